@@ -1,0 +1,336 @@
+-- Every query that a caller of the API reaches takes the key's workspaces: a JSON array, or NULL for all.
+-- A test refuses a query without them, unless it is named there with its reason.
+
+-- name: InsertProfile :one
+-- The workspace is the caller's to have checked: it is named by the row itself.
+INSERT INTO profiles (
+    id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
+    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, created_at, updated_at
+) VALUES (
+    @id, @workspace_id, @name, @os, @browser_version, @tags, @tags_key, @notes, @search_key, sqlc.narg(proxy_id), @proxy_missing, @start_urls,
+    @timezone, @locale, @geolocation, @webrtc, sqlc.narg(screen), sqlc.narg(headless), sqlc.narg(idle_timeout_ms), sqlc.narg(max_run_ms),
+    @created_at, @updated_at
+) RETURNING *;
+
+-- name: GetProfile :one
+SELECT * FROM profiles
+WHERE id = @id AND trashed_at IS NULL
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: GetProfileAny :one
+-- GetProfileAny finds it in the trash too.
+SELECT * FROM profiles
+WHERE id = @id
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: UpdateProfile :one
+-- UpdateProfile writes every setting at once. No row: unknown, trashed, foreign, or changed since @revision was read.
+UPDATE profiles SET
+    name = @name, os = @os, browser_version = @browser_version, tags = @tags, tags_key = @tags_key, notes = @notes,
+    search_key = @search_key, proxy_id = sqlc.narg(proxy_id), proxy_missing = @proxy_missing, start_urls = @start_urls,
+    timezone = @timezone, locale = @locale, geolocation = @geolocation, webrtc = @webrtc, screen = sqlc.narg(screen),
+    headless = sqlc.narg(headless), idle_timeout_ms = sqlc.narg(idle_timeout_ms), max_run_ms = sqlc.narg(max_run_ms),
+    updated_at = @updated_at, revision = revision + 1
+WHERE id = @id AND revision = @revision AND trashed_at IS NULL
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+RETURNING *;
+
+-- name: SetProfileStatus :execrows
+-- SetProfileStatus records what the run does; what is NULL stays. The settings, revision and updated_at are untouched.
+UPDATE profiles SET
+    status = @status,
+    last_run = coalesce(sqlc.narg(last_run), last_run),
+    last_started_at = coalesce(sqlc.narg(last_started_at), last_started_at),
+    disk_bytes = coalesce(sqlc.narg(disk_bytes), disk_bytes)
+WHERE id = @id;
+
+-- name: TrashProfile :one
+UPDATE profiles SET trashed_at = CAST(@trashed_at AS INTEGER)
+WHERE id = @id AND trashed_at IS NULL
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+RETURNING *;
+
+-- name: RestoreProfile :one
+UPDATE profiles SET trashed_at = NULL
+WHERE id = @id AND trashed_at IS NOT NULL
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+RETURNING *;
+
+-- name: DeleteProfile :execrows
+-- DeleteProfile is permanent, in and outside the trash. Its runs go with it.
+DELETE FROM profiles
+WHERE id = @id
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListTrashedBefore :many
+-- ListTrashedBefore gives what the purge removes, oldest first.
+SELECT id, workspace_id, trashed_at FROM profiles
+WHERE trashed_at IS NOT NULL AND trashed_at < CAST(@before AS INTEGER)
+ORDER BY trashed_at, id
+LIMIT @limit;
+
+-- name: ListProfilesNotStopped :many
+-- ListProfilesNotStopped gives what a boot compares with the shims that it finds, and what has failed.
+SELECT * FROM profiles WHERE status <> 'stopped' ORDER BY status, id;
+
+-- name: ResetStatus :execrows
+-- ResetStatus moves every profile of one status to another and leaves the rest of the row.
+UPDATE profiles SET status = @to_status WHERE status <> 'stopped' AND status = @from_status;
+
+-- name: ListProfilesOfProxy :many
+-- ListProfilesOfProxy gives the ids of the profiles outside the trash that use a proxy.
+SELECT id FROM profiles
+WHERE proxy_id = @proxy_id AND trashed_at IS NULL
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+ORDER BY id
+LIMIT @limit;
+
+-- name: CountProfiles :one
+-- CountProfiles counts with filters, and therefore scans. Without filters the counters of workspaces know it.
+SELECT count(*) FROM profiles
+WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os));
+
+-- name: CountProfilesOfWorkspace :one
+SELECT count(*) FROM profiles
+WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os));
+
+-- The lists: one query per order, for all workspaces and for one. Each starts after a place (@after_key, @after_id);
+-- store.ListProfiles knows the place before the first row, and picks the query.
+
+-- name: ListProfilesByCreatedDesc :many
+SELECT * FROM profiles
+WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (created_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY created_at DESC, id DESC
+LIMIT @limit OFFSET @offset;
+
+-- name: ListProfilesByCreatedAsc :many
+SELECT * FROM profiles
+WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (created_at, id) > (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY created_at, id
+LIMIT @limit OFFSET @offset;
+
+-- name: ListProfilesByUpdatedDesc :many
+SELECT * FROM profiles
+WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (updated_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY updated_at DESC, id DESC
+LIMIT @limit OFFSET @offset;
+
+-- name: ListProfilesByUpdatedAsc :many
+SELECT * FROM profiles
+WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (updated_at, id) > (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY updated_at, id
+LIMIT @limit OFFSET @offset;
+
+-- name: ListProfilesByNameDesc :many
+SELECT * FROM profiles
+WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (name COLLATE NOCASE, id) < (CAST(@after_key AS TEXT), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY name COLLATE NOCASE DESC, id DESC
+LIMIT @limit OFFSET @offset;
+
+-- name: ListProfilesByNameAsc :many
+SELECT * FROM profiles
+WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (name COLLATE NOCASE, id) > (CAST(@after_key AS TEXT), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY name COLLATE NOCASE, id
+LIMIT @limit OFFSET @offset;
+
+-- name: ListProfilesByStartedDesc :many
+SELECT * FROM profiles
+WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (last_started_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY last_started_at DESC, id DESC
+LIMIT @limit OFFSET @offset;
+
+-- name: ListProfilesByStartedAsc :many
+SELECT * FROM profiles
+WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (last_started_at, id) > (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY last_started_at, id
+LIMIT @limit OFFSET @offset;
+
+-- name: ListProfilesOfWorkspaceByCreatedDesc :many
+SELECT * FROM profiles
+WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (created_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY created_at DESC, id DESC
+LIMIT @limit OFFSET @offset;
+
+-- name: ListProfilesOfWorkspaceByCreatedAsc :many
+SELECT * FROM profiles
+WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (created_at, id) > (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY created_at, id
+LIMIT @limit OFFSET @offset;
+
+-- name: ListProfilesOfWorkspaceByUpdatedDesc :many
+SELECT * FROM profiles
+WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (updated_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY updated_at DESC, id DESC
+LIMIT @limit OFFSET @offset;
+
+-- name: ListProfilesOfWorkspaceByUpdatedAsc :many
+SELECT * FROM profiles
+WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (updated_at, id) > (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY updated_at, id
+LIMIT @limit OFFSET @offset;
+
+-- name: ListProfilesOfWorkspaceByNameDesc :many
+SELECT * FROM profiles
+WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (name COLLATE NOCASE, id) < (CAST(@after_key AS TEXT), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY name COLLATE NOCASE DESC, id DESC
+LIMIT @limit OFFSET @offset;
+
+-- name: ListProfilesOfWorkspaceByNameAsc :many
+SELECT * FROM profiles
+WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (name COLLATE NOCASE, id) > (CAST(@after_key AS TEXT), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY name COLLATE NOCASE, id
+LIMIT @limit OFFSET @offset;
+
+-- name: ListProfilesOfWorkspaceByStartedDesc :many
+SELECT * FROM profiles
+WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (last_started_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY last_started_at DESC, id DESC
+LIMIT @limit OFFSET @offset;
+
+-- name: ListProfilesOfWorkspaceByStartedAsc :many
+SELECT * FROM profiles
+WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+  AND (last_started_at, id) > (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
+ORDER BY last_started_at, id
+LIMIT @limit OFFSET @offset;

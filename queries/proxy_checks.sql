@@ -1,0 +1,17 @@
+-- name: InsertProxyCheck :execrows
+-- InsertProxyCheck adds to the history, if the proxy is still there; triggers count, and keep the last 100.
+INSERT INTO proxy_checks (proxy_id, at, ok, result)
+SELECT id, CAST(@at AS INTEGER), CAST(@ok AS INTEGER), CAST(@result AS TEXT) FROM proxies WHERE id = @proxy_id;
+
+-- name: ListProxyChecks :many
+-- ListProxyChecks gives the history, newest first.
+SELECT proxy_checks.* FROM proxy_checks
+JOIN proxies ON proxies.id = proxy_checks.proxy_id
+WHERE proxy_checks.proxy_id = @proxy_id
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR proxies.workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+ORDER BY proxy_checks.seq DESC
+LIMIT @limit OFFSET @offset;
+
+-- name: DeleteProxyChecks :execrows
+-- DeleteProxyChecks forgets the history: it is of an address that the proxy no longer has.
+DELETE FROM proxy_checks WHERE proxy_id = @proxy_id;

@@ -1,0 +1,58 @@
+-- name: InsertRun :exec
+-- InsertRun takes the workspace from the profile, and fails when there is no such profile.
+INSERT INTO runs (id, profile_id, workspace_id, started_at, record)
+VALUES (@id, @profile_id, (SELECT workspace_id FROM profiles WHERE profiles.id = @profile_id), @started_at, @record);
+
+-- name: SetRunRecord :execrows
+-- SetRunRecord replaces the record of a run that goes on.
+UPDATE runs SET record = @record WHERE id = @id AND ended_at IS NULL;
+
+-- name: EndRun :execrows
+-- EndRun closes a run once: no row when it has ended already.
+UPDATE runs SET ended_at = CAST(@ended_at AS INTEGER), outcome = @outcome, record = @record
+WHERE id = @id AND ended_at IS NULL;
+
+-- name: GetRun :one
+SELECT * FROM runs
+WHERE id = @id
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListOpenRuns :many
+-- ListOpenRuns gives every run that goes on, for the boot, the oldest first.
+SELECT * FROM runs WHERE ended_at IS NULL ORDER BY started_at, id;
+
+-- name: ListOpenRunsVisible :many
+-- ListOpenRunsVisible gives the runs that go on and that a key may see, newest first, after a place.
+SELECT * FROM runs
+WHERE ended_at IS NULL
+  AND (started_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+ORDER BY started_at DESC, id DESC
+LIMIT @limit OFFSET @offset;
+
+-- name: CountOpenRunsVisible :one
+-- CountOpenRunsVisible walks the runs that go on: as many as there are browsers.
+SELECT count(*) FROM runs
+WHERE ended_at IS NULL
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListRunsOfProfile :many
+-- ListRunsOfProfile gives a profile's runs, newest first, after a place.
+SELECT * FROM runs
+WHERE profile_id = @profile_id
+  AND (started_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+ORDER BY started_at DESC, id DESC
+LIMIT @limit OFFSET @offset;
+
+-- name: CountRunsOfProfile :one
+SELECT count(*) FROM runs
+WHERE profile_id = @profile_id
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: TrimRunsOfProfile :execrows
+-- TrimRunsOfProfile keeps the newest @keep runs of a profile.
+DELETE FROM runs
+WHERE runs.profile_id = @profile_id AND runs.ended_at IS NOT NULL AND runs.id NOT IN (
+    SELECT kept.id FROM runs AS kept WHERE kept.profile_id = @profile_id
+    ORDER BY kept.started_at DESC, kept.id DESC LIMIT @keep);

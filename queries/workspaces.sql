@@ -1,0 +1,55 @@
+-- name: EnsureWorkspace :execrows
+-- EnsureWorkspace makes a workspace if there is none of that id.
+INSERT INTO workspaces (id, name, created_at, updated_at) VALUES (@id, @name, @now, @now)
+ON CONFLICT (id) DO NOTHING;
+
+-- name: InsertWorkspace :one
+INSERT INTO workspaces (id, name, created_at, updated_at) VALUES (@id, @name, @now, @now)
+RETURNING *;
+
+-- name: GetWorkspace :one
+SELECT * FROM workspaces
+WHERE id = @id
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListWorkspaces :many
+-- ListWorkspaces gives workspaces newest first, after a place, with their counts.
+SELECT * FROM workspaces
+WHERE (created_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+ORDER BY created_at DESC, id DESC
+LIMIT @limit OFFSET @offset;
+
+-- name: CountWorkspaces :one
+SELECT count(*) FROM workspaces
+WHERE (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: UpdateWorkspace :one
+UPDATE workspaces SET name = @name, updated_at = @updated_at
+WHERE id = @id
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+RETURNING *;
+
+-- name: DeleteEmptyWorkspace :execrows
+-- DeleteEmptyWorkspace: no row when it is unknown, foreign or not empty; what lies in the trash counts.
+DELETE FROM workspaces
+WHERE id = @id AND profile_count = 0 AND trashed_count = 0 AND proxy_count = 0
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: Totals :one
+-- Totals adds up the counters of the workspaces that a key may see: the totals of unfiltered lists.
+SELECT
+    CAST(coalesce(sum(profile_count), 0) AS INTEGER) AS profiles,
+    CAST(coalesce(sum(trashed_count), 0) AS INTEGER) AS trashed,
+    CAST(coalesce(sum(proxy_count), 0) AS INTEGER)   AS proxies
+FROM workspaces
+WHERE (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: TotalsOfWorkspace :one
+SELECT
+    CAST(coalesce(sum(profile_count), 0) AS INTEGER) AS profiles,
+    CAST(coalesce(sum(trashed_count), 0) AS INTEGER) AS trashed,
+    CAST(coalesce(sum(proxy_count), 0) AS INTEGER)   AS proxies
+FROM workspaces
+WHERE id = @id
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));

@@ -1,0 +1,266 @@
+-- The database as it is now. store/migrations/ says how it got here, and a test proves that the two agree.
+--
+-- Times are integer milliseconds since 1970 UTC, ids are UUIDv7 made by the caller, JSON is TEXT with a CHECK.
+-- Every table is STRICT: a value of another type is an error, not a surprise.
+-- Counters (…_count, checks_…) are kept by triggers and never written by a query, so that no total scans a table.
+
+PRAGMA application_id = 0x5772726e; -- "Wrrn": tells our file from any other SQLite file
+
+-- A workspace scopes profiles and proxies. The counters answer the totals of lists.
+CREATE TABLE workspaces (
+    id            TEXT    NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64),
+    name          TEXT    NOT NULL DEFAULT '',
+    profile_count INTEGER NOT NULL DEFAULT 0 CHECK (profile_count >= 0), -- profiles outside the trash
+    trashed_count INTEGER NOT NULL DEFAULT 0 CHECK (trashed_count >= 0), -- profiles in the trash
+    proxy_count   INTEGER NOT NULL DEFAULT 0 CHECK (proxy_count >= 0),
+    created_at    INTEGER NOT NULL,
+    updated_at    INTEGER NOT NULL
+) STRICT;
+
+-- The list of workspaces, newest first.
+CREATE INDEX workspaces_created ON workspaces (created_at, id);
+
+-- An API key. Only its SHA-256 is here; hint is what a person recognises it by.
+CREATE TABLE keys (
+    id           TEXT    NOT NULL PRIMARY KEY,
+    name         TEXT    NOT NULL,
+    hash         BLOB    NOT NULL UNIQUE CHECK (length(hash) = 32), -- UNIQUE is also the index of every request's look-up
+    hint         TEXT    NOT NULL,
+    scopes       TEXT    NOT NULL CHECK (json_valid(scopes) AND json_type(scopes) = 'array'),
+    workspaces   TEXT    CHECK (workspaces IS NULL OR (json_valid(workspaces) AND json_type(workspaces) = 'array')), -- NULL: all
+    expires_at   INTEGER,
+    last_used_at INTEGER,
+    created_at   INTEGER NOT NULL,
+    revoked_at   INTEGER
+) STRICT;
+
+-- The list of keys, newest first.
+CREATE INDEX keys_created ON keys (created_at, id);
+
+-- A proxy of the pool. The password is sealed (store/seal.go) and bound to this row.
+CREATE TABLE proxies (
+    id            TEXT    NOT NULL PRIMARY KEY,
+    workspace_id  TEXT    NOT NULL REFERENCES workspaces (id),
+    type          TEXT    NOT NULL CHECK (type IN ('socks5', 'http', 'https', 'socks4')),
+    host          TEXT    NOT NULL CHECK (length(host) BETWEEN 1 AND 255),
+    port          INTEGER NOT NULL CHECK (port BETWEEN 1 AND 65535),
+    username      TEXT    NOT NULL DEFAULT '',
+    password      BLOB,
+    name          TEXT    NOT NULL DEFAULT '',
+    tags          TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(tags) AND json_type(tags) = 'array'),
+    notes         TEXT    NOT NULL DEFAULT '',
+    rotate_url    TEXT    NOT NULL DEFAULT '',
+    status        TEXT    NOT NULL DEFAULT 'unknown' CHECK (status IN ('unknown', 'alive', 'dead')),
+    last_check    TEXT    CHECK (last_check IS NULL OR json_valid(last_check)),
+    profile_count INTEGER NOT NULL DEFAULT 0 CHECK (profile_count >= 0), -- profiles outside the trash that use it
+    checks_total  INTEGER NOT NULL DEFAULT 0 CHECK (checks_total BETWEEN 0 AND 100), -- of the checks that are kept
+    checks_ok     INTEGER NOT NULL DEFAULT 0 CHECK (checks_ok BETWEEN 0 AND checks_total),
+    revision      INTEGER NOT NULL DEFAULT 1,
+    created_at    INTEGER NOT NULL,
+    updated_at    INTEGER NOT NULL,
+    UNIQUE (workspace_id, type, host, port, username), -- the same proxy again is a duplicate
+    UNIQUE (workspace_id, id)                          -- what a profile's reference points at: no profile uses another workspace's proxy
+) STRICT;
+
+-- Proxies newest first: of one workspace, and of all.
+CREATE INDEX proxies_of_workspace ON proxies (workspace_id, created_at, id);
+CREATE INDEX proxies_created ON proxies (created_at, id);
+
+-- The last 100 checks of a proxy.
+CREATE TABLE proxy_checks (
+    seq      INTEGER NOT NULL PRIMARY KEY,
+    proxy_id TEXT    NOT NULL REFERENCES proxies (id) ON DELETE CASCADE,
+    at       INTEGER NOT NULL,
+    ok       INTEGER NOT NULL CHECK (ok IN (0, 1)),
+    result   TEXT    NOT NULL CHECK (json_valid(result))
+) STRICT;
+
+-- A proxy's checks in order: the history newest first, the trimming, and the cascade.
+CREATE INDEX proxy_checks_of_proxy ON proxy_checks (proxy_id, seq);
+
+-- A profile. trashed_at says that it lies in the trash: gone for clients, kept for restore.
+CREATE TABLE profiles (
+    id              TEXT    NOT NULL PRIMARY KEY,
+    workspace_id    TEXT    NOT NULL REFERENCES workspaces (id),
+    name            TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
+    os              TEXT    NOT NULL CHECK (os IN ('win', 'mac', 'linux')),
+    browser_version TEXT    NOT NULL,
+    tags            TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(tags) AND json_type(tags) = 'array'),
+    tags_key        TEXT    NOT NULL DEFAULT '',   -- store.TagsKey(tags): case-folded, for the filter
+    notes           TEXT    NOT NULL DEFAULT '',
+    search_key      TEXT    NOT NULL CHECK (search_key <> ''), -- store.SearchKey(name, notes): case-folded, for the search
+    proxy_id        TEXT,
+    proxy_missing   INTEGER NOT NULL DEFAULT 0 CHECK (proxy_missing IN (0, 1)), -- its proxy was deleted: no start before a new choice
+    start_urls      TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(start_urls) AND json_type(start_urls) = 'array'),
+    timezone        TEXT    NOT NULL DEFAULT 'auto',
+    locale          TEXT    NOT NULL DEFAULT 'auto' CHECK (locale IN ('auto', 'system') OR (json_valid(locale) AND json_type(locale) = 'array')),
+    geolocation     TEXT    NOT NULL DEFAULT 'auto' CHECK (geolocation IN ('auto', 'off') OR (json_valid(geolocation) AND json_type(geolocation) = 'object')),
+    webrtc          TEXT    NOT NULL DEFAULT 'proxy_only' CHECK (webrtc IN ('proxy_only', 'off', 'default')),
+    screen          TEXT    CHECK (screen IS NULL OR (json_valid(screen) AND json_type(screen) = 'object')),
+    headless        INTEGER CHECK (headless IN (0, 1)), -- NULL: headed where there is a display
+    idle_timeout_ms INTEGER,
+    max_run_ms      INTEGER,
+    status          TEXT    NOT NULL DEFAULT 'stopped' CHECK (status IN ('stopped', 'starting', 'running', 'stopping', 'failed')),
+    last_run        TEXT    CHECK (last_run IS NULL OR json_valid(last_run)),
+    last_started_at INTEGER NOT NULL DEFAULT 0,  -- 0: never; not NULL, so that the keyset walk of its sort order sees every row
+    disk_bytes      INTEGER NOT NULL DEFAULT 0,
+    revision        INTEGER NOT NULL DEFAULT 1,  -- grows with each change of the settings; the ETag
+    created_at      INTEGER NOT NULL,
+    updated_at      INTEGER NOT NULL,
+    trashed_at      INTEGER,
+    CHECK ((tags = '[]') = (tags_key = '')),
+    CHECK (proxy_id IS NULL OR proxy_missing = 0),
+    FOREIGN KEY (workspace_id, proxy_id) REFERENCES proxies (workspace_id, id)
+) STRICT;
+
+-- One index per sort order, for one workspace and for all. Each serves both directions, and (trashed_at IS NOT NULL)
+-- makes it serve the list and the trash: equality first, then the order with the id as tie-break, so that a page is a
+-- walk along the index from a given place: no scan, no sort.
+CREATE INDEX profiles_of_workspace_created ON profiles (workspace_id, (trashed_at IS NOT NULL), created_at, id);
+CREATE INDEX profiles_of_workspace_updated ON profiles (workspace_id, (trashed_at IS NOT NULL), updated_at, id);
+CREATE INDEX profiles_of_workspace_name ON profiles (workspace_id, (trashed_at IS NOT NULL), name COLLATE NOCASE, id);
+CREATE INDEX profiles_of_workspace_started ON profiles (workspace_id, (trashed_at IS NOT NULL), last_started_at, id);
+CREATE INDEX profiles_created ON profiles ((trashed_at IS NOT NULL), created_at, id);
+CREATE INDEX profiles_updated ON profiles ((trashed_at IS NOT NULL), updated_at, id);
+CREATE INDEX profiles_name ON profiles ((trashed_at IS NOT NULL), name COLLATE NOCASE, id);
+CREATE INDEX profiles_started ON profiles ((trashed_at IS NOT NULL), last_started_at, id);
+
+-- Who uses a proxy: the answer to proxy_in_use, and the foreign key's look-up when a proxy goes.
+CREATE INDEX profiles_of_proxy ON profiles (proxy_id, id) WHERE proxy_id IS NOT NULL;
+
+-- What runs or has failed: few rows, read at every boot and by the status filter.
+CREATE INDEX profiles_not_stopped ON profiles (status, id) WHERE status <> 'stopped';
+
+-- The purge of the trash, oldest first.
+CREATE INDEX profiles_trashed ON profiles (trashed_at, id) WHERE trashed_at IS NOT NULL;
+
+-- The history of runs. record is the start answer without secrets, and how the run ended.
+CREATE TABLE runs (
+    id           TEXT    NOT NULL PRIMARY KEY,
+    profile_id   TEXT    NOT NULL REFERENCES profiles (id) ON DELETE CASCADE,
+    workspace_id TEXT    NOT NULL,                -- the profile's; here so that a list of runs is filtered without a join
+    started_at   INTEGER NOT NULL,
+    ended_at     INTEGER,                         -- NULL: it goes on
+    outcome      TEXT    NOT NULL DEFAULT '',
+    record       TEXT    NOT NULL CHECK (json_valid(record))
+) STRICT;
+
+-- A profile's runs, newest first, and the cascade.
+CREATE INDEX runs_of_profile ON runs (profile_id, started_at, id);
+
+-- The runs that go on, newest first: read at boot and by GET /runs.
+CREATE INDEX runs_open ON runs (started_at, id) WHERE ended_at IS NULL;
+
+-- First answers by Idempotency-Key. status 0: the first request is still under way.
+CREATE TABLE idempotency (
+    key_id     TEXT    NOT NULL,
+    idem_key   TEXT    NOT NULL,
+    target     TEXT    NOT NULL,                  -- method and path
+    body_hash  BLOB    NOT NULL,
+    status     INTEGER NOT NULL DEFAULT 0,
+    headers    TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(headers)),
+    answer     BLOB,                              -- sealed: answers can hold a key that is shown once
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (key_id, idem_key, target)
+) STRICT, WITHOUT ROWID;
+
+-- The purge after 24 hours.
+CREATE INDEX idempotency_created ON idempotency (created_at);
+
+-- Small facts about this installation, such as the canary that tells whether the secret key fits.
+CREATE TABLE settings (
+    name  TEXT NOT NULL PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Triggers: counters of profiles.
+
+CREATE TRIGGER profiles_inserted AFTER INSERT ON profiles
+BEGIN
+    UPDATE workspaces
+    SET profile_count = profile_count + (new.trashed_at IS NULL),
+        trashed_count = trashed_count + (new.trashed_at IS NOT NULL)
+    WHERE id = new.workspace_id;
+    UPDATE proxies SET profile_count = profile_count + 1
+    WHERE id = new.proxy_id AND new.trashed_at IS NULL;
+END;
+
+CREATE TRIGGER profiles_deleted AFTER DELETE ON profiles
+BEGIN
+    UPDATE workspaces
+    SET profile_count = profile_count - (old.trashed_at IS NULL),
+        trashed_count = trashed_count - (old.trashed_at IS NOT NULL)
+    WHERE id = old.workspace_id;
+    UPDATE proxies SET profile_count = profile_count - 1
+    WHERE id = old.proxy_id AND old.trashed_at IS NULL;
+END;
+
+CREATE TRIGGER profiles_trashed_or_restored AFTER UPDATE OF trashed_at ON profiles
+WHEN (old.trashed_at IS NULL) <> (new.trashed_at IS NULL)
+BEGIN
+    UPDATE workspaces
+    SET profile_count = profile_count + (new.trashed_at IS NULL) - (old.trashed_at IS NULL),
+        trashed_count = trashed_count + (new.trashed_at IS NOT NULL) - (old.trashed_at IS NOT NULL)
+    WHERE id = new.workspace_id;
+END;
+
+-- A profile holds its proxy only outside the trash; one statement may change both columns.
+CREATE TRIGGER profiles_proxy_changed AFTER UPDATE OF proxy_id, trashed_at ON profiles
+WHEN old.proxy_id IS NOT new.proxy_id OR (old.trashed_at IS NULL) <> (new.trashed_at IS NULL)
+BEGIN
+    UPDATE proxies SET profile_count = profile_count - 1
+    WHERE id = old.proxy_id AND old.trashed_at IS NULL;
+    UPDATE proxies SET profile_count = profile_count + 1
+    WHERE id = new.proxy_id AND new.trashed_at IS NULL;
+END;
+
+-- A profile and a proxy stay in their workspace: counters and references rely on it.
+CREATE TRIGGER profiles_workspace_fixed BEFORE UPDATE OF workspace_id ON profiles
+WHEN old.workspace_id <> new.workspace_id
+BEGIN
+    SELECT RAISE(ABORT, 'workspace_id never changes');
+END;
+
+CREATE TRIGGER proxies_workspace_fixed BEFORE UPDATE OF workspace_id ON proxies
+WHEN old.workspace_id <> new.workspace_id
+BEGIN
+    SELECT RAISE(ABORT, 'workspace_id never changes');
+END;
+
+-- Triggers: proxies.
+
+CREATE TRIGGER proxies_inserted AFTER INSERT ON proxies
+BEGIN
+    UPDATE workspaces SET proxy_count = proxy_count + 1 WHERE id = new.workspace_id;
+END;
+
+CREATE TRIGGER proxies_deleted AFTER DELETE ON proxies
+BEGIN
+    UPDATE workspaces SET proxy_count = proxy_count - 1 WHERE id = old.workspace_id;
+END;
+
+-- A trashed profile does not hold its proxy, but remembers that it had one. Profiles outside the trash are left to
+-- the foreign key, which refuses.
+CREATE TRIGGER proxies_leave_the_trash BEFORE DELETE ON proxies
+BEGIN
+    UPDATE profiles SET proxy_id = NULL, proxy_missing = 1
+    WHERE proxy_id = old.id AND trashed_at IS NOT NULL;
+END;
+
+-- Triggers: checks. The counters speak of the checks that are kept: the last 100.
+
+CREATE TRIGGER proxy_checks_inserted AFTER INSERT ON proxy_checks
+BEGIN
+    DELETE FROM proxy_checks
+    WHERE proxy_id = new.proxy_id
+      AND seq <= (SELECT seq FROM proxy_checks WHERE proxy_id = new.proxy_id ORDER BY seq DESC LIMIT 1 OFFSET 100);
+    UPDATE proxies SET checks_total = checks_total + 1, checks_ok = checks_ok + new.ok
+    WHERE id = new.proxy_id;
+END;
+
+-- One SET of both columns: checks_ok must not pass checks_total in between.
+CREATE TRIGGER proxy_checks_deleted AFTER DELETE ON proxy_checks
+BEGIN
+    UPDATE proxies SET checks_total = checks_total - 1, checks_ok = checks_ok - old.ok
+    WHERE id = old.proxy_id;
+END;

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// The test binary runs itself as the child that is killed; this variable names its data folder.
+const (
+	crashDir   = "WARREN_TEST_CRASH_DIR"
+	crashEarly = "WARREN_TEST_CRASH_EARLY" // the child breaks the promise: it says so before it is true
+)
+
+// writeUntilKilled writes from several goroutines and prints each id when Write has acknowledged it.
+func writeUntilKilled(dir string) {
+	ctx := context.Background()
+	s, err := Open(ctx, dir, Options{})
+	if err != nil {
+		fmt.Println("error:", err)
+		os.Exit(1)
+	}
+	early := os.Getenv(crashEarly) != ""
+	failed := make(chan error)
+	for range 4 {
+		go func() {
+			for {
+				p := aProfile("default", "x")
+				if early {
+					fmt.Println(p.ID)
+				}
+				if err := s.Write(ctx, func(q *Queries) error { _, err := q.InsertProfile(ctx, p); return err }); err != nil {
+					failed <- err
+				}
+				if !early {
+					fmt.Println(p.ID)
+				}
+			}
+		}()
+	}
+	fmt.Println("error:", <-failed)
+	os.Exit(1)
+}
+
+// killAfter runs the child, kills it after some acknowledgements, and gives all of them.
+func killAfter(t *testing.T, dir string, acknowledgements int, env ...string) []string {
+	t.Helper()
+	child := exec.Command(os.Args[0])
+	child.Env = append(append(os.Environ(), crashDir+"="+dir), env...)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadString('\n')
+		if err == io.EOF { // a line without its end was not written in full
+			break
+		}
+		if err != nil || len(line) != 37 {
+			t.Errorf("child: %q, %v", line, err)
+			break
+		}
+		ids = append(ids, line[:36])
+		if len(ids) == acknowledgements {
+			if err := child.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	_ = child.Process.Kill()
+	_ = child.Wait() // "signal: killed"
+	return ids
+}
+
+// missing counts the ids that are not in the database, and looks whether the database is whole.
+func missing(t *testing.T, dir string, ids []string) int {
+	t.Helper()
+	s, err := Open(context.Background(), dir, Options{})
+	if err != nil {
+		t.Fatalf("after the kill: %v", err)
+	}
+	defer s.Close()
+	lost := 0
+	for _, id := range ids {
+		if _, err := s.Read().GetProfile(context.Background(), GetProfileParams{ID: id}); err != nil {
+			lost++
+		}
+	}
+	var verdict string
+	if err := s.readers.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
+		t.Fatalf("integrity: %s, %v", verdict, err)
+	}
+	assertCounters(t, s)
+	return lost
+}
+
+func crashCycles(t *testing.T, cycles int, env ...string) (acknowledged, lost int) {
+	dir := t.TempDir()
+	s, err := Open(context.Background(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ensure(t, s, "default")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range cycles {
+		ids := killAfter(t, dir, 1+rand.IntN(200), env...)
+		acknowledged += len(ids)
+		lost += missing(t, dir, ids)
+	}
+	return acknowledged, lost
+}
+
+func TestKillLosesNothingAcknowledged(t *testing.T) {
+	const lanes = 4 // side by side: a cycle mostly waits for the disk
+	cycles := 25
+	if testing.Short() {
+		cycles = 3
+	}
+	for lane := range lanes {
+		t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
+			t.Parallel()
+			acknowledged, lost := crashCycles(t, cycles)
+			t.Logf("%d kills, %d writes acknowledged, %d lost", cycles, acknowledged, lost)
+			if lost > 0 || acknowledged < cycles {
+				t.Errorf("%d of %d acknowledged writes are lost, want 0", lost, acknowledged)
+			}
+		})
+	}
+}
+
+// The same test sees a child that acknowledges before the COMMIT.
+func TestKillTestHasTeeth(t *testing.T) {
+	if _, lost := crashCycles(t, 10, crashEarly+"=1"); lost == 0 {
+		t.Error("a child that acknowledges too early lost nothing in 10 kills: the test proves nothing")
+	}
+}

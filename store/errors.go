@@ -1,0 +1,104 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Kinds of error, for errors.Is. What carries them says in its text what to do.
+var (
+	ErrNewer     = errors.New("the database is of a newer warren")
+	ErrDamaged   = errors.New("the database is damaged")
+	ErrReadOnly  = errors.New("the data folder cannot be written")
+	ErrDiskFull  = errors.New("the disk is full")
+	ErrBusy      = errors.New("the database is locked by another program")
+	ErrIO        = errors.New("the disk failed")
+	ErrClosed    = errors.New("the store is closed")
+	ErrSecretKey = errors.New("the secret key does not fit the database")
+	ErrUnseal    = errors.New("the sealed value cannot be opened")
+	ErrUnique    = errors.New("there is one like it already")
+	ErrReference = errors.New("it is referred to, or refers to what is not there")
+	ErrNoRow     = sql.ErrNoRows // what a query for one row answers when there is none
+)
+
+// Typed gives an error of SQLite its kind (ErrDiskFull, ErrBusy, ErrIO, ErrDamaged, ErrReadOnly, ErrUnique, ErrReference),
+// and leaves any other error as it is. Write does it by itself; errors of Read need it.
+func Typed(err error) error {
+	var se *sqlite.Error
+	if !errors.As(err, &se) {
+		return err
+	}
+	if kind := kindOf(se.Code()); kind != nil && !errors.Is(err, kind) {
+		return fmt.Errorf("%w: %w", kind, err)
+	}
+	return err
+}
+
+// kindOf knows the result codes of https://www.sqlite.org/rescode.html; the low byte is the primary code.
+func kindOf(code int) error {
+	switch code {
+	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
+		return ErrUnique
+	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+		return ErrReference
+	case sqlite3.SQLITE_IOERR_SHMSIZE:
+		return ErrDiskFull // the shared memory file could not grow
+	case sqlite3.SQLITE_IOERR_CORRUPTFS:
+		return ErrDamaged
+	}
+	switch code & 0xff {
+	case sqlite3.SQLITE_FULL:
+		return ErrDiskFull
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return ErrBusy
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return ErrDamaged
+	case sqlite3.SQLITE_READONLY:
+		return ErrReadOnly
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:
+		return ErrIO
+	}
+	return nil
+}
+
+// typedFile is Typed for errors of the file system.
+func typedFile(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%w: %w", ErrReadOnly, err)
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("%w: %w", ErrDiskFull, err)
+	}
+	return err
+}
+
+// explainOpen says what to do about a database that does not open.
+func explainOpen(path string, err error) error {
+	err = Typed(err)
+	advice := ""
+	switch {
+	case errors.Is(err, ErrDamaged):
+		advice = "; it was left as it is: restore a backup, or move it away to begin anew"
+	case errors.Is(err, ErrReadOnly):
+		advice = "; give this user the right to write the folder and every file in it, or choose another with --data"
+	case errors.Is(err, ErrDiskFull):
+		advice = "; free some space and start again"
+	case errors.Is(err, ErrBusy):
+		advice = "; close the program that has it open and start again"
+	}
+	return fmt.Errorf("open %s: %w%s", path, err, advice)
+}
+
+// PanicError is what Write answers when its function panicked. The function's changes are rolled back.
+type PanicError struct {
+	Value any
+	Stack []byte // for the log
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic in a write: %v", e.Value) }

@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"errors"
+)
+
+// Order is what a list of profiles is sorted by; ties go by id in the same direction.
+type Order int
+
+// The orders. The first is the default.
+const (
+	ByCreated Order = iota
+	ByUpdated
+	ByName // without regard to the case of A to Z
+	ByStarted
+)
+
+// ProfileFilter says which profiles. Empty members do not filter.
+type ProfileFilter struct {
+	Workspaces  *string // of the key, as Workspaces makes it
+	WorkspaceID string
+	Trashed     bool // those in the trash instead of those outside
+	Search      string
+	Tags        []string // all must be there
+	Status      string
+	ProxyID     string
+	OS          string
+}
+
+// ProfileList asks for a part of a list of profiles.
+type ProfileList struct {
+	ProfileFilter
+	Order     Order
+	Ascending bool   // default: newest first, Z to A
+	After     string // id: what comes after this profile in the order; unknown, filtered out or foreign: nothing does
+	Limit     int
+	Offset    int64 // rows to pass over; costs as much as they do
+}
+
+// ListProfiles gives a part of a list of profiles and its total. Without filters the total comes from counters and the
+// rows from an index, at the same cost for any number of profiles; with filters it walks, and ends with ctx.
+func (s *Store) ListProfiles(ctx context.Context, l ProfileList) (Page[Profile], error) {
+	l.narrow()
+	q := s.short
+	if l.filtered() {
+		q = s.long
+	}
+	total, err := l.total(ctx, q)
+	if err != nil {
+		return Page[Profile]{}, Typed(err)
+	}
+	p, err := l.place(ctx, s.short)
+	if errors.Is(err, ErrNoRow) {
+		return Page[Profile]{Rows: []Profile{}, Total: total}, nil
+	}
+	if err != nil {
+		return Page[Profile]{}, Typed(err)
+	}
+	rows, err := l.rows(ctx, q, p)
+	return cut(rows, total, l.Limit), Typed(err)
+}
+
+// narrow turns a key of one workspace into a list of that workspace, which has an index.
+func (l *ProfileList) narrow() { l.WorkspaceID = only(l.Workspaces, l.WorkspaceID) }
+
+func (f *ProfileFilter) filtered() bool {
+	return f.Search != "" || len(f.Tags) > 0 || f.Status != "" || f.ProxyID != "" || f.OS != ""
+}
+
+// params are those of every list query: the generated types are the same but for their names.
+func (f *ProfileFilter) params() ListProfilesOfWorkspaceByCreatedDescParams {
+	p := ListProfilesOfWorkspaceByCreatedDescParams{WorkspaceID: f.WorkspaceID, Workspaces: f.Workspaces,
+		Status: optional(f.Status), ProxyID: optional(f.ProxyID), OS: optional(f.OS), Search: optional(fold(f.Search))}
+	if f.Trashed {
+		p.Trashed = 1
+	}
+	if len(f.Tags) > 0 {
+		folded := make([]string, len(f.Tags))
+		for i, tag := range f.Tags {
+			folded[i] = fold(tag)
+		}
+		p.Tags = jsonText(folded)
+	}
+	return p
+}
+
+func (l *ProfileList) total(ctx context.Context, q *Queries) (int64, error) {
+	p := l.params()
+	if l.filtered() && l.WorkspaceID == "" {
+		return q.CountProfiles(ctx, CountProfilesParams{Trashed: p.Trashed, Workspaces: p.Workspaces, Search: p.Search, Tags: p.Tags,
+			Status: p.Status, ProxyID: p.ProxyID, OS: p.OS})
+	}
+	if l.filtered() {
+		return q.CountProfilesOfWorkspace(ctx, CountProfilesOfWorkspaceParams{WorkspaceID: p.WorkspaceID, Trashed: p.Trashed,
+			Workspaces: p.Workspaces, Search: p.Search, Tags: p.Tags, Status: p.Status, ProxyID: p.ProxyID, OS: p.OS})
+	}
+	totals, err := totalsOf(ctx, q, l.Workspaces, l.WorkspaceID)
+	if l.Trashed {
+		return totals.Trashed, err
+	}
+	return totals.Profiles, err
+}
+
+// place finds where the list begins; ErrNoRow when After is not in it.
+func (l *ProfileList) place(ctx context.Context, q *Queries) (cursor, error) {
+	if l.After == "" {
+		return beforeAll(l.Ascending), nil
+	}
+	row, err := q.GetProfileAny(ctx, GetProfileAnyParams{ID: l.After, Workspaces: l.Workspaces})
+	if err != nil {
+		return cursor{}, err
+	}
+	if (row.TrashedAt != nil) != l.Trashed || (l.WorkspaceID != "" && l.WorkspaceID != row.WorkspaceID) {
+		return cursor{}, ErrNoRow
+	}
+	number := map[Order]int64{ByCreated: row.CreatedAt, ByUpdated: row.UpdatedAt, ByStarted: row.LastStartedAt}[l.Order]
+	return cursor{number: number, text: row.Name, id: row.ID}, nil
+}
+
+// rows reads one row more than asked for, which tells whether there are more.
+func (l *ProfileList) rows(ctx context.Context, q *Queries, at cursor) ([]Profile, error) {
+	p := l.params()
+	p.AfterKey, p.AfterID, p.Limit, p.Offset = at.number, at.id, int64(l.Limit)+1, l.Offset
+	if l.WorkspaceID == "" {
+		return l.rowsOfAll(ctx, q, at.text, p)
+	}
+	return l.rowsOfWorkspace(ctx, q, at.text, p)
+}
+
+// direction is an order with its direction: one query each, since SQL takes neither as a parameter.
+type direction struct {
+	order     Order
+	ascending bool
+}
+
+func (l *ProfileList) rowsOfAll(ctx context.Context, q *Queries, name string, w ListProfilesOfWorkspaceByCreatedDescParams) ([]Profile, error) {
+	p := ListProfilesByCreatedDescParams{Trashed: w.Trashed, AfterKey: w.AfterKey, AfterID: w.AfterID, Workspaces: w.Workspaces,
+		Search: w.Search, Tags: w.Tags, Status: w.Status, ProxyID: w.ProxyID, OS: w.OS, Offset: w.Offset, Limit: w.Limit}
+	n := ListProfilesByNameDescParams{Trashed: w.Trashed, AfterKey: name, AfterID: w.AfterID, Workspaces: w.Workspaces,
+		Search: w.Search, Tags: w.Tags, Status: w.Status, ProxyID: w.ProxyID, OS: w.OS, Offset: w.Offset, Limit: w.Limit}
+	switch (direction{l.Order, l.Ascending}) {
+	case direction{ByCreated, true}:
+		return q.ListProfilesByCreatedAsc(ctx, ListProfilesByCreatedAscParams(p))
+	case direction{ByUpdated, false}:
+		return q.ListProfilesByUpdatedDesc(ctx, ListProfilesByUpdatedDescParams(p))
+	case direction{ByUpdated, true}:
+		return q.ListProfilesByUpdatedAsc(ctx, ListProfilesByUpdatedAscParams(p))
+	case direction{ByStarted, false}:
+		return q.ListProfilesByStartedDesc(ctx, ListProfilesByStartedDescParams(p))
+	case direction{ByStarted, true}:
+		return q.ListProfilesByStartedAsc(ctx, ListProfilesByStartedAscParams(p))
+	case direction{ByName, false}:
+		return q.ListProfilesByNameDesc(ctx, n)
+	case direction{ByName, true}:
+		return q.ListProfilesByNameAsc(ctx, ListProfilesByNameAscParams(n))
+	}
+	return q.ListProfilesByCreatedDesc(ctx, p)
+}
+
+func (l *ProfileList) rowsOfWorkspace(ctx context.Context, q *Queries, name string, p ListProfilesOfWorkspaceByCreatedDescParams) ([]Profile, error) {
+	n := ListProfilesOfWorkspaceByNameDescParams{WorkspaceID: p.WorkspaceID, Trashed: p.Trashed, AfterKey: name, AfterID: p.AfterID, Workspaces: p.Workspaces,
+		Search: p.Search, Tags: p.Tags, Status: p.Status, ProxyID: p.ProxyID, OS: p.OS, Offset: p.Offset, Limit: p.Limit}
+	switch (direction{l.Order, l.Ascending}) {
+	case direction{ByCreated, true}:
+		return q.ListProfilesOfWorkspaceByCreatedAsc(ctx, ListProfilesOfWorkspaceByCreatedAscParams(p))
+	case direction{ByUpdated, false}:
+		return q.ListProfilesOfWorkspaceByUpdatedDesc(ctx, ListProfilesOfWorkspaceByUpdatedDescParams(p))
+	case direction{ByUpdated, true}:
+		return q.ListProfilesOfWorkspaceByUpdatedAsc(ctx, ListProfilesOfWorkspaceByUpdatedAscParams(p))
+	case direction{ByStarted, false}:
+		return q.ListProfilesOfWorkspaceByStartedDesc(ctx, ListProfilesOfWorkspaceByStartedDescParams(p))
+	case direction{ByStarted, true}:
+		return q.ListProfilesOfWorkspaceByStartedAsc(ctx, ListProfilesOfWorkspaceByStartedAscParams(p))
+	case direction{ByName, false}:
+		return q.ListProfilesOfWorkspaceByNameDesc(ctx, n)
+	case direction{ByName, true}:
+		return q.ListProfilesOfWorkspaceByNameAsc(ctx, ListProfilesOfWorkspaceByNameAscParams(n))
+	}
+	return q.ListProfilesOfWorkspaceByCreatedDesc(ctx, p)
+}

@@ -1,0 +1,186 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// applicationID is what the first migration writes into the file's header ("Wrrn").
+const applicationID = 0x5772726e
+
+// The settings of every connection, in the DSN: a PRAGMA sent through a pool reaches one connection only.
+// busy_timeout comes first, since the others may have to wait. synchronous(FULL), since NORMAL loses acknowledged
+// writes on power loss. temp_store(MEMORY) keeps what is sorted off the disk.
+const (
+	commonPragmas = "_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=trusted_schema(0)&_pragma=temp_store(MEMORY)&_defensive=1&_dqs=0"
+	writerPragmas = commonPragmas + "&mode=rw&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(1000)" +
+		"&_pragma=journal_size_limit(67108864)&_txlock=immediate"
+	readerPragmas  = commonPragmas + "&mode=ro&_pragma=query_only(1)"
+	examinePragmas = "_pragma=busy_timeout(5000)&_pragma=trusted_schema(0)&mode=ro&_pragma=query_only(1)"
+)
+
+// dsn makes the URI of a database file (https://www.sqlite.org/uri.html). Without "file:" the driver would ignore mode=ro,
+// and a path with "?", "#" or "%" would become another one.
+func dsn(file, query string) string {
+	p := filepath.ToSlash(file)
+	if runtime.GOOS == "windows" && filepath.VolumeName(file) != "" {
+		p = "/" + p
+	}
+	return "file:" + (&url.URL{Path: p}).EscapedPath() + "?" + query
+}
+
+func openPool(dsn string, size int) *sql.DB {
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		panic(err) // only when no driver has the name, which is a fault of the build
+	}
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	return db
+}
+
+// prepareFolder makes the folder (0700) and an empty database file (0600) where they are missing. SQLite would make the
+// file readable for everyone; the files beside it take its mode.
+func prepareFolder(dir, file string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return explainOpen(file, typedFile(err))
+	}
+	probe, err := os.CreateTemp(dir, ".probe-*")
+	if err != nil {
+		return explainOpen(file, typedFile(err))
+	}
+	_ = probe.Close()
+	if err := os.Remove(probe.Name()); err != nil {
+		return explainOpen(file, typedFile(err))
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return refuseEmptied(dir, file)
+	}
+	if err != nil {
+		return explainOpen(file, typedFile(err))
+	}
+	if err := f.Close(); err != nil {
+		return explainOpen(file, typedFile(err))
+	}
+	return syncFolder(dir)
+}
+
+// refuseEmptied sees a database that lost all its bytes: SQLite would take it for a new one. The key is made after the
+// first migration, so beside a key a database is never empty.
+func refuseEmptied(dir, file string) error {
+	info, err := os.Stat(file)
+	if err != nil || info.Size() > 0 {
+		return typedFile(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, secretKeyName)); err != nil {
+		return nil
+	}
+	return explainOpen(file, fmt.Errorf("%w: it is empty, and the key of a full one lies beside it", ErrDamaged))
+}
+
+// schemaVersion is the number of the last migration that a database has seen; 0 for an empty one.
+type schemaVersion int64
+
+// examine looks at the database through a connection that cannot change it: is it ours, is it whole, is it too new.
+func examine(ctx context.Context, file string) (schemaVersion, error) {
+	settings := examinePragmas
+	if log, err := os.Stat(file + "-wal"); err != nil || log.Size() == 0 {
+		settings += "&immutable=1" // nothing but the file: then not even SQLite's own files appear beside it
+	}
+	db := openPool(dsn(file, settings), 1)
+	defer db.Close()
+	version, err := examineSchema(ctx, db)
+	if err != nil {
+		return 0, explainOpen(file, err)
+	}
+	if newest := newestMigration(); version > newest {
+		return 0, fmt.Errorf("open %s: %w (its schema is %d, this one knows %d); it was left as it is: run the newer warren, or restore a backup of before",
+			file, ErrNewer, version, newest)
+	}
+	var verdict string
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+		return 0, explainOpen(file, err)
+	}
+	if verdict != "ok" {
+		return 0, explainOpen(file, fmt.Errorf("%w: %s", ErrDamaged, strings.ReplaceAll(verdict, "\n", " ")))
+	}
+	return version, nil
+}
+
+func examineSchema(ctx context.Context, db *sql.DB) (schemaVersion, error) {
+	var id, tables, versions int64
+	err := db.QueryRowContext(ctx, `SELECT
+		(SELECT application_id FROM pragma_application_id),
+		(SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'goose_db_version'),
+		(SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'goose_db_version')`).Scan(&id, &tables, &versions)
+	if err != nil {
+		return 0, err
+	}
+	if id != applicationID && (tables > 0 || id != 0) {
+		return 0, fmt.Errorf("%w: it is a database of another program", ErrDamaged)
+	}
+	if versions == 0 {
+		return 0, nil
+	}
+	var v schemaVersion
+	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&v)
+	return v, err
+}
+
+// newestMigration reads the number of the last file in migrations/.
+func newestMigration() schemaVersion {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		panic(err) // the pattern is malformed
+	}
+	var newest schemaVersion
+	for _, name := range names {
+		number, _, _ := strings.Cut(path.Base(name), "_")
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil {
+			newest = max(newest, schemaVersion(n))
+		}
+	}
+	return newest
+}
+
+// migrate brings the database up to date: each step in a transaction of its own, so that a crash leaves the old or the new.
+func migrate(ctx context.Context, db *sql.DB, found schemaVersion, log *slog.Logger) error {
+	if found == newestMigration() {
+		return nil
+	}
+	steps, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, steps, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	done, err := p.Up(ctx)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	for _, step := range done {
+		log.Info("database migrated", "step", path.Base(step.Source.Path), "took", step.Duration)
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(crashDir); dir != "" {
+		writeUntilKilled(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// openTest opens a store in a folder of its own and closes it with the test.
+func openTest(t testing.TB) *Store { return openIn(t, t.TempDir(), Options{}) }
+
+func openIn(t testing.TB, dir string, o Options) *Store {
+	t.Helper()
+	s, err := Open(context.Background(), dir, o)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return s
+}
+
+// mustWrite runs fn in a write that must succeed.
+func mustWrite(t testing.TB, s *Store, fn func(*Queries) error) {
+	t.Helper()
+	if err := s.Write(context.Background(), fn); err != nil {
+		t.Fatalf("Write: %v", err)
+	}
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// aProfile gives parameters that every CHECK accepts.
+func aProfile(workspace, name string) InsertProfileParams {
+	return InsertProfileParams{ID: newID(), WorkspaceID: workspace, Name: name, OS: "linux", BrowserVersion: "156",
+		Tags: "[]", SearchKey: SearchKey(name, ""), StartURLs: "[]", Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only",
+		CreatedAt: 1, UpdatedAt: 1}
+}
+
+func aProxy(workspace, host string) InsertProxyParams {
+	return InsertProxyParams{ID: newID(), WorkspaceID: workspace, Type: "socks5", Host: host, Port: 1080, Tags: "[]", CreatedAt: 1, UpdatedAt: 1}
+}
+
+func ensure(t testing.TB, s *Store, workspaces ...string) {
+	t.Helper()
+	mustWrite(t, s, func(q *Queries) error {
+		for _, id := range workspaces {
+			if _, err := q.EnsureWorkspace(context.Background(), EnsureWorkspaceParams{ID: id, Now: 1}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func addProfile(t testing.TB, s *Store, p InsertProfileParams) Profile {
+	t.Helper()
+	var row Profile
+	mustWrite(t, s, func(q *Queries) (err error) {
+		row, err = q.InsertProfile(context.Background(), p)
+		return err
+	})
+	return row
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestFilesAreForTheOwnerOnly(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes: the folder's access list rules")
+	}
+	dir := filepath.Join(t.TempDir(), "deep", "data")
+	s := openIn(t, dir, Options{})
+	ensure(t, s, "default")
+	seen := map[string]bool{}
+	err := filepath.WalkDir(filepath.Dir(dir), func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		seen[d.Name()] = true
+		if info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v, want nothing for group and others", path, info.Mode())
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"warren.db", "warren.db-wal", "warren.db-shm", "secret.key"} {
+		if !seen[name] {
+			t.Errorf("%s is not there; have %v", name, seen)
+		}
+	}
+	if len(seen) != 6 { // and the two folders
+		t.Errorf("have %v, want nothing else in the folder", seen)
+	}
+}
+
+func TestCloseLeavesOneFileAndDataIsThereAgain(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(context.Background(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ensure(t, s, "default")
+	want := addProfile(t, s, aProfile("default", "one"))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(filepath.Join(dir, FileName+left)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left after Close: a connection or a statement was not closed (%v)", left, err)
+		}
+	}
+	if err := s.Write(context.Background(), func(*Queries) error { return nil }); !errors.Is(err, ErrClosed) {
+		t.Errorf("Write after Close: got %v, want ErrClosed", err)
+	}
+	got, err := openIn(t, dir, Options{}).Read().GetProfile(context.Background(), GetProfileParams{ID: want.ID})
+	if err != nil || got.Name != "one" {
+		t.Errorf("after reopening: got %+v, %v", got, err)
+	}
+}
+
+// A path is not a URI: these characters would cut it or turn into others.
+func TestPathsWithCharactersOfURIs(t *testing.T) {
+	for _, name := range []string{"a?b", "a#b", "a%41b", "a b", "ä&mode=ro", "a+b"} {
+		if runtime.GOOS == "windows" && strings.Contains(name, "?") {
+			continue
+		}
+		dir := filepath.Join(t.TempDir(), name)
+		s := openIn(t, dir, Options{})
+		ensure(t, s, "default")
+		if _, err := os.Stat(filepath.Join(dir, FileName+"-wal")); err != nil {
+			t.Errorf("%q: the database is elsewhere: %v", name, err)
+		}
+	}
+}
+
+// Every connection has the settings, not only the first of the pool.
+func TestSettingsOfConnections(t *testing.T) {
+	s := openTest(t)
+	ctx := context.Background()
+	settings := map[string]string{"busy_timeout": "5000", "foreign_keys": "1", "trusted_schema": "0", "temp_store": "2", "journal_mode": "wal"}
+	check := func(who string, on DBTX, more map[string]string) {
+		t.Helper()
+		for _, wanted := range []map[string]string{settings, more} {
+			for name, want := range wanted {
+				var got string
+				if err := on.QueryRowContext(ctx, "PRAGMA "+name).Scan(&got); err != nil || got != want {
+					t.Errorf("%s: %s is %q, want %q (%v)", who, name, got, want, err)
+				}
+			}
+		}
+	}
+	for i := range 4 {
+		conn, err := s.readers.Conn(ctx) // held: the next is another one
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		check(fmt.Sprint("reader ", i), conn, map[string]string{"query_only": "1"})
+		if _, err := conn.ExecContext(ctx, "DELETE FROM settings"); err == nil {
+			t.Error("a reader can write")
+		}
+	}
+	mustWrite(t, s, func(q *Queries) error {
+		check("writer", q.db, map[string]string{"synchronous": "2", "wal_autocheckpoint": "1000", "query_only": "0"})
+		return nil
+	})
+}
+
+// Versions below 3.51.3 can corrupt a database in WAL mode, and 3.53.3 one that rolls back.
+func TestSQLiteVersion(t *testing.T) {
+	var got string
+	if err := openTest(t).readers.QueryRow("SELECT sqlite_version()").Scan(&got); err != nil {
+		t.Fatal(err)
+	}
+	var have int
+	for _, part := range strings.Split(got, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have = have*1000 + n
+	}
+	if have < 3_053_000 || have == 3_053_003 {
+		t.Errorf("SQLite is %s, want 3.53.0 or later, and not 3.53.3", got)
+	}
+}

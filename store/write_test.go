@@ -1,0 +1,272 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// oneGroup runs functions in one transaction, in order, and gives their results. A first function holds the writer
+// until all of them wait in the queue.
+func oneGroup(t *testing.T, s *Store, fns ...func(*Queries) error) []error {
+	t.Helper()
+	s.writer.time = time.Hour
+	holding, release := make(chan struct{}), make(chan struct{})
+	held := make(chan error, 1)
+	go func() {
+		held <- s.Write(context.Background(), func(*Queries) error { close(holding); <-release; return nil })
+	}()
+	<-holding
+	results := make([]error, len(fns))
+	var done sync.WaitGroup
+	for i, fn := range fns {
+		done.Go(func() { results[i] = s.Write(context.Background(), fn) })
+		for len(s.writer.queue) <= i { // so that they are run in order
+			runtime.Gosched()
+		}
+	}
+	close(release)
+	done.Wait()
+	return append(results, <-held)
+}
+
+// inserts gives a function that adds a profile, and the profile's id.
+func inserts(workspace string) (func(*Queries) error, string) {
+	p := aProfile(workspace, "p")
+	return func(q *Queries) error { _, err := q.InsertProfile(context.Background(), p); return err }, p.ID
+}
+
+func there(s *Store, id string) bool {
+	_, err := s.Read().GetProfile(context.Background(), GetProfileParams{ID: id})
+	return err == nil
+}
+
+func TestOneThatFailsIsUndoneAlone(t *testing.T) {
+	s := openTest(t)
+	ensure(t, s, "default")
+	first, firstID := inserts("default")
+	bad, badID := inserts("default")
+	panics, panicsID := inserts("default")
+	foreign, foreignID := inserts("unknown")
+	last, lastID := inserts("default")
+	mine := errors.New("mine")
+	got := oneGroup(t, s, first,
+		func(q *Queries) error { return errors.Join(bad(q), mine) },
+		func(q *Queries) error { _ = panics(q); panic("oh") },
+		foreign, last)
+	for i, want := range []func(error) bool{
+		func(err error) bool { return err == nil },
+		func(err error) bool { return errors.Is(err, mine) },
+		func(err error) bool {
+			var p *PanicError
+			return errors.As(err, &p) && p.Value == "oh" && len(p.Stack) > 0
+		},
+		func(err error) bool { return errors.Is(err, ErrReference) },
+		func(err error) bool { return err == nil },
+		func(err error) bool { return err == nil },
+	} {
+		if !want(got[i]) {
+			t.Errorf("function %d: got %v", i, got[i])
+		}
+	}
+	for id, want := range map[string]bool{firstID: true, badID: false, panicsID: false, foreignID: false, lastID: true} {
+		if there(s, id) != want {
+			t.Errorf("%s is there: %v, want %v", id, !want, want)
+		}
+	}
+	assertCounters(t, s)
+}
+
+// The COMMIT fails after every function has succeeded: a function that had been told so before would have been lied to.
+func TestNobodyIsAnsweredBeforeTheCommit(t *testing.T) {
+	s := openTest(t)
+	ensure(t, s, "default")
+	first, firstID := inserts("default")
+	last, lastID := inserts("default")
+	for name, spoil := range map[string]func(*Queries) error{
+		"commit refused": func(q *Queries) error { // a deferred foreign key is looked at by COMMIT
+			_, err1 := q.db.ExecContext(context.Background(), "PRAGMA defer_foreign_keys = ON")
+			_, err2 := q.InsertProfile(context.Background(), aProfile("unknown", "p"))
+			return errors.Join(err1, err2)
+		},
+		"transaction lost": func(q *Queries) error { // as SQLite does after some faults
+			_, err := q.db.ExecContext(context.Background(), "ROLLBACK")
+			return err
+		},
+		"transaction lost, with an error": func(q *Queries) error {
+			_, err := q.db.ExecContext(context.Background(), "ROLLBACK")
+			return errors.Join(err, errors.New("of the function"))
+		},
+		"goroutine ended": func(*Queries) error { runtime.Goexit(); return nil },
+	} {
+		fns := []func(*Queries) error{first, spoil}
+		if name == "commit refused" {
+			fns = append(fns, last)
+		}
+		for i, err := range oneGroup(t, s, fns...) {
+			if err == nil {
+				t.Errorf("%s: function %d of the group was told that all is well", name, i)
+			}
+		}
+		if there(s, firstID) || there(s, lastID) {
+			t.Errorf("%s: a row of the lost transaction is there", name)
+		}
+		ensure(t, s, "heals-"+name[:3]) // the next one works
+	}
+	mustWrite(t, s, first)
+	if !there(s, firstID) {
+		t.Error("an acknowledged row is not there")
+	}
+}
+
+func TestAGroupIsOneTransaction(t *testing.T) {
+	s := openTest(t)
+	ensure(t, s, "default")
+	mustWrite(t, s, func(q *Queries) error {
+		_, err := q.db.ExecContext(context.Background(), "CREATE TEMP TABLE groups (n INTEGER)")
+		return err
+	})
+	var seen []int64
+	look := func(q *Queries) error { // what others of the group have written is seen before any COMMIT
+		var n int64
+		err := q.db.QueryRowContext(context.Background(), "SELECT count(*) FROM profiles").Scan(&n)
+		var readers int64
+		err = errors.Join(err, s.readers.QueryRow("SELECT count(*) FROM profiles").Scan(&readers))
+		seen = append(seen, n, readers)
+		return err
+	}
+	one, _ := inserts("default")
+	two, _ := inserts("default")
+	for i, err := range oneGroup(t, s, one, look, two, look) {
+		if err != nil {
+			t.Errorf("function %d: %v", i, err)
+		}
+	}
+	if want := []int64{1, 0, 2, 0}; fmt.Sprint(seen) != fmt.Sprint(want) {
+		t.Errorf("rows seen inside and outside the transaction: got %v, want %v", seen, want)
+	}
+}
+
+func TestOneThatWaitsCanBeWithdrawn(t *testing.T) {
+	s := openTest(t)
+	holding, release := make(chan struct{}), make(chan struct{})
+	held := make(chan error, 1)
+	go func() {
+		held <- s.Write(context.Background(), func(*Queries) error { close(holding); <-release; return nil })
+	}()
+	<-holding
+	ctx, cancel := context.WithCancel(context.Background())
+	ran := false
+	withdrawn := make(chan error, 1)
+	go func() { withdrawn <- s.Write(ctx, func(*Queries) error { ran = true; return nil }) }()
+	for len(s.writer.queue) == 0 {
+		runtime.Gosched()
+	}
+	cancel()
+	if err := <-withdrawn; !errors.Is(err, context.Canceled) { // answered while the writer is still held
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	close(release)
+	if err := <-held; err != nil {
+		t.Error(err)
+	}
+	if err := s.Write(ctx, func(*Queries) error { ran = true; return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that is over: got %v, want context.Canceled", err)
+	}
+	mustWrite(t, s, func(*Queries) error { return nil }) // all that waited has been passed
+	if ran {
+		t.Error("a withdrawn function was run")
+	}
+}
+
+// The end of the context does not stop what has begun: a statement that is interrupted would roll back everyone's.
+func TestOneThatHasBegunRunsToItsEnd(t *testing.T) {
+	s := openTest(t)
+	ensure(t, s, "default")
+	ctx, cancel := context.WithCancel(context.Background())
+	p := aProfile("default", "p")
+	err := s.Write(ctx, func(q *Queries) error {
+		cancel()
+		_, err := q.InsertProfile(ctx, p)
+		return err
+	})
+	if err != nil || !there(s, p.ID) {
+		t.Errorf("got %v, want nil and the row", err)
+	}
+}
+
+func TestReadsAndTheirContext(t *testing.T) {
+	s := openTest(t)
+	ensure(t, s, "default")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Read().GetWorkspace(ctx, GetWorkspaceParams{ID: "default"}); err != nil {
+		t.Errorf("Read: got %v, want nil: short statements heed no context", err)
+	}
+	if _, err := s.ReadLong().GetWorkspace(ctx, GetWorkspaceParams{ID: "default"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("ReadLong: got %v, want context.Canceled", err)
+	}
+	if _, err := s.ReadLong().GetWorkspace(context.Background(), GetWorkspaceParams{ID: "default"}); err != nil {
+		t.Errorf("ReadLong, after a cancelled one: %v", err)
+	}
+}
+
+// More callers than the queue has room for, some of them leaving: everyone gets an answer and the answers are true.
+func TestCrowd(t *testing.T) {
+	s := openTest(t)
+	ensure(t, s, "default")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var crowd sync.WaitGroup
+	for i := range queueLength + 500 {
+		mine := context.Background()
+		if i%3 == 0 {
+			mine = ctx
+		}
+		if i == 900 {
+			cancel()
+		}
+		crowd.Go(func() {
+			insert, id := inserts("default")
+			err := s.Write(mine, insert)
+			if there(s, id) != (err == nil) {
+				t.Errorf("answer %v, row there: %v", err, there(s, id))
+			}
+			if err != nil && (mine != ctx || !errors.Is(err, context.Canceled)) {
+				t.Error(err)
+			}
+		})
+	}
+	crowd.Wait()
+	assertCounters(t, s)
+}
+
+func TestCloseAnswersEveryone(t *testing.T) {
+	s, err := Open(context.Background(), t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ensure(t, s, "default")
+	var crowd sync.WaitGroup
+	begun := make(chan struct{}, 200)
+	for range 200 {
+		crowd.Go(func() {
+			insert, _ := inserts("default")
+			begun <- struct{}{}
+			if err := s.Write(context.Background(), insert); err != nil && !errors.Is(err, ErrClosed) {
+				t.Error(err)
+			}
+		})
+	}
+	for range 100 {
+		<-begun
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	crowd.Wait()
+}
