@@ -1,0 +1,317 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+)
+
+// What a Checker takes when its fields are zero.
+const (
+	DefaultCheckTimeout  = 10 * time.Second
+	DefaultCheckMaxBytes = 64 << 10
+)
+
+// answerHeadBudget is how many bytes a check URL's answer may have beside its body.
+const answerHeadBudget = 16 << 10
+
+// Checker probes proxies: through the Dialer that the relay uses, to a URL that answers with the caller's address. It
+// is safe for concurrent use and must not be copied after the first check.
+type Checker struct {
+	URLs     []string      // http or https, tried in turn; their host:port is exempt from Policy, since the operator named them
+	Timeout  time.Duration // one absolute deadline for a whole check; 0 means DefaultCheckTimeout
+	MaxBytes int64         // of an answer's body; 0 means DefaultCheckMaxBytes
+	Policy   Policy
+	Geo      func(netip.Addr) (Place, bool) // asked for what the answer does not tell; may be nil
+	RootCAs  *x509.CertPool                 // for https upstreams and https URLs; nil means the system's
+
+	mu      sync.Mutex
+	flights map[string]*flight
+}
+
+// Result is what one check found. A proxy that does not work is a Result too.
+type Result struct {
+	OK        bool
+	ExitIP    string // the address that the world sees
+	IPVersion int    // 4 or 6; 0 when there is no exit
+	Place     Place
+	Source    string        // who told the country: "answer", "geoip", or "" when nobody did
+	Locale    string        // the country's likely language as a BCP 47 tag; "" when unknown
+	Latency   time.Duration // Connect + TLS + Handshake + FirstByte: from nothing to the first byte, without look-up
+	Timings   Timings
+	RemoteDNS bool      // the upstream looks names up; false without one, and for SOCKS4 while no name was tried
+	CheckedAt time.Time // when the check began
+	Duration  time.Duration
+	Err       *Error // nil when OK
+}
+
+// Check probes a proxy. Simultaneous checks with the same key share one probe, which goes on while anyone waits for
+// it; a caller whose ctx ends gets a timed_out Result at once. The key "" never shares.
+func (c *Checker) Check(ctx context.Context, key string, p Proxy) Result {
+	return c.share(ctx, key, &p)
+}
+
+// CheckDirect does the same without a proxy: it tells the machine's own exit.
+func (c *Checker) CheckDirect(ctx context.Context) Result {
+	return c.share(ctx, "", nil)
+}
+
+// flight is one probe and those who wait for it.
+type flight struct {
+	done    chan struct{}
+	result  Result // set before done is closed
+	cancel  context.CancelFunc
+	waiters int // guarded by Checker.mu; the last to leave cancels
+}
+
+func (c *Checker) share(ctx context.Context, key string, up *Proxy) Result {
+	if key == "" {
+		return c.probe(ctx, up)
+	}
+	start := time.Now()
+	f := c.join(ctx, key, up)
+	defer c.leave(key, f)
+	select {
+	case <-f.done:
+		return f.result
+	case <-ctx.Done():
+		return Result{CheckedAt: start, Duration: time.Since(start), Err: asError(StageConnect, ctx.Err())}
+	}
+}
+
+func (c *Checker) join(ctx context.Context, key string, up *Proxy) *flight {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f := c.flights[key]; f != nil {
+		f.waiters++
+		return f
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	f := &flight{done: make(chan struct{}), cancel: cancel, waiters: 1}
+	if c.flights == nil {
+		c.flights = map[string]*flight{}
+	}
+	c.flights[key] = f
+	go func() {
+		f.result = c.probe(ctx, up)
+		c.drop(key, f)
+		close(f.done)
+	}()
+	return f
+}
+
+func (c *Checker) leave(key string, f *flight) {
+	c.mu.Lock()
+	f.waiters--
+	last := f.waiters == 0
+	if last && c.flights[key] == f {
+		delete(c.flights, key) // whoever comes now starts anew: this probe is about to be cut off
+	}
+	c.mu.Unlock()
+	if last {
+		f.cancel()
+	}
+}
+
+// drop takes a finished flight off the list, so that later checks probe again.
+func (c *Checker) drop(key string, f *flight) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.flights[key] == f {
+		delete(c.flights, key)
+	}
+}
+
+// probe tries the URLs in turn. What is the proxy's own fault ends it; each URL but the last may take half of the time
+// that is left. The first fault is the one that is told.
+func (c *Checker) probe(ctx context.Context, up *Proxy) Result {
+	timeout := c.Timeout
+	if timeout <= 0 {
+		timeout = DefaultCheckTimeout
+	}
+	start := time.Now()
+	end := start.Add(timeout)
+	var first *Result
+	for i, u := range c.URLs {
+		part := time.Until(end)
+		if i < len(c.URLs)-1 {
+			part /= 2
+		}
+		r := c.probeURL(ctx, up, u, part)
+		if r.OK || first == nil {
+			first = &r
+		}
+		if r.OK || part <= 0 || ctx.Err() != nil || isProxysFault(r.Err, up) {
+			break
+		}
+	}
+	if first == nil {
+		first = &Result{Err: &Error{StageResponse, BadResponse, "there is no check URL", nil}}
+	}
+	first.CheckedAt, first.Duration = start, time.Since(start)
+	return *first
+}
+
+// isProxysFault tells whether another URL would meet the same fault.
+func isProxysFault(e *Error, up *Proxy) bool {
+	if up == nil || e.Stage == StageRequest || e.Stage == StageResponse {
+		return false
+	}
+	return e.Stage != StageTLS || up.Type == HTTPS
+}
+
+func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout time.Duration) (r Result) {
+	u, address, err := splitURL(raw)
+	if err != nil {
+		r.Err = &Error{StageResponse, BadResponse, "the check URL is not one of http or https", err}
+		return r
+	}
+	policy := c.Policy
+	policy.Exempt = append(slices.Clone(policy.Exempt), address)
+	d := &Dialer{Upstream: up, Policy: policy, Timeout: timeout, RootCAs: c.RootCAs}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	conn, times, fault := d.dial(ctx, "tcp", address)
+	r.Timings = times
+	if fault != nil {
+		r.Err = fault
+		return r
+	}
+	defer conn.Close()
+	var body []byte
+	r.Err = guard(ctx, conn, func() (fault *Error) {
+		body, r.Timings.FirstByte, fault = c.fetch(conn, u)
+		return fault
+	})
+	if r.Err != nil {
+		return r
+	}
+	exit, place, ok := parseAnswer(body)
+	if !ok {
+		r.Err = &Error{StageResponse, BadResponse, "the check URL's answer has no IP address", nil}
+		return r
+	}
+	c.fill(&r, exit, place)
+	_, isAddress := netip.ParseAddr(u.Hostname())
+	r.RemoteDNS = up != nil && (up.Type != SOCKS4 || isAddress != nil)
+	r.Latency = times.Connect + times.TLS + times.Handshake + r.Timings.FirstByte
+	r.OK = true
+	return r
+}
+
+func splitURL(raw string) (*url.URL, string, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, "", err
+	}
+	port, known := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	if !known || u.Hostname() == "" {
+		return nil, "", fmt.Errorf("scheme %q", u.Scheme)
+	}
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	return u, net.JoinHostPort(u.Hostname(), port), nil
+}
+
+// fetch asks for u on a connection to it and returns the body of the answer, if that is 200. A redirect is not
+// followed: it would lead where nobody looked.
+func (c *Checker) fetch(conn net.Conn, u *url.URL) (body []byte, firstByte time.Duration, fault *Error) {
+	start := time.Now()
+	if u.Scheme == "https" {
+		t, fault := startTLS(conn, u.Hostname(), c.RootCAs)
+		if fault != nil {
+			return nil, 0, fault
+		}
+		conn = t
+	}
+	rq := &http.Request{Method: "GET", URL: u, Host: u.Host, Close: true, Header: http.Header{
+		"User-Agent":      {"warren"},
+		"Accept":          {"application/json, text/plain;q=0.9"},
+		"Accept-Encoding": {"identity"},
+	}}
+	rq.URL.User = nil
+	if err := rq.Write(conn); err != nil {
+		return nil, 0, asError(StageResponse, err)
+	}
+	limit := c.MaxBytes
+	if limit <= 0 {
+		limit = DefaultCheckMaxBytes
+	}
+	budget := &io.LimitedReader{R: conn, N: limit + answerHeadBudget}
+	in := bufio.NewReader(budget)
+	if _, err := in.Peek(1); err != nil {
+		return nil, 0, asError(StageResponse, err)
+	}
+	firstByte = time.Since(start)
+	body, fault = readAnswer(in, rq, limit)
+	if fault != nil && budget.N <= 0 {
+		fault = tooLong()
+	}
+	return body, firstByte, fault
+}
+
+func tooLong() *Error {
+	return &Error{StageResponse, BadResponse, "the check URL's answer is too long", errBudget}
+}
+
+func readAnswer(in *bufio.Reader, rq *http.Request, limit int64) ([]byte, *Error) {
+	for {
+		resp, err := http.ReadResponse(in, rq)
+		if err != nil {
+			return nil, answerFault(err)
+		}
+		if resp.StatusCode < 200 { // an interim answer; the real one follows
+			continue
+		}
+		if resp.StatusCode != http.StatusOK {
+			return nil, &Error{StageResponse, BadResponse, fmt.Sprintf("the check URL answered with HTTP status %d", resp.StatusCode), nil}
+		}
+		body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+		if err != nil {
+			return nil, answerFault(err)
+		}
+		if int64(len(body)) > limit {
+			return nil, tooLong()
+		}
+		return body, nil
+	}
+}
+
+func answerFault(err error) *Error {
+	if isTimeout(err) || isClosed(err) {
+		return asError(StageResponse, err)
+	}
+	return &Error{StageResponse, BadResponse, "the check URL's answer is not HTTP", err}
+}
+
+// fill sets the exit and what is known of its place: the answer's word first, then Geo's for what is missing (unless
+// they disagree about the country), then the tables for the country.
+func (c *Checker) fill(r *Result, exit netip.Addr, place Place) {
+	r.ExitIP, r.IPVersion = exit.String(), 4
+	if exit.Is6() {
+		r.IPVersion = 6
+	}
+	if place.Country != "" {
+		r.Source = "answer"
+	}
+	if c.Geo != nil {
+		if geo, ok := c.Geo(exit); ok && (place.Country == "" || place.Country == geo.Country) {
+			if place.Country == "" && geo.Country != "" {
+				r.Source = "geoip"
+			}
+			place = place.or(geo)
+		}
+	}
+	r.Place = place.complete()
+	r.Locale = localeOf(place.Country)
+}

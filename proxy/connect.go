@@ -1,0 +1,122 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"strconv"
+)
+
+// connectBudget is how many bytes the head of an answer to CONNECT may have.
+const connectBudget = 16 << 10
+
+// askCONNECT sends CONNECT with Basic credentials (RFC 9110 section 9.3.6, RFC 7617) and reads the answer's head. It
+// returns what the server sent after the head, which belongs to the tunnel.
+func askCONNECT(c net.Conn, p *Proxy, t target) (early []byte, fault *Error) {
+	b := make([]byte, 0, 512)
+	b = fmt.Appendf(b, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", t.address(), t.address())
+	if p.Username != "" {
+		b = append(b, "Proxy-Authorization: Basic "...)
+		b = base64.StdEncoding.AppendEncode(b, []byte(p.Username+":"+p.Password))
+		b = append(b, "\r\n"...)
+	}
+	if _, err := c.Write(append(b, "\r\n"...)); err != nil {
+		return nil, asError(StageRequest, err)
+	}
+	head, early, fault := readHead(c)
+	if fault != nil {
+		return nil, fault
+	}
+	status, ok := statusOf(head)
+	if !ok {
+		return nil, notHTTP(head)
+	}
+	if status >= 200 && status < 300 {
+		return early, nil
+	}
+	return nil, statusFault(status, p.Username != "")
+}
+
+// readHead reads up to the empty line, and what came along after it. Interim answers (RFC 9110 section 15.2) are passed
+// over, within the same budget.
+func readHead(c net.Conn) (head, rest []byte, fault *Error) {
+	b := make([]byte, 0, 1024)
+	start, seen := 0, 0 // where the head begins, and how far it was searched
+	for {
+		if len(b) == cap(b) {
+			if len(b) >= connectBudget {
+				return nil, nil, &Error{StageRequest, NotAProxy, "the head of its answer is longer than 16 KiB", errBudget}
+			}
+			b = append(make([]byte, 0, 4*len(b)), b...)
+		}
+		n, err := c.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if !bytes.HasPrefix(b, []byte("HTTP/"[:min(len(b), 5)])) {
+			return nil, nil, notHTTP(b)
+		}
+		for end := headEnd(b, seen); end > 0; end = headEnd(b, seen) {
+			status, ok := statusOf(b[start:])
+			if !ok || status >= 200 {
+				return b[start:end], b[end:], nil
+			}
+			start, seen = end, end
+		}
+		seen = max(start, len(b)-2)
+		if err != nil {
+			return nil, nil, asError(StageRequest, err)
+		}
+	}
+}
+
+// headEnd tells where the first empty line at or after from ends, or 0. It takes bare LF too (RFC 9112 section 2.2).
+func headEnd(b []byte, from int) int {
+	for i := from; i < len(b); i++ {
+		if b[i] != '\n' {
+			continue
+		}
+		if i >= 1 && b[i-1] == '\n' || i >= 2 && b[i-1] == '\r' && b[i-2] == '\n' {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// statusOf reads the code of "HTTP/1.1 200 …".
+func statusOf(head []byte) (int, bool) {
+	fields := bytes.SplitN(bytes.TrimRight(head[:max(0, bytes.IndexByte(head, '\n'))], "\r"), []byte(" "), 3)
+	if len(fields) < 2 || len(fields[1]) != 3 || !bytes.HasPrefix(fields[0], []byte("HTTP/1.")) {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(fields[1]))
+	return n, err == nil && n >= 100
+}
+
+func notHTTP(got []byte) *Error {
+	message := "its answer is not HTTP"
+	if len(got) > 0 {
+		switch got[0] {
+		case 0x15, 0x16:
+			message = "it answers like a TLS server: its type may be https"
+		case 0, 4, 5:
+			message = "it answers like a SOCKS server, not HTTP"
+		}
+	}
+	return &Error{StageGreeting, NotAProxy, message, nil}
+}
+
+// statusFault says what an HTTP proxy's refusal means.
+func statusFault(status int, credentials bool) *Error {
+	cause := fmt.Errorf("HTTP status %d", status)
+	switch {
+	case status == 407 && credentials:
+		return &Error{StageAuth, AuthFailed, "it does not take this user name and password", cause}
+	case status == 407:
+		return &Error{StageAuth, AuthRequired, "it wants a user name and a password", cause}
+	case status == 400, status == 405, status == 501: // what web servers say to CONNECT
+		return &Error{StageGreeting, NotAProxy, "it is an HTTP server that does not do CONNECT", cause}
+	case status == 502, status == 503, status == 504:
+		return &Error{StageRequest, TargetUnreachable, fmt.Sprintf("the proxy could not reach the target (HTTP status %d)", status), cause}
+	}
+	return &Error{StageRequest, RequestRefused, fmt.Sprintf("the proxy refused the request (HTTP status %d)", status), cause}
+}

@@ -1,0 +1,208 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http/httptrace"
+	"net/netip"
+	"syscall"
+	"time"
+)
+
+// DefaultDialTimeout bounds the whole set-up of a connection, from look-up to the proxy's answer.
+const DefaultDialTimeout = 15 * time.Second
+
+// Timings are the durations of the stages. 0 means that the stage was not reached or not needed.
+type Timings struct {
+	Resolve   time.Duration // look-up of the proxy's name (of the target's, when there is no proxy)
+	Connect   time.Duration // TCP handshake with the proxy (with the target, when there is no proxy)
+	TLS       time.Duration // TLS handshake with the proxy
+	Handshake time.Duration // SOCKS or CONNECT: greeting, auth and request, until the proxy says that the target answers
+	FirstByte time.Duration // checks only: from the request to the first byte of the answer; TLS to the check URL included
+}
+
+// Dialer opens connections to targets through an upstream, or directly when Upstream is nil. The relay and the check
+// use the same one. It is safe for concurrent use and must not be copied after the first dial.
+type Dialer struct {
+	Upstream *Proxy
+	Policy   Policy
+	Timeout  time.Duration  // of the whole set-up, one absolute deadline; 0 means DefaultDialTimeout
+	RootCAs  *x509.CertPool // whom to trust for https upstreams; nil means the system's
+
+	resolver *net.Resolver // nil means the system's
+	locals   localCache
+}
+
+// DialContext connects to address ("host:port") over TCP. With an upstream the name is resolved by the upstream alone.
+//
+// The connection is a *net.TCPConn wherever the bytes after the handshake are plain (direct, socks5, socks4, http), so
+// that io.Copy can splice; over https it is a *tls.Conn. Where a proxy sent bytes together with its answer, it is a
+// wrapper that gives these first. Deadlines are not set on it. The error is always an *Error.
+func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	c, _, err := d.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, Timings, *Error) {
+	var times Timings
+	if network != "tcp" && network != "tcp4" && network != "tcp6" {
+		return nil, times, &Error{StageRequest, RequestRefused, "only TCP can be relayed", nil}
+	}
+	t, fault := parseTarget(address)
+	if fault != nil {
+		return nil, times, fault
+	}
+	if reason := d.Policy.refuses(t, &d.locals); reason != "" {
+		return nil, times, &Error{StageRequest, BlockedAddress, reason, nil}
+	}
+	timeout := d.Timeout
+	if timeout <= 0 {
+		timeout = DefaultDialTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if d.Upstream != nil {
+		c, fault := d.dialThrough(ctx, d.Upstream.Normalize(), t, &times)
+		return c, times, fault
+	}
+	refuses := func(a netip.Addr) string { return d.Policy.refusesAddr(a, &d.locals) }
+	if d.Policy.exempt(t) {
+		refuses = func(netip.Addr) string { return "" }
+	}
+	c, fault := d.connect(ctx, network, t.address(), StageRequest, refuses, &times)
+	if fault != nil {
+		return nil, times, fault
+	}
+	return c, times, nil
+}
+
+// connect opens the one TCP connection of a dial. It judges the address that is really dialled, after the look-up, so
+// a name that resolves to something else the second time gains nothing.
+func (d *Dialer) connect(ctx context.Context, network, address string, blocked Stage, refuses func(netip.Addr) string, times *Timings) (*net.TCPConn, *Error) {
+	var asked time.Time
+	start := time.Now()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		DNSStart: func(httptrace.DNSStartInfo) { asked = time.Now() },
+		DNSDone:  func(httptrace.DNSDoneInfo) { times.Resolve = time.Since(asked) },
+	})
+	nd := net.Dialer{Resolver: d.resolver, Control: func(_, dialled string, _ syscall.RawConn) error {
+		a, err := netip.ParseAddrPort(dialled)
+		if err != nil {
+			return err
+		}
+		if reason := refuses(a.Addr()); reason != "" {
+			return &Error{blocked, BlockedAddress, reason, nil}
+		}
+		return nil
+	}}
+	c, err := nd.DialContext(ctx, network, address)
+	if err == nil {
+		times.Connect = time.Since(start) - times.Resolve
+		return c.(*net.TCPConn), nil
+	}
+	stage := StageConnect
+	if isLookup(err) {
+		stage = StageResolve
+	}
+	return nil, asError(stage, err)
+}
+
+// dialThrough asks the upstream for the target. There is no other way out of here than through the upstream.
+func (d *Dialer) dialThrough(ctx context.Context, p Proxy, t target, times *Timings) (net.Conn, *Error) {
+	raw, fault := d.connect(ctx, "tcp", p.Address(), StageConnect, refusesServer, times)
+	if fault != nil {
+		return nil, fault
+	}
+	var c net.Conn = raw
+	fault = guard(ctx, raw, func() (fault *Error) {
+		if p.Type == HTTPS {
+			start := time.Now()
+			if c, fault = startTLS(raw, p.Host, d.RootCAs); fault != nil {
+				return fault
+			}
+			times.TLS = time.Since(start)
+		}
+		start := time.Now()
+		c, fault = ask(c, &p, t)
+		times.Handshake = time.Since(start)
+		return fault
+	})
+	if fault != nil {
+		times.Handshake = 0
+		raw.Close()
+		return nil, fault
+	}
+	return c, nil
+}
+
+// ask speaks the proxy's protocol on a connection to it.
+func ask(c net.Conn, p *Proxy, t target) (net.Conn, *Error) {
+	switch p.Type {
+	case SOCKS5:
+		return c, askSOCKS5(c, p, t)
+	case SOCKS4:
+		return c, askSOCKS4(c, p, t)
+	case HTTP, HTTPS:
+		early, fault := askCONNECT(c, p, t)
+		if len(early) > 0 {
+			c = &earlyConn{c, early}
+		}
+		return c, fault
+	}
+	return c, &Error{StageGreeting, NotAProxy, "the proxy's type is unknown", nil}
+}
+
+// guard runs a handshake on c and ends it when ctx does. After success nothing is left set on c.
+func guard(ctx context.Context, c net.Conn, handshake func() *Error) *Error {
+	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
+	fault := handshake()
+	if stop() {
+		return fault
+	}
+	if fault == nil { // the end came together with the answer: c has a deadline in the past by now, or soon
+		return asError(StageRequest, ctx.Err())
+	}
+	if fault.Code == TimedOut {
+		return asError(fault.Stage, ctx.Err())
+	}
+	return fault
+}
+
+func startTLS(c net.Conn, host string, roots *x509.CertPool) (*tls.Conn, *Error) {
+	t := tls.Client(c, &tls.Config{ServerName: unbracket(host), RootCAs: roots, MinVersion: tls.VersionTLS12})
+	if err := t.Handshake(); err != nil {
+		return nil, asError(StageTLS, err)
+	}
+	return t, nil
+}
+
+// earlyConn gives the bytes that came together with a proxy's answer before those that follow.
+type earlyConn struct {
+	net.Conn
+	early []byte
+}
+
+func (c *earlyConn) Read(b []byte) (int, error) {
+	if len(c.early) == 0 {
+		return c.Conn.Read(b)
+	}
+	n := copy(b, c.early)
+	c.early = c.early[n:]
+	return n, nil
+}
+
+// CloseWrite passes a half-close on.
+func (c *earlyConn) CloseWrite() error { return closeWrite(c.Conn) }
+
+// closeWrite ends the sending side, where the connection has one of its own (TCP, TLS).
+func closeWrite(c net.Conn) error {
+	if h, ok := c.(interface{ CloseWrite() error }); ok {
+		return h.CloseWrite()
+	}
+	return nil
+}

@@ -1,0 +1,10 @@
+package proxy
+
+import "golang.org/x/sys/windows"
+
+// Sockets report WSA codes on Windows; package syscall's ECONNREFUSED and its like are numbers of Go's own there.
+var (
+	refusedErrnos     = []error{windows.WSAECONNREFUSED}
+	closedErrnos      = []error{windows.WSAECONNRESET, windows.WSAECONNABORTED, windows.WSAESHUTDOWN}
+	unreachableErrnos = []error{windows.WSAEHOSTUNREACH, windows.WSAENETUNREACH, windows.WSAEHOSTDOWN, windows.WSAENETDOWN, windows.WSAEADDRNOTAVAIL}
+)

@@ -1,0 +1,180 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+)
+
+// Stage is the step of a dial or a check in which something failed.
+type Stage string
+
+// The stages, in their order. SOCKS4 and CONNECT have one exchange, which is the request stage.
+const (
+	StageResolve  Stage = "resolve"  // look-up of the proxy's name (of the target's, when there is no proxy)
+	StageConnect  Stage = "connect"  // TCP to the proxy (to the target, when there is no proxy)
+	StageTLS      Stage = "tls"      // TLS to the proxy, or to the check URL through it
+	StageGreeting Stage = "greeting" // the first words: SOCKS5's choice of method; whether it is a proxy at all
+	StageAuth     Stage = "auth"     // user name and password
+	StageRequest  Stage = "request"  // what the proxy says to the target
+	StageResponse Stage = "response" // what the check URL answers
+)
+
+// Code says what failed; programs compare it.
+type Code string
+
+// The codes.
+const (
+	DNSFailed         Code = "dns_failed"
+	ConnectionRefused Code = "connection_refused"
+	ConnectionClosed  Code = "connection_closed"
+	TimedOut          Code = "timed_out" // also: the caller gave up (errors.Is context.Canceled tells them apart)
+	HostUnreachable   Code = "host_unreachable"
+	TLSFailed         Code = "tls_failed"
+	NotAProxy         Code = "not_a_proxy"
+	AuthRequired      Code = "auth_required"
+	AuthFailed        Code = "auth_failed"
+	RequestRefused    Code = "request_refused"
+	TargetUnreachable Code = "target_unreachable"
+	BadResponse       Code = "bad_response"
+	BlockedAddress    Code = "blocked_address"
+)
+
+// Error is how every dial and check fails. Message is one sentence for people; it never holds a secret or bytes that
+// the other side sent. Err is the cause, for the log.
+type Error struct {
+	Stage   Stage  `json:"stage"`
+	Code    Code   `json:"code"`
+	Message string `json:"message"`
+	Err     error  `json:"-"`
+}
+
+// Error implements error. It leaves the cause out, since a cause may hold what a server wrote.
+func (e *Error) Error() string {
+	return "proxy: " + string(e.Stage) + ": " + string(e.Code) + ": " + e.Message
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// asError makes an *Error of any error: itself when it is one, else a cause of the system's seen in a stage.
+func asError(stage Stage, err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	code, message := causeCode(stage, err)
+	return &Error{stage, code, message, err}
+}
+
+// causeCode names what the operating system, the resolver or TLS reported.
+func causeCode(stage Stage, err error) (Code, string) {
+	dns, isDNS := errors.AsType[*net.DNSError](err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return TimedOut, "it was given up before it was done"
+	case isTimeout(err):
+		return TimedOut, timeoutMessages[stage]
+	case isDNS && dns.IsNotFound:
+		return DNSFailed, "the host name does not exist"
+	case isDNS:
+		return DNSFailed, "the host name could not be looked up"
+	case isRefused(err):
+		return ConnectionRefused, "nothing listens on that port"
+	case isClosed(err):
+		return ConnectionClosed, "the connection was closed in the middle"
+	case isUnreachable(err):
+		return HostUnreachable, "there is no way to that host"
+	case isTLS(err):
+		return TLSFailed, tlsMessage(err)
+	}
+	switch stage {
+	case StageConnect, StageResolve:
+		return HostUnreachable, "the host could not be reached"
+	case StageTLS:
+		return TLSFailed, tlsMessage(err)
+	}
+	return ConnectionClosed, "the connection broke"
+}
+
+var timeoutMessages = map[Stage]string{
+	StageResolve:  "the look-up of the host name took too long",
+	StageConnect:  "the host did not take the connection in time",
+	StageTLS:      "the TLS handshake was not done in time",
+	StageGreeting: "it took the connection but did not answer in time",
+	StageAuth:     "it did not answer the user name and password in time",
+	StageRequest:  "it did not answer the request in time",
+	StageResponse: "the check URL did not answer in time",
+}
+
+func isTimeout(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return true
+	}
+	n, ok := errors.AsType[net.Error](err)
+	return ok && n.Timeout()
+}
+
+func isClosed(err error) bool {
+	for _, e := range append([]error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, io.ErrClosedPipe}, closedErrnos...) {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func isRefused(err error) bool { return isErrno(err, refusedErrnos) }
+
+func isUnreachable(err error) bool { return isErrno(err, unreachableErrnos) }
+
+func isErrno(err error, list []error) bool {
+	errno, ok := errors.AsType[syscall.Errno](err)
+	if !ok {
+		return false
+	}
+	for _, e := range list {
+		if errno == e {
+			return true
+		}
+	}
+	return false
+}
+
+func isTLS(err error) bool {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[tls.AlertError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
+}
+
+func tlsMessage(err error) string {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return "the server does not speak TLS on that port"
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "the server's certificate is for another name"
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "the server's certificate is signed by nobody this machine trusts"
+	}
+	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
+		return "the server's certificate has expired or is not valid yet"
+	}
+	return "the TLS handshake failed"
+}
+
+// isLookup tells whether a dial failed before there was an address.
+func isLookup(err error) bool {
+	_, dns := errors.AsType[*net.DNSError](err)
+	_, addr := errors.AsType[*net.AddrError](err)
+	return dns || addr
+}

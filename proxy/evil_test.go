@@ -1,0 +1,301 @@
+package proxy
+
+import (
+	"bufio"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// This file has the upstreams that misbehave. For each of them: the stage and the code are right, the dial ends in
+// time, no goroutine is left, nothing goes out beside the proxy, and the password is seen only by who asked for it.
+
+const (
+	evilUser = "evil-user"
+	evilPass = "evil-hunter2"
+)
+
+// script answers like a well-behaved server, in steps: read so many bytes of the client's, then write.
+type step struct {
+	read  int
+	write string
+}
+
+var (
+	greetingLen = 4 // 05 02 00 02
+	authLen     = 3 + len(evilUser) + len(evilPass)
+	// What a good SOCKS5 server with a password says, and when.
+	goodSOCKS5 = []step{{greetingLen, "\x05\x02"}, {authLen, "\x01\x00"}, {10, "\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50"}}
+)
+
+func play(steps ...step) func(net.Conn) {
+	return func(c net.Conn) {
+		for _, s := range steps {
+			take(c, s.read)
+			io.WriteString(c, s.write)
+		}
+		io.Copy(io.Discard, c) // and then silence, until the client goes
+	}
+}
+
+// reset drops the connection with RST.
+func reset(c net.Conn) {
+	c.(recorded).SetLinger(0)
+	c.Close()
+}
+
+// afterHead waits for an HTTP request's head.
+func afterHead(then func(net.Conn)) func(net.Conn) {
+	return func(c net.Conn) {
+		r := bufio.NewReader(c)
+		for line, err := r.ReadString('\n'); err == nil && strings.TrimSpace(line) != ""; {
+			line, err = r.ReadString('\n')
+		}
+		then(c)
+	}
+}
+
+func says(text string) func(net.Conn) {
+	return afterHead(func(c net.Conn) { io.WriteString(c, text); io.Copy(io.Discard, c) })
+}
+
+// forever repeats text until the client goes.
+func forever(text string) func(net.Conn) {
+	return func(c net.Conn) {
+		for {
+			if _, err := io.WriteString(c, text); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// drip sends one byte at a time, never enough.
+func drip(text string) func(net.Conn) {
+	return func(c net.Conn) {
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for i := 0; ; i++ {
+			<-tick.C
+			if _, err := io.WriteString(c, text[i%len(text):i%len(text)+1]); err != nil {
+				return
+			}
+		}
+	}
+}
+
+type evil struct {
+	name   string
+	typ    Type
+	login  bool // with user name and password
+	handle func(net.Conn)
+	stage  Stage
+	code   Code
+	asked  bool // whether the server may have seen the password
+}
+
+func socksEvils() []evil {
+	greet := step{greetingLen, "\x05\x02"}
+	auth := step{authLen, "\x01\x00"}
+	reply := func(s string) func(net.Conn) { return play(greet, auth, step{10, s}) }
+	return []evil{
+		{"silent", SOCKS5, true, play(), StageGreeting, TimedOut, false},
+		{"closes at once", SOCKS5, true, func(net.Conn) {}, StageGreeting, ConnectionClosed, false},
+		{"resets at once", SOCKS5, true, reset, StageGreeting, ConnectionClosed, false},
+		{"silent after greeting", SOCKS5, true, play(greet), StageAuth, TimedOut, true},
+		{"silent after auth", SOCKS5, true, play(greet, auth), StageRequest, TimedOut, true},
+		{"silent in its reply", SOCKS5, true, reply("\x05\x00\x00"), StageRequest, TimedOut, true},
+		{"one byte of a greeting", SOCKS5, true, play(step{0, "\x05"}), StageGreeting, TimedOut, false},
+		{"one byte at a time", SOCKS5, true, func(c net.Conn) { drip("\x05\x02\x01\x00\x05\x00\x00\x03\xff" + strings.Repeat("a", 300))(c) }, StageRequest, TimedOut, true},
+		{"wrong version", SOCKS5, true, play(step{greetingLen, "\x06\x02"}), StageGreeting, NotAProxy, false},
+		{"SOCKS4 answers", SOCKS5, true, play(step{greetingLen, "\x00\x5b\x00\x00\x00\x00\x00\x00"}), StageGreeting, NotAProxy, false},
+		{"HTTP answers", SOCKS5, true, play(step{greetingLen, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"}), StageGreeting, NotAProxy, false},
+		{"TLS answers", SOCKS5, true, play(step{greetingLen, "\x15\x03\x01\x00\x02\x02\x46"}), StageGreeting, NotAProxy, false},
+		{"SSH speaks first", SOCKS5, true, play(step{0, "SSH-2.0-OpenSSH_9.2\r\n"}), StageGreeting, NotAProxy, false},
+		{"mail speaks first", SOCKS5, true, play(step{0, "220 mail ESMTP\r\n"}), StageGreeting, NotAProxy, false},
+		{"endless banner", SOCKS5, true, forever("welcome "), StageGreeting, NotAProxy, false},
+		{"endless fives", SOCKS5, true, forever("\x05\x05\x05\x05"), StageGreeting, NotAProxy, false},
+		{"endless zeros", SOCKS5, true, forever("\x00\x00\x00\x00"), StageGreeting, NotAProxy, false},
+		{"no method will do", SOCKS5, true, play(step{greetingLen, "\x05\xff"}), StageAuth, AuthFailed, false},
+		{"no method will do, no login", SOCKS5, false, play(step{3, "\x05\xff"}), StageAuth, AuthRequired, false},
+		{"wants a password that was not offered", SOCKS5, false, play(step{3, "\x05\x02"}, step{3, "\x01\x00"}), StageAuth, AuthRequired, false},
+		{"chooses GSSAPI", SOCKS5, true, play(step{greetingLen, "\x05\x01"}), StageGreeting, NotAProxy, false},
+		{"chooses GSSAPI, no login", SOCKS5, false, play(step{3, "\x05\x01"}), StageGreeting, NotAProxy, false},
+		{"chooses method 0x80", SOCKS5, true, play(step{greetingLen, "\x05\x80"}), StageGreeting, NotAProxy, false},
+		{"unsolicited auth reply", SOCKS5, true, play(step{greetingLen, "\x05\x00\x01\x00"}, step{10, "\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50"}), StageRequest, NotAProxy, false},
+		{"everything at once, not asked", SOCKS5, false, play(step{0, "\x05\x02\x01\x00\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00"}), StageAuth, AuthRequired, false},
+		{"wrong password", SOCKS5, true, play(greet, step{authLen, "\x01\x01"}), StageAuth, AuthFailed, true},
+		{"wrong password, closes", SOCKS5, true, func(c net.Conn) { take(c, 4); io.WriteString(c, "\x05\x02"); take(c, authLen) }, StageAuth, ConnectionClosed, true},
+		{"auth reply of version 5", SOCKS5, true, play(greet, step{authLen, "\x05\x00"}), StageAuth, NotAProxy, true},
+		{"general failure", SOCKS5, true, reply("\x05\x01\x00\x01\x00\x00\x00\x00\x00\x00"), StageRequest, RequestRefused, true},
+		{"not allowed", SOCKS5, true, reply("\x05\x02\x00\x01\x00\x00\x00\x00\x00\x00"), StageRequest, RequestRefused, true},
+		{"network unreachable", SOCKS5, true, reply("\x05\x03\x00\x01\x00\x00\x00\x00\x00\x00"), StageRequest, TargetUnreachable, true},
+		{"host unreachable", SOCKS5, true, reply("\x05\x04\x00\x01\x00\x00\x00\x00\x00\x00"), StageRequest, HostUnreachable, true},
+		{"target refuses", SOCKS5, true, reply("\x05\x05\x00\x01\x00\x00\x00\x00\x00\x00"), StageRequest, TargetUnreachable, true},
+		{"TTL expired", SOCKS5, true, reply("\x05\x06\x00\x01\x00\x00\x00\x00\x00\x00"), StageRequest, TargetUnreachable, true},
+		{"no such command", SOCKS5, true, reply("\x05\x07\x00\x01\x00\x00\x00\x00\x00\x00"), StageRequest, RequestRefused, true},
+		{"no such address type", SOCKS5, true, reply("\x05\x08\x00\x01\x00\x00\x00\x00\x00\x00"), StageRequest, RequestRefused, true},
+		{"unknown reply code, short", SOCKS5, true, reply("\x05\xee\x00\x01"), StageRequest, RequestRefused, true},
+		{"refuses without the rest", SOCKS5, true, func(c net.Conn) { reply("\x05\x02")(c) }, StageRequest, RequestRefused, true},
+		{"reply of version 4", SOCKS5, true, reply("\x04\x00\x00\x01\x00\x00\x00\x00\x00\x00"), StageRequest, NotAProxy, true},
+		{"reserved byte", SOCKS5, true, reply("\x05\x00\x07\x01\x00\x00\x00\x00\x00\x00"), StageRequest, NotAProxy, true},
+		{"address of no type", SOCKS5, true, reply("\x05\x00\x00\x09\x00\x00\x00\x00\x00\x00"), StageRequest, NotAProxy, true},
+		{"lying length", SOCKS5, true, reply("\x05\x00\x00\x03\xffshort"), StageRequest, TimedOut, true},
+		{"HTML for a reply", SOCKS5, true, reply("<html><body>Login</body></html>"), StageRequest, NotAProxy, true},
+		{"SOCKS4 silent", SOCKS4, true, play(), StageRequest, TimedOut, false},
+		{"SOCKS4 closes", SOCKS4, true, func(net.Conn) {}, StageRequest, ConnectionClosed, false},
+		{"SOCKS4 refuses", SOCKS4, true, play(step{9, "\x00\x5b\x00\x00\x00\x00\x00\x00"}), StageRequest, RequestRefused, false},
+		{"SOCKS4 identd", SOCKS4, true, play(step{9, "\x00\x5c\x00\x00\x00\x00\x00\x00"}), StageAuth, AuthFailed, false},
+		{"SOCKS4 another user, no login", SOCKS4, false, play(step{9, "\x00\x5d\x00\x00\x00\x00\x00\x00"}), StageAuth, AuthRequired, false},
+		{"SOCKS4 unknown code", SOCKS4, true, play(step{9, "\x00\x01\x00\x00\x00\x00\x00\x00"}), StageRequest, NotAProxy, false},
+		{"SOCKS4 type, SOCKS5 server", SOCKS4, true, play(step{9, "\x05\xff"}), StageGreeting, NotAProxy, false},
+		{"SOCKS4 type, HTTP server", SOCKS4, true, play(step{9, "HTTP/1.1 400 Bad Request\r\n\r\n"}), StageGreeting, NotAProxy, false},
+		{"SOCKS4 half a reply", SOCKS4, true, play(step{9, "\x00\x5a\x00"}), StageRequest, TimedOut, false},
+	}
+}
+
+func httpEvils() []evil {
+	headers := "HTTP/1.1 200 OK\r\n" + strings.Repeat("X-Header: and its value\r\n", 100_000) + "\r\n"
+	return []evil{
+		{"http silent", HTTP, true, play(), StageRequest, TimedOut, true},
+		{"http closes at once", HTTP, true, func(net.Conn) {}, StageRequest, ConnectionClosed, true},
+		{"http resets", HTTP, true, reset, StageRequest, ConnectionClosed, true},
+		{"http closes after the request", HTTP, true, afterHead(func(net.Conn) {}), StageRequest, ConnectionClosed, true},
+		{"http one byte at a time", HTTP, true, drip("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("y", 10_000)), StageRequest, TimedOut, true},
+		{"407 without login", HTTP, false, says("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n"), StageAuth, AuthRequired, false},
+		{"407 forever", HTTP, true, afterHead(forever("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n")), StageAuth, AuthFailed, true},
+		{"403", HTTP, true, says("HTTP/1.1 403 Forbidden\r\n\r\n"), StageRequest, RequestRefused, true},
+		{"404", HTTP, true, says("HTTP/1.1 404 Not Found\r\n\r\n"), StageRequest, RequestRefused, true},
+		{"302", HTTP, true, says("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1/\r\n\r\n"), StageRequest, RequestRefused, true},
+		{"429", HTTP, true, says("HTTP/1.1 429 Too Many Requests\r\n\r\n"), StageRequest, RequestRefused, true},
+		{"502", HTTP, true, says("HTTP/1.0 502 Bad Gateway\r\n\r\n"), StageRequest, TargetUnreachable, true},
+		{"503", HTTP, true, says("HTTP/1.1 503\r\n\r\n"), StageRequest, TargetUnreachable, true},
+		{"504", HTTP, true, says("HTTP/1.1 504 Gateway Timeout\n\n"), StageRequest, TargetUnreachable, true},
+		{"a web server: 400", HTTP, true, says("HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\n\r\n<html>"), StageGreeting, NotAProxy, true},
+		{"a web server: 405", HTTP, true, says("HTTP/1.1 405 Not Allowed\r\n\r\n"), StageGreeting, NotAProxy, true},
+		{"a web server: 501", HTTP, true, says("HTTP/1.1 501 Unsupported method\r\n\r\n"), StageGreeting, NotAProxy, true},
+		{"HTML without HTTP", HTTP, true, says("<html><body>Please log in</body></html>"), StageGreeting, NotAProxy, true},
+		{"http type, SOCKS5 server", HTTP, true, play(step{1, "\x05\xff"}), StageGreeting, NotAProxy, true},
+		{"http type, TLS server", HTTP, true, play(step{1, "\x15\x03\x01\x00\x02\x02\x46"}), StageGreeting, NotAProxy, true},
+		{"http type, SSH server", HTTP, true, play(step{0, "SSH-2.0-x\r\n"}), StageGreeting, NotAProxy, true},
+		{"100,000 headers", HTTP, true, says(headers), StageRequest, NotAProxy, true},
+		{"an endless header", HTTP, true, afterHead(forever("HTTP/1.1 200 OK X")), StageRequest, NotAProxy, true},
+		{"100 Continue forever", HTTP, true, afterHead(forever("HTTP/1.1 100 Continue\r\n\r\n")), StageRequest, NotAProxy, true},
+		{"a banner without end", HTTP, true, forever("welcome to my server\r\n"), StageGreeting, NotAProxy, true},
+		{"no status", HTTP, true, says("HTTP/1.1\r\n\r\n"), StageGreeting, NotAProxy, true},
+		{"status of letters", HTTP, true, says("HTTP/1.1 abc OK\r\n\r\n"), StageGreeting, NotAProxy, true},
+		{"status 99", HTTP, true, says("HTTP/1.1 099 OK\r\n\r\n"), StageGreeting, NotAProxy, true},
+		{"HTTP/2", HTTP, true, says("HTTP/2 200\r\n\r\n"), StageGreeting, NotAProxy, true},
+		{"RTSP", HTTP, true, says("RTSP/1.0 200 OK\r\n\r\n"), StageGreeting, NotAProxy, true},
+		{"closes in the head", HTTP, true, afterHead(func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\nX:") }), StageRequest, ConnectionClosed, true},
+	}
+}
+
+func tlsEvils(t *testing.T) []evil {
+	goodTLS, _ := overTLS(t, network{}.connect(nil))
+	silentTLS := play(step{1, ""})
+	return []evil{
+		{"https silent", HTTPS, true, silentTLS, StageTLS, TimedOut, false},
+		{"https closes", HTTPS, true, func(net.Conn) {}, StageTLS, ConnectionClosed, false},
+		{"https resets", HTTPS, true, reset, StageTLS, ConnectionClosed, false},
+		{"https type, HTTP server", HTTPS, true, play(step{1, "HTTP/1.1 400 Bad Request\r\n\r\n"}), StageTLS, TLSFailed, false},
+		{"https type, SOCKS server", HTTPS, true, play(step{1, "\x05\xff\x00\x00\x00\x00"}), StageTLS, TLSFailed, false},
+		{"https banner without end", HTTPS, true, forever("welcome"), StageTLS, TLSFailed, false},
+		{"https alert", HTTPS, true, play(step{1, "\x15\x03\x03\x00\x02\x02\x28"}), StageTLS, TLSFailed, false},
+		{"https record too long", HTTPS, true, play(step{1, "\x16\x03\x03\xff\xff" + strings.Repeat("x", 70_000)}), StageTLS, TLSFailed, false},
+		{"https garbage for a hello", HTTPS, true, play(step{1, "\x16\x03\x03\x00\x04\x02\x00\x00\x00"}), StageTLS, TLSFailed, false},
+		{"https of nobody we trust", HTTPS, true, goodTLS, StageTLS, TLSFailed, false},
+	}
+}
+
+func TestEvilUpstreams(t *testing.T) {
+	evils := append(append(socksEvils(), httpEvils()...), tlsEvils(t)...)
+	t.Logf("%d behaviours", len(evils))
+	for _, e := range evils {
+		t.Run(e.name, func(t *testing.T) { e.test(t, 250*time.Millisecond) })
+	}
+}
+
+func (e evil) test(t *testing.T, timeout time.Duration) {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	bird := canary(t)
+	s := serve(t, e.handle)
+	user, pass := "", ""
+	if e.login {
+		user, pass = evilUser, evilPass
+	}
+	d := &Dialer{Upstream: upstream(e.typ, s, user, pass), Policy: Policy{Exempt: []string{bird.addr()}}, Timeout: timeout}
+	start := time.Now()
+	c, err := d.DialContext(t.Context(), "tcp", bird.addr()) // nothing but the upstream stands between the dial and the canary
+	if err == nil {
+		c.Close()
+		t.Fatal("the dial succeeded")
+	}
+	took := time.Since(start)
+	wantFault(t, err, e.stage, e.code)
+	if limit := timeout + 5*time.Second; took > limit {
+		t.Errorf("it took %v, want less than %v", took, limit)
+	}
+	if (e.code == TimedOut) != (took >= timeout) {
+		t.Errorf("%s after %v of %v", e.code, took, timeout)
+	}
+	if text := fmt.Sprintf("%v %+v %s", err, err, err.(*Error).Message); strings.Contains(text, evilPass) || strings.Contains(text, "welcome") {
+		t.Errorf("the error says too much: %s", text)
+	}
+	s.close()
+	if basic := base64.StdEncoding.EncodeToString([]byte(user + ":" + pass)); !e.asked && (strings.Contains(s.received(), evilPass) || strings.Contains(s.received(), basic)) {
+		t.Error("the server did not ask for the password and has seen it")
+	}
+	bird.close()
+	if n := bird.count(); n != 0 {
+		t.Errorf("direct connections: %d", n)
+	}
+	if err := goleak.Find(before); err != nil {
+		t.Error(err)
+	}
+}
+
+// A connection that ends after any number of a good server's bytes, closed or reset, is seen in the right stage.
+func TestCutAnywhere(t *testing.T) {
+	for _, tc := range []struct {
+		typ   Type
+		steps []step
+		stage func(offset int) Stage
+	}{
+		{SOCKS5, goodSOCKS5, func(offset int) Stage {
+			return []Stage{StageGreeting, StageAuth, StageRequest}[min(offset/2, 2)]
+		}},
+		{SOCKS4, []step{{9 + len(evilUser), "\x00\x5a\x00\x00\x00\x00\x00\x00"}}, func(int) Stage { return StageRequest }},
+		{HTTP, []step{{95, "HTTP/1.1 200 OK\r\nX: y\r\n\r\n"}}, func(int) Stage { return StageRequest }},
+	} {
+		total := 0
+		for _, s := range tc.steps {
+			total += len(s.write)
+		}
+		for offset := range total {
+			for how, end := range map[string]func(net.Conn){"closed": func(net.Conn) {}, "reset": reset} {
+				handle := func(c net.Conn) {
+					left := offset
+					for _, s := range tc.steps {
+						take(c, s.read)
+						n := min(left, len(s.write))
+						io.WriteString(c, s.write[:n])
+						if left -= n; left == 0 && n < len(s.write) {
+							end(c)
+							return
+						}
+					}
+				}
+				e := evil{fmt.Sprintf("%s %s at %d", tc.typ, how, offset), tc.typ, true, handle, tc.stage(offset), ConnectionClosed, true}
+				t.Run(e.name, func(t *testing.T) { e.test(t, 5*time.Second) })
+			}
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package proxy
+
+import "golang.org/x/text/language"
+
+// written overrides CLDR's likely language where that is the one spoken at home, but another one is written: the
+// language of schools, offices and web sites, and so of browsers. CLDR's answer stands in the comment.
+var written = map[string]string{
+	"IN": "en", "PH": "en", "PK": "en", // hi, fil, ur
+	"GH": "en", "KE": "en", "RW": "en", "UG": "en", "ZW": "en", "LS": "en", "NA": "en", "MU": "en", // ak, sw, rw, sw, sn, st, af, mfe
+	"AS": "en", "PG": "en", "PW": "en", "TK": "en", "TO": "en", "TV": "en", "VU": "en", "WS": "en", // sm, tpi, pau, tkl, to, tvl, bi, sm
+	"BI": "fr", "CD": "fr", "DJ": "fr", "HT": "fr", "MG": "fr", "ML": "fr", "NE": "fr", // rn, sw, aa, ht, mg, bm, ha
+	"BQ": "nl", "CW": "nl", // pap, pap
+	"BY": "ru", // be
+	"PY": "es", // gn
+}
+
+// localeOf gives a country's likely language with the country: "de-DE", "pt-BR". The language is that of CLDR's likely
+// subtags, as golang.org/x/text has them, or the override's. "" where nobody lives or the country is unknown.
+func localeOf(country string) string {
+	region, err := language.ParseRegion(country)
+	if err != nil {
+		return ""
+	}
+	base := written[country]
+	if base == "" {
+		likely, err := language.Compose(region)
+		if err != nil {
+			return ""
+		}
+		b, confidence := likely.Base()
+		if confidence == language.No {
+			return ""
+		}
+		base = b.String()
+	}
+	return base + "-" + region.String()
+}

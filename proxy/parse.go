@@ -1,0 +1,281 @@
+package proxy
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// This file implements the text form of a proxy. The rules are:
+//
+//   - scheme://[user[:password]@]host:port, with nothing after the port but one slash;
+//   - the last @ ends the user info and the first : in it ends the user name (RFC 3986 section 3.2.1 has them encoded;
+//     a raw @ or / in a password is still unambiguous, so it is taken);
+//   - %XX is decoded in user name and password, to any byte but NUL, CR and LF; a lone % is a fault;
+//   - nothing is guessed: no default scheme, no default port.
+//
+// No error repeats what was read, since that may be a password.
+
+// Limits in bytes. RFC 1929 has one byte for each length; for HTTP the limit is ours, so that a header stays small.
+const (
+	maxHost           = 255
+	maxCredential     = 255
+	maxHTTPCredential = 4096
+)
+
+// Fault is one thing that is wrong with a Proxy. Field is type, host, port, username or password; Message is a phrase
+// for people that continues the field's name and never repeats a secret.
+type Fault struct{ Field, Message string }
+
+// ParseError is the error of Parse: every fault at once.
+type ParseError struct{ Faults []Fault }
+
+// Error lists the faults.
+func (e *ParseError) Error() string {
+	parts := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		parts[i] = f.Field + " " + f.Message
+	}
+	return "proxy: " + strings.Join(parts, "; ")
+}
+
+// Parse reads a proxy from one string such as "socks5://user:pass@host:1080". The result is normalised and valid.
+// The error is a *ParseError.
+func Parse(s string) (Proxy, error) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	typ, known := ParseType(scheme)
+	if !ok || !known {
+		return Proxy{}, &ParseError{[]Fault{{"type", "must start the text as socks5://, http://, https:// or socks4://"}}}
+	}
+	p := Proxy{Type: typ}
+	var faults []Fault
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		faults = p.parseUserinfo(rest[:at])
+		rest = rest[at+1:]
+	}
+	faults = append(faults, p.parseHostPort(strings.TrimSuffix(rest, "/"))...)
+	p = p.Normalize()
+	for _, f := range p.Validate() {
+		if !hasField(faults, f.Field) {
+			faults = append(faults, f)
+		}
+	}
+	if len(faults) > 0 {
+		return Proxy{}, &ParseError{faults}
+	}
+	return p, nil
+}
+
+func hasField(faults []Fault, field string) bool {
+	for _, f := range faults {
+		if f.Field == field {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Proxy) parseUserinfo(s string) (faults []Fault) {
+	user, pass, _ := strings.Cut(s, ":")
+	var ok bool
+	if p.Username, ok = percentDecode(user); !ok {
+		faults = append(faults, Fault{"username", "has a % that two hex digits do not follow (write % as %25)"})
+	}
+	if p.Password, ok = percentDecode(pass); !ok {
+		faults = append(faults, Fault{"password", "has a % that two hex digits do not follow (write % as %25)"})
+	}
+	return faults
+}
+
+func (p *Proxy) parseHostPort(s string) (faults []Fault) {
+	host, port := s, ""
+	if i := strings.LastIndexByte(s, ':'); i >= 0 && !strings.HasSuffix(s, "]") {
+		host, port = s[:i], s[i+1:]
+	}
+	p.Host = host
+	if strings.IndexByte(host, ':') >= 0 && !strings.HasPrefix(host, "[") {
+		faults = append(faults, Fault{"host", "has a colon: an IPv6 address stands in brackets here"})
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		faults = append(faults, Fault{"port", "must follow the host as a colon and a number from 1 to 65535"})
+	}
+	p.Port = int(n)
+	return faults
+}
+
+// Normalize returns the proxy in the one form that is stored and compared: type without synonym, host in lower case,
+// without brackets and final dot, addresses in their shortest form, international names in ASCII (RFC 5891). What
+// cannot be normalised stays as it is, for Validate to name.
+func (p Proxy) Normalize() Proxy {
+	if t, ok := ParseType(string(p.Type)); ok {
+		p.Type = t
+	}
+	host := unbracket(p.Host)
+	if a, err := netip.ParseAddr(host); err == nil {
+		if host == p.Host || a.Is6() {
+			p.Host = a.String()
+		}
+		return p
+	}
+	if !isASCII(p.Host) && utf8.ValidString(p.Host) {
+		if ascii, err := idna.Lookup.ToASCII(p.Host); err == nil {
+			p.Host = ascii
+		}
+	}
+	if isASCII(p.Host) {
+		p.Host = strings.ToLower(p.Host)
+	}
+	if trimmed := strings.TrimSuffix(p.Host, "."); trimmed != "" {
+		p.Host = trimmed
+	}
+	return p
+}
+
+// Validate returns every fault, or nil. It takes a host with brackets too.
+func (p Proxy) Validate() (faults []Fault) {
+	add := func(field, message string) { faults = append(faults, Fault{field, message}) }
+	if _, ok := ParseType(string(p.Type)); !ok {
+		add("type", "must be socks5, http, https or socks4")
+	}
+	if m := hostFault(p.Host); m != "" {
+		add("host", m)
+	}
+	if p.Port < 1 || p.Port > 65535 {
+		add("port", "must be a number from 1 to 65535")
+	}
+	typ, _ := ParseType(string(p.Type))
+	if m := credentialFault(typ, p.Username); m != "" {
+		add("username", m)
+	} else if (typ == HTTP || typ == HTTPS) && strings.Contains(p.Username, ":") {
+		add("username", "must not have a colon, which HTTP Basic cannot carry (RFC 7617)")
+	} else if p.Username == "" && p.Password != "" {
+		add("username", "is missing, but there is a password")
+	}
+	if m := credentialFault(typ, p.Password); m != "" {
+		add("password", m)
+	}
+	return faults
+}
+
+func credentialFault(t Type, s string) string {
+	limit := maxCredential
+	if t == HTTP || t == HTTPS {
+		limit = maxHTTPCredential
+	}
+	if len(s) > limit {
+		return "must have at most " + strconv.Itoa(limit) + " bytes"
+	}
+	if strings.ContainsAny(s, "\x00\r\n") {
+		return "must not have a NUL, CR or LF byte"
+	}
+	return ""
+}
+
+func hostFault(host string) string {
+	bare := unbracket(host)
+	a, err := netip.ParseAddr(bare)
+	switch {
+	case host == "":
+		return "is missing"
+	case len(host) > maxHost:
+		return "must have at most 255 bytes"
+	case err == nil && a.Zone() != "":
+		return "must not have a zone (the part after %)"
+	case err == nil && (bare == host || a.Is6()):
+		return ""
+	case strings.Contains(host, "://"):
+		return "must not have a scheme: that is the type"
+	case strings.Contains(host, "@"):
+		return "must not have a user name: there is a field for it"
+	case strings.ContainsAny(host, "[]"):
+		return "is not an IPv6 address in brackets"
+	case strings.Count(host, ":") == 1:
+		return "must not have a port: there is a field for it"
+	case !isHostName(asciiHost(host)):
+		return "must be a host name or an IP address, without spaces or other characters"
+	}
+	return ""
+}
+
+// asciiHost is the host as Normalize would leave it.
+func asciiHost(host string) string { return Proxy{Host: host}.Normalize().Host }
+
+// isHostName tells whether s can be a name that is looked up: letters, digits, "-", "_" and single dots (one may end
+// it). Labels of more than 63 bytes cannot be looked up by anyone (RFC 1035).
+func isHostName(s string) bool {
+	s = strings.TrimSuffix(s, ".")
+	if s == "" || len(s) > maxHost {
+		return false
+	}
+	for label := range strings.SplitSeq(s, ".") {
+		if label == "" || len(label) > 63 {
+			return false
+		}
+		for i := range len(label) {
+			c := label[i]
+			if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+func unbracket(host string) string {
+	if len(host) > 2 && host[0] == '[' && host[len(host)-1] == ']' {
+		return host[1 : len(host)-1]
+	}
+	return host
+}
+
+const hexDigits = "0123456789ABCDEF"
+
+// percentEncode keeps RFC 3986's unreserved characters and encodes every other byte.
+func percentEncode(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			b.WriteString(string([]byte{'%', hexDigits[c>>4], hexDigits[c&15]}))
+		}
+	}
+	return b.String()
+}
+
+func percentDecode(s string) (string, bool) {
+	if strings.IndexByte(s, '%') < 0 {
+		return s, true
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] != '%' {
+			b = append(b, s[i])
+			continue
+		}
+		if i+2 >= len(s) {
+			return "", false
+		}
+		n, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
+		if err != nil {
+			return "", false
+		}
+		b = append(b, byte(n))
+		i += 2
+	}
+	return string(b), true
+}

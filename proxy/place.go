@@ -1,0 +1,195 @@
+package proxy
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
+)
+
+// Place is where an address is said to be. What is unknown is "" or nil.
+type Place struct {
+	Country             string   // ISO 3166-1 alpha-2, upper case
+	CountryName         string   // in English
+	Timezone            string   // IANA name
+	Latitude, Longitude *float64 // degrees; both or neither
+}
+
+// or fills what p does not know from q.
+func (p Place) or(q Place) Place {
+	p.Country = cmp.Or(p.Country, q.Country)
+	p.CountryName = cmp.Or(p.CountryName, q.CountryName)
+	p.Timezone = cmp.Or(p.Timezone, q.Timezone)
+	if p.Latitude == nil {
+		p.Latitude, p.Longitude = q.Latitude, q.Longitude
+	}
+	return p
+}
+
+// complete adds what follows from the country alone.
+func (p Place) complete() Place {
+	if p.Country != "" {
+		p.CountryName = cmp.Or(p.CountryName, countryName(p.Country))
+		p.Timezone = cmp.Or(p.Timezone, firstZone(p.Country))
+	}
+	return p
+}
+
+// parseAnswer reads what an address service says: the bare address as text, or a JSON object.
+func parseAnswer(body []byte) (netip.Addr, Place, bool) {
+	text := strings.TrimSpace(string(body))
+	if !strings.HasPrefix(text, "{") {
+		a, ok := parseExit(text)
+		return a, Place{}, ok
+	}
+	var m map[string]any
+	if json.Unmarshal([]byte(text), &m) != nil {
+		return netip.Addr{}, Place{}, false
+	}
+	// ip: ipify, ipinfo, ifconfig.co, ipwho.is; query: ip-api; origin: httpbin; ipAddress: freeipapi; ip_address: Abstract.
+	for _, key := range []string{"ip", "query", "origin", "ipAddress", "ip_address", "address"} {
+		if a, ok := parseExit(str(m[key])); ok {
+			return a, placeOf(m), true
+		}
+	}
+	return netip.Addr{}, Place{}, false
+}
+
+// parseExit reads one address. httpbin lists several where there was a forwarding header; the last is the one it saw.
+func parseExit(s string) (netip.Addr, bool) {
+	s = strings.TrimSpace(s[strings.LastIndexByte(s, ',')+1:])
+	a, err := netip.ParseAddr(unbracket(s))
+	return a.Unmap(), err == nil && a.Zone() == "" && !a.IsUnspecified()
+}
+
+// placeOf reads a place from the members that address services and MMDB files have, flat ({"country_code":"DE"}) or
+// nested ({"country":{"iso_code":"DE","names":{"en":"Germany"}}}). It believes nothing of the wrong form.
+func placeOf(m map[string]any) (p Place) {
+	country, _ := m["country"].(map[string]any)
+	names, _ := country["names"].(map[string]any)
+	location, _ := m["location"].(map[string]any)
+	for _, v := range []any{m["country_code"], m["countryCode"], m["country_iso"], m["country_code2"], m["cc"], country["iso_code"], country["code"], m["country"]} {
+		if p.Country = countryCode(str(v)); p.Country != "" {
+			break
+		}
+	}
+	for _, v := range []any{m["country_name"], m["countryName"], names["en"], country["name"], m["country"]} {
+		if s := plain(str(v)); len(s) > 2 {
+			p.CountryName = s
+			break
+		}
+	}
+	if p.Country == "" && p.CountryName != "" {
+		p.Country = codeOfName(p.CountryName)
+	}
+	for _, v := range []any{m["timezone"], m["time_zone"], m["timeZone"], location["time_zone"], location["timezone"]} {
+		if p.Timezone = zone(v); p.Timezone != "" {
+			break
+		}
+	}
+	p.Latitude, p.Longitude = position(m)
+	if p.Latitude == nil {
+		p.Latitude, p.Longitude = position(location)
+	}
+	return p
+}
+
+func str(v any) string {
+	s, _ := v.(string)
+	return strings.TrimSpace(s)
+}
+
+// plain is s if it can be shown as a name, else "".
+func plain(s string) string {
+	if !utf8.ValidString(s) || len(s) > 100 || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return ""
+	}
+	return s
+}
+
+// countryCode is s in upper case if it is the code of a country, else "".
+func countryCode(s string) string {
+	if len(s) != 2 {
+		return ""
+	}
+	r, err := language.ParseRegion(s)
+	if err != nil || !r.Canonicalize().IsCountry() { // UK, for one, becomes GB
+		return ""
+	}
+	return r.Canonicalize().String()
+}
+
+// A zone's name goes into a browser's environment, where a path would be read as a file.
+var zoneForm = regexp.MustCompile(`^[A-Z][A-Za-z_]{1,30}(/[A-Z][A-Za-z0-9_+-]{1,30}){0,2}$`)
+
+// zone reads "Europe/Berlin", or an object with that as its id or name.
+func zone(v any) string {
+	if m, ok := v.(map[string]any); ok {
+		return cmp.Or(zone(str(m["id"])), zone(str(m["name"])), zone(str(m["code"])))
+	}
+	if s := str(v); zoneForm.MatchString(s) && (strings.Contains(s, "/") || s == "UTC" || s == "GMT") {
+		return s
+	}
+	return ""
+}
+
+// position reads "loc":"52.5,13.4", lat and lon, or latitude and longitude, as numbers or text.
+func position(m map[string]any) (lat, lon *float64) {
+	if a, b, ok := strings.Cut(str(m["loc"]), ","); ok {
+		if lat, lon = degrees(a, 90), degrees(b, 180); lat != nil && lon != nil {
+			return lat, lon
+		}
+	}
+	for _, keys := range [][2]string{{"latitude", "longitude"}, {"lat", "lon"}, {"lat", "lng"}} {
+		if lat, lon = degrees(m[keys[0]], 90), degrees(m[keys[1]], 180); lat != nil && lon != nil {
+			return lat, lon
+		}
+	}
+	return nil, nil
+}
+
+func degrees(v any, limit float64) *float64 {
+	f, ok := v.(float64)
+	if s, isText := v.(string); isText {
+		n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+		f, ok = n, err == nil
+	}
+	if !ok || !(f >= -limit && f <= limit) {
+		return nil
+	}
+	return &f
+}
+
+// firstZone is the first zone that tzdata's zone.tab lists for a country, or "".
+func firstZone(country string) string {
+	if i := strings.Index(zoneTable, "\n"+country+" "); i >= 0 && len(country) == 2 {
+		line, _, _ := strings.Cut(zoneTable[i+4:], "\n")
+		return line
+	}
+	return ""
+}
+
+func countryName(code string) string {
+	r, err := language.ParseRegion(code)
+	if err != nil {
+		return ""
+	}
+	return display.English.Regions().Name(r)
+}
+
+// codeOfName finds the country that English calls name, or "".
+func codeOfName(name string) string {
+	for line := range strings.Lines(zoneTable) {
+		if len(line) > 2 && strings.EqualFold(countryName(line[:2]), name) {
+			return line[:2]
+		}
+	}
+	return ""
+}

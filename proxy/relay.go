@@ -1,0 +1,174 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Relay is the local SOCKS5 server between a browser and its upstream. It takes CONNECT without authentication, dials
+// with its Dialer and passes bytes and half-closes on both ways. What the Dialer cannot reach fails; it has no other way.
+//
+// Who may connect is decided by Admit; the listener itself should be one that others cannot reach.
+type Relay struct {
+	log    *slog.Logger
+	dialer atomic.Pointer[Dialer]
+	admit  atomic.Pointer[func(net.Conn) error]
+	stats  counters
+
+	ctx    context.Context // ends dials when the relay is closed
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	chunks sync.Pool // *[chunkSize]byte: held while bytes move, not while a tunnel is idle
+
+	mu        sync.Mutex // guards what follows
+	closed    bool
+	listeners map[net.Listener]struct{}
+	tunnels   map[*tunnel]struct{}
+	lastFault *Error
+	lastAt    time.Time
+}
+
+type counters struct{ up, down, open, total, refused atomic.Int64 }
+
+// Stats are a relay's figures since it was made.
+type Stats struct {
+	BytesUp   int64 // from browser to target, without handshakes; open tunnels are counted as their bytes move
+	BytesDown int64 // from target to browser
+	Open      int64 // connections held now, those still in their handshake included
+	Total     int64 // connections taken
+	Refused   int64 // of these, refused by Admit, by Policy or because they do not speak SOCKS5
+
+	LastError   *Error // of the last request that failed; nil when none did
+	LastErrorAt time.Time
+}
+
+// handshakeTimeout bounds how long a client may take to say what it wants. A browser says it at once.
+const handshakeTimeout = 10 * time.Second
+
+// NewRelay makes a relay that dials with d. log may be nil.
+func NewRelay(d *Dialer, log *slog.Logger) *Relay {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	r := &Relay{log: log, listeners: map[net.Listener]struct{}{}, tunnels: map[*tunnel]struct{}{}}
+	r.chunks.New = func() any { return new([chunkSize]byte) }
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.dialer.Store(d)
+	return r
+}
+
+// SetDialer makes new connections use d. Open tunnels stay.
+func (r *Relay) SetDialer(d *Dialer) { r.dialer.Store(d) }
+
+// Admit sets what decides, by its peer, whether a connection is taken; an error closes it at once. nil admits all.
+func (r *Relay) Admit(f func(net.Conn) error) {
+	if f == nil {
+		r.admit.Store(nil)
+		return
+	}
+	r.admit.Store(&f)
+}
+
+// Serve takes connections from l until Close, and then returns nil. It closes l.
+func (r *Relay) Serve(l net.Listener) error {
+	defer l.Close()
+	if !r.register(func() { r.listeners[l] = struct{}{} }) {
+		return nil
+	}
+	defer func() {
+		r.mu.Lock()
+		delete(r.listeners, l)
+		r.mu.Unlock()
+	}()
+	var pause time.Duration
+	for {
+		c, err := l.Accept()
+		switch {
+		case r.ctx.Err() != nil:
+			if err == nil {
+				c.Close()
+			}
+			return nil
+		case err == nil:
+			pause = 0
+			r.take(c)
+		case errors.Is(err, net.ErrClosed):
+			return err
+		default: // out of descriptors, most likely: others will end, so wait for them
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			r.log.Warn("relay cannot accept", "error", err, "retry", pause)
+			select {
+			case <-time.After(pause):
+			case <-r.ctx.Done():
+			}
+		}
+	}
+}
+
+// register runs f under the lock unless the relay is closed. Whoever registers a tunnel also counts as work.
+func (r *Relay) register(f func()) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		f()
+	}
+	return !r.closed
+}
+
+func (r *Relay) take(c net.Conn) {
+	t := &tunnel{relay: r, client: c}
+	if !r.register(func() { r.tunnels[t] = struct{}{}; r.work.Add(1) }) {
+		c.Close()
+		return
+	}
+	r.stats.total.Add(1)
+	r.stats.open.Add(1)
+	go t.serve()
+}
+
+// Close ends the listeners and every tunnel, and returns when no goroutine and no descriptor is left.
+func (r *Relay) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	r.cancel()
+	for l := range r.listeners {
+		l.Close()
+	}
+	for t := range r.tunnels {
+		t.closeConns()
+	}
+	r.mu.Unlock()
+	r.work.Wait()
+	return nil
+}
+
+// Stats returns the figures now.
+func (r *Relay) Stats() Stats {
+	r.mu.Lock()
+	last, at := r.lastFault, r.lastAt
+	r.mu.Unlock()
+	return Stats{
+		BytesUp: r.stats.up.Load(), BytesDown: r.stats.down.Load(),
+		Open: r.stats.open.Load(), Total: r.stats.total.Load(), Refused: r.stats.refused.Load(),
+		LastError: last, LastErrorAt: at,
+	}
+}
+
+// failed takes down why a request failed: a browser shows one and the same message for every reason.
+func (r *Relay) failed(fault *Error) {
+	if r.ctx.Err() != nil {
+		return // closing the relay is no fault of the upstream's
+	}
+	r.mu.Lock()
+	r.lastFault, r.lastAt = fault, time.Now()
+	r.mu.Unlock()
+	if fault.Code == BlockedAddress {
+		r.stats.refused.Add(1)
+	}
+	r.log.Debug("relay request failed", "stage", fault.Stage, "code", fault.Code)
+}

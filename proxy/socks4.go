@@ -1,0 +1,48 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+)
+
+// askSOCKS4 speaks SOCKS4 for an IPv4 target and SOCKS4a for anything else: the name, or an IPv6 address as text,
+// follows the address 0.0.0.1, and the server looks it up. The user name is sent; there is no password in SOCKS4.
+func askSOCKS4(c net.Conn, p *Proxy, t target) *Error {
+	port, _ := strconv.ParseUint(t.port, 10, 16)
+	b := []byte{4, 1, byte(port >> 8), byte(port)}
+	if t.addr.Is4() {
+		b = append(b, t.addr.AsSlice()...)
+		b = append(append(b, p.Username...), 0)
+	} else {
+		b = append(b, 0, 0, 0, 1)
+		b = append(append(b, p.Username...), 0)
+		b = append(append(b, t.host...), 0)
+	}
+	if _, err := c.Write(b); err != nil {
+		return asError(StageRequest, err)
+	}
+	var got [8]byte
+	n, err := io.ReadFull(c, got[:])
+	switch {
+	case n > 0 && got[0] != 0 && got[0] != 4: // the version of a reply is 0; some servers repeat the request's 4
+		return &Error{StageGreeting, NotAProxy, "its answer is not SOCKS4", err}
+	case err != nil:
+		return asError(StageRequest, err)
+	}
+	reply := fmt.Errorf("SOCKS4 reply code %#02x", got[1])
+	switch got[1] {
+	case 0x5a:
+		return nil
+	case 0x5b:
+		return &Error{StageRequest, RequestRefused, "the proxy refused the request or could not reach the target", reply}
+	case 0x5c, 0x5d:
+		if p.Username == "" {
+			return &Error{StageAuth, AuthRequired, "it wants a user name", reply}
+		}
+		return &Error{StageAuth, AuthFailed, "it does not take this user name", reply}
+	}
+	return &Error{StageRequest, NotAProxy, "its answer is not SOCKS4", errors.Join(reply, err)}
+}

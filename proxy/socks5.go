@@ -1,0 +1,170 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	xproxy "golang.org/x/net/proxy"
+)
+
+// socksBudget is how many bytes a SOCKS server may answer with. The longest honest answers have 266.
+const socksBudget = 600
+
+// SOCKS5's words (RFC 1928, RFC 1929).
+const (
+	socksVersion     = 5
+	methodNone       = 0x00
+	methodPassword   = 0x02
+	methodNoneOfThem = 0xff
+	passwordVersion  = 1
+)
+
+var (
+	errBudget = errors.New("the server sent more than a handshake needs")
+	errMethod = errors.New("the server chose a method that was not offered")
+)
+
+// askSOCKS5 lets x/net speak, over a connection that takes down what the server answers: x/net reports text only, and
+// the transcript says where it stopped and why.
+func askSOCKS5(c net.Conn, p *Proxy, t target) *Error {
+	tr := &transcript{Conn: c, password: p.Username != ""}
+	var auth *xproxy.Auth
+	if tr.password {
+		auth = &xproxy.Auth{User: p.Username, Password: p.Password}
+	}
+	d, err := xproxy.SOCKS5("tcp", p.Address(), auth, dialed{tr})
+	if err != nil {
+		return asError(StageGreeting, err)
+	}
+	if _, err = d.(xproxy.ContextDialer).DialContext(context.Background(), "tcp", t.address()); err != nil {
+		return tr.fault(err)
+	}
+	return nil
+}
+
+// dialed is a proxy.Dialer whose connection is there already. x/net gets no context: guard ends the handshake.
+type dialed struct{ c net.Conn }
+
+func (d dialed) Dial(string, string) (net.Conn, error) { return d.c, nil }
+
+func (d dialed) DialContext(context.Context, string, string) (net.Conn, error) { return d.c, nil }
+
+// transcript is the client's side of a SOCKS5 handshake.
+type transcript struct {
+	net.Conn
+	password bool   // whether user name and password are offered
+	writes   int    // how many messages were sent
+	got      []byte // everything that the server answered
+}
+
+func (tr *transcript) Read(b []byte) (int, error) {
+	if len(tr.got)+len(b) > socksBudget {
+		return 0, errBudget
+	}
+	n, err := tr.Conn.Read(b)
+	tr.got = append(tr.got, b[:n]...)
+	return n, err
+}
+
+// Write sends the next message, but none that answers a method which was not offered: x/net goes on after any.
+func (tr *transcript) Write(b []byte) (int, error) {
+	if tr.writes == 1 && tr.got[1] != methodNone && !(tr.got[1] == methodPassword && tr.password) {
+		return 0, errMethod
+	}
+	tr.writes++
+	return tr.Conn.Write(b)
+}
+
+// stage tells which message was sent last, and what the server answered to it.
+func (tr *transcript) stage() (Stage, []byte) {
+	switch {
+	case tr.writes < 2:
+		return StageGreeting, tr.got
+	case tr.got[1] == methodPassword && tr.writes == 2:
+		return StageAuth, tr.got[2:]
+	case tr.got[1] == methodPassword:
+		return StageRequest, tr.got[4:]
+	}
+	return StageRequest, tr.got[2:]
+}
+
+func (tr *transcript) fault(err error) *Error {
+	stage, got := tr.stage()
+	switch {
+	case len(got) > 0 && got[0] != versionOf(stage):
+		return &Error{stage, NotAProxy, notSOCKS5(got[0]), err}
+	case len(got) < 2:
+		return asError(stage, err)
+	case stage == StageGreeting:
+		return tr.methodFault(got[1], err)
+	case stage == StageAuth && got[1] != 0:
+		return &Error{StageAuth, AuthFailed, "it does not take this user name and password", err}
+	case stage == StageRequest && got[1] != 0:
+		return replyFault(replyError(got[1]))
+	case isTimeout(err) || isClosed(err):
+		return asError(stage, err)
+	}
+	return &Error{stage, NotAProxy, "its answer is not SOCKS5", err}
+}
+
+func (tr *transcript) methodFault(method byte, err error) *Error {
+	switch {
+	case method == methodNoneOfThem && tr.password:
+		return &Error{StageAuth, AuthFailed, "it takes neither a user name with a password nor nobody's word", err}
+	case method == methodNoneOfThem, method == methodPassword && !tr.password:
+		return &Error{StageAuth, AuthRequired, "it wants a user name and a password", err}
+	case isTimeout(err) || isClosed(err):
+		return asError(StageGreeting, err)
+	}
+	return &Error{StageGreeting, NotAProxy, "it chose a way to log in that was not offered", err}
+}
+
+func versionOf(s Stage) byte {
+	if s == StageAuth {
+		return passwordVersion
+	}
+	return socksVersion
+}
+
+func notSOCKS5(first byte) string {
+	switch first {
+	case 'H':
+		return "it answers like an HTTP server, not SOCKS5"
+	case 0, 4:
+		return "it answers like SOCKS4, not SOCKS5"
+	case 0x15, 0x16:
+		return "it answers like a TLS server, not SOCKS5"
+	}
+	return "its answer is not SOCKS5"
+}
+
+// replyError is the reply code of a SOCKS5 server (RFC 1928 section 6).
+type replyError byte
+
+func (r replyError) Error() string { return fmt.Sprintf("SOCKS5 reply code %#02x", byte(r)) }
+
+// replyFault says what a reply code means for the target.
+func replyFault(r replyError) *Error {
+	code, message := RequestRefused, "the proxy refused the request"
+	switch r {
+	case 1:
+		message = "the proxy says that it failed, not why"
+	case 2:
+		message = "the proxy's rules do not allow this target"
+	case 3:
+		code, message = TargetUnreachable, "the proxy has no way to the target's network"
+	case 4:
+		code, message = HostUnreachable, "the proxy has no way to the target"
+	case 5:
+		code, message = TargetUnreachable, "the target refused the proxy's connection"
+	case 6:
+		code, message = TargetUnreachable, "the target did not answer the proxy in time"
+	case 7:
+		message = "the proxy does not do connections"
+	case 8:
+		message = "the proxy does not take this kind of address"
+	}
+	return &Error{StageRequest, code, message, r}
+}

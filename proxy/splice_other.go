@@ -1,0 +1,5 @@
+//go:build !linux
+
+package proxy
+
+const kernelCopies = false
