@@ -1,0 +1,207 @@
+// Package browser finds an installed Chromium, runs it with a profile behind a relay, and shares its DevTools connection.
+//
+// A Browser is one life of one Chrome: Open, Start, Stop, Close. Chrome is reached over a pipe (--remote-debugging-pipe), never over a port.
+// A multiplexer gives each user of it a browser session of its own: the owner, which is attached to every page before the page runs,
+// chromedp, and the clients of Gateway.
+package browser
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+)
+
+// Spec is what a run is made of. No value of it but the folders' paths gets on Chrome's command line.
+type Spec struct {
+	// Path is the browser's program, as Find gives it.
+	Path string
+	// UserDataDir is the profile's folder, an absolute path. The caller holds the profile's lock.
+	UserDataDir string
+	// TempDir is Chrome's folder for temporary files, an absolute and short path (Chrome makes a unix socket in it). It is the run's alone:
+	// emptied before the start and removed after the end.
+	TempDir string
+	// Headless runs without windows.
+	Headless bool
+	// Logger gets what happens; nil: nothing is logged.
+	Logger *slog.Logger
+	// ExtraEnv is added to Chrome's environment, as "KEY=value". It replaces what is there.
+	ExtraEnv []string
+}
+
+// Browser is one run of Chrome. Its methods may be called from several goroutines.
+type Browser struct {
+	spec   Spec
+	log    *slog.Logger
+	burrow burrow
+	limits limits
+	dress  func(targetInfo) []order // what the owner gives each target before it runs; nil: nothing
+
+	mu    sync.Mutex
+	begun bool // Start was called, or Stop came first
+
+	// Set by Start before launched is closed; read after it.
+	proc     *process
+	mux      *mux
+	made     bool // Start made UserDataDir
+	launched chan struct{}
+
+	version Installed
+	agent   string
+	seen    identity
+
+	halt     chan struct{} // closed by the first Stop
+	forced   chan struct{} // closed when patience is over
+	haltOnce sync.Once
+	hurry    sync.Once
+	stopOnce sync.Once
+	settled  chan struct{} // closed when Start has returned, well or not
+	done     chan struct{} // closed when Chrome's main process has gone
+	gone     chan struct{} // closed when nothing of the run is left
+	method   Method        // how it was stopped; read after gone
+
+	gateway *gateway
+}
+
+// limits are the times that a Browser waits. Tests shorten them.
+type limits struct {
+	start     time.Duration // until Chrome takes commands and its pages are attached
+	firstPage time.Duration // for a page to come by itself, before one is made
+	ask       time.Duration // from Browser.close to SIGINT
+	interrupt time.Duration // from SIGINT to SIGKILL
+	leave     time.Duration // for the other processes of the group after the main one, before they are killed
+	abandon   time.Duration // for a browser whose start failed, from closing the pipe to SIGKILL
+}
+
+func defaultLimits() limits {
+	return limits{
+		start: 30 * time.Second, firstPage: 3 * time.Second,
+		ask: 10 * time.Second, interrupt: 5 * time.Second,
+		leave: 2 * time.Second, abandon: 2 * time.Second,
+	}
+}
+
+// Open prepares a run: checks the spec and opens the burrow, so that Listener can be served on. No process is started.
+// Close must follow.
+func Open(s Spec) (*Browser, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	home, err := openBurrow()
+	if err != nil {
+		return nil, err
+	}
+	log := s.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	b := &Browser{
+		spec: s, log: log, burrow: home, limits: defaultLimits(),
+		launched: make(chan struct{}), settled: make(chan struct{}), halt: make(chan struct{}), forced: make(chan struct{}),
+		done: make(chan struct{}), gone: make(chan struct{}),
+	}
+	b.seen.ready = make(chan struct{})
+	b.gateway = newGateway(b)
+	return b, nil
+}
+
+// Listener is the socket that Chrome's --proxy-server names. The relay serves on it.
+func (b *Browser) Listener() net.Listener { return b.burrow.listener() }
+
+// Isolation says how the run is kept on its relay, and whether Chrome's sandbox is on.
+func (b *Browser) Isolation() Isolation { return b.burrow.isolation() }
+
+// Warnings returns what the user should know about this run.
+func (b *Browser) Warnings() []Warning {
+	var all []Warning
+	if !b.Isolation().Sandbox {
+		all = append(all, Warning{"sandbox_off", "Chrome's own sandbox is off because the browser runs as root: a page that breaks out of Chrome is root on this machine. " +
+			"Run as an ordinary user to have the sandbox."})
+	}
+	return all
+}
+
+// PID is the main process' id in the host's numbering, 0 before the start.
+func (b *Browser) PID() int {
+	if p := b.process(); p != nil {
+		return p.pid()
+	}
+	return 0
+}
+
+// process returns the launched process, nil before the launch.
+func (b *Browser) process() *process {
+	select {
+	case <-b.launched:
+		return b.proc
+	default:
+		return nil
+	}
+}
+
+// running returns the multiplexer of a browser that was launched.
+func (b *Browser) running() (*mux, error) {
+	select {
+	case <-b.launched:
+		return b.mux, nil
+	default:
+		return nil, errNotStarted
+	}
+}
+
+var (
+	errNotStarted = errors.New("the browser has not been started")
+	errStarted    = errors.New("the browser has been started already: a Browser runs once")
+)
+
+// Version is what runs, as the browser itself says it (Browser.getVersion). Path is the spec's. It is empty before Start has returned.
+func (b *Browser) Version() Installed {
+	if !b.ready() {
+		return Installed{}
+	}
+	return b.version
+}
+
+// UserAgent is the browser's own user agent (Browser.getVersion), "" before Start has returned.
+func (b *Browser) UserAgent() string {
+	if !b.ready() {
+		return ""
+	}
+	return b.agent
+}
+
+func (b *Browser) ready() bool {
+	select {
+	case <-b.settled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Done is closed when Chrome's main process has gone, also when a start failed.
+func (b *Browser) Done() <-chan struct{} { return b.done }
+
+// Exit says how the main process ended. It is the zero Exit before Done is closed, and when there never was a process.
+func (b *Browser) Exit() Exit {
+	select {
+	case <-b.done:
+		if p := b.process(); p != nil {
+			return p.exit
+		}
+	default:
+	}
+	return Exit{}
+}
+
+// Close releases the burrow. A browser that still runs is stopped first.
+func (b *Browser) Close() error {
+	b.Stop(context.Background(), false)
+	err := b.burrow.close()
+	if errors.Is(err, net.ErrClosed) {
+		return nil // the relay closes its listener too
+	}
+	return err
+}

@@ -1,0 +1,262 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// client is one user of the multiplexer: a gateway connection or chromedp. It sees a browser of its own:
+// a root session without a name, its own ids, the sessions that it attached and no others.
+type client struct {
+	mux  *mux
+	root string // its browser session
+	base string // the session of messages without sessionId: root, or a page's for a page socket
+	out  *queue // messages on their way to the client
+
+	mu   sync.Mutex
+	why  error         // why it ended
+	done chan struct{} // closed when it ended
+}
+
+// Why a client ended.
+var (
+	errClosedByClient = errors.New("closed by the client")
+	errPageGone       = errors.New("the page has gone")
+)
+
+// Error codes as Chrome uses them.
+const (
+	codeParse          = -32700
+	codeInvalidRequest = -32600
+	codeNoSession      = -32001
+)
+
+func newClient(m *mux) *client {
+	return &client{mux: m, out: newQueue(clientLimit), done: make(chan struct{})}
+}
+
+// next returns the next message for the client. Its error is why the client ended, or ctx's.
+func (c *client) next(ctx context.Context) ([]byte, error) {
+	msg, err := c.out.take(ctx)
+	if errors.Is(err, errQueueClosed) {
+		return nil, c.reason()
+	}
+	return msg, err
+}
+
+func (c *client) reason() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.why
+}
+
+// deliver gives the client a message, or ends it when it reads too slowly.
+func (c *client) deliver(msg []byte) {
+	if msg == nil {
+		return
+	}
+	if err := c.out.put(msg); errors.Is(err, errTooSlow) {
+		c.end(errTooSlow)
+	}
+}
+
+// narrow makes the page that Chrome attached the client's base session. It runs on the reading goroutine, which alone reads base while messages come.
+func (c *client) narrow(a answer) error {
+	if a.Error != nil {
+		return a.Error
+	}
+	var r struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := json.Unmarshal(a.Result, &r); err != nil {
+		return err
+	}
+	c.base = r.SessionID
+	return nil
+}
+
+// rewritten makes Chrome's message one for this client: the id that it chose, and no sessionId on its base session.
+// It is nil for what a page socket does not see.
+func (c *client) rewritten(msg []byte, e envelope, id []byte) []byte {
+	switch text(msg, e.session) {
+	case c.base:
+		blank(msg, e.sessionMember)
+	case c.root:
+		return nil
+	}
+	if id != nil {
+		msg = replace(msg, e.id, id)
+	}
+	return msg
+}
+
+// send takes one message of the client. An error means that the client's connection is over; what is wrong
+// with the message itself is answered to the client, in Chrome's words.
+func (c *client) send(ctx context.Context, msg []byte) error {
+	if why := c.reason(); why != nil {
+		return why
+	}
+	e, err := scan(msg, maxDepth)
+	if err != nil || !wellFormed(msg) {
+		return c.refuse(msg, envelope{}, codeParse, "JSON: message must be one JSON object in UTF-8, nested at most "+strconv.Itoa(maxDepth)+" deep")
+	}
+	if fault := e.fault(msg); fault != "" {
+		if _, ok := integer(msg, e.id); !ok {
+			e = envelope{}
+		}
+		return c.refuse(msg, e, codeInvalidRequest, fault)
+	}
+	method := text(msg, e.method)
+	if method == "Browser.close" {
+		return c.leave(msg, e)
+	}
+	name := c.base
+	if e.session.there() {
+		name = text(msg, e.session)
+	}
+	return c.forward(ctx, name, method, msg, e)
+}
+
+// leave answers Browser.close and ends the client. The browser is not a client's to close.
+func (c *client) leave(msg []byte, e envelope) error {
+	c.deliver(c.reply(msg, e, `"result":{}`))
+	c.end(errClosedByClient)
+	return errClosedByClient
+}
+
+// refuse answers a message with an error.
+func (c *client) refuse(msg []byte, e envelope, code int, message string) error {
+	text, _ := json.Marshal(ProtocolError{Code: code, Message: message})
+	c.deliver(c.reply(msg, e, `"error":`+string(text)))
+	return nil
+}
+
+// reply builds an answer to msg with its id and session.
+func (c *client) reply(msg []byte, e envelope, body string) []byte {
+	b := []byte("{")
+	if e.id.there() {
+		b = append(append(append(b, `"id":`...), e.id.in(msg)...), ',')
+	}
+	b = append(b, body...)
+	if e.session.there() {
+		b = append(append(b, `,"sessionId":`...), e.session.in(msg)...)
+	}
+	return append(b, '}')
+}
+
+// forward gives Chrome the client's command, or holds it.
+func (c *client) forward(ctx context.Context, name, method string, msg []byte, e envelope) error {
+	m := c.mux
+	m.mu.Lock()
+	s := m.sessions[name]
+	if s == nil || s.client != c || m.pending == nil {
+		m.mu.Unlock()
+		return c.refuse(msg, e, codeNoSession, "Session with given id not found.")
+	}
+	raw := append([]byte(nil), e.id.in(msg)...)
+	id := m.register(pending{session: name, client: c, raw: raw})
+	cmd := command{id: id, session: name, method: method, params: e.params.in(msg)}
+	if m.hold(s, cmd) {
+		m.mu.Unlock()
+		return nil
+	}
+	m.mu.Unlock()
+	if err := m.in.wait(ctx, cmd.encode()); err != nil {
+		return err
+	}
+	return nil
+}
+
+// hold keeps cmd back when it is the resume of a target that the owner has not dressed yet, or comes after such a one:
+// a page must not run its first line before it is what the profile says. m.mu is held.
+func (m *mux) hold(s *session, cmd command) bool {
+	switch {
+	case s.isHeld:
+	case cmd.method == "Runtime.runIfWaitingForDebugger" && ownedKind(s.kind):
+		dressed := m.owner.dressing(s.target)
+		if dressed.isDone() {
+			return false
+		}
+		s.isHeld = true
+		go m.release(s, dressed)
+	default:
+		return false
+	}
+	s.held = append(s.held, cmd)
+	s.heldBytes += len(cmd.params)
+	if s.heldBytes > heldLimit {
+		m.unhold(s)
+	}
+	return true
+}
+
+// release lets s go on when its target is dressed, or patience ends.
+func (m *mux) release(s *session, d *dressing) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-d.done:
+	case <-s.client.done:
+	case <-timer.C:
+		m.log.Warn("target resumed undressed", "target", s.target, "kind", s.kind)
+	}
+	m.owner.unseen(s.target, d)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unhold(s)
+}
+
+// unhold sends what is held, in order, if the session is still there. m.mu is held.
+func (m *mux) unhold(s *session) {
+	if m.sessions[s.id] == s {
+		for _, cmd := range s.held {
+			_ = m.in.force(cmd.encode())
+		}
+	}
+	s.held, s.heldBytes, s.isHeld = nil, 0, false
+}
+
+// lost is called when one of the client's sessions has ended.
+func (c *client) lost(s *session) {
+	if s.id == c.base {
+		c.end(errPageGone)
+	}
+}
+
+// end ends the client for the given reason: it gets what waits, then the reason.
+func (c *client) end(why error) {
+	c.mu.Lock()
+	first := c.why == nil
+	if first {
+		c.why = why
+		close(c.done)
+	}
+	c.mu.Unlock()
+	c.out.close()
+	if first {
+		c.mux.forget(c)
+	}
+}
+
+// close ends the client and detaches it in Chrome.
+func (c *client) close() { c.end(errClosedByClient) }
+
+// forget detaches the client's browser session. Chrome then ends all below it as for a connection that closed: targets that
+// its auto-attach holds go on, and browser contexts that it made with disposeOnDetach are disposed of.
+func (m *mux) forget(c *client) {
+	m.mu.Lock()
+	delete(m.clients, c)
+	var calls []pending
+	if s := m.sessions[c.root]; s != nil {
+		_, calls = m.drop(s)
+	}
+	m.mu.Unlock()
+	fail(calls, errClosedByClient.Error())
+	if c.root != "" {
+		m.send("", "Target.detachFromTarget", map[string]string{"sessionId": c.root}, nil)
+	}
+}

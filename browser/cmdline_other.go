@@ -1,0 +1,18 @@
+//go:build !windows && !linux
+
+package browser
+
+import (
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// commandLine returns a process' arguments, nil when it has gone (sysctl kern.procargs2: a count, the path, the arguments).
+func commandLine(pid int) []string {
+	raw, err := unix.SysctlRaw("kern.procargs2", pid)
+	if err != nil || len(raw) < 4 {
+		return nil
+	}
+	return strings.FieldsFunc(string(raw[4:]), func(r rune) bool { return r == 0 })
+}

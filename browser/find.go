@@ -1,0 +1,197 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Installed is a browser on this machine.
+type Installed struct {
+	Path    string // the program itself, not a wrapper around it
+	Product string // "Chromium", "Google Chrome", "Microsoft Edge", …
+	Version string // four numbers, "156.0.8078.79"
+	Major   int    // the first of them
+}
+
+// NotFoundError says that there is no browser where it was looked for.
+type NotFoundError struct {
+	Tried  []string // paths and names that were tried
+	Reason string   // what is wrong with the one path that was given; "" when none was given
+	Hint   string   // what to do: the command that installs one on this system
+}
+
+func (e *NotFoundError) Error() string {
+	if e.Reason != "" {
+		return fmt.Sprintf("%s: %s. %s", strings.Join(e.Tried, ", "), e.Reason, e.Hint)
+	}
+	return "no Chromium was found. " + e.Hint
+}
+
+// versionTimeout is how long a program may take to say its version.
+const versionTimeout = 10 * time.Second
+
+// Find returns the browser at path, or, when path is "", the first one on PATH or in the usual places of this platform.
+// It fails with a *NotFoundError, or with ctx's error. It runs the program with --version (on Windows it looks at the folder beside it).
+func Find(ctx context.Context, path string) (Installed, error) {
+	if path != "" {
+		found, err := inspect(ctx, path)
+		if err != nil && ctx.Err() == nil {
+			return Installed{}, &NotFoundError{Tried: []string{path}, Reason: reason(err), Hint: "Give the path of a Chromium or Chrome, or leave it out. " + installHint()}
+		}
+		return found, err
+	}
+	var tried []string
+	for _, place := range append(programNames(), usualPlaces()...) {
+		tried = append(tried, place)
+		found, err := inspect(ctx, place)
+		if err == nil {
+			return found, nil
+		}
+		if ctx.Err() != nil {
+			return Installed{}, ctx.Err()
+		}
+	}
+	return Installed{}, &NotFoundError{Tried: tried, Hint: installHint()}
+}
+
+// programNames are the names under which Chromium and its kin are on PATH.
+func programNames() []string {
+	return []string{
+		"chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome", "google-chrome-beta", "google-chrome-unstable",
+		"microsoft-edge-stable", "microsoft-edge", "msedge", "brave-browser", "brave", "ungoogled-chromium",
+	}
+}
+
+// inspect finds out what is at place, a path or a name on PATH.
+func inspect(ctx context.Context, place string) (Installed, error) {
+	path, err := exec.LookPath(place)
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		path = place // a folder (a macOS bundle), or nothing: the error below says which
+	}
+	path = program(unwrap(path))
+	if path, err = filepath.Abs(path); err != nil {
+		return Installed{}, err
+	}
+	if err := executable(path); err != nil {
+		return Installed{}, err
+	}
+	return installedAt(ctx, path)
+}
+
+// errNotBrowser is what a program gets that does not answer as Chromium does.
+var errNotBrowser = errors.New("it is not a Chromium: --version did not answer with a name and four numbers")
+
+// executable says why path cannot be run.
+func executable(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: it is not a program", path)
+	}
+	return runnable(path, info)
+}
+
+// reason puts an error of inspect into words.
+func reason(err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "there is no such file"
+	}
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err.Error()
+	}
+	return err.Error()
+}
+
+// askVersion runs the program with --version.
+func askVersion(ctx context.Context, path string) (Installed, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env = os.Environ()
+	prepareGroup(cmd)
+	cmd.Cancel = func() error { newGroup(cmd.Process).kill(); return nil }
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		return Installed{}, fmt.Errorf("--version did not answer within %v", versionTimeout)
+	}
+	found, ok := parseVersion(string(out))
+	if !ok {
+		if err != nil {
+			return Installed{}, fmt.Errorf("%w (%w)", errNotBrowser, err)
+		}
+		return Installed{}, errNotBrowser
+	}
+	found.Path = path
+	return found, nil
+}
+
+// parseVersion reads "Chromium 156.0.8078.79 built on Debian".
+func parseVersion(line string) (Installed, bool) {
+	m := regexp.MustCompile(`(?m)^\s*(\S.*?) (\d{1,5})(\.\d{1,5}\.\d{1,5}\.\d{1,5})\b`).FindStringSubmatch(line)
+	if m == nil {
+		return Installed{}, false
+	}
+	major, _ := strconv.Atoi(m[2])
+	return Installed{Product: m[1], Version: m[2] + m[3], Major: major}, true
+}
+
+// parseProduct reads "Chrome/156.0.8078.79", as Browser.getVersion gives it.
+func parseProduct(product string) Installed {
+	name, version, _ := strings.Cut(product, "/")
+	major, _, _ := strings.Cut(version, ".")
+	n, _ := strconv.Atoi(major)
+	return Installed{Product: strings.TrimPrefix(name, "Headless"), Version: version, Major: n}
+}
+
+// unwrap returns the program behind a wrapper script. Debian's /usr/bin/chromium adds flags of its own, Chrome's starts helpers that outlive it.
+func unwrap(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return path
+	}
+	head := make([]byte, 2)
+	f, err := os.Open(real)
+	if err != nil {
+		return path
+	}
+	_, err = f.Read(head)
+	f.Close()
+	if err != nil || string(head) != "#!" {
+		return path
+	}
+	for _, behind := range behindWrapper(real) {
+		if executable(behind) == nil {
+			return behind
+		}
+	}
+	return path
+}
+
+// behindWrapper lists where the program of a wrapper script is: Debian's in /usr/lib, the others' beside the script.
+func behindWrapper(script string) []string {
+	beside := func(name string) string { return filepath.Join(filepath.Dir(script), name) }
+	switch filepath.Base(script) {
+	case "chromium":
+		return []string{"/usr/lib/chromium/chromium"}
+	case "google-chrome", "google-chrome-beta", "google-chrome-unstable":
+		return []string{beside("chrome")}
+	case "microsoft-edge", "microsoft-edge-beta", "microsoft-edge-dev":
+		return []string{beside("msedge")}
+	case "brave-browser", "brave-browser-beta":
+		return []string{beside("brave")}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package browser
+
+import (
+	"os"
+	"strings"
+)
+
+// usualPlaces are where distributions and vendors put their browser, when it is not on PATH.
+func usualPlaces() []string {
+	return []string{
+		"/usr/lib/chromium/chromium", "/usr/lib64/chromium-browser/chromium-browser", "/usr/lib/chromium-browser/chromium-browser",
+		"/opt/google/chrome/chrome", "/opt/microsoft/msedge/msedge", "/opt/brave.com/brave/brave", "/opt/chromium.org/chromium/chromium",
+		"/snap/bin/chromium",
+	}
+}
+
+// program is path: only macOS has bundles.
+func program(path string) string { return path }
+
+// installHint is the command that installs Chromium on this distribution (os-release(5)).
+func installHint() string {
+	text, err := os.ReadFile("/etc/os-release")
+	if err != nil {
+		text, _ = os.ReadFile("/usr/lib/os-release")
+	}
+	return hintFor(string(text), os.Geteuid() == 0)
+}
+
+func hintFor(release string, root bool) string {
+	command := "Install Chromium with this system's package manager, or give the browser's path."
+	for _, id := range distribution(release) {
+		if c := installCommands()[id]; c != "" {
+			if !root {
+				c = "sudo " + c
+			}
+			command = "Install it with: " + c
+			break
+		}
+	}
+	return command
+}
+
+// distribution returns the system's id and then the ids that it is like.
+func distribution(release string) []string {
+	var id, like string
+	for line := range strings.Lines(release) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		value = strings.Trim(value, `"'`)
+		switch key {
+		case "ID":
+			id = value
+		case "ID_LIKE":
+			like = value
+		}
+	}
+	return append([]string{id}, strings.Fields(like)...)
+}
+
+func installCommands() map[string]string {
+	return map[string]string{
+		"debian": "apt-get install -y chromium",
+		"ubuntu": "apt-get install -y chromium-browser",
+		"fedora": "dnf install -y chromium",
+		"rhel":   "dnf install -y epel-release && sudo dnf install -y chromium",
+		"arch":   "pacman -S --noconfirm chromium",
+		"alpine": "apk add chromium",
+		"suse":   "zypper install -y chromium", "opensuse": "zypper install -y chromium",
+		"void": "xbps-install -y chromium", "gentoo": "emerge www-client/chromium", "nixos": "nix-env -iA nixos.chromium",
+	}
+}

@@ -1,0 +1,74 @@
+package browser
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// usualPlaces are the installers' folders, of the machine and of the user.
+func usualPlaces() []string {
+	programs := []string{
+		`Google\Chrome\Application\chrome.exe`, `Chromium\Application\chrome.exe`, `Microsoft\Edge\Application\msedge.exe`,
+		`BraveSoftware\Brave-Browser\Application\brave.exe`,
+	}
+	var places []string
+	for _, key := range []string{"ProgramFiles", "ProgramFiles(x86)", "ProgramW6432", "LocalAppData"} {
+		folder := os.Getenv(key)
+		if folder == "" {
+			continue
+		}
+		for _, p := range programs {
+			places = append(places, filepath.Join(folder, p))
+		}
+	}
+	return places
+}
+
+// program is path: only macOS has bundles.
+func program(path string) string { return path }
+
+// runnable is true of every file that is there: Windows goes by the name, which LookPath has checked.
+func runnable(string, fs.FileInfo) error { return nil }
+
+func installHint() string {
+	return "Install it with: winget install --id Hibbiki.Chromium (or Google.Chrome)"
+}
+
+// installedAt reads the version from the folder beside the program: chrome.exe --version would open a window.
+func installedAt(_ context.Context, path string) (Installed, error) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return Installed{}, err
+	}
+	version := regexp.MustCompile(`^(\d+)\.\d+\.\d+\.\d+$`)
+	var found Installed
+	for _, e := range entries {
+		m := version.FindStringSubmatch(e.Name())
+		if m == nil || !e.IsDir() {
+			continue
+		}
+		if major, _ := strconv.Atoi(m[1]); major >= found.Major {
+			found = Installed{Path: path, Product: productOf(path), Version: e.Name(), Major: major}
+		}
+	}
+	if found.Version == "" {
+		return Installed{}, errNotBrowser
+	}
+	return found, nil
+}
+
+// productOf names the browser after its folder.
+func productOf(path string) string {
+	lower := strings.ToLower(path)
+	for part, product := range map[string]string{`\chromium\`: "Chromium", `\edge\`: "Microsoft Edge", `\brave-browser\`: "Brave Browser"} {
+		if strings.Contains(lower, part) {
+			return product
+		}
+	}
+	return "Google Chrome"
+}

@@ -1,0 +1,142 @@
+package browser
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// This file decides what Chrome is given. The list is fixed: the only values in it are the two folders' paths and the relay's address.
+// Nothing that a user of the API types ever gets here; start pages are opened over DevTools.
+
+// Arguments returns Chrome's command line without the program. On Windows the handles of --remote-debugging-io-pipes come on top at the start.
+// The flags are those of Chromium's own switch lists (chrome_switches.cc, headless_switches, network_switches, content_switches).
+func (b *Browser) Arguments() []string {
+	args := []string{
+		"--user-data-dir=" + b.spec.UserDataDir,
+		"--remote-debugging-pipe",
+	}
+	args = append(args, networkFlags(b.Listener().Addr())...)
+	args = append(args, quietFlags()...)
+	args = append(args, "--restore-last-session", "--hide-crash-restore-bubble")
+	if b.spec.Headless {
+		args = append(args, "--headless=new")
+	}
+	if !b.Isolation().Sandbox {
+		args = append(args, "--no-sandbox")
+	}
+	if !hasSession(b.spec.UserDataDir) {
+		args = append(args, blankPage)
+	}
+	return args
+}
+
+// blankPage is where a browser without a session starts: not on the New Tab Page, which talks to a search engine.
+const blankPage = "about:blank"
+
+// networkFlags keep every byte on the relay: names are not resolved here (also when an extension sets another proxy: then nothing works
+// at all), loopback and link-local go through the relay too, WebRTC opens no UDP. Measured: with these no packet leaves beside the relay.
+func networkFlags(relay net.Addr) []string {
+	host, _, _ := net.SplitHostPort(relay.String())
+	return []string{
+		"--proxy-server=socks5://" + relay.String(),
+		"--proxy-bypass-list=<-loopback>",
+		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE " + host,
+		"--webrtc-ip-handling-policy=" + webrtcPolicy,
+		"--force-webrtc-ip-handling-policy=" + webrtcPolicy, // the same in older versions
+		// One list only: a second --disable-features would replace the first.
+		"--disable-features=WebRtcHideLocalIpsWithMdns,MediaRouter,DialMediaRouteProvider,OptimizationHints,NetworkTimeServiceQuerying,Translate,AutofillServerCommunication",
+	}
+}
+
+// quietFlags stop what Chrome does by itself: its own traffic, questions at the first start, the system's key ring.
+func quietFlags() []string {
+	flags := []string{
+		"--disable-background-networking",
+		"--disable-component-update",
+		"--disable-domain-reliability",
+		"--disable-sync",
+		"--no-pings",
+		"--disable-breakpad",
+		"--no-first-run",
+		"--no-default-browser-check",
+		"--disable-search-engine-choice-screen",
+	}
+	if runtime.GOOS == "linux" {
+		flags = append(flags, "--password-store=basic")
+	}
+	return flags
+}
+
+// hasSession reports whether the profile has tabs to restore. Chrome opens a page of the command line beside the restored
+// tabs, so that a blank one would be added at every start.
+func hasSession(userDataDir string) bool {
+	found, _ := filepath.Glob(filepath.Join(globQuote(userDataDir), "Default", "Sessions", "Session_*"))
+	return len(found) > 0
+}
+
+// globQuote makes a path match itself only.
+func globQuote(path string) string {
+	if runtime.GOOS == "windows" {
+		return path // no way to quote there, and no [ in the folders that we make
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// Environment returns the environment that Chrome is given, as "KEY=value". Only what a browser needs is passed on:
+// our own environment may hold secrets.
+func (b *Browser) Environment() []string {
+	var env []string
+	for _, entry := range os.Environ() {
+		if key, _, ok := strings.Cut(entry, "="); ok && passedOn(key) {
+			env = append(env, entry)
+		}
+	}
+	for _, key := range tempVariables() {
+		env = setVariable(env, key+"="+b.spec.TempDir)
+	}
+	for _, entry := range b.spec.ExtraEnv {
+		env = setVariable(env, entry)
+	}
+	slices.Sort(env)
+	return env
+}
+
+// setVariable adds entry and removes what was there under its key.
+func setVariable(env []string, entry string) []string {
+	key, _, _ := strings.Cut(entry, "=")
+	env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, key+"=") })
+	return append(env, entry)
+}
+
+// tempVariables are the names under which programs of this platform look for the folder for temporary files. Crash dumps hold
+// memory of pages: they go there too, rather than into the user's home.
+func tempVariables() []string {
+	switch runtime.GOOS {
+	case "windows":
+		return []string{"TEMP", "TMP"}
+	case "darwin":
+		return []string{"TMPDIR", "MAC_CHROMIUM_TMPDIR", "BREAKPAD_DUMP_LOCATION"}
+	}
+	return []string{"TMPDIR", "BREAKPAD_DUMP_LOCATION"}
+}
+
+// passedOn reports whether a browser needs the variable: who and where the user is, display, sound, graphics, fonts, language, and Windows' own.
+// Proxies and key logs (http_proxy, SSLKEYLOGFILE) are left out on purpose.
+func passedOn(key string) bool {
+	key = strings.ToUpper(key)
+	names := []string{
+		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TZ", "LANG", "LANGUAGE", "DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS",
+		"DESKTOP_SESSION", "LD_LIBRARY_PATH", "__CF_USER_TEXT_ENCODING",
+		"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "OS", "NUMBER_OF_PROCESSORS", "USERPROFILE", "USERNAME", "USERDOMAIN",
+		"HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "ALLUSERSPROFILE", "PROGRAMDATA", "PUBLIC", "COMPUTERNAME", "SESSIONNAME",
+	}
+	prefixes := []string{
+		"LC_", "XDG_", "WAYLAND_", "FONTCONFIG_", "GTK_", "GDK_", "QT_", "PULSE_", "PIPEWIRE_", "ALSA_", "LIBGL_", "LIBVA_", "MESA_", "DRI_", "VK_",
+		"PROGRAMFILES", "COMMONPROGRAM", "PROCESSOR_",
+	}
+	return slices.Contains(names, key) || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(key, p) })
+}

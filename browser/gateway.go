@@ -1,0 +1,263 @@
+package browser
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// gateway is the DevTools HTTP interface of a run, as Chrome has it on its debugging port (content/browser/devtools/devtools_http_handler.cc).
+type gateway struct {
+	b       *Browser
+	id      string // of the browser socket; made anew for each run
+	clients atomic.Int64
+}
+
+func newGateway(b *Browser) *gateway { return &gateway{b: b, id: uuid.NewString()} }
+
+// baseHeader names what the addresses in answers start with, "ws://host:port/path". Who serves the gateway sets it.
+const baseHeader = "X-Warren-Base"
+
+// protocol lists the protocol's domains, commands and events, for /json/protocol: Chrome tells them on its port only.
+//
+//go:embed protocol.json
+var protocol []byte
+
+// Gateway returns the handler for DevTools clients: /json/version, /json/list, /json/protocol, PUT /json/new, the sockets
+// /devtools/browser/{id} and /devtools/page/{id}, and the browser's socket also at "/". Addresses in answers start with the request's
+// X-Warren-Base. A request with an Origin that is not that base's is refused. Authentication is the caller's.
+func (b *Browser) Gateway() http.Handler {
+	g := b.gateway
+	mux := http.NewServeMux()
+	for _, path := range []string{"/json/version", "/json/version/{$}"} {
+		mux.HandleFunc("GET "+path, g.answer(g.version))
+	}
+	for _, path := range []string{"/json", "/json/{$}", "/json/list", "/json/list/{$}"} {
+		mux.HandleFunc("GET "+path, g.answer(g.list))
+	}
+	for _, path := range []string{"/json/protocol", "/json/protocol/{$}"} {
+		mux.HandleFunc("GET "+path, g.answer(func(*http.Request) (any, error) { return json.RawMessage(protocol), nil }))
+	}
+	mux.HandleFunc("PUT /json/new", g.answer(g.newPage))
+	mux.HandleFunc("GET /json/activate/{id}", g.answer(g.onPage("Target.activateTarget")))
+	mux.HandleFunc("GET /json/close/{id}", g.answer(g.onPage("Target.closeTarget")))
+	mux.HandleFunc("GET /devtools/browser/{id}", g.browserSocket)
+	mux.HandleFunc("GET /devtools/page/{id}", g.pageSocket)
+	mux.HandleFunc("GET /{$}", g.browserSocket)
+	return sameOrigin(mux)
+}
+
+// Clients is how many sockets of the gateway are open.
+func (b *Browser) Clients() int { return int(b.gateway.clients.Load()) }
+
+// sameOrigin refuses what a page of another origin sends. Programs send no Origin; a socket is not bound by the rules that
+// keep pages from reading each other's answers.
+func sameOrigin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		origins := r.Header.Values("Origin")
+		if len(origins) > 1 || len(origins) == 1 && !isOrigin(base(r), origins[0]) {
+			http.Error(w, "this origin is not allowed", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isOrigin reports whether origin is that of a page at base's host.
+func isOrigin(base, origin string) bool {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return false
+	}
+	scheme := map[string]string{"ws": "http", "wss": "https", "http": "http", "https": "https"}[u.Scheme]
+	return scheme != "" && strings.EqualFold(origin, scheme+"://"+u.Host)
+}
+
+// base is what addresses for this client start with, without a slash at the end.
+func base(r *http.Request) string {
+	if b := r.Header.Get(baseHeader); b != "" {
+		return strings.TrimRight(b, "/")
+	}
+	return "ws://" + r.Host
+}
+
+// httpError is an answer other than 200.
+type httpError struct {
+	status  int
+	message string
+}
+
+func (e *httpError) Error() string { return e.message }
+
+// queryTimeout is how long Chrome may take to answer a request of the HTTP interface.
+const queryTimeout = 10 * time.Second
+
+// answer writes what f returns as JSON (a string as plain text).
+func (g *gateway) answer(f func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), queryTimeout)
+		defer cancel()
+		value, err := f(r.WithContext(ctx))
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		text, isText := value.(string)
+		body := []byte(text)
+		kind := "text/plain; charset=UTF-8"
+		if !isText {
+			kind = "application/json; charset=UTF-8"
+			if body, err = json.MarshalIndent(value, "", "   "); err != nil {
+				refuse(w, err)
+				return
+			}
+		}
+		w.Header().Set("Content-Type", kind)
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		_, _ = w.Write(body)
+	}
+}
+
+// refuse writes an error: Chrome's own words with 500, as Chrome does it.
+func refuse(w http.ResponseWriter, err error) {
+	status := http.StatusInternalServerError
+	var he *httpError
+	switch {
+	case errors.As(err, &he):
+		status = he.status
+	case errors.Is(err, errNotStarted), errors.Is(err, errPipeEnded):
+		status = http.StatusServiceUnavailable
+	case errors.Is(err, context.DeadlineExceeded):
+		status = http.StatusGatewayTimeout
+	}
+	http.Error(w, err.Error(), status)
+}
+
+// version is /json/version.
+func (g *gateway) version(r *http.Request) (any, error) {
+	m, err := g.b.running()
+	if err != nil {
+		return nil, err
+	}
+	var v struct {
+		ProtocolVersion string `json:"protocolVersion"`
+		Product         string `json:"product"`
+		Revision        string `json:"revision"`
+		UserAgent       string `json:"userAgent"`
+		JSVersion       string `json:"jsVersion"`
+	}
+	if err := m.call(r.Context(), "", "Browser.getVersion", nil, &v); err != nil {
+		return nil, err
+	}
+	return map[string]string{
+		"Browser":              v.Product,
+		"Protocol-Version":     v.ProtocolVersion,
+		"User-Agent":           v.UserAgent,
+		"V8-Version":           v.JSVersion,
+		"WebKit-Version":       "537.36 (" + v.Revision + ")",
+		"webSocketDebuggerUrl": base(r) + "/devtools/browser/" + g.id,
+	}, nil
+}
+
+// listed is one target of /json/list.
+type listed struct {
+	Description          string `json:"description"`
+	DevtoolsFrontendURL  string `json:"devtoolsFrontendUrl"`
+	ID                   string `json:"id"`
+	ParentID             string `json:"parentId,omitempty"`
+	Title                string `json:"title"`
+	Type                 string `json:"type"`
+	URL                  string `json:"url"`
+	WebSocketDebuggerURL string `json:"webSocketDebuggerUrl"`
+}
+
+func describe(r *http.Request, t targetInfo) listed {
+	address := base(r) + "/devtools/page/" + t.TargetID
+	scheme, rest, _ := strings.Cut(address, "://")
+	return listed{
+		DevtoolsFrontendURL:  "devtools://devtools/bundled/inspector.html?" + scheme + "=" + rest,
+		ID:                   t.TargetID,
+		ParentID:             t.ParentID,
+		Title:                t.Title,
+		Type:                 t.Type,
+		URL:                  t.URL,
+		WebSocketDebuggerURL: address,
+	}
+}
+
+// list is /json/list.
+func (g *gateway) list(r *http.Request) (any, error) {
+	m, err := g.b.running()
+	if err != nil {
+		return nil, err
+	}
+	targets, err := m.targets(r.Context())
+	all := []listed{}
+	for _, t := range targets {
+		if ownedKind(t.Type) {
+			all = append(all, describe(r, t))
+		}
+	}
+	return all, err
+}
+
+// targets returns what Chrome has open, Target.getTargets.
+func (m *mux) targets(ctx context.Context) ([]targetInfo, error) {
+	var got struct {
+		TargetInfos []targetInfo `json:"targetInfos"`
+	}
+	err := m.call(ctx, "", "Target.getTargets", nil, &got)
+	return got.TargetInfos, err
+}
+
+// newPage is PUT /json/new?{url}.
+func (g *gateway) newPage(r *http.Request) (any, error) {
+	m, err := g.b.running()
+	if err != nil {
+		return nil, err
+	}
+	address, err := url.QueryUnescape(r.URL.RawQuery)
+	if err == nil && address == "" {
+		address = blankPage
+	}
+	if err != nil || checkURL(address) != nil {
+		return nil, &httpError{http.StatusBadRequest, "only http, https and about:blank can be opened here"}
+	}
+	var made struct {
+		TargetID string `json:"targetId"`
+	}
+	if err := m.call(r.Context(), "", "Target.createTarget", map[string]string{"url": address}, &made); err != nil {
+		return nil, err
+	}
+	return describe(r, targetInfo{TargetID: made.TargetID, Type: "page", URL: address}), nil
+}
+
+// onPage sends a command that takes a page's id.
+func (g *gateway) onPage(method string) func(*http.Request) (any, error) {
+	done := map[string]string{"Target.activateTarget": "Target activated", "Target.closeTarget": "Target is closing"}[method]
+	return func(r *http.Request) (any, error) {
+		m, err := g.b.running()
+		if err != nil {
+			return nil, err
+		}
+		id := r.PathValue("id")
+		targets, err := m.targets(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(targets, func(t targetInfo) bool { return t.TargetID == id }) {
+			return nil, &httpError{http.StatusNotFound, "No such target id: " + id}
+		}
+		return done, m.call(r.Context(), "", method, map[string]string{"targetId": id}, nil)
+	}
+}

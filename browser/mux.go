@@ -1,0 +1,402 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+)
+
+// mux shares Chrome's one pipe. The root session of the pipe is the owner's; every client has a browser session of its own
+// (Target.attachToBrowserTarget) with what it attaches below it. Ids are rewritten, so that clients cannot mix up answers,
+// and events go to the client that the session belongs to. Sessions of one client do not exist for another.
+//
+// One goroutine reads the pipe and never waits for anybody: what it has to say goes into bounded queues.
+type mux struct {
+	log   *slog.Logger
+	pipe  *pipe
+	in    *queue // commands on their way to Chrome
+	owner *owner
+
+	mu       sync.Mutex
+	lastID   int64
+	pending  map[int64]pending
+	sessions map[string]*session
+	clients  map[*client]struct{}
+
+	done chan struct{} // closed when the pipe has ended; err is set then
+	err  error
+}
+
+const (
+	// firstID makes all our ids ten digits long: a client's own id then fits into their place.
+	firstID = 1_000_000_000
+	lastID  = math.MaxInt32 // Chrome takes 32 bits
+
+	// commandLimit is how many bytes may wait for Chrome before clients have to wait.
+	commandLimit = 4 << 20
+	// clientLimit is how many bytes may wait for a client before it is cut off.
+	clientLimit = 64 << 20
+	// heldLimit is how many bytes may wait behind a held resume before it goes on undressed.
+	heldLimit = 1 << 20
+	// patience is how long anything waits for the owner to dress a target: nothing stays paused for longer.
+	patience = 3 * time.Second
+)
+
+var errPipeEnded = errors.New("the browser has gone")
+
+// session is one flat DevTools session: an attachment of somebody to a target.
+type session struct {
+	id, parent string
+	target     string // target id
+	kind       string // target type: page, iframe, worker, …
+	client     *client
+	held       []command // a resume that waits for the owner, and what came after it
+	heldBytes  int
+	isHeld     bool
+}
+
+// pending is a command that Chrome has not answered.
+type pending struct {
+	session string
+	client  *client
+	raw     []byte       // the id as the client wrote it
+	done    func(answer) // for the owner's own commands; runs on the reading goroutine and must not wait
+}
+
+// answer is Chrome's answer to a command of the owner.
+type answer struct {
+	Result json.RawMessage `json:"result"`
+	Error  *ProtocolError  `json:"error"`
+}
+
+// ProtocolError is an error that Chrome answered to a DevTools command (JSON-RPC 2.0 codes).
+type ProtocolError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    string `json:"data,omitempty"`
+}
+
+func (e *ProtocolError) Error() string {
+	if e.Data == "" {
+		return fmt.Sprintf("%s (%d)", e.Message, e.Code)
+	}
+	return fmt.Sprintf("%s (%d): %s", e.Message, e.Code, e.Data)
+}
+
+func newMux(p *pipe, log *slog.Logger) *mux {
+	m := &mux{
+		log: log, pipe: p, in: newQueue(commandLimit), lastID: firstID - 1,
+		pending: map[int64]pending{}, sessions: map[string]*session{}, clients: map[*client]struct{}{},
+		done: make(chan struct{}),
+	}
+	m.owner = newOwner(m)
+	return m
+}
+
+// run reads the pipe until it ends. It starts the writing goroutine and waits for it.
+func (m *mux) run() {
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		if err := m.pipe.pump(m.in); err != nil {
+			m.log.Debug("writing to the browser ended", "error", err)
+		}
+	}()
+	for {
+		msg, err := m.pipe.read()
+		if err != nil {
+			break
+		}
+		m.receive(msg)
+	}
+	m.end()
+	<-written
+}
+
+// end tells everybody that nothing more will come.
+func (m *mux) end() {
+	m.in.close()
+	m.pipe.close()
+	m.mu.Lock()
+	m.err = errPipeEnded
+	calls := slices.Collect(maps.Values(m.pending))
+	m.pending = nil
+	clients := m.clients
+	m.clients = nil
+	m.mu.Unlock()
+	close(m.done)
+	fail(calls, errPipeEnded.Error())
+	for c := range clients {
+		c.end(errPipeEnded)
+	}
+}
+
+// receive routes one message of Chrome.
+func (m *mux) receive(msg []byte) {
+	e, err := scan(msg, math.MaxInt)
+	if err != nil {
+		m.log.Warn("unreadable message from the browser", "error", err, "bytes", len(msg))
+		return
+	}
+	if e.id.there() {
+		m.answered(msg, e)
+		return
+	}
+	m.happened(msg, e)
+}
+
+// answered brings an answer to who asked.
+func (m *mux) answered(msg []byte, e envelope) {
+	id, _ := integer(msg, e.id)
+	m.mu.Lock()
+	p, known := m.pending[id]
+	delete(m.pending, id)
+	m.mu.Unlock()
+	switch {
+	case !known:
+	case p.client != nil:
+		p.client.deliver(p.client.rewritten(msg, e, p.raw))
+	case p.done != nil:
+		var a answer
+		if err := json.Unmarshal(msg, &a); err != nil {
+			a.Error = &ProtocolError{Code: -32700, Message: err.Error()}
+		}
+		p.done(a)
+	}
+}
+
+// happened brings an event to whom its session belongs to.
+func (m *mux) happened(msg []byte, e envelope) {
+	id := text(msg, e.session)
+	var s *session
+	if id != "" {
+		m.mu.Lock()
+		s = m.sessions[id]
+		m.mu.Unlock()
+		if s == nil {
+			return // a session that ended a moment ago
+		}
+	}
+	method := text(msg, e.method)
+	switch method {
+	case "Target.attachedToTarget":
+		m.attached(s, e.params.in(msg))
+	case "Target.detachedFromTarget":
+		defer m.detached(s, e.params.in(msg))
+	}
+	if s != nil && s.client != nil {
+		s.client.deliver(s.client.rewritten(msg, e, nil))
+	}
+}
+
+// TargetInfo is what this package reads of CDP's Target.TargetInfo.
+type targetInfo struct {
+	TargetID string `json:"targetId"`
+	Type     string `json:"type"`
+	Title    string `json:"title"`
+	URL      string `json:"url"`
+	ParentID string `json:"parentFrameId"`
+}
+
+// attached makes the new session belong to whom the parent belongs to. The parent is nil for the root session.
+func (m *mux) attached(parent *session, params []byte) {
+	var p struct {
+		SessionID  string     `json:"sessionId"`
+		TargetInfo targetInfo `json:"targetInfo"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil || p.SessionID == "" {
+		return
+	}
+	s := &session{id: p.SessionID, target: p.TargetInfo.TargetID, kind: p.TargetInfo.Type}
+	if parent != nil {
+		s.parent, s.client = parent.id, parent.client
+	} else if s.kind == "browser" {
+		return // a client's browser session: attach registers it
+	}
+	m.mu.Lock()
+	m.sessions[s.id] = s
+	m.mu.Unlock()
+	if s.client == nil {
+		m.owner.attached(s, p.TargetInfo)
+	}
+}
+
+// detached forgets a session and all below it.
+func (m *mux) detached(parent *session, params []byte) {
+	var p struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return
+	}
+	m.mu.Lock()
+	s := m.sessions[p.SessionID]
+	if s == nil || (parent == nil) != (s.parent == "") || parent != nil && parent.client != s.client {
+		m.mu.Unlock()
+		return
+	}
+	gone, calls := m.drop(s)
+	m.mu.Unlock()
+	for _, s := range gone {
+		if s.client == nil {
+			m.owner.detached(s)
+		} else {
+			s.client.lost(s)
+		}
+	}
+	fail(calls, "Session with given id not found.")
+}
+
+// drop removes s, its children, and the commands that Chrome will not answer any more; of these it returns the owner's. m.mu is held.
+func (m *mux) drop(s *session) (gone []*session, calls []pending) {
+	gone = []*session{s}
+	delete(m.sessions, s.id)
+	for id, p := range m.pending {
+		if p.session == s.id {
+			delete(m.pending, id)
+			calls = append(calls, p)
+		}
+	}
+	for _, child := range m.sessions {
+		if child.parent == s.id {
+			below, more := m.drop(child)
+			gone, calls = append(gone, below...), append(calls, more...)
+		}
+	}
+	return gone, calls
+}
+
+// fail answers calls of the owner that Chrome will not answer. No lock is held.
+func fail(calls []pending, message string) {
+	for _, p := range calls {
+		if p.done != nil {
+			p.done(answer{Error: &ProtocolError{Code: codeNoSession, Message: message}})
+		}
+	}
+}
+
+// register takes a free id for p. m.mu is held.
+func (m *mux) register(p pending) int64 {
+	for {
+		m.lastID++
+		if m.lastID > lastID {
+			m.lastID = firstID
+		}
+		if _, taken := m.pending[m.lastID]; !taken {
+			m.pending[m.lastID] = p
+			return m.lastID
+		}
+	}
+}
+
+// send gives Chrome a command of the owner's on the given session ("" is the root) and returns at once.
+// done gets the answer, on the reading goroutine; it also gets an error when the browser goes first. It may be nil.
+func (m *mux) send(session, method string, params any, done func(answer)) {
+	if done == nil {
+		done = func(answer) {}
+	}
+	var raw json.RawMessage
+	if params != nil {
+		var err error
+		if raw, err = json.Marshal(params); err != nil {
+			done(answer{Error: &ProtocolError{Code: -32602, Message: err.Error()}})
+			return
+		}
+	}
+	m.mu.Lock()
+	if m.pending == nil {
+		m.mu.Unlock()
+		done(answer{Error: &ProtocolError{Code: -32000, Message: errPipeEnded.Error()}})
+		return
+	}
+	id := m.register(pending{session: session, done: done})
+	m.mu.Unlock()
+	_ = m.in.force(command{id: id, session: session, method: method, params: raw}.encode()) // closed: end answers
+}
+
+// call is send that waits for the answer and decodes it into result, which may be nil.
+// It fails with a *ProtocolError, with ctx's error, or with errPipeEnded.
+func (m *mux) call(ctx context.Context, session, method string, params, result any) error {
+	answers := make(chan answer, 1)
+	m.send(session, method, params, func(a answer) { answers <- a })
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("%s: %w", method, ctx.Err())
+	case a := <-answers:
+		if a.Error != nil {
+			return fmt.Errorf("%s: %w", method, a.Error)
+		}
+		if result == nil {
+			return nil
+		}
+		return json.Unmarshal(a.Result, result)
+	}
+}
+
+// attach makes a new client with a browser session of its own.
+func (m *mux) attach(ctx context.Context) (*client, error) {
+	c := newClient(m)
+	ready := make(chan error, 1)
+	m.send("", "Target.attachToBrowserTarget", nil, func(a answer) { ready <- m.adopt(c, a) })
+	select {
+	case err := <-ready:
+		return c, err
+	case <-ctx.Done():
+		go func() { // the answer always comes: end gives it at the latest
+			if <-ready == nil {
+				c.close()
+			}
+		}()
+		return nil, ctx.Err()
+	}
+}
+
+// adopt registers c's browser session as Chrome named it.
+func (m *mux) adopt(c *client, a answer) error {
+	if a.Error != nil {
+		return a.Error
+	}
+	var r struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := json.Unmarshal(a.Result, &r); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.clients == nil {
+		return errPipeEnded
+	}
+	c.root, c.base = r.SessionID, r.SessionID
+	m.sessions[c.root] = &session{id: c.root, kind: "browser", client: c}
+	m.clients[c] = struct{}{}
+	return nil
+}
+
+// attachPage makes a new client that sees one page only, as a socket of /devtools/page does.
+func (m *mux) attachPage(ctx context.Context, target string) (*client, error) {
+	c, err := m.attach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ready := make(chan error, 1)
+	params := map[string]any{"targetId": target, "flatten": true}
+	m.send(c.root, "Target.attachToTarget", params, func(a answer) { ready <- c.narrow(a) })
+	select {
+	case err = <-ready:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}

@@ -1,0 +1,236 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+)
+
+// owner is the root session's user: it is attached to every target before the target's first line runs, gives it what
+// the profile declares, and lets it run. It always resumes, whatever goes wrong on the way.
+type owner struct {
+	mux *mux
+
+	// dress returns the commands that make a target what the profile says; nil: none. It may take its time, but after
+	// patience the target runs without.
+	dress func(targetInfo) []order
+
+	mu      sync.Mutex
+	targets map[string]*dressing
+	pages   []page        // pages in the order in which they were attached
+	first   chan struct{} // closed with the first page
+}
+
+// order is one command of the owner to a target.
+type order struct {
+	method string
+	params any
+}
+
+// page is an open page and the owner's session on it.
+type page struct{ target, session, url string }
+
+// dressing is the state of a target: done when the owner's commands have been acknowledged.
+type dressing struct {
+	done chan struct{}
+	once sync.Once
+	seen bool // the owner is attached; guarded by owner.mu
+}
+
+func (d *dressing) finish() { d.once.Do(func() { close(d.done) }) }
+
+func (d *dressing) isDone() bool {
+	select {
+	case <-d.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func newOwner(m *mux) *owner {
+	return &owner{mux: m, targets: map[string]*dressing{}, first: make(chan struct{})}
+}
+
+// Kinds of target that the owner leaves alone: the browser itself, tabs (the page in them is attached; through the tab there
+// are races), and Chrome's own pop-up windows.
+func unownedKinds() []string { return []string{"browser", "tab", "browser_ui"} }
+
+func ownedKind(kind string) bool { return !slices.Contains(unownedKinds(), kind) }
+
+// autoAttach is the parameters of Target.setAutoAttach that leave out the given kinds of target.
+func autoAttach(without ...string) any {
+	type rule struct {
+		Type    string `json:"type,omitempty"`
+		Exclude bool   `json:"exclude,omitempty"`
+	}
+	rules := make([]rule, 0, len(without)+1)
+	for _, kind := range without {
+		rules = append(rules, rule{kind, true})
+	}
+	rules = append(rules, rule{})
+	return map[string]any{"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": rules}
+}
+
+// begin attaches the owner to everything there is and will be. done gets the answer, after every target that is there now was reported.
+func (o *owner) begin(done func(answer)) {
+	o.mux.send("", "Target.setAutoAttach", autoAttach(unownedKinds()...), done)
+}
+
+// dressing returns the state of a target, also of one that the owner has not seen yet.
+func (o *owner) dressing(target string) *dressing {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	d := o.targets[target]
+	if d == nil {
+		d = &dressing{done: make(chan struct{})}
+		o.targets[target] = d
+	}
+	return d
+}
+
+// attached is called on the reading goroutine for each target that the owner's auto-attach reports.
+func (o *owner) attached(s *session, info targetInfo) {
+	d := o.dressing(s.target)
+	o.mu.Lock()
+	d.seen = true
+	if s.kind == "page" {
+		o.pages = append(o.pages, page{s.target, s.id, info.URL})
+		if len(o.pages) == 1 {
+			select {
+			case <-o.first:
+			default:
+				close(o.first)
+			}
+		}
+	}
+	o.mu.Unlock()
+	go o.prepare(s, info, d)
+}
+
+// detached is called when the owner's session on a target has ended.
+func (o *owner) detached(s *session) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if d := o.targets[s.target]; d != nil {
+		d.finish()
+		delete(o.targets, s.target)
+	}
+	o.pages = slices.DeleteFunc(o.pages, func(p page) bool { return p.session == s.id })
+}
+
+// unseen forgets the state of a target that a client waited for and the owner never met.
+func (o *owner) unseen(target string, d *dressing) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !d.seen && o.targets[target] == d {
+		delete(o.targets, target)
+	}
+}
+
+// prepare dresses a target and lets it run. The commands go out in one go: Chrome handles them in order, so nothing runs before they took effect.
+func (o *owner) prepare(s *session, info targetInfo, d *dressing) {
+	defer d.finish()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	orders := o.orders(info, deadline.C)
+	orders = append(orders, order{"Target.setAutoAttach", autoAttach("service_worker", "browser", "tab", "browser_ui")})
+	var acks sync.WaitGroup
+	for _, c := range orders {
+		acks.Add(1)
+		o.mux.send(s.id, c.method, c.params, func(a answer) {
+			if a.Error != nil {
+				o.mux.log.Debug("target did not take a command", "method", c.method, "kind", s.kind, "error", a.Error)
+			}
+			acks.Done()
+		})
+	}
+	o.mux.send(s.id, "Runtime.runIfWaitingForDebugger", nil, nil)
+	acknowledged := make(chan struct{})
+	go func() { acks.Wait(); close(acknowledged) }()
+	select {
+	case <-acknowledged:
+	case <-d.done: // the target has gone
+	case <-deadline.C:
+	}
+}
+
+// orders asks dress, and gives up when late fires.
+func (o *owner) orders(info targetInfo, late <-chan time.Time) []order {
+	if o.dress == nil {
+		return nil
+	}
+	answer := make(chan []order, 1)
+	go func() { answer <- o.dress(info) }()
+	select {
+	case orders := <-answer:
+		return orders
+	case <-late:
+		o.mux.log.Warn("target runs undressed", "target", info.TargetID, "kind", info.Type)
+		return nil
+	}
+}
+
+// openPages returns the pages that are open now.
+func (o *owner) openPages() []page {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.pages)
+}
+
+// allDressed waits until every page that is open now is dressed.
+func (o *owner) allDressed(ctx context.Context) error {
+	for _, p := range o.openPages() {
+		select {
+		case <-o.dressing(p.target).done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// evaluate runs an expression in a world of its own on a page, where the page's scripts cannot change what it sees.
+func (o *owner) evaluate(ctx context.Context, p page, expression string, value any) error {
+	var world struct {
+		ID int64 `json:"executionContextId"`
+	}
+	params := map[string]any{"frameId": p.target, "worldName": "warren"}
+	if err := o.mux.call(ctx, p.session, "Page.createIsolatedWorld", params, &world); err != nil {
+		return err
+	}
+	var r struct {
+		Result struct {
+			Value json.RawMessage `json:"value"`
+		} `json:"result"`
+	}
+	params = map[string]any{"expression": expression, "contextId": world.ID, "returnByValue": true}
+	if err := o.mux.call(ctx, p.session, "Runtime.evaluate", params, &r); err != nil {
+		return err
+	}
+	return json.Unmarshal(r.Result.Value, value)
+}
+
+// awaitFirst waits for the first page.
+func (o *owner) awaitFirst(ctx context.Context) error {
+	select {
+	case <-o.first:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// page returns the owner's session on a page.
+func (o *owner) page(target string) (page, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, p := range o.pages {
+		if p.target == target {
+			return p, true
+		}
+	}
+	return page{}, false
+}

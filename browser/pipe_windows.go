@@ -1,0 +1,33 @@
+package browser
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"syscall"
+)
+
+// givePipe lets Chrome inherit its two handles and names them with --remote-debugging-io-pipes (handle to read, handle to write),
+// since Windows has no file descriptors 3 and 4. Our own ends are made private, so that no child holds the lifeline open.
+func givePipe(cmd *exec.Cmd, p *pipe) error {
+	for _, f := range []*os.File{p.r, p.w} {
+		if err := syscall.SetHandleInformation(syscall.Handle(f.Fd()), syscall.HANDLE_FLAG_INHERIT, 0); err != nil {
+			return fmt.Errorf("make our end of the pipe private: %w", err)
+		}
+	}
+	read, write := syscall.Handle(p.childR.Fd()), syscall.Handle(p.childW.Fd())
+	for _, h := range []syscall.Handle{read, write} {
+		if err := syscall.SetHandleInformation(h, syscall.HANDLE_FLAG_INHERIT, syscall.HANDLE_FLAG_INHERIT); err != nil {
+			return fmt.Errorf("make the browser's end of the pipe inheritable: %w", err)
+		}
+	}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	cmd.SysProcAttr.AdditionalInheritedHandles = append(cmd.SysProcAttr.AdditionalInheritedHandles, read, write)
+	handles := strconv.FormatUint(uint64(read), 10) + "," + strconv.FormatUint(uint64(write), 10)
+	cmd.Args = slices.Insert(cmd.Args, 1, "--remote-debugging-io-pipes="+handles)
+	return nil
+}

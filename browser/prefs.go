@@ -1,0 +1,112 @@
+package browser
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+)
+
+// webrtcPolicy lets WebRTC use proxied connections only: no UDP beside the relay (Chromium, WebRtcIPHandling).
+const webrtcPolicy = "disable_non_proxied_udp"
+
+// preference is one of Chrome's settings (chrome/common/pref_names.h).
+type preference struct {
+	path  string // members joined with dots
+	value any
+	once  bool // only where Chrome or the user has not set it
+}
+
+// preferences are the settings that have no flag, or that a flag alone does not cover.
+func preferences() []preference {
+	return []preference{
+		{"webrtc.ip_handling_policy", webrtcPolicy, false},
+		{"alternate_error_pages.enabled", false, false}, // no probes of name servers when a page fails
+		{"spellcheck.dictionaries", []any{}, true},      // no download of a dictionary
+	}
+}
+
+// writePreferences puts the preferences into the profile before Chrome reads it. What is there stays. A file that
+// is not JSON is set aside as Chrome does it itself (Preferences.bad).
+func writePreferences(userDataDir string) error {
+	dir := filepath.Join(userDataDir, "Default")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the profile's folder: %w", err)
+	}
+	file := filepath.Join(dir, "Preferences")
+	all, err := readPreferences(file)
+	if err != nil {
+		return err
+	}
+	changed := false
+	for _, p := range preferences() {
+		changed = p.merge(all) || changed
+	}
+	if !changed {
+		return nil
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return fmt.Errorf("encode the preferences: %w", err)
+	}
+	return writeFile(file, text)
+}
+
+func readPreferences(file string) (map[string]any, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]any{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the preferences: %w", err)
+	}
+	var all map[string]any
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.UseNumber() // Chrome keeps 64-bit numbers in there
+	if in.Decode(&all) != nil || all == nil {
+		if err := os.Rename(file, file+".bad"); err != nil {
+			return nil, fmt.Errorf("set the damaged preferences aside: %w", err)
+		}
+		return map[string]any{}, nil
+	}
+	return all, nil
+}
+
+// merge sets p in all and reports whether that changed something.
+func (p preference) merge(all map[string]any) bool {
+	names := strings.Split(p.path, ".")
+	last := len(names) - 1
+	for _, name := range names[:last] {
+		below, ok := all[name].(map[string]any)
+		if !ok {
+			below = map[string]any{}
+			all[name] = below
+		}
+		all = below
+	}
+	old, there := all[names[last]]
+	if there && (p.once || reflect.DeepEqual(old, p.value)) {
+		return false
+	}
+	all[names[last]] = p.value
+	return true
+}
+
+// writeFile replaces a file as a whole: a crash leaves the old or the new one.
+func writeFile(file string, text []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.tmp")
+	if err != nil {
+		return fmt.Errorf("write the preferences: %w", err)
+	}
+	defer os.Remove(tmp.Name()) // after the rename there is nothing to remove
+	_, err = tmp.Write(text)
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return fmt.Errorf("write the preferences: %w", err)
+	}
+	return os.Rename(tmp.Name(), file)
+}

@@ -1,0 +1,178 @@
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+	"unicode"
+)
+
+// Exit says how the browser's main process ended.
+type Exit struct {
+	Code   int       // exit code, -1 when a signal ended it
+	Signal string    // name of the signal, "" when none
+	Lines  []string  // the last lines that it printed: at most 20, at most 4 KiB in all
+	At     time.Time // when it was seen
+}
+
+func (e Exit) String() string {
+	if e.Signal != "" {
+		return "was ended by a signal (" + e.Signal + ")"
+	}
+	return fmt.Sprintf("exited with code %d", e.Code)
+}
+
+// process is Chrome's main process and what it started. One goroutine owns it and alone waits for it.
+type process struct {
+	cmd    *exec.Cmd
+	group  *group
+	output *tail
+	leave  time.Duration
+
+	exited chan struct{} // closed when the main process has gone; exit is set then
+	exit   Exit
+	gone   chan struct{} // closed when nothing of the group is left
+}
+
+// startProcess starts cmd in the burrow as a group of its own.
+func startProcess(cmd *exec.Cmd, home burrow, leave time.Duration) (*process, error) {
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make the output pipe: %w", err)
+	}
+	defer in.Close()
+	cmd.Stdout, cmd.Stderr = in, in
+	prepareGroup(cmd)
+	if err := home.start(cmd); err != nil {
+		out.Close()
+		return nil, err
+	}
+	p := &process{cmd: cmd, group: newGroup(cmd.Process), leave: leave, exited: make(chan struct{}), gone: make(chan struct{})}
+	p.output = newTail(out)
+	go p.own()
+	return p, nil
+}
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+// lastWords is how long the output of a process that has gone may still come.
+const lastWords = 100 * time.Millisecond
+
+// own waits for the main process, then for the rest of the group, which it kills when it stays.
+func (p *process) own() {
+	_ = p.cmd.Wait() // ProcessState says the same
+	at := time.Now()
+	select {
+	case <-p.output.done:
+	case <-time.After(lastWords):
+	}
+	p.exit = exitOf(p.cmd.ProcessState)
+	p.exit.At, p.exit.Lines = at, p.output.lines()
+	close(p.exited)
+	if !p.group.await(p.leave) {
+		p.group.kill()
+		p.group.await(p.leave)
+	}
+	p.group.close()
+	p.output.close()
+	close(p.gone)
+}
+
+// kill ends the whole group at once. The main process may have gone already.
+func (p *process) kill() {
+	select {
+	case <-p.gone:
+	default:
+		p.group.kill()
+	}
+}
+
+func exitOf(s *os.ProcessState) Exit {
+	e := Exit{Code: s.ExitCode()}
+	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		e.Signal = w.Signal().String()
+	}
+	return e
+}
+
+const (
+	tailLines = 20
+	tailBytes = 4 << 10
+	lineBytes = 512
+)
+
+// tail keeps the last lines of a process' output, and reads all of it so that the process never waits for us.
+type tail struct {
+	src  *os.File
+	done chan struct{} // closed at the end of the output
+
+	mu   sync.Mutex
+	kept []string
+}
+
+func newTail(src *os.File) *tail {
+	t := &tail{src: src, done: make(chan struct{})}
+	go t.read()
+	return t
+}
+
+func (t *tail) read() {
+	defer close(t.done)
+	in := bufio.NewReaderSize(t.src, lineBytes)
+	for {
+		line, more, err := in.ReadLine()
+		if len(line) > 0 {
+			t.keep(line)
+		}
+		for more && err == nil { // what is longer than the buffer is cut
+			_, more, err = in.ReadLine()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// keep adds a line, made harmless for terminals and logs, and drops the oldest that are too many.
+func (t *tail) keep(line []byte) {
+	clean := strings.Map(func(r rune) rune {
+		if r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}, string(bytes.ToValidUTF8(line, nil)))
+	if strings.TrimSpace(clean) == "" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, clean)
+	size := 0
+	for i := len(t.kept) - 1; i >= 0; i-- {
+		size += len(t.kept[i]) + 1
+		if size > tailBytes || len(t.kept)-i > tailLines {
+			t.kept = slices.Clone(t.kept[i+1:])
+			return
+		}
+	}
+}
+
+func (t *tail) lines() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.kept)
+}
+
+// close ends the reading, also when a process outside the group still holds the other end.
+func (t *tail) close() {
+	_ = io.Closer(t.src).Close()
+	<-t.done
+}

@@ -1,0 +1,136 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// errQueueClosed is what a queue answers after its end.
+var errQueueClosed = errors.New("connection closed")
+
+// errTooSlow is what a queue answers when its reader has fallen too far behind.
+var errTooSlow = errors.New("reader too slow")
+
+// queue holds messages for one reader. It is bounded by bytes: more than limit bytes waiting means that nothing more goes in.
+// One message may be larger than the limit, so that frames of any size pass.
+type queue struct {
+	limit int
+
+	mu     sync.Mutex
+	items  [][]byte
+	bytes  int
+	closed bool
+	ready  chan struct{} // holds a token while there is something to read
+	room   chan struct{} // closed and replaced when messages are taken out
+	done   chan struct{} // closed by close
+}
+
+func newQueue(limit int) *queue {
+	return &queue{limit: limit, ready: make(chan struct{}, 1), room: make(chan struct{}), done: make(chan struct{})}
+}
+
+// put adds a message or says errTooSlow. It never waits.
+func (q *queue) put(msg []byte) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return errQueueClosed
+	}
+	if q.bytes > q.limit {
+		return errTooSlow
+	}
+	q.add(msg)
+	return nil
+}
+
+// force adds a message whatever waits already. It is for the owner's few small commands.
+func (q *queue) force(msg []byte) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return errQueueClosed
+	}
+	q.add(msg)
+	return nil
+}
+
+// wait adds a message as soon as there is room.
+func (q *queue) wait(ctx context.Context, msg []byte) error {
+	for {
+		q.mu.Lock()
+		if q.closed {
+			q.mu.Unlock()
+			return errQueueClosed
+		}
+		if q.bytes <= q.limit {
+			q.add(msg)
+			q.mu.Unlock()
+			return nil
+		}
+		room := q.room
+		q.mu.Unlock()
+		select {
+		case <-room:
+		case <-q.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (q *queue) add(msg []byte) {
+	q.items = append(q.items, msg)
+	q.bytes += len(msg)
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the next message as soon as there is one. After close it first returns what is left.
+func (q *queue) take(ctx context.Context) ([]byte, error) {
+	for {
+		msg, closed := q.pop()
+		if msg != nil {
+			return msg, nil
+		}
+		if closed {
+			return nil, errQueueClosed
+		}
+		select {
+		case <-q.ready:
+		case <-q.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// pop takes the first message out, nil when there is none, and says whether the queue is closed.
+func (q *queue) pop() (msg []byte, closed bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.items) == 0 {
+		return nil, q.closed
+	}
+	msg, q.items[0] = q.items[0], nil
+	q.items = q.items[1:]
+	over := q.bytes > q.limit
+	q.bytes -= len(msg)
+	if over && q.bytes <= q.limit {
+		close(q.room)
+		q.room = make(chan struct{})
+	}
+	return msg, q.closed
+}
+
+// close ends the queue. What waits can still be taken.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.closed {
+		q.closed = true
+		close(q.done)
+	}
+}

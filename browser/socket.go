@@ -1,0 +1,154 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// messageLimit is the largest message that a client may send. Chrome breaks its end of the pipe at 100 MiB.
+const messageLimit = 100<<20 - 4096
+
+// lastMessages is how long a client that has ended may take to read what waits for it.
+const lastMessages = 5 * time.Second
+
+// browserSocket is /devtools/browser/{id}, and "/".
+func (g *gateway) browserSocket(w http.ResponseWriter, r *http.Request) {
+	if id := r.PathValue("id"); id != "" && id != g.id {
+		http.Error(w, "No such browser id: "+id, http.StatusNotFound)
+		return
+	}
+	g.serve(w, r, func(ctx context.Context, m *mux) (*client, error) { return m.attach(ctx) })
+}
+
+// pageSocket is /devtools/page/{id}.
+func (g *gateway) pageSocket(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	g.serve(w, r, func(ctx context.Context, m *mux) (*client, error) {
+		c, err := m.attachPage(ctx, id)
+		var refused *ProtocolError
+		if errors.As(err, &refused) {
+			return nil, &httpError{http.StatusNotFound, "No such target id: " + id}
+		}
+		return c, err
+	})
+}
+
+// serve connects a socket with a new client of the multiplexer until either ends.
+func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(context.Context, *mux) (*client, error)) {
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		w.Header().Set("Upgrade", "websocket")
+		http.Error(w, "this is a WebSocket: connect a DevTools client to it, or see /json/version", http.StatusUpgradeRequired)
+		return
+	}
+	m, err := g.b.running()
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), queryTimeout)
+	c, err := attach(ctx, m)
+	cancel()
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	defer c.close()
+	socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, // sameOrigin has checked, against the address that the client used
+		CompressionMode:    websocket.CompressionDisabled,
+	})
+	if err != nil {
+		return // Accept has answered
+	}
+	socket.SetReadLimit(messageLimit)
+	g.clients.Add(1)
+	defer g.clients.Add(-1)
+	g.carry(r.Context(), socket, c)
+}
+
+// carry moves messages both ways until the client or the socket ends, and closes the socket with the reason.
+func (g *gateway) carry(ctx context.Context, socket *websocket.Conn, c *client) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	read := make(chan struct{})
+	go func() { defer close(read); receiveFrom(ctx, socket, c) }()
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() { endWriting(c, cancel, stop) }()
+
+	var why error
+	for {
+		msg, err := c.next(ctx)
+		if err == nil {
+			err = socket.Write(ctx, websocket.MessageText, msg)
+		}
+		if err != nil {
+			why = err
+			break
+		}
+	}
+	c.close()
+	code, reason := g.farewell(why)
+	if code == 0 {
+		_ = socket.CloseNow()
+	} else {
+		_ = socket.Close(code, reason)
+	}
+	cancel()
+	<-read
+}
+
+// receiveFrom gives the client's messages to the multiplexer.
+func receiveFrom(ctx context.Context, socket *websocket.Conn, c *client) {
+	defer c.close()
+	for {
+		_, msg, err := socket.Read(ctx)
+		if err != nil || c.send(ctx, msg) != nil {
+			return
+		}
+	}
+}
+
+// endWriting cuts a write short that would hold up the end: at once for a client that is too slow, after a while for others.
+func endWriting(c *client, cancel func(), stop <-chan struct{}) {
+	select {
+	case <-stop:
+		return
+	case <-c.done:
+	}
+	if errors.Is(c.reason(), errTooSlow) {
+		cancel()
+		return
+	}
+	timer := time.NewTimer(lastMessages)
+	defer timer.Stop()
+	select {
+	case <-stop:
+	case <-timer.C:
+		cancel()
+	}
+}
+
+// farewell says with which code and reason the socket is closed; 0: without a word.
+func (g *gateway) farewell(why error) (websocket.StatusCode, string) {
+	switch {
+	case errors.Is(why, errPipeEnded):
+		select {
+		case <-g.b.done:
+			return websocket.StatusGoingAway, fmt.Sprintf("the browser %v", g.b.Exit())
+		case <-time.After(time.Second):
+			return websocket.StatusGoingAway, "the browser has gone"
+		}
+	case errors.Is(why, errPageGone):
+		return websocket.StatusNormalClosure, "the page has gone"
+	case errors.Is(why, errClosedByClient):
+		return websocket.StatusNormalClosure, ""
+	}
+	return 0, ""
+}

@@ -1,0 +1,322 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Kinds of StartError.
+const (
+	StartNotFound  = "not_found" // there is no such program
+	StartFailed    = "failed"    // the browser, or something before it, failed
+	StartTimeout   = "timeout"   // the browser did not take commands in time
+	StartLocked    = "locked"    // another browser runs with this profile
+	StartCancelled = "cancelled" // the context ended, or Stop was called
+)
+
+// StartError says why a start failed. Nothing is left of it.
+type StartError struct {
+	Kind     string
+	ExitCode int      // of the browser, when it exited by itself; else 0
+	Lines    []string // the last lines that it printed
+	Err      error
+}
+
+func (e *StartError) Error() string {
+	s := fmt.Sprintf("start the browser: %v", e.Err)
+	if n := len(e.Lines); n > 0 {
+		s += ": " + e.Lines[n-1]
+	}
+	return s
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// check says what is wrong with a spec.
+func (s Spec) check() error {
+	switch {
+	case s.Path == "":
+		return errors.New("no browser is given")
+	case !filepath.IsAbs(s.UserDataDir) || !filepath.IsAbs(s.TempDir):
+		return errors.New("the profile's and the temporary folder must be absolute paths")
+	case len(s.TempDir) > maxTempDir:
+		return fmt.Errorf("the temporary folder's path is too long: %d bytes, at most %d for Chrome's socket: %s", len(s.TempDir), maxTempDir, s.TempDir)
+	case within(s.UserDataDir, s.TempDir) || within(os.TempDir(), s.TempDir):
+		return fmt.Errorf("the temporary folder must be one of its own: %s", s.TempDir)
+	}
+	return nil
+}
+
+// within reports whether path is dir or lies below it.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// Start launches Chrome and returns when it takes commands and the owner is attached to each open page. When ctx ends first, or on any error,
+// nothing is left: no process, no temporary folder. It fails with a *StartError.
+func (b *Browser) Start(ctx context.Context) error {
+	if !b.begin() {
+		return &StartError{Kind: StartFailed, Err: errStarted}
+	}
+	defer close(b.settled)
+	err := b.launch()
+	if err == nil {
+		err = b.awaitReady(ctx)
+	}
+	if err != nil {
+		b.log.Debug("start failed", "error", err)
+		return err
+	}
+	go b.look()
+	return nil
+}
+
+// begin reports whether this call is the one that starts or ends the browser's life.
+func (b *Browser) begin() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	first := !b.begun
+	b.begun = true
+	return first
+}
+
+// launch prepares the folders and starts the process. When it fails, it clears up after itself and closes done and gone.
+func (b *Browser) launch() error {
+	err := b.prepare()
+	if err == nil {
+		err = b.spawn()
+	}
+	if err == nil {
+		return nil
+	}
+	b.clearFailed()
+	close(b.done)
+	close(b.gone)
+	var se *StartError
+	if errors.As(err, &se) {
+		return se
+	}
+	return &StartError{Kind: StartFailed, Err: err}
+}
+
+// prepare makes the folders ready for Chrome.
+func (b *Browser) prepare() error {
+	if err := executable(b.spec.Path); err != nil {
+		return &StartError{Kind: StartNotFound, Err: err}
+	}
+	if err := unlock(b.spec.UserDataDir); err != nil {
+		return err
+	}
+	_, err := os.Lstat(b.spec.UserDataDir)
+	b.made = errors.Is(err, fs.ErrNotExist)
+	if err := os.MkdirAll(b.spec.UserDataDir, 0o700); err != nil {
+		return fmt.Errorf("make the profile's folder: %w", err)
+	}
+	if err := os.RemoveAll(b.spec.TempDir); err != nil {
+		return fmt.Errorf("empty the temporary folder: %w", err)
+	}
+	if err := os.MkdirAll(b.spec.TempDir, 0o700); err != nil {
+		return fmt.Errorf("make the temporary folder: %w", err)
+	}
+	return writePreferences(b.spec.UserDataDir)
+}
+
+// spawn starts Chrome in the burrow, and the goroutines that own the process and the pipe.
+func (b *Browser) spawn() error {
+	p, err := newPipe()
+	if err != nil {
+		return err
+	}
+	defer p.closeChild()
+	cmd := exec.Command(b.spec.Path, b.Arguments()...)
+	cmd.Env = b.Environment()
+	cmd.Dir = b.spec.TempDir
+	if err = p.give(cmd); err == nil {
+		b.proc, err = startProcess(cmd, b.burrow, b.limits.leave)
+	}
+	if err != nil {
+		p.close()
+		return err
+	}
+	b.mux = newMux(p, b.log)
+	b.mux.owner.dress = b.dress
+	close(b.launched)
+	go b.own()
+	return nil
+}
+
+// own follows the run to its end: first the main process, then its group, the pipe and the folder.
+func (b *Browser) own() {
+	piped := make(chan struct{})
+	go func() { defer close(piped); b.mux.run() }()
+	<-b.proc.exited
+	close(b.done)
+	b.log.Info("browser exited", "pid", b.proc.pid(), "code", b.proc.exit.Code, "signal", b.proc.exit.Signal)
+	<-b.proc.gone
+	b.mux.pipe.close() // ends run, should a process outside the group hold the other end
+	<-piped
+	if err := os.RemoveAll(b.spec.TempDir); err != nil {
+		b.log.Warn("temporary folder not removed", "dir", b.spec.TempDir, "error", err)
+	}
+	close(b.gone)
+}
+
+// clearFailed removes what a failed start has made.
+func (b *Browser) clearFailed() {
+	_ = os.RemoveAll(b.spec.TempDir)
+	if b.made {
+		_ = os.RemoveAll(b.spec.UserDataDir)
+	}
+}
+
+// awaitReady is the race of a start: ready, exited, cancelled, too late.
+func (b *Browser) awaitReady(ctx context.Context) error {
+	late := time.NewTimer(b.limits.start)
+	defer late.Stop()
+	shaking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ready := make(chan error, 1)
+	go func() { ready <- b.handshake(shaking) }()
+
+	var failed *StartError
+	select {
+	case err := <-ready:
+		if err == nil {
+			return nil
+		}
+		failed = &StartError{Kind: StartFailed, Err: err}
+		if cause := ctx.Err(); cause != nil {
+			failed = cancelled(cause)
+		}
+	case <-b.proc.exited:
+		failed = &StartError{Kind: StartFailed}
+	case <-ctx.Done():
+		failed = cancelled(ctx.Err())
+	case <-b.halt:
+		failed = cancelled(context.Canceled)
+	case <-late.C:
+		failed = &StartError{Kind: StartTimeout, Err: fmt.Errorf("the browser took no commands within %v", b.limits.start)}
+	}
+	b.abandon(failed.Kind == StartFailed)
+	b.clearFailed()
+	b.explain(failed)
+	return failed
+}
+
+func cancelled(cause error) *StartError {
+	kind := StartCancelled
+	if errors.Is(cause, context.DeadlineExceeded) {
+		kind = StartTimeout
+	}
+	return &StartError{Kind: kind, Err: cause}
+}
+
+// abandon ends a browser whose start failed and waits until nothing is left of it. Closing the pipe lets it flush what it may
+// have written; own says when it is too late for that.
+func (b *Browser) abandon(own bool) {
+	if own {
+		select { // it often is on its way out by itself, with something to say
+		case <-b.proc.exited:
+		case <-b.forced:
+		case <-time.After(b.limits.abandon / 2):
+		}
+	}
+	b.mux.pipe.close()
+	select {
+	case <-b.proc.exited:
+	case <-b.forced:
+	case <-time.After(b.limits.abandon):
+	}
+	b.proc.kill()
+	<-b.gone
+}
+
+// exitProfileInUse is Chrome's exit code when another Chrome has the profile (chrome/common/chrome_result_codes.h, RESULT_CODE_PROFILE_IN_USE).
+const exitProfileInUse = 21
+
+// explain adds to a failure what the browser left behind.
+func (b *Browser) explain(e *StartError) {
+	e.Lines = b.proc.exit.Lines
+	if e.Kind != StartFailed {
+		return
+	}
+	exit := b.proc.exit
+	if exit.Signal == "" {
+		e.ExitCode = exit.Code
+	}
+	switch {
+	case exit.Code == exitProfileInUse:
+		e.Kind, e.Err = StartLocked, errors.New("another browser runs with this profile")
+	case e.Err == nil || errors.Is(e.Err, errPipeEnded):
+		e.Err = fmt.Errorf("the browser %v before it took commands", exit)
+	}
+}
+
+// handshake asks for the version, attaches the owner, and waits until every open page is dressed.
+func (b *Browser) handshake(ctx context.Context) error {
+	m := b.mux
+	attached := make(chan answer, 1)
+	m.owner.begin(func(a answer) { attached <- a })
+	if err := b.getVersion(ctx); err != nil {
+		return err
+	}
+	select {
+	case a := <-attached:
+		if a.Error != nil {
+			return fmt.Errorf("attach to the browser's pages: %w", a.Error)
+		}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := b.awaitPage(ctx); err != nil {
+		return err
+	}
+	if err := m.owner.allDressed(ctx); err != nil {
+		return err
+	}
+	return b.leaveNewTab(ctx)
+}
+
+func (b *Browser) getVersion(ctx context.Context) error {
+	var v struct {
+		Product   string `json:"product"`
+		UserAgent string `json:"userAgent"`
+	}
+	if err := b.mux.call(ctx, "", "Browser.getVersion", nil, &v); err != nil {
+		return err
+	}
+	b.version = parseProduct(v.Product)
+	b.version.Path = b.spec.Path
+	b.agent = v.UserAgent
+	return nil
+}
+
+// awaitPage waits for the first page. A browser that opens none gets one.
+func (b *Browser) awaitPage(ctx context.Context) error {
+	soon, cancel := context.WithTimeout(ctx, b.limits.firstPage)
+	defer cancel()
+	if b.mux.owner.awaitFirst(soon) == nil {
+		return nil
+	}
+	if err := b.mux.call(ctx, "", "Target.createTarget", map[string]string{"url": blankPage}, nil); err != nil {
+		return err
+	}
+	return b.mux.owner.awaitFirst(ctx)
+}
+
+// leaveNewTab takes a browser whose session had no tab to restore off the New Tab Page.
+func (b *Browser) leaveNewTab(ctx context.Context) error {
+	pages := b.mux.owner.openPages()
+	if len(pages) != 1 || !strings.HasPrefix(pages[0].url, "chrome://new") {
+		return nil
+	}
+	return b.mux.call(ctx, pages[0].session, "Page.navigate", map[string]string{"url": blankPage}, nil)
+}
