@@ -1,0 +1,111 @@
+// The public API, spoken with fetch. The page has no other way to the server.
+
+const BASE = '/api/v1';
+
+// Problem is an answer that says no (RFC 9457), or no answer at all (status 0).
+export class Problem extends Error {
+  constructor(status, body, requestId) {
+    super(body.detail || body.title || `The server answered ${status}.`);
+    this.status = status;
+    this.code = body.code || '';
+    this.title = body.title || '';
+    this.detail = body.detail || '';
+    this.errors = Array.isArray(body.errors) ? body.errors : [];
+    this.requestId = requestId;
+    this.body = body;
+  }
+
+  // field names the part of the request that one of the errors is about: "body.startUrls[0]" is startUrls.
+  static field(error) {
+    const [, name] = /^(?:body|query|path)\.([^.[]+)/.exec(error.location || '') || [];
+    return name || '';
+  }
+}
+
+const UNREACHABLE = {
+  code: 'unreachable',
+  title: 'Warren does not answer',
+  detail: 'The server may have stopped, or the network is down. What you see may be out of date.',
+};
+
+export class Api {
+  #key;
+  #refused;
+
+  // refused is called when the server no longer takes the key.
+  constructor(key, refused = () => {}) {
+    this.#key = key;
+    this.#refused = refused;
+  }
+
+  get(path, query, options) {
+    return this.call('GET', path, { query, ...options });
+  }
+
+  post(path, body, options) {
+    return this.call('POST', path, { body, ...options });
+  }
+
+  put(path, body, options) {
+    return this.call('PUT', path, { body, ...options });
+  }
+
+  delete(path, query) {
+    return this.call('DELETE', path, { query });
+  }
+
+  async call(method, path, options = {}) {
+    return (await this.full(method, path, options)).data;
+  }
+
+  // full also gives the ETag with which a later update can say what it was made from.
+  async full(method, path, { query, body, headers, signal } = {}) {
+    const response = await this.open(method, BASE + path + search(query), {
+      headers: body === undefined ? headers : { 'Content-Type': 'application/json', ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
+    });
+    const text = await response.text().catch(() => '');
+    return { data: text ? parse(text) : null, etag: response.headers.get('ETag') };
+  }
+
+  // open sends a request with the key and gives the response when it is a good one.
+  async open(method, address, { headers, ...rest } = {}) {
+    let response;
+    try {
+      response = await fetch(address, {
+        method,
+        headers: { Authorization: `Bearer ${this.#key}`, ...headers },
+        cache: 'no-store',
+        credentials: 'omit',
+        redirect: 'error',
+        ...rest,
+      });
+    } catch (error) {
+      if (error.name === 'AbortError') throw error;
+      throw new Problem(0, UNREACHABLE, '');
+    }
+    if (response.ok) return response;
+    const body = parse(await response.text().catch(() => '')) || {};
+    const problem = new Problem(response.status, body, response.headers.get('X-Request-Id') || '');
+    if (problem.status === 401) this.#refused(problem);
+    throw problem;
+  }
+}
+
+function search(query) {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query || {})) {
+    if (value !== undefined && value !== null && value !== '') params.append(name, value);
+  }
+  const text = params.toString();
+  return text && `?${text}`;
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,128 @@
+// The page: who is in, where they are, and the frame around it.
+import { render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { html } from './html.js';
+import { Api } from './api.js';
+import { AppContext } from './app-context.js';
+import { Login } from './login.js';
+import { Model } from './model.js';
+import { ProfilesPage } from './profiles.js';
+import { ProxiesPage } from './proxies.js';
+import { Router } from './route.js';
+import { RunningPage } from './running.js';
+import { dropKey, readKey, saveKey, takeKeyFromAddress } from './session.js';
+import { Sidebar } from './sidebar.js';
+import { Store, useStore } from './store.js';
+import { ToastArea, Toasts } from './toast.js';
+import { TrashPage } from './trash.js';
+
+const TICK_MS = 10_000;
+
+const PAGES = { profiles: ProfilesPage, proxies: ProxiesPage, running: RunningPage, trash: TrashPage };
+
+// App is what a session of the page consists of.
+class App {
+  toasts = new Toasts();
+  router = new Router('profiles');
+  dialog = new Store(null);
+  busy = new Store(new Set()); // ids of what an action is under way on
+  now = new Store(Date.now());
+
+  constructor(key, leave) {
+    this.leave = leave;
+    this.api = new Api(key, () => leave('The server no longer takes this key. It may have been revoked, or have expired.'));
+    this.model = new Model(this.api);
+  }
+
+  begin() {
+    this.model.begin();
+    const timer = setInterval(() => this.now.set(Date.now()), TICK_MS);
+    return () => {
+      clearInterval(timer);
+      this.model.end();
+    };
+  }
+
+  // open shows a dialog. Its `close` closes this one only, even when it is called late.
+  open(component, props) {
+    const shown = { component, key: (this.dialog.value?.key || 0) + Math.random() };
+    shown.props = { ...props, close: () => this.dialog.value === shown && this.dialog.set(null) };
+    this.dialog.set(shown);
+  }
+
+  // during marks an object as busy while work is under way on it, and refuses a second piece of work meanwhile.
+  async during(id, work) {
+    if (this.busy.value.has(id)) return;
+    this.busy.set(new Set(this.busy.value).add(id));
+    try {
+      await work();
+    } finally {
+      const busy = new Set(this.busy.value);
+      busy.delete(id);
+      this.busy.set(busy);
+    }
+  }
+
+  // focusPage gives the focus to the page's heading when what had it is gone.
+  focusPage() {
+    document.querySelector('main h1')?.focus();
+  }
+}
+
+function Root() {
+  const [key, setKey] = useState(() => takeKeyFromAddress() || readKey());
+  const [reason, setReason] = useState('');
+  useEffect(() => {
+    const given = () => {
+      const fresh = takeKeyFromAddress();
+      if (fresh) setKey(fresh);
+    };
+    addEventListener('hashchange', given);
+    return () => removeEventListener('hashchange', given);
+  }, []);
+  const enter = (fresh) => {
+    saveKey(fresh);
+    setReason('');
+    setKey(fresh);
+  };
+  const leave = (why = '') => {
+    dropKey();
+    setReason(why);
+    setKey('');
+  };
+  return key ? html`<${Frame} key=${key} secret=${key} leave=${leave} />` : html`<${Login} enter=${enter} reason=${reason} />`;
+}
+
+function Frame({ secret, leave }) {
+  const [app] = useState(() => new App(secret, leave));
+  useEffect(() => app.begin(), []);
+  useEffect(() => {
+    addEventListener('keydown', focusSearch);
+    return () => removeEventListener('keydown', focusSearch);
+  }, []);
+  const route = useStore(app.router.current);
+  const dialog = useStore(app.dialog);
+  const Page = PAGES[route.name] || ProfilesPage;
+  return html`<${AppContext.Provider} value=${app}>
+    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); app.focusPage(); }}>Skip to content</a>
+    <div class="frame">
+      <${Sidebar} route=${route} />
+      <main id="main"><${Page} key=${route.name} params=${route.params} /></main>
+    </div>
+    ${dialog && html`<${dialog.component} key=${dialog.key} ...${dialog.props} />`}
+    <${ToastArea} toasts=${app.toasts} />
+  <//>`;
+}
+
+// focusSearch: the slash goes to the search box, unless something is being typed.
+function focusSearch(event) {
+  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest('input, textarea, select, dialog')) return;
+  const box = document.querySelector('input[type="search"]');
+  if (!box) return;
+  event.preventDefault();
+  box.focus();
+  box.select();
+}
+
+render(html`<${Root} />`, document.body);

@@ -1,0 +1,94 @@
+// What a started profile answers: what to know about the run, and how a program connects to it.
+import { useState } from 'preact/hooks';
+import { html } from './html.js';
+import { Dialog } from './dialog.js';
+import { Copy, Country, Name, Notice } from './parts.js';
+import { span } from './format.js';
+
+// Each way to connect, as lines ready to paste. Texts are quoted as JSON, which these languages read.
+const RECIPES = [
+  {
+    name: 'Playwright',
+    lines: (run) => [
+      "import { chromium } from 'playwright-core';",
+      '',
+      `const browser = await chromium.connectOverCDP(${JSON.stringify(run.wsEndpoint)});`,
+      'const [context] = browser.contexts();',
+      'const page = context.pages()[0] ?? await context.newPage();',
+    ],
+  },
+  {
+    name: 'Playwright, Python',
+    lines: (run) => [
+      'from playwright.sync_api import sync_playwright',
+      '',
+      'with sync_playwright() as p:',
+      `    browser = p.chromium.connect_over_cdp(${JSON.stringify(run.wsEndpoint)})`,
+      '    context = browser.contexts[0]',
+      '    page = context.pages[0] if context.pages else context.new_page()',
+    ],
+  },
+  {
+    name: 'Puppeteer',
+    lines: (run) => [
+      "import puppeteer from 'puppeteer-core';",
+      '',
+      'const browser = await puppeteer.connect({',
+      `  browserWSEndpoint: ${JSON.stringify(run.wsEndpoint)},`,
+      '  defaultViewport: null,',
+      '});',
+      'const [page] = await browser.pages();',
+    ],
+  },
+];
+
+export function ConnectDialog({ profile, run, close }) {
+  return html`<${Dialog} title=${html`<${Name}>${profile.name}<//> is running`} lead=${html`<${Facts} run=${run} />`} close=${close}>
+    <div class="dialog-content">
+      ${(run.warnings || []).map((warning) => html`<${Notice} key=${warning.code}>${warning.message || warning.code}<//>`)}
+      <${Address} label="CDP over WebSocket" text=${run.wsEndpoint} />
+      <${Address} label="CDP over HTTP" text=${run.cdpUrl} />
+      ${run.debuggerAddress && html`<${Address} label="Debugger address" text=${run.debuggerAddress} />`}
+      ${run.wsEndpoint && html`<${Recipes} run=${run} />`}
+      <p class="hint">Whoever has these addresses drives this browser. They are valid for this run alone, and “Connect” in the list shows them again.</p>
+    </div>
+    <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer>
+  <//>`;
+}
+
+function Facts({ run }) {
+  const { browser, proxy } = run;
+  return html`<span class="facts">
+    ${browser && html`<span>${browser.product} ${browser.version}${run.headless ? ', headless' : ''}</span>`}
+    ${proxy
+      ? html`<span><${Country} code=${proxy.country} /> ${proxy.exitIp || 'Exit not known yet'}${proxy.latencyMs != null ? ` · ${span(proxy.latencyMs)}` : ''}</span>`
+      : html`<span>Direct, without a proxy</span>`}
+    ${run.pid && html`<span>Process ${run.pid}</span>`}
+  </span>`;
+}
+
+function Address({ label, text }) {
+  if (!text) return null;
+  return html`<div class="copy-line">
+    <span class="copy-label">${label}</span>
+    <code tabindex="0">${text}</code>
+    <${Copy} text=${text} label=${`Copy ${label}`} />
+  </div>`;
+}
+
+function Recipes({ run }) {
+  const [chosen, choose] = useState(0);
+  const text = RECIPES[chosen].lines(run).join('\n');
+  return html`<fieldset class="recipes">
+    <legend class="visually-hidden">Connect with</legend>
+    <div class="segments">
+      ${RECIPES.map(({ name }, i) => html`<label key=${name} class="segment">
+        <input type="radio" name="recipe" checked=${i === chosen} onChange=${() => choose(i)} /><span>${name}</span>
+      </label>`)}
+    </div>
+    <div class="code">
+      <pre tabindex="0" aria-label=${RECIPES[chosen].name}>${text}</pre>
+      <${Copy} text=${text} label="Copy these lines" />
+    </div>
+  </fieldset>`;
+}

@@ -1,0 +1,72 @@
+// Dialogs: the browser's own <dialog>, which keeps the focus inside, closes on Escape, and gives the focus back.
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { html } from './html.js';
+import { Icon } from './icons.js';
+import { ProblemBox } from './parts.js';
+import { useApp } from './app-context.js';
+
+// Dialog shows its children over the page until `close` is called. A sheet stands at the side, for long forms.
+export function Dialog({ title, lead, sheet, close, children }) {
+  const app = useApp();
+  const box = useRef(null);
+  const titleId = useId();
+  useLayoutEffect(() => {
+    const dialog = box.current;
+    const opener = document.activeElement;
+    dialog.showModal();
+    return () => {
+      dialog.close();
+      // What opened it may be gone, or lie in a menu that has closed.
+      if (document.activeElement !== opener || opener === document.body) app.focusPage();
+    };
+  }, []);
+  // A click outside closes what holds no long form.
+  return html`<dialog ref=${box} class=${sheet ? 'dialog sheet' : 'dialog'} closedby=${sheet ? 'closerequest' : 'any'}
+    aria-labelledby=${titleId} onClose=${close}>
+    <div class="dialog-body">
+      <header class="dialog-head">
+        <div>
+          <h2 id=${titleId}>${title}</h2>
+          ${lead && html`<p class="lead">${lead}</p>`}
+        </div>
+        <button type="button" class="icon-button" aria-label="Close" onClick=${close}><${Icon} name="close" /></button>
+      </header>
+      ${children}
+    </div>
+  </dialog>`;
+}
+
+// ConfirmDialog asks before something that is hard to undo, and shows why it did not work.
+export function ConfirmDialog({ title, children, verb, work, close }) {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState(null);
+  const confirm = async () => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      await work();
+      close();
+    } catch (error) {
+      setProblem(error);
+      setBusy(false);
+    }
+  };
+  return html`<${Dialog} title=${title} close=${close}>
+    <div class="dialog-content">${children}<${ProblemBox} problem=${problem} /></div>
+    <footer class="dialog-foot">
+      <button type="button" class="button" autofocus onClick=${close}>Cancel</button>
+      <button type="button" class="button danger" disabled=${busy} onClick=${confirm}>${busy ? 'One moment…' : verb}</button>
+    </footer>
+  <//>`;
+}
+
+// ProblemDialog shows what did not work, where no form is open that could.
+export function ProblemDialog({ problem, subject, action, close }) {
+  return html`<${Dialog} title=${subject} close=${close}>
+    <div class="dialog-content"><${ProblemBox} problem=${problem} /></div>
+    <footer class="dialog-foot">
+      <button type="button" class="button" autofocus onClick=${close}>Close</button>
+      ${action && html`<button type="button" class="button primary" onClick=${() => { close(); action.run(); }}>${action.label}</button>`}
+    </footer>
+  <//>`;
+}

@@ -1,0 +1,69 @@
+// Times, spans and sizes in words.
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+export function span(ms) {
+  if (ms < SECOND) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
+  if (ms < MINUTE) return `${Math.round(ms / SECOND)} s`;
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min`;
+  if (ms < DAY) return two(ms, HOUR, 'h', MINUTE, 'min');
+  return two(ms, DAY, 'd', HOUR, 'h');
+}
+
+function two(ms, big, bigName, small, smallName) {
+  const rest = Math.floor((ms % big) / small);
+  return `${Math.floor(ms / big)} ${bigName}${rest ? ` ${rest} ${smallName}` : ''}`;
+}
+
+// ago says how long ago a moment of the server's clock was. Clocks differ by a little: the near future is now.
+export function ago(time, now) {
+  const past = now - Date.parse(time);
+  if (Number.isNaN(past)) return '';
+  if (past < MINUTE) return 'just now';
+  if (past < HOUR) return `${Math.floor(past / MINUTE)} min ago`;
+  if (past < DAY) return `${Math.floor(past / HOUR)} h ago`;
+  if (past < 2 * DAY) return 'yesterday';
+  if (past < 30 * DAY) return `${Math.floor(past / DAY)} days ago`;
+  return new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' }).format(Date.parse(time));
+}
+
+export function moment(time) {
+  const at = Date.parse(time);
+  if (Number.isNaN(at)) return '';
+  return new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' }).format(at);
+}
+
+// since is the time of day, with the date where that is not today's.
+export function since(time, now) {
+  const at = Date.parse(time);
+  const today = new Date(at).toDateString() === new Date(now).toDateString();
+  return new Intl.DateTimeFormat(undefined, today ? { timeStyle: 'short' } : { dateStyle: 'medium' }).format(at);
+}
+
+export function size(bytes) {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
+  let n = Number(bytes) || 0;
+  let unit = 0;
+  while (n >= 1000 && unit < units.length - 1) {
+    n /= 1000;
+    unit += 1;
+  }
+  return `${n < 10 && unit > 0 ? n.toFixed(1) : Math.round(n)} ${units[unit]}`;
+}
+
+export function count(n, one, many = `${one}s`) {
+  return `${new Intl.NumberFormat('en').format(n)} ${n === 1 ? one : many}`;
+}
+
+// address joins host and port as they are written, IPv6 in brackets.
+export function address(host, port) {
+  return host?.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+export function proxyName(proxy) {
+  return proxy.name || address(proxy.host, proxy.port);
+}

@@ -1,0 +1,142 @@
+// Form fields with their labels, hints and faults, and the hook that holds a form's values.
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { html } from './html.js';
+import { Problem } from './api.js';
+import { Icon } from './icons.js';
+import { ProblemBox } from './parts.js';
+
+// useForm keeps the values of a form, sends it once at a time, and brings the server's faults to their fields.
+export function useForm(initial) {
+  const [values, setValues] = useState(initial);
+  const [problem, setProblem] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const root = useRef(null);
+  const names = useRef(new Set());
+  useEffect(() => {
+    if (!problem) return;
+    const first = root.current?.querySelector('[aria-invalid="true"]') || root.current?.querySelector('[role="alert"]');
+    first?.focus();
+  }, [problem]);
+  const faults = (name) => (problem?.errors || []).filter((error) => Problem.field(error) === name);
+  return {
+    values,
+    problem,
+    busy,
+    root,
+    names: names.current,
+    set: (name, value) => setValues((before) => ({ ...before, [name]: value })),
+    setAll: (all) => setValues(all),
+    setProblem,
+    faults,
+    // shown are the errors that stand beside a field.
+    shown: () => [...names.current].flatMap(faults),
+    async send(work) {
+      if (busy) return;
+      setBusy(true);
+      setProblem(null);
+      try {
+        await work(values);
+      } catch (error) {
+        setProblem(error);
+      }
+      setBusy(false);
+    },
+  };
+}
+
+// Form joins the fields, the general fault and the buttons.
+export function Form({ form, work, children, foot, explain }) {
+  const submit = (event) => {
+    event.preventDefault();
+    form.send(work);
+  };
+  return html`<form class="form" ref=${form.root} onSubmit=${submit} novalidate autocomplete="off">
+    <div class="dialog-content">
+      ${children}
+      <${ProblemBox} problem=${form.problem} shown=${form.shown()}>${form.problem && explain?.(form.problem)}<//>
+    </div>
+    <footer class="dialog-foot">${foot}</footer>
+  </form>`;
+}
+
+// Field is a label with what it labels. `control` gets the attributes that tie the two together.
+export function Field({ form, name, label, hint, optional, control, wide }) {
+  const id = useId();
+  form.names.add(name);
+  const faults = form.faults(name);
+  const described = [hint && `${id}-hint`, faults.length && `${id}-fault`].filter(Boolean).join(' ');
+  const tied = { id, name, 'aria-describedby': described || undefined, 'aria-invalid': faults.length ? 'true' : undefined };
+  return html`<div class=${wide ? 'field wide' : 'field'}>
+    <label for=${id}>${label}${optional && html`<span class="optional"> optional</span>`}</label>
+    ${control(tied)}
+    ${faults.length > 0 && html`<p class="fault" id=${`${id}-fault`}>${faults.map((fault) => fault.message).join(' ')}</p>`}
+    ${hint && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
+  </div>`;
+}
+
+export function Text({ form, name, label, hint, optional, wide, ...rest }) {
+  const control = (tied) => html`<input type="text" ...${tied} ...${rest} value=${form.values[name]}
+    onInput=${(event) => form.set(name, event.currentTarget.value)} spellcheck=${false} />`;
+  return html`<${Field} ...${{ form, name, label, hint, optional, wide, control }} />`;
+}
+
+export function Lines({ form, name, label, hint, optional, rows = 3, ...rest }) {
+  const control = (tied) => html`<textarea rows=${rows} ...${tied} ...${rest} value=${form.values[name]}
+    onInput=${(event) => form.set(name, event.currentTarget.value)}></textarea>`;
+  return html`<${Field} wide ...${{ form, name, label, hint, optional, control }} />`;
+}
+
+// Choice is a select. Options are [value, words] pairs.
+export function Choice({ form, name, label, hint, options, wide }) {
+  const control = (tied) => html`<select ...${tied} value=${form.values[name]} onChange=${(event) => form.set(name, event.currentTarget.value)}>
+    ${options.map(([value, words]) => html`<option key=${value} value=${value} selected=${value === form.values[name]}>${words}</option>`)}
+  </select>`;
+  return html`<${Field} ...${{ form, name, label, hint, wide, control }} />`;
+}
+
+// TagField takes tags one by one: Enter or a comma ends one, Backspace in the empty field takes the last away.
+export function TagField({ form, name, label, hint }) {
+  const [text, setText] = useState('');
+  const tags = form.values[name];
+  const take = (raw) => {
+    const fresh = raw.split(',').map((tag) => tag.trim()).filter((tag) => tag && !tags.includes(tag));
+    if (fresh.length) form.set(name, [...tags, ...fresh]);
+    setText('');
+  };
+  const drop = (tag) => form.set(name, tags.filter((other) => other !== tag));
+  const typed = (event) => {
+    if (event.key === 'Enter' && text.trim()) {
+      event.preventDefault();
+      take(text);
+    } else if (event.key === 'Backspace' && !text && tags.length) {
+      drop(tags.at(-1));
+    }
+  };
+  const input = (event) => (event.currentTarget.value.includes(',') ? take(event.currentTarget.value) : setText(event.currentTarget.value));
+  const control = (tied) => html`<div class="tag-field">
+    ${tags.map((tag) => html`<span class="tag" key=${tag}><bdi>${tag}</bdi>
+      <button type="button" aria-label=${`Remove tag ${tag}`} onClick=${() => drop(tag)}><${Icon} name="close" /></button></span>`)}
+    <input type="text" ...${tied} value=${text} onInput=${input} onKeyDown=${typed} onBlur=${() => take(text)} spellcheck=${false} />
+  </div>`;
+  return html`<${Field} wide ...${{ form, name, label, hint, optional: true, control }} />`;
+}
+
+// Section folds fields that most people leave as they are. It opens by itself when one of them has a fault.
+export function Section({ form, title, summary, names, children }) {
+  const faulty = names.some((name) => form.faults(name).length > 0);
+  const [open, setOpen] = useState(false);
+  return html`<details class="section" open=${open || faulty} onToggle=${(event) => setOpen(event.currentTarget.open)}>
+    <summary><span class="section-title">${title}</span><span class="section-summary">${summary}</span></summary>
+    <div class="fields">${children}</div>
+  </details>`;
+}
+
+// number makes a number of a text where it is one. Anything else goes to the server as it is, which says what is wrong.
+export function number(text) {
+  const trimmed = String(text).trim();
+  return trimmed !== '' && Number.isFinite(Number(trimmed)) ? Number(trimmed) : trimmed;
+}
+
+export function linesOf(text) {
+  return text.split('\n').map((line) => line.trim()).filter(Boolean);
+}

@@ -1,0 +1,52 @@
+// Drawings. They take the colour of the text around them, and are hidden from screen readers: words stand beside them.
+import { html } from './html.js';
+
+const PATHS = {
+  play: 'M7 5.5v13l11-6.5z',
+  stop: 'M7 7h10v10H7z',
+  edit: 'M4 20h4L19 9l-4-4L4 16zM13.5 6.5l4 4',
+  more: 'M5 12h.01M12 12h.01M19 12h.01',
+  plus: 'M12 5v14M5 12h14',
+  close: 'M6 6l12 12M18 6L6 18',
+  trash: 'M4 7h16M10 11v6M14 11v6M6 7l1 13h10l1-13M9 7V4h6v3',
+  restore: 'M4 12a8 8 0 1 0 2.6-5.9M4 4v4.5h4.5',
+  plug: 'M9 3v5M15 3v5M6 8h12v3a6 6 0 0 1-12 0zM12 17v4',
+  copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
+  check: 'M5 12.5l4.5 4.5L19 7.5',
+  pulse: 'M3 12h4l3-7 4 14 3-7h4',
+  search: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l4.5 4.5',
+  profiles: 'M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 20c.6-3.6 4-5.5 8-5.5s7.4 1.9 8 5.5',
+  proxies: 'M3 12h5M16 12h5M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 3v5M12 16v5',
+  running: 'M4 5h16v11H4zM9 20h6M12 16v4M10.5 8v5l4-2.5z',
+  docs: 'M5 4h9l5 5v11H5zM14 4v5h5M9 13h6M9 16.5h6',
+  leave: 'M14 4H5v16h9M10 12h11M17.5 8.5L21 12l-3.5 3.5',
+  warning: 'M12 4L2.5 20h19zM12 10v4.5M12 17.2h.01',
+  exit: 'M4 12h14M13 7l5 5-5 5M21 4v16',
+};
+
+export function Icon({ name }) {
+  return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[name]} /></svg>`;
+}
+
+// Logo is a burrow's mouth in a hill.
+export function Logo() {
+  return html`<svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
+    <rect class="logo-ground" width="32" height="32" rx="9" />
+    <path class="logo-mark" d="M6 24a10 10 0 0 1 20 0h-4.2a5.8 5.8 0 0 0-11.6 0z" />
+    <circle class="logo-mark" cx="16" cy="23.6" r="2.4" />
+  </svg>`;
+}
+
+// Burrows is the warren from the side: chambers in the earth, each with an exit of its own.
+export function Burrows() {
+  return html`<svg class="burrows" viewBox="0 0 240 150" preserveAspectRatio="xMidYMin slice" aria-hidden="true">
+    <path class="earth" d="M-1 40C36 22 72 16 112 27s84 30 129 13v111H-1z" />
+    <g class="hollow">
+      <path d="M40 20c2 22-12 26-11 50M106 20c-8 24 14 34 4 60M182 34c0 18 20 24 10 52M31 80c8 22 32 18 44 36M118 88c16 4 24 18 40 26M84 119c18 12 52 12 70 0" />
+      <ellipse cx="29" cy="74" rx="16" ry="10" /><ellipse cx="108" cy="82" rx="18" ry="11" /><ellipse cx="191" cy="88" rx="21" ry="12" />
+      <ellipse cx="78" cy="120" rx="15" ry="9" /><ellipse cx="162" cy="117" rx="16" ry="9" />
+    </g>
+    <path class="grass" d="M68 21l-2-6M72 20l1-7M76 20l3-6M146 38l-2-6M150 39l1-7M154 40l3-5M218 46l-1-6M222 46l2-6" />
+    <g class="lamps"><circle cx="29" cy="75" r="3" /><circle cx="108" cy="83" r="3" /><circle cx="191" cy="89" r="3" /></g>
+  </svg>`;
+}

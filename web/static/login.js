@@ -1,0 +1,55 @@
+// Getting in: the key is tried, then kept for this tab.
+import { useRef, useState } from 'preact/hooks';
+import { html } from './html.js';
+import { Api } from './api.js';
+import { Burrows, Logo } from './icons.js';
+import { ProblemBox } from './parts.js';
+import { looksLikeKey } from './session.js';
+
+export function Login({ enter, reason, what = 'your profiles and proxies' }) {
+  const [key, setKey] = useState('');
+  const [fault, setFault] = useState(reason);
+  const [problem, setProblem] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const field = useRef(null);
+  const submit = async (event) => {
+    event.preventDefault();
+    const given = key.trim();
+    setFault('');
+    setProblem(null);
+    if (!looksLikeKey(given)) {
+      setFault(given ? 'This is not a key: it has spaces or letters that no key has.' : 'Paste your key first.');
+      field.current.focus();
+      return;
+    }
+    setBusy(true);
+    try {
+      await new Api(given).get('/profiles', { limit: 1 });
+      enter(given);
+    } catch (error) {
+      if (error.status === 401) setFault('The server does not know this key. It may be mistyped, revoked or expired.');
+      else setProblem(error);
+      setBusy(false);
+      field.current?.focus();
+    }
+  };
+  return html`<main class="login">
+    <form class="login-card" onSubmit=${submit} novalidate>
+      <p class="brand"><${Logo} />Warren</p>
+      <h1 tabindex="-1">Welcome</h1>
+      <p class="lead">Log in with your API key to see ${what}.</p>
+      <div class="field">
+        <label for="key">API key</label>
+        <input id="key" ref=${field} type="password" autocomplete="current-password" autofocus spellcheck=${false} placeholder="wrn_…"
+          aria-invalid=${fault ? 'true' : undefined} aria-describedby=${fault ? 'key-fault key-hint' : 'key-hint'}
+          value=${key} onInput=${(event) => setKey(event.currentTarget.value)} />
+        <div role="alert">${fault && html`<p class="fault" id="key-fault">${fault}</p>`}</div>
+        <p class="hint" id="key-hint">Warren printed it when it first started, and keeps it in <code>admin.key</code> in its data folder. <code>warren key create</code> makes another.</p>
+      </div>
+      <${ProblemBox} problem=${problem} />
+      <button class="button primary large" disabled=${busy}>${busy ? 'Looking…' : 'Log in'}</button>
+      <p class="hint">The key stays in this tab and is forgotten when you close it.</p>
+    </form>
+    <div class="landscape">${[1, 2, 3, 4].map((part) => html`<${Burrows} key=${part} />`)}</div>
+  </main>`;
+}

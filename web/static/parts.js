@@ -1,0 +1,153 @@
+// The small parts of which the pages are made.
+import { useId, useRef, useState } from 'preact/hooks';
+import { html } from './html.js';
+import { Burrows, Icon } from './icons.js';
+import { useNow } from './app-context.js';
+import { ago, count, moment, size } from './format.js';
+import { checkSentence, faultWords, problemTitle } from './words.js';
+
+// Status is a state in words, with a dot of its own shape beside them.
+export function Status({ of: { text, tone } }) {
+  return html`<span class="status ${tone}"><span class="dot"></span>${text}</span>`;
+}
+
+export function Ago({ time, prefix = '' }) {
+  const now = useNow();
+  return time ? html`<time datetime=${time} title=${moment(time)}>${prefix}${ago(time, now)}</time>` : null;
+}
+
+// Name is a text that someone else wrote: set apart, so that its writing direction does not spill over.
+export function Name({ children }) {
+  return html`<bdi class="name">${children}</bdi>`;
+}
+
+export function Tags({ tags = [], choose }) {
+  if (!tags.length) return null;
+  const shown = tags.length > 4 ? tags.slice(0, 3) : tags;
+  const rest = tags.slice(shown.length);
+  return html`<ul class="tags" aria-label="Tags">
+    ${shown.map((tag) => html`<li key=${tag}>
+      ${choose
+        ? html`<button type="button" class="tag" title=${`Show only ${tag}`} onClick=${() => choose(tag)}><bdi>${tag}</bdi></button>`
+        : html`<span class="tag" title=${tag}><bdi>${tag}</bdi></span>`}
+    </li>`)}
+    ${rest.length > 0 && html`<li><span class="tag more" title=${rest.join(', ')}>+${rest.length}</span></li>`}
+  </ul>`;
+}
+
+// Country shows a country's code: flags are letters on some systems and missing on others.
+export function Country({ code, name }) {
+  return code ? html`<abbr class="country" title=${name || code}>${code}</abbr>` : null;
+}
+
+// Menu is a button and the actions behind it. Items are {label, icon, run, danger}.
+export function Menu({ label, items }) {
+  const id = useId();
+  const button = useRef(null);
+  const list = useRef(null);
+  const place = (event) => {
+    if (event.newState !== 'open') return;
+    const at = button.current.getBoundingClientRect();
+    const below = at.bottom + 16 + items.length * 44 < innerHeight;
+    const style = list.current.style;
+    style.right = `${document.documentElement.clientWidth - at.right}px`;
+    style.top = below ? `${at.bottom + 4}px` : 'auto';
+    style.bottom = below ? 'auto' : `${innerHeight - at.top + 4}px`;
+  };
+  const choose = (item) => {
+    list.current.hidePopover();
+    button.current.focus();
+    item.run();
+  };
+  return html`<button type="button" class="icon-button" ref=${button} popovertarget=${id} aria-label=${label} title="More"><${Icon} name="more" /></button>
+    <div id=${id} ref=${list} class="menu" popover="auto" onBeforeToggle=${place}>
+      ${items.filter(Boolean).map((item) => html`<button type="button" class=${item.danger ? 'menu-item danger' : 'menu-item'} onClick=${() => choose(item)}>
+        <${Icon} name=${item.icon} />${item.label}
+      </button>`)}
+    </div>`;
+}
+
+// ProblemBox says what did not work: what happened, what to do, each field's fault that no field shows itself,
+// and the request id for whoever reads the log.
+export function ProblemBox({ problem, shown = [], children }) {
+  if (!problem) return null;
+  const errors = (problem.errors || []).filter((error) => !shown.includes(error));
+  const { check, lines, exitCode } = problem.body || {};
+  return html`<div class="problem" role="alert" tabindex="-1">
+    <p class="problem-title"><${Icon} name="warning" />${problemTitle(problem)}</p>
+    ${problem.message && problem.code !== 'validation_failed' && html`<p>${problem.message}</p>`}
+    ${errors.length > 0 && html`<ul>${errors.map((error) => html`<li>${error.location ? html`<code>${error.location}</code>: ` : ''}${error.message}</li>`)}</ul>`}
+    ${check && html`<p>${checkSentence(check)} ${faultWords(check.error)?.advice}</p>`}
+    ${exitCode != null && html`<p>Exit code ${exitCode}.</p>`}
+    ${lines?.length > 0 && html`<pre class="lines" tabindex="0" aria-label="The browser’s last lines">${lines.join('\n')}</pre>`}
+    ${children}
+    ${problem.requestId && html`<p class="request">Request ${problem.requestId}</p>`}
+  </div>`;
+}
+
+export function Notice({ children }) {
+  return html`<div class="notice"><${Icon} name="warning" /><div>${children}</div></div>`;
+}
+
+// Copy puts a text on the clipboard. Plain HTTP from another machine has no clipboard API: there the old command does it.
+export function Copy({ text, label = 'Copy' }) {
+  const [done, setDone] = useState(false);
+  const button = useRef(null);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      copyByCommand(text, button.current);
+    }
+    setDone(true);
+    setTimeout(() => setDone(false), 2000);
+  };
+  return html`<button type="button" class="button small" ref=${button} onClick=${copy} aria-label=${done ? 'Copied' : label}>
+    <${Icon} name=${done ? 'check' : 'copy'} /><span aria-live="polite">${done ? 'Copied' : 'Copy'}</span>
+  </button>`;
+}
+
+function copyByCommand(text, beside) {
+  const field = document.createElement('textarea');
+  field.value = text;
+  field.className = 'visually-hidden';
+  beside.after(field);
+  field.select();
+  document.execCommand('copy');
+  field.remove();
+  beside.focus();
+}
+
+// Pager shows where one is in a long list.
+export function Pager({ page, size: perPage, total, go }) {
+  const pages = Math.max(1, Math.ceil(total / perPage));
+  if (pages === 1) return null;
+  const first = (page - 1) * perPage + 1;
+  const number = new Intl.NumberFormat('en');
+  return html`<nav class="pager" aria-label="Pages">
+    <span>${number.format(Math.min(first, total))}–${number.format(Math.min(page * perPage, total))} of ${number.format(total)}</span>
+    <button type="button" class="button small" disabled=${page <= 1} onClick=${() => go(page - 1)}>Newer</button>
+    <button type="button" class="button small" disabled=${page >= pages} onClick=${() => go(page + 1)}>Older</button>
+  </nav>`;
+}
+
+// Empty stands where a list has nothing to show.
+export function Empty({ title, children, drawing = true }) {
+  return html`<div class="empty">
+    ${drawing && html`<${Burrows} />`}
+    <h2>${title}</h2>
+    ${children}
+  </div>`;
+}
+
+// Waiting appears only when an answer is slow, so that quick ones do not flicker.
+export function Waiting() {
+  return html`<div class="waiting" role="status"><span class="visually-hidden">Reading…</span>
+    ${[1, 2, 3, 4, 5].map((row) => html`<div class="bone" key=${row}></div>`)}
+  </div>`;
+}
+
+export function Traffic({ up, down }) {
+  if (up == null && down == null) return null;
+  return html`<span title=${`${count(up || 0, 'byte')} sent, ${count(down || 0, 'byte')} received`}>↑ ${size(up)} ↓ ${size(down)}</span>`;
+}

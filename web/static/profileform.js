@@ -1,0 +1,178 @@
+// Creating and changing a profile.
+import { useEffect, useState } from 'preact/hooks';
+import { html } from './html.js';
+import { useApp } from './app-context.js';
+import { Dialog } from './dialog.js';
+import { Choice, Form, Lines, linesOf, number, Section, TagField, Text, useForm } from './forms.js';
+import { Name, ProblemBox, Waiting } from './parts.js';
+import { ProxyField } from './proxychoice.js';
+import { useStore } from './store.js';
+import { SYSTEMS } from './words.js';
+
+const IDENTITY = ['timezone', 'locale', 'geolocation', 'webrtc', 'screen'];
+
+// ProfileDialog makes a new profile, or changes one: then it reads it first, so that it starts from what is true now.
+export function ProfileDialog({ profile, done, close }) {
+  const app = useApp();
+  const [read, setRead] = useState(profile ? null : { data: null, etag: null });
+  const [problem, setProblem] = useState(null);
+  const load = () => app.api.full('GET', `/profiles/${encodeURIComponent(profile.id)}`).then(setRead, setProblem);
+  useEffect(() => {
+    if (profile) load();
+  }, []);
+  const title = profile ? html`Edit <${Name}>${profile.name}<//>` : 'New profile';
+  return html`<${Dialog} sheet title=${title} close=${close}>
+    ${read
+      ? html`<${ProfileForm} key=${read.etag} before=${read.data} etag=${read.etag} ...${{ done, close, load }} />`
+      : html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${!problem && html`<${Waiting} />`}</div>`}
+  <//>`;
+}
+
+function ProfileForm({ before, etag, done, close, load }) {
+  const app = useApp();
+  const workspace = useStore(app.model.workspace);
+  const form = useForm(toValues(before, workspace));
+  const save = async (values) => {
+    const wanted = toBody(values);
+    const saved = before
+      ? await app.api.put(`/profiles/${encodeURIComponent(before.id)}`, changes(toBody(toValues(before)), wanted), { headers: etag ? { 'If-Match': etag } : {} })
+      : await app.api.post('/profiles', withoutDefaults(wanted));
+    app.model.sawWorkspaces([saved]);
+    app.toasts.say({ text: before ? `${saved.name} is saved.` : `${saved.name} is ready.`, tone: 'good' });
+    await done(saved);
+    close();
+  };
+  const explain = (problem) => problem.code === 'etag_mismatch'
+    && html`<button type="button" class="button small" onClick=${load}>Load what is there now</button>`;
+  const foot = html`<button type="button" class="button" onClick=${close}>Cancel</button>
+    <button class="button primary" disabled=${form.busy}>${form.busy ? 'Saving…' : before ? 'Save' : 'Create profile'}</button>`;
+  return html`<${Form} form=${form} work=${save} foot=${foot} explain=${explain}>
+    <${Basics} form=${form} before=${before} />
+    <${Exit} form=${form} before=${before} />
+    <${Identity} form=${form} />
+    <${Limits} form=${form} />
+  <//>`;
+}
+
+function Basics({ form, before }) {
+  const known = useStore(useApp().model.workspaces);
+  const systems = Object.entries(SYSTEMS);
+  return html`<div class="fields">
+    <${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" />
+    <${Choice} form=${form} name="os" label="System it shows" options=${before ? systems : [['', 'This computer’s'], ...systems]} />
+    <${Text} form=${form} name="browserVersion" label="Browser version" inputmode="numeric" placeholder="The installed one" hint="The major version, such as 150." />
+    <${TagField} form=${form} name="tags" label="Tags" hint="Enter or a comma ends a tag." />
+    <${Lines} form=${form} name="notes" label="Notes" optional rows=${2} />
+    ${!before && html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="known-workspaces" hint="A new name makes a new workspace. It cannot be changed later." />
+      <datalist id="known-workspaces">${known.map((id) => html`<option key=${id} value=${id} />`)}</datalist>`}
+  </div>`;
+}
+
+function Exit({ form, before }) {
+  return html`<fieldset class="group"><legend>Way out and first pages</legend><div class="fields">
+    <${ProxyField} form=${form} workspaceId=${before ? before.workspaceId : form.values.workspaceId.trim()} hint="All of its traffic goes through the proxy, and none beside it." />
+    <${Lines} form=${form} name="startUrls" label="Start pages" optional rows=${2} placeholder="https://…" hint="One address a line." />
+    <${Choice} form=${form} name="headless" label="Window" wide options=${[['', 'Where there is a screen'], ['false', 'Always a window'], ['true', 'Never a window (headless)']]} />
+  </div></fieldset>`;
+}
+
+function Identity({ form }) {
+  const { timezone, locale, geolocation, webrtc } = form.values;
+  const auto = timezone === 'auto' && locale === 'auto' && geolocation === 'auto' && webrtc === 'proxy_only';
+  return html`<${Section} form=${form} title="How it shows itself" names=${IDENTITY} summary=${auto ? 'As at the exit' : 'Set by hand'}>
+    <${Choice} form=${form} name="timezone" label="Timezone" options=${[['auto', 'As at the exit'], ['system', 'As on this computer'], ['own', 'This one:']]} />
+    ${timezone === 'own' ? html`<${Text} form=${form} name="timezoneOwn" label="Timezone’s name" placeholder="Europe/Berlin" list="zones" />
+      <datalist id="zones">${zones().map((zone) => html`<option key=${zone} value=${zone} />`)}</datalist>` : html`<span></span>`}
+    <${Choice} form=${form} name="locale" label="Languages" options=${[['auto', 'As at the exit'], ['system', 'As on this computer'], ['own', 'These:']]} />
+    ${locale === 'own' ? html`<${Text} form=${form} name="localeOwn" label="Languages, best first" placeholder="de-DE, de, en" />` : html`<span></span>`}
+    <${Choice} form=${form} name="geolocation" label="Position" options=${[['auto', 'As at the exit'], ['off', 'Denied'], ['own', 'This one:']]} />
+    ${geolocation === 'own' ? html`<${Text} form=${form} name="position" label="Latitude, longitude, accuracy in metres" placeholder="52.52, 13.405, 50" />` : html`<span></span>`}
+    <${Choice} form=${form} name="webrtc" label="WebRTC" options=${[['proxy_only', 'Through the proxy only'], ['off', 'Off'], ['default', 'As Chrome does']]} />
+    <${Text} form=${form} name="screen" label="Screen" placeholder="1920 × 1080 × 1" hint="Width, height and pixel ratio. Empty: as it comes." />
+  <//>`;
+}
+
+function Limits({ form }) {
+  return html`<${Section} form=${form} title="Limits" names=${['idleTimeoutMs', 'maxRunMs']} summary=${form.values.idleTimeoutMs || form.values.maxRunMs ? 'Set' : 'None'}>
+    <${Text} form=${form} name="idleTimeoutMs" label="Close when idle, after minutes" inputmode="decimal" placeholder="Never" />
+    <${Text} form=${form} name="maxRunMs" label="Close in any case, after minutes" inputmode="decimal" placeholder="Never" />
+  <//>`;
+}
+
+function zones() {
+  return Intl.supportedValuesOf ? Intl.supportedValuesOf('timeZone') : [];
+}
+
+// toValues turns a profile into what the form's fields hold.
+function toValues(profile, workspace = '') {
+  const p = profile || {};
+  const zone = p.timezone ?? 'auto';
+  const locale = p.locale ?? 'auto';
+  const place = p.geolocation ?? 'auto';
+  const byHand = Array.isArray(locale) || !['auto', 'system'].includes(locale);
+  return {
+    name: p.name || '',
+    os: p.os || '',
+    browserVersion: p.browserVersion || '',
+    tags: p.tags || [],
+    notes: p.notes || '',
+    workspaceId: p.workspaceId || workspace,
+    proxyId: p.proxyId || '',
+    startUrls: (p.startUrls || []).join('\n'),
+    headless: p.headless == null ? '' : String(p.headless),
+    timezone: ['auto', 'system'].includes(zone) ? zone : 'own',
+    timezoneOwn: ['auto', 'system'].includes(zone) ? '' : zone,
+    locale: byHand ? 'own' : locale,
+    localeOwn: byHand ? [].concat(locale).join(', ') : '',
+    geolocation: typeof place === 'object' ? 'own' : place,
+    position: typeof place === 'object' ? [place.latitude, place.longitude, place.accuracy].filter((n) => n != null).join(', ') : '',
+    webrtc: p.webrtc || 'proxy_only',
+    screen: p.screen ? [p.screen.width, p.screen.height, p.screen.deviceScaleFactor].filter((n) => n != null).join(' × ') : '',
+    idleTimeoutMs: minutes(p.idleTimeoutMs),
+    maxRunMs: minutes(p.maxRunMs),
+  };
+}
+
+function minutes(ms) {
+  return ms == null ? '' : String(ms / 60_000);
+}
+
+function milliseconds(text) {
+  const value = number(text);
+  if (value === '') return null;
+  return typeof value === 'number' ? Math.round(value * 60_000) : value;
+}
+
+// toBody turns the fields into a profile as the API takes it; null stands for each member's default.
+function toBody(values) {
+  const [latitude, longitude, accuracy] = values.position.split(',').map(number);
+  const [width, height, deviceScaleFactor] = values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(number);
+  return {
+    name: values.name,
+    os: values.os || null,
+    browserVersion: values.browserVersion.trim() || null,
+    tags: values.tags,
+    notes: values.notes,
+    workspaceId: values.workspaceId.trim() || null,
+    proxyId: values.proxyId || null,
+    startUrls: linesOf(values.startUrls),
+    headless: values.headless === '' ? null : values.headless === 'true',
+    timezone: values.timezone === 'own' ? values.timezoneOwn.trim() : values.timezone,
+    locale: values.locale === 'own' ? values.localeOwn.split(',').map((tag) => tag.trim()).filter(Boolean) : values.locale,
+    geolocation: values.geolocation === 'own' ? { latitude, longitude, ...(accuracy === undefined ? {} : { accuracy }) } : values.geolocation,
+    webrtc: values.webrtc,
+    screen: width === undefined ? null : { width, height, ...(deviceScaleFactor === undefined ? {} : { deviceScaleFactor }) },
+    idleTimeoutMs: milliseconds(values.idleTimeoutMs),
+    maxRunMs: milliseconds(values.maxRunMs),
+  };
+}
+
+// changes keeps what differs: an update merges, and what another has changed meanwhile is not undone.
+function changes(before, after) {
+  return Object.fromEntries(Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
+}
+
+// withoutDefaults leaves out of a new profile what the server decides better.
+function withoutDefaults(body) {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+}

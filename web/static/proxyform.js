@@ -1,0 +1,132 @@
+// Adding and changing a proxy: by one pasted line or by its fields, and checked before it is saved if one likes.
+import { useState } from 'preact/hooks';
+import { html } from './html.js';
+import { useApp } from './app-context.js';
+import { CheckResult } from './checkresult.js';
+import { Dialog } from './dialog.js';
+import { proxyName } from './format.js';
+import { Choice, Form, Lines, number, TagField, Text, useForm } from './forms.js';
+import { Name } from './parts.js';
+import { useStore } from './store.js';
+import { PROXY_TYPES } from './words.js';
+
+export function ProxyForm({ proxy, done, close }) {
+  const app = useApp();
+  const workspace = useStore(app.model.workspace);
+  const form = useForm(toValues(proxy, workspace));
+  const [byLine, setByLine] = useState(!proxy);
+  const [result, setResult] = useState(null);
+  const save = async (values) => {
+    const body = proxy ? changes(proxy, values) : toBody(values, byLine);
+    const saved = proxy ? await app.api.put(`/proxies/${encodeURIComponent(proxy.id)}`, body) : await app.api.post('/proxies', body);
+    app.model.keepProxy(saved);
+    close();
+    done(saved);
+  };
+  const tryOut = () => form.send(async (values) => {
+    setResult(null);
+    setResult(await app.api.post('/proxies/check', toBody(values, byLine, true)));
+  });
+  const change = (line) => {
+    setByLine(line);
+    form.setProblem(null);
+  };
+  const explain = (problem) => problem.body.existingId && app.model.proxies.value?.has(problem.body.existingId)
+    && html`<p>It is the one called <${Name}>${proxyName(app.model.proxies.value.get(problem.body.existingId))}<//>.</p>`;
+  const foot = html`
+    ${!proxy && html`<button type="button" class="button apart" disabled=${form.busy} onClick=${tryOut}>${form.busy ? 'One moment…' : 'Check first'}</button>`}
+    <button type="button" class="button" onClick=${close}>Cancel</button>
+    <button class="button primary" disabled=${form.busy}>${form.busy ? 'One moment…' : proxy ? 'Save' : 'Add proxy'}</button>`;
+  return html`<${Dialog} sheet title=${proxy ? html`Edit <${Name}>${proxyName(proxy)}<//>` : 'Add a proxy'} close=${close}>
+    <${Form} form=${form} work=${save} foot=${foot} explain=${explain}>
+      ${!proxy && html`<${Ways} byLine=${byLine} change=${change} />`}
+      ${byLine ? html`<${PastedLine} form=${form} />` : html`<${Parts} form=${form} proxy=${proxy} />`}
+      <${Labels} form=${form} proxy=${proxy} />
+      <div role="status">${result && html`<${CheckResult} result=${result} />`}</div>
+    <//>
+  <//>`;
+}
+
+function Ways({ byLine, change }) {
+  return html`<fieldset class="segments"><legend class="visually-hidden">How to enter it</legend>
+    <label class="segment"><input type="radio" name="way" checked=${byLine} onChange=${() => change(true)} /><span>One line</span></label>
+    <label class="segment"><input type="radio" name="way" checked=${!byLine} onChange=${() => change(false)} /><span>Fields</span></label>
+  </fieldset>`;
+}
+
+function PastedLine({ form }) {
+  return html`<div class="fields">
+    <${Text} form=${form} name="url" label="Address" wide autofocus class="mono" placeholder="socks5://user:password@host:1080"
+      hint=${html`The kind comes first: <code>socks5://</code>, <code>http://</code>, <code>https://</code> or <code>socks4://</code>. User name and password only if the proxy wants them.`} />
+  </div>`;
+}
+
+function Parts({ form, proxy }) {
+  const saved = proxy?.hasPassword && !form.values.forget;
+  return html`<div class="fields">
+    <${Choice} form=${form} name="type" label="Type" wide options=${Object.entries(PROXY_TYPES)} />
+    <${Text} form=${form} name="host" label="Host" class="mono" placeholder="proxy.example.net" />
+    <${Text} form=${form} name="port" label="Port" class="mono" inputmode="numeric" placeholder="1080" />
+    <${Text} form=${form} name="username" label="User name" optional autocomplete="off" />
+    <${Text} form=${form} name="password" label="Password" optional type="password" autocomplete="new-password" placeholder=${saved ? 'Saved. Type to replace it.' : ''} />
+    ${proxy?.hasPassword && html`<label class="tick wide"><input type="checkbox" checked=${form.values.forget} onChange=${(event) => form.set('forget', event.currentTarget.checked)} />
+      <span>Forget the saved password</span></label>`}
+  </div>`;
+}
+
+function Labels({ form, proxy }) {
+  const known = useStore(useApp().model.workspaces);
+  return html`<fieldset class="group"><legend>For you</legend><div class="fields">
+    <${Text} form=${form} name="name" label="Name" optional wide placeholder="Berlin, home line" />
+    <${TagField} form=${form} name="tags" label="Tags" />
+    <${Lines} form=${form} name="notes" label="Notes" optional rows=${2} />
+    ${!proxy && html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="known-workspaces" hint="Profiles of the same workspace can use it." />
+      <datalist id="known-workspaces">${known.map((id) => html`<option key=${id} value=${id} />`)}</datalist>`}
+  </div></fieldset>`;
+}
+
+function toValues(proxy, workspace) {
+  const p = proxy || {};
+  return {
+    url: '',
+    type: p.type || 'socks5',
+    host: p.host || '',
+    port: p.port ? String(p.port) : '',
+    username: p.username || '',
+    password: '',
+    forget: false,
+    name: p.name || '',
+    tags: p.tags || [],
+    notes: p.notes || '',
+    workspaceId: p.workspaceId || workspace,
+  };
+}
+
+// toBody makes a new proxy of the fields. For a check alone, its labels do not matter.
+function toBody(values, byLine, bare = false) {
+  const body = byLine ? { url: values.url.trim() } : { type: values.type, host: values.host.trim(), port: number(values.port) };
+  const given = { workspaceId: values.workspaceId.trim() };
+  if (!byLine) Object.assign(given, { username: values.username, password: values.password });
+  if (!bare) Object.assign(given, { name: values.name.trim(), notes: values.notes });
+  for (const [name, value] of Object.entries(given)) if (value) body[name] = value;
+  if (!bare && values.tags.length) body.tags = values.tags;
+  return body;
+}
+
+// changes keeps what differs. The password is not known here: only a typed one, or its removal, is sent.
+function changes(proxy, values) {
+  const wanted = {
+    type: values.type,
+    host: values.host.trim(),
+    port: number(values.port),
+    username: values.username || null,
+    name: values.name.trim(),
+    tags: values.tags,
+    notes: values.notes,
+  };
+  const known = { ...toValues(proxy, ''), port: proxy.port, username: proxy.username || null };
+  const body = Object.fromEntries(Object.entries(wanted).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(known[name])));
+  if (values.password) body.password = values.password;
+  else if (values.forget || (proxy.hasPassword && !values.username)) body.password = null;
+  return body;
+}

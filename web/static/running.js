@@ -1,0 +1,60 @@
+// What runs now: each browser, its way out, and how it is shut in.
+import { html } from './html.js';
+import { start, stop } from './actions.js';
+import { useApp, useNow } from './app-context.js';
+import { moment, span } from './format.js';
+import { Icon } from './icons.js';
+import { PAGE_SIZE } from './list.js';
+import { Country, Empty, Name, Pager, ProblemBox, Traffic, Waiting } from './parts.js';
+import { useProfiles } from './profiles.js';
+import { href } from './route.js';
+import { useStore } from './store.js';
+
+export function RunningPage({ params }) {
+  const app = useApp();
+  const page = Math.max(1, Number(params.get('page')) || 1);
+  const { list, view } = useProfiles({ page, status: 'running' });
+  const { rows, total, problem } = view;
+  return html`
+    <header class="page-head"><h1 tabindex="-1">Running ${rows && html`<span class="total">${total}</span>`}</h1></header>
+    <${ProblemBox} problem=${problem}><button type="button" class="button small" onClick=${() => list.reload()}>Try again</button><//>
+    ${!rows && !problem && html`<${Waiting} />`}
+    ${rows?.length > 0 && html`<table class="table running" role="table">
+      <caption class="visually-hidden">Running browsers</caption>
+      <thead role="rowgroup"><tr role="row">
+        ${['Profile', 'Exit', 'For', 'Traffic', 'Shut in by'].map((name) => html`<th key=${name} role="columnheader" scope="col">${name}</th>`)}
+        <th role="columnheader" scope="col"><span class="visually-hidden">Actions</span></th>
+      </tr></thead>
+      <tbody role="rowgroup">${rows.map((profile) => html`<${RunRow} key=${profile.id} profile=${profile} list=${list} />`)}</tbody>
+    </table>`}
+    ${rows?.length === 0 && !problem && html`<${Empty} title="Nothing runs"><p>Start a profile, and its browser shows up here.</p>
+      <a class="button primary large" href=${href('profiles')}>Go to the profiles</a><//>`}
+    ${rows && html`<${Pager} page=${page} size=${PAGE_SIZE} total=${total} go=${(to) => app.router.refine({ page: to > 1 ? String(to) : '' })} />`}`;
+}
+
+function RunRow({ profile, list }) {
+  const app = useApp();
+  const now = useNow();
+  const busy = useStore(app.busy).has(profile.id);
+  const run = profile.run || {};
+  return html`<tr role="row">
+    <td role="cell" class="cell-main"><span class="title"><${Name}>${profile.name}<//></span>
+      <span class="sub">${run.browser ? `${run.browser.product} ${run.browser.version}` : ''}${run.headless ? ' · headless' : ''}${run.pid ? ` · process ${run.pid}` : ''}</span></td>
+    <td role="cell" data-label="Exit" class="cell-exit">${run.proxy
+      ? html`<span class="exit"><${Country} code=${run.proxy.country} /><span class="mono">${run.proxy.exitIp || 'not known yet'}</span></span>`
+      : html`<span class="muted">Direct</span>`}</td>
+    <td role="cell" data-label="For">${run.startedAt && html`<time datetime=${run.startedAt} title=${moment(run.startedAt)}>${span(Math.max(0, now - Date.parse(run.startedAt)))}</time>`}</td>
+    <td role="cell" data-label="Traffic">${run.bytesUp == null && run.bytesDown == null ? html`<span class="muted">–</span>` : html`<${Traffic} up=${run.bytesUp} down=${run.bytesDown} />`}</td>
+    <td role="cell" data-label="Shut in by"><${Isolation} isolation=${run.isolation} /></td>
+    <td role="cell" class="cell-actions"><div class="actions">
+      <button type="button" class="button small" disabled=${busy} aria-label=${`Connect to ${profile.name}`} onClick=${() => start(app, profile, list)}><${Icon} name="plug" />Connect</button>
+      <button type="button" class="button small" disabled=${busy} aria-label=${`Stop ${profile.name}`} onClick=${() => stop(app, profile, list)}><${Icon} name="stop" />Stop</button>
+    </div></td>
+  </tr>`;
+}
+
+function Isolation({ isolation }) {
+  if (!isolation) return html`<span class="muted">–</span>`;
+  const network = { namespace: 'A network of its own', loopback: 'Its own relay' }[isolation.network] || isolation.network;
+  return html`${network}<span class="sub">${isolation.sandbox ? 'Sandbox on' : html`<span class="bad-text">Sandbox off</span>`}</span>`;
+}

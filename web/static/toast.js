@@ -1,0 +1,36 @@
+// Short messages at the edge of the page. They are read out politely; those that say no stay until they are closed.
+import { Store, useStore } from './store.js';
+import { html } from './html.js';
+import { Icon } from './icons.js';
+
+const SHOWN_MS = 6000;
+
+export class Toasts {
+  list = new Store([]);
+  #last = 0;
+
+  // say shows a message: {text, more, tone: "good"|"bad"|"plain", action: {label, run}}.
+  say(toast) {
+    const id = ++this.#last;
+    this.list.set([...this.list.value.slice(-3), { id, ...toast }]);
+    if (toast.tone !== 'bad') setTimeout(() => this.close(id), SHOWN_MS);
+  }
+
+  close(id) {
+    this.list.set(this.list.value.filter((toast) => toast.id !== id));
+  }
+}
+
+export function ToastArea({ toasts }) {
+  const list = useStore(toasts.list);
+  return html`<div class="toasts" role="status" aria-live="polite">
+    ${list.map((toast) => html`<div key=${toast.id} class="toast ${toast.tone || 'plain'}">
+      <div>
+        <p class="toast-text">${toast.text}</p>
+        ${toast.more && html`<p class="toast-more">${toast.more}</p>`}
+      </div>
+      ${toast.action && html`<button type="button" class="button small" onClick=${() => { toasts.close(toast.id); toast.action.run(); }}>${toast.action.label}</button>`}
+      <button type="button" class="icon-button" aria-label="Close message" onClick=${() => toasts.close(toast.id)}><${Icon} name="close" /></button>
+    </div>`)}
+  </div>`;
+}

@@ -1,0 +1,138 @@
+// What the API's codes mean to a person: what happened, and what to do.
+import { span } from './format.js';
+
+export const PROFILE_STATUS = {
+  stopped: { text: 'Stopped', tone: 'quiet' },
+  starting: { text: 'Starting', tone: 'wait' },
+  running: { text: 'Running', tone: 'good' },
+  stopping: { text: 'Stopping', tone: 'wait' },
+  failed: { text: 'Failed', tone: 'bad' },
+};
+
+export const PROXY_STATUS = {
+  unknown: { text: 'Not checked', tone: 'quiet' },
+  alive: { text: 'Works', tone: 'good' },
+  dead: { text: 'Fails', tone: 'bad' },
+};
+
+export const SYSTEMS = { win: 'Windows', mac: 'macOS', linux: 'Linux' };
+
+export const PROXY_TYPES = {
+  socks5: 'SOCKS5',
+  http: 'HTTP',
+  https: 'HTTPS (TLS to the proxy)',
+  socks4: 'SOCKS4',
+};
+
+const STAGES = {
+  resolve: 'looking up its name',
+  connect: 'connecting to it',
+  tls: 'setting up encryption',
+  greeting: 'greeting it',
+  auth: 'logging in to it',
+  request: 'asking it to connect on',
+  response: 'waiting for an answer through it',
+};
+
+// stageWords says what the check was doing when it failed.
+export function stageWords(stage) {
+  return STAGES[stage] || '';
+}
+
+// FAULTS has for each way that a check fails what happened and what to do.
+const FAULTS = {
+  dns_failed: ['Its host name cannot be found.', 'Look for a typing error in the host.'],
+  connection_refused: ['Nothing listens at its address.', 'Check host and port. The proxy may be switched off.'],
+  connection_closed: [
+    'It hung up during the handshake.',
+    'Check the type. Some proxies hang up on addresses that are not on their allow-list, or on a wrong password.',
+  ],
+  timed_out: ['It did not answer in time.', 'Try again. If it stays so, the host, the port or a firewall is in the way.'],
+  host_unreachable: ['No route leads to its address.', 'Check the host and this machine’s network.'],
+  tls_failed: ['Encryption with it failed.', 'If it speaks plain HTTP, choose the type HTTP. Else its certificate is not valid.'],
+  not_a_proxy: ['Something answers there, but it is not a proxy of this type.', 'Try another type, and check the port.'],
+  auth_required: ['It wants a user name and a password.', 'Edit the proxy and enter both.'],
+  auth_failed: ['It refused the user name or the password.', 'Edit the proxy and enter them again.'],
+  request_refused: [
+    'It refused to connect on.',
+    'The account may have no traffic left, or its rules forbid the check’s address. Ask the provider.',
+  ],
+  target_unreachable: [
+    'It works, but cannot reach the check’s address.',
+    'Try again. If it stays so, serve Warren with another --check-url.',
+  ],
+  bad_response: [
+    'What came back through it is not an answer of the check’s address.',
+    'It may show a login page first, or change what passes through. Ask the provider.',
+  ],
+  blocked_address: [
+    'Its address, or the check’s, is one that Warren does not dial.',
+    'Addresses of this machine are refused; private networks need --allow-private.',
+  ],
+};
+
+// faultWords explains a check's error: {happened, advice}. The server's own sentence serves for an unknown code.
+export function faultWords(error) {
+  if (!error) return null;
+  if (error.code === 'dns_failed' && error.stage !== 'resolve') {
+    return { happened: 'It cannot find the name of the check’s address.', advice: 'The proxy’s own name lookup fails. Ask the provider.' };
+  }
+  const [happened, advice] = FAULTS[error.code] || [error.message || 'The check failed.', ''];
+  return { happened, advice };
+}
+
+// checkSentence says in a line what a check found.
+export function checkSentence(check) {
+  if (!check.ok) return faultWords(check.error)?.happened || 'The check failed.';
+  const place = check.countryName || check.country;
+  const parts = [`The world sees ${check.exitIp || 'an unknown address'}${place ? ` in ${place}` : ''}`];
+  if (check.latencyMs != null) parts.push(span(check.latencyMs));
+  return `${parts.join(', ')}.`;
+}
+
+const ENDS = {
+  stopped: 'Closed',
+  closed: 'Closed by its window',
+  orphaned: 'Closed while the server was away',
+  expired: 'Closed at its time limit',
+  crashed: 'Crashed',
+  lost: 'Lost while the server was away',
+  start_failed: 'Did not start',
+};
+
+// endWords says how a run ended. A reason that is new to the page is shown as it is.
+export function endWords(lastRun) {
+  const reason = lastRun?.reason || '';
+  return ENDS[reason] || (reason && reason.replaceAll('_', ' ').replace(/^./, (c) => c.toUpperCase())) || 'Ended';
+}
+
+// TITLES say what happened in the page's own words; the problem's detail says what to do.
+const TITLES = {
+  unauthorized: 'The key is not valid here',
+  forbidden: 'Your key may not do this',
+  origin_not_allowed: 'The server does not take requests from this address of the page',
+  host_not_allowed: 'The server does not answer to this address',
+  profile_not_found: 'This profile is gone',
+  proxy_not_found: 'This proxy is gone',
+  profile_running: 'The profile is running',
+  profile_busy: 'The profile is busy',
+  proxy_missing: 'The profile has lost its proxy',
+  proxy_in_use: 'Profiles still use this proxy',
+  duplicate: 'This proxy is there already',
+  etag_mismatch: 'Someone else changed this meanwhile',
+  validation_failed: 'Some fields need another look',
+  malformed_json: 'The server could not read the request',
+  rate_limited: 'Too many requests',
+  start_queue_full: 'Too many browsers are starting',
+  proxy_unreachable: 'The proxy does not work',
+  browser_not_found: 'No browser was found',
+  browser_failed: 'The browser did not start',
+  capacity_exceeded: 'No more browsers may run',
+  database_busy: 'The database is busy',
+  start_timeout: 'The browser took too long to start',
+  disk_full: 'The disk is full',
+};
+
+export function problemTitle(problem) {
+  return TITLES[problem.code] || problem.title || 'That did not work';
+}
