@@ -1,0 +1,50 @@
+# The two commands: `make demo` shows everything, `make test` proves it. Both need only Go and make.
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+SQLC    := go tool -modfile=tools.mod sqlc
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+.PHONY: build demo test check race bench browser sqlc build-all
+
+build:
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
+
+demo: browser build
+	./warren demo
+
+test: browser
+	go test ./...
+
+# browser installs Chromium when there is none.
+browser:
+	@deploy/install-browser.sh
+
+# sqlc writes the generated code of store/ anew.
+sqlc:
+	rm -f store/*.sql.go
+	$(SQLC) generate
+
+# check is what the repository itself must keep, beside its tests.
+check:
+	@test -z "$$(gofmt -l .)" || { echo "gofmt these:"; gofmt -l .; exit 1; }
+	go vet ./...
+	go tool -modfile=tools.mod staticcheck ./...
+	$(MAKE) --no-print-directory sqlc
+	git diff --exit-code -- store
+
+# race looks for data races where goroutines meet.
+race: browser
+	go test -race ./store ./proxy ./browser ./shim ./web
+	go test -race -short .
+
+# bench prints the figures, each as a ratio to a floor or a peer in the same round.
+bench: browser build
+	go test -run '^$$' -bench . -benchtime 1x ./store .
+
+build-all:
+	@for p in $(PLATFORMS); do \
+	  os=$${p%/*}; arch=$${p#*/}; ext=; [ $$os = windows ] && ext=.exe; \
+	  echo "dist/warren-$$os-$$arch$$ext"; \
+	  GOOS=$$os GOARCH=$$arch CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o dist/warren-$$os-$$arch$$ext . || exit 1; \
+	done

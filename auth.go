@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"hash/crc32"
+	"math/big"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/store"
+)
+
+// This file says who may come in. A key is `wrn_`, 43 base62 characters (256 bits) and the CRC-32 (IEEE) of those 43 in
+// 6 base62 characters, so that scanners recognise one. The database holds its SHA-256 alone.
+
+type scope string
+
+const (
+	scopeRead    scope = "read"
+	scopeRun     scope = "run"
+	scopeWrite   scope = "write"
+	scopeSecrets scope = "secrets"
+	scopeAdmin   scope = "admin"
+)
+
+func allScopes() []scope { return []scope{scopeRead, scopeRun, scopeWrite, scopeSecrets, scopeAdmin} }
+
+// caller is the holder of the key that came with a request.
+type caller struct {
+	keyID      string
+	scopes     []scope
+	workspaces []string // nil: all
+	filter     *string  // workspaces as a JSON array for SQL; nil: all
+	expires    time.Time
+}
+
+func newCaller(keyID string, scopes []scope, workspaces []string) *caller {
+	c := &caller{keyID: keyID, scopes: scopes, workspaces: workspaces}
+	if workspaces != nil {
+		b, err := json.Marshal(workspaces)
+		if err != nil { // strings always marshal
+			b = []byte("[]")
+		}
+		f := string(b)
+		c.filter = &f
+	}
+	return c
+}
+
+// may returns nil when the key's scopes allow want: `admin` contains the others, `run` and `write` contain `read`.
+func (c *caller) may(want scope) *problem {
+	if c.has(want) {
+		return nil
+	}
+	return problemFor(http.StatusForbidden, "forbidden",
+		"This key's scopes do not allow the operation; it needs `"+string(want)+"`.")
+}
+
+func (c *caller) has(want scope) bool {
+	if c == nil {
+		return false
+	}
+	return slices.ContainsFunc(c.scopes, func(s scope) bool {
+		return s == want || s == scopeAdmin || want == scopeRead && (s == scopeRun || s == scopeWrite)
+	})
+}
+
+// sees says whether the key may see the workspace.
+func (c *caller) sees(workspace string) bool {
+	return c.workspaces == nil || slices.Contains(c.workspaces, workspace)
+}
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// toBase62 writes n in base 62, padded with zeros to width.
+func toBase62(n *big.Int, width int) string {
+	out := make([]byte, width)
+	n, base, digit := new(big.Int).Set(n), big.NewInt(62), new(big.Int)
+	for i := width - 1; i >= 0; i-- {
+		n.DivMod(n, base, digit)
+		out[i] = base62[digit.Int64()]
+	}
+	return string(out)
+}
+
+// newKey makes a key of 256 random bits.
+func newKey() string {
+	var bits [32]byte
+	rand.Read(bits[:]) //nolint:errcheck // never fails (crypto/rand)
+	body := toBase62(new(big.Int).SetBytes(bits[:]), 43)
+	return "wrn_" + body + keyChecksum(body)
+}
+
+func keyChecksum(body string) string {
+	return toBase62(big.NewInt(int64(crc32.ChecksumIEEE([]byte(body)))), 6)
+}
+
+// isKey says whether s has the form of a key, checksum included.
+func isKey(s string) bool {
+	body, ok := strings.CutPrefix(s, "wrn_")
+	return ok && len(body) == 49 && strings.Trim(body, base62) == "" && keyChecksum(body[:43]) == body[43:]
+}
+
+// checkOwnKey says what is wrong with a key of the user's own making (WARREN_API_KEY).
+func checkOwnKey(key string) error {
+	if isKey(key) {
+		return nil
+	}
+	for _, c := range []byte(key) {
+		if c < 0x21 || c > 0x7e {
+			return errors.New("WARREN_API_KEY has a character that is not printable ASCII")
+		}
+	}
+	if len(key) < 24 || len(key) > 200 {
+		return errors.New("WARREN_API_KEY must have 24 to 200 characters; make one with: openssl rand -base64 32")
+	}
+	return nil
+}
+
+func hashKey(key string) [32]byte { return sha256.Sum256([]byte(key)) }
+
+// keyring finds the caller of a request. It remembers keys by their hash: this process is the only one that changes them.
+type keyring struct {
+	store *store.Store
+	admin [32]byte // of WARREN_API_KEY; zero when there is none
+
+	mu      sync.RWMutex
+	known   map[[32]byte]*caller
+	touched map[string]time.Time // last use that is not yet written, by key id
+}
+
+func newKeyring(st *store.Store, adminKey string) *keyring {
+	k := &keyring{store: st, known: map[[32]byte]*caller{}, touched: map[string]time.Time{}}
+	if adminKey != "" {
+		k.admin = hashKey(adminKey)
+		k.known[k.admin] = newCaller("environment", allScopes(), nil)
+	}
+	return k
+}
+
+// unauthorized is the one answer for keys that are missing, malformed, unknown, revoked or expired.
+func unauthorized() *problem {
+	return problemFor(http.StatusUnauthorized, "unauthorized",
+		"Send `Authorization: Bearer <API_KEY>` with a valid key. `warren key create` makes one; the first `warren serve` printed the admin key.").
+		header("WWW-Authenticate", "Bearer")
+}
+
+// authenticate finds the key's holder, or answers unauthorized.
+func (k *keyring) authenticate(r *http.Request) (*caller, error) {
+	values := r.Header["Authorization"]
+	if len(values) != 1 {
+		return nil, unauthorized()
+	}
+	scheme, key, ok := strings.Cut(values[0], " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") || key == "" || len(key) > 200 {
+		return nil, unauthorized()
+	}
+	hash := hashKey(key)
+	k.mu.RLock()
+	c := k.known[hash]
+	k.mu.RUnlock()
+	if c == nil {
+		var err error
+		if c, err = k.load(r.Context(), key, hash); err != nil {
+			return nil, err
+		}
+	}
+	now := time.Now()
+	if !c.expires.IsZero() && now.After(c.expires) {
+		return nil, unauthorized()
+	}
+	k.touch(c.keyID, now)
+	return c, nil
+}
+
+// load reads a key that was not used since the server started. What has not a key's form is not looked up.
+func (k *keyring) load(ctx context.Context, key string, hash [32]byte) (*caller, error) {
+	if !isKey(key) {
+		return nil, unauthorized()
+	}
+	row, err := k.store.Read().GetKeyByHash(ctx, hash[:])
+	if errors.Is(err, store.ErrNoRow) {
+		return nil, unauthorized()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if row.RevokedAt != nil {
+		return nil, unauthorized()
+	}
+	c, err := callerFromRow(row)
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	k.known[hash] = c
+	k.mu.Unlock()
+	return c, nil
+}
+
+func callerFromRow(row store.Key) (*caller, error) {
+	var scopes []scope
+	if err := json.Unmarshal([]byte(row.Scopes), &scopes); err != nil {
+		return nil, err
+	}
+	var workspaces []string
+	if row.Workspaces != nil {
+		workspaces = []string{}
+		if err := json.Unmarshal([]byte(*row.Workspaces), &workspaces); err != nil {
+			return nil, err
+		}
+	}
+	c := newCaller(row.ID, scopes, workspaces)
+	if row.ExpiresAt != nil {
+		c.expires = time.UnixMilli(*row.ExpiresAt)
+	}
+	return c, nil
+}
+
+// forget makes the next use of the key read the database again.
+func (k *keyring) forget(keyID string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for h, c := range k.known {
+		if c.keyID == keyID && h != k.admin {
+			delete(k.known, h)
+		}
+	}
+}
+
+// touch notes a key's use, at most once a minute; flush writes it.
+func (k *keyring) touch(keyID string, now time.Time) {
+	k.mu.RLock()
+	last := k.touched[keyID]
+	k.mu.RUnlock()
+	if now.Sub(last) < time.Minute {
+		return
+	}
+	k.mu.Lock()
+	k.touched[keyID] = now
+	k.mu.Unlock()
+}
+
+// flush writes the last uses of the keys.
+func (k *keyring) flush(ctx context.Context) error {
+	k.mu.RLock()
+	uses := make(map[string]int64, len(k.touched))
+	for id, t := range k.touched {
+		uses[id] = t.UnixMilli()
+	}
+	k.mu.RUnlock()
+	if len(uses) == 0 {
+		return nil
+	}
+	return k.store.Write(ctx, func(q *store.Queries) error {
+		for id, at := range uses {
+			if _, err := q.TouchKey(ctx, store.TouchKeyParams{ID: id, At: at}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// checkOrigin refuses what a foreign web page sends. A browser names the page in Origin and says in
+// Sec-Fetch-Site how it stands to us (Fetch Metadata, W3C); scripts send neither.
+func (s *server) checkOrigin(r *http.Request) error {
+	upgrade := r.Header.Get("Upgrade") != ""
+	if !upgrade && (r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions) {
+		return nil
+	}
+	site := r.Header.Get("Sec-Fetch-Site")
+	origins := r.Header["Origin"]
+	foreign := site == "cross-site" || site == "same-site" || len(origins) > 1 ||
+		len(origins) == 1 && !s.origins[strings.ToLower(origins[0])]
+	if foreign {
+		return problemFor(http.StatusForbidden, "origin_not_allowed",
+			"A page of another site sent this request. Warren takes requests from its own page and from programs.")
+	}
+	return nil
+}

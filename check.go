@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"warren/proxy"
+	"warren/store"
+)
+
+// checkJSON is one probe of a proxy (contract, Check).
+type checkJSON struct {
+	ID             *string         `json:"id" doc:"The proxy; null for one that is not saved."`
+	OK             bool            `json:"ok" doc:"Whether a browser would get through."`
+	Status         string          `json:"status" enum:"alive,dead"`
+	ExitIP         *string         `json:"exitIp" doc:"The address that the world sees." example:"203.0.113.7"`
+	IPVersion      *int            `json:"ipVersion" enum:"4,6"`
+	Country        *string         `json:"country" doc:"ISO 3166-1, two letters." example:"DE"`
+	CountryName    *string         `json:"countryName" example:"Germany"`
+	Timezone       *string         `json:"timezone" example:"Europe/Berlin"`
+	GeoSource      *string         `json:"geoSource" doc:"Where the country is from: answer (of the check service) or geoip (--geoip)."`
+	LatencyMs      *int64          `json:"latencyMs"`
+	Timings        timingsJSON     `json:"timings"`
+	RemoteDNS      bool            `json:"remoteDns" doc:"Whether the proxy resolves the names."`
+	ExitChanged    bool            `json:"exitChanged" doc:"The exit is another than at the last good check."`
+	UsedByProfiles []string        `json:"usedByProfiles" doc:"The profiles that use this proxy, 100 at most."`
+	CheckedAt      timestamp       `json:"checkedAt"`
+	DurationMs     int64           `json:"durationMs"`
+	Error          *checkErrorJSON `json:"error"`
+}
+
+// timingsJSON: null where a stage was not reached or not needed.
+type timingsJSON struct {
+	ResolveMs   *int64 `json:"resolveMs"`
+	ConnectMs   *int64 `json:"connectMs"`
+	TLSMs       *int64 `json:"tlsMs"`
+	HandshakeMs *int64 `json:"handshakeMs"`
+	FirstByteMs *int64 `json:"firstByteMs"`
+}
+
+type checkErrorJSON struct {
+	Stage   string `json:"stage" enum:"resolve,connect,tls,greeting,auth,request,response"`
+	Code    string `json:"code" enum:"dns_failed,connection_refused,connection_closed,timed_out,host_unreachable,tls_failed,not_a_proxy,auth_required,auth_failed,request_refused,target_unreachable,bad_response,blocked_address"`
+	Message string `json:"message"`
+}
+
+type checkBody struct{ Body checkJSON }
+
+// checkOf puts a probe's result into the API's words.
+func checkOf(id *string, r proxy.Result) *checkJSON {
+	c := &checkJSON{ID: id, OK: r.OK, Status: "dead", ExitIP: orNull(r.ExitIP), Country: orNull(r.Place.Country),
+		CountryName: orNull(r.Place.CountryName), Timezone: orNull(r.Place.Timezone), GeoSource: orNull(r.Source),
+		RemoteDNS: r.RemoteDNS, UsedByProfiles: []string{}, CheckedAt: timestamp(r.CheckedAt.UnixMilli()), DurationMs: r.Duration.Milliseconds(),
+		Timings: timingsJSON{ms(r.Timings.Resolve), ms(r.Timings.Connect), ms(r.Timings.TLS), ms(r.Timings.Handshake), ms(r.Timings.FirstByte)}}
+	if r.IPVersion != 0 {
+		c.IPVersion = &r.IPVersion
+	}
+	if r.OK {
+		c.Status, c.LatencyMs = "alive", ptr(r.Latency.Milliseconds())
+	}
+	if r.Err != nil {
+		c.Error = &checkErrorJSON{Stage: string(r.Err.Stage), Code: string(r.Err.Code), Message: r.Err.Message}
+	}
+	return c
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func ms(d time.Duration) *int64 {
+	if d <= 0 {
+		return nil
+	}
+	return ptr(d.Milliseconds())
+}
+
+// check probes a saved proxy and keeps the result. Simultaneous checks of one proxy share one probe.
+func (rs *runs) check(ctx context.Context, row store.Proxy, p proxy.Proxy) (*checkJSON, error) {
+	res := rs.checker.Check(ctx, row.ID+etag(row.Revision), p)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c := checkOf(&row.ID, res)
+	if row.LastCheck != nil && c.ExitIP != nil {
+		var last checkJSON
+		if json.Unmarshal([]byte(*row.LastCheck), &last) == nil && last.ExitIP != nil {
+			c.ExitChanged = *last.ExitIP != *c.ExitIP
+		}
+	}
+	q := rs.store.Read()
+	users, err := q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: &row.ID, Limit: 100})
+	if err != nil {
+		return nil, err
+	}
+	c.UsedByProfiles = append(c.UsedByProfiles, users...)
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	err = rs.store.Write(ctx, func(q *store.Queries) error {
+		n, err := q.SetProxyCheck(ctx, store.SetProxyCheckParams{ID: row.ID, Revision: row.Revision, Status: c.Status, LastCheck: string(text)})
+		if err != nil || n == 0 { // it was changed or deleted meanwhile: this result is of what it was
+			return err
+		}
+		_, err = q.InsertProxyCheck(ctx, store.InsertProxyCheckParams{ProxyID: row.ID, At: int64(c.CheckedAt), Ok: bit(c.OK), Result: string(text)})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	rs.events.publish("proxy.checked", row.WorkspaceID, map[string]any{"id": row.ID, "ok": c.OK, "status": c.Status})
+	return c, nil
+}
+
+func (s *server) checkProxy(ctx context.Context, in *struct{ ProxyPath }) (*checkBody, error) {
+	row, err := s.proxyRow(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.open(row)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.runs.check(ctx, row, p)
+	if err != nil {
+		return nil, err
+	}
+	return &checkBody{*c}, nil
+}
+
+// checkRequest is a proxy as add takes it.
+type checkRequest struct {
+	Body proxyInput
+
+	value proxy.Proxy
+}
+
+// Resolve checks everything at once.
+func (in *checkRequest) Resolve(ctx huma.Context) []error {
+	var f faults
+	in.value = in.Body.create(&f)
+	if _, bad := callerOf(ctx.Context()).workspaceFor(in.Body.WorkspaceID); bad != nil {
+		f = append(f, *bad)
+	}
+	return f.errors()
+}
+
+func (s *server) checkUnsavedProxy(ctx context.Context, in *checkRequest) (*checkBody, error) {
+	res := s.checker.Check(ctx, "", in.value)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return &checkBody{*checkOf(nil, res)}, nil
+}
+
+// goodFor is how long the last good check is believed at a start.
+const goodFor = 10 * time.Minute
+
+// patience is how long a start waits for the exit once its browser is ready, when preflight only warns.
+const patience = 2 * time.Second
+
+// exitLookup is a check under way beside a launch.
+type exitLookup struct {
+	rs        *runs
+	preflight string
+	done      chan struct{}
+	result    *checkJSON
+	err       error
+}
+
+// lookUpExit begins to find out where the proxy comes out: the last good answer when it is young, else a check.
+func (rs *runs) lookUpExit(ctx context.Context, p *plan) *exitLookup {
+	e := &exitLookup{rs: rs, preflight: p.preflight, done: make(chan struct{})}
+	if p.proxy == nil || p.preflight == "off" {
+		close(e.done)
+		return e
+	}
+	if last := recentCheck(*p.proxy); last != nil {
+		e.result = last
+		close(e.done)
+		return e
+	}
+	go func() {
+		defer close(e.done)
+		e.result, e.err = rs.check(context.WithoutCancel(ctx), *p.proxy, *p.spec.Upstream.Proxy())
+	}()
+	return e
+}
+
+// recentCheck is the proxy's last check if it was good and is young.
+func recentCheck(row store.Proxy) *checkJSON {
+	var c checkJSON
+	if row.LastCheck == nil || json.Unmarshal([]byte(*row.LastCheck), &c) != nil || !c.OK ||
+		time.Since(time.UnixMilli(int64(c.CheckedAt))) > goodFor {
+		return nil
+	}
+	return &c
+}
+
+// wait returns the check's result, or nil when there is none within d.
+func (e *exitLookup) wait(ctx context.Context, d time.Duration) *checkJSON {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-e.done:
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return nil
+	}
+	return e.result
+}
+
+// fill writes what is known of the exit into a start's answer.
+func (e *exitLookup) fill(ctx context.Context, a *startJSON) {
+	if a.Proxy == nil {
+		return
+	}
+	c := e.wait(ctx, patience)
+	switch {
+	case c == nil && e.preflight == "off":
+	case c == nil:
+		a.Warnings = append(a.Warnings, warningJSON{"exit_unknown", "The proxy's exit was not known in time; the check goes on. The browser runs behind the proxy all the same."})
+	case !c.OK:
+		a.Warnings = append(a.Warnings, warningJSON{"proxy_unreachable", "The proxy does not work now: " + c.Error.Message + " Pages fail until it does; nothing goes around it."})
+	default:
+		a.Proxy.ExitIP, a.Proxy.Country, a.Proxy.Timezone = c.ExitIP, c.Country, c.Timezone
+		a.Proxy.LatencyMs, a.Proxy.CheckedAt = c.LatencyMs, &c.CheckedAt
+	}
+}
+
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// apiClient is what the client commands have in common: they speak the API.
+type apiClient struct {
+	URL  string `name:"url" default:"http://127.0.0.1:7777" env:"WARREN_URL" help:"The server."`
+	Data string `env:"WARREN_DATA" placeholder:"DIR" help:"The server's data folder, whose admin.key is taken where WARREN_API_KEY is not set."`
+	JSON bool   `name:"json" help:"Print JSON."`
+
+	secret string // the key, where it is known already
+}
+
+// key is WARREN_API_KEY (or WARREN_API_KEY_FILE), else the admin key that the first serve left in the data folder.
+func (c *apiClient) key() (string, error) {
+	if c.secret != "" {
+		return c.secret, nil
+	}
+	if k := os.Getenv("WARREN_API_KEY"); k != "" {
+		return k, nil
+	}
+	file := os.Getenv("WARREN_API_KEY_FILE")
+	if file == "" {
+		dir := c.Data
+		if dir == "" {
+			var err error
+			if dir, err = dataDir(); err != nil {
+				return "", err
+			}
+		}
+		file = filepath.Join(dir, "admin.key")
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", misusef("no API key: set WARREN_API_KEY, or name the server's data folder with --data (%v)", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// call does one operation and decodes its answer into out, when there is one.
+func (c *apiClient) call(ctx context.Context, method, path string, in, out any) error {
+	key, err := c.key()
+	if err != nil {
+		return err
+	}
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.URL, "/")+apiPrefix+path, body)
+	if err != nil {
+		return misusef("--url: %v", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := (&http.Client{Timeout: time.Minute}).Do(req)
+	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err
+		}
+		return fmt.Errorf("the server at %s does not answer: %w", c.URL, err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
+	if err != nil {
+		return err
+	}
+	if res.StatusCode >= 400 {
+		return refusedBy(res.StatusCode, answer)
+	}
+	if out == nil || len(answer) == 0 {
+		return nil
+	}
+	return json.Unmarshal(answer, out)
+}
+
+// refusedBy puts a problem into words.
+func refusedBy(status int, answer []byte) error {
+	var p problem
+	if json.Unmarshal(answer, &p) != nil || p.Code == "" {
+		return fmt.Errorf("the server answered %d", status)
+	}
+	text := p.Detail
+	for _, f := range p.Errors {
+		text += "\n  " + f.Location + " " + f.Message
+	}
+	return fmt.Errorf("%s (%s)", text, p.Code)
+}
+
+type keyCommands struct {
+	Create keyCreate `cmd:"" help:"Create a key and print it, this once."`
+	List   keyList   `cmd:"" help:"List the keys."`
+	Revoke keyRevoke `cmd:"" help:"Revoke a key."`
+}
+
+type keyCreate struct {
+	apiClient
+	Name      string        `arg:"" help:"What the key is for."`
+	Scope     []string      `default:"read,run,write" enum:"read,run,write,secrets,admin" help:"What it may do: read, run, write, secrets, admin."`
+	Workspace []string      `help:"Workspaces that it sees. Default: all."`
+	Expires   time.Duration `help:"How long it lives, such as 720h. Default: for ever."`
+}
+
+// Run creates a key.
+func (k *keyCreate) Run(ctx context.Context, c *console) error {
+	in := map[string]any{"name": k.Name, "scopes": k.Scope}
+	if len(k.Workspace) > 0 {
+		in["workspaces"] = k.Workspace
+	}
+	if k.Expires > 0 {
+		in["expiresAt"] = time.Now().Add(k.Expires).UTC().Format(time.RFC3339)
+	}
+	var out map[string]any
+	if err := k.call(ctx, http.MethodPost, "/keys", in, &out); err != nil {
+		return err
+	}
+	if k.JSON {
+		return printJSON(c.stdout, out)
+	}
+	_, err := fmt.Fprintln(c.stdout, out["key"])
+	return err
+}
+
+type keyList struct{ apiClient }
+
+// Run lists the keys.
+func (k *keyList) Run(ctx context.Context, c *console) error {
+	var out struct {
+		Data []struct {
+			ID, Name, Hint string
+			Scopes         []string
+			Workspaces     []string
+			LastUsedAt     *string
+			RevokedAt      *string
+			ExpiresAt      *string
+		}
+	}
+	var raw map[string]any
+	if err := k.call(ctx, http.MethodGet, "/keys?limit=200", nil, &raw); err != nil {
+		return err
+	}
+	if k.JSON {
+		return printJSON(c.stdout, raw)
+	}
+	b, err := json.Marshal(raw)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, &out, json.MatchCaseInsensitiveNames(true)); err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tNAME\tKEY\tSCOPES\tWORKSPACES\tLAST USED\tSTATE")
+	for _, key := range out.Data {
+		state, workspaces, used := "active", "all", "never"
+		if key.RevokedAt != nil {
+			state = "revoked"
+		}
+		if key.Workspaces != nil {
+			workspaces = strings.Join(key.Workspaces, ",")
+		}
+		if key.LastUsedAt != nil {
+			used = *key.LastUsedAt
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%s\t%s\n", key.ID, key.Name, key.Hint, strings.Join(key.Scopes, ","), workspaces, used, state)
+	}
+	return w.Flush()
+}
+
+type keyRevoke struct {
+	apiClient
+	ID string `arg:"" help:"The key's id, as key list shows it."`
+}
+
+// Run revokes a key.
+func (k *keyRevoke) Run(ctx context.Context, c *console) error {
+	if err := k.call(ctx, http.MethodDelete, "/keys/"+url.PathEscape(k.ID), nil, nil); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(c.stdout, "revoked")
+	return err
+}
+
+func printJSON(w io.Writer, v any) error {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, string(b))
+	return err
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// serveConfig is everything that `warren serve` can be told. Flag over environment over default; nothing reads the
+// environment later.
+type serveConfig struct {
+	Listen       string        `default:"127.0.0.1:7777" env:"WARREN_LISTEN" help:"Address to serve on. Port 0 picks a free one."`
+	Data         string        `env:"WARREN_DATA" placeholder:"DIR" help:"Data folder. Default: the platform's data folder."`
+	Browser      string        `env:"WARREN_BROWSER" placeholder:"PATH" help:"The browser to run. Default: the first one found."`
+	Headless     string        `default:"auto" enum:"auto,always,never" env:"WARREN_HEADLESS" help:"Where a profile does not say: auto is headed where there is a display."`
+	CheckURL     []string      `name:"check-url" env:"WARREN_CHECK_URL" placeholder:"URL" help:"Service that tells a caller's address, for checks; several are tried in turn."`
+	CheckTimeout time.Duration `name:"check-timeout" default:"10s" env:"WARREN_CHECK_TIMEOUT" help:"Deadline of one proxy check."`
+	Geoip        string        `name:"geoip" env:"WARREN_GEOIP" placeholder:"FILE" help:"An MMDB file that tells an exit's country."`
+	MaxStarting  int           `name:"max-starting" default:"0" env:"WARREN_MAX_STARTING" help:"Browsers that start at the same time; the rest queue. 0: one per core."`
+	StartTimeout time.Duration `name:"start-timeout" default:"30s" env:"WARREN_START_TIMEOUT" help:"Until a started browser must take commands."`
+	OrphanGrace  time.Duration `name:"orphan-grace" default:"60s" env:"WARREN_ORPHAN_GRACE" help:"How long browsers wait for a server that died before they close."`
+	KeepBrowsers bool          `name:"keep-browsers" env:"WARREN_KEEP_BROWSERS" help:"Leave browsers running when the server is told to stop; the next server adopts them."`
+	TrashDays    int           `name:"trash-days" default:"30" env:"WARREN_TRASH_DAYS" help:"Days that deleted profiles stay in the trash."`
+	AllowPrivate string        `name:"allow-private" default:"auto" enum:"auto,yes,no" env:"WARREN_ALLOW_PRIVATE" help:"Whether profiles reach private networks. auto: yes when the server listens on loopback only."`
+	AllowHost    []string      `name:"allow-host" env:"WARREN_ALLOW_HOST" placeholder:"NAME" help:"Further host names that requests may use."`
+	BehindProxy  []string      `name:"behind-proxy" env:"WARREN_BEHIND_PROXY" placeholder:"CIDR" help:"Networks of the reverse proxies whose X-Forwarded headers are believed."`
+	TLSCert      string        `name:"tls-cert" env:"WARREN_TLS_CERT" placeholder:"FILE" help:"TLS certificate (PEM)."`
+	TLSKey       string        `name:"tls-key" env:"WARREN_TLS_KEY" placeholder:"FILE" help:"TLS key (PEM)."`
+	APIKey       string        `kong:"-"` // WARREN_API_KEY: a secret has no place on a command line
+	APIKeyFile   string        `name:"api-key-file" env:"WARREN_API_KEY_FILE" placeholder:"FILE" help:"File that holds the admin key."`
+	SecretKey    string        `name:"secret-key-file" env:"WARREN_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that seals proxy passwords. Default: secret.key in the data folder."`
+
+	proxies []netip.Prefix
+}
+
+// misuse is an error of the caller: exit code 2. refusal is a refusal for safety: exit code 3.
+type (
+	misuse  struct{ error }
+	refusal struct{ error }
+)
+
+func misusef(format string, a ...any) error { return misuse{fmt.Errorf(format, a...)} }
+func refusef(format string, a ...any) error { return refusal{fmt.Errorf(format, a...)} }
+func (m misuse) Unwrap() error              { return m.error }
+func (m refusal) Unwrap() error             { return m.error }
+
+// defaultCheckURLs are asked through the proxy that is checked, and only then. --check-url replaces them.
+func defaultCheckURLs() []string {
+	return []string{"https://ipinfo.io/json", "https://api.ipify.org?format=json"}
+}
+
+// resolve fills in defaults and says everything that is wrong at once.
+func (c *serveConfig) resolve() error {
+	var errs []error
+	add := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }
+	if c.Data == "" {
+		dir, err := dataDir()
+		if err != nil {
+			add("no data folder: %v; give one with --data DIR", err)
+		}
+		c.Data = dir
+	}
+	if abs, err := filepath.Abs(c.Data); err == nil {
+		c.Data = abs
+	}
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		add("--listen %q is not HOST:PORT", c.Listen)
+	}
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		add("--tls-cert and --tls-key go together")
+	}
+	for _, p := range c.BehindProxy {
+		prefix, err := parsePrefix(p)
+		if err != nil {
+			add("--behind-proxy %q is not a network such as 10.0.0.0/8", p)
+		}
+		c.proxies = append(c.proxies, prefix)
+	}
+	if len(c.CheckURL) == 0 {
+		c.CheckURL = defaultCheckURLs()
+	}
+	for _, u := range c.CheckURL {
+		if !strings.HasPrefix(u, "http://") && !strings.HasPrefix(u, "https://") {
+			add("--check-url %q must begin with http:// or https://", u)
+		}
+	}
+	if c.MaxStarting <= 0 {
+		c.MaxStarting = runtime.NumCPU()
+	}
+	if c.APIKeyFile != "" && c.APIKey == "" {
+		b, err := os.ReadFile(c.APIKeyFile)
+		if err != nil {
+			add("--api-key-file: %v", err)
+		}
+		c.APIKey = strings.TrimSpace(string(b))
+	}
+	if c.APIKey != "" {
+		if err := checkOwnKey(c.APIKey); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return misuse{err}
+	}
+	return nil
+}
+
+func parsePrefix(s string) (netip.Prefix, error) {
+	if a, err := netip.ParseAddr(s); err == nil {
+		return netip.PrefixFrom(a, a.BitLen()), nil
+	}
+	return netip.ParsePrefix(s)
+}
+
+// onLoopback says whether the address to listen on is reached from this machine only.
+func (c *serveConfig) onLoopback() bool {
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.IsLoopback()
+}
+
+// checkExposure refuses to serve beyond loopback without a key that exists and an encrypted way in.
+func (c *serveConfig) checkExposure(keyExists bool) error {
+	if c.onLoopback() {
+		return nil
+	}
+	if !keyExists {
+		return refusef("--listen %s is reachable from other machines, and there is no API key yet: serve on loopback once, or give WARREN_API_KEY", c.Listen)
+	}
+	if c.TLSCert == "" && len(c.proxies) == 0 {
+		return refusef("--listen %s is reachable from other machines without encryption: give --tls-cert and --tls-key, or --behind-proxy CIDR of the reverse proxy that does TLS", c.Listen)
+	}
+	return nil
+}
+
+func (c *serveConfig) allowPrivate() bool {
+	return c.AllowPrivate == "yes" || c.AllowPrivate == "auto" && c.onLoopback()
+}
+
+// dataDir is the platform's place for application data.
+func dataDir() (string, error) {
+	if d := os.Getenv("STATE_DIRECTORY"); d != "" { // systemd's StateDirectory=
+		return d, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	switch runtime.GOOS {
+	case "darwin":
+		return filepath.Join(home, "Library", "Application Support", "warren"), nil
+	case "windows":
+		if d := os.Getenv("LocalAppData"); d != "" {
+			return filepath.Join(d, "warren"), nil
+		}
+		return filepath.Join(home, "AppData", "Local", "warren"), nil
+	}
+	if d := os.Getenv("XDG_DATA_HOME"); d != "" {
+		return filepath.Join(d, "warren"), nil
+	}
+	return filepath.Join(home, ".local", "share", "warren"), nil
+}

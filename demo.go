@@ -1,0 +1,302 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+type demoCommand struct {
+	Browser string `env:"WARREN_BROWSER" placeholder:"PATH" help:"The browser to run."`
+	Listen  string `default:"127.0.0.1:0" help:"Address to serve on."`
+	Headed  bool   `help:"Show the browser's window."`
+	Exit    bool   `help:"End after the steps, with 0 only if each worked."`
+}
+
+// demo is the story under way: a warren of its own, a proxy with a password and a site, all on this machine.
+type demo struct {
+	*demoCommand
+	out   io.Writer
+	api   apiClient
+	site  *demoSite
+	proxy *demoProxy
+	step  int
+
+	proxyID, profileID string
+	cdpURL             string
+}
+
+const demoHost = "site.warren.test" // a name that only the demo's proxy knows (RFC 6761: .test is nobody's)
+
+// Run tells the whole story step by step, with no network. Everything lies in a temporary folder, removed at the end.
+func (d *demoCommand) Run(ctx context.Context, c *console) error {
+	dir, err := os.MkdirTemp(shortTemp(), "warren-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	story := &demo{demoCommand: d, out: c.stdout}
+	if story.site, err = newDemoSite(); err != nil {
+		return err
+	}
+	defer story.site.close()
+	if story.proxy, err = newDemoProxy("127.0.0.1:0", story.site.address()); err != nil {
+		return err
+	}
+	defer func() { story.proxy.close() }()
+	cfg := &serveConfig{Listen: d.Listen, Data: dir, Browser: d.Browser, Headless: "always", CheckURL: []string{"http://" + demoHost + "/ip"},
+		CheckTimeout: 10 * time.Second, StartTimeout: 30 * time.Second, OrphanGrace: 5 * time.Second, TrashDays: 30, AllowPrivate: "auto", APIKey: newKey()}
+	if d.Headed {
+		cfg.Headless = "never"
+	}
+	if err := cfg.resolve(); err != nil {
+		return err
+	}
+	return story.run(ctx, cfg, c)
+}
+
+// shortTemp is a folder for temporary files whose path leaves room for a socket's.
+func shortTemp() string {
+	if t := os.TempDir(); len(t) < 40 || runtime.GOOS == "windows" {
+		return t
+	}
+	return "/tmp"
+}
+
+// run serves, tells the story, and serves on until the user ends it.
+func (d *demo) run(ctx context.Context, cfg *serveConfig, c *console) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	told := make(chan error, 1)
+	quiet := &console{c.stdin, io.Discard, io.Discard}
+	err := serve(ctx, cfg, quiet, func(_ *server, base string) {
+		d.api = apiClient{URL: base, secret: cfg.APIKey}
+		go func() {
+			err := d.tell(ctx)
+			told <- err
+			if err == nil && !d.Exit {
+				fmt.Fprintf(d.out, "\nThe page, with everything in it:\n\n    %s/#key=%s\n\nCtrl-C ends the demo and removes its folder.\n", base, cfg.APIKey)
+				return
+			}
+			stop()
+		}()
+	})
+	select {
+	case e := <-told:
+		return errors.Join(e, err)
+	default:
+		return err
+	}
+}
+
+// tell is the story. Each step ends with an error when it did not really work.
+func (d *demo) tell(ctx context.Context) error {
+	fmt.Fprintf(d.out, "warren demo: everything on this machine, no network\n\n")
+	steps := []struct {
+		title string
+		do    func(context.Context) (string, error)
+	}{
+		{"a SOCKS5 proxy with a password, and a site that shows what it sees", d.stage},
+		{"add the proxy", d.addProxy},
+		{"check it, through the very dialer that browsers go through", d.check},
+		{"check it with a wrong password", d.checkWrong},
+		{"create two profiles", d.createProfiles},
+		{"start the first: its browser goes out through the proxy", d.start},
+		{"a page inside cannot reach this machine's services", d.inside},
+		{"the proxy dies: the page fails, nothing goes around it", d.killProxy},
+		{"stop: the browser closes gracefully", d.stopProfile},
+		{"start again: the cookie is still there", d.again},
+	}
+	for _, s := range steps {
+		d.step++
+		result, err := s.do(ctx)
+		if err != nil {
+			fmt.Fprintf(d.out, "%2d. %s\n    FAILED: %v\n", d.step, s.title, err)
+			return fmt.Errorf("step %d (%s): %w", d.step, s.title, err)
+		}
+		fmt.Fprintf(d.out, "%2d. %s\n    %s\n", d.step, s.title, strings.ReplaceAll(result, "\n", "\n    "))
+	}
+	return nil
+}
+
+func (d *demo) stage(context.Context) (string, error) {
+	return fmt.Sprintf("proxy 127.0.0.1:%d, user demo; site http://%s/, a name that only the proxy knows", d.proxy.port(), demoHost), nil
+}
+
+func (d *demo) addProxy(ctx context.Context) (string, error) {
+	var p struct {
+		ID          string `json:"id"`
+		HasPassword bool   `json:"hasPassword"`
+	}
+	in := map[string]any{"type": "socks5", "host": "127.0.0.1", "port": d.proxy.port(), "username": "demo", "password": d.proxy.password, "name": "Demo proxy"}
+	if err := d.api.call(ctx, http.MethodPost, "/proxies", in, &p); err != nil {
+		return "", err
+	}
+	d.proxyID = p.ID
+	if !p.HasPassword {
+		return "", errors.New("the password was not kept")
+	}
+	return "POST /proxies: " + p.ID + "; the password is sealed and never answered", nil
+}
+
+func (d *demo) check(ctx context.Context) (string, error) {
+	var c checkJSON
+	if err := d.api.call(ctx, http.MethodPost, "/proxies/"+d.proxyID+"/check", nil, &c); err != nil {
+		return "", err
+	}
+	if !c.OK || c.ExitIP == nil || *c.ExitIP != d.proxy.exit {
+		return "", fmt.Errorf("the check says %+v", c.Error)
+	}
+	return fmt.Sprintf("alive, exit %s, %d ms", *c.ExitIP, c.DurationMs), nil
+}
+
+func (d *demo) checkWrong(ctx context.Context) (string, error) {
+	var c checkJSON
+	in := map[string]any{"url": fmt.Sprintf("socks5://demo:wrong@127.0.0.1:%d", d.proxy.port())}
+	if err := d.api.call(ctx, http.MethodPost, "/proxies/check", in, &c); err != nil {
+		return "", err
+	}
+	if c.OK || c.Error == nil || c.Error.Code != "auth_failed" {
+		return "", fmt.Errorf("the check says ok=%v %+v", c.OK, c.Error)
+	}
+	return fmt.Sprintf("dead, stage %s, code %s: %s", c.Error.Stage, c.Error.Code, c.Error.Message), nil
+}
+
+func (d *demo) createProfiles(ctx context.Context) (string, error) {
+	var ids []string
+	for _, in := range []map[string]any{
+		{"name": "Shop, seen from elsewhere", "tags": []string{"demo"}, "proxyId": d.proxyID, "startUrls": []string{"http://" + demoHost + "/"}},
+		{"name": "Second customer", "tags": []string{"demo"}, "proxyId": d.proxyID},
+	} {
+		var p struct {
+			ID string `json:"id"`
+		}
+		if err := d.api.call(ctx, http.MethodPost, "/profiles", in, &p); err != nil {
+			return "", err
+		}
+		ids = append(ids, p.ID)
+	}
+	d.profileID = ids[0]
+	return "POST /profiles: " + strings.Join(ids, ", "), nil
+}
+
+func (d *demo) start(ctx context.Context) (string, error) {
+	var run startJSON
+	began := time.Now()
+	if err := d.api.call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/start", nil, &run); err != nil {
+		return "", err
+	}
+	took := time.Since(began)
+	d.cdpURL = run.CdpURL
+	seen, err := d.site.await(ctx, "/")
+	if err != nil {
+		return "", err
+	}
+	if seen.address != d.proxy.exit {
+		return "", fmt.Errorf("the site saw %s, not the proxy's exit %s", seen.address, d.proxy.exit)
+	}
+	var warnings []string
+	for _, w := range run.Warnings {
+		warnings = append(warnings, "\nwarning: "+w.Message)
+	}
+	return fmt.Sprintf("took commands after %d ms, pid %d\nthe site saw: address %s, %s\ncdpUrl %s%s",
+		took.Milliseconds(), run.PID, seen.address, seen.agent, redactCapability(run.CdpURL), strings.Join(warnings, "")), nil
+}
+
+func redactCapability(u string) string {
+	if i := strings.LastIndex(u, "/cdp/"); i >= 0 && len(u) > i+11 {
+		return u[:i+11] + "…"
+	}
+	return u
+}
+
+// openTab asks the browser for a tab over CDP, as any client would.
+func (d *demo) openTab(ctx context.Context, address string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, d.cdpURL+"/json/new?"+url.QueryEscape(address), nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("json/new answered %s", res.Status)
+	}
+	return nil
+}
+
+func (d *demo) inside(ctx context.Context) (string, error) {
+	before := d.site.count("/secret")
+	if err := d.openTab(ctx, "http://"+d.site.address()+"/secret"); err != nil {
+		return "", err
+	}
+	if err := d.openTab(ctx, "http://"+demoHost+"/after-secret"); err != nil { // arrives later than /secret would have
+		return "", err
+	}
+	if _, err := d.site.await(ctx, "/after-secret"); err != nil {
+		return "", err
+	}
+	if n := d.site.count("/secret"); n != before {
+		return "", fmt.Errorf("a page inside reached http://%s", d.site.address())
+	}
+	return "http://" + d.site.address() + "/ from inside: refused by the relay, the site saw nothing", nil
+}
+
+func (d *demo) killProxy(ctx context.Context) (string, error) {
+	d.proxy.close()
+	if err := d.openTab(ctx, "http://"+demoHost+"/beside"); err != nil {
+		return "", err
+	}
+	var c checkJSON
+	if err := d.api.call(ctx, http.MethodPost, "/proxies/"+d.proxyID+"/check", nil, &c); err != nil {
+		return "", err
+	}
+	if c.OK || d.site.count("/beside") != 0 {
+		return "", errors.New("something got out beside the dead proxy")
+	}
+	p, err := newDemoProxy(fmt.Sprintf("127.0.0.1:%d", d.proxy.port()), d.site.address())
+	if err != nil {
+		return "", err
+	}
+	p.password, d.proxy = d.proxy.password, p
+	return fmt.Sprintf("check: dead, %s; the site saw nothing. The proxy is back.", c.Error.Code), nil
+}
+
+func (d *demo) stopProfile(ctx context.Context) (string, error) {
+	var s stopJSON
+	if err := d.api.call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/stop", nil, &s); err != nil {
+		return "", err
+	}
+	if !s.Stopped || s.Method != "close" {
+		return "", fmt.Errorf("stopped %v by %q", s.Stopped, s.Method)
+	}
+	return fmt.Sprintf("by %s; %d bytes up, %d bytes down", s.Method, s.LastRun.BytesUp, s.LastRun.BytesDown), nil
+}
+
+func (d *demo) again(ctx context.Context) (string, error) {
+	in := map[string]any{"startUrls": []string{"http://" + demoHost + "/again"}}
+	if err := d.api.call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/start", in, nil); err != nil {
+		return "", err
+	}
+	seen, err := d.site.await(ctx, "/again")
+	if err != nil {
+		return "", err
+	}
+	if !strings.Contains(seen.cookie, "visitor=") {
+		return "", fmt.Errorf("the site saw the cookie %q", seen.cookie)
+	}
+	return "the site saw: " + seen.cookie, nil
+}
+
+// randomText makes a password.
+func randomText() string { return rand.Text() }

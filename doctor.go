@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"warren/shim"
+)
+
+type doctorCommand struct {
+	Data    string `env:"WARREN_DATA" placeholder:"DIR" help:"The data folder to look at."`
+	Browser string `env:"WARREN_BROWSER" placeholder:"PATH" help:"The browser to look at."`
+	JSON    bool   `name:"json" help:"Print JSON."`
+}
+
+// finding is one thing that was looked at.
+type finding struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Advice string `json:"advice,omitempty"` // what to do, with the command
+}
+
+// Run looks at the machine. It fails when something is missing without which no browser starts.
+func (d *doctorCommand) Run(ctx context.Context, c *console) error {
+	if d.Data == "" {
+		dir, err := dataDir()
+		if err != nil {
+			return err
+		}
+		d.Data = dir
+	}
+	findings := []finding{d.browser(ctx), sandboxFinding(), namespaceFinding(), displayFinding(), shmFinding(), filesFinding(), clockFinding(), diskFinding(d.Data), dataFinding(d.Data)}
+	if d.JSON {
+		if err := printJSON(c.stdout, map[string]any{"findings": findings, "version": versionInfo()}); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range findings {
+			mark := "ok  "
+			if !f.OK {
+				mark = "!!  "
+			}
+			fmt.Fprintf(c.stdout, "%s%-12s %s\n", mark, f.Name, f.Detail)
+			if f.Advice != "" {
+				fmt.Fprintf(c.stdout, "    %-12s %s\n", "", strings.ReplaceAll(f.Advice, "\n", "\n    "+strings.Repeat(" ", 13)))
+			}
+		}
+	}
+	if !findings[0].OK {
+		return fmt.Errorf("no browser was found")
+	}
+	return nil
+}
+
+func (d *doctorCommand) browser(ctx context.Context) finding {
+	b, err := shim.FindBrowser(ctx, d.Browser)
+	if err != nil {
+		return finding{Name: "browser", Detail: "none was found", Advice: err.Error()}
+	}
+	return finding{Name: "browser", OK: true, Detail: fmt.Sprintf("%s %s at %s", b.Product, b.Version, b.Path)}
+}
+
+func sandboxFinding() finding {
+	if os.Geteuid() == 0 {
+		return finding{Name: "sandbox", Detail: "Chrome's sandbox is off, because warren runs as root", Advice: "run warren as an ordinary user: useradd --create-home warren && su - warren -c 'warren serve'"}
+	}
+	return finding{Name: "sandbox", OK: true, Detail: "on: warren does not run as root"}
+}
+
+func displayFinding() finding {
+	if hasDisplay() {
+		return finding{Name: "display", OK: true, Detail: "there is one; profiles run headed unless told otherwise"}
+	}
+	return finding{Name: "display", OK: true, Detail: "none: profiles run headless"}
+}
+
+func clockFinding() finding {
+	if y := time.Now().Year(); y < 2026 {
+		return finding{Name: "clock", Detail: fmt.Sprintf("it is the year %d", y), Advice: "set the clock: TLS and key expiries depend on it"}
+	}
+	zone, _ := time.Now().Zone()
+	return finding{Name: "clock", OK: true, Detail: time.Now().Format(time.RFC3339) + " " + zone}
+}
+
+func diskFinding(dir string) finding {
+	for !exists(dir) && filepath.Dir(dir) != dir {
+		dir = filepath.Dir(dir)
+	}
+	free, err := freeBytes(dir)
+	if err != nil {
+		return finding{Name: "disk", OK: true, Detail: "not known on " + runtime.GOOS}
+	}
+	f := finding{Name: "disk", OK: free > 1<<30, Detail: fmt.Sprintf("%.1f GiB free at %s", float64(free)/(1<<30), dir)}
+	if !f.OK {
+		f.Advice = "free some space: a profile takes 10 to 500 MB"
+	}
+	return f
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func dataFinding(dir string) finding {
+	info, err := os.Stat(dir)
+	if os.IsNotExist(err) {
+		return finding{Name: "data", OK: true, Detail: dir + " will be made by the first serve"}
+	}
+	if err != nil {
+		return finding{Name: "data", Detail: err.Error(), Advice: "choose another folder with --data DIR"}
+	}
+	probe, err := os.CreateTemp(dir, ".doctor-")
+	if err != nil {
+		return finding{Name: "data", Detail: dir + " cannot be written", Advice: "give this user the right to write it, or choose another with --data DIR"}
+	}
+	probe.Close()
+	os.Remove(probe.Name()) //nolint:errcheck // it was made a moment ago
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return finding{Name: "data", Detail: fmt.Sprintf("%s is open to others (%o)", dir, info.Mode().Perm()), Advice: "chmod 700 " + dir}
+	}
+	return finding{Name: "data", OK: true, Detail: dir}
+}

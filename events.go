@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// event is something that happened to an object.
+type event struct {
+	ID          string         `json:"id"`
+	Type        string         `json:"type"`
+	At          timestamp      `json:"at"`
+	WorkspaceID string         `json:"workspaceId,omitempty"`
+	Data        map[string]any `json:"data"`
+}
+
+// events hands out what happens to everyone who listens. A listener that does not keep up is cut off, never waited for.
+type events struct {
+	mu        sync.Mutex
+	listeners map[*listener]struct{}
+	closed    bool
+}
+
+type listener struct {
+	caller *caller
+	ch     chan []byte // closed when the listener is cut off
+}
+
+// backlog is how many events a listener may lie behind.
+const backlog = 256
+
+func newEvents() *events { return &events{listeners: map[*listener]struct{}{}} }
+
+// publish tells everyone who may see the workspace. Events without one are for keys that see all.
+func (e *events) publish(kind, workspace string, data map[string]any) {
+	ev := event{ID: newID(), Type: kind, At: timestamp(now()), WorkspaceID: workspace, Data: data}
+	body, err := json.Marshal(ev, json.Deterministic(true))
+	if err != nil { // plain values always marshal
+		return
+	}
+	text := fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", ev.ID, kind, body)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for l := range e.listeners {
+		if workspace == "" && l.caller.workspaces != nil || workspace != "" && !l.caller.sees(workspace) {
+			continue
+		}
+		select {
+		case l.ch <- text:
+		default:
+			e.drop(l)
+		}
+	}
+}
+
+// drop cuts a listener off; the mutex is held.
+func (e *events) drop(l *listener) {
+	if _, ok := e.listeners[l]; ok {
+		delete(e.listeners, l)
+		close(l.ch)
+	}
+}
+
+func (e *events) listen(c *caller) *listener {
+	l := &listener{caller: c, ch: make(chan []byte, backlog)}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		close(l.ch)
+		return l
+	}
+	e.listeners[l] = struct{}{}
+	return l
+}
+
+func (e *events) leave(l *listener) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.drop(l)
+}
+
+// close ends every stream, so that the server can stop.
+func (e *events) close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	for l := range e.listeners {
+		e.drop(l)
+	}
+}
+
+// streamEvents is GET /events: server-sent events (WHATWG HTML, 9.2) of the key's workspaces.
+func (s *server) streamEvents(w http.ResponseWriter, r *http.Request) error {
+	if len(r.URL.RawQuery) > 0 {
+		return invalid(fault{Location: "query", Message: "this operation takes no parameters"})
+	}
+	l := s.events.listen(callerOf(r.Context()))
+	defer s.events.leave(l)
+	rc := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	beat := time.NewTicker(15 * time.Second) // so that a dead connection is noticed
+	defer beat.Stop()
+	text := []byte(": hello\n\n")
+	for {
+		rc.SetWriteDeadline(time.Now().Add(10 * time.Second)) //nolint:errcheck // without a deadline the write says it
+		if _, err := w.Write(text); err != nil {
+			return nil
+		}
+		if err := rc.Flush(); err != nil {
+			return nil
+		}
+		var ok bool
+		select {
+		case text, ok = <-l.ch:
+			if !ok {
+				return nil
+			}
+		case <-beat.C:
+			text = []byte(": beat\n\n")
+		case <-r.Context().Done():
+			return nil
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"golang.org/x/text/unicode/norm"
+)
+
+// opt is a member of a request that may be absent (it stays as it is), null (back to its default) or a value.
+type opt[T any] struct {
+	Set   bool // the member is there
+	Null  bool // and is null
+	Value T
+}
+
+// UnmarshalJSON never fails: the schema has already said what is wrong with a member of the wrong type,
+// and the members after it are to be looked at too.
+func (o *opt[T]) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		o.Set, o.Null = true, true
+		return nil
+	}
+	o.Set = json.Unmarshal(b, &o.Value) == nil
+	return nil
+}
+
+// Schema is that of T, or null.
+func (o opt[T]) Schema(r huma.Registry) *huma.Schema {
+	s := huma.SchemaFromType(r, reflect.TypeFor[T]())
+	if s.Type != "" {
+		s.Nullable = true
+	}
+	return s
+}
+
+// given says whether the member has a value.
+func (o opt[T]) given() bool { return o.Set && !o.Null }
+
+// merge changes dst when the member is there; null sets the default.
+func (o opt[T]) merge(dst *T, byDefault T) {
+	switch {
+	case o.Null:
+		*dst = byDefault
+	case o.Set:
+		*dst = o.Value
+	}
+}
+
+// mergePtr is merge for what is null by default.
+func mergePtr[T any](o opt[T], dst **T) {
+	switch {
+	case o.Null:
+		*dst = nil
+	case o.Set:
+		v := o.Value
+		*dst = &v
+	}
+}
+
+// timestamp is a time as the API shows it: RFC 3339, UTC, milliseconds.
+type timestamp int64
+
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+func (t timestamp) String() string { return time.UnixMilli(int64(t)).UTC().Format(timeLayout) }
+
+// MarshalText makes the JSON string.
+func (t timestamp) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads any RFC 3339 time.
+func (t *timestamp) UnmarshalText(b []byte) error {
+	at, err := time.Parse(time.RFC3339, string(b))
+	*t = timestamp(at.UnixMilli())
+	return err
+}
+
+// Schema says that it is a time.
+func (t timestamp) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Format: "date-time", Examples: []any{"2026-11-21T14:06:00.000Z"}}
+}
+
+func now() int64 { return time.Now().UnixMilli() }
+
+func stampPtr(ms *int64) *timestamp {
+	if ms == nil {
+		return nil
+	}
+	t := timestamp(*ms)
+	return &t
+}
+
+// digits is a browser version: a string of digits; a JSON integer is taken too.
+type digits string
+
+// UnmarshalJSON takes a string or an integer.
+func (d *digits) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, (*string)(d))
+	}
+	n, err := strconv.ParseFloat(string(b), 64) // 124.0 is the integer 124 (RFC 8259, 6)
+	if err != nil || n != float64(int64(n)) {
+		return fmt.Errorf("not an integer")
+	}
+	*d = digits(strconv.FormatInt(int64(n), 10))
+	return nil
+}
+
+// Schema is either shape.
+func (digits) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{AnyOf: []*huma.Schema{
+		{Type: huma.TypeString, Pattern: "^[1-9][0-9]{0,2}$"},
+		{Type: huma.TypeInteger, Minimum: ptr(1.0), Maximum: ptr(999.0)},
+		nullSchema(),
+	}}
+}
+
+// nullSchema takes null alone.
+func nullSchema() *huma.Schema { return &huma.Schema{Enum: []any{nil}} }
+
+func ptr[T any](v T) *T { return &v }
+
+// checker collects faults.
+type faults []fault
+
+func (f *faults) add(location, message string, value any) {
+	*f = append(*f, fault{Location: location, Message: message, Value: value})
+}
+
+func (f faults) errors() []error {
+	out := make([]error, len(f))
+	for i := range f {
+		out[i] = f[i]
+	}
+	return out
+}
+
+// line trims s, normalises it to NFC, and wants min to max characters without control characters.
+func (f *faults) line(location, s string, minLen, maxLen int) string {
+	s = norm.NFC.String(strings.TrimSpace(s))
+	n := utf8.RuneCountInString(s)
+	if n < minLen || n > maxLen {
+		f.add(location, fmt.Sprintf("must have %d to %d characters, after spaces at both ends are cut; it has %d", minLen, maxLen, n), nil)
+	}
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		f.add(location, "must not contain control characters", nil)
+	}
+	return s
+}
+
+// text wants at most maxLen characters, of which line breaks and tabs are the only control characters.
+func (f *faults) text(location, s string, maxLen int) string {
+	if n := utf8.RuneCountInString(s); n > maxLen {
+		f.add(location, fmt.Sprintf("must have at most %d characters; it has %d", maxLen, n), nil)
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' }) {
+		f.add(location, "must not contain control characters other than line breaks and tabs", nil)
+	}
+	return s
+}
+
+// tags trims each and drops those that are there already, whatever their case; the first stays.
+func (f *faults) tags(location string, in []string) []string {
+	out, seen := []string{}, map[string]bool{}
+	for i, t := range in {
+		t = f.line(fmt.Sprintf("%s[%d]", location, i), t, 1, 64)
+		if k := strings.ToLower(t); !seen[k] {
+			seen[k] = true
+			out = append(out, t)
+		}
+	}
+	if len(out) > 50 {
+		f.add(location, fmt.Sprintf("must have at most 50 tags; it has %d", len(out)), nil)
+	}
+	return out
+}
+
+// Paging is a list's place, as every list takes it.
+type Paging struct {
+	WorkspaceID string `query:"workspaceId" maxLength:"64" doc:"Only this workspace. Without it: all that the key may see." example:"default"`
+	Page        int    `query:"page" minimum:"1" maximum:"1000000000" doc:"Counts from 1 (the default)."`
+	Limit       int    `query:"limit" minimum:"1" maximum:"200" doc:"Objects a page, 1 to 200; 20 where it is not given."`
+	After       string `query:"after" maxLength:"64" doc:"The id of the last object that was seen: what follows it. For long walks; it costs the same at every depth."`
+
+	all bool // none of them was given
+}
+
+// offset is how many objects come before the page.
+func (p *Paging) offset() int64 { return int64(p.Page-1) * int64(p.Limit) }
+
+// Resolve refuses page=0 and limit=0, which look absent to the decoder.
+func (p *Paging) Resolve(ctx huma.Context) []error {
+	var f faults
+	for _, q := range []struct{ name, want string }{{"page", "must be an integer of at least 1"}, {"limit", "must be an integer from 1 to 200"}} {
+		u := ctx.URL()
+		if values, ok := u.Query()[q.name]; ok && (len(values) != 1 || values[0] == "") {
+			f.add("query."+q.name, q.want+", once", nil)
+		}
+	}
+	if p.After != "" && p.Page != 0 {
+		f.add("query.after", "cannot be combined with page: give one of them", nil)
+	}
+	p.all = p.Page == 0 && p.Limit == 0 && p.After == ""
+	if p.Page == 0 {
+		p.Page = 1
+	}
+	if p.Limit == 0 {
+		p.Limit = 20
+	}
+	return f.errors()
+}
+
+// list is the envelope of every list.
+type list[T any] struct {
+	Data    []T   `json:"data"`
+	Total   int64 `json:"total" doc:"How many there are in all, exactly." example:"137"`
+	Page    int   `json:"page" example:"1"`
+	Limit   int   `json:"limit" example:"20"`
+	HasMore bool  `json:"hasMore" doc:"Whether objects follow."`
+}
+
+// listBody is a list as an answer.
+type listBody[T any] struct{ Body list[T] }

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strings"
+)
+
+// This file lets CDP clients in: by a run's capability, or by the API key. The frames are the shim's to read.
+
+// endpoints are the addresses of a run, as the client that asks reaches this server.
+func (s *server) endpoints(ctx context.Context, capability string) (ws, url string) {
+	base := requestOf(ctx).base
+	return "ws" + strings.TrimPrefix(base, "http") + "/cdp/" + capability, base + "/cdp/" + capability
+}
+
+// baseOf is how the client reached this server. What a reverse proxy says counts only from --behind-proxy.
+func (s *server) baseOf(r *http.Request) string {
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	if len(s.cfg.proxies) > 0 && s.trustedPeer(r) && r.Header.Get("X-Forwarded-Proto") == "https" {
+		scheme = "https"
+	}
+	return scheme + "://" + r.Host
+}
+
+// capabilityGateway is /cdp/<capability>/…: who has the capability drives that run, without a key.
+func (s *server) capabilityGateway(w http.ResponseWriter, r *http.Request) error {
+	capability, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/cdp/"), "/")
+	run := s.runs.withCapability(capability)
+	if run == nil {
+		return problemFor(http.StatusNotFound, "run_not_found", "There is no run with this capability. It dies with its run; start the profile again for a new one.")
+	}
+	return s.passOn(w, r, run, "/cdp/"+capability)
+}
+
+// profileGateway is /api/v1/profiles/{id}/cdp/…: the same for who has a key.
+func (s *server) profileGateway(w http.ResponseWriter, r *http.Request) error {
+	row, err := s.profileRow(r.Context(), r.PathValue("id"), false)
+	if err != nil {
+		return err
+	}
+	s.runs.mu.Lock()
+	run := s.runs.byProfile[row.ID]
+	s.runs.mu.Unlock()
+	if run == nil {
+		return conflict("profile_not_running", "The profile does not run. Start it first.")
+	}
+	return s.passOn(w, r, run, apiPrefix+"/profiles/"+r.PathValue("id")+"/cdp")
+}
+
+func (s *server) passOn(w http.ResponseWriter, r *http.Request, run *profileRun, prefix string) error {
+	run.mu.Lock()
+	client := run.client
+	run.mu.Unlock()
+	if client == nil {
+		return conflict("profile_not_running", "The profile's browser is not ready yet.")
+	}
+	base := "ws" + strings.TrimPrefix(s.baseOf(r), "http") + prefix
+	h := client.Gateway(base, prefix)
+	w.Header().Del("Cache-Control")
+	h.ServeHTTP(w, r)
+	return nil
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"warren/store"
+)
+
+// keyJSON is a key as the API shows it: never the key itself, but once, when it is made.
+type keyJSON struct {
+	ID         string     `json:"id" example:"0199a1c2-7d3e-7a10-8a55-0123456789ab"`
+	Name       string     `json:"name" example:"ci"`
+	Hint       string     `json:"hint" doc:"How the key begins, to recognise it." example:"wrn_4fGh"`
+	Scopes     []scope    `json:"scopes"`
+	Workspaces []string   `json:"workspaces" nullable:"true" doc:"The workspaces that it sees; null: all."`
+	ExpiresAt  *timestamp `json:"expiresAt"`
+	LastUsedAt *timestamp `json:"lastUsedAt"`
+	CreatedAt  timestamp  `json:"createdAt"`
+	RevokedAt  *timestamp `json:"revokedAt"`
+	Key        string     `json:"key,omitempty" doc:"The key itself, this once."`
+}
+
+// keyInput is what a key is made of.
+type keyInput struct {
+	Name       string        `json:"name" example:"ci"`
+	Scopes     []scope       `json:"scopes" minItems:"1" enum:"read,run,write,secrets,admin"`
+	Workspaces opt[[]string] `json:"workspaces,omitempty" doc:"Workspaces that the key sees; null or absent: all."`
+	ExpiresAt  opt[string]   `json:"expiresAt,omitempty" format:"date-time" doc:"When it ends; null or absent: never."`
+
+	expires *int64
+}
+
+// Resolve checks what a schema cannot.
+func (in *keyInput) Resolve(huma.Context) []error {
+	var f faults
+	in.Name = f.line("body.name", in.Name, 1, 200)
+	slices.Sort(in.Scopes)
+	in.Scopes = slices.Compact(in.Scopes)
+	if in.Workspaces.given() {
+		if len(in.Workspaces.Value) == 0 {
+			f.add("body.workspaces", "must name a workspace, or be null for all", nil)
+		}
+		for _, w := range in.Workspaces.Value {
+			if !isWorkspaceID(w) {
+				f.add("body.workspaces", workspaceRule, w)
+			}
+		}
+	}
+	if in.ExpiresAt.given() {
+		at, err := time.Parse(time.RFC3339, in.ExpiresAt.Value)
+		if err != nil || !at.After(time.Now()) {
+			f.add("body.expiresAt", "must be a time to come, such as 2027-01-31T00:00:00Z", in.ExpiresAt.Value)
+		}
+		in.expires = ptr(at.UnixMilli())
+	}
+	return f.errors()
+}
+
+func keyFromRow(row store.Key) (keyJSON, error) {
+	c, err := callerFromRow(row)
+	if err != nil {
+		return keyJSON{}, err
+	}
+	return keyJSON{
+		ID: row.ID, Name: row.Name, Hint: row.Hint, Scopes: c.scopes, Workspaces: c.workspaces,
+		ExpiresAt: stampPtr(row.ExpiresAt), LastUsedAt: stampPtr(row.LastUsedAt),
+		CreatedAt: timestamp(row.CreatedAt), RevokedAt: stampPtr(row.RevokedAt),
+	}, nil
+}
+
+// make stores a new key and returns it with its row. Its workspaces come to be with it.
+func (k *keyring) make(ctx context.Context, name string, scopes []scope, workspaces []string, expires *int64) (store.Key, string, error) {
+	key := newKey()
+	hash := hashKey(key)
+	scopesJSON, err := json.Marshal(scopes)
+	if err != nil {
+		return store.Key{}, "", err
+	}
+	at := now()
+	row := store.Key{ID: newID(), Name: name, Hash: hash[:], Hint: key[:8], Scopes: string(scopesJSON),
+		Workspaces: newCaller("", nil, workspaces).filter, ExpiresAt: expires, CreatedAt: at}
+	err = k.store.Write(ctx, func(q *store.Queries) error {
+		for _, w := range workspaces {
+			if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: w, Now: at}); err != nil {
+				return err
+			}
+		}
+		_, err := q.InsertKey(ctx, store.InsertKeyParams{ID: row.ID, Name: row.Name, Hash: row.Hash, Hint: row.Hint,
+			Scopes: row.Scopes, Workspaces: row.Workspaces, ExpiresAt: row.ExpiresAt, CreatedAt: row.CreatedAt})
+		return err
+	})
+	return row, key, err
+}
+
+func (s *server) createKey(ctx context.Context, in *struct{ Body keyInput }) (*struct {
+	Location string `header:"Location"`
+	Body     keyJSON
+}, error) {
+	row, key, err := s.keys.make(ctx, in.Body.Name, in.Body.Scopes, in.Body.Workspaces.Value, in.Body.expires)
+	if err != nil {
+		return nil, err
+	}
+	out := &struct {
+		Location string `header:"Location"`
+		Body     keyJSON
+	}{Location: apiPrefix + "/keys/" + row.ID}
+	if out.Body, err = keyFromRow(row); err != nil {
+		return nil, err
+	}
+	s.events.publish("key.created", "", map[string]any{"id": row.ID})
+	out.Body.Key = key
+	return out, nil
+}
+
+func (s *server) listKeys(ctx context.Context, in *struct{ Paging }) (*listBody[keyJSON], error) {
+	q := s.store.Read()
+	total, err := q.CountKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.ListKeys(ctx, store.ListKeysParams{AfterKey: math.MaxInt64, Limit: int64(in.Limit), Offset: in.offset()})
+	if err != nil {
+		return nil, err
+	}
+	out := &listBody[keyJSON]{list[keyJSON]{Data: []keyJSON{}, Total: total, Page: in.Page, Limit: in.Limit}}
+	for _, row := range rows {
+		k, err := keyFromRow(row)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Data = append(out.Body.Data, k)
+	}
+	out.Body.HasMore = in.offset()+int64(len(rows)) < total
+	return out, nil
+}
+
+func (s *server) revokeKey(ctx context.Context, in *struct {
+	ID string `path:"id" maxLength:"100"`
+}) (*struct{}, error) {
+	var n int64
+	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
+		n, err = q.RevokeKey(ctx, store.RevokeKeyParams{ID: in.ID, RevokedAt: now()})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, notFound("key")
+	}
+	s.keys.forget(in.ID)
+	s.events.publish("key.revoked", "", map[string]any{"id": in.ID})
+	return nil, nil
+}
+
+// firstKey makes the admin key of an empty data folder, and keeps it in admin.key for the command line's own use.
+// It returns "" when there is a key already.
+func (k *keyring) firstKey(ctx context.Context, dataDir string) (string, error) {
+	n, err := k.store.Read().CountKeys(ctx)
+	if err != nil || n > 0 {
+		return "", err
+	}
+	_, key, err := k.make(ctx, "admin", []scope{scopeAdmin}, nil, nil)
+	if err != nil {
+		return "", err
+	}
+	return key, os.WriteFile(filepath.Join(dataDir, "admin.key"), []byte(key+"\n"), 0o600)
+}
+
+const workspaceRule = "must have 1 to 64 of A-Z a-z 0-9 . _ -"
+
+func isWorkspaceID(s string) bool {
+	return len(s) >= 1 && len(s) <= 64 &&
+		strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == ""
+}
+
+// workspaceFor decides where an object is made: the workspace that is named, else the key's only one, else `default`.
+// A workspace that the key may not see is the same as one that is not there.
+func (c *caller) workspaceFor(o opt[string]) (string, *fault) {
+	id := "default"
+	switch {
+	case o.given():
+		id = o.Value
+	case len(c.workspaces) == 1:
+		id = c.workspaces[0]
+	}
+	if !isWorkspaceID(id) {
+		return id, &fault{Location: "body.workspaceId", Message: workspaceRule, Value: nil}
+	}
+	if !c.sees(id) {
+		return id, &fault{Location: "body.workspaceId", Message: "is no workspace that this key may use"}
+	}
+	return id, nil
+}

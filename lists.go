@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"math"
+
+	"warren/store"
+)
+
+// findProfiles reads a page of profiles.
+func (s *server) findProfiles(ctx context.Context, in *profileList) (store.Page[store.Profile], error) {
+	orders := map[string]store.Order{"": store.ByCreated, "createdAt": store.ByCreated, "updatedAt": store.ByUpdated, "name": store.ByName, "lastStartedAt": store.ByStarted}
+	os, _ := osName(in.OS)
+	return s.store.ListProfiles(ctx, store.ProfileList{
+		ProfileFilter: store.ProfileFilter{Workspaces: callerOf(ctx).filter, WorkspaceID: in.WorkspaceID, Trashed: in.Trashed,
+			Search: in.Search, Tags: in.Tag, Status: in.Status, ProxyID: in.ProxyID, OS: os},
+		Order: orders[in.Sort], Ascending: in.Order == "asc", After: in.After, Limit: in.Limit, Offset: in.offset()})
+}
+
+func (s *server) listProfiles(ctx context.Context, in *profileList) (*listBody[profileJSON], error) {
+	found, err := s.findProfiles(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return answerList(found, in.Paging, s.profile)
+}
+
+// proxyList is what a list of proxies can be asked for. Without page, limit and after it gives every proxy.
+type proxyList struct{ Paging }
+
+func (s *server) listProxies(ctx context.Context, in *proxyList) (*listBody[proxyJSON], error) {
+	l := store.ProxyList{Workspaces: callerOf(ctx).filter, WorkspaceID: in.WorkspaceID, After: in.After, Limit: in.Limit, Offset: in.offset()}
+	if in.all {
+		l.Limit, l.Offset = -1, 0
+	}
+	found, err := s.store.ListProxies(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	out, err := answerList(found, in.Paging, proxyFromRow)
+	if err == nil && in.all {
+		out.Body.Limit = max(1, len(out.Body.Data))
+	}
+	return out, err
+}
+
+// workspaceJSON is a workspace with its counts.
+type workspaceJSON struct {
+	ID           string    `json:"id" example:"default"`
+	Name         string    `json:"name"`
+	ProfileCount int64     `json:"profileCount"`
+	TrashedCount int64     `json:"trashedCount"`
+	ProxyCount   int64     `json:"proxyCount"`
+	CreatedAt    timestamp `json:"createdAt"`
+}
+
+func (s *server) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*listBody[workspaceJSON], error) {
+	q, c := s.store.Read(), callerOf(ctx)
+	total, err := q.CountWorkspaces(ctx, c.filter)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.ListWorkspaces(ctx, store.ListWorkspacesParams{AfterKey: math.MaxInt64, Workspaces: c.filter, Limit: int64(in.Limit), Offset: in.offset()})
+	if err != nil {
+		return nil, err
+	}
+	found := store.Page[store.Workspace]{Rows: rows, Total: total, More: in.offset()+int64(len(rows)) < total}
+	return answerList(found, in.Paging, func(w store.Workspace) (workspaceJSON, error) {
+		return workspaceJSON{w.ID, w.Name, w.ProfileCount, w.TrashedCount, w.ProxyCount, timestamp(w.CreatedAt)}, nil
+	})
+}
+
+// answerList puts a page of rows into the envelope of every list.
+func answerList[R, J any](found store.Page[R], p Paging, show func(R) (J, error)) (*listBody[J], error) {
+	out := &listBody[J]{list[J]{Data: make([]J, 0, len(found.Rows)), Total: found.Total, Page: p.Page, Limit: p.Limit, HasMore: found.More}}
+	for _, row := range found.Rows {
+		j, err := show(row)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Data = append(out.Body.Data, j)
+	}
+	return out, nil
+}

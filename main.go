@@ -1,0 +1,119 @@
+// Warren keeps browser profiles and proxies and runs each profile's Chrome behind its proxy, so that nothing gets out beside it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"warren/shim"
+)
+
+// version is set by the build (-ldflags "-X main.version=…").
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := exitCode(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr), os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// exitCode: 0 done, 1 failed, 2 misused, 3 refused for safety. It says what is wrong.
+func exitCode(err error, stderr io.Writer) int {
+	var m misuse
+	var r refusal
+	var p *kong.ParseError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &m), errors.As(err, &p):
+		fmt.Fprintln(stderr, "warren:", err)
+		return 2
+	case errors.As(err, &r):
+		fmt.Fprintln(stderr, "warren: refused:", err)
+		return 3
+	}
+	fmt.Fprintln(stderr, "warren:", err)
+	return 1
+}
+
+// commands is the command line.
+type commands struct {
+	Serve   serveConfig   `cmd:"" help:"Serve the API and the page."`
+	Demo    demoCommand   `cmd:"" help:"Show everything, with no network: a proxy with a password, a site, two profiles."`
+	Doctor  doctorCommand `cmd:"" help:"Say what this machine has and what it lacks."`
+	Key     keyCommands   `cmd:"" help:"Create, list and revoke API keys."`
+	Version versionCmd    `cmd:"" help:"Print the version."`
+	Shim    shimCommand   `cmd:"" hidden:"" help:"One run as a process of its own; the server starts it."`
+}
+
+// console is what commands read from and write to.
+type console struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// finished is how kong's --help ends the parse.
+type finished struct{}
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			if _, ok := v.(finished); !ok {
+				panic(v)
+			}
+		}
+	}()
+	var c commands
+	parser, err := kong.New(&c, kong.Name("warren"), kong.Writers(stdout, stderr), kong.UsageOnError(),
+		kong.Description("Browser profiles, each behind its proxy. Flags may also stand in the environment as WARREN_…"),
+		kong.Exit(func(int) { panic(finished{}) }), kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(&console{stdin, stdout, stderr}))
+	if err != nil {
+		return err
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		return err
+	}
+	return parsed.Run()
+}
+
+type versionCmd struct{}
+
+// Run prints the version.
+func (versionCmd) Run(c *console) error {
+	v := versionInfo()
+	_, err := fmt.Fprintf(c.stdout, "warren %s (%s, commit %s)\n", v["version"], v["go"], v["commit"])
+	return err
+}
+
+// versionInfo is what GET /version answers.
+func versionInfo() map[string]string {
+	out := map[string]string{"version": version, "commit": "unknown", "go": "unknown"}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		out["go"] = info.GoVersion
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				out["commit"] = s.Value
+			}
+		}
+	}
+	return out
+}
+
+type shimCommand struct{}
+
+// Run is one run's whole life.
+func (shimCommand) Run(ctx context.Context, c *console) error {
+	return shim.Run(ctx, c.stdin, c.stdout, slog.New(slog.NewJSONHandler(c.stderr, nil)))
+}

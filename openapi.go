@@ -1,0 +1,166 @@
+package main
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+)
+
+// This file describes the API beyond what the code says by itself: tags, errors, examples, and what stands beside the API.
+
+// describeAPI fills in the head of the OpenAPI document.
+func describeAPI(o *huma.OpenAPI) {
+	o.Info.Description = "Warren keeps browser profiles and proxies, and runs each profile's Chrome behind its proxy, so that nothing gets out beside it.\n\n" +
+		"Every request carries `Authorization: Bearer <API_KEY>`. Every error is `application/problem+json` (RFC 9457): `code` is for programs and never changes, `detail` is for people, `errors` names every fault at once."
+	o.Info.License = &huma.License{Name: "Not licensed yet", Identifier: "LicenseRef-none"}
+	o.Servers = []*huma.Server{{URL: apiPrefix, Description: "this server"}}
+	o.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer",
+		Description: "An API key, as `warren key create` makes it."}}
+	o.Security = []map[string][]string{{"key": {}}}
+	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "runs"}, {Name: "keys"}, {Name: "workspaces"}, {Name: "events"}, {Name: "server", Description: "Beside the API."}}
+}
+
+// describeOperation adds what every operation has: its tag, its errors, the scope that it needs.
+func describeOperation(op *huma.Operation, sc scope) {
+	op.Tags = []string{strings.Split(op.Path, "/")[1]}
+	op.Description = descriptions[op.OperationID] + "\n\nScope: `" + string(sc) + "`."
+	op.Description = strings.TrimSpace(op.Description)
+	errs := map[int]bool{401: true, 403: true, 421: true, 422: true, 500: true}
+	if strings.Contains(op.Path, "{id}") {
+		errs[404] = true
+	}
+	if op.Method == http.MethodPost || op.Method == http.MethodPut || op.Method == http.MethodPatch {
+		errs[400], errs[413], errs[415] = true, true, true
+	}
+	if op.Method != http.MethodGet {
+		errs[503], errs[507] = true, true
+	}
+	for _, status := range moreErrors[op.OperationID] {
+		errs[status] = true
+	}
+	op.Errors = slices.Sorted(maps.Keys(errs))
+	if op.Method == http.MethodPost && op.OperationID[:6] == "create" || op.OperationID == "addProxy" {
+		op.DefaultStatus = http.StatusCreated
+	}
+	if op.Method == http.MethodDelete {
+		op.DefaultStatus = http.StatusNoContent
+	}
+}
+
+// moreErrors are the errors of single operations.
+var moreErrors = map[string][]int{
+	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "restoreProfile": {409},
+	"updateProfile": {412}, "patchProfile": {412}, "updateProxy": {409, 412}, "patchProxy": {409, 412},
+	"deleteProxy": {409}, "startProfile": {409, 429, 502, 504},
+}
+
+// descriptions say what a summary cannot.
+var descriptions = map[string]string{
+	"listProfiles":      "Newest first. `total` is exact. For long walks take `after` instead of `page`: it costs the same at every depth.",
+	"createProfile":     "Takes `Idempotency-Key`: the same key and body within 24 hours gives the first answer again.",
+	"updateProfile":     "Merges: a member that is absent stays, `null` returns it to its default.",
+	"patchProfile":      "Merges: a member that is absent stays, `null` returns it to its default.",
+	"deleteProfile":     "Puts the profile and its data into the trash; `permanent=true` removes both now, also out of the trash. A running profile is stopped first, and the answer comes when its browser is gone.",
+	"startProfile":      "Answers when the browser takes commands. A profile that runs already gives the same run again, with `reused`. No body is needed. Takes `Idempotency-Key`.",
+	"stopProfile":       "Closes the browser gracefully and answers when it is gone: cookies are on disk. `force` kills it.",
+	"restoreProfile":    "If its proxy was deleted meanwhile the profile has `proxyMissing`, and does not start until `proxyId` is set.",
+	"listRuns":          "What runs now, in the workspaces that the key may see.",
+	"listProxies":       "Without `page`, `limit` and `after` every proxy is answered. Passwords never are.",
+	"addProxy":          "As fields, or as one `url`. The password is sealed at rest and never answered.",
+	"updateProxy":       "Merges. A new address or new credentials clear `lastCheck`; running profiles use them for new connections.",
+	"patchProxy":        "Merges. A new address or new credentials clear `lastCheck`; running profiles use them for new connections.",
+	"deleteProxy":       "Refused while a profile uses it: a profile is never sent out directly by a deletion.",
+	"checkProxy":        "Goes through the very dialer that browsers go through. 200 also when the proxy is dead: `ok`, `error.stage` and `error.code` tell. The result is kept as `lastCheck`.",
+	"checkUnsavedProxy": "The same for a proxy that is not saved; nothing is kept.",
+	"createKey":         "`key` is in this answer alone.",
+	"listWorkspaces":    "A workspace comes to be when a key that may see all workspaces first uses its id.",
+}
+
+// describe completes the document and freezes it.
+func (s *server) describe() []byte {
+	o := s.api.OpenAPI()
+	for path, item := range o.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
+			if op != nil {
+				addExamples(path, op)
+			}
+		}
+	}
+	root := []*huma.Server{{URL: "/"}}
+	for _, b := range besides {
+		o.Paths[b.path] = &huma.PathItem{Servers: root, Get: b.operation()}
+	}
+	o.Paths["/events"] = &huma.PathItem{Get: eventsOperation()}
+	for _, suffix := range []string{"", "/json/version", "/json/list"} {
+		o.Paths["/profiles/{id}/cdp"+suffix] = &huma.PathItem{Get: cdpOperation(suffix)}
+		o.Paths["/cdp/{capability}"+suffix] = &huma.PathItem{Servers: root, Get: capabilityOperation(suffix)}
+	}
+	doc, err := json.Marshal(o, json.Deterministic(true))
+	if err != nil {
+		panic(err) // the document is made of plain values; a test reads it
+	}
+	return doc
+}
+
+// beside is what stands beside the API.
+type beside struct {
+	path, id, summary string
+	open              bool
+	example           any
+}
+
+var besides = []beside{
+	{"/healthz", "health", "Whether the server lives", true, map[string]string{"status": "ok"}},
+	{"/readyz", "ready", "Whether the database takes writes and a browser is there", true, map[string]string{"database": "ok", "browser": "ok"}},
+	{"/version", "version", "The server's version", true, map[string]string{"version": "dev", "commit": "unknown", "go": "go1.26.8"}},
+	{"/ip", "ip", "The caller's address, as JSON or (Accept: text/plain) as text", true, map[string]string{"ip": "203.0.113.7"}},
+	{"/openapi.json", "openapi", "This document", false, map[string]string{"openapi": "3.1.0"}},
+}
+
+func (b beside) operation() *huma.Operation {
+	op := plainOperation(b.id, b.summary, "server", &huma.Schema{Type: "object", AdditionalProperties: true}, b.example)
+	if b.open {
+		op.Security = []map[string][]string{}
+	}
+	return op
+}
+
+func plainOperation(id, summary, tag string, schema *huma.Schema, example any) *huma.Operation {
+	problemSchema := &huma.Schema{Ref: "#/components/schemas/Problem"}
+	return &huma.Operation{OperationID: id, Summary: summary, Description: summary + ".", Tags: []string{tag}, Responses: map[string]*huma.Response{
+		"200":     {Description: "OK", Content: map[string]*huma.MediaType{"application/json": {Schema: schema, Example: example}}},
+		"default": {Description: "Error", Content: map[string]*huma.MediaType{"application/problem+json": {Schema: problemSchema, Example: problemExample}}},
+	}}
+}
+
+func eventsOperation() *huma.Operation {
+	op := plainOperation("streamEvents", "What happens, as it happens", "events", nil, nil)
+	op.Description = "Server-sent events of the key's workspaces: `profile.*`, `run.*`, `proxy.*`, `key.*`. A reader that does not keep up is cut off.\n\nScope: `read`."
+	op.Responses["200"] = &huma.Response{Description: "OK", Content: map[string]*huma.MediaType{"text/event-stream": {
+		Schema:  &huma.Schema{Type: "string"},
+		Example: "id: 0199a1c2-7d3e-7a10-8a55-0123456789ab\nevent: run.started\ndata: {\"id\":\"0199a1c2-7d3e-7a10-8a55-0123456789ab\",\"type\":\"run.started\",\"at\":\"2026-11-21T14:06:00.000Z\",\"workspaceId\":\"default\",\"data\":{\"id\":\"0199a1c2-7d3e-7a10-8a55-0123456789aa\"}}\n\n"}}}
+	return op
+}
+
+func pathParam(name, doc string) *huma.Param {
+	return &huma.Param{Name: name, In: "path", Required: true, Description: doc, Schema: &huma.Schema{Type: "string"}}
+}
+
+func cdpOperation(suffix string) *huma.Operation {
+	op := plainOperation("profileCdp"+strings.ReplaceAll(suffix, "/", "_"), "Drive a running profile (Chrome DevTools Protocol)", "runs", &huma.Schema{}, map[string]string{"Browser": "Chrome/156.0.0.0"})
+	op.Description = "With an upgrade: the browser's socket. Below it `json/version`, `json/list`, `json/protocol`, `devtools/browser/…` and `devtools/page/…`, as Chrome has them, with every address rewritten to the one that the client used.\n\nScope: `run`."
+	op.Parameters = []*huma.Param{pathParam("id", "The profile's id.")}
+	return op
+}
+
+func capabilityOperation(suffix string) *huma.Operation {
+	op := plainOperation("capabilityCdp"+strings.ReplaceAll(suffix, "/", "_"), "Drive a run with the capability that start answered", "runs", &huma.Schema{}, map[string]string{"Browser": "Chrome/156.0.0.0"})
+	op.Description = "The same as `/profiles/{id}/cdp`, without a key: the capability in `wsEndpoint` and `cdpUrl` opens one run and dies with it."
+	op.Parameters = []*huma.Param{pathParam("capability", "256 bits, from start's answer.")}
+	op.Security = []map[string][]string{}
+	return op
+}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"warren/store"
+)
+
+// This file holds the kinds of error and is the only place that writes one. The rules are:
+// every error is application/problem+json (RFC 9457); `code` is for programs and never changes;
+// `detail` is for people and says what to do next; a 5xx never tells its cause to the client;
+// nothing that may be a secret is repeated.
+
+// problem is an error as a client sees it. It is also a Go error, so that handlers return it.
+type problem struct {
+	Type     string  `json:"type" doc:"A URI that names the kind of error." example:"urn:warren:problem:profile_not_found"`
+	Title    string  `json:"title" doc:"The HTTP status in words." example:"Not Found"`
+	Status   int     `json:"status" doc:"The HTTP status." example:"404"`
+	Detail   string  `json:"detail" doc:"What happened and what to do next, for people." example:"There is no profile with this id."`
+	Code     string  `json:"code" doc:"What happened, for programs. It never changes." example:"profile_not_found"`
+	Instance string  `json:"instance" doc:"This occurrence: the id of the request, as in X-Request-Id and in the log." example:"urn:warren:request:0199a1c2"`
+	Errors   []fault `json:"errors,omitempty" doc:"Every fault of the request at once."`
+
+	// What some codes carry beyond this (contract, Errors).
+	ExistingID string     `json:"existingId,omitempty" doc:"With duplicate: the object that is there already."`
+	ProfileIDs []string   `json:"profileIds,omitempty" doc:"With proxy_in_use: the profiles that use the proxy."`
+	Check      *checkJSON `json:"check,omitempty" doc:"With proxy_unreachable: the check that failed."`
+	ExitCode   *int       `json:"exitCode,omitempty" doc:"With browser_failed: the browser's exit code."`
+	Lines      []string   `json:"lines,omitempty" doc:"With browser_failed and start_timeout: the browser's last lines."`
+
+	headers http.Header
+	cause   error
+}
+
+// fault is one thing that is wrong with a request.
+type fault struct {
+	Location string `json:"location" doc:"Where: body.name, query.limit, path.id." example:"body.name"`
+	Message  string `json:"message" doc:"What is wrong and what is allowed." example:"must have 1 to 200 characters"`
+	Value    any    `json:"value,omitempty" doc:"What was sent, when it is short and cannot be a secret."`
+}
+
+func (p *problem) Error() string {
+	if p.cause != nil {
+		return p.Code + ": " + p.Detail + ": " + p.cause.Error()
+	}
+	return p.Code + ": " + p.Detail
+}
+
+func (p *problem) Unwrap() error               { return p.cause }
+func (p *problem) GetStatus() int              { return p.Status }
+func (p *problem) GetHeaders() http.Header     { return p.headers }
+func (p *problem) ContentType(string) string   { return "application/problem+json" }
+func (p *problem) because(err error) *problem  { p.cause = err; return p }
+func (p *problem) header(k, v string) *problem { p.headers = http.Header{k: {v}}; return p }
+func (f fault) Error() string                  { return f.Location + ": " + f.Message }
+func problemFor(status int, code, detail string) *problem {
+	return &problem{Type: "urn:warren:problem:" + code, Title: http.StatusText(status), Status: status, Detail: detail, Code: code}
+}
+
+func notFound(kind string) *problem {
+	return problemFor(http.StatusNotFound, kind+"_not_found", "There is no "+kind+" with this id.")
+}
+
+func conflict(code, detail string) *problem { return problemFor(http.StatusConflict, code, detail) }
+
+func invalid(faults ...fault) *problem {
+	p := problemFor(http.StatusUnprocessableEntity, "validation_failed", "The request is not valid. `errors` names every fault.")
+	p.Errors = faults
+	return p
+}
+
+// internal hides err from the client; the log has it under the request's id.
+func internal(err error) *problem {
+	return problemFor(http.StatusInternalServerError, "internal",
+		"Something went wrong inside warren. The log has the cause under this request's id.").because(err)
+}
+
+// fromError gives any error its problem. What the store refuses has a kind of its own; what nobody knows is internal.
+func fromError(err error) *problem {
+	var p *problem
+	if errors.As(err, &p) {
+		return p
+	}
+	err = store.Typed(err)
+	switch {
+	case errors.Is(err, store.ErrDiskFull):
+		return problemFor(http.StatusInsufficientStorage, "disk_full",
+			"The disk is full; nothing was changed. Free some space in the data folder's file system and try again.").because(err)
+	case errors.Is(err, store.ErrBusy):
+		return problemFor(http.StatusServiceUnavailable, "database_busy",
+			"Another program holds the database; nothing was changed. Try again in a moment.").header("Retry-After", "1").because(err)
+	case errors.Is(err, context.Canceled):
+		return problemFor(499, "cancelled", "The caller went away.").because(err)
+	}
+	return internal(err)
+}
+
+// codeForStatus names what huma refuses by itself.
+func codeForStatus(status int) (code, detail string) {
+	switch status {
+	case http.StatusBadRequest:
+		return "malformed_json", "The body is not the JSON object that this operation takes. `errors` says where it breaks."
+	case http.StatusRequestEntityTooLarge:
+		return "body_too_large", "The body is larger than 1 MiB."
+	case http.StatusUnsupportedMediaType:
+		return "unsupported_media_type", "Send the body as JSON, with Content-Type: application/json."
+	case http.StatusRequestTimeout:
+		return "request_timeout", "The body did not arrive in time."
+	case http.StatusUnprocessableEntity:
+		return "validation_failed", "The request is not valid. `errors` names every fault."
+	}
+	return "internal", "Something went wrong inside warren. The log has the cause under this request's id."
+}
+
+// newHumaError replaces huma's own error model, which repeats the body and so passwords
+// (huma v2.37.2, error.go, NewError).
+func newHumaError(status int, _ string, errs ...error) huma.StatusError {
+	if status == 0 { // huma asks once, for the type
+		return &problem{}
+	}
+	faults := []fault{}
+	for _, err := range errs {
+		var p *problem
+		var f fault
+		var d *huma.ErrorDetail
+		switch {
+		case errors.As(err, &p):
+			return p
+		case errors.As(err, &f):
+			faults = append(faults, f)
+		case errors.As(err, &d):
+			faults = append(faults, faultOf(d))
+		case err != nil && status >= 500:
+			return internal(err)
+		}
+	}
+	if status == http.StatusInternalServerError && len(errs) == 0 {
+		status = http.StatusBadRequest // the body's reader failed: the client's side broke off
+	}
+	code, detail := codeForStatus(status)
+	p := problemFor(status, code, detail)
+	if status != http.StatusUnsupportedMediaType {
+		p.Errors = withoutDoubles(faults)
+	}
+	return p
+}
+
+// withoutDoubles keeps the first fault of each location, sorted by location, so that one error has one face.
+func withoutDoubles(faults []fault) []fault {
+	slices.SortStableFunc(faults, func(a, b fault) int { return strings.Compare(a.Location, b.Location) })
+	return slices.CompactFunc(faults, func(a, b fault) bool { return a.Location == b.Location })
+}
+
+// faultOf makes a fault of huma's detail. The value stays only where it is a short scalar of a member
+// that holds no secret: huma gives the whole object for an unknown member, and the whole text for broken JSON.
+func faultOf(d *huma.ErrorDetail) fault {
+	f := fault{Location: d.Location, Message: d.Message}
+	last := d.Location[strings.LastIndexByte(d.Location, '.')+1:]
+	switch d.Message {
+	case "unexpected property":
+		f.Message = "is not a member of this object"
+	case "unknown query parameter":
+		f.Message = "is not a parameter of this operation"
+	}
+	if strings.HasPrefix(f.Message, "expected value to match") {
+		if m, ok := shapeMessages[last]; ok {
+			f.Message = m
+		}
+	}
+	if d.Location == "body" {
+		f.Message = firstLine(f.Message)
+		return f
+	}
+	if !mayEcho(last) {
+		return f
+	}
+	switch v := d.Value.(type) {
+	case string:
+		if v != "" && len(v) <= 100 {
+			f.Value = v
+		}
+	case float64, bool, int, int64:
+		f.Value = v
+	}
+	return f
+}
+
+// mayEcho says whether a member's value may be repeated in an error.
+func mayEcho(member string) bool {
+	switch member {
+	case "password", "url", "host", "username", "key", "rotateUrl", "secret":
+		return false
+	}
+	return true
+}
+
+// shapeMessages says what members of several shapes take; the validator only knows that none fits.
+var shapeMessages = map[string]string{
+	"browserVersion": `must be a string of digits, "1" to "999"`,
+	"locale":         `must be "auto", "system" or a list of language tags such as ["de-DE","en"]`,
+	"geolocation":    `must be "auto", "off" or {"latitude","longitude","accuracy"}`,
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	if len(s) > 200 {
+		s = s[:200]
+	}
+	return s
+}
+
+// write sends p as the answer to r.
+func (p *problem) write(w http.ResponseWriter, r *http.Request, log *slog.Logger) {
+	p = p.occurrence(r.Context(), log)
+	for k, v := range p.headers {
+		w.Header()[k] = v
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	body, err := json.Marshal(p)
+	if err != nil {
+		body = []byte(`{"code":"internal"}`)
+	}
+	w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+	w.WriteHeader(p.Status)
+	if r.Method != http.MethodHead {
+		w.Write(body) //nolint:errcheck // the client may be gone
+	}
+}
+
+// occurrence returns a copy of p that names its request, and logs what the client is not told.
+func (p *problem) occurrence(ctx context.Context, log *slog.Logger) *problem {
+	q := *p
+	q.Instance = "urn:warren:request:" + requestID(ctx)
+	if q.Status >= 500 && q.cause != nil {
+		log.Error("request failed", "request", requestID(ctx), "code", q.Code, "cause", q.cause)
+	}
+	return &q
+}

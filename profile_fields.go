@@ -1,0 +1,363 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"runtime"
+	"strings"
+	"time"
+	_ "time/tzdata" // zone names are the same on every platform
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/text/language"
+
+	"warren/store"
+)
+
+// This file holds what a profile may be told, and the rules of each member (contract, Profile).
+
+// profileInput is a profile as a request brings it: on create, and on update with the members to change.
+type profileInput struct {
+	WorkspaceID    opt[string]      `json:"workspaceId,omitempty" nullable:"false" doc:"The workspace that owns it; it never changes. Default: the key's only workspace, else default." example:"default"`
+	Name           opt[string]      `json:"name,omitempty" nullable:"false" doc:"1 to 200 characters. Need not be unique." example:"Shop, Berlin"`
+	OS             opt[string]      `json:"os,omitempty" doc:"win, mac or linux (windows, macos, darwin and lin are taken too). Default: this machine's." example:"win"`
+	BrowserVersion opt[digits]      `json:"browserVersion,omitempty" doc:"A major version, \"1\" to \"999\". Default: that of the installed browser."`
+	Tags           opt[[]string]    `json:"tags,omitempty" doc:"At most 50, each of 1 to 64 characters. Replaces the list." example:"[\"shop\",\"de\"]"`
+	Notes          opt[string]      `json:"notes,omitempty" doc:"At most 10,000 characters."`
+	ProxyID        opt[string]      `json:"proxyId,omitempty" doc:"A proxy of the same workspace. null: direct."`
+	StartURLs      opt[[]string]    `json:"startUrls,omitempty" doc:"At most 20 pages to open: http, https or about:blank." example:"[\"https://example.com/\"]"`
+	Timezone       opt[string]      `json:"timezone,omitempty" doc:"auto (of the exit), system, or an IANA name." example:"Europe/Berlin"`
+	Locale         opt[locale]      `json:"locale,omitempty" doc:"auto (of the exit), system, or a list of language tags (BCP 47)."`
+	Geolocation    opt[geolocation] `json:"geolocation,omitempty" doc:"auto (of the exit), off, or a position."`
+	WebRTC         opt[string]      `json:"webrtc,omitempty" enum:"proxy_only,off,default" doc:"default is refused with a proxy: it would tell the machine's addresses."`
+	Screen         opt[screen]      `json:"screen,omitempty" doc:"null: the browser's own."`
+	Headless       opt[bool]        `json:"headless,omitempty" doc:"null: headed where there is a display, else headless."`
+	IdleTimeoutMs  opt[int64]       `json:"idleTimeoutMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed when nothing happened for so long."`
+	MaxRunMs       opt[int64]       `json:"maxRunMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed after so long."`
+}
+
+// locale is "auto", "system" or a list of language tags. As text it is what the database holds.
+type locale string
+
+// UnmarshalJSON takes a word or a list.
+func (l *locale) UnmarshalJSON(b []byte) error { return wordOr[[]string](b, (*string)(l)) }
+
+// MarshalJSON shows the word as a string, the list as it is.
+func (l locale) MarshalJSON() ([]byte, error) { return wordOrRaw(string(l)) }
+
+// Schema is either shape.
+func (locale) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{AnyOf: []*huma.Schema{
+		{Type: huma.TypeString, Enum: []any{"auto", "system"}},
+		{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, MinItems: ptr(1), MaxItems: ptr(10)},
+		nullSchema(),
+	}, Examples: []any{[]string{"de-DE", "en"}}}
+}
+
+// geolocation is "auto", "off" or a position. As text it is what the database holds.
+type geolocation string
+
+type position struct {
+	Latitude  *float64 `json:"latitude"`
+	Longitude *float64 `json:"longitude"`
+	Accuracy  *float64 `json:"accuracy,omitempty"`
+}
+
+// UnmarshalJSON takes a word or a position.
+func (g *geolocation) UnmarshalJSON(b []byte) error { return wordOr[position](b, (*string)(g)) }
+
+// MarshalJSON shows the word as a string, the position as it is.
+func (g geolocation) MarshalJSON() ([]byte, error) { return wordOrRaw(string(g)) }
+
+// Schema is either shape.
+func (geolocation) Schema(huma.Registry) *huma.Schema {
+	number := func(low, high float64) *huma.Schema {
+		return &huma.Schema{Type: huma.TypeNumber, Minimum: &low, Maximum: &high}
+	}
+	return &huma.Schema{AnyOf: []*huma.Schema{
+		{Type: huma.TypeString, Enum: []any{"auto", "off"}},
+		{Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"latitude", "longitude"},
+			Properties: map[string]*huma.Schema{
+				"latitude": number(-90, 90), "longitude": number(-180, 180), "accuracy": number(0, 100000)}},
+		nullSchema(),
+	}, Examples: []any{map[string]any{"latitude": 52.52, "longitude": 13.4, "accuracy": 50}}}
+}
+
+// wordOr reads a JSON string as the word, and anything else as a T, kept as compact JSON.
+func wordOr[T any](b []byte, dst *string) error {
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, dst)
+	}
+	var v T
+	if err := json.Unmarshal(b, &v, json.RejectUnknownMembers(true)); err != nil {
+		return err
+	}
+	out, err := json.Marshal(v)
+	*dst = string(out)
+	return err
+}
+
+func wordOrRaw(s string) ([]byte, error) {
+	if strings.HasPrefix(s, "[") || strings.HasPrefix(s, "{") {
+		return []byte(s), nil
+	}
+	return json.Marshal(s)
+}
+
+// screen is a display.
+type screen struct {
+	Width             int     `json:"width" minimum:"320" maximum:"7680" doc:"Pixels." example:"1920"`
+	Height            int     `json:"height" minimum:"240" maximum:"4320" doc:"Pixels." example:"1080"`
+	DeviceScaleFactor float64 `json:"deviceScaleFactor" required:"false" minimum:"0.5" maximum:"5" doc:"Device pixels per CSS pixel; 1 where it is not given." example:"1"`
+}
+
+// Schema stands inline, so that null may stand beside it.
+func (screen) Schema(huma.Registry) *huma.Schema {
+	integer := func(low, high float64) *huma.Schema {
+		return &huma.Schema{Type: huma.TypeInteger, Minimum: &low, Maximum: &high}
+	}
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false, Nullable: true,
+		Required: []string{"width", "height"},
+		Properties: map[string]*huma.Schema{"width": integer(320, 7680), "height": integer(240, 4320),
+			"deviceScaleFactor": {Type: huma.TypeNumber, Minimum: ptr(0.5), Maximum: ptr(5.0)}},
+		Examples: []any{map[string]any{"width": 1920, "height": 1080, "deviceScaleFactor": 1}}}
+}
+
+// rawStrings is a list of strings as the database holds it: JSON already.
+type rawStrings string
+
+// MarshalJSONTo writes it as it is.
+func (r rawStrings) MarshalJSONTo(e *jsontext.Encoder) error {
+	return e.WriteValue(jsontext.Value(r))
+}
+
+// Schema is a list of strings.
+func (rawStrings) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}}
+}
+
+func toRawStrings(in []string) string {
+	if len(in) == 0 {
+		return "[]"
+	}
+	b, err := json.Marshal(in)
+	if err != nil { // strings that came out of JSON go back into it
+		return "[]"
+	}
+	return string(b)
+}
+
+// osNames maps what is taken to what is kept.
+func osName(s string) (string, bool) {
+	switch strings.ToLower(s) {
+	case "win", "windows":
+		return "win", true
+	case "mac", "macos", "darwin":
+		return "mac", true
+	case "linux", "lin":
+		return "linux", true
+	}
+	return "", false
+}
+
+// hostOS is this machine's system in the words of a profile.
+func hostOS() string {
+	if n, ok := osName(runtime.GOOS); ok {
+		return n
+	}
+	return "linux"
+}
+
+// check normalises the members that are there and notes everything that is wrong with them.
+func (in *profileInput) check(f *faults) {
+	if in.Name.Null {
+		f.add("body.name", "has no default: it cannot be null", nil)
+	} else if in.Name.Set {
+		in.Name.Value = f.line("body.name", in.Name.Value, 1, 200)
+	}
+	if in.OS.given() {
+		n, ok := osName(in.OS.Value)
+		if !ok {
+			f.add("body.os", "must be win, mac or linux", cut(in.OS.Value))
+		}
+		in.OS.Value = n
+	}
+	if in.BrowserVersion.given() && !isVersion(string(in.BrowserVersion.Value)) {
+		f.add("body.browserVersion", shapeMessages["browserVersion"], nil)
+	}
+	if in.Tags.given() {
+		in.Tags.Value = f.tags("body.tags", in.Tags.Value)
+	}
+	if in.Notes.given() {
+		in.Notes.Value = f.text("body.notes", in.Notes.Value, 10000)
+	}
+	if in.StartURLs.given() {
+		f.startURLs("body.startUrls", in.StartURLs.Value)
+	}
+	in.checkIdentity(f)
+}
+
+// checkIdentity is the part of check that concerns what the browser will say of itself.
+func (in *profileInput) checkIdentity(f *faults) {
+	if in.Timezone.given() && !isTimezone(in.Timezone.Value) {
+		f.add("body.timezone", `must be "auto", "system" or an IANA name such as "Europe/Berlin"`, cut(in.Timezone.Value))
+	}
+	if in.Locale.given() && !isLocale(string(in.Locale.Value)) {
+		f.add("body.locale", shapeMessages["locale"], nil)
+	}
+	if in.Geolocation.given() {
+		g, ok := normalGeolocation(string(in.Geolocation.Value))
+		if !ok {
+			f.add("body.geolocation", shapeMessages["geolocation"], nil)
+		}
+		in.Geolocation.Value = geolocation(g)
+	}
+	if in.Screen.given() && in.Screen.Value.DeviceScaleFactor == 0 {
+		in.Screen.Value.DeviceScaleFactor = 1
+	}
+}
+
+func cut(s string) any {
+	if len(s) > 100 {
+		return nil
+	}
+	return s
+}
+
+func isVersion(s string) bool {
+	return len(s) >= 1 && len(s) <= 3 && s[0] != '0' && strings.Trim(s, "0123456789") == ""
+}
+
+func isTimezone(s string) bool {
+	if s == "auto" || s == "system" {
+		return true
+	}
+	if s == "" || s == "Local" || len(s) > 64 {
+		return false
+	}
+	_, err := time.LoadLocation(s)
+	return err == nil
+}
+
+func isLocale(s string) bool {
+	if s == "auto" || s == "system" {
+		return true
+	}
+	var tags []string
+	if json.Unmarshal([]byte(s), &tags) != nil || len(tags) == 0 || len(tags) > 10 {
+		return false
+	}
+	for _, t := range tags {
+		if _, err := language.Parse(t); err != nil || len(t) > 35 {
+			return false
+		}
+	}
+	return true
+}
+
+// normalGeolocation completes a position with an accuracy of 50 m where none is given.
+func normalGeolocation(s string) (string, bool) {
+	if s == "auto" || s == "off" {
+		return s, true
+	}
+	var p position
+	if json.Unmarshal([]byte(s), &p) != nil || p.Latitude == nil || p.Longitude == nil ||
+		*p.Latitude < -90 || *p.Latitude > 90 || *p.Longitude < -180 || *p.Longitude > 180 ||
+		p.Accuracy != nil && (*p.Accuracy < 0 || *p.Accuracy > 100000) {
+		return s, false
+	}
+	if p.Accuracy == nil {
+		p.Accuracy = ptr(50.0)
+	}
+	b, err := json.Marshal(p)
+	return string(b), err == nil
+}
+
+// startURLs wants pages that a browser opens from the network, and nothing else.
+func (f *faults) startURLs(location string, urls []string) {
+	if len(urls) > 20 {
+		f.add(location, fmt.Sprintf("must have at most 20 addresses; it has %d", len(urls)), nil)
+	}
+	for i, u := range urls {
+		if !isStartURL(u) {
+			f.add(fmt.Sprintf("%s[%d]", location, i), "must be an http or https address, or about:blank", cut(u))
+		}
+	}
+}
+
+func isStartURL(s string) bool {
+	if s == "about:blank" {
+		return true
+	}
+	u, err := url.Parse(s)
+	return err == nil && len(s) <= 2048 && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+// apply writes the members that are there into row; null sets the default.
+func (in *profileInput) apply(row *store.Profile) error {
+	in.Name.merge(&row.Name, row.Name)
+	in.OS.merge(&row.OS, hostOS())
+	version := digits(row.BrowserVersion)
+	in.BrowserVersion.merge(&version, "")
+	row.BrowserVersion = string(version)
+	mergeStrings(in.Tags, &row.Tags)
+	in.Notes.merge(&row.Notes, "")
+	mergeStrings(in.StartURLs, &row.StartURLs)
+	in.Timezone.merge(&row.Timezone, "auto")
+	l, g := locale(row.Locale), geolocation(row.Geolocation)
+	in.Locale.merge(&l, "auto")
+	in.Geolocation.merge(&g, "auto")
+	row.Locale, row.Geolocation = string(l), string(g)
+	in.WebRTC.merge(&row.WebRTC, "proxy_only")
+	mergePtr(in.Headless, &row.Headless)
+	mergePtr(in.IdleTimeoutMs, &row.IdleTimeoutMs)
+	mergePtr(in.MaxRunMs, &row.MaxRunMs)
+	if in.ProxyID.Set {
+		mergePtr(in.ProxyID, &row.ProxyID)
+		row.ProxyMissing = false
+	}
+	if in.Screen.Null {
+		row.Screen = nil
+	} else if in.Screen.Set {
+		b, err := json.Marshal(in.Screen.Value)
+		if err != nil {
+			return err
+		}
+		row.Screen = ptr(string(b))
+	}
+	return nil
+}
+
+func mergeStrings(o opt[[]string], dst *string) {
+	if o.Set {
+		*dst = toRawStrings(o.Value)
+	}
+}
+
+// checkProxy says what is wrong with the proxy that the profile would have. It reads the database.
+func (in *profileInput) checkProxy(ctx context.Context, q *store.Queries, c *caller, workspace string, row *store.Profile, f *faults) error {
+	if in.ProxyID.given() {
+		p, err := q.GetProxy(ctx, store.GetProxyParams{ID: in.ProxyID.Value, Workspaces: c.filter})
+		switch {
+		case errors.Is(err, store.ErrNoRow), err == nil && p.WorkspaceID != workspace:
+			f.add("body.proxyId", "is no proxy of the profile's workspace", cut(in.ProxyID.Value))
+		case err != nil:
+			return err
+		}
+	}
+	webrtc, proxy := "proxy_only", in.ProxyID.given()
+	if row != nil {
+		webrtc, proxy = row.WebRTC, proxy || row.ProxyID != nil && !in.ProxyID.Set
+	}
+	if in.WebRTC.Set {
+		in.WebRTC.merge(&webrtc, "proxy_only")
+	}
+	if webrtc == "default" && proxy {
+		f.add("body.webrtc", "default is refused with a proxy: it would tell this machine's addresses", nil)
+	}
+	return nil
+}

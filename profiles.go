@@ -1,0 +1,387 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"warren/store"
+)
+
+// profileJSON is a profile as the API shows it.
+type profileJSON struct {
+	ID             string       `json:"id" example:"0199a1c2-7d3e-7a10-8a55-0123456789ab"`
+	WorkspaceID    string       `json:"workspaceId" example:"default"`
+	Name           string       `json:"name" example:"Shop, Berlin"`
+	OS             string       `json:"os" enum:"win,mac,linux"`
+	BrowserVersion string       `json:"browserVersion" doc:"The declared major version. Empty while no browser is installed and none is declared." example:"156"`
+	Tags           rawStrings   `json:"tags"`
+	Notes          string       `json:"notes"`
+	ProxyID        *string      `json:"proxyId"`
+	ProxyMissing   bool         `json:"proxyMissing" doc:"The proxy was deleted while the profile was in the trash: start is refused until proxyId is set."`
+	StartURLs      rawStrings   `json:"startUrls"`
+	Timezone       string       `json:"timezone" example:"auto"`
+	Locale         locale       `json:"locale"`
+	Geolocation    geolocation  `json:"geolocation"`
+	WebRTC         string       `json:"webrtc" enum:"proxy_only,off,default"`
+	Screen         *screen      `json:"screen"`
+	Headless       *bool        `json:"headless"`
+	IdleTimeoutMs  *int64       `json:"idleTimeoutMs"`
+	MaxRunMs       *int64       `json:"maxRunMs"`
+	Status         string       `json:"status" enum:"stopped,starting,running,stopping,failed"`
+	Run            *RunJSON     `json:"run" doc:"What runs now, as start answered it, without its capability."`
+	LastRun        *lastRunJSON `json:"lastRun" doc:"How the last run ended."`
+	LastStartedAt  *timestamp   `json:"lastStartedAt"`
+	DiskBytes      int64        `json:"diskBytes" doc:"Size of the profile's folder when it last stopped."`
+	CreatedAt      timestamp    `json:"createdAt"`
+	UpdatedAt      timestamp    `json:"updatedAt"`
+	TrashedAt      *timestamp   `json:"trashedAt,omitempty" doc:"Only in the trash."`
+}
+
+// ProfileBody is a profile as an answer, with the tag of its version.
+type ProfileBody struct {
+	ETag     string `header:"ETag"`
+	Location string `header:"Location"`
+	Body     profileJSON
+}
+
+func etag(revision int64) string { return fmt.Sprintf(`"%d"`, revision) }
+
+// matches says whether an If-Match header (RFC 9110, 13.1.1) names the revision. Empty matches.
+func matches(ifMatch string, revision int64) bool {
+	if ifMatch == "" {
+		return true
+	}
+	for t := range strings.SplitSeq(ifMatch, ",") {
+		if t = strings.TrimSpace(t); t == "*" || t == etag(revision) {
+			return true
+		}
+	}
+	return false
+}
+
+func etagMismatch() *problem {
+	return problemFor(412, "etag_mismatch", "The object has changed since it was read. Read it again, and send its new ETag.")
+}
+
+// profile makes the answer of a row.
+func (s *server) profile(row store.Profile) (profileJSON, error) {
+	p := profileJSON{
+		ID: row.ID, WorkspaceID: row.WorkspaceID, Name: row.Name, OS: row.OS, BrowserVersion: row.BrowserVersion,
+		Tags: rawStrings(row.Tags), Notes: row.Notes, ProxyID: row.ProxyID, ProxyMissing: row.ProxyMissing,
+		StartURLs: rawStrings(row.StartURLs), Timezone: row.Timezone, Locale: locale(row.Locale),
+		Geolocation: geolocation(row.Geolocation), WebRTC: row.WebRTC, Headless: row.Headless,
+		IdleTimeoutMs: row.IdleTimeoutMs, MaxRunMs: row.MaxRunMs, Status: row.Status,
+		LastStartedAt: startedAt(row.LastStartedAt), DiskBytes: row.DiskBytes,
+		CreatedAt: timestamp(row.CreatedAt), UpdatedAt: timestamp(row.UpdatedAt), TrashedAt: stampPtr(row.TrashedAt),
+	}
+	if p.BrowserVersion == "" {
+		p.BrowserVersion = s.runs.installedMajor()
+	}
+	if row.Screen != nil {
+		p.Screen = new(screen)
+		if err := json.Unmarshal([]byte(*row.Screen), p.Screen); err != nil {
+			return p, err
+		}
+	}
+	if row.LastRun != nil {
+		p.LastRun = new(lastRunJSON)
+		if err := json.Unmarshal([]byte(*row.LastRun), p.LastRun); err != nil {
+			return p, err
+		}
+	}
+	if row.Status != "stopped" {
+		p.Status, p.Run = s.runs.look(row.ID, row.Status)
+	}
+	return p, nil
+}
+
+func (s *server) profileAnswer(row store.Profile) (*ProfileBody, error) {
+	p, err := s.profile(row)
+	return &ProfileBody{ETag: etag(row.Revision), Body: p}, err
+}
+
+// profileList is what a list of profiles can be asked for.
+type profileList struct {
+	Paging
+	Search  string   `query:"search" maxLength:"200" doc:"Profiles whose name or notes contain it, whatever the case."`
+	Tag     []string `query:"tag,explode" maxItems:"50" doc:"Profiles that have the tag; given several times, all of them."`
+	Status  string   `query:"status" enum:"stopped,starting,running,stopping,failed"`
+	ProxyID string   `query:"proxyId" maxLength:"64"`
+	OS      string   `query:"os" enum:"win,mac,linux,windows,macos,darwin,lin"`
+	Sort    string   `query:"sort" enum:"createdAt,updatedAt,name,lastStartedAt" doc:"Default: createdAt."`
+	Order   string   `query:"order" enum:"asc,desc" doc:"Default: desc, newest first."`
+	Trashed bool     `query:"trashed" doc:"List the trash instead."`
+}
+
+type ProfilePath struct {
+	ID string `path:"id" maxLength:"100" doc:"The profile's id."`
+}
+
+func (s *server) getProfile(ctx context.Context, in *struct {
+	ProfilePath
+	Trashed bool `query:"trashed" doc:"Look in the trash."`
+}) (*ProfileBody, error) {
+	row, err := s.profileRow(ctx, in.ID, in.Trashed)
+	if err != nil {
+		return nil, err
+	}
+	return s.profileAnswer(row)
+}
+
+// profileRow reads a profile that the caller may see, out of the trash when trashed is set.
+func (s *server) profileRow(ctx context.Context, id string, trashed bool) (store.Profile, error) {
+	q, c := s.store.Read(), callerOf(ctx)
+	var row store.Profile
+	var err error
+	if trashed {
+		row, err = q.GetProfileAny(ctx, store.GetProfileAnyParams{ID: id, Workspaces: c.filter})
+		if err == nil && row.TrashedAt == nil {
+			err = store.ErrNoRow
+		}
+	} else {
+		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: id, Workspaces: c.filter})
+	}
+	if errors.Is(err, store.ErrNoRow) {
+		return row, notFound("profile")
+	}
+	return row, err
+}
+
+// profileCreate is a profile to make. What only the server sets is refused by the schema.
+type profileCreate struct {
+	Body profileInput
+
+	workspace string
+}
+
+// Resolve checks everything at once, also what only the database knows.
+func (in *profileCreate) Resolve(ctx huma.Context) []error {
+	var f faults
+	req := requestOf(ctx.Context())
+	if !in.Body.Name.Set {
+		f.add("body.name", "is required", nil)
+	}
+	in.Body.check(&f)
+	workspace, bad := req.caller.workspaceFor(in.Body.WorkspaceID)
+	if bad != nil {
+		f = append(f, *bad)
+	} else if err := in.Body.checkProxy(ctx.Context(), req.server.store.Read(), req.caller, workspace, nil, &f); err != nil {
+		return []error{internal(err)}
+	}
+	in.workspace = workspace
+	return f.errors()
+}
+
+func (s *server) createProfile(ctx context.Context, in *profileCreate) (*ProfileBody, error) {
+	at := now()
+	row := store.Profile{ID: newID(), WorkspaceID: in.workspace, OS: hostOS(), Tags: "[]", StartURLs: "[]", Timezone: "auto",
+		Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", Status: "stopped", Revision: 1, CreatedAt: at, UpdatedAt: at}
+	if err := in.Body.apply(&row); err != nil {
+		return nil, err
+	}
+	err := s.store.Write(ctx, func(q *store.Queries) error {
+		if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: row.WorkspaceID, Now: at}); err != nil {
+			return err
+		}
+		var err error
+		row, err = q.InsertProfile(ctx, insertOf(row))
+		return err
+	})
+	if err != nil {
+		return nil, proxyVanished(err)
+	}
+	s.events.publish("profile.created", row.WorkspaceID, map[string]any{"id": row.ID})
+	body, err := s.profileAnswer(row)
+	if err != nil {
+		return nil, err
+	}
+	body.Location = apiPrefix + "/profiles/" + row.ID
+	return body, nil
+}
+
+// proxyVanished turns a broken foreign key into the fault that it is: the proxy went between the look and the write.
+func proxyVanished(err error) error {
+	if errors.Is(err, store.ErrReference) {
+		return invalid(fault{Location: "body.proxyId", Message: "is no proxy of the profile's workspace"})
+	}
+	return err
+}
+
+// profileUpdate holds the members to change.
+type profileUpdate struct {
+	ProfilePath
+	IfMatch string `header:"If-Match" doc:"The ETag that was read: 412 when the profile has changed since."`
+	Body    profileInput
+}
+
+// Resolve checks everything at once, also what only the database knows.
+func (in *profileUpdate) Resolve(ctx huma.Context) []error {
+	var f faults
+	req := requestOf(ctx.Context())
+	in.Body.check(&f)
+	row, err := req.server.profileRow(ctx.Context(), in.ID, false)
+	if err != nil {
+		return []error{fromError(err)}
+	}
+	if in.Body.WorkspaceID.Set && (in.Body.WorkspaceID.Null || in.Body.WorkspaceID.Value != row.WorkspaceID) {
+		f.add("body.workspaceId", "never changes", nil)
+	}
+	if err := in.Body.checkProxy(ctx.Context(), req.server.store.Read(), req.caller, row.WorkspaceID, &row, &f); err != nil {
+		return []error{internal(err)}
+	}
+	return f.errors()
+}
+
+func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*ProfileBody, error) {
+	c := callerOf(ctx)
+	var row store.Profile
+	err := s.store.Write(ctx, func(q *store.Queries) error {
+		var err error
+		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: in.ID, Workspaces: c.filter})
+		if errors.Is(err, store.ErrNoRow) {
+			return notFound("profile")
+		}
+		if err != nil {
+			return err
+		}
+		if !matches(in.IfMatch, row.Revision) {
+			return etagMismatch()
+		}
+		if err := in.Body.apply(&row); err != nil {
+			return err
+		}
+		row.UpdatedAt = now()
+		row, err = q.UpdateProfile(ctx, updateOf(row, c.filter))
+		return err
+	})
+	if err != nil {
+		return nil, proxyVanished(err)
+	}
+	if in.Body.ProxyID.given() {
+		s.swapProxy(ctx, row.ID, *row.ProxyID)
+	}
+	s.events.publish("profile.updated", row.WorkspaceID, map[string]any{"id": row.ID})
+	return s.profileAnswer(row)
+}
+
+func (s *server) deleteProfile(ctx context.Context, in *struct {
+	ProfilePath
+	Permanent bool `query:"permanent" doc:"Remove the profile and its data now, also out of the trash."`
+}) (*struct{}, error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil && in.Permanent {
+		row, err = s.profileRow(ctx, in.ID, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	release, err := s.runs.close(ctx, row.ID) // a running profile is stopped first; none starts until release
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if in.Permanent {
+		err = s.erase(ctx, row)
+	} else {
+		err = s.trash(ctx, row)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.events.publish("profile.deleted", row.WorkspaceID, map[string]any{"id": row.ID, "permanent": in.Permanent})
+	return nil, nil
+}
+
+func (s *server) trash(ctx context.Context, row store.Profile) error {
+	return s.store.Write(ctx, func(q *store.Queries) error {
+		_, err := q.TrashProfile(ctx, store.TrashProfileParams{ID: row.ID, TrashedAt: now(), Workspaces: callerOf(ctx).filter})
+		return orNotFound(err, "profile")
+	})
+}
+
+// erase removes a profile and its folder. The folder is set aside first: should the write fail it comes back,
+// and should the machine stop in between, the sweep at the next serve removes only what bears the mark.
+func (s *server) erase(ctx context.Context, row store.Profile) error {
+	dir, aside := s.profileDir(row.ID), filepath.Join(s.cfg.Data, "profiles", erasedPrefix+row.ID)
+	moved := os.Rename(dir, aside) == nil
+	err := s.store.Write(ctx, func(q *store.Queries) error {
+		n, err := q.DeleteProfile(ctx, store.DeleteProfileParams{ID: row.ID, Workspaces: callerOf(ctx).filter})
+		if err == nil && n == 0 {
+			return notFound("profile")
+		}
+		return err
+	})
+	if !moved {
+		return err
+	}
+	if err != nil {
+		return errors.Join(err, os.Rename(aside, dir))
+	}
+	return os.RemoveAll(aside)
+}
+
+// erasedPrefix marks a folder whose profile is gone.
+const erasedPrefix = ".erased-"
+
+func (s *server) profileDir(id string) string { return filepath.Join(s.cfg.Data, "profiles", id) }
+
+func (s *server) restoreProfile(ctx context.Context, in *struct{ ProfilePath }) (*ProfileBody, error) {
+	c := callerOf(ctx)
+	var row store.Profile
+	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
+		row, err = q.RestoreProfile(ctx, store.RestoreProfileParams{ID: in.ID, Workspaces: c.filter})
+		return orNotFound(err, "profile")
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.events.publish("profile.restored", row.WorkspaceID, map[string]any{"id": row.ID})
+	return s.profileAnswer(row)
+}
+
+// orNotFound turns the want of a row into its 404.
+func orNotFound(err error, kind string) error {
+	if errors.Is(err, store.ErrNoRow) {
+		return notFound(kind)
+	}
+	return err
+}
+
+func startedAt(ms int64) *timestamp {
+	if ms == 0 {
+		return nil
+	}
+	return stampPtr(&ms)
+}
+
+// keys are the columns that searches look through.
+func searchKeys(row store.Profile) (search, tags string) {
+	var list []string
+	if json.Unmarshal([]byte(row.Tags), &list) != nil {
+		list = nil
+	}
+	return store.SearchKey(row.Name, row.Notes), store.TagsKey(list)
+}
+
+func insertOf(r store.Profile) store.InsertProfileParams {
+	search, tags := searchKeys(r)
+	return store.InsertProfileParams{ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, OS: r.OS, BrowserVersion: r.BrowserVersion,
+		Tags: r.Tags, TagsKey: tags, Notes: r.Notes, SearchKey: search, ProxyID: r.ProxyID, ProxyMissing: r.ProxyMissing,
+		StartURLs: r.StartURLs, Timezone: r.Timezone, Locale: r.Locale, Geolocation: r.Geolocation, WebRTC: r.WebRTC, Screen: r.Screen,
+		Headless: r.Headless, IdleTimeoutMs: r.IdleTimeoutMs, MaxRunMs: r.MaxRunMs, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+}
+
+func updateOf(r store.Profile, workspaces *string) store.UpdateProfileParams {
+	search, tags := searchKeys(r)
+	return store.UpdateProfileParams{ID: r.ID, Revision: r.Revision, Name: r.Name, OS: r.OS, BrowserVersion: r.BrowserVersion,
+		Tags: r.Tags, TagsKey: tags, Notes: r.Notes, SearchKey: search, ProxyID: r.ProxyID, ProxyMissing: r.ProxyMissing,
+		StartURLs: r.StartURLs, Timezone: r.Timezone, Locale: r.Locale, Geolocation: r.Geolocation, WebRTC: r.WebRTC, Screen: r.Screen,
+		Headless: r.Headless, IdleTimeoutMs: r.IdleTimeoutMs, MaxRunMs: r.MaxRunMs, UpdatedAt: r.UpdatedAt, Workspaces: workspaces}
+}

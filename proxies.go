@@ -1,0 +1,438 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"warren/proxy"
+	"warren/shim"
+	"warren/store"
+)
+
+// proxyJSON is a proxy as the API shows it: all but the password.
+type proxyJSON struct {
+	ID           string     `json:"id" example:"0199a1c2-7d3e-7a10-8a55-0123456789cd"`
+	WorkspaceID  string     `json:"workspaceId" example:"default"`
+	Type         string     `json:"type" enum:"socks5,http,https,socks4"`
+	Host         string     `json:"host" example:"de.proxy.example"`
+	Port         int        `json:"port" example:"1080"`
+	Username     string     `json:"username" example:"alice"`
+	HasPassword  bool       `json:"hasPassword"`
+	Name         string     `json:"name"`
+	Tags         rawStrings `json:"tags"`
+	Notes        string     `json:"notes"`
+	RotateURL    string     `json:"rotateUrl"`
+	Status       string     `json:"status" enum:"unknown,alive,dead" doc:"As the last check found it."`
+	ProfileCount int64      `json:"profileCount" doc:"How many profiles use it."`
+	Uptime       *float64   `json:"uptime" doc:"The share of its last checks (100 at most) that were good, 0 to 1; null without one."`
+	LastCheck    *checkJSON `json:"lastCheck"`
+	CreatedAt    timestamp  `json:"createdAt"`
+	UpdatedAt    timestamp  `json:"updatedAt"`
+}
+
+type ProxyBody struct {
+	ETag     string `header:"ETag"`
+	Location string `header:"Location"`
+	Body     proxyJSON
+}
+
+func proxyFromRow(row store.Proxy) (proxyJSON, error) {
+	p := proxyJSON{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host, Port: int(row.Port), Username: row.Username,
+		HasPassword: row.Password != nil, Name: row.Name, Tags: rawStrings(row.Tags), Notes: row.Notes, RotateURL: row.RotateURL,
+		Status: row.Status, ProfileCount: row.ProfileCount, CreatedAt: timestamp(row.CreatedAt), UpdatedAt: timestamp(row.UpdatedAt)}
+	if row.ChecksTotal > 0 {
+		p.Uptime = ptr(float64(row.ChecksOk) / float64(row.ChecksTotal))
+	}
+	if row.LastCheck != nil {
+		p.LastCheck = new(checkJSON)
+		if err := json.Unmarshal([]byte(*row.LastCheck), p.LastCheck); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+func proxyAnswer(row store.Proxy) (*ProxyBody, error) {
+	p, err := proxyFromRow(row)
+	return &ProxyBody{ETag: etag(row.Revision), Body: p}, err
+}
+
+// proxyInput is a proxy as a request brings it: as fields, or as one string.
+type proxyInput struct {
+	WorkspaceID opt[string]   `json:"workspaceId,omitempty" nullable:"false" doc:"The workspace that owns it; it never changes." example:"default"`
+	URL         opt[string]   `json:"url,omitempty" nullable:"false" doc:"Instead of type, host, port, username and password: socks5://user:pass@host:1080" example:"socks5://alice:secret@de.proxy.example:1080"`
+	Type        opt[string]   `json:"type,omitempty" nullable:"false" doc:"socks5, http, https or socks4 (socks5h and socks are taken too)." example:"socks5"`
+	Host        opt[string]   `json:"host,omitempty" nullable:"false" doc:"A host name or an address, without scheme and port." example:"de.proxy.example"`
+	Port        opt[int64]    `json:"port,omitempty" nullable:"false" minimum:"1" maximum:"65535" example:"1080"`
+	Username    opt[string]   `json:"username,omitempty" doc:"1 to 255 bytes; null: none."`
+	Password    opt[string]   `json:"password,omitempty" doc:"1 to 255 bytes; null: none. It is sealed at rest and never answered."`
+	Name        opt[string]   `json:"name,omitempty" doc:"At most 200 characters."`
+	Tags        opt[[]string] `json:"tags,omitempty"`
+	Notes       opt[string]   `json:"notes,omitempty" doc:"At most 10,000 characters."`
+	RotateURL   opt[string]   `json:"rotateUrl,omitempty" doc:"An http or https address that makes the proxy change its exit."`
+}
+
+// describe checks what is no part of the address.
+func (in *proxyInput) describe(f *faults) {
+	if in.Name.given() {
+		in.Name.Value = f.line("body.name", in.Name.Value, 0, 200)
+	}
+	if in.Tags.given() {
+		in.Tags.Value = f.tags("body.tags", in.Tags.Value)
+	}
+	if in.Notes.given() {
+		in.Notes.Value = f.text("body.notes", in.Notes.Value, 10000)
+	}
+	if in.RotateURL.given() && in.RotateURL.Value != "" && (in.RotateURL.Value == "about:blank" || !isStartURL(in.RotateURL.Value)) {
+		f.add("body.rotateUrl", "must be an http or https address", nil)
+	}
+}
+
+// merge puts the address members that are there over p and checks the whole.
+func (in *proxyInput) merge(p proxy.Proxy, f *faults) proxy.Proxy {
+	for _, m := range []struct {
+		name string
+		null bool
+	}{{"type", in.Type.Null}, {"host", in.Host.Null}, {"port", in.Port.Null}, {"url", in.URL.Null}} {
+		if m.null {
+			f.add("body."+m.name, "has no default: it cannot be null", nil)
+		}
+	}
+	if in.URL.given() {
+		if in.Type.Set || in.Host.Set || in.Port.Set || in.Username.Set || in.Password.Set {
+			f.add("body.url", "stands instead of type, host, port, username and password: give one or the other", nil)
+			return p
+		}
+		parsed, err := proxy.Parse(in.URL.Value)
+		if err != nil {
+			f.add("body.url", err.Error(), nil)
+			return p
+		}
+		p = parsed
+	}
+	if in.Type.given() {
+		t, ok := proxy.ParseType(in.Type.Value)
+		if !ok {
+			f.add("body.type", "must be socks5, http, https or socks4", cut(in.Type.Value))
+			t = proxy.SOCKS5 // so that the other members are looked at too
+		}
+		p.Type = t
+	}
+	in.Host.merge(&p.Host, p.Host)
+	if in.Port.given() {
+		p.Port = int(in.Port.Value)
+	}
+	in.Username.merge(&p.Username, "")
+	in.Password.merge(&p.Password, "")
+	if in.Username.given() && in.Username.Value == "" {
+		f.add("body.username", "must have 1 to 255 bytes; null or absent means none", nil)
+	}
+	if in.Password.given() && in.Password.Value == "" {
+		f.add("body.password", "must have 1 to 255 bytes; null or absent means none", nil)
+	}
+	for _, bad := range p.Validate() {
+		f.add("body."+bad.Field, bad.Message, nil)
+	}
+	return p.Normalize()
+}
+
+// create checks a proxy that is to be made.
+func (in *proxyInput) create(f *faults) proxy.Proxy {
+	in.describe(f)
+	if !in.URL.Set {
+		for _, m := range []struct {
+			name string
+			set  bool
+		}{{"type", in.Type.Set}, {"host", in.Host.Set}, {"port", in.Port.Set}} {
+			if !m.set {
+				f.add("body."+m.name, "is required (or give url)", nil)
+			}
+		}
+	}
+	return in.merge(proxy.Proxy{}, f)
+}
+
+// apply writes what is no part of the address into row.
+func (in *proxyInput) apply(row *store.Proxy) {
+	in.Name.merge(&row.Name, "")
+	mergeStrings(in.Tags, &row.Tags)
+	in.Notes.merge(&row.Notes, "")
+	in.RotateURL.merge(&row.RotateURL, "")
+}
+
+// seal writes the address into row, the password sealed and bound to the row.
+func (s *server) seal(row *store.Proxy, p proxy.Proxy) error {
+	row.Type, row.Host, row.Port, row.Username = string(p.Type), p.Host, int64(p.Port), p.Username
+	row.Password = nil
+	if p.Password == "" {
+		return nil
+	}
+	var err error
+	row.Password, err = s.store.Seal("proxies", "password", row.ID, []byte(p.Password))
+	return err
+}
+
+// open gives the proxy of a row with its password.
+func (s *server) open(row store.Proxy) (proxy.Proxy, error) {
+	p := proxy.Proxy{Type: proxy.Type(row.Type), Host: row.Host, Port: int(row.Port), Username: row.Username}
+	if row.Password == nil {
+		return p, nil
+	}
+	plain, err := s.store.Unseal("proxies", "password", row.ID, row.Password)
+	p.Password = string(plain)
+	return p, err
+}
+
+// upstream is open in the form that goes to a shim.
+func (s *server) upstream(row store.Proxy) (*shim.Upstream, error) {
+	p, err := s.open(row)
+	if err != nil {
+		return nil, err
+	}
+	return &shim.Upstream{ID: row.ID, Type: p.Type, Host: p.Host, Port: p.Port, Username: p.Username, Password: p.Password}, nil
+}
+
+type ProxyPath struct {
+	ID string `path:"id" maxLength:"100" doc:"The proxy's id."`
+}
+
+func (s *server) proxyRow(ctx context.Context, id string) (store.Proxy, error) {
+	row, err := s.store.Read().GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: callerOf(ctx).filter})
+	if errors.Is(err, store.ErrNoRow) {
+		return row, notFound("proxy")
+	}
+	return row, err
+}
+
+func (s *server) getProxy(ctx context.Context, in *struct{ ProxyPath }) (*ProxyBody, error) {
+	row, err := s.proxyRow(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return proxyAnswer(row)
+}
+
+// proxyCreate is a proxy to add.
+type proxyCreate struct {
+	Body proxyInput
+
+	value     proxy.Proxy
+	workspace string
+}
+
+// Resolve checks everything at once.
+func (in *proxyCreate) Resolve(ctx huma.Context) []error {
+	var f faults
+	in.value = in.Body.create(&f)
+	workspace, bad := callerOf(ctx.Context()).workspaceFor(in.Body.WorkspaceID)
+	if bad != nil {
+		f = append(f, *bad)
+	}
+	in.workspace = workspace
+	return f.errors()
+}
+
+func (s *server) addProxy(ctx context.Context, in *proxyCreate) (*ProxyBody, error) {
+	at := now()
+	row := store.Proxy{ID: newID(), WorkspaceID: in.workspace, Tags: "[]", Status: "unknown", Revision: 1, CreatedAt: at, UpdatedAt: at}
+	in.Body.apply(&row)
+	if err := s.seal(&row, in.value); err != nil {
+		return nil, err
+	}
+	err := s.store.Write(ctx, func(q *store.Queries) error {
+		if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: row.WorkspaceID, Now: at}); err != nil {
+			return err
+		}
+		if err := duplicateOf(ctx, q, row); err != nil {
+			return err
+		}
+		_, err := q.InsertProxy(ctx, store.InsertProxyParams{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host,
+			Port: row.Port, Username: row.Username, Password: row.Password, Name: row.Name, Tags: row.Tags, Notes: row.Notes,
+			RotateURL: row.RotateURL, CreatedAt: at, UpdatedAt: at})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.events.publish("proxy.created", row.WorkspaceID, map[string]any{"id": row.ID})
+	body, err := proxyAnswer(row)
+	if err != nil {
+		return nil, err
+	}
+	body.Location = apiPrefix + "/proxies/" + row.ID
+	return body, nil
+}
+
+// duplicateOf refuses an address that the workspace has already, in another row.
+func duplicateOf(ctx context.Context, q *store.Queries, row store.Proxy) error {
+	first, err := q.GetProxyByAddress(ctx, store.GetProxyByAddressParams{WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host, Port: row.Port, Username: row.Username})
+	if errors.Is(err, store.ErrNoRow) || err == nil && first.ID == row.ID {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p := conflict("duplicate", "This workspace has a proxy with the same type, host, port and username already: `existingId` names it.")
+	p.ExistingID = first.ID
+	return p
+}
+
+// proxyUpdate holds the members to change.
+type proxyUpdate struct {
+	ProxyPath
+	IfMatch string `header:"If-Match" doc:"The ETag that was read: 412 when the proxy has changed since."`
+	Body    proxyInput
+}
+
+// Resolve checks everything at once, the address as it would be.
+func (in *proxyUpdate) Resolve(ctx huma.Context) []error {
+	var f faults
+	s := requestOf(ctx.Context()).server
+	row, err := s.proxyRow(ctx.Context(), in.ID)
+	if err != nil {
+		return []error{fromError(err)}
+	}
+	if in.Body.WorkspaceID.Set && (in.Body.WorkspaceID.Null || in.Body.WorkspaceID.Value != row.WorkspaceID) {
+		f.add("body.workspaceId", "never changes", nil)
+	}
+	old, err := s.open(row)
+	if err != nil {
+		return []error{internal(err)}
+	}
+	in.Body.describe(&f)
+	in.Body.merge(old, &f)
+	return f.errors()
+}
+
+func (s *server) updateProxy(ctx context.Context, in *proxyUpdate) (*ProxyBody, error) {
+	c := callerOf(ctx)
+	var row store.Proxy
+	var moved bool
+	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
+		row, err = q.GetProxy(ctx, store.GetProxyParams{ID: in.ID, Workspaces: c.filter})
+		if errors.Is(err, store.ErrNoRow) {
+			return notFound("proxy")
+		}
+		if err != nil {
+			return err
+		}
+		if !matches(in.IfMatch, row.Revision) {
+			return etagMismatch()
+		}
+		row, moved, err = s.rewriteProxy(ctx, q, row, &in.Body, c)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if moved {
+		s.proxyMoved(ctx, row)
+	}
+	s.events.publish("proxy.updated", row.WorkspaceID, map[string]any{"id": row.ID})
+	return proxyAnswer(row)
+}
+
+// rewriteProxy writes the change. A new address or new credentials make what the last checks found worthless.
+func (s *server) rewriteProxy(ctx context.Context, q *store.Queries, row store.Proxy, in *proxyInput, c *caller) (store.Proxy, bool, error) {
+	old, err := s.open(row)
+	if err != nil {
+		return row, false, err
+	}
+	var f faults
+	value := in.merge(old, &f)
+	if len(f) > 0 { // it changed between the look and the write
+		return row, false, invalid(f...)
+	}
+	in.apply(&row)
+	moved := value != old
+	if err := s.seal(&row, value); err != nil {
+		return row, false, err
+	}
+	if err := duplicateOf(ctx, q, row); err != nil {
+		return row, false, err
+	}
+	row, err = q.UpdateProxy(ctx, store.UpdateProxyParams{ID: row.ID, Revision: row.Revision, Type: row.Type, Host: row.Host, Port: row.Port,
+		Username: row.Username, Password: row.Password, Name: row.Name, Tags: row.Tags, Notes: row.Notes, RotateURL: row.RotateURL,
+		UpdatedAt: now(), Workspaces: c.filter})
+	if err != nil || !moved {
+		return row, moved, err
+	}
+	if _, err := q.DeleteProxyChecks(ctx, row.ID); err != nil {
+		return row, moved, err
+	}
+	if _, err := q.ClearProxyCheck(ctx, store.ClearProxyCheckParams{ID: row.ID, Workspaces: c.filter}); err != nil {
+		return row, moved, err
+	}
+	row.Status, row.LastCheck, row.ChecksTotal, row.ChecksOk = "unknown", nil, 0, 0
+	return row, moved, nil
+}
+
+func (s *server) deleteProxy(ctx context.Context, in *struct{ ProxyPath }) (*struct{}, error) {
+	c := callerOf(ctx)
+	var row store.Proxy
+	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
+		row, err = q.GetProxy(ctx, store.GetProxyParams{ID: in.ID, Workspaces: c.filter})
+		if errors.Is(err, store.ErrNoRow) {
+			return notFound("proxy")
+		}
+		if err != nil {
+			return err
+		}
+		if row.ProfileCount > 0 {
+			p := conflict("proxy_in_use", "Profiles use this proxy: `profileIds` names them (1,000 at most). Give them another one first; a profile is never sent out directly by a deletion.")
+			p.ProfileIDs, err = q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: &row.ID, Workspaces: c.filter, Limit: 1000})
+			return errors.Join(err, p)
+		}
+		_, err = q.DeleteProxy(ctx, store.DeleteProxyParams{ID: row.ID, Workspaces: c.filter})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.events.publish("proxy.deleted", row.WorkspaceID, map[string]any{"id": row.ID})
+	return nil, nil
+}
+
+// swapProxy sends a running profile's new connections through another proxy.
+func (s *server) swapProxy(ctx context.Context, profileID, proxyID string) {
+	row, err := s.proxyRow(ctx, proxyID)
+	if err == nil {
+		err = s.runs.setUpstream(ctx, profileID, func() (*shim.Upstream, error) { return s.upstream(row) })
+	}
+	if err != nil {
+		s.log.Warn("a running profile keeps its old proxy until its next start", "profile", profileID, "cause", err)
+	}
+}
+
+// setUpstream hands a running profile another upstream; without a run there is nothing to do.
+func (rs *runs) setUpstream(ctx context.Context, profileID string, upstream func() (*shim.Upstream, error)) error {
+	rs.mu.Lock()
+	r := rs.byProfile[profileID]
+	rs.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	client, running := r.client, r.status == "running"
+	r.mu.Unlock()
+	if client == nil || !running {
+		return nil
+	}
+	u, err := upstream()
+	if err != nil {
+		return err
+	}
+	return client.SetUpstream(ctx, *u)
+}
+
+// proxyMoved gives every running profile of a proxy its new address and credentials.
+func (s *server) proxyMoved(ctx context.Context, row store.Proxy) {
+	for _, run := range s.runs.list(callerOf(ctx), row.WorkspaceID) {
+		if run.Proxy != nil && run.Proxy.ID == row.ID {
+			s.swapProxy(ctx, run.ProfileID, row.ID)
+		}
+	}
+}

@@ -1,0 +1,461 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/proxy"
+	"warren/shim"
+	"warren/store"
+)
+
+// This file holds what runs. The rules are: one owner per profile, a goroutine that lives from start to end and alone
+// changes the run; the map's mutex is held for lookups and inserts only; a run's life hangs on the server, never on a request.
+
+// maxQueue is how many starts may wait for their turn; past it start answers 429.
+const maxQueue = 1000
+
+// runs knows every run of this data folder.
+type runs struct {
+	cfg     *serveConfig
+	log     *slog.Logger
+	store   *store.Store
+	events  *events
+	checker *proxy.Checker
+	exe     string // this very binary, which is also the shim
+	dir     string // the runs' sockets and reports
+
+	ctx    context.Context // the server's life
+	slots  chan struct{}   // as many browsers start at once as there are places
+	queued atomic.Int64
+
+	mu        sync.Mutex
+	byProfile map[string]*profileRun
+	byCap     map[[32]byte]*profileRun
+	closing   bool
+	wg        sync.WaitGroup
+
+	found atomic.Pointer[foundBrowser]
+}
+
+// profileRun is one life of a profile's browser, from start to exit.
+type profileRun struct {
+	id, profileID, workspaceID string
+	name                       string // of its files
+
+	mu     sync.Mutex
+	status string // starting, running, stopping
+	answer *startJSON
+	client *shim.Client
+
+	cancel context.CancelFunc // of the launch
+	ready  chan struct{}      // closed when the start has succeeded or failed
+	err    error              // why it failed; only after ready
+	gone   chan struct{}      // closed when its end is recorded
+	last   *lastRunJSON       // only after gone
+}
+
+// lastRunJSON is how a run ended.
+type lastRunJSON struct {
+	RunID      string    `json:"runId"`
+	StartedAt  timestamp `json:"startedAt"`
+	EndedAt    timestamp `json:"endedAt"`
+	DurationMs int64     `json:"durationMs"`
+	Status     string    `json:"status" enum:"stopped,failed"`
+	Reason     string    `json:"reason" enum:"stopped,closed,orphaned,expired,crashed,lost,start_failed" doc:"closed: by its window; orphaned: its server did not come back in time; lost: gone without a word."`
+	Method     string    `json:"method,omitempty" doc:"What it took to end the browser: close, interrupt or kill."`
+	ExitCode   int       `json:"exitCode"`
+	Signal     string    `json:"signal,omitempty"`
+	BytesUp    int64     `json:"bytesUp"`
+	BytesDown  int64     `json:"bytesDown"`
+	Lines      []string  `json:"lines,omitempty" doc:"The browser's last lines, after a failure."`
+}
+
+// runName names the run's files: the last 12 digits of its id, which are random (RFC 9562, 5.7), since a socket's path is short.
+func runName(runID string) string { return runID[max(0, len(runID)-12):] }
+
+func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.Store, ev *events, checker *proxy.Checker) (*runs, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return &runs{cfg: cfg, log: log, store: st, events: ev, checker: checker, exe: exe, dir: filepath.Join(cfg.Data, "run"),
+		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*profileRun{}}, nil
+}
+
+type foundBrowser struct {
+	shim.Installed
+	modified, looked time.Time
+}
+
+// browser finds the installed browser. What was found is believed while its file does not change; that is looked at every ten seconds.
+func (rs *runs) browser(ctx context.Context) (shim.Installed, error) {
+	if f := rs.found.Load(); f != nil {
+		if time.Since(f.looked) < 10*time.Second {
+			return f.Installed, nil
+		}
+		if info, err := os.Stat(f.Path); err == nil && info.ModTime().Equal(f.modified) {
+			rs.found.Store(&foundBrowser{f.Installed, f.modified, time.Now()})
+			return f.Installed, nil
+		}
+	}
+	b, err := shim.FindBrowser(ctx, rs.cfg.Browser)
+	if err != nil {
+		rs.found.Store(nil)
+		return b, err
+	}
+	f := &foundBrowser{Installed: b, looked: time.Now()}
+	if info, err := os.Stat(b.Path); err == nil {
+		f.modified = info.ModTime()
+	}
+	rs.found.Store(f)
+	return b, nil
+}
+
+// installedMajor is the browser's major version, "" while none was found.
+func (rs *runs) installedMajor() string {
+	if f := rs.found.Load(); f != nil {
+		return strconv.Itoa(f.Major)
+	}
+	return ""
+}
+
+// look gives a profile's status and run as they are now. recorded is what the database said.
+func (rs *runs) look(profileID, recorded string) (string, *RunJSON) {
+	rs.mu.Lock()
+	r := rs.byProfile[profileID]
+	rs.mu.Unlock()
+	if r == nil {
+		return recorded, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.answer == nil || r.status == "starting" {
+		return r.status, nil
+	}
+	return r.status, &r.answer.RunJSON
+}
+
+// move changes the run's status and tells the database and the listeners. A status that cannot be written is logged:
+// the next boot compares with the shims anyway.
+func (rs *runs) move(r *profileRun, status string) {
+	r.mu.Lock()
+	r.status = status
+	r.mu.Unlock()
+	rs.record(func(ctx context.Context, q *store.Queries) error {
+		_, err := q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: r.profileID, Status: status})
+		return err
+	})
+	rs.events.publish("profile.status", r.workspaceID, map[string]any{"id": r.profileID, "status": status})
+}
+
+func (rs *runs) record(fn func(context.Context, *store.Queries) error) {
+	ctx := context.WithoutCancel(rs.ctx)
+	if err := rs.store.Write(ctx, func(q *store.Queries) error { return fn(ctx, q) }); err != nil {
+		rs.log.Error("a run's state could not be written", "cause", err)
+	}
+}
+
+// claim makes the caller's run the profile's only one, or returns the one that is there.
+func (rs *runs) claim(r *profileRun) (*profileRun, bool, error) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.closing {
+		return nil, false, problemFor(503, "stopping", "The server is stopping; start again when it is back.").because(errStopped)
+	}
+	if have := rs.byProfile[r.profileID]; have != nil {
+		return have, false, nil
+	}
+	rs.byProfile[r.profileID] = r
+	rs.wg.Add(1)
+	return r, true, nil
+}
+
+// leave takes the run out; what waits for its end goes on.
+func (rs *runs) leave(r *profileRun) {
+	rs.mu.Lock()
+	delete(rs.byProfile, r.profileID)
+	for k, v := range rs.byCap {
+		if v == r {
+			delete(rs.byCap, k)
+		}
+	}
+	rs.mu.Unlock()
+	close(r.gone)
+	rs.wg.Done()
+}
+
+// withCapability finds the run that a capability opens. The map is keyed by hash, so that no comparison tells how near a guess was.
+func (rs *runs) withCapability(capability string) *profileRun {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return rs.byCap[sha256.Sum256([]byte(capability))]
+}
+
+// attend waits for the end of a run that goes on, and records it.
+func (rs *runs) attend(r *profileRun) {
+	select {
+	case <-r.client.Done():
+	case <-rs.ctx.Done(): // the server goes; the shim goes on, or was stopped by shutdown
+		select {
+		case <-r.client.Done():
+		default:
+			r.client.Release()
+			rs.leave(r)
+			return
+		}
+	}
+	r.mu.Lock()
+	answer := r.answer
+	r.mu.Unlock()
+	rs.finish(r, lastRun(r.id, answer.StartedAt, r.client.End()))
+}
+
+// finish records how a run ended, then lets go of it.
+func (rs *runs) finish(r *profileRun, last *lastRunJSON) {
+	rs.recordEnd(r.profileID, r.workspaceID, last)
+	shim.Forget(rs.dir, r.name)
+	r.last = last
+	rs.leave(r)
+	rs.events.publish("run.ended", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "status": last.Status, "reason": last.Reason})
+	rs.log.Info("run ended", "profile", r.profileID, "run", r.id, "reason", last.Reason, "method", last.Method, "exit", last.ExitCode)
+}
+
+func (rs *runs) recordEnd(profileID, workspaceID string, last *lastRunJSON) {
+	text, err := json.Marshal(last)
+	if err != nil {
+		rs.log.Error("a run's end has no form", "cause", err)
+		return
+	}
+	bytes := folderBytes(filepath.Join(rs.cfg.Data, "profiles", profileID))
+	rs.record(func(ctx context.Context, q *store.Queries) error {
+		_, err := q.EndRun(ctx, store.EndRunParams{ID: last.RunID, EndedAt: int64(last.EndedAt), Outcome: last.Reason, Record: string(text)})
+		if err != nil {
+			return err
+		}
+		_, err = q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: last.Status, LastRun: ptr(string(text)), DiskBytes: &bytes})
+		return err
+	})
+}
+
+// lastRun puts a shim's end report into the API's words.
+func lastRun(runID string, startedAt timestamp, e shim.End) *lastRunJSON {
+	l := &lastRunJSON{RunID: runID, StartedAt: startedAt, EndedAt: timestamp(e.EndedAt.UnixMilli()), Status: "stopped",
+		Reason: string(e.Outcome), Method: string(e.Method), ExitCode: e.ExitCode, Signal: e.Signal,
+		BytesUp: e.BytesUp, BytesDown: e.BytesDown, Lines: e.Lines}
+	if e.Outcome == shim.Failed {
+		l.Reason = "crashed"
+	}
+	if e.Outcome == shim.Failed || e.Outcome == shim.Lost {
+		l.Status = "failed"
+	}
+	l.DurationMs = int64(l.EndedAt - l.StartedAt)
+	return l
+}
+
+// folderBytes adds up the files below dir.
+func folderBytes(dir string) (sum int64) {
+	filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error { //nolint:errcheck // what cannot be read counts nothing
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
+}
+
+// stop ends a profile's run and returns how it ended; nil when nothing ran.
+func (rs *runs) stop(ctx context.Context, profileID string, force bool) (*lastRunJSON, error) {
+	rs.mu.Lock()
+	r := rs.byProfile[profileID]
+	rs.mu.Unlock()
+	if r == nil {
+		return nil, nil
+	}
+	r.cancel() // a start under way is given up
+	select {
+	case <-r.ready:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if r.err == nil && r.client != nil {
+		rs.move(r, "stopping")
+		if _, err := r.client.Stop(ctx, force); err != nil {
+			return nil, err
+		}
+	}
+	select {
+	case <-r.gone:
+		return r.last, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// close stops a profile's run and keeps a new one from starting until release is called.
+func (rs *runs) close(ctx context.Context, profileID string) (release func(), err error) {
+	bar := &profileRun{profileID: profileID, status: "stopping", ready: make(chan struct{}), gone: make(chan struct{}), cancel: func() {}}
+	close(bar.ready)
+	for {
+		have, mine, err := rs.claim(bar)
+		if err != nil {
+			return nil, err
+		}
+		if mine {
+			return func() { rs.leave(bar) }, nil
+		}
+		if _, err := rs.stop(ctx, profileID, false); err != nil {
+			return nil, err
+		}
+		select {
+		case <-have.gone:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// list gives the runs that go on and that c may see, newest first.
+func (rs *runs) list(c *caller, workspace string) []RunJSON {
+	rs.mu.Lock()
+	all := make([]*profileRun, 0, len(rs.byProfile))
+	for _, r := range rs.byProfile {
+		if c.sees(r.workspaceID) && (workspace == "" || workspace == r.workspaceID) {
+			all = append(all, r)
+		}
+	}
+	rs.mu.Unlock()
+	out := []RunJSON{}
+	for _, r := range all {
+		r.mu.Lock()
+		if r.answer != nil && r.status != "starting" {
+			j := r.answer.RunJSON
+			j.Status = r.status
+			out = append(out, j)
+		}
+		r.mu.Unlock()
+	}
+	return out
+}
+
+// adopt takes over what an earlier server left running, and records the end of what is no more.
+func (rs *runs) adopt(ctx context.Context) error {
+	open, err := rs.store.Read().ListOpenRuns(ctx)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	var wg sync.WaitGroup
+	for _, row := range open {
+		known[runName(row.ID)] = true
+		wg.Go(func() { rs.adoptOne(ctx, row) })
+	}
+	names, err := shim.Names(rs.dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !known[name] {
+			wg.Go(func() { rs.dismiss(ctx, name) })
+		}
+	}
+	wg.Wait()
+	// What is on the way in the database and has no run came to nothing.
+	return rs.store.Write(ctx, func(q *store.Queries) error {
+		for _, status := range []string{"starting", "stopping"} {
+			if _, err := q.ResetStatus(ctx, store.ResetStatusParams{FromStatus: status, ToStatus: "stopped"}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (rs *runs) adoptOne(ctx context.Context, row store.Run) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	name := runName(row.ID)
+	client, state, err := shim.Adopt(ctx, rs.dir, name)
+	answer := new(startJSON)
+	if err == nil {
+		err = json.Unmarshal([]byte(row.Record), answer)
+	}
+	if err != nil {
+		last := lastRun(row.ID, timestamp(row.StartedAt), shim.Remains(rs.dir, name))
+		rs.recordEnd(row.ProfileID, row.WorkspaceID, last)
+		shim.Forget(rs.dir, name)
+		rs.log.Info("a run ended while no server was there", "profile", row.ProfileID, "run", row.ID, "reason", last.Reason)
+		return
+	}
+	answer.capability = state.Capability
+	r := &profileRun{id: row.ID, profileID: row.ProfileID, workspaceID: row.WorkspaceID, name: name, status: "running", answer: answer,
+		client: client, cancel: func() {}, ready: make(chan struct{}), gone: make(chan struct{})}
+	close(r.ready)
+	if _, _, err := rs.claim(r); err != nil {
+		client.Release()
+		return
+	}
+	rs.admit(r)
+	go rs.attend(r)
+	rs.record(func(ctx context.Context, q *store.Queries) error {
+		_, err := q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: r.profileID, Status: "running"})
+		return err
+	})
+	rs.log.Info("adopted a run", "profile", r.profileID, "run", r.id, "pid", state.PID)
+}
+
+// admit makes the run's capability open it.
+func (rs *runs) admit(r *profileRun) {
+	rs.mu.Lock()
+	rs.byCap[sha256.Sum256([]byte(r.answer.capability))] = r
+	rs.mu.Unlock()
+}
+
+// dismiss closes a run whose start was never acknowledged: the server died before it was recorded.
+func (rs *runs) dismiss(ctx context.Context, name string) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if client, _, err := shim.Adopt(ctx, rs.dir, name); err == nil {
+		if _, err := client.Stop(ctx, false); err != nil {
+			rs.log.Warn("a run without a record does not end", "name", name, "cause", err)
+			return
+		}
+	}
+	shim.Forget(rs.dir, name)
+}
+
+// shutdown refuses new starts and closes every run gracefully, or leaves them to the next server.
+func (rs *runs) shutdown(ctx context.Context) {
+	rs.mu.Lock()
+	rs.closing = true
+	ids := make([]string, 0, len(rs.byProfile))
+	for id := range rs.byProfile {
+		ids = append(ids, id)
+	}
+	rs.mu.Unlock()
+	if rs.cfg.KeepBrowsers {
+		return
+	}
+	var wg sync.WaitGroup
+	for _, id := range ids {
+		wg.Go(func() {
+			if _, err := rs.stop(ctx, id, false); err != nil && !errors.Is(err, context.Canceled) {
+				rs.log.Error("a run did not end in time", "profile", id, "cause", err)
+			}
+		})
+	}
+	wg.Wait()
+}

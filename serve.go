@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"warren/proxy"
+	"warren/store"
+	"warren/web"
+)
+
+// stopTime is how long a stop may take: browsers close in it.
+const stopTime = 25 * time.Second
+
+// Run serves until ctx ends.
+func (cfg *serveConfig) Run(ctx context.Context, c *console) error {
+	if cfg.APIKey == "" {
+		cfg.APIKey = os.Getenv("WARREN_API_KEY")
+	}
+	if err := cfg.resolve(); err != nil {
+		return err
+	}
+	return serve(ctx, cfg, c, nil)
+}
+
+// serve is the server's life: data folder, store, runs, listener; wait; close in reverse order. up is told when it serves.
+func serve(ctx context.Context, cfg *serveConfig, c *console, up func(*server, string)) error {
+	log := logger(c.stderr)
+	private()
+	unlock, err := claimData(cfg.Data)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	st, err := store.Open(ctx, cfg.Data, store.Options{SecretKeyFile: cfg.SecretKey, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	keys := newKeyring(st, cfg.APIKey)
+	if err := cfg.checkExposureWith(ctx, keys); err != nil {
+		return err
+	}
+	checker, closeGeo, err := newChecker(cfg)
+	if err != nil {
+		return err
+	}
+	defer closeGeo.Close()
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	ev := newEvents()
+	rs, err := newRuns(life, cfg, log, st, ev, checker)
+	if err != nil {
+		return err
+	}
+	site, err := web.New()
+	if err != nil {
+		return err
+	}
+	s := newServer(&server{cfg: cfg, log: log, store: st, keys: keys, runs: rs, events: ev, checker: checker, site: site,
+		once: &idempotency{store: st, log: log}})
+	listener, err := net.Listen("tcp", cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("%w; choose another address with --listen", err)
+	}
+	defer listener.Close()
+	base := s.knowHosts(listener.Addr())
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	if err := s.announceKey(ctx, c.stderr, base); err != nil {
+		return err
+	}
+	return s.listen(ctx, listener, base, c.stdout, end, up)
+}
+
+// listen serves until ctx ends, then stops: no new requests, browsers closed, streams ended.
+func (s *server) listen(ctx context.Context, l net.Listener, base string, stdout io.Writer, end context.CancelFunc, up func(*server, string)) error {
+	h := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
+	failed := make(chan error, 1)
+	go func() {
+		if s.cfg.TLSCert != "" {
+			h.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+			failed <- h.ServeTLS(l, s.cfg.TLSCert, s.cfg.TLSKey)
+			return
+		}
+		failed <- h.Serve(l)
+	}()
+	fmt.Fprintf(stdout, "warren: listening on %s\n", base)
+	if up != nil {
+		up(s, base)
+	}
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-failed:
+			return err
+		case <-tick.C:
+			s.sweep(context.WithoutCancel(ctx))
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	s.log.Info("stopping")
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	s.runs.shutdown(stopping)
+	end()
+	s.runs.wg.Wait()
+	s.events.close()
+	err := h.Shutdown(stopping)
+	return errors.Join(err, h.Close(), s.keys.flush(stopping))
+}
+
+// prepare makes good what the last server left: runs to adopt, folders to remove, keys of requests to free.
+func (s *server) prepare(ctx context.Context) error {
+	if _, err := s.runs.browser(ctx); err != nil {
+		s.log.Warn("no browser was found; starts fail until there is one", "cause", err)
+	}
+	if err := s.runs.adopt(ctx); err != nil {
+		return err
+	}
+	if err := s.store.Write(ctx, func(q *store.Queries) error {
+		_, err := q.DeleteUnfinishedIdempotency(ctx)
+		return err
+	}); err != nil {
+		return err
+	}
+	dir := filepath.Join(s.cfg.Data, "profiles")
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), erasedPrefix) {
+			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+				s.log.Warn("a removed profile's folder stays", "cause", err)
+			}
+		}
+	}
+	s.sweep(ctx)
+	return nil
+}
+
+// sweep does what is due now and then: it empties the trash of what lay there long enough and forgets old answers.
+func (s *server) sweep(ctx context.Context) {
+	if err := errors.Join(s.emptyTrash(ctx), s.once.purge(ctx), s.keys.flush(ctx)); err != nil {
+		s.log.Error("sweeping", "cause", err)
+	}
+}
+
+func (s *server) emptyTrash(ctx context.Context) error {
+	before := time.Now().AddDate(0, 0, -s.cfg.TrashDays).UnixMilli()
+	rows, err := s.store.Read().ListTrashedBefore(ctx, store.ListTrashedBeforeParams{Before: before, Limit: 100})
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if err := s.erase(ctx, store.Profile{ID: row.ID}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// claimData makes the data folder this server's alone. Another server on it is a refusal.
+func claimData(dir string) (unlock func(), err error) {
+	if len(filepath.Join(dir, "run", "012345678901.sock")) > 103 {
+		return nil, misusef("the data folder's path is too long: a socket in it may have 103 bytes (unix(7)); choose a shorter --data")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("the data folder cannot be made: %w; choose another with --data DIR", err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("the data folder is not ours: %w; choose another with --data DIR", err)
+	}
+	for _, sub := range []string{"profiles", "run"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			return nil, fmt.Errorf("the data folder cannot be written: %w", err)
+		}
+	}
+	lock := flock.New(filepath.Join(dir, "server.lock"), flock.SetPermissions(0o600))
+	ok, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("the data folder cannot be locked: %w", err)
+	}
+	if !ok {
+		return nil, refusef("another warren serves the data folder %s; stop it, or choose another with --data DIR", dir)
+	}
+	return func() { lock.Unlock() }, nil //nolint:errcheck // the process ends
+}
+
+// logger writes text to a terminal and JSON elsewhere.
+func logger(w io.Writer) *slog.Logger {
+	if f, ok := w.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			return slog.New(slog.NewTextHandler(w, nil))
+		}
+	}
+	return slog.New(slog.NewJSONHandler(w, nil))
+}
+
+func (cfg *serveConfig) checkExposureWith(ctx context.Context, k *keyring) error {
+	n, err := k.store.Read().CountUsableKeys(ctx, now())
+	if err != nil {
+		return err
+	}
+	return cfg.checkExposure(n > 0 || cfg.APIKey != "")
+}
+
+func newChecker(cfg *serveConfig) (*proxy.Checker, io.Closer, error) {
+	c := &proxy.Checker{URLs: cfg.CheckURL, Timeout: cfg.CheckTimeout, Policy: proxy.Policy{AllowPrivate: cfg.allowPrivate()}}
+	if cfg.Geoip == "" {
+		return c, io.NopCloser(nil), nil
+	}
+	look, closer, err := proxy.OpenGeo(cfg.Geoip)
+	if err != nil {
+		return nil, nil, misusef("--geoip: %v", err)
+	}
+	c.Geo = look
+	return c, closer, nil
+}
+
+// knowHosts fills in the names that requests may use, and gives the address to print.
+func (s *server) knowHosts(addr net.Addr) (base string) {
+	scheme := "http"
+	if s.cfg.TLSCert != "" {
+		scheme = "https"
+	}
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		host = addr.String()
+	}
+	names := []string{"127.0.0.1", "localhost", "[::1]"}
+	if named, _, err := net.SplitHostPort(s.cfg.Listen); err == nil && named != "" && named != "0.0.0.0" && named != "::" {
+		names = append(names, strings.Trim(net.JoinHostPort(named, ""), ":"))
+	}
+	names = append(names, s.cfg.AllowHost...)
+	s.hosts, s.origins = map[string]bool{}, map[string]bool{}
+	for _, name := range names {
+		name = strings.ToLower(name)
+		for _, h := range []string{name + ":" + port, name} {
+			if h == name && !s.barePort(port) && !contains(s.cfg.AllowHost, name) {
+				continue
+			}
+			s.hosts[h] = true
+			s.origins[scheme+"://"+h] = true
+			if len(s.cfg.proxies) > 0 {
+				s.origins["https://"+h] = true
+			}
+		}
+	}
+	if host == "::" || host == "0.0.0.0" {
+		host = "127.0.0.1"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// barePort says whether browsers leave the port out of Host.
+func (s *server) barePort(port string) bool {
+	return s.cfg.TLSCert == "" && port == "80" || s.cfg.TLSCert != "" && port == "443"
+}
+
+func contains(list []string, want string) bool {
+	for _, s := range list {
+		if strings.EqualFold(s, want) {
+			return true
+		}
+	}
+	return false
+}
+
+// announceKey makes and prints the first key of an empty data folder. With WARREN_API_KEY there is nothing to print.
+func (s *server) announceKey(ctx context.Context, w io.Writer, base string) error {
+	if s.cfg.APIKey != "" {
+		return nil
+	}
+	key, err := s.keys.firstKey(ctx, s.cfg.Data)
+	if err != nil || key == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "\nThe admin key, shown once (also in %s):\n\n    %s\n\nOpen the page with it:\n\n    %s/#key=%s\n\n",
+		filepath.Join(s.cfg.Data, "admin.key"), key, base, key)
+	return err
+}

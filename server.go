@@ -1,0 +1,396 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"warren/proxy"
+	"warren/store"
+	"warren/web"
+)
+
+const apiPrefix = "/api/v1"
+
+// maxBody is the largest body of an ordinary operation, in bytes.
+const maxBody = 1 << 20
+
+// server answers HTTP. Its dependencies are its fields; everything it needs is there before it serves.
+type server struct {
+	cfg     *serveConfig
+	log     *slog.Logger
+	store   *store.Store
+	keys    *keyring
+	runs    *runs
+	events  *events
+	checker *proxy.Checker
+	site    *web.Site
+	api     huma.API
+	mux     *http.ServeMux
+	once    *idempotency
+	hosts   map[string]bool // the Host values that requests may carry
+	origins map[string]bool // the Origin values that are ours
+	openapi []byte
+}
+
+// request is what is known of the request under way; it travels in the context.
+type request struct {
+	id     string
+	base   string // how the client reached this server: scheme://host
+	caller *caller
+	server *server
+	extra  []fault // query parameters that the operation does not know
+}
+
+type requestKey struct{}
+
+func requestOf(ctx context.Context) *request {
+	r, _ := ctx.Value(requestKey{}).(*request)
+	if r == nil {
+		return &request{}
+	}
+	return r
+}
+
+func requestID(ctx context.Context) string { return requestOf(ctx).id }
+func callerOf(ctx context.Context) *caller { return requestOf(ctx).caller }
+
+// routes is the table of operations: one line each, method and path together.
+func (s *server) routes() {
+	// The ten operations of interface.md.
+	add(s, scopeRead, "GET /profiles", "listProfiles", "List the profiles of a workspace", s.listProfiles)
+	add(s, scopeRead, "GET /profiles/{id}", "getProfile", "Get one profile", s.getProfile)
+	add(s, scopeWrite, "POST /profiles", "createProfile", "Create a profile", s.createProfile)
+	add(s, scopeWrite, "PUT /profiles/{id}", "updateProfile", "Update a profile", s.updateProfile)
+	add(s, scopeWrite, "DELETE /profiles/{id}", "deleteProfile", "Delete a profile", s.deleteProfile)
+	add(s, scopeRun, "POST /profiles/{id}/start", "startProfile", "Start a profile's browser", s.startProfile)
+	add(s, scopeRead, "GET /proxies", "listProxies", "List the proxies of a workspace", s.listProxies)
+	add(s, scopeWrite, "POST /proxies", "addProxy", "Add a proxy", s.addProxy)
+	add(s, scopeRun, "POST /proxies/{id}/check", "checkProxy", "Check a proxy", s.checkProxy)
+	add(s, scopeWrite, "DELETE /proxies/{id}", "deleteProxy", "Delete a proxy", s.deleteProxy)
+	// Beyond the ten.
+	add(s, scopeWrite, "PATCH /profiles/{id}", "patchProfile", "Update a profile (the same as PUT)", s.updateProfile)
+	add(s, scopeRun, "POST /profiles/{id}/stop", "stopProfile", "Stop a profile's browser", s.stopProfile)
+	add(s, scopeWrite, "POST /profiles/{id}/restore", "restoreProfile", "Take a profile out of the trash", s.restoreProfile)
+	add(s, scopeRead, "GET /runs", "listRuns", "List what runs now", s.listRuns)
+	add(s, scopeRead, "GET /proxies/{id}", "getProxy", "Get one proxy", s.getProxy)
+	add(s, scopeWrite, "PUT /proxies/{id}", "updateProxy", "Update a proxy", s.updateProxy)
+	add(s, scopeWrite, "PATCH /proxies/{id}", "patchProxy", "Update a proxy (the same as PUT)", s.updateProxy)
+	add(s, scopeRun, "POST /proxies/check", "checkUnsavedProxy", "Check a proxy that is not saved", s.checkUnsavedProxy)
+	add(s, scopeAdmin, "GET /keys", "listKeys", "List the API keys", s.listKeys)
+	add(s, scopeAdmin, "POST /keys", "createKey", "Create an API key", s.createKey)
+	add(s, scopeAdmin, "DELETE /keys/{id}", "revokeKey", "Revoke an API key", s.revokeKey)
+	add(s, scopeRead, "GET /workspaces", "listWorkspaces", "List the workspaces with their counts", s.listWorkspaces)
+	// Streams and sockets, which huma does not do.
+	s.stream(scopeRead, "GET /events", s.streamEvents)
+	s.stream(scopeRun, "/profiles/{id}/cdp", s.profileGateway)
+	s.stream(scopeRun, "/profiles/{id}/cdp/{path...}", s.profileGateway)
+}
+
+// newServer wires the operations. The listener's address completes the list of hosts.
+func newServer(s *server) *server {
+	useOurErrors()
+	s.mux = http.NewServeMux()
+	s.api = humago.NewWithPrefix(s.mux, apiPrefix, s.humaConfig())
+	s.routes()
+	s.openapi = s.describe()
+	return s
+}
+
+// useOurErrors replaces huma's package-wide hooks, once: its own error model repeats what was sent,
+// passwords included, and its matching of names ignores case.
+var useOurErrors = sync.OnceFunc(func() {
+	huma.NewError = newHumaError
+	huma.NewErrorWithContext = func(ctx huma.Context, status int, msg string, errs ...error) huma.StatusError {
+		if status == http.StatusUnprocessableEntity {
+			for _, f := range requestOf(ctx.Context()).extra {
+				errs = append(errs, f)
+			}
+		}
+		return newHumaError(status, msg, errs...)
+	}
+	huma.ValidateStrictCasing = true
+	huma.DefaultArrayNullable = false
+})
+
+func (s *server) humaConfig() huma.Config {
+	c := huma.DefaultConfig("Warren", version)
+	c.CreateHooks = nil // no $schema members, no Link headers
+	c.DocsPath, c.SchemasPath, c.OpenAPIPath = "", "", ""
+	c.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
+	c.DefaultFormat = "application/json"
+	c.Transformers = []huma.Transformer{func(ctx huma.Context, _ string, v any) (any, error) {
+		if p, ok := v.(*problem); ok {
+			return p.occurrence(ctx.Context(), s.log), nil
+		}
+		return v, nil
+	}}
+	describeAPI(c.OpenAPI)
+	return c
+}
+
+// jsonFormat reads JSON strictly: names that differ in case, members that stand twice, and text that is not UTF-8 are refused.
+func jsonFormat() huma.Format {
+	return huma.Format{
+		Marshal: func(w io.Writer, v any) error {
+			return json.MarshalWrite(w, v)
+		},
+		Unmarshal: func(data []byte, v any) error { return json.Unmarshal(data, v) },
+	}
+}
+
+// add registers one operation: who may call it, where it is, and what it does.
+func add[I, O any](s *server, scope scope, pattern, id, summary string, h func(context.Context, *I) (*O, error)) {
+	method, p, _ := strings.Cut(pattern, " ")
+	op := huma.Operation{
+		OperationID: id, Method: method, Path: p, Summary: summary,
+		MaxBodyBytes:    maxBody + 1, // huma refuses a body of exactly the limit
+		BodyReadTimeout: -1,          // else an optional body that is absent ends the request after 5 s
+		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
+			if p := callerOf(ctx.Context()).may(scope); p != nil {
+				huma.WriteErr(s.api, ctx, p.Status, p.Detail, p) //nolint:errcheck // the client may be gone
+				return
+			}
+			noteUnknownQuery(ctx)
+			next(ctx)
+		}},
+	}
+	describeOperation(&op, scope)
+	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
+		if extra := requestOf(ctx).extra; len(extra) > 0 {
+			return nil, invalid(withoutDoubles(extra)...)
+		}
+		out, err := h(ctx, in)
+		if err != nil {
+			return nil, fromError(err)
+		}
+		return out, nil
+	})
+}
+
+// noteUnknownQuery looks for query parameters that the operation does not know. They are told together with every other
+// fault; huma's own check ends the request before it has looked at the rest.
+func noteUnknownQuery(ctx huma.Context) {
+	u := ctx.URL()
+	if u.RawQuery == "" {
+		return
+	}
+	req := requestOf(ctx.Context())
+	for name := range u.Query() {
+		known := slices.ContainsFunc(ctx.Operation().Parameters, func(p *huma.Param) bool { return p.In == "query" && p.Name == name })
+		if !known {
+			req.extra = append(req.extra, fault{Location: "query." + name, Message: "is not a parameter of this operation"})
+		}
+	}
+}
+
+// stream registers what is no single JSON answer.
+func (s *server) stream(scope scope, pattern string, h func(w http.ResponseWriter, r *http.Request) error) {
+	method, p, ok := strings.Cut(pattern, " ")
+	if !ok {
+		method, p = "", pattern
+	} else {
+		method += " "
+	}
+	s.mux.HandleFunc(method+apiPrefix+p, func(w http.ResponseWriter, r *http.Request) {
+		err := error(nil)
+		if p := callerOf(r.Context()).may(scope); p != nil {
+			err = p
+		} else {
+			err = h(w, r)
+		}
+		if err != nil {
+			fromError(err).write(w, r, s.log)
+		}
+	})
+}
+
+// ServeHTTP lets a request in step by step: an id, the Host, what needs no key, the Origin, the key, the operation.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	req := &request{id: requestIDFrom(r), base: s.baseOf(r), server: s}
+	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, req))
+	w.Header()["X-Request-Id"] = []string{req.id}
+	w.Header()["X-Content-Type-Options"] = []string{"nosniff"}
+	w.Header()["Cache-Control"] = []string{"no-store"}
+	if err := s.serve(w, r, req); err != nil {
+		fromError(err).write(w, r, s.log)
+	}
+}
+
+func (s *server) serve(w http.ResponseWriter, r *http.Request, req *request) error {
+	if !s.hosts[strings.ToLower(r.Host)] {
+		return problemFor(http.StatusMisdirectedRequest, "host_not_allowed",
+			"This server does not answer to the host name of the request. Use the address that it printed, or start it with --allow-host NAME.")
+	}
+	if done, err := s.serveOpen(w, r); done || err != nil {
+		return err
+	}
+	if err := s.checkOrigin(r); err != nil {
+		return err
+	}
+	if strings.HasPrefix(r.URL.Path, "/cdp/") {
+		return s.capabilityGateway(w, r)
+	}
+	caller, err := s.keys.authenticate(r)
+	if err != nil {
+		return err
+	}
+	req.caller = caller
+	switch r.URL.Path {
+	case "/openapi.json", apiPrefix + "/openapi.json":
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(s.openapi) //nolint:errcheck // the client may be gone
+		return nil
+	}
+	return s.dispatch(w, r)
+}
+
+// serveOpen answers what needs no key.
+func (s *server) serveOpen(w http.ResponseWriter, r *http.Request) (bool, error) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false, nil
+	}
+	switch r.URL.Path {
+	case "/healthz":
+		return true, writeJSON(w, r, http.StatusOK, map[string]string{"status": "ok"})
+	case "/readyz":
+		return true, s.serveReady(w, r)
+	case "/version":
+		return true, writeJSON(w, r, http.StatusOK, versionInfo())
+	case "/ip":
+		return true, s.serveIP(w, r)
+	}
+	if h, ok := s.site.Lookup(r.URL.Path); ok {
+		h.ServeHTTP(w, r)
+		return true, nil
+	}
+	return false, nil
+}
+
+// dispatch hands the request to its operation. What the mux refuses by itself gets our form of error.
+func (s *server) dispatch(w http.ResponseWriter, r *http.Request) error {
+	if r.URL.Path != "/" && path.Clean(r.URL.Path) != r.URL.Path {
+		return problemFor(http.StatusNotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
+	}
+	h, pattern := s.mux.Handler(r)
+	if pattern == "" {
+		refused := &refusal405{header: http.Header{}}
+		h.ServeHTTP(refused, r)
+		if allow := refused.header.Get("Allow"); allow != "" {
+			return problemFor(http.StatusMethodNotAllowed, "method_not_allowed",
+				"This address takes other methods: "+allow+".").header("Allow", allow)
+		}
+		return problemFor(http.StatusNotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
+	}
+	if key := r.Header.Get("Idempotency-Key"); key != "" && s.once.covers(pattern) {
+		return s.once.serve(w, r, key, s.mux)
+	}
+	s.mux.ServeHTTP(w, r)
+	return nil
+}
+
+// refusal405 takes the mux's own refusal apart: only its Allow header is of use.
+type refusal405 struct{ header http.Header }
+
+func (w *refusal405) Header() http.Header         { return w.header }
+func (w *refusal405) Write(b []byte) (int, error) { return len(b), nil }
+func (w *refusal405) WriteHeader(int)             {}
+
+// requestIDFrom takes the caller's request id when it is harmless, else makes one.
+func requestIDFrom(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	if id != "" && len(id) <= 64 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == "" {
+		return id
+	}
+	return newID()
+}
+
+// newID makes an id: a UUIDv7 (RFC 9562), so that ids sort by time.
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) error {
+	body, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		w.Write(body) //nolint:errcheck // the client may be gone
+	}
+	return nil
+}
+
+// serveReady says whether the server can do its work: the database takes writes and a browser is there.
+func (s *server) serveReady(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
+	defer cancel()
+	status, answer := http.StatusOK, map[string]string{"database": "ok", "browser": "ok"}
+	if err := s.store.Write(ctx, func(q *store.Queries) error { return nil }); err != nil {
+		status, answer["database"] = http.StatusServiceUnavailable, "does not take writes"
+	}
+	if _, err := s.runs.browser(ctx); err != nil {
+		status, answer["browser"] = http.StatusServiceUnavailable, "not found"
+	}
+	return writeJSON(w, r, status, answer)
+}
+
+// serveIP tells the caller its address: text where that is asked for, else JSON.
+func (s *server) serveIP(w http.ResponseWriter, r *http.Request) error {
+	ip := s.clientIP(r)
+	if strings.HasPrefix(r.Header.Get("Accept"), "text/plain") {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, err := io.WriteString(w, ip+"\n")
+		return err
+	}
+	return writeJSON(w, r, http.StatusOK, map[string]string{"ip": ip})
+}
+
+// clientIP is the address of whoever calls. X-Forwarded-For counts only from the proxies of --behind-proxy,
+// read from the right: the last address that is none of them.
+func (s *server) clientIP(r *http.Request) string {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	addr := peer.Addr().Unmap().WithZone("")
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(hops) - 1; i >= 0 && s.trusted(addr); i-- {
+		next, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break
+		}
+		addr = next.Unmap()
+	}
+	return addr.String()
+}
+
+func (s *server) trustedPeer(r *http.Request) bool {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && s.trusted(peer.Addr().Unmap())
+}
+
+func (s *server) trusted(a netip.Addr) bool {
+	for _, p := range s.cfg.proxies {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// errStopped ends waits when the server stops.
+var errStopped = errors.New("the server is stopping")

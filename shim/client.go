@@ -1,0 +1,290 @@
+package shim
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"warren/browser"
+)
+
+// Client is the server's hold on one run.
+type Client struct {
+	dir, name string
+	http      *http.Client
+	cancel    context.CancelFunc
+	cmd       *exec.Cmd // nil when the run was adopted
+
+	done chan struct{}
+	end  End
+	once sync.Once
+}
+
+// Launch starts a shim of this very binary and waits until its browser takes commands. A *Failure says why it does not.
+func Launch(ctx context.Context, exe string, spec Spec) (*Client, *State, error) {
+	if err := os.MkdirAll(spec.RunDir, 0o700); err != nil {
+		return nil, nil, err
+	}
+	in, err := json.Marshal(spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	log, err := os.OpenFile(filepath.Join(spec.RunDir, spec.Name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command(exe, "shim")
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), log
+	cmd.Dir = spec.RunDir
+	cmd.Env = environment()
+	detach(cmd)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	r, err := awaitReport(ctx, cmd, out)
+	if err == nil && r.Failure != nil {
+		err = r.Failure
+	}
+	if err != nil {
+		cmd.Wait() //nolint:errcheck // its report has said what happened
+		removeFiles(spec.RunDir, spec.Name)
+		return nil, nil, err
+	}
+	c := newClient(spec.RunDir, spec.Name)
+	c.cmd = cmd
+	c.watch()
+	return c, r.State, nil
+}
+
+// environment is what a run inherits: nothing of ours.
+func environment() []string {
+	out := []string{}
+	for _, kv := range os.Environ() {
+		if len(kv) < 7 || kv[:7] != "WARREN_" {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+// awaitReport reads the shim's one line. When ctx ends first the shim is told by closing its standard output and a signal,
+// and closes its browser.
+func awaitReport(ctx context.Context, cmd *exec.Cmd, out io.Reader) (report, error) {
+	type result struct {
+		r   report
+		err error
+	}
+	got := make(chan result, 1)
+	go func() {
+		line, err := bufio.NewReader(out).ReadBytes('\n')
+		var r report
+		if err == nil {
+			err = json.Unmarshal(line, &r)
+		}
+		got <- result{r, err}
+	}()
+	select {
+	case g := <-got:
+		if g.err != nil {
+			return report{}, &Failure{Kind: "internal", Message: "the run's process ended without a report", ExitCode: -1}
+		}
+		return g.r, nil
+	case <-ctx.Done():
+		interrupt(cmd.Process)
+		<-got
+		return report{}, ctx.Err()
+	}
+}
+
+// Adopt takes hold of a run that another server started. It fails when the shim is gone; then Remains has its end.
+func Adopt(ctx context.Context, dir, name string) (*Client, *State, error) {
+	c := newClient(dir, name)
+	var s State
+	if err := c.call(ctx, http.MethodGet, "/state", nil, &s); err != nil {
+		return nil, nil, err
+	}
+	c.watch()
+	return c, &s, nil
+}
+
+// Remains reads what a shim that is gone left behind. It says Lost when it left no word.
+func Remains(dir, name string) End {
+	var e End
+	b, err := os.ReadFile(endPath(dir, name))
+	if err != nil || json.Unmarshal(b, &e) != nil {
+		return End{Outcome: Lost, EndedAt: time.Now().UTC()}
+	}
+	return e
+}
+
+// Forget removes the files of a run whose end is recorded.
+func Forget(dir, name string) { removeFiles(dir, name) }
+
+func removeFiles(dir, name string) {
+	for _, ext := range []string{".sock", ".end", ".log"} {
+		os.Remove(filepath.Join(dir, name+ext)) //nolint:errcheck // it may not be there
+	}
+}
+
+func newClient(dir, name string) *Client {
+	path := socketPath(dir, name)
+	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", path)
+	}, DisableCompression: true, MaxIdleConnsPerHost: 4}
+	return &Client{dir: dir, name: name, http: &http.Client{Transport: t}, done: make(chan struct{})}
+}
+
+// watch keeps the line open; when it breaks the run is over.
+func (c *Client) watch() {
+	ctx, cancel := context.WithCancel(context.Background())
+	c.cancel = cancel
+	go func() {
+		defer cancel()
+		var e End
+		err := c.call(ctx, http.MethodGet, "/watch", nil, &e)
+		if err != nil || e.Outcome == "" {
+			if errors.Is(ctx.Err(), context.Canceled) {
+				return // this server lets go; the run goes on
+			}
+			e = Remains(c.dir, c.name)
+		}
+		if c.cmd != nil {
+			c.cmd.Wait() //nolint:errcheck // the end says it all
+		}
+		c.end = e
+		close(c.done)
+	}()
+}
+
+// Done is closed when the run is over.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// End is how the run ended; only after Done.
+func (c *Client) End() End { return c.end }
+
+// Release lets go of the run: it goes on without this server, for its grace.
+func (c *Client) Release() {
+	c.cancel()
+	c.http.CloseIdleConnections()
+}
+
+// Stop ends the run and returns when its browser and its shim are gone. It may be called twice.
+func (c *Client) Stop(ctx context.Context, force bool) (End, error) {
+	path := "/stop"
+	if force {
+		path += "?force=true"
+	}
+	err := c.call(ctx, http.MethodPost, path, nil, nil)
+	select {
+	case <-c.done:
+		return c.end, nil
+	default:
+	}
+	if err != nil && ctx.Err() != nil {
+		return End{}, err
+	}
+	select { // the line breaks when the shim goes
+	case <-c.done:
+		return c.end, nil
+	case <-ctx.Done():
+		return End{}, ctx.Err()
+	}
+}
+
+// State asks the shim how the run is.
+func (c *Client) State(ctx context.Context) (*State, error) {
+	var s State
+	return &s, c.call(ctx, http.MethodGet, "/state", nil, &s)
+}
+
+// SetUpstream sends the run's new connections through another proxy.
+func (c *Client) SetUpstream(ctx context.Context, u Upstream) error {
+	return c.call(ctx, http.MethodPut, "/upstream", u, nil)
+}
+
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://shim"+path, body)
+	if err != nil {
+		return err
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("the run's process answered %s", res.Status)
+	}
+	if out == nil {
+		_, err = io.Copy(io.Discard, res.Body)
+		return err
+	}
+	return json.NewDecoder(res.Body).Decode(out)
+}
+
+// Gateway passes CDP requests on to the run. base is what addresses in answers begin with, such as
+// ws://127.0.0.1:7777/cdp/CAPABILITY; prefix is the part of the path that is ours.
+func (c *Client) Gateway(base, prefix string) http.Handler {
+	target := &url.URL{Scheme: "http", Host: "shim"}
+	return &httputil.ReverseProxy{
+		Transport:     c.http.Transport,
+		FlushInterval: -1,
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			path := "/cdp" + r.In.URL.Path[len(prefix):]
+			if path == "/cdp" {
+				path = "/cdp/"
+			}
+			r.Out.URL.Path, r.Out.URL.RawPath = path, ""
+			r.Out.Header.Del("Authorization")
+			r.Out.Header.Del("Cookie")
+			r.Out.Header.Del("Sec-Websocket-Extensions")
+			r.Out.Header.Set("X-Warren-Base", base)
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			http.Error(w, "the run is over", http.StatusBadGateway)
+		},
+	}
+}
+
+// Plan says what a start would run, without starting: the browser's arguments and what its environment gains.
+func Plan(s Spec) (arguments, env []string, warnings []browser.Warning, err error) {
+	b, err := browser.Open(s.browser(nil))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer b.Close()
+	return b.Arguments(), b.Environment(), b.Warnings(), nil
+}
+
+// FindBrowser finds the browser that runs: path, or the first of the usual places.
+func FindBrowser(ctx context.Context, path string) (browser.Installed, error) {
+	return browser.Find(ctx, path)
+}

@@ -1,0 +1,340 @@
+package shim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"warren/browser"
+	"warren/proxy"
+)
+
+// process is the shim at work: one run from its start to its end.
+type process struct {
+	spec    Spec
+	log     *slog.Logger
+	browser *browser.Browser
+	relay   *proxy.Relay
+	debug   net.Listener // the port of DebugPort; nil without
+
+	started time.Time
+	state   State
+
+	mu         sync.Mutex
+	upstreamID string
+	stopping   Outcome // set by the first who ends the run
+	method     browser.Method
+	watchers   int
+	unwatched  time.Time // since when no server watches
+
+	stop  chan bool     // asks to end the run; true: by force
+	ended chan struct{} // closed when end is there
+	end   End
+}
+
+// Run is the shim's whole life: it reads its Spec from stdin, starts the browser, reports on stdout, serves the server, and
+// returns when the run is over. A cancelled ctx (SIGTERM, SIGINT) closes the browser gracefully.
+func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logger) error {
+	var spec Spec
+	if err := json.NewDecoder(stdin).Decode(&spec); err != nil {
+		return fmt.Errorf("shim: no spec on standard input: %w", err)
+	}
+	p := &process{spec: spec, log: log.With("run", spec.RunID, "profile", spec.ProfileID),
+		stop: make(chan bool, 8), ended: make(chan struct{}), unwatched: time.Now(), started: time.Now()}
+	become(p.log)
+	listener, unlock, err := p.claim()
+	if err != nil {
+		return answer(stdout, report{Failure: failureOf(err)})
+	}
+	defer unlock()
+	if err := p.launch(ctx); err != nil {
+		listener.Close()
+		return answer(stdout, report{Failure: failureOf(err)})
+	}
+	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 5 * time.Second}
+	go server.Serve(listener) //nolint:errcheck // ends with Close below
+	if err := answer(stdout, report{State: p.snapshot()}); err != nil {
+		p.log.Warn("the server that started this run is gone", "cause", err)
+	}
+	p.attend(ctx)
+	p.finish()
+	shutdown, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	server.Shutdown(shutdown) //nolint:errcheck // what is still open now is cut
+	return server.Close()
+}
+
+func answer(w io.Writer, r report) error {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}
+
+func failureOf(err error) *Failure {
+	var f *Failure
+	var s *browser.StartError
+	var n *browser.NotFoundError
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.As(err, &s):
+		return &Failure{Kind: string(s.Kind), Message: s.Error(), ExitCode: s.ExitCode, Lines: s.Lines}
+	case errors.As(err, &n):
+		return &Failure{Kind: "not_found", Message: n.Error()}
+	}
+	return &Failure{Kind: "internal", Message: err.Error()}
+}
+
+// claim takes the profile's lock and opens the socket. Both are this process's alone until it ends.
+func (p *process) claim() (net.Listener, func(), error) {
+	if err := os.MkdirAll(p.spec.ProfileDir, 0o700); err != nil {
+		return nil, nil, err
+	}
+	lock := flock.New(filepath.Join(p.spec.ProfileDir, ".lock"), flock.SetPermissions(0o600))
+	ok, err := lock.TryLock()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !ok {
+		return nil, nil, &Failure{Kind: "locked", Message: "another run holds the profile's folder"}
+	}
+	l, err := net.Listen("unix", socketPath(p.spec.RunDir, p.spec.Name))
+	if err != nil {
+		lock.Unlock() //nolint:errcheck // the process ends
+		return nil, nil, err
+	}
+	return l, func() { lock.Unlock() }, nil //nolint:errcheck // the process ends
+}
+
+// launch starts the relay and the browser. On failure nothing is left.
+func (p *process) launch(ctx context.Context) error {
+	b, err := browser.Open(p.spec.browser(p.log))
+	if err != nil {
+		return err
+	}
+	p.browser = b
+	p.relay = proxy.NewRelay(p.dialer(p.spec.Upstream), p.log)
+	if p.spec.Upstream != nil {
+		p.upstreamID = p.spec.Upstream.ID
+	}
+	go p.relay.Serve(b.Listener()) //nolint:errcheck // ends with Close
+	ctx, cancel := context.WithTimeout(ctx, p.spec.Timeout)
+	defer cancel()
+	if err := b.Start(ctx); err != nil {
+		return errors.Join(err, p.relay.Close(), b.Close())
+	}
+	if err := p.open(ctx); err != nil {
+		b.Stop(context.Background(), true)
+		return errors.Join(err, p.relay.Close(), b.Close())
+	}
+	return nil
+}
+
+// open opens the start pages and the port for Selenium, and notes what the browser says of itself.
+func (p *process) open(ctx context.Context) error {
+	b := p.browser
+	if len(p.spec.StartURLs) > 0 {
+		if err := b.OpenPages(ctx, p.spec.StartURLs); err != nil {
+			return err
+		}
+	}
+	p.state = State{RunID: p.spec.RunID, ProfileID: p.spec.ProfileID, Capability: p.spec.Capability, Record: p.spec.Record,
+		PID: b.PID(), StartedAt: p.started, Headless: p.spec.Headless, Browser: b.Version(), UserAgent: b.UserAgent(),
+		Languages: b.Languages(), Timezone: b.Timezone(), Isolation: b.Isolation(), Warnings: b.Warnings()}
+	if !p.spec.DebugPort {
+		return nil
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	p.debug, p.state.DebuggerAddress = l, l.Addr().String()
+	go http.Serve(l, onlyHost(l.Addr().String(), b.Gateway())) //nolint:errcheck,gosec // ends with the listener
+	return nil
+}
+
+// onlyHost lets in requests that name this very address, so that no web page gets in by a name of its own (DNS rebinding),
+// and says to the gateway what its answers begin with.
+func onlyHost(address string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != address || r.Header.Get("Origin") != "" {
+			http.Error(w, "not allowed", http.StatusForbidden)
+			return
+		}
+		r.Header.Set("X-Warren-Base", "ws://"+address)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s Spec) browser(log *slog.Logger) browser.Spec {
+	return browser.Spec{Path: s.BrowserPath, UserDataDir: filepath.Join(s.ProfileDir, "chrome"),
+		TempDir: tempDir(s.Name), Headless: s.Headless, Logger: log}
+}
+
+// tempDir is the browser's own folder for temporary files. Its path must be short: Chrome opens sockets in it.
+func tempDir(name string) string {
+	if dir := filepath.Join(os.TempDir(), "warren-"+name); len(dir) <= 57 || runtime.GOOS == "windows" {
+		return dir
+	}
+	return filepath.Join("/tmp", "warren-"+name)
+}
+
+func (p *process) dialer(u *Upstream) *proxy.Dialer {
+	return &proxy.Dialer{Upstream: u.Proxy(), Policy: proxy.Policy{AllowPrivate: p.spec.Private}}
+}
+
+// attend waits until something ends the run: the server's word, the browser's death, the end of its time, a signal,
+// or the want of a server for longer than the grace.
+func (p *process) attend(ctx context.Context) {
+	var expired <-chan time.Time
+	if p.spec.MaxRun > 0 {
+		t := time.NewTimer(time.Until(p.started.Add(p.spec.MaxRun)))
+		defer t.Stop()
+		expired = t.C
+	}
+	tick := time.NewTicker(min(p.spec.Grace/4+time.Millisecond, time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case force := <-p.stop:
+			p.close(Stopped, force)
+			return
+		case <-p.browser.Done():
+			p.close("", false)
+			return
+		case <-ctx.Done():
+			p.close(Stopped, false)
+			return
+		case <-expired:
+			p.close(Expired, false)
+			return
+		case <-tick.C:
+			if p.alone() > p.spec.Grace {
+				p.log.Info("no server came back; closing the browser")
+				p.close(Orphaned, false)
+				return
+			}
+		}
+	}
+}
+
+// alone says for how long no server has watched.
+func (p *process) alone() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.watchers > 0 {
+		return 0
+	}
+	return time.Since(p.unwatched)
+}
+
+// close ends the browser, and answers a later wish for force while it waits.
+func (p *process) close(why Outcome, force bool) {
+	p.mu.Lock()
+	p.stopping = why
+	p.mu.Unlock()
+	done := make(chan browser.Method, 1)
+	go func() { done <- p.browser.Stop(context.Background(), force) }()
+	for {
+		select {
+		case m := <-done:
+			p.method = m
+			return
+		case again := <-p.stop:
+			if again && !force {
+				force = true
+				go p.browser.Stop(context.Background(), true)
+			}
+		}
+	}
+}
+
+// finish writes the end report and lets everyone know.
+func (p *process) finish() {
+	exit, traffic := p.browser.Exit(), p.traffic()
+	e := End{Outcome: p.stopping, Method: p.method, ExitCode: exit.Code, Signal: exit.Signal, EndedAt: time.Now().UTC(),
+		BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown}
+	if e.Outcome == "" { // the browser went by itself
+		e.Outcome, e.Method = Failed, ""
+		if exit.Code == 0 && exit.Signal == "" {
+			e.Outcome = Closed
+		}
+	}
+	if e.Outcome == Failed {
+		e.Lines = exit.Lines
+	}
+	p.end = e
+	if err := writeEnd(p.spec.RunDir, p.spec.Name, e); err != nil {
+		p.log.Error("the end report could not be written", "cause", err)
+	}
+	if p.debug != nil {
+		p.debug.Close()
+	}
+	if err := errors.Join(p.relay.Close(), p.browser.Close()); err != nil {
+		p.log.Warn("closing", "cause", err)
+	}
+	close(p.ended)
+}
+
+func (p *process) traffic() Traffic {
+	s := p.relay.Stats()
+	return Traffic{BytesUp: s.BytesUp, BytesDown: s.BytesDown, Refused: s.Refused, Clients: p.browser.Clients(), LastError: s.LastError}
+}
+
+func (p *process) snapshot() *State {
+	s := p.state
+	p.mu.Lock()
+	s.UpstreamID = p.upstreamID
+	p.mu.Unlock()
+	s.Traffic = p.traffic()
+	return &s
+}
+
+func socketPath(dir, name string) string { return filepath.Join(dir, name+".sock") }
+func endPath(dir, name string) string    { return filepath.Join(dir, name+".end") }
+
+// writeEnd writes the report whole or not at all.
+func writeEnd(dir, name string, e End) error {
+	b, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	tmp := filepath.Join(dir, "."+name+".end")
+	if err := os.WriteFile(tmp, b, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(tmp, endPath(dir, name))
+}
+
+// Names lists the runs that have files in dir.
+func Names(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	seen, out := map[string]bool{}, []string{}
+	for _, e := range entries {
+		name, ext, ok := strings.Cut(e.Name(), ".")
+		if ok && name != "" && (ext == "sock" || ext == "end" || ext == "log") && !seen[name] {
+			seen[name] = true
+			out = append(out, name)
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,18 @@
+package shim
+
+import (
+	"log/slog"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// detach gives the shim a process group of its own, so that Ctrl-C in the server's console is the server's to handle.
+func detach(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
+
+// interrupt ends the shim: Windows has no signal to ask with. Its browser goes when the pipe breaks.
+func interrupt(p *os.Process) { p.Kill() } //nolint:errcheck // it may be gone
+
+func become(*slog.Logger) {}

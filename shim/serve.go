@@ -1,0 +1,69 @@
+package shim
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// This file is the shim's side of the socket. Its folder is 0700 and the socket is the owner's alone: who can connect is
+// the user that runs the server.
+
+func (p *process) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /state", func(w http.ResponseWriter, r *http.Request) { send(w, p.snapshot()) })
+	mux.HandleFunc("GET /watch", p.watch)
+	mux.HandleFunc("POST /stop", p.serveStop)
+	mux.HandleFunc("PUT /upstream", p.serveUpstream)
+	mux.Handle("/cdp/", http.StripPrefix("/cdp", p.browser.Gateway()))
+	return mux
+}
+
+func send(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(v) //nolint:errcheck // the server may be gone
+}
+
+// watch holds the line to a server: while it is open somebody cares for this run. Its one line is the end.
+func (p *process) watch(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	p.watchers++
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		p.watchers--
+		p.unwatched = time.Now()
+		p.mu.Unlock()
+	}()
+	w.WriteHeader(http.StatusOK)
+	http.NewResponseController(w).Flush() //nolint:errcheck // the server may be gone
+	select {
+	case <-p.ended:
+		send(w, p.end)
+	case <-r.Context().Done():
+	}
+}
+
+// serveStop ends the run and answers when the browser is gone.
+func (p *process) serveStop(w http.ResponseWriter, r *http.Request) {
+	p.stop <- r.URL.Query().Get("force") == "true"
+	select {
+	case <-p.ended:
+		send(w, p.end)
+	case <-r.Context().Done():
+	}
+}
+
+// serveUpstream makes new connections go through another proxy.
+func (p *process) serveUpstream(w http.ResponseWriter, r *http.Request) {
+	var u Upstream
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&u); err != nil {
+		http.Error(w, "not an upstream", http.StatusBadRequest)
+		return
+	}
+	p.mu.Lock()
+	p.upstreamID = u.ID
+	p.relay.SetDialer(p.dialer(&u))
+	p.mu.Unlock()
+	send(w, struct{}{})
+}

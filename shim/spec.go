@@ -1,0 +1,129 @@
+// Package shim is one run as a process of its own: it owns the run's Chrome, its relay and its profile folder's lock,
+// and answers the server over a unix socket in the data folder. A fault of one run cannot touch another, and the server
+// may die and come back without a browser noticing (containerd's shims are the model).
+//
+// This file holds what crosses the socket.
+package shim
+
+import (
+	"encoding/json"
+	"time"
+
+	"warren/browser"
+	"warren/proxy"
+)
+
+// What the server needs to know of a browser; it does not import the package.
+type (
+	Installed = browser.Installed
+	Warning   = browser.Warning
+)
+
+// Spec is all that a run needs. It goes to the shim's standard input, never to a command line: it holds secrets.
+type Spec struct {
+	RunID       string          `json:"runId"`
+	ProfileID   string          `json:"profileId"`
+	BrowserPath string          `json:"browserPath"`
+	ProfileDir  string          `json:"profileDir"` // holds the browser's user data in "chrome" and the lock
+	RunDir      string          `json:"runDir"`     // holds the socket, the end report and the log
+	Name        string          `json:"name"`       // of the run's files in RunDir; short, for a socket's path has 104 bytes at most
+	Headless    bool            `json:"headless"`
+	StartURLs   []string        `json:"startUrls"`
+	Upstream    *Upstream       `json:"upstream"` // nil: direct
+	Private     bool            `json:"private"`  // private networks may be reached
+	Capability  string          `json:"capability"`
+	DebugPort   bool            `json:"debugPort"`
+	Timeout     time.Duration   `json:"timeout"` // until the browser takes commands
+	Grace       time.Duration   `json:"grace"`   // how long to go on without a server
+	MaxRun      time.Duration   `json:"maxRun"`  // 0: no limit
+	Record      json.RawMessage `json:"record"`  // the server's own, given back when a server adopts the run
+}
+
+// Upstream is a proxy with its password: the one form in which it is written out, and only to the shim.
+type Upstream struct {
+	ID       string     `json:"id"`
+	Type     proxy.Type `json:"type"`
+	Host     string     `json:"host"`
+	Port     int        `json:"port"`
+	Username string     `json:"username"`
+	Password string     `json:"password"`
+}
+
+// Proxy is the value that a dialer takes; nil for none.
+func (u *Upstream) Proxy() *proxy.Proxy {
+	if u == nil {
+		return nil
+	}
+	return &proxy.Proxy{Type: u.Type, Host: u.Host, Port: u.Port, Username: u.Username, Password: u.Password}
+}
+
+// State is a run as its shim sees it.
+type State struct {
+	RunID           string            `json:"runId"`
+	ProfileID       string            `json:"profileId"`
+	Capability      string            `json:"capability"`
+	Record          json.RawMessage   `json:"record"`
+	PID             int               `json:"pid"`
+	StartedAt       time.Time         `json:"startedAt"`
+	Headless        bool              `json:"headless"`
+	Browser         browser.Installed `json:"browser"`
+	UserAgent       string            `json:"userAgent"`
+	Languages       []string          `json:"languages"`
+	Timezone        string            `json:"timezone"`
+	Isolation       browser.Isolation `json:"isolation"`
+	Warnings        []browser.Warning `json:"warnings"`
+	DebuggerAddress string            `json:"debuggerAddress"`
+	UpstreamID      string            `json:"upstreamId"`
+	Traffic
+}
+
+// Traffic is what went through the relay.
+type Traffic struct {
+	BytesUp   int64 `json:"bytesUp"`
+	BytesDown int64 `json:"bytesDown"`
+	Clients   int   `json:"clients"`
+	Refused   int64 `json:"refused"`
+	// LastError says why the last connection to the upstream failed: Chrome never tells.
+	LastError *proxy.Error `json:"-"`
+}
+
+// Outcome says how a run ended.
+type Outcome string
+
+const (
+	Stopped  Outcome = "stopped"  // it was told to
+	Failed   Outcome = "failed"   // the browser died by itself
+	Orphaned Outcome = "orphaned" // no server came back within the grace; the browser was closed gracefully
+	Expired  Outcome = "expired"  // it ran as long as it may
+	Closed   Outcome = "closed"   // somebody closed the browser's window
+	Lost     Outcome = "lost"     // the shim is gone without a word; only a server says this
+)
+
+// End is how a run ended. The shim writes it beside its socket before it goes.
+type End struct {
+	Outcome   Outcome        `json:"outcome"`
+	Method    browser.Method `json:"method,omitempty"` // what it took to end the browser
+	ExitCode  int            `json:"exitCode"`
+	Signal    string         `json:"signal,omitempty"`
+	Lines     []string       `json:"lines,omitempty"`
+	EndedAt   time.Time      `json:"endedAt"`
+	BytesUp   int64          `json:"bytesUp"`
+	BytesDown int64          `json:"bytesDown"`
+}
+
+// Failure is a start that came to nothing.
+type Failure struct {
+	Kind     string   `json:"kind"` // not_found, failed, timeout, locked, internal
+	Message  string   `json:"message"`
+	ExitCode int      `json:"exitCode"`
+	Lines    []string `json:"lines,omitempty"`
+}
+
+// Error says it in one line.
+func (f *Failure) Error() string { return f.Kind + ": " + f.Message }
+
+// report is the shim's first and only line on standard output.
+type report struct {
+	State   *State   `json:"state,omitempty"`
+	Failure *Failure `json:"failure,omitempty"`
+}

@@ -1,0 +1,558 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"warren/shim"
+	"warren/store"
+)
+
+// RunJSON is a run as everyone who may read sees it.
+type RunJSON struct {
+	ID              string        `json:"id" doc:"The profile's id, as profileId."`
+	ProfileID       string        `json:"profileId"`
+	WorkspaceID     string        `json:"workspaceId"`
+	RunID           string        `json:"runId" doc:"This life of the profile's browser, from start to exit."`
+	Status          string        `json:"status" enum:"running,stopping"`
+	Reused          bool          `json:"reused" doc:"The browser ran already."`
+	StartedAt       timestamp     `json:"startedAt"`
+	ExpiresAt       *timestamp    `json:"expiresAt" doc:"When maxRunMs ends it."`
+	PID             int           `json:"pid" doc:"The browser's main process."`
+	Headless        bool          `json:"headless"`
+	Browser         browserJSON   `json:"browser"`
+	Requested       requestedJSON `json:"requested"`
+	Effective       effectiveJSON `json:"effective"`
+	Proxy           *exitJSON     `json:"proxy" doc:"The proxy and where it comes out; null: direct."`
+	Isolation       isolationJSON `json:"isolation"`
+	DebuggerAddress *string       `json:"debuggerAddress" doc:"127.0.0.1:port for Selenium; only when debugPort asked for it."`
+	Warnings        []warningJSON `json:"warnings"`
+}
+
+// startJSON is start's answer: the run, and how to drive it.
+type startJSON struct {
+	RunJSON
+	WsEndpoint string  `json:"wsEndpoint" doc:"For puppeteer.connect and other CDP clients. It carries a capability that lives for this run alone."`
+	CdpURL     string  `json:"cdpUrl" doc:"For Playwright's connectOverCDP."`
+	LiveURL    *string `json:"liveUrl"`
+
+	capability string
+}
+
+type browserJSON struct {
+	Product string `json:"product" example:"Chromium"`
+	Version string `json:"version" example:"156.0.8078.79"`
+	Path    string `json:"path" example:"/usr/lib/chromium/chromium"`
+	Match   string `json:"match" enum:"exact,nearest" doc:"Whether it is of the declared major version."`
+}
+
+type requestedJSON struct {
+	OS             string `json:"os"`
+	BrowserVersion string `json:"browserVersion"`
+}
+
+type effectiveJSON struct {
+	OS             string         `json:"os"`
+	BrowserVersion string         `json:"browserVersion"`
+	UserAgent      string         `json:"userAgent"`
+	Timezone       string         `json:"timezone"`
+	Locale         []string       `json:"locale" doc:"As navigator.languages shows it."`
+	Geolocation    jsontext.Value `json:"geolocation" doc:"A position, off, or null: the page asks as Chrome does."`
+	WebRTC         string         `json:"webrtc"`
+}
+
+type exitJSON struct {
+	ID        string     `json:"id"`
+	Type      string     `json:"type"`
+	ExitIP    *string    `json:"exitIp"`
+	Country   *string    `json:"country"`
+	Timezone  *string    `json:"timezone"`
+	LatencyMs *int64     `json:"latencyMs"`
+	CheckedAt *timestamp `json:"checkedAt"`
+}
+
+type isolationJSON struct {
+	Network string `json:"network" enum:"namespace,loopback"`
+	Sandbox bool   `json:"sandbox" doc:"Whether Chrome's own sandbox is on."`
+}
+
+type warningJSON struct {
+	Code    string `json:"code" example:"sandbox_off"`
+	Message string `json:"message"`
+}
+
+// startInput overrides the profile for one run.
+type startInput struct {
+	Headless  opt[bool]     `json:"headless,omitempty"`
+	StartURLs opt[[]string] `json:"startUrls,omitempty"`
+	ProxyID   opt[string]   `json:"proxyId,omitempty" doc:"For this run alone; null: direct."`
+	Preflight string        `json:"preflight,omitempty" enum:"off,warn,require" doc:"Look the exit up at start. require: refuse when the proxy is dead. Default: warn."`
+	DryRun    bool          `json:"dryRun,omitempty" doc:"Answer what would be run, and start nothing."`
+	DebugPort bool          `json:"debugPort,omitempty" doc:"Open a port on 127.0.0.1 for clients that can only say host:port, as Selenium does."`
+}
+
+type startRequest struct {
+	ProfilePath
+	Body *startInput `required:"false"`
+}
+
+// Resolve checks the start pages.
+func (in *startRequest) Resolve(huma.Context) []error {
+	var f faults
+	if in.Body == nil {
+		in.Body = &startInput{}
+	}
+	if in.Body.StartURLs.given() {
+		f.startURLs("body.startUrls", in.Body.StartURLs.Value)
+	}
+	return f.errors()
+}
+
+// dryRunJSON is what a start would run.
+type dryRunJSON struct {
+	Arguments   []string      `json:"arguments,omitempty"`
+	Environment []string      `json:"environment,omitempty"`
+	Effective   effectiveJSON `json:"effective"`
+	Warnings    []warningJSON `json:"warnings"`
+}
+
+// plan is a start that was decided: what to run, and what to say of it.
+type plan struct {
+	row       store.Profile
+	proxy     *store.Proxy
+	spec      shim.Spec
+	installed shim.Installed
+	preflight string
+	dryRun    bool
+	warnings  []warningJSON
+}
+
+// plan reads everything that a start needs and meets every refusal that does not need a browser.
+func (s *server) plan(ctx context.Context, row store.Profile, in *startInput) (*plan, error) {
+	p := &plan{row: row, preflight: "warn", dryRun: in.DryRun}
+	if in.Preflight != "" {
+		p.preflight = in.Preflight
+	}
+	proxyID := row.ProxyID
+	if in.ProxyID.Set {
+		mergePtr(in.ProxyID, &proxyID)
+	} else if row.ProxyMissing {
+		return nil, conflict("proxy_missing", "The profile's proxy was deleted while it was in the trash. Set proxyId to a proxy, or to null for a direct connection, then start again.")
+	}
+	if proxyID != nil {
+		px, err := s.store.Read().GetProxy(ctx, store.GetProxyParams{ID: *proxyID, Workspaces: callerOf(ctx).filter})
+		if errors.Is(err, store.ErrNoRow) || err == nil && px.WorkspaceID != row.WorkspaceID {
+			return nil, invalid(fault{Location: "body.proxyId", Message: "is no proxy of the profile's workspace"})
+		}
+		if err != nil {
+			return nil, err
+		}
+		p.proxy = &px
+	}
+	installed, err := s.runs.browser(ctx)
+	if err != nil {
+		return nil, browserNotFound(err)
+	}
+	p.installed = installed
+	if err := s.fillSpec(p, in); err != nil {
+		return nil, err
+	}
+	p.warnings = append(p.warnings, p.notApplied()...)
+	return p, nil
+}
+
+func (s *server) fillSpec(p *plan, in *startInput) error {
+	runID := newID()
+	var urls []string
+	if err := json.Unmarshal([]byte(p.row.StartURLs), &urls); err != nil {
+		return err
+	}
+	in.StartURLs.merge(&urls, nil)
+	headless := p.row.Headless
+	mergePtr(in.Headless, &headless)
+	p.spec = shim.Spec{RunID: runID, ProfileID: p.row.ID, Name: runName(runID), BrowserPath: p.installed.Path,
+		ProfileDir: s.profileDir(p.row.ID), RunDir: s.runs.dir, Headless: s.headless(headless), StartURLs: urls,
+		Private: s.cfg.allowPrivate(), Capability: newCapability(), DebugPort: in.DebugPort,
+		Timeout: s.cfg.StartTimeout, Grace: s.cfg.OrphanGrace}
+	if p.row.MaxRunMs != nil {
+		p.spec.MaxRun = time.Duration(*p.row.MaxRunMs) * time.Millisecond
+	}
+	if in.DebugPort {
+		p.warnings = append(p.warnings, warningJSON{"debug_port", "Any program of this machine can drive this browser through debuggerAddress while it runs."})
+	}
+	if p.proxy == nil {
+		return nil
+	}
+	u, err := s.upstream(*p.proxy)
+	p.spec.Upstream = u
+	return err
+}
+
+// newCapability makes 256 random bits that open one run.
+func newCapability() string {
+	var b [32]byte
+	rand.Read(b[:]) //nolint:errcheck // never fails (crypto/rand)
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// headless decides where neither the profile nor the start does.
+func (s *server) headless(want *bool) bool {
+	if want != nil {
+		return *want
+	}
+	switch s.cfg.Headless {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return !hasDisplay()
+}
+
+func hasDisplay() bool {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		return true
+	}
+	return os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
+}
+
+// notApplied warns of each setting that the profile makes and the browser does not yet show.
+func (p *plan) notApplied() (out []warningJSON) {
+	warn := func(member, shows string) {
+		out = append(out, warningJSON{"not_applied", fmt.Sprintf("%s is stored and not applied yet: the browser shows %s.", member, shows)})
+	}
+	if p.row.OS != hostOS() {
+		warn("os "+p.row.OS, "this machine's "+hostOS())
+	}
+	if v := p.row.BrowserVersion; v != "" && v != strconv.Itoa(p.installed.Major) {
+		warn("browserVersion "+v, "the installed "+strconv.Itoa(p.installed.Major))
+	}
+	if p.row.Timezone != "auto" && p.row.Timezone != "system" {
+		warn("timezone", "this machine's")
+	}
+	if p.row.Locale != "auto" && p.row.Locale != "system" {
+		warn("locale", "this machine's")
+	}
+	if p.row.Geolocation != "auto" {
+		warn("geolocation", "what Chrome asks for")
+	}
+	if p.row.WebRTC != "proxy_only" {
+		warn("webrtc "+p.row.WebRTC, "proxy_only")
+	}
+	if p.row.Screen != nil {
+		warn("screen", "the browser's own")
+	}
+	if p.row.IdleTimeoutMs != nil {
+		warn("idleTimeoutMs", "no end by idleness")
+	}
+	if p.proxy != nil && (p.row.Timezone == "auto" || p.row.Locale == "auto" || p.row.Geolocation == "auto") {
+		out = append(out, warningJSON{"auto_not_applied", "timezone, locale and geolocation `auto` do not follow the exit yet: the browser shows this machine's."})
+	}
+	return out
+}
+
+func browserNotFound(err error) *problem {
+	return problemFor(503, "browser_not_found", err.Error()).because(err)
+}
+
+func (s *server) startProfile(ctx context.Context, in *startRequest) (*struct{ Body startAnswer }, error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	out := &struct{ Body startAnswer }{}
+	if in.Body.DryRun {
+		p, err := s.plan(ctx, row, in.Body)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.dry, err = s.dryRun(p)
+		return out, err
+	}
+	answer, err := s.start(ctx, row, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	answer.WsEndpoint, answer.CdpURL = s.endpoints(ctx, answer.capability)
+	out.Body.started = answer
+	return out, nil
+}
+
+// startAnswer is start's answer, or with dryRun what would be run.
+type startAnswer struct {
+	started *startJSON
+	dry     *dryRunJSON
+}
+
+// MarshalJSON writes the one that is there.
+func (a startAnswer) MarshalJSON() ([]byte, error) {
+	if a.dry != nil {
+		return json.Marshal(a.dry)
+	}
+	return json.Marshal(a.started)
+}
+
+// Schema is either.
+func (startAnswer) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{AnyOf: []*huma.Schema{r.Schema(reflect.TypeFor[startJSON](), true, ""), r.Schema(reflect.TypeFor[dryRunJSON](), true, "")}}
+}
+
+func (s *server) dryRun(p *plan) (*dryRunJSON, error) {
+	arguments, env, warnings, err := shim.Plan(p.spec)
+	if err != nil {
+		return nil, internal(err)
+	}
+	out := &dryRunJSON{Arguments: arguments, Environment: env, Warnings: p.warnings}
+	out.Effective = p.effective(nil)
+	out.Warnings = append(out.Warnings, warningsOf(warnings)...)
+	return out, nil
+}
+
+// start gives the profile's run: the one that is there, or a new one. Many at once share one.
+func (s *server) start(ctx context.Context, row store.Profile, in *startInput) (*startJSON, error) {
+	for {
+		r := &profileRun{profileID: row.ID, workspaceID: row.WorkspaceID, status: "starting", ready: make(chan struct{}), gone: make(chan struct{})}
+		launch, cancel := context.WithCancel(s.runs.ctx)
+		r.cancel = cancel
+		have, mine, err := s.runs.claim(r)
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		if mine {
+			go s.runs.life(launch, r, func() (*plan, error) { return s.plan(context.WithoutCancel(ctx), row, in) })
+		} else {
+			cancel()
+		}
+		select {
+		case <-have.ready:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if have.err != nil {
+			return nil, have.err
+		}
+		have.mu.Lock()
+		status, answer := have.status, have.answer
+		have.mu.Unlock()
+		if status == "running" && answer != nil {
+			a := *answer
+			a.Reused = !mine
+			return &a, nil
+		}
+		select { // it is stopping: wait for its end, then start anew
+		case <-have.gone:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// life is the one owner of a run: it queues, launches, records, and stays until the run's end is recorded.
+func (rs *runs) life(ctx context.Context, r *profileRun, decide func() (*plan, error)) {
+	defer r.cancel()
+	p, err := decide()
+	if err == nil {
+		r.id, r.name = p.spec.RunID, p.spec.Name
+		err = rs.launch(ctx, r, p)
+	}
+	if err != nil {
+		r.err = err
+		rs.failed(r, err)
+		close(r.ready)
+		return
+	}
+	close(r.ready)
+	rs.attend(r)
+}
+
+// failed records a start that came to nothing.
+func (rs *runs) failed(r *profileRun, err error) {
+	var p *problem
+	if !errors.As(err, &p) || p.Status < 500 {
+		rs.move(r, "stopped")
+		rs.leave(r)
+		return
+	}
+	at := timestamp(now())
+	last := &lastRunJSON{RunID: r.id, StartedAt: at, EndedAt: at, Status: "failed", Reason: "start_failed", Lines: p.Lines}
+	if p.ExitCode != nil {
+		last.ExitCode = *p.ExitCode
+	}
+	rs.recordEnd(r.profileID, r.workspaceID, last)
+	r.last = last
+	rs.leave(r)
+	rs.events.publish("run.ended", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "status": "failed", "reason": "start_failed"})
+	rs.log.Warn("a start failed", "profile", r.profileID, "run", r.id, "code", p.Code, "cause", err)
+}
+
+// launch brings the browser up. While it launches the exit is looked up.
+func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
+	if err := rs.takeTurn(ctx); err != nil {
+		return err
+	}
+	turn := true
+	giveBack := func() {
+		if turn {
+			turn = false
+			<-rs.slots
+		}
+	}
+	defer giveBack()
+	rs.move(r, "starting")
+	exit := rs.lookUpExit(ctx, p)
+	if p.preflight == "require" && p.proxy != nil {
+		if res := exit.wait(ctx, rs.cfg.CheckTimeout); res != nil && !res.OK {
+			bad := problemFor(502, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started: "+res.Error.Message)
+			bad.Check = res
+			return bad
+		}
+	}
+	client, state, err := shim.Launch(ctx, rs.exe, p.spec)
+	if err != nil {
+		return startProblem(err)
+	}
+	giveBack()
+	r.client = client
+	answer := p.answer(state)
+	exit.fill(ctx, answer)
+	if err := rs.recordStart(ctx, r, answer); err != nil {
+		client.Stop(context.WithoutCancel(ctx), false) //nolint:errcheck // the start failed; its reason is told
+		return err
+	}
+	return nil
+}
+
+// recordStart makes the run known: on disk first, then to everyone.
+func (rs *runs) recordStart(ctx context.Context, r *profileRun, answer *startJSON) error {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	at := int64(answer.StartedAt)
+	ctx = context.WithoutCancel(ctx)
+	err = rs.store.Write(ctx, func(q *store.Queries) error {
+		if err := q.InsertRun(ctx, store.InsertRunParams{ID: r.id, ProfileID: r.profileID, StartedAt: at, Record: string(text)}); err != nil {
+			return err
+		}
+		_, err := q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: r.profileID, Status: "running", LastStartedAt: &at})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.answer, r.status = answer, "running"
+	r.mu.Unlock()
+	rs.admit(r)
+	rs.events.publish("run.started", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id})
+	rs.log.Info("run started", "profile", r.profileID, "run", r.id, "pid", answer.PID, "isolation", answer.Isolation.Network)
+	if !answer.Isolation.Sandbox {
+		rs.log.Warn("Chrome's sandbox is off in this run, because the server runs as root", "profile", r.profileID, "run", r.id)
+	}
+	return nil
+}
+
+// takeTurn waits until fewer browsers start than there are places.
+func (rs *runs) takeTurn(ctx context.Context) error {
+	if rs.queued.Add(1) > maxQueue {
+		rs.queued.Add(-1)
+		return problemFor(429, "start_queue_full", "Too many starts wait for their turn. Try again in a moment.").header("Retry-After", "5")
+	}
+	defer rs.queued.Add(-1)
+	select {
+	case rs.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return cancelledStart()
+	}
+}
+
+func cancelledStart() *problem {
+	return conflict("profile_busy", "The start was given up, because the profile was stopped meanwhile.")
+}
+
+// startProblem gives a failed launch its code.
+func startProblem(err error) error {
+	var f *shim.Failure
+	if !errors.As(err, &f) {
+		if errors.Is(err, context.Canceled) {
+			return cancelledStart()
+		}
+		return internal(err)
+	}
+	var p *problem
+	switch f.Kind {
+	case "not_found":
+		p = problemFor(503, "browser_not_found", f.Message)
+	case "locked":
+		p = conflict("profile_running", "Another browser holds the profile's folder. Close it, then start again.")
+	case "timeout":
+		p = problemFor(504, "start_timeout", "The browser did not take commands in time, and was ended. `lines` holds what it said; --start-timeout gives it longer.")
+	case "failed":
+		p = problemFor(503, "browser_failed", "The browser ended while it started. `exitCode` and `lines` say how; `warren doctor` looks for the cause.")
+		p.ExitCode = &f.ExitCode
+	default:
+		return internal(err)
+	}
+	p.Lines = f.Lines
+	return p.because(err)
+}
+
+// answer puts a run's state into start's words.
+func (p *plan) answer(st *shim.State) *startJSON {
+	a := &startJSON{capability: p.spec.Capability}
+	a.RunJSON = RunJSON{ID: p.row.ID, ProfileID: p.row.ID, WorkspaceID: p.row.WorkspaceID, RunID: p.spec.RunID, Status: "running",
+		StartedAt: timestamp(st.StartedAt.UnixMilli()), PID: st.PID, Headless: st.Headless,
+		Browser:   browserJSON{Product: p.installed.Product, Version: st.Browser.Version, Path: p.installed.Path, Match: "exact"},
+		Requested: requestedJSON{OS: p.row.OS, BrowserVersion: p.row.BrowserVersion}, Effective: p.effective(st),
+		Isolation: isolationJSON{Network: st.Isolation.Network, Sandbox: st.Isolation.Sandbox},
+		Warnings:  append([]warningJSON{}, p.warnings...)}
+	if a.Requested.BrowserVersion == "" {
+		a.Requested.BrowserVersion = a.Effective.BrowserVersion
+	}
+	if a.Requested.BrowserVersion != a.Effective.BrowserVersion {
+		a.Browser.Match = "nearest"
+	}
+	if p.spec.MaxRun > 0 {
+		a.ExpiresAt = ptr(a.StartedAt + timestamp(p.spec.MaxRun.Milliseconds()))
+	}
+	if st.DebuggerAddress != "" {
+		a.DebuggerAddress = &st.DebuggerAddress
+	}
+	if p.proxy != nil {
+		a.Proxy = &exitJSON{ID: p.proxy.ID, Type: p.proxy.Type}
+	}
+	a.Warnings = append(a.Warnings, warningsOf(st.Warnings)...)
+	return a
+}
+
+func warningsOf(in []shim.Warning) []warningJSON {
+	out := []warningJSON{}
+	for _, w := range in {
+		out = append(out, warningJSON{w.Code, w.Message})
+	}
+	return out
+}
+
+// effective is what the browser shows. Before it runs (st is nil) what only it knows is left out.
+func (p *plan) effective(st *shim.State) effectiveJSON {
+	e := effectiveJSON{OS: hostOS(), BrowserVersion: strconv.Itoa(p.installed.Major), Locale: []string{}, Geolocation: jsontext.Value("null"), WebRTC: "proxy_only"}
+	if st != nil {
+		e.BrowserVersion = strconv.Itoa(st.Browser.Major)
+		e.UserAgent, e.Timezone, e.Locale = st.UserAgent, st.Timezone, st.Languages
+	}
+	return e
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+)
+
+type stopInput struct {
+	Force bool `json:"force,omitempty" doc:"Kill the browser: what it has not written yet is lost."`
+}
+
+// stopJSON is how a stop went.
+type stopJSON struct {
+	ID      string       `json:"id"`
+	Stopped bool         `json:"stopped" doc:"false: nothing ran."`
+	Status  string       `json:"status" enum:"stopped,failed"`
+	Method  string       `json:"method,omitempty" doc:"What it took: close, interrupt or kill."`
+	LastRun *lastRunJSON `json:"lastRun"`
+}
+
+func (s *server) stopProfile(ctx context.Context, in *struct {
+	ProfilePath
+	Body *stopInput `required:"false"`
+}) (*struct{ Body stopJSON }, error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	last, err := s.runs.stop(ctx, row.ID, in.Body != nil && in.Body.Force)
+	if err != nil {
+		return nil, err
+	}
+	out := &struct{ Body stopJSON }{stopJSON{ID: row.ID, Status: "stopped", LastRun: last, Stopped: last != nil}}
+	if last != nil {
+		out.Body.Method = last.Method
+	}
+	if row, err = s.profileRow(ctx, in.ID, false); err == nil && row.Status == "failed" {
+		out.Body.Status = "failed"
+	}
+	return out, nil
+}
+
+func (s *server) listRuns(ctx context.Context, in *struct {
+	WorkspaceID string `query:"workspaceId" maxLength:"64"`
+}) (*listBody[RunJSON], error) {
+	data := s.runs.list(callerOf(ctx), in.WorkspaceID)
+	return &listBody[RunJSON]{list[RunJSON]{Data: data, Total: int64(len(data)), Page: 1, Limit: max(1, len(data))}}, nil
+}
