@@ -95,7 +95,7 @@ func (rs *runs) check(ctx context.Context, row store.Proxy, p proxy.Proxy) (*che
 		}
 	}
 	q := rs.store.Read()
-	users, err := q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: &row.ID, Limit: 100})
+	users, err := q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: row.ID, Limit: 100})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -36,7 +37,8 @@ type serveConfig struct {
 	APIKeyFile   string        `name:"api-key-file" env:"WARREN_API_KEY_FILE" placeholder:"FILE" help:"File that holds the admin key."`
 	SecretKey    string        `name:"secret-key-file" env:"WARREN_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that seals proxy passwords. Default: secret.key in the data folder."`
 
-	proxies []netip.Prefix
+	proxies      []netip.Prefix
+	certificates []tls.Certificate
 }
 
 // misuse is an error of the caller: exit code 2. refusal is a refusal for safety: exit code 3.
@@ -74,6 +76,12 @@ func (c *serveConfig) resolve() error {
 	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		add("--tls-cert and --tls-key go together")
+	} else if c.TLSCert != "" {
+		cert, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+		if err != nil {
+			add("--tls-cert and --tls-key: %v", err)
+		}
+		c.certificates = []tls.Certificate{cert}
 	}
 	for _, p := range c.BehindProxy {
 		prefix, err := parsePrefix(p)

@@ -2,13 +2,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"syscall"
 
@@ -22,9 +25,8 @@ var version = "dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := exitCode(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr), os.Stderr)
-	stop()
-	os.Exit(code)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	os.Exit(exitCode(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr), os.Stderr))
 }
 
 // exitCode: 0 done, 1 failed, 2 misused, 3 refused for safety. It says what is wrong.
@@ -74,9 +76,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 	}()
 	var c commands
+	file, err := configFile()
+	if err != nil {
+		return err
+	}
 	parser, err := kong.New(&c, kong.Name("warren"), kong.Writers(stdout, stderr), kong.UsageOnError(),
 		kong.Description("Browser profiles, each behind its proxy. Flags may also stand in the environment as WARREN_…"),
-		kong.Exit(func(int) { panic(finished{}) }), kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Exit(func(int) { panic(finished{}) }), kong.BindTo(ctx, (*context.Context)(nil)), kong.Resolvers(file),
 		kong.Bind(&console{stdin, stdout, stderr}))
 	if err != nil {
 		return err
@@ -86,6 +92,38 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return err
 	}
 	return parsed.Run()
+}
+
+// configFile reads the flags' values of WARREN_CONFIG, else of warren/config.json in the user's configuration folder: a JSON
+// object with the flags' names. A flag and the environment win over it.
+func configFile() (kong.Resolver, error) {
+	path, named := os.LookupEnv("WARREN_CONFIG")
+	if !named {
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			dir = ""
+		}
+		path = filepath.Join(dir, "warren", "config.json")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil && (named || !errors.Is(err, fs.ErrNotExist)) {
+		return nil, misusef("the configuration file cannot be read: %v", err)
+	}
+	if err != nil {
+		text = []byte("{}")
+	}
+	values, err := kong.JSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, misusef("%s is not a JSON object of flags: %v", path, err)
+	}
+	return kong.ResolverFunc(func(c *kong.Context, parent *kong.Path, flag *kong.Flag) (any, error) {
+		for _, env := range flag.Envs {
+			if _, set := os.LookupEnv(env); set {
+				return nil, nil
+			}
+		}
+		return values.Resolve(c, parent, flag)
+	}), nil
 }
 
 type versionCmd struct{}

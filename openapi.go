@@ -16,7 +16,6 @@ import (
 func describeAPI(o *huma.OpenAPI) {
 	o.Info.Description = "Warren keeps browser profiles and proxies, and runs each profile's Chrome behind its proxy, so that nothing gets out beside it.\n\n" +
 		"Every request carries `Authorization: Bearer <API_KEY>`. Every error is `application/problem+json` (RFC 9457): `code` is for programs and never changes, `detail` is for people, `errors` names every fault at once."
-	o.Info.License = &huma.License{Name: "Not licensed yet", Identifier: "LicenseRef-none"}
 	o.Servers = []*huma.Server{{URL: apiPrefix, Description: "this server"}}
 	o.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer",
 		Description: "An API key, as `warren key create` makes it."}}

@@ -383,7 +383,7 @@ func (s *server) deleteProxy(ctx context.Context, in *struct{ ProxyPath }) (*str
 		}
 		if row.ProfileCount > 0 {
 			p := conflict("proxy_in_use", "Profiles use this proxy: `profileIds` names them (1,000 at most). Give them another one first; a profile is never sent out directly by a deletion.")
-			p.ProfileIDs, err = q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: &row.ID, Workspaces: c.filter, Limit: 1000})
+			p.ProfileIDs, err = q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: row.ID, Workspaces: c.filter, Limit: 1000})
 			return errors.Join(err, p)
 		}
 		_, err = q.DeleteProxy(ctx, store.DeleteProxyParams{ID: row.ID, Workspaces: c.filter})

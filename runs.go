@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -348,6 +350,7 @@ func (rs *runs) list(c *caller, workspace string) []RunJSON {
 		}
 		r.mu.Unlock()
 	}
+	slices.SortFunc(out, func(a, b RunJSON) int { return strings.Compare(b.RunID, a.RunID) })
 	return out
 }
 

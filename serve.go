@@ -94,8 +94,8 @@ func (s *server) listen(ctx context.Context, l net.Listener, base string, stdout
 	failed := make(chan error, 1)
 	go func() {
 		if s.cfg.TLSCert != "" {
-			h.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
-			failed <- h.ServeTLS(l, s.cfg.TLSCert, s.cfg.TLSKey)
+			h.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, Certificates: s.cfg.certificates}
+			failed <- h.ServeTLS(l, "", "")
 			return
 		}
 		failed <- h.Serve(l)
