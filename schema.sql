@@ -82,7 +82,7 @@ CREATE INDEX proxy_checks_of_proxy ON proxy_checks (proxy_id, seq);
 CREATE TABLE profiles (
     id              TEXT    NOT NULL PRIMARY KEY,
     workspace_id    TEXT    NOT NULL REFERENCES workspaces (id),
-    name            TEXT    NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
+    name            TEXT    NOT NULL COLLATE NOCASE CHECK (length(name) BETWEEN 1 AND 200), -- the lists sort it so
     os              TEXT    NOT NULL CHECK (os IN ('win', 'mac', 'linux')),
     browser_version TEXT    NOT NULL,
     tags            TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(tags) AND json_type(tags) = 'array'),
@@ -108,22 +108,23 @@ CREATE TABLE profiles (
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL,
     trashed_at      INTEGER,
+    trashed         INTEGER NOT NULL GENERATED ALWAYS AS (trashed_at IS NOT NULL) VIRTUAL, -- not stored but in the indexes
     CHECK ((tags = '[]') = (tags_key = '')),
     CHECK (proxy_id IS NULL OR proxy_missing = 0),
     FOREIGN KEY (workspace_id, proxy_id) REFERENCES proxies (workspace_id, id)
 ) STRICT;
 
--- One index per sort order, for one workspace and for all. Each serves both directions, and (trashed_at IS NOT NULL)
--- makes it serve the list and the trash: equality first, then the order with the id as tie-break, so that a page is a
+-- One index per sort order, for one workspace and for all. Each serves both directions, and trashed makes it serve the
+-- list and the trash: equality first, then the order with the id as tie-break, so that a page is a
 -- walk along the index from a given place: no scan, no sort.
-CREATE INDEX profiles_of_workspace_created ON profiles (workspace_id, (trashed_at IS NOT NULL), created_at, id);
-CREATE INDEX profiles_of_workspace_updated ON profiles (workspace_id, (trashed_at IS NOT NULL), updated_at, id);
-CREATE INDEX profiles_of_workspace_name ON profiles (workspace_id, (trashed_at IS NOT NULL), name COLLATE NOCASE, id);
-CREATE INDEX profiles_of_workspace_started ON profiles (workspace_id, (trashed_at IS NOT NULL), last_started_at, id);
-CREATE INDEX profiles_created ON profiles ((trashed_at IS NOT NULL), created_at, id);
-CREATE INDEX profiles_updated ON profiles ((trashed_at IS NOT NULL), updated_at, id);
-CREATE INDEX profiles_name ON profiles ((trashed_at IS NOT NULL), name COLLATE NOCASE, id);
-CREATE INDEX profiles_started ON profiles ((trashed_at IS NOT NULL), last_started_at, id);
+CREATE INDEX profiles_of_workspace_created ON profiles (workspace_id, trashed, created_at, id);
+CREATE INDEX profiles_of_workspace_updated ON profiles (workspace_id, trashed, updated_at, id);
+CREATE INDEX profiles_of_workspace_name ON profiles (workspace_id, trashed, name, id);
+CREATE INDEX profiles_of_workspace_started ON profiles (workspace_id, trashed, last_started_at, id);
+CREATE INDEX profiles_created ON profiles (trashed, created_at, id);
+CREATE INDEX profiles_updated ON profiles (trashed, updated_at, id);
+CREATE INDEX profiles_name ON profiles (trashed, name, id);
+CREATE INDEX profiles_started ON profiles (trashed, last_started_at, id);
 
 -- Who uses a proxy: the answer to proxy_in_use, and the foreign key's look-up when a proxy goes.
 CREATE INDEX profiles_of_proxy ON profiles (proxy_id, id) WHERE proxy_id IS NOT NULL;

@@ -144,11 +144,7 @@ func (b *Browser) openPage(root context.Context, address string, lone target.ID)
 // navigate waits until the owner has dressed the tab, and then until the navigation has begun. Chrome answers Page.navigate only
 // when the server has sent its headers, which through a slow proxy takes long; the event comes at once.
 func (b *Browser) navigate(ctx context.Context, t *chromedp.Target, address string) error {
-	select {
-	case <-b.mux.owner.dressing(string(t.TargetID)).done:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	b.mux.owner.awaitDressed(ctx, string(t.TargetID))
 	begun, unsubscribe := t.Subscribe("Page.frameStartedNavigating")
 	defer unsubscribe()
 	answered := make(chan error, 1)

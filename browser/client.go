@@ -22,11 +22,8 @@ type client struct {
 	done chan struct{} // closed when it ended
 }
 
-// Why a client ended.
-var (
-	errClosedByClient = errors.New("closed by the client")
-	errPageGone       = errors.New("the page has gone")
-)
+// errClosedByClient is the end of a client that wished it. Other ends are errTooSlow, errPipeEnded and, for a page socket, errSessionGone.
+var errClosedByClient = errors.New("closed by the client")
 
 // Error codes as Chrome uses them.
 const (
@@ -66,8 +63,8 @@ func (c *client) deliver(msg []byte) {
 
 // narrow makes the page that Chrome attached the client's base session. It runs on the reading goroutine, which alone reads base while messages come.
 func (c *client) narrow(a answer) error {
-	if a.Error != nil {
-		return a.Error
+	if err := a.err(); err != nil {
+		return err
 	}
 	var r struct {
 		SessionID string `json:"sessionId"`
@@ -142,7 +139,7 @@ func (c *client) reply(msg []byte, e envelope, body string) []byte {
 		b = append(append(append(b, `"id":`...), e.id.in(msg)...), ',')
 	}
 	b = append(b, body...)
-	if e.session.there() {
+	if isText(msg, e.session) {
 		b = append(append(b, `,"sessionId":`...), e.session.in(msg)...)
 	}
 	return append(b, '}')
@@ -157,9 +154,12 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 		m.mu.Unlock()
 		return c.refuse(msg, e, codeNoSession, "Session with given id not found.")
 	}
-	raw := append([]byte(nil), e.id.in(msg)...)
-	id := m.register(pending{session: name, client: c, raw: raw})
-	cmd := command{id: id, session: name, method: method, params: e.params.in(msg)}
+	p := pending{session: name, client: c, raw: append([]byte(nil), e.id.in(msg)...)}
+	params := e.params.in(msg)
+	if method == "Target.createTarget" {
+		params, p.also = m.owner.bornBlank(params)
+	}
+	cmd := command{id: m.register(p), session: name, method: method, params: params}
 	if m.hold(s, cmd) {
 		m.mu.Unlock()
 		return nil
@@ -223,7 +223,7 @@ func (m *mux) unhold(s *session) {
 // lost is called when one of the client's sessions has ended.
 func (c *client) lost(s *session) {
 	if s.id == c.base {
-		c.end(errPageGone)
+		c.end(errSessionGone)
 	}
 }
 
@@ -255,7 +255,7 @@ func (m *mux) forget(c *client) {
 		_, calls = m.drop(s)
 	}
 	m.mu.Unlock()
-	fail(calls, errClosedByClient.Error())
+	fail(calls, errClosedByClient)
 	if c.root != "" {
 		m.send("", "Target.detachFromTarget", map[string]string{"sessionId": c.root}, nil)
 	}

@@ -44,20 +44,23 @@ const versionTimeout = 10 * time.Second
 func Find(ctx context.Context, path string) (Installed, error) {
 	if path != "" {
 		found, err := inspect(ctx, path)
-		if err != nil && ctx.Err() == nil {
+		if ctx.Err() != nil {
+			return Installed{}, ctx.Err()
+		}
+		if err != nil {
 			return Installed{}, &NotFoundError{Tried: []string{path}, Reason: reason(err), Hint: "Give the path of a Chromium or Chrome, or leave it out. " + installHint()}
 		}
-		return found, err
+		return found, nil
 	}
 	var tried []string
 	for _, place := range append(programNames(), usualPlaces()...) {
 		tried = append(tried, place)
 		found, err := inspect(ctx, place)
-		if err == nil {
-			return found, nil
-		}
 		if ctx.Err() != nil {
 			return Installed{}, ctx.Err()
+		}
+		if err == nil {
+			return found, nil
 		}
 	}
 	return Installed{}, &NotFoundError{Tried: tried, Hint: installHint()}
@@ -159,17 +162,7 @@ func parseProduct(product string) Installed {
 // unwrap returns the program behind a wrapper script. Debian's /usr/bin/chromium adds flags of its own, Chrome's starts helpers that outlive it.
 func unwrap(path string) string {
 	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return path
-	}
-	head := make([]byte, 2)
-	f, err := os.Open(real)
-	if err != nil {
-		return path
-	}
-	_, err = f.Read(head)
-	f.Close()
-	if err != nil || string(head) != "#!" {
+	if err != nil || !isScript(real) {
 		return path
 	}
 	for _, behind := range behindWrapper(real) {
@@ -180,12 +173,27 @@ func unwrap(path string) string {
 	return path
 }
 
+func isScript(path string) bool {
+	if executable(path) != nil {
+		return false // a pipe, say: opening it could wait for ever
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 2)
+	_, err = f.Read(head)
+	return err == nil && string(head) == "#!"
+}
+
 // behindWrapper lists where the program of a wrapper script is: Debian's in /usr/lib, the others' beside the script.
 func behindWrapper(script string) []string {
 	beside := func(name string) string { return filepath.Join(filepath.Dir(script), name) }
-	switch filepath.Base(script) {
-	case "chromium":
+	if script == "/usr/bin/chromium" {
 		return []string{"/usr/lib/chromium/chromium"}
+	}
+	switch filepath.Base(script) {
 	case "google-chrome", "google-chrome-beta", "google-chrome-unstable":
 		return []string{beside("chrome")}
 	case "microsoft-edge", "microsoft-edge-beta", "microsoft-edge-dev":

@@ -61,7 +61,7 @@ func installCommands() map[string]string {
 		"debian": "apt-get install -y chromium",
 		"ubuntu": "apt-get install -y chromium-browser",
 		"fedora": "dnf install -y chromium",
-		"rhel":   "dnf install -y epel-release && sudo dnf install -y chromium",
+		"rhel":   "dnf install -y chromium (from EPEL)",
 		"arch":   "pacman -S --noconfirm chromium",
 		"alpine": "apk add chromium",
 		"suse":   "zypper install -y chromium", "opensuse": "zypper install -y chromium",

@@ -236,8 +236,11 @@ func (g *gateway) newPage(r *http.Request) (any, error) {
 	var made struct {
 		TargetID string `json:"targetId"`
 	}
-	if err := m.call(r.Context(), "", "Target.createTarget", map[string]string{"url": address}, &made); err != nil {
+	if err := m.call(r.Context(), "", "Target.createTarget", map[string]string{"url": blankPage}, &made); err != nil {
 		return nil, err
+	}
+	if address != blankPage {
+		m.owner.sendTo(made.TargetID, address)
 	}
 	return describe(r, targetInfo{TargetID: made.TargetID, Type: "page", URL: address}), nil
 }

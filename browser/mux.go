@@ -49,7 +49,10 @@ const (
 	patience = 3 * time.Second
 )
 
-var errPipeEnded = errors.New("the browser has gone")
+var (
+	errPipeEnded   = errors.New("the browser has gone")
+	errSessionGone = errors.New("the page has gone")
+)
 
 // session is one flat DevTools session: an attachment of somebody to a target.
 type session struct {
@@ -67,6 +70,7 @@ type pending struct {
 	session string
 	client  *client
 	raw     []byte       // the id as the client wrote it
+	also    func(answer) // for a client's command that we changed: what is to be done with the answer; as done
 	done    func(answer) // for the owner's own commands; runs on the reading goroutine and must not wait
 }
 
@@ -74,6 +78,18 @@ type pending struct {
 type answer struct {
 	Result json.RawMessage `json:"result"`
 	Error  *ProtocolError  `json:"error"`
+	lost   error           // Chrome will not answer; the reason is ours
+}
+
+// err is why there is no result.
+func (a answer) err() error {
+	if a.lost != nil {
+		return a.lost
+	}
+	if a.Error != nil {
+		return a.Error
+	}
+	return nil
 }
 
 // ProtocolError is an error that Chrome answered to a DevTools command (JSON-RPC 2.0 codes).
@@ -132,7 +148,7 @@ func (m *mux) end() {
 	m.clients = nil
 	m.mu.Unlock()
 	close(m.done)
-	fail(calls, errPipeEnded.Error())
+	fail(calls, errPipeEnded)
 	for c := range clients {
 		c.end(errPipeEnded)
 	}
@@ -159,17 +175,25 @@ func (m *mux) answered(msg []byte, e envelope) {
 	p, known := m.pending[id]
 	delete(m.pending, id)
 	m.mu.Unlock()
-	switch {
-	case !known:
-	case p.client != nil:
-		p.client.deliver(p.client.rewritten(msg, e, p.raw))
-	case p.done != nil:
-		var a answer
-		if err := json.Unmarshal(msg, &a); err != nil {
-			a.Error = &ProtocolError{Code: -32700, Message: err.Error()}
-		}
-		p.done(a)
+	if !known {
+		return
 	}
+	if p.also != nil {
+		p.also(parseAnswer(msg))
+	}
+	if p.done != nil {
+		p.done(parseAnswer(msg))
+	}
+	if p.client != nil {
+		p.client.deliver(p.client.rewritten(msg, e, p.raw))
+	}
+}
+
+func parseAnswer(msg []byte) (a answer) {
+	if err := json.Unmarshal(msg, &a); err != nil {
+		a.lost = err
+	}
+	return a
 }
 
 // happened brings an event to whom its session belongs to.
@@ -251,7 +275,7 @@ func (m *mux) detached(parent *session, params []byte) {
 			s.client.lost(s)
 		}
 	}
-	fail(calls, "Session with given id not found.")
+	fail(calls, errSessionGone)
 }
 
 // drop removes s, its children, and the commands that Chrome will not answer any more; of these it returns the owner's. m.mu is held.
@@ -274,10 +298,10 @@ func (m *mux) drop(s *session) (gone []*session, calls []pending) {
 }
 
 // fail answers calls of the owner that Chrome will not answer. No lock is held.
-func fail(calls []pending, message string) {
+func fail(calls []pending, why error) {
 	for _, p := range calls {
 		if p.done != nil {
-			p.done(answer{Error: &ProtocolError{Code: codeNoSession, Message: message}})
+			p.done(answer{lost: why})
 		}
 	}
 }
@@ -306,14 +330,14 @@ func (m *mux) send(session, method string, params any, done func(answer)) {
 	if params != nil {
 		var err error
 		if raw, err = json.Marshal(params); err != nil {
-			done(answer{Error: &ProtocolError{Code: -32602, Message: err.Error()}})
+			done(answer{lost: err})
 			return
 		}
 	}
 	m.mu.Lock()
 	if m.pending == nil {
 		m.mu.Unlock()
-		done(answer{Error: &ProtocolError{Code: -32000, Message: errPipeEnded.Error()}})
+		done(answer{lost: errPipeEnded})
 		return
 	}
 	id := m.register(pending{session: session, done: done})
@@ -330,8 +354,8 @@ func (m *mux) call(ctx context.Context, session, method string, params, result a
 	case <-ctx.Done():
 		return fmt.Errorf("%s: %w", method, ctx.Err())
 	case a := <-answers:
-		if a.Error != nil {
-			return fmt.Errorf("%s: %w", method, a.Error)
+		if err := a.err(); err != nil {
+			return fmt.Errorf("%s: %w", method, err)
 		}
 		if result == nil {
 			return nil
@@ -360,8 +384,8 @@ func (m *mux) attach(ctx context.Context) (*client, error) {
 
 // adopt registers c's browser session as Chrome named it.
 func (m *mux) adopt(c *client, a answer) error {
-	if a.Error != nil {
-		return a.Error
+	if err := a.err(); err != nil {
+		return err
 	}
 	var r struct {
 		SessionID string `json:"sessionId"`

@@ -141,8 +141,8 @@ func (o *owner) prepare(s *session, info targetInfo, d *dressing) {
 	for _, c := range orders {
 		acks.Add(1)
 		o.mux.send(s.id, c.method, c.params, func(a answer) {
-			if a.Error != nil {
-				o.mux.log.Debug("target did not take a command", "method", c.method, "kind", s.kind, "error", a.Error)
+			if err := a.err(); err != nil {
+				o.mux.log.Debug("target did not take a command", "method", c.method, "kind", s.kind, "error", err)
 			}
 			acks.Done()
 		})
@@ -154,6 +154,34 @@ func (o *owner) prepare(s *session, info targetInfo, d *dressing) {
 	case <-acknowledged:
 	case <-d.done: // the target has gone
 	case <-deadline.C:
+	}
+}
+
+// bornBlank changes the parameters of a Target.createTarget so that the tab is born blank, and returns what sends it to its address
+// when it is dressed: Chrome does not let such a tab wait for its debugger, it sends the first request at once. Nothing is changed without dress.
+func (o *owner) bornBlank(params []byte) ([]byte, func(answer)) {
+	var p map[string]json.RawMessage
+	var address string
+	if o.dress == nil || json.Unmarshal(params, &p) != nil || json.Unmarshal(p["url"], &address) != nil || address == "" || address == blankPage {
+		return params, nil
+	}
+	p["url"] = json.RawMessage(`"` + blankPage + `"`)
+	changed, _ := json.Marshal(p) // it was read from JSON
+	return changed, func(a answer) {
+		var made struct {
+			TargetID string `json:"targetId"`
+		}
+		if a.err() == nil && json.Unmarshal(a.Result, &made) == nil {
+			go o.sendTo(made.TargetID, address)
+		}
+	}
+}
+
+// sendTo navigates a page as soon as it is dressed.
+func (o *owner) sendTo(target, address string) {
+	o.awaitDressed(context.Background(), target)
+	if p, ok := o.page(target); ok {
+		o.mux.send(p.session, "Page.navigate", map[string]string{"url": address}, nil)
 	}
 }
 
@@ -180,16 +208,31 @@ func (o *owner) openPages() []page {
 	return slices.Clone(o.pages)
 }
 
-// allDressed waits until every page that is open now is dressed.
+// allDressed waits until every page that is open now is attached and dressed.
 func (o *owner) allDressed(ctx context.Context) error {
-	for _, p := range o.openPages() {
-		select {
-		case <-o.dressing(p.target).done:
-		case <-ctx.Done():
-			return ctx.Err()
+	targets, err := o.mux.targets(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range targets {
+		if t.Type == "page" {
+			o.awaitDressed(ctx, t.TargetID)
 		}
 	}
-	return nil
+	return ctx.Err()
+}
+
+// awaitDressed waits until a target is dressed; when it has gone, or is never attached, until patience ends.
+func (o *owner) awaitDressed(ctx context.Context, target string) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	d := o.dressing(target)
+	select {
+	case <-d.done:
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	o.unseen(target, d)
 }
 
 // evaluate runs an expression in a world of its own on a page, where the page's scripts cannot change what it sees.

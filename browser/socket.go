@@ -145,7 +145,7 @@ func (g *gateway) farewell(why error) (websocket.StatusCode, string) {
 		case <-time.After(time.Second):
 			return websocket.StatusGoingAway, "the browser has gone"
 		}
-	case errors.Is(why, errPageGone):
+	case errors.Is(why, errSessionGone):
 		return websocket.StatusNormalClosure, "the page has gone"
 	case errors.Is(why, errClosedByClient):
 		return websocket.StatusNormalClosure, ""

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Kinds of StartError.
@@ -46,6 +47,8 @@ func (s Spec) check() error {
 		return errors.New("no browser is given")
 	case !filepath.IsAbs(s.UserDataDir) || !filepath.IsAbs(s.TempDir):
 		return errors.New("the profile's and the temporary folder must be absolute paths")
+	case strings.ContainsFunc(s.UserDataDir+s.TempDir, unicode.IsControl):
+		return errors.New("the profile's and the temporary folder must have no control characters in their paths")
 	case len(s.TempDir) > maxTempDir:
 		return fmt.Errorf("the temporary folder's path is too long: %d bytes, at most %d for Chrome's socket: %s", len(s.TempDir), maxTempDir, s.TempDir)
 	case within(s.UserDataDir, s.TempDir) || within(os.TempDir(), s.TempDir):
@@ -270,8 +273,8 @@ func (b *Browser) handshake(ctx context.Context) error {
 	}
 	select {
 	case a := <-attached:
-		if a.Error != nil {
-			return fmt.Errorf("attach to the browser's pages: %w", a.Error)
+		if err := a.err(); err != nil {
+			return fmt.Errorf("attach to the browser's pages: %w", err)
 		}
 	case <-ctx.Done():
 		return ctx.Err()

@@ -18,7 +18,7 @@ var written = map[string]string{
 // subtags, as golang.org/x/text has them, or the override's. "" where nobody lives or the country is unknown.
 func localeOf(country string) string {
 	region, err := language.ParseRegion(country)
-	if err != nil {
+	if err != nil || !region.IsCountry() {
 		return ""
 	}
 	base := written[country]

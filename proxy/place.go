@@ -75,12 +75,12 @@ func placeOf(m map[string]any) (p Place) {
 	country, _ := m["country"].(map[string]any)
 	names, _ := country["names"].(map[string]any)
 	location, _ := m["location"].(map[string]any)
-	for _, v := range []any{m["country_code"], m["countryCode"], m["country_iso"], m["country_code2"], m["cc"], country["iso_code"], country["code"], m["country"]} {
+	for _, v := range []any{m["country_code"], m["countryCode"], m["country_iso"], m["country_code2"], m["cc"], country["iso_code"], country["code"], m["country"], location["country"]} {
 		if p.Country = countryCode(str(v)); p.Country != "" {
 			break
 		}
 	}
-	for _, v := range []any{m["country_name"], m["countryName"], names["en"], country["name"], m["country"]} {
+	for _, v := range []any{m["country_name"], m["countryName"], names["en"], country["name"], m["country"], location["country"]} {
 		if s := plain(str(v)); len(s) > 2 {
 			p.CountryName = s
 			break

@@ -25,6 +25,9 @@ type Relay struct {
 	work   sync.WaitGroup
 	chunks sync.Pool // *[chunkSize]byte: held while bytes move, not while a tunnel is idle
 
+	handshake time.Duration // how long a client may take to say what it wants
+	silence   time.Duration // how long a tunnel may stay silent after one side has ended
+
 	mu        sync.Mutex // guards what follows
 	closed    bool
 	listeners map[net.Listener]struct{}
@@ -47,8 +50,10 @@ type Stats struct {
 	LastErrorAt time.Time
 }
 
-// handshakeTimeout bounds how long a client may take to say what it wants. A browser says it at once.
-const handshakeTimeout = 10 * time.Second
+const (
+	handshakeTimeout = 10 * time.Second // a browser says at once what it wants
+	halfClosedIdle   = 2 * time.Minute  // a browser that ends its side has mostly gone altogether; only silence tells
+)
 
 // NewRelay makes a relay that dials with d. log may be nil.
 func NewRelay(d *Dialer, log *slog.Logger) *Relay {
@@ -56,6 +61,7 @@ func NewRelay(d *Dialer, log *slog.Logger) *Relay {
 		log = slog.New(slog.DiscardHandler)
 	}
 	r := &Relay{log: log, listeners: map[net.Listener]struct{}{}, tunnels: map[*tunnel]struct{}{}}
+	r.handshake, r.silence = handshakeTimeout, halfClosedIdle
 	r.chunks.New = func() any { return new([chunkSize]byte) }
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.dialer.Store(d)

@@ -65,7 +65,7 @@ func serveOn(t testing.TB, address string, handle func(net.Conn)) *server {
 			s.conns[c] = true
 			s.mu.Unlock()
 			s.wg.Go(func() {
-				handle(recorded{c.(*net.TCPConn), s})
+				handle(recorded{c, s})
 				c.Close()
 				s.mu.Lock()
 				delete(s.conns, c)
@@ -103,14 +103,19 @@ func (s *server) received() string {
 	return s.got.String()
 }
 
-// recorded takes down what the client sends.
+// recorded takes down what the client sends. It hides the connection's own way to copy, which would go past Read.
 type recorded struct {
-	*net.TCPConn
+	net.Conn
 	s *server
 }
 
+func (r recorded) CloseWrite() error { return closeWrite(r.Conn) }
+
+// resetOnClose makes the close a reset.
+func (r recorded) resetOnClose() { r.Conn.(*net.TCPConn).SetLinger(0) }
+
 func (r recorded) Read(b []byte) (int, error) {
-	n, err := r.TCPConn.Read(b)
+	n, err := r.Conn.Read(b)
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	if r.s.got.Len() < 1<<16 {

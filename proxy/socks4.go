@@ -1,9 +1,7 @@
 package proxy
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strconv"
 )
@@ -25,12 +23,15 @@ func askSOCKS4(c net.Conn, p *Proxy, t target) *Error {
 		return asError(StageRequest, err)
 	}
 	var got [8]byte
-	n, err := io.ReadFull(c, got[:])
-	switch {
-	case n > 0 && got[0] != 0 && got[0] != 4: // the version of a reply is 0; some servers repeat the request's 4
-		return &Error{StageGreeting, NotAProxy, "its answer is not SOCKS4", err}
-	case err != nil:
-		return asError(StageRequest, err)
+	for n := 0; n < len(got); {
+		m, err := c.Read(got[n:])
+		n += m
+		switch {
+		case n > 0 && got[0] != 0 && got[0] != 4: // the version of a reply is 0; some servers repeat the request's 4
+			return &Error{StageGreeting, NotAProxy, "its answer is not SOCKS4", err}
+		case err != nil && n < len(got):
+			return asError(StageRequest, err)
+		}
 	}
 	reply := fmt.Errorf("SOCKS4 reply code %#02x", got[1])
 	switch got[1] {
@@ -44,5 +45,5 @@ func askSOCKS4(c net.Conn, p *Proxy, t target) *Error {
 		}
 		return &Error{StageAuth, AuthFailed, "it does not take this user name", reply}
 	}
-	return &Error{StageRequest, NotAProxy, "its answer is not SOCKS4", errors.Join(reply, err)}
+	return &Error{StageRequest, NotAProxy, "its answer is not SOCKS4", reply}
 }

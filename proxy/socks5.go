@@ -22,8 +22,9 @@ const (
 )
 
 var (
-	errBudget = errors.New("the server sent more than a handshake needs")
-	errMethod = errors.New("the server chose a method that was not offered")
+	errBudget  = errors.New("the server sent more than a handshake needs")
+	errDecided = errors.New("the server has refused already")
+	errMethod  = errors.New("the server chose a method that was not offered")
 )
 
 // askSOCKS5 lets x/net speak, over a connection that takes down what the server answers: x/net reports text only, and
@@ -65,7 +66,16 @@ func (tr *transcript) Read(b []byte) (int, error) {
 	}
 	n, err := tr.Conn.Read(b)
 	tr.got = append(tr.got, b[:n]...)
+	if err == nil && tr.decided() {
+		err = errDecided // ends a read that would wait for more, and only that
+	}
 	return n, err
+}
+
+// decided tells whether what the server has said cannot become a success any more, whatever else it says.
+func (tr *transcript) decided() bool {
+	stage, got := tr.stage()
+	return len(got) > 0 && got[0] != versionOf(stage) || len(got) > 1 && got[1] != 0 && stage == StageRequest
 }
 
 // Write sends the next message, but none that answers a method which was not offered: x/net goes on after any.

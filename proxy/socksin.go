@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -10,9 +11,16 @@ import (
 
 // This file implements the server's half of SOCKS5 (RFC 1928): no authentication, CONNECT only. The rules are:
 //
-//   - exactly the handshake's bytes are read, so that what follows them stays in the socket for splice;
+//   - the handshake is read in as few reads as it comes in; what a hasty client sent after it is kept for the upstream;
 //   - what does not speak SOCKS5 is closed without a word;
 //   - names are passed on as they came; nobody resolves them here.
+
+const (
+	commandConnect = 1
+	addressIPv4    = 1
+	addressName    = 3
+	addressIPv6    = 4
+)
 
 // Reply codes (RFC 1928 section 6).
 const (
@@ -33,62 +41,90 @@ type requestError byte
 
 func (requestError) Error() string { return "the request is not one that is served here" }
 
-// readRequest answers the greeting and reads the request; it returns the target as "host:port".
-func readRequest(c io.ReadWriter) (string, error) {
-	var b [2 + 255 + 2]byte
-	if _, err := io.ReadFull(c, b[:2]); err != nil {
-		return "", err
-	}
-	if b[0] != socksVersion {
-		return "", errNotSOCKS5
-	}
-	methods := b[2 : 2+int(b[1])]
-	if _, err := io.ReadFull(c, methods); err != nil {
-		return "", err
-	}
-	answer := byte(methodNoneOfThem)
-	for _, m := range methods {
-		if m == methodNone {
-			answer = methodNone
-		}
-	}
-	if _, err := c.Write([]byte{socksVersion, answer}); err != nil {
-		return "", err
-	}
-	if answer != methodNone {
-		return "", errNotSOCKS5
-	}
-	return readTarget(c, b[:])
+// clientHello reads a client's half of the handshake.
+type clientHello struct {
+	c io.ReadWriter
+	b []byte // read and not used yet
 }
 
-// readTarget reads "VER CMD RSV ATYP ADDR PORT" into b, which has room for the longest.
-func readTarget(c io.Reader, b []byte) (string, error) {
-	head := b[:5] // with the first byte of the address, which is a name's length
-	if _, err := io.ReadFull(c, head); err != nil {
+// The longest greeting and the longest request together; a client that sends less has room for the first of its data.
+const helloSize = 2 + 255 + 4 + 1 + 255 + 2
+
+// take returns the next n bytes.
+func (h *clientHello) take(n int) ([]byte, error) {
+	for len(h.b) < n {
+		m, err := h.c.Read(h.b[len(h.b):cap(h.b)])
+		h.b = h.b[:len(h.b)+m]
+		if err != nil && len(h.b) < n {
+			return nil, err
+		}
+	}
+	taken := h.b[:n]
+	h.b = h.b[n:]
+	return taken, nil
+}
+
+// readRequest answers the greeting and reads the request. It returns the target as "host:port" and what came after.
+func readRequest(c io.ReadWriter) (address string, early []byte, err error) {
+	h := clientHello{c, make([]byte, 0, helloSize)}
+	head, err := h.take(2)
+	if err != nil {
+		return "", nil, err
+	}
+	if head[0] != socksVersion {
+		return "", nil, errNotSOCKS5
+	}
+	methods, err := h.take(int(head[1]))
+	if err != nil {
+		return "", nil, err
+	}
+	answer := byte(methodNoneOfThem)
+	if bytes.IndexByte(methods, methodNone) >= 0 {
+		answer = methodNone
+	}
+	if _, err := c.Write([]byte{socksVersion, answer}); err != nil {
+		return "", nil, err
+	}
+	if answer != methodNone {
+		return "", nil, errNotSOCKS5
+	}
+	address, err = h.target()
+	return address, h.b, err
+}
+
+// target reads "VER CMD RSV ATYP ADDR PORT".
+func (h *clientHello) target() (string, error) {
+	head, err := h.take(5) // with the first byte of the address, which is a name's length
+	if err != nil {
 		return "", err
 	}
 	if head[0] != socksVersion {
 		return "", errNotSOCKS5
 	}
-	command, kind, first := head[1], head[3], head[4]
-	size, known := map[byte]int{1: 4, 3: 1 + int(first), 4: 16}[kind]
-	if !known {
+	size := 0 // of the address without its first byte
+	switch head[3] {
+	case addressIPv4:
+		size = 4 - 1
+	case addressIPv6:
+		size = 16 - 1
+	case addressName:
+		size = int(head[4])
+	default:
 		return "", requestError(replyNoAddressType)
 	}
-	b = b[:size+2]
-	b[0] = first
-	if _, err := io.ReadFull(c, b[1:]); err != nil {
+	rest, err := h.take(size + 2)
+	if err != nil {
 		return "", err
 	}
-	if command != 1 {
+	if head[1] != commandConnect {
 		return "", requestError(replyNoCommand)
 	}
-	host := string(b[1:size])
-	if kind != 3 {
-		a, _ := netip.AddrFromSlice(b[:size])
+	host := string(rest[:size])
+	if head[3] != addressName {
+		a, _ := netip.AddrFromSlice(append([]byte{head[4]}, rest[:size]...))
 		host = a.String()
 	}
-	port := int(b[size])<<8 | int(b[size+1])
+	port := int(rest[size])<<8 | int(rest[size+1])
 	return net.JoinHostPort(host, strconv.Itoa(port)), nil
 }
 
@@ -112,7 +148,8 @@ func replyOf(fault *Error, direct bool) byte {
 	return replyFailure
 }
 
-func writeReply(c io.Writer, code byte) error {
-	_, err := c.Write([]byte{socksVersion, code, 0, 1, 0, 0, 0, 0, 0, 0})
+// writeReply sends a reply code and, in the same packet, what belongs after it.
+func writeReply(c io.Writer, code byte, early []byte) error {
+	_, err := c.Write(append([]byte{socksVersion, code, 0, addressIPv4, 0, 0, 0, 0, 0, 0}, early...))
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,18 +22,13 @@ type tunnel struct {
 	ended atomic.Int32 // pumps that have ended
 }
 
-// halfClosedIdle is how long a tunnel may stay silent after one side has ended. A browser that ends its side has
-// mostly gone altogether, and then only silence tells.
-const halfClosedIdle = 2 * time.Minute
-
 // chunkSize is how much a pump moves at once where the kernel does not do it alone.
 const chunkSize = 32 << 10
 
 // serve does the handshake. The pumps are goroutines of their own, since the stack that a dial has grown would stay
 // with a tunnel for its life.
 func (t *tunnel) serve() {
-	early, fault := t.open()
-	if fault != nil || t.pass(early) != nil {
+	if t.open() != nil {
 		t.end()
 		return
 	}
@@ -73,61 +69,65 @@ func (t *tunnel) setUpstream(c net.Conn) error {
 	return nil
 }
 
-// open admits the client, learns its target and dials. It returns what the upstream has sent already.
-func (t *tunnel) open() (early []byte, err error) {
+// open admits the client, learns its target, dials, and passes on what both sides have sent already.
+func (t *tunnel) open() error {
 	r := t.relay
 	if admit := r.admit.Load(); admit != nil {
 		if err := (*admit)(t.client); err != nil {
 			r.stats.refused.Add(1)
 			r.log.Warn("relay refused a connection", "error", err)
-			return nil, err
+			return err
 		}
 	}
-	t.client.SetDeadline(time.Now().Add(handshakeTimeout))
-	address, err := readRequest(t.client)
+	t.client.SetDeadline(time.Now().Add(r.handshake))
+	address, up, err := readRequest(t.client)
 	if err != nil {
 		if code, ok := errors.AsType[requestError](err); ok {
-			writeReply(t.client, byte(code))
+			writeReply(t.client, byte(code), nil)
 		}
 		r.stats.refused.Add(1)
-		return nil, err
+		return err
 	}
 	t.client.SetDeadline(time.Time{})
 	d := r.dialer.Load()
 	c, _, fault := d.dial(r.ctx, "tcp", address)
 	if fault != nil {
 		r.failed(fault)
-		writeReply(t.client, replyOf(fault, d.Upstream == nil))
-		return nil, fault
+		writeReply(t.client, replyOf(fault, d.Upstream == nil), nil)
+		return fault
 	}
-	if e, ok := c.(*earlyConn); ok { // the bytes go first, then the bare connection, which can be spliced
-		c, early = e.Conn, e.early
+	var down []byte
+	if e, ok := c.(*earlyConn); ok { // its bytes go first, then the bare connection, which can be spliced
+		c, down = e.Conn, e.early
 	}
-	return early, t.setUpstream(c)
-}
-
-// pass tells the client that its tunnel is there, together with what the upstream has sent already.
-func (t *tunnel) pass(early []byte) error {
-	_, err := t.client.Write(append([]byte{socksVersion, replySucceeded, 0, 1, 0, 0, 0, 0, 0, 0}, early...))
-	t.relay.stats.down.Add(int64(len(early)))
-	return err
+	if err := t.setUpstream(c); err != nil {
+		return err
+	}
+	if len(up) > 0 {
+		n, err := c.Write(up)
+		r.stats.up.Add(int64(n))
+		if err != nil {
+			return err
+		}
+	}
+	r.stats.down.Add(int64(len(down)))
+	return writeReply(t.client, replySucceeded, down)
 }
 
 // pump moves bytes one way until src ends, passes the end on, and leaves the other way alone. After a fault both ways
 // are reset, so that nobody takes half an answer for a whole one.
 func (t *tunnel) pump(dst, src net.Conn, count *atomic.Int64) {
-	err := t.move(dst, src, count)
-	if err == nil {
-		err = closeWrite(dst)
-	}
-	if err != nil {
+	if err := t.move(dst, src, count); err != nil {
 		t.reset()
 	}
 	if t.ended.Add(1) == 2 {
 		t.end()
 		return
 	}
-	dst.SetReadDeadline(time.Now().Add(halfClosedIdle)) // dst is the src of the other pump
+	if err := closeWrite(dst); err != nil {
+		t.reset()
+	}
+	dst.SetReadDeadline(time.Now().Add(t.relay.silence)) // dst is what the other pump reads
 }
 
 func (t *tunnel) reset() {
@@ -139,6 +139,7 @@ func (t *tunnel) reset() {
 	t.closeConns()
 }
 
+// move passes bytes on until src ends, in chunks: wait for bytes with nothing in hand, then move what there is.
 func (t *tunnel) move(dst, src net.Conn, count *atomic.Int64) error {
 	w, err := waiterFor(src)
 	if err != nil {
@@ -149,19 +150,17 @@ func (t *tunnel) move(dst, src net.Conn, count *atomic.Int64) error {
 	limit := &io.LimitedReader{R: from}
 	for {
 		n, err := w.wait()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if kernelCopies && fromTCP && toTCP {
+		if err == nil && kernelCopies && fromTCP && toTCP {
 			limit.N = int64(n)
 			var moved int64
-			moved, err = to.ReadFrom(limit) // splice: poll.Splice wants a *net.TCPConn on both sides and nothing around them
+			moved, err = to.ReadFrom(limit) // splices, since it finds a *net.TCPConn on both sides and nothing around them
 			count.Add(moved)
-		} else {
+			err = stillHere(err)
+		} else if err == nil {
 			err = t.relay.moveChunk(dst, src, count)
+			if fromTCP {
+				err = stillHere(err)
+			}
 		}
 		if err == io.EOF {
 			return nil
@@ -170,9 +169,17 @@ func (t *tunnel) move(dst, src net.Conn, count *atomic.Int64) error {
 			return err
 		}
 		if t.ended.Load() > 0 {
-			src.SetReadDeadline(time.Now().Add(halfClosedIdle))
+			src.SetReadDeadline(time.Now().Add(t.relay.silence))
 		}
 	}
+}
+
+// stillHere passes over a deadline that went by while a chunk was being moved: dst was slow, but src was not silent.
+func stillHere(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	return err
 }
 
 // moveChunk reads once and writes what it got.

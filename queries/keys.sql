@@ -13,7 +13,7 @@ SELECT * FROM keys WHERE id = @id;
 -- name: ListKeys :many
 -- ListKeys gives keys newest first, after a place, revoked ones included.
 SELECT * FROM keys
-WHERE (created_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+WHERE (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
 ORDER BY created_at DESC, id DESC
 LIMIT @limit OFFSET @offset;
 

@@ -80,7 +80,7 @@ UPDATE profiles SET status = @to_status WHERE status <> 'stopped' AND status = @
 -- name: ListProfilesOfProxy :many
 -- ListProfilesOfProxy gives the ids of the profiles outside the trash that use a proxy.
 SELECT id FROM profiles
-WHERE proxy_id = @proxy_id AND trashed_at IS NULL
+WHERE proxy_id = CAST(@proxy_id AS TEXT) AND trashed_at IS NULL
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY id
 LIMIT @limit;
@@ -88,7 +88,7 @@ LIMIT @limit;
 -- name: CountProfiles :one
 -- CountProfiles counts with filters, and therefore scans. Without filters the counters of workspaces know it.
 SELECT count(*) FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+WHERE trashed = @trashed
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -99,7 +99,7 @@ WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
 
 -- name: CountProfilesOfWorkspace :one
 SELECT count(*) FROM profiles
-WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
+WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -113,8 +113,8 @@ WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed 
 
 -- name: ListProfilesByCreatedDesc :many
 SELECT * FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (created_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+WHERE trashed = @trashed
+  AND (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -127,8 +127,8 @@ LIMIT @limit OFFSET @offset;
 
 -- name: ListProfilesByCreatedAsc :many
 SELECT * FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (created_at, id) > (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+WHERE trashed = @trashed
+  AND (created_at, id) > (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -141,8 +141,8 @@ LIMIT @limit OFFSET @offset;
 
 -- name: ListProfilesByUpdatedDesc :many
 SELECT * FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (updated_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+WHERE trashed = @trashed
+  AND (updated_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -155,8 +155,8 @@ LIMIT @limit OFFSET @offset;
 
 -- name: ListProfilesByUpdatedAsc :many
 SELECT * FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (updated_at, id) > (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+WHERE trashed = @trashed
+  AND (updated_at, id) > (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -169,8 +169,8 @@ LIMIT @limit OFFSET @offset;
 
 -- name: ListProfilesByNameDesc :many
 SELECT * FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (name COLLATE NOCASE, id) < (CAST(@after_key AS TEXT), CAST(@after_id AS TEXT))
+WHERE trashed = @trashed
+  AND (name, id) < (+CAST(@after_key AS TEXT), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -178,13 +178,13 @@ WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
   AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
-ORDER BY name COLLATE NOCASE DESC, id DESC
+ORDER BY name DESC, id DESC
 LIMIT @limit OFFSET @offset;
 
 -- name: ListProfilesByNameAsc :many
 SELECT * FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (name COLLATE NOCASE, id) > (CAST(@after_key AS TEXT), CAST(@after_id AS TEXT))
+WHERE trashed = @trashed
+  AND (name, id) > (+CAST(@after_key AS TEXT), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -192,13 +192,13 @@ WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
   AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
-ORDER BY name COLLATE NOCASE, id
+ORDER BY name, id
 LIMIT @limit OFFSET @offset;
 
 -- name: ListProfilesByStartedDesc :many
 SELECT * FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (last_started_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+WHERE trashed = @trashed
+  AND (last_started_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -211,8 +211,8 @@ LIMIT @limit OFFSET @offset;
 
 -- name: ListProfilesByStartedAsc :many
 SELECT * FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (last_started_at, id) > (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+WHERE trashed = @trashed
+  AND (last_started_at, id) > (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -225,8 +225,8 @@ LIMIT @limit OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByCreatedDesc :many
 SELECT * FROM profiles
-WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (created_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+WHERE workspace_id = @workspace_id AND trashed = @trashed
+  AND (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -239,8 +239,8 @@ LIMIT @limit OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByCreatedAsc :many
 SELECT * FROM profiles
-WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (created_at, id) > (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+WHERE workspace_id = @workspace_id AND trashed = @trashed
+  AND (created_at, id) > (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -253,8 +253,8 @@ LIMIT @limit OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByUpdatedDesc :many
 SELECT * FROM profiles
-WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (updated_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+WHERE workspace_id = @workspace_id AND trashed = @trashed
+  AND (updated_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -267,8 +267,8 @@ LIMIT @limit OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByUpdatedAsc :many
 SELECT * FROM profiles
-WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (updated_at, id) > (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+WHERE workspace_id = @workspace_id AND trashed = @trashed
+  AND (updated_at, id) > (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -281,8 +281,8 @@ LIMIT @limit OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByNameDesc :many
 SELECT * FROM profiles
-WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (name COLLATE NOCASE, id) < (CAST(@after_key AS TEXT), CAST(@after_id AS TEXT))
+WHERE workspace_id = @workspace_id AND trashed = @trashed
+  AND (name, id) < (+CAST(@after_key AS TEXT), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -290,13 +290,13 @@ WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed 
   AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
-ORDER BY name COLLATE NOCASE DESC, id DESC
+ORDER BY name DESC, id DESC
 LIMIT @limit OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByNameAsc :many
 SELECT * FROM profiles
-WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (name COLLATE NOCASE, id) > (CAST(@after_key AS TEXT), CAST(@after_id AS TEXT))
+WHERE workspace_id = @workspace_id AND trashed = @trashed
+  AND (name, id) > (+CAST(@after_key AS TEXT), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -304,13 +304,13 @@ WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed 
   AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
-ORDER BY name COLLATE NOCASE, id
+ORDER BY name, id
 LIMIT @limit OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByStartedDesc :many
 SELECT * FROM profiles
-WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (last_started_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+WHERE workspace_id = @workspace_id AND trashed = @trashed
+  AND (last_started_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
@@ -323,8 +323,8 @@ LIMIT @limit OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByStartedAsc :many
 SELECT * FROM profiles
-WHERE workspace_id = @workspace_id AND (trashed_at IS NOT NULL) = CAST(@trashed AS INTEGER)
-  AND (last_started_at, id) > (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+WHERE workspace_id = @workspace_id AND trashed = @trashed
+  AND (last_started_at, id) > (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
   AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
   AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (

@@ -36,7 +36,7 @@ WHERE id = @id AND profile_count = 0
 -- name: ListProxies :many
 -- ListProxies gives proxies newest first, after a place; limit -1 gives all. store.ListProxies picks the query.
 SELECT * FROM proxies
-WHERE (created_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+WHERE (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY created_at DESC, id DESC
 LIMIT @limit OFFSET @offset;
@@ -44,7 +44,7 @@ LIMIT @limit OFFSET @offset;
 -- name: ListProxiesOfWorkspace :many
 SELECT * FROM proxies
 WHERE workspace_id = @workspace_id
-  AND (created_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY created_at DESC, id DESC
 LIMIT @limit OFFSET @offset;

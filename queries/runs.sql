@@ -25,7 +25,7 @@ SELECT * FROM runs WHERE ended_at IS NULL ORDER BY started_at, id;
 -- ListOpenRunsVisible gives the runs that go on and that a key may see, newest first, after a place.
 SELECT * FROM runs
 WHERE ended_at IS NULL
-  AND (started_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (started_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY started_at DESC, id DESC
 LIMIT @limit OFFSET @offset;
@@ -40,7 +40,7 @@ WHERE ended_at IS NULL
 -- ListRunsOfProfile gives a profile's runs, newest first, after a place.
 SELECT * FROM runs
 WHERE profile_id = @profile_id
-  AND (started_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+  AND (started_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY started_at DESC, id DESC
 LIMIT @limit OFFSET @offset;

@@ -15,7 +15,7 @@ WHERE id = @id
 -- name: ListWorkspaces :many
 -- ListWorkspaces gives workspaces newest first, after a place, with their counts.
 SELECT * FROM workspaces
-WHERE (created_at, id) < (CAST(@after_key AS INTEGER), CAST(@after_id AS TEXT))
+WHERE (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY created_at DESC, id DESC
 LIMIT @limit OFFSET @offset;

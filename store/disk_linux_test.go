@@ -40,7 +40,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 func TestDiskFullAtOpen(t *testing.T) {
-	for _, size := range []string{"size=4k", "size=8k", "size=64k", "size=200k"} {
+	for _, size := range []string{"size=4k", "size=64k", "size=200k"} {
 		dir := smallDisk(t, size)
 		s, err := Open(context.Background(), dir, Options{})
 		if err == nil {

@@ -70,11 +70,8 @@ func (f *ProfileFilter) filtered() bool {
 
 // params are those of every list query: the generated types are the same but for their names.
 func (f *ProfileFilter) params() ListProfilesOfWorkspaceByCreatedDescParams {
-	p := ListProfilesOfWorkspaceByCreatedDescParams{WorkspaceID: f.WorkspaceID, Workspaces: f.Workspaces,
+	p := ListProfilesOfWorkspaceByCreatedDescParams{WorkspaceID: f.WorkspaceID, Workspaces: f.Workspaces, Trashed: f.Trashed,
 		Status: optional(f.Status), ProxyID: optional(f.ProxyID), OS: optional(f.OS), Search: optional(fold(f.Search))}
-	if f.Trashed {
-		p.Trashed = 1
-	}
 	if len(f.Tags) > 0 {
 		folded := make([]string, len(f.Tags))
 		for i, tag := range f.Tags {
@@ -111,7 +108,7 @@ func (l *ProfileList) place(ctx context.Context, q *Queries) (cursor, error) {
 	if err != nil {
 		return cursor{}, err
 	}
-	if (row.TrashedAt != nil) != l.Trashed || (l.WorkspaceID != "" && l.WorkspaceID != row.WorkspaceID) {
+	if row.Trashed != l.Trashed || (l.WorkspaceID != "" && l.WorkspaceID != row.WorkspaceID) {
 		return cursor{}, ErrNoRow
 	}
 	number := map[Order]int64{ByCreated: row.CreatedAt, ByUpdated: row.UpdatedAt, ByStarted: row.LastStartedAt}[l.Order]

@@ -57,6 +57,7 @@ type Profile struct {
 	CreatedAt      int64
 	UpdatedAt      int64
 	TrashedAt      *int64
+	Trashed        bool
 }
 
 type Proxy struct {

@@ -28,11 +28,12 @@ const applicationID = 0x5772726e
 
 // The settings of every connection, in the DSN: a PRAGMA sent through a pool reaches one connection only.
 // busy_timeout comes first, since the others may have to wait. synchronous(FULL), since NORMAL loses acknowledged
-// writes on power loss. temp_store(MEMORY) keeps what is sorted off the disk.
+// writes on power loss. temp_store(MEMORY) keeps sorts and savepoints off the disk. The writer's cache holds the pages
+// at which the indexes of a group of inserts change.
 const (
 	commonPragmas = "_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=trusted_schema(0)&_pragma=temp_store(MEMORY)&_defensive=1&_dqs=0"
 	writerPragmas = commonPragmas + "&mode=rw&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(1000)" +
-		"&_pragma=journal_size_limit(67108864)&_txlock=immediate"
+		"&_pragma=journal_size_limit(67108864)&_pragma=cache_size(-16000)&_txlock=immediate"
 	readerPragmas  = commonPragmas + "&mode=ro&_pragma=query_only(1)"
 	examinePragmas = "_pragma=busy_timeout(5000)&_pragma=trusted_schema(0)&mode=ro&_pragma=query_only(1)"
 )

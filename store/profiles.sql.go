@@ -11,7 +11,7 @@ import (
 
 const countProfiles = `-- name: CountProfiles :one
 SELECT count(*) FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(?1 AS INTEGER)
+WHERE trashed = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
   AND (CAST(?3 AS TEXT) IS NULL OR instr(search_key, ?3) > 0)
   AND (CAST(?4 AS TEXT) IS NULL OR NOT EXISTS (
@@ -22,7 +22,7 @@ WHERE (trashed_at IS NOT NULL) = CAST(?1 AS INTEGER)
 `
 
 type CountProfilesParams struct {
-	Trashed    int64
+	Trashed    bool
 	Workspaces *string
 	Search     *string
 	Tags       *string
@@ -49,7 +49,7 @@ func (q *Queries) CountProfiles(ctx context.Context, arg CountProfilesParams) (i
 
 const countProfilesOfWorkspace = `-- name: CountProfilesOfWorkspace :one
 SELECT count(*) FROM profiles
-WHERE workspace_id = ?1 AND (trashed_at IS NOT NULL) = CAST(?2 AS INTEGER)
+WHERE workspace_id = ?1 AND trashed = ?2
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
   AND (CAST(?4 AS TEXT) IS NULL OR instr(search_key, ?4) > 0)
   AND (CAST(?5 AS TEXT) IS NULL OR NOT EXISTS (
@@ -61,7 +61,7 @@ WHERE workspace_id = ?1 AND (trashed_at IS NOT NULL) = CAST(?2 AS INTEGER)
 
 type CountProfilesOfWorkspaceParams struct {
 	WorkspaceID string
-	Trashed     int64
+	Trashed     bool
 	Workspaces  *string
 	Search      *string
 	Tags        *string
@@ -107,7 +107,7 @@ func (q *Queries) DeleteProfile(ctx context.Context, arg DeleteProfileParams) (i
 }
 
 const getProfile = `-- name: GetProfile :one
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
 WHERE id = ?1 AND trashed_at IS NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -149,12 +149,13 @@ func (q *Queries) GetProfile(ctx context.Context, arg GetProfileParams) (Profile
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.TrashedAt,
+		&i.Trashed,
 	)
 	return i, err
 }
 
 const getProfileAny = `-- name: GetProfileAny :one
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -197,6 +198,7 @@ func (q *Queries) GetProfileAny(ctx context.Context, arg GetProfileAnyParams) (P
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.TrashedAt,
+		&i.Trashed,
 	)
 	return i, err
 }
@@ -210,7 +212,7 @@ INSERT INTO profiles (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
     ?21, ?22
-) RETURNING id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at
+) RETURNING id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
 `
 
 type InsertProfileParams struct {
@@ -296,14 +298,15 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.TrashedAt,
+		&i.Trashed,
 	)
 	return i, err
 }
 
 const listProfilesByCreatedAsc = `-- name: ListProfilesByCreatedAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(?1 AS INTEGER)
-  AND (created_at, id) > (CAST(?2 AS INTEGER), CAST(?3 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE trashed = ?1
+  AND (created_at, id) > (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
   AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
   AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
@@ -316,7 +319,7 @@ LIMIT ?11 OFFSET ?10
 `
 
 type ListProfilesByCreatedAscParams struct {
-	Trashed    int64
+	Trashed    bool
 	AfterKey   int64
 	AfterID    string
 	Workspaces *string
@@ -379,6 +382,7 @@ func (q *Queries) ListProfilesByCreatedAsc(ctx context.Context, arg ListProfiles
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -395,9 +399,9 @@ func (q *Queries) ListProfilesByCreatedAsc(ctx context.Context, arg ListProfiles
 
 const listProfilesByCreatedDesc = `-- name: ListProfilesByCreatedDesc :many
 
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(?1 AS INTEGER)
-  AND (created_at, id) < (CAST(?2 AS INTEGER), CAST(?3 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE trashed = ?1
+  AND (created_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
   AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
   AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
@@ -410,7 +414,7 @@ LIMIT ?11 OFFSET ?10
 `
 
 type ListProfilesByCreatedDescParams struct {
-	Trashed    int64
+	Trashed    bool
 	AfterKey   int64
 	AfterID    string
 	Workspaces *string
@@ -475,6 +479,7 @@ func (q *Queries) ListProfilesByCreatedDesc(ctx context.Context, arg ListProfile
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -490,9 +495,9 @@ func (q *Queries) ListProfilesByCreatedDesc(ctx context.Context, arg ListProfile
 }
 
 const listProfilesByNameAsc = `-- name: ListProfilesByNameAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(?1 AS INTEGER)
-  AND (name COLLATE NOCASE, id) > (CAST(?2 AS TEXT), CAST(?3 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE trashed = ?1
+  AND (name, id) > (+CAST(?2 AS TEXT), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
   AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
   AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
@@ -500,12 +505,12 @@ WHERE (trashed_at IS NOT NULL) = CAST(?1 AS INTEGER)
   AND (CAST(?7 AS TEXT) IS NULL OR status = ?7)
   AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
   AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
-ORDER BY name COLLATE NOCASE, id
+ORDER BY name, id
 LIMIT ?11 OFFSET ?10
 `
 
 type ListProfilesByNameAscParams struct {
-	Trashed    int64
+	Trashed    bool
 	AfterKey   string
 	AfterID    string
 	Workspaces *string
@@ -568,6 +573,7 @@ func (q *Queries) ListProfilesByNameAsc(ctx context.Context, arg ListProfilesByN
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -583,9 +589,9 @@ func (q *Queries) ListProfilesByNameAsc(ctx context.Context, arg ListProfilesByN
 }
 
 const listProfilesByNameDesc = `-- name: ListProfilesByNameDesc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(?1 AS INTEGER)
-  AND (name COLLATE NOCASE, id) < (CAST(?2 AS TEXT), CAST(?3 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE trashed = ?1
+  AND (name, id) < (+CAST(?2 AS TEXT), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
   AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
   AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
@@ -593,12 +599,12 @@ WHERE (trashed_at IS NOT NULL) = CAST(?1 AS INTEGER)
   AND (CAST(?7 AS TEXT) IS NULL OR status = ?7)
   AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
   AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
-ORDER BY name COLLATE NOCASE DESC, id DESC
+ORDER BY name DESC, id DESC
 LIMIT ?11 OFFSET ?10
 `
 
 type ListProfilesByNameDescParams struct {
-	Trashed    int64
+	Trashed    bool
 	AfterKey   string
 	AfterID    string
 	Workspaces *string
@@ -661,6 +667,7 @@ func (q *Queries) ListProfilesByNameDesc(ctx context.Context, arg ListProfilesBy
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -676,9 +683,9 @@ func (q *Queries) ListProfilesByNameDesc(ctx context.Context, arg ListProfilesBy
 }
 
 const listProfilesByStartedAsc = `-- name: ListProfilesByStartedAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(?1 AS INTEGER)
-  AND (last_started_at, id) > (CAST(?2 AS INTEGER), CAST(?3 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE trashed = ?1
+  AND (last_started_at, id) > (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
   AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
   AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
@@ -691,7 +698,7 @@ LIMIT ?11 OFFSET ?10
 `
 
 type ListProfilesByStartedAscParams struct {
-	Trashed    int64
+	Trashed    bool
 	AfterKey   int64
 	AfterID    string
 	Workspaces *string
@@ -754,6 +761,7 @@ func (q *Queries) ListProfilesByStartedAsc(ctx context.Context, arg ListProfiles
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -769,9 +777,9 @@ func (q *Queries) ListProfilesByStartedAsc(ctx context.Context, arg ListProfiles
 }
 
 const listProfilesByStartedDesc = `-- name: ListProfilesByStartedDesc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(?1 AS INTEGER)
-  AND (last_started_at, id) < (CAST(?2 AS INTEGER), CAST(?3 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE trashed = ?1
+  AND (last_started_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
   AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
   AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
@@ -784,7 +792,7 @@ LIMIT ?11 OFFSET ?10
 `
 
 type ListProfilesByStartedDescParams struct {
-	Trashed    int64
+	Trashed    bool
 	AfterKey   int64
 	AfterID    string
 	Workspaces *string
@@ -847,6 +855,7 @@ func (q *Queries) ListProfilesByStartedDesc(ctx context.Context, arg ListProfile
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -862,9 +871,9 @@ func (q *Queries) ListProfilesByStartedDesc(ctx context.Context, arg ListProfile
 }
 
 const listProfilesByUpdatedAsc = `-- name: ListProfilesByUpdatedAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(?1 AS INTEGER)
-  AND (updated_at, id) > (CAST(?2 AS INTEGER), CAST(?3 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE trashed = ?1
+  AND (updated_at, id) > (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
   AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
   AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
@@ -877,7 +886,7 @@ LIMIT ?11 OFFSET ?10
 `
 
 type ListProfilesByUpdatedAscParams struct {
-	Trashed    int64
+	Trashed    bool
 	AfterKey   int64
 	AfterID    string
 	Workspaces *string
@@ -940,6 +949,7 @@ func (q *Queries) ListProfilesByUpdatedAsc(ctx context.Context, arg ListProfiles
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -955,9 +965,9 @@ func (q *Queries) ListProfilesByUpdatedAsc(ctx context.Context, arg ListProfiles
 }
 
 const listProfilesByUpdatedDesc = `-- name: ListProfilesByUpdatedDesc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE (trashed_at IS NOT NULL) = CAST(?1 AS INTEGER)
-  AND (updated_at, id) < (CAST(?2 AS INTEGER), CAST(?3 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE trashed = ?1
+  AND (updated_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
   AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
   AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
@@ -970,7 +980,7 @@ LIMIT ?11 OFFSET ?10
 `
 
 type ListProfilesByUpdatedDescParams struct {
-	Trashed    int64
+	Trashed    bool
 	AfterKey   int64
 	AfterID    string
 	Workspaces *string
@@ -1033,6 +1043,7 @@ func (q *Queries) ListProfilesByUpdatedDesc(ctx context.Context, arg ListProfile
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -1048,7 +1059,7 @@ func (q *Queries) ListProfilesByUpdatedDesc(ctx context.Context, arg ListProfile
 }
 
 const listProfilesNotStopped = `-- name: ListProfilesNotStopped :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles WHERE status <> 'stopped' ORDER BY status, id
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles WHERE status <> 'stopped' ORDER BY status, id
 `
 
 // ListProfilesNotStopped gives what a boot compares with the shims that it finds, and what has failed.
@@ -1090,6 +1101,7 @@ func (q *Queries) ListProfilesNotStopped(ctx context.Context) ([]Profile, error)
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -1106,14 +1118,14 @@ func (q *Queries) ListProfilesNotStopped(ctx context.Context) ([]Profile, error)
 
 const listProfilesOfProxy = `-- name: ListProfilesOfProxy :many
 SELECT id FROM profiles
-WHERE proxy_id = ?1 AND trashed_at IS NULL
+WHERE proxy_id = CAST(?1 AS TEXT) AND trashed_at IS NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 ORDER BY id
 LIMIT ?3
 `
 
 type ListProfilesOfProxyParams struct {
-	ProxyID    *string
+	ProxyID    string
 	Workspaces *string
 	Limit      int64
 }
@@ -1143,9 +1155,9 @@ func (q *Queries) ListProfilesOfProxy(ctx context.Context, arg ListProfilesOfPro
 }
 
 const listProfilesOfWorkspaceByCreatedAsc = `-- name: ListProfilesOfWorkspaceByCreatedAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE workspace_id = ?1 AND (trashed_at IS NOT NULL) = CAST(?2 AS INTEGER)
-  AND (created_at, id) > (CAST(?3 AS INTEGER), CAST(?4 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE workspace_id = ?1 AND trashed = ?2
+  AND (created_at, id) > (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
   AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
   AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
@@ -1159,7 +1171,7 @@ LIMIT ?12 OFFSET ?11
 
 type ListProfilesOfWorkspaceByCreatedAscParams struct {
 	WorkspaceID string
-	Trashed     int64
+	Trashed     bool
 	AfterKey    int64
 	AfterID     string
 	Workspaces  *string
@@ -1223,6 +1235,7 @@ func (q *Queries) ListProfilesOfWorkspaceByCreatedAsc(ctx context.Context, arg L
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -1238,9 +1251,9 @@ func (q *Queries) ListProfilesOfWorkspaceByCreatedAsc(ctx context.Context, arg L
 }
 
 const listProfilesOfWorkspaceByCreatedDesc = `-- name: ListProfilesOfWorkspaceByCreatedDesc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE workspace_id = ?1 AND (trashed_at IS NOT NULL) = CAST(?2 AS INTEGER)
-  AND (created_at, id) < (CAST(?3 AS INTEGER), CAST(?4 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE workspace_id = ?1 AND trashed = ?2
+  AND (created_at, id) < (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
   AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
   AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
@@ -1254,7 +1267,7 @@ LIMIT ?12 OFFSET ?11
 
 type ListProfilesOfWorkspaceByCreatedDescParams struct {
 	WorkspaceID string
-	Trashed     int64
+	Trashed     bool
 	AfterKey    int64
 	AfterID     string
 	Workspaces  *string
@@ -1318,6 +1331,7 @@ func (q *Queries) ListProfilesOfWorkspaceByCreatedDesc(ctx context.Context, arg 
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -1333,9 +1347,9 @@ func (q *Queries) ListProfilesOfWorkspaceByCreatedDesc(ctx context.Context, arg 
 }
 
 const listProfilesOfWorkspaceByNameAsc = `-- name: ListProfilesOfWorkspaceByNameAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE workspace_id = ?1 AND (trashed_at IS NOT NULL) = CAST(?2 AS INTEGER)
-  AND (name COLLATE NOCASE, id) > (CAST(?3 AS TEXT), CAST(?4 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE workspace_id = ?1 AND trashed = ?2
+  AND (name, id) > (+CAST(?3 AS TEXT), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
   AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
   AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
@@ -1343,13 +1357,13 @@ WHERE workspace_id = ?1 AND (trashed_at IS NOT NULL) = CAST(?2 AS INTEGER)
   AND (CAST(?8 AS TEXT) IS NULL OR status = ?8)
   AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
   AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
-ORDER BY name COLLATE NOCASE, id
+ORDER BY name, id
 LIMIT ?12 OFFSET ?11
 `
 
 type ListProfilesOfWorkspaceByNameAscParams struct {
 	WorkspaceID string
-	Trashed     int64
+	Trashed     bool
 	AfterKey    string
 	AfterID     string
 	Workspaces  *string
@@ -1413,6 +1427,7 @@ func (q *Queries) ListProfilesOfWorkspaceByNameAsc(ctx context.Context, arg List
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -1428,9 +1443,9 @@ func (q *Queries) ListProfilesOfWorkspaceByNameAsc(ctx context.Context, arg List
 }
 
 const listProfilesOfWorkspaceByNameDesc = `-- name: ListProfilesOfWorkspaceByNameDesc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE workspace_id = ?1 AND (trashed_at IS NOT NULL) = CAST(?2 AS INTEGER)
-  AND (name COLLATE NOCASE, id) < (CAST(?3 AS TEXT), CAST(?4 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE workspace_id = ?1 AND trashed = ?2
+  AND (name, id) < (+CAST(?3 AS TEXT), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
   AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
   AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
@@ -1438,13 +1453,13 @@ WHERE workspace_id = ?1 AND (trashed_at IS NOT NULL) = CAST(?2 AS INTEGER)
   AND (CAST(?8 AS TEXT) IS NULL OR status = ?8)
   AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
   AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
-ORDER BY name COLLATE NOCASE DESC, id DESC
+ORDER BY name DESC, id DESC
 LIMIT ?12 OFFSET ?11
 `
 
 type ListProfilesOfWorkspaceByNameDescParams struct {
 	WorkspaceID string
-	Trashed     int64
+	Trashed     bool
 	AfterKey    string
 	AfterID     string
 	Workspaces  *string
@@ -1508,6 +1523,7 @@ func (q *Queries) ListProfilesOfWorkspaceByNameDesc(ctx context.Context, arg Lis
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -1523,9 +1539,9 @@ func (q *Queries) ListProfilesOfWorkspaceByNameDesc(ctx context.Context, arg Lis
 }
 
 const listProfilesOfWorkspaceByStartedAsc = `-- name: ListProfilesOfWorkspaceByStartedAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE workspace_id = ?1 AND (trashed_at IS NOT NULL) = CAST(?2 AS INTEGER)
-  AND (last_started_at, id) > (CAST(?3 AS INTEGER), CAST(?4 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE workspace_id = ?1 AND trashed = ?2
+  AND (last_started_at, id) > (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
   AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
   AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
@@ -1539,7 +1555,7 @@ LIMIT ?12 OFFSET ?11
 
 type ListProfilesOfWorkspaceByStartedAscParams struct {
 	WorkspaceID string
-	Trashed     int64
+	Trashed     bool
 	AfterKey    int64
 	AfterID     string
 	Workspaces  *string
@@ -1603,6 +1619,7 @@ func (q *Queries) ListProfilesOfWorkspaceByStartedAsc(ctx context.Context, arg L
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -1618,9 +1635,9 @@ func (q *Queries) ListProfilesOfWorkspaceByStartedAsc(ctx context.Context, arg L
 }
 
 const listProfilesOfWorkspaceByStartedDesc = `-- name: ListProfilesOfWorkspaceByStartedDesc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE workspace_id = ?1 AND (trashed_at IS NOT NULL) = CAST(?2 AS INTEGER)
-  AND (last_started_at, id) < (CAST(?3 AS INTEGER), CAST(?4 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE workspace_id = ?1 AND trashed = ?2
+  AND (last_started_at, id) < (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
   AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
   AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
@@ -1634,7 +1651,7 @@ LIMIT ?12 OFFSET ?11
 
 type ListProfilesOfWorkspaceByStartedDescParams struct {
 	WorkspaceID string
-	Trashed     int64
+	Trashed     bool
 	AfterKey    int64
 	AfterID     string
 	Workspaces  *string
@@ -1698,6 +1715,7 @@ func (q *Queries) ListProfilesOfWorkspaceByStartedDesc(ctx context.Context, arg 
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -1713,9 +1731,9 @@ func (q *Queries) ListProfilesOfWorkspaceByStartedDesc(ctx context.Context, arg 
 }
 
 const listProfilesOfWorkspaceByUpdatedAsc = `-- name: ListProfilesOfWorkspaceByUpdatedAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE workspace_id = ?1 AND (trashed_at IS NOT NULL) = CAST(?2 AS INTEGER)
-  AND (updated_at, id) > (CAST(?3 AS INTEGER), CAST(?4 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE workspace_id = ?1 AND trashed = ?2
+  AND (updated_at, id) > (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
   AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
   AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
@@ -1729,7 +1747,7 @@ LIMIT ?12 OFFSET ?11
 
 type ListProfilesOfWorkspaceByUpdatedAscParams struct {
 	WorkspaceID string
-	Trashed     int64
+	Trashed     bool
 	AfterKey    int64
 	AfterID     string
 	Workspaces  *string
@@ -1793,6 +1811,7 @@ func (q *Queries) ListProfilesOfWorkspaceByUpdatedAsc(ctx context.Context, arg L
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -1808,9 +1827,9 @@ func (q *Queries) ListProfilesOfWorkspaceByUpdatedAsc(ctx context.Context, arg L
 }
 
 const listProfilesOfWorkspaceByUpdatedDesc = `-- name: ListProfilesOfWorkspaceByUpdatedDesc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at FROM profiles
-WHERE workspace_id = ?1 AND (trashed_at IS NOT NULL) = CAST(?2 AS INTEGER)
-  AND (updated_at, id) < (CAST(?3 AS INTEGER), CAST(?4 AS TEXT))
+SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE workspace_id = ?1 AND trashed = ?2
+  AND (updated_at, id) < (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
   AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
   AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
@@ -1824,7 +1843,7 @@ LIMIT ?12 OFFSET ?11
 
 type ListProfilesOfWorkspaceByUpdatedDescParams struct {
 	WorkspaceID string
-	Trashed     int64
+	Trashed     bool
 	AfterKey    int64
 	AfterID     string
 	Workspaces  *string
@@ -1888,6 +1907,7 @@ func (q *Queries) ListProfilesOfWorkspaceByUpdatedDesc(ctx context.Context, arg 
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.TrashedAt,
+			&i.Trashed,
 		); err != nil {
 			return nil, err
 		}
@@ -1966,7 +1986,7 @@ const restoreProfile = `-- name: RestoreProfile :one
 UPDATE profiles SET trashed_at = NULL
 WHERE id = ?1 AND trashed_at IS NOT NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
-RETURNING id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at
+RETURNING id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
 `
 
 type RestoreProfileParams struct {
@@ -2006,6 +2026,7 @@ func (q *Queries) RestoreProfile(ctx context.Context, arg RestoreProfileParams) 
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.TrashedAt,
+		&i.Trashed,
 	)
 	return i, err
 }
@@ -2046,7 +2067,7 @@ const trashProfile = `-- name: TrashProfile :one
 UPDATE profiles SET trashed_at = CAST(?1 AS INTEGER)
 WHERE id = ?2 AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
-RETURNING id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at
+RETURNING id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
 `
 
 type TrashProfileParams struct {
@@ -2087,6 +2108,7 @@ func (q *Queries) TrashProfile(ctx context.Context, arg TrashProfileParams) (Pro
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.TrashedAt,
+		&i.Trashed,
 	)
 	return i, err
 }
@@ -2100,7 +2122,7 @@ UPDATE profiles SET
     updated_at = ?19, revision = revision + 1
 WHERE id = ?20 AND revision = ?21 AND trashed_at IS NULL
   AND (CAST(?22 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?22)))
-RETURNING id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at
+RETURNING id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
 `
 
 type UpdateProfileParams struct {
@@ -2184,6 +2206,7 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.TrashedAt,
+		&i.Trashed,
 	)
 	return i, err
 }

@@ -206,7 +206,7 @@ func (q *Queries) InsertProxy(ctx context.Context, arg InsertProxyParams) (Proxy
 
 const listProxies = `-- name: ListProxies :many
 SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at FROM proxies
-WHERE (created_at, id) < (CAST(?1 AS INTEGER), CAST(?2 AS TEXT))
+WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
 ORDER BY created_at DESC, id DESC
 LIMIT ?5 OFFSET ?4
@@ -273,7 +273,7 @@ func (q *Queries) ListProxies(ctx context.Context, arg ListProxiesParams) ([]Pro
 const listProxiesOfWorkspace = `-- name: ListProxiesOfWorkspace :many
 SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at FROM proxies
 WHERE workspace_id = ?1
-  AND (created_at, id) < (CAST(?2 AS INTEGER), CAST(?3 AS TEXT))
+  AND (created_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
 ORDER BY created_at DESC, id DESC
 LIMIT ?6 OFFSET ?5

@@ -155,7 +155,7 @@ func (q *Queries) ListOpenRuns(ctx context.Context) ([]Run, error) {
 const listOpenRunsVisible = `-- name: ListOpenRunsVisible :many
 SELECT id, profile_id, workspace_id, started_at, ended_at, outcome, record FROM runs
 WHERE ended_at IS NULL
-  AND (started_at, id) < (CAST(?1 AS INTEGER), CAST(?2 AS TEXT))
+  AND (started_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
 ORDER BY started_at DESC, id DESC
 LIMIT ?5 OFFSET ?4
@@ -210,7 +210,7 @@ func (q *Queries) ListOpenRunsVisible(ctx context.Context, arg ListOpenRunsVisib
 const listRunsOfProfile = `-- name: ListRunsOfProfile :many
 SELECT id, profile_id, workspace_id, started_at, ended_at, outcome, record FROM runs
 WHERE profile_id = ?1
-  AND (started_at, id) < (CAST(?2 AS INTEGER), CAST(?3 AS TEXT))
+  AND (started_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
 ORDER BY started_at DESC, id DESC
 LIMIT ?6 OFFSET ?5

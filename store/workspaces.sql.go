@@ -115,7 +115,7 @@ func (q *Queries) InsertWorkspace(ctx context.Context, arg InsertWorkspaceParams
 
 const listWorkspaces = `-- name: ListWorkspaces :many
 SELECT id, name, profile_count, trashed_count, proxy_count, created_at, updated_at FROM workspaces
-WHERE (created_at, id) < (CAST(?1 AS INTEGER), CAST(?2 AS TEXT))
+WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(?3)))
 ORDER BY created_at DESC, id DESC
 LIMIT ?5 OFFSET ?4

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -41,7 +42,8 @@ type write struct {
 // Write runs fn in a transaction and returns when the transaction is on disk (nil), or fn's changes are undone (an error).
 // An error of fn comes back as it is, with SQLite's errors typed as Typed does; a panic comes back as a *PanicError.
 // While fn waits for its turn the end of ctx withdraws it; once begun it runs to its end, and its statements heed no
-// context. fn must be quick, must not wait for anything but its queries, and must not call Write: others wait behind it.
+// context. fn must be quick (a thousand rows at most: others wait behind it, and the cost of undoing grows with the square),
+// must not wait for anything but its queries, and must not call Write.
 func (s *Store) Write(ctx context.Context, fn func(*Queries) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -200,6 +202,9 @@ func (w *writer) transact(first *write) {
 func (w *writer) next(deadline time.Time) *write {
 	if len(w.group) >= w.length || time.Now().After(deadline) {
 		return nil
+	}
+	if len(w.queue) == 0 {
+		runtime.Gosched() // lets those come who have just been answered: a COMMIT for one costs as much as for all
 	}
 	select {
 	case next := <-w.queue:

@@ -6,7 +6,8 @@ import { ProxyDialog } from './proxychoice.js';
 import { CheckDialog } from './checkresult.js';
 import { Name } from './parts.js';
 import { checkSentence, faultWords, problemTitle } from './words.js';
-import { proxyName } from './format.js';
+import { count, proxyName } from './format.js';
+import { href } from './route.js';
 
 // start starts a profile's browser, or gets the addresses of the one that runs. list is told what changes.
 export function start(app, profile, list) {
@@ -86,6 +87,7 @@ export function restore(app, profile, list) {
       fail(app, `${profile.name} was not restored`, problem);
     }
     await list.reload();
+    app.keepFocus();
   });
 }
 
@@ -117,7 +119,7 @@ export function askToDeleteProxy(app, proxy) {
       app.toasts.say({ text: `${proxyName(proxy)} is deleted.` });
     },
     children: html`<p><${Name}>${proxyName(proxy)}<//> and its saved password are removed. ${proxy.profileCount > 0
-      ? html`<strong>Profiles use it:</strong> give them another proxy first, else Warren refuses.` : 'No profile uses it.'}</p>`,
+      ? html`<strong>${count(proxy.profileCount, 'profile uses', 'profiles use')} it.</strong> Warren refuses until they have another: <a href=${href('profiles', new URLSearchParams({ proxyId: proxy.id }))}>show them</a>.` : 'No profile uses it.'}</p>`,
   });
 }
 

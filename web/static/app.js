@@ -1,11 +1,12 @@
 // The page: who is in, where they are, and the frame around it.
 import { render } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Api } from './api.js';
 import { AppContext } from './app-context.js';
 import { Login } from './login.js';
 import { Model } from './model.js';
+import { ProblemBox } from './parts.js';
 import { ProfilesPage } from './profiles.js';
 import { ProxiesPage } from './proxies.js';
 import { Router } from './route.js';
@@ -18,7 +19,7 @@ import { TrashPage } from './trash.js';
 
 const TICK_MS = 10_000;
 
-const PAGES = { profiles: ProfilesPage, proxies: ProxiesPage, running: RunningPage, trash: TrashPage };
+const PAGES = { __proto__: null, profiles: ProfilesPage, proxies: ProxiesPage, running: RunningPage, trash: TrashPage };
 
 // App is what a session of the page consists of.
 class App {
@@ -63,9 +64,15 @@ class App {
     }
   }
 
-  // focusPage gives the focus to the page's heading when what had it is gone.
-  focusPage() {
-    document.querySelector('main h1')?.focus();
+  // keepFocus sees to it that something has the focus, when what had it may have gone.
+  keepFocus() {
+    requestAnimationFrame(() => document.activeElement === document.body && this.focusPage());
+  }
+
+  // focusPage gives the focus to the row of an object, else to the page's heading, when what had it is gone.
+  focusPage(id) {
+    const row = id && document.querySelector(`[data-id="${CSS.escape(id)}"] .actions button`);
+    (row || document.querySelector('main h1'))?.focus();
   }
 }
 
@@ -102,16 +109,26 @@ function Frame({ secret, leave }) {
   }, []);
   const route = useStore(app.router.current);
   const dialog = useStore(app.dialog);
+  useEffect(() => app.dialog.set(null), [route]); // a dialog belongs to the place where it was opened
   const Page = PAGES[route.name] || ProfilesPage;
   return html`<${AppContext.Provider} value=${app}>
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); app.focusPage(); }}>Skip to content</a>
     <div class="frame">
       <${Sidebar} route=${route} />
-      <main id="main"><${Page} key=${route.name} params=${route.params} /></main>
+      <main id="main"><${Guarded} key=${route.name} page=${Page} params=${route.params} /></main>
     </div>
     ${dialog && html`<${dialog.component} key=${dialog.key} ...${dialog.props} />`}
     <${ToastArea} toasts=${app.toasts} />
   <//>`;
+}
+
+// Guarded keeps a fault of one page from taking the rest with it.
+function Guarded({ page: Page, params }) {
+  const [error] = useErrorBoundary();
+  if (!error) return html`<${Page} params=${params} />`;
+  return html`<h1 tabindex="-1">This should not have happened</h1>
+    <${ProblemBox} problem=${{ title: 'The page has a fault of its own', message: String(error), errors: [] }}>
+      <button type="button" class="button small" onClick=${() => location.reload()}>Load it again</button><//>`;
 }
 
 // focusSearch: the slash goes to the search box, unless something is being typed.

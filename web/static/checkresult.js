@@ -44,7 +44,7 @@ function Details({ result }) {
     ['Latency', result.latencyMs != null && span(result.latencyMs)],
     ['Names are resolved', result.remoteDns == null ? '' : result.remoteDns ? 'by the proxy' : 'here'],
     ['Address family', result.ipVersion && `IPv${result.ipVersion}`],
-    ['Place is known from', { answer: 'the check’s answer', geoip: 'the GeoIP file' }[result.geoSource]],
+    ['Place is known from', { __proto__: null, answer: 'the check’s answer', geoip: 'the GeoIP file' }[result.geoSource]],
   ];
   return html`<dl class="facts-list">
     ${facts.filter(([, value]) => value).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}

@@ -2,8 +2,8 @@
 import { useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Dialog } from './dialog.js';
-import { Copy, Country, Name, Notice } from './parts.js';
-import { span } from './format.js';
+import { Copy, Country, Name, Notice, Prose } from './parts.js';
+import { sentence, span } from './format.js';
 
 // Each way to connect, as lines ready to paste. Texts are quoted as JSON, which these languages read.
 const RECIPES = [
@@ -43,9 +43,9 @@ const RECIPES = [
 ];
 
 export function ConnectDialog({ profile, run, close }) {
-  return html`<${Dialog} title=${html`<${Name}>${profile.name}<//> is running`} lead=${html`<${Facts} run=${run} />`} close=${close}>
+  return html`<${Dialog} title=${html`<${Name}>${profile.name}<//> is running`} lead=${html`<${Facts} run=${run} />`} about=${profile.id} close=${close}>
     <div class="dialog-content">
-      ${(run.warnings || []).map((warning) => html`<${Notice} key=${warning.code}>${warning.message || warning.code}<//>`)}
+      <${Warnings} warnings=${run.warnings || []} />
       <${Address} label="CDP over WebSocket" text=${run.wsEndpoint} />
       <${Address} label="CDP over HTTP" text=${run.cdpUrl} />
       ${run.debuggerAddress && html`<${Address} label="Debugger address" text=${run.debuggerAddress} />`}
@@ -54,6 +54,13 @@ export function ConnectDialog({ profile, run, close }) {
     </div>
     <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer>
   <//>`;
+}
+
+function Warnings({ warnings }) {
+  if (!warnings.length) return null;
+  return html`<${Notice}>${warnings.length === 1
+    ? html`<${Prose} text=${sentence(warnings[0].message)} />`
+    : html`<ul>${warnings.map(({ code, message }) => html`<li key=${code}><${Prose} text=${sentence(message)} /></li>`)}</ul>`}<//>`;
 }
 
 function Facts({ run }) {

@@ -6,18 +6,18 @@ import { ProblemBox } from './parts.js';
 import { useApp } from './app-context.js';
 
 // Dialog shows its children over the page until `close` is called. A sheet stands at the side, for long forms.
-export function Dialog({ title, lead, sheet, close, children }) {
+// `about` is the id of the object whose row gets the focus afterwards, where what opened the dialog has changed.
+export function Dialog({ title, lead, sheet, about, close, children }) {
   const app = useApp();
   const box = useRef(null);
   const titleId = useId();
   useLayoutEffect(() => {
     const dialog = box.current;
-    const opener = document.activeElement;
     dialog.showModal();
     return () => {
-      dialog.close();
-      // What opened it may be gone, or lie in a menu that has closed.
-      if (document.activeElement !== opener || opener === document.body) app.focusPage();
+      dialog.close(); // gives the focus back to what had it
+      if (about) requestAnimationFrame(() => app.focusPage(about));
+      else app.keepFocus(); // that may be gone by now
     };
   }, []);
   // A click outside closes what holds no long form.
@@ -40,12 +40,14 @@ export function Dialog({ title, lead, sheet, close, children }) {
 export function ConfirmDialog({ title, children, verb, work, close }) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
+  const app = useApp();
   const confirm = async () => {
     setBusy(true);
     setProblem(null);
     try {
       await work();
       close();
+      app.keepFocus();
     } catch (error) {
       setProblem(error);
       setBusy(false);

@@ -6,8 +6,7 @@ import { Api } from './api.js';
 import { Icon, Logo } from './icons.js';
 import { Login } from './login.js';
 import { Operation } from './operation.js';
-import { Prose } from './schema.js';
-import { Copy, ProblemBox, Waiting } from './parts.js';
+import { Copy, ProblemBox, Prose, Waiting } from './parts.js';
 import { SearchBox } from './searchbox.js';
 import { dropKey, readKey, saveKey, takeKeyFromAddress } from './session.js';
 

@@ -37,26 +37,28 @@ export function moment(time) {
   return new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' }).format(at);
 }
 
+// lasting says how long something has been going on.
+export function lasting(time, now) {
+  const past = now - Date.parse(time);
+  if (Number.isNaN(past)) return '';
+  return past < MINUTE ? 'just started' : span(past);
+}
+
 // since is the time of day, with the date where that is not today's.
 export function since(time, now) {
   const at = Date.parse(time);
+  if (Number.isNaN(at)) return '';
   const today = new Date(at).toDateString() === new Date(now).toDateString();
   return new Intl.DateTimeFormat(undefined, today ? { timeStyle: 'short' } : { dateStyle: 'medium' }).format(at);
 }
 
-export function size(bytes) {
-  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
-  let n = Number(bytes) || 0;
-  let unit = 0;
-  while (n >= 1000 && unit < units.length - 1) {
-    n /= 1000;
-    unit += 1;
-  }
-  return `${n < 10 && unit > 0 ? n.toFixed(1) : Math.round(n)} ${units[unit]}`;
-}
-
 export function count(n, one, many = `${one}s`) {
   return `${new Intl.NumberFormat('en').format(n)} ${n === 1 ? one : many}`;
+}
+
+// sentence makes one of a remark: a capital letter first, a full stop last.
+export function sentence(text) {
+  return text.replace(/^./, (first) => first.toUpperCase()).replace(/[^.!?]$/, '$&.');
 }
 
 // address joins host and port as they are written, IPv6 in brackets.

@@ -2,6 +2,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Problem } from './api.js';
+import { sentence } from './format.js';
 import { Icon } from './icons.js';
 import { ProblemBox } from './parts.js';
 
@@ -17,7 +18,7 @@ export function useForm(initial) {
     const first = root.current?.querySelector('[aria-invalid="true"]') || root.current?.querySelector('[role="alert"]');
     first?.focus();
   }, [problem]);
-  const faults = (name) => (problem?.errors || []).filter((error) => Problem.field(error) === name);
+  const faults = (name) => (problem?.errors || []).filter((error) => name && Problem.field(error) === name);
   return {
     values,
     problem,
@@ -46,6 +47,7 @@ export function useForm(initial) {
 
 // Form joins the fields, the general fault and the buttons.
 export function Form({ form, work, children, foot, explain }) {
+  useEffect(() => form.root.current.querySelector('[autofocus]')?.focus(), []); // also where the form comes after its dialog
   const submit = (event) => {
     event.preventDefault();
     form.send(work);
@@ -59,25 +61,26 @@ export function Form({ form, work, children, foot, explain }) {
   </form>`;
 }
 
-// Field is a label with what it labels. `control` gets the attributes that tie the two together.
-export function Field({ form, name, label, hint, optional, control, wide }) {
+// Field is a label with what it labels. `control` gets the attributes that tie the two together. `member` is the member
+// of the request whose faults it shows, where that is not its name; `say` says them in words that fit the field.
+export function Field({ form, name, member = name, say, label, hint, optional, control, wide }) {
   const id = useId();
-  form.names.add(name);
-  const faults = form.faults(name);
+  form.names.add(member);
+  const faults = form.faults(member);
   const described = [hint && `${id}-hint`, faults.length && `${id}-fault`].filter(Boolean).join(' ');
   const tied = { id, name, 'aria-describedby': described || undefined, 'aria-invalid': faults.length ? 'true' : undefined };
   return html`<div class=${wide ? 'field wide' : 'field'}>
     <label for=${id}>${label}${optional && html`<span class="optional"> optional</span>`}</label>
     ${control(tied)}
-    ${faults.length > 0 && html`<p class="fault" id=${`${id}-fault`}>${faults.map((fault) => fault.message).join(' ')}</p>`}
+    ${faults.length > 0 && html`<p class="fault" id=${`${id}-fault`}>${say || faults.map((fault) => sentence(fault.message)).join(' ')}</p>`}
     ${hint && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
   </div>`;
 }
 
-export function Text({ form, name, label, hint, optional, wide, ...rest }) {
+export function Text({ form, name, member, say, label, hint, optional, wide, ...rest }) {
   const control = (tied) => html`<input type="text" ...${tied} ...${rest} value=${form.values[name]}
     onInput=${(event) => form.set(name, event.currentTarget.value)} spellcheck=${false} />`;
-  return html`<${Field} ...${{ form, name, label, hint, optional, wide, control }} />`;
+  return html`<${Field} ...${{ form, name, member, say, label, hint, optional, wide, control }} />`;
 }
 
 export function Lines({ form, name, label, hint, optional, rows = 3, ...rest }) {
@@ -87,11 +90,11 @@ export function Lines({ form, name, label, hint, optional, rows = 3, ...rest }) 
 }
 
 // Choice is a select. Options are [value, words] pairs.
-export function Choice({ form, name, label, hint, options, wide }) {
+export function Choice({ form, name, member, label, hint, options, wide }) {
   const control = (tied) => html`<select ...${tied} value=${form.values[name]} onChange=${(event) => form.set(name, event.currentTarget.value)}>
     ${options.map(([value, words]) => html`<option key=${value} value=${value} selected=${value === form.values[name]}>${words}</option>`)}
   </select>`;
-  return html`<${Field} ...${{ form, name, label, hint, wide, control }} />`;
+  return html`<${Field} ...${{ form, name, member, label, hint, wide, control }} />`;
 }
 
 // TagField takes tags one by one: Enter or a comma ends one, Backspace in the empty field takes the last away.

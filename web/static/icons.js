@@ -40,7 +40,7 @@ export function Logo() {
 // Burrows is the warren from the side: chambers in the earth, each with an exit of its own.
 export function Burrows() {
   return html`<svg class="burrows" viewBox="0 0 240 150" preserveAspectRatio="xMidYMin slice" aria-hidden="true">
-    <path class="earth" d="M-1 40C36 22 72 16 112 27s84 30 129 13v111H-1z" />
+    <path class="earth" d="M0 40C36 22 72 16 112 27s86 29 128 13v111H0z" />
     <g class="hollow">
       <path d="M40 20c2 22-12 26-11 50M106 20c-8 24 14 34 4 60M182 34c0 18 20 24 10 52M31 80c8 22 32 18 44 36M118 88c16 4 24 18 40 26M84 119c18 12 52 12 70 0" />
       <ellipse cx="29" cy="74" rx="16" ry="10" /><ellipse cx="108" cy="82" rx="18" ry="11" /><ellipse cx="191" cy="88" rx="21" ry="12" />

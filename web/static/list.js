@@ -5,11 +5,12 @@ import { Refresher } from './refresh.js';
 export const PAGE_SIZE = 50;
 
 export class ProfileList {
-  // rows is null until the first answer; reading is true while another page is on its way.
-  view = new Store({ rows: null, total: 0, reading: true, problem: null });
+  // rows is null until the first answer.
+  view = new Store({ rows: null, total: 0, problem: null });
   #api;
   #query = null;
-  #turn = 0;
+  #asked = 0; // answers may overtake each other: only one that was asked for later than the shown one counts
+  #shown = 0;
   #refresh = new Refresher((id) => this.#readOne(id), () => this.reload());
 
   constructor(api) {
@@ -23,14 +24,17 @@ export class ProfileList {
 
   async reload() {
     if (!this.#query) return;
-    const turn = ++this.#turn;
-    this.#change({ reading: true });
+    const turn = ++this.#asked;
+    let answer;
     try {
       const { data, total } = await this.#api.get('/profiles', { ...this.#query, limit: PAGE_SIZE });
-      if (turn === this.#turn) this.#change({ rows: data, total, reading: false, problem: null });
+      answer = { rows: data, total, problem: null };
     } catch (problem) {
-      if (turn === this.#turn) this.#change({ reading: false, problem });
+      answer = { problem };
     }
+    if (turn < this.#shown) return;
+    this.#shown = turn;
+    this.#change(answer);
   }
 
   // patch shows a change at once, before the server's own words arrive.

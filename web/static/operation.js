@@ -1,7 +1,7 @@
 // One operation of the API: what it takes, what it answers, and how to call it from a shell.
 import { html } from './html.js';
-import { Copy } from './parts.js';
-import { exampleOf, Prose, resolve, Schema, typeOf } from './schema.js';
+import { Copy, Prose } from './parts.js';
+import { exampleOf, resolve, Schema, typeOf } from './schema.js';
 
 export function Operation({ doc, operation }) {
   const { id, method, path, summary, description, parameters, requestBody, responses = {} } = operation;
@@ -81,7 +81,7 @@ function curl(doc, { method, path, parameters, security }, body) {
   if (!security || security.length) parts.push('-H "Authorization: Bearer $WARREN_API_KEY"');
   if (body) {
     parts.push("-H 'Content-Type: application/json'");
-    parts.push(`-d ${quote(JSON.stringify(given(body) ?? exampleOf(doc, body.schema, { asked: true })))}`);
+    parts.push(`-d ${quote(JSON.stringify(given(body) ?? exampleOf(doc, body.schema, { asked: true }), null, 2))}`);
   }
   return parts.join(' \\\n  ');
 }

@@ -3,7 +3,7 @@ import { useId, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Burrows, Icon } from './icons.js';
 import { useNow } from './app-context.js';
-import { ago, count, moment, size } from './format.js';
+import { ago, moment } from './format.js';
 import { checkSentence, faultWords, problemTitle } from './words.js';
 
 // Status is a state in words, with a dot of its own shape beside them.
@@ -75,7 +75,7 @@ export function ProblemBox({ problem, shown = [], children }) {
   const { check, lines, exitCode } = problem.body || {};
   return html`<div class="problem" role="alert" tabindex="-1">
     <p class="problem-title"><${Icon} name="warning" />${problemTitle(problem)}</p>
-    ${problem.message && problem.code !== 'validation_failed' && html`<p>${problem.message}</p>`}
+    ${problem.message && problem.code !== 'validation_failed' && html`<${Prose} text=${problem.message} />`}
     ${errors.length > 0 && html`<ul>${errors.map((error) => html`<li>${error.location ? html`<code>${error.location}</code>: ` : ''}${error.message}</li>`)}</ul>`}
     ${check && html`<p>${checkSentence(check)} ${faultWords(check.error)?.advice}</p>`}
     ${exitCode != null && html`<p>Exit code ${exitCode}.</p>`}
@@ -83,6 +83,13 @@ export function ProblemBox({ problem, shown = [], children }) {
     ${children}
     ${problem.requestId && html`<p class="request">Request ${problem.requestId}</p>`}
   </div>`;
+}
+
+// Prose shows paragraphs with `code` in them, which is all that our texts use.
+export function Prose({ text }) {
+  if (!text) return null;
+  return html`<div class="prose">${text.split(/\n\n+/).map((paragraph, i) => html`<p key=${i}>${
+    paragraph.split(/(`[^`]+`)/).map((part) => (/^`.+`$/.test(part) ? html`<code>${part.slice(1, -1)}</code>` : part))}</p>`)}</div>`;
 }
 
 export function Notice({ children }) {
@@ -145,9 +152,4 @@ export function Waiting() {
   return html`<div class="waiting" role="status"><span class="visually-hidden">Reading…</span>
     ${[1, 2, 3, 4, 5].map((row) => html`<div class="bone" key=${row}></div>`)}
   </div>`;
-}
-
-export function Traffic({ up, down }) {
-  if (up == null && down == null) return null;
-  return html`<span title=${`${count(up || 0, 'byte')} sent, ${count(down || 0, 'byte')} received`}>↑ ${size(up)} ↓ ${size(down)}</span>`;
 }

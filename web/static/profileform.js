@@ -80,16 +80,24 @@ function Identity({ form }) {
   const { timezone, locale, geolocation, webrtc } = form.values;
   const auto = timezone === 'auto' && locale === 'auto' && geolocation === 'auto' && webrtc === 'proxy_only';
   return html`<${Section} form=${form} title="How it shows itself" names=${IDENTITY} summary=${auto ? 'As at the exit' : 'Set by hand'}>
-    <${Choice} form=${form} name="timezone" label="Timezone" options=${[['auto', 'As at the exit'], ['system', 'As on this computer'], ['own', 'This one:']]} />
-    ${timezone === 'own' ? html`<${Text} form=${form} name="timezoneOwn" label="Timezone’s name" placeholder="Europe/Berlin" list="zones" />
-      <datalist id="zones">${zones().map((zone) => html`<option key=${zone} value=${zone} />`)}</datalist>` : html`<span></span>`}
-    <${Choice} form=${form} name="locale" label="Languages" options=${[['auto', 'As at the exit'], ['system', 'As on this computer'], ['own', 'These:']]} />
-    ${locale === 'own' ? html`<${Text} form=${form} name="localeOwn" label="Languages, best first" placeholder="de-DE, de, en" />` : html`<span></span>`}
-    <${Choice} form=${form} name="geolocation" label="Position" options=${[['auto', 'As at the exit'], ['off', 'Denied'], ['own', 'This one:']]} />
-    ${geolocation === 'own' ? html`<${Text} form=${form} name="position" label="Latitude, longitude, accuracy in metres" placeholder="52.52, 13.405, 50" />` : html`<span></span>`}
+    <${OrOwn} form=${form} name="timezone" label="Timezone" options=${[['auto', 'As at the exit'], ['system', 'As on this computer'], ['own', 'This one:']]}
+      own=${{ name: 'timezoneOwn', label: 'Timezone’s name', placeholder: 'Europe/Berlin', list: 'zones' }} />
+    <datalist id="zones">${zones().map((zone) => html`<option key=${zone} value=${zone} />`)}</datalist>
+    <${OrOwn} form=${form} name="locale" label="Languages" options=${[['auto', 'As at the exit'], ['system', 'As on this computer'], ['own', 'These:']]}
+      own=${{ name: 'localeOwn', label: 'Languages, best first', placeholder: 'de-DE, de, en' }} />
+    <${OrOwn} form=${form} name="geolocation" label="Position" options=${[['auto', 'As at the exit'], ['off', 'Denied'], ['own', 'This one:']]}
+      own=${{ name: 'position', label: 'Latitude, longitude, metres', placeholder: '52.52, 13.405, 50', say: 'Write degrees, and the accuracy in metres if you like: 52.52, 13.405, 50.' }} />
     <${Choice} form=${form} name="webrtc" label="WebRTC" options=${[['proxy_only', 'Through the proxy only'], ['off', 'Off'], ['default', 'As Chrome does']]} />
-    <${Text} form=${form} name="screen" label="Screen" placeholder="1920 × 1080 × 1" hint="Width, height and pixel ratio. Empty: as it comes." />
+    <${Text} form=${form} name="screen" label="Screen" placeholder="1920 × 1080 × 1" hint="Width, height and pixel ratio. Empty: as it comes."
+      say="Write width and height, and the pixel ratio if you like: 1920 × 1080 × 1." />
   <//>`;
+}
+
+// OrOwn is a choice whose last option opens a field for a value of one's own. Faults stand where the value is typed.
+function OrOwn({ form, name, label, options, own }) {
+  const typed = form.values[name] === 'own';
+  return html`<${Choice} form=${form} name=${name} member=${typed ? '' : name} label=${label} options=${options} />
+    ${typed ? html`<${Text} form=${form} member=${name} ...${own} />` : html`<span></span>`}`;
 }
 
 function Limits({ form }) {

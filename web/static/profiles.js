@@ -3,7 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { html } from './html.js';
 import { askToDelete, start, stop } from './actions.js';
 import { useApp, useNow } from './app-context.js';
-import { moment, proxyName, since, span } from './format.js';
+import { lasting, moment, proxyName, since, span } from './format.js';
 import { Icon } from './icons.js';
 import { PAGE_SIZE, ProfileList } from './list.js';
 import { Ago, Country, Empty, Menu, Name, Pager, ProblemBox, Status, Tags, Waiting } from './parts.js';
@@ -101,7 +101,7 @@ function ProfileTable({ rows, list, choose }) {
 function ProfileRow({ profile, list, choose, several }) {
   const app = useApp();
   const edit = () => app.open(ProfileDialog, { profile, done: (changed) => list.patch(profile.id, changed) });
-  return html`<tr role="row" class=${`is-${profile.status}`}>
+  return html`<tr role="row" data-id=${profile.id} class=${`is-${profile.status}`}>
     <td role="cell" class="cell-status"><${Status} of=${PROFILE_STATUS[profile.status] || { text: profile.status, tone: 'quiet' }} /></td>
     <td role="cell" class="cell-main">
       <button type="button" class="link title" title=${profile.name} onClick=${edit}><${Name}>${profile.name}<//></button>
@@ -121,12 +121,12 @@ function RowActions({ profile, list, edit }) {
   const runs = status === 'running' || status === 'stopping';
   const choose = () => app.open(ProxyDialog, { profile, done: (changed) => list.patch(profile.id, changed) });
   return html`<div class="actions">
-    ${status === 'running' && html`<button type="button" class="button small" disabled=${busy} aria-label=${`Connect to ${name}`} onClick=${() => start(app, profile, list)}>
+    ${status === 'running' && html`<button type="button" class="button small" aria-disabled=${busy} aria-label=${`Connect to ${name}`} onClick=${() => start(app, profile, list)}>
       <${Icon} name="plug" />Connect</button>`}
     ${runs
-      ? html`<button key="stop" type="button" class="button small" disabled=${busy || status !== 'running'} aria-label=${`Stop ${name}`} onClick=${() => stop(app, profile, list)}>
+      ? html`<button type="button" class="button small" aria-disabled=${busy || status !== 'running'} aria-label=${`Stop ${name}`} onClick=${() => stop(app, profile, list)}>
           <${Icon} name="stop" />Stop</button>`
-      : html`<button key="start" type="button" class="button small go" disabled=${busy || status === 'starting'} aria-label=${`Start ${name}`} onClick=${() => start(app, profile, list)}>
+      : html`<button type="button" class="button small go" aria-disabled=${busy || status === 'starting'} aria-label=${`Start ${name}`} onClick=${() => start(app, profile, list)}>
           <${Icon} name="play" />Start</button>`}
     <button type="button" class="icon-button" aria-label=${`Edit ${name}`} title="Edit" onClick=${edit}><${Icon} name="edit" /></button>
     <${Menu} label=${`More for ${name}`} items=${[
@@ -160,14 +160,13 @@ function LastRun({ profile }) {
   const now = useNow();
   const { run, lastRun, status } = profile;
   if (run?.startedAt && status !== 'failed') {
-    const lasts = now - Date.parse(run.startedAt);
-    return html`<span>${lasts < 60_000 ? 'Just started' : `For ${span(lasts)}`}</span>
+    return html`<span class="age">${lasting(run.startedAt, now)}</span>
       <span class="sub">since <time datetime=${run.startedAt} title=${moment(run.startedAt)}>${since(run.startedAt, now)}</time></span>`;
   }
   if (!lastRun) return html`<span class="muted">Never</span>`;
   const ended = lastRun.endedAt || lastRun.startedAt;
   const took = lastRun.durationMs ?? Date.parse(lastRun.endedAt) - Date.parse(lastRun.startedAt);
   return html`<${Ago} time=${ended} /><span class="sub">${status === 'failed'
-    ? html`<span class="bad-text" title=${(lastRun.lines || []).join('\n')}>${endWords(lastRun)}${lastRun.exitCode ? `, exit code ${lastRun.exitCode}` : ''}</span>`
+    ? html`<span class="bad-text" title=${(lastRun.lines || []).join('\n')}>${endWords(lastRun)}${lastRun.signal ? `, ${lastRun.signal}` : lastRun.exitCode > 0 ? `, exit code ${lastRun.exitCode}` : ''}</span>`
     : `${endWords(lastRun)}${took >= 0 ? ` after ${span(took)}` : ''}`}</span>`;
 }

@@ -84,7 +84,7 @@ function ProxyRow({ proxy }) {
   const edit = () => app.open(ProxyForm, { proxy, done: (changed) => changed.status === 'unknown' && check(app, changed) });
   const details = () => app.open(CheckDialog, { proxy, result: lastCheck });
   const name = proxyName(proxy);
-  return html`<tr role="row">
+  return html`<tr role="row" data-id=${proxy.id}>
     <td role="cell" class="cell-status"><${Status} of=${busy ? CHECKING : PROXY_STATUS[proxy.status] || PROXY_STATUS.unknown} /></td>
     <td role="cell" class="cell-main">
       <button type="button" class="link title" title=${name} onClick=${edit}><${Name}>${name}<//></button>
@@ -100,7 +100,7 @@ function ProxyRow({ proxy }) {
       ? html`<a href=${href('profiles', new URLSearchParams({ proxyId: proxy.id }))}>${count(proxy.profileCount, 'profile')}</a>`
       : html`<span class="muted">Nobody</span>`}</td>
     <td role="cell" class="cell-actions"><div class="actions">
-      <button type="button" class="button small" disabled=${busy} aria-label=${`Check ${name}`} onClick=${() => check(app, proxy)}><${Icon} name="pulse" />${busy ? 'Checking…' : 'Check'}</button>
+      <button type="button" class="button small" aria-disabled=${busy} aria-label=${`Check ${name}`} onClick=${() => check(app, proxy)}><${Icon} name="pulse" />${busy ? 'Checking…' : 'Check'}</button>
       <button type="button" class="icon-button" aria-label=${`Edit ${name}`} title="Edit" onClick=${edit}><${Icon} name="edit" /></button>
       <${Menu} label=${`More for ${name}`} items=${[
         lastCheck && { label: 'Last check', icon: 'pulse', run: details },

@@ -29,6 +29,7 @@ export function ProxyForm({ proxy, done, close }) {
   });
   const change = (line) => {
     setByLine(line);
+    setResult(null);
     form.setProblem(null);
   };
   const explain = (problem) => problem.body.existingId && app.model.proxies.value?.has(problem.body.existingId)
@@ -41,8 +42,8 @@ export function ProxyForm({ proxy, done, close }) {
     <${Form} form=${form} work=${save} foot=${foot} explain=${explain}>
       ${!proxy && html`<${Ways} byLine=${byLine} change=${change} />`}
       ${byLine ? html`<${PastedLine} form=${form} />` : html`<${Parts} form=${form} proxy=${proxy} />`}
+      <div role="status">${result && html`<div class="panel"><${CheckResult} result=${result} /></div>`}</div>
       <${Labels} form=${form} proxy=${proxy} />
-      <div role="status">${result && html`<${CheckResult} result=${result} />`}</div>
     <//>
   <//>`;
 }

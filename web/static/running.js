@@ -1,14 +1,15 @@
-// What runs now: each browser, its way out, and how it is shut in.
+// What runs now: each browser, its way out, what it shows, and how it is kept apart.
 import { html } from './html.js';
 import { start, stop } from './actions.js';
 import { useApp, useNow } from './app-context.js';
-import { moment, span } from './format.js';
+import { lasting, moment } from './format.js';
 import { Icon } from './icons.js';
 import { PAGE_SIZE } from './list.js';
-import { Country, Empty, Name, Pager, ProblemBox, Traffic, Waiting } from './parts.js';
+import { Country, Empty, Name, Pager, ProblemBox, Waiting } from './parts.js';
 import { useProfiles } from './profiles.js';
 import { href } from './route.js';
 import { useStore } from './store.js';
+import { SYSTEMS } from './words.js';
 
 export function RunningPage({ params }) {
   const app = useApp();
@@ -22,7 +23,7 @@ export function RunningPage({ params }) {
     ${rows?.length > 0 && html`<table class="table running" role="table">
       <caption class="visually-hidden">Running browsers</caption>
       <thead role="rowgroup"><tr role="row">
-        ${['Profile', 'Exit', 'For', 'Traffic', 'Shut in by'].map((name) => html`<th key=${name} role="columnheader" scope="col">${name}</th>`)}
+        ${['Profile', 'Exit', 'Shows itself as', 'For', 'Isolation'].map((name) => html`<th key=${name} role="columnheader" scope="col">${name}</th>`)}
         <th role="columnheader" scope="col"><span class="visually-hidden">Actions</span></th>
       </tr></thead>
       <tbody role="rowgroup">${rows.map((profile) => html`<${RunRow} key=${profile.id} profile=${profile} list=${list} />`)}</tbody>
@@ -37,24 +38,30 @@ function RunRow({ profile, list }) {
   const now = useNow();
   const busy = useStore(app.busy).has(profile.id);
   const run = profile.run || {};
-  return html`<tr role="row">
+  return html`<tr role="row" data-id=${profile.id}>
     <td role="cell" class="cell-main"><span class="title"><${Name}>${profile.name}<//></span>
       <span class="sub">${run.browser ? `${run.browser.product} ${run.browser.version}` : ''}${run.headless ? ' · headless' : ''}${run.pid ? ` · process ${run.pid}` : ''}</span></td>
     <td role="cell" data-label="Exit" class="cell-exit">${run.proxy
       ? html`<span class="exit"><${Country} code=${run.proxy.country} /><span class="mono">${run.proxy.exitIp || 'not known yet'}</span></span>`
       : html`<span class="muted">Direct</span>`}</td>
-    <td role="cell" data-label="For">${run.startedAt && html`<time datetime=${run.startedAt} title=${moment(run.startedAt)}>${span(Math.max(0, now - Date.parse(run.startedAt)))}</time>`}</td>
-    <td role="cell" data-label="Traffic">${run.bytesUp == null && run.bytesDown == null ? html`<span class="muted">–</span>` : html`<${Traffic} up=${run.bytesUp} down=${run.bytesDown} />`}</td>
-    <td role="cell" data-label="Shut in by"><${Isolation} isolation=${run.isolation} /></td>
+    <td role="cell" data-label="Shows as"><${Shown} effective=${run.effective} /></td>
+    <td role="cell" data-label="For">${run.startedAt && html`<time datetime=${run.startedAt} title=${moment(run.startedAt)}>${lasting(run.startedAt, now)}</time>`}</td>
+    <td role="cell" data-label="Isolation"><${Isolation} isolation=${run.isolation} /></td>
     <td role="cell" class="cell-actions"><div class="actions">
-      <button type="button" class="button small" disabled=${busy} aria-label=${`Connect to ${profile.name}`} onClick=${() => start(app, profile, list)}><${Icon} name="plug" />Connect</button>
-      <button type="button" class="button small" disabled=${busy} aria-label=${`Stop ${profile.name}`} onClick=${() => stop(app, profile, list)}><${Icon} name="stop" />Stop</button>
+      <button type="button" class="button small" aria-disabled=${busy} aria-label=${`Connect to ${profile.name}`} onClick=${() => start(app, profile, list)}><${Icon} name="plug" />Connect</button>
+      <button type="button" class="button small" aria-disabled=${busy} aria-label=${`Stop ${profile.name}`} onClick=${() => stop(app, profile, list)}><${Icon} name="stop" />Stop</button>
     </div></td>
   </tr>`;
 }
 
+function Shown({ effective }) {
+  if (!effective?.os) return html`<span class="muted">–</span>`;
+  const { os, browserVersion, timezone, locale } = effective;
+  return html`${SYSTEMS[os] || os} · ${browserVersion}<span class="sub">${[timezone, [].concat(locale || [])[0]].filter(Boolean).join(' · ')}</span>`;
+}
+
 function Isolation({ isolation }) {
   if (!isolation) return html`<span class="muted">–</span>`;
-  const network = { namespace: 'A network of its own', loopback: 'Its own relay' }[isolation.network] || isolation.network;
+  const network = { __proto__: null, namespace: 'Own network', loopback: 'Own relay' }[isolation.network] || isolation.network;
   return html`${network}<span class="sub">${isolation.sandbox ? 'Sandbox on' : html`<span class="bad-text">Sandbox off</span>`}</span>`;
 }

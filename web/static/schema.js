@@ -1,5 +1,6 @@
 // JSON Schema as OpenAPI 3.1 has it, in words and as an example.
 import { html } from './html.js';
+import { Prose } from './parts.js';
 
 const DEPTH = 6; // schemas may name each other in a circle
 
@@ -13,23 +14,16 @@ export function resolve(doc, value) {
   return found || {};
 }
 
-// Prose shows paragraphs with `code` in them, which is all that our descriptions use.
-export function Prose({ text }) {
-  if (!text) return null;
-  return html`<div class="prose">${text.split(/\n\n+/).map((paragraph, i) => html`<p key=${i}>${
-    paragraph.split(/(`[^`]+`)/).map((part) => (/^`.+`$/.test(part) ? html`<code>${part.slice(1, -1)}</code>` : part))}</p>`)}</div>`;
-}
-
 export function typeOf(doc, given) {
   const schema = resolve(doc, given);
   const types = [].concat(schema.type || []);
   const main = types.find((type) => type !== 'null');
   const alternatives = schema.oneOf || schema.anyOf;
   if (alternatives) return alternatives.map((one) => typeOf(doc, one)).join(' or ');
-  let words = main || (schema.properties ? 'object' : 'any');
+  let words = main || (schema.properties ? 'object' : types[0] || 'any');
   if (main === 'array') words = `list of ${typeOf(doc, schema.items || {})}`;
   if (schema.format && !/^(int|double|float)/.test(schema.format)) words += ` (${schema.format})`;
-  return types.includes('null') ? `${words} or null` : words;
+  return main && types.includes('null') ? `${words} or null` : words;
 }
 
 // Schema lists the members of an object, each with what it may be. Members that are objects unfold.
@@ -69,7 +63,8 @@ function Bounds({ schema }) {
   </p>`;
 }
 
-function range(least, most, unit) {
+function range(from, to, unit) {
+  const [least, most] = [from, to].map((n) => (n === undefined ? n : new Intl.NumberFormat('en').format(n)));
   if (least === undefined && most === undefined) return '';
   if (least === undefined) return `at most ${most}${unit}`;
   if (most === undefined) return `at least ${least}${unit}`;
@@ -99,5 +94,5 @@ function plain(type, schema) {
   if (type === 'integer' || type === 'number') return schema.minimum ?? 0;
   if (type === 'boolean') return false;
   if (type !== 'string') return null;
-  return { 'date-time': '2026-01-31T12:00:00.000Z', uri: 'https://example.com/' }[schema.format] ?? '';
+  return { __proto__: null, 'date-time': '2026-01-31T12:00:00.000Z', uri: 'https://example.com/' }[schema.format] ?? '';
 }

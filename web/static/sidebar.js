@@ -44,7 +44,7 @@ function Workspaces() {
   if (known.length < 2 && !chosen) return null;
   const options = chosen && !known.includes(chosen) ? [chosen, ...known] : known;
   return html`<label class="workspaces"><span>Workspace</span>
-    <select value=${chosen} onChange=${(event) => model.chooseWorkspace(event.currentTarget.value)}>
+    <select aria-label="Workspace" value=${chosen} onChange=${(event) => model.chooseWorkspace(event.currentTarget.value)}>
       <option value="" selected=${chosen === ''}>All</option>
       ${options.map((id) => html`<option key=${id} value=${id} selected=${id === chosen}>${id}</option>`)}
     </select>

@@ -38,8 +38,8 @@ function TrashRow({ profile, list }) {
     <td role="cell" class="cell-tags"><${Tags} tags=${profile.tags} /></td>
     <td role="cell" data-label="Deleted"><${Ago} time=${profile.trashedAt} /></td>
     <td role="cell" class="cell-actions"><div class="actions">
-      <button type="button" class="button small" disabled=${busy} aria-label=${`Restore ${profile.name}`} onClick=${() => restore(app, profile, list)}><${Icon} name="restore" />Restore</button>
-      <button type="button" class="button small danger-quiet" disabled=${busy} aria-label=${`Delete ${profile.name} for good`} onClick=${() => askToDestroy(app, profile, list)}>Delete for good</button>
+      <button type="button" class="button small" aria-disabled=${busy} aria-label=${`Restore ${profile.name}`} onClick=${() => restore(app, profile, list)}><${Icon} name="restore" />Restore</button>
+      <button type="button" class="button small danger-quiet" aria-disabled=${busy} aria-label=${`Delete for good: ${profile.name}`} onClick=${() => askToDestroy(app, profile, list)}>Delete for good</button>
     </div></td>
   </tr>`;
 }

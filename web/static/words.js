@@ -1,7 +1,9 @@
-// What the API's codes mean to a person: what happened, and what to do.
+// What the API's codes mean to a person: what happened, and what to do. The tables have no prototype: what the server
+// sends is looked up in them as it is.
 import { span } from './format.js';
 
 export const PROFILE_STATUS = {
+  __proto__: null,
   stopped: { text: 'Stopped', tone: 'quiet' },
   starting: { text: 'Starting', tone: 'wait' },
   running: { text: 'Running', tone: 'good' },
@@ -10,14 +12,16 @@ export const PROFILE_STATUS = {
 };
 
 export const PROXY_STATUS = {
+  __proto__: null,
   unknown: { text: 'Not checked', tone: 'quiet' },
   alive: { text: 'Works', tone: 'good' },
   dead: { text: 'Fails', tone: 'bad' },
 };
 
-export const SYSTEMS = { win: 'Windows', mac: 'macOS', linux: 'Linux' };
+export const SYSTEMS = { __proto__: null, win: 'Windows', mac: 'macOS', linux: 'Linux' };
 
 export const PROXY_TYPES = {
+  __proto__: null,
   socks5: 'SOCKS5',
   http: 'HTTP',
   https: 'HTTPS (TLS to the proxy)',
@@ -25,6 +29,7 @@ export const PROXY_TYPES = {
 };
 
 const STAGES = {
+  __proto__: null,
   resolve: 'looking up its name',
   connect: 'connecting to it',
   tls: 'setting up encryption',
@@ -41,6 +46,7 @@ export function stageWords(stage) {
 
 // FAULTS has for each way that a check fails what happened and what to do.
 const FAULTS = {
+  __proto__: null,
   dns_failed: ['Its host name cannot be found.', 'Look for a typing error in the host.'],
   connection_refused: ['Nothing listens at its address.', 'Check host and port. The proxy may be switched off.'],
   connection_closed: [
@@ -51,8 +57,8 @@ const FAULTS = {
   host_unreachable: ['No route leads to its address.', 'Check the host and this machine’s network.'],
   tls_failed: ['Encryption with it failed.', 'If it speaks plain HTTP, choose the type HTTP. Else its certificate is not valid.'],
   not_a_proxy: ['Something answers there, but it is not a proxy of this type.', 'Try another type, and check the port.'],
-  auth_required: ['It wants a user name and a password.', 'Edit the proxy and enter both.'],
-  auth_failed: ['It refused the user name or the password.', 'Edit the proxy and enter them again.'],
+  auth_required: ['It wants a user name and a password.', 'Enter both.'],
+  auth_failed: ['It refused the user name or the password.', 'Enter both again, or ask the provider.'],
   request_refused: [
     'It refused to connect on.',
     'The account may have no traffic left, or its rules forbid the check’s address. Ask the provider.',
@@ -91,6 +97,7 @@ export function checkSentence(check) {
 }
 
 const ENDS = {
+  __proto__: null,
   stopped: 'Closed',
   closed: 'Closed by its window',
   orphaned: 'Closed while the server was away',
@@ -108,6 +115,7 @@ export function endWords(lastRun) {
 
 // TITLES say what happened in the page's own words; the problem's detail says what to do.
 const TITLES = {
+  __proto__: null,
   unauthorized: 'The key is not valid here',
   forbidden: 'Your key may not do this',
   origin_not_allowed: 'The server does not take requests from this address of the page',

@@ -1,0 +1,596 @@
+//go:build !windows
+
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/remote"
+	"github.com/coder/websocket"
+)
+
+// serveGateway serves a run's gateway and returns its address, "http://…".
+func serveGateway(t *testing.T, b *Browser) string {
+	t.Helper()
+	s := httptest.NewServer(b.Gateway())
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return s.URL
+}
+
+// ask sends a request of the HTTP interface.
+func ask(t *testing.T, method, url string, header http.Header) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if header != nil {
+		r.Header = header
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(body)
+}
+
+// tester is a DevTools client over a socket.
+type tester struct {
+	t      *testing.T
+	socket *websocket.Conn
+	mu     sync.Mutex
+	last   int
+	waits  map[int]chan message
+	events chan message
+	ended  chan struct{}
+	err    error // why reading ended
+}
+
+type message struct {
+	ID        int
+	Method    string
+	SessionID string
+	Params    json.RawMessage
+	Result    json.RawMessage
+	Error     *ProtocolError
+}
+
+func dial(t *testing.T, address string) *tester {
+	t.Helper()
+	c := dialUnread(t, address)
+	go c.read()
+	return c
+}
+
+// dialUnread is a client that does not read.
+func dialUnread(t *testing.T, address string) *tester {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	socket, _, err := websocket.Dial(ctx, strings.Replace(address, "http://", "ws://", 1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket.SetReadLimit(-1)
+	t.Cleanup(func() { socket.CloseNow() })
+	return &tester{t: t, socket: socket, waits: map[int]chan message{}, events: make(chan message, 10000), ended: make(chan struct{})}
+}
+
+func (c *tester) read() {
+	defer close(c.ended)
+	for {
+		_, raw, err := c.socket.Read(context.Background())
+		if err != nil {
+			c.err = err
+			return
+		}
+		var m message
+		if err := json.Unmarshal(raw, &m); err != nil {
+			c.err = err
+			return
+		}
+		c.mu.Lock()
+		wait := c.waits[m.ID]
+		delete(c.waits, m.ID)
+		c.mu.Unlock()
+		if m.Method == "" && wait != nil {
+			wait <- m
+		} else {
+			c.events <- m
+		}
+	}
+}
+
+func (c *tester) write(raw string) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	defer cancel()
+	if err := c.socket.Write(ctx, websocket.MessageText, []byte(raw)); err != nil {
+		c.t.Errorf("write: %v", err)
+	}
+}
+
+// send sends a command and returns where its answer will come.
+func (c *tester) send(session, method string, params any) <-chan message {
+	c.t.Helper()
+	c.mu.Lock()
+	c.last++
+	id := c.last
+	wait := make(chan message, 1)
+	c.waits[id] = wait
+	c.mu.Unlock()
+	command := map[string]any{"id": id, "method": method}
+	if params != nil {
+		command["params"] = params
+	}
+	if session != "" {
+		command["sessionId"] = session
+	}
+	raw, err := json.Marshal(command)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.write(string(raw))
+	return wait
+}
+
+// try sends a command and waits for the answer.
+func (c *tester) try(session, method string, params any) message {
+	c.t.Helper()
+	return c.wait(c.send(session, method, params), method)
+}
+
+func (c *tester) wait(answer <-chan message, what string) message {
+	c.t.Helper()
+	select {
+	case m := <-answer:
+		return m
+	case <-c.ended:
+		c.t.Fatalf("%s: the socket ended: %v", what, c.err)
+	case <-time.After(2 * time.Minute): // a busy machine takes its time for 100 MiB
+		c.t.Fatalf("%s: no answer", what)
+	}
+	return message{}
+}
+
+// call is try for a command that must succeed.
+func (c *tester) call(session, method string, params any) json.RawMessage {
+	c.t.Helper()
+	m := c.try(session, method, params)
+	if m.Error != nil {
+		c.t.Fatalf("%s: %v", method, m.Error)
+	}
+	return m.Result
+}
+
+// event waits for an event.
+func (c *tester) event(method string) message {
+	c.t.Helper()
+	late := time.After(20 * time.Second)
+	for {
+		select {
+		case m := <-c.events:
+			if m.Method == method {
+				return m
+			}
+		case <-late:
+			c.t.Fatalf("no %s", method)
+		}
+	}
+}
+
+// field reads one string member.
+func field(t *testing.T, raw json.RawMessage, name string) string {
+	t.Helper()
+	var all map[string]any
+	if err := json.Unmarshal(raw, &all); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := all[name].(string)
+	return text
+}
+
+// openTab makes a page and attaches to it. It returns target and session.
+func (c *tester) openTab(url string) (target, session string) {
+	c.t.Helper()
+	target = field(c.t, c.call("", "Target.createTarget", map[string]any{"url": url}), "targetId")
+	session = field(c.t, c.call("", "Target.attachToTarget", map[string]any{"targetId": target, "flatten": true}), "sessionId")
+	return target, session
+}
+
+func (c *tester) value(session, expression string) string {
+	c.t.Helper()
+	raw := c.call(session, "Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true})
+	var r struct {
+		Result struct{ Value json.RawMessage }
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		c.t.Fatal(err)
+	}
+	return string(r.Result.Value)
+}
+
+func TestGatewayHTTP(t *testing.T) {
+	b := newProfile(t).start()
+	url := serveGateway(t, b)
+	header := http.Header{"X-Warren-Base": {"wss://warren.example/cdp/CAP/"}}
+
+	status, body := ask(t, "GET", url+"/json/version/", header)
+	if status != 200 || !strings.Contains(body, `"webSocketDebuggerUrl": "wss://warren.example/cdp/CAP/devtools/browser/`+b.gateway.id+`"`) || !strings.Contains(body, `"Browser": "Chrome/`) {
+		t.Errorf("version: %d %s", status, body)
+	}
+	if status, plain := ask(t, "GET", url+"/json/version", nil); status != 200 || !strings.Contains(plain, strings.Replace(url, "http", "ws", 1)+"/devtools/browser/") {
+		t.Errorf("version without a base: %d %s", status, plain)
+	}
+	status, body = ask(t, "PUT", url+"/json/new?http://a.test/new", header)
+	var made listed
+	if err := json.Unmarshal([]byte(body), &made); status != 200 || err != nil || made.WebSocketDebuggerURL != "wss://warren.example/cdp/CAP/devtools/page/"+made.ID {
+		t.Fatalf("new: %d %s", status, body)
+	}
+	pageAt(t, b, "/new")
+	for _, path := range []string{"/json", "/json/", "/json/list", "/json/list/"} {
+		status, body = ask(t, "GET", url+path, header)
+		var all []listed
+		if err := json.Unmarshal([]byte(body), &all); status != 200 || err != nil || len(all) != 2 {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	if !strings.Contains(body, `"title": "/new"`) || !strings.Contains(body, `bundled/inspector.html?wss=warren.example/cdp/CAP/devtools/page/`) {
+		t.Errorf("list: %s", body)
+	}
+	status, body = ask(t, "GET", url+"/json/protocol", nil)
+	var protocol struct {
+		Domains []struct{ Domain string }
+	}
+	if err := json.Unmarshal([]byte(body), &protocol); status != 200 || err != nil || len(protocol.Domains) < 50 {
+		t.Errorf("protocol: %d, %d domains, %v", status, len(protocol.Domains), err)
+	}
+	if status, body = ask(t, "GET", url+"/json/activate/"+made.ID, nil); status != 200 || body != "Target activated" {
+		t.Errorf("activate: %d %s", status, body)
+	}
+	if status, body = ask(t, "GET", url+"/json/close/"+made.ID, nil); status != 200 || body != "Target is closing" {
+		t.Errorf("close: %d %s", status, body)
+	}
+	for request, want := range map[string]int{
+		"GET /json/new?http://a.test/": 405, "PUT /json/new?file:///etc/passwd": 400, "PUT /json/new?javascript:alert(1)": 400, "PUT /json/new?%zz": 400,
+		"GET /json/close/nonsense": 404, "GET /": 426, "GET /devtools/browser/nonsense": 404, "GET /other": 404, "POST /json/version": 405,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		if status, body := ask(t, method, url+path, nil); status != want {
+			t.Errorf("%s: %d %s, want %d", request, status, body, want)
+		}
+	}
+}
+
+func TestGatewayBeforeStart(t *testing.T) {
+	p := newProfile(t)
+	url := serveGateway(t, p.open(p.spec()))
+	for _, path := range []string{"/json/version", "/json/list"} {
+		if status, body := ask(t, "GET", url+path, nil); status != 503 {
+			t.Errorf("%s: %d %s, want 503", path, status, body)
+		}
+	}
+}
+
+func TestGatewayOrigin(t *testing.T) {
+	b := newProfile(t).start()
+	url := serveGateway(t, b)
+	host := strings.TrimPrefix(url, "http://")
+	for _, c := range []struct {
+		base, origin string
+		allowed      bool
+	}{
+		{"", "", true},
+		{"", "http://" + host, true},
+		{"", "HTTP://" + strings.ToUpper(host), true},
+		{"", "https://" + host, false},
+		{"", "http://evil.test", false},
+		{"", "null", false},
+		{"", "http://" + host + ".evil.test", false},
+		{"", "http://" + host + "/", false},
+		{"", "http://user@" + host, false},
+		{"", "http://localhost", false},
+		{"", "chrome-extension://abcdefghijklmnop", false},
+		{"", "file://", false},
+		{"wss://warren.example/cdp/CAP", "https://warren.example", true},
+		{"wss://warren.example/cdp/CAP", "http://warren.example", false},
+		{"wss://warren.example/cdp/CAP", "http://" + host, false},
+		{"nonsense", "null", false},
+		{"nonsense", "://", false},
+	} {
+		header := http.Header{}
+		if c.base != "" {
+			header.Set("X-Warren-Base", c.base)
+		}
+		if c.origin != "" {
+			header.Set("Origin", c.origin)
+		}
+		for _, path := range []string{"/", "/devtools/browser/" + b.gateway.id} {
+			socket, answer, err := websocket.Dial(t.Context(), url+path, &websocket.DialOptions{HTTPHeader: header})
+			if socket != nil {
+				socket.CloseNow()
+			}
+			if (err == nil) != c.allowed || !c.allowed && answer.StatusCode != 403 {
+				t.Errorf("base %q, origin %q at %s: %v, want allowed %v", c.base, c.origin, path, err, c.allowed)
+			}
+		}
+	}
+	two := http.Header{"Origin": {"http://" + host, "http://evil.test"}}
+	if status, _ := ask(t, "GET", url+"/json/version", two); status != 403 {
+		t.Errorf("two origins: %d", status)
+	}
+}
+
+// TestTwoClients: two clients use the same ids at the same time, and neither sees anything of the other.
+func TestTwoClients(t *testing.T) {
+	b := newProfile(t).start()
+	url := serveGateway(t, b)
+	clients := []*tester{dial(t, url+"/"), dial(t, url+"/devtools/browser/"+b.gateway.id)}
+	sessions := make([]string, 2)
+	var wg sync.WaitGroup
+	for i, c := range clients {
+		wg.Go(func() {
+			_, s := c.openTab(fmt.Sprintf("http://a.test/%d", i))
+			sessions[i] = s
+			c.call(s, "Runtime.enable", nil)
+			for n := range 200 {
+				if got, want := c.value(s, fmt.Sprintf("%d", n*10+i)), fmt.Sprint(n*10+i); got != want {
+					t.Errorf("client %d got %s, want %s", i, got, want)
+				}
+			}
+			c.value(s, fmt.Sprintf("console.log('mine %d')", i))
+		})
+	}
+	wg.Wait()
+	if got := b.Clients(); got != 2 {
+		t.Errorf("%d clients, want 2", got)
+	}
+	for i, c := range clients {
+		other := sessions[1-i]
+		if m := c.try(other, "Runtime.evaluate", map[string]any{"expression": "1"}); m.Error == nil || m.Error.Code != codeNoSession || m.SessionID != other {
+			t.Errorf("client %d on the other's session: %+v", i, m)
+		}
+		if m := c.try("", "Target.detachFromTarget", map[string]any{"sessionId": other}); m.Error == nil {
+			t.Errorf("client %d detached the other's session", i)
+		}
+		c.event("Runtime.consoleAPICalled")
+		close(c.events)
+		for m := range c.events {
+			if m.SessionID == other || strings.Contains(string(m.Params), fmt.Sprintf("mine %d", 1-i)) {
+				t.Errorf("client %d saw the other's event: %+v", i, m)
+			}
+		}
+		c.events = make(chan message, 1000)
+	}
+}
+
+// TestClientsCloseNothing: Browser.close ends the client's own connection, on whatever session it comes.
+func TestClientsCloseNothing(t *testing.T) {
+	b := newProfile(t).start()
+	url := serveGateway(t, b)
+	other := dial(t, url+"/")
+	plain := dial(t, url+"/")
+	if m := plain.try("", "Browser.close", nil); m.Error != nil {
+		t.Errorf("Browser.close: %v", m.Error)
+	}
+	nested := dial(t, url+"/")
+	session := field(t, nested.call("", "Target.attachToBrowserTarget", nil), "sessionId")
+	nested.write(`{"id":77,"method":"Browser.\u0063lose","sessionId":"` + session + `"}`)
+	for _, c := range []*tester{plain, nested} {
+		awaitClosed(t, "the connection's end", c.ended, 10*time.Second)
+		if code := websocket.CloseStatus(c.err); code != websocket.StatusNormalClosure {
+			t.Errorf("closed with %v (%v)", code, c.err)
+		}
+	}
+	other.call("", "Browser.getVersion", nil)
+	if b.Stop(t.Context(), false); b.Exit().Code != 0 {
+		t.Errorf("exit %+v", b.Exit())
+	}
+}
+
+// TestSlowClientIsCutOff: a client that does not read is cut off when too much waits for it, and nobody else notices.
+func TestSlowClientIsCutOff(t *testing.T) {
+	b := newProfile(t).start()
+	url := serveGateway(t, b)
+	good := dial(t, url+"/")
+	slow := dialUnread(t, url+"/")
+	target, session := good.openTab("about:blank")
+	slow.write(`{"id":1,"method":"Target.attachToTarget","params":{"targetId":"` + target + `","flatten":true}}`)
+	_, raw, err := slow.socket.Read(t.Context()) // the event with the session
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m message
+	if err := json.Unmarshal(raw, &m); err != nil {
+		t.Fatal(err)
+	}
+	mine := field(t, m.Params, "sessionId")
+	stop := make(chan struct{})
+	worst := make(chan time.Duration, 1)
+	go func() {
+		var most time.Duration
+		for {
+			select {
+			case <-stop:
+				worst <- most
+				return
+			default:
+			}
+			began := time.Now()
+			good.call("", "Browser.getVersion", nil)
+			most = max(most, time.Since(began))
+		}
+	}()
+	for i := range 12 {
+		slow.write(fmt.Sprintf(`{"id":%d,"method":"Runtime.evaluate","sessionId":"%s","params":{"expression":"'x'.repeat(16<<20)","returnByValue":true}}`, i+2, mine))
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for b.Clients() != 1 {
+		if time.Now().After(deadline) {
+			t.Fatal("the slow client was not cut off")
+		}
+		good.value(session, "1")
+	}
+	close(stop)
+	t.Logf("the other client's slowest answer meanwhile: %v", <-worst)
+	if got := good.value(session, "6*7"); got != "42" {
+		t.Errorf("got %s", got)
+	}
+	if m := good.try(mine, "Runtime.evaluate", map[string]any{"expression": "1"}); m.Error == nil {
+		t.Error("the slow client's session is still there")
+	}
+}
+
+// TestBigFrames: messages near Chrome's own limit of 100 MiB pass in both directions; what Chrome could not take ends the client only.
+func TestBigFrames(t *testing.T) {
+	b := newProfile(t).start()
+	url := serveGateway(t, b)
+	c := dial(t, url+"/")
+	_, session := c.openTab("about:blank")
+	const size = 100 << 20
+	began := time.Now()
+	if got := c.value(session, fmt.Sprintf("'x'.repeat(%d)", size)); len(got) != size+2 {
+		t.Errorf("got %d bytes, want %d", len(got), size+2)
+	}
+	t.Logf("100 MiB from the browser: %v", time.Since(began))
+	began = time.Now()
+	c.call("", "Target.setDiscoverTargets", map[string]any{"discover": false, "x": strings.Repeat("y", 95<<20)})
+	t.Logf("95 MiB to the browser: %v", time.Since(began))
+	big := dial(t, url+"/")
+	go big.socket.Write(context.Background(), websocket.MessageText, []byte(`{"id":1,"method":"Browser.getVersion","params":{"x":"`+strings.Repeat("z", 101<<20)+`"}}`))
+	awaitClosed(t, "the end of a client with a message too big", big.ended, time.Minute)
+	if got := c.value(session, "6*7"); got != "42" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestHostileMessages: what is not a command gets Chrome's own words, and none of it reaches another session or breaks the pipe.
+func TestHostileMessages(t *testing.T) {
+	b := newProfile(t).start()
+	url := serveGateway(t, b)
+	c := dial(t, url+"/")
+	owners := b.mux.owner.openPages()[0].session
+	deep := strings.Repeat("[", 400) + strings.Repeat("]", 400)
+	for raw, want := range map[string]int{
+		``:                                      codeParse,
+		`[]`:                                    codeParse,
+		`nonsense`:                              codeParse,
+		`{"id":1,"method":"Browser.getVersion"`: codeParse,
+		`{"id":1,"method":"Browser.getVersion"}{}`:                                                codeParse,
+		`{"id":1,"method":"Browser.getVersion","params":{"x":"` + "\x00" + `"}}`:                  codeParse,
+		"{\"id\":1,\"method\":\"Browser.getVersion\"}\x00{\"id\":2,\"method\":\"Browser.close\"}": codeParse,
+		`{"id":1,"method":"Browser.getVersion","params":{"x":` + "\"\xff\"" + `}}`:                codeParse,
+		`{"id":1,"method":"Browser.getVersion","params":{"x":` + deep + `}}`:                      codeParse,
+		`{"method":"Browser.getVersion"}`:                                                         codeInvalidRequest,
+		`{"id":"1","method":"Browser.getVersion"}`:                                                codeInvalidRequest,
+		`{"id":1.5,"method":"Browser.getVersion"}`:                                                codeInvalidRequest,
+		`{"id":4294967296,"method":"Browser.getVersion"}`:                                         codeInvalidRequest,
+		`{"id":1}`:            codeInvalidRequest,
+		`{"id":1,"method":5}`: codeInvalidRequest,
+		`{"id":1,"method":"Browser.getVersion","sessionId":5}`:                                                           codeInvalidRequest,
+		`{"id":1,"method":"Browser.getVersion","more":1}`:                                                                codeInvalidRequest,
+		`{"id":1,"method":"Browser.getVersion","sessionId":"` + b.mux.owner.openPages()[0].session + `","sessionId":""}`: codeInvalidRequest,
+		`{"id":1,"method":"Runtime.evaluate","sessionId":"` + owners + `","params":{"expression":"1"}}`:                  codeNoSession,
+		`{"id":1,"method":"Browser.getVersion","sessionId":""}`:                                                          codeNoSession,
+		`{"id":1,"method":"Browser.getVersion","sessionId":"` + strings.Repeat("A", 1<<20) + `"}`:                        codeNoSession,
+		`{"id":1,"method":"Browser.getVersion","sessionId":"\",\"id\":9,\"x\":\""}`:                                      codeNoSession,
+		`{"id":1,"method":"No.such"}`:                                                                                    -32601,
+		`{"id":1,"method":"\",\"x\":\"","params":{}}`:                                                                    -32601,
+	} {
+		c.write(raw)
+		m := c.wait(c.events, raw)
+		if m.Error == nil || m.Error.Code != want {
+			t.Errorf("%.80q: %+v, want code %d", raw, m, want)
+		}
+	}
+	for raw, id := range map[string]int{
+		` { "id" : -2147483648 , "method" : "Browser.getVersion" } `:                           -2147483648,
+		`{"params":{},"method":"Browser.getVersion","id":2147483647}`:                          2147483647,
+		`{"id":7,"method":"Browser.getVersion","params":{"id":8,"sessionId":"x","s":"\\\"}"}}`: 7,
+		`{"id":7,"method":"Browser.getVersion","params":[1]}`:                                  7,
+		`{"id":7,"method":"\u0042rowser.getVersion"}`:                                          7,
+	} {
+		c.write(raw)
+		if m := c.wait(c.events, raw); m.Error != nil || m.ID != id || m.SessionID != "" {
+			t.Errorf("%s: %+v", raw, m)
+		}
+	}
+}
+
+// TestEndOfBrowserEndsClients: clients learn why.
+func TestEndOfBrowserEndsClients(t *testing.T) {
+	b := newProfile(t).start()
+	url := serveGateway(t, b)
+	c := dial(t, url+"/")
+	c.call("", "Browser.getVersion", nil)
+	b.Stop(t.Context(), true)
+	awaitClosed(t, "the client's end", c.ended, 10*time.Second)
+	if websocket.CloseStatus(c.err) != websocket.StatusGoingAway || !strings.Contains(c.err.Error(), "the browser was ended by a signal (killed)") {
+		t.Errorf("ended with %v", c.err)
+	}
+	if status, body := ask(t, "GET", url+"/json/version", nil); status != 503 {
+		t.Errorf("after the end: %d %s", status, body)
+	}
+	if got := b.Clients(); got != 0 {
+		t.Errorf("%d clients left", got)
+	}
+}
+
+// TestPageSocket: a socket of /devtools/page is the page, without a session id, and ends with it.
+func TestPageSocket(t *testing.T) {
+	b := newProfile(t).start()
+	url := serveGateway(t, b)
+	target, _ := dial(t, url+"/").openTab("http://a.test/page")
+	c := dial(t, url+"/devtools/page/"+target)
+	if got := c.value("", "location.host"); got != `"a.test"` {
+		t.Errorf("host %s", got)
+	}
+	c.call("", "Page.enable", nil)
+	c.send("", "Page.navigate", map[string]any{"url": "http://a.test/next"})
+	if m := c.event("Page.loadEventFired"); m.SessionID != "" {
+		t.Errorf("the event has a session: %+v", m)
+	}
+	c.send("", "Page.close", nil)
+	awaitClosed(t, "the socket's end", c.ended, 10*time.Second)
+	if websocket.CloseStatus(c.err) != websocket.StatusNormalClosure {
+		t.Errorf("ended with %v", c.err)
+	}
+	_, answer, err := websocket.Dial(t.Context(), url+"/devtools/page/nonsense", nil)
+	if err == nil || answer.StatusCode != 404 {
+		t.Errorf("an unknown page: %v", err)
+	}
+}
+
+// TestChromedpRemote: chromedp's own remote allocator is a client like any other.
+func TestChromedpRemote(t *testing.T) {
+	b := newProfile(t).start()
+	alloc, cancel := remote.NewAllocator(t.Context(), strings.Replace(serveGateway(t, b), "http", "ws", 1))
+	defer cancel()
+	ctx, cancelTab := chromedp.NewContext(alloc)
+	defer cancelTab()
+	if err := chromedp.Do(ctx, chromedp.Navigate("http://a.test/remote")); err != nil {
+		t.Fatal(err)
+	}
+	if title, err := chromedp.Run(ctx, chromedp.Title()); err != nil || title != "/remote" {
+		t.Errorf("title %q, %v", title, err)
+	}
+}

@@ -1,0 +1,254 @@
+//go:build !windows
+
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// dressedAs is a hook that gives every target a user agent after a while.
+func dressedAs(agent string, after time.Duration) func(targetInfo) []order {
+	return func(targetInfo) []order {
+		time.Sleep(after)
+		return []order{{"Emulation.setUserAgentOverride", map[string]string{"userAgent": agent}}}
+	}
+}
+
+// waiting is the parameters with which Playwright and Puppeteer attach: every target waits for them.
+func waiting() map[string]any {
+	return map[string]any{"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true}
+}
+
+// saysFirst serves a page that keeps what its first line sees, and a worker that does.
+func (n *internet) saysFirst() {
+	n.mux.HandleFunc("/first", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<script>window.first = navigator.userAgent; window.sent = %q; new Worker('/worker').onmessage = e => window.worker = e.data</script>`, r.UserAgent())
+	})
+	n.mux.HandleFunc("/worker", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript")
+		fmt.Fprint(w, `postMessage(navigator.userAgent)`)
+	})
+}
+
+// TestDressedBeforeTheFirstLine: new pages, pop-ups and workers are what the hook says before their first line runs, and so is the first request,
+// also when the hook takes its time and a client wants them to run at once.
+func TestDressedBeforeTheFirstLine(t *testing.T) {
+	p := newProfile(t)
+	p.net.saysFirst()
+	b := p.open(p.spec())
+	b.dress = dressedAs("Dressed/1.0", 300*time.Millisecond)
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	url := serveGateway(t, b)
+	plain := dial(t, url+"/")
+	_, session := plain.openTab("http://a.test/first")
+	checkFirst(t, plain, session)
+	if status, body := ask(t, "PUT", url+"/json/new?http://b.test/first", nil); status != 200 {
+		t.Fatalf("new: %d %s", status, body)
+	} else {
+		checkFirst(t, dial(t, strings.Replace(field(t, json.RawMessage(body), "webSocketDebuggerUrl"), "ws://", "http://", 1)), "")
+	}
+
+	c := dial(t, url+"/") // one that makes everything wait, as Playwright and Puppeteer do
+	c.call("", "Target.setAutoAttach", waiting())
+	drain(c)
+	c.send("", "Target.createTarget", map[string]any{"url": "http://a.test/first"})
+	opener := runNext(t, c)
+	checkFirst(t, c, opener)
+	for _, how := range []string{`window.open('/first')`, `window.open('/first', '_blank', 'noopener')`} {
+		c.send(opener, "Runtime.evaluate", map[string]any{"expression": how, "userGesture": true})
+		checkFirst(t, c, runNext(t, c))
+	}
+}
+
+// drain takes the events that are there.
+func drain(c *tester) {
+	c.call("", "Browser.getVersion", nil)
+	for len(c.events) > 0 {
+		<-c.events
+	}
+}
+
+// runNext waits for the next page that the client holds, lets it run as a client does, and returns its session.
+func runNext(t *testing.T, c *tester) string {
+	t.Helper()
+	for {
+		m := c.event("Target.attachedToTarget")
+		var p struct {
+			SessionID  string
+			TargetInfo targetInfo
+		}
+		if err := json.Unmarshal(m.Params, &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.TargetInfo.Type == "page" {
+			c.send(p.SessionID, "Page.enable", nil)
+			c.wait(c.send(p.SessionID, "Runtime.runIfWaitingForDebugger", nil), "the page's resume")
+			return p.SessionID
+		}
+	}
+}
+
+// checkFirst waits until the page and its worker have run, and checks what they, and the request, saw first.
+func checkFirst(t *testing.T, c *tester, session string) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		switch got := c.value(session, `window.worker && [first, sent, worker].join('|')`); {
+		case got == `"Dressed/1.0|Dressed/1.0|Dressed/1.0"`:
+			return
+		case strings.HasPrefix(got, `"`):
+			t.Errorf("first line, request and worker saw %s", got)
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the page did not run")
+		}
+	}
+}
+
+// TestNothingStaysPaused: a hook that never returns costs its targets three seconds, not their life.
+func TestNothingStaysPaused(t *testing.T) {
+	p := newProfile(t)
+	p.net.saysFirst()
+	b := p.open(p.spec())
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	started := make(chan struct{})
+	b.dress = func(targetInfo) []order {
+		select {
+		case <-started:
+			<-never
+		default:
+		}
+		return nil
+	}
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	close(started)
+	c := dial(t, serveGateway(t, b)+"/")
+	began := time.Now()
+	_, session := c.openTab("http://a.test/first")
+	for c.value(session, `!!window.worker`) != "true" {
+		if time.Since(began) > 30*time.Second {
+			t.Fatal("page or worker did not run")
+		}
+	}
+	if took := time.Since(began); took < patience || took > 4*patience {
+		t.Errorf("page and worker ran after %v", took)
+	}
+}
+
+// TestClientsThatGoLeaveNothingPaused: pages that wait for a client run when it goes, also when it goes without a word.
+func TestClientsThatGoLeaveNothingPaused(t *testing.T) {
+	b := newProfile(t).start()
+	url := serveGateway(t, b)
+	other := dial(t, url+"/")
+	for name, leave := range map[string]func(*tester){
+		"closed":  func(c *tester) { c.socket.Close(1000, "") },
+		"dropped": func(c *tester) { c.socket.CloseNow() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, url+"/")
+			c.call("", "Target.setAutoAttach", waiting())
+			drain(c)
+			_, session := other.openTab("http://a.test/paused")
+			c.event("Target.attachedToTarget") // and never resumes it
+			answer := other.send(session, "Runtime.evaluate", map[string]any{"expression": `location.href`})
+			leave(c)
+			other.wait(answer, "the page after the client went")
+			deadline := time.Now().Add(10 * time.Second)
+			for other.value(session, `location.pathname + document.readyState`) != `"/pausedcomplete"` {
+				if time.Now().After(deadline) {
+					t.Fatal("the page is still paused")
+				}
+			}
+		})
+	}
+}
+
+// TestContextsOfClientsThatGo: a browser context goes with its client when the client asked for that (disposeOnDetach, as Playwright does),
+// and stays otherwise, as with a connection of Chrome's own.
+func TestContextsOfClientsThatGo(t *testing.T) {
+	b := newProfile(t).start()
+	url := serveGateway(t, b)
+	c := dial(t, url+"/")
+	goes := field(t, c.call("", "Target.createBrowserContext", map[string]any{"disposeOnDetach": true}), "browserContextId")
+	stays := field(t, c.call("", "Target.createBrowserContext", nil), "browserContextId")
+	for _, id := range []string{goes, stays} {
+		c.call("", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": id})
+	}
+	c.socket.CloseNow()
+	other := dial(t, url+"/")
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		raw := string(other.call("", "Target.getBrowserContexts", nil))
+		if !strings.Contains(raw, stays) {
+			t.Fatalf("the context without disposeOnDetach has gone: %s", raw)
+		}
+		if !strings.Contains(raw, goes) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the context with disposeOnDetach is still there: %s", raw)
+		}
+	}
+}
+
+// TestCrashedPage: a page whose renderer died can be loaded again, and runs.
+func TestCrashedPage(t *testing.T) {
+	b := newProfile(t).start()
+	c := dial(t, serveGateway(t, b)+"/")
+	_, session := c.openTab("http://a.test/crash")
+	c.send(session, "Page.crash", nil)
+	c.event("Inspector.targetCrashed")
+	c.call(session, "Page.reload", nil)
+	deadline := time.Now().Add(20 * time.Second)
+	for c.value(session, `location.pathname + document.readyState`) != `"/crashcomplete"` {
+		if time.Now().After(deadline) {
+			t.Fatal("the page did not come back")
+		}
+	}
+}
+
+// TestNothingIsKeptOfPagesThatWent: the multiplexer's books are as they were after pages and clients have come and gone.
+func TestNothingIsKeptOfPagesThatWent(t *testing.T) {
+	b := newProfile(t).start()
+	url := serveGateway(t, b)
+	sizes := func() string {
+		b.mux.mu.Lock()
+		defer b.mux.mu.Unlock()
+		b.mux.owner.mu.Lock()
+		defer b.mux.owner.mu.Unlock()
+		return fmt.Sprintf("sessions %d, commands %d, clients %d, targets %d, pages %d", len(b.mux.sessions), len(b.mux.pending), len(b.mux.clients), len(b.mux.owner.targets), len(b.mux.owner.pages))
+	}
+	b.Languages()
+	before := sizes()
+	for range 5 {
+		c := dial(t, url+"/")
+		c.call("", "Target.setAutoAttach", waiting())
+		drain(c)
+		target, _ := c.openTab("http://a.test/x")
+		session := runNext(t, c)
+		c.send(session, "Runtime.evaluate", map[string]any{"expression": "new Promise(() => {})", "awaitPromise": true})
+		c.call("", "Target.closeTarget", map[string]any{"targetId": target})
+		c.event("Target.detachedFromTarget")
+		c.send("", "Runtime.evaluate", nil)
+		c.socket.CloseNow()
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for sizes() != before {
+		if time.Now().After(deadline) {
+			t.Fatalf("before: %s\nafter: %s", before, sizes())
+		}
+		time.Sleep(10 * time.Millisecond) // the books have no event to wait on
+	}
+}

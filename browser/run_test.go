@@ -1,0 +1,320 @@
+//go:build !windows
+
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// call runs one command of a test on the owner's sessions.
+func call(t *testing.T, b *Browser, session, method string, params any) json.RawMessage {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var raw json.RawMessage
+	if err := b.mux.call(ctx, session, method, params, &raw); err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// evaluate returns what an expression (a promise too) gives on an open page.
+func evaluate(t *testing.T, b *Browser, p page, expression string) string {
+	t.Helper()
+	text, err := tryEvaluate(t.Context(), b, p, expression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func tryEvaluate(ctx context.Context, b *Browser, p page, expression string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	var r struct {
+		Result struct{ Value json.RawMessage }
+	}
+	params := map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}
+	err := b.mux.call(ctx, p.session, "Runtime.evaluate", params, &r)
+	return string(r.Result.Value), err
+}
+
+// pageAt waits until a tab shows the path and is loaded, and returns it.
+func pageAt(t *testing.T, b *Browser, path string) page {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for time.Now().Before(deadline) {
+		for _, p := range b.mux.owner.openPages() {
+			// A page that is on its way may answer with an error: it is asked again.
+			if got, _ := tryEvaluate(t.Context(), b, p, "location.pathname + document.readyState"); got == `"`+path+`complete"` {
+				return p
+			}
+		}
+	}
+	t.Fatalf("no page shows %s: %v", path, urls(t, b))
+	return page{}
+}
+
+// urls lists what the tabs show.
+func urls(t *testing.T, b *Browser) []string {
+	t.Helper()
+	targets, err := b.mux.targets(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, target := range targets {
+		if target.Type == "page" {
+			all = append(all, target.URL)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestStartAndStop(t *testing.T) {
+	p := newProfile(t)
+	b := p.open(p.spec())
+	if b.PID() != 0 || b.UserAgent() != "" || b.Version() != (Installed{}) {
+		t.Error("before the start there is a pid, a user agent or a version")
+	}
+	began := time.Now()
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("start: %v", time.Since(began))
+	if b.PID() <= 0 || b.Version().Major < 100 || b.Version().Path != p.path || !strings.Contains(b.UserAgent(), "Chrome/") {
+		t.Errorf("pid %d, version %+v, user agent %q", b.PID(), b.Version(), b.UserAgent())
+	}
+	if got := b.Languages(); len(got) == 0 {
+		t.Error("no languages")
+	}
+	if got := b.Timezone(); got == "" {
+		t.Error("no time zone")
+	}
+	if got := urls(t, b); !slices.Equal(got, []string{"about:blank"}) {
+		t.Errorf("a new profile shows %v", got)
+	}
+	if err := b.Start(t.Context()); err == nil {
+		t.Error("a second Start succeeded")
+	}
+	pid := b.PID()
+	began = time.Now()
+	if got := b.Stop(t.Context(), false); got != MethodClose {
+		t.Errorf("stopped by %q, want close", got)
+	}
+	t.Logf("stop: %v", time.Since(began))
+	awaitClosed(t, "Done", b.Done(), 0)
+	if e := b.Exit(); e.Code != 0 || e.Signal != "" || e.At.IsZero() {
+		t.Errorf("exit %+v", e)
+	}
+	assertNothingLeft(t, b, pid)
+	if got := b.Stop(t.Context(), true); got != MethodClose {
+		t.Errorf("the second Stop says %q, want what ended it", got)
+	}
+}
+
+// assertNothingLeft proves that a run left no process and no temporary folder.
+func assertNothingLeft(t *testing.T, b *Browser, pid int) {
+	t.Helper()
+	if g := (&group{id: pid}); pid > 0 && g.alive() {
+		t.Error("a process of the group is left")
+	}
+	if _, err := os.Lstat(b.spec.TempDir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the temporary folder is left: %v", err)
+	}
+	if _, err := os.Readlink(filepath.Join(b.spec.UserDataDir, "SingletonLock")); err == nil && b.method == MethodClose {
+		t.Error("Chrome's lock is left")
+	}
+}
+
+// TestNothingIsLost is the promise of a stop: what a page stored half a second before is there at the next start, tabs and session cookies too.
+func TestNothingIsLost(t *testing.T) {
+	p := newProfile(t)
+	b := p.start()
+	if err := b.OpenPages(t.Context(), []string{"http://a.test/one", "http://a.test/two"}); err != nil {
+		t.Fatal(err)
+	}
+	one := pageAt(t, b, "/one")
+	pageAt(t, b, "/two")
+	evaluate(t, b, one, `document.cookie = 'kept=1; max-age=86400'; document.cookie = 'session=1'; sessionStorage.tab = '1'; localStorage.all = '1'`)
+	<-time.After(500 * time.Millisecond) // the half second of the promise
+	if got := b.Stop(t.Context(), false); got != MethodClose {
+		t.Fatalf("stopped by %q", got)
+	}
+	for start := range 3 {
+		b = p.start()
+		if got, want := urls(t, b), []string{"http://a.test/one", "http://a.test/two"}; !slices.Equal(got, want) {
+			t.Errorf("start %d shows %v, want %v and no blank tab", start, got, want)
+		}
+		got := evaluate(t, b, pageAt(t, b, "/one"), `[document.cookie, sessionStorage.tab, localStorage.all].join()`)
+		if !strings.Contains(got, "kept=1") || !strings.Contains(got, "session=1") || !strings.Contains(got, ",1,1") {
+			t.Errorf("start %d has %s, want both cookies and both storages", start, got)
+		}
+		if got := b.Stop(t.Context(), false); got != MethodClose {
+			t.Fatalf("stopped by %q", got)
+		}
+	}
+}
+
+func TestCrashIsSeen(t *testing.T) {
+	p := newProfile(t)
+	b := p.start()
+	pid := b.PID()
+	began := time.Now()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	awaitClosed(t, "the crash", b.Done(), time.Second)
+	t.Logf("seen after %v", time.Since(began))
+	if e := b.Exit(); e.Signal != "killed" || e.Code != -1 {
+		t.Errorf("exit %+v, want the signal", e)
+	}
+	if got := b.Stop(t.Context(), false); got != MethodNone {
+		t.Errorf("a stop after the crash says %q", got)
+	}
+	assertNothingLeft(t, b, pid)
+	again := p.start() // the lock that the crash left is no obstacle
+	if got := again.Stop(t.Context(), false); got != MethodClose {
+		t.Errorf("stopped by %q", got)
+	}
+}
+
+func TestTabsComeBackAfterCrash(t *testing.T) {
+	p := newProfile(t)
+	b := p.start()
+	if err := b.OpenPages(t.Context(), []string{"http://a.test/one"}); err != nil {
+		t.Fatal(err)
+	}
+	pageAt(t, b, "/one")
+	if got := b.Stop(t.Context(), false); got != MethodClose {
+		t.Fatal(got)
+	}
+	b = p.start()
+	pageAt(t, b, "/one")
+	b.Stop(t.Context(), true)
+	b = p.start()
+	if got, want := urls(t, b), []string{"http://a.test/one"}; !slices.Equal(got, want) {
+		t.Errorf("after a crash the tabs are %v, want %v", got, want)
+	}
+}
+
+// TestHungBrowser: a browser that does nothing any more still ends within the bounds, also while one stop waits for another.
+func TestHungBrowser(t *testing.T) {
+	p := newProfile(t)
+	b := p.start()
+	b.limits.ask, b.limits.interrupt = 300*time.Millisecond, 300*time.Millisecond
+	pid := b.PID()
+	if err := syscall.Kill(-pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			if got := b.Stop(context.Background(), false); got != MethodKill {
+				t.Errorf("stopped by %q, want kill", got)
+			}
+		})
+	}
+	wg.Wait()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the stop took %v", took)
+	}
+	if e := b.Exit(); e.Signal != "killed" {
+		t.Errorf("exit %+v", e)
+	}
+	assertNothingLeft(t, b, pid)
+}
+
+// TestInterruptStep: SIGINT is what follows when Browser.close is not heard, and it keeps cookies too.
+func TestInterruptStep(t *testing.T) {
+	p := newProfile(t)
+	b := p.start()
+	if err := b.OpenPages(t.Context(), []string{"http://a.test/one"}); err != nil {
+		t.Fatal(err)
+	}
+	evaluate(t, b, pageAt(t, b, "/one"), `document.cookie = 'kept=1; max-age=86400'`)
+	b.limits.ask = 0
+	b.mux.in.close() // nothing reaches Chrome any more
+	if got := b.Stop(t.Context(), false); got != MethodInterrupt {
+		t.Fatalf("stopped by %q, want interrupt", got)
+	}
+	if e := b.Exit(); e.Code != 0 {
+		t.Errorf("exit %+v", e)
+	}
+	b = p.start()
+	if got := evaluate(t, b, pageAt(t, b, "/one"), `document.cookie`); got != `"kept=1"` {
+		t.Errorf("cookies after SIGINT: %s", got)
+	}
+}
+
+func TestForceAndContextEndPatience(t *testing.T) {
+	p := newProfile(t)
+	for name, stop := range map[string]func(*Browser) Method{
+		"force": func(b *Browser) Method { return b.Stop(context.Background(), true) },
+		"context": func(b *Browser) Method {
+			ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+			defer cancel()
+			return b.Stop(ctx, false)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := p.start()
+			pid := b.PID()
+			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil { // else it would be too quick to close
+				t.Fatal(err)
+			}
+			began := time.Now()
+			if got := stop(b); got != MethodKill {
+				t.Errorf("stopped by %q, want kill", got)
+			}
+			if took := time.Since(began); took > 4*time.Second {
+				t.Errorf("took %v", took)
+			}
+			assertNothingLeft(t, b, pid)
+		})
+	}
+}
+
+// TestLifeline: when our end of the pipe closes, as it does when this process is killed, Chrome closes itself and keeps its cookies.
+func TestLifeline(t *testing.T) {
+	p := newProfile(t)
+	b := p.start()
+	if err := b.OpenPages(t.Context(), []string{"http://a.test/one"}); err != nil {
+		t.Fatal(err)
+	}
+	evaluate(t, b, pageAt(t, b, "/one"), `document.cookie = 'kept=1; max-age=86400'`)
+	b.mux.pipe.close()
+	awaitClosed(t, "the browser's end", b.Done(), 5*time.Second)
+	if e := b.Exit(); e.Code != 0 || e.Signal != "" {
+		t.Errorf("exit %+v", e)
+	}
+	b.Stop(t.Context(), false)
+	b = p.start()
+	if got := evaluate(t, b, pageAt(t, b, "/one"), `document.cookie`); got != `"kept=1"` {
+		t.Errorf("cookies after the lifeline broke: %s", got)
+	}
+}
+
+func TestStopBeforeStart(t *testing.T) {
+	p := newProfile(t)
+	b := p.open(p.spec())
+	if got := b.Stop(t.Context(), false); got != MethodNone {
+		t.Errorf("stopped by %q", got)
+	}
+	awaitClosed(t, "Done", b.Done(), 0)
+	if err := b.Start(t.Context()); err == nil {
+		t.Error("a stopped browser started")
+	}
+}

@@ -1,0 +1,347 @@
+package proxy
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+const jsonAnswer = `{"ip":"203.0.113.9","country":"DE","timezone":"Europe/Berlin","loc":"52.5,13.4"}`
+
+func urlOf(s *server) string { return "http://" + s.addr() + "/ip" }
+
+func TestCheckThroughEveryUpstream(t *testing.T) {
+	plain := serve(t, site(200, "Content-Type: application/json\r\n", jsonAnswer))
+	behindTLS, roots := overTLS(t, site(200, "", "203.0.113.9\n"))
+	secure := serve(t, behindTLS)
+	names := network{"ip.test:80": plain.addr(), "127.0.0.1:80": plain.addr(), "example.com:443": secure.addr()}
+	login := &credentials{"user", "pass"}
+	proxyTLS, _ := overTLS(t, names.connect(login))
+	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(login), HTTP: names.connect(login), HTTPS: proxyTLS, SOCKS4: names.socks4("user")} {
+		for _, u := range []string{"http://ip.test/json", "http://127.0.0.1/json", "https://example.com/ip?x=1"} {
+			t.Run(string(typ)+" "+u, func(t *testing.T) {
+				c := &Checker{URLs: []string{u}, RootCAs: roots} // the tests' servers share one certificate
+				r := c.Check(t.Context(), "", *upstream(typ, serve(t, handle), "user", "pass"))
+				if !r.OK || r.Err != nil || r.ExitIP != "203.0.113.9" || r.IPVersion != 4 {
+					t.Fatalf("got %+v (%v)", r, errors.Unwrap(r.Err))
+				}
+				if remote := typ != SOCKS4 || !strings.Contains(u, "127"); r.RemoteDNS != remote {
+					t.Errorf("remote DNS: got %v, want %v", r.RemoteDNS, remote)
+				}
+				tm := r.Timings
+				if tm.Connect <= 0 || tm.Handshake <= 0 || tm.FirstByte <= 0 || (tm.TLS > 0) != (typ == HTTPS) || tm.Resolve != 0 {
+					t.Errorf("timings: %+v", tm)
+				}
+				if r.Latency != tm.Connect+tm.TLS+tm.Handshake+tm.FirstByte || r.Duration < r.Latency || time.Since(r.CheckedAt) > waitLimit {
+					t.Errorf("latency %v, duration %v, at %v", r.Latency, r.Duration, r.CheckedAt)
+				}
+				if json := !strings.HasPrefix(u, "https"); json && (r.Place.Country != "DE" || r.Place.CountryName != "Germany" || r.Place.Timezone != "Europe/Berlin" ||
+					*r.Place.Latitude != 52.5 || *r.Place.Longitude != 13.4 || r.Source != "answer" || r.Locale != "de-DE") {
+					t.Errorf("place: %+v %q %q", r.Place, r.Source, r.Locale)
+				} else if !json && (r.Place != Place{} || r.Source != "" || r.Locale != "") {
+					t.Errorf("place of a bare address: %+v %q %q", r.Place, r.Source, r.Locale)
+				}
+			})
+		}
+	}
+}
+
+func TestCheckDirect(t *testing.T) {
+	s := serve(t, site(200, "", "2001:DB8::1"))
+	r := (&Checker{URLs: []string{urlOf(s)}}).CheckDirect(t.Context())
+	if !r.OK || r.ExitIP != "2001:db8::1" || r.IPVersion != 6 || r.RemoteDNS || r.Timings.Handshake != 0 {
+		t.Errorf("got %+v", r)
+	}
+	if r = (&Checker{}).CheckDirect(t.Context()); r.OK || r.Err == nil {
+		t.Errorf("without a URL: got %+v", r)
+	}
+}
+
+// What a check URL may answer, and what is believed of it.
+func TestAnswers(t *testing.T) {
+	bird := canary(t)
+	elsewhere := "Location: " + urlOf(bird) + "\r\n"
+	raw := func(text string) func(net.Conn) { return afterHead(func(c net.Conn) { io.WriteString(c, text) }) }
+	const head = "HTTP/1.1 200 OK\r\n"
+	for name, tc := range map[string]struct {
+		handle func(net.Conn)
+		stage  Stage
+		code   Code
+	}{
+		"text":                    {site(200, "", " 203.0.113.9\r\n"), "", ""},
+		"chunked":                 {raw(head + "Transfer-Encoding: chunked\r\n\r\n5\r\n203.0\r\n6\r\n.113.9\r\n0\r\n\r\n"), "", ""},
+		"until the end":           {raw("HTTP/1.0 200 OK\n\n203.0.113.9"), "", ""},
+		"interim answers":         {raw("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n" + head + "Content-Length: 11\r\n\r\n203.0.113.9"), "", ""},
+		"mapped":                  {site(200, "", "::ffff:203.0.113.9"), "", ""},
+		"one byte at a time":      {afterHead(func(c net.Conn) { slowly(c, head+"Content-Length: 11\r\n\r\n203.0.113.9") }), "", ""},
+		"HTML":                    {site(200, "Content-Type: text/html\r\n", "<html>203.0.113.9</html>"), StageResponse, BadResponse},
+		"two addresses as text":   {site(200, "", "203.0.113.9 203.0.113.10"), StageResponse, BadResponse},
+		"zone":                    {site(200, "", "fe80::1%eth0"), StageResponse, BadResponse},
+		"unspecified":             {site(200, "", "0.0.0.0"), StageResponse, BadResponse},
+		"empty":                   {site(200, "", ""), StageResponse, BadResponse},
+		"broken JSON":             {site(200, "", `{"ip":"203.0.113.9"`), StageResponse, BadResponse},
+		"JSON without an address": {site(200, "", `{"country":"DE"}`), StageResponse, BadResponse},
+		"JSON with a number":      {site(200, "", `{"ip":203}`), StageResponse, BadResponse},
+		"JSON list":               {site(200, "", `["203.0.113.9"]`), StageResponse, BadResponse},
+		"302":                     {site(302, elsewhere, "203.0.113.9"), StageResponse, BadResponse},
+		"307":                     {site(307, elsewhere, "203.0.113.9"), StageResponse, BadResponse},
+		"404":                     {site(404, "", "203.0.113.9"), StageResponse, BadResponse},
+		"429":                     {site(429, "", "203.0.113.9"), StageResponse, BadResponse},
+		"204":                     {site(204, "", ""), StageResponse, BadResponse},
+		"too long":                {site(200, "", strings.Repeat(" ", 70_000)+"203.0.113.9"), StageResponse, BadResponse},
+		"endless body":            {afterHead(func(c net.Conn) { io.WriteString(c, head+"\r\n"); forever("1")(c) }), StageResponse, BadResponse},
+		"endless chunks": {afterHead(func(c net.Conn) {
+			io.WriteString(c, head+"Transfer-Encoding: chunked\r\n\r\n")
+			forever("1\r\n1\r\n")(c)
+		}), StageResponse, BadResponse},
+		"endless header":            {afterHead(func(c net.Conn) { io.WriteString(c, head); forever("X: y\r\n")(c) }), StageResponse, BadResponse},
+		"endless header line":       {afterHead(func(c net.Conn) { io.WriteString(c, head); forever("X")(c) }), StageResponse, BadResponse},
+		"endless interim answers":   {afterHead(forever("HTTP/1.1 100 Continue\r\n\r\n")), StageResponse, BadResponse},
+		"not HTTP":                  {raw("SSH-2.0-x\r\n"), StageResponse, BadResponse},
+		"lying length":              {raw(head + "Content-Length: 100\r\n\r\n203.0.113.9"), StageResponse, ConnectionClosed},
+		"negative length":           {raw(head + "Content-Length: -1\r\n\r\n203.0.113.9"), StageResponse, BadResponse},
+		"closes":                    {raw(""), StageResponse, ConnectionClosed},
+		"resets":                    {reset, StageResponse, ConnectionClosed},
+		"closes in the head":        {raw(head + "X: y"), StageResponse, ConnectionClosed},
+		"silent":                    {play(), StageResponse, TimedOut},
+		"silent in the body":        {play(step{1, head + "Content-Length: 11\r\n\r\n203"}), StageResponse, TimedOut},
+		"drips for ever":            {afterHead(drip(head + "X: " + strings.Repeat("y", 10_000))), StageResponse, TimedOut},
+		"a name that looks numeric": {site(200, "", "2130706433"), StageResponse, BadResponse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, tc.handle)
+			c := &Checker{URLs: []string{urlOf(s)}, Timeout: 300 * time.Millisecond}
+			if tc.code != TimedOut {
+				c.Timeout = waitLimit
+			}
+			r := c.CheckDirect(t.Context())
+			switch {
+			case tc.code != "" && r.Err == nil:
+				t.Errorf("it was believed: %+v", r)
+			case tc.code != "":
+				wantFault(t, r.Err, tc.stage, tc.code)
+			case !r.OK || r.ExitIP != "203.0.113.9":
+				t.Errorf("got %+v %v", r, r.Err)
+			}
+			if r.OK != (r.Err == nil) || !r.OK && (r.ExitIP != "" || r.Latency != 0) {
+				t.Errorf("half a result: %+v", r)
+			}
+			if took := r.Duration; took > c.Timeout+5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}
+
+func slowly(c net.Conn, text string) {
+	for i := range text {
+		io.WriteString(c, text[i:i+1])
+	}
+}
+
+func TestCheckTLS(t *testing.T) {
+	behindTLS, roots := overTLS(t, site(200, "", "203.0.113.9"))
+	s := serve(t, behindTLS)
+	notTLS := serve(t, play(step{1, "HTTP/1.1 400 Bad Request\r\n\r\n"}))
+	hangs := serve(t, play())
+	https := func(s *server) []string { return []string{"https://" + s.addr() + "/"} }
+	if r := (&Checker{URLs: https(s), RootCAs: roots}).CheckDirect(t.Context()); !r.OK {
+		t.Errorf("got %v", r.Err)
+	}
+	wantFault(t, (&Checker{URLs: https(s), RootCAs: x509.NewCertPool()}).CheckDirect(t.Context()).Err, StageTLS, TLSFailed)
+	wantFault(t, (&Checker{URLs: https(notTLS), RootCAs: roots}).CheckDirect(t.Context()).Err, StageTLS, TLSFailed)
+	wantFault(t, (&Checker{URLs: https(hangs), Timeout: 100 * time.Millisecond}).CheckDirect(t.Context()).Err, StageTLS, TimedOut)
+	wantFault(t, (&Checker{URLs: []string{"ftp://x/"}}).CheckDirect(t.Context()).Err, StageResponse, BadResponse)
+	wantFault(t, (&Checker{URLs: []string{"http://"}}).CheckDirect(t.Context()).Err, StageResponse, BadResponse)
+}
+
+func TestURLsInTurn(t *testing.T) {
+	good := serve(t, site(200, "", "203.0.113.9"))
+	bad := serve(t, site(500, "", ""))
+	hangs := serve(t, play())
+	c := &Checker{URLs: []string{urlOf(bad), urlOf(hangs), urlOf(good)}, Timeout: time.Second}
+	if r := c.CheckDirect(t.Context()); !r.OK || r.Duration > time.Second {
+		t.Errorf("the third is good: got %+v %v", r, r.Err)
+	}
+	c.URLs = []string{urlOf(bad), urlOf(hangs)}
+	wantFault(t, c.CheckDirect(t.Context()).Err, StageResponse, BadResponse)
+	// A proxy that does not take the password is not asked again.
+	s := serve(t, says("HTTP/1.1 407 X\r\n\r\n"))
+	c.URLs = []string{urlOf(good), urlOf(good), urlOf(good)}
+	wantFault(t, c.Check(t.Context(), "", *upstream(HTTP, s, "u", "p")).Err, StageAuth, AuthFailed)
+	if s.count() != 1 {
+		t.Errorf("the proxy was asked %d times, want once", s.count())
+	}
+	// One that cannot reach the first target may reach the second.
+	s = serve(t, network{"b.test:80": good.addr()}.connect(nil))
+	c.URLs = []string{"http://a.test/", "http://b.test/"}
+	if r := c.Check(t.Context(), "", *upstream(HTTP, s, "", "")); !r.OK {
+		t.Errorf("got %v", r.Err)
+	}
+}
+
+// The faults of a proxy are the same in a check as in a dial, and none of them makes the check go around the proxy.
+func TestCheckOfDeadProxies(t *testing.T) {
+	bird := canary(t)
+	gone := serve(t, echo)
+	gone.close()
+	c := &Checker{URLs: []string{urlOf(bird), urlOf(bird)}, Timeout: 300 * time.Millisecond}
+	for _, tc := range []struct {
+		p     *Proxy
+		stage Stage
+		code  Code
+	}{
+		{upstream(SOCKS5, gone, "", ""), StageConnect, ConnectionRefused},
+		{&Proxy{Type: HTTP, Host: "nobody.invalid", Port: 1}, StageResolve, DNSFailed},
+		{upstream(SOCKS5, serve(t, play()), "", ""), StageGreeting, TimedOut},
+		{upstream(SOCKS5, serve(t, says("x")), "", ""), StageGreeting, TimedOut},
+		{upstream(SOCKS5, serve(t, network{}.socks5(odd)), "", ""), StageAuth, AuthRequired},
+		{upstream(SOCKS5, serve(t, network{}.socks5(odd)), "u", "wrong"), StageAuth, AuthFailed},
+		{upstream(HTTP, serve(t, network{}.connect(odd)), "", ""), StageAuth, AuthRequired},
+		{upstream(SOCKS5, serve(t, network{}.socks5(nil)), "", ""), StageRequest, HostUnreachable},
+		{upstream(HTTP, serve(t, network{}.connect(nil)), "", ""), StageRequest, TargetUnreachable},
+		{upstream(SOCKS4, serve(t, network{}.socks4("")), "", ""), StageRequest, RequestRefused},
+		{upstream(HTTPS, serve(t, network{}.connect(nil)), "", ""), StageTLS, TLSFailed},
+		{&Proxy{Type: SOCKS5, Host: "169.254.169.254", Port: 80}, StageConnect, BlockedAddress},
+		{&Proxy{Type: "nonsense", Host: "127.0.0.1", Port: bird.port()}, StageGreeting, NotAProxy},
+	} {
+		if tc.p.Type == "nonsense" {
+			tc.p.Port = serve(t, play()).port()
+		}
+		r := c.Check(t.Context(), "", *tc.p)
+		wantFault(t, r.Err, tc.stage, tc.code)
+		if r.OK || r.ExitIP != "" || r.Duration > waitLimit {
+			t.Errorf("%v: got %+v", tc.p, r)
+		}
+	}
+}
+
+func TestSharedCheck(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	gate, started := make(chan struct{}), make(chan struct{}, 100)
+	s := serve(t, func(c net.Conn) {
+		started <- struct{}{}
+		<-gate
+		site(200, "", "203.0.113.9")(c)
+	})
+	through := serve(t, network{"ip.test:80": s.addr()}.connect(nil))
+	p := *upstream(HTTP, through, "", "")
+	c := &Checker{URLs: []string{"http://ip.test/"}, Timeout: time.Minute}
+	impatient, leave := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	results := make(chan Result, 100)
+	wg.Go(func() { results <- c.Check(impatient, "id", p) }) // this one starts the probe, and leaves
+	<-started
+	for range 50 {
+		wg.Go(func() { results <- c.Check(t.Context(), "id", p) })
+	}
+	until(t, "all have joined", func() bool { return c.waiting("id") == 51 })
+	leave()
+	if r := <-results; r.Err == nil || !errors.Is(r.Err, context.Canceled) {
+		t.Errorf("who left: got %+v", r)
+	}
+	close(gate)
+	for range 50 {
+		if r := <-results; !r.OK {
+			t.Errorf("who stayed: got %v", r.Err)
+		}
+	}
+	wg.Wait()
+	if s.count() != 1 {
+		t.Errorf("51 simultaneous checks of one key: got %d probes, want 1", s.count())
+	}
+	for range 2 { // one after the other, and without a key, nothing is shared
+		c.Check(t.Context(), "id", p)
+		wg.Go(func() { c.Check(t.Context(), "", p) })
+		wg.Go(func() { c.Check(t.Context(), "", p) })
+		wg.Wait()
+	}
+	if s.count() != 7 {
+		t.Errorf("got %d probes, want 7", s.count())
+	}
+	for _, key := range []string{"id", ""} {
+		if c.waiting(key) != 0 {
+			t.Error("a flight is left")
+		}
+	}
+	s.close()
+	through.close()
+	if err := goleak.Find(before); err != nil {
+		t.Error(err)
+	}
+}
+
+// waiting tells how many wait for a key's probe.
+func (c *Checker) waiting(key string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f := c.flights[key]; f != nil {
+		return f.waiters
+	}
+	return 0
+}
+
+// When the last one leaves, the probe ends; whoever comes next starts another.
+func TestLastOneLeaves(t *testing.T) {
+	ended := make(chan struct{}, 10)
+	s := serve(t, func(c net.Conn) { io.Copy(io.Discard, c); ended <- struct{}{} })
+	c := &Checker{URLs: []string{"http://ip.test/"}, Timeout: time.Hour}
+	for i := range 2 {
+		ctx, leave := context.WithCancel(t.Context())
+		done := make(chan Result)
+		go func() { done <- c.Check(ctx, "id", *upstream(SOCKS5, s, "", "")) }()
+		until(t, "the probe is under way", func() bool { return s.count() == i+1 })
+		leave()
+		if r := <-done; r.OK {
+			t.Error("a check that nobody answered is OK")
+		}
+		<-ended
+	}
+}
+
+func TestGeoFillsIn(t *testing.T) {
+	lat, lon := 48.2, 16.4
+	vienna := Place{Country: "AT", Timezone: "Europe/Vienna", Latitude: &lat, Longitude: &lon}
+	for _, tc := range []struct {
+		name, answer   string
+		geo            Place
+		known          bool
+		country, zone  string
+		source, locale string
+		position       bool
+	}{
+		{"bare address, geo knows", "203.0.113.9", vienna, true, "AT", "Europe/Vienna", "geoip", "de-AT", true},
+		{"bare address, geo does not", "203.0.113.9", Place{}, false, "", "", "", "", false},
+		{"answer alone", `{"ip":"203.0.113.9","country":"JP"}`, Place{}, false, "JP", "Asia/Tokyo", "answer", "ja-JP", false},
+		{"both agree", `{"ip":"203.0.113.9","country":"AT"}`, vienna, true, "AT", "Europe/Vienna", "answer", "de-AT", true},
+		{"they disagree", `{"ip":"203.0.113.9","country":"JP"}`, vienna, true, "JP", "Asia/Tokyo", "answer", "ja-JP", false},
+		{"answer has the zone alone", `{"ip":"203.0.113.9","timezone":"Europe/Rome"}`, vienna, true, "AT", "Europe/Rome", "geoip", "de-AT", true},
+		{"geo has the country alone", "203.0.113.9", Place{Country: "NL"}, true, "NL", "Europe/Amsterdam", "geoip", "nl-NL", false},
+		{"geo has a position alone", "203.0.113.9", Place{Latitude: &lat, Longitude: &lon}, true, "", "", "", "", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := serve(t, site(200, "", tc.answer))
+			c := &Checker{URLs: []string{urlOf(s)}, Geo: func(a netip.Addr) (Place, bool) {
+				if a != netip.MustParseAddr("203.0.113.9") {
+					t.Errorf("geo was asked for %v", a)
+				}
+				return tc.geo, tc.known
+			}}
+			r := c.CheckDirect(t.Context())
+			got := fmt.Sprintln(r.OK, r.Place.Country, r.Place.Timezone, r.Source, r.Locale, r.Place.Latitude != nil)
+			if want := fmt.Sprintln(true, tc.country, tc.zone, tc.source, tc.locale, tc.position); got != want {
+				t.Errorf("got %swant %s", got, want)
+			}
+		})
+	}
+}

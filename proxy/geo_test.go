@@ -1,0 +1,170 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// This file writes small MMDB files (https://maxmind.github.io/MaxMind-DB/, version 2.0) for the tests: a tree of
+// 32-bit records over addresses, a data section, and metadata.
+
+// mmdbValue encodes a string, a float64, a uint16, a slice of strings or a map.
+func mmdbValue(v any) []byte {
+	control := func(kind, size int) []byte {
+		if size >= 29 { // up to 284 bytes: one more byte for the size
+			return []byte{byte(kind<<5 | 29), byte(size - 29)}
+		}
+		if kind > 7 { // extended types: the type is in the second byte
+			return []byte{byte(size), byte(kind - 7)}
+		}
+		return []byte{byte(kind<<5 | size)}
+	}
+	switch v := v.(type) {
+	case string:
+		return append(control(2, len(v)), v...)
+	case float64:
+		return binary.BigEndian.AppendUint64(control(3, 8), math.Float64bits(v))
+	case int: // as uint32
+		return binary.BigEndian.AppendUint32(control(6, 4), uint32(v))
+	case []string:
+		b := control(11, len(v))
+		for _, s := range v {
+			b = append(b, mmdbValue(s)...)
+		}
+		return b
+	case map[string]any:
+		b := control(7, len(v))
+		keys := make([]string, 0, len(v))
+		for k := range v {
+			keys = append(keys, k)
+		}
+		slices.Sort(keys)
+		for _, k := range keys {
+			b = append(append(b, mmdbValue(k)...), mmdbValue(v[k])...)
+		}
+		return b
+	}
+	panic("mmdbValue: no such type")
+}
+
+// mmdb builds a file from networks to records.
+func mmdb(records map[string]map[string]any) []byte {
+	const none = -1
+	tree := [][2]int{{none, none}} // a child: a node's number, none, or the offset of its data as -(offset+2)
+	var data []byte
+	for network, record := range records {
+		p := netip.MustParsePrefix(network)
+		bits := p.Addr().As16()
+		length := p.Bits()
+		if p.Addr().Is4() { // IPv4 lies at ::/96
+			four := p.Addr().As4()
+			bits, length = [16]byte{}, length+96
+			copy(bits[12:], four[:])
+		}
+		node := 0
+		for i := range length {
+			side := int(bits[i/8]>>(7-i%8)) & 1
+			if i == length-1 {
+				tree[node][side] = -(len(data) + 2)
+				break
+			}
+			if tree[node][side] < 0 {
+				tree = append(tree, [2]int{none, none})
+				tree[node][side] = len(tree) - 1
+			}
+			node = tree[node][side]
+		}
+		data = append(data, mmdbValue(record)...)
+	}
+	var out bytes.Buffer
+	for _, n := range tree {
+		for _, child := range n {
+			switch {
+			case child == none:
+				child = len(tree)
+			case child < 0:
+				child = len(tree) + 16 + -child - 2
+			}
+			binary.Write(&out, binary.BigEndian, uint32(child))
+		}
+	}
+	out.Write(make([]byte, 16))
+	out.Write(data)
+	out.WriteString("\xab\xcd\xefMaxMind.com")
+	out.Write(mmdbValue(map[string]any{
+		"node_count": len(tree), "record_size": 32, "ip_version": 6, "database_type": "Test", "languages": []string{"en"},
+		"binary_format_major_version": 2, "binary_format_minor_version": 0, "build_epoch": 1700000000, "description": map[string]any{"en": "test"},
+	}))
+	return out.Bytes()
+}
+
+func TestOpenGeo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "geo.mmdb")
+	file := mmdb(map[string]map[string]any{
+		"203.0.113.0/24": { // as MaxMind and DB-IP have it
+			"country":  map[string]any{"iso_code": "DE", "names": map[string]any{"de": "Deutschland", "en": "Germany"}},
+			"location": map[string]any{"latitude": 52.5, "longitude": 13.4, "time_zone": "Europe/Berlin"},
+		},
+		"198.51.100.0/24": {"country": "US", "country_name": "United States", "timezone": "America/Chicago", "lat": "41.9", "lng": "-87.6"}, // as IPinfo has it
+		"192.0.2.0/24":    {"country_code": "JP"},
+		"2001:db8::/32":   {"country": map[string]any{"iso_code": "FR"}},
+		"10.0.0.0/8":      {"organisation": "nobody"},
+	})
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	look, closer, err := OpenGeo(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closer.Close()
+	for address, want := range map[string]string{
+		"203.0.113.9":        "DE Germany Europe/Berlin 52.5,13.4",
+		"::ffff:203.0.113.9": "DE Germany Europe/Berlin 52.5,13.4",
+		"198.51.100.7":       "US United States America/Chicago 41.9,-87.6",
+		"192.0.2.1":          "JP   ",
+		"2001:db8::1":        "FR   ",
+		"10.1.2.3":           "none",
+		"8.8.8.8":            "none",
+		"2001:db9::1":        "none",
+	} {
+		p, ok := look(netip.MustParseAddr(address))
+		got := strings.Join([]string{p.Country, p.CountryName, p.Timezone, where(p)}, " ")
+		if !ok {
+			got = "none"
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", address, got, want)
+		}
+	}
+}
+
+func TestOpenGeoRefuses(t *testing.T) {
+	dir := t.TempDir()
+	if _, _, err := OpenGeo(filepath.Join(dir, "none")); err == nil {
+		t.Error("a file that is not there was opened")
+	}
+	bad := filepath.Join(dir, "bad")
+	os.WriteFile(bad, []byte("this is no database"), 0o600)
+	if _, _, err := OpenGeo(bad); err == nil || !strings.Contains(err.Error(), bad) {
+		t.Errorf("got %v, want an error that names the file", err)
+	}
+	// A damaged one answers with nothing, or with something of the right form, but never crashes.
+	file := mmdb(map[string]map[string]any{"203.0.113.0/24": {"country": "DE", "timezone": "Europe/Berlin"}})
+	for i := range file {
+		damaged := slices.Clone(file)
+		damaged[i] ^= 0xff
+		os.WriteFile(bad, damaged, 0o600)
+		if look, closer, err := OpenGeo(bad); err == nil {
+			look(netip.MustParseAddr("203.0.113.9"))
+			closer.Close()
+		}
+	}
+}

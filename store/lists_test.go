@@ -1,0 +1,275 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// crowd inserts profiles full of ties: few names, few times, few tags.
+func crowd(t *testing.T, s *Store) []Profile {
+	t.Helper()
+	ctx := context.Background()
+	ensure(t, s, "a", "b", "c")
+	proxies := map[string]string{}
+	names := []string{"one", "One", "two", "Über", "über", "ünder", "x\U0010FFFF", "\U0010FFFF\U0010FFFF", "Straße", "%_\\"}
+	mustWrite(t, s, func(q *Queries) error {
+		for _, w := range []string{"a", "b", "c"} {
+			p := aProxy(w, "host")
+			proxies[w] = p.ID
+			if _, err := q.InsertProxy(ctx, p); err != nil {
+				return err
+			}
+		}
+		for i := range 300 {
+			p := aProfile([]string{"a", "b", "c"}[i%3], names[i%len(names)])
+			p.OS = []string{"win", "mac", "linux"}[i*7%3]
+			p.Notes = []string{"", "First NOTE", "second"}[i*5%3]
+			p.SearchKey = SearchKey(p.Name, p.Notes)
+			tags := [][]string{{}, {"Work"}, {"work", "Ärger"}, {"wörk", "work x"}}[i*11%4]
+			p.Tags, p.TagsKey = *jsonText(tags), TagsKey(tags)
+			p.CreatedAt, p.UpdatedAt = int64(i/50), int64(i%7)
+			if i%4 == 0 {
+				p.ProxyID = ptr(proxies[p.WorkspaceID])
+			}
+			if _, err := q.InsertProfile(ctx, p); err != nil {
+				return err
+			}
+			if i%5 == 0 {
+				started := int64(i % 3)
+				if _, err := q.SetProfileStatus(ctx, SetProfileStatusParams{ID: p.ID, Status: "running", LastStartedAt: &started}); err != nil {
+					return err
+				}
+			}
+			if i%6 == 0 {
+				if _, err := q.TrashProfile(ctx, TrashProfileParams{ID: p.ID, TrashedAt: 9}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	var all []Profile
+	for _, trashed := range []bool{false, true} {
+		page, err := s.ListProfiles(ctx, ProfileList{ProfileFilter: ProfileFilter{Trashed: trashed}, Limit: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, page.Rows...)
+	}
+	if len(all) != 300 {
+		t.Fatalf("%d profiles, want 300", len(all))
+	}
+	return all
+}
+
+// model does in Go what ListProfiles does in SQL.
+func model(all []Profile, l ProfileList) []Profile {
+	var out []Profile
+	for _, p := range all {
+		if l.Trashed == (p.TrashedAt != nil) && modelSees(p, l.ProfileFilter) {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b Profile) int {
+		by := map[Order]int{ByCreated: cmp.Compare(a.CreatedAt, b.CreatedAt), ByUpdated: cmp.Compare(a.UpdatedAt, b.UpdatedAt),
+			ByStarted: cmp.Compare(a.LastStartedAt, b.LastStartedAt), ByName: cmp.Compare(upperASCII(a.Name), upperASCII(b.Name))}[l.Order]
+		c := cmp.Or(by, cmp.Compare(a.ID, b.ID))
+		if !l.Ascending {
+			return -c
+		}
+		return c
+	})
+	return out
+}
+
+func upperASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+func modelSees(p Profile, f ProfileFilter) bool {
+	var workspaces, tags []string
+	if f.Workspaces != nil {
+		_ = json.Unmarshal([]byte(*f.Workspaces), &workspaces)
+	}
+	_ = json.Unmarshal([]byte(p.Tags), &tags)
+	for _, wanted := range f.Tags {
+		if !slices.ContainsFunc(tags, func(tag string) bool { return fold(tag) == fold(wanted) }) {
+			return false
+		}
+	}
+	return (f.Workspaces == nil || slices.Contains(workspaces, p.WorkspaceID)) && (f.WorkspaceID == "" || f.WorkspaceID == p.WorkspaceID) &&
+		(f.Search == "" || strings.Contains(fold(p.Name), fold(f.Search)) || strings.Contains(fold(p.Notes), fold(f.Search))) &&
+		(f.Status == "" || f.Status == p.Status) && (f.OS == "" || f.OS == p.OS) && (f.ProxyID == "" || p.ProxyID != nil && *p.ProxyID == f.ProxyID)
+}
+
+// aList draws a list to ask for; half of them without filters.
+func aList(t *rapid.T, all []Profile) ProfileList {
+	l := ProfileList{Order: Order(rapid.IntRange(0, 3).Draw(t, "order")), Ascending: rapid.Bool().Draw(t, "ascending"), Limit: rapid.IntRange(1, 120).Draw(t, "limit")}
+	l.Workspaces = rapid.SampledFrom([]*string{nil, nil, Workspaces([]string{"a"}), Workspaces([]string{"a", "b"}), Workspaces([]string{})}).Draw(t, "workspaces")
+	l.WorkspaceID = rapid.SampledFrom([]string{"", "a", "b", "unknown"}).Draw(t, "workspace")
+	l.Trashed = rapid.Bool().Draw(t, "trashed")
+	if rapid.Bool().Draw(t, "filtered") {
+		l.Search = rapid.SampledFrom([]string{"", "o", "ÜBER", "note", "strasse", "%", "_", "\\", "'", "e\nf"}).Draw(t, "search")
+		l.Tags = rapid.SampledFrom([][]string{nil, {"WORK"}, {"work", "ärger"}, {"wor"}, {"x"}, {""}}).Draw(t, "tags")
+		l.Status = rapid.SampledFrom([]string{"", "running", "stopped"}).Draw(t, "status")
+		l.OS = rapid.SampledFrom([]string{"", "win"}).Draw(t, "os")
+		if rapid.Bool().Draw(t, "of a proxy") {
+			l.ProxyID = rapid.SampledFrom([]string{*firstProxy(all, "a"), *firstProxy(all, "b"), "unknown"}).Draw(t, "proxy")
+		}
+	}
+	return l
+}
+
+func firstProxy(all []Profile, workspace string) *string {
+	i := slices.IndexFunc(all, func(p Profile) bool { return p.WorkspaceID == workspace && p.ProxyID != nil })
+	return all[i].ProxyID
+}
+
+func idsOf(rows []Profile) string {
+	var ids []string
+	for _, p := range rows {
+		ids = append(ids, p.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+// Whatever is asked for: pages by offset and pages by after are the list, each row once, with the right total.
+func TestListsEqualAModel(t *testing.T) {
+	s := openTest(t)
+	all := crowd(t, s)
+	ctx := context.Background()
+	rapid.Check(t, func(rt *rapid.T) {
+		l := aList(rt, all)
+		if strings.Contains(l.Search, "\n") {
+			rt.Skip("a search holds no control characters")
+		}
+		want := model(all, l)
+		var byOffset, byAfter []Profile
+		for _, rows := range []*[]Profile{&byOffset, &byAfter} {
+			for {
+				page, err := s.ListProfiles(ctx, l)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				*rows = append(*rows, page.Rows...)
+				if page.Total != int64(len(want)) || page.Rows == nil || len(page.Rows) > l.Limit {
+					rt.Fatalf("total %d, %d rows; want total %d, at most %d rows", page.Total, len(page.Rows), len(want), l.Limit)
+				}
+				if page.More != (len(*rows) < len(want)) {
+					rt.Fatalf("more is %v after %d of %d", page.More, len(*rows), len(want))
+				}
+				if !page.More {
+					break
+				}
+				if rows == &byOffset {
+					l.Offset += int64(l.Limit)
+				} else {
+					l.After = page.Rows[len(page.Rows)-1].ID
+				}
+			}
+			l.Offset = 0
+		}
+		if idsOf(byOffset) != idsOf(want) || idsOf(byAfter) != idsOf(want) {
+			rt.Fatalf("got\n%s\nand\n%s\nwant\n%s", idsOf(byOffset), idsOf(byAfter), idsOf(want))
+		}
+	})
+}
+
+func TestAfterWhatIsNotInTheList(t *testing.T) {
+	s := openTest(t)
+	all := crowd(t, s)
+	ofA := func(trashed bool) string {
+		i := slices.IndexFunc(all, func(p Profile) bool { return p.WorkspaceID == "a" && p.Trashed == trashed })
+		return all[i].ID
+	}
+	for what, l := range map[string]ProfileList{
+		"unknown":               {After: "unknown"},
+		"foreign":               {After: ofA(false), ProfileFilter: ProfileFilter{Workspaces: Workspaces([]string{"b", "c"})}},
+		"of another workspace":  {After: ofA(false), ProfileFilter: ProfileFilter{WorkspaceID: "b"}},
+		"in the trash":          {After: ofA(true)},
+		"not in the trash":      {After: ofA(false), ProfileFilter: ProfileFilter{Trashed: true}},
+		"of an empty selection": {After: ofA(false), ProfileFilter: ProfileFilter{Workspaces: Workspaces([]string{})}},
+	} {
+		l.Limit = 10
+		if page, err := s.ListProfiles(context.Background(), l); err != nil || page.Rows == nil || len(page.Rows) != 0 || page.More {
+			t.Errorf("after one that is %s: got %d rows, more %v, %v; want an empty page", what, len(page.Rows), page.More, err)
+		}
+	}
+}
+
+func TestFilteredListEndsWithItsContext(t *testing.T) {
+	s := openTest(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.ListProfiles(ctx, ProfileList{ProfileFilter: ProfileFilter{Search: "x"}, Limit: 10}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+}
+
+func TestListProxies(t *testing.T) {
+	s := openTest(t)
+	ctx := context.Background()
+	ensure(t, s, "a", "b")
+	var want []string // newest first
+	mustWrite(t, s, func(q *Queries) error {
+		for i := range 50 {
+			p := aProxy([]string{"a", "b"}[i%2], fmt.Sprint("host", i))
+			p.CreatedAt = int64(i / 10)
+			if _, err := q.InsertProxy(ctx, p); err != nil {
+				return err
+			}
+			if i%2 == 0 {
+				want = slices.Insert(want, 0, p.ID)
+			}
+		}
+		return nil
+	})
+	for _, l := range []ProxyList{{WorkspaceID: "a"}, {Workspaces: Workspaces([]string{"a"})}, {Workspaces: Workspaces([]string{"a", "none"})}} {
+		var byAfter, byOffset []string
+		l.Limit = 7
+		for more := true; more; {
+			page, err := s.ListProxies(ctx, l)
+			if err != nil || page.Total != 25 {
+				t.Fatalf("total %d, %v; want 25", page.Total, err)
+			}
+			for _, p := range page.Rows {
+				byAfter = append(byAfter, p.ID)
+			}
+			l.After, more = page.Rows[len(page.Rows)-1].ID, page.More
+		}
+		l.After = ""
+		for ; l.Offset < 25; l.Offset += 7 {
+			page, err := s.ListProxies(ctx, l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range page.Rows {
+				byOffset = append(byOffset, p.ID)
+			}
+		}
+		l.Offset, l.Limit = 0, -1
+		page, err := s.ListProxies(ctx, l)
+		if err != nil || len(page.Rows) != 25 || page.More || !slices.Equal(byAfter, want) || !slices.Equal(byOffset, want) {
+			t.Errorf("%+v: got %v and %v, all %d, %v; want %v", l, byAfter, byOffset, len(page.Rows), err, want)
+		}
+	}
+	for _, l := range []ProxyList{{After: "unknown"}, {After: want[0], WorkspaceID: "b"}, {After: want[0], Workspaces: Workspaces([]string{"b"})}} {
+		l.Limit = -1
+		if page, err := s.ListProxies(ctx, l); err != nil || len(page.Rows) != 0 || page.Rows == nil {
+			t.Errorf("%+v: got %d rows, %v; want an empty page", l, len(page.Rows), err)
+		}
+	}
+}

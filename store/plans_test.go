@@ -1,0 +1,130 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// plainScans are queries that may walk a table or sort. Each has its reason; no other may.
+var plainScans = map[string]string{
+	"countKeys":       "keys are few",
+	"countUsableKeys": "keys are few",
+	"countWorkspaces": "workspaces are few",
+	"totals":          "adds up the counters of the workspaces, which are few",
+
+	"deleteUnfinishedIdempotency": "once, at boot",
+}
+
+var generatedQuery = regexp.MustCompile("(?s)const (\\w+) = `(.*?)`")
+
+// plan asks SQLite how it would run a query.
+func plan(t *testing.T, s *Store, query string) string {
+	t.Helper()
+	args := make([]any, strings.Count(query, "?")) // at least as many as there are parameters
+	highest := 0
+	for _, number := range regexp.MustCompile(`\?(\d+)`).FindAllStringSubmatch(query, -1) {
+		var n int
+		if _, err := fmt.Sscan(number[1], &n); err != nil {
+			t.Fatal(err)
+		}
+		highest = max(highest, n)
+	}
+	rows, err := s.readers.Query("EXPLAIN QUERY PLAN "+query, args[:highest]...)
+	if err != nil {
+		t.Fatalf("%v: %s", err, query)
+	}
+	defer rows.Close()
+	var steps []string
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, step)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(steps, "; ")
+}
+
+// queriesByName reads the generated code, so that no query is forgotten.
+func queriesByName(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("*.sql.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	queries := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range generatedQuery.FindAllStringSubmatch(string(text), -1) {
+			queries[m[1]] = m[2]
+		}
+	}
+	if len(queries) < 70 {
+		t.Fatalf("%d queries in %v", len(queries), files)
+	}
+	return queries
+}
+
+var badStep = regexp.MustCompile(`SCAN (profiles|proxies|proxy_checks|runs|keys|workspaces|idempotency|kept)(?: USING (?:COVERING )?INDEX (\w+))?|USE TEMP B-TREE`)
+
+// walksItsPartialIndex are whole walks over an index that holds few rows only.
+var walksItsPartialIndex = map[string]string{
+	"listOpenRuns": "runs_open", "listOpenRunsVisible": "runs_open", "countOpenRunsVisible": "runs_open",
+	"listProfilesNotStopped": "profiles_not_stopped",
+}
+
+func TestNoQueryScansOrSorts(t *testing.T) {
+	s := openTest(t)
+	for name, query := range queriesByName(t) {
+		steps := plan(t, s, query)
+		bad := badStep.FindStringSubmatch(steps)
+		switch {
+		case bad == nil && plainScans[name] != "":
+			t.Errorf("%s needs no exception: %s", name, steps)
+		case bad != nil && plainScans[name] == "" && (bad[2] == "" || walksItsPartialIndex[name] != bad[2]):
+			t.Errorf("%s: %s", name, steps)
+		}
+	}
+}
+
+// Each list walks the index made for its order, from the place where it begins.
+func TestListsWalkTheirIndex(t *testing.T) {
+	s := openTest(t)
+	queries := queriesByName(t)
+	for _, scope := range []string{"", "OfWorkspace"} {
+		for _, column := range [][2]string{{"Created", "created_at"}, {"Updated", "updated_at"}, {"Name", "name"}, {"Started", "last_started_at"}} {
+			for direction, sign := range map[string]string{"Asc": ">", "Desc": "<"} {
+				name := "listProfiles" + scope + "By" + column[0] + direction
+				index, equal := "profiles_"+strings.ToLower(column[0]), "trashed=?"
+				if scope != "" {
+					index, equal = "profiles_of_workspace_"+strings.ToLower(column[0]), "workspace_id=? AND trashed=?"
+				}
+				want := fmt.Sprintf("SEARCH profiles USING INDEX %s (%s AND (%s,id)%s(?,?))", index, equal, column[1], sign)
+				if got := plan(t, s, queries[name]); !strings.HasPrefix(got, want) {
+					t.Errorf("%s: got %s, want %s", name, got, want)
+				}
+			}
+		}
+	}
+	for name, want := range map[string]string{
+		"listProxies":            "SEARCH proxies USING INDEX proxies_created ((created_at,id)<(?,?))",
+		"listProxiesOfWorkspace": "SEARCH proxies USING INDEX proxies_of_workspace (workspace_id=? AND (created_at,id)<(?,?))",
+		"listRunsOfProfile":      "SEARCH runs USING INDEX runs_of_profile (profile_id=? AND (started_at,id)<(?,?))",
+		"getKeyByHash":           "SEARCH keys USING INDEX sqlite_autoindex_keys_2 (hash=?)",
+	} {
+		if got := plan(t, s, queries[name]); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func newSite(t *testing.T) *Site {
+	t.Helper()
+	s, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// ask sends a request to what stands at its path; the test fails where nothing does.
+func ask(t *testing.T, s *Site, method, urlPath string) *http.Response {
+	t.Helper()
+	h, ok := s.Lookup(urlPath)
+	if !ok {
+		t.Fatalf("Lookup(%q): nothing there", urlPath)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(method, urlPath, nil))
+	return w.Result()
+}
+
+func textOf(t *testing.T, s *Site, urlPath string) string {
+	t.Helper()
+	return string(s.answers[urlPath].body)
+}
+
+func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
+	s := newSite(t)
+	want := map[string]string{
+		"X-Content-Type-Options":       "nosniff",
+		"Referrer-Policy":              "no-referrer",
+		"Cross-Origin-Opener-Policy":   "same-origin",
+		"Cross-Origin-Resource-Policy": "same-origin",
+		"Content-Security-Policy":      s.csp,
+	}
+	for urlPath := range s.answers {
+		for _, method := range []string{"GET", "HEAD", "POST"} {
+			header := ask(t, s, method, urlPath).Header
+			for name, value := range want {
+				if got := header.Get(name); got != value {
+					t.Errorf("%s %s: %s is %q, want %q", method, urlPath, name, got, value)
+				}
+			}
+			for name := range header {
+				if strings.HasPrefix(name, "Access-Control-") || name == "Set-Cookie" {
+					t.Errorf("%s %s: has %s", method, urlPath, name)
+				}
+			}
+		}
+	}
+}
+
+func TestThePolicyLetsNothingElseIn(t *testing.T) {
+	s := newSite(t)
+	for _, must := range []string{"default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+		"require-trusted-types-for 'script'", "trusted-types 'none'", "style-src 'self'", "connect-src 'self'"} {
+		if !strings.Contains(s.csp, must) {
+			t.Errorf("the policy has no %s: %s", must, s.csp)
+		}
+	}
+	for _, never := range []string{"unsafe-", "*", "http:", "https:", "data:", "blob:"} {
+		if strings.Contains(s.csp, never) {
+			t.Errorf("the policy has %s: %s", never, s.csp)
+		}
+	}
+}
+
+func TestThePolicyNamesTheImportMap(t *testing.T) {
+	s := newSite(t)
+	inline := regexp.MustCompile(`(?s)<script([^>]*)>(.*?)</script>`)
+	for _, d := range documents {
+		maps := 0
+		for _, m := range inline.FindAllStringSubmatch(textOf(t, s, d.path), -1) {
+			if m[2] == "" {
+				continue
+			}
+			maps++
+			if m[1] != ` type="importmap"` {
+				t.Errorf("%s: an inline script of its own: %s", d.path, m[0])
+			}
+			sum := sha256.Sum256([]byte(m[2]))
+			if want := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(s.csp, want) {
+				t.Errorf("%s: the policy does not name the import map's hash %s: %s", d.path, want, s.csp)
+			}
+		}
+		if maps != 1 {
+			t.Errorf("%s: %d import maps, want 1", d.path, maps)
+		}
+	}
+}
+
+func TestDocumentsAreNeverCachedAndAssetsForEver(t *testing.T) {
+	s := newSite(t)
+	for urlPath := range s.answers {
+		want := cacheForever
+		switch {
+		case urlPath == "/" || urlPath == "/docs":
+			want = cacheNever
+		case urlPath == "/favicon.ico":
+			want = cacheDay
+		case !strings.HasPrefix(urlPath, s.base):
+			t.Errorf("%s stands outside of %s", urlPath, s.base)
+		}
+		if got := ask(t, s, "GET", urlPath).Header.Get("Cache-Control"); got != want {
+			t.Errorf("%s: Cache-Control is %q, want %q", urlPath, got, want)
+		}
+	}
+}
+
+func TestTypes(t *testing.T) {
+	s := newSite(t)
+	for urlPath, want := range map[string]string{
+		"/":                               "text/html; charset=utf-8",
+		"/docs":                           "text/html; charset=utf-8",
+		"/favicon.ico":                    "image/svg+xml",
+		s.base + "static/app.js":          "text/javascript; charset=utf-8",
+		s.base + "static/style.css":       "text/css; charset=utf-8",
+		s.base + "vendor/preact.mjs":      "text/javascript; charset=utf-8",
+		s.base + "static/favicon.svg":     "image/svg+xml",
+		s.base + "static/chevron.svg":     "image/svg+xml",
+		s.base + "vendor/LICENSE-htm.txt": "text/plain; charset=utf-8",
+	} {
+		if got := ask(t, s, "GET", urlPath).Header.Get("Content-Type"); got != want {
+			t.Errorf("%s: Content-Type is %q, want %q", urlPath, got, want)
+		}
+	}
+}
+
+func TestMethods(t *testing.T) {
+	s := newSite(t)
+	head := ask(t, s, "HEAD", "/")
+	if head.StatusCode != 200 || head.ContentLength <= 0 {
+		t.Errorf("HEAD /: status %d, length %d", head.StatusCode, head.ContentLength)
+	}
+	if body := make([]byte, 1); must(head.Body.Read(body)) != 0 {
+		t.Error("HEAD /: has a body")
+	}
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} {
+		r := ask(t, s, method, "/")
+		if r.StatusCode != 405 || r.Header.Get("Allow") != "GET, HEAD" {
+			t.Errorf("%s /: status %d, Allow %q; want 405 and GET, HEAD", method, r.StatusCode, r.Header.Get("Allow"))
+		}
+	}
+}
+
+func must(n int, _ error) int { return n }
+
+func TestWhatIsNotThePages(t *testing.T) {
+	s := newSite(t)
+	for _, urlPath := range []string{
+		"", "/index.html", "/docs/", "/docs.html", "/web.go", "/api/v1/profiles", "/static/", s.base, s.base + "static", s.base + "web.go",
+		s.base + "index.html", s.base + "vendor/README.md", s.base + "static/../static/app.js", s.base + "static//app.js",
+		"/static/00000000000000000000/static/app.js", "/favicon.svg", "//", "/openapi.json",
+	} {
+		if _, ok := s.Lookup(urlPath); ok {
+			t.Errorf("Lookup(%q) found something", urlPath)
+		}
+	}
+}
+
+func TestTheHashFollowsTheContents(t *testing.T) {
+	base := map[string][]byte{"a.js": []byte("one"), "b.js": []byte("two")}
+	same := map[string][]byte{"b.js": []byte("two"), "a.js": []byte("one")}
+	if hashOf(base) != hashOf(same) {
+		t.Error("the same files have two hashes")
+	}
+	for what, other := range map[string]map[string][]byte{
+		"a changed byte":  {"a.js": []byte("onE"), "b.js": []byte("two")},
+		"another name":    {"a.js": []byte("one"), "c.js": []byte("two")},
+		"a moved byte":    {"a.js": []byte("onet"), "b.js": []byte("wo")},
+		"swapped content": {"a.js": []byte("two"), "b.js": []byte("one")},
+		"a file less":     {"a.js": []byte("one")},
+	} {
+		if hashOf(base) == hashOf(other) {
+			t.Errorf("%s has the same hash", what)
+		}
+	}
+}
+
+// reference finds what documents and styles name: src, href, url(…).
+var reference = regexp.MustCompile(`(?:\b(?:src|href)="|url\()([^")#]+)`)
+
+func TestEveryAssetIsThereAndIsUsed(t *testing.T) {
+	s := newSite(t)
+	used := map[string]bool{"/favicon.ico": true}
+	for _, d := range documents {
+		used[d.path] = true
+		for _, m := range reference.FindAllStringSubmatch(textOf(t, s, d.path), -1) {
+			used[m[1]] = true
+		}
+	}
+	for urlPath := range s.answers {
+		if path.Ext(urlPath) == ".css" {
+			for _, m := range reference.FindAllStringSubmatch(textOf(t, s, urlPath), -1) {
+				used[path.Join(path.Dir(urlPath), m[1])] = true
+			}
+		}
+		if strings.Contains(urlPath, "/vendor/LICENSE") {
+			used[urlPath] = true
+		}
+	}
+	for urlPath := range used {
+		if _, ok := s.Lookup(urlPath); !ok {
+			t.Errorf("%s is named and not there", urlPath)
+		}
+	}
+	for urlPath := range s.answers {
+		if !used[urlPath] {
+			t.Errorf("%s is there and nothing names it", urlPath)
+		}
+	}
+}
+
+func TestAModuleThatIsMissingIsAnError(t *testing.T) {
+	assets := map[string][]byte{"static/app.js": []byte("import { a } from './gone.js';\n")}
+	if _, err := modulesOf("static/app.js", assets); err == nil || !strings.Contains(err.Error(), "./gone.js") {
+		t.Errorf("modulesOf: %v, want an error that names ./gone.js", err)
+	}
+}
+
+// harmless are the addresses that stand in our files as words, not as something to fetch.
+var harmless = []string{"http://www.w3.org/2000/svg", "https://…", "https://example.com/", "http://</code>", "https://</code>"}
+
+func TestNothingComesFromAnotherHost(t *testing.T) {
+	eachOfOurs(t, func(name, text string) {
+		for _, word := range harmless {
+			text = strings.ReplaceAll(text, word, "")
+		}
+		for _, sign := range []string{"http://", "https://", `="//`, "url(//", "@import", "'//"} {
+			if i := strings.Index(text, sign); i >= 0 {
+				t.Errorf("%s names another host: %s", name, text[i:min(len(text), i+60)])
+			}
+		}
+	})
+}
+
+// sink matches the ways in which a string becomes markup, script or style.
+var sink = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|setHTML|document\.write|\beval\b|new Function|dangerouslySet|srcdoc|` +
+	`createContextualFragment|DOMParser|createPolicy|javascript:|\bstyle="|\bon[a-z]+="|setTimeout\(\s*['"` + "`" + `]|import\(`)
+
+func TestNoStringBecomesCode(t *testing.T) {
+	eachOfOurs(t, func(name, text string) {
+		if found := sink.FindString(text); found != "" {
+			t.Errorf("%s has %s", name, found)
+		}
+	})
+}
+
+func eachOfOurs(t *testing.T, look func(name, text string)) {
+	t.Helper()
+	count := 0
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(name, "vendor/") {
+			return err
+		}
+		body, err := fs.ReadFile(files, name)
+		count++
+		look(name, string(body))
+		return err
+	})
+	if err != nil || count < 30 {
+		t.Fatalf("read %d files: %v", count, err)
+	}
+}
