@@ -134,6 +134,7 @@ type keyring struct {
 
 	mu      sync.RWMutex
 	known   map[[32]byte]*caller
+	forgets int                  // how often forget was called
 	touched map[string]time.Time // last use that is not yet written, by key id
 }
 
@@ -186,6 +187,7 @@ func (k *keyring) load(ctx context.Context, key string, hash [32]byte) (*caller,
 	if !isKey(key) {
 		return nil, unauthorized()
 	}
+	generation := k.generation()
 	row, err := k.store.Read().GetKeyByHash(ctx, hash[:])
 	if errors.Is(err, store.ErrNoRow) {
 		return nil, unauthorized()
@@ -200,10 +202,24 @@ func (k *keyring) load(ctx context.Context, key string, hash [32]byte) (*caller,
 	if err != nil {
 		return nil, err
 	}
-	k.mu.Lock()
-	k.known[hash] = c
-	k.mu.Unlock()
+	k.remember(hash, c, generation)
 	return c, nil
+}
+
+// generation changes with each revocation.
+func (k *keyring) generation() int {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.forgets
+}
+
+// remember keeps what was read in a generation, unless a key was revoked since: it may be this one.
+func (k *keyring) remember(hash [32]byte, c *caller, generation int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.forgets == generation {
+		k.known[hash] = c
+	}
 }
 
 func callerFromRow(row store.Key) (*caller, error) {
@@ -229,6 +245,7 @@ func callerFromRow(row store.Key) (*caller, error) {
 func (k *keyring) forget(keyID string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.forgets++
 	for h, c := range k.known {
 		if c.keyID == keyID && h != k.admin {
 			delete(k.known, h)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -119,7 +120,10 @@ func (rs *runs) check(ctx context.Context, row store.Proxy, p proxy.Proxy) (*che
 	return c, nil
 }
 
-func (s *server) checkProxy(ctx context.Context, in *struct{ ProxyPath }) (*checkBody, error) {
+func (s *server) checkProxy(ctx context.Context, in *struct {
+	ProxyPath
+	Body *noInput `required:"false"`
+}) (*checkBody, error) {
 	row, err := s.proxyRow(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -166,6 +170,27 @@ const goodFor = 10 * time.Minute
 // patience is how long a start waits for the exit once its browser is ready, when preflight only warns.
 const patience = 2 * time.Second
 
+// requireExit refuses a start whose proxy does not work now, when preflight requires that. The check is made anew: a good one of
+// before says nothing of now.
+func (rs *runs) requireExit(ctx context.Context, p *plan) error {
+	if p.preflight != "require" || p.proxy == nil {
+		return nil
+	}
+	c, err := rs.check(ctx, *p.proxy, *p.spec.Upstream.Proxy())
+	switch {
+	case ctx.Err() != nil:
+		return cancelledStart()
+	case err != nil:
+		return err
+	case !c.OK:
+		bad := problemFor(502, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started: "+c.Error.Message)
+		bad.Check = c
+		return bad
+	}
+	p.checked = c
+	return nil
+}
+
 // exitLookup is a check under way beside a launch.
 type exitLookup struct {
 	rs        *runs
@@ -182,8 +207,7 @@ func (rs *runs) lookUpExit(ctx context.Context, p *plan) *exitLookup {
 		close(e.done)
 		return e
 	}
-	if last := recentCheck(*p.proxy); last != nil {
-		e.result = last
+	if e.result = cmp.Or(p.checked, recentCheck(*p.proxy)); e.result != nil {
 		close(e.done)
 		return e
 	}

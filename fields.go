@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
+	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -28,8 +29,22 @@ func (o *opt[T]) UnmarshalJSON(b []byte) error {
 		o.Set, o.Null = true, true
 		return nil
 	}
-	o.Set = json.Unmarshal(b, &o.Value) == nil
+	o.Set = json.Unmarshal(b, &o.Value) == nil || json.Unmarshal(plainNumbers(b), &o.Value) == nil
 	return nil
+}
+
+// plainNumbers writes the numbers of b in their shortest form: 1e3 and 1000.0 are the integer 1000 (RFC 8259, 6), which
+// the schema knows and the decoder does not.
+func plainNumbers(b []byte) []byte {
+	var v any
+	if json.Unmarshal(b, &v) != nil {
+		return b
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return b
+	}
+	return out
 }
 
 // Schema is that of T, or null.
@@ -64,6 +79,9 @@ func mergePtr[T any](o opt[T], dst **T) {
 		*dst = &v
 	}
 }
+
+// noInput is the body of an operation that takes none: it may be absent or {}.
+type noInput struct{}
 
 // timestamp is a time as the API shows it: RFC 3339, UTC, milliseconds.
 type timestamp int64
@@ -123,7 +141,7 @@ func (digits) Schema(huma.Registry) *huma.Schema {
 }
 
 // nullSchema takes null alone.
-func nullSchema() *huma.Schema { return &huma.Schema{Enum: []any{nil}} }
+func nullSchema() *huma.Schema { return &huma.Schema{Type: "null", Enum: []any{nil}} }
 
 func ptr[T any](v T) *T { return &v }
 
@@ -171,7 +189,7 @@ func (f *faults) tags(location string, in []string) []string {
 	out, seen := []string{}, map[string]bool{}
 	for i, t := range in {
 		t = f.line(fmt.Sprintf("%s[%d]", location, i), t, 1, 64)
-		if k := strings.ToLower(t); !seen[k] {
+		if k := cases.Fold().String(t); !seen[k] {
 			seen[k] = true
 			out = append(out, t)
 		}
@@ -182,12 +200,16 @@ func (f *faults) tags(location string, in []string) []string {
 	return out
 }
 
+// InWorkspace narrows a list to one workspace.
+type InWorkspace struct {
+	WorkspaceID string `query:"workspaceId" doc:"Only this workspace. Without it: all that the key may see." example:"default"`
+}
+
 // Paging is a list's place, as every list takes it.
 type Paging struct {
-	WorkspaceID string `query:"workspaceId" maxLength:"64" doc:"Only this workspace. Without it: all that the key may see." example:"default"`
-	Page        int    `query:"page" minimum:"1" maximum:"1000000000" doc:"Counts from 1 (the default)."`
-	Limit       int    `query:"limit" minimum:"1" maximum:"200" doc:"Objects a page, 1 to 200; 20 where it is not given."`
-	After       string `query:"after" maxLength:"64" doc:"The id of the last object that was seen: what follows it. For long walks; it costs the same at every depth."`
+	Page  int    `query:"page" minimum:"1" maximum:"1000000000" doc:"Counts from 1 (the default)."`
+	Limit int    `query:"limit" minimum:"1" maximum:"200" doc:"Objects a page, 1 to 200; 20 where it is not given."`
+	After string `query:"after" doc:"The id of the last object that was seen: what follows it. For long walks; it costs the same at every depth."`
 
 	all bool // none of them was given
 }

@@ -31,9 +31,13 @@ func (s *server) capabilityGateway(w http.ResponseWriter, r *http.Request) error
 	capability, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/cdp/"), "/")
 	run := s.runs.withCapability(capability)
 	if run == nil {
-		return problemFor(http.StatusNotFound, "run_not_found", "There is no run with this capability. It dies with its run; start the profile again for a new one.")
+		return noSuchRun()
 	}
 	return s.passOn(w, r, run, "/cdp/"+capability)
+}
+
+func noSuchRun() *problem {
+	return problemFor(http.StatusNotFound, "run_not_found", "There is no run with this capability. It dies with its run; start the profile again for a new one.")
 }
 
 // profileGateway is /api/v1/profiles/{id}/cdp/…: the same for who has a key.
@@ -42,9 +46,7 @@ func (s *server) profileGateway(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.runs.mu.Lock()
-	run := s.runs.byProfile[row.ID]
-	s.runs.mu.Unlock()
+	run := s.runs.of(row.ID)
 	if run == nil {
 		return conflict("profile_not_running", "The profile does not run. Start it first.")
 	}
@@ -59,7 +61,7 @@ func (s *server) passOn(w http.ResponseWriter, r *http.Request, run *profileRun,
 		return conflict("profile_not_running", "The profile's browser is not ready yet.")
 	}
 	base := "ws" + strings.TrimPrefix(s.baseOf(r), "http") + prefix
-	h := client.Gateway(base, prefix)
+	h := client.Gateway(base, prefix, func(w http.ResponseWriter, r *http.Request) { noSuchRun().write(w, r, s.log) })
 	w.Header().Del("Cache-Control")
 	h.ServeHTTP(w, r)
 	return nil

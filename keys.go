@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ type keyJSON struct {
 	Name       string     `json:"name" example:"ci"`
 	Hint       string     `json:"hint" doc:"How the key begins, to recognise it." example:"wrn_4fGh"`
 	Scopes     []scope    `json:"scopes"`
-	Workspaces []string   `json:"workspaces" nullable:"true" doc:"The workspaces that it sees; null: all."`
+	Workspaces []string   `json:"workspaces,format:emitnull" nullable:"true" doc:"The workspaces that it sees; null: all."`
 	ExpiresAt  *timestamp `json:"expiresAt"`
 	LastUsedAt *timestamp `json:"lastUsedAt"`
 	CreatedAt  timestamp  `json:"createdAt"`
@@ -49,9 +50,9 @@ func (in *keyInput) Resolve(huma.Context) []error {
 		if len(in.Workspaces.Value) == 0 {
 			f.add("body.workspaces", "must name a workspace, or be null for all", nil)
 		}
-		for _, w := range in.Workspaces.Value {
+		for i, w := range in.Workspaces.Value {
 			if !isWorkspaceID(w) {
-				f.add("body.workspaces", workspaceRule, w)
+				f.add(fmt.Sprintf("body.workspaces[%d]", i), workspaceRule, nil)
 			}
 		}
 	}
@@ -127,24 +128,25 @@ func (s *server) listKeys(ctx context.Context, in *struct{ Paging }) (*listBody[
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.ListKeys(ctx, store.ListKeysParams{AfterKey: math.MaxInt64, Limit: int64(in.Limit), Offset: in.offset()})
+	p := store.ListKeysParams{AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
+	if in.After != "" {
+		var at store.Key
+		at, err = q.GetKey(ctx, in.After)
+		p.AfterKey, p.AfterID = at.CreatedAt, at.ID
+	}
+	var rows []store.Key
+	if err == nil {
+		rows, err = q.ListKeys(ctx, p)
+	}
+	found, err := pageOf(rows, total, in.Limit, err)
 	if err != nil {
 		return nil, err
 	}
-	out := &listBody[keyJSON]{list[keyJSON]{Data: []keyJSON{}, Total: total, Page: in.Page, Limit: in.Limit}}
-	for _, row := range rows {
-		k, err := keyFromRow(row)
-		if err != nil {
-			return nil, err
-		}
-		out.Body.Data = append(out.Body.Data, k)
-	}
-	out.Body.HasMore = in.offset()+int64(len(rows)) < total
-	return out, nil
+	return answerList(found, in.Paging, keyFromRow)
 }
 
 func (s *server) revokeKey(ctx context.Context, in *struct {
-	ID string `path:"id" maxLength:"100"`
+	ID string `path:"id" doc:"The key's id."`
 }) (*struct{}, error) {
 	var n int64
 	err := s.store.Write(ctx, func(q *store.Queries) (err error) {

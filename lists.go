@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"warren/store"
@@ -26,7 +27,10 @@ func (s *server) listProfiles(ctx context.Context, in *profileList) (*listBody[p
 }
 
 // proxyList is what a list of proxies can be asked for. Without page, limit and after it gives every proxy.
-type proxyList struct{ Paging }
+type proxyList struct {
+	InWorkspace
+	Paging
+}
 
 func (s *server) listProxies(ctx context.Context, in *proxyList) (*listBody[proxyJSON], error) {
 	l := store.ProxyList{Workspaces: callerOf(ctx).filter, WorkspaceID: in.WorkspaceID, After: in.After, Limit: in.Limit, Offset: in.offset()}
@@ -56,18 +60,33 @@ type workspaceJSON struct {
 
 func (s *server) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*listBody[workspaceJSON], error) {
 	q, c := s.store.Read(), callerOf(ctx)
+	p := store.ListWorkspacesParams{AfterKey: math.MaxInt64, Workspaces: c.filter, Limit: int64(in.Limit) + 1, Offset: in.offset()}
 	total, err := q.CountWorkspaces(ctx, c.filter)
+	if err == nil && in.After != "" {
+		var at store.Workspace
+		at, err = q.GetWorkspace(ctx, store.GetWorkspaceParams{ID: in.After, Workspaces: c.filter})
+		p.AfterKey, p.AfterID = at.CreatedAt, at.ID
+	}
+	var rows []store.Workspace
+	if err == nil {
+		rows, err = q.ListWorkspaces(ctx, p)
+	}
+	found, err := pageOf(rows, total, in.Limit, err)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.ListWorkspaces(ctx, store.ListWorkspacesParams{AfterKey: math.MaxInt64, Workspaces: c.filter, Limit: int64(in.Limit), Offset: in.offset()})
-	if err != nil {
-		return nil, err
-	}
-	found := store.Page[store.Workspace]{Rows: rows, Total: total, More: in.offset()+int64(len(rows)) < total}
 	return answerList(found, in.Paging, func(w store.Workspace) (workspaceJSON, error) {
 		return workspaceJSON{w.ID, w.Name, w.ProfileCount, w.TrashedCount, w.ProxyCount, timestamp(w.CreatedAt)}, nil
 	})
+}
+
+// pageOf makes a page of rows that were asked for with one more than the limit. No row where the list goes on from (err): the
+// id is unknown, or of another workspace, and nothing follows it.
+func pageOf[R any](rows []R, total int64, limit int, err error) (store.Page[R], error) {
+	if errors.Is(err, store.ErrNoRow) {
+		return store.Page[R]{Total: total}, nil
+	}
+	return store.Page[R]{Rows: rows[:min(limit, len(rows))], Total: total, More: len(rows) > limit}, err
 }
 
 // answerList puts a page of rows into the envelope of every list.

@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -54,7 +55,7 @@ func describeOperation(op *huma.Operation, sc scope) {
 var moreErrors = map[string][]int{
 	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "restoreProfile": {409},
 	"updateProfile": {412}, "patchProfile": {412}, "updateProxy": {409, 412}, "patchProxy": {409, 412},
-	"deleteProxy": {409}, "startProfile": {409, 429, 502, 504},
+	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504},
 }
 
 // descriptions say what a summary cannot.
@@ -89,10 +90,12 @@ func (s *server) describe() []byte {
 			}
 		}
 	}
+	completeSchemas(o.Components.Schemas)
 	root := []*huma.Server{{URL: "/"}}
 	for _, b := range besides {
 		o.Paths[b.path] = &huma.PathItem{Servers: root, Get: b.operation()}
 	}
+	o.Paths["/ip"].Get.Responses["200"].Content["text/plain"] = &huma.MediaType{Schema: &huma.Schema{Type: "string"}, Example: "203.0.113.7\n"}
 	o.Paths["/events"] = &huma.PathItem{Get: eventsOperation()}
 	for _, suffix := range []string{"", "/json/version", "/json/list"} {
 		o.Paths["/profiles/{id}/cdp"+suffix] = &huma.PathItem{Get: cdpOperation(suffix)}
@@ -103,6 +106,39 @@ func (s *server) describe() []byte {
 		panic(err) // the document is made of plain values; a test reads it
 	}
 	return doc
+}
+
+// completeSchemas says what huma leaves out of a schema: that a pointer to an object or to a time may be null, that null
+// is then one of the values, and what a position looks like.
+func completeSchemas(schemas huma.Registry) {
+	for name, s := range schemas.Map() {
+		if t := schemas.TypeFromRef("#/components/schemas/" + name); t.Kind() == reflect.Struct {
+			for _, f := range reflect.VisibleFields(t) {
+				member, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+				if p := s.Properties[member]; p != nil && f.Type.Kind() == reflect.Pointer && options == "" {
+					s.Properties[member] = orNullSchema(p)
+				}
+			}
+		}
+		for _, p := range s.Properties {
+			if p.Nullable && len(p.Enum) > 0 && p.Enum[len(p.Enum)-1] != nil {
+				p.Enum = append(p.Enum, nil)
+			}
+		}
+	}
+	effective := schemas.Map()["EffectiveJSON"].Properties
+	shown := geolocation("").Schema(schemas)
+	shown.Description = effective["geolocation"].Description
+	effective["geolocation"] = shown
+}
+
+// orNullSchema is s, or null.
+func orNullSchema(s *huma.Schema) *huma.Schema {
+	if s.Ref == "" {
+		s.Nullable = true
+		return s
+	}
+	return &huma.Schema{AnyOf: []*huma.Schema{{Ref: s.Ref}, nullSchema()}, Description: s.Description}
 }
 
 // beside is what stands beside the API.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -123,9 +124,12 @@ func codeForStatus(status int) (code, detail string) {
 
 // newHumaError replaces huma's own error model, which repeats the body and so passwords
 // (huma v2.37.2, error.go, NewError).
-func newHumaError(status int, _ string, errs ...error) huma.StatusError {
+func newHumaError(status int, msg string, errs ...error) huma.StatusError {
 	if status == 0 { // huma asks once, for the type
 		return &problem{}
+	}
+	if msg == "cannot read request body" { // the client's side broke off, or sent broken chunks
+		status, errs = http.StatusBadRequest, nil
 	}
 	faults := []fault{}
 	for _, err := range errs {
@@ -143,33 +147,60 @@ func newHumaError(status int, _ string, errs ...error) huma.StatusError {
 			return internal(err)
 		}
 	}
-	if status == http.StatusInternalServerError && len(errs) == 0 {
-		status = http.StatusBadRequest // the body's reader failed: the client's side broke off
-	}
 	code, detail := codeForStatus(status)
 	p := problemFor(status, code, detail)
 	if status != http.StatusUnsupportedMediaType {
-		p.Errors = withoutDoubles(faults)
+		p.Errors = faults
 	}
 	return p
 }
 
-// withoutDoubles keeps the first fault of each location, sorted by location, so that one error has one face.
-func withoutDoubles(faults []fault) []fault {
+// maxFaults is how many faults one error names: more than any request has that means well.
+const maxFaults = 200
+
+// tidy keeps the first fault of each location, sorted by location, so that one error has one face. What was sent is cut to
+// what may be repeated: a location holds names that the caller chose.
+func tidy(in []fault) []fault {
+	faults := slices.Clone(in)
 	slices.SortStableFunc(faults, func(a, b fault) int { return strings.Compare(a.Location, b.Location) })
-	return slices.CompactFunc(faults, func(a, b fault) bool { return a.Location == b.Location })
+	faults = slices.CompactFunc(faults, func(a, b fault) bool { return a.Location == b.Location })
+	if more := len(faults) - maxFaults; more > 0 {
+		faults = append(faults[:maxFaults], fault{Location: "body", Message: fmt.Sprintf("has %d more faults like these", more)})
+	}
+	for i := range faults {
+		f := &faults[i]
+		f.Location, f.Message = atMost(f.Location, 120), atMost(f.Message, 300)
+		if !mayEcho(f.Location, f.Value) {
+			f.Value = nil
+		}
+	}
+	return faults
+}
+
+// atMost cuts s to n bytes of valid UTF-8.
+func atMost(s string, n int) string {
+	if len(s) > n {
+		s = s[:n] + "…"
+	}
+	return strings.ToValidUTF8(s, "")
 }
 
 // faultOf makes a fault of huma's detail. The value stays only where it is a short scalar of a member
 // that holds no secret: huma gives the whole object for an unknown member, and the whole text for broken JSON.
 func faultOf(d *huma.ErrorDetail) fault {
 	f := fault{Location: d.Location, Message: d.Message}
+	if member, ok := strings.CutPrefix(d.Message, "expected required property "); ok {
+		member, _, _ = strings.Cut(member, " ")
+		return fault{Location: d.Location + "." + member, Message: "is required"}
+	}
 	last := d.Location[strings.LastIndexByte(d.Location, '.')+1:]
-	switch d.Message {
-	case "unexpected property":
+	switch i := strings.LastIndexByte(f.Message, ' '); {
+	case strings.Contains(f.Message[i+1:], "e+"): // a bound such as 1e+09
+		if n, err := strconv.ParseFloat(f.Message[i+1:], 64); err == nil {
+			f.Message = f.Message[:i+1] + strconv.FormatFloat(n, 'f', -1, 64)
+		}
+	case d.Message == "unexpected property":
 		f.Message = "is not a member of this object"
-	case "unknown query parameter":
-		f.Message = "is not a parameter of this operation"
 	}
 	if strings.HasPrefix(f.Message, "expected value to match") {
 		if m, ok := shapeMessages[last]; ok {
@@ -177,30 +208,26 @@ func faultOf(d *huma.ErrorDetail) fault {
 		}
 	}
 	if d.Location == "body" {
-		f.Message = firstLine(f.Message)
+		f.Message, _, _ = strings.Cut(f.Message, "\n")
 		return f
 	}
-	if !mayEcho(last) {
-		return f
-	}
-	switch v := d.Value.(type) {
-	case string:
-		if v != "" && len(v) <= 100 {
-			f.Value = v
-		}
-	case float64, bool, int, int64:
-		f.Value = v
-	}
+	f.Value = d.Value
 	return f
 }
 
-// mayEcho says whether a member's value may be repeated in an error.
-func mayEcho(member string) bool {
-	switch member {
-	case "password", "url", "host", "username", "key", "rotateUrl", "secret":
-		return false
+// mayEcho says whether what was sent may be repeated in an error. People put secrets into the wrong member: so numbers and
+// booleans may, of members that hold no secret, and short plain words, where a word is chosen from a few.
+func mayEcho(location string, value any) bool {
+	place, member, _ := strings.Cut(location, ".")
+	member = member[strings.LastIndexByte(member, '.')+1:]
+	switch v := value.(type) {
+	case float64, bool, int, int64:
+		return !slices.Contains([]string{"password", "url", "username", "rotateUrl", "key", "secret"}, member)
+	case string:
+		plain := v != "" && len(v) <= 20 && strings.Trim(v, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-+_./") == ""
+		return plain && (place == "query" || slices.Contains([]string{"os", "webrtc", "timezone", "preflight"}, member))
 	}
-	return true
+	return false
 }
 
 // shapeMessages says what members of several shapes take; the validator only knows that none fits.
@@ -208,14 +235,6 @@ var shapeMessages = map[string]string{
 	"browserVersion": `must be a string of digits, "1" to "999"`,
 	"locale":         `must be "auto", "system" or a list of language tags such as ["de-DE","en"]`,
 	"geolocation":    `must be "auto", "off" or {"latitude","longitude","accuracy"}`,
-}
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	if len(s) > 200 {
-		s = s[:200]
-	}
-	return s
 }
 
 // write sends p as the answer to r.
@@ -240,6 +259,7 @@ func (p *problem) write(w http.ResponseWriter, r *http.Request, log *slog.Logger
 func (p *problem) occurrence(ctx context.Context, log *slog.Logger) *problem {
 	q := *p
 	q.Instance = "urn:warren:request:" + requestID(ctx)
+	q.Errors = tidy(p.Errors)
 	if q.Status >= 500 && q.cause != nil {
 		log.Error("request failed", "request", requestID(ctx), "code", q.Code, "cause", q.cause)
 	}

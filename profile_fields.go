@@ -22,7 +22,7 @@ import (
 
 // profileInput is a profile as a request brings it: on create, and on update with the members to change.
 type profileInput struct {
-	WorkspaceID    opt[string]      `json:"workspaceId,omitempty" nullable:"false" doc:"The workspace that owns it; it never changes. Default: the key's only workspace, else default." example:"default"`
+	WorkspaceID    opt[string]      `json:"workspaceId,omitempty" doc:"The workspace that owns it; it never changes. Default: the key's only workspace, else default." example:"default"`
 	Name           opt[string]      `json:"name,omitempty" nullable:"false" doc:"1 to 200 characters. Need not be unique." example:"Shop, Berlin"`
 	OS             opt[string]      `json:"os,omitempty" doc:"win, mac or linux (windows, macos, darwin and lin are taken too). Default: this machine's." example:"win"`
 	BrowserVersion opt[digits]      `json:"browserVersion,omitempty" doc:"A major version, \"1\" to \"999\". Default: that of the installed browser."`

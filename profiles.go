@@ -109,11 +109,12 @@ func (s *server) profileAnswer(row store.Profile) (*ProfileBody, error) {
 
 // profileList is what a list of profiles can be asked for.
 type profileList struct {
+	InWorkspace
 	Paging
 	Search  string   `query:"search" maxLength:"200" doc:"Profiles whose name or notes contain it, whatever the case."`
 	Tag     []string `query:"tag,explode" maxItems:"50" doc:"Profiles that have the tag; given several times, all of them."`
 	Status  string   `query:"status" enum:"stopped,starting,running,stopping,failed"`
-	ProxyID string   `query:"proxyId" maxLength:"64"`
+	ProxyID string   `query:"proxyId" doc:"Profiles that use this proxy."`
 	OS      string   `query:"os" enum:"win,mac,linux,windows,macos,darwin,lin"`
 	Sort    string   `query:"sort" enum:"createdAt,updatedAt,name,lastStartedAt" doc:"Default: createdAt."`
 	Order   string   `query:"order" enum:"asc,desc" doc:"Default: desc, newest first."`
@@ -121,7 +122,7 @@ type profileList struct {
 }
 
 type ProfilePath struct {
-	ID string `path:"id" maxLength:"100" doc:"The profile's id."`
+	ID string `path:"id" doc:"The profile's id."`
 }
 
 func (s *server) getProfile(ctx context.Context, in *struct {
@@ -264,8 +265,8 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 	if err != nil {
 		return nil, proxyVanished(err)
 	}
-	if in.Body.ProxyID.given() {
-		s.swapProxy(ctx, row.ID, *row.ProxyID)
+	if r := s.runs.of(row.ID); r != nil && in.Body.ProxyID.given() {
+		s.refreshProxy(context.WithoutCancel(ctx), r, true)
 	}
 	s.events.publish("profile.updated", row.WorkspaceID, map[string]any{"id": row.ID})
 	return s.profileAnswer(row)
@@ -273,7 +274,8 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 
 func (s *server) deleteProfile(ctx context.Context, in *struct {
 	ProfilePath
-	Permanent bool `query:"permanent" doc:"Remove the profile and its data now, also out of the trash."`
+	IfMatch   string `header:"If-Match" doc:"The ETag that was read: 412 when the profile has changed since."`
+	Permanent bool   `query:"permanent" doc:"Remove the profile and its data now, also out of the trash."`
 }) (*struct{}, error) {
 	row, err := s.profileRow(ctx, in.ID, false)
 	if err != nil && in.Permanent {
@@ -282,13 +284,16 @@ func (s *server) deleteProfile(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
+	if !matches(in.IfMatch, row.Revision) {
+		return nil, etagMismatch()
+	}
 	release, err := s.runs.close(ctx, row.ID) // a running profile is stopped first; none starts until release
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	if in.Permanent {
-		err = s.erase(ctx, row)
+		err = s.erase(ctx, row.ID, callerOf(ctx).filter)
 	} else {
 		err = s.trash(ctx, row)
 	}
@@ -306,13 +311,13 @@ func (s *server) trash(ctx context.Context, row store.Profile) error {
 	})
 }
 
-// erase removes a profile and its folder. The folder is set aside first: should the write fail it comes back,
+// erase removes a profile of the workspaces (nil: any) and its folder. The folder is set aside first: should the write fail it comes back,
 // and should the machine stop in between, the sweep at the next serve removes only what bears the mark.
-func (s *server) erase(ctx context.Context, row store.Profile) error {
-	dir, aside := s.profileDir(row.ID), filepath.Join(s.cfg.Data, "profiles", erasedPrefix+row.ID)
+func (s *server) erase(ctx context.Context, id string, workspaces *string) error {
+	dir, aside := s.profileDir(id), filepath.Join(s.cfg.Data, "profiles", erasedPrefix+id)
 	moved := os.Rename(dir, aside) == nil
 	err := s.store.Write(ctx, func(q *store.Queries) error {
-		n, err := q.DeleteProfile(ctx, store.DeleteProfileParams{ID: row.ID, Workspaces: callerOf(ctx).filter})
+		n, err := q.DeleteProfile(ctx, store.DeleteProfileParams{ID: id, Workspaces: workspaces})
 		if err == nil && n == 0 {
 			return notFound("profile")
 		}
@@ -332,7 +337,10 @@ const erasedPrefix = ".erased-"
 
 func (s *server) profileDir(id string) string { return filepath.Join(s.cfg.Data, "profiles", id) }
 
-func (s *server) restoreProfile(ctx context.Context, in *struct{ ProfilePath }) (*ProfileBody, error) {
+func (s *server) restoreProfile(ctx context.Context, in *struct {
+	ProfilePath
+	Body *noInput `required:"false"`
+}) (*ProfileBody, error) {
 	c := callerOf(ctx)
 	var row store.Profile
 	err := s.store.Write(ctx, func(q *store.Queries) (err error) {

@@ -62,7 +62,7 @@ func proxyAnswer(row store.Proxy) (*ProxyBody, error) {
 
 // proxyInput is a proxy as a request brings it: as fields, or as one string.
 type proxyInput struct {
-	WorkspaceID opt[string]   `json:"workspaceId,omitempty" nullable:"false" doc:"The workspace that owns it; it never changes." example:"default"`
+	WorkspaceID opt[string]   `json:"workspaceId,omitempty" doc:"The workspace that owns it; it never changes." example:"default"`
 	URL         opt[string]   `json:"url,omitempty" nullable:"false" doc:"Instead of type, host, port, username and password: socks5://user:pass@host:1080" example:"socks5://alice:secret@de.proxy.example:1080"`
 	Type        opt[string]   `json:"type,omitempty" nullable:"false" doc:"socks5, http, https or socks4 (socks5h and socks are taken too)." example:"socks5"`
 	Host        opt[string]   `json:"host,omitempty" nullable:"false" doc:"A host name or an address, without scheme and port." example:"de.proxy.example"`
@@ -196,7 +196,7 @@ func (s *server) upstream(row store.Proxy) (*shim.Upstream, error) {
 }
 
 type ProxyPath struct {
-	ID string `path:"id" maxLength:"100" doc:"The proxy's id."`
+	ID string `path:"id" doc:"The proxy's id."`
 }
 
 func (s *server) proxyRow(ctx context.Context, id string) (store.Proxy, error) {
@@ -329,7 +329,7 @@ func (s *server) updateProxy(ctx context.Context, in *proxyUpdate) (*ProxyBody, 
 		return nil, err
 	}
 	if moved {
-		s.proxyMoved(ctx, row)
+		s.proxyMoved(context.WithoutCancel(ctx), row)
 	}
 	s.events.publish("proxy.updated", row.WorkspaceID, map[string]any{"id": row.ID})
 	return proxyAnswer(row)
@@ -370,7 +370,10 @@ func (s *server) rewriteProxy(ctx context.Context, q *store.Queries, row store.P
 	return row, moved, nil
 }
 
-func (s *server) deleteProxy(ctx context.Context, in *struct{ ProxyPath }) (*struct{}, error) {
+func (s *server) deleteProxy(ctx context.Context, in *struct {
+	ProxyPath
+	IfMatch string `header:"If-Match" doc:"The ETag that was read: 412 when the proxy has changed since."`
+}) (*struct{}, error) {
 	c := callerOf(ctx)
 	var row store.Proxy
 	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
@@ -380,6 +383,9 @@ func (s *server) deleteProxy(ctx context.Context, in *struct{ ProxyPath }) (*str
 		}
 		if err != nil {
 			return err
+		}
+		if !matches(in.IfMatch, row.Revision) {
+			return etagMismatch()
 		}
 		if row.ProfileCount > 0 {
 			p := conflict("proxy_in_use", "Profiles use this proxy: `profileIds` names them (1,000 at most). Give them another one first; a profile is never sent out directly by a deletion.")
@@ -396,43 +402,74 @@ func (s *server) deleteProxy(ctx context.Context, in *struct{ ProxyPath }) (*str
 	return nil, nil
 }
 
-// swapProxy sends a running profile's new connections through another proxy.
-func (s *server) swapProxy(ctx context.Context, profileID, proxyID string) {
-	row, err := s.proxyRow(ctx, proxyID)
-	if err == nil {
-		err = s.runs.setUpstream(ctx, profileID, func() (*shim.Upstream, error) { return s.upstream(row) })
-	}
-	if err != nil {
-		s.log.Warn("a running profile keeps its old proxy until its next start", "profile", profileID, "cause", err)
+// refreshProxy sends a run's new connections through the proxy that it should have now: the profile's, when ofProfile is set
+// and the profile has one, else the one it has, as that is now. A run never loses its proxy before its next start.
+func (s *server) refreshProxy(ctx context.Context, r *profileRun, ofProfile bool) {
+	r.swap.Lock()
+	defer r.swap.Unlock()
+	if err := s.swapProxy(ctx, r, ofProfile); err != nil {
+		s.log.Warn("a running profile keeps its old proxy until its next start", "profile", r.profileID, "cause", err)
 	}
 }
 
-// setUpstream hands a running profile another upstream; without a run there is nothing to do.
-func (rs *runs) setUpstream(ctx context.Context, profileID string, upstream func() (*shim.Upstream, error)) error {
-	rs.mu.Lock()
-	r := rs.byProfile[profileID]
-	rs.mu.Unlock()
-	if r == nil {
-		return nil
-	}
+// swapProxy does it. What is wanted is read while r.swap is held: of two changes at once the later one stays.
+func (s *server) swapProxy(ctx context.Context, r *profileRun, ofProfile bool) error {
 	r.mu.Lock()
 	client, running := r.client, r.status == "running"
 	r.mu.Unlock()
-	if client == nil || !running {
+	if !running {
 		return nil
 	}
-	u, err := upstream()
+	id := r.upstream.id
+	if ofProfile {
+		row, err := s.profileRow(ctx, r.profileID, false)
+		if err != nil {
+			return err
+		}
+		if row.ProxyID != nil {
+			id = *row.ProxyID
+		}
+	}
+	if id == "" {
+		return nil
+	}
+	row, err := s.proxyRow(ctx, id)
+	if err != nil || r.upstream == (upstreamMark{id, row.Revision}) {
+		return err
+	}
+	u, err := s.upstream(row)
 	if err != nil {
 		return err
 	}
-	return client.SetUpstream(ctx, *u)
+	if err := client.SetUpstream(ctx, *u); err != nil {
+		return err
+	}
+	r.upstream = upstreamMark{id, row.Revision}
+	return s.runs.noteProxy(r, &exitJSON{ID: id, Type: row.Type})
 }
 
-// proxyMoved gives every running profile of a proxy its new address and credentials.
+// noteProxy writes into a run which proxy it has now.
+func (rs *runs) noteProxy(r *profileRun, p *exitJSON) error {
+	r.mu.Lock()
+	answer := *r.answer // others may hold the old one
+	answer.Proxy = p
+	r.answer = &answer
+	r.mu.Unlock()
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	return rs.record(func(ctx context.Context, q *store.Queries) error {
+		_, err := q.SetRunRecord(ctx, store.SetRunRecordParams{ID: r.id, Record: string(text)})
+		return err
+	})
+}
+
+// proxyMoved gives every running profile of a proxy its new address and credentials. Whose proxy it is, each run knows best.
 func (s *server) proxyMoved(ctx context.Context, row store.Proxy) {
 	for _, run := range s.runs.list(callerOf(ctx), row.WorkspaceID) {
-		if run.Proxy != nil && run.Proxy.ID == row.ID {
-			s.swapProxy(ctx, run.ProfileID, row.ID)
+		if r := s.runs.of(run.ProfileID); r != nil {
+			s.refreshProxy(ctx, r, false)
 		}
 	}
 }

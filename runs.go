@@ -44,6 +44,8 @@ type runs struct {
 	mu        sync.Mutex
 	byProfile map[string]*profileRun
 	byCap     map[[32]byte]*profileRun
+	owed      map[string]owedEnd // by profile
+	paying    sync.Mutex         // held while they are written
 	closing   bool
 	wg        sync.WaitGroup
 
@@ -54,17 +56,62 @@ type runs struct {
 type profileRun struct {
 	id, profileID, workspaceID string
 	name                       string // of its files
+	bar                        bool   // no run at all: it keeps one from starting
 
 	mu     sync.Mutex
 	status string // starting, running, stopping
 	answer *startJSON
 	client *shim.Client
 
+	swap     sync.Mutex // held while its proxy is changed
+	upstream upstreamMark
+
 	cancel context.CancelFunc // of the launch
+	halt   chan struct{}      // closed when it is to end
+	force  chan struct{}      // closed when it is to end by force
 	ready  chan struct{}      // closed when the start has succeeded or failed
 	err    error              // why it failed; only after ready
 	gone   chan struct{}      // closed when its end is recorded
 	last   *lastRunJSON       // only after gone
+}
+
+// upstreamMark says which proxy, in which version, a run's relay has. Empty: none.
+type upstreamMark struct {
+	id       string
+	revision int64
+}
+
+func newRun(profileID, workspaceID, status string) *profileRun {
+	return &profileRun{profileID: profileID, workspaceID: workspaceID, status: status, cancel: func() {},
+		halt: make(chan struct{}), force: make(chan struct{}), ready: make(chan struct{}), gone: make(chan struct{})}
+}
+
+// end asks the run's owner to end it. A start under way is given up.
+func (r *profileRun) end(force bool) {
+	r.cancel()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !isClosed(r.halt) {
+		close(r.halt)
+	}
+	if force && !isClosed(r.force) {
+		close(r.force)
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// owedEnd is the end of a run that could not be written, as on a full disk.
+type owedEnd struct {
+	name string // of the run's files
+	last *lastRunJSON
 }
 
 // lastRunJSON is how a run ended.
@@ -92,7 +139,7 @@ func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.
 		return nil, err
 	}
 	return &runs{cfg: cfg, log: log, store: st, events: ev, checker: checker, exe: exe, dir: filepath.Join(cfg.Data, "run"),
-		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*profileRun{}}, nil
+		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*profileRun{}, owed: map[string]owedEnd{}}, nil
 }
 
 type foundBrowser struct {
@@ -132,12 +179,22 @@ func (rs *runs) installedMajor() string {
 	return ""
 }
 
+// of is the profile's run, nil when there is none.
+func (rs *runs) of(profileID string) *profileRun {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return rs.byProfile[profileID]
+}
+
 // look gives a profile's status and run as they are now. recorded is what the database said.
 func (rs *runs) look(profileID, recorded string) (string, *RunJSON) {
 	rs.mu.Lock()
-	r := rs.byProfile[profileID]
+	r, owed := rs.byProfile[profileID], rs.owed[profileID]
 	rs.mu.Unlock()
-	if r == nil {
+	switch {
+	case r == nil && owed.last != nil:
+		return owed.last.Status, nil
+	case r == nil:
 		return recorded, nil
 	}
 	r.mu.Lock()
@@ -145,27 +202,31 @@ func (rs *runs) look(profileID, recorded string) (string, *RunJSON) {
 	if r.answer == nil || r.status == "starting" {
 		return r.status, nil
 	}
-	return r.status, &r.answer.RunJSON
+	j := r.answer.RunJSON
+	j.Status = r.status
+	return r.status, &j
 }
 
-// move changes the run's status and tells the database and the listeners. A status that cannot be written is logged:
+// move, which the run's owner alone calls, changes the run's status and tells the database and the listeners. A status that cannot be written is logged:
 // the next boot compares with the shims anyway.
 func (rs *runs) move(r *profileRun, status string) {
 	r.mu.Lock()
 	r.status = status
 	r.mu.Unlock()
-	rs.record(func(ctx context.Context, q *store.Queries) error {
+	rs.record(func(ctx context.Context, q *store.Queries) error { //nolint:errcheck // logged
 		_, err := q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: r.profileID, Status: status})
 		return err
 	})
 	rs.events.publish("profile.status", r.workspaceID, map[string]any{"id": r.profileID, "status": status})
 }
 
-func (rs *runs) record(fn func(context.Context, *store.Queries) error) {
+func (rs *runs) record(fn func(context.Context, *store.Queries) error) error {
 	ctx := context.WithoutCancel(rs.ctx)
-	if err := rs.store.Write(ctx, func(q *store.Queries) error { return fn(ctx, q) }); err != nil {
+	err := rs.store.Write(ctx, func(q *store.Queries) error { return fn(ctx, q) })
+	if err != nil {
 		rs.log.Error("a run's state could not be written", "cause", err)
 	}
+	return err
 }
 
 // claim makes the caller's run the profile's only one, or returns the one that is there.
@@ -204,43 +265,67 @@ func (rs *runs) withCapability(capability string) *profileRun {
 	return rs.byCap[sha256.Sum256([]byte(capability))]
 }
 
-// attend waits for the end of a run that goes on, and records it.
+// attend sees to a run that goes on: it ends it when that is asked for, and records its end.
 func (rs *runs) attend(r *profileRun) {
-	select {
-	case <-r.client.Done():
-	case <-rs.ctx.Done(): // the server goes; the shim goes on, or was stopped by shutdown
+	halt, force := r.halt, r.force
+	var late <-chan time.Time
+	for !isClosed(r.client.Done()) {
 		select {
 		case <-r.client.Done():
-		default:
-			r.client.Release()
-			rs.leave(r)
-			return
+		case <-halt:
+			halt, late = nil, time.After(stopTime)
+			rs.move(r, "stopping")
+			go rs.tell(r, false)
+		case <-force:
+			force = nil
+			go rs.tell(r, true)
+		case <-late:
+			rs.log.Error("a run's process does not answer; it is killed", "profile", r.profileID, "run", r.id)
+			r.client.Kill()
+		case <-rs.ctx.Done(): // the server goes; the shim goes on, or was stopped by shutdown
+			if !isClosed(r.client.Done()) {
+				r.client.Release()
+				rs.leave(r)
+				return
+			}
 		}
 	}
 	r.mu.Lock()
-	answer := r.answer
+	startedAt := r.answer.StartedAt
 	r.mu.Unlock()
-	rs.finish(r, lastRun(r.id, answer.StartedAt, r.client.End()))
+	rs.finish(r, lastRun(r.id, startedAt, r.client.End()))
 }
 
-// finish records how a run ended, then lets go of it.
+// tell passes the wish to end on to the run's shim. The owner sees the end by itself.
+func (rs *runs) tell(r *profileRun, force bool) {
+	if _, err := r.client.Stop(rs.ctx, force); err != nil && rs.ctx.Err() == nil {
+		rs.log.Warn("a run's process does not take the word to stop", "profile", r.profileID, "run", r.id, "cause", err)
+	}
+}
+
+// finish records how a run ended, then lets go of it. Should that not get on disk, it is tried again later, and the shim's
+// own report stays for the next server.
 func (rs *runs) finish(r *profileRun, last *lastRunJSON) {
-	rs.recordEnd(r.profileID, r.workspaceID, last)
-	shim.Forget(rs.dir, r.name)
+	if rs.recordEnd(r.profileID, last) == nil {
+		shim.Forget(rs.dir, r.name)
+	} else {
+		rs.mu.Lock()
+		rs.owed[r.profileID] = owedEnd{r.name, last}
+		rs.mu.Unlock()
+	}
 	r.last = last
 	rs.leave(r)
 	rs.events.publish("run.ended", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "status": last.Status, "reason": last.Reason})
 	rs.log.Info("run ended", "profile", r.profileID, "run", r.id, "reason", last.Reason, "method", last.Method, "exit", last.ExitCode)
 }
 
-func (rs *runs) recordEnd(profileID, workspaceID string, last *lastRunJSON) {
+func (rs *runs) recordEnd(profileID string, last *lastRunJSON) error {
 	text, err := json.Marshal(last)
 	if err != nil {
-		rs.log.Error("a run's end has no form", "cause", err)
-		return
+		return err
 	}
-	bytes := folderBytes(filepath.Join(rs.cfg.Data, "profiles", profileID))
-	rs.record(func(ctx context.Context, q *store.Queries) error {
+	bytes := folderBytes(rs.profileDir(profileID))
+	return rs.record(func(ctx context.Context, q *store.Queries) error {
 		_, err := q.EndRun(ctx, store.EndRunParams{ID: last.RunID, EndedAt: int64(last.EndedAt), Outcome: last.Reason, Record: string(text)})
 		if err != nil {
 			return err
@@ -248,6 +333,30 @@ func (rs *runs) recordEnd(profileID, workspaceID string, last *lastRunJSON) {
 		_, err = q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: last.Status, LastRun: ptr(string(text)), DiskBytes: &bytes})
 		return err
 	})
+}
+
+// payOwed writes the ends that could not be written when they came: one profile's, which its new run's owner asks for
+// before it starts, or with "" those of all that do not run.
+func (rs *runs) payOwed(profileID string) {
+	rs.paying.Lock() // a start waits for the sweep, whose word would else come after its own
+	defer rs.paying.Unlock()
+	rs.mu.Lock()
+	due := map[string]owedEnd{}
+	for id, o := range rs.owed {
+		if id == profileID || profileID == "" && rs.byProfile[id] == nil {
+			due[id] = o
+		}
+	}
+	rs.mu.Unlock()
+	for id, o := range due {
+		if rs.recordEnd(id, o.last) != nil {
+			continue
+		}
+		shim.Forget(rs.dir, o.name)
+		rs.mu.Lock()
+		delete(rs.owed, id)
+		rs.mu.Unlock()
+	}
 }
 
 // lastRun puts a shim's end report into the API's words.
@@ -265,6 +374,8 @@ func lastRun(runID string, startedAt timestamp, e shim.End) *lastRunJSON {
 	return l
 }
 
+func (rs *runs) profileDir(id string) string { return filepath.Join(rs.cfg.Data, "profiles", id) }
+
 // folderBytes adds up the files below dir.
 func folderBytes(dir string) (sum int64) {
 	filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error { //nolint:errcheck // what cannot be read counts nothing
@@ -279,37 +390,26 @@ func folderBytes(dir string) (sum int64) {
 	return sum
 }
 
-// stop ends a profile's run and returns how it ended; nil when nothing ran.
-func (rs *runs) stop(ctx context.Context, profileID string, force bool) (*lastRunJSON, error) {
-	rs.mu.Lock()
-	r := rs.byProfile[profileID]
-	rs.mu.Unlock()
+// stop ends a profile's run, or gives up its start. It says whether there was one, and how it ended: nil when its browser
+// never ran.
+func (rs *runs) stop(ctx context.Context, profileID string, force bool) (last *lastRunJSON, ran bool, err error) {
+	r := rs.of(profileID)
 	if r == nil {
-		return nil, nil
+		return nil, false, nil
 	}
-	r.cancel() // a start under way is given up
-	select {
-	case <-r.ready:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if r.err == nil && r.client != nil {
-		rs.move(r, "stopping")
-		if _, err := r.client.Stop(ctx, force); err != nil {
-			return nil, err
-		}
-	}
+	r.end(force)
 	select {
 	case <-r.gone:
-		return r.last, nil
+		return r.last, !r.bar, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, !r.bar, ctx.Err()
 	}
 }
 
 // close stops a profile's run and keeps a new one from starting until release is called.
 func (rs *runs) close(ctx context.Context, profileID string) (release func(), err error) {
-	bar := &profileRun{profileID: profileID, status: "stopping", ready: make(chan struct{}), gone: make(chan struct{}), cancel: func() {}}
+	bar := newRun(profileID, "", "stopping")
+	bar.bar = true
 	close(bar.ready)
 	for {
 		have, mine, err := rs.claim(bar)
@@ -319,9 +419,7 @@ func (rs *runs) close(ctx context.Context, profileID string) (release func(), er
 		if mine {
 			return func() { rs.leave(bar) }, nil
 		}
-		if _, err := rs.stop(ctx, profileID, false); err != nil {
-			return nil, err
-		}
+		have.end(false)
 		select {
 		case <-have.gone:
 		case <-ctx.Done():
@@ -390,33 +488,37 @@ func (rs *runs) adopt(ctx context.Context) error {
 func (rs *runs) adoptOne(ctx context.Context, row store.Run) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	name := runName(row.ID)
-	client, state, err := shim.Adopt(ctx, rs.dir, name)
+	name, dir := runName(row.ID), rs.profileDir(row.ProfileID)
+	client, state, err := shim.Adopt(ctx, rs.dir, name, dir)
 	answer := new(startJSON)
 	if err == nil {
 		err = json.Unmarshal([]byte(row.Record), answer)
 	}
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return // this server is told to stop already; the next one looks again
+	}
 	if err != nil {
-		last := lastRun(row.ID, timestamp(row.StartedAt), shim.Remains(rs.dir, name))
-		rs.recordEnd(row.ProfileID, row.WorkspaceID, last)
-		shim.Forget(rs.dir, name)
+		last := lastRun(row.ID, timestamp(row.StartedAt), shim.Remains(rs.dir, name, dir))
+		if rs.recordEnd(row.ProfileID, last) == nil {
+			shim.Forget(rs.dir, name)
+		}
 		rs.log.Info("a run ended while no server was there", "profile", row.ProfileID, "run", row.ID, "reason", last.Reason)
 		return
 	}
 	answer.capability = state.Capability
-	r := &profileRun{id: row.ID, profileID: row.ProfileID, workspaceID: row.WorkspaceID, name: name, status: "running", answer: answer,
-		client: client, cancel: func() {}, ready: make(chan struct{}), gone: make(chan struct{})}
+	r := newRun(row.ProfileID, row.WorkspaceID, "running")
+	r.id, r.name, r.answer, r.client, r.upstream.id = row.ID, name, answer, client, state.UpstreamID
+	if state.Ending {
+		r.status = "stopping"
+	}
 	close(r.ready)
-	if _, _, err := rs.claim(r); err != nil {
+	if _, mine, err := rs.claim(r); err != nil || !mine {
 		client.Release()
 		return
 	}
 	rs.admit(r)
+	rs.move(r, r.status)
 	go rs.attend(r)
-	rs.record(func(ctx context.Context, q *store.Queries) error {
-		_, err := q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: r.profileID, Status: "running"})
-		return err
-	})
 	rs.log.Info("adopted a run", "profile", r.profileID, "run", r.id, "pid", state.PID)
 }
 
@@ -431,7 +533,11 @@ func (rs *runs) admit(r *profileRun) {
 func (rs *runs) dismiss(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if client, _, err := shim.Adopt(ctx, rs.dir, name); err == nil {
+	client, _, err := shim.Adopt(ctx, rs.dir, name, "")
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return // this server is told to stop already; the next one looks again
+	}
+	if err == nil {
 		if _, err := client.Stop(ctx, false); err != nil {
 			rs.log.Warn("a run without a record does not end", "name", name, "cause", err)
 			return
@@ -455,7 +561,7 @@ func (rs *runs) shutdown(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, id := range ids {
 		wg.Go(func() {
-			if _, err := rs.stop(ctx, id, false); err != nil && !errors.Is(err, context.Canceled) {
+			if _, _, err := rs.stop(ctx, id, false); err != nil && !errors.Is(err, context.Canceled) {
 				rs.log.Error("a run did not end in time", "profile", id, "cause", err)
 			}
 		})

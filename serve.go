@@ -89,7 +89,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(*server, s
 
 // listen serves until ctx ends, then stops: no new requests, browsers closed, streams ended.
 func (s *server) listen(ctx context.Context, l net.Listener, base string, stdout io.Writer, end context.CancelFunc, up func(*server, string)) error {
-	h := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+	h := &http.Server{Handler: s, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
 	go func() {
@@ -160,6 +160,7 @@ func (s *server) prepare(ctx context.Context) error {
 
 // sweep does what is due now and then: it empties the trash of what lay there long enough and forgets old answers.
 func (s *server) sweep(ctx context.Context) {
+	s.runs.payOwed("")
 	if err := errors.Join(s.emptyTrash(ctx), s.once.purge(ctx), s.keys.flush(ctx)); err != nil {
 		s.log.Error("sweeping", "cause", err)
 	}
@@ -172,7 +173,7 @@ func (s *server) emptyTrash(ctx context.Context) error {
 		return err
 	}
 	for _, row := range rows {
-		if err := s.erase(ctx, store.Profile{ID: row.ID}); err != nil {
+		if err := s.erase(ctx, row.ID, nil); err != nil {
 			return err
 		}
 	}

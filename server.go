@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"path"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -53,6 +56,7 @@ type request struct {
 	caller *caller
 	server *server
 	extra  []fault // query parameters that the operation does not know
+	answer answerWriter
 }
 
 type requestKey struct{}
@@ -164,14 +168,14 @@ func add[I, O any](s *server, scope scope, pattern, id, summary string, h func(c
 				huma.WriteErr(s.api, ctx, p.Status, p.Detail, p) //nolint:errcheck // the client may be gone
 				return
 			}
-			noteUnknownQuery(ctx)
+			noteOddQuery(ctx)
 			next(ctx)
 		}},
 	}
 	describeOperation(&op, scope)
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
 		if extra := requestOf(ctx).extra; len(extra) > 0 {
-			return nil, invalid(withoutDoubles(extra)...)
+			return nil, invalid(extra...)
 		}
 		out, err := h(ctx, in)
 		if err != nil {
@@ -181,18 +185,26 @@ func add[I, O any](s *server, scope scope, pattern, id, summary string, h func(c
 	})
 }
 
-// noteUnknownQuery looks for query parameters that the operation does not know. They are told together with every other
-// fault; huma's own check ends the request before it has looked at the rest.
-func noteUnknownQuery(ctx huma.Context) {
+// noteOddQuery looks for query parameters that the operation does not know, or that stand twice where one is meant. They are
+// told together with every other fault; huma's own check ends the request before it has looked at the rest.
+func noteOddQuery(ctx huma.Context) {
 	u := ctx.URL()
 	if u.RawQuery == "" {
 		return
 	}
 	req := requestOf(ctx.Context())
-	for name := range u.Query() {
-		known := slices.ContainsFunc(ctx.Operation().Parameters, func(p *huma.Param) bool { return p.In == "query" && p.Name == name })
-		if !known {
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		req.extra = append(req.extra, fault{Location: "query", Message: "cannot be read: write & between parameters, and % as %25"})
+	}
+	for name, values := range query {
+		params := ctx.Operation().Parameters
+		i := slices.IndexFunc(params, func(p *huma.Param) bool { return p.In == "query" && p.Name == name })
+		switch {
+		case i < 0:
 			req.extra = append(req.extra, fault{Location: "query." + name, Message: "is not a parameter of this operation"})
+		case len(values) > 1 && params[i].Schema.Type != huma.TypeArray:
+			req.extra = append(req.extra, fault{Location: "query." + name, Message: "stands more than once"})
 		}
 	}
 }
@@ -222,6 +234,9 @@ func (s *server) stream(scope scope, pattern string, h func(w http.ResponseWrite
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req := &request{id: requestIDFrom(r), base: s.baseOf(r), server: s}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, req))
+	req.answer.ResponseWriter = w
+	w = &req.answer
+	defer s.catch(w, r, req)
 	w.Header()["X-Request-Id"] = []string{req.id}
 	w.Header()["X-Content-Type-Options"] = []string{"nosniff"}
 	w.Header()["Cache-Control"] = []string{"no-store"}
@@ -229,6 +244,43 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fromError(err).write(w, r, s.log)
 	}
 }
+
+// catch makes a fault of our own code an error like any other: the log has the cause, the client does not, and the server
+// goes on. An answer that has begun already is broken off.
+func (s *server) catch(w http.ResponseWriter, r *http.Request, req *request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	err := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+	if req.answer.begun {
+		s.log.Error("request broke off", "request", req.id, "cause", err)
+		panic(http.ErrAbortHandler)
+	}
+	internal(err).write(w, r, s.log)
+}
+
+// answerWriter is a ResponseWriter that knows whether the answer has begun.
+type answerWriter struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (w *answerWriter) WriteHeader(status int) {
+	w.begun = true
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *answerWriter) Write(b []byte) (int, error) {
+	w.begun = true
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *answerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (s *server) serve(w http.ResponseWriter, r *http.Request, req *request) error {
 	if !s.hosts[strings.ToLower(r.Host)] {
@@ -249,8 +301,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, req *request) err
 		return err
 	}
 	req.caller = caller
-	switch r.URL.Path {
-	case "/openapi.json", apiPrefix + "/openapi.json":
+	if r.URL.Path == "/openapi.json" && isRead(r) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Write(s.openapi) //nolint:errcheck // the client may be gone
 		return nil
@@ -258,9 +309,11 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, req *request) err
 	return s.dispatch(w, r)
 }
 
+func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
 // serveOpen answers what needs no key.
 func (s *server) serveOpen(w http.ResponseWriter, r *http.Request) (bool, error) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	if !isRead(r) {
 		return false, nil
 	}
 	switch r.URL.Path {
@@ -289,17 +342,34 @@ func (s *server) dispatch(w http.ResponseWriter, r *http.Request) error {
 	if pattern == "" {
 		refused := &refusal405{header: http.Header{}}
 		h.ServeHTTP(refused, r)
-		if allow := refused.header.Get("Allow"); allow != "" {
+		allow := refused.header.Get("Allow")
+		if s.isReadOnly(r.URL.Path) {
+			allow = "GET, HEAD"
+		}
+		if allow != "" {
 			return problemFor(http.StatusMethodNotAllowed, "method_not_allowed",
 				"This address takes other methods: "+allow+".").header("Allow", allow)
 		}
 		return problemFor(http.StatusNotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
+	}
+	if ct := r.Header.Get("Content-Type"); ct != "" {
+		r.Header.Set("Content-Type", strings.ToLower(ct)) // media types have no case (RFC 9110, 8.3.1); huma compares bytes
 	}
 	if key := r.Header.Get("Idempotency-Key"); key != "" && s.once.covers(pattern) {
 		return s.once.serve(w, r, key, s.mux)
 	}
 	s.mux.ServeHTTP(w, r)
 	return nil
+}
+
+// isReadOnly says whether something beside the API stands at the path; none of it takes other methods.
+func (s *server) isReadOnly(path string) bool {
+	switch path {
+	case "/healthz", "/readyz", "/version", "/ip", "/openapi.json":
+		return true
+	}
+	_, ok := s.site.Lookup(path)
+	return ok
 }
 
 // refusal405 takes the mux's own refusal apart: only its Allow header is of use.
@@ -338,14 +408,13 @@ func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) error 
 func (s *server) serveReady(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
-	status, answer := http.StatusOK, map[string]string{"database": "ok", "browser": "ok"}
 	if err := s.store.Write(ctx, func(q *store.Queries) error { return nil }); err != nil {
-		status, answer["database"] = http.StatusServiceUnavailable, "does not take writes"
+		return problemFor(http.StatusServiceUnavailable, "database_busy", "The database does not take writes. The log says why.").because(err)
 	}
 	if _, err := s.runs.browser(ctx); err != nil {
-		status, answer["browser"] = http.StatusServiceUnavailable, "not found"
+		return problemFor(http.StatusServiceUnavailable, "browser_not_found", "There is no browser to run. `warren doctor` says what to do.").because(err)
 	}
-	return writeJSON(w, r, status, answer)
+	return writeJSON(w, r, http.StatusOK, map[string]string{"database": "ok", "browser": "ok"})
 }
 
 // serveIP tells the caller its address: text where that is asked for, else JSON.

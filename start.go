@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"runtime"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -135,6 +136,7 @@ type plan struct {
 	spec      shim.Spec
 	installed shim.Installed
 	preflight string
+	checked   *checkJSON // the check that preflight required
 	dryRun    bool
 	warnings  []warningJSON
 }
@@ -278,6 +280,9 @@ func (s *server) startProfile(ctx context.Context, in *startRequest) (*struct{ B
 		if err != nil {
 			return nil, err
 		}
+		if err := s.runs.requireExit(ctx, p); err != nil {
+			return nil, err
+		}
 		out.Body.dry, err = s.dryRun(p)
 		return out, err
 	}
@@ -323,19 +328,11 @@ func (s *server) dryRun(p *plan) (*dryRunJSON, error) {
 // start gives the profile's run: the one that is there, or a new one. Many at once share one.
 func (s *server) start(ctx context.Context, row store.Profile, in *startInput) (*startJSON, error) {
 	for {
-		r := &profileRun{profileID: row.ID, workspaceID: row.WorkspaceID, status: "starting", ready: make(chan struct{}), gone: make(chan struct{})}
-		launch, cancel := context.WithCancel(s.runs.ctx)
-		r.cancel = cancel
-		have, mine, err := s.runs.claim(r)
+		have, mine, err := s.claimStart(ctx, row, in)
 		if err != nil {
-			cancel()
 			return nil, err
 		}
-		if mine {
-			go s.runs.life(launch, r, func() (*plan, error) { return s.plan(context.WithoutCancel(ctx), row, in) })
-		} else {
-			cancel()
-		}
+		old := !mine && isClosed(have.ready)
 		select {
 		case <-have.ready:
 		case <-ctx.Done():
@@ -347,12 +344,15 @@ func (s *server) start(ctx context.Context, row store.Profile, in *startInput) (
 		have.mu.Lock()
 		status, answer := have.status, have.answer
 		have.mu.Unlock()
-		if status == "running" && answer != nil {
+		if status == "running" && answer != nil && (!old || have.client.Alive(ctx)) {
 			a := *answer
 			a.Reused = !mine
 			return &a, nil
 		}
-		select { // it is stopping: wait for its end, then start anew
+		if !old {
+			return nil, cancelledStart()
+		}
+		select { // it was on its way out already when we came: wait for its end, then start anew
 		case <-have.gone:
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -360,20 +360,47 @@ func (s *server) start(ctx context.Context, row store.Profile, in *startInput) (
 	}
 }
 
-// life is the one owner of a run: it queues, launches, records, and stays until the run's end is recorded.
-func (rs *runs) life(ctx context.Context, r *profileRun, decide func() (*plan, error)) {
+// claimStart begins the profile's run, or returns the one that is there.
+func (s *server) claimStart(ctx context.Context, row store.Profile, in *startInput) (have *profileRun, mine bool, err error) {
+	r := newRun(row.ID, row.WorkspaceID, "starting")
+	launch, cancel := context.WithCancel(s.runs.ctx)
+	r.cancel = cancel
+	have, mine, err = s.runs.claim(r)
+	if err != nil || !mine {
+		cancel()
+		return have, mine, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	decide := func() (*plan, error) {
+		row, err := s.profileRow(ctx, row.ID, false) // as it is now that nobody else starts or deletes it
+		if err != nil {
+			return nil, err
+		}
+		return s.plan(ctx, row, in)
+	}
+	go s.runs.life(launch, r, decide, func() { s.refreshProxy(ctx, r, !in.ProxyID.Set) })
+	return have, mine, nil
+}
+
+// life is the one owner of a run: it queues, launches, records, and stays until the run's end is recorded. settle is
+// called when others see the run, and before the start is answered.
+func (rs *runs) life(ctx context.Context, r *profileRun, decide func() (*plan, error), settle func()) {
 	defer r.cancel()
 	p, err := decide()
-	if err == nil {
-		r.id, r.name = p.spec.RunID, p.spec.Name
-		err = rs.launch(ctx, r, p)
+	if err != nil { // nothing has begun: the profile stays as it is
+		r.err = err
+		rs.leave(r)
+		close(r.ready)
+		return
 	}
-	if err != nil {
+	r.id, r.name = p.spec.RunID, p.spec.Name
+	if err := rs.launch(ctx, r, p); err != nil {
 		r.err = err
 		rs.failed(r, err)
 		close(r.ready)
 		return
 	}
+	settle()
 	close(r.ready)
 	rs.attend(r)
 }
@@ -391,7 +418,7 @@ func (rs *runs) failed(r *profileRun, err error) {
 	if p.ExitCode != nil {
 		last.ExitCode = *p.ExitCode
 	}
-	rs.recordEnd(r.profileID, r.workspaceID, last)
+	rs.recordEnd(r.profileID, last) //nolint:errcheck // logged
 	r.last = last
 	rs.leave(r)
 	rs.events.publish("run.ended", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "status": "failed", "reason": "start_failed"})
@@ -400,39 +427,33 @@ func (rs *runs) failed(r *profileRun, err error) {
 
 // launch brings the browser up. While it launches the exit is looked up.
 func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
-	if err := rs.takeTurn(ctx); err != nil {
+	if err := rs.takeTurn(ctx, r, p); err != nil {
 		return err
 	}
-	turn := true
-	giveBack := func() {
-		if turn {
-			turn = false
-			<-rs.slots
-		}
-	}
-	defer giveBack()
-	rs.move(r, "starting")
 	exit := rs.lookUpExit(ctx, p)
-	if p.preflight == "require" && p.proxy != nil {
-		if res := exit.wait(ctx, rs.cfg.CheckTimeout); res != nil && !res.OK {
-			bad := problemFor(502, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started: "+res.Error.Message)
-			bad.Check = res
-			return bad
-		}
-	}
 	client, state, err := shim.Launch(ctx, rs.exe, p.spec)
+	<-rs.slots
 	if err != nil {
 		return startProblem(err)
 	}
-	giveBack()
+	r.mu.Lock()
 	r.client = client
+	r.mu.Unlock()
+	if p.proxy != nil {
+		r.upstream = upstreamMark{p.proxy.ID, p.proxy.Revision}
+	}
 	answer := p.answer(state)
 	exit.fill(ctx, answer)
-	if err := rs.recordStart(ctx, r, answer); err != nil {
-		client.Stop(context.WithoutCancel(ctx), false) //nolint:errcheck // the start failed; its reason is told
-		return err
+	if ctx.Err() != nil {
+		err = cancelledStart()
+	} else {
+		err = rs.recordStart(ctx, r, answer)
 	}
-	return nil
+	if err != nil {
+		client.Stop(context.WithoutCancel(ctx), false) //nolint:errcheck // the start failed; its reason is told
+		shim.Forget(rs.dir, r.name)
+	}
+	return err
 }
 
 // recordStart makes the run known: on disk first, then to everyone.
@@ -465,13 +486,18 @@ func (rs *runs) recordStart(ctx context.Context, r *profileRun, answer *startJSO
 	return nil
 }
 
-// takeTurn waits until fewer browsers start than there are places.
-func (rs *runs) takeTurn(ctx context.Context) error {
+// takeTurn waits until fewer browsers start than there are places, and takes one. What preflight requires is looked at
+// before: a dead proxy holds nobody up.
+func (rs *runs) takeTurn(ctx context.Context, r *profileRun, p *plan) error {
+	defer rs.queued.Add(-1)
 	if rs.queued.Add(1) > maxQueue {
-		rs.queued.Add(-1)
 		return problemFor(429, "start_queue_full", "Too many starts wait for their turn. Try again in a moment.").header("Retry-After", "5")
 	}
-	defer rs.queued.Add(-1)
+	rs.payOwed(r.profileID)
+	rs.move(r, "starting")
+	if err := rs.requireExit(ctx, p); err != nil {
+		return err
+	}
 	select {
 	case rs.slots <- struct{}{}:
 		return nil
@@ -487,14 +513,25 @@ func cancelledStart() *problem {
 // startProblem gives a failed launch its code.
 func startProblem(err error) error {
 	var f *shim.Failure
-	if !errors.As(err, &f) {
-		if errors.Is(err, context.Canceled) {
-			return cancelledStart()
-		}
+	switch {
+	case errors.As(err, &f):
+	case errors.Is(err, context.Canceled):
+		return cancelledStart()
+	case errors.Is(err, context.DeadlineExceeded): // not even the shim answered
+		f = &shim.Failure{Kind: "timeout"}
+	case errors.Is(err, syscall.ENOSPC):
+		f = &shim.Failure{Kind: "disk_full"}
+	default:
 		return internal(err)
 	}
 	var p *problem
 	switch f.Kind {
+	case "cancelled":
+		return cancelledStart()
+	case "disk_full":
+		return fromError(store.ErrDiskFull).because(err)
+	case "unwritable":
+		p = problemFor(503, "browser_failed", "The browser was not started, because the profile's folder cannot be written. Give warren's user the right to write everything in the data folder, then start again.")
 	case "not_found":
 		p = problemFor(503, "browser_not_found", f.Message)
 	case "locked":

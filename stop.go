@@ -14,7 +14,7 @@ type stopJSON struct {
 	Stopped bool         `json:"stopped" doc:"false: nothing ran."`
 	Status  string       `json:"status" enum:"stopped,failed"`
 	Method  string       `json:"method,omitempty" doc:"What it took: close, interrupt or kill."`
-	LastRun *lastRunJSON `json:"lastRun"`
+	LastRun *lastRunJSON `json:"lastRun" doc:"null when nothing ran, or when a start was given up."`
 }
 
 func (s *server) stopProfile(ctx context.Context, in *struct {
@@ -25,11 +25,11 @@ func (s *server) stopProfile(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	last, err := s.runs.stop(ctx, row.ID, in.Body != nil && in.Body.Force)
+	last, ran, err := s.runs.stop(ctx, row.ID, in.Body != nil && in.Body.Force)
 	if err != nil {
 		return nil, err
 	}
-	out := &struct{ Body stopJSON }{stopJSON{ID: row.ID, Status: "stopped", LastRun: last, Stopped: last != nil}}
+	out := &struct{ Body stopJSON }{stopJSON{ID: row.ID, Status: "stopped", LastRun: last, Stopped: ran}}
 	if last != nil {
 		out.Body.Method = last.Method
 	}
@@ -40,7 +40,7 @@ func (s *server) stopProfile(ctx context.Context, in *struct {
 }
 
 func (s *server) listRuns(ctx context.Context, in *struct {
-	WorkspaceID string `query:"workspaceId" maxLength:"64"`
+	InWorkspace
 }) (*listBody[RunJSON], error) {
 	data := s.runs.list(callerOf(ctx), in.WorkspaceID)
 	return &listBody[RunJSON]{list[RunJSON]{Data: data, Total: int64(len(data)), Page: 1, Limit: max(1, len(data))}}, nil

@@ -23,18 +23,25 @@ import (
 
 // Client is the server's hold on one run.
 type Client struct {
-	dir, name string
-	http      *http.Client
-	cancel    context.CancelFunc
-	cmd       *exec.Cmd // nil when the run was adopted
+	dir, name  string
+	profileDir string
+	http       *http.Client
+	cancel     context.CancelFunc
+	cmd        *exec.Cmd // nil when the run was adopted
 
 	done chan struct{}
 	end  End
 	once sync.Once
 }
 
+// slack is what a shim may take beyond the times that its browser has. One that takes longer hangs, and is killed: then
+// the pipe breaks and the browser goes by itself.
+const slack = 15 * time.Second
+
 // Launch starts a shim of this very binary and waits until its browser takes commands. A *Failure says why it does not.
 func Launch(ctx context.Context, exe string, spec Spec) (*Client, *State, error) {
+	ctx, cancel := context.WithTimeout(ctx, spec.Timeout+slack)
+	defer cancel()
 	if err := os.MkdirAll(spec.RunDir, 0o700); err != nil {
 		return nil, nil, err
 	}
@@ -64,11 +71,13 @@ func Launch(ctx context.Context, exe string, spec Spec) (*Client, *State, error)
 		err = r.Failure
 	}
 	if err != nil {
-		cmd.Wait() //nolint:errcheck // its report has said what happened
+		if cmd.Wait() != nil { // else it has cleared up after itself
+			awaitGone(spec.ProfileDir, spec.Name)
+		}
 		removeFiles(spec.RunDir, spec.Name)
 		return nil, nil, err
 	}
-	c := newClient(spec.RunDir, spec.Name)
+	c := newClient(spec.RunDir, spec.Name, spec.ProfileDir)
 	c.cmd = cmd
 	c.watch()
 	return c, r.State, nil
@@ -85,8 +94,7 @@ func environment() []string {
 	return out
 }
 
-// awaitReport reads the shim's one line. When ctx ends first the shim is told by closing its standard output and a signal,
-// and closes its browser.
+// awaitReport reads the shim's one line. When ctx ends first the shim is told by a signal, and closes its browser.
 func awaitReport(ctx context.Context, cmd *exec.Cmd, out io.Reader) (report, error) {
 	type result struct {
 		r   report
@@ -109,14 +117,21 @@ func awaitReport(ctx context.Context, cmd *exec.Cmd, out io.Reader) (report, err
 		return g.r, nil
 	case <-ctx.Done():
 		interrupt(cmd.Process)
-		<-got
+		late := time.NewTimer(slack)
+		defer late.Stop()
+		select {
+		case <-got:
+		case <-late.C:
+			cmd.Process.Kill() //nolint:errcheck // it may be gone
+			<-got
+		}
 		return report{}, ctx.Err()
 	}
 }
 
 // Adopt takes hold of a run that another server started. It fails when the shim is gone; then Remains has its end.
-func Adopt(ctx context.Context, dir, name string) (*Client, *State, error) {
-	c := newClient(dir, name)
+func Adopt(ctx context.Context, dir, name, profileDir string) (*Client, *State, error) {
+	c := newClient(dir, name, profileDir)
 	var s State
 	if err := c.call(ctx, http.MethodGet, "/state", nil, &s); err != nil {
 		return nil, nil, err
@@ -125,11 +140,13 @@ func Adopt(ctx context.Context, dir, name string) (*Client, *State, error) {
 	return c, &s, nil
 }
 
-// Remains reads what a shim that is gone left behind. It says Lost when it left no word.
-func Remains(dir, name string) End {
+// Remains reads what a shim that is gone left behind. When it left no word, Remains waits until its browser has gone
+// too, and says Lost.
+func Remains(dir, name, profileDir string) End {
 	var e End
 	b, err := os.ReadFile(endPath(dir, name))
 	if err != nil || json.Unmarshal(b, &e) != nil {
+		awaitGone(profileDir, name)
 		return End{Outcome: Lost, EndedAt: time.Now().UTC()}
 	}
 	return e
@@ -142,15 +159,16 @@ func removeFiles(dir, name string) {
 	for _, ext := range []string{".sock", ".end", ".log"} {
 		os.Remove(filepath.Join(dir, name+ext)) //nolint:errcheck // it may not be there
 	}
+	os.RemoveAll(tempDir(name)) //nolint:errcheck // there only when the shim was killed
 }
 
-func newClient(dir, name string) *Client {
+func newClient(dir, name, profileDir string) *Client {
 	path := socketPath(dir, name)
 	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", path)
 	}, DisableCompression: true, MaxIdleConnsPerHost: 4}
-	return &Client{dir: dir, name: name, http: &http.Client{Transport: t}, done: make(chan struct{})}
+	return &Client{dir: dir, name: name, profileDir: profileDir, http: &http.Client{Transport: t}, done: make(chan struct{})}
 }
 
 // watch keeps the line open; when it breaks the run is over.
@@ -165,7 +183,7 @@ func (c *Client) watch() {
 			if errors.Is(ctx.Err(), context.Canceled) {
 				return // this server lets go; the run goes on
 			}
-			e = Remains(c.dir, c.name)
+			e = Remains(c.dir, c.name, c.profileDir)
 		}
 		if c.cmd != nil {
 			c.cmd.Wait() //nolint:errcheck // the end says it all
@@ -185,6 +203,14 @@ func (c *Client) End() End { return c.end }
 func (c *Client) Release() {
 	c.cancel()
 	c.http.CloseIdleConnections()
+}
+
+// Kill ends a shim that does not answer; its browser goes when the pipe breaks. A shim that was adopted is no child of ours
+// and is left alone: a number proves nothing.
+func (c *Client) Kill() {
+	if c.cmd != nil {
+		c.cmd.Process.Kill() //nolint:errcheck // it may be gone
+	}
 }
 
 // Stop ends the run and returns when its browser and its shim are gone. It may be called twice.
@@ -214,6 +240,15 @@ func (c *Client) Stop(ctx context.Context, force bool) (End, error) {
 func (c *Client) State(ctx context.Context) (*State, error) {
 	var s State
 	return &s, c.call(ctx, http.MethodGet, "/state", nil, &s)
+}
+
+// Alive asks whether the run goes on: its browser has neither gone nor is being closed. Of a shim that does not answer in
+// time that is believed.
+func (c *Client) Alive(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	s, err := c.State(ctx)
+	return err == nil && !s.Ending || ctx.Err() != nil
 }
 
 // SetUpstream sends the run's new connections through another proxy.
@@ -250,8 +285,8 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 }
 
 // Gateway passes CDP requests on to the run. base is what addresses in answers begin with, such as
-// ws://127.0.0.1:7777/cdp/CAPABILITY; prefix is the part of the path that is ours.
-func (c *Client) Gateway(base, prefix string) http.Handler {
+// ws://127.0.0.1:7777/cdp/CAPABILITY; prefix is the part of the path that is ours; over answers when the run has ended.
+func (c *Client) Gateway(base, prefix string, over http.HandlerFunc) http.Handler {
 	target := &url.URL{Scheme: "http", Host: "shim"}
 	return &httputil.ReverseProxy{
 		Transport:     c.http.Transport,
@@ -268,9 +303,7 @@ func (c *Client) Gateway(base, prefix string) http.Handler {
 			r.Out.Header.Del("Sec-Websocket-Extensions")
 			r.Out.Header.Set("X-Warren-Base", base)
 		},
-		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			http.Error(w, "the run is over", http.StatusBadGateway)
-		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, _ error) { over(w, r) },
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -29,12 +31,14 @@ type process struct {
 	browser *browser.Browser
 	relay   *proxy.Relay
 	debug   net.Listener // the port of DebugPort; nil without
+	reaped  func()       // returns when no child is left
 
 	started time.Time
 	state   State
 
 	mu         sync.Mutex
 	upstreamID string
+	ending     bool    // what follows attend has begun
 	stopping   Outcome // set by the first who ends the run
 	method     browser.Method
 	watchers   int
@@ -53,21 +57,23 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logge
 		return fmt.Errorf("shim: no spec on standard input: %w", err)
 	}
 	p := &process{spec: spec, log: log.With("run", spec.RunID, "profile", spec.ProfileID),
-		stop: make(chan bool, 8), ended: make(chan struct{}), unwatched: time.Now(), started: time.Now()}
+		stop: make(chan bool, 8), ended: make(chan struct{}), started: time.Now()}
 	become(p.log)
 	listener, unlock, err := p.claim()
 	if err != nil {
-		return answer(stdout, report{Failure: failureOf(err)})
+		return answer(stdout, report{Failure: p.failure(err)})
 	}
 	defer unlock()
 	if err := p.launch(ctx); err != nil {
 		listener.Close()
-		return answer(stdout, report{Failure: failureOf(err)})
+		return answer(stdout, report{Failure: p.failure(err)})
 	}
+	p.unwatched = time.Now() // the grace begins when there is something to watch
 	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 5 * time.Second}
 	go server.Serve(listener) //nolint:errcheck // ends with Close below
 	if err := answer(stdout, report{State: p.snapshot()}); err != nil {
-		p.log.Warn("the server that started this run is gone", "cause", err)
+		p.log.Warn("the server that started this run is gone, and no other knows of it", "cause", err)
+		p.stop <- false
 	}
 	p.attend(ctx)
 	p.finish()
@@ -86,19 +92,32 @@ func answer(w io.Writer, r report) error {
 	return err
 }
 
-func failureOf(err error) *Failure {
+// failure gives an error of a start its kind.
+func (p *process) failure(err error) *Failure {
 	var f *Failure
 	var s *browser.StartError
 	var n *browser.NotFoundError
+	var path *fs.PathError
 	switch {
 	case errors.As(err, &f):
 		return f
+	case errors.Is(err, syscall.ENOSPC):
+		return &Failure{Kind: "disk_full", Message: err.Error()}
+	case errors.As(err, &path) && strings.HasPrefix(path.Path, p.spec.ProfileDir) && isUnwritable(err):
+		return &Failure{Kind: "unwritable", Message: err.Error()}
 	case errors.As(err, &s):
 		return &Failure{Kind: string(s.Kind), Message: s.Error(), ExitCode: s.ExitCode, Lines: s.Lines}
 	case errors.As(err, &n):
 		return &Failure{Kind: "not_found", Message: n.Error()}
 	}
+	if errors.Is(err, context.Canceled) {
+		return &Failure{Kind: "cancelled", Message: err.Error()}
+	}
 	return &Failure{Kind: "internal", Message: err.Error()}
+}
+
+func isUnwritable(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 // claim takes the profile's lock and opens the socket. Both are this process's alone until it ends.
@@ -128,7 +147,7 @@ func (p *process) launch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.browser = b
+	p.browser, p.reaped = b, reapOrphans(b.PID, b.Done())
 	p.relay = proxy.NewRelay(p.dialer(p.spec.Upstream), p.log)
 	if p.spec.Upstream != nil {
 		p.upstreamID = p.spec.Upstream.ID
@@ -136,14 +155,38 @@ func (p *process) launch(ctx context.Context) error {
 	go p.relay.Serve(b.Listener()) //nolint:errcheck // ends with Close
 	ctx, cancel := context.WithTimeout(ctx, p.spec.Timeout)
 	defer cancel()
-	if err := b.Start(ctx); err != nil {
-		return errors.Join(err, p.relay.Close(), b.Close())
+	if err = b.Start(ctx); err == nil {
+		err = p.open(ctx)
 	}
-	if err := p.open(ctx); err != nil {
-		b.Stop(context.Background(), true)
-		return errors.Join(err, p.relay.Close(), b.Close())
+	if err == nil {
+		return nil
 	}
-	return nil
+	if isClosed(b.Done()) {
+		err = p.diedEarly(err)
+	}
+	b.Stop(context.Background(), true)
+	err = errors.Join(err, p.relay.Close(), b.Close())
+	p.reaped()
+	return err
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// diedEarly says how the browser went that took commands and then died before its start was over.
+func (p *process) diedEarly(err error) error {
+	var s *browser.StartError
+	if errors.As(err, &s) {
+		return err // it never took commands, and the error says why
+	}
+	exit := p.browser.Exit()
+	return &Failure{Kind: "failed", Message: "the browser " + exit.String() + " while its pages were opened", ExitCode: exit.Code, Lines: exit.Lines}
 }
 
 // open opens the start pages and the port for Selenium, and notes what the browser says of itself.
@@ -151,6 +194,9 @@ func (p *process) open(ctx context.Context) error {
 	b := p.browser
 	if len(p.spec.StartURLs) > 0 {
 		if err := b.OpenPages(ctx, p.spec.StartURLs); err != nil {
+			if errors.Is(err, context.DeadlineExceeded) {
+				return &Failure{Kind: "timeout", Message: "the start pages were not taken in time"}
+			}
 			return err
 		}
 	}
@@ -183,9 +229,11 @@ func onlyHost(address string, next http.Handler) http.Handler {
 }
 
 func (s Spec) browser(log *slog.Logger) browser.Spec {
-	return browser.Spec{Path: s.BrowserPath, UserDataDir: filepath.Join(s.ProfileDir, "chrome"),
+	return browser.Spec{Path: s.BrowserPath, UserDataDir: userDataDir(s.ProfileDir),
 		TempDir: tempDir(s.Name), Headless: s.Headless, Logger: log}
 }
+
+func userDataDir(profileDir string) string { return filepath.Join(profileDir, "chrome") }
 
 // tempDir is the browser's own folder for temporary files. Its path must be short: Chrome opens sockets in it.
 func tempDir(name string) string {
@@ -247,7 +295,7 @@ func (p *process) alone() time.Duration {
 // close ends the browser, and answers a later wish for force while it waits.
 func (p *process) close(why Outcome, force bool) {
 	p.mu.Lock()
-	p.stopping = why
+	p.ending, p.stopping = true, why
 	p.mu.Unlock()
 	done := make(chan browser.Method, 1)
 	go func() { done <- p.browser.Stop(context.Background(), force) }()
@@ -289,6 +337,10 @@ func (p *process) finish() {
 	if err := errors.Join(p.relay.Close(), p.browser.Close()); err != nil {
 		p.log.Warn("closing", "cause", err)
 	}
+	p.reaped()
+	if err := os.RemoveAll(tempDir(p.spec.Name)); err != nil { // crash handlers write there, and outlive the browser
+		p.log.Warn("temporary folder not removed", "cause", err)
+	}
 	close(p.ended)
 }
 
@@ -300,7 +352,7 @@ func (p *process) traffic() Traffic {
 func (p *process) snapshot() *State {
 	s := p.state
 	p.mu.Lock()
-	s.UpstreamID = p.upstreamID
+	s.UpstreamID, s.Ending = p.upstreamID, p.ending
 	p.mu.Unlock()
 	s.Traffic = p.traffic()
 	return &s

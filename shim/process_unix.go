@@ -17,11 +17,12 @@ func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true
 func interrupt(p *os.Process) { p.Signal(syscall.SIGTERM) } //nolint:errcheck // it may be gone
 
 // become prepares the process: what it makes is the owner's alone, a broken standard output is an error and not a death,
-// and its browser's orphans come to it.
+// a second SIGTERM does not cut the closing short, and its browser's orphans come to it.
 func become(log *slog.Logger) {
 	syscall.Umask(0o077)
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
-	if err := reapOrphans(); err != nil {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT)
+	if err := adoptOrphans(); err != nil {
 		log.Warn("the browser's orphans go to the system's first process", "cause", err)
 	}
 }

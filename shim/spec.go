@@ -74,6 +74,7 @@ type State struct {
 	Warnings        []browser.Warning `json:"warnings"`
 	DebuggerAddress string            `json:"debuggerAddress"`
 	UpstreamID      string            `json:"upstreamId"`
+	Ending          bool              `json:"ending"` // the browser has gone or is being closed
 	Traffic
 }
 
@@ -113,7 +114,7 @@ type End struct {
 
 // Failure is a start that came to nothing.
 type Failure struct {
-	Kind     string   `json:"kind"` // not_found, failed, timeout, locked, internal
+	Kind     string   `json:"kind"` // not_found, failed, timeout, cancelled, locked, unwritable, disk_full, internal
 	Message  string   `json:"message"`
 	ExitCode int      `json:"exitCode"`
 	Lines    []string `json:"lines,omitempty"`

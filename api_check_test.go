@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/go-json-experiment/json"
+)
+
+// This file checks answers: each against the operation that the OpenAPI document has for it, and all against the rules
+// that no answer may break. The validator is kin-openapi's, which shares no code with what makes the document.
+
+// apiDocument is an OpenAPI document with its paths as patterns.
+type apiDocument struct {
+	*openapi3.T
+	operations []documented
+	faces      sync.Map // the errors that were checked against the document
+}
+
+// documented is one operation of the document.
+type documented struct {
+	method, path string // path from the root, with {names}
+	pattern      *regexp.Regexp
+	route        routers.Route
+}
+
+// parsedDocuments keeps what was parsed: all servers of one binary serve the same text, and parsing takes longer than a test.
+var parsedDocuments sync.Map
+
+func loadDocument(t testing.TB, text []byte) *apiDocument {
+	t.Helper()
+	if d, ok := parsedDocuments.Load(string(text)); ok {
+		return d.(*apiDocument)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		t.Fatalf("openapi.json does not load: %v", err)
+	}
+	d := &apiDocument{T: doc}
+	for path, item := range doc.Paths.Map() {
+		full := apiPrefix + path
+		if len(item.Servers) > 0 {
+			full = strings.TrimSuffix(item.Servers[0].URL, "/") + path
+		}
+		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\\\{[^}]*\\\}`).ReplaceAllString(regexp.QuoteMeta(full), "([^/]+)") + "$")
+		for method, op := range item.Operations() {
+			d.operations = append(d.operations, documented{method, full, pattern, routers.Route{Spec: doc, Path: full, PathItem: item, Method: method, Operation: op}})
+		}
+	}
+	slices.SortFunc(d.operations, func(a, b documented) int { // what is spelled out comes before what has a {name}
+		return strings.Compare(strings.ReplaceAll(a.path, "{", "\x7f")+a.method, strings.ReplaceAll(b.path, "{", "\x7f")+b.method)
+	})
+	parsedDocuments.Store(string(text), d)
+	return d
+}
+
+// find is the operation for a request; nil when the document has none.
+func (d *apiDocument) find(method, path string) *documented {
+	for i, op := range d.operations {
+		if (op.method == method || method == http.MethodHead && op.method == http.MethodGet) && op.pattern.MatchString(path) {
+			return &d.operations[i]
+		}
+	}
+	return nil
+}
+
+// check applies every rule to an answer.
+func (a *testAPI) check(t testing.TB, r *answer) {
+	t.Helper()
+	for name := range r.header {
+		if strings.HasPrefix(name, "Access-Control-") || name == "Set-Cookie" {
+			t.Errorf("%s\nhas the header %s", r, name)
+		}
+	}
+	id := r.header.Get("X-Request-Id")
+	if id == "" || r.header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("%s\nlacks X-Request-Id or nosniff: %v", r, r.header)
+	}
+	if r.status >= 400 {
+		a.checkProblem(t, r, id)
+	}
+	if op := a.doc.find(r.req.Method, r.req.URL.EscapedPath()); op != nil {
+		if _, known := a.doc.faces.LoadOrStore(fmt.Sprint(op.method, op.path, r.status, r.text("code")), true); r.status < 400 || !known {
+			checkAgainst(t, op, r) // the first error of each kind; their members are looked at one by one above
+		}
+	} else if r.status < 400 && strings.HasPrefix(r.req.URL.Path, apiPrefix) {
+		t.Errorf("%s\nis an answer of an operation that openapi.json does not know", r)
+	}
+}
+
+// problemCodes are the codes of contract.md, by status, and those that later parts of it name.
+func problemCodes() map[int][]string {
+	return map[int][]string{
+		400: {"malformed_json"}, 401: {"unauthorized"}, 403: {"forbidden", "origin_not_allowed"},
+		404: {"profile_not_found", "proxy_not_found", "key_not_found", "workspace_not_found", "run_not_found", "not_found"},
+		405: {"method_not_allowed"},
+		409: {"profile_running", "profile_busy", "proxy_missing", "proxy_in_use", "idempotency_conflict", "duplicate", "profile_not_running"},
+		412: {"etag_mismatch"}, 413: {"body_too_large"}, 415: {"unsupported_media_type"}, 421: {"host_not_allowed"},
+		422: {"validation_failed"}, 429: {"rate_limited", "start_queue_full"}, 500: {"internal"}, 502: {"proxy_unreachable"},
+		503: {"browser_not_found", "browser_failed", "capacity_exceeded", "database_busy", "stopping"}, 504: {"start_timeout"}, 507: {"disk_full"},
+	}
+}
+
+// checkProblem wants every error in the one form (RFC 9457; contract, Errors).
+func (a *testAPI) checkProblem(t testing.TB, r *answer, id string) {
+	t.Helper()
+	if ct := r.header.Get("Content-Type"); ct != "application/problem+json" {
+		t.Errorf("%s\nhas Content-Type %q, want application/problem+json", r, ct)
+		return
+	}
+	if r.req.Method == http.MethodHead {
+		return
+	}
+	if err := json.Unmarshal(r.body, new(problem), json.RejectUnknownMembers(true)); err != nil {
+		t.Errorf("%s\nhas other members: %v", r, err)
+	}
+	for _, name := range []string{"type", "title", "detail", "code", "instance"} {
+		if r.text(name) == "" {
+			t.Errorf("%s\nlacks %s", r, name)
+		}
+	}
+	if r.at("status") != float64(r.status) || r.text("instance") != "urn:warren:request:"+id || r.text("title") != http.StatusText(r.status) {
+		t.Errorf("%s\nsays another status, title or request (%s)", r, id)
+	}
+	if !slices.Contains(problemCodes()[r.status], r.text("code")) {
+		t.Errorf("%s\nhas a code that contract.md does not have for this status", r)
+	}
+	if r.status == 422 && len(r.faults()) == 0 {
+		t.Errorf("%s\nnames no fault", r)
+	}
+	if r.status == 401 && r.header.Get("WWW-Authenticate") != "Bearer" || r.status == 405 && r.header.Get("Allow") == "" {
+		t.Errorf("%s\nlacks WWW-Authenticate or Allow: %v", r, r.header)
+	}
+	if r.status >= 500 && r.text("code") == "internal" {
+		t.Errorf("%s\nis an internal error; the log says\n%s", r, a.log)
+	}
+}
+
+// checkAgainst wants the status and the body to be documented, and what was taken to fit the request's schema too.
+func checkAgainst(t testing.TB, op *documented, r *answer) {
+	t.Helper()
+	options := &openapi3filter.Options{IncludeResponseStatus: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
+	in := &openapi3filter.RequestValidationInput{Request: r.req, Route: &op.route, Options: options}
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: r.status, Header: r.header, Options: options}
+	out.SetBodyBytes(r.body)
+	if err := openapi3filter.ValidateResponse(context.Background(), out); err != nil {
+		t.Errorf("%s\ndoes not fit openapi.json (%s): %v", r, op.route.Operation.OperationID, err)
+	}
+	if r.status >= 300 || len(r.sent) == 0 {
+		return
+	}
+	if err := fitsRequest(op, r.req, r.sent); err != nil {
+		t.Errorf("%s\nwas taken, but openapi.json does not allow it: %v\n%s", r, err, r.sent)
+	}
+}
+
+// fitsRequest says whether openapi.json takes the body for the operation.
+func fitsRequest(op *documented, req *http.Request, body []byte) error {
+	if op.route.Operation.RequestBody == nil {
+		return nil
+	}
+	clone := req.Clone(context.Background())
+	clone.Body = io.NopCloser(bytes.NewReader(body))
+	in := &openapi3filter.RequestValidationInput{Request: clone, Route: &op.route,
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, SkipSettingDefaults: true}}
+	return openapi3filter.ValidateRequestBody(context.Background(), in, op.route.Operation.RequestBody.Value)
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// bare is a browser that nothing stands around: the floor of a start.
+type bare struct {
+	cmd     *exec.Cmd
+	in, out *os.File // our ends of its DevTools pipe
+	words   bytes.Buffer
+}
+
+// startBare runs the browser until it has answered a first Runtime.evaluate on a page: the fewest DevTools messages that show that it
+// takes commands.
+func startBare(ctx context.Context, path string, args, env []string) (*bare, error) {
+	childIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer childIn.Close()
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	defer childOut.Close()
+	b := &bare{cmd: exec.Command(path, args...), in: in, out: out}
+	b.cmd.Env, b.cmd.ExtraFiles = env, []*os.File{childIn, childOut} // 3 and 4, as --remote-debugging-pipe has it
+	b.cmd.Stderr = &b.words
+	if err := b.cmd.Start(); err != nil {
+		return nil, errors.Join(err, in.Close(), out.Close())
+	}
+	ready := make(chan error, 1)
+	go func() { ready <- b.evaluate() }()
+	select {
+	case err = <-ready:
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-time.After(time.Minute):
+		err = errors.New("the bare browser took no commands within a minute")
+	}
+	if err != nil {
+		b.cmd.Process.Kill() //nolint:errcheck // it may have gone
+		err = errors.Join(err, b.stop())
+		return nil, fmt.Errorf("%w; it said: %s", err, b.words.String())
+	}
+	return b, nil
+}
+
+// evaluate attaches to the first page and has it evaluate an expression.
+func (b *bare) evaluate() error {
+	if err := b.send(1, "", "Target.setAutoAttach", `{"autoAttach":true,"waitForDebuggerOnStart":false,"flatten":true}`); err != nil {
+		return err
+	}
+	lines := bufio.NewReaderSize(b.out, 64<<10)
+	for asked := false; ; {
+		text, err := lines.ReadBytes(0)
+		if err != nil {
+			return err
+		}
+		var m struct {
+			ID     int
+			Method string
+			Error  json.RawMessage
+			Params struct {
+				SessionID  string
+				TargetInfo struct{ Type string }
+			}
+		}
+		if err := json.Unmarshal(bytes.TrimSuffix(text, []byte{0}), &m); err != nil {
+			return err
+		}
+		switch {
+		case m.Error != nil:
+			return fmt.Errorf("DevTools: %s", m.Error)
+		case m.ID == 2:
+			return nil
+		case !asked && m.Method == "Target.attachedToTarget" && m.Params.TargetInfo.Type == "page":
+			asked = true
+			if err := b.send(2, m.Params.SessionID, "Runtime.evaluate", `{"expression":"1"}`); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (b *bare) send(id int, session, method, params string) error {
+	at := ""
+	if session != "" {
+		at = fmt.Sprintf(`"sessionId":%q,`, session)
+	}
+	_, err := fmt.Fprintf(b.in, "{\"id\":%d,%s\"method\":%q,\"params\":%s}\x00", id, at, method, params)
+	return err
+}
+
+// stop closes the browser as a user does, and waits for its end.
+func (b *bare) stop() error {
+	b.send(3, "", "Browser.close", "{}") //nolint:errcheck // it may have gone
+	go func() {
+		for buffer := make([]byte, 64<<10); ; { // until its end: it must not wait for us
+			if _, err := b.out.Read(buffer); err != nil {
+				return
+			}
+		}
+	}()
+	b.cmd.Wait() //nolint:errcheck // how it ends does not matter here
+	return errors.Join(b.in.Close(), b.out.Close())
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// child is a process under test.
+type child struct {
+	cmd     *exec.Cmd
+	address string // that it serves on, from its first line
+	dead    chan struct{}
+}
+
+// spawn starts a program and waits for a line that begins with mark; what follows in it is the address. env is added to ours.
+func (b *bench) spawn(ctx context.Context, mark string, env []string, program string, args ...string) (*child, error) {
+	cmd := exec.Command(program, args...)
+	cmd.Env = append(os.Environ(), env...)
+	log := &strings.Builder{}
+	cmd.Stderr = log
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	c := &child{cmd: cmd, dead: make(chan struct{})}
+	found := make(chan string, 1)
+	go func() {
+		defer close(c.dead)
+		in := bufio.NewScanner(out)
+		for in.Scan() {
+			if rest, ok := strings.CutPrefix(in.Text(), mark); ok {
+				found <- rest
+				break
+			}
+		}
+		io.Copy(io.Discard, out) //nolint:errcheck // nothing more is expected
+		cmd.Wait()               //nolint:errcheck // an early end shows as the missing line
+	}()
+	b.clean = append(b.clean, c.stop)
+	select {
+	case c.address = <-found:
+		return c, nil
+	case <-c.dead:
+		return nil, fmt.Errorf("%s ended before it served: %s", strings.Join(args, " "), log)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// play starts this program in one of its roles.
+func (b *bench) role(ctx context.Context, args ...string) (*child, error) {
+	return b.spawn(ctx, "up ", nil, b.exe, args...)
+}
+
+func (c *child) pid() int { return c.cmd.Process.Pid }
+
+// stop ends the process the gentle way, and after a while by force. It may be called twice.
+func (c *child) stop() {
+	c.cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may have gone
+	select {
+	case <-c.dead:
+	case <-time.After(30 * time.Second):
+		c.cmd.Process.Kill() //nolint:errcheck // it may have gone
+		<-c.dead
+	}
+}

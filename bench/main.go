@@ -1,0 +1,114 @@
+// Command bench measures Warren against floors: small programs that do only the work that cannot be left out. It is no part of
+// the shipped binary. `make bench` runs it; docs/bench.md says how to read its table.
+//
+// Ours and the floor take turns within a round, on the same machine in the same minute, and the one that begins changes with
+// every round. What counts is the median of the rounds' ratios: absolute values move with the machine and its neighbours.
+// Everything stays on loopback.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// bench is one run of the program.
+type bench struct {
+	exe    string // this very program, which also plays the floors as processes of their own
+	warren string // the binary under test
+	dir    string // for everything that is written; removed at the end
+	rounds int
+	rows   int
+	clean  []func() // run last to first at the end
+	table  []figure
+}
+
+func main() {
+	if len(os.Args) > 1 {
+		if role, ok := roles()[os.Args[1]]; ok {
+			if err := role(os.Args[2:]); err != nil {
+				fmt.Fprintln(os.Stderr, "bench:", os.Args[1]+":", err)
+				os.Exit(1)
+			}
+			return
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+// roles are what this program plays as a child of itself, so that each side's CPU and memory can be told apart.
+func roles() map[string]func(args []string) error {
+	return map[string]func([]string) error{
+		"api-floor": apiFloor, "relay-floor": relayFloor, "relay-ours": relayOurs, "far-side": farSide,
+	}
+}
+
+// part is one group of figures.
+type part struct {
+	name    string
+	measure func(*bench, context.Context) error
+}
+
+func parts() []part {
+	return []part{
+		{"start", (*bench).measureStarts}, {"api", (*bench).measureReads}, {"create", (*bench).measureCreates},
+		{"relay", (*bench).measureRelay}, {"size", (*bench).measureSize},
+	}
+}
+
+func run(ctx context.Context) error {
+	warren := flag.String("warren", "./warren", "the binary under test")
+	rounds := flag.Int("rounds", 7, "rounds of each figure")
+	rows := flag.Int("rows", 1_000_000, "profiles in the database that is read")
+	only := flag.String("only", "", "some parts, with commas between them: start, api, create, relay, size")
+	flag.Parse()
+	b, err := newBench(*warren, *rounds, *rows)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	for _, p := range parts() {
+		if *only != "" && !strings.Contains(","+*only+",", ","+p.name+",") {
+			continue
+		}
+		if err := p.measure(b, ctx); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	fmt.Fprintln(os.Stderr)
+	return writeTable(os.Stdout, b.table)
+}
+
+func newBench(warren string, rounds, rows int) (*bench, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if warren, err = filepath.Abs(warren); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "warren-bench-")
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{exe: exe, warren: warren, dir: dir, rounds: max(1, rounds), rows: max(1000, rows)}
+	b.clean = append(b.clean, func() { os.RemoveAll(dir) })
+	return b, nil
+}
+
+func (b *bench) close() {
+	for i := len(b.clean) - 1; i >= 0; i-- {
+		b.clean[i]()
+	}
+}

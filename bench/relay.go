@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// farName is where tunnels lead; the far side serves any name itself.
+const farName = "target.bench.test:80"
+
+const (
+	streamed = 1 << 30 // bytes of one measurement
+	tunnels  = 1000
+)
+
+// measureRelay compares CPU per byte and memory per idle tunnel.
+func (b *bench) measureRelay(ctx context.Context) error {
+	if !seesProcesses {
+		return nil
+	}
+	far, err := b.role(ctx, "far-side")
+	if err != nil {
+		return err
+	}
+	defer far.stop()
+	for _, streams := range []int{1, 50} {
+		got, err := b.play(ctx, fmt.Sprintf("relay, %d streams", streams), b.rounds,
+			side{"ours", b.stream("relay-ours", far.address, streams)}, side{"floor", b.stream("relay-floor", far.address, streams)})
+		if err != nil {
+			return err
+		}
+		b.table = append(b.table,
+			figure{name: fmt.Sprintf("relay, %d stream(s): CPU per GiB", streams), unit: "s", ours: got[0][0], floor: got[1][0], aim: 1.05},
+			figure{name: fmt.Sprintf("relay, %d stream(s): throughput", streams), unit: "MiB/s", ours: got[0][1], floor: got[1][1], aim: 0.95, atLeast: true})
+	}
+	got, err := b.play(ctx, "relay, idle tunnels", min(b.rounds, 5),
+		side{"ours", b.idle("relay-ours", far.address)}, side{"floor", b.idle("relay-floor", far.address)})
+	if err != nil {
+		return err
+	}
+	b.table = append(b.table,
+		figure{name: "relay: memory of 1,000 idle tunnels", unit: "MiB", ours: got[0][0], floor: got[1][0], aim: 0.60},
+		figure{name: "relay: descriptors per idle tunnel", unit: "fds", ours: got[0][1], floor: got[1][1], aim: 0.34})
+	return nil
+}
+
+// openTunnel connects to a relay and asks it for the target.
+func openTunnel(relay string) (*net.TCPConn, error) {
+	c, err := net.DialTimeout("tcp", relay, 5*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	c.SetDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // a TCP connection takes deadlines
+	if err := dialThrough(c, farName, false); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c.(*net.TCPConn), nil
+}
+
+// stream downloads through a relay of its own and gives CPU seconds per GiB and MiB/s.
+func (b *bench) stream(role, far string, streams int) func(context.Context, int) ([]float64, error) {
+	return func(ctx context.Context, _ int) ([]float64, error) {
+		relay, err := b.role(ctx, role, far)
+		if err != nil {
+			return nil, err
+		}
+		defer relay.stop()
+		if err := download(relay.address, 1, 16<<20); err != nil { // whatever is done once is done
+			return nil, err
+		}
+		before, begun := cpu(relay.pid()), time.Now()
+		if err := download(relay.address, streams, streamed); err != nil {
+			return nil, err
+		}
+		took, gib := time.Since(begun), float64(streamed)/(1<<30)
+		return []float64{(cpu(relay.pid()) - before).Seconds() / gib, gib * 1024 / took.Seconds()}, nil
+	}
+}
+
+// download takes total bytes through as many tunnels at once.
+func download(relay string, streams int, total int64) error {
+	var all errgroup.Group
+	for range streams {
+		all.Go(func() error {
+			c, err := openTunnel(relay)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			want := total / int64(streams)
+			if _, err := fmt.Fprintf(c, "GET /bytes/%d HTTP/1.1\r\nHost: %s\r\n\r\n", want, farName); err != nil {
+				return err
+			}
+			buffer := make([]byte, 256<<10)
+			for got := int64(0); got < want; { // by count, since an end may be passed on late
+				n, err := c.Read(buffer)
+				if err != nil {
+					return err
+				}
+				got += int64(n)
+			}
+			return nil
+		})
+	}
+	return all.Wait()
+}
+
+// idle opens tunnels through a relay of its own, uses each once, and gives the relay's memory (MiB) and descriptors for them.
+func (b *bench) idle(role, far string) func(context.Context, int) ([]float64, error) {
+	return func(ctx context.Context, _ int) (out []float64, err error) {
+		relay, err := b.role(ctx, role, far)
+		if err != nil {
+			return nil, err
+		}
+		defer relay.stop()
+		if err := download(relay.address, 1, 1<<20); err != nil {
+			return nil, err
+		}
+		rss, fds := memory(relay.pid()), descriptors(relay.pid())
+		held := make([]net.Conn, 0, tunnels)
+		defer func() {
+			for _, c := range held {
+				err = errors.Join(err, c.Close())
+			}
+		}()
+		for range tunnels {
+			c, err := openTunnel(relay.address)
+			if err != nil {
+				return nil, err
+			}
+			held = append(held, c)
+			if err := useOnce(c); err != nil {
+				return nil, err
+			}
+		}
+		if err := settle(ctx, relay.pid()); err != nil {
+			return nil, err
+		}
+		return []float64{float64(memory(relay.pid())-rss) / (1 << 20), float64(descriptors(relay.pid())-fds) / tunnels}, nil
+	}
+}
+
+// settle waits until the process has used no CPU for a while.
+func settle(ctx context.Context, pid int) error {
+	last, quiet := cpu(pid), 0
+	for range 40 {
+		select {
+		case <-time.After(250 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		now := cpu(pid)
+		if quiet++; now != last {
+			last, quiet = now, 0
+		}
+		if quiet == 4 {
+			break
+		}
+	}
+	return nil
+}
+
+func useOnce(c net.Conn) error {
+	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: "+farName+"\r\n\r\n"); err != nil {
+		return err
+	}
+	r, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, r.Body)
+	return errors.Join(err, r.Body.Close())
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// starts measures how long a profile's browser takes to take commands: through the API, and bare with the same flags on a folder
+// of the same kind.
+type starts struct {
+	*bench
+	server   *warren
+	proxy    string // its id
+	browser  string // path
+	profiles []string
+}
+
+// crowd is how many browsers start at once.
+const crowd = 10
+
+func (b *bench) measureStarts(ctx context.Context) error {
+	s, err := b.newStarts(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.server.stop()
+	ms := func(name string, ours, floor []float64, aim float64) {
+		b.table = append(b.table, figure{name: name, unit: "ms", ours: ours, floor: floor, aim: aim})
+	}
+	one, err := b.play(ctx, "start", 2*b.rounds, side{"preflight warn", s.one("warn")}, side{"preflight off", s.one("off")}, side{"floor", s.bareOne})
+	if err != nil {
+		return err
+	}
+	ms("start, proxy checked a moment ago", one[0][0], one[2][0], 1.10)
+	ms("start, preflight off", one[1][0], one[2][0], 1.10)
+	many, err := b.play(ctx, "ten starts", b.rounds, side{"ours", s.many}, side{"floor", s.bareMany})
+	if err != nil {
+		return err
+	}
+	ms("ten starts at once: first ready", many[0][0], many[1][0], 0.30)
+	ms("ten starts at once: median ready", many[0][1], many[1][1], 0)
+	ms("ten starts at once: all ready", many[0][2], many[1][2], 1.10)
+	return nil
+}
+
+// newStarts starts a server and makes profiles behind a SOCKS5 proxy with a password. Each has been started and stopped, so that
+// its folder is warm. Half of them are ours in even rounds and the floor's in odd ones.
+func (b *bench) newStarts(ctx context.Context) (*starts, error) {
+	far, err := b.role(ctx, "far-side")
+	if err != nil {
+		return nil, err
+	}
+	data, err := b.data()
+	if err != nil {
+		return nil, err
+	}
+	s := &starts{bench: b}
+	if s.server, err = b.serve(ctx, data); err != nil {
+		return nil, err
+	}
+	host, port, _ := strings.Cut(far.address, ":")
+	var made struct{ ID string }
+	url := fmt.Sprintf("socks5://%s:%s@%s:%s", farUser, strings.ReplaceAll(farPassword, " ", "%20"), host, port)
+	if err := s.server.call(ctx, "POST", "/proxies", map[string]any{"url": url}, &made); err != nil {
+		return nil, err
+	}
+	s.proxy = made.ID
+	for i := range 2 * crowd {
+		fmt.Fprintf(os.Stderr, "\r\033[Kstart: warming folder %d of %d", i+1, 2*crowd)
+		if err := s.server.call(ctx, "POST", "/profiles", map[string]any{"name": fmt.Sprint("bench ", i), "proxyId": s.proxy}, &made); err != nil {
+			return nil, err
+		}
+		s.profiles = append(s.profiles, made.ID)
+		if err := errors.Join(s.start(ctx, made.ID, "off"), s.stop(ctx, made.ID)); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *starts) start(ctx context.Context, id, preflight string) error {
+	var run struct{ Browser struct{ Path string } }
+	err := s.server.call(ctx, "POST", "/profiles/"+id+"/start", map[string]any{"preflight": preflight}, &run)
+	if s.browser == "" {
+		s.browser = run.Browser.Path
+	}
+	return err
+}
+
+func (s *starts) stop(ctx context.Context, id string) error {
+	return s.server.call(ctx, "POST", "/profiles/"+id+"/stop", struct{}{}, nil)
+}
+
+// mine are the folders that ours starts with in the round; the floor has the others.
+func (s *starts) mine(round int) (ours, floor []string) {
+	if round%2 == 0 {
+		return s.profiles[:crowd], s.profiles[crowd:]
+	}
+	return s.profiles[crowd:], s.profiles[:crowd]
+}
+
+// one is a start through the API, from the request to the answer.
+func (s *starts) one(preflight string) func(context.Context, int) ([]float64, error) {
+	return func(ctx context.Context, round int) ([]float64, error) {
+		ours, _ := s.mine(round)
+		if err := s.server.call(ctx, "POST", "/proxies/"+s.proxy+"/check", struct{}{}, nil); err != nil {
+			return nil, err
+		}
+		begun := time.Now()
+		if err := s.start(ctx, ours[0], preflight); err != nil {
+			return nil, err
+		}
+		took := time.Since(begun)
+		return []float64{milliseconds(took)}, s.stop(ctx, ours[0])
+	}
+}
+
+func milliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }
+
+// many starts them all at once and gives when the first, the middle one and the last were ready.
+func (s *starts) many(ctx context.Context, round int) ([]float64, error) {
+	ours, _ := s.mine(round)
+	if err := s.server.call(ctx, "POST", "/proxies/"+s.proxy+"/check", struct{}{}, nil); err != nil {
+		return nil, err
+	}
+	ready := make([]float64, crowd)
+	var all errgroup.Group
+	begun := time.Now()
+	for i, id := range ours {
+		all.Go(func() error {
+			err := s.start(ctx, id, "warn")
+			ready[i] = milliseconds(time.Since(begun))
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return nil, err
+	}
+	for _, id := range ours {
+		all.Go(func() error { return s.stop(ctx, id) })
+	}
+	return spread(ready), all.Wait()
+}
+
+func spread(ready []float64) []float64 {
+	first, last := ready[0], ready[0]
+	for _, r := range ready {
+		first, last = min(first, r), max(last, r)
+	}
+	return []float64{first, median(ready), last}
+}
+
+// bareStart is one start of the floor: what the API says that it would run, run.
+type bareStart struct {
+	args, env []string
+}
+
+func (s *starts) prepareBare(ctx context.Context, id string) (bareStart, error) {
+	var plan struct{ Arguments, Environment []string }
+	err := s.server.call(ctx, "POST", "/profiles/"+id+"/start", map[string]any{"dryRun": true, "preflight": "off"}, &plan)
+	if err != nil {
+		return bareStart{}, err
+	}
+	temp := filepath.Join(s.dir, id[len(id)-6:]) // short: Chrome makes a unix socket in it
+	if err := os.MkdirAll(temp, 0o700); err != nil {
+		return bareStart{}, err
+	}
+	out := bareStart{args: plan.Arguments}
+	for _, v := range plan.Environment {
+		key, _, _ := strings.Cut(v, "=")
+		if key == "TMPDIR" {
+			v = key + "=" + temp
+		}
+		out.env = append(out.env, v)
+	}
+	return out, nil
+}
+
+func (s *starts) bareOne(ctx context.Context, round int) ([]float64, error) {
+	_, floor := s.mine(round)
+	p, err := s.prepareBare(ctx, floor[0])
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	b, err := startBare(ctx, s.browser, p.args, p.env)
+	if err != nil {
+		return nil, err
+	}
+	took := time.Since(begun)
+	return []float64{milliseconds(took)}, b.stop()
+}
+
+func (s *starts) bareMany(ctx context.Context, round int) ([]float64, error) {
+	_, floor := s.mine(round)
+	plans := make([]bareStart, crowd)
+	for i, id := range floor {
+		var err error
+		if plans[i], err = s.prepareBare(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	ready, browsers := make([]float64, crowd), make([]*bare, crowd)
+	var all errgroup.Group
+	begun := time.Now()
+	for i, p := range plans {
+		all.Go(func() (err error) {
+			browsers[i], err = startBare(ctx, s.browser, p.args, p.env)
+			ready[i] = milliseconds(time.Since(begun))
+			return err
+		})
+	}
+	err := all.Wait()
+	for _, b := range browsers {
+		if b != nil {
+			all.Go(b.stop)
+		}
+	}
+	return spread(ready), errors.Join(err, all.Wait())
+}

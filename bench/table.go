@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+)
+
+// side is one contestant. run gives its values of one round, in the order of the figures.
+type side struct {
+	name string
+	run  func(ctx context.Context, round int) ([]float64, error)
+}
+
+// play lets the sides take turns; the one that begins changes with every round. It returns values[side][figure][round].
+func (b *bench) play(ctx context.Context, title string, rounds int, sides ...side) ([][][]float64, error) {
+	values := make([][][]float64, len(sides))
+	for round := range rounds {
+		for turn := range sides {
+			i := (turn + round) % len(sides)
+			fmt.Fprintf(os.Stderr, "\r\033[K%s: round %d of %d, %s", title, round+1, rounds, sides[i].name)
+			got, err := sides[i].run(ctx, round)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", sides[i].name, err)
+			}
+			if values[i] == nil {
+				values[i] = make([][]float64, len(got))
+			}
+			for f, v := range got {
+				values[i][f] = append(values[i][f], v)
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return values, nil
+}
+
+// figure is one line of the table.
+type figure struct {
+	name, unit  string
+	ours, floor []float64 // one value a round; floor is empty where there is none
+	aim         float64   // what the ratio should not pass; 0: no aim
+	atLeast     bool      // the ratio should reach the aim: more is better
+}
+
+func (f figure) ratio() float64 {
+	ratios := make([]float64, len(f.ours))
+	for i := range ratios {
+		ratios[i] = f.ours[i] / f.floor[i]
+	}
+	return median(ratios)
+}
+
+// cells are the figure's columns: what, ours, floor, ratio, aim, reached.
+func (f figure) cells() []string {
+	out := []string{f.name, number(median(f.ours)) + " " + f.unit, "", "", "", ""}
+	if len(f.floor) == 0 {
+		return out
+	}
+	ratio := f.ratio()
+	out[2], out[3] = number(median(f.floor))+" "+f.unit, fmt.Sprintf("%.2f", ratio)
+	if f.aim == 0 {
+		return out
+	}
+	sign, reached := "≤", ratio <= f.aim
+	if f.atLeast {
+		sign, reached = "≥", ratio >= f.aim
+	}
+	out[4], out[5] = sign+" "+fmt.Sprintf("%.2f", f.aim), "no"
+	if reached {
+		out[5] = "yes"
+	}
+	return out
+}
+
+func median(values []float64) float64 {
+	v := slices.Sorted(slices.Values(values))
+	n := len(v)
+	if n == 0 {
+		return math.NaN()
+	}
+	return (v[(n-1)/2] + v[n/2]) / 2
+}
+
+// number has three digits that count.
+func number(v float64) string {
+	switch {
+	case v >= 100 || v == math.Trunc(v):
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+// writeTable writes the figures as a Markdown table that also reads well as it is.
+func writeTable(w io.Writer, figures []figure) error {
+	lines := [][]string{{"figure", "ours", "floor", "ratio", "aim", "reached"}}
+	for _, f := range figures {
+		lines = append(lines, f.cells())
+	}
+	width := make([]int, len(lines[0]))
+	for _, l := range lines {
+		for i, cell := range l {
+			width[i] = max(width[i], len([]rune(cell)))
+		}
+	}
+	for i, l := range lines {
+		if i == 1 {
+			rule := make([]string, len(width))
+			for j, n := range width {
+				rule[j] = strings.Repeat("-", n)
+			}
+			if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(rule, " | ")); err != nil {
+				return err
+			}
+		}
+		for j, cell := range l {
+			l[j] = cell + strings.Repeat(" ", width[j]-len([]rune(cell)))
+		}
+		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(l, " | ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}

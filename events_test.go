@@ -1,0 +1,283 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"go.uber.org/goleak"
+)
+
+// adminContext is the context of a request of the admin.
+func adminContext(a *testAPI) context.Context {
+	return context.WithValue(context.Background(), requestKey{}, &request{server: a.srv, caller: newCaller("test", allScopes(), nil)})
+}
+
+// eventReader is GET /events as a client reads it.
+type eventReader struct {
+	mu     sync.Mutex
+	events []streamed
+	text   strings.Builder
+	grown  chan struct{} // closed and replaced at each event
+	closed chan struct{} // when the stream has ended
+	stop   context.CancelFunc
+}
+
+// streamed is one event: the fields of the stream, and its data.
+type streamed struct {
+	id, event string
+	data      event
+}
+
+// listen begins to read the events of a key, and returns when the server has answered.
+func (a *testAPI) listen(t testing.TB, key string) *eventReader {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	req := a.as(key).request(t, "GET", "/events", nil).WithContext(ctx)
+	res, err := a.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" || res.Header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("GET /events: %d %v", res.StatusCode, res.Header)
+	}
+	s := &eventReader{grown: make(chan struct{}), closed: make(chan struct{}), stop: cancel}
+	go func() {
+		defer close(s.closed)
+		defer res.Body.Close()
+		s.read(res.Body)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-s.closed
+	})
+	return s
+}
+
+func (s *eventReader) read(r io.Reader) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	var now streamed
+	for lines.Scan() {
+		line := lines.Text()
+		s.mu.Lock()
+		s.text.WriteString(line + "\n")
+		s.mu.Unlock()
+		name, value, _ := strings.Cut(line, ": ")
+		switch name {
+		case "id":
+			now.id = value
+		case "event":
+			now.event = value
+		case "data":
+			if err := json.Unmarshal([]byte(value), &now.data); err != nil {
+				now.event = "broken: " + err.Error()
+			}
+		}
+		if line == "" && now.id != "" {
+			s.mu.Lock()
+			s.events = append(s.events, now)
+			close(s.grown)
+			s.grown = make(chan struct{})
+			s.mu.Unlock()
+			now = streamed{}
+		}
+	}
+}
+
+// until waits for the first event of a type and returns all that came up to it.
+func (s *eventReader) until(t testing.TB, kind string) []streamed {
+	t.Helper()
+	late := time.After(20 * time.Second)
+	for {
+		s.mu.Lock()
+		i := slices.IndexFunc(s.events, func(e streamed) bool { return e.event == kind })
+		all, grown := slices.Clone(s.events), s.grown
+		s.mu.Unlock()
+		if i >= 0 {
+			return all[:i+1]
+		}
+		select {
+		case <-grown:
+		case <-late:
+			t.Fatalf("no %s among %v", kind, all)
+		}
+	}
+}
+
+func (s *eventReader) all() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// TestEventsOfTheKeysWorkspaces: each key hears of its own workspaces alone, in order, each event in the form of the contract.
+func TestEventsOfTheKeysWorkspaces(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	keyA, _ := a.newKey(t, "read", "a")
+	keyB, _ := a.newKey(t, "read", "b")
+	streams := map[string]*eventReader{"a": a.listen(t, keyA), "b": a.listen(t, keyB), "all": a.listen(t, a.key)}
+	var want []string
+	for _, w := range []string{"a", "b", "c"} {
+		profile, proxy := a.profile(t, "workspaceId", w), a.proxy(t, "workspaceId", w, "host", "127.0.0.1", "port", 1)
+		a.do(t, "PUT", "/profiles/"+profile, `{"notes":"n"}`).want(t, 200)
+		a.do(t, "PUT", "/proxies/"+proxy, `{"notes":"n"}`).want(t, 200)
+		a.do(t, "POST", "/proxies/"+proxy+"/check", nil).want(t, 200)
+		a.do(t, "DELETE", "/profiles/"+profile, nil).want(t, 204)
+		a.do(t, "POST", "/profiles/"+profile+"/restore", nil).want(t, 200)
+		a.do(t, "DELETE", "/proxies/"+proxy, nil).want(t, 204)
+		for _, kind := range []string{"profile.created", "proxy.created", "profile.updated", "proxy.updated", "proxy.checked", "profile.deleted", "profile.restored", "proxy.deleted"} {
+			want = append(want, w+" "+kind)
+		}
+	}
+	_, id := a.newKey(t, "read", "a")
+	a.do(t, "DELETE", "/keys/"+id, nil).want(t, 204)
+	for _, w := range []string{"a", "b"} { // the last event that each may hear
+		marker := a.profile(t, "workspaceId", w, "name", "marker")
+		a.do(t, "DELETE", "/profiles/"+marker+"?permanent=true", nil).want(t, 204)
+	}
+	for who, s := range streams {
+		waitFor(t, "the last event of "+who, func() bool {
+			return strings.Count(s.all(), `"permanent":true`) >= map[string]int{"a": 1, "b": 1, "all": 2}[who]
+		})
+		s.mu.Lock()
+		events := slices.Clone(s.events)
+		s.mu.Unlock()
+		var got []string
+		ids := map[string]bool{}
+		for _, e := range events {
+			if e.id != e.data.ID || e.event != e.data.Type || ids[e.id] || !uuidV7.MatchString(e.id) || e.data.At == 0 || e.data.Data["id"] == nil {
+				t.Errorf("%s: %+v has not the form of an event", who, e)
+			}
+			ids[e.id] = true
+			if strings.HasPrefix(e.event, "key.") != (e.data.WorkspaceID == "") {
+				t.Errorf("%s: %+v", who, e)
+			}
+			if who != "all" && e.data.WorkspaceID != who {
+				t.Errorf("%s hears of %q: %+v", who, e.data.WorkspaceID, e)
+			}
+			if !strings.Contains(s.all(), "marker") { // names are no part of events
+				got = append(got, e.data.WorkspaceID+" "+e.event)
+			}
+		}
+		mine := slices.DeleteFunc(slices.Clone(want), func(s string) bool { return who != "all" && !strings.HasPrefix(s, who+" ") })
+		if len(got) < len(mine) || !slices.Equal(got[:len(mine)], mine) {
+			t.Errorf("%s heard\n%v\nwant\n%v", who, got, mine)
+		}
+		keys := slices.ContainsFunc(events, func(e streamed) bool { return e.event == "key.created" }) && slices.ContainsFunc(events, func(e streamed) bool { return e.event == "key.revoked" })
+		if keys != (who == "all") {
+			t.Errorf("%s hears of keys: %v", who, keys)
+		}
+	}
+}
+
+// TestRevokedKeyHearsNothing: a stream ends when its key is revoked.
+func TestRevokedKeyHearsNothing(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	key, id := a.newKey(t, "read", "a")
+	s := a.listen(t, key)
+	a.profile(t, "workspaceId", "a")
+	s.until(t, "profile.created")
+	a.do(t, "DELETE", "/keys/"+id, nil).want(t, 204)
+	select {
+	case <-s.closed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the stream of a revoked key goes on")
+	}
+}
+
+// TestSlowReader: a reader that does not keep up is cut off; publishing never waits, and the others hear everything.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	slow, err := net.Dial("tcp", a.hostPort())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	slow.(*net.TCPConn).SetReadBuffer(1024)
+	fmt.Fprintf(slow, "GET /api/v1/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", a.hostPort(), a.key)
+	first := make([]byte, 16)
+	if _, err := io.ReadFull(slow, first); err != nil || string(first[:15]) != "HTTP/1.1 200 OK" {
+		t.Fatalf("%q %v", first, err)
+	}
+	quick := a.listen(t, a.key)
+	ev := a.srv.events
+	waitFor(t, "both to listen", func() bool { return ev.count() == 2 })
+	big := map[string]any{"id": strings.Repeat("x", 60<<10)}
+	sent := 0
+	waitFor(t, "the slow one to be cut off", func() bool { // it takes what the sockets' buffers hold, and 256 more
+		for range 20 {
+			sent++
+			ev.publish("profile.updated", "default", big)
+			quick.await(t, sent)
+		}
+		return ev.count() == 1
+	})
+	ev.publish("profile.created", "default", map[string]any{"id": "last"})
+	if got := quick.until(t, "profile.created"); len(got) != sent+1 {
+		t.Errorf("the quick one heard %d, want %d", len(got), sent+1)
+	}
+}
+
+// count is how many listen.
+func (e *events) count() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.listeners)
+}
+
+// await waits until n events have come.
+func (s *eventReader) await(t testing.TB, n int) {
+	t.Helper()
+	late := time.After(20 * time.Second)
+	for {
+		s.mu.Lock()
+		have, grown := len(s.events), s.grown
+		s.mu.Unlock()
+		if have >= n {
+			return
+		}
+		select {
+		case <-grown:
+		case <-s.closed:
+			t.Fatalf("the stream ended after %d events", have)
+		case <-late:
+			t.Fatalf("%d events, want %d", have, n)
+		}
+	}
+}
+
+// TestEventsEndWithTheServer leaves no goroutine: streams end with their reader or with the server. It does not run beside others.
+func TestEventsEndWithTheServer(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	a := newAPI(t)
+	gone := a.listen(t, a.key)
+	gone.stop()
+	<-gone.closed
+	stays := []*eventReader{a.listen(t, a.key), a.listen(t, a.key)}
+	a.profile(t)
+	for _, s := range stays {
+		s.until(t, "profile.created")
+	}
+	waitFor(t, "the one that went to be forgotten", func() bool { return a.srv.events.count() == 2 })
+	if err := a.stop(); err != nil {
+		t.Error(err)
+	}
+	for _, s := range stays {
+		<-s.closed
+	}
+	a.client.Transport.(*http.Transport).CloseIdleConnections()
+	goleak.VerifyNone(t, before)
+}

@@ -1,0 +1,541 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"warren/shim"
+)
+
+// This file is what the tests of running browsers share: a folder of their own, the world that browsers see, and servers
+// as processes of the real binary.
+
+// enough is how long anything may take on a busy machine before a test gives up.
+const enough = 60 * time.Second
+
+// ground is where one test's servers run one after the other.
+type ground struct {
+	t     testing.TB
+	dir   string // everything that the test makes lies below
+	data  string
+	world *world
+	proxy *demoProxy // the only way to the world, with a password
+	user  *ordinary  // who the servers run as; nil: whoever runs the test
+}
+
+// ordinary is a user that is not root.
+type ordinary struct{ uid, gid uint32 }
+
+// newGround makes a ground. At the end of the test nothing may be left on it.
+func newGround(t testing.TB) *ground {
+	t.Helper()
+	dir, err := os.MkdirTemp(shortTemp(), "wr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &ground{t: t, dir: dir, data: filepath.Join(dir, "d")}
+	if err := os.Mkdir(filepath.Join(dir, "t"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		g.nothingLeft()
+		if err := os.RemoveAll(dir); err != nil {
+			t.Errorf("the test's folder stays: %v", err)
+		}
+	})
+	g.world = newWorld(t)
+	g.proxy, err = newDemoProxy("127.0.0.1:0", g.world.site.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.proxy.close() })
+	return g
+}
+
+// needBrowser skips a test where there is no Chromium.
+func needBrowser(t testing.TB) string {
+	t.Helper()
+	b, err := shim.FindBrowser(t.Context(), os.Getenv("WARREN_BROWSER"))
+	if err != nil {
+		t.Skipf("needs a Chromium: %v", err)
+	}
+	return b.Path
+}
+
+// world is a web site, and who came to it.
+type world struct {
+	site *httptest.Server
+
+	mu      sync.Mutex
+	visits  []visit
+	changed chan struct{} // closed and replaced at each visit
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{changed: make(chan struct{})}
+	w.site = httptest.NewServer(w)
+	t.Cleanup(func() {
+		w.site.CloseClientConnections()
+		w.site.Close()
+	})
+	return w
+}
+
+// ServeHTTP tells the caller's address on /ip, sets the cookies that the query names on /set, and is a page everywhere else.
+func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	host, _, _ := strings.Cut(r.RemoteAddr, ":")
+	switch r.URL.Path {
+	case "/favicon.ico":
+		http.NotFound(rw, r)
+		return
+	case "/ip":
+		fmt.Fprintf(rw, `{"ip":%q}`, host)
+		return
+	case "/set":
+		http.SetCookie(rw, &http.Cookie{Name: "kept", Value: r.FormValue("kept"), MaxAge: 86400, Path: "/"})
+		http.SetCookie(rw, &http.Cookie{Name: "session", Value: r.FormValue("session"), Path: "/"})
+	}
+	rw.Header().Set("Content-Type", "text/html")
+	rw.Header().Set("Cache-Control", "no-store")
+	fmt.Fprintf(rw, "<!doctype html><title>%s</title><p>here", r.URL.Path)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.visits = append(w.visits, visit{r.URL.RequestURI(), host, r.UserAgent(), r.Header.Get("Cookie")})
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// await returns the n-th visit (from 1) to a path.
+func (w *world) await(t testing.TB, path string, n int) visit {
+	t.Helper()
+	late := time.NewTimer(enough)
+	defer late.Stop()
+	for {
+		w.mu.Lock()
+		changed, seen := w.changed, 0
+		for _, v := range w.visits {
+			if v.path == path {
+				if seen++; seen == n {
+					w.mu.Unlock()
+					return v
+				}
+			}
+		}
+		w.mu.Unlock()
+		select {
+		case <-changed:
+		case <-late.C:
+			t.Fatalf("the site saw %d visits to %s, want %d; all: %v", seen, path, n, w.paths())
+		}
+	}
+}
+
+func (w *world) paths() (out []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, v := range w.visits {
+		out = append(out, v.path)
+	}
+	return out
+}
+
+// url is a page of the world as browsers name it: by the name that only the proxy knows.
+func (w *world) url(path string) string { return "http://" + demoHost + path }
+
+// liveServer is `warren serve` as a process.
+type liveServer struct {
+	*ground
+	cmd    *exec.Cmd
+	base   string
+	log    *lockedBuffer // standard error
+	exited chan struct{}
+	code   int // only after exited
+}
+
+// liveKey is WARREN_API_KEY of the servers.
+const liveKey = "the-key-of-the-live-servers-0123456789"
+
+// environ is the environment of a command on this ground: nothing of the caller's but where programs are.
+func (g *ground) environ() []string {
+	env := []string{"HOME=" + g.dir, "TMPDIR=" + filepath.Join(g.dir, "t"), "TMP=" + filepath.Join(g.dir, "t"), "TEMP=" + filepath.Join(g.dir, "t"),
+		"WARREN_API_KEY=" + liveKey}
+	for _, name := range []string{"PATH", "SystemRoot", "LANG", "WARREN_BROWSER", "LD_LIBRARY_PATH"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// command is the real binary with arguments, on this ground.
+func (g *ground) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(warrenBinary(g.t), args...)
+	cmd.Env, cmd.Dir = g.environ(), g.dir
+	g.user.become(cmd)
+	return cmd
+}
+
+// serve starts a server and waits until it serves. Flags come behind the tests' own, and win.
+func (g *ground) serve(flags ...string) *liveServer {
+	g.t.Helper()
+	s, err := g.tryServe(flags...)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return s
+}
+
+func (g *ground) tryServe(flags ...string) (*liveServer, error) {
+	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", g.data, "--headless", "always", "--check-url", g.world.url("/ip"), "--orphan-grace", "20s"}, flags...)
+	s := &liveServer{ground: g, cmd: g.command(args...), log: new(lockedBuffer), exited: make(chan struct{})}
+	s.cmd.Stderr = s.log
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	line := make(chan string, 1)
+	go func() {
+		in := bufio.NewReader(out)
+		text, _ := in.ReadString('\n')
+		line <- text
+		io.Copy(io.Discard, in)
+		s.cmd.Wait()
+		s.code = s.cmd.ProcessState.ExitCode()
+		close(s.exited)
+	}()
+	g.t.Cleanup(s.end)
+	text := <-line
+	base, ok := strings.CutPrefix(strings.TrimSpace(text), "warren: listening on ")
+	if !ok {
+		<-s.exited
+		return nil, fmt.Errorf("the server did not serve: %q, exit code %d\n%s", text, s.code, s.log)
+	}
+	s.base = base
+	return s, nil
+}
+
+// end stops the server at the end of a test, and shows its log when the test failed.
+func (s *liveServer) end() {
+	if !isClosed(s.exited) {
+		s.cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-s.exited:
+		case <-time.After(enough):
+			s.t.Errorf("the server did not stop in time")
+			s.kill()
+		}
+	}
+	if s.t.Failed() {
+		s.t.Logf("the log of the server %s:\n%s", s.base, s.log)
+	}
+}
+
+// kill ends the server as a crash would.
+func (s *liveServer) kill() {
+	s.cmd.Process.Kill()
+	<-s.exited
+}
+
+// terminate tells the server to stop and returns its exit code.
+func (s *liveServer) terminate() int {
+	s.t.Helper()
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-s.exited:
+	case <-time.After(enough):
+		s.t.Fatalf("the server did not stop in time")
+	}
+	return s.code
+}
+
+// reply is what an operation answered.
+type reply struct {
+	status int
+	body   []byte
+}
+
+// try does one operation.
+func (s *liveServer) try(method, path string, in any) (reply, error) {
+	var body io.Reader
+	if in != nil {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return reply{}, err
+		}
+		body = bytes.NewReader(text)
+	}
+	req, err := http.NewRequest(method, s.base+apiPrefix+path, body)
+	if err != nil {
+		return reply{}, err
+	}
+	req.Header.Set("Authorization", "Bearer "+liveKey)
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return reply{}, err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	return reply{res.StatusCode, text}, err
+}
+
+// do does one operation, wants its status, and decodes its answer into out (nil: nobody asks).
+func (s *liveServer) do(method, path string, in any, status int, out any) {
+	s.t.Helper()
+	r, err := s.try(method, path, in)
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	r.want(s.t, method+" "+path, status, out)
+}
+
+func (r reply) want(t testing.TB, what string, status int, out any) {
+	t.Helper()
+	if r.status != status {
+		t.Fatalf("%s answered %d, want %d: %s", what, r.status, status, r.body)
+	}
+	if out != nil {
+		if err := json.Unmarshal(r.body, out); err != nil {
+			t.Fatalf("%s: %v: %s", what, err, r.body)
+		}
+	}
+}
+
+// refused wants an operation refused with a code, and returns the problem.
+func (s *liveServer) refused(method, path string, in any, status int, code string) problem {
+	s.t.Helper()
+	var p problem
+	s.do(method, path, in, status, &p)
+	if p.Code != code || p.Detail == "" {
+		s.t.Fatalf("%s %s was refused with %q (%s), want %q", method, path, p.Code, p.Detail, code)
+	}
+	return p
+}
+
+// The views are what a client reads of the answers.
+type runView struct {
+	ProfileID, RunID, Status, WsEndpoint, CdpURL string
+	Reused, Headless                             bool
+	PID                                          int
+	DebuggerAddress, ExpiresAt                   *string
+	Proxy                                        *struct {
+		ID     string
+		ExitIP *string
+	}
+	Warnings []struct{ Code, Message string }
+}
+
+type lastRunView struct {
+	RunID, Status, Reason, Method, Signal string
+	ExitCode                              int
+	Lines                                 []string
+	BytesDown                             int64
+}
+
+type profileView struct {
+	ID, Status string
+	ProxyID    *string
+	Run        *runView
+	LastRun    *lastRunView
+}
+
+type stopView struct {
+	Stopped        bool
+	Status, Method string
+	LastRun        *lastRunView
+}
+
+func (r runView) warned(code string) bool {
+	return slices.ContainsFunc(r.Warnings, func(w struct{ Code, Message string }) bool { return w.Code == code })
+}
+
+// profile makes a profile and returns its id.
+func (s *liveServer) profile(members map[string]any) string {
+	s.t.Helper()
+	in := map[string]any{"name": s.t.Name()}
+	for k, v := range members {
+		in[k] = v
+	}
+	var p profileView
+	s.do("POST", "/profiles", in, 201, &p)
+	return p.ID
+}
+
+// addProxy saves the way to the world (or one at another port with the same password) and returns its id.
+func (s *liveServer) addProxy(members map[string]any) string {
+	s.t.Helper()
+	in := map[string]any{"type": "socks5", "host": "127.0.0.1", "port": s.proxy.port(), "username": "demo", "password": s.proxy.password}
+	for k, v := range members {
+		in[k] = v
+	}
+	var p struct{ ID string }
+	s.do("POST", "/proxies", in, 201, &p)
+	return p.ID
+}
+
+func (s *liveServer) start(id string, body any) (r runView) {
+	s.t.Helper()
+	s.do("POST", "/profiles/"+id+"/start", body, 200, &r)
+	return r
+}
+
+func (s *liveServer) stop(id string) (v stopView) {
+	s.t.Helper()
+	s.do("POST", "/profiles/"+id+"/stop", nil, 200, &v)
+	return v
+}
+
+func (s *liveServer) get(id string) (p profileView) {
+	s.t.Helper()
+	s.do("GET", "/profiles/"+id, nil, 200, &p)
+	return p
+}
+
+// eventView is something that the server told.
+type eventView struct {
+	Type string
+	At   time.Time
+	Data struct {
+		ID, RunID, Status, Reason string
+	}
+	seen time.Time
+}
+
+// listen follows the server's events, from now on, until the test ends.
+func (s *liveServer) listen() *eventStream {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, "GET", s.base+apiPrefix+"/events", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+liveKey)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	in := bufio.NewScanner(res.Body)
+	if !in.Scan() || in.Text() != ": hello" {
+		s.t.Fatalf("events begin with %q", in.Text())
+	}
+	e := &eventStream{t: s.t, ch: make(chan eventView, 1000)}
+	go func() {
+		defer close(e.ch)
+		for in.Scan() {
+			text, ok := strings.CutPrefix(in.Text(), "data: ")
+			if !ok {
+				continue
+			}
+			ev := eventView{seen: time.Now()}
+			if json.Unmarshal([]byte(text), &ev) == nil {
+				e.ch <- ev
+			}
+		}
+	}()
+	s.t.Cleanup(func() { cancel(); res.Body.Close() })
+	return e
+}
+
+type eventStream struct {
+	t  testing.TB
+	ch chan eventView
+}
+
+// await returns the next event of a type (and, when it is not empty, of a status) that is about the profile.
+func (e *eventStream) await(kind, status, id string) eventView {
+	e.t.Helper()
+	late := time.After(enough)
+	for {
+		select {
+		case ev, ok := <-e.ch:
+			if !ok {
+				e.t.Fatalf("the events ended before %s %s", kind, status)
+			}
+			if ev.Type == kind && ev.Data.ID == id && (status == "" || ev.Data.Status == status) {
+				return ev
+			}
+		case <-late:
+			e.t.Fatalf("no event %s %s", kind, status)
+		}
+	}
+}
+
+// eventually polls where there is no event to wait for.
+func eventually(t testing.TB, what string, within time.Duration, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.Now().Add(within); ; <-tick.C {
+		if ok() {
+			return
+		}
+		if time.Now().After(late) {
+			t.Fatalf("%s: not within %v", what, within)
+		}
+	}
+}
+
+// script writes a program for /bin/sh that takes a browser's place. It tells a version, as every browser does.
+func (g *ground) script(name, text string) string {
+	g.t.Helper()
+	path := filepath.Join(g.dir, name)
+	text = "#!/bin/sh\n[ \"$1\" = --version ] && { echo Chromium 156.0.0.1; exit 0; }\n" + text + "\n"
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil { //nolint:gosec // a program
+		g.t.Fatal(err)
+	}
+	return path
+}
+
+// exitOf runs a command to its end and returns its exit code and what it said.
+func exitOf(t testing.TB, cmd *exec.Cmd) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// noFiles wants no sockets, reports and temporary folders of runs.
+func (g *ground) noFiles() {
+	g.t.Helper()
+	for _, pattern := range []string{filepath.Join(g.data, "run", "*"), filepath.Join(g.dir, "t", "warren-*")} {
+		left, _ := filepath.Glob(pattern)
+		if len(left) > 0 {
+			g.t.Errorf("left over: %v", left)
+		}
+	}
+}
+
+func readAll(t testing.TB, r io.Reader) string {
+	t.Helper()
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

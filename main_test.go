@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+)
+
+// TestMain removes the binary that warrenBinary built.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir := builtIn.dir; dir != "" {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+var builtIn struct{ dir string }
+
+// buildWarren builds this package once, as a user gets it.
+var buildWarren = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "warren-build-")
+	if err != nil {
+		return "", err
+	}
+	builtIn.dir = dir
+	// Tests may run the binary as another user.
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // see above
+		return "", err
+	}
+	name := filepath.Join(dir, "warren")
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	out, err := exec.Command("go", "build", "-o", name, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return name, os.Chmod(name, 0o755) //nolint:gosec // see above
+})
+
+// warrenBinary is the real program: the one that WARREN_TEST_BINARY names, as for one with the race detector in it, else a
+// fresh one.
+func warrenBinary(t testing.TB) string {
+	t.Helper()
+	if path := os.Getenv("WARREN_TEST_BINARY"); path != "" {
+		return path
+	}
+	path, err := buildWarren()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

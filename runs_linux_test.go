@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// No word of a user gets on a command line, and no secret into an environment, of any process of a run.
+func TestNothingOnCommandLines(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	s := newGround(t).serve()
+	hostile := []string{s.world.url("/--renderer-cmd-prefix=canary-one"), s.world.url("/?--no-sandbox=canary-two")}
+	id := s.profile(map[string]any{"name": "--canary-three --headless", "notes": "--canary-four", "tags": []string{"--canary-five"},
+		"proxyId": s.addProxy(nil), "startUrls": hostile})
+	for _, bad := range []string{"--renderer-cmd-prefix=/bin/false", "-x", "file:///etc/passwd", "chrome://version", "javascript:1", "http://"} {
+		s.refused("POST", "/profiles/"+id+"/start", map[string]any{"startUrls": []string{bad}}, 422, "validation_failed")
+		s.refused("POST", "/profiles", map[string]any{"name": "x", "startUrls": []string{bad}}, 422, "validation_failed")
+	}
+	s.start(id, nil)
+	s.world.await(t, "/--renderer-cmd-prefix=canary-one", 1)
+	s.world.await(t, "/?--no-sandbox=canary-two", 1)
+	var kinds []string
+	for _, p := range s.processes() {
+		kinds = append(kinds, p.command)
+		for _, secret := range []string{"canary", s.proxy.password} {
+			if strings.Contains(p.command, secret) {
+				t.Errorf("process %d has %q on its command line: %s", p.pid, secret, p.command)
+			}
+			if strings.Contains(p.environ, secret) {
+				t.Errorf("process %d has %q in its environment", p.pid, secret)
+			}
+		}
+		if !strings.Contains(p.command, "warren serve ") && strings.Contains(p.environ, liveKey) {
+			t.Errorf("process %d has the API key in its environment: %s", p.pid, p.command)
+		}
+	}
+	all := strings.Join(kinds, "\n")
+	if !strings.Contains(all, "warren shim") || !strings.Contains(all, "--type=renderer") || len(kinds) < 6 {
+		t.Errorf("too few processes were seen to prove anything:\n%s", all)
+	}
+	for _, word := range []string{"--renderer-cmd-prefix", "file:///"} {
+		if strings.Contains(all, word) {
+			t.Errorf("%s is on a command line:\n%s", word, all)
+		}
+	}
+}
+
+// A browser that somebody else runs on the profile is not touched.
+func TestProfileHeldByABrowser(t *testing.T) {
+	t.Parallel()
+	g := newGround(t)
+	s := g.serve("--browser", g.script("broken", "exit 7"))
+	id := s.profile(nil)
+	dir := filepath.Join(s.data, "profiles", id, "chrome")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	theirs := exec.Command("/bin/sh", "-c", "sleep 1000; :", "chrome", "--user-data-dir="+dir)
+	if err := theirs.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { theirs.Process.Kill(); theirs.Wait() }()
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(fmt.Sprintf("%s-%d", host, theirs.Process.Pid), filepath.Join(dir, "SingletonLock")); err != nil {
+		t.Fatal(err)
+	}
+	s.refused("POST", "/profiles/"+id+"/start", nil, 409, "profile_running")
+	if err := theirs.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("the other browser was ended: %v", err)
+	}
+}
+
+// A profile folder that cannot be written is told as what it is.
+func TestProfileFolderUnwritable(t *testing.T) {
+	t.Parallel()
+	g := newGround(t)
+	g.asOrdinary()
+	broken := g.script("broken", "exit 7")
+	s := g.serve("--browser", broken)
+	for _, locked := range []string{"", "chrome"} {
+		id := s.profile(nil)
+		dir := filepath.Join(s.data, "profiles", id, locked)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if g.user != nil && locked != "" {
+			if err := os.Chown(filepath.Dir(dir), int(g.user.uid), int(g.user.gid)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chmod(dir, 0o555); err != nil { //nolint:gosec // to be unwritable
+			t.Fatal(err)
+		}
+		p := s.failedStart(id, 503, "browser_failed")
+		if !strings.Contains(p.Detail, "cannot be written") || strings.Contains(p.Detail, s.dir) {
+			t.Errorf("folder %q: the refusal says %s", locked, p.Detail)
+		}
+		if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // as it was
+			t.Fatal(err)
+		}
+	}
+}
+
+// An ordinary user's run has Chrome's sandbox.
+func TestOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	g := newGround(t)
+	g.asOrdinary()
+	s := g.serve()
+	id := s.profile(map[string]any{"proxyId": s.addProxy(nil), "startUrls": []string{s.world.url("/in")}})
+	run := s.start(id, nil)
+	s.world.await(t, "/in", 1)
+	if run.warned("sandbox_off") {
+		t.Error("an ordinary user's run warns that the sandbox is off")
+	}
+	for _, p := range s.alive() {
+		if strings.Contains(p.command, "--no-sandbox ") {
+			t.Errorf("--no-sandbox is on a command line: %.200s", p.command)
+		}
+	}
+	if v := s.stop(id); v.Method != "close" {
+		t.Errorf("the stop took %q", v.Method)
+	}
+}
+
+// A full disk refuses what would change something, and nothing else; it heals by itself.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to mount a small file system")
+	}
+	g := newGround(t)
+	if err := os.Mkdir(g.data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", g.data, "tmpfs", 0, "size=96m"); err != nil {
+		t.Skipf("needs to mount a small file system: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(g.data, 0); err != nil {
+			t.Errorf("the small file system stays: %v", err)
+		}
+	})
+	browser := needBrowser(t)
+	s := g.serve("--browser", browser)
+	running, waiting := s.profile(nil), s.profile(nil)
+	s.start(running, nil)
+	g.fillDisk()
+	s.refused("POST", "/profiles", map[string]any{"name": "x"}, 507, "disk_full")
+	s.refused("PUT", "/profiles/"+waiting, map[string]any{"name": "x", "notes": strings.Repeat("n", 9000)}, 507, "disk_full")
+	s.refused("POST", "/profiles/"+waiting+"/start", nil, 507, "disk_full")
+	if v := s.get(waiting); v.Status != "stopped" && v.Status != "failed" {
+		t.Errorf("a start on a full disk leaves the profile %s", v.Status)
+	}
+	if v := s.get(running); v.Status != "running" {
+		t.Errorf("the other profile shows %s", v.Status)
+	}
+	if v := s.stop(running); !v.Stopped {
+		t.Errorf("stop on a full disk answered %+v", v)
+	}
+	if v := s.get(running); v.Status == "running" || v.Run != nil {
+		t.Errorf("then the profile shows %s, %+v", v.Status, v.Run)
+	}
+	if err := os.Remove(filepath.Join(g.data, "filler")); err != nil {
+		t.Fatal(err)
+	}
+	s.do("PUT", "/profiles/"+waiting, map[string]any{"name": "healed"}, 200, nil)
+	s.start(running, nil)
+	s.stop(running)
+	if v := s.get(running); v.Status != "stopped" || v.LastRun == nil || v.LastRun.Reason != "stopped" {
+		t.Errorf("healed, the profile shows %s, %+v", v.Status, v.LastRun)
+	}
+	s.terminate()
+}
+
+// fillDisk takes every byte of the file system that holds the data.
+func (g *ground) fillDisk() {
+	g.t.Helper()
+	f, err := os.Create(filepath.Join(g.data, "filler"))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer f.Close()
+	for size := 1 << 20; size > 0; size /= 16 {
+		for block := make([]byte, size); ; {
+			if _, err := f.Write(block); err != nil {
+				break
+			}
+		}
+	}
+}

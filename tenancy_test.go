@@ -1,0 +1,286 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// This file proves that what lies in a workspace that a key may not see cannot be told from what does not exist: every
+// operation × whose object it is × who asks, compared byte for byte.
+
+// town is two workspaces with an owner each, and the keys that ask.
+type town struct {
+	*testAPI
+	keys map[string]string // A, B, admin, revoked, expired, none
+	n    atomic.Int64      // objects must differ
+}
+
+func newTown(t testing.TB) *town {
+	t.Helper()
+	a := newAPI(t)
+	w := &town{testAPI: a, keys: map[string]string{"admin": a.key, "none": ""}}
+	w.keys["A"], _ = a.newKey(t, "read,run,write", "a")
+	w.keys["B"], _ = a.newKey(t, "read,run,write", "b")
+	var id string
+	w.keys["revoked"], id = a.newKey(t, "read,run,write", "a")
+	a.do(t, "DELETE", "/keys/"+id, nil).want(t, 204)
+	w.keys["expired"] = a.do(t, "POST", "/keys", map[string]any{"name": "short", "scopes": []string{"read", "run", "write"}, "workspaces": []string{"a"},
+		"expiresAt": time.Now().Add(50 * time.Millisecond).UTC().Format(time.RFC3339Nano)}).want(t, 201).text("key")
+	waitFor(t, "the key to expire", func() bool { return a.as(w.keys["expired"]).do(t, "GET", "/runs", nil).status == 401 })
+	return w
+}
+
+// make makes an object of the kind in the workspace and returns its id; fate is what became of it.
+func (w *town) make(t testing.TB, kind, workspace, fate string) string {
+	t.Helper()
+	var id string
+	n := w.n.Add(1)
+	switch kind {
+	case "profile":
+		id = w.profile(t, "workspaceId", workspace)
+	case "proxy":
+		id = w.proxy(t, "workspaceId", workspace, "host", "127.0.0.1", "port", 1, "username", fmt.Sprint("u", n))
+	case "key":
+		_, id = w.newKey(t, "read", workspace)
+	default:
+		return "x"
+	}
+	switch {
+	case fate == "deleted":
+		w.do(t, "DELETE", "/"+map[string]string{"profile": "profiles", "proxy": "proxies", "key": "keys"}[kind]+"/"+id, nil).want(t, 204)
+	case fate == "erased":
+		w.do(t, "DELETE", "/profiles/"+id+"?permanent=true", nil).want(t, 204)
+	}
+	return id
+}
+
+// face is an answer without what differs between any two answers: the request's id and the time. The id that was asked for is
+// in no refusal.
+func (r *answer) face() string {
+	h := r.header.Clone()
+	for _, name := range []string{"X-Request-Id", "Date"} {
+		h.Del(name)
+	}
+	text := fmt.Sprint(r.status, " ", h, " ", string(r.body))
+	return strings.ReplaceAll(text, r.header.Get("X-Request-Id"), "REQUEST")
+}
+
+// TestWorkspaces: every operation on an object × {own, other's, unknown, deleted, malformed} × every key.
+func TestWorkspaces(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	malformed := []string{"x", "%00", "..%2f..", "%ff", "' OR 1=1 --", strings.Repeat("9", 300), "ü", "*", "null", "0", "%"}
+	type lot struct{ theirs, deleted, erased string }
+	fixed := map[string]lot{} // by kind and workspace: nobody who may not can change them, so they serve all probes
+	for _, kind := range []string{"profile", "proxy", "key"} {
+		for _, workspace := range []string{"a", "b"} {
+			l := lot{w.make(t, kind, workspace, ""), w.make(t, kind, workspace, "deleted"), ""}
+			if kind == "profile" {
+				l.erased = w.make(t, kind, workspace, "erased")
+			}
+			fixed[kind+workspace] = l
+		}
+	}
+	probes := 0
+	for name, r := range routeTable() {
+		if r.kind == "" || r.kind == "capability" {
+			continue
+		}
+		for _, who := range []string{"A", "B", "admin", "revoked", "expired", "none"} {
+			key := w.as(w.keys[who])
+			own, other := map[string]string{"B": "b"}[who], map[string]string{"B": "a"}[who]
+			if own == "" {
+				own, other = "a", "b"
+			}
+			unknown := newID()
+			nothing := key.call(t, name, r, unknown)
+			want := nothing.face()
+			ask := func(what, id string) *answer {
+				t.Helper()
+				probes++
+				got := key.call(t, name, r, url.PathEscape(id))
+				if got.face() != want && what != "own" && !(what == "other" && who == "admin") {
+					t.Errorf("%s %s: %s is told from unknown:\n%s\n%s", who, name, what, got.face(), want)
+				}
+				return got
+			}
+			mine, theirs := fixed[r.kind+own].theirs, fixed[r.kind+other].theirs
+			if nothing.status != 401 && nothing.status != 403 {
+				mine = w.make(t, r.kind, own, "")
+			}
+			if who == "admin" {
+				theirs = w.make(t, r.kind, other, "")
+			}
+			before := w.state(t, r.kind, theirs)
+			got := ask("other", theirs)
+			if who != "admin" && w.state(t, r.kind, theirs) != before {
+				t.Errorf("%s %s changed another workspace's object", who, name)
+			}
+			for _, id := range malformed {
+				ask("malformed", id)
+			}
+			if name != "POST /api/v1/profiles/{id}/restore" && !strings.HasPrefix(name, "DELETE /api/v1/keys") {
+				ask("deleted", fixed[r.kind+own].deleted)
+			}
+			if name != "POST /api/v1/profiles/{id}/restore" || who != "admin" {
+				ask("deleted, another's", fixed[r.kind+other].deleted)
+			}
+			if r.kind == "profile" {
+				ask("erased", fixed[r.kind+own].erased)
+			}
+			answer := ask("own", mine)
+			switch {
+			case who == "none" || who == "revoked" || who == "expired":
+				nothing.refused(t, 401, "unauthorized")
+			case r.scope == "admin" && who != "admin":
+				nothing.refused(t, 403, "forbidden")
+			default:
+				nothing.refused(t, 404, r.kind+"_not_found")
+				if answer.status == 404 && !strings.HasSuffix(name, "restore") || who == "admin" && got.status == 404 && !strings.HasSuffix(name, "restore") {
+					t.Errorf("%s %s: its own answers %s", who, name, answer)
+				}
+			}
+		}
+	}
+	t.Logf("%d probes", probes)
+}
+
+// state is an object as the admin sees it.
+func (w *town) state(t testing.TB, kind, id string) string {
+	t.Helper()
+	if kind == "key" {
+		r := w.do(t, "GET", "/keys?limit=200", nil).want(t, 200)
+		for i, k := range r.each("id") {
+			if k == id {
+				return fmt.Sprint(r.at(fmt.Sprintf("data.%d.revokedAt", i)))
+			}
+		}
+		return ""
+	}
+	return string(w.do(t, "GET", "/"+map[string]string{"profile": "profiles", "proxy": "proxies"}[kind]+"/"+id, nil).body)
+}
+
+// TestTrashOfAnotherWorkspace: the ways into the trash are as closed as the others.
+func TestTrashOfAnotherWorkspace(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	a := w.as(w.keys["A"])
+	for _, c := range []struct{ method, path string }{{"GET", "?trashed=true"}, {"POST", "/restore"}, {"DELETE", "?permanent=true"}} {
+		unknown, theirs, mine := newID(), w.make(t, "profile", "b", "deleted"), w.make(t, "profile", "a", "deleted")
+		want := a.do(t, c.method, "/profiles/"+unknown+c.path, nil).refused(t, 404, "profile_not_found").face()
+		for range 2 {
+			if got := a.do(t, c.method, "/profiles/"+theirs+c.path, nil).face(); got != want {
+				t.Errorf("%s %s: another's trash is told from unknown:\n%s\n%s", c.method, c.path, got, want)
+			}
+		}
+		w.do(t, "GET", "/profiles/"+theirs+"?trashed=true", nil).want(t, 200) // untouched
+		if got := a.do(t, c.method, "/profiles/"+mine+c.path, nil); got.status >= 300 {
+			t.Errorf("its own: %s", got)
+		}
+	}
+}
+
+// TestListsOfAnotherWorkspace: filters, places to go on from, and references in bodies do not tell either.
+func TestListsOfAnotherWorkspace(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	theirs, theirProxy := w.make(t, "profile", "b", ""), w.make(t, "proxy", "b", "")
+	mine := w.make(t, "profile", "a", "")
+	w.make(t, "proxy", "a", "")
+	w.do(t, "PUT", "/profiles/"+theirs, map[string]any{"proxyId": theirProxy, "name": "secret-name", "tags": []string{"secret-tag"}}).want(t, 200)
+	trashed := w.make(t, "profile", "b", "deleted")
+	a := w.as(w.keys["A"])
+	same := func(method, path string, body func(id string) any, their, unknown string) {
+		t.Helper()
+		one := a.do(t, method, strings.ReplaceAll(path, "ID", url.QueryEscape(their)), body(their))
+		two := a.do(t, method, strings.ReplaceAll(path, "ID", url.QueryEscape(unknown)), body(unknown))
+		if one.face() != two.face() {
+			t.Errorf("%s %s: %q is told from unknown:\n%s\n%s", method, path, their, one.face(), two.face())
+		}
+	}
+	none := func(string) any { return nil }
+	for _, path := range []string{"/profiles", "/proxies", "/runs"} {
+		same("GET", path+"?workspaceId=ID", none, "b", "zz")
+		same("GET", path+"?workspaceId=ID", none, "b", "a/b")
+		same("GET", path+"?workspaceId=ID", none, "b", strings.Repeat("w", 100))
+	}
+	for _, path := range []string{"/profiles?after=ID", "/profiles?after=ID&trashed=true", "/profiles?after=ID&sort=name", "/proxies?after=ID", "/workspaces?after=ID"} {
+		for _, their := range []string{theirs, theirProxy, trashed, "b"} {
+			same("GET", path, none, their, newID())
+			same("GET", path, none, their, "no id at all")
+		}
+	}
+	same("GET", "/profiles?proxyId=ID", none, theirProxy, newID())
+	same("GET", "/profiles?search=ID", none, "secret-name", "nobody-has-it")
+	same("GET", "/profiles?tag=ID", none, "secret-tag", "nobody-has-it")
+	with := func(member string) func(string) any {
+		return func(id string) any { return map[string]any{"name": "x", member: id} }
+	}
+	start := func(id string) any { return map[string]any{"dryRun": true, "proxyId": id} }
+	same("POST", "/profiles", with("proxyId"), theirProxy, newID())
+	same("PUT", "/profiles/"+mine, with("proxyId"), theirProxy, newID())
+	same("POST", "/profiles/"+mine+"/start", start, theirProxy, newID())
+	same("POST", "/profiles", with("workspaceId"), "b", "zz")
+	same("PUT", "/profiles/"+mine, with("workspaceId"), "b", "zz")
+	same("POST", "/proxies", func(id string) any { return map[string]any{"url": "socks5://h:1", "workspaceId": id} }, "b", "zz")
+	same("POST", "/proxies/check", func(id string) any { return map[string]any{"url": "socks5://127.0.0.1:1", "workspaceId": id} }, "b", "zz")
+	for _, path := range []string{"/profiles", "/profiles?trashed=true", "/proxies", "/workspaces", "/runs", "/profiles?status=stopped", "/profiles?sort=name&order=asc"} {
+		r := a.do(t, "GET", path, nil).want(t, 200)
+		for _, member := range []string{"workspaceId", "id"} {
+			if slices.Contains(r.each(member), "b") || slices.Contains(r.each(member), theirs) {
+				t.Errorf("%s shows another workspace: %s", path, r)
+			}
+		}
+		if total := r.at("total"); total != float64(len(r.each("id"))) {
+			t.Errorf("%s: total %v counts what the key may not see", path, total)
+		}
+	}
+}
+
+// TestRunsOfAnotherWorkspace: a run is seen, and its capability opens it, but its gateway is closed to other workspaces' keys.
+func TestRunsOfAnotherWorkspace(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	theirs := w.make(t, "profile", "b", "")
+	r := &profileRun{id: newID(), profileID: theirs, workspaceID: "b", status: "running", ready: make(chan struct{}), gone: make(chan struct{}), cancel: func() {}}
+	close(r.ready)
+	r.answer = &startJSON{capability: "cap"}
+	r.answer.RunJSON = RunJSON{ID: theirs, ProfileID: theirs, WorkspaceID: "b", RunID: r.id, Status: "running", StartedAt: timestamp(now()),
+		Browser: browserJSON{Match: "exact"}, Effective: effectiveJSON{Locale: []string{}, Geolocation: []byte("null")},
+		Isolation: isolationJSON{Network: "loopback"}, Warnings: []warningJSON{}}
+	if _, _, err := w.srv.runs.claim(r); err != nil {
+		t.Fatal(err)
+	}
+	w.srv.runs.admit(r)
+	for who, want := range map[string]int{"A": 0, "B": 1, "admin": 1} {
+		list := w.as(w.keys[who]).do(t, "GET", "/runs", nil).want(t, 200)
+		list.equal(t, "total", want)
+		if want == 1 {
+			list.equal(t, "data.0.profileId", theirs)
+			list.equal(t, "limit", 1)
+		}
+		w.as(w.keys[who]).do(t, "GET", "/runs?workspaceId=a", nil).want(t, 200).equal(t, "total", 0)
+	}
+	a, unknown := w.as(w.keys["A"]), newID()
+	want := a.do(t, "GET", "/profiles/"+unknown+"/cdp/json/version", nil).refused(t, 404, "profile_not_found").face()
+	for _, path := range []string{"/cdp/json/version", "/cdp"} {
+		if got := a.do(t, "GET", "/profiles/"+theirs+path, nil).face(); got != want {
+			t.Errorf("a foreign run is told from unknown:\n%s\n%s", got, want)
+		}
+	}
+	w.as(w.keys["B"]).do(t, "GET", "/profiles/"+theirs+"/cdp", nil).refused(t, 409, "profile_not_running") // its own: there is no browser behind this one
+	for _, capability := range []string{"", "x", "cap2", "CAP", strings.Repeat("c", 3000), "%00"} {
+		if r := w.as("").do(t, http.MethodGet, "//cdp/"+capability, nil); r.status != 404 && r.status != 401 {
+			t.Errorf("capability %q: %s", capability, r)
+		}
+	}
+	w.as("").do(t, "GET", "//cdp/cap", nil).refused(t, 409, "profile_not_running")
+	w.srv.runs.leave(r)
+	w.as("").do(t, "GET", "//cdp/cap", nil).refused(t, 404, "run_not_found") // the capability died with the run
+}
