@@ -72,17 +72,15 @@ function given(content) {
 }
 
 // curl writes a call as a line for a shell. The key comes from the environment, so that it does not end up in a history.
-function curl(doc, { method, path, parameters, security }, body) {
+function curl(doc, { method, path, parameters, security, requestBody }, body) {
   const query = parameters.map((parameter) => resolve(doc, parameter))
     .filter(({ in: place, required, example, schema }) => place === 'query' && (required || (example ?? schema?.examples?.[0]) !== undefined))
     .map(({ name, example, schema }) => `${name}=${encodeURIComponent(example ?? exampleOf(doc, schema))}`).join('&');
   const address = location.origin + path.replace(/\{(\w+)[^}]*\}/g, (_, name) => name.toUpperCase()) + (query && `?${query}`);
   const parts = [`curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}${quote(address)}`];
   if (!security || security.length) parts.push('-H "Authorization: Bearer $WARREN_API_KEY"');
-  if (body) {
-    parts.push("-H 'Content-Type: application/json'");
-    parts.push(`-d ${quote(JSON.stringify(given(body) ?? exampleOf(doc, body.schema, { asked: true }), null, 2))}`);
-  }
+  const sent = body && JSON.stringify(given(body) ?? exampleOf(doc, body.schema, { asked: true }), null, 2);
+  if (sent && (sent !== '{}' || requestBody.required)) parts.push("-H 'Content-Type: application/json'", `-d ${quote(sent)}`);
   return parts.join(' \\\n  ');
 }
 

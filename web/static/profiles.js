@@ -148,10 +148,10 @@ function ProxyCell({ profile, list }) {
   if (!profile.proxyId) return html`<button type="button" class="link muted" title=${title} onClick=${choose}>Direct</button>`;
   if (!proxy) return html`<span class="muted">…</span>`;
   const { lastCheck } = proxy;
-  const exit = profile.run?.proxy || (proxy.status === 'alive' ? lastCheck : null);
+  const exit = profile.run?.proxy?.exitIp ? profile.run.proxy : proxy.status === 'alive' ? lastCheck : null;
   return html`<button type="button" class="link" title=${title} onClick=${choose}>
       <${Country} code=${exit?.country} name=${lastCheck?.countryName} /><${Name}>${proxyName(proxy)}<//></button>
-    <span class="sub">${proxy.status === 'dead' && !profile.run
+    <span class="sub">${proxy.status === 'dead' && !exit
       ? html`<span class="bad-text">${faultWords(lastCheck?.error)?.happened || 'The last check failed.'}</span>`
       : exit?.exitIp ? html`${exit.exitIp}${exit.latencyMs != null ? ` · ${span(exit.latencyMs)}` : ''}` : 'Not checked yet'}</span>`;
 }

@@ -55,7 +55,7 @@ export function ProxyDialog({ profile, done, close }) {
       <button type="button" class="button" onClick=${close}>Cancel</button>
       <button class="button primary" disabled=${form.busy}>${form.busy ? 'Saving…' : 'Save'}</button>`}>
       <${ProxyField} form=${form} workspaceId=${profile.workspaceId}
-        hint=${running ? 'The browser that runs now keeps its way out; the choice counts from the next start.' : 'All of the profile’s traffic goes through it, and none beside it.'} />
+        hint=${running ? 'The running browser’s new connections go through it at once. Going out directly counts from the next start.' : 'All of the profile’s traffic goes through it, and none beside it.'} />
     <//>
   <//>`;
 }

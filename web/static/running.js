@@ -42,7 +42,7 @@ function RunRow({ profile, list }) {
     <td role="cell" class="cell-main"><span class="title"><${Name}>${profile.name}<//></span>
       <span class="sub">${run.browser ? `${run.browser.product} ${run.browser.version}` : ''}${run.headless ? ' · headless' : ''}${run.pid ? ` · process ${run.pid}` : ''}</span></td>
     <td role="cell" data-label="Exit" class="cell-exit">${run.proxy
-      ? html`<span class="exit"><${Country} code=${run.proxy.country} /><span class="mono">${run.proxy.exitIp || 'not known yet'}</span></span>`
+      ? html`<span class="exit"><${Country} code=${run.proxy.country} />${run.proxy.exitIp ? html`<span class="mono">${run.proxy.exitIp}</span>` : html`<span class="muted">Not known yet</span>`}</span>`
       : html`<span class="muted">Direct</span>`}</td>
     <td role="cell" data-label="Shows as"><${Shown} effective=${run.effective} /></td>
     <td role="cell" data-label="For">${run.startedAt && html`<time datetime=${run.startedAt} title=${moment(run.startedAt)}>${lasting(run.startedAt, now)}</time>`}</td>

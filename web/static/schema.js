@@ -77,7 +77,9 @@ export function exampleOf(doc, given, { asked = false, depth = 0 } = {}) {
   const schema = resolve(doc, given);
   const own = given?.examples?.[0] ?? schema.examples?.[0] ?? schema.example ?? schema.const ?? schema.default ?? schema.enum?.[0];
   if (own !== undefined) return own;
-  const type = [].concat(schema.type || (schema.properties ? 'object' : [])).find((one) => one !== 'null');
+  const types = [].concat(schema.type || (schema.properties ? 'object' : []));
+  const type = types.find((one) => one !== 'null');
+  if (types.includes('null') && !['object', 'array'].includes(type)) return null;
   const next = { asked, depth: depth + 1 };
   if (depth > DEPTH) return null;
   if (schema.oneOf || schema.anyOf) return exampleOf(doc, (schema.oneOf || schema.anyOf)[0], next);
