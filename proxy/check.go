@@ -186,7 +186,7 @@ func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout t
 		r.Err = fault
 		return r
 	}
-	defer conn.Close()
+	defer bare(conn).Close()
 	var body []byte
 	r.Err = guard(ctx, conn, func() (fault *Error) {
 		body, r.Timings.FirstByte, fault = c.fetch(conn, u)

@@ -46,7 +46,7 @@ func readHead(c net.Conn) (head, rest []byte, fault *Error) {
 	for {
 		if len(b) == cap(b) {
 			if len(b) >= connectBudget {
-				return nil, nil, &Error{StageRequest, NotAProxy, "the head of its answer is longer than 16 KiB", errBudget}
+				return nil, nil, &Error{StageRequest, NotAProxy, "the head of the proxy's answer is longer than 16 KiB", errBudget}
 			}
 			b = append(make([]byte, 0, 4*len(b)), b...)
 		}
@@ -93,13 +93,13 @@ func statusOf(head []byte) (int, bool) {
 }
 
 func notHTTP(got []byte) *Error {
-	message := "its answer is not HTTP"
+	message := "the server's answer is not HTTP"
 	if len(got) > 0 {
 		switch got[0] {
 		case 0x15, 0x16:
-			message = "it answers like a TLS server: its type may be https"
+			message = "the server answers in TLS: the type may have to be https"
 		case 0, 4, 5:
-			message = "it answers like a SOCKS server, not HTTP"
+			message = "the server answers like a SOCKS server, not HTTP"
 		}
 	}
 	return &Error{StageGreeting, NotAProxy, message, nil}
@@ -110,11 +110,11 @@ func statusFault(status int, credentials bool) *Error {
 	cause := fmt.Errorf("HTTP status %d", status)
 	switch {
 	case status == 407 && credentials:
-		return &Error{StageAuth, AuthFailed, "it does not take this user name and password", cause}
+		return &Error{StageAuth, AuthFailed, "the proxy does not take this user name and password", cause}
 	case status == 407:
-		return &Error{StageAuth, AuthRequired, "it wants a user name and a password", cause}
+		return &Error{StageAuth, AuthRequired, "the proxy wants a user name and a password", cause}
 	case status == 400, status == 405, status == 501: // what web servers say to CONNECT
-		return &Error{StageGreeting, NotAProxy, "it is an HTTP server that does not do CONNECT", cause}
+		return &Error{StageGreeting, NotAProxy, "the server speaks HTTP but does not do CONNECT: it is no proxy", cause}
 	case status == 502, status == 503, status == 504:
 		return &Error{StageRequest, TargetUnreachable, fmt.Sprintf("the proxy could not reach the target (HTTP status %d)", status), cause}
 	}

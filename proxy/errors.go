@@ -76,7 +76,7 @@ func causeCode(stage Stage, err error) (Code, string) {
 	dns, isDNS := errors.AsType[*net.DNSError](err)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return TimedOut, "it was given up before it was done"
+		return TimedOut, "the attempt was given up before it was done"
 	case isTimeout(err):
 		return TimedOut, timeoutMessages[stage]
 	case isDNS && dns.IsNotFound:
@@ -105,9 +105,9 @@ var timeoutMessages = map[Stage]string{
 	StageResolve:  "the look-up of the host name took too long",
 	StageConnect:  "the host did not take the connection in time",
 	StageTLS:      "the TLS handshake was not done in time",
-	StageGreeting: "it took the connection but did not answer in time",
-	StageAuth:     "it did not answer the user name and password in time",
-	StageRequest:  "it did not answer the request in time",
+	StageGreeting: "the proxy took the connection but did not answer in time",
+	StageAuth:     "the proxy did not answer the user name and password in time",
+	StageRequest:  "the proxy did not answer the request in time",
 	StageResponse: "the check URL did not answer in time",
 }
 

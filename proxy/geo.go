@@ -11,7 +11,8 @@ import (
 //go:generate go run mkzones.go
 
 // OpenGeo opens an MMDB file of any maker (MaxMind, DB-IP, IPinfo and others name the same things differently) and
-// returns a look-up for Checker.Geo. The look-up is safe for concurrent use until the file is closed.
+// returns a look-up for Checker.Geo. The look-up is safe for concurrent use until the file is closed. The
+// file is mapped into memory: a newer one has to replace it by renaming, not by being written over it.
 func OpenGeo(path string) (func(netip.Addr) (Place, bool), io.Closer, error) {
 	db, err := maxminddb.Open(path)
 	if err != nil {

@@ -289,7 +289,7 @@ func TestSlowClient(t *testing.T) {
 // A browser that has gone looks like one that has ended its side. What it leaves behind is not kept for ever, but a
 // side that goes on is, even when it pauses for less than the limit, and when its reader is slow for longer.
 func TestHalfClosedSilence(t *testing.T) {
-	const silence = 300 * time.Millisecond
+	const silence = 200 * time.Millisecond
 	over := make(chan struct{})
 	defer close(over)
 	deaf := serve(t, func(net.Conn) { <-over })

@@ -28,7 +28,7 @@ func askSOCKS4(c net.Conn, p *Proxy, t target) *Error {
 		n += m
 		switch {
 		case n > 0 && got[0] != 0 && got[0] != 4: // the version of a reply is 0; some servers repeat the request's 4
-			return &Error{StageGreeting, NotAProxy, "its answer is not SOCKS4", err}
+			return &Error{StageGreeting, NotAProxy, "the server's answer is not SOCKS4", err}
 		case err != nil && n < len(got):
 			return asError(StageRequest, err)
 		}
@@ -41,9 +41,9 @@ func askSOCKS4(c net.Conn, p *Proxy, t target) *Error {
 		return &Error{StageRequest, RequestRefused, "the proxy refused the request or could not reach the target", reply}
 	case 0x5c, 0x5d:
 		if p.Username == "" {
-			return &Error{StageAuth, AuthRequired, "it wants a user name", reply}
+			return &Error{StageAuth, AuthRequired, "the proxy wants a user name", reply}
 		}
-		return &Error{StageAuth, AuthFailed, "it does not take this user name", reply}
+		return &Error{StageAuth, AuthFailed, "the proxy does not take this user name", reply}
 	}
-	return &Error{StageRequest, NotAProxy, "its answer is not SOCKS4", reply}
+	return &Error{StageRequest, NotAProxy, "the server's answer is not SOCKS4", reply}
 }

@@ -110,25 +110,25 @@ func (tr *transcript) fault(err error) *Error {
 	case stage == StageGreeting:
 		return tr.methodFault(got[1], err)
 	case stage == StageAuth && got[1] != 0:
-		return &Error{StageAuth, AuthFailed, "it does not take this user name and password", err}
+		return &Error{StageAuth, AuthFailed, "the proxy does not take this user name and password", err}
 	case stage == StageRequest && got[1] != 0:
 		return replyFault(replyError(got[1]))
 	case isTimeout(err) || isClosed(err):
 		return asError(stage, err)
 	}
-	return &Error{stage, NotAProxy, "its answer is not SOCKS5", err}
+	return &Error{stage, NotAProxy, "the server's answer is not SOCKS5", err}
 }
 
 func (tr *transcript) methodFault(method byte, err error) *Error {
 	switch {
 	case method == methodNoneOfThem && tr.password:
-		return &Error{StageAuth, AuthFailed, "it takes neither a user name with a password nor nobody's word", err}
+		return &Error{StageAuth, AuthFailed, "the proxy takes neither a user name with a password nor a login without", err}
 	case method == methodNoneOfThem, method == methodPassword && !tr.password:
-		return &Error{StageAuth, AuthRequired, "it wants a user name and a password", err}
+		return &Error{StageAuth, AuthRequired, "the proxy wants a user name and a password", err}
 	case isTimeout(err) || isClosed(err):
 		return asError(StageGreeting, err)
 	}
-	return &Error{StageGreeting, NotAProxy, "it chose a way to log in that was not offered", err}
+	return &Error{StageGreeting, NotAProxy, "the server chose a way to log in that was not offered", err}
 }
 
 func versionOf(s Stage) byte {
@@ -141,13 +141,13 @@ func versionOf(s Stage) byte {
 func notSOCKS5(first byte) string {
 	switch first {
 	case 'H':
-		return "it answers like an HTTP server, not SOCKS5"
+		return "the server answers like an HTTP server: the type may have to be http"
 	case 0, 4:
-		return "it answers like SOCKS4, not SOCKS5"
+		return "the server answers like SOCKS4: the type may have to be socks4"
 	case 0x15, 0x16:
-		return "it answers like a TLS server, not SOCKS5"
+		return "the server answers in TLS: the type may have to be https"
 	}
-	return "its answer is not SOCKS5"
+	return "the server's answer is not SOCKS5"
 }
 
 // replyError is the reply code of a SOCKS5 server (RFC 1928 section 6).

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -53,8 +54,16 @@ func (t *tunnel) closeConns() {
 	t.closed = true
 	t.client.Close()
 	if t.upstream != nil {
-		t.upstream.Close()
+		bare(t.upstream).Close()
 	}
+}
+
+// bare is the connection below TLS, or c itself. Closing it waits for nobody, where TLS would say goodbye first.
+func bare(c net.Conn) net.Conn {
+	if t, ok := c.(*tls.Conn); ok {
+		return t.NetConn()
+	}
+	return c
 }
 
 // setUpstream hands c over to the tunnel, or closes it when the tunnel was closed meanwhile.
@@ -117,22 +126,22 @@ func (t *tunnel) open() error {
 // pump moves bytes one way until src ends, passes the end on, and leaves the other way alone. After a fault both ways
 // are reset, so that nobody takes half an answer for a whole one.
 func (t *tunnel) pump(dst, src net.Conn, count *atomic.Int64) {
-	if err := t.move(dst, src, count); err != nil {
-		t.reset()
+	err := t.move(dst, src, count)
+	if err == nil && t.ended.Load() == 0 { // else both have ended, and the close says so
+		err = closeWrite(dst)
 	}
-	if t.ended.Add(1) == 2 {
-		t.end()
-		return
-	}
-	if err := closeWrite(dst); err != nil {
+	if err != nil {
 		t.reset()
 	}
 	dst.SetReadDeadline(time.Now().Add(t.relay.silence)) // dst is what the other pump reads
+	if t.ended.Add(1) == 2 {
+		t.end()
+	}
 }
 
 func (t *tunnel) reset() {
 	for _, c := range []net.Conn{t.client, t.upstream} {
-		if tcp, ok := c.(*net.TCPConn); ok {
+		if tcp, ok := bare(c).(*net.TCPConn); ok {
 			tcp.SetLinger(0)
 		}
 	}
