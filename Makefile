@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 SQLC    := go tool -modfile=tools.mod sqlc
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build demo test check race bench browser sqlc build-all
+.PHONY: build demo test check race bench browser sqlc openapi build-all
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -24,6 +24,10 @@ browser:
 sqlc:
 	rm -f store/*.sql.go
 	$(SQLC) generate
+
+# openapi writes docs/openapi.json anew: what the server serves, for the diff.
+openapi:
+	go test -run TestCommittedDocument -rewrite-openapi .
 
 # check is what the repository itself must keep, beside its tests.
 check:

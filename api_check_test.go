@@ -130,7 +130,7 @@ func (a *testAPI) checkProblem(t testing.TB, r *answer, id string) {
 			t.Errorf("%s\nlacks %s", r, name)
 		}
 	}
-	if r.at("status") != float64(r.status) || r.text("instance") != "urn:warren:request:"+id || r.text("title") != http.StatusText(r.status) {
+	if r.at("status") != float64(r.status) || r.text("instance") != "urn:warren:request:"+id && r.header.Get("Idempotency-Replayed") == "" || r.text("title") != http.StatusText(r.status) {
 		t.Errorf("%s\nsays another status, title or request (%s)", r, id)
 	}
 	if !slices.Contains(problemCodes()[r.status], r.text("code")) {
@@ -171,6 +171,7 @@ func fitsRequest(op *documented, req *http.Request, body []byte) error {
 		return nil
 	}
 	clone := req.Clone(context.Background())
+	clone.Header.Set("Content-Type", "application/json") // the body is in question; other names of JSON are taken too
 	clone.Body = io.NopCloser(bytes.NewReader(body))
 	in := &openapi3filter.RequestValidationInput{Request: clone, Route: &op.route,
 		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, SkipSettingDefaults: true}}

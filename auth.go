@@ -73,6 +73,9 @@ func (c *caller) has(want scope) bool {
 	})
 }
 
+// expired says whether the key's time is over.
+func (c *caller) expired() bool { return !c.expires.IsZero() && time.Now().After(c.expires) }
+
 // sees says whether the key may see the workspace.
 func (c *caller) sees(workspace string) bool {
 	return c.workspaces == nil || slices.Contains(c.workspaces, workspace)
@@ -174,11 +177,10 @@ func (k *keyring) authenticate(r *http.Request) (*caller, error) {
 			return nil, err
 		}
 	}
-	now := time.Now()
-	if !c.expires.IsZero() && now.After(c.expires) {
+	if c.expired() {
 		return nil, unauthorized()
 	}
-	k.touch(c.keyID, now)
+	k.touch(c.keyID, time.Now())
 	return c, nil
 }
 
@@ -299,8 +301,12 @@ func (s *server) checkOrigin(r *http.Request) error {
 	foreign := site == "cross-site" || site == "same-site" || len(origins) > 1 ||
 		len(origins) == 1 && !s.origins[strings.ToLower(origins[0])]
 	if foreign {
-		return problemFor(http.StatusForbidden, "origin_not_allowed",
-			"A page of another site sent this request. Warren takes requests from its own page and from programs.")
+		return foreignOrigin()
 	}
 	return nil
+}
+
+func foreignOrigin() *problem {
+	return problemFor(http.StatusForbidden, "origin_not_allowed",
+		"A page of another site sent this request. Warren takes requests from its own page and from programs.")
 }

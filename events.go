@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,7 +23,22 @@ type event struct {
 type events struct {
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
+	recent    []published // the last ones, oldest first, for who comes back
 	closed    bool
+}
+
+// published is an event as it goes over the wire.
+type published struct {
+	id, workspace string
+	text          []byte
+}
+
+// heardBy says whether c may hear it. An event without a workspace is for keys that see all.
+func (p published) heardBy(c *caller) bool {
+	if p.workspace == "" {
+		return c.workspaces == nil
+	}
+	return c.sees(p.workspace)
 }
 
 type listener struct {
@@ -30,27 +46,34 @@ type listener struct {
 	ch     chan []byte // closed when the listener is cut off
 }
 
-// backlog is how many events a listener may lie behind.
+// backlog is how many events a listener may lie behind, also while it was away.
 const backlog = 256
 
 func newEvents() *events { return &events{listeners: map[*listener]struct{}{}} }
 
-// publish tells everyone who may see the workspace. Events without one are for keys that see all.
+// publish tells everyone who may see the workspace.
 func (e *events) publish(kind, workspace string, data map[string]any) {
 	ev := event{ID: newID(), Type: kind, At: timestamp(now()), WorkspaceID: workspace, Data: data}
 	body, err := json.Marshal(ev, json.Deterministic(true))
 	if err != nil { // plain values always marshal
 		return
 	}
-	text := fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", ev.ID, kind, body)
+	p := published{ev.ID, workspace, fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", ev.ID, kind, body)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.recent = append(e.recent, p); len(e.recent) > backlog {
+		e.recent = slices.Clone(e.recent[len(e.recent)-backlog/2:])
+	}
 	for l := range e.listeners {
-		if workspace == "" && l.caller.workspaces != nil || workspace != "" && !l.caller.sees(workspace) {
+		if l.caller.expired() {
+			e.drop(l)
+			continue
+		}
+		if !p.heardBy(l.caller) {
 			continue
 		}
 		select {
-		case l.ch <- text:
+		case l.ch <- p.text:
 		default:
 			e.drop(l)
 		}
@@ -65,13 +88,21 @@ func (e *events) drop(l *listener) {
 	}
 }
 
-func (e *events) listen(c *caller) *listener {
+// listen begins after the event that the listener heard last, when that is known still, else with the next one.
+func (e *events) listen(c *caller, last string) *listener {
 	l := &listener{caller: c, ch: make(chan []byte, backlog)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
 		close(l.ch)
 		return l
+	}
+	if i := slices.IndexFunc(e.recent, func(p published) bool { return p.id == last }); i >= 0 {
+		for _, p := range e.recent[i+1:] {
+			if p.heardBy(c) {
+				l.ch <- p.text
+			}
+		}
 	}
 	e.listeners[l] = struct{}{}
 	return l
@@ -81,6 +112,17 @@ func (e *events) leave(l *listener) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.drop(l)
+}
+
+// dismiss ends the streams of a key, which was revoked.
+func (e *events) dismiss(keyID string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for l := range e.listeners {
+		if l.caller.keyID == keyID {
+			e.drop(l)
+		}
+	}
 }
 
 // close ends every stream, so that the server can stop.
@@ -98,8 +140,11 @@ func (s *server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	if len(r.URL.RawQuery) > 0 {
 		return invalid(fault{Location: "query", Message: "this operation takes no parameters"})
 	}
-	l := s.events.listen(callerOf(r.Context()))
+	l := s.events.listen(callerOf(r.Context()), r.Header.Get("Last-Event-ID"))
 	defer s.events.leave(l)
+	if _, err := s.keys.authenticate(r); err != nil { // it may have been revoked before it was listening
+		return err
+	}
 	rc := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)

@@ -39,10 +39,11 @@ type streamed struct {
 }
 
 // listen begins to read the events of a key, and returns when the server has answered.
-func (a *testAPI) listen(t testing.TB, key string) *eventReader {
+func (a *testAPI) listen(t testing.TB, key string, last ...string) *eventReader {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	req := a.as(key).request(t, "GET", "/events", nil).WithContext(ctx)
+	req.Header["Last-Event-Id"] = last
 	res, err := a.client.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -181,6 +182,43 @@ func TestEventsOfTheKeysWorkspaces(t *testing.T) {
 	}
 }
 
+// TestEventsResume: who comes back with Last-Event-ID hears what came since, of its own workspaces, once.
+func TestEventsResume(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	key, _ := a.newKey(t, "read", "a")
+	s := a.listen(t, key)
+	a.profile(t, "workspaceId", "a")
+	last := s.until(t, "profile.created")[0].id
+	s.stop()
+	<-s.closed
+	missed := a.proxy(t, "workspaceId", "a")
+	a.proxy(t, "workspaceId", "b")
+	a.do(t, "PUT", "/proxies/"+missed, `{"name":"x"}`).want(t, 200)
+	back := a.listen(t, key, last)
+	a.do(t, "DELETE", "/proxies/"+missed, nil).want(t, 204)
+	var got []string
+	for _, e := range back.until(t, "proxy.deleted") {
+		got = append(got, e.event)
+	}
+	if want := []string{"proxy.created", "proxy.updated", "proxy.deleted"}; !slices.Equal(got, want) {
+		t.Errorf("heard %v, want %v", got, want)
+	}
+	for _, unknown := range []string{"", "x", newID()} {
+		late := a.listen(t, key, unknown)
+		a.profile(t, "workspaceId", "a")
+		if got := late.until(t, "profile.created"); len(got) != 1 {
+			t.Errorf("with Last-Event-ID %q heard %v, want what comes from now on", unknown, got)
+		}
+	}
+	for range 3 * backlog { // what is kept is bounded
+		a.srv.events.publish("profile.updated", "a", nil)
+	}
+	if n := len(a.srv.events.recent); n > backlog {
+		t.Errorf("%d events are kept, want at most %d", n, backlog)
+	}
+}
+
 // TestRevokedKeyHearsNothing: a stream ends when its key is revoked.
 func TestRevokedKeyHearsNothing(t *testing.T) {
 	t.Parallel()
@@ -194,6 +232,15 @@ func TestRevokedKeyHearsNothing(t *testing.T) {
 	case <-s.closed:
 	case <-time.After(20 * time.Second):
 		t.Fatal("the stream of a revoked key goes on")
+	}
+	soon := time.Now().Add(1500 * time.Millisecond)
+	r := a.do(t, "POST", "/keys", map[string]any{"name": "soon", "scopes": []string{"read"}, "expiresAt": soon.UTC().Format(time.RFC3339Nano)}).want(t, 201)
+	s = a.listen(t, r.text("key"))
+	waitFor(t, "the key to expire", func() bool { return time.Now().After(soon) })
+	a.profile(t)
+	<-s.closed
+	if strings.Contains(s.all(), "profile.created") {
+		t.Error("an expired key hears on")
 	}
 }
 

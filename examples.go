@@ -1,7 +1,219 @@
 package main
 
-import "github.com/danielgtaylor/huma/v2"
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 
-var problemExample any
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
 
-func addExamples(path string, op *huma.Operation) {}
+// This file holds the examples of the OpenAPI document: of each request, of each answer, and of each error by its code. They are made
+// of the types that the API answers with, and a test holds each one to its schema.
+
+const (
+	exampleProfileID = "0199a1c2-7d3e-7a10-8a55-0123456789ab"
+	exampleProxyID   = "0199a1c2-7d3e-7a10-8a55-0123456789cd"
+	exampleRunID     = "0199a1c2-7d3e-7a10-8a55-0123456789ef"
+	exampleTime      = timestamp(1795269960000) // 2026-11-21T14:06:00Z
+)
+
+// addExamples completes an operation: what it is asked, what it answers, and how it fails.
+func addExamples(path string, op *huma.Operation) {
+	if op.RequestBody != nil {
+		if media := op.RequestBody.Content["application/json"]; media != nil {
+			media.Example = plain(requestExample(op.OperationID))
+		}
+	}
+	for status, response := range op.Responses {
+		code, err := strconv.Atoi(status)
+		if media := response.Content["application/json"]; media != nil && err == nil && code < 300 {
+			media.Example = plain(answerExample(op.OperationID))
+		}
+		if media := response.Content["application/problem+json"]; media != nil {
+			media.Examples = problemExamples(path, op.OperationID, code)
+		}
+	}
+}
+
+// plain makes v what any JSON library writes alike: some types know only one.
+func plain(v any) (out any) {
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		panic(err) // the examples are constant; a test reads them
+	}
+	return out
+}
+
+// requestExample is a body as interface.md sends it, or a useful one where it sends none.
+func requestExample(operation string) any {
+	switch operation {
+	case "createProfile":
+		return map[string]any{"name": "Shop, Berlin", "os": "win", "browserVersion": "156", "workspaceId": "default", "tags": []string{"shop", "de"}, "proxyId": exampleProxyID}
+	case "updateProfile", "patchProfile":
+		return map[string]any{"name": "Shop, Hamburg", "tags": []string{"shop", "hh"}}
+	case "startProfile":
+		return map[string]any{"headless": true, "startUrls": []string{"https://example.com/"}}
+	case "stopProfile":
+		return map[string]any{"force": false}
+	case "addProxy", "checkUnsavedProxy":
+		return map[string]any{"workspaceId": "default", "type": "socks5", "host": "de.proxy.example", "port": 1080, "username": "alice", "password": "secret"}
+	case "updateProxy", "patchProxy":
+		return map[string]any{"host": "de2.proxy.example", "name": "Berlin 2"}
+	case "createKey":
+		return map[string]any{"name": "ci", "scopes": []string{"read", "run"}, "workspaces": []string{"default"}, "expiresAt": "2027-01-31T00:00:00Z"}
+	}
+	return map[string]any{}
+}
+
+// answerExample is what the operation answers when all is well.
+func answerExample(operation string) any {
+	switch operation {
+	case "createProfile", "getProfile", "updateProfile", "patchProfile", "restoreProfile":
+		return exampleProfile()
+	case "listProfiles":
+		return exampleList(exampleProfile())
+	case "startProfile":
+		return exampleStart()
+	case "stopProfile":
+		return stopJSON{ID: exampleProfileID, Stopped: true, Status: "stopped", Method: "close", LastRun: exampleLastRun()}
+	case "listRuns":
+		return exampleList(exampleStart().RunJSON)
+	case "addProxy", "getProxy", "updateProxy", "patchProxy":
+		return exampleProxy()
+	case "listProxies":
+		return exampleList(exampleProxy())
+	case "checkProxy":
+		return exampleCheck()
+	case "checkUnsavedProxy":
+		c := exampleCheck()
+		c.ID, c.UsedByProfiles = nil, []string{}
+		return c
+	case "createKey":
+		k := exampleKey()
+		k.Key = "wrn_" + strings.Repeat("0", 43) + keyChecksum(strings.Repeat("0", 43))
+		return k
+	case "listKeys":
+		return exampleList(exampleKey())
+	case "listWorkspaces":
+		return exampleList(workspaceJSON{ID: "default", ProfileCount: 12, TrashedCount: 1, ProxyCount: 3, CreatedAt: exampleTime})
+	}
+	return nil
+}
+
+func exampleList[T any](v T) list[T] { return list[T]{Data: []T{v}, Total: 1, Page: 1, Limit: 20} }
+
+func exampleProfile() profileJSON {
+	return profileJSON{ID: exampleProfileID, WorkspaceID: "default", Name: "Shop, Berlin", OS: "win", BrowserVersion: "156", Tags: `["shop","de"]`,
+		ProxyID: ptr(exampleProxyID), StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only",
+		Status: "stopped", LastRun: exampleLastRun(), LastStartedAt: ptr(exampleTime), DiskBytes: 12582912, CreatedAt: exampleTime, UpdatedAt: exampleTime}
+}
+
+func exampleLastRun() *lastRunJSON {
+	return &lastRunJSON{RunID: exampleRunID, StartedAt: exampleTime, EndedAt: exampleTime + 60000, DurationMs: 60000, Status: "stopped", Reason: "stopped",
+		Method: "close", BytesUp: 48213, BytesDown: 1903422}
+}
+
+func exampleStart() startJSON {
+	return startJSON{WsEndpoint: "ws://127.0.0.1:7777/cdp/CAPABILITY", CdpURL: "http://127.0.0.1:7777/cdp/CAPABILITY",
+		RunJSON: RunJSON{ID: exampleProfileID, ProfileID: exampleProfileID, WorkspaceID: "default", RunID: exampleRunID, Status: "running", StartedAt: exampleTime,
+			PID: 4711, Headless: true, Browser: browserJSON{"Chromium", "156.0.8078.79", "/usr/lib/chromium/chromium", "exact"}, Requested: requestedJSON{"linux", "156"},
+			Effective: effectiveJSON{OS: "linux", BrowserVersion: "156", UserAgent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36",
+				Timezone: "Europe/Berlin", Locale: []string{"de-DE", "de"}, Geolocation: jsontext.Value("null"), WebRTC: "proxy_only"},
+			Proxy: &exitJSON{ID: exampleProxyID, Type: "socks5", ExitIP: ptr("203.0.113.7"), Country: ptr("DE"), Timezone: ptr("Europe/Berlin"),
+				LatencyMs: ptr(int64(84)), CheckedAt: ptr(exampleTime)},
+			Isolation: isolationJSON{Network: "loopback", Sandbox: true}, Warnings: []warningJSON{}}}
+}
+
+func exampleProxy() proxyJSON {
+	return proxyJSON{ID: exampleProxyID, WorkspaceID: "default", Type: "socks5", Host: "de.proxy.example", Port: 1080, Username: "alice", HasPassword: true,
+		Name: "Berlin", Tags: `["de"]`, Status: "alive", ProfileCount: 1, Uptime: ptr(1.0), LastCheck: ptr(exampleCheck()), CreatedAt: exampleTime, UpdatedAt: exampleTime}
+}
+
+func exampleCheck() checkJSON {
+	return checkJSON{ID: ptr(exampleProxyID), OK: true, Status: "alive", ExitIP: ptr("203.0.113.7"), IPVersion: ptr(4), Country: ptr("DE"), CountryName: ptr("Germany"),
+		Timezone: ptr("Europe/Berlin"), GeoSource: ptr("answer"), LatencyMs: ptr(int64(84)), RemoteDNS: true, UsedByProfiles: []string{exampleProfileID},
+		Timings:   timingsJSON{ResolveMs: ptr(int64(3)), ConnectMs: ptr(int64(21)), HandshakeMs: ptr(int64(22)), FirstByteMs: ptr(int64(41))},
+		CheckedAt: exampleTime, DurationMs: 92}
+}
+
+func exampleKey() keyJSON {
+	return keyJSON{ID: exampleProfileID, Name: "ci", Hint: "wrn_0000", Scopes: []scope{scopeRead, scopeRun}, Workspaces: []string{"default"},
+		ExpiresAt: ptr(timestamp(1801353600000)), CreatedAt: exampleTime}
+}
+
+// problemExamples names the errors of a status by their code, as this operation has them. Status 0 is any. The examples themselves
+// stand once, in the document's components.
+func problemExamples(path, operation string, status int) map[string]*huma.Example {
+	out := map[string]*huma.Example{}
+	for _, p := range slices.Concat(generalProblems(path), operationProblems(operation)) {
+		if p.Status == status || status == 0 && p.Code == "unauthorized" {
+			out[p.Code] = &huma.Example{Ref: "#/components/examples/" + p.Code}
+		}
+	}
+	return out
+}
+
+// allProblemExamples are the errors that the operations name.
+func allProblemExamples() map[string]*huma.Example {
+	out := map[string]*huma.Example{}
+	for _, path := range []string{"/profiles", "/proxies", "/keys"} {
+		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile"} {
+			for _, p := range slices.Concat(generalProblems(path), operationProblems(operation)) {
+				p.Instance = "urn:warren:request:0199a1c2-7d3e-7a10-8a55-00000000000a"
+				out[p.Code] = &huma.Example{Summary: p.Detail, Value: plain(p)}
+			}
+		}
+	}
+	return out
+}
+
+// generalProblems are those that every operation may meet.
+func generalProblems(path string) []*problem {
+	kind := map[string]string{"profiles": "profile", "proxies": "proxy", "keys": "key"}[strings.Split(path, "/")[1]]
+	var out []*problem
+	for _, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType} {
+		code, detail := codeForStatus(status)
+		out = append(out, problemFor(status, code, detail))
+	}
+	out[0].Errors = []fault{{Location: "body", Message: `invalid character 'n' at start of value after offset 12`}}
+	return append(out, unauthorized(), (&caller{}).may(scopeWrite), foreignOrigin(), notFound(kind), etagMismatch(), foreignHost(),
+		invalid(fault{Location: "body.name", Message: "must have 1 to 200 characters, after spaces at both ends are cut; it has 0"},
+			fault{Location: "query.limit", Message: "expected number <= 200", Value: 500}),
+		internal(nil), databaseBusy(nil), diskFull(nil))
+}
+
+// operationProblems are those of one operation.
+func operationProblems(operation string) []*problem {
+	switch operation {
+	case "createProfile", "createKey", "restoreProfile":
+		return []*problem{idempotencyConflict()}
+	case "addProxy":
+		return []*problem{duplicate(exampleProxyID), idempotencyConflict()}
+	case "updateProxy", "patchProxy":
+		return []*problem{duplicate(exampleProxyID)}
+	case "deleteProxy":
+		return []*problem{proxyInUse([]string{exampleProfileID})}
+	case "startProfile":
+		dead := exampleCheck()
+		dead.OK, dead.Status, dead.ExitIP, dead.LatencyMs, dead.IPVersion = false, "dead", nil, nil, nil
+		dead.Error = &checkErrorJSON{Stage: "connect", Code: "connection_refused", Message: "Nobody listens at the proxy's address."}
+		unreachable := problemFor(http.StatusBadGateway, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started.")
+		unreachable.Check = &dead
+		failed := problemFor(http.StatusServiceUnavailable, "browser_failed", "The browser ended while it started. `exitCode` and `lines` say how; `warren doctor` looks for the cause.")
+		failed.ExitCode, failed.Lines = ptr(127), []string{"error while loading shared libraries: libnss3.so"}
+		return []*problem{
+			problemFor(http.StatusConflict, "proxy_missing", "The profile's proxy was deleted while it was in the trash. Set proxyId to a proxy, or to null for a direct connection, then start again."),
+			problemFor(http.StatusConflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile."), idempotencyConflict(),
+			problemFor(http.StatusTooManyRequests, "start_queue_full", "Too many starts wait for their turn. Try again in a moment."), unreachable, failed,
+			problemFor(http.StatusServiceUnavailable, "browser_not_found", "no Chromium was found. Install it with: apt-get install -y chromium"),
+			problemFor(http.StatusGatewayTimeout, "start_timeout", "The browser did not take commands in time, and was ended. `lines` holds what it said; --start-timeout gives it longer.")}
+	}
+	return nil
+}

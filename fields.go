@@ -220,9 +220,10 @@ func (p *Paging) offset() int64 { return int64(p.Page-1) * int64(p.Limit) }
 // Resolve refuses page=0 and limit=0, which look absent to the decoder.
 func (p *Paging) Resolve(ctx huma.Context) []error {
 	var f faults
+	u := ctx.URL()
+	query := u.Query()
 	for _, q := range []struct{ name, want string }{{"page", "must be an integer of at least 1"}, {"limit", "must be an integer from 1 to 200"}} {
-		u := ctx.URL()
-		if values, ok := u.Query()[q.name]; ok && (len(values) != 1 || values[0] == "") {
+		if values, ok := query[q.name]; ok && (len(values) != 1 || values[0] == "") {
 			f.add("query."+q.name, q.want+", once", nil)
 		}
 	}

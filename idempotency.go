@@ -76,11 +76,15 @@ func (i *idempotency) claim(ctx context.Context, p store.GetIdempotencyParams, h
 	case err != nil || first == nil:
 		return nil, err
 	case !bytes.Equal(first.BodyHash, hash[:]):
-		return nil, conflict("idempotency_conflict", "This Idempotency-Key came with another body before. Take a new key for a new request.")
+		return nil, idempotencyConflict()
 	case first.Status == 0:
 		return nil, conflict("idempotency_conflict", "The first request with this Idempotency-Key is still under way. Ask again when it is done.").header("Retry-After", "1")
 	}
 	return first, nil
+}
+
+func idempotencyConflict() *problem {
+	return conflict("idempotency_conflict", "This Idempotency-Key came with another body before. Take a new key for a new request.")
 }
 
 func (i *idempotency) replay(w http.ResponseWriter, first store.Idempotency, p store.GetIdempotencyParams) error {

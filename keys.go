@@ -160,6 +160,7 @@ func (s *server) revokeKey(ctx context.Context, in *struct {
 		return nil, notFound("key")
 	}
 	s.keys.forget(in.ID)
+	s.events.dismiss(in.ID)
 	s.events.publish("key.revoked", "", map[string]any{"id": in.ID})
 	return nil, nil
 }

@@ -341,3 +341,62 @@ func TestFirstUseMakesAWorkspace(t *testing.T) {
 		t.Error(n, err)
 	}
 }
+
+// onWrite does something when it is written to.
+type onWrite struct {
+	do      func()
+	written bool
+}
+
+func (w *onWrite) Write(b []byte) (int, error) {
+	w.written = true
+	w.do()
+	return len(b), nil
+}
+
+// TestExposure: beyond loopback nothing is served without a key that exists and an encrypted way in, and one data folder has one server:
+// exit code 3, before a socket is open.
+func TestExposure(t *testing.T) {
+	t.Parallel()
+	run := func(change func(*serveConfig)) (int, string) {
+		cfg := testConfig(t)
+		cfg.APIKey = ""
+		change(cfg)
+		var log lockedBuffer
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		out := &onWrite{do: cancel} // one that serves ends at once
+		code := exitCode(cfg.Run(ctx, &console{strings.NewReader(""), out, &log}), &log)
+		if code != 0 && out.written {
+			t.Error("it was listening")
+		}
+		return code, log.String()
+	}
+	key := newKey()
+	for name, c := range map[string]struct {
+		change func(*serveConfig)
+		want   int
+	}{
+		"loopback":                          {func(c *serveConfig) {}, 0},
+		"open, no key":                      {func(c *serveConfig) { c.Listen = "0.0.0.0:0" }, 3},
+		"open, no key, IPv6":                {func(c *serveConfig) { c.Listen = "[::]:0" }, 3},
+		"open, no host":                     {func(c *serveConfig) { c.Listen = ":0" }, 3},
+		"open, a key, in clear":             {func(c *serveConfig) { c.Listen, c.APIKey = "0.0.0.0:0", key }, 3},
+		"open, no key, behind a proxy":      {func(c *serveConfig) { c.Listen, c.BehindProxy = "0.0.0.0:0", []string{"10.0.0.0/8"} }, 3},
+		"open, a key, behind a proxy":       {func(c *serveConfig) { c.Listen, c.APIKey, c.BehindProxy = "0.0.0.0:0", key, []string{"10.0.0.0/8"} }, 0},
+		"half of TLS":                       {func(c *serveConfig) { c.TLSCert = "x.pem" }, 2},
+		"no port":                           {func(c *serveConfig) { c.Listen = "127.0.0.1" }, 2},
+		"a network that is none":            {func(c *serveConfig) { c.BehindProxy = []string{"ten"} }, 2},
+		"a check URL that is none":          {func(c *serveConfig) { c.CheckURL = []string{"ftp://x"} }, 2},
+		"a path too long for sockets in it": {func(c *serveConfig) { c.Data = filepath.Join(c.Data, strings.Repeat("d", 100)) }, 2},
+	} {
+		if code, log := run(c.change); code != c.want {
+			t.Errorf("%s: exit code %d, want %d\n%s", name, code, c.want, log)
+		}
+	}
+	a := newAPI(t)
+	if code, log := run(func(c *serveConfig) { c.Data = a.dir }); code != 3 || !strings.Contains(log, a.dir) {
+		t.Errorf("a second server on the folder: exit code %d, want 3\n%s", code, log)
+	}
+	a.do(t, "GET", "/profiles", nil).want(t, 200) // the first does not notice
+}

@@ -14,7 +14,6 @@ import (
 // found is a process that bears the mark of a ground.
 type found struct {
 	pid     int
-	zombie  bool
 	command string // with spaces between the arguments
 	environ string
 }
@@ -34,18 +33,53 @@ func (g *ground) processes() (out []found) {
 		if !bytes.Contains(command, []byte(g.dir)) && !bytes.Contains(environ, []byte(g.dir)) && !strings.HasPrefix(cwd, g.dir) {
 			continue
 		}
-		stat, _ := os.ReadFile(e + "/stat")
-		state := bytes.TrimLeft(stat[bytes.LastIndexByte(stat, ')')+1:], " ")
-		out = append(out, found{pid, len(state) > 0 && (state[0] == 'Z' || state[0] == 'X'),
-			string(bytes.ReplaceAll(command, []byte{0}, []byte{' '})), string(environ)})
+		out = append(out, found{pid, string(bytes.ReplaceAll(command, []byte{0}, []byte{' '})), string(environ)})
 	}
 	return out
 }
 
-// alive are the processes on the ground that run, but for its servers.
+// census remembers processes, to tell later what became of them.
+type census map[census1]string
+
+type census1 struct{ pid, born string }
+
+// add notes what runs on the ground now.
+func (c census) add(g *ground) {
+	for _, p := range g.processes() {
+		if name, _, born := statOf(strconv.Itoa(p.pid)); born != "" {
+			c[census1{strconv.Itoa(p.pid), born}] = name
+		}
+	}
+}
+
+// zombies counts by name those that have ended and that nobody reaped. A zombie has no mark left, only its number.
+func (c census) zombies() map[string]int {
+	out := map[string]int{}
+	for who, name := range c {
+		if _, state, born := statOf(who.pid); born == who.born && state == "Z" {
+			out[name]++
+		}
+	}
+	return out
+}
+
+// statOf reads a process' name, state and time of birth (proc_pid_stat(5)); empty when it is gone.
+func statOf(pid string) (name, state, born string) {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return "", "", ""
+	}
+	_, rest, _ := strings.Cut(string(stat), "(")
+	end := strings.LastIndexByte(rest, ')')
+	fields := strings.Fields(rest[end+1:])
+	return rest[:end], fields[0], fields[19]
+}
+
+// alive are the processes on the ground that run, but for its servers. One without a command line has ended: its memory has
+// gone before it.
 func (g *ground) alive() (out []found) {
 	for _, p := range g.processes() {
-		if !p.zombie && !strings.Contains(p.command, "warren serve ") {
+		if p.command != "" && !strings.Contains(p.command, "warren serve ") {
 			out = append(out, p)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -87,9 +88,16 @@ type world struct {
 	changed chan struct{} // closed and replaced at each visit
 }
 
-func newWorld(t testing.TB) *world {
+func newWorld(t testing.TB) *world { return newWorldAt(t, "127.0.0.1:0") }
+
+func newWorldAt(t testing.TB, address string) *world {
 	w := &world{changed: make(chan struct{})}
-	w.site = httptest.NewServer(w)
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.site = &httptest.Server{Listener: l, Config: &http.Server{Handler: w}} //nolint:gosec // a test's
+	w.site.Start()
 	t.Cleanup(func() {
 		w.site.CloseClientConnections()
 		w.site.Close()

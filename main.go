@@ -75,6 +75,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			}
 		}
 	}()
+	if len(args) == 1 && args[0] == "shim" { // without the command line's machinery: every start waits for this
+		return shimCommand{}.Run(ctx, &console{stdin, stdout, stderr})
+	}
 	var c commands
 	file, err := configFile()
 	if err != nil {

@@ -90,6 +90,7 @@ func (s *server) describe() []byte {
 			}
 		}
 	}
+	o.Components.Examples = allProblemExamples()
 	completeSchemas(o.Components.Schemas)
 	root := []*huma.Server{{URL: "/"}}
 	for _, b := range besides {
@@ -168,13 +169,14 @@ func plainOperation(id, summary, tag string, schema *huma.Schema, example any) *
 	problemSchema := &huma.Schema{Ref: "#/components/schemas/Problem"}
 	return &huma.Operation{OperationID: id, Summary: summary, Description: summary + ".", Tags: []string{tag}, Responses: map[string]*huma.Response{
 		"200":     {Description: "OK", Content: map[string]*huma.MediaType{"application/json": {Schema: schema, Example: example}}},
-		"default": {Description: "Error", Content: map[string]*huma.MediaType{"application/problem+json": {Schema: problemSchema, Example: problemExample}}},
+		"default": {Description: "Error", Content: map[string]*huma.MediaType{"application/problem+json": {Schema: problemSchema, Examples: problemExamples("/", id, 0)}}},
 	}}
 }
 
 func eventsOperation() *huma.Operation {
 	op := plainOperation("streamEvents", "What happens, as it happens", "events", nil, nil)
 	op.Description = "Server-sent events of the key's workspaces: `profile.*`, `run.*`, `proxy.*`, `key.*`. A reader that does not keep up is cut off.\n\nScope: `read`."
+	op.Parameters = []*huma.Param{{Name: "Last-Event-ID", In: "header", Description: "The event that was heard last: what came since is told first, as far as it is known still.", Schema: &huma.Schema{Type: "string"}}}
 	op.Responses["200"] = &huma.Response{Description: "OK", Content: map[string]*huma.MediaType{"text/event-stream": {
 		Schema:  &huma.Schema{Type: "string"},
 		Example: "id: 0199a1c2-7d3e-7a10-8a55-0123456789ab\nevent: run.started\ndata: {\"id\":\"0199a1c2-7d3e-7a10-8a55-0123456789ab\",\"type\":\"run.started\",\"at\":\"2026-11-21T14:06:00.000Z\",\"workspaceId\":\"default\",\"data\":{\"id\":\"0199a1c2-7d3e-7a10-8a55-0123456789aa\"}}\n\n"}}}

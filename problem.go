@@ -85,6 +85,16 @@ func internal(err error) *problem {
 		"Something went wrong inside warren. The log has the cause under this request's id.").because(err)
 }
 
+func diskFull(err error) *problem {
+	return problemFor(http.StatusInsufficientStorage, "disk_full",
+		"The disk is full; nothing was changed. Free some space in the data folder's file system and try again.").because(err)
+}
+
+func databaseBusy(err error) *problem {
+	return problemFor(http.StatusServiceUnavailable, "database_busy",
+		"Another program holds the database; nothing was changed. Try again in a moment.").header("Retry-After", "1").because(err)
+}
+
 // fromError gives any error its problem. What the store refuses has a kind of its own; what nobody knows is internal.
 func fromError(err error) *problem {
 	var p *problem
@@ -94,11 +104,9 @@ func fromError(err error) *problem {
 	err = store.Typed(err)
 	switch {
 	case errors.Is(err, store.ErrDiskFull):
-		return problemFor(http.StatusInsufficientStorage, "disk_full",
-			"The disk is full; nothing was changed. Free some space in the data folder's file system and try again.").because(err)
+		return diskFull(err)
 	case errors.Is(err, store.ErrBusy):
-		return problemFor(http.StatusServiceUnavailable, "database_busy",
-			"Another program holds the database; nothing was changed. Try again in a moment.").header("Retry-After", "1").because(err)
+		return databaseBusy(err)
 	case errors.Is(err, context.Canceled):
 		return problemFor(499, "cancelled", "The caller went away.").because(err)
 	}
@@ -149,7 +157,11 @@ func newHumaError(status int, msg string, errs ...error) huma.StatusError {
 	}
 	code, detail := codeForStatus(status)
 	p := problemFor(status, code, detail)
-	if status != http.StatusUnsupportedMediaType {
+	switch status {
+	case http.StatusUnsupportedMediaType:
+	case http.StatusBadRequest: // what was not read has no other faults
+		p.Errors = slices.DeleteFunc(faults, func(f fault) bool { return strings.HasPrefix(f.Location, "body.") })
+	default:
 		p.Errors = faults
 	}
 	return p
@@ -208,7 +220,7 @@ func faultOf(d *huma.ErrorDetail) fault {
 		}
 	}
 	if d.Location == "body" {
-		f.Message, _, _ = strings.Cut(f.Message, "\n")
+		f.Message, _, _ = strings.Cut(strings.TrimPrefix(f.Message, "jsontext: "), "\n")
 		return f
 	}
 	f.Value = d.Value

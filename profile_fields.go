@@ -78,11 +78,13 @@ func (geolocation) Schema(huma.Registry) *huma.Schema {
 	number := func(low, high float64) *huma.Schema {
 		return &huma.Schema{Type: huma.TypeNumber, Minimum: &low, Maximum: &high}
 	}
+	accuracy := number(0, 100000)
+	accuracy.Nullable = true
 	return &huma.Schema{AnyOf: []*huma.Schema{
 		{Type: huma.TypeString, Enum: []any{"auto", "off"}},
 		{Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"latitude", "longitude"},
 			Properties: map[string]*huma.Schema{
-				"latitude": number(-90, 90), "longitude": number(-180, 180), "accuracy": number(0, 100000)}},
+				"latitude": number(-90, 90), "longitude": number(-180, 180), "accuracy": accuracy}},
 		nullSchema(),
 	}, Examples: []any{map[string]any{"latitude": 52.52, "longitude": 13.4, "accuracy": 50}}}
 }
@@ -102,11 +104,14 @@ func wordOr[T any](b []byte, dst *string) error {
 }
 
 func wordOrRaw(s string) ([]byte, error) {
-	if strings.HasPrefix(s, "[") || strings.HasPrefix(s, "{") {
+	if isRaw(s) {
 		return []byte(s), nil
 	}
 	return json.Marshal(s)
 }
+
+// isRaw tells JSON from a word.
+func isRaw(s string) bool { return strings.HasPrefix(s, "[") || strings.HasPrefix(s, "{") }
 
 // screen is a display.
 type screen struct {
@@ -123,7 +128,7 @@ func (screen) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false, Nullable: true,
 		Required: []string{"width", "height"},
 		Properties: map[string]*huma.Schema{"width": integer(320, 7680), "height": integer(240, 4320),
-			"deviceScaleFactor": {Type: huma.TypeNumber, Minimum: ptr(0.5), Maximum: ptr(5.0)}},
+			"deviceScaleFactor": {Type: huma.TypeNumber, Nullable: true, Minimum: ptr(0.5), Maximum: ptr(5.0)}},
 		Examples: []any{map[string]any{"width": 1920, "height": 1080, "deviceScaleFactor": 1}}}
 }
 

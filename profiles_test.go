@@ -326,3 +326,43 @@ func TestTrashIsEmptied(t *testing.T) {
 		t.Errorf("the folder is still there: %v", err)
 	}
 }
+
+// TestNothingRuns: what stop and the list of runs say where no browser is.
+func TestNothingRuns(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	id := a.profile(t)
+	for _, body := range []any{nil, `{}`, `{"force":true}`, `{"force":null}`} {
+		r := a.do(t, "POST", "/profiles/"+id+"/stop", body).want(t, 200)
+		for member, want := range map[string]any{"id": id, "stopped": false, "status": "stopped", "lastRun": nil} {
+			r.equal(t, member, want)
+		}
+	}
+	r := a.do(t, "GET", "/runs", nil).want(t, 200)
+	r.equal(t, "data", []any{})
+	r.equal(t, "total", 0)
+	r.equal(t, "hasMore", false)
+}
+
+// TestAnswersAreJSON: whatever a client says that it likes, it gets JSON under its one name; HEAD gets the same without a body.
+func TestAnswersAreJSON(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	id := a.profile(t)
+	for _, accept := range []string{"", "*/*", "application/json", "json", "text/html,application/xhtml+xml,*/*;q=0.8", "application/xml", "application/cbor", "application/json;q=0", "text/plain", "\"", ",,;;="} {
+		for _, path := range []string{"/profiles/" + id, "/profiles", "/profiles/none", "/profiles?page=0", "//nope", "//openapi.json"} {
+			req := a.request(t, "GET", path, nil)
+			req.Header.Set("Accept", accept)
+			r := a.send(t, req)
+			if want := map[bool]string{true: "application/json", false: "application/problem+json"}[r.status < 400]; r.header.Get("Content-Type") != want {
+				t.Errorf("Accept %q: %s has Content-Type %q, want %q", accept, r, r.header.Get("Content-Type"), want)
+			}
+			if head := a.do(t, "HEAD", path, nil); head.status != r.status || len(head.body) != 0 || head.header.Get("Content-Type") != r.header.Get("Content-Type") {
+				t.Errorf("HEAD %s: %d %v", path, head.status, head.header)
+			}
+		}
+	}
+	if r := a.do(t, "DELETE", "/profiles/"+id, nil).want(t, 204); len(r.body) != 0 || r.header.Get("Content-Type") != "" {
+		t.Errorf("204 with %q %v", r.body, r.header)
+	}
+}

@@ -275,8 +275,18 @@ func duplicateOf(ctx context.Context, q *store.Queries, row store.Proxy) error {
 	if err != nil {
 		return err
 	}
+	return duplicate(first.ID)
+}
+
+func duplicate(existing string) *problem {
 	p := conflict("duplicate", "This workspace has a proxy with the same type, host, port and username already: `existingId` names it.")
-	p.ExistingID = first.ID
+	p.ExistingID = existing
+	return p
+}
+
+func proxyInUse(profiles []string) *problem {
+	p := conflict("proxy_in_use", "Profiles use this proxy: `profileIds` names them (1,000 at most). Give them another one first; a profile is never sent out directly by a deletion.")
+	p.ProfileIDs = profiles
 	return p
 }
 
@@ -388,9 +398,8 @@ func (s *server) deleteProxy(ctx context.Context, in *struct {
 			return etagMismatch()
 		}
 		if row.ProfileCount > 0 {
-			p := conflict("proxy_in_use", "Profiles use this proxy: `profileIds` names them (1,000 at most). Give them another one first; a profile is never sent out directly by a deletion.")
-			p.ProfileIDs, err = q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: row.ID, Workspaces: c.filter, Limit: 1000})
-			return errors.Join(err, p)
+			users, err := q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: row.ID, Workspaces: c.filter, Limit: 1000})
+			return errors.Join(err, proxyInUse(users))
 		}
 		_, err = q.DeleteProxy(ctx, store.DeleteProxyParams{ID: row.ID, Workspaces: c.filter})
 		return err

@@ -199,3 +199,127 @@ func (g *ground) fillDisk() {
 		}
 	}
 }
+
+// A data folder that cannot be written is refused with a word on what to do, and left as it is.
+func TestDataFolderReadOnly(t *testing.T) {
+	t.Parallel()
+	g := newGround(t)
+	g.asOrdinary()
+	s := g.serve("--browser", "/nowhere/chromium")
+	s.profile(nil)
+	s.terminate()
+	refused := func(what string) {
+		t.Helper()
+		before := listing(t, g.data)
+		code, out, errs := exitOf(t, g.command("serve", "--listen", "127.0.0.1:0", "--data", g.data))
+		if code != 1 || out != "" || !strings.Contains(errs, "--data") || !strings.Contains(errs, "cannot be") && !strings.Contains(errs, "not ours") {
+			t.Errorf("%s: exit code %d, %q, %q", what, code, out, errs)
+		}
+		if after := listing(t, g.data); after != before && what != "warren.db of another user" { // SQLite's own files may come beside it
+			t.Errorf("%s: the folder was\n%s and is\n%s", what, before, after)
+		}
+	}
+	if g.user != nil { // another user's, whom an ordinary user cannot make one of without root
+		for _, name := range []string{"warren.db", "."} {
+			path := filepath.Join(g.data, name)
+			if err := os.Chown(path, 0, 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(path, 0o755); err != nil { //nolint:gosec // readable, not writable
+				t.Fatal(err)
+			}
+			refused(name + " of another user")
+			if err := os.Chown(path, int(g.user.uid), int(g.user.gid)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	g.data = filepath.Join(g.dir, "closed", "d")
+	if err := os.Mkdir(filepath.Dir(g.data), 0o555); err != nil { //nolint:gosec // to be unwritable
+		t.Fatal(err)
+	}
+	refused("a folder that cannot be made")
+}
+
+// listing is every file below dir with its size and mode.
+func listing(t *testing.T, dir string) (out string) {
+	t.Helper()
+	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error { //nolint:errcheck // a folder that is not there lists nothing
+		if err != nil {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		out += fmt.Sprintf("%s %d %v\n", path, info.Size(), info.Mode())
+		return nil
+	})
+	return out
+}
+
+// Whatever becomes of a proxy, nothing goes out beside it. This runs in a network of its own, where a site on a public address is
+// one step away, and a browser without a proxy does reach it.
+func TestNothingGoesDirect(t *testing.T) {
+	needBrowser(t)
+	if os.Getenv("WARREN_TEST_NETWORK") == "" {
+		inOwnNetwork(t)
+		return
+	}
+	const public = "93.184.216.34"
+	for _, args := range [][]string{{"link", "set", "lo", "up"}, {"route", "add", "local", public + "/32", "dev", "lo"}} {
+		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+			t.Skipf("needs ip: %v: %s", err, out)
+		}
+	}
+	s := newGround(t).serve()
+	canary := newWorldAt(t, public+":80")
+	at := func(path string) string { return "http://" + public + path }
+	s.start(s.profile(map[string]any{"startUrls": []string{at("/without-a-proxy")}}), nil)
+	canary.await(t, "/without-a-proxy", 1) // so it can be reached
+
+	proxy := s.addProxy(nil)
+	id := s.profile(map[string]any{"proxyId": proxy, "startUrls": []string{at("/at-start"), s.world.url("/in")}})
+	c := dialCDP(t, s.start(id, nil).WsEndpoint, nil)
+	s.world.await(t, "/in", 1)
+	page := c.open("about:blank")
+	tries := 0
+	try := func() {
+		t.Helper()
+		tries++
+		if got := c.get(page, at(fmt.Sprint("/try/", tries))); got != "failed" {
+			t.Errorf("try %d: a page got %q", tries, got)
+		}
+	}
+	try() // the proxy knows no such place
+	s.proxy.close()
+	try()
+	s.do("PUT", "/proxies/"+proxy, map[string]any{"host": "no-such-host.invalid"}, 200, nil)
+	try()
+	s.do("PUT", "/profiles/"+id, map[string]any{"proxyId": nil}, 200, nil)
+	try()
+	s.do("DELETE", "/proxies/"+proxy, nil, 204, nil)
+	try()
+	if seen := canary.paths(); len(seen) != 1 {
+		t.Errorf("beside the proxy the site saw %v", seen)
+	}
+}
+
+// inOwnNetwork runs the calling test again in a network namespace.
+func inOwnNetwork(t *testing.T) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=5m")
+	cmd.Env = append(os.Environ(), "WARREN_TEST_NETWORK=own", "WARREN_TEST_BINARY="+warrenBinary(t))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}}
+	out, err := cmd.CombinedOutput()
+	switch {
+	case cmd.ProcessState == nil:
+		t.Skipf("needs a network of its own: %v", err)
+	case err != nil:
+		t.Errorf("in a network of its own: %v\n%s", err, out)
+	case strings.Contains(string(out), "--- SKIP"):
+		t.Skipf("in a network of its own: %s", out)
+	}
+}

@@ -81,6 +81,7 @@ CREATE INDEX proxy_checks_of_proxy ON proxy_checks (proxy_id, seq);
 -- A profile. trashed_at says that it lies in the trash: gone for clients, kept for restore.
 CREATE TABLE profiles (
     id              TEXT    NOT NULL PRIMARY KEY,
+    version         INTEGER NOT NULL DEFAULT 0,    -- grows with every change of the row, by a trigger: tells whether a copy in memory is still true
     workspace_id    TEXT    NOT NULL REFERENCES workspaces (id),
     name            TEXT    NOT NULL COLLATE NOCASE CHECK (length(name) BETWEEN 1 AND 200), -- the lists sort it so
     os              TEXT    NOT NULL CHECK (os IN ('win', 'mac', 'linux')),
@@ -213,6 +214,13 @@ BEGIN
     WHERE id = old.proxy_id AND old.trashed_at IS NULL;
     UPDATE proxies SET profile_count = profile_count + 1
     WHERE id = new.proxy_id AND new.trashed_at IS NULL;
+END;
+
+-- Whatever statement changes a profile, its version tells. (What RETURNING gives was read before.)
+CREATE TRIGGER profiles_changed AFTER UPDATE ON profiles
+WHEN new.version = old.version
+BEGIN
+    UPDATE profiles SET version = version + 1 WHERE id = new.id;
 END;
 
 -- A profile and a proxy stay in their workspace: counters and references rely on it.

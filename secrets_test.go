@@ -5,8 +5,11 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/url"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -206,5 +209,32 @@ func TestSecretsOfALog(t *testing.T) {
 	log.Warn("odd", "cause", fmt.Errorf("a\nb\r\n{\"level\":\"ERROR\"}\x1b[31m"), "at", time.Now())
 	if lines := strings.Count(strings.TrimSuffix(out.String(), "\n"), "\n"); lines != 0 || strings.ContainsAny(out.String(), "\r\x1b") {
 		t.Errorf("%q", out.String())
+	}
+}
+
+// TestFilesAreOurs: what serve makes is its owner's alone: folders 0700, files 0600.
+func TestFilesAreOurs(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has access lists instead of modes")
+	}
+	cfg := testConfig(t)
+	cfg.APIKey = ""
+	a := serveAPI(t, cfg)
+	a.as(keyForm.FindString(a.log.String())).proxy(t, "username", "u", "password", "p")
+	n := 0
+	err := filepath.WalkDir(a.dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		n++
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s is %v", p, info.Mode())
+		}
+		return err
+	})
+	if err != nil || n < 6 {
+		t.Errorf("%d files, %v", n, err)
 	}
 }

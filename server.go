@@ -12,6 +12,7 @@ import (
 	"path"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -138,9 +139,13 @@ func (s *server) humaConfig() huma.Config {
 	c.DefaultFormat = "application/json"
 	c.Transformers = []huma.Transformer{func(ctx huma.Context, _ string, v any) (any, error) {
 		if p, ok := v.(*problem); ok {
-			return p.occurrence(ctx.Context(), s.log), nil
+			v = p.occurrence(ctx.Context(), s.log)
 		}
-		return v, nil
+		body, err := newBody(v) // here and not in the format: the status is not sent yet, so that the length can be told
+		if err == nil {
+			ctx.SetHeader("Content-Length", strconv.Itoa(len(*body)))
+		}
+		return body, err
 	}}
 	describeAPI(c.OpenAPI)
 	return c
@@ -149,9 +154,7 @@ func (s *server) humaConfig() huma.Config {
 // jsonFormat reads JSON strictly: names that differ in case, members that stand twice, and text that is not UTF-8 are refused.
 func jsonFormat() huma.Format {
 	return huma.Format{
-		Marshal: func(w io.Writer, v any) error {
-			return json.MarshalWrite(w, v)
-		},
+		Marshal:   func(w io.Writer, v any) error { return v.(*body).writeTo(w) },
 		Unmarshal: func(data []byte, v any) error { return json.Unmarshal(data, v) },
 	}
 }
@@ -284,8 +287,7 @@ func (w *answerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (s *server) serve(w http.ResponseWriter, r *http.Request, req *request) error {
 	if !s.hosts[strings.ToLower(r.Host)] {
-		return problemFor(http.StatusMisdirectedRequest, "host_not_allowed",
-			"This server does not answer to the host name of the request. Use the address that it printed, or start it with --allow-host NAME.")
+		return foreignHost()
 	}
 	if done, err := s.serveOpen(w, r); done || err != nil {
 		return err
@@ -311,6 +313,11 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, req *request) err
 
 func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
+func foreignHost() *problem {
+	return problemFor(http.StatusMisdirectedRequest, "host_not_allowed",
+		"This server does not answer to the host name of the request. Use the address that it printed, or start it with --allow-host NAME.")
+}
+
 // serveOpen answers what needs no key.
 func (s *server) serveOpen(w http.ResponseWriter, r *http.Request) (bool, error) {
 	if !isRead(r) {
@@ -335,7 +342,8 @@ func (s *server) serveOpen(w http.ResponseWriter, r *http.Request) (bool, error)
 
 // dispatch hands the request to its operation. What the mux refuses by itself gets our form of error.
 func (s *server) dispatch(w http.ResponseWriter, r *http.Request) error {
-	if r.URL.Path != "/" && path.Clean(r.URL.Path) != r.URL.Path {
+	cdp := strings.Contains(r.URL.Path, "/cdp/") // Chrome's own addresses may end in a slash, and clients use that
+	if clean := path.Clean(r.URL.Path); clean != r.URL.Path && !(cdp && clean+"/" == r.URL.Path) {
 		return problemFor(http.StatusNotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
 	}
 	h, pattern := s.mux.Handler(r)
@@ -355,6 +363,7 @@ func (s *server) dispatch(w http.ResponseWriter, r *http.Request) error {
 	if ct := r.Header.Get("Content-Type"); ct != "" {
 		r.Header.Set("Content-Type", strings.ToLower(ct)) // media types have no case (RFC 9110, 8.3.1); huma compares bytes
 	}
+	r.Header["Accept"] = []string{"application/json"} // there is nothing to choose, and "json" is no name for it
 	if key := r.Header.Get("Idempotency-Key"); key != "" && s.once.covers(pattern) {
 		return s.once.serve(w, r, key, s.mux)
 	}

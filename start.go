@@ -99,9 +99,9 @@ type startInput struct {
 	Headless  opt[bool]     `json:"headless,omitempty"`
 	StartURLs opt[[]string] `json:"startUrls,omitempty"`
 	ProxyID   opt[string]   `json:"proxyId,omitempty" doc:"For this run alone; null: direct."`
-	Preflight string        `json:"preflight,omitempty" enum:"off,warn,require" doc:"Look the exit up at start. require: refuse when the proxy is dead. Default: warn."`
-	DryRun    bool          `json:"dryRun,omitempty" doc:"Answer what would be run, and start nothing."`
-	DebugPort bool          `json:"debugPort,omitempty" doc:"Open a port on 127.0.0.1 for clients that can only say host:port, as Selenium does."`
+	Preflight string        `json:"preflight,omitempty" nullable:"true" enum:"off,warn,require" doc:"Look the exit up at start. require: refuse when the proxy is dead. Default: warn."`
+	DryRun    bool          `json:"dryRun,omitempty" nullable:"true" doc:"Answer what would be run, and start nothing."`
+	DebugPort bool          `json:"debugPort,omitempty" nullable:"true" doc:"Open a port on 127.0.0.1 for clients that can only say host:port, as Selenium does."`
 }
 
 type startRequest struct {
@@ -427,7 +427,18 @@ func (rs *runs) failed(r *profileRun, err error) {
 
 // launch brings the browser up. While it launches the exit is looked up.
 func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
-	if err := rs.takeTurn(ctx, r, p); err != nil {
+	if rs.queued.Add(1) > maxQueue {
+		rs.queued.Add(-1)
+		return problemFor(429, "start_queue_full", "Too many starts wait for their turn. Try again in a moment.").header("Retry-After", "5")
+	}
+	begun := make(chan struct{})
+	go func() { // beside the launch, which need not wait for the disk; what comes of it is written after
+		defer close(begun)
+		rs.payOwed(r.profileID)
+		rs.move(r, "starting")
+	}()
+	defer func() { <-begun }()
+	if err := rs.takeTurn(ctx, p); err != nil {
 		return err
 	}
 	exit := rs.lookUpExit(ctx, p)
@@ -447,6 +458,7 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 	if ctx.Err() != nil {
 		err = cancelledStart()
 	} else {
+		<-begun
 		err = rs.recordStart(ctx, r, answer)
 	}
 	if err != nil {
@@ -486,15 +498,10 @@ func (rs *runs) recordStart(ctx context.Context, r *profileRun, answer *startJSO
 	return nil
 }
 
-// takeTurn waits until fewer browsers start than there are places, and takes one. What preflight requires is looked at
+// takeTurn leaves the queue when fewer browsers start than there are places, and takes one of these. What preflight requires is looked at
 // before: a dead proxy holds nobody up.
-func (rs *runs) takeTurn(ctx context.Context, r *profileRun, p *plan) error {
+func (rs *runs) takeTurn(ctx context.Context, p *plan) error {
 	defer rs.queued.Add(-1)
-	if rs.queued.Add(1) > maxQueue {
-		return problemFor(429, "start_queue_full", "Too many starts wait for their turn. Try again in a moment.").header("Retry-After", "5")
-	}
-	rs.payOwed(r.profileID)
-	rs.move(r, "starting")
 	if err := rs.requireExit(ctx, p); err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 )
 
 type stopInput struct {
-	Force bool `json:"force,omitempty" doc:"Kill the browser: what it has not written yet is lost."`
+	Force bool `json:"force,omitempty" nullable:"true" doc:"Kill the browser: what it has not written yet is lost."`
 }
 
 // stopJSON is how a stop went.

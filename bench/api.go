@@ -11,7 +11,7 @@ import (
 )
 
 // loadTime is how long one side is under load in one round.
-const loadTime = 2 * time.Second
+const loadTime = 700 * time.Millisecond
 
 // measureReads compares the server's CPU for one profile and for a page of them.
 func (b *bench) measureReads(ctx context.Context) error {
@@ -29,7 +29,7 @@ func (b *bench) measureReads(ctx context.Context) error {
 		return err
 	}
 	defer floor.stop()
-	first, err := someIDs(ctx, ours)
+	ids, err := someIDs(ctx, ours)
 	if err != nil {
 		return err
 	}
@@ -37,23 +37,26 @@ func (b *bench) measureReads(ctx context.Context) error {
 		name string
 		path func() string
 	}{
-		{fmt.Sprintf("get one of %d profiles", b.rows), func() string { return "/profiles/" + first[rand.IntN(len(first))] }},
-		{fmt.Sprintf("list page 1 (20) of %d profiles", b.rows), func() string { return "/profiles?workspaceId=default&page=1&limit=20" }},
+		{"get one of %d profiles", func() string { return "/api/v1/profiles/" + ids[rand.IntN(len(ids))] }},
+		{"list page 1 (20) of %d profiles", func() string { return "/api/v1/profiles?workspaceId=default&page=1&limit=20" }},
 	} {
-		read := func(server *child) func(context.Context, int) ([]float64, error) {
+		name := fmt.Sprintf(c.name, b.rows)
+		read := func(server *child, prefix string) func(context.Context, int) ([]float64, error) {
 			return func(ctx context.Context, _ int) ([]float64, error) {
-				l, err := load(ctx, server, loadTime, 200, func(int) []byte { return request("GET", server.address, c.path(), ours.key, "") })
+				l, err := load(ctx, server, loadTime, 200, func(int) []byte { return request("GET", server.address, prefix+c.path(), ours.key, "") })
 				return []float64{l.cpuMicros(), l.perSecond()}, err
 			}
 		}
-		got, err := b.play(ctx, c.name, b.rounds, side{"ours", read(ours.child)}, side{"floor", read(floor)})
+		got, err := b.play(ctx, name, 3*b.rounds, side{"ours", read(ours.child, "")}, side{"floor", read(floor, "")},
+			side{"floor, whole profiles", read(floor, "/whole")})
 		if err != nil {
 			return err
 		}
 		if seesProcesses {
-			b.table = append(b.table, figure{name: c.name + ": server CPU", unit: "µs", ours: got[0][0], floor: got[1][0], aim: 1.5})
+			b.table = append(b.table, figure{name: name + ": server CPU", unit: "µs", ours: got[0][0], floor: got[1][0], aim: 1.5},
+				figure{name: "  the same, floor with whole profiles", unit: "µs", ours: got[0][0], floor: got[2][0]})
 		}
-		b.table = append(b.table, figure{name: c.name + ": requests", unit: "/s", ours: got[0][1], floor: got[1][1]})
+		b.table = append(b.table, figure{name: name + ": requests", unit: "/s", ours: got[0][1], floor: got[1][1]})
 	}
 	return nil
 }
@@ -101,13 +104,13 @@ func (b *bench) measureCreates(ctx context.Context) error {
 	}
 	defer floor.stop()
 	create := func(server *child) func(context.Context, int) ([]float64, error) {
-		message := request("POST", server.address, "/profiles", ours.key, `{"name":"Shop, Berlin","os":"linux","browserVersion":"156"}`)
+		message := request("POST", server.address, "/api/v1/profiles", ours.key, `{"name":"Shop, Berlin","os":"linux","browserVersion":"156"}`)
 		return func(ctx context.Context, _ int) ([]float64, error) {
 			l, err := load(ctx, server, loadTime, 201, func(int) []byte { return message })
 			return []float64{l.perSecond()}, err
 		}
 	}
-	got, err := b.play(ctx, "create", b.rounds, side{"ours", create(ours.child)}, side{"floor", create(floor)})
+	got, err := b.play(ctx, "create", 2*b.rounds, side{"ours", create(ours.child)}, side{"floor", create(floor)})
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"database/sql"
@@ -36,12 +35,49 @@ func (p *floorProfile) fields() []any {
 	return []any{&p.ID, &p.WorkspaceID, &p.Name, &p.OS, &p.BrowserVersion, (*[]byte)(&p.Tags), &p.CreatedAt, &p.UpdatedAt}
 }
 
+// wholeProfile is a profile with every member that the product answers.
+type wholeProfile struct {
+	floorProfile
+	Notes         string          `json:"notes"`
+	ProxyID       *string         `json:"proxyId"`
+	ProxyMissing  bool            `json:"proxyMissing"`
+	StartURLs     json.RawMessage `json:"startUrls"`
+	Timezone      string          `json:"timezone"`
+	Locale        string          `json:"locale"`
+	Geolocation   string          `json:"geolocation"`
+	WebRTC        string          `json:"webrtc"`
+	Screen        *string         `json:"screen"`
+	Headless      *bool           `json:"headless"`
+	IdleTimeoutMs *int64          `json:"idleTimeoutMs"`
+	MaxRunMs      *int64          `json:"maxRunMs"`
+	Status        string          `json:"status"`
+	LastRun       *string         `json:"lastRun"`
+	LastStartedAt int64           `json:"lastStartedAt"`
+	DiskBytes     int64           `json:"diskBytes"`
+	TrashedAt     *int64          `json:"trashedAt"`
+}
+
+const wholeColumns = floorColumns + `, notes, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless,
+	idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, trashed_at`
+
+func (p *wholeProfile) fields() []any {
+	return append(p.floorProfile.fields(), &p.Notes, &p.ProxyID, &p.ProxyMissing, (*[]byte)(&p.StartURLs), &p.Timezone, &p.Locale, &p.Geolocation,
+		&p.WebRTC, &p.Screen, &p.Headless, &p.IdleTimeoutMs, &p.MaxRunMs, &p.Status, &p.LastRun, &p.LastStartedAt, &p.DiskBytes, &p.TrashedAt)
+}
+
+// rowOf is a pointer to a T that can be scanned into.
+type rowOf[T any] interface {
+	*T
+	fields() []any
+}
+
 // floorServer is the least server of the same profiles: net/http, one key, prepared statements, encoding/json. It checks nothing that it
 // is sent, counts no total, and commits each profile that is created on its own.
 type floorServer struct {
-	get, list, insert *sql.Stmt
-	key               [32]byte
-	made              atomic.Int64
+	readers, writer *sql.DB
+	insert          *sql.Stmt
+	key             [32]byte
+	made            atomic.Int64
 }
 
 // apiFloor serves a database file on a free port until its end.
@@ -61,36 +97,36 @@ func apiFloor(args []string) error {
 	if err != nil {
 		return err
 	}
+	h, err := f.handler()
+	if err != nil {
+		return err
+	}
 	fmt.Printf("up http://%s\n", l.Addr())
-	return http.Serve(l, f.handler()) //nolint:gosec // a floor has no limits
+	return http.Serve(l, h) //nolint:gosec // a floor has no limits
 }
 
-func newFloorServer(file string) (*floorServer, error) {
+func newFloorServer(file string) (f *floorServer, err error) {
+	f = &floorServer{}
 	escaped := (&url.URL{Path: file}).EscapedPath()
-	readers, err := open(escaped, "&mode=ro&_pragma=query_only(1)")
-	if err != nil {
+	if f.readers, err = open(escaped, "&mode=ro&_pragma=query_only(1)"); err != nil {
 		return nil, err
 	}
-	readers.SetMaxOpenConns(4)
-	readers.SetMaxIdleConns(4)
-	writer, err := open(escaped, "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate")
-	if err != nil {
+	f.readers.SetMaxOpenConns(4)
+	f.readers.SetMaxIdleConns(4)
+	if f.writer, err = open(escaped, "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate"); err != nil {
 		return nil, err
 	}
-	writer.SetMaxOpenConns(1)
-	f := &floorServer{}
-	errs := make([]error, 3)
-	f.get, errs[0] = readers.Prepare(`SELECT ` + floorColumns + ` FROM profiles WHERE id = ?`)
-	f.list, errs[1] = readers.Prepare(`SELECT ` + floorColumns + ` FROM profiles WHERE workspace_id = ? AND trashed = 0 ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?`)
-	f.insert, errs[2] = writer.Prepare(`INSERT INTO profiles (` + floorColumns + `, search_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	return f, errors.Join(errs...)
+	f.writer.SetMaxOpenConns(1)
+	f.insert, err = f.writer.Prepare(`INSERT INTO profiles (` + floorColumns + `, search_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	return f, err
 }
 
-func (f *floorServer) handler() http.Handler {
+// handler answers under /api/v1 with the eight members, and under /whole/api/v1 with all of them.
+func (f *floorServer) handler() (http.Handler, error) {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /api/v1/profiles/{id}", f.serveGet)
-	mux.HandleFunc("GET /api/v1/profiles", f.serveList)
 	mux.HandleFunc("POST /api/v1/profiles", f.serveCreate)
+	err := errors.Join(reads[floorProfile](f, mux, "/api/v1", floorColumns, "?"),
+		reads[wholeProfile](f, mux, "/whole/api/v1", wholeColumns, "CAST(? AS INTEGER)")) // without CAST SQLite plans it anew each time
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		hash := sha256.Sum256([]byte(key))
@@ -99,7 +135,48 @@ func (f *floorServer) handler() http.Handler {
 			return
 		}
 		mux.ServeHTTP(w, r)
+	}), err
+}
+
+// reads adds the two reads of one shape.
+func reads[T any, P rowOf[T]](f *floorServer, mux *http.ServeMux, prefix, columns, limit string) error {
+	get, err := f.readers.Prepare(`SELECT ` + columns + ` FROM profiles WHERE id = ?`)
+	if err != nil {
+		return err
+	}
+	list, err := f.readers.Prepare(`SELECT ` + columns + ` FROM profiles WHERE workspace_id = ? AND trashed = 0
+		ORDER BY created_at DESC, id DESC LIMIT ` + limit + ` OFFSET ?`)
+	mux.HandleFunc("GET "+prefix+"/profiles/{id}", func(w http.ResponseWriter, r *http.Request) {
+		var p T
+		err := get.QueryRowContext(r.Context(), r.PathValue("id")).Scan(P(&p).fields()...)
+		floorAnswer(w, http.StatusOK, &p, err)
 	})
+	mux.HandleFunc("GET "+prefix+"/profiles", func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		page, _ := strconv.Atoi(q.Get("page"))
+		limit, _ := strconv.Atoi(q.Get("limit"))
+		rows, err := list.QueryContext(r.Context(), q.Get("workspaceId"), limit, (page-1)*limit)
+		if err != nil {
+			floorAnswer(w, http.StatusOK, nil, err)
+			return
+		}
+		all, err := scanAll[T, P](rows, limit)
+		floorAnswer(w, http.StatusOK, map[string]any{"data": all}, err)
+	})
+	return err
+}
+
+func scanAll[T any, P rowOf[T]](rows *sql.Rows, limit int) ([]T, error) {
+	defer rows.Close()
+	all := make([]T, 0, limit)
+	for rows.Next() {
+		var p T
+		if err := rows.Scan(P(&p).fields()...); err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, rows.Err()
 }
 
 func floorAnswer(w http.ResponseWriter, status int, v any, err error) {
@@ -110,37 +187,6 @@ func floorAnswer(w http.ResponseWriter, status int, v any, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(v) //nolint:errcheck // the client may be gone
-}
-
-func (f *floorServer) serveGet(w http.ResponseWriter, r *http.Request) {
-	var p floorProfile
-	err := f.get.QueryRowContext(r.Context(), r.PathValue("id")).Scan(p.fields()...)
-	floorAnswer(w, http.StatusOK, &p, err)
-}
-
-func (f *floorServer) serveList(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	page, _ := strconv.Atoi(q.Get("page"))
-	limit, _ := strconv.Atoi(q.Get("limit"))
-	all, err := f.page(r.Context(), q.Get("workspaceId"), page, limit)
-	floorAnswer(w, http.StatusOK, map[string]any{"data": all}, err)
-}
-
-func (f *floorServer) page(ctx context.Context, workspace string, page, limit int) ([]floorProfile, error) {
-	rows, err := f.list.QueryContext(ctx, workspace, limit, (page-1)*limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	all := make([]floorProfile, 0, limit)
-	for rows.Next() {
-		var p floorProfile
-		if err := rows.Scan(p.fields()...); err != nil {
-			return nil, err
-		}
-		all = append(all, p)
-	}
-	return all, rows.Err()
 }
 
 func (f *floorServer) serveCreate(w http.ResponseWriter, r *http.Request) {

@@ -41,16 +41,17 @@ func (b *bench) filled(ctx context.Context) (string, error) {
 		return "", err
 	}
 	fmt.Fprintf(os.Stderr, "\r\033[Kfilling a database with %d profiles; the next run finds it in %s", b.rows, kept)
-	if err := fill(ctx, filepath.Join(empty, store.FileName), b.rows); err != nil {
-		return "", err
-	}
 	if err := errors.Join(os.RemoveAll(cache), os.MkdirAll(cache, 0o700)); err != nil { // those of older schemas go
 		return "", err
 	}
-	if err := os.CopyFS(kept+".part", os.DirFS(empty)); err != nil {
+	part := kept + ".part"
+	if err := newDatabase(ctx, part); err != nil {
 		return "", err
 	}
-	return kept, errors.Join(os.RemoveAll(empty), os.Rename(kept+".part", kept))
+	if err := fill(ctx, filepath.Join(part, store.FileName), b.rows); err != nil {
+		return "", err
+	}
+	return kept, os.Rename(part, kept)
 }
 
 // newDatabase has the product make its database.

@@ -90,5 +90,5 @@ func request(method, host, path, key, body string) []byte {
 		kind = fmt.Sprintf("Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
 	}
 	host = strings.TrimPrefix(host, "http://")
-	return fmt.Appendf(nil, "%s /api/v1%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n%s\r\n%s", method, path, host, key, kind, body)
+	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n%s\r\n%s", method, path, host, key, kind, body)
 }

@@ -77,7 +77,7 @@ type limits struct {
 
 func defaultLimits() limits {
 	return limits{
-		start: 30 * time.Second, firstPage: 3 * time.Second,
+		start: 30 * time.Second, firstPage: 10 * time.Second,
 		ask: 10 * time.Second, interrupt: 5 * time.Second,
 		leave: 2 * time.Second, abandon: 2 * time.Second,
 	}

@@ -115,7 +115,7 @@ func (b *Browser) OpenPages(ctx context.Context, urls []string) error {
 	errs := make([]error, len(urls))
 	for i, u := range urls {
 		var lone target.ID
-		if i == 0 && len(open) == 1 && open[0].URL == blankPage {
+		if i == 0 && len(open) == 1 && (open[0].URL == blankPage || open[0].URL == "") { // "" while it is still on its way there
 			lone = open[0].TargetID
 		}
 		wg.Go(func() { errs[i] = b.openPage(root, u, lone) })

@@ -12,9 +12,12 @@ import (
 // This file decides what Chrome is given. The list is fixed: the only values in it are the two folders' paths and the relay's address.
 // Nothing that a user of the API types ever gets here; start pages are opened over DevTools.
 
-// Arguments returns Chrome's command line without the program. On Windows the handles of --remote-debugging-io-pipes come on top at the start.
+// Arguments returns Chrome's command line without the program: what it would get, or, once it was launched, what it has. On Windows the handles of --remote-debugging-io-pipes come on top at the start.
 // The flags are those of Chromium's own switch lists (chrome_switches.cc, headless_switches, network_switches, content_switches).
 func (b *Browser) Arguments() []string {
+	if p := b.process(); p != nil {
+		return slices.Clone(p.cmd.Args[1:])
+	}
 	args := []string{
 		"--user-data-dir=" + b.spec.UserDataDir,
 		"--remote-debugging-pipe",

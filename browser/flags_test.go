@@ -84,6 +84,9 @@ func TestRunningArguments(t *testing.T) {
 	if want := p.path + " " + strings.Join(want, " "); raw != want {
 		t.Errorf("got\n%s\nwant\n%s", raw, want)
 	}
+	if got := b.Arguments(); !slices.Equal(got, want) {
+		t.Errorf("Arguments of the running browser: %q", got)
+	}
 }
 
 func TestSandboxWarning(t *testing.T) {

@@ -84,7 +84,7 @@ func dial(t *testing.T, address string) *tester {
 // dialUnread is a client that does not read.
 func dialUnread(t *testing.T, address string) *tester {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
 	defer cancel()
 	socket, _, err := websocket.Dial(ctx, strings.Replace(address, "http://", "ws://", 1), nil)
 	if err != nil {
@@ -185,7 +185,7 @@ func (c *tester) call(session, method string, params any) json.RawMessage {
 // event waits for an event.
 func (c *tester) event(method string) message {
 	c.t.Helper()
-	late := time.After(20 * time.Second)
+	late := time.After(patient)
 	for {
 		select {
 		case m := <-c.events:
@@ -227,6 +227,18 @@ func (c *tester) value(session, expression string) string {
 		c.t.Fatal(err)
 	}
 	return string(r.Result.Value)
+}
+
+// becomes waits until an expression has a value. A page that is on its way may answer with an error meanwhile.
+func (c *tester) becomes(session, expression, want string) {
+	c.t.Helper()
+	eventually(c.t, expression+" is "+want, func() bool {
+		m := c.try(session, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true})
+		var r struct {
+			Result struct{ Value json.RawMessage }
+		}
+		return m.Error == nil && json.Unmarshal(m.Result, &r) == nil && string(r.Result.Value) == want
+	})
 }
 
 func TestGatewayHTTP(t *testing.T) {
@@ -396,7 +408,7 @@ func TestClientsCloseNothing(t *testing.T) {
 	session := field(t, nested.call("", "Target.attachToBrowserTarget", nil), "sessionId")
 	nested.write(`{"id":77,"method":"Browser.\u0063lose","sessionId":"` + session + `"}`)
 	for _, c := range []*tester{plain, nested} {
-		awaitClosed(t, "the connection's end", c.ended, 10*time.Second)
+		awaitClosed(t, "the connection's end", c.ended, patient)
 		if code := websocket.CloseStatus(c.err); code != websocket.StatusNormalClosure {
 			t.Errorf("closed with %v (%v)", code, c.err)
 		}
@@ -443,13 +455,7 @@ func TestSlowClientIsCutOff(t *testing.T) {
 	for i := range 12 {
 		slow.write(fmt.Sprintf(`{"id":%d,"method":"Runtime.evaluate","sessionId":"%s","params":{"expression":"'x'.repeat(16<<20)","returnByValue":true}}`, i+2, mine))
 	}
-	deadline := time.Now().Add(30 * time.Second)
-	for b.Clients() != 1 {
-		if time.Now().After(deadline) {
-			t.Fatal("the slow client was not cut off")
-		}
-		good.value(session, "1")
-	}
+	eventually(t, "the slow client is cut off", func() bool { return b.Clients() == 1 })
 	close(stop)
 	t.Logf("the other client's slowest answer meanwhile: %v", <-worst)
 	if got := good.value(session, "6*7"); got != "42" {
@@ -543,7 +549,7 @@ func TestEndOfBrowserEndsClients(t *testing.T) {
 	c := dial(t, url+"/")
 	c.call("", "Browser.getVersion", nil)
 	b.Stop(t.Context(), true)
-	awaitClosed(t, "the client's end", c.ended, 10*time.Second)
+	awaitClosed(t, "the client's end", c.ended, patient)
 	if websocket.CloseStatus(c.err) != websocket.StatusGoingAway || !strings.Contains(c.err.Error(), "the browser was ended by a signal (killed)") {
 		t.Errorf("ended with %v", c.err)
 	}
@@ -560,6 +566,7 @@ func TestPageSocket(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
 	target, _ := dial(t, url+"/").openTab("http://a.test/page")
+	pageAt(t, b, "/page")
 	c := dial(t, url+"/devtools/page/"+target)
 	if got := c.value("", "location.host"); got != `"a.test"` {
 		t.Errorf("host %s", got)
@@ -570,7 +577,7 @@ func TestPageSocket(t *testing.T) {
 		t.Errorf("the event has a session: %+v", m)
 	}
 	c.send("", "Page.close", nil)
-	awaitClosed(t, "the socket's end", c.ended, 10*time.Second)
+	awaitClosed(t, "the socket's end", c.ended, patient)
 	if websocket.CloseStatus(c.err) != websocket.StatusNormalClosure {
 		t.Errorf("ended with %v", c.err)
 	}

@@ -24,6 +24,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// patient is how long a test waits for what comes in no time on a machine that has nothing else to do.
+const patient = time.Minute
+
 // installed returns the machine's Chromium, or skips the test.
 func installed(t *testing.T) Installed {
 	t.Helper()
@@ -178,7 +181,7 @@ func (n *internet) socks(c net.Conn) {
 func (n *internet) await(t *testing.T, wanted ...string) {
 	t.Helper()
 	missing := slices.Clone(wanted)
-	late := time.After(20 * time.Second)
+	late := time.After(patient)
 	for len(missing) > 0 {
 		select {
 		case hit := <-n.hits:
@@ -202,5 +205,19 @@ func awaitClosed(t *testing.T, what string, c <-chan struct{}, d time.Duration) 
 	case <-time.After(d):
 		buf := make([]byte, 1<<20)
 		t.Fatalf("%s: not within %v\n%s", what, d, buf[:runtime.Stack(buf, true)])
+	}
+}
+
+// eventually asks until the answer is yes, for what has no event to wait for. The pause leaves the machine to the browser.
+func eventually(t *testing.T, what string, yes func() bool) {
+	t.Helper()
+	pause := time.NewTicker(10 * time.Millisecond)
+	defer pause.Stop()
+	for late := time.After(patient); !yes(); {
+		select {
+		case <-pause.C:
+		case <-late:
+			t.Fatalf("not within %v: %s", patient, what)
+		}
 	}
 }

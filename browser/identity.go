@@ -2,13 +2,23 @@ package browser
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
 // identity is what pages of the running browser see of the host.
 type identity struct {
-	ready chan struct{} // closed when the rest is set
+	ready chan struct{} // closed when value is set
+	once  sync.Once
 	value pageIdentity
+}
+
+// set keeps the first value that it is given.
+func (i *identity) set(value pageIdentity) {
+	i.once.Do(func() {
+		i.value = value
+		close(i.ready)
+	})
 }
 
 type pageIdentity struct {
@@ -16,54 +26,83 @@ type pageIdentity struct {
 	Timezone  string   `json:"timezone"`
 }
 
-// lookTimeout is how long one page gets to say what it sees.
-const lookTimeout = 2 * time.Second
+const (
+	lookTimeout = 2 * time.Second // for the open pages, and once more for a new one
+	lookPages   = 8               // how many of the open pages are asked
+)
 
-// Languages returns navigator.languages of the running browser, nil when no page would tell. It waits for the first look, which Start
-// has begun, a few seconds at most.
+// Languages returns navigator.languages of the running browser, nil before Start has returned or when no page would tell. It waits for
+// the first look, which Start has begun, a few seconds at most.
 func (b *Browser) Languages() []string { return b.identity().Languages }
 
 // Timezone returns the time zone of the running browser's pages (Intl), "" when no page would tell. It waits as Languages does.
 func (b *Browser) Timezone() string { return b.identity().Timezone }
 
+// identity waits for the first look of a browser that has been started.
 func (b *Browser) identity() pageIdentity {
-	select {
-	case <-b.seen.ready:
-	case <-b.done:
+	if !b.ready() {
 		return pageIdentity{}
 	}
+	<-b.seen.ready
 	return b.seen.value
 }
 
-// look asks a page for the identity: one that is open, else, when none of the first two answers, a new one.
+// look asks the open pages, and takes the first answer: tabs that were restored in the background are not loaded yet and do not
+// answer. When none does, a new page is asked.
 func (b *Browser) look() {
-	defer close(b.seen.ready)
+	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
+	defer cancel()
 	pages := b.mux.owner.openPages()
-	for _, p := range pages[:min(2, len(pages))] {
-		if b.lookAt(p) == nil {
+	pages = pages[:min(lookPages, len(pages))]
+	answers := make(chan *pageIdentity, len(pages))
+	for _, p := range pages {
+		go func() { answers <- b.lookAt(ctx, p) }()
+	}
+	for range pages {
+		if found := <-answers; found != nil {
+			b.seen.set(*found)
 			return
 		}
+	}
+	b.seen.set(b.lookAtNew())
+}
+
+// lookAt asks one page, nil when it does not tell. It asks behind the owner's own commands: the page is dressed then.
+func (b *Browser) lookAt(ctx context.Context, p page) *pageIdentity {
+	select {
+	case <-b.mux.owner.dressing(p.target).sent:
+	case <-ctx.Done():
+		return nil
+	}
+	const expression = `({languages: [...navigator.languages].slice(0, 20), timezone: Intl.DateTimeFormat().resolvedOptions().timeZone})`
+	found := new(pageIdentity)
+	if err := b.mux.owner.evaluate(ctx, p, expression, found); err != nil {
+		return nil
+	}
+	return found
+}
+
+// lookAtNew asks a page that it opens for this and closes.
+func (b *Browser) lookAtNew() (none pageIdentity) {
+	select {
+	case <-b.halt:
+		return none // no wonder that nobody answered
+	default:
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
 	var made struct {
 		TargetID string `json:"targetId"`
 	}
-	params := map[string]any{"url": blankPage, "background": true}
-	if err := b.mux.call(ctx, "", "Target.createTarget", params, &made); err != nil {
+	if err := b.mux.call(ctx, "", "Target.createTarget", map[string]any{"url": blankPage, "background": true}, &made); err != nil {
 		b.log.Warn("no page told languages and time zone", "error", err)
-		return
+		return none
 	}
 	defer b.mux.send("", "Target.closeTarget", made, nil)
 	if p, ok := b.mux.owner.page(made.TargetID); ok {
-		_ = b.lookAt(p)
+		if found := b.lookAt(ctx, p); found != nil {
+			return *found
+		}
 	}
-}
-
-// lookAt asks one page. The expression runs in a world of its own, where the page's scripts cannot lie to us.
-func (b *Browser) lookAt(p page) error {
-	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
-	defer cancel()
-	const expression = `({languages: [...navigator.languages].slice(0, 20), timezone: Intl.DateTimeFormat().resolvedOptions().timeZone})`
-	return b.mux.owner.evaluate(ctx, p, expression, &b.seen.value)
+	return none
 }

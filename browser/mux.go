@@ -220,13 +220,13 @@ func (m *mux) happened(msg []byte, e envelope) {
 	}
 }
 
-// TargetInfo is what this package reads of CDP's Target.TargetInfo.
+// targetInfo is what this package reads of CDP's Target.TargetInfo.
 type targetInfo struct {
 	TargetID string `json:"targetId"`
 	Type     string `json:"type"`
 	Title    string `json:"title"`
 	URL      string `json:"url"`
-	ParentID string `json:"parentFrameId"`
+	ParentID string `json:"parentId"`
 }
 
 // attached makes the new session belong to whom the parent belongs to. The parent is nil for the root session.

@@ -34,7 +34,9 @@ type page struct{ target, session, url string }
 
 // dressing is the state of a target: done when the owner's commands have been acknowledged.
 type dressing struct {
+	sent chan struct{} // closed when the owner's commands are on their way: what comes behind them finds the target dressed
 	done chan struct{}
+	send sync.Once
 	once sync.Once
 	seen bool // the owner is attached; guarded by owner.mu
 }
@@ -85,7 +87,7 @@ func (o *owner) dressing(target string) *dressing {
 	defer o.mu.Unlock()
 	d := o.targets[target]
 	if d == nil {
-		d = &dressing{done: make(chan struct{})}
+		d = &dressing{sent: make(chan struct{}), done: make(chan struct{})}
 		o.targets[target] = d
 	}
 	return d
@@ -148,6 +150,7 @@ func (o *owner) prepare(s *session, info targetInfo, d *dressing) {
 		})
 	}
 	o.mux.send(s.id, "Runtime.runIfWaitingForDebugger", nil, nil)
+	d.send.Do(func() { close(d.sent) })
 	acknowledged := make(chan struct{})
 	go func() { acks.Wait(); close(acknowledged) }()
 	select {
@@ -235,21 +238,25 @@ func (o *owner) awaitDressed(ctx context.Context, target string) {
 	o.unseen(target, d)
 }
 
-// evaluate runs an expression in a world of its own on a page, where the page's scripts cannot change what it sees.
+// evaluate runs an expression on a page, in a world of its own, where the page's scripts cannot change what it sees. A blank page
+// has no scripts.
 func (o *owner) evaluate(ctx context.Context, p page, expression string, value any) error {
-	var world struct {
-		ID int64 `json:"executionContextId"`
-	}
-	params := map[string]any{"frameId": p.target, "worldName": "warren"}
-	if err := o.mux.call(ctx, p.session, "Page.createIsolatedWorld", params, &world); err != nil {
-		return err
+	params := map[string]any{"expression": expression, "returnByValue": true}
+	if p.url != blankPage {
+		var world struct {
+			ID int64 `json:"executionContextId"`
+		}
+		where := map[string]any{"frameId": p.target, "worldName": "warren"}
+		if err := o.mux.call(ctx, p.session, "Page.createIsolatedWorld", where, &world); err != nil {
+			return err
+		}
+		params["contextId"] = world.ID
 	}
 	var r struct {
 		Result struct {
 			Value json.RawMessage `json:"value"`
 		} `json:"result"`
 	}
-	params = map[string]any{"expression": expression, "contextId": world.ID, "returnByValue": true}
 	if err := o.mux.call(ctx, p.session, "Runtime.evaluate", params, &r); err != nil {
 		return err
 	}

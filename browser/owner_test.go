@@ -99,18 +99,9 @@ func runNext(t *testing.T, c *tester) string {
 // checkFirst waits until the page and its worker have run, and checks what they, and the request, saw first.
 func checkFirst(t *testing.T, c *tester, session string) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		switch got := c.value(session, `window.worker && [first, sent, worker].join('|')`); {
-		case got == `"Dressed/1.0|Dressed/1.0|Dressed/1.0"`:
-			return
-		case strings.HasPrefix(got, `"`):
-			t.Errorf("first line, request and worker saw %s", got)
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the page did not run")
-		}
+	c.becomes(session, `!!window.worker`, "true")
+	if got := c.value(session, `[first, sent, worker].join('|')`); got != `"Dressed/1.0|Dressed/1.0|Dressed/1.0"` {
+		t.Errorf("first line, request and worker saw %s", got)
 	}
 }
 
@@ -137,11 +128,7 @@ func TestNothingStaysPaused(t *testing.T) {
 	c := dial(t, serveGateway(t, b)+"/")
 	began := time.Now()
 	_, session := c.openTab("http://a.test/first")
-	for c.value(session, `!!window.worker`) != "true" {
-		if time.Since(began) > 30*time.Second {
-			t.Fatal("page or worker did not run")
-		}
-	}
+	c.becomes(session, `!!window.worker`, "true")
 	if took := time.Since(began); took < patience || took > 4*patience {
 		t.Errorf("page and worker ran after %v", took)
 	}
@@ -165,12 +152,7 @@ func TestClientsThatGoLeaveNothingPaused(t *testing.T) {
 			answer := other.send(session, "Runtime.evaluate", map[string]any{"expression": `location.href`})
 			leave(c)
 			other.wait(answer, "the page after the client went")
-			deadline := time.Now().Add(10 * time.Second)
-			for other.value(session, `location.pathname + document.readyState`) != `"/pausedcomplete"` {
-				if time.Now().After(deadline) {
-					t.Fatal("the page is still paused")
-				}
-			}
+			other.becomes(session, `location.pathname + document.readyState`, `"/pausedcomplete"`)
 		})
 	}
 }
@@ -188,19 +170,13 @@ func TestContextsOfClientsThatGo(t *testing.T) {
 	}
 	c.socket.CloseNow()
 	other := dial(t, url+"/")
-	deadline := time.Now().Add(10 * time.Second)
-	for {
+	eventually(t, "the context with disposeOnDetach has gone", func() bool {
 		raw := string(other.call("", "Target.getBrowserContexts", nil))
 		if !strings.Contains(raw, stays) {
 			t.Fatalf("the context without disposeOnDetach has gone: %s", raw)
 		}
-		if !strings.Contains(raw, goes) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the context with disposeOnDetach is still there: %s", raw)
-		}
-	}
+		return !strings.Contains(raw, goes)
+	})
 }
 
 // TestCrashedPage: a page whose renderer died can be loaded again, and runs.
@@ -208,15 +184,11 @@ func TestCrashedPage(t *testing.T) {
 	b := newProfile(t).start()
 	c := dial(t, serveGateway(t, b)+"/")
 	_, session := c.openTab("http://a.test/crash")
+	pageAt(t, b, "/crash")
 	c.send(session, "Page.crash", nil)
 	c.event("Inspector.targetCrashed")
 	c.call(session, "Page.reload", nil)
-	deadline := time.Now().Add(20 * time.Second)
-	for c.value(session, `location.pathname + document.readyState`) != `"/crashcomplete"` {
-		if time.Now().After(deadline) {
-			t.Fatal("the page did not come back")
-		}
-	}
+	c.becomes(session, `location.pathname + document.readyState`, `"/crashcomplete"`)
 }
 
 // TestNothingIsKeptOfPagesThatWent: the multiplexer's books are as they were after pages and clients have come and gone.
@@ -244,11 +216,5 @@ func TestNothingIsKeptOfPagesThatWent(t *testing.T) {
 		c.send("", "Runtime.evaluate", nil)
 		c.socket.CloseNow()
 	}
-	deadline := time.Now().Add(10 * time.Second)
-	for sizes() != before {
-		if time.Now().After(deadline) {
-			t.Fatalf("before: %s\nafter: %s", before, sizes())
-		}
-		time.Sleep(10 * time.Millisecond) // the books have no event to wait on
-	}
+	eventually(t, "the books are as before: "+before, func() bool { return sizes() == before })
 }

@@ -19,7 +19,7 @@ import (
 // call runs one command of a test on the owner's sessions.
 func call(t *testing.T, b *Browser, session, method string, params any) json.RawMessage {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
 	defer cancel()
 	var raw json.RawMessage
 	if err := b.mux.call(ctx, session, method, params, &raw); err != nil {
@@ -31,7 +31,9 @@ func call(t *testing.T, b *Browser, session, method string, params any) json.Raw
 // evaluate returns what an expression (a promise too) gives on an open page.
 func evaluate(t *testing.T, b *Browser, p page, expression string) string {
 	t.Helper()
-	text, err := tryEvaluate(t.Context(), b, p, expression)
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	defer cancel()
+	text, err := tryEvaluate(ctx, b, p, expression)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +41,6 @@ func evaluate(t *testing.T, b *Browser, p page, expression string) string {
 }
 
 func tryEvaluate(ctx context.Context, b *Browser, p page, expression string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
 	var r struct {
 		Result struct{ Value json.RawMessage }
 	}
@@ -49,20 +49,33 @@ func tryEvaluate(ctx context.Context, b *Browser, p page, expression string) (st
 	return string(r.Result.Value), err
 }
 
-// pageAt waits until a tab shows the path and is loaded, and returns it.
+// pageAt waits until a tab shows the path and is loaded, and returns it. Tabs that were restored in the background are brought to the
+// front for that: Chrome loads them one by one, seconds apart.
 func pageAt(t *testing.T, b *Browser, path string) page {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for time.Now().Before(deadline) {
-		for _, p := range b.mux.owner.openPages() {
-			// A page that is on its way may answer with an error: it is asked again.
-			if got, _ := tryEvaluate(t.Context(), b, p, "location.pathname + document.readyState"); got == `"`+path+`complete"` {
-				return p
+	var found page
+	eventually(t, "a page shows "+path, func() bool {
+		targets, err := b.mux.targets(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, target := range targets {
+			p, ok := b.mux.owner.page(target.TargetID)
+			if !ok || !strings.Contains(target.URL, path) {
+				continue
+			}
+			call(t, b, "", "Target.activateTarget", map[string]string{"targetId": p.target})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			// A page that is on its way may answer with an error, or not at all: it is asked again.
+			if got, _ := tryEvaluate(ctx, b, p, "location.pathname + document.readyState"); got == `"`+path+`complete"` {
+				found = p
+				return true
 			}
 		}
-	}
-	t.Fatalf("no page shows %s: %v", path, urls(t, b))
-	return page{}
+		return false
+	})
+	return found
 }
 
 // urls lists what the tabs show.
@@ -85,8 +98,8 @@ func urls(t *testing.T, b *Browser) []string {
 func TestStartAndStop(t *testing.T) {
 	p := newProfile(t)
 	b := p.open(p.spec())
-	if b.PID() != 0 || b.UserAgent() != "" || b.Version() != (Installed{}) {
-		t.Error("before the start there is a pid, a user agent or a version")
+	if b.PID() != 0 || b.UserAgent() != "" || b.Version() != (Installed{}) || b.Languages() != nil {
+		t.Error("before the start there is a pid, a user agent, a version or languages")
 	}
 	began := time.Now()
 	if err := b.Start(t.Context()); err != nil {
@@ -152,7 +165,7 @@ func TestNothingIsLost(t *testing.T) {
 	if got := b.Stop(t.Context(), false); got != MethodClose {
 		t.Fatalf("stopped by %q", got)
 	}
-	for start := range 3 {
+	for start := range 2 {
 		b = p.start()
 		if got, want := urls(t, b), []string{"http://a.test/one", "http://a.test/two"}; !slices.Equal(got, want) {
 			t.Errorf("start %d shows %v, want %v and no blank tab", start, got, want)
@@ -206,6 +219,21 @@ func TestTabsComeBackAfterCrash(t *testing.T) {
 	b = p.start()
 	if got, want := urls(t, b), []string{"http://a.test/one"}; !slices.Equal(got, want) {
 		t.Errorf("after a crash the tabs are %v, want %v", got, want)
+	}
+}
+
+// TestSessionWithoutTabs: Chrome opens the New Tab Page when there is nothing to restore; we do not stay there.
+func TestSessionWithoutTabs(t *testing.T) {
+	p := newProfile(t)
+	b := p.start()
+	for _, open := range b.mux.owner.openPages() {
+		call(t, b, "", "Target.closeTarget", map[string]string{"targetId": open.target})
+	}
+	b.Stop(t.Context(), false)
+	for range 2 {
+		b = p.start()
+		eventually(t, "the only tab is blank", func() bool { return slices.Equal(urls(t, b), []string{"about:blank"}) })
+		b.Stop(t.Context(), false)
 	}
 }
 
@@ -316,5 +344,8 @@ func TestStopBeforeStart(t *testing.T) {
 	awaitClosed(t, "Done", b.Done(), 0)
 	if err := b.Start(t.Context()); err == nil {
 		t.Error("a stopped browser started")
+	}
+	if b.Languages() != nil || b.Timezone() != "" {
+		t.Error("a browser that never ran has languages or a time zone")
 	}
 }

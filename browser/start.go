@@ -75,10 +75,10 @@ func (b *Browser) Start(ctx context.Context) error {
 		err = b.awaitReady(ctx)
 	}
 	if err != nil {
-		b.log.Debug("start failed", "error", err)
+		b.seen.set(pageIdentity{})
 		return err
 	}
-	go b.look()
+	b.log.Info("browser started", "pid", b.PID(), "version", b.version.Version, "headless", b.spec.Headless)
 	return nil
 }
 
@@ -186,8 +186,8 @@ func (b *Browser) awaitReady(ctx context.Context) error {
 	defer late.Stop()
 	shaking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ready := make(chan error, 1)
-	go func() { ready <- b.handshake(shaking) }()
+	ready, shaken := make(chan error, 1), make(chan struct{})
+	go func() { defer close(shaken); ready <- b.handshake(shaking) }()
 
 	var failed *StartError
 	select {
@@ -209,6 +209,8 @@ func (b *Browser) awaitReady(ctx context.Context) error {
 		failed = &StartError{Kind: StartTimeout, Err: fmt.Errorf("the browser took no commands within %v", b.limits.start)}
 	}
 	b.abandon(failed.Kind == StartFailed)
+	cancel()
+	<-shaken
 	b.clearFailed()
 	b.explain(failed)
 	return failed
@@ -282,6 +284,7 @@ func (b *Browser) handshake(ctx context.Context) error {
 	if err := b.awaitPage(ctx); err != nil {
 		return err
 	}
+	go b.look()
 	if err := m.owner.allDressed(ctx); err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ func (b *Browser) Stop(ctx context.Context, force bool) Method {
 		b.hasten()
 	}
 	if b.begin() { // never started
+		b.seen.set(pageIdentity{})
 		close(b.settled)
 		close(b.done)
 		close(b.gone)

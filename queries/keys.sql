@@ -15,7 +15,7 @@ SELECT * FROM keys WHERE id = @id;
 SELECT * FROM keys
 WHERE (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
 ORDER BY created_at DESC, id DESC
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: RevokeKey :execrows
 -- RevokeKey: no row when it is unknown or revoked already.

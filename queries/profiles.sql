@@ -67,7 +67,7 @@ WHERE id = @id
 SELECT id, workspace_id, trashed_at FROM profiles
 WHERE trashed_at IS NOT NULL AND trashed_at < CAST(@before AS INTEGER)
 ORDER BY trashed_at, id
-LIMIT @limit;
+LIMIT CAST(@limit AS INTEGER);
 
 -- name: ListProfilesNotStopped :many
 -- ListProfilesNotStopped gives what a boot compares with the shims that it finds, and what has failed.
@@ -83,7 +83,7 @@ SELECT id FROM profiles
 WHERE proxy_id = CAST(@proxy_id AS TEXT) AND trashed_at IS NULL
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY id
-LIMIT @limit;
+LIMIT CAST(@limit AS INTEGER);
 
 -- name: CountProfiles :one
 -- CountProfiles counts with filters, and therefore scans. Without filters the counters of workspaces know it.
@@ -108,11 +108,45 @@ WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os));
 
+-- name: PlacesOfStatus :many
+-- PlacesOfStatus gives what is needed to sort and cut the list of the profiles of a status other than stopped: few, by an index.
+SELECT id, version, created_at, updated_at, name, last_started_at FROM profiles
+WHERE status <> 'stopped' AND status = @status
+  AND trashed = @trashed
+  AND (CAST(sqlc.narg(workspace_id) AS TEXT) IS NULL OR workspace_id = sqlc.narg(workspace_id))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os));
+
+-- name: PlacesOfProxy :many
+-- PlacesOfProxy does the same for the profiles of a proxy.
+SELECT id, version, created_at, updated_at, name, last_started_at FROM profiles
+WHERE proxy_id = CAST(@proxy_id AS TEXT)
+  AND trashed = @trashed
+  AND (CAST(sqlc.narg(workspace_id) AS TEXT) IS NULL OR workspace_id = sqlc.narg(workspace_id))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+  AND (CAST(sqlc.narg(search) AS TEXT) IS NULL OR instr(search_key, sqlc.narg(search)) > 0)
+  AND (CAST(sqlc.narg(tags) AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(sqlc.narg(tags)) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os));
+
+-- name: GetProfiles :many
+-- GetProfiles gives the profiles of a JSON array of ids that are there, in any order, also from the trash.
+SELECT * FROM profiles
+WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
 -- The lists: one query per order, for all workspaces and for one. Each starts after a place (@after_key, @after_id);
--- store.ListProfiles knows the place before the first row, and picks the query.
+-- store.ListProfiles knows the place before the first row, picks the query, and has the rows from memory where their
+-- version is still the same: reading thirty columns costs more than finding the row.
+-- The CAST of the limit is there for speed: SQLite plans a statement anew whenever a bare parameter of LIMIT is bound.
 
 -- name: ListProfilesByCreatedDesc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = @trashed
   AND (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -123,10 +157,10 @@ WHERE trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY created_at DESC, id DESC
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProfilesByCreatedAsc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = @trashed
   AND (created_at, id) > (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -137,10 +171,10 @@ WHERE trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY created_at, id
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProfilesByUpdatedDesc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = @trashed
   AND (updated_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -151,10 +185,10 @@ WHERE trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY updated_at DESC, id DESC
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProfilesByUpdatedAsc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = @trashed
   AND (updated_at, id) > (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -165,10 +199,10 @@ WHERE trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY updated_at, id
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProfilesByNameDesc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = @trashed
   AND (name, id) < (+CAST(@after_key AS TEXT), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -179,10 +213,10 @@ WHERE trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY name DESC, id DESC
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProfilesByNameAsc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = @trashed
   AND (name, id) > (+CAST(@after_key AS TEXT), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -193,10 +227,10 @@ WHERE trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY name, id
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProfilesByStartedDesc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = @trashed
   AND (last_started_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -207,10 +241,10 @@ WHERE trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY last_started_at DESC, id DESC
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProfilesByStartedAsc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = @trashed
   AND (last_started_at, id) > (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -221,10 +255,10 @@ WHERE trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY last_started_at, id
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByCreatedDesc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -235,10 +269,10 @@ WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY created_at DESC, id DESC
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByCreatedAsc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (created_at, id) > (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -249,10 +283,10 @@ WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY created_at, id
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByUpdatedDesc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (updated_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -263,10 +297,10 @@ WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY updated_at DESC, id DESC
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByUpdatedAsc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (updated_at, id) > (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -277,10 +311,10 @@ WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY updated_at, id
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByNameDesc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (name, id) < (+CAST(@after_key AS TEXT), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -291,10 +325,10 @@ WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY name DESC, id DESC
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByNameAsc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (name, id) > (+CAST(@after_key AS TEXT), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -305,10 +339,10 @@ WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY name, id
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByStartedDesc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (last_started_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -319,10 +353,10 @@ WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY last_started_at DESC, id DESC
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProfilesOfWorkspaceByStartedAsc :many
-SELECT * FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (last_started_at, id) > (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -333,4 +367,4 @@ WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (CAST(sqlc.narg(proxy_id) AS TEXT) IS NULL OR proxy_id = sqlc.narg(proxy_id))
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os))
 ORDER BY last_started_at, id
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;

@@ -39,7 +39,7 @@ SELECT * FROM proxies
 WHERE (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY created_at DESC, id DESC
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListProxiesOfWorkspace :many
 SELECT * FROM proxies
@@ -47,7 +47,7 @@ WHERE workspace_id = @workspace_id
   AND (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY created_at DESC, id DESC
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: SetProxyCheck :execrows
 -- SetProxyCheck keeps the last result of a check. The check is of the address as it was at @revision: none of an older

@@ -10,7 +10,7 @@ JOIN proxies ON proxies.id = proxy_checks.proxy_id
 WHERE proxy_checks.proxy_id = @proxy_id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR proxies.workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY proxy_checks.seq DESC
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: DeleteProxyChecks :execrows
 -- DeleteProxyChecks forgets the history: it is of an address that the proxy no longer has.

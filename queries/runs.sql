@@ -28,7 +28,7 @@ WHERE ended_at IS NULL
   AND (started_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY started_at DESC, id DESC
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: CountOpenRunsVisible :one
 -- CountOpenRunsVisible walks the runs that go on: as many as there are browsers.
@@ -43,7 +43,7 @@ WHERE profile_id = @profile_id
   AND (started_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY started_at DESC, id DESC
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: CountRunsOfProfile :one
 SELECT count(*) FROM runs

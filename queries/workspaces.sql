@@ -18,7 +18,7 @@ SELECT * FROM workspaces
 WHERE (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY created_at DESC, id DESC
-LIMIT @limit OFFSET @offset;
+LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: CountWorkspaces :one
 SELECT count(*) FROM workspaces

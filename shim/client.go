@@ -242,12 +242,15 @@ func (c *Client) State(ctx context.Context) (*State, error) {
 	return &s, c.call(ctx, http.MethodGet, "/state", nil, &s)
 }
 
-// Alive asks whether the run goes on: its browser has neither gone nor is being closed. Of a shim that does not answer in
-// time that is believed.
+// Alive asks whether the run goes on: it is not being closed, and its browser answers. A browser that was killed a moment ago
+// may not have been missed yet. Of one that does not answer in time it is believed.
 func (c *Client) Alive(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	s, err := c.State(ctx)
+	if err == nil && !s.Ending {
+		err = c.call(ctx, http.MethodGet, "/cdp/json/version", nil, nil)
+	}
 	return err == nil && !s.Ending || ctx.Err() != nil
 }
 

@@ -14,8 +14,14 @@ import (
 // goodbye is how long a browser may take to end by itself when its shim has gone: it sees its pipe closed, and saves.
 const goodbye = 5 * time.Second
 
-// awaitGone returns when no process of a run is left whose shim is gone. One that does not go by itself is killed.
+// awaitGone returns when no process of a run is left whose shim is gone. One that does not go by itself is killed. Where a
+// shim holds the profile there is nothing to do: what runs is its own.
 func awaitGone(profileDir, name string) {
+	lock := profileLock(profileDir)
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		return
+	}
+	defer lock.Unlock() //nolint:errcheck // the file is closed either way
 	marks := []string{"--user-data-dir=" + userDataDir(profileDir), "--database=" + tempDir(name)}
 	late := time.Now().Add(goodbye)
 	for _, pid := range processesWith(marks) {

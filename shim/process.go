@@ -125,7 +125,7 @@ func (p *process) claim() (net.Listener, func(), error) {
 	if err := os.MkdirAll(p.spec.ProfileDir, 0o700); err != nil {
 		return nil, nil, err
 	}
-	lock := flock.New(filepath.Join(p.spec.ProfileDir, ".lock"), flock.SetPermissions(0o600))
+	lock := profileLock(p.spec.ProfileDir)
 	ok, err := lock.TryLock()
 	if err != nil {
 		return nil, nil, err
@@ -139,6 +139,11 @@ func (p *process) claim() (net.Listener, func(), error) {
 		return nil, nil, err
 	}
 	return l, func() { lock.Unlock() }, nil //nolint:errcheck // the process ends
+}
+
+// profileLock is what a shim holds while its run goes on.
+func profileLock(profileDir string) *flock.Flock {
+	return flock.New(filepath.Join(profileDir, ".lock"), flock.SetPermissions(0o600))
 }
 
 // launch starts the relay and the browser. On failure nothing is left.

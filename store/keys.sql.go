@@ -126,7 +126,7 @@ const listKeys = `-- name: ListKeys :many
 SELECT id, name, hash, hint, scopes, workspaces, expires_at, last_used_at, created_at, revoked_at FROM keys
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
 ORDER BY created_at DESC, id DESC
-LIMIT ?4 OFFSET ?3
+LIMIT CAST(?4 AS INTEGER) OFFSET ?3
 `
 
 type ListKeysParams struct {

@@ -33,15 +33,20 @@ type ProfileList struct {
 	ProfileFilter
 	Order     Order
 	Ascending bool   // default: newest first, Z to A
-	After     string // id: what comes after this profile in the order; unknown, filtered out or foreign: nothing does
+	After     string // id: what comes after this profile in the order; unknown or foreign: nothing does
 	Limit     int
 	Offset    int64 // rows to pass over; costs as much as they do
 }
 
 // ListProfiles gives a part of a list of profiles and its total. Without filters the total comes from counters and the
-// rows from an index, at the same cost for any number of profiles; with filters it walks, and ends with ctx.
+// rows from an index, at the same cost for any number of profiles. A filter by proxy, or by a status other than stopped,
+// costs as much as there are such profiles. Other filters walk, and end with ctx.
 func (s *Store) ListProfiles(ctx context.Context, l ProfileList) (Page[Profile], error) {
-	l.narrow()
+	l.WorkspaceID = only(l.Workspaces, l.WorkspaceID)
+	if l.narrow() {
+		page, err := s.listNarrow(ctx, l)
+		return page, Typed(err)
+	}
 	q := s.short
 	if l.filtered() {
 		q = s.long
@@ -57,12 +62,14 @@ func (s *Store) ListProfiles(ctx context.Context, l ProfileList) (Page[Profile],
 	if err != nil {
 		return Page[Profile]{}, Typed(err)
 	}
-	rows, err := l.rows(ctx, q, p)
-	return cut(rows, total, l.Limit), Typed(err)
+	found, err := l.walk(ctx, q, p)
+	if err != nil {
+		return Page[Profile]{}, Typed(err)
+	}
+	part := cut(found, total, l.Limit)
+	rows, err := s.rowsAt(ctx, part.Rows, l.ProfileFilter)
+	return Page[Profile]{Rows: rows, Total: part.Total, More: part.More}, Typed(err)
 }
-
-// narrow turns a key of one workspace into a list of that workspace, which has an index.
-func (l *ProfileList) narrow() { l.WorkspaceID = only(l.Workspaces, l.WorkspaceID) }
 
 func (f *ProfileFilter) filtered() bool {
 	return f.Search != "" || len(f.Tags) > 0 || f.Status != "" || f.ProxyID != "" || f.OS != ""
@@ -111,18 +118,17 @@ func (l *ProfileList) place(ctx context.Context, q *Queries) (cursor, error) {
 	if row.Trashed != l.Trashed || (l.WorkspaceID != "" && l.WorkspaceID != row.WorkspaceID) {
 		return cursor{}, ErrNoRow
 	}
-	number := map[Order]int64{ByCreated: row.CreatedAt, ByUpdated: row.UpdatedAt, ByStarted: row.LastStartedAt}[l.Order]
-	return cursor{number: number, text: row.Name, id: row.ID}, nil
+	return l.cursorAt(PlacesOfStatusRow{ID: row.ID, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Name: row.Name, LastStartedAt: row.LastStartedAt}), nil
 }
 
-// rows reads one row more than asked for, which tells whether there are more.
-func (l *ProfileList) rows(ctx context.Context, q *Queries, at cursor) ([]Profile, error) {
+// walk finds one row more than asked for, which tells whether there are more.
+func (l *ProfileList) walk(ctx context.Context, q *Queries, at cursor) ([]place, error) {
 	p := l.params()
 	p.AfterKey, p.AfterID, p.Limit, p.Offset = at.number, at.id, int64(l.Limit)+1, l.Offset
 	if l.WorkspaceID == "" {
-		return l.rowsOfAll(ctx, q, at.text, p)
+		return l.walkAll(ctx, q, at.text, p)
 	}
-	return l.rowsOfWorkspace(ctx, q, at.text, p)
+	return l.walkWorkspace(ctx, q, at.text, p)
 }
 
 // direction is an order with its direction: one query each, since SQL takes neither as a parameter.
@@ -131,48 +137,48 @@ type direction struct {
 	ascending bool
 }
 
-func (l *ProfileList) rowsOfAll(ctx context.Context, q *Queries, name string, w ListProfilesOfWorkspaceByCreatedDescParams) ([]Profile, error) {
+func (l *ProfileList) walkAll(ctx context.Context, q *Queries, name string, w ListProfilesOfWorkspaceByCreatedDescParams) ([]place, error) {
 	p := ListProfilesByCreatedDescParams{Trashed: w.Trashed, AfterKey: w.AfterKey, AfterID: w.AfterID, Workspaces: w.Workspaces,
 		Search: w.Search, Tags: w.Tags, Status: w.Status, ProxyID: w.ProxyID, OS: w.OS, Offset: w.Offset, Limit: w.Limit}
 	n := ListProfilesByNameDescParams{Trashed: w.Trashed, AfterKey: name, AfterID: w.AfterID, Workspaces: w.Workspaces,
 		Search: w.Search, Tags: w.Tags, Status: w.Status, ProxyID: w.ProxyID, OS: w.OS, Offset: w.Offset, Limit: w.Limit}
 	switch (direction{l.Order, l.Ascending}) {
 	case direction{ByCreated, true}:
-		return q.ListProfilesByCreatedAsc(ctx, ListProfilesByCreatedAscParams(p))
+		return places(q.ListProfilesByCreatedAsc(ctx, ListProfilesByCreatedAscParams(p)))
 	case direction{ByUpdated, false}:
-		return q.ListProfilesByUpdatedDesc(ctx, ListProfilesByUpdatedDescParams(p))
+		return places(q.ListProfilesByUpdatedDesc(ctx, ListProfilesByUpdatedDescParams(p)))
 	case direction{ByUpdated, true}:
-		return q.ListProfilesByUpdatedAsc(ctx, ListProfilesByUpdatedAscParams(p))
+		return places(q.ListProfilesByUpdatedAsc(ctx, ListProfilesByUpdatedAscParams(p)))
 	case direction{ByStarted, false}:
-		return q.ListProfilesByStartedDesc(ctx, ListProfilesByStartedDescParams(p))
+		return places(q.ListProfilesByStartedDesc(ctx, ListProfilesByStartedDescParams(p)))
 	case direction{ByStarted, true}:
-		return q.ListProfilesByStartedAsc(ctx, ListProfilesByStartedAscParams(p))
+		return places(q.ListProfilesByStartedAsc(ctx, ListProfilesByStartedAscParams(p)))
 	case direction{ByName, false}:
-		return q.ListProfilesByNameDesc(ctx, n)
+		return places(q.ListProfilesByNameDesc(ctx, n))
 	case direction{ByName, true}:
-		return q.ListProfilesByNameAsc(ctx, ListProfilesByNameAscParams(n))
+		return places(q.ListProfilesByNameAsc(ctx, ListProfilesByNameAscParams(n)))
 	}
-	return q.ListProfilesByCreatedDesc(ctx, p)
+	return places(q.ListProfilesByCreatedDesc(ctx, p))
 }
 
-func (l *ProfileList) rowsOfWorkspace(ctx context.Context, q *Queries, name string, p ListProfilesOfWorkspaceByCreatedDescParams) ([]Profile, error) {
+func (l *ProfileList) walkWorkspace(ctx context.Context, q *Queries, name string, p ListProfilesOfWorkspaceByCreatedDescParams) ([]place, error) {
 	n := ListProfilesOfWorkspaceByNameDescParams{WorkspaceID: p.WorkspaceID, Trashed: p.Trashed, AfterKey: name, AfterID: p.AfterID, Workspaces: p.Workspaces,
 		Search: p.Search, Tags: p.Tags, Status: p.Status, ProxyID: p.ProxyID, OS: p.OS, Offset: p.Offset, Limit: p.Limit}
 	switch (direction{l.Order, l.Ascending}) {
 	case direction{ByCreated, true}:
-		return q.ListProfilesOfWorkspaceByCreatedAsc(ctx, ListProfilesOfWorkspaceByCreatedAscParams(p))
+		return places(q.ListProfilesOfWorkspaceByCreatedAsc(ctx, ListProfilesOfWorkspaceByCreatedAscParams(p)))
 	case direction{ByUpdated, false}:
-		return q.ListProfilesOfWorkspaceByUpdatedDesc(ctx, ListProfilesOfWorkspaceByUpdatedDescParams(p))
+		return places(q.ListProfilesOfWorkspaceByUpdatedDesc(ctx, ListProfilesOfWorkspaceByUpdatedDescParams(p)))
 	case direction{ByUpdated, true}:
-		return q.ListProfilesOfWorkspaceByUpdatedAsc(ctx, ListProfilesOfWorkspaceByUpdatedAscParams(p))
+		return places(q.ListProfilesOfWorkspaceByUpdatedAsc(ctx, ListProfilesOfWorkspaceByUpdatedAscParams(p)))
 	case direction{ByStarted, false}:
-		return q.ListProfilesOfWorkspaceByStartedDesc(ctx, ListProfilesOfWorkspaceByStartedDescParams(p))
+		return places(q.ListProfilesOfWorkspaceByStartedDesc(ctx, ListProfilesOfWorkspaceByStartedDescParams(p)))
 	case direction{ByStarted, true}:
-		return q.ListProfilesOfWorkspaceByStartedAsc(ctx, ListProfilesOfWorkspaceByStartedAscParams(p))
+		return places(q.ListProfilesOfWorkspaceByStartedAsc(ctx, ListProfilesOfWorkspaceByStartedAscParams(p)))
 	case direction{ByName, false}:
-		return q.ListProfilesOfWorkspaceByNameDesc(ctx, n)
+		return places(q.ListProfilesOfWorkspaceByNameDesc(ctx, n))
 	case direction{ByName, true}:
-		return q.ListProfilesOfWorkspaceByNameAsc(ctx, ListProfilesOfWorkspaceByNameAscParams(n))
+		return places(q.ListProfilesOfWorkspaceByNameAsc(ctx, ListProfilesOfWorkspaceByNameAscParams(n)))
 	}
-	return q.ListProfilesOfWorkspaceByCreatedDesc(ctx, p)
+	return places(q.ListProfilesOfWorkspaceByCreatedDesc(ctx, p))
 }

@@ -59,6 +59,7 @@ func cut[T any](rows []T, total int64, limit int) Page[T] {
 	return page
 }
 
+// only turns a key of one workspace into a list of that workspace, which has an index.
 func only(workspaces *string, workspace string) string {
 	if workspace != "" || workspaces == nil {
 		return workspace
@@ -88,9 +89,10 @@ func totalsOf(ctx context.Context, q *Queries, workspaces *string, workspace str
 
 // cursor is a place in an order: what follows is beyond it.
 type cursor struct {
-	number int64  // created, updated, started
-	text   string // name
-	id     string
+	number  int64  // created, updated, started
+	text    string // name
+	id      string
+	version int64 // of the row there
 }
 
 // beforeAll are the places before the first row. No name sorts after the last of them: names have at most 200 characters.

@@ -80,7 +80,7 @@ func model(all []Profile, l ProfileList) []Profile {
 	}
 	slices.SortFunc(out, func(a, b Profile) int {
 		by := map[Order]int{ByCreated: cmp.Compare(a.CreatedAt, b.CreatedAt), ByUpdated: cmp.Compare(a.UpdatedAt, b.UpdatedAt),
-			ByStarted: cmp.Compare(a.LastStartedAt, b.LastStartedAt), ByName: cmp.Compare(upperASCII(a.Name), upperASCII(b.Name))}[l.Order]
+			ByStarted: cmp.Compare(a.LastStartedAt, b.LastStartedAt), ByName: cmp.Compare(noCase(a.Name), noCase(b.Name))}[l.Order]
 		c := cmp.Or(by, cmp.Compare(a.ID, b.ID))
 		if !l.Ascending {
 			return -c
@@ -88,15 +88,6 @@ func model(all []Profile, l ProfileList) []Profile {
 		return c
 	})
 	return out
-}
-
-func upperASCII(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, s)
 }
 
 func modelSees(p Profile, f ProfileFilter) bool {

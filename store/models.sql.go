@@ -30,6 +30,7 @@ type Key struct {
 
 type Profile struct {
 	ID             string
+	Version        int64
 	WorkspaceID    string
 	Name           string
 	OS             string

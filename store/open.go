@@ -74,7 +74,7 @@ func prepareFolder(dir, file string) error {
 	}
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return refuseEmptied(dir, file)
+		return refuseUnfit(dir, file)
 	}
 	if err != nil {
 		return explainOpen(file, typedFile(err))
@@ -85,14 +85,18 @@ func prepareFolder(dir, file string) error {
 	return syncFolder(dir)
 }
 
-// refuseEmptied sees a database that lost all its bytes: SQLite would take it for a new one. The key is made after the
-// first migration, so beside a key a database is never empty.
-func refuseEmptied(dir, file string) error {
+// refuseUnfit sees what SQLite would not: a file that may not be written, which it would open for reading, and a database
+// that lost all its bytes, which it would take for a new one. The key is made after the first migration, so beside a key
+// a database is never empty.
+func refuseUnfit(dir, file string) error {
 	info, err := os.Stat(file)
-	if err != nil || info.Size() > 0 {
-		return typedFile(err)
+	if err != nil {
+		return explainOpen(file, typedFile(err))
 	}
-	if _, err := os.Stat(filepath.Join(dir, secretKeyName)); err != nil {
+	if info.Mode().Perm()&0o200 == 0 {
+		return explainOpen(file, fmt.Errorf("%w: the database's mode is %v", ErrReadOnly, info.Mode()))
+	}
+	if _, err := os.Stat(filepath.Join(dir, secretKeyName)); info.Size() > 0 || err != nil {
 		return nil
 	}
 	return explainOpen(file, fmt.Errorf("%w: it is empty, and the key of a full one lies beside it", ErrDamaged))

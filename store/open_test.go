@@ -247,7 +247,7 @@ func TestFolderThatIsAFile(t *testing.T) {
 // holdLock takes the write lock as another program would, and gives what lets it go.
 func holdLock(t *testing.T, dir string) (release func()) {
 	t.Helper()
-	other := openPool(dsn(filepath.Join(dir, FileName), "_pragma=busy_timeout(5000)"), 1)
+	other := openPool(dsn(filepath.Join(dir, FileName), "_pragma=busy_timeout(0)"), 1)
 	conn, err := other.Conn(context.Background())
 	if err != nil {
 		t.Fatal(err)

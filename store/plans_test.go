@@ -120,6 +120,8 @@ func TestListsWalkTheirIndex(t *testing.T) {
 	for name, want := range map[string]string{
 		"listProxies":            "SEARCH proxies USING INDEX proxies_created ((created_at,id)<(?,?))",
 		"listProxiesOfWorkspace": "SEARCH proxies USING INDEX proxies_of_workspace (workspace_id=? AND (created_at,id)<(?,?))",
+		"placesOfStatus":         "SEARCH profiles USING INDEX profiles_not_stopped (status=?)",
+		"placesOfProxy":          "SEARCH profiles USING INDEX profiles_of_proxy (proxy_id=?)",
 		"listRunsOfProfile":      "SEARCH runs USING INDEX runs_of_profile (profile_id=? AND (started_at,id)<(?,?))",
 		"getKeyByHash":           "SEARCH keys USING INDEX sqlite_autoindex_keys_2 (hash=?)",
 	} {

@@ -107,7 +107,7 @@ func (q *Queries) DeleteProfile(ctx context.Context, arg DeleteProfileParams) (i
 }
 
 const getProfile = `-- name: GetProfile :one
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
 WHERE id = ?1 AND trashed_at IS NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -122,6 +122,7 @@ func (q *Queries) GetProfile(ctx context.Context, arg GetProfileParams) (Profile
 	var i Profile
 	err := row.Scan(
 		&i.ID,
+		&i.Version,
 		&i.WorkspaceID,
 		&i.Name,
 		&i.OS,
@@ -155,7 +156,7 @@ func (q *Queries) GetProfile(ctx context.Context, arg GetProfileParams) (Profile
 }
 
 const getProfileAny = `-- name: GetProfileAny :one
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -171,6 +172,7 @@ func (q *Queries) GetProfileAny(ctx context.Context, arg GetProfileAnyParams) (P
 	var i Profile
 	err := row.Scan(
 		&i.ID,
+		&i.Version,
 		&i.WorkspaceID,
 		&i.Name,
 		&i.OS,
@@ -203,6 +205,72 @@ func (q *Queries) GetProfileAny(ctx context.Context, arg GetProfileAnyParams) (P
 	return i, err
 }
 
+const getProfiles = `-- name: GetProfiles :many
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
+`
+
+type GetProfilesParams struct {
+	Ids        string
+	Workspaces *string
+}
+
+// GetProfiles gives the profiles of a JSON array of ids that are there, in any order, also from the trash.
+func (q *Queries) GetProfiles(ctx context.Context, arg GetProfilesParams) ([]Profile, error) {
+	rows, err := q.db.QueryContext(ctx, getProfiles, arg.Ids, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Profile{}
+	for rows.Next() {
+		var i Profile
+		if err := rows.Scan(
+			&i.ID,
+			&i.Version,
+			&i.WorkspaceID,
+			&i.Name,
+			&i.OS,
+			&i.BrowserVersion,
+			&i.Tags,
+			&i.TagsKey,
+			&i.Notes,
+			&i.SearchKey,
+			&i.ProxyID,
+			&i.ProxyMissing,
+			&i.StartURLs,
+			&i.Timezone,
+			&i.Locale,
+			&i.Geolocation,
+			&i.WebRTC,
+			&i.Screen,
+			&i.Headless,
+			&i.IdleTimeoutMs,
+			&i.MaxRunMs,
+			&i.Status,
+			&i.LastRun,
+			&i.LastStartedAt,
+			&i.DiskBytes,
+			&i.Revision,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.TrashedAt,
+			&i.Trashed,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const insertProfile = `-- name: InsertProfile :one
 
 INSERT INTO profiles (
@@ -212,7 +280,7 @@ INSERT INTO profiles (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
     ?21, ?22
-) RETURNING id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
+) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
 `
 
 type InsertProfileParams struct {
@@ -271,6 +339,7 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 	var i Profile
 	err := row.Scan(
 		&i.ID,
+		&i.Version,
 		&i.WorkspaceID,
 		&i.Name,
 		&i.OS,
@@ -304,7 +373,7 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 }
 
 const listProfilesByCreatedAsc = `-- name: ListProfilesByCreatedAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = ?1
   AND (created_at, id) > (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
@@ -315,7 +384,7 @@ WHERE trashed = ?1
   AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
   AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
 ORDER BY created_at, id
-LIMIT ?11 OFFSET ?10
+LIMIT CAST(?11 AS INTEGER) OFFSET ?10
 `
 
 type ListProfilesByCreatedAscParams struct {
@@ -332,7 +401,12 @@ type ListProfilesByCreatedAscParams struct {
 	Limit      int64
 }
 
-func (q *Queries) ListProfilesByCreatedAsc(ctx context.Context, arg ListProfilesByCreatedAscParams) ([]Profile, error) {
+type ListProfilesByCreatedAscRow struct {
+	ID      string
+	Version int64
+}
+
+func (q *Queries) ListProfilesByCreatedAsc(ctx context.Context, arg ListProfilesByCreatedAscParams) ([]ListProfilesByCreatedAscRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesByCreatedAsc,
 		arg.Trashed,
 		arg.AfterKey,
@@ -350,40 +424,10 @@ func (q *Queries) ListProfilesByCreatedAsc(ctx context.Context, arg ListProfiles
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesByCreatedAscRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesByCreatedAscRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -399,7 +443,7 @@ func (q *Queries) ListProfilesByCreatedAsc(ctx context.Context, arg ListProfiles
 
 const listProfilesByCreatedDesc = `-- name: ListProfilesByCreatedDesc :many
 
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = ?1
   AND (created_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
@@ -410,7 +454,7 @@ WHERE trashed = ?1
   AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
   AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
 ORDER BY created_at DESC, id DESC
-LIMIT ?11 OFFSET ?10
+LIMIT CAST(?11 AS INTEGER) OFFSET ?10
 `
 
 type ListProfilesByCreatedDescParams struct {
@@ -427,9 +471,16 @@ type ListProfilesByCreatedDescParams struct {
 	Limit      int64
 }
 
+type ListProfilesByCreatedDescRow struct {
+	ID      string
+	Version int64
+}
+
 // The lists: one query per order, for all workspaces and for one. Each starts after a place (@after_key, @after_id);
-// store.ListProfiles knows the place before the first row, and picks the query.
-func (q *Queries) ListProfilesByCreatedDesc(ctx context.Context, arg ListProfilesByCreatedDescParams) ([]Profile, error) {
+// store.ListProfiles knows the place before the first row, picks the query, and has the rows from memory where their
+// version is still the same: reading thirty columns costs more than finding the row.
+// The CAST of the limit is there for speed: SQLite plans a statement anew whenever a bare parameter of LIMIT is bound.
+func (q *Queries) ListProfilesByCreatedDesc(ctx context.Context, arg ListProfilesByCreatedDescParams) ([]ListProfilesByCreatedDescRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesByCreatedDesc,
 		arg.Trashed,
 		arg.AfterKey,
@@ -447,40 +498,10 @@ func (q *Queries) ListProfilesByCreatedDesc(ctx context.Context, arg ListProfile
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesByCreatedDescRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesByCreatedDescRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -495,7 +516,7 @@ func (q *Queries) ListProfilesByCreatedDesc(ctx context.Context, arg ListProfile
 }
 
 const listProfilesByNameAsc = `-- name: ListProfilesByNameAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = ?1
   AND (name, id) > (+CAST(?2 AS TEXT), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
@@ -506,7 +527,7 @@ WHERE trashed = ?1
   AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
   AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
 ORDER BY name, id
-LIMIT ?11 OFFSET ?10
+LIMIT CAST(?11 AS INTEGER) OFFSET ?10
 `
 
 type ListProfilesByNameAscParams struct {
@@ -523,7 +544,12 @@ type ListProfilesByNameAscParams struct {
 	Limit      int64
 }
 
-func (q *Queries) ListProfilesByNameAsc(ctx context.Context, arg ListProfilesByNameAscParams) ([]Profile, error) {
+type ListProfilesByNameAscRow struct {
+	ID      string
+	Version int64
+}
+
+func (q *Queries) ListProfilesByNameAsc(ctx context.Context, arg ListProfilesByNameAscParams) ([]ListProfilesByNameAscRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesByNameAsc,
 		arg.Trashed,
 		arg.AfterKey,
@@ -541,40 +567,10 @@ func (q *Queries) ListProfilesByNameAsc(ctx context.Context, arg ListProfilesByN
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesByNameAscRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesByNameAscRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -589,7 +585,7 @@ func (q *Queries) ListProfilesByNameAsc(ctx context.Context, arg ListProfilesByN
 }
 
 const listProfilesByNameDesc = `-- name: ListProfilesByNameDesc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = ?1
   AND (name, id) < (+CAST(?2 AS TEXT), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
@@ -600,7 +596,7 @@ WHERE trashed = ?1
   AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
   AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
 ORDER BY name DESC, id DESC
-LIMIT ?11 OFFSET ?10
+LIMIT CAST(?11 AS INTEGER) OFFSET ?10
 `
 
 type ListProfilesByNameDescParams struct {
@@ -617,7 +613,12 @@ type ListProfilesByNameDescParams struct {
 	Limit      int64
 }
 
-func (q *Queries) ListProfilesByNameDesc(ctx context.Context, arg ListProfilesByNameDescParams) ([]Profile, error) {
+type ListProfilesByNameDescRow struct {
+	ID      string
+	Version int64
+}
+
+func (q *Queries) ListProfilesByNameDesc(ctx context.Context, arg ListProfilesByNameDescParams) ([]ListProfilesByNameDescRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesByNameDesc,
 		arg.Trashed,
 		arg.AfterKey,
@@ -635,40 +636,10 @@ func (q *Queries) ListProfilesByNameDesc(ctx context.Context, arg ListProfilesBy
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesByNameDescRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesByNameDescRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -683,7 +654,7 @@ func (q *Queries) ListProfilesByNameDesc(ctx context.Context, arg ListProfilesBy
 }
 
 const listProfilesByStartedAsc = `-- name: ListProfilesByStartedAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = ?1
   AND (last_started_at, id) > (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
@@ -694,7 +665,7 @@ WHERE trashed = ?1
   AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
   AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
 ORDER BY last_started_at, id
-LIMIT ?11 OFFSET ?10
+LIMIT CAST(?11 AS INTEGER) OFFSET ?10
 `
 
 type ListProfilesByStartedAscParams struct {
@@ -711,7 +682,12 @@ type ListProfilesByStartedAscParams struct {
 	Limit      int64
 }
 
-func (q *Queries) ListProfilesByStartedAsc(ctx context.Context, arg ListProfilesByStartedAscParams) ([]Profile, error) {
+type ListProfilesByStartedAscRow struct {
+	ID      string
+	Version int64
+}
+
+func (q *Queries) ListProfilesByStartedAsc(ctx context.Context, arg ListProfilesByStartedAscParams) ([]ListProfilesByStartedAscRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesByStartedAsc,
 		arg.Trashed,
 		arg.AfterKey,
@@ -729,40 +705,10 @@ func (q *Queries) ListProfilesByStartedAsc(ctx context.Context, arg ListProfiles
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesByStartedAscRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesByStartedAscRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -777,7 +723,7 @@ func (q *Queries) ListProfilesByStartedAsc(ctx context.Context, arg ListProfiles
 }
 
 const listProfilesByStartedDesc = `-- name: ListProfilesByStartedDesc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = ?1
   AND (last_started_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
@@ -788,7 +734,7 @@ WHERE trashed = ?1
   AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
   AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
 ORDER BY last_started_at DESC, id DESC
-LIMIT ?11 OFFSET ?10
+LIMIT CAST(?11 AS INTEGER) OFFSET ?10
 `
 
 type ListProfilesByStartedDescParams struct {
@@ -805,7 +751,12 @@ type ListProfilesByStartedDescParams struct {
 	Limit      int64
 }
 
-func (q *Queries) ListProfilesByStartedDesc(ctx context.Context, arg ListProfilesByStartedDescParams) ([]Profile, error) {
+type ListProfilesByStartedDescRow struct {
+	ID      string
+	Version int64
+}
+
+func (q *Queries) ListProfilesByStartedDesc(ctx context.Context, arg ListProfilesByStartedDescParams) ([]ListProfilesByStartedDescRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesByStartedDesc,
 		arg.Trashed,
 		arg.AfterKey,
@@ -823,40 +774,10 @@ func (q *Queries) ListProfilesByStartedDesc(ctx context.Context, arg ListProfile
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesByStartedDescRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesByStartedDescRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -871,7 +792,7 @@ func (q *Queries) ListProfilesByStartedDesc(ctx context.Context, arg ListProfile
 }
 
 const listProfilesByUpdatedAsc = `-- name: ListProfilesByUpdatedAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = ?1
   AND (updated_at, id) > (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
@@ -882,7 +803,7 @@ WHERE trashed = ?1
   AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
   AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
 ORDER BY updated_at, id
-LIMIT ?11 OFFSET ?10
+LIMIT CAST(?11 AS INTEGER) OFFSET ?10
 `
 
 type ListProfilesByUpdatedAscParams struct {
@@ -899,7 +820,12 @@ type ListProfilesByUpdatedAscParams struct {
 	Limit      int64
 }
 
-func (q *Queries) ListProfilesByUpdatedAsc(ctx context.Context, arg ListProfilesByUpdatedAscParams) ([]Profile, error) {
+type ListProfilesByUpdatedAscRow struct {
+	ID      string
+	Version int64
+}
+
+func (q *Queries) ListProfilesByUpdatedAsc(ctx context.Context, arg ListProfilesByUpdatedAscParams) ([]ListProfilesByUpdatedAscRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesByUpdatedAsc,
 		arg.Trashed,
 		arg.AfterKey,
@@ -917,40 +843,10 @@ func (q *Queries) ListProfilesByUpdatedAsc(ctx context.Context, arg ListProfiles
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesByUpdatedAscRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesByUpdatedAscRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -965,7 +861,7 @@ func (q *Queries) ListProfilesByUpdatedAsc(ctx context.Context, arg ListProfiles
 }
 
 const listProfilesByUpdatedDesc = `-- name: ListProfilesByUpdatedDesc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE trashed = ?1
   AND (updated_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
@@ -976,7 +872,7 @@ WHERE trashed = ?1
   AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
   AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
 ORDER BY updated_at DESC, id DESC
-LIMIT ?11 OFFSET ?10
+LIMIT CAST(?11 AS INTEGER) OFFSET ?10
 `
 
 type ListProfilesByUpdatedDescParams struct {
@@ -993,7 +889,12 @@ type ListProfilesByUpdatedDescParams struct {
 	Limit      int64
 }
 
-func (q *Queries) ListProfilesByUpdatedDesc(ctx context.Context, arg ListProfilesByUpdatedDescParams) ([]Profile, error) {
+type ListProfilesByUpdatedDescRow struct {
+	ID      string
+	Version int64
+}
+
+func (q *Queries) ListProfilesByUpdatedDesc(ctx context.Context, arg ListProfilesByUpdatedDescParams) ([]ListProfilesByUpdatedDescRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesByUpdatedDesc,
 		arg.Trashed,
 		arg.AfterKey,
@@ -1011,40 +912,10 @@ func (q *Queries) ListProfilesByUpdatedDesc(ctx context.Context, arg ListProfile
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesByUpdatedDescRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesByUpdatedDescRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1059,7 +930,7 @@ func (q *Queries) ListProfilesByUpdatedDesc(ctx context.Context, arg ListProfile
 }
 
 const listProfilesNotStopped = `-- name: ListProfilesNotStopped :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles WHERE status <> 'stopped' ORDER BY status, id
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles WHERE status <> 'stopped' ORDER BY status, id
 `
 
 // ListProfilesNotStopped gives what a boot compares with the shims that it finds, and what has failed.
@@ -1074,6 +945,7 @@ func (q *Queries) ListProfilesNotStopped(ctx context.Context) ([]Profile, error)
 		var i Profile
 		if err := rows.Scan(
 			&i.ID,
+			&i.Version,
 			&i.WorkspaceID,
 			&i.Name,
 			&i.OS,
@@ -1121,7 +993,7 @@ SELECT id FROM profiles
 WHERE proxy_id = CAST(?1 AS TEXT) AND trashed_at IS NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 ORDER BY id
-LIMIT ?3
+LIMIT CAST(?3 AS INTEGER)
 `
 
 type ListProfilesOfProxyParams struct {
@@ -1155,7 +1027,7 @@ func (q *Queries) ListProfilesOfProxy(ctx context.Context, arg ListProfilesOfPro
 }
 
 const listProfilesOfWorkspaceByCreatedAsc = `-- name: ListProfilesOfWorkspaceByCreatedAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = ?1 AND trashed = ?2
   AND (created_at, id) > (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
@@ -1166,7 +1038,7 @@ WHERE workspace_id = ?1 AND trashed = ?2
   AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
   AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
 ORDER BY created_at, id
-LIMIT ?12 OFFSET ?11
+LIMIT CAST(?12 AS INTEGER) OFFSET ?11
 `
 
 type ListProfilesOfWorkspaceByCreatedAscParams struct {
@@ -1184,7 +1056,12 @@ type ListProfilesOfWorkspaceByCreatedAscParams struct {
 	Limit       int64
 }
 
-func (q *Queries) ListProfilesOfWorkspaceByCreatedAsc(ctx context.Context, arg ListProfilesOfWorkspaceByCreatedAscParams) ([]Profile, error) {
+type ListProfilesOfWorkspaceByCreatedAscRow struct {
+	ID      string
+	Version int64
+}
+
+func (q *Queries) ListProfilesOfWorkspaceByCreatedAsc(ctx context.Context, arg ListProfilesOfWorkspaceByCreatedAscParams) ([]ListProfilesOfWorkspaceByCreatedAscRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByCreatedAsc,
 		arg.WorkspaceID,
 		arg.Trashed,
@@ -1203,40 +1080,10 @@ func (q *Queries) ListProfilesOfWorkspaceByCreatedAsc(ctx context.Context, arg L
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesOfWorkspaceByCreatedAscRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesOfWorkspaceByCreatedAscRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1251,7 +1098,7 @@ func (q *Queries) ListProfilesOfWorkspaceByCreatedAsc(ctx context.Context, arg L
 }
 
 const listProfilesOfWorkspaceByCreatedDesc = `-- name: ListProfilesOfWorkspaceByCreatedDesc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = ?1 AND trashed = ?2
   AND (created_at, id) < (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
@@ -1262,7 +1109,7 @@ WHERE workspace_id = ?1 AND trashed = ?2
   AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
   AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
 ORDER BY created_at DESC, id DESC
-LIMIT ?12 OFFSET ?11
+LIMIT CAST(?12 AS INTEGER) OFFSET ?11
 `
 
 type ListProfilesOfWorkspaceByCreatedDescParams struct {
@@ -1280,7 +1127,12 @@ type ListProfilesOfWorkspaceByCreatedDescParams struct {
 	Limit       int64
 }
 
-func (q *Queries) ListProfilesOfWorkspaceByCreatedDesc(ctx context.Context, arg ListProfilesOfWorkspaceByCreatedDescParams) ([]Profile, error) {
+type ListProfilesOfWorkspaceByCreatedDescRow struct {
+	ID      string
+	Version int64
+}
+
+func (q *Queries) ListProfilesOfWorkspaceByCreatedDesc(ctx context.Context, arg ListProfilesOfWorkspaceByCreatedDescParams) ([]ListProfilesOfWorkspaceByCreatedDescRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByCreatedDesc,
 		arg.WorkspaceID,
 		arg.Trashed,
@@ -1299,40 +1151,10 @@ func (q *Queries) ListProfilesOfWorkspaceByCreatedDesc(ctx context.Context, arg 
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesOfWorkspaceByCreatedDescRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesOfWorkspaceByCreatedDescRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1347,7 +1169,7 @@ func (q *Queries) ListProfilesOfWorkspaceByCreatedDesc(ctx context.Context, arg 
 }
 
 const listProfilesOfWorkspaceByNameAsc = `-- name: ListProfilesOfWorkspaceByNameAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = ?1 AND trashed = ?2
   AND (name, id) > (+CAST(?3 AS TEXT), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
@@ -1358,7 +1180,7 @@ WHERE workspace_id = ?1 AND trashed = ?2
   AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
   AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
 ORDER BY name, id
-LIMIT ?12 OFFSET ?11
+LIMIT CAST(?12 AS INTEGER) OFFSET ?11
 `
 
 type ListProfilesOfWorkspaceByNameAscParams struct {
@@ -1376,7 +1198,12 @@ type ListProfilesOfWorkspaceByNameAscParams struct {
 	Limit       int64
 }
 
-func (q *Queries) ListProfilesOfWorkspaceByNameAsc(ctx context.Context, arg ListProfilesOfWorkspaceByNameAscParams) ([]Profile, error) {
+type ListProfilesOfWorkspaceByNameAscRow struct {
+	ID      string
+	Version int64
+}
+
+func (q *Queries) ListProfilesOfWorkspaceByNameAsc(ctx context.Context, arg ListProfilesOfWorkspaceByNameAscParams) ([]ListProfilesOfWorkspaceByNameAscRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByNameAsc,
 		arg.WorkspaceID,
 		arg.Trashed,
@@ -1395,40 +1222,10 @@ func (q *Queries) ListProfilesOfWorkspaceByNameAsc(ctx context.Context, arg List
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesOfWorkspaceByNameAscRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesOfWorkspaceByNameAscRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1443,7 +1240,7 @@ func (q *Queries) ListProfilesOfWorkspaceByNameAsc(ctx context.Context, arg List
 }
 
 const listProfilesOfWorkspaceByNameDesc = `-- name: ListProfilesOfWorkspaceByNameDesc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = ?1 AND trashed = ?2
   AND (name, id) < (+CAST(?3 AS TEXT), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
@@ -1454,7 +1251,7 @@ WHERE workspace_id = ?1 AND trashed = ?2
   AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
   AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
 ORDER BY name DESC, id DESC
-LIMIT ?12 OFFSET ?11
+LIMIT CAST(?12 AS INTEGER) OFFSET ?11
 `
 
 type ListProfilesOfWorkspaceByNameDescParams struct {
@@ -1472,7 +1269,12 @@ type ListProfilesOfWorkspaceByNameDescParams struct {
 	Limit       int64
 }
 
-func (q *Queries) ListProfilesOfWorkspaceByNameDesc(ctx context.Context, arg ListProfilesOfWorkspaceByNameDescParams) ([]Profile, error) {
+type ListProfilesOfWorkspaceByNameDescRow struct {
+	ID      string
+	Version int64
+}
+
+func (q *Queries) ListProfilesOfWorkspaceByNameDesc(ctx context.Context, arg ListProfilesOfWorkspaceByNameDescParams) ([]ListProfilesOfWorkspaceByNameDescRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByNameDesc,
 		arg.WorkspaceID,
 		arg.Trashed,
@@ -1491,40 +1293,10 @@ func (q *Queries) ListProfilesOfWorkspaceByNameDesc(ctx context.Context, arg Lis
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesOfWorkspaceByNameDescRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesOfWorkspaceByNameDescRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1539,7 +1311,7 @@ func (q *Queries) ListProfilesOfWorkspaceByNameDesc(ctx context.Context, arg Lis
 }
 
 const listProfilesOfWorkspaceByStartedAsc = `-- name: ListProfilesOfWorkspaceByStartedAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = ?1 AND trashed = ?2
   AND (last_started_at, id) > (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
@@ -1550,7 +1322,7 @@ WHERE workspace_id = ?1 AND trashed = ?2
   AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
   AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
 ORDER BY last_started_at, id
-LIMIT ?12 OFFSET ?11
+LIMIT CAST(?12 AS INTEGER) OFFSET ?11
 `
 
 type ListProfilesOfWorkspaceByStartedAscParams struct {
@@ -1568,7 +1340,12 @@ type ListProfilesOfWorkspaceByStartedAscParams struct {
 	Limit       int64
 }
 
-func (q *Queries) ListProfilesOfWorkspaceByStartedAsc(ctx context.Context, arg ListProfilesOfWorkspaceByStartedAscParams) ([]Profile, error) {
+type ListProfilesOfWorkspaceByStartedAscRow struct {
+	ID      string
+	Version int64
+}
+
+func (q *Queries) ListProfilesOfWorkspaceByStartedAsc(ctx context.Context, arg ListProfilesOfWorkspaceByStartedAscParams) ([]ListProfilesOfWorkspaceByStartedAscRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByStartedAsc,
 		arg.WorkspaceID,
 		arg.Trashed,
@@ -1587,40 +1364,10 @@ func (q *Queries) ListProfilesOfWorkspaceByStartedAsc(ctx context.Context, arg L
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesOfWorkspaceByStartedAscRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesOfWorkspaceByStartedAscRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1635,7 +1382,7 @@ func (q *Queries) ListProfilesOfWorkspaceByStartedAsc(ctx context.Context, arg L
 }
 
 const listProfilesOfWorkspaceByStartedDesc = `-- name: ListProfilesOfWorkspaceByStartedDesc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = ?1 AND trashed = ?2
   AND (last_started_at, id) < (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
@@ -1646,7 +1393,7 @@ WHERE workspace_id = ?1 AND trashed = ?2
   AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
   AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
 ORDER BY last_started_at DESC, id DESC
-LIMIT ?12 OFFSET ?11
+LIMIT CAST(?12 AS INTEGER) OFFSET ?11
 `
 
 type ListProfilesOfWorkspaceByStartedDescParams struct {
@@ -1664,7 +1411,12 @@ type ListProfilesOfWorkspaceByStartedDescParams struct {
 	Limit       int64
 }
 
-func (q *Queries) ListProfilesOfWorkspaceByStartedDesc(ctx context.Context, arg ListProfilesOfWorkspaceByStartedDescParams) ([]Profile, error) {
+type ListProfilesOfWorkspaceByStartedDescRow struct {
+	ID      string
+	Version int64
+}
+
+func (q *Queries) ListProfilesOfWorkspaceByStartedDesc(ctx context.Context, arg ListProfilesOfWorkspaceByStartedDescParams) ([]ListProfilesOfWorkspaceByStartedDescRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByStartedDesc,
 		arg.WorkspaceID,
 		arg.Trashed,
@@ -1683,40 +1435,10 @@ func (q *Queries) ListProfilesOfWorkspaceByStartedDesc(ctx context.Context, arg 
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesOfWorkspaceByStartedDescRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesOfWorkspaceByStartedDescRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1731,7 +1453,7 @@ func (q *Queries) ListProfilesOfWorkspaceByStartedDesc(ctx context.Context, arg 
 }
 
 const listProfilesOfWorkspaceByUpdatedAsc = `-- name: ListProfilesOfWorkspaceByUpdatedAsc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = ?1 AND trashed = ?2
   AND (updated_at, id) > (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
@@ -1742,7 +1464,7 @@ WHERE workspace_id = ?1 AND trashed = ?2
   AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
   AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
 ORDER BY updated_at, id
-LIMIT ?12 OFFSET ?11
+LIMIT CAST(?12 AS INTEGER) OFFSET ?11
 `
 
 type ListProfilesOfWorkspaceByUpdatedAscParams struct {
@@ -1760,7 +1482,12 @@ type ListProfilesOfWorkspaceByUpdatedAscParams struct {
 	Limit       int64
 }
 
-func (q *Queries) ListProfilesOfWorkspaceByUpdatedAsc(ctx context.Context, arg ListProfilesOfWorkspaceByUpdatedAscParams) ([]Profile, error) {
+type ListProfilesOfWorkspaceByUpdatedAscRow struct {
+	ID      string
+	Version int64
+}
+
+func (q *Queries) ListProfilesOfWorkspaceByUpdatedAsc(ctx context.Context, arg ListProfilesOfWorkspaceByUpdatedAscParams) ([]ListProfilesOfWorkspaceByUpdatedAscRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByUpdatedAsc,
 		arg.WorkspaceID,
 		arg.Trashed,
@@ -1779,40 +1506,10 @@ func (q *Queries) ListProfilesOfWorkspaceByUpdatedAsc(ctx context.Context, arg L
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesOfWorkspaceByUpdatedAscRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesOfWorkspaceByUpdatedAscRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1827,7 +1524,7 @@ func (q *Queries) ListProfilesOfWorkspaceByUpdatedAsc(ctx context.Context, arg L
 }
 
 const listProfilesOfWorkspaceByUpdatedDesc = `-- name: ListProfilesOfWorkspaceByUpdatedDesc :many
-SELECT id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version FROM profiles
 WHERE workspace_id = ?1 AND trashed = ?2
   AND (updated_at, id) < (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
   AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
@@ -1838,7 +1535,7 @@ WHERE workspace_id = ?1 AND trashed = ?2
   AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
   AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
 ORDER BY updated_at DESC, id DESC
-LIMIT ?12 OFFSET ?11
+LIMIT CAST(?12 AS INTEGER) OFFSET ?11
 `
 
 type ListProfilesOfWorkspaceByUpdatedDescParams struct {
@@ -1856,7 +1553,12 @@ type ListProfilesOfWorkspaceByUpdatedDescParams struct {
 	Limit       int64
 }
 
-func (q *Queries) ListProfilesOfWorkspaceByUpdatedDesc(ctx context.Context, arg ListProfilesOfWorkspaceByUpdatedDescParams) ([]Profile, error) {
+type ListProfilesOfWorkspaceByUpdatedDescRow struct {
+	ID      string
+	Version int64
+}
+
+func (q *Queries) ListProfilesOfWorkspaceByUpdatedDesc(ctx context.Context, arg ListProfilesOfWorkspaceByUpdatedDescParams) ([]ListProfilesOfWorkspaceByUpdatedDescRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByUpdatedDesc,
 		arg.WorkspaceID,
 		arg.Trashed,
@@ -1875,40 +1577,10 @@ func (q *Queries) ListProfilesOfWorkspaceByUpdatedDesc(ctx context.Context, arg 
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Profile{}
+	items := []ListProfilesOfWorkspaceByUpdatedDescRow{}
 	for rows.Next() {
-		var i Profile
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Name,
-			&i.OS,
-			&i.BrowserVersion,
-			&i.Tags,
-			&i.TagsKey,
-			&i.Notes,
-			&i.SearchKey,
-			&i.ProxyID,
-			&i.ProxyMissing,
-			&i.StartURLs,
-			&i.Timezone,
-			&i.Locale,
-			&i.Geolocation,
-			&i.WebRTC,
-			&i.Screen,
-			&i.Headless,
-			&i.IdleTimeoutMs,
-			&i.MaxRunMs,
-			&i.Status,
-			&i.LastRun,
-			&i.LastStartedAt,
-			&i.DiskBytes,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.TrashedAt,
-			&i.Trashed,
-		); err != nil {
+		var i ListProfilesOfWorkspaceByUpdatedDescRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1926,7 +1598,7 @@ const listTrashedBefore = `-- name: ListTrashedBefore :many
 SELECT id, workspace_id, trashed_at FROM profiles
 WHERE trashed_at IS NOT NULL AND trashed_at < CAST(?1 AS INTEGER)
 ORDER BY trashed_at, id
-LIMIT ?2
+LIMIT CAST(?2 AS INTEGER)
 `
 
 type ListTrashedBeforeParams struct {
@@ -1964,6 +1636,152 @@ func (q *Queries) ListTrashedBefore(ctx context.Context, arg ListTrashedBeforePa
 	return items, nil
 }
 
+const placesOfProxy = `-- name: PlacesOfProxy :many
+SELECT id, version, created_at, updated_at, name, last_started_at FROM profiles
+WHERE proxy_id = CAST(?1 AS TEXT)
+  AND trashed = ?2
+  AND (CAST(?3 AS TEXT) IS NULL OR workspace_id = ?3)
+  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
+  AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
+  AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(?6) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(?7 AS TEXT) IS NULL OR status = ?7)
+  AND (CAST(?8 AS TEXT) IS NULL OR os = ?8)
+`
+
+type PlacesOfProxyParams struct {
+	ProxyID     string
+	Trashed     bool
+	WorkspaceID *string
+	Workspaces  *string
+	Search      *string
+	Tags        *string
+	Status      *string
+	OS          *string
+}
+
+type PlacesOfProxyRow struct {
+	ID            string
+	Version       int64
+	CreatedAt     int64
+	UpdatedAt     int64
+	Name          string
+	LastStartedAt int64
+}
+
+// PlacesOfProxy does the same for the profiles of a proxy.
+func (q *Queries) PlacesOfProxy(ctx context.Context, arg PlacesOfProxyParams) ([]PlacesOfProxyRow, error) {
+	rows, err := q.db.QueryContext(ctx, placesOfProxy,
+		arg.ProxyID,
+		arg.Trashed,
+		arg.WorkspaceID,
+		arg.Workspaces,
+		arg.Search,
+		arg.Tags,
+		arg.Status,
+		arg.OS,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []PlacesOfProxyRow{}
+	for rows.Next() {
+		var i PlacesOfProxyRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Version,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.Name,
+			&i.LastStartedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const placesOfStatus = `-- name: PlacesOfStatus :many
+SELECT id, version, created_at, updated_at, name, last_started_at FROM profiles
+WHERE status <> 'stopped' AND status = ?1
+  AND trashed = ?2
+  AND (CAST(?3 AS TEXT) IS NULL OR workspace_id = ?3)
+  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
+  AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
+  AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
+        SELECT 1 FROM json_each(?6) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
+  AND (CAST(?7 AS TEXT) IS NULL OR proxy_id = ?7)
+  AND (CAST(?8 AS TEXT) IS NULL OR os = ?8)
+`
+
+type PlacesOfStatusParams struct {
+	Status      string
+	Trashed     bool
+	WorkspaceID *string
+	Workspaces  *string
+	Search      *string
+	Tags        *string
+	ProxyID     *string
+	OS          *string
+}
+
+type PlacesOfStatusRow struct {
+	ID            string
+	Version       int64
+	CreatedAt     int64
+	UpdatedAt     int64
+	Name          string
+	LastStartedAt int64
+}
+
+// PlacesOfStatus gives what is needed to sort and cut the list of the profiles of a status other than stopped: few, by an index.
+func (q *Queries) PlacesOfStatus(ctx context.Context, arg PlacesOfStatusParams) ([]PlacesOfStatusRow, error) {
+	rows, err := q.db.QueryContext(ctx, placesOfStatus,
+		arg.Status,
+		arg.Trashed,
+		arg.WorkspaceID,
+		arg.Workspaces,
+		arg.Search,
+		arg.Tags,
+		arg.ProxyID,
+		arg.OS,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []PlacesOfStatusRow{}
+	for rows.Next() {
+		var i PlacesOfStatusRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Version,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.Name,
+			&i.LastStartedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const resetStatus = `-- name: ResetStatus :execrows
 UPDATE profiles SET status = ?1 WHERE status <> 'stopped' AND status = ?2
 `
@@ -1986,7 +1804,7 @@ const restoreProfile = `-- name: RestoreProfile :one
 UPDATE profiles SET trashed_at = NULL
 WHERE id = ?1 AND trashed_at IS NOT NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
-RETURNING id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
 `
 
 type RestoreProfileParams struct {
@@ -1999,6 +1817,7 @@ func (q *Queries) RestoreProfile(ctx context.Context, arg RestoreProfileParams) 
 	var i Profile
 	err := row.Scan(
 		&i.ID,
+		&i.Version,
 		&i.WorkspaceID,
 		&i.Name,
 		&i.OS,
@@ -2067,7 +1886,7 @@ const trashProfile = `-- name: TrashProfile :one
 UPDATE profiles SET trashed_at = CAST(?1 AS INTEGER)
 WHERE id = ?2 AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
-RETURNING id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
 `
 
 type TrashProfileParams struct {
@@ -2081,6 +1900,7 @@ func (q *Queries) TrashProfile(ctx context.Context, arg TrashProfileParams) (Pro
 	var i Profile
 	err := row.Scan(
 		&i.ID,
+		&i.Version,
 		&i.WorkspaceID,
 		&i.Name,
 		&i.OS,
@@ -2122,7 +1942,7 @@ UPDATE profiles SET
     updated_at = ?19, revision = revision + 1
 WHERE id = ?20 AND revision = ?21 AND trashed_at IS NULL
   AND (CAST(?22 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?22)))
-RETURNING id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
 `
 
 type UpdateProfileParams struct {
@@ -2179,6 +1999,7 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 	var i Profile
 	err := row.Scan(
 		&i.ID,
+		&i.Version,
 		&i.WorkspaceID,
 		&i.Name,
 		&i.OS,

@@ -209,7 +209,7 @@ SELECT id, workspace_id, type, host, port, username, password, name, tags, notes
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
 ORDER BY created_at DESC, id DESC
-LIMIT ?5 OFFSET ?4
+LIMIT CAST(?5 AS INTEGER) OFFSET ?4
 `
 
 type ListProxiesParams struct {
@@ -276,7 +276,7 @@ WHERE workspace_id = ?1
   AND (created_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
 ORDER BY created_at DESC, id DESC
-LIMIT ?6 OFFSET ?5
+LIMIT CAST(?6 AS INTEGER) OFFSET ?5
 `
 
 type ListProxiesOfWorkspaceParams struct {

@@ -54,7 +54,7 @@ JOIN proxies ON proxies.id = proxy_checks.proxy_id
 WHERE proxy_checks.proxy_id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR proxies.workspace_id IN (SELECT value FROM json_each(?2)))
 ORDER BY proxy_checks.seq DESC
-LIMIT ?4 OFFSET ?3
+LIMIT CAST(?4 AS INTEGER) OFFSET ?3
 `
 
 type ListProxyChecksParams struct {

@@ -158,7 +158,7 @@ WHERE ended_at IS NULL
   AND (started_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
 ORDER BY started_at DESC, id DESC
-LIMIT ?5 OFFSET ?4
+LIMIT CAST(?5 AS INTEGER) OFFSET ?4
 `
 
 type ListOpenRunsVisibleParams struct {
@@ -213,7 +213,7 @@ WHERE profile_id = ?1
   AND (started_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
 ORDER BY started_at DESC, id DESC
-LIMIT ?6 OFFSET ?5
+LIMIT CAST(?6 AS INTEGER) OFFSET ?5
 `
 
 type ListRunsOfProfileParams struct {

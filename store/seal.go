@@ -80,8 +80,8 @@ func (k keyring) aead(table string) (cipher.AEAD, error) {
 	return gcm, nil
 }
 
-// place is the additional data. Names of tables and columns hold no "|", so that no two places read the same.
-func place(header []byte, table, column, row string) []byte {
+// boundTo is the additional data. Names of tables and columns hold no "|", so that no two places read the same.
+func boundTo(header []byte, table, column, row string) []byte {
 	return append(header[:headerLength:headerLength], table+"|"+column+"|"+row...)
 }
 
@@ -91,7 +91,7 @@ func (k keyring) seal(table, column, row string, plain []byte) ([]byte, error) {
 		return nil, err
 	}
 	header := append([]byte{envelopeVersion}, k.id...)
-	return gcm.Seal(header, nil, plain, place(header, table, column, row)), nil
+	return gcm.Seal(header, nil, plain, boundTo(header, table, column, row)), nil
 }
 
 func (k keyring) unseal(table, column, row string, sealed []byte) ([]byte, error) {
@@ -105,7 +105,7 @@ func (k keyring) unseal(table, column, row string, sealed []byte) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	plain, err := gcm.Open([]byte{}, nil, sealed[headerLength:], place(sealed, table, column, row))
+	plain, err := gcm.Open([]byte{}, nil, sealed[headerLength:], boundTo(sealed, table, column, row))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s.%s is damaged or of another row", ErrUnseal, table, column)
 	}

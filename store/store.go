@@ -28,11 +28,11 @@ type Options struct {
 
 // Store is an open database. All its methods may be called at the same time, but for Close, which is the last.
 type Store struct {
-	log     *slog.Logger
 	readers *sql.DB
 	short   *Queries      // statements that nothing cancels
 	long    *Queries      // statements that end with their context
 	kept    []*statements // of both
+	rows    *rowCache
 	writer  *writer
 	keys    keyring
 }
@@ -60,7 +60,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 
 // open does what changes the file. On failure everything it opened is closed again.
 func open(ctx context.Context, dir, path string, found schemaVersion, o Options) (s *Store, err error) {
-	s = &Store{log: o.Logger}
+	s = &Store{rows: newRowCache()}
 	defer func() {
 		if err != nil {
 			_ = s.close()

@@ -184,6 +184,10 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	_, err2 := q.InsertProfile(ctx, profile)
 	err3 := q.InsertRun(ctx, InsertRunParams{ID: "run", ProfileID: profile.ID, StartedAt: 1, Record: "{}"})
 	_, err4 := q.InsertProxyCheck(ctx, InsertProxyCheckParams{ProxyID: proxy.ID, Ok: 1, Result: "{}"})
+	if query == "PlacesOfStatus" {
+		_, err := q.SetProfileStatus(ctx, SetProfileStatusParams{ID: profile.ID, Status: "running"})
+		err4 = errors.Join(err4, err)
+	}
 	if query == "RestoreProfile" {
 		_, err := q.TrashProfile(ctx, TrashProfileParams{ID: profile.ID, TrashedAt: 1})
 		err4 = errors.Join(err4, err)
@@ -202,7 +206,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	case query == "GetRun":
 		id = "run"
 	}
-	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Revision": int64(1), "Limit": int64(10),
+	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Ids": *jsonText([]string{profile.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10),
 		"Name": "p", "OS": "linux", "BrowserVersion": "1", "Tags": "[]", "SearchKey": "p", "StartURLs": "[]", "Timezone": "auto", "Locale": "auto",
 		"Geolocation": "auto", "WebRTC": "off", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
 	switch {

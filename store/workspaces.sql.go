@@ -118,7 +118,7 @@ SELECT id, name, profile_count, trashed_count, proxy_count, created_at, updated_
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(?3)))
 ORDER BY created_at DESC, id DESC
-LIMIT ?5 OFFSET ?4
+LIMIT CAST(?5 AS INTEGER) OFFSET ?4
 `
 
 type ListWorkspacesParams struct {

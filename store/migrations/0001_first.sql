@@ -69,6 +69,7 @@ CREATE INDEX proxy_checks_of_proxy ON proxy_checks (proxy_id, seq);
 
 CREATE TABLE profiles (
     id              TEXT    NOT NULL PRIMARY KEY,
+    version         INTEGER NOT NULL DEFAULT 0,
     workspace_id    TEXT    NOT NULL REFERENCES workspaces (id),
     name            TEXT    NOT NULL COLLATE NOCASE CHECK (length(name) BETWEEN 1 AND 200),
     os              TEXT    NOT NULL CHECK (os IN ('win', 'mac', 'linux')),
@@ -193,6 +194,14 @@ BEGIN
     WHERE id = old.proxy_id AND old.trashed_at IS NULL;
     UPDATE proxies SET profile_count = profile_count + 1
     WHERE id = new.proxy_id AND new.trashed_at IS NULL;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER profiles_changed AFTER UPDATE ON profiles
+WHEN new.version = old.version
+BEGIN
+    UPDATE profiles SET version = version + 1 WHERE id = new.id;
 END;
 -- +goose StatementEnd
 

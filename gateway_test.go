@@ -1,0 +1,221 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// This file proves the CDP gateway over the server.
+
+// ask sends a request to the gateway and returns its status and text.
+func (s *liveServer) ask(method, address string, header map[string]string) (int, string) {
+	s.t.Helper()
+	req, err := http.NewRequest(method, address, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for k, v := range header {
+		if k == "Host" {
+			req.Host = v
+		} else {
+			req.Header.Set(k, v)
+		}
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode, readAll(s.t, res.Body)
+}
+
+// Addresses in answers are those that the client used: by capability and by key, by any name of the server.
+func TestGatewayAddresses(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	s := newGround(t).serve("--allow-host", "warren.example")
+	id := s.profile(nil)
+	run := s.start(id, nil)
+	port := s.base[strings.LastIndexByte(s.base, ':'):]
+	api := s.base + apiPrefix + "/profiles/" + id + "/cdp"
+	for _, c := range []struct{ base, host, key string }{
+		{run.CdpURL, "", ""},
+		{run.CdpURL, "localhost" + port, ""},
+		{run.CdpURL, "warren.example", ""},
+		{run.CdpURL, "warren.example" + port, ""},
+		{api, "", liveKey},
+		{api, "localhost" + port, liveKey},
+	} {
+		header := map[string]string{}
+		if c.host != "" {
+			header["Host"] = c.host
+		}
+		if c.key != "" {
+			header["Authorization"] = "Bearer " + c.key
+		}
+		want := "ws" + strings.TrimPrefix(c.base, "http")
+		if c.host != "" {
+			want = "ws://" + c.host + c.base[len(s.base):]
+		}
+		for _, path := range []string{"/json/version", "/json/version/"} {
+			status, text := s.ask("GET", c.base+path, header)
+			var v struct{ WebSocketDebuggerURL string }
+			if err := json.Unmarshal([]byte(text), &v); status != 200 || err != nil || !strings.HasPrefix(v.WebSocketDebuggerURL, want+"/devtools/browser/") {
+				t.Errorf("%s as %q: %d %s, want an address below %s", c.base+path, c.host, status, text, want)
+			}
+		}
+		status, text := s.ask("GET", c.base+"/json/list", header)
+		var pages []struct{ WebSocketDebuggerURL, Type string }
+		if err := json.Unmarshal([]byte(text), &pages); status != 200 || err != nil || len(pages) == 0 || !strings.HasPrefix(pages[0].WebSocketDebuggerURL, want+"/devtools/page/") {
+			t.Errorf("json/list as %q: %d %s", c.host, status, text)
+		}
+	}
+	// What start answers follows the name too.
+	req, err := http.NewRequest("POST", s.base+apiPrefix+"/profiles/"+id+"/start", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = "warren.example"
+	req.Header.Set("Authorization", "Bearer "+liveKey)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if text := readAll(t, res.Body); !strings.Contains(text, `"ws://warren.example/cdp/`) || !strings.Contains(text, `"http://warren.example/cdp/`) {
+		t.Errorf("start by another name answers %s", text)
+	}
+	if status, text := s.ask("GET", run.CdpURL+"/json/version", map[string]string{"Host": "evil.test"}); status != 421 {
+		t.Errorf("a foreign host is answered %d %s", status, text)
+	}
+}
+
+// Who may connect, and who may not.
+func TestGatewayRefuses(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	s := newGround(t).serve()
+	id, other := s.profile(nil), s.profile(nil)
+	run := s.start(id, nil)
+	api := "ws" + strings.TrimPrefix(s.base, "http") + apiPrefix + "/profiles/" + id + "/cdp"
+	bearer := func(key string) http.Header { return http.Header{"Authorization": {"Bearer " + key}} }
+	with := func(h http.Header, origin string) http.Header {
+		h = h.Clone()
+		h.Set("Origin", origin)
+		return h
+	}
+	wrong := run.WsEndpoint[:len(run.WsEndpoint)-1] + map[bool]string{true: "A", false: "B"}[!strings.HasSuffix(run.WsEndpoint, "A")]
+	for _, c := range []struct {
+		address string
+		header  http.Header
+		status  int
+	}{
+		{run.WsEndpoint, nil, 101},
+		{api, bearer(liveKey), 101},
+		{run.WsEndpoint, with(http.Header{}, s.base), 101}, // our own page
+		{run.WsEndpoint, with(http.Header{}, "http://evil.test"), 403},
+		{run.WsEndpoint, with(http.Header{}, "null"), 403},
+		{run.WsEndpoint, with(http.Header{}, "chrome-extension://abcdef"), 403},
+		{run.WsEndpoint + "/devtools/browser/x", with(http.Header{}, "http://evil.test"), 403},
+		{api, with(bearer(liveKey), "http://evil.test"), 403},
+		{wrong, nil, 404},
+		{strings.TrimSuffix(run.WsEndpoint, "/") + "x", nil, 404},
+		{s.base + "/cdp/", nil, 404},
+		{run.WsEndpoint + "/devtools/browser/none-such", nil, 404},
+		{api, nil, 401},
+		{api, bearer("not-the-key-of-the-server-0123456789"), 401},
+		{strings.Replace(api, id, other, 1), bearer(liveKey), 409},
+		{strings.Replace(api, id, "none-such", 1), bearer(liveKey), 404},
+	} {
+		client, status, err := tryCDP(t, c.address, c.header)
+		if status != c.status {
+			t.Errorf("%s with %v: %d %v, want %d", c.address, c.header, status, err, c.status)
+		}
+		if client != nil {
+			client.call("", "Browser.getVersion", nil, nil)
+		}
+	}
+	// A client that closes the browser leaves, and the run goes on.
+	c := dialCDP(t, run.WsEndpoint, nil)
+	c.try("", "Browser.close", nil) //nolint:errcheck // answered or cut
+	if err := c.awaitEnd(enough); err != nil {
+		t.Errorf("Browser.close did not end the connection: %v", err)
+	}
+	if p := s.get(id); p.Status != "running" || p.Run.RunID != run.RunID {
+		t.Errorf("a client's Browser.close left the profile %s", p.Status)
+	}
+	// The capability dies with its run, and says so; the next run has another.
+	c = dialCDP(t, run.WsEndpoint, nil)
+	s.stop(id)
+	if err := c.awaitEnd(enough); err != nil {
+		t.Errorf("the stop did not end the connection: %v", err)
+	}
+	status, text := s.ask("GET", run.CdpURL+"/json/version", nil)
+	var p problem
+	if err := json.Unmarshal([]byte(text), &p); err != nil || status != 404 || p.Code != "run_not_found" || !strings.Contains(p.Detail, "start") {
+		t.Errorf("a dead capability is answered %d %s", status, text)
+	}
+	if _, status, _ := tryCDP(t, run.WsEndpoint, nil); status != 404 {
+		t.Errorf("a dead capability's socket is answered %d", status)
+	}
+	if again := s.start(id, nil); again.CdpURL == run.CdpURL {
+		t.Error("the next run has the same capability")
+	}
+}
+
+// Playwright and Puppeteer, as their users have them, by capability and by key, one after the other and both at once.
+func TestGatewayClients(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	dir := nodeClients(t)
+	s := newGround(t).serve()
+	id := s.profile(map[string]any{"proxyId": s.addProxy(nil)})
+	run := s.start(id, nil)
+	text, err := json.Marshal(map[string]string{"cdpUrl": run.CdpURL, "wsEndpoint": run.WsEndpoint, "key": liveKey,
+		"apiUrl": s.base + apiPrefix + "/profiles/" + id + "/cdp", "site": s.world.url("")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("node", "clients.mjs")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "WARREN_RUN="+string(text))
+	stop := time.AfterFunc(2*enough, func() { cmd.Process.Kill() })
+	defer stop.Stop()
+	code, out, errs := exitOf(t, cmd)
+	want := "playwright-cdpUrl playwright-wsEndpoint playwright-bearer puppeteer-wsEndpoint puppeteer-bearer both-at-once"
+	if got := strings.Join(strings.Fields(out), " "); code != 0 || got != want {
+		t.Errorf("the clients ended with %d: %s, want %s\n%s", code, got, want, errs)
+	}
+	if p := s.get(id); p.Status != "running" || p.Run.RunID != run.RunID {
+		t.Errorf("the clients left the profile %s", p.Status)
+	}
+	c := dialCDP(t, run.WsEndpoint, nil)
+	if urls, _ := c.pages(); len(urls) != 1 {
+		t.Errorf("the clients left the pages %v", urls)
+	}
+}
+
+// nodeClients installs the clients in a folder of the test's own, or skips the test.
+func nodeClients(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("needs %s: %v", name, err)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "clients"))); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("needs npm's registry: npm ci: %v\n%s", err, out)
+	}
+	return dir
+}

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// listed gives every profile by id, as the lists show it.
+func listed(t *testing.T, s *Store) map[string]Profile {
+	t.Helper()
+	out := map[string]Profile{}
+	for _, trashed := range []bool{false, true} {
+		for _, status := range []string{"", "running"} { // both ways to list
+			page, err := s.ListProfiles(context.Background(), ProfileList{ProfileFilter: ProfileFilter{Trashed: trashed, Status: status}, Limit: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range page.Rows {
+				out[row.ID] = row
+			}
+		}
+	}
+	return out
+}
+
+// assertListed compares what the lists show with what is in the database.
+func assertListed(t *testing.T, s *Store, after string) {
+	t.Helper()
+	shown := listed(t, s)
+	var n int
+	if err := s.readers.QueryRow("SELECT count(*) FROM profiles").Scan(&n); err != nil || n != len(shown) {
+		t.Errorf("after %s: %d profiles are listed, want %d (%v)", after, len(shown), n, err)
+	}
+	for id, row := range shown {
+		want, err := s.Read().GetProfileAny(context.Background(), GetProfileAnyParams{ID: id})
+		if err != nil || !reflect.DeepEqual(row, want) {
+			t.Errorf("after %s: listed %+v, want %+v (%v)", after, row, want, err)
+		}
+	}
+}
+
+// Whatever changes a profile, the next list shows it.
+func TestListsShowEveryChange(t *testing.T) {
+	s := openTest(t)
+	ctx := context.Background()
+	ensure(t, s, "a")
+	proxy := aProxy("a", "host")
+	mustWrite(t, s, func(q *Queries) error { _, err := q.InsertProxy(ctx, proxy); return err })
+	var ids []string
+	for i := range 4 {
+		p := aProfile("a", fmt.Sprint("profile ", i))
+		p.ProxyID = &proxy.ID
+		ids = append(ids, addProfile(t, s, p).ID)
+	}
+	update := UpdateProfileParams{ID: ids[0], Revision: 1, Name: "new", OS: "mac", BrowserVersion: "1", Tags: "[]", SearchKey: "new", StartURLs: "[]",
+		Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "off"}
+	for _, step := range []struct {
+		what string
+		do   func(*Queries) error
+	}{
+		{"nothing", func(*Queries) error { return nil }},
+		{"UpdateProfile", func(q *Queries) error { _, err := q.UpdateProfile(ctx, update); return err }},
+		{"SetProfileStatus", func(q *Queries) error {
+			_, err := q.SetProfileStatus(ctx, SetProfileStatusParams{ID: ids[1], Status: "running"})
+			return err
+		}},
+		{"ResetStatus", func(q *Queries) error {
+			_, err := q.ResetStatus(ctx, ResetStatusParams{FromStatus: "running", ToStatus: "failed"})
+			return err
+		}},
+		{"TrashProfile", func(q *Queries) error {
+			_, err := q.TrashProfile(ctx, TrashProfileParams{ID: ids[2], TrashedAt: 5})
+			return err
+		}},
+		{"DeleteProfile", func(q *Queries) error { _, err := q.DeleteProfile(ctx, DeleteProfileParams{ID: ids[3]}); return err }},
+		{"DeleteProfile of a second", func(q *Queries) error { _, err := q.DeleteProfile(ctx, DeleteProfileParams{ID: ids[1]}); return err }},
+		{"DeleteProxy, which the trash lets go", func(q *Queries) error {
+			n, err := q.DeleteProxy(ctx, DeleteProxyParams{ID: proxy.ID})
+			if n != 1 {
+				t.Error("the proxy was not deleted")
+			}
+			return err
+		}},
+		{"RestoreProfile", func(q *Queries) error { _, err := q.RestoreProfile(ctx, RestoreProfileParams{ID: ids[2]}); return err }},
+		{"a statement of no query", func(q *Queries) error {
+			_, err := q.db.ExecContext(ctx, "UPDATE profiles SET notes = 'other'")
+			return err
+		}},
+	} {
+		mustWrite(t, s, step.do)
+		assertListed(t, s, step.what)
+	}
+}
+
+// What has been acknowledged before a list is asked for is in it, also while others write and list.
+func TestListsAreNeverBehind(t *testing.T) {
+	s := openTest(t)
+	ctx := context.Background()
+	ensure(t, s, "a")
+	var all sync.WaitGroup
+	var profiles []Profile
+	for range 4 {
+		profiles = append(profiles, addProfile(t, s, aProfile("a", "p")))
+	}
+	for _, p := range profiles {
+		all.Go(func() {
+			for n := range int64(50) {
+				mustWrite(t, s, func(q *Queries) error {
+					_, err := q.SetProfileStatus(ctx, SetProfileStatusParams{ID: p.ID, Status: "stopped", DiskBytes: &n})
+					return err
+				})
+				page, err := s.ListProfiles(ctx, ProfileList{Limit: 10})
+				if err != nil || len(page.Rows) != 4 {
+					t.Errorf("%d rows, %v", len(page.Rows), err)
+				}
+				for _, row := range page.Rows {
+					if row.ID == p.ID && row.DiskBytes != n {
+						t.Errorf("listed %d, want %d, which was acknowledged before", row.DiskBytes, n)
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Rows in memory are bounded by their bytes, and those that are asked for stay.
+func TestRowsInMemoryAreBounded(t *testing.T) {
+	c := newRowCache()
+	asked := []place{{ID: "asked for"}}
+	c.add([]Profile{{ID: "asked for"}})
+	most := 0
+	for i := range 20_000 {
+		c.add([]Profile{{ID: fmt.Sprint(i), Notes: strings.Repeat("x", 10_000)}})
+		if missing := c.get(asked, make([]Profile, 1)); len(missing) > 0 {
+			t.Fatalf("lost after %d rows", i)
+		}
+		most = max(most, len(c.younger)+len(c.older))
+	}
+	if limit := rowsAtOnce/11_000 + 10; most > limit || most < limit/2 {
+		t.Errorf("up to %d rows of 11 kB are kept, want about %d", most, limit)
+	}
+	if missing := c.get([]place{{ID: "asked for", Version: 1}}, make([]Profile, 1)); len(missing) != 1 {
+		t.Error("a row was given for another version")
+	}
+}
