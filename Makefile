@@ -42,9 +42,9 @@ race: browser
 	go test -race ./store ./proxy ./browser ./shim ./web
 	go test -race -short .
 
-# bench prints the figures, each as a ratio to a floor or a peer in the same round.
+# bench prints the figures, each as a ratio to a floor in the same round (docs/bench.md); ARGS='-only start' for a part.
 bench: browser build
-	go test -run '^$$' -bench . -benchtime 1x ./store .
+	go run ./bench $(ARGS)
 
 build-all:
 	@for p in $(PLATFORMS); do \

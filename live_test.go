@@ -56,6 +56,7 @@ func newGround(t testing.TB) *ground {
 	}
 	t.Cleanup(func() {
 		g.nothingLeft()
+		g.noRaces()
 		if err := os.RemoveAll(dir); err != nil {
 			t.Errorf("the test's folder stays: %v", err)
 		}
@@ -67,6 +68,15 @@ func newGround(t testing.TB) *ground {
 	}
 	t.Cleanup(func() { g.proxy.close() })
 	return g
+}
+
+// noRaces shows what the race detector in the servers and the shims found.
+func (g *ground) noRaces() {
+	found, _ := filepath.Glob(filepath.Join(g.dir, "race.*"))
+	for _, name := range found {
+		text, err := os.ReadFile(name)
+		g.t.Errorf("a data race: %s %v", text, err)
+	}
 }
 
 // needBrowser skips a test where there is no Chromium.
@@ -182,7 +192,7 @@ const liveKey = "the-key-of-the-live-servers-0123456789"
 // environ is the environment of a command on this ground: nothing of the caller's but where programs are.
 func (g *ground) environ() []string {
 	env := []string{"HOME=" + g.dir, "TMPDIR=" + filepath.Join(g.dir, "t"), "TMP=" + filepath.Join(g.dir, "t"), "TEMP=" + filepath.Join(g.dir, "t"),
-		"WARREN_API_KEY=" + liveKey}
+		"WARREN_API_KEY=" + liveKey, "GORACE=log_path=" + filepath.Join(g.dir, "race")}
 	for _, name := range []string{"PATH", "SystemRoot", "LANG", "WARREN_BROWSER", "LD_LIBRARY_PATH"} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
@@ -509,7 +519,11 @@ func (g *ground) script(name, text string) string {
 	g.t.Helper()
 	path := filepath.Join(g.dir, name)
 	text = "#!/bin/sh\n[ \"$1\" = --version ] && { echo Chromium 156.0.0.1; exit 0; }\n" + text + "\n"
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil { //nolint:gosec // a program
+	err := os.WriteFile(path, []byte(text), 0o700) //nolint:gosec // a program
+	if err == nil {
+		err = os.Chmod(path, 0o755) //nolint:gosec // for every user; servers in this process have made the umask strict
+	}
+	if err != nil {
 		g.t.Fatal(err)
 	}
 	return path

@@ -36,7 +36,7 @@ var buildWarren = sync.OnceValues(func() (string, error) {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	out, err := exec.Command("go", "build", "-o", name, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", fmt.Sprintf("-race=%v", withRace), "-o", name, ".").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -107,7 +107,7 @@ func (b *bench) measureCreates(ctx context.Context) error {
 		message := request("POST", server.address, "/api/v1/profiles", ours.key, `{"name":"Shop, Berlin","os":"linux","browserVersion":"156"}`)
 		return func(ctx context.Context, _ int) ([]float64, error) {
 			l, err := load(ctx, server, loadTime, 201, func(int) []byte { return message })
-			return []float64{l.perSecond()}, err
+			return []float64{l.perSecond(), l.cpuMicros()}, err
 		}
 	}
 	got, err := b.play(ctx, "create", 2*b.rounds, side{"ours", create(ours.child)}, side{"floor", create(floor)})
@@ -115,5 +115,8 @@ func (b *bench) measureCreates(ctx context.Context) error {
 		return err
 	}
 	b.table = append(b.table, figure{name: "create, 32 callers, on disk before the answer", unit: "/s", ours: got[0][0], floor: got[1][0], aim: 10, atLeast: true})
+	if seesProcesses {
+		b.table = append(b.table, figure{name: "  the same: server CPU", unit: "µs", ours: got[0][1], floor: got[1][1]})
+	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (b *bench) filled(ctx context.Context) (string, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	fmt.Fprintf(os.Stderr, "\r\033[Kfilling a database with %d profiles; the next run finds it in %s", b.rows, kept)
+	say("filling a database with %d profiles; the next run finds it in %s", b.rows, kept)
 	if err := errors.Join(os.RemoveAll(cache), os.MkdirAll(cache, 0o700)); err != nil { // those of older schemas go
 		return "", err
 	}

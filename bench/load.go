@@ -26,9 +26,6 @@ type loaded struct {
 
 func (l loaded) perSecond() float64 { return float64(l.requests) / l.took.Seconds() }
 func (l loaded) cpuMicros() float64 { return float64(l.cpu.Nanoseconds()) / 1000 / float64(l.requests) }
-func (l loaded) wallMicros() float64 {
-	return float64(l.took.Nanoseconds()) / 1000 / float64(l.requests)
-}
 
 // load sends requests for a while. next gives the bytes of a caller's next request; want is the status that each must be answered with.
 func load(ctx context.Context, server *child, d time.Duration, want int, next func(caller int) []byte) (loaded, error) {

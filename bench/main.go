@@ -86,7 +86,7 @@ func run(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
-	fmt.Fprintln(os.Stderr)
+	say("")
 	return writeTable(os.Stdout, b.table)
 }
 
@@ -105,6 +105,13 @@ func newBench(warren string, rounds, rows int) (*bench, error) {
 	b := &bench{exe: exe, warren: warren, dir: dir, rounds: max(1, rounds), rows: max(1000, rows)}
 	b.clean = append(b.clean, func() { os.RemoveAll(dir) })
 	return b, nil
+}
+
+// say shows what is going on in one line of the terminal, where there is one.
+func say(format string, args ...any) {
+	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		fmt.Fprintf(os.Stderr, "\r\033[K"+format, args...)
+	}
 }
 
 func (b *bench) close() {

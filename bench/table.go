@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 )
@@ -22,7 +21,7 @@ func (b *bench) play(ctx context.Context, title string, rounds int, sides ...sid
 	for round := range rounds {
 		for turn := range sides {
 			i := (turn + round) % len(sides)
-			fmt.Fprintf(os.Stderr, "\r\033[K%s: round %d of %d, %s", title, round+1, rounds, sides[i].name)
+			say("%s: round %d of %d, %s", title, round+1, rounds, sides[i].name)
 			got, err := sides[i].run(ctx, round)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", sides[i].name, err)

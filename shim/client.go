@@ -183,10 +183,13 @@ func (c *Client) watch() {
 			if errors.Is(ctx.Err(), context.Canceled) {
 				return // this server lets go; the run goes on
 			}
-			e = Remains(c.dir, c.name, c.profileDir)
+			e = End{}
 		}
 		if c.cmd != nil {
 			c.cmd.Wait() //nolint:errcheck // the end says it all
+		}
+		if e.Outcome == "" {
+			e = Remains(c.dir, c.name, c.profileDir)
 		}
 		c.end = e
 		close(c.done)

@@ -2,6 +2,7 @@ package shim
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// farewell is how long a shim that was killed may take to let go of its lock: its files close one after the other.
+const farewell = time.Second
+
 // goodbye is how long a browser may take to end by itself when its shim has gone: it sees its pipe closed, and saves.
 const goodbye = 5 * time.Second
 
@@ -18,7 +22,9 @@ const goodbye = 5 * time.Second
 // shim holds the profile there is nothing to do: what runs is its own.
 func awaitGone(profileDir, name string) {
 	lock := profileLock(profileDir)
-	if ok, err := lock.TryLock(); err != nil || !ok {
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	if ok, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil || !ok {
 		return
 	}
 	defer lock.Unlock() //nolint:errcheck // the file is closed either way

@@ -303,7 +303,7 @@ func (p *process) close(why Outcome, force bool) {
 	p.ending, p.stopping = true, why
 	p.mu.Unlock()
 	done := make(chan browser.Method, 1)
-	go func() { done <- p.browser.Stop(context.Background(), force) }()
+	go func(force bool) { done <- p.browser.Stop(context.Background(), force) }(force)
 	for {
 		select {
 		case m := <-done:

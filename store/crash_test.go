@@ -124,10 +124,7 @@ func crashCycles(t *testing.T, cycles int, env ...string) (acknowledged, lost in
 
 func TestKillLosesNothingAcknowledged(t *testing.T) {
 	const lanes = 4 // side by side: a cycle mostly waits for the disk
-	cycles := 25
-	if testing.Short() {
-		cycles = 3
-	}
+	cycles := often(25)
 	for lane := range lanes {
 		t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +139,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 
 // The same test sees a child that acknowledges before the COMMIT.
 func TestKillTestHasTeeth(t *testing.T) {
-	if _, lost := crashCycles(t, 10, crashEarly+"=1"); lost == 0 {
-		t.Error("a child that acknowledges too early lost nothing in 10 kills: the test proves nothing")
+	if _, lost := crashCycles(t, often(30), crashEarly+"=1"); lost == 0 {
+		t.Error("a child that acknowledges too early lost nothing: the test proves nothing")
 	}
 }

@@ -169,7 +169,7 @@ func TestFlippedBits(t *testing.T) {
 		t.Fatal(err)
 	}
 	outcome := map[string]int{}
-	for range 200 {
+	for range often(200) {
 		flipped := bytes.Clone(whole)
 		at := rand.IntN(len(flipped))
 		if rand.IntN(2) == 0 {
@@ -199,7 +199,7 @@ func TestFlippedBits(t *testing.T) {
 	}
 	t.Log(outcome)
 	if outcome["refused"] == 0 {
-		t.Error("not one of 200 damaged files was refused")
+		t.Error("not one damaged file was refused")
 	}
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,7 +20,20 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDir); dir != "" {
 		writeUntilKilled(dir)
 	}
+	flag.Parse()
+	if raceDetector {
+		_ = flag.Set("rapid.checks", "10")
+	}
 	goleak.VerifyTestMain(m)
+}
+
+// often is how many times something is tried: a tenth of it in a hurry, or under the race detector, which makes SQLite
+// (Go translated from C) ten times as slow.
+func often(n int) int {
+	if testing.Short() || raceDetector {
+		return max(n/10, 2)
+	}
+	return n
 }
 
 // openTest opens a store in a folder of its own and closes it with the test.

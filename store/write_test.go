@@ -224,7 +224,7 @@ func TestCrowd(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var crowd sync.WaitGroup
-	for i := range queueLength + 500 {
+	for i := range queueLength + 200 {
 		mine := context.Background()
 		if i%3 == 0 {
 			mine = ctx

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"warren/store"
+)
+
+func TestRatioIsOfTheRounds(t *testing.T) {
+	f := figure{name: "n", unit: "ms", ours: []float64{10, 300, 21}, floor: []float64{10, 100, 5}, aim: 3}
+	if got := f.ratio(); got != 3 { // of 1, 3 and 4.2; the ratio of the medians is 2.1
+		t.Errorf("ratio %v", got)
+	}
+	want := []string{"n", "21 ms", "10 ms", "3.00", "≤ 3.00", "yes"}
+	if got := f.cells(); !slices.Equal(got, want) {
+		t.Errorf("cells %q", got)
+	}
+	f.aim, f.atLeast = 10, true
+	if got := f.cells(); got[4] != "≥ 10.00" || got[5] != "no" {
+		t.Errorf("cells %q", got)
+	}
+}
+
+func TestSidesTakeTurns(t *testing.T) {
+	var order []string
+	sides := []side{}
+	for _, name := range []string{"a", "b", "c"} {
+		sides = append(sides, side{name, func(context.Context, int) ([]float64, error) {
+			order = append(order, name)
+			return []float64{float64(len(order))}, nil
+		}})
+	}
+	got, err := (&bench{}).play(t.Context(), "test", 3, sides...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := strings.Join(order, ""); o != "abcbcacab" {
+		t.Errorf("order %s", o)
+	}
+	if !slices.Equal(got[0][0], []float64{1, 6, 8}) {
+		t.Errorf("values of a: %v", got[0][0])
+	}
+}
+
+func TestDirectRequirements(t *testing.T) {
+	const text = "module m\n\nrequire a v1\n\nrequire (\n\tb v1\n\tc v1\n)\n\nrequire (\n\td v1 // indirect\n)\n\nreplace e => e v2\n"
+	if n := direct(text); n != 3 {
+		t.Errorf("%d direct requirements, want 3", n)
+	}
+}
+
+// TestFilledDatabase: the product takes what fill wrote for its own, counters included, and the floor reads the same rows.
+func TestFilledDatabase(t *testing.T) {
+	dir := t.TempDir()
+	if err := newDatabase(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, store.FileName)
+	before, err := schemaOf(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(t.Context(), file, 1500); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := schemaOf(t.Context(), file); err != nil || after != before {
+		t.Errorf("the schema is another after the filling (%v)", err)
+	}
+	s, err := store.Open(t.Context(), dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	page, err := s.ListProfiles(t.Context(), store.ProfileList{Limit: 20})
+	if err != nil || page.Total != 1500 || len(page.Rows) != 20 || page.Rows[0].Name != "Shop 1499" {
+		t.Fatalf("%d of %d profiles (%v)", len(page.Rows), page.Total, err)
+	}
+	for _, prefix := range []string{"/api/v1", "/whole/api/v1"} {
+		var got struct{ Data []struct{ ID, Name string } }
+		askFloor(t, file, prefix+"/profiles?workspaceId=default&page=1&limit=20", &got)
+		for i, row := range page.Rows {
+			if got.Data[i].ID != row.ID {
+				t.Fatalf("%s: row %d is %s, the product has %s", prefix, i, got.Data[i].ID, row.ID)
+			}
+		}
+		var one struct{ Name string }
+		askFloor(t, file, prefix+"/profiles/"+page.Rows[3].ID, &one)
+		if one.Name != page.Rows[3].Name {
+			t.Errorf("%s: one is %q", prefix, one.Name)
+		}
+	}
+}
+
+func askFloor(t *testing.T, file, path string, out any) {
+	t.Helper()
+	f, err := newFloorServer(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.writer.Close()
+	defer f.readers.Close()
+	f.key = sha256.Sum256([]byte("key"))
+	h, err := f.handler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest("GET", path, nil)
+	r.Header.Set("Authorization", "Bearer key")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), out); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRelayFloorPassesBytes sends a download through the floor and the far side.
+func TestRelayFloorPassesBytes(t *testing.T) {
+	far, relay := listen(t), listen(t)
+	go serveEach(far, farServe)
+	go serveEach(relay, func(c *net.TCPConn) error { return floorTunnel(c, far.Addr().String()) })
+	if err := download(relay.Addr().String(), 4, 8<<20); err != nil {
+		t.Error(err)
+	}
+	c, err := openTunnel(relay.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := useOnce(c); err != nil {
+		t.Error(err)
+	}
+}
+
+func listen(t *testing.T) net.Listener {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}

@@ -1,0 +1,78 @@
+package main
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// This file holds what a start answers.
+
+// RunJSON is a run as everyone who may read sees it.
+type RunJSON struct {
+	ID              string        `json:"id" doc:"The profile's id, as profileId."`
+	ProfileID       string        `json:"profileId"`
+	WorkspaceID     string        `json:"workspaceId"`
+	RunID           string        `json:"runId" doc:"This life of the profile's browser, from start to exit."`
+	Status          string        `json:"status" enum:"running,stopping"`
+	Reused          bool          `json:"reused" doc:"The browser ran already."`
+	StartedAt       timestamp     `json:"startedAt"`
+	ExpiresAt       *timestamp    `json:"expiresAt" doc:"When maxRunMs ends it."`
+	PID             int           `json:"pid" doc:"The browser's main process."`
+	Headless        bool          `json:"headless"`
+	Browser         browserJSON   `json:"browser"`
+	Requested       requestedJSON `json:"requested"`
+	Effective       effectiveJSON `json:"effective"`
+	Proxy           *exitJSON     `json:"proxy" doc:"The proxy and where it comes out; null: direct."`
+	Isolation       isolationJSON `json:"isolation"`
+	DebuggerAddress *string       `json:"debuggerAddress" doc:"127.0.0.1:port for Selenium; only when debugPort asked for it."`
+	Warnings        []warningJSON `json:"warnings"`
+}
+
+// startJSON is start's answer: the run, and how to drive it.
+type startJSON struct {
+	RunJSON
+	WsEndpoint string  `json:"wsEndpoint" doc:"For puppeteer.connect and other CDP clients. It carries a capability that lives for this run alone."`
+	CdpURL     string  `json:"cdpUrl" doc:"For Playwright's connectOverCDP."`
+	LiveURL    *string `json:"liveUrl"`
+
+	capability string
+}
+
+type browserJSON struct {
+	Product string `json:"product" example:"Chromium"`
+	Version string `json:"version" example:"156.0.8078.79"`
+	Path    string `json:"path" example:"/usr/lib/chromium/chromium"`
+	Match   string `json:"match" enum:"exact,nearest" doc:"Whether it is of the declared major version."`
+}
+
+type requestedJSON struct {
+	OS             string `json:"os"`
+	BrowserVersion string `json:"browserVersion"`
+}
+
+type effectiveJSON struct {
+	OS             string         `json:"os"`
+	BrowserVersion string         `json:"browserVersion"`
+	UserAgent      string         `json:"userAgent"`
+	Timezone       string         `json:"timezone"`
+	Locale         []string       `json:"locale" doc:"As navigator.languages shows it."`
+	Geolocation    jsontext.Value `json:"geolocation" doc:"A position, off, or null: the page asks as Chrome does."`
+	WebRTC         string         `json:"webrtc"`
+}
+
+type exitJSON struct {
+	ID        string     `json:"id"`
+	Type      string     `json:"type"`
+	ExitIP    *string    `json:"exitIp"`
+	Country   *string    `json:"country"`
+	Timezone  *string    `json:"timezone"`
+	LatencyMs *int64     `json:"latencyMs"`
+	CheckedAt *timestamp `json:"checkedAt"`
+}
+
+type isolationJSON struct {
+	Network string `json:"network" enum:"namespace,loopback"`
+	Sandbox bool   `json:"sandbox" doc:"Whether Chrome's own sandbox is on."`
+}
+
+type warningJSON struct {
+	Code    string `json:"code" example:"sandbox_off"`
+	Message string `json:"message"`
+}
