@@ -12,10 +12,11 @@ import (
 // client is one user of the multiplexer: a gateway connection or chromedp. It sees a browser of its own:
 // a root session without a name, its own ids, the sessions that it attached and no others.
 type client struct {
-	mux  *mux
-	root string // its browser session
-	base string // the session of messages without sessionId: root, or a page's for a page socket
-	out  *queue // messages on their way to the client
+	mux     *mux
+	root    string // its browser session
+	browser string // the target of root: every browser session has one of its own
+	base    string // the session of messages without sessionId: root, or a page's for a page socket
+	out     *queue // messages on their way to the client
 
 	mu   sync.Mutex
 	why  error         // why it ended
@@ -74,6 +75,18 @@ func (c *client) narrow(a answer) error {
 	}
 	c.base = r.SessionID
 	return nil
+}
+
+// hidden reports whether an event is about another client's browser target. With a connection of Chrome's own there is one such
+// target for all, and clients take any that they see for theirs.
+func (c *client) hidden(method string, params []byte) bool {
+	if method != "Target.targetCreated" && method != "Target.targetInfoChanged" {
+		return false
+	}
+	var p struct {
+		TargetInfo targetInfo `json:"targetInfo"`
+	}
+	return json.Unmarshal(params, &p) == nil && p.TargetInfo.Type == "browser" && p.TargetInfo.TargetID != c.browser
 }
 
 // rewritten makes Chrome's message one for this client: the id that it chose, and no sessionId on its base session.

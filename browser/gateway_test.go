@@ -393,6 +393,40 @@ func TestTwoClients(t *testing.T) {
 	}
 }
 
+// TestOneBrowserTarget: a client that discovers targets finds one browser, its own, and can attach to it when others have gone.
+func TestOneBrowserTarget(t *testing.T) {
+	b := newProfile(t).start()
+	url := serveGateway(t, b)
+	others := []*tester{dial(t, url+"/"), dial(t, url+"/")}
+	c := dial(t, url+"/")
+	others = append(others, dial(t, url+"/"))
+	filter := []map[string]any{{}}
+	c.call("", "Target.setDiscoverTargets", map[string]any{"discover": true, "filter": filter})
+	for _, o := range others {
+		o.call("", "Target.setDiscoverTargets", map[string]any{"discover": true, "filter": filter})
+		o.socket.CloseNow()
+	}
+	eventually(t, "the others have gone", func() bool { return b.Clients() == 1 })
+	c.call("", "Browser.getVersion", nil)
+	browsers := map[string]bool{}
+	for len(c.events) > 0 {
+		m := <-c.events
+		var p struct{ TargetInfo targetInfo }
+		if err := json.Unmarshal(m.Params, &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.TargetInfo.Type == "browser" {
+			browsers[p.TargetInfo.TargetID] = true
+		}
+	}
+	if len(browsers) != 1 {
+		t.Errorf("%d browser targets, want 1", len(browsers))
+	}
+	for id := range browsers {
+		c.call("", "Target.attachToTarget", map[string]any{"targetId": id, "flatten": true})
+	}
+}
+
 // TestClientsCloseNothing: Browser.close ends the client's own connection, on whatever session it comes.
 func TestClientsCloseNothing(t *testing.T) {
 	b := newProfile(t).start()

@@ -215,7 +215,7 @@ func (m *mux) happened(msg []byte, e envelope) {
 	case "Target.detachedFromTarget":
 		defer m.detached(s, e.params.in(msg))
 	}
-	if s != nil && s.client != nil {
+	if s != nil && s.client != nil && !s.client.hidden(method, e.params.in(msg)) {
 		s.client.deliver(s.client.rewritten(msg, e, nil))
 	}
 }
@@ -241,13 +241,11 @@ func (m *mux) attached(parent *session, params []byte) {
 	s := &session{id: p.SessionID, target: p.TargetInfo.TargetID, kind: p.TargetInfo.Type}
 	if parent != nil {
 		s.parent, s.client = parent.id, parent.client
-	} else if s.kind == "browser" {
-		return // a client's browser session: attach registers it
 	}
 	m.mu.Lock()
 	m.sessions[s.id] = s
 	m.mu.Unlock()
-	if s.client == nil {
+	if s.client == nil && s.kind != "browser" { // a new client's browser session becomes the client's in adopt
 		m.owner.attached(s, p.TargetInfo)
 	}
 }
@@ -398,8 +396,12 @@ func (m *mux) adopt(c *client, a answer) error {
 	if m.clients == nil {
 		return errPipeEnded
 	}
-	c.root, c.base = r.SessionID, r.SessionID
-	m.sessions[c.root] = &session{id: c.root, kind: "browser", client: c}
+	s := m.sessions[r.SessionID]
+	if s == nil { // Chrome has announced it before its answer
+		return errSessionGone
+	}
+	s.client = c
+	c.root, c.base, c.browser = s.id, s.id, s.target
 	m.clients[c] = struct{}{}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -19,9 +18,6 @@ import (
 // script writes a program that stands in for a browser which misbehaves.
 func script(t *testing.T, body string) string {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("needs sh")
-	}
 	path := filepath.Join(t.TempDir(), "chromium")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body), 0o700); err != nil {
 		t.Fatal(err)

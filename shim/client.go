@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"warren/browser"
@@ -31,7 +30,6 @@ type Client struct {
 
 	done chan struct{}
 	end  End
-	once sync.Once
 }
 
 // slack is what a shim may take beyond the times that its browser has. One that takes longer hangs, and is killed: then
