@@ -14,7 +14,7 @@ demo: browser build
 	./warren demo
 
 test: browser
-	go test ./...
+	go test -timeout 20m ./...
 
 # browser installs Chromium when there is none.
 browser:
@@ -39,8 +39,8 @@ check:
 
 # race looks for data races where goroutines meet.
 race: browser
-	go test -race ./store ./proxy ./browser ./shim ./web
-	go test -race -short .
+	go test -race -timeout 20m ./store ./proxy ./browser ./shim ./web
+	go test -race -short -timeout 20m .
 
 # bench prints the figures, each as a ratio to a floor in the same round (docs/bench.md); ARGS='-only start' for a part.
 bench: browser build

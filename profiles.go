@@ -191,9 +191,7 @@ func (s *server) createProfile(ctx context.Context, in *profileCreate) (*Profile
 		if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: row.WorkspaceID, Now: at}); err != nil {
 			return err
 		}
-		var err error
-		row, err = q.InsertProfile(ctx, insertOf(row))
-		return err
+		return q.AddProfile(ctx, insertOf(row))
 	})
 	if err != nil {
 		return nil, proxyVanished(err)
@@ -378,9 +376,9 @@ func searchKeys(row store.Profile) (search, tags string) {
 	return store.SearchKey(row.Name, row.Notes), store.TagsKey(list)
 }
 
-func insertOf(r store.Profile) store.InsertProfileParams {
+func insertOf(r store.Profile) store.AddProfileParams {
 	search, tags := searchKeys(r)
-	return store.InsertProfileParams{ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, OS: r.OS, BrowserVersion: r.BrowserVersion,
+	return store.AddProfileParams{ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, OS: r.OS, BrowserVersion: r.BrowserVersion,
 		Tags: r.Tags, TagsKey: tags, Notes: r.Notes, SearchKey: search, ProxyID: r.ProxyID, ProxyMissing: r.ProxyMissing,
 		StartURLs: r.StartURLs, Timezone: r.Timezone, Locale: r.Locale, Geolocation: r.Geolocation, WebRTC: r.WebRTC, Screen: r.Screen,
 		Headless: r.Headless, IdleTimeoutMs: r.IdleTimeoutMs, MaxRunMs: r.MaxRunMs, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}

@@ -12,6 +12,17 @@ INSERT INTO profiles (
     @created_at, @updated_at
 ) RETURNING *;
 
+-- name: AddProfile :exec
+-- AddProfile is InsertProfile without the row that comes back, which costs a third of the insert.
+INSERT INTO profiles (
+    id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
+    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, created_at, updated_at
+) VALUES (
+    @id, @workspace_id, @name, @os, @browser_version, @tags, @tags_key, @notes, @search_key, sqlc.narg(proxy_id), @proxy_missing, @start_urls,
+    @timezone, @locale, @geolocation, @webrtc, sqlc.narg(screen), sqlc.narg(headless), sqlc.narg(idle_timeout_ms), sqlc.narg(max_run_ms),
+    @created_at, @updated_at
+);
+
 -- name: GetProfile :one
 SELECT * FROM profiles
 WHERE id = @id AND trashed_at IS NULL

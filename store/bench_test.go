@@ -20,8 +20,8 @@ func creates(b *testing.B, s *Store, callers int, length time.Duration) float64 
 	for range callers {
 		crowd.Go(func() {
 			for time.Since(begun) < length {
-				p := aProfile("default", "benchmark")
-				if err := s.Write(ctx, func(q *Queries) error { _, err := q.InsertProfile(ctx, p); return err }); err != nil {
+				p := AddProfileParams(aProfile("default", "benchmark"))
+				if err := s.Write(ctx, func(q *Queries) error { return q.AddProfile(ctx, p) }); err != nil {
 					b.Error(err)
 					return
 				}

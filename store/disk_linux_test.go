@@ -35,7 +35,7 @@ func TestDiskFull(t *testing.T) {
 	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT, "size=4m"); err != nil {
 		t.Fatal(err)
 	}
-	addProfile(t, s, aProfile("default", "after there was room again"))
+	putProfile(t, s, aProfile("default", "after there was room again"))
 	assertWhole(t, s)
 }
 

@@ -68,7 +68,7 @@ func TestDatabaseThatMayNotGrow(t *testing.T) {
 		return err
 	})
 	limit("1000000")
-	addProfile(t, s, aProfile("default", "after there was room again"))
+	putProfile(t, s, aProfile("default", "after there was room again"))
 	assertWhole(t, s)
 }
 

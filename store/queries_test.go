@@ -22,7 +22,7 @@ func TestProfileLife(t *testing.T) {
 	ensure(t, s, "default")
 	p := aProfile("default", "first")
 	p.Headless, p.IdleTimeoutMs, p.Screen = ptr(true), ptr(int64(5)), ptr(`{"width":1}`)
-	made := addProfile(t, s, p)
+	made := putProfile(t, s, p)
 	if made.Status != "stopped" || made.Revision != 1 || made.LastStartedAt != 0 || made.TrashedAt != nil || made.Trashed || made.ProxyMissing || !*made.Headless {
 		t.Errorf("as made: %+v", made)
 	}
@@ -86,8 +86,8 @@ func TestProxyThatIsUsed(t *testing.T) {
 	proxy, live, trashed := aProxy("a", "host"), aProfile("a", "live"), aProfile("a", "trashed")
 	live.ProxyID, trashed.ProxyID = &proxy.ID, &proxy.ID
 	mustWrite(t, s, func(q *Queries) error { _, err := q.InsertProxy(ctx, proxy); return err })
-	addProfile(t, s, live)
-	addProfile(t, s, trashed)
+	putProfile(t, s, live)
+	putProfile(t, s, trashed)
 	mustWrite(t, s, func(q *Queries) error { _, err := q.TrashProfile(ctx, TrashProfileParams{ID: trashed.ID}); return err })
 
 	again := aProxy("a", "host")
@@ -213,7 +213,7 @@ func TestWorkspaces(t *testing.T) {
 	}); !errors.Is(err, ErrUnique) {
 		t.Errorf("the same again: got %v, want ErrUnique", err)
 	}
-	addProfile(t, s, aProfile("a", "p"))
+	putProfile(t, s, aProfile("a", "p"))
 	mustWrite(t, s, func(q *Queries) error { _, err := q.InsertProxy(ctx, aProxy("b", "host")); return err })
 	for id, want := range map[string]int64{"a": 0, "b": 0, "none": 0} {
 		if n := rows(t, s, func(q *Queries) (int64, error) {
@@ -243,7 +243,7 @@ func TestRuns(t *testing.T) {
 	s := openTest(t)
 	ctx := context.Background()
 	ensure(t, s, "a")
-	p := addProfile(t, s, aProfile("a", "p"))
+	p := putProfile(t, s, aProfile("a", "p"))
 	for i := range 5 {
 		mustWrite(t, s, func(q *Queries) error {
 			return q.InsertRun(ctx, InsertRunParams{ID: fmt.Sprint("r", i), ProfileID: p.ID, StartedAt: int64(i), Record: "{}"})

@@ -54,7 +54,7 @@ func TestListsShowEveryChange(t *testing.T) {
 	for i := range 4 {
 		p := aProfile("a", fmt.Sprint("profile ", i))
 		p.ProxyID = &proxy.ID
-		ids = append(ids, addProfile(t, s, p).ID)
+		ids = append(ids, putProfile(t, s, p).ID)
 	}
 	update := UpdateProfileParams{ID: ids[0], Revision: 1, Name: "new", OS: "mac", BrowserVersion: "1", Tags: "[]", SearchKey: "new", StartURLs: "[]",
 		Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "off"}
@@ -104,7 +104,7 @@ func TestListsAreNeverBehind(t *testing.T) {
 	var all sync.WaitGroup
 	var profiles []Profile
 	for range 4 {
-		profiles = append(profiles, addProfile(t, s, aProfile("a", "p")))
+		profiles = append(profiles, putProfile(t, s, aProfile("a", "p")))
 	}
 	for _, p := range profiles {
 		all.Go(func() {

@@ -194,7 +194,7 @@ func TestSchemaRefuses(t *testing.T) {
 	ensure(t, s, "a", "b")
 	proxy := aProxy("a", "host")
 	mustWrite(t, s, func(q *Queries) error { _, err := q.InsertProxy(ctx, proxy); return err })
-	row := addProfile(t, s, aProfile("a", "p"))
+	row := putProfile(t, s, aProfile("a", "p"))
 	for _, statement := range []string{
 		"UPDATE profiles SET status = 'sleeping'",
 		"UPDATE profiles SET os = 'amiga'",

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"runtime"
+	"sync"
 )
 
 // FileName is the database's name in the data folder. SQLite keeps "-wal" and "-shm" files beside it.
@@ -26,7 +27,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Store is an open database. All its methods may be called at the same time, but for Close, which is the last.
+// Store is an open database. All its methods may be called at the same time.
 type Store struct {
 	readers *sql.DB
 	short   *Queries      // statements that nothing cancels
@@ -35,6 +36,7 @@ type Store struct {
 	rows    *rowCache
 	writer  *writer
 	keys    keyring
+	closed  sync.Once
 }
 
 // Open opens the database in dir, makes it when there is none, and migrates it. What exists is examined first and left
@@ -104,7 +106,11 @@ func (s *Store) Ready(ctx context.Context) error {
 }
 
 // Close waits for the writes under way, moves the log into the database file and closes it. Writes that come later get ErrClosed.
-func (s *Store) Close() error { return s.close() }
+// A second Close does nothing.
+func (s *Store) Close() (err error) {
+	s.closed.Do(func() { err = s.close() })
+	return err
+}
 
 func (s *Store) close() error {
 	var errs []error

@@ -86,7 +86,7 @@ func ensure(t testing.TB, s *Store, workspaces ...string) {
 	})
 }
 
-func addProfile(t testing.TB, s *Store, p InsertProfileParams) Profile {
+func putProfile(t testing.TB, s *Store, p InsertProfileParams) Profile {
 	t.Helper()
 	var row Profile
 	mustWrite(t, s, func(q *Queries) (err error) {
@@ -140,7 +140,7 @@ func TestCloseLeavesOneFileAndDataIsThereAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	ensure(t, s, "default")
-	want := addProfile(t, s, aProfile("default", "one"))
+	want := putProfile(t, s, aProfile("default", "one"))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -148,6 +148,9 @@ func TestCloseLeavesOneFileAndDataIsThereAgain(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, FileName+left)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is left after Close: a connection or a statement was not closed (%v)", left, err)
 		}
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("a second Close: %v", err)
 	}
 	if err := s.Write(context.Background(), func(*Queries) error { return nil }); !errors.Is(err, ErrClosed) {
 		t.Errorf("Write after Close: got %v, want ErrClosed", err)

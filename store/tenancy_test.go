@@ -15,6 +15,7 @@ import (
 // internalQueries touch tables of workspaces without the key's workspaces. Each has its reason; no other may.
 var internalQueries = map[string]string{
 	"InsertProfile":          "the row names its workspace, which the caller has checked against the key",
+	"AddProfile":             "the row names its workspace, which the caller has checked against the key",
 	"InsertProxy":            "the row names its workspace, which the caller has checked against the key",
 	"InsertWorkspace":        "for keys of the scope admin",
 	"EnsureWorkspace":        "for keys of all workspaces",

@@ -43,7 +43,8 @@ type write struct {
 // An error of fn comes back as it is, with SQLite's errors typed as Typed does; a panic comes back as a *PanicError.
 // While fn waits for its turn the end of ctx withdraws it; once begun it runs to its end, and its statements heed no
 // context. fn must be quick (a thousand rows at most: others wait behind it, and the cost of undoing grows with the square),
-// must not wait for anything but its queries, and must not call Write.
+// must not wait for anything but its queries, must not call Write, and must return at an error that it does not understand:
+// after a fault of the disk SQLite may have ended the transaction.
 func (s *Store) Write(ctx context.Context, fn func(*Queries) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
