@@ -148,6 +148,9 @@ func (s *server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	rc := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
 	beat := time.NewTicker(15 * time.Second) // so that a dead connection is noticed
 	defer beat.Stop()
 	text := []byte(": hello\n\n")

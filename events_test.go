@@ -182,6 +182,18 @@ func TestEventsOfTheKeysWorkspaces(t *testing.T) {
 	}
 }
 
+// TestEventsHead: HEAD answers at once, and listens to nothing.
+func TestEventsHead(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	r := a.do(t, "HEAD", "/events", nil).want(t, 200)
+	if r.header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("%v", r.header)
+	}
+	waitFor(t, "nobody to listen", func() bool { return a.srv.events.count() == 0 })
+	a.do(t, "GET", "/events?x=1", nil).invalid(t, "query")
+}
+
 // TestEventsResume: who comes back with Last-Event-ID hears what came since, of its own workspaces, once.
 func TestEventsResume(t *testing.T) {
 	t.Parallel()

@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -211,6 +213,49 @@ func TestStartsRaceDelete(t *testing.T) {
 	if entries, _ := os.ReadDir(filepath.Join(s.data, "profiles")); len(entries) != 0 {
 		t.Errorf("folders of erased profiles came back: %v", entries)
 	}
+}
+
+// Starts, stops, deletes and restores of a few profiles in any order and all at once: each is answered as it should be, and in the
+// end nothing runs and nothing is left.
+func TestStorm(t *testing.T) {
+	t.Parallel()
+	g := newGround(t)
+	// A browser that ends at once, or only when it is told to.
+	s := g.serve("--start-timeout", "2s", "--browser", g.script("moody", `case $$ in *[02468]) exit 5;; *) exec sleep 1000;; esac`))
+	ids := []string{s.profile(nil), s.profile(nil), s.profile(nil)}
+	operations := []struct {
+		method, path string
+		allowed      []int
+	}{
+		{"POST", "/start", []int{404, 409, 503, 504}},
+		{"POST", "/start", []int{404, 409, 503, 504}},
+		{"POST", "/stop", []int{200, 404}},
+		{"DELETE", "", []int{204, 404}},
+		{"POST", "/restore", []int{200, 404}},
+		{"POST", "/restore", []int{200, 404}},
+		{"GET", "", []int{200, 404}},
+	}
+	var wg sync.WaitGroup
+	for worker := range 6 {
+		wg.Go(func() {
+			for i := range 25 {
+				op, id := operations[rand.IntN(len(operations))], ids[rand.IntN(len(ids))]
+				r, err := s.try(op.method, "/profiles/"+id+op.path, nil)
+				if err != nil || !slices.Contains(op.allowed, r.status) {
+					t.Errorf("worker %d, step %d: %s %s answered %d %s, %v", worker, i, op.method, op.path, r.status, r.body, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, id := range ids {
+		s.try("POST", "/profiles/"+id+"/restore", nil) //nolint:errcheck // it may be there
+		s.stop(id)
+		if p := s.get(id); p.Status != "stopped" && p.Status != "failed" || p.Run != nil {
+			t.Errorf("in the end a profile is %s, %+v", p.Status, p.Run)
+		}
+	}
+	s.nothingLeft()
 }
 
 // Six starts at once with two places: two browsers start at a time, the rest wait their turn.

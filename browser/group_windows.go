@@ -3,6 +3,7 @@ package browser
 import (
 	"os"
 	"os/exec"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -15,8 +16,10 @@ const maxTempDir = 180
 // group is the job object of a browser: the main process and all that it starts. It does not end with us (no KILL_ON_JOB_CLOSE): the pipe
 // does that, and lets Chrome flush its cookies.
 type group struct {
-	job    windows.Handle
 	leader *os.Process
+
+	mu  sync.Mutex // kill may come at any time
+	job windows.Handle
 }
 
 func prepareGroup(*exec.Cmd) {}
@@ -45,6 +48,8 @@ func newGroup(leader *os.Process) *group {
 func (g *group) interrupt() {}
 
 func (g *group) kill() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if g.job == 0 {
 		_ = g.leader.Kill()
 		return
@@ -53,6 +58,8 @@ func (g *group) kill() {
 }
 
 func (g *group) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if g.job != 0 {
 		_ = windows.CloseHandle(g.job)
 		g.job = 0

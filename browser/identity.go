@@ -95,7 +95,7 @@ func (b *Browser) lookAtNew() (none pageIdentity) {
 		TargetID string `json:"targetId"`
 	}
 	if err := b.mux.call(ctx, "", "Target.createTarget", map[string]any{"url": blankPage, "background": true}, &made); err != nil {
-		b.log.Warn("no page told languages and time zone", "error", err)
+		b.log.Debug("no page told languages and time zone", "error", err)
 		return none
 	}
 	defer b.mux.send("", "Target.closeTarget", made, nil)

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,9 +30,6 @@ type mux struct {
 	pending  map[int64]pending
 	sessions map[string]*session
 	clients  map[*client]struct{}
-
-	done chan struct{} // closed when the pipe has ended; err is set then
-	err  error
 }
 
 const (
@@ -69,9 +67,9 @@ type session struct {
 type pending struct {
 	session string
 	client  *client
-	raw     []byte       // the id as the client wrote it
-	also    func(answer) // for a client's command that we changed: what is to be done with the answer; as done
-	done    func(answer) // for the owner's own commands; runs on the reading goroutine and must not wait
+	raw     []byte                         // the id as the client wrote it
+	first   func(a answer, deliver func()) // what comes before the client gets the answer; as done
+	done    func(answer)                   // for the owner's own commands; runs on the reading goroutine and must not wait
 }
 
 // answer is Chrome's answer to a command of the owner.
@@ -110,7 +108,6 @@ func newMux(p *pipe, log *slog.Logger) *mux {
 	m := &mux{
 		log: log, pipe: p, in: newQueue(commandLimit), lastID: firstID - 1,
 		pending: map[int64]pending{}, sessions: map[string]*session{}, clients: map[*client]struct{}{},
-		done: make(chan struct{}),
 	}
 	m.owner = newOwner(m)
 	return m
@@ -141,13 +138,11 @@ func (m *mux) end() {
 	m.in.close()
 	m.pipe.close()
 	m.mu.Lock()
-	m.err = errPipeEnded
 	calls := slices.Collect(maps.Values(m.pending))
 	m.pending = nil
 	clients := m.clients
 	m.clients = nil
 	m.mu.Unlock()
-	close(m.done)
 	fail(calls, errPipeEnded)
 	for c := range clients {
 		c.end(errPipeEnded)
@@ -175,16 +170,15 @@ func (m *mux) answered(msg []byte, e envelope) {
 	p, known := m.pending[id]
 	delete(m.pending, id)
 	m.mu.Unlock()
-	if !known {
-		return
-	}
-	if p.also != nil {
-		p.also(parseAnswer(msg))
-	}
-	if p.done != nil {
+	switch {
+	case !known:
+	case p.done != nil:
 		p.done(parseAnswer(msg))
-	}
-	if p.client != nil {
+	case p.first != nil:
+		a := parseAnswer(msg) // before the message is changed
+		theirs := p.client.rewritten(bytes.Clone(msg), e, p.raw)
+		p.first(a, func() { p.client.deliver(theirs) })
+	default:
 		p.client.deliver(p.client.rewritten(msg, e, p.raw))
 	}
 }
@@ -210,6 +204,8 @@ func (m *mux) happened(msg []byte, e envelope) {
 	}
 	method := text(msg, e.method)
 	switch method {
+	case "":
+		m.log.Warn("the browser did not understand a command", "answer", string(msg[:min(len(msg), 300)]))
 	case "Target.attachedToTarget":
 		m.attached(s, e.params.in(msg))
 	case "Target.detachedFromTarget":
@@ -369,7 +365,10 @@ func (m *mux) attach(ctx context.Context) (*client, error) {
 	m.send("", "Target.attachToBrowserTarget", nil, func(a answer) { ready <- m.adopt(c, a) })
 	select {
 	case err := <-ready:
-		return c, err
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
 	case <-ctx.Done():
 		go func() { // the answer always comes: end gives it at the latest
 			if <-ready == nil {

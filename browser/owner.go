@@ -21,6 +21,7 @@ type owner struct {
 	targets map[string]*dressing
 	pages   []page        // pages in the order in which they were attached
 	first   chan struct{} // closed with the first page
+	once    sync.Once     // for first
 }
 
 // order is one command of the owner to a target.
@@ -56,7 +57,7 @@ func newOwner(m *mux) *owner {
 	return &owner{mux: m, targets: map[string]*dressing{}, first: make(chan struct{})}
 }
 
-// Kinds of target that the owner leaves alone: the browser itself, tabs (the page in them is attached; through the tab there
+// unownedKinds are the kinds of target that the owner leaves alone: the browser itself, tabs (the page in them is attached; through the tab there
 // are races), and Chrome's own pop-up windows.
 func unownedKinds() []string { return []string{"browser", "tab", "browser_ui"} }
 
@@ -76,7 +77,7 @@ func autoAttach(without ...string) any {
 	return map[string]any{"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": rules}
 }
 
-// begin attaches the owner to everything there is and will be. done gets the answer, after every target that is there now was reported.
+// begin attaches the owner to every target that there is and will be.
 func (o *owner) begin(done func(answer)) {
 	o.mux.send("", "Target.setAutoAttach", autoAttach(unownedKinds()...), done)
 }
@@ -100,13 +101,7 @@ func (o *owner) attached(s *session, info targetInfo) {
 	d.seen = true
 	if s.kind == "page" {
 		o.pages = append(o.pages, page{s.target, s.id, info.URL})
-		if len(o.pages) == 1 {
-			select {
-			case <-o.first:
-			default:
-				close(o.first)
-			}
-		}
+		o.once.Do(func() { close(o.first) })
 	}
 	o.mu.Unlock()
 	go o.prepare(s, info, d)
@@ -135,9 +130,9 @@ func (o *owner) unseen(target string, d *dressing) {
 // prepare dresses a target and lets it run. The commands go out in one go: Chrome handles them in order, so nothing runs before they took effect.
 func (o *owner) prepare(s *session, info targetInfo, d *dressing) {
 	defer d.finish()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	orders := o.orders(info, deadline.C)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	orders := o.orders(ctx, info)
 	orders = append(orders, order{"Target.setAutoAttach", autoAttach("service_worker", "browser", "tab", "browser_ui")})
 	var acks sync.WaitGroup
 	for _, c := range orders {
@@ -156,13 +151,14 @@ func (o *owner) prepare(s *session, info targetInfo, d *dressing) {
 	select {
 	case <-acknowledged:
 	case <-d.done: // the target has gone
-	case <-deadline.C:
+	case <-ctx.Done():
 	}
 }
 
 // bornBlank changes the parameters of a Target.createTarget so that the tab is born blank, and returns what sends it to its address
-// when it is dressed: Chrome does not let such a tab wait for its debugger, it sends the first request at once. Nothing is changed without dress.
-func (o *owner) bornBlank(params []byte) ([]byte, func(answer)) {
+// when it is dressed, before the client hears of it: Chrome does not let such a tab wait for its debugger, it sends the first request
+// at once. Nothing is changed without dress.
+func (o *owner) bornBlank(params []byte) ([]byte, func(answer, func())) {
 	var p map[string]json.RawMessage
 	var address string
 	if o.dress == nil || json.Unmarshal(params, &p) != nil || json.Unmarshal(p["url"], &address) != nil || address == "" || address == blankPage {
@@ -170,13 +166,15 @@ func (o *owner) bornBlank(params []byte) ([]byte, func(answer)) {
 	}
 	p["url"] = json.RawMessage(`"` + blankPage + `"`)
 	changed, _ := json.Marshal(p) // it was read from JSON
-	return changed, func(a answer) {
+	return changed, func(a answer, deliver func()) {
 		var made struct {
 			TargetID string `json:"targetId"`
 		}
-		if a.err() == nil && json.Unmarshal(a.Result, &made) == nil {
-			go o.sendTo(made.TargetID, address)
+		if a.err() != nil || json.Unmarshal(a.Result, &made) != nil {
+			deliver()
+			return
 		}
+		go func() { o.sendTo(made.TargetID, address); deliver() }()
 	}
 }
 
@@ -188,8 +186,8 @@ func (o *owner) sendTo(target, address string) {
 	}
 }
 
-// orders asks dress, and gives up when late fires.
-func (o *owner) orders(info targetInfo, late <-chan time.Time) []order {
+// orders asks dress, and gives up with ctx.
+func (o *owner) orders(ctx context.Context, info targetInfo) []order {
 	if o.dress == nil {
 		return nil
 	}
@@ -198,7 +196,7 @@ func (o *owner) orders(info targetInfo, late <-chan time.Time) []order {
 	select {
 	case orders := <-answer:
 		return orders
-	case <-late:
+	case <-ctx.Done():
 		o.mux.log.Warn("target runs undressed", "target", info.TargetID, "kind", info.Type)
 		return nil
 	}

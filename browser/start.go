@@ -321,7 +321,11 @@ func (b *Browser) awaitPage(ctx context.Context) error {
 // leaveNewTab takes a browser whose session had no tab to restore off the New Tab Page.
 func (b *Browser) leaveNewTab(ctx context.Context) error {
 	pages := b.mux.owner.openPages()
-	if len(pages) != 1 || !strings.HasPrefix(pages[0].url, "chrome://new") {
+	if len(pages) != 1 {
+		return nil
+	}
+	scheme, rest, _ := strings.Cut(pages[0].url, "://") // chrome://newtab, edge://newtab
+	if strings.HasPrefix(scheme, "http") || !strings.HasPrefix(rest, "new") {
 		return nil
 	}
 	return b.mux.call(ctx, pages[0].session, "Page.navigate", map[string]string{"url": blankPage}, nil)

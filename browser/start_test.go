@@ -175,21 +175,32 @@ func TestLeftOverLocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, link := range []string{"another-host-1", host + "-1", host + "-2000000000", host + "-x", "nonsense"} {
+	names := []string{"SingletonLock", "SingletonCookie", "SingletonSocket"}
+	lock := func(link string) {
 		if err := os.MkdirAll(p.dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"SingletonLock", "SingletonCookie", "SingletonSocket"} {
+		for _, name := range names {
 			if err := os.Symlink(link, filepath.Join(p.dir, name)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		b := p.open(p.spec())
-		if err := b.Start(t.Context()); err != nil {
-			t.Errorf("with a lock %q: %v", link, err)
-		}
-		b.Stop(t.Context(), false)
 	}
+	for _, link := range []string{host + "-1", host + "-2000000000", host + "-x", "nonsense", "-", ""} {
+		if link != "" {
+			lock(link)
+		}
+		if err := unlock(p.dir); err != nil {
+			t.Errorf("a lock %q: %v", link, err)
+		}
+		for _, name := range names {
+			if _, err := os.Lstat(filepath.Join(p.dir, name)); err == nil {
+				t.Errorf("a lock %q: %s is left", link, name)
+			}
+		}
+	}
+	lock("another-host-1") // Chrome itself would exit with 21
+	p.start()
 }
 
 func TestRunsWithLooksAtTheProcess(t *testing.T) {

@@ -7,11 +7,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/language"
-	"golang.org/x/text/language/display"
 )
 
 // Place is where an address is said to be. What is unknown is "" or nil.
@@ -127,14 +127,16 @@ func countryCode(s string) string {
 }
 
 // A zone's name goes into a browser's environment, where a path would be read as a file.
-var zoneForm = regexp.MustCompile(`^[A-Z][A-Za-z_]{1,30}(/[A-Z][A-Za-z0-9_+-]{1,30}){0,2}$`)
+var zoneForm = sync.OnceValue(func() *regexp.Regexp { // when it is needed: every run's process starts with this package
+	return regexp.MustCompile(`^[A-Z][A-Za-z_]{1,30}(/[A-Z][A-Za-z0-9_+-]{1,30}){0,2}$`)
+})
 
 // zone reads "Europe/Berlin", or an object with that as its id or name.
 func zone(v any) string {
 	if m, ok := v.(map[string]any); ok {
 		return cmp.Or(zone(str(m["id"])), zone(str(m["name"])), zone(str(m["code"])))
 	}
-	if s := str(v); zoneForm.MatchString(s) && (strings.Contains(s, "/") || s == "UTC" || s == "GMT") {
+	if s := str(v); zoneForm().MatchString(s) && (strings.Contains(s, "/") || s == "UTC" || s == "GMT") {
 		return s
 	}
 	return ""
@@ -168,26 +170,24 @@ func degrees(v any, limit float64) *float64 {
 }
 
 // firstZone is the first zone that tzdata's zone.tab lists for a country, or "".
-func firstZone(country string) string {
-	if i := strings.Index(zoneTable, "\n"+country+" "); i >= 0 && len(country) == 2 {
-		line, _, _ := strings.Cut(zoneTable[i+4:], "\n")
+func firstZone(country string) string { return lookUp(zoneTable, country) }
+
+// countryName is what English calls a country, or "".
+func countryName(country string) string { return lookUp(nameTable, country) }
+
+// lookUp finds the rest of the line that begins with the code.
+func lookUp(table, code string) string {
+	if i := strings.Index(table, "\n"+code+" "); i >= 0 && len(code) == 2 {
+		line, _, _ := strings.Cut(table[i+4:], "\n")
 		return line
 	}
 	return ""
 }
 
-func countryName(code string) string {
-	r, err := language.ParseRegion(code)
-	if err != nil {
-		return ""
-	}
-	return display.English.Regions().Name(r)
-}
-
 // codeOfName finds the country that English calls name, or "".
 func codeOfName(name string) string {
-	for line := range strings.Lines(zoneTable) {
-		if len(line) > 2 && strings.EqualFold(countryName(line[:2]), name) {
+	for line := range strings.Lines(nameTable) {
+		if len(line) > 3 && strings.EqualFold(strings.TrimSuffix(line[3:], "\n"), name) {
 			return line[:2]
 		}
 	}
