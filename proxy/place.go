@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -127,16 +126,14 @@ func countryCode(s string) string {
 }
 
 // A zone's name goes into a browser's environment, where a path would be read as a file.
-var zoneForm = sync.OnceValue(func() *regexp.Regexp { // when it is needed: every run's process starts with this package
-	return regexp.MustCompile(`^[A-Z][A-Za-z_]{1,30}(/[A-Z][A-Za-z0-9_+-]{1,30}){0,2}$`)
-})
+var zoneForm = regexp.MustCompile(`^[A-Z][A-Za-z_]{1,30}(/[A-Z][A-Za-z0-9_+-]{1,30}){0,2}$`)
 
 // zone reads "Europe/Berlin", or an object with that as its id or name.
 func zone(v any) string {
 	if m, ok := v.(map[string]any); ok {
 		return cmp.Or(zone(str(m["id"])), zone(str(m["name"])), zone(str(m["code"])))
 	}
-	if s := str(v); zoneForm().MatchString(s) && (strings.Contains(s, "/") || s == "UTC" || s == "GMT") {
+	if s := str(v); zoneForm.MatchString(s) && (strings.Contains(s, "/") || s == "UTC" || s == "GMT") {
 		return s
 	}
 	return ""
