@@ -3,7 +3,11 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"warren/shim"
 )
 
 // This file proves what becomes of runs when one of the processes dies, or is told to: the browser, its shim, the server.
@@ -427,7 +433,7 @@ func TestSecondInterrupt(t *testing.T) {
 	pause(t, run.PID) // so that the stop takes long
 	s.cmd.Process.Signal(os.Interrupt)
 	eventually(t, "the server stops", enough, func() bool { return strings.Contains(s.log.String(), `"msg":"stopping"`) })
-	eventually(t, "the browser is told", enough, func() bool { return s.get(id).Status == "stopping" })
+	eventually(t, "the run's process is told", enough, func() bool { return g.ending(run.RunID) })
 	began := time.Now()
 	s.cmd.Process.Signal(os.Interrupt)
 	select {
@@ -441,6 +447,25 @@ func TestSecondInterrupt(t *testing.T) {
 	if p := s.get(id); p.Status != "stopped" || p.LastRun.Reason != "stopped" || p.LastRun.Method != "kill" {
 		t.Errorf("the next server shows %s, %+v", p.Status, p.LastRun)
 	}
+}
+
+// ending asks the run's own process whether it closes its browser: the server says "stopping" before it has told it.
+func (g *ground) ending(runID string) bool {
+	g.t.Helper()
+	at := filepath.Join(g.data, "run", runName(runID)+".sock")
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", at)
+	}}}
+	resp, err := client.Get("http://shim/state")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var state shim.State
+	if err := json.NewDecoder(resp.Body).Decode(&state); err != nil {
+		g.t.Fatal(err)
+	}
+	return state.Ending
 }
 
 // A server that is told to stop while it looks for runs to adopt leaves them to the next one.
