@@ -35,7 +35,7 @@ check:
 	go vet ./...
 	go tool -modfile=tools.mod staticcheck ./...
 	$(MAKE) --no-print-directory sqlc
-	git diff --exit-code -- store
+	@test -z "$$(git status --porcelain -- store)" || { git status --short -- store; git --no-pager diff -- store; echo "sqlc's output is not the committed one"; exit 1; }
 
 # race looks for data races where goroutines meet.
 race: browser

@@ -268,25 +268,33 @@ func (k *keyring) touch(keyID string, now time.Time) {
 	k.mu.Unlock()
 }
 
-// flush writes the last uses of the keys.
+// flush writes the last uses of the keys that were used since the last time.
 func (k *keyring) flush(ctx context.Context) error {
-	k.mu.RLock()
-	uses := make(map[string]int64, len(k.touched))
-	for id, t := range k.touched {
-		uses[id] = t.UnixMilli()
-	}
-	k.mu.RUnlock()
+	k.mu.Lock()
+	uses := k.touched
+	k.touched = map[string]time.Time{}
+	k.mu.Unlock()
 	if len(uses) == 0 {
 		return nil
 	}
-	return k.store.Write(ctx, func(q *store.Queries) error {
+	err := k.store.Write(ctx, func(q *store.Queries) error {
 		for id, at := range uses {
-			if _, err := q.TouchKey(ctx, store.TouchKeyParams{ID: id, At: at}); err != nil {
+			if _, err := q.TouchKey(ctx, store.TouchKeyParams{ID: id, At: at.UnixMilli()}); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+	if err != nil { // they are written the next time
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		for id, at := range uses {
+			if _, newer := k.touched[id]; !newer {
+				k.touched[id] = at
+			}
+		}
+	}
+	return err
 }
 
 // checkOrigin refuses what a foreign web page sends. A browser names the page in Origin and says in

@@ -374,3 +374,28 @@ func TestManyFaults(t *testing.T) {
 		t.Errorf("%d faults in %d bytes", n, len(r.body))
 	}
 }
+
+// TestHalfABody: a body that does not come is not waited for where the request is refused anyway.
+func TestHalfABody(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	head := "POST /api/v1/profiles HTTP/1.1\r\nHost: " + a.hostPort() + "\r\nContent-Type: application/json\r\nContent-Length: 10\r\n"
+	if status, _ := a.raw(t, head+"\r\n"); status != "HTTP/1.1 401 Unauthorized" {
+		t.Errorf("without a key: %s", status)
+	}
+	if status, rest := a.raw(t, head+"Authorization: Bearer "+a.key+"\r\nIdempotency-Key: "+strings.Repeat("k", 201)+"\r\n\r\n"); !strings.HasSuffix(status, "422 Unprocessable Entity") {
+		t.Errorf("with a fault that is seen before the body: %s %s", status, rest)
+	}
+}
+
+// TestNoPartOfASecret: broken JSON is told without a piece of what was sent.
+func TestNoPartOfASecret(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	for _, password := range []string{`\ud800hunter2secret`, `\uhunter2`, `\hunter2`, "hunter2\x01", `hunter2\ud83d`} {
+		r := a.do(t, "POST", "/proxies", `{"type":"socks5","host":"h","port":1,"password":"`+password+`"}`)
+		if r.status < 400 || strings.Contains(string(r.body), "hunt") {
+			t.Errorf("%q: %s", password, r)
+		}
+	}
+}

@@ -15,13 +15,14 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // apiClient is what the client commands have in common: they speak the API.
 type apiClient struct {
 	URL  string `name:"url" default:"http://127.0.0.1:7777" env:"WARREN_URL" help:"The server."`
 	Data string `env:"WARREN_DATA" placeholder:"DIR" help:"The server's data folder, whose admin.key is taken where WARREN_API_KEY is not set."`
-	JSON bool   `name:"json" help:"Print JSON."`
+	JSON bool   `name:"json" env:"WARREN_JSON" help:"Print JSON."`
 
 	secret string // the key, where it is known already
 }
@@ -118,9 +119,9 @@ type keyCommands struct {
 type keyCreate struct {
 	apiClient
 	Name      string        `arg:"" help:"What the key is for."`
-	Scope     []string      `default:"read,run,write" enum:"read,run,write,secrets,admin" help:"What it may do: read, run, write, secrets, admin."`
-	Workspace []string      `help:"Workspaces that it sees. Default: all."`
-	Expires   time.Duration `help:"How long it lives, such as 720h. Default: for ever."`
+	Scope     []string      `default:"read,run,write" enum:"read,run,write,secrets,admin" env:"WARREN_KEY_SCOPE" help:"What it may do: read, run, write, secrets, admin."`
+	Workspace []string      `env:"WARREN_KEY_WORKSPACE" help:"Workspaces that it sees. Default: all."`
+	Expires   time.Duration `env:"WARREN_KEY_EXPIRES" help:"How long it lives, such as 720h. Default: for ever."`
 }
 
 // Run creates a key.
@@ -145,46 +146,60 @@ func (k *keyCreate) Run(ctx context.Context, c *console) error {
 
 type keyList struct{ apiClient }
 
+// listedKey is what the list shows of a key.
+type listedKey struct {
+	ID         string     `json:"id"`
+	Name       string     `json:"name"`
+	Hint       string     `json:"hint"`
+	Scopes     []string   `json:"scopes"`
+	Workspaces []string   `json:"workspaces"`
+	LastUsedAt *string    `json:"lastUsedAt"`
+	RevokedAt  *string    `json:"revokedAt"`
+	ExpiresAt  *time.Time `json:"expiresAt"`
+}
+
+func (k listedKey) state() string {
+	switch {
+	case k.RevokedAt != nil:
+		return "revoked"
+	case k.ExpiresAt != nil && !k.ExpiresAt.After(time.Now()):
+		return "expired"
+	}
+	return "active"
+}
+
 // Run lists the keys.
 func (k *keyList) Run(ctx context.Context, c *console) error {
-	var out struct {
-		Data []struct {
-			ID, Name, Hint string
-			Scopes         []string
-			Workspaces     []string
-			LastUsedAt     *string
-			RevokedAt      *string
-			ExpiresAt      *string
+	all := struct {
+		Data    []jsontext.Value `json:"data"`
+		HasMore bool             `json:"hasMore"`
+	}{HasMore: true}
+	keys := []jsontext.Value{}
+	for page := 1; all.HasMore; page++ {
+		all.Data, all.HasMore = nil, false
+		if err := k.call(ctx, http.MethodGet, fmt.Sprintf("/keys?limit=200&page=%d", page), nil, &all); err != nil {
+			return err
 		}
-	}
-	var raw map[string]any
-	if err := k.call(ctx, http.MethodGet, "/keys?limit=200", nil, &raw); err != nil {
-		return err
+		keys = append(keys, all.Data...)
 	}
 	if k.JSON {
-		return printJSON(c.stdout, raw)
-	}
-	b, err := json.Marshal(raw)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(b, &out, json.MatchCaseInsensitiveNames(true)); err != nil {
-		return err
+		return printJSON(c.stdout, map[string]any{"data": keys, "total": len(keys)})
 	}
 	w := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tNAME\tKEY\tSCOPES\tWORKSPACES\tLAST USED\tSTATE")
-	for _, key := range out.Data {
-		state, workspaces, used := "active", "all", "never"
-		if key.RevokedAt != nil {
-			state = "revoked"
+	for _, raw := range keys {
+		var key listedKey
+		if err := json.Unmarshal(raw, &key); err != nil {
+			return err
 		}
+		workspaces, used := "all", "never"
 		if key.Workspaces != nil {
 			workspaces = strings.Join(key.Workspaces, ",")
 		}
 		if key.LastUsedAt != nil {
 			used = *key.LastUsedAt
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%s\t%s\n", key.ID, key.Name, key.Hint, strings.Join(key.Scopes, ","), workspaces, used, state)
+		fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%s\t%s\n", key.ID, key.Name, key.Hint, strings.Join(key.Scopes, ","), workspaces, used, key.state())
 	}
 	return w.Flush()
 }

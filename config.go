@@ -98,17 +98,37 @@ func (c *serveConfig) resolve() error {
 			add("--check-url %q must begin with http:// or https://", u)
 		}
 	}
-	if c.MaxStarting <= 0 {
+	for _, bound := range []struct {
+		flag     string
+		value    time.Duration
+		min, max time.Duration
+	}{
+		{"check-timeout", c.CheckTimeout, 100 * time.Millisecond, 5 * time.Minute},
+		{"start-timeout", c.StartTimeout, time.Second, 10 * time.Minute},
+		{"orphan-grace", c.OrphanGrace, 0, 24 * time.Hour},
+	} {
+		if bound.value < bound.min || bound.value > bound.max {
+			add("--%s %v must be %v to %v", bound.flag, bound.value, bound.min, bound.max)
+		}
+	}
+	if c.TrashDays < 0 || c.TrashDays > 36500 {
+		add("--trash-days %d must be 0 to 36500", c.TrashDays)
+	}
+	if c.MaxStarting < 0 || c.MaxStarting > 1000 {
+		add("--max-starting %d must be 0 to 1000", c.MaxStarting)
+	}
+	if c.MaxStarting == 0 {
 		c.MaxStarting = runtime.NumCPU()
 	}
-	if c.APIKeyFile != "" && c.APIKey == "" {
+	named := c.APIKey != ""
+	if c.APIKeyFile != "" && !named {
 		b, err := os.ReadFile(c.APIKeyFile)
 		if err != nil {
 			add("--api-key-file: %v", err)
 		}
-		c.APIKey = strings.TrimSpace(string(b))
+		c.APIKey, named = strings.TrimSpace(string(b)), err == nil
 	}
-	if c.APIKey != "" {
+	if named {
 		if err := checkOwnKey(c.APIKey); err != nil {
 			errs = append(errs, err)
 		}

@@ -15,7 +15,7 @@ import (
 type doctorCommand struct {
 	Data    string `env:"WARREN_DATA" placeholder:"DIR" help:"The data folder to look at."`
 	Browser string `env:"WARREN_BROWSER" placeholder:"PATH" help:"The browser to look at."`
-	JSON    bool   `name:"json" help:"Print JSON."`
+	JSON    bool   `name:"json" env:"WARREN_JSON" help:"Print JSON."`
 }
 
 // finding is one thing that was looked at.

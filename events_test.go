@@ -115,6 +115,12 @@ func (s *eventReader) until(t testing.TB, kind string) []streamed {
 	}
 }
 
+// says waits until the stream has held a text.
+func (s *eventReader) says(t testing.TB, text string) {
+	t.Helper()
+	waitFor(t, text, func() bool { return strings.Contains(s.all(), text) })
+}
+
 func (s *eventReader) all() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,6 +147,8 @@ func TestEventsOfTheKeysWorkspaces(t *testing.T) {
 			want = append(want, w+" "+kind)
 		}
 	}
+	a.do(t, "PUT", "/profiles/"+a.profile(t, "workspaceId", "c"), `{"tags":["x"],"name":"n","proxyId":null}`).want(t, 200)
+	streams["all"].says(t, `"changed":["name","tags","proxyId"]`)
 	_, id := a.newKey(t, "read", "a")
 	a.do(t, "DELETE", "/keys/"+id, nil).want(t, 204)
 	for _, w := range []string{"a", "b"} { // the last event that each may hear

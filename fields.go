@@ -145,7 +145,7 @@ func nullSchema() *huma.Schema { return &huma.Schema{Type: "null", Enum: []any{n
 
 func ptr[T any](v T) *T { return &v }
 
-// checker collects faults.
+// faults collects what is wrong with a request.
 type faults []fault
 
 func (f *faults) add(location, message string, value any) {

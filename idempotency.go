@@ -8,6 +8,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -20,6 +23,13 @@ import (
 type idempotency struct {
 	store *store.Store
 	log   *slog.Logger
+
+	mu       sync.Mutex
+	underway map[string]int // how many requests hold each row
+}
+
+func newIdempotency(st *store.Store, log *slog.Logger) *idempotency {
+	return &idempotency{store: st, log: log, underway: map[string]int{}}
 }
 
 // covers says whether the operation creates or starts.
@@ -44,24 +54,34 @@ func (i *idempotency) serve(w http.ResponseWriter, r *http.Request, key string, 
 		return problemFor(400, "malformed_json", "The body broke off.").because(err)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	ctx := context.WithoutCancel(r.Context())
+	ctx := context.WithoutCancel(r.Context()) // a client that goes away finds the true answer when it asks again
 	place := store.GetIdempotencyParams{KeyID: callerOf(ctx).keyID, IdemKey: key, Target: r.Method + " " + r.URL.RequestURI()}
-	first, err := i.claim(ctx, place, sha256.Sum256(body))
+	alone := i.enter(place)
+	defer i.leave(place)
+	first, err := i.claim(ctx, place, sha256.Sum256(body), alone)
 	if err != nil {
 		return err
 	}
-	if first != nil {
+	if first != nil && first.Status != 0 {
 		return i.replay(w, *first, place)
 	}
 	rec := &recorder{ResponseWriter: w, status: http.StatusOK}
 	defer func() { i.keep(ctx, place, rec) }()
-	next.ServeHTTP(rec, r)
+	r = r.WithContext(ctx)
+	w = rec
+	if first != nil {
+		w, r = made(rec, r, first.Object)
+	} else {
+		requestOf(ctx).place = &place
+	}
+	next.ServeHTTP(w, r)
 	rec.done = true
 	return nil
 }
 
-// claim returns nil when the key is the caller's now, or the first request's row when its answer is there.
-func (i *idempotency) claim(ctx context.Context, p store.GetIdempotencyParams, hash [32]byte) (*store.Idempotency, error) {
+// claim returns nil when the key is the caller's now, or the first request's row: with its answer, or, status 0, with the object that
+// it made before the server was killed. alone: nobody else works on it now.
+func (i *idempotency) claim(ctx context.Context, p store.GetIdempotencyParams, hash [32]byte, alone bool) (*store.Idempotency, error) {
 	var first *store.Idempotency
 	err := i.store.Write(ctx, func(q *store.Queries) error {
 		n, err := q.BeginIdempotency(ctx, store.BeginIdempotencyParams{KeyID: p.KeyID, IdemKey: p.IdemKey, Target: p.Target, BodyHash: hash[:], CreatedAt: now()})
@@ -74,17 +94,77 @@ func (i *idempotency) claim(ctx context.Context, p store.GetIdempotencyParams, h
 	})
 	switch {
 	case err != nil || first == nil:
-		return nil, err
 	case !bytes.Equal(first.BodyHash, hash[:]):
-		return nil, idempotencyConflict()
-	case first.Status == 0:
-		return nil, conflict("idempotency_conflict", "The first request with this Idempotency-Key is still under way. Ask again when it is done.").header("Retry-After", "1")
+		err = idempotencyConflict()
+	case first.Status == 0 && !alone:
+		err = conflict("idempotency_conflict", "The first request with this Idempotency-Key is still under way. Ask again when it is done.").header("Retry-After", "1")
+	case first.Status == 0 && first.Object == "":
+		err = conflict("idempotency_conflict", "What became of the first request with this Idempotency-Key was not kept. Look whether it was done, and take a new key.")
+	case first.Status == 0 && strings.HasSuffix(p.Target, "/keys"):
+		err = conflict("idempotency_conflict", "The first request with this Idempotency-Key made the key "+first.Object+" and broke off before it was shown. Revoke it, and take a new Idempotency-Key.")
 	}
-	return first, nil
+	return first, err
 }
 
 func idempotencyConflict() *problem {
 	return conflict("idempotency_conflict", "This Idempotency-Key came with another body before. Take a new key for a new request.")
+}
+
+// enter says whether nobody else works on a row. leave must follow.
+func (i *idempotency) enter(p store.GetIdempotencyParams) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.underway[row(p)]++
+	return i.underway[row(p)] == 1
+}
+
+func (i *idempotency) leave(p store.GetIdempotencyParams) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.underway[row(p)]--; i.underway[row(p)] == 0 {
+		delete(i.underway, row(p))
+	}
+}
+
+// noteMade keeps, in the transaction that makes an object, which one the request's Idempotency-Key stands for.
+func noteMade(ctx context.Context, q *store.Queries, id string) error {
+	p := requestOf(ctx).place
+	if p == nil {
+		return nil
+	}
+	_, err := q.NoteIdempotency(ctx, store.NoteIdempotencyParams{KeyID: p.KeyID, IdemKey: p.IdemKey, Target: p.Target, Object: id})
+	return err
+}
+
+// made turns a request to make an object into one to read it, answered as the making would have been.
+func made(w http.ResponseWriter, r *http.Request, id string) (http.ResponseWriter, *http.Request) {
+	r = r.Clone(r.Context())
+	r.Method, r.Body, r.ContentLength = http.MethodGet, http.NoBody, 0
+	r.URL = &url.URL{Path: r.URL.Path + "/" + id}
+	return &madeWriter{ResponseWriter: w, location: r.URL.Path}, r
+}
+
+// madeWriter answers 201 where 200 is said.
+type madeWriter struct {
+	http.ResponseWriter
+	location string
+	begun    bool
+}
+
+func (m *madeWriter) Write(b []byte) (int, error) {
+	if !m.begun {
+		m.WriteHeader(http.StatusOK)
+	}
+	return m.ResponseWriter.Write(b)
+}
+
+func (m *madeWriter) WriteHeader(status int) {
+	m.begun = true
+	if status == http.StatusOK {
+		status = http.StatusCreated
+		m.Header().Set("Location", m.location)
+	}
+	m.ResponseWriter.WriteHeader(status)
 }
 
 func (i *idempotency) replay(w http.ResponseWriter, first store.Idempotency, p store.GetIdempotencyParams) error {
@@ -105,10 +185,15 @@ func (i *idempotency) replay(w http.ResponseWriter, first store.Idempotency, p s
 	return nil
 }
 
-// keep stores an answer that stands. One that may be different next time (5xx, 429) frees the key.
+// mayDiffer says whether an answer may be another one next time, and nothing was done.
+func mayDiffer(status int) bool {
+	return status >= 500 || status == http.StatusConflict || status == http.StatusTooManyRequests || status == statusCancelled
+}
+
+// keep stores an answer that stands. One that may be different next time frees the key.
 func (i *idempotency) keep(ctx context.Context, p store.GetIdempotencyParams, rec *recorder) {
 	err := i.store.Write(ctx, func(q *store.Queries) error {
-		if !rec.done || rec.status >= 500 || rec.status == http.StatusTooManyRequests {
+		if !rec.done || mayDiffer(rec.status) {
 			_, err := q.DeleteIdempotency(ctx, store.DeleteIdempotencyParams(p))
 			return err
 		}

@@ -2,14 +2,18 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"warren/store"
 )
@@ -162,7 +166,7 @@ func TestIdempotencyOverRestart(t *testing.T) {
 	b.do(t, "GET", "/profiles", nil).want(t, 200).equal(t, "total", 2)
 }
 
-// TestIdempotencyFreed: an answer that may be another next time (5xx, 429), or that never came, frees the key; after 24 hours every
+// TestIdempotencyFreed: an answer that may be another next time (5xx, 409, 429), or that never came, frees the key; after 24 hours every
 // key is free.
 func TestIdempotencyFreed(t *testing.T) {
 	t.Parallel()
@@ -185,7 +189,7 @@ func TestIdempotencyFreed(t *testing.T) {
 		}
 		return rec.Code
 	}
-	for _, status = range []int{503, 500, 507, 429, 0} {
+	for _, status = range []int{503, 500, 507, 429, 409, 499, 0} {
 		before := calls.Load()
 		send(fmt.Sprint("k", status))
 		send(fmt.Sprint("k", status))
@@ -208,4 +212,95 @@ func TestIdempotencyFreed(t *testing.T) {
 	a.once(t, "old", "POST", "/profiles", `{"name":"new"}`).want(t, 201)
 	a.srv.sweep(t.Context())
 	a.once(t, "old", "POST", "/profiles", `{"name":"newer"}`).refused(t, 409, "idempotency_conflict") // a sweep in between keeps what is young
+}
+
+// TestIdempotencyOfOneWhoLeft: a client that goes away while its request is done gets the true answer when it comes again.
+func TestIdempotencyOfOneWhoLeft(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	held, release := a.holdWriter(t)
+	<-held
+	ctx, leave := context.WithCancel(t.Context())
+	req := a.request(t, "POST", "/profiles", `{"name":"made all the same"}`).WithContext(ctx)
+	req.Header.Set("Idempotency-Key", "left")
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		if resp, err := a.client.Do(req); err == nil {
+			resp.Body.Close()
+		}
+	}()
+	eventually(t, "the request is under way", time.Minute, func() bool {
+		a.srv.once.mu.Lock()
+		defer a.srv.once.mu.Unlock()
+		return len(a.srv.once.underway) == 1
+	})
+	leave()
+	<-gone
+	release()
+	eventually(t, "the request is done", time.Minute, func() bool {
+		a.srv.once.mu.Lock()
+		defer a.srv.once.mu.Unlock()
+		return len(a.srv.once.underway) == 0
+	})
+	r := a.once(t, "left", "POST", "/profiles", `{"name":"made all the same"}`).want(t, 201)
+	if r.header.Get("Idempotency-Replayed") != "true" || r.text("name") != "made all the same" {
+		t.Errorf("got %s, want the first answer again", r)
+	}
+	a.do(t, "GET", "/profiles", nil).want(t, 200).equal(t, "total", 1)
+}
+
+// holdWriter keeps the database's one writer busy from when held is closed until release is called.
+func (a *testAPI) holdWriter(t testing.TB) (held <-chan struct{}, release func()) {
+	t.Helper()
+	holding, letGo, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := a.srv.store.Write(context.Background(), func(*store.Queries) error { close(holding); <-letGo; return nil }); err != nil {
+			t.Error(err)
+		}
+	}()
+	release = sync.OnceFunc(func() { close(letGo); <-done })
+	t.Cleanup(release)
+	return holding, release
+}
+
+// TestIdempotencyOfTheKilled: where the server died between making an object and keeping the answer, who asks again gets that object and
+// not a second one; of a key, which is shown once, it is told what to do.
+func TestIdempotencyOfTheKilled(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	a := serveAPI(t, cfg)
+	bodies := map[string]string{"/profiles": `{"name":"one"}`, "/proxies": `{"url":"socks5://one:1"}`, "/keys": `{"name":"one","scopes":["read"]}`}
+	ids := map[string]string{}
+	for path, body := range bodies {
+		ids[path] = a.once(t, "killed", "POST", path, body).want(t, 201).text("id")
+	}
+	if err := a.stop(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(cfg.Data, store.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("UPDATE idempotency SET status = 0, answer = NULL"); err != nil { // as it was before the answer was kept
+		t.Fatal(err)
+	}
+	again := testConfig(t)
+	again.Data = cfg.Data
+	b := serveAPI(t, again)
+	for _, path := range []string{"/profiles", "/proxies"} {
+		for range 2 {
+			r := b.once(t, "killed", "POST", path, bodies[path]).want(t, 201)
+			r.equal(t, "id", ids[path])
+			if got := r.header.Get("Location"); got != apiPrefix+path+"/"+ids[path] {
+				t.Errorf("%s: Location %q", path, got)
+			}
+		}
+		b.do(t, "GET", path, nil).want(t, 200).equal(t, "total", 1)
+	}
+	if r := b.once(t, "killed", "POST", "/keys", bodies["/keys"]).refused(t, 409, "idempotency_conflict"); !strings.Contains(r.text("detail"), ids["/keys"]) {
+		t.Errorf("%s does not name the key", r)
+	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -34,15 +35,19 @@ type keyJSON struct {
 type keyInput struct {
 	Name       string        `json:"name" example:"ci"`
 	Scopes     []scope       `json:"scopes" minItems:"1" enum:"read,run,write,secrets,admin"`
-	Workspaces opt[[]string] `json:"workspaces,omitempty" doc:"Workspaces that the key sees; null or absent: all."`
+	Workspaces opt[[]string] `json:"workspaces,omitempty" maxItems:"1000" doc:"Workspaces that the key sees; null or absent: all. A key that sees some makes keys of these alone."`
 	ExpiresAt  opt[string]   `json:"expiresAt,omitempty" format:"date-time" doc:"When it ends; null or absent: never."`
 
 	expires *int64
 }
 
-// Resolve checks what a schema cannot.
-func (in *keyInput) Resolve(huma.Context) []error {
+// Resolve checks what a schema cannot. No key makes one that sees more than itself.
+func (in *keyInput) Resolve(ctx huma.Context) []error {
 	var f faults
+	maker := callerOf(ctx.Context())
+	if maker.workspaces != nil && !in.Workspaces.given() {
+		f.add("body.workspaces", "must name workspaces of this key: it does not see all", nil)
+	}
 	in.Name = f.line("body.name", in.Name, 1, 200)
 	slices.Sort(in.Scopes)
 	in.Scopes = slices.Compact(in.Scopes)
@@ -53,6 +58,8 @@ func (in *keyInput) Resolve(huma.Context) []error {
 		for i, w := range in.Workspaces.Value {
 			if !isWorkspaceID(w) {
 				f.add(fmt.Sprintf("body.workspaces[%d]", i), workspaceRule, nil)
+			} else if !maker.sees(w) {
+				f.add(fmt.Sprintf("body.workspaces[%d]", i), "is no workspace that this key may use", nil)
 			}
 		}
 	}
@@ -78,13 +85,12 @@ func keyFromRow(row store.Key) (keyJSON, error) {
 	}, nil
 }
 
-// make stores a new key and returns it with its row. Its workspaces come to be with it.
-func (k *keyring) make(ctx context.Context, name string, scopes []scope, workspaces []string, expires *int64) (store.Key, string, error) {
-	key := newKey()
+// add stores a new key. Its workspaces come to be with it.
+func (k *keyring) add(ctx context.Context, key, name string, scopes []scope, workspaces []string, expires *int64) (store.Key, error) {
 	hash := hashKey(key)
 	scopesJSON, err := json.Marshal(scopes)
 	if err != nil {
-		return store.Key{}, "", err
+		return store.Key{}, err
 	}
 	at := now()
 	row := store.Key{ID: newID(), Name: name, Hash: hash[:], Hint: key[:8], Scopes: string(scopesJSON),
@@ -95,18 +101,21 @@ func (k *keyring) make(ctx context.Context, name string, scopes []scope, workspa
 				return err
 			}
 		}
-		_, err := q.InsertKey(ctx, store.InsertKeyParams{ID: row.ID, Name: row.Name, Hash: row.Hash, Hint: row.Hint,
-			Scopes: row.Scopes, Workspaces: row.Workspaces, ExpiresAt: row.ExpiresAt, CreatedAt: row.CreatedAt})
-		return err
+		if _, err := q.InsertKey(ctx, store.InsertKeyParams{ID: row.ID, Name: row.Name, Hash: row.Hash, Hint: row.Hint,
+			Scopes: row.Scopes, Workspaces: row.Workspaces, ExpiresAt: row.ExpiresAt, CreatedAt: row.CreatedAt}); err != nil {
+			return err
+		}
+		return noteMade(ctx, q, row.ID)
 	})
-	return row, key, err
+	return row, err
 }
 
 func (s *server) createKey(ctx context.Context, in *struct{ Body keyInput }) (*struct {
 	Location string `header:"Location"`
 	Body     keyJSON
 }, error) {
-	row, key, err := s.keys.make(ctx, in.Body.Name, in.Body.Scopes, in.Body.Workspaces.Value, in.Body.expires)
+	key := newKey()
+	row, err := s.keys.add(ctx, key, in.Body.Name, in.Body.Scopes, in.Body.Workspaces.Value, in.Body.expires)
 	if err != nil {
 		return nil, err
 	}
@@ -123,15 +132,15 @@ func (s *server) createKey(ctx context.Context, in *struct{ Body keyInput }) (*s
 }
 
 func (s *server) listKeys(ctx context.Context, in *struct{ Paging }) (*listBody[keyJSON], error) {
-	q := s.store.Read()
-	total, err := q.CountKeys(ctx)
+	q, c := s.store.Read(), callerOf(ctx)
+	total, err := q.CountKeys(ctx, c.filter)
 	if err != nil {
 		return nil, err
 	}
-	p := store.ListKeysParams{AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
+	p := store.ListKeysParams{Workspaces: c.filter, AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
 	if in.After != "" {
 		var at store.Key
-		at, err = q.GetKey(ctx, in.After)
+		at, err = q.GetKey(ctx, store.GetKeyParams{ID: in.After, Workspaces: c.filter})
 		p.AfterKey, p.AfterID = at.CreatedAt, at.ID
 	}
 	var rows []store.Key
@@ -150,7 +159,7 @@ func (s *server) revokeKey(ctx context.Context, in *struct {
 }) (*struct{}, error) {
 	var n int64
 	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
-		n, err = q.RevokeKey(ctx, store.RevokeKeyParams{ID: in.ID, RevokedAt: now()})
+		n, err = q.RevokeKey(ctx, store.RevokeKeyParams{ID: in.ID, RevokedAt: now(), Workspaces: callerOf(ctx).filter})
 		return err
 	})
 	if err != nil {
@@ -165,18 +174,36 @@ func (s *server) revokeKey(ctx context.Context, in *struct {
 	return nil, nil
 }
 
-// firstKey makes the admin key of an empty data folder, and keeps it in admin.key for the command line's own use.
+// firstKey makes the admin key of an empty data folder, and keeps it in admin.key for the command line's own use. The file comes
+// first: whenever this breaks off, there is a key that somebody has, or none and the next serve makes one.
 // It returns "" when there is a key already.
 func (k *keyring) firstKey(ctx context.Context, dataDir string) (string, error) {
-	n, err := k.store.Read().CountKeys(ctx)
+	n, err := k.store.Read().CountKeys(ctx, nil)
 	if err != nil || n > 0 {
 		return "", err
 	}
-	_, key, err := k.make(ctx, "admin", []scope{scopeAdmin}, nil, nil)
-	if err != nil {
+	key, file := newKey(), filepath.Join(dataDir, "admin.key")
+	if err := writeWhole(file, key+"\n"); err != nil {
 		return "", err
 	}
-	return key, os.WriteFile(filepath.Join(dataDir, "admin.key"), []byte(key+"\n"), 0o600)
+	if _, err := k.add(ctx, key, "admin", []scope{scopeAdmin}, nil, nil); err != nil {
+		return "", errors.Join(err, os.Remove(file))
+	}
+	return key, nil
+}
+
+// writeWhole writes a file of ours whole or not at all, and on the disk when it returns.
+func writeWhole(path, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it has its name by then
+	_, err = f.WriteString(text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
 
 const workspaceRule = "must have 1 to 64 of A-Z a-z 0-9 . _ -"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -337,7 +338,7 @@ func TestFirstUseMakesAWorkspace(t *testing.T) {
 	r := a.as(one).do(t, "GET", "/workspaces", nil).want(t, 200)
 	r.equal(t, "data.0.profileCount", 1)
 	r.equal(t, "data.0.proxyCount", 0)
-	if n, err := a.srv.store.Read().CountKeys(t.Context()); err != nil || n != 2 {
+	if n, err := a.srv.store.Read().CountKeys(t.Context(), nil); err != nil || n != 2 {
 		t.Error(n, err)
 	}
 }
@@ -399,4 +400,64 @@ func TestExposure(t *testing.T) {
 		t.Errorf("a second server on the folder: exit code %d, want 3\n%s", code, log)
 	}
 	a.do(t, "GET", "/profiles", nil).want(t, 200) // the first does not notice
+}
+
+// TestAdminOfAWorkspace: an admin key of some workspaces makes, sees and revokes keys of these alone.
+func TestAdminOfAWorkspace(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	of, _ := a.newKey(t, "admin", "mine", "also")
+	_, foreign := a.newKey(t, "read", "theirs")
+	_, all := a.newKey(t, "read")
+	_, wider := a.newKey(t, "read", "mine", "theirs")
+	mine := a.as(of)
+	for body, at := range map[string]string{`{"name":"up","scopes":["admin"]}`: "body.workspaces", `{"name":"up","scopes":["read"],"workspaces":null}`: "body.workspaces",
+		`{"name":"up","scopes":["read"],"workspaces":["mine","theirs"]}`: "body.workspaces[1]", `{"name":"up","scopes":["read"],"workspaces":["fresh"]}`: "body.workspaces[0]"} {
+		mine.do(t, "POST", "/keys", body).invalid(t, at)
+	}
+	below := mine.do(t, "POST", "/keys", `{"name":"below","scopes":["admin"],"workspaces":["mine"]}`).want(t, 201).text("id")
+	r := mine.do(t, "GET", "/keys", nil).want(t, 200)
+	r.equal(t, "total", 2) // its own and the one below
+	if ids := r.each("id"); !slices.Contains(ids, below) || slices.Contains(ids, foreign) || slices.Contains(ids, wider) {
+		t.Errorf("it sees %v", ids)
+	}
+	unknown := mine.do(t, "DELETE", "/keys/none", nil).refused(t, 404, "key_not_found")
+	for _, id := range []string{foreign, all, wider} {
+		if r := mine.do(t, "DELETE", "/keys/"+id, nil).refused(t, 404, "key_not_found"); r.text("detail") != unknown.text("detail") {
+			t.Errorf("%s is not as an unknown one", r)
+		}
+	}
+	a.do(t, "GET", "/workspaces", nil).want(t, 200).equal(t, "total", 3) // and fresh did not come to be
+	mine.do(t, "DELETE", "/keys/"+below, nil).want(t, 204)
+	a.do(t, "GET", "/keys", nil).want(t, 200).equal(t, "total", 5)
+}
+
+// TestFirstKeyIsNeverLost: where admin.key cannot be written there is no key either, and the next serve makes one.
+func TestFirstKeyIsNeverLost(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	cfg.APIKey = ""
+	file := filepath.Join(cfg.Data, "admin.key")
+	if err := os.MkdirAll(filepath.Join(file, "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := cfg.resolve(); err != nil {
+		t.Fatal(err)
+	}
+	log := new(lockedBuffer)
+	if err := serve(t.Context(), cfg, &console{strings.NewReader(""), io.Discard, log}, nil); err == nil || keyForm.MatchString(log.String()) {
+		t.Fatalf("serve: %v\n%s", err, log)
+	}
+	if err := os.RemoveAll(file); err != nil {
+		t.Fatal(err)
+	}
+	again := testConfig(t)
+	again.Data, again.APIKey = cfg.Data, ""
+	a := serveAPI(t, again)
+	key := keyForm.FindString(a.log.String())
+	wantKey(t, key)
+	a.as(key).do(t, "GET", "/keys", nil).want(t, 200).equal(t, "total", 1)
+	if left, _ := filepath.Glob(filepath.Join(cfg.Data, ".new-*")); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
 }

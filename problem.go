@@ -95,6 +95,9 @@ func databaseBusy(err error) *problem {
 		"Another program holds the database; nothing was changed. Try again in a moment.").header("Retry-After", "1").because(err)
 }
 
+// statusCancelled is what logs call a request whose client has gone (nginx's 499); nobody is left to read it.
+const statusCancelled = 499
+
 // fromError gives any error its problem. What the store refuses has a kind of its own; what nobody knows is internal.
 func fromError(err error) *problem {
 	var p *problem
@@ -108,7 +111,9 @@ func fromError(err error) *problem {
 	case errors.Is(err, store.ErrBusy):
 		return databaseBusy(err)
 	case errors.Is(err, context.Canceled):
-		return problemFor(499, "cancelled", "The caller went away.").because(err)
+		p := problemFor(statusCancelled, "cancelled", "The caller went away.").because(err)
+		p.Title = "Client Closed Request"
+		return p
 	}
 	return internal(err)
 }
@@ -221,10 +226,21 @@ func faultOf(d *huma.ErrorDetail) fault {
 	}
 	if d.Location == "body" {
 		f.Message, _, _ = strings.Cut(strings.TrimPrefix(f.Message, "jsontext: "), "\n")
+		f.Message = withoutQuotes(f.Message)
 		return f
 	}
 	f.Value = d.Value
 	return f
+}
+
+// withoutQuotes cuts what stands between backquotes: the decoder quotes what it did not understand, and that may be of a password.
+func withoutQuotes(s string) string {
+	before, rest, found := strings.Cut(s, " `")
+	end := strings.LastIndexByte(rest, '`')
+	if !found || end < 0 {
+		return s
+	}
+	return before + rest[end+1:]
 }
 
 // mayEcho says whether what was sent may be repeated in an error. People put secrets into the wrong member: so numbers and

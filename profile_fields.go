@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"runtime"
 	"strings"
 	"time"
@@ -156,7 +157,7 @@ func toRawStrings(in []string) string {
 	return string(b)
 }
 
-// osNames maps what is taken to what is kept.
+// osName maps what is taken to what is kept.
 func osName(s string) (string, bool) {
 	switch strings.ToLower(s) {
 	case "win", "windows":
@@ -241,7 +242,9 @@ func isTimezone(s string) bool {
 	if s == "auto" || s == "system" {
 		return true
 	}
-	if s == "" || s == "Local" || len(s) > 64 {
+	// Of the machine's own folder of zones come names that IANA does not have.
+	if s == "" || s == "Local" || s == "Factory" || s == "posixrules" || s == "localtime" || len(s) > 64 ||
+		strings.HasPrefix(s, "posix/") || strings.HasPrefix(s, "right/") {
 		return false
 	}
 	_, err := time.LoadLocation(s)
@@ -257,11 +260,24 @@ func isLocale(s string) bool {
 		return false
 	}
 	for _, t := range tags {
-		if _, err := language.Parse(t); err != nil || len(t) > 35 {
+		if _, err := language.Parse(t); err != nil || len(t) > 35 || t == "root" || strings.Contains(t, "_") { // the parser takes CLDR's spellings too
 			return false
 		}
 	}
 	return true
+}
+
+// membersOf names the members that a request gave, as events tell them.
+func membersOf(input any) []string {
+	names := []string{}
+	v := reflect.ValueOf(input)
+	for i := range v.NumField() {
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		if f := v.Field(i); name != "" && f.Kind() == reflect.Struct && f.FieldByName("Set").IsValid() && f.FieldByName("Set").Bool() {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // normalGeolocation completes a position with an accuracy of 50 m where none is given.

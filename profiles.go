@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,6 +122,7 @@ type profileList struct {
 	Trashed bool     `query:"trashed" doc:"List the trash instead."`
 }
 
+// ProfilePath names one profile.
 type ProfilePath struct {
 	ID string `path:"id" doc:"The profile's id."`
 }
@@ -191,7 +193,10 @@ func (s *server) createProfile(ctx context.Context, in *profileCreate) (*Profile
 		if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: row.WorkspaceID, Now: at}); err != nil {
 			return err
 		}
-		return q.AddProfile(ctx, insertOf(row))
+		if err := q.AddProfile(ctx, insertOf(row)); err != nil {
+			return err
+		}
+		return noteMade(ctx, q, row.ID)
 	})
 	if err != nil {
 		return nil, proxyVanished(err)
@@ -266,7 +271,7 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 	if r := s.runs.of(row.ID); r != nil && in.Body.ProxyID.given() {
 		s.refreshProxy(context.WithoutCancel(ctx), r, true)
 	}
-	s.events.publish("profile.updated", row.WorkspaceID, map[string]any{"id": row.ID})
+	s.events.publish("profile.updated", row.WorkspaceID, map[string]any{"id": row.ID, "changed": membersOf(in.Body)})
 	return s.profileAnswer(row)
 }
 
@@ -290,11 +295,11 @@ func (s *server) deleteProfile(ctx context.Context, in *struct {
 		return nil, err
 	}
 	defer release()
+	remove := s.trash
 	if in.Permanent {
-		err = s.erase(ctx, row.ID, callerOf(ctx).filter)
-	} else {
-		err = s.trash(ctx, row)
+		remove = s.erase
 	}
+	err = remove(ctx, row.ID, func(q *store.Queries) error { return s.unchanged(ctx, q, row.ID, in.IfMatch) })
 	if err != nil {
 		return nil, err
 	}
@@ -302,32 +307,60 @@ func (s *server) deleteProfile(ctx context.Context, in *struct {
 	return nil, nil
 }
 
-func (s *server) trash(ctx context.Context, row store.Profile) error {
+// unchanged looks again, in the transaction that removes: while the browser stopped the profile may have changed.
+func (s *server) unchanged(ctx context.Context, q *store.Queries, id, ifMatch string) error {
+	row, err := q.GetProfileAny(ctx, store.GetProfileAnyParams{ID: id, Workspaces: callerOf(ctx).filter})
+	if err != nil {
+		return orNotFound(err, "profile")
+	}
+	if !matches(ifMatch, row.Revision) {
+		return etagMismatch()
+	}
+	return nil
+}
+
+func (s *server) trash(ctx context.Context, id string, check func(*store.Queries) error) error {
 	return s.store.Write(ctx, func(q *store.Queries) error {
-		_, err := q.TrashProfile(ctx, store.TrashProfileParams{ID: row.ID, TrashedAt: now(), Workspaces: callerOf(ctx).filter})
+		if err := check(q); err != nil {
+			return err
+		}
+		_, err := q.TrashProfile(ctx, store.TrashProfileParams{ID: id, TrashedAt: now(), Workspaces: callerOf(ctx).filter})
 		return orNotFound(err, "profile")
 	})
 }
 
-// erase removes a profile of the workspaces (nil: any) and its folder. The folder is set aside first: should the write fail it comes back,
-// and should the machine stop in between, the sweep at the next serve removes only what bears the mark.
-func (s *server) erase(ctx context.Context, id string, workspaces *string) error {
-	dir, aside := s.profileDir(id), filepath.Join(s.cfg.Data, "profiles", erasedPrefix+id)
-	moved := os.Rename(dir, aside) == nil
-	err := s.store.Write(ctx, func(q *store.Queries) error {
-		n, err := q.DeleteProfile(ctx, store.DeleteProfileParams{ID: id, Workspaces: workspaces})
+func (s *server) erase(ctx context.Context, id string, check func(*store.Queries) error) error {
+	return s.removeProfile(ctx, id, func(q *store.Queries) error {
+		if err := check(q); err != nil {
+			return err
+		}
+		n, err := q.DeleteProfile(ctx, store.DeleteProfileParams{ID: id, Workspaces: callerOf(ctx).filter})
 		if err == nil && n == 0 {
 			return notFound("profile")
 		}
 		return err
 	})
-	if !moved {
+}
+
+// removeProfile deletes a profile's row and its folder, while nothing can start it. The folder is set aside first: should the write fail
+// it comes back, and should the machine stop in between, the next serve removes only what bears the mark.
+func (s *server) removeProfile(ctx context.Context, id string, write func(*store.Queries) error) error {
+	dir, aside := s.profileDir(id), filepath.Join(s.cfg.Data, "profiles", erasedPrefix+id)
+	err := os.Rename(dir, aside)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the profile's folder cannot be removed: %w", err)
+	}
+	moved := err == nil
+	if err := s.store.Write(ctx, write); err != nil {
+		if moved {
+			err = errors.Join(err, os.Rename(aside, dir))
+		}
 		return err
 	}
-	if err != nil {
-		return errors.Join(err, os.Rename(aside, dir))
+	if err := os.RemoveAll(aside); err != nil {
+		s.log.Warn("a removed profile's folder stays until the next serve", "folder", aside, "cause", err)
 	}
-	return os.RemoveAll(aside)
+	return nil
 }
 
 // erasedPrefix marks a folder whose profile is gone.
@@ -367,7 +400,7 @@ func startedAt(ms int64) *timestamp {
 	return stampPtr(&ms)
 }
 
-// keys are the columns that searches look through.
+// searchKeys are the columns that searches look through.
 func searchKeys(row store.Profile) (search, tags string) {
 	var list []string
 	if json.Unmarshal([]byte(row.Tags), &list) != nil {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"warren/store"
 )
 
 // TestTheTenOperations is a client written from interface.md alone: it sends what stands there and nothing else.
@@ -211,6 +213,8 @@ func TestRefusedMembers(t *testing.T) {
 		{"startUrls", urls, ""}, {"startUrls", []string{"ftp://a"}, "[0]"}, {"startUrls", []string{"https://ok.example", "javascript:alert(1)"}, "[1]"},
 		{"startUrls", []string{"file:///etc/passwd"}, "[0]"}, {"startUrls", []string{"about:config"}, "[0]"}, {"startUrls", []string{"--no-sandbox"}, "[0]"},
 		{"timezone", "Mars/Olympus", ""}, {"timezone", "../../etc/passwd", ""}, {"timezone", "Local", ""}, {"timezone", "", ""},
+		{"timezone", "posixrules", ""}, {"timezone", "right/Europe/Berlin", ""}, {"timezone", "posix/Europe/Berlin", ""}, {"timezone", "Factory", ""},
+		{"locale", []string{"de_DE"}, ""}, {"locale", []string{"root"}, ""},
 		{"locale", []string{}, ""}, {"locale", "de", ""}, {"locale", []string{"not a tag"}, ""}, {"locale", []string{"--lang=x"}, ""},
 		{"geolocation", "on", ""}, {"geolocation", map[string]any{"latitude": 91, "longitude": 0}, ""}, {"geolocation", map[string]any{"latitude": 1}, ""},
 		{"webrtc", "everything", ""}, {"webrtc", "", ""},
@@ -312,19 +316,77 @@ func TestTrash(t *testing.T) {
 // TestTrashIsEmptied: what lay in the trash for --trash-days goes with the sweep, folder and all.
 func TestTrashIsEmptied(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, func(c *serveConfig) { c.TrashDays = -1 }) // the trash of tomorrow
+	a := newAPI(t)
 	old, live := a.profile(t), a.profile(t)
 	folder := filepath.Join(a.dir, "profiles", old)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	a.do(t, "DELETE", "/profiles/"+old, nil).want(t, 204)
-	a.srv.sweep(t.Context())
+	a.srv.sweep(t.Context()) // not yet: it was put there a moment ago
+	a.do(t, "GET", "/profiles?trashed=true", nil).want(t, 200).equal(t, "total", 1)
+	if err := a.srv.emptyTrash(t.Context(), now()+1000); err != nil { // as the sweep does it after --trash-days
+		t.Error(err)
+	}
 	a.do(t, "GET", "/profiles?trashed=true", nil).want(t, 200).equal(t, "total", 0)
 	a.do(t, "GET", "/profiles/"+live, nil).want(t, 200)
 	if _, err := os.Stat(folder); !os.IsNotExist(err) {
 		t.Errorf("the folder is still there: %v", err)
 	}
+}
+
+// TestRestoredStays: what was taken out of the trash, and what runs again, after the sweep had seen it there, stays with its folder.
+func TestRestoredStays(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	id := a.profile(t)
+	folder := filepath.Join(a.dir, "profiles", id)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a.do(t, "DELETE", "/profiles/"+id, nil).want(t, 204)
+	release := a.srv.runs.bar(id) // as a start holds it
+	if err := a.srv.purge(t.Context(), id, now()+1000); err != nil {
+		t.Error(err)
+	}
+	release()
+	a.do(t, "POST", "/profiles/"+id+"/restore", nil).want(t, 200)
+	if err := a.srv.purge(t.Context(), id, now()+1000); err != nil {
+		t.Error(err)
+	}
+	a.do(t, "GET", "/profiles/"+id, nil).want(t, 200)
+	if _, err := os.Stat(folder); err != nil {
+		t.Errorf("the folder did not stay: %v", err)
+	}
+	a.do(t, "DELETE", "/profiles/"+id, nil).want(t, 204)
+	if err := a.srv.purge(t.Context(), id, now()+1000); err != nil { // and this one goes
+		t.Error(err)
+	}
+	a.do(t, "GET", "/profiles/"+id+"?trashed=true", nil).refused(t, 404, "profile_not_found")
+}
+
+// TestFolderThatStays: a profile whose folder cannot be set aside is not removed; 204 means that its cookies are gone.
+func TestFolderThatStays(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	id := a.profile(t)
+	if err := os.MkdirAll(filepath.Join(a.dir, "profiles", id), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	inTheWay := filepath.Join(a.dir, "profiles", erasedPrefix+id, "full")
+	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	written := false
+	err := a.srv.removeProfile(t.Context(), id, func(*store.Queries) error { written = true; return nil })
+	if err == nil || written {
+		t.Errorf("removed all the same: %v", err)
+	}
+	a.do(t, "GET", "/profiles/"+id, nil).want(t, 200)
+	if err := os.RemoveAll(filepath.Dir(inTheWay)); err != nil {
+		t.Fatal(err)
+	}
+	a.do(t, "DELETE", "/profiles/"+id+"?permanent=true", nil).want(t, 204)
 }
 
 // TestNothingRuns: what stop and the list of runs say where no browser is.

@@ -249,10 +249,12 @@ func (s *server) addProxy(ctx context.Context, in *proxyCreate) (*ProxyBody, err
 		if err := duplicateOf(ctx, q, row); err != nil {
 			return err
 		}
-		_, err := q.InsertProxy(ctx, store.InsertProxyParams{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host,
+		if _, err := q.InsertProxy(ctx, store.InsertProxyParams{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host,
 			Port: row.Port, Username: row.Username, Password: row.Password, Name: row.Name, Tags: row.Tags, Notes: row.Notes,
-			RotateURL: row.RotateURL, CreatedAt: at, UpdatedAt: at})
-		return err
+			RotateURL: row.RotateURL, CreatedAt: at, UpdatedAt: at}); err != nil {
+			return err
+		}
+		return noteMade(ctx, q, row.ID)
 	})
 	if err != nil {
 		return nil, err

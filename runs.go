@@ -428,6 +428,17 @@ func (rs *runs) close(ctx context.Context, profileID string) (release func(), er
 	}
 }
 
+// bar keeps a profile from starting until release is called; nil when it runs, or the server stops.
+func (rs *runs) bar(profileID string) (release func()) {
+	bar := newRun(profileID, "", "stopping")
+	bar.bar = true
+	close(bar.ready)
+	if _, mine, err := rs.claim(bar); err != nil || !mine {
+		return nil
+	}
+	return func() { rs.leave(bar) }
+}
+
 // list gives the runs that go on and that c may see, newest first.
 func (rs *runs) list(c *caller, workspace string) []RunJSON {
 	rs.mu.Lock()

@@ -159,6 +159,7 @@ CREATE TABLE idempotency (
     idem_key   TEXT    NOT NULL,
     target     TEXT    NOT NULL,                  -- method and path
     body_hash  BLOB    NOT NULL,
+    object     TEXT    NOT NULL DEFAULT '',      -- what the request made: told to who asks again after a crash before the answer
     status     INTEGER NOT NULL DEFAULT 0,
     headers    TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(headers)),
     answer     BLOB,                              -- sealed: answers can hold a key that is shown once

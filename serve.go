@@ -26,6 +26,9 @@ import (
 // stopTime is how long a stop may take: browsers close in it.
 const stopTime = 25 * time.Second
 
+// answerTime is how long a stop waits, after that, for requests that are being answered.
+const answerTime = 3 * time.Second
+
 // gcPercent lets the heap grow to three times what lives: that is a few MiB here, and half the collections are half of a tenth
 // of a request's CPU.
 const gcPercent = 200
@@ -77,7 +80,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(*server, s
 		return err
 	}
 	s := newServer(&server{cfg: cfg, log: log, store: st, keys: keys, runs: rs, events: ev, checker: checker, site: site,
-		once: &idempotency{store: st, log: log}})
+		once: newIdempotency(st, log)})
 	listener, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
 		return fmt.Errorf("%w; choose another address with --listen", err)
@@ -90,17 +93,20 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(*server, s
 	if err := s.announceKey(ctx, c.stderr, base); err != nil {
 		return err
 	}
-	return s.listen(ctx, listener, base, c.stdout, end, up)
+	return s.listen(ctx, life, listener, base, c.stdout, end, up)
 }
 
-// listen serves until ctx ends, then stops: no new requests, browsers closed, streams ended.
-func (s *server) listen(ctx context.Context, l net.Listener, base string, stdout io.Writer, end context.CancelFunc, up func(*server, string)) error {
+// listen serves until ctx ends, then stops: no new starts, browsers closed, streams ended, and what is being answered finished. end ends life,
+// which everything in the background lives in.
+func (s *server) listen(ctx, life context.Context, l net.Listener, base string, stdout io.Writer, end context.CancelFunc, up func(*server, string)) error {
 	h := &http.Server{Handler: s, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
+	h.Protocols = new(http.Protocols)
+	h.Protocols.SetHTTP1(true) // streams and sockets are made for it
 	failed := make(chan error, 1)
 	go func() {
 		if s.cfg.TLSCert != "" {
-			h.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, Certificates: s.cfg.certificates}
+			h.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: s.cfg.certificates}
 			failed <- h.ServeTLS(l, "", "")
 			return
 		}
@@ -110,18 +116,13 @@ func (s *server) listen(ctx context.Context, l net.Listener, base string, stdout
 	if up != nil {
 		up(s, base)
 	}
-	tick := time.NewTicker(time.Minute)
-	defer tick.Stop()
-	for {
-		select {
-		case err := <-failed:
-			return err
-		case <-tick.C:
-			s.sweep(context.WithoutCancel(ctx))
-			continue
-		case <-ctx.Done():
-		}
-		break
+	swept := make(chan struct{})
+	defer func() { end(); <-swept }()
+	go func() { defer close(swept); s.keepSweeping(life) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
 	}
 	s.log.Info("stopping")
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
@@ -130,8 +131,10 @@ func (s *server) listen(ctx context.Context, l net.Listener, base string, stdout
 	end()
 	s.runs.wg.Wait()
 	s.events.close()
-	err := h.Shutdown(stopping)
-	return errors.Join(err, h.Close(), s.keys.flush(stopping))
+	answering, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime) // browsers may have taken all of theirs
+	defer cancel()
+	err := h.Shutdown(answering)
+	return errors.Join(err, h.Close(), s.keys.flush(answering))
 }
 
 // prepare makes good what the last server left: runs to adopt, folders to remove, keys of requests to free.
@@ -160,30 +163,67 @@ func (s *server) prepare(ctx context.Context) error {
 			}
 		}
 	}
-	s.sweep(ctx)
 	return nil
+}
+
+// keepSweeping sweeps now and every minute, until ctx ends.
+func (s *server) keepSweeping(ctx context.Context) {
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		s.sweep(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // sweep does what is due now and then: it empties the trash of what lay there long enough and forgets old answers.
 func (s *server) sweep(ctx context.Context) {
 	s.runs.payOwed("")
-	if err := errors.Join(s.emptyTrash(ctx), s.once.purge(ctx), s.keys.flush(ctx)); err != nil {
+	if err := errors.Join(s.emptyTrash(ctx, time.Now().AddDate(0, 0, -s.cfg.TrashDays).UnixMilli()), s.once.purge(ctx), s.keys.flush(ctx)); err != nil && ctx.Err() == nil {
 		s.log.Error("sweeping", "cause", err)
 	}
 }
 
-func (s *server) emptyTrash(ctx context.Context) error {
-	before := time.Now().AddDate(0, 0, -s.cfg.TrashDays).UnixMilli()
+// emptyTrash removes what lies in the trash since before (milliseconds since 1970). What is taken out of it in the meantime stays.
+func (s *server) emptyTrash(ctx context.Context, before int64) error {
 	rows, err := s.store.Read().ListTrashedBefore(ctx, store.ListTrashedBeforeParams{Before: before, Limit: 100})
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		if err := s.erase(ctx, row.ID, nil); err != nil {
+		if ctx.Err() != nil {
+			return nil // the server stops; the rest has time
+		}
+		if err := s.purge(ctx, row.ID, before); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// purge removes a profile that is in the trash since before.
+func (s *server) purge(ctx context.Context, id string, before int64) error {
+	release := s.runs.bar(id) // nothing starts it while its folder is set aside
+	if release == nil {
+		return nil
+	}
+	defer release()
+	restored := errors.New("restored")
+	err := s.removeProfile(ctx, id, func(q *store.Queries) error {
+		n, err := q.PurgeProfile(ctx, store.PurgeProfileParams{ID: id, Before: before})
+		if err == nil && n == 0 {
+			return restored
+		}
+		return err
+	})
+	if errors.Is(err, restored) {
+		return nil
+	}
+	return err
 }
 
 // claimData makes the data folder this server's alone. Another server on it is a refusal.

@@ -55,6 +55,7 @@ type request struct {
 	id     string
 	base   string // how the client reached this server: scheme://host
 	caller *caller
+	place  *store.GetIdempotencyParams // where the answer will be kept, with an Idempotency-Key
 	server *server
 	extra  []fault // query parameters that the operation does not know
 	answer answerWriter
@@ -239,12 +240,55 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, req))
 	req.answer.ResponseWriter = w
 	w = &req.answer
+	body := awaitBody(w, r)
 	defer s.catch(w, r, req)
 	w.Header()["X-Request-Id"] = []string{req.id}
 	w.Header()["X-Content-Type-Options"] = []string{"nosniff"}
 	w.Header()["Cache-Control"] = []string{"no-store"}
 	if err := s.serve(w, r, req); err != nil {
+		body.hurry()
 		fromError(err).write(w, r, s.log)
+	}
+}
+
+// bodyTime is how long a request's body may take to come, and restTime what is left of it when the request is refused: net/http reads
+// the rest before it answers, and may not wait for ever.
+const (
+	bodyTime = 30 * time.Second
+	restTime = time.Second
+)
+
+// timedBody is a request's body that has to come in time. Its end lifts the limit: the answer may take longer.
+type timedBody struct {
+	io.ReadCloser
+	conn *http.ResponseController
+	done bool
+}
+
+// awaitBody sets the limit for r's body, when there is one. A server cannot do without: its own ReadTimeout would end long answers too.
+func awaitBody(w http.ResponseWriter, r *http.Request) *timedBody {
+	if r.ContentLength == 0 || r.Body == nil {
+		return nil
+	}
+	b := &timedBody{ReadCloser: r.Body, conn: http.NewResponseController(w)}
+	b.conn.SetReadDeadline(time.Now().Add(bodyTime)) //nolint:errcheck // there is a connection, but in tests of handlers
+	r.Body = b
+	return b
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF && !b.done {
+		b.done = true
+		b.conn.SetReadDeadline(time.Time{}) //nolint:errcheck // as above
+	}
+	return n, err
+}
+
+// hurry shortens the limit of what nobody will read.
+func (b *timedBody) hurry() {
+	if b != nil && !b.done {
+		b.conn.SetReadDeadline(time.Now().Add(restTime)) //nolint:errcheck // as above
 	}
 }
 
@@ -417,7 +461,7 @@ func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) error 
 func (s *server) serveReady(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
-	if err := s.store.Write(ctx, func(q *store.Queries) error { return nil }); err != nil {
+	if err := s.store.Ready(ctx); err != nil {
 		return problemFor(http.StatusServiceUnavailable, "database_busy", "The database does not take writes. The log says why.").because(err)
 	}
 	if _, err := s.runs.browser(ctx); err != nil {

@@ -13,11 +13,16 @@ WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target AND status 
 
 -- name: DeleteIdempotency :execrows
 -- DeleteIdempotency frees a key whose request came to nothing.
-DELETE FROM idempotency WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target;
+DELETE FROM idempotency WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target AND object = '';
+
+-- name: NoteIdempotency :execrows
+-- NoteIdempotency names the object that a request under way makes, in the transaction that makes it.
+UPDATE idempotency SET object = @object
+WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target AND status = 0;
 
 -- name: DeleteUnfinishedIdempotency :execrows
--- DeleteUnfinishedIdempotency frees, at boot, what a crash left under way.
-DELETE FROM idempotency WHERE status = 0;
+-- DeleteUnfinishedIdempotency frees, at boot, what a crash left under way and undone.
+DELETE FROM idempotency WHERE status = 0 AND object = '';
 
 -- name: PurgeIdempotency :execrows
 -- PurgeIdempotency forgets what is older than 24 hours.

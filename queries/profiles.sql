@@ -73,6 +73,10 @@ DELETE FROM profiles
 WHERE id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
+-- name: PurgeProfile :execrows
+-- PurgeProfile is DeleteProfile for what still lies in the trash since before: none when it was restored in between.
+DELETE FROM profiles WHERE id = @id AND trashed_at IS NOT NULL AND trashed_at < CAST(@before AS INTEGER);
+
 -- name: ListTrashedBefore :many
 -- ListTrashedBefore gives what the purge removes, oldest first.
 SELECT id, workspace_id, trashed_at FROM profiles

@@ -39,7 +39,7 @@ func (q *Queries) BeginIdempotency(ctx context.Context, arg BeginIdempotencyPara
 }
 
 const deleteIdempotency = `-- name: DeleteIdempotency :execrows
-DELETE FROM idempotency WHERE key_id = ?1 AND idem_key = ?2 AND target = ?3
+DELETE FROM idempotency WHERE key_id = ?1 AND idem_key = ?2 AND target = ?3 AND object = ''
 `
 
 type DeleteIdempotencyParams struct {
@@ -58,10 +58,10 @@ func (q *Queries) DeleteIdempotency(ctx context.Context, arg DeleteIdempotencyPa
 }
 
 const deleteUnfinishedIdempotency = `-- name: DeleteUnfinishedIdempotency :execrows
-DELETE FROM idempotency WHERE status = 0
+DELETE FROM idempotency WHERE status = 0 AND object = ''
 `
 
-// DeleteUnfinishedIdempotency frees, at boot, what a crash left under way.
+// DeleteUnfinishedIdempotency frees, at boot, what a crash left under way and undone.
 func (q *Queries) DeleteUnfinishedIdempotency(ctx context.Context) (int64, error) {
 	result, err := q.db.ExecContext(ctx, deleteUnfinishedIdempotency)
 	if err != nil {
@@ -100,7 +100,7 @@ func (q *Queries) FinishIdempotency(ctx context.Context, arg FinishIdempotencyPa
 }
 
 const getIdempotency = `-- name: GetIdempotency :one
-SELECT key_id, idem_key, target, body_hash, status, headers, answer, created_at FROM idempotency WHERE key_id = ?1 AND idem_key = ?2 AND target = ?3
+SELECT key_id, idem_key, target, body_hash, object, status, headers, answer, created_at FROM idempotency WHERE key_id = ?1 AND idem_key = ?2 AND target = ?3
 `
 
 type GetIdempotencyParams struct {
@@ -117,12 +117,39 @@ func (q *Queries) GetIdempotency(ctx context.Context, arg GetIdempotencyParams) 
 		&i.IdemKey,
 		&i.Target,
 		&i.BodyHash,
+		&i.Object,
 		&i.Status,
 		&i.Headers,
 		&i.Answer,
 		&i.CreatedAt,
 	)
 	return i, err
+}
+
+const noteIdempotency = `-- name: NoteIdempotency :execrows
+UPDATE idempotency SET object = ?1
+WHERE key_id = ?2 AND idem_key = ?3 AND target = ?4 AND status = 0
+`
+
+type NoteIdempotencyParams struct {
+	Object  string
+	KeyID   string
+	IdemKey string
+	Target  string
+}
+
+// NoteIdempotency names the object that a request under way makes, in the transaction that makes it.
+func (q *Queries) NoteIdempotency(ctx context.Context, arg NoteIdempotencyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, noteIdempotency,
+		arg.Object,
+		arg.KeyID,
+		arg.IdemKey,
+		arg.Target,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const purgeIdempotency = `-- name: PurgeIdempotency :execrows

@@ -11,10 +11,12 @@ import (
 
 const countKeys = `-- name: CountKeys :one
 SELECT count(*) FROM keys
+WHERE (CAST(?1 AS TEXT) IS NULL OR workspaces IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM json_each(keys.workspaces) AS own WHERE own.value NOT IN (SELECT value FROM json_each(?1))))
 `
 
-func (q *Queries) CountKeys(ctx context.Context) (int64, error) {
-	row := q.db.QueryRowContext(ctx, countKeys)
+func (q *Queries) CountKeys(ctx context.Context, workspaces *string) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countKeys, workspaces)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -35,10 +37,17 @@ func (q *Queries) CountUsableKeys(ctx context.Context, now int64) (int64, error)
 
 const getKey = `-- name: GetKey :one
 SELECT id, name, hash, hint, scopes, workspaces, expires_at, last_used_at, created_at, revoked_at FROM keys WHERE id = ?1
+  AND (CAST(?2 AS TEXT) IS NULL OR workspaces IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM json_each(keys.workspaces) AS own WHERE own.value NOT IN (SELECT value FROM json_each(?2))))
 `
 
-func (q *Queries) GetKey(ctx context.Context, id string) (Key, error) {
-	row := q.db.QueryRowContext(ctx, getKey, id)
+type GetKeyParams struct {
+	ID         string
+	Workspaces *string
+}
+
+func (q *Queries) GetKey(ctx context.Context, arg GetKeyParams) (Key, error) {
+	row := q.db.QueryRowContext(ctx, getKey, arg.ID, arg.Workspaces)
 	var i Key
 	err := row.Scan(
 		&i.ID,
@@ -125,22 +134,27 @@ func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) (Key, erro
 const listKeys = `-- name: ListKeys :many
 SELECT id, name, hash, hint, scopes, workspaces, expires_at, last_used_at, created_at, revoked_at FROM keys
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
+  AND (CAST(?3 AS TEXT) IS NULL OR workspaces IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM json_each(keys.workspaces) AS own WHERE own.value NOT IN (SELECT value FROM json_each(?3))))
 ORDER BY created_at DESC, id DESC
-LIMIT CAST(?4 AS INTEGER) OFFSET ?3
+LIMIT CAST(?5 AS INTEGER) OFFSET ?4
 `
 
 type ListKeysParams struct {
-	AfterKey int64
-	AfterID  string
-	Offset   int64
-	Limit    int64
+	AfterKey   int64
+	AfterID    string
+	Workspaces *string
+	Offset     int64
+	Limit      int64
 }
 
-// ListKeys gives keys newest first, after a place, revoked ones included.
+// ListKeys gives keys newest first, after a place, revoked ones included. Whoever sees some workspaces only sees the keys of
+// these alone.
 func (q *Queries) ListKeys(ctx context.Context, arg ListKeysParams) ([]Key, error) {
 	rows, err := q.db.QueryContext(ctx, listKeys,
 		arg.AfterKey,
 		arg.AfterID,
+		arg.Workspaces,
 		arg.Offset,
 		arg.Limit,
 	)
@@ -178,16 +192,19 @@ func (q *Queries) ListKeys(ctx context.Context, arg ListKeysParams) ([]Key, erro
 
 const revokeKey = `-- name: RevokeKey :execrows
 UPDATE keys SET revoked_at = CAST(?1 AS INTEGER) WHERE id = ?2 AND revoked_at IS NULL
+  AND (CAST(?3 AS TEXT) IS NULL OR workspaces IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM json_each(keys.workspaces) AS own WHERE own.value NOT IN (SELECT value FROM json_each(?3))))
 `
 
 type RevokeKeyParams struct {
-	RevokedAt int64
-	ID        string
+	RevokedAt  int64
+	ID         string
+	Workspaces *string
 }
 
-// RevokeKey: no row when it is unknown or revoked already.
+// RevokeKey: no row when it is unknown, revoked already, or of other workspaces too.
 func (q *Queries) RevokeKey(ctx context.Context, arg RevokeKeyParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, revokeKey, arg.RevokedAt, arg.ID)
+	result, err := q.db.ExecContext(ctx, revokeKey, arg.RevokedAt, arg.ID, arg.Workspaces)
 	if err != nil {
 		return 0, err
 	}

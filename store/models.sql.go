@@ -9,6 +9,7 @@ type Idempotency struct {
 	IdemKey   string
 	Target    string
 	BodyHash  []byte
+	Object    string
 	Status    int64
 	Headers   string
 	Answer    []byte

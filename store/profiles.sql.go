@@ -1847,6 +1847,24 @@ func (q *Queries) PlacesOfStatus(ctx context.Context, arg PlacesOfStatusParams) 
 	return items, nil
 }
 
+const purgeProfile = `-- name: PurgeProfile :execrows
+DELETE FROM profiles WHERE id = ?1 AND trashed_at IS NOT NULL AND trashed_at < CAST(?2 AS INTEGER)
+`
+
+type PurgeProfileParams struct {
+	ID     string
+	Before int64
+}
+
+// PurgeProfile is DeleteProfile for what still lies in the trash since before: none when it was restored in between.
+func (q *Queries) PurgeProfile(ctx context.Context, arg PurgeProfileParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, purgeProfile, arg.ID, arg.Before)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const resetStatus = `-- name: ResetStatus :execrows
 UPDATE profiles SET status = ?1 WHERE status <> 'stopped' AND status = ?2
 `

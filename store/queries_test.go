@@ -191,7 +191,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("revoked the %d. time: %d rows, want %d", i+1, n, want)
 		}
 	}
-	if n, err := s.Read().CountKeys(ctx); err != nil || n != 3 {
+	if n, err := s.Read().CountKeys(ctx, nil); err != nil || n != 3 {
 		t.Errorf("keys: %d, %v", n, err)
 	}
 	if n, err := s.Read().CountUsableKeys(ctx, 50); err != nil || n != 1 { // k0 has expired, k2 is revoked
@@ -299,10 +299,21 @@ func TestIdempotencyAndSettings(t *testing.T) {
 	}
 	begin.IdemKey = "under way"
 	rows(t, s, func(q *Queries) (int64, error) { return q.BeginIdempotency(ctx, begin) })
-	if n := rows(t, s, func(q *Queries) (int64, error) { return q.DeleteUnfinishedIdempotency(ctx) }); n != 1 {
-		t.Errorf("unfinished: %d, want 1", n)
+	begin.IdemKey = "made something"
+	rows(t, s, func(q *Queries) (int64, error) { return q.BeginIdempotency(ctx, begin) })
+	note := NoteIdempotencyParams{KeyID: "k", IdemKey: "made something", Target: "POST /profiles", Object: "p"}
+	if n := rows(t, s, func(q *Queries) (int64, error) { return q.NoteIdempotency(ctx, note) }); n != 1 {
+		t.Errorf("noted: %d, want 1", n)
 	}
-	for _, purge := range [][2]int64{{5, 0}, {6, 1}} {
+	if n := rows(t, s, func(q *Queries) (int64, error) { return q.DeleteUnfinishedIdempotency(ctx) }); n != 1 {
+		t.Errorf("unfinished: %d, want 1: what made something stays", n)
+	}
+	for _, gone := range []DeleteIdempotencyParams{{KeyID: "k", IdemKey: "under way", Target: "POST /profiles"}, {KeyID: "k", IdemKey: "made something", Target: "POST /profiles"}} {
+		if n := rows(t, s, func(q *Queries) (int64, error) { return q.DeleteIdempotency(ctx, gone) }); n != 0 {
+			t.Errorf("freed %s: %d, want 0", gone.IdemKey, n)
+		}
+	}
+	for _, purge := range [][2]int64{{5, 0}, {6, 2}} {
 		if n := rows(t, s, func(q *Queries) (int64, error) { return q.PurgeIdempotency(ctx, purge[0]) }); n != purge[1] {
 			t.Errorf("purged before %d: %d, want %d", purge[0], n, purge[1])
 		}

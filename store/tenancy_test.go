@@ -21,6 +21,7 @@ var internalQueries = map[string]string{
 	"EnsureWorkspace":        "for keys of all workspaces",
 	"SetProfileStatus":       "written by the owner of a run, which was started under the key's workspaces",
 	"ListTrashedBefore":      "the purge, of every workspace",
+	"PurgeProfile":           "the purge, of every workspace",
 	"ListProfilesNotStopped": "the boot, of every workspace",
 	"ResetStatus":            "the boot, of every workspace",
 	"SetProxyCheck":          "the result of a check, whose proxy was read under the key's workspaces",
@@ -185,6 +186,8 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	_, err2 := q.InsertProfile(ctx, profile)
 	err3 := q.InsertRun(ctx, InsertRunParams{ID: "run", ProfileID: profile.ID, StartedAt: 1, Record: "{}"})
 	_, err4 := q.InsertProxyCheck(ctx, InsertProxyCheckParams{ProxyID: proxy.ID, Ok: 1, Result: "{}"})
+	_, err5 := q.InsertKey(ctx, InsertKeyParams{ID: "key", Name: "k", Hash: make([]byte, 32), Scopes: "[]", Workspaces: Workspaces([]string{"mine"}), CreatedAt: 1})
+	err4 = errors.Join(err4, err5)
 	if query == "PlacesOfStatus" {
 		_, err := q.SetProfileStatus(ctx, SetProfileStatusParams{ID: profile.ID, Status: "running"})
 		err4 = errors.Join(err4, err)
@@ -206,6 +209,8 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		id = proxy.ID
 	case query == "GetRun":
 		id = "run"
+	case strings.HasSuffix(query, "Key"):
+		id = "key"
 	}
 	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Ids": *jsonText([]string{profile.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10),
 		"Name": "p", "OS": "linux", "BrowserVersion": "1", "Tags": "[]", "SearchKey": "p", "StartURLs": "[]", "Timezone": "auto", "Locale": "auto",

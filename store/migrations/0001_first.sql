@@ -137,6 +137,7 @@ CREATE TABLE idempotency (
     idem_key   TEXT    NOT NULL,
     target     TEXT    NOT NULL,
     body_hash  BLOB    NOT NULL,
+    object     TEXT    NOT NULL DEFAULT '',      -- what the request made: told to who asks again after a crash before the answer
     status     INTEGER NOT NULL DEFAULT 0,
     headers    TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(headers)),
     answer     BLOB,
