@@ -2,7 +2,9 @@
 # Installs Chromium with the platform's package manager when no browser is found. It says what it does.
 set -eu
 
-for name in "${WARREN_BROWSER:-}" chromium chromium-browser google-chrome-stable google-chrome microsoft-edge brave-browser; do
+# The names and places are those that warren itself looks for (browser/find.go).
+for name in "${WARREN_BROWSER:-}" chromium chromium-browser google-chrome-stable google-chrome chrome google-chrome-beta google-chrome-unstable \
+  microsoft-edge-stable microsoft-edge msedge brave-browser brave ungoogled-chromium /snap/bin/chromium; do
   if [ -n "$name" ] && command -v "$name" >/dev/null 2>&1; then exit 0; fi
 done
 for path in "/Applications/Google Chrome.app" "/Applications/Chromium.app" "/usr/lib/chromium/chromium"; do
@@ -17,7 +19,9 @@ say() {
 }
 if command -v apt-get >/dev/null 2>&1; then
   say $sudo apt-get update
-  say $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium chromium-sandbox
+  packages="chromium chromium-sandbox" # Debian
+  if ! apt-cache show chromium-sandbox >/dev/null 2>&1; then packages=chromium-browser; fi # Ubuntu, which brings it as a snap
+  say $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $packages
 elif command -v dnf >/dev/null 2>&1; then
   say $sudo dnf install -y chromium
 elif command -v pacman >/dev/null 2>&1; then
