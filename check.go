@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -82,20 +83,34 @@ func ms(d time.Duration) *int64 {
 	return ptr(d.Milliseconds())
 }
 
-// check probes a saved proxy and keeps the result. Simultaneous checks of one proxy share one probe.
+// keptCheck is what one probe has led to, for all who wait for it.
+type keptCheck struct {
+	check *checkJSON
+	err   error
+}
+
+// check probes a saved proxy and keeps the result. Simultaneous checks of one proxy share one probe, which is kept and told
+// of once.
 func (rs *runs) check(ctx context.Context, row store.Proxy, p proxy.Proxy) (*checkJSON, error) {
-	res := rs.checker.Check(ctx, row.ID+etag(row.Revision), p)
-	if err := ctx.Err(); err != nil {
+	_, made := rs.checker.CheckThen(ctx, row.ID+etag(row.Revision), p, func(ctx context.Context, res proxy.Result) any {
+		c, err := rs.keepCheck(ctx, row, res)
+		return keptCheck{c, err}
+	})
+	kept, ok := made.(keptCheck)
+	if !ok { // only who left has none
+		return nil, cmp.Or(ctx.Err(), context.Canceled)
+	}
+	return kept.check, kept.err
+}
+
+// keepCheck writes a probe's result into the proxy and its history, and tells of it.
+func (rs *runs) keepCheck(ctx context.Context, row store.Proxy, res proxy.Result) (*checkJSON, error) {
+	c := checkOf(&row.ID, res)
+	q := rs.store.Read()
+	var err error
+	if c.ExitChanged, err = exitChanged(ctx, q, c); err != nil {
 		return nil, err
 	}
-	c := checkOf(&row.ID, res)
-	if row.LastCheck != nil && c.ExitIP != nil {
-		var last checkJSON
-		if json.Unmarshal([]byte(*row.LastCheck), &last) == nil && last.ExitIP != nil {
-			c.ExitChanged = *last.ExitIP != *c.ExitIP
-		}
-	}
-	q := rs.store.Read()
 	users, err := q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: row.ID, Limit: 100})
 	if err != nil {
 		return nil, err
@@ -105,19 +120,39 @@ func (rs *runs) check(ctx context.Context, row store.Proxy, p proxy.Proxy) (*che
 	if err != nil {
 		return nil, err
 	}
+	var kept bool
 	err = rs.store.Write(ctx, func(q *store.Queries) error {
 		n, err := q.SetProxyCheck(ctx, store.SetProxyCheckParams{ID: row.ID, Revision: row.Revision, Status: c.Status, LastCheck: string(text)})
-		if err != nil || n == 0 { // it was changed or deleted meanwhile: this result is of what it was
+		if kept = n > 0; err != nil || !kept { // it was changed or deleted meanwhile: this result is of what it was
 			return err
 		}
 		_, err = q.InsertProxyCheck(ctx, store.InsertProxyCheckParams{ProxyID: row.ID, At: int64(c.CheckedAt), Ok: bit(c.OK), Result: string(text)})
 		return err
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || !kept {
+		return c, err
 	}
 	rs.events.publish("proxy.checked", row.WorkspaceID, map[string]any{"id": row.ID, "ok": c.OK, "status": c.Status})
 	return c, nil
+}
+
+// exitChanged says whether a check found another exit than the last good one before it. What failed meanwhile does not count.
+func exitChanged(ctx context.Context, q *store.Queries, c *checkJSON) (bool, error) {
+	if c.ExitIP == nil {
+		return false, nil
+	}
+	text, err := q.GetLastGoodProxyCheck(ctx, *c.ID)
+	if errors.Is(err, store.ErrNoRow) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var last checkJSON
+	if err := json.Unmarshal([]byte(text), &last); err != nil {
+		return false, err
+	}
+	return last.ExitIP != nil && *last.ExitIP != *c.ExitIP, nil
 }
 
 func (s *server) checkProxy(ctx context.Context, in *struct {

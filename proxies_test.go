@@ -343,50 +343,6 @@ func TestDeadProxies(t *testing.T) {
 	}
 }
 
-// TestSimultaneousChecksShareOneProbe: the proxy sees one connection, all callers get the same answer.
-func TestSimultaneousChecksShareOneProbe(t *testing.T) {
-	t.Parallel()
-	a := newAPI(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	open, connections := make(chan struct{}), new(atomic.Int32)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			connections.Add(1)
-			go func() {
-				<-open
-				c.Close()
-			}()
-		}
-	}()
-	id := a.proxy(t, "host", "127.0.0.1", "port", l.Addr().(*net.TCPAddr).Port)
-	const callers = 8
-	answers := make([]*answer, callers)
-	var wg sync.WaitGroup
-	for i := range callers {
-		wg.Go(func() { answers[i] = a.do(t, "POST", "/proxies/"+id+"/check", nil) })
-	}
-	waitFor(t, "all callers to wait for the probe", func() bool { return goroutinesIn("(*runs).check(") >= callers && connections.Load() >= 1 })
-	close(open)
-	wg.Wait()
-	if n := connections.Load(); n != 1 {
-		t.Errorf("the proxy saw %d connections, want 1", n)
-	}
-	for _, r := range answers {
-		r.want(t, 200).equal(t, "error.code", "connection_closed")
-		r.equal(t, "checkedAt", answers[0].at("checkedAt"))
-	}
-	saved := a.do(t, "GET", "/proxies/"+id, nil).want(t, 200)
-	saved.equal(t, "lastCheck.checkedAt", answers[0].at("checkedAt"))
-}
-
 // waitFor looks until it is so; it fails after 20 seconds.
 func waitFor(t testing.TB, what string, so func() bool) {
 	t.Helper()

@@ -57,38 +57,48 @@ type Result struct {
 // Check probes a proxy. Simultaneous checks with the same key share one probe, which goes on while anyone waits for
 // it; a caller whose ctx ends gets a timed_out Result at once. The key "" never shares.
 func (c *Checker) Check(ctx context.Context, key string, p Proxy) Result {
-	return c.share(ctx, key, &p)
+	r, _ := c.share(ctx, key, &p, nil)
+	return r
+}
+
+// CheckThen does the same and hands the result to then: once per probe, however many share it, and before any of them has
+// an answer. All of them get what then returned, which whoever began the probe gave. A probe that was cut off, because
+// nobody waited for it any longer, is not handed over.
+func (c *Checker) CheckThen(ctx context.Context, key string, p Proxy, then func(context.Context, Result) any) (Result, any) {
+	return c.share(ctx, key, &p, then)
 }
 
 // CheckDirect does the same without a proxy: it tells the machine's own exit.
 func (c *Checker) CheckDirect(ctx context.Context) Result {
-	return c.share(ctx, "", nil)
+	r, _ := c.share(ctx, "", nil, nil)
+	return r
 }
 
 // flight is one probe and those who wait for it.
 type flight struct {
 	done    chan struct{}
 	result  Result // set before done is closed
+	made    any    // what then made of it; set before done is closed
 	cancel  context.CancelFunc
 	waiters int // guarded by Checker.mu; the last to leave cancels
 }
 
-func (c *Checker) share(ctx context.Context, key string, up *Proxy) Result {
+func (c *Checker) share(ctx context.Context, key string, up *Proxy, then func(context.Context, Result) any) (Result, any) {
 	if key == "" {
-		return c.probe(ctx, up)
+		return c.probeThen(ctx, up, then)
 	}
 	start := time.Now()
-	f := c.join(ctx, key, up)
+	f := c.join(ctx, key, up, then)
 	defer c.leave(key, f)
 	select {
 	case <-f.done:
-		return f.result
+		return f.result, f.made
 	case <-ctx.Done():
-		return Result{CheckedAt: start, Duration: time.Since(start), Err: asError(StageConnect, ctx.Err())}
+		return Result{CheckedAt: start, Duration: time.Since(start), Err: asError(StageConnect, ctx.Err())}, nil
 	}
 }
 
-func (c *Checker) join(ctx context.Context, key string, up *Proxy) *flight {
+func (c *Checker) join(ctx context.Context, key string, up *Proxy, then func(context.Context, Result) any) *flight {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f := c.flights[key]; f != nil {
@@ -102,11 +112,20 @@ func (c *Checker) join(ctx context.Context, key string, up *Proxy) *flight {
 	}
 	c.flights[key] = f
 	go func() {
-		f.result = c.probe(ctx, up)
+		f.result, f.made = c.probeThen(ctx, up, then)
 		c.drop(key, f)
 		close(f.done)
 	}()
 	return f
+}
+
+// probeThen probes, and hands over what it found unless it was cut off.
+func (c *Checker) probeThen(ctx context.Context, up *Proxy, then func(context.Context, Result) any) (r Result, made any) {
+	r = c.probe(ctx, up)
+	if then != nil && ctx.Err() == nil {
+		made = then(ctx, r)
+	}
+	return r, made
 }
 
 func (c *Checker) leave(key string, f *flight) {

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -306,6 +307,43 @@ func TestLastOneLeaves(t *testing.T) {
 			t.Error("a check that nobody answered is OK")
 		}
 		<-ended
+	}
+}
+
+// What is done with a result is done once per probe, for all who share it, and not at all when nobody waits any longer.
+func TestCheckThen(t *testing.T) {
+	gate := make(chan struct{})
+	s := serve(t, func(c net.Conn) { <-gate; c.Close() })
+	c := &Checker{URLs: []string{"http://ip.test/"}, Timeout: time.Minute}
+	p := *upstream(SOCKS5, s, "", "")
+	var handed atomic.Int32
+	then := func(_ context.Context, r Result) any { return fmt.Sprint(r.Err.Code, " ", handed.Add(1)) }
+	made := make(chan any, 10)
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() { _, m := c.CheckThen(t.Context(), "id", p, then); made <- m })
+	}
+	until(t, "all have joined", func() bool { return c.waiting("id") == 10 })
+	close(gate)
+	wg.Wait()
+	for range 10 {
+		if m := <-made; m != "connection_closed 1" {
+			t.Errorf("a caller got %v, want what was made of the one result", m)
+		}
+	}
+	if _, m := c.CheckThen(t.Context(), "", p, then); m != "connection_closed 2" {
+		t.Errorf("without a key: got %v", m)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	mute := serve(t, play())
+	ended := make(chan struct{})
+	go func() { c.CheckThen(ctx, "id", *upstream(SOCKS5, mute, "", ""), then); close(ended) }()
+	until(t, "the probe is under way", func() bool { return mute.count() == 1 })
+	leave()
+	<-ended
+	mute.close() // waits until the probe has hung up
+	if n := handed.Load(); n != 2 {
+		t.Errorf("results were handed over %d times, want 2: not that of a probe that was cut off", n)
 	}
 }
 

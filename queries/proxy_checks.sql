@@ -3,6 +3,13 @@
 INSERT INTO proxy_checks (proxy_id, at, ok, result)
 SELECT id, CAST(@at AS INTEGER), CAST(@ok AS INTEGER), CAST(@result AS TEXT) FROM proxies WHERE id = @proxy_id;
 
+-- name: GetLastGoodProxyCheck :one
+-- GetLastGoodProxyCheck gives the newest result that was good, among the last 100.
+SELECT result FROM proxy_checks
+WHERE proxy_id = @proxy_id AND ok = 1
+ORDER BY seq DESC
+LIMIT 1;
+
 -- name: ListProxyChecks :many
 -- ListProxyChecks gives the history, newest first.
 SELECT proxy_checks.* FROM proxy_checks

@@ -123,6 +123,7 @@ func TestListsWalkTheirIndex(t *testing.T) {
 		"placesOfStatus":         "SEARCH profiles USING INDEX profiles_not_stopped (status=?)",
 		"placesOfProxy":          "SEARCH profiles USING INDEX profiles_of_proxy (proxy_id=?)",
 		"listRunsOfProfile":      "SEARCH runs USING INDEX runs_of_profile (profile_id=? AND (started_at,id)<(?,?))",
+		"getLastGoodProxyCheck":  "SEARCH proxy_checks USING INDEX proxy_checks_of_proxy (proxy_id=?)",
 		"getKeyByHash":           "SEARCH keys USING INDEX sqlite_autoindex_keys_2 (hash=?)",
 	} {
 		if got := plan(t, s, queries[name]); !strings.HasPrefix(got, want) {

@@ -22,6 +22,21 @@ func (q *Queries) DeleteProxyChecks(ctx context.Context, proxyID string) (int64,
 	return result.RowsAffected()
 }
 
+const getLastGoodProxyCheck = `-- name: GetLastGoodProxyCheck :one
+SELECT result FROM proxy_checks
+WHERE proxy_id = ?1 AND ok = 1
+ORDER BY seq DESC
+LIMIT 1
+`
+
+// GetLastGoodProxyCheck gives the newest result that was good, among the last 100.
+func (q *Queries) GetLastGoodProxyCheck(ctx context.Context, proxyID string) (string, error) {
+	row := q.db.QueryRowContext(ctx, getLastGoodProxyCheck, proxyID)
+	var result string
+	err := row.Scan(&result)
+	return result, err
+}
+
 const insertProxyCheck = `-- name: InsertProxyCheck :execrows
 INSERT INTO proxy_checks (proxy_id, at, ok, result)
 SELECT id, CAST(?1 AS INTEGER), CAST(?2 AS INTEGER), CAST(?3 AS TEXT) FROM proxies WHERE id = ?4

@@ -148,6 +148,17 @@ func TestProxyChecks(t *testing.T) {
 	if err != nil || len(list) != 100 || list[0].At != 249 || list[99].At != 150 || !list[0].Ok {
 		t.Errorf("history: %d checks, %v", len(list), err)
 	}
+	if _, err := s.Read().GetLastGoodProxyCheck(ctx, "gone"); !errors.Is(err, ErrNoRow) {
+		t.Errorf("the last good check of a proxy that is gone: %v, want no row", err)
+	}
+	for result, ok := range map[string]int64{`"good"`: 1, `"bad"`: 0} { // in either order
+		rows(t, s, func(q *Queries) (int64, error) {
+			return q.InsertProxyCheck(ctx, InsertProxyCheckParams{ProxyID: p.ID, At: 250, Ok: ok, Result: result})
+		})
+	}
+	if text, err := s.Read().GetLastGoodProxyCheck(ctx, p.ID); err != nil || text != `"good"` {
+		t.Errorf("the last good check is %s, %v", text, err)
+	}
 	if n := rows(t, s, func(q *Queries) (int64, error) {
 		return q.InsertProxyCheck(ctx, InsertProxyCheckParams{ProxyID: "gone", Result: "{}"})
 	}); n != 0 {

@@ -26,6 +26,7 @@ var internalQueries = map[string]string{
 	"ResetStatus":            "the boot, of every workspace",
 	"SetProxyCheck":          "the result of a check, whose proxy was read under the key's workspaces",
 	"InsertProxyCheck":       "the result of a check, whose proxy was read under the key's workspaces",
+	"GetLastGoodProxyCheck":  "for a check, whose proxy was read under the key's workspaces",
 	"DeleteProxyChecks":      "after UpdateProxy, which has the key's workspaces",
 	"InsertRun":              "written by the owner of a run, whose profile was read under the key's workspaces",
 	"SetRunRecord":           "written by the owner of a run",

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/store"
+)
+
+// This file is about what is kept of checks and told of them.
+
+// history is a proxy's checks as they are kept, newest first.
+func (a *testAPI) history(t testing.TB, id string) []store.ProxyCheck {
+	t.Helper()
+	list, err := a.srv.store.Read().ListProxyChecks(t.Context(), store.ListProxyChecksParams{ProxyID: id, Limit: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestSimultaneousChecksShareOneProbe: the proxy sees one connection, it is one line of the history and one event, and all
+// callers get the same answer.
+func TestSimultaneousChecksShareOneProbe(t *testing.T) {
+	a := newAPI(t) // alone: it counts who waits, and other tests check too
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	open, connections := make(chan struct{}), new(atomic.Int32)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			connections.Add(1)
+			go func() {
+				<-open
+				c.Close()
+			}()
+		}
+	}()
+	id := a.proxy(t, "host", "127.0.0.1", "port", l.Addr().(*net.TCPAddr).Port)
+	stream := a.listen(t, a.key)
+	const callers = 5
+	answers := make([]*answer, callers)
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() { answers[i] = a.do(t, "POST", "/proxies/"+id+"/check", nil) })
+	}
+	waitFor(t, "all callers to wait for the probe", func() bool { return goroutinesIn("(*runs).check(") >= callers && connections.Load() >= 1 })
+	close(open)
+	wg.Wait()
+	if n := connections.Load(); n != 1 {
+		t.Errorf("the proxy saw %d connections, want 1", n)
+	}
+	for _, r := range answers {
+		r.want(t, 200).equal(t, "error.code", "connection_closed")
+		r.equal(t, "", answers[0].at(""))
+	}
+	kept := a.history(t, id)
+	if len(kept) != 1 {
+		t.Errorf("one probe is kept %d times, want once", len(kept))
+	}
+	var last map[string]any
+	if err := json.Unmarshal([]byte(kept[0].Result), &last); err != nil || last["checkedAt"] != answers[0].at("checkedAt") {
+		t.Errorf("kept is %s (%v), want what was answered: %s", kept[0].Result, err, answers[0])
+	}
+	a.do(t, "PUT", "/proxies/"+id, `{"name":"the end"}`).want(t, 200)
+	checked := 0
+	for _, e := range stream.until(t, "proxy.updated") {
+		if e.event == "proxy.checked" {
+			checked++
+		}
+	}
+	if checked != 1 {
+		t.Errorf("one probe was told of %d times, want once", checked)
+	}
+}
+
+// TestExitChanged: an exit is compared with that of the last good check, whatever failed since.
+func TestExitChanged(t *testing.T) {
+	t.Parallel()
+	var exit atomic.Value // what the check URL says; "" makes it fail
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if exit.Load() == "" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.Write([]byte(exit.Load().(string)))
+	}))
+	t.Cleanup(site.Close)
+	through := httptest.NewServer(http.HandlerFunc(connectTo(site.Listener.Addr().String())))
+	t.Cleanup(through.Close)
+	a := newAPI(t, func(c *serveConfig) { c.CheckURL = []string{site.URL} })
+	id := a.proxy(t, "type", "http", "host", "127.0.0.1", "port", through.Listener.Addr().(*net.TCPAddr).Port)
+	const one, two = "203.0.113.1", "203.0.113.2"
+	for i, step := range []struct {
+		exit    string
+		changed bool
+	}{{"", false}, {one, false}, {one, false}, {"", false}, {"", false}, {two, true}, {two, false}, {"", false}, {two, false}, {one, true}} {
+		exit.Store(step.exit)
+		r := a.do(t, "POST", "/proxies/"+id+"/check", nil).want(t, 200)
+		r.equal(t, "ok", step.exit != "")
+		if r.at("exitChanged") != step.changed {
+			t.Errorf("check %d, of the exit %q: exitChanged is %v, want %v", i, step.exit, r.at("exitChanged"), step.changed)
+		}
+	}
+	a.do(t, "PUT", "/proxies/"+id, `{"username":"other"}`).want(t, 200) // another proxy, as it were
+	exit.Store(two)
+	a.do(t, "POST", "/proxies/"+id+"/check", nil).want(t, 200).equal(t, "exitChanged", false)
+}
