@@ -111,5 +111,5 @@ func relayOurs(args []string) error {
 		return err
 	}
 	fmt.Println("up", l.Addr())
-	return proxy.NewRelay(&proxy.Dialer{Upstream: &upstream}, nil).Serve(l)
+	return proxy.NewRelay(&proxy.Dialer{Upstream: &upstream, Policy: proxy.Policy{AllowPrivate: true}}, nil).Serve(l)
 }

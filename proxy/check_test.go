@@ -31,7 +31,7 @@ func TestCheckThroughEveryUpstream(t *testing.T) {
 	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(login), HTTP: names.connect(login), HTTPS: proxyTLS, SOCKS4: names.socks4("user")} {
 		for _, u := range []string{"http://ip.test/json", "http://127.0.0.1/json", "https://example.com/ip?x=1"} {
 			t.Run(string(typ)+" "+u, func(t *testing.T) {
-				c := &Checker{URLs: []string{u}, RootCAs: roots} // the tests' servers share one certificate
+				c := &Checker{Policy: nearby, URLs: []string{u}, RootCAs: roots} // the tests' servers share one certificate
 				r := c.Check(t.Context(), "", *upstream(typ, serve(t, handle), "user", "pass"))
 				if !r.OK || r.Err != nil || r.ExitIP != "203.0.113.9" || r.IPVersion != 4 {
 					t.Fatalf("got %+v (%v)", r, errors.Unwrap(r.Err))
@@ -170,7 +170,7 @@ func TestURLsInTurn(t *testing.T) {
 	good := serve(t, site(200, "", "203.0.113.9"))
 	bad := serve(t, site(500, "", ""))
 	hangs := serve(t, play())
-	c := &Checker{URLs: []string{urlOf(bad), urlOf(hangs), urlOf(good)}, Timeout: time.Second}
+	c := &Checker{Policy: nearby, URLs: []string{urlOf(bad), urlOf(hangs), urlOf(good)}, Timeout: time.Second}
 	if r := c.CheckDirect(t.Context()); !r.OK || r.Duration > time.Second {
 		t.Errorf("the third is good: got %+v %v", r, r.Err)
 	}
@@ -196,7 +196,7 @@ func TestCheckOfDeadProxies(t *testing.T) {
 	bird := canary(t)
 	gone := serve(t, echo)
 	gone.close()
-	c := &Checker{URLs: []string{urlOf(bird), urlOf(bird)}, Timeout: 300 * time.Millisecond}
+	c := &Checker{Policy: nearby, URLs: []string{urlOf(bird), urlOf(bird)}, Timeout: 300 * time.Millisecond}
 	for _, tc := range []struct {
 		p     *Proxy
 		stage Stage
@@ -237,7 +237,7 @@ func TestSharedCheck(t *testing.T) {
 	})
 	through := serve(t, network{"ip.test:80": s.addr()}.connect(nil))
 	p := *upstream(HTTP, through, "", "")
-	c := &Checker{URLs: []string{"http://ip.test/"}, Timeout: time.Minute}
+	c := &Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, Timeout: time.Minute}
 	impatient, leave := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	results := make(chan Result, 100)
@@ -296,7 +296,7 @@ func (c *Checker) waiting(key string) int {
 func TestLastOneLeaves(t *testing.T) {
 	ended := make(chan struct{}, 10)
 	s := serve(t, func(c net.Conn) { io.Copy(io.Discard, c); ended <- struct{}{} })
-	c := &Checker{URLs: []string{"http://ip.test/"}, Timeout: time.Hour}
+	c := &Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, Timeout: time.Hour}
 	for i := range 2 {
 		ctx, leave := context.WithCancel(t.Context())
 		done := make(chan Result)
@@ -314,7 +314,7 @@ func TestLastOneLeaves(t *testing.T) {
 func TestCheckThen(t *testing.T) {
 	gate := make(chan struct{})
 	s := serve(t, func(c net.Conn) { <-gate; c.Close() })
-	c := &Checker{URLs: []string{"http://ip.test/"}, Timeout: time.Minute}
+	c := &Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, Timeout: time.Minute}
 	p := *upstream(SOCKS5, s, "", "")
 	var handed atomic.Int32
 	then := func(_ context.Context, r Result) any { return fmt.Sprint(r.Err.Code, " ", handed.Add(1)) }

@@ -114,7 +114,8 @@ func (d *Dialer) connect(ctx context.Context, network, address string, blocked S
 
 // dialThrough asks the upstream for the target. There is no other way out of here than through the upstream.
 func (d *Dialer) dialThrough(ctx context.Context, p Proxy, t target, times *Timings) (net.Conn, *Error) {
-	raw, fault := d.connect(ctx, "tcp", p.Address(), StageConnect, refusesServer, times)
+	refuses := func(a netip.Addr) string { return d.Policy.refusesServer(a, &d.locals) }
+	raw, fault := d.connect(ctx, "tcp", p.Address(), StageConnect, refuses, times)
 	if fault != nil {
 		return nil, fault
 	}

@@ -43,7 +43,7 @@ func TestEveryUpstream(t *testing.T) {
 			if tc.with != nil {
 				up.Username, up.Password = tc.with.user, tc.with.pass
 			}
-			d := &Dialer{Upstream: up, RootCAs: roots, resolver: noResolver(t)}
+			d := &Dialer{Policy: nearby, Upstream: up, RootCAs: roots, resolver: noResolver(t)}
 			for _, address := range []string{"site.test:7", "SITE.Test.:7", "198.51.100.9:7", "0xc6336409:7", "[2001:db8::9]:7", "[2001:DB8:0::9]:07"} {
 				c, times, fault := d.dial(within(t, waitLimit), "tcp", address)
 				if fault != nil {
@@ -106,7 +106,7 @@ func TestBadTargets(t *testing.T) {
 	bird := canary(t)
 	long := strings.Repeat("a23456789.", 26)
 	for _, up := range []*Proxy{nil, upstream(SOCKS5, bird, "", ""), upstream(HTTP, bird, "", "")} {
-		d := &Dialer{Upstream: up, resolver: noResolver(t)}
+		d := &Dialer{Policy: nearby, Upstream: up, resolver: noResolver(t)}
 		for _, address := range []string{"", "host", "host:", ":80", "host:0", "host:65536", "host:-1", "host:http", "a b:80", "a\r\nX: y:80", "a\x00b:80",
 			long + ":80", "ü.example:80", "host:80:80", "[::1:80", "ho\"st:80", "h%20:80", strings.Repeat("a", 64) + ".com:80"} {
 			_, err := d.DialContext(within(t, waitLimit), "tcp", address)
@@ -121,7 +121,7 @@ func TestProxyNotThere(t *testing.T) {
 	port := gone.port()
 	gone.close()
 	for _, typ := range []Type{SOCKS5, HTTP, HTTPS, SOCKS4} {
-		d := &Dialer{Upstream: &Proxy{Type: typ, Host: "127.0.0.1", Port: port}, Policy: Policy{Exempt: []string{bird.addr()}}}
+		d := &Dialer{Upstream: &Proxy{Type: typ, Host: "127.0.0.1", Port: port}, Policy: Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}}
 		_, err := d.DialContext(within(t, waitLimit), "tcp", bird.addr())
 		wantFault(t, err, StageConnect, ConnectionRefused)
 		d.Upstream, d.resolver = &Proxy{Type: typ, Host: "nobody.example", Port: 1}, nameserver(t, func(int) []string { return nil })
@@ -160,7 +160,7 @@ func TestCancel(t *testing.T) {
 	s := serve(t, func(c net.Conn) { take(c, 1); arrived <- true; io.Copy(io.Discard, c) })
 	for _, typ := range []Type{SOCKS5, HTTP, HTTPS, SOCKS4} {
 		ctx, cancel := context.WithCancel(t.Context())
-		d := &Dialer{Upstream: upstream(typ, s, "", ""), Timeout: time.Hour}
+		d := &Dialer{Policy: nearby, Upstream: upstream(typ, s, "", ""), Timeout: time.Hour}
 		go func() { <-arrived; cancel() }()
 		_, err := d.DialContext(ctx, "tcp", "example.com:80")
 		if e := err.(*Error); e.Code != TimedOut || !errors.Is(err, context.Canceled) {
@@ -179,7 +179,7 @@ func TestEarlyBytes(t *testing.T) {
 			closeWrite(c)
 			io.Copy(io.Discard, c)
 		})
-		c, err := (&Dialer{Upstream: upstream(HTTP, s, "", "")}).DialContext(within(t, waitLimit), "tcp", "example.com:80")
+		c, err := (&Dialer{Policy: nearby, Upstream: upstream(HTTP, s, "", "")}).DialContext(within(t, waitLimit), "tcp", "example.com:80")
 		if err != nil {
 			t.Fatal(err)
 		}

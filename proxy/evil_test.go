@@ -244,7 +244,7 @@ func (e evil) test(t *testing.T) {
 	if e.login {
 		user, pass = evilUser, evilPass
 	}
-	d := &Dialer{Upstream: upstream(e.typ, s, user, pass), Policy: Policy{Exempt: []string{bird.addr()}}, Timeout: timeout}
+	d := &Dialer{Upstream: upstream(e.typ, s, user, pass), Policy: Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}, Timeout: timeout}
 	start := time.Now()
 	c, err := d.DialContext(t.Context(), "tcp", bird.addr()) // nothing but the upstream stands between the dial and the canary
 	if err == nil {

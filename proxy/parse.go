@@ -152,11 +152,13 @@ func (p Proxy) Validate() (faults []Fault) {
 		add("username", m)
 	} else if (typ == HTTP || typ == HTTPS) && strings.Contains(p.Username, ":") {
 		add("username", "must not have a colon, which HTTP Basic cannot carry (RFC 7617)")
-	} else if p.Username == "" && p.Password != "" {
+	} else if p.Username == "" && p.Password != "" && typ != SOCKS4 {
 		add("username", "is missing, but there is a password")
 	}
 	if m := credentialFault(typ, p.Password); m != "" {
 		add("password", m)
+	} else if typ == SOCKS4 && p.Password != "" {
+		add("password", "has no place in SOCKS4, which knows a user name only: remove it (null), or choose another type")
 	}
 	return faults
 }

@@ -3,6 +3,7 @@ package proxy
 import (
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,12 +16,15 @@ import (
 // of clouds, this machine's own addresses, and the names that mean any of these. An IPv6 form that carries an IPv4
 // address (mapped, compatible, translated, NAT64, 6to4, Teredo) is judged by both.
 type Policy struct {
-	// AllowPrivate lets RFC 1918, unique local (RFC 4193), shared (RFC 6598) and benchmarking (RFC 2544) addresses pass.
+	// AllowPrivate lets RFC 1918, unique local (RFC 4193), shared (RFC 6598) and benchmarking (RFC 2544) addresses pass, and
+	// proxy servers on this machine. Without it a proxy server must be on the public internet, as any target.
 	AllowPrivate bool
 	// Exempt are targets as exact "host:port" that the operator named, and that pass whatever they are.
 	Exempt []string
 	// LocalAddrs tells this machine's own addresses. nil asks the system, at most once in five seconds.
 	LocalAddrs func() []netip.Addr
+	// LocalName tells this machine's own name. nil asks the system, at most once in five seconds.
+	LocalName func() string
 }
 
 // Prefixes that nothing may reach, whatever the settings.
@@ -88,6 +92,9 @@ func (p *Policy) refuses(t target, locals *localCache) string {
 			return "the name means this machine or its network"
 		}
 	}
+	if slices.Contains(locals.names(p.LocalName), t.host) {
+		return "the name is this machine's own"
+	}
 	return ""
 }
 
@@ -109,9 +116,16 @@ func (p *Policy) refusesAddr(a netip.Addr, locals *localCache) string {
 	return ""
 }
 
-// refusesServer says why a proxy server at this address must not be dialled, or "". A proxy may well be on loopback or
-// in a private network, but a metadata service or a group of hosts is none.
-func refusesServer(a netip.Addr) string {
+// refusesServer says why a proxy server at this address must not be dialled, or "". With AllowPrivate it may well be on
+// loopback or in a private network, but a metadata service or a group of hosts is none. Without, it is judged as a target is:
+// what dials any address and tells how it answers would else look into the inner network.
+func (p *Policy) refusesServer(a netip.Addr, locals *localCache) string {
+	if !p.AllowPrivate {
+		if p.refusesAddr(a, locals) != "" {
+			return "the proxy's address is of this machine or of a private network, which this server does not allow, or not a host's"
+		}
+		return ""
+	}
 	if a.Unmap().IsLoopback() {
 		return ""
 	}
@@ -159,33 +173,60 @@ func forms(a netip.Addr) []netip.Addr {
 	return []netip.Addr{a}
 }
 
-// localCache remembers this machine's addresses for some seconds, since asking the system costs more than a dial's
-// other decisions together.
-type localCache struct{ p atomic.Pointer[localAddrs] }
+// localCache remembers this machine's addresses and names for some seconds, since asking the system costs more than a
+// dial's other decisions together.
+type localCache struct{ p atomic.Pointer[localIdentity] }
 
-type localAddrs struct {
-	at   time.Time
-	list []netip.Addr
+type localIdentity struct {
+	at    time.Time
+	addrs []netip.Addr
+	names []string
 }
 
-const localAddrsAge = 5 * time.Second
+const localAge = 5 * time.Second
 
+// get gives this machine's addresses.
 func (c *localCache) get(ask func() []netip.Addr) []netip.Addr {
 	if ask != nil {
 		return ask()
 	}
-	if l := c.p.Load(); l != nil && time.Since(l.at) < localAddrsAge {
-		return l.list
+	return c.look().addrs
+}
+
+// names gives this machine's names.
+func (c *localCache) names(ask func() string) []string {
+	if ask != nil {
+		return spellings(ask())
 	}
-	l := &localAddrs{at: time.Now()}
-	addrs, _ := net.InterfaceAddrs() // on an error the fixed prefixes still stand
+	return c.look().names
+}
+
+func (c *localCache) look() *localIdentity {
+	if l := c.p.Load(); l != nil && time.Since(l.at) < localAge {
+		return l
+	}
+	l := &localIdentity{at: time.Now()}
+	addrs, _ := net.InterfaceAddrs() // on an error the fixed prefixes and names still stand
 	for _, a := range addrs {
 		if n, ok := a.(*net.IPNet); ok {
 			if ip, ok := netip.AddrFromSlice(n.IP); ok {
-				l.list = append(l.list, ip.Unmap())
+				l.addrs = append(l.addrs, ip.Unmap())
 			}
 		}
 	}
+	name, _ := os.Hostname()
+	l.names = spellings(name)
 	c.p.Store(l)
-	return l.list
+	return l
+}
+
+// spellings are what a machine of that name is called: in full, by its first label, and either of them in multicast DNS.
+// Only these very names: what ends in one of them may be anybody's.
+func spellings(name string) []string {
+	name = canonicalHost(name)
+	first, _, _ := strings.Cut(name, ".")
+	if first == "" {
+		return nil
+	}
+	return []string{name, first, name + ".local", first + ".local"}
 }

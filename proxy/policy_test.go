@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -145,18 +146,68 @@ func TestExempt(t *testing.T) {
 }
 
 func TestProxyServersAddress(t *testing.T) {
-	for host, allowed := range map[string]bool{
-		"127.0.0.1": true, "127.5.5.5": true, "::1": true, "::ffff:127.0.0.1": true, "10.0.0.1": true, "192.168.1.1": true, "fd00::1": true, "100.64.0.1": true,
-		"8.8.8.8": true, "169.254.169.254": false, "169.254.1.1": false, "0.0.0.0": false, "::": false, "224.0.0.1": false, "255.255.255.255": false,
-		"fe80::1": false, "fe80::1%eth0": false, "ff02::1": false, "100.100.100.200": false, "fd00:ec2::254": false, "::ffff:169.254.169.254": false, "64:ff9b::a9fe:a9fe": false,
+	const never, nearbyOnly, always = 0, 1, 2
+	own := Policy{LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("203.0.113.7")} }}
+	for host, when := range map[string]int{
+		"127.0.0.1": nearbyOnly, "127.5.5.5": nearbyOnly, "::1": nearbyOnly, "::ffff:127.0.0.1": nearbyOnly, "10.0.0.1": nearbyOnly, "192.168.1.1": nearbyOnly,
+		"fd00::1": nearbyOnly, "100.64.0.1": nearbyOnly, "203.0.113.7": nearbyOnly, "64:ff9b::a00:1": nearbyOnly, "8.8.8.8": always, "2001:4860:4860::8888": always,
+		"169.254.169.254": never, "169.254.1.1": never, "0.0.0.0": never, "::": never, "224.0.0.1": never, "255.255.255.255": never,
+		"fe80::1": never, "fe80::1%eth0": never, "ff02::1": never, "100.100.100.200": never, "fd00:ec2::254": never, "::ffff:169.254.169.254": never, "64:ff9b::a9fe:a9fe": never,
 	} {
-		if got := refusesServer(netip.MustParseAddr(host)) == ""; got != allowed {
-			t.Errorf("a proxy server at %s: allowed %v, want %v", host, got, allowed)
+		for _, private := range []bool{false, true} {
+			p := own
+			p.AllowPrivate = private
+			want := when == always || when == nearbyOnly && private
+			if got := p.refusesServer(netip.MustParseAddr(host), &localCache{}) == ""; got != want {
+				t.Errorf("a proxy server at %s, private networks allowed %v: allowed %v, want %v", host, private, got, want)
+			}
 		}
 	}
-	d := &Dialer{Upstream: &Proxy{Type: HTTP, Host: "169.254.169.254", Port: 80}}
+	d := &Dialer{Upstream: &Proxy{Type: HTTP, Host: "169.254.169.254", Port: 80}, Policy: nearby}
 	_, err := d.DialContext(within(t, waitLimit), "tcp", "example.com:80")
 	wantFault(t, err, StageConnect, BlockedAddress)
+}
+
+// Where private networks are not allowed, neither a dial nor a check finds out what listens on this machine, by whatever name
+// the proxy server is given.
+func TestProxyServersAreNoWayIn(t *testing.T) {
+	bird := canary(t)
+	c := &Checker{URLs: []string{"http://ip.test/"}, Timeout: waitLimit}
+	for _, typ := range []Type{SOCKS5, HTTP, HTTPS, SOCKS4} {
+		for _, host := range []string{"127.0.0.1", "localhost", "::ffff:127.0.0.1"} {
+			p := Proxy{Type: typ, Host: host, Port: bird.port()}
+			_, err := (&Dialer{Upstream: &p}).DialContext(within(t, waitLimit), "tcp", "example.com:80")
+			wantFault(t, err, StageConnect, BlockedAddress)
+			wantFault(t, c.Check(t.Context(), "", p).Err, StageConnect, BlockedAddress)
+		}
+	}
+}
+
+// What this machine calls itself is refused like localhost, with an upstream too: that may well be on this very machine.
+func TestOwnNamesAreRefused(t *testing.T) {
+	proxyServer := canary(t)
+	for _, up := range []*Proxy{nil, upstream(SOCKS5, proxyServer, "", "")} {
+		d := &Dialer{Upstream: up, Policy: Policy{AllowPrivate: true, LocalName: func() string { return "Burrow.Example.ORG." }}, resolver: noResolver(t)}
+		for _, host := range strings.Fields("burrow BURROW burrow. Burrow.Local burrow.local. burrow.example.org burrow.example.org. BURROW.example.org.local burrow.example.org.local.") {
+			wantRefused(t, d, host, 80)
+		}
+		for _, host := range strings.Fields("example.org x.burrow burrow.example x.burrow.local burrow.local.example burrows example.org.local local org") {
+			if target, fault := parseTarget(net.JoinHostPort(host, "80")); fault != nil || d.Policy.refuses(target, &d.locals) != "" {
+				t.Errorf("%s is not this machine's name and was refused", host)
+			}
+		}
+	}
+	// Asked of the system.
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		t.Skip("this machine has no name")
+	}
+	for _, host := range []string{name, strings.ToUpper(name) + ".", strings.Split(name, ".")[0], name + ".local"} {
+		wantRefused(t, &Dialer{Upstream: upstream(HTTP, proxyServer, "", ""), Policy: nearby, resolver: noResolver(t)}, host, 80)
+	}
+	if got := spellings(""); got != nil {
+		t.Errorf("a machine without a name is called %q", got)
+	}
 }
 
 // nameserver answers A questions with what answer says, in turn.

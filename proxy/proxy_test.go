@@ -131,6 +131,9 @@ func TestValidate(t *testing.T) {
 		"256 user":          {func(p *Proxy) { p.Username = strings.Repeat("a", 256) }, "username"},
 		"http long token":   {func(p *Proxy) { p.Type, p.Username, p.Password = HTTP, "u", strings.Repeat("a", 1000) }, ""},
 		"password, no user": {func(p *Proxy) { p.Password = "x" }, "username"},
+		"socks4 user":       {func(p *Proxy) { p.Type, p.Username = SOCKS4, "u" }, ""},
+		"socks4 password":   {func(p *Proxy) { p.Type, p.Username, p.Password = SOCKS4, "u", "p" }, "password"},
+		"socks4a password":  {func(p *Proxy) { p.Type, p.Password = "socks4a", "p" }, "password"},
 	} {
 		p := good
 		tc.change(&p)
@@ -201,7 +204,7 @@ func TestURLRoundTrip(t *testing.T) {
 			Host: rapid.SampledFrom([]string{"host", "a.b-c_d.example", "1.2.3.4", "::1", "2001:db8::ff"}).Draw(t, "host"),
 			Port: rapid.IntRange(1, 65535).Draw(t, "port"),
 		}
-		if p.Username = credential.Draw(t, "user"); p.Username != "" {
+		if p.Username = credential.Draw(t, "user"); p.Username != "" && p.Type != SOCKS4 {
 			p.Password = credential.Draw(t, "pass")
 		}
 		if got, err := Parse(p.URL()); err != nil || got != p {

@@ -100,7 +100,7 @@ func TestRelayThroughEveryUpstream(t *testing.T) {
 	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(login), HTTP: names.connect(login), HTTPS: behindTLS, SOCKS4: names.socks4("user")} {
 		t.Run(string(typ), func(t *testing.T) {
 			s := serve(t, handle)
-			r, address := startRelay(t, &Dialer{Upstream: upstream(typ, s, "user", "pass"), RootCAs: roots})
+			r, address := startRelay(t, &Dialer{Policy: nearby, Upstream: upstream(typ, s, "user", "pass"), RootCAs: roots})
 			c := tunnelTo(t, address, "site.test", 7)
 			data := make([]byte, 5<<20)
 			rand.Read(data)
@@ -156,7 +156,7 @@ func TestHalfClose(t *testing.T) {
 	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(nil), HTTP: names.connect(nil), HTTPS: behindTLS, SOCKS4: names.socks4("")} {
 		t.Run(string(typ), func(t *testing.T) {
 			s := serve(t, handle)
-			r, address := startRelay(t, &Dialer{Upstream: upstream(typ, s, "", ""), RootCAs: roots})
+			r, address := startRelay(t, &Dialer{Policy: nearby, Upstream: upstream(typ, s, "", ""), RootCAs: roots})
 			c := tunnelTo(t, address, "a.test", 1)
 			io.WriteString(c, "question")
 			c.CloseWrite()
@@ -208,15 +208,15 @@ func TestReplyCodes(t *testing.T) {
 		{"blocked name", &Dialer{}, "LocalHost.", 2, BlockedAddress},
 		{"direct refused", &Dialer{Policy: Policy{Exempt: []string{net.JoinHostPort("127.0.0.1", fmt.Sprint(gone.port()))}}}, "127.0.0.1", 5, ConnectionRefused},
 		{"direct unknown name", &Dialer{resolver: nameserver(t, func(int) []string { return nil })}, "nobody.example", 4, DNSFailed},
-		{"proxy refused", &Dialer{Upstream: upstream(SOCKS5, gone, "", "")}, "site.test", 1, ConnectionRefused},
-		{"proxy silent", &Dialer{Upstream: upstream(SOCKS5, serve(t, play()), "", ""), Timeout: 50 * time.Millisecond}, "site.test", 6, TimedOut},
-		{"not a proxy", &Dialer{Upstream: upstream(HTTP, serve(t, says("hello")), "", "")}, "site.test", 1, NotAProxy},
-		{"wrong password", &Dialer{Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 407 X\r\n\r\n")), "u", "p")}, "site.test", 1, AuthFailed},
-		{"HTTP proxy refuses", &Dialer{Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 403 X\r\n\r\n")), "", "")}, "site.test", 2, RequestRefused},
-		{"HTTP proxy cannot", &Dialer{Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 502 X\r\n\r\n")), "", "")}, "site.test", 4, TargetUnreachable},
-		{"upstream says 1", &Dialer{Upstream: upstream(SOCKS5, refusing("\x01"), "", "")}, "site.test", 1, RequestRefused},
-		{"upstream says 5", &Dialer{Upstream: upstream(SOCKS5, refusing("\x05"), "", "")}, "site.test", 5, TargetUnreachable},
-		{"upstream says 6", &Dialer{Upstream: upstream(SOCKS5, refusing("\x06"), "", "")}, "site.test", 6, TargetUnreachable},
+		{"proxy refused", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, gone, "", "")}, "site.test", 1, ConnectionRefused},
+		{"proxy silent", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, serve(t, play()), "", ""), Timeout: 50 * time.Millisecond}, "site.test", 6, TimedOut},
+		{"not a proxy", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("hello")), "", "")}, "site.test", 1, NotAProxy},
+		{"wrong password", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 407 X\r\n\r\n")), "u", "p")}, "site.test", 1, AuthFailed},
+		{"HTTP proxy refuses", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 403 X\r\n\r\n")), "", "")}, "site.test", 2, RequestRefused},
+		{"HTTP proxy cannot", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 502 X\r\n\r\n")), "", "")}, "site.test", 4, TargetUnreachable},
+		{"upstream says 1", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, refusing("\x01"), "", "")}, "site.test", 1, RequestRefused},
+		{"upstream says 5", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, refusing("\x05"), "", "")}, "site.test", 5, TargetUnreachable},
+		{"upstream says 6", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, refusing("\x06"), "", "")}, "site.test", 6, TargetUnreachable},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r, address := startRelay(t, tc.d)
@@ -312,7 +312,7 @@ func TestHalfClosedSilence(t *testing.T) {
 	behindTLS, roots := overTLS(t, network{"site.test:7": slow.addr()}.connect(nil))
 	for name, d := range map[string]*Dialer{
 		"direct": {Policy: Policy{Exempt: []string{slow.addr()}}},
-		"https":  {Upstream: upstream(HTTPS, serve(t, behindTLS), "", ""), RootCAs: roots},
+		"https":  {Policy: nearby, Upstream: upstream(HTTPS, serve(t, behindTLS), "", ""), RootCAs: roots},
 	} {
 		r, address := startImpatientRelay(t, d, time.Minute, silence)
 		host, port := "127.0.0.1", slow.port()
@@ -346,7 +346,7 @@ func TestTLSWithoutGoodbye(t *testing.T) {
 		(<-plain).Close()
 	}))
 	s := serve(t, func(c net.Conn) { plain <- c; behindTLS(c) })
-	_, address := startRelay(t, &Dialer{Upstream: upstream(HTTPS, s, "", ""), RootCAs: roots})
+	_, address := startRelay(t, &Dialer{Policy: nearby, Upstream: upstream(HTTPS, s, "", ""), RootCAs: roots})
 	if got, err := io.ReadAll(tunnelTo(t, address, "site.test", 7)); string(got) != "all of it" || err != nil {
 		t.Errorf("got %q %v", got, err)
 	}
@@ -366,7 +366,7 @@ func TestPipelinedClient(t *testing.T) {
 
 func TestRelayEarlyBytes(t *testing.T) {
 	s := serve(t, afterHead(func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n220 early\r\n"); echo(c) }))
-	r, address := startRelay(t, &Dialer{Upstream: upstream(HTTP, s, "", "")})
+	r, address := startRelay(t, &Dialer{Policy: nearby, Upstream: upstream(HTTP, s, "", "")})
 	c := tunnelTo(t, address, "site.test", 25)
 	if got := string(take(c, 11)); got != "220 early\r\n" {
 		t.Errorf("got %q", got)
@@ -413,7 +413,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	stuck := client(tunnelTo(t, address, "127.0.0.1", deaf.port()))
 	stuck.SetWriteDeadline(time.Now().Add(300 * time.Millisecond))
 	io.Copy(stuck, zeros{})
-	r.SetDialer(&Dialer{Upstream: upstream(SOCKS5, hangs, "", ""), Timeout: time.Hour})
+	r.SetDialer(&Dialer{Policy: nearby, Upstream: upstream(SOCKS5, hangs, "", ""), Timeout: time.Hour})
 	client(dialTCP(t, address)).Write([]byte{5, 1, 0, 5, 1, 0, 3, 1, 'a', 0, 80})
 	until(t, "the dial hangs at its upstream", func() bool { return hangs.count() == 1 })
 	r.Close()

@@ -309,6 +309,9 @@ func site(status int, header, body string) func(net.Conn) {
 	}
 }
 
+// nearby is a policy under which the tests' own proxy servers may be dialled.
+var nearby = Policy{AllowPrivate: true}
+
 // upstream is the Proxy that reaches a test's server.
 func upstream(typ Type, s *server, user, pass string) *Proxy {
 	return &Proxy{Type: typ, Host: "127.0.0.1", Port: s.port(), Username: user, Password: pass}

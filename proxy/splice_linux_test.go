@@ -34,7 +34,7 @@ func TestSplice(t *testing.T) {
 	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(nil), HTTP: names.connect(nil), SOCKS4: names.socks4(""), HTTPS: behindTLS} {
 		t.Run(string(typ), func(t *testing.T) {
 			s := serve(t, handle)
-			r, address := startRelay(t, &Dialer{Upstream: upstream(typ, s, "", ""), RootCAs: roots})
+			r, address := startRelay(t, &Dialer{Policy: nearby, Upstream: upstream(typ, s, "", ""), RootCAs: roots})
 			var buffers atomic.Int64
 			fresh := r.chunks.New
 			r.chunks.New = func() any { buffers.Add(1); return fresh() }
@@ -88,7 +88,7 @@ func TestConnectTimesOut(t *testing.T) {
 	}
 	sa, _ := unix.Getsockname(fd)
 	port := sa.(*unix.SockaddrInet4).Port
-	d := &Dialer{Upstream: &Proxy{Type: SOCKS5, Host: "127.0.0.1", Port: port}, Timeout: 100 * time.Millisecond}
+	d := &Dialer{Policy: nearby, Upstream: &Proxy{Type: SOCKS5, Host: "127.0.0.1", Port: port}, Timeout: 100 * time.Millisecond}
 	for range 10 {
 		_, err = d.DialContext(t.Context(), "tcp", "example.com:80")
 		if e := err.(*Error); e.Stage == StageConnect {
