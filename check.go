@@ -263,30 +263,39 @@ func recentCheck(row store.Proxy) *checkJSON {
 	return &c
 }
 
-// wait returns the check's result, or nil when there is none within d.
-func (e *exitLookup) wait(ctx context.Context, d time.Duration) *checkJSON {
+// wait returns the check's result, or why there is none within d.
+func (e *exitLookup) wait(ctx context.Context, d time.Duration) (*checkJSON, error) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-e.done:
+		return e.result, e.err
 	case <-t.C:
-		return nil
+		return nil, errStillChecking
 	case <-ctx.Done():
-		return nil
+		return nil, ctx.Err()
 	}
-	return e.result
 }
+
+var errStillChecking = errors.New("the check goes on")
 
 // fill writes what is known of the exit into a start's answer.
 func (e *exitLookup) fill(ctx context.Context, a *startJSON) {
 	if a.Proxy == nil {
 		return
 	}
-	c := e.wait(ctx, patience)
+	c, err := e.wait(ctx, patience)
+	unknown := func(why string) {
+		a.Warnings = append(a.Warnings, warningJSON{"exit_unknown", why + " The browser runs behind the proxy all the same."})
+	}
 	switch {
-	case c == nil && e.preflight == "off":
-	case c == nil:
-		a.Warnings = append(a.Warnings, warningJSON{"exit_unknown", "The proxy's exit was not known in time; the check goes on. The browser runs behind the proxy all the same."})
+	case errors.Is(err, errStillChecking):
+		unknown("The proxy's exit was not known in time; the check goes on.")
+	case ctx.Err() != nil: // so has the start
+	case err != nil:
+		e.rs.log.Warn("a proxy's exit was not found out at a start", "proxy", a.Proxy.ID, "cause", err)
+		unknown("The proxy's exit is not known: its check failed inside warren, not at the proxy. The log has the cause.")
+	case c == nil: // nobody looked
 	case !c.OK:
 		a.Warnings = append(a.Warnings, warningJSON{"proxy_unreachable", "The proxy does not work now: " + c.Error.Message + " Pages fail until it does; nothing goes around it."})
 	default:

@@ -118,3 +118,25 @@ func TestExitChanged(t *testing.T) {
 	exit.Store(two)
 	a.do(t, "POST", "/proxies/"+id+"/check", nil).want(t, 200).equal(t, "exitChanged", false)
 }
+
+// TestChecksDoNotLookInside: where private networks are not allowed, a check cannot tell what listens on this machine.
+func TestChecksDoNotLookInside(t *testing.T) {
+	t.Parallel()
+	rig := newCheckRig(t)
+	a := newAPI(t, func(c *serveConfig) { c.AllowPrivate = "no" })
+	key, _ := a.newKey(t, "run")
+	var messages []string
+	for _, port := range []int{rig.proxy.port(), closedPort(t)} {
+		fields := rig.fields(rig.proxy.password)
+		fields["port"] = port
+		r := a.as(key).do(t, "POST", "/proxies/check", fields).want(t, 200)
+		r.equal(t, "error.stage", "connect")
+		r.equal(t, "error.code", "blocked_address")
+		messages = append(messages, r.text("error.message"))
+		id := a.do(t, "POST", "/proxies", fields).want(t, 201).text("id")
+		a.as(key).do(t, "POST", "/proxies/"+id+"/check", nil).want(t, 200).equal(t, "error.code", "blocked_address")
+	}
+	if messages[0] == "" || messages[0] != messages[1] {
+		t.Errorf("an open and a closed port are told apart: %q", messages)
+	}
+}

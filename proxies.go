@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"sync"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
@@ -33,6 +35,7 @@ type proxyJSON struct {
 	UpdatedAt    timestamp  `json:"updatedAt"`
 }
 
+// ProxyBody is the answer of the operations on one proxy.
 type ProxyBody struct {
 	ETag     string `header:"ETag"`
 	Location string `header:"Location"`
@@ -68,7 +71,7 @@ type proxyInput struct {
 	Host        opt[string]   `json:"host,omitempty" nullable:"false" doc:"A host name or an address, without scheme and port." example:"de.proxy.example"`
 	Port        opt[int64]    `json:"port,omitempty" nullable:"false" minimum:"1" maximum:"65535" example:"1080"`
 	Username    opt[string]   `json:"username,omitempty" doc:"1 to 255 bytes; null: none."`
-	Password    opt[string]   `json:"password,omitempty" doc:"1 to 255 bytes; null: none. It is sealed at rest and never answered."`
+	Password    opt[string]   `json:"password,omitempty" doc:"1 to 255 bytes; null: none; socks4 has none. It is sealed at rest and never answered."`
 	Name        opt[string]   `json:"name,omitempty" doc:"At most 200 characters."`
 	Tags        opt[[]string] `json:"tags,omitempty"`
 	Notes       opt[string]   `json:"notes,omitempty" doc:"At most 10,000 characters."`
@@ -139,6 +142,17 @@ func (in *proxyInput) merge(p proxy.Proxy, f *faults) proxy.Proxy {
 	return p.Normalize()
 }
 
+// change merges for a caller who changes old. The password was given for old's server: unless the caller may read it anyway,
+// it goes to another server, or there in another way, only when the request brings it.
+func (in *proxyInput) change(old proxy.Proxy, c *caller, f *faults) proxy.Proxy {
+	p := in.merge(old, f)
+	elsewhere := p.Type != old.Type || p.Host != old.Host || p.Port != old.Port
+	if elsewhere && old.Password != "" && p.Type != proxy.SOCKS4 && !in.Password.Set && !in.URL.Set && !c.has(scopeSecrets) {
+		f.add("body.password", "must be given again: with another type, host or port the saved one would go to another server (null removes it)", nil)
+	}
+	return p
+}
+
 // create checks a proxy that is to be made.
 func (in *proxyInput) create(f *faults) proxy.Proxy {
 	in.describe(f)
@@ -195,14 +209,23 @@ func (s *server) upstream(row store.Proxy) (*shim.Upstream, error) {
 	return &shim.Upstream{ID: row.ID, Type: p.Type, Host: p.Host, Port: p.Port, Username: p.Username, Password: p.Password}, nil
 }
 
+// ProxyPath is what the operations on one proxy are told by their address.
 type ProxyPath struct {
 	ID string `path:"id" doc:"The proxy's id."`
 }
 
 func (s *server) proxyRow(ctx context.Context, id string) (store.Proxy, error) {
-	row, err := s.store.Read().GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: callerOf(ctx).filter})
-	if errors.Is(err, store.ErrNoRow) {
+	return proxyAsRead(ctx, s.store.Read(), callerOf(ctx), id, "")
+}
+
+// proxyAsRead gives a proxy that the caller sees, if it is still as ifMatch says.
+func proxyAsRead(ctx context.Context, q *store.Queries, c *caller, id, ifMatch string) (store.Proxy, error) {
+	row, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: c.filter})
+	switch {
+	case errors.Is(err, store.ErrNoRow):
 		return row, notFound("proxy")
+	case err == nil && !matches(ifMatch, row.Revision):
+		return row, etagMismatch()
 	}
 	return row, err
 }
@@ -315,7 +338,7 @@ func (in *proxyUpdate) Resolve(ctx huma.Context) []error {
 		return []error{internal(err)}
 	}
 	in.Body.describe(&f)
-	in.Body.merge(old, &f)
+	in.Body.change(old, callerOf(ctx.Context()), &f)
 	return f.errors()
 }
 
@@ -324,15 +347,8 @@ func (s *server) updateProxy(ctx context.Context, in *proxyUpdate) (*ProxyBody, 
 	var row store.Proxy
 	var moved bool
 	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
-		row, err = q.GetProxy(ctx, store.GetProxyParams{ID: in.ID, Workspaces: c.filter})
-		if errors.Is(err, store.ErrNoRow) {
-			return notFound("proxy")
-		}
-		if err != nil {
+		if row, err = proxyAsRead(ctx, q, c, in.ID, in.IfMatch); err != nil {
 			return err
-		}
-		if !matches(in.IfMatch, row.Revision) {
-			return etagMismatch()
 		}
 		row, moved, err = s.rewriteProxy(ctx, q, row, &in.Body, c)
 		return err
@@ -354,7 +370,7 @@ func (s *server) rewriteProxy(ctx context.Context, q *store.Queries, row store.P
 		return row, false, err
 	}
 	var f faults
-	value := in.merge(old, &f)
+	value := in.change(old, c, &f)
 	if len(f) > 0 { // it changed between the look and the write
 		return row, false, invalid(f...)
 	}
@@ -389,15 +405,8 @@ func (s *server) deleteProxy(ctx context.Context, in *struct {
 	c := callerOf(ctx)
 	var row store.Proxy
 	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
-		row, err = q.GetProxy(ctx, store.GetProxyParams{ID: in.ID, Workspaces: c.filter})
-		if errors.Is(err, store.ErrNoRow) {
-			return notFound("proxy")
-		}
-		if err != nil {
+		if row, err = proxyAsRead(ctx, q, c, in.ID, in.IfMatch); err != nil {
 			return err
-		}
-		if !matches(in.IfMatch, row.Revision) {
-			return etagMismatch()
 		}
 		if row.ProfileCount > 0 {
 			users, err := q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: row.ID, Workspaces: c.filter, Limit: 1000})
@@ -413,11 +422,16 @@ func (s *server) deleteProxy(ctx context.Context, in *struct {
 	return nil, nil
 }
 
+// swapPatience is how long a run's process may take to change its proxy. One that hangs must not hold up whoever asked.
+const swapPatience = 5 * time.Second
+
 // refreshProxy sends a run's new connections through the proxy that it should have now: the profile's, when ofProfile is set
 // and the profile has one, else the one it has, as that is now. A run never loses its proxy before its next start.
 func (s *server) refreshProxy(ctx context.Context, r *profileRun, ofProfile bool) {
 	r.swap.Lock()
 	defer r.swap.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, swapPatience)
+	defer cancel()
 	if err := s.swapProxy(ctx, r, ofProfile); err != nil {
 		s.log.Warn("a running profile keeps its old proxy until its next start", "profile", r.profileID, "cause", err)
 	}
@@ -476,11 +490,14 @@ func (rs *runs) noteProxy(r *profileRun, p *exitJSON) error {
 	})
 }
 
-// proxyMoved gives every running profile of a proxy its new address and credentials. Whose proxy it is, each run knows best.
+// proxyMoved gives every running profile of a proxy its new address and credentials, all at once: those that hang are waited
+// for together. Whose proxy it is, each run knows best.
 func (s *server) proxyMoved(ctx context.Context, row store.Proxy) {
+	var wg sync.WaitGroup
 	for _, run := range s.runs.list(callerOf(ctx), row.WorkspaceID) {
 		if r := s.runs.of(run.ProfileID); r != nil {
-			s.refreshProxy(ctx, r, false)
+			wg.Go(func() { s.refreshProxy(ctx, r, false) })
 		}
 	}
+	wg.Wait()
 }

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"warren/shim"
+)
+
+// This file is about changes of a proxy: where its password may go, and what running profiles have of it.
+
+// TestAPasswordGoesToNoOtherServer: who may not read a proxy's password cannot have it sent elsewhere by a change.
+func TestAPasswordGoesToNoOtherServer(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	blind, _ := a.newKey(t, "read,run,write")
+	keeper, _ := a.newKey(t, "write,secrets")
+	var n atomic.Int64 // each in a workspace of its own: two of them may become the same
+	fresh := func(extra ...any) string {
+		return a.proxy(t, append([]any{"workspaceId", fmt.Sprint("w", n.Add(1)), "username", "u", "password", "p"}, extra...)...)
+	}
+	for _, body := range []string{`{"host":"evil.example"}`, `{"port":1081}`, `{"type":"http"}`, `{"type":"https","host":"evil.example","port":1}`,
+		`{"host":"evil.example","username":"v"}`, `{"host":"evil.example","name":"n"}`} {
+		id := fresh()
+		for _, method := range []string{"PUT", "PATCH"} {
+			r := a.as(blind).do(t, method, "/proxies/"+id, body).invalid(t, "body.password")
+			if !strings.Contains(string(r.body), "must be given again") {
+				t.Errorf("%s does not say what to do: %s", body, r)
+			}
+		}
+		a.do(t, "GET", "/proxies/"+id, nil).want(t, 200).equal(t, "updatedAt", a.do(t, "GET", "/proxies/"+id, nil).at("createdAt"))
+		a.as(blind).do(t, "PUT", "/proxies/"+id, strings.Replace(body, "{", `{"password":"again",`, 1)).want(t, 200).equal(t, "hasPassword", true)
+		a.as(blind).do(t, "PUT", "/proxies/"+fresh(), strings.Replace(body, "{", `{"password":null,`, 1)).want(t, 200).equal(t, "hasPassword", false)
+		a.as(keeper).do(t, "PUT", "/proxies/"+fresh(), body).want(t, 200).equal(t, "hasPassword", true)
+		a.do(t, "PUT", "/proxies/"+fresh(), body).want(t, 200).equal(t, "hasPassword", true)
+	}
+	id := fresh("host", "here.example")
+	for _, body := range []string{`{}`, `{"name":"n"}`, `{"username":"v"}`, `{"host":"HERE.example."}`, `{"type":"socks5h"}`, `{"port":1080}`} { // the same server
+		a.as(blind).do(t, "PUT", "/proxies/"+id, body).want(t, 200).equal(t, "hasPassword", true)
+	}
+	a.as(blind).do(t, "PUT", "/proxies/"+id, `{"url":"socks5://v@there.example:1"}`).want(t, 200).equal(t, "hasPassword", false)
+	a.as(blind).do(t, "PUT", "/proxies/"+id, `{"host":"elsewhere.example"}`).want(t, 200) // there is none to lose
+}
+
+// TestSOCKS4HasNoPassword: it could not be sent, so it is refused, however it would come to be there.
+func TestSOCKS4HasNoPassword(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	for _, path := range []string{"/proxies", "/proxies/check"} {
+		r := a.do(t, "POST", path, `{"type":"socks4","host":"h","port":1,"username":"u","password":"p"}`).invalid(t, "body.password")
+		if !strings.Contains(string(r.body), "SOCKS4, which knows a user name only") {
+			t.Errorf("%s does not say why", r)
+		}
+		a.do(t, "POST", path, `{"url":"socks4://u:p@h:1"}`).invalid(t, "body.url")
+	}
+	id := a.proxy(t, "username", "u", "password", "p")
+	a.do(t, "PUT", "/proxies/"+id, `{"type":"socks4"}`).invalid(t, "body.password")
+	a.do(t, "PUT", "/proxies/"+id, `{"type":"socks4","password":null}`).want(t, 200).equal(t, "username", "u")
+	a.do(t, "PUT", "/proxies/"+id, `{"password":"p"}`).invalid(t, "body.password")
+}
+
+// pretendRun makes a profile's run that is nothing but a shim's socket, where upstream answers PUT /upstream.
+func (a *testAPI) pretendRun(t testing.TB, profile, proxyID string, upstream http.HandlerFunc) {
+	t.Helper()
+	name := runName(newID())
+	l, err := net.Listen("unix", filepath.Join(a.srv.runs.dir, name+".sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") })
+	mux.HandleFunc("GET /watch", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	mux.HandleFunc("PUT /upstream", upstream)
+	server := &http.Server{Handler: mux}
+	go server.Serve(l)
+	client, _, err := shim.Adopt(t.Context(), a.srv.runs.dir, name, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRun(profile, "default", "running")
+	r.client, r.upstream, r.answer = client, upstreamMark{proxyID, 1}, &startJSON{RunJSON: RunJSON{ProfileID: profile}}
+	if _, mine, err := a.srv.runs.claim(r); err != nil || !mine {
+		t.Fatalf("the run was not taken: %v", err)
+	}
+	t.Cleanup(func() {
+		a.srv.runs.leave(r)
+		client.Release()
+		server.Close()
+	})
+}
+
+// TestAHangingRunHoldsUpNobody: a change of a proxy is answered soon although runs do not answer, and reaches those that do.
+func TestAHangingRunHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	id := a.proxy(t)
+	var took atomic.Int32
+	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	for range 3 {
+		a.pretendRun(t, a.profile(t, "proxyId", id), id, hang)
+	}
+	mute := a.profile(t, "proxyId", id)
+	a.pretendRun(t, mute, id, hang)
+	a.pretendRun(t, a.profile(t, "proxyId", id), id, func(http.ResponseWriter, *http.Request) { took.Add(1) })
+	within := func(what, method, path, body string) {
+		t.Helper()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			a.do(t, method, path, body).want(t, 200)
+		}()
+		late := time.NewTimer(2 * swapPatience)
+		defer late.Stop()
+		select {
+		case <-done:
+		case <-late.C:
+			t.Fatalf("%s is held up by runs that do not answer", what)
+		}
+	}
+	within("a change of the proxy", "PUT", "/proxies/"+id, `{"port":1081}`)
+	if took.Load() != 1 {
+		t.Errorf("the run that answers was told %d times, want once", took.Load())
+	}
+	if n := strings.Count(a.log.String(), "keeps its old proxy"); n != 4 {
+		t.Errorf("the log tells of %d runs that keep the old proxy, want 4:\n%s", n, a.log)
+	}
+	within("another proxy for the profile", "PUT", "/profiles/"+mute, `{"proxyId":"`+a.proxy(t, "host", "other.example")+`"}`)
+}
+
+// TestWarningsOfAnUnknownExit: a start says what is true of a check that has no result.
+func TestWarningsOfAnUnknownExit(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	fill := func(ctx context.Context, e *exitLookup) string {
+		e.rs = &runs{log: slog.New(slog.NewTextHandler(&log, nil))}
+		a := &startJSON{RunJSON: RunJSON{Proxy: &exitJSON{ID: "the-proxy"}}}
+		e.fill(ctx, a)
+		if len(a.Warnings) == 0 {
+			return ""
+		}
+		return a.Warnings[0].Code + ": " + a.Warnings[0].Message
+	}
+	over := make(chan struct{})
+	close(over)
+	synctest.Test(t, func(t *testing.T) { // so that patience takes no time
+		if got := fill(t.Context(), &exitLookup{done: make(chan struct{})}); !strings.HasPrefix(got, "exit_unknown: ") || !strings.Contains(got, "not known in time; the check goes on") {
+			t.Errorf("while the check goes on: %q", got)
+		}
+	})
+	got := fill(t.Context(), &exitLookup{done: over, err: errors.New("no such table")})
+	if !strings.HasPrefix(got, "exit_unknown: ") || strings.Contains(got, "goes on") || strings.Contains(got, "in time") || strings.Contains(got, "table") ||
+		!strings.Contains(got, "its check failed inside warren") || !strings.Contains(log.String(), "no such table") {
+		t.Errorf("after a check that could not be made: %q, and the log says %s", got, &log)
+	}
+	if got := fill(t.Context(), &exitLookup{done: over}); got != "" {
+		t.Errorf("with nobody having looked: %q", got)
+	}
+	if got := fill(t.Context(), &exitLookup{done: over, result: &checkJSON{Error: &checkErrorJSON{Message: "It is dead."}}}); !strings.HasPrefix(got, "proxy_unreachable: ") || !strings.Contains(got, "It is dead.") {
+		t.Errorf("with a dead proxy: %q", got)
+	}
+}
