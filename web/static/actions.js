@@ -5,9 +5,12 @@ import { ConnectDialog } from './connect.js';
 import { ProxyDialog } from './proxychoice.js';
 import { CheckDialog } from './checkresult.js';
 import { Name } from './parts.js';
-import { checkSentence, faultWords, problemTitle } from './words.js';
+import { checkSentence, faultWords, problemTitle, problemWords } from './words.js';
 import { count, proxyName } from './format.js';
 import { href } from './route.js';
+
+// NAMED is how many profiles are named where a proxy cannot be deleted.
+const NAMED = 10;
 
 // start starts a profile's browser, or gets the addresses of the one that runs. list is told what changes.
 export function start(app, profile, list) {
@@ -114,7 +117,12 @@ export function askToDeleteProxy(app, proxy) {
     title: 'Delete this proxy?',
     verb: 'Delete',
     work: async () => {
-      await app.api.delete(`/proxies/${encodeURIComponent(proxy.id)}`);
+      try {
+        await app.api.delete(`/proxies/${encodeURIComponent(proxy.id)}`);
+      } catch (problem) {
+        await nameUsers(app, proxy, problem);
+        throw problem;
+      }
       app.model.dropProxy(proxy.id);
       app.toasts.say({ text: `${proxyName(proxy)} is deleted.` });
     },
@@ -123,8 +131,16 @@ export function askToDeleteProxy(app, proxy) {
   });
 }
 
+// nameUsers gives a refusal the names of the profiles that still use the proxy: it has nothing but their ids.
+async function nameUsers(app, proxy, problem) {
+  if (problem.code !== 'proxy_in_use') return;
+  const users = await app.api.get('/profiles', { proxyId: proxy.id, sort: 'name', order: 'asc', limit: NAMED }).catch(() => null);
+  problem.users = users?.data || [];
+  problem.moreUsers = (users?.total || 0) - problem.users.length;
+}
+
 // fail says what did not work: in a dialog, or beside the one that is open.
 function fail(app, subject, problem, action) {
-  if (app.dialog.value) app.toasts.say({ text: subject, more: `${problemTitle(problem)}. ${problem.message}`, tone: 'bad', action });
+  if (app.dialog.value) app.toasts.say({ text: subject, more: `${problemTitle(problem)}. ${problemWords(problem)}`, tone: 'bad', action });
   else app.open(ProblemDialog, { subject, problem, action });
 }

@@ -4,7 +4,7 @@ import { html } from './html.js';
 import { Burrows, Icon } from './icons.js';
 import { useNow } from './app-context.js';
 import { ago, moment } from './format.js';
-import { checkSentence, faultWords, problemTitle } from './words.js';
+import { checkSentence, faultWords, problemTitle, problemWords } from './words.js';
 
 // Status is a state in words, with a dot of its own shape beside them.
 export function Status({ of: { text, tone } }) {
@@ -75,7 +75,9 @@ export function ProblemBox({ problem, shown = [], children }) {
   const { check, lines, exitCode } = problem.body || {};
   return html`<div class="problem" role="alert" tabindex="-1">
     <p class="problem-title"><${Icon} name="warning" />${problemTitle(problem)}</p>
-    ${problem.message && problem.code !== 'validation_failed' && html`<${Prose} text=${problem.message} />`}
+    ${problem.message && problem.code !== 'validation_failed' && html`<${Prose} text=${problemWords(problem)} />`}
+    ${problem.users?.length > 0 && html`<ul aria-label="Profiles that use it">${problem.users.map((profile) => html`<li key=${profile.id}><${Name}>${profile.name}<//></li>`)}
+      ${problem.moreUsers > 0 && html`<li>and ${problem.moreUsers} more</li>`}</ul>`}
     ${errors.length > 0 && html`<ul>${errors.map((error) => html`<li>${error.location ? html`<code>${error.location}</code>: ` : ''}${error.message}</li>`)}</ul>`}
     ${check && html`<p>${checkSentence(check)} ${faultWords(check.error)?.advice}</p>`}
     ${exitCode != null && html`<p>Exit code ${exitCode}.</p>`}

@@ -5,7 +5,7 @@ import { useApp } from './app-context.js';
 import { Dialog } from './dialog.js';
 import { Choice, Form, Lines, linesOf, number, Section, TagField, Text, useForm } from './forms.js';
 import { Name, ProblemBox, Waiting } from './parts.js';
-import { ProxyField } from './proxychoice.js';
+import { GONE, ProxyField, proxyOf } from './proxychoice.js';
 import { useStore } from './store.js';
 import { SYSTEMS } from './words.js';
 
@@ -125,7 +125,7 @@ function toValues(profile, workspace = '') {
     tags: p.tags || [],
     notes: p.notes || '',
     workspaceId: p.workspaceId || workspace,
-    proxyId: p.proxyId || '',
+    proxyId: proxyOf(p),
     startUrls: (p.startUrls || []).join('\n'),
     headless: p.headless == null ? '' : String(p.headless),
     timezone: ['auto', 'system'].includes(zone) ? zone : 'own',
@@ -162,7 +162,7 @@ function toBody(values) {
     tags: values.tags,
     notes: values.notes,
     workspaceId: values.workspaceId.trim() || null,
-    proxyId: values.proxyId || null,
+    proxyId: values.proxyId === GONE ? undefined : values.proxyId || null, // as it is, or as chosen
     startUrls: linesOf(values.startUrls),
     headless: values.headless === '' ? null : values.headless === 'true',
     timezone: values.timezone === 'own' ? values.timezoneOwn.trim() : values.timezone,

@@ -63,16 +63,28 @@ function PastedLine({ form }) {
 }
 
 function Parts({ form, proxy }) {
-  const saved = proxy?.hasPassword && !form.values.forget;
+  const { values } = form;
+  const saved = proxy?.hasPassword && !values.forget;
+  const moved = saved && !values.password && isElsewhere(proxy, values);
+  const asked = moved && 'The saved password was given for the old server. Type it again for this one, or have it forgotten. Only a key that may read passwords can do without.';
+  const again = form.faults('password').some((fault) => fault.message.startsWith('must be given again'));
   return html`<div class="fields">
-    <${Choice} form=${form} name="type" label="Type" wide options=${Object.entries(PROXY_TYPES)} />
+    <${Choice} form=${form} name="type" label="Type" wide options=${Object.entries(PROXY_TYPES)}
+      hint=${values.type === 'socks4' && 'SOCKS4 knows a user name only, no password.'} />
     <${Text} form=${form} name="host" label="Host" class="mono" placeholder="proxy.example.net" />
     <${Text} form=${form} name="port" label="Port" class="mono" inputmode="numeric" placeholder="1080" />
     <${Text} form=${form} name="username" label="User name" optional autocomplete="off" />
-    <${Text} form=${form} name="password" label="Password" optional type="password" autocomplete="new-password" placeholder=${saved ? 'Saved. Type to replace it.' : ''} />
-    ${proxy?.hasPassword && html`<label class="tick wide"><input type="checkbox" checked=${form.values.forget} onChange=${(event) => form.set('forget', event.currentTarget.checked)} />
+    ${values.type !== 'socks4' && html`<${Text} form=${form} name="password" label="Password" optional type="password" autocomplete="new-password"
+      placeholder=${moved ? 'Type it again' : saved ? 'Saved. Type to replace it.' : ''} hint=${asked}
+      say=${again && 'Type the password again: the saved one does not go to another server.'} />`}
+    ${values.type !== 'socks4' && proxy?.hasPassword && html`<label class="tick wide"><input type="checkbox" checked=${form.values.forget} onChange=${(event) => form.set('forget', event.currentTarget.checked)} />
       <span>Forget the saved password</span></label>`}
   </div>`;
+}
+
+// isElsewhere says whether what is typed is another server than the proxy was, or is spoken to in another way.
+function isElsewhere(proxy, values) {
+  return values.type !== proxy.type || values.host.trim().toLowerCase() !== proxy.host || number(values.port) !== proxy.port;
 }
 
 function Labels({ form, proxy }) {
@@ -107,7 +119,7 @@ function toValues(proxy, workspace) {
 function toBody(values, byLine, bare = false) {
   const body = byLine ? { url: values.url.trim() } : { type: values.type, host: values.host.trim(), port: number(values.port) };
   const given = { workspaceId: values.workspaceId.trim() };
-  if (!byLine) Object.assign(given, { username: values.username, password: values.password });
+  if (!byLine) Object.assign(given, { username: values.username, password: values.type === 'socks4' ? '' : values.password });
   if (!bare) Object.assign(given, { name: values.name.trim(), notes: values.notes });
   for (const [name, value] of Object.entries(given)) if (value) body[name] = value;
   if (!bare && values.tags.length) body.tags = values.tags;
@@ -127,7 +139,8 @@ function changes(proxy, values) {
   };
   const known = { ...toValues(proxy, ''), port: proxy.port, username: proxy.username || null };
   const body = Object.fromEntries(Object.entries(wanted).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(known[name])));
-  if (values.password) body.password = values.password;
-  else if (values.forget || (proxy.hasPassword && !values.username)) body.password = null;
+  const none = values.forget || !values.username || values.type === 'socks4';
+  if (values.password && values.type !== 'socks4') body.password = values.password;
+  else if (proxy.hasPassword && none) body.password = null;
   return body;
 }

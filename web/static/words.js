@@ -73,7 +73,7 @@ const FAULTS = {
   ],
   blocked_address: [
     'Its address, or the check’s, is one that Warren does not dial.',
-    'Addresses of this machine are refused; private networks need --allow-private.',
+    'What is in a private network, or a proxy on this machine, needs a server that was started with --allow-private=yes.',
   ],
 };
 
@@ -140,6 +140,18 @@ const TITLES = {
   start_timeout: 'The browser took too long to start',
   disk_full: 'The disk is full',
 };
+
+// WORDS stand for the API's own where those speak of members that the page does not show.
+const WORDS = {
+  __proto__: null,
+  proxy_in_use: 'Nothing was deleted. Give the profiles another proxy first, or none: they must not go out directly by accident.',
+  duplicate: 'A proxy with this type, host, port and user name is in this workspace already.',
+};
+
+// problemWords says what to do about a problem.
+export function problemWords(problem) {
+  return WORDS[problem.code] || problem.message;
+}
 
 export function problemTitle(problem) {
   return TITLES[problem.code] || problem.title || 'That did not work';

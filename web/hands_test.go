@@ -1,0 +1,188 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// This file uses the page as a person does, in a real Chromium: a script beside the page fills fields in and presses buttons.
+
+// hands is a server whose page has a script of the test's beside its own.
+type hands struct {
+	site   *Site
+	script string
+	answer func(method, path string) (status int, body any)
+
+	mu   sync.Mutex
+	sent []string // "PUT /api/v1/… {…}": what changes something, in order
+}
+
+// tools are what every such script has: to wait until something is there, to type, to press.
+const tools = `
+const until = (find) => new Promise((found) => {
+  const look = () => { const it = find(); if (it) { watch.disconnect(); found(it); } };
+  const watch = new MutationObserver(look);
+  watch.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+  look();
+});
+const there = (selector) => until(() => document.querySelector(selector));
+const named = (text, within = 'button') => until(() => [...document.querySelectorAll(within)].find((it) => it.textContent.trim() === text && !it.disabled));
+const set = (field, value) => {
+  field.value = value;
+  field.dispatchEvent(new Event(field.tagName === 'SELECT' ? 'change' : 'input', { bubbles: true }));
+};
+const drawn = () => new Promise((done) => { const c = new MessageChannel(); c.port1.onmessage = done; requestAnimationFrame(() => c.port2.postMessage(0)); });
+const note = (name, text) => { const p = document.createElement('p'); p.className = name; p.textContent = text; document.body.append(p); };
+`
+
+func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.Path
+	switch {
+	case path == "/enter":
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<script>sessionStorage.setItem('warren.key', 'k'); location.replace(%q)</script>`, r.URL.Query().Get("to"))
+	case path == "/hands.js":
+		w.Header().Set("Content-Type", "text/javascript")
+		io.WriteString(w, tools+"try {"+h.script+"\nnote('hands-done', 'done'); } catch (error) { note('hands-failed', String(error)); }") //nolint:errcheck // the client may be gone
+	case path == "/":
+		page := httptest.NewRecorder()
+		found, _ := h.site.Lookup(path)
+		found.ServeHTTP(page, r)
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", page.Header().Get("Content-Security-Policy"))
+		io.WriteString(w, strings.Replace(page.Body.String(), "</body>", `<script type="module" src="/hands.js"></script></body>`, 1)) //nolint:errcheck // the client may be gone
+	case path == "/api/v1/events":
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, ": hello\n\n")
+		http.NewResponseController(w).Flush() //nolint:errcheck // the client may be gone
+		<-r.Context().Done()
+	case strings.HasPrefix(path, "/api/") || path == "/version":
+		body, _ := io.ReadAll(r.Body)
+		if r.Method != http.MethodGet {
+			h.mu.Lock()
+			h.sent = append(h.sent, strings.TrimSpace(r.Method+" "+path+" "+string(body)))
+			h.mu.Unlock()
+		}
+		status, answer := h.answer(r.Method, r.URL.RequestURI())
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		json.NewEncoder(w).Encode(answer) //nolint:errcheck // the client may be gone
+	default:
+		if found, ok := h.site.Lookup(path); ok {
+			found.ServeHTTP(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// use opens the page at a place, lets the script use it, and gives the page as it then is and what it sent.
+func use(t *testing.T, place, script string, answer func(method, path string) (int, any)) (dom string, sent []string) {
+	t.Helper()
+	browser := findChromium(t)
+	h := &hands{site: newSite(t), script: script, answer: answer}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	defer server.CloseClientConnections()
+	dom, log := dump(t, browser, server.URL+"/enter?to=/%23/"+place)
+	if !strings.Contains(dom, "hands-done") {
+		_, body, _ := strings.Cut(dom, "<body")
+		t.Fatalf("the script did not get to its end; it sent %q\n%.6000s\n%.2000s", h.sent, body, log)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return dom, h.sent
+}
+
+// oneOfEach is a server with one profile, whose proxy was deleted, and one proxy with a password, which others use.
+func oneOfEach(method, path string) (int, any) {
+	profile := map[string]any{"id": "p1", "workspaceId": "default", "name": "Shop", "os": "linux", "browserVersion": "150", "tags": []string{}, "notes": "",
+		"proxyId": nil, "proxyMissing": true, "status": "stopped", "startUrls": []string{}, "timezone": "auto", "locale": "auto", "geolocation": "auto", "webrtc": "proxy_only"}
+	proxy := map[string]any{"id": "x1", "workspaceId": "default", "name": "Berlin", "type": "socks5", "host": "de.example", "port": 1080, "username": "u", "hasPassword": true,
+		"tags": []string{}, "notes": "", "status": "unknown", "profileCount": 12, "lastCheck": nil}
+	list := func(total int, data ...any) any { return map[string]any{"data": data, "total": total} }
+	switch {
+	case method == "DELETE":
+		return 409, map[string]any{"status": 409, "code": "proxy_in_use", "title": "Conflict", "detail": "Profiles use this proxy: `profileIds` names them (1,000 at most).", "profileIds": []string{"a", "b"}}
+	case method == "PUT" && path == "/api/v1/proxies/x1":
+		return 422, map[string]any{"status": 422, "code": "validation_failed", "title": "Unprocessable Entity", "detail": "no", "errors": []any{map[string]any{"location": "body.password", "message": "must be given again"}}}
+	case strings.HasPrefix(path, "/api/v1/profiles?") && strings.Contains(path, "proxyId=x1"):
+		return 200, list(12, map[string]any{"id": "a", "name": "Ann’s shop"}, map[string]any{"id": "b", "name": "Bob’s shop"})
+	case path == "/api/v1/profiles/p1":
+		return 200, profile
+	case strings.HasPrefix(path, "/api/v1/profiles"):
+		return 200, list(1, profile)
+	case strings.HasPrefix(path, "/api/v1/proxies"):
+		return 200, list(1, proxy)
+	}
+	return 200, list(0)
+}
+
+func wantSent(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the page sent %q, want %q", got, want)
+	}
+}
+
+// TestNoneIsAChoiceForAProfileThatLostItsProxy: choosing it is sent, and what was not chosen is not.
+func TestNoneIsAChoiceForAProfileThatLostItsProxy(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ script, want string }{
+		"none in the sheet": {`(await there('[aria-label="Edit Shop"]')).click();
+			set(await there('select[name=proxyId]'), ''); await drawn(); (await named('Save')).click(); await until(() => !document.querySelector('dialog'));`,
+			`PUT /api/v1/profiles/p1 {"proxyId":null}`},
+		"a proxy in the sheet": {`(await there('[aria-label="Edit Shop"]')).click(); await there('select[name=proxyId] option[value=x1]');
+			set(await there('select[name=proxyId]'), 'x1'); await drawn(); (await named('Save')).click(); await until(() => !document.querySelector('dialog'));`,
+			`PUT /api/v1/profiles/p1 {"proxyId":"x1"}`},
+		"only a name in the sheet": {`(await there('[aria-label="Edit Shop"]')).click();
+			if ((await there('select[name=proxyId]')).selectedOptions[0].textContent !== 'Its proxy was deleted: choose another, or none') throw 'it looks chosen';
+			set(await there('dialog input[name=name]'), 'Store'); await drawn(); (await named('Save')).click(); await until(() => !document.querySelector('dialog'));`,
+			`PUT /api/v1/profiles/p1 {"name":"Store"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, sent := use(t, "profiles", c.script, oneOfEach)
+			wantSent(t, sent, c.want)
+		})
+	}
+}
+
+// TestAnotherServerNeedsThePasswordAgain: the form says so before anything is sent, and again in plain words when it was refused.
+func TestAnotherServerNeedsThePasswordAgain(t *testing.T) {
+	t.Parallel()
+	dom, sent := use(t, "proxies", `(await there('[aria-label="Edit Berlin"]')).click();
+		const host = await there('dialog input[name=host]');
+		if (document.body.textContent.includes('given for the old server')) throw 'it asks although nothing has changed';
+		set(host, 'evil.example'); await until(() => document.body.textContent.includes('given for the old server'));
+		(await named('Save')).click(); await there('.fault');`, oneOfEach)
+	wantSent(t, sent, `PUT /api/v1/proxies/x1 {"host":"evil.example"}`)
+	if !strings.Contains(dom, "Type the password again: the saved one does not go to another server.") {
+		t.Error("the refusal is not in plain words")
+	}
+	_, sent = use(t, "proxies", `(await there('[aria-label="Edit Berlin"]')).click();
+		set(await there('dialog select[name=type]'), 'socks4'); await until(() => !document.querySelector('dialog input[name=password]'));
+		(await named('Save')).click(); await there('.problem');`, oneOfEach)
+	wantSent(t, sent, `PUT /api/v1/proxies/x1 {"type":"socks4","password":null}`)
+}
+
+// TestWhoUsesAProxyIsNamed: a proxy that cannot be deleted says by name for whom, not by members of the API.
+func TestWhoUsesAProxyIsNamed(t *testing.T) {
+	t.Parallel()
+	dom, sent := use(t, "proxies", `(await named('Delete', '.menu-item')).click(); (await named('Delete', 'dialog button')).click(); await there('.problem');`, oneOfEach)
+	wantSent(t, sent, "DELETE /api/v1/proxies/x1")
+	_, problem, _ := strings.Cut(dom, `class="problem"`)
+	for _, want := range []string{"Ann’s shop", "Bob’s shop", "and 10 more", "Give the profiles another proxy first"} {
+		if !strings.Contains(problem, want) {
+			t.Errorf("the refusal does not say %q: %.1500s", want, problem)
+		}
+	}
+	if strings.Contains(dom, "profileIds") {
+		t.Error("the page speaks of profileIds")
+	}
+}
