@@ -28,7 +28,7 @@ type serveConfig struct {
 	OrphanGrace  time.Duration `name:"orphan-grace" default:"60s" env:"WARREN_ORPHAN_GRACE" help:"How long browsers wait for a server that died before they close."`
 	KeepBrowsers bool          `name:"keep-browsers" env:"WARREN_KEEP_BROWSERS" help:"Leave browsers running when the server is told to stop; the next server adopts them."`
 	TrashDays    int           `name:"trash-days" default:"30" env:"WARREN_TRASH_DAYS" help:"Days that deleted profiles stay in the trash."`
-	AllowPrivate string        `name:"allow-private" default:"auto" enum:"auto,yes,no" env:"WARREN_ALLOW_PRIVATE" help:"Whether profiles reach private networks. auto: yes when the server listens on loopback only."`
+	AllowPrivate string        `name:"allow-private" default:"auto" enum:"auto,yes,no" env:"WARREN_ALLOW_PRIVATE" help:"Whether profiles reach private networks, and proxies may stand there or on this machine. auto: yes when the server listens on loopback only."`
 	AllowHost    []string      `name:"allow-host" env:"WARREN_ALLOW_HOST" placeholder:"NAME" help:"Further host names that requests may use."`
 	BehindProxy  []string      `name:"behind-proxy" env:"WARREN_BEHIND_PROXY" placeholder:"CIDR" help:"Networks of the reverse proxies whose X-Forwarded headers are believed."`
 	TLSCert      string        `name:"tls-cert" env:"WARREN_TLS_CERT" placeholder:"FILE" help:"TLS certificate (PEM)."`

@@ -359,7 +359,7 @@ func (s *server) updateProxy(ctx context.Context, in *proxyUpdate) (*ProxyBody, 
 	if moved {
 		s.proxyMoved(context.WithoutCancel(ctx), row)
 	}
-	s.events.publish("proxy.updated", row.WorkspaceID, map[string]any{"id": row.ID})
+	s.events.publish("proxy.updated", row.WorkspaceID, map[string]any{"id": row.ID, "changed": membersOf(in.Body)})
 	return proxyAnswer(row)
 }
 
