@@ -218,7 +218,7 @@ func (rs *runs) requireExit(ctx context.Context, p *plan) error {
 	case err != nil:
 		return err
 	case !c.OK:
-		bad := problemFor(502, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started: "+c.Error.Message)
+		bad := problemFor(502, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started: "+c.Error.Message+".")
 		bad.Check = c
 		return bad
 	}
@@ -297,7 +297,7 @@ func (e *exitLookup) fill(ctx context.Context, a *startJSON) {
 		unknown("The proxy's exit is not known: its check failed inside warren, not at the proxy. The log has the cause.")
 	case c == nil: // nobody looked
 	case !c.OK:
-		a.Warnings = append(a.Warnings, warningJSON{"proxy_unreachable", "The proxy does not work now: " + c.Error.Message + " Pages fail until it does; nothing goes around it."})
+		a.Warnings = append(a.Warnings, warningJSON{"proxy_unreachable", "The proxy does not work now: " + c.Error.Message + ". Pages fail until it does; nothing goes around it."})
 	default:
 		a.Proxy.ExitIP, a.Proxy.Country, a.Proxy.Timezone = c.ExitIP, c.Country, c.Timezone
 		a.Proxy.LatencyMs, a.Proxy.CheckedAt = c.LatencyMs, &c.CheckedAt

@@ -93,10 +93,10 @@ function ProxyRow({ proxy }) {
     </td>
     <td role="cell" data-label="Exit" class="cell-exit">${exitOf(proxy)}</td>
     <td role="cell" data-label="Latency" class="number">${lastCheck?.ok && lastCheck.latencyMs != null ? span(lastCheck.latencyMs) : html`<span class="muted">–</span>`}</td>
-    <td role="cell" data-label="Checked">${lastCheck
+    <td role="cell" data-label="Checked" class="cell-short">${lastCheck
       ? html`<button type="button" class="link" title="What the check found" onClick=${details}><${Ago} time=${lastCheck.checkedAt} /></button>`
       : html`<span class="muted">Never</span>`}</td>
-    <td role="cell" data-label="Used by">${proxy.profileCount > 0
+    <td role="cell" data-label="Used by" class="cell-short">${proxy.profileCount > 0
       ? html`<a href=${href('profiles', new URLSearchParams({ proxyId: proxy.id }))}>${count(proxy.profileCount, 'profile')}</a>`
       : html`<span class="muted">Nobody</span>`}</td>
     <td role="cell" class="cell-actions"><div class="actions">
