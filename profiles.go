@@ -258,6 +258,13 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 		if !matches(in.IfMatch, row.Revision) {
 			return etagMismatch()
 		}
+		var f faults // again: it may have changed between the look and the write
+		if err := in.Body.checkProxy(ctx, q, c, row.WorkspaceID, &row, &f); err != nil {
+			return err
+		}
+		if len(f) > 0 {
+			return invalid(f...)
+		}
 		if err := in.Body.apply(&row); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -262,6 +263,20 @@ func TestETag(t *testing.T) {
 		send("DELETE", "*").want(t, 204)
 		_ = next
 	}
+}
+
+// TestNoProxyBesideWebRTC: two changes that were both good when they were looked at do not both come through.
+func TestNoProxyBesideWebRTC(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	id := a.profile(t, "proxyId", a.proxy(t)) // set while the other change was on its way
+	in := &profileUpdate{ProfilePath: ProfilePath{id}}
+	in.Body.WebRTC = opt[string]{Set: true, Value: "default"}
+	var p *problem
+	if _, err := a.srv.updateProfile(adminContext(a), in); !errors.As(err, &p) || p.Status != 422 || len(p.Errors) != 1 || p.Errors[0].Location != "body.webrtc" {
+		t.Errorf("got %v, want a fault at body.webrtc", err)
+	}
+	a.do(t, "GET", "/profiles/"+id, nil).want(t, 200).equal(t, "webrtc", "proxy_only")
 }
 
 // TestTrash: a deleted profile is gone for every operation but those of the trash, and comes back whole.
