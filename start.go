@@ -113,7 +113,7 @@ func (s *server) fillSpec(p *plan, in *startInput) error {
 	mergePtr(in.Headless, &headless)
 	p.spec = shim.Spec{RunID: runID, ProfileID: p.row.ID, Name: runName(runID), BrowserPath: p.installed.Path,
 		ProfileDir: s.profileDir(p.row.ID), RunDir: s.runs.dir, Headless: s.headless(headless), StartURLs: urls,
-		Private: s.cfg.allowPrivate(), Capability: newCapability(), DebugPort: in.DebugPort,
+		Private: s.cfg.allowPrivate(), Capability: newCapability(), DebugPort: in.DebugPort, Protected: []string{s.cfg.Data},
 		Timeout: s.cfg.StartTimeout, Grace: s.cfg.OrphanGrace}
 	if p.row.MaxRunMs != nil {
 		p.spec.MaxRun = time.Duration(*p.row.MaxRunMs) * time.Millisecond

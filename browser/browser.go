@@ -25,6 +25,8 @@ type Spec struct {
 	TempDir string
 	// Headless runs without windows.
 	Headless bool
+	// Protected are folders whose files DevTools clients cannot have handed to a page, nor fill with downloads.
+	Protected []string
 	// Logger gets what happens; nil: nothing is logged.
 	Logger *slog.Logger
 	// ExtraEnv is added to Chrome's environment, as "KEY=value". It replaces what is there.

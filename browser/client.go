@@ -17,6 +17,7 @@ type client struct {
 	browser string // the target of root: every browser session has one of its own
 	base    string // the session of messages without sessionId: root, or a page's for a page socket
 	out     *queue // messages on their way to the client
+	guard   *guard // what it may not do; nil for the run's own
 
 	mu   sync.Mutex
 	why  error         // why it ended
@@ -30,6 +31,7 @@ var errClosedByClient = errors.New("closed by the client")
 const (
 	codeParse          = -32700
 	codeInvalidRequest = -32600
+	codeServer         = -32000 // a command that is not carried out
 	codeNoSession      = -32001
 )
 
@@ -123,6 +125,9 @@ func (c *client) send(ctx context.Context, msg []byte) error {
 	method := text(msg, e.method)
 	if method == "Browser.close" {
 		return c.leave(msg, e)
+	}
+	if why := c.guard.refusal(method, e.params.in(msg)); why != "" {
+		return c.refuse(msg, e, codeServer, why)
 	}
 	name := c.base
 	if e.session.there() {

@@ -59,6 +59,7 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(cont
 		return
 	}
 	defer c.close()
+	c.guard = newGuard(g.b.spec.Protected, g.b.spec.TempDir)
 	socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // sameOrigin has checked, against the address that the client used
 		CompressionMode:    websocket.CompressionDisabled,

@@ -235,7 +235,7 @@ func onlyHost(address string, next http.Handler) http.Handler {
 
 func (s Spec) browser(log *slog.Logger) browser.Spec {
 	return browser.Spec{Path: s.BrowserPath, UserDataDir: userDataDir(s.ProfileDir),
-		TempDir: tempDir(s.Name), Headless: s.Headless, Logger: log}
+		TempDir: tempDir(s.Name), Headless: s.Headless, Protected: s.Protected, Logger: log}
 }
 
 func userDataDir(profileDir string) string { return filepath.Join(profileDir, "chrome") }

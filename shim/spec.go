@@ -33,10 +33,11 @@ type Spec struct {
 	Private     bool            `json:"private"`  // private networks may be reached
 	Capability  string          `json:"capability"`
 	DebugPort   bool            `json:"debugPort"`
-	Timeout     time.Duration   `json:"timeout"` // until the browser takes commands
-	Grace       time.Duration   `json:"grace"`   // how long to go on without a server
-	MaxRun      time.Duration   `json:"maxRun"`  // 0: no limit
-	Record      json.RawMessage `json:"record"`  // the server's own, given back when a server adopts the run
+	Protected   []string        `json:"protected"` // folders whose files no DevTools client gets at
+	Timeout     time.Duration   `json:"timeout"`   // until the browser takes commands
+	Grace       time.Duration   `json:"grace"`     // how long to go on without a server
+	MaxRun      time.Duration   `json:"maxRun"`    // 0: no limit
+	Record      json.RawMessage `json:"record"`    // the server's own, given back when a server adopts the run
 }
 
 // Upstream is a proxy with its password: the one form in which it is written out, and only to the shim.

@@ -1,0 +1,245 @@
+package browser
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// guard keeps clients of the gateway away from files that are not theirs. Chrome runs as the server's user, and a DevTools client may
+// have it open file: addresses and hand any file to a page. Opening is refused altogether; handing over, which is how uploads are
+// driven, is refused for the protected folders. The run's own commands do not come by here.
+type guard struct {
+	folders []string // protected
+	cwd     string   // Chrome's working folder, from which it takes relative paths
+}
+
+func newGuard(folders []string, cwd string) *guard {
+	g := &guard{cwd: cwd}
+	for _, f := range folders {
+		if real, known := g.real(f); known {
+			f = real
+		}
+		g.folders = append(g.folders, f)
+	}
+	return g
+}
+
+const (
+	notOpened = "Cannot navigate to invalid URL: DevTools clients open http, https, data, blob, javascript, chrome-extension and about:blank addresses here, and no others"
+	notShared = "Not allowed: the path lies in, or leads to, a folder that is closed to DevTools clients"
+	notHere   = "Not allowed: this command gives a way to DevTools that is closed to clients here"
+	tooNested = "Not allowed: messages within messages nest too deep"
+)
+
+// maxNested is how many messages may lie within each other (Target.sendMessageToTarget).
+const maxNested = 4
+
+// refusal says why Chrome is not asked to carry out a client's command, "" when it is. A guard that is nil refuses nothing.
+func (g *guard) refusal(method string, params []byte) string {
+	if g == nil {
+		return ""
+	}
+	return g.look(method, params, 0)
+}
+
+// look reads every value of a member that stands more than once: which one Chrome would take is not ours to guess.
+func (g *guard) look(method string, params []byte, depth int) string {
+	switch method {
+	case "Page.navigate", "Target.createTarget", "Network.loadNetworkResource", "Fetch.continueRequest", "PWA.launch":
+		return mayOpen(texts(members(params)["url"]))
+	case "PWA.install":
+		return mayOpen(texts(members(params)["installUrlOrBundleUrl"]))
+	case "DOM.setFileInputFiles", "PWA.launchFilesInApp":
+		return g.mayShare(stringsOf(members(params)["files"]))
+	case "Input.dispatchDragEvent":
+		for _, data := range members(params)["data"] {
+			if why := g.mayShare(stringsOf(members(data)["files"])); why != "" {
+				return why
+			}
+		}
+	case "Extensions.loadUnpacked":
+		return g.mayShare(texts(members(params)["path"]))
+	case "Browser.setDownloadBehavior", "Page.setDownloadBehavior":
+		return g.mayFill(texts(members(params)["downloadPath"]))
+	case "Target.sendMessageToTarget":
+		return g.lookWithin(texts(members(params)["message"]), depth+1)
+	case "Target.exposeDevToolsProtocol", "Target.openDevTools", "Browser.executeBrowserCommand": // past this guard, or to pages of Chrome's own
+		return notHere
+	}
+	return ""
+}
+
+// lookWithin looks at commands that are wrapped in another. What we do not understand whole is refused: Chrome might.
+func (g *guard) lookWithin(messages []string, depth int) string {
+	for _, within := range messages {
+		if depth > maxNested {
+			return tooNested
+		}
+		msg := []byte(within)
+		e, err := scan(msg, maxDepth)
+		if err != nil || !wellFormed(msg) || e.fault(msg) != "" {
+			return "JSON: the message within must be one command in UTF-8"
+		}
+		if why := g.look(text(msg, e.method), e.params.in(msg), depth); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// members reads a JSON object: every value that stands under a name. It is nil for anything else.
+func members(raw []byte) map[string][]json.RawMessage {
+	in := json.NewDecoder(bytes.NewReader(raw))
+	if first, err := in.Token(); err != nil || first != json.Delim('{') {
+		return nil
+	}
+	out := map[string][]json.RawMessage{}
+	for in.More() {
+		key, err := in.Token()
+		var value json.RawMessage
+		if err != nil || in.Decode(&value) != nil {
+			return out
+		}
+		name, _ := key.(string)
+		out[name] = append(out[name], value)
+	}
+	return out
+}
+
+// texts gives the values that are strings; of others Chrome takes none.
+func texts(values []json.RawMessage) (out []string) {
+	for _, v := range values {
+		var s *string
+		if json.Unmarshal(v, &s) == nil && s != nil {
+			out = append(out, *s)
+		}
+	}
+	return out
+}
+
+// stringsOf gives the strings of the values that are lists.
+func stringsOf(values []json.RawMessage) (out []string) {
+	for _, v := range values {
+		var list []json.RawMessage
+		if json.Unmarshal(v, &list) == nil {
+			out = append(out, texts(list)...)
+		}
+	}
+	return out
+}
+
+// mayOpen refuses addresses that show files, and pages of Chrome's own: those change where it saves and what extensions it loads.
+func mayOpen(addresses []string) string {
+	if slices.ContainsFunc(addresses, func(a string) bool { return !opens(a) }) {
+		return notOpened
+	}
+	return ""
+}
+
+// opens reads an address as Chrome's parser does (WHATWG URL, 4.4): without control characters and spaces around it, and without
+// tabs and line ends anywhere. An empty one is a blank page.
+func opens(address string) bool {
+	around := func(r rune) bool { return r <= ' ' }
+	address = strings.TrimFunc(strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(address), around)
+	scheme, rest, _ := strings.Cut(address, ":")
+	switch strings.ToLower(scheme) {
+	case "http", "https", "ws", "wss", "data", "blob", "javascript", "chrome-extension":
+		return true
+	case "view-source":
+		return opens(rest)
+	case "about":
+		rest, _, _ = strings.Cut(strings.ToLower(rest), "#")
+		rest, _, _ = strings.Cut(rest, "?")
+		return rest == "blank" || rest == "srcdoc"
+	}
+	return address == ""
+}
+
+// mayShare refuses files of the protected folders, and folders that hold these: a page that is given a folder gets all in it.
+func (g *guard) mayShare(paths []string) string {
+	for _, p := range paths {
+		real, known := g.real(p)
+		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return lies(real, f) || lies(f, real) }) {
+			return notShared
+		}
+	}
+	return ""
+}
+
+// mayFill refuses the protected folders as the place for downloads.
+func (g *guard) mayFill(paths []string) string {
+	for _, p := range paths {
+		real, known := g.real(p)
+		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return lies(real, f) }) {
+			return notShared
+		}
+	}
+	return ""
+}
+
+// lies reports whether path, without links in it, is dir or lies below it. Folders are compared as what they are, not by name: a name
+// may be written in several ways.
+func lies(path, dir string) bool {
+	want, err := os.Stat(dir)
+	for {
+		if is, e := os.Stat(path); path == dir || err == nil && e == nil && os.SameFile(is, want) {
+			return true
+		}
+		parent := filepath.Dir(path)
+		if parent == path {
+			return false
+		}
+		path = parent
+	}
+}
+
+// real follows every link of a path as Chrome would, step by step. What is not there yet is taken by its name. known is false for what
+// nobody can follow for another process: /proc shows each process itself, and links may go round in a circle.
+func (g *guard) real(path string) (real string, known bool) {
+	if !filepath.IsAbs(path) {
+		path = g.cwd + string(filepath.Separator) + path
+	}
+	volume := filepath.VolumeName(path)
+	root := volume + string(filepath.Separator)
+	todo, real := steps(path[len(volume):]), root
+	for links := 0; len(todo) > 0; {
+		step := todo[0]
+		todo = todo[1:]
+		if step == ".." {
+			real = filepath.Dir(real)
+			continue
+		}
+		next := filepath.Join(real, step)
+		if next == "/proc" {
+			return "", false
+		}
+		to, err := os.Readlink(next)
+		if err != nil {
+			if _, err := os.Lstat(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return "", false
+			}
+			real = next
+			continue
+		}
+		if links++; links > 100 {
+			return "", false
+		}
+		if filepath.IsAbs(to) {
+			real = filepath.VolumeName(to) + string(filepath.Separator)
+			to = to[len(filepath.VolumeName(to)):]
+		}
+		todo = append(steps(to), todo...)
+	}
+	return real, true
+}
+
+// steps are the parts of a path; "..", which after a link leads elsewhere than the name says, stays.
+func steps(path string) []string {
+	return slices.DeleteFunc(strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) }), func(s string) bool { return s == "." })
+}
