@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 )
 
 // This file lets CDP clients in: by a run's capability, or by the API key. The frames are the shim's to read.
@@ -50,7 +51,12 @@ func (s *server) profileGateway(w http.ResponseWriter, r *http.Request) error {
 	if run == nil {
 		return conflict("profile_not_running", "The profile does not run. Start it first.")
 	}
-	return s.passOn(w, r, run, apiPrefix+"/profiles/"+r.PathValue("id")+"/cdp")
+	ctx, leave := s.runs.sockets.enter(r.Context(), callerOf(r.Context()))
+	defer leave()
+	if _, err := s.keys.authenticate(r); err != nil { // it may have been revoked before it was known here
+		return err
+	}
+	return s.passOn(w, r.WithContext(ctx), run, apiPrefix+"/profiles/"+r.PathValue("id")+"/cdp")
 }
 
 func (s *server) passOn(w http.ResponseWriter, r *http.Request, run *profileRun, prefix string) error {
@@ -65,4 +71,43 @@ func (s *server) passOn(w http.ResponseWriter, r *http.Request, run *profileRun,
 	w.Header().Del("Cache-Control")
 	h.ServeHTTP(w, r)
 	return nil
+}
+
+// keyedSockets are the connections that were let in by a key: they end with it. Those that a capability opened end with their run.
+type keyedSockets struct {
+	mu    sync.Mutex
+	byKey map[string]map[context.Context]context.CancelFunc
+}
+
+// enter gives a context that ends when the caller's key is revoked or its time is over; leave must be called.
+func (k *keyedSockets) enter(ctx context.Context, c *caller) (_ context.Context, leave func()) {
+	var cancel context.CancelFunc
+	if c.expires.IsZero() {
+		ctx, cancel = context.WithCancel(ctx)
+	} else {
+		ctx, cancel = context.WithDeadline(ctx, c.expires)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.byKey[c.keyID] == nil {
+		k.byKey[c.keyID] = map[context.Context]context.CancelFunc{}
+	}
+	k.byKey[c.keyID][ctx] = cancel
+	return ctx, func() {
+		cancel()
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if delete(k.byKey[c.keyID], ctx); len(k.byKey[c.keyID]) == 0 {
+			delete(k.byKey, c.keyID)
+		}
+	}
+}
+
+// dismiss ends the connections of a key, which was revoked.
+func (k *keyedSockets) dismiss(keyID string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, cancel := range k.byKey[keyID] {
+		cancel()
+	}
 }

@@ -169,6 +169,89 @@ func TestGatewayRefuses(t *testing.T) {
 	}
 }
 
+// key makes a key with a scope, and returns its id and itself.
+func (s *liveServer) key(members map[string]any) (id, key string) {
+	s.t.Helper()
+	in := map[string]any{"name": "other", "scopes": []string{"run"}}
+	for k, v := range members {
+		in[k] = v
+	}
+	var made struct{ ID, Key string }
+	s.do("POST", "/keys", in, 201, &made)
+	return made.ID, made.Key
+}
+
+// A connection that a key opened ends with the key, whether that is revoked or its time is over; another key's, and one that the
+// run's capability opened, go on.
+func TestGatewayEndsWithKey(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	s := newGround(t).serve()
+	id := s.profile(nil)
+	run := s.start(id, nil)
+	address := "ws" + strings.TrimPrefix(s.base, "http") + apiPrefix + "/profiles/" + id + "/cdp"
+	dial := func(key string) *cdpClient {
+		t.Helper()
+		c := dialCDP(t, address, http.Header{"Authorization": {"Bearer " + key}})
+		c.call("", "Browser.getVersion", nil, nil)
+		return c
+	}
+	revoked, first := s.key(nil)
+	_, second := s.key(nil)
+	_, brief := s.key(map[string]any{"expiresAt": time.Now().Add(5 * time.Second).UTC().Format(time.RFC3339Nano)})
+	ends, expires := []*cdpClient{dial(first), dial(first)}, dial(brief)
+	goOn := []*cdpClient{dial(second), dial(liveKey), dialCDP(t, run.WsEndpoint, nil)}
+	s.do("DELETE", "/keys/"+revoked, nil, 204, nil)
+	for _, c := range ends {
+		if err := c.awaitEnd(enough); err != nil {
+			t.Error("the connection of a revoked key goes on")
+		}
+	}
+	if err := expires.awaitEnd(enough); err != nil {
+		t.Error("the connection of a key whose time is over goes on")
+	}
+	for i, c := range goOn {
+		if _, err := c.try("", "Browser.getVersion", nil); err != nil {
+			t.Errorf("connection %d ended with a key that is not its own: %v", i, err)
+		}
+	}
+}
+
+// Who may run gets neither at the data folder's files through the browser, nor at any file as a page; uploads work.
+func TestGatewayGuardsData(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	s := newGround(t).serve()
+	id := s.profile(map[string]any{"proxyId": s.addProxy(nil)})
+	s.start(id, nil)
+	_, key := s.key(nil)
+	c := dialCDP(t, "ws"+strings.TrimPrefix(s.base, "http")+apiPrefix+"/profiles/"+id+"/cdp", http.Header{"Authorization": {"Bearer " + key}})
+	page := c.open(s.world.url("/page"))
+	c.awaitURL(page, s.world.url("/page"))
+	c.eval(page, `document.body.innerHTML = "<input type=file>", 1`)
+	var input struct{ Result struct{ ObjectID string } }
+	c.call(page, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input")`}, &input)
+	mine := filepath.Join(s.dir, "upload.txt")
+	if err := os.WriteFile(mine, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	give := func(path string) error {
+		_, err := c.try(page, "DOM.setFileInputFiles", map[string]any{"objectId": input.Result.ObjectID, "files": []string{path}})
+		return err
+	}
+	if err := give(mine); err != nil || c.eval(page, `document.querySelector("input").files[0].text()`) != "mine" {
+		t.Errorf("an upload: %v", err)
+	}
+	for _, name := range []string{"secret.key", "warren.db", "", "profiles/" + id + "/chrome/Default/Cookies"} {
+		if err := give(filepath.Join(s.data, name)); err == nil || !strings.Contains(err.Error(), "Not allowed") {
+			t.Errorf("%q was handed to a page: %v", name, err)
+		}
+	}
+	if _, err := c.try(page, "Page.navigate", map[string]any{"url": "file://" + filepath.Join(s.data, "secret.key")}); err == nil {
+		t.Error("a page shows the data folder")
+	}
+}
+
 // Playwright and Puppeteer, as their users have them, by capability and by key, one after the other and both at once.
 func TestGatewayClients(t *testing.T) {
 	t.Parallel()
@@ -218,4 +301,16 @@ func nodeClients(t *testing.T) string {
 		t.Skipf("needs npm's registry: npm ci: %v\n%s", err, out)
 	}
 	return dir
+}
+
+// A request without a capability opens nothing, whatever runs.
+func TestNoCapabilityOpensNothing(t *testing.T) {
+	t.Parallel()
+	r := newRun("p", "w", "running")
+	r.answer = &startJSON{}
+	rs := &runs{byCap: map[[32]byte]*profileRun{}}
+	rs.admit(r)
+	if rs.withCapability("") != nil {
+		t.Error("no capability opens a run")
+	}
 }

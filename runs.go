@@ -49,7 +49,8 @@ type runs struct {
 	closing   bool
 	wg        sync.WaitGroup
 
-	found atomic.Pointer[foundBrowser]
+	found   atomic.Pointer[foundBrowser]
+	sockets keyedSockets
 }
 
 // profileRun is one life of a profile's browser, from start to exit.
@@ -139,7 +140,8 @@ func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.
 		return nil, err
 	}
 	return &runs{cfg: cfg, log: log, store: st, events: ev, checker: checker, exe: exe, dir: filepath.Join(cfg.Data, "run"),
-		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*profileRun{}, owed: map[string]owedEnd{}}, nil
+		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*profileRun{}, owed: map[string]owedEnd{},
+		sockets: keyedSockets{byKey: map[string]map[context.Context]context.CancelFunc{}}}, nil
 }
 
 type foundBrowser struct {
@@ -260,6 +262,9 @@ func (rs *runs) leave(r *profileRun) {
 
 // withCapability finds the run that a capability opens. The map is keyed by hash, so that no comparison tells how near a guess was.
 func (rs *runs) withCapability(capability string) *profileRun {
+	if capability == "" {
+		return nil
+	}
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	return rs.byCap[sha256.Sum256([]byte(capability))]
