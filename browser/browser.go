@@ -69,7 +69,7 @@ type Browser struct {
 
 // limits are the times that a Browser waits. Tests shorten them.
 type limits struct {
-	start     time.Duration // until Chrome takes commands and its pages are attached
+	start     time.Duration // until Chrome takes commands and its pages are attached, where the caller sets no time
 	firstPage time.Duration // for a page to come by itself, before one is made
 	ask       time.Duration // from Browser.close to SIGINT
 	interrupt time.Duration // from SIGINT to SIGKILL

@@ -182,8 +182,11 @@ func (b *Browser) clearFailed() {
 
 // awaitReady is the race of a start: ready, exited, cancelled, too late.
 func (b *Browser) awaitReady(ctx context.Context) error {
-	late := time.NewTimer(b.limits.start)
-	defer late.Stop()
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, b.limits.start)
+		defer cancel()
+	}
 	shaking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready, shaken := make(chan error, 1), make(chan struct{})
@@ -205,8 +208,6 @@ func (b *Browser) awaitReady(ctx context.Context) error {
 		failed = cancelled(ctx.Err())
 	case <-b.halt:
 		failed = cancelled(context.Canceled)
-	case <-late.C:
-		failed = &StartError{Kind: StartTimeout, Err: fmt.Errorf("the browser took no commands within %v", b.limits.start)}
 	}
 	b.abandon(failed.Kind == StartFailed)
 	cancel()

@@ -257,3 +257,15 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestCallerSetsTheTime: a start has as long as the caller's context gives it; the browser's own limit is for callers who say nothing.
+func TestCallerSetsTheTime(t *testing.T) {
+	p := newProfile(t)
+	b := p.open(p.spec())
+	b.limits.start = time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	defer cancel()
+	if err := b.Start(ctx); err != nil {
+		t.Errorf("Start: %v", err)
+	}
+}
