@@ -206,7 +206,7 @@ func (s *server) upstream(row store.Proxy) (*shim.Upstream, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &shim.Upstream{ID: row.ID, Type: p.Type, Host: p.Host, Port: p.Port, Username: p.Username, Password: p.Password}, nil
+	return &shim.Upstream{ID: row.ID, Revision: row.Revision, Type: p.Type, Host: p.Host, Port: p.Port, Username: p.Username, Password: p.Password}, nil
 }
 
 // ProxyPath is what the operations on one proxy are told by their address.

@@ -58,6 +58,7 @@ type profileRun struct {
 	id, profileID, workspaceID string
 	name                       string // of its files
 	bar                        bool   // no run at all: it keeps one from starting
+	before                     string // the profile's status before the start
 
 	mu     sync.Mutex
 	status string // starting, running, stopping
@@ -66,6 +67,7 @@ type profileRun struct {
 
 	swap     sync.Mutex // held while its proxy is changed
 	upstream upstreamMark
+	forOnce  bool // the proxy is this run's alone, whatever the profile has
 
 	cancel context.CancelFunc // of the launch
 	halt   chan struct{}      // closed when it is to end
@@ -83,7 +85,7 @@ type upstreamMark struct {
 }
 
 func newRun(profileID, workspaceID, status string) *profileRun {
-	return &profileRun{profileID: profileID, workspaceID: workspaceID, status: status, cancel: func() {},
+	return &profileRun{profileID: profileID, workspaceID: workspaceID, status: status, before: "stopped", cancel: func() {},
 		halt: make(chan struct{}), force: make(chan struct{}), ready: make(chan struct{}), gone: make(chan struct{})}
 }
 
@@ -222,6 +224,14 @@ func (rs *runs) move(r *profileRun, status string) {
 	rs.events.publish("profile.status", r.workspaceID, map[string]any{"id": r.profileID, "status": status})
 }
 
+// noteBefore keeps what the profile is before its start, for the case that nothing comes of it.
+func (rs *runs) noteBefore(ctx context.Context, r *profileRun) {
+	row, err := rs.store.Read().GetProfile(context.WithoutCancel(ctx), store.GetProfileParams{ID: r.profileID})
+	if err == nil && row.Status == "failed" {
+		r.before = "failed"
+	}
+}
+
 func (rs *runs) record(fn func(context.Context, *store.Queries) error) error {
 	ctx := context.WithoutCancel(rs.ctx)
 	err := rs.store.Write(ctx, func(q *store.Queries) error { return fn(ctx, q) })
@@ -270,6 +280,21 @@ func (rs *runs) withCapability(capability string) *profileRun {
 	return rs.byCap[sha256.Sum256([]byte(capability))]
 }
 
+// forceTime is how long a run's process may take to end by force, before it is killed itself.
+const forceTime = 5 * time.Second
+
+// admit makes the run's capability open it.
+func (rs *runs) admit(r *profileRun) {
+	r.mu.Lock()
+	key := sha256.Sum256([]byte(r.answer.capability))
+	r.mu.Unlock()
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.byProfile[r.profileID] == r {
+		rs.byCap[key] = r
+	}
+}
+
 // attend sees to a run that goes on: it ends it when that is asked for, and records its end.
 func (rs *runs) attend(r *profileRun) {
 	halt, force := r.halt, r.force
@@ -282,11 +307,11 @@ func (rs *runs) attend(r *profileRun) {
 			rs.move(r, "stopping")
 			go rs.tell(r, false)
 		case <-force:
-			force = nil
+			force, late = nil, time.After(forceTime)
 			go rs.tell(r, true)
 		case <-late:
-			rs.log.Error("a run's process does not answer; it is killed", "profile", r.profileID, "run", r.id)
-			r.client.Kill()
+			late = nil
+			rs.log.Error("a run's process does not answer; it is killed", "profile", r.profileID, "run", r.id, "cause", r.client.Kill())
 		case <-rs.ctx.Done(): // the server goes; the shim goes on, or was stopped by shutdown
 			if !isClosed(r.client.Done()) {
 				r.client.Release()
@@ -308,9 +333,16 @@ func (rs *runs) tell(r *profileRun, force bool) {
 	}
 }
 
-// finish records how a run ended, then lets go of it. Should that not get on disk, it is tried again later, and the shim's
-// own report stays for the next server.
+// finish is the end of a run that was there.
 func (rs *runs) finish(r *profileRun, last *lastRunJSON) {
+	rs.bury(r, last)
+	rs.events.publish("run.ended", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "status": last.Status, "reason": last.Reason})
+	rs.log.Info("run ended", "profile", r.profileID, "run", r.id, "reason", last.Reason, "method", last.Method, "exit", last.ExitCode)
+}
+
+// bury records how a run or its start ended, then lets go of it. Should that not get on disk, it is tried again later, and the shim's
+// own report stays for the next server.
+func (rs *runs) bury(r *profileRun, last *lastRunJSON) {
 	if rs.recordEnd(r.profileID, last) == nil {
 		shim.Forget(rs.dir, r.name)
 	} else {
@@ -320,8 +352,6 @@ func (rs *runs) finish(r *profileRun, last *lastRunJSON) {
 	}
 	r.last = last
 	rs.leave(r)
-	rs.events.publish("run.ended", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "status": last.Status, "reason": last.Reason})
-	rs.log.Info("run ended", "profile", r.profileID, "run", r.id, "reason", last.Reason, "method", last.Method, "exit", last.ExitCode)
 }
 
 func (rs *runs) recordEnd(profileID string, last *lastRunJSON) error {
@@ -396,16 +426,20 @@ func folderBytes(dir string) (sum int64) {
 }
 
 // stop ends a profile's run, or gives up its start. It says whether there was one, and how it ended: nil when its browser
-// never ran.
+// never ran. What cannot be ended is an error.
 func (rs *runs) stop(ctx context.Context, profileID string, force bool) (last *lastRunJSON, ran bool, err error) {
 	r := rs.of(profileID)
 	if r == nil {
 		return nil, false, nil
 	}
 	r.end(force)
+	late := time.NewTimer(3 * stopTime)
+	defer late.Stop()
 	select {
 	case <-r.gone:
 		return r.last, !r.bar, nil
+	case <-late.C:
+		return nil, !r.bar, conflict("profile_busy", "The run's process does not answer and could not be ended. The log says which one it is: end it by hand, then stop again.")
 	case <-ctx.Done():
 		return nil, !r.bar, ctx.Err()
 	}
@@ -466,100 +500,6 @@ func (rs *runs) list(c *caller, workspace string) []RunJSON {
 	}
 	slices.SortFunc(out, func(a, b RunJSON) int { return strings.Compare(b.RunID, a.RunID) })
 	return out
-}
-
-// adopt takes over what an earlier server left running, and records the end of what is no more.
-func (rs *runs) adopt(ctx context.Context) error {
-	open, err := rs.store.Read().ListOpenRuns(ctx)
-	if err != nil {
-		return err
-	}
-	known := map[string]bool{}
-	var wg sync.WaitGroup
-	for _, row := range open {
-		known[runName(row.ID)] = true
-		wg.Go(func() { rs.adoptOne(ctx, row) })
-	}
-	names, err := shim.Names(rs.dir)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if !known[name] {
-			wg.Go(func() { rs.dismiss(ctx, name) })
-		}
-	}
-	wg.Wait()
-	// What is on the way in the database and has no run came to nothing.
-	return rs.store.Write(ctx, func(q *store.Queries) error {
-		for _, status := range []string{"starting", "stopping"} {
-			if _, err := q.ResetStatus(ctx, store.ResetStatusParams{FromStatus: status, ToStatus: "stopped"}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func (rs *runs) adoptOne(ctx context.Context, row store.Run) {
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
-	defer cancel()
-	name, dir := runName(row.ID), rs.profileDir(row.ProfileID)
-	client, state, err := shim.Adopt(ctx, rs.dir, name, dir)
-	answer := new(startJSON)
-	if err == nil {
-		err = json.Unmarshal([]byte(row.Record), answer)
-	}
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		return // this server is told to stop already; the next one looks again
-	}
-	if err != nil {
-		last := lastRun(row.ID, timestamp(row.StartedAt), shim.Remains(rs.dir, name, dir))
-		if rs.recordEnd(row.ProfileID, last) == nil {
-			shim.Forget(rs.dir, name)
-		}
-		rs.log.Info("a run ended while no server was there", "profile", row.ProfileID, "run", row.ID, "reason", last.Reason)
-		return
-	}
-	answer.capability = state.Capability
-	r := newRun(row.ProfileID, row.WorkspaceID, "running")
-	r.id, r.name, r.answer, r.client, r.upstream.id = row.ID, name, answer, client, state.UpstreamID
-	if state.Ending {
-		r.status = "stopping"
-	}
-	close(r.ready)
-	if _, mine, err := rs.claim(r); err != nil || !mine {
-		client.Release()
-		return
-	}
-	rs.admit(r)
-	rs.move(r, r.status)
-	go rs.attend(r)
-	rs.log.Info("adopted a run", "profile", r.profileID, "run", r.id, "pid", state.PID)
-}
-
-// admit makes the run's capability open it.
-func (rs *runs) admit(r *profileRun) {
-	rs.mu.Lock()
-	rs.byCap[sha256.Sum256([]byte(r.answer.capability))] = r
-	rs.mu.Unlock()
-}
-
-// dismiss closes a run whose start was never acknowledged: the server died before it was recorded.
-func (rs *runs) dismiss(ctx context.Context, name string) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	client, _, err := shim.Adopt(ctx, rs.dir, name, "")
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return // this server is told to stop already; the next one looks again
-	}
-	if err == nil {
-		if _, err := client.Stop(ctx, false); err != nil {
-			rs.log.Warn("a run without a record does not end", "name", name, "cause", err)
-			return
-		}
-	}
-	shim.Forget(rs.dir, name)
 }
 
 // shutdown refuses new starts and closes every run gracefully, or leaves them to the next server.

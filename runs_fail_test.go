@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"warren/store"
 )
 
 // This file proves that a start which fails says why, and leaves nothing behind.
@@ -103,4 +106,36 @@ func TestProfileHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.failedStart(id, 503, "browser_failed") // it gets as far as the browser
+	failed := s.get(id).LastRun
+	if ok, err := lock.TryLock(); !ok || err != nil {
+		t.Fatalf("lock: %v, %v", ok, err)
+	}
+	defer lock.Unlock() //nolint:errcheck // the file goes with the test
+	s.failedStart(id, 409, "profile_running")
+	if v := s.get(id); v.Status != "failed" || v.LastRun.RunID != failed.RunID {
+		t.Errorf("a refused start of a failed profile leaves it %s, %+v", v.Status, v.LastRun)
+	}
+}
+
+// The failure of a start that cannot be written is written later, as the end of a run is.
+func TestFailureIsOwed(t *testing.T) {
+	t.Parallel()
+	st, err := store.Open(t.Context(), t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.Close() // nothing can be written any more
+	rs, err := newRuns(t.Context(), &serveConfig{Data: t.TempDir(), MaxStarting: 1}, slog.New(slog.DiscardHandler), st, newEvents(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRun("the-profile", "default", "starting")
+	r.id, r.name = "the-run", "the-run"
+	if _, mine, err := rs.claim(r); !mine || err != nil {
+		t.Fatal(mine, err)
+	}
+	rs.failed(r, problemFor(503, "browser_failed", "x"))
+	if status, _ := rs.look("the-profile", "starting"); status != "failed" || rs.owed["the-profile"].last.RunID != "the-run" {
+		t.Errorf("the profile shows %s, owed is %+v", status, rs.owed)
+	}
 }

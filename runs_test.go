@@ -334,7 +334,12 @@ func TestDryRun(t *testing.T) {
 		t.Error("dryRun made the profile's folder")
 	}
 	s.noFiles()
-	s.refused("POST", "/profiles/"+id+"/start", map[string]any{"dryRun": true, "proxyId": "none-such"}, 422, "validation_failed")
+	for _, dry := range []bool{true, false} {
+		both := s.refused("POST", "/profiles/"+id+"/start", map[string]any{"dryRun": dry, "proxyId": "none-such", "startUrls": []string{"file:///x"}}, 422, "validation_failed")
+		if len(both.Errors) != 2 {
+			t.Errorf("two faults are told as %+v", both.Errors)
+		}
+	}
 	s.refused("POST", "/profiles/"+id+"/start", map[string]any{"dryRun": true, "startUrls": []string{"--no-sandbox", "file:///etc/passwd"}}, 422, "validation_failed")
 	s.proxy.close()
 	p := s.refused("POST", "/profiles/"+id+"/start", map[string]any{"dryRun": true, "preflight": "require"}, 502, "proxy_unreachable")
@@ -462,17 +467,21 @@ func TestPreflight(t *testing.T) {
 	if p.Check == nil || p.Check.OK || p.Check.Error == nil || p.Check.Error.Code != "timed_out" {
 		t.Errorf("a proxy that says nothing was refused with the check %+v", p.Check)
 	}
-	if v := s.get(silent); v.Status != "failed" || v.LastRun.Reason != "start_failed" {
-		t.Errorf("then the profile shows %s, %+v", v.Status, v.LastRun)
+	if v := s.get(silent); v.Status != "stopped" || v.LastRun != nil {
+		t.Errorf("then the profile, whose browser never ran, shows %s, %+v", v.Status, v.LastRun)
 	}
 	if run := s.start(silent, nil); !run.warned("proxy_unreachable") && !run.warned("exit_unknown") {
 		t.Errorf("warn starts without a warning: %+v", run.Warnings)
 	}
 	s.stop(silent)
+	before := s.get(alive).LastRun
 	s.proxy.close() // its last check was good a moment ago
 	p = s.refused("POST", "/profiles/"+alive+"/start", map[string]any{"preflight": "require"}, 502, "proxy_unreachable")
 	if p.Check == nil || p.Check.Error == nil || p.Check.Error.Code != "connection_refused" {
 		t.Errorf("a dead proxy was refused with the check %+v", p.Check)
+	}
+	if v := s.get(alive); v.Status != "stopped" || v.LastRun.RunID != before.RunID {
+		t.Errorf("then the profile shows %s, %+v, want what it was: %+v", v.Status, v.LastRun, before)
 	}
 	if run := s.start(alive, map[string]any{"preflight": "off"}); run.warned("proxy_unreachable") || run.Proxy.ExitIP != nil {
 		t.Errorf("off looked: %+v %+v", run.Proxy, run.Warnings)
@@ -483,4 +492,37 @@ func TestPreflight(t *testing.T) {
 		t.Errorf("warn with a dead proxy says %+v", run.Warnings)
 	}
 	s.stop(alive)
+}
+
+// Who joins a start that fails by what another asked for gets a start of its own.
+func TestJoinerAsksForItself(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	s := newGround(t).serve("--check-timeout", "3s")
+	hole, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and never says a word
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hole.Close()
+	dead := s.addProxy(map[string]any{"port": hole.Addr().(*net.TCPAddr).Port})
+	id := s.profile(nil)
+	events := s.listen()
+	first := make(chan reply, 1)
+	go func() {
+		r, err := s.try("POST", "/profiles/"+id+"/start", map[string]any{"proxyId": dead, "preflight": "require"})
+		if err != nil {
+			t.Error(err)
+		}
+		first <- r
+	}()
+	events.await("profile.status", "starting", id)
+	if run := s.start(id, nil); run.Reused || run.Proxy != nil {
+		t.Errorf("who joined got %+v", run)
+	}
+	var p problem
+	if r := <-first; r.status != 502 {
+		t.Errorf("who asked for a dead proxy got %d %s", r.status, r.body)
+	} else if r.want(t, "start", 502, &p); p.Code != "proxy_unreachable" {
+		t.Errorf("who asked for a dead proxy got %s", p.Code)
+	}
 }

@@ -142,7 +142,7 @@ func (s *server) prepare(ctx context.Context) error {
 	if _, err := s.runs.browser(ctx); err != nil {
 		s.log.Warn("no browser was found; starts fail until there is one", "cause", err)
 	}
-	if err := s.runs.adopt(ctx); err != nil {
+	if err := s.runs.adopt(ctx, s.catchUp); err != nil {
 		return err
 	}
 	if err := s.store.Write(ctx, func(q *store.Queries) error {

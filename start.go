@@ -36,14 +36,25 @@ type startRequest struct {
 	Body *startInput `required:"false"`
 }
 
-// Resolve checks the start pages.
-func (in *startRequest) Resolve(huma.Context) []error {
+// Resolve checks everything at once, also what only the database knows.
+func (in *startRequest) Resolve(ctx huma.Context) []error {
 	var f faults
 	if in.Body == nil {
 		in.Body = &startInput{}
 	}
 	if in.Body.StartURLs.given() {
 		f.startURLs("body.startUrls", in.Body.StartURLs.Value)
+	}
+	if in.Body.ProxyID.given() {
+		req := requestOf(ctx.Context())
+		row, err := req.server.profileRow(ctx.Context(), in.ID, false)
+		if err != nil {
+			return []error{fromError(err)}
+		}
+		asked := profileInput{ProxyID: in.Body.ProxyID}
+		if err := asked.checkProxy(ctx.Context(), req.server.store.Read(), req.caller, row.WorkspaceID, &row, &f); err != nil {
+			return []error{internal(err)}
+		}
 	}
 	return f.errors()
 }
@@ -64,13 +75,12 @@ type plan struct {
 	installed shim.Installed
 	preflight string
 	checked   *checkJSON // the check that preflight required
-	dryRun    bool
 	warnings  []warningJSON
 }
 
 // plan reads everything that a start needs and meets every refusal that does not need a browser.
 func (s *server) plan(ctx context.Context, row store.Profile, in *startInput) (*plan, error) {
-	p := &plan{row: row, preflight: "warn", dryRun: in.DryRun}
+	p := &plan{row: row, preflight: "warn"}
 	if in.Preflight != "" {
 		p.preflight = in.Preflight
 	}
@@ -113,7 +123,7 @@ func (s *server) fillSpec(p *plan, in *startInput) error {
 	mergePtr(in.Headless, &headless)
 	p.spec = shim.Spec{RunID: runID, ProfileID: p.row.ID, Name: runName(runID), BrowserPath: p.installed.Path,
 		ProfileDir: s.profileDir(p.row.ID), RunDir: s.runs.dir, Headless: s.headless(headless), StartURLs: urls,
-		Private: s.cfg.allowPrivate(), Capability: newCapability(), DebugPort: in.DebugPort, Protected: []string{s.cfg.Data},
+		ForOnce: in.ProxyID.Set, Private: s.cfg.allowPrivate(), Capability: newCapability(), DebugPort: in.DebugPort, Protected: []string{s.cfg.Data},
 		Timeout: s.cfg.StartTimeout, Grace: s.cfg.OrphanGrace}
 	if p.row.MaxRunMs != nil {
 		p.spec.MaxRun = time.Duration(*p.row.MaxRunMs) * time.Millisecond
@@ -266,11 +276,17 @@ func (s *server) start(ctx context.Context, row store.Profile, in *startInput) (
 			return nil, ctx.Err()
 		}
 		if have.err != nil {
+			if !mine && isCallersOwn(have.err) {
+				continue
+			}
 			return nil, have.err
 		}
 		have.mu.Lock()
 		status, answer := have.status, have.answer
 		have.mu.Unlock()
+		if answer != nil && answer.capability == "" {
+			return nil, conflict("profile_busy", "The run of an earlier server does not answer. Stop it, with force if it must be, then start again.")
+		}
 		if status == "running" && answer != nil && (!old || have.client.Alive(ctx)) {
 			a := *answer
 			a.Reused = !mine
@@ -285,6 +301,13 @@ func (s *server) start(ctx context.Context, row store.Profile, in *startInput) (
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// isCallersOwn says whether a start failed by what its caller asked for: who asks for something else may have better luck. A start that
+// was given up was so for everyone who waits for it.
+func isCallersOwn(err error) bool {
+	var p *problem
+	return errors.As(err, &p) && (p.Status < 500 && p.Code != "profile_busy" || p.Code == "proxy_unreachable")
 }
 
 // claimStart begins the profile's run, or returns the one that is there.
@@ -332,11 +355,11 @@ func (rs *runs) life(ctx context.Context, r *profileRun, decide func() (*plan, e
 	rs.attend(r)
 }
 
-// failed records a start that came to nothing.
+// failed records a start that came to nothing. Where no browser was tried the profile is again what it was before.
 func (rs *runs) failed(r *profileRun, err error) {
 	var p *problem
-	if !errors.As(err, &p) || p.Status < 500 {
-		rs.move(r, "stopped")
+	if !errors.As(err, &p) || p.Status < 500 || p.Code == "proxy_unreachable" {
+		rs.move(r, r.before)
 		rs.leave(r)
 		return
 	}
@@ -345,9 +368,7 @@ func (rs *runs) failed(r *profileRun, err error) {
 	if p.ExitCode != nil {
 		last.ExitCode = *p.ExitCode
 	}
-	rs.recordEnd(r.profileID, last) //nolint:errcheck // logged
-	r.last = last
-	rs.leave(r)
+	rs.bury(r, last)
 	rs.events.publish("run.ended", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "status": "failed", "reason": "start_failed"})
 	rs.log.Warn("a start failed", "profile", r.profileID, "run", r.id, "code", p.Code, "cause", err)
 }
@@ -362,6 +383,7 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 	go func() { // beside the launch, which need not wait for the disk; what comes of it is written after
 		defer close(begun)
 		rs.payOwed(r.profileID)
+		rs.noteBefore(ctx, r)
 		rs.move(r, "starting")
 	}()
 	defer func() { <-begun }()
@@ -389,8 +411,11 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 		err = rs.recordStart(ctx, r, answer)
 	}
 	if err != nil {
-		client.Stop(context.WithoutCancel(ctx), false) //nolint:errcheck // the start failed; its reason is told
-		shim.Forget(rs.dir, r.name)
+		if err := client.Abandon(stopTime); err != nil {
+			rs.log.Error("a run whose start failed does not end", "profile", r.profileID, "run", r.id, "cause", err)
+		} else {
+			shim.Forget(rs.dir, r.name)
+		}
 	}
 	return err
 }

@@ -127,15 +127,25 @@ func awaitReport(ctx context.Context, cmd *exec.Cmd, out io.Reader) (report, err
 	}
 }
 
-// Adopt takes hold of a run that another server started. It fails when the shim is gone; then Remains has its end.
-func Adopt(ctx context.Context, dir, name, profileDir string) (*Client, *State, error) {
-	c := newClient(dir, name, profileDir)
+// Adopt takes hold of a run that another server started; profileDir tells the folder of a profile. It fails when the shim is gone; then
+// Remains has its end. When ctx's deadline has passed the shim may well live: Hold takes hold of it.
+func Adopt(ctx context.Context, dir, name string, profileDir func(profileID string) string) (*Client, *State, error) {
+	c := newClient(dir, name, "")
 	var s State
 	if err := c.call(ctx, http.MethodGet, "/state", nil, &s); err != nil {
+		c.http.CloseIdleConnections()
 		return nil, nil, err
 	}
+	c.profileDir = profileDir(s.ProfileID)
 	c.watch()
 	return c, &s, nil
+}
+
+// Hold takes hold of a run whose shim does not answer now. Should it be gone, the run is over at once.
+func Hold(dir, name, profileDir string) *Client {
+	c := newClient(dir, name, profileDir)
+	c.watch()
+	return c
 }
 
 // Remains reads what a shim that is gone left behind. When it left no word, Remains waits until its browser has gone
@@ -206,12 +216,33 @@ func (c *Client) Release() {
 	c.http.CloseIdleConnections()
 }
 
-// Kill ends a shim that does not answer; its browser goes when the pipe breaks. A shim that was adopted is no child of ours
-// and is left alone: a number proves nothing.
-func (c *Client) Kill() {
-	if c.cmd != nil {
-		c.cmd.Process.Kill() //nolint:errcheck // it may be gone
+// Kill ends a shim that does not answer; its browser goes when the pipe breaks. A shim that was adopted is no child of ours: it is
+// ended where the system proves which process holds the socket. Else an error says so.
+func (c *Client) Kill() error {
+	if isClosed(c.done) {
+		return nil
 	}
+	if c.cmd == nil {
+		return killListener(socketPath(c.dir, c.name))
+	}
+	if err := c.cmd.Process.Kill(); !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
+
+// Abandon ends the run whatever comes: gracefully within d, or else with its shim.
+func (c *Client) Abandon(d time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	if _, err := c.Stop(ctx, false); err == nil {
+		return nil
+	}
+	if err := c.Kill(); err != nil {
+		return err
+	}
+	<-c.done // the line is cut, and what waits for the browser's end is bounded
+	return nil
 }
 
 // Stop ends the run and returns when its browser and its shim are gone. It may be called twice.

@@ -3,6 +3,9 @@ package shim
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +24,9 @@ const goodbye = 5 * time.Second
 // awaitGone returns when no process of a run is left whose shim is gone. One that does not go by itself is killed. Where a
 // shim holds the profile there is nothing to do: what runs is its own.
 func awaitGone(profileDir, name string) {
+	if profileDir == "" {
+		return
+	}
 	lock := profileLock(profileDir)
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
@@ -45,6 +51,46 @@ func awaitGone(profileDir, name string) {
 		}
 		_ = unix.Close(fd)
 	}
+}
+
+// killListener kills the process that listens on a unix socket. Its number comes from the system (SO_PEERCRED, unix(7)) and is asked for
+// again when the process is held by a descriptor: who listened before and after is the same all the while.
+func killListener(socket string) error {
+	pid, err := listenerOf(socket)
+	if err != nil {
+		return err
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return fmt.Errorf("hold process %d: %w", pid, err)
+	}
+	defer unix.Close(fd)
+	if again, err := listenerOf(socket); err != nil || again != pid {
+		return errors.Join(fmt.Errorf("process %d does not hold %s any more", pid, socket), err)
+	}
+	return unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+}
+
+// listenerOf is the process that listens on a unix socket. It need not accept.
+func listenerOf(socket string) (int, error) {
+	c, err := net.DialTimeout("unix", socket, farewell)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	raw, err := c.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var peer *unix.Ucred
+	var failed error
+	if err := raw.Control(func(fd uintptr) { peer, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil || failed != nil {
+		return 0, errors.Join(err, failed)
+	}
+	if int(peer.Uid) != os.Geteuid() || peer.Pid <= 0 {
+		return 0, fmt.Errorf("%s is held by process %d of user %d", socket, peer.Pid, peer.Uid)
+	}
+	return int(peer.Pid), nil
 }
 
 // endsBefore waits for a process to end.

@@ -36,13 +36,14 @@ type process struct {
 	started time.Time
 	state   State
 
-	mu         sync.Mutex
-	upstreamID string
-	ending     bool    // what follows attend has begun
-	stopping   Outcome // set by the first who ends the run
-	method     browser.Method
-	watchers   int
-	unwatched  time.Time // since when no server watches
+	mu               sync.Mutex
+	upstreamID       string
+	upstreamRevision int64
+	ending           bool    // what follows attend has begun
+	stopping         Outcome // set by the first who ends the run
+	method           browser.Method
+	watchers         int
+	unwatched        time.Time // since when no server watches
 
 	stop  chan bool     // asks to end the run; true: by force
 	ended chan struct{} // closed when end is there
@@ -68,7 +69,7 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logge
 		listener.Close()
 		return answer(stdout, report{Failure: p.failure(err)})
 	}
-	p.unwatched = time.Now() // the grace begins when there is something to watch
+	p.unwatched = time.Now().Add(firstWatch)
 	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 5 * time.Second}
 	go server.Serve(listener) //nolint:errcheck // ends with Close below
 	if err := answer(stdout, report{State: p.snapshot()}); err != nil {
@@ -155,7 +156,7 @@ func (p *process) launch(ctx context.Context) error {
 	p.browser, p.reaped = b, reapOrphans(b.PID, b.Done())
 	p.relay = proxy.NewRelay(p.dialer(p.spec.Upstream), p.log)
 	if p.spec.Upstream != nil {
-		p.upstreamID = p.spec.Upstream.ID
+		p.upstreamID, p.upstreamRevision = p.spec.Upstream.ID, p.spec.Upstream.Revision
 	}
 	go p.relay.Serve(b.Listener()) //nolint:errcheck // ends with Close
 	ctx, cancel := context.WithTimeout(ctx, p.spec.Timeout)
@@ -205,7 +206,7 @@ func (p *process) open(ctx context.Context) error {
 			return err
 		}
 	}
-	p.state = State{RunID: p.spec.RunID, ProfileID: p.spec.ProfileID, Capability: p.spec.Capability, Record: p.spec.Record,
+	p.state = State{RunID: p.spec.RunID, ProfileID: p.spec.ProfileID, Capability: p.spec.Capability, ForOnce: p.spec.ForOnce,
 		PID: b.PID(), StartedAt: p.started, Headless: p.spec.Headless, Browser: b.Version(), UserAgent: b.UserAgent(),
 		Languages: b.Languages(), Timezone: b.Timezone(), Isolation: b.Isolation(), Warnings: b.Warnings()}
 	if !p.spec.DebugPort {
@@ -252,6 +253,10 @@ func (p *process) dialer(u *Upstream) *proxy.Dialer {
 	return &proxy.Dialer{Upstream: u.Proxy(), Policy: proxy.Policy{AllowPrivate: p.spec.Private}}
 }
 
+// firstWatch is how long the server that started a run may take to watch it. The grace begins after that, or when the first who watched
+// has gone.
+const firstWatch = 5 * time.Second
+
 // attend waits until something ends the run: the server's word, the browser's death, the end of its time, a signal,
 // or the want of a server for longer than the grace.
 func (p *process) attend(ctx context.Context) {
@@ -261,7 +266,8 @@ func (p *process) attend(ctx context.Context) {
 		defer t.Stop()
 		expired = t.C
 	}
-	tick := time.NewTicker(min(p.spec.Grace/4+time.Millisecond, time.Second))
+	grace := max(p.spec.Grace, 0)
+	tick := time.NewTicker(min(grace/4+10*time.Millisecond, time.Second))
 	defer tick.Stop()
 	for {
 		select {
@@ -278,7 +284,7 @@ func (p *process) attend(ctx context.Context) {
 			p.close(Expired, false)
 			return
 		case <-tick.C:
-			if p.alone() > p.spec.Grace {
+			if p.alone() > grace {
 				p.log.Info("no server came back; closing the browser")
 				p.close(Orphaned, false)
 				return
@@ -320,7 +326,7 @@ func (p *process) close(why Outcome, force bool) {
 
 // finish writes the end report and lets everyone know.
 func (p *process) finish() {
-	exit, traffic := p.browser.Exit(), p.traffic()
+	exit, traffic := p.browser.Exit(), p.relay.Stats()
 	e := End{Outcome: p.stopping, Method: p.method, ExitCode: exit.Code, Signal: exit.Signal, EndedAt: time.Now().UTC(),
 		BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown}
 	if e.Outcome == "" { // the browser went by itself
@@ -349,17 +355,11 @@ func (p *process) finish() {
 	close(p.ended)
 }
 
-func (p *process) traffic() Traffic {
-	s := p.relay.Stats()
-	return Traffic{BytesUp: s.BytesUp, BytesDown: s.BytesDown, Refused: s.Refused, Clients: p.browser.Clients(), LastError: s.LastError}
-}
-
 func (p *process) snapshot() *State {
 	s := p.state
 	p.mu.Lock()
-	s.UpstreamID, s.Ending = p.upstreamID, p.ending
+	s.UpstreamID, s.UpstreamRevision, s.Ending = p.upstreamID, p.upstreamRevision, p.ending
 	p.mu.Unlock()
-	s.Traffic = p.traffic()
 	return &s
 }
 

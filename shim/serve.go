@@ -62,7 +62,7 @@ func (p *process) serveUpstream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.mu.Lock()
-	p.upstreamID = u.ID
+	p.upstreamID, p.upstreamRevision = u.ID, u.Revision
 	p.relay.SetDialer(p.dialer(&u))
 	p.mu.Unlock()
 	send(w, struct{}{})

@@ -74,7 +74,7 @@ func emptySpec(t *testing.T) Spec {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	name := filepath.Base(dir) + "0123456789ab"
 	return Spec{RunID: "the-run", ProfileID: "the-profile", ProfileDir: filepath.Join(dir, "p"), RunDir: filepath.Join(dir, "run"),
-		Name: name[:12], Headless: true, Capability: "the-capability", Timeout: enough, Grace: enough, Record: json.RawMessage(`{"mine":1}`)}
+		Name: name[:12], Headless: true, Capability: "the-capability", Timeout: enough, Grace: enough}
 }
 
 func self(t *testing.T) string {
@@ -93,7 +93,7 @@ func launch(t *testing.T, s Spec) (*Client, *State) {
 		log, _ := os.ReadFile(filepath.Join(s.RunDir, s.Name+".log"))
 		t.Fatalf("Launch: %v\n%s", err, log)
 	}
-	t.Cleanup(func() { c.Kill(); c.Release() })
+	t.Cleanup(func() { c.Kill(); c.Release() }) //nolint:errcheck // it may be gone
 	return c, state
 }
 
@@ -121,7 +121,7 @@ func TestRun(t *testing.T) {
 	s := newSpec(t)
 	s.DebugPort, s.MaxRun = true, time.Hour
 	c, state := launch(t, s)
-	if state.RunID != s.RunID || state.Capability != s.Capability || string(state.Record) != string(s.Record) || state.PID == 0 || state.UserAgent == "" ||
+	if state.RunID != s.RunID || state.Capability != s.Capability || state.PID == 0 || state.UserAgent == "" ||
 		len(state.Languages) == 0 || state.Timezone == "" || state.Browser.Major == 0 || !strings.HasPrefix(state.DebuggerAddress, "127.0.0.1:") {
 		t.Errorf("the state is %+v", state)
 	}
@@ -195,7 +195,7 @@ func TestAdoptAndGrace(t *testing.T) {
 		t.Fatalf("a run that is watched ended: %+v", c.End())
 	case <-late.C:
 	}
-	next, again, err := Adopt(soon(t), s.RunDir, s.Name, s.ProfileDir)
+	next, again, err := Adopt(soon(t), s.RunDir, s.Name, func(string) string { return s.ProfileDir })
 	if err != nil || again.PID != state.PID || again.RunID != state.RunID {
 		t.Fatalf("adopted %+v, %v; want %+v", again, err, state)
 	}
@@ -213,7 +213,7 @@ func TestAdoptAndGrace(t *testing.T) {
 	if e := Remains(s.RunDir, s.Name, s.ProfileDir); e.Outcome != Orphaned || e.Method != browser.MethodClose {
 		t.Errorf("what remains says %+v", e)
 	}
-	if _, _, err := Adopt(soon(t), s.RunDir, s.Name, s.ProfileDir); err == nil {
+	if _, _, err := Adopt(soon(t), s.RunDir, s.Name, func(string) string { return s.ProfileDir }); err == nil {
 		t.Error("a run that is over can be adopted")
 	}
 	if names, err := Names(s.RunDir); err != nil || len(names) != 1 || names[0] != s.Name {
@@ -221,6 +221,27 @@ func TestAdoptAndGrace(t *testing.T) {
 	}
 	Forget(s.RunDir, s.Name)
 	wantNothing(t, s)
+}
+
+// A run without any grace goes on while it is watched, and closes when nobody does.
+func TestNoGrace(t *testing.T) {
+	for _, grace := range []time.Duration{0, -time.Second} {
+		s := newSpec(t)
+		s.Grace = grace
+		c, _ := launch(t, s)
+		if !c.Alive(soon(t)) {
+			t.Errorf("grace %v: a run that is watched is not alive", grace)
+		}
+		c.Release()
+		if err := c.cmd.Wait(); err != nil {
+			t.Errorf("grace %v: the shim ended with %v", grace, err)
+		}
+		if e := Remains(s.RunDir, s.Name, s.ProfileDir); e.Outcome != Orphaned {
+			t.Errorf("grace %v: what remains says %+v", grace, e)
+		}
+		Forget(s.RunDir, s.Name)
+		wantNothing(t, s)
+	}
 }
 
 // A shim whose server died before it could hear of the run closes its browser at once: nobody else knows of it.

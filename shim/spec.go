@@ -6,7 +6,6 @@
 package shim
 
 import (
-	"encoding/json"
 	"time"
 
 	"warren/browser"
@@ -21,28 +20,29 @@ type (
 
 // Spec is all that a run needs. It goes to the shim's standard input, never to a command line: it holds secrets.
 type Spec struct {
-	RunID       string          `json:"runId"`
-	ProfileID   string          `json:"profileId"`
-	BrowserPath string          `json:"browserPath"`
-	ProfileDir  string          `json:"profileDir"` // holds the browser's user data in "chrome" and the lock
-	RunDir      string          `json:"runDir"`     // holds the socket, the end report and the log
-	Name        string          `json:"name"`       // of the run's files in RunDir; short, for a socket's path has 104 bytes at most
-	Headless    bool            `json:"headless"`
-	StartURLs   []string        `json:"startUrls"`
-	Upstream    *Upstream       `json:"upstream"` // nil: direct
-	Private     bool            `json:"private"`  // private networks may be reached
-	Capability  string          `json:"capability"`
-	DebugPort   bool            `json:"debugPort"`
-	Protected   []string        `json:"protected"` // folders whose files no DevTools client gets at
-	Timeout     time.Duration   `json:"timeout"`   // until the browser takes commands
-	Grace       time.Duration   `json:"grace"`     // how long to go on without a server
-	MaxRun      time.Duration   `json:"maxRun"`    // 0: no limit
-	Record      json.RawMessage `json:"record"`    // the server's own, given back when a server adopts the run
+	RunID       string        `json:"runId"`
+	ProfileID   string        `json:"profileId"`
+	BrowserPath string        `json:"browserPath"`
+	ProfileDir  string        `json:"profileDir"` // holds the browser's user data in "chrome" and the lock
+	RunDir      string        `json:"runDir"`     // holds the socket, the end report and the log
+	Name        string        `json:"name"`       // of the run's files in RunDir; short, for a socket's path has 104 bytes at most
+	Headless    bool          `json:"headless"`
+	StartURLs   []string      `json:"startUrls"`
+	Upstream    *Upstream     `json:"upstream"` // nil: direct
+	ForOnce     bool          `json:"forOnce"`  // the upstream is this run\'s alone, whatever the profile has
+	Private     bool          `json:"private"`  // private networks may be reached
+	Capability  string        `json:"capability"`
+	DebugPort   bool          `json:"debugPort"`
+	Protected   []string      `json:"protected"` // folders whose files no DevTools client gets at
+	Timeout     time.Duration `json:"timeout"`   // until the browser takes commands
+	Grace       time.Duration `json:"grace"`     // how long to go on without a server
+	MaxRun      time.Duration `json:"maxRun"`    // 0: no limit
 }
 
 // Upstream is a proxy with its password: the one form in which it is written out, and only to the shim.
 type Upstream struct {
 	ID       string     `json:"id"`
+	Revision int64      `json:"revision"`
 	Type     proxy.Type `json:"type"`
 	Host     string     `json:"host"`
 	Port     int        `json:"port"`
@@ -60,33 +60,23 @@ func (u *Upstream) Proxy() *proxy.Proxy {
 
 // State is a run as its shim sees it.
 type State struct {
-	RunID           string            `json:"runId"`
-	ProfileID       string            `json:"profileId"`
-	Capability      string            `json:"capability"`
-	Record          json.RawMessage   `json:"record"`
-	PID             int               `json:"pid"`
-	StartedAt       time.Time         `json:"startedAt"`
-	Headless        bool              `json:"headless"`
-	Browser         browser.Installed `json:"browser"`
-	UserAgent       string            `json:"userAgent"`
-	Languages       []string          `json:"languages"`
-	Timezone        string            `json:"timezone"`
-	Isolation       browser.Isolation `json:"isolation"`
-	Warnings        []browser.Warning `json:"warnings"`
-	DebuggerAddress string            `json:"debuggerAddress"`
-	UpstreamID      string            `json:"upstreamId"`
-	Ending          bool              `json:"ending"` // the browser has gone or is being closed
-	Traffic
-}
-
-// Traffic is what went through the relay.
-type Traffic struct {
-	BytesUp   int64 `json:"bytesUp"`
-	BytesDown int64 `json:"bytesDown"`
-	Clients   int   `json:"clients"`
-	Refused   int64 `json:"refused"`
-	// LastError says why the last connection to the upstream failed: Chrome never tells.
-	LastError *proxy.Error `json:"-"`
+	RunID            string            `json:"runId"`
+	ProfileID        string            `json:"profileId"`
+	Capability       string            `json:"capability"`
+	PID              int               `json:"pid"`
+	StartedAt        time.Time         `json:"startedAt"`
+	Headless         bool              `json:"headless"`
+	Browser          browser.Installed `json:"browser"`
+	UserAgent        string            `json:"userAgent"`
+	Languages        []string          `json:"languages"`
+	Timezone         string            `json:"timezone"`
+	Isolation        browser.Isolation `json:"isolation"`
+	Warnings         []browser.Warning `json:"warnings"`
+	DebuggerAddress  string            `json:"debuggerAddress"`
+	UpstreamID       string            `json:"upstreamId"`
+	UpstreamRevision int64             `json:"upstreamRevision"`
+	Ending           bool              `json:"ending"`  // the browser has gone or is being closed
+	ForOnce          bool              `json:"forOnce"` // as in the Spec
 }
 
 // Outcome says how a run ended.

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// This file proves what the next server does with runs that are slow, hang, or were on their way to something else.
+
+// A run whose process does not answer while the next server looks for it is left as it is: it goes on when it answers, and can be
+// ended when it never does.
+func TestSlowRunIsLeft(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes the 15 s that a run's process may")
+	}
+	needBrowser(t)
+	g := newGround(t)
+	s := g.serve()
+	slow := s.profile(nil)
+	run := s.start(slow, nil)
+	slowShim := s.pidOfShim()
+	s.kill()
+	pause(t, slowShim)
+	s = g.serve("--listen", strings.TrimPrefix(s.base, "http://"))
+	if p := s.get(slow); p.Status != "running" || p.Run == nil || p.Run.RunID != run.RunID {
+		t.Fatalf("the next server shows %s, %+v, %+v", p.Status, p.Run, p.LastRun)
+	}
+	s.refused("POST", "/profiles/"+slow+"/start", nil, 409, "profile_busy")
+	if err := syscall.Kill(slowShim, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the run is known again", enough, func() bool {
+		r, err := s.try("POST", "/profiles/"+slow+"/start", nil)
+		return err == nil && r.status == 200
+	})
+	if again := s.start(slow, nil); !again.Reused || again.CdpURL != run.CdpURL {
+		t.Errorf("then start gives %+v, want the run %+v", again, run)
+	}
+	dialCDP(t, run.WsEndpoint, nil).call("", "Browser.getVersion", nil, nil)
+	// Now it hangs for good. The server did not start it, and ends it all the same.
+	pause(t, slowShim)
+	began := time.Now()
+	var v stopView
+	s.do("POST", "/profiles/"+slow+"/stop", map[string]any{"force": true}, 200, &v)
+	t.Logf("the stop of a hanging process that was adopted took %v", time.Since(began).Round(time.Millisecond))
+	if v.LastRun == nil || v.LastRun.Reason != "lost" || v.LastRun.RunID != run.RunID {
+		t.Errorf("the stop answered %+v, %+v", v, v.LastRun)
+	}
+	s.nothingLeft()
+	s.start(slow, nil)
+}
+
+// A run without a record ends, and its end leaves nothing: no lock where the server works.
+func TestUnknownRunIsDismissed(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	g := newGround(t)
+	s := g.serve()
+	id := s.profile(nil)
+	run := s.start(id, nil)
+	shim := s.pidOfShim()
+	s.kill()
+	for _, name := range []string{"warren.db", "warren.db-wal", "warren.db-shm"} { // so that nobody knows of it
+		if err := os.Remove(filepath.Join(s.data, name)); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	pause(t, run.PID) // so that it takes long to close
+	serving := make(chan *liveServer, 1)
+	go func() {
+		s, err := g.tryServe()
+		if err != nil {
+			t.Error(err)
+		}
+		serving <- s
+	}()
+	eventually(t, "the run's process is told", enough, func() bool { return g.ending(run.RunID) })
+	if err := syscall.Kill(shim, syscall.SIGKILL); err != nil { // it dies without a word
+		t.Fatal(err)
+	}
+	s = <-serving
+	if _, err := os.Stat(filepath.Join(g.dir, ".lock")); err == nil {
+		t.Error("there is a lock in the folder where the server works")
+	}
+	if s != nil {
+		s.nothingLeft()
+	}
+}
+
+// A server that dies after a change of a proxy was written and before its run was told leaves that to the next one.
+func TestAdoptedRunCatchesUp(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	g := newGround(t)
+	other, err := newDemoProxy("127.0.0.1:0", g.world.site.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.close()
+	s := g.serve()
+	first := s.addProxy(nil)
+	second := s.addProxy(map[string]any{"port": other.port(), "password": other.password})
+	moved, changed, kept := s.profile(map[string]any{"proxyId": first}), s.profile(map[string]any{"proxyId": first}), s.profile(nil)
+	for _, id := range []string{moved, changed} {
+		s.start(id, nil)
+	}
+	s.start(kept, map[string]any{"proxyId": second}) // for this run alone
+	for _, p := range s.alive() {
+		if strings.HasSuffix(p.command, "warren shim ") {
+			pause(t, p.pid)
+		}
+	}
+	go s.try("PUT", "/profiles/"+moved, map[string]any{"proxyId": second})    //nolint:errcheck // the server dies
+	go s.try("PUT", "/proxies/"+first, map[string]any{"port": closedPort(t)}) //nolint:errcheck // as above
+	eventually(t, "the changes are written", enough, func() bool {
+		var p struct{ Port int }
+		s.do("GET", "/proxies/"+first, nil, 200, &p)
+		return p.Port != s.proxy.port() && *s.get(moved).ProxyID == second
+	})
+	s.kill()
+	for _, p := range g.alive() {
+		if strings.HasSuffix(p.command, "warren shim ") {
+			if err := syscall.Kill(p.pid, syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s = g.serve()
+	for id, want := range map[string]string{moved: "200", changed: "failed", kept: "200"} {
+		c := dialCDP(t, s.start(id, nil).WsEndpoint, nil)
+		page := c.open("about:blank")
+		if got := c.eval(page, `fetch("`+s.world.url("/caught-up")+`", {mode: "no-cors"}).then(() => "200", () => "failed")`); got != want {
+			t.Errorf("a run got %q, want %s", got, want)
+		}
+	}
+	if p := s.get(kept).Run.Proxy; p == nil || p.ID != second || p.ExitIP == nil {
+		t.Errorf("the run with a proxy of its own has %+v", p)
+	}
+}

@@ -1,0 +1,43 @@
+package shim
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A shim that hangs is ended by who started it and by who only holds it, and its browser goes with it.
+func TestHangingShimIsEnded(t *testing.T) {
+	for _, adopted := range []bool{false, true} {
+		s := newSpec(t)
+		c, state := launch(t, s)
+		shim := c.cmd.Process.Pid
+		if err := syscall.Kill(shim, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		ends := c
+		if adopted {
+			ends = Hold(s.RunDir, s.Name, s.ProfileDir)
+		}
+		if err := ends.Abandon(100 * time.Millisecond); err != nil {
+			t.Errorf("adopted %v: %v", adopted, err)
+		}
+		await(t, "the run's end", c.Done())
+		if c.End().Outcome != Lost || ends.End().Outcome != Lost {
+			t.Errorf("adopted %v: the run ended %+v, %+v", adopted, c.End(), ends.End())
+		}
+		if left := processesWith([]string{"--user-data-dir=" + userDataDir(s.ProfileDir)}); len(left) > 0 {
+			t.Errorf("adopted %v: the browser %d goes on: %v", adopted, state.PID, left)
+		}
+		Forget(s.RunDir, s.Name)
+		wantNothing(t, s)
+	}
+}
+
+// Nobody is killed by a socket that nobody listens on, or by none.
+func TestNobodyListens(t *testing.T) {
+	if err := killListener(filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("somebody was ended")
+	}
+}
