@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
+	"github.com/go-json-experiment/json"
 )
 
 type demoCommand struct {
@@ -218,50 +221,76 @@ func redactCapability(u string) string {
 	return u
 }
 
-// openTab asks the browser for a tab over CDP, as any client would.
-func (d *demo) openTab(ctx context.Context, address string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPut, d.cdpURL+"/json/new?"+url.QueryEscape(address), nil)
+// visit opens a tab over CDP, as any client would, and sends it to an address. It returns when Chrome knows how that went: failure says
+// why the page did not come, "" when it did.
+func (d *demo) visit(ctx context.Context, address string) (failure string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, d.cdpURL+"/json/new", nil)
 	if err != nil {
-		return err
+		return "", err
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("json/new answered %s", res.Status)
+	var tab struct {
+		WebSocketDebuggerURL string `json:"webSocketDebuggerUrl"`
 	}
-	return nil
+	if err := json.UnmarshalRead(res.Body, &tab); err != nil || res.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("json/new answered %s: %w", res.Status, err)
+	}
+	page, _, err := websocket.Dial(ctx, tab.WebSocketDebuggerURL, nil) //nolint:bodyclose // a socket has none
+	if err != nil {
+		return "", err
+	}
+	defer page.CloseNow() //nolint:errcheck // the tab stays
+	if err := wsjson.Write(ctx, page, map[string]any{"id": 1, "method": "Page.navigate", "params": map[string]string{"url": address}}); err != nil {
+		return "", err
+	}
+	var went struct {
+		ID     int `json:"id"`
+		Result struct {
+			ErrorText string `json:"errorText"`
+		} `json:"result"`
+		Error *struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	for went.ID == 0 { // events have none
+		if err := wsjson.Read(ctx, page, &went); err != nil {
+			return "", err
+		}
+	}
+	if went.Error != nil {
+		return "", errors.New(went.Error.Message)
+	}
+	return went.Result.ErrorText, nil
 }
 
 func (d *demo) inside(ctx context.Context) (string, error) {
-	before := d.site.count("/secret")
-	if err := d.openTab(ctx, "http://"+d.site.address()+"/secret"); err != nil {
+	failure, err := d.visit(ctx, "http://"+d.site.address()+"/secret")
+	if err != nil {
 		return "", err
 	}
-	if err := d.openTab(ctx, "http://"+demoHost+"/after-secret"); err != nil { // arrives later than /secret would have
-		return "", err
-	}
-	if _, err := d.site.await(ctx, "/after-secret"); err != nil {
-		return "", err
-	}
-	if n := d.site.count("/secret"); n != before {
+	if failure == "" || d.site.count("/secret") != 0 {
 		return "", fmt.Errorf("a page inside reached http://%s", d.site.address())
 	}
-	return "http://" + d.site.address() + "/ from inside: refused by the relay, the site saw nothing", nil
+	return "http://" + d.site.address() + "/ from inside: refused by the relay (" + failure + "), the site saw nothing", nil
 }
 
 func (d *demo) killProxy(ctx context.Context) (string, error) {
 	d.proxy.close()
-	if err := d.openTab(ctx, "http://"+demoHost+"/beside"); err != nil {
+	failure, err := d.visit(ctx, "http://"+demoHost+"/beside")
+	if err != nil {
 		return "", err
 	}
 	var c checkJSON
 	if err := d.api.call(ctx, http.MethodPost, "/proxies/"+d.proxyID+"/check", nil, &c); err != nil {
 		return "", err
 	}
-	if c.OK || d.site.count("/beside") != 0 {
+	if c.OK || failure == "" || d.site.count("/beside") != 0 {
 		return "", errors.New("something got out beside the dead proxy")
 	}
 	p, err := newDemoProxy(fmt.Sprintf("127.0.0.1:%d", d.proxy.port()), d.site.address())
@@ -269,7 +298,7 @@ func (d *demo) killProxy(ctx context.Context) (string, error) {
 		return "", err
 	}
 	p.password, d.proxy = d.proxy.password, p
-	return fmt.Sprintf("check: dead, %s; the site saw nothing. The proxy is back.", c.Error.Code), nil
+	return fmt.Sprintf("the page: %s; check: dead, %s; the site saw nothing. The proxy is back.", failure, c.Error.Code), nil
 }
 
 func (d *demo) stopProfile(ctx context.Context) (string, error) {
