@@ -151,3 +151,15 @@ func listen(t *testing.T) net.Listener {
 	t.Cleanup(func() { l.Close() })
 	return l
 }
+
+// TestInFolder: every variable that names a folder for a browser's temporary files names the floor's own, and no other changes.
+func TestInFolder(t *testing.T) {
+	for in, want := range map[string]string{
+		"TMPDIR=/tmp/warren-1": "TMPDIR=/t", "BREAKPAD_DUMP_LOCATION=/tmp/warren-1": "BREAKPAD_DUMP_LOCATION=/t", "MAC_CHROMIUM_TMPDIR=x": "MAC_CHROMIUM_TMPDIR=/t",
+		"TEMP=x": "TEMP=/t", "TMP=x": "TMP=/t", "HOME=/tmp": "HOME=/tmp", "TMPDIRS=x": "TMPDIRS=x",
+	} {
+		if got := inFolder(in, "/t"); got != want {
+			t.Errorf("%s became %s, want %s", in, got, want)
+		}
+	}
+}

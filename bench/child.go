@@ -57,7 +57,7 @@ func (b *bench) spawn(ctx context.Context, mark string, env []string, program st
 	}
 }
 
-// play starts this program in one of its roles.
+// role starts this program in one of its roles.
 func (b *bench) role(ctx context.Context, args ...string) (*child, error) {
 	return b.spawn(ctx, "up ", nil, b.exe, args...)
 }

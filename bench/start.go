@@ -186,13 +186,19 @@ func (s *starts) prepareBare(ctx context.Context, id string) (bareStart, error) 
 	}
 	out := bareStart{args: plan.Arguments}
 	for _, v := range plan.Environment {
-		key, _, _ := strings.Cut(v, "=")
-		if key == "TMPDIR" {
-			v = key + "=" + temp
-		}
-		out.env = append(out.env, v)
+		out.env = append(out.env, inFolder(v, temp))
 	}
 	return out, nil
+}
+
+// inFolder points a variable of a browser's environment that names its folder for temporary files at another one.
+func inFolder(entry, temp string) string {
+	key, _, _ := strings.Cut(entry, "=")
+	switch key {
+	case "TMPDIR", "BREAKPAD_DUMP_LOCATION", "MAC_CHROMIUM_TMPDIR", "TEMP", "TMP":
+		return key + "=" + temp
+	}
+	return entry
 }
 
 func (s *starts) bareOne(ctx context.Context, round int) ([]float64, error) {
