@@ -284,7 +284,7 @@ func (s *server) start(ctx context.Context, row store.Profile, in *startInput) (
 		have.mu.Lock()
 		status, answer := have.status, have.answer
 		have.mu.Unlock()
-		if answer != nil && answer.capability == "" {
+		if status == "running" && answer != nil && answer.capability == "" {
 			return nil, conflict("profile_busy", "The run of an earlier server does not answer. Stop it, with force if it must be, then start again.")
 		}
 		if status == "running" && answer != nil && (!old || have.client.Alive(ctx)) {

@@ -207,10 +207,10 @@ func (g *guard) real(path string) (real string, known bool) {
 	}
 	volume := filepath.VolumeName(path)
 	root := volume + string(filepath.Separator)
-	todo, real := steps(path[len(volume):]), root
-	for links := 0; len(todo) > 0; {
-		step := todo[0]
-		todo = todo[1:]
+	left, real := steps(path[len(volume):]), root
+	for links := 0; len(left) > 0; {
+		step := left[0]
+		left = left[1:]
 		if step == ".." {
 			real = filepath.Dir(real)
 			continue
@@ -234,7 +234,7 @@ func (g *guard) real(path string) (real string, known bool) {
 			real = filepath.VolumeName(to) + string(filepath.Separator)
 			to = to[len(filepath.VolumeName(to)):]
 		}
-		todo = append(steps(to), todo...)
+		left = append(steps(to), left...)
 	}
 	return real, true
 }
