@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"warren/store"
 )
 
 // This file proves what the next server does with runs that are slow, hang, or were on their way to something else.
@@ -110,26 +113,26 @@ func TestAdoptedRunCatchesUp(t *testing.T) {
 		s.start(id, nil)
 	}
 	s.start(kept, map[string]any{"proxyId": second}) // for this run alone
-	for _, p := range s.alive() {
-		if strings.HasSuffix(p.command, "warren shim ") {
-			pause(t, p.pid)
-		}
-	}
-	go s.try("PUT", "/profiles/"+moved, map[string]any{"proxyId": second})    //nolint:errcheck // the server dies
-	go s.try("PUT", "/proxies/"+first, map[string]any{"port": closedPort(t)}) //nolint:errcheck // as above
-	eventually(t, "the changes are written", enough, func() bool {
-		var p struct{ Port int }
-		s.do("GET", "/proxies/"+first, nil, 200, &p)
-		return p.Port != s.proxy.port() && *s.get(moved).ProxyID == second
-	})
 	s.kill()
-	for _, p := range g.alive() {
-		if strings.HasSuffix(p.command, "warren shim ") {
-			if err := syscall.Kill(p.pid, syscall.SIGCONT); err != nil {
-				t.Fatal(err)
-			}
+	port := int64(closedPort(t))
+	g.write(func(ctx context.Context, q *store.Queries) error {
+		p, err := q.GetProxy(ctx, store.GetProxyParams{ID: first})
+		if err != nil {
+			return err
 		}
-	}
+		_, err = q.UpdateProxy(ctx, store.UpdateProxyParams{ID: p.ID, Revision: p.Revision, Type: p.Type, Host: p.Host, Port: port, Username: p.Username,
+			Password: p.Password, Name: p.Name, Tags: p.Tags, Notes: p.Notes, RotateURL: p.RotateURL, UpdatedAt: now()})
+		if err != nil {
+			return err
+		}
+		row, err := q.GetProfile(ctx, store.GetProfileParams{ID: moved})
+		if err != nil {
+			return err
+		}
+		row.ProxyID, row.UpdatedAt = &second, now()
+		_, err = q.UpdateProfile(ctx, updateOf(row, nil))
+		return err
+	})
 	s = g.serve()
 	for id, want := range map[string]string{moved: "200", changed: "failed", kept: "200"} {
 		c := dialCDP(t, s.start(id, nil).WsEndpoint, nil)
@@ -138,7 +141,23 @@ func TestAdoptedRunCatchesUp(t *testing.T) {
 			t.Errorf("a run got %q, want %s", got, want)
 		}
 	}
+	if p := s.get(moved).Run.Proxy; p == nil || p.ID != second {
+		t.Errorf("the run whose profile got another proxy has %+v", p)
+	}
 	if p := s.get(kept).Run.Proxy; p == nil || p.ID != second || p.ExitIP == nil {
 		t.Errorf("the run with a proxy of its own has %+v", p)
+	}
+}
+
+// write changes the database while no server has it, as one that died right after did.
+func (g *ground) write(fn func(context.Context, *store.Queries) error) {
+	g.t.Helper()
+	st, err := store.Open(g.t.Context(), g.data, store.Options{})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer st.Close()
+	if err := st.Write(g.t.Context(), func(q *store.Queries) error { return fn(g.t.Context(), q) }); err != nil {
+		g.t.Fatal(err)
 	}
 }
