@@ -4,18 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
-	"net/http"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
-
-	"warren/shim"
 )
 
 // This file is about changes of a proxy: where its password may go, and what running profiles have of it.
@@ -68,74 +61,6 @@ func TestSOCKS4HasNoPassword(t *testing.T) {
 	a.do(t, "PUT", "/proxies/"+id, `{"type":"socks4"}`).invalid(t, "body.password")
 	a.do(t, "PUT", "/proxies/"+id, `{"type":"socks4","password":null}`).want(t, 200).equal(t, "username", "u")
 	a.do(t, "PUT", "/proxies/"+id, `{"password":"p"}`).invalid(t, "body.password")
-}
-
-// pretendRun makes a profile's run that is nothing but a shim's socket, where upstream answers PUT /upstream.
-func (a *testAPI) pretendRun(t testing.TB, profile, proxyID string, upstream http.HandlerFunc) {
-	t.Helper()
-	name := runName(newID())
-	l, err := net.Listen("unix", filepath.Join(a.srv.runs.dir, name+".sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") })
-	mux.HandleFunc("GET /watch", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	mux.HandleFunc("PUT /upstream", upstream)
-	server := &http.Server{Handler: mux}
-	go server.Serve(l)
-	client, _, err := shim.Adopt(t.Context(), a.srv.runs.dir, name, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := newRun(profile, "default", "running")
-	r.client, r.upstream, r.answer = client, upstreamMark{proxyID, 1}, &startJSON{RunJSON: RunJSON{ProfileID: profile}}
-	if _, mine, err := a.srv.runs.claim(r); err != nil || !mine {
-		t.Fatalf("the run was not taken: %v", err)
-	}
-	t.Cleanup(func() {
-		a.srv.runs.leave(r)
-		client.Release()
-		server.Close()
-	})
-}
-
-// TestAHangingRunHoldsUpNobody: a change of a proxy is answered soon although runs do not answer, and reaches those that do.
-func TestAHangingRunHoldsUpNobody(t *testing.T) {
-	t.Parallel()
-	a := newAPI(t)
-	id := a.proxy(t)
-	var took atomic.Int32
-	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-	for range 3 {
-		a.pretendRun(t, a.profile(t, "proxyId", id), id, hang)
-	}
-	mute := a.profile(t, "proxyId", id)
-	a.pretendRun(t, mute, id, hang)
-	a.pretendRun(t, a.profile(t, "proxyId", id), id, func(http.ResponseWriter, *http.Request) { took.Add(1) })
-	within := func(what, method, path, body string) {
-		t.Helper()
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			a.do(t, method, path, body).want(t, 200)
-		}()
-		late := time.NewTimer(2 * swapPatience)
-		defer late.Stop()
-		select {
-		case <-done:
-		case <-late.C:
-			t.Fatalf("%s is held up by runs that do not answer", what)
-		}
-	}
-	within("a change of the proxy", "PUT", "/proxies/"+id, `{"port":1081}`)
-	if took.Load() != 1 {
-		t.Errorf("the run that answers was told %d times, want once", took.Load())
-	}
-	if n := strings.Count(a.log.String(), "keeps its old proxy"); n != 4 {
-		t.Errorf("the log tells of %d runs that keep the old proxy, want 4:\n%s", n, a.log)
-	}
-	within("another proxy for the profile", "PUT", "/profiles/"+mute, `{"proxyId":"`+a.proxy(t, "host", "other.example")+`"}`)
 }
 
 // TestWarningsOfAnUnknownExit: a start says what is true of a check that has no result.

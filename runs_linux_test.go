@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // No word of a user gets on a command line, and no secret into an environment, of any process of a run.
@@ -256,6 +257,35 @@ func listing(t *testing.T, dir string) (out string) {
 		return nil
 	})
 	return out
+}
+
+// A run whose process hangs holds up neither a change of its proxy nor the runs beside it.
+func TestHangingRunHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	g := newGround(t)
+	s := g.serve()
+	proxy := s.addProxy(nil)
+	hanging, lively := s.profile(map[string]any{"proxyId": proxy}), s.profile(map[string]any{"proxyId": proxy})
+	s.start(hanging, nil)
+	hung := s.pidOfShim()
+	c := dialCDP(t, s.start(lively, nil).WsEndpoint, nil)
+	page := c.open(s.world.url("/page"))
+	c.awaitURL(page, s.world.url("/page"))
+	pause(t, hung)
+	began := time.Now()
+	s.do("PUT", "/proxies/"+proxy, map[string]any{"password": "wrong"}, 200, nil)
+	s.do("PUT", "/profiles/"+hanging, map[string]any{"proxyId": s.addProxy(map[string]any{"port": 1})}, 200, nil)
+	if took := time.Since(began); took < swapPatience || took > 10*swapPatience {
+		t.Errorf("two changes took %v", took)
+	}
+	s.proxy.drop()
+	if got := c.get(page, s.world.url("/changed")); got != "failed" {
+		t.Errorf("with the wrong password a page got %q", got)
+	}
+	if n := strings.Count(s.log.String(), "keeps its old proxy"); n != 2 {
+		t.Errorf("the log tells %d times of a run that keeps its proxy, want 2", n)
+	}
 }
 
 // Whatever becomes of a proxy, nothing goes out beside it. This runs in a network of its own, where a site on a public address is
