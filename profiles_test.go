@@ -265,6 +265,34 @@ func TestETag(t *testing.T) {
 	}
 }
 
+// TestHistoryOfRunsIsBounded: a profile's runs do not grow without end; the newest stay.
+func TestHistoryOfRunsIsBounded(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	profile := a.profile(t)
+	var ids []string
+	for i := range keptRuns + 5 {
+		ids = append(ids, newID())
+		if err := a.srv.store.Write(t.Context(), func(q *store.Queries) error {
+			return q.InsertRun(t.Context(), store.InsertRunParams{ID: ids[i], ProfileID: profile, StartedAt: int64(i), Record: "{}"})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.srv.runs.recordEnd(profile, &lastRunJSON{RunID: ids[i], Status: "stopped", Reason: "stopped", EndedAt: timestamp(now())}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q := a.srv.store.Read()
+	if n, err := q.CountRunsOfProfile(t.Context(), store.CountRunsOfProfileParams{ProfileID: profile}); err != nil || n != keptRuns {
+		t.Errorf("%d runs are kept (%v), want %d", n, err, keptRuns)
+	}
+	for i, want := range map[int]error{4: store.ErrNoRow, 5: nil, keptRuns + 4: nil} {
+		if _, err := q.GetRun(t.Context(), store.GetRunParams{ID: ids[i]}); !errors.Is(err, want) {
+			t.Errorf("run %d: %v, want %v", i, err, want)
+		}
+	}
+}
+
 // TestNoProxyBesideWebRTC: two changes that were both good when they were looked at do not both come through.
 func TestNoProxyBesideWebRTC(t *testing.T) {
 	t.Parallel()

@@ -354,6 +354,10 @@ func (rs *runs) bury(r *profileRun, last *lastRunJSON) {
 	rs.leave(r)
 }
 
+// keptRuns is how many runs of a profile its history holds.
+const keptRuns = 100
+
+// recordEnd writes how a run ended, and forgets the oldest ones.
 func (rs *runs) recordEnd(profileID string, last *lastRunJSON) error {
 	text, err := json.Marshal(last)
 	if err != nil {
@@ -363,6 +367,9 @@ func (rs *runs) recordEnd(profileID string, last *lastRunJSON) error {
 	return rs.record(func(ctx context.Context, q *store.Queries) error {
 		_, err := q.EndRun(ctx, store.EndRunParams{ID: last.RunID, EndedAt: int64(last.EndedAt), Outcome: last.Reason, Record: string(text)})
 		if err != nil {
+			return err
+		}
+		if _, err := q.TrimRunsOfProfile(ctx, store.TrimRunsOfProfileParams{ProfileID: profileID, Keep: keptRuns}); err != nil {
 			return err
 		}
 		_, err = q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: last.Status, LastRun: ptr(string(text)), DiskBytes: &bytes})
