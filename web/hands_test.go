@@ -6,9 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // This file uses the page as a person does, in a real Chromium: a script beside the page fills fields in and presses buttons.
@@ -18,6 +21,8 @@ type hands struct {
 	site   *Site
 	script string
 	answer func(method, path string) (status int, body any)
+
+	done chan string // the page as the script left it, or what went wrong behind "failed: "
 
 	mu   sync.Mutex
 	sent []string // "PUT /api/v1/… {…}": what changes something, in order
@@ -38,7 +43,7 @@ const set = (field, value) => {
   field.dispatchEvent(new Event(field.tagName === 'SELECT' ? 'change' : 'input', { bubbles: true }));
 };
 const drawn = () => new Promise((done) => { const c = new MessageChannel(); c.port1.onmessage = done; requestAnimationFrame(() => c.port2.postMessage(0)); });
-const note = (name, text) => { const p = document.createElement('p'); p.className = name; p.textContent = text; document.body.append(p); };
+const report = (text) => fetch('/hands-done', { method: 'POST', body: text });
 `
 
 func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -49,7 +54,10 @@ func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `<script>sessionStorage.setItem('warren.key', 'k'); location.replace(%q)</script>`, r.URL.Query().Get("to"))
 	case path == "/hands.js":
 		w.Header().Set("Content-Type", "text/javascript")
-		io.WriteString(w, tools+"try {"+h.script+"\nnote('hands-done', 'done'); } catch (error) { note('hands-failed', String(error)); }") //nolint:errcheck // the client may be gone
+		io.WriteString(w, tools+"try {"+h.script+"\nreport(document.documentElement.outerHTML); } catch (error) { report('failed: ' + error); }") //nolint:errcheck // the client may be gone
+	case path == "/hands-done":
+		dom, _ := io.ReadAll(r.Body)
+		h.done <- string(dom)
 	case path == "/":
 		page := httptest.NewRecorder()
 		found, _ := h.site.Lookup(path)
@@ -86,18 +94,46 @@ func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func use(t *testing.T, place, script string, answer func(method, path string) (int, any)) (dom string, sent []string) {
 	t.Helper()
 	browser := findChromium(t)
-	h := &hands{site: newSite(t), script: script, answer: answer}
+	h := &hands{site: newSite(t), script: script, answer: answer, done: make(chan string, 1)}
 	server := httptest.NewServer(h)
 	defer server.Close()
 	defer server.CloseClientConnections()
-	dom, log := dump(t, browser, server.URL+"/enter?to=/%23/"+place)
-	if !strings.Contains(dom, "hands-done") {
-		_, body, _ := strings.Cut(dom, "<body")
-		t.Fatalf("the script did not get to its end; it sent %q\n%.6000s\n%.2000s", h.sent, body, log)
+	log := open(t, browser, server.URL+"/enter?to=/%23/"+place)
+	late := time.NewTimer(time.Minute)
+	defer late.Stop()
+	select {
+	case dom = <-h.done:
+	case <-late.C:
+		t.Fatalf("the script did not get to its end\n%.3000s", log())
+	}
+	if strings.HasPrefix(dom, "failed: ") {
+		t.Fatal(dom)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return dom, h.sent
+}
+
+// open shows a page in a browser that goes with the test. log ends it and gives what it logged.
+func open(t *testing.T, browser, address string) (log func() string) {
+	t.Helper()
+	var errs strings.Builder
+	cmd := exec.Command(browser, append(flags(t), address)...)
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	log = sync.OnceValue(func() string {
+		if cmd.Process.Signal(os.Interrupt) != nil { // it closes its children first
+			cmd.Process.Kill() //nolint:errcheck // it may be gone
+		}
+		kill := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() }) //nolint:errcheck // as above
+		defer kill.Stop()
+		cmd.Wait() //nolint:errcheck // it was told to end
+		return errs.String()
+	})
+	t.Cleanup(func() { log() })
+	return log
 }
 
 // oneOfEach is a server with one profile, whose proxy was deleted, and one proxy with a password, which others use.

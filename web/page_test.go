@@ -138,19 +138,25 @@ func dump(t *testing.T, browser, address string) (dom, log string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	args := []string{"--headless", "--user-data-dir=" + t.TempDir(), "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-		"--enable-logging=stderr", "--virtual-time-budget=4000", "--dump-dom"}
-	if os.Geteuid() == 0 {
-		args = append(args, "--no-sandbox")
-	}
 	var out, errs strings.Builder
-	cmd := exec.CommandContext(ctx, browser, append(args, address)...)
+	cmd := exec.CommandContext(ctx, browser, append(flags(t), "--virtual-time-budget=4000", "--dump-dom", address)...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.WaitDelay = 5 * time.Second
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%s: %v\n%s", browser, err, errs.String())
 	}
 	return out.String(), errs.String()
+}
+
+// flags let a browser reach this machine alone, and keep nothing.
+func flags(t *testing.T) []string {
+	t.Helper()
+	out := []string{"--headless", "--user-data-dir=" + t.TempDir(), "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+		"--enable-logging=stderr"}
+	if os.Geteuid() == 0 {
+		out = append(out, "--no-sandbox")
+	}
+	return out
 }
 
 func findChromium(t *testing.T) string {
