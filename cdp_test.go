@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -167,5 +172,69 @@ func (c *cdpClient) awaitEnd(within time.Duration) error {
 		if _, _, err := c.ws.Read(ctx); err != nil {
 			return ctx.Err()
 		}
+	}
+}
+
+// TestChromedriver drives a run over its debug port: as Selenium does with debuggerAddress.
+func TestChromedriver(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	driver, err := exec.LookPath("chromedriver")
+	if err != nil {
+		t.Skip("needs chromedriver (apt-get install chromium-driver)")
+	}
+	s := newGround(t).serve()
+	id := s.profile(map[string]any{"proxyId": s.addProxy(nil)})
+	address := *s.start(id, map[string]any{"debugPort": true}).DebuggerAddress
+	cmd := exec.Command(driver, "--port=0")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	base := ""
+	for lines := bufio.NewScanner(out); base == "" && lines.Scan(); {
+		if _, rest, found := strings.Cut(lines.Text(), "on port "); found && strings.HasSuffix(rest, ".") {
+			base = "http://127.0.0.1:" + strings.TrimSuffix(rest, ".")
+		}
+	}
+	ask := func(method, path string, body any) (value json.RawMessage) {
+		t.Helper()
+		var text []byte
+		if body != nil {
+			text, _ = json.Marshal(body)
+		}
+		req, err := http.NewRequest(method, base+path, bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		var answer struct{ Value json.RawMessage }
+		if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || res.StatusCode != 200 {
+			t.Fatalf("%s %s: %d %v %.300s", method, path, res.StatusCode, err, answer.Value)
+		}
+		return answer.Value
+	}
+	options := map[string]any{"goog:chromeOptions": map[string]any{"debuggerAddress": address}}
+	var session struct{ SessionID string }
+	if err := json.Unmarshal(ask("POST", "/session", map[string]any{"capabilities": map[string]any{"alwaysMatch": options}}), &session); err != nil {
+		t.Fatal(err)
+	}
+	at := "/session/" + session.SessionID
+	ask("POST", at+"/url", map[string]string{"url": s.world.url("/driven")})
+	if got := string(ask("GET", at+"/url", nil)); got != `"`+s.world.url("/driven")+`"` {
+		t.Errorf("the page is at %s", got)
+	}
+	ask("POST", at+"/window/new", map[string]string{"type": "tab"})
+	ask("DELETE", at, nil)
+	if !slices.Contains(s.world.paths(), "/driven") || s.get(id).Status != "running" {
+		t.Errorf("the site saw %v, and the profile is %s", s.world.paths(), s.get(id).Status)
 	}
 }

@@ -379,7 +379,7 @@ func TestDebugPort(t *testing.T) {
 		t.Errorf("json/version answered %d %s", status, body)
 	}
 	_, port, _ := net.SplitHostPort(address)
-	for _, c := range [][2]string{{"evil.test:" + port, ""}, {"evil.test", ""}, {address, "http://evil.test"}, {address, "null"}, {address, "http://" + address}} {
+	for _, c := range [][2]string{{"evil.test:" + port, ""}, {"evil.test", ""}, {"127.0.0.1:1", ""}, {"localhost", ""}, {address, "http://evil.test"}, {address, "null"}, {address, "http://" + address}} {
 		if status, body := ask(c[0], c[1]); status != 403 {
 			t.Errorf("Host %s, Origin %q: answered %d %s, want 403", c[0], c[1], status, body)
 		}
