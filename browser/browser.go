@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Spec is what a run is made of. No value of it but the folders' paths gets on Chrome's command line.
+// Spec is what a run is made of. No value of it but the folders' paths and the key's hash gets on Chrome's command line.
 type Spec struct {
 	// Path is the browser's program, as Find gives it.
 	Path string
@@ -27,6 +27,8 @@ type Spec struct {
 	Headless bool
 	// Protected are folders whose files DevTools clients cannot have handed to a page, nor fill with downloads.
 	Protected []string
+	// TrustSPKI is the base64 SHA-256 of the one public key whose certificates need no signature of an authority: that of a site of our own.
+	TrustSPKI string
 	// Logger gets what happens; nil: nothing is logged.
 	Logger *slog.Logger
 	// ExtraEnv is added to Chrome's environment, as "KEY=value". It replaces what is there.

@@ -28,6 +28,9 @@ func (b *Browser) Arguments() []string {
 	if b.spec.Headless {
 		args = append(args, "--headless=new")
 	}
+	if b.spec.TrustSPKI != "" {
+		args = append(args, "--ignore-certificate-errors-spki-list="+b.spec.TrustSPKI)
+	}
 	if !b.Isolation().Sandbox {
 		args = append(args, "--no-sandbox")
 	}

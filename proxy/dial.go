@@ -30,6 +30,7 @@ type Dialer struct {
 	Policy   Policy
 	Timeout  time.Duration  // of the whole set-up, one absolute deadline; 0 means DefaultDialTimeout
 	RootCAs  *x509.CertPool // whom to trust for https upstreams; nil means the system's
+	Detours  []Detour       // targets that are dialled directly, before the Policy is asked
 
 	resolver *net.Resolver // nil means the system's
 	locals   localCache
@@ -57,7 +58,8 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, T
 	if fault != nil {
 		return nil, times, fault
 	}
-	if reason := d.Policy.refuses(t, &d.locals); reason != "" {
+	detour, named := d.detour(t)
+	if reason := d.Policy.refuses(t, &d.locals); reason != "" && !named {
 		return nil, times, &Error{StageRequest, BlockedAddress, reason, nil}
 	}
 	timeout := d.Timeout
@@ -66,6 +68,10 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, T
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	if named {
+		c, fault := d.dialDetour(ctx, network, detour, &times)
+		return c, times, fault
+	}
 	if d.Upstream != nil {
 		c, fault := d.dialThrough(ctx, d.Upstream.Normalize(), t, &times)
 		return c, times, fault

@@ -237,7 +237,7 @@ func onlyHost(address string, next http.Handler) http.Handler {
 
 func (s Spec) browser(log *slog.Logger) browser.Spec {
 	return browser.Spec{Path: s.BrowserPath, UserDataDir: userDataDir(s.ProfileDir),
-		TempDir: tempDir(s.Name), Headless: s.Headless, Protected: s.Protected, Logger: log}
+		TempDir: tempDir(s.Name), Headless: s.Headless, Protected: s.Protected, TrustSPKI: s.TrustSPKI, Logger: log}
 }
 
 func userDataDir(profileDir string) string { return filepath.Join(profileDir, "chrome") }
@@ -251,7 +251,7 @@ func tempDir(name string) string {
 }
 
 func (p *process) dialer(u *Upstream) *proxy.Dialer {
-	return &proxy.Dialer{Upstream: u.Proxy(), Policy: proxy.Policy{AllowPrivate: p.spec.Private}}
+	return &proxy.Dialer{Upstream: u.Proxy(), Policy: proxy.Policy{AllowPrivate: p.spec.Private}, Detours: p.spec.Detours}
 }
 
 // firstWatch is how long the server that started a run may take to watch it. The grace begins after that, or when the first who watched

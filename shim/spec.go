@@ -16,6 +16,7 @@ import (
 type (
 	Installed = browser.Installed
 	Warning   = browser.Warning
+	Detour    = proxy.Detour
 )
 
 // Spec is all that a run needs. It goes to the shim's standard input, never to a command line: it holds secrets.
@@ -28,9 +29,11 @@ type Spec struct {
 	Name        string        `json:"name"`       // of the run's files in RunDir; short, for a socket's path has 104 bytes at most
 	Headless    bool          `json:"headless"`
 	StartURLs   []string      `json:"startUrls"`
-	Upstream    *Upstream     `json:"upstream"` // nil: direct
-	ForOnce     bool          `json:"forOnce"`  // the upstream is this run\'s alone, whatever the profile has
-	Private     bool          `json:"private"`  // private networks may be reached
+	Upstream    *Upstream     `json:"upstream"`  // nil: direct
+	ForOnce     bool          `json:"forOnce"`   // the upstream is this run's alone, whatever the profile has
+	Private     bool          `json:"private"`   // private networks may be reached
+	Detours     []Detour      `json:"detours"`   // services of this machine that pages may reach all the same
+	TrustSPKI   string        `json:"trustSpki"` // base64 SHA-256 of the one key whose certificates are taken unsigned; "" none
 	Capability  string        `json:"capability"`
 	DebugPort   bool          `json:"debugPort"`
 	Protected   []string      `json:"protected"` // folders whose files no DevTools client gets at
