@@ -27,6 +27,7 @@ type serveConfig struct {
 	StartTimeout time.Duration `name:"start-timeout" default:"30s" env:"WARREN_START_TIMEOUT" help:"Until a started browser must take commands."`
 	OrphanGrace  time.Duration `name:"orphan-grace" default:"60s" env:"WARREN_ORPHAN_GRACE" help:"How long browsers wait for a server that died before they close."`
 	KeepBrowsers bool          `name:"keep-browsers" env:"WARREN_KEEP_BROWSERS" help:"Leave browsers running when the server is told to stop; the next server adopts them."`
+	Require      bool          `name:"require-isolation" env:"WARREN_REQUIRE_ISOLATION" help:"Refuse to start a browser that the kernel does not isolate in a namespace of its own."`
 	TrashDays    int           `name:"trash-days" default:"30" env:"WARREN_TRASH_DAYS" help:"Days that deleted profiles stay in the trash."`
 	AllowPrivate string        `name:"allow-private" default:"auto" enum:"auto,yes,no" env:"WARREN_ALLOW_PRIVATE" help:"Whether profiles reach private networks, and proxies may stand there or on this machine. auto: yes when the server listens on loopback only."`
 	AllowHost    []string      `name:"allow-host" env:"WARREN_ALLOW_HOST" placeholder:"NAME" help:"Further host names that requests may use."`

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,7 +36,8 @@ func (d *doctorCommand) Run(ctx context.Context, c *console) error {
 		}
 		d.Data = dir
 	}
-	findings := []finding{d.browser(ctx), sandboxFinding(), namespaceFinding(), displayFinding(), shmFinding(), filesFinding(), clockFinding(), diskFinding(d.Data), dataFinding(d.Data)}
+	isolated := shim.CheckIsolation()
+	findings := []finding{d.browser(ctx), sandboxFinding(isolated), namespaceFinding(isolated), displayFinding(), shmFinding(), filesFinding(), clockFinding(), diskFinding(d.Data), dataFinding(d.Data)}
 	if d.JSON {
 		if err := printJSON(c.stdout, map[string]any{"findings": findings, "version": versionInfo()}); err != nil {
 			return err
@@ -66,11 +68,30 @@ func (d *doctorCommand) browser(ctx context.Context) finding {
 	return finding{Name: "browser", OK: true, Detail: fmt.Sprintf("%s %s at %s", b.Product, b.Version, b.Path)}
 }
 
-func sandboxFinding() finding {
-	if os.Geteuid() == 0 {
-		return finding{Name: "sandbox", Detail: "Chrome's sandbox is off, because warren runs as root", Advice: "run warren as an ordinary user: useradd --create-home warren && su - warren -c 'warren serve'"}
+// sandboxFinding says whether Chrome runs with its own sandbox. It always does, or not at all: as root only a namespace, where root is
+// an ordinary user, lets it.
+func sandboxFinding(isolated error) finding {
+	switch {
+	case os.Geteuid() != 0:
+		return finding{Name: "sandbox", OK: true, Detail: "on: warren does not run as root"}
+	case isolated == nil:
+		return finding{Name: "sandbox", OK: true, Detail: "on, also as root, which is an ordinary user inside a run's namespace"}
 	}
-	return finding{Name: "sandbox", OK: true, Detail: "on: warren does not run as root"}
+	return finding{Name: "sandbox", Detail: "as root and without namespaces no browser is started: its sandbox would be off",
+		Advice: "run warren as an ordinary user: useradd --create-home warren && su - warren -c 'warren serve'"}
+}
+
+// namespaceFinding says whether runs are isolated by the kernel. A namespace was made as a run's is, to know it.
+func namespaceFinding(isolated error) finding {
+	if isolated == nil {
+		return finding{Name: "isolation", OK: true, Detail: "namespace: the kernel keeps each run on its relay"}
+	}
+	f := finding{Name: "isolation", OK: runtime.GOOS != "linux", Detail: "loopback: Chrome's flags keep each run on its relay, not the kernel: " + isolated.Error()}
+	if why, ok := errors.AsType[*shim.Failure](isolated); ok {
+		f.Detail = "loopback: Chrome's flags keep each run on its relay, not the kernel: " + why.Message
+		f.Advice = why.Advice
+	}
+	return f
 }
 
 func displayFinding() finding {

@@ -4,10 +4,6 @@ package main
 
 import "errors"
 
-func namespaceFinding() finding {
-	return finding{Name: "namespaces", OK: true, Detail: "only Linux has them; runs are isolated by flags and the relay here"}
-}
-
 func shmFinding() finding { return finding{Name: "/dev/shm", OK: true, Detail: "only Linux has it"} }
 func filesFinding() finding {
 	return finding{Name: "open files", OK: true, Detail: "not looked at here"}

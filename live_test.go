@@ -361,6 +361,10 @@ type runView struct {
 		ID     string
 		ExitIP *string
 	}
+	Isolation struct {
+		Network string
+		Sandbox bool
+	}
 	Warnings []struct{ Code, Message string }
 }
 

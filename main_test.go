@@ -8,10 +8,16 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+
+	"warren/shim"
 )
 
-// TestMain removes the binary that warrenBinary built.
+// TestMain removes the binary that warrenBinary built. It also makes the test's own binary the child that enters a namespace when it is
+// called like one, as the server's is.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == shim.ChildArgument {
+		os.Exit(exitCode(shim.EnterNamespace(), os.Stderr))
+	}
 	code := m.Run()
 	if dir := builtIn.dir; dir != "" {
 		os.RemoveAll(dir)

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"warren/shim"
 )
 
 // No word of a user gets on a command line, and no secret into an environment, of any process of a run.
@@ -121,8 +123,8 @@ func TestOrdinaryUser(t *testing.T) {
 	id := s.profile(map[string]any{"proxyId": s.addProxy(nil), "startUrls": []string{s.world.url("/in")}})
 	run := s.start(id, nil)
 	s.world.await(t, "/in", 1)
-	if run.warned("sandbox_off") {
-		t.Error("an ordinary user's run warns that the sandbox is off")
+	if missing := shim.CheckIsolation(); run.warned("isolation_loopback") != (missing != nil) || !run.Isolation.Sandbox {
+		t.Errorf("isolation %+v, warnings %+v; a namespace: %v", run.Isolation, run.Warnings, missing)
 	}
 	for _, p := range s.alive() {
 		if strings.Contains(p.command, "--no-sandbox ") {

@@ -123,7 +123,7 @@ func (s *server) fillSpec(p *plan, in *startInput) error {
 	mergePtr(in.Headless, &headless)
 	p.spec = shim.Spec{RunID: runID, ProfileID: p.row.ID, Name: runName(runID), BrowserPath: p.installed.Path,
 		ProfileDir: s.profileDir(p.row.ID), RunDir: s.runs.dir, Headless: s.headless(headless), StartURLs: urls,
-		ForOnce: in.ProxyID.Set, Private: s.cfg.allowPrivate(), Capability: newCapability(), DebugPort: in.DebugPort, Protected: []string{s.cfg.Data},
+		ForOnce: in.ProxyID.Set, Private: s.cfg.allowPrivate(), Capability: newCapability(), DebugPort: in.DebugPort, WebRTC: p.row.WebRTC, Require: s.cfg.Require, Protected: []string{s.cfg.Data},
 		Timeout: s.cfg.StartTimeout, Grace: s.cfg.OrphanGrace}
 	if p.row.MaxRunMs != nil {
 		p.spec.MaxRun = time.Duration(*p.row.MaxRunMs) * time.Millisecond
@@ -133,6 +133,9 @@ func (s *server) fillSpec(p *plan, in *startInput) error {
 	}
 	if p.proxy == nil {
 		return nil
+	}
+	if p.row.WebRTC == "default" {
+		return invalid(fault{Location: "body.webrtc", Message: "default is refused with a proxy: it would tell this machine's addresses"})
 	}
 	u, err := s.upstream(*p.proxy)
 	p.spec.Upstream = u
@@ -186,9 +189,6 @@ func (p *plan) notApplied() (out []warningJSON) {
 	}
 	if p.row.Geolocation != "auto" {
 		warn("geolocation", "what Chrome asks for")
-	}
-	if p.row.WebRTC != "proxy_only" {
-		warn("webrtc "+p.row.WebRTC, "proxy_only")
 	}
 	if p.row.Screen != nil {
 		warn("screen", "the browser's own")
@@ -254,7 +254,7 @@ func (startAnswer) Schema(r huma.Registry) *huma.Schema {
 func (s *server) dryRun(p *plan) (*dryRunJSON, error) {
 	arguments, env, warnings, err := shim.Plan(p.spec)
 	if err != nil {
-		return nil, internal(err)
+		return nil, startProblem(err)
 	}
 	out := &dryRunJSON{Arguments: arguments, Environment: env, Warnings: p.warnings}
 	out.Effective = p.effective(nil)
@@ -444,9 +444,6 @@ func (rs *runs) recordStart(ctx context.Context, r *profileRun, answer *startJSO
 	rs.admit(r)
 	rs.events.publish("run.started", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id})
 	rs.log.Info("run started", "profile", r.profileID, "run", r.id, "pid", answer.PID, "isolation", answer.Isolation.Network)
-	if !answer.Isolation.Sandbox {
-		rs.log.Warn("Chrome's sandbox is off in this run, because the server runs as root", "profile", r.profileID, "run", r.id)
-	}
 	return nil
 }
 
@@ -493,6 +490,10 @@ func startProblem(err error) error {
 		p = problemFor(503, "browser_failed", "The browser was not started, because the profile's folder cannot be written. Give warren's user the right to write everything in the data folder, then start again.")
 	case "not_found":
 		p = problemFor(503, "browser_not_found", f.Message)
+	case "isolation_refused":
+		p = isolationUnavailable(f)
+	case "isolation_failed":
+		p = problemFor(503, "isolation_unavailable", "The browser was not started, because its network namespace could not be made this time: "+f.Message+". Try again; where it fails again, the machine is short of memory or processes.")
 	case "locked":
 		p = conflict("profile_running", "Another browser holds the profile's folder. Close it, then start again.")
 	case "timeout":
@@ -505,6 +506,20 @@ func startProblem(err error) error {
 	}
 	p.Lines = f.Lines
 	return p.because(err)
+}
+
+// isolationUnavailable says why a run that must be isolated by the kernel is not started, and what to do.
+func isolationUnavailable(f *shim.Failure) *problem {
+	text := "The browser was not started, because it cannot be isolated by the kernel as it must be: " + f.Message + "."
+	if f.Advice != "" {
+		text += " What helps: " + f.Advice + "."
+	}
+	if os.Geteuid() == 0 {
+		text += " Or run warren as an ordinary user: then Chrome's flags isolate it, and start warns of that."
+	} else {
+		text += " Without --require-isolation Chrome's flags isolate it, and start warns of that."
+	}
+	return problemFor(503, "isolation_unavailable", text)
 }
 
 // answer puts a run's state into start's words.
@@ -545,7 +560,7 @@ func warningsOf(in []shim.Warning) []warningJSON {
 
 // effective is what the browser shows. Before it runs (st is nil) what only it knows is left out.
 func (p *plan) effective(st *shim.State) effectiveJSON {
-	e := effectiveJSON{OS: hostOS(), BrowserVersion: strconv.Itoa(p.installed.Major), Locale: []string{}, Geolocation: jsontext.Value("null"), WebRTC: "proxy_only"}
+	e := effectiveJSON{OS: hostOS(), BrowserVersion: strconv.Itoa(p.installed.Major), Locale: []string{}, Geolocation: jsontext.Value("null"), WebRTC: p.row.WebRTC}
 	if st != nil {
 		e.BrowserVersion = strconv.Itoa(st.Browser.Major)
 		e.UserAgent, e.Timezone, e.Locale = st.UserAgent, st.Timezone, st.Languages

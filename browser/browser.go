@@ -25,6 +25,10 @@ type Spec struct {
 	TempDir string
 	// Headless runs without windows.
 	Headless bool
+	// WebRTC says what pages may do with it; "" is WebRTCProxyOnly.
+	WebRTC WebRTC
+	// RequireIsolation refuses to run where a namespace is not to be had.
+	RequireIsolation bool
 	// Protected are folders whose files DevTools clients cannot have handed to a page, nor fill with downloads.
 	Protected []string
 	// TrustSPKI is the base64 SHA-256 of the one public key whose certificates need no signature of an authority: that of a site of our own.
@@ -87,16 +91,20 @@ func defaultLimits() limits {
 	}
 }
 
-// Open prepares a run: checks the spec and opens the burrow, so that Listener can be served on. No process is started.
-// Close must follow.
+// Open prepares a run: checks the spec and opens the burrow, so that Listener can be served on. The browser is not started yet.
+// An *IsolationError says why a run cannot be isolated as it must be. Close must follow.
 func Open(s Spec) (*Browser, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	home, err := openBurrow()
+	home, err := openBurrow(&s)
 	if err != nil {
 		return nil, err
 	}
+	return open(s, home), nil
+}
+
+func open(s Spec, home burrow) *Browser {
 	log := s.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -107,8 +115,11 @@ func Open(s Spec) (*Browser, error) {
 		done: make(chan struct{}), gone: make(chan struct{}),
 	}
 	b.seen.ready = make(chan struct{})
+	if s.WebRTC == WebRTCOff {
+		b.dress = withoutWebRTC
+	}
 	b.gateway = newGateway(b)
-	return b, nil
+	return b
 }
 
 // Listener is the socket that Chrome's --proxy-server names. The relay serves on it.
@@ -119,12 +130,20 @@ func (b *Browser) Isolation() Isolation { return b.burrow.isolation() }
 
 // Warnings returns what the user should know about this run.
 func (b *Browser) Warnings() []Warning {
-	var all []Warning
-	if !b.Isolation().Sandbox {
-		all = append(all, Warning{"sandbox_off", "Chrome's own sandbox is off because the browser runs as root: a page that breaks out of Chrome is root on this machine. " +
-			"Run as an ordinary user to have the sandbox."})
+	all := b.burrow.warnings()
+	if b.spec.WebRTC == WebRTCDefault {
+		all = append(all, Warning{"webrtc_direct", "webrtc is default: pages learn this machine's addresses, and their WebRTC goes out beside the relay."})
 	}
 	return all
+}
+
+// Admit says whether a connection to Listener may be served: in a namespace every one, else those of the browser's own sockets.
+func (b *Browser) Admit(c net.Conn) error {
+	group := 0
+	if p := b.process(); p != nil {
+		group = p.pid()
+	}
+	return b.burrow.admit(c, group)
 }
 
 // PID is the main process' id in the host's numbering, 0 before the start.

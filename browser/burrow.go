@@ -1,15 +1,23 @@
 package browser
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
+)
+
+// The two kinds of isolation that a run can have.
+const (
+	InNamespace = "namespace" // the kernel: no way out but the relay's socket
+	OnLoopback  = "loopback"  // flags, and a relay that takes this browser's connections only
 )
 
 // Isolation says how a run is kept from going out beside its relay.
 type Isolation struct {
-	Network string `json:"network"` // "namespace" or "loopback"
+	Network string `json:"network"` // InNamespace or OnLoopback
 	Sandbox bool   `json:"sandbox"` // Chrome's own sandbox is on
 }
 
@@ -24,35 +32,107 @@ type Warning struct {
 type burrow interface {
 	// listener is the socket that the relay serves on and that the browser's --proxy-server names.
 	listener() net.Listener
-	// start starts the prepared command inside. It may change the command.
-	start(cmd *exec.Cmd) error
+	// start starts the prepared command inside, and returns the command whose process it is.
+	start(cmd *exec.Cmd) (*exec.Cmd, error)
 	// isolation says what this burrow gives.
 	isolation() Isolation
+	// warnings say what it leaves open.
+	warnings() []Warning
+	// admit says whether a connection to the listener may be served. group is the process group of the browser.
+	admit(c net.Conn, group int) error
 	// close releases what open took, the listener too.
 	close() error
 }
 
-// openBurrow prepares the best burrow that this machine gives.
-func openBurrow() (burrow, error) {
-	return openLoopback()
+// IsolationError says why a run cannot be isolated as it must be. Refused tells whether the machine forbids it, now and later;
+// otherwise another attempt may do better.
+type IsolationError struct {
+	Refused bool
+	Advice  string // what to do, with the command; "" when nothing is known
+	Err     error
+}
+
+func (e *IsolationError) Error() string { return e.Err.Error() }
+func (e *IsolationError) Unwrap() error { return e.Err }
+
+// CheckIsolation makes a namespace as a run's and closes it again. Where runs have none, the *IsolationError says why.
+func CheckIsolation() error {
+	home, err := openNamespace()
+	if err != nil {
+		return err
+	}
+	return home.close()
+}
+
+// openBurrow prepares the best burrow that this machine gives: a namespace, or loopback where the machine refuses one or the run
+// cannot live in one.
+func openBurrow(s *Spec) (burrow, error) {
+	refused := s.needsLoopback()
+	if refused == nil {
+		home, err := openNamespace()
+		if err == nil {
+			return home, nil
+		}
+		if !errors.As(err, &refused) || !refused.Refused {
+			return nil, err // a fault that passes is no reason for less
+		}
+	}
+	switch {
+	case s.RequireIsolation:
+		return nil, refused
+	case os.Geteuid() == 0: // Chrome runs its sandbox as an ordinary user only, and without it a page that breaks out of Chrome is root
+		return nil, &IsolationError{Refused: true, Advice: refused.Advice, Err: fmt.Errorf("%w; and as root Chrome runs in no other way, since its sandbox would be off", refused)}
+	}
+	return openLoopback(refused)
+}
+
+// needsLoopback says why a run cannot live in a namespace whatever the machine gives; nil: it can.
+func (s *Spec) needsLoopback() *IsolationError {
+	switch {
+	case s.WebRTC == WebRTCDefault:
+		return &IsolationError{Refused: true, Advice: "set webrtc to proxy_only or off", Err: errors.New("webrtc default sends UDP, which a namespace has no way for")}
+	case isSnap(s.Path):
+		return &IsolationError{Refused: true, Advice: "install a browser that is no snap, such as Google Chrome's .deb", Err: errors.New("the browser is a snap, which cannot be started in a namespace")}
+	}
+	return nil
 }
 
 // loopback is the burrow without a namespace: the relay listens on 127.0.0.1 and the flags keep Chrome on it.
-type loopback struct{ l net.Listener }
+type loopback struct {
+	l     net.Listener
+	why   *IsolationError
+	peers peers
+}
 
-func openLoopback() (*loopback, error) {
+func openLoopback(why *IsolationError) (*loopback, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("open the relay's listener: %w", err)
 	}
-	return &loopback{l}, nil
+	return &loopback{l: l, why: why}, nil
 }
 
-func (b *loopback) listener() net.Listener    { return b.l }
-func (b *loopback) start(cmd *exec.Cmd) error { return cmd.Start() }
-func (b *loopback) close() error              { return b.l.Close() }
+func (b *loopback) listener() net.Listener                 { return b.l }
+func (b *loopback) start(cmd *exec.Cmd) (*exec.Cmd, error) { return cmd, cmd.Start() }
+func (b *loopback) close() error                           { return b.l.Close() }
+func (b *loopback) isolation() Isolation                   { return Isolation{Network: OnLoopback, Sandbox: true} }
 
-// isolation: Chrome refuses to run its sandbox as root, and here the browser has the user that we have.
-func (b *loopback) isolation() Isolation {
-	return Isolation{Network: "loopback", Sandbox: os.Geteuid() != 0}
+// admit refuses every connection that is not a socket of our own browser's.
+func (b *loopback) admit(c net.Conn, group int) error { return b.peers.check(c, group) }
+
+func (b *loopback) warnings() []Warning {
+	text := "This run has no network namespace: Chrome's flags, not the kernel, keep it on its relay, and an extension or an update of Chrome may change its mind."
+	if !knowsPeers {
+		text += " Any program of this machine can use the run's relay."
+	}
+	if b.why != nil {
+		text += " Why: " + b.why.Error() + "."
+		if b.why.Advice != "" {
+			text += " What helps: " + b.why.Advice + "."
+		}
+	}
+	if runtime.GOOS == "linux" {
+		text += " --require-isolation refuses such runs."
+	}
+	return []Warning{{"isolation_loopback", text}}
 }

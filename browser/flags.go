@@ -22,7 +22,7 @@ func (b *Browser) Arguments() []string {
 		"--user-data-dir=" + b.spec.UserDataDir,
 		"--remote-debugging-pipe",
 	}
-	args = append(args, networkFlags(b.Listener().Addr())...)
+	args = append(args, networkFlags(b.Listener().Addr(), b.spec.WebRTC)...)
 	args = append(args, quietFlags()...)
 	args = append(args, "--restore-last-session", "--hide-crash-restore-bubble")
 	if b.spec.Headless {
@@ -30,9 +30,6 @@ func (b *Browser) Arguments() []string {
 	}
 	if b.spec.TrustSPKI != "" {
 		args = append(args, "--ignore-certificate-errors-spki-list="+b.spec.TrustSPKI)
-	}
-	if !b.Isolation().Sandbox {
-		args = append(args, "--no-sandbox")
 	}
 	if !hasSession(b.spec.UserDataDir) {
 		args = append(args, blankPage)
@@ -45,17 +42,24 @@ const blankPage = "about:blank"
 
 // networkFlags keep every byte on the relay: names are not resolved here (also when an extension sets another proxy: then nothing works
 // at all), loopback and link-local go through the relay too, WebRTC opens no UDP. Measured: with these no packet leaves beside the relay.
-func networkFlags(relay net.Addr) []string {
+//
+// With WebRTCDefault, WebRTC is as Chrome has it, and looks up the names of its servers itself.
+func networkFlags(relay net.Addr, webrtc WebRTC) []string {
 	host, _, _ := net.SplitHostPort(relay.String())
-	return []string{
+	off := "MediaRouter,DialMediaRouteProvider,OptimizationHints,NetworkTimeServiceQuerying,Translate,AutofillServerCommunication"
+	flags := []string{
 		"--proxy-server=socks5://" + relay.String(),
 		"--proxy-bypass-list=<-loopback>",
-		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE " + host,
-		"--webrtc-ip-handling-policy=" + webrtcPolicy,
-		"--force-webrtc-ip-handling-policy=" + webrtcPolicy, // the same in older versions
-		// One list only: a second --disable-features would replace the first.
-		"--disable-features=WebRtcHideLocalIpsWithMdns,MediaRouter,DialMediaRouteProvider,OptimizationHints,NetworkTimeServiceQuerying,Translate,AutofillServerCommunication",
 	}
+	if webrtc != WebRTCDefault {
+		off = "WebRtcHideLocalIpsWithMdns," + off
+		flags = append(flags,
+			"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE "+host,
+			"--webrtc-ip-handling-policy="+webrtcPolicy,
+			"--force-webrtc-ip-handling-policy="+webrtcPolicy, // the same in older versions
+		)
+	}
+	return append(flags, "--disable-features="+off) // one list only: a second one would replace the first
 }
 
 // quietFlags stop what Chrome does by itself: its own traffic, questions at the first start, the system's key ring.

@@ -42,15 +42,11 @@ func TestArguments(t *testing.T) {
 		"--restore-last-session",
 		"--hide-crash-restore-bubble",
 		"--headless=new",
-		"--no-sandbox",
 		"about:blank",
 	}
 	drop := func(flag string) { want = slices.DeleteFunc(want, func(a string) bool { return a == flag }) }
 	if runtime.GOOS != "linux" {
 		drop("--password-store=basic")
-	}
-	if os.Geteuid() != 0 {
-		drop("--no-sandbox")
 	}
 	if got := b.Arguments(); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -86,22 +82,6 @@ func TestRunningArguments(t *testing.T) {
 	}
 	if got := b.Arguments(); !slices.Equal(got, want) {
 		t.Errorf("Arguments of the running browser: %q", got)
-	}
-}
-
-func TestSandboxWarning(t *testing.T) {
-	b, err := Open(Spec{Path: "/bin/true", UserDataDir: "/a/b", TempDir: tempDir(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	root := os.Geteuid() == 0
-	if got := b.Isolation(); got != (Isolation{Network: "loopback", Sandbox: !root}) {
-		t.Errorf("isolation %+v", got)
-	}
-	warned := slices.ContainsFunc(b.Warnings(), func(w Warning) bool { return w.Code == "sandbox_off" && w.Message != "" })
-	if warned != root || slices.Contains(b.Arguments(), "--no-sandbox") != root {
-		t.Errorf("as root %v: warned %v, arguments %v", root, warned, b.Arguments())
 	}
 }
 
@@ -166,7 +146,7 @@ func TestPreferencesAreMerged(t *testing.T) {
 	if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := writePreferences(dir); err != nil {
+	if err := writePreferences(dir, ""); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
@@ -181,7 +161,7 @@ func TestPreferencesAreMerged(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if err := writePreferences(dir); err != nil {
+	if err := writePreferences(dir, ""); err != nil {
 		t.Fatal(err)
 	}
 	if again, _ := os.Stat(file); !os.SameFile(info, again) {
@@ -199,7 +179,7 @@ func TestDamagedPreferencesAreSetAside(t *testing.T) {
 		if err := os.WriteFile(file, []byte(damaged), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := writePreferences(dir); err != nil {
+		if err := writePreferences(dir, ""); err != nil {
 			t.Errorf("%q: %v", damaged, err)
 		}
 		if kept, _ := os.ReadFile(file + ".bad"); string(kept) != damaged {

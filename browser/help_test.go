@@ -22,7 +22,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain makes the test's own binary the child that enters a namespace when it is called like one, as the server's is.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == ChildArgument {
+		fmt.Fprintln(os.Stderr, EnterNamespace())
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // patient is how long a test waits for what comes in no time on a machine that has nothing else to do.
 const patient = time.Minute

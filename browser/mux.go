@@ -210,6 +210,10 @@ func (m *mux) happened(msg []byte, e envelope) {
 		m.attached(s, e.params.in(msg))
 	case "Target.detachedFromTarget":
 		defer m.detached(s, e.params.in(msg))
+	case "Page.javascriptDialogOpening":
+		if s != nil && s.client == nil {
+			m.owner.dialog(s, e.params.in(msg))
+		}
 	}
 	if s != nil && s.client != nil && !s.client.hidden(method, e.params.in(msg)) {
 		s.client.deliver(s.client.rewritten(msg, e, nil))
@@ -244,6 +248,18 @@ func (m *mux) attached(parent *session, params []byte) {
 	if s.client == nil && s.kind != "browser" { // a new client's browser session becomes the client's in adopt
 		m.owner.attached(s, p.TargetInfo)
 	}
+}
+
+// hasClient reports whether a client is attached to a target.
+func (m *mux) hasClient(target string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.sessions {
+		if s.target == target && s.client != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // detached forgets a session and all below it.

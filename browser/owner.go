@@ -107,6 +107,18 @@ func (o *owner) attached(s *session, info targetInfo) {
 	go o.prepare(s, info, d)
 }
 
+// dialog answers a page's alert, confirm, prompt or question before leaving, where no client is there to do it: a session with Page enabled
+// makes Chrome wait for the answer (Page.javascriptDialogOpening). Nobody's yes is a no, but a page may be left.
+func (o *owner) dialog(s *session, params []byte) {
+	var p struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(params, &p) != nil || o.mux.hasClient(s.target) {
+		return
+	}
+	o.mux.send(s.id, "Page.handleJavaScriptDialog", map[string]any{"accept": p.Type == "alert" || p.Type == "beforeunload"}, nil)
+}
+
 // detached is called when the owner's session on a target has ended.
 func (o *owner) detached(s *session) {
 	o.mu.Lock()

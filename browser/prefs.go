@@ -12,9 +12,6 @@ import (
 	"strings"
 )
 
-// webrtcPolicy lets WebRTC use proxied connections only: no UDP beside the relay (Chromium, WebRtcIPHandling).
-const webrtcPolicy = "disable_non_proxied_udp"
-
 // preference is one of Chrome's settings (chrome/common/pref_names.h).
 type preference struct {
 	path  string // members joined with dots
@@ -23,9 +20,13 @@ type preference struct {
 }
 
 // preferences are the settings that have no flag, or that a flag alone does not cover.
-func preferences() []preference {
+func preferences(webrtc WebRTC) []preference {
+	policy := webrtcPolicy
+	if webrtc == WebRTCDefault {
+		policy = "default"
+	}
 	return []preference{
-		{"webrtc.ip_handling_policy", webrtcPolicy, false},
+		{"webrtc.ip_handling_policy", policy, false},
 		{"alternate_error_pages.enabled", false, false}, // no probes of name servers when a page fails
 		{"spellcheck.dictionaries", []any{}, true},      // no download of a dictionary
 	}
@@ -33,7 +34,7 @@ func preferences() []preference {
 
 // writePreferences puts the preferences into the profile before Chrome reads it. What is there stays. A file that
 // is not JSON is set aside as Chrome does it itself (Preferences.bad).
-func writePreferences(userDataDir string) error {
+func writePreferences(userDataDir string, webrtc WebRTC) error {
 	dir := filepath.Join(userDataDir, "Default")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the profile's folder: %w", err)
@@ -44,7 +45,7 @@ func writePreferences(userDataDir string) error {
 		return err
 	}
 	changed := false
-	for _, p := range preferences() {
+	for _, p := range preferences(webrtc) {
 		changed = p.merge(all) || changed
 	}
 	if !changed {

@@ -32,7 +32,8 @@ func (e Exit) String() string {
 
 // process is Chrome's main process and what it started. One goroutine owns it and alone waits for it.
 type process struct {
-	cmd    *exec.Cmd
+	cmd    *exec.Cmd // what was to be run
+	child  *exec.Cmd // whose process it is; in a namespace another command than cmd
 	group  *group
 	output *tail
 	leave  time.Duration
@@ -51,30 +52,31 @@ func startProcess(cmd *exec.Cmd, home burrow, leave time.Duration) (*process, er
 	defer in.Close()
 	cmd.Stdout, cmd.Stderr = in, in
 	prepareGroup(cmd)
-	if err := home.start(cmd); err != nil {
+	child, err := home.start(cmd)
+	if err != nil {
 		out.Close()
 		return nil, err
 	}
-	p := &process{cmd: cmd, group: newGroup(cmd.Process), leave: leave, exited: make(chan struct{}), gone: make(chan struct{})}
+	p := &process{cmd: cmd, child: child, group: newGroup(child.Process), leave: leave, exited: make(chan struct{}), gone: make(chan struct{})}
 	p.output = newTail(out)
 	go p.own()
 	return p, nil
 }
 
-func (p *process) pid() int { return p.cmd.Process.Pid }
+func (p *process) pid() int { return p.child.Process.Pid }
 
 // lastWords is how long the output of a process that has gone may still come.
 const lastWords = 100 * time.Millisecond
 
 // own waits for the main process, then for the rest of the group, which it kills when it stays.
 func (p *process) own() {
-	_ = p.cmd.Wait() // ProcessState says the same
+	_ = p.child.Wait() // ProcessState says the same
 	at := time.Now()
 	select {
 	case <-p.output.done:
 	case <-time.After(lastWords):
 	}
-	p.exit = exitOf(p.cmd.ProcessState)
+	p.exit = exitOf(p.child.ProcessState)
 	p.exit.At, p.exit.Lines = at, p.output.lines()
 	close(p.exited)
 	if !p.group.await(p.leave) {

@@ -15,11 +15,12 @@ import (
 
 // Kinds of StartError.
 const (
-	StartNotFound  = "not_found" // there is no such program
-	StartFailed    = "failed"    // the browser, or something before it, failed
-	StartTimeout   = "timeout"   // the browser did not take commands in time
-	StartLocked    = "locked"    // another browser runs with this profile
-	StartCancelled = "cancelled" // the context ended, or Stop was called
+	StartNotFound   = "not_found"  // there is no such program
+	StartFailed     = "failed"     // the browser, or something before it, failed
+	StartTimeout    = "timeout"    // the browser did not take commands in time
+	StartLocked     = "locked"     // another browser runs with this profile
+	StartCancelled  = "cancelled"  // the context ended, or Stop was called
+	StartUnwritable = "unwritable" // the profile's folder is not the user's own
 )
 
 // StartError says why a start failed. Nothing is left of it.
@@ -120,6 +121,9 @@ func (b *Browser) prepare() error {
 	}
 	_, err := os.Lstat(b.spec.UserDataDir)
 	b.made = errors.Is(err, fs.ErrNotExist)
+	if err := ownFolder(b.spec.UserDataDir); err != nil {
+		return &StartError{Kind: StartUnwritable, Err: err}
+	}
 	if err := os.MkdirAll(b.spec.UserDataDir, 0o700); err != nil {
 		return fmt.Errorf("make the profile's folder: %w", err)
 	}
@@ -129,7 +133,7 @@ func (b *Browser) prepare() error {
 	if err := os.MkdirAll(b.spec.TempDir, 0o700); err != nil {
 		return fmt.Errorf("make the temporary folder: %w", err)
 	}
-	return writePreferences(b.spec.UserDataDir)
+	return writePreferences(b.spec.UserDataDir, b.spec.WebRTC)
 }
 
 // spawn starts Chrome in the burrow, and the goroutines that own the process and the pipe.

@@ -342,14 +342,33 @@ func (c *Client) Gateway(base, prefix string, over http.HandlerFunc) http.Handle
 	}
 }
 
-// Plan says what a start would run, without starting: the browser's arguments and what its environment gains.
+// Plan says what a start would run, without starting: the browser's arguments and what its environment gains. A *Failure says why
+// it could not be isolated.
 func Plan(s Spec) (arguments, env []string, warnings []browser.Warning, err error) {
 	b, err := browser.Open(s.browser(nil))
+	if home, ok := errors.AsType[*browser.IsolationError](err); ok {
+		err = isolationFailure(home)
+	}
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	defer b.Close()
 	return b.Arguments(), b.Environment(), b.Warnings(), nil
+}
+
+// ChildArgument is what this program is called with to become a run's browser inside its namespace; it must then call EnterNamespace.
+const ChildArgument = browser.ChildArgument
+
+// EnterNamespace is the whole life of such a program. It returns only when it failed.
+func EnterNamespace() error { return browser.EnterNamespace() }
+
+// CheckIsolation makes a namespace as a run's and closes it again. A *Failure says why runs have none here.
+func CheckIsolation() error {
+	err := browser.CheckIsolation()
+	if home, ok := errors.AsType[*browser.IsolationError](err); ok {
+		return isolationFailure(home)
+	}
+	return err
 }
 
 // FindBrowser finds the browser that runs: path, or the first of the usual places.

@@ -98,10 +98,13 @@ func (p *process) failure(err error) *Failure {
 	var f *Failure
 	var s *browser.StartError
 	var n *browser.NotFoundError
+	var home *browser.IsolationError
 	var path *fs.PathError
 	switch {
 	case errors.As(err, &f):
 		return f
+	case errors.As(err, &home):
+		return isolationFailure(home)
 	case errors.Is(err, syscall.ENOSPC):
 		return &Failure{Kind: "disk_full", Message: err.Error()}
 	case errors.As(err, &path) && strings.HasPrefix(path.Path, p.spec.ProfileDir) && isUnwritable(err):
@@ -115,6 +118,14 @@ func (p *process) failure(err error) *Failure {
 		return &Failure{Kind: "cancelled", Message: err.Error()}
 	}
 	return &Failure{Kind: "internal", Message: err.Error()}
+}
+
+func isolationFailure(err *browser.IsolationError) *Failure {
+	kind := "isolation_failed"
+	if err.Refused {
+		kind = "isolation_refused"
+	}
+	return &Failure{Kind: kind, Message: err.Error(), Advice: err.Advice}
 }
 
 func isUnwritable(err error) bool {
@@ -155,6 +166,7 @@ func (p *process) launch(ctx context.Context) error {
 	}
 	p.browser, p.reaped = b, reapOrphans(b.PID, b.Done())
 	p.relay = proxy.NewRelay(p.dialer(p.spec.Upstream), p.log)
+	p.relay.Admit(b.Admit)
 	if p.spec.Upstream != nil {
 		p.upstreamID, p.upstreamRevision = p.spec.Upstream.ID, p.spec.Upstream.Revision
 	}
@@ -237,7 +249,8 @@ func onlyHost(address string, next http.Handler) http.Handler {
 
 func (s Spec) browser(log *slog.Logger) browser.Spec {
 	return browser.Spec{Path: s.BrowserPath, UserDataDir: userDataDir(s.ProfileDir),
-		TempDir: tempDir(s.Name), Headless: s.Headless, Protected: s.Protected, TrustSPKI: s.TrustSPKI, Logger: log}
+		TempDir: tempDir(s.Name), Headless: s.Headless, Protected: s.Protected, TrustSPKI: s.TrustSPKI,
+		WebRTC: browser.WebRTC(s.WebRTC), RequireIsolation: s.Require, Logger: log}
 }
 
 func userDataDir(profileDir string) string { return filepath.Join(profileDir, "chrome") }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"time"
+
+	"warren/browser"
 )
 
 // This file is the shim's side of the socket. Its folder is 0700 and the socket is the owner's alone: who can connect is
@@ -59,6 +61,10 @@ func (p *process) serveUpstream(w http.ResponseWriter, r *http.Request) {
 	var u Upstream
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&u); err != nil {
 		http.Error(w, "not an upstream", http.StatusBadRequest)
+		return
+	}
+	if p.spec.WebRTC == string(browser.WebRTCDefault) { // its WebRTC would go on beside the proxy
+		http.Error(w, "a run with webrtc default takes no proxy", http.StatusConflict)
 		return
 	}
 	p.mu.Lock()

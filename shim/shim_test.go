@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -26,6 +27,9 @@ import (
 // TestMain makes the test's own binary a shim when it is called like one, as the server's is.
 func TestMain(m *testing.M) {
 	switch {
+	case len(os.Args) == 2 && os.Args[1] == ChildArgument:
+		fmt.Fprintln(os.Stderr, EnterNamespace())
+		os.Exit(1)
 	case len(os.Args) == 2 && os.Args[1] == "shim":
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()

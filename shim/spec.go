@@ -36,6 +36,8 @@ type Spec struct {
 	TrustSPKI   string        `json:"trustSpki"` // base64 SHA-256 of the one key whose certificates are taken unsigned; "" none
 	Capability  string        `json:"capability"`
 	DebugPort   bool          `json:"debugPort"`
+	WebRTC      string        `json:"webrtc"`    // proxy_only, off or default
+	Require     bool          `json:"require"`   // refuse to run without a namespace
 	Protected   []string      `json:"protected"` // folders whose files no DevTools client gets at
 	Timeout     time.Duration `json:"timeout"`   // until the browser takes commands
 	Grace       time.Duration `json:"grace"`     // how long to go on without a server
@@ -108,10 +110,11 @@ type End struct {
 
 // Failure is a start that came to nothing.
 type Failure struct {
-	Kind     string   `json:"kind"` // not_found, failed, timeout, cancelled, locked, unwritable, disk_full, internal
+	Kind     string   `json:"kind"` // not_found, failed, timeout, cancelled, locked, unwritable, disk_full, isolation_refused, isolation_failed, internal
 	Message  string   `json:"message"`
 	ExitCode int      `json:"exitCode"`
 	Lines    []string `json:"lines,omitempty"`
+	Advice   string   `json:"advice,omitempty"` // what to do
 }
 
 // Error says it in one line.

@@ -1,0 +1,193 @@
+package browser
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file is the child's side of a namespace. The child is one thread that does one thing after the other and then becomes the browser:
+//
+//	lo up → the relay's listener → hand it over → no capabilities → wait for what to become → exec
+//
+// When the shim dies meanwhile, the line ends and so does the child.
+
+const (
+	stepUp       = "bring up the namespace's loopback interface"
+	stepListen   = "open the relay's socket in the namespace"
+	stepDrop     = "give up the capabilities"
+	stepFolder   = "write the profile's folder"
+	stepExec     = "start the browser"
+	stepPrepare  = "prepare the browser's descriptors"
+	lineFD       = 3  // as the shim starts us
+	aboveBrowser = 10 // descriptors from here on are out of the browser's way
+)
+
+// relayPort is where the relay listens inside, on 127.0.0.1. The namespace has no other user, so that it can be the same for every run.
+const relayPort = 1080
+
+// EnterNamespace is the whole life of a program that was started with ChildArgument. It returns only when it failed.
+func EnterNamespace() error {
+	runtime.LockOSThread() // capabilities are a thread's
+	line, err := unix.FcntlInt(lineFD, unix.F_DUPFD_CLOEXEC, aboveBrowser)
+	if err != nil {
+		return fmt.Errorf("there is no line: this command is started by a run, not by hand: %w", err)
+	}
+	unix.Close(lineFD) //nolint:errcheck // its copy stays
+	step, err := settle(line)
+	if err == nil {
+		step, err = turnInto(line)
+	}
+	tell(line, said{Step: step, Error: err.Error(), Errno: errnoOf(err)}, nil)
+	return fmt.Errorf("%s: %w", step, err)
+}
+
+func errnoOf(err error) (e syscall.Errno) {
+	errors.As(err, &e)
+	return e
+}
+
+func tell(line int, m said, fds []int) {
+	text, _ := json.Marshal(m) // strings and a number
+	var rights []byte
+	if len(fds) > 0 {
+		rights = unix.UnixRights(fds...)
+	}
+	_ = unix.Sendmsg(line, text, rights, nil, 0) // nobody is there to be told
+}
+
+// settle makes the namespace's network, hands the listener over and gives up what it took.
+func settle(line int) (step string, err error) {
+	if err := loopbackUp(); err != nil {
+		return stepUp, err
+	}
+	l, err := listen()
+	if err != nil {
+		return stepListen, err
+	}
+	tell(line, said{Step: stepListen}, []int{l})
+	unix.Close(l) //nolint:errcheck // the shim has it
+	return stepDrop, dropCapabilities()
+}
+
+// loopbackUp does what `ip link set lo up` does (netdevice(7), SIOCSIFFLAGS).
+func loopbackUp() error {
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(s)
+	r, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	r.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, r)
+}
+
+// listen opens the relay's socket with the longest queue that the system allows.
+func listen() (int, error) {
+	l, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	if err := unix.Bind(l, &unix.SockaddrInet4{Port: relayPort, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return -1, err
+	}
+	return l, unix.Listen(l, unix.SOMAXCONN)
+}
+
+// dropCapabilities leaves this thread none, and none to be had by a later exec (capabilities(7)). Chrome's sandbox makes
+// a user namespace of its own and needs none here.
+func dropCapabilities() error {
+	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) { // EINVAL: the kernel is older than that capability
+			return err
+		}
+	}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return err
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	return unix.Capset(&header, &none[0])
+}
+
+// turnInto waits for what to become and becomes it. It returns only when it failed.
+func turnInto(line int) (step string, err error) {
+	what, fds, err := await(line)
+	if err != nil {
+		return stepPrepare, err
+	}
+	if err := unix.Access(what.Folder, unix.R_OK|unix.W_OK|unix.X_OK); err != nil {
+		return stepFolder, err
+	}
+	if err := unix.Chdir(what.Dir); err != nil {
+		return stepFolder, err
+	}
+	for fd, from := range map[int]int{1: fds[2], 2: fds[2], 3: fds[0], 4: fds[1]} {
+		if err := unix.Dup3(from, fd, 0); err != nil {
+			return stepPrepare, err
+		}
+	}
+	return stepExec, syscall.Exec(what.Path, what.Args, what.Env) // Go's own, which also gives back the limit of open files
+}
+
+// maxBecome bounds the browser's command line and environment.
+const maxBecome = 192 << 10
+
+// await reads the one message of the shim's. The descriptors are moved out of the way of those that the browser gets.
+func await(line int) (what become, fds []int, err error) {
+	text, rights := make([]byte, maxBecome), make([]byte, unix.CmsgSpace(4*4))
+	n, r, flags, _, err := recvmsg(line, text, rights)
+	if err != nil {
+		return what, nil, err
+	}
+	if n == 0 {
+		os.Exit(0) // the run is over before it began
+	}
+	if flags&(unix.MSG_TRUNC|unix.MSG_CTRUNC) != 0 {
+		return what, nil, unix.EMSGSIZE
+	}
+	if err := json.Unmarshal(text[:n], &what); err != nil {
+		return what, nil, err
+	}
+	files, err := received(rights[:r])
+	if err != nil || len(files) != 3 {
+		return what, nil, fmt.Errorf("%d descriptors came, want 3: %w", len(files), errors.Join(err, unix.EBADMSG))
+	}
+	for _, f := range files {
+		fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, aboveBrowser)
+		if err != nil {
+			return what, nil, err
+		}
+		fds = append(fds, fd)
+	}
+	runtime.KeepAlive(files) // a finalizer would close them
+	return what, fds, nil
+}
+
+func recvmsg(line int, text, rights []byte) (n, r, flags int, from unix.Sockaddr, err error) {
+	for {
+		n, r, flags, from, err = unix.Recvmsg(line, text, rights, unix.MSG_CMSG_CLOEXEC)
+		if !errors.Is(err, unix.EINTR) {
+			return n, r, flags, from, err
+		}
+	}
+}
+
+// userDataDirOf finds the profile's folder on a browser's command line.
+func userDataDirOf(args []string) string {
+	for _, a := range args {
+		if dir, ok := strings.CutPrefix(a, "--user-data-dir="); ok {
+			return dir
+		}
+	}
+	return "."
+}

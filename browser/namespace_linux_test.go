@@ -1,0 +1,83 @@
+package browser
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// needsNamespace skips the test where the machine gives no namespace.
+func needsNamespace(t *testing.T) {
+	t.Helper()
+	if err := CheckIsolation(); err != nil {
+		t.Skipf("needs user and network namespaces: %v", err)
+	}
+}
+
+// TestBestBurrow: where the machine gives a namespace a run has one; else it is told so, and root does not run at all.
+func TestBestBurrow(t *testing.T) {
+	missing := CheckIsolation()
+	b, err := Open(Spec{Path: "/bin/true", UserDataDir: "/a/b", TempDir: tempDir(t)})
+	if err != nil {
+		var why *IsolationError
+		if missing == nil || os.Geteuid() != 0 || !errors.As(err, &why) || !why.Refused {
+			t.Fatalf("Open: %v; a namespace: %v", err, missing)
+		}
+		return
+	}
+	defer b.Close()
+	want := Isolation{Network: OnLoopback, Sandbox: true}
+	if missing == nil {
+		want.Network = InNamespace
+	}
+	if got := b.Isolation(); got != want {
+		t.Errorf("isolation %+v, want %+v; a namespace: %v", got, want, missing)
+	}
+	warned := slices.ContainsFunc(b.Warnings(), func(w Warning) bool { return w.Code == "isolation_loopback" && w.Message != "" })
+	if warned != (missing != nil) {
+		t.Errorf("warnings %+v; a namespace: %v", b.Warnings(), missing)
+	}
+}
+
+// TestSandboxIsOn: every process of Chrome's that shows pages is under seccomp, also when we are root, and no process of it has a capability.
+func TestSandboxIsOn(t *testing.T) {
+	p := newProfile(t)
+	b := p.start()
+	renderers := 0
+	for _, pid := range membersOf(b.PID()) {
+		dir := filepath.Join("/proc", itoa(pid))
+		args, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		status, err := os.ReadFile(filepath.Join(dir, "status"))
+		if err != nil {
+			continue // gone meanwhile
+		}
+		if statusOf(status, "CapEff") != "0000000000000000" && !strings.Contains(string(args), "--type=zygote") {
+			t.Errorf("%s has capabilities %s", args, statusOf(status, "CapEff"))
+		}
+		if !strings.Contains(string(args), "--type=renderer") {
+			continue
+		}
+		renderers++
+		if got := statusOf(status, "Seccomp"); got != "2" {
+			t.Errorf("%s: Seccomp is %s, want 2", args, got)
+		}
+	}
+	if renderers == 0 {
+		t.Error("no renderer was found")
+	}
+}
+
+func statusOf(status []byte, name string) string {
+	m := regexp.MustCompile(`(?m)^` + name + `:\s*(\S+)`).FindSubmatch(status)
+	if m == nil {
+		return ""
+	}
+	return string(m[1])
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
