@@ -16,27 +16,27 @@ import (
 // serveConfig is everything that `warren serve` can be told. Flag over environment over default; nothing reads the
 // environment later.
 type serveConfig struct {
-	Listen       string        `default:"127.0.0.1:7777" env:"WARREN_LISTEN" help:"Address to serve on. Port 0 picks a free one."`
-	Data         string        `env:"WARREN_DATA" placeholder:"DIR" help:"Data folder. Default: the platform's data folder."`
-	Browser      string        `env:"WARREN_BROWSER" placeholder:"PATH" help:"The browser to run. Default: the first one found."`
-	Headless     string        `default:"auto" enum:"auto,always,never" env:"WARREN_HEADLESS" help:"Where a profile does not say: auto is headed where there is a display."`
-	CheckURL     []string      `name:"check-url" env:"WARREN_CHECK_URL" placeholder:"URL" help:"Service that tells a caller's address, for checks; several are tried in turn."`
-	CheckTimeout time.Duration `name:"check-timeout" default:"10s" env:"WARREN_CHECK_TIMEOUT" help:"Deadline of one proxy check."`
-	Geoip        string        `name:"geoip" env:"WARREN_GEOIP" placeholder:"FILE" help:"An MMDB file that tells an exit's country."`
-	MaxStarting  int           `name:"max-starting" default:"0" env:"WARREN_MAX_STARTING" help:"Browsers that start at the same time; the rest queue. 0: one per core."`
-	StartTimeout time.Duration `name:"start-timeout" default:"30s" env:"WARREN_START_TIMEOUT" help:"Until a started browser must take commands."`
-	OrphanGrace  time.Duration `name:"orphan-grace" default:"60s" env:"WARREN_ORPHAN_GRACE" help:"How long browsers wait for a server that died before they close."`
-	KeepBrowsers bool          `name:"keep-browsers" env:"WARREN_KEEP_BROWSERS" help:"Leave browsers running when the server is told to stop; the next server adopts them."`
-	Require      bool          `name:"require-isolation" env:"WARREN_REQUIRE_ISOLATION" help:"Refuse to start a browser that the kernel does not isolate in a namespace of its own."`
-	TrashDays    int           `name:"trash-days" default:"30" env:"WARREN_TRASH_DAYS" help:"Days that deleted profiles stay in the trash."`
-	AllowPrivate string        `name:"allow-private" default:"auto" enum:"auto,yes,no" env:"WARREN_ALLOW_PRIVATE" help:"Whether profiles reach private networks, and proxies may stand there or on this machine. auto: yes when the server listens on loopback only."`
-	AllowHost    []string      `name:"allow-host" env:"WARREN_ALLOW_HOST" placeholder:"NAME" help:"Further host names that requests may use."`
-	BehindProxy  []string      `name:"behind-proxy" env:"WARREN_BEHIND_PROXY" placeholder:"CIDR" help:"Networks of the reverse proxies whose X-Forwarded headers are believed."`
-	TLSCert      string        `name:"tls-cert" env:"WARREN_TLS_CERT" placeholder:"FILE" help:"TLS certificate (PEM)."`
-	TLSKey       string        `name:"tls-key" env:"WARREN_TLS_KEY" placeholder:"FILE" help:"TLS key (PEM)."`
-	APIKey       string        `kong:"-"` // WARREN_API_KEY: a secret has no place on a command line
-	APIKeyFile   string        `name:"api-key-file" env:"WARREN_API_KEY_FILE" placeholder:"FILE" help:"File that holds the admin key."`
-	SecretKey    string        `name:"secret-key-file" env:"WARREN_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that seals proxy passwords. Default: secret.key in the data folder."`
+	Listen           string        `default:"127.0.0.1:7777" env:"WARREN_LISTEN" help:"Address to serve on. Port 0 picks a free one."`
+	Data             string        `env:"WARREN_DATA" placeholder:"DIR" help:"Data folder. Default: the platform's data folder."`
+	Browser          string        `env:"WARREN_BROWSER" placeholder:"PATH" help:"The browser to run. Default: the first one found."`
+	Headless         string        `default:"auto" enum:"auto,always,never" env:"WARREN_HEADLESS" help:"Where a profile does not say: auto is headed where there is a display."`
+	CheckURL         []string      `name:"check-url" env:"WARREN_CHECK_URL" placeholder:"URL" help:"Service that tells a caller's address, for checks; several are tried in turn."`
+	CheckTimeout     time.Duration `name:"check-timeout" default:"10s" env:"WARREN_CHECK_TIMEOUT" help:"Deadline of one proxy check."`
+	Geoip            string        `name:"geoip" env:"WARREN_GEOIP" placeholder:"FILE" help:"An MMDB file that tells an exit's country."`
+	MaxStarting      int           `name:"max-starting" default:"0" env:"WARREN_MAX_STARTING" help:"Browsers that start at the same time; the rest queue. 0: one per core."`
+	StartTimeout     time.Duration `name:"start-timeout" default:"30s" env:"WARREN_START_TIMEOUT" help:"Until a started browser must take commands."`
+	OrphanGrace      time.Duration `name:"orphan-grace" default:"60s" env:"WARREN_ORPHAN_GRACE" help:"How long browsers wait for a server that died before they close."`
+	KeepBrowsers     bool          `name:"keep-browsers" env:"WARREN_KEEP_BROWSERS" help:"Leave browsers running when the server is told to stop; the next server adopts them."`
+	RequireIsolation bool          `name:"require-isolation" env:"WARREN_REQUIRE_ISOLATION" help:"Refuse to start a browser that the kernel does not isolate in a namespace of its own."`
+	TrashDays        int           `name:"trash-days" default:"30" env:"WARREN_TRASH_DAYS" help:"Days that deleted profiles stay in the trash."`
+	AllowPrivate     string        `name:"allow-private" default:"auto" enum:"auto,yes,no" env:"WARREN_ALLOW_PRIVATE" help:"Whether profiles reach private networks, and proxies may stand there or on this machine. auto: yes when the server listens on loopback only."`
+	AllowHost        []string      `name:"allow-host" env:"WARREN_ALLOW_HOST" placeholder:"NAME" help:"Further host names that requests may use."`
+	BehindProxy      []string      `name:"behind-proxy" env:"WARREN_BEHIND_PROXY" placeholder:"CIDR" help:"Networks of the reverse proxies whose X-Forwarded headers are believed."`
+	TLSCert          string        `name:"tls-cert" env:"WARREN_TLS_CERT" placeholder:"FILE" help:"TLS certificate (PEM)."`
+	TLSKey           string        `name:"tls-key" env:"WARREN_TLS_KEY" placeholder:"FILE" help:"TLS key (PEM)."`
+	APIKey           string        `kong:"-"` // WARREN_API_KEY: a secret has no place on a command line
+	APIKeyFile       string        `name:"api-key-file" env:"WARREN_API_KEY_FILE" placeholder:"FILE" help:"File that holds the admin key."`
+	SecretKey        string        `name:"secret-key-file" env:"WARREN_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that seals proxy passwords. Default: secret.key in the data folder."`
 
 	proxies      []netip.Prefix
 	certificates []tls.Certificate

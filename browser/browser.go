@@ -27,8 +27,8 @@ type Spec struct {
 	Headless bool
 	// WebRTC says what pages may do with it; "" is WebRTCProxyOnly.
 	WebRTC WebRTC
-	// RequireIsolation refuses to run where a namespace is not to be had.
-	RequireIsolation bool
+	// Network is the isolation that the run must have, InNamespace or OnLoopback; "" is the best that there is.
+	Network string
 	// Protected are folders whose files DevTools clients cannot have handed to a page, nor fill with downloads.
 	Protected []string
 	// TrustSPKI is the base64 SHA-256 of the one public key whose certificates need no signature of an authority: that of a site of our own.

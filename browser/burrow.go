@@ -68,7 +68,7 @@ func CheckIsolation() error {
 // cannot live in one.
 func openBurrow(s *Spec) (burrow, error) {
 	refused := s.needsLoopback()
-	if refused == nil {
+	if refused == nil && s.Network != OnLoopback {
 		home, err := openNamespace()
 		if err == nil {
 			return home, nil
@@ -77,8 +77,11 @@ func openBurrow(s *Spec) (burrow, error) {
 			return nil, err // a fault that passes is no reason for less
 		}
 	}
+	if refused == nil {
+		refused = &IsolationError{Refused: true, Err: errors.New("it was asked for")}
+	}
 	switch {
-	case s.RequireIsolation:
+	case s.Network == InNamespace:
 		return nil, refused
 	case os.Geteuid() == 0: // Chrome runs its sandbox as an ordinary user only, and without it a page that breaks out of Chrome is root
 		return nil, &IsolationError{Refused: true, Advice: refused.Advice, Err: fmt.Errorf("%w; and as root Chrome runs in no other way, since its sandbox would be off", refused)}

@@ -81,11 +81,11 @@ func wantRefused(t *testing.T, step string) {
 	if err := CheckIsolation(); !errors.As(err, &why) || !why.Refused || !strings.Contains(why.Error(), step) {
 		t.Fatalf("got %v, want a refusal of %q", err, step)
 	}
-	s := Spec{Path: "/bin/true", UserDataDir: "/a/b", TempDir: tempDir(t), RequireIsolation: true}
+	s := Spec{Path: "/bin/true", UserDataDir: "/a/b", TempDir: tempDir(t), Network: InNamespace}
 	if _, err := Open(s); !errors.As(err, &why) || !why.Refused {
 		t.Errorf("a run that requires isolation: %v", err)
 	}
-	s.RequireIsolation = false
+	s.Network = ""
 	b, err := Open(s)
 	if os.Geteuid() == 0 {
 		if !errors.As(err, &why) || !strings.Contains(err.Error(), "as root") {

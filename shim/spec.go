@@ -19,6 +19,12 @@ type (
 	Detour    = proxy.Detour
 )
 
+// The two kinds of isolation that a run can have.
+const (
+	Namespace = browser.InNamespace
+	Loopback  = browser.OnLoopback
+)
+
 // Spec is all that a run needs. It goes to the shim's standard input, never to a command line: it holds secrets.
 type Spec struct {
 	RunID       string        `json:"runId"`
@@ -37,7 +43,7 @@ type Spec struct {
 	Capability  string        `json:"capability"`
 	DebugPort   bool          `json:"debugPort"`
 	WebRTC      string        `json:"webrtc"`    // proxy_only, off or default
-	Require     bool          `json:"require"`   // refuse to run without a namespace
+	Network     string        `json:"network"`   // the isolation that the run must have, Namespace or Loopback; "" the best that there is
 	Protected   []string      `json:"protected"` // folders whose files no DevTools client gets at
 	Timeout     time.Duration `json:"timeout"`   // until the browser takes commands
 	Grace       time.Duration `json:"grace"`     // how long to go on without a server
