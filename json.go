@@ -177,6 +177,8 @@ func (p profileJSON) appendJSON(b []byte) ([]byte, error) {
 	orNullMember(o, "headless", p.Headless, (*object).bool)
 	orNullMember(o, "idleTimeoutMs", p.IdleTimeoutMs, (*object).int)
 	orNullMember(o, "maxRunMs", p.MaxRunMs, (*object).int)
+	o.text("backgroundTraffic", p.BackgroundTraffic)
+	o.raw("allowLocal", string(p.AllowLocal))
 	o.text("status", p.Status)
 	rareMember(o, "run", p.Run)
 	rareMember(o, "lastRun", p.LastRun)

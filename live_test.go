@@ -36,8 +36,9 @@ type ground struct {
 	dir   string // everything that the test makes lies below
 	data  string
 	world *world
-	proxy *demoProxy // the only way to the world, with a password
-	user  *ordinary  // who the servers run as; nil: whoever runs the test
+	proxy *demoProxy          // the only way to the world, with a password
+	user  *ordinary           // who the servers run as; nil: whoever runs the test
+	under func(cmd *exec.Cmd) // changes how a command is run; nil: it is run as it is
 }
 
 // ordinary is a user that is not root.
@@ -206,6 +207,9 @@ func (g *ground) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(warrenBinary(g.t), args...)
 	cmd.Env, cmd.Dir = g.environ(), g.dir
 	g.user.become(cmd)
+	if g.under != nil {
+		g.under(cmd)
+	}
 	return cmd
 }
 

@@ -23,22 +23,24 @@ import (
 
 // profileInput is a profile as a request brings it: on create, and on update with the members to change.
 type profileInput struct {
-	WorkspaceID    opt[string]      `json:"workspaceId,omitempty" doc:"The workspace that owns it; it never changes. Default: the key's only workspace, else default." example:"default"`
-	Name           opt[string]      `json:"name,omitempty" nullable:"false" doc:"1 to 200 characters. Need not be unique." example:"Shop, Berlin"`
-	OS             opt[string]      `json:"os,omitempty" doc:"win, mac or linux (windows, macos, darwin and lin are taken too). Default: this machine's." example:"win"`
-	BrowserVersion opt[digits]      `json:"browserVersion,omitempty" doc:"A major version, \"1\" to \"999\". Default: that of the installed browser."`
-	Tags           opt[[]string]    `json:"tags,omitempty" doc:"At most 50, each of 1 to 64 characters. Replaces the list." example:"[\"shop\",\"de\"]"`
-	Notes          opt[string]      `json:"notes,omitempty" doc:"At most 10,000 characters."`
-	ProxyID        opt[string]      `json:"proxyId,omitempty" doc:"A proxy of the same workspace. null: direct."`
-	StartURLs      opt[[]string]    `json:"startUrls,omitempty" doc:"At most 20 pages to open: http, https or about:blank." example:"[\"https://example.com/\"]"`
-	Timezone       opt[string]      `json:"timezone,omitempty" doc:"auto (of the exit), system, or an IANA name." example:"Europe/Berlin"`
-	Locale         opt[locale]      `json:"locale,omitempty" doc:"auto (of the exit), system, or a list of language tags (BCP 47)."`
-	Geolocation    opt[geolocation] `json:"geolocation,omitempty" doc:"auto (of the exit), off, or a position."`
-	WebRTC         opt[string]      `json:"webrtc,omitempty" enum:"proxy_only,off,default" doc:"default is refused with a proxy: it would tell the machine's addresses."`
-	Screen         opt[screen]      `json:"screen,omitempty" doc:"null: the browser's own."`
-	Headless       opt[bool]        `json:"headless,omitempty" doc:"null: headed where there is a display, else headless."`
-	IdleTimeoutMs  opt[int64]       `json:"idleTimeoutMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed when nothing happened for so long."`
-	MaxRunMs       opt[int64]       `json:"maxRunMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed after so long."`
+	WorkspaceID       opt[string]      `json:"workspaceId,omitempty" doc:"The workspace that owns it; it never changes. Default: the key's only workspace, else default." example:"default"`
+	Name              opt[string]      `json:"name,omitempty" nullable:"false" doc:"1 to 200 characters. Need not be unique." example:"Shop, Berlin"`
+	OS                opt[string]      `json:"os,omitempty" doc:"win, mac or linux (windows, macos, darwin and lin are taken too). Default: this machine's." example:"win"`
+	BrowserVersion    opt[digits]      `json:"browserVersion,omitempty" doc:"A major version, \"1\" to \"999\". Default: that of the installed browser."`
+	Tags              opt[[]string]    `json:"tags,omitempty" doc:"At most 50, each of 1 to 64 characters. Replaces the list." example:"[\"shop\",\"de\"]"`
+	Notes             opt[string]      `json:"notes,omitempty" doc:"At most 10,000 characters."`
+	ProxyID           opt[string]      `json:"proxyId,omitempty" doc:"A proxy of the same workspace. null: direct."`
+	StartURLs         opt[[]string]    `json:"startUrls,omitempty" doc:"At most 20 pages to open: http, https or about:blank." example:"[\"https://example.com/\"]"`
+	Timezone          opt[string]      `json:"timezone,omitempty" doc:"auto (of the exit), system, or an IANA name." example:"Europe/Berlin"`
+	Locale            opt[locale]      `json:"locale,omitempty" doc:"auto (of the exit), system, or a list of language tags (BCP 47)."`
+	Geolocation       opt[geolocation] `json:"geolocation,omitempty" doc:"auto (of the exit), off, or a position."`
+	WebRTC            opt[string]      `json:"webrtc,omitempty" enum:"proxy_only,off,default" doc:"default is refused with a proxy: it would tell the machine's addresses."`
+	Screen            opt[screen]      `json:"screen,omitempty" doc:"null: the browser's own."`
+	Headless          opt[bool]        `json:"headless,omitempty" doc:"null: headed where there is a display, else headless."`
+	IdleTimeoutMs     opt[int64]       `json:"idleTimeoutMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed when nothing happened for so long."`
+	MaxRunMs          opt[int64]       `json:"maxRunMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed after so long."`
+	BackgroundTraffic opt[string]      `json:"backgroundTraffic,omitempty" enum:"refuse,allow" doc:"What the relay does with the services that Chrome itself asks (updates, variations and the like; docs/background-traffic.md): refuse, or let them through the proxy."`
+	AllowLocal        opt[[]string]    `json:"allowLocal,omitempty" doc:"At most 20 services of this machine or its network, as host:port, that pages may reach, beside the proxy: localhost or an address. Only where the server lets profiles reach private networks." example:"[\"localhost:3000\"]"`
 }
 
 // locale is "auto", "system" or a list of language tags. As text it is what the database holds.
@@ -204,6 +206,9 @@ func (in *profileInput) check(f *faults) {
 	if in.StartURLs.given() {
 		f.startURLs("body.startUrls", in.StartURLs.Value)
 	}
+	if in.AllowLocal.given() {
+		in.AllowLocal.Value = f.allowLocal("body.allowLocal", in.AllowLocal.Value)
+	}
 	in.checkIdentity(f)
 }
 
@@ -337,6 +342,8 @@ func (in *profileInput) apply(row *store.Profile) error {
 	mergePtr(in.Headless, &row.Headless)
 	mergePtr(in.IdleTimeoutMs, &row.IdleTimeoutMs)
 	mergePtr(in.MaxRunMs, &row.MaxRunMs)
+	in.BackgroundTraffic.merge(&row.BackgroundTraffic, "refuse")
+	mergeStrings(in.AllowLocal, &row.AllowLocal)
 	if in.ProxyID.Set {
 		mergePtr(in.ProxyID, &row.ProxyID)
 		row.ProxyMissing = false

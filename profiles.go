@@ -17,32 +17,34 @@ import (
 
 // profileJSON is a profile as the API shows it.
 type profileJSON struct {
-	ID             string       `json:"id" example:"0199a1c2-7d3e-7a10-8a55-0123456789ab"`
-	WorkspaceID    string       `json:"workspaceId" example:"default"`
-	Name           string       `json:"name" example:"Shop, Berlin"`
-	OS             string       `json:"os" enum:"win,mac,linux"`
-	BrowserVersion string       `json:"browserVersion" doc:"The declared major version. Empty while no browser is installed and none is declared." example:"156"`
-	Tags           rawStrings   `json:"tags"`
-	Notes          string       `json:"notes"`
-	ProxyID        *string      `json:"proxyId"`
-	ProxyMissing   bool         `json:"proxyMissing" doc:"The proxy was deleted while the profile was in the trash: start is refused until proxyId is set."`
-	StartURLs      rawStrings   `json:"startUrls"`
-	Timezone       string       `json:"timezone" example:"auto"`
-	Locale         locale       `json:"locale"`
-	Geolocation    geolocation  `json:"geolocation"`
-	WebRTC         string       `json:"webrtc" enum:"proxy_only,off,default"`
-	Screen         *screen      `json:"screen"`
-	Headless       *bool        `json:"headless"`
-	IdleTimeoutMs  *int64       `json:"idleTimeoutMs"`
-	MaxRunMs       *int64       `json:"maxRunMs"`
-	Status         string       `json:"status" enum:"stopped,starting,running,stopping,failed"`
-	Run            *RunJSON     `json:"run" doc:"What runs now, as start answered it, without its capability."`
-	LastRun        *lastRunJSON `json:"lastRun" doc:"How the last run ended."`
-	LastStartedAt  *timestamp   `json:"lastStartedAt"`
-	DiskBytes      int64        `json:"diskBytes" doc:"Size of the profile's folder when it last stopped."`
-	CreatedAt      timestamp    `json:"createdAt"`
-	UpdatedAt      timestamp    `json:"updatedAt"`
-	TrashedAt      *timestamp   `json:"trashedAt,omitempty" doc:"Only in the trash."`
+	ID                string       `json:"id" example:"0199a1c2-7d3e-7a10-8a55-0123456789ab"`
+	WorkspaceID       string       `json:"workspaceId" example:"default"`
+	Name              string       `json:"name" example:"Shop, Berlin"`
+	OS                string       `json:"os" enum:"win,mac,linux"`
+	BrowserVersion    string       `json:"browserVersion" doc:"The declared major version. Empty while no browser is installed and none is declared." example:"156"`
+	Tags              rawStrings   `json:"tags"`
+	Notes             string       `json:"notes"`
+	ProxyID           *string      `json:"proxyId"`
+	ProxyMissing      bool         `json:"proxyMissing" doc:"The proxy was deleted while the profile was in the trash: start is refused until proxyId is set."`
+	StartURLs         rawStrings   `json:"startUrls"`
+	Timezone          string       `json:"timezone" example:"auto"`
+	Locale            locale       `json:"locale"`
+	Geolocation       geolocation  `json:"geolocation"`
+	WebRTC            string       `json:"webrtc" enum:"proxy_only,off,default"`
+	Screen            *screen      `json:"screen"`
+	Headless          *bool        `json:"headless"`
+	IdleTimeoutMs     *int64       `json:"idleTimeoutMs"`
+	MaxRunMs          *int64       `json:"maxRunMs"`
+	BackgroundTraffic string       `json:"backgroundTraffic" enum:"refuse,allow"`
+	AllowLocal        rawStrings   `json:"allowLocal"`
+	Status            string       `json:"status" enum:"stopped,starting,running,stopping,failed"`
+	Run               *RunJSON     `json:"run" doc:"What runs now, as start answered it, without its capability."`
+	LastRun           *lastRunJSON `json:"lastRun" doc:"How the last run ended."`
+	LastStartedAt     *timestamp   `json:"lastStartedAt"`
+	DiskBytes         int64        `json:"diskBytes" doc:"Size of the profile's folder when it last stopped."`
+	CreatedAt         timestamp    `json:"createdAt"`
+	UpdatedAt         timestamp    `json:"updatedAt"`
+	TrashedAt         *timestamp   `json:"trashedAt,omitempty" doc:"Only in the trash."`
 }
 
 // ProfileBody is a profile as an answer, with the tag of its version.
@@ -78,7 +80,7 @@ func (s *server) profile(row store.Profile) (profileJSON, error) {
 		Tags: rawStrings(row.Tags), Notes: row.Notes, ProxyID: row.ProxyID, ProxyMissing: row.ProxyMissing,
 		StartURLs: rawStrings(row.StartURLs), Timezone: row.Timezone, Locale: locale(row.Locale),
 		Geolocation: geolocation(row.Geolocation), WebRTC: row.WebRTC, Headless: row.Headless,
-		IdleTimeoutMs: row.IdleTimeoutMs, MaxRunMs: row.MaxRunMs, Status: row.Status,
+		IdleTimeoutMs: row.IdleTimeoutMs, MaxRunMs: row.MaxRunMs, BackgroundTraffic: row.BackgroundTraffic, AllowLocal: rawStrings(row.AllowLocal), Status: row.Status,
 		LastStartedAt: startedAt(row.LastStartedAt), DiskBytes: row.DiskBytes,
 		CreatedAt: timestamp(row.CreatedAt), UpdatedAt: timestamp(row.UpdatedAt), TrashedAt: stampPtr(row.TrashedAt),
 	}
@@ -172,6 +174,7 @@ func (in *profileCreate) Resolve(ctx huma.Context) []error {
 		f.add("body.name", "is required", nil)
 	}
 	in.Body.check(&f)
+	in.Body.checkLocal(req.server, &f)
 	workspace, bad := req.caller.workspaceFor(in.Body.WorkspaceID)
 	if bad != nil {
 		f = append(f, *bad)
@@ -185,7 +188,7 @@ func (in *profileCreate) Resolve(ctx huma.Context) []error {
 func (s *server) createProfile(ctx context.Context, in *profileCreate) (*ProfileBody, error) {
 	at := now()
 	row := store.Profile{ID: newID(), WorkspaceID: in.workspace, OS: hostOS(), Tags: "[]", StartURLs: "[]", Timezone: "auto",
-		Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", Status: "stopped", Revision: 1, CreatedAt: at, UpdatedAt: at}
+		Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Status: "stopped", Revision: 1, CreatedAt: at, UpdatedAt: at}
 	if err := in.Body.apply(&row); err != nil {
 		return nil, err
 	}
@@ -230,6 +233,7 @@ func (in *profileUpdate) Resolve(ctx huma.Context) []error {
 	var f faults
 	req := requestOf(ctx.Context())
 	in.Body.check(&f)
+	in.Body.checkLocal(req.server, &f)
 	row, err := req.server.profileRow(ctx.Context(), in.ID, false)
 	if err != nil {
 		return []error{fromError(err)}
@@ -421,7 +425,8 @@ func insertOf(r store.Profile) store.AddProfileParams {
 	return store.AddProfileParams{ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, OS: r.OS, BrowserVersion: r.BrowserVersion,
 		Tags: r.Tags, TagsKey: tags, Notes: r.Notes, SearchKey: search, ProxyID: r.ProxyID, ProxyMissing: r.ProxyMissing,
 		StartURLs: r.StartURLs, Timezone: r.Timezone, Locale: r.Locale, Geolocation: r.Geolocation, WebRTC: r.WebRTC, Screen: r.Screen,
-		Headless: r.Headless, IdleTimeoutMs: r.IdleTimeoutMs, MaxRunMs: r.MaxRunMs, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+		Headless: r.Headless, IdleTimeoutMs: r.IdleTimeoutMs, MaxRunMs: r.MaxRunMs, BackgroundTraffic: r.BackgroundTraffic, AllowLocal: r.AllowLocal,
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }
 
 func updateOf(r store.Profile, workspaces *string) store.UpdateProfileParams {
@@ -429,5 +434,6 @@ func updateOf(r store.Profile, workspaces *string) store.UpdateProfileParams {
 	return store.UpdateProfileParams{ID: r.ID, Revision: r.Revision, Name: r.Name, OS: r.OS, BrowserVersion: r.BrowserVersion,
 		Tags: r.Tags, TagsKey: tags, Notes: r.Notes, SearchKey: search, ProxyID: r.ProxyID, ProxyMissing: r.ProxyMissing,
 		StartURLs: r.StartURLs, Timezone: r.Timezone, Locale: r.Locale, Geolocation: r.Geolocation, WebRTC: r.WebRTC, Screen: r.Screen,
-		Headless: r.Headless, IdleTimeoutMs: r.IdleTimeoutMs, MaxRunMs: r.MaxRunMs, UpdatedAt: r.UpdatedAt, Workspaces: workspaces}
+		Headless: r.Headless, IdleTimeoutMs: r.IdleTimeoutMs, MaxRunMs: r.MaxRunMs, BackgroundTraffic: r.BackgroundTraffic, AllowLocal: r.AllowLocal,
+		UpdatedAt: r.UpdatedAt, Workspaces: workspaces}
 }

@@ -65,7 +65,7 @@ func TestProfileDefaults(t *testing.T) {
 	for member, want := range map[string]any{"workspaceId": "default", "name": "only", "os": host, "browserVersion": "156",
 		"tags": []string{}, "notes": "", "proxyId": nil, "proxyMissing": false, "startUrls": []string{}, "timezone": "auto", "locale": "auto",
 		"geolocation": "auto", "webrtc": "proxy_only", "screen": nil, "headless": nil, "idleTimeoutMs": nil, "maxRunMs": nil,
-		"status": "stopped", "run": nil, "lastRun": nil, "lastStartedAt": nil, "diskBytes": 0} {
+		"backgroundTraffic": "refuse", "allowLocal": []string{}, "status": "stopped", "run": nil, "lastRun": nil, "lastStartedAt": nil, "diskBytes": 0} {
 		if !r.has(member) {
 			t.Errorf("%s is absent", member)
 		}

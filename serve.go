@@ -294,6 +294,7 @@ func (s *server) knowHosts(addr net.Addr) (base string) {
 	if err != nil {
 		host = addr.String()
 	}
+	s.port = port
 	names := []string{"127.0.0.1", "localhost", "[::1]"}
 	if named, _, err := net.SplitHostPort(s.cfg.Listen); err == nil && named != "" && named != "0.0.0.0" && named != "::" {
 		names = append(names, strings.Trim(net.JoinHostPort(named, ""), ":"))

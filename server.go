@@ -47,6 +47,7 @@ type server struct {
 	once    *idempotency
 	hosts   map[string]bool // the Host values that requests may carry
 	origins map[string]bool // the Origin values that are ours
+	port    string          // that this server listens on
 	openapi []byte
 }
 

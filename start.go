@@ -128,6 +128,12 @@ func (s *server) fillSpec(p *plan, in *startInput) error {
 	if s.cfg.RequireIsolation {
 		p.spec.Network = shim.Namespace
 	}
+	detours, warnings, err := s.detours(p.row)
+	if err != nil {
+		return err
+	}
+	p.spec.Detours, p.warnings = detours, append(p.warnings, warnings...)
+	p.spec.Background = p.row.BackgroundTraffic == "allow"
 	if p.row.MaxRunMs != nil {
 		p.spec.MaxRun = time.Duration(*p.row.MaxRunMs) * time.Millisecond
 	}

@@ -25,11 +25,38 @@ func (d *Dialer) detour(t target) (address string, ok bool) {
 	return "", false
 }
 
-// dialDetour connects to what detour gave. It asks no name server: the address is one.
+// dialDetour connects to what detour gave. It asks no name server: the address is one, or localhost, which is tried in both families.
 func (d *Dialer) dialDetour(ctx context.Context, network, address string, times *Timings) (net.Conn, *Error) {
-	c, fault := d.connect(ctx, network, address, StageRequest, func(netip.Addr) string { return "" }, times)
-	if fault != nil {
-		return nil, fault
+	spellings := []string{address}
+	if host, port, err := net.SplitHostPort(address); err == nil && host == localhost {
+		spellings = []string{net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port)}
 	}
-	return c, nil
+	var fault *Error
+	for _, s := range spellings {
+		var c *net.TCPConn
+		if c, fault = d.connect(ctx, network, s, StageRequest, func(netip.Addr) string { return "" }, times); fault == nil {
+			return c, nil
+		}
+	}
+	return nil, fault
+}
+
+const localhost = "localhost"
+
+// LocalDetour reads "host:port" of a service of this machine or of its private network: localhost, a name below it, or an address in any
+// spelling. Other names are refused, since they mean what a name server says, and so are addresses that no page has any business with
+// (metadata services, link-local, multicast).
+func LocalDetour(target string) (Detour, error) {
+	t, fault := parseTarget(target)
+	if fault != nil {
+		return Detour{}, fault
+	}
+	if t.host == localhost || strings.HasSuffix(t.host, "."+localhost) {
+		return Detour{Host: t.host, Port: t.port, Address: net.JoinHostPort(localhost, t.port)}, nil
+	}
+	local := t.addr.IsValid() && (t.addr.Unmap().IsLoopback() || !inAny(deniedPrefixes, t.addr) && inAny(privatePrefixes, t.addr))
+	if !local {
+		return Detour{}, badTarget("the target is not localhost, nor an address of this machine or of a private network", nil)
+	}
+	return Detour{Host: t.host, Port: t.port, Address: t.address()}, nil
 }

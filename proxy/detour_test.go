@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"net"
+	"strconv"
 	"testing"
 )
 
@@ -25,4 +27,44 @@ func TestDetour(t *testing.T) {
 			t.Errorf("%s: %v, want a direct connection: %v", address, err, direct)
 		}
 	}
+}
+
+// A service that a profile may name is of this machine or its network, in any spelling; nothing else is.
+func TestLocalDetour(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string]Detour{
+		"localhost:3000":       {"localhost", "3000", "localhost:3000"},
+		"App.LocalHost.:3000":  {"app.localhost", "3000", "localhost:3000"},
+		"127.1:80":             {"127.0.0.1", "80", "127.0.0.1:80"},
+		"0x7f000001:080":       {"127.0.0.1", "80", "127.0.0.1:80"},
+		"[::1]:80":             {"::1", "80", "[::1]:80"},
+		"[::ffff:10.1.2.3]:80": {"10.1.2.3", "80", "10.1.2.3:80"},
+		"192.168.0.10:8080":    {"192.168.0.10", "8080", "192.168.0.10:8080"},
+		"[fd12::1]:8080":       {"fd12::1", "8080", "[fd12::1]:8080"},
+	} {
+		if got, err := LocalDetour(target); err != nil || got != want {
+			t.Errorf("%s: %+v, %v; want %+v", target, got, err, want)
+		}
+	}
+	for _, target := range []string{"", "localhost", "localhost:0", "localhost:65536", "localhost:http", "example.com:80", "nas.local:80", "notlocalhost:80", "8.8.8.8:53",
+		"169.254.169.254:80", "100.100.100.200:80", "[fd00:ec2::254]:80", "0.0.0.0:80", "[::]:80", "[fe80::1]:80", "224.0.0.1:80", "255.255.255.255:80", ":80", "a b:80"} {
+		if got, err := LocalDetour(target); err == nil {
+			t.Errorf("%q is taken: %+v", target, got)
+		}
+	}
+}
+
+// A service on localhost may listen in either family.
+func TestDetourToLocalhost(t *testing.T) {
+	t.Parallel()
+	target := serveOn(t, "[::1]:0", echo)
+	v, err := LocalDetour(net.JoinHostPort("localhost", strconv.Itoa(target.port())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := (&Dialer{Detours: []Detour{v}}).DialContext(t.Context(), "tcp", net.JoinHostPort("localhost", v.Port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
 }

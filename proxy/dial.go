@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net"
 	"net/http/httptrace"
 	"net/netip"
@@ -49,6 +50,9 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	return c, nil
 }
 
+// errUnwanted is the cause of a refusal by Policy.Refused. Such a refusal is nobody's trouble.
+var errUnwanted = errors.New("unwanted")
+
 func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, Timings, *Error) {
 	var times Timings
 	if network != "tcp" && network != "tcp4" && network != "tcp6" {
@@ -57,6 +61,9 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, T
 	t, fault := parseTarget(address)
 	if fault != nil {
 		return nil, times, fault
+	}
+	if d.Policy.unwanted(t) {
+		return nil, times, &Error{StageRequest, BlockedAddress, "the name is one of those that are refused here", errUnwanted}
 	}
 	detour, named := d.detour(t)
 	if reason := d.Policy.refuses(t, &d.locals); reason != "" && !named {

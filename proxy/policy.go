@@ -21,6 +21,8 @@ type Policy struct {
 	AllowPrivate bool
 	// Exempt are targets as exact "host:port" that the operator named, and that pass whatever they are.
 	Exempt []string
+	// Refused are names that are refused beside those: "name", or ".name" for every name that ends so. In lower case, without a final dot.
+	Refused []string
 	// LocalAddrs tells this machine's own addresses. nil asks the system, at most once in five seconds.
 	LocalAddrs func() []netip.Addr
 	// LocalName tells this machine's own name. nil asks the system, at most once in five seconds.
@@ -96,6 +98,13 @@ func (p *Policy) refuses(t target, locals *localCache) string {
 		return "the name is this machine's own"
 	}
 	return ""
+}
+
+// unwanted tells whether the name is one of Refused.
+func (p *Policy) unwanted(t target) bool {
+	return slices.ContainsFunc(p.Refused, func(name string) bool {
+		return t.host == name || name[:1] == "." && strings.HasSuffix(t.host, name)
+	})
 }
 
 // refusesAddr says why the address must not be dialled, or "".

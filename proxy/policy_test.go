@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -289,4 +290,45 @@ func TestRebinding(t *testing.T) {
 	}
 	defer c.Close()
 	roundTrip(t, c)
+}
+
+// Refused names are refused in every spelling, before any upstream hears of them, and are no fault of the upstream's.
+func TestRefusedNames(t *testing.T) {
+	t.Parallel()
+	upstream := serve(t, echo)
+	d := &Dialer{Upstream: &Proxy{Type: SOCKS5, Host: "127.0.0.1", Port: upstream.port()}, Policy: Policy{AllowPrivate: true, Refused: []string{"update.example.com", ".gvt1.example"}}}
+	r, address := startRelay(t, d)
+	for _, host := range []string{"update.example.com", "UPDATE.Example.com.", "a.gvt1.example", "a.b.GVT1.example"} {
+		_, err := d.DialContext(t.Context(), "tcp", net.JoinHostPort(host, "443"))
+		wantFault(t, err, StageRequest, BlockedAddress)
+		if reply := askRelay(t, address, host); reply != replyNotAllowed {
+			t.Errorf("%s: the relay answered %d", host, reply)
+		}
+	}
+	if n := upstream.count(); n != 0 {
+		t.Errorf("the upstream was asked %d times", n)
+	}
+	if st := r.Stats(); st.LastError != nil || st.Refused != 4 {
+		t.Errorf("stats %+v", st)
+	}
+	for _, host := range []string{"xupdate.example.com", "example.com", "gvt1.example", "a.update.example.com"} {
+		if _, err := d.DialContext(within(t, time.Second), "tcp", net.JoinHostPort(host, "443")); errors.Is(err, errUnwanted) {
+			t.Errorf("%s is refused", host)
+		}
+	}
+}
+
+// askRelay asks a relay for a host and returns the code of its reply (RFC 1928, 6).
+func askRelay(t *testing.T, relay, host string) byte {
+	t.Helper()
+	c, err := net.Dial("tcp", relay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	request := append([]byte{5, 1, 0, 5, 1, 0, 3, byte(len(host))}, host...)
+	if _, err := c.Write(append(request, 1, 187)); err != nil {
+		t.Fatal(err)
+	}
+	return take(c, 12)[3]
 }

@@ -170,9 +170,11 @@ func (r *Relay) failed(fault *Error) {
 	if r.ctx.Err() != nil {
 		return // closing the relay is no fault of the upstream's
 	}
-	r.mu.Lock()
-	r.lastFault, r.lastAt = fault, time.Now()
-	r.mu.Unlock()
+	if !errors.Is(fault, errUnwanted) {
+		r.mu.Lock()
+		r.lastFault, r.lastAt = fault, time.Now()
+		r.mu.Unlock()
+	}
 	if fault.Code == BlockedAddress {
 		r.stats.refused.Add(1)
 	}

@@ -264,7 +264,11 @@ func tempDir(name string) string {
 }
 
 func (p *process) dialer(u *Upstream) *proxy.Dialer {
-	return &proxy.Dialer{Upstream: u.Proxy(), Policy: proxy.Policy{AllowPrivate: p.spec.Private}, Detours: p.spec.Detours}
+	policy := proxy.Policy{AllowPrivate: p.spec.Private}
+	if !p.spec.Background {
+		policy.Refused = browser.BackgroundHosts()
+	}
+	return &proxy.Dialer{Upstream: u.Proxy(), Policy: policy, Detours: p.spec.Detours}
 }
 
 // firstWatch is how long the server that started a run may take to watch it. The grace begins after that, or when the first who watched

@@ -35,11 +35,12 @@ type Spec struct {
 	Name        string        `json:"name"`       // of the run's files in RunDir; short, for a socket's path has 104 bytes at most
 	Headless    bool          `json:"headless"`
 	StartURLs   []string      `json:"startUrls"`
-	Upstream    *Upstream     `json:"upstream"`  // nil: direct
-	ForOnce     bool          `json:"forOnce"`   // the upstream is this run's alone, whatever the profile has
-	Private     bool          `json:"private"`   // private networks may be reached
-	Detours     []Detour      `json:"detours"`   // services of this machine that pages may reach all the same
-	TrustSPKI   string        `json:"trustSpki"` // base64 SHA-256 of the one key whose certificates are taken unsigned; "" none
+	Upstream    *Upstream     `json:"upstream"`   // nil: direct
+	ForOnce     bool          `json:"forOnce"`    // the upstream is this run's alone, whatever the profile has
+	Private     bool          `json:"private"`    // private networks may be reached
+	Detours     []Detour      `json:"detours"`    // services of this machine that pages may reach all the same
+	Background  bool          `json:"background"` // the services that Chrome asks by itself may be reached
+	TrustSPKI   string        `json:"trustSpki"`  // base64 SHA-256 of the one key whose certificates are taken unsigned; "" none
 	Capability  string        `json:"capability"`
 	DebugPort   bool          `json:"debugPort"`
 	WebRTC      string        `json:"webrtc"`    // proxy_only, off or default

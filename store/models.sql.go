@@ -30,36 +30,38 @@ type Key struct {
 }
 
 type Profile struct {
-	ID             string
-	Version        int64
-	WorkspaceID    string
-	Name           string
-	OS             string
-	BrowserVersion string
-	Tags           string
-	TagsKey        string
-	Notes          string
-	SearchKey      string
-	ProxyID        *string
-	ProxyMissing   bool
-	StartURLs      string
-	Timezone       string
-	Locale         string
-	Geolocation    string
-	WebRTC         string
-	Screen         *string
-	Headless       *bool
-	IdleTimeoutMs  *int64
-	MaxRunMs       *int64
-	Status         string
-	LastRun        *string
-	LastStartedAt  int64
-	DiskBytes      int64
-	Revision       int64
-	CreatedAt      int64
-	UpdatedAt      int64
-	TrashedAt      *int64
-	Trashed        bool
+	ID                string
+	Version           int64
+	WorkspaceID       string
+	Name              string
+	OS                string
+	BrowserVersion    string
+	Tags              string
+	TagsKey           string
+	Notes             string
+	SearchKey         string
+	ProxyID           *string
+	ProxyMissing      bool
+	StartURLs         string
+	Timezone          string
+	Locale            string
+	Geolocation       string
+	WebRTC            string
+	Screen            *string
+	Headless          *bool
+	IdleTimeoutMs     *int64
+	MaxRunMs          *int64
+	Status            string
+	LastRun           *string
+	LastStartedAt     int64
+	DiskBytes         int64
+	Revision          int64
+	CreatedAt         int64
+	UpdatedAt         int64
+	TrashedAt         *int64
+	Trashed           bool
+	BackgroundTraffic string
+	AllowLocal        string
 }
 
 type Proxy struct {

@@ -12,37 +12,39 @@ import (
 const addProfile = `-- name: AddProfile :exec
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
-    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, created_at, updated_at
+    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-    ?21, ?22
+    ?21, ?22, ?23, ?24
 )
 `
 
 type AddProfileParams struct {
-	ID             string
-	WorkspaceID    string
-	Name           string
-	OS             string
-	BrowserVersion string
-	Tags           string
-	TagsKey        string
-	Notes          string
-	SearchKey      string
-	ProxyID        *string
-	ProxyMissing   bool
-	StartURLs      string
-	Timezone       string
-	Locale         string
-	Geolocation    string
-	WebRTC         string
-	Screen         *string
-	Headless       *bool
-	IdleTimeoutMs  *int64
-	MaxRunMs       *int64
-	CreatedAt      int64
-	UpdatedAt      int64
+	ID                string
+	WorkspaceID       string
+	Name              string
+	OS                string
+	BrowserVersion    string
+	Tags              string
+	TagsKey           string
+	Notes             string
+	SearchKey         string
+	ProxyID           *string
+	ProxyMissing      bool
+	StartURLs         string
+	Timezone          string
+	Locale            string
+	Geolocation       string
+	WebRTC            string
+	Screen            *string
+	Headless          *bool
+	IdleTimeoutMs     *int64
+	MaxRunMs          *int64
+	BackgroundTraffic string
+	AllowLocal        string
+	CreatedAt         int64
+	UpdatedAt         int64
 }
 
 // AddProfile is InsertProfile without the row that comes back, which costs a third of the insert.
@@ -68,6 +70,8 @@ func (q *Queries) AddProfile(ctx context.Context, arg AddProfileParams) error {
 		arg.Headless,
 		arg.IdleTimeoutMs,
 		arg.MaxRunMs,
+		arg.BackgroundTraffic,
+		arg.AllowLocal,
 		arg.CreatedAt,
 		arg.UpdatedAt,
 	)
@@ -172,7 +176,7 @@ func (q *Queries) DeleteProfile(ctx context.Context, arg DeleteProfileParams) (i
 }
 
 const getProfile = `-- name: GetProfile :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local FROM profiles
 WHERE id = ?1 AND trashed_at IS NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -216,12 +220,14 @@ func (q *Queries) GetProfile(ctx context.Context, arg GetProfileParams) (Profile
 		&i.UpdatedAt,
 		&i.TrashedAt,
 		&i.Trashed,
+		&i.BackgroundTraffic,
+		&i.AllowLocal,
 	)
 	return i, err
 }
 
 const getProfileAny = `-- name: GetProfileAny :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local FROM profiles
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -266,12 +272,14 @@ func (q *Queries) GetProfileAny(ctx context.Context, arg GetProfileAnyParams) (P
 		&i.UpdatedAt,
 		&i.TrashedAt,
 		&i.Trashed,
+		&i.BackgroundTraffic,
+		&i.AllowLocal,
 	)
 	return i, err
 }
 
 const getProfiles = `-- name: GetProfiles :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local FROM profiles
 WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -322,6 +330,8 @@ func (q *Queries) GetProfiles(ctx context.Context, arg GetProfilesParams) ([]Pro
 			&i.UpdatedAt,
 			&i.TrashedAt,
 			&i.Trashed,
+			&i.BackgroundTraffic,
+			&i.AllowLocal,
 		); err != nil {
 			return nil, err
 		}
@@ -340,37 +350,39 @@ const insertProfile = `-- name: InsertProfile :one
 
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
-    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, created_at, updated_at
+    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-    ?21, ?22
-) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
+    ?21, ?22, ?23, ?24
+) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local
 `
 
 type InsertProfileParams struct {
-	ID             string
-	WorkspaceID    string
-	Name           string
-	OS             string
-	BrowserVersion string
-	Tags           string
-	TagsKey        string
-	Notes          string
-	SearchKey      string
-	ProxyID        *string
-	ProxyMissing   bool
-	StartURLs      string
-	Timezone       string
-	Locale         string
-	Geolocation    string
-	WebRTC         string
-	Screen         *string
-	Headless       *bool
-	IdleTimeoutMs  *int64
-	MaxRunMs       *int64
-	CreatedAt      int64
-	UpdatedAt      int64
+	ID                string
+	WorkspaceID       string
+	Name              string
+	OS                string
+	BrowserVersion    string
+	Tags              string
+	TagsKey           string
+	Notes             string
+	SearchKey         string
+	ProxyID           *string
+	ProxyMissing      bool
+	StartURLs         string
+	Timezone          string
+	Locale            string
+	Geolocation       string
+	WebRTC            string
+	Screen            *string
+	Headless          *bool
+	IdleTimeoutMs     *int64
+	MaxRunMs          *int64
+	BackgroundTraffic string
+	AllowLocal        string
+	CreatedAt         int64
+	UpdatedAt         int64
 }
 
 // Every query that a caller of the API reaches takes the key's workspaces: a JSON array, or NULL for all.
@@ -398,6 +410,8 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		arg.Headless,
 		arg.IdleTimeoutMs,
 		arg.MaxRunMs,
+		arg.BackgroundTraffic,
+		arg.AllowLocal,
 		arg.CreatedAt,
 		arg.UpdatedAt,
 	)
@@ -433,6 +447,8 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		&i.UpdatedAt,
 		&i.TrashedAt,
 		&i.Trashed,
+		&i.BackgroundTraffic,
+		&i.AllowLocal,
 	)
 	return i, err
 }
@@ -995,7 +1011,7 @@ func (q *Queries) ListProfilesByUpdatedDesc(ctx context.Context, arg ListProfile
 }
 
 const listProfilesNotStopped = `-- name: ListProfilesNotStopped :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed FROM profiles WHERE status <> 'stopped' ORDER BY status, id
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local FROM profiles WHERE status <> 'stopped' ORDER BY status, id
 `
 
 // ListProfilesNotStopped gives what a boot compares with the shims that it finds, and what has failed.
@@ -1039,6 +1055,8 @@ func (q *Queries) ListProfilesNotStopped(ctx context.Context) ([]Profile, error)
 			&i.UpdatedAt,
 			&i.TrashedAt,
 			&i.Trashed,
+			&i.BackgroundTraffic,
+			&i.AllowLocal,
 		); err != nil {
 			return nil, err
 		}
@@ -1887,7 +1905,7 @@ const restoreProfile = `-- name: RestoreProfile :one
 UPDATE profiles SET trashed_at = NULL
 WHERE id = ?1 AND trashed_at IS NOT NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local
 `
 
 type RestoreProfileParams struct {
@@ -1929,6 +1947,8 @@ func (q *Queries) RestoreProfile(ctx context.Context, arg RestoreProfileParams) 
 		&i.UpdatedAt,
 		&i.TrashedAt,
 		&i.Trashed,
+		&i.BackgroundTraffic,
+		&i.AllowLocal,
 	)
 	return i, err
 }
@@ -1969,7 +1989,7 @@ const trashProfile = `-- name: TrashProfile :one
 UPDATE profiles SET trashed_at = CAST(?1 AS INTEGER)
 WHERE id = ?2 AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local
 `
 
 type TrashProfileParams struct {
@@ -2012,6 +2032,8 @@ func (q *Queries) TrashProfile(ctx context.Context, arg TrashProfileParams) (Pro
 		&i.UpdatedAt,
 		&i.TrashedAt,
 		&i.Trashed,
+		&i.BackgroundTraffic,
+		&i.AllowLocal,
 	)
 	return i, err
 }
@@ -2022,35 +2044,37 @@ UPDATE profiles SET
     search_key = ?7, proxy_id = ?8, proxy_missing = ?9, start_urls = ?10,
     timezone = ?11, locale = ?12, geolocation = ?13, webrtc = ?14, screen = ?15,
     headless = ?16, idle_timeout_ms = ?17, max_run_ms = ?18,
-    updated_at = ?19, revision = revision + 1
-WHERE id = ?20 AND revision = ?21 AND trashed_at IS NULL
-  AND (CAST(?22 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?22)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed
+    background_traffic = ?19, allow_local = ?20, updated_at = ?21, revision = revision + 1
+WHERE id = ?22 AND revision = ?23 AND trashed_at IS NULL
+  AND (CAST(?24 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?24)))
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local
 `
 
 type UpdateProfileParams struct {
-	Name           string
-	OS             string
-	BrowserVersion string
-	Tags           string
-	TagsKey        string
-	Notes          string
-	SearchKey      string
-	ProxyID        *string
-	ProxyMissing   bool
-	StartURLs      string
-	Timezone       string
-	Locale         string
-	Geolocation    string
-	WebRTC         string
-	Screen         *string
-	Headless       *bool
-	IdleTimeoutMs  *int64
-	MaxRunMs       *int64
-	UpdatedAt      int64
-	ID             string
-	Revision       int64
-	Workspaces     *string
+	Name              string
+	OS                string
+	BrowserVersion    string
+	Tags              string
+	TagsKey           string
+	Notes             string
+	SearchKey         string
+	ProxyID           *string
+	ProxyMissing      bool
+	StartURLs         string
+	Timezone          string
+	Locale            string
+	Geolocation       string
+	WebRTC            string
+	Screen            *string
+	Headless          *bool
+	IdleTimeoutMs     *int64
+	MaxRunMs          *int64
+	BackgroundTraffic string
+	AllowLocal        string
+	UpdatedAt         int64
+	ID                string
+	Revision          int64
+	Workspaces        *string
 }
 
 // UpdateProfile writes every setting at once. No row: unknown, trashed, foreign, or changed since @revision was read.
@@ -2074,6 +2098,8 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		arg.Headless,
 		arg.IdleTimeoutMs,
 		arg.MaxRunMs,
+		arg.BackgroundTraffic,
+		arg.AllowLocal,
 		arg.UpdatedAt,
 		arg.ID,
 		arg.Revision,
@@ -2111,6 +2137,8 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		&i.UpdatedAt,
 		&i.TrashedAt,
 		&i.Trashed,
+		&i.BackgroundTraffic,
+		&i.AllowLocal,
 	)
 	return i, err
 }

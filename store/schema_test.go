@@ -207,6 +207,8 @@ func TestSchemaRefuses(t *testing.T) {
 		"UPDATE profiles SET geolocation = '[]'",
 		"UPDATE profiles SET screen = '[]'",
 		"UPDATE profiles SET webrtc = 'on'",
+		"UPDATE profiles SET background_traffic = 'on'",
+		"UPDATE profiles SET allow_local = 'localhost:1'",
 		"UPDATE profiles SET created_at = 'yesterday'",
 		"UPDATE profiles SET workspace_id = 'b'",
 		"UPDATE profiles SET workspace_id = 'none'",

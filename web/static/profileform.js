@@ -50,6 +50,7 @@ function ProfileForm({ before, etag, done, close, load }) {
     <${Basics} form=${form} before=${before} />
     <${Exit} form=${form} before=${before} />
     <${Identity} form=${form} />
+    <${Reach} form=${form} />
     <${Limits} form=${form} />
   <//>`;
 }
@@ -107,6 +108,14 @@ function Limits({ form }) {
   <//>`;
 }
 
+function Reach({ form }) {
+  const { backgroundTraffic, allowLocal } = form.values;
+  return html`<${Section} form=${form} title="What it may reach" names=${['allowLocal', 'backgroundTraffic']} summary=${allowLocal.trim() || backgroundTraffic === 'allow' ? 'Set by hand' : 'The outside alone'}>
+    <${Lines} form=${form} name="allowLocal" label="Services of this computer" optional rows=${2} placeholder="localhost:3000" hint="One host:port a line, reached beside the proxy. All else here stays out of reach." />
+    <${Choice} form=${form} name="backgroundTraffic" label="Chrome’s own services" options=${[['refuse', 'Refuse updates and the like'], ['allow', 'Let them through the proxy']]} />
+  <//>`;
+}
+
 function zones() {
   return Intl.supportedValuesOf ? Intl.supportedValuesOf('timeZone') : [];
 }
@@ -138,6 +147,8 @@ function toValues(profile, workspace = '') {
     screen: p.screen ? [p.screen.width, p.screen.height, p.screen.deviceScaleFactor].filter((n) => n != null).join(' × ') : '',
     idleTimeoutMs: minutes(p.idleTimeoutMs),
     maxRunMs: minutes(p.maxRunMs),
+    allowLocal: (p.allowLocal || []).join('\n'),
+    backgroundTraffic: p.backgroundTraffic || 'refuse',
   };
 }
 
@@ -172,6 +183,8 @@ function toBody(values) {
     screen: width === undefined ? null : { width, height, ...(deviceScaleFactor === undefined ? {} : { deviceScaleFactor }) },
     idleTimeoutMs: milliseconds(values.idleTimeoutMs),
     maxRunMs: milliseconds(values.maxRunMs),
+    allowLocal: linesOf(values.allowLocal),
+    backgroundTraffic: values.backgroundTraffic,
   };
 }
 
