@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -338,5 +339,39 @@ func TestStrangersAreRefused(t *testing.T) {
 	}
 	if err := who.check(c, 0); err == nil {
 		t.Error("a connection was taken before there is a browser")
+	}
+}
+
+// TestTinySharedMemory: with next to no /dev/shm, as in a container, a page that shares much memory still works, and nothing is left of it.
+func TestTinySharedMemory(t *testing.T) {
+	needsNamespace(t)
+	installed(t)
+	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}}
+	if !inside(t, "shm", attr) {
+		return
+	}
+	if err := unix.Mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=4k"); err != nil {
+		t.Skipf("needs to mount: %v", err)
+	}
+	p := newProfile(t)
+	b := p.start()
+	if !slices.Contains(b.Arguments(), "--disable-dev-shm-usage") {
+		t.Errorf("arguments %v", b.Arguments())
+	}
+	var drawn int
+	const draw = `(() => { const c = document.createElement("canvas"); c.width = c.height = 4000; const x = c.getContext("2d"); x.fillRect(0, 0, 4000, 4000); document.body.append(c); return x.getImageData(0, 0, 4000, 4000).data.length })()`
+	if err := b.mux.owner.evaluate(t.Context(), b.mux.owner.openPages()[0], draw, &drawn); err != nil || drawn != 4000*4000*4 {
+		t.Errorf("a page that draws much: %d, %v", drawn, err)
+	}
+	var shot struct {
+		Data []byte `json:"data"`
+	}
+	if err := b.mux.call(t.Context(), b.mux.owner.openPages()[0].session, "Page.captureScreenshot", nil, &shot); err != nil || len(shot.Data) == 0 {
+		t.Errorf("its picture: %d bytes, %v", len(shot.Data), err)
+	}
+	b.Stop(t.Context(), false)
+	if left, err := os.ReadDir(b.spec.TempDir); err == nil {
+		t.Errorf("left in the temporary folder: %v", left)
 	}
 }

@@ -24,6 +24,7 @@ func (b *Browser) Arguments() []string {
 	}
 	args = append(args, networkFlags(b.Listener().Addr(), b.spec.WebRTC)...)
 	args = append(args, quietFlags()...)
+	args = append(args, sharedMemoryFlags()...)
 	args = append(args, "--restore-last-session", "--hide-crash-restore-bubble")
 	if b.spec.Headless {
 		args = append(args, "--headless=new")

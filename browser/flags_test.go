@@ -44,6 +44,9 @@ func TestArguments(t *testing.T) {
 		"--headless=new",
 		"about:blank",
 	}
+	if extra := sharedMemoryFlags(); extra != nil { // a container's
+		want = slices.Insert(want, slices.Index(want, "--restore-last-session"), extra...)
+	}
 	drop := func(flag string) { want = slices.DeleteFunc(want, func(a string) bool { return a == flag }) }
 	if runtime.GOOS != "linux" {
 		drop("--password-store=basic")
