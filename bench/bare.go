@@ -35,6 +35,7 @@ func startBare(ctx context.Context, path string, args, env []string) (*bare, err
 	b := &bare{cmd: exec.Command(path, args...), in: in, out: out}
 	b.cmd.Env, b.cmd.ExtraFiles = env, []*os.File{childIn, childOut} // 3 and 4, as --remote-debugging-pipe has it
 	b.cmd.Stderr = &b.words
+	b.cmd.SysProcAttr = withSandbox()
 	if err := b.cmd.Start(); err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}

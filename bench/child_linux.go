@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -43,3 +45,24 @@ func descriptors(pid int) int {
 }
 
 const seesProcesses = true
+
+// nobody is the user that takes root's place where root may not be used.
+const nobody = 65534
+
+// asOrdinary makes cmd another user's when we are root; dir is made, and that user's.
+func asOrdinary(cmd *exec.Cmd, dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil || os.Geteuid() != 0 {
+		return err
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	return os.Chown(dir, nobody, nobody)
+}
+
+// withSandbox lets a bare browser keep its sandbox when we are root: in a user namespace root is an ordinary user, as it is in a run's.
+func withSandbox() *syscall.SysProcAttr {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	one := []syscall.SysProcIDMap{{ContainerID: 1000, HostID: 0, Size: 1}}
+	return &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: one, GidMappings: one}
+}

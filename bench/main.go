@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"warren/browser"
 )
 
 // bench is one run of the program.
@@ -50,7 +52,7 @@ func main() {
 // roles are what this program plays as a child of itself, so that each side's CPU and memory can be told apart.
 func roles() map[string]func(args []string) error {
 	return map[string]func([]string) error{
-		"api-floor": apiFloor, "relay-floor": relayFloor, "relay-ours": relayOurs, "far-side": farSide,
+		"api-floor": apiFloor, "relay-floor": relayFloor, "relay-ours": relayOurs, "far-side": farSide, "start-once": startOnceRole, browser.ChildArgument: func([]string) error { return browser.EnterNamespace() },
 	}
 }
 
@@ -62,7 +64,7 @@ type part struct {
 
 func parts() []part {
 	return []part{
-		{"start", (*bench).measureStarts}, {"crowd", (*bench).measureCrowd}, {"api", (*bench).measureReads}, {"create", (*bench).measureCreates},
+		{"start", (*bench).measureStarts}, {"isolation", (*bench).measureIsolation}, {"crowd", (*bench).measureCrowd}, {"api", (*bench).measureReads}, {"create", (*bench).measureCreates},
 		{"relay", (*bench).measureRelay}, {"size", (*bench).measureSize},
 	}
 }
@@ -71,7 +73,7 @@ func run(ctx context.Context) error {
 	warren := flag.String("warren", "./warren", "the binary under test")
 	rounds := flag.Int("rounds", 7, "rounds of each figure")
 	rows := flag.Int("rows", 1_000_000, "profiles in the database that is read")
-	only := flag.String("only", "", "some parts, with commas between them: start, crowd, api, create, relay, size")
+	only := flag.String("only", "", "some parts, with commas between them: start, isolation, crowd, api, create, relay, size")
 	flag.Parse()
 	b, err := newBench(*warren, *rounds, *rows)
 	if err != nil {

@@ -76,7 +76,7 @@ func startBare(b *testing.B, s Spec) float64 {
 	}
 	args := []string{"--headless=new", "--user-data-dir=" + s.UserDataDir, "--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe", blankPage}
 	if os.Geteuid() == 0 {
-		args = append([]string{"--no-sandbox"}, args...)
+		args = append([]string{"--no-sandbox"}, args...) // which makes the floor lower than it need be
 	}
 	cmd := exec.Command(s.Path, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"warren/browser"
+	"warren/proxy"
+)
+
+// measureIsolation compares a start in a namespace with one without, by the same code and with the same flags, on two folders that change
+// places. Both run as an ordinary user, since as root there is no start without.
+func (b *bench) measureIsolation(ctx context.Context) error {
+	if err := browser.CheckIsolation(); err != nil {
+		say("")
+		fmt.Fprintln(os.Stderr, "isolation: skipped,", err)
+		return nil
+	}
+	found, err := browser.Find(ctx, "")
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(os.TempDir(), "wbi") // short: Chrome makes a unix socket in it
+	if err != nil {
+		return err
+	}
+	b.clean = append(b.clean, func() { os.RemoveAll(dir) })
+	exe := filepath.Join(dir, "bench") // where another user may read it
+	if err := errors.Join(os.Chmod(dir, 0o755), copyFile(exe, b.exe)); err != nil {
+		return err
+	}
+	one := func(network string, which int) func(context.Context, int) ([]float64, error) {
+		return func(ctx context.Context, round int) ([]float64, error) {
+			return startOnce(ctx, exe, network, found.Path, filepath.Join(dir, "u"), strconv.Itoa((which+round)%2))
+		}
+	}
+	for round := range 2 { // both folders are warm then
+		if _, err := one(browser.InNamespace, 0)(ctx, round); err != nil {
+			return err
+		}
+	}
+	got, err := b.play(ctx, "isolation", 6*b.rounds, side{"namespace", one(browser.InNamespace, 0)}, side{"loopback", one(browser.OnLoopback, 1)})
+	if err != nil {
+		return err
+	}
+	b.table = append(b.table, figure{name: "start in a namespace, against without", unit: "ms", ours: got[0][0], floor: got[1][0], aim: 1.05})
+	return nil
+}
+
+// startOnce has a process of an ordinary user's start a browser, and gives its milliseconds.
+func startOnce(ctx context.Context, exe string, args ...string) ([]float64, error) {
+	cmd := exec.CommandContext(ctx, exe, append([]string{"start-once"}, args...)...)
+	cmd.Env = append(os.Environ(), "HOME="+args[2], "TMPDIR=/tmp")
+	if err := asOrdinary(cmd, args[2]); err != nil {
+		return nil, err
+	}
+	var words bytes.Buffer
+	cmd.Stderr = &words
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, words.String())
+	}
+	ms, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+	return []float64{ms}, err
+}
+
+// startOnceRole starts a browser with the given isolation in a profile folder below dir, and prints how long that took, from the first step
+// to a browser that takes commands.
+func startOnceRole(args []string) error {
+	if len(args) != 4 {
+		return errors.New("start-once NETWORK BROWSER DIR FOLDER")
+	}
+	ctx := context.Background()
+	begun := time.Now()
+	run, err := browser.Open(browser.Spec{Path: args[1], UserDataDir: filepath.Join(args[2], args[3]), TempDir: filepath.Join(args[2], "t"+args[3]), Headless: true, Network: args[0]})
+	if err != nil {
+		return err
+	}
+	relay := proxy.NewRelay(&proxy.Dialer{Upstream: &proxy.Proxy{Type: proxy.SOCKS5, Host: "127.0.0.1", Port: 1}, Policy: proxy.Policy{AllowPrivate: true}}, nil) // a dead one: nothing goes out
+	relay.Admit(run.Admit)
+	go relay.Serve(run.Listener()) //nolint:errcheck // ends with Close
+	if err := run.Start(ctx); err != nil {
+		return errors.Join(err, relay.Close(), run.Close())
+	}
+	took := time.Since(begun)
+	if got := run.Isolation().Network; got != args[0] {
+		err = fmt.Errorf("the run is isolated by %s, not by %s", got, args[0])
+	}
+	run.Stop(ctx, false)
+	if err := errors.Join(err, relay.Close(), run.Close()); err != nil {
+		return err
+	}
+	_, err = fmt.Println(milliseconds(took))
+	return err
+}
+
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755) //nolint:gosec // a program
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
