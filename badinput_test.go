@@ -323,6 +323,7 @@ func (a *testAPI) refuses(t *testing.T, c badCase) {
 // browser's command line.
 func TestHarmlessText(t *testing.T) {
 	t.Parallel()
+	needIsolation(t)
 	a := newAPI(t)
 	arguments := func(id string) string {
 		r := a.do(t, "POST", "/profiles/"+id+"/start", `{"dryRun":true}`).want(t, 200)

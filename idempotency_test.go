@@ -46,6 +46,7 @@ func sameAnswer(t testing.TB, a, b *answer) {
 // refused; another key, another caller and another operation are other requests.
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
+	needIsolation(t)
 	a := newAPI(t)
 	profile := a.profile(t)
 	gone := a.profile(t)
@@ -170,6 +171,7 @@ func TestIdempotencyOverRestart(t *testing.T) {
 // key is free.
 func TestIdempotencyFreed(t *testing.T) {
 	t.Parallel()
+	needIsolation(t)
 	a := newAPI(t)
 	var calls atomic.Int32
 	status := 503

@@ -87,7 +87,16 @@ func needBrowser(t testing.TB) string {
 	if err != nil {
 		t.Skipf("needs a Chromium: %v", err)
 	}
+	needIsolation(t)
 	return b.Path
+}
+
+// needIsolation skips a test that starts browsers, real ones or others, where nothing is started at all.
+func needIsolation(t testing.TB) {
+	t.Helper()
+	if missing := shim.CheckIsolation(); missing != nil && os.Geteuid() == 0 {
+		t.Skipf("needs namespaces, or an ordinary user: as root no browser runs without: %v", missing)
+	}
 }
 
 // world is a web site, and who came to it.
@@ -525,6 +534,7 @@ func eventually(t testing.TB, what string, within time.Duration, ok func() bool)
 // script writes a program for /bin/sh that takes a browser's place. It tells a version, as every browser does.
 func (g *ground) script(name, text string) string {
 	g.t.Helper()
+	needIsolation(g.t)
 	path := filepath.Join(g.dir, name)
 	text = "#!/bin/sh\n[ \"$1\" = --version ] && { echo Chromium 156.0.0.1; exit 0; }\n" + text + "\n"
 	err := os.WriteFile(path, []byte(text), 0o700) //nolint:gosec // a program

@@ -18,6 +18,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == shim.ChildArgument {
 		os.Exit(exitCode(shim.EnterNamespace(), os.Stderr))
 	}
+	playRole(os.Args)
 	code := m.Run()
 	if dir := builtIn.dir; dir != "" {
 		os.RemoveAll(dir)

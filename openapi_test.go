@@ -129,6 +129,7 @@ func TestExamples(t *testing.T) {
 // TestExamplesWork: the request of each example, sent as it stands, is taken.
 func TestExamplesWork(t *testing.T) {
 	t.Parallel()
+	needIsolation(t)
 	a := newAPI(t)
 	proxy := a.do(t, "POST", "/proxies", `{"type":"http","host":"127.0.0.1","port":1}`).want(t, 201).text("id")
 	profile, gone := a.profile(t), a.profile(t)
@@ -317,6 +318,7 @@ func (r *recorderT) Errorf(string, ...any) { r.errors++ }
 // unless a rule forbids it that stands in the contract and that a schema cannot say.
 func TestSchemaAndServerAgree(t *testing.T) {
 	t.Parallel()
+	needIsolation(t)
 	a := newAPI(t)
 	profile, proxy := a.profile(t), a.proxy(t, "host", "127.0.0.1", "port", 1, "username", "u")
 	ruled := regexp.MustCompile(`^body\.(name|os|tags.*|notes|startUrls.*|timezone|locale|workspaceId|workspaces.*|proxyId|host|url|username|password|type|rotateUrl|expiresAt|scopes|port)$`)

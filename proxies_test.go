@@ -171,6 +171,7 @@ func closedPort(t testing.TB) int {
 // start by accident.
 func TestProxyInUse(t *testing.T) {
 	t.Parallel()
+	needIsolation(t)
 	a := newAPI(t)
 	id := a.proxy(t)
 	used := []string{a.profile(t, "proxyId", id), a.profile(t, "proxyId", id)}

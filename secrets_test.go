@@ -47,6 +47,7 @@ func hasCanary(b []byte) bool {
 // log line, no event and no file of the data folder holds it.
 func TestSecretsStayIn(t *testing.T) {
 	t.Parallel()
+	needIsolation(t)
 	a, rig := newAPI(t), newCheckRig(t)
 	stream := a.listen(t, a.key)
 	byFields := a.proxy(t, "host", "127.0.0.1", "port", closedPort(t), "username", "u1", "password", canary)

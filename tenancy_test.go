@@ -74,6 +74,7 @@ func (r *answer) face() string {
 // TestWorkspaces: every operation on an object × {own, other's, unknown, deleted, malformed} × every key.
 func TestWorkspaces(t *testing.T) {
 	t.Parallel()
+	needIsolation(t)
 	w := newTown(t)
 	malformed := []string{"x", "%00", "..%2f..", "%ff", "' OR 1=1 --", strings.Repeat("9", 300), "ü", "*", "null", "0", "%"}
 	type lot struct{ theirs, deleted, erased string }

@@ -14,6 +14,7 @@ import (
 
 // TestArguments is the golden list: Chrome gets these flags and no others.
 func TestArguments(t *testing.T) {
+	needIsolation(t)
 	dir := filepath.Join(t.TempDir(), "[pro] file*") // a path that a careless pattern would trip over
 	b, err := Open(Spec{Path: "/bin/true", UserDataDir: dir, TempDir: tempDir(t), Headless: true})
 	if err != nil {
@@ -90,6 +91,7 @@ func TestRunningArguments(t *testing.T) {
 
 // TestEnvironment: secrets of ours do not reach Chrome, and what a run adds wins.
 func TestEnvironment(t *testing.T) {
+	needIsolation(t)
 	for key, value := range map[string]string{
 		"WARREN_API_KEY": "canary", "AWS_SECRET_ACCESS_KEY": "canary", "https_proxy": "http://canary", "SSLKEYLOGFILE": "canary", "LD_PRELOAD": "canary",
 		"LANG": "C.UTF-8", "TZ": "Europe/Berlin", "XDG_RUNTIME_DIR": "/run/user/1",

@@ -41,7 +41,16 @@ func installed(t *testing.T) Installed {
 	if err != nil {
 		t.Skipf("needs a Chromium: %v", err)
 	}
+	needIsolation(t)
 	return found
+}
+
+// needIsolation skips a test that starts browsers, real ones or others, where nothing is started at all.
+func needIsolation(t *testing.T) {
+	t.Helper()
+	if missing := CheckIsolation(); missing != nil && os.Geteuid() == 0 {
+		t.Skipf("needs namespaces, or an ordinary user: as root no browser runs without: %v", missing)
+	}
 }
 
 // profile is a profile's folders and the network behind its relay, for one or more runs.

@@ -18,6 +18,7 @@ import (
 // script writes a program that stands in for a browser which misbehaves.
 func script(t *testing.T, body string) string {
 	t.Helper()
+	needIsolation(t)
 	path := filepath.Join(t.TempDir(), "chromium")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body), 0o700); err != nil {
 		t.Fatal(err)
@@ -54,6 +55,7 @@ func failedStart(t *testing.T, ctx context.Context, path string, change func(*Br
 }
 
 func TestStartWithoutBrowser(t *testing.T) {
+	needIsolation(t)
 	e := failedStart(t, t.Context(), "/no/such/chromium", nil)
 	if e.Kind != StartNotFound || !errors.Is(e, fs.ErrNotExist) {
 		t.Errorf("%+v", e)
@@ -242,6 +244,7 @@ func TestBadSpecs(t *testing.T) {
 
 // TestFullOrReadOnlyFolder: what cannot be written fails the start with a plain error.
 func TestFolderThatCannotBeWritten(t *testing.T) {
+	needIsolation(t)
 	parent := t.TempDir()
 	file := filepath.Join(parent, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

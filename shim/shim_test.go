@@ -60,6 +60,9 @@ func newSpec(t *testing.T) Spec {
 	if err != nil {
 		t.Skipf("needs a Chromium: %v", err)
 	}
+	if missing := CheckIsolation(); missing != nil && os.Geteuid() == 0 {
+		t.Skipf("needs namespaces, or an ordinary user: as root no browser runs without: %v", missing)
+	}
 	s := emptySpec(t)
 	s.BrowserPath = b.Path
 	return s
