@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 )
 
 // The two kinds of isolation that a run can have.
@@ -94,10 +95,24 @@ func (s *Spec) needsLoopback() *IsolationError {
 	switch {
 	case s.WebRTC == WebRTCDefault:
 		return &IsolationError{Refused: true, Advice: "set webrtc to proxy_only or off", Err: errors.New("webrtc default sends UDP, which a namespace has no way for")}
+	case !s.Headless && displayOverTCP(s.ExtraEnv):
+		return &IsolationError{Refused: true, Advice: "run headless, or give a display on this machine", Err: errors.New("the display is reached over the network (DISPLAY names a host), which a namespace has no way to")}
 	case isSnap(s.Path):
 		return &IsolationError{Refused: true, Advice: "install a browser that is no snap, such as Google Chrome's .deb", Err: errors.New("the browser is a snap, which cannot be started in a namespace")}
 	}
 	return nil
+}
+
+// displayOverTCP reports whether windows would go to an X server that is reached over TCP, as with ssh -X: DISPLAY names a host then (X(7)).
+func displayOverTCP(extra []string) bool {
+	env := map[string]string{"DISPLAY": os.Getenv("DISPLAY"), "WAYLAND_DISPLAY": os.Getenv("WAYLAND_DISPLAY")}
+	for _, entry := range extra {
+		if key, value, ok := strings.Cut(entry, "="); ok {
+			env[key] = value
+		}
+	}
+	host, _, ok := strings.Cut(env["DISPLAY"], ":")
+	return ok && env["WAYLAND_DISPLAY"] == "" && host != "" && host != "unix" && !strings.HasPrefix(host, "/")
 }
 
 // loopback is the burrow without a namespace: the relay listens on 127.0.0.1 and the flags keep Chrome on it.

@@ -81,3 +81,34 @@ func statusOf(status []byte, name string) string {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// TestWhatNeedsLoopback: what cannot live in a namespace is known beforehand, and who requires one is told.
+func TestWhatNeedsLoopback(t *testing.T) {
+	t.Setenv("WAYLAND_DISPLAY", "")
+	snap := filepath.Join(t.TempDir(), "chromium-browser") // as Ubuntu's
+	if err := os.WriteFile(snap, []byte("#!/bin/sh\nexec /snap/bin/chromium \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		spec    Spec
+		display string
+		refused bool
+	}{
+		"headless over ssh":     {Spec{Path: "/bin/true", Headless: true}, "localhost:10.0", false},
+		"headed over ssh":       {Spec{Path: "/bin/true"}, "localhost:10.0", true},
+		"headed on a host":      {Spec{Path: "/bin/true"}, "10.0.0.1:0", true},
+		"headed here":           {Spec{Path: "/bin/true"}, ":0", false},
+		"headed here by a path": {Spec{Path: "/bin/true"}, "/private/tmp/launch/x:0", false},
+		"headed with Wayland":   {Spec{Path: "/bin/true", ExtraEnv: []string{"WAYLAND_DISPLAY=wayland-0"}}, "localhost:10.0", false},
+		"a snap":                {Spec{Path: snap, Headless: true}, "", true},
+		"direct WebRTC":         {Spec{Path: "/bin/true", Headless: true, WebRTC: WebRTCDefault}, "", true},
+		"no WebRTC":             {Spec{Path: "/bin/true", Headless: true, WebRTC: WebRTCOff}, "", false},
+	} {
+		t.Setenv("DISPLAY", c.display)
+		if why := c.spec.needsLoopback(); (why != nil) != c.refused {
+			t.Errorf("%s: %v, want a reason: %v", name, why, c.refused)
+		} else if why != nil && (!why.Refused || why.Advice == "") {
+			t.Errorf("%s: %+v", name, why)
+		}
+	}
+}
