@@ -19,39 +19,33 @@ import (
 // maxLocal is how many a profile may name.
 const maxLocal = 20
 
-// allowLocal normalises the targets and notes what is wrong with them.
-func (f *faults) allowLocal(location string, targets []string) []string {
-	if len(targets) > maxLocal {
-		f.add(location, fmt.Sprintf("must have at most %d targets; it has %d", maxLocal, len(targets)), nil)
-	}
-	out := make([]string, 0, len(targets))
-	for i, target := range targets {
-		v, err := proxy.LocalDetour(target)
-		if err != nil {
-			f.add(fmt.Sprintf("%s[%d]", location, i), "must be host:port of this machine or a private network, such as localhost:3000; the host is localhost or an address", cut(target))
-			continue
-		}
-		if t := net.JoinHostPort(v.Host, v.Port); !slices.Contains(out, t) {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// checkLocal refuses what this server allows nobody: anything local, where private networks are closed, and always its own API.
+// checkLocal normalises the targets and notes what is wrong with them: what is no local service, this server's own address, and
+// everything where private networks are closed.
 func (in *profileInput) checkLocal(s *server, f *faults) {
-	if !in.AllowLocal.given() || len(in.AllowLocal.Value) == 0 {
+	targets := in.AllowLocal.Value
+	if !in.AllowLocal.given() || len(targets) == 0 {
 		return
 	}
 	if !s.cfg.allowPrivate() {
 		f.add("body.allowLocal", "is refused: this server lets profiles reach no private network, nor this machine (--allow-private)", nil)
-		return
 	}
-	for i, target := range in.AllowLocal.Value {
-		if s.isOwn(target) {
-			f.add(fmt.Sprintf("body.allowLocal[%d]", i), "is this server's own address, which no page may reach", target)
+	if len(targets) > maxLocal {
+		f.add("body.allowLocal", fmt.Sprintf("must have at most %d targets; it has %d", maxLocal, len(targets)), nil)
+	}
+	normal := make([]string, 0, len(targets))
+	for i, target := range targets {
+		v, err := proxy.LocalDetour(target)
+		t := net.JoinHostPort(v.Host, v.Port)
+		switch {
+		case err != nil:
+			f.add(fmt.Sprintf("body.allowLocal[%d]", i), "must be host:port of this machine or a private network, such as localhost:3000; the host is localhost or an address", cut(target))
+		case s.isOwn(t):
+			f.add(fmt.Sprintf("body.allowLocal[%d]", i), "is this server's own address, which no page may reach", cut(target))
+		case !slices.Contains(normal, t):
+			normal = append(normal, t)
 		}
 	}
+	in.AllowLocal.Value = normal
 }
 
 // isOwn says whether a target is the address that this server listens on.

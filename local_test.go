@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // What a profile's pages may reach of this machine is named exactly, in one spelling, and never this server itself; a server that lets
 // nobody into private networks takes no name at all.
@@ -20,6 +23,8 @@ func TestAllowLocalMember(t *testing.T) {
 		invalid(t, "body.allowLocal[1]", "body.allowLocal[2]", "body.allowLocal[3]", "body.backgroundTraffic")
 	a.do(t, "PUT", "/profiles/"+id, `{"allowLocal":["localhost:7777","127.9.9.9:7777","[::1]:7777","10.9.8.7:7777"]}`).
 		invalid(t, "body.allowLocal[0]", "body.allowLocal[1]", "body.allowLocal[2]")
+	a.do(t, "PUT", "/profiles/"+id, `{"allowLocal":["nas.local:80","localhost:3000","localhost:7777"]}`).invalid(t, "body.allowLocal[0]", "body.allowLocal[2]")
+	a.do(t, "PUT", "/profiles/"+id, map[string]any{"allowLocal": slices.Repeat([]string{"localhost:3000"}, 21)}).invalid(t, "body.allowLocal")
 	a.do(t, "GET", "/profiles/"+id, nil).equal(t, "allowLocal", []string{})
 
 	closed := newAPI(t, func(cfg *serveConfig) { cfg.AllowPrivate = "no" })

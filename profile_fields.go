@@ -206,9 +206,6 @@ func (in *profileInput) check(f *faults) {
 	if in.StartURLs.given() {
 		f.startURLs("body.startUrls", in.StartURLs.Value)
 	}
-	if in.AllowLocal.given() {
-		in.AllowLocal.Value = f.allowLocal("body.allowLocal", in.AllowLocal.Value)
-	}
 	in.checkIdentity(f)
 }
 
