@@ -1,0 +1,2 @@
+importScripts('/ask.js');
+onmessage = (e) => e.waitUntil(ask(e.data, e.ports[0]));

@@ -1,0 +1,2 @@
+importScripts('/ask.js');
+onmessage = ({ data, ports }) => ask(data, ports[0]);

@@ -1,0 +1,228 @@
+package leaks
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+//go:embed page
+var files embed.FS
+
+// Site serves the page and takes what comes through the relay, over HTTP and HTTPS.
+type Site struct {
+	config        Config
+	spki          string
+	plain, secure net.Listener
+	servers       []*http.Server
+
+	mu       sync.Mutex
+	hits     []Hit
+	reports  []Report
+	reported chan struct{} // closed when every part has reported
+}
+
+// parts are the pages that report.
+func parts() []string { return []string{"plain", "secure"} }
+
+func newSite(c Config, cert tls.Certificate, spki string) (*Site, error) {
+	s := &Site{config: c, spki: spki, reported: make(chan struct{})}
+	var err error
+	if s.plain, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return nil, err
+	}
+	if s.secure, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		s.plain.Close()
+		return nil, err
+	}
+	quiet := log.New(io.Discard, "", 0) // browsers break handshakes off
+	for _, l := range []net.Listener{s.plain, tls.NewListener(s.secure, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})} {
+		h := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second, ErrorLog: quiet}
+		s.servers = append(s.servers, h)
+		go h.Serve(l) //nolint:errcheck // ends with Close
+	}
+	return s, nil
+}
+
+// Close ends the site and every connection to it.
+func (s *Site) Close() {
+	for _, h := range s.servers {
+		h.Close()
+	}
+}
+
+// Hits are the requests that came, but those for the page's own parts.
+func (s *Site) Hits() []Hit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.hits)
+}
+
+// Reports are what the pages have told so far.
+func (s *Site) Reports() []Report {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.reports)
+}
+
+// ServeHTTP serves the page's parts, and notes everything else. /seen/CHANNEL/VECTOR/NONCE is what a channel asks for,
+// /redirect?to=URL sends on.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Access-Control-Allow-Origin", "*")
+	switch name := r.URL.Path; {
+	case name == "/config.json":
+		writeJSON(w, s.config)
+	case name == "/report":
+		s.report(w, r)
+	case name == "/redirect":
+		http.Redirect(w, r, r.FormValue("to"), http.StatusFound)
+	case name == "/favicon.ico":
+		http.NotFound(w, r)
+	case strings.HasPrefix(name, "/seen/"):
+		s.note(r)
+		s.answer(w, r)
+	default:
+		servePart(w, r)
+	}
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(v) //nolint:errcheck // the page may be gone
+}
+
+// servePart serves a file of the page. Any other path is the page itself.
+func servePart(w http.ResponseWriter, r *http.Request) {
+	name := path.Base(r.URL.Path)
+	text, err := files.ReadFile("page/" + name)
+	if err != nil {
+		name = "index.html"
+		text, err = files.ReadFile("page/index.html")
+	}
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", map[bool]string{true: "text/javascript", false: "text/html; charset=utf-8"}[path.Ext(name) == ".js"])
+	w.Write(text) //nolint:errcheck // the page may be gone
+}
+
+// note keeps a request of a channel.
+func (s *Site) note(r *http.Request) {
+	h := Hit{At: time.Now(), Kind: "site", Host: r.Host, Remote: r.RemoteAddr, First: r.Method + " " + r.URL.Path}
+	h.Channel, h.Nonce = channelOf(r.URL.Path)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hits = append(s.hits, h)
+}
+
+// channelOf reads a path of the form /seen/CHANNEL/VECTOR/NONCE.
+func channelOf(p string) (channel, nonce string) {
+	part := strings.Split(p, "/")
+	if len(part) != 5 || part[1] != "seen" {
+		return "", ""
+	}
+	return part[2], part[4]
+}
+
+// answer gives each vector what makes it succeed.
+func (s *Site) answer(w http.ResponseWriter, r *http.Request) {
+	vector := strings.Split(r.URL.Path+"//", "/")[3]
+	kind, text := "text/plain", "seen"
+	switch vector {
+	case "ws":
+		if c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}); err == nil {
+			c.Close(websocket.StatusNormalClosure, "") //nolint:errcheck // it was seen
+		}
+		return
+	case "eventsource":
+		kind, text = "text/event-stream", "data: seen\n\n"
+	case "download": // a download that fails leaves no file
+		w.WriteHeader(http.StatusNotFound)
+		return
+	case "altsvc":
+		w.Header().Set("Alt-Svc", fmt.Sprintf(`h3=":%d"; ma=60`, s.config.Ports["quic"]))
+	case "script", "modulepreload":
+		kind, text = "text/javascript", ""
+	case "css":
+		kind, text = "text/css", ""
+	case "img", "favicon":
+		kind, text = "image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>`
+	case "iframe", "form", "object", "embed", "popup", "redirectframe":
+		kind, text = "text/html", "<!doctype html><title>seen</title>"
+	case "prerender":
+		kind, text = "text/html", `<!doctype html><title>seen</title><script type="module" src="/prerendered.js"></script>`
+	}
+	w.Header().Set("Content-Type", kind)
+	io.WriteString(w, text) //nolint:errcheck // it was seen
+}
+
+// maxReport bounds a report, in bytes.
+const maxReport = 4 << 20
+
+// report takes a page's report. The first one of each part counts.
+func (s *Site) report(w http.ResponseWriter, r *http.Request) {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReport))
+	var in Report
+	if err == nil {
+		in, err = readReport(text)
+	}
+	if err != nil || !slices.Contains(parts(), in.Part) {
+		http.Error(w, "no report", http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.reports, func(have Report) bool { return have.Part == in.Part }) {
+		return
+	}
+	if s.reports = append(s.reports, in); len(s.reports) == len(parts()) {
+		close(s.reported)
+	}
+}
+
+// newCertificate makes a certificate for the names below Suffix, and the hash by which a browser is told to trust its key.
+func newCertificate() (cert tls.Certificate, spki string, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return cert, "", err
+	}
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		return cert, "", err
+	}
+	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		return cert, "", err
+	}
+	now := time.Now()
+	template := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: Suffix}, DNSNames: []string{Suffix, "*." + Suffix},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour), KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return cert, "", err
+	}
+	sum := sha256.Sum256(public)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, base64.StdEncoding.EncodeToString(sum[:]), nil
+}

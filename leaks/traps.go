@@ -1,0 +1,300 @@
+package leaks
+
+import (
+	"bufio"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Traps are services on this machine's own addresses that nothing in a profile may reach. Whoever connects or sends a datagram is
+// noted; a connection counts before a byte of it is read.
+type Traps struct {
+	addresses []netip.Addr
+	ports     map[string]int // by kind
+	tls       *tls.Config
+	closers   []interface{ Close() error }
+	work      sync.WaitGroup
+
+	mu    sync.Mutex
+	hits  []Hit
+	conns map[net.Conn]bool // nil when closed
+}
+
+// readTime is how long a trap waits for the first bytes.
+const readTime = 2 * time.Second
+
+// The kinds of traps. Each has a port of its own, which is the same on every address.
+func tcpKinds() []string { return []string{"web", "tls", "preconnect", "turn_tcp", "turn_tls", "dns"} }
+func udpKinds() []string {
+	return []string{"stun_udp", "turn_udp", "webtransport", "quic", "dns"}
+}
+
+func newTraps(cert tls.Certificate) (*Traps, error) {
+	t := &Traps{addresses: ownAddresses(), ports: map[string]int{}, conns: map[net.Conn]bool{},
+		tls: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}}
+	if len(t.addresses) == 0 {
+		return nil, errors.New("this machine has no address to listen at")
+	}
+	for _, kind := range slices.Concat(tcpKinds(), udpKinds()) {
+		if t.ports[kind] != 0 { // of both
+			continue
+		}
+		if err := t.open(kind); err != nil {
+			t.Close()
+			return nil, fmt.Errorf("a canary cannot listen: %w", err)
+		}
+	}
+	return t, nil
+}
+
+// open listens for a kind on one port of every address. Somebody may hold the port on one of them: then another is tried.
+func (t *Traps) open(kind string) error {
+	var err error
+	for range 20 {
+		var streams []net.Listener
+		var packets []net.PacketConn
+		if streams, packets, err = listenAll(t.addresses, slices.Contains(tcpKinds(), kind), slices.Contains(udpKinds(), kind)); err == nil {
+			t.watch(kind, streams, packets)
+			return nil
+		}
+	}
+	return err
+}
+
+func (t *Traps) watch(kind string, streams []net.Listener, packets []net.PacketConn) {
+	for _, l := range streams {
+		t.ports[kind] = l.Addr().(*net.TCPAddr).Port
+		t.closers = append(t.closers, l)
+		t.work.Go(func() { t.accept(kind, l) })
+	}
+	for _, c := range packets {
+		t.ports[kind] = c.LocalAddr().(*net.UDPAddr).Port
+		t.closers = append(t.closers, c)
+		t.work.Go(func() { t.receive(kind, c) })
+	}
+}
+
+// listenAll listens at one free port on every address, or on none.
+func listenAll(addresses []netip.Addr, tcp, udp bool) (streams []net.Listener, packets []net.PacketConn, err error) {
+	var port uint16
+	for _, a := range addresses {
+		if tcp {
+			l, e := net.Listen("tcp", netip.AddrPortFrom(a, port).String())
+			if err = e; err != nil {
+				break
+			}
+			streams, port = append(streams, l), uint16(l.Addr().(*net.TCPAddr).Port) //nolint:gosec // a port
+		}
+		if udp {
+			c, e := net.ListenPacket("udp", netip.AddrPortFrom(a, port).String())
+			if err = e; err != nil {
+				break
+			}
+			packets, port = append(packets, c), uint16(c.LocalAddr().(*net.UDPAddr).Port) //nolint:gosec // a port
+		}
+	}
+	if err != nil {
+		for _, l := range streams {
+			l.Close()
+		}
+		for _, c := range packets {
+			c.Close()
+		}
+	}
+	return streams, packets, err
+}
+
+// Hits are what came.
+func (t *Traps) Hits() []Hit {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.hits)
+}
+
+// Close ends the traps and returns when nothing of them runs.
+func (t *Traps) Close() {
+	t.mu.Lock()
+	for c := range t.conns {
+		c.Close()
+	}
+	t.conns = nil
+	t.mu.Unlock()
+	for _, c := range t.closers {
+		c.Close()
+	}
+	t.work.Wait()
+}
+
+// add keeps a hit and returns its place.
+func (t *Traps) add(h Hit) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h.At = time.Now()
+	t.hits = append(t.hits, h)
+	return len(t.hits) - 1
+}
+
+// name completes a hit by what was read.
+func (t *Traps) name(i int, change func(*Hit)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	change(&t.hits[i])
+}
+
+func (t *Traps) accept(kind string, l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // out of descriptors: somebody is here all the same
+			t.add(Hit{Kind: kind, Local: l.Addr().String(), First: "a connection that could not be taken: " + err.Error()})
+			return
+		}
+		i := t.add(Hit{Kind: kind, Local: c.LocalAddr().String(), Remote: c.RemoteAddr().String(), First: "a connection"})
+		t.mu.Lock()
+		open := t.conns != nil
+		if open {
+			t.conns[c] = true
+		}
+		t.mu.Unlock()
+		if !open {
+			c.Close()
+			return
+		}
+		t.work.Go(func() {
+			t.read(i, c)
+			c.Close()
+			t.mu.Lock()
+			delete(t.conns, c)
+			t.mu.Unlock()
+		})
+	}
+}
+
+// read looks at what a connection says first, also inside of TLS. It is not answered.
+func (t *Traps) read(i int, c net.Conn) {
+	c.SetDeadline(time.Now().Add(readTime)) //nolint:errcheck // it fails when the connection is gone, and so does what follows
+	in := bufio.NewReader(c)
+	first, err := in.Peek(1)
+	if err != nil {
+		return
+	}
+	if first[0] == 22 { // a TLS handshake (RFC 8446, 5.1)
+		t.name(i, func(h *Hit) { h.First = "a TLS handshake" })
+		inside := tls.Server(&peeked{c, in}, t.tls)
+		if inside.Handshake() != nil {
+			return
+		}
+		in = bufio.NewReader(inside)
+	}
+	var b [2048]byte
+	n, _ := in.Read(b[:])
+	if n == 0 {
+		return
+	}
+	t.name(i, func(h *Hit) { h.say(b[:n]) })
+}
+
+// peeked is a connection whose first bytes were looked at.
+type peeked struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func (p *peeked) Read(b []byte) (int, error) { return p.in.Read(b) }
+
+// say puts what was read into words.
+func (h *Hit) say(b []byte) {
+	if kind := stunKind(b); kind != "" {
+		h.First = kind
+		return
+	}
+	if len(b) > 5 && h.Kind != "stun_udp" && (b[0]&0xc0 == 0xc0) {
+		h.First = "a QUIC packet"
+		return
+	}
+	line, rest, _ := strings.Cut(string(b), "\r\n")
+	method, target, ok := strings.Cut(strings.TrimSuffix(line, " HTTP/1.1"), " ")
+	if !ok || strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		h.First = fmt.Sprintf("%d bytes: %.16x", len(b), b)
+		return
+	}
+	target, _, _ = strings.Cut(target, "?")
+	h.First = fmt.Sprintf("%s %.100s", method, target)
+	h.Channel, h.Nonce = channelOf(target)
+	for line := range strings.SplitSeq(rest, "\r\n") {
+		if name, value, _ := strings.Cut(line, ":"); strings.EqualFold(name, "Host") {
+			h.Host = strings.TrimSpace(value)
+		}
+	}
+}
+
+func (t *Traps) receive(kind string, c net.PacketConn) {
+	var b [2048]byte
+	for {
+		n, from, err := c.ReadFrom(b[:])
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // as Windows tells of an earlier answer that nobody took
+			continue
+		}
+		h := Hit{Kind: kind, Local: c.LocalAddr().String(), Remote: from.String()}
+		h.say(b[:n])
+		t.add(h)
+		if answer := answerSTUN(b[:n], from); answer != nil {
+			c.WriteTo(answer, from) //nolint:errcheck // whoever asked may be gone
+		}
+	}
+}
+
+// stunCookie stands in every STUN message (RFC 8489, 5).
+const stunCookie = 0x2112a442
+
+// stunKind names a STUN or TURN message, "" for anything else (RFC 8489, 5; RFC 8656, 17).
+func stunKind(b []byte) string {
+	if len(b) < 20 || binary.BigEndian.Uint32(b[4:]) != stunCookie {
+		return ""
+	}
+	switch binary.BigEndian.Uint16(b) {
+	case 0x0001:
+		return "a STUN binding request"
+	case 0x0003:
+		return "a TURN allocate request"
+	}
+	return "a STUN message"
+}
+
+// answerSTUN answers a binding request with the sender's address (RFC 8489, 14.2), so that a browser shows what it would show to any
+// such server. Anything else gets no answer.
+func answerSTUN(b []byte, from net.Addr) []byte {
+	udp, ok := from.(*net.UDPAddr)
+	if !ok || stunKind(b) == "" || binary.BigEndian.Uint16(b) != 1 {
+		return nil
+	}
+	a := udp.AddrPort().Addr().Unmap()
+	ip, family := a.AsSlice(), byte(1)
+	if a.Is6() {
+		family = 2
+	}
+	out := binary.BigEndian.AppendUint16(nil, 0x0101)
+	out = binary.BigEndian.AppendUint16(out, uint16(8+len(ip))) //nolint:gosec // 12 or 24
+	out = append(out, b[4:20]...)
+	out = binary.BigEndian.AppendUint16(out, 0x0020)
+	out = binary.BigEndian.AppendUint16(out, uint16(4+len(ip))) //nolint:gosec // 8 or 20
+	out = append(out, 0, family)
+	out = binary.BigEndian.AppendUint16(out, udp.AddrPort().Port()^(stunCookie>>16))
+	for i := range ip {
+		ip[i] ^= b[4+i]
+	}
+	return append(out, ip...)
+}
