@@ -59,7 +59,7 @@ func rules() []rule {
 		{"turn_tls", secure, false, nil},
 		{"mdns", secure, false, judgeMDNS},
 		{"webrtc_candidates", secure, false, judgeCandidates},
-		{"dns", both, false, nil},
+		{"dns", secure, false, nil},
 		{"dns_prefetch", both, false, judgePrefetch},
 		{"loopback", both, false, nil},
 		{"lan", both, false, nil},
@@ -123,9 +123,18 @@ func (all evidence) of(channel string, site, traps []Hit) (e evidence) {
 	return e
 }
 
+// resolverProbe is what Chrome asks a name server over HTTPS for, to see whether it works, when it is told of one
+// (Chromium, kDohProbeHostname; seen with 156). No page made it resolve a name.
+const resolverProbe = "www.gstatic.com."
+
 // blamed are the channels that a hit of a trap speaks against: how it came, where that can be told, and where it came to.
 func blamed(h Hit) []string {
-	if h.Kind == "dns" { // asked for by a name that only this machine's resolver knows; it may well have come through the relay
+	switch {
+	case h.Kind == "dns": // it may well have come through the relay
+		return []string{"dns"}
+	case h.Kind == "doh" && (h.Host == "" || h.Host == resolverProbe):
+		return nil
+	case h.Kind == "doh":
 		return []string{"dns"}
 	}
 	how := h.Channel
@@ -202,14 +211,22 @@ func (e evidence) tries() string {
 			traps++
 		}
 	}
-	s := fmt.Sprintf("nothing beside the relay in %d tries", traps)
+	s := "nothing beside the relay"
+	if traps > 0 {
+		s += fmt.Sprintf(" in %d tries", traps)
+	}
 	switch {
-	case site > 0 && e.seen == 0 && !slices.ContainsFunc(e.attempts, func(a Attempt) bool { return a.Vector == "rtc" || a.Vector == "webtransport" }):
+	case site > 0 && e.seen == 0 && !slices.ContainsFunc(e.attempts, unnoticed):
 		s += "; this browser did not ask through it either"
 	case e.seen > 0:
 		s += fmt.Sprintf("; %d of %d through it arrived", e.seen, site)
 	}
 	return s
+}
+
+// unnoticed says that the Site would not see the try, for it asks for nothing, or not by HTTP.
+func unnoticed(a Attempt) bool {
+	return slices.Contains([]string{"rtc", "webtransport", "preconnect", "dnsprefetch"}, a.Vector)
 }
 
 // fieldsOf takes a candidate apart (RFC 8839, 5.1): its transport, address and type.

@@ -8,6 +8,7 @@ package leaks
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -99,6 +100,12 @@ func (t *Test) Pages() []string {
 
 // SPKI is the base64 SHA-256 of the Site's public key, for --ignore-certificate-errors-spki-list.
 func (t *Test) SPKI() string { return t.site.spki }
+
+// Resolver is the address of a name server over HTTPS (RFC 8484), as Chrome's setting dns_over_https.templates takes it. It is a trap: what the
+// browser's own resolver is asked comes there.
+func (t *Test) Resolver() string {
+	return fmt.Sprintf("https://%s/dns-query{?dns}", net.JoinHostPort("127.0.0.1", strconv.Itoa(t.traps.ports["doh"])))
+}
 
 // Ways are what the relay must lead to this machine: the Site's names, and the traps of kind dns. These are asked for by names alone:
 // who asks the relay for them by address has resolved a name by itself.

@@ -46,7 +46,7 @@ func (c *Test) client() *http.Client {
 					return net.Dial("tcp", w.Address)
 				}
 			}
-			return nil, fmt.Errorf("no way to %s", address)
+			return net.Dial("tcp", address)
 		},
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error { //nolint:gosec // the key is what is trusted
 			cert, err := x509.ParseCertificate(raw[0])
@@ -57,7 +57,7 @@ func (c *Test) client() *http.Client {
 			if got := base64.StdEncoding.EncodeToString(sum[:]); got != c.SPKI() {
 				return fmt.Errorf("the key is %s", got)
 			}
-			return cert.VerifyHostname("site." + Suffix)
+			return cert.VerifyHostname("site." + Suffix) // the traps have it too
 		}}}}
 }
 
@@ -149,6 +149,8 @@ func TestJudgeTellsChannelsApart(t *testing.T) {
 		"a TLS connection":    {hit(Hit{Kind: "tls", Local: "[::1]:5"}), "https loopback"},
 		"a STUN packet":       {hit(Hit{Kind: "stun_udp", Local: "192.0.2.7:5"}), "stun_udp lan"},
 		"a resolved name":     {hit(Hit{Kind: "dns", Local: "127.0.0.1:5"}), "dns dns_prefetch"},
+		"a look-up":           {hit(Hit{Kind: "doh", Host: "vm.", Local: "127.0.0.1:5"}), "dns dns_prefetch"},
+		"Chrome's own look":   {hit(Hit{Kind: "doh", Host: "www.gstatic.com.", Local: "127.0.0.1:5"}), ""},
 		"an mDNS name":        {candidate("candidate:1 1 udp 2113937151 a-b.local 5000 typ host"), "mdns webrtc_candidates"},
 		"an address":          {candidate("candidate:1 1 udp 1677729535 192.0.2.7 5000 typ srflx raddr 0.0.0.0 rport 0"), "webrtc_candidates"},
 		"an answer nearby":    {add(Attempt{Channel: "worker", Vector: "worker", Group: "lan", Target: "vm", Outcome: "ok"}), "worker lan"},
@@ -157,7 +159,7 @@ func TestJudgeTellsChannelsApart(t *testing.T) {
 		"no control": {func(r []Report, s []Hit) ([]Report, []Hit, []Hit) { return r, nil, nil },
 			"http https websocket eventsource beacon download prefetch worker shared_worker service_worker redirect quic"},
 		"one page less": {func(r []Report, s []Hit) ([]Report, []Hit, []Hit) { return r[1:], s, nil },
-			"http websocket eventsource beacon download prefetch preconnect worker shared_worker favicon redirect popup dns dns_prefetch loopback lan metadata"},
+			"http websocket eventsource beacon download prefetch preconnect worker shared_worker favicon redirect popup dns_prefetch loopback lan metadata"},
 	} {
 		var failed []string
 		for _, channel := range Judge(c.change(whole())) {
@@ -178,7 +180,7 @@ func TestJudgeTellsChannelsApart(t *testing.T) {
 func TestTrapsNote(t *testing.T) {
 	c := open(t)
 	ports := c.Config().Ports
-	if len(ports) != 10 {
+	if len(ports) != 11 {
 		t.Fatalf("%v", ports)
 	}
 	n := 0
@@ -209,6 +211,16 @@ func TestTrapsNote(t *testing.T) {
 			t.Fatal(err)
 		}
 		n += 4
+		if a.String() == "127.0.0.1" { // the query of RFC 8484, 4.1.1
+			asked := strings.Replace(c.Resolver(), "{?dns}", "?dns=AAABAAABAAAAAAAAA3d3dwdleGFtcGxlA2NvbQAAAQAB", 1)
+			if res, err := c.client().Get(asked); err == nil {
+				res.Body.Close()
+			}
+			n++
+			if hits := awaitHits(t, c, n); hits[len(hits)-1].Kind != "doh" || hits[len(hits)-1].First != "a look-up of www.example.com." || hits[len(hits)-1].Host != "www.example.com." {
+				t.Errorf("%+v", hits)
+			}
+		}
 		hits := awaitHits(t, c, n)
 		for _, want := range []string{"web http nonce1 here", "tls worker nonce2 ", "stun_udp   ", "preconnect   "} {
 			found := false

@@ -3,6 +3,7 @@ package leaks
 import (
 	"bufio"
 	"crypto/tls"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -32,7 +33,9 @@ type Traps struct {
 const readTime = 2 * time.Second
 
 // The kinds of traps. Each has a port of its own, which is the same on every address.
-func tcpKinds() []string { return []string{"web", "tls", "preconnect", "turn_tcp", "turn_tls", "dns"} }
+func tcpKinds() []string {
+	return []string{"web", "tls", "preconnect", "turn_tcp", "turn_tls", "dns", "doh"}
+}
 func udpKinds() []string {
 	return []string{"stun_udp", "turn_udp", "webtransport", "quic", "dns"}
 }
@@ -228,13 +231,16 @@ func (h *Hit) say(b []byte) {
 		h.First = fmt.Sprintf("%d bytes: %.16x", len(b), b)
 		return
 	}
-	target, _, _ = strings.Cut(target, "?")
+	target, query, _ := strings.Cut(target, "?")
 	h.First = fmt.Sprintf("%s %.100s", method, target)
 	h.Channel, h.Nonce = channelOf(target)
 	for line := range strings.SplitSeq(rest, "\r\n") {
 		if name, value, _ := strings.Cut(line, ":"); strings.EqualFold(name, "Host") {
 			h.Host = strings.TrimSpace(value)
 		}
+	}
+	if name := askedName(query); name != "" {
+		h.First, h.Host = "a look-up of "+name, name
 	}
 }
 
@@ -255,6 +261,24 @@ func (t *Traps) receive(kind string, c net.PacketConn) {
 			c.WriteTo(answer, from) //nolint:errcheck // whoever asked may be gone
 		}
 	}
+}
+
+// askedName reads the name out of a DNS query as DNS over HTTPS sends it (RFC 8484, 4.1; RFC 1035, 4.1), "" when it is none.
+func askedName(query string) (name string) {
+	text, ok := strings.CutPrefix(query, "dns=")
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if !ok || err != nil || len(b) < 13 {
+		return ""
+	}
+	for b = b[12:]; len(b) > int(b[0]) && b[0] > 0; b = b[1+int(b[0]):] {
+		name += string(b[1:1+int(b[0])]) + "."
+	}
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, name)
 }
 
 // stunCookie stands in every STUN message (RFC 8489, 5).

@@ -72,8 +72,6 @@ function common(scheme, socket, kind) {
   tries('download', 'downloadframe', scheme, kind, core);
   const nonce = fresh();
   running.push(attempt('download', 'download', site, nonce, nonce, () => vectors.download(`/seen/download/download/${nonce}`)));
-  tries('dns', 'fetch', scheme, 'dns', names);
-  tries('dns', 'img', scheme, 'dns', names);
 }
 
 // plain tries every spelling of what is near, by what can ask for it.
@@ -143,6 +141,7 @@ async function rtc() {
     all.push(one(channel, channel, site, `${scheme}:${fresh()}.${config.suffix}:${config.ports[channel]}${query}`));
     // By a name that only this machine's resolver knows: whoever asks anybody for its address has looked it up.
     for (const where of names) all.push(one('dns', channel, where, `${scheme}:${where.host}:${config.ports.dns}${query}`));
+    all.push(one('dns', channel, site, `${scheme}:${fresh()}.${config.suffix}:443${query}`));
   }
   all.push(attempt('mdns', 'rtc', site, 'no server', fresh(), async () => {
     if (!globalThis.RTCPeerConnection) throw new Unsupported('no RTCPeerConnection');
