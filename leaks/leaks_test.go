@@ -261,7 +261,7 @@ func TestSite(t *testing.T) {
 	}
 	_, text, _ := get("http://site." + Suffix + "/config.json")
 	var config Config
-	if err := json.Unmarshal([]byte(text), &config); err != nil || len(config.Targets) < 25 || config.URLs == nil || config.BudgetMs != 20000 {
+	if err := json.Unmarshal([]byte(text), &config); err != nil || len(config.Targets) < 25 || config.URLs == nil || config.BudgetMs != 40000 {
 		t.Errorf("%v %s", err, text)
 	}
 	if status, _, _ := get("https://site." + Suffix + "/redirect?to=" + url.QueryEscape("https://site."+Suffix+"/seen/redirect/redirect/nonce9")); status != 200 {
