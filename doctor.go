@@ -17,6 +17,7 @@ type doctorCommand struct {
 	Data    string `env:"WARREN_DATA" placeholder:"DIR" help:"The data folder to look at."`
 	Browser string `env:"WARREN_BROWSER" placeholder:"PATH" help:"The browser to look at."`
 	JSON    bool   `name:"json" env:"WARREN_JSON" help:"Print JSON."`
+	Leaks   bool   `help:"Try every way out of a browser, in a throw-away profile without a proxy (a quarter of a minute)."`
 }
 
 // finding is one thing that was looked at.
@@ -38,26 +39,36 @@ func (d *doctorCommand) Run(ctx context.Context, c *console) error {
 	}
 	isolated := shim.CheckIsolation()
 	findings := []finding{d.browser(ctx), sandboxFinding(isolated), namespaceFinding(isolated), displayFinding(), shmFinding(), filesFinding(), clockFinding(), diskFinding(d.Data), dataFinding(d.Data)}
+	var leaky error
+	if d.Leaks && findings[0].OK {
+		var more []finding
+		more, leaky = d.leakFindings(ctx)
+		findings = append(findings, more...)
+	}
 	if d.JSON {
 		if err := printJSON(c.stdout, map[string]any{"findings": findings, "version": versionInfo()}); err != nil {
 			return err
 		}
 	} else {
+		width := 12
+		for _, f := range findings {
+			width = max(width, len(f.Name))
+		}
 		for _, f := range findings {
 			mark := "ok  "
 			if !f.OK {
 				mark = "!!  "
 			}
-			fmt.Fprintf(c.stdout, "%s%-12s %s\n", mark, f.Name, f.Detail)
+			fmt.Fprintf(c.stdout, "%s%-*s %s\n", mark, width, f.Name, f.Detail)
 			if f.Advice != "" {
-				fmt.Fprintf(c.stdout, "    %-12s %s\n", "", strings.ReplaceAll(f.Advice, "\n", "\n    "+strings.Repeat(" ", 13)))
+				fmt.Fprintf(c.stdout, "    %-*s %s\n", width, "", strings.ReplaceAll(f.Advice, "\n", "\n    "+strings.Repeat(" ", width+1)))
 			}
 		}
 	}
 	if !findings[0].OK {
 		return fmt.Errorf("no browser was found")
 	}
-	return nil
+	return leaky
 }
 
 func (d *doctorCommand) browser(ctx context.Context) finding {

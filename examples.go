@@ -62,6 +62,8 @@ func requestExample(operation string) any {
 		return map[string]any{"headless": true, "startUrls": []string{"https://example.com/"}}
 	case "stopProfile":
 		return map[string]any{"force": false}
+	case "leakTest":
+		return map[string]any{"timeoutMs": leakTestTime.Milliseconds()}
 	case "addProxy", "checkUnsavedProxy":
 		return map[string]any{"workspaceId": "default", "type": "socks5", "host": "de.proxy.example", "port": 1080, "username": "alice", "password": "secret"}
 	case "updateProxy", "patchProxy":
@@ -83,6 +85,9 @@ func answerExample(operation string) any {
 		return exampleStart()
 	case "stopProfile":
 		return stopJSON{ID: exampleProfileID, Stopped: true, Status: "stopped", Method: "close", LastRun: exampleLastRun()}
+	case "leakTest":
+		return leakTestJSON{Passed: true, Isolation: isolationJSON{Network: "loopback", Sandbox: true}, Warnings: []warningJSON{}, StartedAt: exampleTime, DurationMs: 11240,
+			Channels: []leakChannelJSON{{"http", true, "nothing beside the relay in 221 tries; 11 of 11 through it arrived"}, {"stun_udp", true, "nothing beside the relay in 6 tries"}}}
 	case "listRuns":
 		return exampleList(exampleStart().RunJSON)
 	case "addProxy", "getProxy", "updateProxy", "patchProxy":
@@ -164,7 +169,7 @@ func problemExamples(path, operation string, status int) map[string]*huma.Exampl
 func allProblemExamples() map[string]*huma.Example {
 	out := map[string]*huma.Example{}
 	for _, path := range []string{"/profiles", "/proxies", "/keys"} {
-		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile"} {
+		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "leakTest"} {
 			for _, p := range slices.Concat(generalProblems(path), operationProblems(operation)) {
 				p.Instance = "urn:warren:request:0199a1c2-7d3e-7a10-8a55-00000000000a"
 				out[p.Code] = &huma.Example{Summary: p.Detail, Value: plain(p)}
@@ -206,14 +211,21 @@ func operationProblems(operation string) []*problem {
 		dead.Error = &checkErrorJSON{Stage: "connect", Code: "connection_refused", Message: "Nobody listens at the proxy's address."}
 		unreachable := problemFor(http.StatusBadGateway, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started.")
 		unreachable.Check = &dead
-		failed := problemFor(http.StatusServiceUnavailable, "browser_failed", "The browser ended while it started. `exitCode` and `lines` say how; `warren doctor` looks for the cause.")
-		failed.ExitCode, failed.Lines = ptr(127), []string{"error while loading shared libraries: libnss3.so"}
-		return []*problem{
-			problemFor(http.StatusConflict, "proxy_missing", "The profile's proxy was deleted while it was in the trash. Set proxyId to a proxy, or to null for a direct connection, then start again."),
-			problemFor(http.StatusConflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile."), idempotencyConflict(),
-			problemFor(http.StatusTooManyRequests, "start_queue_full", "Too many starts wait for their turn. Try again in a moment."), unreachable, failed,
-			problemFor(http.StatusServiceUnavailable, "browser_not_found", "no Chromium was found. Install it with: apt-get install -y chromium"),
-			problemFor(http.StatusGatewayTimeout, "start_timeout", "The browser did not take commands in time, and was ended. `lines` holds what it said; --start-timeout gives it longer.")}
+		return slices.Concat([]*problem{unreachable,
+			problemFor(http.StatusConflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile."), idempotencyConflict()}, noBrowserProblems())
+	case "leakTest":
+		return noBrowserProblems()
 	}
 	return nil
+}
+
+// noBrowserProblems are those of whatever starts a browser.
+func noBrowserProblems() []*problem {
+	failed := problemFor(http.StatusServiceUnavailable, "browser_failed", "The browser ended while it started. `exitCode` and `lines` say how; `warren doctor` looks for the cause.")
+	failed.ExitCode, failed.Lines = ptr(127), []string{"error while loading shared libraries: libnss3.so"}
+	return []*problem{
+		problemFor(http.StatusConflict, "proxy_missing", "The profile's proxy was deleted while it was in the trash. Set proxyId to a proxy, or to null for a direct connection, then start again."),
+		startQueueFull(), failed,
+		problemFor(http.StatusServiceUnavailable, "browser_not_found", "no Chromium was found. Install it with: apt-get install -y chromium"),
+		problemFor(http.StatusGatewayTimeout, "start_timeout", "The browser did not take commands in time, and was ended. `lines` holds what it said; --start-timeout gives it longer.")}
 }

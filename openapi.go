@@ -55,7 +55,7 @@ func describeOperation(op *huma.Operation, sc scope) {
 var moreErrors = map[string][]int{
 	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "restoreProfile": {409},
 	"updateProfile": {412}, "patchProfile": {412}, "updateProxy": {409, 412}, "patchProxy": {409, 412},
-	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504},
+	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "leakTest": {409, 429, 504},
 }
 
 // descriptions say what a summary cannot.
@@ -67,6 +67,7 @@ var descriptions = map[string]string{
 	"deleteProfile":     "Puts the profile and its data into the trash; `permanent=true` removes both now, also out of the trash. A running profile is stopped first, and the answer comes when its browser is gone.",
 	"startProfile":      "Answers when the browser takes commands. A profile that runs already gives the same run again, with `reused`. No body is needed. Takes `Idempotency-Key`.",
 	"stopProfile":       "Closes the browser gracefully and answers when it is gone: cookies are on disk. `force` kills it.",
+	"leakTest":          "Runs a bundled page in a throw-away profile of the same settings, headless, against canaries on this machine, and judges each channel by what came to them: the profile itself and its run are not touched. One test runs at a time. A channel that could not be tried has not passed. A dead proxy is no leak.",
 	"restoreProfile":    "If its proxy was deleted meanwhile the profile has `proxyMissing`, and does not start until `proxyId` is set.",
 	"listRuns":          "What runs now, in the workspaces that the key may see.",
 	"listProxies":       "Without `page`, `limit` and `after` every proxy is answered. Passwords never are.",

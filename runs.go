@@ -41,6 +41,8 @@ type runs struct {
 	slots  chan struct{}   // as many browsers start at once as there are places
 	queued atomic.Int64
 
+	testing chan struct{} // holds the one leak test that runs
+
 	mu        sync.Mutex
 	byProfile map[string]*profileRun
 	byCap     map[[32]byte]*profileRun
@@ -142,7 +144,7 @@ func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.
 		return nil, err
 	}
 	return &runs{cfg: cfg, log: log, store: st, events: ev, checker: checker, exe: exe, dir: filepath.Join(cfg.Data, "run"),
-		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*profileRun{}, owed: map[string]owedEnd{},
+		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), testing: make(chan struct{}, 1), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*profileRun{}, owed: map[string]owedEnd{},
 		sockets: keyedSockets{byKey: map[string]map[context.Context]context.CancelFunc{}}}, nil
 }
 
@@ -246,7 +248,7 @@ func (rs *runs) claim(r *profileRun) (*profileRun, bool, error) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if rs.closing {
-		return nil, false, problemFor(503, "stopping", "The server is stopping; start again when it is back.").because(errStopped)
+		return nil, false, stoppingProblem()
 	}
 	if have := rs.byProfile[r.profileID]; have != nil {
 		return have, false, nil
@@ -254,6 +256,21 @@ func (rs *runs) claim(r *profileRun) (*profileRun, bool, error) {
 	rs.byProfile[r.profileID] = r
 	rs.wg.Add(1)
 	return r, true, nil
+}
+
+func stoppingProblem() *problem {
+	return problemFor(503, "stopping", "The server is stopping; start again when it is back.").because(errStopped)
+}
+
+// enter counts work that is no run, so that a stop waits for it, until leave is called.
+func (rs *runs) enter() (leave func(), err error) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.closing {
+		return nil, stoppingProblem()
+	}
+	rs.wg.Add(1)
+	return rs.wg.Done, nil
 }
 
 // leave takes the run out; what waits for its end goes on.

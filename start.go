@@ -386,7 +386,7 @@ func (rs *runs) failed(r *profileRun, err error) {
 func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 	if rs.queued.Add(1) > maxQueue {
 		rs.queued.Add(-1)
-		return problemFor(429, "start_queue_full", "Too many starts wait for their turn. Try again in a moment.").header("Retry-After", "5")
+		return startQueueFull()
 	}
 	begun := make(chan struct{})
 	go func() { // beside the launch, which need not wait for the disk; what comes of it is written after
@@ -469,6 +469,10 @@ func (rs *runs) takeTurn(ctx context.Context, p *plan) error {
 	case <-ctx.Done():
 		return cancelledStart()
 	}
+}
+
+func startQueueFull() *problem {
+	return problemFor(429, "start_queue_full", "Too many starts wait for their turn. Try again in a moment.").header("Retry-After", "5")
 }
 
 func cancelledStart() *problem {
