@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"warren/leaks"
 	"warren/shim"
 )
@@ -134,14 +132,11 @@ func runLeakTest(ctx context.Context, exe string, spec shim.Spec, limit time.Dur
 	}
 	defer canaries.Close()
 	spec.Headless, spec.DebugPort, spec.StartURLs, spec.TrustSPKI = true, false, canaries.Pages(), canaries.SPKI()
+	spec.Resolver = canaries.Resolver() // of ours, so that it is seen when the browser resolves a name by itself
 	for _, w := range canaries.Ways() {
 		spec.Detours = append(spec.Detours, shim.Detour(w))
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(spec.ProfileDir)) }()
-	if err := useResolver(spec, canaries.Resolver()); err != nil {
-		launched()
-		return nil, nil, err
-	}
 	client, state, err := shim.Launch(ctx, exe, spec)
 	launched()
 	if err != nil {
@@ -163,19 +158,6 @@ func runLeakTest(ctx context.Context, exe string, spec shim.Spec, limit time.Dur
 	<-gone
 	err = endThrowaway(client, spec)
 	return state, canaries.Channels(), err
-}
-
-// useResolver has the throw-away profile ask a name server of ours, so that it is seen when the browser resolves a name by itself.
-func useResolver(spec shim.Spec, template string) error {
-	dir := filepath.Join(spec.ProfileDir, "chrome")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	text, err := json.Marshal(map[string]any{"dns_over_https": map[string]any{"mode": "secure", "templates": template}})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "Local State"), text, 0o600)
 }
 
 // endThrowaway ends a run of which nothing is kept.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"warren/leaks"
 	"warren/shim"
 )
 
@@ -186,6 +187,50 @@ func TestLeakTestHasTeeth(t *testing.T) {
 				t.Errorf("%s is left", spec.ProfileDir)
 			}
 		})
+	}
+}
+
+// A name server over HTTPS that a person has set in the browser is asked beside the proxy, whatever the flags, so a run puts it off; where the
+// run itself names one, it is asked.
+func TestOwnResolverIsOff(t *testing.T) {
+	browser := needBrowser(t)
+	if os.Geteuid() == 0 { // who never runs without a namespace
+		rerunAsOrdinary(t)
+		return
+	}
+	for _, named := range []bool{false, true} {
+		g := newGround(t)
+		canaries, err := leaks.Open(leaks.Options{Budget: 5 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer canaries.Close()
+		id := newID()
+		spec := shim.Spec{RunID: id, ProfileID: id, Name: runName(id), BrowserPath: browser, ProfileDir: filepath.Join(g.dir, "p"), RunDir: filepath.Join(g.data, "run"), Headless: true,
+			StartURLs: canaries.Pages(), TrustSPKI: canaries.SPKI(), Private: true, Capability: newCapability(), Network: shim.Loopback, WebRTC: "proxy_only", Timeout: enough, Grace: enough}
+		for _, w := range canaries.Ways() {
+			spec.Detours = append(spec.Detours, shim.Detour(w))
+		}
+		file := filepath.Join(spec.ProfileDir, "chrome", "Local State")
+		text := fmt.Sprintf(`{"dns_over_https":{"mode":"secure","templates":%q},"kept":1}`, canaries.Resolver())
+		if named {
+			text, spec.Resolver = "{}", canaries.Resolver()
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		client, _, err := shim.Launch(t.Context(), warrenBinary(t), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		canaries.Wait(t.Context()) //nolint:errcheck // what came to the traps tells
+		if err := endThrowaway(client, spec); err != nil {
+			t.Error(err)
+		}
+		asked := slices.ContainsFunc(canaries.TrapHits(), func(h leaks.Hit) bool { return h.Kind == "doh" })
+		if asked != named {
+			t.Errorf("the run names a resolver: %v; one was asked: %v", named, asked)
+		}
 	}
 }
 

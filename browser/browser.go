@@ -33,6 +33,8 @@ type Spec struct {
 	Protected []string
 	// TrustSPKI is the base64 SHA-256 of the one public key whose certificates need no signature of an authority: that of a site of our own.
 	TrustSPKI string
+	// Resolver is a name server over HTTPS (the template of its URL, RFC 8484) that Chrome is to ask, and asks beside its proxy; "" is none.
+	Resolver string
 	// Logger gets what happens; nil: nothing is logged.
 	Logger *slog.Logger
 	// ExtraEnv is added to Chrome's environment, as "KEY=value". It replaces what is there.

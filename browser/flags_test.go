@@ -151,7 +151,7 @@ func TestPreferencesAreMerged(t *testing.T) {
 	if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := writePreferences(dir, ""); err != nil {
+	if err := writeSettings(&Spec{UserDataDir: dir}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
@@ -166,7 +166,7 @@ func TestPreferencesAreMerged(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if err := writePreferences(dir, ""); err != nil {
+	if err := writeSettings(&Spec{UserDataDir: dir}); err != nil {
 		t.Fatal(err)
 	}
 	if again, _ := os.Stat(file); !os.SameFile(info, again) {
@@ -184,7 +184,7 @@ func TestDamagedPreferencesAreSetAside(t *testing.T) {
 		if err := os.WriteFile(file, []byte(damaged), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := writePreferences(dir, ""); err != nil {
+		if err := writeSettings(&Spec{UserDataDir: dir}); err != nil {
 			t.Errorf("%q: %v", damaged, err)
 		}
 		if kept, _ := os.ReadFile(file + ".bad"); string(kept) != damaged {

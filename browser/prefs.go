@@ -32,20 +32,32 @@ func preferences(webrtc WebRTC) []preference {
 	}
 }
 
-// writePreferences puts the preferences into the profile before Chrome reads it. What is there stays. A file that
-// is not JSON is set aside as Chrome does it itself (Preferences.bad).
-func writePreferences(userDataDir string, webrtc WebRTC) error {
-	dir := filepath.Join(userDataDir, "Default")
+// localState are the settings that Chrome keeps for all of its profiles together. A browser that asks a name server over HTTPS does so beside its
+// proxy: measured, with all flags on.
+func localState(resolver string) []preference {
+	if resolver != "" {
+		return []preference{{"dns_over_https.mode", "secure", false}, {"dns_over_https.templates", resolver, false}}
+	}
+	return []preference{{"dns_over_https.mode", "off", false}}
+}
+
+// writeSettings puts what the run needs into the profile before Chrome reads it. What else is there stays.
+func writeSettings(s *Spec) error {
+	dir := filepath.Join(s.UserDataDir, "Default")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the profile's folder: %w", err)
 	}
-	file := filepath.Join(dir, "Preferences")
+	return errors.Join(mergeInto(filepath.Join(dir, "Preferences"), preferences(s.WebRTC)), mergeInto(filepath.Join(s.UserDataDir, "Local State"), localState(s.Resolver)))
+}
+
+// mergeInto sets preferences in a file of Chrome's. One that is not JSON is set aside as Chrome does it itself (Preferences.bad).
+func mergeInto(file string, preferences []preference) error {
 	all, err := readPreferences(file)
 	if err != nil {
 		return err
 	}
 	changed := false
-	for _, p := range preferences(webrtc) {
+	for _, p := range preferences {
 		changed = p.merge(all) || changed
 	}
 	if !changed {

@@ -133,7 +133,7 @@ func (b *Browser) prepare() error {
 	if err := os.MkdirAll(b.spec.TempDir, 0o700); err != nil {
 		return fmt.Errorf("make the temporary folder: %w", err)
 	}
-	return writePreferences(b.spec.UserDataDir, b.spec.WebRTC)
+	return writeSettings(&b.spec)
 }
 
 // spawn starts Chrome in the burrow, and the goroutines that own the process and the pipe.

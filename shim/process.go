@@ -249,7 +249,7 @@ func onlyHost(address string, next http.Handler) http.Handler {
 
 func (s Spec) browser(log *slog.Logger) browser.Spec {
 	return browser.Spec{Path: s.BrowserPath, UserDataDir: userDataDir(s.ProfileDir),
-		TempDir: tempDir(s.Name), Headless: s.Headless, Protected: s.Protected, TrustSPKI: s.TrustSPKI,
+		TempDir: tempDir(s.Name), Headless: s.Headless, Protected: s.Protected, TrustSPKI: s.TrustSPKI, Resolver: s.Resolver,
 		WebRTC: browser.WebRTC(s.WebRTC), Network: s.Network, Logger: log}
 }
 

@@ -41,6 +41,7 @@ type Spec struct {
 	Detours     []Detour      `json:"detours"`    // services of this machine that pages may reach all the same
 	Background  bool          `json:"background"` // the services that Chrome asks by itself may be reached
 	TrustSPKI   string        `json:"trustSpki"`  // base64 SHA-256 of the one key whose certificates are taken unsigned; "" none
+	Resolver    string        `json:"resolver"`   // a name server over HTTPS that the browser is to ask, beside its proxy; "" none
 	Capability  string        `json:"capability"`
 	DebugPort   bool          `json:"debugPort"`
 	WebRTC      string        `json:"webrtc"`    // proxy_only, off or default
