@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 SQLC    := go tool -modfile=tools.mod sqlc
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build demo test check race bench browser sqlc openapi build-all
+.PHONY: build demo test check race bench browser tools sqlc openapi build-all
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -13,12 +13,16 @@ build:
 demo: browser build
 	./warren demo
 
-test: browser
+test: browser tools
 	go test -timeout 20m ./...
 
 # browser installs Chromium when there is none.
 browser:
 	@deploy/install-browser.sh
+
+# tools installs what tests look at networks with, where it may.
+tools:
+	@deploy/install-test-tools.sh
 
 # sqlc writes the generated code of store/ anew.
 sqlc:

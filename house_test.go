@@ -65,17 +65,23 @@ func source(t testing.TB) (out []sourceFile) {
 }
 
 // TestWhoKnowsWhom: main knows shim, store, proxy, web and leaks; shim knows browser and proxy; the leaves know nobody. What lies beside
-// them (bench) may look at any, and nobody looks at it.
+// them (bench) may look at any, and nobody looks at it. testnet knows nobody either, and only tests of browser and main know it.
 func TestWhoKnowsWhom(t *testing.T) {
 	t.Parallel()
 	allowed := map[string][]string{"": {"shim", "store", "proxy", "web", "leaks"}, "shim": {"browser", "proxy"},
-		"store": {}, "browser": {}, "proxy": {}, "web": {}, "leaks": {}}
+		"store": {}, "browser": {}, "proxy": {}, "web": {}, "leaks": {}, "testnet": {}}
 	seen := map[string]bool{}
 	for _, f := range source(t) {
 		known, ours := allowed[f.folder]
+		if f.test && (f.folder == "" || f.folder == "browser") {
+			known = append(slices.Clone(known), "testnet")
+		}
 		for _, spec := range f.ast.Imports {
 			p := strings.Trim(spec.Path.Value, `"`)
 			other, inside := strings.CutPrefix(p, "warren/")
+			if other == "testnet" && !f.test {
+				t.Errorf("%s imports testnet, which is for tests", f.path)
+			}
 			if !ours || !inside && p != "warren" || other == f.folder {
 				continue
 			}

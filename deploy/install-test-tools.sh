@@ -1,0 +1,19 @@
+#!/bin/sh
+# Installs what the tests of packets use beside a browser: ip, nft, strace and Xvfb. It does so as root and with apt alone; anywhere else it
+# says what is missing, and the tests that need it are skipped and say so.
+set -eu
+PATH=$PATH:/usr/sbin:/sbin # where ordinary users may not look
+
+missing=
+for tool in ip:iproute2 nft:nftables strace:strace Xvfb:xvfb; do
+  command -v "${tool%%:*}" >/dev/null 2>&1 || missing="$missing ${tool#*:}"
+done
+if [ -z "$missing" ] || [ "$(uname -s)" != Linux ]; then exit 0; fi
+if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+  echo "Some tests will be skipped, for want of:$missing"
+  exit 0
+fi
+echo "Installing what tests need:$missing"
+apt-get update
+# shellcheck disable=SC2086 # one word per package
+DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing || echo "Some tests will be skipped, for want of:$missing"

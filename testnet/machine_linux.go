@@ -1,0 +1,183 @@
+package testnet
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Machine is where a test's processes run: a network of its own with a loopback, and one cable that leads to the World.
+type Machine struct {
+	t     testing.TB
+	World *World
+
+	Addr  netip.Addr // the machine's own address in its local network
+	Addr6 netip.Addr // the same of IPv6; not valid where the kernel has none
+}
+
+// The two ends of the cable. The world's end is the machine's only neighbour, its router and its name server.
+const (
+	machineEnd = "eth0"
+	worldEnd   = "wire"
+	machineMAC = "02:00:00:00:00:02"
+	worldMAC   = "02:00:00:00:00:01"
+)
+
+func machineAddr() netip.Addr  { return netip.MustParseAddr("10.99.0.2") }
+func routerAddr() netip.Addr   { return netip.MustParseAddr("10.99.0.1") }
+func machineAddr6() netip.Addr { return netip.MustParseAddr("2001:db8:99::2") }
+func routerAddr6() netip.Addr  { return netip.MustParseAddr("2001:db8:99::1") }
+
+// inside is set in the environment of a test that runs on its machine.
+const inside = "WARREN_TESTNET"
+
+// Enter runs the calling test once more, on a machine of its own, and returns nil when that is over. The test that runs there gets
+// the machine. env is added to its environment.
+func Enter(t *testing.T, env ...string) *Machine {
+	t.Helper()
+	if os.Getenv(inside) == t.Name() {
+		return newMachine(t)
+	}
+	limit := 10 * time.Minute
+	if end, ok := t.Deadline(); ok {
+		limit = time.Until(end) - 5*time.Second
+	}
+	// Names of subtests have a pattern each.
+	pattern := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
+	cmd := exec.Command(os.Args[0], "-test.run="+pattern, "-test.v", "-test.timeout="+limit.String())
+	cmd.Env = append(append(os.Environ(), env...), inside+"="+t.Name(),
+		"PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin") // ordinary users have the tools too, and often do not see them
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	runtime.LockOSThread() // the child is told to die with this thread
+	defer runtime.UnlockOSThread()
+	out, err := cmd.CombinedOutput()
+	switch {
+	case cmd.ProcessState == nil:
+		t.Skipf("needs namespaces for a machine of its own: %v", err)
+	case err != nil:
+		t.Errorf("on a machine of its own: %v\n%s", err, out)
+	case strings.Contains(string(out), "--- SKIP"):
+		t.Skipf("on a machine of its own: %s", out)
+	case !strings.Contains(string(out), "--- PASS"):
+		t.Errorf("nothing ran on a machine of its own:\n%s", out)
+	default:
+		t.Logf("on a machine of its own:\n%s", out)
+	}
+	return nil
+}
+
+// newMachine lays the cable, and opens the world at its other end.
+func newMachine(t testing.TB) *Machine {
+	t.Helper()
+	for _, tool := range []string{"ip", "nft"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("needs %s (deploy/install-test-tools.sh): %v", tool, err)
+		}
+	}
+	m := &Machine{t: t, Addr: machineAddr()}
+	if err := m.mounts(); err != nil {
+		t.Skipf("needs mounts of its own: %v", err)
+	}
+	m.World = newWorld(t)
+	if _, err := os.Stat("/proc/net/if_inet6"); err == nil {
+		m.Addr6 = machineAddr6()
+	}
+	if err := m.cable(); err != nil {
+		t.Skipf("needs a network cable between namespaces: %v", err)
+	}
+	if err := m.count(); err != nil {
+		t.Skipf("needs counters in the kernel's packet filter: %v", err)
+	}
+	m.World.open()
+	return m
+}
+
+// mounts give the machine a name server, and names of its own, by files that only its processes see.
+func (m *Machine) mounts() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	dir := m.t.TempDir()
+	for name, text := range map[string]string{
+		"resolv.conf":   "nameserver " + routerAddr().String() + "\n",
+		"hosts":         "127.0.0.1 localhost\n::1 localhost ip6-localhost\n",
+		"nsswitch.conf": "hosts: files dns\n",
+	} {
+		target, err := filepath.EvalSymlinks("/etc/" + name)
+		if errors.Is(err, os.ErrNotExist) && name == "nsswitch.conf" {
+			continue // a system without glibc
+		}
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil { //nolint:gosec // for every user of the machine
+			return err
+		}
+		if err := os.Chmod(file, 0o644); err != nil { //nolint:gosec // whatever the umask
+			return err
+		}
+		if err := unix.Mount(file, target, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("mount over %s: %w", target, err)
+		}
+		m.t.Cleanup(func() { unix.Unmount(target, unix.MNT_DETACH) }) //nolint:errcheck // it goes with the machine
+	}
+	return nil
+}
+
+// cable connects the two. What the kernel would say by itself on a new interface is switched off where it can be: the neighbours know
+// each other, nobody looks for routers, and nobody asks whether an address is free.
+func (m *Machine) cable() error {
+	w := m.World
+	if err := ip("link set lo up", fmt.Sprintf("link add %s address %s type veth peer name %s address %s netns %d", machineEnd, machineMAC, worldEnd, worldMAC, w.thread)); err != nil {
+		return err
+	}
+	if m.Addr6.IsValid() {
+		if err := ip("link set " + machineEnd + " addrgenmode none"); err != nil {
+			return err
+		}
+		if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+machineEnd+"/accept_ra", []byte("0"), 0); err != nil {
+			return err
+		}
+	}
+	if err := w.plug(m.Addr6.IsValid()); err != nil {
+		return err
+	}
+	if err := ip(fmt.Sprintf("addr add %s/24 dev %s", m.Addr, machineEnd), "link set "+machineEnd+" up",
+		fmt.Sprintf("neigh replace %s lladdr %s dev %s nud permanent", routerAddr(), worldMAC, machineEnd),
+		fmt.Sprintf("route add default via %s", routerAddr()),
+		"addr add 169.254.169.254/32 dev lo"); err != nil { // where clouds have their metadata, so that this machine has it too
+		return err
+	}
+	if !m.Addr6.IsValid() {
+		return nil
+	}
+	return ip(fmt.Sprintf("addr add %s/64 dev %s nodad", m.Addr6, machineEnd),
+		fmt.Sprintf("neigh replace %s lladdr %s dev %s nud permanent", routerAddr6(), worldMAC, machineEnd),
+		fmt.Sprintf("-6 route add default via %s", routerAddr6()))
+}
+
+// ip runs the command of that name with each of the lines, in the namespace of the calling thread.
+func ip(lines ...string) error {
+	for _, line := range lines {
+		if out, err := exec.Command("ip", strings.Fields(line)...).CombinedOutput(); err != nil {
+			return fmt.Errorf("ip %s: %w: %s", line, err, out)
+		}
+	}
+	return nil
+}

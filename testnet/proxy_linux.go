@@ -1,0 +1,205 @@
+package testnet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Proxy is a SOCKS5 server of the world, at an address of its own, that wants a user and a password (RFC 1928, RFC 1929). Behind it
+// every name is a site of the world.
+type Proxy struct {
+	Addr           netip.AddrPort
+	User, Password string
+
+	world *World
+	stop  func()
+
+	mu    sync.Mutex
+	asked []string
+}
+
+const proxyPort = 1080
+
+// proxyRange is where the proxies are. They are public addresses to everybody on the machine.
+func proxyRange() netip.Prefix { return netip.MustParsePrefix("185.199.0.0/24") }
+
+// Proxy opens a proxy.
+func (w *World) Proxy() *Proxy {
+	w.t.Helper()
+	w.mu.Lock()
+	w.proxies++
+	b := proxyRange().Addr().As4()
+	b[3] = byte(w.proxies)
+	w.mu.Unlock()
+	p := &Proxy{Addr: netip.AddrPortFrom(netip.AddrFrom4(b), proxyPort), User: fmt.Sprint("user-", b[3]), Password: fmt.Sprint("secret of the proxy ", b[3]), world: w}
+	p.stop = w.listen(p.Addr, p.serve)
+	return p
+}
+
+// Close ends the proxy and its connections. Its address refuses from now on.
+func (p *Proxy) Close() { p.stop() }
+
+// Asked are the targets that were asked for, as "host:port", in their order.
+func (p *Proxy) Asked() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.asked)
+}
+
+func (p *Proxy) serve(c net.Conn) {
+	p.world.note(c.RemoteAddr(), "SOCKS5")
+	target, err := p.greet(c)
+	if err != nil {
+		c.Close()
+		return
+	}
+	p.mu.Lock()
+	p.asked = append(p.asked, target)
+	p.mu.Unlock()
+	p.world.mu.Lock()
+	p.world.tell()
+	p.world.mu.Unlock()
+	p.world.answer(&through{c})
+}
+
+// through is a connection by way of a proxy: its bytes are the proxy's business, and no packets of the machine are named after them.
+type through struct{ net.Conn }
+
+func (t *through) RemoteAddr() net.Addr { return &netAddr{"a proxy"} }
+
+// greet speaks SOCKS5 until the client is told that its target is there.
+func (p *Proxy) greet(c net.Conn) (target string, err error) {
+	c.SetDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // one that fails is closed
+	defer c.SetDeadline(time.Time{})           //nolint:errcheck // as above
+	if err := socksMethod(c, 2); err != nil {
+		return "", err
+	}
+	user, err := socksString(c, 1)
+	if err != nil {
+		return "", err
+	}
+	password, err := socksString(c, 0)
+	if err != nil {
+		return "", err
+	}
+	if user != p.User || password != p.Password {
+		c.Write([]byte{1, 1}) //nolint:errcheck // it is closed anyway
+		return "", fmt.Errorf("%s is not let in", user)
+	}
+	if _, err := c.Write([]byte{1, 0}); err != nil {
+		return "", err
+	}
+	return socksRequest(c)
+}
+
+// socksMethod reads the methods that a client offers and takes the one.
+func socksMethod(c net.Conn, method byte) error {
+	head := make([]byte, 2)
+	if _, err := io.ReadFull(c, head); err != nil {
+		return err
+	}
+	offered := make([]byte, head[1])
+	if _, err := io.ReadFull(c, offered); err != nil {
+		return err
+	}
+	if head[0] != 5 || !bytes.Contains(offered, []byte{method}) {
+		c.Write([]byte{5, 0xff}) //nolint:errcheck // it is closed anyway
+		return fmt.Errorf("version %d with methods %v", head[0], offered)
+	}
+	_, err := c.Write([]byte{5, method})
+	return err
+}
+
+// socksString reads skip bytes, a length and as many bytes.
+func socksString(c net.Conn, skip int) (string, error) {
+	head := make([]byte, skip+1)
+	if _, err := io.ReadFull(c, head); err != nil {
+		return "", err
+	}
+	text := make([]byte, head[skip])
+	_, err := io.ReadFull(c, text)
+	return string(text), err
+}
+
+// socksRequest reads a CONNECT, says that it is done, and returns "host:port".
+func socksRequest(c net.Conn) (string, error) {
+	head := make([]byte, 4)
+	if _, err := io.ReadFull(c, head); err != nil {
+		return "", err
+	}
+	size := map[byte]int{1: 4, 4: 16}[head[3]]
+	var host string
+	if head[3] == 3 {
+		name, err := socksString(c, 0)
+		if err != nil {
+			return "", err
+		}
+		host = name
+	} else {
+		raw := make([]byte, size)
+		if _, err := io.ReadFull(c, raw); err != nil {
+			return "", err
+		}
+		a, _ := netip.AddrFromSlice(raw)
+		host = a.String()
+	}
+	port := make([]byte, 2)
+	if _, err := io.ReadFull(c, port); err != nil {
+		return "", err
+	}
+	if head[1] != 1 {
+		return "", fmt.Errorf("command %d", head[1])
+	}
+	_, err := c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
+	return net.JoinHostPort(host, strconv.Itoa(int(binary.BigEndian.Uint16(port)))), err
+}
+
+// Relay serves l as a browser's SOCKS5 server without a password: each connection goes through the proxy. It ends with the listener.
+func (p *Proxy) Relay(l net.Listener) {
+	p.world.wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.world.wg.Go(func() { p.pass(c) })
+		}
+	})
+}
+
+func (p *Proxy) pass(c net.Conn) {
+	defer c.Close()
+	if socksMethod(c, 0) != nil {
+		return
+	}
+	up, err := net.Dial("tcp", p.Addr.String())
+	if err != nil {
+		return
+	}
+	defer up.Close()
+	hello := append([]byte{5, 1, 2, 1, byte(len(p.User))}, p.User...)
+	hello = append(append(hello, byte(len(p.Password))), p.Password...)
+	if _, err := up.Write(hello); err != nil {
+		return
+	}
+	if _, err := io.ReadFull(up, make([]byte, 4)); err != nil { // its method, and that we are let in
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		io.Copy(up, c)                 //nolint:errcheck // either end may be gone
+		up.(*net.TCPConn).CloseWrite() //nolint:errcheck // as above
+	}()
+	io.Copy(c, up) //nolint:errcheck // as above
+	c.Close()
+	<-done
+}

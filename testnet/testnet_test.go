@@ -1,0 +1,145 @@
+//go:build linux
+
+package testnet
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What goes out is seen by both, named, and told apart; what stays on the machine is not.
+func TestWhatGoesOutIsSeen(t *testing.T) {
+	t.Parallel()
+	m := Enter(t)
+	if m == nil {
+		return
+	}
+	if got := m.World.Packets(); len(got) != 0 {
+		t.Errorf("an idle machine sends %v", m.World.Summary(got))
+	}
+	before := m.Counts()
+	canaries := m.Canaries()
+
+	send := func(to string, text []byte) {
+		t.Helper()
+		c, err := net.Dial("udp", to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.Write(text)
+		c.SetReadDeadline(time.Now().Add(5 * time.Second))
+		b := make([]byte, 100)
+		if n, err := c.Read(b); !strings.HasSuffix(to, ":443") && (err != nil || n < 20) {
+			t.Errorf("%s answered %d bytes, %v", to, n, err)
+		}
+	}
+	binding := append([]byte{0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42}, make([]byte, 12)...)
+	send("198.51.100.9:3478", binding)
+	if m.Addr6.IsValid() {
+		send("[2001:4860:4860::8888]:3478", binding)
+	}
+	res, err := http.Get("http://site.leak.test/page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(res.Body)
+	res.Body.Close()
+	if !strings.Contains(string(text), "here") {
+		t.Errorf("the site says %s", text)
+	}
+	if c, err := net.DialTimeout("tcp", "10.99.0.77:9999", time.Second); err == nil {
+		c.Close()
+		t.Error("a port where nothing listens answers")
+	}
+	packets := m.World.Packets()
+	all := strings.Join(m.World.Summary(packets), "\n")
+	for _, want := range []string{"udp to 198.51.100.9:3478 × 1 STUN", "udp to 10.99.0.1:53 × 1 DNS A site.leak.test", "(site.leak.test) × ",
+		"GET site.leak.test/page", "tcp to 10.99.0.77:9999 × 1", "arp to 10.99.0.77 × 1 who has 10.99.0.77"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("nothing is like %q in\n%s", want, all)
+		}
+	}
+	after := m.Counts()
+	if after.Names-before.Names < 1 || after.Others-before.Others < 5 || after.Proxies != before.Proxies {
+		t.Errorf("the kernel counted %+v, and before %+v", after, before)
+	}
+	if hits := canaries.Hits(); len(hits) != 0 {
+		t.Errorf("canaries were hit: %v", hits)
+	}
+	for _, at := range []string{"127.0.0.1:8099", "127.3.4.5:8099", "[::1]:8099", "169.254.169.254:80", m.Addr.String() + ":80", "localhost:8099"} {
+		if _, err := http.Get("http://" + at); err != nil {
+			t.Error(err)
+		}
+	}
+	if hits := canaries.Hits(); len(hits) < 12 {
+		t.Errorf("canaries were hit: %v", hits)
+	}
+	if n := len(m.World.Packets()); n != len(packets) {
+		t.Errorf("what stayed on the machine made %d packets", n-len(packets))
+	}
+}
+
+// A proxy lets in who knows the password, and its packets are told from the others.
+func TestProxy(t *testing.T) {
+	t.Parallel()
+	m := Enter(t)
+	if m == nil {
+		return
+	}
+	p := m.World.Proxy()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p.Relay(l)
+	client := &http.Client{Transport: &http.Transport{DialContext: func(_ context.Context, _, address string) (net.Conn, error) {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			return nil, err
+		}
+		host, _, _ := net.SplitHostPort(address)
+		c.Write(append(append([]byte{5, 1, 0, 5, 1, 0, 3, byte(len(host))}, host...), 0, 80))
+		_, err = io.ReadFull(c, make([]byte, 12))
+		return c, err
+	}}}
+	res, err := client.Get("http://site.leak.test/through")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if asked := p.Asked(); !slices.Equal(asked, []string{"site.leak.test:80"}) {
+		t.Errorf("the proxy was asked for %v", asked)
+	}
+	if _, ok := m.World.AwaitVisit("/through", time.Second); !ok {
+		t.Error("the site was not visited")
+	}
+	packets := m.World.Packets()
+	if beside := Except(packets, p); len(packets) == 0 || len(beside) != 0 {
+		t.Errorf("%d packets, and beside the proxy %v", len(packets), m.World.Summary(beside))
+	}
+	if c := m.Counts(); c.Proxies < len(packets) || c.Names != 0 || c.Others != 1 { // the one is the mark
+		t.Errorf("the kernel counted %+v, the world %d", c, len(packets))
+	}
+	stranger, err := net.Dial("tcp", p.Addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	stranger.Write([]byte("\x05\x01\x02\x01\x06user-1\x05wrong"))
+	if got, _ := io.ReadAll(stranger); string(got) != "\x05\x02\x01\x01" {
+		t.Errorf("a wrong password is answered %q", got)
+	}
+	client.CloseIdleConnections()
+	p.Close()
+	if _, err := client.Get("http://site.leak.test/dead"); err == nil {
+		t.Error("a proxy that was closed answers")
+	}
+}
