@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 SQLC    := go tool -modfile=tools.mod sqlc
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build demo test check race bench browser tools sqlc openapi build-all
+.PHONY: build demo test check race bench leaks browser tools sqlc openapi build-all
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -49,6 +49,10 @@ race: browser
 # bench prints the figures, each as a ratio to a floor in the same round (docs/bench.md); ARGS='-only start' for a part.
 bench: browser build
 	go run ./bench $(ARGS)
+
+# leaks counts packets for longer than make test does, and without each flag (docs/isolation-flags.md).
+leaks: browser tools
+	WARREN_LEAKS=1 go test -count=1 -v -timeout 60m -run 'TestPackets|TestChatter' ./browser .
 
 build-all:
 	@for p in $(PLATFORMS); do \

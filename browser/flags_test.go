@@ -32,6 +32,7 @@ func TestArguments(t *testing.T) {
 		"--disable-features=WebRtcHideLocalIpsWithMdns,MediaRouter,DialMediaRouteProvider,OptimizationHints,NetworkTimeServiceQuerying,Translate,AutofillServerCommunication",
 		"--disable-background-networking",
 		"--disable-component-update",
+		"--component-updater=url-source=https://127.0.0.1:9/",
 		"--disable-domain-reliability",
 		"--disable-sync",
 		"--no-pings",

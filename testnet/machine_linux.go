@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -53,7 +54,7 @@ func Enter(t *testing.T, env ...string) *Machine {
 		limit = time.Until(end) - 5*time.Second
 	}
 	// Names of subtests have a pattern each.
-	pattern := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
+	pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(t.Name()), "/", "$/^") + "$"
 	cmd := exec.Command(os.Args[0], "-test.run="+pattern, "-test.v", "-test.timeout="+limit.String())
 	cmd.Env = append(append(os.Environ(), env...), inside+"="+t.Name(),
 		"PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin") // ordinary users have the tools too, and often do not see them
