@@ -21,7 +21,8 @@ func Display(t testing.TB) string {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	cmd := exec.Command("Xvfb", "-displayfd", "3", "-nolisten", "tcp", "-ac", "-screen", "0", "1280x800x24")
+	// Every user of the machine may open windows there, whatever this one's umask.
+	cmd := exec.Command("sh", "-c", "umask 0; exec Xvfb -displayfd 3 -nolisten tcp -ac -screen 0 1280x800x24")
 	cmd.ExtraFiles = []*os.File{in}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err = cmd.Start()

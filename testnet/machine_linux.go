@@ -182,3 +182,10 @@ func ip(lines ...string) error {
 	}
 	return nil
 }
+
+// Root reports whether the machine's root is the computer's, who may run programs as other users.
+func Root() bool {
+	text, err := os.ReadFile("/proc/self/uid_map")
+	fields := strings.Fields(string(text))
+	return err == nil && os.Geteuid() == 0 && len(fields) == 3 && fields[2] != "1"
+}

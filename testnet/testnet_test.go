@@ -7,6 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -141,5 +145,55 @@ func TestProxy(t *testing.T) {
 	p.Close()
 	if _, err := client.Get("http://site.leak.test/dead"); err == nil {
 		t.Error("a proxy that was closed answers")
+	}
+}
+
+// A trace tells what a program did with the network, and what it only did on its own machine.
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("WARREN_TESTNET_TRACED") != "" { // the program that is traced
+		if c, err := net.Dial("tcp", "127.0.0.1:1"); err == nil {
+			c.Close()
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		u, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer u.Close()
+		u.WriteTo([]byte("x"), u.LocalAddr())
+		return
+	}
+	file := filepath.Join(t.TempDir(), "trace")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestTrace$")
+	cmd.Env = append(os.Environ(), "WARREN_TESTNET_TRACED=yes")
+	Trace(t, cmd, file)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("needs strace to work: %v %s", err, out)
+	}
+	calls, lines, err := Calls(file)
+	if err != nil || lines < 8 {
+		t.Fatalf("%d lines, %v", lines, err)
+	}
+	var got []string
+	for _, c := range calls {
+		if !c.At.IsValid() || c.At.Addr() == netip.MustParseAddr("127.0.0.1") && c.At.Port() != 1 {
+			got = append(got, c.Kind+" "+c.Name)
+		}
+	}
+	slices.Sort(got)
+	for _, want := range []string{"tcp bind", "tcp connect", "tcp listen", "udp bind", "udp sendto"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("there is no %q among %v", want, calls)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"runtime"
 	"sync"
 	"testing"
@@ -61,12 +62,13 @@ func newWorld(t testing.TB) *World {
 		changed: make(chan struct{})}
 	made := make(chan error, 1)
 	w.wg.Go(func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with this function
-		w.thread = unix.Gettid()
-		made <- unix.Unshare(unix.CLONE_NEWNET)
-		for f := range w.work {
-			f()
-		}
+		offMain(func() {
+			w.thread = unix.Gettid()
+			made <- unix.Unshare(unix.CLONE_NEWNET)
+			for f := range w.work {
+				f()
+			}
+		})
 	})
 	t.Cleanup(func() {
 		for _, c := range w.closers {
@@ -79,6 +81,19 @@ func newWorld(t testing.TB) *World {
 		t.Skipf("needs a network namespace for the world: %v", err)
 	}
 	return w
+}
+
+// offMain runs f on a thread of its own, which ends with it. That is not the main thread: what /proc/self shows is that one's.
+func offMain(f func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != os.Getpid() {
+		f() // and the thread stays locked, so that it ends
+		return
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); offMain(f) }()
+	<-done
+	runtime.UnlockOSThread()
 }
 
 // do runs f in the world's namespace: what sockets it opens and what programs it starts are in there.
