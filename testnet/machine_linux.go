@@ -156,10 +156,10 @@ func (m *Machine) cable() error {
 			return err
 		}
 	}
-	if err := w.plug(m.Addr6.IsValid()); err != nil {
+	if err := errors.Join(ip("link set "+machineEnd+" up"), w.plug(m.Addr6.IsValid()), awaitUp(machineEnd)); err != nil {
 		return err
 	}
-	if err := ip(fmt.Sprintf("addr add %s/24 dev %s", m.Addr, machineEnd), "link set "+machineEnd+" up",
+	if err := ip(fmt.Sprintf("addr add %s/24 dev %s", m.Addr, machineEnd),
 		fmt.Sprintf("neigh replace %s lladdr %s dev %s nud permanent", routerAddr(), worldMAC, machineEnd),
 		fmt.Sprintf("route add default via %s", routerAddr()),
 		"addr add 169.254.169.254/32 dev lo"); err != nil { // where clouds have their metadata, so that this machine has it too
@@ -168,9 +168,30 @@ func (m *Machine) cable() error {
 	if !m.Addr6.IsValid() {
 		return nil
 	}
-	return ip(fmt.Sprintf("addr add %s/64 dev %s nodad", m.Addr6, machineEnd),
+	if err := ip(fmt.Sprintf("addr add %s/64 dev %s nodad", m.Addr6, machineEnd),
 		fmt.Sprintf("neigh replace %s lladdr %s dev %s nud permanent", routerAddr6(), worldMAC, machineEnd),
-		fmt.Sprintf("-6 route add default via %s", routerAddr6()))
+		fmt.Sprintf("-6 route add default via %s", routerAddr6())); err != nil {
+		return err
+	}
+	return awaitWord("local ", "-6", "route", "get", m.Addr6.String()) // the kernel puts it there a while after the address
+}
+
+// awaitUp waits until the kernel has seen that the cable is plugged in at both ends. What is set up before that may take effect later.
+func awaitUp(end string) error { return awaitWord(" state UP ", "-o", "link", "show", "dev", end) }
+
+// awaitWord runs ip until it says the word.
+func awaitWord(word string, arguments ...string) error {
+	poll := time.NewTicker(2 * time.Millisecond)
+	defer poll.Stop()
+	for late := time.Now().Add(10 * time.Second); ; <-poll.C {
+		out, err := exec.Command("ip", arguments...).CombinedOutput()
+		if err == nil && strings.Contains(string(out), word) {
+			return nil
+		}
+		if time.Now().After(late) {
+			return fmt.Errorf("ip %s does not come to say %q: %s", strings.Join(arguments, " "), word, out)
+		}
+	}
 }
 
 // ip runs the command of that name with each of the lines, in the namespace of the calling thread.

@@ -197,3 +197,32 @@ func TestTrace(t *testing.T) {
 		}
 	}
 }
+
+// What strace cuts in two is put together, what failed did nothing, and a datagram is told from a question for a route.
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "trace")
+	text := `7<one> socket(AF_INET6, SOCK_DGRAM|SOCK_CLOEXEC, IPPROTO_IP <unfinished ...>
+8<two> listen(5<socket:[4]>, 10)         = 0
+7<one> <... socket resumed>)       = 9<socket:[1]>
+7<one> sendmsg(9<socket:[1]>, {msg_name={sa_family=AF_INET6, sin6_port=htons(443), sin6_flowinfo=htonl(0), inet_pton(AF_INET6, "2001:db8::1", &sin6_addr), sin6_scope_id=0}, msg_namelen=28}, 0) = 5
+7<one> connect(9<socket:[1]>, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("8.8.8.8")}, 16) = -1 ENETUNREACH (Network is unreachable)
+7<one> connect(9<socket:[1]>, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("8.8.8.8")}, 16) = 0
+7<one> sendto(9<socket:[1]>, "x", 1, 0, NULL, 0) = 1
+8<two> sendto(3<socket:[2]>, "x", 1, 0, NULL, 0) = 1
+8<two> connect(3<socket:[2]>, {sa_family=AF_UNIX, sun_path="/x"}, 110) = 0
+8<two> sendto(3<socket:[3]>, "x", 1, 0, {sa_family=AF_PACKET, sll_protocol=htons(ETH_P_ALL)}, 20) = 1
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	calls, lines, err := Calls(file)
+	var got []string
+	for _, c := range calls {
+		got = append(got, strings.Join([]string{c.Program, c.Kind, c.Name, c.At.String()}, " "))
+	}
+	want := []string{"one udp sendmsg [2001:db8::1]:443", "one udp connect 8.8.8.8:53", "one udp sendto invalid AddrPort", "two raw sendto invalid AddrPort"}
+	if err != nil || lines != 10 || !slices.Equal(got, want) {
+		t.Errorf("%d lines, %v, say\n%s\nwant\n%s", lines, err, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

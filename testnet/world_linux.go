@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -106,7 +107,7 @@ func (w *World) do(f func() error) error {
 // plug connects the cable. From here on every packet is taken down.
 func (w *World) plug(six bool) error {
 	return w.do(func() error {
-		if err := ip("link set lo up", fmt.Sprintf("addr add %s/32 dev %s", routerAddr(), worldEnd)); err != nil {
+		if err := ip("link set lo up"); err != nil {
 			return err
 		}
 		if six {
@@ -117,15 +118,20 @@ func (w *World) plug(six bool) error {
 		if err := w.sniff(); err != nil {
 			return err
 		}
+		if err := errors.Join(ip("link set "+worldEnd+" up"), awaitUp(worldEnd)); err != nil {
+			return err
+		}
 		// Every address but the machine's is this host's own, so that all of them answer.
-		if err := ip("link set "+worldEnd+" up", "route add local 0.0.0.0/0 dev lo", fmt.Sprintf("route add %s/32 dev %s table local", machineAddr(), worldEnd),
+		if err := ip(fmt.Sprintf("addr add %s/32 dev %s", routerAddr(), worldEnd), "route add local 0.0.0.0/0 dev lo",
+			fmt.Sprintf("route add %s/32 dev %s table local", machineAddr(), worldEnd),
 			fmt.Sprintf("neigh replace %s lladdr %s dev %s nud permanent", machineAddr(), machineMAC, worldEnd)); err != nil {
 			return err
 		}
 		if !six {
 			return nil
 		}
-		return ip(fmt.Sprintf("addr add %s/128 dev %s nodad", routerAddr6(), worldEnd), "-6 route add local ::/0 dev lo", fmt.Sprintf("-6 route add %s/128 dev %s table local", machineAddr6(), worldEnd),
+		return ip(fmt.Sprintf("addr add %s/128 dev %s nodad", routerAddr6(), worldEnd), "-6 route add local ::/0 dev lo",
+			fmt.Sprintf("-6 route add %s/128 dev %s table local", machineAddr6(), worldEnd),
 			fmt.Sprintf("neigh replace %s lladdr %s dev %s nud permanent", machineAddr6(), machineMAC, worldEnd))
 	})
 }
