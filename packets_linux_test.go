@@ -304,6 +304,10 @@ func (p *packetTest) judge() {
 	if len(beside) > 0 {
 		p.t.Errorf("%d packets went beside the proxies and what direct runs were asked for:\n  %s\nThe runs:\n  %v", len(beside), strings.Join(p.m.World.Summary(beside), "\n  "), p.runs)
 	}
+	// Two count: the machine's kernel what it sends, the world what comes.
+	if sent := counted.Proxies + counted.Names + counted.Others; sent < len(packets)-10 || sent > len(packets)+10 {
+		p.t.Errorf("the machine's packet filter counted %d packets, %+v, and the world %d", sent, counted, len(packets))
+	}
 	if hits := p.canaries.Hits(); len(hits) > 0 {
 		p.t.Errorf("services of this machine were reached: %v", hits)
 	}
