@@ -14,7 +14,7 @@ import (
 
 // This file is the child's side of a namespace. The child is one thread that does one thing after the other and then becomes the browser:
 //
-//	lo up → the relay's listener → hand it over → no capabilities → wait for what to become → exec
+//	lo up → something that looks like a network → the relay's listener → hand it over → no capabilities → wait for what to become → exec
 //
 // When the shim dies meanwhile, the line ends and so does the child.
 
@@ -67,11 +67,12 @@ func settle(line int) (step string, err error) {
 	if err := loopbackUp(); err != nil {
 		return stepUp, err
 	}
+	bare := plugIn() != nil
 	l, err := listen()
 	if err != nil {
 		return stepListen, err
 	}
-	tell(line, said{Step: stepListen}, []int{l})
+	tell(line, said{Step: stepListen, Bare: bare}, []int{l})
 	unix.Close(l) //nolint:errcheck // the shim has it
 	return stepDrop, dropCapabilities()
 }

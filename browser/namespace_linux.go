@@ -35,6 +35,7 @@ type namespace struct {
 	l     net.Listener
 
 	once   sync.Once
+	bare   bool // pages believe to be offline
 	became bool // the child is the browser now, and who started that waits for it
 }
 
@@ -44,6 +45,7 @@ type said struct {
 	Step  string        `json:"step"`
 	Errno syscall.Errno `json:"errno,omitempty"`
 	Error string        `json:"error,omitempty"`
+	Bare  bool          `json:"bare,omitempty"` // there is nothing but loopback
 }
 
 // become is what the child is told. With it come three descriptors: DevTools' two, and the output's.
@@ -129,6 +131,7 @@ func (n *namespace) takeListener() (net.Listener, error) {
 	if err != nil {
 		return nil, &IsolationError{Err: fmt.Errorf("take the relay's listener: %w", err)}
 	}
+	n.bare = m.Bare
 	return l, nil
 }
 
@@ -222,8 +225,14 @@ func startFailure(path string, m *said) error {
 
 func (n *namespace) listener() net.Listener    { return n.l }
 func (n *namespace) isolation() Isolation      { return Isolation{Network: InNamespace, Sandbox: true} }
-func (n *namespace) warnings() []Warning       { return nil }
 func (n *namespace) admit(net.Conn, int) error { return nil } // nobody else can reach the socket
+
+func (n *namespace) warnings() []Warning {
+	if !n.bare {
+		return nil
+	}
+	return []Warning{{"offline_shown", "The kernel gives the run's namespace no virtual interface (its module veth is missing: sudo modprobe veth): pages believe that they are offline, and load all the same."}}
+}
 
 // close ends a child that never became the browser, and lets the listener go.
 func (n *namespace) close() (err error) {

@@ -112,3 +112,22 @@ func TestWhatNeedsLoopback(t *testing.T) {
 		}
 	}
 }
+
+// TestPagesAreOnline: in a namespace a page does not believe to be offline, and has no route all the same.
+func TestPagesAreOnline(t *testing.T) {
+	needsNamespace(t)
+	p := newProfile(t)
+	b := p.start()
+	var online bool
+	if err := b.mux.owner.evaluate(t.Context(), b.mux.owner.openPages()[0], "navigator.onLine", &online); err != nil {
+		t.Fatal(err)
+	}
+	bare := slices.ContainsFunc(b.Warnings(), func(w Warning) bool { return w.Code == "offline_shown" })
+	if online == bare {
+		t.Errorf("the page is online: %v; warnings %+v", online, b.Warnings())
+	}
+	routes, err := os.ReadFile(filepath.Join("/proc", itoa(b.PID()), "net", "route"))
+	if err != nil || strings.Count(string(routes), "\n") != 1 {
+		t.Errorf("routes, %v:\n%s", err, routes)
+	}
+}
