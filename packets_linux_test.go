@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"warren/shim"
 	"warren/testnet"
 )
 
@@ -226,7 +227,7 @@ func (p *packetTest) wantListeners(before []string, runs []*packetRun) {
 	now := slices.DeleteFunc(listeners(p.t), func(l string) bool { return slices.Contains(before, l) })
 	want := 0
 	for _, r := range runs {
-		if r.view.Isolation.Network != "namespace" {
+		if r.view.Isolation.Network != shim.Namespace {
 			want++
 		}
 	}
@@ -370,7 +371,7 @@ func (p *packetTest) judgeTrace(relay string) {
 	var strange []string
 	ours, theirs := 0, 0
 	for _, c := range calls {
-		local, loopback := c.At.Addr().IsLoopback(), traced.view.Isolation.Network != "namespace"
+		local, loopback := c.At.Addr().IsLoopback(), traced.view.Isolation.Network != shim.Namespace
 		switch {
 		case c.Program == "warren" && c.Kind == "tcp" && (c.At == traced.proxy.Addr || local || c.Name == "listen"):
 			ours++
@@ -378,7 +379,7 @@ func (p *packetTest) judgeTrace(relay string) {
 			ours++
 		case c.Program != "warren" && c.At.String() == relay && c.Name == "connect" && c.Kind == "tcp":
 			theirs++
-		case loopback && c.Kind == "udp" && (c.Name == "connect" || c.Name == "bind"): // asks the kernel for a route, and sends nothing
+		case c.Kind == "udp" && (c.Name == "bind" || loopback && c.Name == "connect"): // asks the kernel for an address or a route; what sends is seen as such
 		default:
 			strange = append(strange, c.String())
 		}
@@ -423,6 +424,9 @@ func (p *packetTest) table(packets, beside []testnet.Packet, to map[*packetRun]i
 		if report.Online {
 			online++
 		}
+	}
+	if online < len(reports) && !slices.ContainsFunc(p.runs, func(r *packetRun) bool { return r.view.warned("offline_shown") }) {
+		p.t.Errorf("of %d pages %d believe to be online", len(reports), online)
 	}
 	if pairs < 70*p.pages {
 		p.t.Errorf("%d pages tried %d ways to services of this machine", p.pages, pairs)

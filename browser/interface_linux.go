@@ -30,25 +30,30 @@ func plugIn() error {
 		return err
 	}
 	defer unix.Close(s)
-	peer := attribute(vethInfoPeer, append(linkMessage(farIndex), attribute(unix.IFLA_IFNAME, []byte("far0\x00"))...))
+	peer := attribute(vethInfoPeer, append(linkMessage(farIndex, 0), attribute(unix.IFLA_IFNAME, []byte("far0\x00"))...))
 	kind := append(attribute(unix.IFLA_INFO_KIND, []byte("veth\x00")), attribute(unix.IFLA_INFO_DATA, peer)...)
-	link := append(linkMessage(nearIndex), attribute(unix.IFLA_IFNAME, []byte("near0\x00"))...)
-	if err := request(s, unix.RTM_NEWLINK, append(link, attribute(unix.IFLA_LINKINFO, kind)...)); err != nil {
+	link := append(linkMessage(nearIndex, 0), attribute(unix.IFLA_IFNAME, []byte("near0\x00"))...)
+	if err := request(s, unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, append(link, attribute(unix.IFLA_LINKINFO, kind)...)); err != nil {
 		return fmt.Errorf("make a pair of interfaces: %w", err)
+	}
+	for _, end := range []uint32{nearIndex, farIndex} {
+		if err := request(s, unix.RTM_NEWLINK, 0, linkMessage(end, unix.IFF_UP)); err != nil {
+			return fmt.Errorf("bring it up: %w", err)
+		}
 	}
 	address := []byte{unix.AF_INET, 32, 0, 0} // struct ifaddrmsg (rtnetlink(7)): family, prefix length, flags, scope; index
 	address = binary.NativeEndian.AppendUint32(address, nearIndex)
 	address = append(address, attribute(unix.IFA_LOCAL, insideAddress())...)
-	if err := request(s, unix.RTM_NEWADDR, append(address, attribute(unix.IFA_ADDRESS, insideAddress())...)); err != nil {
+	if err := request(s, unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, append(address, attribute(unix.IFA_ADDRESS, insideAddress())...)); err != nil {
 		return fmt.Errorf("give it an address: %w", err)
 	}
 	return nil
 }
 
-// linkMessage is a struct ifinfomsg (rtnetlink(7)) of an interface that is to be up.
-func linkMessage(index uint32) []byte {
+// linkMessage is a struct ifinfomsg (rtnetlink(7)) that sets flags of an interface.
+func linkMessage(index, set uint32) []byte {
 	b := make([]byte, 4, unix.SizeofIfInfomsg)
-	for _, v := range []uint32{index, unix.IFF_UP, unix.IFF_UP} { // index, flags, which of them to change
+	for _, v := range []uint32{index, set, set} { // index, flags, which of them to change
 		b = binary.NativeEndian.AppendUint32(b, v)
 	}
 	return b
@@ -62,10 +67,10 @@ func attribute(kind uint16, data []byte) []byte {
 }
 
 // request sends one message and reads what the kernel says to it (netlink(7)).
-func request(s int, kind uint16, payload []byte) error {
+func request(s int, kind, flags uint16, payload []byte) error {
 	b := binary.NativeEndian.AppendUint32(nil, uint32(unix.SizeofNlMsghdr+len(payload)))
 	b = binary.NativeEndian.AppendUint16(b, kind)
-	b = binary.NativeEndian.AppendUint16(b, unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE|unix.NLM_F_EXCL)
+	b = binary.NativeEndian.AppendUint16(b, unix.NLM_F_REQUEST|unix.NLM_F_ACK|flags)
 	b = append(append(b, make([]byte, 8)...), payload...) // its number and whom it is for: there is but one
 	if err := unix.Sendto(s, b, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return err
