@@ -350,7 +350,7 @@ func (p *packetTest) owner(packet testnet.Packet) *packetRun {
 
 // named tells whether the relay may be asked for the name by this run's Chrome.
 func (r *packetRun) named(name string) bool {
-	if name == "accounts.google.com" { // Chrome's own; docs/isolation-flags.md
+	if name == "accounts.google.com" { // Chrome's own; docs/background-traffic.md
 		return true
 	}
 	if name == r.tag || name == r.tag+".local" { // as printers have
