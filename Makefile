@@ -43,7 +43,7 @@ check:
 
 # race looks for data races where goroutines meet.
 race: browser
-	go test -race -timeout 20m ./store ./proxy ./browser ./shim ./web
+	go test -race -timeout 20m ./store ./proxy ./browser ./shim ./web ./leaks
 	go test -race -short -timeout 20m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' .
 
 # bench prints the figures, each as a ratio to a floor in the same round (docs/bench.md); ARGS='-only start' for a part.
