@@ -97,22 +97,7 @@ func TestNamespace(t *testing.T) {
 	if run.Isolation.Network != shim.Namespace || !run.Isolation.Sandbox || len(run.Warnings) > 0 && run.warned("isolation_loopback") {
 		t.Errorf("isolation %+v, warnings %+v", run.Isolation, run.Warnings)
 	}
-	renderers := 0
-	for _, p := range s.alive() {
-		if strings.Contains(p.command, "--no-sandbox") {
-			t.Errorf("--no-sandbox is on a command line: %.200s", p.command)
-		}
-		if !strings.Contains(p.command, "--type=renderer") {
-			continue
-		}
-		renderers++
-		if status, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/status"); err == nil && !strings.Contains(string(status), "\nSeccomp:\t2\n") {
-			t.Errorf("a renderer without seccomp: %.100s\n%s", p.command, status)
-		}
-	}
-	if renderers == 0 {
-		t.Error("no renderer was found")
-	}
+	s.wantSandbox()
 	ours, err := os.Readlink("/proc/self/ns/net")
 	if err != nil {
 		t.Fatal(err)
@@ -130,6 +115,32 @@ func TestNamespace(t *testing.T) {
 	if own := s.listeners(); len(own) != 1 {
 		t.Errorf("with a debug port the run listens at %v", own)
 	}
+}
+
+// wantSandbox wants Chrome's own sandbox on in every process that shows pages.
+func (g *ground) wantSandbox() {
+	g.t.Helper()
+	renderers := 0
+	for _, p := range g.alive() {
+		if strings.Contains(p.command, "--no-sandbox") {
+			g.t.Errorf("--no-sandbox is on a command line: %.200s", p.command)
+		}
+		if !strings.Contains(p.command, "--type=renderer") {
+			continue
+		}
+		status, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/status")
+		if err != nil {
+			continue // gone meanwhile
+		}
+		renderers++
+		if !strings.Contains(string(status), "\nSeccomp:\t2\n") {
+			g.t.Errorf("a renderer without seccomp: %.100s\n%s", p.command, status)
+		}
+	}
+	if renderers == 0 {
+		g.t.Error("no renderer was found")
+	}
+	g.t.Logf("%d renderers have Seccomp: 2", renderers)
 }
 
 // listeners are the TCP sockets of this machine's network on which processes of runs listen.

@@ -126,11 +126,7 @@ func TestOrdinaryUser(t *testing.T) {
 	if missing := shim.CheckIsolation(); run.warned("isolation_loopback") != (missing != nil) || !run.Isolation.Sandbox {
 		t.Errorf("isolation %+v, warnings %+v; a namespace: %v", run.Isolation, run.Warnings, missing)
 	}
-	for _, p := range s.alive() {
-		if strings.Contains(p.command, "--no-sandbox ") {
-			t.Errorf("--no-sandbox is on a command line: %.200s", p.command)
-		}
-	}
+	s.wantSandbox()
 	if v := s.stop(id); v.Method != "close" {
 		t.Errorf("the stop took %q", v.Method)
 	}
