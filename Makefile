@@ -43,7 +43,8 @@ check:
 
 # race looks for data races where goroutines meet.
 race: browser
-	go test -race -timeout 20m ./store ./proxy ./browser ./shim ./web ./leaks
+	go test -race -timeout 20m ./store ./proxy ./shim ./web
+	go test -race -short -timeout 20m ./browser ./leaks
 	go test -race -short -timeout 20m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' .
 
 # bench prints the figures, each as a ratio to a floor in the same round (docs/bench.md); ARGS='-only start' for a part.
@@ -52,7 +53,7 @@ bench: browser build
 
 # leaks counts packets for longer than make test does, and without each flag (docs/isolation-flags.md).
 leaks: browser tools
-	WARREN_LEAKS=1 go test -count=1 -v -timeout 60m -run 'TestPackets|TestChatter' ./browser .
+	WARREN_LEAKS=1 go test -count=1 -v -timeout 60m -run 'TestPackets|TestChatter|TestLeakTest' ./browser .
 
 build-all:
 	@for p in $(PLATFORMS); do \

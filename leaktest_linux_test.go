@@ -126,7 +126,7 @@ func rerunAsOrdinary(t *testing.T) {
 		t.Skipf("needs to give files to another user: %v", err)
 	}
 	cmd := exec.Command(filepath.Join(dir, "test"), "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "WARREN_BROWSER=" + os.Getenv("WARREN_BROWSER"), "WARREN_TEST_BINARY=" + warrenBinary(t)}
+	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "WARREN_BROWSER=" + os.Getenv("WARREN_BROWSER"), "WARREN_LEAKS=" + os.Getenv("WARREN_LEAKS"), "WARREN_TEST_BINARY=" + warrenBinary(t)}
 	(&ordinary{65534, 65534}).become(cmd)
 	out, err := cmd.CombinedOutput()
 	t.Logf("as an ordinary user:\n%s", out)
@@ -147,14 +147,19 @@ func TestLeakTestHasTeeth(t *testing.T) {
 		flag string
 		open []string
 		all  bool // no other
+
+		thorough bool // for make leaks alone
 	}{
-		{"--no-such-flag", nil, true},
-		{"--host-resolver-rules", []string{"dns", "dns_prefetch"}, true},
-		{"--webrtc-ip-handling-policy", []string{"stun_udp", "turn_udp", "webrtc_candidates", "loopback", "lan"}, true},
-		{"--proxy-bypass-list", []string{"http", "https", "websocket", "webtransport", "eventsource", "beacon", "prefetch", "preconnect", "worker", "shared_worker", "service_worker", "redirect", "loopback"}, false},
-		{"--proxy-server", []string{"http", "stun_udp", "dns", "popup", "loopback", "lan", "metadata"}, false},
+		{"--no-such-flag", nil, true, false},
+		{"--host-resolver-rules", []string{"dns", "dns_prefetch"}, true, false},
+		{"--webrtc-ip-handling-policy", []string{"stun_udp", "turn_udp", "webrtc_candidates", "loopback", "lan"}, true, true},
+		{"--proxy-bypass-list", []string{"http", "https", "websocket", "webtransport", "eventsource", "beacon", "prefetch", "preconnect", "worker", "shared_worker", "service_worker", "redirect", "loopback"}, false, false},
+		{"--proxy-server", []string{"http", "stun_udp", "dns", "popup", "loopback", "lan", "metadata"}, false, true},
 	} {
 		t.Run(strings.Trim(c.flag, "-"), func(t *testing.T) {
+			if c.thorough && os.Getenv("WARREN_LEAKS") == "" {
+				t.Skip("is part of make leaks")
+			}
 			g := newGround(t)
 			id := newID()
 			spec := shim.Spec{RunID: id, ProfileID: id, Name: runName(id), BrowserPath: g.without(browser, c.flag), ProfileDir: filepath.Join(g.dir, "p"), RunDir: filepath.Join(g.data, "run"),
