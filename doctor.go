@@ -97,10 +97,13 @@ func namespaceFinding(isolated error) finding {
 	if isolated == nil {
 		return finding{Name: "isolation", OK: true, Detail: "namespace: the kernel keeps each run on its relay"}
 	}
-	f := finding{Name: "isolation", OK: runtime.GOOS != "linux", Detail: "loopback: Chrome's flags keep each run on its relay, not the kernel: " + isolated.Error()}
+	how := "loopback: Chrome's flags keep each run on its relay, not the kernel: "
+	if os.Geteuid() == 0 {
+		how = "none, and as root nothing is started without: "
+	}
+	f := finding{Name: "isolation", OK: runtime.GOOS != "linux", Detail: how + isolated.Error()}
 	if why, ok := errors.AsType[*shim.Failure](isolated); ok {
-		f.Detail = "loopback: Chrome's flags keep each run on its relay, not the kernel: " + why.Message
-		f.Advice = why.Advice
+		f.Detail, f.Advice = how+why.Message, why.Advice
 	}
 	return f
 }
