@@ -1,15 +1,15 @@
 package browser
 
 import (
-	"bufio"
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
 // TestHeaded: in its namespace a browser reaches, by their paths, the X server, the session bus and the sound server.
@@ -18,7 +18,7 @@ func TestHeaded(t *testing.T) {
 	s := p.spec()
 	s.Headless = false
 	bus, sound := greeting(t, "bus"), greeting(t, "sound")
-	s.ExtraEnv = []string{"DISPLAY=" + display(t, "1111x777x24"), "DBUS_SESSION_BUS_ADDRESS=unix:path=" + bus.path, "PULSE_SERVER=unix:" + sound.path,
+	s.ExtraEnv = []string{"DISPLAY=" + testnet.Display(t), "DBUS_SESSION_BUS_ADDRESS=unix:path=" + bus.path, "PULSE_SERVER=unix:" + sound.path,
 		"WAYLAND_DISPLAY=", "XDG_SESSION_TYPE=x11"}
 	b := p.open(s)
 	if err := b.Start(t.Context()); err != nil {
@@ -26,7 +26,7 @@ func TestHeaded(t *testing.T) {
 	}
 	page := b.mux.owner.openPages()[0]
 	var screen string
-	if err := b.mux.owner.evaluate(t.Context(), page, `screen.width + "x" + screen.height + " " + document.visibilityState`, &screen); err != nil || screen != "1111x777 visible" {
+	if err := b.mux.owner.evaluate(t.Context(), page, `screen.width + "x" + screen.height + " " + document.visibilityState`, &screen); err != nil || screen != "1280x800 visible" {
 		t.Errorf("the page is on a screen of %q, %v", screen, err)
 	}
 	if got := bus.first(t); !strings.HasPrefix(got, "\x00AUTH") {
@@ -40,33 +40,6 @@ func TestHeaded(t *testing.T) {
 	if m := b.Stop(t.Context(), false); m != MethodClose {
 		t.Errorf("the stop took %q", m)
 	}
-}
-
-// display starts an X server of its own and returns its name. It listens on sockets with a path, and not over TCP.
-func display(t *testing.T, size string) string {
-	t.Helper()
-	program, err := exec.LookPath("Xvfb")
-	if err != nil {
-		t.Skipf("needs Xvfb: %v", err)
-	}
-	tell, told, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tell.Close()
-	cmd := exec.Command(program, "-displayfd", "3", "-screen", "0", size, "-nolisten", "tcp")
-	cmd.ExtraFiles = []*os.File{told}
-	err = cmd.Start()
-	told.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() }) //nolint:errcheck // it is ended
-	number, err := bufio.NewReader(tell).ReadString('\n')
-	if err != nil {
-		t.Fatalf("Xvfb did not start: %v", err)
-	}
-	return ":" + strings.TrimSpace(number)
 }
 
 // server is a unix socket that notes what its first visitor says first.
