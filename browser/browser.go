@@ -25,6 +25,8 @@ type Spec struct {
 	TempDir string
 	// Headless runs without windows.
 	Headless bool
+	// Identity is what pages are told of system, version, time zone, languages, position and screen; the zero value is the host's own.
+	Identity Identity
 	// WebRTC says what pages may do with it; "" is WebRTCProxyOnly.
 	WebRTC WebRTC
 	// Network is the isolation that the run must have, InNamespace or OnLoopback; "" is the best that there is.
@@ -60,7 +62,7 @@ type Browser struct {
 
 	version Installed
 	agent   string
-	seen    identity
+	seen    seen
 
 	halt     chan struct{} // closed by the first Stop
 	forced   chan struct{} // closed when patience is over

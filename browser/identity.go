@@ -1,108 +1,29 @@
 package browser
 
-import (
-	"context"
-	"sync"
-	"time"
-)
-
-// identity is what pages of the running browser see of the host.
-type identity struct {
-	ready chan struct{} // closed when value is set
-	once  sync.Once
-	value pageIdentity
-}
-
-// set keeps the first value that it is given.
-func (i *identity) set(value pageIdentity) {
-	i.once.Do(func() {
-		i.value = value
-		close(i.ready)
-	})
-}
-
-type pageIdentity struct {
+// Identity is what a run's pages are told. What is left out is the host's own: then nothing of it is emulated, and nothing can contradict.
+type Identity struct {
+	// OS is win, mac or linux; "" is the host's.
+	OS string `json:"os"`
+	// Version is a major version, "124"; "" is the browser's own.
+	Version string `json:"version"`
+	// Timezone is an IANA name; "" is the host's.
+	Timezone string `json:"timezone"`
+	// Languages is navigator.languages, most wanted first, as BCP 47 tags; the first is also the locale of Intl. nil is the host's.
 	Languages []string `json:"languages"`
-	Timezone  string   `json:"timezone"`
+	// Geolocation is where pages believe to be; nil: Chrome asks the person and the host.
+	Geolocation *Geolocation `json:"geolocation"`
+	// Screen is the display that pages see; nil is the browser's own.
+	Screen *Screen `json:"screen"`
 }
 
-const (
-	lookTimeout = 2 * time.Second // for the open pages, and once more for a new one
-	lookPages   = 8               // how many of the open pages are asked
-)
-
-// Languages returns navigator.languages of the running browser, nil before Start has returned or when no page would tell. It waits for
-// the first look, which Start has begun, a few seconds at most.
-func (b *Browser) Languages() []string { return b.identity().Languages }
-
-// Timezone returns the time zone of the running browser's pages (Intl), "" when no page would tell. It waits as Languages does.
-func (b *Browser) Timezone() string { return b.identity().Timezone }
-
-// identity waits for the first look of a browser that has been started.
-func (b *Browser) identity() pageIdentity {
-	if !b.ready() {
-		return pageIdentity{}
-	}
-	<-b.seen.ready
-	return b.seen.value
+// Geolocation is a position that pages get without being asked, or, with Off, none: they are denied it.
+type Geolocation struct {
+	Off                           bool
+	Latitude, Longitude, Accuracy float64 // degrees (WGS 84), metres
 }
 
-// look asks the open pages, and takes the first answer: tabs that were restored in the background are not loaded yet and do not
-// answer. When none does, a new page is asked.
-func (b *Browser) look() {
-	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
-	defer cancel()
-	pages := b.mux.owner.openPages()
-	pages = pages[:min(lookPages, len(pages))]
-	answers := make(chan *pageIdentity, len(pages))
-	for _, p := range pages {
-		go func() { answers <- b.lookAt(ctx, p) }()
-	}
-	for range pages {
-		if found := <-answers; found != nil {
-			b.seen.set(*found)
-			return
-		}
-	}
-	b.seen.set(b.lookAtNew())
-}
-
-// lookAt asks one page, nil when it does not tell. It asks behind the owner's own commands: the page is dressed then.
-func (b *Browser) lookAt(ctx context.Context, p page) *pageIdentity {
-	select {
-	case <-b.mux.owner.dressing(p.target).sent:
-	case <-ctx.Done():
-		return nil
-	}
-	const expression = `({languages: [...navigator.languages].slice(0, 20), timezone: Intl.DateTimeFormat().resolvedOptions().timeZone})`
-	found := new(pageIdentity)
-	if err := b.mux.owner.evaluate(ctx, p, expression, found); err != nil {
-		return nil
-	}
-	return found
-}
-
-// lookAtNew asks a page that it opens for this and closes.
-func (b *Browser) lookAtNew() (none pageIdentity) {
-	select {
-	case <-b.halt:
-		return none // no wonder that nobody answered
-	default:
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
-	defer cancel()
-	var made struct {
-		TargetID string `json:"targetId"`
-	}
-	if err := b.mux.call(ctx, "", "Target.createTarget", map[string]any{"url": blankPage, "background": true}, &made); err != nil {
-		b.log.Debug("no page told languages and time zone", "error", err)
-		return none
-	}
-	defer b.mux.send("", "Target.closeTarget", made, nil)
-	if p, ok := b.mux.owner.page(made.TargetID); ok {
-		if found := b.lookAt(ctx, p); found != nil {
-			return *found
-		}
-	}
-	return none
+// Screen is a display in CSS pixels.
+type Screen struct {
+	Width, Height     int
+	DeviceScaleFactor float64 // device pixels per CSS pixel
 }

@@ -76,7 +76,7 @@ func (b *Browser) Start(ctx context.Context) error {
 		err = b.awaitReady(ctx)
 	}
 	if err != nil {
-		b.seen.set(pageIdentity{})
+		b.seen.set(pageValues{})
 		return err
 	}
 	b.log.Info("browser started", "pid", b.PID(), "version", b.version.Version, "headless", b.spec.Headless)

@@ -26,7 +26,7 @@ func (b *Browser) Stop(ctx context.Context, force bool) Method {
 		b.hasten()
 	}
 	if b.begin() { // never started
-		b.seen.set(pageIdentity{})
+		b.seen.set(pageValues{})
 		close(b.settled)
 		close(b.done)
 		close(b.gone)

@@ -17,6 +17,9 @@ type (
 	Installed = browser.Installed
 	Warning   = browser.Warning
 	Detour    = proxy.Detour
+	Identity  = browser.Identity
+	Position  = browser.Geolocation
+	Screen    = browser.Screen
 )
 
 // The two kinds of isolation that a run can have.
@@ -45,6 +48,7 @@ type Spec struct {
 	Capability  string        `json:"capability"`
 	DebugPort   bool          `json:"debugPort"`
 	WebRTC      string        `json:"webrtc"`    // proxy_only, off or default
+	Identity    Identity      `json:"identity"`  // what pages are told
 	Network     string        `json:"network"`   // the isolation that the run must have, Namespace or Loopback; "" the best that there is
 	Protected   []string      `json:"protected"` // folders whose files no DevTools client gets at
 	Timeout     time.Duration `json:"timeout"`   // until the browser takes commands
