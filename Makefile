@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 SQLC    := go tool -modfile=tools.mod sqlc
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build demo test check race bench leaks browser tools sqlc openapi build-all
+.PHONY: build demo test check race bench leaks browser tools sqlc openapi majors build-all
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -33,6 +33,11 @@ sqlc:
 # openapi writes docs/openapi.json anew: what the server serves, for the diff.
 openapi:
 	go test -run TestCommittedDocument -rewrite-openapi .
+
+# majors brings browser/majors.txt up to date: a real build number per Chrome major. MAJORS=FILE or URL reads another source than
+# Chrome for Testing's; browser/mkmajors.go says which shapes it knows.
+majors:
+	go run browser/mkmajors.go browser/majors.txt $(MAJORS)
 
 # check is what the repository itself must keep, beside its tests.
 check:

@@ -1,0 +1,117 @@
+//go:build ignore
+
+// mkmajors writes majors.txt: for each Chrome major the newest build that is known. Its arguments are the table and where to read: a
+// file or an address. Two shapes are understood: Chrome for Testing's latest-versions-per-milestone.json, and electron-to-chromium's
+// full-chromium-versions.json (https://www.npmjs.com/package/electron-to-chromium), an object whose keys are versions.
+//
+// What the table has stays: a source rarely knows every major, and a higher build is never replaced by a lower.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"maps"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const milestones = "https://googlechromelabs.github.io/chrome-for-testing/latest-versions-per-milestone.json"
+
+type version [4]int
+
+func main() {
+	log.SetFlags(0)
+	table, source := "majors.txt", milestones
+	if len(os.Args) > 1 && os.Args[1] != "" {
+		table = os.Args[1]
+	}
+	if len(os.Args) > 2 && os.Args[2] != "" {
+		source = os.Args[2]
+	}
+	best := map[int]version{}
+	old, err := os.ReadFile(table)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		log.Fatal(err)
+	}
+	for line := range strings.Lines(string(old)) {
+		_, build, _ := strings.Cut(strings.TrimSpace(line), " ")
+		keep(best, build)
+	}
+	text, err := read(source)
+	if err != nil {
+		log.Fatal(err)
+	}
+	n := 0
+	for _, v := range versions(text) {
+		if keep(best, v) {
+			n++
+		}
+	}
+	if n == 0 {
+		log.Fatalf("%s has no versions in a shape that is known", source)
+	}
+	var out strings.Builder
+	for _, major := range slices.Sorted(maps.Keys(best)) {
+		v := best[major]
+		fmt.Fprintf(&out, "%d %d.%d.%d.%d\n", major, v[0], v[1], v[2], v[3])
+	}
+	if err := os.WriteFile(table, []byte(out.String()), 0o644); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func read(source string) ([]byte, error) {
+	if !strings.HasPrefix(source, "https://") && !strings.HasPrefix(source, "http://") {
+		return os.ReadFile(source)
+	}
+	res, err := http.Get(source)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", source, res.Status)
+	}
+	return io.ReadAll(io.LimitReader(res.Body, 64<<20))
+}
+
+// versions finds the versions in either shape.
+func versions(text []byte) (out []string) {
+	var perMilestone struct {
+		Milestones map[string]struct{ Version string }
+	}
+	if json.Unmarshal(text, &perMilestone) == nil && len(perMilestone.Milestones) > 0 {
+		for _, m := range perMilestone.Milestones {
+			out = append(out, m.Version)
+		}
+		return out
+	}
+	var byVersion map[string]json.RawMessage
+	if err := json.Unmarshal(text, &byVersion); err != nil {
+		log.Fatal(err)
+	}
+	return slices.Collect(maps.Keys(byVersion))
+}
+
+// keep notes a version where it is the highest of its major. It says whether it was one at all.
+func keep(best map[int]version, text string) bool {
+	if !regexp.MustCompile(`^\d{1,5}(\.\d{1,5}){3}$`).MatchString(text) {
+		return false
+	}
+	var v version
+	for i, part := range strings.Split(text, ".") {
+		v[i], _ = strconv.Atoi(part)
+	}
+	if have, ok := best[v[0]]; !ok || slices.Compare(v[:], have[:]) > 0 {
+		best[v[0]] = v
+	}
+	return true
+}
