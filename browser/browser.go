@@ -16,8 +16,9 @@ import (
 
 // Spec is what a run is made of. No value of it but the folders' paths and the key's hash gets on Chrome's command line.
 type Spec struct {
-	// Path is the browser's program, as Find gives it.
-	Path string
+	// Path is the browser's program, Product and Version what it is, as Find gives them. Without a version nothing can be told of it, and pages see the
+	// browser's own words.
+	Path, Product, Version string
 	// UserDataDir is the profile's folder, an absolute path. The caller holds the profile's lock.
 	UserDataDir string
 	// TempDir is Chrome's folder for temporary files, an absolute and short path (Chrome makes a unix socket in it). It is the run's alone:
@@ -49,7 +50,7 @@ type Browser struct {
 	log    *slog.Logger
 	burrow burrow
 	limits limits
-	dress  func(targetInfo) []order // what the owner gives each target before it runs; nil: nothing
+	dress  func(targetInfo) []order // for tests: what the owner gives each target before it runs, in place of emulation's
 
 	mu    sync.Mutex
 	begun bool // Start was called, or Stop came first
@@ -59,6 +60,8 @@ type Browser struct {
 	mux      *mux
 	made     bool // Start made UserDataDir
 	launched chan struct{}
+
+	emulation *emulation
 
 	version Installed
 	agent   string
@@ -119,9 +122,7 @@ func open(s Spec, home burrow) *Browser {
 		done: make(chan struct{}), gone: make(chan struct{}),
 	}
 	b.seen.ready = make(chan struct{})
-	if s.WebRTC == WebRTCOff {
-		b.dress = withoutWebRTC
-	}
+	b.emulation = newEmulation(&s)
 	b.gateway = newGateway(b)
 	return b
 }

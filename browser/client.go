@@ -207,12 +207,13 @@ func (m *mux) hold(s *session, cmd command) bool {
 	s.held = append(s.held, cmd)
 	s.heldBytes += len(cmd.params)
 	if s.heldBytes > heldLimit {
-		m.unhold(s)
+		go s.client.end(errTooSlow)
 	}
 	return true
 }
 
-// release lets s go on when its target is dressed, or patience ends.
+// release lets s go on when its target is dressed. The owner has sent its commands at once, so that nothing but Chrome is waited for; a target
+// that the owner does not even know after patience is closed.
 func (m *mux) release(s *session, d *dressing) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -220,7 +221,13 @@ func (m *mux) release(s *session, d *dressing) {
 	case <-d.done:
 	case <-s.client.done:
 	case <-timer.C:
-		m.log.Warn("target resumed undressed", "target", s.target, "kind", s.kind)
+		if !m.owner.knows(d) {
+			m.owner.condemn(s, "the owner is not attached to it")
+		}
+		select {
+		case <-d.done:
+		case <-s.client.done:
+		}
 	}
 	m.owner.unseen(s.target, d)
 	m.mu.Lock()

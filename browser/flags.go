@@ -29,6 +29,7 @@ func (b *Browser) Arguments() []string {
 	if b.spec.Headless {
 		args = append(args, "--headless=new")
 	}
+	args = append(args, b.emulation.flags()...)
 	if b.spec.TrustSPKI != "" {
 		args = append(args, "--ignore-certificate-errors-spki-list="+b.spec.TrustSPKI)
 	}
@@ -112,6 +113,7 @@ func (b *Browser) Environment() []string {
 	for _, key := range tempVariables() {
 		env = setVariable(env, key+"="+b.spec.TempDir)
 	}
+	env = b.emulation.environment(env)
 	for _, entry := range b.spec.ExtraEnv {
 		env = setVariable(env, entry)
 	}
@@ -122,8 +124,11 @@ func (b *Browser) Environment() []string {
 // setVariable adds entry and removes what was there under its key.
 func setVariable(env []string, entry string) []string {
 	key, _, _ := strings.Cut(entry, "=")
-	env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, key+"=") })
-	return append(env, entry)
+	return append(unsetVariable(env, key), entry)
+}
+
+func unsetVariable(env []string, key string) []string {
+	return slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, key+"=") })
 }
 
 // tempVariables are the names under which programs of this platform look for the folder for temporary files. Crash dumps hold

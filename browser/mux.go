@@ -41,9 +41,10 @@ const (
 	commandLimit = 4 << 20
 	// clientLimit is how many bytes may wait for a client before it is cut off.
 	clientLimit = 64 << 20
-	// heldLimit is how many bytes may wait behind a held resume before it goes on undressed.
+	// heldLimit is how many bytes may wait behind a held resume before the client is cut off.
 	heldLimit = 1 << 20
-	// patience is how long anything waits for the owner to dress a target: nothing stays paused for longer.
+	// patience is how long anything waits for the owner to dress a target. What is not dressed then is closed: nothing runs undressed, and nothing
+	// stays paused.
 	patience = 3 * time.Second
 )
 
@@ -210,6 +211,10 @@ func (m *mux) happened(msg []byte, e envelope) {
 		m.attached(s, e.params.in(msg))
 	case "Target.detachedFromTarget":
 		defer m.detached(s, e.params.in(msg))
+	case "Fetch.requestPaused":
+		if s == nil {
+			m.owner.paused(e.params.in(msg))
+		}
 	case "Page.javascriptDialogOpening":
 		if s != nil && s.client == nil {
 			m.owner.dialog(s, e.params.in(msg))
@@ -227,6 +232,7 @@ type targetInfo struct {
 	Title    string `json:"title"`
 	URL      string `json:"url"`
 	ParentID string `json:"parentId"`
+	Context  string `json:"browserContextId"`
 }
 
 // attached makes the new session belong to whom the parent belongs to. The parent is nil for the root session.
@@ -245,9 +251,32 @@ func (m *mux) attached(parent *session, params []byte) {
 	m.mu.Lock()
 	m.sessions[s.id] = s
 	m.mu.Unlock()
-	if s.client == nil && s.kind != "browser" { // a new client's browser session becomes the client's in adopt
+	switch {
+	case s.kind == "browser": // a new client's browser session becomes the client's in adopt
+	case s.client == nil:
 		m.owner.attached(s, p.TargetInfo)
+	default: // before the client hears of it, and so before anything that it sends there
+		m.owner.joined(s, p.TargetInfo)
 	}
+}
+
+// session returns a session by its id, nil when there is none.
+func (m *mux) session(id string) *session {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sessions[id]
+}
+
+// owned returns the owner's sessions: all, or those on one target.
+func (m *mux) owned(target string) (all []*session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.sessions {
+		if s.client == nil && s.kind != "browser" && (target == "" || s.target == target) {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // hasClient reports whether a client is attached to a target.
@@ -282,6 +311,7 @@ func (m *mux) detached(parent *session, params []byte) {
 		if s.client == nil {
 			m.owner.detached(s)
 		} else {
+			m.owner.left(s)
 			s.client.lost(s)
 		}
 	}

@@ -5,23 +5,28 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // owner is the root session's user: it is attached to every target before the target's first line runs, gives it what
-// the profile declares, and lets it run. It always resumes, whatever goes wrong on the way.
+// the profile declares, and lets it run. What it cannot dress does not run.
 type owner struct {
-	mux *mux
+	mux       *mux
+	emulation *emulation
 
-	// dress returns the commands that make a target what the profile says; nil: none. It may take its time, but after
-	// patience the target runs without.
-	dress func(targetInfo) []order
+	// dress returns the commands that make a target what the profile says. A target that has none after patience is closed.
+	dress   func(targetInfo) []order
+	dresses atomic.Bool // dress has something to say
 
-	mu      sync.Mutex
-	targets map[string]*dressing
-	pages   []page        // pages in the order in which they were attached
-	first   chan struct{} // closed with the first page
-	once    sync.Once     // for first
+	mu       sync.Mutex
+	targets  map[string]*dressing
+	arriving map[string]*arrival // pages that are about to be sent to their address
+	contexts map[string]bool     // browser contexts that have their permissions
+	renewing renewal
+	pages    []page        // pages in the order in which they were attached
+	first    chan struct{} // closed with the first page
+	once     sync.Once     // for first
 }
 
 // order is one command of the owner to a target.
@@ -54,7 +59,7 @@ func (d *dressing) isDone() bool {
 }
 
 func newOwner(m *mux) *owner {
-	return &owner{mux: m, targets: map[string]*dressing{}, first: make(chan struct{})}
+	return &owner{mux: m, emulation: &emulation{}, targets: map[string]*dressing{}, arriving: map[string]*arrival{}, contexts: map[string]bool{"": true}, first: make(chan struct{})}
 }
 
 // unownedKinds are the kinds of target that the owner leaves alone: the browser itself, tabs (the page in them is attached; through the tab there
@@ -99,6 +104,10 @@ func (o *owner) attached(s *session, info targetInfo) {
 	d := o.dressing(s.target)
 	o.mu.Lock()
 	d.seen = true
+	if !o.contexts[info.Context] && s.kind == "page" { // a client's own, with permissions of its own
+		o.contexts[info.Context] = true
+		o.emulation.permit(o.mux, info.Context)
+	}
 	if s.kind == "page" {
 		o.pages = append(o.pages, page{s.target, s.id, info.URL})
 		o.once.Do(func() { close(o.first) })
@@ -121,6 +130,9 @@ func (o *owner) dialog(s *session, params []byte) {
 
 // detached is called when the owner's session on a target has ended.
 func (o *owner) detached(s *session) {
+	if s.kind == "page" {
+		go o.closeUnowned(s)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if d := o.targets[s.target]; d != nil {
@@ -128,6 +140,27 @@ func (o *owner) detached(s *session) {
 		delete(o.targets, s.target)
 	}
 	o.pages = slices.DeleteFunc(o.pages, func(p page) bool { return p.session == s.id })
+	if hasNavigator(s.kind) && o.emulation.isShared() {
+		go o.renew()
+	}
+}
+
+// knows reports whether the owner is attached to a target.
+func (o *owner) knows(d *dressing) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return d.seen
+}
+
+// closeUnowned closes a page that lives on without the owner: with its session the overrides have gone.
+func (o *owner) closeUnowned(s *session) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	targets, err := o.mux.targets(ctx)
+	lives := slices.ContainsFunc(targets, func(t targetInfo) bool { return t.TargetID == s.target })
+	if err == nil && lives && len(o.mux.owned(s.target)) == 0 {
+		o.condemn(s, "the owner has lost it")
+	}
 }
 
 // unseen forgets the state of a target that a client waited for and the owner never met.
@@ -140,40 +173,65 @@ func (o *owner) unseen(target string, d *dressing) {
 }
 
 // prepare dresses a target and lets it run. The commands go out in one go: Chrome handles them in order, so nothing runs before they took effect.
+// A client's resume waits until the last is acknowledged. That one is the browser process' own: a tab without an opener has no renderer yet, and
+// answers the others when it has been let go by everybody. What the browser process has passed on gets to the renderer before what comes later, also
+// from another session (third_party/blink/public/mojom/devtools/devtools_agent.mojom: sessions are associated with the agent's pipe).
 func (o *owner) prepare(s *session, info targetInfo, d *dressing) {
 	defer d.finish()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	orders := o.orders(ctx, info)
+	orders, ok := o.orders(info)
+	if !ok {
+		o.condemn(s, "it could not be dressed in time")
+		return
+	}
 	orders = append(orders, order{"Target.setAutoAttach", autoAttach("service_worker", "browser", "tab", "browser_ui")})
-	var acks sync.WaitGroup
-	for _, c := range orders {
-		acks.Add(1)
+	acknowledged := o.give(s, orders)
+	o.mux.send(s.id, "Runtime.runIfWaitingForDebugger", nil, nil)
+	d.send.Do(func() { close(d.sent) })
+	select {
+	case <-acknowledged:
+	case <-d.done: // the target has gone
+	}
+}
+
+// give sends orders to a session and returns what is closed when the last is answered, well or not.
+func (o *owner) give(s *session, orders []order) <-chan struct{} {
+	answered := make(chan struct{})
+	if len(orders) == 0 {
+		close(answered)
+	}
+	for i, c := range orders {
 		o.mux.send(s.id, c.method, c.params, func(a answer) {
 			if err := a.err(); err != nil {
 				o.mux.log.Debug("target did not take a command", "method", c.method, "kind", s.kind, "error", err)
 			}
-			acks.Done()
+			if i == len(orders)-1 {
+				close(answered)
+			}
 		})
 	}
-	o.mux.send(s.id, "Runtime.runIfWaitingForDebugger", nil, nil)
-	d.send.Do(func() { close(d.sent) })
-	acknowledged := make(chan struct{})
-	go func() { acks.Wait(); close(acknowledged) }()
-	select {
-	case <-acknowledged:
-	case <-d.done: // the target has gone
-	case <-ctx.Done():
+	return answered
+}
+
+// condemn closes what must not run as it is: the target, or where that cannot be closed by itself, the page that it belongs to.
+func (o *owner) condemn(s *session, why string) {
+	o.mux.log.Error("a target is closed, so that it does not run undressed", "why", why, "target", s.target, "kind", s.kind)
+	for {
+		above := o.mux.session(s.parent)
+		if above == nil || above.client != s.client {
+			break
+		}
+		s = above
 	}
+	o.mux.send("", "Target.closeTarget", map[string]string{"targetId": s.target}, nil)
 }
 
 // bornBlank changes the parameters of a Target.createTarget so that the tab is born blank, and returns what sends it to its address
 // when it is dressed, before the client hears of it: Chrome does not let such a tab wait for its debugger, it sends the first request
-// at once. Nothing is changed without dress.
+// at once. Nothing is changed where nothing is told.
 func (o *owner) bornBlank(params []byte) ([]byte, func(answer, func())) {
 	var p map[string]json.RawMessage
 	var address string
-	if o.dress == nil || json.Unmarshal(params, &p) != nil || json.Unmarshal(p["url"], &address) != nil || address == "" || address == blankPage {
+	if !o.dresses.Load() || json.Unmarshal(params, &p) != nil || json.Unmarshal(p["url"], &address) != nil || address == "" || address == blankPage {
 		return params, nil
 	}
 	p["url"] = json.RawMessage(`"` + blankPage + `"`)
@@ -186,31 +244,29 @@ func (o *owner) bornBlank(params []byte) ([]byte, func(answer, func())) {
 			deliver()
 			return
 		}
-		go func() { o.sendTo(made.TargetID, address); deliver() }()
+		go o.sendTo(made.TargetID, address, deliver)
 	}
 }
 
-// sendTo navigates a page as soon as it is dressed.
-func (o *owner) sendTo(target, address string) {
-	o.awaitDressed(context.Background(), target)
-	if p, ok := o.page(target); ok {
-		o.mux.send(p.session, "Page.navigate", map[string]string{"url": address}, nil)
-	}
-}
-
-// orders asks dress, and gives up with ctx.
-func (o *owner) orders(ctx context.Context, info targetInfo) []order {
+// orders asks dress. ok is false when patience ended first.
+func (o *owner) orders(info targetInfo) (orders []order, ok bool) {
 	if o.dress == nil {
-		return nil
+		return nil, true
 	}
 	answer := make(chan []order, 1)
 	go func() { answer <- o.dress(info) }()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
 	select {
-	case orders := <-answer:
-		return orders
-	case <-ctx.Done():
-		o.mux.log.Warn("target runs undressed", "target", info.TargetID, "kind", info.Type)
-		return nil
+	case orders = <-answer:
+		return orders, true
+	case <-timer.C:
+	}
+	select { // a machine that slept wakes up to both
+	case orders = <-answer:
+		return orders, true
+	default:
+		return nil, false
 	}
 }
 

@@ -108,10 +108,9 @@ func checkFirst(t *testing.T, c *tester, session string) {
 	}
 }
 
-// TestNothingStaysPaused: a hook that never returns costs its targets three seconds, not their life.
-func TestNothingStaysPaused(t *testing.T) {
+// TestNothingRunsUndressed: a target for which no orders come is closed after three seconds. It has not run, and nobody waits for it any longer.
+func TestNothingRunsUndressed(t *testing.T) {
 	p := newProfile(t)
-	p.net.saysFirst()
 	b := p.open(p.spec())
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
@@ -127,13 +126,27 @@ func TestNothingStaysPaused(t *testing.T) {
 	if err := b.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	before := len(b.mux.owner.openPages())
 	close(started)
 	c := dial(t, serveGateway(t, b)+"/")
+	c.call("", "Target.setAutoAttach", waiting())
+	drain(c)
 	began := time.Now()
-	_, session := c.openTab("http://a.test/first")
-	c.becomes(session, `!!window.worker`, "true")
-	if took := time.Since(began); took < patience || took > 4*patience {
-		t.Errorf("page and worker ran after %v", took)
+	c.send("", "Target.createTarget", map[string]any{"url": "http://a.test/undressed"})
+	var page struct{ SessionID string }
+	if err := json.Unmarshal(c.event("Target.attachedToTarget").Params, &page); err != nil {
+		t.Fatal(err)
+	}
+	c.send(page.SessionID, "Runtime.runIfWaitingForDebugger", nil)
+	c.event("Target.detachedFromTarget")
+	if took := time.Since(began); took < patience {
+		t.Errorf("the page was closed after %v", took)
+	}
+	eventually(t, "the page has gone", func() bool { return len(b.mux.owner.openPages()) == before })
+	select {
+	case hit := <-p.net.hits:
+		t.Errorf("the site was asked for %s", hit)
+	default:
 	}
 }
 

@@ -54,8 +54,10 @@ func (s Spec) check() error {
 		return fmt.Errorf("the temporary folder's path is too long: %d bytes, at most %d for Chrome's socket: %s", len(s.TempDir), maxTempDir, s.TempDir)
 	case within(s.UserDataDir, s.TempDir) || within(os.TempDir(), s.TempDir):
 		return fmt.Errorf("the temporary folder must be one of its own: %s", s.TempDir)
+	case s.Version == "" && (s.Identity.OS != "" || s.Identity.Version != ""):
+		return errors.New("a system or version is declared, and what the browser is was not told")
 	}
-	return nil
+	return s.Identity.check()
 }
 
 // within reports whether path is dir or lies below it.
@@ -154,7 +156,12 @@ func (b *Browser) spawn() error {
 		return err
 	}
 	b.mux = newMux(p, b.log)
-	b.mux.owner.dress = b.dress
+	b.mux.owner.emulation, b.mux.owner.dress = b.emulation, b.emulation.orders
+	b.mux.owner.dresses.Store(b.emulation.any())
+	if b.dress != nil {
+		b.mux.owner.dress = b.dress
+		b.mux.owner.dresses.Store(true)
+	}
 	close(b.launched)
 	go b.own()
 	return nil
@@ -274,6 +281,7 @@ func (b *Browser) explain(e *StartError) {
 func (b *Browser) handshake(ctx context.Context) error {
 	m := b.mux
 	attached := make(chan answer, 1)
+	b.emulation.begin(m)
 	m.owner.begin(func(a answer) { attached <- a })
 	if err := b.getVersion(ctx); err != nil {
 		return err

@@ -1,0 +1,217 @@
+package browser
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// emulation makes the browser what its Identity says, in two layers. The base is flags and environment: process-wide, there before anything
+// runs. On top of it the owner sends CDP's overrides to every target, for what the base cannot say (client hints, navigator.platform, the
+// locale of Intl) and for what changes while the browser runs.
+type emulation struct {
+	mu      sync.Mutex
+	now     Identity // what targets get
+	base    Identity // what the browser was launched with
+	agent   *agent   // nil: the browser's own words are the identity's
+	webrtc  WebRTC
+	headful bool
+
+	positioned  bool   // pages had a position, or were denied one, and the browser must be told when they are not any longer
+	ownPlatform string // navigator.platform of this machine
+	corrector   *corrector
+}
+
+func newEmulation(s *Spec) *emulation {
+	e := &emulation{now: s.Identity, base: s.Identity, webrtc: s.WebRTC, headful: !s.Headless}
+	if s.needsAgent() {
+		words, own := newAgent(s.Identity, s.installed()), newAgent(Identity{}, s.installed())
+		e.agent, e.ownPlatform, e.corrector = &words, own.platform, newCorrector(own, words)
+	}
+	return e
+}
+
+// installed is the browser as it was found.
+func (s *Spec) installed() Installed {
+	major, _, _ := strings.Cut(s.Version, ".")
+	n, _ := strconv.Atoi(major)
+	return Installed{Path: s.Path, Product: s.Product, Version: s.Version, Major: n}
+}
+
+// declaresOther reports whether the identity is another system's or version's than the browser's own.
+func (s *Spec) declaresOther() bool {
+	return cmp.Or(s.Identity.OS, hostOS()) != hostOS() || s.Identity.Version != "" && s.Identity.Version != strconv.Itoa(s.installed().Major)
+}
+
+// needsAgent reports whether the browser must be told what to say of itself: it is to be another, or it would call itself HeadlessChrome.
+func (s *Spec) needsAgent() bool { return s.declaresOther() || s.Headless && s.Version != "" }
+
+// flags are the base's part on the command line (Chromium: content_switches, switches::kUserAgent; headless_switches, kScreenInfo, kWindowSize;
+// chrome_switches, kAcceptLang; ui/display/display_switches, kForceDeviceScaleFactor). Every value is checked: numbers, language tags, and text made here.
+func (e *emulation) flags() (flags []string) {
+	if e.agent != nil {
+		flags = append(flags, "--user-agent="+e.agent.userAgent)
+	}
+	if len(e.base.Languages) > 0 {
+		flags = append(flags, "--accept-lang="+strings.Join(e.base.Languages, ","))
+		if runtime.GOOS == "windows" {
+			flags = append(flags, "--lang="+e.base.Languages[0])
+		}
+	}
+	if s := e.base.Screen; s != nil {
+		flags = append(flags, fmt.Sprintf("--window-size=%d,%d", s.Width, s.Height))
+		if e.headful {
+			flags = append(flags, "--window-position=0,0", fmt.Sprintf("--force-device-scale-factor=%g", s.DeviceScaleFactor))
+		} else {
+			flags = append(flags, fmt.Sprintf("--screen-info={%dx%d devicePixelRatio=%g}", physical(s.Width, s), physical(s.Height, s), s.DeviceScaleFactor))
+		}
+	}
+	return flags
+}
+
+// physical is a length of the screen in its own pixels.
+func physical(css int, s *Screen) int { return int(math.Round(float64(css) * s.DeviceScaleFactor)) }
+
+// environment is the base's part in the environment: ICU reads TZ (not on Windows), and GLib, by which Chrome on Linux chooses the language of its
+// interface and of Intl where it has that language's pack, reads LANGUAGE unless the locale is C.
+func (e *emulation) environment(env []string) []string {
+	if e.base.Timezone != "" {
+		env = setVariable(env, "TZ="+e.base.Timezone)
+	}
+	if len(e.base.Languages) > 0 && runtime.GOOS == "linux" {
+		first := strings.ReplaceAll(e.base.Languages[0], "-", "_")
+		env = unsetVariable(env, "LC_ALL")
+		env = setVariable(env, "LC_MESSAGES="+first+".UTF-8")
+		env = setVariable(env, "LANGUAGE="+first)
+	}
+	return env
+}
+
+// begin sends what holds for the whole browser. It comes before the first target is dressed.
+func (e *emulation) begin(m *mux) {
+	if e.corrector != nil {
+		m.send("", "Fetch.enable", map[string]any{"patterns": []map[string]string{{"resourceType": "Document"}}}, nil)
+	}
+	e.permit(m, "")
+}
+
+// permit gives pages of a browser context ("" is the profile's own) what the identity says of their position.
+func (e *emulation) permit(m *mux, browserContext string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.now.Geolocation != nil || e.positioned {
+		m.send("", "Browser.setPermission", e.permission(browserContext), nil)
+	}
+}
+
+// permission is the parameters of Browser.setPermission by which pages get their position without being asked, or are denied it.
+func (e *emulation) permission(browserContext string) map[string]any {
+	setting := "granted"
+	switch {
+	case e.now.Geolocation == nil:
+		setting = "prompt"
+	case e.now.Geolocation.Off:
+		setting = "denied"
+	}
+	p := map[string]any{"permission": map[string]string{"name": "geolocation"}, "setting": setting}
+	if browserContext != "" {
+		p["browserContextId"] = browserContext
+	}
+	return p
+}
+
+// orders are what the owner sends to a target before its first line runs.
+func (e *emulation) orders(t targetInfo) []order {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !hasNavigator(t.Type) {
+		return nil
+	}
+	orders := e.agentOrders()
+	orders = append(orders, e.shared()...)
+	if g := e.now.Geolocation; g != nil && !g.Off && t.Type == "page" {
+		orders = append(orders, e.positionOrder())
+	}
+	if e.agent != nil && e.agent.platform != e.ownPlatform && strings.HasSuffix(t.Type, "worker") {
+		orders = append(orders, order{"Runtime.evaluate", map[string]any{"expression": workerPlatform(e.agent.platform)}})
+	}
+	if e.webrtc == WebRTCOff {
+		orders = append(orders, withoutWebRTC(t)...)
+	}
+	return orders
+}
+
+// positionOrder sets or clears the position of a page. It is for a page's own session: set on that of a frame, it would go for the whole page
+// with the frame.
+func (e *emulation) positionOrder() order {
+	g := e.now.Geolocation
+	if g == nil || g.Off {
+		return order{"Emulation.clearGeolocationOverride", nil}
+	}
+	return order{"Emulation.setGeolocationOverride", map[string]float64{"latitude": g.Latitude, "longitude": g.Longitude, "accuracy": g.Accuracy}}
+}
+
+// clientOrders are what a client's session on a target gets: each session has a user agent of its own, and an empty one would win over the owner's
+// (third_party/blink/renderer/core/inspector/inspector_emulation_agent.cc).
+func (e *emulation) clientOrders(t targetInfo) []order {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !hasNavigator(t.Type) {
+		return nil
+	}
+	return e.agentOrders()
+}
+
+func (e *emulation) agentOrders() []order {
+	if e.agent == nil {
+		return nil
+	}
+	params := map[string]any{"userAgent": e.agent.userAgent, "platform": e.agent.platform, "userAgentMetadata": e.agent.hints}
+	if len(e.base.Languages) > 0 {
+		params["acceptLanguage"] = strings.Join(e.base.Languages, ",")
+	}
+	return []order{{"Emulation.setUserAgentOverride", params}}
+}
+
+// sharedOrders are the overrides that hold for a whole renderer process: the first target of it that sets one has it, others are told that one is in effect.
+func (e *emulation) sharedOrders() []order {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.shared()
+}
+
+func (e *emulation) isShared() bool { return len(e.sharedOrders()) > 0 }
+
+func (e *emulation) shared() (orders []order) {
+	if e.now.Timezone != "" {
+		orders = append(orders, order{"Emulation.setTimezoneOverride", map[string]string{"timezoneId": e.now.Timezone}})
+	}
+	if len(e.now.Languages) > 0 {
+		orders = append(orders, order{"Emulation.setLocaleOverride", map[string]string{"locale": e.now.Languages[0]}})
+	}
+	return orders
+}
+
+// any reports whether there is something to tell.
+func (e *emulation) any() bool {
+	return len(e.orders(targetInfo{Type: "page"})) > 0
+}
+
+// workerPlatform makes navigator.platform of a worker that has not begun yet what it is in pages: no override of DevTools reaches it there
+// (Runtime.evaluate is taken while a worker waits for its debugger).
+func workerPlatform(platform string) string {
+	return fmt.Sprintf(`Object.defineProperty(WorkerNavigator.prototype, "platform", {get: function platform() { return %q }, set: undefined, enumerable: true, configurable: true})`, platform)
+}
+
+// hasNavigator reports whether targets of this kind take the overrides. Worklets have no navigator, and their time zone and locale are their process'.
+func hasNavigator(kind string) bool {
+	switch kind {
+	case "page", "iframe", "worker", "shared_worker", "service_worker", "background_page", "webview":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,136 @@
+package browser
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// This file keeps targets what they are while clients come and go: each session of DevTools has overrides of its own, and some of them hold for more
+// than its target.
+
+// joined is called on the reading goroutine for each target that a client has attached to. A session's empty user agent would win over the owner's at
+// the next document (third_party/blink/renderer/core/inspector/inspector_emulation_agent.cc, Restore).
+func (o *owner) joined(s *session, info targetInfo) {
+	acknowledged := o.give(s, o.emulation.clientOrders(info))
+	o.mu.Lock()
+	a := o.arriving[s.target]
+	o.mu.Unlock()
+	if a == nil || s.kind != "page" {
+		return
+	}
+	a.once.Do(func() {
+		o.mux.mu.Lock()
+		s.isHeld = true
+		o.mux.mu.Unlock()
+		a.session = s
+		a.dressed <- acknowledged
+	})
+}
+
+// left is called when a client's session has ended: what it had set of the user agent is taken back, and the owner's with it.
+func (o *owner) left(s *session) {
+	orders := o.emulation.clientOrders(targetInfo{Type: s.kind})
+	if len(orders) == 0 {
+		return
+	}
+	for _, mine := range o.mux.owned(s.target) {
+		o.give(mine, orders)
+	}
+}
+
+// arrival is a page that was born blank for a client and is about to be sent to its address. A client that attaches now is waited for: a page that
+// loads while somebody attaches shows the host's navigator.platform.
+type arrival struct {
+	dressed chan (<-chan struct{}) // gets what is closed when the client's session is dressed
+	once    sync.Once
+	session *session // the client's, held until the page is on its way
+}
+
+// arrivalTime is how long a new page waits for the client that made it to attach to it. Clients that attach do so at once.
+const arrivalTime = 100 * time.Millisecond
+
+// sendTo navigates a page as soon as it is dressed. told, which may be nil, tells the client that asked for it.
+func (o *owner) sendTo(target, address string, told func()) {
+	o.awaitDressed(context.Background(), target)
+	a := &arrival{dressed: make(chan (<-chan struct{}), 1)}
+	if told != nil {
+		o.mu.Lock()
+		o.arriving[target] = a
+		o.mu.Unlock()
+		told()
+		a.wait()
+		o.mu.Lock()
+		delete(o.arriving, target)
+		o.mu.Unlock()
+	}
+	if p, ok := o.page(target); ok {
+		o.mux.send(p.session, "Page.navigate", map[string]string{"url": address}, nil)
+	}
+	a.once.Do(func() {})
+	o.mux.mu.Lock()
+	defer o.mux.mu.Unlock()
+	if a.session != nil {
+		o.mux.unhold(a.session)
+	}
+}
+
+// wait returns when the client has attached and its session is dressed, or does not attach.
+func (a *arrival) wait() {
+	timer := time.NewTimer(arrivalTime)
+	defer timer.Stop()
+	select {
+	case acknowledged := <-a.dressed:
+		timer.Reset(patience)
+		select {
+		case <-acknowledged:
+		case <-timer.C:
+		}
+	case <-timer.C:
+	}
+}
+
+// renewal makes one round of renewing at a time, and one more when a target went meanwhile.
+type renewal struct{ busy, again bool }
+
+// renew gives every target once more what holds for whole renderer processes: with the target that had set them the overrides go for all others of its
+// process. Those whose process has them answer so.
+func (o *owner) renew() {
+	o.mu.Lock()
+	o.renewing.again = true
+	busy := o.renewing.busy
+	o.renewing.busy = true
+	o.mu.Unlock()
+	if busy {
+		return
+	}
+	go func() {
+		for o.renewAgain() {
+			orders := o.emulation.sharedOrders()
+			var all []<-chan struct{}
+			for _, s := range o.mux.owned("") {
+				if hasNavigator(s.kind) {
+					all = append(all, o.give(s, orders))
+				}
+			}
+			timer := time.NewTimer(patience) // for a renderer that hangs
+			for _, acknowledged := range all {
+				select {
+				case <-acknowledged:
+				case <-timer.C:
+					timer.Reset(0)
+				}
+			}
+			timer.Stop()
+		}
+	}()
+}
+
+// renewAgain says whether a round is due.
+func (o *owner) renewAgain() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	due := o.renewing.again
+	o.renewing.again, o.renewing.busy = false, due
+	return due
+}

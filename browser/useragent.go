@@ -1,0 +1,164 @@
+package browser
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// agent is what a browser says of itself: the User-Agent header, navigator.platform and the client hints (Emulation.setUserAgentOverride).
+type agent struct {
+	userAgent string
+	platform  string // navigator.platform
+	hints     hints
+}
+
+// hints are CDP's Emulation.UserAgentMetadata: what Sec-CH-UA headers and navigator.userAgentData say (https://wicg.github.io/ua-client-hints/).
+type hints struct {
+	Brands          []brand  `json:"brands"`
+	FullVersionList []brand  `json:"fullVersionList"`
+	FullVersion     string   `json:"fullVersion"`
+	Platform        string   `json:"platform"`
+	PlatformVersion string   `json:"platformVersion"`
+	Architecture    string   `json:"architecture"`
+	Bitness         string   `json:"bitness"`
+	Model           string   `json:"model"`
+	Mobile          bool     `json:"mobile"`
+	Wow64           bool     `json:"wow64"`
+	FormFactors     []string `json:"formFactors"`
+}
+
+type brand struct {
+	Brand   string `json:"brand"`
+	Version string `json:"version"`
+}
+
+// system is what a desktop Chrome says of the system that it runs on.
+type system struct {
+	token    string // within the User-Agent, as frozen since Chrome 107 (https://www.chromium.org/updates/ua-reduction/)
+	platform string // navigator.platform
+	hint     string // Sec-CH-UA-Platform
+	version  string // Sec-CH-UA-Platform-Version
+	arch     string // Sec-CH-UA-Arch
+}
+
+// systemOf returns what a Chrome on os says. Versions are those of Windows 11 (any of 13 and above says that:
+// https://learn.microsoft.com/microsoft-edge/web-platform/how-to-detect-win11) and macOS 14; Chromium on Linux says none.
+func systemOf(os string) system {
+	switch os {
+	case "win":
+		return system{"Windows NT 10.0; Win64; x64", "Win32", "Windows", "15.0.0", "x86"}
+	case "mac":
+		return system{"Macintosh; Intel Mac OS X 10_15_7", "MacIntel", "macOS", "14.6.1", "arm"}
+	}
+	return system{"X11; Linux x86_64", "Linux x86_64", "Linux", "", architecture(runtime.GOARCH)}
+}
+
+// architecture is Sec-CH-UA-Arch of a Go architecture.
+func architecture(goarch string) string {
+	if strings.HasPrefix(goarch, "arm") {
+		return "arm"
+	}
+	return "x86"
+}
+
+// hostOS is this machine's system in an Identity's words.
+func hostOS() string {
+	switch runtime.GOOS {
+	case "windows":
+		return "win"
+	case "darwin":
+		return "mac"
+	}
+	return "linux"
+}
+
+// newAgent returns what a browser says that is the installed one, but for the system and the major version that an identity declares. The product
+// stays the installed one's: Chromium does not say that it is Chrome.
+func newAgent(id Identity, installed Installed) agent {
+	major, build := installed.Major, installed.Version
+	if n, err := strconv.Atoi(id.Version); err == nil && n != installed.Major {
+		major, build = n, buildOf(n)
+	}
+	sys := systemOf(cmp.Or(id.OS, hostOS()))
+	product := productBrand(installed.Product)
+	return agent{
+		userAgent: fmt.Sprintf("Mozilla/5.0 (%s) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s Safari/537.36%s", sys.token, shownVersion(major, build), suffix(product, major)),
+		platform:  sys.platform,
+		hints: hints{
+			Brands:          brandList(major, product, strconv.Itoa(major), false),
+			FullVersionList: brandList(major, product, build, true),
+			FullVersion:     build,
+			Platform:        sys.hint, PlatformVersion: sys.version, Architecture: sys.arch, Bitness: "64",
+			FormFactors: []string{"Desktop"},
+		},
+	}
+}
+
+// reducedSince is the first major whose User-Agent tells the major only.
+const reducedSince = 101
+
+// shownVersion is the version within the User-Agent.
+func shownVersion(major int, build string) string {
+	if major < reducedSince {
+		return build
+	}
+	return strconv.Itoa(major) + ".0.0.0"
+}
+
+// suffix is what Edge adds to the User-Agent.
+func suffix(product string, major int) string {
+	if product == "Microsoft Edge" {
+		return fmt.Sprintf(" Edg/%d.0.0.0", major)
+	}
+	return ""
+}
+
+// productBrand is the brand of an installed product beside Chromium, "" for none
+// (components/embedder_support/user_agent_utils.cc: the product's name, where it is not Chromium).
+func productBrand(product string) string {
+	switch {
+	case product == "Brave Browser":
+		return "Brave"
+	case strings.HasPrefix(product, "Google Chrome for Testing"):
+		return "Google Chrome for Testing"
+	case strings.HasPrefix(product, "Google Chrome"):
+		return "Google Chrome"
+	case strings.HasPrefix(product, "Microsoft Edge"):
+		return "Microsoft Edge"
+	}
+	return ""
+}
+
+// brandList is the list of brands in the order and with the made-up brand of a major version (GREASE;
+// components/embedder_support/user_agent_utils.cc, GenerateBrandVersionList and GetGreasedUserAgentBrandVersion).
+func brandList(major int, product, version string, full bool) []brand {
+	grease := greaseBrand(major)
+	if full {
+		grease.Version += ".0.0.0"
+	}
+	chromium := brand{"Chromium", version}
+	if product == "" {
+		list := []brand{chromium, grease}
+		if major%2 == 0 {
+			list[0], list[1] = grease, chromium
+		}
+		return list
+	}
+	order := [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}[major%6]
+	list := make([]brand, 3)
+	list[order[0]], list[order[1]], list[order[2]] = grease, chromium, brand{product, version}
+	return list
+}
+
+// greaseBrand is the brand that no browser has, by which a major version keeps sites from relying on the list's form.
+func greaseBrand(major int) brand {
+	if major < 105 { // before the form below
+		return brand{" Not A;Brand", "99"}
+	}
+	marks := []string{" ", "(", ":", "-", ".", "/", ")", ";", "=", "?", "_"}
+	name := "Not" + marks[major%len(marks)] + "A" + marks[(major+1)%len(marks)] + "Brand"
+	return brand{name, []string{"8", "99", "24"}[major%3]}
+}
