@@ -17,7 +17,8 @@ type emulation struct {
 	mu      sync.Mutex
 	now     Identity // what targets get
 	base    Identity // what the browser was launched with
-	agent   *agent   // nil: the browser's own words are the identity's
+	agent   *agent   // nil: targets need not be told
+	other   bool     // the browser's own words are not the identity's
 	webrtc  WebRTC
 	headful bool
 
@@ -28,9 +29,18 @@ type emulation struct {
 
 func newEmulation(s *Spec) *emulation {
 	e := &emulation{now: s.Identity, base: s.Identity, webrtc: s.WebRTC, headful: !s.Headless}
-	if s.needsAgent() {
-		words, own := newAgent(s.Identity, s.installed()), newAgent(Identity{}, s.installed())
-		e.agent, e.ownPlatform, e.corrector = &words, own.platform, newCorrector(own, words)
+	if s.Version == "" {
+		return e
+	}
+	words, own := newAgent(s.Identity, s.installed()), newAgent(Identity{}, s.installed())
+	e.ownPlatform = own.platform
+	// A browser that is to be another, or would call itself HeadlessChrome, must be told what to say of itself.
+	e.other = cmp.Or(s.Identity.OS, hostOS()) != hostOS() || s.Identity.Version != "" && s.Identity.Version != strconv.Itoa(s.installed().Major) || s.Headless
+	if e.other {
+		e.corrector = newCorrector(own, words)
+	}
+	if e.other || len(s.Identity.Languages) > 0 { // a client's browser context takes its languages from nothing else
+		e.agent = &words
 	}
 	return e
 }
@@ -42,18 +52,10 @@ func (s *Spec) installed() Installed {
 	return Installed{Path: s.Path, Product: s.Product, Version: s.Version, Major: n}
 }
 
-// declaresOther reports whether the identity is another system's or version's than the browser's own.
-func (s *Spec) declaresOther() bool {
-	return cmp.Or(s.Identity.OS, hostOS()) != hostOS() || s.Identity.Version != "" && s.Identity.Version != strconv.Itoa(s.installed().Major)
-}
-
-// needsAgent reports whether the browser must be told what to say of itself: it is to be another, or it would call itself HeadlessChrome.
-func (s *Spec) needsAgent() bool { return s.declaresOther() || s.Headless && s.Version != "" }
-
-// flags are the base's part on the command line (Chromium: content_switches, switches::kUserAgent; headless_switches, kScreenInfo, kWindowSize;
-// chrome_switches, kAcceptLang; ui/display/display_switches, kForceDeviceScaleFactor). Every value is checked: numbers, language tags, and text made here.
+// flags are the base's part on the command line (Chromium: content_switches, kUserAgent; chrome_switches, kAcceptLang, kWindowSize, kWindowPosition;
+// headless_switches, kScreenInfo). Every value is checked: numbers, language tags, and text made here.
 func (e *emulation) flags() (flags []string) {
-	if e.agent != nil {
+	if e.other {
 		flags = append(flags, "--user-agent="+e.agent.userAgent)
 	}
 	if len(e.base.Languages) > 0 {
@@ -62,13 +64,9 @@ func (e *emulation) flags() (flags []string) {
 			flags = append(flags, "--lang="+e.base.Languages[0])
 		}
 	}
-	if s := e.base.Screen; s != nil {
-		flags = append(flags, fmt.Sprintf("--window-size=%d,%d", s.Width, s.Height))
-		if e.headful {
-			flags = append(flags, "--window-position=0,0", fmt.Sprintf("--force-device-scale-factor=%g", s.DeviceScaleFactor))
-		} else {
-			flags = append(flags, fmt.Sprintf("--screen-info={%dx%d devicePixelRatio=%g}", physical(s.Width, s), physical(s.Height, s), s.DeviceScaleFactor))
-		}
+	if s := e.base.Screen; s != nil && !e.headful {
+		flags = append(flags, fmt.Sprintf("--screen-info={%dx%d devicePixelRatio=%g}", physical(s.Width, s), physical(s.Height, s), s.DeviceScaleFactor),
+			fmt.Sprintf("--window-size=%d,%d", s.Width, s.Height), "--window-position=0,0")
 	}
 	return flags
 }

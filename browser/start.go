@@ -301,6 +301,7 @@ func (b *Browser) handshake(ctx context.Context) error {
 	if err := m.owner.allDressed(ctx); err != nil {
 		return err
 	}
+	b.fitWindow(ctx)
 	return b.leaveNewTab(ctx)
 }
 
