@@ -111,8 +111,9 @@ func (p *profile) start() *Browser {
 
 // internet is a SOCKS5 server without authentication behind which every name is one web server of ours.
 type internet struct {
-	site *httptest.Server
-	mux  *http.ServeMux
+	site   *httptest.Server
+	secure string // where port 443 leads, when not to site too
+	mux    *http.ServeMux
 
 	wg    sync.WaitGroup
 	mu    sync.Mutex
@@ -179,7 +180,11 @@ func (n *internet) socks(c net.Conn) {
 		c.Write([]byte{5, 2, 0, 1, 0, 0, 0, 0, 0, 0})
 		return
 	}
-	up, err := net.Dial("tcp", n.site.Listener.Addr().String())
+	site := n.site.Listener.Addr().String()
+	if port == 443 && n.secure != "" {
+		site = n.secure
+	}
+	up, err := net.Dial("tcp", site)
 	if err != nil {
 		c.Write([]byte{5, 5, 0, 1, 0, 0, 0, 0, 0, 0})
 		return

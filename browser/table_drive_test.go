@@ -1,0 +1,344 @@
+//go:build linux
+
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"warren/testnet"
+)
+
+// This file brings about the contexts of TestIdentityTable in one browser.
+
+// tableRound is one browser over which the table is taken.
+type tableRound struct {
+	t        *testing.T
+	identity declared
+	scheme   string
+	headed   bool
+	second   bool // a client is attached to everything, as Playwright and Puppeteer attach
+	spoil    func(*Browser)
+
+	p       *profile
+	site    *tableSite
+	b       *Browser
+	gateway string
+	main    page
+	absent  map[string]string // contexts that this round does not have, and why
+}
+
+func (r *tableRound) name() string {
+	name := r.identity.name + " " + r.scheme
+	if r.headed {
+		name += " headed"
+	}
+	if r.second {
+		name += " second client"
+	}
+	return name
+}
+
+// url is the address of a context's page.
+func (r *tableRound) url(host, ctx, do string) string {
+	url := r.scheme + "://" + host + "/page?ctx=" + ctx
+	if do != "" {
+		url += "&do=" + do
+	}
+	return url
+}
+
+// run starts the browser and brings about all contexts.
+func (r *tableRound) run() {
+	t := r.t
+	r.absent = map[string]string{}
+	r.p = newProfile(t)
+	r.site = newTableSite(t, r.p.net, r.scheme)
+	r.start()
+	for _, step := range []struct {
+		name string
+		do   func()
+	}{
+		{"the page", r.page}, {"tabs of clients", r.clients}, {"pop-ups", r.popups}, {"prerendering", r.prerender}, {"the way back", r.back},
+		{"crash", r.crash}, {"Chrome's own pages", r.inside}, {"extension", r.extension}, {"restart", r.restart},
+	} {
+		began := time.Now()
+		step.do()
+		t.Logf("%s: %v", step.name, time.Since(began).Round(time.Millisecond))
+	}
+	r.b.Stop(t.Context(), false)
+}
+
+// start starts the browser, and begins to listen to it.
+func (r *tableRound) start() {
+	t := r.t
+	s := r.p.spec()
+	s.Identity, s.TrustSPKI = r.identity.Identity, r.site.spki
+	if r.headed {
+		s.Headless, s.ExtraEnv = false, []string{"DISPLAY=" + testnet.Display(t), "WAYLAND_DISPLAY=", "XDG_SESSION_TYPE=x11"}
+	}
+	// The pages download by themselves, several times.
+	file := filepath.Join(s.UserDataDir, "Default", "Preferences")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := mergeInto(file, []preference{{"profile.default_content_setting_values.automatic_downloads", 1, false}}); err != nil {
+		t.Fatal(err)
+	}
+	r.b = r.p.open(s)
+	if r.spoil != nil {
+		r.spoil(r.b)
+	}
+	if err := r.b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.gateway = serveGateway(t, r.b)
+	call(t, r.b, "", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": t.TempDir()})
+	r.main = r.b.mux.owner.openPages()[0]
+	if r.second {
+		follow(dial(t, r.gateway+"/"))
+	}
+}
+
+// follow attaches a client to everything, and lets everything run.
+func follow(c *tester) {
+	c.call("", "Target.setAutoAttach", waiting())
+	go func() {
+		for {
+			select {
+			case m := <-c.events:
+				var p struct{ SessionID string }
+				if m.Method != "Target.attachedToTarget" || json.Unmarshal(m.Params, &p) != nil {
+					continue
+				}
+				c.send(p.SessionID, "Page.enable", nil)
+				c.send(p.SessionID, "Runtime.enable", nil)
+				c.send(p.SessionID, "Network.enable", nil)
+				c.send(p.SessionID, "Target.setAutoAttach", waiting())
+				c.send(p.SessionID, "Runtime.runIfWaitingForDebugger", nil)
+			case <-c.ended:
+				return
+			}
+		}
+	}()
+}
+
+// await waits for contexts by their names.
+func (r *tableRound) await(names ...string) {
+	r.t.Helper()
+	var all []tableContext
+	for _, name := range names {
+		if r.absent[name] == "" {
+			all = append(all, contextNamed(name))
+		}
+	}
+	if err := r.site.await(all...); err != nil {
+		r.t.Error(err)
+	}
+}
+
+func (r *tableRound) lack(why string, names ...string) {
+	for _, name := range names {
+		r.absent[name] = why
+	}
+}
+
+// visit sends a tab somewhere.
+func (r *tableRound) visit(p page, url string) {
+	r.t.Helper()
+	call(r.t, r.b, p.session, "Page.navigate", map[string]string{"url": url})
+}
+
+// tab opens a blank tab of the owner's.
+func (r *tableRound) tab() page {
+	r.t.Helper()
+	target := field(r.t, call(r.t, r.b, "", "Target.createTarget", map[string]any{"url": blankPage}), "targetId")
+	var p page
+	eventually(r.t, "the owner has the tab", func() bool {
+		var ok bool
+		p, ok = r.b.mux.owner.page(target)
+		return ok
+	})
+	return p
+}
+
+// followers is how many clients are there all the time.
+func (r *tableRound) followers() int {
+	if r.second {
+		return 1
+	}
+	return 0
+}
+
+func (r *tableRound) closeTab(p page) {
+	call(r.t, r.b, "", "Target.closeTarget", map[string]string{"targetId": p.target})
+}
+
+// page is the main page with its frames, workers and worklets.
+func (r *tableRound) page() {
+	if r.scheme == "http" {
+		r.lack("service workers and worklets are for secure contexts", "worker-service", "worklet-audio", "worklet-paint")
+		r.lack("the round is over http", "page-http", "critical")
+	}
+	r.visit(r.main, r.url("a.test", "page", "frames,workers,worklets"))
+	r.await("page", "iframe-same", "iframe-cross", "iframe-nested", "iframe-srcdoc", "iframe-blank", "iframe-sandbox", "iframe-data",
+		"worker-cross", "worker", "worker-nested", "worker-module", "worker-blob", "worker-shared", "worker-service", "worklet-audio", "worklet-paint")
+	if r.scheme == "https" {
+		p := r.tab()
+		r.visit(p, "http://a.test/page?ctx=page-http")
+		r.await("page-http")
+		r.visit(p, "https://c.test/page?ctx=critical")
+		r.await("critical")
+		r.closeTab(p)
+	}
+}
+
+// popups are the tabs and windows that a page opens.
+func (r *tableRound) popups() {
+	for _, x := range []struct{ name, script string }{
+		{"popup", fmt.Sprintf(`window.open(%q)`, r.url("a.test", "popup", ""))},
+		{"popup-blank", `{const w = window.open(''); w.document.open(); w.document.write('<script>' + inline() + 'probe(' + as('popup-blank') + ')<' + '/script>'); w.document.close()}`},
+		{"popup-cross", fmt.Sprintf(`window.open(%q)`, r.url("b.test", "popup-cross", ""))},
+		{"popup-window", fmt.Sprintf(`window.open(%q, 'w', 'popup,width=400,height=300')`, r.url("a.test", "popup-window", ""))},
+		{"popup-noopener", fmt.Sprintf(`window.open(%q, '_blank', 'noopener')`, r.url("b.test", "popup-noopener", ""))},
+		{"link-blank", link(r.url("a.test", "link-blank", ""), "")},
+		{"link-opener", link(r.url("b.test", "link-opener", ""), "opener")},
+	} {
+		call(r.t, r.b, "", "Target.activateTarget", map[string]string{"targetId": r.main.target})
+		call(r.t, r.b, r.main.session, "Runtime.evaluate", map[string]any{"expression": x.script + "; 1", "userGesture": true})
+		r.await(x.name)
+	}
+	for _, p := range r.b.mux.owner.openPages() {
+		if p.target != r.main.target {
+			r.closeTab(p)
+		}
+	}
+}
+
+func link(url, rel string) string {
+	return fmt.Sprintf(`{const a = document.createElement('a'); a.href = %q; a.target = '_blank'; a.rel = %q; document.documentElement.append(a); a.click()}`, url, rel)
+}
+
+// prerender is a page that is fetched, and may run, before anybody goes there. Chromium 156 only fetches it where somebody is attached to the
+// page through another target than its tab (Preload.prerenderStatusUpdated: PrerenderingDisabledByDevTools).
+func (r *tableRound) prerender() {
+	if r.scheme == "http" {
+		r.lack("nothing is fetched ahead over http", "prerender")
+		return
+	}
+	p := r.tab()
+	r.visit(p, r.url("a.test", "away", "prerender"))
+	if err := r.site.awaitFirst("prerender"); err != nil {
+		r.t.Error(err)
+	}
+	call(r.t, r.b, p.session, "Runtime.evaluate", map[string]any{"expression": fmt.Sprintf("location.href = %q", r.url("a.test", "prerender", "ahead")), "userGesture": true})
+	r.await("prerender")
+	r.closeTab(p)
+}
+
+// back is a page that is left and shown again as it was.
+func (r *tableRound) back() {
+	p := r.tab()
+	r.visit(p, r.url("a.test", "away", "back"))
+	loaded := func(path string) {
+		eventually(r.t, "the tab shows "+path, func() bool {
+			ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
+			defer cancel()
+			got, _ := tryEvaluate(ctx, r.b, p, `location.search + document.readyState`)
+			return strings.Contains(got, path+"complete") || strings.Contains(got, path+"&do=backcomplete")
+		})
+	}
+	loaded("ctx=away")
+	r.visit(p, r.url("a.test", "elsewhere", ""))
+	loaded("ctx=elsewhere")
+	call(r.t, r.b, p.session, "Runtime.evaluate", map[string]any{"expression": "history.back()"})
+	r.await("bfcache")
+	r.closeTab(p)
+}
+
+// crash is a page that is loaded again after its process died.
+func (r *tableRound) crash() {
+	p := r.tab()
+	r.visit(p, r.url("a.test", "crashed", ""))
+	r.await("crashed")
+	c := dial(r.t, r.gateway+"/") // the owner is not told: a client is, and goes
+	session := field(r.t, c.call("", "Target.attachToTarget", map[string]any{"targetId": p.target, "flatten": true}), "sessionId")
+	c.send(session, "Page.crash", nil)
+	c.event("Inspector.targetCrashed")
+	c.socket.CloseNow()
+	eventually(r.t, "the client has gone", func() bool { return r.b.Clients() == r.followers() })
+	r.site.forget("crashed")
+	call(r.t, r.b, p.session, "Page.reload", nil)
+	r.await("crashed")
+	r.closeTab(p)
+}
+
+// restart stops the browser on a page and starts it anew.
+func (r *tableRound) restart() {
+	r.visit(r.main, r.url("a.test", "restored", ""))
+	r.await("restored")
+	r.b.Stop(r.t.Context(), false)
+	if err := r.b.Close(); err != nil {
+		r.t.Error(err)
+	}
+	r.site.forget("restored")
+	r.start()
+	r.await("restored")
+}
+
+// inside are Chrome's own documents, which DevTools asks for what they see.
+func (r *tableRound) inside() {
+	p := r.tab()
+	r.visit(p, r.scheme+"://a.test/nothing?ctx=error")
+	eventually(r.t, "the error page", func() bool { return evaluate(r.t, r.b, p, "location.protocol") == `"chrome-error:"` })
+	r.collect("error", p.session)
+	r.visit(p, r.scheme+"://a.test/doc.pdf?ctx=pdf")
+	r.collect("pdf", p.session)
+	var viewer string
+	const built = "chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/"
+	eventually(r.t, "the PDF viewer", func() bool {
+		viewer = r.sessionAt(built)
+		return viewer != ""
+	})
+	r.collect("pdf-viewer", viewer)
+	r.closeTab(p)
+}
+
+// collect asks a document for what it sees.
+func (r *tableRound) collect(ctx, session string) {
+	r.t.Helper()
+	raw := call(r.t, r.b, session, "Runtime.evaluate", map[string]any{"expression": "(() => {" + probeSource() + "; return collect()})()", "returnByValue": true})
+	var got struct {
+		Result struct{ Value map[string]any }
+	}
+	if err := json.Unmarshal(raw, &got); err != nil || got.Result.Value == nil {
+		r.t.Errorf("%s: %s", ctx, raw)
+		return
+	}
+	r.site.told(ctx, got.Result.Value)
+}
+
+// sessionAt is the owner's session on the target whose address begins so.
+func (r *tableRound) sessionAt(prefix string) string {
+	var all struct{ TargetInfos []targetInfo }
+	filter := []map[string]any{{}}
+	if err := json.Unmarshal(call(r.t, r.b, "", "Target.getTargets", map[string]any{"filter": filter}), &all); err != nil {
+		r.t.Fatal(err)
+	}
+	r.b.mux.mu.Lock()
+	defer r.b.mux.mu.Unlock()
+	for _, target := range all.TargetInfos {
+		for _, s := range r.b.mux.sessions {
+			if s.target == target.TargetID && s.client == nil && strings.HasPrefix(target.URL, prefix) {
+				return s.id
+			}
+		}
+	}
+	return ""
+}
