@@ -23,8 +23,9 @@ type tableRound struct {
 	identity declared
 	scheme   string
 	headed   bool
-	second   bool // a client is attached to everything, as Playwright and Puppeteer attach
-	spoil    func(*Browser)
+	second   bool           // a client is attached to everything, as Playwright and Puppeteer attach
+	change   func(*Spec)    // nil: the browser is as it is
+	spoil    func(*Browser) // the same, when it is open
 
 	p       *profile
 	site    *tableSite
@@ -91,6 +92,9 @@ func (r *tableRound) start() {
 	if err := mergeInto(file, []preference{{"profile.default_content_setting_values.automatic_downloads", 1, false}}); err != nil {
 		t.Fatal(err)
 	}
+	if r.change != nil {
+		r.change(&s)
+	}
 	r.b = r.p.open(s)
 	if r.spoil != nil {
 		r.spoil(r.b)
@@ -132,6 +136,12 @@ func follow(c *tester) {
 // await waits for contexts by their names.
 func (r *tableRound) await(names ...string) {
 	r.t.Helper()
+	began := time.Now()
+	defer func() {
+		if took := time.Since(began); took > patience {
+			r.t.Logf("%v took %v", names, took.Round(time.Millisecond))
+		}
+	}()
 	var all []tableContext
 	for _, name := range names {
 		if r.absent[name] == "" {

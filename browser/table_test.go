@@ -46,6 +46,9 @@ func TestIdentityTable(t *testing.T) {
 			})
 		}
 	}
+	if whole {
+		t.Run("teeth", func(t *testing.T) { testTeeth(t, found) })
+	}
 	for i, x := range known() {
 		if whole && !used[i] {
 			t.Errorf("no cell differs any more as is known of %s in %s: %s", x.properties, x.contexts, x.why)
@@ -54,6 +57,28 @@ func TestIdentityTable(t *testing.T) {
 	if name := os.Getenv("WARREN_TABLE_OUT"); name != "" {
 		if err := os.WriteFile(name, []byte(out.String()), 0o600); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// testTeeth: where workers are not told who they are, the table shows it.
+func testTeeth(t *testing.T, found Installed) {
+	r := &tableRound{t: t, identity: declaredIdentities(found.Major)[1], scheme: "https"}
+	r.spoil = func(b *Browser) {
+		dress := b.dress
+		b.dress = func(target targetInfo) []order {
+			if dress == nil || strings.Contains(target.Type, "worker") {
+				return nil
+			}
+			return dress(target)
+		}
+	}
+	r.run()
+	for _, row := range r.judge(found).rows {
+		for _, x := range row {
+			if x.property == "low" && x.lack == "" && (x.want != "") != strings.Contains(x.context.name, "worker") {
+				t.Errorf("without what workers are told, %s's %s is %s", x.context.name, x.property, x.got)
+			}
 		}
 	}
 }
