@@ -20,6 +20,7 @@ import (
 // tableRound is one browser over which the table is taken.
 type tableRound struct {
 	t        *testing.T
+	browser  Installed
 	identity declared
 	scheme   string
 	headed   bool
@@ -80,6 +81,7 @@ func (r *tableRound) run() {
 func (r *tableRound) start() {
 	t := r.t
 	s := r.p.spec()
+	s.Product, s.Version = r.browser.Product, r.browser.Version
 	s.Identity, s.TrustSPKI = r.identity.Identity, r.site.spki
 	if r.headed {
 		s.Headless, s.ExtraEnv = false, []string{"DISPLAY=" + testnet.Display(t), "WAYLAND_DISPLAY=", "XDG_SESSION_TYPE=x11"}
@@ -197,6 +199,9 @@ func (r *tableRound) page() {
 		r.lack("the round is over http", "page-http", "critical")
 	}
 	r.visit(r.main, r.url("a.test", "page", "frames,workers,worklets"))
+	if err := r.site.await(contextNamed("page")); err != nil {
+		r.t.Fatal(err) // nothing will work
+	}
 	r.await("page", "iframe-same", "iframe-cross", "iframe-nested", "iframe-srcdoc", "iframe-blank", "iframe-sandbox", "iframe-data",
 		"worker-cross", "worker", "worker-nested", "worker-module", "worker-blob", "worker-shared", "worker-service", "worklet-audio", "worklet-paint")
 	if r.scheme == "https" {

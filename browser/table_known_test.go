@@ -8,19 +8,17 @@ package browser
 type exception struct {
 	properties, contexts string // patterns of path.Match, with blanks between
 	when                 func(*tableRound) bool
+	sometimes            bool // not in every run: nobody is told when they do not differ any more
 	why                  string
 }
 
 // known are the exceptions. For the host's own identity there are none.
 func known() []exception {
-	otherSystem := func(r *tableRound) bool { return r.identity.OS != "" && r.identity.OS != "linux" }
 	declared := func(r *tableRound) bool { return !r.identity.own() }
 	return []exception{
-		{"platform", "worker worker-* extension-worker", otherSystem,
-			"no command of DevTools and no flag changes navigator.platform in workers: it is the host's"},
-		{"first:ch", "popup-noopener link-blank", declared,
-			"a tab that opens without an opener asks for its address before it can be attached to: the hints of that request are the browser's own"},
-		{"first:ch", "restored", declared,
-			"a tab that Chrome restores asks for its address before it can be attached to: the hints of that request are the browser's own"},
+		{"first:ch", "restored", declared, true,
+			"Chrome asks for a restored tab while it starts, at times before anybody can be attached: the hints of that request are then the browser's own"},
+		{"screen sizes", "*", func(r *tableRound) bool { return declared(r) && r.headed }, false,
+			"with windows the screen is the display's, here 1280x800 device pixels"},
 	}
 }

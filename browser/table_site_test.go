@@ -61,6 +61,11 @@ type sighting struct {
 // newTableSite serves the table's pages on the internet that a profile's relay leads to.
 func newTableSite(t *testing.T, n *internet, scheme string) *tableSite {
 	t.Helper()
+	for _, name := range []string{"probe.js", "page.js", "audio.js"} {
+		if _, err := os.Stat(filepath.Join("testdata", "table", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s := &tableSite{scheme: scheme, changed: make(chan struct{}), seen: map[string]*sighting{}}
 	for path, handle := range map[string]http.HandlerFunc{
 		"/page": s.page, "/script": s.script, "/log": s.log, "/report": s.report, "/doc.pdf": s.pdf,
