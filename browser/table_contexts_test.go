@@ -32,6 +32,7 @@ const (
 	classInside    = "inside"    // Chrome's own document; a site cannot run code there, DevTools can
 	classExtPage   = "extpage"   // an extension's page
 	classExtWorker = "extworker" // an extension's service worker
+	classRequest   = "request"   // no context: a request that is made in another way
 	classContent   = "content"   // an extension's script in a site's page
 )
 
@@ -48,7 +49,7 @@ func tableContexts() []tableContext {
 		{name: "worker-shared", class: classWorker}, {name: "worker-service", class: classWorker},
 		{name: "worklet-audio", class: classAudio}, {name: "worklet-paint", class: classPaint, silent: true},
 		{name: "popup", class: classPage}, {name: "popup-blank", class: classHeir}, {name: "popup-cross", class: classPage}, {name: "popup-window", class: classPage},
-		{name: "popup-noopener", class: classPage}, {name: "link-blank", class: classPage}, {name: "link-opener", class: classPage},
+		{name: "popup-noopener", class: classPage}, {name: "popup-redirect", class: classPage}, {name: "popup-form", class: classPage}, {name: "link-blank", class: classPage}, {name: "link-opener", class: classPage},
 		{name: "prerender", class: classPage}, {name: "bfcache", class: classBack}, {name: "critical", class: classPage},
 		{name: "crashed", class: classPage}, {name: "error", class: classInside}, {name: "pdf", class: classInside}, {name: "pdf-viewer", class: classInside},
 		{name: "tab-raw", class: classPage}, {name: "tab-http", class: classPage}, {name: "tab-playwright", class: classPage}, {name: "tab-puppeteer", class: classPage},
@@ -56,6 +57,9 @@ func tableContexts() []tableContext {
 		{name: "playwright", class: classPage}, {name: "puppeteer", class: classPage},
 		{name: "extension-page", class: classExtPage}, {name: "extension-worker", class: classExtWorker}, {name: "extension-content", class: classContent},
 		{name: "restored", class: classPage},
+	}
+	for _, name := range []string{"events", "video", "font", "prefetch", "icon", "later", "redirect", "report"} {
+		all = append(all, tableContext{name: "request-" + name, class: classRequest, silent: true})
 	}
 	return all
 }
@@ -88,7 +92,7 @@ func (c tableContext) requests() []string {
 		return []string{"sub", "fetch", "worker", "ws", "beacon", "download"}
 	case classExtPage, classExtWorker:
 		return []string{"fetch", "ws"}
-	case classAudio, classPaint:
+	case classAudio, classPaint, classRequest:
 		return []string{"first"}
 	case classInside:
 		if c.name != "pdf-viewer" {
@@ -100,19 +104,20 @@ func (c tableContext) requests() []string {
 
 // document reports whether the context has a document.
 func (c tableContext) document() bool {
-	return !slices.Contains([]string{classWorker, classBlob, classAudio, classPaint, classExtWorker}, c.class)
+	return !slices.Contains([]string{classWorker, classBlob, classAudio, classPaint, classExtWorker, classRequest}, c.class)
 }
 
 // lacks says why a context cannot have a property; "": it has it.
 func (c tableContext) lacks(property, scheme string) string {
-	kind, of, isHead := strings.Cut(property, ":")
-	if isHead {
+	if kind, _, isHead := strings.Cut(property, ":"); isHead {
 		if !slices.Contains(c.requests(), kind) {
 			return "there is no such request"
 		}
 		return ""
 	}
-	_ = of
+	if c.class == classRequest {
+		return "it is a request alone"
+	}
 	secure := scheme == "https" && !c.plain
 	switch property {
 	case "zone", "dates", "locale":

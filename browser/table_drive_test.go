@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -195,15 +196,16 @@ func (r *tableRound) closeTab(p page) {
 // page is the main page with its frames, workers and worklets.
 func (r *tableRound) page() {
 	if r.scheme == "http" {
-		r.lack("service workers and worklets are for secure contexts", "worker-service", "worklet-audio", "worklet-paint")
+		r.lack("service workers, worklets and fetchLater are for secure contexts", "worker-service", "worklet-audio", "worklet-paint", "request-later")
 		r.lack("the round is over http", "page-http", "critical")
 	}
-	r.visit(r.main, r.url("a.test", "page", "frames,workers,worklets"))
+	r.visit(r.main, r.url("a.test", "page", "frames,workers,worklets,requests"))
 	if err := r.site.await(contextNamed("page")); err != nil {
 		r.t.Fatal(err) // nothing will work
 	}
 	r.await("page", "iframe-same", "iframe-cross", "iframe-nested", "iframe-srcdoc", "iframe-blank", "iframe-sandbox", "iframe-data",
-		"worker-cross", "worker", "worker-nested", "worker-module", "worker-blob", "worker-shared", "worker-service", "worklet-audio", "worklet-paint")
+		"worker-cross", "worker", "worker-nested", "worker-module", "worker-blob", "worker-shared", "worker-service", "worklet-audio", "worklet-paint",
+		"request-events", "request-video", "request-font", "request-prefetch", "request-icon", "request-later", "request-redirect", "request-report")
 	if r.scheme == "https" {
 		p := r.tab()
 		r.visit(p, "http://a.test/page?ctx=page-http")
@@ -222,6 +224,9 @@ func (r *tableRound) popups() {
 		{"popup-cross", fmt.Sprintf(`window.open(%q)`, r.url("b.test", "popup-cross", ""))},
 		{"popup-window", fmt.Sprintf(`window.open(%q, 'w', 'popup,width=400,height=300')`, r.url("a.test", "popup-window", ""))},
 		{"popup-noopener", fmt.Sprintf(`window.open(%q, '_blank', 'noopener')`, r.url("b.test", "popup-noopener", ""))},
+		{"popup-redirect", fmt.Sprintf(`window.open(%q, '_blank', 'noopener')`, r.scheme+"://a.test/redirect?ctx=popup-redirect&to="+url.QueryEscape(r.url("b.test", "popup-redirect", "")))},
+		{"popup-form", fmt.Sprintf(`{const f = document.createElement('form'); f.method = 'post'; f.action = %q; f.target = '_blank'; f.rel = 'noopener';
+			f.append(Object.assign(document.createElement('input'), {name: 'a', value: 'b'})); document.documentElement.append(f); f.submit()}`, r.url("a.test", "popup-form", ""))},
 		{"link-blank", link(r.url("a.test", "link-blank", ""), "")},
 		{"link-opener", link(r.url("b.test", "link-opener", ""), "opener")},
 	} {

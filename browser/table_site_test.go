@@ -69,6 +69,10 @@ func newTableSite(t *testing.T, n *internet, scheme string) *tableSite {
 	s := &tableSite{scheme: scheme, changed: make(chan struct{}), seen: map[string]*sighting{}}
 	for path, handle := range map[string]http.HandlerFunc{
 		"/page": s.page, "/script": s.script, "/log": s.log, "/report": s.report, "/doc.pdf": s.pdf,
+		"/redirect": func(w http.ResponseWriter, r *http.Request) {
+			s.note(r, "first")
+			http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusSeeOther)
+		},
 		"/nothing": func(w http.ResponseWriter, r *http.Request) { s.note(r, "first"); w.WriteHeader(http.StatusNotFound) },
 	} {
 		n.mux.HandleFunc(path, handle)
@@ -244,6 +248,13 @@ func (s *tableSite) page(w http.ResponseWriter, r *http.Request) {
 	s.note(r, "first")
 	s.answer(w, r, "text/html; charset=utf-8")
 	ctx := r.URL.Query().Get("ctx")
+	if ctx == "page" {
+		w.Header().Set("Content-Security-Policy-Report-Only", "img-src 'none'; report-uri /log?ctx=request-report&kind=first")
+	}
+	if body, err := io.ReadAll(r.Body); err != nil || ctx == "popup-form" && string(body) != "a=b" {
+		http.Error(w, "the form is gone", http.StatusBadRequest)
+		return
+	}
 	start := "probe(me);"
 	if ctx == "away" || ctx == "elsewhere" || ctx == "prerender" { // it tells of itself later, or nobody asks
 		start = ""

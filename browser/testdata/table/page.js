@@ -48,6 +48,15 @@ const begin = {
     node.connect(audio.destination);
     audio.startRendering();
   },
+  requests() { // what is asked for in other ways than a page's usual ones
+    const url = ctx => '/log?ctx=' + ctx + '&kind=first';
+    new EventSource(url('request-events')).onerror = e => e.target.close();
+    Object.assign(document.createElement('video'), {src: url('request-video')}).load();
+    new FontFace('x', 'url(' + url('request-font') + ')').load().catch(() => 0);
+    for (const [rel, ctx] of [['prefetch', 'request-prefetch'], ['icon', 'request-icon']]) document.head.append(Object.assign(document.createElement('link'), {rel, href: url(ctx)}));
+    if (globalThis.fetchLater) fetchLater(url('request-later'), {activateAfter: 0});
+    frame({src: '/redirect?ctx=request-redirect&to=' + encodeURIComponent(me.other + url('request-redirect'))});
+  },
   prerender() {
     const s = document.createElement('script');
     s.type = 'speculationrules';
