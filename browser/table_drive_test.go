@@ -35,6 +35,7 @@ type tableRound struct {
 	gateway string
 	main    page
 	absent  map[string]string // contexts that this round does not have, and why
+	late    int               // how often something did not come
 }
 
 func (r *tableRound) name() string {
@@ -153,6 +154,9 @@ func (r *tableRound) await(names ...string) {
 	}
 	if err := r.site.await(all...); err != nil {
 		r.t.Error(err)
+		if r.late++; r.late > 2 {
+			r.t.Fatal("too much does not come: the rest is not waited for")
+		}
 	}
 }
 

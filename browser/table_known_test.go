@@ -12,13 +12,14 @@ type exception struct {
 	why                  string
 }
 
-// known are the exceptions. For the host's own identity there are none.
+// known are the exceptions. For the host's own identity there are none but where Chrome is headless: it calls itself HeadlessChrome unless
+// --user-agent says something else, and that flag blanks the hints of requests that nobody can correct.
 func known() []exception {
 	declared := func(r *tableRound) bool { return !r.identity.own() }
 	return []exception{
-		{"first:ch", "restored", declared, true,
-			"Chrome asks for a restored tab while it starts, at times before anybody can be attached: the hints of that request are then the browser's own"},
-		{"screen sizes", "*", func(r *tableRound) bool { return declared(r) && r.headed }, false,
+		{"first:ch", "restored", func(r *tableRound) bool { return declared(r) || !r.headed }, true,
+			"Chrome asks for a restored tab while it starts, at times before anybody can be attached: the hints of that request are then those of --user-agent"},
+		{"screen dpr sizes", "*", func(r *tableRound) bool { return declared(r) && r.headed }, false,
 			"with windows the screen is the display's, here 1280x800 device pixels"},
 	}
 }

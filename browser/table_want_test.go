@@ -173,7 +173,7 @@ func (w wanted) value(c tableContext, property string, told map[string]any) (wan
 	case "high":
 		return w.high(told), got
 	case "sizes":
-		return w.sizes(told), fmt.Sprintf("%v, later %v, screen %v, available %v", got, told["later"], told["screen"], told["avail"])
+		return w.sizes(c, told), fmt.Sprintf("%v, later %v, screen %v, available %v", got, told["later"], told["screen"], told["avail"])
 	}
 	return "a property that the test knows", got
 }
@@ -241,8 +241,8 @@ func (w wanted) fullList(list string) string {
 }
 
 // sizes judges that a window fits on its screen and a document into its window. The screen is in another cell. At its first line a document may
-// have no sizes yet; when it has told everything it has.
-func (w wanted) sizes(told map[string]any) string {
+// have no sizes yet; when it has asked for everything it has.
+func (w wanted) sizes(c tableContext, told map[string]any) string {
 	var screenW, screenH, availW, availH int
 	fmt.Sscanf(fmt.Sprint(told["screen"]), "%dx%d", &screenW, &screenH) //nolint:errcheck // zeros are judged
 	fmt.Sscanf(fmt.Sprint(told["avail"]), "%dx%d", &availW, &availH)    //nolint:errcheck
@@ -255,7 +255,7 @@ func (w wanted) sizes(told map[string]any) string {
 			continue // what DevTools asks for is asked for once
 		}
 		switch {
-		case when == "sizes" && (outerW == 0 || innerW == 0):
+		case (when == "sizes" || len(c.requests()) == 0) && (outerW == 0 || innerW == 0):
 		case outerW > screenW || outerH > screenH:
 			return fmt.Sprintf("a window on the screen %dx%d", screenW, screenH)
 		case innerW > outerW || innerH > outerH || innerW == 0:
@@ -269,6 +269,9 @@ func (w wanted) sizes(told map[string]any) string {
 func (w wanted) head(c tableContext, scheme, kind, of string, heads []http.Header) (want, got string) {
 	if len(heads) == 0 {
 		return "a request", "none"
+	}
+	if c.name == "critical" && kind+of == "firstch" && len(heads[len(heads)-1].Values(highHints()[0])) == 0 { // Critical-CH: asked again with the hints
+		return highHints()[0], "none"
 	}
 	for _, h := range heads {
 		switch of {
