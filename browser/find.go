@@ -76,18 +76,24 @@ func programNames() []string {
 
 // inspect finds out what is at place, a path or a name on PATH.
 func inspect(ctx context.Context, place string) (Installed, error) {
+	path, err := located(place)
+	if err != nil {
+		return Installed{}, err
+	}
+	return installedAt(ctx, path)
+}
+
+// located is the program at place, a path or a name on PATH.
+func located(place string) (string, error) {
 	path, err := exec.LookPath(place)
 	if err != nil && !errors.Is(err, exec.ErrDot) {
 		path = place // a folder (a macOS bundle), or nothing: the error below says which
 	}
 	path = program(unwrap(path))
 	if path, err = filepath.Abs(path); err != nil {
-		return Installed{}, err
+		return "", err
 	}
-	if err := executable(path); err != nil {
-		return Installed{}, err
-	}
-	return installedAt(ctx, path)
+	return path, executable(path)
 }
 
 // errNotBrowser is what a program gets that does not answer as Chromium does.

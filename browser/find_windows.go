@@ -39,7 +39,8 @@ func installHint() string {
 	return "Install it with: winget install --id Hibbiki.Chromium (or Google.Chrome)"
 }
 
-// installedAt reads the version from the folder beside the program: chrome.exe --version would open a window.
+// installedAt reads the version from what lies beside the program, an installer's folder or a build's manifest, both named after it:
+// chrome.exe --version would open a window.
 func installedAt(_ context.Context, path string) (Installed, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -48,12 +49,13 @@ func installedAt(_ context.Context, path string) (Installed, error) {
 	version := regexp.MustCompile(`^(\d+)\.\d+\.\d+\.\d+$`)
 	var found Installed
 	for _, e := range entries {
-		m := version.FindStringSubmatch(e.Name())
-		if m == nil || !e.IsDir() {
+		name, manifest := strings.CutSuffix(e.Name(), ".manifest")
+		m := version.FindStringSubmatch(name)
+		if m == nil || e.IsDir() == manifest {
 			continue
 		}
 		if major, _ := strconv.Atoi(m[1]); major >= found.Major {
-			found = Installed{Path: path, Product: productOf(path), Version: e.Name(), Major: major}
+			found = Installed{Path: path, Product: productOf(path), Version: name, Major: major}
 		}
 	}
 	if found.Version == "" {
@@ -65,7 +67,8 @@ func installedAt(_ context.Context, path string) (Installed, error) {
 // productOf names the browser after its folder.
 func productOf(path string) string {
 	lower := strings.ToLower(path)
-	for part, product := range map[string]string{`\chromium\`: "Chromium", `\edge\`: "Microsoft Edge", `\brave-browser\`: "Brave Browser"} {
+	for part, product := range map[string]string{`\chromium\`: "Chromium", `\edge\`: "Microsoft Edge", `\brave-browser\`: "Brave Browser",
+		`\chrome-win64\`: "Google Chrome for Testing", `\chrome-win32\`: "Google Chrome for Testing"} {
 		if strings.Contains(lower, part) {
 			return product
 		}
