@@ -79,10 +79,13 @@ func (c *Catalog) List(ctx context.Context, p Places) ([]Listed, error) {
 	return c.With(ctx, standard, p)
 }
 
-// With is List where the default browser is known. It fails with ctx's error only.
+// With is List where the default browser is known; the zero value says that there is none. It fails with ctx's error only.
 func (c *Catalog) With(ctx context.Context, standard Installed, p Places) ([]Listed, error) {
-	out := append([]Listed{{standard, SourceDefault}}, c.others(ctx, p, []string{withoutLinks(standard.Path)})...)
-	return out, ctx.Err()
+	if standard.Path == "" {
+		return c.others(ctx, p, nil), ctx.Err()
+	}
+	others := c.others(ctx, p, []string{withoutLinks(standard.Path)})
+	return append([]Listed{{standard, SourceDefault}}, others...), ctx.Err()
 }
 
 // others looks at every place but the given one, and leaves out what is in known (real paths).
