@@ -370,8 +370,3 @@ func CheckIsolation() error {
 	}
 	return err
 }
-
-// FindBrowser finds the browser that runs: path, or the first of the usual places.
-func FindBrowser(ctx context.Context, path string) (browser.Installed, error) {
-	return browser.Find(ctx, path)
-}
