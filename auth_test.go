@@ -47,6 +47,7 @@ func routeTable() map[string]route {
 		"POST " + p + "/keys":                          {scope: "admin", body: `{"name":"x","scopes":["read"]}`},
 		"DELETE " + p + "/keys/{id}":                   {scope: "admin", kind: "key"},
 		"GET " + p + "/workspaces":                     {scope: "read"},
+		"GET " + p + "/browsers":                       {scope: "read"},
 		"GET " + p + "/events":                         {scope: "read", query: "x=1"}, // refused before it streams
 		"GET /openapi.json":                            {scope: "any"},
 		"GET /healthz":                                 {},

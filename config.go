@@ -19,6 +19,7 @@ type serveConfig struct {
 	Listen           string        `default:"127.0.0.1:7777" env:"WARREN_LISTEN" help:"Address to serve on. Port 0 picks a free one."`
 	Data             string        `env:"WARREN_DATA" placeholder:"DIR" help:"Data folder. Default: the platform's data folder."`
 	Browser          string        `env:"WARREN_BROWSER" placeholder:"PATH" help:"The browser to run. Default: the first one found."`
+	Browsers         []string      `name:"browsers" env:"WARREN_BROWSERS" placeholder:"DIR" help:"Folders below which more builds lie, such as Chrome for Testing's, for profiles that declare a version."`
 	Headless         string        `default:"auto" enum:"auto,always,never" env:"WARREN_HEADLESS" help:"Where a profile does not say: auto is headed where there is a display."`
 	CheckURL         []string      `name:"check-url" env:"WARREN_CHECK_URL" placeholder:"URL" help:"Service that tells a caller's address, for checks; several are tried in turn."`
 	CheckTimeout     time.Duration `name:"check-timeout" default:"10s" env:"WARREN_CHECK_TIMEOUT" help:"Deadline of one proxy check."`
@@ -69,9 +70,7 @@ func (c *serveConfig) resolve() error {
 		}
 		c.Data = dir
 	}
-	if abs, err := filepath.Abs(c.Data); err == nil {
-		c.Data = abs
-	}
+	c.resolvePaths(add)
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		add("--listen %q is not HOST:PORT", c.Listen)
 	}
@@ -138,6 +137,21 @@ func (c *serveConfig) resolve() error {
 		return misuse{err}
 	}
 	return nil
+}
+
+// resolvePaths makes the data folder and the folders of builds absolute. One of builds that is not there is a slip of the hand.
+func (c *serveConfig) resolvePaths(add func(string, ...any)) {
+	if abs, err := filepath.Abs(c.Data); err == nil {
+		c.Data = abs
+	}
+	for i, dir := range c.Browsers {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			add("--browsers %q is not a folder", dir)
+		}
+		if abs, err := filepath.Abs(dir); err == nil {
+			c.Browsers[i] = abs
+		}
+	}
 }
 
 func parsePrefix(s string) (netip.Prefix, error) {

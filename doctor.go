@@ -14,10 +14,11 @@ import (
 )
 
 type doctorCommand struct {
-	Data    string `env:"WARREN_DATA" placeholder:"DIR" help:"The data folder to look at."`
-	Browser string `env:"WARREN_BROWSER" placeholder:"PATH" help:"The browser to look at."`
-	JSON    bool   `name:"json" env:"WARREN_JSON" help:"Print JSON."`
-	Leaks   bool   `help:"Try every way out of a browser, in a throw-away profile without a proxy (a quarter of a minute)."`
+	Data    string   `env:"WARREN_DATA" placeholder:"DIR" help:"The data folder to look at."`
+	Browser string   `env:"WARREN_BROWSER" placeholder:"PATH" help:"The browser to look at."`
+	JSON    bool     `name:"json" env:"WARREN_JSON" help:"Print JSON."`
+	Folders []string `name:"browsers" env:"WARREN_BROWSERS" placeholder:"DIR" help:"Folders below which more builds lie."`
+	Leaks   bool     `help:"Try every way out of a browser, in a throw-away profile without a proxy (a quarter of a minute)."`
 }
 
 // finding is one thing that was looked at.
@@ -38,7 +39,7 @@ func (d *doctorCommand) Run(ctx context.Context, c *console) error {
 		d.Data = dir
 	}
 	isolated := shim.CheckIsolation()
-	findings := []finding{d.browser(ctx), sandboxFinding(isolated), namespaceFinding(isolated), displayFinding(), shmFinding(), filesFinding(), clockFinding(), diskFinding(d.Data), dataFinding(d.Data)}
+	findings := []finding{d.browser(ctx), d.browsers(ctx), sandboxFinding(isolated), namespaceFinding(isolated), displayFinding(), shmFinding(), filesFinding(), clockFinding(), diskFinding(d.Data), dataFinding(d.Data)}
 	var leaky error
 	if d.Leaks && findings[0].OK {
 		var more []finding
@@ -72,11 +73,30 @@ func (d *doctorCommand) Run(ctx context.Context, c *console) error {
 }
 
 func (d *doctorCommand) browser(ctx context.Context) finding {
-	b, err := shim.FindBrowser(ctx, d.Browser)
+	b, err := new(shim.Catalog).Default(ctx, d.places())
 	if err != nil {
 		return finding{Name: "browser", Detail: "none was found", Advice: err.Error()}
 	}
 	return finding{Name: "browser", OK: true, Detail: fmt.Sprintf("%s %s at %s", b.Product, b.Version, b.Path)}
+}
+
+// browsers says what there is for profiles that declare a version.
+func (d *doctorCommand) browsers(ctx context.Context) finding {
+	all, err := new(shim.Catalog).List(ctx, d.places())
+	if err != nil {
+		return finding{Name: "browsers", Detail: "none to choose from", Advice: "install the default one first"}
+	}
+	var each []string
+	for _, b := range all {
+		each = append(each, fmt.Sprintf("%s %s (%s)", b.Product, b.Version, b.Source))
+	}
+	return finding{Name: "browsers", OK: true, Detail: strings.Join(each, ", ")}
+}
+
+// places is where to look for browsers. A list of added ones that cannot be read is told by `warren browser list`.
+func (d *doctorCommand) places() shim.Places {
+	added, _ := readAdded(d.Data)
+	return browserPlaces(d.Data, d.Browser, d.Folders, added)
 }
 
 // sandboxFinding says whether Chrome runs with its own sandbox. It always does, or not at all: as root only a namespace, where root is

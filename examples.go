@@ -9,6 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"warren/shim"
 )
 
 // This file holds the examples of the OpenAPI document: of each request, of each answer, and of each error by its code. They are made
@@ -106,6 +108,8 @@ func answerExample(operation string) any {
 		return k
 	case "listKeys":
 		return exampleList(exampleKey())
+	case "listBrowsers":
+		return exampleList(browserListJSON{Path: "/usr/lib/chromium/chromium", Product: "Chromium", Version: "156.0.8078.79", Major: 156, Source: "default"})
 	case "listWorkspaces":
 		return exampleList(workspaceJSON{ID: "default", ProfileCount: 12, TrashedCount: 1, ProxyCount: 3, CreatedAt: exampleTime})
 	}
@@ -211,7 +215,7 @@ func operationProblems(operation string) []*problem {
 		dead.Error = &checkErrorJSON{Stage: "connect", Code: "connection_refused", Message: "Nobody listens at the proxy's address."}
 		unreachable := problemFor(http.StatusBadGateway, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started.")
 		unreachable.Check = &dead
-		return slices.Concat([]*problem{unreachable,
+		return slices.Concat([]*problem{unreachable, browserTooOld("156.0.8078.79", 156, shim.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
 			problemFor(http.StatusConflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile."), idempotencyConflict()}, noBrowserProblems())
 	case "leakTest":
 		return noBrowserProblems()

@@ -58,7 +58,7 @@ func (s *server) leakTest(ctx context.Context, in *struct {
 	if in.Body != nil && in.Body.TimeoutMs != 0 {
 		limit = time.Duration(in.Body.TimeoutMs) * time.Millisecond
 	}
-	p, err := s.plan(ctx, row, &startInput{})
+	p, err := s.plan(ctx, row, &startInput{AllowDowngrade: true}) // its folder is a new one, which no browser has opened
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (d *doctorCommand) leakFindings(ctx context.Context) (out []finding, err er
 		return []finding{{Name: "leaks", Detail: "could not be looked for: " + err.Error()}}, errors.New("the leak test did not run")
 	}
 	private()
-	installed, err := shim.FindBrowser(ctx, d.Browser)
+	installed, err := new(shim.Catalog).Default(ctx, d.places())
 	if err != nil {
 		return fail(err)
 	}

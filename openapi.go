@@ -21,7 +21,7 @@ func describeAPI(o *huma.OpenAPI) {
 	o.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer",
 		Description: "An API key, as `warren key create` makes it."}}
 	o.Security = []map[string][]string{{"key": {}}}
-	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "runs"}, {Name: "keys"}, {Name: "workspaces"}, {Name: "events"}, {Name: "server", Description: "Beside the API."}}
+	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "runs"}, {Name: "browsers"}, {Name: "keys"}, {Name: "workspaces"}, {Name: "events"}, {Name: "server", Description: "Beside the API."}}
 }
 
 // describeOperation adds what every operation has: its tag, its errors, the scope that it needs.
@@ -65,11 +65,12 @@ var descriptions = map[string]string{
 	"updateProfile":     "Merges: a member that is absent stays, `null` returns it to its default.",
 	"patchProfile":      "Merges: a member that is absent stays, `null` returns it to its default.",
 	"deleteProfile":     "Puts the profile and its data into the trash; `permanent=true` removes both now, also out of the trash. A running profile is stopped first, and the answer comes when its browser is gone.",
-	"startProfile":      "Answers when the browser takes commands. A profile that runs already gives the same run again, with `reused`. No body is needed. Takes `Idempotency-Key`.",
+	"startProfile":      "Answers when the browser takes commands. A profile that runs already gives the same run again, with `reused`. No body is needed. A profile is not opened with an older browser than it was last opened with, which would damage it (409 `browser_too_old`), unless `allowDowngrade` has its data copied first. Takes `Idempotency-Key`.",
 	"stopProfile":       "Closes the browser gracefully and answers when it is gone: cookies are on disk. `force` kills it.",
 	"leakTest":          "Runs a bundled page in a throw-away profile of the same settings, headless, against canaries on this machine, and judges each channel by what came to them: the profile itself and its run are not touched. One test runs at a time. A channel that could not be tried has not passed. A dead proxy is no leak.",
 	"restoreProfile":    "If its proxy was deleted meanwhile the profile has `proxyMissing`, and does not start until `proxyId` is set.",
 	"listRuns":          "What runs now, in the workspaces that the key may see.",
+	"listBrowsers":      "Every one that is found, the default one first: it runs profiles that declare no `browserVersion`. A profile that declares one is run by the browser of that major version, else by the nearest newer, else by the newest (start's `browser.match` says which). `warren browser add` and `install` give the server more; no key can.",
 	"listProxies":       "Without `page`, `limit` and `after` every proxy is answered. Passwords never are.",
 	"addProxy":          "As fields, or as one `url`. The password is sealed at rest and never answered.",
 	"updateProxy":       "Merges. A new address or new credentials clear `lastCheck`; running profiles use them for new connections. Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`: a saved password goes to no other server than the one it was given for.",

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,6 +51,8 @@ type runs struct {
 	wg        sync.WaitGroup
 
 	found   atomic.Pointer[foundBrowser]
+	listed  atomic.Pointer[listedBrowsers]
+	catalog shim.Catalog
 	sockets keyedSockets
 }
 
@@ -146,43 +147,6 @@ func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.
 	return &runs{cfg: cfg, log: log, store: st, events: ev, checker: checker, exe: exe, dir: filepath.Join(cfg.Data, "run"),
 		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), testing: make(chan struct{}, 1), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*profileRun{}, owed: map[string]owedEnd{},
 		sockets: keyedSockets{byKey: map[string]map[context.Context]context.CancelFunc{}}}, nil
-}
-
-type foundBrowser struct {
-	shim.Installed
-	modified, looked time.Time
-}
-
-// browser finds the installed browser. What was found is believed while its file does not change; that is looked at every ten seconds.
-func (rs *runs) browser(ctx context.Context) (shim.Installed, error) {
-	if f := rs.found.Load(); f != nil {
-		if time.Since(f.looked) < 10*time.Second {
-			return f.Installed, nil
-		}
-		if info, err := os.Stat(f.Path); err == nil && info.ModTime().Equal(f.modified) {
-			rs.found.Store(&foundBrowser{f.Installed, f.modified, time.Now()})
-			return f.Installed, nil
-		}
-	}
-	b, err := shim.FindBrowser(ctx, rs.cfg.Browser)
-	if err != nil {
-		rs.found.Store(nil)
-		return b, err
-	}
-	f := &foundBrowser{Installed: b, looked: time.Now()}
-	if info, err := os.Stat(b.Path); err == nil {
-		f.modified = info.ModTime()
-	}
-	rs.found.Store(f)
-	return b, nil
-}
-
-// installedMajor is the browser's major version, "" while none was found.
-func (rs *runs) installedMajor() string {
-	if f := rs.found.Load(); f != nil {
-		return strconv.Itoa(f.Major)
-	}
-	return ""
 }
 
 // of is the profile's run, nil when there is none.

@@ -101,6 +101,7 @@ func (s *server) routes() {
 	add(s, scopeAdmin, "GET /keys", "listKeys", "List the API keys", s.listKeys)
 	add(s, scopeAdmin, "POST /keys", "createKey", "Create an API key", s.createKey)
 	add(s, scopeAdmin, "DELETE /keys/{id}", "revokeKey", "Revoke an API key", s.revokeKey)
+	add(s, scopeRead, "GET /browsers", "listBrowsers", "List the browsers of this machine", s.listBrowsers)
 	add(s, scopeRead, "GET /workspaces", "listWorkspaces", "List the workspaces with their counts", s.listWorkspaces)
 	// Streams and sockets, which huma does not do.
 	s.stream(scopeRead, "GET /events", s.streamEvents)

@@ -29,6 +29,8 @@ type startInput struct {
 	Preflight string        `json:"preflight,omitempty" nullable:"true" enum:"off,warn,require" doc:"Look the exit up at start. require: refuse when the proxy is dead. Default: warn."`
 	DryRun    bool          `json:"dryRun,omitempty" nullable:"true" doc:"Answer what would be run, and start nothing."`
 	DebugPort bool          `json:"debugPort,omitempty" nullable:"true" doc:"Open a port on 127.0.0.1 for clients that can only say host:port, as Selenium does."`
+
+	AllowDowngrade bool `json:"allowDowngrade,omitempty" nullable:"true" doc:"Open the profile with an older browser than last time, after a copy of its data was made beside it. Without: 409 browser_too_old."`
 }
 
 type startRequest struct {
@@ -73,6 +75,8 @@ type plan struct {
 	proxy     *store.Proxy
 	spec      shim.Spec
 	installed shim.Installed
+	match     string // exact or nearest: whether installed is of the declared version
+	snapshot  string // the version that last opened the profile, whose data are copied before an older browser gets them; "" none
 	preflight string
 	checked   *checkJSON // the check that preflight required
 	warnings  []warningJSON
@@ -100,11 +104,9 @@ func (s *server) plan(ctx context.Context, row store.Profile, in *startInput) (*
 		}
 		p.proxy = &px
 	}
-	installed, err := s.runs.browser(ctx)
-	if err != nil {
-		return nil, browserNotFound(err)
+	if err := s.runs.choose(ctx, p, in.AllowDowngrade); err != nil {
+		return nil, err
 	}
-	p.installed = installed
 	if err := s.fillSpec(p, in); err != nil {
 		return nil, err
 	}
@@ -399,6 +401,10 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 	if err := rs.takeTurn(ctx, p); err != nil {
 		return err
 	}
+	if err := rs.keepSnapshot(ctx, p); err != nil {
+		<-rs.slots
+		return err
+	}
 	exit := rs.lookUpExit(ctx, p)
 	client, state, err := shim.Launch(ctx, rs.exe, p.spec)
 	<-rs.slots
@@ -540,15 +546,12 @@ func (p *plan) answer(st *shim.State) *startJSON {
 	a := &startJSON{capability: p.spec.Capability}
 	a.RunJSON = RunJSON{ID: p.row.ID, ProfileID: p.row.ID, WorkspaceID: p.row.WorkspaceID, RunID: p.spec.RunID, Status: "running",
 		StartedAt: timestamp(st.StartedAt.UnixMilli()), PID: st.PID, Headless: st.Headless,
-		Browser:   browserJSON{Product: p.installed.Product, Version: st.Browser.Version, Path: p.installed.Path, Match: "exact"},
+		Browser:   browserJSON{Product: p.installed.Product, Version: st.Browser.Version, Path: p.installed.Path, Match: p.match},
 		Requested: requestedJSON{OS: p.row.OS, BrowserVersion: p.row.BrowserVersion}, Effective: p.effective(st),
 		Isolation: isolationJSON{Network: st.Isolation.Network, Sandbox: st.Isolation.Sandbox},
 		Warnings:  append([]warningJSON{}, p.warnings...)}
 	if a.Requested.BrowserVersion == "" {
 		a.Requested.BrowserVersion = a.Effective.BrowserVersion
-	}
-	if a.Requested.BrowserVersion != a.Effective.BrowserVersion {
-		a.Browser.Match = "nearest"
 	}
 	if p.spec.MaxRun > 0 {
 		a.ExpiresAt = ptr(a.StartedAt + timestamp(p.spec.MaxRun.Milliseconds()))

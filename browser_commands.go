@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"warren/shim"
+)
+
+// This file holds the commands about browsers. They work on the data folder and not over the API: who may name a program that the server
+// runs is whoever may write that folder. A running server sees what they change within ten seconds.
+
+type browserCmds struct {
+	List    browserList    `cmd:"" help:"List the browsers that serve would know."`
+	Add     browserAdd     `cmd:"" help:"Let profiles be run by a browser that lies elsewhere."`
+	Install browserInstall `cmd:"" help:"Fetch a build of Chrome for Testing. Nothing is ever fetched but by this command."`
+	Remove  browserRemove  `cmd:"" help:"Forget a browser that was added, or delete a build that was installed."`
+}
+
+// browserData is the data folder that a command about browsers works on.
+type browserData struct {
+	Data string `env:"WARREN_DATA" placeholder:"DIR" help:"The server's data folder. Default: the platform's data folder."`
+	JSON bool   `name:"json" env:"WARREN_JSON" help:"Print JSON."`
+}
+
+func (b *browserData) find() (err error) {
+	if b.Data == "" {
+		b.Data, err = dataDir()
+	}
+	if err == nil {
+		b.Data, err = filepath.Abs(b.Data)
+	}
+	return err
+}
+
+// claim finds the data folder, or makes it, and keeps other commands about browsers out until release is called.
+func (b *browserData) claim(ctx context.Context) (release func(), err error) {
+	if err := b.find(); err != nil {
+		return nil, err
+	}
+	private()
+	if err := os.MkdirAll(b.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("the data folder cannot be made: %w; choose another with --data DIR", err)
+	}
+	if ownedByOther(b.Data) { // what root writes there the server could not read
+		return nil, refusef("%s belongs to another user; run this as that user, such as with: sudo -u USER warren browser …", b.Data)
+	}
+	lock := flock.New(filepath.Join(b.Data, "browsers.lock"), flock.SetPermissions(0o600))
+	waiting, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	ok, err := lock.TryLockContext(waiting, 50*time.Millisecond)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded) || err == nil && !ok:
+		return nil, fmt.Errorf("another warren browser command is at work on %s; wait for its end", b.Data)
+	case err != nil:
+		return nil, fmt.Errorf("the data folder cannot be written: %w; choose another with --data DIR", err)
+	}
+	return func() { lock.Unlock() }, nil //nolint:errcheck // the process ends
+}
+
+type browserList struct {
+	browserData
+	Browser  string   `env:"WARREN_BROWSER" placeholder:"PATH" help:"The default browser, as for serve."`
+	Browsers []string `name:"browsers" env:"WARREN_BROWSERS" placeholder:"DIR" help:"Folders below which more builds lie, as for serve."`
+}
+
+// Run lists the browsers, the default one first.
+func (b *browserList) Run(ctx context.Context, c *console) error {
+	if err := b.find(); err != nil {
+		return err
+	}
+	added, err := readAdded(b.Data)
+	if err != nil {
+		return err
+	}
+	places := browserPlaces(b.Data, b.Browser, b.Browsers, added)
+	var catalog shim.Catalog
+	all, missing := catalog.List(ctx, places)
+	if missing != nil { // there may be others all the same
+		if all, err = catalog.With(ctx, shim.Installed{}, places); err != nil {
+			return err
+		}
+	}
+	rows := browserRows(all)
+	if b.JSON {
+		if err := printJSON(c.stdout, map[string]any{"data": rows, "total": len(rows)}); err != nil {
+			return err
+		}
+		return missing
+	}
+	w := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "PRODUCT\tVERSION\tSOURCE\tPATH")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Product, r.Version, r.Source, r.Path)
+	}
+	for _, path := range added {
+		if !slices.ContainsFunc(all, func(l shim.Listed) bool { return sameFile(l.Path, path) }) {
+			fmt.Fprintf(w, "?\t?\tadded\t%s (is no browser any more)\n", path)
+		}
+	}
+	return errors.Join(w.Flush(), missing)
+}
+
+// sameFile says whether two paths lead to one file.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return a == b || errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+type browserAdd struct {
+	browserData
+	Path string `arg:"" help:"The program, or on macOS its application."`
+}
+
+// Run adds a browser to those that the server knows. It is run once, with --version.
+func (b *browserAdd) Run(ctx context.Context, c *console) error {
+	release, err := b.claim(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	found, err := shim.FindBrowser(ctx, b.Path)
+	if err != nil {
+		return err
+	}
+	paths, err := readAdded(b.Data)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(paths, found.Path) {
+		if err := writeAdded(b.Data, append(paths, found.Path)); err != nil {
+			return err
+		}
+	}
+	return b.tell(c, found, "added")
+}
+
+// tell prints what was done with a browser.
+func (b *browserData) tell(c *console, i shim.Installed, what string) error {
+	if b.JSON {
+		return printJSON(c.stdout, browserListJSON{i.Path, i.Product, i.Version, i.Major, what})
+	}
+	_, err := fmt.Fprintf(c.stdout, "%s %s %s at %s\n", what, i.Product, i.Version, i.Path)
+	return err
+}
+
+type browserRemove struct {
+	browserData
+	What string `arg:"" name:"path-or-version" help:"The path of a browser that was added, as list shows it, or the version of one that was installed. Stop the profiles that it runs first."`
+}
+
+// Run forgets an added browser, or deletes an installed build.
+func (b *browserRemove) Run(ctx context.Context, c *console) error {
+	release, err := b.claim(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	removed, err := shim.RemoveBrowser(filepath.Join(b.Data, "browsers"), b.What)
+	if err != nil {
+		return err
+	}
+	if !removed {
+		paths, err := readAdded(b.Data)
+		if err != nil {
+			return err
+		}
+		path, err := filepath.Abs(b.What)
+		if err != nil {
+			return err
+		}
+		left := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == path || sameFile(p, path) })
+		if len(left) == len(paths) {
+			return misusef("%s was neither added nor installed; warren browser list shows what was", b.What)
+		}
+		if err := writeAdded(b.Data, left); err != nil {
+			return err
+		}
+	}
+	if b.JSON {
+		return printJSON(c.stdout, map[string]any{"removed": b.What})
+	}
+	_, err = fmt.Fprintln(c.stdout, "removed")
+	return err
+}
+
+type browserInstall struct {
+	browserData
+	Version string `arg:"" help:"A major version, such as 124: its newest build. Or a build, such as 124.0.6367.207."`
+	Mirror  string `name:"browser-mirror" env:"WARREN_BROWSER_MIRROR" placeholder:"URL" help:"Where known-good-versions-with-downloads.json lies. Default: Chrome for Testing's own."`
+}
+
+// Run fetches a build, checks it, and puts it into the data folder.
+func (b *browserInstall) Run(ctx context.Context, c *console) error {
+	release, err := b.claim(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	found, fresh, err := shim.InstallBrowser(ctx, shim.Installation{Mirror: b.Mirror, Version: b.Version, Folder: filepath.Join(b.Data, "browsers"),
+		Progress: func(line string) { fmt.Fprintln(c.stderr, line) }})
+	if err != nil {
+		return err
+	}
+	what := "installed"
+	if !fresh && !b.JSON {
+		what = "there already:"
+	}
+	return b.tell(c, found, what)
+}

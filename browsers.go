@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/shim"
+)
+
+// This file holds the browsers of this machine: which there are, and which one runs a profile. What may be run is said on the machine
+// itself, by flags and by `warren browser`; no API key can name a program.
+
+// lookAgain is how long it is believed what browsers there are.
+const lookAgain = 10 * time.Second
+
+type foundBrowser struct {
+	shim.Installed
+	modified, looked time.Time
+}
+
+type listedBrowsers struct {
+	all    []shim.Listed
+	looked time.Time
+}
+
+// browser finds the default browser. What was found is believed while its file does not change; that is looked at every ten seconds.
+func (rs *runs) browser(ctx context.Context) (shim.Installed, error) {
+	if f := rs.found.Load(); f != nil {
+		if time.Since(f.looked) < lookAgain {
+			return f.Installed, nil
+		}
+		if info, err := os.Stat(f.Path); err == nil && info.ModTime().Equal(f.modified) {
+			rs.found.Store(&foundBrowser{f.Installed, f.modified, time.Now()})
+			return f.Installed, nil
+		}
+	}
+	b, err := rs.catalog.Default(ctx, rs.places())
+	if err != nil {
+		rs.found.Store(nil)
+		return b, err
+	}
+	f := &foundBrowser{Installed: b, looked: time.Now()}
+	if info, err := os.Stat(b.Path); err == nil {
+		f.modified = info.ModTime()
+	}
+	rs.found.Store(f)
+	return b, nil
+}
+
+// browsers lists every browser, the default one first.
+func (rs *runs) browsers(ctx context.Context) ([]shim.Listed, error) {
+	standard, err := rs.browser(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if l := rs.listed.Load(); l != nil && time.Since(l.looked) < lookAgain && l.all[0].Installed == standard {
+		return l.all, nil
+	}
+	all, err := rs.catalog.With(ctx, standard, rs.places())
+	if err == nil {
+		rs.listed.Store(&listedBrowsers{all, time.Now()})
+	}
+	return all, err
+}
+
+// places is where the server looks. A list of added browsers that cannot be read keeps nobody from what there is beside.
+func (rs *runs) places() shim.Places {
+	added, err := readAdded(rs.cfg.Data)
+	if err != nil {
+		rs.log.Warn("the browsers that were added are not known", "cause", err)
+	}
+	return browserPlaces(rs.cfg.Data, rs.cfg.Browser, rs.cfg.Browsers, added)
+}
+
+func browserPlaces(data, given string, folders, added []string) shim.Places {
+	return shim.Places{Given: given, Added: added, Folders: folders, Installed: filepath.Join(data, "browsers")}
+}
+
+// installedMajor is the default browser's major version, "" while none was found.
+func (rs *runs) installedMajor() string {
+	if f := rs.found.Load(); f != nil {
+		return strconv.Itoa(f.Major)
+	}
+	return ""
+}
+
+// choose picks the browser that runs a profile. One that is older than the profile's data is refused, also where another would do: which
+// one runs a profile is never a surprise.
+func (rs *runs) choose(ctx context.Context, p *plan, downgrade bool) error {
+	standard, err := rs.browser(ctx)
+	if err != nil {
+		return browserNotFound(err)
+	}
+	p.installed, p.match = standard, "exact"
+	if major, err := strconv.Atoi(p.row.BrowserVersion); err == nil && major != standard.Major {
+		have, err := rs.browsers(ctx)
+		if err != nil {
+			return browserNotFound(err)
+		}
+		var exact bool
+		if p.installed, exact = shim.ChooseBrowser(have, major); !exact {
+			p.match = "nearest"
+		}
+	}
+	last, major := shim.LastOpened(rs.profileDir(p.row.ID))
+	if p.installed.Major >= major {
+		return nil
+	}
+	if !downgrade {
+		return browserTooOld(last, major, p.installed)
+	}
+	p.snapshot = last
+	return nil
+}
+
+func browserTooOld(last string, major int, b shim.Installed) *problem {
+	return conflict("browser_too_old", fmt.Sprintf("The profile was last opened with version %s, and would now be with %s %s, which would damage what the newer one wrote. "+
+		"Let browserVersion name a version from %d on, and install one where there is none (`warren browser install %d`), or start with {\"allowDowngrade\":true}: then the profile's data are copied first.", last, b.Product, b.Version, major, major))
+}
+
+// keepSnapshot copies the data of a profile that an older browser is to open. The run's owner calls it, so that nobody else starts it.
+func (rs *runs) keepSnapshot(ctx context.Context, p *plan) error {
+	if p.snapshot == "" {
+		return nil
+	}
+	path, err := shim.Snapshot(ctx, p.spec.ProfileDir, p.snapshot)
+	if err != nil {
+		return startProblem(err)
+	}
+	p.warnings = append(p.warnings, warningJSON{"downgraded", fmt.Sprintf("The profile was last opened with version %s, and an older browser may damage or lose what that one wrote. Its data from before are in %s.", p.snapshot, path)})
+	return nil
+}
+
+// browserListJSON is a browser as the list shows it.
+type browserListJSON struct {
+	Path    string `json:"path" example:"/usr/lib/chromium/chromium"`
+	Product string `json:"product" example:"Chromium"`
+	Version string `json:"version" example:"156.0.8078.79"`
+	Major   int    `json:"major" example:"156"`
+	Source  string `json:"source" enum:"default,path,usual,added,folder,installed" doc:"default: the one that runs profiles which declare no version. Else where it was found: by its name on PATH, in a usual place, added or installed with warren browser, below a folder of --browsers."`
+}
+
+func browserRows(all []shim.Listed) []browserListJSON {
+	out := make([]browserListJSON, 0, len(all))
+	for _, b := range all {
+		out = append(out, browserListJSON{b.Path, b.Product, b.Version, b.Major, string(b.Source)})
+	}
+	return out
+}
+
+// listBrowsers answers all at once: a machine has a handful. None at all is an empty list, and no error; so is a default one that is gone.
+func (s *server) listBrowsers(ctx context.Context, _ *struct{}) (*listBody[browserListJSON], error) {
+	all, err := s.runs.browsers(ctx)
+	if err != nil {
+		all, err = s.runs.catalog.With(ctx, shim.Installed{}, s.runs.places())
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows := browserRows(all)
+	return &listBody[browserListJSON]{list[browserListJSON]{Data: rows, Total: int64(len(rows)), Page: 1, Limit: max(1, len(rows))}}, nil
+}
+
+// addedBrowsers is what browsers.json in the data folder holds.
+type addedBrowsers struct {
+	Paths []string `json:"paths"`
+}
+
+func addedFile(data string) string { return filepath.Join(data, "browsers.json") }
+
+// readAdded gives the programs that `warren browser add` has added to a data folder.
+func readAdded(data string) ([]string, error) {
+	text, err := os.ReadFile(addedFile(data))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var added addedBrowsers
+	if err == nil {
+		err = json.Unmarshal(text, &added)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", addedFile(data), err)
+	}
+	return added.Paths, nil
+}
+
+func writeAdded(data string, paths []string) error {
+	text, err := json.Marshal(addedBrowsers{Paths: paths})
+	if err != nil {
+		return err
+	}
+	return writeWhole(addedFile(data), string(text)+"\n")
+}
