@@ -18,7 +18,7 @@ import (
 // This file holds the commands about browsers. They work on the data folder and not over the API: who may name a program that the server
 // runs is whoever may write that folder. A running server sees what they change within ten seconds.
 
-type browserCmds struct {
+type browserCommands struct {
 	List    browserList    `cmd:"" help:"List the browsers that serve would know."`
 	Add     browserAdd     `cmd:"" help:"Let profiles be run by a browser that lies elsewhere."`
 	Install browserInstall `cmd:"" help:"Fetch a build of Chrome for Testing. Nothing is ever fetched but by this command."`

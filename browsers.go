@@ -135,6 +135,7 @@ func (rs *runs) keepSnapshot(ctx context.Context, p *plan) error {
 	if err != nil {
 		return startProblem(err)
 	}
+	rs.log.Info("a profile was copied before an older browser opens it", "profile", p.row.ID, "from", p.snapshot, "to", p.installed.Version, "copy", path)
 	p.warnings = append(p.warnings, warningJSON{"downgraded", fmt.Sprintf("The profile was last opened with version %s, and an older browser may damage or lose what that one wrote. Its data from before are in %s.", p.snapshot, path)})
 	return nil
 }

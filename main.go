@@ -53,13 +53,13 @@ func exitCode(err error, stderr io.Writer) int {
 
 // commands is the command line.
 type commands struct {
-	Serve   serveConfig   `cmd:"" help:"Serve the API and the page."`
-	Demo    demoCommand   `cmd:"" help:"Show everything, with no network: a proxy with a password, a site, two profiles."`
-	Doctor  doctorCommand `cmd:"" help:"Say what this machine has and what it lacks."`
-	Key     keyCommands   `cmd:"" help:"Create, list and revoke API keys."`
-	Browser browserCmds   `cmd:"" help:"List the browsers of this machine, and add, install and remove builds for profiles that declare a version."`
-	Version versionCmd    `cmd:"" help:"Print the version."`
-	Shim    shimCommand   `cmd:"" hidden:"" help:"One run as a process of its own; the server starts it."`
+	Serve   serveConfig     `cmd:"" help:"Serve the API and the page."`
+	Demo    demoCommand     `cmd:"" help:"Show everything, with no network: a proxy with a password, a site, two profiles."`
+	Doctor  doctorCommand   `cmd:"" help:"Say what this machine has and what it lacks."`
+	Key     keyCommands     `cmd:"" help:"Create, list and revoke API keys."`
+	Browser browserCommands `cmd:"" help:"List the browsers of this machine, and add, install and remove builds for profiles that declare a version."`
+	Version versionCmd      `cmd:"" help:"Print the version."`
+	Shim    shimCommand     `cmd:"" hidden:"" help:"One run as a process of its own; the server starts it."`
 }
 
 // console is what commands read from and write to.

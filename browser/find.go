@@ -138,6 +138,10 @@ func askVersion(ctx context.Context, path string) (Installed, error) {
 	}
 	found, ok := parseVersion(string(out))
 	if !ok {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 { // such as: libnss3.so: cannot open shared object file
+			line, _, _ := strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
+			err = fmt.Errorf("%w: %.200q", err, line)
+		}
 		if err != nil {
 			return Installed{}, fmt.Errorf("%w (%w)", errNotBrowser, err)
 		}

@@ -42,8 +42,11 @@ const (
 	maxArchive       = 1 << 30
 )
 
-// indexTime is how long the list of builds may take to come.
-const indexTime = time.Minute
+// indexTime is how long the list of builds may take to come, and stallTime how long nothing of a build may come before it is given up.
+const (
+	indexTime = time.Minute
+	stallTime = time.Minute
+)
 
 // unfinishedPrefix begins the name of a folder while what it is to hold is made.
 const unfinishedPrefix = ".new-"
@@ -330,6 +333,10 @@ func (m *mirror) download(ctx context.Context, build download, path string) erro
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(indexTime+stallTime, func() { cancel(fmt.Errorf("nothing came for %v", stallTime)) })
+	defer late.Stop()
 	res, err := m.get(ctx, build.address)
 	if err != nil {
 		return err
@@ -349,7 +356,10 @@ func (m *mirror) download(ctx context.Context, build download, path string) erro
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(res.Body, maxArchive+1))
+	n, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(steadyReader{res.Body, late}, maxArchive+1))
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
 	switch err = errors.Join(err, f.Close()); {
 	case err != nil:
 		return fmt.Errorf("%s broke off: %w", build.address.Redacted(), err)
@@ -359,6 +369,17 @@ func (m *mirror) download(ctx context.Context, build download, path string) erro
 		return fmt.Errorf("%s is not what it should be: its checksum is %x, and should be %x; it is not taken", build.address.Redacted(), sum.Sum(nil), want)
 	}
 	return nil
+}
+
+// steadyReader puts off the end of a download as long as something comes.
+type steadyReader struct {
+	io.Reader
+	late *time.Timer
+}
+
+func (r steadyReader) Read(p []byte) (int, error) {
+	r.late.Reset(stallTime)
+	return r.Reader.Read(p)
 }
 
 // checksum is the build's SHA-256, of the list or of a file beside the build; nil when there is none.

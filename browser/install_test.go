@@ -178,8 +178,8 @@ func TestInstallRefuses(t *testing.T) {
 		"another version": {func() (string, any) { return with(chromeZip(t, "125.0.1.1")) }, "says that it is 125.0.1.1"},
 		"no browser":      {func() (string, any) { return with(archive(t, entry{"chrome-linux64/readme", "x", 0o644})) }, "no browser"},
 		"does not run": {func() (string, any) {
-			return with(archive(t, entry{"chrome-linux64/chrome", "#!/bin/sh\nexit 127", 0o755}))
-		}, "does not run"},
+			return with(archive(t, entry{"chrome-linux64/chrome", "#!/bin/sh\necho libnss3.so: cannot open >&2; exit 127", 0o755}))
+		}, "does not run on this machine, so nothing was installed: it is not a Chromium: --version did not answer with a name and four numbers (exit status 127: \"libnss3.so: cannot open\")"},
 		"no archive":      {func() (string, any) { return with([]byte("hello")) }, "unpacked"},
 		"leads up":        {func() (string, any) { return with(archive(t, entry{"../evil", "x", 0o644})) }, "leads out"},
 		"leads up inside": {func() (string, any) { return with(archive(t, entry{"a/../../evil", "x", 0o644})) }, "leads out"},
@@ -193,6 +193,9 @@ func TestInstallRefuses(t *testing.T) {
 		"twice":            {func() (string, any) { return with(chromeZip(t, "1.1.1.1", entry{"chrome-linux64/chrome", "x", 0o755})) }, "file exists"},
 		"redirect":         {func() (string, any) { return `,"sha256":"` + sumOf(good) + `"`, redirect("http://192.0.2.7/b.zip") }, "is refused"},
 		"redirect to file": {func() (string, any) { return `,"sha256":"` + sumOf(good) + `"`, redirect("file:///etc/passwd") }, ""},
+		"too large": {func() (string, any) {
+			return `,"sha256":"` + sumOf(good) + `"`, func(w http.ResponseWriter) { w.Header().Set("Content-Length", "2147483648") }
+		}, "larger than 1024 MiB"},
 		"error": {func() (string, any) {
 			return `,"sha256":"` + sumOf(good) + `"`, func(w http.ResponseWriter) { w.WriteHeader(500) }
 		}, "answered 500"},
