@@ -92,33 +92,32 @@ func (rs *runs) installedMajor() string {
 	return ""
 }
 
-// choose picks the browser that runs a profile. One that is older than the profile's data is refused, also where another would do: which
-// one runs a profile is never a surprise.
-func (rs *runs) choose(ctx context.Context, p *plan, downgrade bool) error {
-	standard, err := rs.browser(ctx)
-	if err != nil {
-		return browserNotFound(err)
+// choose picks the browser that runs a profile, and notes in its plan how well it fits. One that is older than the profile's data is
+// refused, also where another would do: which one runs a profile is never a surprise.
+func (rs *runs) choose(ctx context.Context, p *plan, downgrade bool) (b shim.Installed, err error) {
+	if b, err = rs.browser(ctx); err != nil {
+		return b, browserNotFound(err)
 	}
-	p.installed, p.match = standard, "exact"
-	if major, err := strconv.Atoi(p.row.BrowserVersion); err == nil && major != standard.Major {
+	p.match = "exact"
+	if declared, err := strconv.Atoi(p.row.BrowserVersion); err == nil && declared != b.Major {
 		have, err := rs.browsers(ctx)
 		if err != nil {
-			return browserNotFound(err)
+			return b, browserNotFound(err)
 		}
 		var exact bool
-		if p.installed, exact = shim.ChooseBrowser(have, major); !exact {
+		if b, exact = shim.ChooseBrowser(have, declared); !exact {
 			p.match = "nearest"
 		}
 	}
 	last, major := shim.LastOpened(rs.profileDir(p.row.ID))
-	if p.installed.Major >= major {
-		return nil
+	if b.Major >= major {
+		return b, nil
 	}
 	if !downgrade {
-		return browserTooOld(last, major, p.installed)
+		return b, browserTooOld(last, major, b)
 	}
 	p.snapshot = last
-	return nil
+	return b, nil
 }
 
 func browserTooOld(last string, major int, b shim.Installed) *problem {

@@ -78,8 +78,8 @@ func TestBrowsers(t *testing.T) {
 	for version, want := range map[string]string{"": "/opt/chromium/chromium exact", "156": "/opt/chromium/chromium exact", "124": in124 + " exact", "125": installed + " nearest", "131": installed + " exact", "140": added + " exact", "120": in124 + " nearest"} {
 		p := plan{}
 		p.row.BrowserVersion = version
-		if err := a.srv.runs.choose(t.Context(), &p, false); err != nil || p.installed.Path+" "+p.match != want {
-			t.Errorf("version %q: %s %s, %v; want %s", version, p.installed.Path, p.match, err, want)
+		if b, err := a.srv.runs.choose(t.Context(), &p, false); err != nil || b.Path+" "+p.match != want {
+			t.Errorf("version %q: %s %s, %v; want %s", version, b.Path, p.match, err, want)
 		}
 	}
 	if _, err := warren(t, "browser", "remove", added, "--data", a.dir); err != nil {

@@ -104,9 +104,11 @@ func (s *server) plan(ctx context.Context, row store.Profile, in *startInput) (*
 		}
 		p.proxy = &px
 	}
-	if err := s.runs.choose(ctx, p, in.AllowDowngrade); err != nil {
+	installed, err := s.runs.choose(ctx, p, in.AllowDowngrade)
+	if err != nil {
 		return nil, err
 	}
+	p.installed = installed
 	if err := s.fillSpec(p, in); err != nil {
 		return nil, err
 	}
