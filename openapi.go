@@ -65,7 +65,7 @@ var descriptions = map[string]string{
 	"updateProfile":     "Merges: a member that is absent stays, `null` returns it to its default.",
 	"patchProfile":      "Merges: a member that is absent stays, `null` returns it to its default.",
 	"deleteProfile":     "Puts the profile and its data into the trash; `permanent=true` removes both now, also out of the trash. A running profile is stopped first, and the answer comes when its browser is gone.",
-	"startProfile":      "Answers when the browser takes commands. A profile that runs already gives the same run again, with `reused`. No body is needed. A profile is not opened with an older browser than it was last opened with, which would damage it (409 `browser_too_old`), unless `allowDowngrade` has its data copied first. Takes `Idempotency-Key`.",
+	"startProfile":      "Answers when the browser takes commands. A profile that runs already gives the same run again, with `reused`. No body is needed. Takes `Idempotency-Key`.",
 	"stopProfile":       "Closes the browser gracefully and answers when it is gone: cookies are on disk. `force` kills it.",
 	"leakTest":          "Runs a bundled page in a throw-away profile of the same settings, headless, against canaries on this machine, and judges each channel by what came to them: the profile itself and its run are not touched. One test runs at a time. A channel that could not be tried has not passed. A dead proxy is no leak.",
 	"restoreProfile":    "If its proxy was deleted meanwhile the profile has `proxyMissing`, and does not start until `proxyId` is set.",

@@ -30,7 +30,7 @@ type startInput struct {
 	DryRun    bool          `json:"dryRun,omitempty" nullable:"true" doc:"Answer what would be run, and start nothing."`
 	DebugPort bool          `json:"debugPort,omitempty" nullable:"true" doc:"Open a port on 127.0.0.1 for clients that can only say host:port, as Selenium does."`
 
-	AllowDowngrade bool `json:"allowDowngrade,omitempty" nullable:"true" doc:"Open the profile with an older browser than last time, after a copy of its data was made beside it. Without: 409 browser_too_old."`
+	AllowDowngrade bool `json:"allowDowngrade,omitempty" nullable:"true" doc:"Open the profile with an older browser than last time, which may damage it, after a copy of its data was made beside it (the warning downgraded says where). Without it that is 409 browser_too_old."`
 }
 
 type startRequest struct {
