@@ -179,6 +179,7 @@ func (p profileJSON) appendJSON(b []byte) ([]byte, error) {
 	orNullMember(o, "maxRunMs", p.MaxRunMs, (*object).int)
 	o.text("backgroundTraffic", p.BackgroundTraffic)
 	o.raw("allowLocal", string(p.AllowLocal))
+	o.text("consistency", p.Consistency)
 	o.text("status", p.Status)
 	rareMember(o, "run", p.Run)
 	rareMember(o, "lastRun", p.LastRun)

@@ -57,7 +57,7 @@ func drawProfile(t *rapid.T) profileJSON {
 	number := rapid.Int64()
 	p := profileJSON{ID: text.Draw(t, "id"), WorkspaceID: text.Draw(t, "workspace"), Name: text.Draw(t, "name"), OS: "linux", BrowserVersion: "156",
 		Tags: rawStrings(raw.Draw(t, "tags")), Notes: text.Draw(t, "notes"), ProxyMissing: rapid.Bool().Draw(t, "missing"),
-		StartURLs: rawStrings(raw.Draw(t, "urls")), Timezone: text.Draw(t, "zone"), WebRTC: "off", BackgroundTraffic: "allow", AllowLocal: `["localhost:3000"]`, Status: "running",
+		StartURLs: rawStrings(raw.Draw(t, "urls")), Timezone: text.Draw(t, "zone"), WebRTC: "off", BackgroundTraffic: "allow", AllowLocal: `["localhost:3000"]`, Consistency: "block", Status: "running",
 		Locale:      rapid.SampledFrom([]locale{"auto", "system", `["de-DE","en"]`}).Draw(t, "locale"),
 		Geolocation: rapid.SampledFrom([]geolocation{"auto", "off", `{"latitude":1.5,"longitude":-2}`}).Draw(t, "geolocation"),
 		DiskBytes:   number.Draw(t, "bytes"), CreatedAt: timestamp(at.Draw(t, "created")), UpdatedAt: timestamp(at.Draw(t, "updated")),
@@ -89,7 +89,7 @@ func BenchmarkProfileJSON(b *testing.B) {
 	l := list[profileJSON]{Total: 1_000_000, Page: 1, Limit: 20, HasMore: true}
 	for range 20 {
 		l.Data = append(l.Data, profileJSON{ID: newID(), WorkspaceID: "default", Name: "Shop, Berlin", OS: "linux", BrowserVersion: "156",
-			Tags: `["shop","berlin"]`, StartURLs: "[]", Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Status: "stopped",
+			Tags: `["shop","berlin"]`, StartURLs: "[]", Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn", Status: "stopped",
 			CreatedAt: timestamp(now()), UpdatedAt: timestamp(now())})
 	}
 	buffer := []byte{}

@@ -41,6 +41,7 @@ type profileInput struct {
 	MaxRunMs          opt[int64]       `json:"maxRunMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed after so long."`
 	BackgroundTraffic opt[string]      `json:"backgroundTraffic,omitempty" enum:"refuse,allow" doc:"What the relay does with the services that Chrome itself asks (updates, variations and the like; docs/background-traffic.md): refuse, or let them through the proxy."`
 	AllowLocal        opt[[]string]    `json:"allowLocal,omitempty" doc:"At most 20 services of this machine or its network, as host:port, that pages may reach, beside the proxy: localhost or an address. Only where the server lets profiles reach private networks." example:"[\"localhost:3000\"]"`
+	Consistency       opt[string]      `json:"consistency,omitempty" enum:"off,warn,block" doc:"What start does when timezone, locale or geolocation contradict where the proxy comes out: nothing, a warning for each (the default), or refuse (422 identity_mismatch), also while the exit is unknown."`
 }
 
 // locale is "auto", "system" or a list of language tags. As text it is what the database holds.
@@ -341,6 +342,7 @@ func (in *profileInput) apply(row *store.Profile) error {
 	mergePtr(in.MaxRunMs, &row.MaxRunMs)
 	in.BackgroundTraffic.merge(&row.BackgroundTraffic, "refuse")
 	mergeStrings(in.AllowLocal, &row.AllowLocal)
+	in.Consistency.merge(&row.Consistency, "warn")
 	if in.ProxyID.Set {
 		mergePtr(in.ProxyID, &row.ProxyID)
 		row.ProxyMissing = false

@@ -37,6 +37,7 @@ type profileJSON struct {
 	MaxRunMs          *int64       `json:"maxRunMs"`
 	BackgroundTraffic string       `json:"backgroundTraffic" enum:"refuse,allow"`
 	AllowLocal        rawStrings   `json:"allowLocal"`
+	Consistency       string       `json:"consistency" enum:"off,warn,block"`
 	Status            string       `json:"status" enum:"stopped,starting,running,stopping,failed"`
 	Run               *RunJSON     `json:"run" doc:"What runs now, as start answered it, without its capability."`
 	LastRun           *lastRunJSON `json:"lastRun" doc:"How the last run ended."`
@@ -80,7 +81,7 @@ func (s *server) profile(row store.Profile) (profileJSON, error) {
 		Tags: rawStrings(row.Tags), Notes: row.Notes, ProxyID: row.ProxyID, ProxyMissing: row.ProxyMissing,
 		StartURLs: rawStrings(row.StartURLs), Timezone: row.Timezone, Locale: locale(row.Locale),
 		Geolocation: geolocation(row.Geolocation), WebRTC: row.WebRTC, Headless: row.Headless,
-		IdleTimeoutMs: row.IdleTimeoutMs, MaxRunMs: row.MaxRunMs, BackgroundTraffic: row.BackgroundTraffic, AllowLocal: rawStrings(row.AllowLocal), Status: row.Status,
+		IdleTimeoutMs: row.IdleTimeoutMs, MaxRunMs: row.MaxRunMs, BackgroundTraffic: row.BackgroundTraffic, AllowLocal: rawStrings(row.AllowLocal), Consistency: row.Consistency, Status: row.Status,
 		LastStartedAt: startedAt(row.LastStartedAt), DiskBytes: row.DiskBytes,
 		CreatedAt: timestamp(row.CreatedAt), UpdatedAt: timestamp(row.UpdatedAt), TrashedAt: stampPtr(row.TrashedAt),
 	}
@@ -188,7 +189,7 @@ func (in *profileCreate) Resolve(ctx huma.Context) []error {
 func (s *server) createProfile(ctx context.Context, in *profileCreate) (*ProfileBody, error) {
 	at := now()
 	row := store.Profile{ID: newID(), WorkspaceID: in.workspace, OS: hostOS(), Tags: "[]", StartURLs: "[]", Timezone: "auto",
-		Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Status: "stopped", Revision: 1, CreatedAt: at, UpdatedAt: at}
+		Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn", Status: "stopped", Revision: 1, CreatedAt: at, UpdatedAt: at}
 	if err := in.Body.apply(&row); err != nil {
 		return nil, err
 	}
@@ -425,7 +426,7 @@ func insertOf(r store.Profile) store.AddProfileParams {
 	return store.AddProfileParams{ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, OS: r.OS, BrowserVersion: r.BrowserVersion,
 		Tags: r.Tags, TagsKey: tags, Notes: r.Notes, SearchKey: search, ProxyID: r.ProxyID, ProxyMissing: r.ProxyMissing,
 		StartURLs: r.StartURLs, Timezone: r.Timezone, Locale: r.Locale, Geolocation: r.Geolocation, WebRTC: r.WebRTC, Screen: r.Screen,
-		Headless: r.Headless, IdleTimeoutMs: r.IdleTimeoutMs, MaxRunMs: r.MaxRunMs, BackgroundTraffic: r.BackgroundTraffic, AllowLocal: r.AllowLocal,
+		Headless: r.Headless, IdleTimeoutMs: r.IdleTimeoutMs, MaxRunMs: r.MaxRunMs, BackgroundTraffic: r.BackgroundTraffic, AllowLocal: r.AllowLocal, Consistency: r.Consistency,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }
 
@@ -434,6 +435,6 @@ func updateOf(r store.Profile, workspaces *string) store.UpdateProfileParams {
 	return store.UpdateProfileParams{ID: r.ID, Revision: r.Revision, Name: r.Name, OS: r.OS, BrowserVersion: r.BrowserVersion,
 		Tags: r.Tags, TagsKey: tags, Notes: r.Notes, SearchKey: search, ProxyID: r.ProxyID, ProxyMissing: r.ProxyMissing,
 		StartURLs: r.StartURLs, Timezone: r.Timezone, Locale: r.Locale, Geolocation: r.Geolocation, WebRTC: r.WebRTC, Screen: r.Screen,
-		Headless: r.Headless, IdleTimeoutMs: r.IdleTimeoutMs, MaxRunMs: r.MaxRunMs, BackgroundTraffic: r.BackgroundTraffic, AllowLocal: r.AllowLocal,
+		Headless: r.Headless, IdleTimeoutMs: r.IdleTimeoutMs, MaxRunMs: r.MaxRunMs, BackgroundTraffic: r.BackgroundTraffic, AllowLocal: r.AllowLocal, Consistency: r.Consistency,
 		UpdatedAt: r.UpdatedAt, Workspaces: workspaces}
 }

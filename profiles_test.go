@@ -65,7 +65,7 @@ func TestProfileDefaults(t *testing.T) {
 	for member, want := range map[string]any{"workspaceId": "default", "name": "only", "os": host, "browserVersion": "156",
 		"tags": []string{}, "notes": "", "proxyId": nil, "proxyMissing": false, "startUrls": []string{}, "timezone": "auto", "locale": "auto",
 		"geolocation": "auto", "webrtc": "proxy_only", "screen": nil, "headless": nil, "idleTimeoutMs": nil, "maxRunMs": nil,
-		"backgroundTraffic": "refuse", "allowLocal": []string{}, "status": "stopped", "run": nil, "lastRun": nil, "lastStartedAt": nil, "diskBytes": 0} {
+		"backgroundTraffic": "refuse", "allowLocal": []string{}, "consistency": "warn", "status": "stopped", "run": nil, "lastRun": nil, "lastStartedAt": nil, "diskBytes": 0} {
 		if !r.has(member) {
 			t.Errorf("%s is absent", member)
 		}
@@ -115,7 +115,7 @@ func TestProfileMembers(t *testing.T) {
 		{"geolocation", "off", "off"},
 		{"geolocation", position{"latitude": 52.5, "longitude": 13.4}, position{"latitude": 52.5, "longitude": 13.4, "accuracy": 50}},
 		{"geolocation", position{"latitude": -90, "longitude": 180, "accuracy": 0}, position{"latitude": -90, "longitude": 180, "accuracy": 0}},
-		{"webrtc", "off", "off"}, {"webrtc", "default", "default"},
+		{"webrtc", "off", "off"}, {"webrtc", "default", "default"}, {"consistency", "off", "off"}, {"consistency", "block", "block"}, {"consistency", nil, "warn"},
 		{"screen", map[string]any{"width": 1920, "height": 1080}, map[string]any{"width": 1920, "height": 1080, "deviceScaleFactor": 1}},
 		{"screen", map[string]any{"width": 320, "height": 4320, "deviceScaleFactor": 0.5}, map[string]any{"width": 320, "height": 4320, "deviceScaleFactor": 0.5}},
 		{"headless", true, true}, {"headless", false, false},

@@ -112,6 +112,7 @@ CREATE TABLE profiles (
     trashed         INTEGER NOT NULL GENERATED ALWAYS AS (trashed_at IS NOT NULL) VIRTUAL, -- not stored but in the indexes
     background_traffic TEXT NOT NULL DEFAULT 'refuse' CHECK (background_traffic IN ('refuse', 'allow')), -- what the relay does with Chrome's own services
     allow_local     TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(allow_local) AND json_type(allow_local) = 'array'), -- "host:port" of this machine or network
+    consistency     TEXT    NOT NULL DEFAULT 'warn' CHECK (consistency IN ('off', 'warn', 'block')), -- what a contradiction between exit and settings does at start
     CHECK ((tags = '[]') = (tags_key = '')),
     CHECK (proxy_id IS NULL OR proxy_missing = 0),
     FOREIGN KEY (workspace_id, proxy_id) REFERENCES proxies (workspace_id, id)

@@ -62,6 +62,7 @@ type Profile struct {
 	Trashed           bool
 	BackgroundTraffic string
 	AllowLocal        string
+	Consistency       string
 }
 
 type Proxy struct {

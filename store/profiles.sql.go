@@ -12,11 +12,11 @@ import (
 const addProfile = `-- name: AddProfile :exec
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
-    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, created_at, updated_at
+    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-    ?21, ?22, ?23, ?24
+    ?21, ?22, ?23, ?24, ?25
 )
 `
 
@@ -43,6 +43,7 @@ type AddProfileParams struct {
 	MaxRunMs          *int64
 	BackgroundTraffic string
 	AllowLocal        string
+	Consistency       string
 	CreatedAt         int64
 	UpdatedAt         int64
 }
@@ -72,6 +73,7 @@ func (q *Queries) AddProfile(ctx context.Context, arg AddProfileParams) error {
 		arg.MaxRunMs,
 		arg.BackgroundTraffic,
 		arg.AllowLocal,
+		arg.Consistency,
 		arg.CreatedAt,
 		arg.UpdatedAt,
 	)
@@ -176,7 +178,7 @@ func (q *Queries) DeleteProfile(ctx context.Context, arg DeleteProfileParams) (i
 }
 
 const getProfile = `-- name: GetProfile :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency FROM profiles
 WHERE id = ?1 AND trashed_at IS NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -222,12 +224,13 @@ func (q *Queries) GetProfile(ctx context.Context, arg GetProfileParams) (Profile
 		&i.Trashed,
 		&i.BackgroundTraffic,
 		&i.AllowLocal,
+		&i.Consistency,
 	)
 	return i, err
 }
 
 const getProfileAny = `-- name: GetProfileAny :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency FROM profiles
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -274,12 +277,13 @@ func (q *Queries) GetProfileAny(ctx context.Context, arg GetProfileAnyParams) (P
 		&i.Trashed,
 		&i.BackgroundTraffic,
 		&i.AllowLocal,
+		&i.Consistency,
 	)
 	return i, err
 }
 
 const getProfiles = `-- name: GetProfiles :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency FROM profiles
 WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -332,6 +336,7 @@ func (q *Queries) GetProfiles(ctx context.Context, arg GetProfilesParams) ([]Pro
 			&i.Trashed,
 			&i.BackgroundTraffic,
 			&i.AllowLocal,
+			&i.Consistency,
 		); err != nil {
 			return nil, err
 		}
@@ -350,12 +355,12 @@ const insertProfile = `-- name: InsertProfile :one
 
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
-    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, created_at, updated_at
+    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-    ?21, ?22, ?23, ?24
-) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local
+    ?21, ?22, ?23, ?24, ?25
+) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency
 `
 
 type InsertProfileParams struct {
@@ -381,6 +386,7 @@ type InsertProfileParams struct {
 	MaxRunMs          *int64
 	BackgroundTraffic string
 	AllowLocal        string
+	Consistency       string
 	CreatedAt         int64
 	UpdatedAt         int64
 }
@@ -412,6 +418,7 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		arg.MaxRunMs,
 		arg.BackgroundTraffic,
 		arg.AllowLocal,
+		arg.Consistency,
 		arg.CreatedAt,
 		arg.UpdatedAt,
 	)
@@ -449,6 +456,7 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		&i.Trashed,
 		&i.BackgroundTraffic,
 		&i.AllowLocal,
+		&i.Consistency,
 	)
 	return i, err
 }
@@ -1011,7 +1019,7 @@ func (q *Queries) ListProfilesByUpdatedDesc(ctx context.Context, arg ListProfile
 }
 
 const listProfilesNotStopped = `-- name: ListProfilesNotStopped :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local FROM profiles WHERE status <> 'stopped' ORDER BY status, id
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency FROM profiles WHERE status <> 'stopped' ORDER BY status, id
 `
 
 // ListProfilesNotStopped gives what a boot compares with the shims that it finds, and what has failed.
@@ -1057,6 +1065,7 @@ func (q *Queries) ListProfilesNotStopped(ctx context.Context) ([]Profile, error)
 			&i.Trashed,
 			&i.BackgroundTraffic,
 			&i.AllowLocal,
+			&i.Consistency,
 		); err != nil {
 			return nil, err
 		}
@@ -1905,7 +1914,7 @@ const restoreProfile = `-- name: RestoreProfile :one
 UPDATE profiles SET trashed_at = NULL
 WHERE id = ?1 AND trashed_at IS NOT NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency
 `
 
 type RestoreProfileParams struct {
@@ -1949,6 +1958,7 @@ func (q *Queries) RestoreProfile(ctx context.Context, arg RestoreProfileParams) 
 		&i.Trashed,
 		&i.BackgroundTraffic,
 		&i.AllowLocal,
+		&i.Consistency,
 	)
 	return i, err
 }
@@ -1989,7 +1999,7 @@ const trashProfile = `-- name: TrashProfile :one
 UPDATE profiles SET trashed_at = CAST(?1 AS INTEGER)
 WHERE id = ?2 AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency
 `
 
 type TrashProfileParams struct {
@@ -2034,6 +2044,7 @@ func (q *Queries) TrashProfile(ctx context.Context, arg TrashProfileParams) (Pro
 		&i.Trashed,
 		&i.BackgroundTraffic,
 		&i.AllowLocal,
+		&i.Consistency,
 	)
 	return i, err
 }
@@ -2044,10 +2055,10 @@ UPDATE profiles SET
     search_key = ?7, proxy_id = ?8, proxy_missing = ?9, start_urls = ?10,
     timezone = ?11, locale = ?12, geolocation = ?13, webrtc = ?14, screen = ?15,
     headless = ?16, idle_timeout_ms = ?17, max_run_ms = ?18,
-    background_traffic = ?19, allow_local = ?20, updated_at = ?21, revision = revision + 1
-WHERE id = ?22 AND revision = ?23 AND trashed_at IS NULL
-  AND (CAST(?24 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?24)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local
+    background_traffic = ?19, allow_local = ?20, consistency = ?21, updated_at = ?22, revision = revision + 1
+WHERE id = ?23 AND revision = ?24 AND trashed_at IS NULL
+  AND (CAST(?25 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?25)))
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency
 `
 
 type UpdateProfileParams struct {
@@ -2071,6 +2082,7 @@ type UpdateProfileParams struct {
 	MaxRunMs          *int64
 	BackgroundTraffic string
 	AllowLocal        string
+	Consistency       string
 	UpdatedAt         int64
 	ID                string
 	Revision          int64
@@ -2100,6 +2112,7 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		arg.MaxRunMs,
 		arg.BackgroundTraffic,
 		arg.AllowLocal,
+		arg.Consistency,
 		arg.UpdatedAt,
 		arg.ID,
 		arg.Revision,
@@ -2139,6 +2152,7 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		&i.Trashed,
 		&i.BackgroundTraffic,
 		&i.AllowLocal,
+		&i.Consistency,
 	)
 	return i, err
 }

@@ -208,6 +208,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"UPDATE profiles SET screen = '[]'",
 		"UPDATE profiles SET webrtc = 'on'",
 		"UPDATE profiles SET background_traffic = 'on'",
+		"UPDATE profiles SET consistency = 'refuse'",
 		"UPDATE profiles SET allow_local = 'localhost:1'",
 		"UPDATE profiles SET created_at = 'yesterday'",
 		"UPDATE profiles SET workspace_id = 'b'",

@@ -66,7 +66,7 @@ func newID() string { return uuid.Must(uuid.NewV7()).String() }
 // aProfile gives parameters that every CHECK accepts.
 func aProfile(workspace, name string) InsertProfileParams {
 	return InsertProfileParams{ID: newID(), WorkspaceID: workspace, Name: name, OS: "linux", BrowserVersion: "156",
-		Tags: "[]", SearchKey: SearchKey(name, ""), StartURLs: "[]", Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]",
+		Tags: "[]", SearchKey: SearchKey(name, ""), StartURLs: "[]", Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
 		CreatedAt: 1, UpdatedAt: 1}
 }
 

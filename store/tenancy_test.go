@@ -215,7 +215,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	}
 	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Ids": *jsonText([]string{profile.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10),
 		"Name": "p", "OS": "linux", "BrowserVersion": "1", "Tags": "[]", "SearchKey": "p", "StartURLs": "[]", "Timezone": "auto", "Locale": "auto",
-		"Geolocation": "auto", "WebRTC": "off", "BackgroundTraffic": "refuse", "AllowLocal": "[]", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
+		"Geolocation": "auto", "WebRTC": "off", "BackgroundTraffic": "refuse", "AllowLocal": "[]", "Consistency": "warn", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
 	switch {
 	case strings.HasSuffix(query, "ByNameDesc"):
 		world["AfterKey"], world["AfterID"] = last.text, last.id

@@ -42,7 +42,7 @@ func TestUpgradeFromTheFirst(t *testing.T) {
 	}
 	s := openIn(t, dir, Options{})
 	row, err := s.Read().GetProfile(ctx, GetProfileParams{ID: "p"})
-	if err != nil || row.Name != "old" || row.WebRTC != "off" || row.BackgroundTraffic != "refuse" || row.AllowLocal != "[]" {
+	if err != nil || row.Name != "old" || row.WebRTC != "off" || row.BackgroundTraffic != "refuse" || row.AllowLocal != "[]" || row.Consistency != "warn" {
 		t.Errorf("%+v, %v", row, err)
 	}
 }

@@ -9,7 +9,7 @@ import { GONE, ProxyField, proxyOf } from './proxychoice.js';
 import { useStore } from './store.js';
 import { SYSTEMS } from './words.js';
 
-const IDENTITY = ['timezone', 'locale', 'geolocation', 'webrtc', 'screen'];
+const IDENTITY = ['timezone', 'locale', 'geolocation', 'webrtc', 'screen', 'consistency'];
 
 // ProfileDialog makes a new profile, or changes one: then it reads it first, so that it starts from what is true now.
 export function ProfileDialog({ profile, done, close }) {
@@ -78,8 +78,8 @@ function Exit({ form, before }) {
 }
 
 function Identity({ form }) {
-  const { timezone, locale, geolocation, webrtc } = form.values;
-  const auto = timezone === 'auto' && locale === 'auto' && geolocation === 'auto' && webrtc === 'proxy_only';
+  const { timezone, locale, geolocation, webrtc, consistency } = form.values;
+  const auto = timezone === 'auto' && locale === 'auto' && geolocation === 'auto' && webrtc === 'proxy_only' && consistency === 'warn';
   return html`<${Section} form=${form} title="How it shows itself" names=${IDENTITY} summary=${auto ? 'As at the exit' : 'Set by hand'}>
     <${OrOwn} form=${form} name="timezone" label="Timezone" options=${[['auto', 'As at the exit'], ['system', 'As on this computer'], ['own', 'This one:']]}
       own=${{ name: 'timezoneOwn', label: 'Timezone’s name', placeholder: 'Europe/Berlin', list: 'zones' }} />
@@ -91,6 +91,7 @@ function Identity({ form }) {
     <${Choice} form=${form} name="webrtc" label="WebRTC" options=${[['proxy_only', 'Through the proxy only'], ['off', 'Off'], ['default', 'As Chrome does']]} />
     <${Text} form=${form} name="screen" label="Screen" placeholder="1920 × 1080 × 1" hint="Width, height and pixel ratio. Empty: as it comes."
       say="Write width and height, and the pixel ratio if you like: 1920 × 1080 × 1." />
+    <${Choice} form=${form} name="consistency" label="When it contradicts the exit" options=${[['warn', 'Start, and say so'], ['block', 'Do not start'], ['off', 'Start']]} />
   <//>`;
 }
 
@@ -144,6 +145,7 @@ function toValues(profile, workspace = '') {
     geolocation: typeof place === 'object' ? 'own' : place,
     position: typeof place === 'object' ? [place.latitude, place.longitude, place.accuracy].filter((n) => n != null).join(', ') : '',
     webrtc: p.webrtc || 'proxy_only',
+    consistency: p.consistency || 'warn',
     screen: p.screen ? [p.screen.width, p.screen.height, p.screen.deviceScaleFactor].filter((n) => n != null).join(' × ') : '',
     idleTimeoutMs: minutes(p.idleTimeoutMs),
     maxRunMs: minutes(p.maxRunMs),
@@ -180,6 +182,7 @@ function toBody(values) {
     locale: values.locale === 'own' ? values.localeOwn.split(',').map((tag) => tag.trim()).filter(Boolean) : values.locale,
     geolocation: values.geolocation === 'own' ? { latitude, longitude, ...(accuracy === undefined ? {} : { accuracy }) } : values.geolocation,
     webrtc: values.webrtc,
+    consistency: values.consistency,
     screen: width === undefined ? null : { width, height, ...(deviceScaleFactor === undefined ? {} : { deviceScaleFactor }) },
     idleTimeoutMs: milliseconds(values.idleTimeoutMs),
     maxRunMs: milliseconds(values.maxRunMs),
