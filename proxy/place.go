@@ -18,6 +18,7 @@ type Place struct {
 	Country             string   // ISO 3166-1 alpha-2, upper case
 	CountryName         string   // in English
 	Timezone            string   // IANA name
+	ZoneOfCountry       bool     // nobody told Timezone: it is the first of the country's
 	Latitude, Longitude *float64 // degrees; both or neither
 }
 
@@ -36,7 +37,9 @@ func (p Place) or(q Place) Place {
 func (p Place) complete() Place {
 	if p.Country != "" {
 		p.CountryName = cmp.Or(p.CountryName, countryName(p.Country))
-		p.Timezone = cmp.Or(p.Timezone, firstZone(p.Country))
+		if p.Timezone == "" {
+			p.Timezone, p.ZoneOfCountry = firstZone(p.Country), true
+		}
 	}
 	return p
 }

@@ -32,6 +32,9 @@ func TestServicesAnswers(t *testing.T) {
 		if got := strings.Join([]string{exit.String(), place.Country, place.CountryName, place.Timezone, where(place)}, " "); !ok || got != tc.want {
 			t.Errorf("%s: got %q, want %q", service, got, tc.want)
 		}
+		if told := strings.Contains(strings.ReplaceAll(tc.body, `\/`, "/"), `"`+place.Timezone+`"`); place.ZoneOfCountry == told && place.Timezone != "" {
+			t.Errorf("%s: the zone is told %v, and said to be the country's %v", service, told, place.ZoneOfCountry)
+		}
 	}
 }
 

@@ -291,6 +291,11 @@ func (c *Client) SetUpstream(ctx context.Context, u Upstream) error {
 	return c.call(ctx, http.MethodPut, "/upstream", u, nil)
 }
 
+// SetIdentity changes the time zone and the position that the run's pages are told, at once. What else differs in id waits for another run.
+func (c *Client) SetIdentity(ctx context.Context, id Identity) error {
+	return c.call(ctx, http.MethodPut, "/identity", id, nil)
+}
+
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {

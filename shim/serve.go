@@ -17,6 +17,7 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("GET /watch", p.watch)
 	mux.HandleFunc("POST /stop", p.serveStop)
 	mux.HandleFunc("PUT /upstream", p.serveUpstream)
+	mux.HandleFunc("PUT /identity", p.serveIdentity)
 	mux.Handle("/cdp/", http.StripPrefix("/cdp", p.browser.Gateway()))
 	return mux
 }
@@ -71,5 +72,20 @@ func (p *process) serveUpstream(w http.ResponseWriter, r *http.Request) {
 	p.upstreamID, p.upstreamRevision = u.ID, u.Revision
 	p.relay.SetDialer(p.dialer(&u))
 	p.mu.Unlock()
+	send(w, struct{}{})
+}
+
+// serveIdentity changes what open and later pages are told, as far as that goes while the browser runs: time zone and position.
+func (p *process) serveIdentity(w http.ResponseWriter, r *http.Request) {
+	var id Identity
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&id); err != nil {
+		http.Error(w, "not an identity", http.StatusBadRequest)
+		return
+	}
+	if err := p.browser.Redress(r.Context(), id); err != nil {
+		p.log.Warn("pages did not take another identity", "cause", err)
+		http.Error(w, "the browser did not take it", http.StatusBadGateway)
+		return
+	}
 	send(w, struct{}{})
 }
