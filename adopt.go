@@ -68,12 +68,12 @@ func (rs *runs) adoptOne(ctx context.Context, row store.Run, catchUp func(contex
 	if err != nil {
 		client = shim.Hold(rs.dir, name, dir)
 	}
-	answer := new(startJSON)
-	if err := json.Unmarshal([]byte(row.Record), answer); err != nil {
+	record := runRecord{startJSON: new(startJSON)}
+	if err := json.Unmarshal([]byte(row.Record), &record); err != nil {
 		rs.log.Error("the record of a run that goes on cannot be read", "profile", row.ProfileID, "run", row.ID, "cause", err)
 	}
 	r := newRun(row.ProfileID, row.WorkspaceID, "running")
-	r.id, r.name, r.answer, r.client = row.ID, name, answer, client
+	r.id, r.name, r.answer, r.began, r.client = row.ID, name, record.startJSON, record.Began, client
 	close(r.ready)
 	if _, mine, err := rs.claim(r); err != nil || !mine {
 		client.Release()
@@ -89,7 +89,7 @@ func (rs *runs) adoptOne(ctx context.Context, row store.Run, catchUp func(contex
 	} else {
 		go rs.learn(r, catchUp)
 	}
-	rs.log.Info("adopted a run", "profile", r.profileID, "run", r.id, "pid", answer.PID, "answers", state != nil)
+	rs.log.Info("adopted a run", "profile", r.profileID, "run", r.id, "pid", record.PID, "answers", state != nil)
 }
 
 // know takes over what a shim says of an adopted run.
@@ -129,6 +129,7 @@ func (s *server) catchUp(ctx context.Context, r *profileRun) {
 	forOnce := r.forOnce
 	r.swap.Unlock()
 	s.refreshProxy(ctx, r, !forOnce)
+	s.redress(ctx, r, false)
 }
 
 // dismiss closes a run whose start was never acknowledged: the server died before it was recorded.

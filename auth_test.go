@@ -30,6 +30,7 @@ func routeTable() map[string]route {
 		"POST " + p + "/profiles/{id}/start":           {scope: "run", kind: "profile", body: `{"dryRun":true}`},
 		"POST " + p + "/profiles/{id}/stop":            {scope: "run", kind: "profile"},
 		"POST " + p + "/profiles/{id}/leak-test":       {scope: "run", kind: "profile"},
+		"GET " + p + "/profiles/{id}/explain":          {scope: "read", kind: "profile"},
 		"POST " + p + "/profiles/{id}/restore":         {scope: "write", kind: "profile"},
 		"GET " + p + "/profiles/{id}/cdp":              {scope: "run", kind: "profile"},
 		"GET " + p + "/profiles/{id}/cdp/json/version": {scope: "run", kind: "profile"},

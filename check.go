@@ -23,6 +23,10 @@ type checkJSON struct {
 	Country        *string         `json:"country" doc:"ISO 3166-1, two letters." example:"DE"`
 	CountryName    *string         `json:"countryName" example:"Germany"`
 	Timezone       *string         `json:"timezone" example:"Europe/Berlin"`
+	TimezoneSource *string         `json:"timezoneSource" enum:"exit,country" doc:"exit: it was told of this address; country: it is the first of the country's zones."`
+	Locale         *string         `json:"locale" doc:"The country's likely language, as a BCP 47 tag." example:"de-DE"`
+	Latitude       *float64        `json:"latitude" doc:"Degrees (WGS 84), where the address is said to be."`
+	Longitude      *float64        `json:"longitude"`
 	GeoSource      *string         `json:"geoSource" doc:"Where the country is from: answer (of the check service) or geoip (--geoip)."`
 	LatencyMs      *int64          `json:"latencyMs"`
 	Timings        timingsJSON     `json:"timings"`
@@ -57,6 +61,14 @@ func checkOf(id *string, r proxy.Result) *checkJSON {
 		CountryName: orNull(r.Place.CountryName), Timezone: orNull(r.Place.Timezone), GeoSource: orNull(r.Source),
 		RemoteDNS: r.RemoteDNS, UsedByProfiles: []string{}, CheckedAt: timestamp(r.CheckedAt.UnixMilli()), DurationMs: r.Duration.Milliseconds(),
 		Timings: timingsJSON{ms(r.Timings.Resolve), ms(r.Timings.Connect), ms(r.Timings.TLS), ms(r.Timings.Handshake), ms(r.Timings.FirstByte)}}
+	c.Locale, c.Latitude, c.Longitude = orNull(r.Locale), r.Place.Latitude, r.Place.Longitude
+	switch {
+	case c.Timezone == nil:
+	case r.Place.ZoneOfCountry:
+		c.TimezoneSource = ptr("country")
+	default:
+		c.TimezoneSource = ptr("exit")
+	}
 	if r.IPVersion != 0 {
 		c.IPVersion = &r.IPVersion
 	}
@@ -197,111 +209,6 @@ func (s *server) checkUnsavedProxy(ctx context.Context, in *checkRequest) (*chec
 		return nil, err
 	}
 	return &checkBody{*checkOf(nil, res)}, nil
-}
-
-// goodFor is how long the last good check is believed at a start.
-const goodFor = 10 * time.Minute
-
-// patience is how long a start waits for the exit once its browser is ready, when preflight only warns.
-const patience = 2 * time.Second
-
-// requireExit refuses a start whose proxy does not work now, when preflight requires that. The check is made anew: a good one of
-// before says nothing of now.
-func (rs *runs) requireExit(ctx context.Context, p *plan) error {
-	if p.preflight != "require" || p.proxy == nil {
-		return nil
-	}
-	c, err := rs.check(ctx, *p.proxy, *p.spec.Upstream.Proxy())
-	switch {
-	case ctx.Err() != nil:
-		return cancelledStart()
-	case err != nil:
-		return err
-	case !c.OK:
-		bad := problemFor(502, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started: "+c.Error.Message+".")
-		bad.Check = c
-		return bad
-	}
-	p.checked = c
-	return nil
-}
-
-// exitLookup is a check under way beside a launch.
-type exitLookup struct {
-	rs        *runs
-	preflight string
-	done      chan struct{}
-	result    *checkJSON
-	err       error
-}
-
-// lookUpExit begins to find out where the proxy comes out: the last good answer when it is young, else a check.
-func (rs *runs) lookUpExit(ctx context.Context, p *plan) *exitLookup {
-	e := &exitLookup{rs: rs, preflight: p.preflight, done: make(chan struct{})}
-	if p.proxy == nil || p.preflight == "off" {
-		close(e.done)
-		return e
-	}
-	if e.result = cmp.Or(p.checked, recentCheck(*p.proxy)); e.result != nil {
-		close(e.done)
-		return e
-	}
-	go func() {
-		defer close(e.done)
-		e.result, e.err = rs.check(context.WithoutCancel(ctx), *p.proxy, *p.spec.Upstream.Proxy())
-	}()
-	return e
-}
-
-// recentCheck is the proxy's last check if it was good and is young.
-func recentCheck(row store.Proxy) *checkJSON {
-	var c checkJSON
-	if row.LastCheck == nil || json.Unmarshal([]byte(*row.LastCheck), &c) != nil || !c.OK ||
-		time.Since(time.UnixMilli(int64(c.CheckedAt))) > goodFor {
-		return nil
-	}
-	return &c
-}
-
-// wait returns the check's result, or why there is none within d.
-func (e *exitLookup) wait(ctx context.Context, d time.Duration) (*checkJSON, error) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-e.done:
-		return e.result, e.err
-	case <-t.C:
-		return nil, errStillChecking
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-var errStillChecking = errors.New("the check goes on")
-
-// fill writes what is known of the exit into a start's answer.
-func (e *exitLookup) fill(ctx context.Context, a *startJSON) {
-	if a.Proxy == nil {
-		return
-	}
-	c, err := e.wait(ctx, patience)
-	unknown := func(why string) {
-		a.Warnings = append(a.Warnings, warningJSON{"exit_unknown", why + " The browser runs behind the proxy all the same."})
-	}
-	switch {
-	case errors.Is(err, errStillChecking):
-		unknown("The proxy's exit was not known in time; the check goes on.")
-	case ctx.Err() != nil: // so has the start
-	case err != nil:
-		e.rs.log.Warn("a proxy's exit was not found out at a start", "proxy", a.Proxy.ID, "cause", err)
-		unknown("The proxy's exit is not known: its check failed inside warren, not at the proxy. The log has the cause.")
-	case c == nil: // nobody looked
-	case !c.OK:
-		a.Warnings = append(a.Warnings, warningJSON{"proxy_unreachable", "The proxy does not work now: " + c.Error.Message + ". Pages fail until it does; nothing goes around it."})
-	default:
-		a.Proxy.ExitIP, a.Proxy.Country, a.Proxy.Timezone = c.ExitIP, c.Country, c.Timezone
-		a.Proxy.LatencyMs, a.Proxy.CheckedAt = c.LatencyMs, &c.CheckedAt
-	}
 }
 
 func bit(b bool) int64 {

@@ -85,6 +85,8 @@ func answerExample(operation string) any {
 		return exampleList(exampleProfile())
 	case "startProfile":
 		return exampleStart()
+	case "explainProfile":
+		return exampleExplain()
 	case "stopProfile":
 		return stopJSON{ID: exampleProfileID, Stopped: true, Status: "stopped", Method: "close", LastRun: exampleLastRun()}
 	case "leakTest":
@@ -134,10 +136,21 @@ func exampleStart() startJSON {
 		RunJSON: RunJSON{ID: exampleProfileID, ProfileID: exampleProfileID, WorkspaceID: "default", RunID: exampleRunID, Status: "running", StartedAt: exampleTime,
 			PID: 4711, Headless: true, Browser: browserJSON{"Chromium", "156.0.8078.79", "/usr/lib/chromium/chromium", "exact"}, Requested: requestedJSON{"linux", "156"},
 			Effective: effectiveJSON{OS: "linux", BrowserVersion: "156", UserAgent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36",
-				Timezone: "Europe/Berlin", Locale: []string{"de-DE", "de"}, Geolocation: jsontext.Value("null"), WebRTC: "proxy_only"},
+				Timezone: "Europe/Berlin", Locale: []string{"de-DE", "de", "en-US", "en"}, Geolocation: jsontext.Value("null"), WebRTC: "proxy_only"},
 			Proxy: &exitJSON{ID: exampleProxyID, Type: "socks5", ExitIP: ptr("203.0.113.7"), Country: ptr("DE"), Timezone: ptr("Europe/Berlin"),
 				LatencyMs: ptr(int64(84)), CheckedAt: ptr(exampleTime)},
-			Isolation: isolationJSON{Network: "loopback", Sandbox: true}, Warnings: []warningJSON{}}}
+			Isolation: isolationJSON{Network: "loopback", Sandbox: true}, Pending: []string{}, Warnings: []warningJSON{}}}
+}
+
+func exampleExplain() explainJSON {
+	told := "It is auto, and the check of " + exampleTime.String() + " tells it."
+	return explainJSON{ID: exampleProfileID, Status: "stopped", Consistency: "warn", Effective: settingsJSON{
+		OS:             settingJSON{"linux", fromProfile, "It is this machine's own: nothing of it is emulated."},
+		BrowserVersion: settingJSON{"156", byDefault, "That of the browser that runs."},
+		Timezone:       settingJSON{"Europe/Berlin", fromExit, told}, Locale: settingJSON{[]string{"de-DE", "de", "en-US", "en"}, fromExit, told},
+		Geolocation: settingJSON{nil, byDefault, "It is auto, and the check told no position: pages ask, as Chrome does."},
+		Screen:      settingJSON{nil, byDefault, "The browser's own."}, WebRTC: settingJSON{"proxy_only", fromProfile, ""}},
+		Browser: ptr(exampleStart().Browser), Exit: exampleStart().Proxy, Findings: []findingJSON{}, Pending: []string{}, Differences: differences(shim.Identity{}, 156)}
 }
 
 func exampleProxy() proxyJSON {
@@ -147,7 +160,7 @@ func exampleProxy() proxyJSON {
 
 func exampleCheck() checkJSON {
 	return checkJSON{ID: ptr(exampleProxyID), OK: true, Status: "alive", ExitIP: ptr("203.0.113.7"), IPVersion: ptr(4), Country: ptr("DE"), CountryName: ptr("Germany"),
-		Timezone: ptr("Europe/Berlin"), GeoSource: ptr("answer"), LatencyMs: ptr(int64(84)), RemoteDNS: true, UsedByProfiles: []string{exampleProfileID},
+		Timezone: ptr("Europe/Berlin"), TimezoneSource: ptr("exit"), Locale: ptr("de-DE"), Latitude: ptr(52.52), Longitude: ptr(13.4), GeoSource: ptr("answer"), LatencyMs: ptr(int64(84)), RemoteDNS: true, UsedByProfiles: []string{exampleProfileID},
 		Timings:   timingsJSON{ResolveMs: ptr(int64(3)), ConnectMs: ptr(int64(21)), HandshakeMs: ptr(int64(22)), FirstByteMs: ptr(int64(41))},
 		CheckedAt: exampleTime, DurationMs: 92}
 }
@@ -215,7 +228,9 @@ func operationProblems(operation string) []*problem {
 		dead.Error = &checkErrorJSON{Stage: "connect", Code: "connection_refused", Message: "Nobody listens at the proxy's address."}
 		unreachable := problemFor(http.StatusBadGateway, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started.")
 		unreachable.Check = &dead
-		return slices.Concat([]*problem{unreachable, browserTooOld("156.0.8078.79", 156, shim.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
+		return slices.Concat([]*problem{unreachable,
+			identityMismatch([]findingJSON{{"timezone_mismatch", "profile.timezone", "is Asia/Tokyo, and the proxy comes out in Europe/Berlin, where clocks show another time. Set it to auto or to Europe/Berlin."}}),
+			browserTooOld("156.0.8078.79", 156, shim.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
 			problemFor(http.StatusConflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile."), idempotencyConflict()}, noBrowserProblems())
 	case "leakTest":
 		return noBrowserProblems()

@@ -62,6 +62,7 @@ func (s *server) leakTest(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
+	p.row.Consistency = "off" // it is no start: what it declares may contradict what it likes
 	answer, err := s.runs.leakTest(ctx, p, limit)
 	if err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func (rs *runs) leakTest(ctx context.Context, p *plan, limit time.Duration) (*le
 		rs.queued.Add(-1)
 		return nil, startQueueFull()
 	}
-	if err := rs.takeTurn(ctx, p); err != nil {
+	if err := rs.takeTurn(ctx, p, false); err != nil {
 		return nil, errors.Join(rs.givenUp(ctx), err)
 	}
 	spec := p.spec

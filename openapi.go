@@ -62,11 +62,12 @@ var moreErrors = map[string][]int{
 var descriptions = map[string]string{
 	"listProfiles":      "Newest first. `total` is exact. For long walks take `after` instead of `page`: it costs the same at every depth.",
 	"createProfile":     "Takes `Idempotency-Key`: the same key and body within 24 hours gives the first answer again.",
-	"updateProfile":     "Merges: a member that is absent stays, `null` returns it to its default.",
-	"patchProfile":      "Merges: a member that is absent stays, `null` returns it to its default.",
+	"updateProfile":     "Merges: a member that is absent stays, `null` returns it to its default. While the profile runs a new timezone, geolocation or proxy takes effect at once; `run.pending` names what waits for the next start.",
+	"patchProfile":      "Merges: a member that is absent stays, `null` returns it to its default. While the profile runs a new timezone, geolocation or proxy takes effect at once; `run.pending` names what waits for the next start.",
 	"deleteProfile":     "Puts the profile and its data into the trash; `permanent=true` removes both now, also out of the trash. A running profile is stopped first, and the answer comes when its browser is gone.",
-	"startProfile":      "Answers when the browser takes commands. A profile that runs already gives the same run again, with `reused`. No body is needed. Takes `Idempotency-Key`.",
+	"startProfile":      "Answers when the browser takes commands. With `consistency` block it is refused (422 `identity_mismatch`) where the profile contradicts its exit. A profile that runs already gives the same run again, with `reused`. No body is needed. Takes `Idempotency-Key`.",
 	"stopProfile":       "Closes the browser gracefully and answers when it is gone: cookies are on disk. `force` kills it.",
+	"explainProfile":    "Of a running profile what its pages see; of another what they would see, as far as it is known without a browser: the exit is the proxy's last good check. `findings` are the contradictions between what is declared and where the proxy comes out (`consistency` says what start does with them), `differences` what a page can tell apart all the same.",
 	"leakTest":          "Runs a bundled page in a throw-away profile of the same settings, headless, against canaries on this machine, and judges each channel by what came to them: the profile itself and its run are not touched. One test runs at a time. A channel that could not be tried has not passed. A dead proxy is no leak.",
 	"restoreProfile":    "If its proxy was deleted meanwhile the profile has `proxyMissing`, and does not start until `proxyId` is set.",
 	"listRuns":          "What runs now, in the workspaces that the key may see.",
@@ -133,6 +134,9 @@ func completeSchemas(schemas huma.Registry) {
 	shown := geolocation("").Schema(schemas)
 	shown.Description = effective["geolocation"].Description
 	effective["geolocation"] = shown
+	setting := schemas.Map()["SettingJSON"].Properties
+	setting["value"] = &huma.Schema{Description: setting["value"].Description, AnyOf: []*huma.Schema{{Type: huma.TypeString},
+		{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}}, {Type: huma.TypeObject, AdditionalProperties: true}, nullSchema()}}
 }
 
 // orNullSchema is s, or null.

@@ -280,8 +280,12 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 	if err != nil {
 		return nil, proxyVanished(err)
 	}
-	if r := s.runs.of(row.ID); r != nil && in.Body.ProxyID.given() {
-		s.refreshProxy(context.WithoutCancel(ctx), r, true)
+	if r := s.runs.of(row.ID); r != nil {
+		ctx := context.WithoutCancel(ctx)
+		if in.Body.ProxyID.given() {
+			s.refreshProxy(ctx, r, true)
+		}
+		s.redress(ctx, r, in.Body.ProxyID.given() || in.Body.Timezone.Set || in.Body.Locale.Set || in.Body.Geolocation.Set)
 	}
 	s.events.publish("profile.updated", row.WorkspaceID, map[string]any{"id": row.ID, "changed": membersOf(in.Body)})
 	return s.profileAnswer(row)

@@ -479,8 +479,8 @@ func (rs *runs) noteProxy(r *profileRun, p *exitJSON) error {
 	answer := *r.answer // others may hold the old one
 	answer.Proxy = p
 	r.answer = &answer
+	text, err := json.Marshal(runRecord{&answer, r.began})
 	r.mu.Unlock()
-	text, err := json.Marshal(answer)
 	if err != nil {
 		return err
 	}
@@ -496,7 +496,10 @@ func (s *server) proxyMoved(ctx context.Context, row store.Proxy) {
 	var wg sync.WaitGroup
 	for _, run := range s.runs.list(callerOf(ctx), row.WorkspaceID) {
 		if r := s.runs.of(run.ProfileID); r != nil {
-			wg.Go(func() { s.refreshProxy(ctx, r, false) })
+			wg.Go(func() {
+				s.refreshProxy(ctx, r, false)
+				s.redress(ctx, r, true)
+			})
 		}
 	}
 	wg.Wait()

@@ -22,6 +22,7 @@ type RunJSON struct {
 	Proxy           *exitJSON     `json:"proxy" doc:"The proxy and where it comes out; null: direct."`
 	Isolation       isolationJSON `json:"isolation"`
 	DebuggerAddress *string       `json:"debuggerAddress" doc:"127.0.0.1:port for Selenium; only when debugPort asked for it."`
+	Pending         []string      `json:"pending" doc:"Members of the profile that were changed since and wait for the next start."`
 	Warnings        []warningJSON `json:"warnings"`
 }
 
@@ -52,8 +53,9 @@ type effectiveJSON struct {
 	BrowserVersion string         `json:"browserVersion"`
 	UserAgent      string         `json:"userAgent"`
 	Timezone       string         `json:"timezone"`
-	Locale         []string       `json:"locale" doc:"As navigator.languages shows it."`
+	Locale         []string       `json:"locale" doc:"As navigator.languages shows it. Empty in a dryRun where only the browser knows."`
 	Geolocation    jsontext.Value `json:"geolocation" doc:"A position, off, or null: the page asks as Chrome does."`
+	Screen         *screen        `json:"screen" doc:"null: the browser's own."`
 	WebRTC         string         `json:"webrtc"`
 }
 

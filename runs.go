@@ -66,6 +66,8 @@ type profileRun struct {
 	mu     sync.Mutex
 	status string // starting, running, stopping
 	answer *startJSON
+	began  *startedWith // what it was started with; nil when no record of it can be read
+	late   *exitLookup  // a check that was not over when the start was
 	client *shim.Client
 
 	swap     sync.Mutex // held while its proxy is changed

@@ -92,6 +92,7 @@ func (s *server) routes() {
 	add(s, scopeWrite, "PATCH /profiles/{id}", "patchProfile", "Update a profile (the same as PUT)", s.updateProfile)
 	add(s, scopeRun, "POST /profiles/{id}/stop", "stopProfile", "Stop a profile's browser", s.stopProfile)
 	add(s, scopeRun, "POST /profiles/{id}/leak-test", "leakTest", "Try every way out of a profile's browser", s.leakTest)
+	add(s, scopeRead, "GET /profiles/{id}/explain", "explainProfile", "Say where each effective setting of a profile came from", s.explainProfile)
 	add(s, scopeWrite, "POST /profiles/{id}/restore", "restoreProfile", "Take a profile out of the trash", s.restoreProfile)
 	add(s, scopeRead, "GET /runs", "listRuns", "List what runs now", s.listRuns)
 	add(s, scopeRead, "GET /proxies/{id}", "getProxy", "Get one proxy", s.getProxy)

@@ -5,17 +5,15 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"os"
 	"reflect"
 	"runtime"
-	"strconv"
+	"slices"
 	"syscall"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"warren/shim"
 	"warren/store"
@@ -79,6 +77,9 @@ type plan struct {
 	snapshot  string // the version that last opened the profile, whose data are copied before an older browser gets them; "" none
 	preflight string
 	checked   *checkJSON // the check that preflight required
+	around    surroundings
+	exit      *exitLookup
+	resolved  resolution
 	warnings  []warningJSON
 }
 
@@ -112,7 +113,11 @@ func (s *server) plan(ctx context.Context, row store.Profile, in *startInput) (*
 	if err := s.fillSpec(p, in); err != nil {
 		return nil, err
 	}
-	p.warnings = append(p.warnings, p.notApplied()...)
+	p.around = here(installed.Major)
+	p.around.proxied = p.proxy != nil
+	if row.IdleTimeoutMs != nil {
+		p.warnings = append(p.warnings, warningJSON{"not_applied", "idleTimeoutMs is stored and not applied yet: the browser shows no end by idleness."})
+	}
 	return p, nil
 }
 
@@ -183,38 +188,6 @@ func hasDisplay() bool {
 	return os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
 }
 
-// notApplied warns of each setting that the profile makes and the browser does not yet show.
-func (p *plan) notApplied() (out []warningJSON) {
-	warn := func(member, shows string) {
-		out = append(out, warningJSON{"not_applied", fmt.Sprintf("%s is stored and not applied yet: the browser shows %s.", member, shows)})
-	}
-	if p.row.OS != hostOS() {
-		warn("os "+p.row.OS, "this machine's "+hostOS())
-	}
-	if v := p.row.BrowserVersion; v != "" && v != strconv.Itoa(p.installed.Major) {
-		warn("browserVersion "+v, "the installed "+strconv.Itoa(p.installed.Major))
-	}
-	if p.row.Timezone != "auto" && p.row.Timezone != "system" {
-		warn("timezone", "this machine's")
-	}
-	if p.row.Locale != "auto" && p.row.Locale != "system" {
-		warn("locale", "this machine's")
-	}
-	if p.row.Geolocation != "auto" {
-		warn("geolocation", "what Chrome asks for")
-	}
-	if p.row.Screen != nil {
-		warn("screen", "the browser's own")
-	}
-	if p.row.IdleTimeoutMs != nil {
-		warn("idleTimeoutMs", "no end by idleness")
-	}
-	if p.proxy != nil && (p.row.Timezone == "auto" || p.row.Locale == "auto" || p.row.Geolocation == "auto") {
-		out = append(out, warningJSON{"auto_not_applied", "timezone, locale and geolocation `auto` do not follow the exit yet: the browser shows this machine's."})
-	}
-	return out
-}
-
 func browserNotFound(err error) *problem {
 	return problemFor(503, "browser_not_found", err.Error()).because(err)
 }
@@ -231,6 +204,9 @@ func (s *server) startProfile(ctx context.Context, in *startRequest) (*struct{ B
 			return nil, err
 		}
 		if err := s.runs.requireExit(ctx, p); err != nil {
+			return nil, err
+		}
+		if err := s.runs.settleIdentity(ctx, p, false); err != nil {
 			return nil, err
 		}
 		out.Body.dry, err = s.dryRun(p)
@@ -269,9 +245,9 @@ func (s *server) dryRun(p *plan) (*dryRunJSON, error) {
 	if err != nil {
 		return nil, startProblem(err)
 	}
-	out := &dryRunJSON{Arguments: arguments, Environment: env, Warnings: p.warnings}
+	out := &dryRunJSON{Arguments: arguments, Environment: env, Warnings: append([]warningJSON{}, p.warnings...)}
 	out.Effective = p.effective(nil)
-	out.Warnings = append(out.Warnings, warningsOf(warnings)...)
+	out.Warnings = slices.Concat(out.Warnings, warningsOf(warnings), mismatchWarnings(p.row, p.around))
 	return out, nil
 }
 
@@ -341,7 +317,11 @@ func (s *server) claimStart(ctx context.Context, row store.Profile, in *startInp
 		}
 		return s.plan(ctx, row, in)
 	}
-	go s.runs.life(launch, r, decide, func() { s.refreshProxy(ctx, r, !in.ProxyID.Set) })
+	go s.runs.life(launch, r, decide, func() {
+		s.refreshProxy(ctx, r, !in.ProxyID.Set)
+		s.redress(ctx, r, false)
+		s.followLate(ctx, r)
+	})
 	return have, mine, nil
 }
 
@@ -400,14 +380,13 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 		rs.move(r, "starting")
 	}()
 	defer func() { <-begun }()
-	if err := rs.takeTurn(ctx, p); err != nil {
+	if err := rs.takeTurn(ctx, p, true); err != nil {
 		return err
 	}
 	if err := rs.keepSnapshot(ctx, p); err != nil {
 		<-rs.slots
 		return err
 	}
-	exit := rs.lookUpExit(ctx, p)
 	client, state, err := shim.Launch(ctx, rs.exe, p.spec)
 	<-rs.slots
 	if err != nil {
@@ -417,10 +396,16 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 	r.client = client
 	r.mu.Unlock()
 	if p.proxy != nil {
-		r.upstream = upstreamMark{p.proxy.ID, p.proxy.Revision}
+		r.upstream, r.forOnce = upstreamMark{p.proxy.ID, p.proxy.Revision}, p.spec.ForOnce
 	}
 	answer := p.answer(state)
-	exit.fill(ctx, answer)
+	r.began, r.late = p.startedWith(), p.exit
+	answer.Warnings = append(answer.Warnings, differs(p.spec.Identity, state)...)
+	p.exit.fill(ctx, answer)
+	if c := p.exit.result; isClosed(p.exit.done) && c != nil && c.OK {
+		p.around.exit = c
+	}
+	answer.Warnings = append(answer.Warnings, mismatchWarnings(p.row, p.around)...)
 	if ctx.Err() != nil {
 		err = cancelledStart()
 	} else {
@@ -439,7 +424,7 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 
 // recordStart makes the run known: on disk first, then to everyone.
 func (rs *runs) recordStart(ctx context.Context, r *profileRun, answer *startJSON) error {
-	text, err := json.Marshal(answer)
+	text, err := json.Marshal(runRecord{answer, r.began})
 	if err != nil {
 		return err
 	}
@@ -465,10 +450,13 @@ func (rs *runs) recordStart(ctx context.Context, r *profileRun, answer *startJSO
 }
 
 // takeTurn leaves the queue when fewer browsers start than there are places, and takes one of these. What preflight requires is looked at
-// before: a dead proxy holds nobody up.
-func (rs *runs) takeTurn(ctx context.Context, p *plan) error {
+// before, and so is what pages are told, with look by an exit that is looked up for it: a dead proxy holds nobody up.
+func (rs *runs) takeTurn(ctx context.Context, p *plan, look bool) error {
 	defer rs.queued.Add(-1)
 	if err := rs.requireExit(ctx, p); err != nil {
+		return err
+	}
+	if err := rs.settleIdentity(ctx, p, look); err != nil {
 		return err
 	}
 	select {
@@ -551,7 +539,7 @@ func (p *plan) answer(st *shim.State) *startJSON {
 		Browser:   browserJSON{Product: p.installed.Product, Version: st.Browser.Version, Path: p.installed.Path, Match: p.match},
 		Requested: requestedJSON{OS: p.row.OS, BrowserVersion: p.row.BrowserVersion}, Effective: p.effective(st),
 		Isolation: isolationJSON{Network: st.Isolation.Network, Sandbox: st.Isolation.Sandbox},
-		Warnings:  append([]warningJSON{}, p.warnings...)}
+		Pending:   []string{}, Warnings: append([]warningJSON{}, p.warnings...)}
 	if a.Requested.BrowserVersion == "" {
 		a.Requested.BrowserVersion = a.Effective.BrowserVersion
 	}
@@ -574,14 +562,4 @@ func warningsOf(in []shim.Warning) []warningJSON {
 		out = append(out, warningJSON{w.Code, w.Message})
 	}
 	return out
-}
-
-// effective is what the browser shows. Before it runs (st is nil) what only it knows is left out.
-func (p *plan) effective(st *shim.State) effectiveJSON {
-	e := effectiveJSON{OS: hostOS(), BrowserVersion: strconv.Itoa(p.installed.Major), Locale: []string{}, Geolocation: jsontext.Value("null"), WebRTC: p.row.WebRTC}
-	if st != nil {
-		e.BrowserVersion = strconv.Itoa(st.Browser.Major)
-		e.UserAgent, e.Timezone, e.Locale = st.UserAgent, st.Timezone, st.Languages
-	}
-	return e
 }

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+
+	"warren/shim"
+)
+
+// This file holds what pages can still tell apart, as one table: what an emulated system or version does not cover, and what is never hidden.
+
+// differenceJSON is one thing by which a page can tell what is declared from what is real.
+type differenceJSON struct {
+	Code     string   `json:"code" example:"worker_platform"`
+	Contexts []string `json:"contexts" doc:"Where it shows: page, frame, worker, shared_worker, service_worker, request, connection."`
+	Message  string   `json:"message" doc:"What shows, and why."`
+}
+
+// When a difference is there.
+const (
+	always      = "always"
+	withOS      = "os"      // the declared system is not the machine's
+	withVersion = "version" // the declared version is not the browser's
+	withLocale  = "locale"  // the languages are not the machine's
+)
+
+// differenceTable is what is known to differ, with when it does.
+func differenceTable() []struct {
+	when string
+	differenceJSON
+} {
+	everywhere, scripts := []string{"page", "frame", "worker", "shared_worker", "service_worker"}, []string{"page", "frame"}
+	workers, requests, connection := []string{"worker", "shared_worker", "service_worker"}, []string{"request"}, []string{"connection"}
+	return []struct {
+		when string
+		differenceJSON
+	}{
+		{always, differenceJSON{"webdriver", everywhere[:2], "navigator.webdriver is true, as in every automated Chrome. Automation is not hidden."}},
+		{withOS, differenceJSON{"worker_platform", workers, "navigator.platform is this machine's: DevTools has no override for workers."}},
+		{withOS, differenceJSON{"first_request_hints", requests, "Sec-CH-UA-Platform of the first request of a tab that a page opens without an opener is this machine's: the request leaves before the tab can be told."}},
+		{withOS, differenceJSON{"fonts", everywhere, "Fonts, their names, metrics and rendering are this machine's."}},
+		{withOS, differenceJSON{"gpu", everywhere, "The GPU (WebGL and WebGPU vendor, renderer and limits) and what is drawn to a canvas are this machine's."}},
+		{withOS, differenceJSON{"codecs", scripts, "Audio and video codecs, DRM and plugins are this browser's on this system."}},
+		{withOS, differenceJSON{"voices", scripts, "speechSynthesis lists this machine's voices."}},
+		{withOS, differenceJSON{"keyboard", scripts, "The keyboard layout (navigator.keyboard) and the shape of native controls and scroll bars are this machine's."}},
+		{withOS, differenceJSON{"memory", everywhere, "navigator.deviceMemory is this machine's: DevTools has no override for it."}},
+		{withOS, differenceJSON{"tcp", connection, "Where there is no proxy, TCP's own parameters are this machine's system's; with one, the proxy's."}},
+		{withVersion, differenceJSON{"engine", everywhere, "JavaScript, CSS and Web APIs are those of the installed version: what it has more or less than the declared one shows."}},
+		{withVersion, differenceJSON{"icu", everywhere, "Intl's data (formats, zones, collation) are those of the installed version."}},
+		{withVersion, differenceJSON{"tls", connection, "TLS and HTTP/2 (cipher suites, extensions, settings and their order) are those of the installed version."}},
+		{withVersion, differenceJSON{"hints", requests, "The set of headers and client hints that are sent is that of the installed version (client hints came with version 89), and Sec-CH-UA of the first request of a tab without an opener shows the real one."}},
+		{withLocale, differenceJSON{"ui_language", scripts, "Texts of the browser itself (a file chooser, a validation message) are in a language that is installed: on Linux Chrome's language packs decide."}},
+	}
+}
+
+// differences are what a page can tell apart for an identity. What is not emulated cannot differ.
+func differences(id shim.Identity, real int) []differenceJSON {
+	out := []differenceJSON{}
+	for _, d := range differenceTable() {
+		switch {
+		case d.when == always, d.when == withOS && id.OS != "", d.when == withLocale && id.Languages != nil:
+		case d.when == withVersion && id.Version != "":
+			d.Message += fmt.Sprintf(" Declared is %s.", id.Version)
+			if real != 0 {
+				d.Message += fmt.Sprintf(" Installed is %d.", real)
+			}
+		default:
+			continue
+		}
+		out = append(out, d.differenceJSON)
+	}
+	return out
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/store"
+)
+
+// This file is what a start learns of the place where its proxy comes out, and what it makes of it.
+
+// goodFor is how long the last good check is believed at a start.
+const goodFor = 10 * time.Minute
+
+// patience is how long a start waits for the exit once its browser is ready, when preflight only warns.
+const patience = 2 * time.Second
+
+// identityPatience is how long a start waits for the exit before it launches, when something that pages are told follows it.
+const identityPatience = 5 * time.Second
+
+// requireExit refuses a start whose proxy does not work now, when preflight requires that. The check is made anew: a good one of
+// before says nothing of now.
+func (rs *runs) requireExit(ctx context.Context, p *plan) error {
+	if p.preflight != "require" || p.proxy == nil {
+		return nil
+	}
+	c, err := rs.check(ctx, *p.proxy, *p.spec.Upstream.Proxy())
+	switch {
+	case ctx.Err() != nil:
+		return cancelledStart()
+	case err != nil:
+		return err
+	case !c.OK:
+		bad := problemFor(502, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started: "+c.Error.Message+".")
+		bad.Check = c
+		return bad
+	}
+	p.checked = c
+	return nil
+}
+
+// exitLookup is a check under way beside a launch.
+type exitLookup struct {
+	rs        *runs
+	preflight string
+	done      chan struct{}
+	result    *checkJSON
+	err       error
+	waited    bool // for as long as a start may: it does not wait again
+}
+
+// lookUpExit begins to find out where the proxy comes out: the last good answer when it is young, else a check.
+func (rs *runs) lookUpExit(ctx context.Context, p *plan) *exitLookup {
+	e := &exitLookup{rs: rs, preflight: p.preflight, done: make(chan struct{})}
+	if p.proxy == nil || p.preflight == "off" {
+		close(e.done)
+		return e
+	}
+	if e.result = cmp.Or(p.checked, recentCheck(*p.proxy)); e.result != nil {
+		close(e.done)
+		return e
+	}
+	go func() {
+		defer close(e.done)
+		e.result, e.err = rs.check(context.WithoutCancel(ctx), *p.proxy, *p.spec.Upstream.Proxy())
+	}()
+	return e
+}
+
+// recentCheck is the proxy's last check if it was good and is young.
+func recentCheck(row store.Proxy) *checkJSON {
+	var c checkJSON
+	if row.LastCheck == nil || json.Unmarshal([]byte(*row.LastCheck), &c) != nil || !c.OK ||
+		time.Since(time.UnixMilli(int64(c.CheckedAt))) > goodFor {
+		return nil
+	}
+	return &c
+}
+
+// wait returns the check's result, or why there is none within d.
+func (e *exitLookup) wait(ctx context.Context, d time.Duration) (*checkJSON, error) {
+	if isClosed(e.done) {
+		return e.result, e.err
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-e.done:
+		return e.result, e.err
+	case <-t.C:
+		return nil, errStillChecking
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+var errStillChecking = errors.New("the check goes on")
+
+// fill writes what is known of the exit into a start's answer.
+func (e *exitLookup) fill(ctx context.Context, a *startJSON) {
+	if a.Proxy == nil {
+		return
+	}
+	c, err := e.wait(ctx, patience)
+	if e.waited && errors.Is(err, errStillChecking) {
+		return // the warning is there
+	}
+	switch {
+	case ctx.Err() != nil: // so has the start
+	case err != nil || c != nil && !c.OK:
+		if err != nil && !errors.Is(err, errStillChecking) {
+			e.rs.log.Warn("a proxy's exit was not found out at a start", "proxy", a.Proxy.ID, "cause", err)
+		}
+		w := e.warning(c, err)
+		if !slices.ContainsFunc(a.Warnings, func(have warningJSON) bool { return have.Code == w.Code }) {
+			a.Warnings = append(a.Warnings, w)
+		}
+	case c == nil: // nobody looked
+	default:
+		a.Proxy.fill(c)
+	}
+}
+
+// fill writes a good check into what a run says of its proxy.
+func (x *exitJSON) fill(c *checkJSON) {
+	x.ExitIP, x.Country, x.Timezone, x.LatencyMs, x.CheckedAt = c.ExitIP, c.Country, c.Timezone, c.LatencyMs, &c.CheckedAt
+}
+
+// warning says why a check did not tell the exit.
+func (e *exitLookup) warning(c *checkJSON, err error) warningJSON {
+	switch {
+	case errors.Is(err, errStillChecking):
+		return warningJSON{"exit_unknown", "The proxy's exit was not known in time; the check goes on. The browser runs behind the proxy all the same."}
+	case err != nil:
+		return warningJSON{"exit_unknown", "The proxy's exit is not known: its check failed inside warren, not at the proxy. The log has the cause. The browser runs behind the proxy all the same."}
+	}
+	return warningJSON{"proxy_unreachable", "The proxy does not work now: " + c.Error.Message + ". Pages fail until it does; nothing goes around it."}
+}
+
+// settleIdentity decides what pages are told, and refuses a start that contradicts its exit when the profile wants that. What follows
+// the exit has to be known before the browser is launched, since the time zone and the languages are set for the whole process. With
+// look the exit is looked up, else only what is known already counts.
+func (rs *runs) settleIdentity(ctx context.Context, p *plan, look bool) (err error) {
+	p.exit = &exitLookup{rs: rs, result: p.checked, done: make(chan struct{})}
+	if look {
+		p.exit = rs.lookUpExit(ctx, p)
+	} else {
+		close(p.exit.done)
+	}
+	if err := rs.placeExit(ctx, p); err != nil {
+		return err
+	}
+	if p.resolved, err = resolve(p.row, p.around); err != nil {
+		return err
+	}
+	p.spec.Identity = p.resolved.identity
+	for _, w := range p.resolved.warnings(p.around.exit) {
+		p.warn(w)
+	}
+	if p.row.Consistency == "block" {
+		if found := findings(p.row, p.around); len(found) > 0 {
+			return identityMismatch(found)
+		}
+	}
+	return nil
+}
+
+// warn adds a warning. One of each code: what is there already is completed.
+func (p *plan) warn(w warningJSON) {
+	for i, have := range p.warnings {
+		if have.Code == w.Code {
+			p.warnings[i].Message += " " + w.Message
+			return
+		}
+	}
+	p.warnings = append(p.warnings, w)
+}
+
+// placeExit finds out where the proxy of a plan comes out: by the check that is under way, when something needs it, else by the last good one.
+func (rs *runs) placeExit(ctx context.Context, p *plan) error {
+	if p.proxy == nil {
+		return nil
+	}
+	if p.needsExit() && !isClosed(p.exit.done) {
+		c, err := p.exit.wait(ctx, identityPatience)
+		p.exit.waited = true
+		if ctx.Err() != nil {
+			return cancelledStart()
+		}
+		if err != nil {
+			p.warnings = append(p.warnings, p.exit.warning(c, err))
+		}
+	}
+	if isClosed(p.exit.done) && p.exit.result != nil && p.exit.result.OK {
+		p.around.exit = p.exit.result
+		return nil
+	}
+	var err error
+	p.around.exit, err = knownExit(ctx, rs.store.Read(), *p.proxy)
+	return err
+}
+
+// needsExit says whether what pages are told, or whether they are told it at all, hangs on the exit.
+func (p *plan) needsExit() bool {
+	return p.row.Timezone == "auto" || p.row.Locale == "auto" || p.row.Geolocation == "auto" || p.row.Consistency == "block"
+}
+
+// knownExit is the last good check of a proxy, of whatever age; nil when there is none.
+func knownExit(ctx context.Context, q *store.Queries, row store.Proxy) (*checkJSON, error) {
+	if c := recentCheck(row); c != nil {
+		return c, nil
+	}
+	text, err := q.GetLastGoodProxyCheck(ctx, row.ID)
+	if errors.Is(err, store.ErrNoRow) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := new(checkJSON)
+	return c, json.Unmarshal([]byte(text), c)
+}
+
+// warnings say what of the exit is old or not known, of the members that are to follow it.
+func (r *resolution) warnings(exit *checkJSON) (out []warningJSON) {
+	if exit != nil && len(r.followed) > 0 && time.Since(time.UnixMilli(int64(exit.CheckedAt))) > goodFor {
+		out = append(out, warningJSON{"exit_old", listed(r.followed) + " follow the exit as it was at " + exit.CheckedAt.String() + ", by the last check that was good. Check the proxy, and start again if it has moved."})
+	}
+	if len(r.missing) > 0 {
+		out = append(out, warningJSON{"exit_unknown", listed(r.missing) + " cannot follow the exit, since no check has told enough of it. Pages see this machine's time zone and languages, and ask for a position as Chrome does. Check the proxy with a service that tells country and time zone (--check-url, --geoip), or declare them."})
+	}
+	return out
+}
+
+func listed(members []string) string {
+	if n := len(members); n > 1 {
+		return strings.Join(members[:n-1], ", ") + " and " + members[n-1]
+	}
+	return strings.Join(members, "")
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"warren/shim"
+	"warren/store"
+)
+
+// This file is about a profile that changes while it runs: what of it pages are told at once, and what waits for the next start.
+
+// runRecord is what the database keeps of a run that goes on: the start's answer, without its capability, and what the run was
+// started with.
+type runRecord struct {
+	*startJSON
+	Began *startedWith `json:"began,omitempty"`
+}
+
+// startedWith is what a run was started with. What is applied since is written into it.
+type startedWith struct {
+	Members  map[string]string `json:"members"` // of the profile, as they were; those that identity does not have
+	Identity shim.Identity     `json:"identity"`
+	Settings settingsJSON      `json:"settings"`
+}
+
+func (p *plan) startedWith() *startedWith {
+	return &startedWith{fixedMembers(p.row), p.spec.Identity, p.resolved.settings}
+}
+
+// fixedMembers are the settings that a browser has from its start to its end, beside what its pages are told.
+func fixedMembers(row store.Profile) map[string]string {
+	text := func(v any) string {
+		b, _ := json.Marshal(v) //nolint:errcheck // numbers and booleans
+		return string(b)
+	}
+	return map[string]string{"webrtc": row.WebRTC, "headless": text(row.Headless), "startUrls": row.StartURLs, "allowLocal": row.AllowLocal,
+		"backgroundTraffic": row.BackgroundTraffic, "idleTimeoutMs": text(row.IdleTimeoutMs), "maxRunMs": text(row.MaxRunMs)}
+}
+
+// pending names, in order, the members of the profile as it is now that wait for the next start. wanted is what it comes to now, zone
+// this machine's time zone.
+func (b *startedWith) pending(row store.Profile, wanted shim.Identity, zone string) []string {
+	out := []string{}
+	for name, value := range fixedMembers(row) {
+		if b.Members[name] != value {
+			out = append(out, name)
+		}
+	}
+	has := b.Identity
+	for name, same := range map[string]bool{"os": has.OS == wanted.OS, "browserVersion": has.Version == wanted.Version,
+		"timezone": cmp.Or(has.Timezone, zone) == cmp.Or(wanted.Timezone, zone), "locale": slices.Equal(has.Languages, wanted.Languages),
+		"geolocation": reflect.DeepEqual(has.Geolocation, wanted.Geolocation), "screen": reflect.DeepEqual(has.Screen, wanted.Screen)} {
+		if !same {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// redressPatience is how long a change of a running profile waits for a new exit's check.
+const redressPatience = 2 * time.Second
+
+// redress tells the pages of a run what its profile, and the exit that it has now, come to, as far as that goes while it runs: time zone
+// and position. The rest is noted as pending. With look a proxy whose exit is not known well is checked.
+func (s *server) redress(ctx context.Context, r *profileRun, look bool) {
+	r.swap.Lock()
+	defer r.swap.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, swapPatience)
+	defer cancel()
+	if err := s.redressNow(ctx, r, look); err != nil {
+		s.log.Warn("a running profile keeps what its pages are told until its next start", "profile", r.profileID, "cause", err)
+	}
+}
+
+// redressNow does it. What is wanted is read while r.swap is held: of two changes at once the later one stays.
+func (s *server) redressNow(ctx context.Context, r *profileRun, look bool) error {
+	r.mu.Lock()
+	client, running, before, began := r.client, r.status == "running", r.answer, r.began
+	r.mu.Unlock()
+	if !running || before == nil || began == nil {
+		return nil
+	}
+	row, err := s.profileRow(ctx, r.profileID, false)
+	if err != nil {
+		return err
+	}
+	around, late, err := s.exitOfRun(ctx, r, row, look)
+	if err != nil {
+		return err
+	}
+	wanted, err := resolve(row, around)
+	if err != nil {
+		return err
+	}
+	next, refused := *began, error(nil)
+	next.Identity = began.next(wanted, around.zone)
+	if !reflect.DeepEqual(next.Identity, began.Identity) {
+		if refused = client.SetIdentity(ctx, next.Identity); refused != nil {
+			next.Identity = began.Identity
+		}
+	}
+	answer := *before // others may hold the old one
+	next.show(&answer, *began, wanted.settings)
+	answer.Pending = next.pending(row, wanted.identity, around.zone)
+	if row.ProxyID != nil && *row.ProxyID != r.upstream.id && !r.forOnce || row.ProxyID == nil && r.upstream.id != "" && !r.forOnce {
+		answer.Pending = append(answer.Pending, "proxyId")
+		slices.Sort(answer.Pending)
+	}
+	if late != nil {
+		s.follow(ctx, r, late)
+	}
+	if p := answer.Proxy; p != nil && around.exit != nil && p.ID == *around.exit.ID {
+		filled := *p
+		filled.fill(around.exit)
+		answer.Proxy = &filled
+	}
+	return errors.Join(refused, s.runs.noteIdentity(r, before, &answer, &next))
+}
+
+// next is what the pages of a run are to be told now. What cannot be changed while it runs stays, and so does what has to follow an exit
+// that is not known: this machine's own is not shown in the middle of a run.
+func (b *startedWith) next(wanted resolution, zone string) shim.Identity {
+	id := b.Identity
+	if !slices.Contains(wanted.missing, "timezone") && cmp.Or(id.Timezone, zone) != cmp.Or(wanted.identity.Timezone, zone) {
+		id.Timezone = cmp.Or(wanted.identity.Timezone, zone, id.Timezone) // the process was started with one: this machine's has to be named
+	}
+	if !slices.Contains(wanted.missing, "geolocation") {
+		id.Geolocation = wanted.identity.Geolocation
+	}
+	return id
+}
+
+// show writes what has changed into the run's answer, and where it came from.
+func (b *startedWith) show(answer *startJSON, before startedWith, settings settingsJSON) {
+	if b.Identity.Timezone != before.Identity.Timezone {
+		answer.Effective.Timezone, b.Settings.Timezone = b.Identity.Timezone, settings.Timezone
+	}
+	if !reflect.DeepEqual(b.Identity.Geolocation, before.Identity.Geolocation) {
+		answer.Effective.Geolocation, b.Settings.Geolocation = shownPosition(b.Identity.Geolocation), settings.Geolocation
+	}
+}
+
+// exitOfRun says what a run's settings depend on now, and with look checks its proxy when that has no good check of the last minutes. late is the check
+// when it takes longer than redressPatience.
+func (s *server) exitOfRun(ctx context.Context, r *profileRun, row store.Profile, look bool) (around surroundings, late *exitLookup, err error) {
+	r.mu.Lock()
+	around = here(majorOf(r.answer.Browser.Version))
+	r.mu.Unlock()
+	if around.proxied = r.upstream.id != ""; !around.proxied {
+		return around, nil, nil
+	}
+	px, err := s.proxyRow(ctx, r.upstream.id)
+	if err != nil {
+		return around, nil, err
+	}
+	p := &plan{row: row, proxy: &px, preflight: "warn"}
+	if look && p.needsExit() && recentCheck(px) == nil {
+		if p.spec.Upstream, err = s.upstream(px); err != nil {
+			return around, nil, err
+		}
+		e := s.runs.lookUpExit(ctx, p)
+		c, err := e.wait(ctx, redressPatience)
+		if err == nil && c.OK {
+			around.exit = c
+			return around, nil, nil
+		}
+		if errors.Is(err, errStillChecking) {
+			late = e
+		}
+	}
+	around.exit, err = knownExit(ctx, s.store.Read(), px)
+	return around, late, err
+}
+
+// noteIdentity writes what a run's pages are told now into the run, if that has changed.
+func (rs *runs) noteIdentity(r *profileRun, before, answer *startJSON, began *startedWith) error {
+	r.mu.Lock()
+	same := reflect.DeepEqual(before.RunJSON, answer.RunJSON) && reflect.DeepEqual(*r.began, *began)
+	if !same {
+		r.answer, r.began = answer, began
+	}
+	text, err := json.Marshal(runRecord{answer, began})
+	r.mu.Unlock()
+	if same || err != nil {
+		return err
+	}
+	return rs.record(func(ctx context.Context, q *store.Queries) error {
+		_, err := q.SetRunRecord(ctx, store.SetRunRecordParams{ID: r.id, Record: string(text)})
+		return err
+	})
+}
+
+// followLate does for a run that has just started what its start could not wait for.
+func (s *server) followLate(ctx context.Context, r *profileRun) {
+	if r.late != nil && !isClosed(r.late.done) {
+		s.follow(ctx, r, r.late)
+	}
+}
+
+// follow redresses a run when the check of its exit is over. A check has a deadline of its own.
+func (s *server) follow(ctx context.Context, r *profileRun, e *exitLookup) {
+	leave, err := s.runs.enter()
+	if err != nil {
+		return // the server stops
+	}
+	ctx = context.WithoutCancel(ctx)
+	go func() {
+		defer leave()
+		select {
+		case <-e.done:
+			s.redress(ctx, r, false)
+		case <-r.gone:
+		case <-s.runs.ctx.Done():
+		}
+	}()
+}
+
+// majorOf is the first number of a version.
+func majorOf(version string) (n int) {
+	fmt.Sscanf(version, "%d.", &n) //nolint:errcheck // none: 0
+	return n
+}
+
+// valueOf is a JSON value as any other.
+func valueOf(v jsontext.Value) (out any) {
+	if json.Unmarshal(v, &out) != nil {
+		return nil
+	}
+	return out
+}
