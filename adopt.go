@@ -129,7 +129,7 @@ func (s *server) catchUp(ctx context.Context, r *profileRun) {
 	forOnce := r.forOnce
 	r.swap.Unlock()
 	s.refreshProxy(ctx, r, !forOnce)
-	s.redress(ctx, r, false)
+	s.redress(ctx, r, exitAsKnown)
 }
 
 // dismiss closes a run whose start was never acknowledged: the server died before it was recorded.

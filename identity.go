@@ -257,31 +257,29 @@ func nilIfEmpty(s string) any {
 
 func is(p *string, s string) bool { return p != nil && *p == s }
 
-// languagesOf is what Chrome shows as navigator.languages where its language is tag, as its translations have it (IDS_ACCEPT_LANGUAGES in
-// generated_resources): mostly the tag, its language, and English.
+// languagesOf is what Chrome shows as navigator.languages where its language is tag: as its translations have it (Chromium,
+// components_locale_settings, IDS_ACCEPT_LANGUAGES), mostly the tag, its language, and English. Where Chrome has one translation for
+// several countries, the country of the tag is kept.
 func languagesOf(tag string) []string {
 	t, err := language.Parse(tag)
 	if err != nil {
 		return []string{tag}
 	}
-	base, _ := t.Base()
-	switch base.String() {
-	case "ja": // without a region
-		return []string{"ja", "en-US", "en"}
+	b, _ := t.Base()
+	base, english := b.String(), []string{"en-US", "en"}
+	switch base {
+	case "en":
+		return slices.Compact(append([]string{tag}, english...))
+	case "ar", "fa", "ja": // without a country
+		return append([]string{base}, english...)
+	case "bg", "ca", "cs", "el", "es", "th": // without English
+		return []string{tag, base}
 	case "zh":
-		if tag == "zh-CN" {
-			return []string{"zh-CN", "zh"}
-		}
-	case "es":
-		if tag == "es-ES" {
-			return []string{"es-ES", "es"}
+		if script, _ := t.Script(); script.String() == "Hans" {
+			return []string{tag, base}
 		}
 	}
-	out := []string{tag, base.String(), "en-US", "en"}
-	if base.String() == "en" {
-		out = []string{tag, "en-US", "en"}
-	}
-	return slices.Compact(out)
+	return append([]string{tag, base}, english...)
 }
 
 // sameZone says whether two zones show the same time throughout the year of at. Their names do not matter: a zone has several, and Chrome

@@ -118,7 +118,7 @@ func TestWarningsOfAuto(t *testing.T) {
 func TestLanguagesOf(t *testing.T) {
 	t.Parallel()
 	for tag, want := range map[string]string{"de-DE": "de-DE,de,en-US,en", "en-US": "en-US,en", "en-GB": "en-GB,en-US,en", "ja-JP": "ja,en-US,en", "fr-FR": "fr-FR,fr,en-US,en",
-		"es-ES": "es-ES,es", "es-MX": "es-MX,es,en-US,en", "zh-CN": "zh-CN,zh", "zh-TW": "zh-TW,zh,en-US,en", "pt-BR": "pt-BR,pt,en-US,en"} {
+		"es-ES": "es-ES,es", "es-MX": "es-MX,es", "cs-CZ": "cs-CZ,cs", "ar-EG": "ar,en-US,en", "de-AT": "de-AT,de,en-US,en", "zh-CN": "zh-CN,zh", "zh-TW": "zh-TW,zh,en-US,en", "pt-BR": "pt-BR,pt,en-US,en"} {
 		if got := strings.Join(languagesOf(tag), ","); got != want {
 			t.Errorf("%s: %s, want %s", tag, got, want)
 		}

@@ -106,6 +106,7 @@ type world struct {
 	mu      sync.Mutex
 	visits  []visit
 	changed chan struct{} // closed and replaced at each visit
+	place   func() string // members that /ip tells beside the address; nil: none
 }
 
 func newWorld(t testing.TB) *world { return newWorldAt(t, "127.0.0.1:0") }
@@ -133,7 +134,13 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		http.NotFound(rw, r)
 		return
 	case "/ip":
-		fmt.Fprintf(rw, `{"ip":%q}`, host)
+		w.mu.Lock()
+		place, more := w.place, ""
+		w.mu.Unlock()
+		if place != nil {
+			more = "," + place()
+		}
+		fmt.Fprintf(rw, `{"ip":%q%s}`, host, more)
 		return
 	case "/set":
 		http.SetCookie(rw, &http.Cookie{Name: "kept", Value: r.FormValue("kept"), MaxAge: 86400, Path: "/"})
@@ -147,6 +154,13 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.visits = append(w.visits, visit{r.URL.RequestURI(), host, r.UserAgent(), r.Header.Get("Cookie")})
 	close(w.changed)
 	w.changed = make(chan struct{})
+}
+
+// comesOut changes what /ip tells of its caller's place. It may take its time.
+func (w *world) comesOut(place func() string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.place = place
 }
 
 // await returns the n-th visit (from 1) to a path.

@@ -285,7 +285,11 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 		if in.Body.ProxyID.given() {
 			s.refreshProxy(ctx, r, true)
 		}
-		s.redress(ctx, r, in.Body.ProxyID.given() || in.Body.Timezone.Set || in.Body.Locale.Set || in.Body.Geolocation.Set)
+		exit := exitAsKnown
+		if in.Body.ProxyID.given() || in.Body.Timezone.Set || in.Body.Locale.Set || in.Body.Geolocation.Set {
+			exit = exitWanted
+		}
+		s.redress(ctx, r, exit)
 	}
 	s.events.publish("profile.updated", row.WorkspaceID, map[string]any{"id": row.ID, "changed": membersOf(in.Body)})
 	return s.profileAnswer(row)

@@ -498,7 +498,7 @@ func (s *server) proxyMoved(ctx context.Context, row store.Proxy) {
 		if r := s.runs.of(run.ProfileID); r != nil {
 			wg.Go(func() {
 				s.refreshProxy(ctx, r, false)
-				s.redress(ctx, r, true)
+				s.redress(ctx, r, exitWanted)
 			})
 		}
 	}

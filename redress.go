@@ -70,20 +70,29 @@ func (b *startedWith) pending(row store.Profile, wanted shim.Identity, zone stri
 // redressPatience is how long a change of a running profile waits for a new exit's check.
 const redressPatience = 2 * time.Second
 
+// insight is what a change of a run knows of its exit.
+type insight int
+
+const (
+	exitAsKnown insight = iota // what is known already counts
+	exitChecked                // a check has just ended
+	exitWanted                 // a check is made where there is no good one of the last minutes
+)
+
 // redress tells the pages of a run what its profile, and the exit that it has now, come to, as far as that goes while it runs: time zone
-// and position. The rest is noted as pending. With look a proxy whose exit is not known well is checked.
-func (s *server) redress(ctx context.Context, r *profileRun, look bool) {
+// and position. The rest is noted as pending.
+func (s *server) redress(ctx context.Context, r *profileRun, exit insight) {
 	r.swap.Lock()
 	defer r.swap.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, swapPatience)
 	defer cancel()
-	if err := s.redressNow(ctx, r, look); err != nil {
+	if err := s.redressNow(ctx, r, exit); err != nil {
 		s.log.Warn("a running profile keeps what its pages are told until its next start", "profile", r.profileID, "cause", err)
 	}
 }
 
 // redressNow does it. What is wanted is read while r.swap is held: of two changes at once the later one stays.
-func (s *server) redressNow(ctx context.Context, r *profileRun, look bool) error {
+func (s *server) redressNow(ctx context.Context, r *profileRun, exit insight) error {
 	r.mu.Lock()
 	client, running, before, began := r.client, r.status == "running", r.answer, r.began
 	r.mu.Unlock()
@@ -94,24 +103,24 @@ func (s *server) redressNow(ctx context.Context, r *profileRun, look bool) error
 	if err != nil {
 		return err
 	}
-	around, late, err := s.exitOfRun(ctx, r, row, look)
+	around, late, err := s.exitOfRun(ctx, r, row, exit == exitWanted)
 	if err != nil {
 		return err
 	}
-	wanted, err := resolve(row, around)
+	now, err := resolve(row, around)
 	if err != nil {
 		return err
 	}
 	next, refused := *began, error(nil)
-	next.Identity = began.next(wanted, around.zone)
+	next.Identity = began.next(now, around.zone)
 	if !reflect.DeepEqual(next.Identity, began.Identity) {
 		if refused = client.SetIdentity(ctx, next.Identity); refused != nil {
 			next.Identity = began.Identity
 		}
 	}
 	answer := *before // others may hold the old one
-	next.show(&answer, *began, wanted.settings)
-	answer.Pending = next.pending(row, wanted.identity, around.zone)
+	next.show(&answer, *began, now.settings)
+	answer.Pending = next.pending(row, now.identity, around.zone)
 	if row.ProxyID != nil && *row.ProxyID != r.upstream.id && !r.forOnce || row.ProxyID == nil && r.upstream.id != "" && !r.forOnce {
 		answer.Pending = append(answer.Pending, "proxyId")
 		slices.Sort(answer.Pending)
@@ -119,7 +128,7 @@ func (s *server) redressNow(ctx context.Context, r *profileRun, look bool) error
 	if late != nil {
 		s.follow(ctx, r, late)
 	}
-	if p := answer.Proxy; p != nil && around.exit != nil && p.ID == *around.exit.ID {
+	if p := answer.Proxy; exit != exitAsKnown && p != nil && around.exit != nil && p.ID == *around.exit.ID {
 		filled := *p
 		filled.fill(around.exit)
 		answer.Proxy = &filled
@@ -185,6 +194,7 @@ func (s *server) exitOfRun(ctx context.Context, r *profileRun, row store.Profile
 // noteIdentity writes what a run's pages are told now into the run, if that has changed.
 func (rs *runs) noteIdentity(r *profileRun, before, answer *startJSON, began *startedWith) error {
 	r.mu.Lock()
+	answer.capability = r.answer.capability // it may have been learnt meanwhile
 	same := reflect.DeepEqual(before.RunJSON, answer.RunJSON) && reflect.DeepEqual(*r.began, *began)
 	if !same {
 		r.answer, r.began = answer, began
@@ -218,7 +228,7 @@ func (s *server) follow(ctx context.Context, r *profileRun, e *exitLookup) {
 		defer leave()
 		select {
 		case <-e.done:
-			s.redress(ctx, r, false)
+			s.redress(ctx, r, exitChecked)
 		case <-r.gone:
 		case <-s.runs.ctx.Done():
 		}

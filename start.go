@@ -319,7 +319,7 @@ func (s *server) claimStart(ctx context.Context, row store.Profile, in *startInp
 	}
 	go s.runs.life(launch, r, decide, func() {
 		s.refreshProxy(ctx, r, !in.ProxyID.Set)
-		s.redress(ctx, r, false)
+		s.redress(ctx, r, exitAsKnown)
 		s.followLate(ctx, r)
 	})
 	return have, mine, nil
@@ -393,13 +393,12 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 		return startProblem(err)
 	}
 	r.mu.Lock()
-	r.client = client
+	r.client, r.began, r.late = client, p.startedWith(), p.exit
 	r.mu.Unlock()
 	if p.proxy != nil {
 		r.upstream, r.forOnce = upstreamMark{p.proxy.ID, p.proxy.Revision}, p.spec.ForOnce
 	}
 	answer := p.answer(state)
-	r.began, r.late = p.startedWith(), p.exit
 	answer.Warnings = append(answer.Warnings, differs(p.spec.Identity, state)...)
 	p.exit.fill(ctx, answer)
 	if c := p.exit.result; isClosed(p.exit.done) && c != nil && c.OK {

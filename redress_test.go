@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+)
+
+// shownView is what a client reads of what a run's pages see.
+type shownView struct {
+	Run *struct {
+		Effective struct {
+			Timezone    string
+			Geolocation any
+		}
+		Pending []string
+		Proxy   struct{ Country *string }
+	}
+}
+
+// A profile that changes while it runs tells its pages time zone and position at once, also when they follow another exit whose check
+// takes longer than the change waits. The rest waits, and is named, also by the next server.
+func TestRunningProfileChanges(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	g := newGround(t)
+	other, err := newDemoProxy("127.0.0.1:0", g.world.site.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.close()
+	slow := make(chan struct{})
+	answer := sync.OnceFunc(func() { close(slow) })
+	t.Cleanup(answer)
+	g.world.comesOut(func() string { return `"country":"DE","timezone":"Europe/Berlin","loc":"52.5,13.4"` })
+	s := g.serve()
+	mine, theirs := s.addProxy(nil), s.addProxy(map[string]any{"port": other.port(), "password": other.password})
+	id := s.profile(map[string]any{"proxyId": mine})
+	s.start(id, nil)
+	type explained struct {
+		Status    string
+		Pending   []string
+		Effective struct {
+			Timezone, Locale struct {
+				Value  any
+				Source string
+			}
+			Geolocation struct {
+				Value  any
+				Source string
+			}
+		}
+	}
+	var e explained
+	if s.do("GET", "/profiles/"+id+"/explain", nil, 200, &e); e.Effective.Timezone.Source != "exit" || e.Effective.Locale.Source != "exit" || e.Effective.Geolocation.Source != "exit" {
+		t.Errorf("the exit of a new proxy was not waited for: %+v", e.Effective)
+	}
+	seen := func() string {
+		c := dialCDP(t, s.start(id, nil).WsEndpoint, nil)
+		_, pages := c.pages()
+		return c.eval(c.attach(pages[0]), "Intl.DateTimeFormat().resolvedOptions().timeZone")
+	}
+	put := func(members map[string]any, pending string) (v shownView) {
+		t.Helper()
+		s.do("PUT", "/profiles/"+id, members, 200, &v)
+		if v.Run == nil || fmt.Sprint(v.Run.Pending) != pending {
+			t.Fatalf("after %v: %+v, want pending %s", members, v.Run, pending)
+		}
+		return v
+	}
+	put(map[string]any{"notes": "nothing to tell a page"}, "[]")
+	g.world.comesOut(func() string {
+		<-slow
+		return `"country":"JP","timezone":"Asia/Tokyo","loc":"35.7,139.7"`
+	})
+	put(map[string]any{"proxyId": theirs}, "[geolocation locale timezone]") // its exit is not known in time
+	answer()
+	var v shownView
+	eventually(t, "the new exit is followed", enough, func() bool {
+		s.do("GET", "/profiles/"+id, nil, 200, &v)
+		return fmt.Sprint(v.Run.Pending) == "[locale]"
+	})
+	if zone := seen(); zone != "Asia/Tokyo" || v.Run.Effective.Timezone != zone || v.Run.Proxy.Country == nil || *v.Run.Proxy.Country != "JP" {
+		t.Errorf("behind an exit in Tokyo pages say %s, and the run %+v", zone, v.Run)
+	}
+	v = put(map[string]any{"timezone": "Europe/Paris", "geolocation": "off", "webrtc": "off", "locale": []string{"fr-FR"}}, "[locale webrtc]")
+	if zone := seen(); zone != "Europe/Paris" || v.Run.Effective.Timezone != zone || v.Run.Effective.Geolocation != "off" {
+		t.Errorf("with a zone of its own pages say %s, and the run %+v", zone, v.Run)
+	}
+	s.kill()
+	s = g.serve()
+	e = explained{}
+	s.do("GET", "/profiles/"+id+"/explain", nil, 200, &e)
+	if e.Status != "running" || fmt.Sprint(e.Pending) != "[locale webrtc]" || e.Effective.Timezone.Value != "Europe/Paris" || e.Effective.Timezone.Source != "profile" || e.Effective.Geolocation.Value != "off" {
+		t.Errorf("the next server explains %+v", e)
+	}
+	put(map[string]any{"timezone": "America/New_York", "webrtc": nil}, "[locale]")
+	if zone := seen(); zone != "America/New_York" {
+		t.Errorf("told by the next server pages say %s", zone)
+	}
+}
