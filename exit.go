@@ -107,10 +107,11 @@ func (e *exitLookup) fill(ctx context.Context, a *startJSON) {
 	if a.Proxy == nil {
 		return
 	}
-	c, err := e.wait(ctx, patience)
-	if e.waited && errors.Is(err, errStillChecking) {
-		return // the warning is there
+	left := patience
+	if e.waited {
+		left = 0
 	}
+	c, err := e.wait(ctx, left)
 	switch {
 	case ctx.Err() != nil: // so has the start
 	case err != nil || c != nil && !c.OK:

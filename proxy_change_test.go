@@ -9,6 +9,11 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/store"
 )
 
 // This file is about changes of a proxy: where its password may go, and what running profiles have of it.
@@ -61,6 +66,48 @@ func TestSOCKS4HasNoPassword(t *testing.T) {
 	a.do(t, "PUT", "/proxies/"+id, `{"type":"socks4"}`).invalid(t, "body.password")
 	a.do(t, "PUT", "/proxies/"+id, `{"type":"socks4","password":null}`).want(t, 200).equal(t, "username", "u")
 	a.do(t, "PUT", "/proxies/"+id, `{"password":"p"}`).invalid(t, "body.password")
+}
+
+// TestStartWaitsForTheExit: five seconds when what pages are told hangs on it, then by what is known; else not at all.
+func TestStartWaitsForTheExit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		row  store.Profile
+		want time.Duration
+	}{
+		{store.Profile{Timezone: "auto", Locale: "system", Geolocation: "off", Consistency: "warn"}, identityPatience},
+		{store.Profile{Timezone: "system", Locale: "system", Geolocation: "auto", Consistency: "warn"}, identityPatience},
+		{store.Profile{Timezone: "system", Locale: "system", Geolocation: "off", Consistency: "block"}, identityPatience},
+		{store.Profile{Timezone: "UTC", Locale: `["de"]`, Geolocation: "off", Consistency: "warn"}, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			rs := &runs{store: new(store.Store)}
+			p := &plan{row: c.row, proxy: &store.Proxy{LastCheck: ptr(checkedNow(t))}, exit: &exitLookup{rs: rs, done: make(chan struct{})}}
+			err := rs.placeExit(t.Context(), p)
+			if took := time.Since(began); err != nil || took != c.want || p.around.exit == nil || len(p.warnings) != int(min(c.want, 1)) {
+				t.Errorf("%+v: %v, waited %v, exit %v, warnings %v", c.row, err, took, p.around.exit, p.warnings)
+			}
+			a := &startJSON{RunJSON: RunJSON{Proxy: &exitJSON{}, Warnings: p.warnings}}
+			p.exit.fill(t.Context(), a)
+			if len(a.Warnings) != 1 || a.Warnings[0].Code != "exit_unknown" {
+				t.Errorf("the answer has the warnings %v", a.Warnings)
+			}
+			if took := time.Since(began); took != max(c.want, patience) { // once, not twice
+				t.Errorf("%+v: waited %v in all", c.row, took)
+			}
+		})
+	}
+}
+
+// checkedNow is a good check of now, as a proxy's row has it.
+func checkedNow(t testing.TB) string {
+	t.Helper()
+	text, err := json.Marshal(berlin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // TestWarningsOfAnUnknownExit: a start says what is true of a check that has no result.

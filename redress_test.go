@@ -18,6 +18,26 @@ type shownView struct {
 	}
 }
 
+// explainedView is what a client reads of an explanation.
+type explainedView struct {
+	Status    string
+	Pending   []string
+	Effective struct {
+		Timezone, Locale, Geolocation struct {
+			Value  any
+			Source string
+		}
+	}
+}
+
+// zoneOfPages is the time zone that a page says which was open before.
+func (s *liveServer) zoneOfPages(id string) string {
+	s.t.Helper()
+	c := dialCDP(s.t, s.start(id, nil).WsEndpoint, nil)
+	_, pages := c.pages()
+	return c.eval(c.attach(pages[0]), "Intl.DateTimeFormat().resolvedOptions().timeZone")
+}
+
 // A profile that changes while it runs tells its pages time zone and position at once, also when they follow another exit whose check
 // takes longer than the change waits. The rest waits, and is named, also by the next server.
 func TestRunningProfileChanges(t *testing.T) {
@@ -37,28 +57,9 @@ func TestRunningProfileChanges(t *testing.T) {
 	mine, theirs := s.addProxy(nil), s.addProxy(map[string]any{"port": other.port(), "password": other.password})
 	id := s.profile(map[string]any{"proxyId": mine})
 	s.start(id, nil)
-	type explained struct {
-		Status    string
-		Pending   []string
-		Effective struct {
-			Timezone, Locale struct {
-				Value  any
-				Source string
-			}
-			Geolocation struct {
-				Value  any
-				Source string
-			}
-		}
-	}
-	var e explained
+	var e explainedView
 	if s.do("GET", "/profiles/"+id+"/explain", nil, 200, &e); e.Effective.Timezone.Source != "exit" || e.Effective.Locale.Source != "exit" || e.Effective.Geolocation.Source != "exit" {
 		t.Errorf("the exit of a new proxy was not waited for: %+v", e.Effective)
-	}
-	seen := func() string {
-		c := dialCDP(t, s.start(id, nil).WsEndpoint, nil)
-		_, pages := c.pages()
-		return c.eval(c.attach(pages[0]), "Intl.DateTimeFormat().resolvedOptions().timeZone")
 	}
 	put := func(members map[string]any, pending string) (v shownView) {
 		t.Helper()
@@ -80,22 +81,32 @@ func TestRunningProfileChanges(t *testing.T) {
 		s.do("GET", "/profiles/"+id, nil, 200, &v)
 		return fmt.Sprint(v.Run.Pending) == "[locale]"
 	})
-	if zone := seen(); zone != "Asia/Tokyo" || v.Run.Effective.Timezone != zone || v.Run.Proxy.Country == nil || *v.Run.Proxy.Country != "JP" {
+	if zone := s.zoneOfPages(id); zone != "Asia/Tokyo" || v.Run.Effective.Timezone != zone || v.Run.Proxy.Country == nil || *v.Run.Proxy.Country != "JP" {
 		t.Errorf("behind an exit in Tokyo pages say %s, and the run %+v", zone, v.Run)
 	}
 	v = put(map[string]any{"timezone": "Europe/Paris", "geolocation": "off", "webrtc": "off", "locale": []string{"fr-FR"}}, "[locale webrtc]")
-	if zone := seen(); zone != "Europe/Paris" || v.Run.Effective.Timezone != zone || v.Run.Effective.Geolocation != "off" {
+	if zone := s.zoneOfPages(id); zone != "Europe/Paris" || v.Run.Effective.Timezone != zone || v.Run.Effective.Geolocation != "off" {
 		t.Errorf("with a zone of its own pages say %s, and the run %+v", zone, v.Run)
 	}
 	s.kill()
 	s = g.serve()
-	e = explained{}
+	e = explainedView{}
 	s.do("GET", "/profiles/"+id+"/explain", nil, 200, &e)
 	if e.Status != "running" || fmt.Sprint(e.Pending) != "[locale webrtc]" || e.Effective.Timezone.Value != "Europe/Paris" || e.Effective.Timezone.Source != "profile" || e.Effective.Geolocation.Value != "off" {
 		t.Errorf("the next server explains %+v", e)
 	}
 	put(map[string]any{"timezone": "America/New_York", "webrtc": nil}, "[locale]")
-	if zone := seen(); zone != "America/New_York" {
+	if zone := s.zoneOfPages(id); zone != "America/New_York" {
 		t.Errorf("told by the next server pages say %s", zone)
+	}
+	s.stop(id)
+	if run := s.start(id, nil); !run.warned("identity_mismatch") { // New York and French, behind Tokyo
+		t.Errorf("a start that contradicts its exit warns of %v", run.Warnings)
+	}
+	put(map[string]any{"name": "what waited is there"}, "[]")
+	s.stop(id)
+	s.do("PUT", "/profiles/"+id, map[string]any{"consistency": "block"}, 200, nil)
+	if p := s.refused("POST", "/profiles/"+id+"/start", nil, 422, "identity_mismatch"); len(p.Errors) != 2 || s.get(id).Status != "stopped" {
+		t.Errorf("a refused start names %+v, and the profile is %s", p.Errors, s.get(id).Status)
 	}
 }
