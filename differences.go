@@ -20,7 +20,9 @@ const (
 	always      = "always"
 	withOS      = "os"      // the declared system is not the machine's
 	withVersion = "version" // the declared version is not the browser's
+	withOther   = "other"   // one of these two
 	withLocale  = "locale"  // the languages are not the machine's
+	withScreen  = "screen"  // a screen is declared
 )
 
 // differenceTable is what is known to differ, with when it does.
@@ -35,8 +37,9 @@ func differenceTable() []struct {
 		differenceJSON
 	}{
 		{always, differenceJSON{"webdriver", everywhere[:2], "navigator.webdriver is true, as in every automated Chrome. Automation is not hidden."}},
-		{withOS, differenceJSON{"worker_platform", workers, "navigator.platform is this machine's: DevTools has no override for workers."}},
-		{withOS, differenceJSON{"first_request_hints", requests, "Sec-CH-UA-Platform of the first request of a tab that a page opens without an opener is this machine's: the request leaves before the tab can be told."}},
+		{withOS, differenceJSON{"worker_platform", workers, "navigator.platform is told by a getter that is not the browser's own: DevTools has no override for workers, and a worker that looks at the getter sees that."}},
+		{withOS, differenceJSON{"attaching", scripts, "navigator.platform can be this machine's for a moment, when a DevTools client attaches to a page that is just being loaded."}},
+		{withOther, differenceJSON{"restored_tabs", requests, "Sec-CH-UA and its kin of the very first request of a tab that is restored at the start can be the real browser's: Chrome may send it before it listens to DevTools. The page itself, and all that it asks for, show what is declared."}},
 		{withOS, differenceJSON{"fonts", everywhere, "Fonts, their names, metrics and rendering are this machine's."}},
 		{withOS, differenceJSON{"gpu", everywhere, "The GPU (WebGL and WebGPU vendor, renderer and limits) and what is drawn to a canvas are this machine's."}},
 		{withOS, differenceJSON{"codecs", scripts, "Audio and video codecs, DRM and plugins are this browser's on this system."}},
@@ -47,8 +50,10 @@ func differenceTable() []struct {
 		{withVersion, differenceJSON{"engine", everywhere, "JavaScript, CSS and Web APIs are those of the installed version: what it has more or less than the declared one shows."}},
 		{withVersion, differenceJSON{"icu", everywhere, "Intl's data (formats, zones, collation) are those of the installed version."}},
 		{withVersion, differenceJSON{"tls", connection, "TLS and HTTP/2 (cipher suites, extensions, settings and their order) are those of the installed version."}},
-		{withVersion, differenceJSON{"hints", requests, "The set of headers and client hints that are sent is that of the installed version (client hints came with version 89), and Sec-CH-UA of the first request of a tab without an opener shows the real one."}},
+		{withVersion, differenceJSON{"hints", requests, "The set of headers and client hints that are sent is that of the installed version (client hints came with version 89)."}},
 		{withLocale, differenceJSON{"ui_language", scripts, "Texts of the browser itself (a file chooser, a validation message) are in a language that is installed: on Linux Chrome's language packs decide."}},
+		{withLocale, differenceJSON{"shared_process", scripts, "Where pages share a renderer and the one that got the locale first is closed, Intl of the others is that of the browser's own language pack for some milliseconds."}},
+		{withScreen, differenceJSON{"display", scripts, "A browser with windows shows the screen and the pixel ratio of the display that it is on; its window gets the declared size as far as that has room. Headless the screen is the declared one, and no window is narrower than 500 pixels."}},
 	}
 }
 
@@ -57,7 +62,8 @@ func differences(id shim.Identity, real int) []differenceJSON {
 	out := []differenceJSON{}
 	for _, d := range differenceTable() {
 		switch {
-		case d.when == always, d.when == withOS && id.OS != "", d.when == withLocale && id.Languages != nil:
+		case d.when == always, d.when == withOS && id.OS != "", d.when == withLocale && id.Languages != nil, d.when == withScreen && id.Screen != nil,
+			d.when == withOther && (id.OS != "" || id.Version != ""):
 		case d.when == withVersion && id.Version != "":
 			d.Message += fmt.Sprintf(" Declared is %s.", id.Version)
 			if real != 0 {

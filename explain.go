@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"strconv"
 
-	"warren/shim"
 	"warren/store"
 )
 
@@ -68,24 +66,16 @@ func (s *server) explainProfile(ctx context.Context, in *struct{ ProfilePath }) 
 
 // explainBrowser says which browser would run.
 func (s *server) explainBrowser(ctx context.Context, row store.Profile, out *explainJSON) (surroundings, error) {
-	b, err := s.runs.browser(ctx)
+	p := &plan{row: row}
+	b, err := s.runs.choose(ctx, p, true)
 	if ctx.Err() != nil {
 		return surroundings{}, ctx.Err()
 	}
 	if err != nil { // that none is there is no reason not to explain the rest
 		return here(0), nil
 	}
-	out.Browser = browserOf(b, row.BrowserVersion)
+	out.Browser = &browserJSON{Product: b.Product, Version: b.Version, Path: b.Path, Match: p.match}
 	return here(b.Major), nil
-}
-
-// browserOf is an installed browser, and whether it is of the declared version ("": any).
-func browserOf(b shim.Installed, declared string) *browserJSON {
-	j := &browserJSON{Product: b.Product, Version: b.Version, Path: b.Path, Match: "exact"}
-	if declared != "" && declared != strconv.Itoa(b.Major) {
-		j.Match = "nearest"
-	}
-	return j
 }
 
 // explainExit says where a proxy comes out, as far as it is known.

@@ -130,7 +130,7 @@ func (s *server) fillSpec(p *plan, in *startInput) error {
 	in.StartURLs.merge(&urls, nil)
 	headless := p.row.Headless
 	mergePtr(in.Headless, &headless)
-	p.spec = shim.Spec{RunID: runID, ProfileID: p.row.ID, Name: runName(runID), BrowserPath: p.installed.Path,
+	p.spec = shim.Spec{RunID: runID, ProfileID: p.row.ID, Name: runName(runID), BrowserPath: p.installed.Path, Product: p.installed.Product, Version: p.installed.Version,
 		ProfileDir: s.profileDir(p.row.ID), RunDir: s.runs.dir, Headless: s.headless(headless), StartURLs: urls,
 		ForOnce: in.ProxyID.Set, Private: s.cfg.allowPrivate(), Capability: newCapability(), DebugPort: in.DebugPort, WebRTC: p.row.WebRTC, Protected: []string{s.cfg.Data},
 		Timeout: s.cfg.StartTimeout, Grace: s.cfg.OrphanGrace}

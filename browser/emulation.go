@@ -184,10 +184,15 @@ func (e *emulation) sharedOrders() []order {
 
 func (e *emulation) isShared() bool { return len(e.sharedOrders()) > 0 }
 
-func (e *emulation) shared() (orders []order) {
-	if e.now.Timezone != "" {
-		orders = append(orders, order{"Emulation.setTimezoneOverride", map[string]string{"timezoneId": e.now.Timezone}})
+func (e *emulation) zoneOrder() []order {
+	if e.now.Timezone == "" {
+		return nil
 	}
+	return []order{{"Emulation.setTimezoneOverride", map[string]string{"timezoneId": e.now.Timezone}}}
+}
+
+func (e *emulation) shared() []order {
+	orders := e.zoneOrder()
 	if len(e.now.Languages) > 0 {
 		orders = append(orders, order{"Emulation.setLocaleOverride", map[string]string{"locale": e.now.Languages[0]}})
 	}

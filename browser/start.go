@@ -315,6 +315,9 @@ func (b *Browser) getVersion(ctx context.Context) error {
 	}
 	b.version = parseProduct(v.Product)
 	b.version.Path = b.spec.Path
+	if was := b.spec.Version; was != "" && was != b.version.Version {
+		b.log.Warn("the browser is not of the version that it was when it was looked for; pages are told that one", "was", was, "is", b.version.Version)
+	}
 	b.agent = v.UserAgent
 	return nil
 }

@@ -248,7 +248,7 @@ func onlyHost(address string, next http.Handler) http.Handler {
 }
 
 func (s Spec) browser(log *slog.Logger) browser.Spec {
-	return browser.Spec{Path: s.BrowserPath, UserDataDir: userDataDir(s.ProfileDir),
+	return browser.Spec{Path: s.BrowserPath, Product: s.Product, Version: s.Version, UserDataDir: userDataDir(s.ProfileDir),
 		TempDir: tempDir(s.Name), Headless: s.Headless, Protected: s.Protected, TrustSPKI: s.TrustSPKI, Resolver: s.Resolver,
 		WebRTC: browser.WebRTC(s.WebRTC), Identity: s.Identity, Network: s.Network, Logger: log}
 }

@@ -33,6 +33,8 @@ type Spec struct {
 	RunID       string        `json:"runId"`
 	ProfileID   string        `json:"profileId"`
 	BrowserPath string        `json:"browserPath"`
+	Product     string        `json:"product"`    // of the browser, as it was found
+	Version     string        `json:"version"`    // of the browser, four numbers
 	ProfileDir  string        `json:"profileDir"` // holds the browser's user data in "chrome" and the lock
 	RunDir      string        `json:"runDir"`     // holds the socket, the end report and the log
 	Name        string        `json:"name"`       // of the run's files in RunDir; short, for a socket's path has 104 bytes at most
