@@ -4,7 +4,6 @@ package browser
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
@@ -181,8 +180,8 @@ func (r *tableRound) extension() {
 		return "{" + probeSource() + "; probe(" + string(me) + ")}"
 	}
 	for name, text := range map[string]string{
-		"manifest.json": fmt.Sprintf(`{"manifest_version": 3, "name": "table", "version": "1", "host_permissions": ["*://*.test/*"], "background": {"service_worker": "worker.js"},
-			"content_scripts": [{"matches": ["*://d.test/*"], "js": ["content.js"], "run_at": "document_start"}], "content_security_policy": {"extension_pages": "script-src 'self'"}}`),
+		"manifest.json": `{"manifest_version": 3, "name": "table", "version": "1", "host_permissions": ["*://*.test/*"], "background": {"service_worker": "worker.js"},
+			"content_scripts": [{"matches": ["*://d.test/*"], "js": ["content.js"], "run_at": "document_start"}], "content_security_policy": {"extension_pages": "script-src 'self'"}}`,
 		"worker.js": probeAs("extension-worker"), "page.js": probeAs("extension-page"), "content.js": probeAs("extension-content"),
 		"page.html": "<!doctype html><script src=page.js></script>",
 	} {

@@ -92,11 +92,10 @@ func tableProperties() []string {
 
 // cell is one place of the table. A lack is why there is nothing to see.
 type cell struct {
-	context        tableContext
-	property       string
-	want, got      string // want is "" where got is well
-	lack           string
-	excuse, reason string
+	context   tableContext
+	property  string
+	want, got string // want is "" where got is well
+	lack      string
 }
 
 type table struct{ rows [][]cell }
