@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 SQLC    := go tool -modfile=tools.mod sqlc
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build demo test check race bench leaks browser tools sqlc openapi majors build-all
+.PHONY: build demo test check race bench leaks table browser tools sqlc openapi majors build-all
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -60,6 +60,11 @@ bench: browser build
 # leaks counts packets for longer than make test does, and without each flag (docs/isolation-flags.md).
 leaks: browser tools
 	WARREN_LEAKS=1 go test -count=1 -v -timeout 60m -run 'TestPackets|TestChatter|TestLeakTest|TestOwnResolver' ./browser .
+
+# table prints what every context shows of six identities, with and without windows, TLS and a second client (docs/identity.md), and takes the trials of
+# masses of targets at full length.
+table: browser tools
+	WARREN_TABLE=1 go test -count=1 -v -timeout 60m -run 'TestIdentityTable|TestMassOfTargets' ./browser
 
 build-all:
 	@for p in $(PLATFORMS); do \

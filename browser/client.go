@@ -175,7 +175,7 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 	p := pending{session: name, client: c, raw: append([]byte(nil), e.id.in(msg)...)}
 	params := e.params.in(msg)
 	if method == "Target.createTarget" {
-		params, p.first = m.owner.bornBlank(params)
+		params, p.first = m.owner.bornBlank(c, params)
 	}
 	cmd := command{id: m.register(p), session: name, method: method, params: params}
 	if m.hold(s, cmd) {

@@ -240,7 +240,7 @@ func (g *gateway) newPage(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if address != blankPage {
-		go m.owner.sendTo(made.TargetID, address, func() {}) // the client attaches when it has this answer
+		go m.owner.sendTo(made.TargetID, address, nil, func() {}) // the client attaches when it has this answer
 	}
 	return describe(r, targetInfo{TargetID: made.TargetID, Type: "page", URL: address}), nil
 }

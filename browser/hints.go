@@ -93,9 +93,16 @@ func (o *owner) paused(params []byte) {
 	if err := json.Unmarshal(params, &p); err != nil {
 		o.mux.log.Warn("a paused request cannot be read", "error", err)
 	}
-	change := map[string]any{"requestId": p.ID}
-	if headers := o.emulation.corrector.correct(p.Request.Headers); headers != nil {
-		change["headers"] = headers
+	asItIs := map[string]any{"requestId": p.ID}
+	headers := o.emulation.corrector.correct(p.Request.Headers)
+	if headers == nil {
+		o.mux.send("", "Fetch.continueRequest", asItIs, nil)
+		return
 	}
-	o.mux.send("", "Fetch.continueRequest", change, nil)
+	o.mux.send("", "Fetch.continueRequest", map[string]any{"requestId": p.ID, "headers": headers}, func(a answer) {
+		if err := a.err(); err != nil && a.lost == nil { // a page that waits for ever is worse than a wrong hint
+			o.mux.log.Warn("a request kept its hints", "error", err)
+			o.mux.send("", "Fetch.continueRequest", asItIs, nil)
+		}
+	})
 }

@@ -291,6 +291,18 @@ func (m *mux) hasClient(target string) bool {
 	return false
 }
 
+// attachedTo reports whether this client is.
+func (m *mux) attachedTo(c *client, target string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.sessions {
+		if s.target == target && s.client == c {
+			return true
+		}
+	}
+	return false
+}
+
 // detached forgets a session and all below it.
 func (m *mux) detached(parent *session, params []byte) {
 	var p struct {

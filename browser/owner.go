@@ -36,7 +36,7 @@ type order struct {
 }
 
 // page is an open page and the owner's session on it.
-type page struct{ target, session, url string }
+type page struct{ target, session, url, context string }
 
 // dressing is the state of a target: done when the owner's commands have been acknowledged.
 type dressing struct {
@@ -109,7 +109,7 @@ func (o *owner) attached(s *session, info targetInfo) {
 		o.emulation.permit(o.mux, info.Context)
 	}
 	if s.kind == "page" {
-		o.pages = append(o.pages, page{s.target, s.id, info.URL})
+		o.pages = append(o.pages, page{s.target, s.id, info.URL, info.Context})
 		o.once.Do(func() { close(o.first) })
 	}
 	o.mu.Unlock()
@@ -139,7 +139,12 @@ func (o *owner) detached(s *session) {
 		d.finish()
 		delete(o.targets, s.target)
 	}
-	o.pages = slices.DeleteFunc(o.pages, func(p page) bool { return p.session == s.id })
+	o.pages = slices.DeleteFunc(o.pages, func(p page) bool {
+		if p.session == s.id {
+			delete(o.contexts, p.context) // with another page of it, it gets its permissions again
+		}
+		return p.session == s.id
+	})
 	if hasNavigator(s.kind) && o.emulation.isShared() {
 		go o.renew()
 	}
@@ -228,7 +233,7 @@ func (o *owner) condemn(s *session, why string) {
 // bornBlank changes the parameters of a Target.createTarget so that the tab is born blank, and returns what sends it to its address
 // when it is dressed, before the client hears of it: Chrome does not let such a tab wait for its debugger, it sends the first request
 // at once. Nothing is changed where nothing is told.
-func (o *owner) bornBlank(params []byte) ([]byte, func(answer, func())) {
+func (o *owner) bornBlank(c *client, params []byte) ([]byte, func(answer, func())) {
 	var p map[string]json.RawMessage
 	var address string
 	if !o.dresses.Load() || json.Unmarshal(params, &p) != nil || json.Unmarshal(p["url"], &address) != nil || address == "" || address == blankPage {
@@ -244,7 +249,7 @@ func (o *owner) bornBlank(params []byte) ([]byte, func(answer, func())) {
 			deliver()
 			return
 		}
-		go o.sendTo(made.TargetID, address, deliver)
+		go o.sendTo(made.TargetID, address, c, deliver)
 	}
 }
 

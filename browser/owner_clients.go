@@ -50,11 +50,13 @@ type arrival struct {
 // arrivalTime is how long a new page waits for the client that made it to attach to it. Clients that attach do so at once.
 const arrivalTime = 100 * time.Millisecond
 
-// sendTo navigates a page as soon as it is dressed. told, which may be nil, tells the client that asked for it.
-func (o *owner) sendTo(target, address string, told func()) {
+// sendTo navigates a page as soon as it is dressed. told tells who asked for it, the client c where that is known already.
+func (o *owner) sendTo(target, address string, c *client, told func()) {
 	o.awaitDressed(context.Background(), target)
 	a := &arrival{dressed: make(chan (<-chan struct{}), 1)}
-	if told != nil {
+	if c != nil && o.mux.attachedTo(c, target) { // it attaches to everything, and has
+		told()
+	} else {
 		o.mu.Lock()
 		o.arriving[target] = a
 		o.mu.Unlock()

@@ -41,6 +41,9 @@ type told struct {
 // declaredProfile is a profile with that site, and the spec of a run that declares.
 func declaredProfile(t *testing.T) (*profile, Spec, *told) {
 	t.Helper()
+	if testing.Short() && t.Name() != "TestMassOfTargets" {
+		t.Skip("is about what pages are told, not about our goroutines: the race detector's run leaves it out")
+	}
 	p := newProfile(t)
 	found := installed(t)
 	s := p.spec()
@@ -312,8 +315,11 @@ func ofGroup(pid, group int) bool {
 // TestMassOfTargets: tabs that are opened all at once, and tabs, pop-ups and workers that two clients open and close at random, all run, and all are
 // what is declared from their first line. WARREN_TABLE=1 takes 200 and 1,000.
 func TestMassOfTargets(t *testing.T) {
-	tabs, openings := 20, 60
-	if os.Getenv("WARREN_TABLE") != "" {
+	tabs, openings := 20, 40
+	switch {
+	case testing.Short(): // the race detector's run
+		tabs, openings = 5, 10
+	case os.Getenv("WARREN_TABLE") != "":
 		tabs, openings = 200, 1000
 	}
 	p, s, seen := declaredProfile(t)
@@ -401,7 +407,7 @@ func TestWorkersInALoop(t *testing.T) {
 	c.send("", "Target.createTarget", map[string]any{"url": "https://a.test/first?n=loop"})
 	from := numbered(t, b, "loop")
 	var firsts []string
-	const loop = `(async () => { const all = new Set(); for (let i = 0; i < 100; i++) { const w = new Worker('/first.js?n=w');
+	const loop = `(async () => { const all = new Set(); for (let i = 0; i < 40; i++) { const w = new Worker('/first.js?n=w');
 		all.add(await new Promise((done, failed) => { w.onmessage = e => done(e.data); w.onerror = failed })); w.terminate() } return [...all] })()`
 	var answer struct {
 		Result struct{ Value json.RawMessage }
