@@ -62,6 +62,7 @@ func (g *ground) throwaways() []string {
 
 // A run lets nothing out: each channel passes, without a proxy, with one, and with a dead one. The profile's own run goes on beside it.
 func TestLeakTest(t *testing.T) {
+	t.Parallel()
 	needBrowser(t)
 	s := newGround(t).serve()
 	running := s.profile(nil)
@@ -138,6 +139,7 @@ func rerunAsOrdinary(t *testing.T) {
 // Where no namespace keeps a run in, each flag that is taken away opens its channels, and the test says so. Without the proxy the page does not
 // even load: nothing has passed.
 func TestLeakTestHasTeeth(t *testing.T) {
+	t.Parallel()
 	browser := needBrowser(t)
 	if os.Geteuid() == 0 { // who never runs without a namespace
 		rerunAsOrdinary(t)
@@ -244,6 +246,7 @@ func TestOwnResolverIsOff(t *testing.T) {
 
 // A profile with webrtc "default" has its WebRTC open, by its owner's wish, and the test says so.
 func TestLeakTestOfOpenWebRTC(t *testing.T) {
+	t.Parallel()
 	needBrowser(t)
 	g := newGround(t)
 	g.asOrdinary()
@@ -261,6 +264,7 @@ func TestLeakTestOfOpenWebRTC(t *testing.T) {
 
 // In a namespace it is no flag that keeps a run in: with all of them taken away the kernel lets nothing out.
 func TestLeakTestInNamespace(t *testing.T) {
+	t.Parallel()
 	browser := needBrowser(t)
 	if err := shim.CheckIsolation(); err != nil {
 		t.Skipf("needs user and network namespaces: %v", err)
@@ -355,6 +359,7 @@ func TestLeakTestLeavesNothing(t *testing.T) {
 
 // doctor --leaks looks without a server, says each channel, and fails when one is open, or when its browser dies on the way.
 func TestDoctorLeaks(t *testing.T) {
+	t.Parallel()
 	browser := needBrowser(t)
 	g := newGround(t)
 	code, out, errs := exitOf(t, g.command("doctor", "--leaks", "--json", "--data", g.data))
