@@ -275,13 +275,21 @@ func (c *client) close() { c.end(errClosedByClient) }
 func (m *mux) forget(c *client) {
 	m.mu.Lock()
 	delete(m.clients, c)
+	var gone []*session
 	var calls []pending
 	if s := m.sessions[c.root]; s != nil {
-		_, calls = m.drop(s)
+		gone, calls = m.drop(s)
 	}
 	m.mu.Unlock()
 	fail(calls, errClosedByClient)
-	if c.root != "" {
-		m.send("", "Target.detachFromTarget", map[string]string{"sessionId": c.root}, nil)
+	if c.root == "" {
+		return
 	}
+	m.send("", "Target.detachFromTarget", map[string]string{"sessionId": c.root}, func(a answer) {
+		for _, s := range gone {
+			if a.lost == nil {
+				m.owner.left(s)
+			}
+		}
+	})
 }

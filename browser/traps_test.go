@@ -163,6 +163,19 @@ func TestClientsKeepThePlatform(t *testing.T) {
 	visit("https://a.test/first?n=5")
 }
 
+// TestPageKeepsThePlatformOfItsClient: the page that a client leaves is what it was, before its next document too.
+func TestPageKeepsThePlatformOfItsClient(t *testing.T) {
+	p, s, _ := declaredProfile(t)
+	b := p.startSpec(s)
+	c := dial(t, serveGateway(t, b)+"/")
+	_, session := c.openTab("https://a.test/first?n=left")
+	c.becomes(session, `window.first`, strconv.Quote(declaredFirst))
+	left := numbered(t, b, "left")
+	c.socket.CloseNow()
+	eventually(t, "the client has gone", func() bool { return !b.mux.hasClient(left.target) })
+	eventually(t, "the page is what it was", func() bool { return evaluate(t, b, left, `navigator.platform`) == `"Win32"` })
+}
+
 // TestLocaleOutlivesItsPage: locale and time zone hold for a whole renderer process, and go with the page that set them. Those that share the process
 // have them all the same. The zone is changed while the browser runs, so that it does not come from the environment.
 func TestLocaleOutlivesItsPage(t *testing.T) {
