@@ -19,7 +19,7 @@ import (
 func TestSlowRunIsLeft(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("takes the 15 s that a run's process may")
+		t.Skip("takes the 15 s that a run's process may before it is left; the race detector's run leaves it out, make test has it")
 	}
 	needBrowser(t)
 	g := newGround(t)

@@ -423,7 +423,7 @@ func TestKeepBrowsers(t *testing.T) {
 func TestSecondInterrupt(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("takes the 15 s that a hanging browser may")
+		t.Skip("takes the 15 s that a hanging browser may before it is killed; the race detector's run leaves it out, make test has it")
 	}
 	needBrowser(t)
 	g := newGround(t)

@@ -160,7 +160,7 @@ func TestLeakTestHasTeeth(t *testing.T) {
 	} {
 		t.Run(strings.Trim(c.flag, "-"), func(t *testing.T) {
 			if c.thorough && os.Getenv("WARREN_LEAKS") == "" {
-				t.Skip("is part of make leaks")
+				t.Skip("is one of the long trials, which take minutes: make leaks has them")
 			}
 			g := newGround(t)
 			id := newID()

@@ -353,7 +353,7 @@ func TestSlowClientIsCutOff(t *testing.T) {
 // TestBigFrames: messages near Chrome's own limit of 100 MiB pass in both directions; what Chrome could not take ends the client only.
 func TestBigFrames(t *testing.T) {
 	if testing.Short() {
-		t.Skip("is about 100 MiB, which take the race detector a minute; its run leaves it out")
+		t.Skip("is about 100 MiB, which take the race detector a minute; its run leaves it out, make test has it")
 	}
 	b := newProfile(t).start()
 	url := serveGateway(t, b)

@@ -75,7 +75,7 @@ func testMirror(t *testing.T, files map[string]any) *httptest.Server {
 func listOf(t *testing.T, versions ...[2]string) string {
 	t.Helper()
 	if platformName() == "" {
-		t.Skip("there are no builds for this platform")
+		t.Skip("Chrome for Testing has no builds for this platform, so there is nothing to install")
 	}
 	var all []string
 	for _, v := range versions {

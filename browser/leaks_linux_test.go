@@ -116,14 +116,14 @@ func trials() []trial {
 
 func TestPacketsBesideTheRelay(t *testing.T) {
 	if testing.Short() {
-		t.Skip("is about what browsers send, not about our goroutines: the race detector's run leaves it out")
+		t.Skip("is about what browsers send, not about our goroutines: the race detector's run leaves it out, make test has it")
 	}
 	t.Parallel()
 	for _, x := range trials() {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			if x.thorough && os.Getenv("WARREN_LEAKS") == "" {
-				t.Skip("is part of make leaks")
+				t.Skip("is one of the long trials, which take minutes: make leaks has them")
 			}
 			if m := testnet.Enter(t); m != nil {
 				x.run(t, m)
@@ -240,7 +240,7 @@ func TestChatter(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			if os.Getenv("WARREN_LEAKS") == "" {
-				t.Skip("is part of make leaks")
+				t.Skip("is one of the long trials, which take minutes: make leaks has them")
 			}
 			if m := testnet.Enter(t); m != nil {
 				x.listen(t, m, 140*time.Second)

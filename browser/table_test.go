@@ -19,7 +19,7 @@ import (
 // WARREN_TABLE_OUT names a file for it.
 func TestIdentityTable(t *testing.T) {
 	if testing.Short() {
-		t.Skip("is about what browsers show, not about our goroutines: the race detector's run leaves it out")
+		t.Skip("is about what browsers show, not about our goroutines: the race detector's run leaves it out, make test has it")
 	}
 	whole := os.Getenv("WARREN_TABLE") != ""
 	found := installed(t)

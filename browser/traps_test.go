@@ -42,7 +42,7 @@ type told struct {
 func declaredProfile(t *testing.T) (*profile, Spec, *told) {
 	t.Helper()
 	if testing.Short() && t.Name() != "TestMassOfTargets" {
-		t.Skip("is about what pages are told, not about our goroutines: the race detector's run leaves it out")
+		t.Skip("is about what pages are told, not about our goroutines: the race detector's run leaves it out, make test has it")
 	}
 	p := newProfile(t)
 	found := installed(t)
