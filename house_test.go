@@ -65,7 +65,7 @@ func source(t testing.TB) (out []sourceFile) {
 }
 
 // TestWhoKnowsWhom: main knows shim, store, proxy, web and leaks; shim knows browser and proxy; the leaves know nobody. What lies beside
-// them (bench) may look at any, and nobody looks at it. testnet knows nobody either, and only tests of browser and main know it.
+// them (bench) may look at any, and nobody looks at it. testnet knows nobody either, and only tests of browser, shim and main know it.
 func TestWhoKnowsWhom(t *testing.T) {
 	t.Parallel()
 	allowed := map[string][]string{"": {"shim", "store", "proxy", "web", "leaks"}, "shim": {"browser", "proxy"},
@@ -73,7 +73,7 @@ func TestWhoKnowsWhom(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range source(t) {
 		known, ours := allowed[f.folder]
-		if f.test && (f.folder == "" || f.folder == "browser") {
+		if f.test && (f.folder == "" || f.folder == "browser" || f.folder == "shim") {
 			known = append(slices.Clone(known), "testnet")
 		}
 		for _, spec := range f.ast.Imports {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"warren/testnet"
 )
 
 // found is a process that bears the mark of a ground.
@@ -143,8 +145,6 @@ func (g *ground) asOrdinary() {
 // pause stops a process, and lets it go on when the test ends.
 func pause(t testing.TB, pid int) {
 	t.Helper()
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	testnet.Pause(t, pid)
 	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGCONT) })
 }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
 // call runs one command of a test on the owner's sessions.
@@ -243,9 +245,7 @@ func TestHungBrowser(t *testing.T) {
 	b := p.start()
 	b.limits.ask, b.limits.interrupt = 300*time.Millisecond, 300*time.Millisecond
 	pid := b.PID()
-	if err := syscall.Kill(-pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	testnet.Pause(t, -pid)
 	began := time.Now()
 	var wg sync.WaitGroup
 	for range 3 {
@@ -300,9 +300,7 @@ func TestForceAndContextEndPatience(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := p.start()
 			pid := b.PID()
-			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil { // else it would be too quick to close
-				t.Fatal(err)
-			}
+			testnet.Pause(t, pid) // else it would be too quick to close
 			began := time.Now()
 			if got := stop(b); got != MethodKill {
 				t.Errorf("stopped by %q, want kill", got)

@@ -272,9 +272,7 @@ func TestHungRenderer(t *testing.T) {
 	url := serveGateway(t, b)
 	hung := renderers(t, b)
 	for _, pid := range hung {
-		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		testnet.Pause(t, pid)
 	}
 	goOn := func() {
 		for _, pid := range hung {

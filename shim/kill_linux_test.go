@@ -2,9 +2,10 @@ package shim
 
 import (
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
 // A shim that hangs is ended by who started it and by who only holds it, and its browser goes with it.
@@ -13,9 +14,7 @@ func TestHangingShimIsEnded(t *testing.T) {
 		s := newSpec(t)
 		c, state := launch(t, s)
 		shim := c.cmd.Process.Pid
-		if err := syscall.Kill(shim, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		testnet.Pause(t, shim)
 		ends := c
 		if adopted {
 			ends = Hold(s.RunDir, s.Name, s.ProfileDir)

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
 // The parent of other processes' orphans reaps them all, while its own child lives and when it ends, and its own child's exit
@@ -98,9 +100,7 @@ func TestAwaitGone(t *testing.T) {
 	alike := start("--user-data-dir=" + profile + "/chrome2")
 	within := start("--say=--user-data-dir=" + profile + "/chrome")
 	rewritten := start(strings.Join([]string{"--type=renderer", "--user-data-dir=" + profile + "/chrome", "--z"}, " "))
-	if err := syscall.Kill(-stays.Process.Pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	testnet.Pause(t, -stays.Process.Pid)
 	lock := profileLock(profile)
 	if err := os.Mkdir(profile, 0o700); err != nil {
 		t.Fatal(err)

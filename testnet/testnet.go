@@ -4,4 +4,6 @@
 //
 // Nothing of it touches the network of the computer that the test runs on. It needs Linux, with namespaces, ip and nft; where these
 // are missing, the test is skipped.
+//
+// Beside that it has Pause, for tests of what hangs.
 package testnet
