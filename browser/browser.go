@@ -62,6 +62,7 @@ type Browser struct {
 	launched chan struct{}
 
 	emulation *emulation
+	gate      *gate
 
 	version Installed
 	agent   string
@@ -124,11 +125,15 @@ func open(s Spec, home burrow) *Browser {
 	b.seen.ready = make(chan struct{})
 	b.emulation = newEmulation(&s)
 	b.gateway = newGateway(b)
+	if b.gate = newGate(home.listener()); b.emulation.corrector == nil {
+		b.gate.open()
+	}
 	return b
 }
 
-// Listener is the socket that Chrome's --proxy-server names. The relay serves on it.
-func (b *Browser) Listener() net.Listener { return b.burrow.listener() }
+// Listener is the socket that Chrome's --proxy-server names. The relay serves on it. Where requests are looked at it lets nobody in before Start has
+// attached the owner.
+func (b *Browser) Listener() net.Listener { return b.gate }
 
 // Isolation says how the run is kept on its relay, and whether Chrome's sandbox is on.
 func (b *Browser) Isolation() Isolation { return b.burrow.isolation() }
@@ -227,6 +232,7 @@ func (b *Browser) Exit() Exit {
 // Close releases the burrow. A browser that still runs is stopped first.
 func (b *Browser) Close() error {
 	b.Stop(context.Background(), false)
+	b.gate.shut()
 	err := b.burrow.close()
 	if errors.Is(err, net.ErrClosed) {
 		return nil // the relay closes its listener too

@@ -6,8 +6,8 @@ import (
 )
 
 // This file gives first requests their client hints. A tab without an opener sends its first request before anybody can be attached to it, and a
-// restored one too: it carries the browser's own hints, or empty ones. So document requests, and no others, are looked at on their way out
-// (Fetch.enable on the browser's own session, which is the last before the network).
+// restored one too (restored.go): it carries the browser's own hints, or empty ones. So document requests, and no others, are looked at on their way
+// out (Fetch.enable on the browser's own session, which is the last before the network).
 
 // headers are the request headers of hints by their names in lower case (https://wicg.github.io/ua-client-hints/, 3).
 func (h hints) headers() map[string]string {
@@ -82,7 +82,9 @@ func (c *corrector) correct(headers map[string]string) []header {
 // pausedRequest is what is read of CDP's Fetch.requestPaused.
 type pausedRequest struct {
 	ID      string `json:"requestId"`
+	Frame   string `json:"frameId"`
 	Request struct {
+		Method  string            `json:"method"`
 		Headers map[string]string `json:"headers"`
 	} `json:"request"`
 }
@@ -92,6 +94,10 @@ func (o *owner) paused(params []byte) {
 	var p pausedRequest
 	if err := json.Unmarshal(params, &p); err != nil {
 		o.mux.log.Warn("a paused request cannot be read", "error", err)
+	}
+	if o.looked(p.Frame, p.Request.Method) {
+		o.mux.send("", "Fetch.failRequest", map[string]any{"requestId": p.ID, "errorReason": "Aborted"}, nil) // the page stays where it is
+		return
 	}
 	asItIs := map[string]any{"requestId": p.ID}
 	headers := o.emulation.corrector.correct(p.Request.Headers)

@@ -215,6 +215,10 @@ func (m *mux) happened(msg []byte, e envelope) {
 		if s == nil {
 			m.owner.paused(e.params.in(msg))
 		}
+	case "Network.loadingFailed":
+		if s != nil && s.client == nil {
+			m.owner.unloaded(s, e.params.in(msg))
+		}
 	case "Page.javascriptDialogOpening":
 		if s != nil && s.client == nil {
 			m.owner.dialog(s, e.params.in(msg))

@@ -301,6 +301,10 @@ func (b *Browser) handshake(ctx context.Context) error {
 	if err := m.owner.allDressed(ctx); err != nil {
 		return err
 	}
+	if b.emulation.corrector != nil {
+		m.owner.recall(ctx)
+		m.owner.admit(b.gate)
+	}
 	b.fitWindow(ctx)
 	return b.leaveNewTab(ctx)
 }

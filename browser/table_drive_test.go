@@ -303,7 +303,7 @@ func (r *tableRound) crash() {
 	r.closeTab(p)
 }
 
-// restart stops the browser on a page and starts it anew.
+// restart stops the browser on a page and starts it anew, so that the page is on its way before DevTools is listened to.
 func (r *tableRound) restart() {
 	r.visit(r.main, r.url("a.test", "restored", ""))
 	r.await("restored")
@@ -312,6 +312,19 @@ func (r *tableRound) restart() {
 		r.t.Error(err)
 	}
 	r.site.forget("restored")
+	change := r.change
+	r.change = func(s *Spec) {
+		if change != nil {
+			change(s)
+		}
+		spoil, watch := r.spoil, lateDevTools(r.t, s)
+		r.spoil = func(b *Browser) {
+			if spoil != nil {
+				spoil(b)
+			}
+			watch(b)
+		}
+	}
 	r.start()
 	r.await("restored")
 }

@@ -12,14 +12,11 @@ type exception struct {
 	why                  string
 }
 
-// known are the exceptions. For the host's own identity there are none but where Chrome is headless: it calls itself HeadlessChrome unless
-// --user-agent says something else, and that flag blanks the hints of requests that nobody can correct.
+// known are the exceptions. For the host's own identity there are none.
 func known() []exception {
 	declared := func(r *tableRound) bool { return !r.identity.own() }
 	otherSystem := func(r *tableRound) bool { return r.identity.OS != "" && r.identity.OS != hostOS() }
 	return []exception{
-		{"first:ch", "restored", func(r *tableRound) bool { return declared(r) || !r.headed }, true,
-			"Chrome asks for a restored tab while it starts, at times before anybody can be attached: the hints of that request are then those of --user-agent"},
 		{"platform", "page", func(r *tableRound) bool { return otherSystem(r) && r.second }, true,
 			"the second client attaches to this page just before it is sent elsewhere: a session that is not dressed yet brings the host's platform back"},
 		{"screen dpr sizes", "*", func(r *tableRound) bool { return declared(r) && r.headed }, false,

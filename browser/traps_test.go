@@ -58,6 +58,7 @@ func declaredProfile(t *testing.T) (*profile, Spec, *told) {
 		fmt.Fprintf(w, `%s fetch('/tell?n=%s&v=' + encodeURIComponent(first)).then(() => self.postMessage && postMessage(first))`, firstLine, r.URL.Query().Get("n"))
 	})
 	p.net.mux.HandleFunc("/tell", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store") // a page that is restored tells again
 		all.mu.Lock()
 		defer all.mu.Unlock()
 		all.first[r.URL.Query().Get("n")] = r.URL.Query().Get("v")

@@ -1,0 +1,153 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"strings"
+	"sync"
+)
+
+// This file is about tabs of the last session. Chrome loads them as soon as it runs, on a busy machine before it listens to DevTools: what is on its way
+// by then carries the host's client hints, or empty ones, and a page that comes out of the cache is told what the host is. So nothing gets out before the
+// owner is there, and what has begun without it begins again.
+
+// gate is a listener that lets nobody in before it is opened. Who comes earlier waits.
+type gate struct {
+	net.Listener
+	opened, closed chan struct{}
+	open, shut     func()
+}
+
+func newGate(l net.Listener) *gate {
+	g := &gate{Listener: l, opened: make(chan struct{}), closed: make(chan struct{})}
+	g.open, g.shut = sync.OnceFunc(func() { close(g.opened) }), sync.OnceFunc(func() { close(g.closed) })
+	return g
+}
+
+// Accept waits until the gate is open. It fails with net.ErrClosed when it will not be.
+func (g *gate) Accept() (net.Conn, error) {
+	select {
+	case <-g.opened:
+		return g.Listener.Accept()
+	case <-g.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (g *gate) Close() error {
+	g.shut()
+	return g.Listener.Close()
+}
+
+// early is what the owner knows of documents while the gate is closed.
+type early struct {
+	over    bool            // the gate is open
+	asked   map[string]bool // frames whose document was looked at on its way out
+	stopped map[string]bool // the owner's sessions whose document was on its way and came to nothing
+	again   map[string]bool // pages that were sent to their address again and have not asked for it yet
+}
+
+// recall has every tab load again that was on its way, or there, before anybody looked at its requests. Which ones Chrome has begun to load nobody can
+// ask: it stops all where it is told to, and says of which there was a document to stop (Network.loadingFailed). What a page has asked for that came
+// out of the cache stops too. Those that Chrome has not begun, in the background, stay as they are. All this the browser process answers, which does
+// not wait for pages.
+func (o *owner) recall(ctx context.Context) {
+	for _, p := range o.unlooked() {
+		stopped := o.stop(ctx, p)
+		switch {
+		case o.isThere(ctx, p):
+			o.repeat(p, "Page.reload", nil)
+		case stopped:
+			o.backTo(ctx, p)
+		}
+	}
+}
+
+// isThere reports whether a page of the web is shown (Storage.getStorageKeyForFrame): it came out of the cache.
+func (o *owner) isThere(ctx context.Context, p page) bool {
+	return o.mux.call(ctx, p.session, "Storage.getStorageKeyForFrame", map[string]string{"frameId": p.target}, nil) == nil
+}
+
+// stop ends what a tab is loading (Page.stopLoading), and reports whether that was a document.
+func (o *owner) stop(ctx context.Context, p page) bool {
+	o.mux.send(p.session, "Network.enable", nil, nil)
+	err := o.mux.call(ctx, p.session, "Page.stopLoading", nil, nil)
+	o.mux.send(p.session, "Network.disable", nil, nil)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return err == nil && o.early.stopped[p.session]
+}
+
+// admit opens the gate. What asks for its document from now on is looked at.
+func (o *owner) admit(g *gate) {
+	o.mu.Lock()
+	o.early.over = true
+	o.early.asked, o.early.stopped = nil, nil
+	o.mu.Unlock()
+	g.open()
+}
+
+// unlooked returns the pages of the web whose document nobody has looked at on its way out.
+func (o *owner) unlooked() (all []page) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, p := range o.pages {
+		if strings.HasPrefix(p.url, "http") && !o.early.asked[p.target] {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// backTo sends a tab to where it was going (Page.navigateToHistoryEntry): as Chrome does when it restores it, with a form's answer from the cache only.
+func (o *owner) backTo(ctx context.Context, p page) {
+	var history struct {
+		Current int `json:"currentIndex"`
+		Entries []struct {
+			ID int64 `json:"id"`
+		} `json:"entries"`
+	}
+	err := o.mux.call(ctx, p.session, "Page.getNavigationHistory", nil, &history)
+	if err != nil || history.Current < 0 || history.Current >= len(history.Entries) {
+		o.mux.log.Warn("a restored tab was stopped and cannot be sent on", "error", err)
+		return
+	}
+	o.repeat(p, "Page.navigateToHistoryEntry", map[string]any{"entryId": history.Entries[history.Current].ID})
+}
+
+// repeat does it, and notes that the page will ask again.
+func (o *owner) repeat(p page, method string, params any) {
+	o.mu.Lock()
+	o.early.again[p.target] = true
+	o.mu.Unlock()
+	o.mux.log.Info("a restored tab is loaded again: its first request was on its way before it could be looked at", "target", p.target)
+	o.mux.send(p.session, method, params, nil)
+}
+
+// unloaded notes that a document of a page came to nothing.
+func (o *owner) unloaded(s *session, params []byte) {
+	var p struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(params, &p) != nil || p.Type != "Document" {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.early.over {
+		o.early.stopped[s.id] = true
+	}
+}
+
+// looked notes that a document's request is looked at, and reports whether it must not be made: nobody sends a form twice for the sake of its hints.
+func (o *owner) looked(frame, method string) (refused bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.early.over {
+		o.early.asked[frame] = true
+	}
+	again := o.early.again[frame]
+	delete(o.early.again, frame)
+	return again && method != "GET" && method != "HEAD"
+}
