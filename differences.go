@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"warren/shim"
 )
@@ -75,4 +76,19 @@ func differences(id shim.Identity, real int) []differenceJSON {
 		out = append(out, d.differenceJSON)
 	}
 	return out
+}
+
+// emulated warns of a system or version that the browser is not of, and names what pages can tell that by.
+func (p *plan) emulated() []warningJSON {
+	id, codes := p.spec.Identity, []string{}
+	if id.OS == "" && id.Version == "" {
+		return nil
+	}
+	for _, d := range differences(shim.Identity{OS: id.OS, Version: id.Version}, p.installed.Major) {
+		if d.Code != "webdriver" { // every run has it
+			codes = append(codes, d.Code)
+		}
+	}
+	return []warningJSON{{"emulated", fmt.Sprintf("What runs is %s %d on %s; system and version are emulated as declared. A page can tell all the same by: %s. GET /api/v1/profiles/%s/explain says more of each.",
+		p.installed.Product, p.installed.Major, hostOS(), strings.Join(codes, ", "), p.row.ID)}}
 }

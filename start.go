@@ -247,7 +247,7 @@ func (s *server) dryRun(p *plan) (*dryRunJSON, error) {
 	}
 	out := &dryRunJSON{Arguments: arguments, Environment: env, Warnings: append([]warningJSON{}, p.warnings...)}
 	out.Effective = p.effective(nil)
-	out.Warnings = slices.Concat(out.Warnings, warningsOf(warnings), mismatchWarnings(p.row, p.around))
+	out.Warnings = slices.Concat(out.Warnings, warningsOf(warnings), p.emulated(), mismatchWarnings(p.row, p.around))
 	return out, nil
 }
 
@@ -404,7 +404,7 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 	if c := p.exit.result; isClosed(p.exit.done) && c != nil && c.OK {
 		p.around.exit = c
 	}
-	answer.Warnings = append(answer.Warnings, mismatchWarnings(p.row, p.around)...)
+	answer.Warnings = slices.Concat(answer.Warnings, p.emulated(), mismatchWarnings(p.row, p.around))
 	if ctx.Err() != nil {
 		err = cancelledStart()
 	} else {
