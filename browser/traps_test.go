@@ -164,17 +164,27 @@ func TestClientsKeepThePlatform(t *testing.T) {
 	visit("https://a.test/first?n=5")
 }
 
-// TestPageKeepsThePlatformOfItsClient: the page that a client leaves is what it was, before its next document too.
+// TestPageKeepsThePlatformOfItsClient: the page that a client leaves is what it was, before its next document too; whether the client goes, or one of
+// its sessions alone.
 func TestPageKeepsThePlatformOfItsClient(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	b := p.startSpec(s)
 	c := dial(t, serveGateway(t, b)+"/")
-	_, session := c.openTab("https://a.test/first?n=left")
-	c.becomes(session, `window.first`, strconv.Quote(declaredFirst))
-	left := numbered(t, b, "left")
+	left := func(n string) (page, string) {
+		_, session := c.openTab("https://a.test/first?n=" + n)
+		c.becomes(session, `window.first`, strconv.Quote(declaredFirst))
+		return numbered(t, b, n), session
+	}
+	stays := func(what string, was page) {
+		eventually(t, what, func() bool { return !b.mux.hasClient(was.target) })
+		eventually(t, "the page is what it was: "+what, func() bool { return evaluate(t, b, was, `navigator.platform`) == `"Win32"` })
+	}
+	first, session := left("detached")
+	c.call("", "Target.detachFromTarget", map[string]any{"sessionId": session})
+	stays("the session has gone", first)
+	second, _ := left("left")
 	c.socket.CloseNow()
-	eventually(t, "the client has gone", func() bool { return !b.mux.hasClient(left.target) })
-	eventually(t, "the page is what it was", func() bool { return evaluate(t, b, left, `navigator.platform`) == `"Win32"` })
+	stays("the client has gone", second)
 }
 
 // TestLocaleOutlivesItsPage: locale and time zone hold for a whole renderer process, and go with the page that set them. Those that share the process
