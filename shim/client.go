@@ -196,12 +196,26 @@ func (c *Client) watch() {
 		if c.cmd != nil {
 			c.cmd.Wait() //nolint:errcheck // the end says it all
 		}
-		if e.Outcome == "" {
+		switch {
+		case e.Outcome == "":
 			e = Remains(c.dir, c.name, c.profileDir)
+		case c.cmd == nil:
+			awaitUnlocked(ctx, c.profileDir)
 		}
 		c.end = e
 		close(c.done)
 	}()
+}
+
+// awaitUnlocked returns when the shim of a profile has let go of it, which is the last thing that it does: it tells the end before that, and a
+// start that came in between would find the profile in use. One that is killed lets go too; one that hangs is not waited for beyond its slack.
+func awaitUnlocked(ctx context.Context, profileDir string) {
+	ctx, cancel := context.WithTimeout(ctx, slack)
+	defer cancel()
+	lock := profileLock(profileDir)
+	if ok, _ := lock.TryLockContext(ctx, 10*time.Millisecond); ok { // on an error, the start says what is wrong
+		lock.Unlock() //nolint:errcheck // the file is closed either way
+	}
 }
 
 // Done is closed when the run is over.

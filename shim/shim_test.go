@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -228,6 +229,54 @@ func TestAdoptAndGrace(t *testing.T) {
 	}
 	Forget(s.RunDir, s.Name)
 	wantNothing(t, s)
+}
+
+// The stop of a run that was adopted returns when the profile is free: the next start may come at once.
+func TestAdoptedRunLetsGo(t *testing.T) {
+	s := newSpec(t)
+	c, _ := launch(t, s)
+	next, _, err := Adopt(soon(t), s.RunDir, s.Name, func(string) string { return s.ProfileDir })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Release()
+	// For a caller that has not said yet what it wants the shim stays a second, when it has told the end already.
+	silent, err := net.Dial("unix", socketPath(s.RunDir, s.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if end, err := next.Stop(soon(t), false); err != nil || end.Outcome != Stopped {
+		t.Errorf("the stop: %+v, %v", end, err)
+	}
+	lock := profileLock(s.ProfileDir)
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		t.Errorf("after the stop the profile is not free: %v", err)
+	}
+	lock.Unlock() //nolint:errcheck // the test ends
+	await(t, "the end of the shim", c.Done())
+	Forget(s.RunDir, s.Name)
+	wantNothing(t, s)
+}
+
+// A shim that hangs when it has told the end is not waited for by a server that lets go.
+func TestReleaseEndsTheWait(t *testing.T) {
+	s := emptySpec(t)
+	if err := os.MkdirAll(s.ProfileDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock := profileLock(s.ProfileDir)
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	defer lock.Unlock() //nolint:errcheck // the test ends
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	began := time.Now()
+	awaitUnlocked(ctx, s.ProfileDir)
+	if took := time.Since(began); took >= slack {
+		t.Errorf("the wait took %v", took)
+	}
 }
 
 // A run without any grace goes on while it is watched, and closes when nobody does.
