@@ -67,6 +67,7 @@ type Browser struct {
 	version Installed
 	agent   string
 	seen    seen
+	looked  chan struct{} // closed when nothing of the look at the pages is open any more; never when the start failed before
 
 	halt     chan struct{} // closed by the first Stop
 	forced   chan struct{} // closed when patience is over
@@ -85,6 +86,7 @@ type Browser struct {
 type limits struct {
 	start     time.Duration // until Chrome takes commands and its pages are attached, where the caller sets no time
 	firstPage time.Duration // for a page to come by itself, before one is made
+	look      time.Duration // for an open page to say what pages show, before a new one is asked
 	ask       time.Duration // from Browser.close to SIGINT
 	interrupt time.Duration // from SIGINT to SIGKILL
 	leave     time.Duration // for the other processes of the group after the main one, before they are killed
@@ -93,7 +95,7 @@ type limits struct {
 
 func defaultLimits() limits {
 	return limits{
-		start: 30 * time.Second, firstPage: 10 * time.Second,
+		start: 30 * time.Second, firstPage: 10 * time.Second, look: lookTimeout,
 		ask: 10 * time.Second, interrupt: 5 * time.Second,
 		leave: 2 * time.Second, abandon: 2 * time.Second,
 	}
@@ -120,7 +122,7 @@ func open(s Spec, home burrow) *Browser {
 	b := &Browser{
 		spec: s, log: log, burrow: home, limits: defaultLimits(),
 		launched: make(chan struct{}), settled: make(chan struct{}), halt: make(chan struct{}), forced: make(chan struct{}),
-		done: make(chan struct{}), gone: make(chan struct{}),
+		looked: make(chan struct{}), done: make(chan struct{}), gone: make(chan struct{}),
 	}
 	b.seen.ready = make(chan struct{})
 	b.emulation = newEmulation(&s)

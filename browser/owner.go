@@ -43,6 +43,7 @@ type page struct{ target, session, url, context string }
 type dressing struct {
 	sent chan struct{} // closed when the owner's commands are on their way: what comes behind them finds the target dressed
 	done chan struct{}
+	gone chan struct{} // closed when the owner's session on it has ended
 	send sync.Once
 	once sync.Once
 	seen bool // the owner is attached; guarded by owner.mu
@@ -95,7 +96,7 @@ func (o *owner) dressing(target string) *dressing {
 	defer o.mu.Unlock()
 	d := o.targets[target]
 	if d == nil {
-		d = &dressing{sent: make(chan struct{}), done: make(chan struct{})}
+		d = &dressing{sent: make(chan struct{}), done: make(chan struct{}), gone: make(chan struct{})}
 		o.targets[target] = d
 	}
 	return d
@@ -139,6 +140,7 @@ func (o *owner) detached(s *session) {
 	defer o.mu.Unlock()
 	if d := o.targets[s.target]; d != nil {
 		d.finish()
+		close(d.gone)
 		delete(o.targets, s.target)
 	}
 	o.pages = slices.DeleteFunc(o.pages, func(p page) bool {

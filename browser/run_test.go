@@ -80,9 +80,10 @@ func pageAt(t *testing.T, b *Browser, path string) page {
 	return found
 }
 
-// urls lists what the tabs show.
+// urls lists what the tabs show, when the browser has no page of its own open any more.
 func urls(t *testing.T, b *Browser) []string {
 	t.Helper()
+	b.Languages()
 	targets, err := b.mux.targets(t.Context())
 	if err != nil {
 		t.Fatal(err)

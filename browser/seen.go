@@ -2,6 +2,8 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 )
@@ -27,8 +29,9 @@ type pageValues struct {
 }
 
 const (
-	lookTimeout = 2 * time.Second // for the open pages, and once more for a new one
+	lookTimeout = 2 * time.Second // for the open pages, once more for a new one, and for that one's end
 	lookPages   = 8               // how many of the open pages are asked
+	lookTries   = 3               // how often one is asked that goes elsewhere meanwhile
 )
 
 // Languages returns navigator.languages of the running browser, nil before Start has returned or when no page would tell. It waits for
@@ -48,9 +51,28 @@ func (b *Browser) values() pageValues {
 }
 
 // look asks the open pages, and takes the first answer: tabs that were restored in the background are not loaded yet and do not
-// answer. When none does, a new page is asked.
+// answer. When none does, a new page is asked. A stop cuts it short, and waits for it.
 func (b *Browser) look() {
-	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
+	defer close(b.looked)
+	going, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-b.halt:
+			cancel()
+		case <-going.Done():
+		}
+	}()
+	found := b.lookAtOpen(going)
+	if found == nil {
+		found = b.lookAtNew(going)
+	}
+	b.seen.set(*found)
+}
+
+// lookAtOpen asks the pages that are open, nil when none tells.
+func (b *Browser) lookAtOpen(ctx context.Context) *pageValues {
+	ctx, cancel := context.WithTimeout(ctx, b.limits.look)
 	defer cancel()
 	pages := b.mux.owner.openPages()
 	pages = pages[:min(lookPages, len(pages))]
@@ -60,14 +82,14 @@ func (b *Browser) look() {
 	}
 	for range pages {
 		if found := <-answers; found != nil {
-			b.seen.set(*found)
-			return
+			return found
 		}
 	}
-	b.seen.set(b.lookAtNew())
+	return nil
 }
 
-// lookAt asks one page, nil when it does not tell. It asks behind the owner's own commands: the page is dressed then.
+// lookAt asks one page, nil when it does not tell. It asks behind the owner's own commands: the page is dressed then. A page that goes
+// elsewhere, as a restored one does when it loads, loses what it was asked in, and is asked again where it is.
 func (b *Browser) lookAt(ctx context.Context, p page) *pageValues {
 	select {
 	case <-b.mux.owner.dressing(p.target).sent:
@@ -75,34 +97,74 @@ func (b *Browser) lookAt(ctx context.Context, p page) *pageValues {
 		return nil
 	}
 	const expression = `({languages: [...navigator.languages].slice(0, 20), timezone: Intl.DateTimeFormat().resolvedOptions().timeZone})`
-	found := new(pageValues)
-	if err := b.mux.owner.evaluate(ctx, p, expression, found); err != nil {
-		return nil
+	for range lookTries {
+		found := new(pageValues)
+		err := b.mux.owner.evaluate(ctx, p, expression, found)
+		if err == nil {
+			return found
+		}
+		if _, refused := errors.AsType[*ProtocolError](err); !refused {
+			return nil
+		}
 	}
-	return found
+	return nil
 }
 
-// lookAtNew asks a page that it opens for this and closes.
-func (b *Browser) lookAtNew() (none pageValues) {
+// lookAtNew asks a page that it opens for this. The page has gone when it returns: a browser that ends keeps what is open, and would show
+// it at the next start among the user's tabs.
+func (b *Browser) lookAtNew(going context.Context) *pageValues {
+	none := new(pageValues)
 	select {
-	case <-b.halt:
+	case <-b.settled: // a start that fails ends its browser without waiting for this
+	case <-going.Done():
+	}
+	if going.Err() != nil {
 		return none // no wonder that nobody answered
-	default:
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
+	ctx, cancel := context.WithTimeout(going, lookTimeout)
 	defer cancel()
-	var made struct {
-		TargetID string `json:"targetId"`
+	made := make(chan string, 1)
+	b.mux.send("", "Target.createTarget", map[string]any{"url": blankPage, "background": true}, func(a answer) {
+		var page struct {
+			TargetID string `json:"targetId"`
+		}
+		if err := errors.Join(a.err(), json.Unmarshal(a.Result, &page)); err != nil {
+			b.log.Debug("no page told languages and time zone", "error", err)
+		}
+		made <- page.TargetID
+	})
+	var target string
+	select {
+	case target = <-made:
+	case <-ctx.Done():
+		b.seen.set(*none) // who waits has waited long enough; the page may come all the same
+		target = <-made   // the answer always comes: the end of the pipe gives it at the latest
 	}
-	if err := b.mux.call(ctx, "", "Target.createTarget", map[string]any{"url": blankPage, "background": true}, &made); err != nil {
-		b.log.Debug("no page told languages and time zone", "error", err)
+	if target == "" {
 		return none
 	}
-	defer b.mux.send("", "Target.closeTarget", made, nil)
-	if p, ok := b.mux.owner.page(made.TargetID); ok {
+	defer b.closeAndWait(target)
+	if p, ok := b.mux.owner.page(target); ok {
 		if found := b.lookAt(ctx, p); found != nil {
-			return *found
+			return found
 		}
 	}
 	return none
+}
+
+// closeAndWait closes a page and waits until it has gone. One that stays is left to itself.
+func (b *Browser) closeAndWait(target string) {
+	late := time.NewTimer(lookTimeout)
+	defer late.Stop()
+	d := b.mux.owner.dressing(target)
+	defer b.mux.owner.unseen(target, d)
+	b.mux.send("", "Target.closeTarget", map[string]string{"targetId": target}, nil)
+	if _, open := b.mux.owner.page(target); !open {
+		return
+	}
+	select {
+	case <-d.gone:
+	case <-b.done:
+	case <-late.C:
+	}
 }

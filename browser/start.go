@@ -297,7 +297,6 @@ func (b *Browser) handshake(ctx context.Context) error {
 	if err := b.awaitPage(ctx); err != nil {
 		return err
 	}
-	go b.look()
 	if err := m.owner.allDressed(ctx); err != nil {
 		return err
 	}
@@ -305,6 +304,7 @@ func (b *Browser) handshake(ctx context.Context) error {
 		m.owner.recall(ctx)
 		m.owner.admit(b.gate)
 	}
+	go b.look()
 	b.fitWindow(ctx)
 	return b.leaveNewTab(ctx)
 }

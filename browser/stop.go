@@ -53,6 +53,7 @@ func (b *Browser) shutDown() {
 	if p == nil {
 		return
 	}
+	b.awaitLook()
 	steps := []struct {
 		method Method
 		act    func()
@@ -77,6 +78,18 @@ func (b *Browser) shutDown() {
 	}
 	b.setMethod(MethodKill)
 	p.kill()
+}
+
+// awaitLook waits until the page has gone that was opened to see what pages show: Chrome would keep it among the user's tabs.
+func (b *Browser) awaitLook() {
+	late := time.NewTimer(lookTimeout)
+	defer late.Stop()
+	select {
+	case <-b.looked:
+	case <-b.done:
+	case <-b.forced:
+	case <-late.C:
+	}
 }
 
 func (b *Browser) setMethod(m Method) {
