@@ -101,6 +101,7 @@ func (b *Browser) OpenPages(ctx context.Context, urls []string) error {
 	if len(urls) == 0 {
 		return nil
 	}
+	b.values() // a page of the look would keep the lone tab from being one
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	root, leave := b.drive(ctx)
