@@ -174,8 +174,12 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 	}
 	p := pending{session: name, client: c, raw: append([]byte(nil), e.id.in(msg)...)}
 	params := e.params.in(msg)
-	if method == "Target.createTarget" {
+	switch method {
+	case "Target.createTarget":
 		params, p.first = m.owner.bornBlank(c, params)
+	case "Target.attachToTarget", "Target.setAutoAttach": // of the sessions that there are then it tells before its answer
+		joined := m.owner.joins.begin()
+		p.first = func(_ answer, deliver func()) { joined(); deliver() }
 	}
 	cmd := command{id: m.register(p), session: name, method: method, params: params}
 	if m.hold(s, cmd) {

@@ -3,6 +3,7 @@ package browser
 import (
 	"encoding/json"
 	"strings"
+	"time"
 )
 
 // This file gives first requests their client hints. A tab without an opener sends its first request before anybody can be attached to it, and a
@@ -89,7 +90,7 @@ type pausedRequest struct {
 	} `json:"request"`
 }
 
-// paused lets a document request go on, with the identity's hints. It runs on the reading goroutine, so that nothing can keep a page waiting.
+// paused is called on the reading goroutine for each document request. It goes on at once, or when the clients' sessions are there that are on their way.
 func (o *owner) paused(params []byte) {
 	var p pausedRequest
 	if err := json.Unmarshal(params, &p); err != nil {
@@ -99,6 +100,25 @@ func (o *owner) paused(params []byte) {
 		o.mux.send("", "Fetch.failRequest", map[string]any{"requestId": p.ID, "errorReason": "Aborted"}, nil) // the page stays where it is
 		return
 	}
+	over := o.joins.over()
+	if over == nil {
+		o.letGo(p)
+		return
+	}
+	o.mux.log.Debug("a document waits until clients' sessions are there", "frame", p.Frame)
+	go func() {
+		timer := time.NewTimer(o.joins.limit)
+		defer timer.Stop()
+		select {
+		case <-over:
+		case <-timer.C:
+		}
+		o.letGo(p)
+	}()
+}
+
+// letGo lets a document request go on, with the identity's hints.
+func (o *owner) letGo(p pausedRequest) {
 	asItIs := map[string]any{"requestId": p.ID}
 	headers := o.emulation.corrector.correct(p.Request.Headers)
 	if headers == nil {

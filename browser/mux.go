@@ -244,6 +244,7 @@ func (m *mux) attached(parent *session, params []byte) {
 	var p struct {
 		SessionID  string     `json:"sessionId"`
 		TargetInfo targetInfo `json:"targetInfo"`
+		Waits      bool       `json:"waitingForDebugger"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil || p.SessionID == "" {
 		return
@@ -260,7 +261,7 @@ func (m *mux) attached(parent *session, params []byte) {
 	case s.client == nil:
 		m.owner.attached(s, p.TargetInfo)
 	default: // before the client hears of it, and so before anything that it sends there
-		m.owner.joined(s, p.TargetInfo)
+		m.owner.joined(s, p.TargetInfo, p.Waits)
 	}
 }
 
@@ -475,7 +476,8 @@ func (m *mux) attachPage(ctx context.Context, target string) (*client, error) {
 	}
 	ready := make(chan error, 1)
 	params := map[string]any{"targetId": target, "flatten": true}
-	m.send(c.root, "Target.attachToTarget", params, func(a answer) { ready <- c.narrow(a) })
+	joined := m.owner.joins.begin()
+	m.send(c.root, "Target.attachToTarget", params, func(a answer) { joined(); ready <- c.narrow(a) })
 	select {
 	case err = <-ready:
 	case <-ctx.Done():

@@ -25,6 +25,7 @@ type owner struct {
 	contexts map[string]bool     // browser contexts that have their permissions
 	renewing renewal
 	early    early
+	joins    joins
 	pages    []page        // pages in the order in which they were attached
 	first    chan struct{} // closed with the first page
 	once     sync.Once     // for first
@@ -62,7 +63,7 @@ func (d *dressing) isDone() bool {
 
 func newOwner(m *mux) *owner {
 	return &owner{mux: m, emulation: &emulation{}, targets: map[string]*dressing{}, arriving: map[string]*arrival{}, contexts: map[string]bool{"": true}, first: make(chan struct{}),
-		early: early{asked: map[string]bool{}, stopped: map[string]bool{}, again: map[string]bool{}}}
+		joins: joins{limit: joinTime}, early: early{asked: map[string]bool{}, stopped: map[string]bool{}, again: map[string]bool{}}}
 }
 
 // unownedKinds are the kinds of target that the owner leaves alone: the browser itself, tabs (the page in them is attached; through the tab there

@@ -10,9 +10,13 @@ import (
 // than its target.
 
 // joined is called on the reading goroutine for each target that a client has attached to. A session's empty user agent would win over the owner's at
-// the next document (third_party/blink/renderer/core/inspector/inspector_emulation_agent.cc, Restore).
-func (o *owner) joined(s *session, info targetInfo) {
+// the next document (third_party/blink/renderer/core/inspector/inspector_emulation_agent.cc, Restore): no page gets one before this one is there, but
+// where the target waits, and may have no renderer that could say so.
+func (o *owner) joined(s *session, info targetInfo, waits bool) {
 	acknowledged := o.give(s, o.emulation.clientOrders(info))
+	if !waits && hasNavigator(s.kind) {
+		o.joins.until(acknowledged)
+	}
 	o.mu.Lock()
 	a := o.arriving[s.target]
 	o.mu.Unlock()
@@ -35,8 +39,57 @@ func (o *owner) left(s *session) {
 		return
 	}
 	for _, mine := range o.mux.owned(s.target) {
-		o.give(mine, orders)
+		o.joins.until(o.give(mine, orders))
 	}
+}
+
+// joins counts what happens with clients' sessions and is not over. Documents are not asked for meanwhile: one that comes while a session has no user
+// agent yet shows the host's navigator.platform.
+type joins struct {
+	mu    sync.Mutex
+	limit time.Duration // joinTime; tests set another
+	n     int
+	none  chan struct{} // closed when n is 0 again
+}
+
+// joinTime is how long a document waits, and how long a session counts: a renderer that hangs answers later.
+const joinTime = time.Second
+
+// begin counts one more, until end is called or joinTime is over.
+func (j *joins) begin() (end func()) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.n++; j.n == 1 {
+		j.none = make(chan struct{})
+	}
+	end = sync.OnceFunc(func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if j.n--; j.n == 0 {
+			close(j.none)
+		}
+	})
+	time.AfterFunc(j.limit, end)
+	return end
+}
+
+// until counts one more until what is closed.
+func (j *joins) until(acknowledged <-chan struct{}) {
+	end := j.begin()
+	go func() {
+		<-acknowledged // the end of the session or of the browser is an answer too
+		end()
+	}()
+}
+
+// over is closed when nothing is counted; nil: nothing is.
+func (j *joins) over() <-chan struct{} {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.n == 0 {
+		return nil
+	}
+	return j.none
 }
 
 // arrival is a page that was born blank for a client and is about to be sent to its address. A client that attaches now is waited for: a page that

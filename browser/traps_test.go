@@ -5,6 +5,7 @@ package browser
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -162,6 +163,56 @@ func TestClientsKeepThePlatform(t *testing.T) {
 	second.socket.CloseNow()
 	visit("https://b.test/first?n=4")
 	visit("https://a.test/first?n=5")
+}
+
+// notice is a log that tells when something is said in it.
+type notice struct {
+	what string
+	once sync.Once
+	yes  chan struct{}
+}
+
+func (s *notice) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), s.what) {
+		s.once.Do(func() { close(s.yes) })
+	}
+	return len(b), nil
+}
+
+// TestDocumentsWaitForSessions: a document is not asked for while a client's session on the page has no user agent yet, since it would show the host's
+// platform. The page's renderer hangs, so that the session stays without.
+func TestDocumentsWaitForSessions(t *testing.T) {
+	p, s, told := declaredProfile(t)
+	waits, asked := &notice{what: "a document waits", yes: make(chan struct{})}, make(chan struct{})
+	s.Logger = slog.New(slog.NewTextHandler(waits, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	p.net.mux.HandleFunc("/asked", func(w http.ResponseWriter, r *http.Request) {
+		close(asked)
+		http.Redirect(w, r, "/first?n=asked", http.StatusSeeOther)
+	})
+	b := p.startSpec(s)
+	b.mux.owner.joins.limit = patient
+	c, main := dial(t, serveGateway(t, b)+"/"), b.mux.owner.openPages()[0]
+	hung := renderers(t, b)
+	goOn := func() {
+		for _, pid := range hung {
+			_ = syscall.Kill(pid, syscall.SIGCONT)
+		}
+	}
+	t.Cleanup(goOn)
+	for _, pid := range hung {
+		testnet.Pause(t, pid)
+	}
+	c.call("", "Target.attachToTarget", map[string]any{"targetId": main.target, "flatten": true})
+	b.mux.send(main.session, "Page.navigate", map[string]any{"url": "https://a.test/asked"}, nil)
+	select {
+	case <-waits.yes:
+	case <-asked:
+		t.Error("the document was asked for before the client's session was there")
+	case <-time.After(patient):
+		t.Fatal("nothing happens")
+	}
+	goOn()
+	told.await(t, 1)
 }
 
 // TestPageKeepsThePlatformOfItsClient: the page that a client leaves is what it was, before its next document too; whether the client goes, or one of
