@@ -107,7 +107,7 @@ func (o *owner) paused(params []byte) {
 	}
 	o.mux.log.Debug("a document waits until clients' sessions are there", "frame", p.Frame)
 	go func() {
-		timer := time.NewTimer(o.joins.limit)
+		timer := time.NewTimer(o.joins.limit / 4)
 		defer timer.Stop()
 		select {
 		case <-over:

@@ -19,16 +19,17 @@ type owner struct {
 	dress   func(targetInfo) []order
 	dresses atomic.Bool // dress has something to say
 
-	mu       sync.Mutex
-	targets  map[string]*dressing
-	arriving map[string]*arrival // pages that are about to be sent to their address
-	contexts map[string]bool     // browser contexts that have their permissions
-	renewing renewal
-	early    early
-	joins    joins
-	pages    []page        // pages in the order in which they were attached
-	first    chan struct{} // closed with the first page
-	once     sync.Once     // for first
+	mu          sync.Mutex
+	targets     map[string]*dressing
+	arriving    map[string]*arrival // pages that are about to be sent to their address
+	contexts    map[string]bool     // browser contexts that have their permissions
+	renewing    renewal
+	arrivalTime time.Duration // tests set another
+	early       early
+	joins       joins
+	pages       []page        // pages in the order in which they were attached
+	first       chan struct{} // closed with the first page
+	once        sync.Once     // for first
 }
 
 // order is one command of the owner to a target.
@@ -63,7 +64,7 @@ func (d *dressing) isDone() bool {
 
 func newOwner(m *mux) *owner {
 	return &owner{mux: m, emulation: &emulation{}, targets: map[string]*dressing{}, arriving: map[string]*arrival{}, contexts: map[string]bool{"": true}, first: make(chan struct{}),
-		joins: joins{limit: joinTime}, early: early{asked: map[string]bool{}, stopped: map[string]bool{}, again: map[string]bool{}}}
+		arrivalTime: arrivalTime, joins: joins{limit: joinTime}, early: early{asked: map[string]bool{}, stopped: map[string]bool{}, again: map[string]bool{}}}
 }
 
 // unownedKinds are the kinds of target that the owner leaves alone: the browser itself, tabs (the page in them is attached; through the tab there

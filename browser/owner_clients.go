@@ -52,7 +52,8 @@ type joins struct {
 	none  chan struct{} // closed when n is 0 again
 }
 
-// joinTime is how long a document waits, and how long a session counts: a renderer that hangs answers later.
+// joinTime is how long a session counts. A renderer that hangs answers later, and so does one whose page is on its way elsewhere: then a document that
+// waits would wait for itself, so it waits less.
 const joinTime = time.Second
 
 // begin counts one more, until end is called or joinTime is over.
@@ -114,7 +115,7 @@ func (o *owner) sendTo(target, address string, c *client, told func()) {
 		o.arriving[target] = a
 		o.mu.Unlock()
 		told()
-		a.wait()
+		o.await(a)
 		o.mu.Lock()
 		delete(o.arriving, target)
 		o.mu.Unlock()
@@ -130,17 +131,22 @@ func (o *owner) sendTo(target, address string, c *client, told func()) {
 	}
 }
 
-// wait returns when the client has attached and its session is dressed, or does not attach.
-func (a *arrival) wait() {
-	timer := time.NewTimer(arrivalTime)
+// await returns when the client has attached and its session is dressed, or does not attach. One that is about to is waited for longer: once the page
+// is on its way, Chrome gives the client's session nothing before the document is there.
+func (o *owner) await(a *arrival) {
+	timer := time.NewTimer(o.arrivalTime)
 	defer timer.Stop()
+	var acknowledged <-chan struct{}
 	select {
-	case acknowledged := <-a.dressed:
-		timer.Reset(patience)
-		select {
-		case <-acknowledged:
-		case <-timer.C:
+	case acknowledged = <-a.dressed:
+	case <-timer.C:
+		if acknowledged = o.joins.over(); acknowledged == nil {
+			return
 		}
+	}
+	timer.Reset(patience)
+	select {
+	case <-acknowledged:
 	case <-timer.C:
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 )
 
 // This file is about tabs of the last session. Chrome loads them as soon as it runs, on a busy machine before it listens to DevTools: what is on its way
@@ -35,6 +36,28 @@ func (g *gate) Accept() (net.Conn, error) {
 	}
 }
 
+// dropTime is how long drop waits for one more who came before.
+const dropTime = 20 * time.Millisecond
+
+// drop turns away who waits now. The gate is still closed.
+func (g *gate) drop() {
+	l, ok := g.Listener.(*net.TCPListener)
+	if !ok {
+		return
+	}
+	for range 1000 { // a page that comes back at once is not waited for for ever
+		if l.SetDeadline(time.Now().Add(dropTime)) != nil {
+			return
+		}
+		c, err := l.Accept()
+		if err != nil {
+			break
+		}
+		c.Close()
+	}
+	_ = l.SetDeadline(time.Time{})
+}
+
 func (g *gate) Close() error {
 	g.shut()
 	return g.Listener.Close()
@@ -49,18 +72,26 @@ type early struct {
 }
 
 // recall has every tab load again that was on its way, or there, before anybody looked at its requests. Which ones Chrome has begun to load nobody can
-// ask: it stops all where it is told to, and says of which there was a document to stop (Network.loadingFailed). What a page has asked for that came
-// out of the cache stops too. Those that Chrome has not begun, in the background, stay as they are. All this the browser process answers, which does
-// not wait for pages.
-func (o *owner) recall(ctx context.Context) {
+// ask: it stops all where it is told to, and says of which there was a document to stop (Network.loadingFailed). Those that it has not begun, in the
+// background, stay as they are. What a page that came out of the cache has asked for is turned away at the gate: its renderer may stop too late. All
+// that is asked here the browser process answers, which does not wait for pages.
+func (o *owner) recall(ctx context.Context, g *gate) {
+	var there []page
 	for _, p := range o.unlooked() {
 		stopped := o.stop(ctx, p)
 		switch {
 		case o.isThere(ctx, p):
-			o.repeat(p, "Page.reload", nil)
+			there = append(there, p)
 		case stopped:
 			o.backTo(ctx, p)
 		}
+	}
+	if len(there) == 0 {
+		return
+	}
+	g.drop()
+	for _, p := range there {
+		o.repeat(p, "Page.reload", nil)
 	}
 }
 

@@ -301,7 +301,7 @@ func (b *Browser) handshake(ctx context.Context) error {
 		return err
 	}
 	if b.emulation.corrector != nil {
-		m.owner.recall(ctx)
+		m.owner.recall(ctx, b.gate)
 		m.owner.admit(b.gate)
 	}
 	go b.look()

@@ -90,12 +90,14 @@ func (a *told) await(t *testing.T, n int) (unlocalised int) {
 	return unlocalised
 }
 
+// startSpec starts a run. Its clients may take their time to attach to what they have opened.
 func (p *profile) startSpec(s Spec) *Browser {
 	p.t.Helper()
 	b := p.open(s)
 	if err := b.Start(p.t.Context()); err != nil {
 		p.t.Fatalf("Start: %v", err)
 	}
+	b.mux.owner.arrivalTime = patience
 	return b
 }
 
