@@ -208,10 +208,11 @@ func (x trial) open(t *testing.T, m *testnet.Machine) *Browser {
 	if err := b.burrow.close(); err != nil {
 		t.Fatal(err)
 	}
-	if b.burrow, err = openLoopback(nil); err != nil {
+	home, err := openLoopback(nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return open(s, home)
 }
 
 // judge compares what got out with what the trial says.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -65,33 +66,40 @@ func (g *gate) Close() error {
 
 // early is what the owner knows of documents while the gate is closed.
 type early struct {
-	over    bool            // the gate is open
-	asked   map[string]bool // frames whose document was looked at on its way out
-	stopped map[string]bool // the owner's sessions whose document was on its way and came to nothing
-	again   map[string]bool // pages that were sent to their address again and have not asked for it yet
+	over    bool                 // the gate is open
+	asked   map[string]bool      // frames whose document was looked at on its way out
+	stopped map[string]bool      // the owner's sessions whose document was on its way and came to nothing
+	again   map[string]time.Time // when pages were sent to their address again that have not asked for it yet
 }
+
+// againTime is how long a page may take to ask again. One that has a service worker may never.
+const againTime = 10 * time.Second
 
 // recall has every tab load again that was on its way, or there, before anybody looked at its requests. Which ones Chrome has begun to load nobody can
 // ask: it stops all where it is told to, and says of which there was a document to stop (Network.loadingFailed). Those that it has not begun, in the
 // background, stay as they are. What a page that came out of the cache has asked for is turned away at the gate: its renderer may stop too late. All
 // that is asked here the browser process answers, which does not wait for pages.
 func (o *owner) recall(ctx context.Context, g *gate) {
-	var there []page
-	for _, p := range o.unlooked() {
-		stopped := o.stop(ctx, p)
-		switch {
-		case o.isThere(ctx, p):
-			there = append(there, p)
-		case stopped:
-			o.backTo(ctx, p)
-		}
+	unlooked := o.unlooked()
+	there := make([]bool, len(unlooked))
+	var wg sync.WaitGroup
+	for i, p := range unlooked {
+		wg.Go(func() {
+			stopped := o.stop(ctx, p)
+			if there[i] = o.isThere(ctx, p); stopped && !there[i] {
+				o.backTo(ctx, p)
+			}
+		})
 	}
-	if len(there) == 0 {
+	wg.Wait()
+	if !slices.Contains(there, true) {
 		return
 	}
 	g.drop()
-	for _, p := range there {
-		o.repeat(p, "Page.reload", nil)
+	for i, p := range unlooked {
+		if there[i] {
+			o.repeat(p, "Page.reload", nil)
+		}
 	}
 }
 
@@ -150,7 +158,7 @@ func (o *owner) backTo(ctx context.Context, p page) {
 // repeat does it, and notes that the page will ask again.
 func (o *owner) repeat(p page, method string, params any) {
 	o.mu.Lock()
-	o.early.again[p.target] = true
+	o.early.again[p.target] = time.Now()
 	o.mu.Unlock()
 	o.mux.log.Info("a restored tab is loaded again: its first request was on its way before it could be looked at", "target", p.target)
 	o.mux.send(p.session, method, params, nil)
@@ -178,7 +186,7 @@ func (o *owner) looked(frame, method string) (refused bool) {
 	if !o.early.over {
 		o.early.asked[frame] = true
 	}
-	again := o.early.again[frame]
+	at, again := o.early.again[frame]
 	delete(o.early.again, frame)
-	return again && method != "GET" && method != "HEAD"
+	return again && time.Since(at) < againTime && method != "GET" && method != "HEAD"
 }

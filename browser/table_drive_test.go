@@ -193,8 +193,17 @@ func (r *tableRound) followers() int {
 	return 0
 }
 
+// closeTab closes a tab, and waits until those that share its process have their locale again: what comes before may differ, as is documented.
 func (r *tableRound) closeTab(p page) {
+	r.t.Helper()
 	call(r.t, r.b, "", "Target.closeTarget", map[string]string{"targetId": p.target})
+	o := r.b.mux.owner
+	eventually(r.t, "the others have their locale again", func() bool {
+		_, open := o.page(p.target)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return !open && !o.renewing.again && !o.renewing.busy
+	})
 }
 
 // page is the main page with its frames, workers and worklets.
