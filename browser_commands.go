@@ -157,7 +157,7 @@ func (b *browserData) tell(c *console, i shim.Installed, what string) error {
 
 type browserRemove struct {
 	browserData
-	What string `arg:"" name:"path-or-version" help:"The path of a browser that was added, as list shows it, or the version of one that was installed. Stop the profiles that it runs first."`
+	What string `arg:"" name:"path-or-version" help:"The path of a browser that was added, or the version of one that was installed. Stop the profiles that it runs first."`
 }
 
 // Run forgets an added browser, or deletes an installed build.
@@ -180,7 +180,11 @@ func (b *browserRemove) Run(ctx context.Context, c *console) error {
 		if err != nil {
 			return err
 		}
-		left := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == path || sameFile(p, path) })
+		behind := path // of a wrapper script its program was added
+		if found, err := shim.FindBrowser(ctx, path); err == nil {
+			behind = found.Path
+		}
+		left := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == path || sameFile(p, path) || p == behind })
 		if len(left) == len(paths) {
 			return misusef("%s was neither added nor installed; warren browser list shows what was", b.What)
 		}

@@ -85,6 +85,13 @@ func TestBrowsers(t *testing.T) {
 	if _, err := warren(t, "browser", "remove", added, "--data", a.dir); err != nil {
 		t.Error(err)
 	}
+	wrapper := fakeBuild(t, "141.0.0.0", dir, "wrapped", "google-chrome")
+	fakeBuild(t, "141.0.0.0", dir, "wrapped", "chrome")
+	for _, what := range []string{"add", "remove"} {
+		if out, err := warren(t, "browser", what, wrapper, "--data", a.dir); err != nil {
+			t.Errorf("%s by the wrapper: %q, %v", what, out, err)
+		}
+	}
 	if _, err := warren(t, "browser", "remove", "131.0.6778.204", "--data", a.dir); err != nil || exists(installed) {
 		t.Errorf("the removed build is there: %v, %v", exists(installed), err)
 	}
