@@ -40,7 +40,7 @@ func differenceTable() []struct {
 		{always, differenceJSON{"webdriver", everywhere[:2], "navigator.webdriver is true, as in every automated Chrome. Automation is not hidden."}},
 		{withOS, differenceJSON{"worker_platform", workers, "navigator.platform is told by a getter that is not the browser's own: DevTools has no override for workers, and a worker that looks at the getter sees that."}},
 		{withOS, differenceJSON{"attaching", scripts, "navigator.platform can be this machine's for a moment, when a DevTools client attaches to a page that is just being loaded."}},
-		{withOther, differenceJSON{"restored_tabs", scripts, "A tab that is restored out of the browser's cache can run before Chrome listens to DevTools. Nothing gets out of it then, and it is loaded again; but what it noted of navigator.platform in its own storage stays."}},
+		{withOther, differenceJSON{"restored_tabs", scripts, "A tab that is restored out of the browser's cache can run before Chrome listens to DevTools. What it asks for then is stopped, and it is loaded again; but what it noted of navigator.platform in its own storage stays."}},
 		{withOS, differenceJSON{"fonts", everywhere, "Fonts, their names, metrics and rendering are this machine's."}},
 		{withOS, differenceJSON{"gpu", everywhere, "The GPU (WebGL and WebGPU vendor, renderer and limits) and what is drawn to a canvas are this machine's."}},
 		{withOS, differenceJSON{"codecs", scripts, "Audio and video codecs, DRM and plugins are this browser's on this system."}},
