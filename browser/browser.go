@@ -80,6 +80,7 @@ type Browser struct {
 	method   Method        // how it was stopped; read after gone
 
 	gateway *gateway
+	live    *live
 }
 
 // limits are the times that a Browser waits. Tests shorten them.
@@ -126,7 +127,7 @@ func open(s Spec, home burrow) *Browser {
 	}
 	b.seen.ready = make(chan struct{})
 	b.emulation = newEmulation(&s)
-	b.gateway = newGateway(b)
+	b.gateway, b.live = newGateway(b), newLive(b)
 	if b.gate = newGate(home.listener()); b.emulation.corrector == nil {
 		b.gate.open()
 	}

@@ -177,6 +177,8 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 	switch method {
 	case "Target.createTarget":
 		params, p.first = m.owner.bornBlank(c, params)
+	case "Browser.setDownloadBehavior", "Page.setDownloadBehavior":
+		m.claimed.Store(true)
 	case "Target.attachToTarget", "Target.setAutoAttach": // of the sessions that there are then it tells before its answer
 		joined := m.owner.joins.begin()
 		p.first = func(_ answer, deliver func()) { joined(); deliver() }
@@ -189,6 +191,9 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 	m.mu.Unlock()
 	if err := m.in.wait(ctx, cmd.encode()); err != nil {
 		return err
+	}
+	if m.live != nil {
+		m.live.scripted(s.target, method, params)
 	}
 	return nil
 }

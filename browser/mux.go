@@ -11,6 +11,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,6 +25,9 @@ type mux struct {
 	pipe  *pipe
 	in    *queue // commands on their way to Chrome
 	owner *owner
+	live  *live // nil in tests without a browser
+
+	claimed atomic.Bool // a client has said where downloads go
 
 	mu       sync.Mutex
 	lastID   int64
@@ -204,6 +208,9 @@ func (m *mux) happened(msg []byte, e envelope) {
 		}
 	}
 	method := text(msg, e.method)
+	if (s == nil || s.client == nil) && m.live != nil && m.live.happened(s, method, e.params.in(msg)) {
+		return
+	}
 	switch method {
 	case "":
 		m.log.Warn("the browser did not understand a command", "answer", string(msg[:min(len(msg), 300)]))

@@ -156,6 +156,7 @@ func (b *Browser) spawn() error {
 		return err
 	}
 	b.mux = newMux(p, b.log)
+	b.mux.live = b.live
 	b.mux.owner.emulation, b.mux.owner.dress = b.emulation, b.emulation.orders
 	b.mux.owner.dresses.Store(b.emulation.any())
 	if b.dress != nil {

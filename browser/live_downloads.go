@@ -1,0 +1,147 @@
+package browser
+
+import (
+	"encoding/json"
+	"mime"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// This file offers the browser's downloads to viewers.
+
+// downloads are those of this view. live.mu guards it.
+type downloads struct {
+	by      map[string]*offer // by Chrome's id
+	offered bool              // Chrome was told to tell of them
+	told    time.Time
+}
+
+type offer struct {
+	id, name, url   string
+	state           string // running, done or failed
+	received, total int64
+	path            string
+}
+
+type downloadMessage struct {
+	Type     string `json:"type"`
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	State    string `json:"state"`
+	Received int64  `json:"received"`
+	Total    int64  `json:"total"`
+	URL      string `json:"url"`
+}
+
+func (d *offer) message() downloadMessage {
+	return downloadMessage{"download", d.id, d.name, d.state, d.received, d.total, d.url}
+}
+
+// downloadDir is where a browser without windows puts what viewers download. It goes with the run.
+func (l *live) downloadDir() string { return filepath.Join(l.b.spec.TempDir, "downloads") }
+
+// offerDownloads has Chrome tell of downloads (Browser.setDownloadBehavior): without windows they go into a folder of the run's own, else where the
+// person at the window expects them. Where a client has claimed them, they stay its own.
+func (l *live) offerDownloads(m *mux) {
+	if m.claimed.Load() {
+		return
+	}
+	params := map[string]any{"behavior": "default", "eventsEnabled": true}
+	if l.b.spec.Headless {
+		if err := os.MkdirAll(l.downloadDir(), 0o700); err != nil {
+			l.b.log.Warn("downloads are not offered", "error", err)
+			return
+		}
+		params["behavior"], params["downloadPath"] = "allowAndName", l.downloadDir()
+	}
+	l.mu.Lock()
+	l.files.offered = true
+	l.mu.Unlock()
+	m.send("", "Browser.setDownloadBehavior", params, nil)
+}
+
+// keepDownloads takes that back, unless a client has claimed them meanwhile. l.mu is held.
+func (l *live) keepDownloads(m *mux) {
+	if l.files.offered && !m.claimed.Load() {
+		m.send("", "Browser.setDownloadBehavior", map[string]any{"behavior": "default"}, nil)
+	}
+	l.files.offered = false
+}
+
+const (
+	keptDownloads  = 100
+	downloadPeriod = 250 * time.Millisecond // how often viewers hear how far downloads are
+)
+
+// downloadEvent is Browser.downloadWillBegin or Browser.downloadProgress. l.mu is held.
+func (l *live) downloadEvent(method string, params []byte) {
+	var p struct {
+		GUID     string  `json:"guid"`
+		URL      string  `json:"url"`
+		Name     string  `json:"suggestedFilename"`
+		Total    float64 `json:"totalBytes"`
+		Received float64 `json:"receivedBytes"`
+		State    string  `json:"state"`
+		Path     string  `json:"filePath"`
+	}
+	if json.Unmarshal(params, &p) != nil || !l.files.offered {
+		return
+	}
+	d := l.files.by[p.GUID]
+	if method == "Browser.downloadWillBegin" {
+		if d != nil || len(l.files.by) >= keptDownloads {
+			return
+		}
+		d = &offer{id: p.GUID, name: fileName(p.Name), url: p.URL, state: "running"}
+		l.files.by[p.GUID] = d
+		l.tellAll(d.message())
+		return
+	}
+	if d == nil {
+		return
+	}
+	d.received, d.total = int64(p.Received), int64(p.Total)
+	switch p.State {
+	case "completed":
+		d.state, d.path = "done", p.Path
+		if l.b.spec.Headless {
+			d.path = filepath.Join(l.downloadDir(), filepath.Base(d.id)) // allowAndName names it by its id
+		}
+	case "canceled":
+		d.state = "failed"
+	default:
+		if time.Since(l.files.told) < downloadPeriod {
+			return
+		}
+		l.files.told = time.Now()
+	}
+	l.tellAll(d.message())
+}
+
+// serveDownload gives a viewer a file.
+func (l *live) serveDownload(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get(readonlyHeader) != "" {
+		http.Error(w, "this link is for watching only", http.StatusForbidden)
+		return
+	}
+	l.mu.Lock()
+	d := l.files.by[r.PathValue("id")]
+	var name, path string
+	if d != nil && d.state == "done" {
+		name, path = d.name, d.path
+	}
+	l.mu.Unlock()
+	file, err := os.Open(path)
+	if path == "" || err != nil {
+		http.Error(w, "there is no such download", http.StatusNotFound)
+		return
+	}
+	defer file.Close()
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	http.ServeContent(w, r, "", time.Time{}, file)
+}

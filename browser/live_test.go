@@ -1,0 +1,191 @@
+//go:build !windows
+
+package browser
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+)
+
+// TestLiveView: one person works the page in every way that there is.
+func TestLiveView(t *testing.T) {
+	b, address := liveBrowser(t)
+	w := watch(t, b, address)
+	w.hears("hello", map[string]any{"readonly": false, "headless": true})
+	w.hears("control", map[string]any{"you": true})
+	w.hears("page", map[string]any{"url": "http://a.test/live", "title": "Live"})
+	w.sees(600, 300, red)
+
+	// The mouse: the pixel changes, and the frame says that it has the input.
+	w.click(100, 100)
+	w.logs("painted")
+	w.sees(600, 300, green)
+	w.until("a frame after the input", func() bool { return w.meta.Input == 1 })
+	w.hears("cursor", map[string]any{"cursor": "pointer"})
+	w.send(map[string]any{"type": "mouse", "kind": "move", "x": 100, "y": 40, "button": "none"})
+	w.hears("cursor", map[string]any{"cursor": "text"})
+	w.send(map[string]any{"type": "mouse", "kind": "wheel", "x": 600, "y": 300, "dy": 100})
+	w.logs("wheel:1")
+
+	// Keys, text of an input method, and a paste.
+	w.click(100, 40)
+	w.key("a", "KeyA", 65, "a")
+	w.logs("input:a")
+	w.send(map[string]any{"type": "compose", "text": "に", "start": 1, "end": 1})
+	w.send(map[string]any{"type": "text", "text": "日本"})
+	w.logs("composed:日本")
+	w.logs("input:a日本")
+	w.send(map[string]any{"type": "text", "text": "é"})
+	w.logs("input:a日本é")
+	w.send(map[string]any{"type": "key", "kind": "down", "key": "a", "code": "KeyA", "keyCode": 65, "modifiers": 2})
+	w.logs("key:a+ctrl")
+	w.send(map[string]any{"type": "copy"})
+	w.hears("copied", map[string]any{"text": "a日本é"})
+	w.send(map[string]any{"type": "copy", "cut": true})
+	w.logs("input:")
+
+	// A list, which no frame shows.
+	w.click(100, 160)
+	list := w.hears("options", nil)
+	if n := len(list["options"].([]any)); n != 4 || list["x"] != 20.0 || list["width"] != 300.0 {
+		t.Errorf("the list is %v", list)
+	}
+	w.send(map[string]any{"type": "options", "id": list["id"], "indexes": []int{3}})
+	w.logs("list:4")
+	w.hears("optionsClosed", map[string]any{"id": list["id"]})
+
+	// A dialog.
+	w.click(100, 280)
+	dialog := w.hears("dialog", map[string]any{"kind": "prompt", "message": "Who?", "text": "nobody"})
+	w.send(map[string]any{"type": "dialog", "id": dialog["id"], "accept": true, "text": "me"})
+	w.logs("asked:me")
+	w.hears("dialogClosed", map[string]any{"id": dialog["id"]})
+
+	// Touch, with one finger that stays.
+	point := func(id int, x float64) map[string]any { return map[string]any{"id": id, "x": x, "y": 40} }
+	w.send(map[string]any{"type": "touch", "kind": "start", "points": []any{point(0, 450)}})
+	w.logs("touch:1")
+	w.send(map[string]any{"type": "touch", "kind": "start", "points": []any{point(0, 450), point(1, 550)}})
+	w.logs("touch:2")
+	w.send(map[string]any{"type": "touch", "kind": "end", "points": []any{point(0, 450)}})
+	w.send(map[string]any{"type": "touch", "kind": "end"})
+	w.logs("untouch:0")
+
+	w.worksFiles()
+	w.worksTabs()
+	if got := b.Viewers(); got != 1 {
+		t.Errorf("%d viewers", got)
+	}
+	w.socket.CloseNow()
+	eventually(t, "nobody watches", func() bool { return b.Viewers() == 0 })
+}
+
+// worksFiles gives files to the page and takes one from it.
+func (w *watcher) worksFiles() {
+	w.t.Helper()
+	w.click(100, 220)
+	chooser := w.hears("chooser", map[string]any{"multiple": true})
+	for i, text := range []string{"first", "second"} {
+		w.piece(map[string]any{"chooser": chooser["id"], "file": i, "files": 2, "name": "../" + text + ".txt", "size": 2 * len(text)}, text)
+		w.piece(map[string]any{"chooser": chooser["id"], "file": i, "files": 2, "name": "../" + text + ".txt", "size": 2 * len(text), "last": true}, text)
+	}
+	w.logs("files:_first.txt=firstfirst#10,_second.txt=secondsecond#12")
+	w.hears("chooserClosed", map[string]any{"id": chooser["id"]})
+
+	w.click(100, 340)
+	done := w.hears("download", map[string]any{"state": "done", "name": "a report.txt"})
+	base := w.base + "/downloads/" + done["id"].(string)
+	if status, body := ask(w.t, "GET", base, nil); status != 200 || body != "what was downloaded" {
+		w.t.Errorf("the download: %d %q", status, body)
+	}
+	if status, _ := ask(w.t, "GET", strings.Replace(base, "/downloads/", "/watch/downloads/", 1), nil); status != http.StatusForbidden {
+		w.t.Errorf("the download by a link to watch: %d", status)
+	}
+	if status, _ := ask(w.t, "GET", base+"x", nil); status != http.StatusNotFound {
+		w.t.Errorf("a download that is not there: %d", status)
+	}
+}
+
+// piece sends a piece of a file.
+func (w *watcher) piece(head map[string]any, data string) {
+	w.t.Helper()
+	text, err := json.Marshal(head)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	msg := append(binary.BigEndian.AppendUint16(nil, uint16(len(text))), text...)
+	if err := w.socket.Write(w.t.Context(), websocket.MessageBinary, append(msg, data...)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// worksTabs follows a link into another tab, goes back and forth, and closes it.
+func (w *watcher) worksTabs() {
+	w.t.Helper()
+	first := w.hears("tabs", nil)["active"]
+	w.click(100, 400)
+	page := w.hears("page", map[string]any{"url": "http://a.test/second", "title": "/second", "loading": false})
+	second := page["tab"]
+	w.hears("tabs", map[string]any{"active": second, "newest": true})
+	w.until("a frame of the second tab", func() bool { return w.meta.Tab == second })
+
+	w.forget()
+	w.send(map[string]any{"type": "go", "do": "to", "url": "http://a.test/third"})
+	w.hears("page", map[string]any{"url": "http://a.test/third", "canGoBack": true, "loading": false})
+	w.send(map[string]any{"type": "go", "do": "back"})
+	w.hears("page", map[string]any{"url": "http://a.test/second", "canGoBack": false, "canGoForward": true})
+	w.send(map[string]any{"type": "go", "do": "forward"})
+	w.hears("page", map[string]any{"url": "http://a.test/third", "canGoBack": true, "canGoForward": false, "newest": true})
+	w.send(map[string]any{"type": "go", "do": "to", "url": "file:///etc/passwd"})
+	w.hears("error", map[string]any{"code": "bad_address"})
+
+	w.send(map[string]any{"type": "tab", "do": "show", "tab": first})
+	w.hears("tabs", map[string]any{"active": first, "newest": true})
+	w.sees(600, 300, green)
+	w.send(map[string]any{"type": "tab", "do": "open", "url": "http://a.test/fourth"})
+	fourth := w.hears("page", map[string]any{"url": "http://a.test/fourth", "title": "/fourth", "newest": true})["tab"]
+	w.send(map[string]any{"type": "tab", "do": "close", "tab": fourth})
+	w.until("another tab in front", func() bool { return w.meta.Tab != "" && w.meta.Tab != fourth })
+	if pages := len(w.b.mux.owner.openPages()); pages != 2 {
+		w.t.Errorf("%d pages are open", pages)
+	}
+
+	// A page that crashes is shown as such, and comes back.
+	w.forget()
+	w.send(map[string]any{"type": "tab", "do": "show", "tab": first})
+	w.hears("tabs", map[string]any{"active": first, "newest": true})
+	w.b.mux.send(w.session(), "Page.crash", nil, nil)
+	w.until("the crash in the list", func() bool { return w.crashed(first) })
+	w.send(map[string]any{"type": "go", "do": "reload"})
+	w.until("the page in the list again", func() bool { return !w.crashed(first) })
+	w.sees(600, 300, red)
+	w.click(100, 100)
+	w.logs("painted")
+}
+
+func (w *watcher) session() string {
+	w.b.live.mu.Lock()
+	defer w.b.live.mu.Unlock()
+	return w.b.live.session
+}
+
+// crashed reports what the newest list of tabs says of one. w.mu is held.
+func (w *watcher) crashed(tab any) bool {
+	for i := len(w.said) - 1; i >= 0; i-- {
+		if w.said[i]["type"] != "tabs" {
+			continue
+		}
+		for _, t := range w.said[i]["tabs"].([]any) {
+			if t := t.(map[string]any); t["id"] == tab {
+				return t["crashed"] == true
+			}
+		}
+		return false
+	}
+	return false
+}
