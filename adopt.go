@@ -106,6 +106,9 @@ func (rs *runs) know(r *profileRun, state *shim.State) {
 	}
 	r.mu.Unlock()
 	rs.admit(r)
+	for _, c := range state.Capabilities {
+		rs.open(r, c, false)
+	}
 }
 
 // learn asks a shim that did not answer in time until it does, or its run is over.

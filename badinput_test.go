@@ -78,6 +78,7 @@ func bodiedOperations(profile, proxy string) []bodied {
 		{"POST", "/keys", map[string]any{"name": "bad", "scopes": []string{"read"}}, keyMembers, true},
 		{"POST", "/profiles/" + profile + "/start", map[string]any{"dryRun": true}, startMembers, false},
 		{"POST", "/profiles/" + profile + "/stop", nil, []member{{"force", "boolean", false, false}}, false},
+		{"POST", "/profiles/" + profile + "/capabilities", nil, []member{{"name", "text", true, false}, {"readonly", "boolean", false, false}, {"expiresInMs", "integer", false, false}}, false},
 		{"POST", "/profiles/" + profile + "/restore", nil, nil, false}, {"POST", "/proxies/" + proxy + "/check", nil, nil, false},
 	}
 }

@@ -70,6 +70,8 @@ func requestExample(operation string) any {
 		return map[string]any{"workspaceId": "default", "type": "socks5", "host": "de.proxy.example", "port": 1080, "username": "alice", "password": "secret"}
 	case "updateProxy", "patchProxy":
 		return map[string]any{"host": "de2.proxy.example", "name": "Berlin 2"}
+	case "createCapability":
+		return map[string]any{"name": "the client in Lyon", "readonly": true, "expiresInMs": 3600000}
 	case "createKey":
 		return map[string]any{"name": "ci", "scopes": []string{"read", "run"}, "workspaces": []string{"default"}, "expiresAt": "2027-01-31T00:00:00Z"}
 	}
@@ -108,6 +110,10 @@ func answerExample(operation string) any {
 		k := exampleKey()
 		k.Key = "wrn_" + strings.Repeat("0", 43) + keyChecksum(strings.Repeat("0", 43))
 		return k
+	case "createCapability":
+		return madeCapabilityJSON{CapabilityJSON: exampleCapability(), LiveURL: "http://127.0.0.1:7777/live#CAPABILITY"}
+	case "listCapabilities":
+		return exampleList(exampleCapability())
 	case "listKeys":
 		return exampleList(exampleKey())
 	case "listBrowsers":
@@ -132,7 +138,7 @@ func exampleLastRun() *lastRunJSON {
 }
 
 func exampleStart() startJSON {
-	return startJSON{WsEndpoint: "ws://127.0.0.1:7777/cdp/CAPABILITY", CdpURL: "http://127.0.0.1:7777/cdp/CAPABILITY",
+	return startJSON{WsEndpoint: "ws://127.0.0.1:7777/cdp/CAPABILITY", CdpURL: "http://127.0.0.1:7777/cdp/CAPABILITY", LiveURL: "http://127.0.0.1:7777/live#CAPABILITY",
 		RunJSON: RunJSON{ID: exampleProfileID, ProfileID: exampleProfileID, WorkspaceID: "default", RunID: exampleRunID, Status: "running", StartedAt: exampleTime,
 			PID: 4711, Headless: true, Browser: browserJSON{"Chromium", "156.0.8078.79", "/usr/lib/chromium/chromium", "exact"}, Requested: requestedJSON{"linux", "156"},
 			Effective: effectiveJSON{OS: "linux", BrowserVersion: "156", UserAgent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36",
@@ -165,6 +171,11 @@ func exampleCheck() checkJSON {
 		CheckedAt: exampleTime, DurationMs: 92}
 }
 
+func exampleCapability() CapabilityJSON {
+	return CapabilityJSON{ID: exampleProfileID, ProfileID: exampleProfileID, RunID: exampleRunID, Name: "the client in Lyon", Readonly: true,
+		CreatedAt: exampleTime, ExpiresAt: ptr(exampleTime + 3600000)}
+}
+
 func exampleKey() keyJSON {
 	return keyJSON{ID: exampleProfileID, Name: "ci", Hint: "wrn_0000", Scopes: []scope{scopeRead, scopeRun}, Workspaces: []string{"default"},
 		ExpiresAt: ptr(timestamp(1801353600000)), CreatedAt: exampleTime}
@@ -186,7 +197,7 @@ func problemExamples(path, operation string, status int) map[string]*huma.Exampl
 func allProblemExamples() map[string]*huma.Example {
 	out := map[string]*huma.Example{}
 	for _, path := range []string{"/profiles", "/proxies", "/keys"} {
-		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "leakTest"} {
+		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "createCapability", "revokeCapability", "leakTest"} {
 			for _, p := range slices.Concat(generalProblems(path), operationProblems(operation)) {
 				p.Instance = "urn:warren:request:0199a1c2-7d3e-7a10-8a55-00000000000a"
 				out[p.Code] = &huma.Example{Summary: p.Detail, Value: plain(p)}
@@ -232,6 +243,10 @@ func operationProblems(operation string) []*problem {
 			identityMismatch([]findingJSON{{"timezone_mismatch", "profile.timezone", "is Asia/Tokyo, and the proxy comes out in Europe/Berlin, where clocks show another time. Set it to auto or to Europe/Berlin."}}),
 			browserTooOld("156.0.8078.79", 156, shim.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
 			problemFor(http.StatusConflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile."), idempotencyConflict()}, noBrowserProblems())
+	case "createCapability":
+		return []*problem{notRunning(), capabilityLimit(), idempotencyConflict()}
+	case "revokeCapability":
+		return []*problem{notFound("capability"), capabilityBusy(nil)}
 	case "leakTest":
 		return noBrowserProblems()
 	}

@@ -5,14 +5,16 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+
+	"warren/shim"
 )
 
 // This file lets CDP clients in: by a run's capability, or by the API key. The frames are the shim's to read.
 
 // endpoints are the addresses of a run, as the client that asks reaches this server.
-func (s *server) endpoints(ctx context.Context, capability string) (ws, url string) {
+func (s *server) endpoints(ctx context.Context, secret string) (ws, cdp, live string) {
 	base := requestOf(ctx).base
-	return "ws" + strings.TrimPrefix(base, "http") + "/cdp/" + capability, base + "/cdp/" + capability
+	return "ws" + strings.TrimPrefix(base, "http") + "/cdp/" + secret, base + "/cdp/" + secret, base + "/live#" + secret
 }
 
 // baseOf is how the client reached this server. What a reverse proxy says counts only from --behind-proxy.
@@ -29,12 +31,14 @@ func (s *server) baseOf(r *http.Request) string {
 
 // capabilityGateway is /cdp/<capability>/…: who has the capability drives that run, without a key.
 func (s *server) capabilityGateway(w http.ResponseWriter, r *http.Request) error {
-	capability, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/cdp/"), "/")
-	run := s.runs.withCapability(capability)
-	if run == nil {
+	secret, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/cdp/"), "/")
+	c := s.runs.withCapability(secret)
+	if c == nil || c.Readonly {
 		return noSuchRun()
 	}
-	return s.passOn(w, r, run, "/cdp/"+capability)
+	r, leave := c.hold(r)
+	defer leave()
+	return s.passOn(w, r, c.run, "/cdp/"+secret)
 }
 
 func noSuchRun() *problem {
@@ -43,35 +47,56 @@ func noSuchRun() *problem {
 
 // profileGateway is /api/v1/profiles/{id}/cdp/…: the same for who has a key.
 func (s *server) profileGateway(w http.ResponseWriter, r *http.Request) error {
+	return s.withKey(r, func(r *http.Request, run *profileRun) error {
+		return s.passOn(w, r, run, apiPrefix+"/profiles/"+r.PathValue("id")+"/cdp")
+	})
+}
+
+// withKey finds the run of the path's profile, and ends what pass does with it when the caller's key ends.
+func (s *server) withKey(r *http.Request, pass func(*http.Request, *profileRun) error) error {
 	row, err := s.profileRow(r.Context(), r.PathValue("id"), false)
 	if err != nil {
 		return err
 	}
 	run := s.runs.of(row.ID)
 	if run == nil {
-		return conflict("profile_not_running", "The profile does not run. Start it first.")
+		return notRunning()
 	}
 	ctx, leave := s.runs.sockets.enter(r.Context(), callerOf(r.Context()))
 	defer leave()
 	if _, err := s.keys.authenticate(r); err != nil { // it may have been revoked before it was known here
 		return err
 	}
-	return s.passOn(w, r.WithContext(ctx), run, apiPrefix+"/profiles/"+r.PathValue("id")+"/cdp")
+	return pass(r.WithContext(ctx), run)
+}
+
+func notRunning() *problem {
+	return conflict("profile_not_running", "The profile does not run. Start it first.")
 }
 
 func (s *server) passOn(w http.ResponseWriter, r *http.Request, run *profileRun, prefix string) error {
-	run.mu.Lock()
-	client := run.client
-	run.mu.Unlock()
-	if client == nil {
-		return conflict("profile_not_running", "The profile's browser is not ready yet.")
+	client, err := run.process()
+	if err != nil {
+		return err
 	}
 	base := "ws" + strings.TrimPrefix(s.baseOf(r), "http") + prefix
-	h := client.Gateway(base, prefix, func(w http.ResponseWriter, r *http.Request) { noSuchRun().write(w, r, s.log) })
 	w.Header().Del("Cache-Control")
-	h.ServeHTTP(w, r)
+	client.Gateway(base, prefix, s.runIsOver).ServeHTTP(w, r)
 	return nil
 }
+
+// process is the hold on the run's process.
+func (r *profileRun) process() (*shim.Client, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.client == nil {
+		return nil, conflict("profile_not_running", "The profile's browser is not ready yet.")
+	}
+	return r.client, nil
+}
+
+// runIsOver answers when a run's process has gone.
+func (s *server) runIsOver(w http.ResponseWriter, r *http.Request) { noSuchRun().write(w, r, s.log) }
 
 // keyedSockets are the connections that were let in by a key: they end with it. Those that a capability opened end with their run.
 type keyedSockets struct {

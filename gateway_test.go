@@ -308,7 +308,7 @@ func TestNoCapabilityOpensNothing(t *testing.T) {
 	t.Parallel()
 	r := newRun("p", "w", "running")
 	r.answer = &startJSON{}
-	rs := &runs{byProfile: map[string]*profileRun{"p": r}, byCap: map[[32]byte]*profileRun{}}
+	rs := &runs{byProfile: map[string]*profileRun{"p": r}, byCap: map[[32]byte]*capability{}}
 	rs.admit(r)
 	if rs.withCapability("") != nil {
 		t.Error("no capability opens a run")

@@ -380,11 +380,12 @@ func (s *liveServer) refused(method, path string, in any, status int, code strin
 
 // The views are what a client reads of the answers.
 type runView struct {
-	ProfileID, RunID, Status, WsEndpoint, CdpURL string
-	Reused, Headless                             bool
-	PID                                          int
-	DebuggerAddress, ExpiresAt                   *string
-	Proxy                                        *struct {
+	ProfileID, RunID, Status    string
+	WsEndpoint, CdpURL, LiveURL string
+	Reused, Headless            bool
+	PID                         int
+	DebuggerAddress, ExpiresAt  *string
+	Proxy                       *struct {
 		ID     string
 		ExitIP *string
 	}

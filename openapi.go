@@ -55,7 +55,7 @@ func describeOperation(op *huma.Operation, sc scope) {
 var moreErrors = map[string][]int{
 	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "restoreProfile": {409},
 	"updateProfile": {412}, "patchProfile": {412}, "updateProxy": {409, 412}, "patchProxy": {409, 412},
-	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "leakTest": {409, 429, 504},
+	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "createCapability": {409}, "revokeCapability": {409}, "leakTest": {409, 429, 504},
 }
 
 // descriptions say what a summary cannot.
@@ -67,6 +67,9 @@ var descriptions = map[string]string{
 	"deleteProfile":     "Puts the profile and its data into the trash; `permanent=true` removes both now, also out of the trash. A running profile is stopped first, and the answer comes when its browser is gone.",
 	"startProfile":      "Answers when the browser takes commands. With `consistency` block it is refused (422 `identity_mismatch`) where the profile contradicts its exit. A profile that runs already gives the same run again, with `reused`. No body is needed. Takes `Idempotency-Key`.",
 	"stopProfile":       "Closes the browser gracefully and answers when it is gone: cookies are on disk. `force` kills it.",
+	"createCapability":  "For who gets no key: it opens this one run, by addresses that carry a secret of 256 bits, until it expires, is revoked, or the run ends. With `readonly` it opens the live view alone, to watch. At most 100 at a time. The addresses are in this answer alone. No body is needed. Takes `Idempotency-Key`.",
+	"listCapabilities":  "Newest first, without what opens the run. Those that are over are not among them; of a profile that does not run there are none.",
+	"revokeCapability":  "It opens nothing any more, and every connection that it opened ends at once.",
 	"explainProfile":    "Of a running profile what its pages see; of another what they would see, as far as it is known without a browser: the exit is the proxy's last good check. `findings` are the contradictions between what is declared and where the proxy comes out (`consistency` says what start does with them), `differences` what a page can tell apart all the same.",
 	"leakTest":          "Runs a bundled page in a throw-away profile of the same settings, headless, against canaries on this machine, and judges each channel by what came to them: the profile itself and its run are not touched. One test runs at a time. A channel that could not be tried has not passed. A dead proxy is no leak.",
 	"restoreProfile":    "If its proxy was deleted meanwhile the profile has `proxyMissing`, and does not start until `proxyId` is set.",
@@ -104,6 +107,10 @@ func (s *server) describe() []byte {
 	for _, suffix := range []string{"", "/json/version", "/json/list"} {
 		o.Paths["/profiles/{id}/cdp"+suffix] = &huma.PathItem{Get: cdpOperation(suffix)}
 		o.Paths["/cdp/{capability}"+suffix] = &huma.PathItem{Servers: root, Get: capabilityOperation(suffix)}
+	}
+	for _, suffix := range []string{"", "/downloads/{download}"} {
+		o.Paths["/profiles/{id}/live"+suffix] = &huma.PathItem{Get: liveOperation(suffix)}
+		o.Paths["/live/{capability}"+suffix] = &huma.PathItem{Servers: root, Get: capabilityLiveOperation(suffix)}
 	}
 	doc, err := json.Marshal(o, json.Deterministic(true))
 	if err != nil {
@@ -181,7 +188,7 @@ func plainOperation(id, summary, tag string, schema *huma.Schema, example any) *
 
 func eventsOperation() *huma.Operation {
 	op := plainOperation("streamEvents", "What happens, as it happens", "events", nil, nil)
-	op.Description = "Server-sent events of the key's workspaces: `profile.*`, `run.*`, `proxy.*`, `key.*`. A reader that does not keep up is cut off.\n\nScope: `read`."
+	op.Description = "Server-sent events of the key's workspaces: `profile.*`, `run.*`, `proxy.*`, `key.*`, `capability.*`. A reader that does not keep up is cut off.\n\nScope: `read`."
 	op.Parameters = []*huma.Param{{Name: "Last-Event-ID", In: "header", Description: "The event that was heard last: what came since is told first, as far as it is known still.", Schema: &huma.Schema{Type: "string"}}}
 	op.Responses["200"] = &huma.Response{Description: "OK", Content: map[string]*huma.MediaType{"text/event-stream": {
 		Schema:  &huma.Schema{Type: "string"},
@@ -204,6 +211,35 @@ func capabilityOperation(suffix string) *huma.Operation {
 	op := plainOperation("capabilityCdp"+strings.ReplaceAll(suffix, "/", "_"), "Drive a run with the capability that start answered", "runs", &huma.Schema{}, map[string]string{"Browser": "Chrome/156.0.0.0"})
 	op.Description = "The same as `/profiles/{id}/cdp`, without a key: the capability in `wsEndpoint` and `cdpUrl` opens one run and dies with it."
 	op.Parameters = []*huma.Param{pathParam("capability", "256 bits, from start's answer.")}
+	op.Security = []map[string][]string{}
+	return op
+}
+
+func liveOperation(suffix string) *huma.Operation {
+	id, summary := "profileLive", "See and work a running profile (WebSocket)"
+	if suffix != "" {
+		id, summary = "profileLiveDownload", "Fetch a file that the profile's browser downloaded"
+	}
+	op := plainOperation(id, summary, "runs", nil, nil)
+	op.Description = "The live view: frames out, input in, as docs/live.md describes it. `readonly=1` watches only.\n\nScope: `run`."
+	op.Parameters = []*huma.Param{pathParam("id", "The profile's id.")}
+	op.Responses["101"] = &huma.Response{Description: "The socket is open."}
+	delete(op.Responses, "200")
+	if suffix != "" {
+		op.Description = "A file that the browser of this run downloaded, by the id that the live view named. It ends with the run.\n\nScope: `run`."
+		op.Parameters = append(op.Parameters, pathParam("download", "The download's id."))
+		delete(op.Responses, "101")
+		op.Responses["200"] = &huma.Response{Description: "OK", Content: map[string]*huma.MediaType{"application/octet-stream": {
+			Schema: &huma.Schema{Type: "string", Format: "binary"}, Example: "the file"}}}
+	}
+	return op
+}
+
+func capabilityLiveOperation(suffix string) *huma.Operation {
+	op := liveOperation(suffix)
+	op.OperationID = strings.Replace(op.OperationID, "profile", "capability", 1)
+	op.Description = "The same as `/profiles/{id}/live`, without a key: the capability in `liveUrl` opens one run and dies with it. One that is `readonly` watches only."
+	op.Parameters[0] = pathParam("capability", "256 bits, from start's answer or from a capability's.")
 	op.Security = []map[string][]string{}
 	return op
 }

@@ -29,9 +29,9 @@ type RunJSON struct {
 // startJSON is start's answer: the run, and how to drive it.
 type startJSON struct {
 	RunJSON
-	WsEndpoint string  `json:"wsEndpoint" doc:"For puppeteer.connect and other CDP clients. It carries a capability that lives for this run alone."`
-	CdpURL     string  `json:"cdpUrl" doc:"For Playwright's connectOverCDP."`
-	LiveURL    *string `json:"liveUrl"`
+	WsEndpoint string `json:"wsEndpoint" doc:"For puppeteer.connect and other CDP clients. It carries a capability that lives for this run alone."`
+	CdpURL     string `json:"cdpUrl" doc:"For Playwright's connectOverCDP."`
+	LiveURL    string `json:"liveUrl" doc:"The live view, a page. What stands behind # is the capability."`
 
 	capability string
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"os"
@@ -44,9 +43,9 @@ type runs struct {
 
 	mu        sync.Mutex
 	byProfile map[string]*profileRun
-	byCap     map[[32]byte]*profileRun
-	owed      map[string]owedEnd // by profile
-	paying    sync.Mutex         // held while they are written
+	byCap     map[[32]byte]*capability // by the secret's SHA-256
+	owed      map[string]owedEnd       // by profile
+	paying    sync.Mutex               // held while they are written
 	closing   bool
 	wg        sync.WaitGroup
 
@@ -69,6 +68,8 @@ type profileRun struct {
 	began  *startedWith // what it was started with; nil when no record of it can be read
 	late   *exitLookup  // a check that was not over when the start was
 	client *shim.Client
+
+	granting sync.Mutex // held while its further capabilities are changed
 
 	swap     sync.Mutex // held while its proxy is changed
 	upstream upstreamMark
@@ -147,7 +148,7 @@ func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.
 		return nil, err
 	}
 	return &runs{cfg: cfg, log: log, store: st, events: ev, checker: checker, exe: exe, dir: filepath.Join(cfg.Data, "run"),
-		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), testing: make(chan struct{}, 1), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*profileRun{}, owed: map[string]owedEnd{},
+		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), testing: make(chan struct{}, 1), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*capability{}, owed: map[string]owedEnd{},
 		sockets: keyedSockets{byKey: map[string]map[context.Context]context.CancelFunc{}}}, nil
 }
 
@@ -243,40 +244,14 @@ func (rs *runs) enter() (leave func(), err error) {
 func (rs *runs) leave(r *profileRun) {
 	rs.mu.Lock()
 	delete(rs.byProfile, r.profileID)
-	for k, v := range rs.byCap {
-		if v == r {
-			delete(rs.byCap, k)
-		}
-	}
+	rs.dropCapabilities(r)
 	rs.mu.Unlock()
 	close(r.gone)
 	rs.wg.Done()
 }
 
-// withCapability finds the run that a capability opens. The map is keyed by hash, so that no comparison tells how near a guess was.
-func (rs *runs) withCapability(capability string) *profileRun {
-	if capability == "" {
-		return nil
-	}
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	return rs.byCap[sha256.Sum256([]byte(capability))]
-}
-
 // forceTime is how long a run's process may take to end by force, before it is killed itself.
 const forceTime = 5 * time.Second
-
-// admit makes the run's capability open it.
-func (rs *runs) admit(r *profileRun) {
-	r.mu.Lock()
-	key := sha256.Sum256([]byte(r.answer.capability))
-	r.mu.Unlock()
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	if rs.byProfile[r.profileID] == r {
-		rs.byCap[key] = r
-	}
-}
 
 // attend sees to a run that goes on: it ends it when that is asked for, and records its end.
 func (rs *runs) attend(r *profileRun) {

@@ -91,6 +91,9 @@ func (s *server) routes() {
 	// Beyond the ten.
 	add(s, scopeWrite, "PATCH /profiles/{id}", "patchProfile", "Update a profile (the same as PUT)", s.updateProfile)
 	add(s, scopeRun, "POST /profiles/{id}/stop", "stopProfile", "Stop a profile's browser", s.stopProfile)
+	add(s, scopeRun, "POST /profiles/{id}/capabilities", "createCapability", "Let somebody else drive or watch a run", s.createCapability)
+	add(s, scopeRead, "GET /profiles/{id}/capabilities", "listCapabilities", "List what was made to drive or watch a run", s.listCapabilities)
+	add(s, scopeRun, "DELETE /profiles/{id}/capabilities/{capabilityId}", "revokeCapability", "Revoke a capability", s.revokeCapability)
 	add(s, scopeRun, "POST /profiles/{id}/leak-test", "leakTest", "Try every way out of a profile's browser", s.leakTest)
 	add(s, scopeRead, "GET /profiles/{id}/explain", "explainProfile", "Say where each effective setting of a profile came from", s.explainProfile)
 	add(s, scopeWrite, "POST /profiles/{id}/restore", "restoreProfile", "Take a profile out of the trash", s.restoreProfile)
@@ -108,6 +111,8 @@ func (s *server) routes() {
 	s.stream(scopeRead, "GET /events", s.streamEvents)
 	s.stream(scopeRun, "/profiles/{id}/cdp", s.profileGateway)
 	s.stream(scopeRun, "/profiles/{id}/cdp/{path...}", s.profileGateway)
+	s.stream(scopeRun, "GET /profiles/{id}/live", s.profileLive)
+	s.stream(scopeRun, "GET /profiles/{id}/live/{path...}", s.profileLive)
 }
 
 // newServer wires the operations. The listener's address completes the list of hosts.
@@ -343,8 +348,11 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, req *request) err
 	if err := s.checkOrigin(r); err != nil {
 		return err
 	}
-	if strings.HasPrefix(r.URL.Path, "/cdp/") {
+	if strings.HasPrefix(r.URL.Path, "/cdp/") && isClean(r.URL.Path) {
 		return s.capabilityGateway(w, r)
+	}
+	if strings.HasPrefix(r.URL.Path, "/live/") && isClean(r.URL.Path) && isRead(r) {
+		return s.capabilityLive(w, r)
 	}
 	caller, err := s.keys.authenticate(r)
 	if err != nil {
@@ -357,6 +365,12 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, req *request) err
 		return nil
 	}
 	return s.dispatch(w, r)
+}
+
+// isClean says whether a path is written as it is meant. Chrome's own addresses may end in a slash, and clients use that.
+func isClean(p string) bool {
+	clean := path.Clean(p)
+	return p == clean || strings.Contains(p, "/cdp/") && p == clean+"/"
 }
 
 func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
@@ -390,8 +404,7 @@ func (s *server) serveOpen(w http.ResponseWriter, r *http.Request) (bool, error)
 
 // dispatch hands the request to its operation. What the mux refuses by itself gets our form of error.
 func (s *server) dispatch(w http.ResponseWriter, r *http.Request) error {
-	cdp := strings.Contains(r.URL.Path, "/cdp/") // Chrome's own addresses may end in a slash, and clients use that
-	if clean := path.Clean(r.URL.Path); clean != r.URL.Path && !(cdp && clean+"/" == r.URL.Path) {
+	if !isClean(r.URL.Path) {
 		return problemFor(http.StatusNotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
 	}
 	h, pattern := s.mux.Handler(r)

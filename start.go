@@ -216,7 +216,7 @@ func (s *server) startProfile(ctx context.Context, in *startRequest) (*struct{ B
 	if err != nil {
 		return nil, err
 	}
-	answer.WsEndpoint, answer.CdpURL = s.endpoints(ctx, answer.capability)
+	answer.WsEndpoint, answer.CdpURL, answer.LiveURL = s.endpoints(ctx, answer.capability)
 	out.Body.started = answer
 	return out, nil
 }

@@ -310,6 +310,11 @@ func (c *Client) SetIdentity(ctx context.Context, id Identity) error {
 	return c.call(ctx, http.MethodPut, "/identity", id, nil)
 }
 
+// SetCapabilities has the run's process keep which further capabilities the run has.
+func (c *Client) SetCapabilities(ctx context.Context, all []Capability) error {
+	return c.call(ctx, http.MethodPut, "/capabilities", all, nil)
+}
+
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {
@@ -341,21 +346,42 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 // Gateway passes CDP requests on to the run. base is what addresses in answers begin with, such as
 // ws://127.0.0.1:7777/cdp/CAPABILITY; prefix is the part of the path that is ours; over answers when the run has ended.
 func (c *Client) Gateway(base, prefix string, over http.HandlerFunc) http.Handler {
+	return c.passOn("/cdp", prefix, over, func(r *httputil.ProxyRequest) {
+		if r.Out.URL.Path == "/cdp" {
+			r.Out.URL.Path = "/cdp/"
+		}
+		r.Out.Header.Set("X-Warren-Base", base)
+	})
+}
+
+// readonlyHeader says to the live view that its viewer may watch and nothing else.
+const readonlyHeader = "X-Warren-Readonly"
+
+// Live passes requests for the live view on to the run, whose /live it is; readonly lets the viewer watch alone. prefix is the part of
+// the path that is ours; over answers when the run has ended. The caller has looked at Origin, which is not passed on.
+func (c *Client) Live(readonly bool, prefix string, over http.HandlerFunc) http.Handler {
+	return c.passOn("/live", prefix, over, func(r *httputil.ProxyRequest) {
+		r.Out.Header.Del("Origin")
+		r.Out.Header.Del(readonlyHeader)
+		if readonly {
+			r.Out.Header.Set(readonlyHeader, "1")
+		}
+	})
+}
+
+// passOn passes requests below prefix on to the run, below place, without what lets in here: keys and tickets are not the run's to see.
+func (c *Client) passOn(place, prefix string, over http.HandlerFunc, change func(*httputil.ProxyRequest)) http.Handler {
 	target := &url.URL{Scheme: "http", Host: "shim"}
 	return &httputil.ReverseProxy{
 		Transport:     c.http.Transport,
 		FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
-			path := "/cdp" + r.In.URL.Path[len(prefix):]
-			if path == "/cdp" {
-				path = "/cdp/"
-			}
-			r.Out.URL.Path, r.Out.URL.RawPath = path, ""
+			r.Out.URL.Path, r.Out.URL.RawPath = place+r.In.URL.Path[len(prefix):], ""
 			r.Out.Header.Del("Authorization")
 			r.Out.Header.Del("Cookie")
 			r.Out.Header.Del("Sec-Websocket-Extensions")
-			r.Out.Header.Set("X-Warren-Base", base)
+			change(r)
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, _ error) { over(w, r) },
 	}

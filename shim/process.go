@@ -39,6 +39,7 @@ type process struct {
 	mu               sync.Mutex
 	upstreamID       string
 	upstreamRevision int64
+	capabilities     []Capability
 	ending           bool    // what follows attend has begun
 	stopping         Outcome // set by the first who ends the run
 	method           browser.Method
@@ -376,7 +377,7 @@ func (p *process) finish() {
 func (p *process) snapshot() *State {
 	s := p.state
 	p.mu.Lock()
-	s.UpstreamID, s.UpstreamRevision, s.Ending = p.upstreamID, p.upstreamRevision, p.ending
+	s.UpstreamID, s.UpstreamRevision, s.Ending, s.Capabilities = p.upstreamID, p.upstreamRevision, p.ending, p.capabilities
 	p.mu.Unlock()
 	return &s
 }

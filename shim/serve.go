@@ -18,6 +18,7 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("POST /stop", p.serveStop)
 	mux.HandleFunc("PUT /upstream", p.serveUpstream)
 	mux.HandleFunc("PUT /identity", p.serveIdentity)
+	mux.HandleFunc("PUT /capabilities", p.serveCapabilities)
 	mux.Handle("/cdp/", http.StripPrefix("/cdp", p.browser.Gateway()))
 	return mux
 }
@@ -87,5 +88,18 @@ func (p *process) serveIdentity(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the browser did not take it", http.StatusBadGateway)
 		return
 	}
+	send(w, struct{}{})
+}
+
+// serveCapabilities keeps which further capabilities the run has, for the next server. Who comes with one is the server's to judge.
+func (p *process) serveCapabilities(w http.ResponseWriter, r *http.Request) {
+	var all []Capability
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&all); err != nil {
+		http.Error(w, "no capabilities", http.StatusBadRequest)
+		return
+	}
+	p.mu.Lock()
+	p.capabilities = all
+	p.mu.Unlock()
 	send(w, struct{}{})
 }

@@ -58,6 +58,16 @@ type Spec struct {
 	MaxRun      time.Duration `json:"maxRun"`    // 0: no limit
 }
 
+// Capability is one that was made for a run beside its first. Its secret is nowhere: who shows one with this hash gets in.
+type Capability struct {
+	ID        string `json:"id"`
+	Hash      []byte `json:"hash"` // SHA-256 of the secret
+	Name      string `json:"name"`
+	Readonly  bool   `json:"readonly"`  // it opens the live view alone, to watch
+	CreatedAt int64  `json:"createdAt"` // milliseconds since 1970
+	ExpiresAt int64  `json:"expiresAt"` // as CreatedAt; 0: it ends with the run
+}
+
 // Upstream is a proxy with its password: the one form in which it is written out, and only to the shim.
 type Upstream struct {
 	ID       string     `json:"id"`
@@ -82,6 +92,7 @@ type State struct {
 	RunID            string            `json:"runId"`
 	ProfileID        string            `json:"profileId"`
 	Capability       string            `json:"capability"`
+	Capabilities     []Capability      `json:"capabilities"` // those that were made since
 	PID              int               `json:"pid"`
 	StartedAt        time.Time         `json:"startedAt"`
 	Headless         bool              `json:"headless"`
