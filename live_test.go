@@ -468,6 +468,7 @@ type eventView struct {
 	At   time.Time
 	Data struct {
 		ID, RunID, Status, Reason string
+		EndsAt                    time.Time
 	}
 	seen time.Time
 }

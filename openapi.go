@@ -188,7 +188,7 @@ func plainOperation(id, summary, tag string, schema *huma.Schema, example any) *
 
 func eventsOperation() *huma.Operation {
 	op := plainOperation("streamEvents", "What happens, as it happens", "events", nil, nil)
-	op.Description = "Server-sent events of the key's workspaces: `profile.*`, `run.*`, `proxy.*`, `key.*`, `capability.*`. A reader that does not keep up is cut off.\n\nScope: `read`."
+	op.Description = "Server-sent events of the key's workspaces: `profile.*`, `run.*`, `proxy.*`, `key.*`, `capability.*`. `run.expiring` says that a run will be closed (`endsAt`) because it is `idle` or for its `maxRun` (`reason`); with `endsAt` null it goes on after all. A reader that does not keep up is cut off.\n\nScope: `read`."
 	op.Parameters = []*huma.Param{{Name: "Last-Event-ID", In: "header", Description: "The event that was heard last: what came since is told first, as far as it is known still.", Schema: &huma.Schema{Type: "string"}}}
 	op.Responses["200"] = &huma.Response{Description: "OK", Content: map[string]*huma.MediaType{"text/event-stream": {
 		Schema:  &huma.Schema{Type: "string"},

@@ -37,8 +37,8 @@ type profileInput struct {
 	WebRTC            opt[string]      `json:"webrtc,omitempty" enum:"proxy_only,off,default" doc:"default is refused with a proxy: it would tell the machine's addresses."`
 	Screen            opt[screen]      `json:"screen,omitempty" doc:"null: the browser's own."`
 	Headless          opt[bool]        `json:"headless,omitempty" doc:"null: headed where there is a display, else headless."`
-	IdleTimeoutMs     opt[int64]       `json:"idleTimeoutMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed when nothing happened for so long."`
-	MaxRunMs          opt[int64]       `json:"maxRunMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed after so long."`
+	IdleTimeoutMs     opt[int64]       `json:"idleTimeoutMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed when it was idle for so long: no DevTools client and no viewer is connected and, unless it is headless, nothing goes through its proxy. An event run.expiring comes before."`
+	MaxRunMs          opt[int64]       `json:"maxRunMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed after so long. An event run.expiring comes before."`
 	BackgroundTraffic opt[string]      `json:"backgroundTraffic,omitempty" enum:"refuse,allow" doc:"What the relay does with the services that Chrome itself asks (updates, variations and the like; docs/background-traffic.md): refuse, or let them through the proxy."`
 	AllowLocal        opt[[]string]    `json:"allowLocal,omitempty" doc:"At most 20 services of this machine or its network, as host:port, that pages may reach, beside the proxy: localhost or an address. Only where the server lets profiles reach private networks." example:"[\"localhost:3000\"]"`
 	Consistency       opt[string]      `json:"consistency,omitempty" enum:"off,warn,block" doc:"What start does when timezone, locale or geolocation contradict where the proxy comes out: nothing, a warning for each (the default), or refuse (422 identity_mismatch), also while the exit is unknown."`

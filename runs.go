@@ -130,7 +130,7 @@ type lastRunJSON struct {
 	EndedAt    timestamp `json:"endedAt"`
 	DurationMs int64     `json:"durationMs"`
 	Status     string    `json:"status" enum:"stopped,failed"`
-	Reason     string    `json:"reason" enum:"stopped,closed,orphaned,expired,crashed,lost,start_failed" doc:"closed: by its window; orphaned: its server did not come back in time; lost: gone without a word."`
+	Reason     string    `json:"reason" enum:"stopped,closed,orphaned,expired,idle,crashed,lost,start_failed" doc:"closed: by its window; expired: maxRunMs; idle: idleTimeoutMs; orphaned: its server did not come back in time; lost: gone without a word."`
 	Method     string    `json:"method,omitempty" doc:"What it took to end the browser: close, interrupt or kill."`
 	ExitCode   int       `json:"exitCode"`
 	Signal     string    `json:"signal,omitempty"`
@@ -267,6 +267,8 @@ func (rs *runs) attend(r *profileRun) {
 		case <-force:
 			force, late = nil, time.After(forceTime)
 			go rs.tell(r, true)
+		case n := <-r.client.Notices():
+			rs.publishNotice(r, n)
 		case <-late:
 			late = nil
 			rs.log.Error("a run's process does not answer; it is killed", "profile", r.profileID, "run", r.id, "cause", r.client.Kill())

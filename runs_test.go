@@ -394,21 +394,28 @@ func TestDebugPort(t *testing.T) {
 	}
 }
 
-// A run that may last so long is closed gracefully when it has.
-func TestMaxRun(t *testing.T) {
+// A run that may last so long is closed gracefully when it has, and so is one that nobody uses. An event says so before.
+func TestLimitsEndRuns(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
 	s := newGround(t).serve()
-	id := s.profile(map[string]any{"maxRunMs": 1000})
-	events := s.listen()
-	if run := s.start(id, nil); run.ExpiresAt == nil {
-		t.Error("the run does not say when it expires")
-	}
-	if ev := events.await("run.ended", "", id); ev.Data.Status != "stopped" || ev.Data.Reason != "expired" {
-		t.Errorf("the run ended %+v", ev.Data)
-	}
-	if p := s.get(id); p.Status != "stopped" || p.LastRun.Reason != "expired" || p.LastRun.Method != "close" {
-		t.Errorf("the profile shows %s, %+v", p.Status, p.LastRun)
+	for _, c := range []struct{ member, notice, reason string }{{"maxRunMs", "maxRun", "expired"}, {"idleTimeoutMs", "idle", "idle"}} {
+		id := s.profile(map[string]any{c.member: 1000})
+		events := s.listen()
+		if run := s.start(id, nil); (run.ExpiresAt != nil) != (c.reason == "expired") || run.warned("not_applied") {
+			t.Errorf("%s: the run says that it expires at %v", c.member, run.ExpiresAt)
+		}
+		soon := events.await("run.expiring", "", id)
+		ev := events.await("run.ended", "", id)
+		if soon.Data.Reason != c.notice || soon.Data.RunID != ev.Data.RunID || soon.Data.EndsAt.Before(soon.At) || ev.At.Before(soon.Data.EndsAt) {
+			t.Errorf("%s: the notice was %+v", c.member, soon)
+		}
+		if ev.Data.Status != "stopped" || ev.Data.Reason != c.reason {
+			t.Errorf("%s: the run ended %+v", c.member, ev.Data)
+		}
+		if p := s.get(id); p.Status != "stopped" || p.LastRun.Reason != c.reason || p.LastRun.Method != "close" {
+			t.Errorf("%s: the profile shows %s, %+v", c.member, p.Status, p.LastRun)
+		}
 	}
 }
 

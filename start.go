@@ -115,9 +115,6 @@ func (s *server) plan(ctx context.Context, row store.Profile, in *startInput) (*
 	}
 	p.around = here(installed.Major)
 	p.around.proxied = p.proxy != nil
-	if row.IdleTimeoutMs != nil {
-		p.warnings = append(p.warnings, warningJSON{"not_applied", "idleTimeoutMs is stored and not applied yet: the browser shows no end by idleness."})
-	}
 	return p, nil
 }
 
@@ -145,6 +142,9 @@ func (s *server) fillSpec(p *plan, in *startInput) error {
 	p.spec.Background = p.row.BackgroundTraffic == "allow"
 	if p.row.MaxRunMs != nil {
 		p.spec.MaxRun = time.Duration(*p.row.MaxRunMs) * time.Millisecond
+	}
+	if p.row.IdleTimeoutMs != nil {
+		p.spec.Idle = time.Duration(*p.row.IdleTimeoutMs) * time.Millisecond
 	}
 	if in.DebugPort {
 		p.warnings = append(p.warnings, warningJSON{"debug_port", "Any program of this machine can drive this browser through debuggerAddress while it runs."})

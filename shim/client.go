@@ -28,8 +28,9 @@ type Client struct {
 	cancel     context.CancelFunc
 	cmd        *exec.Cmd // nil when the run was adopted
 
-	done chan struct{}
-	end  End
+	notices chan Notice
+	done    chan struct{}
+	end     End
 }
 
 // slack is what a shim may take beyond the times that its browser has. One that takes longer hangs, and is killed: then
@@ -176,7 +177,7 @@ func newClient(dir, name, profileDir string) *Client {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", path)
 	}, DisableCompression: true, MaxIdleConnsPerHost: 4}
-	return &Client{dir: dir, name: name, profileDir: profileDir, http: &http.Client{Transport: t}, done: make(chan struct{})}
+	return &Client{dir: dir, name: name, profileDir: profileDir, http: &http.Client{Transport: t}, notices: make(chan Notice, 8), done: make(chan struct{})}
 }
 
 // watch keeps the line open; when it breaks the run is over.
@@ -185,8 +186,7 @@ func (c *Client) watch() {
 	c.cancel = cancel
 	go func() {
 		defer cancel()
-		var e End
-		err := c.call(ctx, http.MethodGet, "/watch", nil, &e)
+		e, err := c.follow(ctx)
 		if err != nil || e.Outcome == "" {
 			if errors.Is(ctx.Err(), context.Canceled) {
 				return // this server lets go; the run goes on
@@ -206,6 +206,32 @@ func (c *Client) watch() {
 		close(c.done)
 	}()
 }
+
+// follow reads the line to its end.
+func (c *Client) follow(ctx context.Context) (End, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://shim/watch", nil)
+	if err != nil {
+		return End{}, err
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return End{}, err
+	}
+	defer res.Body.Close()
+	for in := json.NewDecoder(res.Body); ; {
+		var line watchLine
+		if err := in.Decode(&line); err != nil || line.Notice == nil {
+			return line.End, err
+		}
+		select {
+		case c.notices <- *line.Notice:
+		default: // nobody takes them: the end must come through
+		}
+	}
+}
+
+// Notices says when the run is about to be closed by one of its limits, and when it is not any more. Those that nobody takes are lost.
+func (c *Client) Notices() <-chan Notice { return c.notices }
 
 // awaitUnlocked returns when the shim of a profile has let go of it, which is the last thing that it does: it tells the end before that, and a
 // start that came in between would find the profile in use. One that is killed lets go too; one that hangs is not waited for beyond its slack.

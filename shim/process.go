@@ -44,7 +44,14 @@ type process struct {
 	stopping         Outcome // set by the first who ends the run
 	method           browser.Method
 	watchers         int
-	unwatched        time.Time // since when no server watches
+	unwatched        time.Time            // since when no server watches
+	asked            time.Time            // when a client last came or went
+	notices          map[string]time.Time // the ends that are announced, by reason
+	noticed          chan struct{}        // closed and replaced when notices change
+
+	viewers      func() int // how many watch the live view
+	idle, maxRun limit      // attend's alone
+	used         usage      // attend's alone
 
 	stop  chan bool     // asks to end the run; true: by force
 	ended chan struct{} // closed when end is there
@@ -59,7 +66,8 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logge
 		return fmt.Errorf("shim: no spec on standard input: %w", err)
 	}
 	p := &process{spec: spec, log: log.With("run", spec.RunID, "profile", spec.ProfileID),
-		stop: make(chan bool, 8), ended: make(chan struct{}), started: time.Now()}
+		stop: make(chan bool, 8), ended: make(chan struct{}), started: time.Now(),
+		notices: map[string]time.Time{}, noticed: make(chan struct{}), viewers: func() int { return 0 }}
 	become(p.log)
 	listener, unlock, err := p.claim()
 	if err != nil {
@@ -230,7 +238,7 @@ func (p *process) open(ctx context.Context) error {
 		return err
 	}
 	p.debug, p.state.DebuggerAddress = l, l.Addr().String()
-	go http.Serve(l, onlyHost(l.Addr().String(), b.Gateway())) //nolint:errcheck,gosec // ends with the listener
+	go http.Serve(l, onlyHost(l.Addr().String(), p.noteUse(b.Gateway()))) //nolint:errcheck,gosec // ends with the listener
 	return nil
 }
 
@@ -276,18 +284,14 @@ func (p *process) dialer(u *Upstream) *proxy.Dialer {
 // has gone.
 const firstWatch = 5 * time.Second
 
-// attend waits until something ends the run: the server's word, the browser's death, the end of its time, a signal,
+// attend waits until something ends the run: the server's word, the browser's death, the end of its time, the want of use, a signal,
 // or the want of a server for longer than the grace.
 func (p *process) attend(ctx context.Context) {
-	var expired <-chan time.Time
-	if p.spec.MaxRun > 0 {
-		t := time.NewTimer(time.Until(p.started.Add(p.spec.MaxRun)))
-		defer t.Stop()
-		expired = t.C
-	}
 	grace := max(p.spec.Grace, 0)
-	tick := time.NewTicker(min(grace/4+10*time.Millisecond, time.Second))
-	defer tick.Stop()
+	often := min(grace/4+10*time.Millisecond, time.Second)
+	p.maxRun, p.idle = limit{after: p.spec.MaxRun, since: p.started}, limit{after: p.spec.Idle, since: time.Now()}
+	look := time.NewTimer(0)
+	defer look.Stop()
 	for {
 		select {
 		case force := <-p.stop:
@@ -299,15 +303,20 @@ func (p *process) attend(ctx context.Context) {
 		case <-ctx.Done():
 			p.close(Stopped, false)
 			return
-		case <-expired:
-			p.close(Expired, false)
-			return
-		case <-tick.C:
+		case <-look.C:
+			why, again := p.checkLimits(time.Now())
 			if p.alone() > grace {
 				p.log.Info("no server came back; closing the browser")
-				p.close(Orphaned, false)
+				why = Orphaned
+			}
+			if why != "" {
+				p.close(why, false)
 				return
 			}
+			if again == 0 || again > often {
+				again = often
+			}
+			look.Reset(again)
 		}
 	}
 }

@@ -19,7 +19,7 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("PUT /upstream", p.serveUpstream)
 	mux.HandleFunc("PUT /identity", p.serveIdentity)
 	mux.HandleFunc("PUT /capabilities", p.serveCapabilities)
-	mux.Handle("/cdp/", http.StripPrefix("/cdp", p.browser.Gateway()))
+	mux.Handle("/cdp/", http.StripPrefix("/cdp", p.noteUse(p.browser.Gateway())))
 	return mux
 }
 
@@ -28,7 +28,8 @@ func send(w http.ResponseWriter, v any) {
 	json.NewEncoder(w).Encode(v) //nolint:errcheck // the server may be gone
 }
 
-// watch holds the line to a server: while it is open somebody cares for this run. Its one line is the end.
+// watch holds the line to a server: while it is open somebody cares for this run. Its lines are notices, those in force first; the last
+// one is the end.
 func (p *process) watch(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.watchers++
@@ -40,11 +41,21 @@ func (p *process) watch(w http.ResponseWriter, r *http.Request) {
 		p.mu.Unlock()
 	}()
 	w.WriteHeader(http.StatusOK)
-	http.NewResponseController(w).Flush() //nolint:errcheck // the server may be gone
-	select {
-	case <-p.ended:
-		send(w, p.end)
-	case <-r.Context().Done():
+	told := map[string]time.Time{}
+	for {
+		news, again := p.tell(told)
+		for _, n := range news {
+			send(w, watchLine{Notice: &n})
+		}
+		http.NewResponseController(w).Flush() //nolint:errcheck // the server may be gone
+		select {
+		case <-again:
+		case <-p.ended:
+			send(w, p.end)
+			return
+		case <-r.Context().Done():
+			return
+		}
 	}
 }
 

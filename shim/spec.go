@@ -56,6 +56,7 @@ type Spec struct {
 	Timeout     time.Duration `json:"timeout"`   // until the browser takes commands
 	Grace       time.Duration `json:"grace"`     // how long to go on without a server
 	MaxRun      time.Duration `json:"maxRun"`    // 0: no limit
+	Idle        time.Duration `json:"idle"`      // how long to go on when nobody uses it; 0: no limit
 }
 
 // Capability is one that was made for a run beside its first. Its secret is nowhere: who shows one with this hash gets in.
@@ -117,6 +118,7 @@ const (
 	Failed   Outcome = "failed"   // the browser died by itself
 	Orphaned Outcome = "orphaned" // no server came back within the grace; the browser was closed gracefully
 	Expired  Outcome = "expired"  // it ran as long as it may
+	Idle     Outcome = "idle"     // nobody used it for as long as it may be idle
 	Closed   Outcome = "closed"   // somebody closed the browser's window
 	Lost     Outcome = "lost"     // the shim is gone without a word; only a server says this
 )
@@ -131,6 +133,12 @@ type End struct {
 	EndedAt   time.Time      `json:"endedAt"`
 	BytesUp   int64          `json:"bytesUp"`
 	BytesDown int64          `json:"bytesDown"`
+}
+
+// watchLine is a line of GET /watch: a notice, or the end, which is the last one.
+type watchLine struct {
+	Notice *Notice `json:"notice,omitempty"`
+	End
 }
 
 // Failure is a start that came to nothing.

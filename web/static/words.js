@@ -102,6 +102,7 @@ const ENDS = {
   closed: 'Closed by its window',
   orphaned: 'Closed while the server was away',
   expired: 'Closed at its time limit',
+  idle: 'Closed because nobody used it',
   crashed: 'Crashed',
   lost: 'Lost while the server was away',
   start_failed: 'Did not start',

@@ -1,0 +1,16 @@
+package main
+
+import (
+	"warren/shim"
+)
+
+// This file tells of runs that are about to be closed by their limits.
+
+// publishNotice tells everyone when a run will be closed, or with endsAt null that it will not be after all.
+func (rs *runs) publishNotice(r *profileRun, n shim.Notice) {
+	var ends *timestamp
+	if n.EndsAt != nil {
+		ends = ptr(timestamp(n.EndsAt.UnixMilli()))
+	}
+	rs.events.publish("run.expiring", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "reason": n.Reason, "endsAt": ends})
+}
