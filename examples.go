@@ -95,7 +95,8 @@ func answerExample(operation string) any {
 		return leakTestJSON{Passed: true, Isolation: isolationJSON{Network: "loopback", Sandbox: true}, Warnings: []warningJSON{}, StartedAt: exampleTime, DurationMs: 11240,
 			Channels: []leakChannelJSON{{"http", true, "nothing beside the relay in 221 tries; 11 of 11 through it arrived"}, {"stun_udp", true, "nothing beside the relay in 6 tries"}}}
 	case "listRuns":
-		return exampleList(exampleStart().RunJSON)
+		return exampleList(listedRunJSON{RunJSON: exampleStart().RunJSON, Usage: &usageJSON{CPUPercent: ptr(3.4), CPUMs: ptr(int64(5210)), MemoryBytes: ptr(int64(214 << 20)),
+			MemoryKind: ptr("pss"), OwnBytes: ptr(int64(7 << 20)), Processes: ptr(9), BytesUp: 81920, BytesDown: 4 << 20, Connections: 6, Clients: 1}})
 	case "addProxy", "getProxy", "updateProxy", "patchProxy":
 		return exampleProxy()
 	case "listProxies":

@@ -73,7 +73,7 @@ var descriptions = map[string]string{
 	"explainProfile":    "Of a running profile what its pages see; of another what they would see, as far as it is known without a browser: the exit is the proxy's last good check. `findings` are the contradictions between what is declared and where the proxy comes out (`consistency` says what start does with them), `differences` what a page can tell apart all the same.",
 	"leakTest":          "Runs a bundled page in a throw-away profile of the same settings, headless, against canaries on this machine, and judges each channel by what came to them: the profile itself and its run are not touched. One test runs at a time. A channel that could not be tried has not passed. A dead proxy is no leak.",
 	"restoreProfile":    "If its proxy was deleted meanwhile the profile has `proxyMissing`, and does not start until `proxyId` is set.",
-	"listRuns":          "What runs now, in the workspaces that the key may see.",
+	"listRuns":          "What runs now, in the workspaces that the key may see, with what each run uses of the machine. A run whose process does not answer within a second has `usage` null.",
 	"listBrowsers":      "Every one that is found, the default one first: it runs profiles that declare no `browserVersion`. A profile that declares one is run by the browser of that major version, else by the nearest newer, else by the newest (start's `browser.match` says which). `warren browser add` and `install` give the server more; no key can.",
 	"listProxies":       "Without `page`, `limit` and `after` every proxy is answered. Passwords never are.",
 	"addProxy":          "As fields, or as one `url`. The password is sealed at rest and never answered.",

@@ -55,9 +55,14 @@ func TestManyStartsShareOneRun(t *testing.T) {
 	if n := s.countShims(); n != 1 {
 		t.Errorf("%d shims run, want 1", n)
 	}
-	var list struct{ Data []runView }
+	var list struct {
+		Data []struct {
+			runView
+			Usage *usageJSON
+		}
+	}
 	s.do("GET", "/runs", nil, 200, &list)
-	if len(list.Data) != 1 || list.Data[0].ProfileID != id || list.Data[0].WsEndpoint != "" {
+	if len(list.Data) != 1 || list.Data[0].ProfileID != id || list.Data[0].WsEndpoint != "" || list.Data[0].Usage == nil {
 		t.Errorf("GET /runs shows %+v, want the one run without its capability", list.Data)
 	}
 	p := s.get(id)

@@ -38,10 +38,3 @@ func (s *server) stopProfile(ctx context.Context, in *struct {
 	}
 	return out, nil
 }
-
-func (s *server) listRuns(ctx context.Context, in *struct {
-	InWorkspace
-}) (*listBody[RunJSON], error) {
-	data := s.runs.list(callerOf(ctx), in.WorkspaceID)
-	return &listBody[RunJSON]{list[RunJSON]{Data: data, Total: int64(len(data)), Page: 1, Limit: max(1, len(data))}}, nil
-}

@@ -53,6 +53,8 @@ type process struct {
 	idle, maxRun limit      // attend's alone
 	used         usage      // attend's alone
 
+	meter meter
+
 	stop  chan bool     // asks to end the run; true: by force
 	ended chan struct{} // closed when end is there
 	end   End

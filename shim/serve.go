@@ -15,6 +15,7 @@ func (p *process) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, r *http.Request) { send(w, p.snapshot()) })
 	mux.HandleFunc("GET /watch", p.watch)
+	mux.HandleFunc("GET /stats", p.serveStats)
 	mux.HandleFunc("POST /stop", p.serveStop)
 	mux.HandleFunc("PUT /upstream", p.serveUpstream)
 	mux.HandleFunc("PUT /identity", p.serveIdentity)

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"warren/shim"
+)
+
+// This file says what runs use of the machine.
+
+// usageJSON is what a run uses now.
+type usageJSON struct {
+	CPUPercent  *float64 `json:"cpuPercent" doc:"Of one core, since somebody last asked (the first time since the start). null where the system does not tell, as the next ones."`
+	CPUMs       *int64   `json:"cpuMs" doc:"Since the start, all processes together, those that have gone included."`
+	MemoryBytes *int64   `json:"memoryBytes" doc:"Of the browser's processes together. At most 10 s old."`
+	MemoryKind  *string  `json:"memoryKind" enum:"pss,private" doc:"pss: each process' own memory and its share of what several have. private: without what several have, where the system tells no more."`
+	OwnBytes    *int64   `json:"ownBytes" doc:"Memory of Warren's own process for this run."`
+	Processes   *int     `json:"processes" doc:"Of the browser."`
+	BytesUp     int64    `json:"bytesUp" doc:"From the browser to its targets, so far."`
+	BytesDown   int64    `json:"bytesDown"`
+	Connections int64    `json:"connections" doc:"To targets, now."`
+	Clients     int      `json:"clients" doc:"Sockets of DevTools clients, now."`
+	Viewers     int      `json:"viewers" doc:"Of the live view, now."`
+}
+
+// listedRunJSON is a run as GET /runs shows it.
+type listedRunJSON struct {
+	RunJSON
+	Usage *usageJSON `json:"usage" doc:"What it uses now; null when its process did not answer in time."`
+}
+
+// statsTime is how long a list waits for what the runs say of themselves.
+const statsTime = time.Second
+
+func (s *server) listRuns(ctx context.Context, in *struct {
+	InWorkspace
+}) (*listBody[listedRunJSON], error) {
+	var data []listedRunJSON
+	for _, r := range s.runs.list(callerOf(ctx), in.WorkspaceID) {
+		data = append(data, listedRunJSON{RunJSON: r})
+	}
+	s.runs.measure(ctx, data)
+	return &listBody[listedRunJSON]{list[listedRunJSON]{Data: append([]listedRunJSON{}, data...), Total: int64(len(data)), Page: 1, Limit: max(1, len(data))}}, nil
+}
+
+// measure asks all runs at once what they use. One that does not answer holds nobody up.
+func (rs *runs) measure(ctx context.Context, listed []listedRunJSON) {
+	ctx, cancel := context.WithTimeout(ctx, statsTime)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i := range listed {
+		r := rs.of(listed[i].ProfileID)
+		if r == nil {
+			continue // it has ended
+		}
+		r.mu.Lock()
+		client := r.client
+		r.mu.Unlock()
+		if client == nil || r.id != listed[i].RunID {
+			continue
+		}
+		wg.Go(func() {
+			if stats, err := client.Stats(ctx); err == nil {
+				listed[i].Usage = usageOf(stats)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func usageOf(s *shim.Stats) *usageJSON {
+	u := &usageJSON{CPUPercent: s.CPUPercent, CPUMs: s.CPUMs, MemoryBytes: s.MemoryBytes, MemoryKind: s.MemoryKind, OwnBytes: s.OwnBytes, Processes: s.Processes,
+		BytesUp: s.BytesUp, BytesDown: s.BytesDown, Connections: s.Connections, Clients: s.Clients, Viewers: s.Viewers}
+	if u.CPUPercent != nil {
+		*u.CPUPercent = math.Round(*u.CPUPercent*10) / 10
+	}
+	return u
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// usages asks GET /runs and gives what each profile's run uses; nil where the run does not tell.
+func (s *liveServer) usages() map[string]*usageJSON {
+	s.t.Helper()
+	var list struct {
+		Data []struct {
+			ProfileID string
+			Usage     *usageJSON
+		}
+	}
+	s.do("GET", "/runs", nil, 200, &list)
+	out := map[string]*usageJSON{}
+	for _, r := range list.Data {
+		out[r.ProfileID] = r.Usage
+	}
+	return out
+}
+
+// A run tells what it uses, and follows what it does; one whose process hangs holds up nobody else.
+func TestRunUsage(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	s := newGround(t).serve()
+	page := s.world.url("/usage")
+	busy, still := s.profile(map[string]any{"proxyId": s.addProxy(nil)}), s.profile(nil)
+	run := s.start(busy, nil)
+	var hangs []int
+	for _, p := range s.alive() {
+		if strings.HasSuffix(p.command, "warren shim ") {
+			hangs = append(hangs, p.pid)
+		}
+	}
+	if len(hangs) != 1 {
+		t.Fatalf("%v shims", hangs)
+	}
+	s.start(still, nil)
+	u := s.usages()[busy]
+	if u == nil || u.CPUMs == nil || u.MemoryBytes == nil || u.Processes == nil || u.OwnBytes == nil || u.CPUPercent == nil || u.MemoryKind == nil {
+		t.Fatalf("the usage is %+v", u)
+	}
+	if *u.CPUMs < 50 || *u.Processes < 4 || *u.MemoryBytes < 50<<20 || *u.MemoryBytes > 2<<30 || *u.OwnBytes < 1<<20 || *u.OwnBytes > 100<<20 || u.Clients != 0 || u.Viewers != 0 {
+		t.Errorf("a browser uses %+v (%d ms, %d processes, %d B, own %d B)", u, *u.CPUMs, *u.Processes, *u.MemoryBytes, *u.OwnBytes)
+	}
+	if *u.MemoryKind != "pss" {
+		t.Logf("this system tells no shares: %s", *u.MemoryKind)
+	}
+	c := dialCDP(t, run.WsEndpoint, nil)
+	tab := c.open(page)
+	c.eval(tab, `(() => { const end = Date.now() + 1500; while (Date.now() < end); return "" })()`)
+	before := *u
+	eventually(t, "a run that works to show it", enough, func() bool {
+		u = s.usages()[busy]
+		return u != nil && *u.CPUMs >= *before.CPUMs+700
+	})
+	if *u.CPUPercent <= 0 || u.Clients != 1 || u.BytesDown == 0 || u.BytesUp == 0 {
+		t.Errorf("after a page was read and a script ran: %+v, %.1f %%", u, *u.CPUPercent)
+	}
+	if err := syscall.Kill(hangs[0], syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	all := s.usages()
+	if err := syscall.Kill(hangs[0], syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 2 || all[busy] != nil || all[still] == nil {
+		t.Errorf("with a run that hangs: %+v", all)
+	}
+}

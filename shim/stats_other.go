@@ -1,0 +1,8 @@
+//go:build !linux
+
+package shim
+
+// measureCPU knows nothing on these systems.
+func measureCPU() (cpuUse, bool) { return cpuUse{}, false }
+
+func measureMemory([]int) memoryUse { return memoryUse{} }
