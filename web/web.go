@@ -3,6 +3,7 @@
 //
 // The rules: nothing is built, nothing comes from another host, and no script runs but the files here. Assets stand
 // under the hash of all of them together and are cached for ever; the documents that name the hash never are.
+// Every address in them is relative to the document, so that they also work below a path of a reverse proxy.
 package web
 
 import (
@@ -132,7 +133,7 @@ func policy(importMap []byte) string {
 func (s *Site) importMap() []byte {
 	imports := map[string]string{}
 	for name, file := range bareImports {
-		imports[name] = s.base + file
+		imports[name] = "." + s.base + file
 	}
 	text, _ := json.Marshal(map[string]any{"imports": imports}) // strings only: cannot fail
 	return text
@@ -151,9 +152,9 @@ func (s *Site) document(file, entry string, importMap []byte, assets map[string]
 	}
 	var preload strings.Builder
 	for _, m := range modules {
-		fmt.Fprintf(&preload, "<link rel=\"modulepreload\" href=\"%s%s\">\n", s.base, m)
+		fmt.Fprintf(&preload, "<link rel=\"modulepreload\" href=\".%s%s\">\n", s.base, m)
 	}
-	r := strings.NewReplacer("{{base}}", s.base, "{{importmap}}", string(importMap), "{{preload}}\n", preload.String())
+	r := strings.NewReplacer("{{base}}", "."+s.base, "{{importmap}}", string(importMap), "{{preload}}\n", preload.String())
 	return []byte(r.Replace(string(text))), nil
 }
 

@@ -200,7 +200,7 @@ func TestEveryAssetIsThereAndIsUsed(t *testing.T) {
 	for _, d := range documents {
 		used[d.path] = true
 		for _, m := range reference.FindAllStringSubmatch(textOf(t, s, d.path), -1) {
-			used[m[1]] = true
+			used[path.Join("/", m[1])] = true
 		}
 	}
 	for urlPath := range s.answers {

@@ -1,6 +1,6 @@
-// The public API, spoken with fetch. The page has no other way to the server.
+// The public API, spoken with fetch. The page has no other way to the server. Addresses are relative to the document's.
 
-const BASE = '/api/v1';
+const BASE = 'api/v1';
 
 // Problem is an answer that says no (RFC 9457), or no answer at all (status 0).
 export class Problem extends Error {

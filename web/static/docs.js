@@ -33,7 +33,7 @@ function Docs({ secret, leave }) {
   const [doc, setDoc] = useState(null);
   const [problem, setProblem] = useState(null);
   const [search, setSearch] = useState('');
-  const read = () => new Api(secret, leave).open('GET', '/openapi.json').then((response) => response.json()).then(setDoc, setProblem);
+  const read = () => new Api(secret, leave).open('GET', 'openapi.json').then((response) => response.json()).then(setDoc, setProblem);
   useEffect(() => {
     read();
   }, []);
@@ -53,7 +53,7 @@ function Docs({ secret, leave }) {
   return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.querySelector('main h1')?.focus(); }}>Skip to content</a>
     <div class="frame docs">
       <aside class="side">
-        <a class="brand" href="/"><${Logo} />Warren</a>
+        <a class="brand" href="./"><${Logo} />Warren</a>
         <${SearchBox} value=${search} label="Search the API" change=${setSearch} />
         <nav aria-label="Operations" class="contents">
           ${groups.map(({ name, operations }) => html`<div key=${name}><h2>${name}</h2>
@@ -79,10 +79,10 @@ function Intro({ doc }) {
   const { info } = doc;
   const line = `export WARREN_API_KEY=wrn_…   # your key`;
   return html`<header class="intro">
-    <p class="back"><a href="/"><${Icon} name="exit" />Back to the profiles</a></p>
+    <p class="back"><a href="./"><${Icon} name="exit" />Back to the profiles</a></p>
     <h1 tabindex="-1">${info.title} API <span class="total">${info.version}</span></h1>
     <${Prose} text=${info.description} />
-    <p>The examples take the key from the environment. The description itself is <a href="/openapi.json" download="openapi.json" onClick=${(event) => save(event, doc)}>openapi.json</a> (OpenAPI ${doc.openapi}).</p>
+    <p>The examples take the key from the environment. The description itself is <a href="openapi.json" download="openapi.json" onClick=${(event) => save(event, doc)}>openapi.json</a> (OpenAPI ${doc.openapi}).</p>
     <div class="code"><pre tabindex="0" aria-label="Shell">${line}</pre><${Copy} text="export WARREN_API_KEY=" label="Copy" /></div>
   </header>`;
 }

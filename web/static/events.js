@@ -1,6 +1,6 @@
 // The server's events, read with fetch: EventSource cannot send a key.
 
-const ADDRESS = '/api/v1/events';
+const ADDRESS = 'api/v1/events';
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
 // The server says something at least this often. A connection that is silent for longer is dead, as after sleep.

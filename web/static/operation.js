@@ -76,7 +76,7 @@ function curl(doc, { method, path, parameters, security, requestBody }, body) {
   const query = parameters.map((parameter) => resolve(doc, parameter))
     .filter(({ in: place, required, example, schema }) => place === 'query' && (required || (example ?? schema?.examples?.[0]) !== undefined))
     .map(({ name, example, schema }) => `${name}=${encodeURIComponent(example ?? exampleOf(doc, schema))}`).join('&');
-  const address = location.origin + path.replace(/\{(\w+)[^}]*\}/g, (_, name) => name.toUpperCase()) + (query && `?${query}`);
+  const address = new URL(`.${path.replace(/\{(\w+)[^}]*\}/g, (_, name) => name.toUpperCase())}`, document.baseURI).href + (query && `?${query}`);
   const parts = [`curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}${quote(address)}`];
   if (!security || security.length) parts.push('-H "Authorization: Bearer $WARREN_API_KEY"');
   const sent = body && JSON.stringify(given(body) ?? exampleOf(doc, body.schema, { asked: true }), null, 2);

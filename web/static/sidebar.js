@@ -28,7 +28,7 @@ export function Sidebar({ route }) {
     <div class="side-foot">
       <${Connection} />
       <div class="side-links">
-        <a href="/docs"><${Icon} name="docs" /><span>API</span></a>
+        <a href="docs"><${Icon} name="docs" /><span>API</span></a>
         <button type="button" onClick=${() => app.leave()}><${Icon} name="leave" /><span>Log out</span></button>
       </div>
       <${Version} />
@@ -66,7 +66,7 @@ function Connection() {
 function Version() {
   const [version, setVersion] = useState('');
   useEffect(() => {
-    fetch('/version')
+    fetch('version')
       .then((response) => response.json())
       .then((answer) => setVersion(String(answer.version || '')))
       .catch(() => {}); // an ornament

@@ -1,0 +1,85 @@
+package web
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// rooted finds an address that begins at the host's root, in a script or a document of ours.
+var rooted = regexp.MustCompile("(?:href|src|action)=[\"']?/|(?:fetch|open)\\([^)]*['\"`]/(?:api|docs|live|version|openapi)|= ['\"`]/(?:api|live|static)")
+
+// TestThePageWorksBelowAPath puts a reverse proxy that owns /sub/ before the page: each address that a document names, its import map's and
+// its preloads' among them, is asked for as a browser would resolve it, and no script names an address that begins at the host's root.
+func TestThePageWorksBelowAPath(t *testing.T) {
+	s := newSite(t)
+	inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h, ok := s.Lookup(r.URL.Path); ok {
+			h.ServeHTTP(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer inner.Close()
+	target, err := url.Parse(inner.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer := httptest.NewServer(http.StripPrefix("/sub", httputil.NewSingleHostReverseProxy(target)))
+	defer outer.Close()
+	for _, d := range documents {
+		page, err := url.Parse(outer.URL + "/sub" + d.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := get(t, page.String())
+		var named []string
+		for _, m := range reference.FindAllStringSubmatch(text, -1) {
+			named = append(named, m[1])
+		}
+		_, rest, _ := strings.Cut(text, `<script type="importmap">`)
+		rest, _, _ = strings.Cut(rest, "</script>")
+		var imports struct{ Imports map[string]string }
+		if err := json.Unmarshal([]byte(rest), &imports); err != nil {
+			t.Fatal(err)
+		}
+		for _, address := range imports.Imports {
+			named = append(named, address)
+		}
+		if len(named) < 10 {
+			t.Errorf("%s names %d addresses: is the test blind?", d.path, len(named))
+		}
+		for _, name := range named {
+			address, err := page.Parse(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			get(t, address.String())
+		}
+	}
+	eachOfOurs(t, func(name, text string) {
+		if found := rooted.FindString(text); found != "" {
+			t.Errorf("%s names an address of the host's root: %s", name, found)
+		}
+	})
+}
+
+func get(t *testing.T, address string) string {
+	t.Helper()
+	r, err := http.Get(address) //nolint:gosec,noctx // our own server
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusOK {
+		t.Fatalf("%s: status %d, %v", address, r.StatusCode, err)
+	}
+	return string(body)
+}
