@@ -54,7 +54,7 @@ func newLive(b *Browser) *live {
 const readonlyHeader = "X-Warren-Readonly"
 
 // Live returns the handler of the live view: the viewers' socket at "/", and the files that the browser has downloaded at /downloads/{id}. A request
-// with an Origin that is not X-Warren-Base's is refused. Authentication is the caller's.
+// with an Origin that is not X-Warren-Base's is refused. X-Warren-Readonly lets watch only; X-Warren-Profile and X-Warren-Run are told to viewers. Authentication is the caller's.
 func (b *Browser) Live() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", b.live.serve)

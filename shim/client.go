@@ -373,9 +373,6 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 // ws://127.0.0.1:7777/cdp/CAPABILITY; prefix is the part of the path that is ours; over answers when the run has ended.
 func (c *Client) Gateway(base, prefix string, over http.HandlerFunc) http.Handler {
 	return c.passOn("/cdp", prefix, over, func(r *httputil.ProxyRequest) {
-		if r.Out.URL.Path == "/cdp" {
-			r.Out.URL.Path = "/cdp/"
-		}
 		r.Out.Header.Set("X-Warren-Base", base)
 	})
 }
@@ -403,7 +400,11 @@ func (c *Client) passOn(place, prefix string, over http.HandlerFunc, change func
 		FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
-			r.Out.URL.Path, r.Out.URL.RawPath = place+r.In.URL.Path[len(prefix):], ""
+			path := place + r.In.URL.Path[len(prefix):]
+			if path == place {
+				path += "/"
+			}
+			r.Out.URL.Path, r.Out.URL.RawPath = path, ""
 			r.Out.Header.Del("Authorization")
 			r.Out.Header.Del("Cookie")
 			r.Out.Header.Del("Sec-Websocket-Extensions")

@@ -69,7 +69,7 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logge
 	}
 	p := &process{spec: spec, log: log.With("run", spec.RunID, "profile", spec.ProfileID),
 		stop: make(chan bool, 8), ended: make(chan struct{}), started: time.Now(),
-		notices: map[string]time.Time{}, noticed: make(chan struct{}), viewers: func() int { return 0 }}
+		notices: map[string]time.Time{}, noticed: make(chan struct{})}
 	become(p.log)
 	listener, unlock, err := p.claim()
 	if err != nil {
@@ -175,6 +175,7 @@ func (p *process) launch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.viewers = b.Viewers
 	p.browser, p.reaped = b, reapOrphans(b.PID, b.Done())
 	p.relay = proxy.NewRelay(p.dialer(p.spec.Upstream), p.log)
 	p.relay.Admit(b.Admit)

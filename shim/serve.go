@@ -21,7 +21,18 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("PUT /identity", p.serveIdentity)
 	mux.HandleFunc("PUT /capabilities", p.serveCapabilities)
 	mux.Handle("/cdp/", http.StripPrefix("/cdp", p.noteUse(p.browser.Gateway())))
+	mux.Handle("/live/", http.StripPrefix("/live", p.live()))
 	return mux
+}
+
+// live is the live view, which tells viewers what they look at.
+func (p *process) live() http.Handler {
+	view := p.browser.Live()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("X-Warren-Profile", p.spec.ProfileID)
+		r.Header.Set("X-Warren-Run", p.spec.RunID)
+		view.ServeHTTP(w, r)
+	})
 }
 
 func send(w http.ResponseWriter, v any) {
