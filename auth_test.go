@@ -34,6 +34,8 @@ func routeTable() map[string]route {
 		"DELETE " + p + "/profiles/{id}/capabilities/{capabilityId}": {scope: "run", kind: "profile"},
 		"GET " + p + "/profiles/{id}/live":                           {scope: "run", kind: "profile"},
 		"GET " + p + "/profiles/{id}/live/downloads/{download}":      {scope: "run", kind: "profile"},
+		"GET " + p + "/profiles/{id}/screenshot":                     {scope: "run", kind: "profile"},
+		"GET " + p + "/profiles/{id}/pdf":                            {scope: "run", kind: "profile"},
 		"POST " + p + "/profiles/{id}/leak-test":                     {scope: "run", kind: "profile"},
 		"GET " + p + "/profiles/{id}/explain":                        {scope: "read", kind: "profile"},
 		"POST " + p + "/profiles/{id}/restore":                       {scope: "write", kind: "profile"},

@@ -198,7 +198,7 @@ func problemExamples(path, operation string, status int) map[string]*huma.Exampl
 func allProblemExamples() map[string]*huma.Example {
 	out := map[string]*huma.Example{}
 	for _, path := range []string{"/profiles", "/proxies", "/keys"} {
-		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "createCapability", "revokeCapability", "leakTest"} {
+		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "createCapability", "revokeCapability", "screenshotProfile", "leakTest"} {
 			for _, p := range slices.Concat(generalProblems(path), operationProblems(operation)) {
 				p.Instance = "urn:warren:request:0199a1c2-7d3e-7a10-8a55-00000000000a"
 				out[p.Code] = &huma.Example{Summary: p.Detail, Value: plain(p)}
@@ -248,6 +248,8 @@ func operationProblems(operation string) []*problem {
 		return []*problem{notRunning(), capabilityLimit(), idempotencyConflict()}
 	case "revokeCapability":
 		return []*problem{notFound("capability"), capabilityBusy(nil)}
+	case "screenshotProfile", "printProfile":
+		return []*problem{notRunning(), noPicture("no_tab"), noPicture("no_page"), noPicture("not_answering"), noPicture("refused")}
 	case "leakTest":
 		return noBrowserProblems()
 	}

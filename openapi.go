@@ -56,6 +56,7 @@ var moreErrors = map[string][]int{
 	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "restoreProfile": {409},
 	"updateProfile": {412}, "patchProfile": {412}, "updateProxy": {409, 412}, "patchProxy": {409, 412},
 	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "createCapability": {409}, "revokeCapability": {409}, "leakTest": {409, 429, 504},
+	"screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504},
 }
 
 // descriptions say what a summary cannot.
@@ -70,6 +71,8 @@ var descriptions = map[string]string{
 	"createCapability":  "For who gets no key: it opens this one run, by addresses that carry a secret of 256 bits, until it expires, is revoked, or the run ends. With `readonly` it opens the live view alone, to watch. At most 100 at a time. The addresses are in this answer alone. No body is needed. Takes `Idempotency-Key`.",
 	"listCapabilities":  "Newest first, without what opens the run. Those that are over are not among them; of a profile that does not run there are none.",
 	"revokeCapability":  "It opens nothing any more, and every connection that it opened ends at once.",
+	"screenshotProfile": "Of the tab in front, or of one that is named, also where it lies behind another. No session of DevTools is opened for it, and the tab stays where it is.",
+	"printProfile":      "As the browser prints it to PDF.",
 	"explainProfile":    "Of a running profile what its pages see; of another what they would see, as far as it is known without a browser: the exit is the proxy's last good check. `findings` are the contradictions between what is declared and where the proxy comes out (`consistency` says what start does with them), `differences` what a page can tell apart all the same.",
 	"leakTest":          "Runs a bundled page in a throw-away profile of the same settings, headless, against canaries on this machine, and judges each channel by what came to them: the profile itself and its run are not touched. One test runs at a time. A channel that could not be tried has not passed. A dead proxy is no leak.",
 	"restoreProfile":    "If its proxy was deleted meanwhile the profile has `proxyMissing`, and does not start until `proxyId` is set.",
@@ -112,11 +115,19 @@ func (s *server) describe() []byte {
 		o.Paths["/profiles/{id}/live"+suffix] = &huma.PathItem{Get: liveOperation(suffix)}
 		o.Paths["/live/{capability}"+suffix] = &huma.PathItem{Servers: root, Get: capabilityLiveOperation(suffix)}
 	}
+	showPictures(o)
 	doc, err := json.Marshal(o, json.Deterministic(true))
 	if err != nil {
 		panic(err) // the document is made of plain values; a test reads it
 	}
 	return doc
+}
+
+// showPictures says what answers that are no JSON are.
+func showPictures(o *huma.OpenAPI) {
+	bytes := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}, Example: "the bytes"}
+	o.Paths["/profiles/{id}/screenshot"].Get.Responses["200"].Content = map[string]*huma.MediaType{"image/png": bytes, "image/jpeg": bytes, "image/webp": bytes}
+	o.Paths["/profiles/{id}/pdf"].Get.Responses["200"].Content = map[string]*huma.MediaType{"application/pdf": bytes}
 }
 
 // completeSchemas says what huma leaves out of a schema: that a pointer to an object or to a time may be null, that null

@@ -319,7 +319,7 @@ func TestTrash(t *testing.T) {
 	before := a.do(t, "GET", "/profiles/"+id, nil).want(t, 200)
 	a.do(t, "DELETE", "/profiles/"+id, nil).want(t, 204)
 	gone := []struct{ method, path, body string }{{"GET", "", ""}, {"PUT", "", `{"name":"x"}`}, {"PATCH", "", `{}`}, {"DELETE", "", ""},
-		{"POST", "/start", ""}, {"POST", "/start", `{"dryRun":true}`}, {"POST", "/stop", ""}, {"POST", "/leak-test", ""}, {"GET", "/explain", ""}, {"GET", "/cdp", ""}, {"GET", "/cdp/json/version", ""}}
+		{"POST", "/start", ""}, {"POST", "/start", `{"dryRun":true}`}, {"POST", "/stop", ""}, {"POST", "/leak-test", ""}, {"GET", "/explain", ""}, {"GET", "/screenshot", ""}, {"GET", "/pdf", ""}, {"GET", "/cdp", ""}, {"GET", "/cdp/json/version", ""}}
 	for _, g := range gone {
 		var body any
 		if g.body != "" {

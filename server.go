@@ -94,6 +94,8 @@ func (s *server) routes() {
 	add(s, scopeRun, "POST /profiles/{id}/capabilities", "createCapability", "Let somebody else drive or watch a run", s.createCapability)
 	add(s, scopeRead, "GET /profiles/{id}/capabilities", "listCapabilities", "List what was made to drive or watch a run", s.listCapabilities)
 	add(s, scopeRun, "DELETE /profiles/{id}/capabilities/{capabilityId}", "revokeCapability", "Revoke a capability", s.revokeCapability)
+	add(s, scopeRun, "GET /profiles/{id}/screenshot", "screenshotProfile", "Take a picture of a page", s.screenshot)
+	add(s, scopeRun, "GET /profiles/{id}/pdf", "printProfile", "Print a page as PDF", s.pdf)
 	add(s, scopeRun, "POST /profiles/{id}/leak-test", "leakTest", "Try every way out of a profile's browser", s.leakTest)
 	add(s, scopeRead, "GET /profiles/{id}/explain", "explainProfile", "Say where each effective setting of a profile came from", s.explainProfile)
 	add(s, scopeWrite, "POST /profiles/{id}/restore", "restoreProfile", "Take a profile out of the trash", s.restoreProfile)

@@ -33,6 +33,7 @@ type live struct {
 	files    downloads
 	script   scriptState
 	under    look
+	small    small
 	settling bool          // a look for the tab in front is under way
 	again    bool          // and another is due after it
 	over     chan struct{} // closed when nobody watches any more
@@ -190,6 +191,9 @@ func (l *live) ask(session, method string, params any, then func(json.RawMessage
 // happened gets each event of the owner's sessions while somebody watches, s is nil for those of the browser itself. It says whether the event was
 // for viewers, and needs nobody else. It runs on the reading goroutine.
 func (l *live) happened(s *session, method string, params []byte) (taken bool) {
+	if l.smallFrame(s, method, params) {
+		return true
+	}
 	if !l.busy.Load() {
 		return false
 	}

@@ -221,14 +221,17 @@ func (w *watcher) sees(x, y float64, want color.RGBA) {
 			return false
 		}
 		picture, err := jpeg.Decode(bytes.NewReader(w.picture))
-		return err == nil && near(at(picture, w.meta, x, y), want)
+		if err != nil {
+			return false
+		}
+		size := picture.Bounds().Size()
+		return near(colour(picture, int(x*float64(size.X)/w.meta.Width), int(y*float64(size.Y)/w.meta.Height)), want)
 	})
 }
 
-// at is the colour of a picture at a place of the page.
-func at(picture image.Image, meta frameMeta, x, y float64) color.RGBA {
-	size := picture.Bounds().Size()
-	return color.RGBAModel.Convert(picture.At(int(x*float64(size.X)/meta.Width), int(y*float64(size.Y)/meta.Height))).(color.RGBA)
+// colour is that of a pixel.
+func colour(picture image.Image, x, y int) color.RGBA {
+	return color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)
 }
 
 func near(a, b color.RGBA) bool {

@@ -341,20 +341,25 @@ func (c *Client) SetCapabilities(ctx context.Context, all []Capability) error {
 	return c.call(ctx, http.MethodPut, "/capabilities", all, nil)
 }
 
-func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+// ask sends a request to the shim. The caller closes the answer's body.
+func (c *Client) ask(ctx context.Context, method, path string, in any) (*http.Response, error) {
 	var body io.Reader
 	if in != nil {
 		b, err := json.Marshal(in)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		body = bytes.NewReader(b)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://shim"+path, body)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	res, err := c.http.Do(req)
+	return c.http.Do(req)
+}
+
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	res, err := c.ask(ctx, method, path, in)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("POST /stop", p.serveStop)
 	mux.HandleFunc("PUT /upstream", p.serveUpstream)
 	mux.HandleFunc("PUT /identity", p.serveIdentity)
+	mux.HandleFunc("POST /picture", p.servePicture)
 	mux.HandleFunc("PUT /capabilities", p.serveCapabilities)
 	mux.Handle("/cdp/", http.StripPrefix("/cdp", p.noteUse(p.browser.Gateway())))
 	mux.Handle("/live/", http.StripPrefix("/live", p.live()))

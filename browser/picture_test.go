@@ -1,0 +1,112 @@
+//go:build !windows
+
+package browser
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/jpeg"
+	_ "image/png"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// TestPictures: pictures show the page, of the tab that is asked for and as large as it is asked for, and the page notices nothing.
+func TestPictures(t *testing.T) {
+	p := pictureSite(t)
+	b := p.start()
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	defer cancel()
+	c := dial(t, serveGateway(t, b)+"/")
+	behind, back := c.openTab("http://a.test/red")
+	c.becomes(back, "document.readyState", `"complete"`)
+	front, session := c.openTab("http://a.test/green")
+	c.becomes(session, "document.readyState + document.body.dataset.size", fmt.Sprintf("%q", "complete"+size(c, session)))
+	c.call(session, "Page.bringToFront", nil)
+	c.becomes(session, "document.visibilityState", `"visible"`)
+	c.value(session, "events.length = 0")
+	look := func(shot Shot) {
+		t.Helper()
+		data, err := b.Screenshot(ctx, shot)
+		if err != nil {
+			t.Fatalf("%+v: %v", shot, err)
+		}
+		picture, format, err := image.Decode(bytes.NewReader(data))
+		if err != nil || format != shot.Format {
+			t.Fatalf("%+v: %s, %v", shot, format, err)
+		}
+		at := picture.Bounds().Size()
+		if !near(colour(picture, at.X/2, at.Y/2), green) || (at.Y == 3000) != shot.FullPage {
+			t.Errorf("%+v: %v, %v", shot, at, picture.At(at.X/2, at.Y/2))
+		}
+	}
+	look(Shot{Format: "png"})
+	look(Shot{Format: "jpeg", Quality: 80, Tab: front})
+	if data, err := b.Screenshot(ctx, Shot{Format: "webp", Quality: 50}); err != nil || !bytes.HasPrefix(data, []byte("RIFF")) {
+		t.Errorf("webp: %v", err)
+	}
+	for range 2 { // the second is the first, which is kept for a while
+		data, err := b.SmallPicture(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		picture, _, err := image.Decode(bytes.NewReader(data))
+		if err != nil || picture.Bounds().Dx() > smallWidth || !near(colour(picture, 50, 50), green) {
+			t.Errorf("the small picture: %v", err)
+		}
+	}
+	if noticed := c.value(session, "events.join()"); noticed != `""` {
+		t.Errorf("the page noticed %s", noticed)
+	}
+	look(Shot{Format: "png", FullPage: true})
+	data, err := b.Screenshot(ctx, Shot{Format: "png", Tab: behind})
+	if err != nil {
+		t.Fatalf("the tab behind: %v", err)
+	}
+	if picture, _, err := image.Decode(bytes.NewReader(data)); err != nil || !near(colour(picture, 50, 50), red) {
+		t.Errorf("the tab behind: %v", err)
+	}
+	if got := c.value(session, "document.visibilityState"); got != `"visible"` {
+		t.Errorf("then the tab in front is %s", got)
+	}
+	paper, err := b.PDF(ctx, Paper{Landscape: true, Background: true})
+	if err != nil || !bytes.HasPrefix(paper, []byte("%PDF-")) {
+		t.Errorf("the paper: %v", err)
+	}
+	var fault *PageError
+	if _, err := b.Screenshot(ctx, Shot{Format: "png", Tab: "nonsense"}); !errors.As(err, &fault) || fault.Kind != "no_tab" {
+		t.Errorf("no such tab: %v", err)
+	}
+	c.value(session, "void setTimeout(() => { for (;;); })")
+	short, stop := context.WithTimeout(ctx, 300*time.Millisecond)
+	defer stop()
+	if _, err := b.PDF(short, Paper{Tab: front}); !errors.As(err, &fault) || fault.Kind != "not_answering" {
+		t.Errorf("a page that hangs: %v", err)
+	}
+}
+
+// size is a page's, as it says itself.
+func size(c *tester, session string) string {
+	return c.value(session, "innerWidth") + "x" + c.value(session, "innerHeight")
+}
+
+// pictureSite has a page that is green and notes what it notices, and one that is red.
+func pictureSite(t *testing.T) *profile {
+	t.Helper()
+	p := newProfile(t)
+	p.net.mux.HandleFunc("/green", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<body style="margin: 0; background: #0f0; height: 3000px"><script>
+			window.events = []; for (const e of ["resize", "visibilitychange", "focus", "blur", "scroll"]) { addEventListener(e, () => events.push(e)); document.addEventListener(e, () => events.push(e)) }
+			document.body.dataset.size = innerWidth + "x" + innerHeight</script>`)
+	})
+	p.net.mux.HandleFunc("/red", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<body style="background: #f00">`)
+	})
+	return p
+}
