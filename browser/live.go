@@ -48,7 +48,11 @@ type liveTab struct {
 }
 
 func newLive(b *Browser) *live {
-	return &live{b: b, prompts: map[string]prompt{}, files: downloads{by: map[string]*offer{}}}
+	density := 1.0
+	if s := b.spec.Identity.Screen; s != nil {
+		density = s.DeviceScaleFactor
+	}
+	return &live{b: b, cast: cast{density: density}, prompts: map[string]prompt{}, files: downloads{by: map[string]*offer{}}}
 }
 
 // readonlyHeader says that the viewer may watch only. Who serves the live view sets it, and takes away what a client sent.

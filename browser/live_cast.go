@@ -39,6 +39,10 @@ type cast struct {
 	timing  bool // a frame that came too soon is acknowledged in a moment
 	width   int  // of the picture that viewers wish, in pixels
 	height  int
+	density float64 // of the screen: pixels to one of CSS
+
+	pageWidth, pageHeight float64 // in pixels; 0: not known
+
 	level   int // of levels
 	changed time.Time
 }
@@ -67,9 +71,13 @@ func (c *cast) start(l *live) {
 		c.width, c.height = l.wishedSize()
 	}
 	at := levels()[c.level]
+	width, height := float64(c.width), float64(c.height)
+	if at.scale < 1 && c.pageWidth > 0 { // a page that is smaller than what viewers could see is made smaller still
+		width, height = min(width, c.pageWidth), min(height, c.pageHeight)
+	}
 	l.ask(l.session, "Page.startScreencast", map[string]any{
 		"format": "jpeg", "quality": at.quality, "everyNthFrame": 1, "maxFramesInFlight": 1, "sendLastFrame": true,
-		"maxWidth": int(float64(c.width) * at.scale), "maxHeight": int(float64(c.height) * at.scale),
+		"maxWidth": int(width * at.scale), "maxHeight": int(height * at.scale),
 	}, nil)
 }
 
@@ -138,6 +146,7 @@ func (c *cast) frame(l *live, params []byte) {
 	f.meta = frameMeta{Seq: c.seq, Tab: l.active, Width: p.Metadata.Width, Height: p.Metadata.Height, Scale: p.Metadata.Scale,
 		OffsetTop: p.Metadata.OffsetTop, At: p.Metadata.Timestamp * 1000}
 	c.last, c.unacked = f, p.SessionID
+	c.pageWidth, c.pageHeight = p.Metadata.Width*c.density, p.Metadata.Height*c.density
 	for _, v := range l.viewers {
 		v.show(f)
 	}

@@ -31,7 +31,7 @@ type viewer struct {
 	drawing       int64  // the frame that it has got and not drawn, 0 for none
 	sent          time.Time
 	took          time.Duration // for a frame to be drawn, on average; 0: not known
-	least         time.Duration // the least that one took: the link's own time
+	link          time.Duration // the least that an answer to nothing took: the link's own time
 	inputs        []handledInput
 	moves, wheels gesture
 	upload        *upload
@@ -127,22 +127,29 @@ func (v *viewer) lastWord(reason string) {
 	_ = v.socket.Write(ctx, websocket.MessageText, text)
 }
 
-// keepAlive ends a viewer that does not answer any more.
+// keepAlive asks the viewer now and then whether it is there (RFC 6455, 5.5.2), notes how long its link takes for that, and ends one that does not
+// answer any more.
 func (v *viewer) keepAlive(ctx context.Context, cancel func()) {
 	tick := time.NewTicker(pingPeriod)
 	defer tick.Stop()
 	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+		asked := time.Now()
 		waiting, done := context.WithTimeout(ctx, pingTimeout)
 		err := v.socket.Ping(waiting)
 		done()
 		if err != nil {
 			cancel()
 			return
+		}
+		v.live.mu.Lock()
+		if took := time.Since(asked); v.link == 0 || took < v.link {
+			v.link = took
+		}
+		v.live.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
 	}
 }
@@ -241,16 +248,13 @@ func (v *viewer) drew(seq int64) {
 		v.took = took
 	}
 	v.took = (3*v.took + took) / 4
-	if v.least == 0 || took < v.least {
-		v.least = took
-	}
 	v.nudge()
 	v.live.cast.adapt(v.live)
 	v.live.cast.pump(v.live)
 }
 
 // transfer is how long a frame takes to get over, beyond what anything takes. l.mu is held.
-func (v *viewer) transfer() (time.Duration, bool) { return v.took - v.least, v.took > 0 }
+func (v *viewer) transfer() (time.Duration, bool) { return v.took - v.link, v.took > 0 }
 
 // forgetTransfer forgets the average: frames become other ones. l.mu is held.
 func (v *viewer) forgetTransfer() { v.took = 0 }
