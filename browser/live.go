@@ -52,7 +52,7 @@ func newLive(b *Browser) *live {
 	if s := b.spec.Identity.Screen; s != nil {
 		density = s.DeviceScaleFactor
 	}
-	return &live{b: b, cast: cast{density: density}, prompts: map[string]prompt{}, files: downloads{by: map[string]*offer{}}}
+	return &live{b: b, cast: cast{density: density, period: levelPeriod}, prompts: map[string]prompt{}, files: downloads{by: map[string]*offer{}}}
 }
 
 // readonlyHeader says that the viewer may watch only. Who serves the live view sets it, and takes away what a client sent.

@@ -43,7 +43,8 @@ type cast struct {
 
 	pageWidth, pageHeight float64 // in pixels; 0: not known
 
-	level   int // of levels
+	level   int           // of levels
+	period  time.Duration // levelPeriod; tests set another
 	changed time.Time
 }
 
@@ -194,18 +195,19 @@ const (
 
 // adapt changes the level with the best of the viewers' links: who has a worse one gets fewer frames.
 func (c *cast) adapt(l *live) {
-	best := time.Duration(-1)
+	best, any := time.Duration(0), false
 	for _, v := range l.viewers {
-		if t, known := v.transfer(); known && (best < 0 || t < best) {
-			best = t
+		if t, known := v.transfer(); known && (!any || t < best) {
+			best, any = t, true
 		}
 	}
 	since := time.Since(c.changed)
 	switch {
-	case best < 0:
-	case best > slowFrame && since > levelPeriod/4 && c.level < len(levels())-1:
+	case !any:
+		return
+	case best > slowFrame && since > c.period/4 && c.level < len(levels())-1:
 		c.level++
-	case best < quickFrame && since > levelPeriod && c.level > 0:
+	case best < quickFrame && since > c.period && c.level > 0:
 		c.level--
 	default:
 		return

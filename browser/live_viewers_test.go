@@ -139,6 +139,7 @@ func TestBadViewers(t *testing.T) {
 // TestSlowLink: over a link that takes its time with each byte pictures become smaller, and better again when it is quick.
 func TestSlowLink(t *testing.T) {
 	b, address := liveBrowser(t)
+	b.live.cast.period = 200 * time.Millisecond
 	slow := true
 	w := &watcher{t: t, b: b}
 	w.delay = func(bytes int) time.Duration {

@@ -81,12 +81,15 @@ func TestPictures(t *testing.T) {
 	if _, err := b.Screenshot(ctx, Shot{Format: "png", Tab: "nonsense"}); !errors.As(err, &fault) || fault.Kind != "no_tab" {
 		t.Errorf("no such tab: %v", err)
 	}
-	c.value(session, "void setTimeout(() => { for (;;); })")
+	c.call(session, "Page.enable", nil)
+	c.send(session, "Runtime.evaluate", map[string]any{"expression": "alert()"})
+	c.event("Page.javascriptDialogOpening")
 	short, stop := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer stop()
 	if _, err := b.PDF(short, Paper{Tab: front}); !errors.As(err, &fault) || fault.Kind != "not_answering" {
-		t.Errorf("a page that hangs: %v", err)
+		t.Errorf("a page with a dialog: %v", err)
 	}
+	c.call(session, "Page.handleJavaScriptDialog", map[string]any{"accept": true})
 }
 
 // size is a page's, as it says itself.
