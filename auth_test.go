@@ -54,6 +54,7 @@ func routeTable() map[string]route {
 		"GET " + p + "/keys":                                         {scope: "admin"},
 		"POST " + p + "/keys":                                        {scope: "admin", body: `{"name":"x","scopes":["read"]}`},
 		"DELETE " + p + "/keys/{id}":                                 {scope: "admin", kind: "key"},
+		"POST " + p + "/tickets":                                     {scope: "any", body: `{"path":"/api/v1/profiles/x/live"}`},
 		"GET " + p + "/workspaces":                                   {scope: "read"},
 		"GET " + p + "/browsers":                                     {scope: "read"},
 		"GET " + p + "/events":                                       {scope: "read", query: "x=1"}, // refused before it streams

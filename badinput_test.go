@@ -76,6 +76,7 @@ func bodiedOperations(profile, proxy string) []bodied {
 		{"POST", "/proxies", address, proxyMembers, true}, {"POST", "/proxies/check", address, proxyMembers, true},
 		{"PUT", "/proxies/" + proxy, map[string]any{"username": "u"}, proxyMembers, true}, {"PATCH", "/proxies/" + proxy, map[string]any{"username": "u"}, proxyMembers, true},
 		{"POST", "/keys", map[string]any{"name": "bad", "scopes": []string{"read"}}, keyMembers, true},
+		{"POST", "/tickets", map[string]any{"path": "/api/v1/profiles/x/cdp"}, []member{{"path", "text", false, true}}, true},
 		{"POST", "/profiles/" + profile + "/start", map[string]any{"dryRun": true}, startMembers, false},
 		{"POST", "/profiles/" + profile + "/stop", nil, []member{{"force", "boolean", false, false}}, false},
 		{"POST", "/profiles/" + profile + "/capabilities", nil, []member{{"name", "text", true, false}, {"readonly", "boolean", false, false}, {"expiresInMs", "integer", false, false}}, false},

@@ -72,6 +72,8 @@ func requestExample(operation string) any {
 		return map[string]any{"host": "de2.proxy.example", "name": "Berlin 2"}
 	case "createCapability":
 		return map[string]any{"name": "the client in Lyon", "readonly": true, "expiresInMs": 3600000}
+	case "createTicket":
+		return map[string]any{"path": apiPrefix + "/profiles/" + exampleProfileID + "/live"}
 	case "createKey":
 		return map[string]any{"name": "ci", "scopes": []string{"read", "run"}, "workspaces": []string{"default"}, "expiresAt": "2027-01-31T00:00:00Z"}
 	}
@@ -115,6 +117,8 @@ func answerExample(operation string) any {
 		return madeCapabilityJSON{CapabilityJSON: exampleCapability(), LiveURL: "http://127.0.0.1:7777/live#CAPABILITY"}
 	case "listCapabilities":
 		return exampleList(exampleCapability())
+	case "createTicket":
+		return ticketJSON{Ticket: "TICKET", ExpiresAt: exampleTime + 30000}
 	case "listKeys":
 		return exampleList(exampleKey())
 	case "listBrowsers":
@@ -198,7 +202,7 @@ func problemExamples(path, operation string, status int) map[string]*huma.Exampl
 func allProblemExamples() map[string]*huma.Example {
 	out := map[string]*huma.Example{}
 	for _, path := range []string{"/profiles", "/proxies", "/keys"} {
-		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "createCapability", "revokeCapability", "screenshotProfile", "leakTest"} {
+		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "createCapability", "revokeCapability", "screenshotProfile", "createTicket", "leakTest"} {
 			for _, p := range slices.Concat(generalProblems(path), operationProblems(operation)) {
 				p.Instance = "urn:warren:request:0199a1c2-7d3e-7a10-8a55-00000000000a"
 				out[p.Code] = &huma.Example{Summary: p.Detail, Value: plain(p)}
@@ -250,6 +254,8 @@ func operationProblems(operation string) []*problem {
 		return []*problem{notFound("capability"), capabilityBusy(nil)}
 	case "screenshotProfile", "printProfile":
 		return []*problem{notRunning(), noPicture("no_tab"), noPicture("no_page"), noPicture("not_answering"), noPicture("refused")}
+	case "createTicket":
+		return []*problem{tooManyTickets()}
 	case "leakTest":
 		return noBrowserProblems()
 	}

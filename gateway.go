@@ -62,9 +62,10 @@ func (s *server) withKey(r *http.Request, pass func(*http.Request, *profileRun) 
 	if run == nil {
 		return notRunning()
 	}
-	ctx, leave := s.runs.sockets.enter(r.Context(), callerOf(r.Context()))
+	caller := callerOf(r.Context())
+	ctx, leave := s.runs.sockets.enter(r.Context(), caller)
 	defer leave()
-	if _, err := s.keys.authenticate(r); err != nil { // it may have been revoked before it was known here
+	if err := s.keys.confirm(ctx, caller); err != nil { // it may have been revoked before it was known here
 		return err
 	}
 	return pass(r.WithContext(ctx), run)

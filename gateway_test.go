@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 )
 
 // This file proves the CDP gateway over the server.
@@ -181,6 +183,35 @@ func (s *liveServer) key(members map[string]any) (id, key string) {
 	return made.ID, made.Key
 }
 
+// withTicket connects as a web page does, which cannot send its key along.
+func (s *liveServer) withTicket(key, address string) *cdpClient {
+	s.t.Helper()
+	_, path, _ := strings.Cut(strings.TrimPrefix(address, "ws://"), "/")
+	req, err := http.NewRequest("POST", s.base+apiPrefix+"/tickets", strings.NewReader(`{"path":"/`+path+`"}`))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var made struct{ Ticket string }
+	if text := readAll(s.t, res.Body); res.StatusCode != 201 || json.Unmarshal([]byte(text), &made) != nil {
+		s.t.Fatalf("a ticket: %d %s", res.StatusCode, text)
+	}
+	ws, _, err := websocket.Dial(s.t.Context(), address, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {s.base}}, Subprotocols: []string{"warren.cdp", "warren.ticket." + made.Ticket}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { ws.CloseNow() })
+	if got := ws.Subprotocol(); got != "warren.cdp" {
+		s.t.Errorf("the socket speaks %q", got)
+	}
+	return &cdpClient{t: s.t, ws: ws}
+}
+
 // A connection that a key opened ends with the key, whether that is revoked or its time is over; another key's, and one that the
 // run's capability opened, go on.
 func TestGatewayEndsWithKey(t *testing.T) {
@@ -199,7 +230,7 @@ func TestGatewayEndsWithKey(t *testing.T) {
 	revoked, first := s.key(nil)
 	_, second := s.key(nil)
 	_, brief := s.key(map[string]any{"expiresAt": time.Now().Add(5 * time.Second).UTC().Format(time.RFC3339Nano)})
-	ends, expires := []*cdpClient{dial(first), dial(first)}, dial(brief)
+	ends, expires := []*cdpClient{dial(first), dial(first), s.withTicket(first, address)}, dial(brief)
 	goOn := []*cdpClient{dial(second), dial(liveKey), dialCDP(t, run.WsEndpoint, nil)}
 	s.do("DELETE", "/keys/"+revoked, nil, 204, nil)
 	for _, c := range ends {

@@ -21,7 +21,7 @@ func describeAPI(o *huma.OpenAPI) {
 	o.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer",
 		Description: "An API key, as `warren key create` makes it."}}
 	o.Security = []map[string][]string{{"key": {}}}
-	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "runs"}, {Name: "browsers"}, {Name: "keys"}, {Name: "workspaces"}, {Name: "events"}, {Name: "server", Description: "Beside the API."}}
+	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "runs"}, {Name: "browsers"}, {Name: "keys"}, {Name: "tickets"}, {Name: "workspaces"}, {Name: "events"}, {Name: "server", Description: "Beside the API."}}
 }
 
 // describeOperation adds what every operation has: its tag, its errors, the scope that it needs.
@@ -55,7 +55,7 @@ func describeOperation(op *huma.Operation, sc scope) {
 var moreErrors = map[string][]int{
 	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "restoreProfile": {409},
 	"updateProfile": {412}, "patchProfile": {412}, "updateProxy": {409, 412}, "patchProxy": {409, 412},
-	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "createCapability": {409}, "revokeCapability": {409}, "leakTest": {409, 429, 504},
+	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "createCapability": {409}, "createTicket": {429}, "revokeCapability": {409}, "leakTest": {409, 429, 504},
 	"screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504},
 }
 
@@ -85,6 +85,7 @@ var descriptions = map[string]string{
 	"deleteProxy":       "Refused while a profile uses it: a profile is never sent out directly by a deletion.",
 	"checkProxy":        "Goes through the very dialer that browsers go through. 200 also when the proxy is dead: `ok`, `error.stage` and `error.code` tell. The result is kept as `lastCheck`.",
 	"checkUnsavedProxy": "The same for a proxy that is not saved; nothing is kept.",
+	"createTicket":      "For web pages, whose sockets cannot carry a key: a ticket stands for the key at one upgrade, of exactly this path, within 30 s. It is offered as a subprotocol (`warren.ticket.<ticket>`) beside `warren.live` or `warren.cdp`, which is what the server answers. The socket ends with the key.",
 	"createKey":         "`key` is in this answer alone.",
 	"listWorkspaces":    "A workspace comes to be when a key that may see all workspaces first uses its id.",
 }

@@ -79,7 +79,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(*server, s
 	if err != nil {
 		return err
 	}
-	s := newServer(&server{cfg: cfg, log: log, store: st, keys: keys, runs: rs, events: ev, checker: checker, site: site,
+	s := newServer(&server{cfg: cfg, log: log, store: st, keys: keys, tickets: newTickets(), runs: rs, events: ev, checker: checker, site: site,
 		once: newIdempotency(st, log)})
 	listener, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {

@@ -38,6 +38,7 @@ type server struct {
 	log     *slog.Logger
 	store   *store.Store
 	keys    *keyring
+	tickets *tickets
 	runs    *runs
 	events  *events
 	checker *proxy.Checker
@@ -107,6 +108,7 @@ func (s *server) routes() {
 	add(s, scopeAdmin, "GET /keys", "listKeys", "List the API keys", s.listKeys)
 	add(s, scopeAdmin, "POST /keys", "createKey", "Create an API key", s.createKey)
 	add(s, scopeAdmin, "DELETE /keys/{id}", "revokeKey", "Revoke an API key", s.revokeKey)
+	add(s, scopeAny, "POST /tickets", "createTicket", "Let a web page open one socket", s.createTicket)
 	add(s, scopeRead, "GET /browsers", "listBrowsers", "List the browsers of this machine", s.listBrowsers)
 	add(s, scopeRead, "GET /workspaces", "listWorkspaces", "List the workspaces with their counts", s.listWorkspaces)
 	// Streams and sockets, which huma does not do.
@@ -356,7 +358,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, req *request) err
 	if strings.HasPrefix(r.URL.Path, "/live/") && isClean(r.URL.Path) && isRead(r) {
 		return s.capabilityLive(w, r)
 	}
-	caller, err := s.keys.authenticate(r)
+	caller, err := s.authenticate(r)
 	if err != nil {
 		return err
 	}

@@ -63,6 +63,7 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(cont
 	socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // sameOrigin has checked, against the address that the client used
 		CompressionMode:    websocket.CompressionDisabled,
+		Subprotocols:       []string{"warren.cdp"}, // which web pages offer beside their ticket: they want one of theirs answered
 	})
 	if err != nil {
 		return // Accept has answered

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"warren/browser"
@@ -413,9 +414,27 @@ func (c *Client) passOn(place, prefix string, over http.HandlerFunc, change func
 			r.Out.Header.Del("Authorization")
 			r.Out.Header.Del("Cookie")
 			r.Out.Header.Del("Sec-Websocket-Extensions")
+			dropTickets(r.Out.Header)
 			change(r)
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, _ error) { over(w, r) },
+	}
+}
+
+// TicketProtocol is how the WebSocket subprotocol begins that carries a ticket in.
+const TicketProtocol = "warren.ticket."
+
+// dropTickets leaves the subprotocols that are none: an answer that repeats one would repeat a secret.
+func dropTickets(h http.Header) {
+	const name = "Sec-Websocket-Protocol"
+	var rest []string
+	for p := range strings.SplitSeq(strings.Join(h[name], ","), ",") {
+		if p = strings.TrimSpace(p); p != "" && !strings.HasPrefix(p, TicketProtocol) {
+			rest = append(rest, p)
+		}
+	}
+	if h.Del(name); len(rest) > 0 {
+		h.Set(name, strings.Join(rest, ", "))
 	}
 }
 
