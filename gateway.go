@@ -17,18 +17,6 @@ func (s *server) endpoints(ctx context.Context, secret string) (ws, cdp, live st
 	return "ws" + strings.TrimPrefix(base, "http") + "/cdp/" + secret, base + "/cdp/" + secret, base + "/live#" + secret
 }
 
-// baseOf is how the client reached this server. What a reverse proxy says counts only from --behind-proxy.
-func (s *server) baseOf(r *http.Request) string {
-	scheme := "http"
-	if r.TLS != nil {
-		scheme = "https"
-	}
-	if len(s.cfg.proxies) > 0 && s.trustedPeer(r) && r.Header.Get("X-Forwarded-Proto") == "https" {
-		scheme = "https"
-	}
-	return scheme + "://" + r.Host
-}
-
 // capabilityGateway is /cdp/<capability>/…: who has the capability drives that run, without a key.
 func (s *server) capabilityGateway(w http.ResponseWriter, r *http.Request) error {
 	secret, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/cdp/"), "/")
@@ -80,7 +68,7 @@ func (s *server) passOn(w http.ResponseWriter, r *http.Request, run *profileRun,
 	if err != nil {
 		return err
 	}
-	base := "ws" + strings.TrimPrefix(s.baseOf(r), "http") + prefix
+	base := "ws" + strings.TrimPrefix(requestOf(r.Context()).base, "http") + prefix
 	w.Header().Del("Cache-Control")
 	client.Gateway(base, prefix, s.runIsOver).ServeHTTP(w, r)
 	return nil

@@ -283,21 +283,23 @@ func TestGatewayGuardsData(t *testing.T) {
 	}
 }
 
-// Playwright and Puppeteer, as their users have them, by capability and by key, one after the other and both at once.
+// Playwright and Puppeteer, as their users have them, by capability and, through a reverse proxy with TLS, by key; one after the other and
+// both at once.
 func TestGatewayClients(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
-	dir := nodeClients(t)
-	s := newGround(t).serve()
+	dir, f := nodeClients(t), newFront(t)
+	s := newGround(t).serve(f.flags()...)
+	f.lead(t, s.base)
 	id := s.profile(map[string]any{"proxyId": s.addProxy(nil)})
 	run := s.start(id, nil)
 	text, err := json.Marshal(map[string]string{"cdpUrl": run.CdpURL, "wsEndpoint": run.WsEndpoint, "key": liveKey,
-		"apiUrl": s.base + apiPrefix + "/profiles/" + id + "/cdp", "site": s.world.url("")})
+		"apiUrl": f.base + apiPrefix + "/profiles/" + id + "/cdp", "site": s.world.url("")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("node", "clients.mjs")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "WARREN_RUN="+string(text))
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "WARREN_RUN="+string(text), "NODE_EXTRA_CA_CERTS="+f.certificate(t, dir))
 	stop := time.AfterFunc(2*enough, func() { cmd.Process.Kill() })
 	defer stop.Stop()
 	code, out, errs := exitOf(t, cmd)

@@ -55,7 +55,7 @@ type server struct {
 // request is what is known of the request under way; it travels in the context.
 type request struct {
 	id     string
-	base   string // how the client reached this server: scheme://host
+	base   string // how the client reached this server: scheme://host, and the path that a reverse proxy has it under
 	caller *caller
 	place  *store.GetIdempotencyParams // where the answer will be kept, with an Idempotency-Key
 	server *server
@@ -343,7 +343,7 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 func (w *answerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (s *server) serve(w http.ResponseWriter, r *http.Request, req *request) error {
-	if !s.hosts[strings.ToLower(r.Host)] {
+	if !s.mayNameHost(r) {
 		return foreignHost()
 	}
 	if done, err := s.serveOpen(w, r); done || err != nil {
