@@ -68,6 +68,7 @@ func routeTable() map[string]route {
 		"GET /cdp/{capability}/json/list":                            {kind: "capability"},
 		"GET /live/{capability}":                                     {kind: "capability"},
 		"GET /live/{capability}/downloads/{download}":                {kind: "capability"},
+		"POST " + p + "/profiles/batch":                              {scope: "read", body: `{}`}, // TestBatchFaults has the scopes of the actions
 	}
 }
 

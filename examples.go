@@ -64,6 +64,8 @@ func requestExample(operation string) any {
 		return map[string]any{"headless": true, "startUrls": []string{"https://example.com/"}}
 	case "stopProfile":
 		return map[string]any{"force": false}
+	case "batchProfiles":
+		return map[string]any{"action": "start", "ids": []string{exampleProfileID}}
 	case "leakTest":
 		return map[string]any{"timeoutMs": leakTestTime.Milliseconds()}
 	case "addProxy", "checkUnsavedProxy":
@@ -91,6 +93,9 @@ func answerExample(operation string) any {
 		return exampleStart()
 	case "explainProfile":
 		return exampleExplain()
+	case "batchProfiles":
+		start := exampleStart()
+		return batchJSON{[]batchResultJSON{{ID: exampleProfileID, Status: 200, Run: &start}}}
 	case "stopProfile":
 		return stopJSON{ID: exampleProfileID, Stopped: true, Status: "stopped", Method: "close", LastRun: exampleLastRun()}
 	case "leakTest":

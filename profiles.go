@@ -130,10 +130,12 @@ type ProfilePath struct {
 	ID string `path:"id" doc:"The profile's id."`
 }
 
-func (s *server) getProfile(ctx context.Context, in *struct {
+type profileGet struct {
 	ProfilePath
 	Trashed bool `query:"trashed" doc:"Look in the trash."`
-}) (*ProfileBody, error) {
+}
+
+func (s *server) getProfile(ctx context.Context, in *profileGet) (*ProfileBody, error) {
 	row, err := s.profileRow(ctx, in.ID, in.Trashed)
 	if err != nil {
 		return nil, err
@@ -231,21 +233,24 @@ type profileUpdate struct {
 
 // Resolve checks everything at once, also what only the database knows.
 func (in *profileUpdate) Resolve(ctx huma.Context) []error {
-	var f faults
-	req := requestOf(ctx.Context())
-	in.Body.check(&f)
-	in.Body.checkLocal(req.server, &f)
-	row, err := req.server.profileRow(ctx.Context(), in.ID, false)
+	f, err := in.check(ctx.Context(), requestOf(ctx.Context()).server)
 	if err != nil {
 		return []error{fromError(err)}
+	}
+	return f.errors()
+}
+
+func (in *profileUpdate) check(ctx context.Context, s *server) (f faults, err error) {
+	in.Body.check(&f)
+	in.Body.checkLocal(s, &f)
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
 	}
 	if in.Body.WorkspaceID.Set && (in.Body.WorkspaceID.Null || in.Body.WorkspaceID.Value != row.WorkspaceID) {
 		f.add("body.workspaceId", "never changes", nil)
 	}
-	if err := in.Body.checkProxy(ctx.Context(), req.server.store.Read(), req.caller, row.WorkspaceID, &row, &f); err != nil {
-		return []error{internal(err)}
-	}
-	return f.errors()
+	return f, in.Body.checkProxy(ctx, s.store.Read(), callerOf(ctx), row.WorkspaceID, &row, &f)
 }
 
 func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*ProfileBody, error) {
@@ -295,11 +300,13 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 	return s.profileAnswer(row)
 }
 
-func (s *server) deleteProfile(ctx context.Context, in *struct {
+type profileDelete struct {
 	ProfilePath
 	IfMatch   string `header:"If-Match" doc:"The ETag that was read: 412 when the profile has changed since."`
 	Permanent bool   `query:"permanent" doc:"Remove the profile and its data now, also out of the trash."`
-}) (*struct{}, error) {
+}
+
+func (s *server) deleteProfile(ctx context.Context, in *profileDelete) (*struct{}, error) {
 	row, err := s.profileRow(ctx, in.ID, false)
 	if err != nil && in.Permanent {
 		row, err = s.profileRow(ctx, in.ID, true)
@@ -388,10 +395,12 @@ const erasedPrefix = ".erased-"
 
 func (s *server) profileDir(id string) string { return filepath.Join(s.cfg.Data, "profiles", id) }
 
-func (s *server) restoreProfile(ctx context.Context, in *struct {
+type profileRestore struct {
 	ProfilePath
 	Body *noInput `required:"false"`
-}) (*ProfileBody, error) {
+}
+
+func (s *server) restoreProfile(ctx context.Context, in *profileRestore) (*ProfileBody, error) {
 	c := callerOf(ctx)
 	var row store.Profile
 	err := s.store.Write(ctx, func(q *store.Queries) (err error) {

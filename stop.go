@@ -17,10 +17,12 @@ type stopJSON struct {
 	LastRun *lastRunJSON `json:"lastRun" doc:"null when nothing ran, or when a start was given up."`
 }
 
-func (s *server) stopProfile(ctx context.Context, in *struct {
+type stopRequest struct {
 	ProfilePath
 	Body *stopInput `required:"false"`
-}) (*struct{ Body stopJSON }, error) {
+}
+
+func (s *server) stopProfile(ctx context.Context, in *stopRequest) (*struct{ Body stopJSON }, error) {
 	row, err := s.profileRow(ctx, in.ID, false)
 	if err != nil {
 		return nil, err
