@@ -79,6 +79,7 @@ func (rs *runs) adoptOne(ctx context.Context, row store.Run, catchUp func(contex
 		client.Release()
 		return
 	}
+	r.place = rs.room.take()
 	if state != nil {
 		rs.know(r, state)
 	}

@@ -25,6 +25,9 @@ type serveConfig struct {
 	CheckTimeout     time.Duration `name:"check-timeout" default:"10s" env:"WARREN_CHECK_TIMEOUT" help:"Deadline of one proxy check."`
 	Geoip            string        `name:"geoip" env:"WARREN_GEOIP" placeholder:"FILE" help:"An MMDB file that tells an exit's country."`
 	MaxStarting      int           `name:"max-starting" default:"0" env:"WARREN_MAX_STARTING" help:"Browsers that start at the same time; the rest queue. 0: one per core."`
+	MaxRunning       int           `name:"max-running" default:"0" env:"WARREN_MAX_RUNNING" help:"Browsers that run at the same time; further starts wait until one ends. 0: no limit."`
+	MaxQueue         int           `name:"max-queue" default:"1000" env:"WARREN_MAX_QUEUE" help:"Starts that may wait for their turn; further ones are refused."`
+	QueueTimeout     time.Duration `name:"queue-timeout" default:"60s" env:"WARREN_QUEUE_TIMEOUT" help:"How long a start waits for one of --max-running to end."`
 	StartTimeout     time.Duration `name:"start-timeout" default:"30s" env:"WARREN_START_TIMEOUT" help:"Until a started browser must take commands."`
 	OrphanGrace      time.Duration `name:"orphan-grace" default:"60s" env:"WARREN_ORPHAN_GRACE" help:"How long browsers wait for a server that died before they close."`
 	KeepBrowsers     bool          `name:"keep-browsers" env:"WARREN_KEEP_BROWSERS" help:"Leave browsers running when the server is told to stop; the next server adopts them."`
@@ -98,25 +101,7 @@ func (c *serveConfig) resolve() error {
 			add("--check-url %q must begin with http:// or https://", u)
 		}
 	}
-	for _, bound := range []struct {
-		flag     string
-		value    time.Duration
-		min, max time.Duration
-	}{
-		{"check-timeout", c.CheckTimeout, 100 * time.Millisecond, 5 * time.Minute},
-		{"start-timeout", c.StartTimeout, time.Second, 10 * time.Minute},
-		{"orphan-grace", c.OrphanGrace, 0, 24 * time.Hour},
-	} {
-		if bound.value < bound.min || bound.value > bound.max {
-			add("--%s %v must be %v to %v", bound.flag, bound.value, bound.min, bound.max)
-		}
-	}
-	if c.TrashDays < 0 || c.TrashDays > 36500 {
-		add("--trash-days %d must be 0 to 36500", c.TrashDays)
-	}
-	if c.MaxStarting < 0 || c.MaxStarting > 1000 {
-		add("--max-starting %d must be 0 to 1000", c.MaxStarting)
-	}
+	c.checkBounds(add)
 	if c.MaxStarting == 0 {
 		c.MaxStarting = runtime.NumCPU()
 	}
@@ -137,6 +122,35 @@ func (c *serveConfig) resolve() error {
 		return misuse{err}
 	}
 	return nil
+}
+
+// checkBounds looks at what has a smallest and a largest value.
+func (c *serveConfig) checkBounds(add func(string, ...any)) {
+	for _, bound := range []struct {
+		flag     string
+		value    time.Duration
+		min, max time.Duration
+	}{
+		{"check-timeout", c.CheckTimeout, 100 * time.Millisecond, 5 * time.Minute},
+		{"start-timeout", c.StartTimeout, time.Second, 10 * time.Minute},
+		{"orphan-grace", c.OrphanGrace, 0, 24 * time.Hour},
+		{"queue-timeout", c.QueueTimeout, 0, 24 * time.Hour},
+	} {
+		if bound.value < bound.min || bound.value > bound.max {
+			add("--%s %v must be %v to %v", bound.flag, bound.value, bound.min, bound.max)
+		}
+	}
+	if c.TrashDays < 0 || c.TrashDays > 36500 {
+		add("--trash-days %d must be 0 to 36500", c.TrashDays)
+	}
+	for _, bound := range []struct {
+		flag            string
+		value, min, max int
+	}{{"max-starting", c.MaxStarting, 0, 1000}, {"max-running", c.MaxRunning, 0, 100000}, {"max-queue", c.MaxQueue, 1, 100000}} {
+		if bound.value < bound.min || bound.value > bound.max {
+			add("--%s %d must be %d to %d", bound.flag, bound.value, bound.min, bound.max)
+		}
+	}
 }
 
 // resolvePaths makes the data folder and the folders of builds absolute. One of builds that is not there is a slip of the hand.

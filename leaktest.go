@@ -87,11 +87,10 @@ func (rs *runs) leakTest(ctx context.Context, p *plan, limit time.Duration) (*le
 	case <-ctx.Done():
 		return nil, rs.givenUp(ctx)
 	}
-	if rs.queued.Add(1) > maxQueue {
-		rs.queued.Add(-1)
-		return nil, startQueueFull()
+	if err := rs.enterQueue(); err != nil {
+		return nil, err
 	}
-	if err := rs.takeTurn(ctx, p, false); err != nil {
+	if err := rs.takeTurn(ctx, nil, p); err != nil {
 		return nil, errors.Join(rs.givenUp(ctx), err)
 	}
 	spec := p.spec

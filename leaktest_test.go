@@ -27,7 +27,7 @@ func TestLeakTestRefuses(t *testing.T) {
 	a.do(t, "POST", "/profiles/"+lost+"/restore", nil).want(t, 200)
 	a.do(t, "POST", "/profiles/"+lost+"/leak-test", nil).refused(t, 409, "proxy_missing")
 
-	a.srv.runs.queued.Store(maxQueue)
+	a.srv.runs.queued.Store(int64(a.srv.cfg.MaxQueue))
 	a.do(t, "POST", path, nil).refused(t, 429, "start_queue_full")
 	a.srv.runs.queued.Store(0)
 	a.srv.runs.found.Store(nil)

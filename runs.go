@@ -22,9 +22,6 @@ import (
 // This file holds what runs. The rules are: one owner per profile, a goroutine that lives from start to end and alone
 // changes the run; the map's mutex is held for lookups and inserts only; a run's life hangs on the server, never on a request.
 
-// maxQueue is how many starts may wait for their turn; past it start answers 429.
-const maxQueue = 1000
-
 // runs knows every run of this data folder.
 type runs struct {
 	cfg     *serveConfig
@@ -38,6 +35,7 @@ type runs struct {
 	ctx    context.Context // the server's life
 	slots  chan struct{}   // as many browsers start at once as there are places
 	queued atomic.Int64
+	room   room
 
 	testing chan struct{} // holds the one leak test that runs
 
@@ -52,6 +50,7 @@ type runs struct {
 	found   atomic.Pointer[foundBrowser]
 	listed  atomic.Pointer[listedBrowsers]
 	catalog shim.Catalog
+	machine machineMeter
 	sockets keyedSockets
 }
 
@@ -67,6 +66,7 @@ type profileRun struct {
 	answer *startJSON
 	began  *startedWith // what it was started with; nil when no record of it can be read
 	late   *exitLookup  // a check that was not over when the start was
+	wanted int          // how many wait for its start
 	client *shim.Client
 
 	granting sync.Mutex // held while its further capabilities are changed
@@ -74,6 +74,9 @@ type profileRun struct {
 	swap     sync.Mutex // held while its proxy is changed
 	upstream upstreamMark
 	forOnce  bool // the proxy is this run's alone, whatever the profile has
+
+	place    *place        // in the queue, or among those that run; nil: none. Its owner's alone
+	deserted chan struct{} // closed when nobody waits for its start any more
 
 	cancel context.CancelFunc // of the launch
 	halt   chan struct{}      // closed when it is to end
@@ -92,7 +95,8 @@ type upstreamMark struct {
 
 func newRun(profileID, workspaceID, status string) *profileRun {
 	return &profileRun{profileID: profileID, workspaceID: workspaceID, status: status, before: "stopped", cancel: func() {},
-		halt: make(chan struct{}), force: make(chan struct{}), ready: make(chan struct{}), gone: make(chan struct{})}
+		halt: make(chan struct{}), force: make(chan struct{}), ready: make(chan struct{}), gone: make(chan struct{}),
+		deserted: make(chan struct{})}
 }
 
 // end asks the run's owner to end it. A start under way is given up.
@@ -147,9 +151,11 @@ func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.
 	if err != nil {
 		return nil, err
 	}
-	return &runs{cfg: cfg, log: log, store: st, events: ev, checker: checker, exe: exe, dir: filepath.Join(cfg.Data, "run"),
+	rs := &runs{cfg: cfg, log: log, room: room{most: cfg.MaxRunning}, store: st, events: ev, checker: checker, exe: exe, dir: filepath.Join(cfg.Data, "run"),
 		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), testing: make(chan struct{}, 1), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*capability{}, owed: map[string]owedEnd{},
-		sockets: keyedSockets{byKey: map[string]map[context.Context]context.CancelFunc{}}}, nil
+		sockets: keyedSockets{byKey: map[string]map[context.Context]context.CancelFunc{}}}
+	rs.machine.look(time.Now())
+	return rs, nil
 }
 
 // of is the profile's run, nil when there is none.
@@ -246,6 +252,7 @@ func (rs *runs) leave(r *profileRun) {
 	delete(rs.byProfile, r.profileID)
 	rs.dropCapabilities(r)
 	rs.mu.Unlock()
+	rs.room.leave(r.place)
 	close(r.gone)
 	rs.wg.Done()
 }

@@ -102,6 +102,7 @@ func (s *server) routes() {
 	add(s, scopeWrite, "POST /profiles/{id}/restore", "restoreProfile", "Take a profile out of the trash", s.restoreProfile)
 	add(s, scopeRead, "POST /profiles/batch", "batchProfiles", "Do one thing to many profiles", s.batch)
 	add(s, scopeRead, "GET /runs", "listRuns", "List what runs now", s.listRuns)
+	add(s, scopeRead, "GET /pressure", "getPressure", "Say how much room there is for more runs", s.pressure)
 	add(s, scopeRead, "GET /proxies/{id}", "getProxy", "Get one proxy", s.getProxy)
 	add(s, scopeWrite, "PUT /proxies/{id}", "updateProxy", "Update a proxy", s.updateProxy)
 	add(s, scopeWrite, "PATCH /proxies/{id}", "patchProxy", "Update a proxy (the same as PUT)", s.updateProxy)

@@ -259,9 +259,12 @@ func (s *server) start(ctx context.Context, row store.Profile, in *startInput) (
 			return nil, err
 		}
 		old := !mine && isClosed(have.ready)
+		leave := have.want()
 		select {
 		case <-have.ready:
+			leave(false)
 		case <-ctx.Done():
+			leave(true)
 			return nil, ctx.Err()
 		}
 		if have.err != nil {
@@ -351,7 +354,7 @@ func (rs *runs) life(ctx context.Context, r *profileRun, decide func() (*plan, e
 // failed records a start that came to nothing. Where no browser was tried the profile is again what it was before.
 func (rs *runs) failed(r *profileRun, err error) {
 	var p *problem
-	if !errors.As(err, &p) || p.Status < 500 || p.Code == "proxy_unreachable" {
+	if !errors.As(err, &p) || p.Status < 500 || p.Code == "proxy_unreachable" || p.Code == "capacity_exceeded" {
 		rs.move(r, r.before)
 		rs.leave(r)
 		return
@@ -368,10 +371,10 @@ func (rs *runs) failed(r *profileRun, err error) {
 
 // launch brings the browser up. While it launches the exit is looked up.
 func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
-	if rs.queued.Add(1) > maxQueue {
-		rs.queued.Add(-1)
-		return startQueueFull()
+	if err := rs.enterQueue(); err != nil {
+		return err
 	}
+	r.place = rs.room.queue()
 	begun := make(chan struct{})
 	go func() { // beside the launch, which need not wait for the disk; what comes of it is written after
 		defer close(begun)
@@ -380,7 +383,7 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 		rs.move(r, "starting")
 	}()
 	defer func() { <-begun }()
-	if err := rs.takeTurn(ctx, p, true); err != nil {
+	if err := rs.takeTurn(ctx, r, p); err != nil {
 		return err
 	}
 	if err := rs.keepSnapshot(ctx, p); err != nil {
@@ -448,15 +451,31 @@ func (rs *runs) recordStart(ctx context.Context, r *profileRun, answer *startJSO
 	return nil
 }
 
-// takeTurn leaves the queue when fewer browsers start than there are places, and takes one of these. What preflight requires is looked at
-// before, and so is what pages are told, with look by an exit that is looked up for it: a dead proxy holds nobody up.
-func (rs *runs) takeTurn(ctx context.Context, p *plan, look bool) error {
+// enterQueue lets a start wait for its turn, when not too many do; takeTurn must follow.
+func (rs *runs) enterQueue() error {
+	if rs.queued.Add(1) <= int64(rs.cfg.MaxQueue) {
+		return nil
+	}
+	rs.queued.Add(-1)
+	rs.room.refused()
+	return startQueueFull()
+}
+
+// takeTurn leaves the queue when a run more may be there and fewer browsers start than may at once, and takes a place among these. What preflight
+// requires is looked at before, and so is what pages are told, by an exit that is looked up for it: a dead proxy holds nobody up. A leak
+// test (r is nil) is no run, and looks no exit up.
+func (rs *runs) takeTurn(ctx context.Context, r *profileRun, p *plan) error {
 	defer rs.queued.Add(-1)
 	if err := rs.requireExit(ctx, p); err != nil {
 		return err
 	}
-	if err := rs.settleIdentity(ctx, p, look); err != nil {
+	if err := rs.settleIdentity(ctx, p, r != nil); err != nil {
 		return err
+	}
+	if r != nil {
+		if err := rs.awaitPlace(ctx, r); err != nil {
+			return err
+		}
 	}
 	select {
 	case rs.slots <- struct{}{}:

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+)
+
+// processorTimes are what all processors have done since the boot, in units of the kernel's (proc_stat(5)).
+func processorTimes() (busy, total int64, ok bool) {
+	text, err := os.ReadFile("/proc/stat")
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	fields := bytes.Fields(line)
+	if err != nil || len(fields) < 9 {
+		return 0, 0, false
+	}
+	for i, field := range fields[1:9] { // user nice system idle iowait irq softirq steal; guests are in user
+		n, _ := strconv.ParseInt(string(field), 10, 64) // the kernel writes numbers
+		total += n
+		if i != 3 && i != 4 {
+			busy += n
+		}
+	}
+	return busy, total, true
+}
+
+// loadAverage is the machine's of the last minute (proc_loadavg(5)).
+func loadAverage() *float64 {
+	text, _ := os.ReadFile("/proc/loadavg")
+	first, _, _ := bytes.Cut(text, []byte(" "))
+	n, err := strconv.ParseFloat(string(first), 64)
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// machineMemory is what the machine has (proc_meminfo(5)).
+func machineMemory() *memoryJSON {
+	text, _ := os.ReadFile("/proc/meminfo")
+	total, available := memoryField(text, "MemTotal:"), memoryField(text, "MemAvailable:")
+	if total == 0 {
+		return nil
+	}
+	return &memoryJSON{total, available}
+}
+
+func memoryField(text []byte, name string) int64 {
+	_, rest, _ := bytes.Cut(text, []byte(name))
+	fields := bytes.Fields(rest[:min(len(rest), 64)])
+	if len(fields) == 0 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(string(fields[0]), 10, 64) // the kernel writes numbers
+	return n << 10
+}
