@@ -88,9 +88,10 @@ func (l *live) join(m *mux, v *viewer) {
 		Viewer    string `json:"viewer"`
 		Readonly  bool   `json:"readonly"`
 		Headless  bool   `json:"headless"`
+		OS        string `json:"os"`
 		ProfileID string `json:"profileId,omitempty"`
 		RunID     string `json:"runId,omitempty"`
-	}{"hello", v.id, v.readonly, l.b.spec.Headless, v.profileID, v.runID})
+	}{"hello", v.id, v.readonly, l.b.spec.Headless, hostOS(), v.profileID, v.runID})
 	first := len(l.viewers) == 1
 	if !first {
 		l.welcome(v)

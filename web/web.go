@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-//go:embed index.html docs.html static vendor
+//go:embed index.html docs.html live.html static vendor
 var files embed.FS
 
 // bareImports are the names by which our modules import what is not theirs.
@@ -38,6 +38,7 @@ var bareImports = map[string]string{
 var documents = []struct{ path, file, entry string }{
 	{"/", "index.html", "static/app.js"},
 	{"/docs", "docs.html", "static/docs.js"},
+	{"/live", "live.html", "static/live.js"},
 }
 
 const (

@@ -108,7 +108,7 @@ func TestDocumentsAreNeverCachedAndAssetsForEver(t *testing.T) {
 	for urlPath := range s.answers {
 		want := cacheForever
 		switch {
-		case urlPath == "/" || urlPath == "/docs":
+		case urlPath == "/" || urlPath == "/docs" || urlPath == "/live":
 			want = cacheNever
 		case urlPath == "/favicon.ico":
 			want = cacheDay
@@ -126,6 +126,7 @@ func TestTypes(t *testing.T) {
 	for urlPath, want := range map[string]string{
 		"/":                               "text/html; charset=utf-8",
 		"/docs":                           "text/html; charset=utf-8",
+		"/live":                           "text/html; charset=utf-8",
 		"/favicon.ico":                    "image/svg+xml",
 		s.base + "static/app.js":          "text/javascript; charset=utf-8",
 		s.base + "static/style.css":       "text/css; charset=utf-8",
@@ -162,7 +163,7 @@ func must(n int, _ error) int { return n }
 func TestWhatIsNotThePages(t *testing.T) {
 	s := newSite(t)
 	for _, urlPath := range []string{
-		"", "/index.html", "/docs/", "/docs.html", "/web.go", "/api/v1/profiles", "/static/", s.base, s.base + "static", s.base + "web.go",
+		"", "/index.html", "/docs/", "/live/", "/live.html", "/docs.html", "/web.go", "/api/v1/profiles", "/static/", s.base, s.base + "static", s.base + "web.go",
 		s.base + "index.html", s.base + "vendor/README.md", s.base + "static/../static/app.js", s.base + "static//app.js",
 		"/static/00000000000000000000/static/app.js", "/favicon.svg", "//", "/openapi.json",
 	} {

@@ -4,6 +4,7 @@ import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Api } from './api.js';
 import { AppContext } from './app-context.js';
+import { LivePage } from './livepage.js';
 import { Login } from './login.js';
 import { Model } from './model.js';
 import { ProblemBox } from './parts.js';
@@ -20,6 +21,8 @@ import { TrashPage } from './trash.js';
 const TICK_MS = 10_000;
 
 const PAGES = { __proto__: null, profiles: ProfilesPage, proxies: ProxiesPage, running: RunningPage, trash: TrashPage };
+// BARE is what takes the whole window.
+const BARE = { __proto__: null, live: LivePage };
 
 // App is what a session of the page consists of.
 class App {
@@ -110,13 +113,14 @@ function Frame({ secret, leave }) {
   const route = useStore(app.router.current);
   const dialog = useStore(app.dialog);
   useEffect(() => app.dialog.set(null), [route]); // a dialog belongs to the place where it was opened
+  const Bare = BARE[route.name];
   const Page = PAGES[route.name] || ProfilesPage;
   return html`<${AppContext.Provider} value=${app}>
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); app.focusPage(); }}>Skip to content</a>
-    <div class="frame">
+    ${Bare ? html`<${Guarded} key=${route.name} page=${Bare} params=${route.params} />` : html`<div class="frame">
       <${Sidebar} route=${route} />
       <main id="main"><${Guarded} key=${route.name} page=${Page} params=${route.params} /></main>
-    </div>
+    </div>`}
     ${dialog && html`<${dialog.component} key=${dialog.key} ...${dialog.props} />`}
     <${ToastArea} toasts=${app.toasts} />
   <//>`;

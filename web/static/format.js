@@ -56,6 +56,14 @@ export function count(n, one, many = `${one}s`) {
   return `${new Intl.NumberFormat('en').format(n)} ${n === 1 ? one : many}`;
 }
 
+// bytes is a size, in the steps in which disks and files are sold.
+export function bytes(n) {
+  if (n < 1000) return `${n} B`;
+  const step = Math.min(4, Math.floor(Math.log10(n) / 3));
+  const size = n / 1000 ** step;
+  return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${['', 'kB', 'MB', 'GB', 'TB'][step]}`;
+}
+
 // sentence makes one of a remark: a capital letter first, a full stop last.
 export function sentence(text) {
   return text.replace(/^./, (first) => first.toUpperCase()).replace(/[^.!?]$/, '$&.');

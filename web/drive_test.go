@@ -1,0 +1,295 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// This file drives a Chromium over CDP, where a script in the page would not do: keys and a mouse that the browser itself believes in.
+
+const patience = time.Minute
+
+// driven is a browser that many tabs of a test are opened in, one after another.
+type driven struct {
+	t    *testing.T
+	conn *websocket.Conn
+
+	mu    sync.Mutex
+	next  int
+	calls map[int]chan answered
+	tabs  map[string]*driveTab
+}
+
+type answered struct {
+	Result json.RawMessage
+	Error  *struct{ Message string }
+}
+
+// driveTab is one tab: what it was told, and what it complained of on its console.
+type driveTab struct {
+	d               *driven
+	target, session string
+	mu              sync.Mutex
+	complaints      []string
+}
+
+// drive starts a browser that goes with the test.
+func drive(t *testing.T) *driven {
+	t.Helper()
+	args := append(flags(t), "--remote-debugging-port=0", "about:blank")
+	folder := ""
+	for _, arg := range args {
+		if f, ok := strings.CutPrefix(arg, "--user-data-dir="); ok {
+			folder = f
+		}
+	}
+	cmd := exec.Command(findChromium(t), args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	d := &driven{t: t, calls: map[int]chan answered{}, tabs: map[string]*driveTab{}}
+	ended := make(chan struct{})
+	go func() {
+		cmd.Wait() //nolint:errcheck // it is told to end
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		cmd.Process.Signal(os.Interrupt) //nolint:errcheck // it closes its children first; it may be gone
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			cmd.Process.Kill() //nolint:errcheck // as above
+			<-ended
+		}
+	})
+	var address string
+	waitFor(t, "the browser's port", func() bool {
+		text, err := os.ReadFile(filepath.Join(folder, "DevToolsActivePort"))
+		port, path, ok := strings.Cut(strings.TrimSpace(string(text)), "\n")
+		address = "ws://127.0.0.1:" + port + path
+		return err == nil && ok
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	conn, _, err := websocket.Dial(ctx, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.SetReadLimit(64 << 20)
+	d.conn = conn
+	t.Cleanup(func() { conn.CloseNow() }) //nolint:errcheck // the browser ends anyway
+	go d.read()
+	return d
+}
+
+// waitFor looks again and again until a thing is so.
+func waitFor(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !so(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s did not come to be", what)
+		}
+	}
+}
+
+func (d *driven) read() {
+	for {
+		_, text, err := d.conn.Read(context.Background())
+		if err != nil {
+			return
+		}
+		var m struct {
+			answered
+			ID        int
+			SessionID string
+			Method    string
+			Params    json.RawMessage
+		}
+		if json.Unmarshal(text, &m) != nil {
+			continue
+		}
+		d.mu.Lock()
+		waiting, tab := d.calls[m.ID], d.tabs[m.SessionID]
+		delete(d.calls, m.ID)
+		d.mu.Unlock()
+		if waiting != nil {
+			waiting <- m.answered
+		}
+		if tab != nil {
+			tab.heard(m.Method, m.Params)
+		}
+	}
+}
+
+// heard keeps what the browser says of a page's faults: breaches of its policy, and errors that nobody caught.
+func (p *driveTab) heard(method string, params json.RawMessage) {
+	if method != "Log.entryAdded" && method != "Runtime.exceptionThrown" {
+		return
+	}
+	if text := string(params); strings.Contains(text, `"source":"network"`) || strings.Contains(text, `"source":"rendering"`) {
+		return // a refusal that a test asked for, or advice on reading a canvas, as tests do
+	}
+	p.mu.Lock()
+	p.complaints = append(p.complaints, string(params))
+	p.mu.Unlock()
+}
+
+func (d *driven) call(session, method string, params, result any) {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	done := make(chan answered, 1)
+	d.mu.Lock()
+	d.next++
+	id := d.next
+	d.calls[id] = done
+	d.mu.Unlock()
+	text, err := json.Marshal(map[string]any{"id": id, "sessionId": session, "method": method, "params": params})
+	if session == "" {
+		text, err = json.Marshal(map[string]any{"id": id, "method": method, "params": params})
+	}
+	if err == nil {
+		err = d.conn.Write(ctx, websocket.MessageText, text)
+	}
+	if err != nil {
+		d.t.Fatalf("%s: %v", method, err)
+	}
+	select {
+	case a := <-done:
+		if a.Error != nil {
+			d.t.Fatalf("%s: %s", method, a.Error.Message)
+		}
+		if result != nil {
+			if err := json.Unmarshal(a.Result, result); err != nil {
+				d.t.Fatalf("%s: %v", method, err)
+			}
+		}
+	case <-ctx.Done():
+		d.t.Fatalf("%s: no answer", method)
+	}
+}
+
+// open opens a page in a tab of its own, at a size in CSS pixels, with a script that runs before its own.
+func (d *driven) open(t *testing.T, address string, width, height int, ratio float64, before string) *driveTab {
+	t.Helper()
+	d.t = t
+	p := &driveTab{d: d}
+	var target struct{ TargetID string }
+	d.call("", "Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	var session struct{ SessionID string }
+	d.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &session)
+	p.target, p.session = target.TargetID, session.SessionID
+	d.mu.Lock()
+	d.tabs[p.session] = p
+	d.mu.Unlock()
+	p.do("Log.enable", nil)
+	p.do("Runtime.enable", nil)
+	p.do("Page.enable", nil)
+	p.do("Page.bringToFront", nil)
+	p.do("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true})
+	p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": ratio, "mobile": false})
+	if before != "" {
+		p.do("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": before})
+	}
+	p.do("Page.navigate", map[string]any{"url": address})
+	return p
+}
+
+func (p *driveTab) close() {
+	p.d.call("", "Target.closeTarget", map[string]any{"targetId": p.target}, nil)
+}
+
+func (p *driveTab) do(method string, params any) {
+	p.d.t.Helper()
+	if params == nil {
+		params = map[string]any{}
+	}
+	p.d.call(p.session, method, params, nil)
+}
+
+// eval gives an expression's value in the page.
+func (p *driveTab) eval(expression string, value any) {
+	p.d.t.Helper()
+	var out struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails *struct{ Exception struct{ Description string } }
+	}
+	p.d.call(p.session, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &out)
+	if out.ExceptionDetails != nil {
+		p.d.t.Fatalf("%s: %s", expression, out.ExceptionDetails.Exception.Description)
+	}
+	if value == nil {
+		return
+	}
+	if len(out.Result.Value) == 0 {
+		out.Result.Value = []byte("null")
+	}
+	if err := json.Unmarshal(out.Result.Value, value); err != nil {
+		p.d.t.Fatalf("%s: %v", expression, err)
+	}
+}
+
+// until waits until an expression is true in the page.
+func (p *driveTab) until(expression string) {
+	p.d.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		var so bool
+		p.eval("(() => { try { return Boolean("+expression+"); } catch { return false; } })()", &so) // a page that is still loading has no body
+		if so {
+			return
+		}
+		if time.Now().After(end) {
+			var text string
+			p.eval("document.body.innerText", &text)
+			p.d.t.Fatalf("never: %s\nthe page: %.800s", expression, text)
+		}
+	}
+}
+
+// key presses a key as a keyboard would: text is what it types, "" for none.
+func (p *driveTab) key(key, code string, keyCode, modifiers int, text string) {
+	p.d.t.Helper()
+	down := map[string]any{"type": "rawKeyDown", "key": key, "code": code, "windowsVirtualKeyCode": keyCode, "modifiers": modifiers}
+	if text != "" {
+		down["type"], down["text"] = "keyDown", text
+	}
+	p.do("Input.dispatchKeyEvent", down)
+	p.do("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "code": code, "windowsVirtualKeyCode": keyCode, "modifiers": modifiers})
+}
+
+func (p *driveTab) mouse(kind string, x, y float64, more map[string]any) {
+	p.d.t.Helper()
+	event := map[string]any{"type": kind, "x": x, "y": y}
+	for name, value := range more {
+		event[name] = value
+	}
+	p.do("Input.dispatchMouseEvent", event)
+}
+
+// click presses a button of the page that has this text or label.
+func (p *driveTab) click(name string) {
+	p.d.t.Helper()
+	find := fmt.Sprintf("[...document.querySelectorAll('button, a')].find((it) => !it.disabled && (it.getAttribute('aria-label') || it.textContent).trim() === %q)", name)
+	p.until(find)
+	p.eval(find+".click()", nil)
+}
+
+// wantQuiet fails the test where the browser complained of the page.
+func (p *driveTab) wantQuiet() {
+	p.d.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.complaints {
+		p.d.t.Errorf("the browser complains: %.600s", c)
+	}
+}

@@ -1,0 +1,53 @@
+// How quick the live view is: the time from an input to the picture that came after it, and the pictures per second.
+import { Store } from './store.js';
+
+const SAMPLES = 30;
+const WITHIN_MS = 1000; // what changes nothing has no picture: a later one is not its
+const SECOND_MS = 1000;
+
+export class Meter {
+  shown = new Store({ latency: null, rate: 0 }); // milliseconds, the median of the last samples; pictures in the last second
+  #sent = new Map(); // when each input was sent, by its number
+  #samples = [];
+  #drawn = [];
+  #timer = 0;
+
+  begin() {
+    this.#timer = setInterval(() => this.#show(), SECOND_MS);
+  }
+
+  end() {
+    clearInterval(this.#timer);
+  }
+
+  forget() {
+    this.#sent.clear();
+  }
+
+  sent(n) {
+    this.#sent.set(n, performance.now());
+    const [oldest] = this.#sent.keys();
+    if (performance.now() - this.#sent.get(oldest) > WITHIN_MS) this.#sent.delete(oldest);
+  }
+
+  // drawn takes the number of the last input that the picture's page had seen. That one gives the sample: those before it may
+  // have changed nothing, and have waited for a picture that is not theirs.
+  drawn(input) {
+    const now = performance.now();
+    this.#drawn.push(now);
+    const took = now - this.#sent.get(input);
+    for (const n of this.#sent.keys()) if (n <= input) this.#sent.delete(n);
+    if (!(took <= WITHIN_MS)) return;
+    this.#samples = [...this.#samples.slice(1 - SAMPLES), took];
+    if (this.#samples.length === 1) this.#show();
+  }
+
+  #show() {
+    const now = performance.now();
+    this.#drawn = this.#drawn.filter((at) => now - at < SECOND_MS);
+    const sorted = [...this.#samples].sort((a, b) => a - b);
+    const latency = sorted.length ? sorted[sorted.length >> 1] : null;
+    const { latency: before, rate } = this.shown.value;
+    if (latency !== before || rate !== this.#drawn.length) this.shown.set({ latency, rate: this.#drawn.length });
+  }
+}

@@ -1,0 +1,147 @@
+// Mouse and touch on the picture, as messages of the live view.
+import { modifiers } from './livekeys.js';
+
+const BUTTONS = ['left', 'middle', 'right', 'back', 'forward'];
+const BITS = [1, 4, 2, 8, 16]; // of each in `buttons`, as the DOM has it
+const LINE = 40; // pixels of a line, for mice that scroll by lines
+
+// Once does a piece of work once for each picture of the screen, with the last that was given.
+class Once {
+  #work;
+  #given = null;
+  #frame = 0;
+
+  constructor(work) {
+    this.#work = work;
+  }
+
+  give(what) {
+    this.#given = what;
+    this.#frame ||= requestAnimationFrame(() => this.flush());
+  }
+
+  flush() {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    const given = this.#given;
+    this.#given = null;
+    if (given) this.#work(given);
+  }
+}
+
+function listen(target, handlers) {
+  for (const [name, handler] of Object.entries(handlers)) target.addEventListener(name, handler, { passive: false });
+  return () => {
+    for (const [name, handler] of Object.entries(handlers)) target.removeEventListener(name, handler);
+  };
+}
+
+export class Mouse {
+  #canvas;
+  #picture;
+  #link;
+  #focus;
+  #held = 0; // the buttons that went down on the picture
+  #move = new Once((message) => this.#link.input(message));
+
+  // focus gives the keyboard to the page, at the place of an event.
+  constructor(canvas, picture, link, focus) {
+    this.#canvas = canvas;
+    this.#picture = picture;
+    this.#link = link;
+    this.#focus = focus;
+  }
+
+  begin() {
+    const ends = [
+      listen(this.#canvas, {
+        mousedown: (event) => this.#down(event),
+        wheel: (event) => this.#wheel(event),
+        contextmenu: (event) => event.preventDefault(),
+      }),
+      // A button that went down on the picture belongs to it until it goes up, wherever that is.
+      listen(window, { mousemove: (event) => this.#moved(event), mouseup: (event) => this.#up(event) }),
+      this.#link.control.watch(() => { if (!this.#link.drives) this.#held = 0; }),
+    ];
+    return () => ends.forEach((end) => end());
+  }
+
+  #message(event, kind, more) {
+    return {
+      type: 'mouse', kind, ...this.#picture.point(event), button: 'none', buttons: this.#held, clicks: 0, modifiers: modifiers(event, this.#link), dx: 0, dy: 0, ...more,
+    };
+  }
+
+  #moved(event) {
+    if (event.target !== this.#canvas && !this.#held) return;
+    const lost = this.#held & ~event.buttons; // went up where this page was not told
+    if (lost) BITS.forEach((bit, i) => lost & bit && this.#release(event, i));
+    this.#move.give(this.#message(event, 'move'));
+  }
+
+  #down(event) {
+    event.preventDefault();
+    if (!this.#link.drives || !BUTTONS[event.button]) return;
+    this.#focus(event);
+    this.#move.flush();
+    this.#held |= BITS[event.button];
+    this.#link.input(this.#message(event, 'down', { button: BUTTONS[event.button], clicks: event.detail || 1 }));
+  }
+
+  #up(event) {
+    if (!(this.#held & BITS[event.button])) return;
+    event.preventDefault(); // back and forward are the page's
+    this.#release(event, event.button);
+  }
+
+  #release(event, button) {
+    this.#move.flush();
+    this.#held &= ~BITS[button];
+    this.#link.input(this.#message(event, 'up', { button: BUTTONS[button], clicks: event.detail || 1 }));
+  }
+
+  #wheel(event) {
+    event.preventDefault();
+    const unit = [1, LINE, this.#canvas.clientHeight][event.deltaMode];
+    this.#move.flush();
+    this.#link.input(this.#message(event, 'wheel', { dx: event.deltaX * unit, dy: event.deltaY * unit }));
+  }
+}
+
+export class Touch {
+  #canvas;
+  #picture;
+  #link;
+  #move = new Once((message) => this.#link.input(message));
+
+  constructor(canvas, picture, link) {
+    this.#canvas = canvas;
+    this.#picture = picture;
+    this.#link = link;
+  }
+
+  begin() {
+    return listen(this.#canvas, {
+      touchstart: (event) => this.#now(event, 'start'),
+      touchmove: (event) => {
+        event.preventDefault(); // neither scrolls nor zooms this page
+        this.#move.give(this.#message(event, 'move'));
+      },
+      // While other fingers stay, one that is lifted is one that is missing.
+      touchend: (event) => this.#now(event, event.targetTouches.length ? 'move' : 'end'),
+      touchcancel: (event) => this.#now(event, 'cancel'),
+    });
+  }
+
+  #now(event, kind) {
+    event.preventDefault(); // no mouse comes of it beside
+    this.#move.flush();
+    this.#link.input(this.#message(event, kind));
+  }
+
+  #message(event, kind) {
+    const touches = kind === 'cancel' ? [] : [...event.targetTouches];
+    const points = touches.map((touch) => ({ id: touch.identifier, ...this.#picture.point(touch), force: touch.force }));
+    return { type: 'touch', kind, points, modifiers: modifiers(event, this.#link) };
+  }
+}

@@ -1,0 +1,186 @@
+// The live view: a profile's browser in this page, with its bars, and what is to be said when it is not there.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { html } from './html.js';
+import { bytes, span } from './format.js';
+import { Icon, Logo } from './icons.js';
+import { Chooser, Options, PageDialog } from './liveasks.js';
+import { Address, Tabs } from './livebar.js';
+import { Control } from './livepeople.js';
+import { Stage } from './livestage.js';
+import { Copy } from './parts.js';
+import { useStore } from './store.js';
+import { ToastArea, Toasts } from './toast.js';
+
+const SAME_ERROR_MS = 4000;
+
+// LiveView shows what a link brings. `home` is where the page's own list is, `start` starts the profile again: both for who is logged in.
+export function LiveView({ link, name = '', home, start, starting }) {
+  const [toasts] = useState(() => new Toasts());
+  const phase = useStore(link.phase);
+  const hello = useStore(link.hello);
+  const control = useStore(link.control);
+  const page = useStore(link.page);
+  const drives = phase.name === 'live' && control.you && !hello?.readonly;
+  const view = useRef(null);
+  const title = page?.title || name || 'Live view';
+  useEffect(() => {
+    document.title = `${title} · Warren`;
+    return () => { document.title = 'Warren'; };
+  }, [title]);
+  useErrors(link, toasts);
+  const leave = () => view.current.querySelector('.live-address input').focus();
+  const type = () => view.current.querySelector('.typing').focus();
+  return html`<div class="live" ref=${view}>
+    <h1 class="visually-hidden" tabindex="-1">Live view${name && html` of <bdi>${name}</bdi>`}</h1>
+    <header class="live-bars">
+      <div class="live-top">
+        ${home ? html`<a class="live-home" href=${home} title="Back to the profiles" aria-label="Back to the profiles"><${Logo} /></a>` : html`<span class="live-home"><${Logo} /></span>`}
+        ${hello?.readonly ? html`<${TabName} link=${link} />` : html`<nav class="live-tabs-room" aria-label="The browser’s tabs"><${Tabs} link=${link} drives=${drives} /></nav>`}
+        <${Control} link=${link} />
+      </div>
+      ${!hello?.readonly && html`<div class="live-row">
+        <${Address} link=${link} drives=${drives} />
+        ${drives && html`<button type="button" class="icon-button keyboard-button" aria-label="Show the keyboard" title="Show the keyboard" onClick=${type}><${Icon} name="keyboard" /></button>`}
+      </div>`}
+    </header>
+    <main class="live-main" id="main">
+      <${Stage} link=${link} away=${phase.name !== 'live'} leave=${leave} label=${`Picture of the page ${page?.title || page?.url || ''}`}
+        over=${(place) => html`<${Options} link=${link} drives=${drives} place=${place} /><${Over} ...${{ link, phase, drives, home, start, starting }} />`} />
+      <${Downloads} link=${link} toasts=${toasts} />
+    </main>
+    <footer class="live-foot">
+      <p class="live-hint">${drives ? 'Click the page to type into it. Escape three times gives the keyboard back.' : ''}</p>
+      <${Speed} link=${link} />
+    </footer>
+    <${PageDialog} link=${link} drives=${drives} />
+    <${Chooser} link=${link} drives=${drives} />
+    <${Copied} link=${link} />
+    <${ToastArea} toasts=${toasts} />
+  </div>`;
+}
+
+// TabName stands where the tabs do, for who can only watch.
+function TabName({ link }) {
+  const page = useStore(link.page);
+  return html`<p class="live-tab-only"><bdi>${page?.title || page?.url || ''}</bdi></p>`;
+}
+
+// useErrors says what the server refused, once, however often it was tried.
+function useErrors(link, toasts) {
+  useEffect(() => {
+    let last = { text: '', at: 0 };
+    return link.error.watch(({ message, code }) => {
+      const text = message || `The server refused that (${code}).`;
+      if (text === last.text && performance.now() - last.at < SAME_ERROR_MS) return;
+      last = { text, at: performance.now() };
+      toasts.say({ text });
+    });
+  }, [link]);
+}
+
+// Over is what lies on the picture: that it is old, that its page has crashed, that there is none.
+function Over({ link, phase, drives, home, start, starting }) {
+  const { tabs = [], active } = useStore(link.tabs);
+  const hello = useStore(link.hello);
+  if (phase.name !== 'live') return html`<${Away} ...${{ link, phase, home, start, starting }} />`;
+  if (tabs.find((tab) => tab.id === active)?.crashed) {
+    return html`<${Card} title="This page has crashed"><p>The tab’s process has ended. Its cookies and the other tabs are untouched.</p>
+      ${drives && html`<button type="button" class="button primary" onClick=${() => link.send({ type: 'go', do: 'reload' })}><${Icon} name="reload" />Reload</button>`}<//>`;
+  }
+  if (hello && tabs.length === 0 && drives) {
+    return html`<${Card} title="No tab is open"><button type="button" class="button primary" onClick=${() => link.send({ type: 'tab', do: 'open', url: 'about:blank' })}><${Icon} name="plus" />Open a tab</button><//>`;
+  }
+  return null;
+}
+
+function Card({ title, children }) {
+  return html`<div class="over" role="status"><div class="over-card"><h2>${title}</h2>${children}</div></div>`;
+}
+
+// Away says why there is no live picture, and what to do.
+function Away({ link, phase, home, start, starting }) {
+  const again = html`<button type="button" class="button" onClick=${() => link.connect()}>Try now</button>`;
+  const back = home && html`<a class="button" href=${home}>Go to the profiles</a>`;
+  const words = phase.words && html`<p>${phase.words}</p>`;
+  if (phase.name === 'connecting') return html`<${Card} title="Connecting…"><p class="muted">The picture comes in a moment.</p><//>`;
+  if (phase.name === 'lost') {
+    return html`<${Card} title="The connection is lost">${words}<p>The browser may run on. The page tries again by itself.</p>${again}<//>`;
+  }
+  if (phase.status === 409) {
+    return html`<${Card} title="The browser does not run">${words}
+      ${start && html`<button type="button" class="button primary" disabled=${starting} onClick=${start}><${Icon} name="play" />${starting ? 'Starting…' : 'Start it'}</button>`}${back}<//>`;
+  }
+  if (phase.status === 1000) return html`<${Card} title="The view has ended">${words}${again}${back}<//>`;
+  if (phase.status === 401 || phase.status === 403) return html`<${Card} title="You may not see this">${words}${back}<//>`;
+  return html`<${Card} title="This link is over">${words}<p>${home ? 'The profile or its run is gone.' : 'It was for one run of the browser. Ask for a new one from whoever gave it to you.'}</p>${back}<//>`;
+}
+
+// Speed shows how quick the view is, in a corner.
+function Speed({ link }) {
+  const { latency, rate } = useStore(link.meter.shown);
+  const roundTrip = useStore(link.roundTrip);
+  const about = `From your input to the changed picture: the middle of the last 30.${roundTrip == null ? '' : ` The link’s round trip: ${span(roundTrip)}.`}`;
+  return html`<p class="live-speed number" title=${about}>${latency == null ? '' : html`<span><span class="visually-hidden">From input to picture: </span>${Math.round(latency)} ms</span>`}
+    <span>${rate} fps</span></p>`;
+}
+
+// Downloads offers what the browser has downloaded.
+function Downloads({ link, toasts }) {
+  const downloads = useStore(link.downloads);
+  const [closed, setClosed] = useState(() => new Set());
+  const shown = [...downloads.values()].filter((download) => !closed.has(download.id));
+  if (!shown.length) return null;
+  return html`<ul class="transfers downloads" aria-label="Downloads">${shown.map((download) => html`<li key=${download.id}>
+    <bdi class="transfer-name" title=${download.url}>${download.name}</bdi>
+    <${DownloadState} ...${{ link, download, toasts }} />
+    ${download.state !== 'running' && html`<button type="button" class="icon-button" aria-label=${`Forget ${download.name}`} onClick=${() => setClosed(new Set(closed).add(download.id))}><${Icon} name="close" /></button>`}
+  </li>`)}</ul>`;
+}
+
+function DownloadState({ link, download, toasts }) {
+  const { id, name, state, received = 0, total = 0 } = download;
+  const [busy, setBusy] = useState(false);
+  if (state === 'running') {
+    return html`<span class="muted number">${bytes(received)}${total > 0 ? ` of ${bytes(total)}` : ''}</span>
+      <progress max=${total > 0 ? total : undefined} value=${total > 0 ? received : undefined} aria-label=${name}></progress>`;
+  }
+  if (state !== 'done') return html`<span class="bad-text">Failed</span>`;
+  const way = link.way.download(id);
+  if (way.href) return html`<a class="button small" href=${way.href} download=${name} aria-label=${`Save ${name}`}><${Icon} name="download" />Save</a>`;
+  const fetchIt = async () => {
+    setBusy(true);
+    try {
+      save(await way.fetch(), name);
+    } catch (problem) {
+      toasts.say({ text: `${name} was not saved.`, more: problem.message, tone: 'bad' });
+    }
+    setBusy(false);
+  };
+  return html`<button type="button" class="button small" disabled=${busy} aria-label=${`Save ${name}`} onClick=${fetchIt}><${Icon} name="download" />${busy ? 'One moment…' : 'Save'}</button>`;
+}
+
+function save(blob, name) {
+  const a = document.createElement('a');
+  a.href = URL.createObjectURL(blob);
+  a.download = name;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(a.href), 60_000);
+}
+
+// Copied puts what the page's selection was on this computer's clipboard, and shows it where the browser does not let it.
+function Copied({ link }) {
+  const copied = useStore(link.copied);
+  const [refused, setRefused] = useState(null);
+  const box = useRef(null);
+  useEffect(() => {
+    if (!copied?.text) return;
+    Promise.resolve().then(() => navigator.clipboard.writeText(copied.text)).then(() => setRefused(null), () => setRefused(copied));
+  }, [copied]);
+  useEffect(() => box.current?.select(), [refused]);
+  if (!refused) return null;
+  return html`<div class="copied" role="status">
+    <p>This browser keeps its clipboard closed here. Copy the text yourself:</p>
+    <textarea ref=${box} readonly rows="3" aria-label="What was copied" value=${refused.text}></textarea>
+    <div class="copied-foot"><button type="button" class="button small" onClick=${() => setRefused(null)}>Close</button><${Copy} text=${refused.text} label="Copy the text" /></div>
+  </div>`;
+}
