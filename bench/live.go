@@ -1,0 +1,417 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image/jpeg"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
+
+	"warren/browser"
+)
+
+const (
+	liveWidth, liveHeight = 1280, 720
+	liveClicks            = 40              // a round
+	liveMoving            = 3 * time.Second // how long a moving page is watched
+	liveCrowd             = 5               // viewers at once, to tell what one more costs
+)
+
+// livePage turns red and green when it is clicked, and moves when it is told to.
+const livePage = `data:text/html,<body style="margin:0;background:rgb(255,0,0)" onmousedown="document.body.style.background=(this.on=!this.on)?'rgb(0,255,0)':'rgb(255,0,0)'">` +
+	`<div id=m style="position:absolute;top:400px;width:300px;height:200px;background:repeating-linear-gradient(45deg,black,white 9px)"></div>` +
+	`<script>function move(){let x=0;(function next(){m.style.left=(x=x>900?0:x+7)+'px';requestAnimationFrame(next)})()}</script>`
+
+// measureLive compares the live view, from a viewer's input to the changed picture, with Chrome's own screencast over a DevTools socket that
+// leads straight to it.
+func (b *bench) measureLive(ctx context.Context) error {
+	found, err := browser.Find(ctx, "")
+	if err != nil {
+		return err
+	}
+	if err := browser.CheckIsolation(); err != nil && os.Geteuid() == 0 {
+		fmt.Fprintln(os.Stderr, "live: skipped,", err)
+		return nil
+	}
+	ours, err := b.ourLive(ctx)
+	if err != nil {
+		return err
+	}
+	direct, err := b.directCast(ctx, found.Path)
+	if err != nil {
+		return err
+	}
+	got, err := b.play(ctx, "live", b.rounds, side{"live view", ours.round}, side{"direct", direct.round})
+	if err != nil {
+		return err
+	}
+	b.table = append(b.table,
+		figure{name: "live view: input to changed pixel, median", unit: "ms", ours: got[0][0], floor: got[1][0]},
+		figure{name: "live view: input to changed pixel, p95", unit: "ms", ours: got[0][1], floor: got[1][1]},
+		figure{name: "live view: frames of a moving page", unit: "/s", ours: got[0][2], floor: got[1][2]})
+	if seesProcesses {
+		b.table = append(b.table, figure{name: "live view: processor of server and shim, one viewer more", unit: "% of a core", ours: got[0][3]})
+	}
+	return nil
+}
+
+// looker is one side: it clicks, and takes the next frame.
+type looker struct {
+	click  func(ctx context.Context) error
+	frame  func(ctx context.Context) (picture []byte, err error) // the one before is drawn when it is asked for
+	moves  func(ctx context.Context) error
+	stills func(ctx context.Context) error
+	crowd  func(ctx context.Context) (float64, error) // nil: is not asked
+}
+
+// round gives median and 95th percentile of the milliseconds from a click to the frame that shows it, frames a second of a moving page, and what one
+// viewer more costs in percent of a core.
+func (l *looker) round(ctx context.Context, _ int) ([]float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	if err := l.stills(ctx); err != nil {
+		return nil, err
+	}
+	was, err := l.frame(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var took []float64
+	for range liveClicks {
+		time.Sleep(50 * time.Millisecond) // as people do, who wait for what they did
+		begun := time.Now()
+		if err := l.click(ctx); err != nil {
+			return nil, err
+		}
+		for green := isGreen(was); ; {
+			if was, err = l.frame(ctx); err != nil {
+				return nil, err
+			}
+			came := time.Since(begun)
+			if isGreen(was) != green {
+				took = append(took, milliseconds(came))
+				break
+			}
+		}
+	}
+	slices.Sort(took)
+	if err := l.moves(ctx); err != nil {
+		return nil, err
+	}
+	n := 0
+	for begun := time.Now(); time.Since(begun) < liveMoving; n++ {
+		if _, err := l.frame(ctx); err != nil {
+			return nil, err
+		}
+	}
+	out := []float64{median(took), took[len(took)*95/100], float64(n) / liveMoving.Seconds(), 0}
+	if l.crowd != nil {
+		out[3], err = l.crowd(ctx)
+	}
+	return out, err
+}
+
+// isGreen tells the page's colour by its corner.
+func isGreen(picture []byte) bool {
+	p, err := jpeg.Decode(bytes.NewReader(picture))
+	if err != nil {
+		return false
+	}
+	r, g, _, _ := p.At(5, 5).RGBA()
+	return g > r
+}
+
+// drive is a DevTools client on the page that is measured.
+type drive struct {
+	client  *devtools
+	session string
+}
+
+// prepare attaches to the first page of a browser, and makes it as large as the other side's.
+func prepare(ctx context.Context, address string) (*drive, error) {
+	socket, _, err := websocket.Dial(ctx, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	socket.SetReadLimit(-1)
+	d := &drive{client: &devtools{socket: socket}}
+	var targets struct {
+		TargetInfos []struct{ TargetID, Type string }
+	}
+	if err := d.client.call(ctx, "", "Target.getTargets", nil, &targets); err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(targets.TargetInfos, func(t struct{ TargetID, Type string }) bool { return t.Type == "page" })
+	if i < 0 {
+		return nil, errors.New("the browser has no page")
+	}
+	var attached struct{ SessionID string }
+	if err := d.client.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": targets.TargetInfos[i].TargetID, "flatten": true}, &attached); err != nil {
+		return nil, err
+	}
+	d.session = attached.SessionID
+	return d, d.client.call(ctx, d.session, "Emulation.setDeviceMetricsOverride", map[string]any{"width": liveWidth, "height": liveHeight, "deviceScaleFactor": 1, "mobile": false}, nil)
+}
+
+func (d *drive) open(ctx context.Context) error {
+	if err := d.client.call(ctx, d.session, "Page.navigate", map[string]any{"url": livePage}, nil); err != nil {
+		return err
+	}
+	const drawn = `new Promise((done) => document.readyState === "complete" ? done() : addEventListener("load", done)).then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))`
+	return d.client.call(ctx, d.session, "Runtime.evaluate", map[string]any{"expression": drawn, "awaitPromise": true}, nil)
+}
+
+func (d *drive) move(ctx context.Context) error {
+	return d.client.call(ctx, d.session, "Runtime.evaluate", map[string]any{"expression": "move()"}, nil)
+}
+
+// ourLive starts a profile and watches it.
+func (b *bench) ourLive(ctx context.Context) (*looker, error) {
+	data, err := b.data()
+	if err != nil {
+		return nil, err
+	}
+	w, err := b.serve(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	var profile struct{ ID string }
+	if err := w.call(ctx, "POST", "/profiles", map[string]any{"name": "live", "headless": true}, &profile); err != nil {
+		return nil, err
+	}
+	var run struct{ WsEndpoint, LiveURL string }
+	if err := w.call(ctx, "POST", "/profiles/"+profile.ID+"/start", map[string]any{}, &run); err != nil {
+		return nil, err
+	}
+	d, err := prepare(ctx, run.WsEndpoint)
+	if err != nil {
+		return nil, err
+	}
+	address := strings.Replace(strings.Replace(run.LiveURL, "/live#", "/live/", 1), "http", "ws", 1)
+	v, err := view(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	return &looker{frame: v.frame, moves: d.move, stills: d.open,
+		click: func(ctx context.Context) error {
+			for _, kind := range []string{"down", "up"} {
+				m := map[string]any{"type": "mouse", "kind": kind, "x": 600, "y": 300, "button": "left", "clicks": 1, "buttons": map[string]int{"down": 1}[kind]}
+				if err := wsjson.Write(ctx, v.socket, m); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		crowd: func(ctx context.Context) (float64, error) { return viewerCost(ctx, w, address, v) }}, nil
+}
+
+// viewer is a viewer of the live view (docs/live.md).
+type viewer struct {
+	socket  *websocket.Conn
+	drawing int64
+}
+
+func view(ctx context.Context, address string) (*viewer, error) {
+	socket, _, err := websocket.Dial(ctx, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	socket.SetReadLimit(-1)
+	return &viewer{socket: socket}, nil
+}
+
+func (v *viewer) frame(ctx context.Context) ([]byte, error) {
+	if v.drawing != 0 {
+		if err := wsjson.Write(ctx, v.socket, map[string]any{"type": "ack", "seq": v.drawing}); err != nil {
+			return nil, err
+		}
+		v.drawing = 0
+	}
+	for {
+		kind, msg, err := v.socket.Read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if kind != websocket.MessageBinary {
+			continue
+		}
+		n := int(binary.BigEndian.Uint16(msg))
+		var head struct{ Seq int64 }
+		if err := json.Unmarshal(msg[2:2+n], &head); err != nil {
+			return nil, err
+		}
+		v.drawing = head.Seq
+		return msg[2+n:], nil
+	}
+}
+
+// viewerCost is what a viewer more costs server and shim while the page moves, in percent of a core: a crowd's less that of one, shared.
+func viewerCost(ctx context.Context, w *warren, address string, first *viewer) (float64, error) {
+	pids := append(children(w.cmd.Process.Pid, "shim"), w.cmd.Process.Pid)
+	alone, err := watched(ctx, pids, first)
+	if err != nil {
+		return 0, err
+	}
+	all := []*viewer{first}
+	for range liveCrowd - 1 {
+		v, err := view(ctx, address)
+		if err != nil {
+			return 0, err
+		}
+		defer v.socket.CloseNow() //nolint:errcheck // it is over
+		all = append(all, v)
+	}
+	together, err := watched(ctx, pids, all...)
+	return (together - alone) / (liveCrowd - 1), err
+}
+
+// watched is the processor time of processes while viewers watch, in percent of a core.
+func watched(ctx context.Context, pids []int, all ...*viewer) (float64, error) {
+	used := func() (sum time.Duration) {
+		for _, pid := range pids {
+			sum += cpu(pid)
+		}
+		return sum
+	}
+	begun, before := time.Now(), used()
+	errs := make(chan error, len(all))
+	for _, v := range all {
+		go func() {
+			for time.Since(begun) < liveMoving {
+				if _, err := v.frame(ctx); err != nil {
+					errs <- err
+					return
+				}
+			}
+			errs <- nil
+		}()
+	}
+	var err error
+	for range all {
+		err = errors.Join(err, <-errs)
+	}
+	return 100 * (used() - before).Seconds() / time.Since(begun).Seconds(), err
+}
+
+// children are the processes that a process has started with a word in their command line (proc(5)).
+func children(parent int, word string) (pids []int) {
+	entries, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well-formed
+	for _, file := range entries {
+		stat, err := os.ReadFile(file)
+		if err != nil {
+			continue // gone meanwhile
+		}
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+		if len(fields) < 2 || fields[1] != strconv.Itoa(parent) || !slices.Contains(strings.Split(string(line), "\x00"), word) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// directCast watches a bare browser over its own port.
+func (b *bench) directCast(ctx context.Context, path string) (*looker, error) {
+	dir, err := b.data()
+	if err != nil {
+		return nil, err
+	}
+	address, err := b.openPort(ctx, path, dir)
+	if err != nil {
+		return nil, err
+	}
+	d, err := prepare(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	c, err := d.cast(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	return &looker{frame: c.frame, click: c.click, moves: d.move, stills: d.open}, nil
+}
+
+// openPort starts a bare browser with a DevTools port on loopback and returns its browser socket.
+func (b *bench) openPort(ctx context.Context, path, dir string) (string, error) {
+	c, err := b.spawn(ctx, "DevTools listening on ", nil, "/bin/sh", "-c", `exec "$0" "$@" 2>&1`, path, "--headless=new", "--no-sandbox", "--no-first-run",
+		"--remote-debugging-port=0", "--user-data-dir="+dir, "about:blank")
+	if err != nil {
+		return "", err
+	}
+	return c.address, nil
+}
+
+// caster is Chrome's own screencast over a page session of a connection of its own.
+type caster struct {
+	socket  *websocket.Conn
+	session string
+	last    int
+	unacked int
+}
+
+// cast begins a screencast as the live view's.
+func (d *drive) cast(ctx context.Context, address string) (*caster, error) {
+	other, err := prepare(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	c := &caster{socket: other.client.socket, session: other.session, last: 1000}
+	if err := other.client.call(ctx, other.session, "Page.enable", nil, nil); err != nil {
+		return nil, err
+	}
+	return c, c.send(ctx, "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 80, "maxWidth": liveWidth, "maxHeight": liveHeight, "everyNthFrame": 1,
+		"maxFramesInFlight": 1, "sendLastFrame": true})
+}
+
+func (c *caster) send(ctx context.Context, method string, params any) error {
+	c.last++
+	return wsjson.Write(ctx, c.socket, map[string]any{"id": c.last, "sessionId": c.session, "method": method, "params": params})
+}
+
+func (c *caster) click(ctx context.Context) error {
+	for _, kind := range []string{"mousePressed", "mouseReleased"} {
+		if err := c.send(ctx, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": 600, "y": 300, "button": "left", "clickCount": 1}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *caster) frame(ctx context.Context) ([]byte, error) {
+	if c.unacked != 0 {
+		if err := c.send(ctx, "Page.screencastFrameAck", map[string]any{"sessionId": c.unacked}); err != nil {
+			return nil, err
+		}
+		c.unacked = 0
+	}
+	for {
+		var m struct {
+			Method string
+			Params struct {
+				Data      []byte
+				SessionID int
+			}
+		}
+		if err := wsjson.Read(ctx, c.socket, &m); err != nil {
+			return nil, err
+		}
+		if m.Method == "Page.screencastFrame" {
+			c.unacked = m.Params.SessionID
+			return m.Params.Data, nil
+		}
+	}
+}
