@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -281,59 +280,6 @@ func TestGatewayGuardsData(t *testing.T) {
 	if _, err := c.try(page, "Page.navigate", map[string]any{"url": "file://" + filepath.Join(s.data, "secret.key")}); err == nil {
 		t.Error("a page shows the data folder")
 	}
-}
-
-// Playwright and Puppeteer, as their users have them, by capability and, through a reverse proxy with TLS, by key; one after the other and
-// both at once.
-func TestGatewayClients(t *testing.T) {
-	t.Parallel()
-	needBrowser(t)
-	dir, f := nodeClients(t), newFront(t)
-	s := newGround(t).serve(f.flags()...)
-	f.lead(t, s.base)
-	id := s.profile(map[string]any{"proxyId": s.addProxy(nil)})
-	run := s.start(id, nil)
-	text, err := json.Marshal(map[string]string{"cdpUrl": run.CdpURL, "wsEndpoint": run.WsEndpoint, "key": liveKey,
-		"apiUrl": f.base + apiPrefix + "/profiles/" + id + "/cdp", "site": s.world.url("")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("node", "clients.mjs")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "WARREN_RUN="+string(text), "NODE_EXTRA_CA_CERTS="+f.certificate(t, dir))
-	stop := time.AfterFunc(2*enough, func() { cmd.Process.Kill() })
-	defer stop.Stop()
-	code, out, errs := exitOf(t, cmd)
-	want := "playwright-cdpUrl playwright-wsEndpoint playwright-bearer puppeteer-wsEndpoint puppeteer-bearer both-at-once"
-	if got := strings.Join(strings.Fields(out), " "); code != 0 || got != want {
-		t.Errorf("the clients ended with %d: %s, want %s\n%s", code, got, want, errs)
-	}
-	if p := s.get(id); p.Status != "running" || p.Run.RunID != run.RunID {
-		t.Errorf("the clients left the profile %s", p.Status)
-	}
-	c := dialCDP(t, run.WsEndpoint, nil)
-	if urls, _ := c.pages(); len(urls) != 1 {
-		t.Errorf("the clients left the pages %v", urls)
-	}
-}
-
-// nodeClients installs the clients in a folder of the test's own, or skips the test.
-func nodeClients(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("needs %s: %v", name, err)
-		}
-	}
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "clients"))); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("needs npm's registry: npm ci: %v\n%s", err, out)
-	}
-	return dir
 }
 
 // A request without a capability opens nothing, whatever runs.
