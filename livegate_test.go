@@ -185,3 +185,73 @@ func TestReadonlyStaysReadonly(t *testing.T) {
 		t.Errorf("%d of them came to the run", n)
 	}
 }
+
+// Who opens a socket from which page with what: {every way in} × {every Origin} × {what opens it, and what does not}. No socket is opened that
+// should not be, and the page is looked at before anything else is.
+func TestSocketsByOrigin(t *testing.T) {
+	t.Parallel()
+	a, run := newFakeRun(t)
+	other, otherRun := newFakeRun(t)
+	path := "/profiles/" + run.profileID + "/capabilities"
+	made := a.do(t, "POST", path, nil).want(t, 201)
+	dead := strings.TrimPrefix(made.text("cdpUrl"), a.base+"/cdp/")
+	a.do(t, "DELETE", path+"/"+made.text("id"), nil).want(t, 204)
+	revoked, id := a.newKey(t, "run")
+	a.do(t, "DELETE", "/keys/"+id, nil).want(t, 204)
+	reader, _ := a.newKey(t, "read")
+	_, port, _ := strings.Cut(a.hostPort(), ":")
+	origins := map[string]bool{"": true, a.base: true, strings.ToUpper(a.base): true, "http://localhost:" + port: true,
+		"http://evil.test": false, "HTTP://EVIL.TEST": false, "http://evil.test:" + port: false, "null": false, "NULL": false, "chrome-extension://abcdefghijklmnop": false,
+		"https" + strings.TrimPrefix(a.base, "http"): false, a.base + ".evil.test": false, other.base: false, "http://127.0.0.1": false}
+	byKey := map[string]int{a.key: 101, "": 401, "wrong-key-of-0123456789abcdef": 401, revoked: 401, reader: 403}
+	byCapability := map[string]int{run.secret: 101, newCapability(): 404, dead: 404, otherRun.secret: 404, strings.ToLower(run.secret) + "x": 404}
+	n, wrong := 0, 0
+	try := func(path, host, origin, key string, want int) {
+		t.Helper()
+		header := http.Header{}
+		if origin != "" {
+			header.Set("Origin", origin)
+		}
+		if key != "" {
+			header.Set("Authorization", "Bearer "+key)
+		}
+		ws, res, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(a.base, "http")+path, &websocket.DialOptions{HTTPHeader: header, Host: host})
+		if res == nil {
+			t.Fatal(err)
+		}
+		if ws != nil {
+			ws.CloseNow()
+		}
+		if n++; res.StatusCode != want {
+			t.Errorf("%s at %q from %q: %d, want %d", path, host, origin, res.StatusCode, want)
+			if res.StatusCode == 101 {
+				wrong++
+			}
+		}
+	}
+	before := run.count()
+	for origin, ours := range origins {
+		from := func(want int) int {
+			if !ours {
+				return 403
+			}
+			return want
+		}
+		for secret, want := range byCapability {
+			for _, way := range []string{"/cdp/" + secret, "/cdp/" + secret + "/devtools/page/x", "/live/" + secret} {
+				try(way, "", origin, "", from(want))
+				try(way, "evil.test:"+port, origin, "", 421) // a name that was made to lead here
+			}
+		}
+		for key, want := range byKey {
+			for _, way := range []string{"/cdp", "/cdp/devtools/browser/x", "/live"} {
+				try(apiPrefix+"/profiles/"+run.profileID+way, "", origin, key, from(want))
+				try(apiPrefix+"/profiles/"+run.profileID+way, "evil.test:"+port, origin, key, 421)
+			}
+		}
+	}
+	if came := run.count() - before; came != 4*6 || wrong > 0 { // four Origins, six ways in
+		t.Errorf("%d of %d came to the run, want 24; %d upgrades were wrong", came, n, wrong)
+	}
+	t.Logf("%d attempts", n)
+}

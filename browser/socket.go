@@ -60,7 +60,7 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(cont
 	}
 	defer c.close()
 	c.guard = newGuard(g.b.spec.Protected, g.b.spec.TempDir)
-	socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+	socket, err := websocket.Accept(frameLimit{w, messageLimit}, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // sameOrigin has checked, against the address that the client used
 		CompressionMode:    websocket.CompressionDisabled,
 		Subprotocols:       []string{"warren.cdp"}, // which web pages offer beside their ticket: they want one of theirs answered
@@ -111,6 +111,9 @@ func receiveFrom(ctx context.Context, socket *websocket.Conn, c *client) {
 	defer c.close()
 	for {
 		_, msg, err := socket.Read(ctx)
+		if errors.Is(err, errFrameTooLarge) {
+			_ = socket.Close(websocket.StatusMessageTooBig, err.Error())
+		}
 		if err != nil || c.send(ctx, msg) != nil {
 			return
 		}

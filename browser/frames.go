@@ -1,0 +1,98 @@
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+)
+
+// errFrameTooLarge ends a connection that announces more than it may send.
+var errFrameTooLarge = errors.New("a frame announces a message that is too large")
+
+// frameLimit hands out a WebSocket's connection so that it ends where a frame begins that is larger than limit. The library counts what has
+// come: it would take in all that its own limit allows, for a message that it cannot be.
+type frameLimit struct {
+	http.ResponseWriter
+	limit uint64 // bytes
+}
+
+// Hijack is http.Hijacker's.
+func (w frameLimit) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	early, _ := rw.Reader.Peek(rw.Reader.Buffered()) // it is there
+	c := &limitedConn{Conn: conn, in: io.MultiReader(bytes.NewReader(bytes.Clone(early)), conn), limit: w.limit}
+	rw.Reader.Reset(c)
+	return c, rw, nil
+}
+
+// limitedConn follows the frames that come (RFC 6455, 5.2).
+type limitedConn struct {
+	net.Conn
+	in    io.Reader
+	limit uint64
+	head  [10]byte // of the frame that begins
+	have  int      // of head
+	left  uint64   // of the frame, behind head
+	over  bool
+	told  bool // the reader was
+}
+
+func (c *limitedConn) Read(p []byte) (int, error) {
+	switch {
+	case c.over && c.told: // what comes is taken in and dropped: to cut off who is sending would take our last word from them
+		_, err := io.Copy(io.Discard, c.in)
+		return 0, errors.Join(errFrameTooLarge, err)
+	case c.over:
+		c.told = true
+		return 0, errFrameTooLarge
+	}
+	n, err := c.in.Read(p)
+	c.follow(p[:n])
+	return n, err
+}
+
+// follow notes how far the frames are, and whether one is too large: what came with its beginning is read still, and nothing after.
+func (c *limitedConn) follow(b []byte) {
+	for len(b) > 0 && !c.over {
+		if c.left > 0 {
+			n := min(c.left, uint64(len(b)))
+			c.left -= n
+			b = b[n:]
+			continue
+		}
+		c.head[c.have] = b[0]
+		c.have++
+		b = b[1:]
+		size, known := frameSize(c.head[:c.have])
+		if !known {
+			continue
+		}
+		if c.over = size > c.limit; !c.over && c.head[1]&0x80 != 0 {
+			size += 4 // the mask
+		}
+		c.left, c.have = size, 0
+	}
+}
+
+// frameSize is how long a frame's payload is, as soon as its beginning tells.
+func frameSize(head []byte) (size uint64, known bool) {
+	if len(head) < 2 {
+		return 0, false
+	}
+	switch size := head[1] & 0x7f; {
+	case size < 126:
+		return uint64(size), true
+	case size == 126 && len(head) == 4:
+		return uint64(binary.BigEndian.Uint16(head[2:])), true
+	case size == 127 && len(head) == 10:
+		return binary.BigEndian.Uint64(head[2:]), true
+	}
+	return 0, false
+}
