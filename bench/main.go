@@ -65,7 +65,7 @@ type part struct {
 func parts() []part {
 	return []part{
 		{"start", (*bench).measureStarts}, {"isolation", (*bench).measureIsolation}, {"identity", (*bench).measureIdentity}, {"crowd", (*bench).measureCrowd}, {"api", (*bench).measureReads}, {"create", (*bench).measureCreates},
-		{"live", (*bench).measureLive}, {"relay", (*bench).measureRelay}, {"size", (*bench).measureSize},
+		{"gateway", (*bench).measureGateway}, {"live", (*bench).measureLive}, {"relay", (*bench).measureRelay}, {"size", (*bench).measureSize},
 	}
 }
 
@@ -73,7 +73,7 @@ func run(ctx context.Context) error {
 	warren := flag.String("warren", "./warren", "the binary under test")
 	rounds := flag.Int("rounds", 7, "rounds of each figure")
 	rows := flag.Int("rows", 1_000_000, "profiles in the database that is read")
-	only := flag.String("only", "", "some parts, with commas between them: start, isolation, identity, crowd, api, create, live, relay, size")
+	only := flag.String("only", "", "some parts, with commas between them: start, isolation, identity, crowd, api, create, gateway, live, relay, size")
 	flag.Parse()
 	b, err := newBench(*warren, *rounds, *rows)
 	if err != nil {
