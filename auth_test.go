@@ -70,6 +70,7 @@ func routeTable() map[string]route {
 		"GET /live/{capability}/downloads/{download}":                {kind: "capability"},
 		"POST " + p + "/profiles/batch":                              {scope: "read", body: `{}`}, // TestBatchFaults has the scopes of the actions
 		"GET " + p + "/pressure":                                     {scope: "read"},
+		"GET " + p + "/profiles/{id}/runs":                           {scope: "read", kind: "profile"},
 	}
 }
 

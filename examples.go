@@ -104,6 +104,10 @@ func answerExample(operation string) any {
 	case "listRuns":
 		return exampleList(listedRunJSON{RunJSON: exampleStart().RunJSON, Usage: &usageJSON{CPUPercent: ptr(3.4), CPUMs: ptr(int64(5210)), MemoryBytes: ptr(int64(214 << 20)),
 			MemoryKind: ptr("pss"), OwnBytes: ptr(int64(7 << 20)), Processes: ptr(9), BytesUp: 81920, BytesDown: 4 << 20, Connections: 6, Clients: 1}})
+	case "listProfileRuns":
+		start, last := exampleStart(), exampleLastRun()
+		return exampleList(pastRunJSON{RunID: last.RunID, Status: last.Status, StartedAt: last.StartedAt, EndedAt: &last.EndedAt, DurationMs: last.DurationMs, Reason: &last.Reason, Method: last.Method,
+			ExitCode: &last.ExitCode, BytesUp: &last.BytesUp, BytesDown: &last.BytesDown, Headless: &start.Headless, Browser: &start.Browser, Proxy: start.Proxy})
 	case "getPressure":
 		return pressureJSON{Accepting: true, Running: 12, Starting: 1, MaxRunning: ptr(30), MaxStarting: 2, MaxQueue: 1000, CPU: cpuJSON{2, ptr(0.8), ptr(31.5)},
 			Memory: &memoryJSON{8 << 30, 5 << 30}, Disk: &diskJSON{120 << 30}}

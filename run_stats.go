@@ -5,8 +5,6 @@ import (
 	"math"
 	"sync"
 	"time"
-
-	"warren/shim"
 )
 
 // This file says what runs use of the machine.
@@ -48,30 +46,31 @@ func (s *server) listRuns(ctx context.Context, in *struct {
 
 // measure asks all runs at once what they use. One that does not answer holds nobody up.
 func (rs *runs) measure(ctx context.Context, listed []listedRunJSON) {
-	ctx, cancel := context.WithTimeout(ctx, statsTime)
-	defer cancel()
 	var wg sync.WaitGroup
 	for i := range listed {
 		r := rs.of(listed[i].ProfileID)
-		if r == nil {
+		if r == nil || r.id != listed[i].RunID {
 			continue // it has ended
 		}
-		r.mu.Lock()
-		client := r.client
-		r.mu.Unlock()
-		if client == nil || r.id != listed[i].RunID {
-			continue
-		}
-		wg.Go(func() {
-			if stats, err := client.Stats(ctx); err == nil {
-				listed[i].Usage = usageOf(stats)
-			}
-		})
+		wg.Go(func() { listed[i].Usage = rs.usage(ctx, r) })
 	}
 	wg.Wait()
 }
 
-func usageOf(s *shim.Stats) *usageJSON {
+// usage asks a run what it uses; nil when it does not answer in time.
+func (rs *runs) usage(ctx context.Context, r *profileRun) *usageJSON {
+	ctx, cancel := context.WithTimeout(ctx, statsTime)
+	defer cancel()
+	r.mu.Lock()
+	client := r.client
+	r.mu.Unlock()
+	if client == nil {
+		return nil
+	}
+	s, err := client.Stats(ctx)
+	if err != nil {
+		return nil
+	}
 	u := &usageJSON{CPUPercent: s.CPUPercent, CPUMs: s.CPUMs, MemoryBytes: s.MemoryBytes, MemoryKind: s.MemoryKind, OwnBytes: s.OwnBytes, Processes: s.Processes,
 		BytesUp: s.BytesUp, BytesDown: s.BytesDown, Connections: s.Connections, Clients: s.Clients, Viewers: s.Viewers}
 	if u.CPUPercent != nil {

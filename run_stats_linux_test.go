@@ -62,6 +62,12 @@ func TestRunUsage(t *testing.T) {
 	if *u.CPUPercent <= 0 || u.Clients != 1 || u.BytesDown == 0 || u.BytesUp == 0 {
 		t.Errorf("after a page was read and a script ran: %+v, %.1f %%", u, *u.CPUPercent)
 	}
+	var history struct{ Data []pastRunJSON }
+	s.do("GET", "/profiles/"+busy+"/runs", nil, 200, &history)
+	if len(history.Data) != 1 || history.Data[0].Status != "running" || history.Data[0].EndedAt != nil || history.Data[0].Reason != nil || history.Data[0].Usage == nil ||
+		history.Data[0].Proxy == nil || *history.Data[0].BytesDown == 0 {
+		t.Errorf("the history of a run that goes on is %+v", history.Data)
+	}
 	if err := syscall.Kill(hangs[0], syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

@@ -332,14 +332,13 @@ func (rs *runs) recordEnd(profileID string, last *lastRunJSON) error {
 	}
 	bytes := folderBytes(rs.profileDir(profileID))
 	return rs.record(func(ctx context.Context, q *store.Queries) error {
-		_, err := q.EndRun(ctx, store.EndRunParams{ID: last.RunID, EndedAt: int64(last.EndedAt), Outcome: last.Reason, Record: string(text)})
-		if err != nil {
+		if err := endRun(ctx, q, last); err != nil {
 			return err
 		}
 		if _, err := q.TrimRunsOfProfile(ctx, store.TrimRunsOfProfileParams{ProfileID: profileID, Keep: keptRuns}); err != nil {
 			return err
 		}
-		_, err = q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: last.Status, LastRun: ptr(string(text)), DiskBytes: &bytes})
+		_, err := q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: last.Status, LastRun: ptr(string(text)), DiskBytes: &bytes})
 		return err
 	})
 }

@@ -421,6 +421,11 @@ func TestLimitsEndRuns(t *testing.T) {
 		if p := s.get(id); p.Status != "stopped" || p.LastRun.Reason != c.reason || p.LastRun.Method != "close" {
 			t.Errorf("%s: the profile shows %s, %+v", c.member, p.Status, p.LastRun)
 		}
+		var history struct{ Data []pastRunJSON }
+		s.do("GET", "/profiles/"+id+"/runs", nil, 200, &history)
+		if len(history.Data) != 1 || history.Data[0].RunID != ev.Data.RunID || *history.Data[0].Reason != c.reason || !*history.Data[0].Headless || history.Data[0].Browser.Version == "" {
+			t.Errorf("%s: the history is %+v", c.member, history.Data)
+		}
 	}
 }
 

@@ -101,6 +101,7 @@ func (s *server) routes() {
 	add(s, scopeRead, "GET /profiles/{id}/explain", "explainProfile", "Say where each effective setting of a profile came from", s.explainProfile)
 	add(s, scopeWrite, "POST /profiles/{id}/restore", "restoreProfile", "Take a profile out of the trash", s.restoreProfile)
 	add(s, scopeRead, "POST /profiles/batch", "batchProfiles", "Do one thing to many profiles", s.batch)
+	add(s, scopeRead, "GET /profiles/{id}/runs", "listProfileRuns", "List a profile's runs", s.listProfileRuns)
 	add(s, scopeRead, "GET /runs", "listRuns", "List what runs now", s.listRuns)
 	add(s, scopeRead, "GET /pressure", "getPressure", "Say how much room there is for more runs", s.pressure)
 	add(s, scopeRead, "GET /proxies/{id}", "getProxy", "Get one proxy", s.getProxy)
