@@ -24,7 +24,9 @@ type events struct {
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
 	recent    []published // the last ones, oldest first, for who comes back
+	before    string      // the id of what came before recent
 	closed    bool
+	patience  time.Duration // how long a reader may take for one write
 }
 
 // published is an event as it goes over the wire.
@@ -49,20 +51,19 @@ type listener struct {
 // backlog is how many events a listener may lie behind, also while it was away.
 const backlog = 256
 
-func newEvents() *events { return &events{listeners: map[*listener]struct{}{}} }
+func newEvents() *events {
+	return &events{listeners: map[*listener]struct{}{}, before: newID(), patience: 10 * time.Second}
+}
 
 // publish tells everyone who may see the workspace.
 func (e *events) publish(kind, workspace string, data map[string]any) {
 	ev := event{ID: newID(), Type: kind, At: timestamp(now()), WorkspaceID: workspace, Data: data}
-	body, err := json.Marshal(ev, json.Deterministic(true))
-	if err != nil { // plain values always marshal
-		return
-	}
-	p := published{ev.ID, workspace, fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", ev.ID, kind, body)}
+	p := published{ev.ID, workspace, ev.text(ev.ID)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.recent = append(e.recent, p); len(e.recent) > backlog {
-		e.recent = slices.Clone(e.recent[len(e.recent)-backlog/2:])
+		gone := len(e.recent) - backlog/2
+		e.before, e.recent = e.recent[gone-1].id, slices.Clone(e.recent[gone:])
 	}
 	for l := range e.listeners {
 		if l.caller.expired() {
@@ -88,7 +89,17 @@ func (e *events) drop(l *listener) {
 	}
 }
 
-// listen begins after the event that the listener heard last, when that is known still, else with the next one.
+// text is the event on the wire. place is what the client names when it comes back.
+func (ev event) text(place string) []byte {
+	body, err := json.Marshal(ev, json.Deterministic(true))
+	if err != nil { // plain values always marshal
+		return nil
+	}
+	return fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", place, ev.Type, body)
+}
+
+// listen begins after the event that the listener heard last. When that is not known any more, or is from before this server's start, it is told so,
+// and goes on with the next one. "" has heard nothing.
 func (e *events) listen(c *caller, last string) *listener {
 	l := &listener{caller: c, ch: make(chan []byte, backlog)}
 	e.mu.Lock()
@@ -97,12 +108,15 @@ func (e *events) listen(c *caller, last string) *listener {
 		close(l.ch)
 		return l
 	}
-	if i := slices.IndexFunc(e.recent, func(p published) bool { return p.id == last }); i >= 0 {
-		for _, p := range e.recent[i+1:] {
-			if p.heardBy(c) {
-				l.ch <- p.text
-			}
+	newest, known := e.before, last == e.before
+	for _, p := range e.recent {
+		if known && p.heardBy(c) {
+			l.ch <- p.text
 		}
+		newest, known = p.id, known || p.id == last
+	}
+	if !known && last != "" {
+		l.ch <- event{ID: newID(), Type: "events.lost", At: timestamp(now()), Data: map[string]any{}}.text(newest)
 	}
 	e.listeners[l] = struct{}{}
 	return l
@@ -155,7 +169,7 @@ func (s *server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	defer beat.Stop()
 	text := []byte(": hello\n\n")
 	for {
-		rc.SetWriteDeadline(time.Now().Add(10 * time.Second)) //nolint:errcheck // without a deadline the write says it
+		rc.SetWriteDeadline(time.Now().Add(s.events.patience)) //nolint:errcheck // without a deadline the write says it
 		if _, err := w.Write(text); err != nil {
 			return nil
 		}

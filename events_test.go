@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -224,18 +225,54 @@ func TestEventsResume(t *testing.T) {
 	if want := []string{"proxy.created", "proxy.updated", "proxy.deleted"}; !slices.Equal(got, want) {
 		t.Errorf("heard %v, want %v", got, want)
 	}
-	for _, unknown := range []string{"", "x", newID()} {
-		late := a.listen(t, key, unknown)
-		a.profile(t, "workspaceId", "a")
-		if got := late.until(t, "profile.created"); len(got) != 1 {
-			t.Errorf("with Last-Event-ID %q heard %v, want what comes from now on", unknown, got)
-		}
+	late := a.listen(t, key, "")
+	a.profile(t, "workspaceId", "a")
+	if got := late.until(t, "profile.created"); len(got) != 1 {
+		t.Errorf("without Last-Event-ID heard %v, want what comes from now on", got)
 	}
 	for range 3 * backlog { // what is kept is bounded
-		a.srv.events.publish("profile.updated", "a", nil)
+		a.srv.events.publish("profile.updated", "a", map[string]any{"id": "x"})
 	}
 	if n := len(a.srv.events.recent); n > backlog {
 		t.Errorf("%d events are kept, want at most %d", n, backlog)
+	}
+}
+
+// TestEventsLost: who heard something last that is not known any more, or from before a restart, is told first that it missed something, once,
+// and then hears everything, also when it comes back with the id of that.
+func TestEventsLost(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	key, _ := a.newKey(t, "read", "a")
+	a.srv.events.publish("profile.updated", "a", map[string]any{"id": "x"})
+	old := a.srv.events.recent[len(a.srv.events.recent)-1].id
+	for range 2 * backlog {
+		a.srv.events.publish("profile.updated", "a", map[string]any{"id": "x"})
+	}
+	a.profile(t, "workspaceId", "b") // the last one, which the key does not hear
+	for _, last := range []string{old, "x", newID()} {
+		s := a.listen(t, key, last)
+		first := s.until(t, "events.lost")
+		if len(first) != 1 || first[0].data.ID == "" || first[0].data.At == 0 || first[0].data.Data == nil || first[0].id == "" {
+			t.Errorf("with Last-Event-ID %q heard %+v", last, first)
+		}
+		s.stop()
+		<-s.closed
+		a.proxy(t, "workspaceId", "a", "username", last) // while it is away
+		back := a.listen(t, key, first[0].id)
+		if got := back.until(t, "proxy.created"); len(got) != 1 {
+			t.Errorf("with the id of events.lost heard %+v, want what was missed", got)
+		}
+	}
+	b := newAPI(t) // a server that has just started
+	fresh := b.listen(t, b.key, old)
+	place := fresh.until(t, "events.lost")[0].id
+	fresh.stop()
+	<-fresh.closed
+	again := b.listen(t, b.key, place)
+	b.profile(t)
+	if got := again.until(t, "profile.created"); len(got) != 1 {
+		t.Errorf("after a restart heard %+v", got)
 	}
 }
 
@@ -268,17 +305,8 @@ func TestRevokedKeyHearsNothing(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
-	slow, err := net.Dial("tcp", a.hostPort())
-	if err != nil {
-		t.Fatal(err)
-	}
+	slow := a.neverReads(t)
 	defer slow.Close()
-	slow.(*net.TCPConn).SetReadBuffer(1024)
-	fmt.Fprintf(slow, "GET /api/v1/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", a.hostPort(), a.key)
-	first := make([]byte, 16)
-	if _, err := io.ReadFull(slow, first); err != nil || string(first[:15]) != "HTTP/1.1 200 OK" {
-		t.Fatalf("%q %v", first, err)
-	}
 	quick := a.listen(t, a.key)
 	ev := a.srv.events
 	waitFor(t, "both to listen", func() bool { return ev.count() == 2 })
@@ -296,6 +324,44 @@ func TestSlowReader(t *testing.T) {
 	if got := quick.until(t, "profile.created"); len(got) != sent+1 {
 		t.Errorf("the quick one heard %d, want %d", len(got), sent+1)
 	}
+}
+
+// neverReads listens to the events as a client does that hangs when the answer begins.
+func (a *testAPI) neverReads(t testing.TB) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", a.hostPort())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.(*net.TCPConn).SetReadBuffer(1024) //nolint:errcheck // then more is sent before it blocks
+	fmt.Fprintf(c, "GET /api/v1/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", a.hostPort(), a.key)
+	first := make([]byte, 16)
+	if _, err := io.ReadFull(c, first); err != nil || string(first[:15]) != "HTTP/1.1 200 OK" {
+		t.Fatalf("%q %v", first, err)
+	}
+	return c
+}
+
+// streaming is how many goroutines of this process stream events.
+func streaming() int {
+	stacks := make([]byte, 8<<20)
+	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), ").streamEvents(")
+}
+
+// heapInUse is what this process really needs, in bytes.
+func heapInUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// forget lets go of what was heard.
+func (s *eventReader) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events = nil
+	s.text.Reset()
 }
 
 // count is how many listen.
@@ -330,6 +396,7 @@ func (s *eventReader) await(t testing.TB, n int) {
 func TestEventsEndWithTheServer(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	a := newAPI(t)
+	a.srv.events.patience = time.Second
 	gone := a.listen(t, a.key)
 	gone.stop()
 	<-gone.closed
@@ -339,6 +406,33 @@ func TestEventsEndWithTheServer(t *testing.T) {
 		s.until(t, "profile.created")
 	}
 	waitFor(t, "the one that went to be forgotten", func() bool { return a.srv.events.count() == 2 })
+	silent := a.neverReads(t)
+	defer silent.Close()
+	waitFor(t, "the silent one to listen", func() bool { return a.srv.events.count() == 3 })
+	heap := heapInUse()
+	big, sent := map[string]any{"id": strings.Repeat("x", 60<<10)}, 1
+	waitFor(t, "the silent one to be cut off", func() bool {
+		for range 20 {
+			sent++
+			a.srv.events.publish("profile.updated", "default", big)
+			for _, s := range stays {
+				s.await(t, sent)
+			}
+		}
+		return a.srv.events.count() == 2
+	})
+	for range 2 * backlog { // the large ones leave the journal
+		sent++
+		a.srv.events.publish("profile.updated", "default", map[string]any{"id": "x"})
+		for _, s := range stays {
+			s.await(t, sent)
+		}
+	}
+	waitFor(t, "its goroutine to end while it is connected still", func() bool { return streaming() == 2 })
+	for _, s := range stays {
+		s.forget()
+	}
+	waitFor(t, "its memory to come back", func() bool { return heapInUse() < heap+4<<20 })
 	if err := a.stop(); err != nil {
 		t.Error(err)
 	}

@@ -203,8 +203,8 @@ func plainOperation(id, summary, tag string, schema *huma.Schema, example any) *
 
 func eventsOperation() *huma.Operation {
 	op := plainOperation("streamEvents", "What happens, as it happens", "events", nil, nil)
-	op.Description = "Server-sent events of the key's workspaces: `profile.*`, `run.*`, `proxy.*`, `key.*`, `capability.*`. `run.expiring` says that a run will be closed (`endsAt`) because it is `idle` or for its `maxRun` (`reason`); with `endsAt` null it goes on after all. A reader that does not keep up is cut off.\n\nScope: `read`."
-	op.Parameters = []*huma.Param{{Name: "Last-Event-ID", In: "header", Description: "The event that was heard last: what came since is told first, as far as it is known still.", Schema: &huma.Schema{Type: "string"}}}
+	op.Description = "Server-sent events of the key's workspaces: `profile.*` (`created`, `updated`, `status`, `deleted`, `restored`), `run.*` (`started`, `updated`, `expiring`, `ended`), `proxy.*` (`created`, `updated`, `checked`, `deleted`), `key.*` and `capability.*` (`created`, `revoked`). `run.expiring` says that a run will be closed (`endsAt`) because it is `idle` or for its `maxRun` (`reason`); with `endsAt` null it goes on after all. `events.lost` comes first where the `Last-Event-ID` is not known any more: read everything anew. Something is sent at least every 15 s. A reader that does not keep up is cut off.\n\nScope: `read`."
+	op.Parameters = []*huma.Param{{Name: "Last-Event-ID", In: "header", Description: "The event that was heard last: what came since is told first. When that is not known any more (it is too long ago, or from before a restart), events.lost is.", Schema: &huma.Schema{Type: "string"}}}
 	op.Responses["200"] = &huma.Response{Description: "OK", Content: map[string]*huma.MediaType{"text/event-stream": {
 		Schema:  &huma.Schema{Type: "string"},
 		Example: "id: 0199a1c2-7d3e-7a10-8a55-0123456789ab\nevent: run.started\ndata: {\"id\":\"0199a1c2-7d3e-7a10-8a55-0123456789ab\",\"type\":\"run.started\",\"at\":\"2026-11-21T14:06:00.000Z\",\"workspaceId\":\"default\",\"data\":{\"id\":\"0199a1c2-7d3e-7a10-8a55-0123456789aa\"}}\n\n"}}}

@@ -366,6 +366,7 @@ func TestTrashIsEmptied(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.do(t, "DELETE", "/profiles/"+old, nil).want(t, 204)
+	events := a.listen(t, a.key)
 	a.srv.sweep(t.Context()) // not yet: it was put there a moment ago
 	a.do(t, "GET", "/profiles?trashed=true", nil).want(t, 200).equal(t, "total", 1)
 	if err := a.srv.emptyTrash(t.Context(), now()+1000); err != nil { // as the sweep does it after --trash-days
@@ -376,6 +377,7 @@ func TestTrashIsEmptied(t *testing.T) {
 	if _, err := os.Stat(folder); !os.IsNotExist(err) {
 		t.Errorf("the folder is still there: %v", err)
 	}
+	events.says(t, `"data":{"id":"`+old+`","permanent":true}`)
 }
 
 // TestRestoredStays: what was taken out of the trash, and what runs again, after the sweep had seen it there, stays with its folder.
@@ -389,12 +391,12 @@ func TestRestoredStays(t *testing.T) {
 	}
 	a.do(t, "DELETE", "/profiles/"+id, nil).want(t, 204)
 	release := a.srv.runs.bar(id) // as a start holds it
-	if err := a.srv.purge(t.Context(), id, now()+1000); err != nil {
+	if err := a.srv.purge(t.Context(), store.ListTrashedBeforeRow{ID: id, WorkspaceID: "default"}, now()+1000); err != nil {
 		t.Error(err)
 	}
 	release()
 	a.do(t, "POST", "/profiles/"+id+"/restore", nil).want(t, 200)
-	if err := a.srv.purge(t.Context(), id, now()+1000); err != nil {
+	if err := a.srv.purge(t.Context(), store.ListTrashedBeforeRow{ID: id, WorkspaceID: "default"}, now()+1000); err != nil {
 		t.Error(err)
 	}
 	a.do(t, "GET", "/profiles/"+id, nil).want(t, 200)
@@ -402,7 +404,7 @@ func TestRestoredStays(t *testing.T) {
 		t.Errorf("the folder did not stay: %v", err)
 	}
 	a.do(t, "DELETE", "/profiles/"+id, nil).want(t, 204)
-	if err := a.srv.purge(t.Context(), id, now()+1000); err != nil { // and this one goes
+	if err := a.srv.purge(t.Context(), store.ListTrashedBeforeRow{ID: id, WorkspaceID: "default"}, now()+1000); err != nil { // and this one goes
 		t.Error(err)
 	}
 	a.do(t, "GET", "/profiles/"+id+"?trashed=true", nil).refused(t, 404, "profile_not_found")

@@ -484,6 +484,7 @@ func (rs *runs) noteProxy(r *profileRun, p *exitJSON) error {
 	if err != nil {
 		return err
 	}
+	defer rs.publishUpdate(r)
 	return rs.record(func(ctx context.Context, q *store.Queries) error {
 		_, err := q.SetRunRecord(ctx, store.SetRunRecordParams{ID: r.id, Record: string(text)})
 		return err

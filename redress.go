@@ -204,6 +204,7 @@ func (rs *runs) noteIdentity(r *profileRun, before, answer *startJSON, began *st
 	if same || err != nil {
 		return err
 	}
+	defer rs.publishUpdate(r)
 	return rs.record(func(ctx context.Context, q *store.Queries) error {
 		_, err := q.SetRunRecord(ctx, store.SetRunRecordParams{ID: r.id, Record: string(text)})
 		return err

@@ -4,7 +4,7 @@ import (
 	"warren/shim"
 )
 
-// This file tells of runs that are about to be closed by their limits.
+// This file tells of runs that are about to be closed by their limits, and of those that changed.
 
 // publishNotice tells everyone when a run will be closed, or with endsAt null that it will not be after all.
 func (rs *runs) publishNotice(r *profileRun, n shim.Notice) {
@@ -13,4 +13,9 @@ func (rs *runs) publishNotice(r *profileRun, n shim.Notice) {
 		ends = ptr(timestamp(n.EndsAt.UnixMilli()))
 	}
 	rs.events.publish("run.expiring", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "reason": n.Reason, "endsAt": ends})
+}
+
+// publishUpdate tells that a run shows something else than before: its proxy, its exit, what its pages are told.
+func (rs *runs) publishUpdate(r *profileRun) {
+	rs.events.publish("run.updated", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id})
 }

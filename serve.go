@@ -198,7 +198,7 @@ func (s *server) emptyTrash(ctx context.Context, before int64) error {
 		if ctx.Err() != nil {
 			return nil // the server stops; the rest has time
 		}
-		if err := s.purge(ctx, row.ID, before); err != nil {
+		if err := s.purge(ctx, row, before); err != nil {
 			return err
 		}
 	}
@@ -206,15 +206,15 @@ func (s *server) emptyTrash(ctx context.Context, before int64) error {
 }
 
 // purge removes a profile that is in the trash since before.
-func (s *server) purge(ctx context.Context, id string, before int64) error {
-	release := s.runs.bar(id) // nothing starts it while its folder is set aside
+func (s *server) purge(ctx context.Context, row store.ListTrashedBeforeRow, before int64) error {
+	release := s.runs.bar(row.ID) // nothing starts it while its folder is set aside
 	if release == nil {
 		return nil
 	}
 	defer release()
 	restored := errors.New("restored")
-	err := s.removeProfile(ctx, id, func(q *store.Queries) error {
-		n, err := q.PurgeProfile(ctx, store.PurgeProfileParams{ID: id, Before: before})
+	err := s.removeProfile(ctx, row.ID, func(q *store.Queries) error {
+		n, err := q.PurgeProfile(ctx, store.PurgeProfileParams{ID: row.ID, Before: before})
 		if err == nil && n == 0 {
 			return restored
 		}
@@ -222,6 +222,9 @@ func (s *server) purge(ctx context.Context, id string, before int64) error {
 	})
 	if errors.Is(err, restored) {
 		return nil
+	}
+	if err == nil {
+		s.events.publish("profile.deleted", row.WorkspaceID, map[string]any{"id": row.ID, "permanent": true})
 	}
 	return err
 }

@@ -107,7 +107,9 @@ func TestProxySwap(t *testing.T) {
 	s.do("PUT", "/proxies/"+first, map[string]any{"password": s.proxy.password}, 200, nil)
 	reaches("the password is right again")
 	// The profile gets the second.
+	events := s.listen()
 	s.do("PUT", "/profiles/"+id, map[string]any{"proxyId": second}, 200, nil)
+	events.await("run.updated", "", id)
 	shows(second)
 	s.proxy.close()
 	reaches("by the second")

@@ -121,6 +121,7 @@ export class Model {
   }
 
   #happened(event) {
+    if (event.type === 'events.lost') return this.readAll(); // the server does not know any more what came since
     const id = event.data?.id;
     if (event.type.startsWith('proxy.')) {
       if (event.type === 'proxy.deleted') this.dropProxy(id);
@@ -128,7 +129,7 @@ export class Model {
     }
     if (event.type.startsWith('run.') || event.type === 'profile.deleted') this.#runs.markAll();
     if (event.workspaceId) this.#addWorkspaces([event.workspaceId]);
-    this.event.set(event);
+    return this.event.set(event);
   }
 }
 
