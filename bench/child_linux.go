@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,13 +25,36 @@ func cpu(pid int) time.Duration {
 }
 
 // memory is the process' resident memory in bytes (proc(5), smaps_rollup).
-func memory(pid int) int64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+func memory(pid int) int64 { return kernelBytes(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Rss:") }
+
+// share is the process' own memory and its share of what several have, in bytes.
+func share(pid int) int64 { return kernelBytes(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss:") }
+
+// available is what new programs can have, in bytes (proc(5), meminfo).
+func available() int64 { return kernelBytes("/proc/meminfo", "MemAvailable:") }
+
+// childrenOf lists a process' children; each of its threads has its own (proc(5), children).
+func childrenOf(pid int) (pids []int) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is well-formed
+	for _, file := range files {
+		text, _ := os.ReadFile(file) // the thread may have gone
+		for _, field := range strings.Fields(string(text)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				pids = append(pids, child)
+			}
+		}
+	}
+	return pids
+}
+
+// kernelBytes reads a line such as "Rss:   123 kB"; 0 when it cannot.
+func kernelBytes(file, name string) int64 {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return 0
 	}
 	for line := range strings.SplitSeq(string(text), "\n") {
-		if rest, ok := strings.CutPrefix(line, "Rss:"); ok {
+		if rest, ok := strings.CutPrefix(line, name); ok {
 			kib, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(rest, "kB")), 10, 64)
 			return kib << 10
 		}

@@ -21,13 +21,14 @@ import (
 
 // bench is one run of the program.
 type bench struct {
-	exe    string // this very program, which also plays the floors as processes of their own
-	warren string // the binary under test
-	dir    string // for everything that is written; removed at the end
-	rounds int
-	rows   int
-	clean  []func() // run last to first at the end
-	table  []figure
+	exe      string // this very program, which also plays the floors as processes of their own
+	warren   string // the binary under test
+	dir      string // for everything that is written; removed at the end
+	rounds   int
+	rows     int
+	browsers int
+	clean    []func() // run last to first at the end
+	table    []figure
 }
 
 func main() {
@@ -65,7 +66,7 @@ type part struct {
 func parts() []part {
 	return []part{
 		{"start", (*bench).measureStarts}, {"isolation", (*bench).measureIsolation}, {"identity", (*bench).measureIdentity}, {"crowd", (*bench).measureCrowd}, {"api", (*bench).measureReads}, {"create", (*bench).measureCreates},
-		{"gateway", (*bench).measureGateway}, {"live", (*bench).measureLive}, {"relay", (*bench).measureRelay}, {"size", (*bench).measureSize},
+		{"gateway", (*bench).measureGateway}, {"live", (*bench).measureLive}, {"relay", (*bench).measureRelay}, {"memory", (*bench).measureMemory}, {"size", (*bench).measureSize},
 	}
 }
 
@@ -73,9 +74,10 @@ func run(ctx context.Context) error {
 	warren := flag.String("warren", "./warren", "the binary under test")
 	rounds := flag.Int("rounds", 7, "rounds of each figure")
 	rows := flag.Int("rows", 1_000_000, "profiles in the database that is read")
-	only := flag.String("only", "", "some parts, with commas between them: start, isolation, identity, crowd, api, create, gateway, live, relay, size")
+	idle := flag.Int("idle", 30, "browsers of the part memory, on each side")
+	only := flag.String("only", "", "some parts, with commas between them: start, isolation, identity, crowd, api, create, gateway, live, relay, memory, size")
 	flag.Parse()
-	b, err := newBench(*warren, *rounds, *rows)
+	b, err := newBench(*warren, *rounds, *rows, *idle)
 	if err != nil {
 		return err
 	}
@@ -92,7 +94,7 @@ func run(ctx context.Context) error {
 	return writeTable(os.Stdout, b.table)
 }
 
-func newBench(warren string, rounds, rows int) (*bench, error) {
+func newBench(warren string, rounds, rows, idle int) (*bench, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -104,7 +106,7 @@ func newBench(warren string, rounds, rows int) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{exe: exe, warren: warren, dir: dir, rounds: max(1, rounds), rows: max(1000, rows)}
+	b := &bench{exe: exe, warren: warren, dir: dir, rounds: max(1, rounds), rows: max(1000, rows), browsers: max(1, idle)}
 	b.clean = append(b.clean, func() { os.RemoveAll(dir) })
 	return b, nil
 }
