@@ -435,7 +435,7 @@ func liveHostile(t *testing.T, e *liveEnd, p *driveTab) {
 	quoted := func(v any) string { b, _ := json.Marshal(v); return string(b) }
 	for i, hostile := range payloads {
 		q := quoted(hostile)
-		e.say(`{"type":"tabs","active":"T1","tabs":[{"id":"T1","title":`+q+`,"url":`+q+`,"crashed":true,"context":`+q+`}]}`,
+		e.say(`{"type":"tabs","active":"T1","tabs":[{"id":"T1","title":`+q+`,"url":`+q+`,"crashed":true}]}`,
 			`{"type":"page","tab":"T1","url":`+q+`,"title":`+q+`}`, `{"type":"cursor","cursor":`+q+`}`, `{"type":"error","code":`+q+`,"message":`+q+`}`,
 			`{"type":"control","holder":"v2","you":true,"viewers":[{"id":"v1","name":`+q+`},{"id":"v2","name":`+q+`}],"asking":["v2"]}`,
 			`{"type":"download","id":`+q+`,"name":`+q+`,"state":"done","received":1,"total":1,"url":`+q+`}`, `{"type":"copied","text":`+q+`}`)

@@ -10,20 +10,21 @@ export function Tabs({ link, drives }) {
   const tab = (what, more) => link.send({ type: 'tab', do: what, ...more });
   useEffect(() => list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [active, tabs.length]);
   return html`<ul class="live-tabs" ref=${list} aria-label="Tabs">
-    ${tabs.map(({ id, title, url, crashed, context }) => html`<li key=${id} class=${`live-tab${id === active ? ' is-active' : ''}`}>
+    ${tabs.map(({ id, title, url, crashed }) => html`<li key=${id} class=${`live-tab${id === active ? ' is-active' : ''}`}>
       <button type="button" class="live-tab-name" disabled=${!drives && id !== active} aria-current=${id === active ? 'true' : undefined} title=${title || url}
         onClick=${() => drives && id !== active && tab('show', { tab: id })}>
         ${crashed && html`<span class="crashed"><${Icon} name="warning" /><span class="visually-hidden">Crashed: </span></span>`}
-        ${context && html`<span class="live-tab-context" title="Of a client’s own browser context">⁂<span class="visually-hidden">In a client’s own context: </span></span>`}
-        <bdi>${title || shortened(url) || 'New tab'}</bdi></button>
-      ${drives && html`<button type="button" class="icon-button" aria-label=${`Close ${title || shortened(url) || 'New tab'}`} title="Close" onClick=${() => tab('close', { tab: id })}><${Icon} name="close" /></button>`}
+        <bdi>${nameOf(title, url)}</bdi></button>
+      ${drives && html`<button type="button" class="icon-button" aria-label=${`Close ${nameOf(title, url)}`} title="Close" onClick=${() => tab('close', { tab: id })}><${Icon} name="close" /></button>`}
     </li>`)}
     ${drives && html`<li class="live-tab-new"><button type="button" class="icon-button" aria-label="Open a tab" title="Open a tab" onClick=${() => tab('open', { url: 'about:blank' })}><${Icon} name="plus" /></button></li>`}
   </ul>`;
 }
 
-function shortened(url = '') {
-  return url === 'about:blank' ? '' : url.replace(/^\w+:\/\//, '').slice(0, 60);
+// nameOf is what a tab is called: Chrome gives one without a title its address.
+function nameOf(title, url = '') {
+  if (!title || title === 'about:blank') return url === 'about:blank' || !url ? 'New tab' : url.replace(/^\w+:\/\//, '').slice(0, 60);
+  return title;
 }
 
 // addressOf makes an address of what was typed: words without a scheme are a host's, one without encryption where it is this

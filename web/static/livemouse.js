@@ -3,6 +3,7 @@ import { modifiers } from './livekeys.js';
 
 const BUTTONS = ['left', 'middle', 'right', 'back', 'forward'];
 const BITS = [1, 4, 2, 8, 16]; // of each in `buttons`, as the DOM has it
+const CLICKS = 3; // in a row are as many as mean anything
 const LINE = 40; // pixels of a line, for mice that scroll by lines
 
 // Once does a piece of work once for each picture of the screen, with the last that was given.
@@ -27,6 +28,10 @@ class Once {
     this.#given = null;
     if (given) this.#work(given);
   }
+}
+
+function clicks({ detail }) {
+  return Math.min(Math.max(detail, 1), CLICKS);
 }
 
 function listen(target, handlers) {
@@ -85,7 +90,7 @@ export class Mouse {
     this.#focus(event);
     this.#move.flush();
     this.#held |= BITS[event.button];
-    this.#link.input(this.#message(event, 'down', { button: BUTTONS[event.button], clicks: event.detail || 1 }));
+    this.#link.input(this.#message(event, 'down', { button: BUTTONS[event.button], clicks: clicks(event) }));
   }
 
   #up(event) {
@@ -97,7 +102,7 @@ export class Mouse {
   #release(event, button) {
     this.#move.flush();
     this.#held &= ~BITS[button];
-    this.#link.input(this.#message(event, 'up', { button: BUTTONS[button], clicks: event.detail || 1 }));
+    this.#link.input(this.#message(event, 'up', { button: BUTTONS[button], clicks: clicks(event) }));
   }
 
   #wheel(event) {

@@ -49,9 +49,9 @@ function People({ link, control, hello, say }) {
       <${Icon} name="people" /><span class="number">${viewers.length}</span></button>
     <div id=${id} ref=${list} class="menu people" popover="auto" onBeforeToggle=${place}>
       <ul aria-label="Who is here">${viewers.map((viewer) => html`<li key=${viewer.id}>
-        <span><bdi>${viewer.name}</bdi>${viewer.id === hello?.viewer ? ' (you)' : ''}
+        <span><bdi>${viewer.name || 'No name'}</bdi>${viewer.id === hello?.viewer ? ' (you)' : ''}
           <span class="sub">${viewer.id === holder ? 'Has the controls' : viewer.readonly ? 'Can only watch' : asking.includes(viewer.id) ? 'Asks for the controls' : 'Watches'}</span></span>
-        ${you && viewer.id !== hello?.viewer && !viewer.readonly && html`<button type="button" class="button small" aria-label=${`Give the controls to ${viewer.name}`} onClick=${() => say('give', { to: viewer.id })}>Give</button>`}
+        ${you && viewer.id !== hello?.viewer && !viewer.readonly && html`<button type="button" class="button small" aria-label=${`Give the controls to ${viewer.name || 'this viewer'}`} onClick=${() => say('give', { to: viewer.id })}>Give</button>`}
         ${you && viewer.id === hello?.viewer && viewers.length > 1 && html`<button type="button" class="button small" onClick=${() => say('leave')}>Let go</button>`}
       </li>`)}</ul>
       <${OwnName} link=${link} />

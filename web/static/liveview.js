@@ -20,6 +20,8 @@ export function LiveView({ link, name = '', home, start, starting }) {
   const hello = useStore(link.hello);
   const control = useStore(link.control);
   const page = useStore(link.page);
+  const { tabs = [], active } = useStore(link.tabs);
+  const crashed = Boolean(tabs.find((tab) => tab.id === active)?.crashed);
   const drives = phase.name === 'live' && control.you && !hello?.readonly;
   const view = useRef(null);
   const title = page?.title || name || 'Live view';
@@ -44,8 +46,8 @@ export function LiveView({ link, name = '', home, start, starting }) {
       </div>`}
     </header>
     <main class="live-main" id="main">
-      <${Stage} link=${link} away=${phase.name !== 'live'} leave=${leave} label=${`Picture of the page ${page?.title || page?.url || ''}`}
-        over=${(place) => html`<${Options} link=${link} drives=${drives} place=${place} /><${Over} ...${{ link, phase, drives, home, start, starting }} />`} />
+      <${Stage} link=${link} away=${phase.name !== 'live' || crashed} leave=${leave} label=${`Picture of the page ${page?.title || page?.url || ''}`}
+        over=${(place) => html`<${Options} link=${link} drives=${drives} place=${place} /><${Over} ...${{ link, phase, drives, crashed, home, start, starting }} />`} />
       <${Downloads} link=${link} toasts=${toasts} />
     </main>
     <footer class="live-foot">
@@ -79,11 +81,11 @@ function useErrors(link, toasts) {
 }
 
 // Over is what lies on the picture: that it is old, that its page has crashed, that there is none.
-function Over({ link, phase, drives, home, start, starting }) {
-  const { tabs = [], active } = useStore(link.tabs);
+function Over({ link, phase, drives, crashed, home, start, starting }) {
+  const { tabs = [] } = useStore(link.tabs);
   const hello = useStore(link.hello);
   if (phase.name !== 'live') return html`<${Away} ...${{ link, phase, home, start, starting }} />`;
-  if (tabs.find((tab) => tab.id === active)?.crashed) {
+  if (crashed) {
     return html`<${Card} title="This page has crashed"><p>The tab’s process has ended. Its cookies and the other tabs are untouched.</p>
       ${drives && html`<button type="button" class="button primary" onClick=${() => link.send({ type: 'go', do: 'reload' })}><${Icon} name="reload" />Reload</button>`}<//>`;
   }
