@@ -41,6 +41,7 @@ func TestLiveView(t *testing.T) {
 		})
 	}
 	t.Run("with a key", func(t *testing.T) { liveWithKey(t, d) })
+	t.Run("lists", func(t *testing.T) { listPictures(t, d) })
 	d.t = t
 }
 

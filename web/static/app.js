@@ -8,6 +8,7 @@ import { LivePage } from './livepage.js';
 import { Login } from './login.js';
 import { Model } from './model.js';
 import { ProblemBox } from './parts.js';
+import { Previews } from './preview.js';
 import { ProfilesPage } from './profiles.js';
 import { ProxiesPage } from './proxies.js';
 import { Router } from './route.js';
@@ -36,12 +37,15 @@ class App {
     this.leave = leave;
     this.api = new Api(key, () => leave('The server no longer takes this key. It may have been revoked, or have expired.'));
     this.model = new Model(this.api);
+    this.previews = new Previews(this.api);
   }
 
   begin() {
     this.model.begin();
     const timer = setInterval(() => this.now.set(Date.now()), TICK_MS);
+    const endPreviews = this.previews.begin();
     return () => {
+      endPreviews();
       clearInterval(timer);
       this.model.end();
     };

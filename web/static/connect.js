@@ -48,6 +48,7 @@ export function ConnectDialog({ profile, run, close }) {
       <${Warnings} warnings=${run.warnings || []} />
       <${Address} label="CDP over WebSocket" text=${run.wsEndpoint} />
       <${Address} label="CDP over HTTP" text=${run.cdpUrl} />
+      <${Address} label="Live view" text=${run.liveUrl} />
       ${run.debuggerAddress && html`<${Address} label="Debugger address" text=${run.debuggerAddress} />`}
       ${run.wsEndpoint && html`<${Recipes} run=${run} />`}
       <p class="hint">Whoever has these addresses drives this browser. They are valid for this run alone, and “Connect” in the list shows them again.</p>

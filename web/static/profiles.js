@@ -7,6 +7,7 @@ import { lasting, moment, proxyName, since, span } from './format.js';
 import { Icon } from './icons.js';
 import { PAGE_SIZE, ProfileList } from './list.js';
 import { Ago, Country, Empty, Menu, Name, Pager, ProblemBox, Status, Tags, Waiting } from './parts.js';
+import { Preview, viewOf } from './preview.js';
 import { ProfileDialog } from './profileform.js';
 import { ProxyDialog } from './proxychoice.js';
 import { SearchBox } from './searchbox.js';
@@ -103,7 +104,7 @@ function ProfileRow({ profile, list, choose, several }) {
   const edit = () => app.open(ProfileDialog, { profile, done: (changed) => list.patch(profile.id, changed) });
   return html`<tr role="row" data-id=${profile.id} class=${`is-${profile.status}`}>
     <td role="cell" class="cell-status"><${Status} of=${PROFILE_STATUS[profile.status] || { text: profile.status, tone: 'quiet' }} /></td>
-    <td role="cell" class="cell-main">
+    <td role="cell" class="cell-main">${profile.status === 'running' && html`<${Preview} profile=${profile} />`}
       <button type="button" class="link title" title=${profile.name} onClick=${edit}><${Name}>${profile.name}<//></button>
       <span class="sub">${SYSTEMS[profile.os] || profile.os} · ${profile.browserVersion}${several ? html` · <bdi>${profile.workspaceId}</bdi>` : ''}</span>
     </td>
@@ -121,7 +122,8 @@ function RowActions({ profile, list, edit }) {
   const runs = status === 'running' || status === 'stopping';
   const choose = () => app.open(ProxyDialog, { profile, done: (changed) => list.patch(profile.id, changed) });
   return html`<div class="actions">
-    ${status === 'running' && html`<button type="button" class="button small" aria-disabled=${busy} aria-label=${`Connect to ${name}`} onClick=${() => start(app, profile, list)}>
+    ${status === 'running' && html`<a class="button small" href=${viewOf(profile.id)} aria-label=${`View ${name}`}><${Icon} name="eye" />View</a>
+      <button type="button" class="button small" aria-disabled=${busy} aria-label=${`Connect to ${name}`} onClick=${() => start(app, profile, list)}>
       <${Icon} name="plug" />Connect</button>`}
     ${runs
       ? html`<button type="button" class="button small" aria-disabled=${busy || status !== 'running'} aria-label=${`Stop ${name}`} onClick=${() => stop(app, profile, list)}>
