@@ -42,6 +42,34 @@ func TestHeaded(t *testing.T) {
 	}
 }
 
+// TestLiveViewAtAWindow: what a person sees and does is the same where the browser has a window, and pages are told what the profile says, also in a tab
+// that the viewer opens.
+func TestLiveViewAtAWindow(t *testing.T) {
+	found := installed(t)
+	b, address := liveBrowser(t, func(s *Spec) {
+		s.Headless, s.Product, s.Version, s.Identity = false, found.Product, found.Version, Identity{OS: "win", Languages: []string{"de-DE", "de"}}
+		s.ExtraEnv = []string{"DISPLAY=" + testnet.Display(t), "WAYLAND_DISPLAY=", "XDG_SESSION_TYPE=x11"}
+	})
+	w := watch(t, b, address)
+	w.hears("hello", map[string]any{"headless": false})
+	w.sees(600, 300, red)
+	w.click(100, 100)
+	w.sees(600, 300, green)
+	w.click(100, 160)
+	list := w.hears("options", nil)
+	w.send(map[string]any{"type": "options", "id": list["id"], "indexes": []int{1}})
+	w.logs("list:two")
+	w.click(100, 220)
+	chooser := w.hears("chooser", nil)
+	w.piece(map[string]any{"chooser": chooser["id"], "file": 0, "files": 1, "name": "a.txt", "size": 1, "last": true}, "x")
+	w.logs("files:a.txt=x#1")
+	w.send(map[string]any{"type": "tab", "do": "open", "url": "http://a.test/opened"})
+	w.hears("page", map[string]any{"url": "http://a.test/opened", "title": "/opened", "newest": true})
+	if got := w.page("navigator.platform + navigator.languages"); got != "Win32de-DE,de" {
+		t.Errorf("a tab of the viewer's is told %s", got)
+	}
+}
+
 // server is a unix socket that notes what its first visitor says first.
 type server struct {
 	path string

@@ -33,6 +33,7 @@ type live struct {
 	files    downloads
 	script   scriptState
 	under    look
+	drag     drag
 	small    small
 	settling bool          // a look for the tab in front is under way
 	again    bool          // and another is due after it

@@ -29,7 +29,11 @@ const liveSite = `<!doctype html><title>Live</title>
 <input class=b id=files type=file multiple style="top: 200px"><button class=b id=ask style="top: 260px">ask</button>
 <a class=b id=load href="/download" style="top: 320px">download</a><a class=b id=open href="/second" target=_blank style="top: 380px">open</a>
 <div class=b id=pad style="left: 400px; top: 20px; touch-action: none">touch</div>
+<div class=b id=from draggable=true style="left: 400px; top: 80px">drag</div><div class=b id=to style="left: 400px; top: 140px">here</div>
 <script>
+from.ondragstart = (e) => { e.dataTransfer.setData("text/plain", "dragged"); say("drag") };
+to.ondragover = (e) => e.preventDefault();
+to.ondrop = (e) => { e.preventDefault(); say("dropped:" + e.dataTransfer.getData("text/plain")) };
 const log = [], say = (what) => { log.push(what); document.body.dataset.log = log.join(" ") };
 paint.onclick = () => { document.body.style.background = "#0f0"; say("painted") };
 list.onchange = () => say("list:" + list.value);
@@ -43,10 +47,14 @@ pad.addEventListener("touchstart", (e) => say("touch:" + e.touches.length));
 pad.addEventListener("touchend", (e) => say("untouch:" + e.touches.length));
 </script>`
 
-// liveBrowser is a run that shows liveSite, and the address of its live view.
-func liveBrowser(t *testing.T) (*Browser, string) {
+// liveBrowser is a run that shows liveSite, and the address of its live view. changes change what it is started with.
+func liveBrowser(t *testing.T, changes ...func(*Spec)) (*Browser, string) {
 	t.Helper()
 	p := newProfile(t)
+	s := p.spec()
+	for _, change := range changes {
+		change(&s)
+	}
 	p.net.mux.HandleFunc("/live", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, liveSite)
@@ -55,7 +63,10 @@ func liveBrowser(t *testing.T) (*Browser, string) {
 		w.Header().Set("Content-Disposition", `attachment; filename="a report.txt"`)
 		fmt.Fprint(w, "what was downloaded")
 	})
-	b := p.start()
+	b := p.open(s)
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if err := b.OpenPages(t.Context(), []string{"http://a.test/live"}); err != nil {
 		t.Fatal(err)
 	}

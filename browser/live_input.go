@@ -237,6 +237,9 @@ func (v *viewer) mouse(session string, w *wish) *denial {
 	default:
 		return unknownWord("button", w.Button)
 	}
+	if v.dragMouse(session, w) {
+		return nil
+	}
 	switch w.Kind {
 	case "move":
 		v.gesture(session, &v.moves, w)

@@ -289,7 +289,7 @@ func (l *live) forget() {
 	for id := range l.prompts {
 		l.answered(id)
 	}
-	l.active, l.session, l.under.said = "", "", ""
+	l.active, l.session, l.under.said, l.drag = "", "", "", drag{}
 }
 
 // pageEvent is an event of the tab that is shown. l.mu is held.
@@ -312,6 +312,8 @@ func (l *live) pageEvent(method string, params []byte) (taken bool) {
 		return l.dialogOpening(params)
 	case "Page.javascriptDialogClosed":
 		l.dialogClosed()
+	case "Input.dragIntercepted":
+		l.dragIntercepted(params)
 	case "Page.fileChooserOpened":
 		l.chooserOpened(params)
 	case "Inspector.targetCrashed": // the list says so too

@@ -66,6 +66,18 @@ func TestLiveView(t *testing.T) {
 	w.logs("asked:me")
 	w.hears("dialogClosed", map[string]any{"id": dialog["id"]})
 
+	// A drag within the page, and the mouse after it.
+	for _, at := range []struct {
+		kind string
+		y    float64
+	}{{"move", 100}, {"down", 100}, {"move", 110}, {"move", 130}} {
+		w.send(map[string]any{"type": "mouse", "kind": at.kind, "x": 450, "y": at.y, "button": "left", "buttons": 1, "clicks": 1})
+	}
+	w.logs("drag")
+	w.send(map[string]any{"type": "mouse", "kind": "move", "x": 450, "y": 160, "button": "left", "buttons": 1})
+	w.send(map[string]any{"type": "mouse", "kind": "up", "x": 450, "y": 160, "button": "left", "clicks": 1})
+	w.logs("dropped:dragged")
+
 	// Touch, with one finger that stays.
 	point := func(id int, x float64) map[string]any { return map[string]any{"id": id, "x": x, "y": 40} }
 	w.send(map[string]any{"type": "touch", "kind": "start", "points": []any{point(0, 450)}})
