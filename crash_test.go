@@ -116,11 +116,15 @@ func TestShimDies(t *testing.T) {
 	events := s.listen()
 	for _, hangs := range []bool{false, true} {
 		run := s.withCookie(id, map[bool]string{false: "gentle", true: "hanging"}[hangs])
+		viewer := s.watches(run)
 		if hangs {
 			pause(t, run.PID)
 		}
 		if err := syscall.Kill(s.pidOfShim(), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
+		}
+		if err := viewer.awaitEnd(enough); err != nil {
+			t.Errorf("hanging %v: the viewer's socket stays open", hangs)
 		}
 		if ev := events.await("run.ended", "failed", id); ev.Data.Reason != "lost" {
 			t.Errorf("hanging %v: the event says %+v", hangs, ev.Data)
@@ -129,6 +133,9 @@ func TestShimDies(t *testing.T) {
 			t.Errorf("hanging %v: the profile shows %s, %+v", hangs, p.Status, p.LastRun)
 		}
 		s.nothingLeft()
+		if status, body := s.ask("GET", strings.Replace(run.LiveURL, "#", "/", 1), nil); status != 404 || !strings.Contains(body, "run_not_found") {
+			t.Errorf("hanging %v: then the live view answers %d %s", hangs, status, body)
+		}
 		if !hangs {
 			s.hasCookie(id, "gentle")
 			s.stop(id)
@@ -137,6 +144,21 @@ func TestShimDies(t *testing.T) {
 	}
 	s.start(id, nil)
 	s.stop(id)
+}
+
+// watches opens the socket of a run's live view, and waits until it is greeted.
+func (s *liveServer) watches(run runView) *cdpClient {
+	s.t.Helper()
+	v, status, err := tryCDP(s.t, strings.Replace(strings.Replace(run.LiveURL, "#", "/", 1), "http", "ws", 1), nil)
+	if err != nil {
+		s.t.Fatalf("the live view answered %d: %v", status, err)
+	}
+	ctx, cancel := context.WithTimeout(s.t.Context(), enough)
+	defer cancel()
+	if _, text, err := v.ws.Read(ctx); err != nil || !strings.Contains(string(text), `"hello"`) {
+		s.t.Fatalf("the live view said %s, %v", text, err)
+	}
+	return v
 }
 
 // A browser that hangs is ended all the same.

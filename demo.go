@@ -34,7 +34,7 @@ type demo struct {
 	step  int
 
 	proxyID, profileID string
-	cdpURL             string
+	cdpURL, liveURL    string
 }
 
 const demoHost = "site.warren.test" // a name that only the demo's proxy knows (RFC 6761: .test is nobody's)
@@ -86,7 +86,7 @@ func (d *demo) run(ctx context.Context, cfg *serveConfig, c *console) error {
 			err := d.tell(ctx)
 			told <- err
 			if err == nil && !d.Exit {
-				fmt.Fprintf(d.out, "\nThe page, with everything in it:\n\n    %s/#key=%s\n\nCtrl-C ends the demo and removes its folder.\n", base, cfg.APIKey)
+				fmt.Fprintf(d.out, "\nThe page, with everything in it:\n\n    %s/#key=%s\n\nThe browser that runs, to see and work:\n\n    %s\n\nCtrl-C ends the demo and removes its folder.\n", base, cfg.APIKey, d.liveURL)
 				return
 			}
 			stop()
@@ -314,9 +314,11 @@ func (d *demo) stopProfile(ctx context.Context) (string, error) {
 
 func (d *demo) again(ctx context.Context) (string, error) {
 	in := map[string]any{"startUrls": []string{"http://" + demoHost + "/again"}}
-	if err := d.api.call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/start", in, nil); err != nil {
+	var run startJSON
+	if err := d.api.call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/start", in, &run); err != nil {
 		return "", err
 	}
+	d.liveURL = run.LiveURL
 	seen, err := d.site.await(ctx, "/again")
 	if err != nil {
 		return "", err

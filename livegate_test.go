@@ -159,7 +159,7 @@ func TestReadonlyStaysReadonly(t *testing.T) {
 			if values := got.Header["X-Warren-Readonly"]; run.count() != before+1 || slices.Equal(values, []string{"1"}) != c.readonly || !c.readonly && values != nil {
 				t.Errorf("%s with %v: the run was told readonly %q, want %v", c.path, h, values, c.readonly)
 			}
-			if got.URL.Path != "/live" || got.Header.Get("Authorization")+got.Header.Get("Cookie") != "" {
+			if got.URL.Path != "/live/" || got.Header.Get("Authorization")+got.Header.Get("Cookie") != "" {
 				t.Errorf("%s: the run got %s %v", c.path, got.URL.Path, got.Header)
 			}
 		}

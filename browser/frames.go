@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 )
 
 // errFrameTooLarge ends a connection that announces more than it may send.
@@ -17,11 +18,12 @@ var errFrameTooLarge = errors.New("a frame announces a message that is too large
 // come: it would take in all that its own limit allows, for a message that it cannot be.
 type frameLimit struct {
 	http.ResponseWriter
-	limit uint64 // bytes
+	limit uint64       // bytes
+	conn  *limitedConn // once it was handed out
 }
 
 // Hijack is http.Hijacker's.
-func (w frameLimit) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+func (w *frameLimit) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err != nil {
 		return nil, nil, err
@@ -29,6 +31,8 @@ func (w frameLimit) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	early, _ := rw.Reader.Peek(rw.Reader.Buffered()) // it is there
 	c := &limitedConn{Conn: conn, in: io.MultiReader(bytes.NewReader(bytes.Clone(early)), conn), limit: w.limit}
 	rw.Reader.Reset(c)
+	rw.Writer.Reset(c) // nothing waits in it
+	w.conn = c
 	return c, rw, nil
 }
 
@@ -42,6 +46,41 @@ type limitedConn struct {
 	left  uint64   // of the frame, behind head
 	over  bool
 	told  bool // the reader was
+
+	writing sync.Mutex
+	holding bool   // what is written waits for flush
+	held    []byte // it
+}
+
+// hold lets what is written from now on wait for flush: several messages go out in one write.
+func (c *limitedConn) hold() {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.holding = true
+}
+
+// flush writes what waits.
+func (c *limitedConn) flush() error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.holding = false
+	if len(c.held) == 0 {
+		return nil
+	}
+	_, err := c.Conn.Write(c.held)
+	c.held = c.held[:0]
+	return err
+}
+
+// Write is net.Conn's.
+func (c *limitedConn) Write(p []byte) (int, error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if c.holding {
+		c.held = append(c.held, p...)
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
 }
 
 func (c *limitedConn) Read(p []byte) (int, error) {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,9 +21,12 @@ type gateway struct {
 	b       *Browser
 	id      string // of the browser socket; made anew for each run
 	clients atomic.Int64
+	guard   func() *guard // what clients may not do
 }
 
-func newGateway(b *Browser) *gateway { return &gateway{b: b, id: uuid.NewString()} }
+func newGateway(b *Browser) *gateway {
+	return &gateway{b: b, id: uuid.NewString(), guard: sync.OnceValue(func() *guard { return newGuard(b.spec.Protected, b.spec.TempDir) })}
+}
 
 // baseHeader names what the addresses in answers start with, "ws://host:port/path". Who serves the gateway sets it.
 const baseHeader = "X-Warren-Base"

@@ -27,7 +27,8 @@ type mux struct {
 	owner *owner
 	live  *live // nil in tests without a browser
 
-	claimed atomic.Bool // a client has said where downloads go
+	claimed atomic.Bool  // a client has said where downloads go
+	spare   chan *client // holds a client that nobody uses yet
 
 	mu       sync.Mutex
 	lastID   int64
@@ -111,7 +112,7 @@ func (e *ProtocolError) Error() string {
 
 func newMux(p *pipe, log *slog.Logger) *mux {
 	m := &mux{
-		log: log, pipe: p, in: newQueue(commandLimit), lastID: firstID - 1,
+		log: log, pipe: p, in: newQueue(commandLimit), lastID: firstID - 1, spare: make(chan *client, 1),
 		pending: map[int64]pending{}, sessions: map[string]*session{}, clients: map[*client]struct{}{},
 	}
 	m.owner = newOwner(m)
@@ -428,8 +429,38 @@ func (m *mux) call(ctx context.Context, session, method string, params, result a
 	}
 }
 
-// attach makes a new client with a browser session of its own.
+// attach makes a new client with a browser session of its own: the spare one, where there is one.
 func (m *mux) attach(ctx context.Context) (*client, error) {
+	defer m.prepareSpare()
+	select {
+	case c := <-m.spare:
+		if c.reason() == nil {
+			return c, nil
+		}
+	default:
+	}
+	return m.attachNew(ctx)
+}
+
+// prepareSpare makes a client that waits for who comes next, who then need not wait for Chrome.
+func (m *mux) prepareSpare() {
+	if len(m.spare) > 0 {
+		return
+	}
+	c := newClient(m)
+	m.send("", "Target.attachToBrowserTarget", nil, func(a answer) {
+		if m.adopt(c, a) != nil {
+			return
+		}
+		select {
+		case m.spare <- c:
+		default:
+			c.close()
+		}
+	})
+}
+
+func (m *mux) attachNew(ctx context.Context) (*client, error) {
 	c := newClient(m)
 	ready := make(chan error, 1)
 	m.send("", "Target.attachToBrowserTarget", nil, func(a answer) { ready <- m.adopt(c, a) })

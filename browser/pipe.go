@@ -47,14 +47,27 @@ func (p *pipe) read() ([]byte, error) {
 	return msg[:len(msg)-1], nil
 }
 
-// pump writes what q holds to Chrome until q or the pipe ends.
+// pump writes what q holds to Chrome until q or the pipe ends. Small messages that wait together go out in one write.
 func (p *pipe) pump(q *queue) error {
+	var together []byte
 	for {
 		msg, err := q.take(context.Background())
 		if err != nil {
 			return nil
 		}
-		if _, err := p.w.Write(msg); err != nil {
+		for together = together[:0]; len(together)+len(msg) < pipeBuffer; {
+			together = append(together, msg...)
+			if msg, _ = q.pop(); msg == nil {
+				break
+			}
+		}
+		if _, err := p.w.Write(together); err != nil {
+			return err
+		}
+		if msg == nil {
+			continue
+		}
+		if _, err := p.w.Write(msg); err != nil { // it did not fit
 			return err
 		}
 	}

@@ -59,8 +59,9 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(cont
 		return
 	}
 	defer c.close()
-	c.guard = newGuard(g.b.spec.Protected, g.b.spec.TempDir)
-	socket, err := websocket.Accept(frameLimit{w, messageLimit}, r, &websocket.AcceptOptions{
+	c.guard = g.guard()
+	limited := &frameLimit{ResponseWriter: w, limit: messageLimit}
+	socket, err := websocket.Accept(limited, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // sameOrigin has checked, against the address that the client used
 		CompressionMode:    websocket.CompressionDisabled,
 		Subprotocols:       []string{"warren.cdp"}, // which web pages offer beside their ticket: they want one of theirs answered
@@ -71,13 +72,14 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(cont
 	socket.SetReadLimit(messageLimit)
 	g.clients.Add(1)
 	defer g.clients.Add(-1)
-	g.carry(r.Context(), socket, c)
+	g.carry(r.Context(), socket, limited.conn, c)
 }
 
 // carry moves messages both ways until the client or the socket ends, and closes the socket with the reason.
-func (g *gateway) carry(ctx context.Context, socket *websocket.Conn, c *client) {
+func (g *gateway) carry(ctx context.Context, socket *websocket.Conn, conn *limitedConn, c *client) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })() // cuts flush short
 	read := make(chan struct{})
 	go func() { defer close(read); receiveFrom(ctx, socket, c) }()
 	stop := make(chan struct{})
@@ -85,15 +87,8 @@ func (g *gateway) carry(ctx context.Context, socket *websocket.Conn, c *client) 
 	go func() { endWriting(c, cancel, stop) }()
 
 	var why error
-	for {
-		msg, err := c.next(ctx)
-		if err == nil {
-			err = socket.Write(ctx, websocket.MessageText, msg)
-		}
-		if err != nil {
-			why = err
-			break
-		}
+	for why == nil {
+		why = deliverTo(ctx, socket, conn, c)
 	}
 	c.close()
 	code, reason := g.farewell(why)
@@ -104,6 +99,29 @@ func (g *gateway) carry(ctx context.Context, socket *websocket.Conn, c *client) 
 	}
 	cancel()
 	<-read
+}
+
+// together is how many bytes of messages go to a client in one write.
+const together = 64 << 10
+
+// deliverTo waits for a message for the client and writes it, and with it what else waits, up to together bytes. Its error is why the client ended, the
+// socket's, or ctx's.
+func deliverTo(ctx context.Context, socket *websocket.Conn, conn *limitedConn, c *client) error {
+	msg, err := c.next(ctx)
+	if err != nil {
+		return err
+	}
+	conn.hold()
+	for size := 0; msg != nil && err == nil && size+len(msg) < together; {
+		err = socket.Write(ctx, websocket.MessageText, msg)
+		size += len(msg)
+		msg, _ = c.out.pop()
+	}
+	err = errors.Join(err, conn.flush())
+	if msg == nil || err != nil {
+		return err
+	}
+	return socket.Write(ctx, websocket.MessageText, msg) // it did not fit
 }
 
 // receiveFrom gives the client's messages to the multiplexer.
