@@ -15,7 +15,7 @@ demo: browser build
 
 test: browser tools
 	go test -timeout 20m $$(go list ./... | grep -vx warren)
-	go test -timeout 20m . # by itself: it has a dozen browsers at once on two cores
+	go test -parallel 3 -timeout 20m . # by itself: it has a dozen browsers at once on two cores, and tests that wait
 
 # browser installs Chromium when there is none.
 browser:
@@ -49,8 +49,8 @@ check:
 
 # race looks for data races where goroutines meet.
 race: browser
-	go test -race -timeout 20m ./store ./proxy ./shim ./web
-	go test -race -short -timeout 20m ./browser ./leaks
+	go test -race -timeout 20m ./store ./proxy ./shim
+	go test -race -short -timeout 20m ./browser ./leaks ./web
 	go test -race -short -timeout 20m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' .
 
 # bench prints the figures, each as a ratio to a floor in the same round (docs/bench.md); ARGS='-only start' for a part.

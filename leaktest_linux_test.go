@@ -200,6 +200,7 @@ func TestLeakTestHasTeeth(t *testing.T) {
 // A name server over HTTPS that a person has set in the browser is asked beside the proxy, whatever the flags, so a run puts it off; where the
 // run itself names one, it is asked.
 func TestOwnResolverIsOff(t *testing.T) {
+	t.Parallel()
 	browser := needBrowser(t)
 	if os.Geteuid() == 0 { // who never runs without a namespace
 		rerunAsOrdinary(t)

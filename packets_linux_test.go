@@ -65,6 +65,7 @@ type packetTest struct {
 }
 
 func TestPackets(t *testing.T) {
+	t.Parallel() // on a machine of its own: nobody else's packets are there
 	needBrowser(t)
 	m := testnet.Enter(t, "WARREN_TEST_BINARY="+warrenBinary(t))
 	if m == nil {

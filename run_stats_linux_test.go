@@ -68,9 +68,7 @@ func TestRunUsage(t *testing.T) {
 		history.Data[0].Proxy == nil || *history.Data[0].BytesDown == 0 {
 		t.Errorf("the history of a run that goes on is %+v", history.Data)
 	}
-	if err := syscall.Kill(hangs[0], syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	pause(t, hangs[0])
 	all := s.usages()
 	if err := syscall.Kill(hangs[0], syscall.SIGCONT); err != nil {
 		t.Fatal(err)

@@ -166,7 +166,7 @@ func Remains(dir, name, profileDir string) End {
 func Forget(dir, name string) { removeFiles(dir, name) }
 
 func removeFiles(dir, name string) {
-	for _, ext := range []string{".sock", ".end", ".log"} {
+	for _, ext := range []string{".sock", ".take", ".end", ".log"} {
 		os.Remove(filepath.Join(dir, name+ext)) //nolint:errcheck // it may not be there
 	}
 	os.RemoveAll(tempDir(name)) //nolint:errcheck // there only when the shim was killed
@@ -401,24 +401,26 @@ func (c *Client) Live(readonly bool, prefix string, over http.HandlerFunc) http.
 // passOn passes requests below prefix on to the run, below place, without what lets in here: keys and tickets are not the run's to see.
 func (c *Client) passOn(place, prefix string, over http.HandlerFunc, change func(*httputil.ProxyRequest)) http.Handler {
 	target := &url.URL{Scheme: "http", Host: "shim"}
-	return &httputil.ReverseProxy{
-		Transport:     c.http.Transport,
-		FlushInterval: -1,
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(target)
-			path := place + r.In.URL.Path[len(prefix):]
-			if path == place {
-				path += "/"
-			}
-			r.Out.URL.Path, r.Out.URL.RawPath = path, ""
-			r.Out.Header.Del("Authorization")
-			r.Out.Header.Del("Cookie")
-			r.Out.Header.Del("Sec-Websocket-Extensions")
-			dropTickets(r.Out.Header)
-			change(r)
-		},
-		ErrorHandler: func(w http.ResponseWriter, r *http.Request, _ error) { over(w, r) },
+	rewrite := func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		path := place + r.In.URL.Path[len(prefix):]
+		if path == place {
+			path += "/"
+		}
+		r.Out.URL.Path, r.Out.URL.RawPath = path, ""
+		r.Out.Header.Del("Authorization")
+		r.Out.Header.Del("Cookie")
+		r.Out.Header.Del("Sec-Websocket-Extensions")
+		dropTickets(r.Out.Header)
+		change(r)
 	}
+	pass := &httputil.ReverseProxy{Transport: c.http.Transport, FlushInterval: -1, Rewrite: rewrite,
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, _ error) { over(w, r) }}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !c.handOver(w, r, rewrite) {
+			pass.ServeHTTP(w, r)
+		}
+	})
 }
 
 // TicketProtocol is how the WebSocket subprotocol begins that carries a ticket in.

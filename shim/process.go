@@ -82,7 +82,11 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logge
 	}
 	p.unwatched = time.Now().Add(firstWatch)
 	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 5 * time.Second}
-	go server.Serve(listener) //nolint:errcheck // ends with Close below
+	go server.Serve(listener)                                             //nolint:errcheck // ends with Close below
+	if taken, err := listenTake(p.spec.RunDir, p.spec.Name); err == nil { // else the server passes on what comes
+		defer taken.Close()
+		go p.takeIn(taken)
+	}
 	if err := answer(stdout, report{State: p.snapshot()}); err != nil {
 		p.log.Warn("the server that started this run is gone, and no other knows of it", "cause", err)
 		p.stop <- false
@@ -419,7 +423,7 @@ func Names(dir string) ([]string, error) {
 	seen, out := map[string]bool{}, []string{}
 	for _, e := range entries {
 		name, ext, ok := strings.Cut(e.Name(), ".")
-		if ok && name != "" && (ext == "sock" || ext == "end" || ext == "log") && !seen[name] {
+		if ok && name != "" && (ext == "sock" || ext == "take" || ext == "end" || ext == "log") && !seen[name] {
 			seen[name] = true
 			out = append(out, name)
 		}

@@ -21,9 +21,14 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("PUT /identity", p.serveIdentity)
 	mux.HandleFunc("POST /picture", p.servePicture)
 	mux.HandleFunc("PUT /capabilities", p.serveCapabilities)
+	p.handleClients(mux)
+	return mux
+}
+
+// handleClients adds what clients get to.
+func (p *process) handleClients(mux *http.ServeMux) {
 	mux.Handle("/cdp/", http.StripPrefix("/cdp", p.noteUse(p.browser.Gateway())))
 	mux.Handle("/live/", http.StripPrefix("/live", p.live()))
-	return mux
 }
 
 // live is the live view, which tells viewers what they look at.

@@ -161,6 +161,9 @@ func flags(t *testing.T) []string {
 
 func findChromium(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("in short no page is opened: its tests drive a browser, which a race detector sees nothing of")
+	}
 	for _, name := range []string{os.Getenv("WARREN_BROWSER"), "chromium", "chromium-browser", "google-chrome", "chrome", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
