@@ -45,6 +45,9 @@ func TestHeaded(t *testing.T) {
 // TestLiveViewAtAWindow: what a person sees and does is the same where the browser has a window, and pages are told what the profile says, also in a tab
 // that the viewer opens.
 func TestLiveViewAtAWindow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestLiveView and TestViewers have the same goroutines")
+	}
 	found := installed(t)
 	b, address := liveBrowser(t, func(s *Spec) {
 		s.Headless, s.Product, s.Version, s.Identity = false, found.Product, found.Version, Identity{OS: "win", Languages: []string{"de-DE", "de"}}

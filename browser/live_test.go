@@ -66,17 +66,7 @@ func TestLiveView(t *testing.T) {
 	w.logs("asked:me")
 	w.hears("dialogClosed", map[string]any{"id": dialog["id"]})
 
-	// A drag within the page, and the mouse after it.
-	for _, at := range []struct {
-		kind string
-		y    float64
-	}{{"move", 100}, {"down", 100}, {"move", 110}, {"move", 130}} {
-		w.send(map[string]any{"type": "mouse", "kind": at.kind, "x": 450, "y": at.y, "button": "left", "buttons": 1, "clicks": 1})
-	}
-	w.logs("drag")
-	w.send(map[string]any{"type": "mouse", "kind": "move", "x": 450, "y": 160, "button": "left", "buttons": 1})
-	w.send(map[string]any{"type": "mouse", "kind": "up", "x": 450, "y": 160, "button": "left", "clicks": 1})
-	w.logs("dropped:dragged")
+	w.drags()
 
 	// Touch, with one finger that stays.
 	point := func(id int, x float64) map[string]any { return map[string]any{"id": id, "x": x, "y": 40} }
@@ -95,6 +85,21 @@ func TestLiveView(t *testing.T) {
 	}
 	w.socket.CloseNow()
 	eventually(t, "nobody watches", func() bool { return b.Viewers() == 0 })
+}
+
+// drags moves a thing within the page.
+func (w *watcher) drags() {
+	w.t.Helper()
+	for _, at := range []struct {
+		kind string
+		y    float64
+	}{{"move", 100}, {"down", 100}, {"move", 110}, {"move", 130}} {
+		w.send(map[string]any{"type": "mouse", "kind": at.kind, "x": 450, "y": at.y, "button": "left", "buttons": 1, "clicks": 1})
+	}
+	w.logs("drag")
+	w.send(map[string]any{"type": "mouse", "kind": "move", "x": 450, "y": 160, "button": "left", "buttons": 1})
+	w.send(map[string]any{"type": "mouse", "kind": "up", "x": 450, "y": 160, "button": "left", "clicks": 1})
+	w.logs("dropped:dragged")
 }
 
 // worksFiles gives files to the page and takes one from it.

@@ -17,6 +17,9 @@ import (
 
 // TestPictures: pictures show the page, of the tab that is asked for and as large as it is asked for, and the page notices nothing.
 func TestPictures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestLiveView and TestViewers have the same goroutines")
+	}
 	p := pictureSite(t)
 	b := p.start()
 	ctx, cancel := context.WithTimeout(t.Context(), patient)

@@ -109,7 +109,7 @@ func (l *handedListener) accept() {
 // handOver gives an upgrade's connection to the run's process and returns when it has ended. It says false, with nothing done, where that cannot be: over
 // TLS, on a system that hands no connections over, and to the process of an older version.
 func (c *Client) handOver(w http.ResponseWriter, r *http.Request, rewrite func(*httputil.ProxyRequest)) bool {
-	if r.TLS != nil || !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+	if r.TLS != nil || !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") || r.ContentLength != 0 { // nobody would read a body
 		return false
 	}
 	line, err := dialTake(r.Context(), takePath(c.dir, c.name))

@@ -38,22 +38,7 @@ func TestHandOver(t *testing.T) {
 				http.Error(w, "no", http.StatusNotFound)
 				return
 			}
-			conn, rw, err := http.NewResponseController(w).Hijack()
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer conn.Close()
-			fmt.Fprintf(rw, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
-			rw.Flush()
-			for {
-				line, err := rw.ReadString('\n')
-				if err != nil || line == "bye\n" {
-					return
-				}
-				fmt.Fprintf(rw, "heard %s", line)
-				rw.Flush()
-			}
+			echo(t, w)
 		}))
 	}()
 	defer func() { l.Close(); <-served }()
@@ -139,5 +124,24 @@ func (c *rawConn) ends(t *testing.T) {
 	t.Helper()
 	if _, err := io.Copy(io.Discard, c.in); err != nil && strings.Contains(err.Error(), "timeout") {
 		t.Fatalf("the connection does not end: %v", err)
+	}
+}
+
+// echo answers an upgrade, and each line with what was heard.
+func echo(t *testing.T, w http.ResponseWriter) {
+	conn, rw, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer conn.Close()
+	fmt.Fprintf(rw, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+	for err == nil {
+		rw.Flush()
+		var line string
+		if line, err = rw.ReadString('\n'); err == nil && line == "bye\n" {
+			return
+		}
+		fmt.Fprintf(rw, "heard %s", line)
 	}
 }
