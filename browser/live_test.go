@@ -167,10 +167,8 @@ func (w *watcher) worksTabs() {
 	w.send(map[string]any{"type": "tab", "do": "open", "url": "http://a.test/fourth"})
 	fourth := w.hears("page", map[string]any{"url": "http://a.test/fourth", "title": "/fourth", "newest": true})["tab"]
 	w.send(map[string]any{"type": "tab", "do": "close", "tab": fourth})
-	w.until("another tab in front", func() bool { return w.meta.Tab != "" && w.meta.Tab != fourth })
-	if pages := len(w.b.mux.owner.openPages()); pages != 2 {
-		w.t.Errorf("%d pages are open", pages)
-	}
+	eventually(w.t, "two pages are open", func() bool { return len(w.b.mux.owner.openPages()) == 2 })
+	w.until("another tab is shown", func() bool { return w.shown() != "" && w.shown() != fourth })
 
 	// A page that crashes is shown as such, and comes back.
 	w.forget()
@@ -189,6 +187,16 @@ func (w *watcher) session() string {
 	w.b.live.mu.Lock()
 	defer w.b.live.mu.Unlock()
 	return w.b.live.session
+}
+
+// shown is the tab in front by the newest list of tabs, "" for none. w.mu is held.
+func (w *watcher) shown() any {
+	for i := len(w.said) - 1; i >= 0; i-- {
+		if w.said[i]["type"] == "tabs" {
+			return w.said[i]["active"]
+		}
+	}
+	return ""
 }
 
 // crashed reports what the newest list of tabs says of one. w.mu is held.
