@@ -46,7 +46,7 @@ func TestHeaded(t *testing.T) {
 // that the viewer opens.
 func TestLiveViewAtAWindow(t *testing.T) {
 	if testing.Short() {
-		t.Skip("TestLiveView and TestViewers have the same goroutines")
+		t.Skip("has no goroutines that TestLiveView and TestViewers have not: the race detector's run leaves it out, make test has it")
 	}
 	found := installed(t)
 	b, address := liveBrowser(t, func(s *Spec) {

@@ -139,7 +139,7 @@ func TestBadViewers(t *testing.T) {
 // TestSlowLink: over a link that takes its time with each byte pictures become smaller, and better again when it is quick.
 func TestSlowLink(t *testing.T) {
 	if testing.Short() {
-		t.Skip("TestLiveView and TestViewers have the same goroutines")
+		t.Skip("has no goroutines that TestLiveView and TestViewers have not: the race detector's run leaves it out, make test has it")
 	}
 	b, address := liveBrowser(t)
 	b.live.cast.period = 200 * time.Millisecond
