@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"runtime"
@@ -62,16 +64,54 @@ func (b *bench) measureGateway(ctx context.Context) error {
 	through := func(address string) func(context.Context, int) ([]float64, error) {
 		return func(ctx context.Context, _ int) ([]float64, error) { return driveOnce(ctx, address) }
 	}
-	got, err := b.play(ctx, "gateway", 3*b.rounds, side{"ours", through(run.WsEndpoint)}, side{"floor", through(address)})
+	target, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	copier, err := b.role(ctx, "copy", target.Host)
+	if err != nil {
+		return err
+	}
+	defer copier.stop()
+	target.Host = copier.address
+	got, err := b.play(ctx, "gateway", 3*b.rounds, side{"ours", through(run.WsEndpoint)}, side{"floor", through(address)}, side{"copy", through(target.String())})
 	if err != nil {
 		return err
 	}
 	for i, f := range []figure{{name: "Runtime.evaluate through the gateway, in turn", unit: "/s", aim: 0.7, atLeast: true},
 		{name: "  the same, 16 under way", unit: "/s", aim: 0.7, atLeast: true}, {name: "connect to first evaluate", unit: "ms", aim: 1.2}} {
 		f.ours, f.floor = got[0][i], got[1][i]
-		b.table = append(b.table, f)
+		beside := figure{name: "  beside a process that only copies", unit: f.unit, ours: got[0][i], floor: got[2][i]}
+		b.table = append(b.table, f, beside)
 	}
 	return nil
+}
+
+// copyFloor is the least that can stand between a client and a browser: what is read on one side is written on the other. args: the browser's address.
+func copyFloor(args []string) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println("up", l.Addr())
+	return serveEach(l, func(c *net.TCPConn) error {
+		up, err := net.Dial("tcp", args[0])
+		if err != nil {
+			return err
+		}
+		defer up.Close()
+		go func() {
+			copyPlain(up, c)
+			up.Close() //nolint:errcheck // it may be closed
+		}()
+		copyPlain(c, up)
+		return nil
+	})
+}
+
+// copyPlain is io.Copy by read and write: splice(2) needs more calls for small messages.
+func copyPlain(w io.Writer, r io.Reader) {
+	io.Copy(struct{ io.Writer }{w}, struct{ io.Reader }{r}) //nolint:errcheck // the end is passed on either way
 }
 
 // listeningBare starts a browser with a DevTools port on loopback, and gives its address.
@@ -123,7 +163,8 @@ func driveOnce(ctx context.Context, address string) ([]float64, error) {
 			return nil, err
 		}
 		connected = append(connected, milliseconds(time.Since(begun)))
-		d.ws.CloseNow() //nolint:errcheck // it is over
+		d.ws.CloseNow()                   //nolint:errcheck // it is over
+		time.Sleep(50 * time.Millisecond) // what it leaves to do is not the next one's
 	}
 	d, err := connect(ctx, address)
 	if err != nil {

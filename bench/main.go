@@ -53,7 +53,7 @@ func main() {
 // roles are what this program plays as a child of itself, so that each side's CPU and memory can be told apart.
 func roles() map[string]func(args []string) error {
 	return map[string]func([]string) error{
-		"api-floor": apiFloor, "relay-floor": relayFloor, "relay-ours": relayOurs, "far-side": farSide, "start-once": startOnceRole, browser.ChildArgument: func([]string) error { return browser.EnterNamespace() },
+		"api-floor": apiFloor, "relay-floor": relayFloor, "copy": copyFloor, "relay-ours": relayOurs, "far-side": farSide, "start-once": startOnceRole, browser.ChildArgument: func([]string) error { return browser.EnterNamespace() },
 	}
 }
 
