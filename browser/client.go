@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,9 @@ type client struct {
 	base    string // the session of messages without sessionId: root, or a page's for a page socket
 	out     *queue // messages on their way to the client
 	guard   *guard // what it may not do; nil for the run's own
+
+	outlet atomic.Pointer[limitedConn] // where its messages may leave at once; nil for who takes them with next
+	laid   bool                        // messages lie in out that nobody was woken for; the reading goroutine's
 
 	mu   sync.Mutex
 	why  error         // why it ended
@@ -62,6 +66,33 @@ func (c *client) deliver(msg []byte) {
 	if err := c.out.put(msg); errors.Is(err, errTooSlow) {
 		c.end(errTooSlow)
 	}
+}
+
+// hand is deliver on the reading goroutine, which lets it out before it waits for Chrome again: that wakes nobody.
+func (c *client) hand(msg []byte) {
+	if msg == nil {
+		return
+	}
+	err := c.out.lay(msg)
+	if errors.Is(err, errTooSlow) {
+		c.end(errTooSlow)
+	}
+	if err == nil && !c.laid {
+		c.laid = true
+		c.mux.laid = append(c.mux.laid, c)
+	}
+}
+
+// letOut sends what was handed to clients, or wakes who does. It waits for nobody.
+func (m *mux) letOut() {
+	for _, c := range m.laid {
+		c.laid = false
+		if outlet := c.outlet.Load(); outlet == nil || !outlet.trySend(c.out) {
+			c.out.wake()
+		}
+	}
+	clear(m.laid)
+	m.laid = m.laid[:0]
 }
 
 // narrow makes the page that Chrome attached the client's base session. It runs on the reading goroutine, which alone reads base while messages come.
@@ -189,8 +220,10 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 		return nil
 	}
 	m.mu.Unlock()
-	if err := m.in.wait(ctx, cmd.encode()); err != nil {
-		return err
+	if msg := cmd.encode(); !m.pipe.writeNow(m.in, msg) {
+		if err := m.in.wait(ctx, msg); err != nil {
+			return err
+		}
 	}
 	if m.live != nil {
 		m.live.scripted(s.target, method, params)
@@ -301,4 +334,5 @@ func (m *mux) forget(c *client) {
 			}
 		}
 	})
+	m.prepareSpares() // who leaves often comes again
 }

@@ -6,9 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 )
 
 // errFrameTooLarge ends a connection that announces more than it may send.
@@ -32,6 +34,9 @@ func (w *frameLimit) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c := &limitedConn{Conn: conn, in: io.MultiReader(bytes.NewReader(bytes.Clone(early)), conn), limit: w.limit}
 	rw.Reader.Reset(c)
 	rw.Writer.Reset(c) // nothing waits in it
+	if system, ok := conn.(syscall.Conn); ok {
+		c.raw, _ = system.SyscallConn() // nil at an error
+	}
 	w.conn = c
 	return c, rw, nil
 }
@@ -47,23 +52,26 @@ type limitedConn struct {
 	over  bool
 	told  bool // the reader was
 
+	raw     syscall.RawConn // to write without waiting; nil where that cannot be
 	writing sync.Mutex
-	holding bool   // what is written waits for flush
-	held    []byte // it
+	held    []byte // frames that are to be written before anything else
 }
 
-// hold lets what is written from now on wait for flush: several messages go out in one write.
-func (c *limitedConn) hold() {
+// together is how many bytes of messages go to a client in one write.
+const together = 64 << 10
+
+// Write is net.Conn's.
+func (c *limitedConn) Write(p []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	c.holding = true
+	if err := c.flush(); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
 }
 
-// flush writes what waits.
+// flush writes what is held. The lock is.
 func (c *limitedConn) flush() error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	c.holding = false
 	if len(c.held) == 0 {
 		return nil
 	}
@@ -72,15 +80,66 @@ func (c *limitedConn) flush() error {
 	return err
 }
 
-// Write is net.Conn's.
-func (c *limitedConn) Write(p []byte) (int, error) {
+// send writes the messages that wait in q, those that fit together in one write.
+func (c *limitedConn) send(q *queue) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if c.holding {
-		c.held = append(c.held, p...)
-		return len(p), nil
+	for {
+		c.gather(q)
+		if len(c.held) > 0 {
+			if err := c.flush(); err != nil {
+				return err
+			}
+			continue
+		}
+		large, _ := q.pop()
+		if large == nil {
+			return nil
+		}
+		c.held = appendHead(c.held, len(large))
+		if err := c.flush(); err != nil {
+			return err
+		}
+		if _, err := c.Conn.Write(large); err != nil {
+			return err
+		}
 	}
-	return c.Conn.Write(p)
+}
+
+// trySend writes what waits in q as far as the socket takes it at once, and reports whether that was all. Who else is writing has the rest to write.
+func (c *limitedConn) trySend(q *queue) bool {
+	if c.raw == nil || !c.writing.TryLock() {
+		return false
+	}
+	defer c.writing.Unlock()
+	if c.gather(q); len(c.held) > 0 {
+		n := writeSome(c.raw, c.held)
+		c.held = c.held[:copy(c.held, c.held[n:])]
+	}
+	return len(c.held) == 0 && q.isEmpty()
+}
+
+// gather takes messages out of q that fit together with what is held, and makes frames of them.
+func (c *limitedConn) gather(q *queue) {
+	for {
+		msg, _ := q.popBelow(together - len(c.held))
+		if msg == nil {
+			return
+		}
+		c.held = append(appendHead(c.held, len(msg)), msg...)
+	}
+}
+
+// appendHead appends what comes before a message of text in one frame (RFC 6455, 5.2).
+func appendHead(b []byte, size int) []byte {
+	const finalText = 0x81
+	switch {
+	case size < 126:
+		return append(b, finalText, byte(size))
+	case size <= math.MaxUint16:
+		return binary.BigEndian.AppendUint16(append(b, finalText, 126), uint16(size))
+	}
+	return binary.BigEndian.AppendUint64(append(b, finalText, 127), uint64(size)) //nolint:gosec // a length
 }
 
 func (c *limitedConn) Read(p []byte) (int, error) {

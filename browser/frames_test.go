@@ -3,11 +3,18 @@ package browser
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/coder/websocket"
 )
 
 // TestLimitedConn: frames of every size pass whole, however they come, until one announces more than it may have.
@@ -38,5 +45,77 @@ func TestLimitedConn(t *testing.T) {
 				t.Errorf("%s, then % x: %d bytes of %d, %v", name, head, len(got), len(sent), err)
 			}
 		}
+	}
+}
+
+// TestLetOut: what is handed to a client arrives whole and in order, also when its socket is full for a while and it pings in between, and a message that
+// the socket takes at once wakes nobody.
+func TestLetOut(t *testing.T) {
+	const count, filling = 700, 600
+	message := func(i int) []byte { // small ones fill the socket; then there are some that go alone
+		limit := together / 2
+		if i > filling {
+			limit = 2 * together
+		}
+		return fmt.Appendf(nil, "%d %s", i, strings.Repeat("x", i*i*7919%limit))
+	}
+	full, ended := make(chan struct{}), make(chan error, 1)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limited := &frameLimit{ResponseWriter: w, limit: messageLimit}
+		socket, err := websocket.Accept(limited, r, nil)
+		if err != nil {
+			ended <- err
+			return
+		}
+		m := newMux(nil, slog.New(slog.DiscardHandler))
+		c := newClient(m)
+		c.outlet.Store(limited.conn)
+		c.hand([]byte("first"))
+		m.letOut()
+		if woken := len(c.out.ready); runtime.GOOS != "windows" && woken != 0 {
+			t.Error("a message that the socket took woke somebody")
+		}
+		go func() {
+			for i := range count {
+				c.hand(message(i))
+				if i%3 == 0 {
+					m.letOut()
+				}
+			}
+			m.letOut()
+			close(full)
+		}()
+		(&gateway{}).carry(r.Context(), socket, limited.conn, c)
+		ended <- nil
+	}))
+	defer s.Close()
+	socket, _, err := websocket.Dial(t.Context(), s.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.CloseNow()
+	socket.SetReadLimit(-1)
+	<-full // all is on its way, and more than sockets hold: nobody has read
+	go func() {
+		for range 20 {
+			if socket.Ping(t.Context()) != nil {
+				return // answered or over: both end it
+			}
+		}
+	}()
+	for i := -1; i < count; i++ {
+		want := []byte("first")
+		if i >= 0 {
+			want = message(i)
+		}
+		if _, got, err := socket.Read(t.Context()); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("message %d: %d bytes of %d, %.40q, %v", i, len(got), len(want), got, err)
+		}
+	}
+	if err := socket.Close(websocket.StatusNormalClosure, ""); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

@@ -28,7 +28,8 @@ type mux struct {
 	live  *live // nil in tests without a browser
 
 	claimed atomic.Bool  // a client has said where downloads go
-	spare   chan *client // holds a client that nobody uses yet
+	spare   chan *client // holds clients that nobody uses yet
+	laid    []*client    // got messages that are not let out yet; the reading goroutine's
 
 	mu       sync.Mutex
 	lastID   int64
@@ -112,7 +113,7 @@ func (e *ProtocolError) Error() string {
 
 func newMux(p *pipe, log *slog.Logger) *mux {
 	m := &mux{
-		log: log, pipe: p, in: newQueue(commandLimit), lastID: firstID - 1, spare: make(chan *client, 1),
+		log: log, pipe: p, in: newQueue(commandLimit), lastID: firstID - 1, spare: make(chan *client, spares),
 		pending: map[int64]pending{}, sessions: map[string]*session{}, clients: map[*client]struct{}{},
 	}
 	m.owner = newOwner(m)
@@ -134,6 +135,9 @@ func (m *mux) run() {
 			break
 		}
 		m.receive(msg)
+		if !m.pipe.more() {
+			m.letOut()
+		}
 	}
 	m.end()
 	<-written
@@ -185,7 +189,7 @@ func (m *mux) answered(msg []byte, e envelope) {
 		theirs := p.client.rewritten(bytes.Clone(msg), e, p.raw)
 		p.first(a, func() { p.client.deliver(theirs) })
 	default:
-		p.client.deliver(p.client.rewritten(msg, e, p.raw))
+		p.client.hand(p.client.rewritten(msg, e, p.raw))
 	}
 }
 
@@ -233,7 +237,7 @@ func (m *mux) happened(msg []byte, e envelope) {
 		}
 	}
 	if s != nil && s.client != nil && !s.client.hidden(method, e.params.in(msg)) {
-		s.client.deliver(s.client.rewritten(msg, e, nil))
+		s.client.hand(s.client.rewritten(msg, e, nil))
 	}
 }
 
@@ -429,9 +433,15 @@ func (m *mux) call(ctx context.Context, session, method string, params, result a
 	}
 }
 
+// spares is how many clients wait for their user: one more than who comes at once when another has left.
+const spares = 2
+
+// spareAfter is how long after a client came the next spare one is made: not while the client waits for its first answers.
+const spareAfter = 200 * time.Millisecond
+
 // attach makes a new client with a browser session of its own: the spare one, where there is one.
 func (m *mux) attach(ctx context.Context) (*client, error) {
-	defer m.prepareSpare()
+	defer time.AfterFunc(spareAfter, m.prepareSpares)
 	select {
 	case c := <-m.spare:
 		if c.reason() == nil {
@@ -442,22 +452,21 @@ func (m *mux) attach(ctx context.Context) (*client, error) {
 	return m.attachNew(ctx)
 }
 
-// prepareSpare makes a client that waits for who comes next, who then need not wait for Chrome.
-func (m *mux) prepareSpare() {
-	if len(m.spare) > 0 {
-		return
+// prepareSpares makes clients that wait for who comes next, who then need not wait for Chrome.
+func (m *mux) prepareSpares() {
+	for range spares - len(m.spare) {
+		c := newClient(m)
+		m.send("", "Target.attachToBrowserTarget", nil, func(a answer) {
+			if m.adopt(c, a) != nil {
+				return
+			}
+			select {
+			case m.spare <- c:
+			default:
+				c.close()
+			}
+		})
 	}
-	c := newClient(m)
-	m.send("", "Target.attachToBrowserTarget", nil, func(a answer) {
-		if m.adopt(c, a) != nil {
-			return
-		}
-		select {
-		case m.spare <- c:
-		default:
-			c.close()
-		}
-	})
 }
 
 func (m *mux) attachNew(ctx context.Context) (*client, error) {

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -15,13 +16,14 @@ type pipe struct {
 	childR, childW *os.File // Chrome's ends: it reads commands from childR and writes to childW
 	r, w           *os.File // ours
 	in             *bufio.Reader
+	writing        chan struct{} // holds a token while somebody writes
 }
 
 // pipeBuffer is the reader's buffer: one read of a full pipe.
 const pipeBuffer = 64 << 10
 
 func newPipe() (*pipe, error) {
-	p := new(pipe)
+	p := &pipe{writing: make(chan struct{}, 1)}
 	var err error
 	if p.childR, p.w, err = os.Pipe(); err != nil {
 		return nil, fmt.Errorf("make the command pipe: %w", err)
@@ -38,6 +40,12 @@ func newPipe() (*pipe, error) {
 // give hands Chrome's ends to cmd. closeChild must follow the start.
 func (p *pipe) give(cmd *exec.Cmd) error { return givePipe(cmd, p) }
 
+// more reports whether the next message has come already.
+func (p *pipe) more() bool {
+	there, _ := p.in.Peek(p.in.Buffered())
+	return bytes.IndexByte(there, 0) >= 0
+}
+
 // read returns the next message without its NUL. The caller owns the memory.
 func (p *pipe) read() ([]byte, error) {
 	msg, err := p.in.ReadBytes(0)
@@ -47,30 +55,54 @@ func (p *pipe) read() ([]byte, error) {
 	return msg[:len(msg)-1], nil
 }
 
-// pump writes what q holds to Chrome until q or the pipe ends. Small messages that wait together go out in one write.
+// pump writes what q holds to Chrome until q or the pipe ends.
 func (p *pipe) pump(q *queue) error {
 	var together []byte
 	for {
-		msg, err := q.take(context.Background())
-		if err != nil {
-			return nil
-		}
-		for together = together[:0]; len(together)+len(msg) < pipeBuffer; {
-			together = append(together, msg...)
-			if msg, _ = q.pop(); msg == nil {
-				break
-			}
-		}
-		if _, err := p.w.Write(together); err != nil {
-			return err
-		}
-		if msg == nil {
-			continue
-		}
-		if _, err := p.w.Write(msg); err != nil { // it did not fit
+		ended := q.ring(context.Background())
+		p.writing <- struct{}{}
+		err := p.write(q, &together)
+		<-p.writing
+		if err != nil || ended != nil {
 			return err
 		}
 	}
+}
+
+// write writes what q holds now. Small messages that wait together go out in one write. The token is held.
+func (p *pipe) write(q *queue, together *[]byte) error {
+	for {
+		*together = (*together)[:0]
+		for msg, _ := q.popBelow(pipeBuffer); msg != nil; msg, _ = q.popBelow(pipeBuffer - len(*together)) {
+			*together = append(*together, msg...)
+		}
+		now := *together
+		if len(now) == 0 { // there is none, or it is large
+			now, _ = q.pop()
+		}
+		if len(now) == 0 {
+			return nil
+		}
+		if _, err := p.w.Write(now); err != nil {
+			return err
+		}
+	}
+}
+
+// writeNow writes a message from the caller's own goroutine when nothing else is on its way, and says whether it did: that wakes nobody.
+// A pipe that has ended takes everything: who reads from it says so.
+func (p *pipe) writeNow(q *queue, msg []byte) bool {
+	select {
+	case p.writing <- struct{}{}:
+	default:
+		return false
+	}
+	defer func() { <-p.writing }()
+	if !q.isEmpty() {
+		return false
+	}
+	_, _ = p.w.Write(msg)
+	return true
 }
 
 func (p *pipe) closeChild() { closeAll(p.childR, p.childW) }

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 )
 
@@ -32,6 +33,15 @@ func newQueue(limit int) *queue {
 
 // put adds a message or says errTooSlow. It never waits.
 func (q *queue) put(msg []byte) error {
+	err := q.lay(msg)
+	if err == nil {
+		q.wake()
+	}
+	return err
+}
+
+// lay is put that wakes nobody: who lays messages down takes them away, or wakes who does.
+func (q *queue) lay(msg []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -44,6 +54,14 @@ func (q *queue) put(msg []byte) error {
 	return nil
 }
 
+// wake lets one who waits look.
+func (q *queue) wake() {
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
+}
+
 // force adds a message whatever waits already. It is for the owner's few small commands.
 func (q *queue) force(msg []byte) error {
 	q.mu.Lock()
@@ -52,6 +70,7 @@ func (q *queue) force(msg []byte) error {
 		return errQueueClosed
 	}
 	q.add(msg)
+	q.wake()
 	return nil
 }
 
@@ -65,6 +84,7 @@ func (q *queue) wait(ctx context.Context, msg []byte) error {
 		}
 		if q.bytes <= q.limit {
 			q.add(msg)
+			q.wake()
 			q.mu.Unlock()
 			return nil
 		}
@@ -82,10 +102,6 @@ func (q *queue) wait(ctx context.Context, msg []byte) error {
 func (q *queue) add(msg []byte) {
 	q.items = append(q.items, msg)
 	q.bytes += len(msg)
-	select {
-	case q.ready <- struct{}{}:
-	default:
-	}
 }
 
 // take returns the next message as soon as there is one. After close it first returns what is left.
@@ -107,11 +123,33 @@ func (q *queue) take(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// pop takes the first message out, nil when there is none, and says whether the queue is closed.
-func (q *queue) pop() (msg []byte, closed bool) {
+// ring returns when somebody has woken who waits here, or with errQueueClosed when nothing more will come: what is left can be taken then.
+func (q *queue) ring(ctx context.Context) error {
+	select {
+	case <-q.ready:
+		return nil
+	case <-q.done:
+		return errQueueClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// isEmpty reports whether nothing waits, and more may come.
+func (q *queue) isEmpty() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.items) == 0 {
+	return len(q.items) == 0 && !q.closed
+}
+
+// pop takes the first message out, nil when there is none, and says whether the queue is closed.
+func (q *queue) pop() (msg []byte, closed bool) { return q.popBelow(math.MaxInt) }
+
+// popBelow is pop of a message of less than size bytes.
+func (q *queue) popBelow(size int) (msg []byte, closed bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.items) == 0 || len(q.items[0]) >= size {
 		return nil, q.closed
 	}
 	msg, q.items[0] = q.items[0], nil

@@ -79,7 +79,9 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(cont
 func (g *gateway) carry(ctx context.Context, socket *websocket.Conn, conn *limitedConn, c *client) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })() // cuts flush short
+	defer context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })() // cuts send short
+	c.outlet.Store(conn)
+	c.out.wake() // something may have come before
 	read := make(chan struct{})
 	go func() { defer close(read); receiveFrom(ctx, socket, c) }()
 	stop := make(chan struct{})
@@ -88,7 +90,7 @@ func (g *gateway) carry(ctx context.Context, socket *websocket.Conn, conn *limit
 
 	var why error
 	for why == nil {
-		why = deliverTo(ctx, socket, conn, c)
+		why = deliverTo(ctx, conn, c)
 	}
 	c.close()
 	code, reason := g.farewell(why)
@@ -101,27 +103,16 @@ func (g *gateway) carry(ctx context.Context, socket *websocket.Conn, conn *limit
 	<-read
 }
 
-// together is how many bytes of messages go to a client in one write.
-const together = 64 << 10
-
-// deliverTo waits for a message for the client and writes it, and with it what else waits, up to together bytes. Its error is why the client ended, the
-// socket's, or ctx's.
-func deliverTo(ctx context.Context, socket *websocket.Conn, conn *limitedConn, c *client) error {
-	msg, err := c.next(ctx)
-	if err != nil {
+// deliverTo waits until somebody is woken to write to the client, and writes all that there is. Its error is why the client ended, the socket's, or ctx's.
+func deliverTo(ctx context.Context, conn *limitedConn, c *client) error {
+	ended := c.out.ring(ctx)
+	if err := conn.send(c.out); err != nil {
 		return err
 	}
-	conn.hold()
-	for size := 0; msg != nil && err == nil && size+len(msg) < together; {
-		err = socket.Write(ctx, websocket.MessageText, msg)
-		size += len(msg)
-		msg, _ = c.out.pop()
+	if errors.Is(ended, errQueueClosed) {
+		return c.reason()
 	}
-	err = errors.Join(err, conn.flush())
-	if msg == nil || err != nil {
-		return err
-	}
-	return socket.Write(ctx, websocket.MessageText, msg) // it did not fit
+	return ended
 }
 
 // receiveFrom gives the client's messages to the multiplexer.

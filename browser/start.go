@@ -306,7 +306,7 @@ func (b *Browser) handshake(ctx context.Context) error {
 		m.owner.admit(b.gate)
 	}
 	go b.look()
-	m.prepareSpare()
+	m.prepareSpares()
 	b.fitWindow(ctx)
 	return b.leaveNewTab(ctx)
 }

@@ -2,12 +2,14 @@ package shim
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // This file hands clients' connections over to the run's process: the server has looked at the request, and need not stand between the two for as long as
@@ -27,6 +29,15 @@ func (c *handedOver) Read(p []byte) (int, error) {
 		return c.first.Read(p)
 	}
 	return c.Conn.Read(p)
+}
+
+// SyscallConn is syscall.Conn's.
+func (c *handedOver) SyscallConn() (syscall.RawConn, error) {
+	system, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return system.SyscallConn()
 }
 
 // Close is net.Conn's.

@@ -1,0 +1,18 @@
+//go:build unix
+
+package browser
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// writeSome writes what the socket takes without waiting, and says how much that was. An error is left to the next write that waits.
+func writeSome(c syscall.RawConn, b []byte) (n int) {
+	_ = c.Write(func(fd uintptr) bool {
+		n, _ = unix.Write(int(fd), b)
+		return true
+	})
+	return max(n, 0)
+}

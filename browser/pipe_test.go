@@ -1,0 +1,68 @@
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"sync"
+	"testing"
+)
+
+// TestPipeKeepsOrder: each sender's messages reach Chrome whole and in its order, whether it writes them itself or leaves them to the queue.
+func TestPipeKeepsOrder(t *testing.T) {
+	p, err := newPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.closeChild()
+	const senders, each = 4, 2000
+	message := func(sender, i int) []byte {
+		return fmt.Appendf(nil, "%d %d %s\x00", sender, i, bytes.Repeat([]byte("x"), i*7919%5000))
+	}
+	q := newQueue(1 << 20)
+	if !p.writeNow(q, message(0, 0)) {
+		t.Fatal("nothing is on its way, and yet the message has to wait")
+	}
+	p.writing <- struct{}{} // as if one were on its way
+	if p.writeNow(q, message(0, 1)) {
+		t.Fatal("a message overtook one on its way")
+	}
+	<-p.writing
+	if err := q.put(message(0, 1)); err != nil || p.writeNow(q, message(0, 2)) {
+		t.Fatalf("a message overtook one that waits, %v", err)
+	}
+	pumped := make(chan error, 1)
+	go func() { pumped <- p.pump(q) }()
+	var sending sync.WaitGroup
+	sending.Go(func() { // as the owner does
+		for i := 2; i < each; i++ {
+			_ = q.force(message(0, i))
+		}
+	})
+	for sender := 1; sender < senders; sender++ {
+		sending.Go(func() {
+			for i := range each {
+				if msg := message(sender, i); !p.writeNow(q, msg) && q.wait(t.Context(), msg) != nil {
+					return // the reader misses it
+				}
+			}
+		})
+	}
+	in, next := bufio.NewReader(p.childR), make([]int, senders)
+	for range senders * each {
+		msg, err := in.ReadBytes(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sender, i int
+		if _, err := fmt.Sscanf(string(msg), "%d %d", &sender, &i); err != nil || i != next[sender] || !bytes.Equal(msg, message(sender, i)) {
+			t.Fatalf("sender %d: message %d of %d bytes, want %d; %v", sender, i, len(msg), next[sender], err)
+		}
+		next[sender]++
+	}
+	sending.Wait()
+	if q.close(); <-pumped != nil {
+		t.Error("the pump ended with an error")
+	}
+	p.close()
+}
