@@ -110,9 +110,9 @@ func called(function string, arguments ...any) string {
 }
 
 const (
-	lookPeriod    = 80 * time.Millisecond  // how often the page is asked for the mouse's shape, at most
-	cursorTimeout = time.Second            // and how long it may take to say
-	listTimeout   = 150 * time.Millisecond // how long a click waits to hear whether it opens a list
+	lookPeriod    = 80 * time.Millisecond // how often the page is asked for the mouse's shape, at most
+	cursorTimeout = time.Second           // and how long it may take to say
+	listTimeout   = 2 * time.Second       // how long a click waits to hear whether it opens a list: a page that is slow to tell takes the click no sooner
 )
 
 // look is the question for the mouse's shape. live.mu guards it.

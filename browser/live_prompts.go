@@ -301,6 +301,9 @@ func (v *viewer) dropUpload() {
 // openOptions tells viewers of the list at a place, where there is one: Chrome would open it outside of the page, where no frame shows it. It says
 // whether there is one.
 func (l *live) openOptions(session string, x, y float64) bool {
+	if l.hasDialog() {
+		return false // the page tells nothing, and takes no click, before that is answered
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), listTimeout)
 	defer cancel()
 	var list map[string]any
@@ -321,6 +324,17 @@ func (l *live) openOptions(session string, x, y float64) bool {
 	list["type"], list["id"], list["multiple"] = "options", id, false
 	l.asked(id, prompt{kind: "options", message: list})
 	return true
+}
+
+func (l *live) hasDialog() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, open := range l.prompts {
+		if open.kind == "dialog" {
+			return true
+		}
+	}
+	return false
 }
 
 // choose is a viewer's choice from a list, nil for none. l.mu is held.

@@ -76,7 +76,7 @@ func (l *live) tabEvent(method string, params []byte) {
 		}
 		l.tabs[i].Crashed = true
 		if id == l.active {
-			l.page.Loading = false
+			l.page.Loading, l.cast.crashed = false, true
 			l.tellAll(l.page)
 		}
 	case p.TargetInfo.Type != "page":
@@ -332,9 +332,21 @@ func (l *live) loading(params []byte, begun bool) {
 	}
 	l.page.Loading = begun
 	l.tellAll(l.page)
+	l.revived() // a renderer that is new after a crash may say nothing more of its first document
 	if !begun {
+		if l.cast.crashed {
+			l.cast.restart(l)
+		}
 		l.askHistory()
 		l.askTitles()
+	}
+}
+
+// revived notes that the tab that is shown has a renderer. l.mu is held.
+func (l *live) revived() {
+	if i := slices.IndexFunc(l.tabs, func(t liveTab) bool { return t.ID == l.active }); i >= 0 && l.tabs[i].Crashed {
+		l.tabs[i].Crashed = false
+		l.tellAll(l.tabsMessage())
 	}
 }
 
@@ -364,10 +376,7 @@ func (l *live) navigated(params []byte) {
 		for id := range l.prompts {
 			l.answered(id)
 		}
-		if i := slices.IndexFunc(l.tabs, func(t liveTab) bool { return t.ID == l.active }); i >= 0 && l.tabs[i].Crashed {
-			l.tabs[i].Crashed = false
-			l.tellAll(l.tabsMessage())
-		}
+		l.revived()
 	}
 	l.page.URL = address
 	l.tellAll(l.page)

@@ -214,3 +214,40 @@ func (w *watcher) crashed(tab any) bool {
 	}
 	return false
 }
+
+// TestCrashOfAShownTab: a tab that crashes before its renderer has heard that it is shown, and one that crashed before it was, come back with a reload.
+func TestCrashOfAShownTab(t *testing.T) {
+	b, address := liveBrowser(t)
+	w := watch(t, b, address)
+	w.hears("page", map[string]any{"url": "http://a.test/live", "title": "Live"})
+	first := w.hears("tabs", nil)["active"]
+	session := w.session()
+	w.send(map[string]any{"type": "tab", "do": "open", "url": "http://a.test/second"})
+	second := w.hears("page", map[string]any{"url": "http://a.test/second", "title": "/second", "newest": true})["tab"]
+	for _, when := range []string{"before it is shown", "as it is shown"} {
+		t.Log(when)
+		busy := "setTimeout(() => { for (const end = Date.now() + 3000; Date.now() < end;); })" // its renderer hears of nothing meanwhile
+		if err := b.mux.call(t.Context(), session, "Runtime.evaluate", map[string]any{"expression": busy}, nil); err != nil {
+			t.Fatal(err)
+		}
+		crash := func() { b.mux.send(session, "Page.crash", nil, nil) }
+		if when == "before it is shown" {
+			crash()
+			w.until("the crash in the list", func() bool { return w.crashed(first) })
+		}
+		w.forget()
+		w.send(map[string]any{"type": "tab", "do": "show", "tab": first})
+		w.hears("tabs", map[string]any{"active": first, "newest": true})
+		if when == "as it is shown" {
+			crash()
+			w.until("the crash in the list", func() bool { return w.crashed(first) })
+		}
+		w.send(map[string]any{"type": "go", "do": "reload"})
+		w.until("the page in the list again", func() bool { return !w.crashed(first) })
+		w.sees(600, 300, red)
+		w.click(100, 100)
+		w.sees(600, 300, green)
+		w.send(map[string]any{"type": "tab", "do": "show", "tab": second})
+		w.hears("tabs", map[string]any{"active": second, "newest": true})
+	}
+}
