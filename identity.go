@@ -222,7 +222,7 @@ func (r *resolution) geolocation(row store.Profile, around surroundings) error {
 var errNoPosition = errors.New("it is no position")
 
 func (r *resolution) screen(row store.Profile) error {
-	r.settings.Screen = settingJSON{nil, byDefault, "The browser's own."}
+	r.settings.Screen = settingJSON{nil, byDefault, "The display's; without windows it is 1440 x 900."}
 	if row.Screen == nil {
 		return nil
 	}

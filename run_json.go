@@ -55,7 +55,7 @@ type effectiveJSON struct {
 	Timezone       string         `json:"timezone"`
 	Locale         []string       `json:"locale" doc:"As navigator.languages shows it. Empty in a dryRun where only the browser knows."`
 	Geolocation    jsontext.Value `json:"geolocation" doc:"A position, off, or null: the page asks as Chrome does."`
-	Screen         *screen        `json:"screen" doc:"null: the browser's own."`
+	Screen         *screen        `json:"screen" doc:"null: the display's; 1440 x 900 where there are no windows."`
 	WebRTC         string         `json:"webrtc"`
 }
 

@@ -64,12 +64,17 @@ func (e *emulation) flags() (flags []string) {
 			flags = append(flags, "--lang="+e.base.Languages[0])
 		}
 	}
-	if s := e.base.Screen; s != nil && !e.headful {
+	if !e.headful {
+		s := cmp.Or(e.base.Screen, noDisplay())
 		flags = append(flags, fmt.Sprintf("--screen-info={%dx%d devicePixelRatio=%g}", physical(s.Width, s), physical(s.Height, s), s.DeviceScaleFactor),
 			fmt.Sprintf("--window-size=%d,%d", s.Width, s.Height), "--window-position=0,0")
 	}
 	return flags
 }
+
+// noDisplay is the screen of a browser without windows that is not told of one: Chrome's own, 800 x 600, is too small for most pages, and for who works them
+// from elsewhere.
+func noDisplay() *Screen { return &Screen{Width: 1440, Height: 900, DeviceScaleFactor: 1} }
 
 // physical is a length of the screen in its own pixels.
 func physical(css int, s *Screen) int { return int(math.Round(float64(css) * s.DeviceScaleFactor)) }

@@ -44,6 +44,9 @@ func TestArguments(t *testing.T) {
 		"--restore-last-session",
 		"--hide-crash-restore-bubble",
 		"--headless=new",
+		"--screen-info={1440x900 devicePixelRatio=1}",
+		"--window-size=1440,900",
+		"--window-position=0,0",
 		"about:blank",
 	}
 	if extra := sharedMemoryFlags(); extra != nil { // a container's
@@ -58,8 +61,10 @@ func TestArguments(t *testing.T) {
 	}
 
 	// With tabs to restore there is no page on the command line, and headed is the absence of a flag.
-	b.spec.Headless = false
-	drop("--headless=new")
+	b.spec.Headless, b.emulation.headful = false, true
+	for _, flag := range []string{"--headless=new", "--screen-info={1440x900 devicePixelRatio=1}", "--window-size=1440,900", "--window-position=0,0"} {
+		drop(flag)
+	}
 	drop("about:blank")
 	sessions := filepath.Join(dir, "Default", "Sessions")
 	if err := os.MkdirAll(sessions, 0o700); err != nil {

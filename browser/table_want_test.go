@@ -62,7 +62,7 @@ type wanted struct {
 // Chromium 156.0.8078.79 of Debian with a window and nothing emulated answers, in every context: architecture x86, bitness 64, model "",
 // platformVersion "" (it has none on Linux), wow64 false, formFactors Desktop, uaFullVersion 156.0.8078.79, fullVersionList
 // Not:A-Brand/8.0.0.0, Chromium/156.0.8078.79; and the round "own https headed" of this test differs nowhere. Headless it says the same but
-// HeadlessChrome in its user agent (its brands have Chromium alone), and has a screen of 800x600 with a window of 780x580.
+// HeadlessChrome in its user agent (its brands have Chromium alone), and has a screen of 800x600 with a window of 780x580, where it is not given another.
 func wants(t *testing.T, d declared, installed Installed, page *sighting) wanted {
 	t.Helper()
 	w := wanted{own: d.own(), major: installed.Major, page: page, cores: fmt.Sprint(page.Told["cores"])}
