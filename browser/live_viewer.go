@@ -103,8 +103,8 @@ func (l *live) serve(w http.ResponseWriter, r *http.Request) {
 	go v.keepAlive(ctx, cancel)
 	v.write(ctx)
 	l.leave(v)
-	cancel()
 	v.farewell()
+	cancel() // not before: it cuts the connection, and with it the last word (websocket.Conn.Read)
 	<-read
 }
 
