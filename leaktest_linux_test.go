@@ -374,7 +374,8 @@ func TestDoctorLeaks(t *testing.T) {
 		}
 	}
 	code, out, errs = exitOf(t, g.command("doctor", "--leaks", "--data", g.data, "--browser", g.script("mortal", "exec timeout -s KILL 8 '"+browser+"' \"$@\"")))
-	if code != 1 || !strings.Contains(out, "!!  loopback ") || !strings.Contains(out, "did not report") || !strings.Contains(errs, "not closed: http, ") {
+	begun := strings.Contains(out, "!!  loopback ") && strings.Contains(out, "did not report") && strings.Contains(errs, "not closed: http, ")
+	if late := strings.Contains(out, "!!  leaks ") && strings.Contains(errs, "did not run"); code != 1 || begun == late { // on a slow machine it dies before its pages are there
 		t.Errorf("%d\n%s%s", code, out, errs)
 	}
 	code, out, errs = exitOf(t, g.command("doctor", "--leaks", "--data", g.data, "--browser", g.script("broken", "exit 7")))
