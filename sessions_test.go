@@ -30,11 +30,11 @@ func TestSessionComesBack(t *testing.T) {
 		t.Errorf("at the next start the site saw the cookies %q, want kept=k1 and session=s1", v.cookie)
 	}
 	c = dialCDP(t, run.WsEndpoint, nil)
-	urls, _ := c.pages()
-	for _, want := range []string{"/tab-one", "/tab-two", "/show"} {
-		if !slices.Contains(urls, s.world.url(want)) {
-			t.Errorf("the tabs are %v, want %s among them", urls, want)
-		}
+	for _, want := range []string{"/tab-one", "/tab-two", "/show"} { // the site has seen the last one before its tab says so
+		eventually(t, "a tab shows "+want, enough, func() bool {
+			urls, _ := c.pages()
+			return slices.Contains(urls, s.world.url(want))
+		})
 	}
 }
 
