@@ -17,9 +17,6 @@ import (
 
 // TestPictures: pictures show the page, of the tab that is asked for and as large as it is asked for, and the page notices nothing.
 func TestPictures(t *testing.T) {
-	if testing.Short() {
-		t.Skip("has no goroutines that TestLiveView and TestViewers have not: the race detector's run leaves it out, make test has it")
-	}
 	p := pictureSite(t)
 	b := p.start()
 	ctx, cancel := context.WithTimeout(t.Context(), patient)
