@@ -191,7 +191,8 @@ func (in *profileCreate) Resolve(ctx huma.Context) []error {
 func (s *server) createProfile(ctx context.Context, in *profileCreate) (*ProfileBody, error) {
 	at := now()
 	row := store.Profile{ID: newID(), WorkspaceID: in.workspace, OS: hostOS(), Tags: "[]", StartURLs: "[]", Timezone: "auto",
-		Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn", Status: "stopped", Revision: 1, CreatedAt: at, UpdatedAt: at}
+		Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
+		FallbackProxyIDs: "[]", FallbackCountry: "same", AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Status: "stopped", Revision: 1, CreatedAt: at, UpdatedAt: at}
 	if err := in.Body.apply(&row); err != nil {
 		return nil, err
 	}
@@ -444,6 +445,7 @@ func insertOf(r store.Profile) store.AddProfileParams {
 		Tags: r.Tags, TagsKey: tags, Notes: r.Notes, SearchKey: search, ProxyID: r.ProxyID, ProxyMissing: r.ProxyMissing,
 		StartURLs: r.StartURLs, Timezone: r.Timezone, Locale: r.Locale, Geolocation: r.Geolocation, WebRTC: r.WebRTC, Screen: r.Screen,
 		Headless: r.Headless, IdleTimeoutMs: r.IdleTimeoutMs, MaxRunMs: r.MaxRunMs, BackgroundTraffic: r.BackgroundTraffic, AllowLocal: r.AllowLocal, Consistency: r.Consistency,
+		FallbackProxyIDs: r.FallbackProxyIDs, FallbackCountry: r.FallbackCountry, AllowHosts: r.AllowHosts, DenyHosts: r.DenyHosts, LocalhostVia: r.LocalhostVia, LogHosts: r.LogHosts,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }
 
@@ -453,5 +455,6 @@ func updateOf(r store.Profile, workspaces *string) store.UpdateProfileParams {
 		Tags: r.Tags, TagsKey: tags, Notes: r.Notes, SearchKey: search, ProxyID: r.ProxyID, ProxyMissing: r.ProxyMissing,
 		StartURLs: r.StartURLs, Timezone: r.Timezone, Locale: r.Locale, Geolocation: r.Geolocation, WebRTC: r.WebRTC, Screen: r.Screen,
 		Headless: r.Headless, IdleTimeoutMs: r.IdleTimeoutMs, MaxRunMs: r.MaxRunMs, BackgroundTraffic: r.BackgroundTraffic, AllowLocal: r.AllowLocal, Consistency: r.Consistency,
+		FallbackProxyIDs: r.FallbackProxyIDs, FallbackCountry: r.FallbackCountry, AllowHosts: r.AllowHosts, DenyHosts: r.DenyHosts, LocalhostVia: r.LocalhostVia, LogHosts: r.LogHosts,
 		UpdatedAt: r.UpdatedAt, Workspaces: workspaces}
 }

@@ -58,6 +58,13 @@ CREATE TABLE proxies (
     revision      INTEGER NOT NULL DEFAULT 1,
     created_at    INTEGER NOT NULL,
     updated_at    INTEGER NOT NULL,
+    exit_ip       TEXT    NOT NULL DEFAULT '',  -- of the last good check, as the next ones
+    country       TEXT    NOT NULL DEFAULT '',  -- ISO 3166-1 alpha-2
+    latency_ms    INTEGER,
+    checked_at    INTEGER NOT NULL DEFAULT 0,   -- when the last check began, good or not; 0: never
+    recent        TEXT    NOT NULL DEFAULT '',  -- latencies in ms of the checks that are kept, oldest first, with spaces between; "-" for one that failed
+    rotated_at    INTEGER NOT NULL DEFAULT 0,   -- when rotateUrl was last called; 0: never
+    picked_at     INTEGER NOT NULL DEFAULT 0,   -- when a start last picked it in turn (roundRobin); 0: never
     UNIQUE (workspace_id, type, host, port, username), -- the same proxy again is a duplicate
     UNIQUE (workspace_id, id)                          -- what a profile's reference points at: no profile uses another workspace's proxy
 ) STRICT;
@@ -65,6 +72,12 @@ CREATE TABLE proxies (
 -- Proxies newest first: of one workspace, and of all.
 CREATE INDEX proxies_of_workspace ON proxies (workspace_id, created_at, id);
 CREATE INDEX proxies_created ON proxies (created_at, id);
+
+-- Who else comes out at an address.
+CREATE INDEX proxies_of_exit ON proxies (workspace_id, exit_ip) WHERE exit_ip <> '';
+
+-- What is due to be checked, longest ago first.
+CREATE INDEX proxies_of_workspace_checked ON proxies (workspace_id, checked_at, id);
 
 -- The last 100 checks of a proxy.
 CREATE TABLE proxy_checks (
@@ -113,6 +126,12 @@ CREATE TABLE profiles (
     background_traffic TEXT NOT NULL DEFAULT 'refuse' CHECK (background_traffic IN ('refuse', 'allow')), -- what the relay does with Chrome's own services
     allow_local     TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(allow_local) AND json_type(allow_local) = 'array'), -- "host:port" of this machine or network
     consistency     TEXT    NOT NULL DEFAULT 'warn' CHECK (consistency IN ('off', 'warn', 'block')), -- what a contradiction between exit and settings does at start
+    fallback_proxy_ids TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(fallback_proxy_ids) AND json_type(fallback_proxy_ids) = 'array'), -- in order; proxies of the same workspace
+    fallback_country TEXT   NOT NULL DEFAULT 'same' CHECK (fallback_country IN ('same', 'any')), -- where a fallback may come out
+    allow_hosts     TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(allow_hosts) AND json_type(allow_hosts) = 'array'), -- patterns; none: every host
+    deny_hosts      TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(deny_hosts) AND json_type(deny_hosts) = 'array'),
+    localhost_via   TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(localhost_via) AND json_type(localhost_via) = 'array'), -- "port" or "name:port" of this machine
+    log_hosts       INTEGER NOT NULL DEFAULT 0 CHECK (log_hosts IN (0, 1)), -- each run keeps the names that it connected to
     CHECK ((tags = '[]') = (tags_key = '')),
     CHECK (proxy_id IS NULL OR proxy_missing = 0),
     FOREIGN KEY (workspace_id, proxy_id) REFERENCES proxies (workspace_id, id)
@@ -132,6 +151,9 @@ CREATE INDEX profiles_started ON profiles (trashed, last_started_at, id);
 
 -- Who uses a proxy: the answer to proxy_in_use, and the foreign key's look-up when a proxy goes.
 CREATE INDEX profiles_of_proxy ON profiles (proxy_id, id) WHERE proxy_id IS NOT NULL;
+
+-- Who falls back on a proxy: looked up when one is to be deleted.
+CREATE INDEX profiles_with_fallbacks ON profiles (workspace_id, id) WHERE fallback_proxy_ids <> '[]';
 
 -- What runs or has failed: few rows, read at every boot and by the status filter.
 CREATE INDEX profiles_not_stopped ON profiles (status, id) WHERE status <> 'stopped';
@@ -155,6 +177,59 @@ CREATE INDEX runs_of_profile ON runs (profile_id, started_at, id);
 
 -- The runs that go on, newest first: read at boot and by GET /runs.
 CREATE INDEX runs_open ON runs (started_at, id) WHERE ended_at IS NULL;
+
+-- The host names that a run connected to, where its profile has log_hosts.
+CREATE TABLE run_hosts (
+    run_id TEXT NOT NULL PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+    hosts  TEXT NOT NULL CHECK (json_valid(hosts))
+) STRICT;
+
+-- What went through the relay of a run, by proxy and day. A run tells its sums, so that the same word twice counts once. Neither
+-- a deleted profile nor a deleted proxy takes it along: it goes when it is old.
+CREATE TABLE traffic (
+    run_id       TEXT    NOT NULL,
+    proxy_id     TEXT    NOT NULL,                 -- '': direct
+    day          INTEGER NOT NULL,                 -- since 1970-01-01 UTC
+    profile_id   TEXT    NOT NULL,
+    workspace_id TEXT    NOT NULL,
+    bytes_up     INTEGER NOT NULL CHECK (bytes_up >= 0),
+    bytes_down   INTEGER NOT NULL CHECK (bytes_down >= 0),
+    connections  INTEGER NOT NULL CHECK (connections >= 0),
+    PRIMARY KEY (run_id, proxy_id, day)
+) STRICT, WITHOUT ROWID;
+
+-- By proxy, by profile, and the purge.
+CREATE INDEX traffic_of_proxy ON traffic (proxy_id, day);
+CREATE INDEX traffic_of_profile ON traffic (profile_id, day);
+CREATE INDEX traffic_of_day ON traffic (day);
+
+-- The proxy that a profile was given for a tag (start with pick sticky): it gets the same one again.
+CREATE TABLE picks (
+    profile_id TEXT    NOT NULL REFERENCES profiles (id) ON DELETE CASCADE,
+    tag        TEXT    NOT NULL, -- case-folded
+    proxy_id   TEXT    NOT NULL REFERENCES proxies (id) ON DELETE CASCADE,
+    PRIMARY KEY (profile_id, tag)
+) STRICT, WITHOUT ROWID;
+
+-- The cascade from proxies.
+CREATE INDEX picks_of_proxy ON picks (proxy_id);
+
+-- Who saw a secret: what is done with one is written down before it is answered.
+CREATE TABLE audit (
+    id           TEXT    NOT NULL PRIMARY KEY,
+    at           INTEGER NOT NULL,
+    key_id       TEXT    NOT NULL,
+    key_name     TEXT    NOT NULL,
+    workspace_id TEXT    NOT NULL DEFAULT '', -- '': several
+    action       TEXT    NOT NULL,            -- the operation, such as proxy.secret
+    object_id    TEXT    NOT NULL DEFAULT '',
+    remote       TEXT    NOT NULL,            -- the caller's address
+    request_id   TEXT    NOT NULL,
+    detail       TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(detail))
+) STRICT;
+
+-- Newest first.
+CREATE INDEX audit_at ON audit (at, id);
 
 -- First answers by Idempotency-Key. status 0: the first request is still under way.
 CREATE TABLE idempotency (

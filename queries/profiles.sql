@@ -5,22 +5,26 @@
 -- The workspace is the caller's to have checked: it is named by the row itself.
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
-    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency, created_at, updated_at
+    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, created_at, updated_at
 ) VALUES (
     @id, @workspace_id, @name, @os, @browser_version, @tags, @tags_key, @notes, @search_key, sqlc.narg(proxy_id), @proxy_missing, @start_urls,
     @timezone, @locale, @geolocation, @webrtc, sqlc.narg(screen), sqlc.narg(headless), sqlc.narg(idle_timeout_ms), sqlc.narg(max_run_ms),
-    @background_traffic, @allow_local, @consistency, @created_at, @updated_at
+    @background_traffic, @allow_local, @consistency,
+    @fallback_proxy_ids, @fallback_country, @allow_hosts, @deny_hosts, @localhost_via, @log_hosts, @created_at, @updated_at
 ) RETURNING *;
 
 -- name: AddProfile :exec
 -- AddProfile is InsertProfile without the row that comes back, which costs a third of the insert.
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
-    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency, created_at, updated_at
+    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, created_at, updated_at
 ) VALUES (
     @id, @workspace_id, @name, @os, @browser_version, @tags, @tags_key, @notes, @search_key, sqlc.narg(proxy_id), @proxy_missing, @start_urls,
     @timezone, @locale, @geolocation, @webrtc, sqlc.narg(screen), sqlc.narg(headless), sqlc.narg(idle_timeout_ms), sqlc.narg(max_run_ms),
-    @background_traffic, @allow_local, @consistency, @created_at, @updated_at
+    @background_traffic, @allow_local, @consistency,
+    @fallback_proxy_ids, @fallback_country, @allow_hosts, @deny_hosts, @localhost_via, @log_hosts, @created_at, @updated_at
 );
 
 -- name: GetProfile :one
@@ -41,7 +45,9 @@ UPDATE profiles SET
     search_key = @search_key, proxy_id = sqlc.narg(proxy_id), proxy_missing = @proxy_missing, start_urls = @start_urls,
     timezone = @timezone, locale = @locale, geolocation = @geolocation, webrtc = @webrtc, screen = sqlc.narg(screen),
     headless = sqlc.narg(headless), idle_timeout_ms = sqlc.narg(idle_timeout_ms), max_run_ms = sqlc.narg(max_run_ms),
-    background_traffic = @background_traffic, allow_local = @allow_local, consistency = @consistency, updated_at = @updated_at, revision = revision + 1
+    background_traffic = @background_traffic, allow_local = @allow_local, consistency = @consistency,
+    fallback_proxy_ids = @fallback_proxy_ids, fallback_country = @fallback_country, allow_hosts = @allow_hosts, deny_hosts = @deny_hosts,
+    localhost_via = @localhost_via, log_hosts = @log_hosts, updated_at = @updated_at, revision = revision + 1
 WHERE id = @id AND revision = @revision AND trashed_at IS NULL
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 RETURNING *;

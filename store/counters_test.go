@@ -111,7 +111,8 @@ func (w *walk) changeProxy() {
 	}
 	_, err = w.q.UpdateProfile(ctx, UpdateProfileParams{ID: p.ID, Revision: p.Revision, Name: p.Name, OS: p.OS, BrowserVersion: p.BrowserVersion, Tags: p.Tags,
 		TagsKey: p.TagsKey, Notes: p.Notes, SearchKey: p.SearchKey, ProxyID: w.proxyFor(p.WorkspaceID), StartURLs: p.StartURLs, Timezone: p.Timezone,
-		Locale: p.Locale, Geolocation: p.Geolocation, WebRTC: p.WebRTC, BackgroundTraffic: p.BackgroundTraffic, AllowLocal: p.AllowLocal, Consistency: p.Consistency})
+		Locale: p.Locale, Geolocation: p.Geolocation, WebRTC: p.WebRTC, BackgroundTraffic: p.BackgroundTraffic, AllowLocal: p.AllowLocal, Consistency: p.Consistency,
+		FallbackProxyIDs: p.FallbackProxyIDs, FallbackCountry: p.FallbackCountry, AllowHosts: p.AllowHosts, DenyHosts: p.DenyHosts, LocalhostVia: p.LocalhostVia, LogHosts: p.LogHosts})
 	w.must(err)
 }
 

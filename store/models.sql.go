@@ -4,6 +4,19 @@
 
 package store
 
+type Audit struct {
+	ID          string
+	At          int64
+	KeyID       string
+	KeyName     string
+	WorkspaceID string
+	Action      string
+	ObjectID    string
+	Remote      string
+	RequestID   string
+	Detail      string
+}
+
 type Idempotency struct {
 	KeyID     string
 	IdemKey   string
@@ -27,6 +40,12 @@ type Key struct {
 	LastUsedAt *int64
 	CreatedAt  int64
 	RevokedAt  *int64
+}
+
+type Pick struct {
+	ProfileID string
+	Tag       string
+	ProxyID   string
 }
 
 type Profile struct {
@@ -63,6 +82,12 @@ type Profile struct {
 	BackgroundTraffic string
 	AllowLocal        string
 	Consistency       string
+	FallbackProxyIDs  string
+	FallbackCountry   string
+	AllowHosts        string
+	DenyHosts         string
+	LocalhostVia      string
+	LogHosts          bool
 }
 
 type Proxy struct {
@@ -85,6 +110,13 @@ type Proxy struct {
 	Revision     int64
 	CreatedAt    int64
 	UpdatedAt    int64
+	ExitIP       string
+	Country      string
+	LatencyMs    *int64
+	CheckedAt    int64
+	Recent       string
+	RotatedAt    int64
+	PickedAt     int64
 }
 
 type ProxyCheck struct {
@@ -105,9 +137,25 @@ type Run struct {
 	Record      string
 }
 
+type RunHost struct {
+	RunID string
+	Hosts string
+}
+
 type Setting struct {
 	Name  string
 	Value string
+}
+
+type Traffic struct {
+	RunID       string
+	ProxyID     string
+	Day         int64
+	ProfileID   string
+	WorkspaceID string
+	BytesUp     int64
+	BytesDown   int64
+	Connections int64
 }
 
 type Workspace struct {

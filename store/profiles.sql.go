@@ -12,11 +12,13 @@ import (
 const addProfile = `-- name: AddProfile :exec
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
-    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency, created_at, updated_at
+    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-    ?21, ?22, ?23, ?24, ?25
+    ?21, ?22, ?23,
+    ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31
 )
 `
 
@@ -44,6 +46,12 @@ type AddProfileParams struct {
 	BackgroundTraffic string
 	AllowLocal        string
 	Consistency       string
+	FallbackProxyIDs  string
+	FallbackCountry   string
+	AllowHosts        string
+	DenyHosts         string
+	LocalhostVia      string
+	LogHosts          bool
 	CreatedAt         int64
 	UpdatedAt         int64
 }
@@ -74,6 +82,12 @@ func (q *Queries) AddProfile(ctx context.Context, arg AddProfileParams) error {
 		arg.BackgroundTraffic,
 		arg.AllowLocal,
 		arg.Consistency,
+		arg.FallbackProxyIDs,
+		arg.FallbackCountry,
+		arg.AllowHosts,
+		arg.DenyHosts,
+		arg.LocalhostVia,
+		arg.LogHosts,
 		arg.CreatedAt,
 		arg.UpdatedAt,
 	)
@@ -178,7 +192,7 @@ func (q *Queries) DeleteProfile(ctx context.Context, arg DeleteProfileParams) (i
 }
 
 const getProfile = `-- name: GetProfile :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts FROM profiles
 WHERE id = ?1 AND trashed_at IS NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -225,12 +239,18 @@ func (q *Queries) GetProfile(ctx context.Context, arg GetProfileParams) (Profile
 		&i.BackgroundTraffic,
 		&i.AllowLocal,
 		&i.Consistency,
+		&i.FallbackProxyIDs,
+		&i.FallbackCountry,
+		&i.AllowHosts,
+		&i.DenyHosts,
+		&i.LocalhostVia,
+		&i.LogHosts,
 	)
 	return i, err
 }
 
 const getProfileAny = `-- name: GetProfileAny :one
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts FROM profiles
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -278,12 +298,18 @@ func (q *Queries) GetProfileAny(ctx context.Context, arg GetProfileAnyParams) (P
 		&i.BackgroundTraffic,
 		&i.AllowLocal,
 		&i.Consistency,
+		&i.FallbackProxyIDs,
+		&i.FallbackCountry,
+		&i.AllowHosts,
+		&i.DenyHosts,
+		&i.LocalhostVia,
+		&i.LogHosts,
 	)
 	return i, err
 }
 
 const getProfiles = `-- name: GetProfiles :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency FROM profiles
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts FROM profiles
 WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -337,6 +363,12 @@ func (q *Queries) GetProfiles(ctx context.Context, arg GetProfilesParams) ([]Pro
 			&i.BackgroundTraffic,
 			&i.AllowLocal,
 			&i.Consistency,
+			&i.FallbackProxyIDs,
+			&i.FallbackCountry,
+			&i.AllowHosts,
+			&i.DenyHosts,
+			&i.LocalhostVia,
+			&i.LogHosts,
 		); err != nil {
 			return nil, err
 		}
@@ -355,12 +387,14 @@ const insertProfile = `-- name: InsertProfile :one
 
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
-    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency, created_at, updated_at
+    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
     ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-    ?21, ?22, ?23, ?24, ?25
-) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency
+    ?21, ?22, ?23,
+    ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31
+) RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts
 `
 
 type InsertProfileParams struct {
@@ -387,6 +421,12 @@ type InsertProfileParams struct {
 	BackgroundTraffic string
 	AllowLocal        string
 	Consistency       string
+	FallbackProxyIDs  string
+	FallbackCountry   string
+	AllowHosts        string
+	DenyHosts         string
+	LocalhostVia      string
+	LogHosts          bool
 	CreatedAt         int64
 	UpdatedAt         int64
 }
@@ -419,6 +459,12 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		arg.BackgroundTraffic,
 		arg.AllowLocal,
 		arg.Consistency,
+		arg.FallbackProxyIDs,
+		arg.FallbackCountry,
+		arg.AllowHosts,
+		arg.DenyHosts,
+		arg.LocalhostVia,
+		arg.LogHosts,
 		arg.CreatedAt,
 		arg.UpdatedAt,
 	)
@@ -457,6 +503,12 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 		&i.BackgroundTraffic,
 		&i.AllowLocal,
 		&i.Consistency,
+		&i.FallbackProxyIDs,
+		&i.FallbackCountry,
+		&i.AllowHosts,
+		&i.DenyHosts,
+		&i.LocalhostVia,
+		&i.LogHosts,
 	)
 	return i, err
 }
@@ -1019,7 +1071,7 @@ func (q *Queries) ListProfilesByUpdatedDesc(ctx context.Context, arg ListProfile
 }
 
 const listProfilesNotStopped = `-- name: ListProfilesNotStopped :many
-SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency FROM profiles WHERE status <> 'stopped' ORDER BY status, id
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts FROM profiles WHERE status <> 'stopped' ORDER BY status, id
 `
 
 // ListProfilesNotStopped gives what a boot compares with the shims that it finds, and what has failed.
@@ -1066,6 +1118,12 @@ func (q *Queries) ListProfilesNotStopped(ctx context.Context) ([]Profile, error)
 			&i.BackgroundTraffic,
 			&i.AllowLocal,
 			&i.Consistency,
+			&i.FallbackProxyIDs,
+			&i.FallbackCountry,
+			&i.AllowHosts,
+			&i.DenyHosts,
+			&i.LocalhostVia,
+			&i.LogHosts,
 		); err != nil {
 			return nil, err
 		}
@@ -1914,7 +1972,7 @@ const restoreProfile = `-- name: RestoreProfile :one
 UPDATE profiles SET trashed_at = NULL
 WHERE id = ?1 AND trashed_at IS NOT NULL
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts
 `
 
 type RestoreProfileParams struct {
@@ -1959,6 +2017,12 @@ func (q *Queries) RestoreProfile(ctx context.Context, arg RestoreProfileParams) 
 		&i.BackgroundTraffic,
 		&i.AllowLocal,
 		&i.Consistency,
+		&i.FallbackProxyIDs,
+		&i.FallbackCountry,
+		&i.AllowHosts,
+		&i.DenyHosts,
+		&i.LocalhostVia,
+		&i.LogHosts,
 	)
 	return i, err
 }
@@ -1999,7 +2063,7 @@ const trashProfile = `-- name: TrashProfile :one
 UPDATE profiles SET trashed_at = CAST(?1 AS INTEGER)
 WHERE id = ?2 AND trashed_at IS NULL
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts
 `
 
 type TrashProfileParams struct {
@@ -2045,6 +2109,12 @@ func (q *Queries) TrashProfile(ctx context.Context, arg TrashProfileParams) (Pro
 		&i.BackgroundTraffic,
 		&i.AllowLocal,
 		&i.Consistency,
+		&i.FallbackProxyIDs,
+		&i.FallbackCountry,
+		&i.AllowHosts,
+		&i.DenyHosts,
+		&i.LocalhostVia,
+		&i.LogHosts,
 	)
 	return i, err
 }
@@ -2055,10 +2125,12 @@ UPDATE profiles SET
     search_key = ?7, proxy_id = ?8, proxy_missing = ?9, start_urls = ?10,
     timezone = ?11, locale = ?12, geolocation = ?13, webrtc = ?14, screen = ?15,
     headless = ?16, idle_timeout_ms = ?17, max_run_ms = ?18,
-    background_traffic = ?19, allow_local = ?20, consistency = ?21, updated_at = ?22, revision = revision + 1
-WHERE id = ?23 AND revision = ?24 AND trashed_at IS NULL
-  AND (CAST(?25 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?25)))
-RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency
+    background_traffic = ?19, allow_local = ?20, consistency = ?21,
+    fallback_proxy_ids = ?22, fallback_country = ?23, allow_hosts = ?24, deny_hosts = ?25,
+    localhost_via = ?26, log_hosts = ?27, updated_at = ?28, revision = revision + 1
+WHERE id = ?29 AND revision = ?30 AND trashed_at IS NULL
+  AND (CAST(?31 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?31)))
+RETURNING id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts
 `
 
 type UpdateProfileParams struct {
@@ -2083,6 +2155,12 @@ type UpdateProfileParams struct {
 	BackgroundTraffic string
 	AllowLocal        string
 	Consistency       string
+	FallbackProxyIDs  string
+	FallbackCountry   string
+	AllowHosts        string
+	DenyHosts         string
+	LocalhostVia      string
+	LogHosts          bool
 	UpdatedAt         int64
 	ID                string
 	Revision          int64
@@ -2113,6 +2191,12 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		arg.BackgroundTraffic,
 		arg.AllowLocal,
 		arg.Consistency,
+		arg.FallbackProxyIDs,
+		arg.FallbackCountry,
+		arg.AllowHosts,
+		arg.DenyHosts,
+		arg.LocalhostVia,
+		arg.LogHosts,
 		arg.UpdatedAt,
 		arg.ID,
 		arg.Revision,
@@ -2153,6 +2237,12 @@ func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (P
 		&i.BackgroundTraffic,
 		&i.AllowLocal,
 		&i.Consistency,
+		&i.FallbackProxyIDs,
+		&i.FallbackCountry,
+		&i.AllowHosts,
+		&i.DenyHosts,
+		&i.LocalhostVia,
+		&i.LogHosts,
 	)
 	return i, err
 }

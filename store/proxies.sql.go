@@ -50,7 +50,7 @@ func (q *Queries) DeleteProxy(ctx context.Context, arg DeleteProxyParams) (int64
 }
 
 const getProxy = `-- name: GetProxy :one
-SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at FROM proxies
+SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at FROM proxies
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -83,12 +83,19 @@ func (q *Queries) GetProxy(ctx context.Context, arg GetProxyParams) (Proxy, erro
 		&i.Revision,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.ExitIP,
+		&i.Country,
+		&i.LatencyMs,
+		&i.CheckedAt,
+		&i.Recent,
+		&i.RotatedAt,
+		&i.PickedAt,
 	)
 	return i, err
 }
 
 const getProxyByAddress = `-- name: GetProxyByAddress :one
-SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at FROM proxies
+SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at FROM proxies
 WHERE workspace_id = ?1 AND type = ?2 AND host = ?3 AND port = ?4 AND username = ?5
   AND (CAST(?6 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?6)))
 `
@@ -132,6 +139,13 @@ func (q *Queries) GetProxyByAddress(ctx context.Context, arg GetProxyByAddressPa
 		&i.Revision,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.ExitIP,
+		&i.Country,
+		&i.LatencyMs,
+		&i.CheckedAt,
+		&i.Recent,
+		&i.RotatedAt,
+		&i.PickedAt,
 	)
 	return i, err
 }
@@ -142,7 +156,7 @@ INSERT INTO proxies (
     id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, created_at, updated_at
 ) VALUES (
     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
-) RETURNING id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at
+) RETURNING id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at
 `
 
 type InsertProxyParams struct {
@@ -200,12 +214,19 @@ func (q *Queries) InsertProxy(ctx context.Context, arg InsertProxyParams) (Proxy
 		&i.Revision,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.ExitIP,
+		&i.Country,
+		&i.LatencyMs,
+		&i.CheckedAt,
+		&i.Recent,
+		&i.RotatedAt,
+		&i.PickedAt,
 	)
 	return i, err
 }
 
 const listProxies = `-- name: ListProxies :many
-SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at FROM proxies
+SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at FROM proxies
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
 ORDER BY created_at DESC, id DESC
@@ -256,6 +277,13 @@ func (q *Queries) ListProxies(ctx context.Context, arg ListProxiesParams) ([]Pro
 			&i.Revision,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.ExitIP,
+			&i.Country,
+			&i.LatencyMs,
+			&i.CheckedAt,
+			&i.Recent,
+			&i.RotatedAt,
+			&i.PickedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -271,7 +299,7 @@ func (q *Queries) ListProxies(ctx context.Context, arg ListProxiesParams) ([]Pro
 }
 
 const listProxiesOfWorkspace = `-- name: ListProxiesOfWorkspace :many
-SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at FROM proxies
+SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at FROM proxies
 WHERE workspace_id = ?1
   AND (created_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
@@ -324,6 +352,13 @@ func (q *Queries) ListProxiesOfWorkspace(ctx context.Context, arg ListProxiesOfW
 			&i.Revision,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.ExitIP,
+			&i.Country,
+			&i.LatencyMs,
+			&i.CheckedAt,
+			&i.Recent,
+			&i.RotatedAt,
+			&i.PickedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -371,7 +406,7 @@ UPDATE proxies SET
     tags = ?7, notes = ?8, rotate_url = ?9, updated_at = ?10, revision = revision + 1
 WHERE id = ?11 AND revision = ?12
   AND (CAST(?13 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?13)))
-RETURNING id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at
+RETURNING id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at
 `
 
 type UpdateProxyParams struct {
@@ -428,6 +463,13 @@ func (q *Queries) UpdateProxy(ctx context.Context, arg UpdateProxyParams) (Proxy
 		&i.Revision,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.ExitIP,
+		&i.Country,
+		&i.LatencyMs,
+		&i.CheckedAt,
+		&i.Recent,
+		&i.RotatedAt,
+		&i.PickedAt,
 	)
 	return i, err
 }

@@ -27,7 +27,8 @@ func TestProfileLife(t *testing.T) {
 		t.Errorf("as made: %+v", made)
 	}
 	update := UpdateProfileParams{ID: p.ID, Revision: 1, Name: "second", OS: "mac", BrowserVersion: "1", Tags: `["x"]`, TagsKey: TagsKey([]string{"x"}),
-		SearchKey: SearchKey("second", ""), StartURLs: "[]", Timezone: "auto", Locale: `["de"]`, Geolocation: "off", WebRTC: "off", BackgroundTraffic: "allow", AllowLocal: `["localhost:3000"]`, Consistency: "block", UpdatedAt: 7}
+		SearchKey: SearchKey("second", ""), StartURLs: "[]", Timezone: "auto", Locale: `["de"]`, Geolocation: "off", WebRTC: "off", BackgroundTraffic: "allow", AllowLocal: `["localhost:3000"]`, Consistency: "block",
+		FallbackProxyIDs: "[]", FallbackCountry: "any", AllowHosts: `["a.example"]`, DenyHosts: "[]", LocalhostVia: "[]", LogHosts: true, UpdatedAt: 7}
 	var updated Profile
 	mustWrite(t, s, func(q *Queries) (err error) { updated, err = q.UpdateProfile(ctx, update); return err })
 	if updated.Revision != 2 || updated.Name != "second" || updated.UpdatedAt != 7 || updated.Headless != nil || updated.CreatedAt != 1 {

@@ -57,7 +57,8 @@ func TestListsShowEveryChange(t *testing.T) {
 		ids = append(ids, putProfile(t, s, p).ID)
 	}
 	update := UpdateProfileParams{ID: ids[0], Revision: 1, Name: "new", OS: "mac", BrowserVersion: "1", Tags: "[]", SearchKey: "new", StartURLs: "[]",
-		Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "off", BackgroundTraffic: "allow", AllowLocal: "[]", Consistency: "block"}
+		Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "off", BackgroundTraffic: "allow", AllowLocal: "[]", Consistency: "block",
+		FallbackProxyIDs: "[]", FallbackCountry: "same", AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]"}
 	for _, step := range []struct {
 		what string
 		do   func(*Queries) error

@@ -67,6 +67,7 @@ func newID() string { return uuid.Must(uuid.NewV7()).String() }
 func aProfile(workspace, name string) InsertProfileParams {
 	return InsertProfileParams{ID: newID(), WorkspaceID: workspace, Name: name, OS: "linux", BrowserVersion: "156",
 		Tags: "[]", SearchKey: SearchKey(name, ""), StartURLs: "[]", Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
+		FallbackProxyIDs: "[]", FallbackCountry: "same", AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]",
 		CreatedAt: 1, UpdatedAt: 1}
 }
 

@@ -32,6 +32,8 @@ func TestUpgradeFromTheFirst(t *testing.T) {
 	for _, statement := range []string{
 		"INSERT INTO workspaces (id, created_at, updated_at) VALUES ('default', 1, 1)",
 		"INSERT INTO profiles (id, workspace_id, name, os, browser_version, search_key, webrtc, created_at, updated_at) VALUES ('p', 'default', 'old', 'linux', '150', 'old', 'off', 1, 1)",
+		"INSERT INTO proxies (id, workspace_id, type, host, port, created_at, updated_at) VALUES ('x', 'default', 'socks5', 'h', 1, 1, 1)",
+		`INSERT INTO proxy_checks (proxy_id, at, ok, result) VALUES ('x', 5, 1, '{"exitIp":"192.0.2.1","country":"DE","latencyMs":40}'), ('x', 7, 0, '{"exitIp":null,"latencyMs":null}')`,
 	} {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			t.Fatal(err)
@@ -44,5 +46,12 @@ func TestUpgradeFromTheFirst(t *testing.T) {
 	row, err := s.Read().GetProfile(ctx, GetProfileParams{ID: "p"})
 	if err != nil || row.Name != "old" || row.WebRTC != "off" || row.BackgroundTraffic != "refuse" || row.AllowLocal != "[]" || row.Consistency != "warn" {
 		t.Errorf("%+v, %v", row, err)
+	}
+	if row.FallbackProxyIDs != "[]" || row.FallbackCountry != "same" || row.AllowHosts != "[]" || row.LogHosts {
+		t.Errorf("%+v", row)
+	}
+	px, err := s.Read().GetProxy(ctx, GetProxyParams{ID: "x"})
+	if err != nil || px.ExitIP != "192.0.2.1" || px.Country != "DE" || px.LatencyMs == nil || *px.LatencyMs != 40 || px.CheckedAt != 7 || px.Recent != "40 -" {
+		t.Errorf("%+v, %v", px, err)
 	}
 }
