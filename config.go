@@ -23,6 +23,8 @@ type serveConfig struct {
 	Headless         string        `default:"auto" enum:"auto,always,never" env:"WARREN_HEADLESS" help:"Where a profile does not say: auto is headed where there is a display."`
 	CheckURL         []string      `name:"check-url" env:"WARREN_CHECK_URL" placeholder:"URL" help:"Service that tells a caller's address, for checks; several are tried in turn."`
 	CheckTimeout     time.Duration `name:"check-timeout" default:"10s" env:"WARREN_CHECK_TIMEOUT" help:"Deadline of one proxy check."`
+	CheckAtOnce      int           `name:"check-at-once" default:"512" env:"WARREN_CHECK_AT_ONCE" help:"Proxies that are checked at the same time; those that keep a check waiting do not count, up to four times as many."`
+	CheckEvery       []string      `name:"check-every" env:"WARREN_CHECK_EVERY" placeholder:"TIME" help:"Check each proxy again and again after so long, such as 30m; WORKSPACE=10m for one workspace, where 0 means never. Default: only when asked."`
 	Geoip            string        `name:"geoip" env:"WARREN_GEOIP" placeholder:"FILE" help:"An MMDB file that tells an exit's country."`
 	MaxStarting      int           `name:"max-starting" default:"0" env:"WARREN_MAX_STARTING" help:"Browsers that start at the same time; the rest queue. 0: one per core."`
 	MaxRunning       int           `name:"max-running" default:"0" env:"WARREN_MAX_RUNNING" help:"Browsers that run at the same time; further starts wait until one ends. 0: no limit."`
@@ -43,6 +45,7 @@ type serveConfig struct {
 	SecretKey        string        `name:"secret-key-file" env:"WARREN_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that seals proxy passwords. Default: secret.key in the data folder."`
 
 	proxies      []netip.Prefix
+	checkEvery   checkEvery
 	certificates []tls.Certificate
 }
 
@@ -101,6 +104,7 @@ func (c *serveConfig) resolve() error {
 			add("--check-url %q must begin with http:// or https://", u)
 		}
 	}
+	c.checkEvery = parseCheckEvery(c.CheckEvery, add)
 	c.checkBounds(add)
 	if c.MaxStarting == 0 {
 		c.MaxStarting = runtime.NumCPU()
@@ -146,7 +150,7 @@ func (c *serveConfig) checkBounds(add func(string, ...any)) {
 	for _, bound := range []struct {
 		flag            string
 		value, min, max int
-	}{{"max-starting", c.MaxStarting, 0, 1000}, {"max-running", c.MaxRunning, 0, 100000}, {"max-queue", c.MaxQueue, 1, 100000}} {
+	}{{"max-starting", c.MaxStarting, 0, 1000}, {"max-running", c.MaxRunning, 0, 100000}, {"max-queue", c.MaxQueue, 1, 100000}, {"check-at-once", c.CheckAtOnce, 0, 10000}} {
 		if bound.value < bound.min || bound.value > bound.max {
 			add("--%s %d must be %d to %d", bound.flag, bound.value, bound.min, bound.max)
 		}

@@ -70,6 +70,8 @@ func requestExample(operation string) any {
 		return map[string]any{"timeoutMs": leakTestTime.Milliseconds()}
 	case "addProxy", "checkUnsavedProxy":
 		return map[string]any{"workspaceId": "default", "type": "socks5", "host": "de.proxy.example", "port": 1080, "username": "alice", "password": "secret"}
+	case "checkAllProxies":
+		return map[string]any{"tag": "de"}
 	case "updateProxy", "patchProxy":
 		return map[string]any{"host": "de2.proxy.example", "name": "Berlin 2"}
 	case "createCapability":
@@ -117,6 +119,8 @@ func answerExample(operation string) any {
 		return exampleList(exampleProxy())
 	case "checkProxy":
 		return exampleCheck()
+	case "listProxyChecks":
+		return exampleList(exampleCheck())
 	case "checkUnsavedProxy":
 		c := exampleCheck()
 		c.ID, c.UsedByProfiles = nil, []string{}
@@ -139,6 +143,15 @@ func answerExample(operation string) any {
 		return exampleList(workspaceJSON{ID: "default", ProfileCount: 12, TrashedCount: 1, ProxyCount: 3, CreatedAt: exampleTime})
 	}
 	return nil
+}
+
+// exampleLine is a line of a stream.
+func exampleLine(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // as in plain
+	}
+	return string(text) + "\n"
 }
 
 func exampleList[T any](v T) list[T] { return list[T]{Data: []T{v}, Total: 1, Page: 1, Limit: 20} }
@@ -178,7 +191,7 @@ func exampleExplain() explainJSON {
 
 func exampleProxy() proxyJSON {
 	return proxyJSON{ID: exampleProxyID, WorkspaceID: "default", Type: "socks5", Host: "de.proxy.example", Port: 1080, Username: "alice", HasPassword: true,
-		Name: "Berlin", Tags: `["de"]`, Status: "alive", ProfileCount: 1, Uptime: ptr(1.0), LastCheck: ptr(exampleCheck()), CreatedAt: exampleTime, UpdatedAt: exampleTime}
+		Name: "Berlin", Tags: `["de"]`, Status: "alive", ProfileCount: 1, Latency: &latencyJSON{182, 411, 97}, Uptime: ptr(1.0), LastCheck: ptr(exampleCheck()), CreatedAt: exampleTime, UpdatedAt: exampleTime}
 }
 
 func exampleCheck() checkJSON {

@@ -80,6 +80,8 @@ var descriptions = map[string]string{
 	"listRuns":          "What runs now, in the workspaces that the key may see, with what each run uses of the machine. A run whose process does not answer within a second has `usage` null.",
 	"listProfileRuns":   "Newest first, the one that goes on included. The last 100 are kept. A start that came to nothing is not among them: the profile's `lastRun` tells of it.",
 	"getPressure":       "For who spreads starts over several servers: counts are the whole server's. `accepting` is whether a start would now neither wait for others nor be refused. A start past `maxRunning` waits for a run to end, `queue-timeout` at most (503 `capacity_exceeded`); past `maxQueue` starts are refused at once (429 `start_queue_full`).",
+	"checkAllProxies":   "The answer streams: a line per proxy as its check ends, each a check as the single operation answers it (`application/x-ndjson`). `X-Total-Count` says how many lines there will be; an answer that breaks off was not all. Who leaves ends it: what has ended by then is kept. Workspaces take turns, and silent proxies hold nobody up (`--check-at-once`). Of many checks only what has changed is told as an event (`proxy.died`, `proxy.returned`, `proxy.exit_changed`), and `proxy.all_checked` at the end.",
+	"listProxyChecks":   "Newest first; the last 100 are kept. A change of the address or the credentials forgets them.",
 	"listBrowsers":      "Every one that is found, the default one first: it runs profiles that declare no `browserVersion`. A profile that declares one is run by the browser of that major version, else by the nearest newer, else by the newest (start's `browser.match` says which). `warren browser add` and `install` give the server more; no key can.",
 	"listProxies":       "Without `page`, `limit` and `after` every proxy is answered. Passwords never are.",
 	"addProxy":          "As fields, or as one `url`. The password is sealed at rest and never answered.",
@@ -131,6 +133,9 @@ func (s *server) describe() []byte {
 func showPictures(o *huma.OpenAPI) {
 	bytes := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}, Example: "the bytes"}
 	o.Paths["/profiles/{id}/screenshot"].Get.Responses["200"].Content = map[string]*huma.MediaType{"image/png": bytes, "image/jpeg": bytes, "image/webp": bytes}
+	o.Paths["/proxies/check-all"].Post.Responses["200"].Content = map[string]*huma.MediaType{"application/x-ndjson": {
+		Schema:  &huma.Schema{Type: huma.TypeString, Description: "A line for each proxy: a JSON object as `POST /proxies/{id}/check` answers it."},
+		Example: exampleLine(exampleCheck())}}
 	o.Paths["/profiles/{id}/pdf"].Get.Responses["200"].Content = map[string]*huma.MediaType{"application/pdf": bytes}
 }
 

@@ -29,8 +29,9 @@ type runs struct {
 	store   *store.Store
 	events  *events
 	checker *proxy.Checker
-	exe     string // this very binary, which is also the shim
-	dir     string // the runs' sockets and reports
+	turns   *proxy.Turns // of checks of many
+	exe     string       // this very binary, which is also the shim
+	dir     string       // the runs' sockets and reports
 
 	ctx    context.Context // the server's life
 	slots  chan struct{}   // as many browsers start at once as there are places
@@ -151,7 +152,7 @@ func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.
 	if err != nil {
 		return nil, err
 	}
-	rs := &runs{cfg: cfg, log: log, room: room{most: cfg.MaxRunning}, store: st, events: ev, checker: checker, exe: exe, dir: filepath.Join(cfg.Data, "run"),
+	rs := &runs{cfg: cfg, log: log, room: room{most: cfg.MaxRunning}, store: st, events: ev, checker: checker, turns: &proxy.Turns{Places: cfg.CheckAtOnce}, exe: exe, dir: filepath.Join(cfg.Data, "run"),
 		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), testing: make(chan struct{}, 1), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*capability{}, owed: map[string]owedEnd{},
 		sockets: keyedSockets{byKey: map[string]map[context.Context]context.CancelFunc{}}}
 	rs.machine.look(time.Now())

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -116,9 +117,10 @@ func (s *server) listen(ctx, life context.Context, l net.Listener, base string, 
 	if up != nil {
 		up(s, base)
 	}
-	swept := make(chan struct{})
-	defer func() { end(); <-swept }()
-	go func() { defer close(swept); s.keepSweeping(life) }()
+	var background sync.WaitGroup
+	defer func() { end(); background.Wait() }()
+	background.Go(func() { s.keepSweeping(life) })
+	background.Go(func() { s.keepChecking(life) })
 	select {
 	case err := <-failed:
 		return err

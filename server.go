@@ -107,6 +107,8 @@ func (s *server) routes() {
 	add(s, scopeRead, "GET /proxies/{id}", "getProxy", "Get one proxy", s.getProxy)
 	add(s, scopeWrite, "PUT /proxies/{id}", "updateProxy", "Update a proxy", s.updateProxy)
 	add(s, scopeWrite, "PATCH /proxies/{id}", "patchProxy", "Update a proxy (the same as PUT)", s.updateProxy)
+	add(s, scopeRun, "POST /proxies/check-all", "checkAllProxies", "Check many proxies at once", s.checkAll)
+	add(s, scopeRead, "GET /proxies/{id}/checks", "listProxyChecks", "List the last checks of a proxy", s.listChecks)
 	add(s, scopeRun, "POST /proxies/check", "checkUnsavedProxy", "Check a proxy that is not saved", s.checkUnsavedProxy)
 	add(s, scopeAdmin, "GET /keys", "listKeys", "List the API keys", s.listKeys)
 	add(s, scopeAdmin, "POST /keys", "createKey", "Create an API key", s.createKey)

@@ -49,14 +49,47 @@ WHERE workspace_id = @workspace_id
 ORDER BY created_at DESC, id DESC
 LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
+-- name: GetProxyChecked :one
+-- GetProxyChecked gives what a check is compared with, in the transaction that keeps it.
+SELECT revision, status, exit_ip, country, recent, profile_count FROM proxies WHERE id = @id;
+
 -- name: SetProxyCheck :execrows
 -- SetProxyCheck keeps the last result of a check. The check is of the address as it was at @revision: none of an older
 -- one overwrites what a change has cleared.
-UPDATE proxies SET status = @status, last_check = CAST(@last_check AS TEXT)
+UPDATE proxies SET status = @status, last_check = CAST(@last_check AS TEXT), exit_ip = @exit_ip, country = @country,
+    latency_ms = sqlc.narg(latency_ms), checked_at = @checked_at, recent = @recent
 WHERE id = @id AND revision = @revision;
 
 -- name: ClearProxyCheck :execrows
 -- ClearProxyCheck forgets the last result, after a change of the address or the credentials.
-UPDATE proxies SET status = 'unknown', last_check = NULL
+UPDATE proxies SET status = 'unknown', last_check = NULL, exit_ip = '', country = '', latency_ms = NULL, checked_at = 0, recent = ''
 WHERE id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListProfilesAtExit :many
+-- ListProfilesAtExit gives the ids of the profiles outside the trash whose proxy came out at an address when it was last checked.
+SELECT profiles.id FROM proxies
+JOIN profiles ON profiles.proxy_id = proxies.id AND profiles.trashed_at IS NULL
+WHERE proxies.workspace_id = @workspace_id AND proxies.exit_ip = @exit_ip AND proxies.exit_ip <> ''
+LIMIT CAST(@limit AS INTEGER);
+
+-- name: ListProxiesToCheck :many
+-- ListProxiesToCheck gives what a check of many needs of each, in the order in which they were made.
+SELECT id, workspace_id, type, host, port, username, password, tags, revision FROM proxies
+WHERE (CAST(sqlc.narg(workspace_id) AS TEXT) IS NULL OR workspace_id = sqlc.narg(workspace_id))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+ORDER BY created_at, id;
+
+-- name: ListProxiesToCheckByID :many
+-- ListProxiesToCheckByID gives the same of @ids, a JSON array.
+SELECT id, workspace_id, type, host, port, username, password, tags, revision FROM proxies
+WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)))
+  AND (CAST(sqlc.narg(workspace_id) AS TEXT) IS NULL OR workspace_id = sqlc.narg(workspace_id))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListProxiesDue :many
+-- ListProxiesDue gives the proxies of a workspace that were last checked before a time, longest ago first.
+SELECT id, workspace_id, type, host, port, username, password, tags, revision, checked_at FROM proxies
+WHERE workspace_id = @workspace_id AND checked_at < @before
+ORDER BY checked_at, id
+LIMIT CAST(@limit AS INTEGER);

@@ -10,7 +10,7 @@ import (
 )
 
 const clearProxyCheck = `-- name: ClearProxyCheck :execrows
-UPDATE proxies SET status = 'unknown', last_check = NULL
+UPDATE proxies SET status = 'unknown', last_check = NULL, exit_ip = '', country = '', latency_ms = NULL, checked_at = 0, recent = ''
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -150,6 +150,34 @@ func (q *Queries) GetProxyByAddress(ctx context.Context, arg GetProxyByAddressPa
 	return i, err
 }
 
+const getProxyChecked = `-- name: GetProxyChecked :one
+SELECT revision, status, exit_ip, country, recent, profile_count FROM proxies WHERE id = ?1
+`
+
+type GetProxyCheckedRow struct {
+	Revision     int64
+	Status       string
+	ExitIP       string
+	Country      string
+	Recent       string
+	ProfileCount int64
+}
+
+// GetProxyChecked gives what a check is compared with, in the transaction that keeps it.
+func (q *Queries) GetProxyChecked(ctx context.Context, id string) (GetProxyCheckedRow, error) {
+	row := q.db.QueryRowContext(ctx, getProxyChecked, id)
+	var i GetProxyCheckedRow
+	err := row.Scan(
+		&i.Revision,
+		&i.Status,
+		&i.ExitIP,
+		&i.Country,
+		&i.Recent,
+		&i.ProfileCount,
+	)
+	return i, err
+}
+
 const insertProxy = `-- name: InsertProxy :one
 
 INSERT INTO proxies (
@@ -225,6 +253,43 @@ func (q *Queries) InsertProxy(ctx context.Context, arg InsertProxyParams) (Proxy
 	return i, err
 }
 
+const listProfilesAtExit = `-- name: ListProfilesAtExit :many
+SELECT profiles.id FROM proxies
+JOIN profiles ON profiles.proxy_id = proxies.id AND profiles.trashed_at IS NULL
+WHERE proxies.workspace_id = ?1 AND proxies.exit_ip = ?2 AND proxies.exit_ip <> ''
+LIMIT CAST(?3 AS INTEGER)
+`
+
+type ListProfilesAtExitParams struct {
+	WorkspaceID string
+	ExitIP      string
+	Limit       int64
+}
+
+// ListProfilesAtExit gives the ids of the profiles outside the trash whose proxy came out at an address when it was last checked.
+func (q *Queries) ListProfilesAtExit(ctx context.Context, arg ListProfilesAtExitParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listProfilesAtExit, arg.WorkspaceID, arg.ExitIP, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listProxies = `-- name: ListProxies :many
 SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at FROM proxies
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
@@ -284,6 +349,67 @@ func (q *Queries) ListProxies(ctx context.Context, arg ListProxiesParams) ([]Pro
 			&i.Recent,
 			&i.RotatedAt,
 			&i.PickedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listProxiesDue = `-- name: ListProxiesDue :many
+SELECT id, workspace_id, type, host, port, username, password, tags, revision, checked_at FROM proxies
+WHERE workspace_id = ?1 AND checked_at < ?2
+ORDER BY checked_at, id
+LIMIT CAST(?3 AS INTEGER)
+`
+
+type ListProxiesDueParams struct {
+	WorkspaceID string
+	Before      int64
+	Limit       int64
+}
+
+type ListProxiesDueRow struct {
+	ID          string
+	WorkspaceID string
+	Type        string
+	Host        string
+	Port        int64
+	Username    string
+	Password    []byte
+	Tags        string
+	Revision    int64
+	CheckedAt   int64
+}
+
+// ListProxiesDue gives the proxies of a workspace that were last checked before a time, longest ago first.
+func (q *Queries) ListProxiesDue(ctx context.Context, arg ListProxiesDueParams) ([]ListProxiesDueRow, error) {
+	rows, err := q.db.QueryContext(ctx, listProxiesDue, arg.WorkspaceID, arg.Before, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListProxiesDueRow{}
+	for rows.Next() {
+		var i ListProxiesDueRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Type,
+			&i.Host,
+			&i.Port,
+			&i.Username,
+			&i.Password,
+			&i.Tags,
+			&i.Revision,
+			&i.CheckedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -373,14 +499,137 @@ func (q *Queries) ListProxiesOfWorkspace(ctx context.Context, arg ListProxiesOfW
 	return items, nil
 }
 
+const listProxiesToCheck = `-- name: ListProxiesToCheck :many
+SELECT id, workspace_id, type, host, port, username, password, tags, revision FROM proxies
+WHERE (CAST(?1 AS TEXT) IS NULL OR workspace_id = ?1)
+  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
+ORDER BY created_at, id
+`
+
+type ListProxiesToCheckParams struct {
+	WorkspaceID *string
+	Workspaces  *string
+}
+
+type ListProxiesToCheckRow struct {
+	ID          string
+	WorkspaceID string
+	Type        string
+	Host        string
+	Port        int64
+	Username    string
+	Password    []byte
+	Tags        string
+	Revision    int64
+}
+
+// ListProxiesToCheck gives what a check of many needs of each, in the order in which they were made.
+func (q *Queries) ListProxiesToCheck(ctx context.Context, arg ListProxiesToCheckParams) ([]ListProxiesToCheckRow, error) {
+	rows, err := q.db.QueryContext(ctx, listProxiesToCheck, arg.WorkspaceID, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListProxiesToCheckRow{}
+	for rows.Next() {
+		var i ListProxiesToCheckRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Type,
+			&i.Host,
+			&i.Port,
+			&i.Username,
+			&i.Password,
+			&i.Tags,
+			&i.Revision,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listProxiesToCheckByID = `-- name: ListProxiesToCheckByID :many
+SELECT id, workspace_id, type, host, port, username, password, tags, revision FROM proxies
+WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id = ?2)
+  AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
+`
+
+type ListProxiesToCheckByIDParams struct {
+	Ids         string
+	WorkspaceID *string
+	Workspaces  *string
+}
+
+type ListProxiesToCheckByIDRow struct {
+	ID          string
+	WorkspaceID string
+	Type        string
+	Host        string
+	Port        int64
+	Username    string
+	Password    []byte
+	Tags        string
+	Revision    int64
+}
+
+// ListProxiesToCheckByID gives the same of @ids, a JSON array.
+func (q *Queries) ListProxiesToCheckByID(ctx context.Context, arg ListProxiesToCheckByIDParams) ([]ListProxiesToCheckByIDRow, error) {
+	rows, err := q.db.QueryContext(ctx, listProxiesToCheckByID, arg.Ids, arg.WorkspaceID, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListProxiesToCheckByIDRow{}
+	for rows.Next() {
+		var i ListProxiesToCheckByIDRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Type,
+			&i.Host,
+			&i.Port,
+			&i.Username,
+			&i.Password,
+			&i.Tags,
+			&i.Revision,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const setProxyCheck = `-- name: SetProxyCheck :execrows
-UPDATE proxies SET status = ?1, last_check = CAST(?2 AS TEXT)
-WHERE id = ?3 AND revision = ?4
+UPDATE proxies SET status = ?1, last_check = CAST(?2 AS TEXT), exit_ip = ?3, country = ?4,
+    latency_ms = ?5, checked_at = ?6, recent = ?7
+WHERE id = ?8 AND revision = ?9
 `
 
 type SetProxyCheckParams struct {
 	Status    string
 	LastCheck string
+	ExitIP    string
+	Country   string
+	LatencyMs *int64
+	CheckedAt int64
+	Recent    string
 	ID        string
 	Revision  int64
 }
@@ -391,6 +640,11 @@ func (q *Queries) SetProxyCheck(ctx context.Context, arg SetProxyCheckParams) (i
 	result, err := q.db.ExecContext(ctx, setProxyCheck,
 		arg.Status,
 		arg.LastCheck,
+		arg.ExitIP,
+		arg.Country,
+		arg.LatencyMs,
+		arg.CheckedAt,
+		arg.Recent,
 		arg.ID,
 		arg.Revision,
 	)

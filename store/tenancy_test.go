@@ -26,6 +26,10 @@ var internalQueries = map[string]string{
 	"ResetStatus":            "the boot, of every workspace",
 	"SetProxyCheck":          "the result of a check, whose proxy was read under the key's workspaces",
 	"InsertProxyCheck":       "the result of a check, whose proxy was read under the key's workspaces",
+	"GetProxyChecked":        "for a check, whose proxy was read under the key's workspaces",
+	"ListProfilesAtExit":     "for a check, whose proxy was read under the key's workspaces; it is of that workspace",
+	"ListWorkspaceIDs":       "checks over time, of every workspace",
+	"ListProxiesDue":         "checks over time, of every workspace",
 	"GetLastGoodProxyCheck":  "for a check, whose proxy was read under the key's workspaces",
 	"DeleteProxyChecks":      "after UpdateProxy, which has the key's workspaces",
 	"InsertRun":              "written by the owner of a run, whose profile was read under the key's workspaces",
@@ -213,7 +217,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	case strings.HasSuffix(query, "Key"):
 		id = "key"
 	}
-	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Ids": *jsonText([]string{profile.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10),
+	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Ids": *jsonText([]string{profile.ID, proxy.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10),
 		"Name": "p", "OS": "linux", "BrowserVersion": "1", "Tags": "[]", "SearchKey": "p", "StartURLs": "[]", "Timezone": "auto", "Locale": "auto",
 		"Geolocation": "auto", "WebRTC": "off", "BackgroundTraffic": "refuse", "AllowLocal": "[]", "Consistency": "warn",
 		"FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]", "DenyHosts": "[]", "LocalhostVia": "[]", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
