@@ -46,6 +46,7 @@ func routeTable() map[string]route {
 		"GET " + p + "/proxies":                                      {scope: "read"},
 		"POST " + p + "/proxies":                                     {scope: "write", body: `{"url":"socks5://h:1"}`},
 		"POST " + p + "/proxies/check":                               {scope: "run", body: `{"url":"socks5://127.0.0.1:1"}`},
+		"POST " + p + "/proxies/{id}/rotate":                         {scope: "run", kind: "proxy"},
 		"POST " + p + "/proxies/check-all":                           {scope: "run", body: `{"workspaceId":"nobody"}`},
 		"GET " + p + "/proxies/{id}/checks":                          {scope: "read", kind: "proxy"},
 		"GET " + p + "/proxies/{id}":                                 {scope: "read", kind: "proxy"},

@@ -217,6 +217,12 @@ func (rs *runs) tellCheck(p probed, c *checkJSON, was store.GetProxyCheckedRow) 
 	}
 	if c.ExitChanged {
 		rs.events.publish("proxy.exit_changed", p.workspace, map[string]any{"id": p.id, "before": was.ExitIP, "exitIp": c.ExitIP})
+		if leave, err := rs.enter(); err == nil { // else the server stops
+			go func() {
+				defer leave()
+				rs.exitMoved(rs.ctx, p.workspace, p.id)
+			}()
+		}
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/go-json-experiment/json"
-	"golang.org/x/text/cases"
 
 	"warren/store"
 )
@@ -63,7 +62,7 @@ func (in *checkAllRequest) Resolve(ctx huma.Context) []error {
 	f.unknownIDs(b.IDs.Value, rows)
 	in.rows = rows
 	if b.Tag.given() {
-		in.rows = withTag(rows, b.Tag.Value)
+		in.rows = slices.DeleteFunc(rows, func(row store.ListProxiesToCheckRow) bool { return !hasTag(row.Tags, b.Tag.Value) })
 	}
 	return f.errors()
 }
@@ -100,15 +99,6 @@ func (f *faults) unknownIDs(ids []string, rows []store.ListProxiesToCheckRow) {
 			f.add(fmt.Sprintf("body.ids[%d]", i), "is no proxy that this key sees there", cut(id))
 		}
 	}
-}
-
-// withTag leaves those that have a tag, whatever its case.
-func withTag(rows []store.ListProxiesToCheckRow, tag string) []store.ListProxiesToCheckRow {
-	fold := cases.Fold().String
-	return slices.DeleteFunc(rows, func(row store.ListProxiesToCheckRow) bool {
-		var tags []string
-		return json.Unmarshal([]byte(row.Tags), &tags) != nil || !slices.ContainsFunc(tags, func(t string) bool { return fold(t) == fold(tag) })
-	})
 }
 
 // checkAllBody is the stream of an answer.

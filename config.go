@@ -25,6 +25,8 @@ type serveConfig struct {
 	CheckTimeout     time.Duration `name:"check-timeout" default:"10s" env:"WARREN_CHECK_TIMEOUT" help:"Deadline of one proxy check."`
 	CheckAtOnce      int           `name:"check-at-once" default:"512" env:"WARREN_CHECK_AT_ONCE" help:"Proxies that are checked at the same time; those that keep a check waiting do not count, up to four times as many."`
 	CheckEvery       []string      `name:"check-every" env:"WARREN_CHECK_EVERY" placeholder:"TIME" help:"Check each proxy again and again after so long, such as 30m; WORKSPACE=10m for one workspace, where 0 means never. Default: only when asked."`
+	RotateEvery      time.Duration `name:"rotate-every" default:"10s" env:"WARREN_ROTATE_EVERY" help:"The shortest time between two calls of a proxy's rotateUrl."`
+	RotateTimeout    time.Duration `name:"rotate-timeout" default:"60s" env:"WARREN_ROTATE_TIMEOUT" help:"How long to wait for a proxy's exit to change, after its rotateUrl was called."`
 	Geoip            string        `name:"geoip" env:"WARREN_GEOIP" placeholder:"FILE" help:"An MMDB file that tells an exit's country."`
 	MaxStarting      int           `name:"max-starting" default:"0" env:"WARREN_MAX_STARTING" help:"Browsers that start at the same time; the rest queue. 0: one per core."`
 	MaxRunning       int           `name:"max-running" default:"0" env:"WARREN_MAX_RUNNING" help:"Browsers that run at the same time; further starts wait until one ends. 0: no limit."`
@@ -136,6 +138,8 @@ func (c *serveConfig) checkBounds(add func(string, ...any)) {
 		min, max time.Duration
 	}{
 		{"check-timeout", c.CheckTimeout, 100 * time.Millisecond, 5 * time.Minute},
+		{"rotate-every", c.RotateEvery, 0, 24 * time.Hour},
+		{"rotate-timeout", c.RotateTimeout, time.Second, 10 * time.Minute},
 		{"start-timeout", c.StartTimeout, time.Second, 10 * time.Minute},
 		{"orphan-grace", c.OrphanGrace, 0, 24 * time.Hour},
 		{"queue-timeout", c.QueueTimeout, 0, 24 * time.Hour},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
@@ -119,6 +120,10 @@ func answerExample(operation string) any {
 		return exampleList(exampleProxy())
 	case "checkProxy":
 		return exampleCheck()
+	case "rotateProxy":
+		c := exampleCheck()
+		c.ExitChanged = true
+		return rotateJSON{ID: exampleProxyID, Changed: true, Before: ptr("203.0.113.8"), ExitIP: c.ExitIP, Check: &c, DurationMs: 6120}
 	case "listProxyChecks":
 		return exampleList(exampleCheck())
 	case "checkUnsavedProxy":
@@ -227,7 +232,7 @@ func problemExamples(path, operation string, status int) map[string]*huma.Exampl
 func allProblemExamples() map[string]*huma.Example {
 	out := map[string]*huma.Example{}
 	for _, path := range []string{"/profiles", "/proxies", "/keys"} {
-		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "createCapability", "revokeCapability", "screenshotProfile", "createTicket", "leakTest"} {
+		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "createCapability", "revokeCapability", "screenshotProfile", "createTicket", "leakTest", "rotateProxy"} {
 			for _, p := range slices.Concat(generalProblems(path), operationProblems(operation)) {
 				p.Instance = "urn:warren:request:0199a1c2-7d3e-7a10-8a55-00000000000a"
 				out[p.Code] = &huma.Example{Summary: p.Detail, Value: plain(p)}
@@ -272,7 +277,9 @@ func operationProblems(operation string) []*problem {
 		return slices.Concat([]*problem{unreachable,
 			identityMismatch([]findingJSON{{"timezone_mismatch", "profile.timezone", "is Asia/Tokyo, and the proxy comes out in Europe/Berlin, where clocks show another time. Set it to auto or to Europe/Berlin."}}),
 			browserTooOld("156.0.8078.79", 156, shim.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
-			problemFor(http.StatusConflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile."), idempotencyConflict()}, noBrowserProblems())
+			problemFor(http.StatusConflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile."), idempotencyConflict(), noProxyToPick()}, noBrowserProblems())
+	case "rotateProxy":
+		return []*problem{noRotateURL(), rotateFailed("answered with HTTP status 500"), rotatedLately(10*time.Second, 0)}
 	case "createCapability":
 		return []*problem{notRunning(), capabilityLimit(), idempotencyConflict()}
 	case "revokeCapability":

@@ -56,7 +56,7 @@ var moreErrors = map[string][]int{
 	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "restoreProfile": {409},
 	"updateProfile": {412}, "patchProfile": {412}, "updateProxy": {409, 412}, "patchProxy": {409, 412},
 	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "createCapability": {409}, "createTicket": {429}, "revokeCapability": {409}, "leakTest": {409, 429, 504},
-	"screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504},
+	"screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504}, "rotateProxy": {409, 429, 502},
 }
 
 // descriptions say what a summary cannot.
@@ -81,6 +81,7 @@ var descriptions = map[string]string{
 	"listProfileRuns":   "Newest first, the one that goes on included. The last 100 are kept. A start that came to nothing is not among them: the profile's `lastRun` tells of it.",
 	"getPressure":       "For who spreads starts over several servers: counts are the whole server's. `accepting` is whether a start would now neither wait for others nor be refused. A start past `maxRunning` waits for a run to end, `queue-timeout` at most (503 `capacity_exceeded`); past `maxQueue` starts are refused at once (429 `start_queue_full`).",
 	"checkAllProxies":   "The answer streams: a line per proxy as its check ends, each a check as the single operation answers it (`application/x-ndjson`). `X-Total-Count` says how many lines there will be; an answer that breaks off was not all. Who leaves ends it: what has ended by then is kept. Workspaces take turns, and silent proxies hold nobody up (`--check-at-once`). Of many checks only what has changed is told as an event (`proxy.died`, `proxy.returned`, `proxy.exit_changed`), and `proxy.all_checked` at the end.",
+	"rotateProxy":       "Calls the proxy's `rotateUrl` (GET, directly from this machine), waits until a check finds another exit, `--rotate-timeout` at most, and answers what it found. 409 `no_rotate_url` without one, 429 within `--rotate-every` of the last call, 502 `rotate_failed` when the address does not answer with success. It may lead to this machine or a private network only where proxies may stand there (`--allow-private`). Running profiles follow the new exit.",
 	"listProxyChecks":   "Newest first; the last 100 are kept. A change of the address or the credentials forgets them.",
 	"listBrowsers":      "Every one that is found, the default one first: it runs profiles that declare no `browserVersion`. A profile that declares one is run by the browser of that major version, else by the nearest newer, else by the newest (start's `browser.match` says which). `warren browser add` and `install` give the server more; no key can.",
 	"listProxies":       "Without `page`, `limit` and `after` every proxy is answered. Passwords never are.",

@@ -262,6 +262,7 @@ func mayEcho(location string, value any) bool {
 var shapeMessages = map[string]string{
 	"browserVersion": `must be a string of digits, "1" to "999"`,
 	"locale":         `must be "auto", "system" or a list of language tags such as ["de-DE","en"]`,
+	"proxyId":        `must be an id, null, or {"tag","pick"} with pick random, leastUsed, roundRobin or sticky`,
 	"geolocation":    `must be "auto", "off" or {"latitude","longitude","accuracy"}`,
 }
 

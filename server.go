@@ -107,6 +107,7 @@ func (s *server) routes() {
 	add(s, scopeRead, "GET /proxies/{id}", "getProxy", "Get one proxy", s.getProxy)
 	add(s, scopeWrite, "PUT /proxies/{id}", "updateProxy", "Update a proxy", s.updateProxy)
 	add(s, scopeWrite, "PATCH /proxies/{id}", "patchProxy", "Update a proxy (the same as PUT)", s.updateProxy)
+	add(s, scopeRun, "POST /proxies/{id}/rotate", "rotateProxy", "Make a proxy change its exit", s.rotateProxy)
 	add(s, scopeRun, "POST /proxies/check-all", "checkAllProxies", "Check many proxies at once", s.checkAll)
 	add(s, scopeRead, "GET /proxies/{id}/checks", "listProxyChecks", "List the last checks of a proxy", s.listChecks)
 	add(s, scopeRun, "POST /proxies/check", "checkUnsavedProxy", "Check a proxy that is not saved", s.checkUnsavedProxy)
@@ -127,6 +128,7 @@ func (s *server) routes() {
 // newServer wires the operations. The listener's address completes the list of hosts.
 func newServer(s *server) *server {
 	useOurErrors()
+	s.runs.exitMoved = s.exitMoved
 	s.mux = http.NewServeMux()
 	s.api = humago.NewWithPrefix(s.mux, apiPrefix, s.humaConfig())
 	s.routes()

@@ -93,3 +93,28 @@ SELECT id, workspace_id, type, host, port, username, password, tags, revision, c
 WHERE workspace_id = @workspace_id AND checked_at < @before
 ORDER BY checked_at, id
 LIMIT CAST(@limit AS INTEGER);
+
+-- name: BeginProxyRotation :execrows
+-- BeginProxyRotation notes that a proxy's rotateUrl is called now. None when it was called since @before.
+UPDATE proxies SET rotated_at = @now
+WHERE id = @id AND rotated_at <= @before
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListProxiesToPick :many
+-- ListProxiesToPick gives the proxies of a workspace that are not dead.
+SELECT id, tags, profile_count, picked_at FROM proxies
+WHERE workspace_id = @workspace_id AND status <> 'dead'
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+ORDER BY created_at, id;
+
+-- name: SetPicked :execrows
+-- SetPicked notes that a start took a proxy.
+UPDATE proxies SET picked_at = @picked_at WHERE id = @id;
+
+-- name: GetPick :one
+-- GetPick gives the proxy that a profile had for a tag.
+SELECT proxy_id FROM picks WHERE profile_id = @profile_id AND tag = @tag;
+
+-- name: KeepPick :exec
+INSERT INTO picks (profile_id, tag, proxy_id) VALUES (@profile_id, @tag, @proxy_id)
+ON CONFLICT (profile_id, tag) DO UPDATE SET proxy_id = excluded.proxy_id;

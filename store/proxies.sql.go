@@ -9,6 +9,33 @@ import (
 	"context"
 )
 
+const beginProxyRotation = `-- name: BeginProxyRotation :execrows
+UPDATE proxies SET rotated_at = ?1
+WHERE id = ?2 AND rotated_at <= ?3
+  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
+`
+
+type BeginProxyRotationParams struct {
+	Now        int64
+	ID         string
+	Before     int64
+	Workspaces *string
+}
+
+// BeginProxyRotation notes that a proxy's rotateUrl is called now. None when it was called since @before.
+func (q *Queries) BeginProxyRotation(ctx context.Context, arg BeginProxyRotationParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, beginProxyRotation,
+		arg.Now,
+		arg.ID,
+		arg.Before,
+		arg.Workspaces,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const clearProxyCheck = `-- name: ClearProxyCheck :execrows
 UPDATE proxies SET status = 'unknown', last_check = NULL, exit_ip = '', country = '', latency_ms = NULL, checked_at = 0, recent = ''
 WHERE id = ?1
@@ -47,6 +74,23 @@ func (q *Queries) DeleteProxy(ctx context.Context, arg DeleteProxyParams) (int64
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const getPick = `-- name: GetPick :one
+SELECT proxy_id FROM picks WHERE profile_id = ?1 AND tag = ?2
+`
+
+type GetPickParams struct {
+	ProfileID string
+	Tag       string
+}
+
+// GetPick gives the proxy that a profile had for a tag.
+func (q *Queries) GetPick(ctx context.Context, arg GetPickParams) (string, error) {
+	row := q.db.QueryRowContext(ctx, getPick, arg.ProfileID, arg.Tag)
+	var proxy_id string
+	err := row.Scan(&proxy_id)
+	return proxy_id, err
 }
 
 const getProxy = `-- name: GetProxy :one
@@ -251,6 +295,22 @@ func (q *Queries) InsertProxy(ctx context.Context, arg InsertProxyParams) (Proxy
 		&i.PickedAt,
 	)
 	return i, err
+}
+
+const keepPick = `-- name: KeepPick :exec
+INSERT INTO picks (profile_id, tag, proxy_id) VALUES (?1, ?2, ?3)
+ON CONFLICT (profile_id, tag) DO UPDATE SET proxy_id = excluded.proxy_id
+`
+
+type KeepPickParams struct {
+	ProfileID string
+	Tag       string
+	ProxyID   string
+}
+
+func (q *Queries) KeepPick(ctx context.Context, arg KeepPickParams) error {
+	_, err := q.db.ExecContext(ctx, keepPick, arg.ProfileID, arg.Tag, arg.ProxyID)
+	return err
 }
 
 const listProfilesAtExit = `-- name: ListProfilesAtExit :many
@@ -614,6 +674,72 @@ func (q *Queries) ListProxiesToCheckByID(ctx context.Context, arg ListProxiesToC
 		return nil, err
 	}
 	return items, nil
+}
+
+const listProxiesToPick = `-- name: ListProxiesToPick :many
+SELECT id, tags, profile_count, picked_at FROM proxies
+WHERE workspace_id = ?1 AND status <> 'dead'
+  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
+ORDER BY created_at, id
+`
+
+type ListProxiesToPickParams struct {
+	WorkspaceID string
+	Workspaces  *string
+}
+
+type ListProxiesToPickRow struct {
+	ID           string
+	Tags         string
+	ProfileCount int64
+	PickedAt     int64
+}
+
+// ListProxiesToPick gives the proxies of a workspace that are not dead.
+func (q *Queries) ListProxiesToPick(ctx context.Context, arg ListProxiesToPickParams) ([]ListProxiesToPickRow, error) {
+	rows, err := q.db.QueryContext(ctx, listProxiesToPick, arg.WorkspaceID, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListProxiesToPickRow{}
+	for rows.Next() {
+		var i ListProxiesToPickRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Tags,
+			&i.ProfileCount,
+			&i.PickedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const setPicked = `-- name: SetPicked :execrows
+UPDATE proxies SET picked_at = ?1 WHERE id = ?2
+`
+
+type SetPickedParams struct {
+	PickedAt int64
+	ID       string
+}
+
+// SetPicked notes that a start took a proxy.
+func (q *Queries) SetPicked(ctx context.Context, arg SetPickedParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, setPicked, arg.PickedAt, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const setProxyCheck = `-- name: SetProxyCheck :execrows
