@@ -82,21 +82,38 @@ func TestPickLeastUsed(t *testing.T) {
 	for i := range 3 {
 		ids = append(ids, a.proxy(t, "host", fmt.Sprintf("p%d.example", i), "tags", []string{"de"}))
 	}
-	count := map[string]int{}
-	for range 9 {
+	runs := map[string][]*profileRun{}
+	begin := func() string {
 		profile := a.profile(t)
 		r := newRun(profile, "default", "starting")
 		if _, mine, err := a.srv.runs.claim(r); err != nil || !mine {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { a.srv.runs.leave(r) })
 		id, _ := a.startOf(t, profile, "de", "leastUsed", false)
-		count[id]++
+		runs[id] = append(runs[id], r)
+		return id
+	}
+	for range 9 {
+		begin()
 	}
 	for _, id := range ids {
-		if count[id] != 3 {
-			t.Errorf("nine starts took %v, want three each", count)
-			break
+		if len(runs[id]) != 3 {
+			t.Errorf("nine starts gave %d to one of three", len(runs[id]))
+		}
+	}
+	freed := ids[2] // it was taken last, and would be the last in turn
+	for _, r := range runs[freed] {
+		a.srv.runs.leave(r)
+	}
+	runs[freed] = nil
+	for range 3 {
+		if id := begin(); id != freed {
+			t.Errorf("a start took %s, which has three runs; %s has %d", id, freed, len(runs[freed]))
+		}
+	}
+	for _, list := range runs {
+		for _, r := range list {
+			a.srv.runs.leave(r)
 		}
 	}
 }
