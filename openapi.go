@@ -84,7 +84,7 @@ var descriptions = map[string]string{
 	"rotateProxy":       "Calls the proxy's `rotateUrl` (GET, directly from this machine), waits until a check finds another exit, `--rotate-timeout` at most, and answers what it found. 409 `no_rotate_url` without one, 429 within `--rotate-every` of the last call, 502 `rotate_failed` when the address does not answer with success. It may lead to this machine or a private network only where proxies may stand there (`--allow-private`). Running profiles follow the new exit.",
 	"listProxyChecks":   "Newest first; the last 100 are kept. A change of the address or the credentials forgets them.",
 	"listBrowsers":      "Every one that is found, the default one first: it runs profiles that declare no `browserVersion`. A profile that declares one is run by the browser of that major version, else by the nearest newer, else by the newest (start's `browser.match` says which). `warren browser add` and `install` give the server more; no key can.",
-	"listProxies":       "Without `page`, `limit` and `after` every proxy is answered. Passwords never are.",
+	"listProxies":       "Without `page`, `limit` and `after` every proxy that fits the filters is answered. Passwords never are. Filters add up; `total` counts what fits them, exactly. `page` and `after` work in every order.",
 	"addProxy":          "As fields, or as one `url`. The password is sealed at rest and never answered.",
 	"updateProxy":       "Merges. A new address or new credentials clear `lastCheck`; running profiles use them for new connections. Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`: a saved password goes to no other server than the one it was given for.",
 	"patchProxy":        "Merges. A new address or new credentials clear `lastCheck`; running profiles use them for new connections. Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`: a saved password goes to no other server than the one it was given for.",
@@ -103,6 +103,9 @@ func (s *server) describe() []byte {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
 			if op != nil {
 				addExamples(path, op)
+				for _, p := range op.Parameters {
+					p.Schema.PatternDescription = "" // the message is made of it already, and OpenAPI does not know it
+				}
 			}
 		}
 	}

@@ -53,6 +53,40 @@ LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 -- GetProxyChecked gives what a check is compared with, in the transaction that keeps it.
 SELECT revision, status, exit_ip, country, recent, profile_count FROM proxies WHERE id = @id;
 
+-- name: PlacesOfProxies :many
+-- PlacesOfProxies gives what store.ListProxies needs to filter and sort proxies. number is -1 where there is none.
+SELECT id,
+  CAST(CASE CAST(@sort AS TEXT) WHEN 'latency' THEN coalesce(latency_ms, -1) WHEN 'checkedAt' THEN iif(checked_at = 0, -1, checked_at)
+    WHEN 'updatedAt' THEN updated_at ELSE created_at END AS INTEGER) AS number,
+  CAST(CASE CAST(@sort AS TEXT) WHEN 'name' THEN name WHEN 'host' THEN host WHEN 'country' THEN country ELSE '' END AS TEXT) AS word,
+  CAST(iif(CAST(@searched AS INTEGER), name || char(10) || notes || char(10) || host || char(10) || username, '') AS TEXT) AS texts,
+  CAST(iif(CAST(@tagged AS INTEGER), tags, '') AS TEXT) AS tags
+FROM proxies
+WHERE (CAST(sqlc.narg(type) AS TEXT) IS NULL OR type = sqlc.narg(type))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(country) AS TEXT) IS NULL OR country = sqlc.narg(country))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: PlacesOfProxiesOfWorkspace :many
+SELECT id,
+  CAST(CASE CAST(@sort AS TEXT) WHEN 'latency' THEN coalesce(latency_ms, -1) WHEN 'checkedAt' THEN iif(checked_at = 0, -1, checked_at)
+    WHEN 'updatedAt' THEN updated_at ELSE created_at END AS INTEGER) AS number,
+  CAST(CASE CAST(@sort AS TEXT) WHEN 'name' THEN name WHEN 'host' THEN host WHEN 'country' THEN country ELSE '' END AS TEXT) AS word,
+  CAST(iif(CAST(@searched AS INTEGER), name || char(10) || notes || char(10) || host || char(10) || username, '') AS TEXT) AS texts,
+  CAST(iif(CAST(@tagged AS INTEGER), tags, '') AS TEXT) AS tags
+FROM proxies
+WHERE workspace_id = @workspace_id
+  AND (CAST(sqlc.narg(type) AS TEXT) IS NULL OR type = sqlc.narg(type))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(country) AS TEXT) IS NULL OR country = sqlc.narg(country))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: GetProxies :many
+-- GetProxies gives the proxies of some ids, in any order.
+SELECT * FROM proxies
+WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
 -- name: SetProxyCheck :execrows
 -- SetProxyCheck keeps the last result of a check. The check is of the address as it was at @revision: none of an older
 -- one overwrites what a change has cleared.

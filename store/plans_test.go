@@ -15,6 +15,7 @@ var plainScans = map[string]string{
 	"countUsableKeys":  "keys are few",
 	"countWorkspaces":  "workspaces are few",
 	"listWorkspaceIDs": "workspaces are few",
+	"placesOfProxies":  "a filter or an order that no index has, over all workspaces: pools are of thousands",
 	"totals":           "adds up the counters of the workspaces, which are few",
 
 	"deleteUnfinishedIdempotency": "once, at boot",

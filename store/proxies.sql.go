@@ -93,6 +93,68 @@ func (q *Queries) GetPick(ctx context.Context, arg GetPickParams) (string, error
 	return proxy_id, err
 }
 
+const getProxies = `-- name: GetProxies :many
+SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at FROM proxies
+WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
+`
+
+type GetProxiesParams struct {
+	Ids        string
+	Workspaces *string
+}
+
+// GetProxies gives the proxies of some ids, in any order.
+func (q *Queries) GetProxies(ctx context.Context, arg GetProxiesParams) ([]Proxy, error) {
+	rows, err := q.db.QueryContext(ctx, getProxies, arg.Ids, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Proxy{}
+	for rows.Next() {
+		var i Proxy
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Type,
+			&i.Host,
+			&i.Port,
+			&i.Username,
+			&i.Password,
+			&i.Name,
+			&i.Tags,
+			&i.Notes,
+			&i.RotateURL,
+			&i.Status,
+			&i.LastCheck,
+			&i.ProfileCount,
+			&i.ChecksTotal,
+			&i.ChecksOk,
+			&i.Revision,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.ExitIP,
+			&i.Country,
+			&i.LatencyMs,
+			&i.CheckedAt,
+			&i.Recent,
+			&i.RotatedAt,
+			&i.PickedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const getProxy = `-- name: GetProxy :one
 SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at FROM proxies
 WHERE id = ?1
@@ -710,6 +772,148 @@ func (q *Queries) ListProxiesToPick(ctx context.Context, arg ListProxiesToPickPa
 			&i.Tags,
 			&i.ProfileCount,
 			&i.PickedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const placesOfProxies = `-- name: PlacesOfProxies :many
+SELECT id,
+  CAST(CASE CAST(?1 AS TEXT) WHEN 'latency' THEN coalesce(latency_ms, -1) WHEN 'checkedAt' THEN iif(checked_at = 0, -1, checked_at)
+    WHEN 'updatedAt' THEN updated_at ELSE created_at END AS INTEGER) AS number,
+  CAST(CASE CAST(?1 AS TEXT) WHEN 'name' THEN name WHEN 'host' THEN host WHEN 'country' THEN country ELSE '' END AS TEXT) AS word,
+  CAST(iif(CAST(?2 AS INTEGER), name || char(10) || notes || char(10) || host || char(10) || username, '') AS TEXT) AS texts,
+  CAST(iif(CAST(?3 AS INTEGER), tags, '') AS TEXT) AS tags
+FROM proxies
+WHERE (CAST(?4 AS TEXT) IS NULL OR type = ?4)
+  AND (CAST(?5 AS TEXT) IS NULL OR status = ?5)
+  AND (CAST(?6 AS TEXT) IS NULL OR country = ?6)
+  AND (CAST(?7 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?7)))
+`
+
+type PlacesOfProxiesParams struct {
+	Sort       string
+	Searched   int64
+	Tagged     int64
+	Type       *string
+	Status     *string
+	Country    *string
+	Workspaces *string
+}
+
+type PlacesOfProxiesRow struct {
+	ID     string
+	Number int64
+	Word   string
+	Texts  string
+	Tags   string
+}
+
+// PlacesOfProxies gives what store.ListProxies needs to filter and sort proxies. number is -1 where there is none.
+func (q *Queries) PlacesOfProxies(ctx context.Context, arg PlacesOfProxiesParams) ([]PlacesOfProxiesRow, error) {
+	rows, err := q.db.QueryContext(ctx, placesOfProxies,
+		arg.Sort,
+		arg.Searched,
+		arg.Tagged,
+		arg.Type,
+		arg.Status,
+		arg.Country,
+		arg.Workspaces,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []PlacesOfProxiesRow{}
+	for rows.Next() {
+		var i PlacesOfProxiesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Number,
+			&i.Word,
+			&i.Texts,
+			&i.Tags,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const placesOfProxiesOfWorkspace = `-- name: PlacesOfProxiesOfWorkspace :many
+SELECT id,
+  CAST(CASE CAST(?1 AS TEXT) WHEN 'latency' THEN coalesce(latency_ms, -1) WHEN 'checkedAt' THEN iif(checked_at = 0, -1, checked_at)
+    WHEN 'updatedAt' THEN updated_at ELSE created_at END AS INTEGER) AS number,
+  CAST(CASE CAST(?1 AS TEXT) WHEN 'name' THEN name WHEN 'host' THEN host WHEN 'country' THEN country ELSE '' END AS TEXT) AS word,
+  CAST(iif(CAST(?2 AS INTEGER), name || char(10) || notes || char(10) || host || char(10) || username, '') AS TEXT) AS texts,
+  CAST(iif(CAST(?3 AS INTEGER), tags, '') AS TEXT) AS tags
+FROM proxies
+WHERE workspace_id = ?4
+  AND (CAST(?5 AS TEXT) IS NULL OR type = ?5)
+  AND (CAST(?6 AS TEXT) IS NULL OR status = ?6)
+  AND (CAST(?7 AS TEXT) IS NULL OR country = ?7)
+  AND (CAST(?8 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?8)))
+`
+
+type PlacesOfProxiesOfWorkspaceParams struct {
+	Sort        string
+	Searched    int64
+	Tagged      int64
+	WorkspaceID string
+	Type        *string
+	Status      *string
+	Country     *string
+	Workspaces  *string
+}
+
+type PlacesOfProxiesOfWorkspaceRow struct {
+	ID     string
+	Number int64
+	Word   string
+	Texts  string
+	Tags   string
+}
+
+func (q *Queries) PlacesOfProxiesOfWorkspace(ctx context.Context, arg PlacesOfProxiesOfWorkspaceParams) ([]PlacesOfProxiesOfWorkspaceRow, error) {
+	rows, err := q.db.QueryContext(ctx, placesOfProxiesOfWorkspace,
+		arg.Sort,
+		arg.Searched,
+		arg.Tagged,
+		arg.WorkspaceID,
+		arg.Type,
+		arg.Status,
+		arg.Country,
+		arg.Workspaces,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []PlacesOfProxiesOfWorkspaceRow{}
+	for rows.Next() {
+		var i PlacesOfProxiesOfWorkspaceRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Number,
+			&i.Word,
+			&i.Texts,
+			&i.Tags,
 		); err != nil {
 			return nil, err
 		}
