@@ -223,7 +223,7 @@ func checkAgainst(t testing.TB, op *documented, r *answer) {
 
 // fitsRequest says whether openapi.json takes the body for the operation.
 func fitsRequest(op *documented, req *http.Request, body []byte) error {
-	if op.route.Operation.RequestBody == nil {
+	if op.route.Operation.RequestBody == nil || strings.HasPrefix(req.Header.Get("Content-Type"), "text/") {
 		return nil
 	}
 	clone := req.Clone(context.Background())

@@ -45,6 +45,7 @@ func routeTable() map[string]route {
 		"GET " + p + "/runs":                                         {scope: "read"},
 		"GET " + p + "/proxies":                                      {scope: "read"},
 		"POST " + p + "/proxies":                                     {scope: "write", body: `{"url":"socks5://h:1"}`},
+		"POST " + p + "/proxies/import":                              {scope: "write", body: `{"proxies":[]}`},
 		"POST " + p + "/proxies/check":                               {scope: "run", body: `{"url":"socks5://127.0.0.1:1"}`},
 		"POST " + p + "/proxies/{id}/rotate":                         {scope: "run", kind: "proxy"},
 		"POST " + p + "/proxies/check-all":                           {scope: "run", body: `{"workspaceId":"nobody"}`},

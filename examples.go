@@ -73,6 +73,9 @@ func requestExample(operation string) any {
 		return map[string]any{"workspaceId": "default", "type": "socks5", "host": "de.proxy.example", "port": 1080, "username": "alice", "password": "secret"}
 	case "checkAllProxies":
 		return map[string]any{"tag": "de"}
+	case "importProxies":
+		return map[string]any{"workspaceId": "default", "proxies": []any{"nl.proxy.example:1080:alice:secret",
+			map[string]any{"type": "http", "host": "fr.proxy.example", "port": 3128, "tags": []string{"fr"}}}}
 	case "updateProxy", "patchProxy":
 		return map[string]any{"host": "de2.proxy.example", "name": "Berlin 2"}
 	case "createCapability":
@@ -116,6 +119,10 @@ func answerExample(operation string) any {
 			Memory: &memoryJSON{8 << 30, 5 << 30}, Disk: &diskJSON{120 << 30}}
 	case "addProxy", "getProxy", "updateProxy", "patchProxy":
 		return exampleProxy()
+	case "importProxies":
+		return importJSON{Created: 1, Ambiguous: 1, Results: []importResultJSON{{Line: 1, Result: "created", ID: ptr(exampleProxyID), Readings: []string{}},
+			{Line: 2, Result: "ambiguous", Reason: ptr("can be read in more than one way: write it as scheme://user:password@host:port"),
+				Readings: []string{"socks5://alice:***@192.0.2.1:***", "socks5://192.0.2.1:***@alice:***"}}}}
 	case "listProxies":
 		return exampleList(exampleProxy())
 	case "checkProxy":
@@ -260,7 +267,7 @@ func generalProblems(path string) []*problem {
 // operationProblems are those of one operation.
 func operationProblems(operation string) []*problem {
 	switch operation {
-	case "createProfile", "createKey", "restoreProfile":
+	case "createProfile", "createKey", "restoreProfile", "importProxies":
 		return []*problem{idempotencyConflict()}
 	case "addProxy":
 		return []*problem{duplicate(exampleProxyID), idempotencyConflict()}

@@ -53,7 +53,7 @@ func describeOperation(op *huma.Operation, sc scope) {
 
 // moreErrors are the errors of single operations.
 var moreErrors = map[string][]int{
-	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "restoreProfile": {409},
+	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "importProxies": {409}, "restoreProfile": {409},
 	"updateProfile": {412}, "patchProfile": {412}, "updateProxy": {409, 412}, "patchProxy": {409, 412},
 	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "createCapability": {409}, "createTicket": {429}, "revokeCapability": {409}, "leakTest": {409, 429, 504},
 	"screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504}, "rotateProxy": {409, 429, 502},
@@ -86,6 +86,7 @@ var descriptions = map[string]string{
 	"listBrowsers":      "Every one that is found, the default one first: it runs profiles that declare no `browserVersion`. A profile that declares one is run by the browser of that major version, else by the nearest newer, else by the newest (start's `browser.match` says which). `warren browser add` and `install` give the server more; no key can.",
 	"listProxies":       "Without `page`, `limit` and `after` every proxy that fits the filters is answered. Passwords never are. Filters add up; `total` counts what fits them, exactly. `page` and `after` work in every order.",
 	"addProxy":          "As fields, or as one `url`. The password is sealed at rest and never answered.",
+	"importProxies":     importDescription,
 	"updateProxy":       "Merges. A new address or new credentials clear `lastCheck`; running profiles use them for new connections. Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`: a saved password goes to no other server than the one it was given for.",
 	"patchProxy":        "Merges. A new address or new credentials clear `lastCheck`; running profiles use them for new connections. Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`: a saved password goes to no other server than the one it was given for.",
 	"deleteProxy":       "Refused while a profile uses it: a profile is never sent out directly by a deletion.",
@@ -126,6 +127,7 @@ func (s *server) describe() []byte {
 		o.Paths["/live/{capability}"+suffix] = &huma.PathItem{Servers: root, Get: capabilityLiveOperation(suffix)}
 	}
 	showPictures(o)
+	showLists(o)
 	doc, err := json.Marshal(o, json.Deterministic(true))
 	if err != nil {
 		panic(err) // the document is made of plain values; a test reads it
@@ -212,7 +214,7 @@ func plainOperation(id, summary, tag string, schema *huma.Schema, example any) *
 
 func eventsOperation() *huma.Operation {
 	op := plainOperation("streamEvents", "What happens, as it happens", "events", nil, nil)
-	op.Description = "Server-sent events of the key's workspaces: `profile.*` (`created`, `updated`, `status`, `deleted`, `restored`), `run.*` (`started`, `updated`, `expiring`, `ended`), `proxy.*` (`created`, `updated`, `checked`, `deleted`), `key.*` and `capability.*` (`created`, `revoked`). `run.expiring` says that a run will be closed (`endsAt`) because it is `idle` or for its `maxRun` (`reason`); with `endsAt` null it goes on after all. `events.lost` comes first where the `Last-Event-ID` is not known any more: read everything anew. Something is sent at least every 15 s. A reader that does not keep up is cut off.\n\nScope: `read`."
+	op.Description = "Server-sent events of the key's workspaces: `profile.*` (`created`, `updated`, `status`, `deleted`, `restored`), `run.*` (`started`, `updated`, `expiring`, `ended`), `proxy.*` (`created`, `updated`, `checked`, `deleted`), `proxies.imported` (one for a whole list), `key.*` and `capability.*` (`created`, `revoked`). `run.expiring` says that a run will be closed (`endsAt`) because it is `idle` or for its `maxRun` (`reason`); with `endsAt` null it goes on after all. `events.lost` comes first where the `Last-Event-ID` is not known any more: read everything anew. Something is sent at least every 15 s. A reader that does not keep up is cut off.\n\nScope: `read`."
 	op.Parameters = []*huma.Param{{Name: "Last-Event-ID", In: "header", Description: "The event that was heard last: what came since is told first. When that is not known any more (it is too long ago, or from before a restart), events.lost is.", Schema: &huma.Schema{Type: "string"}}}
 	op.Responses["200"] = &huma.Response{Description: "OK", Content: map[string]*huma.MediaType{"text/event-stream": {
 		Schema:  &huma.Schema{Type: "string"},

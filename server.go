@@ -111,6 +111,7 @@ func (s *server) routes() {
 	add(s, scopeRun, "POST /proxies/check-all", "checkAllProxies", "Check many proxies at once", s.checkAll)
 	add(s, scopeRead, "GET /proxies/{id}/checks", "listProxyChecks", "List the last checks of a proxy", s.listChecks)
 	add(s, scopeRun, "POST /proxies/check", "checkUnsavedProxy", "Check a proxy that is not saved", s.checkUnsavedProxy)
+	add(s, scopeWrite, "POST /proxies/import", "importProxies", "Import a list of proxies", s.importProxies)
 	add(s, scopeAdmin, "GET /keys", "listKeys", "List the API keys", s.listKeys)
 	add(s, scopeAdmin, "POST /keys", "createKey", "Create an API key", s.createKey)
 	add(s, scopeAdmin, "DELETE /keys/{id}", "revokeKey", "Revoke an API key", s.revokeKey)
@@ -185,8 +186,8 @@ func add[I, O any](s *server, scope scope, pattern, id, summary string, h func(c
 	method, p, _ := strings.Cut(pattern, " ")
 	op := huma.Operation{
 		OperationID: id, Method: method, Path: p, Summary: summary,
-		MaxBodyBytes:    maxBody + 1, // huma refuses a body of exactly the limit
-		BodyReadTimeout: -1,          // else an optional body that is absent ends the request after 5 s
+		MaxBodyBytes:    bodyLimit(pattern) + 1, // huma refuses a body of exactly the limit
+		BodyReadTimeout: -1,                     // else an optional body that is absent ends the request after 5 s
 		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
 			if p := callerOf(ctx.Context()).may(scope); p != nil {
 				huma.WriteErr(s.api, ctx, p.Status, p.Detail, p) //nolint:errcheck // the client may be gone

@@ -8,6 +8,25 @@ INSERT INTO proxies (
     @id, @workspace_id, @type, @host, @port, @username, sqlc.narg(password), @name, @tags, @notes, @rotate_url, @created_at, @updated_at
 ) RETURNING *;
 
+-- name: InsertProxies :execrows
+-- InsertProxies is InsertProxy for many, of one workspace: a JSON array of objects. Queries.AddProxies makes it.
+INSERT INTO proxies (
+    id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, created_at, updated_at
+)
+SELECT json_extract(value, '$.id'), CAST(@workspace_id AS TEXT), json_extract(value, '$.type'), json_extract(value, '$.host'), json_extract(value, '$.port'), json_extract(value, '$.username'),
+    unhex(json_extract(value, '$.password')), json_extract(value, '$.name'), json_extract(value, '$.tags'), json_extract(value, '$.notes'), json_extract(value, '$.rotateUrl'), CAST(@now AS INTEGER), CAST(@now AS INTEGER)
+FROM json_each(CAST(@proxies AS TEXT));
+
+-- name: FindProxies :many
+-- FindProxies gives which of some addresses a workspace has: a JSON array of [type, host, port, username], and the proxies by
+-- their place in it.
+SELECT CAST(address.key AS INTEGER) AS place, proxies.id
+FROM json_each(CAST(@addresses AS TEXT)) AS address CROSS JOIN proxies
+WHERE proxies.workspace_id = @workspace_id
+  AND proxies.type = json_extract(address.value, '$[0]') AND proxies.host = json_extract(address.value, '$[1]')
+  AND proxies.port = json_extract(address.value, '$[2]') AND proxies.username = json_extract(address.value, '$[3]')
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR proxies.workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
 -- name: GetProxy :one
 SELECT * FROM proxies
 WHERE id = @id

@@ -76,6 +76,51 @@ func (q *Queries) DeleteProxy(ctx context.Context, arg DeleteProxyParams) (int64
 	return result.RowsAffected()
 }
 
+const findProxies = `-- name: FindProxies :many
+SELECT CAST(address.key AS INTEGER) AS place, proxies.id
+FROM json_each(CAST(?1 AS TEXT)) AS address CROSS JOIN proxies
+WHERE proxies.workspace_id = ?2
+  AND proxies.type = json_extract(address.value, '$[0]') AND proxies.host = json_extract(address.value, '$[1]')
+  AND proxies.port = json_extract(address.value, '$[2]') AND proxies.username = json_extract(address.value, '$[3]')
+  AND (CAST(?3 AS TEXT) IS NULL OR proxies.workspace_id IN (SELECT value FROM json_each(?3)))
+`
+
+type FindProxiesParams struct {
+	Addresses   string
+	WorkspaceID string
+	Workspaces  *string
+}
+
+type FindProxiesRow struct {
+	Place int64
+	ID    string
+}
+
+// FindProxies gives which of some addresses a workspace has: a JSON array of [type, host, port, username], and the proxies by
+// their place in it.
+func (q *Queries) FindProxies(ctx context.Context, arg FindProxiesParams) ([]FindProxiesRow, error) {
+	rows, err := q.db.QueryContext(ctx, findProxies, arg.Addresses, arg.WorkspaceID, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []FindProxiesRow{}
+	for rows.Next() {
+		var i FindProxiesRow
+		if err := rows.Scan(&i.Place, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const getPick = `-- name: GetPick :one
 SELECT proxy_id FROM picks WHERE profile_id = ?1 AND tag = ?2
 `
@@ -282,6 +327,30 @@ func (q *Queries) GetProxyChecked(ctx context.Context, id string) (GetProxyCheck
 		&i.ProfileCount,
 	)
 	return i, err
+}
+
+const insertProxies = `-- name: InsertProxies :execrows
+INSERT INTO proxies (
+    id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, created_at, updated_at
+)
+SELECT json_extract(value, '$.id'), CAST(?1 AS TEXT), json_extract(value, '$.type'), json_extract(value, '$.host'), json_extract(value, '$.port'), json_extract(value, '$.username'),
+    unhex(json_extract(value, '$.password')), json_extract(value, '$.name'), json_extract(value, '$.tags'), json_extract(value, '$.notes'), json_extract(value, '$.rotateUrl'), CAST(?2 AS INTEGER), CAST(?2 AS INTEGER)
+FROM json_each(CAST(?3 AS TEXT))
+`
+
+type InsertProxiesParams struct {
+	WorkspaceID string
+	Now         int64
+	Proxies     string
+}
+
+// InsertProxies is InsertProxy for many, of one workspace: a JSON array of objects. Queries.AddProxies makes it.
+func (q *Queries) InsertProxies(ctx context.Context, arg InsertProxiesParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, insertProxies, arg.WorkspaceID, arg.Now, arg.Proxies)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const insertProxy = `-- name: InsertProxy :one

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -17,6 +18,7 @@ var internalQueries = map[string]string{
 	"InsertProfile":          "the row names its workspace, which the caller has checked against the key",
 	"AddProfile":             "the row names its workspace, which the caller has checked against the key",
 	"InsertProxy":            "the row names its workspace, which the caller has checked against the key",
+	"InsertProxies":          "the rows are of a workspace that the caller has checked against the key",
 	"InsertWorkspace":        "for keys of the scope admin",
 	"EnsureWorkspace":        "for keys of all workspaces",
 	"SetProfileStatus":       "written by the owner of a run, which was started under the key's workspaces",
@@ -223,7 +225,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Ids": *jsonText([]string{profile.ID, proxy.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10),
 		"Name": "p", "OS": "linux", "BrowserVersion": "1", "Tags": "[]", "SearchKey": "p", "StartURLs": "[]", "Timezone": "auto", "Locale": "auto",
 		"Geolocation": "auto", "WebRTC": "off", "BackgroundTraffic": "refuse", "AllowLocal": "[]", "Consistency": "warn",
-		"FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]", "DenyHosts": "[]", "LocalhostVia": "[]", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
+		"FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]", "Addresses": fmt.Sprintf(`[["%s","%s",%d,"%s"]]`, proxy.Type, proxy.Host, proxy.Port, proxy.Username), "DenyHosts": "[]", "LocalhostVia": "[]", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
 	switch {
 	case strings.HasSuffix(query, "ByNameDesc"):
 		world["AfterKey"], world["AfterID"] = last.text, last.id
