@@ -119,6 +119,11 @@ func answerExample(operation string) any {
 			Memory: &memoryJSON{8 << 30, 5 << 30}, Disk: &diskJSON{120 << 30}}
 	case "addProxy", "getProxy", "updateProxy", "patchProxy":
 		return exampleProxy()
+	case "proxySecret":
+		return secretJSON{Password: ptr("secret")}
+	case "listAudit":
+		return exampleList(auditJSON{ID: exampleRunID, At: exampleTime, KeyID: exampleProfileID, KeyName: "ci", WorkspaceID: ptr("default"), Action: "proxies.export",
+			Remote: "203.0.113.7", RequestID: exampleRunID, Detail: map[string]any{"count": 12, "format": "csv", "secrets": true, "tag": []string{"shop"}}})
 	case "importProxies":
 		return importJSON{Created: 1, Ambiguous: 1, Results: []importResultJSON{{Line: 1, Result: "created", ID: ptr(exampleProxyID), Readings: []string{}},
 			{Line: 2, Result: "ambiguous", Reason: ptr("can be read in more than one way: write it as scheme://user:password@host:port"),

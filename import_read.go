@@ -71,6 +71,8 @@ func (r *importReader) readLine(n int, text string, needed bool) {
 		line.reason = "is empty"
 	case len(found) > 1:
 		line.readings = proxy.Readings(found)
+	case !utf8.ValidString(found[0].Username): // out of a URL's %XX
+		line.reason = "username must be UTF-8"
 	default:
 		line.value = found[0]
 		r.describe(&line, &proxyInput{}, nil)
@@ -82,9 +84,6 @@ func (r *importReader) readLine(n int, text string, needed bool) {
 func (r *importReader) describe(line *importLine, in *proxyInput, f faults) {
 	in.Tags.Value = f.tags("body.tags", slices.Concat(in.Tags.Value, r.tags))
 	in.Tags.Set, in.Tags.Null = true, false
-	if !utf8.ValidString(line.value.Username) {
-		f.add("body.username", "is not UTF-8", nil)
-	}
 	if len(f) > 0 {
 		line.reason = inWords(f)
 		return
@@ -249,7 +248,7 @@ func (r *importReader) readCells(n int, columns, cells []string) {
 			continue
 		}
 		bare := strings.TrimSpace(cell)
-		if bare == "" && columns[i] != "password" && columns[i] != "username" || cell == "" {
+		if bare == "" && !slices.Contains([]string{"password", "username", "notes"}, columns[i]) || cell == "" {
 			continue
 		}
 		text := opt[string]{Set: true, Value: bare}

@@ -21,7 +21,7 @@ func describeAPI(o *huma.OpenAPI) {
 	o.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer",
 		Description: "An API key, as `warren key create` makes it."}}
 	o.Security = []map[string][]string{{"key": {}}}
-	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "runs"}, {Name: "browsers"}, {Name: "keys"}, {Name: "tickets"}, {Name: "workspaces"}, {Name: "events"}, {Name: "server", Description: "Beside the API."}}
+	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "audit"}, {Name: "runs"}, {Name: "browsers"}, {Name: "keys"}, {Name: "tickets"}, {Name: "workspaces"}, {Name: "events"}, {Name: "server", Description: "Beside the API."}}
 }
 
 // describeOperation adds what every operation has: its tag, its errors, the scope that it needs.
@@ -87,6 +87,9 @@ var descriptions = map[string]string{
 	"listProxies":       "Without `page`, `limit` and `after` every proxy that fits the filters is answered. Passwords never are. Filters add up; `total` counts what fits them, exactly. `page` and `after` work in every order.",
 	"addProxy":          "As fields, or as one `url`. The password is sealed at rest and never answered.",
 	"importProxies":     importDescription,
+	"exportProxies":     exportDescription,
+	"proxySecret":       "The only way to a saved password but an export with `secrets`. It is written down (GET /audit) before it is answered; when it cannot be written down nothing is told.",
+	"listAudit":         "Newest first. Each look at a proxy's password and each export is here: who (the key), what, which, when, from where. Whoever sees some workspaces only sees what was done in one of them.",
 	"updateProxy":       "Merges. A new address or new credentials clear `lastCheck`; running profiles use them for new connections. Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`: a saved password goes to no other server than the one it was given for.",
 	"patchProxy":        "Merges. A new address or new credentials clear `lastCheck`; running profiles use them for new connections. Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`: a saved password goes to no other server than the one it was given for.",
 	"deleteProxy":       "Refused while a profile uses it: a profile is never sent out directly by a deletion.",

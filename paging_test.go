@@ -15,7 +15,7 @@ func listPaths() []string { return []string{"/profiles", "/proxies", "/keys", "/
 func TestPagingBounds(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
-	for _, path := range listPaths() {
+	for _, path := range append(listPaths(), "/audit") {
 		for query, want := range map[string]struct{ at, says string }{
 			"page=0": {"query.page", "1"}, "page=-1": {"query.page", "1"}, "page=1000000001": {"query.page", "1000000000"},
 			"limit=0": {"query.limit", "1"}, "limit=201": {"query.limit", "200"}, "limit=-5": {"query.limit", "1"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
@@ -140,6 +141,9 @@ func (in *proxyInput) merge(p proxy.Proxy, f *faults) proxy.Proxy {
 	}
 	for _, bad := range p.Validate() {
 		f.add("body."+bad.Field, bad.Message, nil)
+	}
+	if !utf8.ValidString(p.Username) { // %XX in a URL can be anything; answers show the user name, and JSON cannot
+		f.add("body.username", "must be UTF-8", nil)
 	}
 	return p.Normalize()
 }

@@ -59,7 +59,9 @@ type request struct {
 	caller *caller
 	place  *store.GetIdempotencyParams // where the answer will be kept, with an Idempotency-Key
 	server *server
-	extra  []fault // query parameters that the operation does not know
+	http   *http.Request // as it came in
+	accept string        // what the client wants, where there is something to choose
+	extra  []fault       // query parameters that the operation does not know
 	answer answerWriter
 }
 
@@ -112,6 +114,9 @@ func (s *server) routes() {
 	add(s, scopeRead, "GET /proxies/{id}/checks", "listProxyChecks", "List the last checks of a proxy", s.listChecks)
 	add(s, scopeRun, "POST /proxies/check", "checkUnsavedProxy", "Check a proxy that is not saved", s.checkUnsavedProxy)
 	add(s, scopeWrite, "POST /proxies/import", "importProxies", "Import a list of proxies", s.importProxies)
+	add(s, scopeRead, "GET /proxies/export", "exportProxies", "Export proxies", s.exportProxies)
+	add(s, scopeSecrets, "GET /proxies/{id}/secret", "proxySecret", "Show a proxy's password", s.proxySecret)
+	add(s, scopeAdmin, "GET /audit", "listAudit", "List who saw secrets", s.listAudit)
 	add(s, scopeAdmin, "GET /keys", "listKeys", "List the API keys", s.listKeys)
 	add(s, scopeAdmin, "POST /keys", "createKey", "Create an API key", s.createKey)
 	add(s, scopeAdmin, "DELETE /keys/{id}", "revokeKey", "Revoke an API key", s.revokeKey)
@@ -257,7 +262,7 @@ func (s *server) stream(scope scope, pattern string, h func(w http.ResponseWrite
 
 // ServeHTTP lets a request in step by step: an id, the Host, what needs no key, the Origin, the key, the operation.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	req := &request{id: requestIDFrom(r), base: s.baseOf(r), server: s}
+	req := &request{id: requestIDFrom(r), base: s.baseOf(r), server: s, http: r}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, req))
 	req.answer.ResponseWriter = w
 	w = &req.answer
@@ -436,6 +441,7 @@ func (s *server) dispatch(w http.ResponseWriter, r *http.Request) error {
 	if ct := r.Header.Get("Content-Type"); ct != "" {
 		r.Header.Set("Content-Type", strings.ToLower(ct)) // media types have no case (RFC 9110, 8.3.1); huma compares bytes
 	}
+	requestOf(r.Context()).accept = strings.Join(r.Header.Values("Accept"), ",")
 	r.Header["Accept"] = []string{"application/json"} // there is nothing to choose, and "json" is no name for it
 	if key := r.Header.Get("Idempotency-Key"); key != "" && s.once.covers(pattern) {
 		return s.once.serve(w, r, key, s.mux)

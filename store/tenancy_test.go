@@ -197,7 +197,8 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	err3 := q.InsertRun(ctx, InsertRunParams{ID: "run", ProfileID: profile.ID, StartedAt: 1, Record: "{}"})
 	_, err4 := q.InsertProxyCheck(ctx, InsertProxyCheckParams{ProxyID: proxy.ID, Ok: 1, Result: "{}"})
 	_, err5 := q.InsertKey(ctx, InsertKeyParams{ID: "key", Name: "k", Hash: make([]byte, 32), Scopes: "[]", Workspaces: Workspaces([]string{"mine"}), CreatedAt: 1})
-	err4 = errors.Join(err4, err5)
+	_, err6 := q.InsertAudit(ctx, InsertAuditParams{ID: "audit", WorkspaceID: "mine", Detail: "{}"})
+	err4 = errors.Join(err4, err5, err6)
 	if query == "PlacesOfStatus" {
 		_, err := q.SetProfileStatus(ctx, SetProfileStatusParams{ID: profile.ID, Status: "running"})
 		err4 = errors.Join(err4, err)
@@ -217,6 +218,8 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		id = "mine"
 	case strings.Contains(query, "Proxy") && query != "ListProfilesOfProxy":
 		id = proxy.ID
+	case query == "GetAudit":
+		id = "audit"
 	case query == "GetRun":
 		id = "run"
 	case strings.HasSuffix(query, "Key"):
