@@ -1,10 +1,6 @@
 package main
 
-import (
-	"slices"
-
-	"github.com/danielgtaylor/huma/v2"
-)
+import "github.com/danielgtaylor/huma/v2"
 
 // This file describes the lists of proxies that go in and out, which are no JSON alone.
 
@@ -19,9 +15,6 @@ const exportDescription = "In the forms that import takes, oldest first, with th
 
 // showLists says in which forms a list of proxies comes.
 func showLists(o *huma.OpenAPI) {
-	for _, p := range slices.Concat(o.Paths["/proxies"].Get.Parameters, o.Paths["/proxies/export"].Get.Parameters) {
-		p.Schema.PatternDescription = "" // the message is made of it already, and OpenAPI does not know it
-	}
 	list := &huma.Schema{Type: huma.TypeObject, Required: []string{"proxies"}, Properties: map[string]*huma.Schema{"proxies": {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}}}}
 	plainText := &huma.Schema{Type: huma.TypeString}
 	o.Paths["/proxies/export"].Get.Responses["200"].Content = map[string]*huma.MediaType{
