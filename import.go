@@ -160,7 +160,7 @@ func (s *server) importProxies(ctx context.Context, in *importRequest) (*struct{
 	}
 	out.count()
 	if made := out.made(); made > 0 {
-		s.events.publish("proxies.imported", in.workspace, map[string]any{"created": made, "duplicate": out.Duplicate, "invalid": out.Invalid, "ambiguous": out.Ambiguous})
+		s.events.publish("proxy.imported", in.workspace, map[string]any{"created": made, "duplicate": out.Duplicate, "invalid": out.Invalid, "ambiguous": out.Ambiguous})
 	}
 	return &struct{ Body importJSON }{*out}, err
 }

@@ -67,7 +67,7 @@ func TestImportText(t *testing.T) {
 	dry.equal(t, "results.0.id", nil)
 	dry.equal(t, "results.3.existingId", nil)
 	r.equal(t, "results.3.existingId", r.text("results.0.id"))
-	stream.until(t, "proxies.imported")
+	stream.until(t, "proxy.imported")
 	if all := stream.all(); strings.Contains(all, "proxy.created") || !strings.Contains(all, `"created":4`) {
 		t.Errorf("events: %s", all)
 	}

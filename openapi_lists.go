@@ -7,7 +7,7 @@ import "github.com/danielgtaylor/huma/v2"
 const importDescription = "As `text/plain`, one proxy a line: `host:port`, `host:port:user:pass`, `user:pass:host:port`, `user:pass@host:port`, `host:port@user:pass`, each also with `scheme://` before it; IPv6 in brackets; blank lines and lines with `#` are passed over. " +
 	"As `text/csv` with a header line that names members (`type`, `host`, `port`, `username`, `password`, `name`, `tags`, `notes`, `rotateUrl`, or `url`), with `,` or `;`. As JSON, objects as add takes them, or strings. At most 10,000 lines and 16 MiB a call.\n\n" +
 	"Nothing is guessed: a line that can be read in two ways is `ambiguous`, and makes nothing; `readings` has the ways, without passwords. The same type, host, port and username again is a `duplicate`.\n\n" +
-	"The call is no transaction: it is written in parts of 1,000 lines. When it breaks off some lines are there, and the same call again finds them as duplicates. One event `proxies.imported` tells of it. Takes `Idempotency-Key`."
+	"The call is no transaction: it is written in parts of 1,000 lines. When it breaks off some lines are there, and the same call again finds them as duplicates. One event `proxy.imported` tells of it. Takes `Idempotency-Key`."
 
 const exportDescription = "In the forms that import takes, oldest first, with the filters of the list. `text`: a URL a line. `csv`: with a header line. `json`: `{\"proxies\":[…]}`. Without `secrets` passwords are left out (a comment line of `text` says so). " +
 	"With them it needs the scope `secrets` too, and what is imported again is the same. Each export is written down (GET /audit) before it is answered.\n\n" +
