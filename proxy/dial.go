@@ -32,7 +32,9 @@ type Dialer struct {
 	Timeout  time.Duration  // of the whole set-up, one absolute deadline; 0 means DefaultDialTimeout
 	RootCAs  *x509.CertPool // whom to trust for https upstreams; nil means the system's
 	Detours  []Detour       // targets that are dialled directly, before the Policy is asked
+	Habits   *Habits        // what is known of SOCKS5 servers; nil means that this Dialer learns for itself
 
+	learnt   Habits
 	resolver *net.Resolver // nil means the system's
 	locals   localCache
 }
@@ -127,6 +129,15 @@ func (d *Dialer) connect(ctx context.Context, network, address string, blocked S
 
 // dialThrough asks the upstream for the target. There is no other way out of here than through the upstream.
 func (d *Dialer) dialThrough(ctx context.Context, p Proxy, t target, times *Timings) (net.Conn, *Error) {
+	if p.Type == SOCKS5 {
+		return d.dialSOCKS5(ctx, &p, t, times)
+	}
+	return d.try(ctx, &p, t, nil, times)
+}
+
+// try makes one connection to the upstream and speaks its protocol. h is for SOCKS5 alone.
+func (d *Dialer) try(ctx context.Context, p *Proxy, t target, h *handshake, times *Timings) (net.Conn, *Error) {
+	*times = Timings{}
 	refuses := func(a netip.Addr) string { return d.Policy.refusesServer(a, &d.locals) }
 	raw, fault := d.connect(ctx, "tcp", p.Address(), StageConnect, refuses, times)
 	if fault != nil {
@@ -142,7 +153,7 @@ func (d *Dialer) dialThrough(ctx context.Context, p Proxy, t target, times *Timi
 			times.TLS = time.Since(start)
 		}
 		start := time.Now()
-		c, fault = ask(c, &p, t)
+		c, fault = ask(c, p, t, h)
 		times.Handshake = time.Since(start)
 		return fault
 	})
@@ -155,10 +166,10 @@ func (d *Dialer) dialThrough(ctx context.Context, p Proxy, t target, times *Timi
 }
 
 // ask speaks the proxy's protocol on a connection to it.
-func ask(c net.Conn, p *Proxy, t target) (net.Conn, *Error) {
+func ask(c net.Conn, p *Proxy, t target, h *handshake) (net.Conn, *Error) {
 	switch p.Type {
 	case SOCKS5:
-		return c, askSOCKS5(c, p, t)
+		return c, askSOCKS5(c, p, t, h)
 	case SOCKS4:
 		return c, askSOCKS4(c, p, t)
 	case HTTP, HTTPS:
