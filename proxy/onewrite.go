@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -60,7 +61,6 @@ func (d *Dialer) dialSOCKS5(ctx context.Context, p *Proxy, t target, times *Timi
 		s = newSecond(ctx, p, first, func(ctx context.Context, times *Timings) (net.Conn, *Error) {
 			return d.try(ctx, p, t, &handshake{}, times)
 		})
-		defer s.cancel()
 	}
 	c, fault := d.try(ctx, p, t, first, times)
 	beside := s != nil && s.begun()
@@ -120,14 +120,17 @@ func rank(s Stage) int {
 // second is a try in turn that begins beside the first when that one's next answer is late. What a server has
 // lost it does not miss: nothing more comes then, and only the clock tells.
 type second struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	dial   func(context.Context, *Timings) (net.Conn, *Error)
-	login  bool // there are a user name and a password
-	timer  *time.Timer
-	sent   time.Time   // when the first sent its one write
-	first  net.Conn    // the first's connection
-	taken  atomic.Bool // the first got an answer to what it sent ahead: it is slow at most
+	ctx   context.Context // of both
+	dial  func(context.Context, *Timings) (net.Conn, *Error)
+	login bool // there are a user name and a password
+	timer *time.Timer
+	sent  time.Time   // when the first sent its one write
+	first net.Conn    // the first's connection
+	taken atomic.Bool // the first got an answer to what it sent ahead: it is slow at most
+
+	mu      sync.Mutex
+	cancel  context.CancelFunc // ends the second; nil while it has not begun
+	dropped bool
 
 	done  chan struct{} // closed when what follows is there
 	conn  net.Conn
@@ -146,8 +149,7 @@ const (
 )
 
 func newSecond(ctx context.Context, p *Proxy, first *handshake, dial func(context.Context, *Timings) (net.Conn, *Error)) *second {
-	s := &second{dial: dial, login: p.Username != "", done: make(chan struct{})}
-	s.ctx, s.cancel = context.WithCancel(ctx)
+	s := &second{ctx: ctx, dial: dial, login: p.Username != "", done: make(chan struct{})}
 	first.begins, first.reaches = s.start, s.hold
 	return s
 }
@@ -180,7 +182,15 @@ func (s *second) share() time.Duration {
 // server that takes one connection at a time may have refused the second for the first's sake.
 func (s *second) run() {
 	defer close(s.done)
-	s.conn, s.fault = s.dial(s.ctx, &s.times)
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	s.mu.Lock()
+	s.cancel = cancel
+	if s.dropped {
+		cancel()
+	}
+	s.mu.Unlock()
+	s.conn, s.fault = s.dial(ctx, &s.times)
 	if s.fault == nil || isAnswer(s.fault) && !s.taken.Load() {
 		s.first.SetDeadline(time.Unix(1, 0))
 	}
@@ -191,7 +201,11 @@ func (s *second) begun() bool { return s.timer != nil && !s.timer.Stop() }
 
 // drop ends a second that has begun and is not needed.
 func (s *second) drop() {
-	s.cancel()
+	s.mu.Lock()
+	if s.dropped = true; s.cancel != nil {
+		s.cancel()
+	}
+	s.mu.Unlock()
 	<-s.done
 	if s.conn != nil {
 		s.conn.Close()

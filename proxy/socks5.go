@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	xproxy "golang.org/x/net/proxy"
 )
@@ -75,18 +76,43 @@ type transcript struct {
 	writes   int    // how many messages were sent
 	unsaid   []byte // of what was sent in one write: what x/net has not said yet
 	got      []byte // everything that the server answered
+	given    int    // how much of it x/net has read
 }
 
-func (tr *transcript) Read(b []byte) (int, error) {
-	if len(tr.got)+len(b) > socksBudget {
-		return 0, errBudget
+func (tr *transcript) Read(b []byte) (n int, err error) {
+	if tr.given == len(tr.got) {
+		err = tr.hear(len(b))
 	}
-	n, err := tr.Conn.Read(b)
-	tr.got = append(tr.got, b[:n]...)
+	n = copy(b, tr.got[tr.given:])
+	tr.given += n
 	if err == nil && tr.decided() {
 		err = errDecided // ends a read that would wait for more, and only that
 	}
 	return n, err
+}
+
+// hear reads n bytes at most. After one write it takes as many as the shortest handshake still has, since they may have come
+// together; what follows the handshake stays where it is.
+func (tr *transcript) hear(n int) error {
+	if tr.ahead != nil {
+		n = max(n, tr.shortest()-len(tr.got))
+	}
+	if len(tr.got)+n > socksBudget {
+		return errBudget
+	}
+	tr.got = slices.Grow(tr.got, n)
+	m, err := tr.Conn.Read(tr.got[len(tr.got) : len(tr.got)+n])
+	tr.got = tr.got[:len(tr.got)+m]
+	return err
+}
+
+// shortest is how many bytes a server that agrees answers at least: two for the method, two for the password, and for the request
+// seven with an empty name.
+func (tr *transcript) shortest() int {
+	if tr.password {
+		return 2 + 2 + 7
+	}
+	return 2 + 7
 }
 
 // decided tells whether what the server has said cannot become a success any more, whatever else it says.
