@@ -29,6 +29,8 @@ const answerHeadBudget = 16 << 10
 // is safe for concurrent use and must not be copied after the first check.
 type Checker struct {
 	URLs     []string      // http or https, tried in turn; their host:port is exempt from Policy, since the operator named them
+	URLs6    []string      // the same for the exit over IPv6, asked after a good check; their hosts should have no IPv4 address. nil: nobody asks
+	UDPURL   string        // "stun://host:port", asked through a SOCKS5 proxy's UDP after a good check; "": nobody asks
 	Timeout  time.Duration // one absolute deadline for a whole check; 0 means DefaultCheckTimeout
 	MaxBytes int64         // of an answer's body; 0 means DefaultCheckMaxBytes
 	Policy   Policy
@@ -47,8 +49,10 @@ type Checker struct {
 // Result is what one check found. A proxy that does not work is a Result too.
 type Result struct {
 	OK        bool
-	ExitIP    string // the address that the world sees
-	IPVersion int    // 4 or 6; 0 when there is no exit
+	ExitIP    string     // the address that the world sees
+	IPVersion int        // 4 or 6; 0 when there is no exit
+	ExitIPv6  string     // what the world sees over IPv6; "" when there is none, or nobody asked
+	UDP       *UDPResult // nil when nobody asked
 	Place     Place
 	Source    string        // who told the country: "answer", "geoip", or "" when nobody did
 	Locale    string        // the country's likely language as a BCP 47 tag; "" when unknown
@@ -182,8 +186,30 @@ func (c *Checker) probe(ctx context.Context, up *Proxy) Result {
 	if first == nil {
 		first = &Result{Err: &Error{StageResponse, BadResponse, "there is no check URL", nil}}
 	}
+	if first.OK {
+		c.probeMore(ctx, up, first, end)
+	}
 	first.CheckedAt, first.Duration = start, time.Since(start)
 	return *first
+}
+
+// probeMore asks what a working proxy can do beside: it never makes it a dead one.
+func (c *Checker) probeMore(ctx context.Context, up *Proxy, r *Result, end time.Time) {
+	if r.IPVersion == 6 {
+		r.ExitIPv6 = r.ExitIP
+	}
+	half := time.Now().Add(time.Until(end) / 2)
+	for _, u := range c.URLs6 {
+		if r.ExitIPv6 != "" || time.Until(half) <= 0 || ctx.Err() != nil {
+			break
+		}
+		if r6 := c.probeURL(ctx, up, u, time.Until(half)); r6.OK && r6.IPVersion == 6 {
+			r.ExitIPv6 = r6.ExitIP
+		}
+	}
+	if c.UDPURL != "" && up != nil && up.Normalize().Type == SOCKS5 {
+		r.UDP = c.probeUDP(ctx, up.Normalize(), min(time.Until(end), udpTime))
+	}
 }
 
 // isProxysFault tells whether another URL would meet the same fault.

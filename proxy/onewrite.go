@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,17 +30,7 @@ func wholeHandshake(p *Proxy, t target) []byte {
 		b = append(append(b, passwordVersion, byte(len(p.Username))), p.Username...)
 		b = append(append(b, byte(len(p.Password))), p.Password...)
 	}
-	b = append(b, socksVersion, 1, 0)
-	switch {
-	case t.addr.Is4():
-		b = append(append(b, 1), t.addr.AsSlice()...)
-	case t.addr.IsValid():
-		b = append(append(b, 4), t.addr.AsSlice()...)
-	default:
-		b = append(append(b, 3, byte(len(t.host))), t.host...)
-	}
-	port, _ := strconv.ParseUint(t.port, 10, 16)
-	return append(b, byte(port>>8), byte(port))
+	return appendAddress(append(b, socksVersion, 1, 0), t)
 }
 
 // dialSOCKS5 asks in one write where the server is not known to want its turn, and in turn where that does not work.
