@@ -113,6 +113,9 @@ func checkFloor(sequential bool) func(args []string) error {
 		if err != nil {
 			return err
 		}
+		if atOnce == 0 {
+			atOnce = checksAtOnce
+		}
 		buffers := sync.Pool{New: func() any { return new([2048]byte) }}
 		r := checkAll(list, pool(atOnce), func(i int) (string, error) {
 			b := buffers.Get().(*[2048]byte)
