@@ -27,14 +27,14 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func dialCounted(t *testing.T, s *server) *counted {
+func dialCounted(t *testing.T, s *server, d time.Duration) *counted {
 	t.Helper()
 	raw, err := net.Dial("tcp", s.addr())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { raw.Close() })
-	raw.SetDeadline(time.Now().Add(200 * time.Millisecond))
+	raw.SetDeadline(time.Now().Add(d))
 	return &counted{Conn: raw}
 }
 
@@ -49,7 +49,11 @@ func TestHandshakeBudget(t *testing.T) {
 			if whole && e.typ != SOCKS5 {
 				continue
 			}
-			c := dialCounted(t, serve(t, e.handle))
+			limit := waitLimit
+			if e.code == TimedOut {
+				limit = 200 * time.Millisecond
+			}
+			c := dialCounted(t, serve(t, e.handle), limit)
 			p, h, budget := &Proxy{Type: e.typ, Host: "127.0.0.1", Port: 1}, &handshake{}, connectBudget
 			if e.login {
 				p.Username, p.Password = evilUser, evilPass
@@ -95,7 +99,7 @@ func TestAnswerBudget(t *testing.T) {
 		"407 for ever":      {"", "HTTP/1.1 407 X\r\nContent-Length: 0\r\n\r\n"},
 		"empty lines alone": {"", "\r\n"},
 	} {
-		conn := dialCounted(t, serve(t, afterHead(func(c net.Conn) { io.WriteString(c, text[0]); forever(strings.Repeat(text[1], 1+1000/len(text[1])))(c) })))
+		conn := dialCounted(t, serve(t, afterHead(func(c net.Conn) { io.WriteString(c, text[0]); forever(strings.Repeat(text[1], 1+1000/len(text[1])))(c) })), waitLimit)
 		_, _, fault := c.fetch(conn, q)
 		if limit := int(c.MaxBytes) + answerHeadBudget; fault == nil || fault.Stage != StageResponse || fault.Code != BadResponse || conn.read > limit {
 			t.Errorf("%s: %d bytes were read, want %d at most (%v)", name, conn.read, limit, fault)
