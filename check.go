@@ -21,6 +21,8 @@ type checkJSON struct {
 	Status         string          `json:"status" enum:"alive,dead"`
 	ExitIP         *string         `json:"exitIp" doc:"The address that the world sees." example:"203.0.113.7"`
 	IPVersion      *int            `json:"ipVersion" enum:"4,6"`
+	ExitIPV6       *string         `json:"exitIpV6" doc:"What the world sees over IPv6, where --check-url6 asks for it or exitIp is one." example:"2001:db8::7"`
+	UDP            *udpJSON        `json:"udp" doc:"Whether datagrams get through, where --check-udp-url asks for it and the proxy is socks5."`
 	Country        *string         `json:"country" doc:"ISO 3166-1, two letters." example:"DE"`
 	CountryName    *string         `json:"countryName" example:"Germany"`
 	Timezone       *string         `json:"timezone" example:"Europe/Berlin"`
@@ -46,6 +48,13 @@ type timingsJSON struct {
 	TLSMs       *int64 `json:"tlsMs"`
 	HandshakeMs *int64 `json:"handshakeMs"`
 	FirstByteMs *int64 `json:"firstByteMs"`
+}
+
+// udpJSON is what came of a STUN request through a proxy's UDP ASSOCIATE (RFC 1928, 7; RFC 8489). It makes no proxy dead.
+type udpJSON struct {
+	OK     bool            `json:"ok"`
+	ExitIP *string         `json:"exitIp" doc:"The address that datagrams come from." example:"203.0.113.7"`
+	Error  *checkErrorJSON `json:"error"`
 }
 
 type checkErrorJSON struct {
@@ -76,10 +85,18 @@ func checkOf(id *string, r proxy.Result) *checkJSON {
 	if r.OK {
 		c.Status, c.LatencyMs = "alive", ptr(r.Latency.Milliseconds())
 	}
-	if r.Err != nil {
-		c.Error = &checkErrorJSON{Stage: string(r.Err.Stage), Code: string(r.Err.Code), Message: r.Err.Message}
+	c.ExitIPV6, c.Error = orNull(r.ExitIPv6), checkErrorOf(r.Err)
+	if r.UDP != nil {
+		c.UDP = &udpJSON{r.UDP.OK, orNull(r.UDP.ExitIP), checkErrorOf(r.UDP.Err)}
 	}
 	return c
+}
+
+func checkErrorOf(e *proxy.Error) *checkErrorJSON {
+	if e == nil {
+		return nil
+	}
+	return &checkErrorJSON{Stage: string(e.Stage), Code: string(e.Code), Message: e.Message}
 }
 
 func orNull(s string) *string {

@@ -119,16 +119,24 @@ func (m *manyProxies) answer(c net.Conn, exit string) {
 		return
 	}
 	c.Write([]byte{1, 0})
-	if head := take(4); head[3] == 3 {
+	head := take(4)
+	if head[3] == 3 {
 		take(int(take(1)[0]) + 2)
 	} else {
 		take(4 + 2)
 	}
-	c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
-	if _, err := http.ReadRequest(in); err != nil {
+	if head[1] != 1 { // UDP ASSOCIATE, for one
+		c.Write([]byte{5, 7, 0, 1, 0, 0, 0, 0, 0, 0})
 		return
 	}
-	if other := m.exit.Load(); other != nil {
+	c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
+	rq, err := http.ReadRequest(in)
+	if err != nil {
+		return
+	}
+	if rq.Host == "six.example" {
+		exit = "2001:db8::" + exit[strings.LastIndexByte(exit, '.')+1:]
+	} else if other := m.exit.Load(); other != nil {
 		exit = *other
 	}
 	body := fmt.Sprintf(`{"ip":%q,"country":"DE","timezone":"Europe/Berlin"}`, exit)
@@ -377,5 +385,32 @@ func TestDue(t *testing.T) {
 	parseCheckEvery([]string{"5", "1ms", "a b=5m", "a=x", "-1h"}, add)
 	if len(faults) != 5 {
 		t.Errorf("%q", faults)
+	}
+}
+
+// TestCheckMore: an exit over IPv6 and datagrams are asked for where the server is told to, and make no proxy dead.
+func TestCheckMore(t *testing.T) {
+	t.Parallel()
+	for _, more := range []bool{false, true} {
+		a := newAPI(t, checkingURL, func(c *serveConfig) {
+			if more {
+				c.CheckURL6, c.CheckUDPURL = []string{"http://six.example/"}, "stun://stun.example:3478"
+			}
+		})
+		r := a.do(t, "POST", "/proxies/"+a.pool(t, "default", 1, nil).ids[0]+"/check", nil).want(t, 200)
+		r.equal(t, "ok", true)
+		if !more {
+			r.equal(t, "exitIpV6", nil)
+			r.equal(t, "udp", nil)
+			continue
+		}
+		r.equal(t, "exitIpV6", "2001:db8::1")
+		r.equal(t, "udp.ok", false)
+		r.equal(t, "udp.error.code", "request_refused")
+	}
+	cfg := testConfig(t)
+	cfg.CheckURL6, cfg.CheckUDPURL = []string{"ftp://x"}, "udp://x:1"
+	if err := cfg.resolve(); err == nil || !strings.Contains(err.Error(), "check-url6") || !strings.Contains(err.Error(), "check-udp-url") {
+		t.Errorf("%v", err)
 	}
 }

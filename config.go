@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -22,6 +23,8 @@ type serveConfig struct {
 	Browsers         []string      `name:"browsers" env:"WARREN_BROWSERS" placeholder:"DIR" help:"Folders below which more builds lie, such as Chrome for Testing's, for profiles that declare a version."`
 	Headless         string        `default:"auto" enum:"auto,always,never" env:"WARREN_HEADLESS" help:"Where a profile does not say: auto is headed where there is a display."`
 	CheckURL         []string      `name:"check-url" env:"WARREN_CHECK_URL" placeholder:"URL" help:"Service that tells a caller's address, for checks; several are tried in turn."`
+	CheckURL6        []string      `name:"check-url6" env:"WARREN_CHECK_URL6" placeholder:"URL" help:"The same for a proxy's exit over IPv6: a service that has no IPv4 address. Default: not asked."`
+	CheckUDPURL      string        `name:"check-udp-url" env:"WARREN_CHECK_UDP_URL" placeholder:"stun://HOST:PORT" help:"STUN server that checks ask through a SOCKS5 proxy's UDP. Default: not asked."`
 	CheckTimeout     time.Duration `name:"check-timeout" default:"10s" env:"WARREN_CHECK_TIMEOUT" help:"Deadline of one proxy check."`
 	CheckAtOnce      int           `name:"check-at-once" default:"512" env:"WARREN_CHECK_AT_ONCE" help:"Proxies that are checked at the same time; those that keep a check waiting do not count, up to four times as many."`
 	CheckEvery       []string      `name:"check-every" env:"WARREN_CHECK_EVERY" placeholder:"TIME" help:"Check each proxy again and again after so long, such as 30m; WORKSPACE=10m for one workspace, where 0 means never. Default: only when asked."`
@@ -101,10 +104,15 @@ func (c *serveConfig) resolve() error {
 	if len(c.CheckURL) == 0 {
 		c.CheckURL = defaultCheckURLs()
 	}
-	for _, u := range c.CheckURL {
-		if !strings.HasPrefix(u, "http://") && !strings.HasPrefix(u, "https://") {
-			add("--check-url %q must begin with http:// or https://", u)
+	for flag, list := range map[string][]string{"check-url": c.CheckURL, "check-url6": c.CheckURL6} {
+		for _, u := range list {
+			if !isHTTP(u) {
+				add("--%s %q must begin with http:// or https://", flag, u)
+			}
 		}
+	}
+	if u, err := url.Parse(c.CheckUDPURL); c.CheckUDPURL != "" && (err != nil || u.Scheme != "stun" || u.Hostname() == "") {
+		add("--check-udp-url %q must be stun://HOST:PORT", c.CheckUDPURL)
 	}
 	c.checkEvery = parseCheckEvery(c.CheckEvery, add)
 	c.checkBounds(add)
@@ -128,6 +136,10 @@ func (c *serveConfig) resolve() error {
 		return misuse{err}
 	}
 	return nil
+}
+
+func isHTTP(u string) bool {
+	return strings.HasPrefix(u, "http://") || strings.HasPrefix(u, "https://")
 }
 
 // checkBounds looks at what has a smallest and a largest value.
