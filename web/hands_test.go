@@ -28,6 +28,12 @@ type hands struct {
 	sent []string // "PUT /api/v1/… {…}": what changes something, in order
 }
 
+// stream is an answer of a JSON object a line.
+type stream struct {
+	total int
+	lines []string
+}
+
 // tools are what every such script has: to wait until something is there, to type, to press.
 const tools = `
 const until = (find) => new Promise((found) => {
@@ -78,6 +84,11 @@ func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.mu.Unlock()
 		}
 		status, answer := h.answer(r.Method, r.URL.RequestURI())
+		if lines, ok := answer.(stream); ok {
+			w.Header().Set("X-Total-Count", fmt.Sprint(lines.total))
+			io.WriteString(w, strings.Join(lines.lines, "\n")+"\n") //nolint:errcheck // the client may be gone
+			return
+		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		json.NewEncoder(w).Encode(answer) //nolint:errcheck // the client may be gone
@@ -221,4 +232,36 @@ func TestWhoUsesAProxyIsNamed(t *testing.T) {
 	if strings.Contains(dom, "profileIds") {
 		t.Error("the page speaks of profileIds")
 	}
+}
+
+// TestListsOfProxies: a list is tried and taken in with its tags, what made no proxy is shown line by line, and a check of all says how
+// many work, also when it broke off.
+func TestListsOfProxies(t *testing.T) {
+	t.Parallel()
+	total := 2
+	answer := func(method, path string) (int, any) {
+		switch {
+		case strings.HasPrefix(path, "/api/v1/proxies/import"):
+			return 200, map[string]any{"created": 1, "duplicate": 0, "invalid": 0, "ambiguous": 1, "results": []any{
+				map[string]any{"line": 1, "result": "created", "readings": []any{}},
+				map[string]any{"line": 2, "result": "ambiguous", "reason": "can be read in more than one way", "readings": []any{"socks5://a:***@b:1", "<b>socks5://b</b>"}}}}
+		case path == "/api/v1/proxies/check-all":
+			return 200, stream{total, []string{`{"id":"x1","ok":true}`, `{"id":"x2","ok":false}`}}
+		}
+		return oneOfEach(method, path)
+	}
+	dom, sent := use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Import')).click();
+		set(await there('dialog textarea'), 'a:1\nb:1:c:2'); const tag = await there('dialog input[name=tags]'); set(tag, 'de,'); await drawn();
+		(await named('Try first')).click(); await until(() => document.body.textContent.includes('1 would be imported, 1 ambiguous.'));
+		(await named('Import', 'dialog button')).click(); await until(() => document.body.textContent.includes('1 imported, 1 ambiguous.'));`, answer)
+	wantSent(t, sent, "POST /api/v1/proxies/import a:1\nb:1:c:2", "POST /api/v1/proxies/import a:1\nb:1:c:2")
+	for _, want := range []string{"Line 2", "socks5://a:***@b:1", "&lt;b&gt;socks5://b&lt;/b&gt;", "1 proxy imported."} {
+		if !strings.Contains(dom, want) {
+			t.Errorf("the page does not show %q", want)
+		}
+	}
+	_, sent = use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Check all')).click(); await until(() => document.body.textContent.includes('1 of 2 proxies work.')); await named('Check all');`, answer)
+	wantSent(t, sent, "POST /api/v1/proxies/check-all {}")
+	total = 3
+	use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Check all')).click(); await until(() => document.body.textContent.includes('The answer ended after 2 of 3.'));`, answer)
 }

@@ -140,7 +140,7 @@ async function nameUsers(app, proxy, problem) {
 }
 
 // fail says what did not work: in a dialog, or beside the one that is open.
-function fail(app, subject, problem, action) {
+export function fail(app, subject, problem, action) {
   if (app.dialog.value) app.toasts.say({ text: subject, more: `${problemTitle(problem)}. ${problemWords(problem)}`, tone: 'bad', action });
   else app.open(ProblemDialog, { subject, problem, action });
 }

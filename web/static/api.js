@@ -54,6 +54,30 @@ export class Api {
     return this.call('DELETE', path, { query });
   }
 
+  // send posts a text of some kind; lists in the query stand once for each of theirs.
+  async send(path, query, kind, text) {
+    const response = await this.open('POST', BASE + path + search(query), { headers: { 'Content-Type': kind }, body: text });
+    return parse(await response.text());
+  }
+
+  // lines posts a question whose answer is a JSON object a line, and gives each to `line` as it comes, after their number to `total`.
+  async lines(path, body, signal, total, line) {
+    const response = await this.open('POST', BASE + path, { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal });
+    const expected = Number(response.headers.get('X-Total-Count'));
+    total(expected);
+    let seen = 0;
+    let rest = '';
+    for (const reader = response.body.pipeThrough(new TextDecoderStream()).getReader(); ;) {
+      const { done, value } = await reader.read().catch((error) => { throw error.name === 'AbortError' ? error : new Problem(0, UNREACHABLE, ''); });
+      if (done) break;
+      const texts = (rest + value).split('\n');
+      rest = texts.pop();
+      for (const text of texts) line(parse(text));
+      seen += texts.length;
+    }
+    if (seen < expected) throw new Problem(0, { ...UNREACHABLE, detail: `The answer ended after ${seen} of ${expected}. The server’s log says why.` }, '');
+  }
+
   async call(method, path, options = {}) {
     return (await this.full(method, path, options)).data;
   }
@@ -96,7 +120,9 @@ export class Api {
 function search(query) {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query || {})) {
-    if (value !== undefined && value !== null && value !== '') params.append(name, value);
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined && one !== null && one !== '') params.append(name, one);
+    }
   }
   const text = params.toString();
   return text && `?${text}`;

@@ -3,9 +3,11 @@ import { html } from './html.js';
 import { useEffect } from 'preact/hooks';
 import { askToDeleteProxy, check } from './actions.js';
 import { useApp } from './app-context.js';
+import { CheckAll } from './checkall.js';
 import { CheckDialog } from './checkresult.js';
 import { address, count, proxyName, span } from './format.js';
 import { Icon } from './icons.js';
+import { ImportForm } from './importform.js';
 import { Ago, Country, Empty, Menu, Name, Pager, ProblemBox, Status, Tags, Waiting } from './parts.js';
 import { ProxyForm } from './proxyform.js';
 import { href } from './route.js';
@@ -28,6 +30,7 @@ export function ProxiesPage({ params }) {
   const rows = all && [...all.values()].filter((proxy) => (!workspace || proxy.workspaceId === workspace)
     && (!status || proxy.status === status) && fits(proxy, search.toLowerCase()));
   const refine = (changes, options) => app.router.refine(changes, options);
+  const bring = () => app.open(ImportForm, {});
   const add = () => app.open(ProxyForm, { done: (proxy) => check(app, proxy) });
   return html`
     <header class="page-head">
@@ -38,6 +41,8 @@ export function ProxiesPage({ params }) {
           <option value="" selected=${!status}>Any status</option>
           ${Object.entries(PROXY_STATUS).map(([value, { text }]) => html`<option value=${value} selected=${value === status}>${text}</option>`)}
         </select>
+        ${all?.size > 0 && html`<${CheckAll} workspace=${workspace} />`}
+        <button type="button" class="button" onClick=${bring}><${Icon} name="upload" />Import</button>
         <button type="button" class="button primary" onClick=${add}><${Icon} name="plus" />Add proxy</button>
       </div>`}
     </header>
@@ -49,7 +54,8 @@ export function ProxiesPage({ params }) {
           <button type="button" class="button" onClick=${() => refine({ search: '', status: '' })}>Show all proxies</button><//>`
       : html`<${Empty} title="No proxies yet">
           <p>A proxy is a profile’s way out: what the world sees is the proxy’s address, not yours.</p>
-          <button type="button" class="button primary large" onClick=${add}><${Icon} name="plus" />Add the first proxy</button><//>`)}
+          <div class="choices"><button type="button" class="button primary large" onClick=${add}><${Icon} name="plus" />Add the first proxy</button>
+          <button type="button" class="button large" onClick=${bring}><${Icon} name="upload" />Import a list</button></div><//>`)}
     ${rows && html`<${Pager} page=${page} size=${PAGE_SIZE} total=${rows.length} go=${(to) => refine({ page: to > 1 ? String(to) : '' })} />`}
     <p class="visually-hidden" role="status">${rows && (search || status) ? `${rows.length} proxies fit` : ''}</p>`;
 }
