@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -16,9 +17,14 @@ type tunnel struct {
 	relay  *Relay
 	client net.Conn
 
-	mu       sync.Mutex // guards upstream and closed; a Close may come while the dial runs
+	mu       sync.Mutex // guards what follows; a Close, or a cut, may come while the dial runs
 	upstream net.Conn
 	closed   bool
+	through  *Dialer            // that it dials or has dialled with; nil: it goes through no route
+	giveUp   context.CancelFunc // of the dial that runs
+	overrun  bool               // a cut came while it dialled: what comes of the dial is worth nothing
+
+	tally *tally // of what it counts under
 
 	ended atomic.Int32 // pumps that have ended
 }
@@ -33,8 +39,8 @@ func (t *tunnel) serve() {
 		t.end()
 		return
 	}
-	go t.pump(t.upstream, t.client, &t.relay.stats.up)
-	go t.pump(t.client, t.upstream, &t.relay.stats.down)
+	go t.pump(t.upstream, t.client, &t.tally.up)
+	go t.pump(t.client, t.upstream, &t.tally.down)
 }
 
 // end forgets the tunnel.
@@ -66,18 +72,6 @@ func bare(c net.Conn) net.Conn {
 	return c
 }
 
-// setUpstream hands c over to the tunnel, or closes it when the tunnel was closed meanwhile.
-func (t *tunnel) setUpstream(c net.Conn) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed {
-		c.Close()
-		return net.ErrClosed
-	}
-	t.upstream = c
-	return nil
-}
-
 // open admits the client, learns its target, dials, and passes on what both sides have sent already.
 func (t *tunnel) open() error {
 	r := t.relay
@@ -98,28 +92,20 @@ func (t *tunnel) open() error {
 		return err
 	}
 	t.client.SetDeadline(time.Time{})
-	d := r.dialer.Load()
-	c, _, fault := d.dial(r.ctx, "tcp", address)
+	c, down, fault := t.dial(address)
 	if fault != nil {
 		r.failed(fault)
-		writeReply(t.client, replyOf(fault, d.Upstream == nil), nil)
+		writeReply(t.client, replyOf(fault, t.through == nil || t.through.Upstream == nil), nil)
 		return fault
-	}
-	var down []byte
-	if e, ok := c.(*earlyConn); ok { // its bytes go first, then the bare connection, which can be spliced
-		c, down = e.Conn, e.early
-	}
-	if err := t.setUpstream(c); err != nil {
-		return err
 	}
 	if len(up) > 0 {
 		n, err := c.Write(up)
-		r.stats.up.Add(int64(n))
+		t.tally.up.Add(int64(n))
 		if err != nil {
 			return err
 		}
 	}
-	r.stats.down.Add(int64(len(down)))
+	t.tally.down.Add(int64(len(down)))
 	return writeReply(t.client, replySucceeded, down)
 }
 
@@ -140,12 +126,17 @@ func (t *tunnel) pump(dst, src net.Conn, count *atomic.Int64) {
 }
 
 func (t *tunnel) reset() {
-	for _, c := range []net.Conn{t.client, t.upstream} {
+	lingerNot(t.client, t.upstream)
+	t.closeConns()
+}
+
+// lingerNot makes the close of each connection a reset.
+func lingerNot(all ...net.Conn) {
+	for _, c := range all {
 		if tcp, ok := bare(c).(*net.TCPConn); ok {
 			tcp.SetLinger(0)
 		}
 	}
-	t.closeConns()
 }
 
 // move passes bytes on until src ends, in chunks: wait for bytes with nothing in hand, then move what there is.
