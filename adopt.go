@@ -96,7 +96,7 @@ func (rs *runs) adoptOne(ctx context.Context, row store.Run, catchUp func(contex
 // know takes over what a shim says of an adopted run.
 func (rs *runs) know(r *profileRun, state *shim.State) {
 	r.swap.Lock()
-	r.upstream, r.forOnce = upstreamMark{state.UpstreamID, state.UpstreamRevision}, state.ForOnce
+	r.proxies, r.at, r.forOnce = state.Upstreams, state.UpstreamAt, state.ForOnce
 	r.swap.Unlock()
 	r.mu.Lock()
 	a := *r.answer
@@ -128,12 +128,17 @@ func (rs *runs) learn(r *profileRun, catchUp func(context.Context, *profileRun))
 func (s *server) catchUp(ctx context.Context, r *profileRun) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	ctx = context.WithValue(ctx, requestKey{}, &request{caller: newCaller("", allScopes(), nil), server: s})
+	ctx = s.asItself(ctx)
 	r.swap.Lock()
 	forOnce := r.forOnce
 	r.swap.Unlock()
-	s.refreshProxy(ctx, r, !forOnce)
+	s.refreshProxy(ctx, r, proxyWish{ofProfile: !forOnce})
 	s.redress(ctx, r, exitAsKnown)
+}
+
+// asItself is a context of what the server does by itself, in every workspace.
+func (s *server) asItself(ctx context.Context) context.Context {
+	return context.WithValue(ctx, requestKey{}, &request{caller: newCaller("", allScopes(), nil), server: s})
 }
 
 // dismiss closes a run whose start was never acknowledged: the server died before it was recorded.

@@ -29,6 +29,7 @@ func routeTable() map[string]route {
 		"DELETE " + p + "/profiles/{id}":                             {scope: "write", kind: "profile"},
 		"POST " + p + "/profiles/{id}/start":                         {scope: "run", kind: "profile", body: `{"dryRun":true}`},
 		"POST " + p + "/profiles/{id}/stop":                          {scope: "run", kind: "profile"},
+		"POST " + p + "/profiles/{id}/failback":                      {scope: "run", kind: "profile"},
 		"POST " + p + "/profiles/{id}/capabilities":                  {scope: "run", kind: "profile", body: `{"readonly":true}`},
 		"GET " + p + "/profiles/{id}/capabilities":                   {scope: "read", kind: "profile"},
 		"DELETE " + p + "/profiles/{id}/capabilities/{capabilityId}": {scope: "run", kind: "profile"},

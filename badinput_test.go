@@ -61,7 +61,7 @@ type bodied struct {
 
 func bodiedOperations(profile, proxy string) []bodied {
 	profileMembers := []member{{"name", "text", true, true}, {"os", "text", false, false}, {"browserVersion", "mixed", false, false}, {"tags", "list", true, false},
-		{"notes", "text", true, false}, {"proxyId", "text", false, false}, {"startUrls", "list", false, false}, {"timezone", "text", false, false},
+		{"notes", "text", true, false}, {"proxyId", "text", false, false}, {"fallbackProxyIds", "list", false, false}, {"fallbackCountry", "text", false, false}, {"startUrls", "list", false, false}, {"timezone", "text", false, false},
 		{"locale", "mixed", false, false}, {"geolocation", "mixed", false, false}, {"webrtc", "text", false, false}, {"screen", "object", false, false},
 		{"headless", "boolean", false, false}, {"idleTimeoutMs", "integer", false, false}, {"maxRunMs", "integer", false, false}, {"workspaceId", "text", false, false}}
 	proxyMembers := []member{{"type", "text", false, true}, {"host", "text", false, true}, {"port", "integer", false, true}, {"username", "text", true, false},
@@ -80,7 +80,7 @@ func bodiedOperations(profile, proxy string) []bodied {
 		{"POST", "/profiles/" + profile + "/start", map[string]any{"dryRun": true}, startMembers, false},
 		{"POST", "/profiles/" + profile + "/stop", nil, []member{{"force", "boolean", false, false}}, false},
 		{"POST", "/profiles/" + profile + "/capabilities", nil, []member{{"name", "text", true, false}, {"readonly", "boolean", false, false}, {"expiresInMs", "integer", false, false}}, false},
-		{"POST", "/profiles/" + profile + "/restore", nil, nil, false}, {"POST", "/proxies/" + proxy + "/check", nil, nil, false},
+		{"POST", "/profiles/" + profile + "/restore", nil, nil, false}, {"POST", "/profiles/" + profile + "/failback", nil, nil, false}, {"POST", "/proxies/" + proxy + "/check", nil, nil, false},
 	}
 }
 

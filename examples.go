@@ -91,6 +91,8 @@ func answerExample(operation string) any {
 		return exampleList(exampleProfile())
 	case "startProfile":
 		return exampleStart()
+	case "failbackProfile":
+		return exampleStart().RunJSON
 	case "explainProfile":
 		return exampleExplain()
 	case "batchProfiles":
@@ -145,7 +147,7 @@ func exampleList[T any](v T) list[T] { return list[T]{Data: []T{v}, Total: 1, Pa
 
 func exampleProfile() profileJSON {
 	return profileJSON{ID: exampleProfileID, WorkspaceID: "default", Name: "Shop, Berlin", OS: "win", BrowserVersion: "156", Tags: `["shop","de"]`,
-		ProxyID: ptr(exampleProxyID), StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
+		ProxyID: ptr(exampleProxyID), FallbackProxyIDs: "[]", FallbackCountry: "same", StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
 		Status: "stopped", LastRun: exampleLastRun(), LastStartedAt: ptr(exampleTime), DiskBytes: 12582912, CreatedAt: exampleTime, UpdatedAt: exampleTime}
 }
 
@@ -260,6 +262,8 @@ func operationProblems(operation string) []*problem {
 			identityMismatch([]findingJSON{{"timezone_mismatch", "profile.timezone", "is Asia/Tokyo, and the proxy comes out in Europe/Berlin, where clocks show another time. Set it to auto or to Europe/Berlin."}}),
 			browserTooOld("156.0.8078.79", 156, shim.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
 			problemFor(http.StatusConflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile."), idempotencyConflict()}, noBrowserProblems())
+	case "failbackProfile":
+		return []*problem{notRunning()}
 	case "createCapability":
 		return []*problem{notRunning(), capabilityLimit(), idempotencyConflict()}
 	case "revokeCapability":

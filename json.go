@@ -167,6 +167,8 @@ func (p profileJSON) appendJSON(b []byte) ([]byte, error) {
 	o.raw("tags", string(p.Tags))
 	o.text("notes", p.Notes)
 	orNullMember(o, "proxyId", p.ProxyID, (*object).text)
+	o.raw("fallbackProxyIds", string(p.FallbackProxyIDs))
+	o.text("fallbackCountry", p.FallbackCountry)
 	o.bool("proxyMissing", p.ProxyMissing)
 	o.raw("startUrls", string(p.StartURLs))
 	o.text("timezone", p.Timezone)

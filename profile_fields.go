@@ -30,6 +30,8 @@ type profileInput struct {
 	Tags              opt[[]string]    `json:"tags,omitempty" doc:"At most 50, each of 1 to 64 characters. Replaces the list." example:"[\"shop\",\"de\"]"`
 	Notes             opt[string]      `json:"notes,omitempty" doc:"At most 10,000 characters."`
 	ProxyID           opt[string]      `json:"proxyId,omitempty" doc:"A proxy of the same workspace. null: direct."`
+	FallbackProxyIDs  opt[[]string]    `json:"fallbackProxyIds,omitempty" doc:"At most 10 proxies of the same workspace, in order: what stands in for proxyId while the browser runs, when it is dead. Nothing stands in for a direct connection."`
+	FallbackCountry   opt[string]      `json:"fallbackCountry,omitempty" enum:"same,any" doc:"same (the default): only fallbacks whose last good check came out in the country of proxyId's are used; where either is not known it is left out, and start warns (fallback_left_out)."`
 	StartURLs         opt[[]string]    `json:"startUrls,omitempty" doc:"At most 20 pages to open: http, https or about:blank." example:"[\"https://example.com/\"]"`
 	Timezone          opt[string]      `json:"timezone,omitempty" doc:"auto (of the exit), system, or an IANA name." example:"Europe/Berlin"`
 	Locale            opt[locale]      `json:"locale,omitempty" doc:"auto (of the exit), system, or a list of language tags (BCP 47)."`
@@ -342,6 +344,8 @@ func (in *profileInput) apply(row *store.Profile) error {
 	mergePtr(in.MaxRunMs, &row.MaxRunMs)
 	in.BackgroundTraffic.merge(&row.BackgroundTraffic, "refuse")
 	mergeStrings(in.AllowLocal, &row.AllowLocal)
+	mergeStrings(in.FallbackProxyIDs, &row.FallbackProxyIDs)
+	in.FallbackCountry.merge(&row.FallbackCountry, "same")
 	in.Consistency.merge(&row.Consistency, "warn")
 	if in.ProxyID.Set {
 		mergePtr(in.ProxyID, &row.ProxyID)
@@ -375,6 +379,9 @@ func (in *profileInput) checkProxy(ctx context.Context, q *store.Queries, c *cal
 		case err != nil:
 			return err
 		}
+	}
+	if err := in.checkFallbacks(ctx, q, c, workspace, row, f); err != nil {
+		return err
 	}
 	webrtc, proxy := "proxy_only", in.ProxyID.given()
 	if row != nil {

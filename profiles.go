@@ -25,6 +25,8 @@ type profileJSON struct {
 	Tags              rawStrings   `json:"tags"`
 	Notes             string       `json:"notes"`
 	ProxyID           *string      `json:"proxyId"`
+	FallbackProxyIDs  rawStrings   `json:"fallbackProxyIds"`
+	FallbackCountry   string       `json:"fallbackCountry" enum:"same,any"`
 	ProxyMissing      bool         `json:"proxyMissing" doc:"The proxy was deleted while the profile was in the trash: start is refused until proxyId is set."`
 	StartURLs         rawStrings   `json:"startUrls"`
 	Timezone          string       `json:"timezone" example:"auto"`
@@ -79,6 +81,7 @@ func (s *server) profile(row store.Profile) (profileJSON, error) {
 	p := profileJSON{
 		ID: row.ID, WorkspaceID: row.WorkspaceID, Name: row.Name, OS: row.OS, BrowserVersion: row.BrowserVersion,
 		Tags: rawStrings(row.Tags), Notes: row.Notes, ProxyID: row.ProxyID, ProxyMissing: row.ProxyMissing,
+		FallbackProxyIDs: rawStrings(row.FallbackProxyIDs), FallbackCountry: row.FallbackCountry,
 		StartURLs: rawStrings(row.StartURLs), Timezone: row.Timezone, Locale: locale(row.Locale),
 		Geolocation: geolocation(row.Geolocation), WebRTC: row.WebRTC, Headless: row.Headless,
 		IdleTimeoutMs: row.IdleTimeoutMs, MaxRunMs: row.MaxRunMs, BackgroundTraffic: row.BackgroundTraffic, AllowLocal: rawStrings(row.AllowLocal), Consistency: row.Consistency, Status: row.Status,
@@ -228,6 +231,7 @@ func proxyVanished(err error) error {
 // profileUpdate holds the members to change.
 type profileUpdate struct {
 	ProfilePath
+	Cutting
 	IfMatch string `header:"If-Match" doc:"The ETag that was read: 412 when the profile has changed since."`
 	Body    profileInput
 }
@@ -288,11 +292,10 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 	}
 	if r := s.runs.of(row.ID); r != nil {
 		ctx := context.WithoutCancel(ctx)
-		if in.Body.ProxyID.given() {
-			s.refreshProxy(ctx, r, true)
-		}
+		given := in.Body.ProxyID.given()
+		swapped := s.refreshProxy(ctx, r, proxyWish{ofProfile: given, first: given, cut: in.Cut}).Swapped
 		exit := exitAsKnown
-		if in.Body.ProxyID.given() || in.Body.Timezone.Set || in.Body.Locale.Set || in.Body.Geolocation.Set {
+		if swapped || given || in.Body.Timezone.Set || in.Body.Locale.Set || in.Body.Geolocation.Set {
 			exit = exitWanted
 		}
 		s.redress(ctx, r, exit)

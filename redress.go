@@ -121,9 +121,8 @@ func (s *server) redressNow(ctx context.Context, r *profileRun, exit insight) er
 	answer := *before // others may hold the old one
 	next.show(&answer, *began, now.settings)
 	answer.Pending = next.pending(row, now.identity, around.zone)
-	if row.ProxyID != nil && *row.ProxyID != r.upstream.id && !r.forOnce || row.ProxyID == nil && r.upstream.id != "" && !r.forOnce {
-		answer.Pending = append(answer.Pending, "proxyId")
-		slices.Sort(answer.Pending)
+	if answer.Pending, err = s.pendingProxies(ctx, r, row, answer.Pending); err != nil {
+		return err
 	}
 	if late != nil {
 		s.follow(ctx, r, late)
@@ -165,10 +164,10 @@ func (s *server) exitOfRun(ctx context.Context, r *profileRun, row store.Profile
 	r.mu.Lock()
 	around = here(majorOf(r.answer.Browser.Version))
 	r.mu.Unlock()
-	if around.proxied = r.upstream.id != ""; !around.proxied {
+	if around.proxied = r.inUse() != ""; !around.proxied {
 		return around, nil, nil
 	}
-	px, err := s.proxyRow(ctx, r.upstream.id)
+	px, err := s.proxyRow(ctx, r.inUse())
 	if err != nil {
 		return around, nil, err
 	}
@@ -229,6 +228,7 @@ func (s *server) follow(ctx context.Context, r *profileRun, e *exitLookup) {
 		defer leave()
 		select {
 		case <-e.done:
+			s.refreshProxy(ctx, r, proxyWish{}) // its country may be known by now, and with it who stands in for it
 			s.redress(ctx, r, exitChecked)
 		case <-r.gone:
 		case <-s.runs.ctx.Done():

@@ -47,6 +47,8 @@ type runs struct {
 	closing   bool
 	wg        sync.WaitGroup
 
+	moved func(*profileRun, shim.Notice) // is told when a run's proxy was dead and it goes on through the next
+
 	found   atomic.Pointer[foundBrowser]
 	listed  atomic.Pointer[listedBrowsers]
 	catalog shim.Catalog
@@ -71,9 +73,10 @@ type profileRun struct {
 
 	granting sync.Mutex // held while its further capabilities are changed
 
-	swap     sync.Mutex // held while its proxy is changed
-	upstream upstreamMark
-	forOnce  bool // the proxy is this run's alone, whatever the profile has
+	swap    sync.Mutex          // held while its proxy is changed
+	proxies []shim.UpstreamMark // in the order of their use; none: direct
+	at      int                 // the place of the one in use
+	forOnce bool                // the proxy is this run's alone, whatever the profile has
 
 	place    *place        // in the queue, or among those that run; nil: none. Its owner's alone
 	deserted chan struct{} // closed when nobody waits for its start any more
@@ -85,12 +88,6 @@ type profileRun struct {
 	err    error              // why it failed; only after ready
 	gone   chan struct{}      // closed when its end is recorded
 	last   *lastRunJSON       // only after gone
-}
-
-// upstreamMark says which proxy, in which version, a run's relay has. Empty: none.
-type upstreamMark struct {
-	id       string
-	revision int64
 }
 
 func newRun(profileID, workspaceID, status string) *profileRun {
@@ -275,7 +272,7 @@ func (rs *runs) attend(r *profileRun) {
 			force, late = nil, time.After(forceTime)
 			go rs.tell(r, true)
 		case n := <-r.client.Notices():
-			rs.publishNotice(r, n)
+			rs.heed(r, n)
 		case <-late:
 			late = nil
 			rs.log.Error("a run's process does not answer; it is killed", "profile", r.profileID, "run", r.id, "cause", r.client.Kill())

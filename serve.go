@@ -142,6 +142,7 @@ func (s *server) prepare(ctx context.Context) error {
 	if _, err := s.runs.browser(ctx); err != nil {
 		s.log.Warn("no browser was found; starts fail until there is one", "cause", err)
 	}
+	s.runs.moved = s.proxyFailed
 	if err := s.runs.adopt(ctx, s.catchUp); err != nil {
 		return err
 	}

@@ -35,6 +35,9 @@ type Move struct {
 	Why      *Error // the fault that decided it
 }
 
+// Stay is the place of the route in use, by its key; of the first one, when it is not among the new ones.
+const Stay = -1
+
 // route is a Route at work.
 type route struct {
 	Route
@@ -49,7 +52,10 @@ type tally struct{ up, down, opened atomic.Int64 }
 // deadAfter is how many faults in a row make an upstream a dead one.
 const deadAfter = 2
 
-// SetRoutes replaces the routes; at is the one that is used from now on. A Dialer that was there before stays what it is. It says whether
+// giveWayAfter is how long a dial may take while there is another route: a browser waits 30 s for its answer, which must be time for both.
+const giveWayAfter = 10 * time.Second
+
+// SetRoutes replaces the routes; at is the one that is used from now on, or Stay. A Dialer that was there before stays what it is. It says whether
 // another Dialer is in use than before. Open tunnels stay, unless cut is set and another Dialer is in use: then those through others are
 // reset, so that nobody takes half an answer for a whole one, and dials through others begin anew. ended is how many tunnels were reset.
 func (r *Relay) SetRoutes(list []Route, at int, cut bool) (swapped bool, ended int) {
@@ -58,6 +64,9 @@ func (r *Relay) SetRoutes(list []Route, at int, cut bool) (swapped bool, ended i
 	var before *Dialer
 	if len(r.routes) > 0 {
 		before = r.routes[r.at].Dialer
+	}
+	if at == Stay {
+		at = max(0, slices.IndexFunc(list, func(v Route) bool { return v.Key == r.routes[r.at].Key }))
 	}
 	old := r.routes
 	r.routes, r.at = make([]*route, len(list)), at
@@ -141,7 +150,12 @@ func (t *tunnel) dial(address string) (c net.Conn, early []byte, fault *Error) {
 	tries := map[*route]int{}
 	for {
 		ctx, cancel := context.WithCancel(t.relay.ctx)
-		via, on := t.begin(address, cancel)
+		via, on, more := t.begin(address, cancel)
+		if more {
+			var late context.CancelFunc
+			ctx, late = context.WithTimeout(ctx, giveWayAfter)
+			defer late()
+		}
 		began := time.Now()
 		c, _, fault := via.Dialer.dial(ctx, "tcp", address)
 		cancel()
@@ -161,8 +175,8 @@ func (t *tunnel) dial(address string) (c net.Conn, early []byte, fault *Error) {
 	}
 }
 
-// begin takes the route in use for a dial; on is false when the dial goes beside it.
-func (t *tunnel) begin(address string, giveUp context.CancelFunc) (via *route, on bool) {
+// begin takes the route in use for a dial; on is false when the dial goes beside it, and more says that another route is behind it.
+func (t *tunnel) begin(address string, giveUp context.CancelFunc) (via *route, on, more bool) {
 	r := t.relay
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,7 +188,7 @@ func (t *tunnel) begin(address string, giveUp context.CancelFunc) (via *route, o
 	if !on {
 		t.through, t.tally = nil, r.tallyOf("")
 	}
-	return via, on
+	return via, on, on && r.at+1 < len(r.routes)
 }
 
 // settle makes the end of a dial count. again: the connection is to be dialled anew.

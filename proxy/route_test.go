@@ -290,7 +290,7 @@ func TestOneFaultIsNone(t *testing.T) {
 		defer other.Close()
 		tn := &tunnel{relay: r, client: client}
 		defer client.Close()
-		via, on := tn.begin("site.test:7", func() {})
+		via, on, _ := tn.begin("site.test:7", func() {})
 		var c net.Conn
 		if fault == nil {
 			c = client
@@ -329,7 +329,7 @@ func TestAnAnswerAtTheCut(t *testing.T) {
 	r.tunnels[tn] = struct{}{}
 	defer delete(r.tunnels, tn)
 	given := false
-	via, on := tn.begin("site.test:7", func() { given = true })
+	via, on, _ := tn.begin("site.test:7", func() { given = true })
 	if swapped, ended := r.SetRoutes([]Route{{"next", &Dialer{Upstream: &Proxy{}}}}, 0, true); !swapped || ended != 0 || !given {
 		t.Errorf("the cut: swapped %v, ended %d, the dial was given up: %v", swapped, ended, given)
 	}

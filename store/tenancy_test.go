@@ -181,7 +181,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	if query == "DeleteProxy" {
 		proxy.Host = "unused"
 	} else {
-		profile.ProxyID = &proxy.ID
+		profile.ProxyID, profile.FallbackProxyIDs = &proxy.ID, *jsonText([]string{proxy.ID})
 	}
 	_, err1 := q.InsertProxy(ctx, proxy)
 	_, err2 := q.InsertProfile(ctx, profile)
@@ -206,7 +206,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		id = "empty"
 	case strings.Contains(query, "Workspace"):
 		id = "mine"
-	case strings.Contains(query, "Proxy") && query != "ListProfilesOfProxy":
+	case strings.Contains(query, "Proxy") && query != "ListProfilesOfProxy" && query != "ListProfilesWithFallback":
 		id = proxy.ID
 	case query == "GetRun":
 		id = "run"
