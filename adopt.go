@@ -133,6 +133,7 @@ func (s *server) catchUp(ctx context.Context, r *profileRun) {
 	forOnce := r.forOnce
 	r.swap.Unlock()
 	s.refreshProxy(ctx, r, proxyWish{ofProfile: !forOnce})
+	s.refreshRules(ctx, r)
 	s.redress(ctx, r, exitAsKnown)
 }
 

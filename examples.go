@@ -109,7 +109,7 @@ func answerExample(operation string) any {
 	case "listProfileRuns":
 		start, last := exampleStart(), exampleLastRun()
 		return exampleList(pastRunJSON{RunID: last.RunID, Status: last.Status, StartedAt: last.StartedAt, EndedAt: &last.EndedAt, DurationMs: last.DurationMs, Reason: &last.Reason, Method: last.Method,
-			ExitCode: &last.ExitCode, BytesUp: &last.BytesUp, BytesDown: &last.BytesDown, Headless: &start.Headless, Browser: &start.Browser, Proxy: start.Proxy})
+			ExitCode: &last.ExitCode, BytesUp: &last.BytesUp, BytesDown: &last.BytesDown, ByRules: &last.ByRules, Headless: &start.Headless, Browser: &start.Browser, Proxy: start.Proxy})
 	case "getPressure":
 		return pressureJSON{Accepting: true, Running: 12, Starting: 1, MaxRunning: ptr(30), MaxStarting: 2, MaxQueue: 1000, CPU: cpuJSON{2, ptr(0.8), ptr(31.5)},
 			Memory: &memoryJSON{8 << 30, 5 << 30}, Disk: &diskJSON{120 << 30}}
@@ -147,7 +147,7 @@ func exampleList[T any](v T) list[T] { return list[T]{Data: []T{v}, Total: 1, Pa
 
 func exampleProfile() profileJSON {
 	return profileJSON{ID: exampleProfileID, WorkspaceID: "default", Name: "Shop, Berlin", OS: "win", BrowserVersion: "156", Tags: `["shop","de"]`,
-		ProxyID: ptr(exampleProxyID), FallbackProxyIDs: "[]", FallbackCountry: "same", StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
+		ProxyID: ptr(exampleProxyID), FallbackProxyIDs: "[]", FallbackCountry: "same", AllowHosts: "[]", DenyHosts: `["ads.example"]`, StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
 		Status: "stopped", LastRun: exampleLastRun(), LastStartedAt: ptr(exampleTime), DiskBytes: 12582912, CreatedAt: exampleTime, UpdatedAt: exampleTime}
 }
 

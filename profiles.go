@@ -39,6 +39,8 @@ type profileJSON struct {
 	MaxRunMs          *int64       `json:"maxRunMs"`
 	BackgroundTraffic string       `json:"backgroundTraffic" enum:"refuse,allow"`
 	AllowLocal        rawStrings   `json:"allowLocal"`
+	AllowHosts        rawStrings   `json:"allowHosts"`
+	DenyHosts         rawStrings   `json:"denyHosts"`
 	Consistency       string       `json:"consistency" enum:"off,warn,block"`
 	Status            string       `json:"status" enum:"stopped,starting,running,stopping,failed"`
 	Run               *RunJSON     `json:"run" doc:"What runs now, as start answered it, without its capability."`
@@ -85,6 +87,7 @@ func (s *server) profile(row store.Profile) (profileJSON, error) {
 		StartURLs: rawStrings(row.StartURLs), Timezone: row.Timezone, Locale: locale(row.Locale),
 		Geolocation: geolocation(row.Geolocation), WebRTC: row.WebRTC, Headless: row.Headless,
 		IdleTimeoutMs: row.IdleTimeoutMs, MaxRunMs: row.MaxRunMs, BackgroundTraffic: row.BackgroundTraffic, AllowLocal: rawStrings(row.AllowLocal), Consistency: row.Consistency, Status: row.Status,
+		AllowHosts: rawStrings(row.AllowHosts), DenyHosts: rawStrings(row.DenyHosts),
 		LastStartedAt: startedAt(row.LastStartedAt), DiskBytes: row.DiskBytes,
 		CreatedAt: timestamp(row.CreatedAt), UpdatedAt: timestamp(row.UpdatedAt), TrashedAt: stampPtr(row.TrashedAt),
 	}
@@ -294,6 +297,9 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 		ctx := context.WithoutCancel(ctx)
 		given := in.Body.ProxyID.given()
 		swapped := s.refreshProxy(ctx, r, proxyWish{ofProfile: given, first: given, cut: in.Cut}).Swapped
+		if in.Body.AllowHosts.Set || in.Body.DenyHosts.Set {
+			s.refreshRules(ctx, r)
+		}
 		exit := exitAsKnown
 		if swapped || given || in.Body.Timezone.Set || in.Body.Locale.Set || in.Body.Geolocation.Set {
 			exit = exitWanted

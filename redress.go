@@ -124,6 +124,7 @@ func (s *server) redressNow(ctx context.Context, r *profileRun, exit insight) er
 	if answer.Pending, err = s.pendingProxies(ctx, r, row, answer.Pending); err != nil {
 		return err
 	}
+	answer.Pending = r.pendingRules(row, answer.Pending)
 	if late != nil {
 		s.follow(ctx, r, late)
 	}

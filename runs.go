@@ -76,6 +76,7 @@ type profileRun struct {
 	swap    sync.Mutex          // held while its proxy is changed
 	proxies []shim.UpstreamMark // in the order of their use; none: direct
 	at      int                 // the place of the one in use
+	rules   *shim.Rules         // that it keeps; nil: not known
 	forOnce bool                // the proxy is this run's alone, whatever the profile has
 
 	place    *place        // in the queue, or among those that run; nil: none. Its owner's alone
@@ -137,6 +138,7 @@ type lastRunJSON struct {
 	Signal     string    `json:"signal,omitempty"`
 	BytesUp    int64     `json:"bytesUp"`
 	BytesDown  int64     `json:"bytesDown"`
+	ByRules    int64     `json:"refusedByRules" doc:"Connections that allowHosts and denyHosts refused."`
 	Lines      []string  `json:"lines,omitempty" doc:"The browser's last lines, after a failure."`
 }
 
@@ -368,7 +370,7 @@ func (rs *runs) payOwed(profileID string) {
 func lastRun(runID string, startedAt timestamp, e shim.End) *lastRunJSON {
 	l := &lastRunJSON{RunID: runID, StartedAt: startedAt, EndedAt: timestamp(e.EndedAt.UnixMilli()), Status: "stopped",
 		Reason: string(e.Outcome), Method: string(e.Method), ExitCode: e.ExitCode, Signal: e.Signal,
-		BytesUp: e.BytesUp, BytesDown: e.BytesDown, Lines: e.Lines}
+		BytesUp: e.BytesUp, BytesDown: e.BytesDown, ByRules: e.ByRules, Lines: e.Lines}
 	if e.Outcome == shim.Failed {
 		l.Reason = "crashed"
 	}

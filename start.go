@@ -143,6 +143,7 @@ func (s *server) fillSpec(p *plan, in *startInput) error {
 		return err
 	}
 	p.spec.Detours, p.warnings = detours, append(p.warnings, warnings...)
+	p.spec.Rules = rulesOf(p.row)
 	p.spec.Background = p.row.BackgroundTraffic == "allow"
 	if p.row.MaxRunMs != nil {
 		p.spec.MaxRun = time.Duration(*p.row.MaxRunMs) * time.Millisecond
@@ -327,6 +328,7 @@ func (s *server) claimStart(ctx context.Context, row store.Profile, in *startInp
 	}
 	go s.runs.life(launch, r, decide, func() {
 		s.refreshProxy(ctx, r, proxyWish{ofProfile: !in.ProxyID.Set})
+		s.refreshRules(ctx, r)
 		s.redress(ctx, r, exitAsKnown)
 		s.followLate(ctx, r)
 	})
@@ -404,7 +406,7 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 	r.mu.Lock()
 	r.client, r.began, r.late = client, p.startedWith(), p.exit
 	r.mu.Unlock()
-	r.proxies, r.at, r.forOnce = state.Upstreams, state.UpstreamAt, p.spec.ForOnce
+	r.proxies, r.at, r.forOnce, r.rules = state.Upstreams, state.UpstreamAt, p.spec.ForOnce, &p.spec.Rules
 	answer := p.answer(state)
 	answer.Warnings = append(answer.Warnings, differs(p.spec.Identity, state)...)
 	p.exit.fill(ctx, answer)

@@ -17,6 +17,7 @@ import (
 type Relay struct {
 	log   *slog.Logger
 	admit atomic.Pointer[func(net.Conn) error]
+	rules atomic.Pointer[Rules]
 	stats counters
 
 	ctx    context.Context // ends dials when the relay is closed
@@ -39,7 +40,7 @@ type Relay struct {
 	moved     func(Move)
 }
 
-type counters struct{ open, total, refused atomic.Int64 }
+type counters struct{ open, total, refused, byRules atomic.Int64 }
 
 // Stats are a relay's figures since it was made.
 type Stats struct {
@@ -47,7 +48,8 @@ type Stats struct {
 	BytesDown int64 // from target to browser
 	Open      int64 // connections held now, those still in their handshake included
 	Total     int64 // connections taken
-	Refused   int64 // of these, refused by Admit, by Policy or because they do not speak SOCKS5
+	Refused   int64 // of these, refused by Admit, by Policy, by Rules or because they do not speak SOCKS5
+	ByRules   int64 // of these, by Rules
 
 	LastError   *Error // of the last request that failed; nil when none did
 	LastErrorAt time.Time
@@ -82,6 +84,20 @@ func (r *Relay) Admit(f func(net.Conn) error) {
 		return
 	}
 	r.admit.Store(&f)
+}
+
+// SetRules makes new connections keep to the rules, and resets tunnels whose target they refuse; ended is how many of these were open.
+// nil refuses nothing.
+func (r *Relay) SetRules(rules *Rules) (ended int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rules.Store(rules)
+	for t := range r.tunnels {
+		if t.obey(rules) {
+			ended++
+		}
+	}
+	return ended
 }
 
 // Serve takes connections from l until Close, and then returns nil. It closes l.
@@ -159,7 +175,7 @@ func (r *Relay) Close() error {
 
 // Stats returns the figures now.
 func (r *Relay) Stats() Stats {
-	s := Stats{Open: r.stats.open.Load(), Total: r.stats.total.Load(), Refused: r.stats.refused.Load()}
+	s := Stats{Open: r.stats.open.Load(), Total: r.stats.total.Load(), Refused: r.stats.refused.Load(), ByRules: r.stats.byRules.Load()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.LastError, s.LastErrorAt = r.lastFault, r.lastAt
@@ -175,7 +191,7 @@ func (r *Relay) failed(fault *Error) {
 	if r.ctx.Err() != nil {
 		return // closing the relay is no fault of the upstream's
 	}
-	if !errors.Is(fault, errUnwanted) {
+	if !errors.Is(fault, errUnwanted) && !errors.Is(fault, errAgainstRules) {
 		r.mu.Lock()
 		r.lastFault, r.lastAt = fault, time.Now()
 		r.mu.Unlock()

@@ -20,6 +20,7 @@ type tunnel struct {
 	mu       sync.Mutex // guards what follows; a Close, or a cut, may come while the dial runs
 	upstream net.Conn
 	closed   bool
+	target   target             // as it was asked for; no host: not yet
 	through  *Dialer            // that it dials or has dialled with; nil: it goes through no route
 	giveUp   context.CancelFunc // of the dial that runs
 	overrun  bool               // a cut came while it dialled: what comes of the dial is worth nothing
@@ -92,7 +93,12 @@ func (t *tunnel) open() error {
 		return err
 	}
 	t.client.SetDeadline(time.Time{})
-	c, down, fault := t.dial(address)
+	var c net.Conn
+	var down []byte
+	fault := t.aim(address)
+	if fault == nil {
+		c, down, fault = t.dial(address)
+	}
 	if fault != nil {
 		r.failed(fault)
 		writeReply(t.client, replyOf(fault, t.through == nil || t.through.Upstream == nil), nil)

@@ -187,6 +187,9 @@ func (p *process) launch(ctx context.Context) error {
 	p.relay = proxy.NewRelay(p.dialer(p.spec.Upstream), p.log)
 	p.relay.Admit(b.Admit)
 	p.relay.OnMove(p.noteMove)
+	if _, err := p.setRules(p.spec.Rules); err != nil { // a rule that nobody understands may be the one that matters
+		return errors.Join(err, p.relay.Close(), b.Close())
+	}
 	if p.spec.Upstream != nil {
 		p.setUpstreams(Upstreams{List: append([]Upstream{*p.spec.Upstream}, p.spec.Fallbacks...), First: true})
 	}
@@ -367,7 +370,7 @@ func (p *process) close(why Outcome, force bool) {
 func (p *process) finish() {
 	exit, traffic := p.browser.Exit(), p.relay.Stats()
 	e := End{Outcome: p.stopping, Method: p.method, ExitCode: exit.Code, Signal: exit.Signal, EndedAt: time.Now().UTC(),
-		BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown}
+		BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown, ByRules: traffic.ByRules}
 	if e.Outcome == "" { // the browser went by itself
 		e.Outcome, e.Method = Failed, ""
 		if exit.Code == 0 && exit.Signal == "" {

@@ -16,6 +16,7 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("GET /stats", p.serveStats)
 	mux.HandleFunc("POST /stop", p.serveStop)
 	mux.HandleFunc("PUT /upstreams", p.serveUpstreams)
+	mux.HandleFunc("PUT /rules", p.serveRules)
 	mux.HandleFunc("PUT /identity", p.serveIdentity)
 	mux.HandleFunc("POST /picture", p.servePicture)
 	mux.HandleFunc("PUT /capabilities", p.serveCapabilities)

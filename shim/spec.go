@@ -40,9 +40,10 @@ type Spec struct {
 	Name        string        `json:"name"`       // of the run's files in RunDir; short, for a socket's path has 104 bytes at most
 	Headless    bool          `json:"headless"`
 	StartURLs   []string      `json:"startUrls"`
-	Upstream    *Upstream     `json:"upstream"`   // nil: direct
-	Fallbacks   []Upstream    `json:"fallbacks"`  // used in their order when the upstream is dead
-	ForOnce     bool          `json:"forOnce"`    // the upstream is this run's alone, whatever the profile has
+	Upstream    *Upstream     `json:"upstream"`  // nil: direct
+	Fallbacks   []Upstream    `json:"fallbacks"` // used in their order when the upstream is dead
+	ForOnce     bool          `json:"forOnce"`   // the upstream is this run's alone, whatever the profile has
+	Rules       Rules         `json:"rules"`
 	Private     bool          `json:"private"`    // private networks may be reached
 	Detours     []Detour      `json:"detours"`    // services of this machine that pages may reach all the same
 	Background  bool          `json:"background"` // the services that Chrome asks by itself may be reached
@@ -140,6 +141,7 @@ type End struct {
 	EndedAt   time.Time      `json:"endedAt"`
 	BytesUp   int64          `json:"bytesUp"`
 	BytesDown int64          `json:"bytesDown"`
+	ByRules   int64          `json:"refusedByRules"` // connections
 }
 
 // watchLine is a line of GET /watch: a notice, or the end, which is the last one.
