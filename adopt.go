@@ -134,6 +134,7 @@ func (s *server) catchUp(ctx context.Context, r *profileRun) {
 	r.swap.Unlock()
 	s.refreshProxy(ctx, r, proxyWish{ofProfile: !forOnce})
 	s.refreshRules(ctx, r)
+	s.runs.noteTraffic(ctx, r)
 	s.redress(ctx, r, exitAsKnown)
 }
 

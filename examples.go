@@ -93,6 +93,8 @@ func answerExample(operation string) any {
 		return exampleStart()
 	case "failbackProfile":
 		return exampleStart().RunJSON
+	case "proxyTraffic", "profileTraffic":
+		return trafficJSON{TrafficSums{48213, 1903422, 61}, []trafficRowJSON{{Day: "2026-11-21", TrafficSums: TrafficSums{48213, 1903422, 61}}}}
 	case "explainProfile":
 		return exampleExplain()
 	case "batchProfiles":

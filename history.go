@@ -57,6 +57,9 @@ func endRun(ctx context.Context, q *store.Queries, last *lastRunJSON) error {
 	if err != nil {
 		return err
 	}
+	if err := upsertTraffic(ctx, q, row, last.traffic); err != nil {
+		return err
+	}
 	ended := endedRun{lastRunJSON: last}
 	if json.Unmarshal([]byte(row.Record), &ended.ranWith) != nil {
 		ended.ranWith = ranWith{} // the end must be written all the same

@@ -68,6 +68,8 @@ var descriptions = map[string]string{
 	"deleteProfile":     "Puts the profile and its data into the trash; `permanent=true` removes both now, also out of the trash. A running profile is stopped first, and the answer comes when its browser is gone.",
 	"startProfile":      "Answers when the browser takes commands. With `consistency` block it is refused (422 `identity_mismatch`) where the profile contradicts its exit. A profile that runs already gives the same run again, with `reused`. No body is needed. Takes `Idempotency-Key`.",
 	"failbackProfile":   "Of a run that goes on through one of `fallbackProxyIds`: new connections go through the profile's own proxy again. Nothing else takes it back but a change of `proxyId`.",
+	"proxyTraffic":      "Payload, without what proxies and their protocols add, by day (UTC), profile or run; kept for 400 days, also of profiles that are gone. What runs is asked first.",
+	"profileTraffic":    "Payload, without what proxies and their protocols add, by day (UTC), proxy or run; kept for 400 days. What runs is asked first.",
 	"stopProfile":       "Closes the browser gracefully and answers when it is gone: cookies are on disk. `force` kills it.",
 	"createCapability":  "For who gets no key: it opens this one run, by addresses that carry a secret of 256 bits, until it expires, is revoked, or the run ends. With `readonly` it opens the live view alone, to watch. At most 100 at a time. The addresses are in this answer alone. No body is needed. Takes `Idempotency-Key`.",
 	"listCapabilities":  "Newest first, without what opens the run. Those that are over are not among them; of a profile that does not run there are none.",

@@ -140,6 +140,8 @@ type lastRunJSON struct {
 	BytesDown  int64     `json:"bytesDown"`
 	ByRules    int64     `json:"refusedByRules" doc:"Connections that allowHosts and denyHosts refused."`
 	Lines      []string  `json:"lines,omitempty" doc:"The browser's last lines, after a failure."`
+
+	traffic []shim.Traffic // what the run said at its end
 }
 
 // runName names the run's files: the last 12 digits of its id, which are random (RFC 9562, 5.7), since a socket's path is short.
@@ -370,7 +372,7 @@ func (rs *runs) payOwed(profileID string) {
 func lastRun(runID string, startedAt timestamp, e shim.End) *lastRunJSON {
 	l := &lastRunJSON{RunID: runID, StartedAt: startedAt, EndedAt: timestamp(e.EndedAt.UnixMilli()), Status: "stopped",
 		Reason: string(e.Outcome), Method: string(e.Method), ExitCode: e.ExitCode, Signal: e.Signal,
-		BytesUp: e.BytesUp, BytesDown: e.BytesDown, ByRules: e.ByRules, Lines: e.Lines}
+		BytesUp: e.BytesUp, BytesDown: e.BytesDown, ByRules: e.ByRules, Lines: e.Lines, traffic: e.Traffic}
 	if e.Outcome == shim.Failed {
 		l.Reason = "crashed"
 	}

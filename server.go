@@ -106,6 +106,8 @@ func (s *server) routes() {
 	add(s, scopeRead, "GET /runs", "listRuns", "List what runs now", s.listRuns)
 	add(s, scopeRead, "GET /pressure", "getPressure", "Say how much room there is for more runs", s.pressure)
 	add(s, scopeRead, "GET /proxies/{id}", "getProxy", "Get one proxy", s.getProxy)
+	add(s, scopeRead, "GET /proxies/{id}/traffic", "proxyTraffic", "Say what went through a proxy", s.proxyTraffic)
+	add(s, scopeRead, "GET /profiles/{id}/traffic", "profileTraffic", "Say what a profile's browsers sent and got", s.profileTraffic)
 	add(s, scopeWrite, "PUT /proxies/{id}", "updateProxy", "Update a proxy", s.updateProxy)
 	add(s, scopeWrite, "PATCH /proxies/{id}", "patchProxy", "Update a proxy (the same as PUT)", s.updateProxy)
 	add(s, scopeRun, "POST /proxies/check", "checkUnsavedProxy", "Check a proxy that is not saved", s.checkUnsavedProxy)

@@ -49,6 +49,7 @@ type process struct {
 	moves        []Notice             // of the relay, which no server was told yet
 	noticed      chan struct{}        // closed and replaced when notices change
 
+	traffic  trafficLog
 	swapping sync.Mutex    // held while the routes are changed
 	routes   []proxy.Route // of the upstreams
 
@@ -319,6 +320,7 @@ func (p *process) attend(ctx context.Context) {
 			return
 		case <-look.C:
 			why, again := p.checkLimits(time.Now())
+			p.traffic.look(time.Now(), p.relay.RouteStats())
 			if p.alone() > grace {
 				p.log.Info("no server came back; closing the browser")
 				why = Orphaned
@@ -368,9 +370,11 @@ func (p *process) close(why Outcome, force bool) {
 
 // finish writes the end report and lets everyone know.
 func (p *process) finish() {
+	closing := p.relay.Close() // the browser has gone: what was on its way is counted
 	exit, traffic := p.browser.Exit(), p.relay.Stats()
 	e := End{Outcome: p.stopping, Method: p.method, ExitCode: exit.Code, Signal: exit.Signal, EndedAt: time.Now().UTC(),
-		BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown, ByRules: traffic.ByRules}
+		BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown, ByRules: traffic.ByRules,
+		Traffic: p.traffic.look(time.Now(), p.relay.RouteStats())}
 	if e.Outcome == "" { // the browser went by itself
 		e.Outcome, e.Method = Failed, ""
 		if exit.Code == 0 && exit.Signal == "" {
@@ -387,7 +391,7 @@ func (p *process) finish() {
 	if p.debug != nil {
 		p.debug.Close()
 	}
-	if err := errors.Join(p.relay.Close(), p.browser.Close()); err != nil {
+	if err := errors.Join(closing, p.browser.Close()); err != nil {
 		p.log.Warn("closing", "cause", err)
 	}
 	p.reaped()

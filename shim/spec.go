@@ -142,6 +142,7 @@ type End struct {
 	BytesUp   int64          `json:"bytesUp"`
 	BytesDown int64          `json:"bytesDown"`
 	ByRules   int64          `json:"refusedByRules"` // connections
+	Traffic   []Traffic      `json:"traffic"`
 }
 
 // watchLine is a line of GET /watch: a notice, or the end, which is the last one.

@@ -33,6 +33,8 @@ var internalQueries = map[string]string{
 	"EndRun":                 "written by the owner of a run",
 	"TrimRunsOfProfile":      "written by the owner of a run",
 	"ListOpenRuns":           "the boot, of every workspace",
+	"UpsertTraffic":          "written by the owner of a run, with the run's workspace",
+	"PurgeTraffic":           "the purge, of every workspace",
 }
 
 var (
@@ -189,6 +191,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	_, err4 := q.InsertProxyCheck(ctx, InsertProxyCheckParams{ProxyID: proxy.ID, Ok: 1, Result: "{}"})
 	_, err5 := q.InsertKey(ctx, InsertKeyParams{ID: "key", Name: "k", Hash: make([]byte, 32), Scopes: "[]", Workspaces: Workspaces([]string{"mine"}), CreatedAt: 1})
 	err4 = errors.Join(err4, err5)
+	err4 = errors.Join(err4, q.UpsertTraffic(ctx, UpsertTrafficParams{RunID: "run", ProxyID: proxy.ID, Day: 7, ProfileID: profile.ID, WorkspaceID: "mine", BytesUp: 1}))
 	if query == "PlacesOfStatus" {
 		_, err := q.SetProfileStatus(ctx, SetProfileStatusParams{ID: profile.ID, Status: "running"})
 		err4 = errors.Join(err4, err)
@@ -213,7 +216,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	case strings.HasSuffix(query, "Key"):
 		id = "key"
 	}
-	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Ids": *jsonText([]string{profile.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10),
+	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Ids": *jsonText([]string{profile.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10), "FromDay": int64(7), "ToDay": int64(7),
 		"Name": "p", "OS": "linux", "BrowserVersion": "1", "Tags": "[]", "SearchKey": "p", "StartURLs": "[]", "Timezone": "auto", "Locale": "auto",
 		"Geolocation": "auto", "WebRTC": "off", "BackgroundTraffic": "refuse", "AllowLocal": "[]", "Consistency": "warn",
 		"FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]", "DenyHosts": "[]", "LocalhostVia": "[]", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
