@@ -61,7 +61,7 @@ type bodied struct {
 
 func bodiedOperations(profile, proxy string) []bodied {
 	profileMembers := []member{{"name", "text", true, true}, {"os", "text", false, false}, {"browserVersion", "mixed", false, false}, {"tags", "list", true, false},
-		{"notes", "text", true, false}, {"proxyId", "text", false, false}, {"fallbackProxyIds", "list", false, false}, {"fallbackCountry", "text", false, false}, {"allowHosts", "list", false, false}, {"denyHosts", "list", false, false}, {"startUrls", "list", false, false}, {"timezone", "text", false, false},
+		{"notes", "text", true, false}, {"proxyId", "text", false, false}, {"fallbackProxyIds", "list", false, false}, {"fallbackCountry", "text", false, false}, {"localhostVia", "ports", false, false}, {"allowHosts", "list", false, false}, {"denyHosts", "list", false, false}, {"startUrls", "list", false, false}, {"timezone", "text", false, false},
 		{"locale", "mixed", false, false}, {"geolocation", "mixed", false, false}, {"webrtc", "text", false, false}, {"screen", "object", false, false},
 		{"headless", "boolean", false, false}, {"idleTimeoutMs", "integer", false, false}, {"maxRunMs", "integer", false, false}, {"workspaceId", "text", false, false}}
 	proxyMembers := []member{{"type", "text", false, true}, {"host", "text", false, true}, {"port", "integer", false, true}, {"username", "text", true, false},
@@ -113,6 +113,8 @@ func wrongTypes(kind string) []any {
 		return []any{"true", "", 0, 1, 0.5, object, list, []any{true}}
 	case "list":
 		return []any{"x", "", 1, true, object, []any{1}, []any{nil}, []any{[]any{}}, []any{map[string]any{}}, []any{"", ""}}
+	case "ports":
+		return []any{"x", "", 1, true, object, []any{0}, []any{1.5}, []any{nil}, []any{[]any{}}, []any{map[string]any{}}, []any{"", ""}}
 	case "object":
 		return []any{"x", 1, true, list, []any{}, object, map[string]any{}, map[string]any{"width": "1920", "height": "1080"}, map[string]any{"width": 1920.5, "height": 1080}}
 	}

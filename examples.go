@@ -149,7 +149,7 @@ func exampleList[T any](v T) list[T] { return list[T]{Data: []T{v}, Total: 1, Pa
 
 func exampleProfile() profileJSON {
 	return profileJSON{ID: exampleProfileID, WorkspaceID: "default", Name: "Shop, Berlin", OS: "win", BrowserVersion: "156", Tags: `["shop","de"]`,
-		ProxyID: ptr(exampleProxyID), FallbackProxyIDs: "[]", FallbackCountry: "same", AllowHosts: "[]", DenyHosts: `["ads.example"]`, StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
+		ProxyID: ptr(exampleProxyID), FallbackProxyIDs: "[]", FallbackCountry: "same", LocalhostVia: "[]", AllowHosts: "[]", DenyHosts: `["ads.example"]`, StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
 		Status: "stopped", LastRun: exampleLastRun(), LastStartedAt: ptr(exampleTime), DiskBytes: 12582912, CreatedAt: exampleTime, UpdatedAt: exampleTime}
 }
 

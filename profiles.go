@@ -39,6 +39,7 @@ type profileJSON struct {
 	MaxRunMs          *int64       `json:"maxRunMs"`
 	BackgroundTraffic string       `json:"backgroundTraffic" enum:"refuse,allow"`
 	AllowLocal        rawStrings   `json:"allowLocal"`
+	LocalhostVia      rawStrings   `json:"localhostVia"`
 	AllowHosts        rawStrings   `json:"allowHosts"`
 	DenyHosts         rawStrings   `json:"denyHosts"`
 	Consistency       string       `json:"consistency" enum:"off,warn,block"`
@@ -87,7 +88,7 @@ func (s *server) profile(row store.Profile) (profileJSON, error) {
 		StartURLs: rawStrings(row.StartURLs), Timezone: row.Timezone, Locale: locale(row.Locale),
 		Geolocation: geolocation(row.Geolocation), WebRTC: row.WebRTC, Headless: row.Headless,
 		IdleTimeoutMs: row.IdleTimeoutMs, MaxRunMs: row.MaxRunMs, BackgroundTraffic: row.BackgroundTraffic, AllowLocal: rawStrings(row.AllowLocal), Consistency: row.Consistency, Status: row.Status,
-		AllowHosts: rawStrings(row.AllowHosts), DenyHosts: rawStrings(row.DenyHosts),
+		LocalhostVia: rawStrings(row.LocalhostVia), AllowHosts: rawStrings(row.AllowHosts), DenyHosts: rawStrings(row.DenyHosts),
 		LastStartedAt: startedAt(row.LastStartedAt), DiskBytes: row.DiskBytes,
 		CreatedAt: timestamp(row.CreatedAt), UpdatedAt: timestamp(row.UpdatedAt), TrashedAt: stampPtr(row.TrashedAt),
 	}
@@ -184,6 +185,7 @@ func (in *profileCreate) Resolve(ctx huma.Context) []error {
 	}
 	in.Body.check(&f)
 	in.Body.checkLocal(req.server, &f)
+	in.Body.checkVia(req.server, &f)
 	workspace, bad := req.caller.workspaceFor(in.Body.WorkspaceID)
 	if bad != nil {
 		f = append(f, *bad)
@@ -251,6 +253,7 @@ func (in *profileUpdate) Resolve(ctx huma.Context) []error {
 func (in *profileUpdate) check(ctx context.Context, s *server) (f faults, err error) {
 	in.Body.check(&f)
 	in.Body.checkLocal(s, &f)
+	in.Body.checkVia(s, &f)
 	row, err := s.profileRow(ctx, in.ID, false)
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func fixedMembers(row store.Profile) map[string]string {
 		b, _ := json.Marshal(v) //nolint:errcheck // numbers and booleans
 		return string(b)
 	}
-	return map[string]string{"webrtc": row.WebRTC, "headless": text(row.Headless), "startUrls": row.StartURLs, "allowLocal": row.AllowLocal,
+	return map[string]string{"webrtc": row.WebRTC, "headless": text(row.Headless), "startUrls": row.StartURLs, "allowLocal": row.AllowLocal, "localhostVia": row.LocalhostVia,
 		"backgroundTraffic": row.BackgroundTraffic, "idleTimeoutMs": text(row.IdleTimeoutMs), "maxRunMs": text(row.MaxRunMs)}
 }
 
@@ -51,7 +51,11 @@ func fixedMembers(row store.Profile) map[string]string {
 func (b *startedWith) pending(row store.Profile, wanted shim.Identity, zone string) []string {
 	out := []string{}
 	for name, value := range fixedMembers(row) {
-		if b.Members[name] != value {
+		was, known := b.Members[name]
+		if !known && name == "localhostVia" { // the run is from before there was one
+			was = "[]"
+		}
+		if was != value {
 			out = append(out, name)
 		}
 	}

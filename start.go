@@ -142,7 +142,8 @@ func (s *server) fillSpec(p *plan, in *startInput) error {
 	if err != nil {
 		return err
 	}
-	p.spec.Detours, p.warnings = detours, append(p.warnings, warnings...)
+	via, more := s.viaDetours(p.row)
+	p.spec.Detours, p.warnings = append(detours, via...), slices.Concat(p.warnings, warnings, more)
 	p.spec.Rules = rulesOf(p.row)
 	p.spec.Background = p.row.BackgroundTraffic == "allow"
 	if p.row.MaxRunMs != nil {

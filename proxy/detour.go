@@ -56,6 +56,12 @@ func (d *Dialer) dialDetour(ctx context.Context, network, address string, times 
 
 const localhost = "localhost"
 
+// IsAddress says whether a host is an address, in any spelling.
+func IsAddress(host string) bool {
+	_, err := netip.ParseAddr(canonicalHost(host))
+	return err == nil
+}
+
 // LocalDetour reads "host:port" of a service of this machine or of its private network: localhost, a name below it, or an address in any
 // spelling. Other names are refused, since they mean what a name server says, and so are addresses that no page has any business with
 // (metadata services, link-local, multicast).
