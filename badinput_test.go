@@ -61,7 +61,7 @@ type bodied struct {
 
 func bodiedOperations(profile, proxy string) []bodied {
 	profileMembers := []member{{"name", "text", true, true}, {"os", "text", false, false}, {"browserVersion", "mixed", false, false}, {"tags", "list", true, false},
-		{"notes", "text", true, false}, {"proxyId", "text", false, false}, {"fallbackProxyIds", "list", false, false}, {"fallbackCountry", "text", false, false}, {"localhostVia", "ports", false, false}, {"allowHosts", "list", false, false}, {"denyHosts", "list", false, false}, {"startUrls", "list", false, false}, {"timezone", "text", false, false},
+		{"notes", "text", true, false}, {"proxyId", "text", false, false}, {"fallbackProxyIds", "list", false, false}, {"fallbackCountry", "text", false, false}, {"logHosts", "boolean", false, false}, {"localhostVia", "ports", false, false}, {"allowHosts", "list", false, false}, {"denyHosts", "list", false, false}, {"startUrls", "list", false, false}, {"timezone", "text", false, false},
 		{"locale", "mixed", false, false}, {"geolocation", "mixed", false, false}, {"webrtc", "text", false, false}, {"screen", "object", false, false},
 		{"headless", "boolean", false, false}, {"idleTimeoutMs", "integer", false, false}, {"maxRunMs", "integer", false, false}, {"workspaceId", "text", false, false}}
 	proxyMembers := []member{{"type", "text", false, true}, {"host", "text", false, true}, {"port", "integer", false, true}, {"username", "text", true, false},

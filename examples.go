@@ -93,6 +93,8 @@ func answerExample(operation string) any {
 		return exampleStart()
 	case "failbackProfile":
 		return exampleStart().RunJSON
+	case "listRunHosts":
+		return runHostsJSON{RunID: exampleRunID, Data: []runHostJSON{{"example.com", 4, 2210, 81920, 0, exampleTime, exampleTime + 60000}}}
 	case "proxyTraffic", "profileTraffic":
 		return trafficJSON{TrafficSums{48213, 1903422, 61}, []trafficRowJSON{{Day: "2026-11-21", TrafficSums: TrafficSums{48213, 1903422, 61}}}}
 	case "explainProfile":
@@ -217,7 +219,7 @@ func problemExamples(path, operation string, status int) map[string]*huma.Exampl
 // allProblemExamples are the errors that the operations name.
 func allProblemExamples() map[string]*huma.Example {
 	out := map[string]*huma.Example{}
-	for _, path := range []string{"/profiles", "/proxies", "/keys"} {
+	for _, path := range []string{"/profiles", "/proxies", "/keys", "/runs"} {
 		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "createCapability", "revokeCapability", "screenshotProfile", "createTicket", "leakTest"} {
 			for _, p := range slices.Concat(generalProblems(path), operationProblems(operation)) {
 				p.Instance = "urn:warren:request:0199a1c2-7d3e-7a10-8a55-00000000000a"
@@ -230,7 +232,7 @@ func allProblemExamples() map[string]*huma.Example {
 
 // generalProblems are those that every operation may meet.
 func generalProblems(path string) []*problem {
-	kind := map[string]string{"profiles": "profile", "proxies": "proxy", "keys": "key"}[strings.Split(path, "/")[1]]
+	kind := map[string]string{"profiles": "profile", "proxies": "proxy", "keys": "key", "runs": "run"}[strings.Split(path, "/")[1]]
 	var out []*problem
 	for _, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType} {
 		code, detail := codeForStatus(status)

@@ -60,6 +60,9 @@ func endRun(ctx context.Context, q *store.Queries, last *lastRunJSON) error {
 	if err := upsertTraffic(ctx, q, row, last.traffic); err != nil {
 		return err
 	}
+	if err := keepHosts(ctx, q, last); err != nil {
+		return err
+	}
 	ended := endedRun{lastRunJSON: last}
 	if json.Unmarshal([]byte(row.Record), &ended.ranWith) != nil {
 		ended.ranWith = ranWith{} // the end must be written all the same

@@ -181,6 +181,7 @@ func (p profileJSON) appendJSON(b []byte) ([]byte, error) {
 	orNullMember(o, "maxRunMs", p.MaxRunMs, (*object).int)
 	o.text("backgroundTraffic", p.BackgroundTraffic)
 	o.raw("allowLocal", string(p.AllowLocal))
+	o.bool("logHosts", p.LogHosts)
 	o.raw("localhostVia", string(p.LocalhostVia))
 	o.raw("allowHosts", string(p.AllowHosts))
 	o.raw("denyHosts", string(p.DenyHosts))

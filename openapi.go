@@ -55,7 +55,7 @@ func describeOperation(op *huma.Operation, sc scope) {
 var moreErrors = map[string][]int{
 	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "restoreProfile": {409},
 	"updateProfile": {412}, "patchProfile": {412}, "updateProxy": {409, 412}, "patchProxy": {409, 412},
-	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "createCapability": {409}, "failbackProfile": {409}, "createTicket": {429}, "revokeCapability": {409}, "leakTest": {409, 429, 504},
+	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "createCapability": {409}, "failbackProfile": {409}, "listRunHosts": {404}, "createTicket": {429}, "revokeCapability": {409}, "leakTest": {409, 429, 504},
 	"screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504},
 }
 
@@ -68,6 +68,7 @@ var descriptions = map[string]string{
 	"deleteProfile":     "Puts the profile and its data into the trash; `permanent=true` removes both now, also out of the trash. A running profile is stopped first, and the answer comes when its browser is gone.",
 	"startProfile":      "Answers when the browser takes commands. With `consistency` block it is refused (422 `identity_mismatch`) where the profile contradicts its exit. A profile that runs already gives the same run again, with `reused`. No body is needed. Takes `Idempotency-Key`.",
 	"failbackProfile":   "Of a run that goes on through one of `fallbackProxyIds`: new connections go through the profile's own proxy again. Nothing else takes it back but a change of `proxyId`.",
+	"listRunHosts":      "Of a run whose profile has `logHosts`, while it goes on and as long as the profile's history keeps it. 1,000 names at most; `notKept` counts the requests for others. `logged` false: nothing was kept.",
 	"proxyTraffic":      "Payload, without what proxies and their protocols add, by day (UTC), profile or run; kept for 400 days, also of profiles that are gone. What runs is asked first.",
 	"profileTraffic":    "Payload, without what proxies and their protocols add, by day (UTC), proxy or run; kept for 400 days. What runs is asked first.",
 	"stopProfile":       "Closes the browser gracefully and answers when it is gone: cookies are on disk. `force` kills it.",

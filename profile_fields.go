@@ -43,6 +43,7 @@ type profileInput struct {
 	MaxRunMs          opt[int64]       `json:"maxRunMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed after so long. An event run.expiring comes before."`
 	BackgroundTraffic opt[string]      `json:"backgroundTraffic,omitempty" enum:"refuse,allow" doc:"What the relay does with the services that Chrome itself asks (updates, variations and the like; docs/background-traffic.md): refuse, or let them through the proxy."`
 	AllowLocal        opt[[]string]    `json:"allowLocal,omitempty" doc:"At most 20 services of this machine or its network, as host:port, that pages may reach, beside the proxy: localhost or an address. Only where the server lets profiles reach private networks." example:"[\"localhost:3000\"]"`
+	LogHosts          opt[bool]        `json:"logHosts,omitempty" doc:"Keep which hosts a run connects to, 1,000 names at most (GET /runs/{runId}/hosts). Default: false, and nothing is kept anywhere. Takes effect at once; false forgets what the run has kept."`
 	LocalhostVia      opt[viaList]     `json:"localhostVia,omitempty" doc:"At most 20 ports of this machine that pages reach on purpose, beside the proxy: 3000 is localhost:3000 (and *.localhost, 127.0.0.1 and [::1]), app.test:3000 is http://app.test:3000 served by this machine's port 3000, by no site of that name. allowLocal opens an address as it is, of the network too; this gives names to ports of this machine. Only where the server lets profiles reach private networks."`
 	AllowHosts        opt[[]string]    `json:"allowHosts,omitempty" doc:"At most 1,000 rules. When there are any, pages reach no host that none of them names: example.com (and every name below), *.example.com (names below alone), cdn-*.example.com, an address or a prefix (192.0.2.0/24), each with a port behind a colon or without, or *. Takes effect at once, as denyHosts does." example:"[\"example.com\",\"*.example.net:443\"]"`
 	DenyHosts         opt[[]string]    `json:"denyHosts,omitempty" doc:"At most 1,000 rules as those of allowHosts: hosts that pages do not reach, even if allowHosts names them. Open connections against new rules are ended."`
@@ -349,6 +350,7 @@ func (in *profileInput) apply(row *store.Profile) error {
 	in.BackgroundTraffic.merge(&row.BackgroundTraffic, "refuse")
 	mergeStrings(in.AllowLocal, &row.AllowLocal)
 	mergeStrings(opt[[]string]{in.LocalhostVia.Set, in.LocalhostVia.Null, in.LocalhostVia.Value}, &row.LocalhostVia)
+	in.LogHosts.merge(&row.LogHosts, false)
 	mergeStrings(in.AllowHosts, &row.AllowHosts)
 	mergeStrings(in.DenyHosts, &row.DenyHosts)
 	mergeStrings(in.FallbackProxyIDs, &row.FallbackProxyIDs)

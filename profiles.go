@@ -39,6 +39,7 @@ type profileJSON struct {
 	MaxRunMs          *int64       `json:"maxRunMs"`
 	BackgroundTraffic string       `json:"backgroundTraffic" enum:"refuse,allow"`
 	AllowLocal        rawStrings   `json:"allowLocal"`
+	LogHosts          bool         `json:"logHosts"`
 	LocalhostVia      rawStrings   `json:"localhostVia"`
 	AllowHosts        rawStrings   `json:"allowHosts"`
 	DenyHosts         rawStrings   `json:"denyHosts"`
@@ -88,7 +89,7 @@ func (s *server) profile(row store.Profile) (profileJSON, error) {
 		StartURLs: rawStrings(row.StartURLs), Timezone: row.Timezone, Locale: locale(row.Locale),
 		Geolocation: geolocation(row.Geolocation), WebRTC: row.WebRTC, Headless: row.Headless,
 		IdleTimeoutMs: row.IdleTimeoutMs, MaxRunMs: row.MaxRunMs, BackgroundTraffic: row.BackgroundTraffic, AllowLocal: rawStrings(row.AllowLocal), Consistency: row.Consistency, Status: row.Status,
-		LocalhostVia: rawStrings(row.LocalhostVia), AllowHosts: rawStrings(row.AllowHosts), DenyHosts: rawStrings(row.DenyHosts),
+		LogHosts: row.LogHosts, LocalhostVia: rawStrings(row.LocalhostVia), AllowHosts: rawStrings(row.AllowHosts), DenyHosts: rawStrings(row.DenyHosts),
 		LastStartedAt: startedAt(row.LastStartedAt), DiskBytes: row.DiskBytes,
 		CreatedAt: timestamp(row.CreatedAt), UpdatedAt: timestamp(row.UpdatedAt), TrashedAt: stampPtr(row.TrashedAt),
 	}
@@ -300,7 +301,7 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 		ctx := context.WithoutCancel(ctx)
 		given := in.Body.ProxyID.given()
 		swapped := s.refreshProxy(ctx, r, proxyWish{ofProfile: given, first: given, cut: in.Cut}).Swapped
-		if in.Body.AllowHosts.Set || in.Body.DenyHosts.Set {
+		if in.Body.AllowHosts.Set || in.Body.DenyHosts.Set || in.Body.LogHosts.Set {
 			s.refreshRules(ctx, r)
 		}
 		exit := exitAsKnown

@@ -42,7 +42,7 @@ func (in *profileInput) checkRules(f *faults) {
 }
 
 func rulesOf(row store.Profile) shim.Rules {
-	return shim.Rules{Allow: stringsOf(row.AllowHosts), Deny: stringsOf(row.DenyHosts)}
+	return shim.Rules{Allow: stringsOf(row.AllowHosts), Deny: stringsOf(row.DenyHosts), Log: row.LogHosts}
 }
 
 // refreshRules has a run keep to its profile's rules as they are now.
@@ -79,6 +79,9 @@ func (r *profileRun) pendingRules(row store.Profile, pending []string) []string 
 	}
 	if !slices.Equal(wanted.Deny, r.rules.Deny) {
 		pending = append(pending, "denyHosts")
+	}
+	if wanted.Log != r.rules.Log {
+		pending = append(pending, "logHosts")
 	}
 	slices.Sort(pending)
 	return pending

@@ -142,6 +142,7 @@ type lastRunJSON struct {
 	Lines      []string  `json:"lines,omitempty" doc:"The browser's last lines, after a failure."`
 
 	traffic []shim.Traffic // what the run said at its end
+	hosts   *shim.Hosts
 }
 
 // runName names the run's files: the last 12 digits of its id, which are random (RFC 9562, 5.7), since a socket's path is short.
@@ -372,7 +373,7 @@ func (rs *runs) payOwed(profileID string) {
 func lastRun(runID string, startedAt timestamp, e shim.End) *lastRunJSON {
 	l := &lastRunJSON{RunID: runID, StartedAt: startedAt, EndedAt: timestamp(e.EndedAt.UnixMilli()), Status: "stopped",
 		Reason: string(e.Outcome), Method: string(e.Method), ExitCode: e.ExitCode, Signal: e.Signal,
-		BytesUp: e.BytesUp, BytesDown: e.BytesDown, ByRules: e.ByRules, Lines: e.Lines, traffic: e.Traffic}
+		BytesUp: e.BytesUp, BytesDown: e.BytesDown, ByRules: e.ByRules, Lines: e.Lines, traffic: e.Traffic, hosts: e.Hosts}
 	if e.Outcome == shim.Failed {
 		l.Reason = "crashed"
 	}

@@ -104,6 +104,7 @@ func (s *server) routes() {
 	add(s, scopeRead, "POST /profiles/batch", "batchProfiles", "Do one thing to many profiles", s.batch)
 	add(s, scopeRead, "GET /profiles/{id}/runs", "listProfileRuns", "List a profile's runs", s.listProfileRuns)
 	add(s, scopeRead, "GET /runs", "listRuns", "List what runs now", s.listRuns)
+	add(s, scopeRead, "GET /runs/{runId}/hosts", "listRunHosts", "List the hosts that a run connected to", s.listRunHosts)
 	add(s, scopeRead, "GET /pressure", "getPressure", "Say how much room there is for more runs", s.pressure)
 	add(s, scopeRead, "GET /proxies/{id}", "getProxy", "Get one proxy", s.getProxy)
 	add(s, scopeRead, "GET /proxies/{id}/traffic", "proxyTraffic", "Say what went through a proxy", s.proxyTraffic)

@@ -18,6 +18,7 @@ type Relay struct {
 	log   *slog.Logger
 	admit atomic.Pointer[func(net.Conn) error]
 	rules atomic.Pointer[Rules]
+	hosts atomic.Pointer[hostLog]
 	stats counters
 
 	ctx    context.Context // ends dials when the relay is closed

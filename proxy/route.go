@@ -215,6 +215,9 @@ func (t *tunnel) settle(via *route, on bool, began time.Time, c net.Conn, fault 
 			via.faults, via.worked = 0, time.Now()
 		}
 		t.tally.opened.Add(1)
+		if t.host != nil {
+			t.host.opened.Add(1)
+		}
 		t.upstream = c
 		return false, nil, nil
 	case !on || via.Dialer.Upstream == nil || !fault.upstreams() || r.ctx.Err() != nil:

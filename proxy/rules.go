@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/net/idna"
 )
@@ -223,10 +224,13 @@ func (t *tunnel) aim(address string) *Error {
 	t.mu.Lock()
 	t.target = aimed
 	t.mu.Unlock()
+	log := t.relay.hosts.Load()
+	t.host = log.note(aimed.host, time.Now())
 	if !t.relay.rules.Load().refuses(aimed) { // after the target is there: rules that come now find it
 		return nil
 	}
 	t.relay.stats.byRules.Add(1)
+	log.refuse(t.host)
 	return &Error{StageRequest, BlockedAddress, "the rules refuse this host", errAgainstRules}
 }
 

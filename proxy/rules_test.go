@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -278,5 +279,37 @@ func BenchmarkRules(b *testing.B) {
 		if r.refuses(t) {
 			b.Fatal("refused")
 		}
+	}
+}
+
+// TestHostLog: a thousand names are kept, and of the rest only how often they were asked for; off forgets all.
+func TestHostLog(t *testing.T) {
+	target := serve(t, echo)
+	names := network{"site.test:7": target.addr()}
+	r, address := startRelay(t, &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, serve(t, names.socks5(nil)), "", "")})
+	push(t, address, 10)
+	if list, more := r.Hosts(); list != nil || more != 0 {
+		t.Errorf("off, it keeps %v", list)
+	}
+	r.LogHosts(true)
+	push(t, address, 100)
+	c := tunnelTo(t, address, "SITE.test.", 7)
+	roundTrip(t, c)
+	c.Close()
+	until(t, "the bytes are counted", func() bool {
+		list, _ := r.Hosts()
+		return len(list) == 1 && list[0].Host == "site.test" && list[0].Connections == 2 && list[0].BytesUp == 105 && list[0].BytesDown == 105
+	})
+	l := r.hosts.Load()
+	for i := range 2 * keptHosts {
+		l.note(fmt.Sprint("host", i), time.Now())
+	}
+	if list, more := r.Hosts(); len(list) != keptHosts || more != keptHosts+1 {
+		t.Errorf("of many it keeps %d, and %d more", len(list), more)
+	}
+	r.LogHosts(false)
+	push(t, address, 10)
+	if list, _ := r.Hosts(); list != nil {
+		t.Errorf("off again, it keeps %v", list)
 	}
 }

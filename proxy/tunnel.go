@@ -25,7 +25,8 @@ type tunnel struct {
 	giveUp   context.CancelFunc // of the dial that runs
 	overrun  bool               // a cut came while it dialled: what comes of the dial is worth nothing
 
-	tally *tally // of what it counts under
+	tally *tally     // of what it counts under
+	host  *hostTally // its host's; nil: not kept
 
 	ended atomic.Int32 // pumps that have ended
 }
@@ -40,8 +41,9 @@ func (t *tunnel) serve() {
 		t.end()
 		return
 	}
-	go t.pump(t.upstream, t.client, &t.tally.up)
-	go t.pump(t.client, t.upstream, &t.tally.down)
+	up, down := t.counters()
+	go t.pump(t.upstream, t.client, up)
+	go t.pump(t.client, t.upstream, down)
 }
 
 // end forgets the tunnel.
@@ -104,20 +106,21 @@ func (t *tunnel) open() error {
 		writeReply(t.client, replyOf(fault, t.through == nil || t.through.Upstream == nil), nil)
 		return fault
 	}
+	sent, got := t.counters()
 	if len(up) > 0 {
 		n, err := c.Write(up)
-		t.tally.up.Add(int64(n))
+		sent.add(int64(n))
 		if err != nil {
 			return err
 		}
 	}
-	t.tally.down.Add(int64(len(down)))
+	got.add(int64(len(down)))
 	return writeReply(t.client, replySucceeded, down)
 }
 
 // pump moves bytes one way until src ends, passes the end on, and leaves the other way alone. After a fault both ways
 // are reset, so that nobody takes half an answer for a whole one.
-func (t *tunnel) pump(dst, src net.Conn, count *atomic.Int64) {
+func (t *tunnel) pump(dst, src net.Conn, count counter) {
 	err := t.move(dst, src, count)
 	if err == nil && t.ended.Load() == 0 { // else both have ended, and the close says so
 		err = closeWrite(dst)
@@ -146,7 +149,7 @@ func lingerNot(all ...net.Conn) {
 }
 
 // move passes bytes on until src ends, in chunks: wait for bytes with nothing in hand, then move what there is.
-func (t *tunnel) move(dst, src net.Conn, count *atomic.Int64) error {
+func (t *tunnel) move(dst, src net.Conn, count counter) error {
 	w, err := waiterFor(src)
 	if err != nil {
 		return err
@@ -160,7 +163,7 @@ func (t *tunnel) move(dst, src net.Conn, count *atomic.Int64) error {
 			limit.N = int64(n)
 			var moved int64
 			moved, err = to.ReadFrom(limit) // splices, since it finds a *net.TCPConn on both sides and nothing around them
-			count.Add(moved)
+			count.add(moved)
 			err = stillHere(err)
 		} else if err == nil {
 			err = t.relay.moveChunk(dst, src, count)
@@ -189,13 +192,13 @@ func stillHere(err error) error {
 }
 
 // moveChunk reads once and writes what it got.
-func (r *Relay) moveChunk(dst io.Writer, src io.Reader, count *atomic.Int64) error {
+func (r *Relay) moveChunk(dst io.Writer, src io.Reader, count counter) error {
 	b := r.chunks.Get().(*[chunkSize]byte)
 	defer r.chunks.Put(b)
 	n, err := src.Read(b[:])
 	if n > 0 {
 		m, werr := dst.Write(b[:n])
-		count.Add(int64(m))
+		count.add(int64(m))
 		if werr != nil {
 			return werr
 		}

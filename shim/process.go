@@ -374,7 +374,7 @@ func (p *process) finish() {
 	exit, traffic := p.browser.Exit(), p.relay.Stats()
 	e := End{Outcome: p.stopping, Method: p.method, ExitCode: exit.Code, Signal: exit.Signal, EndedAt: time.Now().UTC(),
 		BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown, ByRules: traffic.ByRules,
-		Traffic: p.traffic.look(time.Now(), p.relay.RouteStats())}
+		Traffic: p.traffic.look(time.Now(), p.relay.RouteStats()), Hosts: p.hosts()}
 	if e.Outcome == "" { // the browser went by itself
 		e.Outcome, e.Method = Failed, ""
 		if exit.Code == 0 && exit.Signal == "" {

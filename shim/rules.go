@@ -8,10 +8,11 @@ import (
 	"warren/proxy"
 )
 
-// Rules say which hosts the pages of a run may reach.
+// Rules say which hosts the pages of a run may reach, and whether it is kept which they ask for.
 type Rules struct {
 	Allow []string `json:"allow"` // none: every host
 	Deny  []string `json:"deny"`
+	Log   bool     `json:"log"`
 }
 
 // setRules makes the relay keep to them, and says how many connections against them were ended.
@@ -20,7 +21,30 @@ func (p *process) setRules(r Rules) (ended int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	p.relay.LogHosts(r.Log)
 	return p.relay.SetRules(rules), nil
+}
+
+// Hosts are what a run's pages have asked for, as far as it was kept.
+type Hosts struct {
+	List []proxy.HostStats `json:"list"`
+	More int64             `json:"more"` // requests for hosts that had no place any more
+}
+
+// hosts is nil when nothing is kept.
+func (p *process) hosts() *Hosts {
+	list, more := p.relay.Hosts()
+	if list == nil {
+		return nil
+	}
+	return &Hosts{list, more}
+}
+
+// Hosts asks the shim which hosts were asked for; nil when that is not kept.
+func (c *Client) Hosts(ctx context.Context) (*Hosts, error) {
+	var out *Hosts
+	err := c.call(ctx, http.MethodGet, "/hosts", nil, &out)
+	return out, err
 }
 
 // serveRules replaces the run's rules.

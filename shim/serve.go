@@ -14,6 +14,7 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, r *http.Request) { send(w, p.snapshot()) })
 	mux.HandleFunc("GET /watch", p.watch)
 	mux.HandleFunc("GET /stats", p.serveStats)
+	mux.HandleFunc("GET /hosts", func(w http.ResponseWriter, r *http.Request) { send(w, p.hosts()) })
 	mux.HandleFunc("GET /traffic", p.serveTraffic)
 	mux.HandleFunc("POST /stop", p.serveStop)
 	mux.HandleFunc("PUT /upstreams", p.serveUpstreams)

@@ -143,6 +143,7 @@ type End struct {
 	BytesDown int64          `json:"bytesDown"`
 	ByRules   int64          `json:"refusedByRules"` // connections
 	Traffic   []Traffic      `json:"traffic"`
+	Hosts     *Hosts         `json:"hosts,omitempty"` // nil: not kept
 }
 
 // watchLine is a line of GET /watch: a notice, or the end, which is the last one.

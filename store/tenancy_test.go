@@ -35,6 +35,8 @@ var internalQueries = map[string]string{
 	"ListOpenRuns":           "the boot, of every workspace",
 	"UpsertTraffic":          "written by the owner of a run, with the run's workspace",
 	"PurgeTraffic":           "the purge, of every workspace",
+	"InsertRunHosts":         "written by the owner of a run",
+	"GetRunHosts":            "of a run that was read under the key's workspaces",
 }
 
 var (
