@@ -128,7 +128,7 @@ func (rs *runs) learn(r *profileRun, catchUp func(context.Context, *profileRun))
 func (s *server) catchUp(ctx context.Context, r *profileRun) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	ctx = s.asItself(ctx)
+	ctx = s.asOurselves(ctx)
 	r.swap.Lock()
 	forOnce := r.forOnce
 	r.swap.Unlock()
@@ -136,11 +136,6 @@ func (s *server) catchUp(ctx context.Context, r *profileRun) {
 	s.refreshRules(ctx, r)
 	s.runs.noteTraffic(ctx, r)
 	s.redress(ctx, r, exitAsKnown)
-}
-
-// asItself is a context of what the server does by itself, in every workspace.
-func (s *server) asItself(ctx context.Context) context.Context {
-	return context.WithValue(ctx, requestKey{}, &request{caller: newCaller("", allScopes(), nil), server: s})
 }
 
 // dismiss closes a run whose start was never acknowledged: the server died before it was recorded.
@@ -162,4 +157,9 @@ func (rs *runs) dismiss(ctx context.Context, name string) {
 		}
 	}
 	shim.Forget(rs.dir, name)
+}
+
+// asOurselves is a context for what no caller asked for: it sees everything.
+func (s *server) asOurselves(ctx context.Context) context.Context {
+	return context.WithValue(ctx, requestKey{}, &request{caller: newCaller("", allScopes(), nil), server: s})
 }

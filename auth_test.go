@@ -49,7 +49,14 @@ func routeTable() map[string]route {
 		"GET " + p + "/runs":                                         {scope: "read"},
 		"GET " + p + "/proxies":                                      {scope: "read"},
 		"POST " + p + "/proxies":                                     {scope: "write", body: `{"url":"socks5://h:1"}`},
+		"POST " + p + "/proxies/import":                              {scope: "write", body: `{"proxies":[]}`},
+		"GET " + p + "/proxies/export":                               {scope: "read"},
+		"GET " + p + "/proxies/{id}/secret":                          {scope: "secrets", kind: "proxy"},
+		"GET " + p + "/audit":                                        {scope: "admin"},
 		"POST " + p + "/proxies/check":                               {scope: "run", body: `{"url":"socks5://127.0.0.1:1"}`},
+		"POST " + p + "/proxies/{id}/rotate":                         {scope: "run", kind: "proxy"},
+		"POST " + p + "/proxies/check-all":                           {scope: "run", body: `{"workspaceId":"nobody"}`},
+		"GET " + p + "/proxies/{id}/checks":                          {scope: "read", kind: "proxy"},
 		"GET " + p + "/proxies/{id}":                                 {scope: "read", kind: "proxy"},
 		"PUT " + p + "/proxies/{id}":                                 {scope: "write", kind: "proxy", body: `{"notes":"changed"}`},
 		"PATCH " + p + "/proxies/{id}":                               {scope: "write", kind: "proxy", body: `{"notes":"changed"}`},
@@ -113,8 +120,8 @@ func TestScopes(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
 	allows := map[string][]string{
-		"read": {"read", "any"}, "run": {"run", "read", "any"}, "write": {"write", "read", "any"}, "secrets": {"any"},
-		"admin": {"read", "run", "write", "admin", "any"}, "read,secrets": {"read", "any"}, "run,write": {"run", "write", "read", "any"},
+		"read": {"read", "any"}, "run": {"run", "read", "any"}, "write": {"write", "read", "any"}, "secrets": {"secrets", "any"},
+		"admin": {"read", "run", "write", "secrets", "admin", "any"}, "read,secrets": {"read", "secrets", "any"}, "run,write": {"run", "write", "read", "any"},
 	}
 	probes := 0
 	for scopes, allowed := range allows {

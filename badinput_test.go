@@ -220,7 +220,7 @@ func (b bodied) wholeCases() (out []badCase) {
 
 // queryCases: every parameter of every list and of the operations on one profile, with what it does not take.
 func queryCases(profile string) (out []badCase) {
-	closed := map[string][]string{"/profiles": {"page", "limit", "status", "os", "sort", "order", "trashed"}, "/proxies": {"page", "limit"}, "/keys": {"page", "limit"},
+	closed := map[string][]string{"/profiles": {"page", "limit", "status", "os", "sort", "order", "trashed"}, "/proxies": {"page", "limit", "type", "status", "country", "sort", "order"}, "/keys": {"page", "limit"},
 		"/workspaces": {"page", "limit"}, "/profiles/" + profile: {"trashed"}}
 	texts := append(append(hostileText(), controlText()...), "1.5", "-1", "0x10", "1e3", "99999999999999999999", "\xff\xfe", "１")
 	for path, names := range closed {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -20,6 +21,8 @@ type checkJSON struct {
 	Status         string          `json:"status" enum:"alive,dead"`
 	ExitIP         *string         `json:"exitIp" doc:"The address that the world sees." example:"203.0.113.7"`
 	IPVersion      *int            `json:"ipVersion" enum:"4,6"`
+	ExitIPV6       *string         `json:"exitIpV6" doc:"What the world sees over IPv6, where --check-url6 asks for it or exitIp is one." example:"2001:db8::7"`
+	UDP            *udpJSON        `json:"udp" doc:"Whether datagrams get through, where --check-udp-url asks for it and the proxy is socks5."`
 	Country        *string         `json:"country" doc:"ISO 3166-1, two letters." example:"DE"`
 	CountryName    *string         `json:"countryName" example:"Germany"`
 	Timezone       *string         `json:"timezone" example:"Europe/Berlin"`
@@ -32,7 +35,7 @@ type checkJSON struct {
 	Timings        timingsJSON     `json:"timings"`
 	RemoteDNS      bool            `json:"remoteDns" doc:"Whether the proxy resolves the names."`
 	ExitChanged    bool            `json:"exitChanged" doc:"The exit is another than at the last good check."`
-	UsedByProfiles []string        `json:"usedByProfiles" doc:"The profiles that use this proxy, 100 at most."`
+	UsedByProfiles []string        `json:"usedByProfiles" doc:"The profiles that come out at this address: through this proxy, or through another one of the workspace whose last good check found the same. 100 at most. Of a dead proxy: those that use it."`
 	CheckedAt      timestamp       `json:"checkedAt"`
 	DurationMs     int64           `json:"durationMs"`
 	Error          *checkErrorJSON `json:"error"`
@@ -45,6 +48,13 @@ type timingsJSON struct {
 	TLSMs       *int64 `json:"tlsMs"`
 	HandshakeMs *int64 `json:"handshakeMs"`
 	FirstByteMs *int64 `json:"firstByteMs"`
+}
+
+// udpJSON is what came of a STUN request through a proxy's UDP ASSOCIATE (RFC 1928, 7; RFC 8489). It makes no proxy dead.
+type udpJSON struct {
+	OK     bool            `json:"ok"`
+	ExitIP *string         `json:"exitIp" doc:"The address that datagrams come from." example:"203.0.113.7"`
+	Error  *checkErrorJSON `json:"error"`
 }
 
 type checkErrorJSON struct {
@@ -75,10 +85,18 @@ func checkOf(id *string, r proxy.Result) *checkJSON {
 	if r.OK {
 		c.Status, c.LatencyMs = "alive", ptr(r.Latency.Milliseconds())
 	}
-	if r.Err != nil {
-		c.Error = &checkErrorJSON{Stage: string(r.Err.Stage), Code: string(r.Err.Code), Message: r.Err.Message}
+	c.ExitIPV6, c.Error = orNull(r.ExitIPv6), checkErrorOf(r.Err)
+	if r.UDP != nil {
+		c.UDP = &udpJSON{r.UDP.OK, orNull(r.UDP.ExitIP), checkErrorOf(r.UDP.Err)}
 	}
 	return c
+}
+
+func checkErrorOf(e *proxy.Error) *checkErrorJSON {
+	if e == nil {
+		return nil
+	}
+	return &checkErrorJSON{Stage: string(e.Stage), Code: string(e.Code), Message: e.Message}
 }
 
 func orNull(s string) *string {
@@ -101,11 +119,23 @@ type keptCheck struct {
 	err   error
 }
 
+// probed is a saved proxy as a check needs it: as it was at one revision.
+type probed struct {
+	id, workspace string
+	revision      int64
+	value         proxy.Proxy
+	many          bool // it is checked with many others: only what the check changes is told
+}
+
 // check probes a saved proxy and keeps the result. Simultaneous checks of one proxy share one probe, which is kept and told
 // of once.
 func (rs *runs) check(ctx context.Context, row store.Proxy, p proxy.Proxy) (*checkJSON, error) {
-	_, made := rs.checker.CheckThen(ctx, row.ID+etag(row.Revision), p, func(ctx context.Context, res proxy.Result) any {
-		c, err := rs.keepCheck(ctx, row, res)
+	return rs.checkOne(ctx, probed{id: row.ID, workspace: row.WorkspaceID, revision: row.Revision, value: p})
+}
+
+func (rs *runs) checkOne(ctx context.Context, p probed) (*checkJSON, error) {
+	_, made := rs.checker.CheckThen(ctx, p.id+etag(p.revision), p.value, func(ctx context.Context, res proxy.Result) any {
+		c, err := rs.keepCheck(ctx, p, res)
 		return keptCheck{c, err}
 	})
 	kept, ok := made.(keptCheck)
@@ -115,56 +145,102 @@ func (rs *runs) check(ctx context.Context, row store.Proxy, p proxy.Proxy) (*che
 	return kept.check, kept.err
 }
 
-// keepCheck writes a probe's result into the proxy and its history, and tells of it.
-func (rs *runs) keepCheck(ctx context.Context, row store.Proxy, res proxy.Result) (*checkJSON, error) {
-	c := checkOf(&row.ID, res)
-	q := rs.store.Read()
-	var err error
-	if c.ExitChanged, err = exitChanged(ctx, q, c); err != nil {
-		return nil, err
-	}
-	users, err := q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: row.ID, Limit: 100})
-	if err != nil {
-		return nil, err
-	}
-	c.UsedByProfiles = append(c.UsedByProfiles, users...)
-	text, err := json.Marshal(c)
-	if err != nil {
-		return nil, err
-	}
+// keepCheck writes a probe's result into the proxy and its history, and tells of it. What it is compared with is read in the same
+// transaction: of two checks at once each knows the one before. A proxy that was changed or deleted meanwhile keeps nothing: the
+// result is of what it was.
+func (rs *runs) keepCheck(ctx context.Context, p probed, res proxy.Result) (*checkJSON, error) {
+	c := checkOf(&p.id, res)
+	var was store.GetProxyCheckedRow
 	var kept bool
-	err = rs.store.Write(ctx, func(q *store.Queries) error {
-		n, err := q.SetProxyCheck(ctx, store.SetProxyCheckParams{ID: row.ID, Revision: row.Revision, Status: c.Status, LastCheck: string(text)})
-		if kept = n > 0; err != nil || !kept { // it was changed or deleted meanwhile: this result is of what it was
+	err := rs.store.Write(ctx, func(q *store.Queries) (err error) {
+		was, err = q.GetProxyChecked(ctx, p.id)
+		if errors.Is(err, store.ErrNoRow) || err == nil && was.Revision != p.revision {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
-		_, err = q.InsertProxyCheck(ctx, store.InsertProxyCheckParams{ProxyID: row.ID, At: int64(c.CheckedAt), Ok: bit(c.OK), Result: string(text)})
-		return err
+		kept = true
+		return keepIn(ctx, q, p, c, was)
 	})
 	if err != nil || !kept {
 		return c, err
 	}
-	rs.events.publish("proxy.checked", row.WorkspaceID, map[string]any{"id": row.ID, "ok": c.OK, "status": c.Status})
+	rs.tellCheck(p, c, was)
 	return c, nil
 }
 
-// exitChanged says whether a check found another exit than the last good one before it. What failed meanwhile does not count.
-func exitChanged(ctx context.Context, q *store.Queries, c *checkJSON) (bool, error) {
-	if c.ExitIP == nil {
-		return false, nil
+// keepIn completes c by what the database knows, and writes it.
+func keepIn(ctx context.Context, q *store.Queries, p probed, c *checkJSON, was store.GetProxyCheckedRow) error {
+	next := store.SetProxyCheckParams{ID: p.id, Revision: p.revision, Status: c.Status, ExitIP: was.ExitIP, Country: was.Country,
+		LatencyMs: c.LatencyMs, CheckedAt: int64(c.CheckedAt), Recent: withLatency(was.Recent, c.LatencyMs)}
+	if c.ExitIP != nil {
+		c.ExitChanged = was.ExitIP != "" && was.ExitIP != *c.ExitIP
+		next.ExitIP, next.Country = *c.ExitIP, ""
 	}
-	text, err := q.GetLastGoodProxyCheck(ctx, *c.ID)
-	if errors.Is(err, store.ErrNoRow) {
-		return false, nil
+	if c.Country != nil {
+		next.Country = *c.Country
 	}
+	users, err := usersOf(ctx, q, p, c.ExitIP, was.ProfileCount)
 	if err != nil {
-		return false, err
+		return err
 	}
-	var last checkJSON
-	if err := json.Unmarshal([]byte(text), &last); err != nil {
-		return false, err
+	c.UsedByProfiles = users
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
 	}
-	return last.ExitIP != nil && *last.ExitIP != *c.ExitIP, nil
+	next.LastCheck = string(text)
+	if _, err := q.SetProxyCheck(ctx, next); err != nil {
+		return err
+	}
+	_, err = q.InsertProxyCheck(ctx, store.InsertProxyCheckParams{ProxyID: p.id, At: next.CheckedAt, Ok: bit(c.OK), Result: next.LastCheck})
+	return err
+}
+
+// shownUsers is how many profiles a check names.
+const shownUsers = 100
+
+// usersOf are the profiles that come out where a proxy does: through it, or through another whose last good check found the same exit.
+func usersOf(ctx context.Context, q *store.Queries, p probed, exit *string, own int64) (users []string, err error) {
+	if exit != nil {
+		users, err = q.ListProfilesAtExit(ctx, store.ListProfilesAtExitParams{WorkspaceID: p.workspace, ExitIP: *exit, Limit: shownUsers})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if own > 0 { // it may be its first check, or it has come out elsewhere before
+		mine, err := q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: p.id, Limit: shownUsers})
+		if err != nil {
+			return nil, err
+		}
+		users = append(users, mine...)
+	}
+	slices.Sort(users)
+	users = slices.Compact(users)
+	return append([]string{}, users[:min(len(users), shownUsers)]...), nil
+}
+
+// tellCheck publishes that a proxy was checked, and what that has changed.
+func (rs *runs) tellCheck(p probed, c *checkJSON, was store.GetProxyCheckedRow) {
+	if !p.many {
+		rs.events.publish("proxy.checked", p.workspace, map[string]any{"id": p.id, "ok": c.OK, "status": c.Status})
+	}
+	switch {
+	case was.Status == "alive" && !c.OK:
+		rs.events.publish("proxy.died", p.workspace, map[string]any{"id": p.id, "error": c.Error})
+	case was.Status == "dead" && c.OK:
+		rs.events.publish("proxy.returned", p.workspace, map[string]any{"id": p.id, "exitIp": c.ExitIP})
+	}
+	if c.ExitChanged {
+		rs.events.publish("proxy.exit_changed", p.workspace, map[string]any{"id": p.id, "before": was.ExitIP, "exitIp": c.ExitIP})
+		if leave, err := rs.enter(); err == nil { // else the server stops
+			go func() {
+				defer leave()
+				rs.exitMoved(rs.ctx, p.workspace, p.id)
+			}()
+		}
+	}
 }
 
 func (s *server) checkProxy(ctx context.Context, in *struct {
@@ -216,4 +292,33 @@ func bit(b bool) int64 {
 		return 1
 	}
 	return 0
+}
+
+// checkList is what the list of a proxy's checks can be asked for.
+type checkList struct {
+	ProxyPath
+	Page  int `query:"page" minimum:"1" maximum:"1000000000" default:"1" doc:"Counts from 1."`
+	Limit int `query:"limit" minimum:"1" maximum:"200" default:"20" doc:"Objects a page, 1 to 200."`
+}
+
+func (s *server) listChecks(ctx context.Context, in *checkList) (*listBody[checkJSON], error) {
+	row, err := s.proxyRow(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	q, c := s.store.Read(), callerOf(ctx)
+	total, err := q.CountProxyChecks(ctx, store.CountProxyChecksParams{ProxyID: row.ID, Workspaces: c.filter})
+	if err != nil {
+		return nil, err
+	}
+	p := Paging{Page: in.Page, Limit: in.Limit}
+	rows, err := q.ListProxyChecks(ctx, store.ListProxyChecksParams{ProxyID: row.ID, Workspaces: c.filter, Limit: int64(in.Limit) + 1, Offset: p.offset()})
+	found, err := pageOf(rows, total, in.Limit, err)
+	if err != nil {
+		return nil, err
+	}
+	return answerList(found, p, func(row store.ProxyCheck) (checkJSON, error) {
+		c := checkJSON{UsedByProfiles: []string{}}
+		return c, json.Unmarshal([]byte(row.Result), &c)
+	})
 }

@@ -48,7 +48,7 @@ func TestSimultaneousChecksShareOneProbe(t *testing.T) {
 			}()
 		}
 	}()
-	id := a.proxy(t, "host", "127.0.0.1", "port", l.Addr().(*net.TCPAddr).Port)
+	id := a.proxy(t, "type", "http", "host", "127.0.0.1", "port", l.Addr().(*net.TCPAddr).Port) // a SOCKS5 server that closes is asked twice
 	stream := a.listen(t, a.key)
 	const callers = 5
 	answers := make([]*answer, callers)

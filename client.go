@@ -55,46 +55,68 @@ func (c *apiClient) key() (string, error) {
 
 // call does one operation and decodes its answer into out, when there is one.
 func (c *apiClient) call(ctx context.Context, method, path string, in, out any) error {
-	key, err := c.key()
-	if err != nil {
-		return err
-	}
 	var body io.Reader
+	kind := ""
 	if in != nil {
 		b, err := json.Marshal(in)
 		if err != nil {
 			return err
 		}
-		body = bytes.NewReader(b)
+		body, kind = bytes.NewReader(b), "application/json"
 	}
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.URL, "/")+apiPrefix+path, body)
+	return c.callWith(ctx, method, path, kind, body, out)
+}
+
+// callWith is call with a body of any kind.
+func (c *apiClient) callWith(ctx context.Context, method, path, kind string, body io.Reader, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	res, err := c.open(ctx, method, path, kind, body)
 	if err != nil {
-		return misusef("--url: %v", err)
-	}
-	req.Header.Set("Authorization", "Bearer "+key)
-	if in != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	res, err := (&http.Client{Timeout: time.Minute}).Do(req)
-	if err != nil {
-		var u *url.Error
-		if errors.As(err, &u) {
-			err = u.Err
-		}
-		return fmt.Errorf("the server at %s does not answer: %w", c.URL, err)
+		return err
 	}
 	defer res.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
 	if err != nil {
 		return err
 	}
-	if res.StatusCode >= 400 {
-		return refusedBy(res.StatusCode, answer)
-	}
 	if out == nil || len(answer) == 0 {
 		return nil
 	}
 	return json.Unmarshal(answer, out)
+}
+
+// open asks for an answer that is read as it comes, for as long as ctx. What is refused is an error.
+func (c *apiClient) open(ctx context.Context, method, path, kind string, body io.Reader) (*http.Response, error) {
+	key, err := c.key()
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.URL, "/")+apiPrefix+path, body)
+	if err != nil {
+		return nil, misusef("--url: %v", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err
+		}
+		return nil, fmt.Errorf("the server at %s does not answer: %w", c.URL, err)
+	}
+	if res.StatusCode < 400 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	if err != nil {
+		return nil, err
+	}
+	return nil, refusedBy(res.StatusCode, answer)
 }
 
 // refusedBy puts a problem into words.

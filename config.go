@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -22,7 +23,13 @@ type serveConfig struct {
 	Browsers         []string      `name:"browsers" env:"WARREN_BROWSERS" placeholder:"DIR" help:"Folders below which more builds lie, such as Chrome for Testing's, for profiles that declare a version."`
 	Headless         string        `default:"auto" enum:"auto,always,never" env:"WARREN_HEADLESS" help:"Where a profile does not say: auto is headed where there is a display."`
 	CheckURL         []string      `name:"check-url" env:"WARREN_CHECK_URL" placeholder:"URL" help:"Service that tells a caller's address, for checks; several are tried in turn."`
+	CheckURL6        []string      `name:"check-url6" env:"WARREN_CHECK_URL6" placeholder:"URL" help:"The same for a proxy's exit over IPv6: a service that has no IPv4 address. Default: not asked."`
+	CheckUDPURL      string        `name:"check-udp-url" env:"WARREN_CHECK_UDP_URL" placeholder:"stun://HOST:PORT" help:"STUN server that checks ask through a SOCKS5 proxy's UDP. Default: not asked."`
 	CheckTimeout     time.Duration `name:"check-timeout" default:"10s" env:"WARREN_CHECK_TIMEOUT" help:"Deadline of one proxy check."`
+	CheckAtOnce      int           `name:"check-at-once" default:"512" env:"WARREN_CHECK_AT_ONCE" help:"Proxies that are checked at the same time; those that keep a check waiting do not count, up to four times as many."`
+	CheckEvery       []string      `name:"check-every" env:"WARREN_CHECK_EVERY" placeholder:"TIME" help:"Check each proxy again and again after so long, such as 30m; WORKSPACE=10m for one workspace, where 0 means never. Default: only when asked."`
+	RotateEvery      time.Duration `name:"rotate-every" default:"10s" env:"WARREN_ROTATE_EVERY" help:"The shortest time between two calls of a proxy's rotateUrl."`
+	RotateTimeout    time.Duration `name:"rotate-timeout" default:"60s" env:"WARREN_ROTATE_TIMEOUT" help:"How long to wait for a proxy's exit to change, after its rotateUrl was called."`
 	Geoip            string        `name:"geoip" env:"WARREN_GEOIP" placeholder:"FILE" help:"An MMDB file that tells an exit's country."`
 	MaxStarting      int           `name:"max-starting" default:"0" env:"WARREN_MAX_STARTING" help:"Browsers that start at the same time; the rest queue. 0: one per core."`
 	MaxRunning       int           `name:"max-running" default:"0" env:"WARREN_MAX_RUNNING" help:"Browsers that run at the same time; further starts wait until one ends. 0: no limit."`
@@ -43,6 +50,7 @@ type serveConfig struct {
 	SecretKey        string        `name:"secret-key-file" env:"WARREN_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that seals proxy passwords. Default: secret.key in the data folder."`
 
 	proxies      []netip.Prefix
+	checkEvery   checkEvery
 	certificates []tls.Certificate
 }
 
@@ -96,11 +104,17 @@ func (c *serveConfig) resolve() error {
 	if len(c.CheckURL) == 0 {
 		c.CheckURL = defaultCheckURLs()
 	}
-	for _, u := range c.CheckURL {
-		if !strings.HasPrefix(u, "http://") && !strings.HasPrefix(u, "https://") {
-			add("--check-url %q must begin with http:// or https://", u)
+	for flag, list := range map[string][]string{"check-url": c.CheckURL, "check-url6": c.CheckURL6} {
+		for _, u := range list {
+			if !isHTTP(u) {
+				add("--%s %q must begin with http:// or https://", flag, u)
+			}
 		}
 	}
+	if u, err := url.Parse(c.CheckUDPURL); c.CheckUDPURL != "" && (err != nil || u.Scheme != "stun" || u.Hostname() == "") {
+		add("--check-udp-url %q must be stun://HOST:PORT", c.CheckUDPURL)
+	}
+	c.checkEvery = parseCheckEvery(c.CheckEvery, add)
 	c.checkBounds(add)
 	if c.MaxStarting == 0 {
 		c.MaxStarting = runtime.NumCPU()
@@ -124,6 +138,10 @@ func (c *serveConfig) resolve() error {
 	return nil
 }
 
+func isHTTP(u string) bool {
+	return strings.HasPrefix(u, "http://") || strings.HasPrefix(u, "https://")
+}
+
 // checkBounds looks at what has a smallest and a largest value.
 func (c *serveConfig) checkBounds(add func(string, ...any)) {
 	for _, bound := range []struct {
@@ -132,6 +150,8 @@ func (c *serveConfig) checkBounds(add func(string, ...any)) {
 		min, max time.Duration
 	}{
 		{"check-timeout", c.CheckTimeout, 100 * time.Millisecond, 5 * time.Minute},
+		{"rotate-every", c.RotateEvery, 0, 24 * time.Hour},
+		{"rotate-timeout", c.RotateTimeout, time.Second, 10 * time.Minute},
 		{"start-timeout", c.StartTimeout, time.Second, 10 * time.Minute},
 		{"orphan-grace", c.OrphanGrace, 0, 24 * time.Hour},
 		{"queue-timeout", c.QueueTimeout, 0, 24 * time.Hour},
@@ -146,7 +166,7 @@ func (c *serveConfig) checkBounds(add func(string, ...any)) {
 	for _, bound := range []struct {
 		flag            string
 		value, min, max int
-	}{{"max-starting", c.MaxStarting, 0, 1000}, {"max-running", c.MaxRunning, 0, 100000}, {"max-queue", c.MaxQueue, 1, 100000}} {
+	}{{"max-starting", c.MaxStarting, 0, 1000}, {"max-running", c.MaxRunning, 0, 100000}, {"max-queue", c.MaxQueue, 1, 100000}, {"check-at-once", c.CheckAtOnce, 0, 10000}} {
 		if bound.value < bound.min || bound.value > bound.max {
 			add("--%s %d must be %d to %d", bound.flag, bound.value, bound.min, bound.max)
 		}

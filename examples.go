@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
@@ -70,6 +71,11 @@ func requestExample(operation string) any {
 		return map[string]any{"timeoutMs": leakTestTime.Milliseconds()}
 	case "addProxy", "checkUnsavedProxy":
 		return map[string]any{"workspaceId": "default", "type": "socks5", "host": "de.proxy.example", "port": 1080, "username": "alice", "password": "secret"}
+	case "checkAllProxies":
+		return map[string]any{"tag": "de"}
+	case "importProxies":
+		return map[string]any{"workspaceId": "default", "proxies": []any{"nl.proxy.example:1080:alice:secret",
+			map[string]any{"type": "http", "host": "fr.proxy.example", "port": 3128, "tags": []string{"fr"}}}}
 	case "updateProxy", "patchProxy":
 		return map[string]any{"host": "de2.proxy.example", "name": "Berlin 2"}
 	case "createCapability":
@@ -119,10 +125,25 @@ func answerExample(operation string) any {
 			Memory: &memoryJSON{8 << 30, 5 << 30}, Disk: &diskJSON{120 << 30}}
 	case "addProxy", "getProxy", "updateProxy", "patchProxy":
 		return exampleProxy()
+	case "proxySecret":
+		return secretJSON{Password: ptr("secret")}
+	case "listAudit":
+		return exampleList(auditJSON{ID: exampleRunID, At: exampleTime, KeyID: exampleProfileID, KeyName: "ci", WorkspaceID: ptr("default"), Action: "proxies.export",
+			Remote: "203.0.113.7", RequestID: exampleRunID, Detail: map[string]any{"count": 12, "format": "csv", "secrets": true, "tag": []string{"shop"}}})
+	case "importProxies":
+		return importJSON{Created: 1, Ambiguous: 1, Results: []importResultJSON{{Line: 1, Result: "created", ID: ptr(exampleProxyID), Readings: []string{}},
+			{Line: 2, Result: "ambiguous", Reason: ptr("can be read in more than one way: write it as scheme://user:password@host:port"),
+				Readings: []string{"socks5://alice:***@192.0.2.1:***", "socks5://192.0.2.1:***@alice:***"}}}}
 	case "listProxies":
 		return exampleList(exampleProxy())
 	case "checkProxy":
 		return exampleCheck()
+	case "rotateProxy":
+		c := exampleCheck()
+		c.ExitChanged = true
+		return rotateJSON{ID: exampleProxyID, Changed: true, Before: ptr("203.0.113.8"), ExitIP: c.ExitIP, Check: &c, DurationMs: 6120}
+	case "listProxyChecks":
+		return exampleList(exampleCheck())
 	case "checkUnsavedProxy":
 		c := exampleCheck()
 		c.ID, c.UsedByProfiles = nil, []string{}
@@ -145,6 +166,15 @@ func answerExample(operation string) any {
 		return exampleList(workspaceJSON{ID: "default", ProfileCount: 12, TrashedCount: 1, ProxyCount: 3, CreatedAt: exampleTime})
 	}
 	return nil
+}
+
+// exampleLine is a line of a stream.
+func exampleLine(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // as in plain
+	}
+	return string(text) + "\n"
 }
 
 func exampleList[T any](v T) list[T] { return list[T]{Data: []T{v}, Total: 1, Page: 1, Limit: 20} }
@@ -184,7 +214,7 @@ func exampleExplain() explainJSON {
 
 func exampleProxy() proxyJSON {
 	return proxyJSON{ID: exampleProxyID, WorkspaceID: "default", Type: "socks5", Host: "de.proxy.example", Port: 1080, Username: "alice", HasPassword: true,
-		Name: "Berlin", Tags: `["de"]`, Status: "alive", ProfileCount: 1, Uptime: ptr(1.0), LastCheck: ptr(exampleCheck()), CreatedAt: exampleTime, UpdatedAt: exampleTime}
+		Name: "Berlin", Tags: `["de"]`, Status: "alive", ProfileCount: 1, Latency: &latencyJSON{182, 411, 97}, Uptime: ptr(1.0), LastCheck: ptr(exampleCheck()), CreatedAt: exampleTime, UpdatedAt: exampleTime}
 }
 
 func exampleCheck() checkJSON {
@@ -220,7 +250,7 @@ func problemExamples(path, operation string, status int) map[string]*huma.Exampl
 func allProblemExamples() map[string]*huma.Example {
 	out := map[string]*huma.Example{}
 	for _, path := range []string{"/profiles", "/proxies", "/keys", "/runs"} {
-		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "createCapability", "revokeCapability", "screenshotProfile", "createTicket", "leakTest"} {
+		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "createCapability", "revokeCapability", "screenshotProfile", "createTicket", "leakTest", "rotateProxy"} {
 			for _, p := range slices.Concat(generalProblems(path), operationProblems(operation)) {
 				p.Instance = "urn:warren:request:0199a1c2-7d3e-7a10-8a55-00000000000a"
 				out[p.Code] = &huma.Example{Summary: p.Detail, Value: plain(p)}
@@ -248,7 +278,7 @@ func generalProblems(path string) []*problem {
 // operationProblems are those of one operation.
 func operationProblems(operation string) []*problem {
 	switch operation {
-	case "createProfile", "createKey", "restoreProfile":
+	case "createProfile", "createKey", "restoreProfile", "importProxies":
 		return []*problem{idempotencyConflict()}
 	case "addProxy":
 		return []*problem{duplicate(exampleProxyID), idempotencyConflict()}
@@ -265,9 +295,11 @@ func operationProblems(operation string) []*problem {
 		return slices.Concat([]*problem{unreachable,
 			identityMismatch([]findingJSON{{"timezone_mismatch", "profile.timezone", "is Asia/Tokyo, and the proxy comes out in Europe/Berlin, where clocks show another time. Set it to auto or to Europe/Berlin."}}),
 			browserTooOld("156.0.8078.79", 156, shim.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
-			problemFor(http.StatusConflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile."), idempotencyConflict()}, noBrowserProblems())
+			problemFor(http.StatusConflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile."), idempotencyConflict(), noProxyToPick()}, noBrowserProblems())
 	case "failbackProfile":
 		return []*problem{notRunning()}
+	case "rotateProxy":
+		return []*problem{noRotateURL(), rotateFailed("answered with HTTP status 500"), rotatedLately(10*time.Second, 0)}
 	case "createCapability":
 		return []*problem{notRunning(), capabilityLimit(), idempotencyConflict()}
 	case "revokeCapability":

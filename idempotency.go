@@ -35,7 +35,7 @@ func newIdempotency(st *store.Store, log *slog.Logger) *idempotency {
 // covers says whether the operation creates or starts.
 func (i *idempotency) covers(pattern string) bool {
 	switch pattern {
-	case "POST " + apiPrefix + "/profiles", "POST " + apiPrefix + "/proxies", "POST " + apiPrefix + "/keys",
+	case "POST " + apiPrefix + "/profiles", "POST " + apiPrefix + "/proxies", "POST " + apiPrefix + "/proxies/import", "POST " + apiPrefix + "/keys",
 		"POST " + apiPrefix + "/profiles/{id}/start", "POST " + apiPrefix + "/profiles/{id}/restore", "POST " + apiPrefix + "/profiles/{id}/capabilities":
 		return true
 	}
@@ -49,7 +49,7 @@ func (i *idempotency) serve(w http.ResponseWriter, r *http.Request, key string, 
 	if len(key) > 200 {
 		return invalid(fault{Location: "header.Idempotency-Key", Message: "must have at most 200 characters"})
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	body, err := io.ReadAll(io.LimitReader(r.Body, bodyLimit(r.URL.Path)+1))
 	if err != nil {
 		return problemFor(400, "malformed_json", "The body broke off.").because(err)
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 
+	"warren/proxy"
 	"warren/store"
 )
 
@@ -26,14 +28,33 @@ func (s *server) listProfiles(ctx context.Context, in *profileList) (*listBody[p
 	return answerList(found, in.Paging, s.profile)
 }
 
+// ProxyFilter says which proxies a list or an export has.
+type ProxyFilter struct {
+	InWorkspace
+	Tag     []string `query:"tag,explode" maxItems:"50" doc:"Proxies that have the tag, whatever its case; given several times, all of them."`
+	Type    string   `query:"type" enum:"socks5,http,https,socks4,socks5h,socks,socks4a"`
+	Status  string   `query:"status" enum:"unknown,alive,dead" doc:"As the last check found it."`
+	Country string   `query:"country" pattern:"^[A-Za-z]{2}$" patternDescription:"two letters, such as DE" doc:"Proxies that came out there at the last good check: ISO 3166-1, two letters in any case." example:"DE"`
+	Search  string   `query:"search" maxLength:"200" doc:"Proxies whose name, notes, host or user name contain it, whatever the case."`
+}
+
+// rows is the filter as the store takes it.
+func (f ProxyFilter) rows(c *caller) store.ProxyFilter {
+	typ, _ := proxy.ParseType(f.Type)
+	return store.ProxyFilter{Workspaces: c.filter, WorkspaceID: f.WorkspaceID, Type: string(typ), Status: f.Status,
+		Country: strings.ToUpper(f.Country), Search: f.Search, Tags: f.Tag}
+}
+
 // proxyList is what a list of proxies can be asked for. Without page, limit and after it gives every proxy.
 type proxyList struct {
-	InWorkspace
+	ProxyFilter
 	Paging
+	Sort  string `query:"sort" enum:"createdAt,updatedAt,name,host,country,latency,checkedAt" doc:"Default: createdAt. Proxies without a country, a latency or a check are last in both orders."`
+	Order string `query:"order" enum:"asc,desc" doc:"Default: desc, newest first."`
 }
 
 func (s *server) listProxies(ctx context.Context, in *proxyList) (*listBody[proxyJSON], error) {
-	l := store.ProxyList{Workspaces: callerOf(ctx).filter, WorkspaceID: in.WorkspaceID, After: in.After, Limit: in.Limit, Offset: in.offset()}
+	l := store.ProxyList{ProxyFilter: in.rows(callerOf(ctx)), Sort: in.Sort, Ascending: in.Order == "asc", After: in.After, Limit: in.Limit, Offset: in.offset()}
 	if in.all {
 		l.Limit, l.Offset = -1, 0
 	}

@@ -57,6 +57,7 @@ type commands struct {
 	Demo    demoCommand     `cmd:"" help:"Show everything, with no network: a proxy with a password, a site, two profiles."`
 	Doctor  doctorCommand   `cmd:"" help:"Say what this machine has and what it lacks."`
 	Key     keyCommands     `cmd:"" help:"Create, list and revoke API keys."`
+	Proxy   proxyCommands   `cmd:"" help:"Import, export, list and check proxies."`
 	Browser browserCommands `cmd:"" help:"List the browsers of this machine, and add, install and remove builds for profiles that declare a version."`
 	Version versionCmd      `cmd:"" help:"Print the version."`
 	Shim    shimCommand     `cmd:"" hidden:"" help:"One run as a process of its own; the server starts it."`

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3filter"
+
 	"warren/shim"
 )
 
@@ -19,6 +21,7 @@ func TestMain(m *testing.M) {
 		os.Exit(exitCode(shim.EnterNamespace(), os.Stderr))
 	}
 	playRole(os.Args)
+	openapi3filter.RegisterBodyDecoder("application/x-ndjson", openapi3filter.FileBodyDecoder) // a text, to the validator
 	code := m.Run()
 	if dir := builtIn.dir; dir != "" {
 		os.RemoveAll(dir)

@@ -21,7 +21,7 @@ func describeAPI(o *huma.OpenAPI) {
 	o.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer",
 		Description: "An API key, as `warren key create` makes it."}}
 	o.Security = []map[string][]string{{"key": {}}}
-	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "runs"}, {Name: "browsers"}, {Name: "keys"}, {Name: "tickets"}, {Name: "workspaces"}, {Name: "events"}, {Name: "server", Description: "Beside the API."}}
+	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "audit"}, {Name: "runs"}, {Name: "browsers"}, {Name: "keys"}, {Name: "tickets"}, {Name: "workspaces"}, {Name: "events"}, {Name: "server", Description: "Beside the API."}}
 }
 
 // describeOperation adds what every operation has: its tag, its errors, the scope that it needs.
@@ -53,10 +53,10 @@ func describeOperation(op *huma.Operation, sc scope) {
 
 // moreErrors are the errors of single operations.
 var moreErrors = map[string][]int{
-	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "restoreProfile": {409},
+	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "importProxies": {409}, "restoreProfile": {409},
 	"updateProfile": {412}, "patchProfile": {412}, "updateProxy": {409, 412}, "patchProxy": {409, 412},
 	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "createCapability": {409}, "failbackProfile": {409}, "listRunHosts": {404}, "createTicket": {429}, "revokeCapability": {409}, "leakTest": {409, 429, 504},
-	"screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504},
+	"screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504}, "rotateProxy": {409, 429, 502},
 }
 
 // descriptions say what a summary cannot.
@@ -84,9 +84,16 @@ var descriptions = map[string]string{
 	"listRuns":          "What runs now, in the workspaces that the key may see, with what each run uses of the machine. A run whose process does not answer within a second has `usage` null.",
 	"listProfileRuns":   "Newest first, the one that goes on included. The last 100 are kept. A start that came to nothing is not among them: the profile's `lastRun` tells of it.",
 	"getPressure":       "For who spreads starts over several servers: counts are the whole server's. `accepting` is whether a start would now neither wait for others nor be refused. A start past `maxRunning` waits for a run to end, `queue-timeout` at most (503 `capacity_exceeded`); past `maxQueue` starts are refused at once (429 `start_queue_full`).",
+	"checkAllProxies":   "The answer streams: a line per proxy as its check ends, each a check as the single operation answers it (`application/x-ndjson`). `X-Total-Count` says how many lines there will be; an answer that breaks off was not all. Who leaves ends it: what has ended by then is kept. Workspaces take turns, and silent proxies hold nobody up (`--check-at-once`). Of many checks only what has changed is told as an event (`proxy.died`, `proxy.returned`, `proxy.exit_changed`), and `proxy.all_checked` at the end.",
+	"rotateProxy":       "Calls the proxy's `rotateUrl` (GET, directly from this machine), waits until a check finds another exit, `--rotate-timeout` at most, and answers what it found. 409 `no_rotate_url` without one, 429 within `--rotate-every` of the last call, 502 `rotate_failed` when the address does not answer with success. It may lead to this machine or a private network only where proxies may stand there (`--allow-private`). Running profiles follow the new exit.",
+	"listProxyChecks":   "Newest first; the last 100 are kept. A change of the address or the credentials forgets them.",
 	"listBrowsers":      "Every one that is found, the default one first: it runs profiles that declare no `browserVersion`. A profile that declares one is run by the browser of that major version, else by the nearest newer, else by the newest (start's `browser.match` says which). `warren browser add` and `install` give the server more; no key can.",
-	"listProxies":       "Without `page`, `limit` and `after` every proxy is answered. Passwords never are.",
+	"listProxies":       "Without `page`, `limit` and `after` every proxy that fits the filters is answered. Passwords never are. Filters add up; `total` counts what fits them, exactly. `page` and `after` work in every order.",
 	"addProxy":          "As fields, or as one `url`. The password is sealed at rest and never answered.",
+	"importProxies":     importDescription,
+	"exportProxies":     exportDescription,
+	"proxySecret":       "The only way to a saved password but an export with `secrets`. It is written down (GET /audit) before it is answered; when it cannot be written down nothing is told.",
+	"listAudit":         "Newest first. Each look at a proxy's password and each export is here: who (the key), what, which, when, from where. Whoever sees some workspaces only sees what was done in one of them.",
 	"updateProxy":       "Merges. A new address or new credentials clear `lastCheck`; running profiles use them for new connections, and `runs` says what became of each; with `cut=true` connections through the old address are ended. Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`: a saved password goes to no other server than the one it was given for.",
 	"patchProxy":        "Merges. A new address or new credentials clear `lastCheck`; running profiles use them for new connections, and `runs` says what became of each; with `cut=true` connections through the old address are ended. Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`: a saved password goes to no other server than the one it was given for.",
 	"deleteProxy":       "Refused while a profile uses it: a profile is never sent out directly by a deletion.",
@@ -104,6 +111,9 @@ func (s *server) describe() []byte {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
 			if op != nil {
 				addExamples(path, op)
+				for _, p := range op.Parameters {
+					p.Schema.PatternDescription = "" // the message is made of it already, and OpenAPI does not know it
+				}
 			}
 		}
 	}
@@ -124,6 +134,7 @@ func (s *server) describe() []byte {
 		o.Paths["/live/{capability}"+suffix] = &huma.PathItem{Servers: root, Get: capabilityLiveOperation(suffix)}
 	}
 	showPictures(o)
+	showLists(o)
 	doc, err := json.Marshal(o, json.Deterministic(true))
 	if err != nil {
 		panic(err) // the document is made of plain values; a test reads it
@@ -135,6 +146,9 @@ func (s *server) describe() []byte {
 func showPictures(o *huma.OpenAPI) {
 	bytes := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}, Example: "the bytes"}
 	o.Paths["/profiles/{id}/screenshot"].Get.Responses["200"].Content = map[string]*huma.MediaType{"image/png": bytes, "image/jpeg": bytes, "image/webp": bytes}
+	o.Paths["/proxies/check-all"].Post.Responses["200"].Content = map[string]*huma.MediaType{"application/x-ndjson": {
+		Schema:  &huma.Schema{Type: huma.TypeString, Description: "A line for each proxy: a JSON object as `POST /proxies/{id}/check` answers it."},
+		Example: exampleLine(exampleCheck())}}
 	o.Paths["/profiles/{id}/pdf"].Get.Responses["200"].Content = map[string]*huma.MediaType{"application/pdf": bytes}
 }
 
@@ -209,7 +223,7 @@ func plainOperation(id, summary, tag string, schema *huma.Schema, example any) *
 
 func eventsOperation() *huma.Operation {
 	op := plainOperation("streamEvents", "What happens, as it happens", "events", nil, nil)
-	op.Description = "Server-sent events of the key's workspaces: `profile.*` (`created`, `updated`, `status`, `deleted`, `restored`), `run.*` (`started`, `updated`, `expiring`, `fallback`, `ended`), `proxy.*` (`created`, `updated`, `checked`, `deleted`), `key.*` and `capability.*` (`created`, `revoked`). `run.expiring` says that a run will be closed (`endsAt`) because it is `idle` or for its `maxRun` (`reason`); with `endsAt` null it goes on after all. `run.fallback` says that a run's proxy (`from`) is dead (`code`), and that it goes on through another (`to`). `events.lost` comes first where the `Last-Event-ID` is not known any more: read everything anew. Something is sent at least every 15 s. A reader that does not keep up is cut off.\n\nScope: `read`."
+	op.Description = "Server-sent events of the key's workspaces: `profile.*` (`created`, `updated`, `status`, `deleted`, `restored`), `run.*` (`started`, `updated`, `expiring`, `fallback`, `ended`), `proxy.*` (`created`, `imported` for a whole list, `updated`, `checked`, `all_checked` for many at once, `died`, `returned`, `exit_changed`, `deleted`), `key.*` and `capability.*` (`created`, `revoked`). `run.expiring` says that a run will be closed (`endsAt`) because it is `idle` or for its `maxRun` (`reason`); with `endsAt` null it goes on after all. `run.fallback` says that a run's proxy (`from`) is dead (`code`), and that it goes on through another (`to`). `events.lost` comes first where the `Last-Event-ID` is not known any more: read everything anew. Something is sent at least every 15 s. A reader that does not keep up is cut off.\n\nScope: `read`."
 	op.Parameters = []*huma.Param{{Name: "Last-Event-ID", In: "header", Description: "The event that was heard last: what came since is told first. When that is not known any more (it is too long ago, or from before a restart), events.lost is.", Schema: &huma.Schema{Type: "string"}}}
 	op.Responses["200"] = &huma.Response{Description: "OK", Content: map[string]*huma.MediaType{"text/event-stream": {
 		Schema:  &huma.Schema{Type: "string"},

@@ -15,7 +15,7 @@ func listPaths() []string { return []string{"/profiles", "/proxies", "/keys", "/
 func TestPagingBounds(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
-	for _, path := range listPaths() {
+	for _, path := range append(listPaths(), "/audit") {
 		for query, want := range map[string]struct{ at, says string }{
 			"page=0": {"query.page", "1"}, "page=-1": {"query.page", "1"}, "page=1000000001": {"query.page", "1000000000"},
 			"limit=0": {"query.limit", "1"}, "limit=201": {"query.limit", "200"}, "limit=-5": {"query.limit", "1"},
@@ -40,7 +40,18 @@ func TestPagingBounds(t *testing.T) {
 		name, _, _ := strings.Cut(query, "=")
 		a.do(t, "GET", "/profiles?"+query, nil).invalid(t, "query."+name)
 	}
-	for _, path := range []string{"/keys?workspaceId=a", "/workspaces?workspaceId=a", "/runs?page=1", "/proxies?search=x"} { // nothing is taken in silence
+	for _, query := range []string{"type=ftp", "status=asleep", "country=DEU", "country=D", "country=%C3%9C", "sort=size", "sort=lastUsed", "order=up", "search=" + strings.Repeat("s", 201), "tag=" + strings.Repeat("x&tag=", 50)} {
+		name, _, _ := strings.Cut(query, "=")
+		a.do(t, "GET", "/proxies?"+query, nil).invalid(t, "query."+name)
+	}
+	r := a.do(t, "GET", "/proxies?type=ftp&status=x&country=1&sort=x&order=x&page=0&nope=1", nil)
+	r.invalid(t, "query.type", "query.status", "query.country", "query.sort", "query.order", "query.page", "query.nope")
+	for _, allowed := range []string{"two letters", "socks5", "alive", "checkedAt", "desc"} {
+		if !strings.Contains(string(r.body), allowed) {
+			t.Errorf("%s does not name %s", r, allowed)
+		}
+	}
+	for _, path := range []string{"/keys?workspaceId=a", "/workspaces?workspaceId=a", "/runs?page=1", "/proxies?os=win"} { // nothing is taken in silence
 		if r := a.do(t, "GET", path, nil); r.status != 422 {
 			t.Errorf("%s: got %s, want 422", path, r)
 		}

@@ -124,7 +124,7 @@ func codeForStatus(status int) (code, detail string) {
 	case http.StatusBadRequest:
 		return "malformed_json", "The body is not the JSON object that this operation takes. `errors` says where it breaks."
 	case http.StatusRequestEntityTooLarge:
-		return "body_too_large", "The body is larger than 1 MiB."
+		return "body_too_large", "The body is larger than 1 MiB (imports: 16 MiB)."
 	case http.StatusUnsupportedMediaType:
 		return "unsupported_media_type", "Send the body as JSON, with Content-Type: application/json."
 	case http.StatusRequestTimeout:
@@ -262,6 +262,7 @@ func mayEcho(location string, value any) bool {
 var shapeMessages = map[string]string{
 	"browserVersion": `must be a string of digits, "1" to "999"`,
 	"locale":         `must be "auto", "system" or a list of language tags such as ["de-DE","en"]`,
+	"proxyId":        `must be an id, null, or {"tag","pick"} with pick random, leastUsed, roundRobin or sticky`,
 	"geolocation":    `must be "auto", "off" or {"latitude","longitude","accuracy"}`,
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
@@ -14,23 +15,24 @@ import (
 
 // proxyJSON is a proxy as the API shows it: all but the password.
 type proxyJSON struct {
-	ID           string     `json:"id" example:"0199a1c2-7d3e-7a10-8a55-0123456789cd"`
-	WorkspaceID  string     `json:"workspaceId" example:"default"`
-	Type         string     `json:"type" enum:"socks5,http,https,socks4"`
-	Host         string     `json:"host" example:"de.proxy.example"`
-	Port         int        `json:"port" example:"1080"`
-	Username     string     `json:"username" example:"alice"`
-	HasPassword  bool       `json:"hasPassword"`
-	Name         string     `json:"name"`
-	Tags         rawStrings `json:"tags"`
-	Notes        string     `json:"notes"`
-	RotateURL    string     `json:"rotateUrl"`
-	Status       string     `json:"status" enum:"unknown,alive,dead" doc:"As the last check found it."`
-	ProfileCount int64      `json:"profileCount" doc:"How many profiles use it."`
-	Uptime       *float64   `json:"uptime" doc:"The share of its last checks (100 at most) that were good, 0 to 1; null without one."`
-	LastCheck    *checkJSON `json:"lastCheck"`
-	CreatedAt    timestamp  `json:"createdAt"`
-	UpdatedAt    timestamp  `json:"updatedAt"`
+	ID           string       `json:"id" example:"0199a1c2-7d3e-7a10-8a55-0123456789cd"`
+	WorkspaceID  string       `json:"workspaceId" example:"default"`
+	Type         string       `json:"type" enum:"socks5,http,https,socks4"`
+	Host         string       `json:"host" example:"de.proxy.example"`
+	Port         int          `json:"port" example:"1080"`
+	Username     string       `json:"username" example:"alice"`
+	HasPassword  bool         `json:"hasPassword"`
+	Name         string       `json:"name"`
+	Tags         rawStrings   `json:"tags"`
+	Notes        string       `json:"notes"`
+	RotateURL    string       `json:"rotateUrl"`
+	Status       string       `json:"status" enum:"unknown,alive,dead" doc:"As the last check found it."`
+	ProfileCount int64        `json:"profileCount" doc:"How many profiles use it."`
+	Uptime       *float64     `json:"uptime" doc:"The share of its last checks (100 at most) that were good, 0 to 1; null without one."`
+	Latency      *latencyJSON `json:"latency" doc:"Of its last checks that were good; null without one."`
+	LastCheck    *checkJSON   `json:"lastCheck"`
+	CreatedAt    timestamp    `json:"createdAt"`
+	UpdatedAt    timestamp    `json:"updatedAt"`
 
 	Runs []changedRunJSON `json:"runs,omitempty" doc:"Only in the answer of a change: the runs that use the proxy, and what became of them."`
 }
@@ -49,6 +51,7 @@ func proxyFromRow(row store.Proxy) (proxyJSON, error) {
 	if row.ChecksTotal > 0 {
 		p.Uptime = ptr(float64(row.ChecksOk) / float64(row.ChecksTotal))
 	}
+	p.Latency = latencyOf(row.Recent)
 	if row.LastCheck != nil {
 		p.LastCheck = new(checkJSON)
 		if err := json.Unmarshal([]byte(*row.LastCheck), p.LastCheck); err != nil {
@@ -138,6 +141,9 @@ func (in *proxyInput) merge(p proxy.Proxy, f *faults) proxy.Proxy {
 	}
 	for _, bad := range p.Validate() {
 		f.add("body."+bad.Field, bad.Message, nil)
+	}
+	if !utf8.ValidString(p.Username) { // %XX in a URL can be anything; answers show the user name, and JSON cannot
+		f.add("body.username", "must be UTF-8", nil)
 	}
 	return p.Normalize()
 }
@@ -309,8 +315,8 @@ func duplicate(existing string) *problem {
 	return p
 }
 
-// usersOf names the profiles that use a proxy, or fall back on it.
-func usersOf(ctx context.Context, q *store.Queries, row store.Proxy, c *caller) (users []string, err error) {
+// holdersOf names the profiles that use a proxy, or fall back on it.
+func holdersOf(ctx context.Context, q *store.Queries, row store.Proxy, c *caller) (users []string, err error) {
 	if row.ProfileCount > 0 {
 		users, err = q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: row.ID, Workspaces: c.filter, Limit: 1000})
 	}
@@ -408,7 +414,7 @@ func (s *server) rewriteProxy(ctx context.Context, q *store.Queries, row store.P
 	if _, err := q.ClearProxyCheck(ctx, store.ClearProxyCheckParams{ID: row.ID, Workspaces: c.filter}); err != nil {
 		return row, moved, err
 	}
-	row.Status, row.LastCheck, row.ChecksTotal, row.ChecksOk = "unknown", nil, 0, 0
+	row.Status, row.LastCheck, row.ChecksTotal, row.ChecksOk, row.Recent = "unknown", nil, 0, 0, ""
 	return row, moved, nil
 }
 
@@ -422,7 +428,7 @@ func (s *server) deleteProxy(ctx context.Context, in *struct {
 		if row, err = proxyAsRead(ctx, q, c, in.ID, in.IfMatch); err != nil {
 			return err
 		}
-		users, err := usersOf(ctx, q, row, c)
+		users, err := holdersOf(ctx, q, row, c)
 		if err != nil {
 			return err
 		}

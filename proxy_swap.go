@@ -237,7 +237,7 @@ func (s *server) proxyFailed(r *profileRun, n shim.Notice) {
 	}
 	go func() {
 		defer leave()
-		ctx := s.asItself(s.runs.ctx)
+		ctx := s.asOurselves(s.runs.ctx)
 		s.events.publish("run.fallback", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "from": n.From, "to": n.To, "code": n.Code})
 		s.log.Warn("a run's proxy is dead; it goes on through the next", "profile", r.profileID, "run", r.id, "from", n.From, "to", n.To, "code", n.Code)
 		if err := s.learnProxies(ctx, r); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -239,6 +240,18 @@ func (s *server) follow(ctx context.Context, r *profileRun, e *exitLookup) {
 		case <-s.runs.ctx.Done():
 		}
 	}()
+}
+
+// exitMoved redresses every run of a proxy whose exit a check has found to be another.
+func (s *server) exitMoved(ctx context.Context, workspace, proxyID string) {
+	ctx = s.asOurselves(ctx)
+	var wg sync.WaitGroup
+	for _, run := range s.runs.list(callerOf(ctx), workspace) {
+		if r := s.runs.of(run.ProfileID); r != nil && run.Proxy != nil && run.Proxy.ID == proxyID {
+			wg.Go(func() { s.redress(ctx, r, exitChecked) })
+		}
+	}
+	wg.Wait()
 }
 
 // majorOf is the first number of a version.

@@ -29,8 +29,11 @@ type runs struct {
 	store   *store.Store
 	events  *events
 	checker *proxy.Checker
-	exe     string // this very binary, which is also the shim
-	dir     string // the runs' sockets and reports
+	turns   *proxy.Turns // of checks of many
+	// exitMoved is called when a check finds that a proxy comes out elsewhere than before.
+	exitMoved func(ctx context.Context, workspace, proxyID string)
+	exe       string // this very binary, which is also the shim
+	dir       string // the runs' sockets and reports
 
 	ctx    context.Context // the server's life
 	slots  chan struct{}   // as many browsers start at once as there are places
@@ -43,6 +46,8 @@ type runs struct {
 	byProfile map[string]*profileRun
 	byCap     map[[32]byte]*capability // by the secret's SHA-256
 	owed      map[string]owedEnd       // by profile
+	chosen    map[string]string        // by profile: the proxy that its start under way, or its run, was given by a tag
+	picking   sync.Mutex               // held while one is chosen
 	paying    sync.Mutex               // held while they are written
 	closing   bool
 	wg        sync.WaitGroup
@@ -153,8 +158,8 @@ func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.
 	if err != nil {
 		return nil, err
 	}
-	rs := &runs{cfg: cfg, log: log, room: room{most: cfg.MaxRunning}, store: st, events: ev, checker: checker, exe: exe, dir: filepath.Join(cfg.Data, "run"),
-		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), testing: make(chan struct{}, 1), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*capability{}, owed: map[string]owedEnd{},
+	rs := &runs{cfg: cfg, log: log, room: room{most: cfg.MaxRunning}, store: st, events: ev, checker: checker, turns: &proxy.Turns{Places: cfg.CheckAtOnce}, exe: exe, dir: filepath.Join(cfg.Data, "run"),
+		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), testing: make(chan struct{}, 1), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*capability{}, owed: map[string]owedEnd{}, chosen: map[string]string{},
 		sockets: keyedSockets{byKey: map[string]map[context.Context]context.CancelFunc{}}}
 	rs.machine.look(time.Now())
 	return rs, nil
@@ -252,6 +257,7 @@ func (rs *runs) enter() (leave func(), err error) {
 func (rs *runs) leave(r *profileRun) {
 	rs.mu.Lock()
 	delete(rs.byProfile, r.profileID)
+	delete(rs.chosen, r.profileID)
 	rs.dropCapabilities(r)
 	rs.mu.Unlock()
 	rs.room.leave(r.place)

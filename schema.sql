@@ -58,9 +58,9 @@ CREATE TABLE proxies (
     revision      INTEGER NOT NULL DEFAULT 1,
     created_at    INTEGER NOT NULL,
     updated_at    INTEGER NOT NULL,
-    exit_ip       TEXT    NOT NULL DEFAULT '',  -- of the last good check, as the next ones
+    exit_ip       TEXT    NOT NULL DEFAULT '',  -- of the last good check, as the country
     country       TEXT    NOT NULL DEFAULT '',  -- ISO 3166-1 alpha-2
-    latency_ms    INTEGER,
+    latency_ms    INTEGER,                      -- of the last check; NULL when that was not good
     checked_at    INTEGER NOT NULL DEFAULT 0,   -- when the last check began, good or not; 0: never
     recent        TEXT    NOT NULL DEFAULT '',  -- latencies in ms of the checks that are kept, oldest first, with spaces between; "-" for one that failed
     rotated_at    INTEGER NOT NULL DEFAULT 0,   -- when rotateUrl was last called; 0: never

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -63,11 +64,10 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(*server, s
 	if err := cfg.checkExposureWith(ctx, keys); err != nil {
 		return err
 	}
-	checker, closeGeo, err := newChecker(cfg)
+	checker, err := newChecker(cfg, log)
 	if err != nil {
 		return err
 	}
-	defer closeGeo.Close()
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	ev := newEvents()
@@ -116,9 +116,10 @@ func (s *server) listen(ctx, life context.Context, l net.Listener, base string, 
 	if up != nil {
 		up(s, base)
 	}
-	swept := make(chan struct{})
-	defer func() { end(); <-swept }()
-	go func() { defer close(swept); s.keepSweeping(life) }()
+	var background sync.WaitGroup
+	defer func() { end(); background.Wait() }()
+	background.Go(func() { s.keepSweeping(life) })
+	background.Go(func() { s.keepChecking(life) })
 	select {
 	case err := <-failed:
 		return err
@@ -276,17 +277,17 @@ func (cfg *serveConfig) checkExposureWith(ctx context.Context, k *keyring) error
 	return cfg.checkExposure(n > 0 || cfg.APIKey != "")
 }
 
-func newChecker(cfg *serveConfig) (*proxy.Checker, io.Closer, error) {
-	c := &proxy.Checker{URLs: cfg.CheckURL, Timeout: cfg.CheckTimeout, Policy: proxy.Policy{AllowPrivate: cfg.allowPrivate()}}
+func newChecker(cfg *serveConfig, log *slog.Logger) (*proxy.Checker, error) {
+	c := &proxy.Checker{URLs: cfg.CheckURL, URLs6: cfg.CheckURL6, UDPURL: cfg.CheckUDPURL, Timeout: cfg.CheckTimeout, Policy: proxy.Policy{AllowPrivate: cfg.allowPrivate()}}
 	if cfg.Geoip == "" {
-		return c, io.NopCloser(nil), nil
+		return c, nil
 	}
-	look, closer, err := proxy.OpenGeo(cfg.Geoip)
+	look, err := proxy.OpenGeo(cfg.Geoip, log)
 	if err != nil {
-		return nil, nil, misusef("--geoip: %v", err)
+		return nil, misusef("--geoip: %v", err)
 	}
 	c.Geo = look
-	return c, closer, nil
+	return c, nil
 }
 
 // knowHosts fills in the names that requests may use, and gives the address to print.

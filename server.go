@@ -59,7 +59,9 @@ type request struct {
 	caller *caller
 	place  *store.GetIdempotencyParams // where the answer will be kept, with an Idempotency-Key
 	server *server
-	extra  []fault // query parameters that the operation does not know
+	http   *http.Request // as it came in
+	accept string        // what the client wants, where there is something to choose
+	extra  []fault       // query parameters that the operation does not know
 	answer answerWriter
 }
 
@@ -111,7 +113,14 @@ func (s *server) routes() {
 	add(s, scopeRead, "GET /profiles/{id}/traffic", "profileTraffic", "Say what a profile's browsers sent and got", s.profileTraffic)
 	add(s, scopeWrite, "PUT /proxies/{id}", "updateProxy", "Update a proxy", s.updateProxy)
 	add(s, scopeWrite, "PATCH /proxies/{id}", "patchProxy", "Update a proxy (the same as PUT)", s.updateProxy)
+	add(s, scopeRun, "POST /proxies/{id}/rotate", "rotateProxy", "Make a proxy change its exit", s.rotateProxy)
+	add(s, scopeRun, "POST /proxies/check-all", "checkAllProxies", "Check many proxies at once", s.checkAll)
+	add(s, scopeRead, "GET /proxies/{id}/checks", "listProxyChecks", "List the last checks of a proxy", s.listChecks)
 	add(s, scopeRun, "POST /proxies/check", "checkUnsavedProxy", "Check a proxy that is not saved", s.checkUnsavedProxy)
+	add(s, scopeWrite, "POST /proxies/import", "importProxies", "Import a list of proxies", s.importProxies)
+	add(s, scopeRead, "GET /proxies/export", "exportProxies", "Export proxies", s.exportProxies)
+	add(s, scopeSecrets, "GET /proxies/{id}/secret", "proxySecret", "Show a proxy's password", s.proxySecret)
+	add(s, scopeAdmin, "GET /audit", "listAudit", "List who saw secrets", s.listAudit)
 	add(s, scopeAdmin, "GET /keys", "listKeys", "List the API keys", s.listKeys)
 	add(s, scopeAdmin, "POST /keys", "createKey", "Create an API key", s.createKey)
 	add(s, scopeAdmin, "DELETE /keys/{id}", "revokeKey", "Revoke an API key", s.revokeKey)
@@ -129,6 +138,7 @@ func (s *server) routes() {
 // newServer wires the operations. The listener's address completes the list of hosts.
 func newServer(s *server) *server {
 	useOurErrors()
+	s.runs.exitMoved = s.exitMoved
 	s.mux = http.NewServeMux()
 	s.api = humago.NewWithPrefix(s.mux, apiPrefix, s.humaConfig())
 	s.routes()
@@ -185,8 +195,8 @@ func add[I, O any](s *server, scope scope, pattern, id, summary string, h func(c
 	method, p, _ := strings.Cut(pattern, " ")
 	op := huma.Operation{
 		OperationID: id, Method: method, Path: p, Summary: summary,
-		MaxBodyBytes:    maxBody + 1, // huma refuses a body of exactly the limit
-		BodyReadTimeout: -1,          // else an optional body that is absent ends the request after 5 s
+		MaxBodyBytes:    bodyLimit(pattern) + 1, // huma refuses a body of exactly the limit
+		BodyReadTimeout: -1,                     // else an optional body that is absent ends the request after 5 s
 		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
 			if p := callerOf(ctx.Context()).may(scope); p != nil {
 				huma.WriteErr(s.api, ctx, p.Status, p.Detail, p) //nolint:errcheck // the client may be gone
@@ -256,7 +266,7 @@ func (s *server) stream(scope scope, pattern string, h func(w http.ResponseWrite
 
 // ServeHTTP lets a request in step by step: an id, the Host, what needs no key, the Origin, the key, the operation.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	req := &request{id: requestIDFrom(r), base: s.baseOf(r), server: s}
+	req := &request{id: requestIDFrom(r), base: s.baseOf(r), server: s, http: r}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, req))
 	req.answer.ResponseWriter = w
 	w = &req.answer
@@ -435,6 +445,7 @@ func (s *server) dispatch(w http.ResponseWriter, r *http.Request) error {
 	if ct := r.Header.Get("Content-Type"); ct != "" {
 		r.Header.Set("Content-Type", strings.ToLower(ct)) // media types have no case (RFC 9110, 8.3.1); huma compares bytes
 	}
+	requestOf(r.Context()).accept = strings.Join(r.Header.Values("Accept"), ",")
 	r.Header["Accept"] = []string{"application/json"} // there is nothing to choose, and "json" is no name for it
 	if key := r.Header.Get("Idempotency-Key"); key != "" && s.once.covers(pattern) {
 		return s.once.serve(w, r, key, s.mux)

@@ -21,12 +21,12 @@ import (
 
 // startInput overrides the profile for one run.
 type startInput struct {
-	Headless  opt[bool]     `json:"headless,omitempty"`
-	StartURLs opt[[]string] `json:"startUrls,omitempty"`
-	ProxyID   opt[string]   `json:"proxyId,omitempty" doc:"For this run alone; null: direct."`
-	Preflight string        `json:"preflight,omitempty" nullable:"true" enum:"off,warn,require" doc:"Look the exit up at start. require: refuse when the proxy is dead. Default: warn."`
-	DryRun    bool          `json:"dryRun,omitempty" nullable:"true" doc:"Answer what would be run, and start nothing."`
-	DebugPort bool          `json:"debugPort,omitempty" nullable:"true" doc:"Open a port on 127.0.0.1 for clients that can only say host:port, as Selenium does."`
+	Headless  opt[bool]        `json:"headless,omitempty"`
+	StartURLs opt[[]string]    `json:"startUrls,omitempty"`
+	ProxyID   opt[proxyChoice] `json:"proxyId,omitempty" doc:"For this run alone; null: direct. An object picks one of the proxies of the workspace that have a tag and are not known to be dead: random; leastUsed (by the fewest runs now); roundRobin (in turn); sticky (the one that the profile was given for this tag before)."`
+	Preflight string           `json:"preflight,omitempty" nullable:"true" enum:"off,warn,require" doc:"Look the exit up at start. require: refuse when the proxy is dead. Default: warn."`
+	DryRun    bool             `json:"dryRun,omitempty" nullable:"true" doc:"Answer what would be run, and start nothing."`
+	DebugPort bool             `json:"debugPort,omitempty" nullable:"true" doc:"Open a port on 127.0.0.1 for clients that can only say host:port, as Selenium does."`
 
 	AllowDowngrade bool `json:"allowDowngrade,omitempty" nullable:"true" doc:"Open the profile with an older browser than last time, which may damage it, after a copy of its data was made beside it (the warning downgraded says where). Without it that is 409 browser_too_old."`
 }
@@ -45,13 +45,15 @@ func (in *startRequest) Resolve(ctx huma.Context) []error {
 	if in.Body.StartURLs.given() {
 		f.startURLs("body.startUrls", in.Body.StartURLs.Value)
 	}
-	if in.Body.ProxyID.given() {
+	if from := in.Body.ProxyID.Value.From; from != nil {
+		in.Body.ProxyID.Value.From.Tag = f.line("body.proxyId.tag", from.Tag, 1, 64)
+	} else if in.Body.ProxyID.given() {
 		req := requestOf(ctx.Context())
 		row, err := req.server.profileRow(ctx.Context(), in.ID, false)
 		if err != nil {
 			return []error{fromError(err)}
 		}
-		asked := profileInput{ProxyID: in.Body.ProxyID}
+		asked := profileInput{ProxyID: opt[string]{Set: true, Value: in.Body.ProxyID.Value.ID}}
 		if err := asked.checkProxy(ctx.Context(), req.server.store.Read(), req.caller, row.WorkspaceID, &row, &f); err != nil {
 			return []error{internal(err)}
 		}
@@ -92,7 +94,11 @@ func (s *server) plan(ctx context.Context, row store.Profile, in *startInput) (*
 	}
 	proxyID := row.ProxyID
 	if in.ProxyID.Set {
-		mergePtr(in.ProxyID, &proxyID)
+		id, err := s.chooseProxy(ctx, p, in)
+		if err != nil {
+			return nil, err
+		}
+		proxyID = id
 	} else if row.ProxyMissing {
 		return nil, conflict("proxy_missing", "The profile's proxy was deleted while it was in the trash. Set proxyId to a proxy, or to null for a direct connection, then start again.")
 	}

@@ -34,10 +34,10 @@ func newTown(t testing.TB) *town {
 		}
 	}
 	w := &town{testAPI: a, keys: map[string]string{"admin": a.key, "none": ""}}
-	w.keys["A"], _ = a.newKey(t, "read,run,write", "a")
-	w.keys["B"], _ = a.newKey(t, "read,run,write", "b")
+	w.keys["A"], _ = a.newKey(t, "read,run,write,secrets", "a")
+	w.keys["B"], _ = a.newKey(t, "read,run,write,secrets", "b")
 	var id string
-	w.keys["revoked"], id = a.newKey(t, "read,run,write", "a")
+	w.keys["revoked"], id = a.newKey(t, "read,run,write,secrets", "a")
 	a.do(t, "DELETE", "/keys/"+id, nil).want(t, 204)
 	w.keys["expired"] = a.do(t, "POST", "/keys", map[string]any{"name": "short", "scopes": []string{"read", "run", "write"}, "workspaces": []string{"a"},
 		"expiresAt": time.Now().Add(50 * time.Millisecond).UTC().Format(time.RFC3339Nano)}).want(t, 201).text("key")

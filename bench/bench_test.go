@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"warren/store"
 )
@@ -161,5 +163,34 @@ func TestInFolder(t *testing.T) {
 		if got := inFolder(in, "/t"); got != want {
 			t.Errorf("%s became %s, want %s", in, got, want)
 		}
+	}
+}
+
+// TestCheckFloorAndFar: the floor's two ways and the product find the exit of the far side's address; a list of three kinds is counted right.
+func TestCheckFloorAndFar(t *testing.T) {
+	far := listen(t)
+	go serveEach(far, func(c *net.TCPConn) error { return checkServe(c) })
+	later := listen(t)
+	go serveEach(later, func(c *net.TCPConn) error { return checkServe(delayed(c, 20*time.Millisecond)) })
+	b := make([]byte, 2048)
+	for _, sequential := range []bool{true, false} {
+		for _, l := range []net.Listener{far, later} {
+			start := time.Now()
+			exit, err := floorCheck(l.Addr().String(), 10*time.Second, sequential, b)
+			trips := map[bool]time.Duration{true: 4, false: 2}[sequential]
+			if took := time.Since(start); exit != "127.0.0.1" || err != nil || l == later && took < trips*20*time.Millisecond {
+				t.Errorf("sequential %v: %q after %v, %v", sequential, exit, took, err)
+			}
+		}
+	}
+	exits := []string{"10.0.0.1", "10.0.0.9", ""}
+	r := checkAll([]string{"10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1"}, pool(2), func(i int) (string, error) {
+		if exits[i] == "" {
+			return "", io.EOF
+		}
+		return exits[i], nil
+	})
+	if r.Live != 1 || r.Wrong != 1 || r.Dead != 1 {
+		t.Errorf("got %+v", r)
 	}
 }

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/x509"
 	"fmt"
@@ -28,21 +29,30 @@ const answerHeadBudget = 16 << 10
 // is safe for concurrent use and must not be copied after the first check.
 type Checker struct {
 	URLs     []string      // http or https, tried in turn; their host:port is exempt from Policy, since the operator named them
+	URLs6    []string      // the same for the exit over IPv6, asked after a good check; their hosts should have no IPv4 address. nil: nobody asks
+	UDPURL   string        // "stun://host:port", asked through a SOCKS5 proxy's UDP after a good check; "": nobody asks
 	Timeout  time.Duration // one absolute deadline for a whole check; 0 means DefaultCheckTimeout
 	MaxBytes int64         // of an answer's body; 0 means DefaultCheckMaxBytes
 	Policy   Policy
+	Habits   *Habits                        // what is known of SOCKS5 servers, shared with Dialers; nil means that this Checker learns for itself
 	Geo      func(netip.Addr) (Place, bool) // asked for what the answer does not tell; may be nil
 	RootCAs  *x509.CertPool                 // for https upstreams and https URLs; nil means the system's
 
-	mu      sync.Mutex
-	flights map[string]*flight
+	mu        sync.Mutex
+	flights   map[string]*flight
+	questions map[string]*question // by URL
+	learnt    Habits
+	locals    localCache
+	readers   sync.Pool // *bufio.Reader
 }
 
 // Result is what one check found. A proxy that does not work is a Result too.
 type Result struct {
 	OK        bool
-	ExitIP    string // the address that the world sees
-	IPVersion int    // 4 or 6; 0 when there is no exit
+	ExitIP    string     // the address that the world sees
+	IPVersion int        // 4 or 6; 0 when there is no exit
+	ExitIPv6  string     // what the world sees over IPv6; "" when there is none, or nobody asked
+	UDP       *UDPResult // nil when nobody asked
 	Place     Place
 	Source    string        // who told the country: "answer", "geoip", or "" when nobody did
 	Locale    string        // the country's likely language as a BCP 47 tag; "" when unknown
@@ -176,8 +186,30 @@ func (c *Checker) probe(ctx context.Context, up *Proxy) Result {
 	if first == nil {
 		first = &Result{Err: &Error{StageResponse, BadResponse, "there is no check URL", nil}}
 	}
+	if first.OK {
+		c.probeMore(ctx, up, first, end)
+	}
 	first.CheckedAt, first.Duration = start, time.Since(start)
 	return *first
+}
+
+// probeMore asks what a working proxy can do beside: it never makes it a dead one.
+func (c *Checker) probeMore(ctx context.Context, up *Proxy, r *Result, end time.Time) {
+	if r.IPVersion == 6 {
+		r.ExitIPv6 = r.ExitIP
+	}
+	half := time.Now().Add(time.Until(end) / 2)
+	for _, u := range c.URLs6 {
+		if r.ExitIPv6 != "" || time.Until(half) <= 0 || ctx.Err() != nil {
+			break
+		}
+		if r6 := c.probeURL(ctx, up, u, time.Until(half)); r6.OK && r6.IPVersion == 6 {
+			r.ExitIPv6 = r6.ExitIP
+		}
+	}
+	if c.UDPURL != "" && up != nil && up.Normalize().Type == SOCKS5 {
+		r.UDP = c.probeUDP(ctx, up.Normalize(), min(time.Until(end), udpTime))
+	}
 }
 
 // isProxysFault tells whether another URL would meet the same fault.
@@ -189,17 +221,18 @@ func isProxysFault(e *Error, up *Proxy) bool {
 }
 
 func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout time.Duration) (r Result) {
-	u, address, err := splitURL(raw)
+	q, err := c.question(raw)
 	if err != nil {
 		r.Err = &Error{StageResponse, BadResponse, "the check URL is not one of http or https", err}
 		return r
 	}
-	policy := c.Policy
-	policy.Exempt = append(slices.Clone(policy.Exempt), address)
-	d := &Dialer{Upstream: up, Policy: policy, Timeout: timeout, RootCAs: c.RootCAs}
+	d := &Dialer{Upstream: up, Policy: q.policy, Timeout: timeout, RootCAs: c.RootCAs, Habits: c.Habits, shared: &c.locals, keepAlive: -1} // no check lives for as long as that
+	if d.Habits == nil {
+		d.Habits = &c.learnt
+	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	conn, times, fault := d.dial(ctx, "tcp", address)
+	conn, times, fault := d.dial(ctx, "tcp", q.address)
 	r.Timings = times
 	if fault != nil {
 		r.Err = fault
@@ -208,7 +241,7 @@ func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout t
 	defer bare(conn).Close()
 	var body []byte
 	r.Err = guard(ctx, conn, func() (fault *Error) {
-		body, r.Timings.FirstByte, fault = c.fetch(conn, u)
+		body, r.Timings.FirstByte, fault = c.fetch(conn, q)
 		return fault
 	})
 	if r.Err != nil {
@@ -220,11 +253,53 @@ func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout t
 		return r
 	}
 	c.fill(&r, exit, place)
-	_, isAddress := netip.ParseAddr(u.Hostname())
-	r.RemoteDNS = up != nil && (up.Type != SOCKS4 || isAddress != nil)
+	r.RemoteDNS = up != nil && (up.Type != SOCKS4 || q.named)
 	r.Latency = times.Connect + times.TLS + times.Handshake + r.Timings.FirstByte
 	r.OK = true
 	return r
+}
+
+// question is what one check URL is asked, made once.
+type question struct {
+	url     *url.URL
+	address string // "host:port"
+	named   bool   // the host is a name
+	policy  Policy // the Checker's, with address exempt
+	text    []byte // the request
+	request *http.Request
+}
+
+// question gives that of a URL.
+func (c *Checker) question(raw string) (*question, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if q := c.questions[raw]; q != nil {
+		return q, nil
+	}
+	u, address, err := splitURL(raw)
+	if err != nil {
+		return nil, err
+	}
+	u.User = nil
+	q := &question{url: u, address: address, policy: c.Policy}
+	q.policy.Exempt = append(slices.Clone(c.Policy.Exempt), address)
+	_, notAddress := netip.ParseAddr(u.Hostname())
+	q.named = notAddress != nil
+	q.request = &http.Request{Method: "GET", URL: u, Host: u.Host, Close: true, Header: http.Header{
+		"User-Agent":      {"warren"},
+		"Accept":          {"application/json, text/plain;q=0.9"},
+		"Accept-Encoding": {"identity"},
+	}}
+	var text bytes.Buffer
+	if err := q.request.Write(&text); err != nil {
+		return nil, err
+	}
+	q.text = text.Bytes()
+	if c.questions == nil {
+		c.questions = map[string]*question{}
+	}
+	c.questions[raw] = q
+	return q, nil
 }
 
 func splitURL(raw string) (*url.URL, string, error) {
@@ -242,24 +317,18 @@ func splitURL(raw string) (*url.URL, string, error) {
 	return u, net.JoinHostPort(u.Hostname(), port), nil
 }
 
-// fetch asks for u on a connection to it and returns the body of the answer, if that is 200. A redirect is not
+// fetch asks q on a connection to it and returns the body of the answer, if that is 200. A redirect is not
 // followed: it would lead where nobody looked.
-func (c *Checker) fetch(conn net.Conn, u *url.URL) (body []byte, firstByte time.Duration, fault *Error) {
+func (c *Checker) fetch(conn net.Conn, q *question) (body []byte, firstByte time.Duration, fault *Error) {
 	start := time.Now()
-	if u.Scheme == "https" {
-		t, fault := startTLS(conn, u.Hostname(), c.RootCAs)
+	if q.url.Scheme == "https" {
+		t, fault := startTLS(conn, q.url.Hostname(), c.RootCAs)
 		if fault != nil {
 			return nil, 0, fault
 		}
 		conn = t
 	}
-	rq := &http.Request{Method: "GET", URL: u, Host: u.Host, Close: true, Header: http.Header{
-		"User-Agent":      {"warren"},
-		"Accept":          {"application/json, text/plain;q=0.9"},
-		"Accept-Encoding": {"identity"},
-	}}
-	rq.URL.User = nil
-	if err := rq.Write(conn); err != nil {
+	if _, err := conn.Write(q.text); err != nil {
 		return nil, 0, asError(StageResponse, err)
 	}
 	limit := c.MaxBytes
@@ -267,12 +336,17 @@ func (c *Checker) fetch(conn net.Conn, u *url.URL) (body []byte, firstByte time.
 		limit = DefaultCheckMaxBytes
 	}
 	budget := &io.LimitedReader{R: conn, N: limit + answerHeadBudget}
-	in := bufio.NewReader(budget)
+	in, _ := c.readers.Get().(*bufio.Reader)
+	if in == nil {
+		in = bufio.NewReader(nil)
+	}
+	in.Reset(budget)
+	defer func() { in.Reset(nil); c.readers.Put(in) }()
 	if _, err := in.Peek(1); err != nil {
 		return nil, 0, asError(StageResponse, err)
 	}
 	firstByte = time.Since(start)
-	body, fault = readAnswer(in, rq, limit)
+	body, fault = readAnswer(in, q.request, limit)
 	if fault != nil && budget.N <= 0 {
 		fault = tooLong()
 	}

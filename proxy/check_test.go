@@ -110,6 +110,7 @@ func TestAnswers(t *testing.T) {
 		"endless interim answers":   {afterHead(forever("HTTP/1.1 100 Continue\r\n\r\n")), StageResponse, BadResponse},
 		"not HTTP":                  {raw("SSH-2.0-x\r\n"), StageResponse, BadResponse},
 		"lying length":              {raw(head + "Content-Length: 100\r\n\r\n203.0.113.9"), StageResponse, ConnectionClosed},
+		"says less than it sends":   {raw(head + "Content-Length: 9\r\n\r\n203.0.113.9"), StageResponse, BadResponse},
 		"negative length":           {raw(head + "Content-Length: -1\r\n\r\n203.0.113.9"), StageResponse, BadResponse},
 		"closes":                    {raw(""), StageResponse, ConnectionClosed},
 		"resets":                    {reset, StageResponse, ConnectionClosed},

@@ -32,9 +32,13 @@ type Dialer struct {
 	Timeout  time.Duration  // of the whole set-up, one absolute deadline; 0 means DefaultDialTimeout
 	RootCAs  *x509.CertPool // whom to trust for https upstreams; nil means the system's
 	Detours  []Detour       // targets that are dialled directly, before the Policy is asked
+	Habits   *Habits        // what is known of SOCKS5 servers; nil means that this Dialer learns for itself
 
-	resolver *net.Resolver // nil means the system's
-	locals   localCache
+	learnt    Habits
+	resolver  *net.Resolver // nil means the system's
+	keepAlive time.Duration // as net.Dialer has it
+	locals    localCache
+	shared    *localCache // instead of locals, when not nil
 }
 
 // DialContext connects to address ("host:port") over TCP. With an upstream the name is resolved by the upstream alone.
@@ -48,6 +52,13 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 		return nil, err
 	}
 	return c, nil
+}
+
+func (d *Dialer) local() *localCache {
+	if d.shared != nil {
+		return d.shared
+	}
+	return &d.locals
 }
 
 // errUnwanted is the cause of a refusal by Policy.Refused. Such a refusal is nobody's trouble.
@@ -66,15 +77,18 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, T
 		return nil, times, &Error{StageRequest, BlockedAddress, "the name is one of those that are refused here", errUnwanted}
 	}
 	detour, named := d.detour(t)
-	if reason := d.Policy.refuses(t, &d.locals); reason != "" && !named {
+	if reason := d.Policy.refuses(t, d.local()); reason != "" && !named {
 		return nil, times, &Error{StageRequest, BlockedAddress, reason, nil}
 	}
 	timeout := d.Timeout
 	if timeout <= 0 {
 		timeout = DefaultDialTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+	if end, ok := ctx.Deadline(); !ok || time.Until(end) > timeout {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
 	if named {
 		c, fault := d.dialDetour(ctx, network, detour, &times)
 		return c, times, fault
@@ -83,7 +97,7 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, T
 		c, fault := d.dialThrough(ctx, d.Upstream.Normalize(), t, &times)
 		return c, times, fault
 	}
-	refuses := func(a netip.Addr) string { return d.Policy.refusesAddr(a, &d.locals) }
+	refuses := func(a netip.Addr) string { return d.Policy.refusesAddr(a, d.local()) }
 	if d.Policy.exempt(t) {
 		refuses = func(netip.Addr) string { return "" }
 	}
@@ -99,20 +113,27 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, T
 func (d *Dialer) connect(ctx context.Context, network, address string, blocked Stage, refuses func(netip.Addr) string, times *Timings) (*net.TCPConn, *Error) {
 	var asked time.Time
 	start := time.Now()
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		DNSStart: func(httptrace.DNSStartInfo) { asked = time.Now() },
-		DNSDone:  func(httptrace.DNSDoneInfo) { times.Resolve = time.Since(asked) },
-	})
-	nd := net.Dialer{Resolver: d.resolver, Control: func(_, dialled string, _ syscall.RawConn) error {
-		a, err := netip.ParseAddrPort(dialled)
-		if err != nil {
-			return err
-		}
+	nd := net.Dialer{Resolver: d.resolver, KeepAlive: d.keepAlive}
+	if a, err := netip.ParseAddrPort(address); err == nil { // nothing is looked up: this is what will be dialled
 		if reason := refuses(a.Addr()); reason != "" {
-			return &Error{blocked, BlockedAddress, reason, nil}
+			return nil, &Error{blocked, BlockedAddress, reason, nil}
 		}
-		return nil
-	}}
+	} else {
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			DNSStart: func(httptrace.DNSStartInfo) { asked = time.Now() },
+			DNSDone:  func(httptrace.DNSDoneInfo) { times.Resolve = time.Since(asked) },
+		})
+		nd.Control = func(_, dialled string, _ syscall.RawConn) error {
+			a, err := netip.ParseAddrPort(dialled)
+			if err != nil {
+				return err
+			}
+			if reason := refuses(a.Addr()); reason != "" {
+				return &Error{blocked, BlockedAddress, reason, nil}
+			}
+			return nil
+		}
+	}
 	c, err := nd.DialContext(ctx, network, address)
 	if err == nil {
 		times.Connect = time.Since(start) - times.Resolve
@@ -127,7 +148,16 @@ func (d *Dialer) connect(ctx context.Context, network, address string, blocked S
 
 // dialThrough asks the upstream for the target. There is no other way out of here than through the upstream.
 func (d *Dialer) dialThrough(ctx context.Context, p Proxy, t target, times *Timings) (net.Conn, *Error) {
-	refuses := func(a netip.Addr) string { return d.Policy.refusesServer(a, &d.locals) }
+	if p.Type == SOCKS5 {
+		return d.dialSOCKS5(ctx, &p, t, times)
+	}
+	return d.try(ctx, &p, t, nil, times)
+}
+
+// try makes one connection to the upstream and speaks its protocol. h is for SOCKS5 alone.
+func (d *Dialer) try(ctx context.Context, p *Proxy, t target, h *handshake, times *Timings) (net.Conn, *Error) {
+	*times = Timings{}
+	refuses := func(a netip.Addr) string { return d.Policy.refusesServer(a, d.local()) }
 	raw, fault := d.connect(ctx, "tcp", p.Address(), StageConnect, refuses, times)
 	if fault != nil {
 		return nil, fault
@@ -142,7 +172,7 @@ func (d *Dialer) dialThrough(ctx context.Context, p Proxy, t target, times *Timi
 			times.TLS = time.Since(start)
 		}
 		start := time.Now()
-		c, fault = ask(c, &p, t)
+		c, fault = ask(c, p, t, h)
 		times.Handshake = time.Since(start)
 		return fault
 	})
@@ -155,10 +185,10 @@ func (d *Dialer) dialThrough(ctx context.Context, p Proxy, t target, times *Timi
 }
 
 // ask speaks the proxy's protocol on a connection to it.
-func ask(c net.Conn, p *Proxy, t target) (net.Conn, *Error) {
+func ask(c net.Conn, p *Proxy, t target, h *handshake) (net.Conn, *Error) {
 	switch p.Type {
 	case SOCKS5:
-		return c, askSOCKS5(c, p, t)
+		return c, askSOCKS5(c, p, t, h)
 	case SOCKS4:
 		return c, askSOCKS4(c, p, t)
 	case HTTP, HTTPS:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ type step struct {
 }
 
 var (
-	greetingLen = 4 // 05 02 00 02
+	greetingLen = -1 // as long as it says: it offers one method or two
 	authLen     = 3 + len(evilUser) + len(evilPass)
 	// What a good SOCKS5 server with a password says, and when.
 	goodSOCKS5 = []step{{greetingLen, "\x05\x02"}, {authLen, "\x01\x00"}, {10, "\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50"}}
@@ -37,11 +38,18 @@ var (
 func play(steps ...step) func(net.Conn) {
 	return func(c net.Conn) {
 		for _, s := range steps {
-			take(c, s.read)
+			s.hear(c)
 			io.WriteString(c, s.write)
 		}
 		io.Copy(io.Discard, c) // and then silence, until the client goes
 	}
+}
+
+func (s step) hear(c net.Conn) {
+	if s.read == greetingLen {
+		s.read = int(at(take(c, 2), 1))
+	}
+	take(c, s.read)
 }
 
 // reset drops the connection with RST, once the client has said something: before that the connect itself might fail.
@@ -132,7 +140,7 @@ func socksEvils() []evil {
 		{"unsolicited auth reply", SOCKS5, true, play(step{greetingLen, "\x05\x00\x01\x00"}, step{10, "\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50"}), StageRequest, NotAProxy, false},
 		{"everything at once, not asked", SOCKS5, false, play(step{0, "\x05\x02\x01\x00\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00"}), StageAuth, AuthRequired, false},
 		{"wrong password", SOCKS5, true, play(greet, step{authLen, "\x01\x01"}), StageAuth, AuthFailed, true},
-		{"wrong password, closes", SOCKS5, true, func(c net.Conn) { take(c, 4); io.WriteString(c, "\x05\x02"); take(c, authLen) }, StageAuth, ConnectionClosed, true},
+		{"wrong password, closes", SOCKS5, true, func(c net.Conn) { greet.hear(c); io.WriteString(c, "\x05\x02"); take(c, authLen) }, StageAuth, ConnectionClosed, true},
 		{"auth reply of version 5", SOCKS5, true, play(greet, step{authLen, "\x05\x00"}), StageAuth, NotAProxy, true},
 		{"general failure", SOCKS5, true, reply("\x05\x01\x00\x01\x00\x00\x00\x00\x00\x00"), StageRequest, RequestRefused, true},
 		{"not allowed", SOCKS5, true, reply("\x05\x02\x00\x01\x00\x00\x00\x00\x00\x00"), StageRequest, RequestRefused, true},
@@ -232,8 +240,20 @@ func TestEvilUpstreams(t *testing.T) {
 	}
 }
 
+// test asks in every way that there is: a dial that knows nothing of the server, one that knows that it wants its turn,
+// and a check. The verdict is one.
 func (e evil) test(t *testing.T) {
 	t.Helper()
+	var all sync.WaitGroup
+	for _, way := range []string{"at once", "in turn", "check"} {
+		if way != "in turn" || e.typ == SOCKS5 {
+			all.Go(func() { e.testOne(t, way) })
+		}
+	}
+	all.Wait()
+}
+
+func (e evil) testOne(t *testing.T, way string) {
 	timeout := waitLimit
 	if e.code == TimedOut {
 		timeout = 250 * time.Millisecond
@@ -244,24 +264,44 @@ func (e evil) test(t *testing.T) {
 	if e.login {
 		user, pass = evilUser, evilPass
 	}
-	d := &Dialer{Upstream: upstream(e.typ, s, user, pass), Policy: Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}, Timeout: timeout}
+	up, policy, habits := upstream(e.typ, s, user, pass), Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}, &Habits{}
+	if way == "in turn" {
+		habits.learn(up, inTurn)
+	}
 	start := time.Now()
-	c, err := d.DialContext(t.Context(), "tcp", bird.addr()) // nothing but the upstream stands between the dial and the canary
-	if err == nil {
-		c.Close()
-		t.Fatal("the dial succeeded")
+	var fault *Error
+	if way == "check" {
+		fault = (&Checker{URLs: []string{"http://" + bird.addr()}, Policy: nearby, Timeout: timeout}).Check(t.Context(), "", *up).Err
+	} else {
+		d := &Dialer{Upstream: up, Policy: policy, Timeout: timeout, Habits: habits}
+		c, err := d.DialContext(t.Context(), "tcp", bird.addr()) // nothing but the upstream stands between the dial and the canary
+		if err == nil {
+			c.Close()
+		} else {
+			fault = err.(*Error)
+		}
 	}
 	took := time.Since(start)
-	wantFault(t, err, e.stage, e.code)
-	if e.code == TimedOut && (took < timeout || took > timeout+5*time.Second) || took > waitLimit {
-		t.Errorf("it took %v of %v", took, timeout)
+	if fault == nil {
+		t.Errorf("%s: it got through", way)
+		return
 	}
-	if text := fmt.Sprintf("%v %+v %s", err, err, err.(*Error).Message); strings.Contains(text, evilPass) || strings.Contains(text, "welcome") {
-		t.Errorf("the error says too much: %s", text)
+	if fault.Stage != e.stage || fault.Code != e.code || fault.Message == "" {
+		t.Errorf("%s: got %s/%s (%s; cause: %v), want %s/%s", way, fault.Stage, fault.Code, fault.Message, fault.Err, e.stage, e.code)
+	}
+	if e.code == TimedOut && (took < timeout || took > timeout+5*time.Second) || took > waitLimit {
+		t.Errorf("%s: it took %v of %v", way, took, timeout)
+	}
+	if text := fmt.Sprintf("%v %+v %s", fault, fault, fault.Message); strings.Contains(text, evilPass) || strings.Contains(text, "welcome") {
+		t.Errorf("%s: the error says too much: %s", way, text)
 	}
 	s.close()
-	if basic := base64.StdEncoding.EncodeToString([]byte(user + ":" + pass)); !e.asked && e.login && (strings.Contains(s.received(), evilPass) || strings.Contains(s.received(), basic)) {
-		t.Error("the server did not ask for the password and has seen it")
+	asked := e.asked || e.typ == SOCKS5 && way != "in turn" // the one write has the password in it
+	if basic := base64.StdEncoding.EncodeToString([]byte(user + ":" + pass)); !asked && e.login && (strings.Contains(s.received(), evilPass) || strings.Contains(s.received(), basic)) {
+		t.Errorf("%s: the server did not ask for the password and has seen it", way)
+	}
+	if n, most := s.count(), map[bool]int{true: 2, false: 1}[e.typ == SOCKS5 && way != "in turn"]; n < 1 || n > most {
+		t.Errorf("%s: %d connections, want %d at most", way, n, most)
 	}
 }
 
@@ -287,7 +327,7 @@ func TestCutAnywhere(t *testing.T) {
 				handle := func(c net.Conn) {
 					left := offset
 					for _, s := range tc.steps {
-						take(c, s.read)
+						s.hear(c)
 						n := min(left, len(s.write))
 						io.WriteString(c, s.write[:n])
 						if left -= n; left == 0 && n < len(s.write) {

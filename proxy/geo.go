@@ -2,28 +2,109 @@ package proxy
 
 import (
 	"fmt"
-	"io"
+	"log/slog"
 	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/oschwald/maxminddb-golang/v2"
 )
 
 //go:generate go run mkzones.go
 
-// OpenGeo opens an MMDB file of any maker (MaxMind, DB-IP, IPinfo and others name the same things differently) and
-// returns a look-up for Checker.Geo. The look-up is safe for concurrent use until the file is closed. The
-// file is mapped into memory: a newer one has to replace it by renaming, not by being written over it.
-func OpenGeo(path string) (func(netip.Addr) (Place, bool), io.Closer, error) {
-	db, err := maxminddb.Open(path)
+// geoAge is how long a look-up goes on without a look at whether the file is another.
+const geoAge = 5 * time.Second
+
+// OpenGeo reads an MMDB file of any maker (MaxMind, DB-IP, IPinfo and others name the same things differently) and
+// returns a look-up for Checker.Geo, safe for concurrent use. It notices within seconds when the file is replaced or written
+// anew, and reads it again; while that cannot be read it keeps the old one and says so in log, which may be nil.
+//
+// The file is read into memory, not mapped: one that is cut short in its place would end the program.
+func OpenGeo(path string, log *slog.Logger) (func(netip.Addr) (Place, bool), error) {
+	g, err := openGeo(path, log, time.Now)
 	if err != nil {
-		return nil, nil, fmt.Errorf("proxy: the geo database %s cannot be read: %w", path, err)
+		return nil, err
 	}
-	return func(a netip.Addr) (Place, bool) {
-		var m map[string]any
-		if r := db.Lookup(a.Unmap()); !r.Found() || r.Decode(&m) != nil {
-			return Place{}, false
-		}
-		p := placeOf(m)
-		return p, p != Place{}
-	}, db, nil
+	return g.look, nil
+}
+
+type geo struct {
+	path string
+	log  *slog.Logger
+	now  func() time.Time
+	db   atomic.Pointer[maxminddb.Reader]
+
+	mu    sync.Mutex  // held by whoever looks at the file
+	file  os.FileInfo // as it was when it was last read; nil when it was gone
+	until time.Time   // when it is looked at again
+}
+
+func openGeo(path string, log *slog.Logger, now func() time.Time) (*geo, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	g := &geo{path: path, log: log, now: now, until: now().Add(geoAge)}
+	info, err := os.Stat(path)
+	if err == nil {
+		err = g.read(info)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("proxy: the geo database %s cannot be read: %w", path, err)
+	}
+	return g, nil
+}
+
+// read takes the file, which looked like info a moment before: one that changes meanwhile looks different the next time.
+func (g *geo) read(info os.FileInfo) error {
+	g.file = info
+	text, err := os.ReadFile(g.path)
+	if err != nil {
+		return err
+	}
+	db, err := maxminddb.OpenBytes(text)
+	if err != nil {
+		return err
+	}
+	g.db.Store(db)
+	return nil
+}
+
+func (g *geo) look(a netip.Addr) (Place, bool) {
+	g.refresh()
+	var m map[string]any
+	if r := g.db.Load().Lookup(a.Unmap()); !r.Found() || r.Decode(&m) != nil {
+		return Place{}, false
+	}
+	p := placeOf(m)
+	return p, p != Place{}
+}
+
+// refresh reads the file again when it is another. Nobody waits for whoever is at it.
+func (g *geo) refresh() {
+	if !g.mu.TryLock() {
+		return
+	}
+	defer g.mu.Unlock()
+	now := g.now()
+	if now.Before(g.until) {
+		return
+	}
+	g.until = now.Add(geoAge)
+	info, err := os.Stat(g.path)
+	if err == nil && g.file != nil && os.SameFile(info, g.file) && info.ModTime().Equal(g.file.ModTime()) && info.Size() == g.file.Size() {
+		return
+	}
+	if err != nil && g.file == nil {
+		return // it is still gone
+	}
+	if g.file = nil; err == nil {
+		err = g.read(info)
+	}
+	if err != nil {
+		g.log.Warn("the geo database cannot be read; the one read before stays", "file", g.path, "error", err)
+		return
+	}
+	g.log.Info("the geo database was read again", "file", g.path)
 }

@@ -3,13 +3,17 @@ package proxy
 import (
 	"bytes"
 	"encoding/binary"
+	"log/slog"
 	"math"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // This file writes small MMDB files (https://maxmind.github.io/MaxMind-DB/, version 2.0) for the tests: a tree of
@@ -120,11 +124,10 @@ func TestOpenGeo(t *testing.T) {
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	look, closer, err := OpenGeo(path)
+	look, err := OpenGeo(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closer.Close()
 	for address, want := range map[string]string{
 		"203.0.113.9":        "DE Germany Europe/Berlin 52.5,13.4",
 		"::ffff:203.0.113.9": "DE Germany Europe/Berlin 52.5,13.4",
@@ -148,12 +151,12 @@ func TestOpenGeo(t *testing.T) {
 
 func TestOpenGeoRefuses(t *testing.T) {
 	dir := t.TempDir()
-	if _, _, err := OpenGeo(filepath.Join(dir, "none")); err == nil {
+	if _, err := OpenGeo(filepath.Join(dir, "none"), nil); err == nil {
 		t.Error("a file that is not there was opened")
 	}
 	bad := filepath.Join(dir, "bad")
 	os.WriteFile(bad, []byte("this is no database"), 0o600)
-	if _, _, err := OpenGeo(bad); err == nil || !strings.Contains(err.Error(), bad) {
+	if _, err := OpenGeo(bad, nil); err == nil || !strings.Contains(err.Error(), bad) {
 		t.Errorf("got %v, want an error that names the file", err)
 	}
 	// A damaged one answers with nothing, or with something of the right form, but never crashes.
@@ -162,9 +165,90 @@ func TestOpenGeoRefuses(t *testing.T) {
 		damaged := slices.Clone(file)
 		damaged[i] ^= 0xff
 		os.WriteFile(bad, damaged, 0o600)
-		if look, closer, err := OpenGeo(bad); err == nil {
+		if look, err := OpenGeo(bad, nil); err == nil {
 			look(netip.MustParseAddr("203.0.113.9"))
-			closer.Close()
 		}
 	}
+}
+
+// A look-up follows the file: replaced by renaming, written in its place, gone, broken, good again. Meanwhile others look things up.
+func TestGeoFollowsItsFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "geo.mmdb")
+	country := func(code string) []byte {
+		return mmdb(map[string]map[string]any{"203.0.113.0/24": {"country_code": code}})
+	}
+	write := func(name string, text []byte) {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("geo.mmdb", country("DE"))
+	var said bytes.Buffer
+	var clock atomic.Int64
+	g, err := openGeo(path, slog.New(slog.NewTextHandler(&said, nil)), func() time.Time { return time.Unix(clock.Load(), 0) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := netip.MustParseAddr("203.0.113.9")
+	over := make(chan struct{})
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				if p, ok := g.look(here); !ok || p.Country == "" {
+					t.Error("a look-up found nothing while the file changed")
+					return
+				}
+			}
+		})
+	}
+	later := time.Now().Add(time.Hour)
+	for i, s := range []struct {
+		name   string
+		change func()
+		want   string
+		words  int // lines in the log so far
+	}{
+		{"the same", func() {}, "DE", 0},
+		{"renamed over, as long and as old", func() {
+			was, _ := os.Stat(path)
+			write("new", country("FR"))
+			os.Chtimes(filepath.Join(dir, "new"), was.ModTime(), was.ModTime())
+			os.Rename(filepath.Join(dir, "new"), path)
+		}, "FR", 1},
+		{"written in its place", func() { write("geo.mmdb", country("JP")); os.Chtimes(path, later, later) }, "JP", 2},
+		{"cut short", func() { os.Truncate(path, 100) }, "JP", 3},
+		{"still so", func() {}, "JP", 3},
+		{"gone", func() { os.Remove(path) }, "JP", 4},
+		{"still gone", func() {}, "JP", 4},
+		{"there again", func() { write("geo.mmdb", country("AT")) }, "AT", 5},
+	} {
+		s.change()
+		clock.Add(int64(geoAge / time.Second))
+		until(t, s.name+" is seen", func() bool {
+			g.look(here)
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			return !g.until.Before(time.Unix(clock.Load(), 0).Add(geoAge))
+		})
+		p, _ := g.look(here)
+		g.mu.Lock()
+		lines := strings.Count(said.String(), "\n")
+		g.mu.Unlock()
+		if p.Country != s.want || lines != s.words {
+			t.Errorf("%d, %s: got %s and %d lines, want %s and %d: %s", i, s.name, p.Country, lines, s.want, s.words, said.String())
+		}
+	}
+	write("geo.mmdb", country("US"))
+	if p, _ := g.look(here); p.Country != "AT" {
+		t.Error("the file is looked at with every look-up")
+	}
+	close(over)
+	all.Wait()
 }

@@ -77,7 +77,7 @@ func TestSwapUnderLoad(t *testing.T) {
 	// Of the target's name the proxies know where it is; a direct dial of it would find the canary.
 	names := network{"127.0.0.1:" + fmt.Sprint(direct.port()): target.addr()}
 	var oldBytes atomic.Int64
-	old := serve(t, func(c net.Conn) { names.socks5(login)(counted{c, &oldBytes}) })
+	old := serve(t, func(c net.Conn) { names.socks5(login)(weighed{c, &oldBytes}) })
 	next := serve(t, names.socks5(login))
 	exempt := Policy{AllowPrivate: true, Exempt: []string{direct.addr()}}
 	a, b := through("old", old), through("next", next)
@@ -142,19 +142,19 @@ func TestSwapUnderLoad(t *testing.T) {
 	roundTrip(t, c)
 }
 
-// counted counts what is read from and written to a connection.
-type counted struct {
+// weighed counts what is read from a connection.
+type weighed struct {
 	net.Conn
 	n *atomic.Int64
 }
 
-func (c counted) Read(b []byte) (int, error) {
+func (c weighed) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.n.Add(int64(n))
 	return n, err
 }
 
-func (c counted) CloseWrite() error { return closeWrite(c.Conn) }
+func (c weighed) CloseWrite() error { return closeWrite(c.Conn) }
 
 // askFor is request for who may be cut off at any moment.
 func askFor(c net.Conn, host string, port int) error {

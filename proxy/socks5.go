@@ -1,10 +1,12 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	xproxy "golang.org/x/net/proxy"
 )
@@ -25,12 +27,23 @@ var (
 	errBudget  = errors.New("the server sent more than a handshake needs")
 	errDecided = errors.New("the server has refused already")
 	errMethod  = errors.New("the server chose a method that was not offered")
+	errAlone   = errors.New("the server takes no password, and nothing else was offered in the one write")
+	errOther   = errors.New("the next message is not the one that was sent ahead")
 )
+
+// handshake is how one connection is asked, and who listens.
+type handshake struct {
+	ahead   []byte         // when not nil, everything in one write (see wholeHandshake); else each message in its turn
+	begins  func(net.Conn) // told when the first message goes out; may be nil
+	reaches func(Stage)    // told when the answers have led to a later stage; may be nil
+	request []byte         // goes out in place of CONNECT; nil means CONNECT
+	bound   *[]byte        // takes what the server answered to the request; may be nil
+}
 
 // askSOCKS5 lets x/net speak, over a connection that takes down what the server answers: x/net reports text only, and
 // the transcript says where it stopped and why.
-func askSOCKS5(c net.Conn, p *Proxy, t target) *Error {
-	tr := &transcript{Conn: c, password: p.Username != ""}
+func askSOCKS5(c net.Conn, p *Proxy, t target, h *handshake) *Error {
+	tr := &transcript{Conn: c, password: p.Username != "", handshake: h}
 	var auth *xproxy.Auth
 	if tr.password {
 		auth = &xproxy.Auth{User: p.Username, Password: p.Password}
@@ -41,6 +54,9 @@ func askSOCKS5(c net.Conn, p *Proxy, t target) *Error {
 	}
 	if _, err = d.(xproxy.ContextDialer).DialContext(context.Background(), "tcp", t.address()); err != nil {
 		return tr.fault(err)
+	}
+	if h.bound != nil {
+		_, *h.bound = tr.stage()
 	}
 	return nil
 }
@@ -55,21 +71,48 @@ func (d dialed) DialContext(context.Context, string, string) (net.Conn, error) {
 // transcript is the client's side of a SOCKS5 handshake.
 type transcript struct {
 	net.Conn
+	*handshake
 	password bool   // whether user name and password are offered
 	writes   int    // how many messages were sent
+	unsaid   []byte // of what was sent in one write: what x/net has not said yet
 	got      []byte // everything that the server answered
+	given    int    // how much of it x/net has read
 }
 
-func (tr *transcript) Read(b []byte) (int, error) {
-	if len(tr.got)+len(b) > socksBudget {
-		return 0, errBudget
+func (tr *transcript) Read(b []byte) (n int, err error) {
+	if tr.given == len(tr.got) {
+		err = tr.hear(len(b))
 	}
-	n, err := tr.Conn.Read(b)
-	tr.got = append(tr.got, b[:n]...)
+	n = copy(b, tr.got[tr.given:])
+	tr.given += n
 	if err == nil && tr.decided() {
 		err = errDecided // ends a read that would wait for more, and only that
 	}
 	return n, err
+}
+
+// hear reads n bytes at most. After one write it takes as many as the shortest handshake still has, since they may have come
+// together; what follows the handshake stays where it is.
+func (tr *transcript) hear(n int) error {
+	if tr.ahead != nil {
+		n = max(n, tr.shortest()-len(tr.got))
+	}
+	if len(tr.got)+n > socksBudget {
+		return errBudget
+	}
+	tr.got = slices.Grow(tr.got, n)
+	m, err := tr.Conn.Read(tr.got[len(tr.got) : len(tr.got)+n])
+	tr.got = tr.got[:len(tr.got)+m]
+	return err
+}
+
+// shortest is how many bytes a server that agrees answers at least: two for the method, two for the password, and for the request
+// seven with an empty name.
+func (tr *transcript) shortest() int {
+	if tr.password {
+		return 2 + 2 + 7
+	}
+	return 2 + 7
 }
 
 // decided tells whether what the server has said cannot become a success any more, whatever else it says.
@@ -80,11 +123,43 @@ func (tr *transcript) decided() bool {
 
 // Write sends the next message, but none that answers a method which was not offered: x/net goes on after any.
 func (tr *transcript) Write(b []byte) (int, error) {
-	if tr.writes == 1 && tr.got[1] != methodNone && !(tr.got[1] == methodPassword && tr.password) {
+	if tr.writes == 1 && !tr.offered(tr.got[1]) {
 		return 0, errMethod
 	}
 	tr.writes++
-	return tr.Conn.Write(b)
+	switch {
+	case tr.writes == 1 && tr.begins != nil:
+		tr.begins(tr.Conn)
+	case tr.writes > 1 && tr.reaches != nil:
+		stage, _ := tr.stage()
+		tr.reaches(stage)
+	}
+	if stage, _ := tr.stage(); tr.request != nil && stage == StageRequest {
+		_, err := tr.Conn.Write(tr.request)
+		return len(b), err
+	}
+	switch {
+	case tr.ahead == nil:
+		return tr.Conn.Write(b)
+	case tr.writes == 1:
+		_, err := tr.Conn.Write(tr.ahead)
+		tr.unsaid = tr.ahead[greetingSize:]
+		return len(b), err
+	}
+	rest, same := bytes.CutPrefix(tr.unsaid, b)
+	if !same {
+		return 0, errOther
+	}
+	tr.unsaid = rest
+	return len(b), nil
+}
+
+// offered tells whether the method was offered.
+func (tr *transcript) offered(method byte) bool {
+	if tr.password && method == methodPassword {
+		return true
+	}
+	return method == methodNone && (!tr.password || tr.ahead == nil)
 }
 
 // stage tells which message was sent last, and what the server answered to it.
@@ -121,6 +196,8 @@ func (tr *transcript) fault(err error) *Error {
 
 func (tr *transcript) methodFault(method byte, err error) *Error {
 	switch {
+	case method == methodNoneOfThem && tr.password && tr.ahead != nil:
+		return &Error{StageAuth, AuthFailed, "the proxy takes no user name and password", errAlone}
 	case method == methodNoneOfThem && tr.password:
 		return &Error{StageAuth, AuthFailed, "the proxy takes neither a user name with a password nor a login without", err}
 	case method == methodNoneOfThem, method == methodPassword && !tr.password:

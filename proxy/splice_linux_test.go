@@ -93,6 +93,8 @@ func TestConnectTimesOut(t *testing.T) {
 		_, err = d.DialContext(t.Context(), "tcp", "example.com:80")
 		if e := err.(*Error); e.Stage == StageConnect {
 			wantFault(t, err, StageConnect, TimedOut)
+			c := &Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, Timeout: 100 * time.Millisecond}
+			wantFault(t, c.Check(t.Context(), "", *d.Upstream).Err, StageConnect, TimedOut)
 			return
 		}
 		fill, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), 100*time.Millisecond)

@@ -8,6 +8,25 @@ INSERT INTO proxies (
     @id, @workspace_id, @type, @host, @port, @username, sqlc.narg(password), @name, @tags, @notes, @rotate_url, @created_at, @updated_at
 ) RETURNING *;
 
+-- name: InsertProxies :execrows
+-- InsertProxies is InsertProxy for many, of one workspace: a JSON array of objects. Queries.AddProxies makes it.
+INSERT INTO proxies (
+    id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, created_at, updated_at
+)
+SELECT json_extract(value, '$.id'), CAST(@workspace_id AS TEXT), json_extract(value, '$.type'), json_extract(value, '$.host'), json_extract(value, '$.port'), json_extract(value, '$.username'),
+    unhex(json_extract(value, '$.password')), json_extract(value, '$.name'), json_extract(value, '$.tags'), json_extract(value, '$.notes'), json_extract(value, '$.rotateUrl'), CAST(@now AS INTEGER), CAST(@now AS INTEGER)
+FROM json_each(CAST(@proxies AS TEXT));
+
+-- name: FindProxies :many
+-- FindProxies gives which of some addresses a workspace has: a JSON array of [type, host, port, username], and the proxies by
+-- their place in it.
+SELECT CAST(address.key AS INTEGER) AS place, proxies.id
+FROM json_each(CAST(@addresses AS TEXT)) AS address CROSS JOIN proxies
+WHERE proxies.workspace_id = @workspace_id
+  AND proxies.type = json_extract(address.value, '$[0]') AND proxies.host = json_extract(address.value, '$[1]')
+  AND proxies.port = json_extract(address.value, '$[2]') AND proxies.username = json_extract(address.value, '$[3]')
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR proxies.workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
 -- name: GetProxy :one
 SELECT * FROM proxies
 WHERE id = @id
@@ -49,14 +68,106 @@ WHERE workspace_id = @workspace_id
 ORDER BY created_at DESC, id DESC
 LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
+-- name: GetProxyChecked :one
+-- GetProxyChecked gives what a check is compared with, in the transaction that keeps it.
+SELECT revision, status, exit_ip, country, recent, profile_count FROM proxies WHERE id = @id;
+
+-- name: PlacesOfProxies :many
+-- PlacesOfProxies gives what store.ListProxies needs to filter and sort proxies. number is -1 where there is none.
+SELECT id,
+  CAST(CASE CAST(@sort AS TEXT) WHEN 'latency' THEN coalesce(latency_ms, -1) WHEN 'checkedAt' THEN iif(checked_at = 0, -1, checked_at)
+    WHEN 'updatedAt' THEN updated_at ELSE created_at END AS INTEGER) AS number,
+  CAST(CASE CAST(@sort AS TEXT) WHEN 'name' THEN name WHEN 'host' THEN host WHEN 'country' THEN country ELSE '' END AS TEXT) AS word,
+  CAST(iif(CAST(@searched AS INTEGER), name || char(10) || notes || char(10) || host || char(10) || username, '') AS TEXT) AS texts,
+  CAST(iif(CAST(@tagged AS INTEGER), tags, '') AS TEXT) AS tags
+FROM proxies
+WHERE (CAST(sqlc.narg(type) AS TEXT) IS NULL OR type = sqlc.narg(type))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(country) AS TEXT) IS NULL OR country = sqlc.narg(country))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: PlacesOfProxiesOfWorkspace :many
+SELECT id,
+  CAST(CASE CAST(@sort AS TEXT) WHEN 'latency' THEN coalesce(latency_ms, -1) WHEN 'checkedAt' THEN iif(checked_at = 0, -1, checked_at)
+    WHEN 'updatedAt' THEN updated_at ELSE created_at END AS INTEGER) AS number,
+  CAST(CASE CAST(@sort AS TEXT) WHEN 'name' THEN name WHEN 'host' THEN host WHEN 'country' THEN country ELSE '' END AS TEXT) AS word,
+  CAST(iif(CAST(@searched AS INTEGER), name || char(10) || notes || char(10) || host || char(10) || username, '') AS TEXT) AS texts,
+  CAST(iif(CAST(@tagged AS INTEGER), tags, '') AS TEXT) AS tags
+FROM proxies
+WHERE workspace_id = @workspace_id
+  AND (CAST(sqlc.narg(type) AS TEXT) IS NULL OR type = sqlc.narg(type))
+  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
+  AND (CAST(sqlc.narg(country) AS TEXT) IS NULL OR country = sqlc.narg(country))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: GetProxies :many
+-- GetProxies gives the proxies of some ids, in any order.
+SELECT * FROM proxies
+WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
 -- name: SetProxyCheck :execrows
 -- SetProxyCheck keeps the last result of a check. The check is of the address as it was at @revision: none of an older
 -- one overwrites what a change has cleared.
-UPDATE proxies SET status = @status, last_check = CAST(@last_check AS TEXT)
+UPDATE proxies SET status = @status, last_check = CAST(@last_check AS TEXT), exit_ip = @exit_ip, country = @country,
+    latency_ms = sqlc.narg(latency_ms), checked_at = @checked_at, recent = @recent
 WHERE id = @id AND revision = @revision;
 
 -- name: ClearProxyCheck :execrows
 -- ClearProxyCheck forgets the last result, after a change of the address or the credentials.
-UPDATE proxies SET status = 'unknown', last_check = NULL
+UPDATE proxies SET status = 'unknown', last_check = NULL, exit_ip = '', country = '', latency_ms = NULL, checked_at = 0, recent = ''
 WHERE id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListProfilesAtExit :many
+-- ListProfilesAtExit gives the ids of the profiles outside the trash whose proxy came out at an address when it was last checked.
+SELECT profiles.id FROM proxies
+JOIN profiles ON profiles.proxy_id = proxies.id AND profiles.trashed_at IS NULL
+WHERE proxies.workspace_id = @workspace_id AND proxies.exit_ip = @exit_ip AND proxies.exit_ip <> ''
+LIMIT CAST(@limit AS INTEGER);
+
+-- name: ListProxiesToCheck :many
+-- ListProxiesToCheck gives what a check of many needs of each, in the order in which they were made.
+SELECT id, workspace_id, type, host, port, username, password, tags, revision FROM proxies
+WHERE (CAST(sqlc.narg(workspace_id) AS TEXT) IS NULL OR workspace_id = sqlc.narg(workspace_id))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+ORDER BY created_at, id;
+
+-- name: ListProxiesToCheckByID :many
+-- ListProxiesToCheckByID gives the same of @ids, a JSON array.
+SELECT id, workspace_id, type, host, port, username, password, tags, revision FROM proxies
+WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)))
+  AND (CAST(sqlc.narg(workspace_id) AS TEXT) IS NULL OR workspace_id = sqlc.narg(workspace_id))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListProxiesDue :many
+-- ListProxiesDue gives the proxies of a workspace that were last checked before a time, longest ago first.
+SELECT id, workspace_id, type, host, port, username, password, tags, revision, checked_at FROM proxies
+WHERE workspace_id = @workspace_id AND checked_at < @before
+ORDER BY checked_at, id
+LIMIT CAST(@limit AS INTEGER);
+
+-- name: BeginProxyRotation :execrows
+-- BeginProxyRotation notes that a proxy's rotateUrl is called now. None when it was called since @before.
+UPDATE proxies SET rotated_at = @now
+WHERE id = @id AND rotated_at <= @before
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListProxiesToPick :many
+-- ListProxiesToPick gives the proxies of a workspace that are not dead.
+SELECT id, tags, profile_count, picked_at FROM proxies
+WHERE workspace_id = @workspace_id AND status <> 'dead'
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+ORDER BY created_at, id;
+
+-- name: SetPicked :execrows
+-- SetPicked notes that a start took a proxy.
+UPDATE proxies SET picked_at = @picked_at WHERE id = @id;
+
+-- name: GetPick :one
+-- GetPick gives the proxy that a profile had for a tag.
+SELECT proxy_id FROM picks WHERE profile_id = @profile_id AND tag = @tag;
+
+-- name: KeepPick :exec
+INSERT INTO picks (profile_id, tag, proxy_id) VALUES (@profile_id, @tag, @proxy_id)
+ON CONFLICT (profile_id, tag) DO UPDATE SET proxy_id = excluded.proxy_id;

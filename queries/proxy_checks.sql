@@ -19,6 +19,13 @@ WHERE proxy_checks.proxy_id = @proxy_id
 ORDER BY proxy_checks.seq DESC
 LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
+-- name: CountProxyChecks :one
+-- CountProxyChecks tells how many are kept.
+SELECT count(*) FROM proxy_checks
+JOIN proxies ON proxies.id = proxy_checks.proxy_id
+WHERE proxy_checks.proxy_id = @proxy_id
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR proxies.workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
 -- name: DeleteProxyChecks :execrows
 -- DeleteProxyChecks forgets the history: it is of an address that the proxy no longer has.
 DELETE FROM proxy_checks WHERE proxy_id = @proxy_id;

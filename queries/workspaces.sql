@@ -53,3 +53,7 @@ SELECT
 FROM workspaces
 WHERE id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListWorkspaceIDs :many
+-- ListWorkspaceIDs gives every workspace that has proxies.
+SELECT id FROM workspaces WHERE proxy_count > 0 ORDER BY id;

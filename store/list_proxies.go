@@ -1,37 +1,110 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 )
 
-// ProxyList asks for a part of the list of proxies, newest first.
-type ProxyList struct {
+// ProxyFilter says which proxies. Empty members do not filter.
+type ProxyFilter struct {
 	Workspaces  *string // of the key, as Workspaces makes it
 	WorkspaceID string  // empty: all of them
-	After       string  // id, as in ProfileList
-	Limit       int     // -1: all
-	Offset      int64
+	Type        string
+	Status      string
+	Country     string   // in capitals
+	Search      string   // in name, notes, host and user name, whatever the case
+	Tags        []string // all must be there, whatever the case
 }
 
-// ListProxies gives a part of the list of proxies and its total, from an index and counters.
+// ProxyList asks for a part of the list of proxies.
+type ProxyList struct {
+	ProxyFilter
+	Sort      string // createdAt (also empty), updatedAt, name, host, country, latency or checkedAt; ties go by id
+	Ascending bool   // default: newest first, Z to A. Those that lack what is sorted by are last either way
+	After     string // id, as in ProfileList
+	Limit     int    // -1: all
+	Offset    int64
+}
+
+// ListProxies gives a part of the list of proxies and its total. Newest first without filters it comes from an index and
+// counters. Anything else reads a few columns of each proxy that the key may see, and sorts here: pools are of thousands,
+// and an index for each order and filter would be paid for by every write.
 func (s *Store) ListProxies(ctx context.Context, l ProxyList) (Page[Proxy], error) {
-	q := s.short
 	l.WorkspaceID = only(l.Workspaces, l.WorkspaceID)
+	if l.plain() {
+		return s.listPlain(ctx, l)
+	}
+	places, err := l.places(ctx, s.long)
+	if err != nil {
+		return Page[Proxy]{}, Typed(err)
+	}
+	page := Page[Proxy]{Rows: []Proxy{}, Total: int64(len(places))}
+	if l.After != "" {
+		at, err := l.placeOf(ctx, s.short, l.After)
+		if errors.Is(err, ErrNoRow) {
+			return page, nil
+		}
+		if err != nil {
+			return page, Typed(err)
+		}
+		places = slices.DeleteFunc(places, func(p proxyPlace) bool { return l.compare(p, at) <= 0 })
+	}
+	slices.SortFunc(places, l.compare)
+	places = places[min(l.Offset, int64(len(places))):]
+	if l.Limit >= 0 && len(places) > l.Limit {
+		places, page.More = places[:l.Limit], true
+	}
+	page.Rows, err = s.ProxiesAt(ctx, idsAt(places), l.Workspaces)
+	return page, err
+}
+
+// ProxyIDs gives the ids of a whole list in its order; After, Limit and Offset do not count.
+func (s *Store) ProxyIDs(ctx context.Context, l ProxyList) ([]string, error) {
+	l.WorkspaceID = only(l.Workspaces, l.WorkspaceID)
+	places, err := l.places(ctx, s.long)
+	slices.SortFunc(places, l.compare)
+	return idsAt(places), Typed(err)
+}
+
+// ProxiesAt gives the proxies of some ids, in that order. One that has been deleted since the ids were read is left out.
+func (s *Store) ProxiesAt(ctx context.Context, ids []string, workspaces *string) ([]Proxy, error) {
+	found, err := s.short.GetProxies(ctx, GetProxiesParams{Ids: *jsonText(ids), Workspaces: workspaces})
+	if err != nil {
+		return nil, Typed(err)
+	}
+	at := make(map[string]int, len(ids))
+	for i, id := range ids {
+		at[id] = i
+	}
+	slices.SortFunc(found, func(a, b Proxy) int { return cmp.Compare(at[a.ID], at[b.ID]) })
+	return found, nil
+}
+
+// plain tells whether an index has the list as it is asked for.
+func (l *ProxyList) plain() bool {
+	return l.Type == "" && l.Status == "" && l.Country == "" && l.Search == "" && len(l.Tags) == 0 && (l.Sort == "" || l.Sort == "createdAt") && !l.Ascending
+}
+
+func (s *Store) listPlain(ctx context.Context, l ProxyList) (Page[Proxy], error) {
+	q := s.short
 	totals, err := totalsOf(ctx, q, l.Workspaces, l.WorkspaceID)
 	if err != nil {
 		return Page[Proxy]{}, Typed(err)
 	}
 	at := beforeAll(false)
 	if l.After != "" {
-		row, err := q.GetProxy(ctx, GetProxyParams{ID: l.After, Workspaces: l.Workspaces})
-		if errors.Is(err, ErrNoRow) || err == nil && l.WorkspaceID != "" && l.WorkspaceID != row.WorkspaceID {
+		p, err := l.placeOf(ctx, q, l.After)
+		if errors.Is(err, ErrNoRow) {
 			return Page[Proxy]{Rows: []Proxy{}, Total: totals.Proxies}, nil
 		}
 		if err != nil {
 			return Page[Proxy]{}, Typed(err)
 		}
-		at = cursor{number: row.CreatedAt, id: row.ID}
+		at = cursor{number: p.number, id: p.id}
 	}
 	limit := int64(l.Limit)
 	if limit >= 0 {
@@ -45,4 +118,137 @@ func (s *Store) ListProxies(ctx context.Context, l ProxyList) (Page[Proxy], erro
 			Workspaces: l.Workspaces, Offset: l.Offset, Limit: limit})
 	}
 	return cut(rows, totals.Proxies, l.Limit), Typed(err)
+}
+
+// proxyPlace is where a proxy stands in an order.
+type proxyPlace struct {
+	id     string
+	none   bool // it lacks what is sorted by
+	number int64
+	word   string
+}
+
+func idsAt(places []proxyPlace) []string {
+	ids := make([]string, len(places))
+	for i, p := range places {
+		ids[i] = p.id
+	}
+	return ids
+}
+
+// places reads what passes the filter, in no order.
+func (l *ProxyList) places(ctx context.Context, q *Queries) ([]proxyPlace, error) {
+	p := PlacesOfProxiesOfWorkspaceParams{WorkspaceID: l.WorkspaceID, Sort: l.Sort, Type: optional(l.Type), Status: optional(l.Status), Country: optional(l.Country), Workspaces: l.Workspaces}
+	if l.Search != "" {
+		p.Searched = 1
+	}
+	if len(l.Tags) > 0 {
+		p.Tagged = 1
+	}
+	var rows []PlacesOfProxiesOfWorkspaceRow
+	var err error
+	if l.WorkspaceID != "" {
+		rows, err = q.PlacesOfProxiesOfWorkspace(ctx, p)
+	} else {
+		var all []PlacesOfProxiesRow
+		all, err = q.PlacesOfProxies(ctx, PlacesOfProxiesParams{Sort: p.Sort, Searched: p.Searched, Tagged: p.Tagged, Type: p.Type, Status: p.Status, Country: p.Country, Workspaces: p.Workspaces})
+		for _, row := range all {
+			rows = append(rows, PlacesOfProxiesOfWorkspaceRow(row))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	search, tags := fold(l.Search), make([]string, len(l.Tags))
+	for i, t := range l.Tags {
+		tags[i] = fold(t)
+	}
+	places := make([]proxyPlace, 0, len(rows))
+	for _, row := range rows {
+		if l.Search != "" && !strings.Contains(fold(row.Texts), search) {
+			continue
+		}
+		if has, err := hasTags(row.Tags, tags); err != nil {
+			return nil, err
+		} else if has {
+			places = append(places, l.place(row.ID, row.Number, row.Word))
+		}
+	}
+	return places, nil
+}
+
+// hasTags tells whether a row's tags, as JSON, have all of the folded ones.
+func hasTags(text string, wanted []string) (bool, error) {
+	if len(wanted) == 0 {
+		return true, nil
+	}
+	var have []string
+	if err := json.Unmarshal([]byte(text), &have); err != nil {
+		return false, err
+	}
+	for i, t := range have {
+		have[i] = fold(t)
+	}
+	return !slices.ContainsFunc(wanted, func(t string) bool { return !slices.Contains(have, t) }), nil
+}
+
+// place puts a row's key into the list's order: number is negative, or the country empty, where there is none.
+func (l *ProxyList) place(id string, number int64, word string) proxyPlace {
+	switch l.Sort {
+	case "name", "host":
+		return proxyPlace{id: id, word: fold(word)}
+	case "country":
+		return proxyPlace{id: id, word: word, none: word == ""}
+	}
+	return proxyPlace{id: id, number: number, none: number < 0}
+}
+
+// placeOf finds where a proxy stands; ErrNoRow when the list's workspaces do not have it.
+func (l *ProxyList) placeOf(ctx context.Context, q *Queries, id string) (proxyPlace, error) {
+	row, err := q.GetProxy(ctx, GetProxyParams{ID: id, Workspaces: l.Workspaces})
+	if err != nil {
+		return proxyPlace{}, err
+	}
+	if l.WorkspaceID != "" && l.WorkspaceID != row.WorkspaceID {
+		return proxyPlace{}, ErrNoRow
+	}
+	switch l.Sort {
+	case "name":
+		return l.place(id, 0, row.Name), nil
+	case "host":
+		return l.place(id, 0, row.Host), nil
+	case "country":
+		return l.place(id, 0, row.Country), nil
+	case "latency":
+		if row.LatencyMs == nil {
+			return l.place(id, -1, ""), nil
+		}
+		return l.place(id, *row.LatencyMs, ""), nil
+	case "checkedAt":
+		if row.CheckedAt == 0 {
+			return l.place(id, -1, ""), nil
+		}
+		return l.place(id, row.CheckedAt, ""), nil
+	case "updatedAt":
+		return l.place(id, row.UpdatedAt, ""), nil
+	}
+	return l.place(id, row.CreatedAt, ""), nil
+}
+
+// compare orders places. Those without a key are last, in either direction.
+func (l *ProxyList) compare(a, b proxyPlace) int {
+	if a.none != b.none {
+		if a.none {
+			return 1
+		}
+		return -1
+	}
+	c := cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.word, b.word), strings.Compare(a.id, b.id))
+	if a.none {
+		c = strings.Compare(a.id, b.id)
+	}
+	if !l.Ascending {
+		return -c
+	}
+	return c
 }

@@ -228,7 +228,7 @@ func TestListProxies(t *testing.T) {
 		}
 		return nil
 	})
-	for _, l := range []ProxyList{{WorkspaceID: "a"}, {Workspaces: Workspaces([]string{"a"})}, {Workspaces: Workspaces([]string{"a", "none"})}} {
+	for _, l := range []ProxyList{{ProxyFilter: ProxyFilter{WorkspaceID: "a"}}, {ProxyFilter: ProxyFilter{Workspaces: Workspaces([]string{"a"})}}, {ProxyFilter: ProxyFilter{Workspaces: Workspaces([]string{"a", "none"})}}} {
 		var byAfter, byOffset []string
 		l.Limit = 7
 		for more := true; more; {
@@ -257,7 +257,7 @@ func TestListProxies(t *testing.T) {
 			t.Errorf("%+v: got %v and %v, all %d, %v; want %v", l, byAfter, byOffset, len(page.Rows), err, want)
 		}
 	}
-	for _, l := range []ProxyList{{After: "unknown"}, {After: want[0], WorkspaceID: "b"}, {After: want[0], Workspaces: Workspaces([]string{"b"})}} {
+	for _, l := range []ProxyList{{After: "unknown"}, {After: want[0], ProxyFilter: ProxyFilter{WorkspaceID: "b"}}, {After: want[0], ProxyFilter: ProxyFilter{Workspaces: Workspaces([]string{"b"})}}} {
 		l.Limit = -1
 		if page, err := s.ListProxies(ctx, l); err != nil || len(page.Rows) != 0 || page.Rows == nil {
 			t.Errorf("%+v: got %d rows, %v; want an empty page", l, len(page.Rows), err)

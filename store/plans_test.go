@@ -11,12 +11,16 @@ import (
 
 // plainScans are queries that may walk a table or sort. Each has its reason; no other may.
 var plainScans = map[string]string{
-	"countKeys":       "keys are few",
-	"countUsableKeys": "keys are few",
-	"countWorkspaces": "workspaces are few",
-	"totals":          "adds up the counters of the workspaces, which are few",
+	"countKeys":        "keys are few",
+	"countUsableKeys":  "keys are few",
+	"countWorkspaces":  "workspaces are few",
+	"listWorkspaceIDs": "workspaces are few",
+	"placesOfProxies":  "a filter or an order that no index has, over all workspaces: pools are of thousands",
+	"totals":           "adds up the counters of the workspaces, which are few",
 
 	"deleteUnfinishedIdempotency": "once, at boot",
+
+	"listProxiesToCheck": "a check of all reads all; what it does with them takes a thousand times longer",
 }
 
 var generatedQuery = regexp.MustCompile("(?s)const (\\w+) = `(.*?)`")

@@ -9,8 +9,35 @@ import (
 	"context"
 )
 
+const beginProxyRotation = `-- name: BeginProxyRotation :execrows
+UPDATE proxies SET rotated_at = ?1
+WHERE id = ?2 AND rotated_at <= ?3
+  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
+`
+
+type BeginProxyRotationParams struct {
+	Now        int64
+	ID         string
+	Before     int64
+	Workspaces *string
+}
+
+// BeginProxyRotation notes that a proxy's rotateUrl is called now. None when it was called since @before.
+func (q *Queries) BeginProxyRotation(ctx context.Context, arg BeginProxyRotationParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, beginProxyRotation,
+		arg.Now,
+		arg.ID,
+		arg.Before,
+		arg.Workspaces,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const clearProxyCheck = `-- name: ClearProxyCheck :execrows
-UPDATE proxies SET status = 'unknown', last_check = NULL
+UPDATE proxies SET status = 'unknown', last_check = NULL, exit_ip = '', country = '', latency_ms = NULL, checked_at = 0, recent = ''
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -47,6 +74,130 @@ func (q *Queries) DeleteProxy(ctx context.Context, arg DeleteProxyParams) (int64
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const findProxies = `-- name: FindProxies :many
+SELECT CAST(address.key AS INTEGER) AS place, proxies.id
+FROM json_each(CAST(?1 AS TEXT)) AS address CROSS JOIN proxies
+WHERE proxies.workspace_id = ?2
+  AND proxies.type = json_extract(address.value, '$[0]') AND proxies.host = json_extract(address.value, '$[1]')
+  AND proxies.port = json_extract(address.value, '$[2]') AND proxies.username = json_extract(address.value, '$[3]')
+  AND (CAST(?3 AS TEXT) IS NULL OR proxies.workspace_id IN (SELECT value FROM json_each(?3)))
+`
+
+type FindProxiesParams struct {
+	Addresses   string
+	WorkspaceID string
+	Workspaces  *string
+}
+
+type FindProxiesRow struct {
+	Place int64
+	ID    string
+}
+
+// FindProxies gives which of some addresses a workspace has: a JSON array of [type, host, port, username], and the proxies by
+// their place in it.
+func (q *Queries) FindProxies(ctx context.Context, arg FindProxiesParams) ([]FindProxiesRow, error) {
+	rows, err := q.db.QueryContext(ctx, findProxies, arg.Addresses, arg.WorkspaceID, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []FindProxiesRow{}
+	for rows.Next() {
+		var i FindProxiesRow
+		if err := rows.Scan(&i.Place, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const getPick = `-- name: GetPick :one
+SELECT proxy_id FROM picks WHERE profile_id = ?1 AND tag = ?2
+`
+
+type GetPickParams struct {
+	ProfileID string
+	Tag       string
+}
+
+// GetPick gives the proxy that a profile had for a tag.
+func (q *Queries) GetPick(ctx context.Context, arg GetPickParams) (string, error) {
+	row := q.db.QueryRowContext(ctx, getPick, arg.ProfileID, arg.Tag)
+	var proxy_id string
+	err := row.Scan(&proxy_id)
+	return proxy_id, err
+}
+
+const getProxies = `-- name: GetProxies :many
+SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at FROM proxies
+WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
+`
+
+type GetProxiesParams struct {
+	Ids        string
+	Workspaces *string
+}
+
+// GetProxies gives the proxies of some ids, in any order.
+func (q *Queries) GetProxies(ctx context.Context, arg GetProxiesParams) ([]Proxy, error) {
+	rows, err := q.db.QueryContext(ctx, getProxies, arg.Ids, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Proxy{}
+	for rows.Next() {
+		var i Proxy
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Type,
+			&i.Host,
+			&i.Port,
+			&i.Username,
+			&i.Password,
+			&i.Name,
+			&i.Tags,
+			&i.Notes,
+			&i.RotateURL,
+			&i.Status,
+			&i.LastCheck,
+			&i.ProfileCount,
+			&i.ChecksTotal,
+			&i.ChecksOk,
+			&i.Revision,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.ExitIP,
+			&i.Country,
+			&i.LatencyMs,
+			&i.CheckedAt,
+			&i.Recent,
+			&i.RotatedAt,
+			&i.PickedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const getProxy = `-- name: GetProxy :one
@@ -150,6 +301,58 @@ func (q *Queries) GetProxyByAddress(ctx context.Context, arg GetProxyByAddressPa
 	return i, err
 }
 
+const getProxyChecked = `-- name: GetProxyChecked :one
+SELECT revision, status, exit_ip, country, recent, profile_count FROM proxies WHERE id = ?1
+`
+
+type GetProxyCheckedRow struct {
+	Revision     int64
+	Status       string
+	ExitIP       string
+	Country      string
+	Recent       string
+	ProfileCount int64
+}
+
+// GetProxyChecked gives what a check is compared with, in the transaction that keeps it.
+func (q *Queries) GetProxyChecked(ctx context.Context, id string) (GetProxyCheckedRow, error) {
+	row := q.db.QueryRowContext(ctx, getProxyChecked, id)
+	var i GetProxyCheckedRow
+	err := row.Scan(
+		&i.Revision,
+		&i.Status,
+		&i.ExitIP,
+		&i.Country,
+		&i.Recent,
+		&i.ProfileCount,
+	)
+	return i, err
+}
+
+const insertProxies = `-- name: InsertProxies :execrows
+INSERT INTO proxies (
+    id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, created_at, updated_at
+)
+SELECT json_extract(value, '$.id'), CAST(?1 AS TEXT), json_extract(value, '$.type'), json_extract(value, '$.host'), json_extract(value, '$.port'), json_extract(value, '$.username'),
+    unhex(json_extract(value, '$.password')), json_extract(value, '$.name'), json_extract(value, '$.tags'), json_extract(value, '$.notes'), json_extract(value, '$.rotateUrl'), CAST(?2 AS INTEGER), CAST(?2 AS INTEGER)
+FROM json_each(CAST(?3 AS TEXT))
+`
+
+type InsertProxiesParams struct {
+	WorkspaceID string
+	Now         int64
+	Proxies     string
+}
+
+// InsertProxies is InsertProxy for many, of one workspace: a JSON array of objects. Queries.AddProxies makes it.
+func (q *Queries) InsertProxies(ctx context.Context, arg InsertProxiesParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, insertProxies, arg.WorkspaceID, arg.Now, arg.Proxies)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const insertProxy = `-- name: InsertProxy :one
 
 INSERT INTO proxies (
@@ -225,6 +428,59 @@ func (q *Queries) InsertProxy(ctx context.Context, arg InsertProxyParams) (Proxy
 	return i, err
 }
 
+const keepPick = `-- name: KeepPick :exec
+INSERT INTO picks (profile_id, tag, proxy_id) VALUES (?1, ?2, ?3)
+ON CONFLICT (profile_id, tag) DO UPDATE SET proxy_id = excluded.proxy_id
+`
+
+type KeepPickParams struct {
+	ProfileID string
+	Tag       string
+	ProxyID   string
+}
+
+func (q *Queries) KeepPick(ctx context.Context, arg KeepPickParams) error {
+	_, err := q.db.ExecContext(ctx, keepPick, arg.ProfileID, arg.Tag, arg.ProxyID)
+	return err
+}
+
+const listProfilesAtExit = `-- name: ListProfilesAtExit :many
+SELECT profiles.id FROM proxies
+JOIN profiles ON profiles.proxy_id = proxies.id AND profiles.trashed_at IS NULL
+WHERE proxies.workspace_id = ?1 AND proxies.exit_ip = ?2 AND proxies.exit_ip <> ''
+LIMIT CAST(?3 AS INTEGER)
+`
+
+type ListProfilesAtExitParams struct {
+	WorkspaceID string
+	ExitIP      string
+	Limit       int64
+}
+
+// ListProfilesAtExit gives the ids of the profiles outside the trash whose proxy came out at an address when it was last checked.
+func (q *Queries) ListProfilesAtExit(ctx context.Context, arg ListProfilesAtExitParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listProfilesAtExit, arg.WorkspaceID, arg.ExitIP, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listProxies = `-- name: ListProxies :many
 SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at FROM proxies
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
@@ -284,6 +540,67 @@ func (q *Queries) ListProxies(ctx context.Context, arg ListProxiesParams) ([]Pro
 			&i.Recent,
 			&i.RotatedAt,
 			&i.PickedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listProxiesDue = `-- name: ListProxiesDue :many
+SELECT id, workspace_id, type, host, port, username, password, tags, revision, checked_at FROM proxies
+WHERE workspace_id = ?1 AND checked_at < ?2
+ORDER BY checked_at, id
+LIMIT CAST(?3 AS INTEGER)
+`
+
+type ListProxiesDueParams struct {
+	WorkspaceID string
+	Before      int64
+	Limit       int64
+}
+
+type ListProxiesDueRow struct {
+	ID          string
+	WorkspaceID string
+	Type        string
+	Host        string
+	Port        int64
+	Username    string
+	Password    []byte
+	Tags        string
+	Revision    int64
+	CheckedAt   int64
+}
+
+// ListProxiesDue gives the proxies of a workspace that were last checked before a time, longest ago first.
+func (q *Queries) ListProxiesDue(ctx context.Context, arg ListProxiesDueParams) ([]ListProxiesDueRow, error) {
+	rows, err := q.db.QueryContext(ctx, listProxiesDue, arg.WorkspaceID, arg.Before, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListProxiesDueRow{}
+	for rows.Next() {
+		var i ListProxiesDueRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Type,
+			&i.Host,
+			&i.Port,
+			&i.Username,
+			&i.Password,
+			&i.Tags,
+			&i.Revision,
+			&i.CheckedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -373,14 +690,345 @@ func (q *Queries) ListProxiesOfWorkspace(ctx context.Context, arg ListProxiesOfW
 	return items, nil
 }
 
+const listProxiesToCheck = `-- name: ListProxiesToCheck :many
+SELECT id, workspace_id, type, host, port, username, password, tags, revision FROM proxies
+WHERE (CAST(?1 AS TEXT) IS NULL OR workspace_id = ?1)
+  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
+ORDER BY created_at, id
+`
+
+type ListProxiesToCheckParams struct {
+	WorkspaceID *string
+	Workspaces  *string
+}
+
+type ListProxiesToCheckRow struct {
+	ID          string
+	WorkspaceID string
+	Type        string
+	Host        string
+	Port        int64
+	Username    string
+	Password    []byte
+	Tags        string
+	Revision    int64
+}
+
+// ListProxiesToCheck gives what a check of many needs of each, in the order in which they were made.
+func (q *Queries) ListProxiesToCheck(ctx context.Context, arg ListProxiesToCheckParams) ([]ListProxiesToCheckRow, error) {
+	rows, err := q.db.QueryContext(ctx, listProxiesToCheck, arg.WorkspaceID, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListProxiesToCheckRow{}
+	for rows.Next() {
+		var i ListProxiesToCheckRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Type,
+			&i.Host,
+			&i.Port,
+			&i.Username,
+			&i.Password,
+			&i.Tags,
+			&i.Revision,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listProxiesToCheckByID = `-- name: ListProxiesToCheckByID :many
+SELECT id, workspace_id, type, host, port, username, password, tags, revision FROM proxies
+WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id = ?2)
+  AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
+`
+
+type ListProxiesToCheckByIDParams struct {
+	Ids         string
+	WorkspaceID *string
+	Workspaces  *string
+}
+
+type ListProxiesToCheckByIDRow struct {
+	ID          string
+	WorkspaceID string
+	Type        string
+	Host        string
+	Port        int64
+	Username    string
+	Password    []byte
+	Tags        string
+	Revision    int64
+}
+
+// ListProxiesToCheckByID gives the same of @ids, a JSON array.
+func (q *Queries) ListProxiesToCheckByID(ctx context.Context, arg ListProxiesToCheckByIDParams) ([]ListProxiesToCheckByIDRow, error) {
+	rows, err := q.db.QueryContext(ctx, listProxiesToCheckByID, arg.Ids, arg.WorkspaceID, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListProxiesToCheckByIDRow{}
+	for rows.Next() {
+		var i ListProxiesToCheckByIDRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Type,
+			&i.Host,
+			&i.Port,
+			&i.Username,
+			&i.Password,
+			&i.Tags,
+			&i.Revision,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listProxiesToPick = `-- name: ListProxiesToPick :many
+SELECT id, tags, profile_count, picked_at FROM proxies
+WHERE workspace_id = ?1 AND status <> 'dead'
+  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
+ORDER BY created_at, id
+`
+
+type ListProxiesToPickParams struct {
+	WorkspaceID string
+	Workspaces  *string
+}
+
+type ListProxiesToPickRow struct {
+	ID           string
+	Tags         string
+	ProfileCount int64
+	PickedAt     int64
+}
+
+// ListProxiesToPick gives the proxies of a workspace that are not dead.
+func (q *Queries) ListProxiesToPick(ctx context.Context, arg ListProxiesToPickParams) ([]ListProxiesToPickRow, error) {
+	rows, err := q.db.QueryContext(ctx, listProxiesToPick, arg.WorkspaceID, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListProxiesToPickRow{}
+	for rows.Next() {
+		var i ListProxiesToPickRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Tags,
+			&i.ProfileCount,
+			&i.PickedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const placesOfProxies = `-- name: PlacesOfProxies :many
+SELECT id,
+  CAST(CASE CAST(?1 AS TEXT) WHEN 'latency' THEN coalesce(latency_ms, -1) WHEN 'checkedAt' THEN iif(checked_at = 0, -1, checked_at)
+    WHEN 'updatedAt' THEN updated_at ELSE created_at END AS INTEGER) AS number,
+  CAST(CASE CAST(?1 AS TEXT) WHEN 'name' THEN name WHEN 'host' THEN host WHEN 'country' THEN country ELSE '' END AS TEXT) AS word,
+  CAST(iif(CAST(?2 AS INTEGER), name || char(10) || notes || char(10) || host || char(10) || username, '') AS TEXT) AS texts,
+  CAST(iif(CAST(?3 AS INTEGER), tags, '') AS TEXT) AS tags
+FROM proxies
+WHERE (CAST(?4 AS TEXT) IS NULL OR type = ?4)
+  AND (CAST(?5 AS TEXT) IS NULL OR status = ?5)
+  AND (CAST(?6 AS TEXT) IS NULL OR country = ?6)
+  AND (CAST(?7 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?7)))
+`
+
+type PlacesOfProxiesParams struct {
+	Sort       string
+	Searched   int64
+	Tagged     int64
+	Type       *string
+	Status     *string
+	Country    *string
+	Workspaces *string
+}
+
+type PlacesOfProxiesRow struct {
+	ID     string
+	Number int64
+	Word   string
+	Texts  string
+	Tags   string
+}
+
+// PlacesOfProxies gives what store.ListProxies needs to filter and sort proxies. number is -1 where there is none.
+func (q *Queries) PlacesOfProxies(ctx context.Context, arg PlacesOfProxiesParams) ([]PlacesOfProxiesRow, error) {
+	rows, err := q.db.QueryContext(ctx, placesOfProxies,
+		arg.Sort,
+		arg.Searched,
+		arg.Tagged,
+		arg.Type,
+		arg.Status,
+		arg.Country,
+		arg.Workspaces,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []PlacesOfProxiesRow{}
+	for rows.Next() {
+		var i PlacesOfProxiesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Number,
+			&i.Word,
+			&i.Texts,
+			&i.Tags,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const placesOfProxiesOfWorkspace = `-- name: PlacesOfProxiesOfWorkspace :many
+SELECT id,
+  CAST(CASE CAST(?1 AS TEXT) WHEN 'latency' THEN coalesce(latency_ms, -1) WHEN 'checkedAt' THEN iif(checked_at = 0, -1, checked_at)
+    WHEN 'updatedAt' THEN updated_at ELSE created_at END AS INTEGER) AS number,
+  CAST(CASE CAST(?1 AS TEXT) WHEN 'name' THEN name WHEN 'host' THEN host WHEN 'country' THEN country ELSE '' END AS TEXT) AS word,
+  CAST(iif(CAST(?2 AS INTEGER), name || char(10) || notes || char(10) || host || char(10) || username, '') AS TEXT) AS texts,
+  CAST(iif(CAST(?3 AS INTEGER), tags, '') AS TEXT) AS tags
+FROM proxies
+WHERE workspace_id = ?4
+  AND (CAST(?5 AS TEXT) IS NULL OR type = ?5)
+  AND (CAST(?6 AS TEXT) IS NULL OR status = ?6)
+  AND (CAST(?7 AS TEXT) IS NULL OR country = ?7)
+  AND (CAST(?8 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?8)))
+`
+
+type PlacesOfProxiesOfWorkspaceParams struct {
+	Sort        string
+	Searched    int64
+	Tagged      int64
+	WorkspaceID string
+	Type        *string
+	Status      *string
+	Country     *string
+	Workspaces  *string
+}
+
+type PlacesOfProxiesOfWorkspaceRow struct {
+	ID     string
+	Number int64
+	Word   string
+	Texts  string
+	Tags   string
+}
+
+func (q *Queries) PlacesOfProxiesOfWorkspace(ctx context.Context, arg PlacesOfProxiesOfWorkspaceParams) ([]PlacesOfProxiesOfWorkspaceRow, error) {
+	rows, err := q.db.QueryContext(ctx, placesOfProxiesOfWorkspace,
+		arg.Sort,
+		arg.Searched,
+		arg.Tagged,
+		arg.WorkspaceID,
+		arg.Type,
+		arg.Status,
+		arg.Country,
+		arg.Workspaces,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []PlacesOfProxiesOfWorkspaceRow{}
+	for rows.Next() {
+		var i PlacesOfProxiesOfWorkspaceRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Number,
+			&i.Word,
+			&i.Texts,
+			&i.Tags,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const setPicked = `-- name: SetPicked :execrows
+UPDATE proxies SET picked_at = ?1 WHERE id = ?2
+`
+
+type SetPickedParams struct {
+	PickedAt int64
+	ID       string
+}
+
+// SetPicked notes that a start took a proxy.
+func (q *Queries) SetPicked(ctx context.Context, arg SetPickedParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, setPicked, arg.PickedAt, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const setProxyCheck = `-- name: SetProxyCheck :execrows
-UPDATE proxies SET status = ?1, last_check = CAST(?2 AS TEXT)
-WHERE id = ?3 AND revision = ?4
+UPDATE proxies SET status = ?1, last_check = CAST(?2 AS TEXT), exit_ip = ?3, country = ?4,
+    latency_ms = ?5, checked_at = ?6, recent = ?7
+WHERE id = ?8 AND revision = ?9
 `
 
 type SetProxyCheckParams struct {
 	Status    string
 	LastCheck string
+	ExitIP    string
+	Country   string
+	LatencyMs *int64
+	CheckedAt int64
+	Recent    string
 	ID        string
 	Revision  int64
 }
@@ -391,6 +1039,11 @@ func (q *Queries) SetProxyCheck(ctx context.Context, arg SetProxyCheckParams) (i
 	result, err := q.db.ExecContext(ctx, setProxyCheck,
 		arg.Status,
 		arg.LastCheck,
+		arg.ExitIP,
+		arg.Country,
+		arg.LatencyMs,
+		arg.CheckedAt,
+		arg.Recent,
 		arg.ID,
 		arg.Revision,
 	)

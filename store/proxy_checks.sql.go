@@ -9,6 +9,26 @@ import (
 	"context"
 )
 
+const countProxyChecks = `-- name: CountProxyChecks :one
+SELECT count(*) FROM proxy_checks
+JOIN proxies ON proxies.id = proxy_checks.proxy_id
+WHERE proxy_checks.proxy_id = ?1
+  AND (CAST(?2 AS TEXT) IS NULL OR proxies.workspace_id IN (SELECT value FROM json_each(?2)))
+`
+
+type CountProxyChecksParams struct {
+	ProxyID    string
+	Workspaces *string
+}
+
+// CountProxyChecks tells how many are kept.
+func (q *Queries) CountProxyChecks(ctx context.Context, arg CountProxyChecksParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countProxyChecks, arg.ProxyID, arg.Workspaces)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const deleteProxyChecks = `-- name: DeleteProxyChecks :execrows
 DELETE FROM proxy_checks WHERE proxy_id = ?1
 `

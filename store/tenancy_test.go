@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -17,6 +18,7 @@ var internalQueries = map[string]string{
 	"InsertProfile":          "the row names its workspace, which the caller has checked against the key",
 	"AddProfile":             "the row names its workspace, which the caller has checked against the key",
 	"InsertProxy":            "the row names its workspace, which the caller has checked against the key",
+	"InsertProxies":          "the rows are of a workspace that the caller has checked against the key",
 	"InsertWorkspace":        "for keys of the scope admin",
 	"EnsureWorkspace":        "for keys of all workspaces",
 	"SetProfileStatus":       "written by the owner of a run, which was started under the key's workspaces",
@@ -26,6 +28,13 @@ var internalQueries = map[string]string{
 	"ResetStatus":            "the boot, of every workspace",
 	"SetProxyCheck":          "the result of a check, whose proxy was read under the key's workspaces",
 	"InsertProxyCheck":       "the result of a check, whose proxy was read under the key's workspaces",
+	"GetProxyChecked":        "for a check, whose proxy was read under the key's workspaces",
+	"ListProfilesAtExit":     "for a check, whose proxy was read under the key's workspaces; it is of that workspace",
+	"ListWorkspaceIDs":       "checks over time, of every workspace",
+	"SetPicked":              "by a start, whose proxy was read under the key's workspaces",
+	"GetPick":                "by a start, whose profile was read under the key's workspaces",
+	"KeepPick":               "by a start, whose profile and proxy were read under the key's workspaces",
+	"ListProxiesDue":         "checks over time, of every workspace",
 	"GetLastGoodProxyCheck":  "for a check, whose proxy was read under the key's workspaces",
 	"DeleteProxyChecks":      "after UpdateProxy, which has the key's workspaces",
 	"InsertRun":              "written by the owner of a run, whose profile was read under the key's workspaces",
@@ -192,7 +201,8 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	err3 := q.InsertRun(ctx, InsertRunParams{ID: "run", ProfileID: profile.ID, StartedAt: 1, Record: "{}"})
 	_, err4 := q.InsertProxyCheck(ctx, InsertProxyCheckParams{ProxyID: proxy.ID, Ok: 1, Result: "{}"})
 	_, err5 := q.InsertKey(ctx, InsertKeyParams{ID: "key", Name: "k", Hash: make([]byte, 32), Scopes: "[]", Workspaces: Workspaces([]string{"mine"}), CreatedAt: 1})
-	err4 = errors.Join(err4, err5)
+	_, err6 := q.InsertAudit(ctx, InsertAuditParams{ID: "audit", WorkspaceID: "mine", Detail: "{}"})
+	err4 = errors.Join(err4, err5, err6)
 	err4 = errors.Join(err4, q.UpsertTraffic(ctx, UpsertTrafficParams{RunID: "run", ProxyID: proxy.ID, Day: 7, ProfileID: profile.ID, WorkspaceID: "mine", BytesUp: 1}))
 	if query == "PlacesOfStatus" {
 		_, err := q.SetProfileStatus(ctx, SetProfileStatusParams{ID: profile.ID, Status: "running"})
@@ -213,15 +223,17 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		id = "mine"
 	case strings.Contains(query, "Proxy") && query != "ListProfilesOfProxy" && query != "ListProfilesWithFallback":
 		id = proxy.ID
+	case query == "GetAudit":
+		id = "audit"
 	case query == "GetRun":
 		id = "run"
 	case strings.HasSuffix(query, "Key"):
 		id = "key"
 	}
-	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Ids": *jsonText([]string{profile.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10), "FromDay": int64(7), "ToDay": int64(7),
+	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Ids": *jsonText([]string{profile.ID, proxy.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10), "FromDay": int64(7), "ToDay": int64(7),
 		"Name": "p", "OS": "linux", "BrowserVersion": "1", "Tags": "[]", "SearchKey": "p", "StartURLs": "[]", "Timezone": "auto", "Locale": "auto",
 		"Geolocation": "auto", "WebRTC": "off", "BackgroundTraffic": "refuse", "AllowLocal": "[]", "Consistency": "warn",
-		"FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]", "DenyHosts": "[]", "LocalhostVia": "[]", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
+		"FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]", "Addresses": fmt.Sprintf(`[["%s","%s",%d,"%s"]]`, proxy.Type, proxy.Host, proxy.Port, proxy.Username), "DenyHosts": "[]", "LocalhostVia": "[]", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
 	switch {
 	case strings.HasSuffix(query, "ByNameDesc"):
 		world["AfterKey"], world["AfterID"] = last.text, last.id

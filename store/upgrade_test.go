@@ -32,7 +32,7 @@ func TestUpgradeFromTheFirst(t *testing.T) {
 	for _, statement := range []string{
 		"INSERT INTO workspaces (id, created_at, updated_at) VALUES ('default', 1, 1)",
 		"INSERT INTO profiles (id, workspace_id, name, os, browser_version, search_key, webrtc, created_at, updated_at) VALUES ('p', 'default', 'old', 'linux', '150', 'old', 'off', 1, 1)",
-		"INSERT INTO proxies (id, workspace_id, type, host, port, created_at, updated_at) VALUES ('x', 'default', 'socks5', 'h', 1, 1, 1)",
+		"INSERT INTO proxies (id, workspace_id, type, host, port, last_check, created_at, updated_at) VALUES ('x', 'default', 'socks5', 'h', 1, '{\"latencyMs\":40}', 1, 1)",
 		`INSERT INTO proxy_checks (proxy_id, at, ok, result) VALUES ('x', 5, 1, '{"exitIp":"192.0.2.1","country":"DE","latencyMs":40}'), ('x', 7, 0, '{"exitIp":null,"latencyMs":null}')`,
 	} {
 		if _, err := db.ExecContext(ctx, statement); err != nil {

@@ -113,6 +113,34 @@ func (q *Queries) InsertWorkspace(ctx context.Context, arg InsertWorkspaceParams
 	return i, err
 }
 
+const listWorkspaceIDs = `-- name: ListWorkspaceIDs :many
+SELECT id FROM workspaces WHERE proxy_count > 0 ORDER BY id
+`
+
+// ListWorkspaceIDs gives every workspace that has proxies.
+func (q *Queries) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listWorkspaceIDs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listWorkspaces = `-- name: ListWorkspaces :many
 SELECT id, name, profile_count, trashed_count, proxy_count, created_at, updated_at FROM workspaces
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))

@@ -22,8 +22,10 @@ UPDATE proxies SET checked_at = coalesce((SELECT max(at) FROM proxy_checks WHERE
         FROM (SELECT ok, result FROM proxy_checks WHERE proxy_id = proxies.id ORDER BY seq)), '')
 WHERE checks_total > 0;
 
-UPDATE proxies SET (exit_ip, country, latency_ms) = (
-    SELECT coalesce(json_extract(result, '$.exitIp'), ''), coalesce(json_extract(result, '$.country'), ''), json_extract(result, '$.latencyMs')
+UPDATE proxies SET latency_ms = json_extract(last_check, '$.latencyMs') WHERE last_check IS NOT NULL;
+
+UPDATE proxies SET (exit_ip, country) = (
+    SELECT coalesce(json_extract(result, '$.exitIp'), ''), coalesce(json_extract(result, '$.country'), '')
     FROM proxy_checks WHERE proxy_id = proxies.id AND ok = 1 ORDER BY seq DESC LIMIT 1)
 WHERE checks_ok > 0;
 

@@ -126,6 +126,7 @@ export class Model {
     if (event.type.startsWith('proxy.')) {
       if (event.type === 'proxy.deleted') this.dropProxy(id);
       else if (id) this.#proxies.mark(id);
+      else this.#proxies.markAll(); // it tells of many
     }
     if (event.type.startsWith('run.') || event.type === 'profile.deleted') this.#runs.markAll();
     if (event.workspaceId) this.#addWorkspaces([event.workspaceId]);

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"math"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/store"
+)
+
+// This file writes down who saw a secret, before it is told.
+
+// auditJSON is one thing that was done.
+type auditJSON struct {
+	ID          string         `json:"id"`
+	At          timestamp      `json:"at"`
+	KeyID       string         `json:"keyId" doc:"The key that did it; environment: that of WARREN_API_KEY."`
+	KeyName     string         `json:"keyName" example:"ci"`
+	WorkspaceID *string        `json:"workspaceId" doc:"null: it went over several."`
+	Action      string         `json:"action" example:"proxy.secret"`
+	ObjectID    *string        `json:"objectId" doc:"What it was done with; null: a list."`
+	Remote      string         `json:"remote" doc:"The caller's address, as GET /ip tells it." example:"203.0.113.7"`
+	RequestID   string         `json:"requestId"`
+	Detail      map[string]any `json:"detail" doc:"What was asked for, and how many it was."`
+}
+
+// audit writes down what the caller is about to see. Who gets its error tells nothing.
+func (s *server) audit(ctx context.Context, action, workspace, object string, detail map[string]any) error {
+	req := requestOf(ctx)
+	name := "WARREN_API_KEY"
+	key, err := s.store.Read().GetKey(ctx, store.GetKeyParams{ID: req.caller.keyID})
+	switch {
+	case err == nil:
+		name = key.Name
+	case !errors.Is(err, store.ErrNoRow):
+		return err
+	}
+	text, err := json.Marshal(detail, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	row := store.InsertAuditParams{ID: newID(), At: now(), KeyID: req.caller.keyID, KeyName: name, WorkspaceID: workspace, Action: action,
+		ObjectID: object, Remote: s.clientIP(req.http), RequestID: req.id, Detail: string(text)}
+	return s.store.Write(ctx, func(q *store.Queries) error {
+		_, err := q.InsertAudit(ctx, row)
+		return err
+	})
+}
+
+// auditList is what the list can be asked for.
+type auditList struct {
+	Paging
+	Action string `query:"action" enum:"proxy.secret,proxies.export"`
+}
+
+func (s *server) listAudit(ctx context.Context, in *auditList) (*listBody[auditJSON], error) {
+	q, c, action := s.store.Read(), callerOf(ctx), orNull(in.Action)
+	total, err := q.CountAudit(ctx, store.CountAuditParams{Action: action, Workspaces: c.filter})
+	if err != nil {
+		return nil, err
+	}
+	p := store.ListAuditParams{Action: action, Workspaces: c.filter, AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
+	if in.After != "" {
+		var at store.Audit
+		at, err = q.GetAudit(ctx, store.GetAuditParams{ID: in.After, Workspaces: c.filter})
+		p.AfterKey, p.AfterID = at.At, at.ID
+	}
+	var rows []store.Audit
+	if err == nil {
+		rows, err = q.ListAudit(ctx, p)
+	}
+	found, err := pageOf(rows, total, in.Limit, err)
+	if err != nil {
+		return nil, err
+	}
+	return answerList(found, in.Paging, func(a store.Audit) (auditJSON, error) {
+		detail := map[string]any{}
+		err := json.Unmarshal([]byte(a.Detail), &detail)
+		return auditJSON{a.ID, timestamp(a.At), a.KeyID, a.KeyName, orNull(a.WorkspaceID), a.Action, orNull(a.ObjectID), a.Remote, a.RequestID, detail}, err
+	})
+}
+
+type secretJSON struct {
+	Password *string `json:"password" doc:"null: it has none, or one that is no UTF-8." example:"secret"`
+	Base64   string  `json:"base64,omitempty" doc:"A password that is no UTF-8, which JSON cannot carry."`
+}
+
+// proxySecret is the only way to one password.
+func (s *server) proxySecret(ctx context.Context, in *struct{ ProxyPath }) (*struct{ Body secretJSON }, error) {
+	row, err := s.proxyRow(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.open(row)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.audit(ctx, "proxy.secret", row.WorkspaceID, row.ID, map[string]any{}); err != nil {
+		return nil, err
+	}
+	out := secretJSON{Password: orNull(p.Password)}
+	if !utf8.ValidString(p.Password) {
+		out = secretJSON{Base64: base64.StdEncoding.EncodeToString([]byte(p.Password))}
+	}
+	return &struct{ Body secretJSON }{out}, nil
+}

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// This file checks proxies from the command line, and shows how far it is.
+
+type proxyCheck struct {
+	apiClient
+	ID        string `arg:"" optional:"" help:"The proxy's id, as proxy list shows it."`
+	All       bool   `env:"WARREN_PROXY_ALL" help:"Check every proxy, or those of --tag or --workspace."`
+	Tag       string `env:"WARREN_PROXY_TAG" help:"With --all: the proxies with this tag."`
+	Workspace string `env:"WARREN_PROXY_WORKSPACE" help:"With --all: the proxies of this workspace."`
+}
+
+// checked is what is shown of a check.
+type checked struct {
+	ID        string  `json:"id"`
+	OK        bool    `json:"ok"`
+	ExitIP    *string `json:"exitIp"`
+	Country   *string `json:"country"`
+	LatencyMs *int64  `json:"latencyMs"`
+	Error     *struct {
+		Stage   string `json:"stage"`
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// Run checks. It is done when everything was checked, whatever came of it: a dead proxy is no failure of the command.
+func (p *proxyCheck) Run(ctx context.Context, c *console) error {
+	if p.All == (p.ID != "") {
+		return misusef("name a proxy's id, or --all")
+	}
+	if !p.All {
+		return p.one(ctx, c)
+	}
+	in := map[string]string{}
+	for member, value := range map[string]string{"tag": p.Tag, "workspaceId": p.Workspace} {
+		if value != "" {
+			in[member] = value
+		}
+	}
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	res, err := p.open(ctx, http.MethodPost, "/proxies/check-all", "application/json", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close() // the end of the connection cancels what is left
+	total, err := strconv.Atoi(res.Header.Get("X-Total-Count"))
+	if err != nil {
+		total = -1
+	}
+	bar := newProgress(c.stderr, isTerminal(c.stderr), total)
+	var dead []checked
+	err = eachLine(res.Body, func(line []byte) error {
+		var one checked
+		if err := json.Unmarshal(line, &one); err != nil {
+			return fmt.Errorf("the server's line is no check: %w", err)
+		}
+		if !one.OK {
+			dead = append(dead, one)
+		}
+		if p.JSON {
+			if _, err := fmt.Fprintf(c.stdout, "%s\n", line); err != nil {
+				return err
+			}
+		}
+		bar.add(one.OK)
+		return nil
+	})
+	bar.end()
+	if !p.JSON {
+		if shown := p.showDead(context.WithoutCancel(ctx), c.stdout, dead); err == nil {
+			err = shown
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("stopped after %d of %d proxies", bar.done, total)
+	case err != nil:
+		return fmt.Errorf("the checks broke off after %d of %d: %w", bar.done, total, err)
+	case total >= 0 && bar.done < total:
+		return fmt.Errorf("the checks broke off after %d of %d", bar.done, total)
+	}
+	return nil
+}
+
+func (p *proxyCheck) one(ctx context.Context, c *console) error {
+	var out map[string]any
+	var one checked
+	err := p.call(ctx, http.MethodPost, "/proxies/"+url.PathEscape(p.ID)+"/check", nil, &out)
+	if err != nil {
+		return err
+	}
+	if p.JSON {
+		return printJSON(c.stdout, out)
+	}
+	text, err := json.Marshal(out)
+	if err == nil {
+		err = json.Unmarshal(text, &one)
+	}
+	switch {
+	case err != nil:
+		return err
+	case one.OK:
+		_, err = fmt.Fprintf(c.stdout, "alive  exit %s  country %s  %d ms\n", textOr(one.ExitIP), textOr(one.Country), *one.LatencyMs)
+	case one.Error != nil:
+		_, err = fmt.Fprintf(c.stdout, "dead  %s  %s  %s\n", one.Error.Stage, one.Error.Code, one.Error.Message)
+	}
+	return err
+}
+
+func textOr(s *string) string {
+	if s == nil {
+		return "unknown"
+	}
+	return *s
+}
+
+// eachLine reads lines until the end; blank ones are none.
+func eachLine(r io.Reader, do func(line []byte) error) error {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 && (err == nil || errors.Is(err, io.EOF)) {
+			if err := do(line); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// showDead prints what does not work and why. Where the proxies are is asked for now: a check does not tell.
+func (p *proxyCheck) showDead(ctx context.Context, w io.Writer, dead []checked) error {
+	if len(dead) == 0 {
+		return nil
+	}
+	addresses := map[string]string{}
+	if all, err := p.everyProxy(ctx, url.Values{"status": {"dead"}}); err == nil { // without them the table is still of use
+		for _, raw := range all {
+			var one listedProxy
+			if json.Unmarshal(raw, &one) == nil {
+				addresses[one.ID] = one.address()
+			}
+		}
+	}
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "ID\tADDRESS\tSTAGE\tCODE\tMESSAGE")
+	for _, one := range dead {
+		stage, code, message := "", "", ""
+		if one.Error != nil {
+			stage, code, message = one.Error.Stage, one.Error.Code, one.Error.Message
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", one.ID, addresses[one.ID], stage, code, message)
+	}
+	return t.Flush()
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// progress shows how far something is: a bar on a terminal, else a line for each tenth.
+type progress struct {
+	w                        io.Writer
+	terminal                 bool
+	total, done, alive, dead int // total -1: not known
+	tenth                    int
+	now                      func() time.Time
+	began, drawn             time.Time
+}
+
+func newProgress(w io.Writer, terminal bool, total int) *progress {
+	p := &progress{w: w, terminal: terminal, total: total, now: time.Now}
+	p.began = p.now()
+	return p
+}
+
+// barEvery is how often the bar is drawn anew.
+const barEvery = 100 * time.Millisecond
+
+func (p *progress) add(ok bool) {
+	p.done++
+	if ok {
+		p.alive++
+	} else {
+		p.dead++
+	}
+	switch {
+	case p.terminal && p.now().Sub(p.drawn) >= barEvery:
+		p.draw()
+	case !p.terminal && p.total > 0 && p.done*10/p.total > p.tenth:
+		p.tenth = p.done * 10 / p.total
+		p.line()
+	}
+}
+
+func (p *progress) counts() string {
+	of := ""
+	if p.total >= 0 {
+		of = fmt.Sprintf("/%d", p.total)
+	}
+	rate := 0.0
+	if took := p.now().Sub(p.began).Seconds(); took > 0 {
+		rate = float64(p.done) / took
+	}
+	return fmt.Sprintf("%d%s checked, %d alive, %d dead, %.1f/s", p.done, of, p.alive, p.dead, rate)
+}
+
+// draw writes the bar over the last one.
+func (p *progress) draw() {
+	const width = 30
+	filled := 0
+	if p.total > 0 {
+		filled = min(width, p.done*width/p.total)
+	}
+	p.drawn = p.now()
+	fmt.Fprintf(p.w, "\r\x1b[K[%s%s] %s", strings.Repeat("#", filled), strings.Repeat("-", width-filled), p.counts())
+}
+
+func (p *progress) line() { fmt.Fprintln(p.w, p.counts()) }
+
+// end leaves the last state standing.
+func (p *progress) end() {
+	switch {
+	case p.terminal:
+		p.draw()
+		fmt.Fprintln(p.w)
+	case p.total <= 0 || p.done < p.total:
+		p.line()
+	}
+}

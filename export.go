@@ -1,0 +1,267 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"warren/proxy"
+	"warren/store"
+)
+
+// This file gives lists of proxies out, in the forms that import takes. What is written with secrets is read back as the same
+// proxies; the one thing that CSV changes are line breaks of notes, which become LF.
+
+// exportPart is how many proxies are read at a time.
+const exportPart = 500
+
+// exportRequest says which proxies, and in which form.
+type exportRequest struct {
+	ProxyFilter
+	Format  string `query:"format" enum:"text,csv,json" doc:"Default: as Accept says, else text."`
+	Secrets bool   `query:"secrets" doc:"With passwords: needs the scope secrets too."`
+}
+
+// Resolve wants the second scope.
+func (in *exportRequest) Resolve(ctx huma.Context) []error {
+	if in.Secrets {
+		if p := callerOf(ctx.Context()).may(scopeSecrets); p != nil {
+			return []error{p}
+		}
+	}
+	return nil
+}
+
+// exportFormat is what is asked for, else the first of Accept that there is.
+func exportFormat(asked, accept string) string {
+	if asked != "" {
+		return asked
+	}
+	for kind := range strings.SplitSeq(accept, ",") {
+		kind, _, _ = strings.Cut(kind, ";")
+		switch strings.ToLower(strings.TrimSpace(kind)) {
+		case "text/plain":
+			return "text"
+		case "text/csv":
+			return "csv"
+		case "application/json":
+			return "json"
+		}
+	}
+	return "text"
+}
+
+func (s *server) exportProxies(ctx context.Context, in *exportRequest) (*huma.StreamResponse, error) {
+	c := callerOf(ctx)
+	ids, err := s.store.ProxyIDs(ctx, store.ProxyList{ProxyFilter: in.rows(c), Ascending: true}) // oldest first: imported again they keep their order
+	if err != nil {
+		return nil, err
+	}
+	format := exportFormat(in.Format, requestOf(ctx).accept)
+	workspace := in.WorkspaceID
+	if workspace == "" && len(c.workspaces) == 1 {
+		workspace = c.workspaces[0]
+	}
+	if err := s.audit(ctx, "proxies.export", workspace, "", in.detail(len(ids), format)); err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(hctx huma.Context) {
+		kinds := map[string][2]string{"text": {"text/plain; charset=utf-8", "txt"}, "csv": {"text/csv; charset=utf-8", "csv"}, "json": {"application/json", "json"}}
+		hctx.SetHeader("Content-Type", kinds[format][0])
+		hctx.SetHeader("Content-Disposition", `attachment; filename="proxies.`+kinds[format][1]+`"`)
+		hctx.SetStatus(http.StatusOK)
+		if err := s.writeExport(ctx, hctx.BodyWriter(), format, ids, in.Secrets); err != nil {
+			s.log.Warn("an export broke off", "request", requestID(ctx), "cause", err)
+			panic(http.ErrAbortHandler) // the client must not take a part for the whole
+		}
+	}}, nil
+}
+
+// detail is what the audit keeps: how many, and what was asked for.
+func (in *exportRequest) detail(count int, format string) map[string]any {
+	d := map[string]any{"count": count, "format": format, "secrets": in.Secrets}
+	for name, value := range map[string]string{"workspaceId": in.WorkspaceID, "type": in.Type, "status": in.Status, "country": in.Country, "search": in.Search} {
+		if value != "" {
+			d[name] = value
+		}
+	}
+	if len(in.Tag) > 0 {
+		d["tag"] = in.Tag
+	}
+	return d
+}
+
+// writeExport reads the proxies part by part. A reader that takes nothing for half a minute is cut off.
+func (s *server) writeExport(ctx context.Context, w io.Writer, format string, ids []string, secrets bool) error {
+	out := newExport(w, format)
+	out.begin(secrets)
+	limit := func(time.Time) error { return nil }
+	if rw, ok := w.(http.ResponseWriter); ok {
+		limit = http.NewResponseController(rw).SetWriteDeadline
+	}
+	defer limit(time.Time{}) //nolint:errcheck // without a deadline there is none to lift
+	for part := range slices.Chunk(ids, exportPart) {
+		limit(time.Now().Add(30 * time.Second)) //nolint:errcheck // as above
+		if out.failed(s.exportPart(ctx, out, part, secrets)); out.err != nil {
+			break
+		}
+	}
+	return out.end()
+}
+
+func (s *server) exportPart(ctx context.Context, out *export, ids []string, secrets bool) error {
+	rows, err := s.store.ProxiesAt(ctx, ids, callerOf(ctx).filter)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if !secrets {
+			row.Password = nil
+		}
+		p, err := s.open(row)
+		if err != nil {
+			return err
+		}
+		if out.failed(out.write(row, p)); out.err != nil {
+			return out.err
+		}
+	}
+	return out.flush()
+}
+
+// export writes proxies in one of the forms, and remembers the first error.
+type export struct {
+	format string
+	b      *bufio.Writer
+	csv    *csv.Writer
+	count  int
+	err    error
+}
+
+func newExport(w io.Writer, format string) *export {
+	b := bufio.NewWriterSize(w, 64<<10)
+	return &export{format: format, b: b, csv: csv.NewWriter(b)}
+}
+
+func (e *export) failed(err error) {
+	if e.err == nil {
+		e.err = err
+	}
+}
+
+func (e *export) text(s string) {
+	_, err := e.b.WriteString(s)
+	e.failed(err)
+}
+
+func (e *export) flush() error {
+	e.csv.Flush()
+	e.failed(e.csv.Error())
+	e.failed(e.b.Flush())
+	return e.err
+}
+
+func (e *export) begin(secrets bool) {
+	switch {
+	case e.format == "csv":
+		e.failed(e.csv.Write(csvMembers()))
+	case e.format == "json":
+		e.text(`{"proxies":[`)
+	case !secrets:
+		e.text("# Passwords are left out.\n")
+	}
+}
+
+func (e *export) end() error {
+	if e.format == "json" {
+		e.text("]}\n")
+	}
+	return e.flush()
+}
+
+func (e *export) write(row store.Proxy, p proxy.Proxy) error {
+	e.count++
+	switch e.format {
+	case "csv":
+		return e.csv.Write(csvCells(row, p))
+	case "json":
+		text, err := json.Marshal(exportedOf(row, p))
+		if e.count > 1 {
+			e.text(",\n")
+		}
+		e.text(string(text))
+		return err
+	}
+	e.text(p.URL() + "\n")
+	return nil
+}
+
+// csvCells are the cells of a proxy in the order of csvMembers. What a spreadsheet would run as a formula, or could change,
+// must never stand in a cell: an address with such a part stands in url, with %XX, and free texts get a ' before.
+func csvCells(row store.Proxy, p proxy.Proxy) []string {
+	cells := map[string]string{"name": textCell(row.Name), "tags": textCell(tagsCell(row.Tags)), "notes": textCell(row.Notes), "rotateUrl": row.RotateURL}
+	if plainCell(p.Host) && plainCell(p.Username) && plainCell(p.Password) {
+		cells["type"], cells["host"], cells["port"], cells["username"], cells["password"] = string(p.Type), p.Host, strconv.Itoa(p.Port), p.Username, p.Password
+	} else {
+		cells["url"] = p.URL()
+	}
+	var out []string
+	for _, m := range csvMembers() {
+		out = append(out, cells[m])
+	}
+	return out
+}
+
+// plainCell says whether a part of an address can stand in a cell as it is.
+func plainCell(s string) bool {
+	return textCell(s) == s && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) && strings.TrimSpace(s) == s
+}
+
+// tagsCell writes a row's tags as cellTags reads them.
+func tagsCell(text string) string {
+	var tags []string
+	if json.Unmarshal([]byte(text), &tags) != nil {
+		return ""
+	}
+	joined := strings.Join(tags, ",")
+	if strings.HasPrefix(joined, "[") || slices.ContainsFunc(tags, func(t string) bool { return strings.Contains(t, ",") }) {
+		return text
+	}
+	return joined
+}
+
+// exportedJSON is a proxy as add takes it.
+type exportedJSON struct {
+	URL       string     `json:"url,omitempty"`
+	Type      string     `json:"type,omitempty"`
+	Host      string     `json:"host,omitempty"`
+	Port      int        `json:"port,omitzero"`
+	Username  string     `json:"username,omitempty"`
+	Password  string     `json:"password,omitempty"`
+	Name      string     `json:"name,omitempty"`
+	Tags      rawStrings `json:"tags,omitempty"`
+	Notes     string     `json:"notes,omitempty"`
+	RotateURL string     `json:"rotateUrl,omitempty"`
+}
+
+// exportedOf puts credentials that are no UTF-8, which JSON cannot carry, into a URL.
+func exportedOf(row store.Proxy, p proxy.Proxy) exportedJSON {
+	out := exportedJSON{Name: row.Name, Tags: rawStrings(row.Tags), Notes: row.Notes, RotateURL: row.RotateURL}
+	if !utf8.ValidString(p.Username) || !utf8.ValidString(p.Password) {
+		out.URL = p.URL()
+		return out
+	}
+	out.Type, out.Host, out.Port, out.Username, out.Password = string(p.Type), p.Host, p.Port, p.Username, p.Password
+	return out
+}

@@ -1,0 +1,238 @@
+package proxy
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// This file finds out whether a SOCKS5 proxy relays datagrams: UDP ASSOCIATE (RFC 1928 sections 4, 6 and 7), and through it a STUN
+// Binding request (RFC 8489), whose answer tells the address that the world sees.
+
+// UDPResult is what a probe of a proxy's UDP found.
+type UDPResult struct {
+	OK     bool
+	ExitIP string // that of the datagrams; it need not be the exit of connections
+	Err    *Error // nil when OK
+}
+
+const (
+	udpTime   = 2 * time.Second        // for all of it
+	udpResend = 300 * time.Millisecond // how long the first datagram is waited for; twice as long each further time
+	udpMost   = 64                     // how many datagrams that are no answer are looked at
+
+	stunPort    = "3478"
+	stunHead    = 20 // type, length, cookie and transaction (RFC 8489 section 5)
+	stunCookie  = 0x2112A442
+	stunRequest = 0x0001
+	stunSuccess = 0x0101
+	stunError   = 0x0111
+
+	stunMapped    = 0x0001 // MAPPED-ADDRESS, section 14.1
+	stunXORMapped = 0x0020 // XOR-MAPPED-ADDRESS, section 14.2
+)
+
+// probeUDP asks c.UDPURL through p, in timeout at most.
+func (c *Checker) probeUDP(ctx context.Context, p Proxy, timeout time.Duration) *UDPResult {
+	t, fault := stunTarget(c.UDPURL)
+	if fault != nil {
+		return &UDPResult{Err: fault}
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	d := &Dialer{Policy: c.Policy, RootCAs: c.RootCAs, shared: &c.locals, keepAlive: -1}
+	var bound []byte
+	var times Timings
+	// The association lives as long as this connection does. The address from which the datagrams will come is not known yet: zeros.
+	conn, fault := d.try(ctx, &p, t, &handshake{request: []byte{socksVersion, 3, 0, 1, 0, 0, 0, 0, 0, 0}, bound: &bound}, &times)
+	if fault != nil {
+		return &UDPResult{Err: fault}
+	}
+	defer conn.Close()
+	exit, fault := askSTUN(ctx, conn, bound, t)
+	if fault != nil {
+		return &UDPResult{Err: fault}
+	}
+	return &UDPResult{OK: true, ExitIP: exit.String()}
+}
+
+// stunTarget reads "stun://host:port"; the port may be left out.
+func stunTarget(raw string) (target, *Error) {
+	address, ok := strings.CutPrefix(raw, "stun://")
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		address = net.JoinHostPort(unbracket(address), stunPort)
+	}
+	t, fault := parseTarget(address)
+	if !ok || fault != nil {
+		return t, &Error{StageResponse, BadResponse, "the UDP check URL is not stun://host:port", nil}
+	}
+	return t, nil
+}
+
+// askSTUN sends datagrams to the port that the proxy told, at the address where the proxy was dialled: what it told as its address is
+// often one of its inner network, and must never lead us to another host. The socket is connected, so that nobody else's are read.
+func askSTUN(ctx context.Context, conn net.Conn, bound []byte, t target) (exit netip.Addr, fault *Error) {
+	server := *conn.RemoteAddr().(*net.TCPAddr)
+	port := int(binary.BigEndian.Uint16(bound[len(bound)-2:]))
+	if port == 0 {
+		return exit, &Error{StageRequest, NotAProxy, "the proxy told no port for datagrams", nil}
+	}
+	local := conn.LocalAddr().(*net.TCPAddr)
+	u, err := net.DialUDP("udp", &net.UDPAddr{IP: local.IP, Zone: local.Zone}, &net.UDPAddr{IP: server.IP, Port: port, Zone: server.Zone})
+	if err != nil {
+		return exit, asError(StageRequest, err)
+	}
+	defer u.Close()
+	var transaction [12]byte
+	rand.Read(transaction[:]) // never fails
+	message := stunMessage(t, transaction)
+	fault = guard(ctx, u, func() (fault *Error) {
+		exit, fault = exchange(ctx, u, message, transaction)
+		return fault
+	})
+	return exit, fault
+}
+
+// stunMessage is a Binding request behind the head of a datagram for t.
+func stunMessage(t target, transaction [12]byte) []byte {
+	b := appendAddress([]byte{0, 0, 0}, t)
+	b = binary.BigEndian.AppendUint16(b, stunRequest)
+	b = binary.BigEndian.AppendUint16(b, 0)
+	b = binary.BigEndian.AppendUint32(b, stunCookie)
+	return append(b, transaction[:]...)
+}
+
+// exchange sends the message, again and again with longer pauses, until its answer comes.
+func exchange(ctx context.Context, u *net.UDPConn, message []byte, transaction [12]byte) (netip.Addr, *Error) {
+	end, _ := ctx.Deadline()
+	b := make([]byte, 1500)
+	seen := 0
+	for pause := udpResend; ; pause *= 2 {
+		if _, err := u.Write(message); err != nil {
+			return netip.Addr{}, noDatagram(err)
+		}
+		last := time.Until(end) <= pause
+		if !last {
+			u.SetReadDeadline(time.Now().Add(pause))
+		} else {
+			u.SetReadDeadline(end)
+		}
+		if ctx.Err() != nil { // guard has set its deadline already, and this one took its place
+			return netip.Addr{}, noDatagram(ctx.Err())
+		}
+		for {
+			n, err := u.Read(b)
+			if isTimeoutOf(err) && !last && ctx.Err() == nil {
+				break
+			}
+			if err != nil {
+				return netip.Addr{}, noDatagram(err)
+			}
+			if exit, answer, fault := readSTUN(b[:n], transaction); answer {
+				return exit, fault
+			}
+			if seen++; seen >= udpMost {
+				return netip.Addr{}, &Error{StageResponse, BadResponse, "what the proxy relays is no answer to the UDP check", errBudget}
+			}
+		}
+	}
+}
+
+func isTimeoutOf(err error) bool { return err != nil && isTimeout(err) }
+
+func noDatagram(err error) *Error {
+	fault := asError(StageResponse, err)
+	if fault.Code == TimedOut && !errors.Is(err, context.Canceled) {
+		fault.Message = "no answer came through the proxy's UDP in time"
+	}
+	return fault
+}
+
+// readSTUN reads a datagram from the proxy. answer is false for one that belongs to something else, or is broken.
+func readSTUN(b []byte, transaction [12]byte) (exit netip.Addr, answer bool, fault *Error) {
+	if len(b) < 5 || b[0] != 0 || b[1] != 0 || b[2] != 0 { // a fragment is nothing that we asked for
+		return exit, false, nil
+	}
+	head := map[byte]int{1: 4 + 4 + 2, 3: 4 + 1 + int(b[4]) + 2, 4: 4 + 16 + 2}[b[3]]
+	if head == 0 || len(b) < head+stunHead {
+		return exit, false, nil
+	}
+	b = b[head:]
+	kind, size := binary.BigEndian.Uint16(b), int(binary.BigEndian.Uint16(b[2:]))
+	if binary.BigEndian.Uint32(b[4:]) != stunCookie || [12]byte(b[8:stunHead]) != transaction || stunHead+size != len(b) {
+		return exit, false, nil
+	}
+	if kind == stunError {
+		return exit, true, &Error{StageResponse, BadResponse, "the STUN server refused", nil}
+	}
+	if kind != stunSuccess {
+		return exit, false, nil
+	}
+	if exit = mappedAddress(b); !exit.IsValid() {
+		return exit, true, &Error{StageResponse, BadResponse, "the STUN server told no address", nil}
+	}
+	return exit, true, nil
+}
+
+// mappedAddress finds the address in a whole STUN message: the XOR-MAPPED-ADDRESS, or the older form without it.
+func mappedAddress(message []byte) (plain netip.Addr) {
+	for rest := message[stunHead:]; len(rest) >= 4; {
+		kind, size := binary.BigEndian.Uint16(rest), int(binary.BigEndian.Uint16(rest[2:]))
+		if len(rest) < 4+size {
+			return plain
+		}
+		value := rest[4 : 4+size]
+		if kind == stunMapped || kind == stunXORMapped {
+			if a := stunAddress(value, message, kind == stunXORMapped); a.IsValid() {
+				if kind == stunXORMapped {
+					return a
+				}
+				plain = a
+			}
+		}
+		rest = rest[min(len(rest), 4+(size+3)/4*4):]
+	}
+	return plain
+}
+
+// stunAddress reads family and address; the port between them is nobody's business here.
+func stunAddress(value, message []byte, xored bool) netip.Addr {
+	size := 0
+	if len(value) > 4 {
+		size = map[byte]int{1: 4, 2: 16}[value[1]]
+	}
+	if size == 0 || len(value) != 4+size {
+		return netip.Addr{}
+	}
+	b := make([]byte, size)
+	for i := range b {
+		if b[i] = value[4+i]; xored {
+			b[i] ^= message[4+i] // cookie and transaction
+		}
+	}
+	a, _ := netip.AddrFromSlice(b)
+	if a = a.Unmap(); a.IsUnspecified() {
+		return netip.Addr{}
+	}
+	return a
+}
+
+// appendAddress adds a target as SOCKS5 writes it: kind, address or counted name, port (RFC 1928 section 5).
+func appendAddress(b []byte, t target) []byte {
+	switch {
+	case t.addr.Is4():
+		b = append(append(b, 1), t.addr.AsSlice()...)
+	case t.addr.IsValid():
+		b = append(append(b, 4), t.addr.AsSlice()...)
+	default:
+		b = append(append(b, 3, byte(len(t.host))), t.host...)
+	}
+	port, _ := strconv.ParseUint(t.port, 10, 16)
+	return append(b, byte(port>>8), byte(port))
+}

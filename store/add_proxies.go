@@ -1,0 +1,57 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+)
+
+// This file writes many proxies with few statements: a statement for each of ten thousand would hold up every other writer.
+
+// FindAddresses gives which of the rows' addresses a workspace has already: the proxies' ids by the rows' places.
+func (q *Queries) FindAddresses(ctx context.Context, workspace string, workspaces *string, rows []Proxy) (map[int]string, error) {
+	addresses := make([][4]any, len(rows))
+	for i, p := range rows {
+		addresses[i] = [4]any{p.Type, p.Host, p.Port, p.Username}
+	}
+	text, err := json.Marshal(addresses)
+	if err != nil {
+		return nil, err
+	}
+	found, err := q.FindProxies(ctx, FindProxiesParams{Addresses: string(text), WorkspaceID: workspace, Workspaces: workspaces})
+	ids := make(map[int]string, len(found))
+	for _, f := range found {
+		ids[int(f.Place)] = f.ID
+	}
+	return ids, err
+}
+
+// AddProxies inserts rows of one workspace, all of them made at the same time. Their texts are UTF-8.
+func (q *Queries) AddProxies(ctx context.Context, workspace string, now int64, rows []Proxy) error {
+	type added struct {
+		ID        string  `json:"id"`
+		Type      string  `json:"type"`
+		Host      string  `json:"host"`
+		Port      int64   `json:"port"`
+		Username  string  `json:"username"`
+		Password  *string `json:"password"` // sealed, in hexadecimal
+		Name      string  `json:"name"`
+		Tags      string  `json:"tags"`
+		Notes     string  `json:"notes"`
+		RotateURL string  `json:"rotateUrl"`
+	}
+	list := make([]added, len(rows))
+	for i, p := range rows {
+		list[i] = added{ID: p.ID, Type: p.Type, Host: p.Host, Port: p.Port, Username: p.Username, Name: p.Name, Tags: p.Tags, Notes: p.Notes, RotateURL: p.RotateURL}
+		if p.Password != nil {
+			sealed := hex.EncodeToString(p.Password)
+			list[i].Password = &sealed
+		}
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	_, err = q.InsertProxies(ctx, InsertProxiesParams{WorkspaceID: workspace, Now: now, Proxies: string(text)})
+	return err
+}
