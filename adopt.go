@@ -96,7 +96,7 @@ func (rs *runs) adoptOne(ctx context.Context, row store.Run, catchUp func(contex
 // know takes over what a shim says of an adopted run.
 func (rs *runs) know(r *profileRun, state *shim.State) {
 	r.swap.Lock()
-	r.upstream, r.forOnce = upstreamMark{state.UpstreamID, state.UpstreamRevision}, state.ForOnce
+	r.proxies, r.at, r.forOnce = state.Upstreams, state.UpstreamAt, state.ForOnce
 	r.swap.Unlock()
 	r.mu.Lock()
 	a := *r.answer
@@ -132,7 +132,9 @@ func (s *server) catchUp(ctx context.Context, r *profileRun) {
 	r.swap.Lock()
 	forOnce := r.forOnce
 	r.swap.Unlock()
-	s.refreshProxy(ctx, r, !forOnce)
+	s.refreshProxy(ctx, r, proxyWish{ofProfile: !forOnce})
+	s.refreshRules(ctx, r)
+	s.runs.noteTraffic(ctx, r)
 	s.redress(ctx, r, exitAsKnown)
 }
 

@@ -61,7 +61,7 @@ type bodied struct {
 
 func bodiedOperations(profile, proxy string) []bodied {
 	profileMembers := []member{{"name", "text", true, true}, {"os", "text", false, false}, {"browserVersion", "mixed", false, false}, {"tags", "list", true, false},
-		{"notes", "text", true, false}, {"proxyId", "text", false, false}, {"startUrls", "list", false, false}, {"timezone", "text", false, false},
+		{"notes", "text", true, false}, {"proxyId", "text", false, false}, {"fallbackProxyIds", "list", false, false}, {"fallbackCountry", "text", false, false}, {"logHosts", "boolean", false, false}, {"localhostVia", "ports", false, false}, {"allowHosts", "list", false, false}, {"denyHosts", "list", false, false}, {"startUrls", "list", false, false}, {"timezone", "text", false, false},
 		{"locale", "mixed", false, false}, {"geolocation", "mixed", false, false}, {"webrtc", "text", false, false}, {"screen", "object", false, false},
 		{"headless", "boolean", false, false}, {"idleTimeoutMs", "integer", false, false}, {"maxRunMs", "integer", false, false}, {"workspaceId", "text", false, false}}
 	proxyMembers := []member{{"type", "text", false, true}, {"host", "text", false, true}, {"port", "integer", false, true}, {"username", "text", true, false},
@@ -80,7 +80,7 @@ func bodiedOperations(profile, proxy string) []bodied {
 		{"POST", "/profiles/" + profile + "/start", map[string]any{"dryRun": true}, startMembers, false},
 		{"POST", "/profiles/" + profile + "/stop", nil, []member{{"force", "boolean", false, false}}, false},
 		{"POST", "/profiles/" + profile + "/capabilities", nil, []member{{"name", "text", true, false}, {"readonly", "boolean", false, false}, {"expiresInMs", "integer", false, false}}, false},
-		{"POST", "/profiles/" + profile + "/restore", nil, nil, false}, {"POST", "/proxies/" + proxy + "/check", nil, nil, false},
+		{"POST", "/profiles/" + profile + "/restore", nil, nil, false}, {"POST", "/profiles/" + profile + "/failback", nil, nil, false}, {"POST", "/proxies/" + proxy + "/check", nil, nil, false},
 	}
 }
 
@@ -89,7 +89,7 @@ func (m member) takes(s string) bool {
 	switch m.name {
 	case "workspaceId", "workspaces":
 		return plainID.MatchString(s)
-	case "host":
+	case "host", "allowHosts", "denyHosts":
 		return plainHost.MatchString(s) || s == "\U0001f4a9" || s == "ＡＢＣ" || s == "İıſ"
 	}
 	return false
@@ -113,6 +113,8 @@ func wrongTypes(kind string) []any {
 		return []any{"true", "", 0, 1, 0.5, object, list, []any{true}}
 	case "list":
 		return []any{"x", "", 1, true, object, []any{1}, []any{nil}, []any{[]any{}}, []any{map[string]any{}}, []any{"", ""}}
+	case "ports":
+		return []any{"x", "", 1, true, object, []any{0}, []any{1.5}, []any{nil}, []any{[]any{}}, []any{map[string]any{}}, []any{"", ""}}
 	case "object":
 		return []any{"x", 1, true, list, []any{}, object, map[string]any{}, map[string]any{"width": "1920", "height": "1080"}, map[string]any{"width": 1920.5, "height": 1080}}
 	}

@@ -97,6 +97,12 @@ func answerExample(operation string) any {
 		return exampleList(exampleProfile())
 	case "startProfile":
 		return exampleStart()
+	case "failbackProfile":
+		return exampleStart().RunJSON
+	case "listRunHosts":
+		return runHostsJSON{RunID: exampleRunID, Data: []runHostJSON{{"example.com", 4, 2210, 81920, 0, exampleTime, exampleTime + 60000}}}
+	case "proxyTraffic", "profileTraffic":
+		return trafficJSON{TrafficSums{48213, 1903422, 61}, []trafficRowJSON{{Day: "2026-11-21", TrafficSums: TrafficSums{48213, 1903422, 61}}}}
 	case "explainProfile":
 		return exampleExplain()
 	case "batchProfiles":
@@ -113,7 +119,7 @@ func answerExample(operation string) any {
 	case "listProfileRuns":
 		start, last := exampleStart(), exampleLastRun()
 		return exampleList(pastRunJSON{RunID: last.RunID, Status: last.Status, StartedAt: last.StartedAt, EndedAt: &last.EndedAt, DurationMs: last.DurationMs, Reason: &last.Reason, Method: last.Method,
-			ExitCode: &last.ExitCode, BytesUp: &last.BytesUp, BytesDown: &last.BytesDown, Headless: &start.Headless, Browser: &start.Browser, Proxy: start.Proxy})
+			ExitCode: &last.ExitCode, BytesUp: &last.BytesUp, BytesDown: &last.BytesDown, ByRules: &last.ByRules, Headless: &start.Headless, Browser: &start.Browser, Proxy: start.Proxy})
 	case "getPressure":
 		return pressureJSON{Accepting: true, Running: 12, Starting: 1, MaxRunning: ptr(30), MaxStarting: 2, MaxQueue: 1000, CPU: cpuJSON{2, ptr(0.8), ptr(31.5)},
 			Memory: &memoryJSON{8 << 30, 5 << 30}, Disk: &diskJSON{120 << 30}}
@@ -175,7 +181,7 @@ func exampleList[T any](v T) list[T] { return list[T]{Data: []T{v}, Total: 1, Pa
 
 func exampleProfile() profileJSON {
 	return profileJSON{ID: exampleProfileID, WorkspaceID: "default", Name: "Shop, Berlin", OS: "win", BrowserVersion: "156", Tags: `["shop","de"]`,
-		ProxyID: ptr(exampleProxyID), StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
+		ProxyID: ptr(exampleProxyID), FallbackProxyIDs: "[]", FallbackCountry: "same", LocalhostVia: "[]", AllowHosts: "[]", DenyHosts: `["ads.example"]`, StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
 		Status: "stopped", LastRun: exampleLastRun(), LastStartedAt: ptr(exampleTime), DiskBytes: 12582912, CreatedAt: exampleTime, UpdatedAt: exampleTime}
 }
 
@@ -243,7 +249,7 @@ func problemExamples(path, operation string, status int) map[string]*huma.Exampl
 // allProblemExamples are the errors that the operations name.
 func allProblemExamples() map[string]*huma.Example {
 	out := map[string]*huma.Example{}
-	for _, path := range []string{"/profiles", "/proxies", "/keys"} {
+	for _, path := range []string{"/profiles", "/proxies", "/keys", "/runs"} {
 		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "createCapability", "revokeCapability", "screenshotProfile", "createTicket", "leakTest", "rotateProxy"} {
 			for _, p := range slices.Concat(generalProblems(path), operationProblems(operation)) {
 				p.Instance = "urn:warren:request:0199a1c2-7d3e-7a10-8a55-00000000000a"
@@ -256,7 +262,7 @@ func allProblemExamples() map[string]*huma.Example {
 
 // generalProblems are those that every operation may meet.
 func generalProblems(path string) []*problem {
-	kind := map[string]string{"profiles": "profile", "proxies": "proxy", "keys": "key"}[strings.Split(path, "/")[1]]
+	kind := map[string]string{"profiles": "profile", "proxies": "proxy", "keys": "key", "runs": "run"}[strings.Split(path, "/")[1]]
 	var out []*problem
 	for _, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType} {
 		code, detail := codeForStatus(status)
@@ -290,6 +296,8 @@ func operationProblems(operation string) []*problem {
 			identityMismatch([]findingJSON{{"timezone_mismatch", "profile.timezone", "is Asia/Tokyo, and the proxy comes out in Europe/Berlin, where clocks show another time. Set it to auto or to Europe/Berlin."}}),
 			browserTooOld("156.0.8078.79", 156, shim.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
 			problemFor(http.StatusConflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile."), idempotencyConflict(), noProxyToPick()}, noBrowserProblems())
+	case "failbackProfile":
+		return []*problem{notRunning()}
 	case "rotateProxy":
 		return []*problem{noRotateURL(), rotateFailed("answered with HTTP status 500"), rotatedLately(10*time.Second, 0)}
 	case "createCapability":

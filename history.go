@@ -27,6 +27,7 @@ type pastRunJSON struct {
 	Signal     string       `json:"signal,omitempty"`
 	BytesUp    *int64       `json:"bytesUp" doc:"Through the proxy; null while it is not known."`
 	BytesDown  *int64       `json:"bytesDown"`
+	ByRules    *int64       `json:"refusedByRules" doc:"Connections that allowHosts and denyHosts refused; null while it is not known."`
 	Lines      []string     `json:"lines,omitempty" doc:"The browser's last lines, after a failure."`
 	Headless   *bool        `json:"headless" doc:"null, as browser and proxy: the run is from before this was kept."`
 	Browser    *browserJSON `json:"browser"`
@@ -54,6 +55,12 @@ func endRun(ctx context.Context, q *store.Queries, last *lastRunJSON) error {
 		return nil
 	}
 	if err != nil {
+		return err
+	}
+	if err := upsertTraffic(ctx, q, row, last.traffic); err != nil {
+		return err
+	}
+	if err := keepHosts(ctx, q, last); err != nil {
 		return err
 	}
 	ended := endedRun{lastRunJSON: last}
@@ -120,7 +127,7 @@ func (rs *runs) pastRun(ctx context.Context, row store.Run) (pastRunJSON, error)
 	}
 	out.Status, out.EndedAt, out.DurationMs, out.Reason = ended.Status, &ended.EndedAt, ended.DurationMs, &ended.Reason
 	out.Method, out.ExitCode, out.Signal, out.Lines = ended.Method, &ended.ExitCode, ended.Signal, ended.Lines
-	out.BytesUp, out.BytesDown = &ended.BytesUp, &ended.BytesDown
+	out.BytesUp, out.BytesDown, out.ByRules = &ended.BytesUp, &ended.BytesDown, &ended.ByRules
 	return out, nil
 }
 
@@ -134,6 +141,6 @@ func (rs *runs) goesOn(ctx context.Context, out *pastRunJSON, r *profileRun) {
 	out.Status = r.status
 	r.mu.Unlock()
 	if out.Usage = rs.usage(ctx, r); out.Usage != nil {
-		out.BytesUp, out.BytesDown = &out.Usage.BytesUp, &out.Usage.BytesDown
+		out.BytesUp, out.BytesDown, out.ByRules = &out.Usage.BytesUp, &out.Usage.BytesDown, &out.Usage.ByRules
 	}
 }

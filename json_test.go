@@ -57,7 +57,7 @@ func drawProfile(t *rapid.T) profileJSON {
 	number := rapid.Int64()
 	p := profileJSON{ID: text.Draw(t, "id"), WorkspaceID: text.Draw(t, "workspace"), Name: text.Draw(t, "name"), OS: "linux", BrowserVersion: "156",
 		Tags: rawStrings(raw.Draw(t, "tags")), Notes: text.Draw(t, "notes"), ProxyMissing: rapid.Bool().Draw(t, "missing"),
-		StartURLs: rawStrings(raw.Draw(t, "urls")), Timezone: text.Draw(t, "zone"), WebRTC: "off", BackgroundTraffic: "allow", AllowLocal: `["localhost:3000"]`, Consistency: "block", Status: "running",
+		StartURLs: rawStrings(raw.Draw(t, "urls")), Timezone: text.Draw(t, "zone"), WebRTC: "off", BackgroundTraffic: "allow", AllowLocal: `["localhost:3000"]`, FallbackProxyIDs: rawStrings(raw.Draw(t, "fallbacks")), FallbackCountry: "any", LogHosts: rapid.Bool().Draw(t, "log"), LocalhostVia: rawStrings(raw.Draw(t, "via")), AllowHosts: rawStrings(raw.Draw(t, "allowed")), DenyHosts: rawStrings(raw.Draw(t, "denied")), Consistency: "block", Status: "running",
 		Locale:      rapid.SampledFrom([]locale{"auto", "system", `["de-DE","en"]`}).Draw(t, "locale"),
 		Geolocation: rapid.SampledFrom([]geolocation{"auto", "off", `{"latitude":1.5,"longitude":-2}`}).Draw(t, "geolocation"),
 		DiskBytes:   number.Draw(t, "bytes"), CreatedAt: timestamp(at.Draw(t, "created")), UpdatedAt: timestamp(at.Draw(t, "updated")),

@@ -468,6 +468,7 @@ type eventView struct {
 	At   time.Time
 	Data struct {
 		ID, RunID, Status, Reason string
+		From, To, Code            string
 		EndsAt                    time.Time
 	}
 	seen time.Time

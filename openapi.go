@@ -55,7 +55,7 @@ func describeOperation(op *huma.Operation, sc scope) {
 var moreErrors = map[string][]int{
 	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "importProxies": {409}, "restoreProfile": {409},
 	"updateProfile": {412}, "patchProfile": {412}, "updateProxy": {409, 412}, "patchProxy": {409, 412},
-	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "createCapability": {409}, "createTicket": {429}, "revokeCapability": {409}, "leakTest": {409, 429, 504},
+	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "createCapability": {409}, "failbackProfile": {409}, "listRunHosts": {404}, "createTicket": {429}, "revokeCapability": {409}, "leakTest": {409, 429, 504},
 	"screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504}, "rotateProxy": {409, 429, 502},
 }
 
@@ -63,10 +63,14 @@ var moreErrors = map[string][]int{
 var descriptions = map[string]string{
 	"listProfiles":      "Newest first. `total` is exact. For long walks take `after` instead of `page`: it costs the same at every depth.",
 	"createProfile":     "Takes `Idempotency-Key`: the same key and body within 24 hours gives the first answer again.",
-	"updateProfile":     "Merges: a member that is absent stays, `null` returns it to its default. While the profile runs a new timezone, geolocation or proxy takes effect at once; `run.pending` names what waits for the next start.",
-	"patchProfile":      "Merges: a member that is absent stays, `null` returns it to its default. While the profile runs a new timezone, geolocation or proxy takes effect at once; `run.pending` names what waits for the next start.",
+	"updateProfile":     "Merges: a member that is absent stays, `null` returns it to its default. While the profile runs a new timezone, geolocation, proxy or list of hosts takes effect at once; `run.pending` names what waits for the next start. Connections that are open stay on the old proxy; with `cut=true` they are ended.",
+	"patchProfile":      "Merges: a member that is absent stays, `null` returns it to its default. While the profile runs a new timezone, geolocation, proxy or list of hosts takes effect at once; `run.pending` names what waits for the next start. Connections that are open stay on the old proxy; with `cut=true` they are ended.",
 	"deleteProfile":     "Puts the profile and its data into the trash; `permanent=true` removes both now, also out of the trash. A running profile is stopped first, and the answer comes when its browser is gone.",
 	"startProfile":      "Answers when the browser takes commands. With `consistency` block it is refused (422 `identity_mismatch`) where the profile contradicts its exit. A profile that runs already gives the same run again, with `reused`. No body is needed. Takes `Idempotency-Key`.",
+	"failbackProfile":   "Of a run that goes on through one of `fallbackProxyIds`: new connections go through the profile's own proxy again. Nothing else takes it back but a change of `proxyId`.",
+	"listRunHosts":      "Of a run whose profile has `logHosts`, while it goes on and as long as the profile's history keeps it. 1,000 names at most; `notKept` counts the requests for others. `logged` false: nothing was kept.",
+	"proxyTraffic":      "Payload, without what proxies and their protocols add, by day (UTC), profile or run; kept for 400 days, also of profiles that are gone. What runs is asked first.",
+	"profileTraffic":    "Payload, without what proxies and their protocols add, by day (UTC), proxy or run; kept for 400 days. What runs is asked first.",
 	"stopProfile":       "Closes the browser gracefully and answers when it is gone: cookies are on disk. `force` kills it.",
 	"createCapability":  "For who gets no key: it opens this one run, by addresses that carry a secret of 256 bits, until it expires, is revoked, or the run ends. With `readonly` it opens the live view alone, to watch. At most 100 at a time. The addresses are in this answer alone. No body is needed. Takes `Idempotency-Key`.",
 	"listCapabilities":  "Newest first, without what opens the run. Those that are over are not among them; of a profile that does not run there are none.",
@@ -90,8 +94,8 @@ var descriptions = map[string]string{
 	"exportProxies":     exportDescription,
 	"proxySecret":       "The only way to a saved password but an export with `secrets`. It is written down (GET /audit) before it is answered; when it cannot be written down nothing is told.",
 	"listAudit":         "Newest first. Each look at a proxy's password and each export is here: who (the key), what, which, when, from where. Whoever sees some workspaces only sees what was done in one of them.",
-	"updateProxy":       "Merges. A new address or new credentials clear `lastCheck`; running profiles use them for new connections. Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`: a saved password goes to no other server than the one it was given for.",
-	"patchProxy":        "Merges. A new address or new credentials clear `lastCheck`; running profiles use them for new connections. Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`: a saved password goes to no other server than the one it was given for.",
+	"updateProxy":       "Merges. A new address or new credentials clear `lastCheck`; running profiles use them for new connections, and `runs` says what became of each; with `cut=true` connections through the old address are ended. Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`: a saved password goes to no other server than the one it was given for.",
+	"patchProxy":        "Merges. A new address or new credentials clear `lastCheck`; running profiles use them for new connections, and `runs` says what became of each; with `cut=true` connections through the old address are ended. Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`: a saved password goes to no other server than the one it was given for.",
 	"deleteProxy":       "Refused while a profile uses it: a profile is never sent out directly by a deletion.",
 	"checkProxy":        "Goes through the very dialer that browsers go through. 200 also when the proxy is dead: `ok`, `error.stage` and `error.code` tell. The result is kept as `lastCheck`.",
 	"checkUnsavedProxy": "The same for a proxy that is not saved; nothing is kept.",
@@ -166,10 +170,12 @@ func completeSchemas(schemas huma.Registry) {
 			}
 		}
 	}
-	effective := schemas.Map()["EffectiveJSON"].Properties
-	shown := geolocation("").Schema(schemas)
-	shown.Description = effective["geolocation"].Description
-	effective["geolocation"] = shown
+	for _, name := range []string{"EffectiveJSON", "ChangedEffectiveJSON"} {
+		effective := schemas.Map()[name].Properties
+		shown := geolocation("").Schema(schemas)
+		shown.Description = effective["geolocation"].Description
+		effective["geolocation"] = shown
+	}
 	setting := schemas.Map()["SettingJSON"].Properties
 	setting["value"] = &huma.Schema{Description: setting["value"].Description, AnyOf: []*huma.Schema{{Type: huma.TypeString},
 		{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}}, {Type: huma.TypeObject, AdditionalProperties: true}, nullSchema()}}
@@ -217,7 +223,7 @@ func plainOperation(id, summary, tag string, schema *huma.Schema, example any) *
 
 func eventsOperation() *huma.Operation {
 	op := plainOperation("streamEvents", "What happens, as it happens", "events", nil, nil)
-	op.Description = "Server-sent events of the key's workspaces: `profile.*` (`created`, `updated`, `status`, `deleted`, `restored`), `run.*` (`started`, `updated`, `expiring`, `ended`), `proxy.*` (`created`, `imported` for a whole list, `updated`, `checked`, `all_checked` for many at once, `died`, `returned`, `exit_changed`, `deleted`), `key.*` and `capability.*` (`created`, `revoked`). `run.expiring` says that a run will be closed (`endsAt`) because it is `idle` or for its `maxRun` (`reason`); with `endsAt` null it goes on after all. `events.lost` comes first where the `Last-Event-ID` is not known any more: read everything anew. Something is sent at least every 15 s. A reader that does not keep up is cut off.\n\nScope: `read`."
+	op.Description = "Server-sent events of the key's workspaces: `profile.*` (`created`, `updated`, `status`, `deleted`, `restored`), `run.*` (`started`, `updated`, `expiring`, `fallback`, `ended`), `proxy.*` (`created`, `imported` for a whole list, `updated`, `checked`, `all_checked` for many at once, `died`, `returned`, `exit_changed`, `deleted`), `key.*` and `capability.*` (`created`, `revoked`). `run.expiring` says that a run will be closed (`endsAt`) because it is `idle` or for its `maxRun` (`reason`); with `endsAt` null it goes on after all. `run.fallback` says that a run's proxy (`from`) is dead (`code`), and that it goes on through another (`to`). `events.lost` comes first where the `Last-Event-ID` is not known any more: read everything anew. Something is sent at least every 15 s. A reader that does not keep up is cut off.\n\nScope: `read`."
 	op.Parameters = []*huma.Param{{Name: "Last-Event-ID", In: "header", Description: "The event that was heard last: what came since is told first. When that is not known any more (it is too long ago, or from before a restart), events.lost is.", Schema: &huma.Schema{Type: "string"}}}
 	op.Responses["200"] = &huma.Response{Description: "OK", Content: map[string]*huma.MediaType{"text/event-stream": {
 		Schema:  &huma.Schema{Type: "string"},

@@ -30,6 +30,8 @@ type profileInput struct {
 	Tags              opt[[]string]    `json:"tags,omitempty" doc:"At most 50, each of 1 to 64 characters. Replaces the list." example:"[\"shop\",\"de\"]"`
 	Notes             opt[string]      `json:"notes,omitempty" doc:"At most 10,000 characters."`
 	ProxyID           opt[string]      `json:"proxyId,omitempty" doc:"A proxy of the same workspace. null: direct."`
+	FallbackProxyIDs  opt[[]string]    `json:"fallbackProxyIds,omitempty" doc:"At most 10 proxies of the same workspace, in order: what stands in for proxyId while the browser runs, when it is dead. Nothing stands in for a direct connection."`
+	FallbackCountry   opt[string]      `json:"fallbackCountry,omitempty" enum:"same,any" doc:"same (the default): only fallbacks whose last good check came out in the country of proxyId's are used; where either is not known it is left out, and start warns (fallback_left_out)."`
 	StartURLs         opt[[]string]    `json:"startUrls,omitempty" doc:"At most 20 pages to open: http, https or about:blank." example:"[\"https://example.com/\"]"`
 	Timezone          opt[string]      `json:"timezone,omitempty" doc:"auto (of the exit), system, or an IANA name." example:"Europe/Berlin"`
 	Locale            opt[locale]      `json:"locale,omitempty" doc:"auto (of the exit), system, or a list of language tags (BCP 47)."`
@@ -41,6 +43,10 @@ type profileInput struct {
 	MaxRunMs          opt[int64]       `json:"maxRunMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"The run is closed after so long. An event run.expiring comes before."`
 	BackgroundTraffic opt[string]      `json:"backgroundTraffic,omitempty" enum:"refuse,allow" doc:"What the relay does with the services that Chrome itself asks (updates, variations and the like; docs/background-traffic.md): refuse, or let them through the proxy."`
 	AllowLocal        opt[[]string]    `json:"allowLocal,omitempty" doc:"At most 20 services of this machine or its network, as host:port, that pages may reach, beside the proxy: localhost or an address. Only where the server lets profiles reach private networks." example:"[\"localhost:3000\"]"`
+	LogHosts          opt[bool]        `json:"logHosts,omitempty" doc:"Keep which hosts a run connects to, 1,000 names at most (GET /runs/{runId}/hosts). Default: false, and nothing is kept anywhere. Takes effect at once; false forgets what the run has kept."`
+	LocalhostVia      opt[viaList]     `json:"localhostVia,omitempty" doc:"At most 20 ports of this machine that pages reach on purpose, beside the proxy: 3000 is localhost:3000 (and *.localhost, 127.0.0.1 and [::1]), app.test:3000 is http://app.test:3000 served by this machine's port 3000, by no site of that name. allowLocal opens an address as it is, of the network too; this gives names to ports of this machine. Only where the server lets profiles reach private networks."`
+	AllowHosts        opt[[]string]    `json:"allowHosts,omitempty" doc:"At most 1,000 rules. When there are any, pages reach no host that none of them names: example.com (and every name below), *.example.com (names below alone), cdn-*.example.com, an address or a prefix (192.0.2.0/24), each with a port behind a colon or without, or *. Takes effect at once, as denyHosts does." example:"[\"example.com\",\"*.example.net:443\"]"`
+	DenyHosts         opt[[]string]    `json:"denyHosts,omitempty" doc:"At most 1,000 rules as those of allowHosts: hosts that pages do not reach, even if allowHosts names them. Open connections against new rules are ended."`
 	Consistency       opt[string]      `json:"consistency,omitempty" enum:"off,warn,block" doc:"What start does when timezone, locale or geolocation contradict where the proxy comes out: nothing, a warning for each (the default), or refuse (422 identity_mismatch), also while the exit is unknown."`
 }
 
@@ -207,6 +213,7 @@ func (in *profileInput) check(f *faults) {
 	if in.StartURLs.given() {
 		f.startURLs("body.startUrls", in.StartURLs.Value)
 	}
+	in.checkRules(f)
 	in.checkIdentity(f)
 }
 
@@ -342,6 +349,12 @@ func (in *profileInput) apply(row *store.Profile) error {
 	mergePtr(in.MaxRunMs, &row.MaxRunMs)
 	in.BackgroundTraffic.merge(&row.BackgroundTraffic, "refuse")
 	mergeStrings(in.AllowLocal, &row.AllowLocal)
+	mergeStrings(opt[[]string]{in.LocalhostVia.Set, in.LocalhostVia.Null, in.LocalhostVia.Value}, &row.LocalhostVia)
+	in.LogHosts.merge(&row.LogHosts, false)
+	mergeStrings(in.AllowHosts, &row.AllowHosts)
+	mergeStrings(in.DenyHosts, &row.DenyHosts)
+	mergeStrings(in.FallbackProxyIDs, &row.FallbackProxyIDs)
+	in.FallbackCountry.merge(&row.FallbackCountry, "same")
 	in.Consistency.merge(&row.Consistency, "warn")
 	if in.ProxyID.Set {
 		mergePtr(in.ProxyID, &row.ProxyID)
@@ -375,6 +388,9 @@ func (in *profileInput) checkProxy(ctx context.Context, q *store.Queries, c *cal
 		case err != nil:
 			return err
 		}
+	}
+	if err := in.checkFallbacks(ctx, q, c, workspace, row, f); err != nil {
+		return err
 	}
 	webrtc, proxy := "proxy_only", in.ProxyID.given()
 	if row != nil {

@@ -25,6 +25,8 @@ type profileJSON struct {
 	Tags              rawStrings   `json:"tags"`
 	Notes             string       `json:"notes"`
 	ProxyID           *string      `json:"proxyId"`
+	FallbackProxyIDs  rawStrings   `json:"fallbackProxyIds"`
+	FallbackCountry   string       `json:"fallbackCountry" enum:"same,any"`
 	ProxyMissing      bool         `json:"proxyMissing" doc:"The proxy was deleted while the profile was in the trash: start is refused until proxyId is set."`
 	StartURLs         rawStrings   `json:"startUrls"`
 	Timezone          string       `json:"timezone" example:"auto"`
@@ -37,6 +39,10 @@ type profileJSON struct {
 	MaxRunMs          *int64       `json:"maxRunMs"`
 	BackgroundTraffic string       `json:"backgroundTraffic" enum:"refuse,allow"`
 	AllowLocal        rawStrings   `json:"allowLocal"`
+	LogHosts          bool         `json:"logHosts"`
+	LocalhostVia      rawStrings   `json:"localhostVia"`
+	AllowHosts        rawStrings   `json:"allowHosts"`
+	DenyHosts         rawStrings   `json:"denyHosts"`
 	Consistency       string       `json:"consistency" enum:"off,warn,block"`
 	Status            string       `json:"status" enum:"stopped,starting,running,stopping,failed"`
 	Run               *RunJSON     `json:"run" doc:"What runs now, as start answered it, without its capability."`
@@ -79,9 +85,11 @@ func (s *server) profile(row store.Profile) (profileJSON, error) {
 	p := profileJSON{
 		ID: row.ID, WorkspaceID: row.WorkspaceID, Name: row.Name, OS: row.OS, BrowserVersion: row.BrowserVersion,
 		Tags: rawStrings(row.Tags), Notes: row.Notes, ProxyID: row.ProxyID, ProxyMissing: row.ProxyMissing,
+		FallbackProxyIDs: rawStrings(row.FallbackProxyIDs), FallbackCountry: row.FallbackCountry,
 		StartURLs: rawStrings(row.StartURLs), Timezone: row.Timezone, Locale: locale(row.Locale),
 		Geolocation: geolocation(row.Geolocation), WebRTC: row.WebRTC, Headless: row.Headless,
 		IdleTimeoutMs: row.IdleTimeoutMs, MaxRunMs: row.MaxRunMs, BackgroundTraffic: row.BackgroundTraffic, AllowLocal: rawStrings(row.AllowLocal), Consistency: row.Consistency, Status: row.Status,
+		LogHosts: row.LogHosts, LocalhostVia: rawStrings(row.LocalhostVia), AllowHosts: rawStrings(row.AllowHosts), DenyHosts: rawStrings(row.DenyHosts),
 		LastStartedAt: startedAt(row.LastStartedAt), DiskBytes: row.DiskBytes,
 		CreatedAt: timestamp(row.CreatedAt), UpdatedAt: timestamp(row.UpdatedAt), TrashedAt: stampPtr(row.TrashedAt),
 	}
@@ -178,6 +186,7 @@ func (in *profileCreate) Resolve(ctx huma.Context) []error {
 	}
 	in.Body.check(&f)
 	in.Body.checkLocal(req.server, &f)
+	in.Body.checkVia(req.server, &f)
 	workspace, bad := req.caller.workspaceFor(in.Body.WorkspaceID)
 	if bad != nil {
 		f = append(f, *bad)
@@ -228,6 +237,7 @@ func proxyVanished(err error) error {
 // profileUpdate holds the members to change.
 type profileUpdate struct {
 	ProfilePath
+	Cutting
 	IfMatch string `header:"If-Match" doc:"The ETag that was read: 412 when the profile has changed since."`
 	Body    profileInput
 }
@@ -244,6 +254,7 @@ func (in *profileUpdate) Resolve(ctx huma.Context) []error {
 func (in *profileUpdate) check(ctx context.Context, s *server) (f faults, err error) {
 	in.Body.check(&f)
 	in.Body.checkLocal(s, &f)
+	in.Body.checkVia(s, &f)
 	row, err := s.profileRow(ctx, in.ID, false)
 	if err != nil {
 		return nil, err
@@ -288,11 +299,13 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 	}
 	if r := s.runs.of(row.ID); r != nil {
 		ctx := context.WithoutCancel(ctx)
-		if in.Body.ProxyID.given() {
-			s.refreshProxy(ctx, r, true)
+		given := in.Body.ProxyID.given()
+		swapped := s.refreshProxy(ctx, r, proxyWish{ofProfile: given, first: given, cut: in.Cut}).Swapped
+		if in.Body.AllowHosts.Set || in.Body.DenyHosts.Set || in.Body.LogHosts.Set {
+			s.refreshRules(ctx, r)
 		}
 		exit := exitAsKnown
-		if in.Body.ProxyID.given() || in.Body.Timezone.Set || in.Body.Locale.Set || in.Body.Geolocation.Set {
+		if swapped || given || in.Body.Timezone.Set || in.Body.Locale.Set || in.Body.Geolocation.Set {
 			exit = exitWanted
 		}
 		s.redress(ctx, r, exit)

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -35,6 +33,8 @@ type proxyJSON struct {
 	LastCheck    *checkJSON   `json:"lastCheck"`
 	CreatedAt    timestamp    `json:"createdAt"`
 	UpdatedAt    timestamp    `json:"updatedAt"`
+
+	Runs []changedRunJSON `json:"runs,omitempty" doc:"Only in the answer of a change: the runs that use the proxy, and what became of them."`
 }
 
 // ProxyBody is the answer of the operations on one proxy.
@@ -315,8 +315,21 @@ func duplicate(existing string) *problem {
 	return p
 }
 
+// holdersOf names the profiles that use a proxy, or fall back on it.
+func holdersOf(ctx context.Context, q *store.Queries, row store.Proxy, c *caller) (users []string, err error) {
+	if row.ProfileCount > 0 {
+		users, err = q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: row.ID, Workspaces: c.filter, Limit: 1000})
+	}
+	if left := 1000 - len(users); err == nil && left > 0 {
+		var more []string
+		more, err = q.ListProfilesWithFallback(ctx, store.ListProfilesWithFallbackParams{WorkspaceID: row.WorkspaceID, ProxyID: row.ID, Workspaces: c.filter, Limit: int64(left)})
+		users = append(users, more...)
+	}
+	return users, err
+}
+
 func proxyInUse(profiles []string) *problem {
-	p := conflict("proxy_in_use", "Profiles use this proxy: `profileIds` names them (1,000 at most). Give them another one first; a profile is never sent out directly by a deletion.")
+	p := conflict("proxy_in_use", "Profiles use this proxy, or fall back on it: `profileIds` names them (1,000 at most). Give them another one first; a profile is never sent out directly by a deletion.")
 	p.ProfileIDs = profiles
 	return p
 }
@@ -324,6 +337,7 @@ func proxyInUse(profiles []string) *problem {
 // proxyUpdate holds the members to change.
 type proxyUpdate struct {
 	ProxyPath
+	Cutting
 	IfMatch string `header:"If-Match" doc:"The ETag that was read: 412 when the proxy has changed since."`
 	Body    proxyInput
 }
@@ -362,11 +376,11 @@ func (s *server) updateProxy(ctx context.Context, in *proxyUpdate) (*ProxyBody, 
 	if err != nil {
 		return nil, err
 	}
-	if moved {
-		s.proxyMoved(context.WithoutCancel(ctx), row)
-	}
+	runs := s.proxyChanged(context.WithoutCancel(ctx), row, moved, in.Cut)
 	s.events.publish("proxy.updated", row.WorkspaceID, map[string]any{"id": row.ID, "changed": membersOf(in.Body)})
-	return proxyAnswer(row)
+	out, err := proxyAnswer(row)
+	out.Body.Runs = runs
+	return out, err
 }
 
 // rewriteProxy writes the change. A new address or new credentials make what the last checks found worthless.
@@ -414,9 +428,12 @@ func (s *server) deleteProxy(ctx context.Context, in *struct {
 		if row, err = proxyAsRead(ctx, q, c, in.ID, in.IfMatch); err != nil {
 			return err
 		}
-		if row.ProfileCount > 0 {
-			users, err := q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: row.ID, Workspaces: c.filter, Limit: 1000})
-			return errors.Join(err, proxyInUse(users))
+		users, err := holdersOf(ctx, q, row, c)
+		if err != nil {
+			return err
+		}
+		if len(users) > 0 {
+			return proxyInUse(users)
 		}
 		_, err = q.DeleteProxy(ctx, store.DeleteProxyParams{ID: row.ID, Workspaces: c.filter})
 		return err
@@ -426,88 +443,4 @@ func (s *server) deleteProxy(ctx context.Context, in *struct {
 	}
 	s.events.publish("proxy.deleted", row.WorkspaceID, map[string]any{"id": row.ID})
 	return nil, nil
-}
-
-// swapPatience is how long a run's process may take to change its proxy. One that hangs must not hold up whoever asked.
-const swapPatience = 5 * time.Second
-
-// refreshProxy sends a run's new connections through the proxy that it should have now: the profile's, when ofProfile is set
-// and the profile has one, else the one it has, as that is now. A run never loses its proxy before its next start.
-func (s *server) refreshProxy(ctx context.Context, r *profileRun, ofProfile bool) {
-	r.swap.Lock()
-	defer r.swap.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, swapPatience)
-	defer cancel()
-	if err := s.swapProxy(ctx, r, ofProfile); err != nil {
-		s.log.Warn("a running profile keeps its old proxy until its next start", "profile", r.profileID, "cause", err)
-	}
-}
-
-// swapProxy does it. What is wanted is read while r.swap is held: of two changes at once the later one stays.
-func (s *server) swapProxy(ctx context.Context, r *profileRun, ofProfile bool) error {
-	r.mu.Lock()
-	client, running := r.client, r.status == "running"
-	r.mu.Unlock()
-	if !running {
-		return nil
-	}
-	id := r.upstream.id
-	if ofProfile {
-		row, err := s.profileRow(ctx, r.profileID, false)
-		if err != nil {
-			return err
-		}
-		if row.ProxyID != nil {
-			id = *row.ProxyID
-		}
-	}
-	if id == "" {
-		return nil
-	}
-	row, err := s.proxyRow(ctx, id)
-	if err != nil || r.upstream == (upstreamMark{id, row.Revision}) {
-		return err
-	}
-	u, err := s.upstream(row)
-	if err != nil {
-		return err
-	}
-	if err := client.SetUpstream(ctx, *u); err != nil {
-		return err
-	}
-	r.upstream = upstreamMark{id, row.Revision}
-	return s.runs.noteProxy(r, &exitJSON{ID: id, Type: row.Type})
-}
-
-// noteProxy writes into a run which proxy it has now.
-func (rs *runs) noteProxy(r *profileRun, p *exitJSON) error {
-	r.mu.Lock()
-	answer := *r.answer // others may hold the old one
-	answer.Proxy = p
-	r.answer = &answer
-	text, err := json.Marshal(runRecord{&answer, r.began})
-	r.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	defer rs.publishUpdate(r)
-	return rs.record(func(ctx context.Context, q *store.Queries) error {
-		_, err := q.SetRunRecord(ctx, store.SetRunRecordParams{ID: r.id, Record: string(text)})
-		return err
-	})
-}
-
-// proxyMoved gives every running profile of a proxy its new address and credentials, all at once: those that hang are waited
-// for together. Whose proxy it is, each run knows best.
-func (s *server) proxyMoved(ctx context.Context, row store.Proxy) {
-	var wg sync.WaitGroup
-	for _, run := range s.runs.list(callerOf(ctx), row.WorkspaceID) {
-		if r := s.runs.of(run.ProfileID); r != nil {
-			wg.Go(func() {
-				s.refreshProxy(ctx, r, false)
-				s.redress(ctx, r, exitWanted)
-			})
-		}
-	}
-	wg.Wait()
 }

@@ -43,7 +43,7 @@ func fixedMembers(row store.Profile) map[string]string {
 		b, _ := json.Marshal(v) //nolint:errcheck // numbers and booleans
 		return string(b)
 	}
-	return map[string]string{"webrtc": row.WebRTC, "headless": text(row.Headless), "startUrls": row.StartURLs, "allowLocal": row.AllowLocal,
+	return map[string]string{"webrtc": row.WebRTC, "headless": text(row.Headless), "startUrls": row.StartURLs, "allowLocal": row.AllowLocal, "localhostVia": row.LocalhostVia,
 		"backgroundTraffic": row.BackgroundTraffic, "idleTimeoutMs": text(row.IdleTimeoutMs), "maxRunMs": text(row.MaxRunMs)}
 }
 
@@ -52,7 +52,11 @@ func fixedMembers(row store.Profile) map[string]string {
 func (b *startedWith) pending(row store.Profile, wanted shim.Identity, zone string) []string {
 	out := []string{}
 	for name, value := range fixedMembers(row) {
-		if b.Members[name] != value {
+		was, known := b.Members[name]
+		if !known && name == "localhostVia" { // the run is from before there was one
+			was = "[]"
+		}
+		if was != value {
 			out = append(out, name)
 		}
 	}
@@ -122,10 +126,10 @@ func (s *server) redressNow(ctx context.Context, r *profileRun, exit insight) er
 	answer := *before // others may hold the old one
 	next.show(&answer, *began, now.settings)
 	answer.Pending = next.pending(row, now.identity, around.zone)
-	if row.ProxyID != nil && *row.ProxyID != r.upstream.id && !r.forOnce || row.ProxyID == nil && r.upstream.id != "" && !r.forOnce {
-		answer.Pending = append(answer.Pending, "proxyId")
-		slices.Sort(answer.Pending)
+	if answer.Pending, err = s.pendingProxies(ctx, r, row, answer.Pending); err != nil {
+		return err
 	}
+	answer.Pending = r.pendingRules(row, answer.Pending)
 	if late != nil {
 		s.follow(ctx, r, late)
 	}
@@ -166,10 +170,10 @@ func (s *server) exitOfRun(ctx context.Context, r *profileRun, row store.Profile
 	r.mu.Lock()
 	around = here(majorOf(r.answer.Browser.Version))
 	r.mu.Unlock()
-	if around.proxied = r.upstream.id != ""; !around.proxied {
+	if around.proxied = r.inUse() != ""; !around.proxied {
 		return around, nil, nil
 	}
-	px, err := s.proxyRow(ctx, r.upstream.id)
+	px, err := s.proxyRow(ctx, r.inUse())
 	if err != nil {
 		return around, nil, err
 	}
@@ -230,6 +234,7 @@ func (s *server) follow(ctx context.Context, r *profileRun, e *exitLookup) {
 		defer leave()
 		select {
 		case <-e.done:
+			s.refreshProxy(ctx, r, proxyWish{}) // its country may be known by now, and with it who stands in for it
 			s.redress(ctx, r, exitChecked)
 		case <-r.gone:
 		case <-s.runs.ctx.Done():

@@ -62,6 +62,7 @@ type effectiveJSON struct {
 type exitJSON struct {
 	ID        string     `json:"id"`
 	Type      string     `json:"type"`
+	Fallback  bool       `json:"fallback" doc:"It is one of fallbackProxyIds, and in use since those before it were dead."`
 	ExitIP    *string    `json:"exitIp"`
 	Country   *string    `json:"country"`
 	Timezone  *string    `json:"timezone"`

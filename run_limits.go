@@ -6,6 +6,15 @@ import (
 
 // This file tells of runs that are about to be closed by their limits, and of those that changed.
 
+// heed sees to what a run's process has to tell.
+func (rs *runs) heed(r *profileRun, n shim.Notice) {
+	if n.Reason == shim.ReasonMoved {
+		rs.moved(r, n)
+		return
+	}
+	rs.publishNotice(r, n)
+}
+
 // publishNotice tells everyone when a run will be closed, or with endsAt null that it will not be after all.
 func (rs *runs) publishNotice(r *profileRun, n shim.Notice) {
 	var ends *timestamp

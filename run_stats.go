@@ -20,6 +20,7 @@ type usageJSON struct {
 	BytesUp     int64    `json:"bytesUp" doc:"From the browser to its targets, so far."`
 	BytesDown   int64    `json:"bytesDown"`
 	Connections int64    `json:"connections" doc:"To targets, now."`
+	ByRules     int64    `json:"refusedByRules" doc:"Connections that allowHosts and denyHosts refused, so far."`
 	Clients     int      `json:"clients" doc:"Sockets of DevTools clients, now."`
 	Viewers     int      `json:"viewers" doc:"Of the live view, now."`
 }
@@ -72,7 +73,7 @@ func (rs *runs) usage(ctx context.Context, r *profileRun) *usageJSON {
 		return nil
 	}
 	u := &usageJSON{CPUPercent: s.CPUPercent, CPUMs: s.CPUMs, MemoryBytes: s.MemoryBytes, MemoryKind: s.MemoryKind, OwnBytes: s.OwnBytes, Processes: s.Processes,
-		BytesUp: s.BytesUp, BytesDown: s.BytesDown, Connections: s.Connections, Clients: s.Clients, Viewers: s.Viewers}
+		BytesUp: s.BytesUp, BytesDown: s.BytesDown, Connections: s.Connections, ByRules: s.ByRules, Clients: s.Clients, Viewers: s.Viewers}
 	if u.CPUPercent != nil {
 		*u.CPUPercent = math.Round(*u.CPUPercent*10) / 10
 	}

@@ -52,6 +52,8 @@ type runs struct {
 	closing   bool
 	wg        sync.WaitGroup
 
+	moved func(*profileRun, shim.Notice) // is told when a run's proxy was dead and it goes on through the next
+
 	found   atomic.Pointer[foundBrowser]
 	listed  atomic.Pointer[listedBrowsers]
 	catalog shim.Catalog
@@ -76,9 +78,11 @@ type profileRun struct {
 
 	granting sync.Mutex // held while its further capabilities are changed
 
-	swap     sync.Mutex // held while its proxy is changed
-	upstream upstreamMark
-	forOnce  bool // the proxy is this run's alone, whatever the profile has
+	swap    sync.Mutex          // held while its proxy is changed
+	proxies []shim.UpstreamMark // in the order of their use; none: direct
+	at      int                 // the place of the one in use
+	rules   *shim.Rules         // that it keeps; nil: not known
+	forOnce bool                // the proxy is this run's alone, whatever the profile has
 
 	place    *place        // in the queue, or among those that run; nil: none. Its owner's alone
 	deserted chan struct{} // closed when nobody waits for its start any more
@@ -90,12 +94,6 @@ type profileRun struct {
 	err    error              // why it failed; only after ready
 	gone   chan struct{}      // closed when its end is recorded
 	last   *lastRunJSON       // only after gone
-}
-
-// upstreamMark says which proxy, in which version, a run's relay has. Empty: none.
-type upstreamMark struct {
-	id       string
-	revision int64
 }
 
 func newRun(profileID, workspaceID, status string) *profileRun {
@@ -145,7 +143,11 @@ type lastRunJSON struct {
 	Signal     string    `json:"signal,omitempty"`
 	BytesUp    int64     `json:"bytesUp"`
 	BytesDown  int64     `json:"bytesDown"`
+	ByRules    int64     `json:"refusedByRules" doc:"Connections that allowHosts and denyHosts refused."`
 	Lines      []string  `json:"lines,omitempty" doc:"The browser's last lines, after a failure."`
+
+	traffic []shim.Traffic // what the run said at its end
+	hosts   *shim.Hosts
 }
 
 // runName names the run's files: the last 12 digits of its id, which are random (RFC 9562, 5.7), since a socket's path is short.
@@ -281,7 +283,7 @@ func (rs *runs) attend(r *profileRun) {
 			force, late = nil, time.After(forceTime)
 			go rs.tell(r, true)
 		case n := <-r.client.Notices():
-			rs.publishNotice(r, n)
+			rs.heed(r, n)
 		case <-late:
 			late = nil
 			rs.log.Error("a run's process does not answer; it is killed", "profile", r.profileID, "run", r.id, "cause", r.client.Kill())
@@ -377,7 +379,7 @@ func (rs *runs) payOwed(profileID string) {
 func lastRun(runID string, startedAt timestamp, e shim.End) *lastRunJSON {
 	l := &lastRunJSON{RunID: runID, StartedAt: startedAt, EndedAt: timestamp(e.EndedAt.UnixMilli()), Status: "stopped",
 		Reason: string(e.Outcome), Method: string(e.Method), ExitCode: e.ExitCode, Signal: e.Signal,
-		BytesUp: e.BytesUp, BytesDown: e.BytesDown, Lines: e.Lines}
+		BytesUp: e.BytesUp, BytesDown: e.BytesDown, ByRules: e.ByRules, Lines: e.Lines, traffic: e.Traffic, hosts: e.Hosts}
 	if e.Outcome == shim.Failed {
 		l.Reason = "crashed"
 	}

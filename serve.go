@@ -143,6 +143,7 @@ func (s *server) prepare(ctx context.Context) error {
 	if _, err := s.runs.browser(ctx); err != nil {
 		s.log.Warn("no browser was found; starts fail until there is one", "cause", err)
 	}
+	s.runs.moved = s.proxyFailed
 	if err := s.runs.adopt(ctx, s.catchUp); err != nil {
 		return err
 	}
@@ -184,7 +185,8 @@ func (s *server) keepSweeping(ctx context.Context) {
 // sweep does what is due now and then: it empties the trash of what lay there long enough and forgets old answers.
 func (s *server) sweep(ctx context.Context) {
 	s.runs.payOwed("")
-	if err := errors.Join(s.emptyTrash(ctx, time.Now().AddDate(0, 0, -s.cfg.TrashDays).UnixMilli()), s.once.purge(ctx), s.keys.flush(ctx)); err != nil && ctx.Err() == nil {
+	s.runs.noteAllTraffic(ctx, func(*profileRun) bool { return true })
+	if err := errors.Join(s.purgeTraffic(ctx), s.emptyTrash(ctx, time.Now().AddDate(0, 0, -s.cfg.TrashDays).UnixMilli()), s.once.purge(ctx), s.keys.flush(ctx)); err != nil && ctx.Err() == nil {
 		s.log.Error("sweeping", "cause", err)
 	}
 }

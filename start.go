@@ -78,6 +78,7 @@ type plan struct {
 	match     string // exact or nearest: whether installed is of the declared version
 	snapshot  string // the version that last opened the profile, whose data are copied before an older browser gets them; "" none
 	preflight string
+	fallbacks []fallback // that the profile names, in its order
 	checked   *checkJSON // the check that preflight required
 	around    surroundings
 	exit      *exitLookup
@@ -121,7 +122,10 @@ func (s *server) plan(ctx context.Context, row store.Profile, in *startInput) (*
 	}
 	p.around = here(installed.Major)
 	p.around.proxied = p.proxy != nil
-	return p, nil
+	if p.proxy != nil && !in.ProxyID.Set { // a proxy for this run alone has none that stands in for it
+		p.fallbacks, err = s.fallbacksOf(ctx, row, p.proxy.ID)
+	}
+	return p, err
 }
 
 func (s *server) fillSpec(p *plan, in *startInput) error {
@@ -144,7 +148,9 @@ func (s *server) fillSpec(p *plan, in *startInput) error {
 	if err != nil {
 		return err
 	}
-	p.spec.Detours, p.warnings = detours, append(p.warnings, warnings...)
+	via, more := s.viaDetours(p.row)
+	p.spec.Detours, p.warnings = append(detours, via...), slices.Concat(p.warnings, warnings, more)
+	p.spec.Rules = rulesOf(p.row)
 	p.spec.Background = p.row.BackgroundTraffic == "allow"
 	if p.row.MaxRunMs != nil {
 		p.spec.MaxRun = time.Duration(*p.row.MaxRunMs) * time.Millisecond
@@ -215,6 +221,7 @@ func (s *server) startProfile(ctx context.Context, in *startRequest) (*struct{ B
 		if err := s.runs.settleIdentity(ctx, p, false); err != nil {
 			return nil, err
 		}
+		p.chooseFallbacks()
 		out.Body.dry, err = s.dryRun(p)
 		return out, err
 	}
@@ -327,7 +334,8 @@ func (s *server) claimStart(ctx context.Context, row store.Profile, in *startInp
 		return s.plan(ctx, row, in)
 	}
 	go s.runs.life(launch, r, decide, func() {
-		s.refreshProxy(ctx, r, !in.ProxyID.Set)
+		s.refreshProxy(ctx, r, proxyWish{ofProfile: !in.ProxyID.Set})
+		s.refreshRules(ctx, r)
 		s.redress(ctx, r, exitAsKnown)
 		s.followLate(ctx, r)
 	})
@@ -392,6 +400,7 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 	if err := rs.takeTurn(ctx, r, p); err != nil {
 		return err
 	}
+	p.chooseFallbacks()
 	if err := rs.keepSnapshot(ctx, p); err != nil {
 		<-rs.slots
 		return err
@@ -404,9 +413,7 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 	r.mu.Lock()
 	r.client, r.began, r.late = client, p.startedWith(), p.exit
 	r.mu.Unlock()
-	if p.proxy != nil {
-		r.upstream, r.forOnce = upstreamMark{p.proxy.ID, p.proxy.Revision}, p.spec.ForOnce
-	}
+	r.proxies, r.at, r.forOnce, r.rules = state.Upstreams, state.UpstreamAt, p.spec.ForOnce, &p.spec.Rules
 	answer := p.answer(state)
 	answer.Warnings = append(answer.Warnings, differs(p.spec.Identity, state)...)
 	p.exit.fill(ctx, answer)

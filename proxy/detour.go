@@ -25,6 +25,19 @@ func (d *Dialer) detour(t target) (address string, ok bool) {
 	return "", false
 }
 
+// takesDetour says whether the address goes beside the upstream, since somebody named it.
+func (d *Dialer) takesDetour(address string) bool {
+	if len(d.Detours) == 0 {
+		return false
+	}
+	t, fault := parseTarget(address)
+	if fault != nil {
+		return false
+	}
+	_, named := d.detour(t)
+	return named
+}
+
 // dialDetour connects to what detour gave. It asks no name server: the address is one, or localhost, which is tried in both families.
 func (d *Dialer) dialDetour(ctx context.Context, network, address string, times *Timings) (net.Conn, *Error) {
 	spellings := []string{address}
@@ -42,6 +55,12 @@ func (d *Dialer) dialDetour(ctx context.Context, network, address string, times 
 }
 
 const localhost = "localhost"
+
+// IsAddress says whether a host is an address, in any spelling.
+func IsAddress(host string) bool {
+	_, err := netip.ParseAddr(canonicalHost(host))
+	return err == nil
+}
 
 // LocalDetour reads "host:port" of a service of this machine or of its private network: localhost, a name below it, or an address in any
 // spelling. Other names are refused, since they mean what a name server says, and so are addresses that no page has any business with

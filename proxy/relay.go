@@ -15,10 +15,11 @@ import (
 //
 // Who may connect is decided by Admit; the listener itself should be one that others cannot reach.
 type Relay struct {
-	log    *slog.Logger
-	dialer atomic.Pointer[Dialer]
-	admit  atomic.Pointer[func(net.Conn) error]
-	stats  counters
+	log   *slog.Logger
+	admit atomic.Pointer[func(net.Conn) error]
+	rules atomic.Pointer[Rules]
+	hosts atomic.Pointer[hostLog]
+	stats counters
 
 	ctx    context.Context // ends dials when the relay is closed
 	cancel context.CancelFunc
@@ -34,9 +35,13 @@ type Relay struct {
 	tunnels   map[*tunnel]struct{}
 	lastFault *Error
 	lastAt    time.Time
+	routes    []*route // in order
+	at        int      // the one in use
+	tallies   map[string]*tally
+	moved     func(Move)
 }
 
-type counters struct{ up, down, open, total, refused atomic.Int64 }
+type counters struct{ open, total, refused, byRules atomic.Int64 }
 
 // Stats are a relay's figures since it was made.
 type Stats struct {
@@ -44,7 +49,8 @@ type Stats struct {
 	BytesDown int64 // from target to browser
 	Open      int64 // connections held now, those still in their handshake included
 	Total     int64 // connections taken
-	Refused   int64 // of these, refused by Admit, by Policy or because they do not speak SOCKS5
+	Refused   int64 // of these, refused by Admit, by Policy, by Rules or because they do not speak SOCKS5
+	ByRules   int64 // of these, by Rules
 
 	LastError   *Error // of the last request that failed; nil when none did
 	LastErrorAt time.Time
@@ -64,12 +70,13 @@ func NewRelay(d *Dialer, log *slog.Logger) *Relay {
 	r.handshake, r.silence = handshakeTimeout, halfClosedIdle
 	r.chunks.New = func() any { return new([chunkSize]byte) }
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.dialer.Store(d)
+	r.tallies = map[string]*tally{}
+	r.SetDialer(d)
 	return r
 }
 
-// SetDialer makes new connections use d. Open tunnels stay.
-func (r *Relay) SetDialer(d *Dialer) { r.dialer.Store(d) }
+// SetDialer makes new connections use d alone, and counts them under no key. Open tunnels stay.
+func (r *Relay) SetDialer(d *Dialer) { r.SetRoutes([]Route{{Dialer: d}}, 0, false) }
 
 // Admit sets what decides, by its peer, whether a connection is taken; an error closes it at once. nil admits all.
 func (r *Relay) Admit(f func(net.Conn) error) {
@@ -78,6 +85,20 @@ func (r *Relay) Admit(f func(net.Conn) error) {
 		return
 	}
 	r.admit.Store(&f)
+}
+
+// SetRules makes new connections keep to the rules, and resets tunnels whose target they refuse; ended is how many of these were open.
+// nil refuses nothing.
+func (r *Relay) SetRules(rules *Rules) (ended int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rules.Store(rules)
+	for t := range r.tunnels {
+		if t.obey(rules) {
+			ended++
+		}
+	}
+	return ended
 }
 
 // Serve takes connections from l until Close, and then returns nil. It closes l.
@@ -155,14 +176,15 @@ func (r *Relay) Close() error {
 
 // Stats returns the figures now.
 func (r *Relay) Stats() Stats {
+	s := Stats{Open: r.stats.open.Load(), Total: r.stats.total.Load(), Refused: r.stats.refused.Load(), ByRules: r.stats.byRules.Load()}
 	r.mu.Lock()
-	last, at := r.lastFault, r.lastAt
-	r.mu.Unlock()
-	return Stats{
-		BytesUp: r.stats.up.Load(), BytesDown: r.stats.down.Load(),
-		Open: r.stats.open.Load(), Total: r.stats.total.Load(), Refused: r.stats.refused.Load(),
-		LastError: last, LastErrorAt: at,
+	defer r.mu.Unlock()
+	s.LastError, s.LastErrorAt = r.lastFault, r.lastAt
+	for _, t := range r.tallies {
+		s.BytesUp += t.up.Load()
+		s.BytesDown += t.down.Load()
 	}
+	return s
 }
 
 // failed takes down why a request failed: a browser shows one and the same message for every reason.
@@ -170,7 +192,7 @@ func (r *Relay) failed(fault *Error) {
 	if r.ctx.Err() != nil {
 		return // closing the relay is no fault of the upstream's
 	}
-	if !errors.Is(fault, errUnwanted) {
+	if !errors.Is(fault, errUnwanted) && !errors.Is(fault, errAgainstRules) {
 		r.mu.Lock()
 		r.lastFault, r.lastAt = fault, time.Now()
 		r.mu.Unlock()

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -16,9 +17,16 @@ type tunnel struct {
 	relay  *Relay
 	client net.Conn
 
-	mu       sync.Mutex // guards upstream and closed; a Close may come while the dial runs
+	mu       sync.Mutex // guards what follows; a Close, or a cut, may come while the dial runs
 	upstream net.Conn
 	closed   bool
+	target   target             // as it was asked for; no host: not yet
+	through  *Dialer            // that it dials or has dialled with; nil: it goes through no route
+	giveUp   context.CancelFunc // of the dial that runs
+	overrun  bool               // a cut came while it dialled: what comes of the dial is worth nothing
+
+	tally *tally     // of what it counts under
+	host  *hostTally // its host's; nil: not kept
 
 	ended atomic.Int32 // pumps that have ended
 }
@@ -33,8 +41,9 @@ func (t *tunnel) serve() {
 		t.end()
 		return
 	}
-	go t.pump(t.upstream, t.client, &t.relay.stats.up)
-	go t.pump(t.client, t.upstream, &t.relay.stats.down)
+	up, down := t.counters()
+	go t.pump(t.upstream, t.client, up)
+	go t.pump(t.client, t.upstream, down)
 }
 
 // end forgets the tunnel.
@@ -66,18 +75,6 @@ func bare(c net.Conn) net.Conn {
 	return c
 }
 
-// setUpstream hands c over to the tunnel, or closes it when the tunnel was closed meanwhile.
-func (t *tunnel) setUpstream(c net.Conn) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed {
-		c.Close()
-		return net.ErrClosed
-	}
-	t.upstream = c
-	return nil
-}
-
 // open admits the client, learns its target, dials, and passes on what both sides have sent already.
 func (t *tunnel) open() error {
 	r := t.relay
@@ -98,34 +95,32 @@ func (t *tunnel) open() error {
 		return err
 	}
 	t.client.SetDeadline(time.Time{})
-	d := r.dialer.Load()
-	c, _, fault := d.dial(r.ctx, "tcp", address)
+	var c net.Conn
+	var down []byte
+	fault := t.aim(address)
+	if fault == nil {
+		c, down, fault = t.dial(address)
+	}
 	if fault != nil {
 		r.failed(fault)
-		writeReply(t.client, replyOf(fault, d.Upstream == nil), nil)
+		writeReply(t.client, replyOf(fault, t.through == nil || t.through.Upstream == nil), nil)
 		return fault
 	}
-	var down []byte
-	if e, ok := c.(*earlyConn); ok { // its bytes go first, then the bare connection, which can be spliced
-		c, down = e.Conn, e.early
-	}
-	if err := t.setUpstream(c); err != nil {
-		return err
-	}
+	sent, got := t.counters()
 	if len(up) > 0 {
 		n, err := c.Write(up)
-		r.stats.up.Add(int64(n))
+		sent.add(int64(n))
 		if err != nil {
 			return err
 		}
 	}
-	r.stats.down.Add(int64(len(down)))
+	got.add(int64(len(down)))
 	return writeReply(t.client, replySucceeded, down)
 }
 
 // pump moves bytes one way until src ends, passes the end on, and leaves the other way alone. After a fault both ways
 // are reset, so that nobody takes half an answer for a whole one.
-func (t *tunnel) pump(dst, src net.Conn, count *atomic.Int64) {
+func (t *tunnel) pump(dst, src net.Conn, count counter) {
 	err := t.move(dst, src, count)
 	if err == nil && t.ended.Load() == 0 { // else both have ended, and the close says so
 		err = closeWrite(dst)
@@ -140,16 +135,21 @@ func (t *tunnel) pump(dst, src net.Conn, count *atomic.Int64) {
 }
 
 func (t *tunnel) reset() {
-	for _, c := range []net.Conn{t.client, t.upstream} {
+	lingerNot(t.client, t.upstream)
+	t.closeConns()
+}
+
+// lingerNot makes the close of each connection a reset.
+func lingerNot(all ...net.Conn) {
+	for _, c := range all {
 		if tcp, ok := bare(c).(*net.TCPConn); ok {
 			tcp.SetLinger(0)
 		}
 	}
-	t.closeConns()
 }
 
 // move passes bytes on until src ends, in chunks: wait for bytes with nothing in hand, then move what there is.
-func (t *tunnel) move(dst, src net.Conn, count *atomic.Int64) error {
+func (t *tunnel) move(dst, src net.Conn, count counter) error {
 	w, err := waiterFor(src)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (t *tunnel) move(dst, src net.Conn, count *atomic.Int64) error {
 			limit.N = int64(n)
 			var moved int64
 			moved, err = to.ReadFrom(limit) // splices, since it finds a *net.TCPConn on both sides and nothing around them
-			count.Add(moved)
+			count.add(moved)
 			err = stillHere(err)
 		} else if err == nil {
 			err = t.relay.moveChunk(dst, src, count)
@@ -192,13 +192,13 @@ func stillHere(err error) error {
 }
 
 // moveChunk reads once and writes what it got.
-func (r *Relay) moveChunk(dst io.Writer, src io.Reader, count *atomic.Int64) error {
+func (r *Relay) moveChunk(dst io.Writer, src io.Reader, count counter) error {
 	b := r.chunks.Get().(*[chunkSize]byte)
 	defer r.chunks.Put(b)
 	n, err := src.Read(b[:])
 	if n > 0 {
 		m, werr := dst.Write(b[:n])
-		count.Add(int64(m))
+		count.add(int64(m))
 		if werr != nil {
 			return werr
 		}

@@ -106,6 +106,15 @@ WHERE proxy_id = CAST(@proxy_id AS TEXT) AND trashed_at IS NULL
 ORDER BY id
 LIMIT CAST(@limit AS INTEGER);
 
+-- name: ListProfilesWithFallback :many
+-- ListProfilesWithFallback gives the ids of the profiles outside the trash that fall back on a proxy.
+SELECT id FROM profiles
+WHERE workspace_id = @workspace_id AND fallback_proxy_ids <> '[]' AND trashed_at IS NULL
+  AND EXISTS (SELECT 1 FROM json_each(fallback_proxy_ids) WHERE json_each.value = CAST(@proxy_id AS TEXT))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+ORDER BY id
+LIMIT CAST(@limit AS INTEGER);
+
 -- name: CountProfiles :one
 -- CountProfiles counts with filters, and therefore scans. Without filters the counters of workspaces know it.
 SELECT count(*) FROM profiles

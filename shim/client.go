@@ -231,7 +231,8 @@ func (c *Client) follow(ctx context.Context) (End, error) {
 	}
 }
 
-// Notices says when the run is about to be closed by one of its limits, and when it is not any more. Those that nobody takes are lost.
+// Notices says when the run is about to be closed by one of its limits, when it is not any more, and that it goes on through another proxy.
+// Those that nobody takes are lost.
 func (c *Client) Notices() <-chan Notice { return c.notices }
 
 // awaitUnlocked returns when the shim of a profile has let go of it, which is the last thing that it does: it tells the end before that, and a
@@ -325,11 +326,6 @@ func (c *Client) Alive(ctx context.Context) bool {
 		err = c.call(ctx, http.MethodGet, "/cdp/json/version", nil, nil)
 	}
 	return err == nil && !s.Ending || ctx.Err() != nil
-}
-
-// SetUpstream sends the run's new connections through another proxy.
-func (c *Client) SetUpstream(ctx context.Context, u Upstream) error {
-	return c.call(ctx, http.MethodPut, "/upstream", u, nil)
 }
 
 // SetIdentity changes the time zone and the position that the run's pages are told, at once. What else differs in id waits for another run.

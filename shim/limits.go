@@ -3,6 +3,8 @@ package shim
 import (
 	"net/http"
 	"time"
+
+	"warren/proxy"
 )
 
 // This file ends a run that nobody uses, or that has run as long as it may, and says so before.
@@ -11,12 +13,16 @@ import (
 const (
 	ReasonIdle   = "idle"   // nobody uses the run
 	ReasonMaxRun = "maxRun" // it has run nearly as long as it may
+	ReasonMoved  = "moved"  // its proxy was dead: it goes on through the next
 )
 
-// Notice says that a run is about to be closed, or that it is not any more.
+// Notice says that a run is about to be closed, or that it is not any more; or that it goes on through another proxy.
 type Notice struct {
 	Reason string     `json:"reason"`
-	EndsAt *time.Time `json:"endsAt"` // nil: it goes on
+	EndsAt *time.Time `json:"endsAt"`         // nil: it goes on
+	From   string     `json:"from,omitempty"` // of a move: the proxy that was dead
+	To     string     `json:"to,omitempty"`
+	Code   proxy.Code `json:"code,omitempty"` // and why it is held to be
 }
 
 // longestNotice is how long before the end the notice comes at most. A tenth of the limit is enough for short ones.
@@ -131,5 +137,6 @@ func (p *process) tell(told map[string]time.Time) (news []Notice, again <-chan s
 		}
 		news = append(news, n)
 	}
+	news, p.moves = append(news, p.moves...), nil
 	return news, p.noticed
 }

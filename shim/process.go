@@ -36,18 +36,22 @@ type process struct {
 	started time.Time
 	state   State
 
-	mu               sync.Mutex
-	upstreamID       string
-	upstreamRevision int64
-	capabilities     []Capability
-	ending           bool    // what follows attend has begun
-	stopping         Outcome // set by the first who ends the run
-	method           browser.Method
-	watchers         int
-	unwatched        time.Time            // since when no server watches
-	asked            time.Time            // when a client last came or went
-	notices          map[string]time.Time // the ends that are announced, by reason
-	noticed          chan struct{}        // closed and replaced when notices change
+	mu           sync.Mutex
+	upstreams    []Upstream // in their order; none: direct
+	capabilities []Capability
+	ending       bool    // what follows attend has begun
+	stopping     Outcome // set by the first who ends the run
+	method       browser.Method
+	watchers     int
+	unwatched    time.Time            // since when no server watches
+	asked        time.Time            // when a client last came or went
+	notices      map[string]time.Time // the ends that are announced, by reason
+	moves        []Notice             // of the relay, which no server was told yet
+	noticed      chan struct{}        // closed and replaced when notices change
+
+	traffic  trafficLog
+	swapping sync.Mutex    // held while the routes are changed
+	routes   []proxy.Route // of the upstreams
 
 	viewers      func() int // how many watch the live view
 	idle, maxRun limit      // attend's alone
@@ -183,8 +187,12 @@ func (p *process) launch(ctx context.Context) error {
 	p.browser, p.reaped = b, reapOrphans(b.PID, b.Done())
 	p.relay = proxy.NewRelay(p.dialer(p.spec.Upstream), p.log)
 	p.relay.Admit(b.Admit)
+	p.relay.OnMove(p.noteMove)
+	if _, err := p.setRules(p.spec.Rules); err != nil { // a rule that nobody understands may be the one that matters
+		return errors.Join(err, p.relay.Close(), b.Close())
+	}
 	if p.spec.Upstream != nil {
-		p.upstreamID, p.upstreamRevision = p.spec.Upstream.ID, p.spec.Upstream.Revision
+		p.setUpstreams(Upstreams{List: append([]Upstream{*p.spec.Upstream}, p.spec.Fallbacks...), First: true})
 	}
 	go p.relay.Serve(b.Listener()) //nolint:errcheck // ends with Close
 	ctx, cancel := context.WithTimeout(ctx, p.spec.Timeout)
@@ -312,6 +320,7 @@ func (p *process) attend(ctx context.Context) {
 			return
 		case <-look.C:
 			why, again := p.checkLimits(time.Now())
+			p.traffic.look(time.Now(), p.relay.RouteStats())
 			if p.alone() > grace {
 				p.log.Info("no server came back; closing the browser")
 				why = Orphaned
@@ -361,9 +370,11 @@ func (p *process) close(why Outcome, force bool) {
 
 // finish writes the end report and lets everyone know.
 func (p *process) finish() {
+	closing := p.relay.Close() // the browser has gone: what was on its way is counted
 	exit, traffic := p.browser.Exit(), p.relay.Stats()
 	e := End{Outcome: p.stopping, Method: p.method, ExitCode: exit.Code, Signal: exit.Signal, EndedAt: time.Now().UTC(),
-		BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown}
+		BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown, ByRules: traffic.ByRules,
+		Traffic: p.traffic.look(time.Now(), p.relay.RouteStats()), Hosts: p.hosts()}
 	if e.Outcome == "" { // the browser went by itself
 		e.Outcome, e.Method = Failed, ""
 		if exit.Code == 0 && exit.Signal == "" {
@@ -380,7 +391,7 @@ func (p *process) finish() {
 	if p.debug != nil {
 		p.debug.Close()
 	}
-	if err := errors.Join(p.relay.Close(), p.browser.Close()); err != nil {
+	if err := errors.Join(closing, p.browser.Close()); err != nil {
 		p.log.Warn("closing", "cause", err)
 	}
 	p.reaped()
@@ -392,9 +403,12 @@ func (p *process) finish() {
 
 func (p *process) snapshot() *State {
 	s := p.state
+	p.swapping.Lock() // so that the place is one of this list
+	defer p.swapping.Unlock()
+	s.UpstreamAt, _ = p.relay.Route()
 	p.mu.Lock()
-	s.UpstreamID, s.UpstreamRevision, s.Ending, s.Capabilities = p.upstreamID, p.upstreamRevision, p.ending, p.capabilities
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	s.Ending, s.Capabilities, s.Upstreams = p.ending, p.capabilities, marks(p.upstreams)
 	return &s
 }
 

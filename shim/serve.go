@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"time"
-
-	"warren/browser"
 )
 
 // This file is the shim's side of the socket. Its folder is 0700 and the socket is the owner's alone: who can connect is
@@ -16,8 +14,11 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, r *http.Request) { send(w, p.snapshot()) })
 	mux.HandleFunc("GET /watch", p.watch)
 	mux.HandleFunc("GET /stats", p.serveStats)
+	mux.HandleFunc("GET /hosts", func(w http.ResponseWriter, r *http.Request) { send(w, p.hosts()) })
+	mux.HandleFunc("GET /traffic", p.serveTraffic)
 	mux.HandleFunc("POST /stop", p.serveStop)
-	mux.HandleFunc("PUT /upstream", p.serveUpstream)
+	mux.HandleFunc("PUT /upstreams", p.serveUpstreams)
+	mux.HandleFunc("PUT /rules", p.serveRules)
 	mux.HandleFunc("PUT /identity", p.serveIdentity)
 	mux.HandleFunc("POST /picture", p.servePicture)
 	mux.HandleFunc("PUT /capabilities", p.serveCapabilities)
@@ -85,24 +86,6 @@ func (p *process) serveStop(w http.ResponseWriter, r *http.Request) {
 		send(w, p.end)
 	case <-r.Context().Done():
 	}
-}
-
-// serveUpstream makes new connections go through another proxy.
-func (p *process) serveUpstream(w http.ResponseWriter, r *http.Request) {
-	var u Upstream
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&u); err != nil {
-		http.Error(w, "not an upstream", http.StatusBadRequest)
-		return
-	}
-	if p.spec.WebRTC == string(browser.WebRTCDefault) { // its WebRTC would go on beside the proxy
-		http.Error(w, "a run with webrtc default takes no proxy", http.StatusConflict)
-		return
-	}
-	p.mu.Lock()
-	p.upstreamID, p.upstreamRevision = u.ID, u.Revision
-	p.relay.SetDialer(p.dialer(&u))
-	p.mu.Unlock()
-	send(w, struct{}{})
 }
 
 // serveIdentity changes what open and later pages are told, as far as that goes while the browser runs: time zone and position.

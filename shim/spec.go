@@ -40,8 +40,10 @@ type Spec struct {
 	Name        string        `json:"name"`       // of the run's files in RunDir; short, for a socket's path has 104 bytes at most
 	Headless    bool          `json:"headless"`
 	StartURLs   []string      `json:"startUrls"`
-	Upstream    *Upstream     `json:"upstream"`   // nil: direct
-	ForOnce     bool          `json:"forOnce"`    // the upstream is this run's alone, whatever the profile has
+	Upstream    *Upstream     `json:"upstream"`  // nil: direct
+	Fallbacks   []Upstream    `json:"fallbacks"` // used in their order when the upstream is dead
+	ForOnce     bool          `json:"forOnce"`   // the upstream is this run's alone, whatever the profile has
+	Rules       Rules         `json:"rules"`
 	Private     bool          `json:"private"`    // private networks may be reached
 	Detours     []Detour      `json:"detours"`    // services of this machine that pages may reach all the same
 	Background  bool          `json:"background"` // the services that Chrome asks by itself may be reached
@@ -88,26 +90,32 @@ func (u *Upstream) Proxy() *proxy.Proxy {
 	return &proxy.Proxy{Type: u.Type, Host: u.Host, Port: u.Port, Username: u.Username, Password: u.Password}
 }
 
+// UpstreamMark says which proxy it is, in which version.
+type UpstreamMark struct {
+	ID       string `json:"id"`
+	Revision int64  `json:"revision"`
+}
+
 // State is a run as its shim sees it.
 type State struct {
-	RunID            string            `json:"runId"`
-	ProfileID        string            `json:"profileId"`
-	Capability       string            `json:"capability"`
-	Capabilities     []Capability      `json:"capabilities"` // those that were made since
-	PID              int               `json:"pid"`
-	StartedAt        time.Time         `json:"startedAt"`
-	Headless         bool              `json:"headless"`
-	Browser          browser.Installed `json:"browser"`
-	UserAgent        string            `json:"userAgent"`
-	Languages        []string          `json:"languages"`
-	Timezone         string            `json:"timezone"`
-	Isolation        browser.Isolation `json:"isolation"`
-	Warnings         []browser.Warning `json:"warnings"`
-	DebuggerAddress  string            `json:"debuggerAddress"`
-	UpstreamID       string            `json:"upstreamId"`
-	UpstreamRevision int64             `json:"upstreamRevision"`
-	Ending           bool              `json:"ending"`  // the browser has gone or is being closed
-	ForOnce          bool              `json:"forOnce"` // as in the Spec
+	RunID           string            `json:"runId"`
+	ProfileID       string            `json:"profileId"`
+	Capability      string            `json:"capability"`
+	Capabilities    []Capability      `json:"capabilities"` // those that were made since
+	PID             int               `json:"pid"`
+	StartedAt       time.Time         `json:"startedAt"`
+	Headless        bool              `json:"headless"`
+	Browser         browser.Installed `json:"browser"`
+	UserAgent       string            `json:"userAgent"`
+	Languages       []string          `json:"languages"`
+	Timezone        string            `json:"timezone"`
+	Isolation       browser.Isolation `json:"isolation"`
+	Warnings        []browser.Warning `json:"warnings"`
+	DebuggerAddress string            `json:"debuggerAddress"`
+	Upstreams       []UpstreamMark    `json:"upstreams"`  // in their order; none: direct
+	UpstreamAt      int               `json:"upstreamAt"` // the one in use; above 0 it is a fallback
+	Ending          bool              `json:"ending"`     // the browser has gone or is being closed
+	ForOnce         bool              `json:"forOnce"`    // as in the Spec
 }
 
 // Outcome says how a run ended.
@@ -133,6 +141,9 @@ type End struct {
 	EndedAt   time.Time      `json:"endedAt"`
 	BytesUp   int64          `json:"bytesUp"`
 	BytesDown int64          `json:"bytesDown"`
+	ByRules   int64          `json:"refusedByRules"` // connections
+	Traffic   []Traffic      `json:"traffic"`
+	Hosts     *Hosts         `json:"hosts,omitempty"` // nil: not kept
 }
 
 // watchLine is a line of GET /watch: a notice, or the end, which is the last one.

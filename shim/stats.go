@@ -20,8 +20,9 @@ type Stats struct {
 	BytesUp     int64    `json:"bytesUp"`     // through the relay, from browser to target
 	BytesDown   int64    `json:"bytesDown"`
 	Connections int64    `json:"connections"` // through the relay, now
-	Clients     int      `json:"clients"`     // of DevTools
-	Viewers     int      `json:"viewers"`     // of the live view
+	ByRules     int64    `json:"refusedByRules"`
+	Clients     int      `json:"clients"` // of DevTools
+	Viewers     int      `json:"viewers"` // of the live view
 }
 
 // What MemoryBytes counts.
@@ -81,7 +82,7 @@ func (m *meter) look(now time.Time) bool {
 // stats gives the figures. Those who ask at once share one look.
 func (p *process) stats() Stats {
 	traffic := p.relay.Stats()
-	s := Stats{BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown, Connections: traffic.Open, Clients: p.browser.Clients(), Viewers: p.viewers()}
+	s := Stats{BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown, Connections: traffic.Open, ByRules: traffic.ByRules, Clients: p.browser.Clients(), Viewers: p.viewers()}
 	m := &p.meter
 	m.mu.Lock()
 	defer m.mu.Unlock()

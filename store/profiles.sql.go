@@ -1744,6 +1744,51 @@ func (q *Queries) ListProfilesOfWorkspaceByUpdatedDesc(ctx context.Context, arg 
 	return items, nil
 }
 
+const listProfilesWithFallback = `-- name: ListProfilesWithFallback :many
+SELECT id FROM profiles
+WHERE workspace_id = ?1 AND fallback_proxy_ids <> '[]' AND trashed_at IS NULL
+  AND EXISTS (SELECT 1 FROM json_each(fallback_proxy_ids) WHERE json_each.value = CAST(?2 AS TEXT))
+  AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
+ORDER BY id
+LIMIT CAST(?4 AS INTEGER)
+`
+
+type ListProfilesWithFallbackParams struct {
+	WorkspaceID string
+	ProxyID     string
+	Workspaces  *string
+	Limit       int64
+}
+
+// ListProfilesWithFallback gives the ids of the profiles outside the trash that fall back on a proxy.
+func (q *Queries) ListProfilesWithFallback(ctx context.Context, arg ListProfilesWithFallbackParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listProfilesWithFallback,
+		arg.WorkspaceID,
+		arg.ProxyID,
+		arg.Workspaces,
+		arg.Limit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listTrashedBefore = `-- name: ListTrashedBefore :many
 SELECT id, workspace_id, trashed_at FROM profiles
 WHERE trashed_at IS NOT NULL AND trashed_at < CAST(?1 AS INTEGER)

@@ -42,6 +42,10 @@ var internalQueries = map[string]string{
 	"EndRun":                 "written by the owner of a run",
 	"TrimRunsOfProfile":      "written by the owner of a run",
 	"ListOpenRuns":           "the boot, of every workspace",
+	"UpsertTraffic":          "written by the owner of a run, with the run's workspace",
+	"PurgeTraffic":           "the purge, of every workspace",
+	"InsertRunHosts":         "written by the owner of a run",
+	"GetRunHosts":            "of a run that was read under the key's workspaces",
 }
 
 var (
@@ -190,7 +194,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	if query == "DeleteProxy" {
 		proxy.Host = "unused"
 	} else {
-		profile.ProxyID = &proxy.ID
+		profile.ProxyID, profile.FallbackProxyIDs = &proxy.ID, *jsonText([]string{proxy.ID})
 	}
 	_, err1 := q.InsertProxy(ctx, proxy)
 	_, err2 := q.InsertProfile(ctx, profile)
@@ -199,6 +203,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	_, err5 := q.InsertKey(ctx, InsertKeyParams{ID: "key", Name: "k", Hash: make([]byte, 32), Scopes: "[]", Workspaces: Workspaces([]string{"mine"}), CreatedAt: 1})
 	_, err6 := q.InsertAudit(ctx, InsertAuditParams{ID: "audit", WorkspaceID: "mine", Detail: "{}"})
 	err4 = errors.Join(err4, err5, err6)
+	err4 = errors.Join(err4, q.UpsertTraffic(ctx, UpsertTrafficParams{RunID: "run", ProxyID: proxy.ID, Day: 7, ProfileID: profile.ID, WorkspaceID: "mine", BytesUp: 1}))
 	if query == "PlacesOfStatus" {
 		_, err := q.SetProfileStatus(ctx, SetProfileStatusParams{ID: profile.ID, Status: "running"})
 		err4 = errors.Join(err4, err)
@@ -216,7 +221,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		id = "empty"
 	case strings.Contains(query, "Workspace"):
 		id = "mine"
-	case strings.Contains(query, "Proxy") && query != "ListProfilesOfProxy":
+	case strings.Contains(query, "Proxy") && query != "ListProfilesOfProxy" && query != "ListProfilesWithFallback":
 		id = proxy.ID
 	case query == "GetAudit":
 		id = "audit"
@@ -225,7 +230,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	case strings.HasSuffix(query, "Key"):
 		id = "key"
 	}
-	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Ids": *jsonText([]string{profile.ID, proxy.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10),
+	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Ids": *jsonText([]string{profile.ID, proxy.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10), "FromDay": int64(7), "ToDay": int64(7),
 		"Name": "p", "OS": "linux", "BrowserVersion": "1", "Tags": "[]", "SearchKey": "p", "StartURLs": "[]", "Timezone": "auto", "Locale": "auto",
 		"Geolocation": "auto", "WebRTC": "off", "BackgroundTraffic": "refuse", "AllowLocal": "[]", "Consistency": "warn",
 		"FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]", "Addresses": fmt.Sprintf(`[["%s","%s",%d,"%s"]]`, proxy.Type, proxy.Host, proxy.Port, proxy.Username), "DenyHosts": "[]", "LocalhostVia": "[]", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/shim"
+	"warren/store"
+)
+
+// This file is about the proxies that stand in for a profile's own when it is dead: which they may be, and which are used.
+
+// maxFallbacks is how many a profile may name.
+const maxFallbacks = 10
+
+// fallbackLeftOut is the warning that some of a profile's fallbacks are not used.
+const fallbackLeftOut = "fallback_left_out"
+
+// fallback is a proxy that may stand in, and where it came out when it was last checked well.
+type fallback struct {
+	upstream shim.Upstream
+	exit     *checkJSON
+}
+
+// checkFallbacks says what is wrong with the fallbacks that the profile would have. It reads the database.
+func (in *profileInput) checkFallbacks(ctx context.Context, q *store.Queries, c *caller, workspace string, row *store.Profile, f *faults) error {
+	own, ids := "", in.FallbackProxyIDs.Value
+	if row != nil && row.ProxyID != nil {
+		own = *row.ProxyID
+	}
+	if in.ProxyID.Set {
+		own = in.ProxyID.Value
+	}
+	if !in.FallbackProxyIDs.given() {
+		if row != nil && in.ProxyID.given() && !in.FallbackProxyIDs.Null && slices.Contains(stringsOf(row.FallbackProxyIDs), own) {
+			f.add("body.proxyId", "is one of fallbackProxyIds: take it out there", cut(own))
+		}
+		return nil
+	}
+	if len(ids) > maxFallbacks {
+		f.add("body.fallbackProxyIds", fmt.Sprintf("must have at most %d proxies; it has %d", maxFallbacks, len(ids)), nil)
+		return nil
+	}
+	for i, id := range ids {
+		location := fmt.Sprintf("body.fallbackProxyIds[%d]", i)
+		p, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: c.filter})
+		switch {
+		case errors.Is(err, store.ErrNoRow), err == nil && p.WorkspaceID != workspace:
+			f.add(location, "is no proxy of the profile's workspace", cut(id))
+		case err != nil:
+			return err
+		case id == own:
+			f.add(location, "is the profile's own proxyId: what stands in for it must be another", cut(id))
+		case slices.Contains(ids[:i], id):
+			f.add(location, "is there already: name each proxy once", cut(id))
+		}
+	}
+	return nil
+}
+
+// stringsOf reads a list of strings of the database.
+func stringsOf(text string) (out []string) {
+	if json.Unmarshal([]byte(text), &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// fallbacksOf reads the proxies that may stand in for own. What is gone is left out.
+func (s *server) fallbacksOf(ctx context.Context, row store.Profile, own string) (out []fallback, err error) {
+	q := s.store.Read()
+	for _, id := range stringsOf(row.FallbackProxyIDs) {
+		px, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: callerOf(ctx).filter})
+		if errors.Is(err, store.ErrNoRow) || err == nil && (px.WorkspaceID != row.WorkspaceID || id == own) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		u, err := s.upstream(px)
+		if err != nil {
+			return nil, err
+		}
+		exit, err := knownExit(ctx, q, px)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, fallback{*u, exit})
+	}
+	return out, nil
+}
+
+// chosenFallbacks are those that may be used for a proxy that came out at exit; nil: nobody knows where. A run has some already: while
+// that is not known (any more), it keeps them.
+func chosenFallbacks(all []fallback, country string, exit *checkJSON, has []shim.UpstreamMark) (out []shim.Upstream, warnings []warningJSON) {
+	var left []string
+	for _, v := range all {
+		switch mine, theirs := countryOf(exit), countryOf(v.exit); {
+		case country == "any" || mine != "" && mine == theirs,
+			mine == "" && slices.ContainsFunc(has, func(m shim.UpstreamMark) bool { return m.ID == v.upstream.ID }):
+			out = append(out, v.upstream)
+		case theirs == "":
+			left = append(left, v.upstream.ID+" (no check has told its country)")
+		case mine == "":
+			left = append(left, v.upstream.ID+" (it comes out in "+theirs+", and no check has told the country of the profile's own proxy)")
+		default:
+			left = append(left, v.upstream.ID+" (it comes out in "+theirs+", the profile's own proxy in "+mine+")")
+		}
+	}
+	if len(left) > 0 {
+		warnings = []warningJSON{{fallbackLeftOut, "These of fallbackProxyIds are not used: " + strings.Join(left, ", ") + ". Check the proxies, or set fallbackCountry to any."}}
+	}
+	return out, warnings
+}
+
+func countryOf(c *checkJSON) string {
+	if c == nil || c.Country == nil {
+		return ""
+	}
+	return *c.Country
+}
+
+// chooseFallbacks decides which of its fallbacks a start takes along, when it is known where the profile's own proxy comes out.
+func (p *plan) chooseFallbacks() {
+	var warnings []warningJSON
+	p.spec.Fallbacks, warnings = chosenFallbacks(p.fallbacks, p.row.FallbackCountry, p.around.exit, nil)
+	p.warnings = append(p.warnings, warnings...)
+}

@@ -1,0 +1,253 @@
+package proxy
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// This file is about a relay's ways out: what goes through each is counted, one gives way to the next when its upstream is dead, and all
+// may be replaced while connections run. The rules are:
+//
+//   - a connection goes through the route in use when it dials; it is handed out only when that dial was not cut;
+//   - an upstream is dead after two faults of its own in a row. Then the next route is in use, until somebody says otherwise;
+//   - after the last route there is none: it stays in use, and nothing goes another way.
+
+// Route is one way out.
+type Route struct {
+	Key    string // under which its traffic is counted
+	Dialer *Dialer
+}
+
+// RouteStats are what went through the routes of one key since the relay was made. What takes a detour counts under "", since it goes
+// through no upstream.
+type RouteStats struct {
+	Key                           string
+	BytesUp, BytesDown, Connected int64 // Connected: tunnels that were opened
+}
+
+// Move says that a relay has given up a route for the next.
+type Move struct {
+	From, To string // their keys
+	Why      *Error // the fault that decided it
+}
+
+// Stay is the place of the route in use, by its key; of the first one, when it is not among the new ones.
+const Stay = -1
+
+// route is a Route at work.
+type route struct {
+	Route
+	tally  *tally
+	faults int       // of its upstream's own, in a row
+	worked time.Time // when a dial last succeeded
+}
+
+// tally counts what goes through the routes of one key.
+type tally struct{ up, down, opened atomic.Int64 }
+
+// deadAfter is how many faults in a row make an upstream a dead one.
+const deadAfter = 2
+
+// giveWayAfter is how long a dial may take while there is another route: a browser waits 30 s for its answer, which must be time for both.
+const giveWayAfter = 10 * time.Second
+
+// SetRoutes replaces the routes; at is the one that is used from now on, or Stay. A Dialer that was there before stays what it is. It says whether
+// another Dialer is in use than before. Open tunnels stay, unless cut is set and another Dialer is in use: then those through others are
+// reset, so that nobody takes half an answer for a whole one, and dials through others begin anew. ended is how many tunnels were reset.
+func (r *Relay) SetRoutes(list []Route, at int, cut bool) (swapped bool, ended int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var before *Dialer
+	if len(r.routes) > 0 {
+		before = r.routes[r.at].Dialer
+	}
+	if at == Stay {
+		at = max(0, slices.IndexFunc(list, func(v Route) bool { return v.Key == r.routes[r.at].Key }))
+	}
+	old := r.routes
+	r.routes, r.at = make([]*route, len(list)), at
+	for i, v := range list {
+		if j := slices.IndexFunc(old, func(o *route) bool { return o.Route == v }); j >= 0 {
+			r.routes[i] = old[j]
+		} else {
+			r.routes[i] = &route{Route: v, tally: r.tallyOf(v.Key)}
+		}
+	}
+	now := r.routes[at].Dialer
+	if swapped = now != before; !swapped || !cut {
+		return swapped, 0
+	}
+	for t := range r.tunnels {
+		if t.cut(now) {
+			ended++
+		}
+	}
+	return true, ended
+}
+
+// OnMove sets what is told when the relay gives up a route. It is called after the fact, by the connection that found out.
+func (r *Relay) OnMove(f func(Move)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.moved = f
+}
+
+// Route says which route is in use: its place and its key.
+func (r *Relay) Route() (at int, key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.at, r.routes[r.at].Key
+}
+
+// RouteStats tells what went through, by key, in the order of the keys.
+func (r *Relay) RouteStats() []RouteStats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []RouteStats
+	for key, t := range r.tallies {
+		if s := (RouteStats{key, t.up.Load(), t.down.Load(), t.opened.Load()}); s.Connected > 0 {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b RouteStats) int { return strings.Compare(a.Key, b.Key) })
+	return out
+}
+
+// tallyOf is the tally of a key; r.mu is held.
+func (r *Relay) tallyOf(key string) *tally {
+	if r.tallies[key] == nil {
+		r.tallies[key] = new(tally)
+	}
+	return r.tallies[key]
+}
+
+// cut ends the tunnel when it goes through another Dialer than now, or has its dial begin anew. It says whether it was open.
+func (t *tunnel) cut(now *Dialer) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.closed || t.through == nil || t.through == now:
+		return false
+	case t.upstream == nil:
+		t.overrun = true
+		t.giveUp()
+		return false
+	}
+	lingerNot(t.client, t.upstream)
+	t.closed = true
+	t.client.Close()
+	bare(t.upstream).Close()
+	return true
+}
+
+// dial connects to the target, through the routes in their order, and hands the connection to the tunnel. early is what came together
+// with an upstream's answer.
+func (t *tunnel) dial(address string) (c net.Conn, early []byte, fault *Error) {
+	tries := map[*route]int{}
+	for {
+		ctx, cancel := context.WithCancel(t.relay.ctx)
+		via, on, more := t.begin(address, cancel)
+		if more {
+			var late context.CancelFunc
+			ctx, late = context.WithTimeout(ctx, giveWayAfter)
+			defer late()
+		}
+		began := time.Now()
+		c, _, fault := via.Dialer.dial(ctx, "tcp", address)
+		cancel()
+		if e, ok := c.(*earlyConn); ok { // its bytes go first, then the bare connection, which can be spliced
+			c, early = e.Conn, e.early
+		}
+		tries[via]++
+		again, moved, fault := t.settle(via, on, began, c, fault, tries[via])
+		if moved != nil {
+			t.relay.log.Warn("a proxy is given up for the next", "from", moved.From, "to", moved.To, "stage", moved.Why.Stage, "code", moved.Why.Code)
+			t.relay.tellMove(*moved)
+		}
+		if !again {
+			return c, early, fault
+		}
+		early = nil
+	}
+}
+
+// begin takes the route in use for a dial; on is false when the dial goes beside it, and more says that another route is behind it.
+func (t *tunnel) begin(address string, giveUp context.CancelFunc) (via *route, on, more bool) {
+	r := t.relay
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	via = r.routes[r.at]
+	on = !via.Dialer.takesDetour(address)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.through, t.giveUp, t.overrun, t.tally = via.Dialer, giveUp, false, via.tally
+	if !on {
+		t.through, t.tally = nil, r.tallyOf("")
+	}
+	return via, on, on && r.at+1 < len(r.routes)
+}
+
+// settle makes the end of a dial count. again: the connection is to be dialled anew.
+func (t *tunnel) settle(via *route, on bool, began time.Time, c net.Conn, fault *Error, tries int) (again bool, moved *Move, _ *Error) {
+	r := t.relay
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.closed:
+		if c != nil {
+			c.Close()
+		}
+		return false, nil, &Error{StageRequest, ConnectionClosed, "the connection was ended while it was dialled", net.ErrClosed}
+	case t.overrun:
+		if c != nil {
+			lingerNot(c)
+			c.Close()
+		}
+		return true, nil, nil
+	case fault == nil:
+		if on {
+			via.faults, via.worked = 0, time.Now()
+		}
+		t.tally.opened.Add(1)
+		if t.host != nil {
+			t.host.opened.Add(1)
+		}
+		t.upstream = c
+		return false, nil, nil
+	case !on || via.Dialer.Upstream == nil || !fault.upstreams() || r.ctx.Err() != nil:
+		return false, nil, fault
+	}
+	if began.After(via.worked) { // else it has worked since: this says nothing of now
+		via.faults++
+	}
+	if via == r.routes[r.at] && via.faults >= deadAfter && r.at+1 < len(r.routes) {
+		r.at++
+		moved = &Move{via.Key, r.routes[r.at].Key, fault}
+	}
+	return via != r.routes[r.at] || r.at+1 < len(r.routes) && tries < deadAfter, moved, fault
+}
+
+// tellMove tells who asked for it.
+func (r *Relay) tellMove(m Move) {
+	r.mu.Lock()
+	f := r.moved
+	r.mu.Unlock()
+	if f != nil {
+		f(m)
+	}
+}
+
+// upstreams says whether the fault of a dial through an upstream is the upstream's own, whatever the target.
+func (e *Error) upstreams() bool {
+	switch e.Stage {
+	case StageResolve, StageConnect, StageTLS, StageGreeting, StageAuth:
+		return true
+	}
+	return false
+}

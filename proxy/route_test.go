@@ -1,0 +1,341 @@
+package proxy
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// through is a route by a SOCKS5 server of the test.
+func through(key string, s *server) Route {
+	return Route{key, &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, s, "user", "pass")}}
+}
+
+// push sends so many bytes through a tunnel to an echo server, takes them back, and ends it.
+func push(t testing.TB, relay string, n int) {
+	t.Helper()
+	c := tunnelTo(t, relay, "site.test", 7)
+	data := make([]byte, n)
+	rand.Read(data)
+	go func() {
+		c.Write(data)
+		c.CloseWrite()
+	}()
+	if back, err := io.ReadAll(c); err != nil || !bytes.Equal(back, data) {
+		t.Fatalf("%d bytes came back, %v; want the %d that were sent", len(back), err, n)
+	}
+	c.Close()
+}
+
+// TestRoutesAreCounted: each route has what went through it, a detour counts as direct, and the sums are the relay's.
+func TestRoutesAreCounted(t *testing.T) {
+	target := serve(t, echo)
+	login := &credentials{"user", "pass"}
+	names := network{"site.test:7": target.addr()}
+	one, two := serve(t, names.socks5(login)), serve(t, names.socks5(login))
+	first, second := through("one", one), through("two", two)
+	here, err := LocalDetour(target.addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Dialer.Detours = []Detour{here}
+	r, address := startRelay(t, nil)
+	r.SetRoutes([]Route{first}, 0, false)
+	push(t, address, 1<<20)
+	push(t, address, 3)
+	roundTrip(t, tunnelTo(t, address, "127.0.0.1", target.port()))
+	stays := tunnelTo(t, address, "site.test", 7)
+	r.SetRoutes([]Route{second}, 0, false)
+	push(t, address, 1000)
+	roundTrip(t, stays) // it was open before: it goes on through the first
+	r.SetRoutes([]Route{first}, 0, false)
+	push(t, address, 10)
+	until(t, "the bytes are counted", func() bool { return r.Stats().BytesDown == 1<<20+3+5+1000+5+10 })
+	want := []RouteStats{{"", 5, 5, 1}, {"one", 1<<20 + 3 + 5 + 10, 1<<20 + 3 + 5 + 10, 4}, {"two", 1000, 1000, 1}}
+	if got := r.RouteStats(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("routes: %v, want %v", got, want)
+	}
+	if s := r.Stats(); s.BytesUp != 1<<20+3+5+1000+5+10 {
+		t.Errorf("in all: %+v", s)
+	}
+}
+
+// TestSwapUnderLoad: while connections come and go the route is swapped. With cut nothing goes through the old upstream once the swap
+// has answered, and never does a byte go directly.
+func TestSwapUnderLoad(t *testing.T) {
+	target := serve(t, echo)
+	direct := canary(t)
+	login := &credentials{"user", "pass"}
+	// Of the target's name the proxies know where it is; a direct dial of it would find the canary.
+	names := network{"127.0.0.1:" + fmt.Sprint(direct.port()): target.addr()}
+	var oldBytes atomic.Int64
+	old := serve(t, func(c net.Conn) { names.socks5(login)(weighed{c, &oldBytes}) })
+	next := serve(t, names.socks5(login))
+	exempt := Policy{AllowPrivate: true, Exempt: []string{direct.addr()}}
+	a, b := through("old", old), through("next", next)
+	a.Dialer.Policy, b.Dialer.Policy = exempt, exempt
+	r, address := startRelay(t, nil)
+	r.SetRoutes([]Route{a}, 0, false)
+
+	var working, done sync.WaitGroup
+	var finished atomic.Int64
+	stop := make(chan struct{})
+	for range 32 {
+		working.Add(1)
+		done.Go(func() {
+			once := sync.OnceFunc(working.Done)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if c, err := net.Dial("tcp", address); err == nil {
+					c.SetDeadline(time.Now().Add(waitLimit))
+					if askFor(c, "127.0.0.1", direct.port()) == nil {
+						c.Write(make([]byte, 1<<16))
+						if _, err := io.ReadFull(c, make([]byte, 1<<16)); err == nil {
+							finished.Add(1)
+						}
+					}
+					c.Close()
+				}
+				once()
+			}
+		})
+	}
+	idle := tunnelTo(t, address, "127.0.0.1", direct.port())
+	roundTrip(t, idle)
+	working.Wait()
+	began := time.Now()
+	swapped, ended := r.SetRoutes([]Route{b}, 0, true)
+	took := time.Since(began)
+	c := tunnelTo(t, address, "127.0.0.1", direct.port())
+	roundTrip(t, c)
+	t.Logf("under %d connections at once: the swap took %v and ended %d; the first byte through the new exit came %v after it began", 32, took, ended, time.Since(began))
+	if !swapped || ended < 1 {
+		t.Errorf("swapped %v, ended %d", swapped, ended)
+	}
+	if _, err := idle.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("an idle tunnel through the old route: %v, want a reset", err)
+	}
+	until(t, "the old upstream's connections are gone", func() bool { old.mu.Lock(); defer old.mu.Unlock(); return len(old.conns) == 0 })
+	before, count := oldBytes.Load(), old.count()
+	n := finished.Load()
+	until(t, "the load goes on through the new one", func() bool { return finished.Load() > n+200 })
+	if oldBytes.Load() != before || old.count() != count {
+		t.Errorf("the old upstream had %d connections and %d bytes after the swap", old.count()-count, oldBytes.Load()-before)
+	}
+	close(stop)
+	done.Wait()
+	if swapped, ended := r.SetRoutes([]Route{b}, 0, true); swapped || ended != 0 {
+		t.Errorf("no swap: %v, and %d ended", swapped, ended)
+	}
+	roundTrip(t, c)
+}
+
+// weighed counts what is read from a connection.
+type weighed struct {
+	net.Conn
+	n *atomic.Int64
+}
+
+func (c weighed) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+func (c weighed) CloseWrite() error { return closeWrite(c.Conn) }
+
+// askFor is request for who may be cut off at any moment.
+func askFor(c net.Conn, host string, port int) error {
+	c.Write([]byte{5, 1, 0})
+	if _, err := io.ReadFull(c, make([]byte, 2)); err != nil {
+		return err
+	}
+	c.Write(append(append([]byte{5, 1, 0, 3, byte(len(host))}, host...), byte(port>>8), byte(port)))
+	answer := make([]byte, 10)
+	if _, err := io.ReadFull(c, answer); err != nil {
+		return err
+	}
+	if answer[1] != 0 {
+		return fmt.Errorf("reply %d", answer[1])
+	}
+	return nil
+}
+
+// TestCutOfADial: a dial that hangs in the old upstream at a swap with cut is made anew through the next one, and the old one's late
+// answer hands nothing out.
+func TestCutOfADial(t *testing.T) {
+	target := serve(t, echo)
+	names := network{"site.test:7": target.addr()}
+	asked, answer := make(chan struct{}), make(chan struct{})
+	old := serve(t, func(c net.Conn) {
+		close(asked)
+		<-answer
+		names.socks5(nil)(c)
+	})
+	next := serve(t, names.socks5(nil))
+	r, address := startRelay(t, nil)
+	r.SetRoutes([]Route{through("old", old)}, 0, false)
+	replied := make(chan error, 1)
+	c := dialTCP(t, address)
+	go func() { replied <- askFor(c, "site.test", 7) }()
+	<-asked
+	swapped, ended := r.SetRoutes([]Route{through("next", next)}, 0, true)
+	close(answer)
+	if err := <-replied; err != nil || !swapped || ended != 0 {
+		t.Fatalf("the connection that was dialled at the swap: %v (swapped %v, ended %d)", err, swapped, ended)
+	}
+	roundTrip(t, c)
+	if got := r.RouteStats(); len(got) != 1 || got[0].Key != "next" {
+		t.Errorf("it went through %v", got)
+	}
+}
+
+// TestFallback: when its upstream is dead a relay goes on with the next, whoever asked sees nothing of it, and at the end of the list it
+// stays.
+func TestFallback(t *testing.T) {
+	target := serve(t, echo)
+	canary := canary(t)
+	login := &credentials{"user", "pass"}
+	names := network{"site.test:7": target.addr(), canary.addr(): target.addr()}
+	a, b := serve(t, names.socks5(login)), serve(t, names.socks5(login))
+	last := serve(t, names.socks5(login))
+	routes := []Route{through("a", a), through("b", b), through("c", last)}
+	for _, v := range routes {
+		v.Dialer.Policy = Policy{AllowPrivate: true, Exempt: []string{canary.addr()}}
+	}
+	r, address := startRelay(t, nil)
+	r.SetRoutes(routes, 0, false)
+	var mu sync.Mutex
+	var moves []string
+	r.OnMove(func(m Move) {
+		mu.Lock()
+		defer mu.Unlock()
+		moves = append(moves, fmt.Sprint(m.From, m.To, " ", m.Why.Stage, " ", m.Why.Code))
+	})
+	want := func(key string, said ...string) {
+		t.Helper()
+		mu.Lock()
+		defer mu.Unlock()
+		if _, on := r.Route(); on != key || fmt.Sprint(moves) != fmt.Sprint(said) {
+			t.Fatalf("%q is in use, and the moves are %q; want %q, %q", on, moves, key, said)
+		}
+	}
+	push(t, address, 10)
+	for range 5 { // the target's trouble is not the upstream's
+		if code := request(t, dialTCP(t, address), "nowhere.test", 7); code == 0 {
+			t.Fatal("a target that is unknown to the proxy was reached")
+		}
+	}
+	want("a")
+	a.close()
+	push(t, address, 10)
+	want("b", "ab connect connection_refused")
+	var all sync.WaitGroup
+	b.close()
+	for range 20 {
+		all.Go(func() {
+			c := dialTCP(t, address)
+			if err := askFor(c, "site.test", 7); err != nil {
+				t.Errorf("one of many that find out at once: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	want("c", "ab connect connection_refused", "bc connect connection_refused")
+	last.close()
+	for range 5 {
+		if code := request(t, dialTCP(t, address), "127.0.0.1", canary.port()); code == 0 {
+			t.Fatal("with every upstream dead something was reached")
+		}
+	}
+	want("c", "ab connect connection_refused", "bc connect connection_refused")
+	serveOn(t, last.addr(), names.socks5(login)) // it keeps trying
+	push(t, address, 10)
+	back := serveOn(t, a.addr(), names.socks5(login))
+	push(t, address, 10)
+	if want("c", moves...); back.count() != 0 {
+		t.Errorf("it went back by itself")
+	}
+	r.SetRoutes(routes, 0, false)
+	push(t, address, 10)
+	if want("a", moves...); back.count() != 1 {
+		t.Errorf("told to go back, %d connections came", back.count())
+	}
+}
+
+// TestOneFaultIsNone: a fault with a success after it does not count, nor does one of a dial that began before the last success.
+func TestOneFaultIsNone(t *testing.T) {
+	t.Parallel()
+	r := NewRelay(&Dialer{}, nil)
+	defer r.Close()
+	two := []Route{{"a", &Dialer{Upstream: &Proxy{}}}, {"b", &Dialer{Upstream: &Proxy{}}}}
+	r.SetRoutes(two, 0, false)
+	bad := &Error{StageConnect, ConnectionRefused, "", nil}
+	now := time.Now()
+	step := func(began time.Time, fault *Error, in string, again bool) {
+		t.Helper()
+		client, other := net.Pipe()
+		defer other.Close()
+		tn := &tunnel{relay: r, client: client}
+		defer client.Close()
+		via, on, _ := tn.begin("site.test:7", func() {})
+		var c net.Conn
+		if fault == nil {
+			c = client
+		}
+		got, _, _ := tn.settle(via, on, began, c, fault, 1)
+		if _, key := r.Route(); key != in || got != again {
+			t.Errorf("then %q is in use, and again is %v; want %q, %v", key, got, in, again)
+		}
+	}
+	step(now, bad, "a", true)
+	step(now, nil, "a", false)
+	step(now, bad, "a", true) // it began before the success
+	step(now, bad, "a", true)
+	step(now, bad, "a", true)
+	later := time.Now()
+	step(later, bad, "a", true)
+	step(later, &Error{StageRequest, TargetUnreachable, "", nil}, "a", false)
+	step(later, nil, "a", false)
+	later = time.Now()
+	step(later, bad, "a", true)
+	step(later, bad, "b", true)
+	step(later, bad, "b", false) // the last one
+	step(later, bad, "b", false)
+}
+
+// TestAnAnswerAtTheCut: the old upstream's answer came at the very moment of the cut. It is worth nothing.
+func TestAnAnswerAtTheCut(t *testing.T) {
+	r := NewRelay(&Dialer{Upstream: &Proxy{}}, nil)
+	defer r.Close()
+	client, mine := net.Pipe()
+	defer mine.Close()
+	defer client.Close()
+	answered, theirs := net.Pipe()
+	defer theirs.Close()
+	tn := &tunnel{relay: r, client: client}
+	r.tunnels[tn] = struct{}{}
+	defer delete(r.tunnels, tn)
+	given := false
+	via, on, _ := tn.begin("site.test:7", func() { given = true })
+	if swapped, ended := r.SetRoutes([]Route{{"next", &Dialer{Upstream: &Proxy{}}}}, 0, true); !swapped || ended != 0 || !given {
+		t.Errorf("the cut: swapped %v, ended %d, the dial was given up: %v", swapped, ended, given)
+	}
+	again, _, _ := tn.settle(via, on, time.Now(), answered, nil, 1)
+	answered.SetDeadline(time.Now())
+	if _, err := answered.Write([]byte("x")); !again || tn.upstream != nil || !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("again %v, handed out %v, and the connection: %v", again, tn.upstream != nil, err)
+	}
+}

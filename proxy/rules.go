@@ -1,0 +1,367 @@
+package proxy
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/idna"
+)
+
+// This file holds rules of which hosts may be reached. A rule is one of these, each with an optional ":port":
+//
+//   - a name: it stands for itself and for every name below it. In its labels "*" stands for any characters of that one label, also for
+//     none; a label that is "*" stands for any one. So "*.example.com" is every name below example.com and not that itself,
+//     "cdn-*.example.com" is cdn-1.example.com and what is below it, "shop.*" is shop.com, not shop.co.uk;
+//   - an address, in any spelling, or a prefix of addresses: "192.0.2.1", "192.0.2.0/24", "2001:db8::/32", "[2001:db8::/32]:443";
+//   - "*" alone: every name and every address.
+//
+// What is judged is what was asked for: a name by the rules of names, an address by those of addresses. What a name resolves to is not
+// looked at, since only the upstream knows it.
+
+// maxRule is how long a rule may be.
+const maxRule = 253
+
+// rule is one that was read.
+type rule struct {
+	any    bool         // "*"
+	name   string       // in lower case, in ASCII, without a final dot
+	prefix netip.Prefix // of one address: all of its bits
+	port   string       // decimal; "" any
+}
+
+// String is the one spelling of the rule.
+func (r rule) String() string {
+	host := r.name
+	switch {
+	case r.any:
+		host = "*"
+	case r.prefix.IsValid() && r.prefix.IsSingleIP():
+		host = r.prefix.Addr().String()
+	case r.prefix.IsValid():
+		host = r.prefix.String()
+	}
+	if r.port == "" {
+		return host
+	}
+	return net.JoinHostPort(host, r.port)
+}
+
+// NormalRule gives the one spelling of a rule, or says what is wrong with it.
+func NormalRule(s string) (string, error) {
+	r, err := parseRule(s)
+	if err != nil {
+		return "", err
+	}
+	return r.String(), nil
+}
+
+func parseRule(s string) (r rule, err error) {
+	if s == "" || len(s) > maxRule {
+		return r, errors.New("must have 1 to 253 bytes")
+	}
+	host, port, err := splitRule(s)
+	if err != nil {
+		return r, err
+	}
+	if port != "" {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return r, errors.New("the port must be a number from 1 to 65535")
+		}
+		r.port = strconv.FormatUint(n, 10)
+	}
+	for strings.Contains(host, "**") {
+		host = strings.ReplaceAll(host, "**", "*")
+	}
+	if host == "*" {
+		r.any = true
+		return r, nil
+	}
+	if strings.Contains(host, "/") {
+		r.prefix, err = parsePrefix(host)
+		return r, err
+	}
+	if a, err := netip.ParseAddr(canonicalHost(host)); err == nil {
+		if a.Zone() != "" {
+			return r, errors.New("an address must have no zone")
+		}
+		r.prefix = netip.PrefixFrom(a, a.BitLen())
+		return r, nil
+	}
+	r.name, err = ruleName(host)
+	return r, err
+}
+
+// splitRule takes the port off. An IPv6 address needs brackets when it has one.
+func splitRule(s string) (host, port string, err error) {
+	if inside, ok := strings.CutPrefix(s, "["); ok {
+		host, rest, ok := strings.Cut(inside, "]")
+		if a, _, _ := strings.Cut(host, "/"); !ok || !strings.Contains(a, ":") {
+			return "", "", errors.New("only an IPv6 address or prefix stands in brackets")
+		}
+		if port, ok = strings.CutPrefix(rest, ":"); rest != "" && (!ok || port == "") {
+			return "", "", errors.New("behind the brackets only a port may stand, as in [2001:db8::1]:443")
+		}
+		return host, port, nil
+	}
+	switch strings.Count(s, ":") {
+	case 0:
+		return s, "", nil
+	case 1:
+		host, port, _ = strings.Cut(s, ":")
+		if port == "" || strings.HasPrefix(port, "//") {
+			return "", "", errors.New("must be a host alone, without scheme and path, and its port a number")
+		}
+		return host, port, nil
+	}
+	if strings.Contains(s, "://") {
+		return "", "", errors.New("must be a host alone, without scheme and path")
+	}
+	return s, "", nil
+}
+
+func parsePrefix(s string) (netip.Prefix, error) {
+	p, err := netip.ParsePrefix(s)
+	if err == nil && p.Addr().Is4In6() {
+		if p.Bits() < 96 {
+			return p, errors.New("a prefix of mapped addresses must have 96 bits at least")
+		}
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	if err != nil {
+		return p, errors.New("must be a host alone, or a prefix of addresses such as 192.0.2.0/24")
+	}
+	return p.Masked(), nil
+}
+
+// ruleName gives the one spelling of a name with or without "*".
+func ruleName(s string) (string, error) {
+	if strings.HasSuffix(s, ".") {
+		s = s[:len(s)-1]
+	}
+	labels := []string{s}
+	if strings.Contains(s, "*") {
+		labels = strings.Split(s, ".")
+	}
+	for i, label := range labels {
+		switch {
+		case isASCII(label):
+			labels[i] = strings.ToLower(label)
+			continue
+		case strings.Contains(label, "*"):
+			return "", errors.New("a label with * must be in ASCII (xn--…)")
+		}
+		ascii, err := idna.Lookup.ToASCII(label)
+		if err != nil || len(labels) > 1 && strings.Contains(ascii, ".") {
+			return "", errors.New("is no name that can be looked up")
+		}
+		labels[i] = strings.TrimSuffix(ascii, ".")
+	}
+	name := strings.Join(labels, ".")
+	if !isHostName(strings.ReplaceAll(name, "*", "a")) || len(name) > maxRule || strings.HasSuffix(name, ".") {
+		return "", errors.New("must be a host name, an address or a prefix of addresses, with an optional port")
+	}
+	if _, err := netip.ParseAddr(canonicalHost(name)); err == nil { // full-width digits
+		return "", errors.New("write the address in ASCII")
+	}
+	if endsInNumber(name) || strings.Trim(name, "0123456789.*") == "" {
+		return "", errors.New("is no name and no address: write addresses as a prefix such as 192.0.2.0/24")
+	}
+	return name, nil
+}
+
+// Rules say which targets may be reached: none that the deny list names, and if the allow list is not empty none that it does not name.
+// The nil Rules refuse nothing.
+type Rules struct{ allow, deny *matcher }
+
+// NewRules compiles the lists.
+func NewRules(allow, deny []string) (*Rules, error) {
+	if len(allow)+len(deny) == 0 {
+		return nil, nil
+	}
+	a, err := newMatcher(allow)
+	if err != nil {
+		return nil, err
+	}
+	d, err := newMatcher(deny)
+	return &Rules{a, d}, err
+}
+
+// refuses says whether the target must not be reached. An address that carries others (IPv4 in IPv6) is denied by any of them, and
+// allowed as it stands alone.
+func (r *Rules) refuses(t target) bool {
+	if r == nil {
+		return false
+	}
+	if r.allow != nil && !r.allow.matches(t, []netip.Addr{t.addr}) {
+		return true
+	}
+	if r.deny == nil {
+		return false
+	}
+	all := []netip.Addr{t.addr}
+	if t.addr.IsValid() {
+		all = forms(t.addr)
+	}
+	return r.deny.matches(t, all)
+}
+
+// errAgainstRules is the cause of a refusal by Rules, which is what somebody wanted.
+var errAgainstRules = errors.New("against the rules")
+
+// aim takes down where the tunnel is to go, and refuses what is against the rules. A target that cannot be read is the dial's to refuse.
+func (t *tunnel) aim(address string) *Error {
+	aimed, fault := parseTarget(address)
+	if fault != nil {
+		return nil
+	}
+	t.mu.Lock()
+	t.target = aimed
+	t.mu.Unlock()
+	log := t.relay.hosts.Load()
+	t.host = log.note(aimed.host, time.Now())
+	if !t.relay.rules.Load().refuses(aimed) { // after the target is there: rules that come now find it
+		return nil
+	}
+	t.relay.stats.byRules.Add(1)
+	log.refuse(t.host)
+	return &Error{StageRequest, BlockedAddress, "the rules refuse this host", errAgainstRules}
+}
+
+// obey ends the tunnel when its target is against the rules, also while it is dialled. It says whether it was open.
+func (t *tunnel) obey(rules *Rules) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || t.target.host == "" || !rules.refuses(t.target) {
+		return false
+	}
+	t.closed = true
+	if t.upstream == nil {
+		t.client.Close()
+		if t.giveUp != nil {
+			t.giveUp()
+		}
+		return false
+	}
+	lingerNot(t.client, t.upstream)
+	t.client.Close()
+	bare(t.upstream).Close()
+	return true
+}
+
+// matcher is a list of rules for quick look-ups, in maps: the number of rules does not count, but that of rules with "*" above the same
+// name.
+type matcher struct {
+	any      ports
+	names    map[string]ports
+	wild     map[string][]wildcard // by the labels behind the last one with "*"
+	prefixes map[netip.Prefix]ports
+	bits     map[bool][]int // lengths of prefixes that there are; true: IPv4
+}
+
+// wildcard is the labels of a name up to the last one with "*".
+type wildcard struct {
+	labels []string
+	ports  ports
+}
+
+// ports of a rule; one that is "" stands for any.
+type ports []string
+
+func (p ports) has(port string) bool {
+	return slices.ContainsFunc(p, func(v string) bool { return v == "" || v == port })
+}
+
+func newMatcher(list []string) (*matcher, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	m := &matcher{names: map[string]ports{}, wild: map[string][]wildcard{}, prefixes: map[netip.Prefix]ports{}, bits: map[bool][]int{}}
+	for _, s := range list {
+		r, err := parseRule(s)
+		if err != nil {
+			return nil, err
+		}
+		m.add(r)
+	}
+	return m, nil
+}
+
+func (m *matcher) add(r rule) {
+	switch {
+	case r.any:
+		m.any = append(m.any, r.port)
+	case r.prefix.IsValid():
+		is4 := r.prefix.Addr().Is4()
+		m.prefixes[r.prefix] = append(m.prefixes[r.prefix], r.port)
+		if !slices.Contains(m.bits[is4], r.prefix.Bits()) {
+			m.bits[is4] = append(m.bits[is4], r.prefix.Bits())
+		}
+	case strings.Contains(r.name, "*"):
+		star := strings.LastIndexByte(r.name, '*')
+		head, tail := r.name, ""
+		if dot := strings.IndexByte(r.name[star:], '.'); dot >= 0 {
+			head, tail = r.name[:star+dot], r.name[star+dot+1:]
+		}
+		m.wild[tail] = append(m.wild[tail], wildcard{strings.Split(head, "."), ports{r.port}})
+	default:
+		m.names[r.name] = append(m.names[r.name], r.port)
+	}
+}
+
+// matches says whether a rule is about the target, whose addresses these are when it is no name.
+func (m *matcher) matches(t target, addrs []netip.Addr) bool {
+	if m.any.has(t.port) {
+		return true
+	}
+	if t.addr.IsValid() {
+		return slices.ContainsFunc(addrs, func(a netip.Addr) bool { return m.matchesAddr(a, t.port) })
+	}
+	for head, tail := "", t.host; ; {
+		if m.names[tail].has(t.port) || m.matchesWild(head, tail, t.port) {
+			return true
+		}
+		label, rest, more := strings.Cut(tail, ".")
+		if head != "" {
+			head += "."
+		}
+		if head += label; !more {
+			return m.matchesWild(head, "", t.port)
+		}
+		tail = rest
+	}
+}
+
+// matchesWild says whether head, which stands before tail, is as a rule with "*" before tail wants it.
+func (m *matcher) matchesWild(head, tail, port string) bool {
+	list := m.wild[tail]
+	if len(list) == 0 || head == "" {
+		return false
+	}
+	labels := strings.Split(head, ".")
+	return slices.ContainsFunc(list, func(w wildcard) bool {
+		if len(labels) < len(w.labels) || !w.ports.has(port) {
+			return false
+		}
+		for i, label := range labels[len(labels)-len(w.labels):] {
+			if ok, _ := path.Match(w.labels[i], label); !ok { // the labels hold nothing else that Match knows
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (m *matcher) matchesAddr(a netip.Addr, port string) bool {
+	a = a.Unmap().WithZone("")
+	return slices.ContainsFunc(m.bits[a.Is4()], func(bits int) bool {
+		p, err := a.Prefix(bits)
+		return err == nil && m.prefixes[p].has(port)
+	})
+}
