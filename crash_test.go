@@ -247,17 +247,6 @@ func TestNextServerAdopts(t *testing.T) {
 	}
 }
 
-// addProxyOnce saves the way to the world the first time, and then gives the same.
-func (s *liveServer) addProxyOnce() string {
-	s.t.Helper()
-	var list struct{ Data []struct{ ID string } }
-	s.do("GET", "/proxies", nil, 200, &list)
-	if len(list.Data) > 0 {
-		return list.Data[0].ID
-	}
-	return s.addProxy(nil)
-}
-
 // With no next server the browsers close by themselves, gracefully, and the next server says so.
 func TestOrphansClose(t *testing.T) {
 	t.Parallel()

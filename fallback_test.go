@@ -226,3 +226,14 @@ func TestFallbackFaults(t *testing.T) {
 	a.do(t, "POST", "/profiles/"+direct+"/restore", nil).want(t, 200) // it names one that is gone, which a start leaves out
 	a.do(t, "PUT", "/profiles/"+direct, `{"proxyId":"`+mine+`"}`).want(t, 200)
 }
+
+// addProxyOnce saves the way to the world the first time, and then gives the same.
+func (s *liveServer) addProxyOnce() string {
+	s.t.Helper()
+	var list struct{ Data []struct{ ID string } }
+	s.do("GET", "/proxies", nil, 200, &list)
+	if len(list.Data) > 0 {
+		return list.Data[0].ID
+	}
+	return s.addProxy(nil)
+}

@@ -6,23 +6,6 @@ import (
 	"testing"
 )
 
-// usages asks GET /runs and gives what each profile's run uses; nil where the run does not tell.
-func (s *liveServer) usages() map[string]*usageJSON {
-	s.t.Helper()
-	var list struct {
-		Data []struct {
-			ProfileID string
-			Usage     *usageJSON
-		}
-	}
-	s.do("GET", "/runs", nil, 200, &list)
-	out := map[string]*usageJSON{}
-	for _, r := range list.Data {
-		out[r.ProfileID] = r.Usage
-	}
-	return out
-}
-
 // A run tells what it uses, and follows what it does; one whose process hangs holds up nobody else.
 func TestRunUsage(t *testing.T) {
 	t.Parallel()

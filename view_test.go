@@ -160,3 +160,20 @@ func (s *liveServer) fetch(path string) (status int, kind string, body []byte) {
 	}
 	return res.StatusCode, res.Header.Get("Content-Type"), body
 }
+
+// usages asks GET /runs and gives what each profile's run uses; nil where the run does not tell.
+func (s *liveServer) usages() map[string]*usageJSON {
+	s.t.Helper()
+	var list struct {
+		Data []struct {
+			ProfileID string
+			Usage     *usageJSON
+		}
+	}
+	s.do("GET", "/runs", nil, 200, &list)
+	out := map[string]*usageJSON{}
+	for _, r := range list.Data {
+		out[r.ProfileID] = r.Usage
+	}
+	return out
+}

@@ -142,9 +142,7 @@ func parsePrefix(s string) (netip.Prefix, error) {
 
 // ruleName gives the one spelling of a name with or without "*".
 func ruleName(s string) (string, error) {
-	if strings.HasSuffix(s, ".") {
-		s = s[:len(s)-1]
-	}
+	s = strings.TrimSuffix(s, ".")
 	labels := []string{s}
 	if strings.Contains(s, "*") {
 		labels = strings.Split(s, ".")
