@@ -110,9 +110,14 @@ function Limits({ form }) {
 }
 
 function Reach({ form }) {
-  const { backgroundTraffic, allowLocal } = form.values;
-  return html`<${Section} form=${form} title="What it may reach" names=${['allowLocal', 'backgroundTraffic']} summary=${allowLocal.trim() || backgroundTraffic === 'allow' ? 'Set by hand' : 'The outside alone'}>
+  const { backgroundTraffic, ...texts } = form.values;
+  const names = ['allowHosts', 'denyHosts', 'allowLocal', 'localhostVia'];
+  const byHand = names.some((name) => texts[name].trim()) || backgroundTraffic === 'allow';
+  return html`<${Section} form=${form} title="What it may reach" names=${[...names, 'backgroundTraffic']} summary=${byHand ? 'Set by hand' : 'The outside alone'}>
+    <${Lines} form=${form} name="allowHosts" label="Only these hosts" optional rows=${2} placeholder="example.com" hint="One a line; a name stands for all below it too. Also *.example.com, cdn-*.example.com, 192.0.2.0/24, example.com:443. None: every host." />
+    <${Lines} form=${form} name="denyHosts" label="Never these hosts" optional rows=${2} placeholder="ads.example.com" hint="In the same form. They are refused whatever is allowed." />
     <${Lines} form=${form} name="allowLocal" label="Services of this computer" optional rows=${2} placeholder="localhost:3000" hint="One host:port a line, reached beside the proxy. All else here stays out of reach." />
+    <${Lines} form=${form} name="localhostVia" label="Ports of this computer by a name" optional rows=${2} placeholder="app.test:3000" hint="One a line: pages at http://app.test:3000 come from port 3000 here; a port alone is localhost’s." />
     <${Choice} form=${form} name="backgroundTraffic" label="Chrome’s own services" options=${[['refuse', 'Refuse updates and the like'], ['allow', 'Let them through the proxy']]} />
   <//>`;
 }
@@ -150,6 +155,9 @@ function toValues(profile, workspace = '') {
     idleTimeoutMs: minutes(p.idleTimeoutMs),
     maxRunMs: minutes(p.maxRunMs),
     allowLocal: (p.allowLocal || []).join('\n'),
+    allowHosts: (p.allowHosts || []).join('\n'),
+    denyHosts: (p.denyHosts || []).join('\n'),
+    localhostVia: (p.localhostVia || []).join('\n'),
     backgroundTraffic: p.backgroundTraffic || 'refuse',
   };
 }
@@ -187,8 +195,16 @@ function toBody(values) {
     idleTimeoutMs: milliseconds(values.idleTimeoutMs),
     maxRunMs: milliseconds(values.maxRunMs),
     allowLocal: linesOf(values.allowLocal),
+    allowHosts: listOrNull(values.allowHosts),
+    denyHosts: listOrNull(values.denyHosts),
+    localhostVia: listOrNull(values.localhostVia),
     backgroundTraffic: values.backgroundTraffic,
   };
+}
+
+function listOrNull(text) {
+  const list = linesOf(text);
+  return list.length ? list : null;
 }
 
 // changes keeps what differs: an update merges, and what another has changed meanwhile is not undone.
