@@ -357,6 +357,16 @@ func TestCheckEvery(t *testing.T) {
 	}
 }
 
+// TestChecksAtOnce: as many as wanted, but never so many that connections run out.
+func TestChecksAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ wanted, files, want int }{{0, 0, 2048}, {0, 1 << 20, 2048}, {0, 4096, 409}, {100, 4096, 100}, {5000, 1024, 102}, {7, 5, 1}} {
+		if got := checksAtOnce(c.wanted, c.files); got != c.want {
+			t.Errorf("%d wanted, %d files: %d at once, want %d", c.wanted, c.files, got, c.want)
+		}
+	}
+}
+
 // TestDue: the jitter is a tenth at most, differs between proxies and between rounds, and stays the same when asked again.
 func TestDue(t *testing.T) {
 	t.Parallel()

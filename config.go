@@ -26,7 +26,7 @@ type serveConfig struct {
 	CheckURL6        []string      `name:"check-url6" env:"WARREN_CHECK_URL6" placeholder:"URL" help:"The same for a proxy's exit over IPv6: a service that has no IPv4 address. Default: not asked."`
 	CheckUDPURL      string        `name:"check-udp-url" env:"WARREN_CHECK_UDP_URL" placeholder:"stun://HOST:PORT" help:"STUN server that checks ask through a SOCKS5 proxy's UDP. Default: not asked."`
 	CheckTimeout     time.Duration `name:"check-timeout" default:"10s" env:"WARREN_CHECK_TIMEOUT" help:"Deadline of one proxy check."`
-	CheckAtOnce      int           `name:"check-at-once" default:"512" env:"WARREN_CHECK_AT_ONCE" help:"Proxies that are checked at the same time; those that keep a check waiting do not count, up to four times as many."`
+	CheckAtOnce      int           `name:"check-at-once" default:"0" env:"WARREN_CHECK_AT_ONCE" help:"Proxies that are checked at the same time; those that keep a check waiting do not count, up to four times as many. 0: 2048, or fewer where this process may not have so many connections."`
 	CheckEvery       []string      `name:"check-every" env:"WARREN_CHECK_EVERY" placeholder:"TIME" help:"Check each proxy again and again after so long, such as 30m; WORKSPACE=10m for one workspace, where 0 means never. Default: only when asked."`
 	RotateEvery      time.Duration `name:"rotate-every" default:"10s" env:"WARREN_ROTATE_EVERY" help:"The shortest time between two calls of a proxy's rotateUrl."`
 	RotateTimeout    time.Duration `name:"rotate-timeout" default:"60s" env:"WARREN_ROTATE_TIMEOUT" help:"How long to wait for a proxy's exit to change, after its rotateUrl was called."`

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"warren/proxy"
 	"warren/store"
 )
 
@@ -158,4 +159,20 @@ func (s *server) checkDueIn(ctx context.Context, workspace string, every time.Du
 		return nil
 	}
 	return s.runs.checkMany(ctx, targets, func(*checkJSON) {})
+}
+
+// filesPerCheck is how many connections a place for a check may come to: four times as many checks may wait, each may try twice, and the
+// server has others.
+const filesPerCheck = 10
+
+// checksAtOnce is how many proxies are checked at once: as asked for (0: the default), or fewer where that would leave no connections for
+// others. A check that finds none left would call a proxy dead that is not.
+func checksAtOnce(wanted, files int) int {
+	if wanted == 0 {
+		wanted = proxy.DefaultPlaces
+	}
+	if files > 0 {
+		wanted = min(wanted, max(1, files/filesPerCheck))
+	}
+	return wanted
 }

@@ -8,7 +8,7 @@ import (
 
 // What Turns takes when its fields are zero.
 const (
-	DefaultPlaces   = 512
+	DefaultPlaces   = 2048
 	DefaultPatience = 100 * time.Millisecond
 )
 
