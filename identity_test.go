@@ -264,7 +264,8 @@ func TestPending(t *testing.T) {
 		{func(p *store.Profile) { p.Name, p.Notes, p.Tags, p.Consistency = "n", "n", "[]", "off" }, "", "Europe/Berlin"},
 		{func(p *store.Profile) {
 			p.OS, p.BrowserVersion, p.Locale, p.Screen = "win", "124", `["fr"]`, ptr(`{"width":800,"height":600}`)
-		}, "browserVersion locale os screen", "Europe/Berlin"},
+		}, "browserVersion os screen", "Europe/Berlin"},
+		{func(p *store.Profile) { p.Locale = "system" }, "locale", "Europe/Berlin"}, // a browser takes this machine's languages at its start
 		{func(p *store.Profile) {
 			p.WebRTC, p.StartURLs, p.AllowLocal, p.BackgroundTraffic, p.Headless, p.MaxRunMs, p.IdleTimeoutMs = "off", `["about:blank"]`, `["localhost:1"]`, "allow", ptr(false), ptr(int64(1000)), ptr(int64(1000))
 		}, "allowLocal backgroundTraffic headless idleTimeoutMs maxRunMs startUrls webrtc", "Europe/Berlin"},
@@ -279,7 +280,7 @@ func TestPending(t *testing.T) {
 		}
 		next := *began
 		next.Identity = began.next(wanted, around.zone)
-		if got := strings.Join(next.pending(row, wanted.identity, around.zone), " "); got != c.want || next.Identity.Timezone != c.zone {
+		if got := strings.Join(next.pending(row, wanted.identity, around.zone), " "); got != c.want || next.Identity.Timezone != c.zone || c.want != "locale" && !slices.Equal(next.Identity.Languages, wanted.identity.Languages) {
 			t.Errorf("pending is %q with the zone %q, want %q and %q", got, next.Identity.Timezone, c.want, c.zone)
 		}
 	}

@@ -126,7 +126,7 @@ func newWorldAt(t testing.TB, address string) *world {
 	return w
 }
 
-// ServeHTTP tells the caller's address on /ip, sets the cookies that the query names on /set, and is a page everywhere else.
+// ServeHTTP tells the caller's address on /ip and the languages that it accepts on /languages, sets the cookies that the query names on /set, and is a page everywhere else.
 func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	host, _, _ := strings.Cut(r.RemoteAddr, ":")
 	switch r.URL.Path {
@@ -141,6 +141,9 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 			more = "," + place()
 		}
 		fmt.Fprintf(rw, `{"ip":%q%s}`, host, more)
+		return
+	case "/languages":
+		fmt.Fprint(rw, r.Header.Get("Accept-Language"))
 		return
 	case "/set":
 		http.SetCookie(rw, &http.Cookie{Name: "kept", Value: r.FormValue("kept"), MaxAge: 86400, Path: "/"})

@@ -84,8 +84,8 @@ const (
 	exitWanted                 // a check is made where there is no good one of the last minutes
 )
 
-// redress tells the pages of a run what its profile, and the exit that it has now, come to, as far as that goes while it runs: time zone
-// and position. The rest is noted as pending.
+// redress tells the pages of a run what its profile, and the exit that it has now, come to, as far as that goes while it runs: time zone,
+// position and languages. The rest is noted as pending.
 func (s *server) redress(ctx context.Context, r *profileRun, exit insight) {
 	r.swap.Lock()
 	defer r.swap.Unlock()
@@ -119,8 +119,12 @@ func (s *server) redressNow(ctx context.Context, r *profileRun, exit insight) er
 	next, refused := *began, error(nil)
 	next.Identity = began.next(now, around.zone)
 	if !reflect.DeepEqual(next.Identity, began.Identity) {
-		if refused = client.SetIdentity(ctx, next.Identity); refused != nil {
+		told, err := client.SetIdentity(ctx, next.Identity)
+		switch refused = err; {
+		case err != nil:
 			next.Identity = began.Identity
+		case !slices.Equal(told, next.Identity.Languages): // Chrome did not take them
+			next.Identity.Languages = began.Identity.Languages
 		}
 	}
 	answer := *before // others may hold the old one
@@ -151,6 +155,9 @@ func (b *startedWith) next(wanted resolution, zone string) shim.Identity {
 	if !slices.Contains(wanted.missing, "geolocation") {
 		id.Geolocation = wanted.identity.Geolocation
 	}
+	if len(wanted.identity.Languages) > 0 { // this machine's are known to a browser that was started with them, and to no other
+		id.Languages = wanted.identity.Languages
+	}
 	return id
 }
 
@@ -161,6 +168,9 @@ func (b *startedWith) show(answer *startJSON, before startedWith, settings setti
 	}
 	if !reflect.DeepEqual(b.Identity.Geolocation, before.Identity.Geolocation) {
 		answer.Effective.Geolocation, b.Settings.Geolocation = shownPosition(b.Identity.Geolocation), settings.Geolocation
+	}
+	if !slices.Equal(b.Identity.Languages, before.Identity.Languages) {
+		answer.Effective.Locale, b.Settings.Locale = b.Identity.Languages, settings.Locale
 	}
 }
 

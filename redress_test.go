@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -11,6 +12,7 @@ type shownView struct {
 	Run *struct {
 		Effective struct {
 			Timezone    string
+			Locale      []string
 			Geolocation any
 		}
 		Pending []string
@@ -38,7 +40,22 @@ func (s *liveServer) zoneOfPages(id string) string {
 	return c.eval(c.attach(pages[0]), "Intl.DateTimeFormat().resolvedOptions().timeZone")
 }
 
-// A profile that changes while it runs tells its pages time zone and position at once, also when they follow another exit whose check
+// speaks judges the languages of a page that was open before, those that a new one is asked for with, and those that the run shows.
+func (s *liveServer) speaks(when string, v shownView, id, languages, accepts string) {
+	s.t.Helper()
+	c := dialCDP(s.t, s.start(id, nil).WsEndpoint, nil)
+	_, pages := c.pages()
+	shown := c.eval(c.attach(pages[0]), "navigator.languages.join()")
+	const address = "http://" + demoHost + "/languages"
+	page := c.open(address)
+	c.awaitURL(page, address)
+	accepted := c.eval(page, "document.body.innerText")
+	if shown != languages || accepted != accepts || strings.Join(v.Run.Effective.Locale, ",") != languages {
+		s.t.Errorf("%s pages say %q and are asked for in %q, and the run %+v", when, shown, accepted, v.Run)
+	}
+}
+
+// A profile that changes while it runs tells its pages time zone, position and languages at once, also when they follow another exit whose check
 // takes longer than the change waits. The rest waits, and is named, also by the next server.
 func TestRunningProfileChanges(t *testing.T) {
 	t.Parallel()
@@ -79,12 +96,14 @@ func TestRunningProfileChanges(t *testing.T) {
 	var v shownView
 	eventually(t, "the new exit is followed", enough, func() bool {
 		s.do("GET", "/profiles/"+id, nil, 200, &v)
-		return fmt.Sprint(v.Run.Pending) == "[locale]"
+		return fmt.Sprint(v.Run.Pending) == "[]"
 	})
+	s.speaks("behind an exit in Japan", v, id, "ja,en-US,en", "ja,en-US;q=0.9,en;q=0.8")
 	if zone := s.zoneOfPages(id); zone != "Asia/Tokyo" || v.Run.Effective.Timezone != zone || v.Run.Proxy.Country == nil || *v.Run.Proxy.Country != "JP" {
 		t.Errorf("behind an exit in Tokyo pages say %s, and the run %+v", zone, v.Run)
 	}
-	v = put(map[string]any{"timezone": "Europe/Paris", "geolocation": "off", "webrtc": "off", "locale": []string{"fr-FR"}}, "[locale webrtc]")
+	v = put(map[string]any{"timezone": "Europe/Paris", "geolocation": "off", "webrtc": "off", "locale": []string{"fr-FR"}}, "[webrtc]")
+	s.speaks("with a language of its own", v, id, "fr-FR", "fr-FR")
 	if zone := s.zoneOfPages(id); zone != "Europe/Paris" || v.Run.Effective.Timezone != zone || v.Run.Effective.Geolocation != "off" {
 		t.Errorf("with a zone of its own pages say %s, and the run %+v", zone, v.Run)
 	}
@@ -92,10 +111,14 @@ func TestRunningProfileChanges(t *testing.T) {
 	s = g.serve()
 	e = explainedView{}
 	s.do("GET", "/profiles/"+id+"/explain", nil, 200, &e)
-	if e.Status != "running" || fmt.Sprint(e.Pending) != "[locale webrtc]" || e.Effective.Timezone.Value != "Europe/Paris" || e.Effective.Timezone.Source != "profile" || e.Effective.Geolocation.Value != "off" {
+	if e.Status != "running" || fmt.Sprint(e.Pending) != "[webrtc]" || e.Effective.Timezone.Value != "Europe/Paris" || e.Effective.Timezone.Source != "profile" || e.Effective.Geolocation.Value != "off" ||
+		fmt.Sprint(e.Effective.Locale) != "{[fr-FR] profile}" {
 		t.Errorf("the next server explains %+v", e)
 	}
-	put(map[string]any{"timezone": "America/New_York", "webrtc": nil}, "[locale]")
+	put(map[string]any{"locale": "system"}, "[locale webrtc]") // this machine's languages a browser takes at its start
+	v = put(map[string]any{"locale": []string{"fr-CA", "fr"}}, "[webrtc]")
+	s.speaks("told by the next server", v, id, "fr-CA,fr", "fr-CA,fr;q=0.9")
+	put(map[string]any{"timezone": "America/New_York", "webrtc": nil}, "[]")
 	if zone := s.zoneOfPages(id); zone != "America/New_York" {
 		t.Errorf("told by the next server pages say %s", zone)
 	}

@@ -79,6 +79,9 @@ type Browser struct {
 	gone     chan struct{} // closed when nothing of the run is left
 	method   Method        // how it was stopped; read after gone
 
+	changing sync.Mutex // one Redress at a time
+	private  sync.Mutex // held while the private page is open
+
 	gateway *gateway
 	live    *live
 }

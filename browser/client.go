@@ -157,6 +157,9 @@ func (c *client) send(ctx context.Context, msg []byte) error {
 	if method == "Browser.close" {
 		return c.leave(msg, e)
 	}
+	if method == "Target.sendMessageToTarget" && c.mux.hasPrivate() { // it may be for a session that only Chrome knows of
+		return c.refuse(msg, e, codeServer, "The browser's settings are changed just now: send it again")
+	}
 	if why := c.guard.refusal(method, e.params.in(msg)); why != "" {
 		return c.refuse(msg, e, codeServer, why)
 	}
@@ -210,6 +213,8 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 		params, p.first = m.owner.bornBlank(c, params)
 	case "Browser.setDownloadBehavior", "Page.setDownloadBehavior":
 		m.claimed.Store(true)
+	case "Emulation.setUserAgentOverride", "Network.setUserAgentOverride":
+		s.agent = true
 	case "Target.attachToTarget", "Target.setAutoAttach": // of the sessions that there are then it tells before its answer
 		joined := m.owner.joins.begin()
 		p.first = func(_ answer, deliver func()) { joined(); deliver() }

@@ -18,6 +18,7 @@ type emulation struct {
 	now     Identity // what targets get
 	base    Identity // what the browser was launched with
 	agent   *agent   // nil: targets need not be told
+	words   *agent   // what agent becomes when they need to be; nil: not known
 	other   bool     // the browser's own words are not the identity's
 	webrtc  WebRTC
 	headful bool
@@ -33,14 +34,14 @@ func newEmulation(s *Spec) *emulation {
 		return e
 	}
 	words, own := newAgent(s.Identity, s.installed()), newAgent(Identity{}, s.installed())
-	e.ownPlatform = own.platform
+	e.ownPlatform, e.words = own.platform, &words
 	// A browser that is to be another, or would call itself HeadlessChrome, must be told what to say of itself.
 	e.other = cmp.Or(s.Identity.OS, hostOS()) != hostOS() || s.Identity.Version != "" && s.Identity.Version != strconv.Itoa(s.installed().Major) || s.Headless
 	if e.other {
 		e.corrector = newCorrector(own, words)
 	}
 	if e.other || len(s.Identity.Languages) > 0 { // a client's browser context takes its languages from nothing else
-		e.agent = &words
+		e.agent = e.words
 	}
 	return e
 }
@@ -52,17 +53,14 @@ func (s *Spec) installed() Installed {
 	return Installed{Path: s.Path, Product: s.Product, Version: s.Version, Major: n}
 }
 
-// flags are the base's part on the command line (Chromium: content_switches, kUserAgent; chrome_switches, kAcceptLang, kWindowSize, kWindowPosition;
-// headless_switches, kScreenInfo). Every value is checked: numbers, language tags, and text made here.
+// flags are the base's part on the command line (Chromium: content_switches, kUserAgent; chrome_switches, kWindowSize, kWindowPosition;
+// headless_switches, kScreenInfo). Every value is checked: numbers, language tags, and text made here. Languages are not among them: languages.go.
 func (e *emulation) flags() (flags []string) {
 	if e.other {
 		flags = append(flags, "--user-agent="+e.agent.userAgent)
 	}
-	if len(e.base.Languages) > 0 {
-		flags = append(flags, "--accept-lang="+strings.Join(e.base.Languages, ","))
-		if runtime.GOOS == "windows" {
-			flags = append(flags, "--lang="+e.base.Languages[0])
-		}
+	if len(e.base.Languages) > 0 && runtime.GOOS == "windows" {
+		flags = append(flags, "--lang="+e.base.Languages[0])
 	}
 	if !e.headful {
 		s := cmp.Or(e.base.Screen, noDisplay())
@@ -159,11 +157,10 @@ func (e *emulation) positionOrder() order {
 }
 
 // clientOrders are what a client's session on a target gets: each session has a user agent of its own, and an empty one would win over the owner's
-// (third_party/blink/renderer/core/inspector/inspector_emulation_agent.cc).
-func (e *emulation) clientOrders(t targetInfo) []order {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !hasNavigator(t.Type) {
+// (third_party/blink/renderer/core/inspector/inspector_emulation_agent.cc). e.mu is held until they are on their way, so that what is given after a
+// change is of after it.
+func (e *emulation) clientOrders(kind string) []order {
+	if !hasNavigator(kind) {
 		return nil
 	}
 	return e.agentOrders()
@@ -174,8 +171,8 @@ func (e *emulation) agentOrders() []order {
 		return nil
 	}
 	params := map[string]any{"userAgent": e.agent.userAgent, "platform": e.agent.platform, "userAgentMetadata": e.agent.hints}
-	if len(e.base.Languages) > 0 {
-		params["acceptLanguage"] = strings.Join(e.base.Languages, ",")
+	if len(e.now.Languages) > 0 {
+		params["acceptLanguage"] = strings.Join(e.now.Languages, ",")
 	}
 	return []order{{"Emulation.setUserAgentOverride", params}}
 }
@@ -196,13 +193,14 @@ func (e *emulation) zoneOrder() []order {
 	return []order{{"Emulation.setTimezoneOverride", map[string]string{"timezoneId": e.now.Timezone}}}
 }
 
-func (e *emulation) shared() []order {
-	orders := e.zoneOrder()
-	if len(e.now.Languages) > 0 {
-		orders = append(orders, order{"Emulation.setLocaleOverride", map[string]string{"locale": e.now.Languages[0]}})
+func (e *emulation) localeOrder() []order {
+	if len(e.now.Languages) == 0 {
+		return nil
 	}
-	return orders
+	return []order{{"Emulation.setLocaleOverride", map[string]string{"locale": e.now.Languages[0]}}}
 }
+
+func (e *emulation) shared() []order { return append(e.zoneOrder(), e.localeOrder()...) }
 
 // any reports whether there is something to tell.
 func (e *emulation) any() bool {

@@ -208,7 +208,7 @@ func (g *gateway) list(r *http.Request) (any, error) {
 	targets, err := m.targets(r.Context())
 	all := []listed{}
 	for _, t := range targets {
-		if ownedKind(t.Type) {
+		if ownedKind(t.Type) && !m.isPrivate(t.TargetID) {
 			all = append(all, describe(r, t))
 		}
 	}

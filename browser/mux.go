@@ -36,6 +36,7 @@ type mux struct {
 	pending  map[int64]pending
 	sessions map[string]*session
 	clients  map[*client]struct{}
+	private  privatePage
 }
 
 const (
@@ -68,6 +69,7 @@ type session struct {
 	held       []command // a resume that waits for the owner, and what came after it
 	heldBytes  int
 	isHeld     bool
+	agent      bool // the client has set a user agent of its own there
 }
 
 // pending is a command that Chrome has not answered.
@@ -213,7 +215,8 @@ func (m *mux) happened(msg []byte, e envelope) {
 		}
 	}
 	method := text(msg, e.method)
-	if (s == nil || s.client == nil) && m.live != nil && m.live.happened(s, method, e.params.in(msg)) {
+	theirs, secret := s != nil && s.client != nil, m.secret(s, method, e.params.in(msg))
+	if secret && theirs || !secret && !theirs && m.live != nil && m.live.happened(s, method, e.params.in(msg)) {
 		return
 	}
 	switch method {
@@ -273,7 +276,7 @@ func (m *mux) attached(parent *session, params []byte) {
 	case s.client == nil:
 		m.owner.attached(s, p.TargetInfo)
 	default: // before the client hears of it, and so before anything that it sends there
-		m.owner.joined(s, p.TargetInfo, p.Waits)
+		m.owner.joined(s, p.Waits)
 	}
 }
 
@@ -290,6 +293,18 @@ func (m *mux) owned(target string) (all []*session) {
 	defer m.mu.Unlock()
 	for _, s := range m.sessions {
 		if s.client == nil && s.kind != "browser" && (target == "" || s.target == target) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// ofClients returns the sessions of clients to which we have told who they are.
+func (m *mux) ofClients() (all []*session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.sessions {
+		if s.client != nil && s.kind != "browser" && !s.agent {
 			all = append(all, s)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 // joined is called on the reading goroutine for each target that a client has attached to. A session's empty user agent would win over the owner's at
 // the next document (third_party/blink/renderer/core/inspector/inspector_emulation_agent.cc, Restore): no page gets one before this one is there, but
 // where the target waits, and may have no renderer that could say so.
-func (o *owner) joined(s *session, info targetInfo, waits bool) {
-	acknowledged := o.give(s, o.emulation.clientOrders(info))
+func (o *owner) joined(s *session, waits bool) {
+	acknowledged := o.dressClient(s)
 	if !waits && hasNavigator(s.kind) {
 		o.joins.until(acknowledged)
 	}
@@ -34,13 +34,16 @@ func (o *owner) joined(s *session, info targetInfo, waits bool) {
 
 // left is called when a client's session has ended: what it had set of the user agent is taken back, and the owner's with it.
 func (o *owner) left(s *session) {
-	orders := o.emulation.clientOrders(targetInfo{Type: s.kind})
-	if len(orders) == 0 {
-		return
-	}
 	for _, mine := range o.mux.owned(s.target) {
-		o.joins.until(o.give(mine, orders))
+		o.joins.until(o.dressClient(mine))
 	}
+}
+
+// dressClient gives a session what clients' get.
+func (o *owner) dressClient(s *session) <-chan struct{} {
+	o.emulation.mu.Lock()
+	defer o.emulation.mu.Unlock()
+	return o.give(s, o.emulation.clientOrders(s.kind))
 }
 
 // joins counts what happens with clients' sessions and is not over. Documents are not asked for meanwhile: one that comes while a session has no user

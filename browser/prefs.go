@@ -15,8 +15,8 @@ import (
 // preference is one of Chrome's settings (chrome/common/pref_names.h).
 type preference struct {
 	path  string // members joined with dots
-	value any
-	once  bool // only where Chrome or the user has not set it
+	value any    // nil: it is taken away
+	once  bool   // only where Chrome or the user has not set it
 }
 
 // preferences are the settings that have no flag, or that a flag alone does not cover.
@@ -47,7 +47,14 @@ func writeSettings(s *Spec) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the profile's folder: %w", err)
 	}
-	return errors.Join(mergeInto(filepath.Join(dir, "Preferences"), preferences(s.WebRTC)), mergeInto(filepath.Join(s.UserDataDir, "Local State"), localState(s.Resolver)))
+	languages, written, err := languageSettings(s.UserDataDir, s.Identity.Languages)
+	if err != nil {
+		return err
+	}
+	if err := mergeInto(filepath.Join(dir, "Preferences"), append(preferences(s.WebRTC), languages...)); err != nil {
+		return err
+	}
+	return errors.Join(written(), mergeInto(filepath.Join(s.UserDataDir, "Local State"), localState(s.Resolver)))
 }
 
 // mergeInto sets preferences in a file of Chrome's. One that is not JSON is set aside as Chrome does it itself (Preferences.bad).
@@ -90,8 +97,27 @@ func readPreferences(file string) (map[string]any, error) {
 	return all, nil
 }
 
-// merge sets p in all and reports whether that changed something.
+// merge sets p in all, or takes it away, and reports whether that changed something.
 func (p preference) merge(all map[string]any) bool {
+	all, name := p.place(all)
+	old, there := all[name]
+	if there && (p.once || reflect.DeepEqual(old, p.value)) || !there && p.value == nil {
+		return false
+	}
+	if all[name] = p.value; p.value == nil {
+		delete(all, name)
+	}
+	return true
+}
+
+// in is what all has for p, nil where there is nothing.
+func (p preference) in(all map[string]any) any {
+	all, name := p.place(all)
+	return all[name]
+}
+
+// place is where p belongs: the object, which is made where there is none, and the member's name.
+func (p preference) place(all map[string]any) (map[string]any, string) {
 	names := strings.Split(p.path, ".")
 	last := len(names) - 1
 	for _, name := range names[:last] {
@@ -102,12 +128,7 @@ func (p preference) merge(all map[string]any) bool {
 		}
 		all = below
 	}
-	old, there := all[names[last]]
-	if there && (p.once || reflect.DeepEqual(old, p.value)) {
-		return false
-	}
-	all[names[last]] = p.value
-	return true
+	return all, names[last]
 }
 
 // writeFile replaces a file as a whole: a crash leaves the old or the new one.

@@ -54,8 +54,18 @@ func (b *Browser) values() pageValues {
 // answer. When none does, a new page is asked. A stop cuts it short, and waits for it.
 func (b *Browser) look() {
 	defer close(b.looked)
-	going, cancel := context.WithCancel(context.Background())
+	going, cancel := b.untilStop(context.Background())
 	defer cancel()
+	found := b.lookAtOpen(going)
+	if found == nil {
+		found = b.lookAtNew(going)
+	}
+	b.seen.set(*found)
+}
+
+// untilStop is ctx, and ends with a stop too.
+func (b *Browser) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
+	going, cancel := context.WithCancel(ctx)
 	go func() {
 		select {
 		case <-b.halt:
@@ -63,11 +73,7 @@ func (b *Browser) look() {
 		case <-going.Done():
 		}
 	}()
-	found := b.lookAtOpen(going)
-	if found == nil {
-		found = b.lookAtNew(going)
-	}
-	b.seen.set(*found)
+	return going, cancel
 }
 
 // lookAtOpen asks the pages that are open, nil when none tells.

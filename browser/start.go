@@ -301,6 +301,9 @@ func (b *Browser) handshake(ctx context.Context) error {
 	if err := m.owner.allDressed(ctx); err != nil {
 		return err
 	}
+	if err := b.closeLeft(ctx); err != nil {
+		return err
+	}
 	if b.emulation.corrector != nil {
 		m.owner.recall(ctx, b.gate)
 		m.owner.admit(b.gate)

@@ -53,7 +53,7 @@ func (b *Browser) shutDown() {
 	if p == nil {
 		return
 	}
-	b.awaitLook()
+	b.awaitTabs()
 	steps := []struct {
 		method Method
 		act    func()
@@ -80,15 +80,24 @@ func (b *Browser) shutDown() {
 	p.kill()
 }
 
-// awaitLook waits until the page has gone that was opened to see what pages show: Chrome would keep it among the user's tabs.
-func (b *Browser) awaitLook() {
+// awaitTabs waits until the pages have gone that were opened to see what pages show, or to change it: Chrome would keep them among the user's tabs.
+func (b *Browser) awaitTabs() {
+	closed := make(chan struct{})
+	go func() { // it ends with the browser at the latest
+		b.private.Lock()
+		defer b.private.Unlock()
+		close(closed)
+	}()
 	late := time.NewTimer(lookTimeout)
 	defer late.Stop()
-	select {
-	case <-b.looked:
-	case <-b.done:
-	case <-b.forced:
-	case <-late.C:
+	for _, gone := range []<-chan struct{}{b.looked, closed} {
+		select {
+		case <-gone:
+		case <-b.done:
+		case <-b.forced:
+		case <-late.C:
+			return
+		}
 	}
 }
 

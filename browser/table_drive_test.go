@@ -26,6 +26,7 @@ type tableRound struct {
 	scheme   string
 	headed   bool
 	second   bool           // a client is attached to everything, as Playwright and Puppeteer attach
+	follows  bool           // it is started with other languages, and told these while it runs
 	change   func(*Spec)    // nil: the browser is as it is
 	spoil    func(*Browser) // the same, when it is open
 
@@ -45,6 +46,9 @@ func (r *tableRound) name() string {
 	}
 	if r.second {
 		name += " second client"
+	}
+	if r.follows {
+		name += " told later"
 	}
 	return name
 }
@@ -85,6 +89,9 @@ func (r *tableRound) start() {
 	s := r.p.spec()
 	s.Product, s.Version = r.browser.Product, r.browser.Version
 	s.Identity, s.TrustSPKI = r.identity.Identity, r.site.spki
+	if r.follows {
+		s.Identity.Languages = []string{"ru-RU", "ru"}
+	}
 	if r.headed {
 		s.Headless, s.ExtraEnv = false, []string{"DISPLAY=" + testnet.Display(t), "WAYLAND_DISPLAY=", "XDG_SESSION_TYPE=x11"}
 	}
@@ -105,6 +112,11 @@ func (r *tableRound) start() {
 	}
 	if err := r.b.Start(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if r.follows {
+		if _, err := r.b.Redress(t.Context(), r.identity.Identity); err != nil {
+			t.Fatal(err)
+		}
 	}
 	r.gateway = serveGateway(t, r.b)
 	call(t, r.b, "", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": t.TempDir()})
@@ -321,6 +333,7 @@ func (r *tableRound) restart() {
 		r.t.Error(err)
 	}
 	r.site.forget("restored")
+	r.follows = false // a tab that is restored asks with the languages of the start
 	change := r.change
 	r.change = func(s *Spec) {
 		if change != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestIdentityTable: whatever runs in a browser, and whatever the browser asks a site for, shows the identity that is declared. It prints the
-// table of contexts and properties. WARREN_TABLE=1 takes it over all identities, over http too, with windows, and with a second client;
+// table of contexts and properties. WARREN_TABLE=1 takes it over all identities, over http too, with windows, with a second client, and told while it runs;
 // WARREN_TABLE_OUT names a file for it.
 func TestIdentityTable(t *testing.T) {
 	if testing.Short() {
@@ -31,6 +31,9 @@ func TestIdentityTable(t *testing.T) {
 			rounds = append(rounds, &tableRound{identity: d, scheme: "http"}, &tableRound{identity: d, scheme: "https", headed: true}, &tableRound{identity: d, scheme: "https", second: true})
 		} else if i > 1 {
 			continue
+		}
+		if whole && !d.own() {
+			rounds = append(rounds, &tableRound{identity: d, scheme: "https", follows: true})
 		}
 		for _, r := range rounds {
 			missed++

@@ -253,7 +253,7 @@ func TestLocaleOutlivesItsPage(t *testing.T) {
 	popup := numbered(t, b, "popup")
 	id := elsewhere()
 	id.Timezone, id.Geolocation = "Asia/Tokyo", &Geolocation{Off: true}
-	if err := b.Redress(t.Context(), id); err != nil {
+	if _, err := b.Redress(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	see := func(expression string) (got string) {

@@ -328,9 +328,12 @@ func (c *Client) Alive(ctx context.Context) bool {
 	return err == nil && !s.Ending || ctx.Err() != nil
 }
 
-// SetIdentity changes the time zone and the position that the run's pages are told, at once. What else differs in id waits for another run.
-func (c *Client) SetIdentity(ctx context.Context, id Identity) error {
-	return c.call(ctx, http.MethodPut, "/identity", id, nil)
+// SetIdentity changes the time zone, the position and the languages that the run's pages are told, at once. What else differs in id waits for another run.
+// It returns the languages that they are told now, which Chrome may not have taken; nil are the host's, or a process' that cannot change them.
+func (c *Client) SetIdentity(ctx context.Context, id Identity) (languages []string, err error) {
+	var told toldIdentity
+	err = c.call(ctx, http.MethodPut, "/identity", id, &told)
+	return told.Languages, err
 }
 
 // SetCapabilities has the run's process keep which further capabilities the run has.

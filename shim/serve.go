@@ -2,8 +2,11 @@ package shim
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
+
+	"warren/browser"
 )
 
 // This file is the shim's side of the socket. Its folder is 0700 and the socket is the owner's alone: who can connect is
@@ -88,19 +91,28 @@ func (p *process) serveStop(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveIdentity changes what open and later pages are told, as far as that goes while the browser runs: time zone and position.
+// serveIdentity changes what open and later pages are told, as far as that goes while the browser runs: time zone, position and languages. The answer
+// is what they are told of the last, which Chrome may not take.
 func (p *process) serveIdentity(w http.ResponseWriter, r *http.Request) {
 	var id Identity
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&id); err != nil {
 		http.Error(w, "not an identity", http.StatusBadRequest)
 		return
 	}
-	if err := p.browser.Redress(r.Context(), id); err != nil {
-		p.log.Warn("pages did not take another identity", "cause", err)
+	told, err := p.browser.Redress(r.Context(), id)
+	if err != nil {
+		p.log.Warn("pages did not take all of another identity", "cause", err)
+	}
+	if _, kept := errors.AsType[*browser.LanguagesError](err); err != nil && !kept {
 		http.Error(w, "the browser did not take it", http.StatusBadGateway)
 		return
 	}
-	send(w, struct{}{})
+	send(w, toldIdentity{told})
+}
+
+// toldIdentity is what pages are told after a change, as far as that may not be what was asked for.
+type toldIdentity struct {
+	Languages []string `json:"languages"` // null: the host's. A process of before this was answered has no languages to change
 }
 
 // serveCapabilities keeps which further capabilities the run has, for the next server. Who comes with one is the server's to judge.
