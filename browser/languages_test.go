@@ -358,3 +358,27 @@ func TestLanguagesThatAreNotTaken(t *testing.T) {
 		t.Errorf("without languages the pages have %v, %v", told, err)
 	}
 }
+
+// TestClientsOwnAgentStays: a client that has said itself what a page is to be keeps what it shows when the profile's languages change.
+func TestClientsOwnAgentStays(t *testing.T) {
+	p := newProfile(t)
+	s := p.spec()
+	languageSite(t, p, &s)
+	s.Identity.Languages = []string{"de"}
+	b := p.startSpec(s)
+	c := dial(t, serveGateway(t, b)+"/")
+	_, session := c.openTab("https://a.test/shows")
+	c.becomes(session, `String(self.first)`, `"de"`)
+	c.call(session, "Emulation.setUserAgentOverride", map[string]any{"userAgent": "mine", "acceptLanguage": "eo"})
+	if _, err := b.Redress(t.Context(), Identity{Languages: []string{"ja"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.value(session, `[navigator.languages, navigator.userAgent].join('|')`); got != `"eo|mine"` {
+		t.Errorf("the page is %s", got) // its requests carry the owner's languages, as they did before the change
+	}
+	c.socket.CloseNow()
+	eventually(t, "the page is the profile's when the client has gone", func() bool {
+		page := b.mux.owner.openPages()[1]
+		return evaluate(t, b, page, `navigator.languages.join()`) == `"ja"`
+	})
+}
