@@ -142,8 +142,8 @@ func TestFallbackOfARun(t *testing.T) {
 		}
 	}
 	again.close()
-	visit("/six")                                 // abroad comes first in the list
-	shows(abroad, true, "Europe/Paris", "locale") // languages are of the process
+	visit("/six") // abroad comes first in the list
+	shows(abroad, true, "Europe/Paris")
 	s.stop(id)
 	s.refused("POST", "/profiles/"+id+"/failback", nil, 409, "profile_not_running")
 }
