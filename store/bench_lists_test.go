@@ -99,3 +99,20 @@ func BenchmarkLists(b *testing.B) {
 		b.Logf("%d profiles, %d MiB", benchRows(b), info.Size()>>20)
 	}
 }
+
+// BenchmarkProxyLists reads pages of ten thousand proxies: as they are, from an index, and in other orders and with filters, in memory.
+func BenchmarkProxyLists(b *testing.B) {
+	s := openTest(b)
+	all := pool(b, s, 10000)
+	for what, l := range map[string]ProxyList{"as it is": {}, "by latency": {Sort: "latency", Ascending: true}, "by name": {Sort: "name"}, "by name, after the middle": {Sort: "name", After: all[5000].ID},
+		"alive": {ProxyFilter: ProxyFilter{Status: "alive"}}, "two tags": {ProxyFilter: ProxyFilter{Tags: []string{"work", "ärger"}}}, "search": {ProxyFilter: ProxyFilter{Search: "über"}}} {
+		l.Limit = 20
+		b.Run(what, func(b *testing.B) {
+			for b.Loop() {
+				if page, err := s.ListProxies(b.Context(), l); err != nil || len(page.Rows) != 20 {
+					b.Fatalf("%d rows, %v", len(page.Rows), err)
+				}
+			}
+		})
+	}
+}

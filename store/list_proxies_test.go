@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 )
@@ -150,26 +149,4 @@ func TestProxyListsEqualAModel(t *testing.T) {
 			rt.Fatalf("%+v: ids %v %v", l, ids, err)
 		}
 	})
-}
-
-// TestProxyListsOfTenThousand prints what a page costs in a large pool.
-func TestProxyListsOfTenThousand(t *testing.T) {
-	if testing.Short() {
-		t.Skip("ten thousand rows")
-	}
-	s := openTest(t)
-	all := pool(t, s, 10000)
-	ctx := context.Background()
-	for what, l := range map[string]ProxyList{"as it is": {}, "by latency": {Sort: "latency", Ascending: true}, "by name": {Sort: "name"}, "by name, after the middle": {Sort: "name", After: all[5000].ID},
-		"alive": {ProxyFilter: ProxyFilter{Status: "alive"}}, "two tags": {ProxyFilter: ProxyFilter{Tags: []string{"work", "ärger"}}}, "search": {ProxyFilter: ProxyFilter{Search: "über"}}, "search in one workspace": {ProxyFilter: ProxyFilter{Search: "über", WorkspaceID: "a"}}} {
-		l.Limit = 20
-		began := time.Now()
-		const n = 5
-		for range n {
-			if page, err := s.ListProxies(ctx, l); err != nil || len(page.Rows) != 20 {
-				t.Fatalf("%s: %d rows, %v", what, len(page.Rows), err)
-			}
-		}
-		t.Logf("%s: %v", what, time.Since(began)/n)
-	}
 }

@@ -117,7 +117,7 @@ function Reach({ form }) {
     <${Lines} form=${form} name="allowHosts" label="Only these hosts" optional rows=${2} placeholder="example.com" hint="One a line; a name stands for all below it too. Also *.example.com, cdn-*.example.com, 192.0.2.0/24, example.com:443. None: every host." />
     <${Lines} form=${form} name="denyHosts" label="Never these hosts" optional rows=${2} placeholder="ads.example.com" hint="In the same form. They are refused whatever is allowed." />
     <${Lines} form=${form} name="allowLocal" label="Services of this computer" optional rows=${2} placeholder="localhost:3000" hint="One host:port a line, reached beside the proxy. All else here stays out of reach." />
-    <${Lines} form=${form} name="localhostVia" label="Ports of this computer by a name" optional rows=${2} placeholder="app.test:3000" hint="One a line: pages at http://app.test:3000 come from port 3000 here; a port alone is localhost’s." />
+    <${Lines} form=${form} name="localhostVia" label="Ports of this computer by a name" optional rows=${2} placeholder="app.test:3000" hint="One a line: app.test:3000 is port 3000 here, under that name; a port alone is localhost’s." />
     <${Choice} form=${form} name="backgroundTraffic" label="Chrome’s own services" options=${[['refuse', 'Refuse updates and the like'], ['allow', 'Let them through the proxy']]} />
   <//>`;
 }
