@@ -590,12 +590,3 @@ func (g *ground) noFiles() {
 		}
 	}
 }
-
-func readAll(t testing.TB, r io.Reader) string {
-	t.Helper()
-	text, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}

@@ -324,7 +324,7 @@ func TestSchemaAndServerAgree(t *testing.T) {
 	needIsolation(t)
 	a := newAPI(t)
 	profile, proxy := a.profile(t), a.proxy(t, "host", "127.0.0.1", "port", 1, "username", "u")
-	ruled := regexp.MustCompile(`^body\.(name|os|tags.*|notes|startUrls.*|timezone|locale|allowLocal.*|workspaceId|workspaces.*|proxyId|host|url|username|password|type|rotateUrl|expiresAt|scopes|port|path)$`)
+	ruled := regexp.MustCompile(`^body\.(name|os|tags.*|notes|startUrls.*|timezone|locale|allowLocal.*|localhostVia.*|allowHosts.*|denyHosts.*|fallbackProxyIds.*|workspaceId|workspaces.*|proxyId|host|url|username|password|type|rotateUrl|expiresAt|scopes|port|path)$`)
 	n, taken, refused := 0, 0, 0
 	for _, b := range bodiedOperations(profile, proxy) {
 		if b.method == "PATCH" || b.path == "/proxies/check" { // the same bodies as PUT and add

@@ -177,3 +177,12 @@ func (s *liveServer) usages() map[string]*usageJSON {
 	}
 	return out
 }
+
+func readAll(t testing.TB, r io.Reader) string {
+	t.Helper()
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -119,6 +119,7 @@ func everywhere(t *testing.T, b *Browser, number string, languages []string, con
 // TestLanguagesFollow: a browser that runs takes other languages, in everything that is open and whatever comes then: also one that was started with
 // none, and while a client is attached to everything.
 func TestLanguagesFollow(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("is about what pages are told, not about our goroutines: the race detector's run leaves it out, make test has it")
 	}
@@ -181,6 +182,10 @@ func TestLanguagesFollow(t *testing.T) {
 
 // TestOwnLanguagesComeBack: what the user has chosen is there again when nothing is declared any more, also after a browser that died.
 func TestOwnLanguagesComeBack(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("is about files and several starts in a row, not about our goroutines: the race detector's run leaves it out, make test has it")
+	}
 	p := newProfile(t)
 	run := func(languages, then []string) string {
 		t.Helper()
@@ -304,6 +309,7 @@ func TestStopAmidLanguages(t *testing.T) {
 
 // TestSettingsThatWereLeft: a browser that died while its settings were open does not have them open at the next start, also where there is nothing else.
 func TestSettingsThatWereLeft(t *testing.T) {
+	t.Parallel()
 	for _, alone := range []bool{false, true} {
 		p := newProfile(t)
 		b := p.start()
@@ -328,6 +334,7 @@ func TestSettingsThatWereLeft(t *testing.T) {
 
 // TestLanguagesThatAreNotTaken: then pages keep those that they have, what else has changed has, and the next time it goes.
 func TestLanguagesThatAreNotTaken(t *testing.T) {
+	t.Parallel()
 	p := newProfile(t)
 	s := p.spec()
 	s.Identity.Languages = []string{"de"}
@@ -361,6 +368,7 @@ func TestLanguagesThatAreNotTaken(t *testing.T) {
 
 // TestClientsOwnAgentStays: a client that has said itself what a page is to be keeps what it shows when the profile's languages change.
 func TestClientsOwnAgentStays(t *testing.T) {
+	t.Parallel()
 	p := newProfile(t)
 	s := p.spec()
 	languageSite(t, p, &s)
