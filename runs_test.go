@@ -412,7 +412,7 @@ func TestLimitsEndRuns(t *testing.T) {
 		}
 		soon := events.await("run.expiring", "", id)
 		ev := events.await("run.ended", "", id)
-		if soon.Data.Reason != c.notice || soon.Data.RunID != ev.Data.RunID || soon.Data.EndsAt.Before(soon.At) || ev.At.Before(soon.Data.EndsAt) {
+		if soon.Data.Reason != c.notice || soon.Data.RunID != ev.Data.RunID || ev.At.Before(soon.At) || ev.At.Before(soon.Data.EndsAt) {
 			t.Errorf("%s: the notice was %+v", c.member, soon)
 		}
 		if ev.Data.Status != "stopped" || ev.Data.Reason != c.reason {

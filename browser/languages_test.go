@@ -130,6 +130,7 @@ func TestLanguagesFollow(t *testing.T) {
 		languages []string
 	}{{"as declared", false, german}, {"the machine's", false, nil}, {"as declared, with windows", true, german}, {"the machine's, with windows", true, nil}} {
 		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
 			p := newProfile(t)
 			s := p.spec()
 			languageSite(t, p, &s)
