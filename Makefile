@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 SQLC    := go tool -modfile=tools.mod sqlc
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build demo test check race race-api bench leaks table browser tools sqlc openapi majors build-all
+.PHONY: build demo test check race bench leaks table browser tools sqlc openapi majors build-all
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -53,9 +53,6 @@ race: browser
 	go test -race -p 1 -timeout 20m ./store ./proxy ./shim & beside=$$!; \
 	go test -race -short -p 1 -timeout 20m ./browser ./leaks ./web; result=$$?; \
 	wait $$beside && exit $$result
-
-# race-api does the same for the API, without browsers.
-race-api:
 	go test -race -short -timeout 20m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' .
 
 # bench prints the figures, each as a ratio to a floor in the same round (docs/bench.md); ARGS='-only start' for a part.
