@@ -49,6 +49,7 @@ type serveConfig struct {
 	APIKeyFile       string        `name:"api-key-file" env:"WARREN_API_KEY_FILE" placeholder:"FILE" help:"File that holds the admin key."`
 	SecretKey        string        `name:"secret-key-file" env:"WARREN_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that seals proxy passwords. Default: secret.key in the data folder."`
 
+	configFile   string // where the flags' values may stand; it need not be there
 	proxies      []netip.Prefix
 	checkEvery   checkEvery
 	certificates []tls.Certificate

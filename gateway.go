@@ -70,7 +70,7 @@ func (s *server) passOn(w http.ResponseWriter, r *http.Request, run *profileRun,
 	}
 	base := "ws" + strings.TrimPrefix(requestOf(r.Context()).base, "http") + prefix
 	w.Header().Del("Cache-Control")
-	client.Gateway(base, prefix, s.runIsOver).ServeHTTP(w, r)
+	client.Gateway(shim.Rights{Files: true}, base, prefix, s.runIsOver).ServeHTTP(w, r)
 	return nil
 }
 

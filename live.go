@@ -3,6 +3,8 @@ package main
 import (
 	"net/http"
 	"strings"
+
+	"warren/shim"
 )
 
 // This file lets viewers of the live view in: by a capability, or by the API key. What they see and send is the run's process's to handle.
@@ -32,7 +34,7 @@ func (s *server) passLive(w http.ResponseWriter, r *http.Request, run *profileRu
 	if err != nil {
 		return err
 	}
-	client.Live(readonly || asksToWatch(r), prefix, s.runIsOver).ServeHTTP(w, r)
+	client.Live(shim.Rights{Readonly: readonly || asksToWatch(r), Files: true}, prefix, s.runIsOver).ServeHTTP(w, r)
 	return nil
 }
 

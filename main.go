@@ -102,17 +102,21 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return parsed.Run()
 }
 
-// configFile reads the flags' values of WARREN_CONFIG, else of warren/config.json in the user's configuration folder: a JSON
-// object with the flags' names. A flag and the environment win over it.
-func configFile() (kong.Resolver, error) {
-	path, named := os.LookupEnv("WARREN_CONFIG")
-	if !named {
-		dir, err := os.UserConfigDir()
-		if err != nil {
-			dir = ""
-		}
-		path = filepath.Join(dir, "warren", "config.json")
+// configPath is WARREN_CONFIG, else warren/config.json in the user's configuration folder.
+func configPath() (path string, named bool) {
+	if path, named = os.LookupEnv("WARREN_CONFIG"); named {
+		return path, true
 	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		dir = ""
+	}
+	return filepath.Join(dir, "warren", "config.json"), false
+}
+
+// configFile reads the flags' values of the configuration file: a JSON object with the flags' names. A flag and the environment win over it.
+func configFile() (kong.Resolver, error) {
+	path, named := configPath()
 	text, err := os.ReadFile(path)
 	if err != nil && (named || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, misusef("the configuration file cannot be read: %v", err)

@@ -39,6 +39,7 @@ func (cfg *serveConfig) Run(ctx context.Context, c *console) error {
 	if cfg.APIKey == "" {
 		cfg.APIKey = os.Getenv("WARREN_API_KEY")
 	}
+	cfg.configFile, _ = configPath()
 	if err := cfg.resolve(); err != nil {
 		return err
 	}

@@ -139,7 +139,7 @@ func (s *server) fillSpec(p *plan, in *startInput) error {
 	mergePtr(in.Headless, &headless)
 	p.spec = shim.Spec{RunID: runID, ProfileID: p.row.ID, Name: runName(runID), BrowserPath: p.installed.Path, Product: p.installed.Product, Version: p.installed.Version,
 		ProfileDir: s.profileDir(p.row.ID), RunDir: s.runs.dir, Headless: s.headless(headless), StartURLs: urls,
-		ForOnce: in.ProxyID.Set, Private: s.cfg.allowPrivate(), Capability: newCapability(), DebugPort: in.DebugPort, WebRTC: p.row.WebRTC, Protected: []string{s.cfg.Data},
+		ForOnce: in.ProxyID.Set, Private: s.cfg.allowPrivate(), Capability: newCapability(), DebugPort: in.DebugPort, DebugFiles: true, WebRTC: p.row.WebRTC, Protected: s.covered(),
 		Timeout: s.cfg.StartTimeout, Grace: s.cfg.OrphanGrace}
 	if s.cfg.RequireIsolation {
 		p.spec.Network = shim.Namespace

@@ -32,8 +32,12 @@ type Spec struct {
 	WebRTC WebRTC
 	// Network is the isolation that the run must have, InNamespace or OnLoopback; "" is the best that there is.
 	Network string
-	// Protected are folders whose files DevTools clients cannot have handed to a page, nor fill with downloads.
-	Protected []string
+	// FilesDir is the run's own folder for what clients upload and download, an absolute path: the one place whose files a client gets at that may not
+	// use those of the machine. The caller makes it, with "downloads" and "uploads" in it. "" is none.
+	FilesDir string
+	// Protected are folders whose files DevTools clients cannot have handed to a page, nor fill with downloads. Siblings are what the paths of further
+	// ones begin with, which come and go; TempDir is none of them.
+	Protected, Siblings []string
 	// TrustSPKI is the base64 SHA-256 of the one public key whose certificates need no signature of an authority: that of a site of our own.
 	TrustSPKI string
 	// Resolver is a name server over HTTPS (the template of its URL, RFC 8484) that Chrome is to ask, and asks beside its proxy; "" is none.

@@ -19,6 +19,7 @@ type client struct {
 	base    string // the session of messages without sessionId: root, or a page's for a page socket
 	out     *queue // messages on their way to the client
 	guard   *guard // what it may not do; nil for the run's own
+	files   bool   // it may use files of the machine, and not the run's own alone (Spec.FilesDir)
 
 	outlet atomic.Pointer[limitedConn] // where its messages may leave at once; nil for who takes them with next
 	laid   bool                        // messages lie in out that nobody was woken for; the reading goroutine's

@@ -31,6 +31,10 @@ func newGateway(b *Browser) *gateway {
 // baseHeader names what the addresses in answers start with, "ws://host:port/path". Who serves the gateway sets it.
 const baseHeader = "X-Warren-Base"
 
+// filesHeader says that the client may use files of the machine, and not the run's own alone. Who serves the gateway or the live view sets it, and takes
+// away what a client sent.
+const filesHeader = "X-Warren-Files"
+
 // protocol lists the protocol's domains, commands and events, for /json/protocol: Chrome tells them on its port only.
 //
 //go:embed protocol.json
@@ -38,7 +42,7 @@ var protocol []byte
 
 // Gateway returns the handler for DevTools clients: /json/version, /json/list, /json/protocol, PUT /json/new, the sockets
 // /devtools/browser/{id} and /devtools/page/{id}, and the browser's socket also at "/". Addresses in answers start with the request's
-// X-Warren-Base. A request with an Origin that is not that base's is refused. Authentication is the caller's.
+// X-Warren-Base. X-Warren-Files lets the client use files of the machine. A request with an Origin that is not that base's is refused. Authentication is the caller's.
 func (b *Browser) Gateway() http.Handler {
 	g := b.gateway
 	mux := http.NewServeMux()

@@ -20,6 +20,7 @@ type viewer struct {
 	id       string
 	name     string
 	readonly bool
+	files    bool // it may use files of the machine, and not the run's own alone
 	socket   *websocket.Conn
 	out      *queue        // messages on their way
 	wake     chan struct{} // holds a token when a frame may be sent
@@ -94,6 +95,7 @@ func (l *live) serve(w http.ResponseWriter, r *http.Request) {
 	socket.SetReadLimit(viewerMessage)
 	v := &viewer{live: l, socket: socket, out: newQueue(viewerLimit), wake: make(chan struct{}, 1),
 		readonly:  r.Header.Get(readonlyHeader) != "" || r.URL.Query().Get("readonly") == "1",
+		files:     r.Header.Get(filesHeader) != "",
 		profileID: r.Header.Get("X-Warren-Profile"), runID: r.Header.Get("X-Warren-Run")}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()

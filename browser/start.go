@@ -48,6 +48,8 @@ func (s Spec) check() error {
 		return errors.New("no browser is given")
 	case !filepath.IsAbs(s.UserDataDir) || !filepath.IsAbs(s.TempDir):
 		return errors.New("the profile's and the temporary folder must be absolute paths")
+	case s.FilesDir != "" && !filepath.IsAbs(s.FilesDir):
+		return errors.New("the folder for clients' files must be an absolute path")
 	case strings.ContainsFunc(s.UserDataDir+s.TempDir, unicode.IsControl):
 		return errors.New("the profile's and the temporary folder must have no control characters in their paths")
 	case len(s.TempDir) > maxTempDir:

@@ -374,27 +374,37 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	return json.NewDecoder(res.Body).Decode(out)
 }
 
-// Gateway passes CDP requests on to the run. base is what addresses in answers begin with, such as
+// Gateway passes CDP requests on to the run, of a client with these rights. base is what addresses in answers begin with, such as
 // ws://127.0.0.1:7777/cdp/CAPABILITY; prefix is the part of the path that is ours; over answers when the run has ended.
-func (c *Client) Gateway(base, prefix string, over http.HandlerFunc) http.Handler {
+func (c *Client) Gateway(may Rights, base, prefix string, over http.HandlerFunc) http.Handler {
 	return c.passOn("/cdp", prefix, over, func(r *httputil.ProxyRequest) {
+		may.tell(r.Out.Header)
 		r.Out.Header.Set("X-Warren-Base", base)
 	})
 }
 
-// readonlyHeader says to the live view that its viewer may watch and nothing else.
-const readonlyHeader = "X-Warren-Readonly"
-
-// Live passes requests for the live view on to the run, whose /live it is; readonly lets the viewer watch alone. prefix is the part of
-// the path that is ours; over answers when the run has ended. The caller has looked at Origin, which is not passed on.
-func (c *Client) Live(readonly bool, prefix string, over http.HandlerFunc) http.Handler {
+// Live passes requests for the live view on to the run, whose /live it is, of a viewer with these rights. prefix is the part of the path that is ours; over
+// answers when the run has ended. The caller has looked at Origin, which is not passed on.
+func (c *Client) Live(may Rights, prefix string, over http.HandlerFunc) http.Handler {
 	return c.passOn("/live", prefix, over, func(r *httputil.ProxyRequest) {
 		r.Out.Header.Del("Origin")
-		r.Out.Header.Del(readonlyHeader)
-		if readonly {
-			r.Out.Header.Set(readonlyHeader, "1")
-		}
+		may.tell(r.Out.Header)
 	})
+}
+
+// tell says to the run's process what the client may, and takes away whatever the client says of that itself.
+func (may Rights) tell(h http.Header) {
+	for name := range h {
+		if strings.HasPrefix(name, "X-Warren-") {
+			delete(h, name)
+		}
+	}
+	if may.Readonly {
+		h.Set("X-Warren-Readonly", "1")
+	}
+	if may.Files {
+		h.Set("X-Warren-Files", "1")
+	}
 }
 
 // passOn passes requests below prefix on to the run, below place, without what lets in here: keys and tickets are not the run's to see.

@@ -47,7 +47,7 @@ func TestHandOver(t *testing.T) {
 	life, end := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Request-Id", "the-id")
-		c.Live(true, "/way", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }).ServeHTTP(w, r.WithContext(life))
+		c.Live(Rights{Readonly: true}, "/way", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }).ServeHTTP(w, r.WithContext(life))
 	}))
 	defer server.Close()
 	address := server.Listener.Addr().String()

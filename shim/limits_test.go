@@ -118,7 +118,7 @@ func TestIdle(t *testing.T) {
 	s := newSpec(t)
 	s.Idle = 2 * time.Second
 	c, _ := launch(t, s)
-	front := httptest.NewServer(c.Gateway("ws://base.test/cdp/CAP", "/cdp/CAP", http.NotFound))
+	front := httptest.NewServer(c.Gateway(Rights{}, "ws://base.test/cdp/CAP", "/cdp/CAP", http.NotFound))
 	defer front.Close()
 	client, _, err := websocket.Dial(soon(t), "ws"+strings.TrimPrefix(front.URL, "http")+"/cdp/CAP/", nil) //nolint:bodyclose // a socket has none
 	if err != nil {

@@ -179,6 +179,9 @@ func profileLock(profileDir string) *flock.Flock {
 
 // launch starts the relay and the browser. On failure nothing is left.
 func (p *process) launch(ctx context.Context) error {
+	if err := p.spec.makeFiles(); err != nil {
+		return err
+	}
 	b, err := browser.Open(p.spec.browser(p.log))
 	if err != nil {
 		return err
@@ -253,19 +256,20 @@ func (p *process) open(ctx context.Context) error {
 		return err
 	}
 	p.debug, p.state.DebuggerAddress = l, l.Addr().String()
-	go http.Serve(l, onlyHost(l.Addr().String(), p.noteUse(b.Gateway()))) //nolint:errcheck,gosec // ends with the listener
+	go http.Serve(l, onlyHost(l.Addr().String(), Rights{Files: p.spec.DebugFiles}, p.noteUse(b.Gateway()))) //nolint:errcheck,gosec // ends with the listener
 	return nil
 }
 
 // onlyHost lets in requests that name this very address, so that no web page gets in by a name of its own (DNS rebinding),
-// and says to the gateway what its answers begin with. The port may be missing: chromedriver's sockets leave it out.
-func onlyHost(address string, next http.Handler) http.Handler {
+// and says to the gateway what its answers begin with and what the client may. The port may be missing: chromedriver's sockets leave it out.
+func onlyHost(address string, may Rights, next http.Handler) http.Handler {
 	ip, _, _ := net.SplitHostPort(address)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != address && r.Host != ip || r.Header.Get("Origin") != "" {
 			http.Error(w, "not allowed", http.StatusForbidden)
 			return
 		}
+		may.tell(r.Header)
 		r.Header.Set("X-Warren-Base", "ws://"+address)
 		next.ServeHTTP(w, r)
 	})
@@ -273,11 +277,26 @@ func onlyHost(address string, next http.Handler) http.Handler {
 
 func (s Spec) browser(log *slog.Logger) browser.Spec {
 	return browser.Spec{Path: s.BrowserPath, Product: s.Product, Version: s.Version, UserDataDir: userDataDir(s.ProfileDir),
-		TempDir: tempDir(s.Name), Headless: s.Headless, Protected: s.Protected, TrustSPKI: s.TrustSPKI, Resolver: s.Resolver,
+		TempDir: tempDir(s.Name), FilesDir: FilesDir(s.ProfileDir), Headless: s.Headless, Protected: s.Protected, Siblings: tempDirs(), TrustSPKI: s.TrustSPKI, Resolver: s.Resolver,
 		WebRTC: browser.WebRTC(s.WebRTC), Identity: s.Identity, Network: s.Network, Logger: log}
 }
 
 func userDataDir(profileDir string) string { return filepath.Join(profileDir, "chrome") }
+
+// makeFiles makes the run's own folder for clients' files, empty.
+func (s Spec) makeFiles() error {
+	dir := FilesDir(s.ProfileDir)
+	err := os.RemoveAll(dir)
+	for _, name := range []string{"downloads", "uploads"} {
+		if err == nil {
+			err = os.MkdirAll(filepath.Join(dir, name), 0o700)
+		}
+	}
+	return err
+}
+
+// tempDirs is what the paths of all runs' temporary folders begin with.
+func tempDirs() []string { return []string{filepath.Join(os.TempDir(), "warren-"), "/tmp/warren-"} }
 
 // tempDir is the browser's own folder for temporary files. Its path must be short: Chrome opens sockets in it.
 func tempDir(name string) string {

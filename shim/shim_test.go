@@ -141,7 +141,7 @@ func TestRun(t *testing.T) {
 	if _, _, err := Launch(soon(t), self(t), second); kindOf(err) != "locked" {
 		t.Errorf("a second run of the profile: %v", err)
 	}
-	front := httptest.NewServer(c.Gateway("ws://base.test/cdp/CAP", "/cdp/CAP", http.NotFound))
+	front := httptest.NewServer(c.Gateway(Rights{}, "ws://base.test/cdp/CAP", "/cdp/CAP", http.NotFound))
 	defer front.Close()
 	if status, text := get(t, front.URL+"/cdp/CAP/json/version"); status != 200 || !strings.Contains(text, `"ws://base.test/cdp/CAP/devtools/browser/`) {
 		t.Errorf("json/version through the gateway: %d %s", status, text)
@@ -425,7 +425,7 @@ func TestFailureKinds(t *testing.T) {
 
 // The port for Selenium takes requests that name this very address, from programs.
 func TestOnlyHost(t *testing.T) {
-	h := onlyHost("127.0.0.1:9222", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := onlyHost("127.0.0.1:9222", Rights{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.Header.Get("X-Warren-Base")) //nolint:errcheck // a test's recorder
 	}))
 	for _, c := range []struct {

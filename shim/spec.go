@@ -6,6 +6,7 @@
 package shim
 
 import (
+	"path/filepath"
 	"time"
 
 	"warren/browser"
@@ -51,15 +52,25 @@ type Spec struct {
 	Resolver    string        `json:"resolver"`   // a name server over HTTPS that the browser is to ask, beside its proxy; "" none
 	Capability  string        `json:"capability"`
 	DebugPort   bool          `json:"debugPort"`
-	WebRTC      string        `json:"webrtc"`    // proxy_only, off or default
-	Identity    Identity      `json:"identity"`  // what pages are told
-	Network     string        `json:"network"`   // the isolation that the run must have, Namespace or Loopback; "" the best that there is
-	Protected   []string      `json:"protected"` // folders whose files no DevTools client gets at
-	Timeout     time.Duration `json:"timeout"`   // until the browser takes commands
-	Grace       time.Duration `json:"grace"`     // how long to go on without a server
-	MaxRun      time.Duration `json:"maxRun"`    // 0: no limit
-	Idle        time.Duration `json:"idle"`      // how long to go on when nobody uses it; 0: no limit
+	DebugFiles  bool          `json:"debugFiles"` // who comes by that port may use files of the machine
+	WebRTC      string        `json:"webrtc"`     // proxy_only, off or default
+	Identity    Identity      `json:"identity"`   // what pages are told
+	Network     string        `json:"network"`    // the isolation that the run must have, Namespace or Loopback; "" the best that there is
+	Protected   []string      `json:"protected"`  // folders whose files no DevTools client gets at
+	Timeout     time.Duration `json:"timeout"`    // until the browser takes commands
+	Grace       time.Duration `json:"grace"`      // how long to go on without a server
+	MaxRun      time.Duration `json:"maxRun"`     // 0: no limit
+	Idle        time.Duration `json:"idle"`       // how long to go on when nobody uses it; 0: no limit
 }
+
+// Rights is what a client of a run may do.
+type Rights struct {
+	Readonly bool `json:"readonly"` // it watches the live view, and does nothing else
+	Files    bool `json:"files"`    // it may use files of the machine, and not those of the run's own folder alone
+}
+
+// FilesDir is the run's own folder for what clients upload and download, in "uploads" and "downloads". It is emptied when the profile starts.
+func FilesDir(profileDir string) string { return filepath.Join(profileDir, "files") }
 
 // Capability is one that was made for a run beside its first. Its secret is nowhere: who shows one with this hash gets in.
 type Capability struct {
