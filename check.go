@@ -26,7 +26,7 @@ type checkJSON struct {
 	Country        *string         `json:"country" doc:"ISO 3166-1, two letters." example:"DE"`
 	CountryName    *string         `json:"countryName" example:"Germany"`
 	Timezone       *string         `json:"timezone" example:"Europe/Berlin"`
-	TimezoneSource *string         `json:"timezoneSource" enum:"exit,country" doc:"exit: it was told of this address; country: it is the first of the country's zones."`
+	TimezoneSource *string         `json:"timezoneSource" enum:"exit,country" doc:"exit: it was told of this address; country: it is the zone where most of the country's people live."`
 	Locale         *string         `json:"locale" doc:"The country's likely language, as a BCP 47 tag." example:"de-DE"`
 	Latitude       *float64        `json:"latitude" doc:"Degrees (WGS 84), where the address is said to be."`
 	Longitude      *float64        `json:"longitude"`

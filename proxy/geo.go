@@ -12,7 +12,7 @@ import (
 	"github.com/oschwald/maxminddb-golang/v2"
 )
 
-//go:generate go run mkzones.go
+//go:generate make -C .. zones
 
 // geoAge is how long a look-up goes on without a look at whether the file is another.
 const geoAge = 5 * time.Second

@@ -18,7 +18,7 @@ type Place struct {
 	Country             string   // ISO 3166-1 alpha-2, upper case
 	CountryName         string   // in English
 	Timezone            string   // IANA name
-	ZoneOfCountry       bool     // nobody told Timezone: it is the first of the country's
+	ZoneOfCountry       bool     // nobody told Timezone: it is that where most of the country's people live
 	Latitude, Longitude *float64 // degrees; both or neither
 }
 
@@ -38,7 +38,7 @@ func (p Place) complete() Place {
 	if p.Country != "" {
 		p.CountryName = cmp.Or(p.CountryName, countryName(p.Country))
 		if p.Timezone == "" {
-			p.Timezone, p.ZoneOfCountry = firstZone(p.Country), true
+			p.Timezone, p.ZoneOfCountry = mainZone(p.Country), true
 		}
 	}
 	return p
@@ -169,8 +169,8 @@ func degrees(v any, limit float64) *float64 {
 	return &f
 }
 
-// firstZone is the first zone that tzdata's zone.tab lists for a country, or "".
-func firstZone(country string) string { return lookUp(zoneTable, country) }
+// mainZone is the zone where most of a country's people live, or "" (zones.go says by what count).
+func mainZone(country string) string { return lookUp(zoneTable, country) }
 
 // countryName is what English calls a country, or "".
 func countryName(country string) string { return lookUp(nameTable, country) }

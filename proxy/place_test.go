@@ -83,9 +83,14 @@ func TestLocale(t *testing.T) {
 func TestZoneTable(t *testing.T) {
 	for country, want := range map[string]string{
 		"DE": "Europe/Berlin", "NL": "Europe/Amsterdam", "US": "America/New_York", "GB": "Europe/London", "IN": "Asia/Kolkata", "ZW": "Africa/Harare", "AD": "Europe/Andorra",
+		"BR": "America/Sao_Paulo", "RU": "Europe/Moscow", "AU": "Australia/Sydney", "CA": "America/Toronto", "MX": "America/Mexico_City", "AR": "America/Argentina/Buenos_Aires",
+		"ID": "Asia/Jakarta", "KZ": "Asia/Almaty", "MN": "Asia/Ulaanbaatar", "CD": "Africa/Kinshasa", "GL": "America/Nuuk", "PS": "Asia/Hebron", "FM": "Pacific/Chuuk", "KI": "Pacific/Tarawa",
+		// CLDR's primaryZones:
+		"CL": "America/Santiago", "CN": "Asia/Shanghai", "EC": "America/Guayaquil", "ES": "Europe/Madrid", "MH": "Pacific/Majuro", "MY": "Asia/Kuala_Lumpur", "NZ": "Pacific/Auckland",
+		"PT": "Europe/Lisbon", "UA": "Europe/Kyiv", "UZ": "Asia/Tashkent",
 		"": "", "D": "", "XX": "", "DE ": "", "\nD": "",
 	} {
-		if got := firstZone(country); got != want {
+		if got := mainZone(country); got != want {
 			t.Errorf("%q: got %q, want %q", country, got, want)
 		}
 	}
@@ -95,6 +100,9 @@ func TestZoneTable(t *testing.T) {
 	}
 	for _, line := range lines {
 		country, name, _ := strings.Cut(line, " ")
+		if strings.Count(zoneTable, "\n"+country+" ") != 1 {
+			t.Errorf("%s has more than one line", country)
+		}
 		if countryName(country) == "" || zone(name) != name {
 			t.Errorf("line %q is not a country and a zone", line)
 		}
