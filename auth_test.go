@@ -449,6 +449,7 @@ func TestBehindProxy(t *testing.T) {
 func TestPanicIsAnError(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
+	a.srv.needs["GET /api/v1/boom"] = scopeRead
 	a.srv.mux.HandleFunc("GET /api/v1/boom", func(http.ResponseWriter, *http.Request) { panic("the-cause-of-it") })
 	req := a.request(t, "GET", "/boom", nil)
 	res, err := a.client.Do(req)

@@ -45,6 +45,7 @@ type server struct {
 	site    *web.Site
 	api     huma.API
 	mux     *http.ServeMux
+	needs   map[string]scope // what each pattern of mux needs
 	once    *idempotency
 	hosts   map[string]bool // the Host values that requests may carry
 	origins map[string]bool // the Origin values that are ours
@@ -139,7 +140,7 @@ func (s *server) routes() {
 func newServer(s *server) *server {
 	useOurErrors()
 	s.runs.exitMoved = s.exitMoved
-	s.mux = http.NewServeMux()
+	s.mux, s.needs = http.NewServeMux(), map[string]scope{}
 	s.api = humago.NewWithPrefix(s.mux, apiPrefix, s.humaConfig())
 	s.routes()
 	s.openapi = s.describe()
@@ -198,15 +199,12 @@ func add[I, O any](s *server, scope scope, pattern, id, summary string, h func(c
 		MaxBodyBytes:    bodyLimit(pattern) + 1, // huma refuses a body of exactly the limit
 		BodyReadTimeout: -1,                     // else an optional body that is absent ends the request after 5 s
 		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
-			if p := callerOf(ctx.Context()).may(scope); p != nil {
-				huma.WriteErr(s.api, ctx, p.Status, p.Detail, p) //nolint:errcheck // the client may be gone
-				return
-			}
 			noteOddQuery(ctx)
 			next(ctx)
 		}},
 	}
 	describeOperation(&op, scope)
+	s.needs[method+" "+apiPrefix+p] = scope
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
 		if extra := requestOf(ctx).extra; len(extra) > 0 {
 			return nil, invalid(extra...)
@@ -251,14 +249,9 @@ func (s *server) stream(scope scope, pattern string, h func(w http.ResponseWrite
 	} else {
 		method += " "
 	}
+	s.needs[method+apiPrefix+p] = scope
 	s.mux.HandleFunc(method+apiPrefix+p, func(w http.ResponseWriter, r *http.Request) {
-		err := error(nil)
-		if p := callerOf(r.Context()).may(scope); p != nil {
-			err = p
-		} else {
-			err = h(w, r)
-		}
-		if err != nil {
+		if err := h(w, r); err != nil {
 			fromError(err).write(w, r, s.log)
 		}
 	})
@@ -423,7 +416,8 @@ func (s *server) serveOpen(w http.ResponseWriter, r *http.Request) (bool, error)
 	return false, nil
 }
 
-// dispatch hands the request to its operation. What the mux refuses by itself gets our form of error.
+// dispatch hands the request to its operation, if the caller's key has the scope for it: that is asked before anything of the body is read,
+// and before anything is kept. What the mux refuses by itself gets our form of error.
 func (s *server) dispatch(w http.ResponseWriter, r *http.Request) error {
 	if !isClean(r.URL.Path) {
 		return problemFor(http.StatusNotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
@@ -441,6 +435,13 @@ func (s *server) dispatch(w http.ResponseWriter, r *http.Request) error {
 				"This address takes other methods: "+allow+".").header("Allow", allow)
 		}
 		return problemFor(http.StatusNotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
+	}
+	need, ok := s.needs[pattern]
+	if !ok {
+		return fmt.Errorf("nobody said what %s needs", pattern) // by add and stream alone anything comes here
+	}
+	if p := callerOf(r.Context()).may(need); p != nil {
+		return p
 	}
 	if ct := r.Header.Get("Content-Type"); ct != "" {
 		r.Header.Set("Content-Type", strings.ToLower(ct)) // media types have no case (RFC 9110, 8.3.1); huma compares bytes
