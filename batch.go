@@ -9,7 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
-	"golang.org/x/text/cases"
+
+	"warren/store"
 )
 
 // This file does one thing to many profiles. Each goes the way of the single operation, with its refusals and its events.
@@ -185,7 +186,6 @@ func (s *server) changeTags(ctx context.Context, path ProfilePath, in *batchInpu
 
 // containsFold says whether a tag is among those, whatever the case.
 func containsFold(tags []string, tag string) bool {
-	fold := cases.Fold()
-	tag = fold.String(tag)
-	return slices.ContainsFunc(tags, func(t string) bool { return fold.String(t) == tag })
+	tag = store.Fold(tag)
+	return slices.ContainsFunc(tags, func(t string) bool { return store.Fold(t) == tag })
 }

@@ -11,8 +11,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
-	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"warren/store"
 )
 
 // opt is a member of a request that may be absent (it stays as it is), null (back to its default) or a value.
@@ -189,7 +190,7 @@ func (f *faults) tags(location string, in []string) []string {
 	out, seen := []string{}, map[string]bool{}
 	for i, t := range in {
 		t = f.line(fmt.Sprintf("%s[%d]", location, i), t, 1, 64)
-		if k := cases.Fold().String(t); !seen[k] {
+		if k := store.Fold(t); !seen[k] {
 			seen[k] = true
 			out = append(out, t)
 		}

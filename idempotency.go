@@ -19,7 +19,8 @@ import (
 )
 
 // idempotency gives the first answer again to a request that comes twice with the same Idempotency-Key, for 24 hours.
-// Answers are sealed at rest: a start's holds a capability.
+// Answers are sealed at rest: a start's holds a capability. What is kept has bounds, so that no key fills the disk: maxKept answers a
+// key, maxAnswer bytes each, and of the target its hash alone. Who may not do the operation is refused before it comes here.
 type idempotency struct {
 	store *store.Store
 	log   *slog.Logger
@@ -27,6 +28,11 @@ type idempotency struct {
 	mu       sync.Mutex
 	underway map[string]int // how many requests hold each row
 }
+
+const (
+	maxKept   = 1000     // answers that are kept of one API key: the oldest give way
+	maxAnswer = 64 << 10 // bytes of an answer that is kept
+)
 
 func newIdempotency(st *store.Store, log *slog.Logger) *idempotency {
 	return &idempotency{store: st, log: log, underway: map[string]int{}}
@@ -43,22 +49,29 @@ func (i *idempotency) covers(pattern string) bool {
 }
 
 // row names the row that an answer is kept in, and that it is sealed for.
-func row(g store.GetIdempotencyParams) string { return g.KeyID + "\n" + g.IdemKey + "\n" + g.Target }
+func row(p store.GetIdempotencyParams) string {
+	return store.IdempotencyRow(p.KeyID, p.IdemKey, p.Target)
+}
 
 func (i *idempotency) serve(w http.ResponseWriter, r *http.Request, key string, next http.Handler) error {
 	if len(key) > 200 {
 		return invalid(fault{Location: "header.Idempotency-Key", Message: "must have at most 200 characters"})
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, bodyLimit(r.URL.Path)+1))
+	limit := bodyLimit(r.URL.Path)
+	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
 		return problemFor(400, "malformed_json", "The body broke off.").because(err)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	if int64(len(body)) > limit {
+		next.ServeHTTP(w, r) // refuses it, and nothing is kept
+		return nil
+	}
 	ctx := context.WithoutCancel(r.Context()) // a client that goes away finds the true answer when it asks again
-	place := store.GetIdempotencyParams{KeyID: callerOf(ctx).keyID, IdemKey: key, Target: r.Method + " " + r.URL.RequestURI()}
+	place := store.GetIdempotencyParams{KeyID: callerOf(ctx).keyID, IdemKey: key, Target: store.IdempotencyTarget(r.Method, r.URL.RequestURI())}
 	alone := i.enter(place)
 	defer i.leave(place)
-	first, err := i.claim(ctx, place, sha256.Sum256(body), alone)
+	first, err := i.claim(ctx, place, sha256.Sum256(body), alone, strings.HasSuffix(r.URL.Path, "/keys"))
 	if err != nil {
 		return err
 	}
@@ -80,12 +93,16 @@ func (i *idempotency) serve(w http.ResponseWriter, r *http.Request, key string, 
 }
 
 // claim returns nil when the key is the caller's now, or the first request's row: with its answer, or, status 0, with the object that
-// it made before the server was killed. alone: nobody else works on it now.
-func (i *idempotency) claim(ctx context.Context, p store.GetIdempotencyParams, hash [32]byte, alone bool) (*store.Idempotency, error) {
+// it made before the server was killed. alone: nobody else works on it now. shownOnce: what the request makes is in the first answer alone.
+func (i *idempotency) claim(ctx context.Context, p store.GetIdempotencyParams, hash [32]byte, alone, shownOnce bool) (*store.Idempotency, error) {
 	var first *store.Idempotency
 	err := i.store.Write(ctx, func(q *store.Queries) error {
 		n, err := q.BeginIdempotency(ctx, store.BeginIdempotencyParams{KeyID: p.KeyID, IdemKey: p.IdemKey, Target: p.Target, BodyHash: hash[:], CreatedAt: now()})
-		if err != nil || n == 1 {
+		if err == nil && n == 1 {
+			_, err = q.TrimIdempotency(ctx, store.TrimIdempotencyParams{KeyID: p.KeyID, Keep: maxKept})
+			return err
+		}
+		if err != nil {
 			return err
 		}
 		have, err := q.GetIdempotency(ctx, p)
@@ -100,7 +117,7 @@ func (i *idempotency) claim(ctx context.Context, p store.GetIdempotencyParams, h
 		err = conflict("idempotency_conflict", "The first request with this Idempotency-Key is still under way. Ask again when it is done.").header("Retry-After", "1")
 	case first.Status == 0 && first.Object == "":
 		err = conflict("idempotency_conflict", "What became of the first request with this Idempotency-Key was not kept. Look whether it was done, and take a new key.")
-	case first.Status == 0 && strings.HasSuffix(p.Target, "/keys"):
+	case first.Status == 0 && shownOnce:
 		err = conflict("idempotency_conflict", "The first request with this Idempotency-Key made the key "+first.Object+" and broke off before it was shown. Revoke it, and take a new Idempotency-Key.")
 	}
 	return first, err
@@ -185,15 +202,22 @@ func (i *idempotency) replay(w http.ResponseWriter, first store.Idempotency, p s
 	return nil
 }
 
-// mayDiffer says whether an answer may be another one next time, and nothing was done.
-func mayDiffer(status int) bool {
-	return status >= 500 || status == http.StatusConflict || status == http.StatusTooManyRequests || status == statusCancelled
+// isKept says whether an answer stands. One that may be another next time does not, nor one that refused the request for what it was:
+// nothing was done, and the same request is refused in the same way again.
+func isKept(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
+		http.StatusUnprocessableEntity, http.StatusTooManyRequests, statusCancelled:
+		return false
+	}
+	return status < 500
 }
 
-// keep stores an answer that stands. One that may be different next time frees the key.
+// keep stores an answer that stands. Any other frees the key; so does one that is too large, unless an object was made: then that is read
+// for who asks again.
 func (i *idempotency) keep(ctx context.Context, p store.GetIdempotencyParams, rec *recorder) {
 	err := i.store.Write(ctx, func(q *store.Queries) error {
-		if !rec.done || mayDiffer(rec.status) {
+		if !rec.done || !isKept(rec.status) || rec.cut {
 			_, err := q.DeleteIdempotency(ctx, store.DeleteIdempotencyParams(p))
 			return err
 		}
@@ -228,11 +252,12 @@ func (i *idempotency) purge(ctx context.Context) error {
 	})
 }
 
-// recorder keeps a copy of an answer on its way.
+// recorder keeps a copy of an answer on its way, unless it is larger than what is kept.
 type recorder struct {
 	http.ResponseWriter
 	status int
 	body   bytes.Buffer
+	cut    bool // it is larger
 	done   bool
 }
 
@@ -242,7 +267,9 @@ func (r *recorder) WriteHeader(status int) {
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
-	r.body.Write(b)
+	if r.cut = r.cut || r.body.Len()+len(b) > maxAnswer; !r.cut {
+		r.body.Write(b)
+	}
 	return r.ResponseWriter.Write(b)
 }
 

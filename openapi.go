@@ -62,7 +62,7 @@ var moreErrors = map[string][]int{
 // descriptions say what a summary cannot.
 var descriptions = map[string]string{
 	"listProfiles":      "Newest first. `total` is exact. For long walks take `after` instead of `page`: it costs the same at every depth.",
-	"createProfile":     "Takes `Idempotency-Key`: the same key and body within 24 hours gives the first answer again.",
+	"createProfile":     "Takes `Idempotency-Key`: the same key and body within 24 hours gives the first answer again. Refusals (401, 403, 413, 415, 422), 409, 429 and 5xx are not kept, nor are answers of more than 64 KiB; of one API key the newest 1,000 answers are.",
 	"updateProfile":     "Merges: a member that is absent stays, `null` returns it to its default. While the profile runs a new timezone, locale, geolocation, proxy or list of hosts takes effect at once, but for the locale `system`; `run.pending` names what waits for the next start. Connections that are open stay on the old proxy; with `cut=true` they are ended.",
 	"patchProfile":      "Merges: a member that is absent stays, `null` returns it to its default. While the profile runs a new timezone, locale, geolocation, proxy or list of hosts takes effect at once, but for the locale `system`; `run.pending` names what waits for the next start. Connections that are open stay on the old proxy; with `cut=true` they are ended.",
 	"deleteProfile":     "Puts the profile and its data into the trash; `permanent=true` removes both now, also out of the trash. A running profile is stopped first, and the answer comes when its browser is gone.",

@@ -9,7 +9,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
-	"golang.org/x/text/cases"
 
 	"warren/store"
 )
@@ -107,7 +106,7 @@ func (s *server) pickProxy(ctx context.Context, profile store.Profile, from pick
 	if len(rows) == 0 {
 		return "", false, noProxyToPick()
 	}
-	tag, last := cases.Fold().String(from.Tag), ""
+	tag, last := store.Fold(from.Tag), ""
 	if from.Pick == "sticky" {
 		if last, err = q.GetPick(ctx, store.GetPickParams{ProfileID: profile.ID, Tag: tag}); err != nil && !errors.Is(err, store.ErrNoRow) {
 			return "", false, err
@@ -155,6 +154,5 @@ func (rs *runs) choosePick(rows []store.ListProxiesToPickRow, pick, last string)
 // hasTag says whether a list of tags, as the database has it, holds one, whatever its case.
 func hasTag(tags, tag string) bool {
 	var list []string
-	fold := cases.Fold().String
-	return json.Unmarshal([]byte(tags), &list) == nil && slices.ContainsFunc(list, func(t string) bool { return fold(t) == fold(tag) })
+	return json.Unmarshal([]byte(tags), &list) == nil && slices.ContainsFunc(list, func(t string) bool { return store.Fold(t) == store.Fold(tag) })
 }

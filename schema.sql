@@ -235,7 +235,7 @@ CREATE INDEX audit_at ON audit (at, id);
 CREATE TABLE idempotency (
     key_id     TEXT    NOT NULL,
     idem_key   TEXT    NOT NULL,
-    target     TEXT    NOT NULL,                  -- method and path
+    target     TEXT    NOT NULL,                  -- store.IdempotencyTarget(method, address): a hash
     body_hash  BLOB    NOT NULL,
     object     TEXT    NOT NULL DEFAULT '',      -- what the request made: told to who asks again after a crash before the answer
     status     INTEGER NOT NULL DEFAULT 0,
@@ -244,6 +244,9 @@ CREATE TABLE idempotency (
     created_at INTEGER NOT NULL,
     PRIMARY KEY (key_id, idem_key, target)
 ) STRICT, WITHOUT ROWID;
+
+-- How many answers of a key are kept, newest first.
+CREATE INDEX idempotency_of_key ON idempotency (key_id, created_at);
 
 -- The purge after 24 hours.
 CREATE INDEX idempotency_created ON idempotency (created_at);

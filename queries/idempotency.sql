@@ -11,6 +11,11 @@ SELECT * FROM idempotency WHERE key_id = @key_id AND idem_key = @idem_key AND ta
 UPDATE idempotency SET status = @status, headers = @headers, answer = @answer
 WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target AND status = 0;
 
+-- name: TrimIdempotency :execrows
+-- TrimIdempotency forgets the oldest answers of an API key beyond @keep. What is under way stays.
+DELETE FROM idempotency WHERE idempotency.key_id = @key_id AND (status <> 0 OR object <> '') AND idempotency.created_at <= (
+    SELECT old.created_at FROM idempotency AS old WHERE old.key_id = @key_id ORDER BY old.created_at DESC LIMIT 1 OFFSET CAST(@keep AS INTEGER));
+
 -- name: DeleteIdempotency :execrows
 -- DeleteIdempotency frees a key whose request came to nothing.
 DELETE FROM idempotency WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target AND object = '';
@@ -27,3 +32,10 @@ DELETE FROM idempotency WHERE status = 0 AND object = '';
 -- name: PurgeIdempotency :execrows
 -- PurgeIdempotency forgets what is older than 24 hours.
 DELETE FROM idempotency WHERE created_at < CAST(@before AS INTEGER);
+
+-- name: ListIdempotencyOfOldForm :many
+-- ListIdempotencyOfOldForm gives answers whose target is not hashed yet.
+SELECT key_id, idem_key, target, answer FROM idempotency WHERE target LIKE 'POST /%' LIMIT CAST(@limit AS INTEGER);
+
+-- name: RefitIdempotency :execrows
+UPDATE idempotency SET target = @hashed, answer = sqlc.narg(answer) WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target;

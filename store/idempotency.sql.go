@@ -126,6 +126,46 @@ func (q *Queries) GetIdempotency(ctx context.Context, arg GetIdempotencyParams) 
 	return i, err
 }
 
+const listIdempotencyOfOldForm = `-- name: ListIdempotencyOfOldForm :many
+SELECT key_id, idem_key, target, answer FROM idempotency WHERE target LIKE 'POST /%' LIMIT CAST(?1 AS INTEGER)
+`
+
+type ListIdempotencyOfOldFormRow struct {
+	KeyID   string
+	IdemKey string
+	Target  string
+	Answer  []byte
+}
+
+// ListIdempotencyOfOldForm gives answers whose target is not hashed yet.
+func (q *Queries) ListIdempotencyOfOldForm(ctx context.Context, limit int64) ([]ListIdempotencyOfOldFormRow, error) {
+	rows, err := q.db.QueryContext(ctx, listIdempotencyOfOldForm, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListIdempotencyOfOldFormRow{}
+	for rows.Next() {
+		var i ListIdempotencyOfOldFormRow
+		if err := rows.Scan(
+			&i.KeyID,
+			&i.IdemKey,
+			&i.Target,
+			&i.Answer,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const noteIdempotency = `-- name: NoteIdempotency :execrows
 UPDATE idempotency SET object = ?1
 WHERE key_id = ?2 AND idem_key = ?3 AND target = ?4 AND status = 0
@@ -159,6 +199,51 @@ DELETE FROM idempotency WHERE created_at < CAST(?1 AS INTEGER)
 // PurgeIdempotency forgets what is older than 24 hours.
 func (q *Queries) PurgeIdempotency(ctx context.Context, before int64) (int64, error) {
 	result, err := q.db.ExecContext(ctx, purgeIdempotency, before)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const refitIdempotency = `-- name: RefitIdempotency :execrows
+UPDATE idempotency SET target = ?1, answer = ?2 WHERE key_id = ?3 AND idem_key = ?4 AND target = ?5
+`
+
+type RefitIdempotencyParams struct {
+	Hashed  string
+	Answer  []byte
+	KeyID   string
+	IdemKey string
+	Target  string
+}
+
+func (q *Queries) RefitIdempotency(ctx context.Context, arg RefitIdempotencyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, refitIdempotency,
+		arg.Hashed,
+		arg.Answer,
+		arg.KeyID,
+		arg.IdemKey,
+		arg.Target,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const trimIdempotency = `-- name: TrimIdempotency :execrows
+DELETE FROM idempotency WHERE idempotency.key_id = ?1 AND (status <> 0 OR object <> '') AND idempotency.created_at <= (
+    SELECT old.created_at FROM idempotency AS old WHERE old.key_id = ?1 ORDER BY old.created_at DESC LIMIT 1 OFFSET CAST(?2 AS INTEGER))
+`
+
+type TrimIdempotencyParams struct {
+	KeyID string
+	Keep  int64
+}
+
+// TrimIdempotency forgets the oldest answers of an API key beyond @keep. What is under way stays.
+func (q *Queries) TrimIdempotency(ctx context.Context, arg TrimIdempotencyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, trimIdempotency, arg.KeyID, arg.Keep)
 	if err != nil {
 		return 0, err
 	}

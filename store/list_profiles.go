@@ -78,11 +78,11 @@ func (f *ProfileFilter) filtered() bool {
 // params are those of every list query: the generated types are the same but for their names.
 func (f *ProfileFilter) params() ListProfilesOfWorkspaceByCreatedDescParams {
 	p := ListProfilesOfWorkspaceByCreatedDescParams{WorkspaceID: f.WorkspaceID, Workspaces: f.Workspaces, Trashed: f.Trashed,
-		Status: optional(f.Status), ProxyID: optional(f.ProxyID), OS: optional(f.OS), Search: optional(fold(f.Search))}
+		Status: optional(f.Status), ProxyID: optional(f.ProxyID), OS: optional(f.OS), Search: optional(Fold(f.Search))}
 	if len(f.Tags) > 0 {
 		folded := make([]string, len(f.Tags))
 		for i, tag := range f.Tags {
-			folded[i] = fold(tag)
+			folded[i] = Fold(tag)
 		}
 		p.Tags = jsonText(folded)
 	}

@@ -159,13 +159,13 @@ func (l *ProxyList) places(ctx context.Context, q *Queries) ([]proxyPlace, error
 	if err != nil {
 		return nil, err
 	}
-	search, tags := fold(l.Search), make([]string, len(l.Tags))
+	search, tags := Fold(l.Search), make([]string, len(l.Tags))
 	for i, t := range l.Tags {
-		tags[i] = fold(t)
+		tags[i] = Fold(t)
 	}
 	places := make([]proxyPlace, 0, len(rows))
 	for _, row := range rows {
-		if l.Search != "" && !strings.Contains(fold(row.Texts), search) {
+		if l.Search != "" && !strings.Contains(Fold(row.Texts), search) {
 			continue
 		}
 		if has, err := hasTags(row.Tags, tags); err != nil {
@@ -187,7 +187,7 @@ func hasTags(text string, wanted []string) (bool, error) {
 		return false, err
 	}
 	for i, t := range have {
-		have[i] = fold(t)
+		have[i] = Fold(t)
 	}
 	return !slices.ContainsFunc(wanted, func(t string) bool { return !slices.Contains(have, t) }), nil
 }
@@ -196,7 +196,7 @@ func hasTags(text string, wanted []string) (bool, error) {
 func (l *ProxyList) place(id string, number int64, word string) proxyPlace {
 	switch l.Sort {
 	case "name", "host":
-		return proxyPlace{id: id, word: fold(word)}
+		return proxyPlace{id: id, word: Fold(word)}
 	case "country":
 		return proxyPlace{id: id, word: word, none: word == ""}
 	}

@@ -65,7 +65,7 @@ func modelProxies(all []Proxy, l ProxyList) (ids []string) {
 	}
 	slices.SortStableFunc(out, func(a, b Proxy) int {
 		return map[string]int{"": cmp.Compare(a.CreatedAt, b.CreatedAt), "createdAt": cmp.Compare(a.CreatedAt, b.CreatedAt), "updatedAt": cmp.Compare(a.UpdatedAt, b.UpdatedAt),
-			"name": strings.Compare(fold(a.Name), fold(b.Name)), "host": strings.Compare(a.Host, b.Host), "country": strings.Compare(a.Country, b.Country),
+			"name": strings.Compare(Fold(a.Name), Fold(b.Name)), "host": strings.Compare(a.Host, b.Host), "country": strings.Compare(a.Country, b.Country),
 			"latency": cmp.Compare(latency(a), latency(b)), "checkedAt": cmp.Compare(a.CheckedAt, b.CheckedAt)}[l.Sort]
 	})
 	if !l.Ascending {
@@ -89,13 +89,13 @@ func modelSeesProxy(p Proxy, f ProxyFilter) bool {
 	}
 	_ = json.Unmarshal([]byte(p.Tags), &tags)
 	for _, wanted := range f.Tags {
-		if !slices.ContainsFunc(tags, func(tag string) bool { return fold(tag) == fold(wanted) }) {
+		if !slices.ContainsFunc(tags, func(tag string) bool { return Fold(tag) == Fold(wanted) }) {
 			return false
 		}
 	}
 	found := f.Search == ""
 	for _, text := range []string{p.Name, p.Notes, p.Host, p.Username} {
-		found = found || strings.Contains(fold(text), fold(f.Search))
+		found = found || strings.Contains(Fold(text), Fold(f.Search))
 	}
 	return found && (f.Workspaces == nil || slices.Contains(workspaces, p.WorkspaceID)) && (f.WorkspaceID == "" || f.WorkspaceID == p.WorkspaceID) &&
 		(f.Type == "" || f.Type == p.Type) && (f.Status == "" || f.Status == p.Status) && (f.Country == "" || f.Country == p.Country)

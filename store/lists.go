@@ -12,18 +12,21 @@ import (
 
 // This file holds what the lists of profiles and of proxies have in common.
 
-// fold makes texts that differ only in case, or in how accents are encoded, the same.
-func fold(s string) string { return cases.Fold().String(norm.NFC.String(s)) }
+// Fold makes texts that differ only in case, or in how accents are encoded, the same. The dot that full folding leaves behind the i of a
+// Turkish İ says nothing that an i does not say: without it istanbul finds İstanbul.
+func Fold(s string) string {
+	return strings.ReplaceAll(cases.Fold().String(norm.NFC.String(s)), "i\u0307", "i")
+}
 
 // SearchKey is the column profiles.search_key: what the search looks through.
-func SearchKey(name, notes string) string { return fold(name) + "\n" + fold(notes) }
+func SearchKey(name, notes string) string { return Fold(name) + "\n" + Fold(notes) }
 
 // TagsKey is the column profiles.tags_key: each tag case-folded between line feeds, which no tag may hold.
 func TagsKey(tags []string) string {
 	if len(tags) == 0 {
 		return ""
 	}
-	return "\n" + fold(strings.Join(tags, "\n")) + "\n"
+	return "\n" + Fold(strings.Join(tags, "\n")) + "\n"
 }
 
 // Workspaces makes the parameter of that name: what a key may see. Nil: all; empty: nothing.

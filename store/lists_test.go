@@ -97,12 +97,12 @@ func modelSees(p Profile, f ProfileFilter) bool {
 	}
 	_ = json.Unmarshal([]byte(p.Tags), &tags)
 	for _, wanted := range f.Tags {
-		if !slices.ContainsFunc(tags, func(tag string) bool { return fold(tag) == fold(wanted) }) {
+		if !slices.ContainsFunc(tags, func(tag string) bool { return Fold(tag) == Fold(wanted) }) {
 			return false
 		}
 	}
 	return (f.Workspaces == nil || slices.Contains(workspaces, p.WorkspaceID)) && (f.WorkspaceID == "" || f.WorkspaceID == p.WorkspaceID) &&
-		(f.Search == "" || strings.Contains(fold(p.Name), fold(f.Search)) || strings.Contains(fold(p.Notes), fold(f.Search))) &&
+		(f.Search == "" || strings.Contains(Fold(p.Name), Fold(f.Search)) || strings.Contains(Fold(p.Notes), Fold(f.Search))) &&
 		(f.Status == "" || f.Status == p.Status) && (f.OS == "" || f.OS == p.OS) && (f.ProxyID == "" || p.ProxyID != nil && *p.ProxyID == f.ProxyID)
 }
 

@@ -19,6 +19,7 @@ var plainScans = map[string]string{
 	"totals":           "adds up the counters of the workspaces, which are few",
 
 	"deleteUnfinishedIdempotency": "once, at boot",
+	"listIdempotencyOfOldForm":    "once, after an upgrade",
 
 	"listProxiesToCheck": "a check of all reads all; what it does with them takes a thousand times longer",
 }

@@ -86,8 +86,10 @@ func open(ctx context.Context, dir, path string, found schemaVersion, o Options)
 	if err := s.Ready(ctx); err != nil {
 		return s, err
 	}
-	s.keys, err = openKeyring(ctx, s, dir, o.SecretKeyFile)
-	return s, err
+	if s.keys, err = openKeyring(ctx, s, dir, o.SecretKeyFile); err != nil {
+		return s, err
+	}
+	return s, s.refit(ctx)
 }
 
 // Read gives queries for short statements: a row, a page without filters. They run to their end whatever becomes of the

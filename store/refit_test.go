@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pressly/goose/v3"
+)
+
+// oldDatabase makes a database as it was at a version, with a key of its own, fills it, and gives its folder. sealer seals as that
+// version did.
+func oldDatabase(t *testing.T, version int64, fill func(db *sql.DB, sealer keyring)) string {
+	t.Helper()
+	dir, ctx := t.TempDir(), context.Background()
+	steps, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, FileName)+"?_pragma=journal_mode(WAL)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, steps, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.UpTo(ctx, version); err != nil {
+		t.Fatal(err)
+	}
+	master := make([]byte, masterLength)
+	master[0] = 7
+	if err := os.WriteFile(filepath.Join(dir, secretKeyName), []byte(hex.EncodeToString(master)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sealer, err := newKeyring(master)
+	if err != nil {
+		t.Fatal(err)
+	}
+	canary, err := sealer.seal("settings", "value", canaryName, []byte(canaryText))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustExec(t, db, "INSERT INTO settings (name, value) VALUES (?, ?)", canaryName, base64.StdEncoding.EncodeToString(canary))
+	mustExec(t, db, "INSERT INTO workspaces (id, created_at, updated_at) VALUES ('default', 1, 1)")
+	fill(db, sealer)
+	return dir
+}
+
+func mustExec(t *testing.T, db *sql.DB, statement string, args ...any) {
+	t.Helper()
+	if _, err := db.Exec(statement, args...); err != nil {
+		t.Fatalf("%v: %s", err, statement)
+	}
+}
+
+// What an older version folded is found as it is folded now, and an answer that it kept is there for who sends the request again.
+func TestOldRowsAreRefitted(t *testing.T) {
+	ctx := context.Background()
+	target := "POST /api/v1/proxies/import?tag=a"
+	dir := oldDatabase(t, 4, func(db *sql.DB, sealer keyring) {
+		mustExec(t, db, "INSERT INTO profiles (id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, created_at, updated_at) VALUES ('p', 'default', 'İstanbul', 'linux', '150', '[\"İzmir\"]', '\n'||'i̇zmir'||'\n', 'x', 'i̇stanbul'||char(10)||'x', 1, 1)")
+		mustExec(t, db, "INSERT INTO proxies (id, workspace_id, type, host, port, created_at, updated_at) VALUES ('x', 'default', 'socks5', 'h', 1, 1, 1)")
+		mustExec(t, db, "INSERT INTO picks (profile_id, tag, proxy_id) VALUES ('p', 'i̇zmir', 'x')")
+		answer, err := sealer.seal("idempotency", "answer", "k\ni\n"+target, []byte("the answer"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustExec(t, db, "INSERT INTO idempotency (key_id, idem_key, target, body_hash, status, answer, created_at) VALUES ('k', 'i', ?, x'01', 200, ?, 1), ('k', 'j', ?, x'01', 0, NULL, 1)", target, answer, target)
+	})
+	for range 2 { // the second time there is nothing to do
+		s := openIn(t, dir, Options{})
+		for _, search := range []string{"istanbul", "ISTANBUL", "İSTANBUL", "i̇stanbul"} {
+			page, err := s.ListProfiles(ctx, ProfileList{ProfileFilter: ProfileFilter{Search: search}, Limit: 20})
+			if err != nil || len(page.Rows) != 1 {
+				t.Errorf("search for %s: %d, %v; want 1", search, len(page.Rows), err)
+			}
+		}
+		page, err := s.ListProfiles(ctx, ProfileList{ProfileFilter: ProfileFilter{Tags: []string{"izmir"}}, Limit: 20})
+		if err != nil || len(page.Rows) != 1 {
+			t.Errorf("tag: %d, %v; want 1", len(page.Rows), err)
+		}
+		if got, err := s.Read().GetPick(ctx, GetPickParams{ProfileID: "p", Tag: Fold("İzmir")}); err != nil || got != "x" {
+			t.Errorf("pick: %q, %v; want x", got, err)
+		}
+		row, err := s.Read().GetIdempotency(ctx, GetIdempotencyParams{KeyID: "k", IdemKey: "i", Target: IdempotencyTarget("POST", "/api/v1/proxies/import?tag=a")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plain, err := s.Unseal("idempotency", "answer", IdempotencyRow(row.KeyID, row.IdemKey, row.Target), row.Answer); err != nil || string(plain) != "the answer" {
+			t.Errorf("answer: %q, %v", plain, err)
+		}
+		if _, err := s.Read().GetSetting(ctx, refitName); err != ErrNoRow {
+			t.Errorf("the steps are left to be done: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A dotted I is an i for who searches, in every form; other letters keep their dots.
+func TestFold(t *testing.T) {
+	for _, same := range [][]string{{"İstanbul", "istanbul", "ISTANBUL", "I\u0307stanbul", "i\u0307STANBUL"}, {"Straße", "STRASSE"}, {"Σίσυφος", "ΣΊΣΥΦΟΣ"}, {"é", "E\u0301"}} {
+		for _, s := range same {
+			if Fold(s) != Fold(same[0]) {
+				t.Errorf("%q folds to %q, %q to %q: want the same", s, Fold(s), same[0], Fold(same[0]))
+			}
+		}
+	}
+	for _, other := range [][2]string{{"ż", "z"}, {"ė", "e"}, {"ı", "i"}} {
+		if Fold(other[0]) == Fold(other[1]) {
+			t.Errorf("%q and %q fold to the same", other[0], other[1])
+		}
+	}
+}
