@@ -253,7 +253,7 @@ func (m *mux) hold(s *session, cmd command) bool {
 		return false
 	}
 	s.held = append(s.held, cmd)
-	s.heldBytes += len(cmd.params)
+	s.heldBytes += len(cmd.method) + len(cmd.params)
 	if s.heldBytes > heldLimit {
 		go s.client.end(errTooSlow)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"syscall"
 )
 
 // pipe is Chrome's DevTools connection (--remote-debugging-pipe): JSON messages, each with a NUL behind it, one file for each direction.
@@ -16,7 +17,9 @@ type pipe struct {
 	childR, childW *os.File // Chrome's ends: it reads commands from childR and writes to childW
 	r, w           *os.File // ours
 	in             *bufio.Reader
-	writing        chan struct{} // holds a token while somebody writes
+	writing        chan struct{}   // holds a token while somebody writes
+	raw            syscall.RawConn // w, to write without waiting
+	rest           []byte          // of a message that Chrome has the beginning of; whose the token is
 }
 
 // pipeBuffer is the reader's buffer: one read of a full pipe.
@@ -34,6 +37,11 @@ func newPipe() (*pipe, error) {
 		return nil, fmt.Errorf("make the answer pipe: %w", err)
 	}
 	p.in = bufio.NewReaderSize(p.r, pipeBuffer)
+	if p.raw, err = p.w.SyscallConn(); err != nil {
+		p.closeChild()
+		p.close()
+		return nil, fmt.Errorf("make the command pipe: %w", err)
+	}
 	return p, nil
 }
 
@@ -71,6 +79,12 @@ func (p *pipe) pump(q *queue) error {
 
 // write writes what q holds now. Small messages that wait together go out in one write. The token is held.
 func (p *pipe) write(q *queue, together *[]byte) error {
+	if len(p.rest) > 0 {
+		if _, err := p.w.Write(p.rest); err != nil {
+			return err
+		}
+		p.rest = nil
+	}
 	for {
 		*together = (*together)[:0]
 		for msg, _ := q.popBelow(pipeBuffer); msg != nil; msg, _ = q.popBelow(pipeBuffer - len(*together)) {
@@ -89,8 +103,9 @@ func (p *pipe) write(q *queue, together *[]byte) error {
 	}
 }
 
-// writeNow writes a message from the caller's own goroutine when nothing else is on its way, and says whether it did: that wakes nobody.
-// A pipe that has ended takes everything: who reads from it says so.
+// writeNow writes a message from the caller's own goroutine when nothing else is on its way and Chrome's end takes it at once: that wakes nobody. It
+// reports whether the message is on its way. What the pipe takes only in part is left to pump: a caller that waited for Chrome here would not hear of
+// its own end.
 func (p *pipe) writeNow(q *queue, msg []byte) bool {
 	select {
 	case p.writing <- struct{}{}:
@@ -98,10 +113,17 @@ func (p *pipe) writeNow(q *queue, msg []byte) bool {
 		return false
 	}
 	defer func() { <-p.writing }()
-	if !q.isEmpty() {
+	if len(p.rest) > 0 || !q.isEmpty() {
 		return false
 	}
-	_, _ = p.w.Write(msg)
+	n := writeSome(p.raw, msg)
+	if n == 0 {
+		return false
+	}
+	if n < len(msg) {
+		p.rest = msg[n:]
+		q.wake()
+	}
 	return true
 }
 

@@ -3,9 +3,13 @@ package browser
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
+	"time"
 )
 
 // TestPipeKeepsOrder: each sender's messages reach Chrome whole and in its order, whether it writes them itself or leaves them to the queue.
@@ -21,7 +25,12 @@ func TestPipeKeepsOrder(t *testing.T) {
 	}
 	q := newQueue(1 << 20)
 	if !p.writeNow(q, message(0, 0)) {
-		t.Fatal("nothing is on its way, and yet the message has to wait")
+		if runtime.GOOS != "windows" { // there nothing is written without waiting
+			t.Fatal("nothing is on its way, and yet the message has to wait")
+		}
+		if _, err := p.w.Write(message(0, 0)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	p.writing <- struct{}{} // as if one were on its way
 	if p.writeNow(q, message(0, 1)) {
@@ -61,6 +70,57 @@ func TestPipeKeepsOrder(t *testing.T) {
 		next[sender]++
 	}
 	sending.Wait()
+	if q.close(); <-pumped != nil {
+		t.Error("the pump ended with an error")
+	}
+	p.close()
+}
+
+// TestPipeHoldsNobody: while Chrome does not read, who sends to it is not held, whatever the size: what is left waits for the pump, and whoever comes
+// next waits where his own end frees him. Chrome then gets all of it, whole and in order.
+func TestPipeHoldsNobody(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there nothing is written without waiting, and all goes by the queue")
+	}
+	p, err := newPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.closeChild()
+	const size = 1 << 20 // more than a pipe holds
+	messages := [][]byte{append(bytes.Repeat([]byte("a"), size), 0), append(bytes.Repeat([]byte("b"), size), 0)}
+	q := newQueue(size / 2)
+	pumped := make(chan error, 1)
+	go func() { pumped <- p.pump(q) }()
+	wrote := make(chan bool, 1)
+	go func() { wrote <- p.writeNow(q, messages[0]) }()
+	select {
+	case now := <-wrote:
+		if !now {
+			t.Fatal("nothing is on its way, and yet the message has to wait")
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("a sender is held by a browser that does not read")
+	}
+	if p.writeNow(q, messages[1]) {
+		t.Fatal("a message overtook the rest of another")
+	}
+	if err := q.put(messages[1]); err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() { left <- q.wait(ctx, []byte("of one who left")) }()
+	leave()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("who left: %v", err)
+	}
+	in := bufio.NewReader(p.childR)
+	for i, want := range messages {
+		if got, err := in.ReadBytes(0); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("message %d: %d bytes, %v", i, len(got), err)
+		}
+	}
 	if q.close(); <-pumped != nil {
 		t.Error("the pump ended with an error")
 	}

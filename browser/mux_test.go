@@ -1,0 +1,134 @@
+//go:build !windows
+
+package browser
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+)
+
+// newTestMux is a multiplexer whose commands lie in its queue, for no browser reads them.
+func newTestMux(t *testing.T) *mux {
+	t.Helper()
+	p, err := newPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.closeChild(); p.close() })
+	p.writing <- struct{}{} // as if something were on its way: all goes by the queue
+	return newMux(p, slog.New(slog.NewTextHandler(io.Discard, nil)))
+}
+
+// sent takes the commands that are on their way to Chrome.
+func (m *mux) sent(t *testing.T) (methods []string) {
+	t.Helper()
+	for msg, _ := m.in.pop(); msg != nil; msg, _ = m.in.pop() {
+		var c struct{ Method string }
+		if err := json.Unmarshal(msg[:len(msg)-1], &c); err != nil {
+			t.Fatalf("%q: %v", msg, err)
+		}
+		methods = append(methods, c.Method)
+	}
+	return methods
+}
+
+// TestIDsBeginAgain: Chrome takes ids of 32 bits; behind the last one comes the first that no answer is awaited for.
+func TestIDsBeginAgain(t *testing.T) {
+	m := newTestMux(t)
+	m.lastID = lastID - 2
+	m.pending[firstID], m.pending[firstID+2] = pending{}, pending{} // not answered since the last time around
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var got []int64
+	for range 5 {
+		got = append(got, m.register(pending{}))
+	}
+	if want := []int64{lastID - 1, lastID, firstID + 1, firstID + 3, firstID + 4}; !slices.Equal(got, want) {
+		t.Errorf("ids %v, want %v", got, want)
+	}
+}
+
+// TestChildrenGoWithTheirSession: with a session go all below it, at whatever depth, and the commands on them; what is beside it stays.
+func TestChildrenGoWithTheirSession(t *testing.T) {
+	m := newTestMux(t)
+	below := map[string]string{"top": "", "child": "top", "grandchild": "child", "second": "top", "beside": "", "its": "beside"}
+	asked := map[string]int64{}
+	for id, parent := range below {
+		m.sessions[id] = &session{id: id, parent: parent, target: "T" + id, kind: "iframe"}
+		asked[id] = m.register(pending{session: id})
+	}
+	m.mu.Lock()
+	gone, calls := m.drop(m.sessions["top"])
+	m.mu.Unlock()
+	var names []string
+	for _, s := range gone {
+		names = append(names, s.id)
+	}
+	slices.Sort(names)
+	if want := []string{"child", "grandchild", "second", "top"}; !slices.Equal(names, want) || len(calls) != len(want) {
+		t.Errorf("gone are %v and %d commands, want %v and as many", names, len(calls), want)
+	}
+	for id := range below {
+		stays := id == "beside" || id == "its"
+		if _, awaited := m.pending[asked[id]]; (m.session(id) != nil) != stays || awaited != stays {
+			t.Errorf("%s: session there %t, its command awaited %t, want %t", id, m.session(id) != nil, awaited, stays)
+		}
+	}
+}
+
+// TestNothingOvertakesAHeldResume: what a client sends on a session behind a resume that is held goes behind it, in order; other sessions do not wait.
+func TestNothingOvertakesAHeldResume(t *testing.T) {
+	m := newTestMux(t)
+	c := newClient(m)
+	c.root, c.base = "root", "root"
+	for id, kind := range map[string]string{"root": "browser", "page": "page", "other": "page"} {
+		m.sessions[id] = &session{id: id, target: "T" + id, kind: kind, client: c}
+	}
+	m.owner.attached(&session{id: "owners", target: "Tpage", kind: "page"}, targetInfo{TargetID: "Tpage", Type: "page"})
+	d := m.owner.dressing("Tpage")
+	<-d.sent // and never acknowledged: the page stays undressed
+	m.sent(t)
+	for i, send := range []struct{ session, method string }{
+		{"page", "Page.enable"}, {"page", "Runtime.runIfWaitingForDebugger"}, {"page", "Runtime.evaluate"}, {"other", "Page.reload"}, {"page", "Page.navigate"}, {"page", "Runtime.runIfWaitingForDebugger"},
+	} {
+		if err := c.send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":%q,"sessionId":%q}`, i+1, send.method, send.session)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := m.sent(t), []string{"Page.enable", "Page.reload"}; !slices.Equal(got, want) {
+		t.Fatalf("while the resume is held, %v went to Chrome, want %v", got, want)
+	}
+	d.finish()
+	var got []string
+	for len(got) < 4 {
+		if err := m.in.ring(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, m.sent(t)...)
+	}
+	if want := []string{"Runtime.runIfWaitingForDebugger", "Runtime.evaluate", "Page.navigate", "Runtime.runIfWaitingForDebugger"}; !slices.Equal(got, want) {
+		t.Errorf("then %v, want %v", got, want)
+	}
+}
+
+// TestHeldCommandsAreBounded: a client that sends without end behind a held resume is cut off, also with commands that have no parameters.
+func TestHeldCommandsAreBounded(t *testing.T) {
+	m := newTestMux(t)
+	c := newClient(m)
+	m.sessions["page"] = &session{id: "page", target: "Tpage", kind: "page", client: c}
+	m.mu.Lock()
+	for held := 0; held <= 2*heldLimit; held += len("Runtime.runIfWaitingForDebugger") {
+		m.hold(m.sessions["page"], command{session: "page", method: "Runtime.runIfWaitingForDebugger"})
+	}
+	m.mu.Unlock()
+	awaitClosed(t, "the client's end", c.done, time.Minute)
+	if why := c.reason(); !errors.Is(why, errTooSlow) {
+		t.Errorf("it ended with %v", why)
+	}
+}
