@@ -33,14 +33,14 @@ type exportRequest struct {
 	Secrets bool   `query:"secrets" doc:"With passwords: needs the scope secrets too."`
 }
 
-// Resolve wants the second scope.
+// Resolve wants the second scope, and checks the filter.
 func (in *exportRequest) Resolve(ctx huma.Context) []error {
 	if in.Secrets {
 		if p := callerOf(ctx.Context()).may(scopeSecrets); p != nil {
 			return []error{p}
 		}
 	}
-	return nil
+	return in.InWorkspace.Resolve(ctx)
 }
 
 // exportFormat is what is asked for, else the first of Accept that there is.

@@ -161,8 +161,17 @@ func (f faults) errors() []error {
 	return out
 }
 
-// line trims s, normalises it to NFC, and wants min to max characters without control characters.
+// line is plain for what is kept and shown in lists: it wants no character that nobody sees either.
 func (f *faults) line(location, s string, minLen, maxLen int) string {
+	s = f.plain(location, s, minLen, maxLen)
+	if r, ok := unseen(s); ok {
+		f.add(location, fmt.Sprintf("must not contain characters that nobody sees: %U", r), nil)
+	}
+	return s
+}
+
+// plain trims s, normalises it to NFC, and wants min to max characters without control characters.
+func (f *faults) plain(location, s string, minLen, maxLen int) string {
 	s = norm.NFC.String(strings.TrimSpace(s))
 	n := utf8.RuneCountInString(s)
 	if n < minLen || n > maxLen {
@@ -204,6 +213,15 @@ func (f *faults) tags(location string, in []string) []string {
 // InWorkspace narrows a list to one workspace.
 type InWorkspace struct {
 	WorkspaceID string `query:"workspaceId" doc:"Only this workspace. Without it: all that the key may see." example:"default"`
+}
+
+// Resolve refuses what no workspace can be called: it would look like an empty one.
+func (in *InWorkspace) Resolve(huma.Context) []error {
+	var f faults
+	if in.WorkspaceID != "" && !isWorkspaceID(in.WorkspaceID) {
+		f.add("query.workspaceId", workspaceRule, nil)
+	}
+	return f.errors()
 }
 
 // Paging is a list's place, as every list takes it.

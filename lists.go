@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"warren/proxy"
 	"warren/store"
 )
@@ -51,6 +53,11 @@ type proxyList struct {
 	Paging
 	Sort  string `query:"sort" enum:"createdAt,updatedAt,name,host,country,latency,checkedAt" doc:"Default: createdAt. Proxies without a country, a latency or a check are last in both orders."`
 	Order string `query:"order" enum:"asc,desc" doc:"Default: desc, newest first."`
+}
+
+// Resolve checks both parts: of two embedded ones the shallower would hide the other.
+func (in *proxyList) Resolve(ctx huma.Context) []error {
+	return append(in.InWorkspace.Resolve(ctx), in.Paging.Resolve(ctx)...)
 }
 
 func (s *server) listProxies(ctx context.Context, in *proxyList) (*listBody[proxyJSON], error) {

@@ -46,7 +46,7 @@ func (in *startRequest) Resolve(ctx huma.Context) []error {
 		f.startURLs("body.startUrls", in.Body.StartURLs.Value)
 	}
 	if from := in.Body.ProxyID.Value.From; from != nil {
-		in.Body.ProxyID.Value.From.Tag = f.line("body.proxyId.tag", from.Tag, 1, 64)
+		in.Body.ProxyID.Value.From.Tag = f.plain("body.proxyId.tag", from.Tag, 1, 64)
 	} else if in.Body.ProxyID.given() {
 		req := requestOf(ctx.Context())
 		row, err := req.server.profileRow(ctx.Context(), in.ID, false)
