@@ -219,6 +219,10 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 	case "Target.attachToTarget", "Target.setAutoAttach": // of the sessions that there are then it tells before its answer
 		joined := m.owner.joins.begin()
 		p.first = func(_ answer, deliver func()) { joined(); deliver() }
+	case "Runtime.runIfWaitingForDebugger":
+		if s.waits { // at the answer: what attached below a tab before is known then
+			p.first = func(_ answer, deliver func()) { m.mu.Lock(); m.letGo(s); m.mu.Unlock(); deliver() }
+		}
 	}
 	cmd := command{id: m.register(p), session: name, method: method, params: params}
 	if m.hold(s, cmd) {

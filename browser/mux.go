@@ -36,6 +36,7 @@ type mux struct {
 	pending  map[int64]pending
 	sessions map[string]*session
 	clients  map[*client]struct{}
+	holding  chan struct{} // closed and replaced when what clients hold changes
 	private  privatePage
 }
 
@@ -70,6 +71,7 @@ type session struct {
 	heldBytes  int
 	isHeld     bool
 	agent      bool // the client has set a user agent of its own there
+	waits      bool // the client holds the target: it waits for the client's resume
 }
 
 // pending is a command that Chrome has not answered.
@@ -117,6 +119,7 @@ func newMux(p *pipe, log *slog.Logger) *mux {
 	m := &mux{
 		log: log, pipe: p, in: newQueue(commandLimit), lastID: firstID - 1, spare: make(chan *client, spares),
 		pending: map[int64]pending{}, sessions: map[string]*session{}, clients: map[*client]struct{}{},
+		holding: make(chan struct{}),
 	}
 	m.owner = newOwner(m)
 	return m
@@ -251,7 +254,9 @@ type targetInfo struct {
 	Title    string `json:"title"`
 	URL      string `json:"url"`
 	ParentID string `json:"parentId"`
-	Context  string `json:"browserContextId"`
+	// CanAccessOpener: another page has opened this one, and each can reach the other.
+	CanAccessOpener bool   `json:"canAccessOpener"`
+	Context         string `json:"browserContextId"`
 }
 
 // attached makes the new session belong to whom the parent belongs to. The parent is nil for the root session.
@@ -270,6 +275,10 @@ func (m *mux) attached(parent *session, params []byte) {
 	}
 	m.mu.Lock()
 	m.sessions[s.id] = s
+	if s.client != nil {
+		s.waits = holdsBelow(parent, p.Waits)
+		m.holdingChanged()
+	}
 	m.mu.Unlock()
 	switch {
 	case s.kind == "browser": // a new client's browser session becomes the client's in adopt
@@ -365,6 +374,7 @@ func (m *mux) detached(parent *session, params []byte) {
 // drop removes s, its children, and the commands that Chrome will not answer any more; of these it returns the owner's. m.mu is held.
 func (m *mux) drop(s *session) (gone []*session, calls []pending) {
 	gone = []*session{s}
+	m.letGo(s)
 	delete(m.sessions, s.id)
 	for id, p := range m.pending {
 		if p.session == s.id {

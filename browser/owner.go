@@ -197,11 +197,16 @@ func (o *owner) prepare(s *session, info targetInfo, d *dressing) {
 	}
 	orders = append(orders, order{"Target.setAutoAttach", autoAttach("service_worker", "browser", "tab", "browser_ui")})
 	acknowledged := o.give(s, orders)
-	o.mux.send(s.id, "Runtime.runIfWaitingForDebugger", nil, nil)
+	if !pausedOnce(info) {
+		o.resume(s)
+	}
 	d.send.Do(func() { close(d.sent) })
 	select {
 	case <-acknowledged:
 	case <-d.done: // the target has gone
+	}
+	if d.finish(); pausedOnce(info) {
+		o.resumeAfterClients(s, d)
 	}
 }
 

@@ -1,0 +1,79 @@
+package browser
+
+import "time"
+
+// This file keeps the owner from letting a target run that a client holds. Chrome counts the sessions that wait for most targets. A page that its opener
+// can reach and a shared worker it pauses in the renderer, by one flag: the first resume clears it, whoever sends it
+// (third_party/blink/renderer/core/inspector/devtools_agent.cc).
+
+// pausedOnce reports whether the first resume lets a target of this kind run.
+func pausedOnce(info targetInfo) bool {
+	return info.Type == "page" && info.CanAccessOpener || info.Type == "shared_worker"
+}
+
+// resume lets a target run, as far as the owner is concerned.
+func (o *owner) resume(s *session) { o.mux.send(s.id, "Runtime.runIfWaitingForDebugger", nil, nil) }
+
+// resumeAfterClients is resume when no client holds the target any longer. It comes when the owner's orders are acknowledged: whose session attaches with
+// the owner's is known then. A client that attaches by tabs is told of a page later; it has patience for that.
+func (o *owner) resumeAfterClients(s *session, d *dressing) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for byTab := true; ; {
+		held, changed := o.mux.held(s.target, byTab)
+		if !held {
+			break
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			byTab = false
+		case <-d.gone:
+			return
+		}
+	}
+	o.resume(s)
+}
+
+// holdsBelow reports whether a client that attaches below parent holds the new target: Chrome says so, or it has attached to the tab that waits. Of the page in
+// that one Chrome says that it does not wait, and yet it does. m.mu is held.
+func holdsBelow(parent *session, waits bool) bool {
+	return waits || parent.kind == "tab" && parent.waits
+}
+
+// held reports whether a client holds a target, with byTab also whether one has a tab that waits and has not attached to what is in it. changed is closed
+// when that may be different.
+func (m *mux) held(target string, byTab bool) (held bool, changed <-chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.sessions {
+		if s.waits && (s.target == target || byTab && s.kind == "tab" && !m.hasBelow(s)) {
+			return true, m.holding
+		}
+	}
+	return false, nil
+}
+
+// hasBelow reports whether there is a session below s. m.mu is held.
+func (m *mux) hasBelow(s *session) bool {
+	for _, other := range m.sessions {
+		if other.parent == s.id {
+			return true
+		}
+	}
+	return false
+}
+
+// letGo notes that s holds its target no longer. m.mu is held.
+func (m *mux) letGo(s *session) {
+	if s.waits {
+		s.waits = false
+		m.holdingChanged()
+	}
+}
+
+// holdingChanged wakes who waits for clients. m.mu is held.
+func (m *mux) holdingChanged() {
+	close(m.holding)
+	m.holding = make(chan struct{})
+}

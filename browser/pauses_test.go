@@ -1,0 +1,153 @@
+//go:build !windows
+
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+)
+
+// saysGiven serves a page and a shared worker whose first line keeps what somebody gave them before it.
+func (n *internet) saysGiven() {
+	n.mux.HandleFunc("/given", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<script>window.found = String(window.given)</script>`)
+	})
+	n.mux.HandleFunc("/givenshared", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript")
+		fmt.Fprint(w, `const found = String(self.given); onconnect = e => e.ports[0].postMessage(found)`)
+	})
+}
+
+// next waits for the next target of a kind that the client is attached to.
+func (c *tester) next(kind string) (target, session string) {
+	c.t.Helper()
+	for {
+		var p struct {
+			SessionID  string
+			TargetInfo targetInfo
+		}
+		if err := json.Unmarshal(c.event("Target.attachedToTarget").Params, &p); err != nil {
+			c.t.Fatal(err)
+		}
+		if p.TargetInfo.Type == kind {
+			return p.TargetInfo.TargetID, p.SessionID
+		}
+	}
+}
+
+// owned waits until the owner has dressed a target, and would have let it run.
+func owned(t *testing.T, b *Browser, target string) {
+	t.Helper()
+	awaitClosed(t, "the owner has dressed the target", b.mux.owner.dressing(target).done, patient)
+}
+
+// given gives a page a script, and lets it run.
+func (c *tester) given(session string) {
+	c.t.Helper()
+	c.call(session, "Page.enable", nil)
+	c.send(session, "Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": "window.given = 123"})
+	c.send(session, "Runtime.runIfWaitingForDebugger", nil)
+}
+
+// TestPopupsWaitForTheClient: what a client gives a pop-up or a shared worker before it lets it run is there from its first line, also when the owner has
+// been ready for long, and however the client attaches.
+func TestPopupsWaitForTheClient(t *testing.T) {
+	p := newProfile(t)
+	p.net.saysGiven()
+	b := p.start()
+	url := serveGateway(t, b)
+	c := dial(t, url+"/")
+	_, opener := c.openTab("http://a.test/given")
+	c.becomes(opener, `window.found`, `"undefined"`)
+	c.call("", "Target.setAutoAttach", waiting())
+	drain(c)
+	opens := func(c *tester, opener, expression string) <-chan message {
+		return c.send(opener, "Runtime.evaluate", map[string]any{"expression": expression, "userGesture": true, "returnByValue": true, "awaitPromise": true})
+	}
+	saw := func(what string, m message) {
+		var r struct{ Result struct{ Value string } }
+		if err := json.Unmarshal(m.Result, &r); err != nil || r.Result.Value != "123" {
+			t.Errorf("%s found %s, %v", what, m.Result, m.Error)
+		}
+	}
+	for i := range 20 {
+		answer := opens(c, opener, `var w = window.open('about:blank'), r = String(w.given); w.close(); r`)
+		target, session := c.next("page")
+		owned(t, b, target)
+		c.given(session)
+		saw(fmt.Sprintf("pop-up %d", i), c.wait(answer, "window.open"))
+	}
+	opens(c, opener, `window.open('http://b.test/given'); ''`)
+	target, session := c.next("page")
+	owned(t, b, target)
+	c.given(session)
+	c.becomes(session, `window.found`, `"123"`)
+
+	answer := opens(c, opener, `new Promise(done => { new SharedWorker('/givenshared').port.onmessage = e => done(e.data) })`)
+	target, session = c.next("shared_worker")
+	owned(t, b, target)
+	c.send(session, "Runtime.evaluate", map[string]any{"expression": "self.given = 123"})
+	c.send(session, "Runtime.runIfWaitingForDebugger", nil)
+	saw("the shared worker", c.wait(answer, "the shared worker"))
+
+	byTab := dial(t, url+"/") // as Puppeteer does; the first client takes no part any longer
+	c.call("", "Target.setAutoAttach", map[string]any{"autoAttach": false, "waitForDebuggerOnStart": false, "flatten": true})
+	_, opener = byTab.openTab("http://a.test/given")
+	byTab.becomes(opener, `window.found`, `"undefined"`)
+	tabs := waiting()
+	tabs["filter"] = []map[string]any{{"type": "page", "exclude": true}, {}}
+	byTab.call("", "Target.setAutoAttach", tabs)
+	drain(byTab)
+	answer = opens(byTab, opener, `String(window.open('about:blank').given)`)
+	_, tab := byTab.next("tab")
+	byTab.call(tab, "Target.setAutoAttach", waiting())
+	byTab.call(tab, "Runtime.runIfWaitingForDebugger", nil)
+	target, session = byTab.next("page")
+	owned(t, b, target)
+	byTab.given(session)
+	saw("the pop-up of a client with tabs", byTab.wait(answer, "window.open"))
+}
+
+// TestPopupsOfClientsThatGo: a pop-up that a client holds runs when the client has gone or has detached, and one that no client holds runs at once.
+func TestPopupsOfClientsThatGo(t *testing.T) {
+	b := newProfile(t).start()
+	url := serveGateway(t, b)
+	other := dial(t, url+"/")
+	_, opener := other.openTab("http://a.test/x")
+	open := func() <-chan message {
+		return other.send(opener, "Runtime.evaluate", map[string]any{"expression": `typeof window.open('about:blank')`, "userGesture": true})
+	}
+	other.wait(open(), "window.open that nobody holds")
+	for name, leave := range map[string]func(c *tester, session string){
+		"detached": func(c *tester, session string) {
+			c.call("", "Target.detachFromTarget", map[string]any{"sessionId": session})
+		},
+		"closed":  func(c *tester, _ string) { c.socket.Close(1000, "") },
+		"dropped": func(c *tester, _ string) { c.socket.CloseNow() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, url+"/")
+			c.call("", "Target.setAutoAttach", waiting())
+			drain(c)
+			answer := open()
+			target, session := c.next("page")
+			owned(t, b, target)
+			if len(answer) > 0 {
+				t.Error("the pop-up did not wait")
+			}
+			leave(c, session)
+			other.wait(answer, "window.open")
+		})
+	}
+	tabs := waiting()
+	tabs["filter"] = []map[string]any{{"type": "page", "exclude": true}, {}}
+	c := dial(t, url+"/")
+	c.call("", "Target.setAutoAttach", tabs)
+	drain(c)
+	answer := open()
+	c.next("tab") // and never looks into it
+	other.wait(answer, "window.open beside a client that never attaches to what is in the tab")
+}
