@@ -39,6 +39,7 @@ type serveConfig struct {
 	OrphanGrace      time.Duration `name:"orphan-grace" default:"60s" env:"WARREN_ORPHAN_GRACE" help:"How long browsers wait for a server that died before they close."`
 	KeepBrowsers     bool          `name:"keep-browsers" env:"WARREN_KEEP_BROWSERS" help:"Leave browsers running when the server is told to stop; the next server adopts them."`
 	RequireIsolation bool          `name:"require-isolation" env:"WARREN_REQUIRE_ISOLATION" help:"Refuse to start a browser that the kernel does not isolate in a namespace of its own."`
+	ClientFiles      []string      `name:"client-files" env:"WARREN_CLIENT_FILES" placeholder:"DIR" help:"Folders that browsers may write, beside their own, where the server runs as root or listens beyond loopback: everything else is read-only there. Clients whose key has the scope files save downloads in them."`
 	TrashDays        int           `name:"trash-days" default:"30" env:"WARREN_TRASH_DAYS" help:"Days that deleted profiles stay in the trash."`
 	AllowPrivate     string        `name:"allow-private" default:"auto" enum:"auto,yes,no" env:"WARREN_ALLOW_PRIVATE" help:"Whether profiles reach private networks, and proxies may stand there or on this machine. auto: yes when the server listens on loopback only."`
 	AllowHost        []string      `name:"allow-host" env:"WARREN_ALLOW_HOST" placeholder:"NAME" help:"Further host names that requests may use."`
@@ -83,6 +84,7 @@ func (c *serveConfig) resolve() error {
 		c.Data = dir
 	}
 	c.resolvePaths(add)
+	c.resolveClientFiles(add)
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		add("--listen %q is not HOST:PORT", c.Listen)
 	}
@@ -172,6 +174,36 @@ func (c *serveConfig) checkBounds(add func(string, ...any)) {
 			add("--%s %d must be %d to %d", bound.flag, bound.value, bound.min, bound.max)
 		}
 	}
+}
+
+// readOnly says whether browsers write nothing of the machine but their own folders and --client-files: where a fault would hand over a whole machine, or
+// where clients are elsewhere.
+func (c *serveConfig) readOnly() bool { return os.Geteuid() == 0 || !c.onLoopback() }
+
+// resolveClientFiles makes the folders absolute. One that lies in what is closed to every client would open that.
+func (c *serveConfig) resolveClientFiles(add func(string, ...any)) {
+	for i, dir := range c.ClientFiles {
+		abs, err := filepath.Abs(dir)
+		if err == nil {
+			abs, err = filepath.EvalSymlinks(abs)
+		}
+		if info, failed := os.Stat(dir); err != nil || failed != nil || !info.IsDir() {
+			add("--client-files %q is not a folder", dir)
+			continue
+		}
+		c.ClientFiles[i] = abs
+		for _, closed := range c.covered() {
+			if real, err := filepath.EvalSymlinks(closed); err == nil && lies(abs, real) {
+				add("--client-files %q lies in %q, which is closed to every client: name another folder", dir, closed)
+			}
+		}
+	}
+}
+
+// lies reports whether path is dir or lies below it.
+func lies(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // resolvePaths makes the data folder and the folders of builds absolute. One of builds that is not there is a slip of the hand.

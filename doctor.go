@@ -39,7 +39,7 @@ func (d *doctorCommand) Run(ctx context.Context, c *console) error {
 		d.Data = dir
 	}
 	isolated := shim.CheckIsolation()
-	findings := []finding{d.browser(ctx), d.browsers(ctx), sandboxFinding(isolated), namespaceFinding(isolated), displayFinding(), shmFinding(), filesFinding(), clockFinding(), diskFinding(d.Data), dataFinding(d.Data)}
+	findings := []finding{d.browser(ctx), d.browsers(ctx), sandboxFinding(isolated), namespaceFinding(isolated), hiddenFinding(isolated), displayFinding(), shmFinding(), filesFinding(), clockFinding(), diskFinding(d.Data), dataFinding(d.Data)}
 	var leaky error
 	if d.Leaks && findings[0].OK {
 		var more []finding
@@ -124,6 +124,23 @@ func namespaceFinding(isolated error) finding {
 	f := finding{Name: "isolation", OK: runtime.GOOS != "linux", Detail: how + isolated.Error()}
 	if why, ok := errors.AsType[*shim.Failure](isolated); ok {
 		f.Detail, f.Advice = how+why.Message, why.Advice
+	}
+	return f
+}
+
+// hiddenFinding says whether the kernel hides the server's files from runs.
+func hiddenFinding(isolated error) finding {
+	f := finding{Name: "files", OK: true, Detail: "namespace: a run sees neither the data folder nor other runs, whatever happens in its browser"}
+	hidden := isolated
+	if hidden == nil {
+		hidden = shim.CheckFiles()
+	}
+	if hidden == nil {
+		return f
+	}
+	f.OK, f.Detail = runtime.GOOS != "linux", "guard: commands of clients that lead to the data folder are refused, but the kernel does not hide it: "+hidden.Error()
+	if why, ok := errors.AsType[*shim.Failure](hidden); ok {
+		f.Detail, f.Advice = strings.TrimSuffix(f.Detail, hidden.Error())+why.Message, why.Advice
 	}
 	return f
 }

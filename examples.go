@@ -111,7 +111,7 @@ func answerExample(operation string) any {
 	case "stopProfile":
 		return stopJSON{ID: exampleProfileID, Stopped: true, Status: "stopped", Method: "close", LastRun: exampleLastRun()}
 	case "leakTest":
-		return leakTestJSON{Passed: true, Isolation: isolationJSON{Network: "loopback", Sandbox: true}, Warnings: []warningJSON{}, StartedAt: exampleTime, DurationMs: 11240,
+		return leakTestJSON{Passed: true, Isolation: isolationJSON{Network: "namespace", Files: "namespace", Sandbox: true}, Warnings: []warningJSON{}, StartedAt: exampleTime, DurationMs: 11240,
 			Channels: []leakChannelJSON{{"http", true, "nothing beside the relay in 221 tries; 11 of 11 through it arrived"}, {"stun_udp", true, "nothing beside the relay in 6 tries"}}}
 	case "listRuns":
 		return exampleList(listedRunJSON{RunJSON: exampleStart().RunJSON, Usage: &usageJSON{CPUPercent: ptr(3.4), CPUMs: ptr(int64(5210)), MemoryBytes: ptr(int64(214 << 20)),
@@ -198,7 +198,7 @@ func exampleStart() startJSON {
 				Timezone: "Europe/Berlin", Locale: []string{"de-DE", "de", "en-US", "en"}, Geolocation: jsontext.Value("null"), WebRTC: "proxy_only"},
 			Proxy: &exitJSON{ID: exampleProxyID, Type: "socks5", ExitIP: ptr("203.0.113.7"), Country: ptr("DE"), Timezone: ptr("Europe/Berlin"),
 				LatencyMs: ptr(int64(84)), CheckedAt: ptr(exampleTime)},
-			Isolation: isolationJSON{Network: "loopback", Sandbox: true}, Pending: []string{}, Warnings: []warningJSON{}}}
+			Isolation: isolationJSON{Network: "namespace", Files: "namespace", Sandbox: true}, Pending: []string{}, Warnings: []warningJSON{}}}
 }
 
 func exampleExplain() explainJSON {

@@ -393,8 +393,8 @@ type runView struct {
 		ExitIP *string
 	}
 	Isolation struct {
-		Network string
-		Sandbox bool
+		Network, Files string
+		Sandbox        bool
 	}
 	Warnings []struct{ Code, Message string }
 }

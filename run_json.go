@@ -72,6 +72,7 @@ type exitJSON struct {
 
 type isolationJSON struct {
 	Network string `json:"network" enum:"namespace,loopback"`
+	Files   string `json:"files" enum:"namespace,guard" doc:"namespace: the kernel hides the data folder and other runs from this one. guard: commands of clients that lead there are refused."`
 	Sandbox bool   `json:"sandbox" doc:"Whether Chrome's own sandbox is on."`
 }
 

@@ -139,10 +139,10 @@ func (s *server) fillSpec(p *plan, in *startInput) error {
 	mergePtr(in.Headless, &headless)
 	p.spec = shim.Spec{RunID: runID, ProfileID: p.row.ID, Name: runName(runID), BrowserPath: p.installed.Path, Product: p.installed.Product, Version: p.installed.Version,
 		ProfileDir: s.profileDir(p.row.ID), RunDir: s.runs.dir, Headless: s.headless(headless), StartURLs: urls,
-		ForOnce: in.ProxyID.Set, Private: s.cfg.allowPrivate(), Capability: newCapability(), DebugPort: in.DebugPort, DebugFiles: true, WebRTC: p.row.WebRTC, Protected: s.covered(),
+		ForOnce: in.ProxyID.Set, Private: s.cfg.allowPrivate(), Capability: newCapability(), DebugPort: in.DebugPort, DebugFiles: true, WebRTC: p.row.WebRTC, Protected: s.covered(), ReadOnly: s.cfg.readOnly(), Writable: s.cfg.ClientFiles,
 		Timeout: s.cfg.StartTimeout, Grace: s.cfg.OrphanGrace}
 	if s.cfg.RequireIsolation {
-		p.spec.Network = shim.Namespace
+		p.spec.Network, p.spec.Files = shim.Namespace, shim.Namespace
 	}
 	detours, warnings, err := s.detours(p.row)
 	if err != nil {
@@ -528,12 +528,14 @@ func startProblem(err error) error {
 		return fromError(store.ErrDiskFull).because(err)
 	case "unwritable":
 		p = problemFor(503, "browser_failed", "The browser was not started, because the profile's folder cannot be written. Give warren's user the right to write everything in the data folder, then start again.")
+	case "taken":
+		p = problemFor(503, "browser_failed", "The browser was not started: "+f.Message+".")
 	case "not_found":
 		p = problemFor(503, "browser_not_found", f.Message)
 	case "isolation_refused":
 		p = isolationUnavailable(f)
 	case "isolation_failed":
-		p = problemFor(503, "isolation_unavailable", "The browser was not started, because its network namespace could not be made this time: "+f.Message+". Try again; where it fails again, the machine is short of memory or processes.")
+		p = problemFor(503, "isolation_unavailable", "The browser was not started, because its namespaces could not be made this time: "+f.Message+". Try again; where it fails again, the machine is short of memory or processes.")
 	case "locked":
 		p = conflict("profile_running", "Another browser holds the profile's folder. Close it, then start again.")
 	case "timeout":
@@ -569,7 +571,7 @@ func (p *plan) answer(st *shim.State) *startJSON {
 		StartedAt: timestamp(st.StartedAt.UnixMilli()), PID: st.PID, Headless: st.Headless,
 		Browser:   browserJSON{Product: p.installed.Product, Version: st.Browser.Version, Path: p.installed.Path, Match: p.match},
 		Requested: requestedJSON{OS: p.row.OS, BrowserVersion: p.row.BrowserVersion}, Effective: p.effective(st),
-		Isolation: isolationJSON{Network: st.Isolation.Network, Sandbox: st.Isolation.Sandbox},
+		Isolation: isolationJSON{Network: st.Isolation.Network, Files: st.Isolation.Files, Sandbox: st.Isolation.Sandbox},
 		Pending:   []string{}, Warnings: append([]warningJSON{}, p.warnings...)}
 	if a.Requested.BrowserVersion == "" {
 		a.Requested.BrowserVersion = a.Effective.BrowserVersion

@@ -26,6 +26,14 @@ func namespaceAdvice() string {
 	return "allow this user to make user namespaces: `unshare --user --net true` says what stands in the way"
 }
 
+// mountAdvice names what lets a run have a mount namespace where it has the others.
+func mountAdvice() string {
+	if inContainer() {
+		return "let the container mount inside of user namespaces: docker run --security-opt seccomp=deploy/seccomp.json --security-opt apparmor=unconfined …"
+	}
+	return "let warren mount inside of its own user namespaces: `unshare --user --map-root-user --mount mount -t tmpfs none /mnt` says what stands in the way"
+}
+
 // inContainer reports whether this looks like a container: docker's and podman's own marks, and systemd's (os-release and container interface).
 func inContainer() bool {
 	for _, mark := range []string{"/.dockerenv", "/run/.containerenv", "/run/systemd/container"} {

@@ -35,9 +35,19 @@ type Spec struct {
 	// FilesDir is the run's own folder for what clients upload and download, an absolute path: the one place whose files a client gets at that may not
 	// use those of the machine. The caller makes it, with "downloads" and "uploads" in it. "" is none.
 	FilesDir string
-	// Protected are folders whose files DevTools clients cannot have handed to a page, nor fill with downloads. Siblings are what the paths of further
-	// ones begin with, which come and go; TempDir is none of them.
+	// HomeDir is the folder for what Chrome and its libraries keep in a user's home beside the profile: caches and settings (XDG_CACHE_HOME and the
+	// like), an absolute path. The caller makes it. "" is the user's own home.
+	HomeDir string
+	// Protected are folders and files that are closed to DevTools clients: without a mount namespace commands that lead to them are refused, and in one
+	// they are not there. Siblings are what the paths of further ones begin with, which come and go; TempDir is none of them.
 	Protected, Siblings []string
+	// Hidden are further folders that are not there in a mount namespace. The run's own folders are, also where they lie in these or in protected ones.
+	Hidden []string
+	// ReadOnly keeps a run with a mount namespace from writing anything but its own folders and those of Writable, which are there.
+	ReadOnly bool
+	Writable []string
+	// Files is the isolation of files that the run must have: FilesInNamespace; "" is the best that there is.
+	Files string
 	// TrustSPKI is the base64 SHA-256 of the one public key whose certificates need no signature of an authority: that of a site of our own.
 	TrustSPKI string
 	// Resolver is a name server over HTTPS (the template of its URL, RFC 8484) that Chrome is to ask, and asks beside its proxy; "" is none.

@@ -19,6 +19,7 @@ const (
 // Isolation says how a run is kept from going out beside its relay.
 type Isolation struct {
 	Network string `json:"network"` // InNamespace or OnLoopback
+	Files   string `json:"files"`   // FilesInNamespace or FilesByGuard
 	Sandbox bool   `json:"sandbox"` // Chrome's own sandbox is on
 }
 
@@ -58,7 +59,16 @@ func (e *IsolationError) Unwrap() error { return e.Err }
 
 // CheckIsolation makes a namespace as a run's and closes it again. Where runs have none, the *IsolationError says why.
 func CheckIsolation() error {
-	home, err := openNamespace()
+	home, err := openNamespace(&Spec{})
+	if err != nil {
+		return err
+	}
+	return home.close()
+}
+
+// CheckFiles makes a namespace as a run's, and tries whether the kernel can hide files in it. Where it cannot, the *IsolationError says why.
+func CheckFiles() error {
+	home, err := openNamespace(&Spec{Files: FilesInNamespace})
 	if err != nil {
 		return err
 	}
@@ -70,7 +80,7 @@ func CheckIsolation() error {
 func openBurrow(s *Spec) (burrow, error) {
 	refused := s.needsLoopback()
 	if refused == nil && s.Network != OnLoopback {
-		home, err := openNamespace()
+		home, err := openNamespace(s)
 		if err == nil {
 			return home, nil
 		}
@@ -82,7 +92,7 @@ func openBurrow(s *Spec) (burrow, error) {
 		refused = &IsolationError{Refused: true, Err: errors.New("it was asked for")}
 	}
 	switch {
-	case s.Network == InNamespace:
+	case s.Network == InNamespace || s.Files == FilesInNamespace:
 		return nil, refused
 	case os.Geteuid() == 0: // Chrome runs its sandbox as an ordinary user only, and without it a page that breaks out of Chrome is root
 		return nil, &IsolationError{Refused: true, Advice: refused.Advice, Err: fmt.Errorf("%w; and as root Chrome runs in no other way, since its sandbox would be off", refused)}
@@ -133,7 +143,9 @@ func openLoopback(why *IsolationError) (*loopback, error) {
 func (b *loopback) listener() net.Listener                 { return b.l }
 func (b *loopback) start(cmd *exec.Cmd) (*exec.Cmd, error) { return cmd, cmd.Start() }
 func (b *loopback) close() error                           { return b.l.Close() }
-func (b *loopback) isolation() Isolation                   { return Isolation{Network: OnLoopback, Sandbox: true} }
+func (b *loopback) isolation() Isolation {
+	return Isolation{Network: OnLoopback, Files: FilesByGuard, Sandbox: true}
+}
 
 // admit refuses every connection that is not a socket of our own browser's.
 func (b *loopback) admit(c net.Conn, group int) error { return b.peers.check(c, group) }

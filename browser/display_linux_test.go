@@ -12,11 +12,12 @@ import (
 	"warren/testnet"
 )
 
-// TestHeaded: in its namespace a browser reaches, by their paths, the X server, the session bus and the sound server.
+// TestHeaded: in its namespace a browser reaches, by their paths, the X server, the session bus and the sound server, also where it sees little of the
+// machine's files and may write none.
 func TestHeaded(t *testing.T) {
 	p := newProfile(t)
 	s := p.spec()
-	s.Headless = false
+	s.Headless, s.ReadOnly, s.Protected = false, true, []string{t.TempDir()}
 	bus, sound := greeting(t, "bus"), greeting(t, "sound")
 	s.ExtraEnv = []string{"DISPLAY=" + testnet.Display(t), "DBUS_SESSION_BUS_ADDRESS=unix:path=" + bus.path, "PULSE_SERVER=unix:" + sound.path,
 		"WAYLAND_DISPLAY=", "XDG_SESSION_TYPE=x11"}

@@ -98,7 +98,7 @@ func wantRefused(t *testing.T, step string) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if got := b.Isolation(); got != (Isolation{Network: OnLoopback, Sandbox: true}) || len(b.Warnings()) != 1 || !strings.Contains(b.Warnings()[0].Message, step) {
+	if got := b.Isolation(); got != (Isolation{Network: OnLoopback, Files: FilesByGuard, Sandbox: true}) || len(b.Warnings()) != 1 || !strings.Contains(b.Warnings()[0].Message, step) {
 		t.Errorf("isolation %+v, warnings %+v", got, b.Warnings())
 	}
 }

@@ -113,11 +113,35 @@ func (b *Browser) Environment() []string {
 	for _, key := range tempVariables() {
 		env = setVariable(env, key+"="+b.spec.TempDir)
 	}
+	if b.spec.HomeDir != "" && runtime.GOOS == "linux" {
+		env = ownHome(env, b.spec.HomeDir)
+	}
 	env = b.emulation.environment(env)
 	for _, entry := range b.spec.ExtraEnv {
 		env = setVariable(env, entry)
 	}
 	slices.Sort(env)
+	return env
+}
+
+// ownHome has a browser and its libraries keep caches, settings and data below dir, and find the user's own fonts, themes and settings where they are
+// (XDG Base Directory Specification).
+func ownHome(env []string, dir string) []string {
+	value := func(key, otherwise string) string {
+		for _, e := range env {
+			if v, ok := strings.CutPrefix(e, key+"="); ok && v != "" {
+				return v
+			}
+		}
+		return otherwise
+	}
+	home := value("HOME", "/")
+	data := value("XDG_DATA_HOME", filepath.Join(home, ".local", "share")) + ":" + value("XDG_DATA_DIRS", "/usr/local/share:/usr/share")
+	config := value("XDG_CONFIG_HOME", filepath.Join(home, ".config")) + ":" + value("XDG_CONFIG_DIRS", "/etc/xdg")
+	for key, v := range map[string]string{"XDG_DATA_DIRS": data, "XDG_CONFIG_DIRS": config, "XDG_CACHE_HOME": filepath.Join(dir, "cache"),
+		"XDG_CONFIG_HOME": filepath.Join(dir, "config"), "XDG_DATA_HOME": filepath.Join(dir, "data"), "XDG_STATE_HOME": filepath.Join(dir, "state")} {
+		env = setVariable(env, key+"="+v)
+	}
 	return env
 }
 

@@ -14,7 +14,8 @@ import (
 
 // This file is the child's side of a namespace. The child is one thread that does one thing after the other and then becomes the browser:
 //
-//	lo up → something that looks like a network → the relay's listener → hand it over → no capabilities → wait for what to become → exec
+//	lo up → something that looks like a network → mounts of its own → the relay's listener → hand it over → wait for what to become →
+//	lay out the files that it sees → no capabilities → exec
 //
 // When the shim dies meanwhile, the line ends and so does the child.
 
@@ -22,6 +23,8 @@ const (
 	stepUp       = "bring up the namespace's loopback interface"
 	stepListen   = "open the relay's socket in the namespace"
 	stepDrop     = "give up the capabilities"
+	stepMounts   = "make a mount namespace"
+	stepFiles    = "lay out the files that the run sees"
 	stepFolder   = "write the profile's folder"
 	stepExec     = "start the browser"
 	stepPrepare  = "prepare the browser's descriptors"
@@ -62,7 +65,7 @@ func tell(line int, m said, fds []int) {
 	_ = unix.Sendmsg(line, text, rights, nil, 0) // nobody is there to be told
 }
 
-// settle makes the namespace's network, hands the listener over and gives up what it took.
+// settle makes the namespaces and hands the listener over.
 func settle(line int) (step string, err error) {
 	if err := loopbackUp(); err != nil {
 		return stepUp, err
@@ -72,9 +75,12 @@ func settle(line int) (step string, err error) {
 	if err != nil {
 		return stepListen, err
 	}
-	tell(line, said{Step: stepListen, Bare: bare}, []int{l})
-	unix.Close(l) //nolint:errcheck // the shim has it
-	return stepDrop, dropCapabilities()
+	ready := said{Step: stepListen, Bare: bare}
+	if err := ownMounts(); err != nil {
+		ready.Files = &said{Step: stepMounts, Error: err.Error(), Errno: errnoOf(err)}
+	}
+	tell(line, ready, []int{l})
+	return "", unix.Close(l)
 }
 
 // loopbackUp does what `ip link set lo up` does (netdevice(7), SIOCSIFFLAGS).
@@ -125,6 +131,14 @@ func turnInto(line int) (step string, err error) {
 	what, fds, err := await(line)
 	if err != nil {
 		return stepPrepare, err
+	}
+	if what.View != nil {
+		if err := what.View.layOut(); err != nil {
+			return stepFiles, err
+		}
+	}
+	if err := dropCapabilities(); err != nil {
+		return stepDrop, err
 	}
 	if err := unix.Access(what.Folder, unix.R_OK|unix.W_OK|unix.X_OK); err != nil {
 		return stepFolder, err

@@ -16,7 +16,7 @@ import (
 )
 
 // This file is the shim's side of a namespace: it starts a child of this very program in new user and network namespaces
-// (user_namespaces(7), network_namespaces(7)), takes the relay's listener from it, and later tells it what to become. The child's side is
+// (user_namespaces(7), network_namespaces(7)), which makes itself a mount namespace too, takes the relay's listener from it, and later tells it what to become. The child's side is
 // in namespace_child_linux.go.
 
 // ChildArgument is what a program of ours is called with to be that child; it then calls EnterNamespace and nothing else.
@@ -34,9 +34,11 @@ type namespace struct {
 	line  *net.UnixConn // to the child; it closes the child's end when it becomes the browser
 	l     net.Listener
 
-	once   sync.Once
-	bare   bool // pages believe to be offline
-	became bool // the child is the browser now, and who started that waits for it
+	spec     *Spec
+	once     sync.Once
+	bare     bool            // pages believe to be offline
+	unhidden *IsolationError // why the machine's files are not hidden by the kernel; nil: they are
+	became   bool            // the child is the browser now, and who started that waits for it
 }
 
 // said is one message of the child's. The first comes with the listener, or says what failed; a second one comes only
@@ -45,7 +47,8 @@ type said struct {
 	Step  string        `json:"step"`
 	Errno syscall.Errno `json:"errno,omitempty"`
 	Error string        `json:"error,omitempty"`
-	Bare  bool          `json:"bare,omitempty"` // there is nothing but loopback
+	Bare  bool          `json:"bare,omitempty"`  // there is nothing but loopback
+	Files *said         `json:"files,omitempty"` // why there is no mount namespace; nil: there is
 }
 
 // become is what the child is told. With it come three descriptors: DevTools' two, and the output's.
@@ -55,10 +58,11 @@ type become struct {
 	Env    []string `json:"env"`
 	Dir    string   `json:"dir"`
 	Folder string   `json:"folder"` // the profile's, which the browser must be able to write
+	View   *view    `json:"view"`   // which files it sees; nil: all
 }
 
 // openNamespace starts the child and takes the listener from it. Its errors are *IsolationErrors.
-func openNamespace() (burrow, error) {
+func openNamespace(s *Spec) (burrow, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, &IsolationError{Err: fmt.Errorf("make the line to the namespace: %w", err)}
@@ -74,16 +78,20 @@ func openNamespace() (burrow, error) {
 		ours.Close()
 		return nil, refusedBy("make user and network namespaces", err)
 	}
-	n := &namespace{child: cmd, line: ours}
+	n := &namespace{child: cmd, line: ours, spec: s}
 	if n.l, err = n.takeListener(); err != nil {
 		n.close() //nolint:errcheck // what failed before says more
 		return nil, err
 	}
+	if n.unhidden != nil && s.Files == FilesInNamespace {
+		n.close() //nolint:errcheck // what was refused says more
+		return nil, n.unhidden
+	}
 	return n, nil
 }
 
-// namespaces asks for both, with only our own user and group in them. Root becomes an ordinary user there. Two capabilities
-// outlive the exec: to bring lo up, and to take all of them away.
+// namespaces asks for both, with only our own user and group in them. Root becomes an ordinary user there. Three capabilities
+// outlive the exec: to bring lo up, to mount, and to take all of them away.
 func namespaces() *syscall.SysProcAttr {
 	inner := func(id int) int {
 		if id == 0 {
@@ -95,7 +103,7 @@ func namespaces() *syscall.SysProcAttr {
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: inner(os.Geteuid()), HostID: os.Geteuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: inner(os.Getegid()), HostID: os.Getegid(), Size: 1}},
-		AmbientCaps: []uintptr{unix.CAP_NET_ADMIN, unix.CAP_SETPCAP},
+		AmbientCaps: []uintptr{unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP},
 	}
 }
 
@@ -132,6 +140,10 @@ func (n *namespace) takeListener() (net.Listener, error) {
 		return nil, &IsolationError{Err: fmt.Errorf("take the relay's listener: %w", err)}
 	}
 	n.bare = m.Bare
+	if m.Files != nil {
+		n.unhidden = refusedBy(m.Files.Step, m.Files.err())
+		n.unhidden.Refused, n.unhidden.Advice = true, mountAdvice()
+	}
 	return l, nil
 }
 
@@ -189,7 +201,15 @@ func (n *namespace) start(cmd *exec.Cmd) (*exec.Cmd, error) {
 	if !ok || len(cmd.ExtraFiles) != 2 {
 		return nil, errors.New("the command is not one of a browser")
 	}
-	text, err := json.Marshal(become{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Folder: userDataDirOf(cmd.Args)})
+	what := become{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Folder: userDataDirOf(cmd.Args)}
+	if n.unhidden == nil {
+		v, err := viewOf(n.spec)
+		if err != nil {
+			return nil, &IsolationError{Err: fmt.Errorf("%s: %w", stepFiles, err)}
+		}
+		what.View = &v
+	}
+	text, err := json.Marshal(what)
 	if err != nil {
 		return nil, err
 	}
@@ -219,19 +239,32 @@ func startFailure(path string, m *said) error {
 		return &StartError{Kind: StartNotFound, Err: fmt.Errorf("%s cannot be started inside the namespace: %w", path, m.err())}
 	case stepFolder:
 		return &StartError{Kind: StartUnwritable, Err: fmt.Errorf("the browser cannot write the profile's folder, which must belong to warren's user: %w", m.err())}
+	case stepFiles:
+		return &IsolationError{Err: fmt.Errorf("%s: %s", m.Step, m.Error)}
 	}
 	return fmt.Errorf("%s: %w", m.Step, m.err())
 }
 
 func (n *namespace) listener() net.Listener    { return n.l }
-func (n *namespace) isolation() Isolation      { return Isolation{Network: InNamespace, Sandbox: true} }
 func (n *namespace) admit(net.Conn, int) error { return nil } // nobody else can reach the socket
 
-func (n *namespace) warnings() []Warning {
-	if !n.bare {
-		return nil
+func (n *namespace) isolation() Isolation {
+	files := FilesInNamespace
+	if n.unhidden != nil {
+		files = FilesByGuard
 	}
-	return []Warning{{"offline_shown", "The kernel gives the run's namespace no virtual interface (its module veth is missing: sudo modprobe veth): pages believe that they are offline, and load all the same."}}
+	return Isolation{Network: InNamespace, Files: files, Sandbox: true}
+}
+
+func (n *namespace) warnings() (all []Warning) {
+	if n.bare {
+		all = append(all, Warning{"offline_shown", "The kernel gives the run's namespace no virtual interface (its module veth is missing: sudo modprobe veth): pages believe that they are offline, and load all the same."})
+	}
+	if n.unhidden != nil {
+		all = append(all, Warning{"isolation_files", "This run sees the machine's files: commands of DevTools clients that lead to the data folder are refused, but the kernel does not hide it. Why: " +
+			n.unhidden.Error() + ". What helps: " + n.unhidden.Advice + ". --require-isolation refuses such runs."})
+	}
+	return all
 }
 
 // close ends a child that never became the browser, and lets the listener go.

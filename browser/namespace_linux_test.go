@@ -32,9 +32,9 @@ func TestBestBurrow(t *testing.T) {
 		return
 	}
 	defer b.Close()
-	want := Isolation{Network: OnLoopback, Sandbox: true}
+	want := Isolation{Network: OnLoopback, Files: FilesByGuard, Sandbox: true}
 	if missing == nil {
-		want.Network = InNamespace
+		want.Network, want.Files = InNamespace, FilesInNamespace
 	}
 	if got := b.Isolation(); got != want {
 		t.Errorf("isolation %+v, want %+v; a namespace: %v", got, want, missing)

@@ -15,7 +15,7 @@ var errOnlyLinux = errors.New("only Linux has network namespaces")
 // EnterNamespace always fails here.
 func EnterNamespace() error { return errOnlyLinux }
 
-func openNamespace() (burrow, error) {
+func openNamespace(*Spec) (burrow, error) {
 	return nil, &IsolationError{Refused: true, Err: errOnlyLinux}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -46,10 +47,10 @@ func (s Spec) check() error {
 	switch {
 	case s.Path == "":
 		return errors.New("no browser is given")
-	case !filepath.IsAbs(s.UserDataDir) || !filepath.IsAbs(s.TempDir):
-		return errors.New("the profile's and the temporary folder must be absolute paths")
-	case s.FilesDir != "" && !filepath.IsAbs(s.FilesDir):
-		return errors.New("the folder for clients' files must be an absolute path")
+	case s.UserDataDir == "" || s.TempDir == "":
+		return errors.New("the profile's and the temporary folder must be given")
+	case slices.ContainsFunc(s.kept(), func(dir string) bool { return !filepath.IsAbs(dir) }):
+		return errors.New("the run's own folders must be absolute paths")
 	case strings.ContainsFunc(s.UserDataDir+s.TempDir, unicode.IsControl):
 		return errors.New("the profile's and the temporary folder must have no control characters in their paths")
 	case len(s.TempDir) > maxTempDir:
@@ -131,13 +132,22 @@ func (b *Browser) prepare() error {
 	if err := os.MkdirAll(b.spec.UserDataDir, 0o700); err != nil {
 		return fmt.Errorf("make the profile's folder: %w", err)
 	}
-	if err := os.RemoveAll(b.spec.TempDir); err != nil {
-		return fmt.Errorf("empty the temporary folder: %w", err)
-	}
-	if err := os.MkdirAll(b.spec.TempDir, 0o700); err != nil {
+	if err := emptyFolder(b.spec.TempDir); err != nil {
 		return fmt.Errorf("make the temporary folder: %w", err)
 	}
 	return writeSettings(&b.spec)
+}
+
+// emptyFolder makes a folder, or removes what lies in it.
+func emptyFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+	}
+	return err
 }
 
 // spawn starts Chrome in the burrow, and the goroutines that own the process and the pipe.

@@ -169,7 +169,7 @@ func removeFiles(dir, name string) {
 	for _, ext := range []string{".sock", ".take", ".end", ".log"} {
 		os.Remove(filepath.Join(dir, name+ext)) //nolint:errcheck // it may not be there
 	}
-	os.RemoveAll(tempDir(name)) //nolint:errcheck // there only when the shim was killed
+	removeTemp(name) //nolint:errcheck // there only when the shim was killed
 }
 
 func newClient(dir, name, profileDir string) *Client {
@@ -471,7 +471,13 @@ func EnterNamespace() error { return browser.EnterNamespace() }
 
 // CheckIsolation makes a namespace as a run's and closes it again. A *Failure says why runs have none here.
 func CheckIsolation() error {
-	err := browser.CheckIsolation()
+	return asFailure(browser.CheckIsolation())
+}
+
+// CheckFiles says as a *Failure why the kernel cannot hide files from a run here.
+func CheckFiles() error { return asFailure(browser.CheckFiles()) }
+
+func asFailure(err error) error {
 	if home, ok := errors.AsType[*browser.IsolationError](err); ok {
 		return isolationFailure(home)
 	}

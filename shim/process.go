@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -82,6 +81,7 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logge
 	defer unlock()
 	if err := p.launch(ctx); err != nil {
 		listener.Close()
+		removeTemp(p.spec.Name) //nolint:errcheck // what failed says more
 		return answer(stdout, report{Failure: p.failure(err)})
 	}
 	p.unwatched = time.Now().Add(firstWatch)
@@ -179,7 +179,7 @@ func profileLock(profileDir string) *flock.Flock {
 
 // launch starts the relay and the browser. On failure nothing is left.
 func (p *process) launch(ctx context.Context) error {
-	if err := p.spec.makeFiles(); err != nil {
+	if err := errors.Join(makeTemp(p.spec.Name), p.spec.makeFiles()); err != nil {
 		return err
 	}
 	b, err := browser.Open(p.spec.browser(p.log))
@@ -277,33 +277,23 @@ func onlyHost(address string, may Rights, next http.Handler) http.Handler {
 
 func (s Spec) browser(log *slog.Logger) browser.Spec {
 	return browser.Spec{Path: s.BrowserPath, Product: s.Product, Version: s.Version, UserDataDir: userDataDir(s.ProfileDir),
-		TempDir: tempDir(s.Name), FilesDir: FilesDir(s.ProfileDir), Headless: s.Headless, Protected: s.Protected, Siblings: tempDirs(), TrustSPKI: s.TrustSPKI, Resolver: s.Resolver,
+		TempDir: tempDir(s.Name), FilesDir: FilesDir(s.ProfileDir), HomeDir: homeDir(s.ProfileDir), Headless: s.Headless, Files: s.Files, Protected: s.Protected,
+		Siblings: tempDirs(), Hidden: []string{filepath.Dir(s.ProfileDir), filepath.Dir(tempDir(s.Name))}, ReadOnly: s.ReadOnly, Writable: s.Writable, TrustSPKI: s.TrustSPKI, Resolver: s.Resolver,
 		WebRTC: browser.WebRTC(s.WebRTC), Identity: s.Identity, Network: s.Network, Logger: log}
 }
 
 func userDataDir(profileDir string) string { return filepath.Join(profileDir, "chrome") }
 
-// makeFiles makes the run's own folder for clients' files, empty.
+// makeFiles makes the run's own folder for clients' files, empty, and that for what the browser's libraries keep.
 func (s Spec) makeFiles() error {
 	dir := FilesDir(s.ProfileDir)
-	err := os.RemoveAll(dir)
+	err := errors.Join(os.RemoveAll(dir), os.MkdirAll(homeDir(s.ProfileDir), 0o700))
 	for _, name := range []string{"downloads", "uploads"} {
 		if err == nil {
 			err = os.MkdirAll(filepath.Join(dir, name), 0o700)
 		}
 	}
 	return err
-}
-
-// tempDirs is what the paths of all runs' temporary folders begin with.
-func tempDirs() []string { return []string{filepath.Join(os.TempDir(), "warren-"), "/tmp/warren-"} }
-
-// tempDir is the browser's own folder for temporary files. Its path must be short: Chrome opens sockets in it.
-func tempDir(name string) string {
-	if dir := filepath.Join(os.TempDir(), "warren-"+name); len(dir) <= 57 || runtime.GOOS == "windows" {
-		return dir
-	}
-	return filepath.Join("/tmp", "warren-"+name)
 }
 
 func (p *process) dialer(u *Upstream) *proxy.Dialer {
@@ -414,7 +404,7 @@ func (p *process) finish() {
 		p.log.Warn("closing", "cause", err)
 	}
 	p.reaped()
-	if err := os.RemoveAll(tempDir(p.spec.Name)); err != nil { // crash handlers write there, and outlive the browser
+	if err := removeTemp(p.spec.Name); err != nil { // crash handlers write there, and outlive the browser
 		p.log.Warn("temporary folder not removed", "cause", err)
 	}
 	close(p.ended)

@@ -14,6 +14,12 @@ import (
 // death is not the shim's.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
+// isOwn reports whether a folder is this user's alone, and no link.
+func isOwn(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.IsDir() && info.Mode().Perm()&0o077 == 0 && int(st.Uid) == os.Geteuid()
+}
+
 func interrupt(p *os.Process) { p.Signal(syscall.SIGTERM) } //nolint:errcheck // it may be gone
 
 // become prepares the process: what it makes is the owner's alone, a broken standard output is an error and not a death,

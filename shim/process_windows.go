@@ -15,4 +15,7 @@ func detach(cmd *exec.Cmd) {
 // interrupt ends the shim: Windows has no signal to ask with. Its browser goes when the pipe breaks.
 func interrupt(p *os.Process) { p.Kill() } //nolint:errcheck // it may be gone
 
+// isOwn: the temporary folder is the user's own here.
+func isOwn(info os.FileInfo) bool { return info.IsDir() }
+
 func become(*slog.Logger) {}

@@ -56,7 +56,10 @@ type Spec struct {
 	WebRTC      string        `json:"webrtc"`     // proxy_only, off or default
 	Identity    Identity      `json:"identity"`   // what pages are told
 	Network     string        `json:"network"`    // the isolation that the run must have, Namespace or Loopback; "" the best that there is
-	Protected   []string      `json:"protected"`  // folders whose files no DevTools client gets at
+	Files       string        `json:"files"`      // the isolation of files that the run must have, Namespace; "" the best that there is
+	Protected   []string      `json:"protected"`  // folders and files that the run does not see, and no DevTools client gets at
+	ReadOnly    bool          `json:"readOnly"`   // the run writes its own folders alone, and those of Writable
+	Writable    []string      `json:"writable"`   // further folders that a ReadOnly run writes
 	Timeout     time.Duration `json:"timeout"`    // until the browser takes commands
 	Grace       time.Duration `json:"grace"`      // how long to go on without a server
 	MaxRun      time.Duration `json:"maxRun"`     // 0: no limit
@@ -68,6 +71,9 @@ type Rights struct {
 	Readonly bool `json:"readonly"` // it watches the live view, and does nothing else
 	Files    bool `json:"files"`    // it may use files of the machine, and not those of the run's own folder alone
 }
+
+// homeDir is the folder for what the browser's libraries would keep in the user's home: caches and settings.
+func homeDir(profileDir string) string { return filepath.Join(profileDir, "home") }
 
 // FilesDir is the run's own folder for what clients upload and download, in "uploads" and "downloads". It is emptied when the profile starts.
 func FilesDir(profileDir string) string { return filepath.Join(profileDir, "files") }
@@ -165,7 +171,7 @@ type watchLine struct {
 
 // Failure is a start that came to nothing.
 type Failure struct {
-	Kind     string   `json:"kind"` // not_found, failed, timeout, cancelled, locked, unwritable, disk_full, isolation_refused, isolation_failed, internal
+	Kind     string   `json:"kind"` // not_found, failed, timeout, cancelled, locked, taken, unwritable, disk_full, isolation_refused, isolation_failed, internal
 	Message  string   `json:"message"`
 	ExitCode int      `json:"exitCode"`
 	Lines    []string `json:"lines,omitempty"`

@@ -113,5 +113,5 @@ function Uses({ usage }) {
 function Isolation({ isolation }) {
   if (!isolation) return html`<span class="muted">–</span>`;
   const network = { __proto__: null, namespace: 'Own network', loopback: 'Own relay' }[isolation.network] || isolation.network;
-  return html`<span>${network}</span><span class="sub">${isolation.sandbox ? 'Sandbox on' : html`<span class="bad-text">Sandbox off</span>`}</span>`;
+  return html`<span>${network}${isolation.files === 'namespace' ? ', own files' : ''}</span><span class="sub">${isolation.sandbox ? 'Sandbox on' : html`<span class="bad-text">Sandbox off</span>`}</span>`;
 }
