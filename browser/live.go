@@ -46,6 +46,8 @@ type liveTab struct {
 	Title   string `json:"title"`
 	URL     string `json:"url"`
 	Crashed bool   `json:"crashed"`
+
+	reborn bool // its renderer is new after a crash, and has loaded no document yet that viewers saw
 }
 
 func newLive(b *Browser) *live {
@@ -210,6 +212,9 @@ func (l *live) happened(s *session, method string, params []byte) (taken bool) {
 	}
 	if s == nil {
 		return l.browserEvent(method, params)
+	}
+	if method == "Inspector.targetReloadedAfterCrash" {
+		l.revived(s)
 	}
 	if s.id != l.session {
 		return false

@@ -31,8 +31,7 @@ type frameMeta struct {
 // cast is the capture. live.mu guards it.
 type cast struct {
 	on      bool
-	crashed bool // the renderer did: a capture of it may not go on with the next one
-	serial  int  // grows with each capture, so that late answers to an old one are known
+	serial  int // grows with each capture, so that late answers to an old one are known
 	seq     int64
 	last    *frame
 	unacked int64 // the frame that Chrome waits to hear of, 0 for none
@@ -67,7 +66,7 @@ func levels() []level { return []level{{80, 1}, {65, 1}, {50, 1}, {40, 0.75}, {3
 
 // start begins to capture the tab that is shown.
 func (c *cast) start(l *live) {
-	c.on, c.crashed, c.unacked, c.last = true, false, 0, nil
+	c.on, c.unacked, c.last = true, 0, nil
 	c.serial++
 	if c.width == 0 {
 		c.width, c.height = l.wishedSize()

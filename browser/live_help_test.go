@@ -59,6 +59,12 @@ func liveBrowser(t *testing.T, changes ...func(*Spec)) (*Browser, string) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, liveSite)
 	})
+	p.net.mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, liveSite)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
 	p.net.mux.HandleFunc("/download", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Disposition", `attachment; filename="a report.txt"`)
 		fmt.Fprint(w, "what was downloaded")

@@ -76,7 +76,7 @@ func (l *live) tabEvent(method string, params []byte) {
 		}
 		l.tabs[i].Crashed = true
 		if id == l.active {
-			l.page.Loading, l.cast.crashed = false, true
+			l.page.Loading = false
 			l.tellAll(l.page)
 		}
 	case p.TargetInfo.Type != "page":
@@ -142,8 +142,8 @@ func (l *live) askTitles() {
 		defer l.mu.Unlock()
 		changed := false
 		for _, t := range got.TargetInfos {
-			if i := slices.IndexFunc(l.tabs, func(o liveTab) bool { return o.ID == t.TargetID }); i >= 0 {
-				changed = l.renamed(&l.tabs[i], t) || changed
+			if tab := l.tab(t.TargetID); tab != nil {
+				changed = l.renamed(tab, t) || changed
 			}
 		}
 		if changed {
@@ -250,10 +250,10 @@ func (l *live) show(target string, raise bool) {
 	}
 	l.active, l.session = target, p.session
 	l.page = pageMessage{Type: "page", Tab: target, URL: p.url}
-	if i := slices.IndexFunc(l.tabs, func(t liveTab) bool { return t.ID == target }); i >= 0 {
-		l.page.URL, l.page.Title = l.tabs[i].URL, l.tabs[i].Title
+	if tab := l.tab(target); tab != nil {
+		l.page.URL, l.page.Title = tab.URL, tab.Title
 	}
-	l.ask(l.session, "Page.enable", nil, nil)
+	l.enable()
 	if raise {
 		l.ask(l.session, "Page.bringToFront", nil, nil)
 	}
@@ -316,7 +316,7 @@ func (l *live) pageEvent(method string, params []byte) (taken bool) {
 		l.dragIntercepted(params)
 	case "Page.fileChooserOpened":
 		l.chooserOpened(params)
-	case "Inspector.targetCrashed": // the list says so too
+	case "Inspector.targetCrashed", "Inspector.targetReloadedAfterCrash": // the list says so too
 	default:
 		return false
 	}
@@ -332,22 +332,56 @@ func (l *live) loading(params []byte, begun bool) {
 	}
 	l.page.Loading = begun
 	l.tellAll(l.page)
-	l.revived() // a renderer that is new after a crash may say nothing more of its first document
 	if !begun {
-		if l.cast.crashed {
-			l.cast.restart(l)
-		}
+		l.loaded(true)
 		l.askHistory()
 		l.askTitles()
 	}
 }
 
-// revived notes that the tab that is shown has a renderer. l.mu is held.
-func (l *live) revived() {
-	if i := slices.IndexFunc(l.tabs, func(t liveTab) bool { return t.ID == l.active }); i >= 0 && l.tabs[i].Crashed {
-		l.tabs[i].Crashed = false
-		l.tellAll(l.tabsMessage())
+// revived notes that a tab has a renderer again (Inspector.targetReloadedAfterCrash). What was asked of the page while it had none was lost: Chrome answers
+// it "Target crashed". l.mu is held.
+func (l *live) revived(s *session) {
+	tab := l.tab(s.target)
+	if tab == nil {
+		return
 	}
+	tab.Crashed, tab.reborn = false, true
+	l.tellAll(l.tabsMessage())
+	if s.id == l.session {
+		l.enable()
+		l.intercept()
+	}
+}
+
+// enable asks the tab that is shown for its events. l.mu is held.
+func (l *live) enable() {
+	session := l.session
+	l.ask(session, "Page.enable", nil, func(json.RawMessage) { // its document is there by now, or Page.frameNavigated will tell of it
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.session == session {
+			l.loaded(false)
+		}
+	})
+}
+
+// loaded begins the capture anew where the renderer is new after a crash: one that was begun without a renderer, or for the one before, may never give a
+// frame of a page that stands still. Chrome drops the first frame if the page has another size than when the capture began, and makes the next one when
+// the page changes. over: the document has come to its end. l.mu is held.
+func (l *live) loaded(over bool) {
+	if tab := l.tab(l.active); tab != nil && tab.reborn {
+		tab.reborn = !over
+		l.cast.restart(l)
+	}
+}
+
+// tab is one of the list, nil for none. l.mu is held.
+func (l *live) tab(target string) *liveTab {
+	if i := slices.IndexFunc(l.tabs, func(t liveTab) bool { return t.ID == target }); i >= 0 {
+		return &l.tabs[i]
+	}
+	return nil
 }
 
 // navigated is for the address bar: the list of tabs hears of new addresses by itself.
@@ -376,7 +410,7 @@ func (l *live) navigated(params []byte) {
 		for id := range l.prompts {
 			l.answered(id)
 		}
-		l.revived()
+		l.loaded(false) // the document may never end
 	}
 	l.page.URL = address
 	l.tellAll(l.page)

@@ -1,0 +1,100 @@
+//go:build !windows
+
+package browser
+
+import (
+	"os"
+	"strconv"
+	"testing"
+)
+
+// crashRounds is how often TestCrashOfAShownTab crashes a tab. WARREN_CRASHES asks for more.
+func crashRounds(t *testing.T) int {
+	t.Helper()
+	given := os.Getenv("WARREN_CRASHES")
+	if given == "" {
+		return 12
+	}
+	n, err := strconv.Atoi(given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestCrashOfAShownTab: a tab comes back with a reload and is worked as before, whether it crashed before it was shown, before its renderer had heard that
+// it was, or later, also with a document that never ends. The window changes its size meanwhile, as it does when Chrome takes a bar away: Chrome then
+// drops the first frame.
+func TestCrashOfAShownTab(t *testing.T) {
+	b, address := liveBrowser(t)
+	w := watch(t, b, address)
+	w.hears("page", map[string]any{"url": "http://a.test/live", "title": "Live"})
+	first := w.hears("tabs", nil)["active"]
+	session := w.session()
+	w.send(map[string]any{"type": "tab", "do": "open", "url": "http://a.test/second"})
+	second := w.hears("page", map[string]any{"url": "http://a.test/second", "title": "/second", "newest": true})["tab"]
+	for round := range crashRounds(t) {
+		when := []string{"before it is shown", "as it is shown", "while it is shown", "while it is shown, endless"}[round%4]
+		t.Logf("round %d: %s", round, when)
+		if round%4 < 2 {
+			busy := "setTimeout(() => { for (const end = Date.now() + 3000; Date.now() < end;); })" // its renderer hears of nothing meanwhile
+			if err := b.mux.call(t.Context(), session, "Runtime.evaluate", map[string]any{"expression": busy}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		crash := func() {
+			b.mux.send(session, "Page.crash", nil, nil)
+			w.until("the crash in the list", func() bool { return w.crashed(first) })
+		}
+		if when == "before it is shown" {
+			crash()
+		}
+		w.size(second, 850+50*(round/4%2))
+		w.forget()
+		w.send(map[string]any{"type": "tab", "do": "show", "tab": first})
+		w.hears("tabs", map[string]any{"active": first, "newest": true})
+		if round%4 >= 2 {
+			w.arrive(map[bool]string{false: "http://a.test/live", true: "http://a.test/endless"}[round%4 == 3])
+		}
+		if when != "before it is shown" {
+			crash()
+		}
+		w.send(map[string]any{"type": "go", "do": "reload"})
+		w.until("the page in the list again", func() bool { return !w.crashed(first) })
+		w.sees(600, 300, red)
+		w.forget()
+		w.click(100, 220)
+		chooser := w.hears("chooser", nil)
+		w.send(map[string]any{"type": "chooser", "id": chooser["id"], "cancel": true})
+		w.click(100, 100)
+		w.sees(600, 300, green)
+		w.send(map[string]any{"type": "tab", "do": "show", "tab": second})
+		w.hears("tabs", map[string]any{"active": second, "newest": true})
+	}
+}
+
+// arrive sends the tab that is shown to an address and changes the page there, so that what is seen of it is not what is seen of a new one.
+func (w *watcher) arrive(address string) {
+	w.t.Helper()
+	w.send(map[string]any{"type": "go", "do": "to", "url": address})
+	w.hears("page", map[string]any{"url": address, "newest": true})
+	w.sees(600, 300, red)
+	w.click(100, 100)
+	w.sees(600, 300, green)
+}
+
+// size makes the window of a tab higher or lower.
+func (w *watcher) size(tab any, height int) {
+	w.t.Helper()
+	var of struct {
+		ID int `json:"windowId"`
+	}
+	err := w.b.mux.call(w.t.Context(), "", "Browser.getWindowForTarget", map[string]any{"targetId": tab}, &of)
+	if err == nil {
+		bounds := map[string]any{"width": 1440, "height": height}
+		err = w.b.mux.call(w.t.Context(), "", "Browser.setWindowBounds", map[string]any{"windowId": of.ID, "bounds": bounds}, nil)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
