@@ -1,10 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -158,6 +161,9 @@ func TestFullDisk(t *testing.T) {
 	s.refused("POST", "/profiles", map[string]any{"name": "x"}, 507, "disk_full")
 	s.refused("PUT", "/profiles/"+waiting, map[string]any{"name": "x", "notes": strings.Repeat("n", 9000)}, 507, "disk_full")
 	s.refused("POST", "/profiles/"+waiting+"/start", nil, 507, "disk_full")
+	if got := s.ready(); got != "503 disk_full" {
+		t.Errorf("on a full disk the server is ready: %s", got)
+	}
 	if v := s.get(waiting); v.Status != "stopped" && v.Status != "failed" {
 		t.Errorf("a start on a full disk leaves the profile %s", v.Status)
 	}
@@ -174,12 +180,30 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.do("PUT", "/profiles/"+waiting, map[string]any{"name": "healed"}, 200, nil)
+	if got := s.ready(); got != "200 " {
+		t.Errorf("healed, the server is ready: %s", got)
+	}
 	s.start(running, nil)
 	s.stop(running)
 	if v := s.get(running); v.Status != "stopped" || v.LastRun == nil || v.LastRun.Reason != "stopped" {
 		t.Errorf("healed, the profile shows %s, %+v", v.Status, v.LastRun)
 	}
 	s.terminate()
+}
+
+// ready is what the server says of itself: the status, and the code of a refusal.
+func (s *liveServer) ready() string {
+	s.t.Helper()
+	res, err := http.Get(s.base + "/readyz")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var p problem
+	if err := json.NewDecoder(res.Body).Decode(&p); err != nil {
+		s.t.Fatal(err)
+	}
+	return strconv.Itoa(res.StatusCode) + " " + p.Code
 }
 
 // fillDisk takes every byte of the file system that holds the data.

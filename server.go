@@ -501,7 +501,9 @@ func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) error 
 func (s *server) serveReady(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
-	if err := s.store.Ready(ctx); err != nil {
+	if err := s.store.Ready(ctx); errors.Is(err, store.ErrDiskFull) {
+		return problemFor(http.StatusServiceUnavailable, "disk_full", "The disk that holds the data folder is full: nothing can be changed. Make room on it.").because(err)
+	} else if err != nil {
 		return problemFor(http.StatusServiceUnavailable, "database_busy", "The database does not take writes. The log says why.").because(err)
 	}
 	if _, err := s.runs.browser(ctx); err != nil {

@@ -12,7 +12,9 @@ import (
 	"log/slog"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
+	"time"
 )
 
 // FileName is the database's name in the data folder. SQLite keeps "-wal" and "-shm" files beside it.
@@ -36,6 +38,7 @@ type Store struct {
 	rows    *rowCache
 	writer  *writer
 	keys    keyring
+	ready   readiness
 	closed  sync.Once
 }
 
@@ -99,12 +102,28 @@ func (s *Store) Read() *Queries { return s.short }
 // ReadLong gives queries for statements that may walk far. They end with their context.
 func (s *Store) ReadLong() *Queries { return s.long }
 
-// Ready tells whether the store can write now: it waits for its turn and begins a transaction that changes nothing.
+// readyFor is how long a good answer of Ready stands: whoever asks all the time makes no more writes.
+const readyFor = time.Second
+
+// readiness is the last answer of Ready.
+type readiness struct {
+	mu  sync.Mutex
+	at  time.Time
+	err error // nil before the first
+}
+
+// Ready tells whether the store can write now: it writes as much as a larger row takes, and waits until that is on disk. A disk that is full shows there
+// alone. A good answer stands for a second.
 func (s *Store) Ready(ctx context.Context) error {
-	return s.Write(ctx, func(q *Queries) error {
-		_, err := q.DeleteSetting(ctx, "no such setting") // a file that cannot be written shows at a write, not at BEGIN
-		return err
-	})
+	r := &s.ready
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := time.Now(); r.err != nil || now.Sub(r.at) > readyFor {
+		text := now.UTC().Format(time.RFC3339Nano) + strings.Repeat(" ", 8<<10)
+		r.err = s.Write(ctx, func(q *Queries) error { return q.SetSetting(ctx, SetSettingParams{Name: "ready", Value: text}) })
+		r.at = time.Now()
+	}
+	return r.err
 }
 
 // Close waits for the writes under way, moves the log into the database file and closes it. Writes that come later get ErrClosed.
