@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -50,10 +49,10 @@ type serveConfig struct {
 	APIKeyFile       string        `name:"api-key-file" env:"WARREN_API_KEY_FILE" placeholder:"FILE" help:"File that holds the admin key."`
 	SecretKey        string        `name:"secret-key-file" env:"WARREN_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that seals proxy passwords. Default: secret.key in the data folder."`
 
-	configFile   string // where the flags' values may stand; it need not be there
-	proxies      []netip.Prefix
-	checkEvery   checkEvery
-	certificates []tls.Certificate
+	configFile  string // where the flags' values may stand; it need not be there
+	proxies     []netip.Prefix
+	checkEvery  checkEvery
+	certificate *certificate // nil without TLS
 }
 
 // misuse is an error of the caller: exit code 2. refusal is a refusal for safety: exit code 3.
@@ -91,11 +90,10 @@ func (c *serveConfig) resolve() error {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		add("--tls-cert and --tls-key go together")
 	} else if c.TLSCert != "" {
-		cert, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
-		if err != nil {
+		c.certificate = &certificate{file: c.TLSCert, key: c.TLSKey}
+		if err := c.certificate.load(); err != nil {
 			add("--tls-cert and --tls-key: %v", err)
 		}
-		c.certificates = []tls.Certificate{cert}
 	}
 	for _, p := range c.BehindProxy {
 		prefix, err := parsePrefix(p)
@@ -277,7 +275,7 @@ func dataDir() (string, error) {
 		}
 		return filepath.Join(home, "AppData", "Local", "warren"), nil
 	}
-	if d := os.Getenv("XDG_DATA_HOME"); d != "" {
+	if d := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(d) { // a relative one is to be ignored (XDG Base Directory Specification)
 		return filepath.Join(d, "warren"), nil
 	}
 	return filepath.Join(home, ".local", "share", "warren"), nil

@@ -156,6 +156,9 @@ func clockFinding() finding {
 	if y := time.Now().Year(); y < 2026 {
 		return finding{Name: "clock", Detail: fmt.Sprintf("it is the year %d", y), Advice: "set the clock: TLS and key expiries depend on it"}
 	}
+	if name, set := os.LookupEnv("TZ"); set && hostZone() == "" {
+		return finding{Name: "clock", Detail: fmt.Sprintf("TZ=%q names no time zone and is ignored", name), Advice: "set TZ to an IANA name such as Europe/Berlin, or leave it out"}
+	}
 	zone, _ := time.Now().Zone()
 	return finding{Name: "clock", OK: true, Detail: time.Now().Format(time.RFC3339) + " " + zone}
 }

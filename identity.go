@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strconv"
@@ -64,6 +65,17 @@ type surroundings struct {
 // here are the surroundings of this machine, without a proxy.
 func here(major int) surroundings {
 	return surroundings{os: hostOS(), zone: hostZone(), local: time.Local, major: major}
+}
+
+// dropUnknownZone takes a TZ away that names no time zone: libraries read it as UTC, browsers as no zone at all. What /etc/localtime says counts then, for
+// this process and for what it starts.
+func dropUnknownZone(log *slog.Logger) {
+	name, set := os.LookupEnv("TZ")
+	if !set || hostZone() != "" {
+		return
+	}
+	os.Unsetenv("TZ") //nolint:errcheck // it is set
+	log.Warn("TZ names no time zone and is ignored: give an IANA name such as Europe/Berlin", "TZ", name, "instead", hostZone())
 }
 
 // hostZone is the IANA name of this machine's time zone; "" when it cannot be told.

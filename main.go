@@ -27,9 +27,22 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == shim.ChildArgument { // one thread, which becomes a browser: nothing else may begin
 		os.Exit(exitCode(shim.EnterNamespace(), os.Stderr))
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if hasTerminal() && !signal.Ignored(syscall.SIGHUP) { // a terminal that is closed ends what runs in it, but under nohup
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(exitCode(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr), os.Stderr))
+}
+
+// hasTerminal reports whether the process has a controlling terminal (tty(4)). Services have none.
+func hasTerminal() bool {
+	tty, err := os.Open("/dev/tty")
+	if err == nil {
+		err = tty.Close()
+	}
+	return err == nil
 }
 
 // exitCode: 0 done, 1 failed, 2 misused, 3 refused for safety. It says what is wrong.
@@ -108,8 +121,8 @@ func configPath() (path string, named bool) {
 		return path, true
 	}
 	dir, err := os.UserConfigDir()
-	if err != nil {
-		dir = ""
+	if err != nil { // no home, or one that is no absolute path: what lies where we happen to be is nobody's word
+		return "", false
 	}
 	return filepath.Join(dir, "warren", "config.json"), false
 }

@@ -49,6 +49,7 @@ func (cfg *serveConfig) Run(ctx context.Context, c *console) error {
 // serve is the server's life: data folder, store, runs, listener; wait; close in reverse order. up is told when it serves.
 func serve(ctx context.Context, cfg *serveConfig, c *console, up func(*server, string)) error {
 	log := logger(c.stderr)
+	dropUnknownZone(log)
 	private()
 	debug.SetGCPercent(gcPercent)
 	unlock, err := claimData(cfg.Data)
@@ -107,12 +108,13 @@ func (s *server) listen(ctx, life context.Context, l net.Listener, base string, 
 	failed := make(chan error, 1)
 	go func() {
 		if s.cfg.TLSCert != "" {
-			h.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: s.cfg.certificates}
+			h.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.cfg.certificate.get}
 			failed <- h.ServeTLS(l, "", "")
 			return
 		}
 		failed <- h.Serve(l)
 	}()
+	reload := onHangUp()
 	fmt.Fprintf(stdout, "warren: listening on %s\n", base)
 	if up != nil {
 		up(s, base)
@@ -120,6 +122,7 @@ func (s *server) listen(ctx, life context.Context, l net.Listener, base string, 
 	var background sync.WaitGroup
 	defer func() { end(); background.Wait() }()
 	background.Go(func() { s.keepSweeping(life) })
+	background.Go(func() { s.keepCertificate(life, reload) })
 	background.Go(func() { s.keepChecking(life) })
 	select {
 	case err := <-failed:
