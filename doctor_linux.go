@@ -5,6 +5,9 @@ import (
 	"syscall"
 )
 
+// stReadOnly is ST_RDONLY of statfs(2).
+const stReadOnly = 1
+
 func shmFinding() finding {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs("/dev/shm", &st); err != nil {
@@ -12,6 +15,9 @@ func shmFinding() finding {
 	}
 	size := float64(st.Blocks) * float64(st.Bsize) / (1 << 20)
 	f := finding{Name: "/dev/shm", OK: size >= 256, Detail: fmt.Sprintf("%.0f MiB", size)}
+	if st.Flags&stReadOnly != 0 {
+		return finding{Name: "/dev/shm", Detail: "it cannot be written: browsers keep shared memory in their temporary folders instead", Advice: "mount a tmpfs at /dev/shm that can be written"}
+	}
 	if !f.OK {
 		f.Advice = "give the container more: --shm-size=1g"
 	}

@@ -225,17 +225,23 @@ func (v *view) lockDown() error {
 			return err
 		}
 	}
-	own := slices.Concat(v.Keeps, []string{"/dev/shm"}, v.Writable)
+	own := slices.Concat(v.Keeps, v.Writable)
+	for _, dir := range []string{"/dev/shm", "/proc"} {
+		var st unix.Statfs_t
+		if err := unix.Statfs(dir, &st); err == nil && st.Flags&unix.ST_RDONLY == 0 { // the machine's own read-only mounts stay so
+			own = append(own, dir)
+		}
+	}
 	for _, dir := range own {
-		if err := mount(dir, dir, "", unix.MS_BIND|unix.MS_REC, ""); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := mount(dir, dir, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 			return err
 		}
 	}
 	if err := allReadOnly(); err != nil {
 		return err
 	}
-	for _, dir := range append(own, "/proc") {
-		if err := setReadOnly(dir, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, dir := range own {
+		if err := setReadOnly(dir, false); err != nil {
 			return err
 		}
 	}
