@@ -59,7 +59,7 @@ type udpJSON struct {
 
 type checkErrorJSON struct {
 	Stage   string `json:"stage" enum:"resolve,connect,tls,greeting,auth,request,response"`
-	Code    string `json:"code" enum:"dns_failed,connection_refused,connection_closed,timed_out,host_unreachable,tls_failed,not_a_proxy,auth_required,auth_failed,request_refused,target_unreachable,bad_response,blocked_address"`
+	Code    string `json:"code" enum:"dns_failed,connection_refused,connection_closed,timed_out,host_unreachable,tls_failed,not_a_proxy,auth_required,auth_failed,request_refused,target_unreachable,bad_response,blocked_address,auth_unsupported"`
 	Message string `json:"message"`
 }
 

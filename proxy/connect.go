@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"encoding/base64"
 	"fmt"
 	"net"
 	"strconv"
@@ -11,15 +10,13 @@ import (
 // connectBudget is how many bytes the head of an answer to CONNECT may have.
 const connectBudget = 16 << 10
 
-// askCONNECT sends CONNECT with Basic credentials (RFC 9110 section 9.3.6, RFC 7617) and reads the answer's head. It
+// askCONNECT sends CONNECT (RFC 9110 section 9.3.6), with a proof or with Basic credentials, and reads the answer's head. It
 // returns what the server sent after the head, which belongs to the tunnel.
-func askCONNECT(c net.Conn, p *Proxy, t target) (early []byte, fault *Error) {
+func askCONNECT(c net.Conn, p *Proxy, t target, f *proof) (early []byte, fault *Error) {
 	b := make([]byte, 0, 512)
 	b = fmt.Appendf(b, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", t.address(), t.address())
-	if p.Username != "" {
-		b = append(b, "Proxy-Authorization: Basic "...)
-		b = base64.StdEncoding.AppendEncode(b, []byte(p.Username+":"+p.Password))
-		b = append(b, "\r\n"...)
+	if login := authorization(p, f, "CONNECT", t.address()); login != "" {
+		b = fmt.Appendf(b, "Proxy-Authorization: %s\r\n", login)
 	}
 	if _, err := c.Write(append(b, "\r\n"...)); err != nil {
 		return nil, asError(StageRequest, err)
@@ -35,7 +32,7 @@ func askCONNECT(c net.Conn, p *Proxy, t target) (early []byte, fault *Error) {
 	if status >= 200 && status < 300 {
 		return early, nil
 	}
-	return nil, statusFault(status, p.Username != "")
+	return nil, statusFault(status, head, p.Username != "")
 }
 
 // readHead reads up to the empty line, and what came along after it. Interim answers (RFC 9110 section 15.2) are passed
@@ -106,13 +103,11 @@ func notHTTP(got []byte) *Error {
 }
 
 // statusFault says what an HTTP proxy's refusal means.
-func statusFault(status int, credentials bool) *Error {
+func statusFault(status int, head []byte, credentials bool) *Error {
 	cause := fmt.Errorf("HTTP status %d", status)
 	switch {
-	case status == 407 && credentials:
-		return &Error{StageAuth, AuthFailed, "the proxy does not take this user name and password", cause}
-	case status == 407:
-		return &Error{StageAuth, AuthRequired, "the proxy wants a user name and a password", cause}
+	case status == 407, status == 401: // some proxies say the latter to a wrong password
+		return demandOf(status, head).fault(credentials)
 	case status == 400, status == 405, status == 501: // what web servers say to CONNECT
 		return &Error{StageGreeting, NotAProxy, "the server speaks HTTP but does not do CONNECT: it is no proxy", cause}
 	case status == 502, status == 503, status == 504:

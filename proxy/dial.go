@@ -32,7 +32,7 @@ type Dialer struct {
 	Timeout  time.Duration  // of the whole set-up, one absolute deadline; 0 means DefaultDialTimeout
 	RootCAs  *x509.CertPool // whom to trust for https upstreams; nil means the system's
 	Detours  []Detour       // targets that are dialled directly, before the Policy is asked
-	Habits   *Habits        // what is known of SOCKS5 servers; nil means that this Dialer learns for itself
+	Habits   *Habits        // what is known of proxy servers; nil means that this Dialer learns for itself
 
 	learnt    Habits
 	resolver  *net.Resolver // nil means the system's
@@ -52,6 +52,13 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 		return nil, err
 	}
 	return c, nil
+}
+
+func (d *Dialer) habits() *Habits {
+	if d.Habits != nil {
+		return d.Habits
+	}
+	return &d.learnt
 }
 
 func (d *Dialer) local() *localCache {
@@ -148,13 +155,16 @@ func (d *Dialer) connect(ctx context.Context, network, address string, blocked S
 
 // dialThrough asks the upstream for the target. There is no other way out of here than through the upstream.
 func (d *Dialer) dialThrough(ctx context.Context, p Proxy, t target, times *Timings) (net.Conn, *Error) {
-	if p.Type == SOCKS5 {
+	switch p.Type {
+	case SOCKS5:
 		return d.dialSOCKS5(ctx, &p, t, times)
+	case HTTP, HTTPS:
+		return d.dialHTTP(ctx, &p, t, times)
 	}
 	return d.try(ctx, &p, t, nil, times)
 }
 
-// try makes one connection to the upstream and speaks its protocol. h is for SOCKS5 alone.
+// try makes one connection to the upstream and speaks its protocol. h is for what may be asked in more than one way.
 func (d *Dialer) try(ctx context.Context, p *Proxy, t target, h *handshake, times *Timings) (net.Conn, *Error) {
 	*times = Timings{}
 	refuses := func(a netip.Addr) string { return d.Policy.refusesServer(a, d.local()) }
@@ -192,7 +202,7 @@ func ask(c net.Conn, p *Proxy, t target, h *handshake) (net.Conn, *Error) {
 	case SOCKS4:
 		return c, askSOCKS4(c, p, t)
 	case HTTP, HTTPS:
-		early, fault := askCONNECT(c, p, t)
+		early, fault := askCONNECT(c, p, t, h.proof)
 		if len(early) > 0 {
 			c = &earlyConn{c, early}
 		}

@@ -39,6 +39,7 @@ const (
 	NotAProxy         Code = "not_a_proxy"
 	AuthRequired      Code = "auth_required"
 	AuthFailed        Code = "auth_failed"
+	AuthUnsupported   Code = "auth_unsupported" // the proxy wants a login in a way that is not spoken here
 	RequestRefused    Code = "request_refused"
 	TargetUnreachable Code = "target_unreachable"
 	BadResponse       Code = "bad_response"

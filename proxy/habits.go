@@ -3,10 +3,12 @@ package proxy
 import (
 	"sync"
 	"time"
+
+	"github.com/icholy/digest"
 )
 
-// Habits remembers which SOCKS5 servers take a whole handshake in one write, so that each is found out once. Dialers
-// that share one learn from each other. The zero value is ready for use, and safe for concurrent use. It holds some
+// Habits remembers which SOCKS5 servers take a whole handshake in one write, and which HTTP proxies want a login by Digest, so that
+// each is found out once. Dialers that share one learn from each other. The zero value is ready for use, and safe for concurrent use. It holds some
 // thousands of servers; the ones that were learnt first go first.
 type Habits struct {
 	mu         sync.Mutex
@@ -21,8 +23,10 @@ type login struct {
 }
 
 type habit struct {
-	way   way
-	since time.Time
+	way       way
+	since     time.Time // of way
+	challenge *digest.Challenge
+	proofs    int // how many answers the challenge has had
 }
 
 // way is how a server is asked.
@@ -45,11 +49,7 @@ func loginOf(p *Proxy) login { return login{p.Host, p.Port, p.Username} }
 func (h *Habits) way(p *Proxy) way {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	k := loginOf(p)
-	known, ok := h.young[k]
-	if !ok {
-		known = h.old[k]
-	}
+	known := h.of(loginOf(p))
 	if known.way == inTurn && time.Since(known.since) > inTurnAge {
 		return unknown
 	}
@@ -58,12 +58,46 @@ func (h *Habits) way(p *Proxy) way {
 
 // learn keeps what a dial has shown.
 func (h *Habits) learn(p *Proxy, w way) {
+	h.change(p, func(known *habit) { known.way, known.since = w, time.Now() })
+}
+
+// proof gives the next answer to the challenge that a proxy is known to have taken one to, or nil.
+func (h *Habits) proof(p *Proxy) (next *proof) {
+	h.mu.Lock()
+	known := h.of(loginOf(p)).challenge
+	h.mu.Unlock()
+	if known == nil {
+		return nil
+	}
+	h.change(p, func(known *habit) {
+		known.proofs++
+		next = &proof{known.challenge, known.proofs}
+	})
+	return next
+}
+
+// keepChallenge keeps one whose first answer a proxy has taken.
+func (h *Habits) keepChallenge(p *Proxy, c *digest.Challenge) {
+	h.change(p, func(known *habit) { known.challenge, known.proofs = c, 1 })
+}
+
+// of is what is known; the mutex is held.
+func (h *Habits) of(k login) habit {
+	if known, ok := h.young[k]; ok {
+		return known
+	}
+	return h.old[k]
+}
+
+func (h *Habits) change(p *Proxy, f func(*habit)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.young == nil {
 		h.young = map[login]habit{}
 	}
-	h.young[loginOf(p)] = habit{w, time.Now()}
+	known := h.of(loginOf(p))
+	f(&known)
+	h.young[loginOf(p)] = known
 	if len(h.young) >= habitsPerGeneration {
 		h.young, h.old = nil, h.young
 	}

@@ -36,10 +36,7 @@ func wholeHandshake(p *Proxy, t target) []byte {
 // dialSOCKS5 asks in one write where the server is not known to want its turn, and in turn where that does not work.
 // The second try has what is left of the same time. An answer that both ways would get is final, whoever got it.
 func (d *Dialer) dialSOCKS5(ctx context.Context, p *Proxy, t target, times *Timings) (net.Conn, *Error) {
-	habits := d.Habits
-	if habits == nil {
-		habits = &d.learnt
-	}
+	habits := d.habits()
 	known, ahead := habits.way(p), wholeHandshake(p, t)
 	if known == inTurn || ahead == nil {
 		return d.try(ctx, p, t, &handshake{}, times)

@@ -306,7 +306,7 @@ func TestHabitsAreBounded(t *testing.T) {
 	if h.way(p) != inTurn || h.way(&Proxy{Host: "h", Port: 1}) != unknown {
 		t.Error("one user's habit is not another's")
 	}
-	h.young[loginOf(p)] = habit{inTurn, time.Now().Add(-inTurnAge - time.Second)}
+	h.young[loginOf(p)] = habit{way: inTurn, since: time.Now().Add(-inTurnAge - time.Second)}
 	if h.way(p) != unknown {
 		t.Error("a server is asked in turn for ever")
 	}

@@ -38,7 +38,11 @@ func askSOCKS4(c net.Conn, p *Proxy, t target) *Error {
 	case 0x5a:
 		return nil
 	case 0x5b:
-		return &Error{StageRequest, RequestRefused, "the proxy refused the request or could not reach the target", reply}
+		message := "the proxy refused the request or could not reach the target"
+		if !t.addr.Is4() {
+			message += ", or it cannot look names up (SOCKS4 without 4a): then it needs another type, such as socks5"
+		}
+		return &Error{StageRequest, RequestRefused, message, reply}
 	case 0x5c, 0x5d:
 		if p.Username == "" {
 			return &Error{StageAuth, AuthRequired, "the proxy wants a user name", reply}

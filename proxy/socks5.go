@@ -33,6 +33,7 @@ var (
 
 // handshake is how one connection is asked, and who listens.
 type handshake struct {
+	proof   *proof         // for an HTTP proxy that wants one; nil: Basic
 	ahead   []byte         // when not nil, everything in one write (see wholeHandshake); else each message in its turn
 	begins  func(net.Conn) // told when the first message goes out; may be nil
 	reaches func(Stage)    // told when the answers have led to a later stage; may be nil

@@ -58,6 +58,7 @@ const FAULTS = {
   tls_failed: ['Encryption with it failed.', 'If it speaks plain HTTP, choose the type HTTP. Else its certificate is not valid.'],
   not_a_proxy: ['Something answers there, but it is not a proxy of this type.', 'Try another type, and check the port.'],
   auth_required: ['It wants a user name and a password.', 'Enter both.'],
+  auth_unsupported: ['It wants a login of a kind that is not spoken here.', 'Ask the provider for one with Basic or Digest, or for a SOCKS5 address.'],
   auth_failed: ['It refused the user name or the password.', 'Enter both again, or ask the provider.'],
   request_refused: [
     'It refused to connect on.',
