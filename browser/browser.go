@@ -35,6 +35,8 @@ type Spec struct {
 	// FilesDir is the run's own folder for what clients upload and download, an absolute path: the one place whose files a client gets at that may not
 	// use those of the machine. The caller makes it, with "downloads" and "uploads" in it. "" is none.
 	FilesDir string
+	// FilesQuota is how many bytes may lie in FilesDir: downloads that have no room are cancelled. 0 is no quota.
+	FilesQuota int64
 	// HomeDir is the folder for what Chrome and its libraries keep in a user's home beside the profile: caches and settings (XDG_CACHE_HOME and the
 	// like), an absolute path. The caller makes it. "" is the user's own home.
 	HomeDir string

@@ -27,6 +27,8 @@ type client struct {
 	mu   sync.Mutex
 	why  error         // why it ended
 	done chan struct{} // closed when it ended
+
+	wishing chan struct{} // holds a token while Chrome is told what it wants of downloads
 }
 
 // errClosedByClient is the end of a client that wished it. Other ends are errTooSlow, errPipeEnded and, for a page socket, errSessionGone.
@@ -41,7 +43,7 @@ const (
 )
 
 func newClient(m *mux) *client {
-	return &client{mux: m, out: newQueue(clientLimit), done: make(chan struct{})}
+	return &client{mux: m, out: newQueue(clientLimit), done: make(chan struct{}), wishing: make(chan struct{}, 1)}
 }
 
 // next returns the next message for the client. Its error is why the client ended, or ctx's.
@@ -161,12 +163,18 @@ func (c *client) send(ctx context.Context, msg []byte) error {
 	if method == "Target.sendMessageToTarget" && c.mux.hasPrivate() { // it may be for a session that only Chrome knows of
 		return c.refuse(msg, e, codeServer, "The browser's settings are changed just now: send it again")
 	}
-	if why := c.guard.refusal(method, e.params.in(msg)); why != "" {
-		return c.refuse(msg, e, codeServer, why)
-	}
 	name := c.base
 	if e.session.there() {
 		name = text(msg, e.session)
+	}
+	if !c.files && setsDownloads(method) {
+		return c.wishDownloads(name, method, msg, e)
+	}
+	if why := c.guard.refusal(method, e.params.in(msg)); why != "" {
+		return c.refuse(msg, e, codeServer, why)
+	}
+	if !c.files && method == "Target.sendMessageToTarget" && wrapsDownloads(e.params.in(msg)) {
+		return c.refuse(msg, e, codeServer, "Not allowed: say where downloads go in a command of its own, not within another")
 	}
 	return c.forward(ctx, name, method, msg, e)
 }
@@ -213,7 +221,9 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 	case "Target.createTarget":
 		params, p.first = m.owner.bornBlank(c, params)
 	case "Browser.setDownloadBehavior", "Page.setDownloadBehavior":
-		m.claimed.Store(true)
+		p.first = m.downloads.hears(s, method, params)
+	case "Target.createBrowserContext":
+		p.first = func(a answer, deliver func()) { m.downloads.born(a); deliver() }
 	case "Emulation.setUserAgentOverride", "Network.setUserAgentOverride":
 		s.agent = true
 	case "Target.attachToTarget", "Target.setAutoAttach": // of the sessions that there are then it tells before its answer
@@ -344,5 +354,8 @@ func (m *mux) forget(c *client) {
 			}
 		}
 	})
+	for _, s := range gone {
+		m.downloads.left(s)
+	}
 	m.prepareSpares() // who leaves often comes again
 }

@@ -61,7 +61,17 @@ func (b *Browser) Gateway() http.Handler {
 	mux.HandleFunc("GET /devtools/browser/{id}", g.browserSocket)
 	mux.HandleFunc("GET /devtools/page/{id}", g.pageSocket)
 	mux.HandleFunc("GET /{$}", g.browserSocket)
-	return sameOrigin(mux)
+	return sameOrigin(g.welcome(mux))
+}
+
+// welcome says to the run's downloads who comes, before anything is done for it.
+func (g *gateway) welcome(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if m, err := g.b.running(); err == nil {
+			m.downloads.welcome(r.Header.Get(filesHeader) != "")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Clients is how many sockets of the gateway are open.

@@ -30,7 +30,7 @@ type live struct {
 	page     pageMessage
 	cast     cast
 	prompts  map[string]prompt // by id: what pages wait for
-	files    downloads
+	files    offers
 	script   scriptState
 	under    look
 	drag     drag
@@ -55,7 +55,7 @@ func newLive(b *Browser) *live {
 	if s := b.spec.Identity.Screen; s != nil {
 		density = s.DeviceScaleFactor
 	}
-	return &live{b: b, cast: cast{density: density, period: levelPeriod}, prompts: map[string]prompt{}, files: downloads{by: map[string]*offer{}}}
+	return &live{b: b, cast: cast{density: density, period: levelPeriod}, prompts: map[string]prompt{}, files: offers{by: map[string]*offer{}}}
 }
 
 // readonlyHeader says that the viewer may watch only. Who serves the live view sets it, and takes away what a client sent.
@@ -168,7 +168,7 @@ func (l *live) end() {
 	close(l.over)
 	l.release(m)
 	m.send("", "Target.setDiscoverTargets", map[string]any{"discover": false}, nil)
-	l.keepDownloads(m)
+	l.files.offered = false
 	l.tabs, l.asking, l.prompts, l.script = nil, nil, map[string]prompt{}, scriptState{}
 }
 

@@ -5,14 +5,13 @@ import (
 	"mime"
 	"net/http"
 	"os"
-	"path/filepath"
 	"time"
 )
 
 // This file offers the browser's downloads to viewers.
 
-// downloads are those of this view. live.mu guards it.
-type downloads struct {
+// offers are the downloads of this view. live.mu guards it.
+type offers struct {
 	by      map[string]*offer // by Chrome's id
 	offered bool              // Chrome was told to tell of them
 	told    time.Time
@@ -39,35 +38,12 @@ func (d *offer) message() downloadMessage {
 	return downloadMessage{"download", d.id, d.name, d.state, d.received, d.total, d.url}
 }
 
-// downloadDir is where a browser without windows puts what viewers download. It goes with the run.
-func (l *live) downloadDir() string { return filepath.Join(l.b.spec.TempDir, "downloads") }
-
-// offerDownloads has Chrome tell of downloads (Browser.setDownloadBehavior): without windows they go into a folder of the run's own, else where the
-// person at the window expects them. Where a client has claimed them, they stay its own.
+// offerDownloads begins to offer what is downloaded from now on. Where a client that may use files of the machine has claimed downloads, they stay its own.
 func (l *live) offerDownloads(m *mux) {
-	if m.claimed.Load() {
-		return
-	}
-	params := map[string]any{"behavior": "default", "eventsEnabled": true}
-	if l.b.spec.Headless {
-		if err := os.MkdirAll(l.downloadDir(), 0o700); err != nil {
-			l.b.log.Warn("downloads are not offered", "error", err)
-			return
-		}
-		params["behavior"], params["downloadPath"] = "allowAndName", l.downloadDir()
-	}
+	claimed := m.downloads.claimed()
 	l.mu.Lock()
-	l.files.offered = true
+	l.files.offered = !claimed
 	l.mu.Unlock()
-	m.send("", "Browser.setDownloadBehavior", params, nil)
-}
-
-// keepDownloads takes that back, unless a client has claimed them meanwhile. l.mu is held.
-func (l *live) keepDownloads(m *mux) {
-	if l.files.offered && !m.claimed.Load() {
-		m.send("", "Browser.setDownloadBehavior", map[string]any{"behavior": "default"}, nil)
-	}
-	l.files.offered = false
 }
 
 const (
@@ -105,9 +81,8 @@ func (l *live) downloadEvent(method string, params []byte) {
 	d.received, d.total = int64(p.Received), int64(p.Total)
 	switch p.State {
 	case "completed":
-		d.state, d.path = "done", p.Path
-		if l.b.spec.Headless {
-			d.path = filepath.Join(l.downloadDir(), filepath.Base(d.id)) // allowAndName names it by its id
+		if d.state, d.path = "done", l.b.mux.downloads.pathOf(p.GUID); d.path == "" {
+			d.path = p.Path
 		}
 	case "canceled":
 		d.state = "failed"

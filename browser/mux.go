@@ -11,7 +11,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -27,9 +26,9 @@ type mux struct {
 	owner *owner
 	live  *live // nil in tests without a browser
 
-	claimed atomic.Bool  // a client has said where downloads go
-	spare   chan *client // holds clients that nobody uses yet
-	laid    []*client    // got messages that are not let out yet; the reading goroutine's
+	downloads *downloads
+	spare     chan *client // holds clients that nobody uses yet
+	laid      []*client    // got messages that are not let out yet; the reading goroutine's
 
 	mu       sync.Mutex
 	lastID   int64
@@ -66,6 +65,7 @@ type session struct {
 	id, parent string
 	target     string // target id
 	kind       string // target type: page, iframe, worker, …
+	context    string // browser context
 	client     *client
 	held       []command // a resume that waits for the owner, and what came after it
 	heldBytes  int
@@ -121,7 +121,7 @@ func newMux(p *pipe, log *slog.Logger) *mux {
 		pending: map[int64]pending{}, sessions: map[string]*session{}, clients: map[*client]struct{}{},
 		holding: make(chan struct{}),
 	}
-	m.owner = newOwner(m)
+	m.owner, m.downloads = newOwner(m), newDownloads(m)
 	return m
 }
 
@@ -218,6 +218,9 @@ func (m *mux) happened(msg []byte, e envelope) {
 		}
 	}
 	method := text(msg, e.method)
+	if s == nil && (method == "Browser.downloadWillBegin" || method == "Browser.downloadProgress") {
+		m.downloads.happened(method, e.params.in(msg))
+	}
 	theirs, secret := s != nil && s.client != nil, m.secret(s, method, e.params.in(msg))
 	if secret && theirs || !secret && !theirs && m.live != nil && m.live.happened(s, method, e.params.in(msg)) {
 		return
@@ -269,7 +272,7 @@ func (m *mux) attached(parent *session, params []byte) {
 	if err := json.Unmarshal(params, &p); err != nil || p.SessionID == "" {
 		return
 	}
-	s := &session{id: p.SessionID, target: p.TargetInfo.TargetID, kind: p.TargetInfo.Type}
+	s := &session{id: p.SessionID, target: p.TargetInfo.TargetID, kind: p.TargetInfo.Type, context: p.TargetInfo.Context}
 	if parent != nil {
 		s.parent, s.client = parent.id, parent.client
 	}
@@ -365,6 +368,7 @@ func (m *mux) detached(parent *session, params []byte) {
 			m.owner.detached(s)
 		} else {
 			m.owner.left(s)
+			m.downloads.left(s)
 			s.client.lost(s)
 		}
 	}

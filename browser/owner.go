@@ -107,6 +107,9 @@ func (o *owner) dressing(target string) *dressing {
 // attached is called on the reading goroutine for each target that the owner's auto-attach reports.
 func (o *owner) attached(s *session, info targetInfo) {
 	d := o.dressing(s.target)
+	if s.kind == "page" {
+		o.mux.downloads.meets(info.Context)
+	}
 	o.mu.Lock()
 	d.seen = true
 	if !o.contexts[info.Context] && s.kind == "page" { // a client's own, with permissions of its own

@@ -135,6 +135,9 @@ func (b *Browser) prepare() error {
 	if err := emptyFolder(b.spec.TempDir); err != nil {
 		return fmt.Errorf("make the temporary folder: %w", err)
 	}
+	if err := os.MkdirAll(filepath.Join(b.filesDir(), "downloads"), 0o700); err != nil {
+		return fmt.Errorf("make the folder for downloads: %w", err)
+	}
 	return writeSettings(&b.spec)
 }
 
@@ -148,6 +151,14 @@ func emptyFolder(dir string) error {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
 	}
 	return err
+}
+
+// filesDir is the run's own folder for what is uploaded and downloaded. Without one that outlives the run it is a temporary one.
+func (b *Browser) filesDir() string {
+	if b.spec.FilesDir != "" {
+		return filepath.Clean(b.spec.FilesDir)
+	}
+	return filepath.Join(b.spec.TempDir, "files")
 }
 
 // spawn starts Chrome in the burrow, and the goroutines that own the process and the pipe.
@@ -169,6 +180,8 @@ func (b *Browser) spawn() error {
 	}
 	b.mux = newMux(p, b.log)
 	b.mux.live = b.live
+	d := b.mux.downloads
+	d.dir, d.root, d.quota, d.headless = filepath.Join(b.filesDir(), "downloads"), b.filesDir(), b.spec.FilesQuota, b.spec.Headless
 	b.mux.owner.emulation, b.mux.owner.dress = b.emulation, b.emulation.orders
 	b.mux.owner.dresses.Store(b.emulation.any())
 	if b.dress != nil {
@@ -184,6 +197,9 @@ func (b *Browser) spawn() error {
 func (b *Browser) own() {
 	piped := make(chan struct{})
 	go func() { defer close(piped); b.mux.run() }()
+	watching, over := context.WithCancel(context.Background())
+	defer over()
+	go b.mux.downloads.watch(watching)
 	<-b.proc.exited
 	close(b.done)
 	b.log.Info("browser exited", "pid", b.proc.pid(), "code", b.proc.exit.Code, "signal", b.proc.exit.Signal)
@@ -294,6 +310,7 @@ func (b *Browser) explain(e *StartError) {
 func (b *Browser) handshake(ctx context.Context) error {
 	m := b.mux
 	attached := make(chan answer, 1)
+	m.downloads.assert("")
 	b.emulation.begin(m)
 	m.owner.begin(func(a answer) { attached <- a })
 	if err := b.getVersion(ctx); err != nil {

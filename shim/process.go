@@ -85,6 +85,8 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logge
 		return answer(stdout, report{Failure: p.failure(err)})
 	}
 	p.unwatched = time.Now().Add(firstWatch)
+	kept := make(chan struct{})
+	go func() { defer close(kept); p.keepDownloads() }()
 	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 5 * time.Second}
 	go server.Serve(listener)                                             //nolint:errcheck // ends with Close below
 	if taken, err := listenTake(p.spec.RunDir, p.spec.Name); err == nil { // else the server passes on what comes
@@ -96,6 +98,8 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logge
 		p.stop <- false
 	}
 	p.attend(ctx)
+	<-kept // the browser has gone
+	p.writeDownloads()
 	p.finish()
 	shutdown, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -277,7 +281,7 @@ func onlyHost(address string, may Rights, next http.Handler) http.Handler {
 
 func (s Spec) browser(log *slog.Logger) browser.Spec {
 	return browser.Spec{Path: s.BrowserPath, Product: s.Product, Version: s.Version, UserDataDir: userDataDir(s.ProfileDir),
-		TempDir: tempDir(s.Name), FilesDir: FilesDir(s.ProfileDir), HomeDir: homeDir(s.ProfileDir), Headless: s.Headless, Files: s.Files, Protected: s.Protected,
+		TempDir: tempDir(s.Name), FilesDir: FilesDir(s.ProfileDir), FilesQuota: s.FilesQuota, HomeDir: homeDir(s.ProfileDir), Headless: s.Headless, Files: s.Files, Protected: s.Protected,
 		Siblings: tempDirs(), Hidden: []string{filepath.Dir(s.ProfileDir), filepath.Dir(tempDir(s.Name))}, ReadOnly: s.ReadOnly, Writable: s.Writable, TrustSPKI: s.TrustSPKI, Resolver: s.Resolver,
 		WebRTC: browser.WebRTC(s.WebRTC), Identity: s.Identity, Network: s.Network, Logger: log}
 }
@@ -287,7 +291,7 @@ func userDataDir(profileDir string) string { return filepath.Join(profileDir, "c
 // makeFiles makes the run's own folder for clients' files, empty, and that for what the browser's libraries keep.
 func (s Spec) makeFiles() error {
 	dir := FilesDir(s.ProfileDir)
-	err := errors.Join(os.RemoveAll(dir), os.MkdirAll(homeDir(s.ProfileDir), 0o700))
+	err := errors.Join(os.RemoveAll(dir), os.RemoveAll(downloadsList(s.ProfileDir)), os.MkdirAll(homeDir(s.ProfileDir), 0o700))
 	for _, name := range []string{"downloads", "uploads"} {
 		if err == nil {
 			err = os.MkdirAll(filepath.Join(dir, name), 0o700)

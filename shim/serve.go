@@ -19,6 +19,8 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("GET /stats", p.serveStats)
 	mux.HandleFunc("GET /hosts", func(w http.ResponseWriter, r *http.Request) { send(w, p.hosts()) })
 	mux.HandleFunc("GET /traffic", p.serveTraffic)
+	mux.HandleFunc("GET /downloads", p.serveDownloads)
+	mux.HandleFunc("DELETE /downloads", p.serveRemoveDownload)
 	mux.HandleFunc("POST /stop", p.serveStop)
 	mux.HandleFunc("PUT /upstreams", p.serveUpstreams)
 	mux.HandleFunc("PUT /rules", p.serveRules)

@@ -60,6 +60,7 @@ type Spec struct {
 	Protected   []string      `json:"protected"`  // folders and files that the run does not see, and no DevTools client gets at
 	ReadOnly    bool          `json:"readOnly"`   // the run writes its own folders alone, and those of Writable
 	Writable    []string      `json:"writable"`   // further folders that a ReadOnly run writes
+	FilesQuota  int64         `json:"filesQuota"` // bytes that uploads and downloads may have together; 0: no quota
 	Timeout     time.Duration `json:"timeout"`    // until the browser takes commands
 	Grace       time.Duration `json:"grace"`      // how long to go on without a server
 	MaxRun      time.Duration `json:"maxRun"`     // 0: no limit

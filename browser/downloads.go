@@ -1,0 +1,359 @@
+package browser
+
+import (
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// downloads says where the files of a run's downloads go, and keeps what became of each.
+//
+// Chrome keeps one behaviour per browser context, of whoever spoke last, and forgets it with the session that said it. So the words of clients that may not
+// use files of the machine never reach it: the owner, whose session lasts as long as the run, says them with a folder of the run's own in place of the one
+// that was named, and files are named by Chrome's id, whatever a site suggests. Events come to the owner's session, and from here to such clients, with
+// the folder that they named. Clients that may use files of the machine speak to Chrome themselves; when one leaves, what held before holds again.
+type downloads struct {
+	mux      *mux
+	dir      string // the run's own folder for them; "" in tests without a browser: clients' words pass
+	root     string // what the quota counts; dir lies in it
+	quota    int64  // bytes; 0: none
+	headless bool   // no person saves files at a window
+
+	telling sync.Mutex // held while Chrome is told of a behaviour, so that orders come in the order in which they were made
+
+	mu        sync.Mutex
+	guests    bool            // a client came that may not use files of the machine
+	own       string          // the profile's own browser context; "" stands for it everywhere else
+	contexts  map[string]bool // the others; true: a client made it
+	wishes    []downloadWish  // of sessions that are there, the last that was spoken last
+	told      map[string]int  // how often Chrome was told of a context's behaviour
+	touched   map[*session][]string
+	places    []place // place i is the folder i+1 in dir
+	listeners []*session
+	record
+}
+
+// downloadBehavior are the parameters of Browser.setDownloadBehavior.
+type downloadBehavior struct {
+	Behavior string `json:"behavior"`
+	Context  string `json:"browserContextId,omitempty"`
+	Path     string `json:"downloadPath,omitempty"`
+	Events   bool   `json:"eventsEnabled"`
+}
+
+// downloadWish is what a client wants of a browser context, as Chrome is told.
+type downloadWish struct {
+	session *session
+	order   downloadBehavior
+}
+
+// place is a folder that a client named, for which one of the run's own stands.
+type place struct {
+	folder string
+	named  bool // its files have names there, and not Chrome's ids
+}
+
+// maxPlaces is how many folders clients may name in a run.
+const maxPlaces = 1000
+
+func newDownloads(m *mux) *downloads {
+	return &downloads{mux: m, contexts: map[string]bool{}, told: map[string]int{}, touched: map[*session][]string{},
+		record: record{byID: map[string]*Download{}, names: map[string]bool{}, changed: make(chan struct{}, 1), due: make(chan struct{}, 1)}}
+}
+
+// standing is where downloads of a context go that no client has a wish for: into the run's own folder, but where a person may sit at a window and no client
+// came that must not write elsewhere. d.mu is held.
+func (d *downloads) standing(context string) downloadBehavior {
+	if !d.headless && !d.guests && !d.contexts[context] {
+		return downloadBehavior{Behavior: "default", Events: true}
+	}
+	return downloadBehavior{Behavior: "allowAndName", Context: context, Path: d.dir, Events: true}
+}
+
+// assert tells Chrome where the downloads of a context go: as the client wants that spoke last of those that are there, or as the run has it.
+func (d *downloads) assert(context string) {
+	if d.dir == "" {
+		return
+	}
+	d.telling.Lock()
+	defer d.telling.Unlock()
+	d.mu.Lock()
+	order := d.standing(context)
+	for _, w := range d.wishes {
+		if w.order.Context == context {
+			order = w.order
+		}
+	}
+	d.told[context]++
+	d.mu.Unlock()
+	order.Events = true // the owner's
+	d.mux.send("", "Browser.setDownloadBehavior", order, nil)
+}
+
+// welcome hears of each client that comes. From the first on that may not use files of the machine no download goes elsewhere unasked, until the run ends: what
+// a client has set going may begin to load after it left.
+func (d *downloads) welcome(files bool) {
+	d.mu.Lock()
+	first := !files && !d.guests
+	d.guests = d.guests || !files
+	contexts := append(slices.Collect(maps.Keys(d.contexts)), "")
+	d.mu.Unlock()
+	if !first || d.headless {
+		return
+	}
+	for _, context := range contexts {
+		d.assert(context)
+	}
+}
+
+// meets hears of the browser context of each page. The first page is the profile's own.
+func (d *downloads) meets(context string) {
+	d.mu.Lock()
+	if d.own == "" {
+		d.own = context
+	}
+	_, known := d.contexts[context]
+	known = known || context == d.own
+	if !known {
+		d.contexts[context] = false
+	}
+	d.mu.Unlock()
+	if !known {
+		d.assert(context)
+	}
+}
+
+// born hears of a browser context that a client has made, before the client does.
+func (d *downloads) born(a answer) {
+	var made struct {
+		Context string `json:"browserContextId"`
+	}
+	if a.err() != nil || json.Unmarshal(a.Result, &made) != nil || made.Context == "" {
+		return
+	}
+	d.mu.Lock()
+	d.contexts[made.Context] = true
+	d.mu.Unlock()
+	d.assert(made.Context)
+}
+
+// meant is what a client's command says: its parameters, with the browser context of the page that it was sent to.
+func (d *downloads) meant(s *session, method string, params []byte) (p downloadBehavior, ok bool) {
+	if len(params) > 0 && json.Unmarshal(params, &p) != nil {
+		return p, false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if method == "Page.setDownloadBehavior" {
+		p.Context, p.Events = s.context, false
+	}
+	if p.Context == d.own {
+		p.Context = ""
+	}
+	return p, true
+}
+
+// hears notes a client's own word to Chrome (Browser.setDownloadBehavior, Page.setDownloadBehavior). m.mu is held. first is called with the answer.
+func (d *downloads) hears(s *session, method string, params []byte) (first func(answer, func())) {
+	p, ok := d.meant(s, method, params)
+	if d.dir == "" || !ok {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.touched[s] = append(d.touched[s], p.Context)
+	d.told[p.Context]++
+	turn := d.told[p.Context]
+	return func(a answer, deliver func()) {
+		d.mu.Lock()
+		if a.err() == nil {
+			d.keep(downloadWish{s, p})
+		}
+		late := d.told[p.Context] != turn
+		d.mu.Unlock()
+		if late { // what others said meanwhile came later, and gives way
+			d.assert(p.Context)
+		}
+		deliver()
+	}
+}
+
+// keep makes w its session's wish for the context. d.mu is held.
+func (d *downloads) keep(w downloadWish) {
+	d.wishes = slices.DeleteFunc(d.wishes, func(o downloadWish) bool { return o.session == w.session && o.order.Context == w.order.Context })
+	d.wishes = append(d.wishes, w)
+}
+
+// left forgets what a session of a client wanted, when it has ended and Chrome with it has gone back to its own ways.
+func (d *downloads) left(s *session) {
+	d.mu.Lock()
+	contexts := d.touched[s]
+	delete(d.touched, s)
+	d.listeners = slices.DeleteFunc(d.listeners, func(o *session) bool { return o == s })
+	d.wishes = slices.DeleteFunc(d.wishes, func(w downloadWish) bool {
+		if w.session == s {
+			contexts = append(contexts, w.order.Context)
+		}
+		return w.session == s
+	})
+	d.mu.Unlock()
+	slices.Sort(contexts)
+	for _, context := range slices.Compact(contexts) {
+		d.assert(context)
+	}
+}
+
+// instead is what Chrome is told for a client that may not use files of the machine; refusal says why it is told nothing. d.mu is held.
+func (d *downloads) instead(p downloadBehavior) (order downloadBehavior, refusal string) {
+	order = downloadBehavior{Behavior: p.Behavior, Context: p.Context, Events: true}
+	switch p.Behavior {
+	case "deny":
+	case "default":
+		order = d.standing(p.Context)
+	case "allow", "allowAndName":
+		if p.Path == "" {
+			return order, "" // Chrome says what is missing
+		}
+		dir, ok := d.placeOf(place{p.Path, p.Behavior == "allow"})
+		if !ok {
+			return order, "Not allowed: this run's clients have named too many folders for downloads"
+		}
+		order.Behavior, order.Path = "allowAndName", dir
+	default:
+		return order, "Not allowed: behavior must be deny, allow, allowAndName or default"
+	}
+	return order, ""
+}
+
+// placeOf is the folder of the run's own that stands for one that a client named. Of the run's own folder it is that folder. d.mu is held.
+func (d *downloads) placeOf(p place) (dir string, ok bool) {
+	if filepath.Clean(p.folder) == d.dir {
+		return d.dir, true
+	}
+	i := slices.Index(d.places, p)
+	if i < 0 {
+		if i = len(d.places); i == maxPlaces || len(p.folder) > 4096 {
+			return "", false
+		}
+		d.places = append(d.places, p)
+	}
+	return filepath.Join(d.dir, strconv.Itoa(i+1)), true
+}
+
+// shown is the path of a file as the client named it, for one that lies in the run's own folder at file ("3/" and Chrome's id). d.mu is held.
+func (d *downloads) shown(file, name string) string {
+	folder, id, below := strings.Cut(file, "/")
+	i, err := strconv.Atoi(folder)
+	if !below || err != nil || i < 1 || i > len(d.places) {
+		return filepath.Join(d.dir, filepath.FromSlash(file))
+	}
+	p := d.places[i-1]
+	if p.named {
+		id = name
+	}
+	slash := "/"
+	if !strings.Contains(p.folder, "/") && strings.Contains(p.folder, `\`) {
+		slash = `\`
+	}
+	return strings.TrimRight(p.folder, slash) + slash + id
+}
+
+// setsDownloads says whether a command says where downloads go.
+func setsDownloads(method string) bool {
+	return method == "Browser.setDownloadBehavior" || method == "Page.setDownloadBehavior"
+}
+
+// wrapsDownloads says whether messages within a Target.sendMessageToTarget, which the guard has understood, say where downloads go.
+func wrapsDownloads(params []byte) bool {
+	for _, within := range texts(members(params)["message"]) {
+		msg := []byte(within)
+		e, _ := scan(msg, maxDepth)
+		method := text(msg, e.method)
+		if setsDownloads(method) || method == "Target.sendMessageToTarget" && wrapsDownloads(e.params.in(msg)) {
+			return true
+		}
+	}
+	return false
+}
+
+// codeInvalidParams is Chrome's code for parameters that a command does not take.
+const codeInvalidParams = -32602
+
+// wishDownloads carries out Browser.setDownloadBehavior or Page.setDownloadBehavior of a client that may not use files of the machine. A client has one such
+// command on its way at a time: they pass the bound on what may wait for Chrome.
+func (c *client) wishDownloads(name, method string, msg []byte, e envelope) error {
+	m, d := c.mux, c.mux.downloads
+	select {
+	case c.wishing <- struct{}{}:
+	case <-c.done:
+		return c.reason()
+	}
+	done := func() { <-c.wishing }
+	m.mu.Lock()
+	s := m.sessions[name]
+	known := s != nil && s.client == c
+	m.mu.Unlock()
+	if !known {
+		done()
+		return c.refuse(msg, e, codeNoSession, "Session with given id not found.")
+	}
+	p, ok := d.meant(s, method, e.params.in(msg))
+	if !ok {
+		done()
+		return c.refuse(msg, e, codeInvalidParams, "Invalid parameters")
+	}
+	d.telling.Lock()
+	defer d.telling.Unlock()
+	d.mu.Lock()
+	order, refusal := d.instead(p)
+	if order.Path != "" && order.Path != d.dir && refusal == "" {
+		refusal = c.guard.mayFill([]string{p.Path})
+	}
+	if refusal != "" {
+		d.mu.Unlock()
+		done()
+		return c.refuse(msg, e, codeServer, refusal)
+	}
+	d.told[p.Context]++
+	turn := d.told[p.Context]
+	d.mu.Unlock()
+	msg = slices.Clone(msg)
+	m.send("", "Browser.setDownloadBehavior", order, func(a answer) {
+		defer done()
+		if err := a.Error; err != nil {
+			c.refuse(msg, e, err.Code, err.Message) //nolint:errcheck // it answers the client
+			return
+		}
+		if a.lost == nil && d.granted(s, method, p, order, turn) {
+			c.deliver(c.reply(msg, e, `"result":{}`))
+		}
+	})
+	return nil
+}
+
+// granted notes a wish that Chrome has heard, if its session is there still. What others said meanwhile came later, and gives way.
+func (d *downloads) granted(s *session, method string, p, order downloadBehavior, turn int) bool {
+	d.mux.mu.Lock()
+	there := d.mux.sessions[s.id] == s
+	d.mu.Lock()
+	if there {
+		d.keep(downloadWish{s, order})
+		if method == "Browser.setDownloadBehavior" {
+			d.listeners = slices.DeleteFunc(d.listeners, func(o *session) bool { return o == s })
+			if p.Events {
+				d.listeners = append(d.listeners, s)
+			}
+		}
+	}
+	late := !there || d.told[p.Context] != turn
+	d.mu.Unlock()
+	d.mux.mu.Unlock()
+	if late {
+		d.assert(p.Context)
+	}
+	return there
+}

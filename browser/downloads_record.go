@@ -1,0 +1,391 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// This file keeps what became of a run's downloads, and keeps them within their quota.
+
+// States of a Download.
+const (
+	DownloadInProgress = "in_progress"
+	DownloadComplete   = "complete"
+	DownloadCancelled  = "cancelled"
+)
+
+// DownloadOverQuota is why a download was cancelled that had no room.
+const DownloadOverQuota = "files_quota"
+
+// Download is a file that was downloaded in a run, or was to be.
+type Download struct {
+	ID       string    `json:"id"`   // Chrome's
+	Name     string    `json:"name"` // as the site wants it, made harmless; no other of the run has it
+	File     string    `json:"file"` // where it lies below the folder of downloads, with slashes; "" before it is complete
+	URL      string    `json:"url"`
+	State    string    `json:"state"`
+	Reason   string    `json:"reason,omitempty"` // why it was cancelled, where we know
+	Received int64     `json:"received"`
+	Total    int64     `json:"total"` // 0: not known
+	BeganAt  time.Time `json:"beganAt"`
+	EndedAt  time.Time `json:"endedAt"` // zero before the end
+}
+
+// record is the list of a run's downloads. downloads.mu guards it.
+type record struct {
+	order   []*Download
+	byID    map[string]*Download
+	names   map[string]bool
+	fresh   []*Download   // complete, and not looked at for the quota yet
+	changed chan struct{} // holds a token when the list has changed
+	due     chan struct{} // holds a token when the quota is to be looked at
+}
+
+const (
+	maxDownloads = 10_000                 // in one run; further ones are cancelled
+	maxURL       = 2048                   // bytes of an address that are kept
+	quotaPeriod  = 100 * time.Millisecond // how often the folder is looked at while something is downloaded
+)
+
+// Downloads lists the run's downloads, the first first: those in its own folder, those under way, and those that were cancelled.
+func (b *Browser) Downloads() []Download {
+	m, err := b.running()
+	if err != nil {
+		return nil
+	}
+	d := m.downloads
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := make([]Download, 0, len(d.order))
+	for _, one := range d.order {
+		out = append(out, *one)
+	}
+	return out
+}
+
+// DownloadsChanged holds a token when Downloads has changed since it was last taken; nil before the browser was launched.
+func (b *Browser) DownloadsChanged() <-chan struct{} {
+	m, err := b.running()
+	if err != nil {
+		return nil
+	}
+	return m.downloads.changed
+}
+
+// claimed says whether a client that may use files of the machine has said where downloads go.
+func (d *downloads) claimed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.touched) > 0
+}
+
+// pathOf is where the file of a download is that lies in the run's own folder, "" when it does not.
+func (d *downloads) pathOf(id string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if one := d.byID[id]; one != nil && one.File != "" {
+		return filepath.Join(d.dir, filepath.FromSlash(one.File))
+	}
+	return ""
+}
+
+// RemoveDownload removes a download by its name, and its file. One under way is cancelled.
+func (b *Browser) RemoveDownload(name string) error {
+	m, err := b.running()
+	if err != nil {
+		return err
+	}
+	d := m.downloads
+	d.mu.Lock()
+	i := slices.IndexFunc(d.order, func(o *Download) bool { return o.Name == name })
+	if i < 0 {
+		d.mu.Unlock()
+		return fs.ErrNotExist
+	}
+	one := *d.order[i]
+	if one.File != "" { // the file first: while it is there it is listed
+		if err := os.Remove(filepath.Join(d.dir, filepath.FromSlash(one.File))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			d.mu.Unlock()
+			return err
+		}
+	}
+	d.forget(d.order[i])
+	d.mu.Unlock()
+	if one.State == DownloadInProgress {
+		d.cancel(one.ID)
+	}
+	return nil
+}
+
+// forget takes a download off the list. d.mu is held.
+func (d *downloads) forget(one *Download) {
+	d.order = slices.DeleteFunc(d.order, func(o *Download) bool { return o == one })
+	delete(d.byID, one.ID)
+	delete(d.names, one.Name)
+	d.note()
+}
+
+// note says that the list has changed. d.mu is held.
+func (d *downloads) note() {
+	select {
+	case d.changed <- struct{}{}:
+	default:
+	}
+}
+
+// cancel has Chrome give a download up. It takes the id only with the browser context, which its events do not tell.
+func (d *downloads) cancel(id string) {
+	d.mu.Lock()
+	contexts := []string{""}
+	for c := range d.contexts {
+		contexts = append(contexts, c)
+	}
+	d.mu.Unlock()
+	for _, c := range contexts {
+		params := map[string]string{"guid": id}
+		if c != "" {
+			params["browserContextId"] = c
+		}
+		d.mux.send("", "Browser.cancelDownload", params, nil)
+	}
+}
+
+// downloadEvent is what is read of Browser.downloadWillBegin and Browser.downloadProgress.
+type downloadEvent struct {
+	GUID     string  `json:"guid"`
+	URL      string  `json:"url"`
+	Name     string  `json:"suggestedFilename"`
+	Total    float64 `json:"totalBytes"`
+	Received float64 `json:"receivedBytes"`
+	State    string  `json:"state"`
+	Path     string  `json:"filePath"`
+}
+
+// happened notes an event of a download, and tells the clients that want to hear of downloads and that Chrome does not tell. It runs on the reading goroutine.
+func (d *downloads) happened(method string, params []byte) {
+	var p downloadEvent
+	if d.dir == "" || json.Unmarshal(params, &p) != nil || p.GUID == "" {
+		return
+	}
+	d.mu.Lock()
+	tooMany := false
+	if method == "Browser.downloadWillBegin" {
+		tooMany = !d.begins(p)
+	} else {
+		params = d.goesOn(p, params)
+	}
+	listeners := slices.Clone(d.listeners)
+	d.mu.Unlock()
+	if tooMany {
+		d.cancel(p.GUID)
+	}
+	for _, s := range listeners {
+		session := ""
+		if s.id != s.client.base {
+			session = s.id
+		}
+		s.client.hand(event(session, method, params))
+	}
+	select {
+	case d.due <- struct{}{}:
+	default:
+	}
+}
+
+// event is a message as Chrome writes it.
+func event(session, method string, params []byte) []byte {
+	b := append(appendString([]byte(`{"method":`), method), `,"params":`...)
+	b = append(b, params...)
+	if session != "" {
+		b = appendString(append(b, `,"sessionId":`...), session)
+	}
+	return append(b, '}')
+}
+
+// begins notes a new download, if there is room. d.mu is held.
+func (d *downloads) begins(p downloadEvent) bool {
+	if d.byID[p.GUID] != nil {
+		return true
+	}
+	if len(d.order) >= maxDownloads {
+		return false
+	}
+	if len(p.URL) > maxURL {
+		p.URL = strings.ToValidUTF8(p.URL[:maxURL], "")
+	}
+	one := &Download{ID: p.GUID, Name: d.freeName(p.Name), URL: p.URL, State: DownloadInProgress, BeganAt: time.Now().UTC()}
+	d.order, d.byID[one.ID], d.names[one.Name] = append(d.order, one), one, true
+	d.note()
+	return true
+}
+
+// freeName is a harmless name that no other download has. d.mu is held.
+func (d *downloads) freeName(suggested string) string {
+	suggested = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) { // such as those that turn what follows around
+			return '_'
+		}
+		return r
+	}, suggested)
+	start, end := withoutEnding(suggested)
+	if most := maxFileName - len(end); len(start) > most {
+		suggested = strings.ToValidUTF8(start[:most], "") + end
+	}
+	name := fileName(suggested)
+	start, end = withoutEnding(name)
+	for i := 1; d.names[name]; i++ {
+		name = fmt.Sprintf("%s (%d)%s", start, i, end)
+	}
+	return name
+}
+
+// withoutEnding takes the ending off a name, ".txt", where it is one.
+func withoutEnding(name string) (start, end string) {
+	if end = path.Ext(name); len(end) > 20 {
+		end = ""
+	}
+	return strings.TrimSuffix(name, end), end
+}
+
+// goesOn notes how far a download is, and returns the event as clients are told it. d.mu is held.
+func (d *downloads) goesOn(p downloadEvent, params []byte) []byte {
+	one := d.byID[p.GUID]
+	file := ""
+	if p.State == "completed" {
+		file = d.find(p)
+	}
+	if one == nil { // it was taken off the list meanwhile
+		if file != "" {
+			_ = os.Remove(filepath.Join(d.dir, filepath.FromSlash(file)))
+		}
+		return params
+	}
+	one.Received, one.Total = int64(p.Received), int64(p.Total)
+	switch {
+	case p.State == "completed" && file == "": // it went elsewhere: to where a person or a client with more rights has it
+		d.forget(one)
+	case p.State == "completed":
+		one.State, one.File, one.EndedAt = DownloadComplete, file, time.Now().UTC()
+		d.fresh = append(d.fresh, one)
+		params = withPath(params, d.shown(file, one.Name))
+	case p.State == "canceled":
+		one.State, one.EndedAt = DownloadCancelled, time.Now().UTC()
+	default:
+		return params
+	}
+	d.note()
+	return params
+}
+
+// withPath is an event with another filePath.
+func withPath(params []byte, shown string) []byte {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(params, &all) != nil {
+		return params
+	}
+	all["filePath"] = appendString(nil, shown)
+	changed, _ := json.Marshal(all) // it was read from JSON
+	return changed
+}
+
+// find says where the file of a download lies below the run's own folder, "" when it does not. Older Chromes do not tell. d.mu is held.
+func (d *downloads) find(p downloadEvent) string {
+	if filepath.Base(p.GUID) != p.GUID {
+		return ""
+	}
+	for i := range len(d.places) + 1 {
+		file := p.GUID
+		if i > 0 {
+			file = strconv.Itoa(i) + "/" + p.GUID
+		}
+		full := filepath.Join(d.dir, filepath.FromSlash(file))
+		if p.Path != "" && filepath.Clean(p.Path) != full {
+			continue
+		}
+		if info, err := os.Lstat(full); err == nil && info.Mode().IsRegular() {
+			return file
+		}
+	}
+	return ""
+}
+
+// watch keeps the folder within its quota until ctx ends: whenever something happened, and again and again while something is under way.
+func (d *downloads) watch(ctx context.Context) {
+	again := time.NewTimer(0)
+	defer again.Stop()
+	for d.quota > 0 && d.dir != "" {
+		select {
+		case <-d.due:
+		case <-again.C:
+		case <-ctx.Done():
+			return
+		}
+		if d.keepQuota() {
+			again.Reset(quotaPeriod)
+		}
+	}
+}
+
+// keepQuota cancels what has no room, and removes what had none and was quicker. It says whether something is under way.
+func (d *downloads) keepQuota() (busy bool) {
+	used := SizeOf(d.root)
+	var over []string
+	d.mu.Lock()
+	for _, one := range d.fresh {
+		if used <= d.quota || d.byID[one.ID] != one {
+			continue
+		}
+		if err := os.Remove(filepath.Join(d.dir, filepath.FromSlash(one.File))); err == nil {
+			used -= one.Received
+			one.State, one.Reason, one.File = DownloadCancelled, DownloadOverQuota, ""
+			d.note()
+		}
+	}
+	d.fresh = nil
+	for _, one := range d.order {
+		if one.State != DownloadInProgress {
+			continue
+		}
+		busy = true
+		need := max(0, one.Total-one.Received)
+		if used+need <= d.quota {
+			used += need
+			continue
+		}
+		if one.Reason == "" {
+			one.Reason = DownloadOverQuota
+			over = append(over, one.ID)
+			d.note()
+		}
+	}
+	d.mu.Unlock()
+	for _, id := range over {
+		d.cancel(id)
+	}
+	return busy
+}
+
+// SizeOf is how many bytes the files in a folder have, those of its folders included. What goes meanwhile does not count.
+func SizeOf(dir string) (total int64) {
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+			total += info.Size()
+		}
+		return nil
+	})
+	return total
+}

@@ -1,0 +1,399 @@
+//go:build !windows
+
+package browser
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// loading is a run that downloads, with a home of its own.
+type loading struct {
+	t     *testing.T
+	b     *Browser
+	files string // the run's own folder
+	home  string // Chrome's
+	guest string // the gateway, for clients that may not use files of the machine
+	full  string // and for those that may
+}
+
+func startLoading(t *testing.T, changes ...func(*Spec)) *loading {
+	t.Helper()
+	p := newProfile(t)
+	l := &loading{t: t, files: filepath.Join(t.TempDir(), "files"), home: t.TempDir()}
+	p.net.mux.HandleFunc("/get", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Disposition", "attachment; filename*=UTF-8''"+url.PathEscape(r.FormValue("name")))
+		fmt.Fprint(w, r.FormValue("text"))
+	})
+	p.net.mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) { // so much at once, and then nothing more
+		w.Header().Set("Content-Disposition", "attachment; filename=endless.bin")
+		if n := r.FormValue("declared"); n != "" {
+			w.Header().Set("Content-Length", n)
+		}
+		w.Write(make([]byte, 1<<20))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	for _, name := range []string{"downloads", "uploads"} {
+		if err := os.MkdirAll(filepath.Join(l.files, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := p.spec()
+	s.FilesDir, s.ExtraEnv = l.files, []string{"HOME=" + l.home, "XDG_CONFIG_HOME=" + filepath.Join(l.home, "config")}
+	for _, change := range changes {
+		change(&s)
+	}
+	l.b = p.open(s)
+	if err := l.b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.guest = serveGateway(t, l.b)
+	h := l.b.Gateway()
+	full := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set(filesHeader, "1")
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { full.CloseClientConnections(); full.Close() })
+	l.full = full.URL
+	return l
+}
+
+// tab opens a page, which is there: Chrome closes a tab that has shown nothing yet when it downloads.
+func (l *loading) tab(c *tester, context string) (target, session string) {
+	l.t.Helper()
+	params := map[string]any{"url": "http://a.test/"}
+	if context != "" {
+		params["browserContextId"] = context
+	}
+	target = field(l.t, c.call("", "Target.createTarget", params), "targetId")
+	session = field(l.t, c.call("", "Target.attachToTarget", map[string]any{"targetId": target, "flatten": true}), "sessionId")
+	c.becomes(session, "document.title", `"/"`)
+	return target, session
+}
+
+// get downloads in a page of the client's.
+func (l *loading) get(c *tester, session, name, text string) {
+	l.t.Helper()
+	c.call(session, "Page.navigate", map[string]any{"url": "http://a.test/get?" + url.Values{"name": {name}, "text": {text}}.Encode()})
+}
+
+// ends waits for a download to be over, and gives the path that the client was told.
+func (c *tester) ends(state string) (path string) {
+	c.t.Helper()
+	for {
+		var p downloadEvent
+		if err := json.Unmarshal(c.event("Browser.downloadProgress").Params, &p); err != nil {
+			c.t.Fatal(err)
+		}
+		if p.State == state {
+			return p.Path
+		}
+	}
+}
+
+// listed waits for a download to be in a state, by its name.
+func (l *loading) listed(name, state string) (one Download) {
+	l.t.Helper()
+	eventually(l.t, name+" is "+state, func() bool {
+		i := slices.IndexFunc(l.b.Downloads(), func(d Download) bool { return d.Name == name && d.State == state })
+		if i >= 0 {
+			one = l.b.Downloads()[i]
+		}
+		return i >= 0
+	})
+	return one
+}
+
+// wishes is how many clients say where downloads go.
+func (l *loading) wishes() int {
+	d := l.b.mux.downloads
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.wishes)
+}
+
+// outside lists the files of Chrome's home that a person would find.
+func (l *loading) outside() (out []string) {
+	filepath.WalkDir(l.home, func(path string, entry fs.DirEntry, err error) error { //nolint:errcheck // it gives none
+		if name := filepath.Base(path); err == nil && entry.IsDir() && path != l.home && (strings.HasPrefix(name, ".") || name == "config") {
+			return filepath.SkipDir
+		}
+		if err == nil && !entry.IsDir() {
+			out = append(out, path)
+		}
+		return nil
+	})
+	return out
+}
+
+// leavesTheMachine checks that nothing was written but in the run's own folder.
+func (l *loading) leavesTheMachine(wanted string) {
+	l.t.Helper()
+	if _, err := os.Lstat(wanted); !errors.Is(err, fs.ErrNotExist) {
+		l.t.Errorf("the folder that the client named: %v", err)
+	}
+	if got := l.outside(); len(got) > 0 {
+		l.t.Errorf("outside of the run's folder lie %v", got)
+	}
+}
+
+// holds says what a file of the run's own folder has in it.
+func (l *loading) holds(one Download, want string) {
+	l.t.Helper()
+	got, err := os.ReadFile(filepath.Join(l.files, "downloads", filepath.FromSlash(one.File)))
+	if err != nil || string(got) != want {
+		l.t.Errorf("%s holds %q (%v), want %q", one.Name, got, err, want)
+	}
+}
+
+// TestGuestsDownloadIntoTheRunsFolder: whatever a client names that may not use files of the machine, its downloads come into the run's own folder, and it hears
+// of them where it wanted them.
+func TestGuestsDownloadIntoTheRunsFolder(t *testing.T) {
+	l := startLoading(t)
+	c := dial(t, l.guest+"/")
+	_, page := l.tab(c, "")
+	wanted := filepath.Join(t.TempDir(), "wanted")
+	begun := regexp.MustCompile(`^[0-9a-f-]{36}$`)
+
+	// Nothing is said: not even then the user's own folder is written to.
+	l.get(c, page, "unasked.txt", "unasked")
+	l.holds(l.listed("unasked.txt", DownloadComplete), "unasked")
+
+	// By Chrome's id, as Playwright does; by name, as Puppeteer does; twice.
+	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allowAndName", "downloadPath": wanted, "eventsEnabled": true})
+	l.get(c, page, "a report.txt", "first")
+	if path := c.ends("completed"); filepath.Dir(path) != wanted || !begun.MatchString(filepath.Base(path)) {
+		t.Errorf("the client was told of %s", path)
+	}
+	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": wanted + "/", "eventsEnabled": true})
+	l.get(c, page, "a report.txt", "second")
+	if path := c.ends("completed"); path != wanted+"/a report (1).txt" {
+		t.Errorf("the client was told of %s", path)
+	}
+	l.holds(l.listed("a report.txt", DownloadComplete), "first")
+	l.holds(l.listed("a report (1).txt", DownloadComplete), "second")
+
+	// The run's own folder, named as such, is that folder: who can read it finds the file where Chrome put it.
+	own := filepath.Join(l.files, "downloads")
+	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allowAndName", "downloadPath": own, "eventsEnabled": true})
+	l.get(c, page, "own.txt", "own")
+	if got, err := os.ReadFile(c.ends("completed")); string(got) != "own" {
+		t.Errorf("in the run's own folder: %q %v", got, err)
+	}
+
+	l.leavesTheMachine(wanted)
+}
+
+// TestGuestsDownloadOfPagesAndContexts: the same for a page alone, and for browser contexts, by whatever id.
+func TestGuestsDownloadOfPagesAndContexts(t *testing.T) {
+	l := startLoading(t)
+	c := dial(t, l.guest+"/")
+	_, page := l.tab(c, "")
+	wanted := filepath.Join(t.TempDir(), "wanted")
+
+	// To a page, in a browser context of the client's, and over a socket of the page alone.
+	c.call(page, "Page.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": wanted})
+	l.get(c, page, "page.txt", "page")
+	l.holds(l.listed("page.txt", DownloadComplete), "page")
+	context := field(t, c.call("", "Target.createBrowserContext", nil), "browserContextId")
+	target, theirs := l.tab(c, context)
+	l.get(c, theirs, "context.txt", "context")
+	l.holds(l.listed("context.txt", DownloadComplete), "context")
+	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": wanted, "browserContextId": context})
+	l.get(c, theirs, "told.txt", "told")
+	l.holds(l.listed("told.txt", DownloadComplete), "told")
+	alone := dial(t, l.guest+"/devtools/page/"+target)
+	alone.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": wanted, "eventsEnabled": true})
+	l.get(alone, "", "alone.txt", "alone")
+	l.holds(l.listed("alone.txt", DownloadComplete), "alone")
+	if path := alone.ends("completed"); path != wanted+"/alone.txt" {
+		t.Errorf("the page's client was told of %s", path)
+	}
+
+	unflat := field(t, c.call("", "Target.attachToTarget", map[string]any{"targetId": target}), "sessionId")
+	message := fmt.Sprintf(`{"id":1,"method":"Page.setDownloadBehavior","params":{"behavior":"allow","downloadPath":%q}}`, wanted)
+	if m := c.try("", "Target.sendMessageToTarget", map[string]any{"sessionId": unflat, "message": message}); m.Error == nil {
+		t.Error("a behaviour within a message was taken")
+	}
+	message = `{"id":1,"method":"Page.enable"}`
+	c.call("", "Target.sendMessageToTarget", map[string]any{"sessionId": unflat, "message": message})
+
+	// The profile's own browser context by its id is the one without.
+	var all struct {
+		Own string `json:"defaultBrowserContextId"`
+	}
+	if err := json.Unmarshal(c.call("", "Target.getBrowserContexts", nil), &all); err != nil || all.Own == "" {
+		t.Fatal(err, all)
+	}
+	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "deny", "browserContextId": all.Own, "eventsEnabled": true})
+	l.get(c, page, "denied again.txt", "")
+	c.ends("canceled")
+	other := dial(t, l.guest+"/")
+	other.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": wanted})
+	l.get(c, page, "other.txt", "other")
+	l.holds(l.listed("other.txt", DownloadComplete), "other")
+	before := l.wishes()
+	other.socket.CloseNow()
+	eventually(t, "the other has left", func() bool { return l.wishes() < before })
+	l.get(c, page, "denied once more.txt", "")
+	l.listed("denied once more.txt", DownloadCancelled)
+	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": wanted})
+	l.get(c, page, "after.txt", "after")
+	l.holds(l.listed("after.txt", DownloadComplete), "after")
+	l.leavesTheMachine(wanted)
+}
+
+// TestGuestsDeny: what a client denies is denied, what it leaves to Chrome comes into the run's own folder, and what Chrome does not take is refused.
+func TestGuestsDeny(t *testing.T) {
+	l := startLoading(t)
+	c := dial(t, l.guest+"/")
+	_, page := l.tab(c, "")
+	wanted := filepath.Join(t.TempDir(), "wanted")
+	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "deny", "eventsEnabled": true})
+	l.get(c, page, "denied.txt", "denied")
+	c.ends("canceled")
+	l.listed("denied.txt", DownloadCancelled)
+	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "default"})
+	l.get(c, page, "default.txt", "default")
+	l.holds(l.listed("default.txt", DownloadComplete), "default")
+	for _, p := range []map[string]any{{"behavior": "allow"}, {"behavior": "allow", "downloadPath": 5}, {"behavior": "else", "downloadPath": wanted}, {"downloadPath": wanted},
+		{"behavior": "allow", "downloadPath": wanted, "browserContextId": "none"}, {"behavior": "allow", "downloadPath": strings.Repeat("x", 5000)}} {
+		if m := c.try("", "Browser.setDownloadBehavior", p); m.Error == nil {
+			t.Errorf("%v was taken", p)
+		}
+	}
+	l.leavesTheMachine(wanted)
+}
+
+// TestDownloadsOfSeveralClients: a client that may use files of the machine has its downloads where it wants them; what held before holds again when it leaves.
+func TestDownloadsOfSeveralClients(t *testing.T) {
+	l := startLoading(t)
+	wanted, guests := filepath.Join(t.TempDir(), "wanted"), filepath.Join(t.TempDir(), "guests")
+	guest := dial(t, l.guest+"/")
+	_, page := l.tab(guest, "")
+	guest.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": guests, "eventsEnabled": true})
+	full := dial(t, l.full+"/")
+	full.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": wanted, "eventsEnabled": true})
+	l.get(guest, page, "elsewhere.txt", "elsewhere")
+	if path := full.ends("completed"); path != filepath.Join(wanted, "elsewhere.txt") {
+		t.Errorf("the client was told of %s", path)
+	}
+	if got, err := os.ReadFile(filepath.Join(wanted, "elsewhere.txt")); string(got) != "elsewhere" {
+		t.Errorf("it finds %q %v", got, err)
+	}
+	guest.ends("completed")
+	eventually(t, "what lies elsewhere is not listed", func() bool { return len(l.b.Downloads()) == 0 })
+
+	full.socket.CloseNow()
+	eventually(t, "it has left", func() bool { return l.wishes() == 1 })
+	l.get(guest, page, "again.txt", "again")
+	if path := guest.ends("completed"); path != guests+"/again.txt" {
+		t.Errorf("the guest was told of %s", path)
+	}
+	l.holds(l.listed("again.txt", DownloadComplete), "again")
+
+	// With the guest's end its wish ends, and not before: another's deny holds while it is there.
+	other := dial(t, l.guest+"/")
+	other.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "deny", "eventsEnabled": true})
+	l.get(guest, page, "denied.txt", "denied")
+	guest.ends("canceled")
+	other.socket.CloseNow()
+	eventually(t, "the other has left", func() bool { return l.wishes() == 1 })
+	l.get(guest, page, "allowed.txt", "allowed")
+	if path := guest.ends("completed"); path != guests+"/allowed.txt" {
+		t.Errorf("the guest was told of %s", path)
+	}
+	if got := l.outside(); len(got) > 0 {
+		t.Errorf("outside lie %v", got)
+	}
+}
+
+// TestDownloadNames: whatever a site calls a file, its name in the list is harmless and no other's, and the file lies in the run's own folder.
+func TestDownloadNames(t *testing.T) {
+	l := startLoading(t)
+	c := dial(t, l.guest+"/")
+	_, page := l.tab(c, "")
+	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": "/etc/cron.d", "eventsEnabled": true})
+	names := []string{"../../../../etc/passwd", "/etc/passwd", "..", ".", "", ".bashrc", `..\..\x.txt`, "CON", "nul.txt", strings.Repeat("x", 400) + ".txt",
+		strings.Repeat("ü", 200) + ".pdf", "a\x00b", "a\u202egpj.exe", "a\u2066b\u200b.txt", "new\nline", "a:b", "~/x", "x.crdownload", "  .. ", "same", "same"}
+	for i, name := range names {
+		l.get(c, page, name, fmt.Sprint(i))
+		if path := c.ends("completed"); filepath.Dir(path) != "/etc/cron.d" {
+			t.Errorf("%q: the client was told of %s", name, path)
+		}
+	}
+	all, seen := l.b.Downloads(), map[string]bool{}
+	if len(all) != len(names) {
+		t.Fatalf("%d downloads, want %d", len(all), len(names))
+	}
+	for i, one := range all {
+		if seen[one.Name] || one.Name == "" || len(one.Name) > 255 || !utf8.ValidString(one.Name) || strings.ContainsAny(one.Name, "/\\\x00\n\u202e\u2066\u200b") || one.Name == ".." {
+			t.Errorf("%q is called %q", names[i], one.Name)
+		}
+		seen[one.Name] = true
+		if !regexp.MustCompile(`^[1-9][0-9]*/[0-9a-f-]{36}$`).MatchString(one.File) {
+			t.Errorf("%q lies at %q", names[i], one.File)
+		}
+		l.holds(one, fmt.Sprint(i))
+	}
+	if !seen["same"] || !seen["same (1)"] {
+		t.Errorf("the names are %v", seen)
+	}
+	if entries, err := os.ReadDir(l.files); err != nil || len(entries) != 2 {
+		t.Errorf("in the run's folder lie %v %v", entries, err)
+	}
+	if _, err := os.ReadDir("/etc/cron.d"); err == nil && len(l.outside()) > 0 {
+		t.Errorf("outside lie %v", l.outside())
+	}
+}
+
+// TestDownloadQuota: what has no room is cancelled, whether its length is told or not, and nothing of it stays; what is removed makes room.
+func TestDownloadQuota(t *testing.T) {
+	l := startLoading(t, func(s *Spec) { s.FilesQuota = 1<<20 + 100 })
+	c := dial(t, l.guest+"/")
+	_, page := l.tab(c, "")
+	load := func(query string) {
+		c.call(page, "Page.navigate", map[string]any{"url": "http://a.test/endless" + query})
+	}
+	load("?declared=2000000")
+	if one := l.listed("endless.bin", DownloadCancelled); one.Reason != DownloadOverQuota {
+		t.Errorf("declared: %+v", one)
+	}
+	load("") // 1 MiB fits
+	eventually(t, "it comes", func() bool {
+		return slices.ContainsFunc(l.b.Downloads(), func(d Download) bool { return d.Name == "endless (1).bin" && d.Received == 1<<20 })
+	})
+	load("")
+	eventually(t, "one of the two is cancelled", func() bool {
+		return slices.ContainsFunc(l.b.Downloads(), func(d Download) bool {
+			return d.Name != "endless.bin" && d.State == DownloadCancelled && d.Reason == DownloadOverQuota
+		})
+	})
+	for _, one := range l.b.Downloads() {
+		if err := l.b.RemoveDownload(one.Name); err != nil {
+			t.Error(err)
+		}
+	}
+	eventually(t, "nothing is left", func() bool { return SizeOf(l.files) == 0 })
+	l.get(c, page, "quick.bin", strings.Repeat("x", 2000))
+	l.holds(l.listed("quick.bin", DownloadComplete), strings.Repeat("x", 2000))
+	if err := l.b.RemoveDownload("quick.bin"); err != nil || SizeOf(l.files) != 0 || len(l.b.Downloads()) != 0 {
+		t.Errorf("removed: %v, %d bytes, %v", err, SizeOf(l.files), l.b.Downloads())
+	}
+	if err := l.b.RemoveDownload("quick.bin"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("removed twice: %v", err)
+	}
+}
