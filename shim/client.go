@@ -27,7 +27,8 @@ type Client struct {
 	profileDir string
 	http       *http.Client
 	cancel     context.CancelFunc
-	cmd        *exec.Cmd // nil when the run was adopted
+	cmd        *exec.Cmd     // nil when the run was adopted
+	exited     chan struct{} // closed when cmd has ended
 
 	notices chan Notice
 	done    chan struct{}
@@ -63,6 +64,7 @@ func Launch(ctx context.Context, exe string, spec Spec) (*Client, *State, error)
 	if err != nil {
 		return nil, nil, err
 	}
+	killsBefore := memoryKills()
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}
@@ -73,6 +75,10 @@ func Launch(ctx context.Context, exe string, spec Spec) (*Client, *State, error)
 	if err != nil {
 		if cmd.Wait() != nil { // else it has cleared up after itself
 			awaitGone(spec.ProfileDir, spec.Name)
+		}
+		if f, ok := errors.AsType[*Failure](err); ok {
+			f.Memory = memoryKills() > killsBefore
+			explainDeath(f, cmd.ProcessState, log.Name())
 		}
 		removeFiles(spec.RunDir, spec.Name)
 		return nil, nil, err
@@ -112,7 +118,7 @@ func awaitReport(ctx context.Context, cmd *exec.Cmd, out io.Reader) (report, err
 	select {
 	case g := <-got:
 		if g.err != nil {
-			return report{}, &Failure{Kind: "internal", Message: "the run's process ended without a report", ExitCode: -1}
+			return report{}, &Failure{Kind: "internal", Message: noReport, ExitCode: -1}
 		}
 		return g.r, nil
 	case <-ctx.Done():
@@ -129,8 +135,8 @@ func awaitReport(ctx context.Context, cmd *exec.Cmd, out io.Reader) (report, err
 	}
 }
 
-// Adopt takes hold of a run that another server started; profileDir tells the folder of a profile. It fails when the shim is gone; then
-// Remains has its end. When ctx's deadline has passed the shim may well live: Hold takes hold of it.
+// Adopt takes hold of a run that another server started; profileDir tells the folder of a profile. That it fails does not say that the shim is
+// gone: Gone does. Of one that is gone Remains has the end; Hold takes hold of any other.
 func Adopt(ctx context.Context, dir, name string, profileDir func(profileID string) string) (*Client, *State, error) {
 	c := newClient(dir, name, "")
 	var s State
@@ -143,7 +149,7 @@ func Adopt(ctx context.Context, dir, name string, profileDir func(profileID stri
 	return c, &s, nil
 }
 
-// Hold takes hold of a run whose shim does not answer now. Should it be gone, the run is over at once.
+// Hold takes hold of a run whose shim does not answer now. The run is over when the shim is gone.
 func Hold(dir, name, profileDir string) *Client {
 	c := newClient(dir, name, profileDir)
 	c.watch()
@@ -173,78 +179,15 @@ func removeFiles(dir, name string) {
 }
 
 func newClient(dir, name, profileDir string) *Client {
-	path := socketPath(dir, name)
-	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "unix", path)
-	}, DisableCompression: true, MaxIdleConnsPerHost: 4}
-	return &Client{dir: dir, name: name, profileDir: profileDir, http: &http.Client{Transport: t}, notices: make(chan Notice, 8), done: make(chan struct{})}
-}
-
-// watch keeps the line open; when it breaks the run is over.
-func (c *Client) watch() {
-	ctx, cancel := context.WithCancel(context.Background())
-	c.cancel = cancel
-	go func() {
-		defer cancel()
-		e, err := c.follow(ctx)
-		if err != nil || e.Outcome == "" {
-			if errors.Is(ctx.Err(), context.Canceled) {
-				return // this server lets go; the run goes on
-			}
-			e = End{}
-		}
-		if c.cmd != nil {
-			c.cmd.Wait() //nolint:errcheck // the end says it all
-		}
-		switch {
-		case e.Outcome == "":
-			e = Remains(c.dir, c.name, c.profileDir)
-		case c.cmd == nil:
-			awaitUnlocked(ctx, c.profileDir)
-		}
-		c.end = e
-		close(c.done)
-	}()
-}
-
-// follow reads the line to its end.
-func (c *Client) follow(ctx context.Context) (End, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://shim/watch", nil)
-	if err != nil {
-		return End{}, err
-	}
-	res, err := c.http.Do(req)
-	if err != nil {
-		return End{}, err
-	}
-	defer res.Body.Close()
-	for in := json.NewDecoder(res.Body); ; {
-		var line watchLine
-		if err := in.Decode(&line); err != nil || line.Notice == nil {
-			return line.End, err
-		}
-		select {
-		case c.notices <- *line.Notice:
-		default: // nobody takes them: the end must come through
-		}
-	}
+	c := &Client{dir: dir, name: name, profileDir: profileDir, exited: make(chan struct{}), notices: make(chan Notice, 8), done: make(chan struct{})}
+	c.http = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx) },
+		DisableCompression: true, MaxIdleConnsPerHost: 4}}
+	return c
 }
 
 // Notices says when the run is about to be closed by one of its limits, when it is not any more, and that it goes on through another proxy.
 // Those that nobody takes are lost.
 func (c *Client) Notices() <-chan Notice { return c.notices }
-
-// awaitUnlocked returns when the shim of a profile has let go of it, which is the last thing that it does: it tells the end before that, and a
-// start that came in between would find the profile in use. One that is killed lets go too; one that hangs is not waited for beyond its slack.
-func awaitUnlocked(ctx context.Context, profileDir string) {
-	ctx, cancel := context.WithTimeout(ctx, slack)
-	defer cancel()
-	lock := profileLock(profileDir)
-	if ok, _ := lock.TryLockContext(ctx, 10*time.Millisecond); ok { // on an error, the start says what is wrong
-		lock.Unlock() //nolint:errcheck // the file is closed either way
-	}
-}
 
 // Done is closed when the run is over.
 func (c *Client) Done() <-chan struct{} { return c.done }

@@ -132,8 +132,10 @@ func (p *process) failure(err error) *Failure {
 		return &Failure{Kind: "disk_full", Message: err.Error()}
 	case errors.As(err, &path) && strings.HasPrefix(path.Path, p.spec.ProfileDir) && isUnwritable(err):
 		return &Failure{Kind: "unwritable", Message: err.Error()}
+	case errors.As(err, &path) && strings.HasPrefix(path.Path, p.spec.ProfileDir): // no folder, or on a mount that has gone
+		return &Failure{Kind: "folder_unusable", Message: path.Err.Error()}
 	case errors.As(err, &s):
-		return &Failure{Kind: string(s.Kind), Message: s.Error(), ExitCode: s.ExitCode, Lines: s.Lines}
+		return &Failure{Kind: string(s.Kind), Message: s.Error(), ExitCode: s.ExitCode, Lines: s.Lines, Signal: p.killed()}
 	case errors.As(err, &n):
 		return &Failure{Kind: "not_found", Message: n.Error()}
 	}
@@ -141,6 +143,14 @@ func (p *process) failure(err error) *Failure {
 		return &Failure{Kind: "cancelled", Message: err.Error()}
 	}
 	return &Failure{Kind: "internal", Message: err.Error()}
+}
+
+// killed is the signal that ended the browser; "" none, or it has not ended.
+func (p *process) killed() string {
+	if p.browser == nil || !isClosed(p.browser.Done()) {
+		return ""
+	}
+	return p.browser.Exit().Signal
 }
 
 func isolationFailure(err *browser.IsolationError) *Failure {
@@ -235,7 +245,7 @@ func (p *process) diedEarly(err error) error {
 		return err // it never took commands, and the error says why
 	}
 	exit := p.browser.Exit()
-	return &Failure{Kind: "failed", Message: "the browser " + exit.String() + " while its pages were opened", ExitCode: exit.Code, Lines: exit.Lines}
+	return &Failure{Kind: "failed", Message: "the browser " + exit.String() + " while its pages were opened", ExitCode: exit.Code, Lines: exit.Lines, Signal: exit.Signal}
 }
 
 // open opens the start pages and the port for Selenium, and notes what the browser says of itself.
@@ -333,7 +343,7 @@ func (p *process) attend(ctx context.Context) {
 			return
 		case <-look.C:
 			why, again := p.checkLimits(time.Now())
-			p.traffic.look(time.Now(), p.relay.RouteStats())
+			p.traffic.look(time.Now, p.relay.RouteStats)
 			if p.alone() > grace {
 				p.log.Info("no server came back; closing the browser")
 				why = Orphaned
@@ -387,7 +397,7 @@ func (p *process) finish() {
 	exit, traffic := p.browser.Exit(), p.relay.Stats()
 	e := End{Outcome: p.stopping, Method: p.method, ExitCode: exit.Code, Signal: exit.Signal, EndedAt: time.Now().UTC(),
 		BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown, ByRules: traffic.ByRules,
-		Traffic: p.traffic.look(time.Now(), p.relay.RouteStats()), Hosts: p.hosts()}
+		Traffic: p.traffic.look(time.Now, p.relay.RouteStats), Hosts: p.hosts()}
 	if e.Outcome == "" { // the browser went by itself
 		e.Outcome, e.Method = Failed, ""
 		if exit.Code == 0 && exit.Signal == "" {

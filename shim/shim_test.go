@@ -215,8 +215,9 @@ func TestAdoptAndGrace(t *testing.T) {
 	case <-late.C:
 	}
 	next.Release()
-	if err := c.cmd.Wait(); err != nil { // this test is its parent
-		t.Errorf("the shim ended with %v", err)
+	await(t, "the end of the shim", c.exited) // this test is its parent
+	if !c.cmd.ProcessState.Success() {
+		t.Errorf("the shim ended with %v", c.cmd.ProcessState)
 	}
 	if e := Remains(s.RunDir, s.Name, s.ProfileDir); e.Outcome != Orphaned || e.Method != browser.MethodClose {
 		t.Errorf("what remains says %+v", e)
@@ -289,8 +290,9 @@ func TestNoGrace(t *testing.T) {
 			t.Errorf("grace %v: a run that is watched is not alive", grace)
 		}
 		c.Release()
-		if err := c.cmd.Wait(); err != nil {
-			t.Errorf("grace %v: the shim ended with %v", grace, err)
+		await(t, "the end of the shim", c.exited)
+		if !c.cmd.ProcessState.Success() {
+			t.Errorf("grace %v: the shim ended with %v", grace, c.cmd.ProcessState)
 		}
 		if e := Remains(s.RunDir, s.Name, s.ProfileDir); e.Outcome != Orphaned {
 			t.Errorf("grace %v: what remains says %+v", grace, e)
@@ -359,14 +361,22 @@ func TestLaunchOfSomethingElse(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs /bin/sh")
 	}
-	for what, text := range map[string]string{"silence": "exit 0", "junk": "echo junk", "half": `printf '{"state":'`, "death": "kill -9 $$"} {
+	for what, text := range map[string]string{"silence": "exit 0", "junk": "echo junk", "half": `printf '{"state":'`, "death": "echo last words >&2; kill -9 $$"} {
 		s := emptySpec(t)
 		exe := filepath.Join(filepath.Dir(s.RunDir), "exe")
 		if err := os.WriteFile(exe, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil { //nolint:gosec // a program
 			t.Fatal(err)
 		}
-		if _, _, err := Launch(soon(t), exe, s); kindOf(err) != "internal" {
+		want := "internal"
+		if what == "death" {
+			want = "killed"
+		}
+		_, _, err := Launch(soon(t), exe, s)
+		if kindOf(err) != want {
 			t.Errorf("%s: %v", what, err)
+		}
+		if f, ok := errors.AsType[*Failure](err); ok && what == "death" && (f.Signal != "killed" || fmt.Sprint(f.Lines) != "[last words]") {
+			t.Errorf("a shim that was killed: %+v", f)
 		}
 		wantNothing(t, s)
 	}
@@ -412,6 +422,8 @@ func TestFailureKinds(t *testing.T) {
 		{&browser.StartError{Kind: browser.StartFailed, Err: &os.PathError{Op: "mkdir", Path: inside, Err: syscall.ENOSPC}}, "disk_full"},
 		{&browser.StartError{Kind: browser.StartFailed, Err: &os.PathError{Op: "mkdir", Path: inside, Err: syscall.EACCES}}, "unwritable"},
 		{&browser.StartError{Kind: browser.StartFailed, Err: &os.PathError{Op: "mkdir", Path: inside, Err: syscall.EROFS}}, "unwritable"},
+		{&os.PathError{Op: "mkdir", Path: filepath.Join("data", "p"), Err: syscall.ENOTDIR}, "folder_unusable"},
+		{&browser.StartError{Kind: browser.StartFailed, Err: &os.PathError{Op: "open", Path: inside, Err: syscall.EIO}}, "folder_unusable"},
 		{&browser.StartError{Kind: browser.StartFailed, Err: &os.PathError{Op: "fork/exec", Path: outside, Err: syscall.EACCES}}, "failed"},
 		{&browser.NotFoundError{}, "not_found"},
 		{context.Canceled, "cancelled"},

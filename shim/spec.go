@@ -172,11 +172,13 @@ type watchLine struct {
 
 // Failure is a start that came to nothing.
 type Failure struct {
-	Kind     string   `json:"kind"` // not_found, failed, timeout, cancelled, locked, taken, unwritable, disk_full, isolation_refused, isolation_failed, internal
+	Kind     string   `json:"kind"` // not_found, failed, killed, timeout, cancelled, locked, taken, unwritable, folder_unusable, disk_full, isolation_refused, isolation_failed, internal
 	Message  string   `json:"message"`
 	ExitCode int      `json:"exitCode"`
 	Lines    []string `json:"lines,omitempty"`
 	Advice   string   `json:"advice,omitempty"` // what to do
+	Signal   string   `json:"signal,omitempty"` // that ended the browser, or with killed the shim
+	Memory   bool     `json:"-"`                // the kernel has killed a process meanwhile, for want of memory
 }
 
 // Error says it in one line.

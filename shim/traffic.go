@@ -31,10 +31,12 @@ type trafficLog struct {
 
 const secondsOfDay = 24 * 60 * 60
 
-// look takes the counters in, and gives the sums: what it said once it says again, or more.
-func (l *trafficLog) look(now time.Time, stats []proxy.RouteStats) []Traffic {
+// look takes the counters in, and gives the sums: what it said once it says again, or more. It reads the counters and the clock itself, while
+// nobody else looks: figures that came in another order than they were read in would be less than the ones before.
+func (l *trafficLog) look(clock func() time.Time, read func() []proxy.RouteStats) []Traffic {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now, stats := clock(), read()
 	if l.last == nil {
 		l.last = map[string]proxy.RouteStats{}
 	}
@@ -67,7 +69,7 @@ func (l *trafficLog) look(now time.Time, stats []proxy.RouteStats) []Traffic {
 
 // serveTraffic tells the sums as they are now.
 func (p *process) serveTraffic(w http.ResponseWriter, _ *http.Request) {
-	send(w, p.traffic.look(time.Now(), p.relay.RouteStats()))
+	send(w, p.traffic.look(time.Now, p.relay.RouteStats))
 }
 
 // Traffic asks the shim what has gone through the run's proxies so far.

@@ -2,6 +2,8 @@ package shim
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,7 +17,7 @@ func TestTrafficByDay(t *testing.T) {
 	day := night.Unix() / secondsOfDay
 	look := func(at time.Time, want string, stats ...proxy.RouteStats) {
 		t.Helper()
-		if got := fmt.Sprint(l.look(at, stats)); got != want {
+		if got := fmt.Sprint(l.look(func() time.Time { return at }, func() []proxy.RouteStats { return stats })); got != want {
 			t.Errorf("at %v: %s, want %s", at, got, want)
 		}
 	}
@@ -28,4 +30,29 @@ func TestTrafficByDay(t *testing.T) {
 	direct := proxy.RouteStats{BytesDown: 7, Connected: 1}
 	look(night.Add(time.Hour), fmt.Sprintf("[{a %d 10 100 1} { %d 0 7 1} {a %d 5 0 1}]", day, day+1, day+1), direct, a)
 	look(night.Add(time.Hour), fmt.Sprintf("[{a %d 10 100 1} { %d 0 7 1} {a %d 5 0 1}]", day, day+1, day+1), direct, a)
+}
+
+// Looks at the same time never take anything away, whatever order they come in and whatever day it becomes in between.
+func TestTrafficOnlyGrows(t *testing.T) {
+	var l trafficLog
+	var counter, day atomic.Int64
+	read := func() []proxy.RouteStats {
+		n := counter.Add(1)
+		return []proxy.RouteStats{{Key: "a", BytesUp: n, BytesDown: n, Connected: n}}
+	}
+	clock := func() time.Time { return time.Unix(day.Add(1)*secondsOfDay, 0) } // each look is of another day
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 200 {
+				l.look(clock, read)
+			}
+		})
+	}
+	wg.Wait()
+	for _, sum := range l.look(clock, read) {
+		if sum.BytesUp < 0 || sum.BytesDown < 0 || sum.Connections < 0 {
+			t.Fatalf("a day has %+v", sum)
+		}
+	}
 }
