@@ -14,6 +14,9 @@ import (
 
 // This file takes over what an earlier server left running. Nothing of a process that may live is removed.
 
+// adoptAtOnce is how many runs are looked for at a time: each takes descriptors, of which a server may be short.
+const adoptAtOnce = 32
+
 // adopt takes over what an earlier server left running, and records the end of what is no more.
 // catchUp is called with each run that is there.
 func (rs *runs) adopt(ctx context.Context, catchUp func(context.Context, *profileRun)) error {
@@ -21,11 +24,27 @@ func (rs *runs) adopt(ctx context.Context, catchUp func(context.Context, *profil
 	if err != nil {
 		return err
 	}
+	newest := map[string]string{} // by profile; the oldest come first
+	for _, row := range open {
+		newest[row.ProfileID] = row.ID
+	}
 	known := map[string]bool{}
+	places := make(chan struct{}, adoptAtOnce)
 	var wg sync.WaitGroup
+	begin := func(fn func()) {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			fn()
+		})
+	}
 	for _, row := range open {
 		known[runName(row.ID)] = true
-		wg.Go(func() { rs.adoptOne(ctx, row, catchUp) })
+		if newest[row.ProfileID] == row.ID {
+			begin(func() { rs.adoptOne(ctx, row, catchUp) })
+		} else { // a later one has begun since, and a profile has one run: the end of this one was never written
+			begin(func() { rs.recordPast(row) })
+		}
 	}
 	names, err := shim.Names(rs.dir)
 	if err != nil {
@@ -33,7 +52,7 @@ func (rs *runs) adopt(ctx context.Context, catchUp func(context.Context, *profil
 	}
 	for _, name := range names {
 		if !known[name] {
-			wg.Go(func() { rs.dismiss(ctx, name) })
+			begin(func() { rs.dismiss(ctx, name) })
 		}
 	}
 	wg.Wait()
@@ -48,7 +67,15 @@ func (rs *runs) adopt(ctx context.Context, catchUp func(context.Context, *profil
 	})
 }
 
-// adoptOne takes one run over. One whose process lives and does not answer is held as it is, and learnt about when it does.
+// recordPast records the end of a run that is not the last of its profile: the profile's own status and last run are of a later one.
+func (rs *runs) recordPast(row store.Run) {
+	end := shim.Remains(rs.dir, runName(row.ID), "") // its processes have gone, since a later run holds the profile, or did
+	last := lastRun(row.ID, timestamp(row.StartedAt), end)
+	rs.settle(row.ProfileID, &owedEnd{name: runName(row.ID), last: last, past: true})
+	rs.log.Info("the end of an earlier run is recorded at last", "profile", row.ProfileID, "run", row.ID, "reason", last.Reason)
+}
+
+// adoptOne takes one run over. One that is not proved to be gone is held as it is, and learnt about when it answers.
 func (rs *runs) adoptOne(ctx context.Context, row store.Run, catchUp func(context.Context, *profileRun)) {
 	asking, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
@@ -57,15 +84,14 @@ func (rs *runs) adoptOne(ctx context.Context, row store.Run, catchUp func(contex
 	if err != nil && errors.Is(asking.Err(), context.Canceled) {
 		return // this server is told to stop already; the next one looks again
 	}
-	if err != nil && asking.Err() == nil { // it is gone: one that is only slow lets the time pass
+	if err != nil && shim.Gone(err, dir) {
 		last := lastRun(row.ID, timestamp(row.StartedAt), shim.Remains(rs.dir, name, dir))
-		if rs.recordEnd(row.ProfileID, last) == nil {
-			shim.Forget(rs.dir, name)
-		}
+		rs.settle(row.ProfileID, &owedEnd{name: name, last: last})
 		rs.log.Info("a run ended while no server was there", "profile", row.ProfileID, "run", row.ID, "reason", last.Reason)
 		return
 	}
 	if err != nil {
+		rs.log.Warn("a run's process does not answer; it is left as it is", "profile", row.ProfileID, "run", row.ID, "cause", err)
 		client = shim.Hold(rs.dir, name, dir)
 	}
 	record := runRecord{startJSON: new(startJSON)}
@@ -83,7 +109,7 @@ func (rs *runs) adoptOne(ctx context.Context, row store.Run, catchUp func(contex
 	if state != nil {
 		rs.know(r, state)
 	}
-	rs.move(r, r.status)
+	rs.move(r, r.status) //nolint:errcheck // its end is written in any case
 	go rs.attend(r)
 	if state != nil {
 		catchUp(ctx, r)
@@ -112,15 +138,27 @@ func (rs *runs) know(r *profileRun, state *shim.State) {
 	}
 }
 
+// The pauses between two questions to a shim that does not answer.
+const (
+	firstAsk   = 50 * time.Millisecond
+	longestAsk = 5 * time.Second
+)
+
 // learn asks a shim that did not answer in time until it does, or its run is over.
 func (rs *runs) learn(r *profileRun, catchUp func(context.Context, *profileRun)) {
-	rs.log.Warn("a run's process does not answer; it is left as it is", "profile", r.profileID, "run", r.id)
-	state, err := r.client.State(rs.ctx)
-	if err != nil {
-		return // attend sees the end
+	for pause := firstAsk; ; pause = min(2*pause, longestAsk) {
+		state, err := r.client.State(rs.ctx)
+		if err == nil {
+			rs.know(r, state)
+			catchUp(rs.ctx, r)
+			return
+		}
+		select {
+		case <-r.gone: // attend has seen the end, or this server lets go
+			return
+		case <-time.After(pause):
+		}
 	}
-	rs.know(r, state)
-	catchUp(rs.ctx, r)
 }
 
 // catchUp gives an adopted run the proxy that it should have: the server before this one may have died when a change was written, and
@@ -146,8 +184,8 @@ func (rs *runs) dismiss(ctx context.Context, name string) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return // this server is told to stop already; the next one looks again
 	}
-	if err != nil && ctx.Err() != nil {
-		rs.log.Warn("a run without a record does not answer; it is left to close by itself", "name", name)
+	if err != nil && !shim.Gone(err, "") {
+		rs.log.Warn("a run without a record does not answer; it is left to close by itself", "name", name, "cause", err)
 		return
 	}
 	if err == nil {

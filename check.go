@@ -59,7 +59,7 @@ type udpJSON struct {
 
 type checkErrorJSON struct {
 	Stage   string `json:"stage" enum:"resolve,connect,tls,greeting,auth,request,response"`
-	Code    string `json:"code" enum:"dns_failed,connection_refused,connection_closed,timed_out,host_unreachable,tls_failed,not_a_proxy,auth_required,auth_failed,request_refused,target_unreachable,bad_response,blocked_address,auth_unsupported"`
+	Code    string `json:"code" enum:"dns_failed,connection_refused,connection_closed,timed_out,host_unreachable,tls_failed,not_a_proxy,auth_required,auth_failed,request_refused,target_unreachable,bad_response,blocked_address,auth_unsupported,password_unreadable"`
 	Message string `json:"message"`
 }
 
@@ -124,7 +124,8 @@ type probed struct {
 	id, workspace string
 	revision      int64
 	value         proxy.Proxy
-	many          bool // it is checked with many others: only what the check changes is told
+	sealed        error // why its password cannot be opened; nil: it is
+	many          bool  // it is checked with many others: only what the check changes is told
 }
 
 // check probes a saved proxy and keeps the result. Simultaneous checks of one proxy share one probe, which is kept and told
@@ -134,6 +135,10 @@ func (rs *runs) check(ctx context.Context, row store.Proxy, p proxy.Proxy) (*che
 }
 
 func (rs *runs) checkOne(ctx context.Context, p probed) (*checkJSON, error) {
+	if p.sealed != nil {
+		rs.log.Error("a proxy's password cannot be opened", "proxy", p.id, "cause", p.sealed)
+		return rs.keepCheck(ctx, p, proxy.Result{Err: passwordSealed(), CheckedAt: time.Now()})
+	}
 	_, made := rs.checker.CheckThen(ctx, p.id+etag(p.revision), p.value, func(ctx context.Context, res proxy.Result) any {
 		c, err := rs.keepCheck(ctx, p, res)
 		return keptCheck{c, err}
@@ -143,6 +148,11 @@ func (rs *runs) checkOne(ctx context.Context, p probed) (*checkJSON, error) {
 		return nil, cmp.Or(ctx.Err(), context.Canceled)
 	}
 	return kept.check, kept.err
+}
+
+// passwordSealed is what a check finds of a proxy whose password was sealed with another key.
+func passwordSealed() *proxy.Error {
+	return &proxy.Error{Stage: proxy.StageAuth, Code: "password_unreadable", Message: "the saved password cannot be opened with this server's secret key: give the password again, or bring the key back"}
 }
 
 // keepCheck writes a probe's result into the proxy and its history, and tells of it. What it is compared with is read in the same
@@ -251,11 +261,9 @@ func (s *server) checkProxy(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.open(row)
-	if err != nil {
-		return nil, err
-	}
-	c, err := s.runs.check(ctx, row, p)
+	p := s.probedOf(row)
+	p.many = false
+	c, err := s.runs.checkOne(ctx, p)
 	if err != nil {
 		return nil, err
 	}

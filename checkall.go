@@ -111,11 +111,8 @@ type checkAllBody struct {
 func (s *server) checkAll(_ context.Context, in *checkAllRequest) (*checkAllBody, error) {
 	targets := make([]probed, 0, len(in.rows))
 	for _, row := range in.rows {
-		p, err := s.probedOf(row)
-		if err != nil {
-			return nil, err
-		}
-		targets = append(targets, p)
+		targets = append(targets, s.probedOf(store.Proxy{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host, Port: row.Port,
+			Username: row.Username, Password: row.Password, Revision: row.Revision}))
 	}
 	return &checkAllBody{"application/x-ndjson", len(targets), func(hc huma.Context) {
 		if err := s.streamChecks(hc, targets); err != nil {
@@ -174,10 +171,10 @@ func (s *server) writeLines(w http.ResponseWriter, lines <-chan *checkJSON) erro
 	return nil
 }
 
-// probedOf is a row as a check needs it.
-func (s *server) probedOf(row store.ListProxiesToCheckRow) (probed, error) {
-	p, err := s.open(store.Proxy{ID: row.ID, Type: row.Type, Host: row.Host, Port: row.Port, Username: row.Username, Password: row.Password})
-	return probed{row.ID, row.WorkspaceID, row.Revision, p, true}, err
+// probedOf is a row as a check of many needs it.
+func (s *server) probedOf(row store.Proxy) probed {
+	p, err := s.open(row)
+	return probed{row.ID, row.WorkspaceID, row.Revision, p, err, true}
 }
 
 // checkMany checks proxies, many at once, and gives each result to then as it comes, from several goroutines. Workspaces take turns,

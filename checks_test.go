@@ -1,12 +1,15 @@
 package main
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -138,5 +141,59 @@ func TestChecksDoNotLookInside(t *testing.T) {
 	}
 	if messages[0] == "" || messages[0] != messages[1] {
 		t.Errorf("an open and a closed port are told apart: %q", messages)
+	}
+}
+
+// A proxy whose password cannot be opened fails its own check and nobody else's, and gets well with a new password.
+func TestPasswordThatCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, checkingURL)
+	m := a.pool(t, "default", 2, nil)
+	broken, fine := m.ids[0], m.ids[1]
+	a.rewrite(t, `UPDATE proxies SET password = x'00112233' WHERE id = ?`, broken)
+	if err := a.srv.checkDueIn(t.Context(), "default", time.Minute, time.Now()); err != nil {
+		t.Errorf("a round of checks: %v", err)
+	}
+	if h := a.history(t, fine); len(h) != 1 || !h[0].Ok {
+		t.Errorf("the other proxy's checks: %+v", h)
+	}
+	if h := a.history(t, broken); len(h) != 1 || h[0].Ok || !strings.Contains(h[0].Result, "password_unreadable") {
+		t.Errorf("its own checks: %+v", h)
+	}
+	lines, err := a.checkAll(t, t.Context(), `{}`, nil)
+	if err != io.EOF || len(lines) != 2 {
+		t.Errorf("a check of all: %d lines, %v", len(lines), err)
+	}
+	r := a.do(t, "POST", "/proxies/"+broken+"/check", nil).want(t, 200)
+	r.equal(t, "ok", false)
+	r.equal(t, "error.stage", "auth")
+	r.equal(t, "error.code", "password_unreadable")
+	a.do(t, "PUT", "/proxies/"+broken, map[string]any{"username": "u", "password": "word-" + m.exits[broken]}).want(t, 200)
+	a.do(t, "POST", "/proxies/"+broken+"/check", nil).want(t, 200).equal(t, "ok", true)
+}
+
+// A check that was written while the clock was ahead does not keep the next ones away, and is not believed for longer than others.
+func TestCheckAheadOfTheClock(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, checkingURL)
+	id := a.pool(t, "default", 1, nil).ids[0]
+	a.do(t, "POST", "/proxies/"+id+"/check", nil).want(t, 200)
+	ahead := time.Now().AddDate(5, 0, 0).UnixMilli()
+	a.rewrite(t, `UPDATE proxies SET checked_at = ?, last_check = json_set(last_check, '$.checkedAt', '2099-01-01T00:00:00.000Z') WHERE id = ?`, ahead, id)
+	row, err := a.srv.store.Read().GetProxy(t.Context(), store.GetProxyParams{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if recentCheck(row) != nil {
+		t.Error("a check of the future counts as recent")
+	}
+	if err := a.srv.checkDueIn(t.Context(), "default", time.Hour, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(a.history(t, id)); n != 2 {
+		t.Errorf("it was checked %d times, want again at once", n)
+	}
+	if err := a.srv.checkDueIn(t.Context(), "default", time.Hour, time.Now()); err != nil || len(a.history(t, id)) != 2 {
+		t.Errorf("then it was checked again: %v", err)
 	}
 }

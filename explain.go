@@ -29,7 +29,7 @@ func (s *server) explainProfile(ctx context.Context, in *struct{ ProfilePath }) 
 	}
 	out := explainJSON{ID: row.ID, Consistency: row.Consistency, Pending: []string{}}
 	var run *RunJSON
-	out.Status, run = s.runs.look(row.ID, row.Status)
+	out.Status, run = s.runs.look(row.ID, atRest(row))
 	around, err := s.explainBrowser(ctx, row, &out)
 	if err != nil {
 		return nil, err

@@ -114,14 +114,12 @@ func (rs *runs) pastRun(ctx context.Context, row store.Run) (pastRunJSON, error)
 	}
 	out.Headless, out.Browser, out.Proxy = ended.Headless, ended.Browser, ended.Proxy
 	if row.EndedAt == nil {
-		rs.mu.Lock()
-		r, owed := rs.byProfile[row.ProfileID], rs.owed[row.ProfileID]
-		rs.mu.Unlock()
-		if owed.last == nil || owed.last.RunID != row.ID {
-			rs.goesOn(ctx, &out, r)
+		last := rs.owedLast(row.ProfileID, row.ID)
+		if last == nil {
+			rs.goesOn(ctx, &out, rs.of(row.ProfileID))
 			return out, nil
 		}
-		ended.lastRunJSON = owed.last
+		ended.lastRunJSON = last
 	} else if err := json.Unmarshal([]byte(row.Record), &ended); err != nil {
 		return out, fmt.Errorf("the record of run %s: %w", row.ID, err)
 	}

@@ -87,7 +87,7 @@ func (rs *runs) leakTest(ctx context.Context, p *plan, limit time.Duration) (*le
 	case <-ctx.Done():
 		return nil, rs.givenUp(ctx)
 	}
-	if err := rs.enterQueue(); err != nil {
+	if err := rs.enterQueue(nil); err != nil {
 		return nil, err
 	}
 	if err := rs.takeTurn(ctx, nil, p); err != nil {

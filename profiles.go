@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -108,9 +109,7 @@ func (s *server) profile(row store.Profile) (profileJSON, error) {
 			return p, err
 		}
 	}
-	if row.Status != "stopped" {
-		p.Status, p.Run = s.runs.look(row.ID, row.Status)
-	}
+	p.Status, p.Run = s.runs.look(row.ID, atRest(row))
 	return p, nil
 }
 
@@ -426,6 +425,12 @@ func (s *server) restoreProfile(ctx context.Context, in *profileRestore) (*Profi
 	}
 	s.events.publish("profile.restored", row.WorkspaceID, map[string]any{"id": row.ID})
 	return s.profileAnswer(row)
+}
+
+// isNotFound says whether an error is the 404 of an object.
+func isNotFound(err error) bool {
+	var p *problem
+	return errors.As(err, &p) && p.Status == http.StatusNotFound
 }
 
 // orNotFound turns the want of a row into its 404.

@@ -206,6 +206,15 @@ func (s *server) open(row store.Proxy) (proxy.Proxy, error) {
 	return p, err
 }
 
+// openFor is open for a change. One that brings the password needs none that can be opened.
+func (s *server) openFor(row store.Proxy, in *proxyInput) (proxy.Proxy, error) {
+	p, err := s.open(row)
+	if in.Password.Set || in.URL.Set {
+		err = nil
+	}
+	return p, err
+}
+
 // upstream is open in the form that goes to a shim.
 func (s *server) upstream(row store.Proxy) (*shim.Upstream, error) {
 	p, err := s.open(row)
@@ -353,7 +362,7 @@ func (in *proxyUpdate) Resolve(ctx huma.Context) []error {
 	if in.Body.WorkspaceID.Set && (in.Body.WorkspaceID.Null || in.Body.WorkspaceID.Value != row.WorkspaceID) {
 		f.add("body.workspaceId", "never changes", nil)
 	}
-	old, err := s.open(row)
+	old, err := s.openFor(row, &in.Body)
 	if err != nil {
 		return []error{internal(err)}
 	}
@@ -385,7 +394,7 @@ func (s *server) updateProxy(ctx context.Context, in *proxyUpdate) (*ProxyBody, 
 
 // rewriteProxy writes the change. A new address or new credentials make what the last checks found worthless.
 func (s *server) rewriteProxy(ctx context.Context, q *store.Queries, row store.Proxy, in *proxyInput, c *caller) (store.Proxy, bool, error) {
-	old, err := s.open(row)
+	old, err := s.openFor(row, in)
 	if err != nil {
 		return row, false, err
 	}

@@ -184,6 +184,9 @@ func (s *server) exitOfRun(ctx context.Context, r *profileRun, row store.Profile
 		return around, nil, nil
 	}
 	px, err := s.proxyRow(ctx, r.inUse())
+	if isNotFound(err) { // it was deleted when the profile had another already: the run goes on through it, and its exit is not known
+		return around, nil, nil
+	}
 	if err != nil {
 		return around, nil, err
 	}

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/go-json-experiment/json"
 
 	"warren/proxy"
 	"warren/shim"
@@ -62,10 +65,41 @@ func (s *server) refreshRules(ctx context.Context, r *profileRun) {
 		rules := rulesOf(row)
 		if err = client.SetRules(ctx, rules); err == nil {
 			r.rules = &rules
-			return
 		}
+		err = errors.Join(err, s.runs.notePendingRules(r, row))
 	}
-	s.log.Warn("a running profile keeps its old rules until its next start", "profile", r.profileID, "cause", err)
+	if err != nil {
+		s.log.Warn("a running profile keeps its old rules until its next start", "profile", r.profileID, "cause", err)
+	}
+}
+
+// notePendingRules writes into a run which of its profile's rules it does not keep. r.swap is held.
+func (rs *runs) notePendingRules(r *profileRun, row store.Profile) error {
+	r.mu.Lock()
+	if r.answer == nil {
+		r.mu.Unlock()
+		return nil
+	}
+	answer := *r.answer // others may hold the old one
+	others := slices.DeleteFunc(slices.Clone(answer.Pending), func(member string) bool {
+		return r.rules != nil && slices.Contains([]string{"allowHosts", "denyHosts", "logHosts"}, member)
+	})
+	answer.Pending = r.pendingRules(row, others)
+	if slices.Equal(answer.Pending, r.answer.Pending) {
+		r.mu.Unlock()
+		return nil
+	}
+	r.answer = &answer
+	text, err := json.Marshal(runRecord{&answer, r.began})
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	defer rs.publishUpdate(r)
+	return rs.record(func(ctx context.Context, q *store.Queries) error {
+		_, err := q.SetRunRecord(ctx, store.SetRunRecordParams{ID: r.id, Record: string(text)})
+		return err
+	})
 }
 
 // pendingRules adds which of a profile's rules its run does not keep. r.swap is held.

@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"warren/proxy"
 	"warren/shim"
 	"warren/store"
@@ -45,7 +43,7 @@ type runs struct {
 	mu        sync.Mutex
 	byProfile map[string]*profileRun
 	byCap     map[[32]byte]*capability // by the secret's SHA-256
-	owed      map[string]owedEnd       // by profile
+	owed      map[string][]*owedEnd    // by profile, the oldest first
 	chosen    map[string]string        // by profile: the proxy that its start under way, or its run, was given by a tag
 	picking   sync.Mutex               // held while one is chosen
 	paying    sync.Mutex               // held while they are written
@@ -124,12 +122,6 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// owedEnd is the end of a run that could not be written, as on a full disk.
-type owedEnd struct {
-	name string // of the run's files
-	last *lastRunJSON
-}
-
 // lastRunJSON is how a run ended.
 type lastRunJSON struct {
 	RunID      string    `json:"runId"`
@@ -159,7 +151,7 @@ func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.
 		return nil, err
 	}
 	rs := &runs{cfg: cfg, log: log, room: room{most: cfg.MaxRunning}, store: st, events: ev, checker: checker, turns: &proxy.Turns{Places: checksAtOnce(cfg.CheckAtOnce, openFiles())}, exe: exe, dir: filepath.Join(cfg.Data, "run"),
-		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), testing: make(chan struct{}, 1), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*capability{}, owed: map[string]owedEnd{}, chosen: map[string]string{},
+		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), testing: make(chan struct{}, 1), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*capability{}, owed: map[string][]*owedEnd{}, chosen: map[string]string{},
 		sockets: keyedSockets{byKey: map[string]map[context.Context]context.CancelFunc{}}}
 	rs.machine.look(time.Now())
 	return rs, nil
@@ -172,16 +164,13 @@ func (rs *runs) of(profileID string) *profileRun {
 	return rs.byProfile[profileID]
 }
 
-// look gives a profile's status and run as they are now. recorded is what the database said.
-func (rs *runs) look(profileID, recorded string) (string, *RunJSON) {
+// look gives a profile's status and run as they are now. resting is what it is when there is no run (atRest).
+func (rs *runs) look(profileID, resting string) (string, *RunJSON) {
 	rs.mu.Lock()
 	r, owed := rs.byProfile[profileID], rs.owed[profileID]
 	rs.mu.Unlock()
-	switch {
-	case r == nil && owed.last != nil:
-		return owed.last.Status, nil
-	case r == nil:
-		return recorded, nil
+	if r == nil || r.bar {
+		return owedStatus(owed, resting), nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -193,23 +182,31 @@ func (rs *runs) look(profileID, recorded string) (string, *RunJSON) {
 	return r.status, &j
 }
 
-// move, which the run's owner alone calls, changes the run's status and tells the database and the listeners. A status that cannot be written is logged:
-// the next boot compares with the shims anyway.
-func (rs *runs) move(r *profileRun, status string) {
+// move, which the run's owner alone calls, changes the run's status and tells the database and the listeners. A status that cannot be written is
+// logged. While there is a run what it says counts.
+func (rs *runs) move(r *profileRun, status string) error {
 	r.mu.Lock()
 	r.status = status
 	r.mu.Unlock()
-	rs.record(func(ctx context.Context, q *store.Queries) error { //nolint:errcheck // logged
-		_, err := q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: r.profileID, Status: status})
+	err := rs.recordStatus(r.profileID, status)
+	rs.events.publish("profile.status", r.workspaceID, map[string]any{"id": r.profileID, "status": status})
+	return err
+}
+
+func (rs *runs) recordStatus(profileID, status string) error {
+	return rs.record(func(ctx context.Context, q *store.Queries) error {
+		_, err := q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: status})
 		return err
 	})
-	rs.events.publish("profile.status", r.workspaceID, map[string]any{"id": r.profileID, "status": status})
 }
 
 // noteBefore keeps what the profile is before its start, for the case that nothing comes of it.
 func (rs *runs) noteBefore(ctx context.Context, r *profileRun) {
 	row, err := rs.store.Read().GetProfile(context.WithoutCancel(ctx), store.GetProfileParams{ID: r.profileID})
-	if err == nil && row.Status == "failed" {
+	rs.mu.Lock()
+	owed := rs.owed[r.profileID]
+	rs.mu.Unlock()
+	if err == nil && owedStatus(owed, atRest(row)) == "failed" {
 		r.before = "failed"
 	}
 }
@@ -277,7 +274,7 @@ func (rs *runs) attend(r *profileRun) {
 		case <-r.client.Done():
 		case <-halt:
 			halt, late = nil, time.After(stopTime)
-			rs.move(r, "stopping")
+			rs.move(r, "stopping") //nolint:errcheck // its end is written in any case
 			go rs.tell(r, false)
 		case <-force:
 			force, late = nil, time.After(forceTime)
@@ -315,66 +312,6 @@ func (rs *runs) finish(r *profileRun, last *lastRunJSON) {
 	rs.log.Info("run ended", "profile", r.profileID, "run", r.id, "reason", last.Reason, "method", last.Method, "exit", last.ExitCode)
 }
 
-// bury records how a run or its start ended, then lets go of it. Should that not get on disk, it is tried again later, and the shim's
-// own report stays for the next server.
-func (rs *runs) bury(r *profileRun, last *lastRunJSON) {
-	if rs.recordEnd(r.profileID, last) == nil {
-		shim.Forget(rs.dir, r.name)
-	} else {
-		rs.mu.Lock()
-		rs.owed[r.profileID] = owedEnd{r.name, last}
-		rs.mu.Unlock()
-	}
-	r.last = last
-	rs.leave(r)
-}
-
-// keptRuns is how many runs of a profile its history holds.
-const keptRuns = 100
-
-// recordEnd writes how a run ended, and forgets the oldest ones.
-func (rs *runs) recordEnd(profileID string, last *lastRunJSON) error {
-	text, err := json.Marshal(last)
-	if err != nil {
-		return err
-	}
-	bytes := folderBytes(rs.profileDir(profileID))
-	return rs.record(func(ctx context.Context, q *store.Queries) error {
-		if err := endRun(ctx, q, last); err != nil {
-			return err
-		}
-		if _, err := q.TrimRunsOfProfile(ctx, store.TrimRunsOfProfileParams{ProfileID: profileID, Keep: keptRuns}); err != nil {
-			return err
-		}
-		_, err := q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: last.Status, LastRun: ptr(string(text)), DiskBytes: &bytes})
-		return err
-	})
-}
-
-// payOwed writes the ends that could not be written when they came: one profile's, which its new run's owner asks for
-// before it starts, or with "" those of all that do not run.
-func (rs *runs) payOwed(profileID string) {
-	rs.paying.Lock() // a start waits for the sweep, whose word would else come after its own
-	defer rs.paying.Unlock()
-	rs.mu.Lock()
-	due := map[string]owedEnd{}
-	for id, o := range rs.owed {
-		if id == profileID || profileID == "" && rs.byProfile[id] == nil {
-			due[id] = o
-		}
-	}
-	rs.mu.Unlock()
-	for id, o := range due {
-		if rs.recordEnd(id, o.last) != nil {
-			continue
-		}
-		shim.Forget(rs.dir, o.name)
-		rs.mu.Lock()
-		delete(rs.owed, id)
-		rs.mu.Unlock()
-	}
-}
-
 // lastRun puts a shim's end report into the API's words.
 func lastRun(runID string, startedAt timestamp, e shim.End) *lastRunJSON {
 	l := &lastRunJSON{RunID: runID, StartedAt: startedAt, EndedAt: timestamp(e.EndedAt.UnixMilli()), Status: "stopped",
@@ -386,7 +323,7 @@ func lastRun(runID string, startedAt timestamp, e shim.End) *lastRunJSON {
 	if e.Outcome == shim.Failed || e.Outcome == shim.Lost {
 		l.Status = "failed"
 	}
-	l.DurationMs = int64(l.EndedAt - l.StartedAt)
+	l.DurationMs = max(0, int64(l.EndedAt-l.StartedAt)) // the clock may have been set back meanwhile
 	return l
 }
 

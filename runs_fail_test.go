@@ -135,7 +135,7 @@ func TestFailureIsOwed(t *testing.T) {
 		t.Fatal(mine, err)
 	}
 	rs.failed(r, problemFor(503, "browser_failed", "x"))
-	if status, _ := rs.look("the-profile", "starting"); status != "failed" || rs.owed["the-profile"].last.RunID != "the-run" {
+	if status, _ := rs.look("the-profile", "starting"); status != "failed" || rs.owed["the-profile"][0].last.RunID != "the-run" {
 		t.Errorf("the profile shows %s, owed is %+v", status, rs.owed)
 	}
 }

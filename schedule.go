@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -136,24 +137,27 @@ func (s *server) sayCheckFailed(ctx context.Context, err error) {
 // dueAtOnce is how many proxies of a workspace a round looks at; the next one has the rest.
 const dueAtOnce = 1000
 
-// checkDueIn checks what is due in a workspace.
+// checkDueIn checks what is due in a workspace. A check that lies ahead was written while the clock was, and says nothing of when the next is due.
 func (s *server) checkDueIn(ctx context.Context, workspace string, every time.Duration, at time.Time) error {
-	before := at.Add(-time.Duration((1 - jitter) * float64(every)))
-	rows, err := s.store.Read().ListProxiesDue(ctx, store.ListProxiesDueParams{WorkspaceID: workspace, Before: before.UnixMilli(), Limit: dueAtOnce})
+	before, q := at.Add(-time.Duration((1-jitter)*float64(every))), s.store.Read()
+	rows, err := q.ListProxiesDue(ctx, store.ListProxiesDueParams{WorkspaceID: workspace, Before: before.UnixMilli(), Limit: dueAtOnce})
 	if err != nil {
 		return err
 	}
+	rows = slices.DeleteFunc(rows, func(row store.ListProxiesDueRow) bool {
+		return due(row.ID, time.UnixMilli(row.CheckedAt), every).After(at)
+	})
+	ahead, err := q.ListProxiesCheckedAhead(ctx, store.ListProxiesCheckedAheadParams{WorkspaceID: workspace, Now: at.UnixMilli(), Limit: dueAtOnce})
+	if err != nil {
+		return err
+	}
+	for _, row := range ahead {
+		rows = append(rows, store.ListProxiesDueRow(row))
+	}
 	var targets []probed
 	for _, row := range rows {
-		if due(row.ID, time.UnixMilli(row.CheckedAt), every).After(at) {
-			continue
-		}
-		p, err := s.probedOf(store.ListProxiesToCheckRow{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host, Port: row.Port,
-			Username: row.Username, Password: row.Password, Revision: row.Revision})
-		if err != nil {
-			return err
-		}
-		targets = append(targets, p)
+		targets = append(targets, s.probedOf(store.Proxy{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host, Port: row.Port,
+			Username: row.Username, Password: row.Password, Revision: row.Revision}))
 	}
 	if len(targets) == 0 {
 		return nil

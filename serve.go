@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -157,19 +158,44 @@ func (s *server) prepare(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	return s.tidyErased(ctx)
+}
+
+// tidyErased sees to the folders that were set aside to be removed: of a profile that is still there the folder comes back, since its deletion
+// was never written.
+func (s *server) tidyErased(ctx context.Context) error {
 	dir := filepath.Join(s.cfg.Data, "profiles")
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), erasedPrefix) {
+		id, aside := strings.CutPrefix(e.Name(), erasedPrefix)
+		if !aside {
+			continue
+		}
+		switch _, err := s.store.Read().GetProfileAny(ctx, store.GetProfileAnyParams{ID: id}); {
+		case errors.Is(err, store.ErrNoRow):
 			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
 				s.log.Warn("a removed profile's folder stays", "cause", err)
+			}
+		case err != nil:
+			return err
+		default:
+			if err := putBack(filepath.Join(dir, e.Name()), s.profileDir(id)); err != nil {
+				s.log.Error("a profile's folder was set aside for a deletion that was never written, and cannot be put back", "profile", id, "folder", e.Name(), "cause", err)
 			}
 		}
 	}
 	return nil
+}
+
+// putBack moves a folder to its place, where nothing may be.
+func putBack(aside, dir string) error {
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(err, fs.ErrExist)
+	}
+	return os.Rename(aside, dir)
 }
 
 // keepSweeping sweeps now and every minute, until ctx ends.

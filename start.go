@@ -342,59 +342,17 @@ func (s *server) claimStart(ctx context.Context, row store.Profile, in *startInp
 	return have, mine, nil
 }
 
-// life is the one owner of a run: it queues, launches, records, and stays until the run's end is recorded. settle is
-// called when others see the run, and before the start is answered.
-func (rs *runs) life(ctx context.Context, r *profileRun, decide func() (*plan, error), settle func()) {
-	defer r.cancel()
-	p, err := decide()
-	if err != nil { // nothing has begun: the profile stays as it is
-		r.err = err
-		rs.leave(r)
-		close(r.ready)
-		return
-	}
-	r.id, r.name = p.spec.RunID, p.spec.Name
-	if err := rs.launch(ctx, r, p); err != nil {
-		r.err = err
-		rs.failed(r, err)
-		close(r.ready)
-		return
-	}
-	settle()
-	close(r.ready)
-	rs.attend(r)
-}
-
-// failed records a start that came to nothing. Where no browser was tried the profile is again what it was before.
-func (rs *runs) failed(r *profileRun, err error) {
-	var p *problem
-	if !errors.As(err, &p) || p.Status < 500 || p.Code == "proxy_unreachable" || p.Code == "capacity_exceeded" {
-		rs.move(r, r.before)
-		rs.leave(r)
-		return
-	}
-	at := timestamp(now())
-	last := &lastRunJSON{RunID: r.id, StartedAt: at, EndedAt: at, Status: "failed", Reason: "start_failed", Lines: p.Lines}
-	if p.ExitCode != nil {
-		last.ExitCode = *p.ExitCode
-	}
-	rs.bury(r, last)
-	rs.events.publish("run.ended", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "status": "failed", "reason": "start_failed"})
-	rs.log.Warn("a start failed", "profile", r.profileID, "run", r.id, "code", p.Code, "cause", err)
-}
-
 // launch brings the browser up. While it launches the exit is looked up.
 func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
-	if err := rs.enterQueue(); err != nil {
-		return err
+	if r.place == nil {
+		r.place = rs.room.queue()
 	}
-	r.place = rs.room.queue()
 	begun := make(chan struct{})
 	go func() { // beside the launch, which need not wait for the disk; what comes of it is written after
 		defer close(begun)
 		rs.payOwed(r.profileID)
 		rs.noteBefore(ctx, r)
-		rs.move(r, "starting")
+		rs.move(r, "starting") //nolint:errcheck // what comes of it is written in any case
 	}()
 	defer func() { <-begun }()
 	if err := rs.takeTurn(ctx, r, p); err != nil {
@@ -464,9 +422,9 @@ func (rs *runs) recordStart(ctx context.Context, r *profileRun, answer *startJSO
 	return nil
 }
 
-// enterQueue lets a start wait for its turn, when not too many do; takeTurn must follow.
-func (rs *runs) enterQueue() error {
-	if rs.queued.Add(1) <= int64(rs.cfg.MaxQueue) {
+// enterQueue lets a start wait for its turn, when not too many do; takeTurn must follow. One that has its place already waits for nobody.
+func (rs *runs) enterQueue(r *profileRun) error {
+	if rs.queued.Add(1) <= int64(rs.cfg.MaxQueue) || r != nil && r.place != nil {
 		return nil
 	}
 	rs.queued.Add(-1)
@@ -540,14 +498,31 @@ func startProblem(err error) error {
 		p = conflict("profile_running", "Another browser holds the profile's folder. Close it, then start again.")
 	case "timeout":
 		p = problemFor(504, "start_timeout", "The browser did not take commands in time, and was ended. `lines` holds what it said; --start-timeout gives it longer.")
+	case "folder_unusable":
+		p = problemFor(503, "browser_failed", "The browser was not started, because the profile's folder cannot be used: "+f.Message+". Below profiles in the data folder stands something else in its place, or it is on a disk that has gone. Put it right, then start again.")
+	case "killed":
+		p = problemFor(503, "browser_failed", "The run's process was killed while the browser started"+killedBy(f)+" `lines` holds its last words.")
 	case "failed":
-		p = problemFor(503, "browser_failed", "The browser ended while it started. `exitCode` and `lines` say how; `warren doctor` looks for the cause.")
+		p = problemFor(503, "browser_failed", "The browser ended while it started"+killedBy(f)+" `exitCode` and `lines` say how; `warren doctor` looks for the cause.")
 		p.ExitCode = &f.ExitCode
 	default:
 		return internal(err)
 	}
 	p.Lines = f.Lines
 	return p.because(err)
+}
+
+// killedBy ends a sentence about a process that died during a start: what killed it, and whether the machine is short of memory.
+func killedBy(f *shim.Failure) string {
+	switch {
+	case f.Memory:
+		return ": the system has killed a process meanwhile, since memory ran short. Close something, or give the machine or its control group more memory, then start again."
+	case f.Signal == "killed":
+		return " (" + f.Signal + "). Is the machine short of memory?"
+	case f.Signal != "":
+		return " (" + f.Signal + ")."
+	}
+	return "."
 }
 
 // isolationUnavailable says why a run that must be isolated by the kernel is not started, and what to do.

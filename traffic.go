@@ -174,6 +174,9 @@ func (rs *runs) noteAllTraffic(ctx context.Context, which func(*profileRun) bool
 // upsertTraffic writes a run's sums.
 func upsertTraffic(ctx context.Context, q *store.Queries, run store.Run, said []shim.Traffic) error {
 	for _, t := range said {
+		if min(t.Day, t.BytesUp, t.BytesDown, t.Connections) < 0 { // the table takes none such, and the end of the run is worth more
+			continue
+		}
 		if err := q.UpsertTraffic(ctx, store.UpsertTrafficParams{RunID: run.ID, ProxyID: t.ProxyID, Day: t.Day, ProfileID: run.ProfileID, WorkspaceID: run.WorkspaceID,
 			BytesUp: t.BytesUp, BytesDown: t.BytesDown, Connections: t.Connections}); err != nil {
 			return fmt.Errorf("traffic of run %s: %w", run.ID, err)

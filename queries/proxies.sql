@@ -147,6 +147,13 @@ WHERE workspace_id = @workspace_id AND checked_at < @before
 ORDER BY checked_at, id
 LIMIT CAST(@limit AS INTEGER);
 
+-- name: ListProxiesCheckedAhead :many
+-- ListProxiesCheckedAhead gives those whose last check lies ahead: it was written while the clock was.
+SELECT id, workspace_id, type, host, port, username, password, tags, revision, checked_at FROM proxies
+WHERE workspace_id = @workspace_id AND checked_at > @now
+ORDER BY checked_at, id
+LIMIT CAST(@limit AS INTEGER);
+
 -- name: BeginProxyRotation :execrows
 -- BeginProxyRotation notes that a proxy's rotateUrl is called now. None when it was called since @before.
 UPDATE proxies SET rotated_at = @now

@@ -554,6 +554,67 @@ func (q *Queries) ListProxies(ctx context.Context, arg ListProxiesParams) ([]Pro
 	return items, nil
 }
 
+const listProxiesCheckedAhead = `-- name: ListProxiesCheckedAhead :many
+SELECT id, workspace_id, type, host, port, username, password, tags, revision, checked_at FROM proxies
+WHERE workspace_id = ?1 AND checked_at > ?2
+ORDER BY checked_at, id
+LIMIT CAST(?3 AS INTEGER)
+`
+
+type ListProxiesCheckedAheadParams struct {
+	WorkspaceID string
+	Now         int64
+	Limit       int64
+}
+
+type ListProxiesCheckedAheadRow struct {
+	ID          string
+	WorkspaceID string
+	Type        string
+	Host        string
+	Port        int64
+	Username    string
+	Password    []byte
+	Tags        string
+	Revision    int64
+	CheckedAt   int64
+}
+
+// ListProxiesCheckedAhead gives those whose last check lies ahead: it was written while the clock was.
+func (q *Queries) ListProxiesCheckedAhead(ctx context.Context, arg ListProxiesCheckedAheadParams) ([]ListProxiesCheckedAheadRow, error) {
+	rows, err := q.db.QueryContext(ctx, listProxiesCheckedAhead, arg.WorkspaceID, arg.Now, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListProxiesCheckedAheadRow{}
+	for rows.Next() {
+		var i ListProxiesCheckedAheadRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Type,
+			&i.Host,
+			&i.Port,
+			&i.Username,
+			&i.Password,
+			&i.Tags,
+			&i.Revision,
+			&i.CheckedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listProxiesDue = `-- name: ListProxiesDue :many
 SELECT id, workspace_id, type, host, port, username, password, tags, revision, checked_at FROM proxies
 WHERE workspace_id = ?1 AND checked_at < ?2

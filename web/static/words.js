@@ -60,6 +60,10 @@ const FAULTS = {
   auth_required: ['It wants a user name and a password.', 'Enter both.'],
   auth_unsupported: ['It wants a login of a kind that is not spoken here.', 'Ask the provider for one with Basic or Digest, or for a SOCKS5 address.'],
   auth_failed: ['It refused the user name or the password.', 'Enter both again, or ask the provider.'],
+  password_unreadable: [
+    'Its saved password cannot be opened: it was sealed with another secret key.',
+    'Enter the password again, or serve Warren with the key of before.',
+  ],
   request_refused: [
     'It refused to connect on.',
     'The account may have no traffic left, or its rules forbid the check’s address. Ask the provider.',

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+)
+
+// This file is the life of a run, as its one owner sees it.
+
+// life is the one owner of a run: it queues, launches, records, and stays until the run's end is recorded. settle is
+// called when others see the run, and before the start is answered.
+func (rs *runs) life(ctx context.Context, r *profileRun, decide func() (*plan, error), settle func()) {
+	defer r.cancel()
+	p, err := decide()
+	if err == nil {
+		err = rs.enterQueue(r)
+	}
+	if err != nil { // nothing has begun: the profile stays as it is
+		r.err = err
+		rs.leave(r)
+		close(r.ready)
+		return
+	}
+	r.id, r.name = p.spec.RunID, p.spec.Name
+	if err := rs.launch(ctx, r, p); err != nil {
+		r.err = err
+		rs.failed(r, err)
+		close(r.ready)
+		return
+	}
+	settle()
+	close(r.ready)
+	rs.attend(r)
+}
+
+// failed records a start that came to nothing. Where no browser was tried the profile is again what it was before.
+func (rs *runs) failed(r *profileRun, err error) {
+	var p *problem
+	if !errors.As(err, &p) || p.Status < 500 || p.Code == "proxy_unreachable" || p.Code == "capacity_exceeded" {
+		r.mu.Lock()
+		r.status = r.before
+		r.mu.Unlock()
+		rs.settle(r.profileID, &owedEnd{status: r.before})
+		rs.events.publish("profile.status", r.workspaceID, map[string]any{"id": r.profileID, "status": r.before})
+		rs.leave(r)
+		return
+	}
+	at := timestamp(now())
+	last := &lastRunJSON{RunID: r.id, StartedAt: at, EndedAt: at, Status: "failed", Reason: "start_failed", Lines: p.Lines}
+	if p.ExitCode != nil {
+		last.ExitCode = *p.ExitCode
+	}
+	rs.bury(r, last)
+	rs.events.publish("run.ended", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "status": "failed", "reason": "start_failed"})
+	rs.log.Warn("a start failed", "profile", r.profileID, "run", r.id, "code", p.Code, "cause", err)
+}
