@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"warren/proxy"
 )
 
 // serveConfig is everything that `warren serve` can be told. Flag over environment over default; nothing reads the
@@ -109,6 +111,8 @@ func (c *serveConfig) resolve() error {
 		for _, u := range list {
 			if !isHTTP(u) {
 				add("--%s %q must begin with http:// or https://", flag, u)
+			} else if at, err := url.Parse(u); err == nil && proxy.IsDebugHost(at.Hostname()) {
+				add("--%s %q is of 127.77.0.0/16, where runs listen for debuggers", flag, u)
 			}
 		}
 	}

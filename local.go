@@ -36,7 +36,10 @@ func (in *profileInput) checkLocal(s *server, f *faults) {
 	for i, target := range targets {
 		v, err := proxy.LocalDetour(target)
 		t := net.JoinHostPort(v.Host, v.Port)
+		host, _, _ := net.SplitHostPort(target)
 		switch {
+		case proxy.IsDebugHost(host):
+			f.add(fmt.Sprintf("body.allowLocal[%d]", i), "is of 127.77.0.0/16, where runs listen for debuggers: no page may reach it", cut(target))
 		case err != nil:
 			f.add(fmt.Sprintf("body.allowLocal[%d]", i), "must be host:port of this machine or a private network, such as localhost:3000; the host is localhost or an address", cut(target))
 		case s.isOwn(t):

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net/url"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -94,6 +95,8 @@ func (in *proxyInput) describe(f *faults) {
 	}
 	if in.RotateURL.given() && in.RotateURL.Value != "" && (in.RotateURL.Value == "about:blank" || !isStartURL(in.RotateURL.Value)) {
 		f.add("body.rotateUrl", "must be an http or https address", nil)
+	} else if u, err := url.Parse(in.RotateURL.Value); in.RotateURL.given() && err == nil && proxy.IsDebugHost(u.Hostname()) {
+		f.add("body.rotateUrl", "must not lead to 127.77.0.0/16, where runs listen for debuggers", nil)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"warren/proxy"
+	"warren/shim"
 	"warren/store"
 )
 
@@ -150,7 +151,7 @@ func isHere(host string) bool {
 
 // outward is the client for addresses that users of the API name.
 func (s *server) outward() *http.Client {
-	return proxy.NewClient(proxy.Policy{AllowPrivate: s.cfg.allowPrivate()}, nil, callTime)
+	return proxy.NewClient(proxy.Policy{AllowPrivate: s.cfg.allowPrivate(), DebugPorts: shim.DebugPorts(s.runs.dir)}, nil, callTime)
 }
 
 func noRotateURL() *problem {

@@ -21,7 +21,7 @@ type RunJSON struct {
 	Effective       effectiveJSON `json:"effective"`
 	Proxy           *exitJSON     `json:"proxy" doc:"The proxy and where it comes out; null: direct."`
 	Isolation       isolationJSON `json:"isolation"`
-	DebuggerAddress *string       `json:"debuggerAddress" doc:"127.0.0.1:port for Selenium; only when debugPort asked for it."`
+	DebuggerAddress *string       `json:"debuggerAddress" doc:"host:port for Selenium, in 127.77.0.0/16 (127.0.0.1 where the system has no other); only when debugPort asked for it."`
 	Pending         []string      `json:"pending" doc:"Members of the profile that were changed since and wait for the next start."`
 	Warnings        []warningJSON `json:"warnings"`
 }

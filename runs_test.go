@@ -360,7 +360,7 @@ func TestDebugPort(t *testing.T) {
 	s := newGround(t).serve()
 	id := s.profile(nil)
 	run := s.start(id, map[string]any{"debugPort": true})
-	if run.DebuggerAddress == nil || !strings.HasPrefix(*run.DebuggerAddress, "127.0.0.1:") || !run.warned("debug_port") {
+	if run.DebuggerAddress == nil || !strings.HasPrefix(*run.DebuggerAddress, "127.77.") || !run.warned("debug_port") {
 		t.Fatalf("debugPort gave %v, warnings %v", run.DebuggerAddress, run.Warnings)
 	}
 	address := *run.DebuggerAddress

@@ -73,6 +73,9 @@ func LocalDetour(target string) (Detour, error) {
 	if t.host == localhost || strings.HasSuffix(t.host, "."+localhost) {
 		return Detour{Host: t.host, Port: t.port, Address: net.JoinHostPort(localhost, t.port)}, nil
 	}
+	if isDebug(t.addr) {
+		return Detour{}, badTarget(ofDebugPorts, nil)
+	}
 	local := t.addr.IsValid() && (t.addr.Unmap().IsLoopback() || !inAny(deniedPrefixes, t.addr) && inAny(privatePrefixes, t.addr))
 	if !local {
 		return Detour{}, badTarget("the target is not localhost, nor an address of this machine or of a private network", nil)

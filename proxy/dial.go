@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -83,6 +84,9 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, T
 	if d.Policy.unwanted(t) {
 		return nil, times, &Error{StageRequest, BlockedAddress, "the name is one of those that are refused here", errUnwanted}
 	}
+	if reason := d.Policy.refusesDebugTarget(t); reason != "" {
+		return nil, times, &Error{StageRequest, BlockedAddress, reason, nil}
+	}
 	detour, named := d.detour(t)
 	if reason := d.Policy.refuses(t, d.local()); reason != "" && !named {
 		return nil, times, &Error{StageRequest, BlockedAddress, reason, nil}
@@ -116,13 +120,13 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, T
 }
 
 // connect opens the one TCP connection of a dial. It judges the address that is really dialled, after the look-up, so
-// a name that resolves to something else the second time gains nothing.
+// a name that resolves to something else the second time gains nothing. Whatever refuses lets pass, debug ports are refused.
 func (d *Dialer) connect(ctx context.Context, network, address string, blocked Stage, refuses func(netip.Addr) string, times *Timings) (*net.TCPConn, *Error) {
 	var asked time.Time
 	start := time.Now()
 	nd := net.Dialer{Resolver: d.resolver, KeepAlive: d.keepAlive}
 	if a, err := netip.ParseAddrPort(address); err == nil { // nothing is looked up: this is what will be dialled
-		if reason := refuses(a.Addr()); reason != "" {
+		if reason := cmp.Or(d.Policy.refusesDebug(a), refuses(a.Addr())); reason != "" {
 			return nil, &Error{blocked, BlockedAddress, reason, nil}
 		}
 	} else {
@@ -135,7 +139,7 @@ func (d *Dialer) connect(ctx context.Context, network, address string, blocked S
 			if err != nil {
 				return err
 			}
-			if reason := refuses(a.Addr()); reason != "" {
+			if reason := cmp.Or(d.Policy.refusesDebug(a), refuses(a.Addr())); reason != "" {
 				return &Error{blocked, BlockedAddress, reason, nil}
 			}
 			return nil
@@ -167,6 +171,9 @@ func (d *Dialer) dialThrough(ctx context.Context, p Proxy, t target, times *Timi
 // try makes one connection to the upstream and speaks its protocol. h is for what may be asked in more than one way.
 func (d *Dialer) try(ctx context.Context, p *Proxy, t target, h *handshake, times *Timings) (net.Conn, *Error) {
 	*times = Timings{}
+	if IsDebugHost(p.Host) { // also in spellings that some resolvers take for addresses
+		return nil, &Error{StageConnect, BlockedAddress, ofDebugPorts, nil}
+	}
 	refuses := func(a netip.Addr) string { return d.Policy.refusesServer(a, d.local()) }
 	raw, fault := d.connect(ctx, "tcp", p.Address(), StageConnect, refuses, times)
 	if fault != nil {

@@ -181,6 +181,8 @@ func hostFault(host string) string {
 	bare := unbracket(host)
 	a, err := netip.ParseAddr(bare)
 	switch {
+	case IsDebugHost(host):
+		return "is of 127.77.0.0/16, where runs listen for debuggers"
 	case host == "":
 		return "is missing"
 	case len(host) > maxHost:

@@ -12,7 +12,7 @@ import (
 
 // Policy says which targets may be dialled. The zero value allows the public internet only.
 //
-// Never allowed: loopback, unspecified, link-local, multicast, broadcast and reserved addresses, the metadata services
+// Never allowed, not even to Exempt: the debug ports of runs (debug.go). Never allowed: loopback, unspecified, link-local, multicast, broadcast and reserved addresses, the metadata services
 // of clouds, this machine's own addresses, and the names that mean any of these. An IPv6 form that carries an IPv4
 // address (mapped, compatible, translated, NAT64, 6to4, Teredo) is judged by both.
 type Policy struct {
@@ -23,6 +23,8 @@ type Policy struct {
 	Exempt []string
 	// Refused are names that are refused beside those: "name", or ".name" for every name that ends so. In lower case, without a final dot.
 	Refused []string
+	// DebugPorts tells the ports of 127.0.0.1 at which runs listen for debuggers, where the system has no DebugRange. Nothing exempts them.
+	DebugPorts func() []string
 	// LocalAddrs tells this machine's own addresses. nil asks the system, at most once in five seconds.
 	LocalAddrs func() []netip.Addr
 	// LocalName tells this machine's own name. nil asks the system, at most once in five seconds.

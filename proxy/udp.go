@@ -44,6 +44,9 @@ func (c *Checker) probeUDP(ctx context.Context, p Proxy, timeout time.Duration) 
 	if fault != nil {
 		return &UDPResult{Err: fault}
 	}
+	if reason := c.Policy.refusesDebugTarget(t); reason != "" {
+		return &UDPResult{Err: &Error{StageRequest, BlockedAddress, reason, nil}}
+	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	d := &Dialer{Policy: c.Policy, RootCAs: c.RootCAs, shared: &c.locals, keepAlive: -1}

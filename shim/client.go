@@ -172,7 +172,7 @@ func Remains(dir, name, profileDir string) End {
 func Forget(dir, name string) { removeFiles(dir, name) }
 
 func removeFiles(dir, name string) {
-	for _, ext := range []string{".sock", ".take", ".end", ".log"} {
+	for _, ext := range []string{".sock", ".take", ".end", ".log", debugPortExt} {
 		os.Remove(filepath.Join(dir, name+ext)) //nolint:errcheck // it may not be there
 	}
 	removeTemp(name) //nolint:errcheck // there only when the shim was killed

@@ -265,28 +265,7 @@ func (p *process) open(ctx context.Context) error {
 	if !p.spec.DebugPort {
 		return nil
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	p.debug, p.state.DebuggerAddress = l, l.Addr().String()
-	go http.Serve(l, onlyHost(l.Addr().String(), Rights{Files: p.spec.DebugFiles}, p.noteUse(b.Gateway()))) //nolint:errcheck,gosec // ends with the listener
-	return nil
-}
-
-// onlyHost lets in requests that name this very address, so that no web page gets in by a name of its own (DNS rebinding),
-// and says to the gateway what its answers begin with and what the client may. The port may be missing: chromedriver's sockets leave it out.
-func onlyHost(address string, may Rights, next http.Handler) http.Handler {
-	ip, _, _ := net.SplitHostPort(address)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Host != address && r.Host != ip || r.Header.Get("Origin") != "" {
-			http.Error(w, "not allowed", http.StatusForbidden)
-			return
-		}
-		may.tell(r.Header)
-		r.Header.Set("X-Warren-Base", "ws://"+address)
-		next.ServeHTTP(w, r)
-	})
+	return p.openDebugPort()
 }
 
 func (s Spec) browser(log *slog.Logger) browser.Spec {
@@ -311,7 +290,7 @@ func (s Spec) makeFiles() error {
 }
 
 func (p *process) dialer(u *Upstream) *proxy.Dialer {
-	policy := proxy.Policy{AllowPrivate: p.spec.Private}
+	policy := proxy.Policy{AllowPrivate: p.spec.Private, DebugPorts: DebugPorts(p.spec.RunDir)}
 	if !p.spec.Background {
 		policy.Refused = browser.BackgroundHosts()
 	}
@@ -411,9 +390,7 @@ func (p *process) finish() {
 	if err := writeEnd(p.spec.RunDir, p.spec.Name, e); err != nil {
 		p.log.Error("the end report could not be written", "cause", err)
 	}
-	if p.debug != nil {
-		p.debug.Close()
-	}
+	p.closeDebugPort()
 	if err := errors.Join(closing, p.browser.Close()); err != nil {
 		p.log.Warn("closing", "cause", err)
 	}

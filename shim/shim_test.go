@@ -130,7 +130,7 @@ func TestRun(t *testing.T) {
 	s.DebugPort, s.MaxRun = true, time.Hour
 	c, state := launch(t, s)
 	if state.RunID != s.RunID || state.Capability != s.Capability || state.PID == 0 || state.UserAgent == "" ||
-		len(state.Languages) == 0 || state.Timezone == "" || state.Browser.Major == 0 || !strings.HasPrefix(state.DebuggerAddress, "127.0.0.1:") {
+		len(state.Languages) == 0 || state.Timezone == "" || state.Browser.Major == 0 || !strings.HasPrefix(state.DebuggerAddress, "127.77.") {
 		t.Errorf("the state is %+v", state)
 	}
 	if !c.Alive(soon(t)) {

@@ -1,0 +1,65 @@
+package shim
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"testing"
+
+	"warren/proxy"
+)
+
+// The port is at an address of the range, drawn by lot; where a system has none, the port is noted, and the note goes with the run.
+func TestDebugPortIsOutOfTheWay(t *testing.T) {
+	dir := t.TempDir()
+	seen := map[netip.Addr]bool{}
+	for range 8 {
+		l, err := listenDebug(dir, "run")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		a := l.Addr().(*net.TCPAddr).AddrPort().Addr()
+		if seen[a] = true; !proxy.DebugRange().Contains(a) {
+			t.Skipf("this system has no %v", proxy.DebugRange())
+		}
+	}
+	if len(seen) < 2 {
+		t.Errorf("8 runs listen at %v alone", seen)
+	}
+	if ports := DebugPorts(dir)(); len(ports) > 0 {
+		t.Errorf("ports are noted: %v", ports)
+	}
+}
+
+func TestDebugPortThatIsNoted(t *testing.T) {
+	dir := t.TempDir()
+	var want []string
+	for _, name := range []string{"one", "two"} {
+		l, err := listenNoted(dir, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		want = append(want, port)
+	}
+	if got := DebugPorts(dir)(); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+		t.Errorf("noted are %v, want %v", got, want)
+	}
+	d := &proxy.Dialer{Policy: proxy.Policy{AllowPrivate: true, DebugPorts: DebugPorts(dir)}, Detours: []proxy.Detour{{Host: "localhost", Port: want[0], Address: "localhost:" + want[0]}}}
+	if c, err := d.DialContext(t.Context(), "tcp", "localhost:"+want[0]); err == nil {
+		c.Close()
+		t.Error("it is reached")
+	}
+	removeFiles(dir, "one")
+	p := &process{spec: Spec{RunDir: dir, Name: "two"}, debug: nopListener{}}
+	p.closeDebugPort()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+}
+
+type nopListener struct{ net.Listener }
+
+func (nopListener) Close() error { return nil }
