@@ -51,6 +51,32 @@ func TestGatewayClients(t *testing.T) {
 	s.snippets(dir, id, run)
 }
 
+// TestUploadsBesideClients: a page posts up to 100 MB while Playwright and Puppeteer hear of its requests, each of which carries its body; nobody is cut off.
+func TestUploadsBesideClients(t *testing.T) {
+	if withRace {
+		t.Skip("is about gigabytes, which take the race detector minutes")
+	}
+	t.Parallel()
+	needBrowser(t)
+	dir := nodeClients(t)
+	s := newGround(t).serve()
+	id := s.profile(map[string]any{"proxyId": s.addProxy(nil)})
+	run := s.start(id, nil)
+	text, err := json.Marshal(map[string]string{"cdpUrl": run.CdpURL, "wsEndpoint": run.WsEndpoint, "site": s.world.url("")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("node", "uploads.mjs")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "WARREN_RUN="+string(text))
+	stop := time.AfterFunc(8*enough, func() { cmd.Process.Kill() })
+	defer stop.Stop()
+	code, out, errs := exitOf(t, cmd)
+	want := "playwright-4 playwright-10 playwright-20 playwright-40 playwright-100 puppeteer-4 puppeteer-10 puppeteer-20 puppeteer-40 puppeteer-100"
+	if got := strings.Join(strings.Fields(out), " "); code != 0 || got != want {
+		t.Errorf("the clients ended with %d: %s, want %s\n%s", code, got, want, errs)
+	}
+}
+
 // nodeClients installs the clients in a folder of the test's own, or skips the test.
 func nodeClients(t *testing.T) string {
 	t.Helper()

@@ -126,7 +126,7 @@ func newWorldAt(t testing.TB, address string) *world {
 	return w
 }
 
-// ServeHTTP tells the caller's address on /ip and the languages that it accepts on /languages, sets the cookies that the query names on /set, and is a page everywhere else.
+// ServeHTTP tells the caller's address on /ip, the languages that it accepts on /languages and how much it sent on /upload, sets the cookies that the query names on /set, and is a page everywhere else.
 func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	host, _, _ := strings.Cut(r.RemoteAddr, ":")
 	switch r.URL.Path {
@@ -144,6 +144,10 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		return
 	case "/languages":
 		fmt.Fprint(rw, r.Header.Get("Accept-Language"))
+		return
+	case "/upload":
+		n, _ := io.Copy(io.Discard, r.Body) // the count says what came
+		fmt.Fprint(rw, n)
 		return
 	case "/set":
 		http.SetCookie(rw, &http.Cookie{Name: "kept", Value: r.FormValue("kept"), MaxAge: 86400, Path: "/"})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -31,7 +32,7 @@ type client struct {
 	wishing chan struct{} // holds a token while Chrome is told what it wants of downloads
 }
 
-// errClosedByClient is the end of a client that wished it. Other ends are errTooSlow, errPipeEnded and, for a page socket, errSessionGone.
+// errClosedByClient is the end of a client that wished it. Other ends are errStuck, errTooSlow, errPipeEnded and, for a page socket, errSessionGone.
 var errClosedByClient = errors.New("closed by the client")
 
 // Error codes as Chrome uses them.
@@ -43,7 +44,9 @@ const (
 )
 
 func newClient(m *mux) *client {
-	return &client{mux: m, out: newQueue(clientLimit), done: make(chan struct{}), wishing: make(chan struct{}, 1)}
+	c := &client{mux: m, out: newQueue(math.MaxInt), done: make(chan struct{}), wishing: make(chan struct{}, 1)}
+	c.out.backlog = m.backlog
+	return c
 }
 
 // next returns the next message for the client. Its error is why the client ended, or ctx's.
@@ -61,26 +64,16 @@ func (c *client) reason() error {
 	return c.why
 }
 
-// deliver gives the client a message, or ends it when it reads too slowly.
+// deliver gives the client a message.
 func (c *client) deliver(msg []byte) {
-	if msg == nil {
-		return
-	}
-	if err := c.out.put(msg); errors.Is(err, errTooSlow) {
-		c.end(errTooSlow)
+	if msg != nil {
+		_ = c.out.put(msg) // closed: it has ended
 	}
 }
 
 // hand is deliver on the reading goroutine, which lets it out before it waits for Chrome again: that wakes nobody.
 func (c *client) hand(msg []byte) {
-	if msg == nil {
-		return
-	}
-	err := c.out.lay(msg)
-	if errors.Is(err, errTooSlow) {
-		c.end(errTooSlow)
-	}
-	if err == nil && !c.laid {
+	if msg != nil && c.out.lay(msg) == nil && !c.laid {
 		c.laid = true
 		c.mux.laid = append(c.mux.laid, c)
 	}
@@ -324,6 +317,7 @@ func (c *client) end(why error) {
 	}
 	c.mu.Unlock()
 	c.out.close()
+	c.out.leave()
 	if first {
 		c.mux.forget(c)
 	}

@@ -303,9 +303,10 @@ func TestClientsCloseNothing(t *testing.T) {
 	}
 }
 
-// TestSlowClientIsCutOff: a client that does not read is cut off when too much waits for it, and nobody else notices.
+// TestSlowClientIsCutOff: a client that does not read is cut off when too much waits for it for too long, and nobody else notices.
 func TestSlowClientIsCutOff(t *testing.T) {
 	b := newProfile(t).start()
+	b.mux.backlog.bound(clientLimit, clientsLimit, 2*time.Second)
 	url := serveGateway(t, b)
 	good := dial(t, url+"/")
 	slow := dialUnread(t, url+"/")

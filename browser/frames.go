@@ -60,6 +60,9 @@ type limitedConn struct {
 // together is how many bytes of messages go to a client in one write.
 const together = 64 << 10
 
+// portion is how much of a large message goes to a client in one write, so that one sees whether it reads.
+const portion = 256 << 10
+
 // Write is net.Conn's.
 func (c *limitedConn) Write(p []byte) (int, error) {
 	c.writing.Lock()
@@ -92,7 +95,7 @@ func (c *limitedConn) send(q *queue) error {
 			}
 			continue
 		}
-		large, _ := q.pop()
+		large := q.begin()
 		if large == nil {
 			return nil
 		}
@@ -100,9 +103,15 @@ func (c *limitedConn) send(q *queue) error {
 		if err := c.flush(); err != nil {
 			return err
 		}
-		if _, err := c.Conn.Write(large); err != nil {
-			return err
+		for rest := large; len(rest) > 0; {
+			n, err := c.Conn.Write(rest[:min(len(rest), portion)])
+			if err != nil {
+				return err
+			}
+			rest = rest[n:]
+			q.wrote(n)
 		}
+		q.finished(len(large))
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // (Target.attachToBrowserTarget) with what it attaches below it. Ids are rewritten, so that clients cannot mix up answers,
 // and events go to the client that the session belongs to. Sessions of one client do not exist for another.
 //
-// One goroutine reads the pipe and never waits for anybody: what it has to say goes into bounded queues.
+// One goroutine reads the pipe. What it has to say goes into queues, and it waits for nobody unless their bound for all clients is reached.
 type mux struct {
 	log   *slog.Logger
 	pipe  *pipe
@@ -28,6 +28,7 @@ type mux struct {
 
 	downloads *downloads
 	spare     chan *client // holds clients that nobody uses yet
+	backlog   *backlog     // what waits for clients
 	laid      []*client    // got messages that are not let out yet; the reading goroutine's
 
 	mu       sync.Mutex
@@ -46,8 +47,6 @@ const (
 
 	// commandLimit is how many bytes may wait for Chrome before clients have to wait.
 	commandLimit = 4 << 20
-	// clientLimit is how many bytes may wait for a client before it is cut off.
-	clientLimit = 64 << 20
 	// heldLimit is how many bytes may wait behind a held resume before the client is cut off.
 	heldLimit = 1 << 20
 	// patience is how long anything waits for the owner to dress a target. What is not dressed then is closed: nothing runs undressed, and nothing
@@ -121,6 +120,7 @@ func newMux(p *pipe, log *slog.Logger) *mux {
 		pending: map[int64]pending{}, sessions: map[string]*session{}, clients: map[*client]struct{}{},
 		holding: make(chan struct{}),
 	}
+	m.backlog = newBacklog(m.cutOff)
 	m.owner, m.downloads = newOwner(m), newDownloads(m)
 	return m
 }
@@ -140,8 +140,12 @@ func (m *mux) run() {
 			break
 		}
 		m.receive(msg)
-		if !m.pipe.more() {
+		full := m.backlog.full()
+		if full != nil || !m.pipe.more() {
 			m.letOut()
+		}
+		if full != nil {
+			<-full
 		}
 	}
 	m.end()

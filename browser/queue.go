@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"sync"
+	"time"
 )
 
 // errQueueClosed is what a queue answers after its end.
@@ -14,13 +15,16 @@ var errQueueClosed = errors.New("connection closed")
 var errTooSlow = errors.New("reader too slow")
 
 // queue holds messages for one reader. It is bounded by bytes: more than limit bytes waiting means that nothing more goes in.
-// One message may be larger than the limit, so that frames of any size pass.
+// One message may be larger than the limit, so that frames of any size pass. A client's queue has no limit: its backlog looks after it.
 type queue struct {
-	limit int
+	limit   int
+	backlog *backlog // what waits for all clients; nil for other readers
 
 	mu     sync.Mutex
 	items  [][]byte
-	bytes  int
+	bytes  int       // that wait, with the message that is being written
+	taken  int       // since moved
+	moved  time.Time // when the reader had last taken enough to count as one that reads, or something came where nothing waited
 	closed bool
 	ready  chan struct{} // holds a token while there is something to read
 	room   chan struct{} // closed and replaced when messages are taken out
@@ -100,8 +104,24 @@ func (q *queue) wait(ctx context.Context, msg []byte) error {
 }
 
 func (q *queue) add(msg []byte) {
+	if q.bytes == 0 {
+		q.moved, q.taken = time.Now(), 0
+	}
 	q.items = append(q.items, msg)
-	q.bytes += len(msg)
+	q.count(len(msg))
+}
+
+// count notes that more waits, or less. q.mu is held.
+func (q *queue) count(more int) {
+	over := q.bytes > q.limit
+	q.bytes += more
+	if over && q.bytes <= q.limit {
+		close(q.room)
+		q.room = make(chan struct{})
+	}
+	if q.backlog != nil {
+		q.backlog.count(more, q.bytes)
+	}
 }
 
 // take returns the next message as soon as there is one. After close it first returns what is left.
@@ -152,15 +172,65 @@ func (q *queue) popBelow(size int) (msg []byte, closed bool) {
 	if len(q.items) == 0 || len(q.items[0]) >= size {
 		return nil, q.closed
 	}
+	msg = q.first()
+	q.took(len(msg))
+	q.count(-len(msg))
+	return msg, q.closed
+}
+
+// first takes the first message out. There is one, and q.mu is held.
+func (q *queue) first() (msg []byte) {
 	msg, q.items[0] = q.items[0], nil
 	q.items = q.items[1:]
-	over := q.bytes > q.limit
-	q.bytes -= len(msg)
-	if over && q.bytes <= q.limit {
-		close(q.room)
-		q.room = make(chan struct{})
+	return msg
+}
+
+// begin is pop of a message that is written in portions: it counts until it is finished.
+func (q *queue) begin() []byte {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.items) == 0 {
+		return nil
 	}
-	return msg, q.closed
+	return q.first()
+}
+
+// wrote notes that the reader took n bytes of the message that was begun.
+func (q *queue) wrote(n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.took(n)
+}
+
+// took notes that the reader reads. q.mu is held.
+func (q *queue) took(n int) {
+	if q.taken += n; q.taken >= reads {
+		q.moved, q.taken = time.Now(), 0
+	}
+}
+
+// finished notes that the message that was begun, of n bytes, is written.
+func (q *queue) finished(n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.count(-n)
+}
+
+// idle says how much waits, and for how long the reader has taken next to nothing of it.
+func (q *queue) idle() (bytes int, since time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.bytes, time.Since(q.moved)
+}
+
+// leave takes what waits out of the backlog, for a reader that has ended.
+func (q *queue) leave() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.backlog != nil {
+		q.backlog.count(-q.bytes, 0)
+		q.backlog = nil
+	}
 }
 
 // close ends the queue. What waits can still be taken.

@@ -129,14 +129,14 @@ func receiveFrom(ctx context.Context, socket *websocket.Conn, c *client) {
 	}
 }
 
-// endWriting cuts a write short that would hold up the end: at once for a client that is too slow, after a while for others.
+// endWriting cuts a write short that would hold up the end: at once for a client that does not read, after a while for others.
 func endWriting(c *client, cancel func(), stop <-chan struct{}) {
 	select {
 	case <-stop:
 		return
 	case <-c.done:
 	}
-	if errors.Is(c.reason(), errTooSlow) {
+	if errors.Is(c.reason(), errStuck) || errors.Is(c.reason(), errTooSlow) {
 		cancel()
 		return
 	}

@@ -1,0 +1,136 @@
+//go:build !windows
+
+package browser
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+)
+
+// bytesNow is how much waits.
+func (b *backlog) bytesNow() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bytes
+}
+
+// bound sets a test's own bounds.
+func (b *backlog) bound(each, all int, stuck time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.each, b.all, b.stuck = each, all, stuck
+}
+
+// newSpeaker is a multiplexer that runs, with n clients, and what says a message of size bytes to one of them as Chrome would: it returns when that has
+// been read, but for what a pipe holds.
+func newSpeaker(t *testing.T, n int) (m *mux, clients []*client, say func(to, size int)) {
+	t.Helper()
+	p, err := newPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m = newMux(p, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	for i := range n {
+		c := newClient(m)
+		c.root = fmt.Sprint("root", i)
+		c.base = c.root
+		m.clients[c] = struct{}{}
+		m.sessions[c.root] = &session{id: c.root, kind: "browser", client: c}
+		clients = append(clients, c)
+	}
+	over, read := make(chan struct{}), make(chan struct{})
+	go func() { defer close(over); m.run() }()
+	go func() { defer close(read); _, _ = io.Copy(io.Discard, p.childR) }()
+	t.Cleanup(func() {
+		p.childW.Close()
+		<-over
+		<-read
+		p.childR.Close()
+	})
+	return m, clients, func(to, size int) {
+		msg := fmt.Appendf(nil, `{"method":"Network.requestWillBeSent","sessionId":"root%d","params":{"x":"%s"}}`+"\x00", to, bytes.Repeat([]byte("x"), size))
+		if _, err := p.childW.Write(msg); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestReadersAreNotCutOff: more may wait for a client than for one that does not read; it is cut off when it has not read for long, and not before.
+func TestReadersAreNotCutOff(t *testing.T) {
+	const size, count = 40 << 20, 4
+	m, clients, say := newSpeaker(t, 2)
+	m.backlog.bound(clientLimit, clientsLimit, time.Hour)
+	for range count {
+		say(0, size)
+		say(1, size)
+	}
+	m.cutOff()
+	for range count {
+		if msg, err := clients[0].next(t.Context()); err != nil || len(msg) < size {
+			t.Fatalf("%d bytes, %v", len(msg), err)
+		}
+	}
+	if why := clients[1].reason(); why != nil {
+		t.Errorf("cut off before its time: %v", why)
+	}
+	m.backlog.bound(clientLimit, clientsLimit, 0)
+	m.cutOff()
+	if why := clients[1].reason(); !errors.Is(why, errStuck) {
+		t.Errorf("who does not read ended with %v", why)
+	}
+	if why := clients[0].reason(); why != nil {
+		t.Errorf("who has read all ended with %v", why)
+	}
+	if got := m.backlog.bytesNow(); got != 0 {
+		t.Errorf("%d bytes wait for nobody", got)
+	}
+}
+
+// TestMemoryOfSlowClients: for several clients that do not read there never waits more than the bound for all and one message, though none has its own bound
+// reached. They are cut off, and who reads beside them gets all of his.
+func TestMemoryOfSlowClients(t *testing.T) {
+	const size, all, rounds = 4 << 20, 16 << 20, 8
+	m, clients, say := newSpeaker(t, 4)
+	m.backlog.bound(clientLimit, all, time.Hour)
+	got := make(chan error, 1)
+	go func() {
+		for range rounds {
+			if _, err := clients[3].next(t.Context()); err != nil {
+				got <- err
+				return
+			}
+		}
+		got <- nil
+	}()
+	most, said := 0, make(chan struct{})
+	go func() {
+		defer close(said)
+		for range rounds {
+			for to := range clients {
+				say(to, size)
+				most = max(most, m.backlog.bytesNow())
+			}
+		}
+	}()
+	eventually(t, "more waits than may for all", func() bool { return m.backlog.full() != nil })
+	m.backlog.bound(clientLimit, all, 3*time.Second)
+	m.cutOff() // looks again by itself
+	for _, c := range clients[:3] {
+		awaitClosed(t, "the end of a client that does not read", c.done, patient)
+		if why := c.reason(); !errors.Is(why, errStuck) {
+			t.Errorf("it ended with %v", why)
+		}
+	}
+	awaitClosed(t, "all is said", said, patient)
+	if err := <-got; err != nil {
+		t.Errorf("who reads: %v", err)
+	}
+	if bound := all + size + size/2; most > bound || most <= size {
+		t.Errorf("at most %d bytes waited, want more than one message and %d at most", most, bound)
+	}
+}
