@@ -120,14 +120,28 @@ func (s *server) writeExport(ctx context.Context, w io.Writer, format string, id
 	return out.end()
 }
 
+// forExport gives a row with what an export may hold: without secrets neither a password nor a rotateUrl that has more than a host.
+func (s *server) forExport(row store.Proxy, secrets bool) (store.Proxy, error) {
+	var err error
+	switch {
+	case secrets:
+		row.RotateURL, err = s.store.RotateURL(row)
+	case row.RotateSealed != nil:
+		row.RotateURL, row.Password = "", nil
+	default:
+		row.Password = nil
+	}
+	return row, err
+}
+
 func (s *server) exportPart(ctx context.Context, out *export, ids []string, secrets bool) error {
 	rows, err := s.store.ProxiesAt(ctx, ids, callerOf(ctx).filter)
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		if !secrets {
-			row.Password = nil
+		if row, err = s.forExport(row, secrets); err != nil {
+			return err
 		}
 		p, err := s.open(row)
 		if err != nil {

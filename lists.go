@@ -69,7 +69,7 @@ func (s *server) listProxies(ctx context.Context, in *proxyList) (*listBody[prox
 	if err != nil {
 		return nil, err
 	}
-	out, err := answerList(found, in.Paging, proxyFromRow)
+	out, err := answerList(found, in.Paging, s.shown(callerOf(ctx)))
 	if err == nil && in.all {
 		out.Body.Limit = max(1, len(out.Body.Data))
 	}

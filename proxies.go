@@ -26,7 +26,7 @@ type proxyJSON struct {
 	Name         string       `json:"name"`
 	Tags         rawStrings   `json:"tags"`
 	Notes        string       `json:"notes"`
-	RotateURL    string       `json:"rotateUrl"`
+	RotateURL    string       `json:"rotateUrl" doc:"Whole for keys with the scope secrets; for others https://host/*** where it has user info, path or query." example:"https://seller.example/***"`
 	Status       string       `json:"status" enum:"unknown,alive,dead" doc:"As the last check found it."`
 	ProfileCount int64        `json:"profileCount" doc:"How many profiles use it."`
 	Uptime       *float64     `json:"uptime" doc:"The share of its last checks (100 at most) that were good, 0 to 1; null without one."`
@@ -62,8 +62,22 @@ func proxyFromRow(row store.Proxy) (proxyJSON, error) {
 	return p, nil
 }
 
-func proxyAnswer(row store.Proxy) (*ProxyBody, error) {
-	p, err := proxyFromRow(row)
+// shown gives proxies as a caller may see them: rotateUrl whole for who may read secrets.
+func (s *server) shown(c *caller) func(store.Proxy) (proxyJSON, error) {
+	if !c.has(scopeSecrets) {
+		return proxyFromRow
+	}
+	return func(row store.Proxy) (proxyJSON, error) {
+		p, err := proxyFromRow(row)
+		if err == nil {
+			p.RotateURL, err = s.store.RotateURL(row)
+		}
+		return p, err
+	}
+}
+
+func (s *server) proxyAnswer(ctx context.Context, row store.Proxy) (*ProxyBody, error) {
+	p, err := s.shown(callerOf(ctx))(row)
 	return &ProxyBody{ETag: etag(row.Revision), Body: p}, err
 }
 
@@ -79,7 +93,7 @@ type proxyInput struct {
 	Name        opt[string]   `json:"name,omitempty" doc:"At most 200 characters."`
 	Tags        opt[[]string] `json:"tags,omitempty"`
 	Notes       opt[string]   `json:"notes,omitempty" doc:"At most 10,000 characters."`
-	RotateURL   opt[string]   `json:"rotateUrl,omitempty" doc:"An http or https address that makes the proxy change its exit."`
+	RotateURL   opt[string]   `json:"rotateUrl,omitempty" doc:"An http or https address that makes the proxy change its exit. It is sealed at rest, as the password is. As it is shown without the scope secrets (https://host/***) it stays what it was."`
 }
 
 // describe checks what is no part of the address.
@@ -165,6 +179,7 @@ func (in *proxyInput) change(old proxy.Proxy, c *caller, f *faults) proxy.Proxy 
 // create checks a proxy that is to be made.
 func (in *proxyInput) create(f *faults) proxy.Proxy {
 	in.describe(f)
+	in.checkMask(store.Proxy{}, f)
 	if !in.URL.Set {
 		for _, m := range []struct {
 			name string
@@ -183,17 +198,37 @@ func (in *proxyInput) apply(row *store.Proxy) {
 	in.Name.merge(&row.Name, "")
 	mergeStrings(in.Tags, &row.Tags)
 	in.Notes.merge(&row.Notes, "")
-	in.RotateURL.merge(&row.RotateURL, "")
+	if in.RotateURL.Set && !in.keepsRotateURL(*row) {
+		in.RotateURL.merge(&row.RotateURL, "")
+		row.RotateSealed = nil // seal does it
+	}
 }
 
-// seal writes the address into row, the password sealed and bound to the row.
+// keepsRotateURL says whether the request brings rotateUrl as the row shows it.
+func (in *proxyInput) keepsRotateURL(row store.Proxy) bool {
+	return in.RotateURL.given() && row.RotateSealed != nil && in.RotateURL.Value == row.RotateURL
+}
+
+// checkMask refuses a rotateUrl as it is shown in place of another one: it would be called with ***.
+func (in *proxyInput) checkMask(row store.Proxy, f *faults) {
+	if u, err := url.Parse(in.RotateURL.Value); in.RotateURL.given() && err == nil && u.Path == "/***" && !in.keepsRotateURL(row) {
+		f.add("body.rotateUrl", "is one that was shown without its secret part: give it whole", nil)
+	}
+}
+
+// seal writes the address into row, the password sealed and bound to the row, and rotateUrl where it is not yet.
 func (s *server) seal(row *store.Proxy, p proxy.Proxy) error {
 	row.Type, row.Host, row.Port, row.Username = string(p.Type), p.Host, int64(p.Port), p.Username
 	row.Password = nil
+	var err error
+	if row.RotateSealed == nil {
+		if row.RotateURL, row.RotateSealed, err = s.store.SealRotateURL(row.ID, row.RotateURL); err != nil {
+			return err
+		}
+	}
 	if p.Password == "" {
 		return nil
 	}
-	var err error
 	row.Password, err = s.store.Seal("proxies", "password", row.ID, []byte(p.Password))
 	return err
 }
@@ -253,7 +288,7 @@ func (s *server) getProxy(ctx context.Context, in *struct{ ProxyPath }) (*ProxyB
 	if err != nil {
 		return nil, err
 	}
-	return proxyAnswer(row)
+	return s.proxyAnswer(ctx, row)
 }
 
 // proxyCreate is a proxy to add.
@@ -292,7 +327,7 @@ func (s *server) addProxy(ctx context.Context, in *proxyCreate) (*ProxyBody, err
 		}
 		if _, err := q.InsertProxy(ctx, store.InsertProxyParams{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host,
 			Port: row.Port, Username: row.Username, Password: row.Password, Name: row.Name, Tags: row.Tags, Notes: row.Notes,
-			RotateURL: row.RotateURL, CreatedAt: at, UpdatedAt: at}); err != nil {
+			RotateURL: row.RotateURL, RotateSealed: row.RotateSealed, CreatedAt: at, UpdatedAt: at}); err != nil {
 			return err
 		}
 		return noteMade(ctx, q, row.ID)
@@ -301,7 +336,7 @@ func (s *server) addProxy(ctx context.Context, in *proxyCreate) (*ProxyBody, err
 		return nil, err
 	}
 	s.events.publish("proxy.created", row.WorkspaceID, map[string]any{"id": row.ID})
-	body, err := proxyAnswer(row)
+	body, err := s.proxyAnswer(ctx, row)
 	if err != nil {
 		return nil, err
 	}
@@ -370,6 +405,7 @@ func (in *proxyUpdate) Resolve(ctx huma.Context) []error {
 		return []error{internal(err)}
 	}
 	in.Body.describe(&f)
+	in.Body.checkMask(row, &f)
 	in.Body.change(old, callerOf(ctx.Context()), &f)
 	return f.errors()
 }
@@ -390,7 +426,7 @@ func (s *server) updateProxy(ctx context.Context, in *proxyUpdate) (*ProxyBody, 
 	}
 	runs := s.proxyChanged(context.WithoutCancel(ctx), row, moved, in.Cut)
 	s.events.publish("proxy.updated", row.WorkspaceID, map[string]any{"id": row.ID, "changed": membersOf(in.Body)})
-	out, err := proxyAnswer(row)
+	out, err := s.proxyAnswer(ctx, row)
 	out.Body.Runs = runs
 	return out, err
 }
@@ -415,7 +451,7 @@ func (s *server) rewriteProxy(ctx context.Context, q *store.Queries, row store.P
 		return row, false, err
 	}
 	row, err = q.UpdateProxy(ctx, store.UpdateProxyParams{ID: row.ID, Revision: row.Revision, Type: row.Type, Host: row.Host, Port: row.Port,
-		Username: row.Username, Password: row.Password, Name: row.Name, Tags: row.Tags, Notes: row.Notes, RotateURL: row.RotateURL,
+		Username: row.Username, Password: row.Password, Name: row.Name, Tags: row.Tags, Notes: row.Notes, RotateURL: row.RotateURL, RotateSealed: row.RotateSealed,
 		UpdatedAt: now(), Workspaces: c.filter})
 	if err != nil || !moved {
 		return row, moved, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -65,7 +66,11 @@ func (s *server) rotateProxy(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.callRotateURL(ctx, row.RotateURL); err != nil {
+	address, err := s.store.RotateURL(row)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.callRotateURL(ctx, address); err != nil {
 		return nil, err
 	}
 	c, err := s.awaitExit(ctx, p, before, start.Add(s.cfg.RotateTimeout))
@@ -114,26 +119,22 @@ func (s *server) exitBefore(ctx context.Context, row store.Proxy, p probed) (*st
 func (s *server) callRotateURL(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
-		return rotateFailed("cannot be read").because(err)
+		return rotateFailed("cannot be read")
 	}
 	if s.isOwn(net.JoinHostPort(u.Hostname(), u.Port())) && isHere(u.Hostname()) {
 		return rotateFailed("is this server's own")
 	}
 	rq, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return rotateFailed("cannot be called").because(err)
+		return rotateFailed("cannot be called")
 	}
 	rq.Header.Set("User-Agent", "warren")
 	res, err := s.outward().Do(rq)
 	if err != nil {
-		var fault *proxy.Error
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return ctx.Err()
-		case errors.As(err, &fault):
-			return rotateFailed("did not answer: " + fault.Message).because(err)
 		}
-		return rotateFailed("did not answer as it should").because(err)
+		return s.rotateUnanswered(ctx, u.Host, err)
 	}
 	defer res.Body.Close()
 	io.Copy(io.Discard, io.LimitReader(res.Body, callBytes)) //nolint:errcheck // what it says is not needed
@@ -141,6 +142,25 @@ func (s *server) callRotateURL(ctx context.Context, address string) error {
 		return rotateFailed(fmt.Sprintf("answered with HTTP status %d", res.StatusCode))
 	}
 	return nil
+}
+
+// rotateUnanswered says why nobody answered, and logs it: of the address its host alone, for the rest is its seller's secret. What net/http
+// says of a call repeats the address, and may repeat what a redirect had.
+func (s *server) rotateUnanswered(ctx context.Context, host string, err error) *problem {
+	how, why := "did not answer as it should", "no HTTP answer that could be followed"
+	var fault *proxy.Error
+	var certificate *tls.CertificateVerificationError
+	var slow net.Error
+	switch {
+	case errors.As(err, &fault):
+		how, why = "did not answer: "+fault.Message, fault.Error()
+	case errors.As(err, &certificate):
+		why = certificate.Error()
+	case errors.As(err, &slow) && slow.Timeout():
+		how, why = "did not answer in time", "no answer in time"
+	}
+	s.log.Warn("a rotateUrl was called in vain", "request", requestID(ctx), "host", host, "cause", why)
+	return rotateFailed(how)
 }
 
 // isHere says whether a host is written as this machine or another by its address, and not by a name that may be anybody's.

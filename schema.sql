@@ -49,7 +49,7 @@ CREATE TABLE proxies (
     name          TEXT    NOT NULL DEFAULT '',
     tags          TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(tags) AND json_type(tags) = 'array'),
     notes         TEXT    NOT NULL DEFAULT '',
-    rotate_url    TEXT    NOT NULL DEFAULT '',
+    rotate_url    TEXT    NOT NULL DEFAULT '',  -- as anybody may see it
     status        TEXT    NOT NULL DEFAULT 'unknown' CHECK (status IN ('unknown', 'alive', 'dead')),
     last_check    TEXT    CHECK (last_check IS NULL OR json_valid(last_check)),
     profile_count INTEGER NOT NULL DEFAULT 0 CHECK (profile_count >= 0), -- profiles outside the trash that use it
@@ -65,6 +65,7 @@ CREATE TABLE proxies (
     recent        TEXT    NOT NULL DEFAULT '',  -- latencies in ms of the checks that are kept, oldest first, with spaces between; "-" for one that failed
     rotated_at    INTEGER NOT NULL DEFAULT 0,   -- when rotateUrl was last called; 0: never
     picked_at     INTEGER NOT NULL DEFAULT 0,   -- when a start last picked it in turn (roundRobin); 0: never
+    rotate_sealed BLOB,                         -- rotateUrl whole, sealed and bound to this row (store/rotate.go); NULL where rotate_url is it
     UNIQUE (workspace_id, type, host, port, username), -- the same proxy again is a duplicate
     UNIQUE (workspace_id, id)                          -- what a profile's reference points at: no profile uses another workspace's proxy
 ) STRICT;

@@ -3,18 +3,18 @@
 -- name: InsertProxy :one
 -- InsertProxy fails with a unique violation for a duplicate; GetProxyByAddress then has the first.
 INSERT INTO proxies (
-    id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, created_at, updated_at
+    id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, rotate_sealed, created_at, updated_at
 ) VALUES (
-    @id, @workspace_id, @type, @host, @port, @username, sqlc.narg(password), @name, @tags, @notes, @rotate_url, @created_at, @updated_at
+    @id, @workspace_id, @type, @host, @port, @username, sqlc.narg(password), @name, @tags, @notes, @rotate_url, sqlc.narg(rotate_sealed), @created_at, @updated_at
 ) RETURNING *;
 
 -- name: InsertProxies :execrows
 -- InsertProxies is InsertProxy for many, of one workspace: a JSON array of objects. Queries.AddProxies makes it.
 INSERT INTO proxies (
-    id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, created_at, updated_at
+    id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, rotate_sealed, created_at, updated_at
 )
 SELECT json_extract(value, '$.id'), CAST(@workspace_id AS TEXT), json_extract(value, '$.type'), json_extract(value, '$.host'), json_extract(value, '$.port'), json_extract(value, '$.username'),
-    unhex(json_extract(value, '$.password')), json_extract(value, '$.name'), json_extract(value, '$.tags'), json_extract(value, '$.notes'), json_extract(value, '$.rotateUrl'), CAST(@now AS INTEGER), CAST(@now AS INTEGER)
+    unhex(json_extract(value, '$.password')), json_extract(value, '$.name'), json_extract(value, '$.tags'), json_extract(value, '$.notes'), json_extract(value, '$.rotateUrl'), unhex(json_extract(value, '$.rotateSealed')), CAST(@now AS INTEGER), CAST(@now AS INTEGER)
 FROM json_each(CAST(@proxies AS TEXT));
 
 -- name: FindProxies :many
@@ -41,7 +41,7 @@ WHERE workspace_id = @workspace_id AND type = @type AND host = @host AND port = 
 -- UpdateProxy writes every setting at once. No row: unknown, foreign, or changed since @revision was read.
 UPDATE proxies SET
     type = @type, host = @host, port = @port, username = @username, password = sqlc.narg(password), name = @name,
-    tags = @tags, notes = @notes, rotate_url = @rotate_url, updated_at = @updated_at, revision = revision + 1
+    tags = @tags, notes = @notes, rotate_url = @rotate_url, rotate_sealed = sqlc.narg(rotate_sealed), updated_at = @updated_at, revision = revision + 1
 WHERE id = @id AND revision = @revision
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 RETURNING *;
@@ -178,3 +178,10 @@ SELECT proxy_id FROM picks WHERE profile_id = @profile_id AND tag = @tag;
 -- name: KeepPick :exec
 INSERT INTO picks (profile_id, tag, proxy_id) VALUES (@profile_id, @tag, @proxy_id)
 ON CONFLICT (profile_id, tag) DO UPDATE SET proxy_id = excluded.proxy_id;
+
+-- name: ListPlainRotateURLs :many
+-- ListPlainRotateURLs gives proxies whose rotateUrl is not sealed, after a place.
+SELECT id, rotate_url FROM proxies WHERE id > @after AND rotate_url <> '' AND rotate_sealed IS NULL ORDER BY id LIMIT CAST(@limit AS INTEGER);
+
+-- name: SealRotateURLOfProxy :execrows
+UPDATE proxies SET rotate_url = @rotate_url, rotate_sealed = @rotate_sealed WHERE id = @id;

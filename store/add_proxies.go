@@ -39,6 +39,7 @@ func (q *Queries) AddProxies(ctx context.Context, workspace string, now int64, r
 		Tags      string  `json:"tags"`
 		Notes     string  `json:"notes"`
 		RotateURL string  `json:"rotateUrl"`
+		Sealed    *string `json:"rotateSealed"` // in hexadecimal
 	}
 	list := make([]added, len(rows))
 	for i, p := range rows {
@@ -46,6 +47,10 @@ func (q *Queries) AddProxies(ctx context.Context, workspace string, now int64, r
 		if p.Password != nil {
 			sealed := hex.EncodeToString(p.Password)
 			list[i].Password = &sealed
+		}
+		if p.RotateSealed != nil {
+			sealed := hex.EncodeToString(p.RotateSealed)
+			list[i].Sealed = &sealed
 		}
 	}
 	text, err := json.Marshal(list)

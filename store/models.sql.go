@@ -117,6 +117,7 @@ type Proxy struct {
 	Recent       string
 	RotatedAt    int64
 	PickedAt     int64
+	RotateSealed []byte
 }
 
 type ProxyCheck struct {

@@ -139,7 +139,7 @@ func (q *Queries) GetPick(ctx context.Context, arg GetPickParams) (string, error
 }
 
 const getProxies = `-- name: GetProxies :many
-SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at FROM proxies
+SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at, rotate_sealed FROM proxies
 WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -186,6 +186,7 @@ func (q *Queries) GetProxies(ctx context.Context, arg GetProxiesParams) ([]Proxy
 			&i.Recent,
 			&i.RotatedAt,
 			&i.PickedAt,
+			&i.RotateSealed,
 		); err != nil {
 			return nil, err
 		}
@@ -201,7 +202,7 @@ func (q *Queries) GetProxies(ctx context.Context, arg GetProxiesParams) ([]Proxy
 }
 
 const getProxy = `-- name: GetProxy :one
-SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at FROM proxies
+SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at, rotate_sealed FROM proxies
 WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
 `
@@ -241,12 +242,13 @@ func (q *Queries) GetProxy(ctx context.Context, arg GetProxyParams) (Proxy, erro
 		&i.Recent,
 		&i.RotatedAt,
 		&i.PickedAt,
+		&i.RotateSealed,
 	)
 	return i, err
 }
 
 const getProxyByAddress = `-- name: GetProxyByAddress :one
-SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at FROM proxies
+SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at, rotate_sealed FROM proxies
 WHERE workspace_id = ?1 AND type = ?2 AND host = ?3 AND port = ?4 AND username = ?5
   AND (CAST(?6 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?6)))
 `
@@ -297,6 +299,7 @@ func (q *Queries) GetProxyByAddress(ctx context.Context, arg GetProxyByAddressPa
 		&i.Recent,
 		&i.RotatedAt,
 		&i.PickedAt,
+		&i.RotateSealed,
 	)
 	return i, err
 }
@@ -331,10 +334,10 @@ func (q *Queries) GetProxyChecked(ctx context.Context, id string) (GetProxyCheck
 
 const insertProxies = `-- name: InsertProxies :execrows
 INSERT INTO proxies (
-    id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, created_at, updated_at
+    id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, rotate_sealed, created_at, updated_at
 )
 SELECT json_extract(value, '$.id'), CAST(?1 AS TEXT), json_extract(value, '$.type'), json_extract(value, '$.host'), json_extract(value, '$.port'), json_extract(value, '$.username'),
-    unhex(json_extract(value, '$.password')), json_extract(value, '$.name'), json_extract(value, '$.tags'), json_extract(value, '$.notes'), json_extract(value, '$.rotateUrl'), CAST(?2 AS INTEGER), CAST(?2 AS INTEGER)
+    unhex(json_extract(value, '$.password')), json_extract(value, '$.name'), json_extract(value, '$.tags'), json_extract(value, '$.notes'), json_extract(value, '$.rotateUrl'), unhex(json_extract(value, '$.rotateSealed')), CAST(?2 AS INTEGER), CAST(?2 AS INTEGER)
 FROM json_each(CAST(?3 AS TEXT))
 `
 
@@ -356,26 +359,27 @@ func (q *Queries) InsertProxies(ctx context.Context, arg InsertProxiesParams) (i
 const insertProxy = `-- name: InsertProxy :one
 
 INSERT INTO proxies (
-    id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, created_at, updated_at
+    id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, rotate_sealed, created_at, updated_at
 ) VALUES (
-    ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
-) RETURNING id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at
+    ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14
+) RETURNING id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at, rotate_sealed
 `
 
 type InsertProxyParams struct {
-	ID          string
-	WorkspaceID string
-	Type        string
-	Host        string
-	Port        int64
-	Username    string
-	Password    []byte
-	Name        string
-	Tags        string
-	Notes       string
-	RotateURL   string
-	CreatedAt   int64
-	UpdatedAt   int64
+	ID           string
+	WorkspaceID  string
+	Type         string
+	Host         string
+	Port         int64
+	Username     string
+	Password     []byte
+	Name         string
+	Tags         string
+	Notes        string
+	RotateURL    string
+	RotateSealed []byte
+	CreatedAt    int64
+	UpdatedAt    int64
 }
 
 // Every query that a caller of the API reaches takes the key's workspaces: a JSON array, or NULL for all.
@@ -393,6 +397,7 @@ func (q *Queries) InsertProxy(ctx context.Context, arg InsertProxyParams) (Proxy
 		arg.Tags,
 		arg.Notes,
 		arg.RotateURL,
+		arg.RotateSealed,
 		arg.CreatedAt,
 		arg.UpdatedAt,
 	)
@@ -424,6 +429,7 @@ func (q *Queries) InsertProxy(ctx context.Context, arg InsertProxyParams) (Proxy
 		&i.Recent,
 		&i.RotatedAt,
 		&i.PickedAt,
+		&i.RotateSealed,
 	)
 	return i, err
 }
@@ -442,6 +448,44 @@ type KeepPickParams struct {
 func (q *Queries) KeepPick(ctx context.Context, arg KeepPickParams) error {
 	_, err := q.db.ExecContext(ctx, keepPick, arg.ProfileID, arg.Tag, arg.ProxyID)
 	return err
+}
+
+const listPlainRotateURLs = `-- name: ListPlainRotateURLs :many
+SELECT id, rotate_url FROM proxies WHERE id > ?1 AND rotate_url <> '' AND rotate_sealed IS NULL ORDER BY id LIMIT CAST(?2 AS INTEGER)
+`
+
+type ListPlainRotateURLsParams struct {
+	After string
+	Limit int64
+}
+
+type ListPlainRotateURLsRow struct {
+	ID        string
+	RotateURL string
+}
+
+// ListPlainRotateURLs gives proxies whose rotateUrl is not sealed, after a place.
+func (q *Queries) ListPlainRotateURLs(ctx context.Context, arg ListPlainRotateURLsParams) ([]ListPlainRotateURLsRow, error) {
+	rows, err := q.db.QueryContext(ctx, listPlainRotateURLs, arg.After, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListPlainRotateURLsRow{}
+	for rows.Next() {
+		var i ListPlainRotateURLsRow
+		if err := rows.Scan(&i.ID, &i.RotateURL); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listProfilesAtExit = `-- name: ListProfilesAtExit :many
@@ -482,7 +526,7 @@ func (q *Queries) ListProfilesAtExit(ctx context.Context, arg ListProfilesAtExit
 }
 
 const listProxies = `-- name: ListProxies :many
-SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at FROM proxies
+SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at, rotate_sealed FROM proxies
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
 ORDER BY created_at DESC, id DESC
@@ -540,6 +584,7 @@ func (q *Queries) ListProxies(ctx context.Context, arg ListProxiesParams) ([]Pro
 			&i.Recent,
 			&i.RotatedAt,
 			&i.PickedAt,
+			&i.RotateSealed,
 		); err != nil {
 			return nil, err
 		}
@@ -677,7 +722,7 @@ func (q *Queries) ListProxiesDue(ctx context.Context, arg ListProxiesDueParams) 
 }
 
 const listProxiesOfWorkspace = `-- name: ListProxiesOfWorkspace :many
-SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at FROM proxies
+SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at, rotate_sealed FROM proxies
 WHERE workspace_id = ?1
   AND (created_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
   AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
@@ -737,6 +782,7 @@ func (q *Queries) ListProxiesOfWorkspace(ctx context.Context, arg ListProxiesOfW
 			&i.Recent,
 			&i.RotatedAt,
 			&i.PickedAt,
+			&i.RotateSealed,
 		); err != nil {
 			return nil, err
 		}
@@ -1058,6 +1104,24 @@ func (q *Queries) PlacesOfProxiesOfWorkspace(ctx context.Context, arg PlacesOfPr
 	return items, nil
 }
 
+const sealRotateURLOfProxy = `-- name: SealRotateURLOfProxy :execrows
+UPDATE proxies SET rotate_url = ?1, rotate_sealed = ?2 WHERE id = ?3
+`
+
+type SealRotateURLOfProxyParams struct {
+	RotateURL    string
+	RotateSealed []byte
+	ID           string
+}
+
+func (q *Queries) SealRotateURLOfProxy(ctx context.Context, arg SealRotateURLOfProxyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, sealRotateURLOfProxy, arg.RotateURL, arg.RotateSealed, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const setPicked = `-- name: SetPicked :execrows
 UPDATE proxies SET picked_at = ?1 WHERE id = ?2
 `
@@ -1117,26 +1181,27 @@ func (q *Queries) SetProxyCheck(ctx context.Context, arg SetProxyCheckParams) (i
 const updateProxy = `-- name: UpdateProxy :one
 UPDATE proxies SET
     type = ?1, host = ?2, port = ?3, username = ?4, password = ?5, name = ?6,
-    tags = ?7, notes = ?8, rotate_url = ?9, updated_at = ?10, revision = revision + 1
-WHERE id = ?11 AND revision = ?12
-  AND (CAST(?13 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?13)))
-RETURNING id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at
+    tags = ?7, notes = ?8, rotate_url = ?9, rotate_sealed = ?10, updated_at = ?11, revision = revision + 1
+WHERE id = ?12 AND revision = ?13
+  AND (CAST(?14 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?14)))
+RETURNING id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at, rotate_sealed
 `
 
 type UpdateProxyParams struct {
-	Type       string
-	Host       string
-	Port       int64
-	Username   string
-	Password   []byte
-	Name       string
-	Tags       string
-	Notes      string
-	RotateURL  string
-	UpdatedAt  int64
-	ID         string
-	Revision   int64
-	Workspaces *string
+	Type         string
+	Host         string
+	Port         int64
+	Username     string
+	Password     []byte
+	Name         string
+	Tags         string
+	Notes        string
+	RotateURL    string
+	RotateSealed []byte
+	UpdatedAt    int64
+	ID           string
+	Revision     int64
+	Workspaces   *string
 }
 
 // UpdateProxy writes every setting at once. No row: unknown, foreign, or changed since @revision was read.
@@ -1151,6 +1216,7 @@ func (q *Queries) UpdateProxy(ctx context.Context, arg UpdateProxyParams) (Proxy
 		arg.Tags,
 		arg.Notes,
 		arg.RotateURL,
+		arg.RotateSealed,
 		arg.UpdatedAt,
 		arg.ID,
 		arg.Revision,
@@ -1184,6 +1250,7 @@ func (q *Queries) UpdateProxy(ctx context.Context, arg UpdateProxyParams) (Proxy
 		&i.Recent,
 		&i.RotatedAt,
 		&i.PickedAt,
+		&i.RotateSealed,
 	)
 	return i, err
 }

@@ -18,16 +18,27 @@ const refitName = "refit"
 const refitPart = 500
 
 // refit does the steps that are left.
-func (s *Store) refit(ctx context.Context) error {
+func (s *Store) refit(ctx context.Context, path string) error {
 	names, err := s.short.GetSetting(ctx, refitName)
 	if errors.Is(err, ErrNoRow) {
 		return nil
 	}
+	sealed := false
 	for name := range strings.FieldsSeq(names) {
 		switch name {
 		case "idempotency":
 			err = errors.Join(err, s.inParts(ctx, s.hashTargets))
+		case "rotate":
+			after := ""
+			err = errors.Join(err, s.inParts(ctx, func(ctx context.Context, q *Queries) (n int, err error) {
+				after, n, err = s.sealRotateURLs(ctx, q, after)
+				sealed = sealed || n > 0
+				return n, err
+			}))
 		}
+	}
+	if sealed && err == nil {
+		err = rebuild(ctx, path)
 	}
 	if err != nil {
 		return err
@@ -36,6 +47,16 @@ func (s *Store) refit(ctx context.Context) error {
 		_, err := q.DeleteSetting(ctx, refitName)
 		return err
 	})
+}
+
+// rebuild writes the file anew: what was in clear stands in parts of its pages that nothing uses any more.
+func rebuild(ctx context.Context, path string) error {
+	db := openPool(dsn(path, writerPragmas), 1)
+	_, err := db.ExecContext(ctx, "VACUUM")
+	if err == nil {
+		_, err = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	return errors.Join(err, db.Close())
 }
 
 // inParts runs step, which tells how many rows it has done, until it has done none.

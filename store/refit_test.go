@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/pressly/goose/v3"
@@ -117,6 +119,46 @@ func TestFold(t *testing.T) {
 	for _, other := range [][2]string{{"ż", "z"}, {"ė", "e"}, {"ı", "i"}} {
 		if Fold(other[0]) == Fold(other[1]) {
 			t.Errorf("%q and %q fold to the same", other[0], other[1])
+		}
+	}
+}
+
+// The rotateUrl of a proxy that an older version wrote is sealed at the next open, and nothing of it stays in the file.
+func TestOldRotateURLsAreSealed(t *testing.T) {
+	ctx := context.Background()
+	secret := "S3cr3t-0f-the-seller"
+	dir := oldDatabase(t, 4, func(db *sql.DB, _ keyring) {
+		for id, address := range map[string]string{"a": "https://r.example/" + secret, "b": "", "c": "https://u:" + secret + "@r.example/?x=" + strings.Repeat("long", 400), "d": "https://r.example"} {
+			mustExec(t, db, "INSERT INTO proxies (id, workspace_id, type, host, port, rotate_url, created_at, updated_at) VALUES (?, 'default', 'socks5', 'h', unicode(?), ?, 1, 1)", id, id, address)
+		}
+		for i := range 2 * refitPart { // more than one part
+			mustExec(t, db, "INSERT INTO proxies (id, workspace_id, type, host, port, rotate_url, created_at, updated_at) VALUES (?, 'default', 'http', 'h', ?, ?, 1, 1)", fmt.Sprintf("x%04d", i), i+1, fmt.Sprint("https://r.example/", secret, i))
+		}
+	})
+	for range 2 {
+		s := openIn(t, dir, Options{})
+		for id, want := range map[string][2]string{"a": {"https://r.example/***", "https://r.example/" + secret}, "b": {"", ""}, "d": {"https://r.example", "https://r.example"},
+			"c": {"https://r.example/***", "https://u:" + secret + "@r.example/?x=" + strings.Repeat("long", 400)}, "x0999": {"https://r.example/***", "https://r.example/" + secret + "999"}} {
+			row, err := s.Read().GetProxy(ctx, GetProxyParams{ID: id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole, err := s.RotateURL(row)
+			if err != nil || row.RotateURL != want[0] || whole != want[1] || row.Revision != 1 {
+				t.Errorf("%s: shown %q, whole %q, %v; want %q", id, row.RotateURL, whole, err, want)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "warren.db*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err != nil || strings.Contains(string(text), secret) {
+			t.Errorf("%s holds a rotateUrl in clear, or cannot be read: %v", file, err)
 		}
 	}
 }

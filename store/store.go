@@ -92,7 +92,7 @@ func open(ctx context.Context, dir, path string, found schemaVersion, o Options)
 	if s.keys, err = openKeyring(ctx, s, dir, o.SecretKeyFile); err != nil {
 		return s, err
 	}
-	return s, s.refit(ctx)
+	return s, s.refit(ctx, path)
 }
 
 // Read gives queries for short statements: a row, a page without filters. They run to their end whatever becomes of the

@@ -46,6 +46,8 @@ var internalQueries = map[string]string{
 	"PurgeTraffic":           "the purge, of every workspace",
 	"InsertRunHosts":         "written by the owner of a run",
 	"GetRunHosts":            "of a run that was read under the key's workspaces",
+	"ListPlainRotateURLs":    "once, after an upgrade, of every workspace",
+	"SealRotateURLOfProxy":   "once, after an upgrade, of every workspace",
 }
 
 var (
