@@ -232,9 +232,10 @@ func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout t
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	wantsTLS := d.doubtTLS(ctx, up, timeout)
 	conn, times, fault := d.dial(ctx, "tcp", q.address)
 	r.Timings = times
-	if fault != nil {
+	if fault = wantsTLS(fault); fault != nil {
 		r.Err = fault
 		return r
 	}

@@ -102,9 +102,14 @@ func notHTTP(got []byte) *Error {
 	return &Error{StageGreeting, NotAProxy, message, nil}
 }
 
+// statusError is what an HTTP proxy refused with.
+type statusError int
+
+func (s statusError) Error() string { return fmt.Sprintf("HTTP status %d", int(s)) }
+
 // statusFault says what an HTTP proxy's refusal means.
 func statusFault(status int, head []byte, credentials bool) *Error {
-	cause := fmt.Errorf("HTTP status %d", status)
+	cause := statusError(status)
 	switch {
 	case status == 407, status == 401: // some proxies say the latter to a wrong password
 		return demandOf(status, head).fault(credentials)

@@ -171,23 +171,11 @@ func (d *Dialer) dialThrough(ctx context.Context, p Proxy, t target, times *Timi
 // try makes one connection to the upstream and speaks its protocol. h is for what may be asked in more than one way.
 func (d *Dialer) try(ctx context.Context, p *Proxy, t target, h *handshake, times *Timings) (net.Conn, *Error) {
 	*times = Timings{}
-	if IsDebugHost(p.Host) { // also in spellings that some resolvers take for addresses
-		return nil, &Error{StageConnect, BlockedAddress, ofDebugPorts, nil}
-	}
-	refuses := func(a netip.Addr) string { return d.Policy.refusesServer(a, d.local()) }
-	raw, fault := d.connect(ctx, "tcp", p.Address(), StageConnect, refuses, times)
+	raw, c, fault := d.reach(ctx, p, times)
 	if fault != nil {
 		return nil, fault
 	}
-	var c net.Conn = raw
 	fault = guard(ctx, raw, func() (fault *Error) {
-		if p.Type == HTTPS {
-			start := time.Now()
-			if c, fault = startTLS(raw, p.Host, d.RootCAs); fault != nil {
-				return fault
-			}
-			times.TLS = time.Since(start)
-		}
 		start := time.Now()
 		c, fault = ask(c, p, t, h)
 		times.Handshake = time.Since(start)

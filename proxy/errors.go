@@ -63,6 +63,14 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// causeOf is the cause of a fault, or nil.
+func causeOf(fault *Error) error {
+	if fault == nil {
+		return nil
+	}
+	return fault.Err
+}
+
 // asError makes an *Error of any error: itself when it is one, else a cause of the system's seen in a stage.
 func asError(stage Stage, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {

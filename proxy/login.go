@@ -244,8 +244,5 @@ func (d *Dialer) dialHTTP(ctx context.Context, p *Proxy, t target, times *Timing
 }
 
 func demanded(fault *Error) (*demand, bool) {
-	if fault == nil {
-		return nil, false
-	}
-	return errors.AsType[*demand](fault.Err)
+	return errors.AsType[*demand](causeOf(fault))
 }

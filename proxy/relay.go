@@ -27,6 +27,7 @@ type Relay struct {
 	chunks sync.Pool // *[chunkSize]byte: held while bytes move, not while a tunnel is idle
 
 	handshake time.Duration // how long a client may take to say what it wants
+	giveWay   time.Duration // how long a dial may take while there is another route
 	silence   time.Duration // how long a tunnel may stay silent after one side has ended
 
 	mu        sync.Mutex // guards what follows
@@ -67,7 +68,7 @@ func NewRelay(d *Dialer, log *slog.Logger) *Relay {
 		log = slog.New(slog.DiscardHandler)
 	}
 	r := &Relay{log: log, listeners: map[net.Listener]struct{}{}, tunnels: map[*tunnel]struct{}{}}
-	r.handshake, r.silence = handshakeTimeout, halfClosedIdle
+	r.handshake, r.giveWay, r.silence = handshakeTimeout, giveWayAfter, halfClosedIdle
 	r.chunks.New = func() any { return new([chunkSize]byte) }
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.tallies = map[string]*tally{}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"net"
 	"slices"
 	"strings"
@@ -151,13 +152,8 @@ func (t *tunnel) dial(address string) (c net.Conn, early []byte, fault *Error) {
 	for {
 		ctx, cancel := context.WithCancel(t.relay.ctx)
 		via, on, more := t.begin(address, cancel)
-		if more {
-			var late context.CancelFunc
-			ctx, late = context.WithTimeout(ctx, giveWayAfter)
-			defer late()
-		}
 		began := time.Now()
-		c, _, fault := via.Dialer.dial(ctx, "tcp", address)
+		c, fault := t.dialVia(ctx, via.Dialer, more, address)
 		cancel()
 		if e, ok := c.(*earlyConn); ok { // its bytes go first, then the bare connection, which can be spliced
 			c, early = e.Conn, e.early
@@ -173,6 +169,19 @@ func (t *tunnel) dial(address string) (c net.Conn, early []byte, fault *Error) {
 		}
 		early = nil
 	}
+}
+
+// dialVia dials through one route. While there is another behind it, it takes no longer than the relay gives it, and a silence is looked at.
+func (t *tunnel) dialVia(ctx context.Context, d *Dialer, more bool, address string) (net.Conn, *Error) {
+	if !more || d.Upstream == nil {
+		c, _, fault := d.dial(ctx, "tcp", address)
+		return c, fault
+	}
+	v := startDoubt(ctx, d, t.relay.giveWay)
+	ctx, late := context.WithTimeout(ctx, t.relay.giveWay)
+	defer late()
+	c, _, fault := d.dial(ctx, "tcp", address)
+	return c, v.settle(fault)
 }
 
 // begin takes the route in use for a dial; on is false when the dial goes beside it, and more says that another route is behind it.
@@ -249,5 +258,5 @@ func (e *Error) upstreams() bool {
 	case StageResolve, StageConnect, StageTLS, StageGreeting, StageAuth:
 		return true
 	}
-	return false
+	return errors.Is(e.Err, errMute)
 }
