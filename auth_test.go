@@ -28,6 +28,7 @@ func routeTable() map[string]route {
 		"PATCH " + p + "/profiles/{id}":                              {scope: "write", kind: "profile", body: `{"notes":"changed"}`},
 		"DELETE " + p + "/profiles/{id}":                             {scope: "write", kind: "profile"},
 		"POST " + p + "/profiles/{id}/start":                         {scope: "run", kind: "profile", body: `{"dryRun":true}`},
+		"POST " + p + "/profiles/{id}/restart":                       {scope: "run", kind: "profile", body: `{"dryRun":true}`},
 		"POST " + p + "/profiles/{id}/stop":                          {scope: "run", kind: "profile"},
 		"POST " + p + "/profiles/{id}/failback":                      {scope: "run", kind: "profile"},
 		"GET " + p + "/runs/{runId}/hosts":                           {scope: "read"},

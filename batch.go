@@ -22,7 +22,7 @@ const maxBatch = 1000
 const batchAtOnce = 100
 
 type batchInput struct {
-	Action  string        `json:"action" enum:"start,stop,delete,restore,tag,untag,setProxy"`
+	Action  string        `json:"action" enum:"start,stop,restart,delete,restore,tag,untag,setProxy"`
 	IDs     []string      `json:"ids" minItems:"1" maxItems:"1000" doc:"The profiles."`
 	Tags    opt[[]string] `json:"tags,omitempty" doc:"With tag and untag."`
 	ProxyID opt[string]   `json:"proxyId,omitempty" doc:"With setProxy; null: direct."`
@@ -41,8 +41,8 @@ type batchJSON struct {
 type batchResultJSON struct {
 	ID      string       `json:"id"`
 	Status  int          `json:"status" doc:"The HTTP status that the single operation would have had." example:"200"`
-	Profile *profileJSON `json:"profile,omitempty" doc:"As it is now; not with start and delete."`
-	Run     *startJSON   `json:"run,omitempty" doc:"With start: its answer."`
+	Profile *profileJSON `json:"profile,omitempty" doc:"As it is now; not with start, restart and delete."`
+	Run     *startJSON   `json:"run,omitempty" doc:"With start and restart: the answer."`
 	Error   *problem     `json:"error,omitempty" doc:"Why it was refused."`
 }
 
@@ -50,7 +50,7 @@ type batchResultJSON struct {
 func (in *batchRequest) Resolve(ctx huma.Context) []error {
 	b, need := &in.Body, scopeRead // for an action that there is not; huma refuses it
 	switch b.Action {
-	case "start", "stop":
+	case "start", "stop", "restart":
 		need = scopeRun
 	case "delete", "restore", "tag", "untag", "setProxy":
 		need = scopeWrite
@@ -117,8 +117,12 @@ func (s *server) batchOne(ctx context.Context, id string, in *batchInput) (resul
 	result.Status = http.StatusOK
 	var changed *ProfileBody
 	switch in.Action {
-	case "start":
-		answer, err := s.startProfile(ctx, &startRequest{ProfilePath: path, Body: &startInput{}})
+	case "start", "restart":
+		by := s.start
+		if in.Action == "restart" {
+			by = s.restart
+		}
+		answer, err := s.startBy(ctx, &startRequest{ProfilePath: path, Body: &startInput{}}, by)
 		if err != nil {
 			return result, err
 		}

@@ -61,7 +61,7 @@ func requestExample(operation string) any {
 		return map[string]any{"name": "Shop, Berlin", "os": "win", "browserVersion": "156", "workspaceId": "default", "tags": []string{"shop", "de"}, "proxyId": exampleProxyID}
 	case "updateProfile", "patchProfile":
 		return map[string]any{"name": "Shop, Hamburg", "tags": []string{"shop", "hh"}}
-	case "startProfile":
+	case "startProfile", "restartProfile":
 		return map[string]any{"headless": true, "startUrls": []string{"https://example.com/"}}
 	case "stopProfile":
 		return map[string]any{"force": false}
@@ -95,7 +95,7 @@ func answerExample(operation string) any {
 		return exampleProfile()
 	case "listProfiles":
 		return exampleList(exampleProfile())
-	case "startProfile":
+	case "startProfile", "restartProfile":
 		return exampleStart()
 	case "failbackProfile":
 		return exampleStart().RunJSON
@@ -286,7 +286,7 @@ func operationProblems(operation string) []*problem {
 		return []*problem{duplicate(exampleProxyID)}
 	case "deleteProxy":
 		return []*problem{proxyInUse([]string{exampleProfileID})}
-	case "startProfile":
+	case "startProfile", "restartProfile":
 		dead := exampleCheck()
 		dead.OK, dead.Status, dead.ExitIP, dead.LatencyMs, dead.IPVersion = false, "dead", nil, nil, nil
 		dead.Error = &checkErrorJSON{Stage: "connect", Code: "connection_refused", Message: "Nobody listens at the proxy's address."}

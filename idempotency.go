@@ -42,7 +42,7 @@ func newIdempotency(st *store.Store, log *slog.Logger) *idempotency {
 func (i *idempotency) covers(pattern string) bool {
 	switch pattern {
 	case "POST " + apiPrefix + "/profiles", "POST " + apiPrefix + "/proxies", "POST " + apiPrefix + "/proxies/import", "POST " + apiPrefix + "/keys",
-		"POST " + apiPrefix + "/profiles/{id}/start", "POST " + apiPrefix + "/profiles/{id}/restore", "POST " + apiPrefix + "/profiles/{id}/capabilities":
+		"POST " + apiPrefix + "/profiles/{id}/start", "POST " + apiPrefix + "/profiles/{id}/restart", "POST " + apiPrefix + "/profiles/{id}/restore", "POST " + apiPrefix + "/profiles/{id}/capabilities":
 		return true
 	}
 	return false

@@ -65,6 +65,9 @@ type profileRun struct {
 	name                       string // of its files
 	bar                        bool   // no run at all: it keeps one from starting
 	before                     string // the profile's status before the start
+	restarted                  bool   // it took the place of another run
+
+	next *profileRun // takes its place when it ends; nil: none. The map's mutex is held for it
 
 	mu     sync.Mutex
 	status string // starting, running, stopping
@@ -255,6 +258,10 @@ func (rs *runs) leave(r *profileRun) {
 	rs.mu.Lock()
 	delete(rs.byProfile, r.profileID)
 	delete(rs.chosen, r.profileID)
+	if next := r.next; next != nil { // it has the place in the queue too: others who wait would else come before it
+		rs.byProfile[r.profileID] = next
+		next.restarted, next.place, r.place = true, r.place, nil
+	}
 	rs.dropCapabilities(r)
 	rs.mu.Unlock()
 	rs.room.leave(r.place)
@@ -307,8 +314,9 @@ func (rs *runs) tell(r *profileRun, force bool) {
 
 // finish is the end of a run that was there.
 func (rs *runs) finish(r *profileRun, last *lastRunJSON) {
+	restarts := rs.follows(r)
 	rs.bury(r, last)
-	rs.events.publish("run.ended", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "status": last.Status, "reason": last.Reason})
+	rs.events.publish("run.ended", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "status": last.Status, "reason": last.Reason, "restarts": restarts})
 	rs.log.Info("run ended", "profile", r.profileID, "run", r.id, "reason", last.Reason, "method", last.Method, "exit", last.ExitCode)
 }
 
@@ -346,15 +354,18 @@ func folderBytes(dir string) (sum int64) {
 // stop ends a profile's run, or gives up its start. It says whether there was one, and how it ended: nil when its browser
 // never ran. What cannot be ended is an error.
 func (rs *runs) stop(ctx context.Context, profileID string, force bool) (last *lastRunJSON, ran bool, err error) {
-	r := rs.of(profileID)
+	r, next := rs.giveUp(profileID, force)
 	if r == nil {
 		return nil, false, nil
 	}
-	r.end(force)
+	gone := r.gone
+	if next != nil {
+		gone = next.gone // it goes after the other one
+	}
 	late := time.NewTimer(3 * stopTime)
 	defer late.Stop()
 	select {
-	case <-r.gone:
+	case <-gone:
 		return r.last, !r.bar, nil
 	case <-late.C:
 		return nil, !r.bar, conflict("profile_busy", "The run's process does not answer and could not be ended. The log says which one it is: end it by hand, then stop again.")
@@ -376,7 +387,7 @@ func (rs *runs) close(ctx context.Context, profileID string) (release func(), er
 		if mine {
 			return func() { rs.leave(bar) }, nil
 		}
-		have.end(false)
+		rs.giveUp(profileID, false)
 		select {
 		case <-have.gone:
 		case <-ctx.Done():

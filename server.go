@@ -95,6 +95,7 @@ func (s *server) routes() {
 	// Beyond the ten.
 	add(s, scopeWrite, "PATCH /profiles/{id}", "patchProfile", "Update a profile (the same as PUT)", s.updateProfile)
 	add(s, scopeRun, "POST /profiles/{id}/stop", "stopProfile", "Stop a profile's browser", s.stopProfile)
+	add(s, scopeRun, "POST /profiles/{id}/restart", "restartProfile", "Restart a profile's browser", s.restartProfile)
 	add(s, scopeRun, "POST /profiles/{id}/failback", "failbackProfile", "Take a run back to its profile's own proxy", s.failback)
 	add(s, scopeRun, "POST /profiles/{id}/capabilities", "createCapability", "Let somebody else drive or watch a run", s.createCapability)
 	add(s, scopeRead, "GET /profiles/{id}/capabilities", "listCapabilities", "List what was made to drive or watch a run", s.listCapabilities)

@@ -205,6 +205,11 @@ func browserNotFound(err error) *problem {
 }
 
 func (s *server) startProfile(ctx context.Context, in *startRequest) (*struct{ Body startAnswer }, error) {
+	return s.startBy(ctx, in, s.start)
+}
+
+// startBy answers a start, whichever way it comes to its run.
+func (s *server) startBy(ctx context.Context, in *startRequest, start func(context.Context, store.Profile, *startInput) (*startJSON, error)) (*struct{ Body startAnswer }, error) {
 	row, err := s.profileRow(ctx, in.ID, false)
 	if err != nil {
 		return nil, err
@@ -225,7 +230,7 @@ func (s *server) startProfile(ctx context.Context, in *startRequest) (*struct{ B
 		out.Body.dry, err = s.dryRun(p)
 		return out, err
 	}
-	answer, err := s.start(ctx, row, in.Body)
+	answer, err := start(ctx, row, in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -271,40 +276,47 @@ func (s *server) start(ctx context.Context, row store.Profile, in *startInput) (
 		if err != nil {
 			return nil, err
 		}
-		old := !mine && isClosed(have.ready)
-		leave := have.want()
-		select {
-		case <-have.ready:
-			leave(false)
-		case <-ctx.Done():
-			leave(true)
-			return nil, ctx.Err()
+		answer, again, err := s.awaitStart(ctx, have, mine)
+		if !again {
+			return answer, err
 		}
-		if have.err != nil {
-			if !mine && isCallersOwn(have.err) {
-				continue
-			}
-			return nil, have.err
-		}
-		have.mu.Lock()
-		status, answer := have.status, have.answer
-		have.mu.Unlock()
-		if status == "running" && answer != nil && answer.capability == "" {
-			return nil, conflict("profile_busy", "The run of an earlier server does not answer. Stop it, with force if it must be, then start again.")
-		}
-		if status == "running" && answer != nil && (!old || have.client.Alive(ctx)) {
-			a := *answer
-			a.Reused = !mine
-			return &a, nil
-		}
-		if !old {
-			return nil, cancelledStart()
-		}
-		select { // it was on its way out already when we came: wait for its end, then start anew
-		case <-have.gone:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	}
+}
+
+// awaitStart waits for a run and gives it. again says that it came to nothing that is the caller's: it tries anew.
+func (s *server) awaitStart(ctx context.Context, have *profileRun, mine bool) (answer *startJSON, again bool, err error) {
+	old := !mine && isClosed(have.ready)
+	leave := have.want()
+	select {
+	case <-have.ready:
+		leave(false)
+	case <-ctx.Done():
+		leave(true)
+		return nil, false, ctx.Err()
+	}
+	if have.err != nil {
+		again = !mine && isCallersOwn(have.err)
+		return nil, again, have.err
+	}
+	have.mu.Lock()
+	status, answer := have.status, have.answer
+	have.mu.Unlock()
+	if status == "running" && answer != nil && answer.capability == "" {
+		return nil, false, conflict("profile_busy", "The run of an earlier server does not answer. Stop it, with force if it must be, then start again.")
+	}
+	if status == "running" && answer != nil && (!old || !isClosed(have.halt) && have.client.Alive(ctx)) {
+		a := *answer
+		a.Reused = !mine
+		return &a, false, nil
+	}
+	if !old {
+		return nil, false, cancelledStart()
+	}
+	select { // it was on its way out already when we came: wait for its end, then start anew
+	case <-have.gone:
+		return nil, true, nil
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
 	}
 }
 
@@ -317,16 +329,31 @@ func isCallersOwn(err error) bool {
 
 // claimStart begins the profile's run, or returns the one that is there.
 func (s *server) claimStart(ctx context.Context, row store.Profile, in *startInput) (have *profileRun, mine bool, err error) {
+	r, launch := s.newStart(row)
+	have, mine, err = s.runs.claim(r)
+	if err != nil || !mine {
+		r.cancel()
+		return have, mine, err
+	}
+	s.begin(ctx, launch, r, row, in, func() error { return nil })
+	return have, mine, nil
+}
+
+// newStart is a run that is to be, and what its launch lives in.
+func (s *server) newStart(row store.Profile) (*profileRun, context.Context) {
 	r := newRun(row.ID, row.WorkspaceID, "starting")
 	launch, cancel := context.WithCancel(s.runs.ctx)
 	r.cancel = cancel
-	have, mine, err = s.runs.claim(r)
-	if err != nil || !mine {
-		cancel()
-		return have, mine, err
-	}
+	return r, launch
+}
+
+// begin sets a run's life off. It is decided when turn has come.
+func (s *server) begin(ctx, launch context.Context, r *profileRun, row store.Profile, in *startInput, turn func() error) {
 	ctx = context.WithoutCancel(ctx)
 	decide := func() (*plan, error) {
+		if err := turn(); err != nil {
+			return nil, err
+		}
 		row, err := s.profileRow(ctx, row.ID, false) // as it is now that nobody else starts or deletes it
 		if err != nil {
 			return nil, err
@@ -339,7 +366,6 @@ func (s *server) claimStart(ctx context.Context, row store.Profile, in *startInp
 		s.redress(ctx, r, exitAsKnown)
 		s.followLate(ctx, r)
 	})
-	return have, mine, nil
 }
 
 // launch brings the browser up. While it launches the exit is looked up.
@@ -417,7 +443,7 @@ func (rs *runs) recordStart(ctx context.Context, r *profileRun, answer *startJSO
 	r.answer, r.status = answer, "running"
 	r.mu.Unlock()
 	rs.admit(r)
-	rs.events.publish("run.started", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id})
+	rs.events.publish("run.started", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "restarted": r.restarted})
 	rs.log.Info("run started", "profile", r.profileID, "run", r.id, "pid", answer.PID, "isolation", answer.Isolation.Network)
 	return nil
 }
