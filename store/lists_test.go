@@ -179,6 +179,35 @@ func TestListsEqualAModel(t *testing.T) {
 	})
 }
 
+// A last page that is full says that it is the last.
+func TestLastPageThatIsFull(t *testing.T) {
+	s := openTest(t)
+	ctx := context.Background()
+	ensure(t, s, "a")
+	for i := range 6 {
+		putProfile(t, s, aProfile("a", fmt.Sprint(i)))
+		mustWrite(t, s, func(q *Queries) error { _, err := q.InsertProxy(ctx, aProxy("a", fmt.Sprint(i))); return err })
+	}
+	for limit, more := range map[int]bool{0: true, 3: true, 5: true, 6: false, 7: false} {
+		for _, system := range []string{"", "linux"} { // both ways to list
+			page, err := s.ListProfiles(ctx, ProfileList{ProfileFilter: ProfileFilter{OS: system}, Limit: limit})
+			if err != nil || page.More != more || len(page.Rows) != min(limit, 6) {
+				t.Errorf("%d of 6 profiles: %d rows, more %v, %v", limit, len(page.Rows), page.More, err)
+			}
+		}
+		page, err := s.ListProxies(ctx, ProxyList{Limit: limit})
+		if err != nil || page.More != more || len(page.Rows) != min(limit, 6) {
+			t.Errorf("%d of 6 proxies: %d rows, more %v, %v", limit, len(page.Rows), page.More, err)
+		}
+	}
+	for _, offset := range []int64{3, 5} {
+		page, err := s.ListProfiles(ctx, ProfileList{Limit: 6 - int(offset), Offset: offset})
+		if err != nil || page.More || len(page.Rows) != 6-int(offset) {
+			t.Errorf("from %d on: %d rows, more %v, %v", offset, len(page.Rows), page.More, err)
+		}
+	}
+}
+
 func TestAfterWhatIsNotInTheList(t *testing.T) {
 	s := openTest(t)
 	all := crowd(t, s)

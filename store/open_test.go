@@ -234,6 +234,16 @@ func TestReadOnlyFolderIsRefused(t *testing.T) {
 	}
 }
 
+// A database that may not be written is refused by its mode, also to root, whom modes do not bind.
+func TestReadOnlyFileIsRefused(t *testing.T) {
+	dir, file := aDatabase(t, 1)
+	if err := os.Chmod(file, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.Chmod(file, 0o600) }()
+	refused(t, dir, ErrReadOnly, "--data")
+}
+
 func TestFolderThatIsAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -95,6 +96,41 @@ func TestListsShowEveryChange(t *testing.T) {
 		mustWrite(t, s, step.do)
 		assertListed(t, s, step.what)
 	}
+}
+
+// A list reads places first and rows after: what changes in between is shown where it is, or not at all.
+func TestRowsThatMoveMeanwhile(t *testing.T) {
+	s := openTest(t)
+	ctx := context.Background()
+	ensure(t, s, "a")
+	stays, moves, goes := putProfile(t, s, aProfile("a", "stays")), putProfile(t, s, aProfile("a", "moves")), putProfile(t, s, aProfile("a", "goes"))
+	look := func(what string, wanted []place, trashed bool, want ...string) {
+		rows, err := s.rowsAt(ctx, wanted, ProfileFilter{Trashed: trashed})
+		names := []string{}
+		for _, row := range rows {
+			names = append(names, row.Name)
+		}
+		if err != nil || fmt.Sprint(names) != fmt.Sprint(want) {
+			t.Errorf("%s: %v, %v; want %v", what, names, err, want)
+		}
+	}
+	at := []place{{stays.ID, stays.Version}, {moves.ID, moves.Version}, {goes.ID, goes.Version}}
+	look("before", at, false, "stays", "moves", "goes")
+	mustWrite(t, s, func(q *Queries) error {
+		_, err1 := q.TrashProfile(ctx, TrashProfileParams{ID: moves.ID, TrashedAt: 5})
+		_, err2 := q.TrashProfile(ctx, TrashProfileParams{ID: goes.ID, TrashedAt: 5})
+		_, err3 := q.DeleteProfile(ctx, DeleteProfileParams{ID: goes.ID})
+		return errors.Join(err1, err2, err3)
+	})
+	s.rows = newRowCache() // else the rows as they were are known: a list is of one moment
+	look("two in the trash or gone", at, false, "stays")
+	look("of the trash", at, true, "moves")
+	mustWrite(t, s, func(q *Queries) error {
+		_, err := q.RestoreProfile(ctx, RestoreProfileParams{ID: moves.ID})
+		return err
+	})
+	s.rows = newRowCache()
+	look("of the trash, one restored", []place{{moves.ID, moves.Version + 1}}, true)
 }
 
 // What has been acknowledged before a list is asked for is in it, also while others write and list.

@@ -153,6 +153,29 @@ func TestAGroupIsOneTransaction(t *testing.T) {
 	}
 }
 
+// A group ends at its length, however long it may last: those who came first are not kept waiting by those who come.
+func TestAGroupHasABound(t *testing.T) {
+	s := openTest(t)
+	ensure(t, s, "default")
+	fns := make([]func(*Queries) error, groupLength+1)
+	for i := range fns {
+		fns[i], _ = inserts("default")
+	}
+	var before, after int64 // rows on disk as the last of the first group runs, and as the first of the second does
+	count := func(n *int64) func(*Queries) error {
+		return func(*Queries) error { return s.readers.QueryRow("SELECT count(*) FROM profiles").Scan(n) }
+	}
+	fns[groupLength-2], fns[groupLength-1] = count(&before), count(&after) // one holds the writer before them
+	for i, err := range oneGroup(t, s, fns...) {
+		if err != nil {
+			t.Errorf("function %d: %v", i, err)
+		}
+	}
+	if before != 0 || after != groupLength-2 {
+		t.Errorf("rows on disk: %d at the end of the first group, %d after it; want 0 and %d", before, after, groupLength-2)
+	}
+}
+
 func TestOneThatWaitsCanBeWithdrawn(t *testing.T) {
 	s := openTest(t)
 	holding, release := make(chan struct{}), make(chan struct{})
@@ -271,4 +294,26 @@ func TestCloseAnswersEveryone(t *testing.T) {
 		t.Error(err)
 	}
 	crowd.Wait()
+}
+
+// A write that comes too late never ran, and is told so, also where the queue had room for it.
+func TestNoWriteAfterClose(t *testing.T) {
+	s, err := Open(context.Background(), t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	queued := 0
+	for range 100 { // room in the queue and the end are two ways to go on, of which one is drawn
+		before := len(s.writer.queue)
+		if err := s.Write(context.Background(), func(*Queries) error { t.Error("it ran"); return nil }); !errors.Is(err, ErrClosed) {
+			t.Fatalf("got %v, want ErrClosed", err)
+		}
+		queued += len(s.writer.queue) - before
+	}
+	if queued == 0 || queued == 100 {
+		t.Errorf("%d of 100 got into the queue: one of two ways was not tried", queued)
+	}
 }
