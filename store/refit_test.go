@@ -6,13 +6,10 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/pressly/goose/v3"
 )
 
 // oldDatabase makes a database as it was at a version, with a key of its own, fills it, and gives its folder. sealer seals as that
@@ -20,20 +17,12 @@ import (
 func oldDatabase(t *testing.T, version int64, fill func(db *sql.DB, sealer keyring)) string {
 	t.Helper()
 	dir, ctx := t.TempDir(), context.Background()
-	steps, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		t.Fatal(err)
-	}
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, FileName)+"?_pragma=journal_mode(WAL)")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, steps, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.UpTo(ctx, version); err != nil {
+	if err := stepTo(ctx, db, version); err != nil {
 		t.Fatal(err)
 	}
 	master := make([]byte, masterLength)

@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDir); dir != "" {
 		writeUntilKilled(dir)
 	}
+	if dir := os.Getenv(upgradeDir); dir != "" {
+		upgradeUntilKilled(dir)
+	}
 	flag.Parse()
 	if raceDetector {
 		_ = flag.Set("rapid.checks", "10")

@@ -1,0 +1,173 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+)
+
+// The test binary runs itself as the child that migrates a folder and dies of SIGKILL on the way: before the nth statement, or in the nth COMMIT.
+const (
+	upgradeDir = "WARREN_TEST_UPGRADE_DIR"
+	upgradeDie = "WARREN_TEST_UPGRADE_DIE" // "statement 3", "commit 3"
+)
+
+// die ends the process at the nth call, as the kernel ends one: nothing is closed and nothing is written back.
+type die struct{ left int }
+
+func (d *die) now() {
+	if d.left--; d.left == 0 {
+		if self, err := os.FindProcess(os.Getpid()); err == nil {
+			_ = self.Kill()
+		}
+		select {}
+	}
+}
+
+// Printf gets each statement before goose runs it (goose.WithVerbose).
+func (d *die) Printf(format string, v ...any) {
+	if strings.HasPrefix(fmt.Sprintf(format, v...), "goose: Executing statement: ") {
+		d.now()
+	}
+}
+
+func (*die) Fatalf(string, ...any) {}
+
+// upgradeUntilKilled never returns.
+func upgradeUntilKilled(dir string) {
+	ctx := context.Background()
+	at, n, _ := strings.Cut(os.Getenv(upgradeDie), " ")
+	left, err := strconv.Atoi(n)
+	d := &die{left}
+	if at == "commit" && err == nil { // by the product's own way
+		sqlite.RegisterConnectionHook(func(c sqlite.ExecQuerierContext, _ string) error {
+			c.(sqlite.HookRegisterer).RegisterCommitHook(func() int32 { d.now(); return 0 })
+			return nil
+		})
+		var s *Store
+		if s, err = Open(ctx, dir, Options{}); err == nil {
+			err = s.Close()
+		}
+	} else if err == nil {
+		file := filepath.Join(dir, FileName)
+		db := openPool(dsn(file, writerPragmas), 1)
+		if err = prepareFolder(dir, file); err == nil {
+			err = stepTo(ctx, db, int64(newestMigration()), goose.WithVerbose(true), goose.WithLogger(d))
+		}
+	}
+	if err != nil {
+		fmt.Println("error:", err)
+		os.Exit(2)
+	}
+	os.Exit(0)
+}
+
+// stepTo migrates a database up to a version, as migrate does.
+func stepTo(ctx context.Context, db *sql.DB, version int64, more ...goose.ProviderOption) error {
+	steps, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, steps, append(more, goose.WithDisableGlobalRegistry(true))...)
+	if err != nil {
+		return err
+	}
+	_, err = p.UpTo(ctx, version)
+	return err
+}
+
+// killedUpgrade runs the child on a folder and reports whether it died on the way.
+func killedUpgrade(t *testing.T, dir, when string) (killed bool) {
+	t.Helper()
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), upgradeDir+"="+dir, upgradeDie+"="+when)
+	said, err := child.CombinedOutput()
+	if code := child.ProcessState.ExitCode(); code == 2 || code == 0 && err != nil {
+		t.Fatalf("the child's upgrade: %v, %s", err, said)
+	}
+	return err != nil
+}
+
+// copied is a closed database's folder once more.
+func copied(t *testing.T, dir string) string {
+	t.Helper()
+	other := t.TempDir()
+	for _, name := range listing(t, dir) {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(other, name), b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return other
+}
+
+// An upgrade that is killed, wherever that is, and then done again ends as one that was left alone.
+func TestUpgradeThatIsKilled(t *testing.T) {
+	for version := int64(0); version < int64(newestMigration()); version++ {
+		t.Run(fmt.Sprint("from ", version), func(t *testing.T) {
+			t.Parallel()
+			old := t.TempDir()
+			if version > 0 {
+				old = filledDatabase(t, version)
+			}
+			want := upgraded(t, copied(t, old))
+			kills := map[string]int{}
+			for _, at := range []string{"statement", "commit"} {
+				step := 1
+				if version == 0 && at == "statement" || testing.Short() || raceDetector {
+					step = 7 // of a database that is made, with nothing in it
+				}
+				for n := 1; ; n += step {
+					dir := copied(t, old)
+					if !killedUpgrade(t, dir, fmt.Sprint(at, " ", n)) {
+						break
+					}
+					kills[at]++
+					if got := upgraded(t, dir); !slices.Equal(got, want) {
+						t.Errorf("killed at %s %d: %v", at, n, difference(got, want))
+					}
+				}
+			}
+			t.Log(kills)
+			if steps := int(int64(newestMigration()) - version); kills["commit"] < steps || kills["statement"] == 0 {
+				t.Errorf("%v kills in %d migrations: not each was tried", kills, steps)
+			}
+		})
+	}
+}
+
+// upgraded opens a folder and describes what is in it: the schema, every row, and whether the counters are right.
+func upgraded(t *testing.T, dir string) []string {
+	t.Helper()
+	s, err := Open(context.Background(), dir, Options{})
+	if err != nil {
+		t.Fatalf("the upgrade: %v", err)
+	}
+	defer s.Close()
+	assertWhole(t, s)
+	out := schemaOf(t, s.readers)
+	for table, rows := range snapshot(t, s.readers) {
+		for _, row := range rows {
+			if name := strings.Trim(row["name"], "'"); table == "settings" && (name == canaryName || name == "ready") {
+				row["value"] = "its own" // a new database's key, and the time
+			}
+			out = append(out, fmt.Sprint(table, " ", row))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
