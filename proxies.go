@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -84,7 +86,7 @@ func (s *server) proxyAnswer(ctx context.Context, row store.Proxy) (*ProxyBody, 
 // proxyInput is a proxy as a request brings it: as fields, or as one string.
 type proxyInput struct {
 	WorkspaceID opt[string]   `json:"workspaceId,omitempty" doc:"The workspace that owns it; it never changes." example:"default"`
-	URL         opt[string]   `json:"url,omitempty" nullable:"false" doc:"Instead of type, host, port, username and password: socks5://user:pass@host:1080" example:"socks5://alice:secret@de.proxy.example:1080"`
+	URL         opt[string]   `json:"url,omitempty" nullable:"false" doc:"Instead of type, host, port, username and password: socks5://user:pass@host:1080, or a line as sellers write them, such as host:1080:user:pass, which is a SOCKS5 proxy's. A line that can be read in two ways is refused." example:"socks5://alice:secret@de.proxy.example:1080"`
 	Type        opt[string]   `json:"type,omitempty" nullable:"false" doc:"socks5, http, https or socks4 (socks5h and socks are taken too)." example:"socks5"`
 	Host        opt[string]   `json:"host,omitempty" nullable:"false" doc:"A host name or an address, without scheme and port." example:"de.proxy.example"`
 	Port        opt[int64]    `json:"port,omitempty" nullable:"false" minimum:"1" maximum:"65535" example:"1080"`
@@ -114,6 +116,23 @@ func (in *proxyInput) describe(f *faults) {
 	}
 }
 
+// readProxy reads the one text of a proxy: a URL, or a line as sellers write them, which is a SOCKS5 proxy's. Nothing is guessed.
+func readProxy(text string) (proxy.Proxy, error) {
+	if strings.Contains(text, "://") {
+		return proxy.Parse(text)
+	}
+	found, err := proxy.ReadLine(text, proxy.SOCKS5)
+	switch {
+	case err != nil:
+		return proxy.Proxy{}, err
+	case len(found) == 0:
+		return proxy.Proxy{}, errors.New("must be an address such as socks5://user:password@host:1080 or host:1080:user:password")
+	case len(found) > 1:
+		return proxy.Proxy{}, fmt.Errorf("can be read as %s: write the one that is meant in that way, with its password", strings.Join(proxy.Readings(found), " and as "))
+	}
+	return found[0], nil
+}
+
 // merge puts the address members that are there over p and checks the whole.
 func (in *proxyInput) merge(p proxy.Proxy, f *faults) proxy.Proxy {
 	for _, m := range []struct {
@@ -129,7 +148,7 @@ func (in *proxyInput) merge(p proxy.Proxy, f *faults) proxy.Proxy {
 			f.add("body.url", "stands instead of type, host, port, username and password: give one or the other", nil)
 			return p
 		}
-		parsed, err := proxy.Parse(in.URL.Value)
+		parsed, err := readProxy(in.URL.Value)
 		if err != nil {
 			f.add("body.url", err.Error(), nil)
 			return p

@@ -38,6 +38,15 @@ func TestProxyAnswers(t *testing.T) {
 	if !bytes.Equal(one.body, r.body) {
 		t.Errorf("GET answers\n%s\nwant what POST answered\n%s", one.body, r.body)
 	}
+	byLine := a.do(t, "POST", "/proxies", `{"workspaceId":"w2","url":" line.example:7310:alice:se:cret "}`).want(t, 201)
+	for member, want := range map[string]any{"type": "socks5", "host": "line.example", "port": 7310, "username": "alice", "hasPassword": true} {
+		byLine.equal(t, member, want)
+	}
+	ambiguous := a.do(t, "POST", "/proxies", `{"workspaceId":"w2","url":"a.example:1080:b.example:1081"}`)
+	ambiguous.refused(t, 422, "validation_failed")
+	if text := string(ambiguous.body); !strings.Contains(text, "can be read as") || strings.Contains(text, "b.example:1081") {
+		t.Errorf("a line with two readings is refused with %s", text)
+	}
 	byURL := a.do(t, "POST", "/proxies", `{"workspaceId":"w2","url":"socks://al%40ice:p%3Aw@[2001:DB8::1]:1081"}`).want(t, 201)
 	for member, want := range map[string]any{"type": "socks5", "host": "2001:db8::1", "port": 1081, "username": "al@ice", "hasPassword": true, "workspaceId": "w2"} {
 		byURL.equal(t, member, want)
@@ -75,7 +84,7 @@ func TestProxyRefused(t *testing.T) {
 		{`{"type":null,"host":null,"port":null}`, []string{"body.type", "body.host", "body.port"}},
 		{`{"url":null}`, []string{"body.url", "body.type", "body.host", "body.port"}},
 		{`{"url":"socks5://h:1","host":"h"}`, []string{"body.url"}},
-		{`{"url":"h:1"}`, []string{"body.url"}},
+		{`{"url":"h:none"}`, []string{"body.url"}},
 		{`{"url":"socks5://:pw@h:1"}`, []string{"body.url"}},
 		{`{"type":"socks5","host":"h","port":1,"rotateUrl":"ftp://x","name":"` + strings.Repeat("n", 201) + `","notes":"\u0000","tags":[""]}`,
 			[]string{"body.rotateUrl", "body.name", "body.notes", "body.tags[0]"}},

@@ -265,3 +265,27 @@ func TestListsOfProxies(t *testing.T) {
 	total = 3
 	use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Check all')).click(); await until(() => document.body.textContent.includes('The answer ended after 2 of 3.'));`, answer)
 }
+
+// TestOneLineOfAProxy: the form takes a line as providers write it, and where the server refuses one says so once, beside the field.
+func TestOneLineOfAProxy(t *testing.T) {
+	t.Parallel()
+	answer := func(method, path string) (int, any) {
+		switch {
+		case method == "POST" && path == "/api/v1/proxies":
+			return 422, map[string]any{"status": 422, "code": "validation_failed", "title": "Unprocessable Entity", "detail": "no", "errors": []any{map[string]any{"location": "body.url", "message": "can be read in two ways"}}}
+		case path == "/api/v1/proxies/check":
+			return 200, map[string]any{"ok": false, "checkedAt": "2026-11-22T08:00:00.000Z", "error": map[string]any{"stage": "request", "code": "host_unreachable", "message": "the proxy has no way to the target"}}
+		}
+		return oneOfEach(method, path)
+	}
+	dom, sent := use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Add proxy')).click(); set(await there('dialog input[name=url]'), '127.0.0.1:7310:alice:secret'); await drawn();
+		(await named('Check first')).click(); await until(() => document.body.textContent.includes('cannot reach the check’s address'));
+		(await named('Add proxy', 'dialog button')).click(); await there('.fault');`, answer)
+	wantSent(t, sent, `POST /api/v1/proxies/check {"url":"127.0.0.1:7310:alice:secret"}`, `POST /api/v1/proxies {"url":"127.0.0.1:7310:alice:secret"}`)
+	if strings.Contains(dom, `class="problem"`) || !strings.Contains(dom, "Can be read in two ways") {
+		t.Error("the refusal does not stand beside its field alone")
+	}
+	if strings.Contains(dom, "No route leads to its address") {
+		t.Error("a proxy that gets no further is said to be out of reach itself")
+	}
+}

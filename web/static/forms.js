@@ -29,7 +29,7 @@ export function useForm(initial) {
     setAll: (all) => setValues(all),
     setProblem,
     faults,
-    // shown are the errors that stand beside a field.
+    // shown are the errors that stand beside a field that is there.
     shown: () => [...names.current].flatMap(faults),
     async send(work) {
       if (busy) return;
@@ -65,7 +65,10 @@ export function Form({ form, work, children, foot, explain }) {
 // of the request whose faults it shows, where that is not its name; `say` says them in words that fit the field.
 export function Field({ form, name, member = name, say, label, hint, optional, control, wide }) {
   const id = useId();
-  form.names.add(member);
+  useEffect(() => {
+    form.names.add(member);
+    return () => form.names.delete(member);
+  }, [member]);
   const faults = form.faults(member);
   const described = [hint && `${id}-hint`, faults.length && `${id}-fault`].filter(Boolean).join(' ');
   const tied = { id, name, 'aria-describedby': described || undefined, 'aria-invalid': faults.length ? 'true' : undefined };

@@ -72,6 +72,7 @@ export function Menu({ label, items }) {
 export function ProblemBox({ problem, shown = [], children }) {
   if (!problem) return null;
   const errors = (problem.errors || []).filter((error) => !shown.includes(error));
+  if (problem.code === 'validation_failed' && errors.length === 0 && shown.length > 0) return null; // each stands beside its field
   const { check, lines, exitCode } = problem.body || {};
   return html`<div class="problem" role="alert" tabindex="-1">
     <p class="problem-title"><${Icon} name="warning" />${problemTitle(problem)}</p>

@@ -58,7 +58,7 @@ function Ways({ byLine, change }) {
 function PastedLine({ form }) {
   return html`<div class="fields">
     <${Text} form=${form} name="url" label="Address" wide autofocus class="mono" placeholder="socks5://user:password@host:1080"
-      hint=${html`The kind comes first: <code>socks5://</code>, <code>http://</code>, <code>https://</code> or <code>socks4://</code>. User name and password only if the proxy wants them.`} />
+      hint=${html`Or as providers write it, <code>host:port:user:password</code>, which is taken as SOCKS5. Another kind comes first: <code>http://</code>, <code>https://</code> or <code>socks4://</code>.`} />
   </div>`;
 }
 

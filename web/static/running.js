@@ -71,20 +71,21 @@ function RunRow({ profile, list, usage }) {
   const now = useNow();
   const busy = useStore(app.busy).has(profile.id);
   const run = profile.run || {};
+  const what = [run.browser && `${run.browser.product} ${run.browser.version}`, run.headless && 'headless', run.pid && `process ${run.pid}`].filter(Boolean).join(' · ');
   return html`<tr role="row" data-id=${profile.id}>
     <td role="cell" class="cell-main">${profile.status === 'running' && html`<${Preview} profile=${profile} />`}<span class="title"><${Name}>${profile.name}<//></span>
-      <span class="sub">${run.browser ? `${run.browser.product} ${run.browser.version}` : ''}${run.headless ? ' · headless' : ''}${run.pid ? ` · process ${run.pid}` : ''}</span></td>
+      <span class="sub" title=${what}>${what}</span></td>
     <td role="cell" data-label="Exit" class="cell-exit">${run.proxy
-      ? html`<span class="exit"><${Country} code=${run.proxy.country} />${run.proxy.exitIp ? html`<span class="mono">${run.proxy.exitIp}</span>` : html`<span class="muted">Not known yet</span>`}</span>`
+      ? html`<span class="exit"><${Country} code=${run.proxy.country} />${run.proxy.exitIp ? html`<span class="mono">${run.proxy.exitIp.split(/(?<=:)/).map((part) => html`${part}<wbr />`)}</span>` : html`<span class="muted">Not known yet</span>`}</span>`
       : html`<span class="muted">Direct</span>`}</td>
     <td role="cell" data-label="Shows as"><${Shown} effective=${run.effective} /></td>
     <td role="cell" data-label="For" class="cell-short">${run.startedAt && html`<time datetime=${run.startedAt} title=${moment(run.startedAt)}>${lasting(run.startedAt, now)}</time>`}</td>
     <td role="cell" data-label="Uses" class="cell-uses number"><${Uses} usage=${usage} /></td>
     <td role="cell" data-label="Isolation" class="cell-short"><${Isolation} isolation=${run.isolation} /></td>
     <td role="cell" class="cell-actions"><div class="actions">
-      <a class="button small" href=${viewOf(profile.id)} aria-label=${`View ${profile.name}`}><${Icon} name="eye" />View</a>
-      <button type="button" class="button small" aria-disabled=${busy} aria-label=${`Connect to ${profile.name}`} onClick=${() => start(app, profile, list)}><${Icon} name="plug" />Connect</button>
-      <button type="button" class="button small" aria-disabled=${busy} aria-label=${`Stop ${profile.name}`} onClick=${() => stop(app, profile, list)}><${Icon} name="stop" />Stop</button>
+      <a class="button small" href=${viewOf(profile.id)} title="View" aria-label=${`View ${profile.name}`}><${Icon} name="eye" />View</a>
+      <button type="button" class="button small" aria-disabled=${busy} title="Connect" aria-label=${`Connect to ${profile.name}`} onClick=${() => start(app, profile, list)}><${Icon} name="plug" />Connect</button>
+      <button type="button" class="button small" aria-disabled=${busy} title="Stop" aria-label=${`Stop ${profile.name}`} onClick=${() => stop(app, profile, list)}><${Icon} name="stop" />Stop</button>
     </div></td>
   </tr>`;
 }
@@ -113,5 +114,5 @@ function Uses({ usage }) {
 function Isolation({ isolation }) {
   if (!isolation) return html`<span class="muted">–</span>`;
   const network = { __proto__: null, namespace: 'Own network', loopback: 'Own relay' }[isolation.network] || isolation.network;
-  return html`<span>${network}${isolation.files === 'namespace' ? ', own files' : ''}</span><span class="sub">${isolation.sandbox ? 'Sandbox on' : html`<span class="bad-text">Sandbox off</span>`}</span>`;
+  return html`<span>${network}</span><span class="sub">${isolation.files === 'namespace' ? 'Own files · ' : ''}${isolation.sandbox ? 'Sandbox on' : html`<span class="bad-text">Sandbox off</span>`}</span>`;
 }

@@ -70,7 +70,7 @@ const FAULTS = {
   ],
   target_unreachable: [
     'It works, but cannot reach the check’s address.',
-    'Try again. If it stays so, serve Warren with another --check-url.',
+    'Is the proxy online? Try again. If it stays so, ask the provider, or serve Warren with another --check-url.',
   ],
   bad_response: [
     'What came back through it is not an answer of the check’s address.',
@@ -88,7 +88,8 @@ export function faultWords(error) {
   if (error.code === 'dns_failed' && error.stage !== 'resolve') {
     return { happened: 'It cannot find the name of the check’s address.', advice: 'The proxy’s own name lookup fails. Ask the provider.' };
   }
-  const [happened, advice] = FAULTS[error.code] || [error.message || 'The check failed.', ''];
+  const behind = error.stage === 'request' && ['host_unreachable', 'connection_refused'].includes(error.code); // the proxy says so of the check's address
+  const [happened, advice] = FAULTS[behind ? 'target_unreachable' : error.code] || [error.message || 'The check failed.', ''];
   return { happened, advice };
 }
 
