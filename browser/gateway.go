@@ -25,7 +25,7 @@ type gateway struct {
 }
 
 func newGateway(b *Browser) *gateway {
-	return &gateway{b: b, id: uuid.NewString(), guard: sync.OnceValue(func() *guard { return newGuard(b.spec.Protected, b.spec.TempDir) })}
+	return &gateway{b: b, id: uuid.NewString(), guard: sync.OnceValue(func() *guard { return newGuard(&b.spec) })}
 }
 
 // baseHeader names what the addresses in answers start with, "ws://host:port/path". Who serves the gateway sets it.

@@ -13,10 +13,18 @@ import (
 	"github.com/coder/websocket"
 )
 
-// serveGateway serves a run's gateway and returns its address, "http://…".
-func serveGateway(t *testing.T, b *Browser) string {
+// serveGateway serves a run's gateway to clients that may use files of the machine, and returns its address, "http://…".
+func serveGateway(t *testing.T, b *Browser) string { t.Helper(); return serveGatewayTo(t, b, true) }
+
+func serveGatewayTo(t *testing.T, b *Browser, files bool) string {
 	t.Helper()
-	s := httptest.NewServer(b.Gateway())
+	gateway := b.Gateway()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Del(filesHeader); files {
+			r.Header.Set(filesHeader, "1")
+		}
+		gateway.ServeHTTP(w, r)
+	}))
 	t.Cleanup(func() {
 		s.CloseClientConnections()
 		s.Close()

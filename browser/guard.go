@@ -12,28 +12,51 @@ import (
 )
 
 // guard keeps clients of the gateway away from files that are not theirs. Chrome runs as the server's user, and a DevTools client may
-// have it open file: addresses and hand any file to a page. Opening is refused altogether; handing over, which is how uploads are
-// driven, is refused for the protected folders. The run's own commands do not come by here.
+// have it open file: addresses and hand any file to a page. Opening is refused altogether. Handed over, which is how uploads are driven, are files of the
+// run's own folder, and to who may use files of the machine others too, but those of the protected folders. The run's own commands do not come by here.
 type guard struct {
-	folders []string // protected
-	cwd     string   // Chrome's working folder, from which it takes relative paths
+	files    bool     // the client may use files of the machine
+	own      string   // the run's own folder; "" none
+	folders  []string // protected
+	siblings []string // what the paths of further ones begin with
+	cwd      string   // Chrome's working folder, from which it takes relative paths, and the run's temporary one: no sibling
 }
 
-func newGuard(folders []string, cwd string) *guard {
-	g := &guard{cwd: cwd}
-	for _, f := range folders {
-		if real, known := g.real(f); known {
-			f = real
-		}
-		g.folders = append(g.folders, f)
+func newGuard(s *Spec) *guard {
+	g := &guard{cwd: s.TempDir}
+	g.folders = g.realAll(s.Protected)
+	for _, start := range s.Siblings {
+		g.siblings = append(g.siblings, filepath.Join(g.realAll([]string{filepath.Dir(start)})[0], filepath.Base(start)))
+	}
+	if s.FilesDir != "" {
+		g.own = g.realAll([]string{s.FilesDir})[0]
 	}
 	return g
+}
+
+// realAll follows links in paths, as far as that can be done.
+func (g *guard) realAll(paths []string) (out []string) {
+	for _, p := range paths {
+		if real, known := g.real(p); known {
+			p = real
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// of is the guard for a client, which may use files of the machine or not.
+func (g *guard) of(files bool) *guard {
+	its := *g
+	its.files = files
+	return &its
 }
 
 const (
 	notOpened = "Cannot navigate to invalid URL: DevTools clients open http, https, data, blob, javascript, chrome-extension and about:blank addresses here, and no others"
 	notShared = "Not allowed: the path lies in, or leads to, a folder that is closed to DevTools clients"
 	notHere   = "Not allowed: this command gives a way to DevTools that is closed to clients here"
+	notYours  = "Not allowed: files of this machine are for keys with the scope files. Send the file with PUT /api/v1/profiles/ID/uploads/NAME and name the path in its answer, or use such a key"
 	tooNested = "Not allowed: messages within messages nest too deep"
 )
 
@@ -55,13 +78,17 @@ func (g *guard) look(method string, params []byte, depth int) string {
 		return mayOpen(texts(members(params)["url"]))
 	case "PWA.install":
 		return mayOpen(texts(members(params)["installUrlOrBundleUrl"]))
-	case "DOM.setFileInputFiles", "PWA.launchFilesInApp":
+	case "DOM.setFileInputFiles", "PWA.launchFilesInApp", "Page.handleFileChooser": // the last is an older Chrome's
 		return g.mayShare(stringsOf(members(params)["files"]))
 	case "Input.dispatchDragEvent":
 		for _, data := range members(params)["data"] {
-			if why := g.mayShare(stringsOf(members(data)["files"])); why != "" {
+			if why := g.mayDrop(members(data)); why != "" {
 				return why
 			}
+		}
+	case "Tracing.start":
+		if !g.files && len(members(params)["perfettoConfig"]) > 0 { // it may name a file to write
+			return notYours
 		}
 	case "Extensions.loadUnpacked":
 		return g.mayShare(texts(members(params)["path"]))
@@ -161,22 +188,72 @@ func opens(address string) bool {
 	return address == ""
 }
 
-// mayShare refuses files of the protected folders, and folders that hold these: a page that is given a folder gets all in it.
+// mayDrop looks at what is dropped on a page: files, and addresses, which Chrome opens where the page does not want them.
+func (g *guard) mayDrop(data map[string][]json.RawMessage) string {
+	for _, list := range data["items"] {
+		var items []json.RawMessage
+		if json.Unmarshal(list, &items) != nil {
+			continue
+		}
+		for _, item := range items {
+			is := members(item)
+			if !slices.ContainsFunc(texts(is["mimeType"]), func(t string) bool { return strings.Contains(strings.ToLower(t), "uri-list") }) {
+				continue
+			}
+			for _, text := range texts(is["data"]) { // RFC 2483, 5
+				lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+				if why := mayOpen(slices.DeleteFunc(lines, func(l string) bool { return l[0] == '#' })); why != "" {
+					return why
+				}
+			}
+		}
+	}
+	return g.mayShare(stringsOf(data["files"]))
+}
+
+// mayShare lets files of the run's own folder through. Of others it refuses all, or those of the protected folders and folders that hold these: a page that
+// is given a folder gets all in it, also what comes later. Between this look and Chrome's use nothing becomes a link: what clients make are plain files.
 func (g *guard) mayShare(paths []string) string {
 	for _, p := range paths {
 		real, known := g.real(p)
-		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return lies(real, f) || lies(f, real) }) {
+		if known && g.own != "" && lies(real, g.own) {
+			continue
+		}
+		if !g.files {
+			return notYours
+		}
+		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return lies(real, f) || lies(f, real) }) || g.inSibling(real) || g.holdsSiblings(real) {
 			return notShared
 		}
 	}
 	return ""
 }
 
+// inSibling says whether a path lies in one of the folders that come and go.
+func (g *guard) inSibling(real string) bool {
+	return slices.ContainsFunc(g.siblings, func(start string) bool {
+		parent, name := filepath.Split(start)
+		there, err := os.ReadDir(parent)
+		if err != nil {
+			return !errors.Is(err, fs.ErrNotExist) // then nobody can say
+		}
+		return slices.ContainsFunc(there, func(e os.DirEntry) bool {
+			folder := filepath.Join(parent, e.Name())
+			return strings.HasPrefix(e.Name(), name) && !lies(g.cwd, folder) && lies(real, folder)
+		})
+	})
+}
+
+// holdsSiblings says whether such folders lie below a path, or may come to.
+func (g *guard) holdsSiblings(real string) bool {
+	return slices.ContainsFunc(g.siblings, func(start string) bool { return lies(filepath.Dir(start), real) })
+}
+
 // mayFill refuses the protected folders as the place for downloads.
 func (g *guard) mayFill(paths []string) string {
 	for _, p := range paths {
 		real, known := g.real(p)
-		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return lies(real, f) }) {
+		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return lies(real, f) }) || g.inSibling(real) {
 			return notShared
 		}
 	}

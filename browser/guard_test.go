@@ -13,8 +13,15 @@ import (
 	"testing"
 )
 
-// guarded starts a run with a protected folder that holds a secret, and connects a client.
+// guarded starts a run with a protected folder that holds a secret, and connects a client that may use files of the machine.
 func guarded(t *testing.T) (c *tester, data, secret string) {
+	t.Helper()
+	b, data, secret := startGuarded(t)
+	return dial(t, serveGateway(t, b)+"/"), data, secret
+}
+
+// startGuarded starts such a run. In the protected folder lies the run's own for clients' files, and beside its temporary folder another's.
+func startGuarded(t *testing.T) (b *Browser, data, secret string) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "data")
 	secret = filepath.Join(data, "secret.key")
@@ -30,12 +37,17 @@ func guarded(t *testing.T) (c *tester, data, secret string) {
 		fmt.Fprint(w, `<title>form</title><input type=file multiple>`)
 	})
 	s := p.spec()
-	s.Protected = []string{data}
-	b := p.open(s)
+	s.Protected, s.FilesDir, s.Siblings = []string{data}, filepath.Join(data, "profile", "files"), []string{s.TempDir[:len(s.TempDir)-1] + "t"}
+	for _, dir := range []string{filepath.Join(s.FilesDir, "uploads"), s.TempDir + "-other"} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b = p.open(s)
 	if err := b.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return dial(t, serveGateway(t, b)+"/"), data, secret
+	return b, data, secret
 }
 
 // TestClientsOpenNoFiles: no client gets a browser to show a file, however the address is written; what is no file opens as ever.

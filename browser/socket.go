@@ -59,7 +59,8 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(cont
 		return
 	}
 	defer c.close()
-	c.guard, c.files = g.guard(), r.Header.Get(filesHeader) != ""
+	c.files = r.Header.Get(filesHeader) != ""
+	c.guard = g.guard().of(c.files)
 	limited := &frameLimit{ResponseWriter: w, limit: messageLimit}
 	socket, err := websocket.Accept(limited, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // sameOrigin has checked, against the address that the client used
