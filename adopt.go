@@ -107,7 +107,7 @@ func (rs *runs) adoptOne(ctx context.Context, row store.Run, catchUp func(contex
 	}
 	r.place = rs.room.take()
 	if state != nil {
-		rs.know(r, state)
+		rs.know(ctx, r, state)
 	}
 	rs.move(r, r.status) //nolint:errcheck // its end is written in any case
 	go rs.attend(r)
@@ -120,21 +120,22 @@ func (rs *runs) adoptOne(ctx context.Context, row store.Run, catchUp func(contex
 }
 
 // know takes over what a shim says of an adopted run.
-func (rs *runs) know(r *profileRun, state *shim.State) {
+func (rs *runs) know(ctx context.Context, r *profileRun, state *shim.State) {
 	r.swap.Lock()
 	r.proxies, r.at, r.forOnce = state.Upstreams, state.UpstreamAt, state.ForOnce
 	r.swap.Unlock()
 	r.mu.Lock()
 	a := *r.answer
-	a.capability = state.Capability
+	a.known = true
 	r.answer = &a
 	if state.Ending {
 		r.status = "stopping"
 	}
 	r.mu.Unlock()
-	rs.admit(r)
 	for _, c := range state.Capabilities {
-		rs.open(r, c, false)
+		if err := rs.readmit(ctx, r, c); err != nil {
+			rs.log.Info("a capability ended, since its key is gone", "profile", r.profileID, "run", r.id, "cause", err)
+		}
 	}
 }
 
@@ -149,7 +150,7 @@ func (rs *runs) learn(r *profileRun, catchUp func(context.Context, *profileRun))
 	for pause := firstAsk; ; pause = min(2*pause, longestAsk) {
 		state, err := r.client.State(rs.ctx)
 		if err == nil {
-			rs.know(r, state)
+			rs.know(rs.ctx, r, state)
 			catchUp(rs.ctx, r)
 			return
 		}

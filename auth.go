@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"hash/crc32"
 	"math/big"
@@ -27,6 +28,7 @@ const (
 	scopeRead    scope = "read"
 	scopeRun     scope = "run"
 	scopeWrite   scope = "write"
+	scopeFiles   scope = "files"
 	scopeSecrets scope = "secrets"
 	scopeAdmin   scope = "admin"
 )
@@ -34,7 +36,9 @@ const (
 // scopeAny is what any key may.
 const scopeAny scope = "any"
 
-func allScopes() []scope { return []scope{scopeRead, scopeRun, scopeWrite, scopeSecrets, scopeAdmin} }
+func allScopes() []scope {
+	return []scope{scopeRead, scopeRun, scopeWrite, scopeFiles, scopeSecrets, scopeAdmin}
+}
 
 // caller is the holder of the key that came with a request.
 type caller struct {
@@ -42,11 +46,12 @@ type caller struct {
 	scopes     []scope
 	workspaces []string // nil: all
 	filter     *string  // workspaces as a JSON array for SQL; nil: all
+	mark       string   // what capabilities remember of the key; its id, but of WARREN_API_KEY, which changes
 	expires    time.Time
 }
 
 func newCaller(keyID string, scopes []scope, workspaces []string) *caller {
-	c := &caller{keyID: keyID, scopes: scopes, workspaces: workspaces}
+	c := &caller{keyID: keyID, mark: keyID, scopes: scopes, workspaces: workspaces}
 	if workspaces != nil {
 		b, err := json.Marshal(workspaces)
 		if err != nil { // strings always marshal
@@ -82,6 +87,15 @@ func (c *caller) expired() bool { return !c.expires.IsZero() && time.Now().After
 // sees says whether the key may see the workspace.
 func (c *caller) sees(workspace string) bool {
 	return c.workspaces == nil || slices.Contains(c.workspaces, workspace)
+}
+
+// newEnvironmentCaller is the holder of WARREN_API_KEY.
+func newEnvironmentCaller(key string) *caller {
+	c := newCaller("environment", allScopes(), nil)
+	hash := hashKey(key)
+	hash = sha256.Sum256(hash[:])
+	c.mark = "environment-" + hex.EncodeToString(hash[:8])
+	return c
 }
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -148,7 +162,7 @@ func newKeyring(st *store.Store, adminKey string) *keyring {
 	k := &keyring{store: st, known: map[[32]byte]*caller{}, touched: map[string]time.Time{}}
 	if adminKey != "" {
 		k.admin = hashKey(adminKey)
-		k.known[k.admin] = newCaller("environment", allScopes(), nil)
+		k.known[k.admin] = newEnvironmentCaller(adminKey)
 	}
 	return k
 }

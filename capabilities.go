@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,21 +16,27 @@ import (
 	"warren/store"
 )
 
-// This file holds what opens one run without a key: the run's first capability, which start answers, and those that are made beside it.
-// A capability is 256 random bits. Of those that are made its SHA-256 alone is kept, here and in the run's process, which gives them
-// to the next server. All of them end with their run.
+// This file holds what opens one run without a key: capabilities, of 256 random bits. Each carries rights of the key that it was made for, and ends with
+// that key and with its run. One is the key's own: start answers it, and answers the same one again. Others are made beside it, to be given away.
+// Their SHA-256 is kept here and in the run's process, which gives them to the next server; the secret is kept of a key's own alone.
 
-// maxCapabilities is how many capabilities a run may have beside its first.
-const maxCapabilities = 100
+const (
+	// maxCapabilities is how many capabilities a run may have that were made to be given away.
+	maxCapabilities = 100
+	// maxOwnCapabilities is how many keys may have one of their own to a run.
+	maxOwnCapabilities = 1000
+)
 
 // capability opens one run.
 type capability struct {
 	shim.Capability
 	run  *profileRun
-	own  bool            // start answers it; it is no object of the API
 	life context.Context // what it let in lives in it
 	end  context.CancelFunc
 }
+
+// isOwn says whether start answers it to its key; then it is no object of the API.
+func (c *capability) isOwn() bool { return c.Secret != "" }
 
 // expired says whether its time is over, by the clock on the wall: timers stand still while a machine sleeps.
 func (c *capability) expired() bool { return c.ExpiresAt != 0 && now() >= c.ExpiresAt }
@@ -59,20 +66,12 @@ func (rs *runs) withCapability(secret string) *capability {
 	return c
 }
 
-// admit makes the run's first capability open it.
-func (rs *runs) admit(r *profileRun) {
-	r.mu.Lock()
-	hash := sha256.Sum256([]byte(r.answer.capability))
-	r.mu.Unlock()
-	rs.open(r, shim.Capability{Hash: hash[:]}, true)
-}
-
-// open makes a capability open the run, unless the run is over.
-func (rs *runs) open(r *profileRun, about shim.Capability, own bool) {
+// open makes a capability open the run, unless the run is over or the capability's key does not stand any more.
+func (rs *runs) open(ctx context.Context, r *profileRun, about shim.Capability) error {
 	if len(about.Hash) != sha256.Size {
-		return
+		return errors.New("no capability")
 	}
-	c := &capability{Capability: about, run: r, own: own}
+	c := &capability{Capability: about, run: r}
 	if about.ExpiresAt == 0 {
 		c.life, c.end = context.WithCancel(context.Background())
 	} else {
@@ -80,12 +79,78 @@ func (rs *runs) open(r *profileRun, about shim.Capability, own bool) {
 	}
 	key := [sha256.Size]byte(about.Hash)
 	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	if rs.byProfile[r.profileID] != r || rs.byCap[key] != nil {
-		c.end()
-		return
+	taken := rs.byProfile[r.profileID] != r || rs.byCap[key] != nil
+	if !taken {
+		rs.byCap[key] = c
 	}
-	rs.byCap[key] = c
+	rs.mu.Unlock()
+	if taken {
+		c.end()
+		return nil
+	}
+	_, err := rs.holderOf(ctx, about.Key) // not before: one that is revoked from now on takes what is there along
+	if err != nil {
+		rs.forgetCapability(c)
+	}
+	return err
+}
+
+func (rs *runs) forgetCapability(c *capability) {
+	c.end()
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	delete(rs.byCap, [sha256.Size]byte(c.Hash))
+}
+
+// holderOf is who has the key that a capability was made for. The error says that nobody has, any more.
+func (rs *runs) holderOf(ctx context.Context, mark string) (*caller, error) {
+	if rs.cfg.APIKey != "" {
+		if c := newEnvironmentCaller(rs.cfg.APIKey); c.mark == mark {
+			return c, nil
+		}
+	}
+	row, err := rs.store.Read().GetKey(ctx, store.GetKeyParams{ID: mark})
+	if err != nil {
+		return nil, err
+	}
+	c, err := callerFromRow(row)
+	if err == nil && (row.RevokedAt != nil || c.expired()) {
+		err = unauthorized()
+	}
+	return c, err
+}
+
+// readmit opens an adopted run to a capability that an earlier server made, with no more than its key may now.
+func (rs *runs) readmit(ctx context.Context, r *profileRun, about shim.Capability) error {
+	key, err := rs.holderOf(ctx, about.Key)
+	if err != nil {
+		return err
+	}
+	if !key.has(scopeRun) || !key.sees(r.workspaceID) {
+		return unauthorized()
+	}
+	return rs.open(ctx, r, bounded(about, key))
+}
+
+// bounded is a capability that goes not beyond what its key may, nor for longer.
+func bounded(about shim.Capability, key *caller) shim.Capability {
+	about.Key, about.Files = key.mark, about.Files && key.has(scopeFiles)
+	if !key.expires.IsZero() && (about.ExpiresAt == 0 || key.expires.UnixMilli() < about.ExpiresAt) {
+		about.ExpiresAt = key.expires.UnixMilli()
+	}
+	return about
+}
+
+// endWithKey ends the capabilities of a key, which was revoked. The runs' processes need not know: the next server asks whether a key stands.
+func (rs *runs) endWithKey(mark string) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for k, c := range rs.byCap {
+		if c.Key == mark {
+			delete(rs.byCap, k)
+			c.end()
+		}
+	}
 }
 
 // dropCapabilities takes out what opened a run that is over; the mutex is held. Connections have the time of an answer to tell their clients how
@@ -99,13 +164,13 @@ func (rs *runs) dropCapabilities(r *profileRun) {
 	}
 }
 
-// granted are the capabilities that were made for the run and whose time is not over, newest first. The others are forgotten.
-func (rs *runs) granted(r *profileRun) (out []*capability) {
+// opening are the run's capabilities whose time is not over, newest first. The others are forgotten.
+func (rs *runs) opening(r *profileRun) (out []*capability) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	for k, c := range rs.byCap {
 		switch {
-		case c.run != r || c.own:
+		case c.run != r:
 		case c.expired():
 			delete(rs.byCap, k)
 			c.end()
@@ -117,8 +182,13 @@ func (rs *runs) granted(r *profileRun) (out []*capability) {
 	return out
 }
 
-// keepGranted has the run's process keep these capabilities.
-func (r *profileRun) keepGranted(ctx context.Context, all []*capability, more ...shim.Capability) error {
+// granted are those that were made to be given away.
+func (rs *runs) granted(r *profileRun) []*capability {
+	return slices.DeleteFunc(rs.opening(r), (*capability).isOwn)
+}
+
+// keep has the run's process keep these capabilities.
+func (r *profileRun) keep(ctx context.Context, all []*capability, more ...shim.Capability) error {
 	client, err := r.process()
 	if err != nil {
 		return err
@@ -135,7 +205,7 @@ func (r *profileRun) keepGranted(ctx context.Context, all []*capability, more ..
 }
 
 func capabilityLimit() *problem {
-	return conflict("capability_limit", "The run has 100 capabilities, and may not have more. Revoke those that nobody needs (GET lists them), or have them expire (expiresInMs).")
+	return conflict("capability_limit", "The run has as many capabilities as it may: 100 that were made, and one for each of 1,000 keys. Revoke those that nobody needs (GET lists those that were made), or have them expire (expiresInMs).")
 }
 
 func capabilityBusy(err error) *problem {
@@ -146,34 +216,67 @@ func capabilityBusy(err error) *problem {
 func (rs *runs) grant(ctx context.Context, r *profileRun, about shim.Capability) error {
 	r.granting.Lock()
 	defer r.granting.Unlock()
-	have := rs.granted(r)
-	if len(have) >= maxCapabilities {
+	have, most := rs.opening(r), maxCapabilities
+	if about.Secret != "" {
+		most = maxOwnCapabilities
+	}
+	alike := 0
+	for _, c := range have {
+		if c.isOwn() == (about.Secret != "") {
+			alike++
+		}
+	}
+	if alike >= most {
 		return capabilityLimit()
 	}
-	if err := r.keepGranted(ctx, have, about); err != nil {
+	if err := r.keep(ctx, have, about); err != nil {
 		return err
 	}
-	rs.open(r, about, false)
+	return rs.open(ctx, r, about)
+}
+
+// ownSecret is what opens the run to a key: the capability that it has, or a new one.
+func (rs *runs) ownSecret(ctx context.Context, r *profileRun, key *caller) (string, error) {
+	r.owning.Lock() // one for a key
+	defer r.owning.Unlock()
+	for _, c := range rs.opening(r) {
+		if c.isOwn() && c.Key == key.mark {
+			return c.Secret, nil
+		}
+	}
+	about, secret := newShimCapability(), newCapability()
+	hash := sha256.Sum256([]byte(secret))
+	about.Hash, about.Secret, about.Files = hash[:], secret, true
+	return secret, rs.grant(ctx, r, bounded(about, key))
+}
+
+// addresses fills in where the run of a start's answer is driven and watched: by the caller, with the caller's rights.
+func (s *server) addresses(ctx context.Context, answer *startJSON) error {
+	secret, err := s.runs.ownSecret(ctx, answer.run, callerOf(ctx))
+	if err != nil {
+		return err
+	}
+	answer.WsEndpoint, answer.CdpURL, answer.LiveURL = s.endpoints(ctx, secret)
 	return nil
 }
+
+func newShimCapability() shim.Capability { return shim.Capability{ID: newID(), CreatedAt: now()} }
 
 // revoke ends a capability and what it let in. It is over here at once, and gone when the run's process has forgotten it too.
 func (rs *runs) revoke(ctx context.Context, r *profileRun, id string) error {
 	r.granting.Lock()
 	defer r.granting.Unlock()
-	have := rs.granted(r)
-	i := slices.IndexFunc(have, func(c *capability) bool { return c.ID == id })
+	have := rs.opening(r)
+	i := slices.IndexFunc(have, func(c *capability) bool { return c.ID == id && !c.isOwn() })
 	if i < 0 {
 		return notFound("capability")
 	}
 	c := have[i]
 	c.end()
-	if err := r.keepGranted(ctx, slices.Delete(have, i, i+1)); err != nil {
+	if err := r.keep(ctx, slices.Delete(have, i, i+1)); err != nil {
 		return err
 	}
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	delete(rs.byCap, [sha256.Size]byte(c.Hash))
+	rs.forgetCapability(c)
 	return nil
 }
 
@@ -181,6 +284,7 @@ func (rs *runs) revoke(ctx context.Context, r *profileRun, id string) error {
 type capabilityInput struct {
 	ExpiresInMs opt[int64] `json:"expiresInMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"How long it opens the run; null or absent: until the run ends."`
 	Readonly    bool       `json:"readonly,omitempty" nullable:"true" doc:"It opens the live view alone, to watch."`
+	Files       bool       `json:"files,omitempty" nullable:"true" doc:"Who has it may use files of the machine for uploads and downloads, which this key needs the scope files for; else those of the run's own folder alone."`
 	Name        string     `json:"name,omitempty" nullable:"true" doc:"Whom it is for: at most 100 characters." example:"the client in Lyon"`
 }
 
@@ -196,6 +300,9 @@ func (in *capabilityRequest) Resolve(huma.Context) []error {
 		in.Body = &capabilityInput{}
 	}
 	in.Body.Name = f.line("body.name", in.Body.Name, 0, 100)
+	if in.Body.Files && in.Body.Readonly {
+		f.add("body.files", "is for who drives: with readonly the live view is watched alone", true)
+	}
 	return f.errors()
 }
 
@@ -206,8 +313,9 @@ type CapabilityJSON struct {
 	RunID     string     `json:"runId" doc:"The run that it opens. It ends with that."`
 	Name      string     `json:"name"`
 	Readonly  bool       `json:"readonly"`
+	Files     bool       `json:"files" doc:"Whether who has it may use files of the machine."`
 	CreatedAt timestamp  `json:"createdAt"`
-	ExpiresAt *timestamp `json:"expiresAt" doc:"null: when the run ends."`
+	ExpiresAt *timestamp `json:"expiresAt" doc:"null: when the run ends. With the key that made it it ends in any case."`
 }
 
 // madeCapabilityJSON is a capability with its addresses, this once.
@@ -219,7 +327,7 @@ type madeCapabilityJSON struct {
 }
 
 func capabilityFrom(c *capability) (CapabilityJSON, error) {
-	j := CapabilityJSON{ID: c.ID, ProfileID: c.run.profileID, RunID: c.run.id, Name: c.Name, Readonly: c.Readonly, CreatedAt: timestamp(c.CreatedAt)}
+	j := CapabilityJSON{ID: c.ID, ProfileID: c.run.profileID, RunID: c.run.id, Name: c.Name, Readonly: c.Readonly, Files: c.Files, CreatedAt: timestamp(c.CreatedAt)}
 	if c.ExpiresAt != 0 {
 		j.ExpiresAt = ptr(timestamp(c.ExpiresAt))
 	}
@@ -230,6 +338,9 @@ func (s *server) createCapability(ctx context.Context, in *capabilityRequest) (*
 	Location string `header:"Location"`
 	Body     madeCapabilityJSON
 }, error) {
+	if no := callerOf(ctx).may(scopeFiles); in.Body.Files && no != nil {
+		return nil, no
+	}
 	row, err := s.profileRow(ctx, in.ID, false)
 	if err != nil {
 		return nil, err
@@ -240,10 +351,12 @@ func (s *server) createCapability(ctx context.Context, in *capabilityRequest) (*
 	}
 	secret := newCapability()
 	hash := sha256.Sum256([]byte(secret))
-	about := shim.Capability{ID: newID(), Hash: hash[:], Name: in.Body.Name, Readonly: in.Body.Readonly, CreatedAt: now()}
+	about := newShimCapability()
+	about.Hash, about.Name, about.Readonly, about.Files = hash[:], in.Body.Name, in.Body.Readonly, in.Body.Files
 	if in.Body.ExpiresInMs.given() {
 		about.ExpiresAt = about.CreatedAt + in.Body.ExpiresInMs.Value
 	}
+	about = bounded(about, callerOf(ctx))
 	if err := s.runs.grant(ctx, run, about); err != nil {
 		return nil, err
 	}

@@ -141,7 +141,7 @@ type keyCommands struct {
 type keyCreate struct {
 	apiClient
 	Name      string        `arg:"" help:"What the key is for."`
-	Scope     []string      `default:"read,run,write" enum:"read,run,write,secrets,admin" env:"WARREN_KEY_SCOPE" help:"What it may do: read, run, write, secrets, admin."`
+	Scope     []string      `default:"read,run,write" enum:"read,run,write,files,secrets,admin" env:"WARREN_KEY_SCOPE" help:"What it may do: read, run, write, files (of the machine, for clients of browsers), secrets, admin."`
 	Workspace []string      `env:"WARREN_KEY_WORKSPACE" help:"Workspaces that it sees. Default: all."`
 	Expires   time.Duration `env:"WARREN_KEY_EXPIRES" help:"How long it lives, such as 720h. Default: for ever."`
 }

@@ -26,17 +26,17 @@ func (s *server) capabilityGateway(w http.ResponseWriter, r *http.Request) error
 	}
 	r, leave := c.hold(r)
 	defer leave()
-	return s.passOn(w, r, c.run, "/cdp/"+secret)
+	return s.passOn(w, r, c.run, shim.Rights{Files: c.Files}, "/cdp/"+secret)
 }
 
 func noSuchRun() *problem {
-	return problemFor(http.StatusNotFound, "run_not_found", "There is no run with this capability. It dies with its run; start the profile again for a new one.")
+	return problemFor(http.StatusNotFound, "run_not_found", "There is no run with this capability. It dies with its run and with the key that it was made for; start the profile again for a new one.")
 }
 
 // profileGateway is /api/v1/profiles/{id}/cdp/…: the same for who has a key.
 func (s *server) profileGateway(w http.ResponseWriter, r *http.Request) error {
 	return s.withKey(r, func(r *http.Request, run *profileRun) error {
-		return s.passOn(w, r, run, apiPrefix+"/profiles/"+r.PathValue("id")+"/cdp")
+		return s.passOn(w, r, run, shim.Rights{Files: callerOf(r.Context()).has(scopeFiles)}, apiPrefix+"/profiles/"+r.PathValue("id")+"/cdp")
 	})
 }
 
@@ -63,14 +63,14 @@ func notRunning() *problem {
 	return conflict("profile_not_running", "The profile does not run. Start it first.")
 }
 
-func (s *server) passOn(w http.ResponseWriter, r *http.Request, run *profileRun, prefix string) error {
+func (s *server) passOn(w http.ResponseWriter, r *http.Request, run *profileRun, may shim.Rights, prefix string) error {
 	client, err := run.process()
 	if err != nil {
 		return err
 	}
 	base := "ws" + strings.TrimPrefix(requestOf(r.Context()).base, "http") + prefix
 	w.Header().Del("Cache-Control")
-	client.Gateway(shim.Rights{Files: true}, base, prefix, s.runIsOver).ServeHTTP(w, r)
+	client.Gateway(may, base, prefix, s.runIsOver).ServeHTTP(w, r)
 	return nil
 }
 
@@ -87,7 +87,7 @@ func (r *profileRun) process() (*shim.Client, error) {
 // runIsOver answers when a run's process has gone.
 func (s *server) runIsOver(w http.ResponseWriter, r *http.Request) { noSuchRun().write(w, r, s.log) }
 
-// keyedSockets are the connections that were let in by a key: they end with it. Those that a capability opened end with their run.
+// keyedSockets are the connections that were let in by a key: they end with it. Those that a capability opened end with that.
 type keyedSockets struct {
 	mu    sync.Mutex
 	byKey map[string]map[context.Context]context.CancelFunc

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -247,14 +248,14 @@ func TestGatewayEndsWithKey(t *testing.T) {
 	}
 }
 
-// Who may run gets neither at the data folder's files through the browser, nor at any file as a page; uploads work.
+// Who may run and use files gets neither at the data folder's files through the browser, nor at any file as a page; uploads work.
 func TestGatewayGuardsData(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
 	s := newGround(t).serve()
 	id := s.profile(map[string]any{"proxyId": s.addProxy(nil)})
 	s.start(id, nil)
-	_, key := s.key(nil)
+	_, key := s.key(map[string]any{"scopes": []string{"run", "files"}})
 	c := dialCDP(t, "ws"+strings.TrimPrefix(s.base, "http")+apiPrefix+"/profiles/"+id+"/cdp", http.Header{"Authorization": {"Bearer " + key}})
 	page := c.open(s.world.url("/page"))
 	c.awaitURL(page, s.world.url("/page"))
@@ -288,7 +289,10 @@ func TestNoCapabilityOpensNothing(t *testing.T) {
 	r := newRun("p", "w", "running")
 	r.answer = &startJSON{}
 	rs := &runs{byProfile: map[string]*profileRun{"p": r}, byCap: map[[32]byte]*capability{}}
-	rs.admit(r)
+	c := &capability{run: r, end: func() {}}
+	c.life = t.Context()
+	hash := sha256.Sum256(nil)
+	c.Hash, rs.byCap[hash] = hash[:], c
 	if rs.withCapability("") != nil {
 		t.Error("no capability opens a run")
 	}

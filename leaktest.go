@@ -195,7 +195,7 @@ func (d *doctorCommand) leakFindings(ctx context.Context) (out []finding, err er
 	defer os.RemoveAll(dir)
 	id := newID()
 	spec := shim.Spec{RunID: id, ProfileID: id, Name: runName(id), BrowserPath: installed.Path, ProfileDir: filepath.Join(dir, "profile"), RunDir: filepath.Join(dir, "run"),
-		ForOnce: true, Private: true, Capability: newCapability(), Protected: []string{dir}, Timeout: leakTestTime, Grace: leakTestGrace, MaxRun: 2*leakTestTime + stopTime}
+		ForOnce: true, Private: true, Protected: []string{dir}, Timeout: leakTestTime, Grace: leakTestGrace, MaxRun: 2*leakTestTime + stopTime}
 	_, channels, err := runLeakTest(ctx, exe, spec, leakTestTime, func() {})
 	if err != nil {
 		return fail(err)

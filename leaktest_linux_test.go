@@ -165,7 +165,7 @@ func TestLeakTestHasTeeth(t *testing.T) {
 			g := newGround(t)
 			id := newID()
 			spec := shim.Spec{RunID: id, ProfileID: id, Name: runName(id), BrowserPath: g.without(browser, c.flag), ProfileDir: filepath.Join(g.dir, "p"), RunDir: filepath.Join(g.data, "run"),
-				ForOnce: true, Private: true, Capability: newCapability(), Network: shim.Loopback, WebRTC: "proxy_only", Timeout: enough, Grace: leakTestGrace}
+				ForOnce: true, Private: true, Network: shim.Loopback, WebRTC: "proxy_only", Timeout: enough, Grace: leakTestGrace}
 			limit := leakTestTime
 			if c.flag == "--proxy-server" {
 				limit = 10 * time.Second // it takes all of it
@@ -218,7 +218,7 @@ func TestOwnResolverIsOff(t *testing.T) {
 		defer canaries.Close()
 		id := newID()
 		spec := shim.Spec{RunID: id, ProfileID: id, Name: runName(id), BrowserPath: browser, ProfileDir: filepath.Join(g.dir, "p"), RunDir: filepath.Join(g.data, "run"), Headless: true,
-			StartURLs: canaries.Pages(), TrustSPKI: canaries.SPKI(), Private: true, Capability: newCapability(), Network: shim.Loopback, WebRTC: "proxy_only", Timeout: enough, Grace: enough}
+			StartURLs: canaries.Pages(), TrustSPKI: canaries.SPKI(), Private: true, Network: shim.Loopback, WebRTC: "proxy_only", Timeout: enough, Grace: enough}
 		for _, w := range canaries.Ways() {
 			spec.Detours = append(spec.Detours, shim.Detour(w))
 		}

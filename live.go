@@ -19,22 +19,23 @@ func (s *server) capabilityLive(w http.ResponseWriter, r *http.Request) error {
 	}
 	r, leave := c.hold(r)
 	defer leave()
-	return s.passLive(w, r, c.run, c.Readonly, "/live/"+secret)
+	return s.passLive(w, r, c.run, shim.Rights{Readonly: c.Readonly, Files: c.Files}, "/live/"+secret)
 }
 
 // profileLive is /api/v1/profiles/{id}/live/…: the same for who has a key.
 func (s *server) profileLive(w http.ResponseWriter, r *http.Request) error {
 	return s.withKey(r, func(r *http.Request, run *profileRun) error {
-		return s.passLive(w, r, run, false, apiPrefix+"/profiles/"+r.PathValue("id")+"/live")
+		return s.passLive(w, r, run, shim.Rights{Files: callerOf(r.Context()).has(scopeFiles)}, apiPrefix+"/profiles/"+r.PathValue("id")+"/live")
 	})
 }
 
-func (s *server) passLive(w http.ResponseWriter, r *http.Request, run *profileRun, readonly bool, prefix string) error {
+func (s *server) passLive(w http.ResponseWriter, r *http.Request, run *profileRun, may shim.Rights, prefix string) error {
 	client, err := run.process()
 	if err != nil {
 		return err
 	}
-	client.Live(shim.Rights{Readonly: readonly || asksToWatch(r), Files: true}, prefix, s.runIsOver).ServeHTTP(w, r)
+	may.Readonly = may.Readonly || asksToWatch(r)
+	client.Live(may, prefix, s.runIsOver).ServeHTTP(w, r)
 	return nil
 }
 

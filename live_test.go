@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -210,8 +211,9 @@ func (w *world) url(path string) string { return "http://" + demoHost + path }
 // liveServer is `warren serve` as a process.
 type liveServer struct {
 	*ground
+	base, token string // token is the key that it is asked with; "" is liveKey
+
 	cmd    *exec.Cmd
-	base   string
 	log    *lockedBuffer // standard error
 	exited chan struct{}
 	code   int // only after exited
@@ -339,7 +341,7 @@ func (s *liveServer) try(method, path string, in any) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	req.Header.Set("Authorization", "Bearer "+liveKey)
+	req.Header.Set("Authorization", "Bearer "+cmp.Or(s.token, liveKey))
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -47,7 +47,7 @@ func newFakeRun(t testing.TB, change ...func(*serveConfig)) (*testAPI, *fakeRun)
 	go h.Serve(l)
 	t.Cleanup(func() { h.Close() })
 	close(r.ready)
-	r.answer = &startJSON{capability: f.secret}
+	r.answer = &startJSON{known: true}
 	r.answer.RunJSON = RunJSON{ID: f.profileID, ProfileID: f.profileID, WorkspaceID: "default", RunID: r.id, Status: "running", StartedAt: timestamp(now()),
 		Browser: browserJSON{Match: "exact"}, Effective: effectiveJSON{Locale: []string{}, Geolocation: []byte("null")},
 		Isolation: isolationJSON{Network: "loopback"}, Pending: []string{}, Warnings: []warningJSON{}}
@@ -55,7 +55,7 @@ func newFakeRun(t testing.TB, change ...func(*serveConfig)) (*testAPI, *fakeRun)
 	if _, _, err := a.srv.runs.claim(r); err != nil {
 		t.Fatal(err)
 	}
-	a.srv.runs.admit(r)
+	admit(t, a.srv, r, f.secret)
 	t.Cleanup(func() {
 		r.client.Release()
 		a.srv.runs.leave(r)

@@ -29,11 +29,12 @@ type RunJSON struct {
 // startJSON is start's answer: the run, and how to drive it.
 type startJSON struct {
 	RunJSON
-	WsEndpoint string `json:"wsEndpoint" doc:"For puppeteer.connect and other CDP clients. It carries a capability that lives for this run alone."`
+	WsEndpoint string `json:"wsEndpoint" doc:"For puppeteer.connect and other CDP clients. It carries a capability that opens this run alone, with the rights of the key that asked, and ends with either."`
 	CdpURL     string `json:"cdpUrl" doc:"For Playwright's connectOverCDP."`
 	LiveURL    string `json:"liveUrl" doc:"The live view, a page. What stands behind # is the capability."`
 
-	capability string
+	run   *profileRun // whose answer it is, where one is asked for
+	known bool        // its process has told of itself: false until that of an earlier server does
 }
 
 type browserJSON struct {

@@ -77,7 +77,8 @@ type profileRun struct {
 	wanted int          // how many wait for its start
 	client *shim.Client
 
-	granting sync.Mutex // held while its further capabilities are changed
+	granting sync.Mutex // held while its capabilities are changed
+	owning   sync.Mutex // held while a key gets one of its own
 
 	swap    sync.Mutex          // held while its proxy is changed
 	proxies []shim.UpstreamMark // in the order of their use; none: direct

@@ -117,7 +117,7 @@ func (s *server) plan(ctx context.Context, row store.Profile, in *startInput) (*
 		return nil, err
 	}
 	p.installed = installed
-	if err := s.fillSpec(p, in); err != nil {
+	if err := s.fillSpec(ctx, p, in); err != nil {
 		return nil, err
 	}
 	p.around = here(installed.Major)
@@ -128,7 +128,7 @@ func (s *server) plan(ctx context.Context, row store.Profile, in *startInput) (*
 	return p, err
 }
 
-func (s *server) fillSpec(p *plan, in *startInput) error {
+func (s *server) fillSpec(ctx context.Context, p *plan, in *startInput) error {
 	runID := newID()
 	var urls []string
 	if err := json.Unmarshal([]byte(p.row.StartURLs), &urls); err != nil {
@@ -139,7 +139,8 @@ func (s *server) fillSpec(p *plan, in *startInput) error {
 	mergePtr(in.Headless, &headless)
 	p.spec = shim.Spec{RunID: runID, ProfileID: p.row.ID, Name: runName(runID), BrowserPath: p.installed.Path, Product: p.installed.Product, Version: p.installed.Version,
 		ProfileDir: s.profileDir(p.row.ID), RunDir: s.runs.dir, Headless: s.headless(headless), StartURLs: urls,
-		ForOnce: in.ProxyID.Set, Private: s.cfg.allowPrivate(), Capability: newCapability(), DebugPort: in.DebugPort, DebugFiles: true, WebRTC: p.row.WebRTC, Protected: s.covered(), ReadOnly: s.cfg.readOnly(), Writable: s.cfg.ClientFiles,
+		ForOnce: in.ProxyID.Set, Private: s.cfg.allowPrivate(), DebugPort: in.DebugPort, DebugFiles: callerOf(ctx).has(scopeFiles), WebRTC: p.row.WebRTC,
+		Protected: s.covered(), ReadOnly: s.cfg.readOnly(), Writable: s.cfg.ClientFiles,
 		Timeout: s.cfg.StartTimeout, Grace: s.cfg.OrphanGrace}
 	if s.cfg.RequireIsolation {
 		p.spec.Network, p.spec.Files = shim.Namespace, shim.Namespace
@@ -234,9 +235,8 @@ func (s *server) startBy(ctx context.Context, in *startRequest, start func(conte
 	if err != nil {
 		return nil, err
 	}
-	answer.WsEndpoint, answer.CdpURL, answer.LiveURL = s.endpoints(ctx, answer.capability)
 	out.Body.started = answer
-	return out, nil
+	return out, s.addresses(ctx, answer)
 }
 
 // startAnswer is start's answer, or with dryRun what would be run.
@@ -301,12 +301,12 @@ func (s *server) awaitStart(ctx context.Context, have *profileRun, mine bool) (a
 	have.mu.Lock()
 	status, answer := have.status, have.answer
 	have.mu.Unlock()
-	if status == "running" && answer != nil && answer.capability == "" {
+	if status == "running" && answer != nil && !answer.known {
 		return nil, false, conflict("profile_busy", "The run of an earlier server does not answer. Stop it, with force if it must be, then start again.")
 	}
 	if status == "running" && answer != nil && (!old || !isClosed(have.halt) && have.client.Alive(ctx)) {
 		a := *answer
-		a.Reused = !mine
+		a.Reused, a.run = !mine, have
 		return &a, false, nil
 	}
 	if !old {
@@ -442,7 +442,6 @@ func (rs *runs) recordStart(ctx context.Context, r *profileRun, answer *startJSO
 	r.mu.Lock()
 	r.answer, r.status = answer, "running"
 	r.mu.Unlock()
-	rs.admit(r)
 	rs.events.publish("run.started", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "restarted": r.restarted})
 	rs.log.Info("run started", "profile", r.profileID, "run", r.id, "pid", answer.PID, "isolation", answer.Isolation.Network)
 	return nil
@@ -567,7 +566,7 @@ func isolationUnavailable(f *shim.Failure) *problem {
 
 // answer puts a run's state into start's words.
 func (p *plan) answer(st *shim.State) *startJSON {
-	a := &startJSON{capability: p.spec.Capability}
+	a := &startJSON{known: true}
 	a.RunJSON = RunJSON{ID: p.row.ID, ProfileID: p.row.ID, WorkspaceID: p.row.WorkspaceID, RunID: p.spec.RunID, Status: "running",
 		StartedAt: timestamp(st.StartedAt.UnixMilli()), PID: st.PID, Headless: st.Headless,
 		Browser:   browserJSON{Product: p.installed.Product, Version: st.Browser.Version, Path: p.installed.Path, Match: p.match},

@@ -265,14 +265,14 @@ func TestRunsOfAnotherWorkspace(t *testing.T) {
 	theirs := w.make(t, "profile", "b", "")
 	r := &profileRun{id: newID(), profileID: theirs, workspaceID: "b", status: "running", ready: make(chan struct{}), gone: make(chan struct{}), cancel: func() {}}
 	close(r.ready)
-	r.answer = &startJSON{capability: "cap"}
+	r.answer = &startJSON{known: true}
 	r.answer.RunJSON = RunJSON{ID: theirs, ProfileID: theirs, WorkspaceID: "b", RunID: r.id, Status: "running", StartedAt: timestamp(now()),
 		Browser: browserJSON{Match: "exact"}, Effective: effectiveJSON{Locale: []string{}, Geolocation: []byte("null")},
 		Isolation: isolationJSON{Network: "loopback"}, Warnings: []warningJSON{}}
 	if _, _, err := w.srv.runs.claim(r); err != nil {
 		t.Fatal(err)
 	}
-	w.srv.runs.admit(r)
+	admit(t, w.srv, r, "cap")
 	for who, want := range map[string]int{"A": 0, "B": 1, "admin": 1} {
 		list := w.as(w.keys[who]).do(t, "GET", "/runs", nil).want(t, 200)
 		list.equal(t, "total", want)

@@ -279,7 +279,7 @@ func (c *Client) SetIdentity(ctx context.Context, id Identity) (languages []stri
 	return told.Languages, err
 }
 
-// SetCapabilities has the run's process keep which further capabilities the run has.
+// SetCapabilities has the run's process keep which capabilities the run has.
 func (c *Client) SetCapabilities(ctx context.Context, all []Capability) error {
 	return c.call(ctx, http.MethodPut, "/capabilities", all, nil)
 }

@@ -259,7 +259,7 @@ func (p *process) open(ctx context.Context) error {
 			return err
 		}
 	}
-	p.state = State{RunID: p.spec.RunID, ProfileID: p.spec.ProfileID, Capability: p.spec.Capability, ForOnce: p.spec.ForOnce,
+	p.state = State{RunID: p.spec.RunID, ProfileID: p.spec.ProfileID, ForOnce: p.spec.ForOnce,
 		PID: b.PID(), StartedAt: p.started, Headless: p.spec.Headless, Browser: b.Version(), UserAgent: b.UserAgent(),
 		Languages: b.Languages(), Timezone: b.Timezone(), Isolation: b.Isolation(), Warnings: b.Warnings()}
 	if !p.spec.DebugPort {

@@ -117,7 +117,7 @@ type toldIdentity struct {
 	Languages []string `json:"languages"` // null: the host's. A process of before this was answered has no languages to change
 }
 
-// serveCapabilities keeps which further capabilities the run has, for the next server. Who comes with one is the server's to judge.
+// serveCapabilities keeps which capabilities the run has, for the next server. Who comes with one is the server's to judge.
 func (p *process) serveCapabilities(w http.ResponseWriter, r *http.Request) {
 	var all []Capability
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&all); err != nil {

@@ -82,7 +82,7 @@ func emptySpec(t *testing.T) Spec {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	name := filepath.Base(dir) + "0123456789ab"
 	return Spec{RunID: "the-run", ProfileID: "the-profile", ProfileDir: filepath.Join(dir, "p"), RunDir: filepath.Join(dir, "run"),
-		Name: name[:12], Headless: true, Capability: "the-capability", Timeout: enough, Grace: enough}
+		Name: name[:12], Headless: true, Timeout: enough, Grace: enough}
 }
 
 func self(t *testing.T) string {
@@ -129,7 +129,7 @@ func TestRun(t *testing.T) {
 	s := newSpec(t)
 	s.DebugPort, s.MaxRun = true, time.Hour
 	c, state := launch(t, s)
-	if state.RunID != s.RunID || state.Capability != s.Capability || state.PID == 0 || state.UserAgent == "" ||
+	if state.RunID != s.RunID || state.PID == 0 || state.UserAgent == "" ||
 		len(state.Languages) == 0 || state.Timezone == "" || state.Browser.Major == 0 || !strings.HasPrefix(state.DebuggerAddress, "127.77.") {
 		t.Errorf("the state is %+v", state)
 	}

@@ -50,7 +50,6 @@ type Spec struct {
 	Background  bool          `json:"background"` // the services that Chrome asks by itself may be reached
 	TrustSPKI   string        `json:"trustSpki"`  // base64 SHA-256 of the one key whose certificates are taken unsigned; "" none
 	Resolver    string        `json:"resolver"`   // a name server over HTTPS that the browser is to ask, beside its proxy; "" none
-	Capability  string        `json:"capability"`
 	DebugPort   bool          `json:"debugPort"`
 	DebugFiles  bool          `json:"debugFiles"` // who comes by that port may use files of the machine
 	WebRTC      string        `json:"webrtc"`     // proxy_only, off or default
@@ -79,14 +78,17 @@ func homeDir(profileDir string) string { return filepath.Join(profileDir, "home"
 // FilesDir is the run's own folder for what clients upload and download, in "uploads" and "downloads". It is emptied when the profile starts.
 func FilesDir(profileDir string) string { return filepath.Join(profileDir, "files") }
 
-// Capability is one that was made for a run beside its first. Its secret is nowhere: who shows one with this hash gets in.
+// Capability opens a run without a key: who shows a secret with this hash gets in, with these rights. It was made for a key, and ends with that.
 type Capability struct {
-	ID        string `json:"id"`
-	Hash      []byte `json:"hash"` // SHA-256 of the secret
-	Name      string `json:"name"`
-	Readonly  bool   `json:"readonly"`  // it opens the live view alone, to watch
-	CreatedAt int64  `json:"createdAt"` // milliseconds since 1970
-	ExpiresAt int64  `json:"expiresAt"` // as CreatedAt; 0: it ends with the run
+	ID   string `json:"id"`
+	Hash []byte `json:"hash"` // SHA-256 of the secret
+	// Secret is that of the one that start answers a key, so that the next server answers the same; of others it is nowhere.
+	Secret string `json:"secret,omitempty"`
+	Key    string `json:"key"` // which one it was made for
+	Name   string `json:"name"`
+	Rights
+	CreatedAt int64 `json:"createdAt"` // milliseconds since 1970
+	ExpiresAt int64 `json:"expiresAt"` // as CreatedAt; 0: it ends with the run
 }
 
 // Upstream is a proxy with its password: the one form in which it is written out, and only to the shim.
@@ -118,8 +120,7 @@ type UpstreamMark struct {
 type State struct {
 	RunID           string            `json:"runId"`
 	ProfileID       string            `json:"profileId"`
-	Capability      string            `json:"capability"`
-	Capabilities    []Capability      `json:"capabilities"` // those that were made since
+	Capabilities    []Capability      `json:"capabilities"`
 	PID             int               `json:"pid"`
 	StartedAt       time.Time         `json:"startedAt"`
 	Headless        bool              `json:"headless"`
