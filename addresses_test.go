@@ -69,7 +69,7 @@ func guardedGround(t *testing.T) (s *liveServer, canary string, closed []string)
 	s = g.serve("--secret-key-file", secret, "--api-key-file", key)
 	other := s.profile(nil)
 	s.start(other, nil)
-	temporary, err := filepath.Glob(filepath.Join(g.dir, "t", "warren-*"))
+	temporary, err := filepath.Glob(filepath.Join(g.dir, "t", "warren-*", "*"))
 	if err != nil || len(temporary) != 1 {
 		t.Fatalf("the temporary folders of one run: %v %v", temporary, err)
 	}

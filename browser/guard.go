@@ -26,7 +26,8 @@ func newGuard(s *Spec) *guard {
 	g := &guard{cwd: s.TempDir}
 	g.folders = g.realAll(s.Protected)
 	for _, start := range s.Siblings {
-		g.siblings = append(g.siblings, filepath.Join(g.realAll([]string{filepath.Dir(start)})[0], filepath.Base(start)))
+		parent, name := filepath.Split(start)
+		g.siblings = append(g.siblings, g.realAll([]string{parent})[0]+string(filepath.Separator)+name)
 	}
 	if s.FilesDir != "" {
 		g.own = g.realAll([]string{s.FilesDir})[0]

@@ -81,8 +81,9 @@ func filesToHand(t *testing.T, b *Browser, data, secret string) (own string, mac
 	beyond := link(filepath.Join(uploads, "link"), out)
 	inward := link(filepath.Join(elsewhere, "inward"), secret)
 	other := put(filepath.Join(b.spec.TempDir+"-other", "theirs"), "canary-other")
+	another := put(filepath.Join(filepath.Dir(b.spec.TempDir), "all", "other", "theirs"), "canary-other")
 	machine = []string{out, elsewhere, beyond, uploads + "/../uploads/link", elsewhere + "/./x/../out.txt", strings.Repeat("../", 30) + out[1:]}
-	closed = []string{secret, data, filepath.Dir(data), inward, uploads + "/../../../secret.key", "/proc/self/root" + secret, "/proc/self/root" + out, other, filepath.Dir(other),
+	closed = []string{secret, data, filepath.Dir(data), inward, uploads + "/../../../secret.key", "/proc/self/root" + secret, "/proc/self/root" + out, other, filepath.Dir(other), another, filepath.Dir(filepath.Dir(another)),
 		filepath.Dir(b.spec.TempDir), uploads + "\x00/x", "/"}
 	return own, machine, closed
 }

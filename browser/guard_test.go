@@ -37,8 +37,8 @@ func startGuarded(t *testing.T) (b *Browser, data, secret string) {
 		fmt.Fprint(w, `<title>form</title><input type=file multiple>`)
 	})
 	s := p.spec()
-	s.Protected, s.FilesDir, s.Siblings = []string{data}, filepath.Join(data, "profile", "files"), []string{s.TempDir[:len(s.TempDir)-1] + "t"}
-	for _, dir := range []string{filepath.Join(s.FilesDir, "uploads"), s.TempDir + "-other"} {
+	s.Protected, s.FilesDir, s.Siblings = []string{data}, filepath.Join(data, "profile", "files"), []string{s.TempDir, filepath.Dir(s.TempDir) + "/all/"}
+	for _, dir := range []string{filepath.Join(s.FilesDir, "uploads"), s.TempDir + "-other", filepath.Dir(s.TempDir) + "/all/other"} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}

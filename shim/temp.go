@@ -9,13 +9,21 @@ import (
 	"strconv"
 )
 
-// tempDirs is what the paths of all runs' temporary folders begin with.
-func tempDirs() []string { return []string{filepath.Join(os.TempDir(), "warren-"), "/tmp/warren-"} }
+// tempDirs is what the paths of all runs' temporary folders begin with, those of older versions too, which lie in no folder of theirs.
+func tempDirs() (out []string) {
+	for _, dir := range []string{os.TempDir(), "/tmp"} {
+		out = append(out, filepath.Join(dir, "warren-"), filepath.Join(dir, allTemp())+string(filepath.Separator))
+	}
+	return out
+}
+
+// allTemp is the name of the folder that holds those of all runs of this user's.
+func allTemp() string { return "warren-" + strconv.Itoa(os.Geteuid()) }
 
 // tempDir is the browser's own folder for temporary files, in one that holds those of all runs of this user's. Its path must be short: Chrome opens
 // sockets in it.
 func tempDir(name string) string {
-	all := "warren-" + strconv.Itoa(os.Geteuid())
+	all := allTemp()
 	if dir := filepath.Join(os.TempDir(), all, name); len(dir) <= 57 || runtime.GOOS == "windows" {
 		return dir
 	}
