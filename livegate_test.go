@@ -50,7 +50,7 @@ func newFakeRun(t testing.TB, change ...func(*serveConfig)) (*testAPI, *fakeRun)
 	r.answer = &startJSON{known: true}
 	r.answer.RunJSON = RunJSON{ID: f.profileID, ProfileID: f.profileID, WorkspaceID: "default", RunID: r.id, Status: "running", StartedAt: timestamp(now()),
 		Browser: browserJSON{Match: "exact"}, Effective: effectiveJSON{Locale: []string{}, Geolocation: []byte("null")},
-		Isolation: isolationJSON{Network: "loopback"}, Pending: []string{}, Warnings: []warningJSON{}}
+		Isolation: isolationJSON{Network: "loopback", Files: "guard"}, Pending: []string{}, Warnings: []warningJSON{}}
 	r.client = shim.Hold(filepath.Join(a.dir, "run"), r.name, filepath.Join(a.dir, "profiles", f.profileID))
 	if _, _, err := a.srv.runs.claim(r); err != nil {
 		t.Fatal(err)

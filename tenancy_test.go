@@ -268,7 +268,7 @@ func TestRunsOfAnotherWorkspace(t *testing.T) {
 	r.answer = &startJSON{known: true}
 	r.answer.RunJSON = RunJSON{ID: theirs, ProfileID: theirs, WorkspaceID: "b", RunID: r.id, Status: "running", StartedAt: timestamp(now()),
 		Browser: browserJSON{Match: "exact"}, Effective: effectiveJSON{Locale: []string{}, Geolocation: []byte("null")},
-		Isolation: isolationJSON{Network: "loopback"}, Warnings: []warningJSON{}}
+		Isolation: isolationJSON{Network: "loopback", Files: "guard"}, Warnings: []warningJSON{}}
 	if _, _, err := w.srv.runs.claim(r); err != nil {
 		t.Fatal(err)
 	}
