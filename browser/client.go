@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -228,11 +229,14 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 		}
 	}
 	cmd := command{id: m.register(p), session: name, method: method, params: params}
-	if m.hold(s, cmd) {
-		m.mu.Unlock()
+	held := m.hold(s, cmd)
+	m.mu.Unlock()
+	if strings.HasSuffix(method, ".setUserAgentOverride") {
+		m.owner.follow(s, params)
+	}
+	if held {
 		return nil
 	}
-	m.mu.Unlock()
 	if msg := cmd.encode(); !m.pipe.writeNow(m.in, msg) {
 		if err := m.in.wait(ctx, msg); err != nil {
 			return err

@@ -177,6 +177,21 @@ func (e *emulation) agentOrders() []order {
 	return []order{{"Emulation.setUserAgentOverride", params}}
 }
 
+// agentAs are the owner's orders on a target for which a client declares a user agent, and perhaps languages: all else stays as the identity says.
+func (e *emulation) agentAs(userAgent, acceptLanguage string) []order {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	orders := e.agentOrders()
+	for _, o := range orders {
+		params, _ := o.params.(map[string]any)
+		params["userAgent"] = userAgent
+		if acceptLanguage != "" {
+			params["acceptLanguage"] = acceptLanguage
+		}
+	}
+	return orders
+}
+
 // sharedOrders are the overrides that hold for a whole renderer process: the first target of it that sets one has it, others are told that one is in effect.
 func (e *emulation) sharedOrders() []order {
 	e.mu.Lock()

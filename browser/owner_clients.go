@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"time"
 )
@@ -197,4 +198,23 @@ func (o *owner) renewAgain() bool {
 	due := o.renewing.again
 	o.renewing.again, o.renewing.busy = false, due
 	return due
+}
+
+// follow gives the owner's session the user agent that a client declares for its target: what a page downloads is asked for as the session says that
+// attached first (content/browser/devtools/devtools_instrumentation.cc, ApplyNetworkOverridesForDownload). When the client's session ends, left takes it back.
+func (o *owner) follow(s *session, params []byte) {
+	var p struct {
+		UserAgent      string `json:"userAgent"`
+		AcceptLanguage string `json:"acceptLanguage"`
+	}
+	if json.Unmarshal(params, &p) != nil || !hasNavigator(s.kind) {
+		return
+	}
+	for _, mine := range o.mux.owned(s.target) {
+		if p.UserAgent == "" {
+			o.dressClient(mine)
+		} else {
+			o.give(mine, o.emulation.agentAs(p.UserAgent, p.AcceptLanguage))
+		}
+	}
 }

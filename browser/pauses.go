@@ -4,11 +4,18 @@ import "time"
 
 // This file keeps the owner from letting a target run that a client holds. Chrome counts the sessions that wait for most targets. A page that its opener
 // can reach and a shared worker it pauses in the renderer, by one flag: the first resume clears it, whoever sends it
-// (third_party/blink/renderer/core/inspector/devtools_agent.cc).
+// (third_party/blink/renderer/core/inspector/devtools_agent.cc). A service worker waits for all sessions, but its renderer gets them one after the other, and
+// goes on at the first resume: who comes behind it misses what the worker does first, the response to its own script.
 
 // pausedOnce reports whether the first resume lets a target of this kind run.
 func pausedOnce(info targetInfo) bool {
-	return info.Type == "page" && info.CanAccessOpener || info.Type == "shared_worker"
+	switch info.Type {
+	case "page":
+		return info.CanAccessOpener
+	case "shared_worker", "service_worker":
+		return true
+	}
+	return false
 }
 
 // resume lets a target run, as far as the owner is concerned.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 )
 
 // saysGiven serves a page and a shared worker whose first line keeps what somebody gave them before it.
@@ -150,4 +151,87 @@ func TestPopupsOfClientsThatGo(t *testing.T) {
 	answer := open()
 	c.next("tab") // and never looks into it
 	other.wait(answer, "window.open beside a client that never attaches to what is in the tab")
+}
+
+// TestServiceWorkersScript: a client that listens to the network hears of the response to a service worker's own script.
+func TestServiceWorkersScript(t *testing.T) {
+	p := newProfile(t)
+	p.net.mux.HandleFunc("/service", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript")
+	})
+	b := p.start()
+	c := dial(t, serveGateway(t, b)+"/")
+	_, page := c.openTab("http://app.localhost/x") // a secure context
+	c.becomes(page, `location.pathname + document.readyState`, `"/xcomplete"`)
+	c.call("", "Target.setAutoAttach", waiting())
+	drain(c)
+	registered := c.send(page, "Runtime.evaluate", map[string]any{"expression": `navigator.serviceWorker.register('/service').then(() => navigator.serviceWorker.ready).then(() => 'ready')`,
+		"awaitPromise": true, "returnByValue": true})
+	target, session := c.next("service_worker")
+	owned(t, b, target)
+	c.send(session, "Network.enable", nil)
+	c.send(session, "Runtime.runIfWaitingForDebugger", nil)
+	for {
+		var p struct{ RequestID string }
+		m := c.event("Network.responseReceived")
+		if err := json.Unmarshal(m.Params, &p); err != nil {
+			t.Fatal(err)
+		}
+		if m.SessionID == session && p.RequestID == target {
+			break
+		}
+	}
+	if m := c.wait(registered, "register"); m.Error != nil {
+		t.Error(m.Error)
+	}
+}
+
+// TestDownloadsOfADeclaredAgent: a download is asked for with the user agent that a client declares for the page, and with the profile's when the client has
+// taken it back, or has gone.
+func TestDownloadsOfADeclaredAgent(t *testing.T) {
+	p := newProfile(t)
+	agents := make(chan string, 10)
+	p.net.mux.HandleFunc("/file", func(w http.ResponseWriter, r *http.Request) {
+		agents <- r.UserAgent()
+		w.Header().Set("Content-Disposition", "attachment")
+	})
+	spec := p.spec()
+	found, err := Find(t.Context(), p.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Version = found.Version
+	b := p.open(spec)
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	url := serveGateway(t, b)
+	c := dial(t, url+"/")
+	target, session := c.openTab("http://a.test/x")
+	c.becomes(session, `document.readyState`, `"complete"`)
+	other := dial(t, url+"/")
+	others := field(t, other.call("", "Target.attachToTarget", map[string]any{"targetId": target, "flatten": true}), "sessionId")
+	loads := func(want string) {
+		t.Helper()
+		other.call(others, "Runtime.evaluate", map[string]any{"expression": `var a = document.createElement('a'); a.href = '/file'; a.download = 'x'; a.click()`, "userGesture": true})
+		select {
+		case got := <-agents:
+			if got != want {
+				t.Errorf("a download was asked for by %q, want %q", got, want)
+			}
+		case <-time.After(patient):
+			t.Fatal("no download")
+		}
+	}
+	own := b.emulation.agent.userAgent
+	loads(own)
+	c.call(session, "Emulation.setUserAgentOverride", map[string]any{"userAgent": "Declared/1.0"})
+	loads("Declared/1.0")
+	c.call(session, "Emulation.setUserAgentOverride", map[string]any{"userAgent": ""})
+	loads(own)
+	c.call(session, "Network.setUserAgentOverride", map[string]any{"userAgent": "Declared/2.0"})
+	loads("Declared/2.0")
+	c.socket.CloseNow()
+	eventually(t, "the client has gone", func() bool { return b.Clients() == 1 })
+	loads(own)
 }
