@@ -336,7 +336,8 @@ func (c *Checker) fetch(conn net.Conn, q *question) (body []byte, firstByte time
 	if limit <= 0 {
 		limit = DefaultCheckMaxBytes
 	}
-	budget := &io.LimitedReader{R: conn, N: limit + answerHeadBudget}
+	heard := &lastWord{Reader: conn}
+	budget := &io.LimitedReader{R: heard, N: limit + answerHeadBudget}
 	in, _ := c.readers.Get().(*bufio.Reader)
 	if in == nil {
 		in = bufio.NewReader(nil)
@@ -348,10 +349,27 @@ func (c *Checker) fetch(conn net.Conn, q *question) (body []byte, firstByte time
 	}
 	firstByte = time.Since(start)
 	body, fault = readAnswer(in, q.request, limit)
-	if fault != nil && budget.N <= 0 {
+	switch {
+	case fault != nil && budget.N <= 0:
 		fault = tooLong()
+	case fault != nil && fault.Err != nil && heard.err != nil: // what broke off cannot be read: that is not what is wrong with it
+		fault = asError(StageResponse, heard.err)
 	}
 	return body, firstByte, fault
+}
+
+// lastWord keeps how a connection ended: who reads lines from it is given half a line without the reason.
+type lastWord struct {
+	io.Reader
+	err error
+}
+
+func (w *lastWord) Read(b []byte) (int, error) {
+	n, err := w.Reader.Read(b)
+	if err != nil {
+		w.err = err
+	}
+	return n, err
 }
 
 func tooLong() *Error {

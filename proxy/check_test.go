@@ -105,28 +105,37 @@ func TestAnswers(t *testing.T) {
 			io.WriteString(c, head+"Transfer-Encoding: chunked\r\n\r\n")
 			forever("1\r\n1\r\n")(c)
 		}), StageResponse, BadResponse},
-		"endless header":            {afterHead(func(c net.Conn) { io.WriteString(c, head); forever("X: y\r\n")(c) }), StageResponse, BadResponse},
-		"endless header line":       {afterHead(func(c net.Conn) { io.WriteString(c, head); forever("X")(c) }), StageResponse, BadResponse},
-		"endless interim answers":   {afterHead(forever("HTTP/1.1 100 Continue\r\n\r\n")), StageResponse, BadResponse},
-		"not HTTP":                  {raw("SSH-2.0-x\r\n"), StageResponse, BadResponse},
-		"lying length":              {raw(head + "Content-Length: 100\r\n\r\n203.0.113.9"), StageResponse, ConnectionClosed},
-		"says less than it sends":   {raw(head + "Content-Length: 9\r\n\r\n203.0.113.9"), StageResponse, BadResponse},
-		"negative length":           {raw(head + "Content-Length: -1\r\n\r\n203.0.113.9"), StageResponse, BadResponse},
-		"closes":                    {raw(""), StageResponse, ConnectionClosed},
-		"resets":                    {reset, StageResponse, ConnectionClosed},
-		"closes in the head":        {raw(head + "X: y"), StageResponse, ConnectionClosed},
-		"silent":                    {play(), StageResponse, TimedOut},
-		"silent in the body":        {play(step{1, head + "Content-Length: 11\r\n\r\n203"}), StageResponse, TimedOut},
-		"drips for ever":            {afterHead(drip(head + "X: " + strings.Repeat("y", 10_000))), StageResponse, TimedOut},
-		"a name that looks numeric": {site(200, "", "2130706433"), StageResponse, BadResponse},
+		"endless header":              {afterHead(func(c net.Conn) { io.WriteString(c, head); forever("X: y\r\n")(c) }), StageResponse, BadResponse},
+		"endless header line":         {afterHead(func(c net.Conn) { io.WriteString(c, head); forever("X")(c) }), StageResponse, BadResponse},
+		"endless interim answers":     {afterHead(forever("HTTP/1.1 100 Continue\r\n\r\n")), StageResponse, BadResponse},
+		"not HTTP":                    {raw("SSH-2.0-x\r\n"), StageResponse, BadResponse},
+		"lying length":                {raw(head + "Content-Length: 100\r\n\r\n203.0.113.9"), StageResponse, ConnectionClosed},
+		"says less than it sends":     {raw(head + "Content-Length: 9\r\n\r\n203.0.113.9"), StageResponse, BadResponse},
+		"negative length":             {raw(head + "Content-Length: -1\r\n\r\n203.0.113.9"), StageResponse, BadResponse},
+		"closes":                      {raw(""), StageResponse, ConnectionClosed},
+		"resets":                      {reset, StageResponse, ConnectionClosed},
+		"closes in the head":          {raw(head + "X: y"), StageResponse, ConnectionClosed},
+		"silent":                      {play(), StageResponse, TimedOut},
+		"silent in the body":          {play(step{1, head + "Content-Length: 11\r\n\r\n203"}), StageResponse, TimedOut},
+		"silent in the status line":   {play(step{1, "HTTP/1.1 2"}), StageResponse, TimedOut},
+		"closes in the status line":   {raw("HTTP/1.1 2"), StageResponse, ConnectionClosed},
+		"resets in the status line":   {afterHead(func(c net.Conn) { io.WriteString(c, "HTTP/1.1 2"); resets(c) }), StageResponse, ConnectionClosed},
+		"closes in a header":          {raw(head + "X"), StageResponse, ConnectionClosed},
+		"silent in a chunk's length":  {play(step{1, head + "Transfer-Encoding: chunked\r\n\r\n1"}), StageResponse, TimedOut},
+		"breaks off what is not HTTP": {raw("SSH-2.0-x\r\nand"), StageResponse, BadResponse},
+		"drips for ever":              {afterHead(drip(head + "X: " + strings.Repeat("y", 10_000))), StageResponse, TimedOut},
+		"a name that looks numeric":   {site(200, "", "2130706433"), StageResponse, BadResponse},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, tc.handle)
-			c := &Checker{URLs: []string{urlOf(s)}, Timeout: 300 * time.Millisecond}
+			c := &Checker{URLs: []string{urlOf(s)}, Timeout: waitLimit}
+			var r Result
+			ask := func() *Error { r = c.CheckDirect(t.Context()); return r.Err }
 			if tc.code != TimedOut {
-				c.Timeout = waitLimit
+				ask()
+			} else {
+				timesOut(t, tc.stage, 300*time.Millisecond, func(limit time.Duration) *Error { c.Timeout = limit; return ask() })
 			}
-			r := c.CheckDirect(t.Context())
 			switch {
 			case tc.code != "" && r.Err == nil:
 				t.Errorf("it was believed: %+v", r)

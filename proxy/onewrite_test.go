@@ -247,38 +247,63 @@ func TestStallIsRemembered(t *testing.T) {
 	up := upstream(SOCKS5, s, "user", "pass")
 	shared := &Habits{}
 	shared.learn(up, atOnce)
-	d := &Dialer{Policy: nearby, Upstream: up, Timeout: 100 * time.Millisecond, Habits: shared}
-	_, err := d.DialContext(t.Context(), "tcp", "site.test:7")
-	wantFault(t, err, StageAuth, TimedOut)
-	if s.count() != 1 {
-		t.Errorf("%d connections: a server that is known is not asked beside", s.count())
+	tries := 0
+	wantFault(t, timesOut(t, StageAuth, 100*time.Millisecond, func(limit time.Duration) *Error {
+		shared.learn(up, atOnce)
+		tries++
+		_, _, fault := (&Dialer{Policy: nearby, Upstream: up, Timeout: limit, Habits: shared}).dial(t.Context(), "tcp", "site.test:7")
+		return fault
+	}), StageAuth, TimedOut)
+	if s.count() != tries || shared.way(up) != inTurn {
+		t.Errorf("%d connections by %d dials, and the way is %v: a server that is known is not asked beside, but in turn the next time", s.count(), tries, shared.way(up))
 	}
-	d = &Dialer{Policy: nearby, Upstream: up, Timeout: waitLimit, Habits: shared}
+	d := &Dialer{Policy: nearby, Upstream: up, Timeout: waitLimit, Habits: shared}
 	c, err := d.DialContext(t.Context(), "tcp", "site.test:7")
-	if err != nil || s.count() != 2 {
+	if err != nil || s.count() != tries+1 {
 		t.Fatalf("%d connections, %v", s.count(), err)
 	}
 	c.Close()
 	// One that the caller leaves has not stalled.
 	shared.learn(up, atOnce)
 	ctx, leave := context.WithCancel(t.Context())
-	go func() { until(t, "it is under way", func() bool { return s.count() == 3 }); leave() }()
+	go func() { until(t, "it is under way", func() bool { return s.count() == tries+2 }); leave() }()
 	d.DialContext(ctx, "tcp", "site.test:7")
 	if shared.way(up) != atOnce {
 		t.Error("a dial that was left counts as a stall")
 	}
 }
 
+// A server that has taken the password which was sent ahead takes the one write, however long it needs for the target: it goes on being
+// asked so. Without a user name nothing shows whether it has read the request.
+func TestSlowAtTheTargetIsNoStall(t *testing.T) {
+	for _, tc := range []struct {
+		user, pass, says string
+		want             way
+	}{
+		{"user", "pass", "\x05\x02\x01\x00", atOnce},
+		{"", "", "\x05\x00", inTurn},
+	} {
+		up := upstream(SOCKS5, serve(t, play(step{greetingLen, tc.says})), tc.user, tc.pass)
+		known := &Habits{}
+		wantFault(t, timesOut(t, StageRequest, 100*time.Millisecond, func(limit time.Duration) *Error {
+			known.learn(up, atOnce)
+			_, _, fault := (&Dialer{Policy: nearby, Upstream: up, Timeout: limit, Habits: known}).dial(t.Context(), "tcp", "site.test:7")
+			return fault
+		}), StageRequest, TimedOut)
+		if got := known.way(up); got != tc.want {
+			t.Errorf("with user name %q: the way is %v, want %v", tc.user, got, tc.want)
+		}
+	}
+}
+
 // Whoever leaves while both tries are under way is heard at once, and nothing is left of either.
 func TestCancelBoth(t *testing.T) {
-	s := serve(t, play())
+	s := serve(t, play(step{greetingLen, "\x05\x02"})) // with this word the second begins soon after, however long there is
 	ctx, leave := context.WithCancel(t.Context())
-	d := &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, s, "u", "p"), Timeout: 900 * time.Millisecond}
+	d := &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, s, "u", "p"), Timeout: time.Hour}
 	go func() { until(t, "both are under way", func() bool { return s.count() == 2 }); leave() }()
-	start := time.Now()
-	_, err := d.DialContext(ctx, "tcp", "site.test:7")
-	if !errors.Is(err, context.Canceled) || time.Since(start) > 800*time.Millisecond {
-		t.Errorf("after %v: %v", time.Since(start), err)
+	if _, err := d.DialContext(ctx, "tcp", "site.test:7"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 	s.close() // waits until both have hung up
 }

@@ -296,7 +296,19 @@ func TestSlowClient(t *testing.T) {
 // A browser that has gone looks like one that has ended its side. What it leaves behind is not kept for ever, but a
 // side that goes on is, even when it pauses for less than the limit, and when its reader is slow for longer.
 func TestHalfClosedSilence(t *testing.T) {
-	const silence = time.Second // long beside what a busy machine keeps a goroutine waiting
+	for silence := time.Second; ; silence *= 4 { // it is longer in the end than a busy machine keeps a goroutine waiting
+		err := halfClosed(t, silence)
+		if err == nil {
+			return
+		}
+		if silence >= 16*time.Second {
+			t.Fatal(err)
+		}
+		t.Logf("with %v: %v", silence, err)
+	}
+}
+
+func halfClosed(t *testing.T, silence time.Duration) error {
 	over := make(chan struct{})
 	defer close(over)
 	deaf := serve(t, func(net.Conn) { <-over })
@@ -329,7 +341,7 @@ func TestHalfClosedSilence(t *testing.T) {
 		c := tunnelTo(t, address, host, port)
 		c.CloseWrite()
 		if got := string(take(c, 16)); got != "ticktickticktick" {
-			t.Errorf("%s: got %q", name, got)
+			return fmt.Errorf("%s: got %q", name, got)
 		}
 		read, _ := io.CopyN(io.Discard, c, 32<<20) // quickly, so that the buffers grow
 		for range 3 {
@@ -338,10 +350,11 @@ func TestHalfClosedSilence(t *testing.T) {
 			read += n
 		}
 		if n, err := io.Copy(io.Discard, c); read+n != size || err != nil {
-			t.Errorf("%s: got %d bytes and %v", name, read+n, err)
+			return fmt.Errorf("%s: got %d bytes and %v", name, read+n, err)
 		}
 		until(t, "the tunnel ends", func() bool { return r.Stats().Open == 0 })
 	}
+	return nil
 }
 
 // Many proxies drop a TLS connection without a goodbye; what they sent before is whole all the same.

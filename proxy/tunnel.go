@@ -159,6 +159,10 @@ func (t *tunnel) move(dst, src net.Conn, count counter) error {
 	limit := &io.LimitedReader{R: from}
 	for {
 		n, err := w.wait()
+		if errors.Is(err, os.ErrDeadlineExceeded) && w.some() { // src was not silent: it was this process that had no time
+			src.SetReadDeadline(time.Now().Add(t.relay.silence))
+			continue
+		}
 		if err == nil && kernelCopies && fromTCP && toTCP {
 			limit.N = int64(n)
 			var moved int64

@@ -31,3 +31,11 @@ func (w *waiter) look(fd uintptr) bool {
 		return true
 	}
 }
+
+// some tells, whatever the deadline, whether there are bytes to read, where the system says how many.
+func (w *waiter) some() (yes bool) {
+	if w.raw != nil {
+		w.raw.Control(func(fd uintptr) { yes = available(int(fd)) > 0 })
+	}
+	return yes
+}

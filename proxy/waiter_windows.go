@@ -6,3 +6,6 @@ func (w *waiter) look(uintptr) bool {
 	w.n++
 	return w.n > 1
 }
+
+// some is not known here.
+func (w *waiter) some() bool { return false }
