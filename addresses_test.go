@@ -210,3 +210,16 @@ func parseTime(t testing.TB, text string) time.Time {
 	}
 	return at
 }
+
+// write changes the database while no server has it, as one that died right after did.
+func (g *ground) write(fn func(context.Context, *store.Queries) error) {
+	g.t.Helper()
+	st, err := store.Open(g.t.Context(), g.data, store.Options{})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer st.Close()
+	if err := st.Write(g.t.Context(), func(q *store.Queries) error { return fn(g.t.Context(), q) }); err != nil {
+		g.t.Fatal(err)
+	}
+}
