@@ -81,7 +81,7 @@ func startOnceRole(args []string) error {
 	}
 	ctx := context.Background()
 	begun := time.Now()
-	run, err := browser.Open(browser.Spec{Path: args[1], UserDataDir: filepath.Join(args[2], args[3]), TempDir: filepath.Join(args[2], "t"+args[3]), Headless: true, Network: args[0]})
+	run, err := browser.Open(browser.Spec{Path: args[1], UserDataDir: filepath.Join(args[2], args[3]), TempDir: filepath.Join(args[2], "t"+args[3]), Headless: true, Network: args[0], Files: filesOf(args[0])})
 	if err != nil {
 		return err
 	}
@@ -101,6 +101,14 @@ func startOnceRole(args []string) error {
 	}
 	_, err = fmt.Println(milliseconds(took))
 	return err
+}
+
+// filesOf is how files are kept from a run: without namespaces by commands that are refused.
+func filesOf(network string) string {
+	if network == browser.OnLoopback {
+		return browser.FilesByGuard
+	}
+	return browser.FilesInNamespace
 }
 
 func copyFile(to, from string) error {

@@ -48,7 +48,7 @@ type Spec struct {
 	// ReadOnly keeps a run with a mount namespace from writing anything but its own folders and those of Writable, which are there.
 	ReadOnly bool
 	Writable []string
-	// Files is the isolation of files that the run must have: FilesInNamespace; "" is the best that there is.
+	// Files is the isolation of files that the run must have, FilesInNamespace or FilesByGuard; "" is the best that there is.
 	Files string
 	// TrustSPKI is the base64 SHA-256 of the one public key whose certificates need no signature of an authority: that of a site of our own.
 	TrustSPKI string

@@ -92,12 +92,12 @@ func openBurrow(s *Spec) (burrow, error) {
 		refused = &IsolationError{Refused: true, Err: errors.New("it was asked for")}
 	}
 	switch {
-	case s.Network == InNamespace || s.Files == FilesInNamespace:
+	case s.Network == InNamespace:
 		return nil, refused
 	case os.Geteuid() == 0: // Chrome runs its sandbox as an ordinary user only, and without it a page that breaks out of Chrome is root
 		return nil, &IsolationError{Refused: true, Advice: refused.Advice, Err: fmt.Errorf("%w; and as root Chrome runs in no other way, since its sandbox would be off", refused)}
 	}
-	return openLoopback(refused)
+	return openLoopback(s, refused)
 }
 
 // needsLoopback says why a run cannot live in a namespace whatever the machine gives; nil: it can.
@@ -125,26 +125,65 @@ func displayOverTCP(extra []string) bool {
 	return ok && env["WAYLAND_DISPLAY"] == "" && host != "" && host != "unix" && !strings.HasPrefix(host, "/")
 }
 
-// loopback is the burrow without a namespace: the relay listens on 127.0.0.1 and the flags keep Chrome on it.
+// loopback is the burrow in the machine's own network: the relay listens on 127.0.0.1 and the flags keep Chrome on it. Files may be hidden all the same.
 type loopback struct {
-	l     net.Listener
-	why   *IsolationError
-	peers peers
+	l      net.Listener
+	why    *IsolationError
+	hiding hiding // starts the browser where files are hidden; nil: nothing hides them
+	peers  peers
 }
 
-func openLoopback(why *IsolationError) (*loopback, error) {
+// hiding is a mount namespace that waits for its browser.
+type hiding interface {
+	start(cmd *exec.Cmd) (*exec.Cmd, error)
+	close() error
+}
+
+func openLoopback(s *Spec, why *IsolationError) (*loopback, error) {
+	b := &loopback{why: why}
+	if s.Files != FilesByGuard && !isSnap(s.Path) {
+		home, err := openMounts(s)
+		var refused *IsolationError
+		switch {
+		case err == nil:
+			b.hiding = home
+		case !errors.As(err, &refused) || !refused.Refused || s.Files == FilesInNamespace:
+			return nil, err
+		}
+	}
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("open the relay's listener: %w", err)
+		return nil, errors.Join(fmt.Errorf("open the relay's listener: %w", err), b.close())
 	}
-	return &loopback{l: l, why: why}, nil
+	b.l = l
+	return b, nil
 }
 
-func (b *loopback) listener() net.Listener                 { return b.l }
-func (b *loopback) start(cmd *exec.Cmd) (*exec.Cmd, error) { return cmd, cmd.Start() }
-func (b *loopback) close() error                           { return b.l.Close() }
+func (b *loopback) listener() net.Listener { return b.l }
+
+func (b *loopback) start(cmd *exec.Cmd) (*exec.Cmd, error) {
+	if b.hiding != nil {
+		return b.hiding.start(cmd)
+	}
+	return cmd, cmd.Start()
+}
+
+func (b *loopback) close() (err error) {
+	if b.hiding != nil {
+		err = b.hiding.close()
+	}
+	if b.l != nil {
+		err = errors.Join(err, b.l.Close())
+	}
+	return err
+}
+
 func (b *loopback) isolation() Isolation {
-	return Isolation{Network: OnLoopback, Files: FilesByGuard, Sandbox: true}
+	files := FilesByGuard
+	if b.hiding != nil {
+		files = FilesInNamespace
+	}
+	return Isolation{Network: OnLoopback, Files: files, Sandbox: true}
 }
 
 // admit refuses every connection that is not a socket of our own browser's.

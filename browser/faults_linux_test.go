@@ -76,7 +76,7 @@ const (
 )
 
 // wantRefused opens a run where the machine gives no namespace: it is told why, root does not run, and who requires isolation neither.
-func wantRefused(t *testing.T, step string) {
+func wantRefused(t *testing.T, step, files string) {
 	t.Helper()
 	var why *IsolationError
 	if err := CheckIsolation(); !errors.As(err, &why) || !why.Refused || !strings.Contains(why.Error(), step) {
@@ -98,7 +98,7 @@ func wantRefused(t *testing.T, step string) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if got := b.Isolation(); got != (Isolation{Network: OnLoopback, Files: FilesByGuard, Sandbox: true}) || len(b.Warnings()) != 1 || !strings.Contains(b.Warnings()[0].Message, step) {
+	if got := b.Isolation(); got != (Isolation{Network: OnLoopback, Files: files, Sandbox: true}) || len(b.Warnings()) != 1 || !strings.Contains(b.Warnings()[0].Message, step) {
 		t.Errorf("isolation %+v, warnings %+v", got, b.Warnings())
 	}
 }
@@ -109,16 +109,16 @@ func TestNamespaceRefused(t *testing.T) {
 	t.Run("seccomp", func(t *testing.T) {
 		if inside(t, "seccomp", nil) {
 			forbid(t, unix.SYS_CLONE, 0, unix.CLONE_NEWUSER, unix.CLONE_NEWUSER, refusal)
-			wantRefused(t, "make user and network namespaces")
+			wantRefused(t, "make user and network namespaces", FilesByGuard)
 		}
 	})
 	t.Run("interface", func(t *testing.T) {
 		if inside(t, "interface", nil) {
 			forbid(t, unix.SYS_IOCTL, 1, ^uint32(0), unix.SIOCSIFFLAGS, refusal)
-			wantRefused(t, stepUp)
+			wantRefused(t, stepUp, FilesInNamespace)
 		}
 	})
-	for _, name := range []string{"max_user_namespaces", "max_net_namespaces"} {
+	for name, files := range map[string]string{"max_user_namespaces": FilesByGuard, "max_net_namespaces": FilesInNamespace} {
 		t.Run(name, func(t *testing.T) {
 			owner := 1000 + os.Geteuid() // an ordinary user inside, whoever we are
 			attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, AmbientCaps: []uintptr{unix.CAP_SYS_RESOURCE},
@@ -127,7 +127,7 @@ func TestNamespaceRefused(t *testing.T) {
 				if err := os.WriteFile("/proc/sys/user/"+name, []byte("0"), 0); err != nil {
 					t.Skipf("needs sysctls of its own user namespace: %v", err)
 				}
-				wantRefused(t, "make user and network namespaces")
+				wantRefused(t, "make user and network namespaces", files)
 				if advice := namespaceAdvice(); !strings.Contains(advice, "user."+name) {
 					t.Errorf("the advice is %q", advice)
 				}

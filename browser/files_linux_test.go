@@ -230,6 +230,42 @@ func TestMountsRefused(t *testing.T) {
 	}
 }
 
+// TestFilesAreHiddenOnLoopback: a run that cannot have a network of its own sees its own files alone all the same, and its relay knows its connections.
+func TestFilesAreHiddenOnLoopback(t *testing.T) {
+	needsMounts(t)
+	owner := 1000 + os.Geteuid() // as root nothing runs in the machine's network
+	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Getegid(), Size: 1}}}
+	if !inside(t, "loopback", attr) {
+		return
+	}
+	p := newProfile(t)
+	s, closed := p.spec(), t.TempDir()
+	canary := filepath.Join(closed, "canary")
+	if err := os.WriteFile(canary, []byte("canary"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.WebRTC, s.Protected = WebRTCDefault, []string{closed}
+	b := p.open(s)
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Isolation(); got != (Isolation{Network: OnLoopback, Files: FilesInNamespace, Sandbox: true}) {
+		t.Errorf("isolation %+v", got)
+	}
+	root := filepath.Join("/proc", itoa(b.PID()), "root")
+	if _, err := os.Stat(root + s.UserDataDir); err != nil {
+		t.Errorf("the run does not see its own folder: %v", err)
+	}
+	if _, err := os.Stat(root + canary); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the run sees what is closed to it: %v", err)
+	}
+	if err := b.OpenPages(t.Context(), []string{"http://a.test/through"}); err != nil {
+		t.Fatal(err)
+	}
+	pageAt(t, b, "/through")
+}
+
 // needsMounts skips the test where the machine gives no mount namespace.
 func needsMounts(t *testing.T) {
 	t.Helper()

@@ -208,7 +208,7 @@ func (x trial) open(t *testing.T, m *testnet.Machine) *Browser {
 	if err := b.burrow.close(); err != nil {
 		t.Fatal(err)
 	}
-	home, err := openLoopback(nil)
+	home, err := openLoopback(&Spec{Files: FilesByGuard}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -31,6 +32,9 @@ const (
 	lineFD       = 3  // as the shim starts us
 	aboveBrowser = 10 // descriptors from here on are out of the browser's way
 )
+
+// networkOfMachine is in the environment of a child that has no network of its own.
+const networkOfMachine = "NETWORK=machine"
 
 // relayPort is where the relay listens inside, on 127.0.0.1. The namespace has no other user, so that it can be the same for every run.
 const relayPort = 1080
@@ -67,20 +71,25 @@ func tell(line int, m said, fds []int) {
 
 // settle makes the namespaces and hands the listener over.
 func settle(line int) (step string, err error) {
-	if err := loopbackUp(); err != nil {
-		return stepUp, err
+	ready := said{Step: stepListen}
+	var sockets []int
+	if !slices.Contains(os.Environ(), networkOfMachine) {
+		if err := loopbackUp(); err != nil {
+			return stepUp, err
+		}
+		ready.Bare = plugIn() != nil
+		l, err := listen()
+		if err != nil {
+			return stepListen, err
+		}
+		defer unix.Close(l) //nolint:errcheck // the shim has it
+		sockets = []int{l}
 	}
-	bare := plugIn() != nil
-	l, err := listen()
-	if err != nil {
-		return stepListen, err
-	}
-	ready := said{Step: stepListen, Bare: bare}
 	if err := ownMounts(); err != nil {
 		ready.Files = &said{Step: stepMounts, Error: err.Error(), Errno: errnoOf(err)}
 	}
-	tell(line, ready, []int{l})
-	return "", unix.Close(l)
+	tell(line, ready, sockets)
+	return "", nil
 }
 
 // loopbackUp does what `ip link set lo up` does (netdevice(7), SIOCSIFFLAGS).

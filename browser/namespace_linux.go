@@ -63,6 +63,34 @@ type become struct {
 
 // openNamespace starts the child and takes the listener from it. Its errors are *IsolationErrors.
 func openNamespace(s *Spec) (burrow, error) {
+	n, err := openChild(s, namespaces())
+	if err != nil {
+		return nil, err
+	}
+	if n.unhidden != nil && s.Files == FilesInNamespace {
+		n.close() //nolint:errcheck // what was refused says more
+		return nil, n.unhidden
+	}
+	return n, nil
+}
+
+// openMounts starts the child in the machine's own network, for runs that cannot have another: files are hidden from them all the same.
+func openMounts(s *Spec) (hiding, error) {
+	attr := namespaces()
+	attr.Cloneflags &^= syscall.CLONE_NEWNET
+	n, err := openChild(s, attr)
+	if err == nil && n.unhidden != nil {
+		n.close() //nolint:errcheck // what was refused says more
+		err = n.unhidden
+	}
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// openChild starts the child and hears that it is ready.
+func openChild(s *Spec, attr *syscall.SysProcAttr) (*namespace, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, &IsolationError{Err: fmt.Errorf("make the line to the namespace: %w", err)}
@@ -70,7 +98,10 @@ func openNamespace(s *Spec) (burrow, error) {
 	cmd := exec.Command("/proc/self/exe", ChildArgument)
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.Env = []string{}
-	cmd.SysProcAttr = namespaces()
+	if attr.Cloneflags&syscall.CLONE_NEWNET == 0 {
+		cmd.Env = []string{networkOfMachine}
+	}
+	cmd.SysProcAttr = attr
 	prepareGroup(cmd)
 	err = cmd.Start()
 	theirs.Close() // its end must be the child's alone: then it closes with the child
@@ -79,13 +110,9 @@ func openNamespace(s *Spec) (burrow, error) {
 		return nil, refusedBy("make user and network namespaces", err)
 	}
 	n := &namespace{child: cmd, line: ours, spec: s}
-	if n.l, err = n.takeListener(); err != nil {
+	if err = n.awaitChild(attr.Cloneflags&syscall.CLONE_NEWNET != 0); err != nil {
 		n.close() //nolint:errcheck // what failed before says more
 		return nil, err
-	}
-	if n.unhidden != nil && s.Files == FilesInNamespace {
-		n.close() //nolint:errcheck // what was refused says more
-		return nil, n.unhidden
 	}
 	return n, nil
 }
@@ -123,28 +150,29 @@ func socketPair() (*net.UnixConn, *os.File, error) {
 	return c.(*net.UnixConn), theirs, nil
 }
 
-// takeListener reads the child's first message.
-func (n *namespace) takeListener() (net.Listener, error) {
+// awaitChild reads the child's first message, and takes the listener from it where it has a network of its own.
+func (n *namespace) awaitChild(listens bool) error {
 	m, files, err := n.hear()
 	defer closeAll(files...)
 	switch {
 	case err != nil:
-		return nil, &IsolationError{Err: fmt.Errorf("the namespace's process ended before it was ready: %w", err)}
+		return &IsolationError{Err: fmt.Errorf("the namespace's process ended before it was ready: %w", err)}
 	case m.Errno != 0 || m.Error != "":
-		return nil, refusedBy(m.Step, m.err())
-	case len(files) != 1:
-		return nil, &IsolationError{Err: fmt.Errorf("the namespace's process gave %d sockets, want 1", len(files))}
+		return refusedBy(m.Step, m.err())
+	case listens != (len(files) == 1):
+		return &IsolationError{Err: fmt.Errorf("the namespace's process gave %d sockets", len(files))}
 	}
-	l, err := net.FileListener(files[0])
-	if err != nil {
-		return nil, &IsolationError{Err: fmt.Errorf("take the relay's listener: %w", err)}
+	if listens {
+		if n.l, err = net.FileListener(files[0]); err != nil {
+			return &IsolationError{Err: fmt.Errorf("take the relay's listener: %w", err)}
+		}
 	}
 	n.bare = m.Bare
 	if m.Files != nil {
 		n.unhidden = refusedBy(m.Files.Step, m.Files.err())
 		n.unhidden.Refused, n.unhidden.Advice = true, mountAdvice()
 	}
-	return l, nil
+	return nil
 }
 
 func (m *said) err() error {

@@ -19,6 +19,10 @@ func openNamespace(*Spec) (burrow, error) {
 	return nil, &IsolationError{Refused: true, Err: errOnlyLinux}
 }
 
+func openMounts(*Spec) (hiding, error) {
+	return nil, &IsolationError{Refused: true, Err: errOnlyLinux}
+}
+
 // knowsPeers: whose a connection is, is not asked here.
 const knowsPeers = false
 
