@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"sync"
 	"time"
 
@@ -106,6 +107,9 @@ func (rs *runs) adoptOne(ctx context.Context, row store.Run, catchUp func(contex
 		return
 	}
 	r.place = rs.room.take()
+	if err := shim.DropUnfinishedUploads(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // which the server before this one did not get whole
+		rs.log.Warn("unfinished uploads stay until the profile's next start", "profile", row.ProfileID, "cause", err)
+	}
 	if state != nil {
 		rs.know(ctx, r, state)
 	}

@@ -39,6 +39,10 @@ func routeTable() map[string]route {
 		"DELETE " + p + "/profiles/{id}/capabilities/{capabilityId}": {scope: "run", kind: "profile"},
 		"GET " + p + "/profiles/{id}/live":                           {scope: "run", kind: "profile"},
 		"GET " + p + "/profiles/{id}/live/downloads/{download}":      {scope: "run", kind: "profile"},
+		"GET " + p + "/profiles/{id}/downloads":                      {scope: "run", kind: "profile"},
+		"GET " + p + "/profiles/{id}/downloads/{name}":               {scope: "run", kind: "profile"},
+		"DELETE " + p + "/profiles/{id}/downloads/{name}":            {scope: "run", kind: "profile"},
+		"PUT " + p + "/profiles/{id}/uploads/{name}":                 {scope: "run", kind: "profile", body: "x"},
 		"GET " + p + "/profiles/{id}/screenshot":                     {scope: "run", kind: "profile"},
 		"GET " + p + "/profiles/{id}/pdf":                            {scope: "run", kind: "profile"},
 		"POST " + p + "/profiles/{id}/leak-test":                     {scope: "run", kind: "profile"},
@@ -109,7 +113,7 @@ func TestRouteTable(t *testing.T) {
 func (a *testAPI) call(t testing.TB, name string, r route, id string) *answer {
 	t.Helper()
 	method, path, _ := strings.Cut(name, " ")
-	path = "/" + strings.NewReplacer("{id}", id, "{capability}", id, "{capabilityId}", "none", "{download}", "none").Replace(path)
+	path = "/" + strings.NewReplacer("{id}", id, "{capability}", id, "{capabilityId}", "none", "{download}", "none", "{name}", "none").Replace(path)
 	if r.query != "" {
 		path += "?" + r.query
 	}

@@ -42,6 +42,8 @@ type serveConfig struct {
 	RequireIsolation bool          `name:"require-isolation" env:"WARREN_REQUIRE_ISOLATION" help:"Refuse to start a browser that the kernel does not isolate in a namespace of its own."`
 	ClientFiles      []string      `name:"client-files" env:"WARREN_CLIENT_FILES" placeholder:"DIR" help:"Folders that browsers may write, beside their own, where the server runs as root or listens beyond loopback: everything else is read-only there. Clients whose key has the scope files save downloads in them."`
 	TrashDays        int           `name:"trash-days" default:"30" env:"WARREN_TRASH_DAYS" help:"Days that deleted profiles stay in the trash."`
+	FilesQuota       byteSize      `name:"files-quota" default:"5GiB" env:"WARREN_FILES_QUOTA" help:"How much a profile's uploads and downloads may have together, in bytes, KiB, MiB or GiB. 0: no quota."`
+	UploadLimit      byteSize      `name:"upload-limit" default:"1GiB" env:"WARREN_UPLOAD_LIMIT" help:"How large a file may be that is sent for a page, 1GiB at most."`
 	AllowPrivate     string        `name:"allow-private" default:"auto" enum:"auto,yes,no" env:"WARREN_ALLOW_PRIVATE" help:"Whether profiles reach private networks, and proxies may stand there or on this machine. auto: yes when the server listens on loopback only."`
 	AllowHost        []string      `name:"allow-host" env:"WARREN_ALLOW_HOST" placeholder:"NAME" help:"Further host names that requests may use."`
 	BehindProxy      []string      `name:"behind-proxy" env:"WARREN_BEHIND_PROXY" placeholder:"CIDR" help:"Networks of the reverse proxies whose X-Forwarded headers are believed."`
@@ -167,6 +169,12 @@ func (c *serveConfig) checkBounds(add func(string, ...any)) {
 	}
 	if c.TrashDays < 0 || c.TrashDays > 36500 {
 		add("--trash-days %d must be 0 to 36500", c.TrashDays)
+	}
+	if _, ok := c.FilesQuota.parse(); !ok {
+		add("--files-quota %q must be a number of bytes, or of KiB, MiB, GiB or TiB", string(c.FilesQuota))
+	}
+	if n, ok := c.UploadLimit.parse(); !ok || n > maxUpload {
+		add("--upload-limit %q must be a number of bytes, of KiB or of MiB, 1GiB at most", string(c.UploadLimit))
 	}
 	for _, bound := range []struct {
 		flag            string

@@ -113,6 +113,8 @@ func answerExample(operation string) any {
 	case "leakTest":
 		return leakTestJSON{Passed: true, Isolation: isolationJSON{Network: "namespace", Files: "namespace", Sandbox: true}, Warnings: []warningJSON{}, StartedAt: exampleTime, DurationMs: 11240,
 			Channels: []leakChannelJSON{{"http", true, "nothing beside the relay in 221 tries; 11 of 11 through it arrived"}, {"stun_udp", true, "nothing beside the relay in 6 tries"}}}
+	case "listDownloads":
+		return exampleList(exampleDownload())
 	case "listRuns":
 		return exampleList(listedRunJSON{RunJSON: exampleStart().RunJSON, Usage: &usageJSON{CPUPercent: ptr(3.4), CPUMs: ptr(int64(5210)), MemoryBytes: ptr(int64(214 << 20)),
 			MemoryKind: ptr("pss"), OwnBytes: ptr(int64(7 << 20)), Processes: ptr(9), BytesUp: 81920, BytesDown: 4 << 20, Connections: 6, Clients: 1}})
@@ -250,7 +252,7 @@ func problemExamples(path, operation string, status int) map[string]*huma.Exampl
 func allProblemExamples() map[string]*huma.Example {
 	out := map[string]*huma.Example{}
 	for _, path := range []string{"/profiles", "/proxies", "/keys", "/runs"} {
-		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "createCapability", "revokeCapability", "screenshotProfile", "createTicket", "leakTest", "rotateProxy"} {
+		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "createCapability", "revokeCapability", "screenshotProfile", "createTicket", "leakTest", "rotateProxy", "deleteDownload"} {
 			for _, p := range slices.Concat(generalProblems(path), operationProblems(operation)) {
 				p.Instance = "urn:warren:request:0199a1c2-7d3e-7a10-8a55-00000000000a"
 				out[p.Code] = &huma.Example{Summary: p.Detail, Value: plain(p)}
@@ -306,6 +308,10 @@ func operationProblems(operation string) []*problem {
 		return []*problem{notFound("capability"), capabilityBusy(nil)}
 	case "screenshotProfile", "printProfile":
 		return []*problem{notRunning(), noPicture("no_tab"), noPicture("no_page"), noPicture("not_answering"), noPicture("refused")}
+	case "listDownloads":
+		return []*problem{startsJustNow()}
+	case "deleteDownload":
+		return []*problem{startsJustNow(), noDownload()}
 	case "createTicket":
 		return []*problem{tooManyTickets()}
 	case "leakTest":

@@ -56,7 +56,7 @@ var moreErrors = map[string][]int{
 	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "importProxies": {409}, "restoreProfile": {409},
 	"updateProfile": {412}, "patchProfile": {412}, "updateProxy": {409, 412}, "patchProxy": {409, 412},
 	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "restartProfile": {409, 429, 502, 504}, "createCapability": {409}, "failbackProfile": {409}, "listRunHosts": {404}, "createTicket": {429}, "revokeCapability": {409}, "leakTest": {409, 429, 504},
-	"screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504}, "rotateProxy": {409, 429, 502},
+	"listDownloads": {409}, "deleteDownload": {409}, "screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504}, "rotateProxy": {409, 429, 502},
 }
 
 // descriptions say what a summary cannot.
@@ -72,6 +72,8 @@ var descriptions = map[string]string{
 	"listRunHosts":      "Of a run whose profile has `logHosts`, while it goes on and as long as the profile's history keeps it. 1,000 names at most; `notKept` counts the requests for others. `logged` false: nothing was kept.",
 	"proxyTraffic":      "Payload, without what proxies and their protocols add, by day (UTC), profile or run; kept for 400 days, also of profiles that are gone. What runs is asked first.",
 	"profileTraffic":    "Payload, without what proxies and their protocols add, by day (UTC), proxy or run; kept for 400 days. What runs is asked first.",
+	"listDownloads":     downloadsDescription,
+	"deleteDownload":    deleteDownloadDescription,
 	"stopProfile":       "Closes the browser gracefully and answers when it is gone: cookies are on disk. `force` kills it.",
 	"createCapability":  "For who gets no key: it opens this one run, by addresses that carry a secret of 256 bits, until it expires, is revoked, or the run or this key ends. It may no more than this key, and uses files of the machine only with `files`, which needs the scope of that name (403). With `readonly` it opens the live view alone, to watch. At most 100 at a time. The addresses are in this answer alone. No body is needed. Takes `Idempotency-Key`.",
 	"listCapabilities":  "Newest first, without what opens the run. Those that start answers, one for each key that asked, are none of the list. Those that are over are not among them; of a profile that does not run there are none.",
@@ -136,6 +138,7 @@ func (s *server) describe() []byte {
 	}
 	showPictures(o)
 	showLists(o)
+	showFiles(o)
 	doc, err := json.Marshal(o, json.Deterministic(true))
 	if err != nil {
 		panic(err) // the document is made of plain values; a test reads it

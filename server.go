@@ -100,6 +100,8 @@ func (s *server) routes() {
 	add(s, scopeRun, "POST /profiles/{id}/capabilities", "createCapability", "Let somebody else drive or watch a run", s.createCapability)
 	add(s, scopeRead, "GET /profiles/{id}/capabilities", "listCapabilities", "List what was made to drive or watch a run", s.listCapabilities)
 	add(s, scopeRun, "DELETE /profiles/{id}/capabilities/{capabilityId}", "revokeCapability", "Revoke a capability", s.revokeCapability)
+	add(s, scopeRun, "GET /profiles/{id}/downloads", "listDownloads", "List what a profile's browser downloaded", s.listDownloads)
+	add(s, scopeRun, "DELETE /profiles/{id}/downloads/{name}", "deleteDownload", "Delete a download, or cancel it", s.deleteDownload)
 	add(s, scopeRun, "GET /profiles/{id}/screenshot", "screenshotProfile", "Take a picture of a page", s.screenshot)
 	add(s, scopeRun, "GET /profiles/{id}/pdf", "printProfile", "Print a page as PDF", s.pdf)
 	add(s, scopeRun, "POST /profiles/{id}/leak-test", "leakTest", "Try every way out of a profile's browser", s.leakTest)
@@ -131,6 +133,8 @@ func (s *server) routes() {
 	add(s, scopeRead, "GET /workspaces", "listWorkspaces", "List the workspaces with their counts", s.listWorkspaces)
 	// Streams and sockets, which huma does not do.
 	s.stream(scopeRead, "GET /events", s.streamEvents)
+	s.stream(scopeRun, "GET /profiles/{id}/downloads/{name}", s.getDownload)
+	s.stream(scopeRun, "PUT /profiles/{id}/uploads/{name}", s.putUpload)
 	s.stream(scopeRun, "/profiles/{id}/cdp", s.profileGateway)
 	s.stream(scopeRun, "/profiles/{id}/cdp/{path...}", s.profileGateway)
 	s.stream(scopeRun, "GET /profiles/{id}/live", s.profileLive)
@@ -286,6 +290,7 @@ const (
 type timedBody struct {
 	io.ReadCloser
 	conn *http.ResponseController
+	step time.Duration // above 0 the limit is for each part that comes, and not for the whole
 	done bool
 }
 
@@ -301,6 +306,9 @@ func awaitBody(w http.ResponseWriter, r *http.Request) *timedBody {
 }
 
 func (b *timedBody) Read(p []byte) (int, error) {
+	if b.step > 0 && !b.done {
+		b.conn.SetReadDeadline(time.Now().Add(b.step)) //nolint:errcheck // as above
+	}
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF && !b.done {
 		b.done = true

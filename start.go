@@ -141,7 +141,7 @@ func (s *server) fillSpec(ctx context.Context, p *plan, in *startInput) error {
 		ProfileDir: s.profileDir(p.row.ID), RunDir: s.runs.dir, Headless: s.headless(headless), StartURLs: urls,
 		ForOnce: in.ProxyID.Set, Private: s.cfg.allowPrivate(), DebugPort: in.DebugPort, DebugFiles: callerOf(ctx).has(scopeFiles), WebRTC: p.row.WebRTC,
 		Protected: s.covered(), ReadOnly: s.cfg.readOnly(), Writable: s.cfg.ClientFiles,
-		Timeout: s.cfg.StartTimeout, Grace: s.cfg.OrphanGrace}
+		Timeout: s.cfg.StartTimeout, Grace: s.cfg.OrphanGrace, FilesQuota: s.cfg.FilesQuota.bytes()}
 	if s.cfg.RequireIsolation {
 		p.spec.Network, p.spec.Files = shim.Namespace, shim.Namespace
 	}

@@ -36,6 +36,25 @@ func UploadsDir(profileDir string) string { return filepath.Join(FilesDir(profil
 // FilesSize is how many bytes lie in a run's own folder.
 func FilesSize(profileDir string) int64 { return browser.SizeOf(FilesDir(profileDir)) }
 
+// UnfinishedUpload is how the names of files in FilesDir begin that are on their way in.
+const UnfinishedUpload = ".incoming-"
+
+// DropUnfinishedUploads removes what a server left that died while files came in.
+func DropUnfinishedUploads(profileDir string) error {
+	root, err := os.OpenRoot(FilesDir(profileDir))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), UnfinishedUpload) {
+			err = errors.Join(err, root.Remove(e.Name()))
+		}
+	}
+	return err
+}
+
 // downloadsList is the file with the list. It lies beside the folder: clients get at what is in there.
 func downloadsList(profileDir string) string { return filepath.Join(profileDir, "downloads.json") }
 
@@ -132,11 +151,27 @@ func RemoveStoredDownload(profileDir, name string) error {
 				return err
 			}
 		}
+		if err := dropHalf(DownloadsDir(profileDir), one.ID); err != nil {
+			return err
+		}
 	}
 	if found != nil {
 		return found
 	}
 	return writeDownloads(profileDir, rest)
+}
+
+// dropHalf removes what Chrome left of a download that it did not finish.
+func dropHalf(dir, id string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Name() == id+".crdownload" {
+			return os.Remove(path)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
 }
 
 // removeBelow removes a file of a folder, and follows no link out of it.
