@@ -105,6 +105,7 @@ func (f *faults) unknownIDs(ids []string, rows []store.ListProxiesToCheckRow) {
 type checkAllBody struct {
 	ContentType string `header:"Content-Type"`
 	Total       int    `header:"X-Total-Count" doc:"How many lines there will be, when all goes well."`
+	Buffering   string `header:"X-Accel-Buffering" doc:"no: reverse proxies pass it on as it comes."`
 	Body        func(huma.Context)
 }
 
@@ -114,7 +115,7 @@ func (s *server) checkAll(_ context.Context, in *checkAllRequest) (*checkAllBody
 		targets = append(targets, s.probedOf(store.Proxy{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host, Port: row.Port,
 			Username: row.Username, Password: row.Password, Revision: row.Revision}))
 	}
-	return &checkAllBody{"application/x-ndjson", len(targets), func(hc huma.Context) {
+	return &checkAllBody{"application/x-ndjson", len(targets), "no", func(hc huma.Context) {
 		if err := s.streamChecks(hc, targets); err != nil {
 			s.log.Error("checks broke off", "request", requestID(hc.Context()), "cause", err)
 			panic(http.ErrAbortHandler) // so that nobody takes a part for the whole
@@ -139,7 +140,10 @@ func (s *server) streamChecks(hc huma.Context, targets []probed) error {
 		})
 	}()
 	_, w := humago.Unwrap(hc)
-	err := s.writeLines(w, lines)
+	err := http.NewResponseController(w).Flush() // the head at once: the first line may take a check's time
+	if err == nil {
+		err = s.writeLines(w, lines)
+	}
 	cancel()
 	for range lines { // those that are under way end before this does
 	}

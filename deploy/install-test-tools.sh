@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what tests use beside a browser: ip, nft, strace, Xvfb and, for Selenium, chromedriver. It does so as root and with apt alone; anywhere else it
+# Installs what tests use beside a browser: ip, nft, strace, Xvfb, four reverse proxies and, for Selenium, chromedriver. It does so as root and with apt alone; anywhere else it
 # says what is missing, and the tests that need it are skipped and say so.
 set -eu
 PATH=$PATH:/usr/sbin:/sbin # where ordinary users may not look
@@ -7,7 +7,7 @@ PATH=$PATH:/usr/sbin:/sbin # where ordinary users may not look
 missing=
 driver= # Debian's, which is of its Chromium's version; elsewhere the tests that need it are skipped
 if apt-cache show chromium-driver >/dev/null 2>&1; then driver=chromedriver:chromium-driver; fi
-for tool in ip:iproute2 nft:nftables strace:strace Xvfb:xvfb $driver; do
+for tool in ip:iproute2 nft:nftables strace:strace Xvfb:xvfb nginx:nginx-light haproxy:haproxy apache2:apache2 caddy:caddy $driver; do
   command -v "${tool%%:*}" >/dev/null 2>&1 || missing="$missing ${tool#*:}"
 done
 if [ -z "$missing" ] || [ "$(uname -s)" != Linux ]; then exit 0; fi
@@ -18,4 +18,5 @@ fi
 echo "Installing what tests need:$missing"
 apt-get update
 # shellcheck disable=SC2086 # one word per package
-DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing || echo "Some tests will be skipped, for want of:$missing"
+# RUNLEVEL=1: what is installed is not started as a service (invoke-rc.d(8)).
+RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing || echo "Some tests will be skipped, for want of:$missing"
