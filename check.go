@@ -33,6 +33,7 @@ type checkJSON struct {
 	GeoSource      *string         `json:"geoSource" doc:"Where the country is from: answer (of the check service) or geoip (--geoip)."`
 	LatencyMs      *int64          `json:"latencyMs"`
 	Timings        timingsJSON     `json:"timings"`
+	PlainHTTP      *bool           `json:"plainHttp" doc:"Whether a site at a plain http:// address is reached too; null when it was not asked."`
 	RemoteDNS      bool            `json:"remoteDns" doc:"Whether the proxy resolves the names."`
 	ExitChanged    bool            `json:"exitChanged" doc:"The exit is another than at the last good check."`
 	UsedByProfiles []string        `json:"usedByProfiles" doc:"The profiles that come out at this address: through this proxy, or through another one of the workspace whose last good check found the same. 100 at most. Of a dead proxy: those that use it."`
@@ -85,6 +86,7 @@ func checkOf(id *string, r proxy.Result) *checkJSON {
 	if r.OK {
 		c.Status, c.LatencyMs = "alive", ptr(r.Latency.Milliseconds())
 	}
+	c.PlainHTTP = r.PlainHTTP
 	c.ExitIPV6, c.Error = orNull(r.ExitIPv6), checkErrorOf(r.Err)
 	if r.UDP != nil {
 		c.UDP = &udpJSON{r.UDP.OK, orNull(r.UDP.ExitIP), checkErrorOf(r.UDP.Err)}

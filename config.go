@@ -53,10 +53,11 @@ type serveConfig struct {
 	APIKeyFile       string        `name:"api-key-file" env:"WARREN_API_KEY_FILE" placeholder:"FILE" help:"File that holds the admin key."`
 	SecretKey        string        `name:"secret-key-file" env:"WARREN_SECRET_KEY_FILE" placeholder:"FILE" help:"File with the key that seals proxy passwords. Default: secret.key in the data folder."`
 
-	configFile  string // where the flags' values may stand; it need not be there
-	proxies     []netip.Prefix
-	checkEvery  checkEvery
-	certificate *certificate // nil without TLS
+	configFile    string // where the flags' values may stand; it need not be there
+	proxies       []netip.Prefix
+	checkEvery    checkEvery
+	checkPlainURL string
+	certificate   *certificate // nil without TLS
 }
 
 // misuse is an error of the caller: exit code 2. refusal is a refusal for safety: exit code 3.
@@ -74,6 +75,9 @@ func (m refusal) Unwrap() error             { return m.error }
 func defaultCheckURLs() []string {
 	return []string{"https://ipinfo.io/json", "https://api.ipify.org?format=json"}
 }
+
+// defaultPlainURL is asked as well, to see whether the proxy takes plain sites too. With --check-url the first of those that is http is.
+const defaultPlainURL = "http://api.ipify.org?format=json"
 
 // resolve fills in defaults and says everything that is wrong at once.
 func (c *serveConfig) resolve() error {
@@ -107,7 +111,7 @@ func (c *serveConfig) resolve() error {
 		c.proxies = append(c.proxies, prefix)
 	}
 	if len(c.CheckURL) == 0 {
-		c.CheckURL = defaultCheckURLs()
+		c.CheckURL, c.checkPlainURL = defaultCheckURLs(), defaultPlainURL
 	}
 	for flag, list := range map[string][]string{"check-url": c.CheckURL, "check-url6": c.CheckURL6} {
 		for _, u := range list {

@@ -221,7 +221,7 @@ func exampleProxy() proxyJSON {
 
 func exampleCheck() checkJSON {
 	return checkJSON{ID: ptr(exampleProxyID), OK: true, Status: "alive", ExitIP: ptr("203.0.113.7"), IPVersion: ptr(4), Country: ptr("DE"), CountryName: ptr("Germany"),
-		Timezone: ptr("Europe/Berlin"), TimezoneSource: ptr("exit"), Locale: ptr("de-DE"), Latitude: ptr(52.52), Longitude: ptr(13.4), GeoSource: ptr("answer"), LatencyMs: ptr(int64(84)), RemoteDNS: true, UsedByProfiles: []string{exampleProfileID},
+		Timezone: ptr("Europe/Berlin"), TimezoneSource: ptr("exit"), Locale: ptr("de-DE"), Latitude: ptr(52.52), Longitude: ptr(13.4), GeoSource: ptr("answer"), LatencyMs: ptr(int64(84)), PlainHTTP: ptr(true), RemoteDNS: true, UsedByProfiles: []string{exampleProfileID},
 		Timings:   timingsJSON{ResolveMs: ptr(int64(3)), ConnectMs: ptr(int64(21)), HandshakeMs: ptr(int64(22)), FirstByteMs: ptr(int64(41))},
 		CheckedAt: exampleTime, DurationMs: 92}
 }

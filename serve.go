@@ -309,7 +309,7 @@ func (cfg *serveConfig) checkExposureWith(ctx context.Context, k *keyring) error
 }
 
 func newChecker(cfg *serveConfig, log *slog.Logger) (*proxy.Checker, error) {
-	c := &proxy.Checker{URLs: cfg.CheckURL, URLs6: cfg.CheckURL6, UDPURL: cfg.CheckUDPURL, Timeout: cfg.CheckTimeout, Policy: proxy.Policy{AllowPrivate: cfg.allowPrivate(), DebugPorts: shim.DebugPorts(filepath.Join(cfg.Data, "run"))}}
+	c := &proxy.Checker{URLs: cfg.CheckURL, PlainURL: cfg.checkPlainURL, URLs6: cfg.CheckURL6, UDPURL: cfg.CheckUDPURL, Timeout: cfg.CheckTimeout, Policy: proxy.Policy{AllowPrivate: cfg.allowPrivate(), DebugPorts: shim.DebugPorts(filepath.Join(cfg.Data, "run"))}}
 	if cfg.Geoip == "" {
 		return c, nil
 	}

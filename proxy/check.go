@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -30,6 +31,7 @@ const answerHeadBudget = 16 << 10
 type Checker struct {
 	URLs     []string      // http or https, tried in turn; their host:port is exempt from Policy, since the operator named them
 	URLs6    []string      // the same for the exit over IPv6, asked after a good check; their hosts should have no IPv4 address. nil: nobody asks
+	PlainURL string        // http, asked after a good check that https has passed; "": the first of URLs that is http, if any
 	UDPURL   string        // "stun://host:port", asked through a SOCKS5 proxy's UDP after a good check; "": nobody asks
 	Timeout  time.Duration // one absolute deadline for a whole check; 0 means DefaultCheckTimeout
 	MaxBytes int64         // of an answer's body; 0 means DefaultCheckMaxBytes
@@ -53,6 +55,7 @@ type Result struct {
 	IPVersion int        // 4 or 6; 0 when there is no exit
 	ExitIPv6  string     // what the world sees over IPv6; "" when there is none, or nobody asked
 	UDP       *UDPResult // nil when nobody asked
+	PlainHTTP *bool      // whether a site at http:// is reached; nil when nobody asked
 	Place     Place
 	Source    string        // who told the country: "answer", "geoip", or "" when nobody did
 	Locale    string        // the country's likely language as a BCP 47 tag; "" when unknown
@@ -176,6 +179,10 @@ func (c *Checker) probe(ctx context.Context, up *Proxy) Result {
 			part /= 2
 		}
 		r := c.probeURL(ctx, up, u, part)
+		if up != nil && r.OK && isPlain(u) {
+			r.PlainHTTP = new(bool)
+			*r.PlainHTTP = true
+		}
 		if r.OK || first == nil {
 			first = &r
 		}
@@ -198,6 +205,10 @@ func (c *Checker) probeMore(ctx context.Context, up *Proxy, r *Result, end time.
 	if r.IPVersion == 6 {
 		r.ExitIPv6 = r.ExitIP
 	}
+	if plain := c.plainURL(); up != nil && r.PlainHTTP == nil && plain != "" && time.Until(end) > 0 {
+		r.PlainHTTP = new(bool)
+		*r.PlainHTTP = c.probeURL(ctx, up, plain, time.Until(end)/2).OK
+	}
 	half := time.Now().Add(time.Until(end) / 2)
 	for _, u := range c.URLs6 {
 		if r.ExitIPv6 != "" || time.Until(half) <= 0 || ctx.Err() != nil {
@@ -210,6 +221,16 @@ func (c *Checker) probeMore(ctx context.Context, up *Proxy, r *Result, end time.
 	if c.UDPURL != "" && up != nil && up.Normalize().Type == SOCKS5 {
 		r.UDP = c.probeUDP(ctx, up.Normalize(), min(time.Until(end), udpTime))
 	}
+}
+
+func isPlain(u string) bool { return strings.HasPrefix(strings.ToLower(u), "http:") }
+
+// plainURL is what is asked to see whether plain sites are reached, or "".
+func (c *Checker) plainURL() string {
+	if i := slices.IndexFunc(c.URLs, isPlain); c.PlainURL == "" && i >= 0 {
+		return c.URLs[i]
+	}
+	return c.PlainURL
 }
 
 // isProxysFault tells whether another URL would meet the same fault.
@@ -245,12 +266,14 @@ func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout t
 		body, r.Timings.FirstByte, fault = c.fetch(conn, q)
 		return fault
 	})
-	if r.Err != nil {
-		return r
-	}
 	exit, place, ok := parseAnswer(body)
-	if !ok {
+	if r.Err == nil && !ok {
 		r.Err = &Error{StageResponse, BadResponse, "the check URL's answer has no IP address", nil}
+	}
+	if a, ok := conn.(*absoluteConn); ok && r.Err != nil { // it took a request and nothing came of it: then what it said to the tunnel counts
+		r.Err = a.refused
+	}
+	if r.Err != nil {
 		return r
 	}
 	c.fill(&r, exit, place)

@@ -7,8 +7,8 @@ import (
 	"github.com/icholy/digest"
 )
 
-// Habits remembers which SOCKS5 servers take a whole handshake in one write, and which HTTP proxies want a login by Digest, so that
-// each is found out once. Dialers that share one learn from each other. The zero value is ready for use, and safe for concurrent use. It holds some
+// Habits remembers which SOCKS5 servers take a whole handshake in one write, which HTTP proxies want a login by Digest, and which give no
+// tunnels to plain web sites, so that each is found out once. Dialers that share one learn from each other. The zero value is ready for use, and safe for concurrent use. It holds some
 // thousands of servers; the ones that were learnt first go first.
 type Habits struct {
 	mu         sync.Mutex
@@ -26,7 +26,10 @@ type habit struct {
 	way       way
 	since     time.Time // of way
 	challenge *digest.Challenge
-	proofs    int // how many answers the challenge has had
+	proofs    int       // how many answers the challenge has had
+	tunnels   bool      // it has given a tunnel to the port of plain web sites
+	refusal   *Error    // how it last refused one, if it never gave one
+	refused   time.Time // when
 }
 
 // way is how a server is asked.
@@ -79,6 +82,28 @@ func (h *Habits) proof(p *Proxy) (next *proof) {
 // keepChallenge keeps one whose first answer a proxy has taken.
 func (h *Habits) keepChallenge(p *Proxy, c *digest.Challenge) {
 	h.change(p, func(known *habit) { known.challenge, known.proofs = c, 1 })
+}
+
+// learnTunnels keeps how an HTTP proxy refuses a tunnel to the port of plain web sites; nil: it gave one. One that has given one refuses targets, not tunnels.
+func (h *Habits) learnTunnels(p *Proxy, refusal *Error) {
+	h.change(p, func(known *habit) {
+		if refusal == nil {
+			known.tunnels, known.refusal = true, nil
+		} else if !known.tunnels {
+			known.refusal, known.refused = refusal, time.Now()
+		}
+	})
+}
+
+// refusal is how it will refuse a tunnel, or nil where it may give one.
+func (h *Habits) refusal(p *Proxy) *Error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	known := h.of(loginOf(p))
+	if time.Since(known.refused) > inTurnAge {
+		return nil
+	}
+	return known.refusal
 }
 
 // of is what is known; the mutex is held.

@@ -41,10 +41,13 @@ type proof struct {
 
 // demandOf reads what a proxy that refuses the login says of it.
 func demandOf(status int, head []byte) *demand {
-	d := &demand{status: status}
 	_, rest, _ := bytes.Cut(head, []byte("\n"))
 	lines, _ := textproto.NewReader(bufio.NewReader(bytes.NewReader(rest))).ReadMIMEHeader() // what can be read counts
-	h := http.Header(lines)
+	return demandIn(status, http.Header(lines))
+}
+
+func demandIn(status int, h http.Header) *demand {
+	d := &demand{status: status}
 	values := h.Values("Proxy-Authenticate")
 	if len(values) == 0 {
 		values = h.Values("Www-Authenticate")
@@ -234,8 +237,30 @@ func (d *Dialer) logIn(p *Proxy, ask func(*proof) *Error) *Error {
 	}
 }
 
-// dialHTTP asks an HTTP proxy for a tunnel.
-func (d *Dialer) dialHTTP(ctx context.Context, p *Proxy, t target, times *Timings) (c net.Conn, fault *Error) {
+// dialHTTP asks an HTTP proxy for a tunnel. Where it gives none to the port of plain web sites, it is asked for each request.
+func (d *Dialer) dialHTTP(ctx context.Context, p *Proxy, t target, times *Timings) (net.Conn, *Error) {
+	if refused := d.habits().refusal(p); refused != nil && t.port == plainPort {
+		return d.dialAbsolute(ctx, p, t, refused, times)
+	}
+	c, fault := d.dialTunnel(ctx, p, t, times)
+	if t.port != plainPort {
+		return c, fault
+	}
+	if fault == nil {
+		d.habits().learnTunnels(p, nil)
+	}
+	if !refusesTunnels(fault) {
+		return c, fault
+	}
+	c, again := d.dialAbsolute(ctx, p, t, fault, times)
+	if again != nil {
+		return nil, again
+	}
+	d.habits().learnTunnels(p, fault)
+	return c, nil
+}
+
+func (d *Dialer) dialTunnel(ctx context.Context, p *Proxy, t target, times *Timings) (c net.Conn, fault *Error) {
 	fault = d.logIn(p, func(f *proof) (fault *Error) {
 		c, fault = d.try(ctx, p, t, &handshake{proof: f}, times)
 		return fault

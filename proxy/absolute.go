@@ -1,0 +1,383 @@
+package proxy
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// This file reaches plain web sites through HTTP proxies that allow tunnels to port 443 alone. Such a proxy takes requests to port 80 in
+// absolute form (RFC 9112 section 3.2.2). So there is no tunnel: what the browser says is read as HTTP/1.1, and each request is written
+// anew, by net/http, for the proxy. Nothing is passed on as it came, so no request can hide in another.
+
+const (
+	plainPort      = "80"
+	requestBudget  = 256 << 10 // bytes of a request's head
+	continueAfter  = time.Second
+	refusesUpgrade = "This proxy allows no tunnel to this port, and a WebSocket needs one.\n"
+	refusesTarget  = "This connection leads to one host only, and the request names another.\n"
+	refusesForm    = "The request is not one that a browser makes of a web site.\n"
+)
+
+// refusesTunnels says whether an HTTP proxy has refused CONNECT as such, and may yet take requests.
+func refusesTunnels(fault *Error) bool {
+	status, ok := errors.AsType[statusError](causeOf(fault))
+	return ok && (status == http.StatusForbidden || status == http.StatusMethodNotAllowed || status == http.StatusNotImplemented)
+}
+
+// dialAbsolute gives a connection on which the target's requests are taken. refused is how the proxy has refused a tunnel.
+func (d *Dialer) dialAbsolute(ctx context.Context, p *Proxy, t target, refused *Error, times *Timings) (net.Conn, *Error) {
+	*times = Timings{}
+	_, c, fault := d.reach(ctx, p, times)
+	if fault != nil {
+		return nil, fault
+	}
+	toUs, up := net.Pipe()
+	down, fromUs := net.Pipe()
+	life, cancel := context.WithCancel(context.Background())
+	s := &speaker{dialer: d, proxy: p, target: t, up: up, down: fromUs, first: c, ctx: life}
+	s.limit = &io.LimitedReader{R: up}
+	s.in = bufio.NewReader(s.limit)
+	s.transport = &http.Transport{DialContext: s.dial, Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Address()}), DisableCompression: true,
+		MaxIdleConnsPerHost: 1, MaxResponseHeaderBytes: requestBudget, ExpectContinueTimeout: continueAfter}
+	go s.serve()
+	return &absoluteConn{Conn: down, w: toUs, s: s, cancel: cancel, far: c, refused: refused}, nil
+}
+
+// absoluteConn is the browser's end: what is written is read as requests, what is read are their answers.
+type absoluteConn struct {
+	net.Conn          // answers
+	w        net.Conn // requests
+	s        *speaker
+	cancel   context.CancelFunc
+	far      net.Conn // of the proxy, for its addresses
+	refused  *Error
+}
+
+func (c *absoluteConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err == io.EOF && c.s.broken.Load() {
+		err = syscall.ECONNRESET
+	}
+	return n, err
+}
+
+func (c *absoluteConn) Write(b []byte) (int, error) { return c.w.Write(b) }
+
+// CloseWrite says that no further request comes.
+func (c *absoluteConn) CloseWrite() error { return c.w.Close() }
+
+func (c *absoluteConn) Close() error {
+	c.cancel()
+	return errors.Join(c.w.Close(), c.Conn.Close())
+}
+
+func (c *absoluteConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+func (c *absoluteConn) SetWriteDeadline(t time.Time) error { return c.w.SetWriteDeadline(t) }
+
+func (c *absoluteConn) LocalAddr() net.Addr { return c.far.LocalAddr() }
+
+func (c *absoluteConn) RemoteAddr() net.Addr { return c.far.RemoteAddr() }
+
+// speaker answers the requests of one connection, one after another.
+type speaker struct {
+	dialer    *Dialer
+	proxy     *Proxy
+	target    target
+	ctx       context.Context // ends with the connection
+	transport *http.Transport
+	broken    atomic.Bool // the end is none that an answer has
+
+	in       *bufio.Reader
+	limit    *io.LimitedReader // below in
+	up, down net.Conn
+
+	mu       sync.Mutex // guards what follows
+	first    net.Conn   // to the proxy, not used yet; nil: taken
+	answered bool       // the answer proper has begun: no interim one may follow
+}
+
+func (s *speaker) serve() {
+	defer s.transport.CloseIdleConnections()
+	for s.one() {
+	}
+	s.down.Close()
+	s.mu.Lock()
+	if s.first != nil {
+		bare(s.first).Close()
+	}
+	s.mu.Unlock()
+	io.Copy(io.Discard, s.up) // what is still said finds an ear, so that the answer arrives whole
+	s.up.Close()
+}
+
+// dial gives the connection that is there already, and then further ones.
+func (s *speaker) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	s.mu.Lock()
+	c := s.first
+	s.first = nil
+	s.mu.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, DefaultDialTimeout)
+	defer cancel()
+	_, c, fault := s.dialer.reach(ctx, s.proxy, new(Timings))
+	if fault != nil {
+		return nil, fault
+	}
+	return c, nil
+}
+
+// one takes a request and answers it. It says whether another may follow.
+func (s *speaker) one() (more bool) {
+	s.limit.N = requestBudget
+	rq, err := http.ReadRequest(s.in)
+	s.limit.N = math.MaxInt64
+	switch {
+	case err == io.EOF:
+		return false
+	case err != nil:
+		s.broken.Store(true)
+		return false
+	case listed(rq.Header["Connection"], "upgrade") || rq.Header.Get("Upgrade") != "":
+		return s.refuse(http.StatusNotImplemented, refusesUpgrade)
+	case !strings.HasPrefix(rq.RequestURI, "/") || rq.Method == http.MethodConnect:
+		return s.refuse(http.StatusBadRequest, refusesForm)
+	case !s.names(rq.Host):
+		return s.refuse(http.StatusMisdirectedRequest, refusesTarget)
+	}
+	s.mu.Lock()
+	s.answered = false
+	s.mu.Unlock()
+	body := &requestBody{ReadCloser: rq.Body, first: s.goAhead}
+	if rq.Header.Get("Expect") == "" {
+		body.first = func() {}
+	}
+	resp, fault := s.send(rq, body)
+	if fault != nil && fault.Stage == StageAuth {
+		return s.refuse(http.StatusBadGateway, "The proxy refuses the request: "+fault.Message+".\n")
+	}
+	if fault != nil {
+		s.broken.Store(true)
+		return false
+	}
+	defer resp.Body.Close()
+	last, err := s.answer(rq, resp)
+	if err != nil {
+		s.broken.Store(true)
+	}
+	return err == nil && !last && (rq.Body == http.NoBody || body.ended.Load())
+}
+
+// names says whether a request's Host is the one that the connection leads to.
+func (s *speaker) names(host string) bool {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = host, plainPort
+	}
+	return canonicalHost(name) == s.target.host && port == s.target.port
+}
+
+// send asks the proxy, and again with a login that it wants, as long as nothing of the body has gone.
+func (s *speaker) send(rq *http.Request, body *requestBody) (resp *http.Response, fault *Error) {
+	fault = s.dialer.logIn(s.proxy, func(f *proof) *Error {
+		if body.began.Load() {
+			return &Error{StageAuth, AuthFailed, "it wants another login, when the body of the request was on its way", nil}
+		}
+		out := s.rewritten(rq, body, f)
+		var err error
+		if resp, err = s.transport.RoundTrip(out); err != nil {
+			return asError(StageRequest, err)
+		}
+		if resp.StatusCode != http.StatusProxyAuthRequired {
+			return nil
+		}
+		io.CopyN(io.Discard, resp.Body, answerHeadBudget)
+		resp.Body.Close()
+		return demandIn(resp.StatusCode, resp.Header).fault(s.proxy.Username != "")
+	})
+	return resp, fault
+}
+
+// rewritten is the request in absolute form, without what concerns this hop alone.
+func (s *speaker) rewritten(rq *http.Request, body *requestBody, f *proof) *http.Request {
+	out := &http.Request{Method: rq.Method, Host: rq.Host, Header: rq.Header.Clone(), ContentLength: rq.ContentLength, TransferEncoding: rq.TransferEncoding, Trailer: rq.Trailer,
+		URL: &url.URL{Scheme: "http", Host: rq.Host, Opaque: "//" + rq.Host + rq.RequestURI}} // opaque: to the letter as it came
+	if rq.Body != http.NoBody {
+		out.Body = body
+	}
+	dropHop(out.Header)
+	if out.Header.Get("User-Agent") == "" {
+		out.Header.Set("User-Agent", "") // else net/http says its own
+	}
+	if login := authorization(s.proxy, f, out.Method, "http:"+out.URL.Opaque); login != "" {
+		out.Header.Set("Proxy-Authorization", login)
+	}
+	return out.WithContext(httptrace.WithClientTrace(s.ctx, &httptrace.ClientTrace{Got1xxResponse: s.interim}))
+}
+
+// interim passes an interim answer on, but for 100, which is said when the body is wanted.
+func (s *speaker) interim(code int, h textproto.MIMEHeader) error {
+	if code == http.StatusContinue {
+		return nil
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", code, http.StatusText(code))
+	fields := http.Header(h).Clone()
+	dropHop(fields)
+	if err := fields.Write(&b); err != nil {
+		return err
+	}
+	b.WriteString("\r\n")
+	return s.say(b.Bytes())
+}
+
+// goAhead tells a client that waits for it to send the body.
+func (s *speaker) goAhead() { s.say([]byte("HTTP/1.1 100 Continue\r\n\r\n")) }
+
+func (s *speaker) say(text []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answered {
+		return nil
+	}
+	_, err := s.down.Write(text)
+	return err
+}
+
+// answer writes the answer as it comes. last: the end of the connection is its end.
+func (s *speaker) answer(rq *http.Request, resp *http.Response) (last bool, err error) {
+	s.mu.Lock()
+	s.answered = true
+	s.mu.Unlock()
+	h := resp.Header.Clone()
+	dropHop(h)
+	chunked := slices.Contains(resp.TransferEncoding, "chunked")
+	empty := rq.Method == http.MethodHead || resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified
+	last = rq.Close || !rq.ProtoAtLeast(1, 1) || !empty && !chunked && resp.ContentLength < 0
+	var head bytes.Buffer
+	fmt.Fprintf(&head, "HTTP/1.1 %s\r\n", resp.Status)
+	if chunked && !empty {
+		h.Set("Transfer-Encoding", "chunked")
+	}
+	if last {
+		h.Set("Connection", "close")
+	}
+	if err := h.Write(&head); err != nil {
+		return true, err
+	}
+	head.WriteString("\r\n")
+	if _, err := s.down.Write(head.Bytes()); err != nil || empty {
+		return last, err
+	}
+	return last, s.copyBody(resp, chunked)
+}
+
+// copyBody writes each part of a body as soon as it is there.
+func (s *speaker) copyBody(resp *http.Response, chunked bool) error {
+	b := make([]byte, chunkSize)
+	var out []byte
+	for {
+		n, err := resp.Body.Read(b)
+		if n > 0 {
+			out = append(out[:0], b[:n]...)
+			if chunked {
+				out = append(fmt.Appendf(out[:0], "%x\r\n", n), b[:n]...)
+				out = append(out, "\r\n"...)
+			}
+			if _, err := s.down.Write(out); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF && chunked {
+			var tail bytes.Buffer
+			tail.WriteString("0\r\n")
+			resp.Trailer.Write(&tail)
+			tail.WriteString("\r\n")
+			_, err := s.down.Write(tail.Bytes())
+			return err
+		}
+		if err != nil {
+			return eofIsNone(err)
+		}
+	}
+}
+
+func eofIsNone(err error) error {
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// refuse answers in place of the proxy, and ends the connection.
+func (s *speaker) refuse(code int, why string) (more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.down, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nCache-Control: no-store\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+		code, http.StatusText(code), len(why), why)
+	return false
+}
+
+// dropHop removes what concerns one hop alone (RFC 9110 section 7.6.1), and what only a proxy has to say.
+func dropHop(h http.Header) {
+	for _, v := range h["Connection"] {
+		for name := range strings.SplitSeq(v, ",") {
+			h.Del(strings.TrimSpace(name))
+		}
+	}
+	for _, name := range []string{"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade"} {
+		h.Del(name)
+	}
+}
+
+// listed says whether a field that is a list has the word.
+func listed(values []string, word string) bool {
+	for _, v := range values {
+		for item := range strings.SplitSeq(v, ",") {
+			if strings.EqualFold(strings.TrimSpace(item), word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// requestBody says how far a body has been taken. The transport closes it when it is done, which must not read what is left.
+type requestBody struct {
+	io.ReadCloser
+	first        func()
+	began, ended atomic.Bool
+}
+
+func (b *requestBody) Read(p []byte) (int, error) {
+	if !b.began.Swap(true) {
+		b.first()
+	}
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		b.ended.Store(true)
+	}
+	return n, err
+}
+
+func (b *requestBody) Close() error { return nil }
