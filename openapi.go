@@ -29,7 +29,7 @@ func describeOperation(op *huma.Operation, sc scope) {
 	op.Tags = []string{strings.Split(op.Path, "/")[1]}
 	op.Description = descriptions[op.OperationID] + "\n\nScope: `" + string(sc) + "`."
 	op.Description = strings.TrimSpace(op.Description)
-	errs := map[int]bool{401: true, 403: true, 421: true, 422: true, 500: true}
+	errs := map[int]bool{401: true, 403: true, 421: true, 422: true, 429: true, 500: true}
 	if strings.Contains(op.Path, "{id}") {
 		errs[404] = true
 	}

@@ -83,7 +83,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(*server, s
 	if err != nil {
 		return err
 	}
-	s := newServer(&server{cfg: cfg, log: log, store: st, keys: keys, tickets: newTickets(), runs: rs, events: ev, checker: checker, site: site,
+	s := newServer(&server{cfg: cfg, log: log, store: st, keys: keys, tickets: newTickets(), guesses: newGuesses(), runs: rs, events: ev, checker: checker, site: site,
 		once: newIdempotency(st, log)})
 	listener, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
@@ -105,6 +105,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(*server, s
 func (s *server) listen(ctx, life context.Context, l net.Listener, base string, stdout io.Writer, end context.CancelFunc, up func(*server, string)) error {
 	h := &http.Server{Handler: s, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
+	l, h.ConnState = newGate(l, maxConnections(), s.log)
 	h.Protocols = new(http.Protocols)
 	h.Protocols.SetHTTP1(true) // streams and sockets are made for it
 	failed := make(chan error, 1)

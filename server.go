@@ -39,6 +39,7 @@ type server struct {
 	store   *store.Store
 	keys    *keyring
 	tickets *tickets
+	guesses *guesses
 	runs    *runs
 	events  *events
 	checker *proxy.Checker
@@ -378,6 +379,9 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, req *request) err
 		return s.capabilityLive(w, r)
 	}
 	caller, err := s.authenticate(r)
+	if p, ok := err.(*problem); ok && p.Status == http.StatusUnauthorized && len(r.Header["Authorization"]) > 0 {
+		return s.guessed(r)
+	}
 	if err != nil {
 		return err
 	}

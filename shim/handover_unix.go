@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -39,7 +40,7 @@ func dialTake(ctx context.Context, path string) (net.Conn, error) {
 
 // sendConn sends a connection's descriptor (unix(7), SCM_RIGHTS), and after four bytes of length what is to be read from it first.
 func sendConn(line, conn net.Conn, first []byte) error {
-	tcp, ok := conn.(*net.TCPConn)
+	tcp, ok := conn.(syscall.Conn) // over TLS it is none, and does not come here
 	if !ok || len(first) > maxFirst {
 		return errors.New("this connection cannot be handed over")
 	}

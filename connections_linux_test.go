@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestManyConnections: a server that may have 400 descriptors holds 200 connections. Thousands that do nothing give way to each other, those
+// at work stay, and whoever has a key is answered all the time.
+func TestManyConnections(t *testing.T) {
+	t.Parallel()
+	prlimit, err := exec.LookPath("prlimit")
+	if err != nil {
+		t.Skip("needs prlimit (util-linux)")
+	}
+	dir := t.TempDir()
+	ctx, end := context.WithCancel(t.Context())
+	cmd := exec.CommandContext(ctx, prlimit, "--nofile=400:400", warrenBinary(t), "serve", "--listen=127.0.0.1:0", "--data="+filepath.Join(dir, "d"))
+	cmd.Env = append(os.Environ(), "WARREN_API_KEY="+testAdminKey)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait() //nolint:errcheck // it was told to go
+	defer end()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	base := strings.TrimSpace(strings.TrimPrefix(line, "warren: listening on "))
+	if err != nil || !strings.HasPrefix(base, "http://") {
+		t.Fatal(line, err)
+	}
+	ask := func(client *http.Client, path string) *http.Response {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), "GET", base+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+testAdminKey)
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatalf("a good client: %v", err)
+		}
+		if res.StatusCode != 200 {
+			t.Fatalf("a good client: %s", res.Status)
+		}
+		return res
+	}
+	alone := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
+	var ended atomic.Int32
+	for range 50 { // at work: they stay
+		body := ask(&http.Client{Transport: &http.Transport{}}, "/api/v1/events").Body
+		defer body.Close()
+		go func() { io.Copy(io.Discard, body); ended.Add(1) }() //nolint:errcheck // its end is what is counted
+	}
+	most, began := 0, time.Now()
+	for i := range 3000 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if i%2 == 0 { // has sent one request, and waits
+			fmt.Fprintf(c, "GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", strings.TrimPrefix(base, "http://"))
+		}
+		if i%100 == 0 {
+			ask(alone, "/api/v1/profiles").Body.Close()
+			most = max(most, filesOf(t, cmd.Process.Pid))
+		}
+	}
+	if n := ended.Load(); n > 0 {
+		t.Errorf("%d streams ended", n)
+	}
+	if most > 300 {
+		t.Errorf("the server held %d descriptors, want 200 connections and what it needs itself", most)
+	}
+	t.Logf("at most %d descriptors; %v", most, time.Since(began))
+}
+
+func filesOf(t *testing.T, pid int) int {
+	t.Helper()
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(open)
+}
+
+// TestAllConnectionsAtWork: where none is idle a new connection waits, and is answered when one has ended. What never sent a request goes
+// before what waits for its next.
+func TestAllConnectionsAtWork(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, state := newGate(inner, 3, slog.New(slog.DiscardHandler))
+	atWork, done := make(chan struct{}), make(chan struct{})
+	h := &http.Server{ConnState: state, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/work" {
+			atWork <- struct{}{}
+			<-done
+		}
+	})}
+	go h.Serve(l)   //nolint:errcheck // ends with the listener
+	defer h.Close() //nolint:errcheck // nothing is left to do
+	send := func(path string) (net.Conn, *bufio.Reader) {
+		c, err := net.Dial("tcp", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		if path != "" {
+			fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
+		}
+		return c, bufio.NewReader(c)
+	}
+	answered := func(r *bufio.Reader) {
+		t.Helper()
+		res, err := http.ReadResponse(r, nil)
+		if err != nil || res.StatusCode != 200 {
+			t.Fatalf("%v, %v", res, err)
+		}
+	}
+	_, first := send("/work")
+	<-atWork
+	_, idle := send("/idle")
+	answered(idle)
+	send("")                   // waits for nothing yet
+	_, second := send("/work") // takes the place of one of the two
+	<-atWork
+	_, third := send("/work") // and of the other
+	<-atWork
+	if _, err := idle.ReadByte(); err != io.EOF {
+		t.Fatalf("the idle one is there still: %v", err)
+	}
+	waiting, fourth := send("/idle")
+	waiting.SetReadDeadline(time.Now().Add(200 * time.Millisecond)) //nolint:errcheck // a look, which cannot fail by load
+	if _, err := fourth.Peek(1); !os.IsTimeout(err) {
+		t.Fatalf("the fourth did not wait: %v", err)
+	}
+	waiting.SetReadDeadline(time.Time{}) //nolint:errcheck // as above
+	done <- struct{}{}
+	answered(fourth)
+	close(done)
+	for _, r := range []*bufio.Reader{first, second, third} {
+		r.Peek(1) //nolint:errcheck // one of them may have had to go by now
+	}
+}
