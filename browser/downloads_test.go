@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -60,14 +59,7 @@ func startLoading(t *testing.T, changes ...func(*Spec)) *loading {
 	if err := l.b.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l.guest = serveGateway(t, l.b)
-	h := l.b.Gateway()
-	full := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Header.Set(filesHeader, "1")
-		h.ServeHTTP(w, r)
-	}))
-	t.Cleanup(func() { full.CloseClientConnections(); full.Close() })
-	l.full = full.URL
+	l.guest, l.full = serveGatewayTo(t, l.b, false), serveGatewayTo(t, l.b, true)
 	return l
 }
 
