@@ -65,15 +65,16 @@ func (s *server) listAudit(ctx context.Context, in *auditList) (*listBody[auditJ
 	}
 	p := store.ListAuditParams{Action: action, Workspaces: c.filter, AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
 	if in.After != "" {
-		var at store.Audit
-		at, err = q.GetAudit(ctx, store.GetAuditParams{ID: in.After, Workspaces: c.filter})
-		p.AfterKey, p.AfterID = at.At, at.ID
+		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "audit", func(id string) (int64, error) {
+			at, err := q.GetAudit(ctx, store.GetAuditParams{ID: id, Workspaces: c.filter})
+			return at.At, err
+		})
 	}
 	var rows []store.Audit
 	if err == nil {
 		rows, err = q.ListAudit(ctx, p)
 	}
-	found, err := pageOf(rows, total, in.Limit, err)
+	found, err := pageOf(rows, total, in.Limit, err, func(a store.Audit) (int64, string) { return a.At, a.ID })
 	if err != nil {
 		return nil, err
 	}

@@ -100,6 +100,7 @@ func (rs *runs) forgetCapability(c *capability) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	delete(rs.byCap, [sha256.Size]byte(c.Hash))
+	c.run.spent = append(c.run.spent, c.ID)
 }
 
 // holderOf is who has the key that a capability was made for. The error says that nobody has, any more.
@@ -174,6 +175,7 @@ func (rs *runs) opening(r *profileRun) (out []*capability) {
 		case c.expired():
 			delete(rs.byCap, k)
 			c.end()
+			r.spent = append(r.spent, c.ID)
 		default:
 			out = append(out, c)
 		}
@@ -278,6 +280,22 @@ func (rs *runs) revoke(ctx context.Context, r *profileRun, id string) error {
 	}
 	rs.forgetCapability(c)
 	return nil
+}
+
+// grantedOnce says whether a capability was made for a profile's run, though it may be over. Ids sort by time: the place of one that is over is known.
+func (rs *runs) grantedOnce(profileID, id string) (int64, error) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	r := rs.byProfile[profileID]
+	for _, c := range rs.byCap {
+		if c.run == r && !c.isOwn() && c.ID == id {
+			return c.CreatedAt, nil
+		}
+	}
+	if r != nil && slices.Contains(r.spent, id) {
+		return 0, nil
+	}
+	return 0, store.ErrNoRow
 }
 
 // capabilityInput is what a capability is made of.
@@ -400,13 +418,21 @@ func (s *server) listCapabilities(ctx context.Context, in *struct {
 	}
 	from := int(min(in.offset(), int64(len(all))))
 	if in.After != "" {
-		if from = 1 + slices.IndexFunc(all, func(c *capability) bool { return c.ID == in.After }); from == 0 {
+		_, id, err := s.goOn(ctx, in.After, "capability", func(id string) (int64, error) { return s.runs.grantedOnce(row.ID, id) })
+		if err != nil && !errors.Is(err, store.ErrNoRow) {
+			return nil, err
+		}
+		if from = slices.IndexFunc(all, func(c *capability) bool { return c.ID < id }); from < 0 || err != nil {
 			from = len(all)
 		}
 	}
 	rest := all[from:]
 	n := min(in.Limit, len(rest))
-	return answerList(store.Page[*capability]{Rows: rest[:n], Total: int64(len(all)), More: n < len(rest)}, in.Paging, capabilityFrom)
+	page := store.Page[*capability]{Rows: rest[:n], Total: int64(len(all)), More: n < len(rest)}
+	if n > 0 {
+		page.Next = store.Place{Order: byTime, ID: rest[n-1].ID}
+	}
+	return answerList(page, in.Paging, capabilityFrom)
 }
 
 func (s *server) revokeCapability(ctx context.Context, in *struct {

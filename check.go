@@ -323,10 +323,11 @@ func (s *server) listChecks(ctx context.Context, in *checkList) (*listBody[check
 	}
 	p := Paging{Page: in.Page, Limit: in.Limit}
 	rows, err := q.ListProxyChecks(ctx, store.ListProxyChecksParams{ProxyID: row.ID, Workspaces: c.filter, Limit: int64(in.Limit) + 1, Offset: p.offset()})
-	found, err := pageOf(rows, total, in.Limit, err)
+	found, err := pageOf(rows, total, in.Limit, err, func(store.ProxyCheck) (int64, string) { return 0, "" })
 	if err != nil {
 		return nil, err
 	}
+	found.Next = store.Place{} // this list has pages alone
 	return answerList(found, p, func(row store.ProxyCheck) (checkJSON, error) {
 		c := checkJSON{UsedByProfiles: []string{}}
 		return c, json.Unmarshal([]byte(row.Result), &c)

@@ -271,7 +271,7 @@ func generalProblems(path string) []*problem {
 		out = append(out, problemFor(status, code, detail))
 	}
 	out[0].Errors = []fault{{Location: "body", Message: `invalid character 'n' at start of value after offset 12`}}
-	return append(out, unauthorized(), tooManyGuesses(30*time.Second), (&caller{}).may(scopeWrite), foreignOrigin(), notFound(kind), etagMismatch(), foreignHost(),
+	return append(out, unauthorized(), tooManyGuesses(30*time.Second), (&caller{}).may(scopeWrite), foreignOrigin(), notFound(kind), etagMismatch(), cursorGone(), foreignHost(),
 		invalid(fault{Location: "body.name", Message: "must have 1 to 200 characters, after spaces at both ends are cut; it has 0"},
 			fault{Location: "query.limit", Message: "expected number <= 200", Value: 500}),
 		internal(nil), databaseBusy(nil), diskFull(nil))

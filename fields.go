@@ -228,7 +228,7 @@ func (in *InWorkspace) Resolve(huma.Context) []error {
 type Paging struct {
 	Page  int    `query:"page" minimum:"1" maximum:"1000000000" doc:"Counts from 1 (the default)."`
 	Limit int    `query:"limit" minimum:"1" maximum:"200" doc:"Objects a page, 1 to 200; 20 where it is not given."`
-	After string `query:"after" doc:"The id of the last object that was seen: what follows it. For long walks; it costs the same at every depth."`
+	After string `query:"after" doc:"What follows: next of the page before, or the id of the last object that was seen. For long walks; it costs the same at every depth. With next the walk goes on also when that object was deleted meanwhile; its id alone is 410 cursor_gone then."`
 
 	all bool // none of them was given
 }
@@ -266,6 +266,8 @@ type list[T any] struct {
 	Page    int   `json:"page" example:"1"`
 	Limit   int   `json:"limit" example:"20"`
 	HasMore bool  `json:"hasMore" doc:"Whether objects follow."`
+
+	Next *string `json:"next" doc:"What after takes to go on, also when the last object here is deleted meanwhile; null: nothing follows."`
 }
 
 // listBody is a list as an answer.

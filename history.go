@@ -87,18 +87,19 @@ func (s *server) listProfileRuns(ctx context.Context, in *struct {
 	p := store.ListRunsOfProfileParams{ProfileID: profile.ID, AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
 	total, err := q.CountRunsOfProfile(ctx, store.CountRunsOfProfileParams{ProfileID: profile.ID})
 	if err == nil && in.After != "" {
-		var at store.Run
-		at, err = q.GetRun(ctx, store.GetRunParams{ID: in.After})
-		if err == nil && at.ProfileID != profile.ID {
-			err = store.ErrNoRow
-		}
-		p.AfterKey, p.AfterID = at.StartedAt, at.ID
+		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "run", func(id string) (int64, error) {
+			at, err := q.GetRun(ctx, store.GetRunParams{ID: id})
+			if err == nil && at.ProfileID != profile.ID {
+				err = store.ErrNoRow
+			}
+			return at.StartedAt, err
+		})
 	}
 	var rows []store.Run
 	if err == nil {
 		rows, err = q.ListRunsOfProfile(ctx, p)
 	}
-	found, err := pageOf(rows, total, in.Limit, err)
+	found, err := pageOf(rows, total, in.Limit, err, func(r store.Run) (int64, string) { return r.StartedAt, r.ID })
 	if err != nil {
 		return nil, err
 	}

@@ -154,6 +154,7 @@ func (l list[T]) appendJSON(b []byte) ([]byte, error) {
 	o.int("page", int64(l.Page))
 	o.int("limit", int64(l.Limit))
 	o.bool("hasMore", l.HasMore)
+	orNullMember(o, "next", l.Next, (*object).text)
 	return o.end()
 }
 

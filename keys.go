@@ -139,15 +139,16 @@ func (s *server) listKeys(ctx context.Context, in *struct{ Paging }) (*listBody[
 	}
 	p := store.ListKeysParams{Workspaces: c.filter, AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
 	if in.After != "" {
-		var at store.Key
-		at, err = q.GetKey(ctx, store.GetKeyParams{ID: in.After, Workspaces: c.filter})
-		p.AfterKey, p.AfterID = at.CreatedAt, at.ID
+		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "key", func(id string) (int64, error) {
+			at, err := q.GetKey(ctx, store.GetKeyParams{ID: id, Workspaces: c.filter})
+			return at.CreatedAt, err
+		})
 	}
 	var rows []store.Key
 	if err == nil {
 		rows, err = q.ListKeys(ctx, p)
 	}
-	found, err := pageOf(rows, total, in.Limit, err)
+	found, err := pageOf(rows, total, in.Limit, err, func(k store.Key) (int64, string) { return k.CreatedAt, k.ID })
 	if err != nil {
 		return nil, err
 	}

@@ -91,15 +91,16 @@ func (s *server) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*lis
 	p := store.ListWorkspacesParams{AfterKey: math.MaxInt64, Workspaces: c.filter, Limit: int64(in.Limit) + 1, Offset: in.offset()}
 	total, err := q.CountWorkspaces(ctx, c.filter)
 	if err == nil && in.After != "" {
-		var at store.Workspace
-		at, err = q.GetWorkspace(ctx, store.GetWorkspaceParams{ID: in.After, Workspaces: c.filter})
-		p.AfterKey, p.AfterID = at.CreatedAt, at.ID
+		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "workspace", func(id string) (int64, error) {
+			at, err := q.GetWorkspace(ctx, store.GetWorkspaceParams{ID: id, Workspaces: c.filter})
+			return at.CreatedAt, err
+		})
 	}
 	var rows []store.Workspace
 	if err == nil {
 		rows, err = q.ListWorkspaces(ctx, p)
 	}
-	found, err := pageOf(rows, total, in.Limit, err)
+	found, err := pageOf(rows, total, in.Limit, err, func(w store.Workspace) (int64, string) { return w.CreatedAt, w.ID })
 	if err != nil {
 		return nil, err
 	}
@@ -108,18 +109,38 @@ func (s *server) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*lis
 	})
 }
 
-// pageOf makes a page of rows that were asked for with one more than the limit. No row where the list goes on from (err): the
-// id is unknown, or of another workspace, and nothing follows it.
-func pageOf[R any](rows []R, total int64, limit int, err error) (store.Page[R], error) {
+// byTime is the order of the lists that have one alone: newest first.
+const byTime = "time"
+
+// goOn finds where a list that is ordered by time goes on.
+func (s *server) goOn(ctx context.Context, after, kind string, find func(id string) (at int64, err error)) (key int64, id string, err error) {
+	p, err := s.store.After(ctx, after, byTime, kind, callerOf(ctx).filter, func(id string) (store.Place, error) {
+		at, err := find(id)
+		return store.Place{Number: at, ID: id}, err
+	})
+	return p.Number, p.ID, err
+}
+
+// pageOf makes a page of rows that were asked for with one more than the limit; at is the time and the id of one. No row where the list goes on
+// from (err): the id is unknown, or of another workspace, and nothing follows it.
+func pageOf[R any](rows []R, total int64, limit int, err error, at func(R) (int64, string)) (store.Page[R], error) {
 	if errors.Is(err, store.ErrNoRow) {
 		return store.Page[R]{Total: total}, nil
 	}
-	return store.Page[R]{Rows: rows[:min(limit, len(rows))], Total: total, More: len(rows) > limit}, err
+	page := store.Page[R]{Rows: rows[:min(limit, len(rows))], Total: total, More: len(rows) > limit}
+	if n := len(page.Rows); n > 0 {
+		page.Next = store.Place{Order: byTime}
+		page.Next.Number, page.Next.ID = at(page.Rows[n-1])
+	}
+	return page, err
 }
 
 // answerList puts a page of rows into the envelope of every list.
 func answerList[R, J any](found store.Page[R], p Paging, show func(R) (J, error)) (*listBody[J], error) {
 	out := &listBody[J]{list[J]{Data: make([]J, 0, len(found.Rows)), Total: found.Total, Page: p.Page, Limit: p.Limit, HasMore: found.More}}
+	if found.More && found.Next.ID != "" {
+		out.Body.Next = ptr(found.Next.String())
+	}
 	for _, row := range found.Rows {
 		j, err := show(row)
 		if err != nil {

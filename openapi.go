@@ -56,12 +56,13 @@ var moreErrors = map[string][]int{
 	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "importProxies": {409}, "restoreProfile": {409},
 	"updateProfile": {412}, "patchProfile": {412}, "updateProxy": {409, 412}, "patchProxy": {409, 412},
 	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "restartProfile": {409, 429, 502, 504}, "createCapability": {409}, "failbackProfile": {409}, "listRunHosts": {404}, "createTicket": {429}, "revokeCapability": {409}, "leakTest": {409, 429, 504},
+	"listProfiles": {410}, "listProxies": {410}, "listProfileRuns": {410}, "listCapabilities": {410}, "listKeys": {410}, "listWorkspaces": {410}, "listAudit": {410},
 	"listDownloads": {409}, "deleteDownload": {409}, "screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504}, "rotateProxy": {409, 429, 502},
 }
 
 // descriptions say what a summary cannot.
 var descriptions = map[string]string{
-	"listProfiles":      "Newest first. `total` is exact. For long walks take `after` instead of `page`: it costs the same at every depth.",
+	"listProfiles":      "Newest first. `total` is exact. For long walks take `after` instead of `page`, with `next` of the page before: it costs the same at every depth, and goes on also when objects are deleted or trashed meanwhile.",
 	"createProfile":     "Takes `Idempotency-Key`: the same key and body within 24 hours gives the first answer again. Refusals (401, 403, 413, 415, 422), 409, 429 and 5xx are not kept, nor are answers of more than 64 KiB; of one API key the newest 1,000 answers are.",
 	"updateProfile":     "Merges: a member that is absent stays, `null` returns it to its default. While the profile runs a new timezone, locale, geolocation, proxy or list of hosts takes effect at once, but for the locale `system`; `run.pending` names what waits for the next start. Connections that are open stay on the old proxy; with `cut=true` they are ended.",
 	"patchProfile":      "Merges: a member that is absent stays, `null` returns it to its default. While the profile runs a new timezone, locale, geolocation, proxy or list of hosts takes effect at once, but for the locale `system`; `run.pending` names what waits for the next start. Connections that are open stay on the old proxy; with `cut=true` they are ended.",

@@ -110,12 +110,19 @@ func fromError(err error) *problem {
 		return diskFull(err)
 	case errors.Is(err, store.ErrBusy):
 		return databaseBusy(err)
+	case errors.Is(err, store.ErrGone):
+		return cursorGone()
 	case errors.Is(err, context.Canceled):
 		p := problemFor(statusCancelled, "cancelled", "The caller went away.").because(err)
 		p.Title = "Client Closed Request"
 		return p
 	}
 	return internal(err)
+}
+
+// cursorGone is for a walk through a list whose next place nobody knows.
+func cursorGone() *problem {
+	return problemFor(http.StatusGone, "cursor_gone", "The object that `after` names was deleted, or `after` is of a list in another order, so where the walk goes on is not known. Begin anew, and pass each page's `next` as `after`: that serves also when objects are deleted meanwhile.")
 }
 
 // codeForStatus names what huma refuses by itself.

@@ -79,6 +79,7 @@ type profileRun struct {
 
 	granting sync.Mutex // held while its capabilities are changed
 	owning   sync.Mutex // held while a key gets one of its own
+	spent    []string   // of those that were made, the ids of those that are over. The map's mutex is held for it
 
 	swap    sync.Mutex          // held while its proxy is changed
 	proxies []shim.UpstreamMark // in the order of their use; none: direct

@@ -356,3 +356,30 @@ BEGIN
     UPDATE proxies SET checks_total = checks_total - 1, checks_ok = checks_ok - old.ok
     WHERE id = old.proxy_id;
 END;
+
+-- Ids of rows that were deleted lately: a walk through a list that goes on after one of them is told so (410 cursor_gone), and does not
+-- end as if there were nothing more. A week is kept.
+CREATE TABLE deleted (
+    id           TEXT    NOT NULL,
+    kind         TEXT    NOT NULL CHECK (kind IN ('profile', 'proxy', 'run')),
+    workspace_id TEXT    NOT NULL,
+    at           INTEGER NOT NULL,
+    PRIMARY KEY (id, kind)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX deleted_at ON deleted (at);
+
+CREATE TRIGGER profiles_remembered AFTER DELETE ON profiles
+BEGIN
+    INSERT OR REPLACE INTO deleted (id, kind, workspace_id, at) VALUES (old.id, 'profile', old.workspace_id, CAST(unixepoch('subsec') * 1000 AS INTEGER));
+END;
+
+CREATE TRIGGER proxies_remembered AFTER DELETE ON proxies
+BEGIN
+    INSERT OR REPLACE INTO deleted (id, kind, workspace_id, at) VALUES (old.id, 'proxy', old.workspace_id, CAST(unixepoch('subsec') * 1000 AS INTEGER));
+END;
+
+CREATE TRIGGER runs_remembered AFTER DELETE ON runs
+BEGIN
+    INSERT OR REPLACE INTO deleted (id, kind, workspace_id, at) VALUES (old.id, 'run', old.workspace_id, CAST(unixepoch('subsec') * 1000 AS INTEGER));
+END;

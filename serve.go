@@ -218,7 +218,7 @@ func (s *server) keepSweeping(ctx context.Context) {
 func (s *server) sweep(ctx context.Context) {
 	s.runs.payOwed("")
 	s.runs.noteAllTraffic(ctx, func(*profileRun) bool { return true })
-	if err := errors.Join(s.purgeTraffic(ctx), s.emptyTrash(ctx, time.Now().AddDate(0, 0, -s.cfg.TrashDays).UnixMilli()), s.once.purge(ctx), s.keys.flush(ctx)); err != nil && ctx.Err() == nil {
+	if err := errors.Join(s.purgeTraffic(ctx), s.emptyTrash(ctx, time.Now().AddDate(0, 0, -s.cfg.TrashDays).UnixMilli()), s.once.purge(ctx), s.store.ForgetGone(ctx), s.keys.flush(ctx)); err != nil && ctx.Err() == nil {
 		s.log.Error("sweeping", "cause", err)
 	}
 }

@@ -22,7 +22,7 @@ func (s *Store) listNarrow(ctx context.Context, l ProfileList) (Page[Profile], e
 		return Page[Profile]{}, err
 	}
 	page := Page[Profile]{Rows: []Profile{}, Total: int64(len(places))}
-	at, err := l.place(ctx, s.short)
+	at, err := l.place(ctx, s)
 	if errors.Is(err, ErrNoRow) {
 		return page, nil
 	}
@@ -40,6 +40,7 @@ func (s *Store) listNarrow(ctx context.Context, l ProfileList) (Page[Profile], e
 		found[i] = place{ID: p.id, Version: p.version}
 	}
 	page.Rows, err = s.rowsAt(ctx, found, l.ProfileFilter)
+	page.Next = l.next(page.Rows)
 	return page, err
 }
 

@@ -33,7 +33,7 @@ type ProfileList struct {
 	ProfileFilter
 	Order     Order
 	Ascending bool   // default: newest first, Z to A
-	After     string // id: what comes after this profile in the order; unknown or foreign: nothing does
+	After     string // id, or a Place: what comes after it in the order; unknown or foreign: nothing does
 	Limit     int
 	Offset    int64 // rows to pass over; costs as much as they do
 }
@@ -55,7 +55,7 @@ func (s *Store) ListProfiles(ctx context.Context, l ProfileList) (Page[Profile],
 	if err != nil {
 		return Page[Profile]{}, Typed(err)
 	}
-	p, err := l.place(ctx, s.short)
+	p, err := l.place(ctx, s)
 	if errors.Is(err, ErrNoRow) {
 		return Page[Profile]{Rows: []Profile{}, Total: total}, nil
 	}
@@ -68,7 +68,27 @@ func (s *Store) ListProfiles(ctx context.Context, l ProfileList) (Page[Profile],
 	}
 	part := cut(found, total, l.Limit)
 	rows, err := s.rowsAt(ctx, part.Rows, l.ProfileFilter)
-	return Page[Profile]{Rows: rows, Total: part.Total, More: part.More}, Typed(err)
+	return Page[Profile]{Rows: rows, Total: part.Total, More: part.More, Next: l.next(rows)}, Typed(err)
+}
+
+// names are the orders as places name them.
+func (o Order) name() string {
+	return [...]string{ByCreated: "createdAt", ByUpdated: "updatedAt", ByName: "name", ByStarted: "lastStartedAt"}[o]
+}
+
+// next is the place of the last of some rows. What was deleted since the rows were found is not among them, and need not be. Where all were, the
+// walk goes on from where it is.
+func (l *ProfileList) next(rows []Profile) Place {
+	if len(rows) == 0 {
+		p, _ := parsePlace(l.After)
+		return p
+	}
+	at := l.cursorAt(placeOf(rows[len(rows)-1]))
+	return Place{Order: l.Order.name(), Number: at.number, Text: at.text, ID: at.id}
+}
+
+func placeOf(row Profile) PlacesOfStatusRow {
+	return PlacesOfStatusRow{ID: row.ID, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Name: row.Name, LastStartedAt: row.LastStartedAt}
 }
 
 func (f *ProfileFilter) filtered() bool {
@@ -106,19 +126,20 @@ func (l *ProfileList) total(ctx context.Context, q *Queries) (int64, error) {
 	return totals.Profiles, err
 }
 
-// place finds where the list begins; ErrNoRow when After is not in it.
-func (l *ProfileList) place(ctx context.Context, q *Queries) (cursor, error) {
+// place finds where the list begins; ErrNoRow when After was never in it. A row that was put into the trash meanwhile has its place still.
+func (l *ProfileList) place(ctx context.Context, s *Store) (cursor, error) {
 	if l.After == "" {
 		return beforeAll(l.Ascending), nil
 	}
-	row, err := q.GetProfileAny(ctx, GetProfileAnyParams{ID: l.After, Workspaces: l.Workspaces})
-	if err != nil {
-		return cursor{}, err
-	}
-	if row.Trashed != l.Trashed || (l.WorkspaceID != "" && l.WorkspaceID != row.WorkspaceID) {
-		return cursor{}, ErrNoRow
-	}
-	return l.cursorAt(PlacesOfStatusRow{ID: row.ID, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Name: row.Name, LastStartedAt: row.LastStartedAt}), nil
+	p, err := s.After(ctx, l.After, l.Order.name(), "profile", l.Workspaces, func(id string) (Place, error) {
+		row, err := s.short.GetProfileAny(ctx, GetProfileAnyParams{ID: id, Workspaces: l.Workspaces})
+		if err == nil && l.WorkspaceID != "" && l.WorkspaceID != row.WorkspaceID {
+			err = ErrNoRow
+		}
+		at := l.cursorAt(placeOf(row))
+		return Place{Number: at.number, Text: at.text, ID: row.ID}, err
+	})
+	return cursor{number: p.Number, text: p.Text, id: p.ID}, err
 }
 
 // walk finds one row more than asked for, which tells whether there are more.

@@ -25,7 +25,7 @@ type ProxyList struct {
 	ProxyFilter
 	Sort      string // createdAt (also empty), updatedAt, name, host, country, latency or checkedAt; ties go by id
 	Ascending bool   // default: newest first, Z to A. Those that lack what is sorted by are last either way
-	After     string // id, as in ProfileList
+	After     string // as in ProfileList
 	Limit     int    // -1: all
 	Offset    int64
 }
@@ -44,7 +44,7 @@ func (s *Store) ListProxies(ctx context.Context, l ProxyList) (Page[Proxy], erro
 	}
 	page := Page[Proxy]{Rows: []Proxy{}, Total: int64(len(places))}
 	if l.After != "" {
-		at, err := l.placeOf(ctx, s.short, l.After)
+		at, err := l.after(ctx, s)
 		if errors.Is(err, ErrNoRow) {
 			return page, nil
 		}
@@ -58,8 +58,26 @@ func (s *Store) ListProxies(ctx context.Context, l ProxyList) (Page[Proxy], erro
 	if l.Limit >= 0 && len(places) > l.Limit {
 		places, page.More = places[:l.Limit], true
 	}
+	if len(places) > 0 {
+		page.Next = l.nextOf(places[len(places)-1])
+	}
 	page.Rows, err = s.ProxiesAt(ctx, idsAt(places), l.Workspaces)
 	return page, err
+}
+
+func (l *ProxyList) order() string { return cmp.Or(l.Sort, "createdAt") }
+
+func (l *ProxyList) nextOf(p proxyPlace) Place {
+	return Place{Order: l.order(), Number: p.number, Text: p.word, None: p.none, ID: p.id}
+}
+
+// after finds where the list goes on.
+func (l *ProxyList) after(ctx context.Context, s *Store) (proxyPlace, error) {
+	p, err := s.After(ctx, l.After, l.order(), "proxy", l.Workspaces, func(id string) (Place, error) {
+		at, err := l.placeOf(ctx, s.short, id)
+		return l.nextOf(at), err
+	})
+	return proxyPlace{id: p.ID, none: p.None, number: p.Number, word: p.Text}, err
 }
 
 // ProxyIDs gives the ids of a whole list in its order; After, Limit and Offset do not count.
@@ -97,7 +115,7 @@ func (s *Store) listPlain(ctx context.Context, l ProxyList) (Page[Proxy], error)
 	}
 	at := beforeAll(false)
 	if l.After != "" {
-		p, err := l.placeOf(ctx, q, l.After)
+		p, err := l.after(ctx, s)
 		if errors.Is(err, ErrNoRow) {
 			return Page[Proxy]{Rows: []Proxy{}, Total: totals.Proxies}, nil
 		}
@@ -117,7 +135,11 @@ func (s *Store) listPlain(ctx context.Context, l ProxyList) (Page[Proxy], error)
 		rows, err = q.ListProxiesOfWorkspace(ctx, ListProxiesOfWorkspaceParams{WorkspaceID: l.WorkspaceID, AfterKey: at.number, AfterID: at.id,
 			Workspaces: l.Workspaces, Offset: l.Offset, Limit: limit})
 	}
-	return cut(rows, totals.Proxies, l.Limit), Typed(err)
+	page := cut(rows, totals.Proxies, l.Limit)
+	if n := len(page.Rows); n > 0 {
+		page.Next = Place{Order: l.order(), Number: page.Rows[n-1].CreatedAt, ID: page.Rows[n-1].ID}
+	}
+	return page, Typed(err)
 }
 
 // proxyPlace is where a proxy stands in an order.

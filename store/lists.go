@@ -51,6 +51,7 @@ type Page[T any] struct {
 	Rows  []T
 	Total int64 // of the whole list, exact
 	More  bool  // there are rows after these
+	Next  Place // where they begin, when there are
 }
 
 // cut takes away the one row more that was asked for to see whether there is one.

@@ -219,13 +219,31 @@ func TestAfterWhatIsNotInTheList(t *testing.T) {
 		"unknown":               {After: "unknown"},
 		"foreign":               {After: ofA(false), ProfileFilter: ProfileFilter{Workspaces: Workspaces([]string{"b", "c"})}},
 		"of another workspace":  {After: ofA(false), ProfileFilter: ProfileFilter{WorkspaceID: "b"}},
-		"in the trash":          {After: ofA(true)},
-		"not in the trash":      {After: ofA(false), ProfileFilter: ProfileFilter{Trashed: true}},
 		"of an empty selection": {After: ofA(false), ProfileFilter: ProfileFilter{Workspaces: Workspaces([]string{})}},
 	} {
 		l.Limit = 10
 		if page, err := s.ListProfiles(context.Background(), l); err != nil || page.Rows == nil || len(page.Rows) != 0 || page.More {
 			t.Errorf("after one that is %s: got %d rows, more %v, %v; want an empty page", what, len(page.Rows), page.More, err)
+		}
+	}
+}
+
+// A row that was put into the trash, or taken out of it, has its place still: the walk goes on as if it had stayed.
+func TestAfterWhatWasMoved(t *testing.T) {
+	s := openTest(t)
+	all := crowd(t, s)
+	for _, trashed := range []bool{false, true} {
+		i := slices.IndexFunc(all, func(p Profile) bool { return p.Trashed != trashed })
+		var want []Profile
+		for _, p := range all {
+			if p.Trashed == trashed && (p.CreatedAt < all[i].CreatedAt || p.CreatedAt == all[i].CreatedAt && p.ID < all[i].ID) {
+				want = append(want, p)
+			}
+		}
+		slices.SortFunc(want, func(a, b Profile) int { return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID)) })
+		page, err := s.ListProfiles(context.Background(), ProfileList{After: all[i].ID, ProfileFilter: ProfileFilter{Trashed: trashed}, Limit: len(all)})
+		if err != nil || len(want) == 0 || idsOf(page.Rows) != idsOf(want) {
+			t.Errorf("trashed %v: %v, got\n%s\nwant\n%s", trashed, err, idsOf(page.Rows), idsOf(want))
 		}
 	}
 }

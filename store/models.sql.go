@@ -17,6 +17,13 @@ type Audit struct {
 	Detail      string
 }
 
+type Deleted struct {
+	ID          string
+	Kind        string
+	WorkspaceID string
+	At          int64
+}
+
 type Idempotency struct {
 	KeyID     string
 	IdemKey   string

@@ -83,6 +83,7 @@ func rowsSince() map[int64][]string {
 			"INSERT INTO picks (profile_id, tag, proxy_id) VALUES ('p', 't', 'x')",
 			`INSERT INTO audit (id, at, key_id, key_name, workspace_id, action, object_id, remote, request_id, detail) VALUES ('a', 1, 'k1', 'Key', 'team', 'profile.start', 'p', '127.0.0.1', 'rq', '{"b":2}')`,
 		},
+		7: {"INSERT INTO deleted (id, kind, workspace_id, at) VALUES ('d', 'profile', 'team', 1)"},
 	}
 }
 
