@@ -272,7 +272,7 @@ func TestStartsTakeTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Each browser says that it came, waits until it is let go, says that it goes, and fails.
-	s := g.serve("--max-starting", "2", "--browser", g.script("turn", fmt.Sprintf(
+	s := g.serve("--max-starting", "2", "--client-files", turns, "--browser", g.script("turn", fmt.Sprintf(
 		`cd %q; echo x >came.$$; until rm go 2>/dev/null; do sleep 0.02; done; echo x >went.$$; exit 3`, turns)))
 	count := func(what string) int {
 		found, _ := filepath.Glob(filepath.Join(turns, what+".*"))
