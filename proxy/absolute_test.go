@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -95,7 +96,9 @@ func overNarrow(t *testing.T, n *narrow, handler http.Handler) (relay string, cl
 		up.Username, up.Password = n.login.user, n.login.pass
 	}
 	_, relay = startRelay(t, &Dialer{Policy: nearby, Upstream: up})
-	tr := &http.Transport{DisableCompression: true, ExpectContinueTimeout: waitLimit, Dial: func(string, string) (net.Conn, error) { return tunnelTo(t, relay, "site.test", 80), nil }}
+	tr := &http.Transport{DisableCompression: true, ExpectContinueTimeout: waitLimit, DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return tunnelTo(t, relay, "site.test", 80), nil
+	}}
 	t.Cleanup(tr.CloseIdleConnections)
 	return relay, &http.Client{Transport: tr, Timeout: waitLimit}
 }

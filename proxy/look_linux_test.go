@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -134,7 +135,9 @@ func TestRealProxiesWithoutTunnels(t *testing.T) {
 			port, _ := real.run(t)
 			d := &Dialer{Policy: Policy{AllowPrivate: true, Exempt: []string{"127.0.0.80:80"}}, Upstream: &Proxy{Type: HTTP, Host: "127.0.0.1", Port: port, Username: "user", Password: "pass"}}
 			_, address := startRelay(t, d)
-			tr := &http.Transport{Dial: func(string, string) (net.Conn, error) { return tunnelTo(t, address, "127.0.0.80", 80), nil }}
+			tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+				return tunnelTo(t, address, "127.0.0.80", 80), nil
+			}}
 			defer tr.CloseIdleConnections()
 			client := &http.Client{Transport: tr, Timeout: waitLimit}
 			for range 3 {
