@@ -14,7 +14,7 @@ import (
 func (s *server) covered() []string { return s.cfg.covered() }
 
 func (c *serveConfig) covered() []string {
-	out := []string{c.Data}
+	out := []string{c.Data, filepath.Join(c.Data, "profiles")} // which may be a link to a larger disk
 	for _, file := range []string{c.SecretKey, c.APIKeyFile, c.TLSKey, c.configFile} {
 		out = append(out, aroundFile(file)...)
 	}

@@ -30,7 +30,7 @@ func TestCovered(t *testing.T) {
 	c := &serveConfig{Data: filepath.Join(dir, "data"), SecretKey: filepath.Join(dir, "secret", "secret.key"), TLSKey: link, APIKeyFile: filepath.Join(home, "key"),
 		configFile: filepath.Join(dir, "config", "config.json")}
 	got := c.covered()
-	for _, want := range []string{"data", "secret", "keys", "..data", "config"} {
+	for _, want := range []string{"data", "data/profiles", "secret", "keys", "..data", "config"} {
 		if !slices.Contains(got, filepath.Join(dir, want)) {
 			t.Errorf("%s is missing: %v", want, got)
 		}
@@ -38,10 +38,10 @@ func TestCovered(t *testing.T) {
 	if !slices.Contains(got, filepath.Join(home, "key")) || slices.Contains(got, home) {
 		t.Errorf("the home folder: %v", got)
 	}
-	if len(got) != 6 {
+	if len(got) != 7 {
 		t.Errorf("covered are %v", got)
 	}
-	if got := (&serveConfig{Data: "/d", SecretKey: "/etc/secret.key"}).covered(); !slices.Equal(got, []string{"/d", "/etc/secret.key"}) {
+	if got := (&serveConfig{Data: "/d", SecretKey: "/etc/secret.key"}).covered(); !slices.Equal(got, []string{"/d", "/d/profiles", "/etc/secret.key"}) {
 		t.Errorf("covered are %v", got)
 	}
 }

@@ -271,7 +271,7 @@ func (p *process) open(ctx context.Context) error {
 func (s Spec) browser(log *slog.Logger) browser.Spec {
 	return browser.Spec{Path: s.BrowserPath, Product: s.Product, Version: s.Version, UserDataDir: userDataDir(s.ProfileDir),
 		TempDir: tempDir(s.Name), FilesDir: FilesDir(s.ProfileDir), FilesQuota: s.FilesQuota, HomeDir: homeDir(s.ProfileDir), Headless: s.Headless, Files: s.Files, Protected: s.Protected,
-		Siblings: tempDirs(), Hidden: []string{filepath.Dir(s.ProfileDir), filepath.Dir(tempDir(s.Name))}, ReadOnly: s.ReadOnly, Writable: s.Writable, TrustSPKI: s.TrustSPKI, Resolver: s.Resolver,
+		Siblings: tempDirs(), Hidden: []string{filepath.Dir(tempDir(s.Name))}, ReadOnly: s.ReadOnly, Writable: s.Writable, TrustSPKI: s.TrustSPKI, Resolver: s.Resolver,
 		WebRTC: browser.WebRTC(s.WebRTC), Identity: s.Identity, Network: s.Network, Logger: log}
 }
 
