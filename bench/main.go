@@ -53,7 +53,7 @@ func main() {
 // roles are what this program plays as a child of itself, so that each side's CPU and memory can be told apart.
 func roles() map[string]func(args []string) error {
 	return map[string]func([]string) error{
-		"api-floor": apiFloor, "relay-floor": relayFloor, "copy": copyFloor, "relay-ours": relayOurs, "far-side": farSide, "check-far": checkFar, "check-ours": checkOurs, "check-floor-turn": checkFloor(true), "check-floor-write": checkFloor(false), "start-once": startOnceRole, browser.ChildArgument: func([]string) error { return browser.EnterNamespace() },
+		"api-floor": apiFloor, "relay-floor": relayFloor, "copy": copyFloor, "relay-ours": relayOurs, "far-side": farSide, "copier": copier, "plain-target": plainTarget, "check-far": checkFar, "check-ours": checkOurs, "check-floor-turn": checkFloor(true), "check-floor-write": checkFloor(false), "start-once": startOnceRole, browser.ChildArgument: func([]string) error { return browser.EnterNamespace() },
 	}
 }
 
@@ -66,7 +66,7 @@ type part struct {
 func parts() []part {
 	return []part{
 		{"start", (*bench).measureStarts}, {"isolation", (*bench).measureIsolation}, {"identity", (*bench).measureIdentity}, {"crowd", (*bench).measureCrowd}, {"api", (*bench).measureReads}, {"create", (*bench).measureCreates},
-		{"gateway", (*bench).measureGateway}, {"live", (*bench).measureLive}, {"check", (*bench).measureCheck}, {"relay", (*bench).measureRelay}, {"memory", (*bench).measureMemory}, {"size", (*bench).measureSize},
+		{"gateway", (*bench).measureGateway}, {"live", (*bench).measureLive}, {"check", (*bench).measureCheck}, {"relay", (*bench).measureRelay}, {"small", (*bench).measureSmall}, {"memory", (*bench).measureMemory}, {"size", (*bench).measureSize},
 	}
 }
 
@@ -75,7 +75,7 @@ func run(ctx context.Context) error {
 	rounds := flag.Int("rounds", 7, "rounds of each figure")
 	rows := flag.Int("rows", 1_000_000, "profiles in the database that is read")
 	idle := flag.Int("idle", 30, "browsers of the part memory, on each side")
-	only := flag.String("only", "", "some parts, with commas between them: start, isolation, identity, crowd, api, create, gateway, live, check, relay, memory, size")
+	only := flag.String("only", "", "some parts, with commas between them: start, isolation, identity, crowd, api, create, gateway, live, check, relay, small, memory, size")
 	flag.Parse()
 	b, err := newBench(*warren, *rounds, *rows, *idle)
 	if err != nil {

@@ -53,13 +53,15 @@ func (b *bench) measureRelay(ctx context.Context) error {
 }
 
 // openTunnel connects to a relay and asks it for the target.
-func openTunnel(relay string) (*net.TCPConn, error) {
+func openTunnel(relay string) (*net.TCPConn, error) { return openTunnelTo(relay, farName) }
+
+func openTunnelTo(relay, target string) (*net.TCPConn, error) {
 	c, err := net.DialTimeout("tcp", relay, 5*time.Second)
 	if err != nil {
 		return nil, err
 	}
 	c.SetDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // a TCP connection takes deadlines
-	if err := dialThrough(c, farName, false); err != nil {
+	if err := dialThrough(c, target, false); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -88,16 +90,20 @@ func (b *bench) stream(role, far string, streams int) func(context.Context, int)
 
 // download takes total bytes through as many tunnels at once.
 func download(relay string, streams int, total int64) error {
+	return downloadFrom(relay, farName, streams, total)
+}
+
+func downloadFrom(relay, target string, streams int, total int64) error {
 	var all errgroup.Group
 	for range streams {
 		all.Go(func() error {
-			c, err := openTunnel(relay)
+			c, err := openTunnelTo(relay, target)
 			if err != nil {
 				return err
 			}
 			defer c.Close()
 			want := total / int64(streams)
-			if _, err := fmt.Fprintf(c, "GET /bytes/%d HTTP/1.1\r\nHost: %s\r\n\r\n", want, farName); err != nil {
+			if _, err := fmt.Fprintf(c, "GET /bytes/%d HTTP/1.1\r\nHost: %s\r\n\r\n", want, target); err != nil {
 				return err
 			}
 			buffer := make([]byte, 256<<10)

@@ -99,7 +99,7 @@ func ask(c io.ReadWriter, message []byte, size int, want byte) error {
 	return nil
 }
 
-// relayOurs is the product's relay in a process of its own, as a shim has it. args: the upstream's address.
+// relayOurs is the product's relay in a process of its own, as a shim has it. args: the upstream's address, and targets of this machine.
 func relayOurs(args []string) error {
 	upstream, err := proxy.Parse("socks5://" + args[0])
 	if err != nil {
@@ -111,5 +111,6 @@ func relayOurs(args []string) error {
 		return err
 	}
 	fmt.Println("up", l.Addr())
-	return proxy.NewRelay(&proxy.Dialer{Upstream: &upstream, Policy: proxy.Policy{AllowPrivate: true}}, nil).Serve(l)
+	policy := proxy.Policy{AllowPrivate: true, Exempt: args[1:]}
+	return proxy.NewRelay(&proxy.Dialer{Upstream: &upstream, Policy: policy}, nil).Serve(l)
 }

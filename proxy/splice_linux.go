@@ -13,3 +13,9 @@ func available(fd int) int {
 	}
 	return n
 }
+
+// setLowWater has the kernel tell of bytes only when there are so many, or the end (socket(7), SO_RCVLOWAT).
+func (w *waiter) setLowWater(n int) (done bool) {
+	w.raw.Control(func(fd uintptr) { done = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, n) == nil })
+	return done
+}

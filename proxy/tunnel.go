@@ -29,7 +29,14 @@ type tunnel struct {
 	host  *hostTally // its host's; nil: not kept
 
 	ended atomic.Int32 // pumps that have ended
+	moved atomic.Int32 // which way bytes were moved last
 }
+
+// The ways of a tunnel.
+const (
+	toTarget = 1
+	toClient = 2
+)
 
 // chunkSize is how much a pump moves at once where the kernel does not do it alone.
 const chunkSize = 32 << 10
@@ -128,8 +135,9 @@ func (t *tunnel) pump(dst, src net.Conn, count counter) {
 	if err != nil {
 		t.reset()
 	}
+	ended := t.ended.Add(1)
 	dst.SetReadDeadline(time.Now().Add(t.relay.silence)) // dst is what the other pump reads
-	if t.ended.Add(1) == 2 {
+	if ended == 2 {
 		t.end()
 	}
 }
@@ -157,11 +165,21 @@ func (t *tunnel) move(dst, src net.Conn, count counter) error {
 	from, fromTCP := src.(*net.TCPConn)
 	to, toTCP := dst.(*net.TCPConn)
 	limit := &io.LimitedReader{R: from}
+	p := pace{waiter: w, way: toClient}
+	if kernelCopies && fromTCP {
+		p.src = from
+	}
+	if dst == t.upstream {
+		p.way = toTarget
+	}
 	for {
-		n, err := w.wait()
-		if errors.Is(err, os.ErrDeadlineExceeded) && w.some() { // src was not silent: it was this process that had no time
+		n, err := p.next(t)
+		if errors.Is(err, os.ErrDeadlineExceeded) && w.there() > 0 { // src was not silent: it was this process that had no time
 			src.SetReadDeadline(time.Now().Add(t.relay.silence))
 			continue
+		}
+		if err == nil {
+			p.saw(n, t.moved.Swap(p.way))
 		}
 		if err == nil && kernelCopies && fromTCP && toTCP {
 			limit.N = int64(n)

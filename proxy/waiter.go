@@ -11,6 +11,8 @@ import (
 type waiter struct {
 	raw   syscall.RawConn // nil: nothing to ask, a read has to block
 	ready func(fd uintptr) bool
+	want  int // when not 0: what is worth being told of without a wait
+	asked int // how often, in one wait
 	n     int
 	err   error
 }
@@ -33,7 +35,7 @@ func (w *waiter) wait() (int, error) {
 	if w.raw == nil {
 		return 0, nil
 	}
-	w.n, w.err = 0, nil
+	w.n, w.asked, w.err = 0, 0, nil
 	if err := w.raw.Read(w.ready); err != nil {
 		return 0, err
 	}

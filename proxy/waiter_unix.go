@@ -10,8 +10,9 @@ import (
 
 // look asks how much there is; where there is nothing, a peek tells the end of the stream from mere silence.
 func (w *waiter) look(fd uintptr) bool {
+	w.asked++
 	if w.n = available(int(fd)); w.n > 0 {
-		return true
+		return w.asked > 1 || w.n >= w.want // whatever has ended the wait has its reason
 	}
 	var b [1]byte
 	for {
@@ -32,10 +33,10 @@ func (w *waiter) look(fd uintptr) bool {
 	}
 }
 
-// some tells, whatever the deadline, whether there are bytes to read, where the system says how many.
-func (w *waiter) some() (yes bool) {
+// there tells, whatever the deadline, how many bytes can be read, where the system says.
+func (w *waiter) there() (n int) {
 	if w.raw != nil {
-		w.raw.Control(func(fd uintptr) { yes = available(int(fd)) > 0 })
+		w.raw.Control(func(fd uintptr) { n = available(int(fd)) })
 	}
-	return yes
+	return n
 }

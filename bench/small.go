@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// This file measures the relay behind proxy servers that pass a stream on in small pieces: each arrives by itself, and costs a relay as much as a
+// large one.
+
+const (
+	smallPiece = 6400 // what microsocks was seen to write
+	largePiece = 256 << 10
+	smallTotal = 256 << 20
+)
+
+// copier is a SOCKS5 server that reaches the far side's target with pieces of one size. args: the size, the target's address, and
+// "password" if it wants one.
+func copier(args []string) error {
+	size, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println("up", l.Addr())
+	return serveEach(l, func(c *net.TCPConn) error {
+		if args[2] == "password" {
+			err = farGreet(c)
+		} else {
+			err = greetAnyone(c)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := readSOCKSRequest(c); err != nil {
+			return err
+		}
+		up, err := net.Dial("tcp", args[1])
+		if err != nil {
+			return err
+		}
+		defer up.Close()
+		if _, err := c.Write(socksDone()); err != nil {
+			return err
+		}
+		go inPieces(up, c, size) //nolint:errcheck // its end shows in the other way
+		return inPieces(c, up, size)
+	})
+}
+
+func greetAnyone(c io.ReadWriter) error {
+	var b [512]byte
+	if _, err := readCounted(c, b[:], 1); err != nil {
+		return err
+	}
+	_, err := c.Write([]byte{5, 0})
+	return err
+}
+
+// inPieces reads and writes, and lets no kernel do it.
+func inPieces(to, from net.Conn, size int) error {
+	b := make([]byte, size)
+	for {
+		n, err := from.Read(b)
+		if _, werr := to.Write(b[:n]); werr != nil {
+			return werr
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// plainTarget is the target alone, without a proxy before it.
+func plainTarget([]string) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println("up", l.Addr())
+	return serveEach(l, func(c *net.TCPConn) error { return farTarget(c) })
+}
+
+// measureSmall compares a stream through a server that writes small with the same through one that writes large, by the relay's processor
+// time, and the rate of the relay's clients with that of clients of the very server without a password.
+func (b *bench) measureSmall(ctx context.Context) error {
+	if !seesProcesses {
+		return nil
+	}
+	target, err := b.role(ctx, "plain-target")
+	if err != nil {
+		return err
+	}
+	defer target.stop()
+	serve := func(size int, login string) (*child, error) {
+		return b.role(ctx, "copier", strconv.Itoa(size), target.address, login)
+	}
+	small, err := serve(smallPiece, "password")
+	if err != nil {
+		return err
+	}
+	defer small.stop()
+	large, err := serve(largePiece, "password")
+	if err != nil {
+		return err
+	}
+	defer large.stop()
+	bare, err := serve(smallPiece, "none")
+	if err != nil {
+		return err
+	}
+	defer bare.stop()
+	if err := b.compareSmall(ctx, "small pieces", small.address, large.address, bare.address, target.address); err != nil {
+		return err
+	}
+	login, none, err := b.microsocks(ctx)
+	if err != nil || login == "" {
+		say("microsocks is not installed: it is not measured")
+		return err
+	}
+	return b.compareSmall(ctx, "microsocks", login, large.address, none, target.address)
+}
+
+// compareSmall takes turns between the relay behind the small server, the relay behind the large one, and the small server alone.
+func (b *bench) compareSmall(ctx context.Context, name, small, large, bare, target string) error {
+	got, err := b.play(ctx, "relay, "+name, 2*b.rounds,
+		side{"small", b.streamTo("relay-ours", small, target)}, side{"large", b.streamTo("relay-ours", large, target)},
+		side{"no relay", func(context.Context, int) ([]float64, error) {
+			begun := time.Now()
+			err := downloadFrom(bare, target, 1, smallTotal)
+			return []float64{0, float64(smallTotal) / (1 << 20) / time.Since(begun).Seconds()}, err
+		}})
+	if err != nil {
+		return err
+	}
+	b.table = append(b.table,
+		figure{name: "relay, " + name + ": CPU per GiB, beside large pieces", unit: "s", ours: got[0][0], floor: got[1][0], aim: 1.5},
+		figure{name: "relay, " + name + ": throughput, beside no relay", unit: "MiB/s", ours: got[0][1], floor: got[2][1], aim: 0.9, atLeast: true})
+	return nil
+}
+
+// streamTo downloads through a relay of its own and gives CPU seconds per GiB and MiB/s.
+func (b *bench) streamTo(role, upstream, target string) func(context.Context, int) ([]float64, error) {
+	return func(ctx context.Context, _ int) ([]float64, error) {
+		relay, err := b.role(ctx, role, upstream, target)
+		if err != nil {
+			return nil, err
+		}
+		defer relay.stop()
+		if err := downloadFrom(relay.address, target, 1, 4<<20); err != nil { // whatever is done once is done
+			return nil, err
+		}
+		before, begun := cpu(relay.pid()), time.Now()
+		if err := downloadFrom(relay.address, target, 1, smallTotal); err != nil {
+			return nil, err
+		}
+		took, gib := time.Since(begun), float64(smallTotal)/(1<<30)
+		return []float64{(cpu(relay.pid()) - before).Seconds() / gib, gib * 1024 / took.Seconds()}, nil
+	}
+}
+
+// microsocks starts the server that Debian has, with a password and without. "": it is not there.
+func (b *bench) microsocks(ctx context.Context) (login, none string, err error) {
+	path, err := exec.LookPath("microsocks")
+	if err != nil {
+		return "", "", nil
+	}
+	var addresses [2]string
+	for i, arguments := range [][]string{{"-u", farUser, "-P", farPassword}, nil} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", "", err
+		}
+		addresses[i] = l.Addr().String()
+		port := addresses[i][strings.LastIndexByte(addresses[i], ':')+1:]
+		l.Close()
+		cmd := exec.CommandContext(ctx, path, append([]string{"-i", "127.0.0.1", "-p", port}, arguments...)...)
+		if err := cmd.Start(); err != nil {
+			return "", "", err
+		}
+		b.clean = append(b.clean, func() {
+			cmd.Process.Kill() //nolint:errcheck // it may have gone
+			cmd.Wait()         //nolint:errcheck // it was killed
+		})
+		if err := listens(ctx, addresses[i]); err != nil {
+			return "", "", err
+		}
+	}
+	return addresses[0], addresses[1], nil
+}
+
+// listens waits until somebody does.
+func listens(ctx context.Context, address string) error {
+	for {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			return c.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
