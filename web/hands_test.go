@@ -22,6 +22,7 @@ type hands struct {
 	script string
 	answer func(method, path string) (status int, body any)
 
+	says chan string // an event to tell
 	done chan string // the page as the script left it, or what went wrong behind "failed: "
 
 	mu   sync.Mutex
@@ -32,6 +33,12 @@ type hands struct {
 type stream struct {
 	total int
 	lines []string
+}
+
+// versioned is an answer with its tag.
+type versioned struct {
+	etag string
+	body any
 }
 
 // tools are what every such script has: to wait until something is there, to type, to press.
@@ -75,12 +82,25 @@ func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, ": hello\n\n")
 		http.NewResponseController(w).Flush() //nolint:errcheck // the client may be gone
+		select {
+		case event := <-h.says:
+			io.WriteString(w, event)              //nolint:errcheck // the client may be gone
+			http.NewResponseController(w).Flush() //nolint:errcheck // as above
+		case <-r.Context().Done():
+		}
 		<-r.Context().Done()
+	case path == "/say": // the script has an event told
+		event, _ := io.ReadAll(r.Body)
+		h.says <- string(event)
 	case strings.HasPrefix(path, "/api/") || path == "/version":
 		body, _ := io.ReadAll(r.Body)
 		if r.Method != http.MethodGet {
 			h.mu.Lock()
-			h.sent = append(h.sent, strings.TrimSpace(r.Method+" "+path+" "+string(body)))
+			sent := strings.TrimSpace(r.Method + " " + path + " " + string(body))
+			if tag := r.Header.Get("If-Match"); tag != "" {
+				sent += " if " + tag
+			}
+			h.sent = append(h.sent, sent)
 			h.mu.Unlock()
 		}
 		status, answer := h.answer(r.Method, r.URL.RequestURI())
@@ -90,6 +110,10 @@ func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
+		if tagged, ok := answer.(versioned); ok {
+			w.Header().Set("ETag", tagged.etag)
+			answer = tagged.body
+		}
 		w.WriteHeader(status)
 		json.NewEncoder(w).Encode(answer) //nolint:errcheck // the client may be gone
 	default:
@@ -105,7 +129,7 @@ func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func use(t *testing.T, place, script string, answer func(method, path string) (int, any)) (dom string, sent []string) {
 	t.Helper()
 	browser := findChromium(t)
-	h := &hands{site: newSite(t), script: script, answer: answer, done: make(chan string, 1)}
+	h := &hands{site: newSite(t), script: script, answer: answer, says: make(chan string, 1), done: make(chan string, 1)}
 	server := httptest.NewServer(h)
 	defer server.Close()
 	defer server.CloseClientConnections()
@@ -163,6 +187,8 @@ func oneOfEach(method, path string) (int, any) {
 		return 200, list(12, map[string]any{"id": "a", "name": "Ann’s shop"}, map[string]any{"id": "b", "name": "Bob’s shop"})
 	case path == "/api/v1/profiles/p1":
 		return 200, profile
+	case path == "/api/v1/proxies/x1":
+		return 200, proxy
 	case strings.HasPrefix(path, "/api/v1/profiles"):
 		return 200, list(1, profile)
 	case strings.HasPrefix(path, "/api/v1/proxies"):

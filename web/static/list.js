@@ -11,7 +11,7 @@ export class ProfileList {
   #query = null;
   #asked = 0; // answers may overtake each other: only one that was asked for later than the shown one counts
   #shown = 0;
-  #refresh = new Refresher((id) => this.#readOne(id), () => this.reload());
+  #refresh = new Refresher((id) => this.#readOne(id), () => this.#readAll());
 
   constructor(api) {
     this.#api = api;
@@ -68,8 +68,14 @@ export class ProfileList {
     try {
       this.patch(id, await this.#api.get(`/profiles/${encodeURIComponent(id)}`));
     } catch (problem) {
-      if (problem.status === 404) await this.reload();
+      if (problem.status !== 404) throw problem;
+      await this.#readAll();
     }
+  }
+
+  async #readAll() {
+    await this.reload();
+    if (this.view.value.problem) throw this.view.value.problem;
   }
 
   #change(changes) {

@@ -16,7 +16,7 @@ export class Model {
   problem = new Store(null); // why the proxies could not be read
   #api;
   #ending = new AbortController();
-  #proxies = new Refresher((id) => this.readProxy(id), () => this.readProxies());
+  #proxies = new Refresher((id) => this.readProxy(id), () => this.#readProxies());
   #runs = new Refresher(() => this.readRuns(), () => this.readRuns());
 
   constructor(api) {
@@ -65,8 +65,14 @@ export class Model {
     try {
       this.keepProxy(await this.#api.get(`/proxies/${encodeURIComponent(id)}`));
     } catch (problem) {
-      if (problem.status === 404) this.dropProxy(id);
+      if (problem.status !== 404) throw problem;
+      this.dropProxy(id);
     }
+  }
+
+  async #readProxies() {
+    await this.readProxies();
+    if (this.problem.value) throw this.problem.value;
   }
 
   async readRuns() {

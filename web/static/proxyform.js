@@ -1,16 +1,32 @@
 // Adding and changing a proxy: by one pasted line or by its fields, and checked before it is saved if one likes.
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { useApp } from './app-context.js';
 import { CheckResult } from './checkresult.js';
 import { Dialog } from './dialog.js';
 import { proxyName } from './format.js';
 import { Choice, Form, Lines, number, TagField, Text, useForm } from './forms.js';
-import { Name } from './parts.js';
+import { Name, ProblemBox, Waiting } from './parts.js';
 import { useStore } from './store.js';
 import { PROXY_TYPES } from './words.js';
 
+// ProxyForm adds a proxy, or changes one: then it reads it first, so that it starts from what is true now.
 export function ProxyForm({ proxy, done, close }) {
+  const app = useApp();
+  const [read, setRead] = useState(proxy ? null : { data: null, etag: null });
+  const [problem, setProblem] = useState(null);
+  const load = () => app.api.full('GET', `/proxies/${encodeURIComponent(proxy.id)}`).then(setRead, setProblem);
+  useEffect(() => {
+    if (proxy) load();
+  }, []);
+  return html`<${Dialog} sheet title=${proxy ? html`Edit <${Name}>${proxyName(proxy)}<//>` : 'Add a proxy'} close=${close}>
+    ${read
+      ? html`<${Fields} key=${read.etag} proxy=${read.data} etag=${read.etag} ...${{ done, close, load }} />`
+      : html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${!problem && html`<${Waiting} />`}</div>`}
+  <//>`;
+}
+
+function Fields({ proxy, etag, done, close, load }) {
   const app = useApp();
   const workspace = useStore(app.model.workspace);
   const form = useForm(toValues(proxy, workspace));
@@ -18,7 +34,7 @@ export function ProxyForm({ proxy, done, close }) {
   const [result, setResult] = useState(null);
   const save = async (values) => {
     const body = proxy ? changes(proxy, values) : toBody(values, byLine);
-    const saved = proxy ? await app.api.put(`/proxies/${encodeURIComponent(proxy.id)}`, body) : await app.api.post('/proxies', body);
+    const saved = proxy ? await app.api.put(`/proxies/${encodeURIComponent(proxy.id)}`, body, { headers: etag ? { 'If-Match': etag } : {} }) : await app.api.post('/proxies', body);
     app.model.keepProxy(saved);
     close();
     done(saved);
@@ -32,19 +48,20 @@ export function ProxyForm({ proxy, done, close }) {
     setResult(null);
     form.setProblem(null);
   };
-  const explain = (problem) => problem.body.existingId && app.model.proxies.value?.has(problem.body.existingId)
-    && html`<p>It is the one called <${Name}>${proxyName(app.model.proxies.value.get(problem.body.existingId))}<//>.</p>`;
+  const explain = (problem) => {
+    if (problem.code === 'etag_mismatch') return html`<button type="button" class="button small" onClick=${load}>Load what is there now</button>`;
+    const first = problem.body?.existingId && app.model.proxies.value?.get(problem.body.existingId);
+    return first && html`<p>It is the one called <${Name}>${proxyName(first)}<//>.</p>`;
+  };
   const foot = html`
     ${!proxy && html`<button type="button" class="button apart" disabled=${form.busy} onClick=${tryOut}>${form.busy ? 'One moment…' : 'Check first'}</button>`}
     <button type="button" class="button" onClick=${close}>Cancel</button>
     <button class="button primary" disabled=${form.busy}>${form.busy ? 'One moment…' : proxy ? 'Save' : 'Add proxy'}</button>`;
-  return html`<${Dialog} sheet title=${proxy ? html`Edit <${Name}>${proxyName(proxy)}<//>` : 'Add a proxy'} close=${close}>
-    <${Form} form=${form} work=${save} foot=${foot} explain=${explain}>
-      ${!proxy && html`<${Ways} byLine=${byLine} change=${change} />`}
-      ${byLine ? html`<${PastedLine} form=${form} />` : html`<${Parts} form=${form} proxy=${proxy} />`}
-      <div role="status">${result && html`<div class="panel"><${CheckResult} result=${result} /></div>`}</div>
-      <${Labels} form=${form} proxy=${proxy} />
-    <//>
+  return html`<${Form} form=${form} work=${save} foot=${foot} explain=${explain}>
+    ${!proxy && html`<${Ways} byLine=${byLine} change=${change} />`}
+    ${byLine ? html`<${PastedLine} form=${form} />` : html`<${Parts} form=${form} proxy=${proxy} />`}
+    <div role="status">${result && html`<div class="panel"><${CheckResult} result=${result} /></div>`}</div>
+    <${Labels} form=${form} proxy=${proxy} />
   <//>`;
 }
 

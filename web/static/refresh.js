@@ -1,9 +1,12 @@
 // Refresher gathers what events say has changed, and reads it anew: each object once, however many events name it,
 // and the whole list when they name many. One reading is under way at a time, so answers cannot overtake each other.
+// What could not be read, as while the server was busy, is read again after a while, and later and later until it can be.
 
 const MANY = 10;
 const SOON_MS = 60;
 const LATER_MS = 300;
+const AGAIN_MS = 1000;
+const LONGEST_MS = 60_000;
 
 export class Refresher {
   #one;
@@ -12,8 +15,10 @@ export class Refresher {
   #everything = false;
   #timer = 0;
   #working = false;
+  #stopped = false;
+  #again = AGAIN_MS;
 
-  // one reads the object with an id; all reads the list.
+  // one reads the object with an id; all reads the list. Each throws what kept it from being read.
   constructor(one, all) {
     this.#one = one;
     this.#all = all;
@@ -32,6 +37,7 @@ export class Refresher {
   stop() {
     clearTimeout(this.#timer);
     this.#working = true;
+    this.#stopped = true;
   }
 
   #plan(ms) {
@@ -46,12 +52,24 @@ export class Refresher {
     this.#working = true;
     this.#everything = false;
     this.#ids.clear();
-    try {
-      await (all ? this.#all() : Promise.all(ids.map((id) => this.#one(id))));
-    } catch {
-      // What cannot be read stays as it is; the next event or the reader's own error says more.
-    }
+    const work = all ? [this.#all()] : ids.map((id) => this.#one(id));
+    const failed = (await Promise.allSettled(work)).map(({ reason }) => passes(reason));
+    if (this.#stopped) return;
     this.#working = false;
-    if (this.#ids.size || this.#everything) this.#plan(all ? LATER_MS : SOON_MS);
+    let soon = all ? LATER_MS : SOON_MS;
+    if (failed.includes(true)) {
+      soon = this.#again;
+      this.#again = Math.min(2 * this.#again, LONGEST_MS);
+      if (all) this.#everything = true;
+      else ids.filter((_, i) => failed[i]).forEach((id) => this.#ids.add(id));
+    } else {
+      this.#again = AGAIN_MS;
+    }
+    if (this.#ids.size || this.#everything) this.#plan(soon);
   }
+}
+
+// passes says whether a fault is of the moment: no network, a busy server. What the server refuses it refuses again.
+function passes(problem) {
+  return Boolean(problem) && (!problem.status || problem.status === 429 || problem.status >= 500);
 }

@@ -1,0 +1,76 @@
+package web
+
+import (
+	"strings"
+	"sync"
+	"testing"
+)
+
+// This file is about what the page shows when a reading fails, and when somebody else was there first.
+
+// TestWhatCouldNotBeReadIsReadAgain: a list and an object whose reading failed for the moment come by themselves, with no further event.
+func TestWhatCouldNotBeReadIsReadAgain(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	asked := map[string]int{}
+	answer := func(method, path string) (int, any) {
+		mu.Lock()
+		asked[path]++
+		n := asked[path]
+		mu.Unlock()
+		busy := map[string]any{"status": 503, "code": "database_busy", "title": "Service Unavailable", "detail": "The database is busy."}
+		status, body := oneOfEach(method, path)
+		switch {
+		case path == "/api/v1/proxies" && n == 1:
+			return 503, busy
+		case path == "/api/v1/proxies/x1" && n <= 2:
+			return 503, busy
+		case path == "/api/v1/proxies/x1":
+			body.(map[string]any)["name"] = "Hamburg"
+		}
+		return status, body
+	}
+	_, _ = use(t, "proxies", `await there('[aria-label="Edit Berlin"]');
+		await fetch('/say', { method: 'POST', body: 'id: 7\nevent: proxy.updated\ndata: {"id":"7","type":"proxy.updated","at":"2026-01-01T00:00:00.000Z","workspaceId":"default","data":{"id":"x1","changed":["name"]}}\n\n' });
+		await there('[aria-label="Edit Hamburg"]');`, answer)
+	mu.Lock()
+	defer mu.Unlock()
+	if asked["/api/v1/proxies/x1"] != 3 || asked["/api/v1/proxies"] != 2 {
+		t.Errorf("the page asked %v", asked)
+	}
+}
+
+// TestTwoPeopleChangeAProxy: the form starts from what is true now, and does not save over what somebody else saved meanwhile.
+func TestTwoPeopleChangeAProxy(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	changed := false
+	answer := func(method, path string) (int, any) {
+		mu.Lock()
+		defer mu.Unlock()
+		status, body := oneOfEach(method, path)
+		if path != "/api/v1/proxies/x1" {
+			return status, body
+		}
+		if method == "PUT" && !changed {
+			changed = true
+			return 412, map[string]any{"status": 412, "code": "etag_mismatch", "title": "Precondition Failed", "detail": "The object has changed since it was read. Read it again, and send its new ETag."}
+		}
+		_, body = oneOfEach("GET", path)
+		tag := `"1"`
+		if changed {
+			tag, body.(map[string]any)["host"] = `"2"`, "theirs.example"
+		}
+		return 200, versioned{tag, body}
+	}
+	dom, sent := use(t, "proxies", `(await there('[aria-label="Edit Berlin"]')).click();
+		set(await there('dialog input[name=name]'), 'Mine'); await drawn(); (await named('Save')).click();
+		(await named('Load what is there now')).click();
+		await until(() => document.querySelector('dialog input[name=host]')?.value === 'theirs.example');
+		set(document.querySelector('dialog input[name=name]'), 'Mine'); await drawn(); (await named('Save')).click();
+		await until(() => !document.querySelector('dialog'));`, answer)
+	wantSent(t, sent, `PUT /api/v1/proxies/x1 {"name":"Mine"} if "1"`, `PUT /api/v1/proxies/x1 {"name":"Mine"} if "2"`, "POST /api/v1/proxies/x1/check")
+	if strings.Contains(dom, "Someone else changed this meanwhile") {
+		t.Error("the conflict still stands there")
+	}
+}
