@@ -10,6 +10,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"sync"
 	"time"
 )
@@ -98,6 +99,8 @@ type Browser struct {
 	changing sync.Mutex // one Redress at a time
 	private  sync.Mutex // held while the private page is open
 
+	installed *extensions // that the profile has
+
 	gateway *gateway
 	live    *live
 }
@@ -146,6 +149,7 @@ func open(s Spec, home burrow) *Browser {
 	}
 	b.seen.ready = make(chan struct{})
 	b.emulation = newEmulation(&s)
+	b.installed = &extensions{folder: filepath.Join(s.UserDataDir, "Default")}
 	b.gateway, b.live = newGateway(b), newLive(b)
 	if b.gate = newGate(home.listener()); b.emulation.corrector == nil {
 		b.gate.open()

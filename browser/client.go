@@ -103,6 +103,9 @@ func (c *client) narrow(a answer) error {
 	if err := json.Unmarshal(a.Result, &r); err != nil {
 		return err
 	}
+	if c.mux.session(r.SessionID) == nil { // it went, or is closed to clients
+		return errSessionGone
+	}
 	c.base = r.SessionID
 	return nil
 }
@@ -209,8 +212,12 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 		m.mu.Unlock()
 		return c.refuse(msg, e, codeNoSession, "Session with given id not found.")
 	}
-	p := pending{session: name, client: c, raw: append([]byte(nil), e.id.in(msg)...)}
 	params := e.params.in(msg)
+	if m.refusesTarget(method, params) {
+		m.mu.Unlock()
+		return c.refuse(msg, e, codeServer, noSuchTarget)
+	}
+	p := pending{session: name, client: c, raw: append([]byte(nil), e.id.in(msg)...), without: m.without(method)}
 	switch method {
 	case "Target.createTarget":
 		params, p.first = m.owner.bornBlank(c, params)
@@ -283,15 +290,46 @@ func (m *mux) release(s *session, d *dressing) {
 		if !m.owner.knows(d) {
 			m.owner.condemn(s, "the owner is not attached to it")
 		}
+		timer.Reset(patience)
 		select {
 		case <-d.done:
 		case <-s.client.done:
+		case <-timer.C: // it cannot be closed: it stays as it is, and the client is told
+			m.owner.unseen(s.target, d)
+			m.refuseHeld(s)
+			return
 		}
 	}
 	m.owner.unseen(s.target, d)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.unhold(s)
+}
+
+// notDressed is what a client gets whose target could neither be made what the profile says nor closed.
+const notDressed = "The target could not be made what the profile says, and does not run"
+
+// refuseHeld answers what is held with an error. The target still waits.
+func (m *mux) refuseHeld(s *session) {
+	m.mu.Lock()
+	var refused [][]byte
+	for _, cmd := range s.held {
+		p := m.pending[cmd.id]
+		delete(m.pending, cmd.id)
+		refusal, _ := json.Marshal(struct {
+			ID      json.RawMessage `json:"id"`
+			Error   ProtocolError   `json:"error"`
+			Session string          `json:"sessionId,omitempty"`
+		}{p.raw, ProtocolError{Code: codeServer, Message: notDressed}, s.id})
+		refused = append(refused, refusal)
+	}
+	s.held, s.heldBytes, s.isHeld = nil, 0, false
+	m.mu.Unlock()
+	for _, msg := range refused {
+		if e, err := scan(msg, maxDepth); err == nil {
+			s.client.deliver(s.client.rewritten(msg, e, nil))
+		}
+	}
 }
 
 // unhold sends what is held, in order, if the session is still there. m.mu is held.

@@ -94,8 +94,12 @@ func (e *emulation) environment(env []string) []string {
 
 // begin sends what holds for the whole browser. It comes before the first target is dressed.
 func (e *emulation) begin(m *mux) {
-	if e.corrector != nil {
-		m.send("", "Fetch.enable", map[string]any{"patterns": []map[string]string{{"resourceType": "Document"}}}, nil)
+	switch looked := map[string]string{"resourceType": "Document"}; {
+	case e.headful && e.corrector == nil: // where nobody may have a file it is not asked for: closed_pages.go
+		looked["urlPattern"] = "file:*"
+		fallthrough
+	case e.corrector != nil:
+		m.send("", "Fetch.enable", map[string]any{"patterns": []map[string]string{looked}}, nil)
 	}
 	e.permit(m, "")
 }

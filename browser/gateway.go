@@ -25,7 +25,13 @@ type gateway struct {
 }
 
 func newGateway(b *Browser) *gateway {
-	return &gateway{b: b, id: uuid.NewString(), guard: sync.OnceValue(func() *guard { return newGuard(&b.spec) })}
+	return &gateway{b: b, id: uuid.NewString(), guard: sync.OnceValue(b.newGuard)}
+}
+
+func (b *Browser) newGuard() *guard {
+	g := newGuard(&b.spec)
+	g.installed, g.dropped = b.installed, func() { b.mux.owner.dropped.Store(true) }
+	return g
 }
 
 // baseHeader names what the addresses in answers start with, "ws://host:port/path". Who serves the gateway sets it.
@@ -222,7 +228,7 @@ func (g *gateway) list(r *http.Request) (any, error) {
 	targets, err := m.targets(r.Context())
 	all := []listed{}
 	for _, t := range targets {
-		if ownedKind(t.Type) && !m.isPrivate(t.TargetID) {
+		if ownedKind(t.Type) && !m.isPrivate(t.TargetID) && !m.isWithheld(t) {
 			all = append(all, describe(r, t))
 		}
 	}
@@ -276,7 +282,7 @@ func (g *gateway) onPage(method string) func(*http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(targets, func(t targetInfo) bool { return t.TargetID == id }) {
+		if !slices.ContainsFunc(targets, func(t targetInfo) bool { return t.TargetID == id && !m.isWithheld(t) }) {
 			return nil, &httpError{http.StatusNotFound, "No such target id: " + id}
 		}
 		return done, m.call(r.Context(), "", method, map[string]string{"targetId": id}, nil)

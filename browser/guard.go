@@ -20,6 +20,9 @@ type guard struct {
 	folders  []string // protected
 	siblings []string // what the paths of further ones begin with
 	cwd      string   // Chrome's working folder, from which it takes relative paths, and the run's temporary one: no sibling
+
+	installed *extensions // whose pages may be opened
+	dropped   func()      // is told when files are dragged to a page; nil: nobody is
 }
 
 func newGuard(s *Spec) *guard {
@@ -54,7 +57,6 @@ func (g *guard) of(files bool) *guard {
 }
 
 const (
-	notOpened = "Cannot navigate to invalid URL: DevTools clients open http, https, data, blob, javascript, chrome-extension and about:blank addresses here, and no others"
 	notShared = "Not allowed: the path lies in, or leads to, a folder that is closed to DevTools clients"
 	notHere   = "Not allowed: this command gives a way to DevTools that is closed to clients here"
 	notYours  = "Not allowed: files of this machine are for keys with the scope files. Send the file with PUT /api/v1/profiles/ID/uploads/NAME and name the path in its answer, or use such a key"
@@ -74,15 +76,17 @@ func (g *guard) refusal(method string, params []byte) string {
 
 // look reads every value of a member that stands more than once: which one Chrome would take is not ours to guess.
 func (g *guard) look(method string, params []byte, depth int) string {
+	if why := g.installed.refusal(method, params, depth > 0); why != "" {
+		return why
+	}
 	switch method {
-	case "Page.navigate", "Target.createTarget", "Network.loadNetworkResource", "Fetch.continueRequest", "PWA.launch":
-		return mayOpen(texts(members(params)["url"]))
-	case "PWA.install":
-		return mayOpen(texts(members(params)["installUrlOrBundleUrl"]))
 	case "DOM.setFileInputFiles", "PWA.launchFilesInApp", "Page.handleFileChooser": // the last is an older Chrome's
 		return g.mayShare(stringsOf(members(params)["files"]))
 	case "Input.dispatchDragEvent":
 		for _, data := range members(params)["data"] {
+			if g.dropped != nil && len(stringsOf(members(data)["files"])) > 0 {
+				g.dropped()
+			}
 			if why := g.mayDrop(members(data)); why != "" {
 				return why
 			}
@@ -91,8 +95,6 @@ func (g *guard) look(method string, params []byte, depth int) string {
 		if !g.files && len(members(params)["perfettoConfig"]) > 0 { // it may name a file to write
 			return notYours
 		}
-	case "Extensions.loadUnpacked":
-		return g.mayShare(texts(members(params)["path"]))
 	case "Browser.setDownloadBehavior", "Page.setDownloadBehavior":
 		return g.mayFill(texts(members(params)["downloadPath"]))
 	case "Target.sendMessageToTarget":
@@ -162,33 +164,6 @@ func stringsOf(values []json.RawMessage) (out []string) {
 	return out
 }
 
-// mayOpen refuses addresses that show files, and pages of Chrome's own: those change where it saves and what extensions it loads.
-func mayOpen(addresses []string) string {
-	if slices.ContainsFunc(addresses, func(a string) bool { return !opens(a) }) {
-		return notOpened
-	}
-	return ""
-}
-
-// opens reads an address as Chrome's parser does (WHATWG URL, 4.4): without control characters and spaces around it, and without
-// tabs and line ends anywhere. An empty one is a blank page.
-func opens(address string) bool {
-	around := func(r rune) bool { return r <= ' ' }
-	address = strings.TrimFunc(strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(address), around)
-	scheme, rest, _ := strings.Cut(address, ":")
-	switch strings.ToLower(scheme) {
-	case "http", "https", "ws", "wss", "data", "blob", "javascript", "chrome-extension":
-		return true
-	case "view-source":
-		return opens(rest)
-	case "about":
-		rest, _, _ = strings.Cut(strings.ToLower(rest), "#")
-		rest, _, _ = strings.Cut(rest, "?")
-		return rest == "blank" || rest == "srcdoc"
-	}
-	return address == ""
-}
-
 // mayDrop looks at what is dropped on a page: files, and addresses, which Chrome opens where the page does not want them.
 func (g *guard) mayDrop(data map[string][]json.RawMessage) string {
 	for _, list := range data["items"] {
@@ -203,7 +178,7 @@ func (g *guard) mayDrop(data map[string][]json.RawMessage) string {
 			}
 			for _, text := range texts(is["data"]) { // RFC 2483, 5
 				lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
-				if why := mayOpen(slices.DeleteFunc(lines, func(l string) bool { return l[0] == '#' })); why != "" {
+				if why := g.installed.mayOpen(slices.DeleteFunc(lines, func(l string) bool { return l[0] == '#' })); why != "" {
 					return why
 				}
 			}

@@ -85,6 +85,7 @@ type pausedRequest struct {
 	ID      string `json:"requestId"`
 	Frame   string `json:"frameId"`
 	Request struct {
+		URL     string            `json:"url"`
 		Method  string            `json:"method"`
 		Headers map[string]string `json:"headers"`
 	} `json:"request"`
@@ -95,6 +96,12 @@ func (o *owner) paused(params []byte) {
 	var p pausedRequest
 	if err := json.Unmarshal(params, &p); err != nil {
 		o.mux.log.Warn("a paused request cannot be read", "error", err)
+	}
+	if isFile(p.Request.URL) { // clients' sessions end before the request is let go
+		if o.mux.shutOut(p.Frame, false); o.closes(p.Request.URL) {
+			o.mux.send("", "Fetch.failRequest", map[string]any{"requestId": p.ID, "errorReason": "BlockedByClient"}, nil)
+			return
+		}
 	}
 	if o.looked(p.Frame, p.Request.Method) {
 		o.mux.send("", "Fetch.failRequest", map[string]any{"requestId": p.ID, "errorReason": "Aborted"}, nil) // the page stays where it is
@@ -120,7 +127,10 @@ func (o *owner) paused(params []byte) {
 // letGo lets a document request go on, with the identity's hints.
 func (o *owner) letGo(p pausedRequest) {
 	asItIs := map[string]any{"requestId": p.ID}
-	headers := o.emulation.corrector.correct(p.Request.Headers)
+	var headers []header
+	if o.emulation.corrector != nil {
+		headers = o.emulation.corrector.correct(p.Request.Headers)
+	}
 	if headers == nil {
 		o.mux.send("", "Fetch.continueRequest", asItIs, nil)
 		return

@@ -156,7 +156,8 @@ func (l *live) leave(v *viewer) {
 
 // begin asks Chrome for the list of tabs and shows the one in front (Target.setDiscoverTargets).
 func (l *live) begin(m *mux, over <-chan struct{}) {
-	m.send("", "Target.setDiscoverTargets", map[string]any{"discover": true, "filter": []map[string]string{{"type": "page"}}}, nil)
+	m.send("", "Target.setDiscoverTargets", map[string]any{"discover": false}, nil) // the owner has asked already: they are all told of anew
+	discover(m)
 	l.offerDownloads(m)
 	go l.keepTitles(over)
 	l.settle()
@@ -167,7 +168,6 @@ func (l *live) end() {
 	m := l.b.mux
 	close(l.over)
 	l.release(m)
-	m.send("", "Target.setDiscoverTargets", map[string]any{"discover": false}, nil)
 	l.files.offered = false
 	l.tabs, l.asking, l.prompts, l.script = nil, nil, map[string]prompt{}, scriptState{}
 }

@@ -81,6 +81,9 @@ func (l *live) tabEvent(method string, params []byte) {
 		}
 	case p.TargetInfo.Type != "page":
 		return
+	case l.b.mux.isWithheld(p.TargetInfo):
+		l.drop(id)
+		return
 	case i < 0:
 		l.tabs = append(l.tabs, tabOf(p.TargetInfo))
 	case !l.renamed(&l.tabs[i], p.TargetInfo):
@@ -88,6 +91,24 @@ func (l *live) tabEvent(method string, params []byte) {
 	}
 	l.tellAll(l.tabsMessage())
 	if method == "Target.targetCreated" && l.active == "" {
+		go l.settle()
+	}
+}
+
+// drop takes a tab out of the list that viewers may not have. l.mu is held.
+func (l *live) drop(target string) {
+	if i := slices.IndexFunc(l.tabs, func(t liveTab) bool { return t.ID == target }); i >= 0 {
+		l.tabs = slices.Delete(l.tabs, i, i+1)
+		l.tellAll(l.tabsMessage())
+	}
+}
+
+// shutOut takes a tab from viewers that has started on its way to what is closed to them.
+func (l *live) shutOut(target string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.drop(target); l.active == target && l.session != "" {
+		l.release(l.b.mux)
 		go l.settle()
 	}
 }
@@ -142,7 +163,7 @@ func (l *live) askTitles() {
 		defer l.mu.Unlock()
 		changed := false
 		for _, t := range got.TargetInfos {
-			if tab := l.tab(t.TargetID); tab != nil {
+			if tab := l.tab(t.TargetID); tab != nil && !l.b.mux.isWithheld(t) {
 				changed = l.renamed(tab, t) || changed
 			}
 		}
@@ -200,7 +221,7 @@ const frontTimeout = 500 * time.Millisecond
 func (l *live) front() (target string, isSeen bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), frontTimeout)
 	defer cancel()
-	pages := l.b.mux.owner.openPages()
+	pages := slices.DeleteFunc(l.b.mux.owner.openPages(), func(p page) bool { return l.b.mux.isShut(p.target) })
 	seen := make([]bool, len(pages))
 	var wg sync.WaitGroup
 	for i, p := range pages {
@@ -244,7 +265,7 @@ func (l *live) show(target string, raise bool) {
 	}
 	l.release(l.b.mux)
 	p, ok := l.b.mux.owner.page(target)
-	if !ok {
+	if !ok || l.b.mux.isShut(target) {
 		l.tellAll(l.tabsMessage())
 		return
 	}
@@ -272,9 +293,6 @@ func (l *live) release(m *mux) {
 	l.dismiss()
 	l.cast.stop(l)
 	m.send(l.session, "Page.setInterceptFileChooserDialog", map[string]any{"enabled": false}, nil)
-	if l.b.spec.WebRTC != WebRTCOff { // what keeps WebRTC off is a script of this domain's
-		m.send(l.session, "Page.disable", nil, nil)
-	}
 	l.forget()
 }
 

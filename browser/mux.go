@@ -38,6 +38,7 @@ type mux struct {
 	clients  map[*client]struct{}
 	holding  chan struct{} // closed and replaced when what clients hold changes
 	private  privatePage
+	shut     shutTargets
 }
 
 const (
@@ -71,15 +72,18 @@ type session struct {
 	isHeld     bool
 	agent      bool // the client has set a user agent of its own there
 	waits      bool // the client holds the target: it waits for the client's resume
+
+	told map[string]*hearsay // what it was told of targets that are, or may be, withheld
 }
 
 // pending is a command that Chrome has not answered.
 type pending struct {
 	session string
 	client  *client
-	raw     []byte                         // the id as the client wrote it
-	first   func(a answer, deliver func()) // what comes before the client gets the answer; as done
-	done    func(answer)                   // for the owner's own commands; runs on the reading goroutine and must not wait
+	raw     []byte                                        // the id as the client wrote it
+	first   func(a answer, deliver func())                // what comes before the client gets the answer; as done
+	done    func(answer)                                  // for the owner's own commands; runs on the reading goroutine and must not wait
+	without func(json.RawMessage) (json.RawMessage, bool) // what the client gets of the result, nil: all of it; false: as if there were no such target
 }
 
 // answer is Chrome's answer to a command of the owner.
@@ -118,7 +122,7 @@ func newMux(p *pipe, log *slog.Logger) *mux {
 	m := &mux{
 		log: log, pipe: p, in: newQueue(commandLimit), lastID: firstID - 1, spare: make(chan *client, spares),
 		pending: map[int64]pending{}, sessions: map[string]*session{}, clients: map[*client]struct{}{},
-		holding: make(chan struct{}),
+		holding: make(chan struct{}), shut: newShutTargets(),
 	}
 	m.backlog = newBacklog(m.cutOff)
 	m.owner, m.downloads = newOwner(m), newDownloads(m)
@@ -198,7 +202,7 @@ func (m *mux) answered(msg []byte, e envelope) {
 		theirs := p.client.rewritten(bytes.Clone(msg), e, p.raw)
 		p.first(a, func() { p.client.deliver(theirs) })
 	default:
-		p.client.hand(p.client.rewritten(msg, e, p.raw))
+		p.client.hand(p.answer(msg, e))
 	}
 }
 
@@ -225,8 +229,15 @@ func (m *mux) happened(msg []byte, e envelope) {
 	if s == nil && (method == "Browser.downloadWillBegin" || method == "Browser.downloadProgress") {
 		m.downloads.happened(method, e.params.in(msg))
 	}
-	theirs, secret := s != nil && s.client != nil, m.secret(s, method, e.params.in(msg))
+	theirs := s != nil && s.client != nil
+	if !theirs {
+		m.watch(method, e.params.in(msg))
+	}
+	secret := m.secret(s, method, e.params.in(msg))
 	if secret && theirs || !secret && !theirs && m.live != nil && m.live.happened(s, method, e.params.in(msg)) {
+		return
+	}
+	if theirs && m.withholds(s, method, e.params.in(msg)) {
 		return
 	}
 	switch method {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -130,5 +131,28 @@ func TestHeldCommandsAreBounded(t *testing.T) {
 	awaitClosed(t, "the client's end", c.done, time.Minute)
 	if why := c.reason(); !errors.Is(why, errTooSlow) {
 		t.Errorf("it ended with %v", why)
+	}
+}
+
+// TestHeldIsRefusedAtLast: a target that the owner never meets, and that Chrome does not close, costs the client an answer and no more: it does not run.
+func TestHeldIsRefusedAtLast(t *testing.T) {
+	m := newTestMux(t)
+	c := newClient(m)
+	c.root, c.base = "root", "root"
+	m.sessions["root"] = &session{id: "root", kind: "browser", client: c}
+	m.sessions["page"] = &session{id: "page", parent: "root", target: "Tpage", kind: "page", client: c}
+	for i, method := range []string{"Runtime.runIfWaitingForDebugger", "Runtime.evaluate"} {
+		if err := c.send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":%q,"sessionId":"page"}`, i+1, method)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 2 {
+		msg, err := c.next(t.Context())
+		if want := fmt.Sprintf(`"id":%d,`, i+1); err != nil || !strings.Contains(string(msg), want) || !strings.Contains(string(msg), notDressed) {
+			t.Errorf("the client got %s, %v, want %s", msg, err, notDressed)
+		}
+	}
+	if got := m.sent(t); !slices.Equal(got, []string{"Target.closeTarget"}) {
+		t.Errorf("Chrome got %v", got)
 	}
 }

@@ -19,6 +19,10 @@ type owner struct {
 	dress   func(targetInfo) []order
 	dresses atomic.Bool // dress has something to say
 
+	closing   atomic.Bool // pages at closed addresses are closed as they come
+	dropped   atomic.Bool // a client has dragged files to a page
+	closeOnce sync.Mutex  // held while such pages are closed
+
 	mu          sync.Mutex
 	targets     map[string]*dressing
 	arriving    map[string]*arrival // pages that are about to be sent to their address
@@ -89,7 +93,13 @@ func autoAttach(without ...string) any {
 
 // begin attaches the owner to every target that there is and will be.
 func (o *owner) begin(done func(answer)) {
+	discover(o.mux) // attached targets alone do not tell where they are: a tab that a drop has opened says nothing
 	o.mux.send("", "Target.setAutoAttach", autoAttach(unownedKinds()...), done)
+}
+
+// discover has Chrome tell of all targets, and of what becomes of them.
+func discover(m *mux) {
+	m.send("", "Target.setDiscoverTargets", map[string]any{"discover": true}, nil)
 }
 
 // dressing returns the state of a target, also of one that the owner has not seen yet.
@@ -116,6 +126,9 @@ func (o *owner) attached(s *session, info targetInfo) {
 		o.contexts[info.Context] = true
 		o.emulation.permit(o.mux, info.Context)
 	}
+	if hasFrames(s.kind) { // it tells where its frames go: closed_targets.go
+		o.mux.send(s.id, "Page.enable", nil, nil)
+	}
 	if s.kind == "page" {
 		o.pages = append(o.pages, page{s.target, s.id, info.URL, info.Context})
 		o.once.Do(func() { close(o.first) })
@@ -124,13 +137,18 @@ func (o *owner) attached(s *session, info targetInfo) {
 	go o.prepare(s, info, d)
 }
 
-// dialog answers a page's alert, confirm, prompt or question before leaving, where no client is there to do it: a session with Page enabled
-// makes Chrome wait for the answer (Page.javascriptDialogOpening). Nobody's yes is a no, but a page may be left.
+// hasFrames reports whether targets of this kind have documents.
+func hasFrames(kind string) bool {
+	return slices.Contains([]string{"page", "iframe", "webview", "background_page", "other"}, kind)
+}
+
+// dialog answers a page's alert, confirm, prompt or question before leaving, where nobody is there to do it, neither a client nor a person at a window: a
+// session with Page enabled makes Chrome wait for the answer (Page.javascriptDialogOpening). Nobody's yes is a no, but a page may be left.
 func (o *owner) dialog(s *session, params []byte) {
 	var p struct {
 		Type string `json:"type"`
 	}
-	if json.Unmarshal(params, &p) != nil || o.mux.hasClient(s.target) {
+	if json.Unmarshal(params, &p) != nil || o.emulation.headful || o.mux.hasClient(s.target) {
 		return
 	}
 	o.mux.send(s.id, "Page.handleJavaScriptDialog", map[string]any{"accept": p.Type == "alert" || p.Type == "beforeunload"}, nil)

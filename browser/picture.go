@@ -101,8 +101,13 @@ func (b *Browser) data(ctx context.Context, p page, method string, params any) (
 	if err := b.mux.call(ctx, p.session, method, params, &r); err != nil {
 		return nil, pageError(ctx, err)
 	}
+	if b.mux.isShut(p.target) { // meanwhile
+		return nil, &PageError{"no_tab", errNotShown}
+	}
 	return r.Data, nil
 }
+
+var errNotShown = errors.New("the tab shows a file, or a page of the browser's own: these are a person's at the browser alone")
 
 func pageError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
@@ -124,6 +129,9 @@ func (b *Browser) pageOf(ctx context.Context, tab string) (page, error) {
 		return page{}, &PageError{"no_page", errors.New("no page is open")}
 	}
 	b.mux.owner.awaitDressed(ctx, tab)
+	if b.mux.isShut(tab) {
+		return page{}, &PageError{"no_tab", errNotShown}
+	}
 	p, ok := b.mux.owner.page(tab)
 	if !ok && named {
 		return page{}, &PageError{"no_tab", errors.New("there is no tab of this id")}

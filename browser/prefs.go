@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -51,10 +52,19 @@ func writeSettings(s *Spec) error {
 	if err != nil {
 		return err
 	}
-	if err := mergeInto(filepath.Join(dir, "Preferences"), append(preferences(s.WebRTC), languages...)); err != nil {
+	if err := mergeInto(filepath.Join(dir, "Preferences"), slices.Concat(preferences(s.WebRTC), closedPreferences(s.Headless), languages)); err != nil {
 		return err
 	}
 	return errors.Join(written(), mergeInto(filepath.Join(s.UserDataDir, "Local State"), localState(s.Resolver)))
+}
+
+// leaveSettings takes out of the profile what only a run needs: who opens the folder with a browser of theirs has all pages of it.
+func leaveSettings(s *Spec) error {
+	file := filepath.Join(s.UserDataDir, "Default", "Preferences")
+	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return mergeInto(file, closedPreferences(false))
 }
 
 // mergeInto sets preferences in a file of Chrome's. One that is not JSON is set aside as Chrome does it itself (Preferences.bad).

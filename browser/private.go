@@ -90,26 +90,6 @@ func (b *Browser) openPrivate(ctx context.Context) (session string, leave func()
 	return "", closed, errSessionGone
 }
 
-// closeLeft closes the settings' page where a browser that died has left it among its tabs, before a client can get there. A browser with nothing else
-// gets a blank tab.
-func (b *Browser) closeLeft(ctx context.Context) error {
-	targets, err := b.mux.targets(ctx)
-	if err != nil {
-		return err
-	}
-	pages := slices.DeleteFunc(targets, func(t targetInfo) bool { return t.Type != "page" })
-	left := slices.DeleteFunc(slices.Clone(pages), func(t targetInfo) bool { return t.URL != settingsPage })
-	if len(left) > 0 && len(left) == len(pages) {
-		if err := b.mux.call(ctx, "", "Target.createTarget", map[string]string{"url": blankPage}, nil); err != nil {
-			return err
-		}
-	}
-	for _, t := range left {
-		b.closeAndWait(t.TargetID)
-	}
-	return nil
-}
-
 // keepOff names the private page and ends the sessions of clients that are on it. It runs on the reading goroutine.
 func (m *mux) keepOff(target string) (detached []<-chan struct{}) {
 	m.mu.Lock()

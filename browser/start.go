@@ -179,7 +179,7 @@ func (b *Browser) spawn() error {
 		return err
 	}
 	b.mux = newMux(p, b.log)
-	b.mux.live = b.live
+	b.mux.live, b.mux.shut.installed = b.live, b.installed
 	d := b.mux.downloads
 	d.dir, d.root, d.quota, d.headless = filepath.Join(b.filesDir(), "downloads"), b.filesDir(), b.spec.FilesQuota, b.spec.Headless
 	b.mux.owner.emulation, b.mux.owner.dress = b.emulation, b.emulation.orders
@@ -206,6 +206,9 @@ func (b *Browser) own() {
 	<-b.proc.gone
 	b.mux.pipe.close() // ends run, should a process outside the group hold the other end
 	<-piped
+	if err := leaveSettings(&b.spec); err != nil {
+		b.log.Warn("what kept the browser from files and pages of its own stays in the profile's preferences", "error", err)
+	}
 	if err := os.RemoveAll(b.spec.TempDir); err != nil {
 		b.log.Warn("temporary folder not removed", "dir", b.spec.TempDir, "error", err)
 	}
@@ -330,7 +333,8 @@ func (b *Browser) handshake(ctx context.Context) error {
 	if err := m.owner.allDressed(ctx); err != nil {
 		return err
 	}
-	if err := b.closeLeft(ctx); err != nil {
+	m.owner.closing.Store(true)
+	if err := m.owner.closeClosed(ctx, b.closeAndWait); err != nil {
 		return err
 	}
 	if b.emulation.corrector != nil {

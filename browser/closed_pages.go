@@ -1,0 +1,197 @@
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// This file says which addresses are closed to DevTools clients: files, pages of Chrome's own, and pages of extensions that the profile has not installed.
+// closed_targets.go keeps clients off targets that show such a one.
+
+// closedPreferences keep Chrome itself from opening what is closed, whoever asks for it: scripts, extensions, drops, history, DevTools. It is the list by
+// which administrators close addresses (components/policy/core/common/policy_pref_names.h, kUrlBlocklist), asked before a navigation begins. A browser
+// with windows has none: a person may have its settings and open files with it.
+func closedPreferences(headless bool) []preference {
+	if !headless {
+		return []preference{{path: urlBlocklist}, {path: urlAllowlist}}
+	}
+	return []preference{
+		{urlBlocklist, []any{"file://*", "chrome://*", "chrome-untrusted://*", "chrome-search://*", "devtools://*"}, false},
+		// Of Chrome's window, which is there without being seen: a renderer that is refused these counts as a page. And ours: languages.go.
+		{urlAllowlist, []any{"chrome://top-chrome", settingsPage}, false},
+	}
+}
+
+const (
+	urlBlocklist = "policy.url_blocklist"
+	urlAllowlist = "policy.url_allowlist"
+)
+
+const (
+	notOpened    = "Cannot navigate to invalid URL: DevTools clients open http, https, data, blob, javascript and about:blank addresses here, pages of extensions that the profile has installed, and no others"
+	notExtended  = "Not allowed: DevTools clients cannot install, remove or work extensions here"
+	notWrapped   = "Not allowed: this command is not taken within Target.sendMessageToTarget here: attach with flatten"
+	notElsewhere = "Not allowed: every browser context goes through the profile's own proxy here: leave out proxyServer and proxyBypassList"
+)
+
+// refusal says why a command is refused for the address in it, or for the targets that it gets to, "" when it is not. wrapped is a command within another,
+// whose answers and events are within others too, where nobody looks.
+func (x *extensions) refusal(method string, params []byte, wrapped bool) string {
+	domain, _, _ := strings.Cut(method, ".")
+	switch {
+	case domain == "Extensions":
+		return notExtended
+	case wrapped && (domain == "Target" || method == "Page.getNavigationHistory"):
+		return notWrapped
+	}
+	var addresses []string
+	switch method {
+	case "Page.navigate", "Target.createTarget", "Network.loadNetworkResource", "Fetch.continueRequest", "PWA.launch":
+		addresses = texts(members(params)["url"])
+	case "PWA.install":
+		addresses = texts(members(params)["installUrlOrBundleUrl"])
+	case "Target.createBrowserContext": // it would have a way to the network of its own
+		all := members(params)
+		if slices.ContainsFunc(append(all["proxyServer"], all["proxyBypassList"]...), func(v json.RawMessage) bool { return string(v) != "null" }) {
+			return notElsewhere
+		}
+	}
+	return x.mayOpen(addresses)
+}
+
+func (x *extensions) mayOpen(addresses []string) string {
+	if slices.ContainsFunc(addresses, func(a string) bool { return !x.opens(a) }) {
+		return notOpened
+	}
+	return ""
+}
+
+// splitAddress reads an address as Chrome's parser does (WHATWG URL, 4.4): without control characters and spaces around it, and without
+// tabs and line ends anywhere.
+func splitAddress(address string) (scheme, rest string) {
+	around := func(r rune) bool { return r <= ' ' }
+	address = strings.TrimFunc(strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(address), around)
+	scheme, rest, found := strings.Cut(address, ":")
+	if !found {
+		return "", address
+	}
+	return strings.ToLower(scheme), rest
+}
+
+// opens reports whether a client may have an address opened: what is not known is refused. An empty one is a blank page.
+func (x *extensions) opens(address string) bool {
+	scheme, rest := splitAddress(address)
+	switch scheme {
+	case "http", "https", "ws", "wss", "data", "javascript":
+		return true
+	case "blob":
+		return strings.HasPrefix(rest, "null/") || x.opens(rest)
+	case "chrome-extension":
+		return x.has(extensionOf(rest))
+	case "view-source":
+		return x.opens(rest)
+	case "about":
+		rest, _, _ = strings.Cut(strings.ToLower(rest), "#")
+		rest, _, _ = strings.Cut(rest, "?")
+		return rest == "blank" || rest == "srcdoc"
+	}
+	return scheme == "" && rest == ""
+}
+
+// isClosed reports whether a document of Chrome's, by the address that Chrome says, is closed to clients. Addresses that other programs open (mailto:)
+// come to no document: they are not closed, or a link to one would cost clients the page.
+func (x *extensions) isClosed(address string) bool {
+	scheme, rest := splitAddress(address)
+	switch scheme {
+	case "blob", "view-source":
+		return x.isClosed(rest)
+	case "chrome-extension":
+		id := extensionOf(rest)
+		return id != "invalid" && !x.has(id) // invalid: what Chrome makes of a page's try to open an extension's, an error
+	case "chrome-error":
+		return false
+	case "file", "filesystem", "devtools", "externalfile", "content", "isolated-app", "edge", "brave", "opera", "vivaldi":
+		return true
+	}
+	return strings.HasPrefix(scheme, "chrome")
+}
+
+// isFile reports whether an address is a file's.
+func isFile(address string) bool {
+	scheme, rest := splitAddress(address)
+	return scheme == "file" || scheme == "view-source" && isFile(rest)
+}
+
+// extensionOf is the id in what follows "chrome-extension:", "" for what is not written plainly.
+func extensionOf(rest string) string {
+	rest, plain := strings.CutPrefix(rest, "//")
+	if end := strings.IndexAny(rest, `/?#`); end >= 0 {
+		rest = rest[:end]
+	}
+	if !plain || strings.ContainsFunc(rest, func(r rune) bool { return r < 'a' || r > 'z' }) {
+		return ""
+	}
+	return rest
+}
+
+// extensions are those that a profile has installed, as its preferences say. Parts of Chrome that are extensions, as the viewer of PDF, are none of them.
+// A nil one has none.
+type extensions struct {
+	folder string // of the preferences
+
+	mu    sync.Mutex
+	stamp string // of the files that ids is from
+	ids   map[string]bool
+}
+
+// has reports whether an extension is installed. It reads the preferences anew when they have changed: a person may install some while the browser runs.
+func (x *extensions) has(id string) bool {
+	if x == nil || len(id) != 32 {
+		return false
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	files := []string{filepath.Join(x.folder, "Preferences"), filepath.Join(x.folder, "Secure Preferences")}
+	var stamp string
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil {
+			stamp += fmt.Sprintln(info.ModTime().UnixNano(), info.Size())
+		}
+	}
+	if stamp != x.stamp || x.ids == nil {
+		x.stamp, x.ids = stamp, map[string]bool{}
+		for _, f := range files {
+			for _, id := range installedIn(f) {
+				x.ids[id] = true
+			}
+		}
+	}
+	return x.ids[id]
+}
+
+// installedIn reads the extensions of one file of preferences. Locations are of extensions/common/manifest.mojom (ManifestLocation): 5 and 10 are
+// components of Chrome. What cannot be read has none.
+func installedIn(file string) (ids []string) {
+	var all struct {
+		Extensions struct {
+			Settings map[string]struct {
+				Location int `json:"location"`
+			} `json:"settings"`
+		} `json:"extensions"`
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || json.Unmarshal(text, &all) != nil {
+		return nil
+	}
+	for id, e := range all.Extensions.Settings {
+		if slices.Contains([]int{1, 2, 3, 4, 6, 7, 8, 9}, e.Location) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
