@@ -109,6 +109,9 @@ func readPreferences(file string) (map[string]any, error) {
 
 // merge sets p in all, or takes it away, and reports whether that changed something.
 func (p preference) merge(all map[string]any) bool {
+	if p.value == nil && !p.stands(all) {
+		return false
+	}
 	all, name := p.place(all)
 	old, there := all[name]
 	if there && (p.once || reflect.DeepEqual(old, p.value)) || !there && p.value == nil {
@@ -118,6 +121,16 @@ func (p preference) merge(all map[string]any) bool {
 		delete(all, name)
 	}
 	return true
+}
+
+// stands reports whether all has something for p, and makes nothing.
+func (p preference) stands(all map[string]any) bool {
+	names := strings.Split(p.path, ".")
+	for _, name := range names[:len(names)-1] {
+		all, _ = all[name].(map[string]any)
+	}
+	_, there := all[names[len(names)-1]]
+	return there
 }
 
 // in is what all has for p, nil where there is nothing.
