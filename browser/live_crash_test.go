@@ -33,6 +33,7 @@ func TestCrashOfAShownTab(t *testing.T) {
 	session := w.session()
 	w.send(map[string]any{"type": "tab", "do": "open", "url": "http://a.test/second"})
 	second := w.hears("page", map[string]any{"url": "http://a.test/second", "title": "/second", "newest": true})["tab"]
+	w.until("a frame of the second tab", func() bool { return w.meta.Tab == second }) // so that what is red is new
 	for round := range crashRounds(t) {
 		when := []string{"before it is shown", "as it is shown", "while it is shown", "while it is shown, endless"}[round%4]
 		t.Logf("round %d: %s", round, when)
@@ -62,6 +63,7 @@ func TestCrashOfAShownTab(t *testing.T) {
 		w.send(map[string]any{"type": "go", "do": "reload"})
 		w.until("the page in the list again", func() bool { return !w.crashed(first) })
 		w.sees(600, 300, red)
+		w.ready()
 		w.forget()
 		w.click(100, 220)
 		chooser := w.hears("chooser", nil)
@@ -70,7 +72,14 @@ func TestCrashOfAShownTab(t *testing.T) {
 		w.sees(600, 300, green)
 		w.send(map[string]any{"type": "tab", "do": "show", "tab": second})
 		w.hears("tabs", map[string]any{"active": second, "newest": true})
+		w.until("a frame of the second tab", func() bool { return w.meta.Tab == second })
 	}
+}
+
+// ready waits until the page that is shown can be worked: it may be seen before it has all its elements.
+func (w *watcher) ready() {
+	w.t.Helper()
+	eventually(w.t, "the page is ready", func() bool { return w.page("document.body?.dataset.ready") == "yes" })
 }
 
 // arrive sends the tab that is shown to an address and changes the page there, so that what is seen of it is not what is seen of a new one.
@@ -79,6 +88,7 @@ func (w *watcher) arrive(address string) {
 	w.send(map[string]any{"type": "go", "do": "to", "url": address})
 	w.hears("page", map[string]any{"url": address, "newest": true})
 	w.sees(600, 300, red)
+	w.ready()
 	w.click(100, 100)
 	w.sees(600, 300, green)
 }

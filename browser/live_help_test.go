@@ -45,6 +45,7 @@ addEventListener("keydown", (e) => say("key:" + e.key + (e.ctrlKey ? "+ctrl" : "
 addEventListener("wheel", (e) => say("wheel:" + Math.sign(e.deltaY)));
 pad.addEventListener("touchstart", (e) => say("touch:" + e.touches.length));
 pad.addEventListener("touchend", (e) => say("untouch:" + e.touches.length));
+document.body.dataset.ready = "yes";
 </script>`
 
 // liveBrowser is a run that shows liveSite, and the address of its live view. changes change what it is started with.
