@@ -23,9 +23,9 @@ func (q *Queries) ForgetDeleted(ctx context.Context, before int64) (int64, error
 
 const wasDeleted = `-- name: WasDeleted :one
 
-SELECT EXISTS (SELECT 1 FROM deleted
-    WHERE id = ?1 AND kind = ?2
-      AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3))))
+SELECT count(*) FROM deleted
+WHERE id = ?1 AND kind = ?2
+  AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
 `
 
 type WasDeletedParams struct {
@@ -35,9 +35,9 @@ type WasDeletedParams struct {
 }
 
 // Ids of rows that were deleted, for walks through lists that had come to one of them.
-func (q *Queries) WasDeleted(ctx context.Context, arg WasDeletedParams) (bool, error) {
+func (q *Queries) WasDeleted(ctx context.Context, arg WasDeletedParams) (int64, error) {
 	row := q.db.QueryRowContext(ctx, wasDeleted, arg.ID, arg.Kind, arg.Workspaces)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
+	var count int64
+	err := row.Scan(&count)
+	return count, err
 }

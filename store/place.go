@@ -64,7 +64,7 @@ func (s *Store) After(ctx context.Context, after, order, kind string, workspaces
 	switch {
 	case failed != nil:
 		return p, Typed(failed)
-	case gone:
+	case gone > 0:
 		return p, ErrGone
 	}
 	return p, ErrNoRow

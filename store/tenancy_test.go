@@ -48,11 +48,12 @@ var internalQueries = map[string]string{
 	"InsertRunHosts":          "written by the owner of a run",
 	"GetRunHosts":             "of a run that was read under the key's workspaces",
 	"ListPlainRotateURLs":     "once, after an upgrade, of every workspace",
+	"ForgetDeleted":           "the purge, of every workspace",
 	"SealRotateURLOfProxy":    "once, after an upgrade, of every workspace",
 }
 
 var (
-	tenantTables = regexp.MustCompile(`(?i)\b(FROM|JOIN|INTO|UPDATE)\s+(profiles|proxies|proxy_checks|runs|run_hosts|traffic|picks|workspaces)\b`)
+	tenantTables = regexp.MustCompile(`(?i)\b(FROM|JOIN|INTO|UPDATE)\s+(profiles|proxies|proxy_checks|runs|run_hosts|traffic|picks|workspaces|deleted)\b`)
 	queryHead    = regexp.MustCompile(`(?m)^-- name: (\w+) :\w+$`)
 	// The condition must stand at the top level: after WHERE, or after AND at the beginning of a line.
 	tenancy = regexp.MustCompile(`(?m)^(?:  AND |WHERE )\(CAST\(sqlc\.narg\(workspaces\) AS TEXT\) IS NULL OR ` +
@@ -215,6 +216,11 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		_, err := q.TrashProfile(ctx, TrashProfileParams{ID: profile.ID, TrashedAt: 1})
 		err4 = errors.Join(err4, err)
 	}
+	if query == "WasDeleted" {
+		_, err := q.EndRun(ctx, EndRunParams{ID: "run", EndedAt: 2, Outcome: "stopped", Record: "{}"})
+		_, trimmed := q.TrimRunsOfProfile(ctx, TrimRunsOfProfileParams{ProfileID: profile.ID})
+		err4 = errors.Join(err4, err, trimmed)
+	}
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		t.Fatal(err)
 	}
@@ -228,12 +234,12 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		id = proxy.ID
 	case query == "GetAudit":
 		id = "audit"
-	case query == "GetRun":
+	case query == "GetRun", query == "WasDeleted":
 		id = "run"
 	case strings.HasSuffix(query, "Key"):
 		id = "key"
 	}
-	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Ids": *jsonText([]string{profile.ID, proxy.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10), "FromDay": int64(7), "ToDay": int64(7),
+	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Kind": "run", "Ids": *jsonText([]string{profile.ID, proxy.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10), "FromDay": int64(7), "ToDay": int64(7),
 		"Name": "p", "OS": "linux", "BrowserVersion": "1", "Tags": "[]", "SearchKey": "p", "StartURLs": "[]", "Timezone": "auto", "Locale": "auto",
 		"Geolocation": "auto", "WebRTC": "off", "BackgroundTraffic": "refuse", "AllowLocal": "[]", "Consistency": "warn",
 		"FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]", "Addresses": fmt.Sprintf(`[["%s","%s",%d,"%s"]]`, proxy.Type, proxy.Host, proxy.Port, proxy.Username), "DenyHosts": "[]", "LocalhostVia": "[]", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
