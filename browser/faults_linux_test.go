@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -31,7 +32,10 @@ func inside(t *testing.T, what string, attr *syscall.SysProcAttr) bool {
 	if os.Getenv(insideMark) != "" {
 		t.SkipNow() // the other process is there for another part of the test
 	}
-	cmd := exec.Command("/proc/self/exe", "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v", "-test.timeout=2m")
+	cmd := exec.Command("/proc/self/exe", "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v")
+	if end, bounded := t.Deadline(); bounded { // a minute before this process ends, so that what it said is told
+		cmd.Args = append(cmd.Args, "-test.timeout="+(time.Until(end)-time.Minute).String())
+	}
 	cmd.Env = append(os.Environ(), insideMark+"="+what)
 	cmd.SysProcAttr = attr
 	out, err := cmd.CombinedOutput()

@@ -314,6 +314,7 @@ func TestSettingsThatWereLeft(t *testing.T) {
 	for _, alone := range []bool{false, true} {
 		p := newProfile(t)
 		b := p.start()
+		b.mux.owner.closing.Store(false) // as if the browser had died before its owner could close them
 		first := b.mux.owner.openPages()[0]
 		if alone {
 			call(t, b, first.session, "Page.navigate", map[string]string{"url": settingsPage})

@@ -43,7 +43,7 @@ function Details({ result }) {
     ['Timezone', result.timezone],
     ['Latency', result.latencyMs != null && span(result.latencyMs)],
     ['Names are resolved', result.remoteDns == null ? '' : result.remoteDns ? 'by the proxy' : 'here'],
-    ['Plain http:// sites', result.plainHttp == null ? '' : result.plainHttp ? 'are reached' : 'are not reached'],
+    ['Plain HTTP sites', result.plainHttp == null ? '' : result.plainHttp ? 'are reached' : 'are not reached'],
     ['Address family', result.ipVersion && `IPv${result.ipVersion}`],
     ['Place is known from', { __proto__: null, answer: 'the check’s answer', geoip: 'the GeoIP file' }[result.geoSource]],
   ];
