@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -108,6 +109,9 @@ func TestClosedTerminalStopsInOrder(t *testing.T) {
 		t.Skipf("needs terminals: %v", err)
 	}
 	defer terminal.Close()
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP) // under nohup(1) the tests, and so the server, would ignore it
+	defer signal.Stop(heard)
 	g := newGround(t)
 	g.under = func(cmd *exec.Cmd) {
 		cmd.Stdin, cmd.SysProcAttr = terminal, &syscall.SysProcAttr{Setsid: true, Setctty: true}

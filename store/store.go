@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -110,15 +111,17 @@ type readiness struct {
 	mu  sync.Mutex
 	at  time.Time
 	err error // nil before the first
+
+	stale atomic.Bool // a write has failed since
 }
 
 // Ready tells whether the store can write now: it writes as much as a larger row takes, and waits until that is on disk. A disk that is full shows there
-// alone. A good answer stands for a second.
+// alone. A good answer stands for a second, or until a write fails for want of room.
 func (s *Store) Ready(ctx context.Context) error {
 	r := &s.ready
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now := time.Now(); r.err != nil || now.Sub(r.at) > readyFor {
+	if now := time.Now(); r.stale.Swap(false) || r.err != nil || now.Sub(r.at) > readyFor {
 		text := now.UTC().Format(time.RFC3339Nano) + strings.Repeat(" ", 8<<10)
 		r.err = s.Write(ctx, func(q *Queries) error { return q.SetSetting(ctx, SetSettingParams{Name: "ready", Value: text}) })
 		r.at = time.Now()

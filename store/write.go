@@ -46,6 +46,14 @@ type write struct {
 // must not wait for anything but its queries, must not call Write, and must return at an error that it does not understand:
 // after a fault of the disk SQLite may have ended the transaction.
 func (s *Store) Write(ctx context.Context, fn func(*Queries) error) error {
+	err := s.write(ctx, fn)
+	if errors.Is(err, ErrDiskFull) {
+		s.ready.stale.Store(true)
+	}
+	return err
+}
+
+func (s *Store) write(ctx context.Context, fn func(*Queries) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
