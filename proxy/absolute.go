@@ -136,7 +136,7 @@ func (s *speaker) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	s.first = nil
 	s.mu.Unlock()
 	if c != nil {
-		return c, nil
+		return newHeardOut(c), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, DefaultDialTimeout)
 	defer cancel()
@@ -144,7 +144,41 @@ func (s *speaker) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if fault != nil {
 		return nil, fault
 	}
-	return c, nil
+	return newHeardOut(c), nil
+}
+
+// heardOut is a connection whose writes fail only when nothing more can be read. A proxy may answer before it has the whole body, and close:
+// http.Transport gives up at the failed write, while the answer is there to be read.
+type heardOut struct {
+	net.Conn
+	over func()        // closes all
+	all  chan struct{} // closed: nothing more is read
+}
+
+func newHeardOut(c net.Conn) *heardOut {
+	all := make(chan struct{})
+	return &heardOut{c, sync.OnceFunc(func() { close(all) }), all}
+}
+
+func (c *heardOut) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		c.over()
+	}
+	return n, err
+}
+
+func (c *heardOut) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if err != nil {
+		<-c.all
+	}
+	return n, err
+}
+
+func (c *heardOut) Close() error {
+	c.over()
+	return c.Conn.Close()
 }
 
 // one takes a request and answers it. It says whether another may follow.
