@@ -131,11 +131,15 @@ func (rs *runs) know(ctx context.Context, r *profileRun, state *shim.State) {
 	r.mu.Lock()
 	a := *r.answer
 	a.known = true
-	r.answer = &a
+	if state.DebuggerAddress == "" {
+		a.DebuggerAddress = nil
+	}
+	r.answer, r.debugKey = &a, state.DebugKey
 	if state.Ending {
 		r.status = "stopping"
 	}
 	r.mu.Unlock()
+	rs.admitDebugger(ctx, r)
 	for _, c := range state.Capabilities {
 		if err := rs.readmit(ctx, r, c); err != nil {
 			rs.log.Info("a capability ended, since its key is gone", "profile", r.profileID, "run", r.id, "cause", err)

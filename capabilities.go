@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -142,15 +144,75 @@ func bounded(about shim.Capability, key *caller) shim.Capability {
 	return about
 }
 
-// endWithKey ends the capabilities of a key, which was revoked. The runs' processes need not know: the next server asks whether a key stands.
-func (rs *runs) endWithKey(mark string) {
+// endWithKey ends the capabilities of a key, which was revoked, and the ports for debuggers that were opened for it. Of capabilities the runs'
+// processes need not know: the next server asks whether a key stands.
+func (rs *runs) endWithKey(ctx context.Context, mark string) {
 	rs.mu.Lock()
-	defer rs.mu.Unlock()
 	for k, c := range rs.byCap {
 		if c.Key == mark {
 			delete(rs.byCap, k)
 			c.end()
 		}
+	}
+	live := slices.Collect(maps.Values(rs.byProfile))
+	rs.mu.Unlock()
+	var all sync.WaitGroup
+	for _, r := range live {
+		if r.opensFor(mark) {
+			all.Go(func() { rs.closeDebugPort(ctx, r) })
+		}
+	}
+	all.Wait()
+}
+
+// opensFor says whether a run's port for debuggers is open for a key.
+func (r *profileRun) opensFor(mark string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return mark != "" && r.debugKey == mark
+}
+
+// admitDebugger leaves a run's port for debuggers open as long as its key stands and may drive the run. It comes after the key was noted, so that one
+// that is revoked meanwhile closes the port as well.
+func (rs *runs) admitDebugger(ctx context.Context, r *profileRun) {
+	r.mu.Lock()
+	mark := r.debugKey
+	r.mu.Unlock()
+	if mark == "" {
+		return
+	}
+	key, err := rs.holderOf(ctx, mark)
+	switch {
+	case err != nil || !key.has(scopeRun) || !key.sees(r.workspaceID):
+		rs.closeDebugPort(ctx, r)
+	case !key.expires.IsZero(): // the run's process closes it by itself, also where there is no server
+		time.AfterFunc(time.Until(key.expires), func() {
+			if !isClosed(r.gone) {
+				rs.closeDebugPort(rs.ctx, r)
+			}
+		})
+	}
+}
+
+// closeDebugPort closes a run's port for debuggers, and tells of it no more.
+func (rs *runs) closeDebugPort(ctx context.Context, r *profileRun) {
+	client, err := r.process()
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second) // half of it serves nobody
+		defer cancel()
+		err = client.CloseDebugPort(ctx)
+	}
+	if err != nil {
+		rs.log.Error("a port for debuggers stays open after its key; stop the profile", "profile", r.profileID, "run", r.id, "cause", err)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.debugKey = ""
+	if r.answer != nil {
+		a := *r.answer
+		a.DebuggerAddress = nil
+		r.answer = &a
 	}
 }
 

@@ -56,3 +56,46 @@ func TestDebugPortFromAnotherProfile(t *testing.T) {
 	}
 	s.refused("PUT", "/profiles/"+other, map[string]any{"allowLocal": []string{address}}, 422, "validation_failed")
 }
+
+// The port for debuggers ends with the key that it was opened for, and what came by it too, also at the server after that which opened it.
+func TestDebugPortEndsWithItsKey(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	g := newGround(t)
+	s := g.serve()
+	ends := func(s *liveServer, id, address string, c *cdpClient) {
+		t.Helper()
+		if err := c.awaitEnd(enough); err != nil {
+			t.Error("what came by the port goes on")
+		}
+		eventually(t, "the port is closed", enough, func() bool {
+			c, err := net.Dial("tcp", address)
+			if err == nil {
+				c.Close()
+			}
+			return err != nil
+		})
+		eventually(t, "start does not tell of it", enough, func() bool { return s.start(id, nil).DebuggerAddress == nil })
+	}
+	open := func(id, key string) (string, *cdpClient) {
+		t.Helper()
+		address := *s.as(key).start(id, map[string]any{"debugPort": true}).DebuggerAddress
+		c := dialCDP(t, "ws://"+address, nil)
+		c.call("", "Browser.getVersion", nil, nil)
+		return address, c
+	}
+	first, second := s.profile(nil), s.profile(nil)
+	keyID, key := s.key(nil)
+	address, c := open(first, key)
+	otherID, other := s.key(nil)
+	kept, goesOn := open(second, other)
+	s.do("DELETE", "/keys/"+keyID, nil, 204, nil)
+	ends(s, first, address, c)
+	goesOn.call("", "Browser.getVersion", nil, nil)
+
+	s.kill()
+	next := g.serve()
+	goesOn.call("", "Browser.getVersion", nil, nil)
+	next.do("DELETE", "/keys/"+otherID, nil, 204, nil)
+	ends(next, second, kept, goesOn)
+}

@@ -172,7 +172,7 @@ func (s *server) revokeKey(ctx context.Context, in *struct {
 	s.keys.forget(in.ID)
 	s.events.dismiss(in.ID)
 	s.runs.sockets.dismiss(in.ID)
-	s.runs.endWithKey(in.ID)
+	s.runs.endWithKey(ctx, in.ID)
 	s.events.publish("key.revoked", "", map[string]any{"id": in.ID})
 	return nil, nil
 }

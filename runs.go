@@ -77,6 +77,8 @@ type profileRun struct {
 	wanted int          // how many wait for its start
 	client *shim.Client
 
+	debugKey string // for which its port for debuggers is open; "" none
+
 	granting sync.Mutex // held while its capabilities are changed
 	owning   sync.Mutex // held while a key gets one of its own
 	spent    []string   // of those that were made, the ids of those that are over. The map's mutex is held for it

@@ -139,7 +139,7 @@ func (s *server) fillSpec(ctx context.Context, p *plan, in *startInput) error {
 	mergePtr(in.Headless, &headless)
 	p.spec = shim.Spec{RunID: runID, ProfileID: p.row.ID, Name: runName(runID), BrowserPath: p.installed.Path, Product: p.installed.Product, Version: p.installed.Version,
 		ProfileDir: s.profileDir(p.row.ID), RunDir: s.runs.dir, Headless: s.headless(headless), StartURLs: urls,
-		ForOnce: in.ProxyID.Set, Private: s.cfg.allowPrivate(), DebugPort: in.DebugPort, DebugFiles: callerOf(ctx).has(scopeFiles), WebRTC: p.row.WebRTC,
+		ForOnce: in.ProxyID.Set, Private: s.cfg.allowPrivate(), DebugPort: in.DebugPort, DebugFiles: callerOf(ctx).has(scopeFiles), DebugKey: callerOf(ctx).mark, WebRTC: p.row.WebRTC,
 		Protected: s.covered(), ReadOnly: s.cfg.readOnly(), Writable: s.cfg.ClientFiles,
 		Timeout: s.cfg.StartTimeout, Grace: s.cfg.OrphanGrace, FilesQuota: s.cfg.FilesQuota.bytes()}
 	if s.cfg.RequireIsolation {
@@ -160,7 +160,10 @@ func (s *server) fillSpec(ctx context.Context, p *plan, in *startInput) error {
 		p.spec.Idle = time.Duration(*p.row.IdleTimeoutMs) * time.Millisecond
 	}
 	if in.DebugPort {
-		p.warnings = append(p.warnings, warningJSON{"debug_port", "Any program of this machine can drive this browser through debuggerAddress while it runs."})
+		if key := callerOf(ctx); !key.expires.IsZero() {
+			p.spec.DebugUntil = key.expires.UnixMilli()
+		}
+		p.warnings = append(p.warnings, warningJSON{"debug_port", "Any program of this machine can drive this browser through debuggerAddress while it runs and your key stands."})
 	}
 	if p.proxy == nil {
 		return nil
@@ -395,7 +398,7 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 		return startProblem(err)
 	}
 	r.mu.Lock()
-	r.client, r.began, r.late = client, p.startedWith(), p.exit
+	r.client, r.began, r.late, r.debugKey = client, p.startedWith(), p.exit, state.DebugKey
 	r.mu.Unlock()
 	r.proxies, r.at, r.forOnce, r.rules = state.Upstreams, state.UpstreamAt, p.spec.ForOnce, &p.spec.Rules
 	answer := p.answer(state)
@@ -409,7 +412,9 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 		err = cancelledStart()
 	} else {
 		<-begun
-		err = rs.recordStart(ctx, r, answer)
+		if err = rs.recordStart(ctx, r, answer); err == nil {
+			rs.admitDebugger(ctx, r)
+		}
 	}
 	if err != nil {
 		if err := client.Abandon(stopTime); err != nil {

@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"net"
@@ -8,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"warren/proxy"
 )
@@ -15,25 +18,61 @@ import (
 // This file is about the port for clients that can only say host:port. Who reaches it drives the run. It listens at an address of
 // proxy.DebugRange, which no relay, detour, proxy or call goes to; which one is drawn by lot, so that a name that somebody's proxy resolves to
 // that range has to find it among 65,536. A system that has no loopback but 127.0.0.1 (macOS) listens there, and the run's folder says at
-// which port: every relay and every call refuses the ports that stand there.
+// which port: every relay and every call refuses the ports that stand there. It is closed when the key of who asked for it ends.
 
-// openDebugPort opens the port, and serves it until closeDebugPort.
+// debugPort is the open port.
+type debugPort struct {
+	net.Listener
+	note  string          // the file that says which port it is, where there is one
+	life  context.Context // what came by the port lives in it
+	end   context.CancelFunc
+	spent sync.Once
+}
+
+// openDebugPort opens the port, and serves it until it is closed or its key expires.
 func (p *process) openDebugPort() error {
 	l, err := listenDebug(p.spec.RunDir, p.spec.Name)
 	if err != nil {
 		return err
 	}
-	p.debug, p.state.DebuggerAddress = l, l.Addr().String()
-	go http.Serve(l, onlyHost(l.Addr().String(), Rights{Files: p.spec.DebugFiles}, p.noteUse(p.browser.Gateway()))) //nolint:errcheck,gosec // ends with the listener
+	d := &debugPort{Listener: l, note: debugPortPath(p.spec.RunDir, p.spec.Name)}
+	if until := p.spec.DebugUntil; until == 0 {
+		d.life, d.end = context.WithCancel(context.Background())
+	} else {
+		d.life, d.end = context.WithDeadline(context.Background(), time.UnixMilli(until))
+	}
+	address := l.Addr().String()
+	p.debug, p.state.DebuggerAddress, p.state.DebugKey = d, address, p.spec.DebugKey
+	context.AfterFunc(d.life, d.close)
+	s := &http.Server{Handler: onlyHost(address, Rights{Files: p.spec.DebugFiles}, p.noteUse(p.browser.Gateway())), ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return d.life }}
+	go s.Serve(l) //nolint:errcheck // ends with the listener
 	return nil
 }
 
-func (p *process) closeDebugPort() {
-	if p.debug == nil {
+// close lets nobody in any more, and ends what came by the port. nil has nothing to close.
+func (d *debugPort) close() {
+	if d == nil {
 		return
 	}
-	p.debug.Close()
-	os.Remove(debugPortPath(p.spec.RunDir, p.spec.Name)) //nolint:errcheck // most systems have none
+	d.end()
+	d.spent.Do(func() {
+		d.Close()         //nolint:errcheck // it is over
+		os.Remove(d.note) //nolint:errcheck // most systems have none
+	})
+}
+
+// isOpen is false of nil.
+func (d *debugPort) isOpen() bool { return d != nil && d.life.Err() == nil }
+
+// CloseDebugPort closes the run's port for debuggers, and ends what came by it. A run without one has nothing to close.
+func (c *Client) CloseDebugPort(ctx context.Context) error {
+	return c.call(ctx, http.MethodDelete, "/debug-port", nil, nil)
+}
+
+func (p *process) serveCloseDebugPort(w http.ResponseWriter, _ *http.Request) {
+	p.debug.close()
+	send(w, struct{}{})
 }
 
 // listenDebug listens at an address of the range, where the system has it.

@@ -1,10 +1,12 @@
 package shim
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"os"
 	"testing"
+	"time"
 
 	"warren/proxy"
 )
@@ -53,8 +55,9 @@ func TestDebugPortThatIsNoted(t *testing.T) {
 		t.Error("it is reached")
 	}
 	removeFiles(dir, "one")
-	p := &process{spec: Spec{RunDir: dir, Name: "two"}, debug: nopListener{}}
-	p.closeDebugPort()
+	life, end := context.WithCancel(t.Context())
+	port := &debugPort{Listener: nopListener{}, note: debugPortPath(dir, "two"), life: life, end: end}
+	port.close()
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left over: %v, %v", left, err)
 	}
@@ -63,3 +66,32 @@ func TestDebugPortThatIsNoted(t *testing.T) {
 type nopListener struct{ net.Listener }
 
 func (nopListener) Close() error { return nil }
+
+// The port is closed when its key expires, without a server.
+func TestDebugPortExpires(t *testing.T) {
+	p := &process{browser: opened(t), spec: Spec{RunDir: t.TempDir(), Name: "r", DebugUntil: time.Now().Add(time.Hour).UnixMilli()}}
+	if err := p.openDebugPort(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("tcp", p.state.DebuggerAddress)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	p.debug.close()
+	p.spec.DebugUntil = time.Now().UnixMilli()
+	if err := p.openDebugPort(); err != nil {
+		t.Fatal(err)
+	}
+	<-p.debug.life.Done()
+	for { // until the port that has expired is closed
+		c, err := net.Dial("tcp", p.state.DebuggerAddress)
+		if err != nil {
+			break
+		}
+		c.Close()
+	}
+	if p.debug.isOpen() {
+		t.Error("it counts as open")
+	}
+}

@@ -29,8 +29,8 @@ type process struct {
 	log     *slog.Logger
 	browser *browser.Browser
 	relay   *proxy.Relay
-	debug   net.Listener // the port of DebugPort; nil without
-	reaped  func()       // returns when no child is left
+	debug   *debugPort // nil without
+	reaped  func()     // returns when no child is left
 
 	started time.Time
 	state   State
@@ -390,7 +390,7 @@ func (p *process) finish() {
 	if err := writeEnd(p.spec.RunDir, p.spec.Name, e); err != nil {
 		p.log.Error("the end report could not be written", "cause", err)
 	}
-	p.closeDebugPort()
+	p.debug.close()
 	if err := errors.Join(closing, p.browser.Close()); err != nil {
 		p.log.Warn("closing", "cause", err)
 	}
@@ -409,6 +409,9 @@ func (p *process) snapshot() *State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.Ending, s.Capabilities, s.Upstreams = p.ending, p.capabilities, marks(p.upstreams)
+	if !p.debug.isOpen() {
+		s.DebuggerAddress = ""
+	}
 	return &s
 }
 

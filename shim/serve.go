@@ -27,6 +27,7 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("PUT /identity", p.serveIdentity)
 	mux.HandleFunc("POST /picture", p.servePicture)
 	mux.HandleFunc("PUT /capabilities", p.serveCapabilities)
+	mux.HandleFunc("DELETE /debug-port", p.serveCloseDebugPort)
 	p.handleClients(mux)
 	return mux
 }

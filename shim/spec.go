@@ -52,6 +52,8 @@ type Spec struct {
 	Resolver    string        `json:"resolver"`   // a name server over HTTPS that the browser is to ask, beside its proxy; "" none
 	DebugPort   bool          `json:"debugPort"`
 	DebugFiles  bool          `json:"debugFiles"` // who comes by that port may use files of the machine
+	DebugKey    string        `json:"debugKey"`   // for which key the port is open
+	DebugUntil  int64         `json:"debugUntil"` // Unix ms: when that key expires; 0: it does not
 	WebRTC      string        `json:"webrtc"`     // proxy_only, off or default
 	Identity    Identity      `json:"identity"`   // what pages are told
 	Network     string        `json:"network"`    // the isolation that the run must have, Namespace or Loopback; "" the best that there is
@@ -130,11 +132,12 @@ type State struct {
 	Timezone        string            `json:"timezone"`
 	Isolation       browser.Isolation `json:"isolation"`
 	Warnings        []browser.Warning `json:"warnings"`
-	DebuggerAddress string            `json:"debuggerAddress"`
-	Upstreams       []UpstreamMark    `json:"upstreams"`  // in their order; none: direct
-	UpstreamAt      int               `json:"upstreamAt"` // the one in use; above 0 it is a fallback
-	Ending          bool              `json:"ending"`     // the browser has gone or is being closed
-	ForOnce         bool              `json:"forOnce"`    // as in the Spec
+	DebuggerAddress string            `json:"debuggerAddress"` // "" without, and when it is closed again
+	DebugKey        string            `json:"debugKey"`        // as in the Spec
+	Upstreams       []UpstreamMark    `json:"upstreams"`       // in their order; none: direct
+	UpstreamAt      int               `json:"upstreamAt"`      // the one in use; above 0 it is a fallback
+	Ending          bool              `json:"ending"`          // the browser has gone or is being closed
+	ForOnce         bool              `json:"forOnce"`         // as in the Spec
 }
 
 // Outcome says how a run ended.
