@@ -120,6 +120,19 @@ func (c *tester) try(session, method string, params any) message {
 	return c.wait(c.send(session, method, params), method)
 }
 
+// lately are the last events that nobody has taken.
+func (c *tester) lately() string {
+	var all []string
+	for {
+		select {
+		case m := <-c.events:
+			all = append(all, fmt.Sprintf("\n%s %s %.300s", m.SessionID, m.Method, m.Params))
+		default:
+			return strings.Join(all[max(0, len(all)-20):], "")
+		}
+	}
+}
+
 func (c *tester) wait(answer <-chan message, what string) message {
 	c.t.Helper()
 	select {
@@ -128,7 +141,7 @@ func (c *tester) wait(answer <-chan message, what string) message {
 	case <-c.ended:
 		c.t.Fatalf("%s: the socket ended: %v", what, c.err)
 	case <-time.After(2 * time.Minute): // a busy machine takes its time for 100 MiB
-		c.t.Fatalf("%s: no answer", what)
+		c.t.Fatalf("%s: no answer; events of late:%s", what, c.lately())
 	}
 	return message{}
 }
