@@ -34,6 +34,11 @@ func (e *eye) sees(page, colour string) {
 	const middle = `(() => { const c = document.querySelector("canvas"); if (!c || c.hidden || !c.width) return "nothing";
 		const [r, g] = c.getContext("2d").getImageData(c.width / 2, c.height / 2, 1, 1).data; return r > 200 && g < 60 ? "red" : g > 200 && r < 60 ? "green" : "other" })()`
 	last := ""
+	defer func() {
+		if e.t.Failed() {
+			e.t.Logf("the view shows %s, and says: %s", last, e.c.eval(page, "document.body.innerText"))
+		}
+	}()
 	eventually(e.t, "the view shows "+colour, enough, func() bool { last = e.c.eval(page, middle); return last == colour })
 }
 
