@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -202,10 +201,6 @@ func hasDisplay() bool {
 		return true
 	}
 	return os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
-}
-
-func browserNotFound(err error) *problem {
-	return problemFor(503, "browser_not_found", err.Error()).because(err)
 }
 
 func (s *server) startProfile(ctx context.Context, in *startRequest) (*struct{ Body startAnswer }, error) {
@@ -484,89 +479,6 @@ func (rs *runs) takeTurn(ctx context.Context, r *profileRun, p *plan) error {
 	case <-ctx.Done():
 		return cancelledStart()
 	}
-}
-
-func startQueueFull() *problem {
-	return problemFor(429, "start_queue_full", "Too many starts wait for their turn. Try again in a moment.").header("Retry-After", "5")
-}
-
-func cancelledStart() *problem {
-	return conflict("profile_busy", "The start was given up, because the profile was stopped meanwhile.")
-}
-
-// startProblem gives a failed launch its code.
-func startProblem(err error) error {
-	var f *shim.Failure
-	switch {
-	case errors.As(err, &f):
-	case errors.Is(err, context.Canceled):
-		return cancelledStart()
-	case errors.Is(err, context.DeadlineExceeded): // not even the shim answered
-		f = &shim.Failure{Kind: "timeout"}
-	case errors.Is(err, syscall.ENOSPC):
-		f = &shim.Failure{Kind: "disk_full"}
-	default:
-		return internal(err)
-	}
-	var p *problem
-	switch f.Kind {
-	case "cancelled":
-		return cancelledStart()
-	case "disk_full":
-		return fromError(store.ErrDiskFull).because(err)
-	case "unwritable":
-		p = problemFor(503, "browser_failed", "The browser was not started, because the profile's folder cannot be written. Give warren's user the right to write everything in the data folder, then start again.")
-	case "taken":
-		p = problemFor(503, "browser_failed", "The browser was not started: "+f.Message+".")
-	case "not_found":
-		p = problemFor(503, "browser_not_found", f.Message)
-	case "isolation_refused":
-		p = isolationUnavailable(f)
-	case "isolation_failed":
-		p = problemFor(503, "isolation_unavailable", "The browser was not started, because its namespaces could not be made this time: "+f.Message+". Try again; where it fails again, the machine is short of memory or processes.")
-	case "locked":
-		p = conflict("profile_running", "Another browser holds the profile's folder. Close it, then start again.")
-	case "timeout":
-		p = problemFor(504, "start_timeout", "The browser did not take commands in time, and was ended. `lines` holds what it said; --start-timeout gives it longer.")
-	case "folder_unusable":
-		p = problemFor(503, "browser_failed", "The browser was not started, because the profile's folder cannot be used: "+f.Message+". Below profiles in the data folder stands something else in its place, or it is on a disk that has gone. Put it right, then start again.")
-	case "killed":
-		p = problemFor(503, "browser_failed", "The run's process was killed while the browser started"+killedBy(f)+" `lines` holds its last words.")
-	case "failed":
-		p = problemFor(503, "browser_failed", "The browser ended while it started"+killedBy(f)+" `exitCode` and `lines` say how; `warren doctor` looks for the cause.")
-		p.ExitCode = &f.ExitCode
-	default:
-		return internal(err)
-	}
-	p.Lines = f.Lines
-	return p.because(err)
-}
-
-// killedBy ends a sentence about a process that died during a start: what killed it, and whether the machine is short of memory.
-func killedBy(f *shim.Failure) string {
-	switch {
-	case f.Memory:
-		return ": the system has killed a process meanwhile, since memory ran short. Close something, or give the machine or its control group more memory, then start again."
-	case f.Signal == "killed":
-		return " (" + f.Signal + "). Is the machine short of memory?"
-	case f.Signal != "":
-		return " (" + f.Signal + ")."
-	}
-	return "."
-}
-
-// isolationUnavailable says why a run that must be isolated by the kernel is not started, and what to do.
-func isolationUnavailable(f *shim.Failure) *problem {
-	text := "The browser was not started, because it cannot be isolated by the kernel as it must be: " + f.Message + "."
-	if f.Advice != "" {
-		text += " What helps: " + f.Advice + "."
-	}
-	if os.Geteuid() == 0 {
-		text += " Or run warren as an ordinary user: then Chrome's flags isolate it, and start warns of that."
-	} else {
-		text += " Without --require-isolation Chrome's flags isolate it, and start warns of that."
-	}
-	return problemFor(503, "isolation_unavailable", text)
 }
 
 // answer puts a run's state into start's words.

@@ -28,12 +28,13 @@ func eyeOn(t testing.TB, base string) *eye {
 	return &eye{t, dialCDP(t, run.WsEndpoint, nil)}
 }
 
-// sees waits until the live view's page shows a colour in the middle of the picture.
+// sees looks at the live view's page until it shows a colour in the middle of the picture. A page that nobody looks at gets one picture and no more.
 func (e *eye) sees(page, colour string) {
 	e.t.Helper()
 	const middle = `(() => { const c = document.querySelector("canvas"); if (!c || c.hidden || !c.width) return "nothing";
 		const [r, g] = c.getContext("2d").getImageData(c.width / 2, c.height / 2, 1, 1).data; return r > 200 && g < 60 ? "red" : g > 200 && r < 60 ? "green" : "other" })()`
 	last := ""
+	e.c.call(page, "Page.bringToFront", nil, nil)
 	defer func() {
 		if e.t.Failed() {
 			e.t.Logf("the view shows %s, and says: %s", last, e.c.eval(page, "document.body.innerText"))
