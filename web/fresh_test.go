@@ -68,7 +68,7 @@ func TestTwoPeopleChangeAProxy(t *testing.T) {
 		(await named('Load what is there now')).click();
 		await until(() => document.querySelector('dialog input[name=host]')?.value === 'theirs.example');
 		set(document.querySelector('dialog input[name=name]'), 'Mine'); await drawn(); (await named('Save')).click();
-		await until(() => !document.querySelector('dialog'));`, answer)
+		await until(() => !document.querySelector('dialog') && performance.getEntriesByType('resource').some((e) => e.name.endsWith('/check')));`, answer)
 	wantSent(t, sent, `PUT /api/v1/proxies/x1 {"name":"Mine"} if "1"`, `PUT /api/v1/proxies/x1 {"name":"Mine"} if "2"`, "POST /api/v1/proxies/x1/check")
 	if strings.Contains(dom, "Someone else changed this meanwhile") {
 		t.Error("the conflict still stands there")
