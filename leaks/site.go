@@ -1,6 +1,7 @@
 package leaks
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -38,6 +39,7 @@ type Site struct {
 
 	mu       sync.Mutex
 	hits     []Hit
+	hit      chan struct{} // closed when the next one comes
 	reports  []Report
 	reported chan struct{} // closed when every part has reported
 }
@@ -46,7 +48,7 @@ type Site struct {
 func parts() []string { return []string{"plain", "secure"} }
 
 func newSite(c Config, cert tls.Certificate, spki string) (*Site, error) {
-	s := &Site{config: c, spki: spki, reported: make(chan struct{})}
+	s := &Site{config: c, spki: spki, hit: make(chan struct{}), reported: make(chan struct{})}
 	var err error
 	if s.plain, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return nil, err
@@ -99,6 +101,8 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.FormValue("to"), http.StatusFound)
 	case name == "/favicon.ico":
 		http.NotFound(w, r)
+	case strings.HasPrefix(name, "/came/"):
+		s.await(r.Context(), path.Base(name))
 	case strings.HasPrefix(name, "/seen/"):
 		s.note(r)
 		s.answer(w, r)
@@ -135,6 +139,25 @@ func (s *Site) note(r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hits = append(s.hits, h)
+	close(s.hit)
+	s.hit = make(chan struct{})
+}
+
+// await returns when a request with a nonce has come, or when ctx is done.
+func (s *Site) await(ctx context.Context, nonce string) {
+	for {
+		s.mu.Lock()
+		came, next := slices.ContainsFunc(s.hits, func(h Hit) bool { return h.Nonce == nonce }), s.hit
+		s.mu.Unlock()
+		if came {
+			return
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // channelOf reads a path of the form /seen/CHANNEL/VECTOR/NONCE.

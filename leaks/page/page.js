@@ -99,7 +99,7 @@ function secured() {
   running.push(rtc());
 }
 
-// prerender has a page of the site loaded ahead, which then asks for the traps.
+// prerender has a page of the site loaded ahead, which then asks for the traps, and for the site last.
 async function prerender() {
   const urls = [], nonces = [];
   for (const where of core) {
@@ -107,10 +107,15 @@ async function prerender() {
     nonces.push([where, nonce]);
     urls.push(address('https', where, config.ports.tls, `/seen/prerender/fetch/${nonce}`, nonce));
   }
-  const nonce = fresh();
+  const nonce = fresh(), last = fresh();
+  urls.push(`/seen/prerender/prerendered/${last}`);
   const page = `/seen/prerender/prerender/${nonce}?urls=${encodeURIComponent(JSON.stringify(urls))}`;
   for (const [where, n] of nonces) running.push(attempt('prerender', 'prerendered', where, where.host, n, async () => 'sent'));
-  await attempt('prerender', 'prerender', site, nonce, nonce, () => vectors.prerender(page));
+  await attempt('prerender', 'prerender', site, nonce, nonce, async () => {
+    const sent = await vectors.prerender(page);
+    await fetch(`/came/${last}`); // the site alone can tell whether the other page has asked
+    return sent;
+  });
 }
 
 // altSvc lets the site offer QUIC, then asks again.
