@@ -14,6 +14,9 @@ import (
 // the transaction that ends it: a crash in between leaves the rest to be done.
 const refitName = "refit"
 
+// rebuildName is the step that comes last, where something that stood in clear was sealed.
+const rebuildName = "rebuild"
+
 // refitPart is how many rows one transaction takes.
 const refitPart = 500
 
@@ -23,7 +26,6 @@ func (s *Store) refit(ctx context.Context, path string) error {
 	if errors.Is(err, ErrNoRow) {
 		return nil
 	}
-	sealed := false
 	for name := range strings.FieldsSeq(names) {
 		switch name {
 		case "idempotency":
@@ -31,13 +33,15 @@ func (s *Store) refit(ctx context.Context, path string) error {
 		case "rotate":
 			after := ""
 			err = errors.Join(err, s.inParts(ctx, func(ctx context.Context, q *Queries) (n int, err error) {
-				after, n, err = s.sealRotateURLs(ctx, q, after)
-				sealed = sealed || n > 0
+				if after, n, err = s.sealRotateURLs(ctx, q, after); err == nil && n > 0 { // noted with them: a crash in between must not forget it
+					names += " " + rebuildName
+					err = q.SetSetting(ctx, SetSettingParams{Name: refitName, Value: names})
+				}
 				return n, err
 			}))
 		}
 	}
-	if sealed && err == nil {
+	if err == nil && strings.Contains(names, rebuildName) {
 		err = rebuild(ctx, path)
 	}
 	if err != nil {

@@ -151,3 +151,23 @@ func TestOldRotateURLsAreSealed(t *testing.T) {
 		}
 	}
 }
+
+// What stood in clear leaves the file also when the server died after it was sealed and before the file was written anew.
+func TestRebuildThatWasCutOff(t *testing.T) {
+	secret := strings.Repeat("S3cr3t-0f-the-seller", 1e5) // more pages than the migrations after take
+	dir := oldDatabase(t, 6, func(db *sql.DB, _ keyring) {
+		mustExec(t, db, "INSERT INTO settings (name, value) VALUES ('clear', ?)", secret)
+		mustExec(t, db, "DELETE FROM settings WHERE name = 'clear'") // its pages are free, and as they were
+		mustExec(t, db, "UPDATE settings SET value = value || ' rebuild' WHERE name = 'refit'")
+	})
+	file := filepath.Join(dir, FileName)
+	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), secret[:100]) {
+		t.Fatalf("the test is blind: %v", err)
+	}
+	if err := openIn(t, dir, Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(file); err != nil || strings.Contains(string(text), secret[:100]) {
+		t.Errorf("the file holds it in clear, or cannot be read: %v", err)
+	}
+}
