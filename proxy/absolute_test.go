@@ -293,7 +293,7 @@ func TestPlainSitesToTheLetter(t *testing.T) {
 func TestPlainHTTPInChecks(t *testing.T) {
 	plain := serve(t, site(200, "", "203.0.113.9"))
 	behindTLS, roots := overTLS(t, site(200, "", "203.0.113.9"))
-	names := network{"ip.test:80": plain.addr(), "example.com:443": serve(t, behindTLS).addr()}
+	names := network{"ip.test:80": plain.addr(), "gone.test:80": serve(t, func(c net.Conn) { c.Close() }).addr(), "example.com:443": serve(t, behindTLS).addr()}
 	only443 := network{"example.com:443": names["example.com:443"]}
 	n := &narrow{network: names, code: "403"}
 	tunnelling := func(c net.Conn) {
@@ -316,6 +316,7 @@ func TestPlainHTTPInChecks(t *testing.T) {
 		"absolute form":  {tunnelling, HTTP, []string{secure}, open, true, "true"},
 		"tunnels":        {names.connect(nil), HTTP, []string{secure}, open, true, "true"},
 		"443 alone":      {only443.socks5(nil), SOCKS5, []string{secure}, open, true, "false"},
+		"cut off":        {names.connect(nil), HTTP, []string{secure}, "http://gone.test/", true, "null"},
 		"not asked":      {names.connect(nil), HTTP, []string{secure}, "", true, "null"},
 		"asked anyway":   {names.connect(nil), HTTP, []string{open, secure}, "", true, "true"},
 		"the second is":  {tunnelling, HTTP, []string{secure, open}, "", true, "true"},

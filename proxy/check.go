@@ -180,8 +180,7 @@ func (c *Checker) probe(ctx context.Context, up *Proxy) Result {
 		}
 		r := c.probeURL(ctx, up, u, part)
 		if up != nil && r.OK && isPlain(u) {
-			r.PlainHTTP = new(bool)
-			*r.PlainHTTP = true
+			r.PlainHTTP = plainOf(r)
 		}
 		if r.OK || first == nil {
 			first = &r
@@ -200,14 +199,21 @@ func (c *Checker) probe(ctx context.Context, up *Proxy) Result {
 	return *first
 }
 
+// plainOf is what a probe of a plain address says: whether the site was reached; nil where the proxy was not heard to say so, as when time ran out.
+func plainOf(r Result) *bool {
+	if !r.OK && (r.Err.Stage != StageRequest || r.Err.Code == TimedOut) {
+		return nil
+	}
+	return &r.OK
+}
+
 // probeMore asks what a working proxy can do beside: it never makes it a dead one.
 func (c *Checker) probeMore(ctx context.Context, up *Proxy, r *Result, end time.Time) {
 	if r.IPVersion == 6 {
 		r.ExitIPv6 = r.ExitIP
 	}
 	if plain := c.plainURL(); up != nil && r.PlainHTTP == nil && plain != "" && time.Until(end) > 0 {
-		r.PlainHTTP = new(bool)
-		*r.PlainHTTP = c.probeURL(ctx, up, plain, time.Until(end)/2).OK
+		r.PlainHTTP = plainOf(c.probeURL(ctx, up, plain, time.Until(end)/2))
 	}
 	half := time.Now().Add(time.Until(end) / 2)
 	for _, u := range c.URLs6 {

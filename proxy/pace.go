@@ -81,6 +81,7 @@ func (p *pace) saw(n int, moved int32) {
 	}
 	p.last = now
 	if p.small == inARow && !p.gather {
+		// The first makes the kernel give the connection so much room (socket(7): the receive buffer grows with SO_RCVLOWAT), the second is what is waited for.
 		p.gather = p.setLowWater(roomBeside) && p.setLowWater(lowWater)
 	}
 }
