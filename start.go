@@ -138,8 +138,8 @@ func (s *server) fillSpec(ctx context.Context, p *plan, in *startInput) error {
 	mergePtr(in.Headless, &headless)
 	p.spec = shim.Spec{RunID: runID, ProfileID: p.row.ID, Name: runName(runID), BrowserPath: p.installed.Path, Product: p.installed.Product, Version: p.installed.Version,
 		ProfileDir: s.profileDir(p.row.ID), RunDir: s.runs.dir, Headless: s.headless(headless), StartURLs: urls,
-		ForOnce: in.ProxyID.Set, Private: s.cfg.allowPrivate(), DebugPort: in.DebugPort, DebugFiles: callerOf(ctx).has(scopeFiles), DebugKey: callerOf(ctx).mark, WebRTC: p.row.WebRTC,
-		Protected: s.covered(), ReadOnly: s.cfg.readOnly(), Writable: s.cfg.ClientFiles,
+		ForOnce: in.ProxyID.Set, Private: s.cfg.allowPrivate(), DebugPort: in.DebugPort, StarterFiles: callerOf(ctx).has(scopeFiles), DebugKey: callerOf(ctx).mark, WebRTC: p.row.WebRTC,
+		Protected: s.cfg.covered(), ReadOnly: s.cfg.readOnly(), Writable: s.cfg.ClientFiles,
 		Timeout: s.cfg.StartTimeout, Grace: s.cfg.OrphanGrace, FilesQuota: s.cfg.FilesQuota.bytes()}
 	if s.cfg.RequireIsolation {
 		p.spec.Network, p.spec.Files = shim.Namespace, shim.Namespace

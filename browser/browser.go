@@ -149,7 +149,7 @@ func open(s Spec, home burrow) *Browser {
 	}
 	b.seen.ready = make(chan struct{})
 	b.emulation = newEmulation(&s)
-	b.installed = &extensions{folder: filepath.Join(s.UserDataDir, "Default")}
+	b.installed = &extensions{folder: filepath.Join(s.UserDataDir, profileFolder)}
 	b.gateway, b.live = newGateway(b), newLive(b)
 	if b.gate = newGate(home.listener()); b.emulation.corrector == nil {
 		b.gate.open()

@@ -170,7 +170,7 @@ func (c *client) send(ctx context.Context, msg []byte) error {
 	if why := c.guard.refusal(method, e.params.in(msg)); why != "" {
 		return c.refuse(msg, e, codeServer, why)
 	}
-	if !c.files && method == "Target.sendMessageToTarget" && wrapsDownloads(e.params.in(msg)) {
+	if method == "Target.sendMessageToTarget" && wrapsDownloads(e.params.in(msg)) {
 		return c.refuse(msg, e, codeServer, "Not allowed: say where downloads go in a command of its own, not within another")
 	}
 	return c.forward(ctx, name, method, msg, e)
@@ -225,6 +225,8 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 		p.first = m.downloads.hears(s, method, params)
 	case "Target.createBrowserContext":
 		p.first = func(a answer, deliver func()) { m.downloads.born(a); deliver() }
+	case "Target.disposeBrowserContext":
+		p.first = m.downloads.dies(params)
 	case "Emulation.setUserAgentOverride", "Network.setUserAgentOverride":
 		s.agent = true
 	case "Target.attachToTarget", "Target.setAutoAttach": // of the sessions that there are then it tells before its answer

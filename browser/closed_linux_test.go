@@ -292,6 +292,30 @@ func withExtension(t *testing.T, b *Browser) (run func(script string)) {
 	}
 }
 
+// TestExtensionsThatReadFiles: a client gets at no page of an extension that may read files of the machine, which would hand them on.
+func TestExtensionsThatReadFiles(t *testing.T) {
+	b, _, _ := startGuarded(t)
+	c := dial(t, serveGateway(t, b)+"/")
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"manifest.json": `{"manifest_version": 3, "name": "reads", "version": "1", "host_permissions": ["<all_urls>"]}`,
+		"page.html":     `<title>page</title>`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id := field(t, call(t, b, "", "Extensions.loadUnpacked", map[string]string{"path": dir}), "id")
+	eventually(t, "Chrome has written that it is installed", func() bool {
+		text, _ := os.ReadFile(filepath.Join(b.installed.folder, "Secure Preferences"))
+		more, _ := os.ReadFile(filepath.Join(b.installed.folder, "Preferences"))
+		return bytes.Contains(append(text, more...), []byte(id))
+	})
+	if m := c.try("", "Target.createTarget", map[string]any{"url": "chrome-extension://" + id + "/page.html"}); m.Error == nil || m.Error.Message != notOpened {
+		t.Errorf("its page was opened: %s %v", m.Result, m.Error)
+	}
+}
+
 // inBothModes runs a test in a namespace, and as an ordinary user without one.
 func inBothModes(t *testing.T, test func(t *testing.T, network string)) {
 	t.Run(InNamespace, func(t *testing.T) {

@@ -3,6 +3,7 @@ package browser
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -175,23 +176,48 @@ func (x *extensions) has(id string) bool {
 }
 
 // installedIn reads the extensions of one file of preferences. Locations are of extensions/common/manifest.mojom (ManifestLocation): 5 and 10 are
-// components of Chrome. What cannot be read has none.
+// components of Chrome. One that may read files of the machine is left out: who drove it would read them too, and no command shows it. What cannot be read
+// has none.
 func installedIn(file string) (ids []string) {
 	var all struct {
 		Extensions struct {
-			Settings map[string]struct {
-				Location int `json:"location"`
-			} `json:"settings"`
+			Settings map[string]json.RawMessage `json:"settings"`
 		} `json:"extensions"`
 	}
 	text, err := os.ReadFile(file)
 	if err != nil || json.Unmarshal(text, &all) != nil {
 		return nil
 	}
-	for id, e := range all.Extensions.Settings {
-		if slices.Contains([]int{1, 2, 3, 4, 6, 7, 8, 9}, e.Location) {
+	for id, entry := range all.Extensions.Settings {
+		var e struct {
+			Location int  `json:"location"`
+			Files    bool `json:"newAllowFileAccess"`
+		}
+		if json.Unmarshal(entry, &e) == nil && slices.Contains([]int{1, 2, 3, 4, 6, 7, 8, 9}, e.Location) && !(e.Files && namesFiles(entry)) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
+}
+
+// namesFiles reports whether some text in an extension's preferences is a pattern that files match (Chrome's match patterns), be it of its manifest or of
+// what it was granted.
+func namesFiles(entry json.RawMessage) bool {
+	var value any
+	if json.Unmarshal(entry, &value) != nil {
+		return true
+	}
+	var within func(any) bool
+	within = func(value any) bool {
+		switch v := value.(type) {
+		case string:
+			return v == "<all_urls>" || strings.HasPrefix(v, "file:")
+		case []any:
+			return slices.ContainsFunc(v, within)
+		case map[string]any:
+			return slices.ContainsFunc(slices.Collect(maps.Values(v)), within)
+		}
+		return false
+	}
+	return within(value)
 }

@@ -13,14 +13,17 @@ import (
 	"testing"
 )
 
-// TestClosedAddresses: which addresses are closed to clients, by an installed extension and a part of Chrome that is one.
+// TestClosedAddresses: which addresses are closed to clients, by installed extensions, of which one may read files, and a part of Chrome that is one.
 func TestClosedAddresses(t *testing.T) {
 	const installed, component = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "mhjfbmdgcfjbbpaeojofohoefgiehjai"
+	const reads, might = "cccccccccccccccccccccccccccccccc", "dddddddddddddddddddddddddddddddd"
 	x := &extensions{folder: t.TempDir()}
 	if x.has(installed) {
 		t.Error("an extension is there without preferences")
 	}
-	text := `{"extensions": {"settings": {"` + installed + `": {"location": 4}, "` + component + `": {"location": 5}, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb": {}}}}`
+	text := `{"extensions": {"settings": {"` + installed + `": {"location": 4}, "` + component + `": {"location": 5}, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb": {},
+		"` + reads + `": {"location": 1, "newAllowFileAccess": true, "granted_permissions": {"explicit_host": ["\u003Call_urls>"]}},
+		"` + might + `": {"location": 1, "newAllowFileAccess": false, "granted_permissions": {"explicit_host": ["file:///*"]}}}}}`
 	if err := os.WriteFile(filepath.Join(x.folder, "Secure Preferences"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -32,6 +35,7 @@ func TestClosedAddresses(t *testing.T) {
 		"chrome://settings/": {false, true}, "chrome-untrusted://print/": {false, true}, "chrome-search://local-ntp/": {false, true}, "devtools://devtools/": {false, true}, "edge://settings/": {false, true},
 		"chrome-error://chromewebdata/": {false, false}, "chrome-extension://invalid/": {false, false},
 		"chrome-extension://" + installed + "/a.html": {true, false}, "chrome-extension://" + component + "/index.html": {false, true},
+		"chrome-extension://" + reads + "/": {false, true}, "chrome-extension://" + might + "/": {true, false},
 		"chrome-extension://bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb/": {false, true}, "chrome-extension:" + installed: {false, true}, "chrome-extension://" + installed + "@" + component + "/": {false, true},
 	} {
 		if opens, closed := x.opens(address), x.isClosed(address); opens != want.opens || closed != want.closed {
@@ -162,5 +166,29 @@ func TestLateWordOfADocument(t *testing.T) {
 		if history(step.at); m.isShut("T") != step.shut {
 			t.Errorf("after step %d, %s, clients are off: %t", i, step.event, m.isShut("T"))
 		}
+	}
+}
+
+// TestOtherChromeProfiles: a run opens the one Chrome profile that is prepared, also where a person opened another one last.
+func TestOtherChromeProfiles(t *testing.T) {
+	p := newProfile(t)
+	s := p.spec()
+	state := `{"profile": {"last_used": "Profile 1", "last_active_profiles": ["Profile 1"], "info_cache": {"Default": {"name": "a"}, "Profile 1": {"name": "b"}}}}`
+	for name, text := range map[string]string{"Local State": state, "Profile 1/Preferences": `{}`} {
+		file := filepath.Join(s.UserDataDir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := p.open(s)
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.Stop(t.Context(), false)
+	if text, err := os.ReadFile(filepath.Join(s.UserDataDir, "Profile 1", "Preferences")); err != nil || string(text) != `{}` {
+		t.Errorf("the other profile was opened: %v, %d bytes", err, len(text))
 	}
 }

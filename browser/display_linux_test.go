@@ -74,6 +74,18 @@ func TestLiveViewAtAWindow(t *testing.T) {
 	}
 }
 
+// TestViewersDownloadAtAWindow: what a viewer has a browser with windows download, who may not use files of the machine, stays in the run's own folder.
+func TestViewersDownloadAtAWindow(t *testing.T) {
+	l := startLoading(t, func(s *Spec) {
+		s.Headless, s.ExtraEnv = false, append(s.ExtraEnv, "DISPLAY="+testnet.Display(t), "WAYLAND_DISPLAY=", "XDG_SESSION_TYPE=x11")
+	})
+	w := watch(t, l.b, serveLive(t, l.b))
+	w.hears("hello", map[string]any{"headless": false})
+	w.send(map[string]any{"type": "tab", "do": "open", "url": "http://a.test/get?name=seen.txt&text=seen"})
+	l.holds(l.listed("seen.txt", DownloadComplete), "seen")
+	l.leavesTheMachine(filepath.Join(l.home, "Downloads"))
+}
+
 // server is a unix socket that notes what its first visitor says first.
 type server struct {
 	path string

@@ -91,10 +91,31 @@ func (d *downloads) assert(context string) {
 	d.told[context]++
 	d.mu.Unlock()
 	order.Events = true // the owner's
-	d.mux.send("", "Browser.setDownloadBehavior", order, nil)
+	d.mux.send("", "Browser.setDownloadBehavior", order, d.askedOf(context))
 }
 
-// welcome hears of each client that comes. From the first on that may not use files of the machine no download goes elsewhere unasked, until the run ends: what
+// askedOf takes the answer to a command about a browser context, and forgets the context when Chrome has it no more.
+func (d *downloads) askedOf(context string) func(answer) {
+	return func(a answer) {
+		if a.Error != nil && strings.HasPrefix(a.Error.Message, noSuchContext) {
+			d.gone(context)
+		}
+	}
+}
+
+// gone forgets a browser context that was disposed of.
+func (d *downloads) gone(context string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.contexts, context)
+	delete(d.told, context)
+	d.wishes = slices.DeleteFunc(d.wishes, func(w downloadWish) bool { return w.order.Context == context })
+}
+
+// KeepDownloads has all downloads go to the run's own folder from now on, as when a client comes that may not use files of the machine.
+func (b *Browser) KeepDownloads() { b.mux.downloads.welcome(false) }
+
+// welcome hears of each client and viewer that comes. From the first on that may not use files of the machine no download goes elsewhere unasked, until the run ends: what
 // a client has set going may begin to load after it left.
 func (d *downloads) welcome(files bool) {
 	d.mu.Lock()
@@ -141,6 +162,22 @@ func (d *downloads) born(a answer) {
 	d.assert(made.Context)
 }
 
+// dies hears that a client disposes of a browser context.
+func (d *downloads) dies(params []byte) (first func(answer, func())) {
+	var p struct {
+		Context string `json:"browserContextId"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return nil // Chrome says what is wrong with it
+	}
+	return func(a answer, deliver func()) {
+		if a.err() == nil {
+			d.gone(p.Context)
+		}
+		deliver()
+	}
+}
+
 // meant is what a client's command says: its parameters, with the browser context of the page that it was sent to.
 func (d *downloads) meant(s *session, method string, params []byte) (p downloadBehavior, ok bool) {
 	if len(params) > 0 && json.Unmarshal(params, &p) != nil {
@@ -157,6 +194,12 @@ func (d *downloads) meant(s *session, method string, params []byte) (p downloadB
 	return p, true
 }
 
+// knows reports whether there is a browser context, "" for the profile's own. Of what a client makes up nothing is kept. d.mu is held.
+func (d *downloads) knows(context string) bool {
+	_, there := d.contexts[context]
+	return there || context == ""
+}
+
 // hears notes a client's own word to Chrome (Browser.setDownloadBehavior, Page.setDownloadBehavior). m.mu is held. first is called with the answer.
 func (d *downloads) hears(s *session, method string, params []byte) (first func(answer, func())) {
 	p, ok := d.meant(s, method, params)
@@ -165,7 +208,12 @@ func (d *downloads) hears(s *session, method string, params []byte) (first func(
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.touched[s] = append(d.touched[s], p.Context)
+	if !d.knows(p.Context) {
+		return nil // Chrome refuses it
+	}
+	if !slices.Contains(d.touched[s], p.Context) {
+		d.touched[s] = append(d.touched[s], p.Context)
+	}
 	d.told[p.Context]++
 	turn := d.told[p.Context]
 	return func(a answer, deliver func()) {
@@ -283,6 +331,9 @@ func wrapsDownloads(params []byte) bool {
 // codeInvalidParams is Chrome's code for parameters that a command does not take.
 const codeInvalidParams = -32602
 
+// noSuchContext is how Chrome begins to say that there is no browser context of an id.
+const noSuchContext = "Failed to find browser context"
+
 // wishDownloads carries out Browser.setDownloadBehavior or Page.setDownloadBehavior of a client that may not use files of the machine. A client has one such
 // command on its way at a time: they pass the bound on what may wait for Chrome.
 func (c *client) wishDownloads(name, method string, msg []byte, e envelope) error {
@@ -306,12 +357,18 @@ func (c *client) wishDownloads(name, method string, msg []byte, e envelope) erro
 		done()
 		return c.refuse(msg, e, codeInvalidParams, "Invalid parameters")
 	}
+	closed := ""
+	if p.Path != "" && filepath.Clean(p.Path) != d.dir { // not while others wait: who names a dead disk waits for it
+		closed = c.guard.mayFill([]string{p.Path})
+	}
 	d.telling.Lock()
 	defer d.telling.Unlock()
 	d.mu.Lock()
 	order, refusal := d.instead(p)
-	if order.Path != "" && order.Path != d.dir && refusal == "" {
-		refusal = c.guard.mayFill([]string{p.Path})
+	if !d.knows(p.Context) {
+		refusal = noSuchContext
+	} else if order.Path != "" && refusal == "" {
+		refusal = closed
 	}
 	if refusal != "" {
 		d.mu.Unlock()

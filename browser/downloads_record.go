@@ -157,7 +157,7 @@ func (d *downloads) cancel(id string) {
 		if c != "" {
 			params["browserContextId"] = c
 		}
-		d.mux.send("", "Browser.cancelDownload", params, nil)
+		d.mux.send("", "Browser.cancelDownload", params, d.askedOf(c))
 	}
 }
 

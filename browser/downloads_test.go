@@ -268,6 +268,15 @@ func TestGuestsDeny(t *testing.T) {
 		}
 	}
 	l.leavesTheMachine(wanted)
+	made := field(t, c.call("", "Target.createBrowserContext", nil), "browserContextId")
+	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "deny", "browserContextId": made})
+	c.call("", "Target.disposeBrowserContext", map[string]any{"browserContextId": made})
+	d := l.b.mux.downloads
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.contexts) > 0 || len(d.told) != 1 || len(d.wishes) != 1 {
+		t.Errorf("of contexts that are none, or none any more, it keeps %v, %v and %v", d.contexts, d.told, d.wishes)
+	}
 }
 
 // TestDownloadsOfSeveralClients: a client that may use files of the machine has its downloads where it wants them; what held before holds again when it leaves.

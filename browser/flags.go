@@ -20,6 +20,7 @@ func (b *Browser) Arguments() []string {
 	}
 	args := []string{
 		"--user-data-dir=" + b.spec.UserDataDir,
+		"--profile-directory=" + profileFolder, // whichever of its profiles a person opened last: this one alone is prepared
 		"--remote-debugging-pipe",
 	}
 	args = append(args, networkFlags(b.Listener().Addr(), b.spec.WebRTC)...)
@@ -38,6 +39,9 @@ func (b *Browser) Arguments() []string {
 	}
 	return args
 }
+
+// profileFolder is the one of the Chrome profiles in a user-data folder that a run uses.
+const profileFolder = "Default"
 
 // blankPage is where a browser without a session starts: not on the New Tab Page, which talks to a search engine.
 const blankPage = "about:blank"
@@ -89,7 +93,7 @@ func quietFlags() []string {
 // hasSession reports whether the profile has tabs to restore. Chrome opens a page of the command line beside the restored
 // tabs, so that a blank one would be added at every start.
 func hasSession(userDataDir string) bool {
-	found, _ := filepath.Glob(filepath.Join(globQuote(userDataDir), "Default", "Sessions", "Session_*"))
+	found, _ := filepath.Glob(filepath.Join(globQuote(userDataDir), profileFolder, "Sessions", "Session_*"))
 	return len(found) > 0
 }
 

@@ -23,6 +23,7 @@ func TestArguments(t *testing.T) {
 	defer b.Close()
 	want := []string{
 		"--user-data-dir=" + dir,
+		"--profile-directory=Default",
 		"--remote-debugging-pipe",
 		"--proxy-server=socks5://" + b.Listener().Addr().String(),
 		"--proxy-bypass-list=<-loopback>",

@@ -30,7 +30,7 @@ type ownLanguages struct {
 }
 
 func ownLanguagesFile(userDataDir string) string {
-	return filepath.Join(userDataDir, "Default", "Own Languages")
+	return filepath.Join(userDataDir, profileFolder, "Own Languages")
 }
 
 // keepOwnLanguages notes what the preference was, unless that is noted already.
@@ -52,7 +52,7 @@ func languageSettings(userDataDir string, told []string) (all []preference, done
 	file := ownLanguagesFile(userDataDir)
 	nothing := func() error { return nil }
 	if len(told) > 0 {
-		now, err := readPreferences(filepath.Join(userDataDir, "Default", "Preferences"))
+		now, err := readPreferences(filepath.Join(userDataDir, profileFolder, "Preferences"))
 		if err != nil {
 			return nil, nil, err
 		}

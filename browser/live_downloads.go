@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -108,6 +109,9 @@ func (l *live) serveDownload(w http.ResponseWriter, r *http.Request) {
 		name, path = d.name, d.path
 	}
 	l.mu.Unlock()
+	if own := l.b.mux.downloads.dir; r.Header.Get(filesHeader) == "" && filepath.Dir(path) != own && filepath.Dir(filepath.Dir(path)) != own {
+		path = "" // it lies elsewhere on the machine
+	}
 	file, err := os.Open(path)
 	if path == "" || err != nil {
 		http.Error(w, "there is no such download", http.StatusNotFound)

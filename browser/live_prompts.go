@@ -139,7 +139,9 @@ type upload struct {
 	dir     string
 	file    *os.File
 	got     int64
-	at      int // the file that comes now
+	room    func() error // whether the run's files are within the quota
+	left    int64        // bytes until that is looked at again
+	at      int          // the file that comes now
 	paths   []string
 }
 
@@ -230,8 +232,20 @@ func (l *live) newUpload(chooser string) (*upload, error) {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp(dir, "")
-	return &upload{chooser: chooser, dir: dir, at: -1}, err
+	return &upload{chooser: chooser, dir: dir, room: l.hasRoom, at: -1}, err
 }
+
+// hasRoom says whether what viewers have sent and the run's own files are within the quota.
+func (l *live) hasRoom() error {
+	quota := l.b.spec.FilesQuota
+	if quota == 0 || SizeOf(filepath.Join(l.b.spec.TempDir, "uploads"))+SizeOf(l.b.spec.FilesDir) <= quota {
+		return nil
+	}
+	return fmt.Errorf("the run's uploads and downloads would be larger than --files-quota, which is %d bytes", quota)
+}
+
+// roomStep is after how many bytes of uploads the quota is looked at again.
+const roomStep = 8 << 20
 
 // add writes a piece. done says that the last file is there.
 func (u *upload) add(p piece, data []byte) (done bool, err error) {
@@ -257,6 +271,12 @@ func (u *upload) add(p piece, data []byte) (done bool, err error) {
 	}
 	if _, err := u.file.Write(data); err != nil {
 		return false, err
+	}
+	if u.left -= int64(len(data)); u.left <= 0 || p.Last {
+		u.left = roomStep
+		if err := u.room(); err != nil {
+			return false, err
+		}
 	}
 	if !p.Last {
 		return false, nil

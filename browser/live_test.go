@@ -128,6 +128,19 @@ func (w *watcher) worksFiles() {
 	}
 }
 
+// TestViewersUploadsHaveAQuota: what viewers send counts as the run's uploads and downloads do.
+func TestViewersUploadsHaveAQuota(t *testing.T) {
+	b, address := liveBrowser(t, func(s *Spec) { s.FilesQuota = 10 })
+	w := watch(t, b, address)
+	w.sees(600, 300, red)
+	w.click(100, 220)
+	chooser := w.hears("chooser", nil)
+	w.piece(map[string]any{"chooser": chooser["id"], "file": 0, "files": 2, "name": "fits.txt", "size": 10, "last": true}, "1234567890")
+	w.hears("uploaded", map[string]any{"name": "fits.txt"})
+	w.piece(map[string]any{"chooser": chooser["id"], "file": 1, "files": 2, "name": "more.txt", "size": 1, "last": true}, "x")
+	w.hears("error", map[string]any{"code": "upload_failed"})
+}
+
 // piece sends a piece of a file.
 func (w *watcher) piece(head map[string]any, data string) {
 	w.t.Helper()

@@ -99,6 +99,7 @@ func (l *live) serve(w http.ResponseWriter, r *http.Request) {
 		profileID: r.Header.Get("X-Warren-Profile"), runID: r.Header.Get("X-Warren-Run")}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	m.downloads.welcome(v.files || v.readonly)
 	l.join(m, v)
 	read := make(chan struct{})
 	go func() { defer close(read); defer cancel(); v.read(ctx) }()

@@ -44,7 +44,7 @@ func localState(resolver string) []preference {
 
 // writeSettings puts what the run needs into the profile before Chrome reads it. What else is there stays.
 func writeSettings(s *Spec) error {
-	dir := filepath.Join(s.UserDataDir, "Default")
+	dir := filepath.Join(s.UserDataDir, profileFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the profile's folder: %w", err)
 	}
@@ -60,7 +60,7 @@ func writeSettings(s *Spec) error {
 
 // leaveSettings takes out of the profile what only a run needs: who opens the folder with a browser of theirs has all pages of it.
 func leaveSettings(s *Spec) error {
-	file := filepath.Join(s.UserDataDir, "Default", "Preferences")
+	file := filepath.Join(s.UserDataDir, profileFolder, "Preferences")
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

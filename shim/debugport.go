@@ -22,11 +22,11 @@ import (
 
 // debugPort is the open port.
 type debugPort struct {
-	net.Listener
-	note  string          // the file that says which port it is, where there is one
-	life  context.Context // what came by the port lives in it
-	end   context.CancelFunc
-	spent sync.Once
+	server *http.Server
+	note   string          // the file that says which port it is, where there is one
+	life   context.Context // what came by the port lives in it
+	end    context.CancelFunc
+	spent  sync.Once
 }
 
 // openDebugPort opens the port, and serves it until it is closed or its key expires.
@@ -35,7 +35,7 @@ func (p *process) openDebugPort() error {
 	if err != nil {
 		return err
 	}
-	d := &debugPort{Listener: l, note: debugPortPath(p.spec.RunDir, p.spec.Name)}
+	d := &debugPort{note: debugPortPath(p.spec.RunDir, p.spec.Name)}
 	if until := p.spec.DebugUntil; until == 0 {
 		d.life, d.end = context.WithCancel(context.Background())
 	} else {
@@ -43,11 +43,22 @@ func (p *process) openDebugPort() error {
 	}
 	address := l.Addr().String()
 	p.debug, p.state.DebuggerAddress, p.state.DebugKey = d, address, p.spec.DebugKey
-	context.AfterFunc(d.life, d.close)
-	s := &http.Server{Handler: onlyHost(address, Rights{Files: p.spec.DebugFiles}, p.noteUse(p.browser.Gateway())), ReadHeaderTimeout: 10 * time.Second,
+	d.server = &http.Server{Handler: d.whileOpen(onlyHost(address, Rights{Files: p.spec.StarterFiles}, p.noteUse(p.browser.Gateway()))), ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return d.life }}
-	go s.Serve(l) //nolint:errcheck // ends with the listener
+	context.AfterFunc(d.life, d.close)
+	go d.server.Serve(l) //nolint:errcheck // ends with close
 	return nil
+}
+
+// whileOpen answers nobody any more once the port is closed, whose connection may have been there before.
+func (d *debugPort) whileOpen(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !d.isOpen() {
+			http.Error(w, "the port is closed", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // close lets nobody in any more, and ends what came by the port. nil has nothing to close.
@@ -57,7 +68,7 @@ func (d *debugPort) close() {
 	}
 	d.end()
 	d.spent.Do(func() {
-		d.Close()         //nolint:errcheck // it is over
+		d.server.Close()  //nolint:errcheck // it is over
 		os.Remove(d.note) //nolint:errcheck // most systems have none
 	})
 }

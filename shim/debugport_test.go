@@ -2,7 +2,9 @@ package shim
 
 import (
 	"context"
+	"errors"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"testing"
@@ -56,16 +58,12 @@ func TestDebugPortThatIsNoted(t *testing.T) {
 	}
 	removeFiles(dir, "one")
 	life, end := context.WithCancel(t.Context())
-	port := &debugPort{Listener: nopListener{}, note: debugPortPath(dir, "two"), life: life, end: end}
+	port := &debugPort{server: new(http.Server), note: debugPortPath(dir, "two"), life: life, end: end}
 	port.close()
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left over: %v, %v", left, err)
 	}
 }
-
-type nopListener struct{ net.Listener }
-
-func (nopListener) Close() error { return nil }
 
 // The port is closed when its key expires, without a server.
 func TestDebugPortExpires(t *testing.T) {
@@ -79,6 +77,12 @@ func TestDebugPortExpires(t *testing.T) {
 	}
 	defer c.Close()
 	p.debug.close()
+	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a connection from before goes on: %v", err)
+	}
 	p.spec.DebugUntil = time.Now().UnixMilli()
 	if err := p.openDebugPort(); err != nil {
 		t.Fatal(err)

@@ -252,6 +252,9 @@ func (p *process) diedEarly(err error) error {
 func (p *process) open(ctx context.Context) error {
 	b := p.browser
 	if len(p.spec.StartURLs) > 0 {
+		if !p.spec.StarterFiles {
+			b.KeepDownloads()
+		}
 		if err := b.OpenPages(ctx, p.spec.StartURLs); err != nil {
 			if errors.Is(err, context.DeadlineExceeded) {
 				return &Failure{Kind: "timeout", Message: "the start pages were not taken in time"}

@@ -31,41 +31,41 @@ const (
 
 // Spec is all that a run needs. It goes to the shim's standard input, never to a command line: it holds secrets.
 type Spec struct {
-	RunID       string        `json:"runId"`
-	ProfileID   string        `json:"profileId"`
-	BrowserPath string        `json:"browserPath"`
-	Product     string        `json:"product"`    // of the browser, as it was found
-	Version     string        `json:"version"`    // of the browser, four numbers
-	ProfileDir  string        `json:"profileDir"` // holds the browser's user data in "chrome" and the lock
-	RunDir      string        `json:"runDir"`     // holds the socket, the end report and the log
-	Name        string        `json:"name"`       // of the run's files in RunDir; short, for a socket's path has 104 bytes at most
-	Headless    bool          `json:"headless"`
-	StartURLs   []string      `json:"startUrls"`
-	Upstream    *Upstream     `json:"upstream"`  // nil: direct
-	Fallbacks   []Upstream    `json:"fallbacks"` // used in their order when the upstream is dead
-	ForOnce     bool          `json:"forOnce"`   // the upstream is this run's alone, whatever the profile has
-	Rules       Rules         `json:"rules"`
-	Private     bool          `json:"private"`    // private networks may be reached
-	Detours     []Detour      `json:"detours"`    // services of this machine that pages may reach all the same
-	Background  bool          `json:"background"` // the services that Chrome asks by itself may be reached
-	TrustSPKI   string        `json:"trustSpki"`  // base64 SHA-256 of the one key whose certificates are taken unsigned; "" none
-	Resolver    string        `json:"resolver"`   // a name server over HTTPS that the browser is to ask, beside its proxy; "" none
-	DebugPort   bool          `json:"debugPort"`
-	DebugFiles  bool          `json:"debugFiles"` // who comes by that port may use files of the machine
-	DebugKey    string        `json:"debugKey"`   // for which key the port is open
-	DebugUntil  int64         `json:"debugUntil"` // Unix ms: when that key expires; 0: it does not
-	WebRTC      string        `json:"webrtc"`     // proxy_only, off or default
-	Identity    Identity      `json:"identity"`   // what pages are told
-	Network     string        `json:"network"`    // the isolation that the run must have, Namespace or Loopback; "" the best that there is
-	Files       string        `json:"files"`      // the isolation of files that the run must have, Namespace; "" the best that there is
-	Protected   []string      `json:"protected"`  // folders and files that the run does not see, and no DevTools client gets at
-	ReadOnly    bool          `json:"readOnly"`   // the run writes its own folders alone, and those of Writable
-	Writable    []string      `json:"writable"`   // further folders that a ReadOnly run writes
-	FilesQuota  int64         `json:"filesQuota"` // bytes that uploads and downloads may have together; 0: no quota
-	Timeout     time.Duration `json:"timeout"`    // until the browser takes commands
-	Grace       time.Duration `json:"grace"`      // how long to go on without a server
-	MaxRun      time.Duration `json:"maxRun"`     // 0: no limit
-	Idle        time.Duration `json:"idle"`       // how long to go on when nobody uses it; 0: no limit
+	RunID        string        `json:"runId"`
+	ProfileID    string        `json:"profileId"`
+	BrowserPath  string        `json:"browserPath"`
+	Product      string        `json:"product"`    // of the browser, as it was found
+	Version      string        `json:"version"`    // of the browser, four numbers
+	ProfileDir   string        `json:"profileDir"` // holds the browser's user data in "chrome" and the lock
+	RunDir       string        `json:"runDir"`     // holds the socket, the end report and the log
+	Name         string        `json:"name"`       // of the run's files in RunDir; short, for a socket's path has 104 bytes at most
+	Headless     bool          `json:"headless"`
+	StartURLs    []string      `json:"startUrls"`
+	Upstream     *Upstream     `json:"upstream"`  // nil: direct
+	Fallbacks    []Upstream    `json:"fallbacks"` // used in their order when the upstream is dead
+	ForOnce      bool          `json:"forOnce"`   // the upstream is this run's alone, whatever the profile has
+	Rules        Rules         `json:"rules"`
+	Private      bool          `json:"private"`    // private networks may be reached
+	Detours      []Detour      `json:"detours"`    // services of this machine that pages may reach all the same
+	Background   bool          `json:"background"` // the services that Chrome asks by itself may be reached
+	TrustSPKI    string        `json:"trustSpki"`  // base64 SHA-256 of the one key whose certificates are taken unsigned; "" none
+	Resolver     string        `json:"resolver"`   // a name server over HTTPS that the browser is to ask, beside its proxy; "" none
+	DebugPort    bool          `json:"debugPort"`
+	StarterFiles bool          `json:"starterFiles"` // who starts the run may use files of the machine, and so may who comes by that port
+	DebugKey     string        `json:"debugKey"`     // for which key the port is open
+	DebugUntil   int64         `json:"debugUntil"`   // Unix ms: when that key expires; 0: it does not
+	WebRTC       string        `json:"webrtc"`       // proxy_only, off or default
+	Identity     Identity      `json:"identity"`     // what pages are told
+	Network      string        `json:"network"`      // the isolation that the run must have, Namespace or Loopback; "" the best that there is
+	Files        string        `json:"files"`        // the isolation of files that the run must have, Namespace; "" the best that there is
+	Protected    []string      `json:"protected"`    // folders and files that the run does not see, and no DevTools client gets at
+	ReadOnly     bool          `json:"readOnly"`     // the run writes its own folders alone, and those of Writable
+	Writable     []string      `json:"writable"`     // further folders that a ReadOnly run writes
+	FilesQuota   int64         `json:"filesQuota"`   // bytes that uploads and downloads may have together; 0: no quota
+	Timeout      time.Duration `json:"timeout"`      // until the browser takes commands
+	Grace        time.Duration `json:"grace"`        // how long to go on without a server
+	MaxRun       time.Duration `json:"maxRun"`       // 0: no limit
+	Idle         time.Duration `json:"idle"`         // how long to go on when nobody uses it; 0: no limit
 }
 
 // Rights is what a client of a run may do.
