@@ -27,6 +27,8 @@ const (
 	maxCapabilities = 100
 	// maxOwnCapabilities is how many keys may have one of their own to a run.
 	maxOwnCapabilities = 1000
+	// maxSpent is of how many capabilities that are over a run knows that it had them: a walk through the list goes on there.
+	maxSpent = 1000
 )
 
 // capability opens one run.
@@ -98,10 +100,21 @@ func (rs *runs) open(ctx context.Context, r *profileRun, about shim.Capability) 
 }
 
 func (rs *runs) forgetCapability(c *capability) {
-	c.end()
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	delete(rs.byCap, [sha256.Size]byte(c.Hash))
+	rs.spend([sha256.Size]byte(c.Hash), c)
+}
+
+// spend takes out a capability that is over, and keeps where it stood in the list of its run; the mutex is held.
+func (rs *runs) spend(key [sha256.Size]byte, c *capability) {
+	delete(rs.byCap, key)
+	c.end()
+	if c.isOwn() {
+		return
+	}
+	if spent := c.run.spent; len(spent) == maxSpent {
+		c.run.spent = append(spent[:0], spent[1:]...)
+	}
 	c.run.spent = append(c.run.spent, c.ID)
 }
 
@@ -150,8 +163,7 @@ func (rs *runs) endWithKey(ctx context.Context, mark string) {
 	rs.mu.Lock()
 	for k, c := range rs.byCap {
 		if c.Key == mark {
-			delete(rs.byCap, k)
-			c.end()
+			rs.spend(k, c)
 		}
 	}
 	live := slices.Collect(maps.Values(rs.byProfile))
@@ -186,11 +198,15 @@ func (rs *runs) admitDebugger(ctx context.Context, r *profileRun) {
 	case err != nil || !key.has(scopeRun) || !key.sees(r.workspaceID):
 		rs.closeDebugPort(ctx, r)
 	case !key.expires.IsZero(): // the run's process closes it by itself, also where there is no server
-		time.AfterFunc(time.Until(key.expires), func() {
+		timer := time.AfterFunc(time.Until(key.expires), func() {
 			if !isClosed(r.gone) {
 				rs.closeDebugPort(rs.ctx, r)
 			}
 		})
+		go func() { // what waits for a key of ten years must not keep a run that is over
+			<-r.gone
+			timer.Stop()
+		}()
 	}
 }
 
@@ -207,13 +223,14 @@ func (rs *runs) closeDebugPort(ctx context.Context, r *profileRun) {
 		return
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.debugKey = ""
 	if r.answer != nil {
 		a := *r.answer
 		a.DebuggerAddress = nil
 		r.answer = &a
 	}
+	r.mu.Unlock()
+	rs.publishUpdate(r)
 }
 
 // dropCapabilities takes out what opened a run that is over; the mutex is held. Connections have the time of an answer to tell their clients how
@@ -235,9 +252,7 @@ func (rs *runs) opening(r *profileRun) (out []*capability) {
 		switch {
 		case c.run != r:
 		case c.expired():
-			delete(rs.byCap, k)
-			c.end()
-			r.spent = append(r.spent, c.ID)
+			rs.spend(k, c)
 		default:
 			out = append(out, c)
 		}

@@ -11,8 +11,6 @@ import (
 
 // covered are the folders, and files, that hold what is the server's alone: the data folder, and what lies beside the files with its keys and its
 // configuration. They are absolute paths, and need not be there. Other runs' temporary folders come and go; a run's process knows how their paths begin.
-func (s *server) covered() []string { return s.cfg.covered() }
-
 func (c *serveConfig) covered() []string {
 	out := []string{c.Data, filepath.Join(c.Data, "profiles")} // which may be a link to a larger disk
 	for _, file := range []string{c.SecretKey, c.APIKeyFile, c.TLSKey, c.configFile} {

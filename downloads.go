@@ -99,14 +99,39 @@ func (s *server) listDownloads(ctx context.Context, in *struct {
 	}
 	from := int(min(in.offset(), int64(len(all))))
 	if in.After != "" {
-		if from = 1 + slices.IndexFunc(all, func(d shim.Download) bool { return d.ID == in.After }); from == 0 {
-			from = len(all)
+		if from, err = s.downloadsAfter(ctx, all, in.After); err != nil {
+			return nil, err
 		}
 	}
 	rest := all[from:]
 	n := min(in.Limit, len(rest))
-	return answerList(store.Page[shim.Download]{Rows: rest[:n], Total: int64(len(all)), More: n < len(rest)}, in.Paging,
-		func(d shim.Download) (DownloadJSON, error) { return s.downloadJSON(in.ID, d), nil })
+	page := store.Page[shim.Download]{Rows: rest[:n], Total: int64(len(all)), More: n < len(rest)}
+	if n > 0 {
+		page.Next = store.Place{Order: byTime, Number: rest[n-1].BeganAt.UnixMilli(), ID: rest[n-1].ID}
+	}
+	return answerList(page, in.Paging, func(d shim.Download) (DownloadJSON, error) { return s.downloadJSON(in.ID, d), nil })
+}
+
+// downloadsAfter finds where a walk goes on. Of one that was removed meanwhile the time alone is known: those that began in the same
+// millisecond come again.
+func (s *server) downloadsAfter(ctx context.Context, all []shim.Download, after string) (int, error) {
+	index := func(id string) int { return slices.IndexFunc(all, func(d shim.Download) bool { return d.ID == id }) }
+	began, id, err := s.goOn(ctx, after, "download", func(id string) (int64, error) {
+		if index(id) < 0 {
+			return 0, store.ErrGone
+		}
+		return 0, nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	if at := index(id); at >= 0 {
+		return at + 1, nil
+	}
+	if at := slices.IndexFunc(all, func(d shim.Download) bool { return d.BeganAt.UnixMilli() <= began }); at >= 0 {
+		return at, nil
+	}
+	return len(all), nil
 }
 
 // checkFileName says what is wrong with the name of a file in an address.
@@ -206,8 +231,11 @@ func (s *server) deleteDownload(ctx context.Context, in *struct {
 		defer release()
 		err = shim.RemoveStoredDownload(s.profileDir(row.ID), in.Name)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, noDownload()
+	case err != nil && run != nil && ctx.Err() == nil && isClosed(run.gone):
+		return nil, startsJustNow()
 	}
 	return nil, err
 }

@@ -84,7 +84,8 @@ func (s *server) fallbacksOf(ctx context.Context, row store.Profile, own string)
 		}
 		u, err := s.upstream(px)
 		if err != nil {
-			return nil, err
+			s.log.Error("a proxy cannot stand in for another", "proxy", px.ID, "profile", row.ID, "cause", err)
+			continue
 		}
 		exit, err := knownExit(ctx, q, px)
 		if err != nil {

@@ -34,7 +34,7 @@ type keyJSON struct {
 // keyInput is what a key is made of.
 type keyInput struct {
 	Name       string        `json:"name" example:"ci"`
-	Scopes     []scope       `json:"scopes" minItems:"1" enum:"read,run,write,files,secrets,admin" doc:"read: everything but secrets. run: start, stop, check and drive browsers. write: create, change, delete, import. files: let clients of a browser use files of the machine, as the user that runs the server. secrets: proxy passwords, cookies and storage. admin: keys, workspaces and settings, and all the others. run and write contain read."`
+	Scopes     []scope       `json:"scopes" minItems:"1" enum:"read,run,write,files,secrets,admin" doc:"read: everything but secrets. run: start, stop, check and drive browsers. write: create, change, delete, import. files: let clients of a browser use files of the machine, as the user that runs the server. secrets: proxy passwords and whole rotateUrls. admin: keys, workspaces and settings, and all the others. run and write contain read."`
 	Workspaces opt[[]string] `json:"workspaces,omitempty" maxItems:"1000" doc:"Workspaces that the key sees; null or absent: all. A key that sees some makes keys of these alone."`
 	ExpiresAt  opt[string]   `json:"expiresAt,omitempty" format:"date-time" doc:"When it ends; null or absent: never."`
 

@@ -57,7 +57,7 @@ var moreErrors = map[string][]int{
 	"updateProfile": {412}, "patchProfile": {412}, "updateProxy": {409, 412}, "patchProxy": {409, 412},
 	"deleteProfile": {412}, "deleteProxy": {409, 412}, "startProfile": {409, 429, 502, 504}, "restartProfile": {409, 429, 502, 504}, "createCapability": {409}, "failbackProfile": {409}, "listRunHosts": {404}, "createTicket": {429}, "revokeCapability": {409}, "leakTest": {409, 429, 504},
 	"listProfiles": {410}, "listProxies": {410}, "listProfileRuns": {410}, "listCapabilities": {410}, "listKeys": {410}, "listWorkspaces": {410}, "listAudit": {410},
-	"listDownloads": {409}, "deleteDownload": {409}, "screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504}, "rotateProxy": {409, 429, 502},
+	"listDownloads": {409, 410}, "stopProfile": {409}, "proxySecret": {409}, "deleteDownload": {409}, "screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504}, "rotateProxy": {409, 429, 502},
 }
 
 // descriptions say what a summary cannot.

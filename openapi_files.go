@@ -1,10 +1,14 @@
 package main
 
-import "github.com/danielgtaylor/huma/v2"
+import (
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+)
 
 // This file describes the files of a run, which are no JSON.
 
-const downloadsDescription = "Newest first, with the browser's own ids; `after` takes such an id. Of the run that goes on, or of the last one: the profile's next start empties the folder. What a client with the scope `files`, or a person at a window, saves elsewhere is not there when it is complete."
+const downloadsDescription = "Newest first, with the browser's own ids; `after` takes such an id, or `next`. Of the run that goes on, or of the last one: the profile's next start empties the folder. What a client with the scope `files`, or a person at a window, saves elsewhere is not there when it is complete."
 
 const deleteDownloadDescription = "Removes the file; one that is `in_progress` is cancelled. It makes room within `--files-quota`."
 
@@ -19,10 +23,8 @@ func showFiles(o *huma.OpenAPI) {
 	get.Responses["206"] = &huma.Response{Description: "The part that was asked for", Content: map[string]*huma.MediaType{"application/octet-stream": bytes}}
 	o.Paths["/profiles/{id}/downloads/{name}"].Get = get
 	put := plainOperation("putUpload", "Send a file that pages of a run can be given", "profiles", &huma.Schema{Ref: "#/components/schemas/UploadJSON"}, plain(exampleUpload()))
-	o.Components.Schemas.Map()["UploadJSON"] = &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"name", "size", "path"}, Properties: map[string]*huma.Schema{
-		"name": {Type: huma.TypeString}, "size": {Type: huma.TypeInteger, Format: "int64"},
-		"path": {Type: huma.TypeString, Description: "What DOM.setFileInputFiles takes, from any client of the run."}}}
-	put.Description = "The body is the file, of any type and 1 GiB at most (413). It is there whole or not at all, in place of one of that name, until the profile starts the next time. `path` is what `DOM.setFileInputFiles` takes. 507 `files_quota` where it has no room; 409 `profile_not_running` where the profile does not run, since its start would empty the folder.\n\nScope: `run`."
+	o.Components.Schemas.Schema(reflect.TypeFor[UploadJSON](), true, "")
+	put.Description = "The body is the file, of any type and `--upload-limit` at most (413; 1 GiB by default). It is there whole or not at all, in place of one of that name, until the profile starts the next time. `path` is what `DOM.setFileInputFiles` takes. 507 `files_quota` where it has no room; 409 `profile_not_running` where the profile does not run, since its start would empty the folder.\n\nScope: `run`."
 	put.Parameters = []*huma.Param{pathParam("id", "The profile's id."), pathParam("name", "The file's name, as pages see it: at most 255 bytes, without folders.")}
 	put.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": bytes}}
 	o.Paths["/profiles/{id}/uploads/{name}"] = &huma.PathItem{Put: put}

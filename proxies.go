@@ -71,10 +71,15 @@ func (s *server) shown(c *caller) func(store.Proxy) (proxyJSON, error) {
 	}
 	return func(row store.Proxy) (proxyJSON, error) {
 		p, err := proxyFromRow(row)
-		if err == nil {
-			p.RotateURL, err = s.store.RotateURL(row)
+		if err != nil {
+			return p, err
 		}
-		return p, err
+		if whole, err := s.store.RotateURL(row); err == nil {
+			p.RotateURL = whole
+		} else { // as it is shown to others: one that cannot be opened hides no list
+			s.log.Error("a rotateUrl cannot be opened with this secret key", "proxy", row.ID, "cause", err)
+		}
+		return p, nil
 	}
 }
 
@@ -259,8 +264,16 @@ func (s *server) open(row store.Proxy) (proxy.Proxy, error) {
 		return p, nil
 	}
 	plain, err := s.store.Unseal("proxies", "password", row.ID, row.Password)
+	if err != nil {
+		return p, passwordUnreadable(err)
+	}
 	p.Password = string(plain)
-	return p, err
+	return p, nil
+}
+
+// passwordUnreadable is for whatever needs a password that was sealed with another key.
+func passwordUnreadable(err error) *problem {
+	return conflict("password_unreadable", "The proxy's saved password cannot be opened with this server's secret key. Give the password again, or bring the key back.").because(err)
 }
 
 // openFor is open for a change. One that brings the password needs none that can be opened.

@@ -212,7 +212,7 @@ func (s *server) exitOfRun(ctx context.Context, r *profileRun, row store.Profile
 // noteIdentity writes what a run's pages are told now into the run, if that has changed.
 func (rs *runs) noteIdentity(r *profileRun, before, answer *startJSON, began *startedWith) error {
 	r.mu.Lock()
-	answer.known = r.answer.known // it may have been learnt meanwhile
+	answer.known, answer.DebuggerAddress = r.answer.known, r.answer.DebuggerAddress // what may have changed meanwhile
 	same := reflect.DeepEqual(before.RunJSON, answer.RunJSON) && reflect.DeepEqual(*r.began, *began)
 	if !same {
 		r.answer, r.began = answer, began

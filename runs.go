@@ -243,7 +243,7 @@ func (rs *runs) claim(r *profileRun) (*profileRun, bool, error) {
 }
 
 func stoppingProblem() *problem {
-	return problemFor(503, "stopping", "The server is stopping; start again when it is back.").because(errStopped)
+	return problemFor(503, "server_stopping", "The server is stopping; start again when it is back.").because(errStopped)
 }
 
 // enter counts work that is no run, so that a stop waits for it, until leave is called.

@@ -15,14 +15,20 @@ export function ProxyForm({ proxy, done, close }) {
   const app = useApp();
   const [read, setRead] = useState(proxy ? null : { data: null, etag: null });
   const [problem, setProblem] = useState(null);
-  const load = () => app.api.full('GET', `/proxies/${encodeURIComponent(proxy.id)}`).then(setRead, setProblem);
+  const load = () => {
+    setProblem(null);
+    return app.api.full('GET', `/proxies/${encodeURIComponent(proxy.id)}`).then(setRead, (fault) => {
+      setRead(null);
+      setProblem(fault);
+    });
+  };
   useEffect(() => {
     if (proxy) load();
   }, []);
   return html`<${Dialog} sheet title=${proxy ? html`Edit <${Name}>${proxyName(proxy)}<//>` : 'Add a proxy'} close=${close}>
     ${read
       ? html`<${Fields} key=${read.etag} proxy=${read.data} etag=${read.etag} ...${{ done, close, load }} />`
-      : html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${!problem && html`<${Waiting} />`}</div>`}
+      : html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${problem ? html`<button type="button" class="button" onClick=${load}>Try again</button>` : html`<${Waiting} />`}</div>`}
   <//>`;
 }
 
