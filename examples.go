@@ -297,7 +297,11 @@ func operationProblems(operation string) []*problem {
 		return slices.Concat([]*problem{unreachable,
 			identityMismatch([]findingJSON{{"timezone_mismatch", "profile.timezone", "is Asia/Tokyo, and the proxy comes out in Europe/Berlin, where clocks show another time. Set it to auto or to Europe/Berlin."}}),
 			browserTooOld("156.0.8078.79", 156, shim.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
-			problemFor(http.StatusConflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile."), idempotencyConflict(), noProxyToPick()}, noBrowserProblems())
+			cancelledStart(), passwordUnreadable(nil), idempotencyConflict(), noProxyToPick()}, noBrowserProblems())
+	case "stopProfile":
+		return []*problem{cannotEnd()}
+	case "proxySecret":
+		return []*problem{passwordUnreadable(nil)}
 	case "failbackProfile":
 		return []*problem{notRunning()}
 	case "rotateProxy":

@@ -246,6 +246,10 @@ func stoppingProblem() *problem {
 	return problemFor(503, "server_stopping", "The server is stopping; start again when it is back.").because(errStopped)
 }
 
+func cannotEnd() *problem {
+	return conflict("profile_busy", "The run's process does not answer and could not be ended. The log says which one it is: end it by hand, then stop again.")
+}
+
 // enter counts work that is no run, so that a stop waits for it, until leave is called.
 func (rs *runs) enter() (leave func(), err error) {
 	rs.mu.Lock()
@@ -372,7 +376,7 @@ func (rs *runs) stop(ctx context.Context, profileID string, force bool) (last *l
 	case <-gone:
 		return r.last, !r.bar, nil
 	case <-late.C:
-		return nil, !r.bar, conflict("profile_busy", "The run's process does not answer and could not be ended. The log says which one it is: end it by hand, then stop again.")
+		return nil, !r.bar, cannotEnd()
 	case <-ctx.Done():
 		return nil, !r.bar, ctx.Err()
 	}
