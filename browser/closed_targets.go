@@ -280,7 +280,7 @@ func (m *mux) withholdsInfo(s *session, method string, raw json.RawMessage, info
 	case withheld && was.shown:
 		s.client.event(s, "Target.targetDestroyed", map[string]string{"targetId": info.TargetID})
 	case !withheld && was.hidden && method == "Target.targetInfoChanged":
-		s.client.event(s, "Target.targetCreated", map[string]json.RawMessage{"targetInfo": raw})
+		s.client.event(s, "Target.targetCreated", map[string]json.RawMessage{"targetInfo": m.attachedByClients(raw, info.TargetID)})
 		return true
 	}
 	return withheld
@@ -350,8 +350,9 @@ func (m *mux) reopen(target string) {
 			}
 		}
 		m.mu.Unlock()
+		raw := m.attachedByClients(got.TargetInfo, target)
 		for _, s := range hear {
-			s.client.event(s, "Target.targetCreated", map[string]json.RawMessage{"targetInfo": got.TargetInfo})
+			s.client.event(s, "Target.targetCreated", map[string]json.RawMessage{"targetInfo": raw})
 		}
 		for _, s := range attach {
 			m.send(s.id, "Target.attachToTarget", map[string]any{"targetId": target, "flatten": true}, nil)
@@ -380,7 +381,8 @@ func (m *mux) without(method string) func(json.RawMessage) (json.RawMessage, boo
 			var got struct {
 				TargetInfo targetInfo `json:"targetInfo"`
 			}
-			return result, json.Unmarshal(result, &got) == nil && !m.isWithheld(got.TargetInfo)
+			ok := json.Unmarshal(result, &got) == nil && !m.isWithheld(got.TargetInfo)
+			return m.attachedByClients(result, got.TargetInfo.TargetID), ok
 		}
 	case "Page.getNavigationHistory":
 		return m.withoutPlaces
@@ -395,10 +397,14 @@ func (m *mux) withoutTargets(result json.RawMessage) (json.RawMessage, bool) {
 	if json.Unmarshal(result, &got) != nil {
 		return nil, false
 	}
-	got.TargetInfos = slices.DeleteFunc(got.TargetInfos, func(raw json.RawMessage) bool {
+	shown := []json.RawMessage{}
+	for _, raw := range got.TargetInfos {
 		var info targetInfo
-		return json.Unmarshal(raw, &info) != nil || m.isWithheld(info)
-	})
+		if json.Unmarshal(raw, &info) == nil && !m.isWithheld(info) {
+			shown = append(shown, m.attachedByClients(raw, info.TargetID))
+		}
+	}
+	got.TargetInfos = shown
 	out, err := json.Marshal(got)
 	return out, err == nil
 }

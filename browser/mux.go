@@ -261,6 +261,7 @@ func (m *mux) happened(msg []byte, e envelope) {
 		}
 	}
 	if s != nil && s.client != nil && !s.client.hidden(method, e.params.in(msg)) {
+		msg, e = m.ofTarget(method, msg, e)
 		s.client.hand(s.client.rewritten(msg, e, nil))
 	}
 }
@@ -336,18 +337,6 @@ func (m *mux) ofClients() (all []*session) {
 		}
 	}
 	return all
-}
-
-// hasClient reports whether a client is attached to a target.
-func (m *mux) hasClient(target string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, s := range m.sessions {
-		if s.target == target && s.client != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // attachedTo reports whether this client is.
