@@ -15,8 +15,8 @@ const (
 	smallPiece = 128 << 10             // below this it is small
 	inARow     = 16                    // so many of them make a stream
 	apart      = 10 * time.Millisecond // pieces further apart are of no stream
-	lowWater   = 256 << 10             // what is waited for
-	roomBeside = 8 * lowWater          // what the connection may hold: the sender goes on while this is moved
+	lowWater   = 1 << 20               // what is waited for
+	roomBeside = 3 * lowWater          // what the connection may hold: the sender goes on while this is moved
 
 	// Nothing waits longer for what follows than a small part of the time that its stream has lasted.
 	partOfAge     = 16
