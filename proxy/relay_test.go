@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"strings"
@@ -29,7 +30,8 @@ func startImpatientRelay(t testing.TB, d *Dialer, handshake, silence time.Durati
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := NewRelay(d, nil)
+	var said bytes.Buffer // which the handler locks
+	r := NewRelay(d, slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	r.handshake, r.silence = handshake, silence
 	done := make(chan error, 1)
 	go func() { done <- r.Serve(l) }()
@@ -37,6 +39,9 @@ func startImpatientRelay(t testing.TB, d *Dialer, handshake, silence time.Durati
 		r.Close()
 		if err := <-done; err != nil {
 			t.Errorf("Serve: got %v, want nil after Close", err)
+		}
+		if t.Failed() {
+			t.Logf("the relay said:\n%s", said.Bytes())
 		}
 	})
 	return r, l.Addr().String()
