@@ -84,6 +84,7 @@ func (m *mux) watch(method string, params []byte) {
 		} else if m.leftBy(p.Frame.ID, p.Frame.LoaderID, p.Type) {
 			m.mayReopen(p.Frame.ID)
 		}
+		m.owner.arrived(p.Frame.ID)
 	case "Target.targetCreated", "Target.attachedToTarget", "Target.targetInfoChanged":
 		if m.shut.installed.isClosed(p.TargetInfo.URL) {
 			m.shutOut(p.TargetInfo.TargetID, true)

@@ -23,6 +23,7 @@ type emulation struct {
 	webrtc  WebRTC
 	headful bool
 
+	localeHolds bool   // every process begins with the base's first language: packs_linux.go
 	positioned  bool   // pages had a position, or were denied one, and the browser must be told when they are not any longer
 	ownPlatform string // navigator.platform of this machine
 	corrector   *corrector
@@ -197,6 +198,7 @@ func (e *emulation) agentAs(userAgent, acceptLanguage string) []order {
 }
 
 // sharedOrders are the overrides that hold for a whole renderer process: the first target of it that sets one has it, others are told that one is in effect.
+// What every process begins with needs none.
 func (e *emulation) sharedOrders() []order {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -219,7 +221,25 @@ func (e *emulation) localeOrder() []order {
 	return []order{{"Emulation.setLocaleOverride", map[string]string{"locale": e.now.Languages[0]}}}
 }
 
-func (e *emulation) shared() []order { return append(e.zoneOrder(), e.localeOrder()...) }
+func (e *emulation) shared() []order {
+	if e.hasLocale() {
+		return e.zoneOrder()
+	}
+	return append(e.zoneOrder(), e.localeOrder()...)
+}
+
+// hasLocale reports whether every process begins with the locale that pages are told.
+func (e *emulation) hasLocale() bool {
+	return e.localeHolds && len(e.now.Languages) > 0 && e.now.Languages[0] == e.base.Languages[0]
+}
+
+// isLost reports whether a target that comes to another process may be without the time zone or the locale that pages are told.
+func (e *emulation) isLost() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	zone := e.now.Timezone != "" && (e.now.Timezone != e.base.Timezone || runtime.GOOS == "windows")
+	return zone || len(e.now.Languages) > 0 && !e.hasLocale()
+}
 
 // any reports whether there is something to tell.
 func (e *emulation) any() bool {

@@ -24,6 +24,8 @@ type view struct {
 	Shows    []string `json:"shows"`    // folders that the run reads, also where a cover lies over them
 	Writable []string `json:"writable"` // further folders that the run may write when ReadOnly
 	ReadOnly bool     `json:"readOnly"` // nothing but Keeps, Writable and what a browser cannot do without is written
+	Packs    string   `json:"packs"`    // a folder that is seen, read-only, in place of PacksAt; "": none
+	PacksAt  string   `json:"packsAt"`
 }
 
 // viewOf decides what a run sees. What is hidden is covered wherever it is mounted.
@@ -49,6 +51,9 @@ func viewOf(s *Spec) (view, error) {
 	program, err := filepath.EvalSymlinks(s.Path)
 	if err == nil && slices.ContainsFunc(v.Covers, func(c string) bool { return within(program, c) }) { // a build that lies in the data folder
 		v.Shows = append(v.Shows, filepath.Dir(program))
+	}
+	if _, err := os.Lstat(s.packs()); err == nil {
+		v.Packs, v.PacksAt = s.packs(), s.programPacks()
 	}
 	return v, nil
 }
@@ -155,7 +160,14 @@ func (v *view) layOut() error {
 			return err
 		}
 	}
-	for _, dir := range slices.Concat(covered, v.Shows) {
+	readOnly := slices.Concat(covered, v.Shows)
+	if v.Packs != "" {
+		if err := mount(v.Packs, v.PacksAt, "", unix.MS_BIND, ""); err != nil {
+			return err
+		}
+		readOnly = append(readOnly, v.PacksAt)
+	}
+	for _, dir := range readOnly {
 		if err := setReadOnly(dir, true); err != nil {
 			return err
 		}

@@ -158,6 +158,14 @@ func (o *owner) await(a *arrival) {
 // renewal makes one round of renewing at a time, and one more when a target went meanwhile.
 type renewal struct{ busy, again bool }
 
+// arrived is called when a document is there. The target may have come to another process, without an override that another target had claimed before, or
+// have left one that had it from this target.
+func (o *owner) arrived(frame string) {
+	if o.emulation.isLost() && len(o.mux.owned(frame)) > 0 {
+		o.renew()
+	}
+}
+
 // renew gives every target once more what holds for whole renderer processes: with the target that had set them the overrides go for all others of its
 // process. Those whose process has them answer so.
 func (o *owner) renew() {

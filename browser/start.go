@@ -138,6 +138,9 @@ func (b *Browser) prepare() error {
 	if err := os.MkdirAll(filepath.Join(b.filesDir(), "downloads"), 0o700); err != nil {
 		return fmt.Errorf("make the folder for downloads: %w", err)
 	}
+	if b.emulation.localeHolds, err = layPacks(&b.spec, b.burrow.isolation().Files == FilesInNamespace); err != nil {
+		return err
+	}
 	return writeSettings(&b.spec)
 }
 
