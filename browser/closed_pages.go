@@ -36,6 +36,8 @@ const (
 const (
 	notOpened    = "Cannot navigate to invalid URL: DevTools clients open http, https, data, blob, javascript and about:blank addresses here, pages of extensions that the profile has installed, and no others"
 	notExtended  = "Not allowed: DevTools clients cannot install, remove or work extensions here"
+	notInstalled = "Not allowed: DevTools clients cannot install, start or change web apps here: they become programs of the machine's user, which run beside the profile's proxy"
+	notDialed    = "Not allowed: Chrome would connect to another place, or listen, beside the profile's proxy"
 	notWrapped   = "Not allowed: this command is not taken within Target.sendMessageToTarget here: attach with flatten"
 	notElsewhere = "Not allowed: every browser context goes through the profile's own proxy here: leave out proxyServer and proxyBypassList"
 )
@@ -47,15 +49,17 @@ func (x *extensions) refusal(method string, params []byte, wrapped bool) string 
 	switch {
 	case domain == "Extensions":
 		return notExtended
+	case domain == "PWA":
+		return notInstalled
+	case method == "Target.setRemoteLocations" || domain == "Tethering":
+		return notDialed
 	case wrapped && (domain == "Target" || method == "Page.getNavigationHistory"):
 		return notWrapped
 	}
 	var addresses []string
 	switch method {
-	case "Page.navigate", "Target.createTarget", "Network.loadNetworkResource", "Fetch.continueRequest", "PWA.launch":
+	case "Page.navigate", "Target.createTarget", "Network.loadNetworkResource", "Fetch.continueRequest":
 		addresses = texts(members(params)["url"])
-	case "PWA.install":
-		addresses = texts(members(params)["installUrlOrBundleUrl"])
 	case "Target.createBrowserContext": // it would have a way to the network of its own
 		all := members(params)
 		if slices.ContainsFunc(append(all["proxyServer"], all["proxyBypassList"]...), func(v json.RawMessage) bool { return string(v) != "null" }) {

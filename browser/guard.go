@@ -80,7 +80,7 @@ func (g *guard) look(method string, params []byte, depth int) string {
 		return why
 	}
 	switch method {
-	case "DOM.setFileInputFiles", "PWA.launchFilesInApp", "Page.handleFileChooser": // the last is an older Chrome's
+	case "DOM.setFileInputFiles", "Page.handleFileChooser": // the last is an older Chrome's
 		return g.mayShare(stringsOf(members(params)["files"]))
 	case "Input.dispatchDragEvent":
 		for _, data := range members(params)["data"] {

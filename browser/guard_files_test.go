@@ -48,10 +48,10 @@ func handing(c *tester, session, target string, paths []string) map[string]messa
 	}
 	out := map[string]message{
 		"Page.handleFileChooser":     c.try(session, "Page.handleFileChooser", map[string]any{"action": "accept", "files": paths}),
-		"PWA.launchFilesInApp":       c.try(session, "PWA.launchFilesInApp", map[string]any{"manifestId": "http://a.test/", "files": paths}),
 		"Target.sendMessageToTarget": c.try("", "Target.sendMessageToTarget", map[string]any{"sessionId": within, "message": string(wrapped)}),
 	}
 	c.call(session, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input").value = ""`}) // the same files again are no change
+	c.call("", "Target.detachFromTarget", map[string]any{"sessionId": within})
 	out["DOM.setFileInputFiles"] = c.try(session, "DOM.setFileInputFiles", set)
 	for _, kind := range []string{"dragEnter", "dragOver", "drop"} {
 		out["Input.dispatchDragEvent "+kind] = c.try(session, "Input.dispatchDragEvent", drag(kind))
@@ -174,7 +174,7 @@ func TestPathsOfTheProtocol(t *testing.T) {
 		"dom.SetFileInputFilesParams.files":              "looked at",
 		"extensions.LoadUnpackedParams.path":             "looked at",
 		"input.DragData.files":                           "looked at",
-		"pwa.LaunchFilesInAppParams.files":               "looked at",
+		"pwa.LaunchFilesInAppParams.files":               "refused, as all of PWA",
 		"tracing.StartParams.perfettoConfig":             "looked at: bytes that may name a file",
 
 		"cachestorage.RequestEntriesParams.pathFilter":          "a part of an address",
@@ -191,23 +191,59 @@ func TestPathsOfTheProtocol(t *testing.T) {
 		"indexeddb.ObjectStoreIndex": "", "media.PlayerErrorSourceLocation": "", "network.Cookie": "", "network.DeviceBoundSessionCookieCraving": "",
 		"network.DeviceBoundSessionURLRule": "", "page.ShareTarget": "", "page.WebAppManifest": "", "pwa.FileHandlerAccept": "",
 	}
-	named := regexp.MustCompile(`(?i)path|file|folder|director|perfetto`)
-	for structure, members := range cdprotoStructs(t) {
-		_, name, _ := strings.Cut(structure, ".")
-		if _, is := told[structure]; is || strings.HasPrefix(name, "Event") || strings.HasSuffix(name, "Result") || strings.HasSuffix(name, "Returns") {
-			continue
+	for place := range sentAs(t, regexp.MustCompile(`(?i)path|file|folder|director|perfetto`), told) {
+		if known[place] == "" && !strings.Contains(strings.ToLower(place), "profile") {
+			t.Errorf("%s: does it name a file of the machine?", place)
 		}
-		for _, m := range members {
-			place := structure + "." + m.Name
-			if named.MatchString(m.Name) && !strings.Contains(strings.ToLower(m.Name), "profile") && known[place] == "" {
-				t.Errorf("%s: does it name a file of the machine?", place)
-			}
-			delete(known, place)
-		}
+		delete(known, place)
 	}
 	for place := range known {
 		t.Errorf("%s is nowhere in the protocol", place)
 	}
+}
+
+// TestHostsOfTheProtocol: whatever of the protocol names a host, a port or a way to the network in a command is known here: the guard refuses it, or Chrome
+// connects to nothing for it.
+func TestHostsOfTheProtocol(t *testing.T) {
+	known := map[string]string{
+		"target.CreateBrowserContextParams.proxyServer":     "refused",
+		"target.CreateBrowserContextParams.proxyBypassList": "refused",
+		"target.RemoteLocation.host":                        "refused: Target.setRemoteLocations",
+		"target.RemoteLocation.port":                        "the same",
+		"target.SetRemoteLocationsParams.locations":         "the same",
+		"tethering.BindParams.port":                         "refused, as all of Tethering",
+		"tethering.UnbindParams.port":                       "the same",
+	}
+	told := map[string]string{ // what Chrome tells
+		"har.Entry": "", "network.DeviceBoundSessionURLRule": "", "network.DirectUDPMessage": "", "network.DirectUDPSocketOptions": "", "network.ResourceTiming": "", "network.Response": "", "network.SecurityDetails": "",
+	}
+	for place := range sentAs(t, regexp.MustCompile(`^(host.*|port|locations|proxy.*|remote.*|server.*)$`), told) {
+		if known[place] == "" {
+			t.Errorf("%s: does Chrome connect to it, beside the relay?", place)
+		}
+		delete(known, place)
+	}
+	for place := range known {
+		t.Errorf("%s is nowhere in the protocol", place)
+	}
+}
+
+// sentAs are the members of the protocol's structures, but for those that Chrome alone tells, whose name is like one.
+func sentAs(t *testing.T, name *regexp.Regexp, told map[string]string) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	for structure, members := range cdprotoStructs(t) {
+		_, kind, _ := strings.Cut(structure, ".")
+		if _, is := told[structure]; is || strings.HasPrefix(kind, "Event") || strings.HasSuffix(kind, "Result") || strings.HasSuffix(kind, "Returns") {
+			continue
+		}
+		for _, m := range members {
+			if name.MatchString(m.Name) {
+				found[structure+"."+m.Name] = true
+			}
+		}
+	}
+	return found
 }
 
 // cdprotoStructs are the members of every structure of cdproto, by package and name.

@@ -83,6 +83,12 @@ func TestClientsOpenNoFiles(t *testing.T) {
 			t.Errorf("%s: %s %v", method, m.Result, m.Error)
 		}
 	}
+	for method, why := range map[string]string{"Target.setRemoteLocations": notDialed, "PWA.install": notInstalled, "PWA.launch": notInstalled, "PWA.launchFilesInApp": notInstalled} {
+		params := map[string]any{"locations": []map[string]any{{"host": "127.0.0.1", "port": 9222}}, "manifestId": "http://a.test/", "files": []string{}}
+		if m := c.try("", method, params); m.Error == nil || m.Error.Message != why {
+			t.Errorf("%s: %s %v", method, m.Result, m.Error)
+		}
+	}
 	if got := c.shown(); slices.ContainsFunc(got, func(u string) bool { return !strings.HasPrefix(u, "http://a.test/") && u != blankPage }) {
 		t.Errorf("the tabs show %v", got)
 	}
