@@ -96,7 +96,7 @@ func TestRunOfADeletedProxyFollowsItsProfile(t *testing.T) {
 func TestStartThatIsKilled(t *testing.T) {
 	t.Parallel()
 	g := newGround(t)
-	s := g.serve("--browser", g.script("silent", "exec sleep 1000"))
+	s := g.serve("--browser", g.script("silent", "exec cat <&3 >/dev/null")) // as Chrome it ends with its pipe
 	id := s.profile(nil)
 	go func() {
 		for !isClosed(s.exited) {
