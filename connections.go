@@ -46,6 +46,7 @@ type guest struct {
 	place *linked.Element // in it
 	once  sync.Once
 	gone  bool // it is closed
+	holds int  // descriptors that it counts for
 }
 
 // newGate bounds l. Without a bound, or where l has other connections than TCP, it is l itself.
@@ -95,7 +96,7 @@ func (g *gate) admit(c *net.TCPConn) (in, victim *guest) {
 	now := time.Now()
 	if g.open < g.most {
 		g.open++
-		in = &guest{TCPConn: c, gate: g, since: now}
+		in = &guest{TCPConn: c, gate: g, since: now, holds: 1}
 		in.move(g.fresh)
 		return in, nil
 	}
@@ -141,7 +142,13 @@ func (g *gate) connState(conn net.Conn, state http.ConnState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch state {
-	case http.StateActive, http.StateHijacked:
+	case http.StateHijacked: // it goes to a run's process, over a line which is a descriptor too
+		if !c.gone {
+			c.holds++
+			g.open++
+		}
+		fallthrough
+	case http.StateActive:
 		c.move(nil)
 	case http.StateIdle:
 		if !c.gone {
@@ -159,7 +166,7 @@ func (c *guest) Close() error {
 		defer c.gate.mu.Unlock()
 		c.move(nil)
 		c.gone = true
-		c.gate.open--
+		c.gate.open -= c.holds
 		c.gate.tell()
 	})
 	return err

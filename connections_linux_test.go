@@ -85,10 +85,90 @@ func TestManyConnections(t *testing.T) {
 	if n := ended.Load(); n > 0 {
 		t.Errorf("%d streams ended", n)
 	}
+	if code, body := refusedStream(t, base); code != http.StatusTooManyRequests || !strings.Contains(body, "too_many_connections") {
+		t.Errorf("the 51st stream of a key: %d %s", code, body)
+	}
 	if most > 300 {
 		t.Errorf("the server held %d descriptors, want 200 connections and what it needs itself", most)
 	}
 	t.Logf("at most %d descriptors; %v", most, time.Since(began))
+}
+
+// refusedStream asks for one more stream of events than a key may have.
+func refusedStream(t *testing.T, base string) (status int, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", base+"/api/v1/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+testAdminKey)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK { // else it does not end
+		text, _ := io.ReadAll(res.Body)
+		body = string(text)
+	}
+	return res.StatusCode, body
+}
+
+// TestStreamsOfKeys: each key has its own share, and one that has gone leaves its place.
+func TestStreamsOfKeys(t *testing.T) {
+	t.Parallel()
+	s := newStreams(5)
+	if _, err := s.enter("a"); err != nil {
+		t.Fatal(err)
+	}
+	leave, err := s.enter("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.enter("a"); err == nil {
+		t.Error("a third stream of five connections was let in")
+	}
+	if _, err := s.enter("b"); err != nil {
+		t.Errorf("another key: %v", err)
+	}
+	leave()
+	if _, err := s.enter("a"); err != nil {
+		t.Errorf("after one has gone: %v", err)
+	}
+}
+
+// TestSocketsCountTwice: a connection that goes to a run's process takes two of the server's descriptors.
+func TestSocketsCountTwice(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, state := newGate(inner, 4, slog.New(slog.DiscardHandler))
+	g := l.(*gate)
+	counts := func(want int) {
+		t.Helper()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.open != want {
+			t.Errorf("%d descriptors are counted, want %d", g.open, want)
+		}
+	}
+	defer l.Close() //nolint:errcheck // nothing is left to do
+	client, err := net.Dial("tcp", inner.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts(1)
+	state(c, http.StateHijacked)
+	counts(2)
+	c.Close() //nolint:errcheck // the test's own
+	counts(0)
 }
 
 func filesOf(t *testing.T, pid int) int {

@@ -277,12 +277,28 @@ func (s *server) putUpload(w http.ResponseWriter, r *http.Request) error {
 	if b, ok := r.Body.(*timedBody); ok {
 		b.step = bodyTime // a large file may take longer, as long as it comes
 	}
+	ctx, leave := s.runs.sockets.enter(r.Context(), callerOf(r.Context()))
+	defer leave()
 	u := &upload{profileDir: s.profileDir(row.ID), most: cmp.Or(s.cfg.UploadLimit.bytes(), maxUpload), quota: s.cfg.FilesQuota.bytes()}
-	size, err := u.take(name, r.Body, r.ContentLength)
+	size, err := u.take(name, keyedBody{r.Body, ctx}, r.ContentLength)
 	if err != nil {
 		return uploadProblem(r, err)
 	}
 	return writeJSON(w, r, http.StatusOK, UploadJSON{Name: name, Size: size, Path: filepath.Join(shim.UploadsDir(u.profileDir), name)})
+}
+
+// keyedBody is a request's body that is taken no further when the context ends, which the caller's key does.
+type keyedBody struct {
+	io.Reader
+	until context.Context
+}
+
+func (b keyedBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if b.until.Err() != nil {
+		return 0, unauthorized()
+	}
+	return n, err
 }
 
 // uploadProblem gives an upload that was not taken its problem.

@@ -262,3 +262,40 @@ func TestUploadsBreakOff(t *testing.T) {
 		t.Errorf("after the server was killed lie %v", got)
 	}
 }
+
+// TestUploadsEndWithTheirKey: what comes after a key was revoked is not taken, and nothing of the file is there.
+func TestUploadsEndWithTheirKey(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	g := newGround(t)
+	s := g.serve()
+	id := s.profile(nil)
+	s.start(id, nil)
+	keyID, key := s.key(nil)
+	r, w := io.Pipe()
+	req, err := http.NewRequest("PUT", s.base+apiPrefix+"/profiles/"+id+"/uploads/late", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	status := make(chan int, 1)
+	go func() {
+		defer close(status)
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			res.Body.Close()
+			status <- res.StatusCode
+		}
+	}()
+	if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	s.do("DELETE", "/keys/"+keyID, nil, 204, nil)
+	w.Write([]byte("the end")) //nolint:errcheck // it may be refused by now
+	w.Close()                  //nolint:errcheck // a pipe's
+	if got := <-status; got != http.StatusUnauthorized {
+		t.Errorf("the answer is %d, want 401", got)
+	}
+	if left := filesIn(t, filepath.Join(s.data, "profiles", id, "files")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}

@@ -154,6 +154,11 @@ func (s *server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	if len(r.URL.RawQuery) > 0 {
 		return invalid(fault{Location: "query", Message: "this operation takes no parameters"})
 	}
+	done, err := s.streams.enter(callerOf(r.Context()).keyID)
+	if err != nil {
+		return err
+	}
+	defer done()
 	l := s.events.listen(callerOf(r.Context()), r.Header.Get("Last-Event-ID"))
 	defer s.events.leave(l)
 	if _, err := s.keys.authenticate(r); err != nil { // it may have been revoked before it was listening

@@ -24,6 +24,11 @@ func (s *server) capabilityGateway(w http.ResponseWriter, r *http.Request) error
 	if c == nil || c.Readonly {
 		return noSuchRun()
 	}
+	done, err := s.streams.enter(c.Key)
+	if err != nil {
+		return err
+	}
+	defer done()
 	r, leave := c.hold(r)
 	defer leave()
 	return s.passOn(w, r, c.run, shim.Rights{Files: c.Files}, "/cdp/"+secret)
@@ -51,6 +56,11 @@ func (s *server) withKey(r *http.Request, pass func(*http.Request, *profileRun) 
 		return notRunning()
 	}
 	caller := callerOf(r.Context())
+	done, err := s.streams.enter(caller.keyID)
+	if err != nil {
+		return err
+	}
+	defer done()
 	ctx, leave := s.runs.sockets.enter(r.Context(), caller)
 	defer leave()
 	if err := s.keys.confirm(ctx, caller); err != nil { // it may have been revoked before it was known here

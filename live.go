@@ -17,6 +17,11 @@ func (s *server) capabilityLive(w http.ResponseWriter, r *http.Request) error {
 	if c == nil {
 		return noSuchRun()
 	}
+	done, err := s.streams.enter(c.Key)
+	if err != nil {
+		return err
+	}
+	defer done()
 	r, leave := c.hold(r)
 	defer leave()
 	return s.passLive(w, r, c.run, shim.Rights{Readonly: c.Readonly, Files: c.Files}, "/live/"+secret)

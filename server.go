@@ -40,6 +40,7 @@ type server struct {
 	keys    *keyring
 	tickets *tickets
 	guesses *guesses
+	streams *streams
 	runs    *runs
 	events  *events
 	checker *proxy.Checker
@@ -146,7 +147,7 @@ func (s *server) routes() {
 func newServer(s *server) *server {
 	useOurErrors()
 	s.runs.exitMoved = s.exitMoved
-	s.mux, s.needs = http.NewServeMux(), map[string]scope{}
+	s.mux, s.needs, s.streams = http.NewServeMux(), map[string]scope{}, newStreams(maxConnections())
 	s.api = humago.NewWithPrefix(s.mux, apiPrefix, s.humaConfig())
 	s.routes()
 	s.openapi = s.describe()
