@@ -93,6 +93,9 @@ func (p *profile) open(s Spec) *Browser {
 		if err := b.Close(); err != nil {
 			p.t.Errorf("Close: %v", err)
 		}
+		if p.t.Failed() && b.proc != nil {
+			p.t.Logf("the browser said last:\n%s", strings.Join(b.proc.output.lines(), "\n"))
+		}
 	})
 	return b
 }
