@@ -60,6 +60,8 @@ const (
 	notShared = "Not allowed: the path lies in, or leads to, a folder that is closed to DevTools clients"
 	notHere   = "Not allowed: this command gives a way to DevTools that is closed to clients here"
 	notYours  = "Not allowed: files of this machine are for keys with the scope files. Send the file with PUT /api/v1/profiles/ID/uploads/NAME and name the path in its answer, or use such a key"
+	// Chrome ends a page that has such a file a second later, when it notes the page's state (bad_message.h, RFH_CAN_ACCESS_FILES_OF_PAGE_STATE).
+	notPlain  = "Not allowed: the path goes through .., and Chrome would end the page for it. Name the file without"
 	tooNested = "Not allowed: messages within messages nest too deep"
 )
 
@@ -201,6 +203,9 @@ func (g *guard) mayShare(paths []string) string {
 		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return lies(real, f) || lies(f, real) }) || g.inSibling(real) || g.holdsSiblings(real) {
 			return notShared
 		}
+	}
+	if slices.ContainsFunc(paths, func(p string) bool { return slices.Contains(steps(p), "..") }) {
+		return notPlain
 	}
 	return ""
 }
