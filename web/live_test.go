@@ -329,11 +329,17 @@ func liveLatency(t *testing.T, e *liveEnd, p *driveTab) {
 	if strings.Contains(shown(), " ms") {
 		t.Errorf("a picture that came after a second was taken for the input's: %q", shown())
 	}
-	n = press()
-	e.frame(3, n-1, color.Black) // from before the input
-	p.eval("new Promise((go) => setTimeout(go, 100))", nil)
-	e.frame(4, n, color.White)
-	p.until("/\\d ms/.test(document.querySelector('.live-speed').textContent)")
+	for frame := 3; !strings.Contains(shown(), " ms"); frame += 2 { // again where a busy machine took more than a second from the press to the picture
+		if frame > 60 {
+			t.Fatalf("no picture was taken for its input's: %q", shown())
+		}
+		n = press()
+		e.frame(frame, n-1, color.Black) // from before the input
+		p.eval("new Promise((go) => setTimeout(go, 100))", nil)
+		e.frame(frame+1, n, color.White)
+		waitFor(t, "the acks", func() bool { return len(e.of("ack")) >= 2 })
+		p.eval("new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))", nil) // what the page shows follows its pictures
+	}
 	var ms int
 	if _, err := fmt.Sscanf(strings.TrimPrefix(shown(), "From input to picture: "), "%d ms", &ms); err != nil || ms < 100 || ms > 1000 {
 		t.Errorf("shown: %q, want 100 ms or somewhat more (%v)", shown(), err)
