@@ -204,6 +204,24 @@ func TestUploads(t *testing.T) {
 	}
 }
 
+// Files without a byte in them come to an end as well.
+func TestUploadsOfNothing(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	s := newGround(t).serve("--files-quota", "32KiB")
+	id := s.profile(nil)
+	s.start(id, nil)
+	for i := range 9 {
+		want := 200
+		if i == 8 {
+			want = 507
+		}
+		if status, _, text := s.send("PUT", fmt.Sprintf("/profiles/%s/uploads/empty-%d", id, i), strings.NewReader(""), nil); status != want {
+			t.Errorf("empty file %d: %d %s", i+1, status, text)
+		}
+	}
+}
+
 // filesIn lists what lies in a run's own folder, whole or not.
 func filesIn(t *testing.T, files string) (out []string) {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 
 // bareBrowser runs Chromium on a page as anybody would, with nothing that keeps it in. What the relay does for names below
 // leaks.Suffix, its own rules do.
-func bareBrowser(t *testing.T, canaries *leaks.Test, page string, more ...string) {
+func bareBrowser(t *testing.T, canaries *leaks.Test, page string, more ...string) (said *lockedBuffer, end func()) {
 	t.Helper()
 	path := needBrowser(t)
 	dir, err := os.MkdirTemp(shortTemp(), "wr-bare")
@@ -33,40 +33,81 @@ func bareBrowser(t *testing.T, canaries *leaks.Test, page string, more ...string
 		"--host-resolver-rules=" + strings.Join(rules, ",")}
 	cmd := exec.Command(path, slices.Concat(args, more, []string{page})...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	said = new(lockedBuffer)
+	cmd.Stderr, cmd.SysProcAttr = said, &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	return said, func() {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		cmd.Wait()
 		eventually(t, "the folder of the bare browser goes", enough, func() bool { return os.RemoveAll(dir) == nil })
-	})
+	}
 }
 
 // A browser that nothing keeps in fails: each trap can be hit. What the machine's network or a headless Chrome decides is not asked.
+//
+// On a busy machine Chromium's network service often crashes on this page, and what was under way comes nowhere. Then, and then alone, the page is tried again.
 func TestLeakPageSeesAnOpenBrowser(t *testing.T) {
-	canaries, err := leaks.Open(leaks.Options{})
-	if err != nil {
+	const most = 8
+	for try := 1; ; try++ {
+		canaries, crashed, err := openBrowsers(t)
+		if passed := wronglyPassed(canaries); crashed && try < most && (err != nil || len(passed) > 0) {
+			t.Logf("once more: the network service crashed, %v, and these passed: %v", err, passed)
+			continue
+		}
+		if err != nil {
+			t.Errorf("the pages did not report: %v", err)
+		}
+		wantSeen(t, canaries)
+		return
+	}
+}
+
+// openBrowsers opens the pages in browsers that nothing keeps in, until they have reported.
+func openBrowsers(t *testing.T) (canaries *leaks.Test, crashed bool, err error) {
+	t.Helper()
+	if canaries, err = leaks.Open(leaks.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	defer canaries.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
+	var said []*lockedBuffer
 	for _, page := range canaries.Pages() {
-		bareBrowser(t, canaries, page)
+		b, end := bareBrowser(t, canaries, page)
+		defer end()
+		said = append(said, b)
 	}
-	if err := canaries.Wait(ctx); err != nil {
-		t.Errorf("the pages did not report: %v", err)
+	err = canaries.Wait(ctx)
+	for _, b := range said {
+		crashed = crashed || strings.Contains(b.String(), "Network service crashed")
 	}
+	return canaries, crashed, err
+}
+
+// wronglyPassed are the channels that passed in a browser that nothing keeps in.
+func wronglyPassed(canaries *leaks.Test) (names []string) {
+	for _, c := range canaries.Channels() {
+		if c.Passed && !slices.Contains([]string{"favicon", "popup", "metadata"}, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// wantSeen wants that every channel failed, and that the traps answered nobody.
+func wantSeen(t *testing.T, canaries *leaks.Test) {
+	t.Helper()
 	failed := 0
 	for _, c := range canaries.Channels() {
 		t.Logf("%v %-18s %s", c.Passed, c.Name, c.Seen)
 		if !c.Passed {
 			failed++
-		} else if !slices.Contains([]string{"favicon", "popup", "metadata"}, c.Name) {
-			t.Errorf("%s passed in a browser that nothing keeps in: %s", c.Name, c.Seen)
 		}
+	}
+	if passed := wronglyPassed(canaries); len(passed) > 0 {
+		t.Errorf("in a browser that nothing keeps in passed %v", passed)
 	}
 	tries := 0
 	for _, r := range canaries.Reports() {

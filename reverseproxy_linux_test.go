@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -128,6 +129,25 @@ func (p reverseProxy) run(t *testing.T, kind, port, server string) {
 	})
 }
 
+// keptPort is a free port that the system gives to nobody who asks for any: it is the test's until its program listens there (ip(7), ip_local_port_range).
+func keptPort(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	var low int
+	if _, scanned := fmt.Sscan(string(text), &low); err != nil || scanned != nil || low < 3000 {
+		t.Fatalf("no port is kept from others: %q %v %v", text, err, scanned)
+	}
+	for range 1000 {
+		port := 2000 + rand.IntN(low-2000)
+		if l, err := net.Listen("tcp", fmt.Sprintf(":%d", port)); err == nil {
+			l.Close()
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return 0
+}
+
 // TestReverseProxies runs every configuration of docs/reverse-proxies.md whose program is there: page, API, events, CDP and live view come through, and
 // what a client says of the way it came is not believed.
 func TestReverseProxies(t *testing.T) {
@@ -136,7 +156,7 @@ func TestReverseProxies(t *testing.T) {
 	ports, flags := map[string]string{}, []string{"--behind-proxy", "127.0.0.0/8"}
 	for _, p := range reverseProxies() {
 		for _, kind := range []string{p.name, p.name + "-path"} {
-			ports[kind] = fmt.Sprint(closedPort(t))
+			ports[kind] = fmt.Sprint(keptPort(t))
 			flags = append(flags, "--allow-host", "localhost:"+ports[kind])
 		}
 	}

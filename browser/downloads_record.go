@@ -347,7 +347,7 @@ func (d *downloads) keepQuota() (busy bool) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(d.dir, filepath.FromSlash(one.File))); err == nil {
-			used -= one.Received
+			used -= max(one.Received, fileCost)
 			one.State, one.Reason, one.File = DownloadCancelled, DownloadOverQuota, ""
 			d.note()
 		}
@@ -376,14 +376,17 @@ func (d *downloads) keepQuota() (busy bool) {
 	return busy
 }
 
-// SizeOf is how many bytes the files in a folder have, those of its folders included. What goes meanwhile does not count.
+// fileCost is what a file counts at least, in bytes: empty ones take room as well, and each makes every look at the folder slower.
+const fileCost = 4096
+
+// SizeOf is how many bytes the files in a folder count towards a quota, those of its folders included. What goes meanwhile does not count.
 func SizeOf(dir string) (total int64) {
 	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return nil
 		}
 		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
-			total += info.Size()
+			total += max(info.Size(), fileCost)
 		}
 		return nil
 	})
