@@ -482,9 +482,17 @@ func TestPersonsPages(t *testing.T) {
 		if err := b.mux.call(ctx, tab.session, "Page.navigate", map[string]any{"url": address}, &went); err != nil || went.ErrorText != "" && !strings.Contains(address, "newtab") {
 			t.Errorf("a person goes to %s: %v %s", address, err, went.ErrorText)
 		}
+		var said string
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("on the way to %s the tab said %s", address, said)
+			}
+		})
 		eventually(t, "the person's page is shown: "+address, func() bool {
 			var at string
-			return b.mux.owner.evaluate(ctx, page{target: tab.target, session: tab.session}, "location.href", &at) == nil && b.installed.isClosed(at)
+			err := b.mux.owner.evaluate(ctx, page{target: tab.target, session: tab.session}, "location.href", &at)
+			said = fmt.Sprint(at, err)
+			return err == nil && b.installed.isClosed(at)
 		})
 		for method, params := range map[string]map[string]any{"Target.attachToTarget": {"targetId": tab.target, "flatten": true}, "Target.getTargetInfo": {"targetId": tab.target}, "Target.closeTarget": {"targetId": tab.target}} {
 			if m := s.ask("", method, params); m.Error == nil || m.Error.Message != noSuchTarget {
