@@ -184,7 +184,7 @@ func (r *tableRound) visit(p page, url string) {
 	call(r.t, r.b, p.session, "Page.navigate", map[string]string{"url": url})
 }
 
-// tab opens a blank tab of the owner's.
+// tab opens a blank tab of the owner's, and waits until it is dressed, as everything does that sends a tab somewhere.
 func (r *tableRound) tab() page {
 	r.t.Helper()
 	target := field(r.t, call(r.t, r.b, "", "Target.createTarget", map[string]any{"url": blankPage}), "targetId")
@@ -194,6 +194,7 @@ func (r *tableRound) tab() page {
 		p, ok = r.b.mux.owner.page(target)
 		return ok
 	})
+	r.b.mux.owner.awaitDressed(r.t.Context(), target)
 	return p
 }
 

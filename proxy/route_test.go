@@ -58,13 +58,14 @@ func TestRoutesAreCounted(t *testing.T) {
 	roundTrip(t, stays) // it was open before: it goes on through the first
 	r.SetRoutes([]Route{first}, 0, false)
 	push(t, address, 10)
-	until(t, "the bytes are counted", func() bool { return r.Stats().BytesDown == 1<<20+3+5+1000+5+10 })
+	// A byte may have come back before the relay counts that it went.
+	until(t, "the bytes are counted", func() bool {
+		s := r.Stats()
+		return s.BytesUp == 1<<20+3+5+1000+5+10 && s.BytesDown == s.BytesUp
+	})
 	want := []RouteStats{{"", 5, 5, 1}, {"one", 1<<20 + 3 + 5 + 10, 1<<20 + 3 + 5 + 10, 4}, {"two", 1000, 1000, 1}}
 	if got := r.RouteStats(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("routes: %v, want %v", got, want)
-	}
-	if s := r.Stats(); s.BytesUp != 1<<20+3+5+1000+5+10 {
-		t.Errorf("in all: %+v", s)
 	}
 }
 
