@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"warren/shim"
@@ -40,8 +42,7 @@ func TestDebugPortFromAnotherProfile(t *testing.T) {
 	needBrowser(t)
 	g := newGround(t)
 	s := g.serve()
-	address := *s.start(s.profile(nil), map[string]any{"debugPort": true}).DebuggerAddress
-	_, port, _ := net.SplitHostPort(address)
+	address, port := s.debugPortAlone()
 	if ports := shim.DebugPorts(filepath.Join(g.data, "run"))(); len(ports) > 0 {
 		t.Fatalf("this system has no 127.77.0.0/16: %v", ports)
 	}
@@ -55,6 +56,43 @@ func TestDebugPortFromAnotherProfile(t *testing.T) {
 		}
 	}
 	s.refused("PUT", "/profiles/"+other, map[string]any{"allowLocal": []string{address}}, 422, "validation_failed")
+}
+
+// debugPortAlone starts runs until one has a debug port whose number is free at the machine's own loopback addresses too, and returns its
+// address and port. Until the test ends what connects there is hung up on: another test's server at the number is not the debug port.
+func (s *liveServer) debugPortAlone() (address, port string) {
+	s.t.Helper()
+	for range 5 {
+		address = *s.start(s.profile(nil), map[string]any{"debugPort": true}).DebuggerAddress
+		_, port, _ = net.SplitHostPort(address)
+		if hangUpAt(s.t, "127.0.0.1:"+port) && hangUpAt(s.t, "[::1]:"+port) {
+			return address, port
+		}
+	}
+	s.t.Fatalf("port %s is taken at 127.0.0.1 or ::1 too, as that of each of 5 runs: the debug port listens there", port)
+	return "", ""
+}
+
+// hangUpAt takes connections at an address and closes them, until the test ends. It returns false where somebody listens already.
+func hangUpAt(t testing.TB, address string) bool {
+	l, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return false
+	}
+	if err != nil { // a machine without IPv6 has nobody at ::1
+		return true
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	return true
 }
 
 // The port for debuggers ends with the key that it was opened for, and what came by it too, also at the server after that which opened it.

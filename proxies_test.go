@@ -165,7 +165,8 @@ func TestProxyMerge(t *testing.T) {
 	a.do(t, "GET", "/proxies/"+id, nil).want(t, 200).equal(t, "hasPassword", true)
 }
 
-// closedPort is a port of this machine where nobody listens.
+// closedPort is a port of this machine where nobody listens. One end of a connection keeps it until the test ends, so that no other test
+// listens there meanwhile.
 func closedPort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -173,7 +174,12 @@ func closedPort(t testing.TB) int {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c.LocalAddr().(*net.TCPAddr).Port
 }
 
 // TestProxyInUse: a proxy that a profile uses stays; one that only the trash remembers goes, and its profile then does not
