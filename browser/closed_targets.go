@@ -93,6 +93,7 @@ func (m *mux) watch(method string, params []byte) {
 		}
 		if p.TargetInfo.Type == "page" {
 			m.owner.mayClose(p.TargetInfo.TargetID, p.TargetInfo.URL)
+			m.owner.pageChanged(p.TargetInfo.TargetID)
 		}
 	case "Page.frameDetached":
 		if p.Reason != "swap" { // to a process of its own

@@ -68,7 +68,7 @@ func (d *dressing) isDone() bool {
 
 func newOwner(m *mux) *owner {
 	return &owner{mux: m, emulation: &emulation{}, targets: map[string]*dressing{}, arriving: map[string]*arrival{}, contexts: map[string]bool{"": true}, first: make(chan struct{}),
-		arrivalTime: arrivalTime, joins: joins{limit: joinTime}, early: early{asked: map[string]bool{}, stopped: map[string]bool{}, again: map[string]time.Time{}}}
+		arrivalTime: arrivalTime, joins: joins{limit: joinTime}, early: early{asked: map[string]bool{}, stopped: map[string]bool{}, doubted: map[string]time.Time{}, again: map[string]time.Time{}}}
 }
 
 // unownedKinds are the kinds of target that the owner leaves alone: the browser itself, tabs (the page in them is attached; through the tab there

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -69,6 +68,7 @@ type early struct {
 	over    bool                 // the gate is open
 	asked   map[string]bool      // frames whose document was looked at on its way out
 	stopped map[string]bool      // the owner's sessions whose document was on its way and came to nothing
+	doubted map[string]time.Time // pages of which nobody knows whether they are there, and since when
 	again   map[string]time.Time // when pages were sent to their address again that have not asked for it yet
 }
 
@@ -81,31 +81,71 @@ const againTime = 10 * time.Second
 // that is asked here the browser process answers, which does not wait for pages.
 func (o *owner) recall(ctx context.Context, g *gate) {
 	unlooked := o.unlooked()
-	there := make([]bool, len(unlooked))
+	if len(unlooked) == 0 {
+		return
+	}
+	stopped := make([]bool, len(unlooked))
 	var wg sync.WaitGroup
 	for i, p := range unlooked {
+		wg.Go(func() { stopped[i] = o.stop(ctx, p) })
+	}
+	wg.Wait()
+	g.drop()
+	for i, p := range unlooked {
 		wg.Go(func() {
-			stopped := o.stop(ctx, p)
-			if there[i] = o.isThere(ctx, p); stopped && !there[i] {
+			o.doubt(p.target)
+			switch there := o.mux.call(ctx, p.session, isThere, frameOf(p), nil) == nil; {
+			case there:
+				o.reload(p)
+			case stopped[i] && o.decide(p.target):
 				o.backTo(ctx, p)
 			}
 		})
 	}
 	wg.Wait()
-	if !slices.Contains(there, true) {
-		return
-	}
-	g.drop()
-	for i, p := range unlooked {
-		if there[i] {
-			o.repeat(p, "Page.reload", nil)
-		}
+}
+
+// isThere is the command that Chrome answers without an error where a page of the web is shown.
+const isThere = "Storage.getStorageKeyForFrame"
+
+func frameOf(p page) any { return map[string]string{"frameId": p.target} }
+
+// doubt notes a page of which nobody knows yet whether it is there. A renderer shows what comes out of the cache before the browser process knows of it, and
+// then there is neither a document to stop nor one that is there: only half of it may be shown.
+func (o *owner) doubt(target string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.early.doubted[target] = time.Now()
+}
+
+// decide reports whether a page was in doubt until now, and ends that.
+func (o *owner) decide(target string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	since, doubted := o.early.doubted[target]
+	delete(o.early.doubted, target)
+	return doubted && time.Since(since) < againTime
+}
+
+// pageChanged is called on the reading goroutine when Chrome tells of a page anew, as it does when the browser process has a document of it.
+func (o *owner) pageChanged(target string) {
+	o.mu.Lock()
+	_, doubted := o.early.doubted[target]
+	o.mu.Unlock()
+	if p, known := o.page(target); doubted && known {
+		o.mux.send(p.session, isThere, frameOf(p), func(a answer) {
+			if a.err() == nil {
+				o.reload(p)
+			}
+		})
 	}
 }
 
-// isThere reports whether a page of the web is shown (Storage.getStorageKeyForFrame): it came out of the cache.
-func (o *owner) isThere(ctx context.Context, p page) bool {
-	return o.mux.call(ctx, p.session, "Storage.getStorageKeyForFrame", map[string]string{"frameId": p.target}, nil) == nil
+// reload loads a page that is there again, once.
+func (o *owner) reload(p page) {
+	if o.decide(p.target) {
+		o.repeat(p, "Page.reload", nil)
+	}
 }
 
 // stop ends what a tab is loading (Page.stopLoading), and reports whether that was a document.
@@ -186,6 +226,7 @@ func (o *owner) looked(frame, method string) (refused bool) {
 	if !o.early.over {
 		o.early.asked[frame] = true
 	}
+	delete(o.early.doubted, frame)
 	at, again := o.early.again[frame]
 	delete(o.early.again, frame)
 	return again && time.Since(at) < againTime && method != "GET" && method != "HEAD"
