@@ -67,6 +67,14 @@ func declaredProfile(t *testing.T) (*profile, Spec, *told) {
 	return p, s, all
 }
 
+// has reports whether the one with a number has told.
+func (a *told) has(n string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, has := a.first[n]
+	return has
+}
+
 // await waits until n have told, and says whether they all saw what is declared. Those that differ in nothing but that their locale is the browser's
 // own it counts.
 func (a *told) await(t *testing.T, n int) (unlocalised int) {
@@ -419,7 +427,7 @@ func TestMassOfTargets(t *testing.T) {
 	for _, target := range targets[1:] {
 		c.send("", "Target.closeTarget", map[string]any{"targetId": target})
 	}
-	p.openAtRandom(b, numbered(t, b, "tab0"), openings)
+	p.openAtRandom(b, seen, numbered(t, b, "tab0"), openings)
 	// Where the page that set the locale for a process goes, the others have the browser's own until they are given it again.
 	lost := seen.await(t, tabs+openings)
 	t.Logf("and %d at random: %v; %d began without their locale, since the page that held it had just gone", openings, time.Since(began).Round(time.Millisecond), lost)
@@ -429,7 +437,7 @@ func TestMassOfTargets(t *testing.T) {
 }
 
 // openAtRandom has a page open pop-ups, tabs without an opener, and workers, and close some of them when they have told what they are.
-func (p *profile) openAtRandom(b *Browser, from page, openings int) {
+func (p *profile) openAtRandom(b *Browser, seen *told, from page, openings int) {
 	ways := []string{
 		`window.open('/first?n=%[1]d')`,
 		`window.open('https://b.test/first?n=%[1]d')`,
@@ -446,16 +454,16 @@ func (p *profile) openAtRandom(b *Browser, from page, openings int) {
 			p.t.Fatal(err)
 		}
 		if n%10 == 9 { // not more than a page can bear
-			p.closeOthers(b, from)
+			p.closeOthers(b, seen, from)
 		}
 	}
 }
 
 // closeOthers closes the tabs that have told what they are.
-func (p *profile) closeOthers(b *Browser, but page) {
+func (p *profile) closeOthers(b *Browser, seen *told, but page) {
 	for _, other := range b.mux.owner.openPages() {
-		var first string
-		if other.target != but.target && b.mux.owner.evaluate(p.t.Context(), other, `document.readyState`, &first) == nil && first == "complete" {
+		var query string
+		if other.target != but.target && b.mux.owner.evaluate(p.t.Context(), other, `location.search`, &query) == nil && seen.has(strings.TrimPrefix(query, "?n=")) {
 			b.mux.send("", "Target.closeTarget", map[string]string{"targetId": other.target}, nil)
 		}
 	}
