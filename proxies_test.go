@@ -359,12 +359,12 @@ func TestDeadProxies(t *testing.T) {
 	}
 }
 
-// waitFor looks until it is so; it fails after 20 seconds.
+// waitFor looks until it is so; it fails when that is not soon enough.
 func waitFor(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	late := time.After(20 * time.Second)
+	late := time.After(enough)
 	for !so() {
 		select {
 		case <-tick.C:

@@ -62,7 +62,7 @@ func brief(m map[string]any) string {
 func (e *liveEnd) wantTyped(what string, want ...string) {
 	e.t.Helper()
 	var got []string
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		got = nil
 		for _, m := range e.of("key", "text", "compose", "copy") {
 			got = append(got, brief(m))
