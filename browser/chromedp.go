@@ -64,7 +64,7 @@ func (a *allocator) Allocate(ctx context.Context, opts ...chromedp.BrowserOption
 	if err != nil {
 		return nil, err
 	}
-	c.files = true // it is the run's own
+	c.saves = true // it is the run's own
 	return chromedp.NewBrowserTransport(a.life, transport{c}, opts...)
 }
 

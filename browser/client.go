@@ -21,7 +21,7 @@ type client struct {
 	base    string // the session of messages without sessionId: root, or a page's for a page socket
 	out     *queue // messages on their way to the client
 	guard   *guard // what it may not do; nil for the run's own
-	files   bool   // it may use files of the machine, and not the run's own alone (Spec.FilesDir)
+	saves   bool   // its downloads go where it says; else into the run's own folder (Spec.FilesDir)
 
 	outlet atomic.Pointer[limitedConn] // where its messages may leave at once; nil for who takes them with next
 	laid   bool                        // messages lie in out that nobody was woken for; the reading goroutine's
@@ -164,7 +164,7 @@ func (c *client) send(ctx context.Context, msg []byte) error {
 	if e.session.there() {
 		name = text(msg, e.session)
 	}
-	if !c.files && setsDownloads(method) {
+	if !c.saves && setsDownloads(method) {
 		return c.wishDownloads(name, method, msg, e)
 	}
 	if why := c.guard.refusal(method, e.params.in(msg)); why != "" {

@@ -15,18 +15,20 @@ import (
 // Chrome keeps one behaviour per browser context, of whoever spoke last, and forgets it with the session that said it. So the words of clients that may not
 // use files of the machine never reach it: the owner, whose session lasts as long as the run, says them with a folder of the run's own in place of the one
 // that was named, and files are named by Chrome's id, whatever a site suggests. Events come to the owner's session, and from here to such clients, with
-// the folder that they named. Clients that may use files of the machine speak to Chrome themselves; when one leaves, what held before holds again.
+// the folder that they named. Clients that may use files of the machine speak to Chrome themselves; when one leaves, what held before holds again. Where
+// the run's own folder is the only one that Chrome can write, all clients are served in the first way: a download would fail in the other.
 type downloads struct {
 	mux      *mux
 	dir      string // the run's own folder for them; "" in tests without a browser: clients' words pass
 	root     string // what the quota counts; dir lies in it
 	quota    int64  // bytes; 0: none
 	headless bool   // no person saves files at a window
+	alone    bool   // Chrome can write no other folder that a client or a person would name
 
 	telling sync.Mutex // held while Chrome is told of a behaviour, so that orders come in the order in which they were made
 
 	mu        sync.Mutex
-	guests    bool            // a client came that may not use files of the machine
+	guests    bool            // a client came that may not use files of the machine, or alone
 	own       string          // the profile's own browser context; "" stands for it everywhere else
 	contexts  map[string]bool // the others; true: a client made it
 	wishes    []downloadWish  // of sessions that are there, the last that was spoken last
@@ -255,7 +257,7 @@ func (d *downloads) left(s *session) {
 	}
 }
 
-// instead is what Chrome is told for a client that may not use files of the machine; refusal says why it is told nothing. d.mu is held.
+// instead is what Chrome is told for a client whose downloads go into the run's own folder; refusal says why it is told nothing. d.mu is held.
 func (d *downloads) instead(p downloadBehavior) (order downloadBehavior, refusal string) {
 	order = downloadBehavior{Behavior: p.Behavior, Context: p.Context, Events: true}
 	switch p.Behavior {
@@ -334,8 +336,8 @@ const codeInvalidParams = -32602
 // noSuchContext is how Chrome begins to say that there is no browser context of an id.
 const noSuchContext = "Failed to find browser context"
 
-// wishDownloads carries out Browser.setDownloadBehavior or Page.setDownloadBehavior of a client that may not use files of the machine. A client has one such
-// command on its way at a time: they pass the bound on what may wait for Chrome.
+// wishDownloads carries out Browser.setDownloadBehavior or Page.setDownloadBehavior of a client whose downloads go into the run's own folder. A client has
+// one such command on its way at a time: they pass the bound on what may wait for Chrome.
 func (c *client) wishDownloads(name, method string, msg []byte, e envelope) error {
 	m, d := c.mux, c.mux.downloads
 	select {

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"warren/testnet"
 )
 
 // machineFiles is a data folder as a server has it, with what else of the machine must not be read, each file with content of its own.
@@ -271,5 +273,41 @@ func needsMounts(t *testing.T) {
 	t.Helper()
 	if err := CheckFiles(); err != nil {
 		t.Skipf("needs user, network and mount namespaces: %v", err)
+	}
+}
+
+// TestDownloadsWhereNothingElseIsWritten: a client that may use files of the machine, and a person at a window, have their downloads in the run's own folder
+// where Chrome can write no other, and in the folder that they name where Chrome can.
+func TestDownloadsWhereNothingElseIsWritten(t *testing.T) {
+	needsMounts(t)
+	open := t.TempDir()
+	for name, change := range map[string]func(*Spec){
+		"headless": func(s *Spec) {},
+		"at a window": func(s *Spec) {
+			s.Headless, s.ExtraEnv = false, append(s.ExtraEnv, "DISPLAY="+testnet.Display(t), "WAYLAND_DISPLAY=", "XDG_SESSION_TYPE=x11")
+		},
+		"named": func(s *Spec) { s.Writable = []string{open} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := startLoading(t, func(s *Spec) { s.ReadOnly = true }, change)
+			c := dial(t, l.full+"/")
+			_, page := l.tab(c, "")
+			if name != "named" {
+				l.get(c, page, "unasked.txt", "unasked")
+				l.holds(l.listed("unasked.txt", DownloadComplete), "unasked")
+			}
+			wanted := filepath.Join(open, name)
+			c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": wanted, "eventsEnabled": true})
+			l.get(c, page, "asked.txt", "asked")
+			if path := c.ends("completed"); path != filepath.Join(wanted, "asked.txt") {
+				t.Errorf("the client was told of %s", path)
+			}
+			if name != "named" {
+				l.holds(l.listed("asked.txt", DownloadComplete), "asked")
+				l.leavesTheMachine(wanted)
+			} else if got, err := os.ReadFile(filepath.Join(wanted, "asked.txt")); string(got) != "asked" {
+				t.Errorf("it finds %q %v", got, err)
+			}
+		})
 	}
 }

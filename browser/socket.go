@@ -59,8 +59,8 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(cont
 		return
 	}
 	defer c.close()
-	c.files = r.Header.Get(filesHeader) != ""
-	c.guard = g.guard().of(c.files)
+	files := r.Header.Get(filesHeader) != ""
+	c.guard, c.saves = g.guard().of(files), files && !m.downloads.alone
 	limited := &frameLimit{ResponseWriter: w, limit: messageLimit}
 	socket, err := websocket.Accept(limited, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // sameOrigin has checked, against the address that the client used

@@ -185,6 +185,8 @@ func (b *Browser) spawn() error {
 	b.mux.live, b.mux.shut.installed = b.live, b.installed
 	d := b.mux.downloads
 	d.dir, d.root, d.quota, d.headless = filepath.Join(b.filesDir(), "downloads"), b.filesDir(), b.spec.FilesQuota, b.spec.Headless
+	d.alone = b.spec.ReadOnly && len(b.spec.Writable) == 0 && b.Isolation().Files == FilesInNamespace
+	d.guests = d.alone
 	b.mux.owner.emulation, b.mux.owner.dress = b.emulation, b.emulation.orders
 	b.mux.owner.dresses.Store(b.emulation.any())
 	if b.dress != nil {
