@@ -173,10 +173,16 @@ func (s *spy) send(session, method string, params any) <-chan message {
 
 func (s *spy) ask(session, method string, params any) message {
 	s.t.Helper()
+	answer := s.send(session, method, params)
 	select {
-	case m := <-s.send(session, method, params):
+	case m := <-answer:
 		return m
 	case <-s.done:
+		select {
+		case m := <-answer: // it came before the end
+			return m
+		default:
+		}
 		s.t.Fatalf("%s: the socket ended", method)
 	case <-time.After(patient):
 		s.t.Fatalf("%s: no answer", method)

@@ -195,6 +195,11 @@ func (w *watcher) until(what string, yes func() bool) {
 		select {
 		case <-changed:
 		case <-w.ended:
+			select {
+			case <-changed: // before the end
+				continue
+			default:
+			}
 			w.t.Fatalf("%s: the socket ended: %v", what, w.err)
 		case <-late:
 			w.t.Fatalf("not within %v: %s; the last messages: %v", patient, what, said[max(0, len(said)-6):])
