@@ -82,7 +82,7 @@ func TestLimits(t *testing.T) {
 	look(3600, Expired)
 }
 
-// traffic moves bytes through a relay.
+// traffic moves bytes through a relay, and returns when they are counted.
 func traffic(t *testing.T, r *proxy.Relay, target net.Listener) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -104,12 +104,18 @@ func traffic(t *testing.T, r *proxy.Relay, target net.Listener) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	t.Cleanup(func() { c.Close() })
 	if _, err := c.Write([]byte("!")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 		t.Fatal(err)
+	}
+	c.Close()
+	for late := time.Now().Add(time.Minute); r.Stats().Open > 0; time.Sleep(time.Millisecond) { // it counts what it moved after it moved it
+		if time.Now().After(late) {
+			t.Fatal("the relay holds a connection that has ended")
+		}
 	}
 }
 
