@@ -4,28 +4,81 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // This file says which addresses are closed to DevTools clients: files, pages of Chrome's own, and pages of extensions that the profile has not installed.
 // closed_targets.go keeps clients off targets that show such a one.
 
 // closedPreferences keep Chrome itself from opening what is closed, whoever asks for it: scripts, extensions, drops, history, DevTools. It is the list by
-// which administrators close addresses (components/policy/core/common/policy_pref_names.h, kUrlBlocklist), asked before a navigation begins. A browser
-// with windows has none: a person may have its settings and open files with it.
-func closedPreferences(headless bool) []preference {
-	if !headless {
-		return []preference{{path: urlBlocklist}, {path: urlAllowlist}}
+// which administrators close addresses (components/policy/core/common/policy_pref_names.h, kUrlBlocklist), asked before a navigation begins. In a browser
+// with windows a person may have its settings and open files with it, but none of the run's own: what clients hand over, and what pages keep, lies there.
+// A page may drag such a file onto another, and Chrome would open it there as a file's page, whose scripts have files of the machine downloaded.
+func closedPreferences(s *Spec) []preference {
+	if !s.Headless {
+		return []preference{{urlBlocklist, ownAddresses(s), false}, {path: urlAllowlist}}
 	}
 	return []preference{
-		{urlBlocklist, []any{"file://*", "chrome://*", "chrome-untrusted://*", "chrome-search://*", "devtools://*"}, false},
+		{urlBlocklist, []any{allFiles, "chrome://*", "chrome-untrusted://*", "chrome-search://*", "devtools://*"}, false},
 		// Of Chrome's window, which is there without being seen: a renderer that is refused these counts as a page. And ours: languages.go.
 		{urlAllowlist, []any{"chrome://top-chrome", settingsPage}, false},
 	}
+}
+
+// noClosedPreferences takes closedPreferences out again.
+func noClosedPreferences() []preference {
+	return []preference{{path: urlBlocklist}, {path: urlAllowlist}}
+}
+
+const allFiles = "file://*"
+
+// ownAddresses are the filters for the run's own folders, by each way that leads there. All files are meant where Chrome's spelling of a folder's address is
+// not known for certain.
+func ownAddresses(s *Spec) (filters []any) {
+	for _, dir := range []string{s.UserDataDir, s.TempDir, s.FilesDir, s.HomeDir} {
+		if dir == "" {
+			continue
+		}
+		for _, spelling := range spellings(dir) {
+			filter, certain := fileFilter(spelling)
+			if !certain {
+				return []any{allFiles}
+			}
+			if !slices.Contains(filters, any(filter)) {
+				filters = append(filters, filter)
+			}
+		}
+	}
+	return filters
+}
+
+// spellings are a folder's path as it was given, and as it is without links.
+func spellings(dir string) []string {
+	all := []string{filepath.Clean(dir)}
+	if real, known := (&guard{}).real(dir); known && real != all[0] {
+		all = append(all, real)
+	}
+	return all
+}
+
+// fileFilter is the filter for what lies in a folder. Chrome takes the path of a filter apart as a file's address, and compares its start with the escaped
+// path of the address that is to be opened (components/url_matcher/url_util.cc): so it is escaped twice. certain is false for characters that not all
+// versions of Chrome escape alike.
+func fileFilter(dir string) (filter string, certain bool) {
+	path := "/" + strings.TrimPrefix(filepath.ToSlash(dir), "/") + "/"
+	for _, c := range path {
+		if c < 0x80 && !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~+,=@:!()&$* #?%", c) {
+			return "", false
+		}
+	}
+	escaped := (&url.URL{Path: path}).EscapedPath()
+	return "file://" + (&url.URL{Path: escaped}).EscapedPath(), utf8.ValidString(dir)
 }
 
 const (

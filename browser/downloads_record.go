@@ -218,7 +218,7 @@ func (d *downloads) begins(p downloadEvent) bool {
 	if d.byID[p.GUID] != nil {
 		return true
 	}
-	if len(d.order) >= maxDownloads {
+	if len(d.order) >= maxDownloads || d.guests && isFile(p.URL) { // a file that a person opened is not for those who may use none
 		return false
 	}
 	if len(p.URL) > maxURL {

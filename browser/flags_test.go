@@ -165,7 +165,7 @@ func TestPreferencesAreMerged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"alternate_error_pages":{"enabled":false},"big":13400000000000000123,"name":"ü","spellcheck":{"dictionaries":["de"]},"webrtc":{"ip_handling_policy":"disable_non_proxied_udp","other":1}}`
+	want := `{"alternate_error_pages":{"enabled":false},"big":13400000000000000123,"name":"ü","policy":{"url_blocklist":["file://` + dir + `/"]},"spellcheck":{"dictionaries":["de"]},"webrtc":{"ip_handling_policy":"disable_non_proxied_udp","other":1}}`
 	if string(text) != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
 	}

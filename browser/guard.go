@@ -17,6 +17,7 @@ import (
 type guard struct {
 	files    bool     // the client may use files of the machine
 	own      string   // the run's own folder; "" none
+	owns     []string // the ways to it that closedPreferences knows
 	folders  []string // protected
 	siblings []string // what the paths of further ones begin with
 	cwd      string   // Chrome's working folder, from which it takes relative paths, and the run's temporary one: no sibling
@@ -33,7 +34,8 @@ func newGuard(s *Spec) *guard {
 		g.siblings = append(g.siblings, g.realAll([]string{parent})[0]+string(filepath.Separator)+name)
 	}
 	if s.FilesDir != "" {
-		g.own = g.realAll([]string{s.FilesDir})[0]
+		g.owns = spellings(s.FilesDir)
+		g.own = g.owns[len(g.owns)-1]
 	}
 	return g
 }
@@ -194,7 +196,7 @@ func (g *guard) mayDrop(data map[string][]json.RawMessage) string {
 func (g *guard) mayShare(paths []string) string {
 	for _, p := range paths {
 		real, known := g.real(p)
-		if known && g.own != "" && lies(real, g.own) {
+		if known && g.isOwn(p) && lies(real, g.own) {
 			continue
 		}
 		if !g.files {
@@ -208,6 +210,11 @@ func (g *guard) mayShare(paths []string) string {
 		return notPlain
 	}
 	return ""
+}
+
+// isOwn says whether a path is written as one of the run's own folder: another way there Chrome would open as a page where it does not open this one.
+func (g *guard) isOwn(path string) bool {
+	return filepath.Clean(path) == path && slices.ContainsFunc(g.owns, func(o string) bool { return path == o || strings.HasPrefix(path, o+string(filepath.Separator)) })
 }
 
 // inSibling says whether a path lies in one of the folders that come and go.

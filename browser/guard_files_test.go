@@ -103,7 +103,14 @@ func TestClientsHandOwnFiles(t *testing.T) {
 				t.Errorf("files %t, %s of the run's own file: %v", files, method, m.Error)
 			}
 		}
-		c.becomes(session, "got", `"mine.mine.mine."`) // wrapped, chosen and dropped
+		c.becomes(session, "got", `"mine.mine.mine."`)                               // wrapped, chosen and dropped
+		for _, path := range []string{"/" + own, filepath.Dir(own) + "/./own.txt"} { // Chrome would open it as a page where it does not open the one above
+			for method, m := range handing(c, session, target, []string{path}) {
+				if want := map[bool]string{true: notShared, false: notYours}[files]; m.Error == nil || m.Error.Message != want {
+					t.Errorf("files %t, %s of %q: %s %v", files, method, path, m.Result, m.Error)
+				}
+			}
+		}
 		for _, path := range closed {
 			for method, m := range handing(c, session, target, []string{own, path}) {
 				if want := map[bool]string{true: notShared, false: notYours}[files]; m.Error == nil || m.Error.Message != want {

@@ -52,7 +52,7 @@ func writeSettings(s *Spec) error {
 	if err != nil {
 		return err
 	}
-	if err := mergeInto(filepath.Join(dir, "Preferences"), slices.Concat(preferences(s.WebRTC), closedPreferences(s.Headless), languages)); err != nil {
+	if err := mergeInto(filepath.Join(dir, "Preferences"), slices.Concat(preferences(s.WebRTC), closedPreferences(s), languages)); err != nil {
 		return err
 	}
 	return errors.Join(written(), mergeInto(filepath.Join(s.UserDataDir, "Local State"), localState(s.Resolver)))
@@ -64,7 +64,7 @@ func leaveSettings(s *Spec) error {
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return mergeInto(file, closedPreferences(false))
+	return mergeInto(file, noClosedPreferences())
 }
 
 // mergeInto sets preferences in a file of Chrome's. One that is not JSON is set aside as Chrome does it itself (Preferences.bad).
