@@ -114,9 +114,7 @@ func (r *tableRound) start() {
 		t.Fatal(err)
 	}
 	if r.follows {
-		if _, err := r.b.Redress(t.Context(), r.identity.Identity); err != nil {
-			t.Fatal(err)
-		}
+		takes(t, r.b, r.identity.Identity)
 	}
 	r.gateway = serveGateway(t, r.b)
 	call(t, r.b, "", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": t.TempDir()})

@@ -261,9 +261,7 @@ func TestLocaleOutlivesItsPage(t *testing.T) {
 	popup := numbered(t, b, "popup")
 	id := elsewhere()
 	id.Timezone, id.Geolocation = "Asia/Tokyo", &Geolocation{Off: true}
-	if _, err := b.Redress(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
+	takes(t, b, id)
 	see := func(expression string) (got string) {
 		_, _ = fmt.Sscanf(evaluate(t, b, popup, expression), "%q", &got)
 		return got
