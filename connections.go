@@ -3,16 +3,18 @@ package main
 import (
 	linked "container/list"
 	"crypto/tls"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // This file bounds the connections that the server holds, so that whoever opens thousands takes no descriptor away from the database, the runs
 // and those who work. At the bound a new connection takes the place of one that does nothing: of one that never sent a request first, then of one that
-// waits for its next. While all are at work it waits.
+// waits for its next. While all are at work it waits. One whose peer takes nothing of an answer for a time is ended, or it would be at work for ever.
 
 // maxConnections is how many connections the server holds: half of the descriptors it may have. 0: the system tells no limit.
 func maxConnections() int { return openFiles() / 2 }
@@ -20,11 +22,18 @@ func maxConnections() int { return openFiles() / 2 }
 // settled is how long a connection may take to send its first request before others go before it.
 const settled = time.Second
 
+// unread is how long an answer waits for its peer to take some of it, in pieces of writePiece bytes.
+const (
+	unread     = time.Minute
+	writePiece = 64 << 10
+)
+
 // gate is a listener that keeps the bound. Its connState must be the server's ConnState.
 type gate struct {
 	net.Listener
-	most int
-	log  *slog.Logger
+	most   int
+	unread time.Duration
+	log    *slog.Logger
 
 	change chan struct{} // one waits in it when there may be room
 	closed chan struct{}
@@ -40,13 +49,14 @@ type gate struct {
 // guest is a connection of a gate.
 type guest struct {
 	*net.TCPConn
-	gate  *gate
-	since time.Time
-	in    *linked.List    // fresh, idle or nil: at work
-	place *linked.Element // in it
-	once  sync.Once
-	gone  bool // it is closed
-	holds int  // descriptors that it counts for
+	gate         *gate
+	since        time.Time
+	in           *linked.List    // fresh, idle or nil: at work
+	place        *linked.Element // in it
+	once         sync.Once
+	gone         bool        // it is closed
+	holds        int         // descriptors that it counts for
+	timed, taken atomic.Bool // its handler has set a time for writing; it is no longer the server's
 }
 
 // newGate bounds l. Without a bound, or where l has other connections than TCP, it is l itself.
@@ -54,7 +64,7 @@ func newGate(l net.Listener, most int, log *slog.Logger) (net.Listener, func(net
 	if most <= 0 {
 		return l, nil
 	}
-	g := &gate{Listener: l, most: most, log: log, change: make(chan struct{}, 1), closed: make(chan struct{}), fresh: linked.New(), idle: linked.New()}
+	g := &gate{Listener: l, most: most, unread: unread, log: log, change: make(chan struct{}, 1), closed: make(chan struct{}), fresh: linked.New(), idle: linked.New()}
 	return g, g.connState
 }
 
@@ -147,6 +157,8 @@ func (g *gate) connState(conn net.Conn, state http.ConnState) {
 			c.holds++
 			g.open++
 		}
+		c.taken.Store(true)
+		c.TCPConn.SetWriteDeadline(time.Time{}) //nolint:errcheck // it may have gone
 		fallthrough
 	case http.StateActive:
 		c.move(nil)
@@ -156,6 +168,55 @@ func (g *gate) connState(conn net.Conn, state http.ConnState) {
 		}
 		g.tell()
 	}
+}
+
+// Write is net.Conn's. It fails when the peer takes nothing for a time, unless its handler has set one.
+func (c *guest) Write(b []byte) (n int, err error) {
+	for {
+		c.expect()
+		piece := b[n:min(n+writePiece, len(b))]
+		wrote, err := c.TCPConn.Write(piece)
+		if n += wrote; err != nil || n == len(b) {
+			return n, err
+		}
+	}
+}
+
+// ReadFrom is io.ReaderFrom's, by which files are sent. It fails as Write does.
+func (c *guest) ReadFrom(r io.Reader) (n int64, err error) {
+	whole, bounded := r.(*io.LimitedReader)
+	if !bounded {
+		whole = &io.LimitedReader{R: r, N: 1<<63 - 1}
+	}
+	for whole.N > 0 {
+		c.expect()
+		piece := &io.LimitedReader{R: whole.R, N: min(whole.N, writePiece)} // of a file alone: so the system sends it
+		sent, err := c.TCPConn.ReadFrom(piece)
+		n, whole.N = n+sent, whole.N-sent
+		if err != nil || piece.N > 0 {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// expect sets the time by which the peer must have taken the next piece.
+func (c *guest) expect() {
+	if !c.timed.Load() && !c.taken.Load() {
+		c.TCPConn.SetWriteDeadline(time.Now().Add(c.gate.unread)) //nolint:errcheck // the write says what is wrong
+	}
+}
+
+// SetWriteDeadline is net.Conn's: a handler that sets one has no other.
+func (c *guest) SetWriteDeadline(t time.Time) error {
+	c.timed.Store(!t.IsZero())
+	return c.TCPConn.SetWriteDeadline(t)
+}
+
+// SetDeadline is net.Conn's.
+func (c *guest) SetDeadline(t time.Time) error {
+	c.timed.Store(!t.IsZero())
+	return c.TCPConn.SetDeadline(t)
 }
 
 // Close is net.Conn's, and makes room.

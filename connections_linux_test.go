@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -239,5 +240,74 @@ func TestAllConnectionsAtWork(t *testing.T) {
 	close(done)
 	for _, r := range []*bufio.Reader{first, second, third} {
 		r.Peek(1) //nolint:errcheck // one of them may have had to go by now
+	}
+}
+
+// TestUnreadAnswers: a connection whose peer takes nothing of its answer ends, be it written or sent from a file; one whose peer takes it gets all of
+// it. A time that a handler has set itself holds.
+func TestUnreadAnswers(t *testing.T) {
+	t.Parallel()
+	const size = 32 << 20
+	file := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, size); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	mux := http.NewServeMux()
+	mux.HandleFunc("/written", func(w http.ResponseWriter, _ *http.Request) {
+		_, err := w.Write(make([]byte, size))
+		ended <- err
+	})
+	mux.HandleFunc("/file", func(w http.ResponseWriter, _ *http.Request) {
+		f, err := os.Open(file)
+		if err == nil {
+			_, err = io.Copy(w, f)
+			f.Close() //nolint:errcheck // it was read
+		}
+		ended <- err
+	})
+	mux.HandleFunc("/own", func(w http.ResponseWriter, _ *http.Request) {
+		err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+		if err == nil {
+			_, err = w.Write(make([]byte, size))
+		}
+		ended <- err
+	})
+	serve := func(unread time.Duration) string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &http.Server{Handler: mux}
+		l, h.ConnState = newGate(l, 100, slog.New(slog.DiscardHandler))
+		l.(*gate).unread = unread
+		go h.Serve(l) //nolint:errcheck // it ends with the test
+		t.Cleanup(func() { h.Close() })
+		return l.Addr().String()
+	}
+	soon, never := serve(2*time.Second), serve(time.Hour)
+	for _, x := range []struct {
+		path, at string
+		reads    bool
+	}{{"/written", soon, false}, {"/file", soon, false}, {"/written", soon, true}, {"/file", soon, true}, {"/own", never, false}} {
+		c, err := net.Dial("tcp", x.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: a.test\r\n\r\n", x.path)
+		if !x.reads {
+			if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("%s, which nobody reads: %v", x.path, err)
+			}
+			continue
+		}
+		n, err := io.Copy(io.Discard, io.LimitReader(c, size))
+		if said := <-ended; n < size || err != nil || said != nil {
+			t.Errorf("%s, which is read: %d bytes, %v, %v", x.path, n, err, said)
+		}
 	}
 }

@@ -116,7 +116,10 @@ func connOf(rights []byte) (net.Conn, error) {
 // cutWith ends a connection that was handed over, at both ends, when ctx does (shutdown(2) is felt by who holds it).
 func cutWith(ctx context.Context, conn, line net.Conn) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
-		if tcp, ok := conn.(*net.TCPConn); ok {
+		if tcp, ok := conn.(interface {
+			CloseRead() error
+			CloseWrite() error
+		}); ok { // as the server holds it
 			tcp.CloseRead()  //nolint:errcheck // it may have ended
 			tcp.CloseWrite() //nolint:errcheck // as above
 		}
