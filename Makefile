@@ -14,8 +14,8 @@ demo: browser build
 	./warren demo
 
 test: browser tools
-	go test -timeout 40m $$(go list ./... | grep -vx warren)
-	go test -parallel 3 -timeout 40m . # by itself: it has a dozen browsers at once on two cores, and tests that wait
+	go test -timeout 60m $$(go list ./... | grep -vx warren)
+	go test -parallel 3 -timeout 60m . # by itself: it has a dozen browsers at once on two cores, and tests that wait
 
 # browser installs Chromium when there is none.
 browser:

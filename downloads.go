@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -69,6 +70,9 @@ func (s *server) runOf(profileID string) (*profileRun, *shim.Client, error) {
 	return run, client, nil
 }
 
+// listsAtOnce is how many lists of downloads are read at a time: each has some megabytes at most.
+const listsAtOnce = 4
+
 // downloadsOf lists a profile's downloads, the newest first: of its run, or of its last one.
 func (s *server) downloadsOf(ctx context.Context, id string) (all []shim.Download, err error) {
 	row, err := s.profileRow(ctx, id, false)
@@ -78,6 +82,12 @@ func (s *server) downloadsOf(ctx context.Context, id string) (all []shim.Downloa
 	run, client, err := s.runOf(row.ID)
 	if err != nil {
 		return nil, err
+	}
+	select {
+	case s.listing <- struct{}{}:
+		defer func() { <-s.listing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	if run != nil {
 		all, err = client.Downloads(ctx)
@@ -162,7 +172,12 @@ func (s *server) getDownload(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := r.PathValue("id")
-	all, err := s.downloadsOf(r.Context(), id)
+	ctx, leave, err := s.lasting(r.Context())
+	if err != nil {
+		return err
+	}
+	defer leave()
+	all, err := s.downloadsOf(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -192,6 +207,8 @@ func (s *server) getDownload(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": all[i].Name}))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("ETag", fmt.Sprintf("%q", all[i].ID))
+	ended := context.AfterFunc(ctx, func() { http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0)) }) //nolint:errcheck // then it goes on to its end
+	defer ended()
 	http.ServeContent(w, r, "", all[i].EndedAt, file)
 	return nil
 }
@@ -244,6 +261,7 @@ func (s *server) deleteDownload(ctx context.Context, in *struct {
 const (
 	maxUpload  = 1 << 30
 	uploadStep = 8 << 20
+	maxUploads = 10_000 // files of one profile: every look at the quota goes through them
 )
 
 func tooLargeUpload(most int64) *problem {
@@ -277,8 +295,16 @@ func (s *server) putUpload(w http.ResponseWriter, r *http.Request) error {
 	if b, ok := r.Body.(*timedBody); ok {
 		b.step = bodyTime // a large file may take longer, as long as it comes
 	}
-	ctx, leave := s.runs.sockets.enter(r.Context(), callerOf(r.Context()))
+	ctx, leave, err := s.lasting(r.Context())
+	if err != nil {
+		return err
+	}
 	defer leave()
+	done, err := s.uploads.enter(row.ID)
+	if err != nil {
+		return err
+	}
+	defer done()
 	u := &upload{profileDir: s.profileDir(row.ID), most: cmp.Or(s.cfg.UploadLimit.bytes(), maxUpload), quota: s.cfg.FilesQuota.bytes()}
 	size, err := u.take(name, keyedBody{r.Body, ctx}, r.ContentLength)
 	if err != nil {
@@ -339,6 +365,13 @@ func (u *upload) take(name string, body io.Reader, declared int64) (size int64, 
 		return 0, err
 	}
 	defer root.Close()
+	there, err := fs.ReadDir(root.FS(), "uploads")
+	if err != nil {
+		return 0, err
+	}
+	if len(there) >= maxUploads {
+		return 0, noRoom(fmt.Sprintf("The profile has %d uploads, which is as many as it may have. Start it anew, which empties the folder.", len(there)))
+	}
 	part := shim.UnfinishedUpload + newID()
 	file, err := root.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -376,7 +409,11 @@ func (u *upload) room(more int64) error {
 	if u.quota == 0 || shim.FilesSize(u.profileDir)+more <= u.quota {
 		return nil
 	}
-	return problemFor(http.StatusInsufficientStorage, "files_quota", "The profile's uploads and downloads would be larger than --files-quota. Delete downloads, or start the profile anew, which empties the folder. Nothing was kept.")
+	return noRoom("The profile's uploads and downloads would be larger than --files-quota. Delete downloads, or start the profile anew, which empties the folder. Nothing was kept.")
+}
+
+func noRoom(detail string) *problem {
+	return problemFor(http.StatusInsufficientStorage, "files_quota", detail)
 }
 
 // byteSize is a number of bytes on the command line: 5368709120, 5GiB, 500MiB, 64KiB. 0 is no limit.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -316,4 +317,107 @@ func TestUploadsEndWithTheirKey(t *testing.T) {
 	if left := filesIn(t, filepath.Join(s.data, "profiles", id, "files")); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
+}
+
+// TestUploadsAtOnce: of one profile as many files come in as may be at a time, and no more lie there than may be.
+func TestUploadsAtOnce(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	s := newGround(t).serve()
+	id := s.profile(nil)
+	s.start(id, nil)
+	path, files := "/profiles/"+id+"/uploads/", filepath.Join(s.data, "profiles", id, "files")
+	answers := make(chan int, uploadsAtOnce)
+	var pipes []*io.PipeWriter
+	for i := range uploadsAtOnce {
+		r, w := io.Pipe()
+		pipes = append(pipes, w)
+		go func() {
+			status, _, _ := s.send("PUT", fmt.Sprint(path, i), r, nil)
+			answers <- status
+		}()
+		if _, err := w.Write([]byte("some")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "all of them come", enough, func() bool { return len(filesIn(t, files)) == uploadsAtOnce })
+	if status, _, text := s.send("PUT", path+"more", strings.NewReader("x"), nil); status != 429 || !strings.Contains(text, "too_many_connections") {
+		t.Errorf("one more: %d %s", status, text)
+	}
+	for _, w := range pipes {
+		w.Close() //nolint:errcheck // a pipe's
+		if status := <-answers; status != 200 {
+			t.Errorf("one of them: %d", status)
+		}
+	}
+	for i := range maxUploads - uploadsAtOnce - 1 {
+		if err := os.WriteFile(filepath.Join(files, "uploads", fmt.Sprint("empty-", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []int{200, 507} {
+		if status, _, text := s.send("PUT", fmt.Sprint(path, "of ", want), strings.NewReader("x"), nil); status != want {
+			t.Errorf("%d, want %d: %s", status, want, text)
+		}
+	}
+}
+
+// TestDownloadsEndWithTheirKey: a file on its way out goes no further than what was sent when its key is revoked.
+func TestDownloadsEndWithTheirKey(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	id := a.profile(t)
+	file := filepath.Join(a.dir, "profiles", id, "files", "downloads", "large")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const size = 64 << 20
+	if err := os.Truncate(file, size); err != nil {
+		t.Fatal(err)
+	}
+	key, keyID := a.newKey(t, "run")
+	req, err := http.NewRequest("GET", a.base+apiPrefix+"/profiles/"+id+"/downloads/large", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != 200 {
+		t.Fatal(res.Status)
+	}
+	a.do(t, "DELETE", "/keys/"+keyID, nil).want(t, 204)
+	if n, err := io.Copy(io.Discard, res.Body); err == nil || n == size {
+		t.Errorf("%d bytes came, %v", n, err)
+	}
+}
+
+// TestChecksOfAKey: single checks count for what a key holds open.
+func TestChecksOfAKey(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	a.srv.streams.most = 1
+	l, err := net.Listen("tcp", "127.0.0.1:0") // says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	proxy := map[string]any{"type": "socks5", "host": "127.0.0.1", "port": l.Addr().(*net.TCPAddr).Port}
+	first := make(chan *answer, 1)
+	go func() { first <- a.do(t, "POST", "/proxies/check", proxy) }()
+	silent, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.do(t, "POST", "/proxies/check", proxy).refused(t, 429, "too_many_connections")
+	saved := a.do(t, "POST", "/proxies", proxy).want(t, 201).text("id")
+	a.do(t, "POST", "/proxies/"+saved+"/check", nil).refused(t, 429, "too_many_connections")
+	silent.Close() //nolint:errcheck // the check hears it
+	(<-first).want(t, 200)
 }

@@ -55,18 +55,28 @@ func (s *server) withKey(r *http.Request, pass func(*http.Request, *profileRun) 
 	if run == nil {
 		return notRunning()
 	}
-	caller := callerOf(r.Context())
-	done, err := s.streams.enter(caller.keyID)
+	ctx, leave, err := s.lasting(r.Context())
 	if err != nil {
 		return err
 	}
-	defer done()
-	ctx, leave := s.runs.sockets.enter(r.Context(), caller)
 	defer leave()
-	if err := s.keys.confirm(ctx, caller); err != nil { // it may have been revoked before it was known here
-		return err
-	}
 	return pass(r.WithContext(ctx), run)
+}
+
+// lasting counts what the caller's key holds open, and gives a context that ends with the key. leave must be called.
+func (s *server) lasting(ctx context.Context) (_ context.Context, leave func(), err error) {
+	caller := callerOf(ctx)
+	done, err := s.streams.enter(caller.keyID)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, end := s.runs.sockets.enter(ctx, caller)
+	if err := s.keys.confirm(ctx, caller); err != nil { // it may have been revoked before it was known here
+		end()
+		done()
+		return nil, nil, err
+	}
+	return ctx, func() { end(); done() }, nil
 }
 
 func notRunning() *problem {

@@ -127,8 +127,11 @@ func TestRunningProfileChanges(t *testing.T) {
 		t.Errorf("a start that contradicts its exit warns of %v", run.Warnings)
 	}
 	put(map[string]any{"name": "what waited is there"}, "[]")
-	s.stop(id)
 	s.do("PUT", "/profiles/"+id, map[string]any{"consistency": "block"}, 200, nil)
+	if p := s.refused("POST", "/profiles/"+id+"/restart", nil, 422, "identity_mismatch"); len(p.Errors) != 2 || s.get(id).Status != "running" {
+		t.Errorf("a refused restart names %+v, and the profile is %s", p.Errors, s.get(id).Status)
+	}
+	s.stop(id)
 	if p := s.refused("POST", "/profiles/"+id+"/start", nil, 422, "identity_mismatch"); len(p.Errors) != 2 || s.get(id).Status != "stopped" {
 		t.Errorf("a refused start names %+v, and the profile is %s", p.Errors, s.get(id).Status)
 	}

@@ -45,7 +45,10 @@ func (s *server) mayStart(ctx context.Context, row store.Profile, in *startInput
 	if err != nil {
 		return err
 	}
-	return s.runs.requireExit(ctx, p)
+	if err := s.runs.requireExit(ctx, p); err != nil {
+		return err
+	}
+	return s.runs.settleIdentity(ctx, p, false) // by what is known of the exit
 }
 
 // claimRestart puts a new run behind the one that goes on, and ends that. It returns the one that stands there already, or nil when old is not the

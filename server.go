@@ -41,6 +41,8 @@ type server struct {
 	tickets *tickets
 	guesses *guesses
 	streams *streams
+	uploads *streams      // by profile
+	listing chan struct{} // holds a token for each list of downloads that is being read
 	runs    *runs
 	events  *events
 	checker *proxy.Checker
@@ -148,6 +150,7 @@ func newServer(s *server) *server {
 	useOurErrors()
 	s.runs.exitMoved = s.exitMoved
 	s.mux, s.needs, s.streams = http.NewServeMux(), map[string]scope{}, newStreams(maxConnections())
+	s.uploads, s.listing = newUploads(), make(chan struct{}, listsAtOnce)
 	s.api = humago.NewWithPrefix(s.mux, apiPrefix, s.humaConfig())
 	s.routes()
 	s.openapi = s.describe()

@@ -6,12 +6,13 @@ import (
 	"sync"
 )
 
-// This file bounds what one key holds open at a time: streams of events, CDP clients and live views. They last, so that who opens many of them would take
-// the server from everybody else at the bound of connections (connections.go).
+// This file bounds what one key holds open at a time: streams of events, CDP clients, live views, files on their way in and out, and single checks. They
+// last, so that who opens many of them would take the server from everybody else at the bound of connections (connections.go).
 
 // streams counts what is open, by key. Addresses of a run count for the key that they were made for.
 type streams struct {
-	most int // 0: there is no bound
+	most   int // 0: there is no bound
+	detail string
 
 	mu   sync.Mutex
 	open map[string]int
@@ -19,7 +20,16 @@ type streams struct {
 
 // newStreams lets a key hold a quarter of the connections that the server holds.
 func newStreams(connections int) *streams {
-	return &streams{most: (connections + 3) / 4, open: map[string]int{}}
+	most := (connections + 3) / 4
+	return &streams{most: most, open: map[string]int{}, detail: fmt.Sprintf("This key holds %d connections for events, clients, live views, files and checks, which is a quarter of what the server holds. Close some, or let the server have more descriptors (ulimit -n).", most)}
+}
+
+// uploadsAtOnce is how many files may be on their way in for one profile: each is looked at for the quota after uploadStep bytes alone.
+const uploadsAtOnce = 16
+
+// newUploads counts by profile.
+func newUploads() *streams {
+	return &streams{most: uploadsAtOnce, open: map[string]int{}, detail: fmt.Sprintf("%d files are being sent for this profile already, which is as many as may be at a time. Wait for one.", uploadsAtOnce)}
 }
 
 // enter counts one more of a key, or answers 429 too_many_connections. leave must be called.
@@ -27,8 +37,7 @@ func (s *streams) enter(keyID string) (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.most > 0 && s.open[keyID] >= s.most {
-		return nil, problemFor(http.StatusTooManyRequests, "too_many_connections", fmt.Sprintf("This key holds %d connections for events, clients and live views, which is a quarter of what the server holds. Close some, or let the server have more descriptors (ulimit -n).", s.most)).
-			header("Retry-After", "10")
+		return nil, problemFor(http.StatusTooManyRequests, "too_many_connections", s.detail).header("Retry-After", "10")
 	}
 	s.open[keyID]++
 	return func() {

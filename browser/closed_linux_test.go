@@ -302,9 +302,16 @@ func withExtension(t *testing.T, b *Browser) (run func(script string)) {
 func TestExtensionsThatReadFiles(t *testing.T) {
 	b, _, _ := startGuarded(t)
 	c := dial(t, serveGateway(t, b)+"/")
+	for _, may := range []string{`"host_permissions": ["<all_urls>"]`, `"permissions": ["debugger"]`} { // that one attaches to a file's page
+		refusesExtension(t, b, c, may)
+	}
+}
+
+func refusesExtension(t *testing.T, b *Browser, c *tester, may string) {
+	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"manifest.json": `{"manifest_version": 3, "name": "reads", "version": "1", "host_permissions": ["<all_urls>"]}`,
+		"manifest.json": `{"manifest_version": 3, "name": "reads", "version": "1", ` + may + `}`,
 		"page.html":     `<title>page</title>`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -318,7 +325,7 @@ func TestExtensionsThatReadFiles(t *testing.T) {
 		return bytes.Contains(append(text, more...), []byte(id))
 	})
 	if m := c.try("", "Target.createTarget", map[string]any{"url": "chrome-extension://" + id + "/page.html"}); m.Error == nil || m.Error.Message != notOpened {
-		t.Errorf("its page was opened: %s %v", m.Result, m.Error)
+		t.Errorf("with %s its page was opened: %s %v", may, m.Result, m.Error)
 	}
 }
 

@@ -104,7 +104,7 @@ func (x *extensions) refusal(method string, params []byte, wrapped bool) string 
 		return notExtended
 	case domain == "PWA":
 		return notInstalled
-	case method == "Target.setRemoteLocations" || domain == "Tethering":
+	case method == "Target.setRemoteLocations" || domain == "Tethering" || domain == "Cast":
 		return notDialed
 	case wrapped && (domain == "Target" || method == "Page.getNavigationHistory"):
 		return notWrapped
@@ -257,8 +257,11 @@ func installedIn(file string) (ids []string) {
 	return ids
 }
 
-// namesFiles reports whether some text in an extension's preferences is a pattern that files match (Chrome's match patterns), be it of its manifest or of
-// what it was granted.
+// readsPages are the permissions by which an extension that may read files gets at a page of one without a pattern.
+var readsPages = [...]string{"debugger", "pageCapture", "tabCapture", "desktopCapture", "downloads"}
+
+// namesFiles reports whether some text in an extension's preferences is a pattern that files match (Chrome's match patterns), or a permission that needs
+// none, be it of its manifest or of what it was granted.
 func namesFiles(entry json.RawMessage) bool {
 	var value any
 	if json.Unmarshal(entry, &value) != nil {
@@ -268,7 +271,7 @@ func namesFiles(entry json.RawMessage) bool {
 	within = func(value any) bool {
 		switch v := value.(type) {
 		case string:
-			return v == "<all_urls>" || strings.HasPrefix(v, "file:")
+			return v == "<all_urls>" || strings.HasPrefix(v, "file:") || slices.Contains(readsPages[:], v)
 		case []any:
 			return slices.ContainsFunc(v, within)
 		case map[string]any:

@@ -47,14 +47,17 @@ type record struct {
 	order   []*Download
 	byID    map[string]*Download
 	names   map[string]bool
+	urls    int           // bytes of the addresses
 	fresh   []*Download   // complete, and not looked at for the quota yet
 	changed chan struct{} // holds a token when the list has changed
 	due     chan struct{} // holds a token when the quota is to be looked at
 }
 
 const (
-	maxDownloads = 10_000                 // in one run; further ones are cancelled
-	maxURL       = 2048                   // bytes of an address that are kept
+	maxDownloads = 10_000  // in one run; further ones are cancelled
+	maxURL       = 2048    // bytes of an address that are kept, while all of them have less than maxURLs
+	maxURLs      = 1 << 20 // then fewURL: the server reads the list whole
+	fewURL       = 128
 	quotaPeriod  = 100 * time.Millisecond // how often the folder is looked at while something is downloaded
 )
 
@@ -133,6 +136,7 @@ func (d *downloads) forget(one *Download) {
 	d.order = slices.DeleteFunc(d.order, func(o *Download) bool { return o == one })
 	delete(d.byID, one.ID)
 	delete(d.names, one.Name)
+	d.urls -= len(one.URL)
 	d.note()
 }
 
@@ -221,9 +225,14 @@ func (d *downloads) begins(p downloadEvent) bool {
 	if len(d.order) >= maxDownloads || d.guests && isFile(p.URL) { // a file that a person opened is not for those who may use none
 		return false
 	}
-	if len(p.URL) > maxURL {
-		p.URL = strings.ToValidUTF8(p.URL[:maxURL], "")
+	most := maxURL
+	if d.urls >= maxURLs {
+		most = fewURL
 	}
+	if len(p.URL) > most {
+		p.URL = strings.ToValidUTF8(p.URL[:most], "")
+	}
+	d.urls += len(p.URL)
 	one := &Download{ID: p.GUID, Name: d.freeName(p.Name), URL: p.URL, State: DownloadInProgress, BeganAt: time.Now().UTC()}
 	d.order, d.byID[one.ID], d.names[one.Name] = append(d.order, one), one, true
 	d.note()

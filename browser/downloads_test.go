@@ -398,3 +398,27 @@ func TestDownloadQuota(t *testing.T) {
 		t.Errorf("removed twice: %v", err)
 	}
 }
+
+// TestAddressesOfDownloadsAreBounded: the list of a run's downloads stays small, however many there are and however long their addresses.
+func TestAddressesOfDownloadsAreBounded(t *testing.T) {
+	d := newDownloads(nil)
+	p := downloadEvent{URL: "data:," + strings.Repeat("&", maxURL)}
+	for i := range maxDownloads {
+		if p.GUID = fmt.Sprint(i); !d.begins(p) {
+			t.Fatalf("download %d is refused", i)
+		}
+	}
+	total := 0
+	for _, one := range d.order {
+		total += len(one.URL)
+	}
+	if most := maxURLs + maxURL + maxDownloads*fewURL; total > most || total != d.urls || len(d.order[0].URL) != maxURL {
+		t.Errorf("%d bytes of addresses are kept, %d are counted, at most %d may be; the first has %d", total, d.urls, most, len(d.order[0].URL))
+	}
+	for len(d.order) > 0 {
+		d.forget(d.order[len(d.order)-1])
+	}
+	if d.urls != 0 {
+		t.Errorf("without downloads %d bytes are counted", d.urls)
+	}
+}

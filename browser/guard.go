@@ -103,6 +103,12 @@ func (g *guard) look(method string, params []byte, depth int) string {
 		return g.mayFill(texts(members(params)["downloadPath"]))
 	case "Target.sendMessageToTarget":
 		return g.lookWithin(texts(members(params)["message"]), depth+1)
+	case "Page.startScreenRecording":
+		for _, area := range members(params)["captureArea"] {
+			if string(area) != `"target"` { // the window shows other tabs too
+				return notHere
+			}
+		}
 	case "Target.exposeDevToolsProtocol", "Target.openDevTools", "Browser.executeBrowserCommand": // past this guard, or to pages of Chrome's own
 		return notHere
 	}

@@ -83,7 +83,10 @@ func TestClientsOpenNoFiles(t *testing.T) {
 			t.Errorf("%s: %s %v", method, m.Result, m.Error)
 		}
 	}
-	for method, why := range map[string]string{"Target.setRemoteLocations": notDialed, "PWA.install": notInstalled, "PWA.launch": notInstalled, "PWA.launchFilesInApp": notInstalled} {
+	if m := c.try("", "Page.startScreenRecording", map[string]any{"captureArea": "browserWindow"}); m.Error == nil || m.Error.Message != notHere {
+		t.Errorf("a film of the window: %s %v", m.Result, m.Error)
+	}
+	for method, why := range map[string]string{"Target.setRemoteLocations": notDialed, "Cast.startDesktopMirroring": notDialed, "PWA.install": notInstalled, "PWA.launch": notInstalled, "PWA.launchFilesInApp": notInstalled} {
 		params := map[string]any{"locations": []map[string]any{{"host": "127.0.0.1", "port": 9222}}, "manifestId": "http://a.test/", "files": []string{}}
 		if m := c.try("", method, params); m.Error == nil || m.Error.Message != why {
 			t.Errorf("%s: %s %v", method, m.Result, m.Error)

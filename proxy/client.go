@@ -31,6 +31,7 @@ func NewClient(p Policy, roots *x509.CertPool, timeout time.Duration) *http.Clie
 	return &http.Client{Timeout: timeout, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		MaxResponseHeaderBytes: answerHeadBudget},
 		CheckRedirect: func(rq *http.Request, via []*http.Request) error {
+			rq.Header.Del("Referer") // it would tell the next one the whole address of this one, which may be a secret
 			if len(via) > maxRedirects {
 				return errors.New("it was sent elsewhere too often")
 			}

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -50,5 +51,26 @@ func TestClient(t *testing.T) {
 				t.Errorf("%q", text)
 			}
 		})
+	}
+}
+
+// TestRedirectsTellNothing: who is called by a redirect does not learn the address that sent there, which may be a secret.
+func TestRedirectsTellNothing(t *testing.T) {
+	t.Parallel()
+	heard := make(chan string, 1)
+	other := serve(t, func(c net.Conn) {
+		if rq, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+			heard <- rq.Header.Get("Referer")
+		}
+		fmt.Fprint(c, "HTTP/1.1 204 Done\r\n\r\n")
+	})
+	first := serve(t, site(http.StatusFound, "Location: http://"+other.addr()+"/\r\n", ""))
+	res, err := NewClient(Policy{AllowPrivate: true}, nil, waitLimit).Get("http://" + first.addr() + "/rotate?token=secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close() //nolint:errcheck // its end is not what is asked for
+	if got := <-heard; got != "" {
+		t.Errorf("it heard %q", got)
 	}
 }

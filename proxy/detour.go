@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -76,7 +77,7 @@ func LocalDetour(target string) (Detour, error) {
 	if isDebug(t.addr) {
 		return Detour{}, badTarget(ofDebugPorts, nil)
 	}
-	local := t.addr.IsValid() && (t.addr.Unmap().IsLoopback() || !inAny(deniedPrefixes, t.addr) && inAny(privatePrefixes, t.addr))
+	local := t.addr.IsValid() && (t.addr.Unmap().IsLoopback() || !slices.ContainsFunc(forms(t.addr), func(a netip.Addr) bool { return inAny(deniedPrefixes, a) }) && inAny(privatePrefixes, t.addr))
 	if !local {
 		return Detour{}, badTarget("the target is not localhost, nor an address of this machine or of a private network", nil)
 	}

@@ -47,7 +47,7 @@ func TestLocalDetour(t *testing.T) {
 		}
 	}
 	for _, target := range []string{"", "localhost", "localhost:0", "localhost:65536", "localhost:http", "example.com:80", "nas.local:80", "notlocalhost:80", "8.8.8.8:53",
-		"169.254.169.254:80", "100.100.100.200:80", "[fd00:ec2::254]:80", "0.0.0.0:80", "[::]:80", "[fe80::1]:80", "224.0.0.1:80", "255.255.255.255:80", ":80", "a b:80"} {
+		"169.254.169.254:80", "100.100.100.200:80", "[fd00:ec2::254]:80", "0.0.0.0:80", "[::]:80", "[fe80::1]:80", "224.0.0.1:80", "255.255.255.255:80", "[64:ff9b:1::a9fe:a9fe]:80", ":80", "a b:80"} {
 		if got, err := LocalDetour(target); err == nil {
 			t.Errorf("%q is taken: %+v", target, got)
 		}

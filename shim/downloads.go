@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,8 +59,11 @@ func DropUnfinishedUploads(profileDir string) error {
 // downloadsList is the file with the list. It lies beside the folder: clients get at what is in there.
 func downloadsList(profileDir string) string { return filepath.Join(profileDir, "downloads.json") }
 
-// listPeriod is how long changes of the list wait for more of them before they are written.
-const listPeriod = 100 * time.Millisecond
+// listPeriod is how long changes of the list wait for more of them before they are written; they wait for listShare times as long as the writing took too.
+const (
+	listPeriod = 100 * time.Millisecond
+	listShare  = 20
+)
 
 // keepDownloads writes the list of downloads whenever it has changed, until the browser has gone.
 func (p *process) keepDownloads() {
@@ -69,9 +73,10 @@ func (p *process) keepDownloads() {
 		case <-p.browser.Done():
 			return
 		}
+		began := time.Now()
 		p.writeDownloads()
 		select {
-		case <-time.After(listPeriod):
+		case <-time.After(max(listPeriod, listShare*time.Since(began))):
 		case <-p.browser.Done():
 			return
 		}
@@ -86,12 +91,14 @@ func (p *process) writeDownloads() {
 
 // writeDownloads writes the list whole or not at all.
 func writeDownloads(profileDir string, all []Download) error {
-	text, err := json.Marshal(all)
-	if err != nil {
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
+	out.SetEscapeHTML(false) // an & of an address would have six bytes
+	if err := out.Encode(all); err != nil {
 		return err
 	}
 	file := downloadsList(profileDir)
-	if err := os.WriteFile(file+".new", text, 0o600); err != nil {
+	if err := os.WriteFile(file+".new", text.Bytes(), 0o600); err != nil {
 		return err
 	}
 	return os.Rename(file+".new", file)

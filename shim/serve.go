@@ -50,7 +50,9 @@ func (p *process) live() http.Handler {
 
 func send(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(v) //nolint:errcheck // the server may be gone
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	out.Encode(v) //nolint:errcheck // the server may be gone
 }
 
 // watch holds the line to a server: while it is open somebody cares for this run. Its lines are notices, those in force first; the last
