@@ -404,7 +404,7 @@ func TestAddressesOfDownloadsAreBounded(t *testing.T) {
 	d := newDownloads(nil)
 	p := downloadEvent{URL: "data:," + strings.Repeat("&", maxURL)}
 	for i := range maxDownloads {
-		if p.GUID = fmt.Sprint(i); !d.begins(p) {
+		if p.GUID, p.Name = fmt.Sprint(i), fmt.Sprint(i); !d.begins(p) {
 			t.Fatalf("download %d is refused", i)
 		}
 	}
