@@ -79,11 +79,13 @@ func (a *told) has(n string) bool {
 // own it counts.
 func (a *told) await(t *testing.T, n int) (unlocalised int) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("all %d ran", n), func() bool {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		return len(a.first) >= n
-	})
+	for k := 1; k <= n; k++ { // each has its time: many at once take longer
+		eventually(t, fmt.Sprintf("%d of %d ran", k, n), func() bool {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			return len(a.first) >= k
+		})
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for n, first := range a.first {
