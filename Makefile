@@ -55,10 +55,10 @@ check:
 # race looks for data races where goroutines meet.
 race: browser
 	@echo "go test -race ./store ./proxy ./shim, beside the browser's"; \
-	go test -race -p 1 -timeout 20m ./store ./proxy ./shim & beside=$$!; \
-	go test -race -short -p 1 -timeout 20m ./browser ./leaks ./web; result=$$?; \
+	go test -race -p 1 -timeout 40m ./store ./proxy ./shim & beside=$$!; \
+	go test -race -short -p 1 -timeout 40m ./browser ./leaks ./web; result=$$?; \
 	wait $$beside && exit $$result
-	go test -race -short -timeout 20m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' .
+	go test -race -short -timeout 40m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' .
 
 # bench prints the figures, each as a ratio to a floor in the same round (docs/bench.md); ARGS='-only start' for a part.
 bench: browser build
