@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -49,14 +48,16 @@ type gate struct {
 // guest is a connection of a gate.
 type guest struct {
 	*net.TCPConn
-	gate         *gate
-	since        time.Time
-	in           *linked.List    // fresh, idle or nil: at work
-	place        *linked.Element // in it
-	once         sync.Once
-	gone         bool        // it is closed
-	holds        int         // descriptors that it counts for
-	timed, taken atomic.Bool // its handler has set a time for writing; it is no longer the server's
+	gate  *gate
+	since time.Time
+	in    *linked.List    // fresh, idle or nil: at work
+	place *linked.Element // in it
+	once  sync.Once
+	gone  bool // it is closed
+	holds int  // descriptors that it counts for
+
+	writing      sync.Mutex // guards what follows, and the order of its deadlines
+	timed, taken bool       // its handler has set a time for writing; it is no longer the server's
 }
 
 // newGate bounds l. Without a bound, or where l has other connections than TCP, it is l itself.
@@ -157,12 +158,12 @@ func (g *gate) connState(conn net.Conn, state http.ConnState) {
 			c.holds++
 			g.open++
 		}
-		c.taken.Store(true)
-		c.TCPConn.SetWriteDeadline(time.Time{}) //nolint:errcheck // it may have gone
+		c.release()
 		fallthrough
 	case http.StateActive:
 		c.move(nil)
 	case http.StateIdle:
+		c.SetWriteDeadline(time.Time{}) //nolint:errcheck // that of the last answer, if it had one
 		if !c.gone {
 			c.move(g.idle)
 		}
@@ -202,20 +203,34 @@ func (c *guest) ReadFrom(r io.Reader) (n int64, err error) {
 
 // expect sets the time by which the peer must have taken the next piece.
 func (c *guest) expect() {
-	if !c.timed.Load() && !c.taken.Load() {
+	c.writing.Lock() // or it would undo a time that is set just now
+	defer c.writing.Unlock()
+	if !c.timed && !c.taken {
 		c.TCPConn.SetWriteDeadline(time.Now().Add(c.gate.unread)) //nolint:errcheck // the write says what is wrong
 	}
 }
 
+// release takes the time off a connection that is no longer the server's.
+func (c *guest) release() {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.taken = true
+	c.TCPConn.SetWriteDeadline(time.Time{}) //nolint:errcheck // it may have gone
+}
+
 // SetWriteDeadline is net.Conn's: a handler that sets one has no other.
 func (c *guest) SetWriteDeadline(t time.Time) error {
-	c.timed.Store(!t.IsZero())
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.timed = !t.IsZero()
 	return c.TCPConn.SetWriteDeadline(t)
 }
 
 // SetDeadline is net.Conn's.
 func (c *guest) SetDeadline(t time.Time) error {
-	c.timed.Store(!t.IsZero())
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.timed = !t.IsZero()
 	return c.TCPConn.SetDeadline(t)
 }
 

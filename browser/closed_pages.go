@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -69,7 +70,7 @@ func spellings(dir string) []string {
 
 // fileFilter is the filter for what lies in a folder. Chrome takes the path of a filter apart as a file's address, and compares its start with the escaped
 // path of the address that is to be opened (components/url_matcher/url_util.cc): so it is escaped twice. certain is false for characters that not all
-// versions of Chrome escape alike.
+// versions of Chrome escape alike, and on Windows, where it was not tried.
 func fileFilter(dir string) (filter string, certain bool) {
 	path := "/" + strings.TrimPrefix(filepath.ToSlash(dir), "/") + "/"
 	for _, c := range path {
@@ -78,7 +79,7 @@ func fileFilter(dir string) (filter string, certain bool) {
 		}
 	}
 	escaped := (&url.URL{Path: path}).EscapedPath()
-	return "file://" + (&url.URL{Path: escaped}).EscapedPath(), utf8.ValidString(dir)
+	return "file://" + (&url.URL{Path: escaped}).EscapedPath(), utf8.ValidString(dir) && runtime.GOOS != "windows"
 }
 
 const (
