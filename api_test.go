@@ -71,7 +71,7 @@ func testConfig(t testing.TB) *serveConfig {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return &serveConfig{Listen: "127.0.0.1:0", Data: filepath.Join(dir, "data"), Browser: filepath.Join(dir, "no-browser"), Headless: "always",
-		CheckTimeout: 10 * time.Second, RotateEvery: time.Hour, RotateTimeout: 10 * time.Second, StartTimeout: 30 * time.Second, MaxQueue: 1000, QueueTimeout: time.Minute, TrashDays: 30, AllowPrivate: "auto", APIKey: testAdminKey,
+		CheckTimeout: 10 * time.Second, RotateEvery: time.Hour, RotateTimeout: 10 * time.Second, StartTimeout: enough, MaxQueue: 1000, QueueTimeout: enough, TrashDays: 30, AllowPrivate: "auto", APIKey: testAdminKey,
 		CheckURL: []string{"http://" + demoHost + "/ip"}}
 }
 

@@ -68,7 +68,7 @@ func TestUploadsBesideClients(t *testing.T) {
 	}
 	cmd := exec.Command("node", "uploads.mjs")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "WARREN_RUN="+string(text))
-	stop := time.AfterFunc(20*enough, func() { cmd.Process.Kill() })
+	stop := time.AfterFunc(4*enough, func() { cmd.Process.Kill() })
 	defer stop.Stop()
 	code, out, errs := exitOf(t, cmd)
 	want := "playwright-4 playwright-10 playwright-20 playwright-40 playwright-100 puppeteer-4 puppeteer-10 puppeteer-20 puppeteer-40 puppeteer-100"

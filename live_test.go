@@ -29,7 +29,7 @@ import (
 // as processes of the real binary.
 
 // enough is how long anything may take on a busy machine before a test gives up.
-const enough = 60 * time.Second
+const enough = 5 * time.Minute
 
 // ground is where one test's servers run one after the other.
 type ground struct {
@@ -256,7 +256,7 @@ func (g *ground) serve(flags ...string) *liveServer {
 }
 
 func (g *ground) tryServe(flags ...string) (*liveServer, error) {
-	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", g.data, "--headless", "always", "--check-url", g.world.url("/ip"), "--orphan-grace", "20s"}, flags...)
+	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", g.data, "--headless", "always", "--check-url", g.world.url("/ip"), "--orphan-grace", "20s", "--start-timeout", "5m"}, flags...)
 	s := &liveServer{ground: g, cmd: g.command(args...), log: new(lockedBuffer), exited: make(chan struct{})}
 	s.cmd.Stderr = s.log
 	out, err := s.cmd.StdoutPipe()

@@ -110,6 +110,7 @@ type limits struct {
 	start     time.Duration // until Chrome takes commands and its pages are attached, where the caller sets no time
 	firstPage time.Duration // for a page to come by itself, before one is made
 	look      time.Duration // for an open page to say what pages show, before a new one is asked
+	lookNew   time.Duration // for the new one
 	ask       time.Duration // from Browser.close to SIGINT
 	interrupt time.Duration // from SIGINT to SIGKILL
 	leave     time.Duration // for the other processes of the group after the main one, before they are killed
@@ -118,7 +119,7 @@ type limits struct {
 
 func defaultLimits() limits {
 	return limits{
-		start: 30 * time.Second, firstPage: 10 * time.Second, look: lookTimeout,
+		start: 30 * time.Second, firstPage: 10 * time.Second, look: lookTimeout, lookNew: lookTimeout,
 		ask: 10 * time.Second, interrupt: 5 * time.Second,
 		leave: 2 * time.Second, abandon: 2 * time.Second,
 	}

@@ -83,7 +83,7 @@ func (c *tester) read() {
 
 func (c *tester) write(raw string) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(c.t.Context(), patient)
 	defer cancel()
 	if err := c.socket.Write(ctx, websocket.MessageText, []byte(raw)); err != nil {
 		c.t.Errorf("write: %v", err)
@@ -145,7 +145,7 @@ func (c *tester) wait(answer <-chan message, what string) message {
 		default:
 		}
 		c.t.Fatalf("%s: the socket ended: %v", what, c.err)
-	case <-time.After(2 * time.Minute): // a busy machine takes its time for 100 MiB
+	case <-time.After(patient): // a busy machine takes its time for 100 MiB
 		c.t.Fatalf("%s: no answer; events of late:%s", what, c.lately())
 	}
 	return message{}
@@ -389,7 +389,7 @@ func TestBigFrames(t *testing.T) {
 	t.Logf("95 MiB to the browser: %v", time.Since(began))
 	big := dial(t, url+"/")
 	go big.socket.Write(context.Background(), websocket.MessageText, []byte(`{"id":1,"method":"Browser.getVersion","params":{"x":"`+strings.Repeat("z", 101<<20)+`"}}`))
-	awaitClosed(t, "the end of a client with a message too big", big.ended, time.Minute)
+	awaitClosed(t, "the end of a client with a message too big", big.ended, patient)
 	if got := c.value(session, "6*7"); got != "42" {
 		t.Errorf("got %s", got)
 	}

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 // patient is how long a test waits for what comes in no time on a machine that has nothing else to do.
-const patient = time.Minute
+const patient = 5 * time.Minute
 
 // installed returns the machine's Chromium, or skips the test.
 func installed(t *testing.T) Installed {
@@ -81,13 +81,15 @@ func tempDir(t *testing.T) string {
 	return filepath.Join(parent, "t")
 }
 
-// open opens a run and serves its relay. The run is closed at the end of the test.
+// open opens a run and serves its relay. The run is closed at the end of the test. A start, and a new page that is asked what pages show, may take as
+// long as a test waits: the product's own limits are for people.
 func (p *profile) open(s Spec) *Browser {
 	p.t.Helper()
 	b, err := Open(s)
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	b.limits.start, b.limits.lookNew = patient, patient
 	p.net.relay(b.Listener())
 	p.t.Cleanup(func() {
 		if err := b.Close(); err != nil {
@@ -104,7 +106,7 @@ func (p *profile) open(s Spec) *Browser {
 func (p *profile) start() *Browser {
 	p.t.Helper()
 	b := p.open(p.spec())
-	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(p.t.Context(), patient)
 	defer cancel()
 	if err := b.Start(ctx); err != nil {
 		p.t.Fatalf("Start: %v", err)

@@ -199,6 +199,7 @@ func (x trial) open(t *testing.T, m *testnet.Machine) *Browser {
 	if err != nil {
 		t.Skipf("needs a namespace in a namespace: %v", err)
 	}
+	b.limits.start = patient
 	if x.namespace {
 		if b.Isolation().Network != InNamespace {
 			t.Skipf("needs a namespace in a namespace: %v", b.Warnings())

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // newTestMux is a multiplexer whose commands lie in its queue, for no browser reads them.
@@ -128,7 +127,7 @@ func TestHeldCommandsAreBounded(t *testing.T) {
 		m.hold(m.sessions["page"], command{session: "page", method: "Runtime.runIfWaitingForDebugger"})
 	}
 	m.mu.Unlock()
-	awaitClosed(t, "the client's end", c.done, time.Minute)
+	awaitClosed(t, "the client's end", c.done, patient)
 	if why := c.reason(); !errors.Is(why, errTooSlow) {
 		t.Errorf("it ended with %v", why)
 	}

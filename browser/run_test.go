@@ -191,7 +191,7 @@ func TestCrashIsSeen(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	awaitClosed(t, "the crash", b.Done(), time.Second)
+	awaitClosed(t, "the crash", b.Done(), patient)
 	t.Logf("seen after %v", time.Since(began))
 	if e := b.Exit(); e.Signal != "killed" || e.Code != -1 {
 		t.Errorf("exit %+v, want the signal", e)
@@ -323,7 +323,7 @@ func TestLifeline(t *testing.T) {
 	}
 	evaluate(t, b, pageAt(t, b, "/one"), `document.cookie = 'kept=1; max-age=86400'`)
 	b.mux.pipe.close()
-	awaitClosed(t, "the browser's end", b.Done(), 5*time.Second)
+	awaitClosed(t, "the browser's end", b.Done(), patient)
 	if e := b.Exit(); e.Code != 0 || e.Signal != "" {
 		t.Errorf("exit %+v", e)
 	}

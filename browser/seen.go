@@ -127,7 +127,7 @@ func (b *Browser) lookAtNew(going context.Context) *pageValues {
 	if going.Err() != nil {
 		return none // no wonder that nobody answered
 	}
-	ctx, cancel := context.WithTimeout(going, lookTimeout)
+	ctx, cancel := context.WithTimeout(going, b.limits.lookNew)
 	defer cancel()
 	made := make(chan string, 1)
 	b.mux.send("", "Target.createTarget", map[string]any{"url": blankPage, "background": true}, func(a answer) {

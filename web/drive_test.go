@@ -17,7 +17,7 @@ import (
 
 // This file drives a Chromium over CDP, where a script in the page would not do: keys and a mouse that the browser itself believes in.
 
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // driven is a browser that many tabs of a test are opened in, one after another.
 type driven struct {

@@ -134,7 +134,7 @@ func use(t *testing.T, place, script string, answer func(method, path string) (i
 	defer server.Close()
 	defer server.CloseClientConnections()
 	log := open(t, browser, server.URL+"/enter?to=/%23/"+place)
-	late := time.NewTimer(time.Minute)
+	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {
 	case dom = <-h.done:

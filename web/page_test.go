@@ -136,7 +136,7 @@ func TestHostileNamesStayText(t *testing.T) {
 // dump gives the page as the browser has it a while after it was opened, and what the browser logged.
 func dump(t *testing.T, browser, address string) (dom, log string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var out, errs strings.Builder
 	cmd := exec.CommandContext(ctx, browser, append(flags(t), "--virtual-time-budget=4000", "--dump-dom", address)...)
