@@ -83,7 +83,7 @@ func (in *batchRequest) Resolve(ctx huma.Context) []error {
 	return f.errors()
 }
 
-// batch does the action to each profile. A client that goes away does not stop it half-way.
+// batch does the action to each profile. A client that goes away does not stop it half-way; the end of its key does.
 func (s *server) batch(ctx context.Context, in *batchRequest) (*struct{ Body batchJSON }, error) {
 	ctx = context.WithoutCancel(ctx)
 	out := &struct{ Body batchJSON }{batchJSON{make([]batchResultJSON, len(in.Body.IDs))}}
@@ -113,6 +113,9 @@ func (s *server) batchOne(ctx context.Context, id string, in *batchInput) (resul
 			err = internal(fmt.Errorf("panic: %v", v))
 		}
 	}()
+	if err := s.keys.confirm(ctx, callerOf(ctx)); err != nil {
+		return result, err
+	}
 	path := ProfilePath{ID: id}
 	result.Status = http.StatusOK
 	var changed *ProfileBody

@@ -263,11 +263,6 @@ func (s *server) checkProxy(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	leave, err := s.streams.enter(callerOf(ctx).keyID)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
 	p := s.probedOf(row)
 	p.many = false
 	c, err := s.runs.checkOne(ctx, p)
@@ -295,11 +290,6 @@ func (in *checkRequest) Resolve(ctx huma.Context) []error {
 }
 
 func (s *server) checkUnsavedProxy(ctx context.Context, in *checkRequest) (*checkBody, error) {
-	leave, err := s.streams.enter(callerOf(ctx).keyID)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
 	res := s.checker.Check(ctx, "", in.value)
 	if err := ctx.Err(); err != nil {
 		return nil, err

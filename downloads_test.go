@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -398,26 +399,67 @@ func TestDownloadsEndWithTheirKey(t *testing.T) {
 	}
 }
 
-// TestChecksOfAKey: single checks count for what a key holds open.
-func TestChecksOfAKey(t *testing.T) {
+// TestSlowOperationsOfAKey: what waits for a browser, a proxy or a reader counts for what a key holds open, and ends with the key.
+func TestSlowOperationsOfAKey(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
-	a.srv.streams.most = 1
 	l, err := net.Listen("tcp", "127.0.0.1:0") // says nothing
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	proxy := map[string]any{"type": "socks5", "host": "127.0.0.1", "port": l.Addr().(*net.TCPAddr).Port}
-	first := make(chan *answer, 1)
-	go func() { first <- a.do(t, "POST", "/proxies/check", proxy) }()
+	saved := a.do(t, "POST", "/proxies", proxy).want(t, 201).text("id")
+	key, keyID := a.newKey(t, "run,write", "default")
+	b := a.as(key)
+	a.srv.streams.most = 1
+	ended := make(chan error, 1)
+	go func() {
+		req := b.request(t, "POST", "/proxies/check-all", map[string]any{"ids": []string{saved}})
+		res, err := b.client.Do(req)
+		if err == nil {
+			_, err = io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+		}
+		ended <- err
+	}()
 	silent, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.do(t, "POST", "/proxies/check", proxy).refused(t, 429, "too_many_connections")
-	saved := a.do(t, "POST", "/proxies", proxy).want(t, 201).text("id")
-	a.do(t, "POST", "/proxies/"+saved+"/check", nil).refused(t, 429, "too_many_connections")
-	silent.Close() //nolint:errcheck // the check hears it
-	(<-first).want(t, 200)
+	defer silent.Close()
+	for _, operation := range slowOperations() {
+		method, path, _ := strings.Cut(operation, " ")
+		b.do(t, method, strings.ReplaceAll(path, "{id}", saved), nil).refused(t, 429, "too_many_connections")
+	}
+	b.do(t, "GET", "/proxies/"+saved, nil).want(t, 200)
+	a.do(t, "DELETE", "/keys/"+keyID, nil).want(t, 204)
+	<-ended // by the key alone: the proxy says nothing still
+	if a.srv.streams.open[keyID] != 0 {
+		eventually(t, "the place is free", enough, func() bool {
+			a.srv.streams.mu.Lock()
+			defer a.srv.streams.mu.Unlock()
+			return a.srv.streams.open[keyID] == 0
+		})
+	}
+}
+
+// TestBatchEndsWithItsKey: what a key asked for is not done after it was revoked.
+func TestBatchEndsWithItsKey(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	id := a.do(t, "POST", "/profiles", map[string]any{"name": "x"}).want(t, 201).text("id")
+	key, keyID := a.newKey(t, "write", "default")
+	req := a.as(key).request(t, "POST", "/profiles/batch", nil)
+	caller, err := a.srv.keys.authenticate(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.do(t, "DELETE", "/keys/"+keyID, nil).want(t, 204)
+	ctx := context.WithValue(t.Context(), requestKey{}, &request{caller: caller, server: a.srv})
+	out, err := a.srv.batch(ctx, &batchRequest{Body: batchInput{Action: "delete", IDs: []string{id}}})
+	if err != nil || out.Body.Results[0].Status != 401 {
+		t.Errorf("%v, %+v", err, out)
+	}
+	a.do(t, "GET", "/profiles/"+id, nil).want(t, 200)
 }

@@ -73,8 +73,10 @@ func (s *server) exportProxies(ctx context.Context, in *exportRequest) (*huma.St
 	if workspace == "" && len(c.workspaces) == 1 {
 		workspace = c.workspaces[0]
 	}
-	if err := s.audit(ctx, "proxies.export", workspace, "", in.detail(len(ids), format)); err != nil {
-		return nil, err
+	if in.Secrets { // else nobody sees one, and whoever may read could fill the disk by asking
+		if err := s.audit(ctx, "proxies.export", workspace, "", in.detail(len(ids), format)); err != nil {
+			return nil, err
+		}
 	}
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		kinds := map[string][2]string{"text": {"text/plain; charset=utf-8", "txt"}, "csv": {"text/csv; charset=utf-8", "csv"}, "json": {"application/json", "json"}}
@@ -96,8 +98,9 @@ func (in *exportRequest) detail(count int, format string) map[string]any {
 			d[name] = value
 		}
 	}
-	if len(in.Tag) > 0 {
-		d["tag"] = in.Tag
+	for _, tag := range in.Tag {
+		tags, _ := d["tag"].([]string)
+		d["tag"] = append(tags, atMost(tag, maxMember)) // no tag is longer
 	}
 	return d
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"warren/shim"
 )
@@ -115,11 +116,11 @@ type keyedSockets struct {
 
 // enter gives a context that ends when the caller's key is revoked or its time is over; leave must be called.
 func (k *keyedSockets) enter(ctx context.Context, c *caller) (_ context.Context, leave func()) {
-	var cancel context.CancelFunc
-	if c.expires.IsZero() {
-		ctx, cancel = context.WithCancel(ctx)
-	} else {
-		ctx, cancel = context.WithDeadline(ctx, c.expires)
+	ctx, cancel := context.WithCancel(ctx)
+	if !c.expires.IsZero() { // its end is no deadline that was missed, but the same as being revoked
+		timer := time.AfterFunc(time.Until(c.expires), cancel)
+		end := cancel
+		cancel = func() { timer.Stop(); end() }
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

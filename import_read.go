@@ -116,6 +116,10 @@ func (r *importReader) readInput(n int, in *proxyInput, f faults) {
 }
 
 func (r *importReader) readJSON(body []byte, f *faults) *problem {
+	if err := tooMany(body, importValues); err != nil {
+		f.add("body", err.Error()+": nothing was imported. Send it in parts", nil)
+		return nil
+	}
 	text := jsontext.Value(bytes.TrimSpace(body))
 	if !text.IsValid() { // members that stand twice and what is no UTF-8 too
 		return problemFor(400, "malformed_json", "The body is not the JSON object that this operation takes.")
@@ -133,7 +137,9 @@ func (r *importReader) readJSON(body []byte, f *faults) *problem {
 			}
 		case "proxies":
 		default:
-			f.add("body."+name, "is not a member of this object", nil)
+			if len(*f) < maxFaults {
+				f.add("body."+name, "is not a member of this object", nil)
+			}
 		}
 	}
 	var list []jsontext.Value
@@ -161,12 +167,14 @@ func (r *importReader) readValue(n int, value jsontext.Value) {
 	var f faults
 	var v any
 	var in proxyInput
-	if err := errors.Join(json.Unmarshal(value, &v), json.Unmarshal(value, &in)); err != nil || value.Kind() != '{' {
+	if err := tooMany(value, proxyValues); err != nil {
+		f.add("body", err.Error(), nil)
+	} else if err := errors.Join(json.Unmarshal(value, &v), json.Unmarshal(value, &in)); err != nil || value.Kind() != '{' {
 		f.add("body", "is neither a string nor an object", nil)
 	} else {
 		schema := &huma.Schema{Ref: "#/components/schemas/ProxyInput"}
 		result := huma.ValidateResult{}
-		huma.Validate(r.registry, schema, huma.NewPathBuffer([]byte("body"), 4), huma.ModeWriteToServer, v, &result)
+		huma.Validate(r.registry, schema, huma.NewPathBuffer([]byte("body"), 4), huma.ModeWriteToServer, harmless(v), &result)
 		for _, err := range result.Errors {
 			var d *huma.ErrorDetail
 			if errors.As(err, &d) {

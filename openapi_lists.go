@@ -10,7 +10,7 @@ const importDescription = "As `text/plain`, one proxy a line: `host:port`, `host
 	"The call is no transaction: it is written in parts of 1,000 lines. When it breaks off some lines are there, and the same call again finds them as duplicates. One event `proxy.imported` tells of it. Takes `Idempotency-Key`."
 
 const exportDescription = "In the forms that import takes, oldest first, with the filters of the list. `text`: a URL a line. `csv`: with a header line. `json`: `{\"proxies\":[…]}`. Without `secrets` passwords are left out (a comment line of `text` says so). " +
-	"With them it needs the scope `secrets` too, and what is imported again is the same. Each export is written down (GET /audit) before it is answered.\n\n" +
+	"With them it needs the scope `secrets` too, and what is imported again is the same. Each export with secrets is written down (GET /audit) before it is answered.\n\n" +
 	"A spreadsheet runs no cell of `csv`: an address with a part that begins with `=`, `+`, `-` or `@` stands in `url`, with %XX, and name, tags and notes that do get a `'` before, which import takes away again."
 
 // showLists says in which forms a list of proxies comes.

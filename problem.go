@@ -113,7 +113,7 @@ func fromError(err error) *problem {
 	case errors.Is(err, store.ErrGone):
 		return cursorGone()
 	case errors.Is(err, context.Canceled):
-		p := problemFor(statusCancelled, "cancelled", "The caller went away.").because(err)
+		p := problemFor(statusCancelled, "cancelled", "The caller went away, or its key was revoked or has expired.").because(err)
 		p.Title = "Client Closed Request"
 		return p
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -193,11 +194,11 @@ func (s *server) humaConfig() huma.Config {
 	return c
 }
 
-// jsonFormat reads JSON strictly: names that differ in case, members that stand twice, and text that is not UTF-8 are refused.
+// jsonFormat reads JSON strictly (bodies.go), and names that differ in case are refused.
 func jsonFormat() huma.Format {
 	return huma.Format{
 		Marshal:   func(w io.Writer, v any) error { return v.(*body).writeTo(w) },
-		Unmarshal: func(data []byte, v any) error { return json.Unmarshal(data, v) },
+		Unmarshal: readBody,
 	}
 }
 
@@ -240,6 +241,10 @@ func noteOddQuery(ctx huma.Context) {
 		req.extra = append(req.extra, fault{Location: "query", Message: "cannot be read: write & between parameters, and % as %25"})
 	}
 	for name, values := range query {
+		if !utf8.ValidString(name + strings.Join(values, "")) {
+			req.extra = append(req.extra, fault{Location: "query." + strings.ToValidUTF8(name, ""), Message: "is not UTF-8"})
+			continue
+		}
 		params := ctx.Operation().Parameters
 		i := slices.IndexFunc(params, func(p *huma.Param) bool { return p.In == "query" && p.Name == name })
 		switch {
@@ -465,6 +470,14 @@ func (s *server) dispatch(w http.ResponseWriter, r *http.Request) error {
 	}
 	requestOf(r.Context()).accept = strings.Join(r.Header.Values("Accept"), ",")
 	r.Header["Accept"] = []string{"application/json"} // there is nothing to choose, and "json" is no name for it
+	if slices.Contains(slowOperations(), strings.Replace(pattern, " "+apiPrefix, " ", 1)) {
+		ctx, leave, err := s.lasting(r.Context())
+		if err != nil {
+			return err
+		}
+		defer leave()
+		r = r.WithContext(ctx)
+	}
 	if key := r.Header.Get("Idempotency-Key"); key != "" && s.once.covers(pattern) {
 		return s.once.serve(w, r, key, s.mux)
 	}

@@ -6,8 +6,19 @@ import (
 	"sync"
 )
 
-// This file bounds what one key holds open at a time: streams of events, CDP clients, live views, files on their way in and out, and single checks. They
-// last, so that who opens many of them would take the server from everybody else at the bound of connections (connections.go).
+// This file bounds what one key holds open at a time: streams of events, CDP clients, live views, files on their way in and out, and operations that wait
+// for something else than the database. They last, so that who opens many of them would take the server from everybody else at the bound of connections
+// (connections.go).
+
+// slowOperations are those that wait for a browser, a proxy or a reader. They end with the key that asked for them.
+func slowOperations() []string {
+	return []string{
+		"POST /profiles/{id}/start", "POST /profiles/{id}/stop", "POST /profiles/{id}/restart", "POST /profiles/{id}/failback", "POST /profiles/batch",
+		"POST /profiles/{id}/leak-test", "GET /profiles/{id}/screenshot", "GET /profiles/{id}/pdf", "GET /profiles/{id}/explain",
+		"POST /proxies/{id}/check", "POST /proxies/check", "POST /proxies/check-all", "POST /proxies/{id}/rotate", "POST /proxies/import", "GET /proxies/export",
+		"GET /profiles/{id}/traffic", "GET /proxies/{id}/traffic",
+	}
+}
 
 // streams counts what is open, by key. Addresses of a run count for the key that they were made for.
 type streams struct {
@@ -21,7 +32,7 @@ type streams struct {
 // newStreams lets a key hold a quarter of the connections that the server holds.
 func newStreams(connections int) *streams {
 	most := (connections + 3) / 4
-	return &streams{most: most, open: map[string]int{}, detail: fmt.Sprintf("This key holds %d connections for events, clients, live views, files and checks, which is a quarter of what the server holds. Close some, or let the server have more descriptors (ulimit -n).", most)}
+	return &streams{most: most, open: map[string]int{}, detail: fmt.Sprintf("This key holds %d connections for events, clients, live views, files and operations that take their time, which is a quarter of what the server holds. Close some, or let the server have more descriptors (ulimit -n).", most)}
 }
 
 // uploadsAtOnce is how many files may be on their way in for one profile: each is looked at for the quota after uploadStep bytes alone.
