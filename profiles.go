@@ -205,6 +205,13 @@ func (s *server) createProfile(ctx context.Context, in *profileCreate) (*Profile
 		return nil, err
 	}
 	err := s.store.Write(ctx, func(q *store.Queries) error {
+		var f faults // again: a fall-back may have gone between the look and the write, and no foreign key holds it
+		if err := in.Body.checkProxy(ctx, q, callerOf(ctx), row.WorkspaceID, nil, &f); err != nil {
+			return err
+		}
+		if len(f) > 0 {
+			return invalid(f...)
+		}
 		if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: row.WorkspaceID, Now: at}); err != nil {
 			return err
 		}

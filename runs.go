@@ -89,6 +89,8 @@ type profileRun struct {
 	rules   *shim.Rules         // that it keeps; nil: not known
 	forOnce bool                // the proxy is this run's alone, whatever the profile has
 
+	noted noted // traffic that is written down
+
 	place    *place        // in the queue, or among those that run; nil: none. Its owner's alone
 	deserted chan struct{} // closed when nobody waits for its start any more
 
@@ -288,7 +290,9 @@ func (rs *runs) attend(r *profileRun) {
 		select {
 		case <-r.client.Done():
 		case <-halt:
-			halt, late = nil, time.After(stopTime)
+			if halt = nil; force != nil { // else it ends by force already, and its time runs
+				late = time.After(stopTime)
+			}
 			rs.move(r, "stopping") //nolint:errcheck // its end is written in any case
 			go rs.tell(r, false)
 		case <-force:

@@ -399,8 +399,8 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 	answer := p.answer(state)
 	answer.Warnings = append(answer.Warnings, differs(p.spec.Identity, state)...)
 	p.exit.fill(ctx, answer)
-	if c := p.exit.result; isClosed(p.exit.done) && c != nil && c.OK {
-		p.around.exit = c
+	if isClosed(p.exit.done) && p.exit.result != nil && p.exit.result.OK { // in this order: it is written until then
+		p.around.exit = p.exit.result
 	}
 	answer.Warnings = slices.Concat(answer.Warnings, p.emulated(), mismatchWarnings(p.row, p.around))
 	if ctx.Err() != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -135,7 +136,14 @@ func sumTraffic(rows []store.Traffic, by string) *struct{ Body trafficJSON } {
 	return &struct{ Body trafficJSON }{out}
 }
 
-// noteTraffic asks a run what has gone through its proxies, and writes it down. One that does not answer tells it later.
+// noted is what of a run's traffic was written down last.
+type noted struct {
+	sync.Mutex // held while it is asked and written: who waits for it has it from who came before
+	begun      time.Time
+	sums       []shim.Traffic
+}
+
+// noteTraffic asks a run what has gone through its proxies, and writes down what is new. One that does not answer tells it later.
 func (rs *runs) noteTraffic(ctx context.Context, r *profileRun) {
 	r.mu.Lock()
 	client := r.client
@@ -143,15 +151,24 @@ func (rs *runs) noteTraffic(ctx context.Context, r *profileRun) {
 	if client == nil {
 		return
 	}
+	came := time.Now()
+	r.noted.Lock()
+	defer r.noted.Unlock()
+	if r.noted.begun.After(came) {
+		return
+	}
+	r.noted.begun = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, statsTime)
 	defer cancel()
 	said, err := client.Traffic(ctx)
-	if err != nil || len(said) == 0 {
+	if err != nil || slices.Equal(said, r.noted.sums) {
 		return
 	}
-	rs.record(func(ctx context.Context, q *store.Queries) error { //nolint:errcheck // logged, and said again
+	if rs.record(func(ctx context.Context, q *store.Queries) error { // logged, and said again
 		return upsertTraffic(ctx, q, store.Run{ID: r.id, ProfileID: r.profileID, WorkspaceID: r.workspaceID}, said)
-	})
+	}) == nil {
+		r.noted.sums = said
+	}
 }
 
 // noteAllTraffic does it for those runs that which says, at once.

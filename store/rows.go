@@ -79,7 +79,8 @@ func (c *rowCache) put(row *Profile) {
 
 // sizeOf is about what a row takes: the struct with its small strings, and what can be long.
 func sizeOf(row *Profile) int {
-	n := 1000 + len(row.Name) + len(row.Notes) + len(row.SearchKey) + len(row.Tags) + len(row.TagsKey) + len(row.StartURLs) + len(row.Locale) + len(row.AllowLocal)
+	n := 1000 + len(row.Name) + len(row.Notes) + len(row.SearchKey) + len(row.Tags) + len(row.TagsKey) + len(row.StartURLs) + len(row.Locale) + len(row.AllowLocal) +
+		len(row.AllowHosts) + len(row.DenyHosts) + len(row.LocalhostVia) + len(row.FallbackProxyIDs)
 	if row.LastRun != nil {
 		n += len(*row.LastRun)
 	}

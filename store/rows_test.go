@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -183,5 +184,29 @@ func TestRowsInMemoryAreBounded(t *testing.T) {
 	}
 	if missing := c.get([]place{{ID: "asked for", Version: 1}}, make([]Profile, 1)); len(missing) != 1 {
 		t.Error("a row was given for another version")
+	}
+}
+
+// TestSizeOfARow: everything in a row that can be long counts, or the cache takes more than it may.
+func TestSizeOfARow(t *testing.T) {
+	t.Parallel()
+	const long = 100_000
+	text := strings.Repeat("x", long)
+	fields := reflect.TypeFor[Profile]()
+	for i := range fields.NumField() {
+		row := Profile{}
+		switch v := reflect.ValueOf(&row).Elem().Field(i); {
+		case slices.Contains([]string{"ID", "WorkspaceID", "OS", "BrowserVersion", "Status", "ProxyID", "Timezone", "Geolocation", "Screen", "WebRTC", "BackgroundTraffic", "Consistency", "FallbackCountry"}, fields.Field(i).Name):
+			continue // short by what they may be
+		case v.Kind() == reflect.String:
+			v.SetString(text)
+		case v.Type() == reflect.TypeFor[*string]():
+			v.Set(reflect.ValueOf(&text))
+		default:
+			continue
+		}
+		if sizeOf(&row) < long {
+			t.Errorf("%s does not count", fields.Field(i).Name)
+		}
 	}
 }
