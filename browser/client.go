@@ -217,6 +217,10 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 		m.mu.Unlock()
 		return c.refuse(msg, e, codeServer, noSuchTarget)
 	}
+	if why := c.guard.wholeBrowser(s.kind, method); why != "" {
+		m.mu.Unlock()
+		return c.refuse(msg, e, codeServer, why)
+	}
 	p := pending{session: name, client: c, raw: append([]byte(nil), e.id.in(msg)...), without: m.without(method)}
 	switch method {
 	case "Target.createTarget":

@@ -120,12 +120,54 @@ func (b *Browser) Environment() []string {
 	if b.spec.HomeDir != "" && runtime.GOOS == "linux" {
 		env = ownHome(env, b.spec.HomeDir)
 	}
+	env = withoutPrograms(env, b.spec.TempDir)
 	env = b.emulation.environment(env)
 	for _, entry := range b.spec.ExtraEnv {
 		env = setVariable(env, entry)
 	}
 	slices.Sort(env)
 	return env
+}
+
+// programsFolder is where a run's stand-ins lie, below its temporary folder.
+const programsFolder = "programs"
+
+// withoutPrograms puts the run's own stand-ins before the programs that Chrome starts on Linux at a page's wish (standIns).
+func withoutPrograms(env []string, temp string) []string {
+	if runtime.GOOS != "linux" {
+		return env
+	}
+	path := "/usr/local/bin:/usr/bin:/bin"
+	for _, e := range env {
+		if v, ok := strings.CutPrefix(e, "PATH="); ok && v != "" {
+			path = v
+		}
+	}
+	return setVariable(env, "PATH="+filepath.Join(temp, programsFolder)+":"+path)
+}
+
+// standIns are the programs that Chrome does not start: that for mailto: addresses, which no page has to ask for (chrome/browser/external_protocol,
+// GetBlockState), and where nobody sees a question that for all others. They would run beside the proxy. Which they are: chrome/browser/platform_util_linux.cc.
+func standIns(headless bool) []string {
+	if headless {
+		return []string{"xdg-email", "xdg-open"}
+	}
+	return []string{"xdg-email"}
+}
+
+// writeStandIns writes programs that do nothing.
+func writeStandIns(s *Spec) error {
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	dir := filepath.Join(s.TempDir, programsFolder)
+	err := os.Mkdir(dir, 0o700)
+	for _, name := range standIns(s.Headless) {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexit 0\n"), 0o700) //nolint:gosec // it is to be executed
+		}
+	}
+	return err
 }
 
 // ownHome has a browser and its libraries keep caches, settings and data below dir, and find the user's own fonts, themes and settings where they are

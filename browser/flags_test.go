@@ -112,7 +112,11 @@ func TestEnvironment(t *testing.T) {
 	}
 	defer b.Close()
 	env := b.Environment()
-	for _, want := range []string{"LANG=C.UTF-8", "TZ=Asia/Tokyo", "LANGUAGE=de", "XDG_RUNTIME_DIR=/run/user/1", "PATH=" + os.Getenv("PATH"), tempVariables()[0] + "=" + temp} {
+	path := os.Getenv("PATH")
+	if runtime.GOOS == "linux" {
+		path = filepath.Join(temp, programsFolder) + ":" + path
+	}
+	for _, want := range []string{"LANG=C.UTF-8", "TZ=Asia/Tokyo", "LANGUAGE=de", "XDG_RUNTIME_DIR=/run/user/1", "PATH=" + path, tempVariables()[0] + "=" + temp} {
 		if !slices.Contains(env, want) {
 			t.Errorf("no %s in %v", want, env)
 		}

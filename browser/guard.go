@@ -22,12 +22,13 @@ type guard struct {
 	siblings []string // what the paths of further ones begin with
 	cwd      string   // Chrome's working folder, from which it takes relative paths, and the run's temporary one: no sibling
 
+	windows   bool        // a person may be there
 	installed *extensions // whose pages may be opened
 	dropped   func()      // is told when files are dragged to a page; nil: nobody is
 }
 
 func newGuard(s *Spec) *guard {
-	g := &guard{cwd: s.TempDir}
+	g := &guard{cwd: s.TempDir, windows: !s.Headless}
 	g.folders = g.realAll(s.Protected)
 	for _, start := range s.Siblings {
 		parent, name := filepath.Split(start)
@@ -65,6 +66,7 @@ const (
 	// Chrome ends a page that has such a file a second later, when it notes the page's state (bad_message.h, RFH_CAN_ACCESS_FILES_OF_PAGE_STATE).
 	notPlain  = "Not allowed: the path goes through .., and Chrome would end the page for it. Name the file without"
 	tooNested = "Not allowed: messages within messages nest too deep"
+	notWhole  = "Not allowed: at a browser with windows this would be of a person's pages too. Send it to a page's session"
 )
 
 // maxNested is how many messages may lie within each other (Target.sendMessageToTarget).
@@ -111,6 +113,21 @@ func (g *guard) look(method string, params []byte, depth int) string {
 		}
 	case "Target.exposeDevToolsProtocol", "Target.openDevTools", "Browser.executeBrowserCommand": // past this guard, or to pages of Chrome's own
 		return notHere
+	case "Browser.crash", "Browser.crashGpuProcess": // as Browser.close it is no client's to end
+		return notHere
+	}
+	return ""
+}
+
+// wholeBrowser refuses what, on a session of that kind, is of all pages at once: those that are closed to clients too, which a person at the windows may open.
+// A browser's session hears of each request of a file's page and answers it, and gets what every page draws. Without windows nobody opens such.
+func (g *guard) wholeBrowser(kind, method string) string {
+	if g == nil || !g.windows || kind != "browser" && kind != "tab" && kind != "" {
+		return ""
+	}
+	switch method {
+	case "Fetch.enable", "Tracing.start":
+		return notWhole
 	}
 	return ""
 }
@@ -126,7 +143,11 @@ func (g *guard) lookWithin(messages []string, depth int) string {
 		if err != nil || !wellFormed(msg) || e.fault(msg) != "" {
 			return "JSON: the message within must be one command in UTF-8"
 		}
-		if why := g.look(text(msg, e.method), e.params.in(msg), depth); why != "" {
+		method := text(msg, e.method)
+		if why := g.wholeBrowser("", method); why != "" { // nobody knows what session it is for
+			return why
+		}
+		if why := g.look(method, e.params.in(msg), depth); why != "" {
 			return why
 		}
 	}

@@ -11,12 +11,13 @@ type drag struct {
 	over bool            // the page knows of it
 }
 
-// dragIntercepted is Input.dragIntercepted. l.mu is held.
+// dragIntercepted is Input.dragIntercepted. l.mu is held. What a page may not be handed by clients is not dropped by viewers either: the page says itself
+// what is dragged, and where nothing takes it Chrome may open it.
 func (l *live) dragIntercepted(params []byte) {
 	var p struct {
 		Data json.RawMessage `json:"data"`
 	}
-	if json.Unmarshal(params, &p) == nil {
+	if json.Unmarshal(params, &p) == nil && l.b.gateway.guard().of(false).refusal("Input.dispatchDragEvent", params) == "" {
 		l.drag = drag{data: p.Data}
 	}
 }

@@ -135,6 +135,9 @@ func (b *Browser) prepare() error {
 	if err := emptyFolder(b.spec.TempDir); err != nil {
 		return fmt.Errorf("make the temporary folder: %w", err)
 	}
+	if err := writeStandIns(&b.spec); err != nil {
+		return fmt.Errorf("write into the temporary folder: %w", err)
+	}
 	if err := os.MkdirAll(filepath.Join(b.filesDir(), "downloads"), 0o700); err != nil {
 		return fmt.Errorf("make the folder for downloads: %w", err)
 	}
