@@ -23,21 +23,25 @@ import (
 // A page may drag such a file onto another, and Chrome would open it there as a file's page, whose scripts have files of the machine downloaded.
 func closedPreferences(s *Spec) []preference {
 	if !s.Headless {
-		return []preference{{urlBlocklist, ownAddresses(s), false}, {path: urlAllowlist}}
+		return []preference{{urlBlocklist, ownAddresses(s), false}, {path: urlAllowlist}, {path: incognitoMode}}
 	}
 	return []preference{
 		{urlBlocklist, []any{allFiles, "chrome://*", "chrome-untrusted://*", "chrome-search://*", "devtools://*"}, false},
 		// Of Chrome's window, which is there without being seen: a renderer that is refused these counts as a page. And ours: languages.go.
 		{urlAllowlist, []any{"chrome://top-chrome", settingsPage}, false},
+		{incognitoMode, 1, false}, // IncognitoModePrefs, kDisabled: DevTools has no say where downloads of its window go. Contexts of clients are others.
 	}
 }
 
 // noClosedPreferences takes closedPreferences out again.
 func noClosedPreferences() []preference {
-	return []preference{{path: urlBlocklist}, {path: urlAllowlist}}
+	return []preference{{path: urlBlocklist}, {path: urlAllowlist}, {path: incognitoMode}}
 }
 
-const allFiles = "file://*"
+const (
+	allFiles      = "file://*"
+	incognitoMode = "incognito.mode_availability"
+)
 
 // ownAddresses are the filters for the run's own folders, by each way that leads there. All files are meant where Chrome's spelling of a folder's address is
 // not known for certain.
