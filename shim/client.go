@@ -298,6 +298,7 @@ func (c *Client) ask(ctx context.Context, method, path string, in any) (*http.Re
 	if err != nil {
 		return nil, err
 	}
+	sayUntil(ctx, req)
 	return c.http.Do(req)
 }
 
