@@ -284,7 +284,7 @@ func TestLastUse(t *testing.T) {
 	key, _ := a.newKey(t, "read")
 	before := time.Now().UTC().Format(timeLayout)
 	a.as(key).do(t, "GET", "/profiles", nil).want(t, 200)
-	a.srv.sweep(t.Context())
+	a.srv.sweep(t.Context(), true)
 	if got := a.do(t, "GET", "/keys", nil).want(t, 200).text("data.0.lastUsedAt"); got < before {
 		t.Errorf("lastUsedAt is %q, want %s or later", got, before)
 	}

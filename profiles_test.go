@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"warren/store"
 )
@@ -367,7 +368,7 @@ func TestTrashIsEmptied(t *testing.T) {
 	}
 	a.do(t, "DELETE", "/profiles/"+old, nil).want(t, 204)
 	events := a.listen(t, a.key)
-	a.srv.sweep(t.Context()) // not yet: it was put there a moment ago
+	a.srv.sweep(t.Context(), true) // not yet: it was put there a moment ago
 	a.do(t, "GET", "/profiles?trashed=true", nil).want(t, 200).equal(t, "total", 1)
 	if err := a.srv.emptyTrash(t.Context(), now()+1000); err != nil { // as the sweep does it after --trash-days
 		t.Error(err)
@@ -471,5 +472,22 @@ func TestAnswersAreJSON(t *testing.T) {
 	}
 	if r := a.do(t, "DELETE", "/profiles/"+id, nil).want(t, 204); len(r.body) != 0 || r.header.Get("Content-Type") != "" {
 		t.Errorf("204 with %q %v", r.body, r.header)
+	}
+}
+
+// TestClockThatIsSet: after the clock was set by more than a day nothing is deleted for good for a day; a night's sleep is no such step.
+func TestClockThatIsSet(t *testing.T) {
+	t.Parallel()
+	var c clockWatch
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i, x := range []struct {
+		later time.Duration
+		want  bool
+	}{{0, true}, {time.Minute, true}, {12 * time.Hour, true}, {90 * 24 * time.Hour, false}, {time.Minute, false}, {23 * time.Hour, false}, {time.Hour, true},
+		{-30 * 24 * time.Hour, false}, {time.Minute, false}, {20 * time.Hour, false}, {5 * time.Hour, true}} {
+		at = at.Add(x.later)
+		if got := c.steady(at); got != x.want {
+			t.Errorf("look %d, at %v: steady %v", i, at, got)
+		}
 	}
 }

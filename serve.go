@@ -204,8 +204,9 @@ func putBack(aside, dir string) error {
 func (s *server) keepSweeping(ctx context.Context) {
 	tick := time.NewTicker(time.Minute)
 	defer tick.Stop()
+	var clock clockWatch
 	for {
-		s.sweep(ctx)
+		s.sweep(ctx, clock.steady(time.Now()))
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -214,11 +215,34 @@ func (s *server) keepSweeping(ctx context.Context) {
 	}
 }
 
-// sweep does what is due now and then: it empties the trash of what lay there long enough and forgets old answers.
-func (s *server) sweep(ctx context.Context) {
+// clockWatch notices that the machine's clock was set anew, by more than sleeping for a night explains.
+type clockWatch struct {
+	last  time.Time // when it was looked at
+	until time.Time // it is not believed before
+}
+
+// steady says whether the clock may decide what is deleted for good. After a step of more than a day it may not for a day: a machine without a battery for its
+// clock begins months behind, and what was put into the trash before the clock was set looks old at once.
+func (c *clockWatch) steady(now time.Time) bool {
+	const day = 24 * time.Hour
+	now = now.Round(0) // as the wall has it
+	if !c.last.IsZero() && now.Sub(c.last).Abs() > day {
+		c.until = now.Add(day)
+	}
+	c.last = now
+	return !now.Before(c.until)
+}
+
+// sweep does what is due now and then: where the clock is steady it empties the trash of what lay there long enough, and it forgets
+// old answers.
+func (s *server) sweep(ctx context.Context, steady bool) {
 	s.runs.payOwed("")
 	s.runs.noteAllTraffic(ctx, func(*profileRun) bool { return true })
-	if err := errors.Join(s.purgeTraffic(ctx), s.emptyTrash(ctx, time.Now().AddDate(0, 0, -s.cfg.TrashDays).UnixMilli()), s.once.purge(ctx), s.store.ForgetGone(ctx), s.keys.flush(ctx)); err != nil && ctx.Err() == nil {
+	var err error
+	if steady {
+		err = errors.Join(s.purgeTraffic(ctx), s.emptyTrash(ctx, time.Now().AddDate(0, 0, -s.cfg.TrashDays).UnixMilli()))
+	}
+	if err = errors.Join(err, s.once.purge(ctx), s.store.ForgetGone(ctx), s.keys.flush(ctx)); err != nil && ctx.Err() == nil {
 		s.log.Error("sweeping", "cause", err)
 	}
 }
