@@ -6,8 +6,10 @@
 package shim
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"time"
+	"unicode/utf8"
 
 	"warren/browser"
 	"warren/proxy"
@@ -102,6 +104,46 @@ type Upstream struct {
 	Port     int        `json:"port"`
 	Username string     `json:"username"`
 	Password string     `json:"password"`
+}
+
+// upstreamFields are an Upstream without its methods.
+type upstreamFields Upstream
+
+// upstreamJSON is an Upstream as it is written. JSON has text alone, and a login may be of any bytes: one that is no UTF-8 stands a second
+// time as base64. A process of a version without that takes the text, as it did.
+type upstreamJSON struct {
+	upstreamFields
+	RawUsername []byte `json:"rawUsername,omitempty"`
+	RawPassword []byte `json:"rawPassword,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (u Upstream) MarshalJSON() ([]byte, error) {
+	return json.Marshal(upstreamJSON{upstreamFields(u), rawOf(u.Username), rawOf(u.Password)})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (u *Upstream) UnmarshalJSON(b []byte) error {
+	var in upstreamJSON
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*u = Upstream(in.upstreamFields)
+	if in.RawUsername != nil {
+		u.Username = string(in.RawUsername)
+	}
+	if in.RawPassword != nil {
+		u.Password = string(in.RawPassword)
+	}
+	return nil
+}
+
+// rawOf is a text that JSON cannot carry, or nil.
+func rawOf(s string) []byte {
+	if utf8.ValidString(s) {
+		return nil
+	}
+	return []byte(s)
 }
 
 // Proxy is the value that a dialer takes; nil for none.
