@@ -67,10 +67,14 @@ func (u Upstream) same(other Upstream) bool {
 	return u == other
 }
 
+// upstreamsBudget is how many bytes a change of proxies may have: a run has eleven, each with a user name and a password of up to 4,096
+// bytes, and JSON takes six for one.
+const upstreamsBudget = 1 << 20
+
 // serveUpstreams replaces the run's proxies.
 func (p *process) serveUpstreams(w http.ResponseWriter, r *http.Request) {
 	var u Upstreams
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&u); err != nil || len(u.List) == 0 {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, upstreamsBudget)).Decode(&u); err != nil || len(u.List) == 0 {
 		http.Error(w, "no upstreams", http.StatusBadRequest)
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"warren/proxy"
@@ -55,5 +56,16 @@ func TestLoginsOfAnyBytes(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(before), &u); err != nil || u != plain {
 		t.Errorf("text is read as %+v, %v", u, err)
+	}
+}
+
+// TestLongestLogins: as many proxies as a run has, with the longest logins that there are, in the bytes that take the most room.
+func TestLongestLogins(t *testing.T) {
+	for _, one := range []string{"\x01", "\xff"} {
+		u := Upstream{Type: proxy.HTTP, Host: strings.Repeat("h", 255), Port: 65535, Username: strings.Repeat(one, 4096), Password: strings.Repeat(one, 4096)}
+		list := slices.Repeat([]Upstream{u}, 11)
+		if got := takes(t, Upstreams{List: list}); !slices.Equal(got, list) {
+			t.Errorf("%d proxies with logins of %q reach the process changed", len(list), one)
+		}
 	}
 }
