@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -86,6 +87,9 @@ type console struct {
 type finished struct{}
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+	// Libraries write there what others sent, as net/http does with what a proxy says unasked, and a run's log file has no bound. What is
+	// ours to say has a logger of its own.
+	log.SetOutput(io.Discard)
 	defer func() {
 		if v := recover(); v != nil {
 			if _, ok := v.(finished); !ok {

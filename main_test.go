@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -65,4 +69,21 @@ func warrenBinary(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// TestLibrariesWriteNoLog: what a server of a run's proxy says unasked, libraries write to the standard logger. From the program's first
+// step on it goes nowhere.
+func TestLibrariesWriteNoLog(t *testing.T) {
+	before := log.Writer()
+	defer log.SetOutput(before)
+	for _, args := range [][]string{{"shim"}, {"no-such-command"}} {
+		var got bytes.Buffer
+		log.SetOutput(&got)
+		if err := run(t.Context(), args, strings.NewReader("no spec"), io.Discard, io.Discard); err == nil {
+			t.Fatalf("%q was taken", args)
+		}
+		if log.Print("what a proxy sent"); got.Len() > 0 {
+			t.Errorf("after %q the standard logger writes %q", args, &got)
+		}
+	}
 }

@@ -44,7 +44,7 @@ func (p *process) openDebugPort() error {
 	address := l.Addr().String()
 	p.debug, p.state.DebuggerAddress, p.state.DebugKey = d, address, p.spec.DebugKey
 	d.server = &http.Server{Handler: d.whileOpen(onlyHost(address, Rights{Files: p.spec.StarterFiles}, p.noteUse(p.browser.Gateway()))), ReadHeaderTimeout: 10 * time.Second,
-		BaseContext: func(net.Listener) context.Context { return d.life }}
+		BaseContext: func(net.Listener) context.Context { return d.life }, ErrorLog: p.errorLog()}
 	context.AfterFunc(d.life, d.close)
 	go d.server.Serve(l) //nolint:errcheck // ends with close
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -60,12 +61,12 @@ func (c *handedOver) guard() {
 func (p *process) takeIn(l net.Listener) {
 	mux := http.NewServeMux()
 	p.handleClients(mux)
-	serveTaken(l, mux)
+	serveTaken(l, mux, p.errorLog())
 }
 
-func serveTaken(l net.Listener, next http.Handler) {
+func serveTaken(l net.Listener, next http.Handler, errorLog *log.Logger) {
 	taken := &handedListener{Listener: l, ready: make(chan net.Conn), closed: make(chan struct{})}
-	s := &http.Server{ReadHeaderTimeout: handTime, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := &http.Server{ReadHeaderTimeout: handTime, ErrorLog: errorLog, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Request-Id", r.Header.Get("X-Request-Id")) // as on every answer of the server's
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		next.ServeHTTP(w, r)

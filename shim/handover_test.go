@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -39,7 +40,7 @@ func TestHandOver(t *testing.T) {
 				return
 			}
 			echo(t, w)
-		}))
+		}), log.New(io.Discard, "", 0))
 	}()
 	defer func() { l.Close(); <-served }()
 

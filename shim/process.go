@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -87,7 +88,7 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logge
 	p.unwatched = time.Now().Add(firstWatch)
 	kept := make(chan struct{})
 	go func() { defer close(kept); p.keepDownloads() }()
-	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 5 * time.Second, ErrorLog: p.errorLog()}
 	go server.Serve(listener)                                             //nolint:errcheck // ends with Close below
 	if taken, err := listenTake(p.spec.RunDir, p.spec.Name); err == nil { // else the server passes on what comes
 		defer taken.Close()
@@ -106,6 +107,9 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logge
 	server.Shutdown(shutdown) //nolint:errcheck // what is still open now is cut
 	return server.Close()
 }
+
+// errorLog is for servers, which tell of panics there: the standard logger drops them.
+func (p *process) errorLog() *log.Logger { return slog.NewLogLogger(p.log.Handler(), slog.LevelWarn) }
 
 func answer(w io.Writer, r report) error {
 	b, err := json.Marshal(r)
