@@ -7,4 +7,5 @@ var (
 	refusedErrnos     = []error{windows.WSAECONNREFUSED}
 	closedErrnos      = []error{windows.WSAECONNRESET, windows.WSAECONNABORTED, windows.WSAESHUTDOWN}
 	unreachableErrnos = []error{windows.WSAEHOSTUNREACH, windows.WSAENETUNREACH, windows.WSAEHOSTDOWN, windows.WSAENETDOWN, windows.WSAEADDRNOTAVAIL}
+	localErrnos       = []error{windows.WSAENETUNREACH, windows.WSAENETDOWN, windows.WSAEADDRNOTAVAIL, windows.WSAEMFILE, windows.WSAENOBUFS}
 )

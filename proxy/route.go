@@ -14,8 +14,9 @@ import (
 // may be replaced while connections run. The rules are:
 //
 //   - a connection goes through the route in use when it dials; it is handed out only when that dial was not cut;
-//   - an upstream is dead after two faults of its own in a row. Then the next route is in use, until somebody says otherwise;
-//   - after the last route there is none: it stays in use, and nothing goes another way.
+//   - an upstream is dead after two faults of its own in a row. Who found that out tries the next routes, in their order; the first whose
+//     upstream answers is in use from then on, until somebody says otherwise;
+//   - where none answers, the one in use stays: it may be this machine that has no network. Nothing goes another way.
 
 // Route is one way out.
 type Route struct {
@@ -44,6 +45,7 @@ type route struct {
 	Route
 	tally  *tally
 	faults int       // of its upstream's own, in a row
+	last   *Error    // of these
 	worked time.Time // when a dial last succeeded
 }
 
@@ -66,7 +68,8 @@ func (r *Relay) SetRoutes(list []Route, at int, cut bool) (swapped bool, ended i
 	if len(r.routes) > 0 {
 		before = r.routes[r.at].Dialer
 	}
-	if at == Stay {
+	chosen := at != Stay
+	if !chosen {
 		at = max(0, slices.IndexFunc(list, func(v Route) bool { return v.Key == r.routes[r.at].Key }))
 	}
 	old := r.routes
@@ -77,6 +80,9 @@ func (r *Relay) SetRoutes(list []Route, at int, cut bool) (swapped bool, ended i
 		} else {
 			r.routes[i] = &route{Route: v, tally: r.tallyOf(v.Key)}
 		}
+	}
+	if chosen {
+		r.routes[at].faults = 0 // who chooses it wants it tried, whatever it did before
 	}
 	now := r.routes[at].Dialer
 	if swapped = now != before; !swapped || !cut {
@@ -184,12 +190,14 @@ func (t *tunnel) dialVia(ctx context.Context, d *Dialer, more bool, address stri
 	return c, v.settle(fault)
 }
 
-// begin takes the route in use for a dial; on is false when the dial goes beside it, and more says that another route is behind it.
+// begin takes a route for a dial: the one in use, or the one behind it that the tunnel has come to. on is false when the dial goes beside
+// it, and more says that another route is behind it.
 func (t *tunnel) begin(address string, giveUp context.CancelFunc) (via *route, on, more bool) {
 	r := t.relay
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	via = r.routes[r.at]
+	at := max(r.at, slices.Index(r.routes, t.onto))
+	via = r.routes[at]
 	on = !via.Dialer.takesDetour(address)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -197,7 +205,7 @@ func (t *tunnel) begin(address string, giveUp context.CancelFunc) (via *route, o
 	if !on {
 		t.through, t.tally = nil, r.tallyOf("")
 	}
-	return via, on, on && r.at+1 < len(r.routes)
+	return via, on, on && at+1 < len(r.routes)
 }
 
 // settle makes the end of a dial count. again: the connection is to be dialled anew.
@@ -218,28 +226,57 @@ func (t *tunnel) settle(via *route, on bool, began time.Time, c net.Conn, fault 
 			lingerNot(c)
 			c.Close()
 		}
+		t.onto = nil
 		return true, nil, nil
 	case fault == nil:
 		if on {
 			via.faults, via.worked = 0, time.Now()
+			moved = r.moveTo(via)
 		}
 		t.tally.opened.Add(1)
 		if t.host != nil {
 			t.host.opened.Add(1)
 		}
 		t.upstream = c
-		return false, nil, nil
+		return false, moved, nil
 	case !on || via.Dialer.Upstream == nil || !fault.upstreams() || r.ctx.Err() != nil:
-		return false, nil, fault
+		if on && fault.answers() {
+			moved = r.moveTo(via)
+		}
+		return false, moved, fault
 	}
 	if began.After(via.worked) { // else it has worked since: this says nothing of now
 		via.faults++
+		via.last = fault
 	}
-	if via == r.routes[r.at] && via.faults >= deadAfter && r.at+1 < len(r.routes) {
-		r.at++
-		moved = &Move{via.Key, r.routes[r.at].Key, fault}
+	return t.goesOn(via, tries), nil, fault
+}
+
+// goesOn says whether a tunnel whose dial has failed by the route's own fault dials anew, and notes where; both mutexes are held.
+func (t *tunnel) goesOn(via *route, tries int) bool {
+	r := t.relay
+	at := slices.Index(r.routes, via)
+	switch {
+	case at < r.at: // another is in use by now
+		return true
+	case at+1 == len(r.routes):
+		return false
+	case via.faults >= deadAfter:
+		t.onto = r.routes[at+1]
+		return true
 	}
-	return via != r.routes[r.at] || r.at+1 < len(r.routes) && tries < deadAfter, moved, fault
+	return tries < deadAfter
+}
+
+// moveTo puts the route in use whose upstream has just answered, where the one in use is dead and comes before it; r.mu is held.
+func (r *Relay) moveTo(via *route) *Move {
+	from := r.routes[r.at]
+	at := slices.Index(r.routes, via)
+	if at <= r.at || from.faults < deadAfter {
+		return nil
+	}
+	r.at = at
+	return &Move{from.Key, via.Key, from.last}
 }
 
 // tellMove tells who asked for it.
@@ -252,11 +289,26 @@ func (r *Relay) tellMove(m Move) {
 	}
 }
 
-// upstreams says whether the fault of a dial through an upstream is the upstream's own, whatever the target.
+// upstreams says whether the fault of a dial through an upstream is the upstream's own, whatever the target. One of this machine's, such
+// as a network that is down, is not.
 func (e *Error) upstreams() bool {
+	if e.local() {
+		return false
+	}
 	switch e.Stage {
 	case StageResolve, StageConnect, StageTLS, StageGreeting, StageAuth:
 		return true
 	}
 	return errors.Is(e.Err, errMute)
+}
+
+// local says whether a fault shows that this machine has no way out, or nothing left to take one with: every upstream fails so.
+func (e *Error) local() bool {
+	dns, ok := errors.AsType[*net.DNSError](e.Err)
+	return isErrno(e.Err, localErrnos) || ok && (dns.IsTemporary || dns.IsTimeout)
+}
+
+// answers says whether a fault is what an upstream itself has said of the target.
+func (e *Error) answers() bool {
+	return e.Stage == StageRequest && (e.Code == RequestRefused || e.Code == TargetUnreachable || e.Code == HostUnreachable)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -279,10 +280,7 @@ func TestFallback(t *testing.T) {
 // TestOneFaultIsNone: a fault with a success after it does not count, nor does one of a dial that began before the last success.
 func TestOneFaultIsNone(t *testing.T) {
 	t.Parallel()
-	r := NewRelay(&Dialer{}, nil)
-	defer r.Close()
-	two := []Route{{"a", &Dialer{Upstream: &Proxy{}}}, {"b", &Dialer{Upstream: &Proxy{}}}}
-	r.SetRoutes(two, 0, false)
+	r := twoRoutes(t)
 	bad := &Error{StageConnect, ConnectionRefused, "", nil}
 	now := time.Now()
 	step := func(began time.Time, fault *Error, in string, again bool) {
@@ -310,11 +308,124 @@ func TestOneFaultIsNone(t *testing.T) {
 	step(later, bad, "a", true)
 	step(later, &Error{StageRequest, TargetUnreachable, "", nil}, "a", false)
 	step(later, nil, "a", false)
-	later = time.Now()
-	step(later, bad, "a", true)
-	step(later, bad, "b", true)
-	step(later, bad, "b", false) // the last one
-	step(later, bad, "b", false)
+}
+
+// twoRoutes is a relay with the routes a and b, which the test takes every step of.
+func twoRoutes(t *testing.T) *Relay {
+	r := NewRelay(&Dialer{}, nil)
+	t.Cleanup(func() { r.Close() })
+	r.SetRoutes([]Route{{"a", &Dialer{Upstream: &Proxy{}}}, {"b", &Dialer{Upstream: &Proxy{}}}}, 0, false)
+	return r
+}
+
+// stepper makes the dials of one connection, and says what each is to come to.
+func stepper(t *testing.T, r *Relay) (step func(fault *Error, through string, again bool, moved string)) {
+	client, other := net.Pipe()
+	t.Cleanup(func() { client.Close(); other.Close() })
+	tn := &tunnel{relay: r, client: client}
+	tries := map[*route]int{}
+	return func(fault *Error, through string, again bool, moved string) {
+		t.Helper()
+		via, on, more := tn.begin("site.test:7", func() {})
+		var c net.Conn
+		if fault == nil {
+			c = client
+		}
+		tries[via]++
+		got, move, _ := tn.settle(via, on, time.Now(), c, fault, tries[via])
+		said := ""
+		if move != nil {
+			said = fmt.Sprint(move.From, move.To, " ", move.Why.Code)
+		}
+		if via.Key != through || more != (through == "a") || got != again || said != moved {
+			t.Errorf("through %q (more %v), again %v, moved %q; want %q, %v, %q", via.Key, more, got, said, through, again, moved)
+		}
+	}
+}
+
+// TestMoveWhenTheNextAnswers: a dead upstream is given up when another has answered, and not before. With all dead its own stays in use.
+func TestMoveWhenTheNextAnswers(t *testing.T) {
+	dead, frozen := &Error{StageConnect, ConnectionRefused, "", nil}, &Error{StageTLS, TimedOut, "", nil}
+	for name, tc := range map[string]struct {
+		b  *Error
+		to string
+	}{"works": {nil, "ab timed_out"}, "refuses": {&Error{StageRequest, TargetUnreachable, "", nil}, "ab timed_out"}, "waits": {&Error{StageRequest, TimedOut, "", nil}, ""}} {
+		t.Run(name, func(t *testing.T) {
+			r := twoRoutes(t)
+			one := stepper(t, r)
+			one(dead, "a", true, "")
+			one(frozen, "a", true, "")
+			one(dead, "b", false, "") // the last one
+			stepper(t, r)(nil, "a", false, "")
+			two := stepper(t, r)
+			two(frozen, "a", true, "")
+			two(frozen, "a", true, "")
+			two(tc.b, "b", false, tc.to)
+			if at, _ := r.Route(); (at == 1) != (tc.to != "") {
+				t.Errorf("route %d is in use", at)
+			}
+		})
+	}
+	r := twoRoutes(t)
+	late := stepper(t, r)
+	late(dead, "a", true, "")
+	late(dead, "a", true, "")
+	stepper(t, r)(nil, "a", false, "")
+	late(nil, "b", false, "") // the first one works by now
+	gone := stepper(t, r)
+	gone(dead, "a", true, "")
+	gone(dead, "a", true, "")
+	gone(nil, "b", false, "ab connection_refused")
+	r.SetRoutes([]Route{r.routes[0].Route, r.routes[1].Route}, 0, false)
+	chosen := stepper(t, r)
+	chosen(dead, "a", true, "") // its old faults are forgotten
+	chosen(dead, "a", true, "")
+	chosen(nil, "b", false, "ab connection_refused")
+	chosen(dead, "b", false, "")
+}
+
+// TestNoNetworkIsNoFault: what says that this machine has no network, or no descriptor, is no upstream's fault.
+func TestNoNetworkIsNoFault(t *testing.T) {
+	system := func(err error) error {
+		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", err)}
+	}
+	all := []error{&net.DNSError{Err: "server misbehaving", IsTemporary: true}, &net.DNSError{Err: "i/o timeout", IsTimeout: true}}
+	for _, errno := range localErrnos {
+		all = append(all, system(errno))
+	}
+	for _, err := range all {
+		r := twoRoutes(t)
+		for range 5 {
+			stepper(t, r)(asError(StageConnect, err), "a", false, "")
+		}
+	}
+	for _, err := range []error{&net.DNSError{Err: "no such host", IsNotFound: true}, system(refusedErrnos[0]), system(unreachableErrnos[0])} {
+		stepper(t, twoRoutes(t))(asError(StageConnect, err), "a", true, "")
+	}
+}
+
+// TestAllDeadStays: a run whose proxies are all dead for a moment is on its own afterwards, and nobody is told of a move.
+func TestAllDeadStays(t *testing.T) {
+	names := network{"site.test:7": serve(t, echo).addr()}
+	login := &credentials{"user", "pass"}
+	a, b := serve(t, names.socks5(login)), serve(t, names.socks5(login))
+	r, address := startRelay(t, nil)
+	r.OnMove(func(m Move) { t.Errorf("it moved: %+v", m) })
+	r.SetRoutes([]Route{through("a", a), through("b", b)}, 0, false)
+	push(t, address, 10)
+	a.close()
+	b.close()
+	for range 3 {
+		if code := request(t, dialTCP(t, address), "site.test", 7); code == 0 {
+			t.Fatal("with every upstream dead something was reached")
+		}
+	}
+	serveOn(t, a.addr(), names.socks5(login))
+	serveOn(t, b.addr(), names.socks5(login))
+	push(t, address, 10)
+	if _, key := r.Route(); key != "a" {
+		t.Errorf("%q is in use", key)
+	}
 }
 
 // TestAnAnswerAtTheCut: the old upstream's answer came at the very moment of the cut. It is worth nothing.

@@ -23,6 +23,7 @@ type tunnel struct {
 	target   target             // as it was asked for; no host: not yet
 	through  *Dialer            // that it dials or has dialled with; nil: it goes through no route
 	giveUp   context.CancelFunc // of the dial that runs
+	onto     *route             // behind the one in use, which it has found dead; nil: it has not
 	overrun  bool               // a cut came while it dialled: what comes of the dial is worth nothing
 
 	tally *tally     // of what it counts under
