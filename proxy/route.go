@@ -43,10 +43,11 @@ const Stay = -1
 // route is a Route at work.
 type route struct {
 	Route
-	tally  *tally
-	faults int       // of its upstream's own, in a row
-	last   *Error    // of these
-	worked time.Time // when a dial last succeeded
+	tally   *tally
+	faults  int       // of its upstream's own, in a row
+	last    *Error    // of these
+	worked  time.Time // when a dial last succeeded
+	reached target    // the first one that it gave a tunnel to; no host: none
 }
 
 // tally counts what goes through the routes of one key.
@@ -159,7 +160,7 @@ func (t *tunnel) dial(address string) (c net.Conn, early []byte, fault *Error) {
 		ctx, cancel := context.WithCancel(t.relay.ctx)
 		via, on, more := t.begin(address, cancel)
 		began := time.Now()
-		c, fault := t.dialVia(ctx, via.Dialer, more, address)
+		c, fault := t.dialVia(ctx, via, more, address)
 		cancel()
 		if e, ok := c.(*earlyConn); ok { // its bytes go first, then the bare connection, which can be spliced
 			c, early = e.Conn, e.early
@@ -178,16 +179,41 @@ func (t *tunnel) dial(address string) (c net.Conn, early []byte, fault *Error) {
 }
 
 // dialVia dials through one route. While there is another behind it, it takes no longer than the relay gives it, and a silence is looked at.
-func (t *tunnel) dialVia(ctx context.Context, d *Dialer, more bool, address string) (net.Conn, *Error) {
+func (t *tunnel) dialVia(ctx context.Context, via *route, more bool, address string) (net.Conn, *Error) {
+	d := via.Dialer
 	if !more || d.Upstream == nil {
 		c, _, fault := d.dial(ctx, "tcp", address)
 		return c, fault
 	}
 	v := startDoubt(ctx, d, t.relay.giveWay)
-	ctx, late := context.WithTimeout(ctx, t.relay.giveWay)
+	limited, late := context.WithTimeout(ctx, t.relay.giveWay)
 	defer late()
-	c, _, fault := d.dial(ctx, "tcp", address)
-	return c, v.settle(fault)
+	c, _, fault := d.dial(limited, "tcp", address)
+	return c, t.relay.ofTarget(ctx, via, v.settle(fault))
+}
+
+// ofTarget gives a fault as the target's where the upstream answers like a server that is no proxy, or hangs up, and has its word for a
+// target that it did reach: some proxies do so to targets that they do not take, and a page can name any.
+func (r *Relay) ofTarget(ctx context.Context, via *route, fault *Error) *Error {
+	if fault == nil || !fault.refusal() {
+		return fault
+	}
+	r.mu.Lock()
+	known := via.reached
+	r.mu.Unlock()
+	if known.host == "" || r.rules.Load().refuses(known) {
+		return fault
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.giveWay/2)
+	defer cancel()
+	c, _, again := via.Dialer.dial(ctx, "tcp", known.address())
+	if c != nil {
+		defer c.Close()
+	}
+	if _, absolute := c.(*absoluteConn); absolute || again != nil && !again.answers() {
+		return fault
+	}
+	return &Error{StageRequest, RequestRefused, "the proxy does not take this target, and takes others", nil}
 }
 
 // begin takes a route for a dial: the one in use, or the one behind it that the tunnel has come to. on is false when the dial goes beside
@@ -231,6 +257,9 @@ func (t *tunnel) settle(via *route, on bool, began time.Time, c net.Conn, fault 
 	case fault == nil:
 		if on {
 			via.faults, via.worked = 0, time.Now()
+			if _, absolute := c.(*absoluteConn); via.reached.host == "" && !absolute {
+				via.reached = t.target
+			}
 			moved = r.moveTo(via)
 		}
 		t.tally.opened.Add(1)
@@ -306,6 +335,12 @@ func (e *Error) upstreams() bool {
 func (e *Error) local() bool {
 	dns, ok := errors.AsType[*net.DNSError](e.Err)
 	return isErrno(e.Err, localErrnos) || ok && (dns.IsTemporary || dns.IsTimeout)
+}
+
+// refusal says whether a fault may be how an upstream refuses a target, though it looks like the upstream's own.
+func (e *Error) refusal() bool {
+	_, status := errors.AsType[statusError](e.Err)
+	return status && e.Code == NotAProxy || e.Code == ConnectionClosed && errors.Is(e.Err, errMute)
 }
 
 // answers says whether a fault is what an upstream itself has said of the target.

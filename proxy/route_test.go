@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/rand"
 	"errors"
@@ -449,5 +450,67 @@ func TestAnAnswerAtTheCut(t *testing.T) {
 	answered.SetDeadline(time.Now())
 	if _, err := answered.Write([]byte("x")); !again || tn.upstream != nil || !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("again %v, handed out %v, and the connection: %v", again, tn.upstream != nil, err)
+	}
+}
+
+// picky is a proxy that hangs up on all but a target with port 7, with a last word or without, and with dead set on that one too.
+func picky(names network, typ Type, word string, dead *atomic.Bool) func(net.Conn) {
+	begins, serves := "CONNECT site.test:7 ", names.connect(nil)
+	if typ == SOCKS4 {
+		begins, serves = "\x04\x01\x00\x07", names.socks4("")
+	}
+	return func(c net.Conn) {
+		in := bufio.NewReader(c)
+		if head, _ := in.Peek(len(begins)); string(head) == begins && !dead.Load() {
+			serves(&buffered{c, in})
+			return
+		}
+		io.WriteString(c, word)
+	}
+}
+
+// TestRefusedTargetsKeepTheProxy: a page cannot move a run by naming targets that its proxy refuses in odd ways. A proxy that treats all
+// targets so is given up by the next request.
+func TestRefusedTargetsKeepTheProxy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		typ  Type
+		word string
+		code Code
+	}{
+		"http 400": {HTTP, "HTTP/1.1 400 Bad Request\r\n\r\n", NotAProxy}, "http 405": {HTTP, "HTTP/1.1 405 X\r\n\r\n", NotAProxy},
+		"https 501": {HTTPS, "HTTP/1.1 501 X\r\n\r\n", NotAProxy}, "http hangs up": {HTTP, "", ConnectionClosed},
+		"https hangs up": {HTTPS, "", ConnectionClosed}, "socks4 hangs up": {SOCKS4, "", ConnectionClosed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			names := network{"site.test:7": serve(t, echo).addr()}
+			var dead atomic.Bool
+			handle, d := picky(names, tc.typ, tc.word, &dead), &Dialer{Policy: nearby}
+			if tc.typ == HTTPS {
+				handle, d.RootCAs = overTLS(t, handle)
+			}
+			d.Upstream = upstream(tc.typ, serve(t, handle), "", "")
+			r, address := startRelay(t, nil)
+			moves := make(chan Move, 10)
+			r.OnMove(func(m Move) { moves <- m })
+			r.SetRoutes([]Route{{"first", d}, through("next", serve(t, names.socks5(&credentials{"user", "pass"})))}, 0, false)
+			push(t, address, 10)
+			for range 3 {
+				if code := request(t, dialTCP(t, address), "site.test", 8443); code == 0 {
+					t.Fatal("a target that the proxy refuses was reached")
+				}
+			}
+			if _, key := r.Route(); key != "first" || len(moves) > 0 {
+				t.Fatalf("%q is in use", key)
+			}
+			dead.Store(true)
+			push(t, address, 10)
+			if _, key := r.Route(); key != "next" || len(moves) != 1 {
+				t.Fatalf("%q is in use", key)
+			}
+			if m := <-moves; m.Why.Code != tc.code {
+				t.Errorf("why: %v", m.Why)
+			}
+		})
 	}
 }
