@@ -32,7 +32,7 @@ const (
 	if (!at) return "default";
 	const view = at.ownerDocument.defaultView, says = view.getComputedStyle(at).cursor;
 	const word = says.replace(/url\([^)]*\)[^,]*,\s*/g, "").trim();
-	if (word !== "auto") return word;
+	if (word !== "auto") return word.slice(0, 40);
 	if (at.closest("a[href], area[href]")) return "pointer";
 	if (at.closest('textarea, [contenteditable=""], [contenteditable="true"]')) return "text";
 	if (at.matches("input")) return /^(text|search|url|tel|email|password|number|)$/.test(at.type) ? "text" : "default";
@@ -47,7 +47,8 @@ const (
 	return "default";
 })`
 
-	// listScript tells of the list at a point, null where there is none, and keeps it for pickScript.
+	// listScript tells of the list at a point, null where there is none, and keeps it for pickScript. The page wrote its words, so they are cut: each, and
+	// all together so that the list does not fill what may wait for a viewer.
 	listScript = `((x, y) => {` + findScript + `
 	const [at, dx, dy] = find(x, y);
 	const list = at?.closest?.("select");
@@ -55,9 +56,15 @@ const (
 	globalThis.list = list;
 	list.focus();
 	const box = list.getBoundingClientRect();
+	let room = 1 << 19;
+	const cut = (words) => {
+		const short = String(words).slice(0, Math.min(500, room));
+		room -= short.length;
+		return short;
+	};
 	return {x: box.left + dx, y: box.top + dy, width: box.width, height: box.height, selected: [...list.selectedOptions].map((o) => o.index),
-		options: [...list.options].slice(0, 5000).map((o) => ({text: (o.label || o.text).slice(0, 500), value: o.value.slice(0, 500),
-			disabled: o.disabled || o.parentElement.disabled === true, group: o.parentElement.label || ""}))};
+		options: [...list.options].slice(0, 5000).map((o) => ({text: cut(o.label || o.text), value: cut(o.value),
+			disabled: o.disabled || o.parentElement.disabled === true, group: cut(o.parentElement.label || "")}))};
 })`
 
 	// pickScript chooses from that list as a person does: the page hears of it.
