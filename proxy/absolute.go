@@ -50,7 +50,7 @@ func (d *Dialer) dialAbsolute(ctx context.Context, p *Proxy, t target, refused *
 	toUs, up := net.Pipe()
 	down, fromUs := net.Pipe()
 	life, cancel := context.WithCancel(context.Background())
-	s := &speaker{dialer: d, proxy: p, target: t, up: up, down: fromUs, first: c, ctx: life}
+	s := &speaker{dialer: d, proxy: p, target: t, up: up, down: fromUs, first: c, ctx: life, end: cancel}
 	s.limit = &io.LimitedReader{R: up}
 	s.in = bufio.NewReader(s.limit)
 	s.transport = &http.Transport{DialContext: s.dial, Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Address()}), DisableCompression: true,
@@ -103,6 +103,8 @@ type speaker struct {
 	proxy     *Proxy
 	target    target
 	ctx       context.Context // ends with the connection
+	end       func()          // of ctx
+	watched   *watched        // set before the first request; nil: nobody wants to know how the proxy does
 	transport *http.Transport
 	broken    atomic.Bool // the end is none that an answer has
 
@@ -181,6 +183,51 @@ func (c *heardOut) Close() error {
 	return c.Conn.Close()
 }
 
+// watched is for a connection whose proxy may have to give way to another: that there is a connection says nothing of it yet.
+type watched struct {
+	patience time.Duration                                // how long an answer may take before the proxy is doubted; 0: it is not
+	prove    func(ctx context.Context, why *Error) *Error // the proxy's own fault, if it has one
+	tell     func(began time.Time, fault *Error)          // how a request ended; nil: with an answer
+}
+
+// ask sends one request. When no answer comes in time, the proxy is doubted, and one that does no work has the connection end.
+func (s *speaker) ask(out *http.Request) (*http.Response, error) {
+	if s.watched == nil {
+		return s.transport.RoundTrip(out)
+	}
+	began, over := time.Now(), new(atomic.Bool)
+	if s.watched.patience > 0 {
+		timer := time.AfterFunc(s.watched.patience, func() {
+			if s.doubt(began, nil) && !over.Swap(true) {
+				s.end()
+			}
+		})
+		defer timer.Stop()
+	}
+	resp, err := s.transport.RoundTrip(out)
+	over.Store(true)
+	switch {
+	case err != nil:
+		s.doubt(began, nil)
+	case resp.StatusCode != http.StatusProxyAuthRequired: // which a site may say too
+		s.watched.tell(began, nil)
+	}
+	return resp, err
+}
+
+// doubt has the proxy prove that it works, and tells when it does not.
+func (s *speaker) doubt(began time.Time, why *Error) (failed bool) {
+	if s.watched == nil || s.watched.patience == 0 || s.ctx.Err() != nil {
+		return false
+	}
+	fault := s.watched.prove(s.ctx, why)
+	if fault == nil || s.ctx.Err() != nil {
+		return false
+	}
+	s.watched.tell(began, fault)
+	return true
+}
+
 // one takes a request and answers it. It says whether another may follow.
 func (s *speaker) one() (more bool) {
 	s.limit.N = requestBudget
@@ -233,13 +280,14 @@ func (s *speaker) names(host string) bool {
 
 // send asks the proxy, and again with a login that it wants, as long as nothing of the body has gone.
 func (s *speaker) send(rq *http.Request, body *requestBody) (resp *http.Response, fault *Error) {
+	began := time.Now()
 	fault = s.dialer.logIn(s.proxy, func(f *proof) *Error {
 		if body.began.Load() {
 			return &Error{StageAuth, AuthFailed, "it wants another login, when the body of the request was on its way", nil}
 		}
 		out := s.rewritten(rq, body, f)
 		var err error
-		if resp, err = s.transport.RoundTrip(out); err != nil {
+		if resp, err = s.ask(out); err != nil {
 			return asError(StageRequest, err)
 		}
 		if resp.StatusCode != http.StatusProxyAuthRequired {
@@ -249,6 +297,9 @@ func (s *speaker) send(rq *http.Request, body *requestBody) (resp *http.Response
 		resp.Body.Close()
 		return demandIn(resp.StatusCode, resp.Header).fault(s.proxy.Username != "")
 	})
+	if fault != nil && fault.Stage == StageAuth {
+		s.doubt(began, fault)
+	}
 	return resp, fault
 }
 

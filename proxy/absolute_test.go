@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -354,3 +355,125 @@ type buffered struct {
 func (b *buffered) Read(p []byte) (int, error) { return b.r.Read(p) }
 
 func (b *buffered) CloseWrite() error { return closeWrite(b.Conn) }
+
+// plainRoutes is a client of a plain site over two routes: a proxy that gives no tunnels to it, which may freeze, and another.
+type plainRoutes struct {
+	narrow
+	server *server
+	relay  *Relay
+	client *http.Client
+	frozen atomic.Bool
+	moves  chan Move
+}
+
+func newPlainRoutes(t *testing.T, login *digestProxy, password string, handler http.Handler) *plainRoutes {
+	site := httptest.NewServer(handler)
+	t.Cleanup(site.Close)
+	p := &plainRoutes{moves: make(chan Move, 10)}
+	p.login, p.code = login, "403"
+	p.network = network{"site.test:80": site.Listener.Addr().String()}
+	p.server = serve(t, func(c net.Conn) {
+		if p.frozen.Load() {
+			io.Copy(io.Discard, c)
+			return
+		}
+		p.serve(c)
+	})
+	r, address := startRelay(t, nil)
+	p.relay, r.giveWay = r, time.Second
+	r.OnMove(func(m Move) { p.moves <- m })
+	first := &Dialer{Policy: nearby, Upstream: upstream(HTTP, p.server, "", "")}
+	if login != nil {
+		first.Upstream.Username, first.Upstream.Password = login.user, password
+	}
+	r.SetRoutes([]Route{{"first", first}, through("next", serve(t, p.network.socks5(&credentials{"user", "pass"})))}, 0, false)
+	tr := &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return tunnelTo(t, address, "site.test", 80), nil
+	}}
+	p.client = &http.Client{Transport: tr, Timeout: waitLimit}
+	return p
+}
+
+// get is the status of one request on a connection of its own; 0: it had no answer.
+func (p *plainRoutes) get() int {
+	resp, err := p.client.Get("http://site.test/")
+	if err != nil {
+		return 0
+	}
+	defer resp.Body.Close()
+	io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode
+}
+
+// wantMove says that the relay has moved once, and why.
+func (p *plainRoutes) wantMove(t *testing.T, code Code) {
+	t.Helper()
+	if _, key := p.relay.Route(); key != "next" || len(p.moves) != 1 {
+		t.Fatalf("%q is in use after %d moves", key, len(p.moves))
+	}
+	if m := <-p.moves; m.Why.Code != code {
+		t.Errorf("why: %v, want %s", m.Why, code)
+	}
+}
+
+// TestAbsoluteFormGivesWay: a proxy that takes plain requests and does not answer them, or not this login, is given up by the next one.
+func TestAbsoluteFormGivesWay(t *testing.T) {
+	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	t.Run("frozen", func(t *testing.T) {
+		t.Parallel()
+		p := newPlainRoutes(t, nil, "", ok)
+		if got := p.get(); got != 200 {
+			t.Fatalf("while it works: %d", got)
+		}
+		p.frozen.Store(true)
+		if first, second := p.get(), p.get(); first != 0 || second != 200 {
+			t.Errorf("the answers are %d and %d, want none and one through the next", first, second)
+		}
+		p.wantMove(t, TimedOut)
+	})
+	t.Run("login", func(t *testing.T) {
+		t.Parallel()
+		p := newPlainRoutes(t, &digestProxy{credentials: credentials{"user", "pass"}, algorithm: "SHA-256", qop: "auth", uses: 1000}, "wrong", ok)
+		if first, second := p.get(), p.get(); first != http.StatusBadGateway || second != 200 {
+			t.Errorf("the answers are %d and %d, want 502 and one through the next", first, second)
+		}
+		p.wantMove(t, AuthFailed)
+	})
+}
+
+// TestAbsoluteFormKeepsTheProxy: a site that says that it wants a proxy's login, or takes its time, does not move a run.
+func TestAbsoluteFormKeepsTheProxy(t *testing.T) {
+	var status atomic.Int32
+	slow, asked := make(chan struct{}), make(chan struct{}, 10)
+	p := newPlainRoutes(t, nil, "", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if code := int(status.Load()); code != 0 {
+			w.WriteHeader(code)
+			return
+		}
+		asked <- struct{}{}
+		<-slow
+	}))
+	answer := sync.OnceFunc(func() { close(slow) })
+	t.Cleanup(answer)
+	status.Store(200)
+	p.get()
+	status.Store(http.StatusProxyAuthRequired)
+	for range 3 {
+		if got := p.get(); got != http.StatusBadGateway {
+			t.Errorf("a site's 407 comes as %d", got)
+		}
+	}
+	status.Store(0)
+	looks := func() int { return strings.Count(p.server.received(), "GET / HTTP/1.1") }
+	before, got := looks(), make(chan int, 1)
+	go func() { got <- p.get() }()
+	<-asked
+	until(t, "the proxy is looked at", func() bool { return looks() > before })
+	answer()
+	if code := <-got; code != 200 {
+		t.Errorf("a slow site's answer is %d", code)
+	}
+	if _, key := p.relay.Route(); key != "first" || len(p.moves) > 0 {
+		t.Errorf("%q is in use", key)
+	}
+}

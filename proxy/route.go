@@ -167,10 +167,7 @@ func (t *tunnel) dial(address string) (c net.Conn, early []byte, fault *Error) {
 		}
 		tries[via]++
 		again, moved, fault := t.settle(via, on, began, c, fault, tries[via])
-		if moved != nil {
-			t.relay.log.Warn("a proxy is given up for the next", "from", moved.From, "to", moved.To, "stage", moved.Why.Stage, "code", moved.Why.Code)
-			t.relay.tellMove(*moved)
-		}
+		t.relay.tellMove(moved)
 		if !again {
 			return c, early, fault
 		}
@@ -189,7 +186,69 @@ func (t *tunnel) dialVia(ctx context.Context, via *route, more bool, address str
 	limited, late := context.WithTimeout(ctx, t.relay.giveWay)
 	defer late()
 	c, _, fault := d.dial(limited, "tcp", address)
-	return c, t.relay.ofTarget(ctx, via, v.settle(fault))
+	fault = v.settle(fault)
+	if a, ok := c.(*absoluteConn); ok {
+		return t.relay.doubtAbsolute(ctx, via, a)
+	}
+	return c, t.relay.ofTarget(ctx, via, fault)
+}
+
+// reaches asks a route for a tunnel to a target that it once reached, and closes it.
+func (r *Relay) reaches(ctx context.Context, via *route, known target) *Error {
+	ctx, cancel := context.WithTimeout(ctx, r.giveWay/2)
+	defer cancel()
+	c, _, fault := via.Dialer.dial(ctx, "tcp", known.address())
+	if c == nil {
+		return fault
+	}
+	c.Close()
+	if a, ok := c.(*absoluteConn); ok {
+		return a.refused
+	}
+	return nil
+}
+
+// doubtAbsolute has an upstream whose last word was a fault prove itself before plain requests go to it: that it takes a connection does not.
+func (r *Relay) doubtAbsolute(ctx context.Context, via *route, c *absoluteConn) (net.Conn, *Error) {
+	r.mu.Lock()
+	doubted, last := via.faults > 0, via.last
+	r.mu.Unlock()
+	if !doubted {
+		return c, nil
+	}
+	if fault := r.prove(ctx, via, last); fault != nil {
+		c.Close()
+		return nil, fault
+	}
+	return c, nil
+}
+
+// prove finds out whether an upstream that takes plain requests in absolute form does its work, and gives its own fault when not. why is what
+// it is suspected of. A wish for a login may be the site's word, so it is believed only where the upstream says it of what it once
+// reached, or has never done any work.
+func (r *Relay) prove(ctx context.Context, via *route, why *Error) *Error {
+	r.mu.Lock()
+	known, worked := via.reached, !via.worked.IsZero()
+	r.mu.Unlock()
+	if r.rules.Load().refuses(known) {
+		known = target{}
+	}
+	fault, believed := why, why != nil && why.Stage == StageAuth && !worked
+	if known.host != "" {
+		if fault, believed = r.reaches(ctx, via, known), true; fault == nil || fault.answers() || fault.local() {
+			return nil
+		}
+	}
+	if believed && fault.upstreams() {
+		return fault
+	}
+	limited, cancel := context.WithTimeout(ctx, r.giveWay/2)
+	defer cancel()
+	saw := via.Dialer.look(limited, *via.Dialer.Upstream)
+	if ctx.Err() == nil && (saw == mute || saw == hangsUp && known.host != "") {
+		return &Error{StageRequest, TimedOut, "the proxy takes connections and says nothing on them", errMute}
+	}
+	return nil
 }
 
 // ofTarget gives a fault as the target's where the upstream answers like a server that is no proxy, or hangs up, and has its word for a
@@ -204,13 +263,7 @@ func (r *Relay) ofTarget(ctx context.Context, via *route, fault *Error) *Error {
 	if known.host == "" || r.rules.Load().refuses(known) {
 		return fault
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.giveWay/2)
-	defer cancel()
-	c, _, again := via.Dialer.dial(ctx, "tcp", known.address())
-	if c != nil {
-		defer c.Close()
-	}
-	if _, absolute := c.(*absoluteConn); absolute || again != nil && !again.answers() {
+	if again := r.reaches(ctx, via, known); again != nil && !again.answers() {
 		return fault
 	}
 	return &Error{StageRequest, RequestRefused, "the proxy does not take this target, and takes others", nil}
@@ -255,12 +308,13 @@ func (t *tunnel) settle(via *route, on bool, began time.Time, c net.Conn, fault 
 		t.onto = nil
 		return true, nil, nil
 	case fault == nil:
-		if on {
-			via.faults, via.worked = 0, time.Now()
-			if _, absolute := c.(*absoluteConn); via.reached.host == "" && !absolute {
+		if a, ok := c.(*absoluteConn); on && ok {
+			a.s.watched = r.watch(via)
+		} else if on {
+			moved = r.works(via)
+			if via.reached.host == "" {
 				via.reached = t.target
 			}
-			moved = r.moveTo(via)
 		}
 		t.tally.opened.Add(1)
 		if t.host != nil {
@@ -274,11 +328,42 @@ func (t *tunnel) settle(via *route, on bool, began time.Time, c net.Conn, fault 
 		}
 		return false, moved, fault
 	}
+	via.fails(began, fault)
+	return t.goesOn(via, tries), nil, fault
+}
+
+// works notes that a route's upstream does its work; r.mu is held.
+func (r *Relay) works(via *route) *Move {
+	via.faults, via.worked = 0, time.Now()
+	return r.moveTo(via)
+}
+
+// fails notes a fault of the upstream's own; the relay's mutex is held.
+func (via *route) fails(began time.Time, fault *Error) {
 	if began.After(via.worked) { // else it has worked since: this says nothing of now
 		via.faults++
 		via.last = fault
 	}
-	return t.goesOn(via, tries), nil, fault
+}
+
+// watch is how plain requests in absolute form count for the route that they take; r.mu is held.
+func (r *Relay) watch(via *route) *watched {
+	w := &watched{prove: func(ctx context.Context, why *Error) *Error { return r.prove(ctx, via, why) }}
+	if slices.Index(r.routes, via)+1 < len(r.routes) {
+		w.patience = r.giveWay / 2
+	}
+	w.tell = func(began time.Time, fault *Error) {
+		r.mu.Lock()
+		var moved *Move
+		if fault == nil {
+			moved = r.works(via)
+		} else {
+			via.fails(began, fault)
+		}
+		r.mu.Unlock()
+		r.tellMove(moved)
+	}
+	return w
 }
 
 // goesOn says whether a tunnel whose dial has failed by the route's own fault dials anew, and notes where; both mutexes are held.
@@ -308,13 +393,17 @@ func (r *Relay) moveTo(via *route) *Move {
 	return &Move{from.Key, via.Key, from.last}
 }
 
-// tellMove tells who asked for it.
-func (r *Relay) tellMove(m Move) {
+// tellMove tells who asked for it; nil: there is none.
+func (r *Relay) tellMove(m *Move) {
+	if m == nil {
+		return
+	}
+	r.log.Warn("a proxy is given up for the next", "from", m.From, "to", m.To, "stage", m.Why.Stage, "code", m.Why.Code)
 	r.mu.Lock()
 	f := r.moved
 	r.mu.Unlock()
 	if f != nil {
-		f(m)
+		f(*m)
 	}
 }
 
