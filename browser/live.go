@@ -28,6 +28,7 @@ type live struct {
 	active   string // the tab that is shown, "" for none
 	session  string // the owner's on it
 	page     pageMessage
+	history  historyQuestion
 	cast     cast
 	prompts  map[string]prompt // by id: what pages wait for
 	files    offers
@@ -55,7 +56,7 @@ func newLive(b *Browser) *live {
 	if s := b.spec.Identity.Screen; s != nil {
 		density = s.DeviceScaleFactor
 	}
-	return &live{b: b, cast: cast{density: density, period: levelPeriod}, prompts: map[string]prompt{}, files: offers{by: map[string]*offer{}}}
+	return &live{b: b, cast: cast{density: density, period: levelPeriod}, prompts: map[string]prompt{}}
 }
 
 // readonlyHeader says that the viewer may watch only. Who serves the live view sets it, and takes away what a client sent.
@@ -120,7 +121,7 @@ func (l *live) welcome(v *viewer) {
 	for _, p := range l.prompts {
 		v.tell(p.message)
 	}
-	for _, d := range l.files.by {
+	for _, d := range l.files.list {
 		v.tell(d.message())
 	}
 	if l.script.Active {
@@ -174,7 +175,7 @@ func (l *live) end() {
 
 // tellAll gives every viewer a message. l.mu is held.
 func (l *live) tellAll(message any) {
-	text, err := json.Marshal(message)
+	text, err := encoded(message)
 	if err != nil {
 		return // plain values always marshal
 	}

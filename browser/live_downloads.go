@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -13,13 +14,13 @@ import (
 
 // offers are the downloads of this view. live.mu guards it.
 type offers struct {
-	by      map[string]*offer // by Chrome's id
-	offered bool              // Chrome was told to tell of them
+	list    []*offer // oldest first
+	offered bool     // Chrome was told to tell of them
 	told    time.Time
 }
 
 type offer struct {
-	id, name, url   string
+	id, name, url   string // id is Chrome's
 	state           string // running, done or failed
 	received, total int64
 	path            string
@@ -39,6 +40,27 @@ func (d *offer) message() downloadMessage {
 	return downloadMessage{"download", d.id, d.name, d.state, d.received, d.total, d.url}
 }
 
+// find is the download of an id, nil for none.
+func (o *offers) find(id string) *offer {
+	if i := slices.IndexFunc(o.list, func(d *offer) bool { return d.id == id }); i >= 0 {
+		return o.list[i]
+	}
+	return nil
+}
+
+// add takes one more, in place of the oldest that is over where there are many. It reports false where all of them go on.
+func (o *offers) add(d *offer) bool {
+	if len(o.list) >= keptDownloads {
+		i := slices.IndexFunc(o.list, func(old *offer) bool { return old.state != "running" })
+		if i < 0 {
+			return false
+		}
+		o.list = slices.Delete(o.list, i, i+1)
+	}
+	o.list = append(o.list, d)
+	return true
+}
+
 // offerDownloads begins to offer what is downloaded from now on. Where a client that may use files of the machine has claimed downloads, they stay its own.
 func (l *live) offerDownloads(m *mux) {
 	claimed := m.downloads.claimed()
@@ -48,7 +70,7 @@ func (l *live) offerDownloads(m *mux) {
 }
 
 const (
-	keptDownloads  = 100
+	keptDownloads  = 100                    // of a run are offered
 	downloadPeriod = 250 * time.Millisecond // how often viewers hear how far downloads are
 )
 
@@ -66,14 +88,14 @@ func (l *live) downloadEvent(method string, params []byte) {
 	if json.Unmarshal(params, &p) != nil || !l.files.offered {
 		return
 	}
-	d := l.files.by[p.GUID]
+	d := l.files.find(p.GUID)
 	if method == "Browser.downloadWillBegin" {
-		if d != nil || len(l.files.by) >= keptDownloads {
+		if d != nil {
 			return
 		}
-		d = &offer{id: p.GUID, name: fileName(p.Name), url: p.URL, state: "running"}
-		l.files.by[p.GUID] = d
-		l.tellAll(d.message())
+		if d = (&offer{id: p.GUID, name: fileName(p.Name), url: cut(p.URL, maxAddress), state: "running"}); l.files.add(d) {
+			l.tellAll(d.message())
+		}
 		return
 	}
 	if d == nil {
@@ -103,7 +125,7 @@ func (l *live) serveDownload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l.mu.Lock()
-	d := l.files.by[r.PathValue("id")]
+	d := l.files.find(r.PathValue("id"))
 	var name, path string
 	if d != nil && d.state == "done" {
 		name, path = d.name, d.path

@@ -3,9 +3,171 @@
 package browser
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
+
+// TestLongAddressesOfAPage: a page that goes on to ever longer addresses keeps no viewer from seeing it.
+func TestLongAddressesOfAPage(t *testing.T) {
+	b, address := liveBrowser(t)
+	w := watch(t, b, address)
+	w.sees(600, 300, red)
+	w.page(`void (() => {
+		document.title = "é".repeat(3000);
+		let i = 0;
+		const timer = setInterval(() => {
+			location.hash = i + "&".repeat(5e4);
+			if (++i === 5) { clearInterval(timer); document.getElementById("load").click() }
+		}, 50);
+	})()`)
+	w.hears("download", map[string]any{"state": "done"}) // it comes last
+	page := w.hears("page", map[string]any{"title": strings.Repeat("é", maxTitle/2)})
+	if u := page["url"].(string); len(u) != maxAddress || !strings.HasPrefix(u, "http://a.test/live#") {
+		t.Errorf("an address of %d bytes", len(u))
+	}
+	w.hears("page", map[string]any{"canGoBack": true})
+	later := watch(t, b, address)
+	later.hears("download", nil)
+	for _, m := range append(w.all(), later.all()...) {
+		if text, err := encoded(m); err != nil || len(text) > 3*maxAddress {
+			t.Fatalf("a viewer is told %d bytes of %v, %v", len(text), m["type"], err)
+		}
+	}
+}
+
+// all is what a viewer was told so far.
+func (w *watcher) all() []map[string]any {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.said)
+}
+
+// quietLive is a live view with a tab and a viewer, whose commands nobody answers but the test.
+func quietLive(t *testing.T) (*live, *viewer) {
+	m := newTestMux(t)
+	b := &Browser{mux: m, log: m.log}
+	l := newLive(b)
+	v := &viewer{live: l, id: "v1", out: newQueue(viewerLimit), wake: make(chan struct{}, 1)}
+	l.viewers, l.active, l.session, l.page = []*viewer{v}, "tab", "session", pageMessage{Type: "page", Tab: "tab"}
+	return l, v
+}
+
+// answerAll answers what Chrome was asked.
+func (m *mux) answerAll(result string) {
+	m.mu.Lock()
+	var calls []pending
+	for id, p := range m.pending {
+		calls = append(calls, p)
+		delete(m.pending, id)
+	}
+	m.mu.Unlock()
+	for _, p := range calls {
+		p.done(answer{Result: json.RawMessage(result)})
+	}
+}
+
+// heard takes what a viewer was told, by type.
+func (v *viewer) heard(t *testing.T, kind string) (out []map[string]any) {
+	t.Helper()
+	for text, _ := v.out.pop(); text != nil; text, _ = v.out.pop() {
+		var m map[string]any
+		if err := json.Unmarshal(text, &m); err != nil {
+			t.Fatal(err)
+		}
+		if m["type"] == kind {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// TestHistoryIsAskedNowAndThen: however often a page goes on, one question for its history is under way and one due after a pause.
+func TestHistoryIsAskedNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, v := quietLive(t)
+		flood := func(want ...string) {
+			t.Helper()
+			for i := range 50 {
+				l.mu.Lock()
+				l.pageEvent("Page.navigatedWithinDocument", fmt.Appendf(nil, `{"frameId":"tab","url":"http://a.test/%d"}`, i))
+				l.mu.Unlock()
+			}
+			synctest.Wait()
+			if got := l.b.mux.sent(t); !slices.Equal(got, want) {
+				t.Fatalf("asked %v, want %v", got, want)
+			}
+		}
+		flood("Page.getNavigationHistory")
+		<-time.After(time.Second) // Chrome takes its time
+		l.b.mux.answerAll(`{"currentIndex":1,"entries":[{},{}]}`)
+		synctest.Wait()
+		if told := v.heard(t, "page"); told[len(told)-1]["canGoBack"] != true {
+			t.Errorf("viewers are told %v", told)
+		}
+		flood()
+		<-time.After(2*time.Second - time.Millisecond)
+		flood()
+		<-time.After(2 * time.Millisecond) // the last question counts: one more comes by itself
+		flood("Page.getNavigationHistory")
+		l.b.mux.answerAll(`{"currentIndex":0,"entries":[{},{}]}`)
+		<-time.After(historyPause + time.Millisecond)
+		if told := v.heard(t, "page"); told[len(told)-1]["canGoForward"] != true || told[len(told)-1]["canGoBack"] != false {
+			t.Errorf("viewers are told %v", told)
+		}
+		if got := l.b.mux.sent(t); len(got) != 1 {
+			t.Errorf("asked %v", got)
+		}
+		l.b.mux.answerAll(`{"currentIndex":0,"entries":[{},{}]}`)
+		<-time.After(historyPause + time.Millisecond)
+		if got := l.b.mux.sent(t); got != nil {
+			t.Errorf("asked %v when nothing was due", got)
+		}
+		flood("Page.getNavigationHistory")
+	})
+}
+
+// TestTheOldestOfferGoes: after many downloads a new one is offered all the same, in place of the oldest that is over.
+func TestTheOldestOfferGoes(t *testing.T) {
+	l, v := quietLive(t)
+	l.files.offered = true
+	event := func(method, params string, arguments ...any) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.downloadEvent("Browser."+method, fmt.Appendf(nil, params, arguments...))
+	}
+	begin := func(i int) {
+		event("downloadWillBegin", `{"guid":"d%d","url":"http://a.test/%s","suggestedFilename":"f"}`, i, strings.Repeat("&", 1e5))
+	}
+	for i := range keptDownloads {
+		begin(i)
+	}
+	begin(keptDownloads) // all others go on
+	if n := len(v.heard(t, "download")); n != keptDownloads {
+		t.Fatalf("%d downloads are offered", n)
+	}
+	for _, i := range []int{7, 3} {
+		event("downloadProgress", `{"guid":"d%d","state":"canceled"}`, i)
+	}
+	v.heard(t, "download")
+	begin(keptDownloads + 1)
+	begin(keptDownloads + 2)
+	told := v.heard(t, "download")
+	if len(told) != 2 || told[1]["id"] != fmt.Sprint("d", keptDownloads+2) || len(told[1]["url"].(string)) != maxAddress {
+		t.Errorf("told of %d new downloads", len(told))
+	}
+	l.welcome(v)
+	if told = v.heard(t, "download"); len(told) != keptDownloads || told[0]["id"] != "d0" || told[3]["id"] != "d4" || told[keptDownloads-1]["id"] != "d102" {
+		t.Errorf("a later viewer is told of %d: %v", len(told), told)
+	}
+	if l.files.find("d3") != nil || l.files.find("d7") != nil {
+		t.Error("the oldest that are over are still offered")
+	}
+}
 
 // TestLongWordsOfAPage: a page's words reach viewers cut, however long the page made them.
 func TestLongWordsOfAPage(t *testing.T) {

@@ -52,7 +52,8 @@ func (l *live) dialogOpening(params []byte) (taken bool) {
 	}
 	id := newPromptID()
 	l.asked(id, prompt{kind: "dialog", accept: p.Type == "alert" || p.Type == "beforeunload", message: map[string]string{
-		"type": "dialog", "id": id, "tab": l.active, "kind": p.Type, "message": p.Message, "text": p.Text, "url": p.URL}})
+		"type": "dialog", "id": id, "tab": l.active, "kind": p.Type,
+		"message": cut(p.Message, maxAsked), "text": cut(p.Text, maxAsked), "url": cut(p.URL, maxAddress)}})
 	return true
 }
 

@@ -114,17 +114,18 @@ func (l *live) shutOut(target string) {
 }
 
 func tabOf(t targetInfo) liveTab {
-	return liveTab{ID: t.TargetID, Title: t.Title, URL: t.URL}
+	return liveTab{ID: t.TargetID, Title: cut(t.Title, maxTitle), URL: cut(t.URL, maxAddress)}
 }
 
 // renamed takes over a tab's title and address, and says whether they are new. l.mu is held.
 func (l *live) renamed(tab *liveTab, t targetInfo) bool {
-	if tab.Title == t.Title && tab.URL == t.URL {
+	now := tabOf(t)
+	if tab.Title == now.Title && tab.URL == now.URL {
 		return false
 	}
-	tab.Title, tab.URL = t.Title, t.URL
+	tab.Title, tab.URL = now.Title, now.URL
 	if t.TargetID == l.active {
-		l.page.URL, l.page.Title = t.URL, t.Title
+		l.page.URL, l.page.Title = now.URL, now.Title
 		l.tellAll(l.page)
 		l.askHistory()
 	}
@@ -270,7 +271,7 @@ func (l *live) show(target string, raise bool) {
 		return
 	}
 	l.active, l.session = target, p.session
-	l.page = pageMessage{Type: "page", Tab: target, URL: p.url}
+	l.page = pageMessage{Type: "page", Tab: target, URL: cut(p.url, maxAddress)}
 	if tab := l.tab(target); tab != nil {
 		l.page.URL, l.page.Title = tab.URL, tab.Title
 	}
@@ -430,37 +431,9 @@ func (l *live) navigated(params []byte) {
 		}
 		l.loaded(false) // the document may never end
 	}
-	l.page.URL = address
+	l.page.URL = cut(address, maxAddress)
 	l.tellAll(l.page)
 	l.askHistory()
-}
-
-// history is what Page.getNavigationHistory answers.
-type history struct {
-	CurrentIndex int `json:"currentIndex"`
-	Entries      []struct {
-		ID    int    `json:"id"`
-		URL   string `json:"url"`
-		Title string `json:"title"`
-	} `json:"entries"`
-}
-
-// askHistory finds out whether the page can go back and forth.
-func (l *live) askHistory() {
-	target := l.active
-	l.ask(l.session, "Page.getNavigationHistory", nil, func(result json.RawMessage) {
-		var h history
-		if json.Unmarshal(result, &h) != nil {
-			return
-		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		back, forward := h.CurrentIndex > 0, h.CurrentIndex < len(h.Entries)-1
-		if l.active == target && (back != l.page.CanGoBack || forward != l.page.CanGoForward) {
-			l.page.CanGoBack, l.page.CanGoForward = back, forward
-			l.tellAll(l.page)
-		}
-	})
 }
 
 // goTo carries out what the address bar and its buttons ask. l.mu is held.

@@ -264,7 +264,7 @@ func (v *viewer) forgetTransfer() { v.took = 0 }
 
 // tell gives the viewer a message.
 func (v *viewer) tell(message any) {
-	text, err := json.Marshal(message)
+	text, err := encoded(message)
 	if err != nil {
 		return // plain values always marshal
 	}

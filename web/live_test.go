@@ -470,6 +470,11 @@ func liveFiles(t *testing.T, e *liveEnd, p *driveTab) {
 	if link[0] != e.server.URL+"/live/"+testCapability+"/downloads/d%2F1" || link[1] != "report.pdf" {
 		t.Errorf("the download is %q", link)
 	}
+	for i := range 100 { // with as many later ones the oldest is not offered any more
+		e.say(fmt.Sprintf(`{"type":"download","id":"d/%d","name":"%d.pdf","state":"done","received":9,"total":9,"url":"http://one.example/"}`, i+2, i+2))
+	}
+	p.until("document.querySelector('.downloads li:last-child bdi').textContent === '101.pdf'")
+	p.until("document.querySelectorAll('.downloads li').length === 100 && document.querySelector('.downloads bdi').textContent === '2.pdf'")
 }
 
 func liveOptions(t *testing.T, e *liveEnd, p *driveTab) {

@@ -7,6 +7,7 @@ const LONGEST_WAIT_MS = 15_000;
 const PING_MS = 5000;
 const UNANSWERED = 2; // so many pings without a word, and the connection is dead, as after sleep
 const CHUNK = 1 << 20; // bytes of a file in one message
+const KEPT_DOWNLOADS = 100; // are offered, as by the server
 const IN_FLIGHT = 4 << 20; // bytes that wait in the browser before more of a file is read
 
 // ENDED are the closes after which there is no use in trying again: the viewer's own, and the server's no.
@@ -301,7 +302,7 @@ const HEARD = {
   chooserClosed: (link, { id }) => clear(link.chooser, id),
   options: (link, body) => link.options.set(body),
   optionsClosed: (link, { id }) => clear(link.options, id),
-  download: (link, body) => link.downloads.set(new Map(link.downloads.value).set(body.id, body)),
+  download: (link, body) => link.downloads.set(kept(link.downloads.value, body)),
   copied: (link, { text }) => link.copied.set({ text }),
   uploaded: (link, { name, received }) => link.uploads.set(new Map(link.uploads.value).set(name, received)),
   pong: (link, { t }) => typeof t === 'number' && link.roundTrip.set(performance.now() - t),
@@ -311,6 +312,14 @@ const HEARD = {
 
 function clear(store, id) {
   if (store.value?.id === id) store.set(null);
+}
+
+// kept is the downloads with one that is new or goes on. As on the server the oldest that is over goes where there are many.
+function kept(downloads, one) {
+  const all = new Map(downloads);
+  const over = all.has(one.id) || all.size < KEPT_DOWNLOADS ? null : [...all.values()].find(({ state }) => state !== 'running');
+  if (over) all.delete(over.id);
+  return all.set(one.id, one);
 }
 
 function packed(header, bytes) {
