@@ -151,7 +151,7 @@ func (l *live) leave(v *viewer) {
 		return
 	}
 	l.controlChanged()
-	l.cast.wish(l)
+	l.cast.wishSoon(l)
 	l.cast.pump(l)
 }
 

@@ -39,6 +39,7 @@ type cast struct {
 	timing  bool // a frame that came too soon is acknowledged in a moment
 	width   int  // of the picture that viewers wish, in pixels
 	height  int
+	wishing bool    // another size is taken over in a moment
 	density float64 // of the screen: pixels to one of CSS
 
 	pageWidth, pageHeight float64 // in pixels; 0: not known
@@ -51,6 +52,9 @@ type cast struct {
 const (
 	// frameTime is the least time between two frames: 30 in a second are enough to see what one does, and cost half of what 60 do.
 	frameTime = time.Second / 30
+
+	// sizePause is how long viewers' sizes wait for others.
+	sizePause = 200 * time.Millisecond
 
 	defaultWidth, defaultHeight = 1280, 720
 	maxWidth, maxHeight         = 3840, 2160
@@ -116,6 +120,21 @@ func (l *live) wishedSize() (width, height int) {
 		return defaultWidth, defaultHeight
 	}
 	return width, height
+}
+
+// wishSoon is wish after sizePause, once for all sizes that come meanwhile: each new one begins the capture anew.
+func (c *cast) wishSoon(l *live) {
+	if c.wishing {
+		return
+	}
+	c.wishing = true
+	time.AfterFunc(sizePause, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if c.wishing = false; len(l.viewers) > 0 {
+			c.wish(l)
+		}
+	})
 }
 
 // wish takes over what viewers wish now.

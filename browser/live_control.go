@@ -1,6 +1,9 @@
 package browser
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // This file says who of the viewers works the browser.
 
@@ -34,6 +37,23 @@ func (l *live) controlChanged() {
 		message.You = v == l.holder
 		v.tell(message)
 	}
+}
+
+// rename takes a viewer's name. Others hear of it at once, or when the pause after the one before is over: then of the last. l.mu is held.
+func (v *viewer) rename(name string) {
+	if v.name = name; name == v.known || v.naming {
+		return
+	}
+	l := v.live
+	v.known, v.naming = name, true
+	l.controlChanged()
+	time.AfterFunc(namePause, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if v.naming = false; slices.Contains(l.viewers, v) {
+			v.rename(v.name)
+		}
+	})
 }
 
 // hold gives the controls to a viewer, nil for nobody. What the one before had begun is let go. l.mu is held.

@@ -202,3 +202,49 @@ func TestLongWordsOfAPage(t *testing.T) {
 		t.Errorf("the mouse's shape has %d bytes, %v", len(shape), err)
 	}
 }
+
+// TestSizesAndNamesInAFlood: who only watches changes the capture and tells of names now and then, however often it says so; the last one counts.
+func TestSizesAndNamesInAFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, v := quietLive(t)
+		v.readonly = true
+		l.cast.start(l)
+		l.b.mux.sent(t)
+		for i := range 100 {
+			v.receive(fmt.Appendf(nil, `{"type":"size","width":%d,"height":500}`, 500+i))
+			v.receive(fmt.Appendf(nil, `{"type":"name","name":"name %d"}`, i))
+		}
+		<-time.After(sizePause)
+		synctest.Wait()
+		if got := l.b.mux.sent(t); !slices.Equal(got, []string{"Page.stopScreencast", "Page.startScreencast"}) || l.cast.width != 599 {
+			t.Errorf("asked %v, the picture is %d wide", got, l.cast.width)
+		}
+		names := func() (out []any) {
+			synctest.Wait()
+			for _, m := range v.heard(t, "control") {
+				out = append(out, m["viewers"].([]any)[0].(map[string]any)["name"])
+			}
+			return out
+		}
+		if got := names(); fmt.Sprint(got) != "[name 0]" {
+			t.Errorf("told of %v", got)
+		}
+		<-time.After(namePause)
+		if got := names(); fmt.Sprint(got) != "[name 99]" {
+			t.Errorf("told of %v after the pause", got)
+		}
+		<-time.After(2 * namePause)
+		v.receive([]byte(`{"type":"name","name":"name 99"}`))
+		if got := names(); got != nil {
+			t.Errorf("told of %v, which is no news", got)
+		}
+		v.receive([]byte(`{"type":"name","name":" "}`))
+		if got := names(); fmt.Sprint(got) != "[]" || got == nil {
+			t.Errorf("told of %q for no name", got)
+		}
+		<-time.After(namePause) // its pause ends within the test
+		if got := l.b.mux.sent(t); got != nil {
+			t.Errorf("asked %v", got)
+		}
+	})
+}

@@ -146,7 +146,7 @@ func (v *viewer) ofItself(w *wish) *denial {
 			return &denial{"bad_message", "width and height are 1 or more."}
 		}
 		v.width, v.height = min(w.Width, maxWidth), min(w.Height, maxHeight)
-		l.cast.wish(l)
+		l.cast.wishSoon(l)
 	case "ack":
 		v.drew(w.Seq)
 	case "ping":
@@ -158,9 +158,7 @@ func (v *viewer) ofItself(w *wish) *denial {
 			T    json.RawMessage `json:"t"`
 		}{"pong", w.T})
 	case "name":
-		if v.name = strings.TrimSpace(strings.ToValidUTF8(w.Name[:min(len(w.Name), maxName)], "")); v.name != "" {
-			l.controlChanged()
-		}
+		v.rename(strings.TrimSpace(cut(w.Name, maxName)))
 	case "control":
 		return l.control(v, w.Do, w.To)
 	}

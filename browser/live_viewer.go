@@ -19,6 +19,8 @@ type viewer struct {
 	live     *live
 	id       string
 	name     string
+	known    string // the name that others were told of last
+	naming   bool   // they were told within namePause
 	readonly bool
 	files    bool // it may use files of the machine, and not the run's own alone
 	socket   *websocket.Conn
@@ -55,6 +57,8 @@ const (
 	pingPeriod, pingTimeout = 20 * time.Second, 20 * time.Second
 	// maxName is how long a viewer's name may be, in bytes.
 	maxName = 240
+	// namePause is how long others hear of no other name of a viewer's after one.
+	namePause = time.Second
 )
 
 // denial is why a viewer's wish is not carried out.
