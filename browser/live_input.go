@@ -292,7 +292,9 @@ func (v *viewer) gesture(session string, g *gesture, w *wish) {
 // letGo forgets what waits of a viewer's input: the controls are somebody else's. l.mu is held.
 func (v *viewer) letGo() {
 	v.moves.next, v.wheels.next = nil, nil
-	v.dropUpload()
+	if v.dropUpload() {
+		v.refuse("chooser", &denial{"upload_failed", "The page did not get the files: the controls changed hands before they were there."})
+	}
 }
 
 func (v *viewer) touch(session string, w *wish) *denial {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -134,16 +135,22 @@ const (
 // maxFileName is how long a file's name may be, in bytes.
 const maxFileName = 200
 
-// upload is a viewer's files on their way to a page. Its viewer's reading goroutine uses it; live.mu guards the pointer to it.
+// upload is a viewer's files on their way to a page.
 type upload struct {
 	chooser string
-	dir     string
-	file    *os.File
-	got     int64
+	folder  string       // of all uploads
 	room    func() error // whether the run's files are within the quota
-	left    int64        // bytes until that is looked at again
-	at      int          // the file that comes now
-	paths   []string
+
+	mu    sync.Mutex // held while a piece is written: who drops the upload waits for that
+	over  bool       // it was dropped
+	dir   string
+	file  *os.File
+	size  int64 // of the file that comes now, as was said
+	got   int64
+	left  int64 // bytes until the quota is looked at again
+	at    int   // the file that comes now
+	files int
+	paths []string
 }
 
 // piece is what stands before a piece of a file; docs/live.md.
@@ -156,49 +163,73 @@ type piece struct {
 	Last    bool   `json:"last"`
 }
 
-// receiveFile takes a piece of a file. With the last one the page gets its files.
+// receiveFile takes a piece of a file. With the last one the page gets its files. Where a piece is refused there would be a hole: that ends the upload,
+// and its chooser with it.
 func (v *viewer) receiveFile(msg []byte) *denial {
+	r := v.takePiece(msg)
+	if r != nil {
+		v.live.mu.Lock()
+		defer v.live.mu.Unlock()
+		v.dropUpload()
+	}
+	return r
+}
+
+func (v *viewer) takePiece(msg []byte) *denial {
 	var p piece
 	head, data, ok := splitPiece(msg)
-	if !ok || json.Unmarshal(head, &p) != nil || p.File < 0 || p.Files < 1 || p.File >= p.Files {
+	if !ok || json.Unmarshal(head, &p) != nil || p.File < 0 || p.Files < 1 || p.File >= p.Files || p.Size < 0 {
 		return &denial{"bad_message", "A piece of a file begins with two bytes of length and a JSON object that says what it is."}
 	}
-	l := v.live
-	l.mu.Lock()
-	waiting, held, session := l.prompts[p.Chooser], l.holder == v, l.session
-	u := v.upload
-	l.mu.Unlock()
-	switch {
-	case !held:
-		return notInControl()
-	case waiting.kind != "chooser":
-		return answeredAlready()
-	case p.Files > maxFiles || p.Files > 1 && !waiting.many || p.Size > maxUpload:
-		return &denial{"too_many", "The page takes one file here, or at most 100, of at most 1 GiB each."}
+	u, r := v.uploadOf(p)
+	if r != nil {
+		return r
 	}
-	if u == nil || u.chooser != p.Chooser {
-		var err error
-		if u, err = l.newUpload(p.Chooser); err != nil {
-			return uploadFailed(err)
-		}
-		l.mu.Lock()
-		v.dropUpload()
-		v.upload = u
-		l.mu.Unlock()
-	}
-	done, err := u.add(p, data)
+	got, done, err := u.add(p, data)
 	if err != nil {
 		return uploadFailed(err)
 	}
-	v.tell(map[string]any{"type": "uploaded", "chooser": p.Chooser, "name": p.Name, "received": u.got})
-	if !done {
-		return nil
+	v.tell(map[string]any{"type": "uploaded", "chooser": p.Chooser, "name": p.Name, "received": got})
+	if done {
+		return v.giveFiles(u)
 	}
+	return nil
+}
+
+// uploadOf is the upload that a piece belongs to: the one under way, or one that begins with it.
+func (v *viewer) uploadOf(p piece) (*upload, *denial) {
+	l := v.live
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	waiting := l.prompts[p.Chooser]
+	switch {
+	case l.holder != v:
+		return nil, notInControl()
+	case waiting.kind != "chooser":
+		return nil, answeredAlready()
+	}
+	if v.upload == nil || v.upload.chooser != p.Chooser {
+		v.dropUpload()
+		v.upload = &upload{chooser: p.Chooser, folder: filepath.Join(l.b.spec.TempDir, "uploads"), room: l.hasRoom, at: -1, files: p.Files}
+	}
+	if p.Files > maxFiles || p.Files > 1 && !waiting.many || p.Size > maxUpload {
+		return nil, &denial{"too_many", "The page takes one file here, or at most 100, of at most 1 GiB each."}
+	}
+	return v.upload, nil
+}
+
+// giveFiles gives the page the files that are complete, if it still waits for them.
+func (v *viewer) giveFiles(u *upload) *denial {
+	l := v.live
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	waiting := l.prompts[u.chooser]
+	if v.upload != u || waiting.kind != "chooser" {
+		return answeredAlready()
+	}
 	v.upload = nil // the files stay until the run ends: the page reads them when it likes
-	l.ask(session, "DOM.setFileInputFiles", map[string]any{"files": u.paths, "backendNodeId": waiting.node}, nil)
-	l.answered(p.Chooser)
+	l.ask(l.session, "DOM.setFileInputFiles", map[string]any{"files": u.paths, "backendNodeId": waiting.node}, nil)
+	l.answered(u.chooser)
 	return nil
 }
 
@@ -227,15 +258,6 @@ func plain(err error) string {
 	return err.Error()
 }
 
-func (l *live) newUpload(chooser string) (*upload, error) {
-	dir := filepath.Join(l.b.spec.TempDir, "uploads")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp(dir, "")
-	return &upload{chooser: chooser, dir: dir, room: l.hasRoom, at: -1}, err
-}
-
 // hasRoom says whether what viewers have sent and the run's own files are within the quota.
 func (l *live) hasRoom() error {
 	quota := l.b.spec.FilesQuota
@@ -248,43 +270,80 @@ func (l *live) hasRoom() error {
 // roomStep is after how many bytes of uploads the quota is looked at again.
 const roomStep = 8 << 20
 
-// add writes a piece. done says that the last file is there.
-func (u *upload) add(p piece, data []byte) (done bool, err error) {
+// add writes a piece, and says how much of its file is there. done: the last file is whole.
+func (u *upload) add(p piece, data []byte) (got int64, done bool, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.over {
+		return 0, false, errors.New("the upload has ended")
+	}
 	if p.File != u.at {
-		if p.File != u.at+1 || u.file != nil {
-			return false, errors.New("a piece is missing")
+		if err := u.begin(p); err != nil {
+			return 0, false, err
 		}
-		dir := filepath.Join(u.dir, strconv.Itoa(p.File)) // two files may have one name
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return false, err
-		}
-		path := filepath.Join(dir, fileName(p.Name))
-		if u.file, err = os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
-			return false, err
-		}
-		u.at, u.got, u.paths = p.File, 0, append(u.paths, path)
 	}
-	if u.file == nil {
-		return false, errors.New("the file has ended already")
-	}
-	if u.got += int64(len(data)); u.got > maxUpload {
-		return false, fmt.Errorf("it is larger than %d bytes", maxUpload)
+	u.got += int64(len(data))
+	switch {
+	case u.file == nil:
+		return 0, false, errors.New("the file has ended already")
+	case p.Size != u.size || p.Files != u.files:
+		return 0, false, errors.New("its pieces do not belong together")
+	case u.got > u.size || p.Last && u.got < u.size:
+		return 0, false, fmt.Errorf("%d bytes of it came, and not %d", u.got, u.size)
 	}
 	if _, err := u.file.Write(data); err != nil {
-		return false, err
+		return 0, false, err
 	}
 	if u.left -= int64(len(data)); u.left <= 0 || p.Last {
 		u.left = roomStep
 		if err := u.room(); err != nil {
-			return false, err
+			return 0, false, err
 		}
 	}
 	if !p.Last {
-		return false, nil
+		return u.got, false, nil
 	}
 	err = u.file.Close()
 	u.file = nil
-	return err == nil && p.File == p.Files-1, err
+	return u.got, err == nil && p.File == p.Files-1, err
+}
+
+// begin makes the file that a piece is the first of. u.mu is held.
+func (u *upload) begin(p piece) (err error) {
+	if p.File != u.at+1 || u.file != nil {
+		return errors.New("a piece is missing")
+	}
+	if u.dir == "" {
+		if err := os.MkdirAll(u.folder, 0o700); err != nil {
+			return err
+		}
+		if u.dir, err = os.MkdirTemp(u.folder, ""); err != nil {
+			return err
+		}
+	}
+	dir := filepath.Join(u.dir, strconv.Itoa(p.File)) // two files may have one name
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, fileName(p.Name))
+	if u.file, err = os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
+		return err
+	}
+	u.at, u.size, u.got, u.paths = p.File, p.Size, 0, append(u.paths, path)
+	return nil
+}
+
+// drop takes away what came, when the piece that is under way is written.
+func (u *upload) drop() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.over = true
+	if u.file != nil {
+		u.file.Close()
+	}
+	if u.dir != "" {
+		os.RemoveAll(u.dir) //nolint:errcheck // the folder ends with the run
+	}
 }
 
 // fileName is a name as a file may have it: no folders, nothing that cannot be seen, and short.
@@ -305,18 +364,17 @@ func fileName(name string) string {
 	return name
 }
 
-// dropUpload forgets a viewer's files that are not complete. l.mu is held.
-func (v *viewer) dropUpload() {
+// dropUpload forgets a viewer's files that are not complete, and says whether there were any. Their chooser is over too: pieces that are still to come
+// would begin in the midst of a file. Who wants to can have the page ask again. l.mu is held.
+func (v *viewer) dropUpload() bool {
 	u := v.upload
-	v.upload = nil
-	if u != nil {
-		go func() { // its piece may be under way
-			if u.file != nil {
-				u.file.Close()
-			}
-			os.RemoveAll(u.dir) //nolint:errcheck // the folder ends with the run
-		}()
+	if u == nil {
+		return false
 	}
+	v.upload = nil
+	v.live.answered(u.chooser)
+	go u.drop()
+	return true
 }
 
 // openOptions tells viewers of the list at a place, where there is one: Chrome would open it outside of the page, where no frame shows it. It says

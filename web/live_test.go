@@ -28,7 +28,7 @@ func TestLiveView(t *testing.T) {
 		run  func(*testing.T, *liveEnd, *driveTab)
 	}{
 		{"keys", liveKeys}, {"input methods", liveIME}, {"no trap", liveNoTrap}, {"mouse", liveMouse}, {"touch", liveTouch}, {"acks", liveAcks}, {"latency", liveLatency},
-		{"reconnects", liveReconnects}, {"who watches", liveWatches}, {"hostile texts", liveHostile}, {"files", liveFiles}, {"options", liveOptions}, {"addresses", liveAddresses},
+		{"reconnects", liveReconnects}, {"who watches", liveWatches}, {"hostile texts", liveHostile}, {"files", liveFiles}, {"files let go", liveFilesLetGo}, {"options", liveOptions}, {"addresses", liveAddresses},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			e := newLiveEnd(t)
@@ -475,6 +475,32 @@ func liveFiles(t *testing.T, e *liveEnd, p *driveTab) {
 	}
 	p.until("document.querySelector('.downloads li:last-child bdi').textContent === '101.pdf'")
 	p.until("document.querySelectorAll('.downloads li').length === 100 && document.querySelector('.downloads bdi').textContent === '2.pdf'")
+}
+
+// liveFilesLetGo: an upload ends with the controls, in the midst of a file: the rest would be another file to whoever has them then.
+func liveFilesLetGo(t *testing.T, e *liveEnd, p *driveTab) {
+	name := filepath.Join(t.TempDir(), "large.bin")
+	if err := os.WriteFile(name, make([]byte, 3<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.eval(`(() => { const read = Blob.prototype.arrayBuffer; let n = 0;
+		Blob.prototype.arrayBuffer = async function () { if (n++) await new Promise((go) => { window.goOn = go }); return read.call(this) } })()`, nil)
+	e.say(`{"type":"chooser","id":"c1","tab":"T1","multiple":false}`)
+	p.until("document.querySelector('dialog[open] input[type=file]')")
+	var found struct{ Result struct{ ObjectID string } }
+	p.d.call(p.session, "Runtime.evaluate", map[string]any{"expression": "document.querySelector('input[type=file]')"}, &found)
+	p.do("DOM.setFileInputFiles", map[string]any{"objectId": found.Result.ObjectID, "files": []string{name}})
+	p.until("window.goOn")
+	e.say(`{"type":"control","holder":"v2","you":false,"viewers":[{"id":"v1"},{"id":"v2","name":"B"}],"asking":[]}`)
+	p.until("document.querySelector('.live-control .chip.wait')")
+	p.eval("goOn()", nil)
+	p.click("Take them") // comes after what the upload would have sent
+	waitFor(t, "the wish for the controls", func() bool { return len(e.of("control")) == 1 })
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.pieces) != 2 {
+		t.Errorf("%d pieces came", len(e.pieces)/2)
+	}
 }
 
 func liveOptions(t *testing.T, e *liveEnd, p *driveTab) {

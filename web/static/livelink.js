@@ -272,7 +272,7 @@ export class LiveLink {
   // upload sends files to a page that wants them, piece by piece, no faster than they go out.
   async upload(chooser, files) {
     const socket = this.#socket;
-    const wanted = () => this.#socket === socket && this.chooser.value?.id === chooser;
+    const wanted = () => this.#socket === socket && this.chooser.value?.id === chooser && this.drives; // the server takes no other piece of it
     for (const [file, content] of files.entries()) {
       let at = 0;
       do {
