@@ -3,6 +3,7 @@ package shim
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -67,7 +68,7 @@ func TestDebugPortThatIsNoted(t *testing.T) {
 
 // The port is closed when its key expires, without a server.
 func TestDebugPortExpires(t *testing.T) {
-	p := &process{browser: opened(t), spec: Spec{RunDir: t.TempDir(), Name: "r", DebugUntil: time.Now().Add(time.Hour).UnixMilli()}}
+	p := &process{browser: opened(t), log: slog.New(slog.DiscardHandler), spec: Spec{RunDir: t.TempDir(), Name: "r", DebugUntil: time.Now().Add(time.Hour).UnixMilli()}}
 	if err := p.openDebugPort(); err != nil {
 		t.Fatal(err)
 	}
