@@ -125,7 +125,7 @@ func (rs *runs) givenUp(ctx context.Context) error {
 // runLeakTest runs the page in the browser of spec, whose folder it removes, and judges what the canaries saw. launched is called when the
 // browser has started, or has not.
 func runLeakTest(ctx context.Context, exe string, spec shim.Spec, limit time.Duration, launched func()) (state *shim.State, out []leaks.Channel, err error) {
-	canaries, err := leaks.Open(leaks.Options{Budget: min(leaks.DefaultBudget, limit*2/3)})
+	canaries, err := leaks.Open(leaks.Options{Budget: limit * 2 / 3})
 	if err != nil {
 		launched()
 		return nil, nil, err

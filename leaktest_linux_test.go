@@ -73,7 +73,7 @@ func TestLeakTest(t *testing.T) {
 		"a dead proxy":        s.profile(map[string]any{"proxyId": s.addProxy(map[string]any{"port": 1})}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if v := s.leakTest(id, requestExample("leakTest")); !v.Passed {
+			if v := s.leakTest(id, map[string]any{"timeoutMs": 120000}); !v.Passed { // the most there is: beside others it is slow
 				t.Errorf("not closed: %v", v.failed())
 			}
 			p := s.get(id)
@@ -166,7 +166,7 @@ func TestLeakTestHasTeeth(t *testing.T) {
 			id := newID()
 			spec := shim.Spec{RunID: id, ProfileID: id, Name: runName(id), BrowserPath: g.without(browser, c.flag), ProfileDir: filepath.Join(g.dir, "p"), RunDir: filepath.Join(g.data, "run"),
 				ForOnce: true, Private: true, Network: shim.Loopback, WebRTC: "proxy_only", Timeout: enough, Grace: leakTestGrace}
-			limit := leakTestTime
+			limit := 3 * leakTestTime // a try waits behind others of its host, and on a busy machine longer
 			if c.flag == "--proxy-server" {
 				limit = 10 * time.Second // it takes all of it
 			}

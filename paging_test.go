@@ -107,12 +107,13 @@ func TestEnvelope(t *testing.T) {
 		if !slices.Equal(walked, want) {
 			t.Errorf("%s: the walk gives %v\nwant %v", path, walked, want)
 		}
-		for _, after := range []string{newID(), "no-id", want[n-1], strings.Repeat("x", 500), "%00", "%ff"} {
+		for _, after := range []string{newID(), "no-id", want[n-1], strings.Repeat("x", 500), "%00"} {
 			r := a.do(t, "GET", path+"?after="+after, nil).want(t, 200)
 			r.equal(t, "data", []any{})
 			r.equal(t, "total", n)
 			r.equal(t, "hasMore", false)
 		}
+		a.do(t, "GET", path+"?after=%ff", nil).want(t, 422) // is not UTF-8
 		all := a.do(t, "GET", path, nil).want(t, 200)
 		if path == "/proxies" { // interface.md knows no paging of proxies: without it, every one
 			all.equal(t, "limit", n)

@@ -170,6 +170,8 @@ func (e evidence) judge(r rule, lacks map[string]string) Channel {
 		c.Passed, c.Seen = true, "this browser does not do it: "+e.attempts[0].Detail
 	case r.control && e.seen == 0:
 		c.Seen = "what should have come through the relay did not come: the test is blind here"
+	case e.undecided():
+		c.Seen = "no try ended within its time, so nothing is shown: repeat it with a longer timeoutMs, or on a machine that is less busy"
 	default:
 		c.Passed, c.Seen = true, e.tries()
 		if r.judgedBy != nil {
@@ -200,6 +202,20 @@ func (e evidence) hits() string {
 // unsupported says that the browser did not even begin.
 func (e evidence) unsupported() bool {
 	return !slices.ContainsFunc(e.attempts, func(a Attempt) bool { return a.Outcome != "unsupported" })
+}
+
+// undecided says that all tries of what is near timed out. Chrome sends six requests to a host at a time: on a busy machine a try may not have been sent.
+func (e evidence) undecided() bool {
+	tried := false
+	for _, a := range e.attempts {
+		if a.Group == "site" || a.Outcome == "unsupported" {
+			continue
+		}
+		if tried = true; a.Outcome != "timeout" {
+			return false
+		}
+	}
+	return tried
 }
 
 func (e evidence) tries() string {

@@ -144,17 +144,28 @@ func TestJudgeTellsChannelsApart(t *testing.T) {
 		change change
 		failed string
 	}{
-		"nothing":             {func(r []Report, s []Hit) ([]Report, []Hit, []Hit) { return r, s, nil }, ""},
-		"a named request":     {hit(Hit{Kind: "web", Channel: "redirect", Local: "127.0.0.1:5"}), "redirect loopback"},
-		"a bare connection":   {hit(Hit{Kind: "web", Local: "192.0.2.7:5"}), "http lan"},
-		"a TLS connection":    {hit(Hit{Kind: "tls", Local: "[::1]:5"}), "https loopback"},
-		"a STUN packet":       {hit(Hit{Kind: "stun_udp", Local: "192.0.2.7:5"}), "stun_udp lan"},
-		"a resolved name":     {hit(Hit{Kind: "dns", Local: "127.0.0.1:5"}), "dns dns_prefetch"},
-		"a look-up":           {hit(Hit{Kind: "doh", Host: "vm.", Local: "127.0.0.1:5"}), "dns dns_prefetch"},
-		"Chrome's own look":   {hit(Hit{Kind: "doh", Host: "www.gstatic.com.", Local: "127.0.0.1:5"}), ""},
-		"an mDNS name":        {candidate("candidate:1 1 udp 2113937151 a-b.local 5000 typ host"), "mdns webrtc_candidates"},
-		"an address":          {candidate("candidate:1 1 udp 1677729535 192.0.2.7 5000 typ srflx raddr 0.0.0.0 rport 0"), "webrtc_candidates"},
-		"an answer nearby":    {add(Attempt{Channel: "worker", Vector: "worker", Group: "lan", Target: "vm", Outcome: "ok"}), "worker lan"},
+		"nothing":               {func(r []Report, s []Hit) ([]Report, []Hit, []Hit) { return r, s, nil }, ""},
+		"a named request":       {hit(Hit{Kind: "web", Channel: "redirect", Local: "127.0.0.1:5"}), "redirect loopback"},
+		"a bare connection":     {hit(Hit{Kind: "web", Local: "192.0.2.7:5"}), "http lan"},
+		"a TLS connection":      {hit(Hit{Kind: "tls", Local: "[::1]:5"}), "https loopback"},
+		"a STUN packet":         {hit(Hit{Kind: "stun_udp", Local: "192.0.2.7:5"}), "stun_udp lan"},
+		"a resolved name":       {hit(Hit{Kind: "dns", Local: "127.0.0.1:5"}), "dns dns_prefetch"},
+		"a look-up":             {hit(Hit{Kind: "doh", Host: "vm.", Local: "127.0.0.1:5"}), "dns dns_prefetch"},
+		"Chrome's own look":     {hit(Hit{Kind: "doh", Host: "www.gstatic.com.", Local: "127.0.0.1:5"}), ""},
+		"an mDNS name":          {candidate("candidate:1 1 udp 2113937151 a-b.local 5000 typ host"), "mdns webrtc_candidates"},
+		"an address":            {candidate("candidate:1 1 udp 1677729535 192.0.2.7 5000 typ srflx raddr 0.0.0.0 rport 0"), "webrtc_candidates"},
+		"an answer nearby":      {add(Attempt{Channel: "worker", Vector: "worker", Group: "lan", Target: "vm", Outcome: "ok"}), "worker lan"},
+		"one of two in silence": {add(Attempt{Channel: "worker", Vector: "worker", Group: "lan", Outcome: "timeout"}), ""},
+		"all in silence": {func(r []Report, s []Hit) ([]Report, []Hit, []Hit) {
+			for _, part := range r {
+				for i, a := range part.Attempts {
+					if a.Channel == "eventsource" && a.Group != "site" {
+						part.Attempts[i].Outcome = "timeout"
+					}
+				}
+			}
+			return r, s, nil
+		}, "eventsource"},
 		"metadata in silence": {add(Attempt{Channel: "http", Vector: "fetch", Group: "metadata", Target: "169.254.169.254", Outcome: "timeout"}), "metadata"},
 		"metadata answered":   {add(Attempt{Channel: "http", Vector: "fetch", Group: "metadata", Target: "169.254.169.254", Outcome: "ok"}), "http metadata"},
 		"no control": {func(r []Report, s []Hit) ([]Report, []Hit, []Hit) { return r, nil, nil },
