@@ -88,8 +88,12 @@ func TestAwaitGone(t *testing.T) {
 	dir := t.TempDir()
 	profile := filepath.Join(dir, "profile")
 	start := func(args ...string) *exec.Cmd {
-		cmd := exec.Command("/bin/sh", append([]string{"-c", "trap '' INT TERM; while :; do sleep 1; done", "chrome"}, args...)...)
+		// It starts nothing: dash starts programs by vfork(2), and a shell whose child is stopped before its execve does not stop itself.
+		cmd := exec.Command("/bin/sh", append([]string{"-c", "trap '' INT TERM; read line", "chrome"}, args...)...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if _, err := cmd.StdinPipe(); err != nil { // open, and empty, as long as cmd is
+			t.Fatal(err)
+		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
