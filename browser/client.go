@@ -284,32 +284,44 @@ func (m *mux) hold(s *session, cmd command) bool {
 	return true
 }
 
-// release lets s go on when its target is dressed. The owner has sent its commands at once, so that nothing but Chrome is waited for; a target
-// that the owner does not even know after patience is closed.
+// release lets s go on when its target is dressed. The owner has sent its commands at once, so that nothing but Chrome is waited for, as long as that
+// takes: a busy machine may take longer than any limit. A target that the owner does not even know after patience is closed.
 func (m *mux) release(s *session, d *dressing) {
+	defer m.owner.unseen(s.target, d)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-d.done:
 	case <-s.client.done:
 	case <-timer.C:
-		if !m.owner.knows(d) {
-			m.owner.condemn(s, "the owner is not attached to it")
-		}
-		timer.Reset(patience)
-		select {
-		case <-d.done:
-		case <-s.client.done:
-		case <-timer.C: // it cannot be closed: it stays as it is, and the client is told
-			m.owner.unseen(s.target, d)
+		if !m.awaitUnknown(s, d) {
 			m.refuseHeld(s)
 			return
 		}
 	}
-	m.owner.unseen(s.target, d)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.unhold(s)
+}
+
+// awaitUnknown waits for a target that has taken all patience. One that the owner does not know is closed, and false when it cannot be: it stays as it
+// is, and the client is told.
+func (m *mux) awaitUnknown(s *session, d *dressing) bool {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	late := timer.C
+	if m.owner.knows(d) {
+		late = nil
+	} else {
+		m.owner.condemn(s, "the owner is not attached to it")
+	}
+	select {
+	case <-d.done:
+	case <-s.client.done:
+	case <-late:
+		return m.owner.knows(d) // it came after all, and closes now
+	}
+	return true
 }
 
 // notDressed is what a client gets whose target could neither be made what the profile says nor closed.

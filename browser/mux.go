@@ -50,8 +50,8 @@ const (
 	commandLimit = 4 << 20
 	// heldLimit is how many bytes may wait behind a held resume before the client is cut off.
 	heldLimit = 1 << 20
-	// patience is how long anything waits for the owner to dress a target. What is not dressed then is closed: nothing runs undressed, and nothing
-	// stays paused.
+	// patience is how long anything waits for the owner to meet a target, and for what it is to be given. What has neither then is closed: nothing runs
+	// undressed, and nothing stays paused.
 	patience = 3 * time.Second
 )
 

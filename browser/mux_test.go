@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // newTestMux is a multiplexer whose commands lie in its queue, for no browser reads them.
@@ -131,6 +133,40 @@ func TestHeldCommandsAreBounded(t *testing.T) {
 	if why := c.reason(); !errors.Is(why, errTooSlow) {
 		t.Errorf("it ended with %v", why)
 	}
+}
+
+// TestHeldAsLongAsItTakes: on a busy machine a target that the owner has met is dressed late, and then it runs.
+func TestHeldAsLongAsItTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newTestMux(t)
+		c := newClient(m)
+		m.sessions["page"] = &session{id: "page", target: "Tpage", kind: "page", client: c}
+		m.owner.attached(&session{id: "owners", target: "Tpage", kind: "page"}, targetInfo{TargetID: "Tpage", Type: "page"})
+		d := m.owner.dressing("Tpage")
+		<-d.sent
+		m.sent(t)
+		if err := c.send(t.Context(), []byte(`{"id":1,"method":"Runtime.runIfWaitingForDebugger","sessionId":"page"}`)); err != nil {
+			t.Fatal(err)
+		}
+		dressed := make(chan struct{})
+		go func() { m.owner.awaitDressed(t.Context(), "Tpage"); close(dressed) }()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if got := m.sent(t); len(got) > 0 {
+			t.Errorf("before it is dressed Chrome got %v", got)
+		}
+		select {
+		case <-dressed:
+			t.Error("it is said to be dressed")
+		default:
+		}
+		d.finish()
+		synctest.Wait()
+		<-dressed
+		if got := m.sent(t); !slices.Equal(got, []string{"Runtime.runIfWaitingForDebugger"}) {
+			t.Errorf("then Chrome got %v", got)
+		}
+	})
 }
 
 // TestHeldIsRefusedAtLast: a target that the owner never meets, and that Chrome does not close, costs the client an answer and no more: it does not run.

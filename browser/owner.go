@@ -334,12 +334,21 @@ func (o *owner) awaitDressed(ctx context.Context, target string) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	d := o.dressing(target)
+	defer o.unseen(target, d)
 	select {
 	case <-d.done:
+		return
 	case <-ctx.Done():
+		return
 	case <-timer.C:
 	}
-	o.unseen(target, d)
+	if !o.knows(d) {
+		return
+	}
+	select { // a busy machine takes longer than any limit, and nothing but Chrome is waited for
+	case <-d.done:
+	case <-ctx.Done():
+	}
 }
 
 // evaluate runs an expression on a page, in a world of its own, where the page's scripts cannot change what it sees. A blank page
