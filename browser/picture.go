@@ -54,7 +54,7 @@ func (b *Browser) Screenshot(ctx context.Context, s Shot) ([]byte, error) {
 		}
 		params["clip"], params["captureBeyondViewport"] = clip, true
 	}
-	return b.data(ctx, p, "Page.captureScreenshot", params)
+	return b.data(ctx, p, "Page.captureScreenshot", params, againAfter)
 }
 
 // maxPage is how long or wide a page may be in a picture, in CSS pixels: a texture of the GPU, and of software rendering, ends there, and what lies
@@ -90,16 +90,49 @@ func (b *Browser) PDF(ctx context.Context, s Paper) ([]byte, error) {
 			params[name] = value
 		}
 	}
-	return b.data(ctx, p, "Page.printToPDF", params)
+	return b.data(ctx, p, "Page.printToPDF", params, 0)
 }
 
-// data carries out a command that answers data.
-func (b *Browser) data(ctx context.Context, p page, method string, params any) ([]byte, error) {
+// againAfter is how long a picture may take before it is asked for once more.
+const againAfter = 2 * time.Second
+
+// data carries out a command that answers data. Where again is not 0 it sends the command anew after that time, and after twice as long each time, and
+// the first answer counts: Chrome draws a tab behind for its picture alone, and on a busy machine waits for a frame that it has drawn already. Another
+// command has it draw the next one.
+func (b *Browser) data(ctx context.Context, p page, method string, params any, again time.Duration) ([]byte, error) {
+	answers := make(chan answer, 1)
+	for {
+		b.mux.send(p.session, method, params, func(a answer) {
+			select {
+			case answers <- a:
+			default: // it is not the first
+			}
+		})
+		var late <-chan time.Time
+		if again > 0 {
+			late = time.After(again)
+		}
+		select {
+		case a := <-answers:
+			return b.picture(p, method, a)
+		case <-ctx.Done():
+			return nil, pageError(ctx, fmt.Errorf("%s: %w", method, ctx.Err()))
+		case <-late:
+			again *= 2
+		}
+	}
+}
+
+// picture is the data of an answer, if the page may be shown.
+func (b *Browser) picture(p page, method string, a answer) ([]byte, error) {
 	var r struct {
 		Data []byte `json:"data"`
 	}
-	if err := b.mux.call(ctx, p.session, method, params, &r); err != nil {
-		return nil, pageError(ctx, err)
+	if err := a.err(); err != nil {
+		return nil, &PageError{"refused", fmt.Errorf("%s: %w", method, err)}
+	}
+	if err := json.Unmarshal(a.Result, &r); err != nil {
+		return nil, &PageError{"refused", err}
 	}
 	if b.mux.isShut(p.target) { // meanwhile
 		return nil, &PageError{"no_tab", errNotShown}
