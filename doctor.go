@@ -18,7 +18,7 @@ type doctorCommand struct {
 	Browser string   `env:"WARREN_BROWSER" placeholder:"PATH" help:"The browser to look at."`
 	JSON    bool     `name:"json" env:"WARREN_JSON" help:"Print JSON."`
 	Folders []string `name:"browsers" env:"WARREN_BROWSERS" placeholder:"DIR" help:"Folders below which more builds lie."`
-	Leaks   bool     `help:"Try every way out of a browser, in a throw-away profile without a proxy (a quarter of a minute)."`
+	Leaks   bool     `help:"Try every way out of a browser, in a throw-away profile without a proxy (a quarter of a minute, longer on a busy machine)."`
 }
 
 // finding is one thing that was looked at.

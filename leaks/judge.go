@@ -13,6 +13,8 @@ type Channel struct {
 	Name   string
 	Passed bool
 	Seen   string // what was seen, in one line
+
+	Undecided bool // time ran out before anything was shown: a longer test may show it
 }
 
 // rule is what a channel takes to pass, beside that no trap was hit by it.
@@ -70,12 +72,15 @@ func rules() []rule {
 // groups are the channels that are told by where a try went, not by how.
 func groups() []string { return []string{"loopback", "lan", "metadata"} }
 
+// silent is what a page lacks that has not reported.
+const silent = "did not report"
+
 // Judge says for each channel whether it passed. One that was not tried, or of which no report came, has not.
 func Judge(reports []Report, site, traps []Hit) (out []Channel) {
 	var all evidence
 	lacks := map[string]string{}
 	for _, part := range parts() {
-		lacks[part] = "did not report"
+		lacks[part] = silent
 	}
 	for _, r := range reports {
 		delete(lacks, r.Part)
@@ -164,14 +169,16 @@ func (e evidence) judge(r rule, lacks map[string]string) Channel {
 		c.Seen = fmt.Sprintf("%s by %s was answered", a.Target, a.Vector)
 	case missing >= 0:
 		c.Seen = fmt.Sprintf("the %s page %s", r.parts[missing], lacks[r.parts[missing]])
+		c.Undecided = lacks[r.parts[missing]] == silent
 	case len(e.attempts) == 0:
 		c.Seen = "the page did not try it"
 	case e.unsupported():
 		c.Passed, c.Seen = true, "this browser does not do it: "+e.attempts[0].Detail
 	case r.control && e.seen == 0:
+		c.Undecided = slices.ContainsFunc(e.attempts, func(a Attempt) bool { return a.Group == "site" && a.Outcome == "timeout" })
 		c.Seen = "what should have come through the relay did not come: the test is blind here"
 	case e.undecided():
-		c.Seen = "no try ended within its time, so nothing is shown: repeat it with a longer timeoutMs, or on a machine that is less busy"
+		c.Undecided, c.Seen = true, "no try ended within its time, so nothing is shown: repeat it with a longer timeoutMs, or on a machine that is less busy"
 	default:
 		c.Passed, c.Seen = true, e.tries()
 		if r.judgedBy != nil {

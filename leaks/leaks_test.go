@@ -90,12 +90,12 @@ func TestJudgeFailsClosed(t *testing.T) {
 		t.Errorf("%d channels", len(channels))
 	}
 	for _, c := range channels {
-		if c.Passed || !strings.Contains(c.Seen, "did not report") {
+		if c.Passed || !c.Undecided || !strings.Contains(c.Seen, "did not report") {
 			t.Errorf("%+v", c)
 		}
 	}
 	for _, c := range Judge([]Report{{Part: "plain"}, {Part: "secure"}}, nil, nil) {
-		if c.Passed || c.Seen != "the page did not try it" {
+		if c.Passed || c.Undecided || c.Seen != "the page did not try it" {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -170,6 +170,17 @@ func TestJudgeTellsChannelsApart(t *testing.T) {
 		"metadata answered":   {add(Attempt{Channel: "http", Vector: "fetch", Group: "metadata", Target: "169.254.169.254", Outcome: "ok"}), "http metadata"},
 		"no control": {func(r []Report, s []Hit) ([]Report, []Hit, []Hit) { return r, nil, nil },
 			"http https websocket eventsource beacon download prefetch worker shared_worker service_worker redirect quic"},
+		"a late control": {func(r []Report, s []Hit) ([]Report, []Hit, []Hit) {
+			for _, part := range r {
+				for i, a := range part.Attempts {
+					if a.Channel == "worker" && a.Group == "site" {
+						part.Attempts[i].Outcome = "timeout"
+						s = slices.DeleteFunc(s, func(h Hit) bool { return h.Nonce == a.Nonce })
+					}
+				}
+			}
+			return r, s, nil
+		}, "worker"},
 		"one page less": {func(r []Report, s []Hit) ([]Report, []Hit, []Hit) { return r[1:], s, nil },
 			"http websocket eventsource beacon download prefetch preconnect worker shared_worker favicon redirect popup dns_prefetch loopback lan metadata"},
 	} {
@@ -177,6 +188,9 @@ func TestJudgeTellsChannelsApart(t *testing.T) {
 		for _, channel := range Judge(c.change(whole())) {
 			if !channel.Passed {
 				failed = append(failed, channel.Name)
+			}
+			if late := name == "all in silence" || name == "one page less" || name == "a late control"; channel.Undecided != (late && !channel.Passed) {
+				t.Errorf("%s: %s is undecided: %v", name, channel.Name, channel.Undecided)
 			}
 			if channel.Seen == "" {
 				t.Errorf("%s: %s says nothing", name, channel.Name)
