@@ -158,13 +158,7 @@ func TestCutOfARun(t *testing.T) {
 	id := s.profile(map[string]any{"proxyId": mine})
 	c := dialCDP(t, s.start(id, nil).WsEndpoint, nil)
 	c.awaitURL(c.open(s.world.url("/kept")), s.world.url("/kept")) // Chrome keeps its connection for the next page
-	usage := func() (open int64) {
-		var list struct {
-			Data []struct{ Usage struct{ Connections int64 } }
-		}
-		s.do("GET", "/runs", nil, 200, &list)
-		return list.Data[0].Usage.Connections
-	}
+	usage := func() int64 { return s.usage(id).Connections }
 	var changed changedProxyView
 	s.do("PUT", "/proxies/"+mine+"?cut=true", map[string]any{"name": "only its name"}, 200, &changed)
 	if len(changed.Runs) != 1 || changed.Runs[0].Swapped || changed.Runs[0].Cut != 0 || usage() == 0 {

@@ -48,13 +48,8 @@ func TestRulesOfARun(t *testing.T) {
 	if got := try("/not-allowed"); got != "refused" || len(s.world.paths()) != before {
 		t.Errorf("what no rule allows is %s; the site saw %v", got, s.world.paths())
 	}
-	var list struct {
-		Data []struct {
-			Usage struct{ RefusedByRules int64 }
-		}
-	}
-	if s.do("GET", "/runs", nil, 200, &list); list.Data[0].Usage.RefusedByRules < 3 {
-		t.Errorf("the run says %+v", list.Data)
+	if u := s.usage(id); u.ByRules < 3 {
+		t.Errorf("the run says %+v", u)
 	}
 	s.do("PUT", "/profiles/"+id, map[string]any{"allowHosts": []string{demoHost}}, 200, nil)
 	if got := try("/at-last"); got != "reached" {

@@ -184,6 +184,16 @@ func (s *liveServer) usages() map[string]*usageJSON {
 	return out
 }
 
+// usage waits until a profile's run tells what it uses: on a busy machine it may not answer in the time that a list waits for it.
+func (s *liveServer) usage(id string) (u *usageJSON) {
+	s.t.Helper()
+	eventually(s.t, "the run tells what it uses", enough, func() bool {
+		u = s.usages()[id]
+		return u != nil
+	})
+	return u
+}
+
 func readAll(t testing.TB, r io.Reader) string {
 	t.Helper()
 	text, err := io.ReadAll(r)
