@@ -72,6 +72,10 @@ func (b *startedWith) pending(row store.Profile, wanted shim.Identity, zone stri
 	return out
 }
 
+// redressTime is how long a run's process may take to tell its pages something else: longer than it waits itself for Chrome's settings (browser/languages.go)
+// and for pages that are busy (browser/redress.go), so that it says what came of it also on a busy machine.
+const redressTime = 12 * time.Second
+
 // redressPatience is how long a change of a running profile waits for a new exit's check.
 const redressPatience = 2 * time.Second
 
@@ -89,7 +93,7 @@ const (
 func (s *server) redress(ctx context.Context, r *profileRun, exit insight) {
 	r.swap.Lock()
 	defer r.swap.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, swapPatience)
+	ctx, cancel := context.WithTimeout(ctx, redressTime)
 	defer cancel()
 	if err := s.redressNow(ctx, r, exit); err != nil {
 		s.log.Warn("a running profile keeps what its pages are told until its next start", "profile", r.profileID, "cause", err)
@@ -120,6 +124,9 @@ func (s *server) redressNow(ctx context.Context, r *profileRun, exit insight) er
 	next.Identity = began.next(now, around.zone)
 	if !reflect.DeepEqual(next.Identity, began.Identity) {
 		told, err := client.SetIdentity(ctx, next.Identity)
+		if err == nil && !slices.Equal(told, next.Identity.Languages) { // Chrome's settings were not there in time, as on a busy machine
+			told, err = client.SetIdentity(ctx, next.Identity)
+		}
 		switch refused = err; {
 		case err != nil:
 			next.Identity = began.Identity

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -80,7 +81,11 @@ func TestRunningProfileChanges(t *testing.T) {
 	}
 	put := func(members map[string]any, pending string) (v shownView) {
 		t.Helper()
-		s.do("PUT", "/profiles/"+id, members, 200, &v)
+		eventually(t, "Chrome's settings to be there in time, which a busy machine may keep back", enough, func() bool {
+			v = shownView{}
+			s.do("PUT", "/profiles/"+id, members, 200, &v)
+			return v.Run == nil || strings.Contains(pending, "locale") || !slices.Contains(v.Run.Pending, "locale")
+		})
 		if v.Run == nil || fmt.Sprint(v.Run.Pending) != pending {
 			t.Fatalf("after %v: %+v, want pending %s", members, v.Run, pending)
 		}
