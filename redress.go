@@ -124,9 +124,6 @@ func (s *server) redressNow(ctx context.Context, r *profileRun, exit insight) er
 	next.Identity = began.next(now, around.zone)
 	if !reflect.DeepEqual(next.Identity, began.Identity) {
 		told, err := client.SetIdentity(ctx, next.Identity)
-		if err == nil && !slices.Equal(told, next.Identity.Languages) { // Chrome's settings were not there in time, as on a busy machine
-			told, err = client.SetIdentity(ctx, next.Identity)
-		}
 		switch refused = err; {
 		case err != nil:
 			next.Identity = began.Identity

@@ -56,6 +56,21 @@ func (s *liveServer) speaks(when string, v shownView, id, languages, accepts str
 	}
 }
 
+// changed changes members of a running profile, and wants it to say then what waits for its next start. Where Chrome's settings are not there in time, which a
+// busy machine can cause, it is asked again, as a profile's next change does.
+func (s *liveServer) changed(id string, members map[string]any, pending string) (v shownView) {
+	s.t.Helper()
+	eventually(s.t, "Chrome takes the languages", enough, func() bool {
+		v = shownView{}
+		s.do("PUT", "/profiles/"+id, members, 200, &v)
+		return v.Run == nil || strings.Contains(pending, "locale") || !slices.Contains(v.Run.Pending, "locale")
+	})
+	if v.Run == nil || fmt.Sprint(v.Run.Pending) != pending {
+		s.t.Fatalf("after %v: %+v, want pending %s", members, v.Run, pending)
+	}
+	return v
+}
+
 // A profile that changes while it runs tells its pages time zone, position and languages at once, also when they follow another exit whose check
 // takes longer than the change waits. The rest waits, and is named, also by the next server.
 func TestRunningProfileChanges(t *testing.T) {
@@ -79,17 +94,9 @@ func TestRunningProfileChanges(t *testing.T) {
 	if s.do("GET", "/profiles/"+id+"/explain", nil, 200, &e); e.Effective.Timezone.Source != "exit" || e.Effective.Locale.Source != "exit" || e.Effective.Geolocation.Source != "exit" {
 		t.Errorf("the exit of a new proxy was not waited for: %+v", e.Effective)
 	}
-	put := func(members map[string]any, pending string) (v shownView) {
+	put := func(members map[string]any, pending string) shownView {
 		t.Helper()
-		eventually(t, "Chrome's settings to be there in time, which a busy machine may keep back", enough, func() bool {
-			v = shownView{}
-			s.do("PUT", "/profiles/"+id, members, 200, &v)
-			return v.Run == nil || strings.Contains(pending, "locale") || !slices.Contains(v.Run.Pending, "locale")
-		})
-		if v.Run == nil || fmt.Sprint(v.Run.Pending) != pending {
-			t.Fatalf("after %v: %+v, want pending %s", members, v.Run, pending)
-		}
-		return v
+		return s.changed(id, members, pending)
 	}
 	put(map[string]any{"notes": "nothing to tell a page"}, "[]")
 	g.world.comesOut(func() string {

@@ -79,8 +79,9 @@ const (
 	// settingsPage may change Chrome's preferences (chrome/common/extensions/api/_api_features.json, settingsPrivate, which is for all of
 	// chrome://settings). It is the list of texts of the settings: a document without scripts, there in a tenth of the time of the settings themselves.
 	settingsPage = "chrome://settings/strings.m.js"
-	// settingsTime is how long the change of a preference may take.
-	settingsTime = 4 * time.Second
+	// settingsTime is how long the change of a preference may take: a tenth of a second, and on a busy machine many times as long. Nobody asks for
+	// it again before the profile's next change.
+	settingsTime = 9 * time.Second
 )
 
 // selectLanguages has the running browser take other languages: all of its pages and workers have them at once, and what is sent from now on.
