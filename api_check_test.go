@@ -178,7 +178,7 @@ func (a *testAPI) checkProblem(t testing.TB, r *answer, id string) {
 	if r.req.Method == http.MethodHead {
 		return
 	}
-	if err := json.Unmarshal(r.body, new(problem), json.RejectUnknownMembers(true)); err != nil {
+	if err := json.Unmarshal(r.body, new(Problem), json.RejectUnknownMembers(true)); err != nil {
 		t.Errorf("%s\nhas other members: %v", r, err)
 	}
 	for _, name := range []string{"type", "title", "detail", "code", "instance"} {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"warren/problem"
 	"warren/store"
 )
 
@@ -64,11 +65,11 @@ func newCaller(keyID string, scopes []scope, workspaces []string) *caller {
 }
 
 // may returns nil when the key's scopes allow want: `admin` contains the others, `run` and `write` contain `read`.
-func (c *caller) may(want scope) *problem {
+func (c *caller) may(want scope) *problem.Error {
 	if c.has(want) {
 		return nil
 	}
-	return problemFor(http.StatusForbidden, "forbidden",
+	return problem.New(problem.Forbidden, "forbidden",
 		"This key's scopes do not allow the operation; it needs `"+string(want)+"`.")
 }
 
@@ -168,10 +169,9 @@ func newKeyring(st *store.Store, adminKey string) *keyring {
 }
 
 // unauthorized is the one answer for keys that are missing, malformed, unknown, revoked or expired.
-func unauthorized() *problem {
-	return problemFor(http.StatusUnauthorized, "unauthorized",
-		"Send `Authorization: Bearer <API_KEY>` with a valid key. `warren key create` makes one; the first `warren serve` printed the admin key.").
-		header("WWW-Authenticate", "Bearer")
+func unauthorized() *problem.Error {
+	return problem.New(problem.Unauthorized, "unauthorized",
+		"Send `Authorization: Bearer <API_KEY>` with a valid key. `warren key create` makes one; the first `warren serve` printed the admin key.")
 }
 
 // authenticate finds the key's holder, or answers unauthorized.
@@ -349,7 +349,7 @@ func (s *server) checkOrigin(r *http.Request) error {
 	return nil
 }
 
-func foreignOrigin() *problem {
-	return problemFor(http.StatusForbidden, "origin_not_allowed",
+func foreignOrigin() *problem.Error {
+	return problem.New(problem.Forbidden, "origin_not_allowed",
 		"A page of another site sent this request. Warren takes requests from its own page and from programs.")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
+	"warren/problem"
 	"warren/store"
 )
 
@@ -43,7 +44,7 @@ type batchResultJSON struct {
 	Status  int          `json:"status" doc:"The HTTP status that the single operation would have had." example:"200"`
 	Profile *profileJSON `json:"profile,omitempty" doc:"As it is now; not with start, restart and delete."`
 	Run     *startJSON   `json:"run,omitempty" doc:"With start and restart: the answer."`
-	Error   *problem     `json:"error,omitempty" doc:"Why it was refused."`
+	Error   *Problem     `json:"error,omitempty" doc:"Why it was refused."`
 }
 
 // Resolve checks everything at once, and whether the key may do it.
@@ -95,7 +96,7 @@ func (s *server) batch(ctx context.Context, in *batchRequest) (*struct{ Body bat
 			defer func() { <-places }()
 			result, err := s.batchOne(ctx, id, &in.Body)
 			if err != nil {
-				p := fromError(err).occurrence(ctx, s.log)
+				p := occurrence(ctx, s.log, fromError(err))
 				result = batchResultJSON{Status: p.Status, Error: p}
 			}
 			result.ID = id
@@ -110,7 +111,7 @@ func (s *server) batch(ctx context.Context, in *batchRequest) (*struct{ Body bat
 func (s *server) batchOne(ctx context.Context, id string, in *batchInput) (result batchResultJSON, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = internal(fmt.Errorf("panic: %v", v))
+			err = problem.Hidden(fmt.Errorf("panic: %v", v))
 		}
 	}()
 	if err := s.keys.confirm(ctx, callerOf(ctx)); err != nil {
@@ -159,7 +160,7 @@ func (s *server) changeProfile(ctx context.Context, in profileUpdate) (*ProfileB
 		return nil, err
 	}
 	if len(f) > 0 {
-		return nil, invalid(f...)
+		return nil, problem.NotValid(f...)
 	}
 	return s.updateProfile(ctx, &in)
 }
@@ -185,7 +186,7 @@ func (s *server) changeTags(ctx context.Context, path ProfilePath, in *batchInpu
 			return s.profileAnswer(row)
 		}
 		changed, err := s.changeProfile(ctx, profileUpdate{ProfilePath: path, IfMatch: etag(row.Revision), Body: profileInput{Tags: opt[[]string]{Set: true, Value: tags}}})
-		if err == nil || fromError(err).Code != "etag_mismatch" {
+		if err == nil || !problem.Is(err, problem.Changed) {
 			return changed, err
 		}
 	}

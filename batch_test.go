@@ -148,7 +148,7 @@ func TestBatchRuns(t *testing.T) {
 			Status  int
 			Run     *runView
 			Profile *profileView
-			Error   *problem
+			Error   *Problem
 		}
 	}
 	ids := []string{s.profile(nil), newID(), s.profile(nil)}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"warren/problem"
 	"warren/shim"
 )
 
@@ -120,8 +121,8 @@ func (rs *runs) choose(ctx context.Context, p *plan, downgrade bool) (b shim.Ins
 	return b, nil
 }
 
-func browserTooOld(last string, major int, b shim.Installed) *problem {
-	return conflict("browser_too_old", fmt.Sprintf("The profile was last opened with version %s, and would now be with %s %s, which would damage what the newer one wrote. "+
+func browserTooOld(last string, major int, b shim.Installed) *problem.Error {
+	return problem.New(problem.Conflict, "browser_too_old", fmt.Sprintf("The profile was last opened with version %s, and would now be with %s %s, which would damage what the newer one wrote. "+
 		"Let browserVersion name a version from %d on, and install one where there is none (`warren browser install %d`), or start with {\"allowDowngrade\":true}: then the profile's data are copied first.", last, b.Product, b.Version, major, major))
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"warren/problem"
 	"warren/shim"
 	"warren/store"
 )
@@ -283,12 +284,12 @@ func (r *profileRun) keep(ctx context.Context, all []*capability, more ...shim.C
 	return nil
 }
 
-func capabilityLimit() *problem {
-	return conflict("capability_limit", "The run has as many capabilities as it may: 100 that were made, and one for each of 1,000 keys. Revoke those that nobody needs (GET lists those that were made), or have them expire (expiresInMs).")
+func capabilityLimit() *problem.Error {
+	return problem.New(problem.Conflict, "capability_limit", "The run has as many capabilities as it may: 100 that were made, and one for each of 1,000 keys. Revoke those that nobody needs (GET lists those that were made), or have them expire (expiresInMs).")
 }
 
-func capabilityBusy(err error) *problem {
-	return conflict("profile_busy", "The run's process did not take the change. Try again; if that does not help, stop the profile.").because(err)
+func capabilityBusy(err error) *problem.Error {
+	return problem.New(problem.Conflict, "profile_busy", "The run's process did not take the change. Try again; if that does not help, stop the profile.").Because(err)
 }
 
 // grant makes another capability open the run: its process knows first, so that the next server does too.
@@ -348,7 +349,7 @@ func (rs *runs) revoke(ctx context.Context, r *profileRun, id string) error {
 	have := rs.opening(r)
 	i := slices.IndexFunc(have, func(c *capability) bool { return c.ID == id && !c.isOwn() })
 	if i < 0 {
-		return notFound("capability")
+		return problem.Missing("capability")
 	}
 	c := have[i]
 	c.end()
@@ -522,7 +523,7 @@ func (s *server) revokeCapability(ctx context.Context, in *struct {
 	}
 	run := s.runs.of(row.ID)
 	if run == nil {
-		return nil, notFound("capability")
+		return nil, problem.Missing("capability")
 	}
 	if err := s.runs.revoke(ctx, run, in.CapabilityID); err != nil {
 		return nil, err

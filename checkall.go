@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/go-json-experiment/json"
 
+	"warren/problem"
 	"warren/store"
 )
 
@@ -57,7 +58,7 @@ func (in *checkAllRequest) Resolve(ctx huma.Context) []error {
 	}
 	rows, err := b.find(ctx.Context(), req.server.store.Read(), req.caller)
 	if err != nil {
-		return []error{internal(err)}
+		return []error{problem.Hidden(err)}
 	}
 	f.unknownIDs(b.IDs.Value, rows)
 	in.rows = rows

@@ -121,7 +121,7 @@ func (c *apiClient) open(ctx context.Context, method, path, kind string, body io
 
 // refusedBy puts a problem into words.
 func refusedBy(status int, answer []byte) error {
-	var p problem
+	var p Problem
 	if json.Unmarshal(answer, &p) != nil || p.Code == "" {
 		return fmt.Errorf("the server answered %d", status)
 	}

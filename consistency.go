@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"golang.org/x/text/language"
 
+	"warren/problem"
 	"warren/store"
 )
 
@@ -153,10 +154,10 @@ func distance(lat1, lon1, lat2, lon2 float64) float64 {
 }
 
 // identityMismatch refuses a start whose profile contradicts its exit.
-func identityMismatch(found []findingJSON) *problem {
-	p := problemFor(422, "identity_mismatch", "The browser was not started, because the profile's consistency is block and what it declares does not fit where its proxy comes out. `errors` names each contradiction and what to do.")
+func identityMismatch(found []findingJSON) *problem.Error {
+	p := problem.New(problem.Invalid, "identity_mismatch", "The browser was not started, because the profile's consistency is block and what it declares does not fit where its proxy comes out. `errors` names each contradiction and what to do.")
 	for _, f := range found {
-		p.Errors = append(p.Errors, fault{Location: f.Location, Message: f.Message})
+		p.Faults = append(p.Faults, problem.Fault{Location: f.Location, Message: f.Message})
 	}
 	return p
 }

@@ -19,6 +19,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"warren/problem"
 	"warren/shim"
 	"warren/store"
 )
@@ -149,21 +150,21 @@ func checkFileName(name string) error {
 	hidden := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 	switch {
 	case name == "." || name == "..", strings.ContainsAny(name, `/\`), !filepath.IsLocal(name), filepath.VolumeName(name) != "":
-		return invalid(fault{Location: "path.name", Message: "must be a file's name, without folders"})
+		return problem.NotValid(problem.Fault{Location: "path.name", Message: "must be a file's name, without folders"})
 	case len(name) > 255:
-		return invalid(fault{Location: "path.name", Message: "must have at most 255 bytes"})
+		return problem.NotValid(problem.Fault{Location: "path.name", Message: "must have at most 255 bytes"})
 	case !utf8.ValidString(name), strings.ContainsFunc(name, hidden):
-		return invalid(fault{Location: "path.name", Message: "must be UTF-8 without characters that cannot be seen"})
+		return problem.NotValid(problem.Fault{Location: "path.name", Message: "must be UTF-8 without characters that cannot be seen"})
 	}
 	return nil
 }
 
-func startsJustNow() *problem {
-	return conflict("profile_busy", "The profile is starting, which empties its folder, or stops just now. Ask again in a moment.")
+func startsJustNow() *problem.Error {
+	return problem.New(problem.Conflict, "profile_busy", "The profile is starting, which empties its folder, or stops just now. Ask again in a moment.")
 }
 
-func noDownload() *problem {
-	return problemFor(http.StatusNotFound, "download_not_found", "There is no file of this name. GET /profiles/{id}/downloads lists what there is; it is kept until the profile starts the next time.")
+func noDownload() *problem.Error {
+	return problem.New(problem.NotFound, "download_not_found", "There is no file of this name. GET /profiles/{id}/downloads lists what there is; it is kept until the profile starts the next time.")
 }
 
 // getDownload answers a file, or a part of it (Range). Whatever it is, no browser shows it as a page of this server's.
@@ -186,7 +187,7 @@ func (s *server) getDownload(w http.ResponseWriter, r *http.Request) error {
 	case i < 0:
 		return noDownload()
 	case all[i].State == shim.DownloadInProgress:
-		return conflict("download_in_progress", "The file is being downloaded. `state` in GET /profiles/{id}/downloads says when it is complete.")
+		return problem.New(problem.Conflict, "download_in_progress", "The file is being downloaded. `state` in GET /profiles/{id}/downloads says when it is complete.")
 	case all[i].File == "":
 		return noDownload()
 	}
@@ -264,8 +265,8 @@ const (
 	maxUploads = 10_000 // files of one profile: every look at the quota goes through them
 )
 
-func tooLargeUpload(most int64) *problem {
-	return problemFor(http.StatusRequestEntityTooLarge, "body_too_large", fmt.Sprintf("The file is larger than %d bytes. Nothing was kept.", most))
+func tooLargeUpload(most int64) *problem.Error {
+	return problem.New(problem.TooLarge, "body_too_large", fmt.Sprintf("The file is larger than %d bytes. Nothing was kept.", most))
 }
 
 // UploadJSON is a file that pages can be given.
@@ -329,13 +330,12 @@ func (b keyedBody) Read(p []byte) (int, error) {
 
 // uploadProblem gives an upload that was not taken its problem.
 func uploadProblem(r *http.Request, err error) error {
-	var p *problem
+	var p *problem.Error
 	switch {
 	case errors.As(err, &p):
 		return p
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		code, detail := codeForStatus(http.StatusRequestTimeout)
-		return problemFor(http.StatusRequestTimeout, code, detail)
+		return refusedByHuma(http.StatusRequestTimeout)
 	case errors.Is(err, syscall.ENOSPC):
 		return diskFull(err)
 	case errors.Is(err, io.ErrUnexpectedEOF), r.Context().Err() != nil:
@@ -412,8 +412,8 @@ func (u *upload) room(more int64) error {
 	return noRoom("The profile's uploads and downloads would be larger than --files-quota. Delete downloads, or start the profile anew, which empties the folder. Nothing was kept.")
 }
 
-func noRoom(detail string) *problem {
-	return problemFor(http.StatusInsufficientStorage, "files_quota", detail)
+func noRoom(detail string) *problem.Error {
+	return problem.New(problem.Storage, "files_quota", detail)
 }
 
 // byteSize is a number of bytes on the command line: 5368709120, 5GiB, 500MiB, 64KiB. 0 is no limit.

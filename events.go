@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"warren/problem"
 
 	"github.com/go-json-experiment/json"
 )
@@ -152,7 +153,7 @@ func (e *events) close() {
 // streamEvents is GET /events: server-sent events (WHATWG HTML, 9.2) of the key's workspaces.
 func (s *server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	if len(r.URL.RawQuery) > 0 {
-		return invalid(fault{Location: "query", Message: "this operation takes no parameters"})
+		return problem.NotValid(problem.Fault{Location: "query", Message: "this operation takes no parameters"})
 	}
 	done, err := s.streams.enter(callerOf(r.Context()).keyID)
 	if err != nil {

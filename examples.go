@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"warren/problem"
 	"warren/shim"
 )
 
@@ -241,7 +242,7 @@ func exampleKey() keyJSON {
 func problemExamples(path, operation string, status int) map[string]*huma.Example {
 	out := map[string]*huma.Example{}
 	for _, p := range slices.Concat(generalProblems(path), operationProblems(operation)) {
-		if p.Status == status || status == 0 && p.Code == "unauthorized" {
+		if statuses[p.Kind] == status || status == 0 && p.Code == "unauthorized" {
 			out[p.Code] = &huma.Example{Ref: "#/components/examples/" + p.Code}
 		}
 	}
@@ -254,8 +255,9 @@ func allProblemExamples() map[string]*huma.Example {
 	for _, path := range []string{"/profiles", "/proxies", "/keys", "/runs"} {
 		for _, operation := range []string{"createProfile", "addProxy", "deleteProxy", "startProfile", "createCapability", "revokeCapability", "screenshotProfile", "createTicket", "leakTest", "rotateProxy", "deleteDownload"} {
 			for _, p := range slices.Concat(generalProblems(path), operationProblems(operation)) {
-				p.Instance = "urn:warren:request:0199a1c2-7d3e-7a10-8a55-00000000000a"
-				out[p.Code] = &huma.Example{Summary: p.Detail, Value: plain(p)}
+				answer := shown(p)
+				answer.Instance = "urn:warren:request:0199a1c2-7d3e-7a10-8a55-00000000000a"
+				out[p.Code] = &huma.Example{Summary: p.Message, Value: plain(answer)}
 			}
 		}
 	}
@@ -263,61 +265,59 @@ func allProblemExamples() map[string]*huma.Example {
 }
 
 // generalProblems are those that every operation may meet.
-func generalProblems(path string) []*problem {
+func generalProblems(path string) []*problem.Error {
 	kind := map[string]string{"profiles": "profile", "proxies": "proxy", "keys": "key", "runs": "run"}[strings.Split(path, "/")[1]]
-	var out []*problem
+	var out []*problem.Error
 	for _, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType} {
-		code, detail := codeForStatus(status)
-		out = append(out, problemFor(status, code, detail))
+		out = append(out, refusedByHuma(status))
 	}
-	out[0].Errors = []fault{{Location: "body", Message: `invalid character 'n' at start of value after offset 12`}}
-	return append(out, unauthorized(), tooManyGuesses(30*time.Second), (&caller{}).may(scopeWrite), foreignOrigin(), notFound(kind), etagMismatch(), cursorGone(), foreignHost(),
-		invalid(fault{Location: "body.name", Message: "must have 1 to 200 characters, after spaces at both ends are cut; it has 0"},
-			fault{Location: "query.limit", Message: "expected number <= 200", Value: 500}),
-		internal(nil), databaseBusy(nil), diskFull(nil))
+	out[0].Faults = []problem.Fault{{Location: "body", Message: `invalid character 'n' at start of value after offset 12`}}
+	return append(out, unauthorized(), tooManyGuesses(30*time.Second), (&caller{}).may(scopeWrite), foreignOrigin(), problem.Missing(kind), etagMismatch(), cursorGone(), foreignHost(),
+		problem.NotValid(problem.Fault{Location: "body.name", Message: "must have 1 to 200 characters, after spaces at both ends are cut; it has 0"},
+			problem.Fault{Location: "query.limit", Message: "expected number <= 200", Value: 500}),
+		problem.Hidden(nil), databaseBusy(nil), diskFull(nil))
 }
 
 // operationProblems are those of one operation.
-func operationProblems(operation string) []*problem {
+func operationProblems(operation string) []*problem.Error {
 	switch operation {
 	case "createProfile", "createKey", "restoreProfile", "importProxies":
-		return []*problem{idempotencyConflict()}
+		return []*problem.Error{idempotencyConflict()}
 	case "addProxy":
-		return []*problem{duplicate(exampleProxyID), idempotencyConflict()}
+		return []*problem.Error{duplicate(exampleProxyID), idempotencyConflict()}
 	case "updateProxy", "patchProxy":
-		return []*problem{duplicate(exampleProxyID)}
+		return []*problem.Error{duplicate(exampleProxyID)}
 	case "deleteProxy":
-		return []*problem{proxyInUse([]string{exampleProfileID})}
+		return []*problem.Error{proxyInUse([]string{exampleProfileID})}
 	case "startProfile", "restartProfile":
 		dead := exampleCheck()
 		dead.OK, dead.Status, dead.ExitIP, dead.LatencyMs, dead.IPVersion = false, "dead", nil, nil, nil
 		dead.Error = &checkErrorJSON{Stage: "connect", Code: "connection_refused", Message: "Nobody listens at the proxy's address."}
-		unreachable := problemFor(http.StatusBadGateway, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started.")
-		unreachable.Check = &dead
-		return slices.Concat([]*problem{unreachable,
+		unreachable := problem.New(problem.Upstream, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started.").With(&dead)
+		return slices.Concat([]*problem.Error{unreachable,
 			identityMismatch([]findingJSON{{"timezone_mismatch", "profile.timezone", "is Asia/Tokyo, and the proxy comes out in Europe/Berlin, where clocks show another time. Set it to auto or to Europe/Berlin."}}),
 			browserTooOld("156.0.8078.79", 156, shim.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
 			cancelledStart(), passwordUnreadable(nil), idempotencyConflict(), noProxyToPick()}, noBrowserProblems())
 	case "stopProfile":
-		return []*problem{cannotEnd()}
+		return []*problem.Error{cannotEnd()}
 	case "proxySecret":
-		return []*problem{passwordUnreadable(nil)}
+		return []*problem.Error{passwordUnreadable(nil)}
 	case "failbackProfile":
-		return []*problem{notRunning()}
+		return []*problem.Error{notRunning()}
 	case "rotateProxy":
-		return []*problem{noRotateURL(), rotateFailed("answered with HTTP status 500"), rotatedLately(10*time.Second, 0)}
+		return []*problem.Error{noRotateURL(), rotateFailed("answered with HTTP status 500"), rotatedLately(10*time.Second, 0)}
 	case "createCapability":
-		return []*problem{notRunning(), capabilityLimit(), idempotencyConflict()}
+		return []*problem.Error{notRunning(), capabilityLimit(), idempotencyConflict()}
 	case "revokeCapability":
-		return []*problem{notFound("capability"), capabilityBusy(nil)}
+		return []*problem.Error{problem.Missing("capability"), capabilityBusy(nil)}
 	case "screenshotProfile", "printProfile":
-		return []*problem{notRunning(), noPicture("no_tab"), noPicture("no_page"), noPicture("not_answering"), noPicture("refused")}
+		return []*problem.Error{notRunning(), noPicture("no_tab"), noPicture("no_page"), noPicture("not_answering"), noPicture("refused")}
 	case "listDownloads":
-		return []*problem{startsJustNow()}
+		return []*problem.Error{startsJustNow()}
 	case "deleteDownload":
-		return []*problem{startsJustNow(), noDownload()}
+		return []*problem.Error{startsJustNow(), noDownload()}
 	case "createTicket":
-		return []*problem{tooManyTickets()}
+		return []*problem.Error{tooManyTickets()}
 	case "leakTest":
 		return noBrowserProblems()
 	}
@@ -325,12 +325,12 @@ func operationProblems(operation string) []*problem {
 }
 
 // noBrowserProblems are those of whatever starts a browser.
-func noBrowserProblems() []*problem {
-	failed := problemFor(http.StatusServiceUnavailable, "browser_failed", "The browser ended while it started. `exitCode` and `lines` say how; `warren doctor` looks for the cause.")
-	failed.ExitCode, failed.Lines = ptr(127), []string{"error while loading shared libraries: libnss3.so"}
-	return []*problem{
-		problemFor(http.StatusConflict, "proxy_missing", "The profile's proxy was deleted while it was in the trash. Set proxyId to a proxy, or to null for a direct connection, then start again."),
+func noBrowserProblems() []*problem.Error {
+	failed := problem.New(problem.Unavailable, "browser_failed", "The browser ended while it started. `exitCode` and `lines` say how; `warren doctor` looks for the cause.")
+	failed.Details = lastWords{ptr(127), []string{"error while loading shared libraries: libnss3.so"}}
+	return []*problem.Error{
+		problem.New(problem.Conflict, "proxy_missing", "The profile's proxy was deleted while it was in the trash. Set proxyId to a proxy, or to null for a direct connection, then start again."),
 		startQueueFull(), failed,
-		problemFor(http.StatusServiceUnavailable, "browser_not_found", "no Chromium was found. Install it with: apt-get install -y chromium"),
-		problemFor(http.StatusGatewayTimeout, "start_timeout", "The browser did not take commands in time, and was ended. `lines` holds what it said; --start-timeout gives it longer.")}
+		problem.New(problem.Unavailable, "browser_not_found", "no Chromium was found. Install it with: apt-get install -y chromium"),
+		problem.New(problem.Timeout, "start_timeout", "The browser did not take commands in time, and was ended. `lines` holds what it said; --start-timeout gives it longer.")}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"warren/problem"
 	"warren/store"
 )
 
@@ -37,9 +38,7 @@ func (rs *runs) requireExit(ctx context.Context, p *plan) error {
 	case err != nil:
 		return err
 	case !c.OK:
-		bad := problemFor(502, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started: "+c.Error.Message+".")
-		bad.Check = c
-		return bad
+		return problem.New(problem.Upstream, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started: "+c.Error.Message+".").With(c)
 	}
 	p.checked = c
 	return nil

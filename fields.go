@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"golang.org/x/text/unicode/norm"
 
+	"warren/problem"
 	"warren/store"
 )
 
@@ -147,10 +148,10 @@ func nullSchema() *huma.Schema { return &huma.Schema{Type: "null", Enum: []any{n
 func ptr[T any](v T) *T { return &v }
 
 // faults collects what is wrong with a request.
-type faults []fault
+type faults []problem.Fault
 
 func (f *faults) add(location, message string, value any) {
-	*f = append(*f, fault{Location: location, Message: message, Value: value})
+	*f = append(*f, problem.Fault{Location: location, Message: message, Value: value})
 }
 
 func (f faults) errors() []error {

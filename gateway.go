@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"warren/problem"
 	"warren/shim"
 )
 
@@ -35,8 +36,8 @@ func (s *server) capabilityGateway(w http.ResponseWriter, r *http.Request) error
 	return s.passOn(w, r, c.run, shim.Rights{Files: c.Files}, "/cdp/"+secret)
 }
 
-func noSuchRun() *problem {
-	return problemFor(http.StatusNotFound, "run_not_found", "There is no run with this capability. It dies with its run and with the key that it was made for; start the profile again for a new one.")
+func noSuchRun() *problem.Error {
+	return problem.New(problem.NotFound, "run_not_found", "There is no run with this capability. It dies with its run and with the key that it was made for; start the profile again for a new one.")
 }
 
 // profileGateway is /api/v1/profiles/{id}/cdp/…: the same for who has a key.
@@ -80,8 +81,8 @@ func (s *server) lasting(ctx context.Context) (_ context.Context, leave func(), 
 	return ctx, func() { end(); done() }, nil
 }
 
-func notRunning() *problem {
-	return conflict("profile_not_running", "The profile does not run. Start it first.")
+func notRunning() *problem.Error {
+	return problem.New(problem.Conflict, "profile_not_running", "The profile does not run. Start it first.")
 }
 
 func (s *server) passOn(w http.ResponseWriter, r *http.Request, run *profileRun, may shim.Rights, prefix string) error {
@@ -100,13 +101,15 @@ func (r *profileRun) process() (*shim.Client, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.client == nil {
-		return nil, conflict("profile_not_running", "The profile's browser is not ready yet.")
+		return nil, problem.New(problem.Conflict, "profile_not_running", "The profile's browser is not ready yet.")
 	}
 	return r.client, nil
 }
 
 // runIsOver answers when a run's process has gone.
-func (s *server) runIsOver(w http.ResponseWriter, r *http.Request) { noSuchRun().write(w, r, s.log) }
+func (s *server) runIsOver(w http.ResponseWriter, r *http.Request) {
+	writeProblem(w, r, s.log, noSuchRun())
+}
 
 // keyedSockets are the connections that were let in by a key: they end with it. Those that a capability opened end with that.
 type keyedSockets struct {

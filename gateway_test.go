@@ -159,7 +159,7 @@ func TestGatewayRefuses(t *testing.T) {
 		t.Errorf("the stop did not end the connection: %v", err)
 	}
 	status, text := s.ask("GET", run.CdpURL+"/json/version", nil)
-	var p problem
+	var p Problem
 	if err := json.Unmarshal([]byte(text), &p); err != nil || status != 404 || p.Code != "run_not_found" || !strings.Contains(p.Detail, "start") {
 		t.Errorf("a dead capability is answered %d %s", status, text)
 	}

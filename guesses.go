@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"sync"
 	"time"
+	"warren/problem"
 )
 
 // This file counts wrong keys. A key of 256 bits needs no help; one of somebody's own making (WARREN_API_KEY) may be worse, and whoever tries
@@ -89,7 +89,7 @@ func (g *guesses) at(place netip.Prefix) *guesser {
 }
 
 // guessed answers a request whose key is wrong.
-func (s *server) guessed(r *http.Request) *problem {
+func (s *server) guessed(r *http.Request) *problem.Error {
 	ip := s.clientIP(r)
 	left, first := s.guesses.wrong(guessPlace(ip), time.Now())
 	if first {
@@ -101,7 +101,7 @@ func (s *server) guessed(r *http.Request) *problem {
 	return tooManyGuesses(left)
 }
 
-func tooManyGuesses(left time.Duration) *problem {
-	return problemFor(http.StatusTooManyRequests, "rate_limited", fmt.Sprintf("Too many wrong keys came from this address: %d within a minute. A good key is let in at any time.", guessLimit)).
-		header("Retry-After", strconv.Itoa(int(left/time.Second)+1))
+func tooManyGuesses(left time.Duration) *problem.Error {
+	return problem.New(problem.TooMany, "rate_limited", fmt.Sprintf("Too many wrong keys came from this address: %d within a minute. A good key is let in at any time.", guessLimit)).
+		After(left.Truncate(time.Second) + time.Second)
 }

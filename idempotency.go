@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"warren/problem"
 	"warren/store"
 )
 
@@ -55,12 +56,12 @@ func row(p store.GetIdempotencyParams) string {
 
 func (i *idempotency) serve(w http.ResponseWriter, r *http.Request, key string, next http.Handler) error {
 	if len(key) > 200 {
-		return invalid(fault{Location: "header.Idempotency-Key", Message: "must have at most 200 characters"})
+		return problem.NotValid(problem.Fault{Location: "header.Idempotency-Key", Message: "must have at most 200 characters"})
 	}
 	limit := bodyLimit(r.URL.Path)
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
-		return problemFor(400, "malformed_json", "The body broke off.").because(err)
+		return problem.New(problem.Malformed, "malformed_json", "The body broke off.").Because(err)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if int64(len(body)) > limit {
@@ -114,17 +115,17 @@ func (i *idempotency) claim(ctx context.Context, p store.GetIdempotencyParams, h
 	case !bytes.Equal(first.BodyHash, hash[:]):
 		err = idempotencyConflict()
 	case first.Status == 0 && !alone:
-		err = conflict("idempotency_conflict", "The first request with this Idempotency-Key is still under way. Ask again when it is done.").header("Retry-After", "1")
+		err = problem.New(problem.Conflict, "idempotency_conflict", "The first request with this Idempotency-Key is still under way. Ask again when it is done.").After(time.Second)
 	case first.Status == 0 && first.Object == "":
-		err = conflict("idempotency_conflict", "What became of the first request with this Idempotency-Key was not kept. Look whether it was done, and take a new key.")
+		err = problem.New(problem.Conflict, "idempotency_conflict", "What became of the first request with this Idempotency-Key was not kept. Look whether it was done, and take a new key.")
 	case first.Status == 0 && shownOnce:
-		err = conflict("idempotency_conflict", "The first request with this Idempotency-Key made the key "+first.Object+" and broke off before it was shown. Revoke it, and take a new Idempotency-Key.")
+		err = problem.New(problem.Conflict, "idempotency_conflict", "The first request with this Idempotency-Key made the key "+first.Object+" and broke off before it was shown. Revoke it, and take a new Idempotency-Key.")
 	}
 	return first, err
 }
 
-func idempotencyConflict() *problem {
-	return conflict("idempotency_conflict", "This Idempotency-Key came with another body before. Take a new key for a new request.")
+func idempotencyConflict() *problem.Error {
+	return problem.New(problem.Conflict, "idempotency_conflict", "This Idempotency-Key came with another body before. Take a new key for a new request.")
 }
 
 // enter says whether nobody else works on a row. leave must follow.

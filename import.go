@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"mime"
-	"net/http"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"warren/problem"
 	"warren/proxy"
 	"warren/store"
 )
@@ -99,8 +99,8 @@ func (in *importRequest) Resolve(ctx huma.Context) []error {
 	return f.errors()
 }
 
-func unsupportedList() *problem {
-	return problemFor(http.StatusUnsupportedMediaType, "unsupported_media_type", "Send the list as text/plain, as text/csv or as application/json.")
+func unsupportedList() *problem.Error {
+	return problem.New(problem.Unsupported, "unsupported_media_type", "Send the list as text/plain, as text/csv or as application/json.")
 }
 
 // mediaType is the Content-Type without its parameters; JSON in all its names is application/json, and nothing is JSON.

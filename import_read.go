@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"warren/problem"
 	"warren/proxy"
 	"warren/store"
 )
@@ -32,7 +33,7 @@ type importReader struct {
 // full says whether a line more is already too many: nothing is imported then, and the rest need not be read.
 func (r *importReader) full() bool { return len(r.lines) > maxImportLines }
 
-func (r *importReader) read(contentType string, body []byte, f *faults) *problem {
+func (r *importReader) read(contentType string, body []byte, f *faults) *problem.Error {
 	switch mediaType(contentType) {
 	case "text/plain":
 		r.readText(bytes.TrimPrefix(body, []byte("\ufeff")))
@@ -115,14 +116,14 @@ func (r *importReader) readInput(n int, in *proxyInput, f faults) {
 	r.lines = append(r.lines, line)
 }
 
-func (r *importReader) readJSON(body []byte, f *faults) *problem {
+func (r *importReader) readJSON(body []byte, f *faults) *problem.Error {
 	if err := tooMany(body, importValues); err != nil {
 		f.add("body", err.Error()+": nothing was imported. Send it in parts", nil)
 		return nil
 	}
 	text := jsontext.Value(bytes.TrimSpace(body))
 	if !text.IsValid() { // members that stand twice and what is no UTF-8 too
-		return problemFor(400, "malformed_json", "The body is not the JSON object that this operation takes.")
+		return problem.New(problem.Malformed, "malformed_json", "The body is not the JSON object that this operation takes.")
 	}
 	var members map[string]jsontext.Value
 	if text.Kind() != '{' || json.Unmarshal(text, &members) != nil {

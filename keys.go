@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
+	"warren/problem"
 	"warren/store"
 )
 
@@ -167,7 +168,7 @@ func (s *server) revokeKey(ctx context.Context, in *struct {
 		return nil, err
 	}
 	if n == 0 {
-		return nil, notFound("key")
+		return nil, problem.Missing("key")
 	}
 	s.keys.forget(in.ID)
 	s.events.dismiss(in.ID)
@@ -218,7 +219,7 @@ func isWorkspaceID(s string) bool {
 
 // workspaceFor decides where an object is made: the workspace that is named, else the key's only one, else `default`.
 // A workspace that the key may not see is the same as one that is not there.
-func (c *caller) workspaceFor(o opt[string]) (string, *fault) {
+func (c *caller) workspaceFor(o opt[string]) (string, *problem.Fault) {
 	id := "default"
 	switch {
 	case o.given():
@@ -227,10 +228,10 @@ func (c *caller) workspaceFor(o opt[string]) (string, *fault) {
 		id = c.workspaces[0]
 	}
 	if !isWorkspaceID(id) {
-		return id, &fault{Location: "body.workspaceId", Message: workspaceRule, Value: nil}
+		return id, &problem.Fault{Location: "body.workspaceId", Message: workspaceRule, Value: nil}
 	}
 	if !c.sees(id) {
-		return id, &fault{Location: "body.workspaceId", Message: "is no workspace that this key may use"}
+		return id, &problem.Fault{Location: "body.workspaceId", Message: "is no workspace that this key may use"}
 	}
 	return id, nil
 }

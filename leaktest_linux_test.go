@@ -337,7 +337,7 @@ func TestLeakTestLeavesNothing(t *testing.T) {
 
 	answered = begin(t.Context(), 0)
 	s.terminate()
-	var p problem
+	var p Problem
 	if r := <-answered; json.Unmarshal(r.body, &p) != nil || r.status != 503 || p.Code != "server_stopping" {
 		t.Errorf("a server that stops answered %d %s", r.status, r.body)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"warren/problem"
 )
 
 // This file is the life of a run, as its one owner sees it.
@@ -35,8 +36,8 @@ func (rs *runs) life(ctx context.Context, r *profileRun, decide func() (*plan, e
 
 // failed records a start that came to nothing. Where no browser was tried the profile is again what it was before.
 func (rs *runs) failed(r *profileRun, err error) {
-	var p *problem
-	if !errors.As(err, &p) || p.Status < 500 || p.Code == "proxy_unreachable" || p.Code == "capacity_exceeded" {
+	var p *problem.Error
+	if !errors.As(err, &p) || p.Kind.OfCaller() || p.Code == "proxy_unreachable" || p.Code == "capacity_exceeded" {
 		r.mu.Lock()
 		r.status = r.before
 		r.mu.Unlock()
@@ -46,9 +47,12 @@ func (rs *runs) failed(r *profileRun, err error) {
 		return
 	}
 	at := timestamp(now())
-	last := &lastRunJSON{RunID: r.id, StartedAt: at, EndedAt: at, Status: "failed", Reason: "start_failed", Lines: p.Lines}
-	if p.ExitCode != nil {
-		last.ExitCode = *p.ExitCode
+	last := &lastRunJSON{RunID: r.id, StartedAt: at, EndedAt: at, Status: "failed", Reason: "start_failed"}
+	if said, ok := p.Details.(lastWords); ok {
+		last.Lines = said.lines
+		if said.exitCode != nil {
+			last.ExitCode = *said.exitCode
+		}
 	}
 	rs.bury(r, last)
 	rs.events.publish("run.ended", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "status": "failed", "reason": "start_failed"})

@@ -377,9 +377,9 @@ func (r reply) want(t testing.TB, what string, status int, out any) {
 }
 
 // refused wants an operation refused with a code, and returns the problem.
-func (s *liveServer) refused(method, path string, in any, status int, code string) problem {
+func (s *liveServer) refused(method, path string, in any, status int, code string) Problem {
 	s.t.Helper()
-	var p problem
+	var p Problem
 	s.do(method, path, in, status, &p)
 	if p.Code != code || p.Detail == "" {
 		s.t.Fatalf("%s %s was refused with %q (%s), want %q", method, path, p.Code, p.Detail, code)

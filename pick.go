@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
+	"warren/problem"
 	"warren/store"
 )
 
@@ -129,8 +130,8 @@ func (s *server) pickProxy(ctx context.Context, profile store.Profile, from pick
 	})
 }
 
-func noProxyToPick() *problem {
-	return conflict("no_proxy_to_pick", "No proxy of the profile's workspace has this tag and is not known to be dead. Check them again, or name another tag; nothing is started directly.")
+func noProxyToPick() *problem.Error {
+	return problem.New(problem.Conflict, "no_proxy_to_pick", "No proxy of the profile's workspace has this tag and is not known to be dead. Check them again, or name another tag; nothing is started directly.")
 }
 
 // choosePick takes one of at least one. last is the one that sticky took before; "" none, and it may be gone.

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"net/http"
 
+	"warren/problem"
 	"warren/shim"
 )
 
@@ -30,7 +30,7 @@ func (s *server) screenshot(ctx context.Context, in *struct {
 	ScreenshotQuery
 }) (*picture, error) {
 	if in.Size != "" && (in.Format != "" || in.FullPage || in.Tab != "") {
-		return nil, invalid(fault{Location: "query.size", Message: "goes with no other parameter"})
+		return nil, problem.NotValid(problem.Fault{Location: "query.size", Message: "goes with no other parameter"})
 	}
 	client, err := s.runningClient(ctx, in.ID)
 	if err != nil {
@@ -94,20 +94,20 @@ func pictureProblem(err error) error {
 		return err
 	}
 	if missing.Kind == "too_large" {
-		return invalid(fault{Location: "query.fullPage", Message: missing.Err.Error() + ": take the part that is seen"})
+		return problem.NotValid(problem.Fault{Location: "query.fullPage", Message: missing.Err.Error() + ": take the part that is seen"})
 	}
-	return noPicture(missing.Kind).because(err)
+	return noPicture(missing.Kind).Because(err)
 }
 
 // noPicture says why there is none, by the kind of a shim.PageError.
-func noPicture(kind string) *problem {
+func noPicture(kind string) *problem.Error {
 	switch kind {
 	case "no_tab":
-		return problemFor(http.StatusNotFound, "tab_not_found", "The browser has no tab of this id. json/list below cdpUrl lists those that there are.")
+		return problem.New(problem.NotFound, "tab_not_found", "The browser has no tab of this id. json/list below cdpUrl lists those that there are.")
 	case "no_page":
-		return conflict("no_page", "The browser has no page open now. Open one, then ask again.")
+		return problem.New(problem.Conflict, "no_page", "The browser has no page open now. Open one, then ask again.")
 	case "not_answering":
-		return problemFor(http.StatusGatewayTimeout, "page_not_answering", "The page did not get drawn in time: a dialog may wait in it, or its scripts keep it busy. The live view shows it.")
+		return problem.New(problem.Timeout, "page_not_answering", "The page did not get drawn in time: a dialog may wait in it, or its scripts keep it busy. The live view shows it.")
 	}
-	return problemFor(http.StatusServiceUnavailable, "browser_failed", "The browser did not take the picture. The log says why; asking again may help.")
+	return problem.New(problem.Unavailable, "browser_failed", "The browser did not take the picture. The log says why; asking again may help.")
 }

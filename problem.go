@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
+	"warren/problem"
 	"warren/store"
 )
 
@@ -21,15 +24,15 @@ import (
 // `detail` is for people and says what to do next; a 5xx never tells its cause to the client;
 // nothing that may be a secret is repeated.
 
-// problem is an error as a client sees it. It is also a Go error, so that handlers return it.
-type problem struct {
-	Type     string  `json:"type" doc:"A URI that names the kind of error." example:"urn:warren:problem:profile_not_found"`
-	Title    string  `json:"title" doc:"The HTTP status in words." example:"Not Found"`
-	Status   int     `json:"status" doc:"The HTTP status." example:"404"`
-	Detail   string  `json:"detail" doc:"What happened and what to do next, for people." example:"There is no profile with this id."`
-	Code     string  `json:"code" doc:"What happened, for programs. It never changes." example:"profile_not_found"`
-	Instance string  `json:"instance" doc:"This occurrence: the id of the request, as in X-Request-Id and in the log." example:"urn:warren:request:0199a1c2"`
-	Errors   []fault `json:"errors,omitempty" doc:"Every fault of the request at once."`
+// Problem is an error as a client sees it (RFC 9457).
+type Problem struct {
+	Type     string          `json:"type" doc:"A URI that names the kind of error." example:"urn:warren:problem:profile_not_found"`
+	Title    string          `json:"title" doc:"The HTTP status in words." example:"Not Found"`
+	Status   int             `json:"status" doc:"The HTTP status." example:"404"`
+	Detail   string          `json:"detail" doc:"What happened and what to do next, for people." example:"There is no profile with this id."`
+	Code     string          `json:"code" doc:"What happened, for programs. It never changes." example:"profile_not_found"`
+	Instance string          `json:"instance" doc:"This occurrence: the id of the request, as in X-Request-Id and in the log." example:"urn:warren:request:0199a1c2"`
+	Errors   []problem.Fault `json:"errors,omitempty" doc:"Every fault of the request at once."`
 
 	// What some codes carry beyond this (contract, Errors).
 	ExistingID string     `json:"existingId,omitempty" doc:"With duplicate: the object that is there already."`
@@ -38,69 +41,102 @@ type problem struct {
 	ExitCode   *int       `json:"exitCode,omitempty" doc:"With browser_failed: the browser's exit code."`
 	Lines      []string   `json:"lines,omitempty" doc:"With browser_failed and start_timeout: the browser's last lines."`
 
+	told    *problem.Error
 	headers http.Header
-	cause   error
 }
 
-// fault is one thing that is wrong with a request.
-type fault struct {
-	Location string `json:"location" doc:"Where: body.name, query.limit, path.id." example:"body.name"`
-	Message  string `json:"message" doc:"What is wrong and what is allowed." example:"must have 1 to 200 characters"`
-	Value    any    `json:"value,omitempty" doc:"What was sent, when it is short and cannot be a secret."`
+// statuses gives each kind of error its HTTP status.
+var statuses = map[problem.Kind]int{
+	problem.Internal:     http.StatusInternalServerError,
+	problem.Invalid:      http.StatusUnprocessableEntity,
+	problem.NotFound:     http.StatusNotFound,
+	problem.Conflict:     http.StatusConflict,
+	problem.TooMany:      http.StatusTooManyRequests,
+	problem.Unavailable:  http.StatusServiceUnavailable,
+	problem.Timeout:      http.StatusGatewayTimeout,
+	problem.Upstream:     http.StatusBadGateway,
+	problem.Storage:      http.StatusInsufficientStorage,
+	problem.Cancelled:    statusCancelled,
+	problem.Malformed:    http.StatusBadRequest,
+	problem.Unauthorized: http.StatusUnauthorized,
+	problem.Forbidden:    http.StatusForbidden,
+	problem.WrongMethod:  http.StatusMethodNotAllowed,
+	problem.Slow:         http.StatusRequestTimeout,
+	problem.Gone:         http.StatusGone,
+	problem.Changed:      http.StatusPreconditionFailed,
+	problem.TooLarge:     http.StatusRequestEntityTooLarge,
+	problem.Unsupported:  http.StatusUnsupportedMediaType,
+	problem.Misdirected:  http.StatusMisdirectedRequest,
 }
 
-func (p *problem) Error() string {
-	if p.cause != nil {
-		return p.Code + ": " + p.Detail + ": " + p.cause.Error()
+// shown is an error as its answer has it, without the request that it belongs to.
+func shown(e *problem.Error) *Problem {
+	status := statuses[e.Kind]
+	p := &Problem{Type: "urn:warren:problem:" + e.Code, Title: http.StatusText(status), Status: status, Detail: e.Message, Code: e.Code,
+		Errors: tidy(e.Faults), told: e, headers: http.Header{}}
+	switch d := e.Details.(type) {
+	case existing:
+		p.ExistingID = string(d)
+	case users:
+		p.ProfileIDs = d
+	case *checkJSON:
+		p.Check = d
+	case lastWords:
+		p.ExitCode, p.Lines = d.exitCode, d.lines
 	}
-	return p.Code + ": " + p.Detail
-}
-
-func (p *problem) Unwrap() error               { return p.cause }
-func (p *problem) GetStatus() int              { return p.Status }
-func (p *problem) GetHeaders() http.Header     { return p.headers }
-func (p *problem) ContentType(string) string   { return "application/problem+json" }
-func (p *problem) because(err error) *problem  { p.cause = err; return p }
-func (p *problem) header(k, v string) *problem { p.headers = http.Header{k: {v}}; return p }
-func (f fault) Error() string                  { return f.Location + ": " + f.Message }
-func problemFor(status int, code, detail string) *problem {
-	return &problem{Type: "urn:warren:problem:" + code, Title: http.StatusText(status), Status: status, Detail: detail, Code: code}
-}
-
-func notFound(kind string) *problem {
-	return problemFor(http.StatusNotFound, kind+"_not_found", "There is no "+kind+" with this id.")
-}
-
-func conflict(code, detail string) *problem { return problemFor(http.StatusConflict, code, detail) }
-
-func invalid(faults ...fault) *problem {
-	p := problemFor(http.StatusUnprocessableEntity, "validation_failed", "The request is not valid. `errors` names every fault.")
-	p.Errors = faults
+	switch e.Kind {
+	case problem.Cancelled:
+		p.Title = "Client Closed Request"
+	case problem.Unauthorized:
+		p.headers.Set("WWW-Authenticate", "Bearer")
+	}
+	if e.RetryAfter > 0 {
+		p.headers.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
 	return p
 }
 
-// internal hides err from the client; the log has it under the request's id.
-func internal(err error) *problem {
-	return problemFor(http.StatusInternalServerError, "internal",
-		"Something went wrong inside warren. The log has the cause under this request's id.").because(err)
+// What some errors carry.
+type (
+	existing  string   // the id of the object that is there already
+	users     []string // the profiles that use a proxy
+	lastWords struct { // of a browser that failed
+		exitCode *int
+		lines    []string
+	}
+)
+
+// Error makes it an error, which huma carries.
+func (p *Problem) Error() string { return p.told.Error() }
+
+// Unwrap gives the error that it shows.
+func (p *Problem) Unwrap() error { return p.told }
+
+// GetStatus is the HTTP status (huma.StatusError).
+func (p *Problem) GetStatus() int { return p.Status }
+
+// GetHeaders are those of the answer (huma.HeadersError).
+func (p *Problem) GetHeaders() http.Header { return p.headers }
+
+// ContentType is that of every error (huma.ContentTypeFilter).
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+func diskFull(err error) *problem.Error {
+	return problem.New(problem.Storage, "disk_full",
+		"The disk is full; nothing was changed. Free some space in the data folder's file system and try again.").Because(err)
 }
 
-func diskFull(err error) *problem {
-	return problemFor(http.StatusInsufficientStorage, "disk_full",
-		"The disk is full; nothing was changed. Free some space in the data folder's file system and try again.").because(err)
-}
-
-func databaseBusy(err error) *problem {
-	return problemFor(http.StatusServiceUnavailable, "database_busy",
-		"Another program holds the database; nothing was changed. Try again in a moment.").header("Retry-After", "1").because(err)
+func databaseBusy(err error) *problem.Error {
+	return problem.New(problem.Unavailable, "database_busy",
+		"Another program holds the database; nothing was changed. Try again in a moment.").After(time.Second).Because(err)
 }
 
 // statusCancelled is what logs call a request whose client has gone (nginx's 499); nobody is left to read it.
 const statusCancelled = 499
 
 // fromError gives any error its problem. What the store refuses has a kind of its own; what nobody knows is internal.
-func fromError(err error) *problem {
-	var p *problem
+func fromError(err error) *problem.Error {
+	var p *problem.Error
 	if errors.As(err, &p) {
 		return p
 	}
@@ -113,70 +149,67 @@ func fromError(err error) *problem {
 	case errors.Is(err, store.ErrGone):
 		return cursorGone()
 	case errors.Is(err, context.Canceled):
-		p := problemFor(statusCancelled, "cancelled", "The caller went away, or its key was revoked or has expired.").because(err)
-		p.Title = "Client Closed Request"
-		return p
+		return problem.New(problem.Cancelled, "cancelled", "The caller went away, or its key was revoked or has expired.").Because(err)
 	}
-	return internal(err)
+	return problem.Hidden(err)
 }
 
 // cursorGone is for a walk through a list whose next place nobody knows.
-func cursorGone() *problem {
-	return problemFor(http.StatusGone, "cursor_gone", "The object that `after` names was deleted, or `after` is of a list in another order, so where the walk goes on is not known. Begin anew, and pass each page's `next` as `after`: that serves also when objects are deleted meanwhile.")
+func cursorGone() *problem.Error {
+	return problem.New(problem.Gone, "cursor_gone", "The object that `after` names was deleted, or `after` is of a list in another order, so where the walk goes on is not known. Begin anew, and pass each page's `next` as `after`: that serves also when objects are deleted meanwhile.")
 }
 
-// codeForStatus names what huma refuses by itself.
-func codeForStatus(status int) (code, detail string) {
+// refusedByHuma names what huma refuses by itself.
+func refusedByHuma(status int) *problem.Error {
 	switch status {
 	case http.StatusBadRequest:
-		return "malformed_json", "The body is not the JSON object that this operation takes. `errors` says where it breaks."
+		return problem.New(problem.Malformed, "malformed_json", "The body is not the JSON object that this operation takes. `errors` says where it breaks.")
 	case http.StatusRequestEntityTooLarge:
-		return "body_too_large", "The body is larger than 1 MiB (imports: 16 MiB)."
+		return problem.New(problem.TooLarge, "body_too_large", "The body is larger than 1 MiB (imports: 16 MiB).")
 	case http.StatusUnsupportedMediaType:
-		return "unsupported_media_type", "Send the body as JSON, with Content-Type: application/json."
+		return problem.New(problem.Unsupported, "unsupported_media_type", "Send the body as JSON, with Content-Type: application/json.")
 	case http.StatusRequestTimeout:
-		return "request_timeout", "The body did not arrive in time."
+		return problem.New(problem.Slow, "request_timeout", "The body did not arrive in time.")
 	case http.StatusUnprocessableEntity:
-		return "validation_failed", "The request is not valid. `errors` names every fault."
+		return problem.NotValid()
 	}
-	return "internal", "Something went wrong inside warren. The log has the cause under this request's id."
+	return problem.Hidden(nil)
 }
 
 // newHumaError replaces huma's own error model, which repeats the body and so passwords
 // (huma v2.37.2, error.go, NewError).
 func newHumaError(status int, msg string, errs ...error) huma.StatusError {
 	if status == 0 { // huma asks once, for the type
-		return &problem{}
+		return &Problem{}
 	}
 	if msg == "cannot read request body" { // the client's side broke off, or sent broken chunks
 		status, errs = http.StatusBadRequest, nil
 	}
-	faults := []fault{}
+	faults := []problem.Fault{}
 	for _, err := range errs {
-		var p *problem
-		var f fault
+		var p *problem.Error
+		var f problem.Fault
 		var d *huma.ErrorDetail
 		switch {
 		case errors.As(err, &p):
-			return p
+			return shown(p)
 		case errors.As(err, &f):
 			faults = append(faults, f)
 		case errors.As(err, &d):
 			faults = append(faults, faultOf(d))
 		case err != nil && status >= 500:
-			return internal(err)
+			return shown(problem.Hidden(err))
 		}
 	}
-	code, detail := codeForStatus(status)
-	p := problemFor(status, code, detail)
+	p := refusedByHuma(status)
 	switch status {
 	case http.StatusUnsupportedMediaType:
 	case http.StatusBadRequest: // what was not read has no other faults
-		p.Errors = slices.DeleteFunc(faults, func(f fault) bool { return strings.HasPrefix(f.Location, "body.") })
+		p.Faults = slices.DeleteFunc(faults, func(f problem.Fault) bool { return strings.HasPrefix(f.Location, "body.") })
 	default:
-		p.Errors = faults
+		p.Faults = faults
 	}
-	return p
+	return shown(p)
 }
 
 // maxFaults is how many faults one error names: more than any request has that means well.
@@ -184,12 +217,12 @@ const maxFaults = 200
 
 // tidy keeps the first fault of each location, sorted by location, so that one error has one face. What was sent is cut to
 // what may be repeated: a location holds names that the caller chose.
-func tidy(in []fault) []fault {
+func tidy(in []problem.Fault) []problem.Fault {
 	faults := slices.Clone(in)
-	slices.SortStableFunc(faults, func(a, b fault) int { return strings.Compare(a.Location, b.Location) })
-	faults = slices.CompactFunc(faults, func(a, b fault) bool { return a.Location == b.Location })
+	slices.SortStableFunc(faults, func(a, b problem.Fault) int { return strings.Compare(a.Location, b.Location) })
+	faults = slices.CompactFunc(faults, func(a, b problem.Fault) bool { return a.Location == b.Location })
 	if more := len(faults) - maxFaults; more > 0 {
-		faults = append(faults[:maxFaults], fault{Location: "body", Message: fmt.Sprintf("has %d more faults like these", more)})
+		faults = append(faults[:maxFaults], problem.Fault{Location: "body", Message: fmt.Sprintf("has %d more faults like these", more)})
 	}
 	for i := range faults {
 		f := &faults[i]
@@ -211,11 +244,11 @@ func atMost(s string, n int) string {
 
 // faultOf makes a fault of huma's detail. The value stays only where it is a short scalar of a member
 // that holds no secret: huma gives the whole object for an unknown member, and the whole text for broken JSON.
-func faultOf(d *huma.ErrorDetail) fault {
-	f := fault{Location: d.Location, Message: d.Message}
+func faultOf(d *huma.ErrorDetail) problem.Fault {
+	f := problem.Fault{Location: d.Location, Message: d.Message}
 	if member, ok := strings.CutPrefix(d.Message, "expected required property "); ok {
 		member, _, _ = strings.Cut(member, " ")
-		return fault{Location: d.Location + "." + member, Message: "is required"}
+		return problem.Fault{Location: d.Location + "." + member, Message: "is required"}
 	}
 	last := d.Location[strings.LastIndexByte(d.Location, '.')+1:]
 	switch i := strings.LastIndexByte(f.Message, ' '); {
@@ -273,9 +306,9 @@ var shapeMessages = map[string]string{
 	"geolocation":    `must be "auto", "off" or {"latitude","longitude","accuracy"}`,
 }
 
-// write sends p as the answer to r.
-func (p *problem) write(w http.ResponseWriter, r *http.Request, log *slog.Logger) {
-	p = p.occurrence(r.Context(), log)
+// writeProblem sends an error as the answer to r.
+func writeProblem(w http.ResponseWriter, r *http.Request, log *slog.Logger, e *problem.Error) {
+	p := occurrence(r.Context(), log, e)
 	for k, v := range p.headers {
 		w.Header()[k] = v
 	}
@@ -291,13 +324,12 @@ func (p *problem) write(w http.ResponseWriter, r *http.Request, log *slog.Logger
 	}
 }
 
-// occurrence returns a copy of p that names its request, and logs what the client is not told.
-func (p *problem) occurrence(ctx context.Context, log *slog.Logger) *problem {
-	q := *p
-	q.Instance = "urn:warren:request:" + requestID(ctx)
-	q.Errors = tidy(p.Errors)
-	if q.Status >= 500 && q.cause != nil {
-		log.Error("request failed", "request", requestID(ctx), "code", q.Code, "cause", q.cause)
+// occurrence is an error as the answer to one request, which it names. What the client is not told is logged.
+func occurrence(ctx context.Context, log *slog.Logger, e *problem.Error) *Problem {
+	p := shown(e)
+	p.Instance = "urn:warren:request:" + requestID(ctx)
+	if p.Status >= 500 && e.Cause != nil {
+		log.Error("request failed", "request", requestID(ctx), "code", p.Code, "cause", e.Cause)
 	}
-	return &q
+	return p
 }

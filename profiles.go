@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
+	"warren/problem"
 	"warren/store"
 )
 
@@ -77,8 +77,8 @@ func matches(ifMatch string, revision int64) bool {
 	return false
 }
 
-func etagMismatch() *problem {
-	return problemFor(412, "etag_mismatch", "The object has changed since it was read. Read it again, and send its new ETag.")
+func etagMismatch() *problem.Error {
+	return problem.New(problem.Changed, "etag_mismatch", "The object has changed since it was read. Read it again, and send its new ETag.")
 }
 
 // profile makes the answer of a row.
@@ -164,7 +164,7 @@ func (s *server) profileRow(ctx context.Context, id string, trashed bool) (store
 		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: id, Workspaces: c.filter})
 	}
 	if errors.Is(err, store.ErrNoRow) {
-		return row, notFound("profile")
+		return row, problem.Missing("profile")
 	}
 	return row, err
 }
@@ -190,7 +190,7 @@ func (in *profileCreate) Resolve(ctx huma.Context) []error {
 	if bad != nil {
 		f = append(f, *bad)
 	} else if err := in.Body.checkProxy(ctx.Context(), req.server.store.Read(), req.caller, workspace, nil, &f); err != nil {
-		return []error{internal(err)}
+		return []error{problem.Hidden(err)}
 	}
 	in.workspace = workspace
 	return f.errors()
@@ -210,7 +210,7 @@ func (s *server) createProfile(ctx context.Context, in *profileCreate) (*Profile
 			return err
 		}
 		if len(f) > 0 {
-			return invalid(f...)
+			return problem.NotValid(f...)
 		}
 		if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: row.WorkspaceID, Now: at}); err != nil {
 			return err
@@ -235,7 +235,7 @@ func (s *server) createProfile(ctx context.Context, in *profileCreate) (*Profile
 // proxyVanished turns a broken foreign key into the fault that it is: the proxy went between the look and the write.
 func proxyVanished(err error) error {
 	if errors.Is(err, store.ErrReference) {
-		return invalid(fault{Location: "body.proxyId", Message: "is no proxy of the profile's workspace"})
+		return problem.NotValid(problem.Fault{Location: "body.proxyId", Message: "is no proxy of the profile's workspace"})
 	}
 	return err
 }
@@ -278,7 +278,7 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 		var err error
 		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: in.ID, Workspaces: c.filter})
 		if errors.Is(err, store.ErrNoRow) {
-			return notFound("profile")
+			return problem.Missing("profile")
 		}
 		if err != nil {
 			return err
@@ -291,7 +291,7 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 			return err
 		}
 		if len(f) > 0 {
-			return invalid(f...)
+			return problem.NotValid(f...)
 		}
 		if err := in.Body.apply(&row); err != nil {
 			return err
@@ -383,7 +383,7 @@ func (s *server) erase(ctx context.Context, id string, check func(*store.Queries
 		}
 		n, err := q.DeleteProfile(ctx, store.DeleteProfileParams{ID: id, Workspaces: callerOf(ctx).filter})
 		if err == nil && n == 0 {
-			return notFound("profile")
+			return problem.Missing("profile")
 		}
 		return err
 	})
@@ -436,14 +436,13 @@ func (s *server) restoreProfile(ctx context.Context, in *profileRestore) (*Profi
 
 // isNotFound says whether an error is the 404 of an object.
 func isNotFound(err error) bool {
-	var p *problem
-	return errors.As(err, &p) && p.Status == http.StatusNotFound
+	return problem.Is(err, problem.NotFound)
 }
 
 // orNotFound turns the want of a row into its 404.
 func orNotFound(err error, kind string) error {
 	if errors.Is(err, store.ErrNoRow) {
-		return notFound(kind)
+		return problem.Missing(kind)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"warren/problem"
 	"warren/store"
 )
 
@@ -301,8 +302,8 @@ func TestNoProxyBesideWebRTC(t *testing.T) {
 	id := a.profile(t, "proxyId", a.proxy(t)) // set while the other change was on its way
 	in := &profileUpdate{ProfilePath: ProfilePath{id}}
 	in.Body.WebRTC = opt[string]{Set: true, Value: "default"}
-	var p *problem
-	if _, err := a.srv.updateProfile(adminContext(a), in); !errors.As(err, &p) || p.Status != 422 || len(p.Errors) != 1 || p.Errors[0].Location != "body.webrtc" {
+	var p *problem.Error
+	if _, err := a.srv.updateProfile(adminContext(a), in); !errors.As(err, &p) || p.Kind != problem.Invalid || len(p.Faults) != 1 || p.Faults[0].Location != "body.webrtc" {
 		t.Errorf("got %v, want a fault at body.webrtc", err)
 	}
 	a.do(t, "GET", "/profiles/"+id, nil).want(t, 200).equal(t, "webrtc", "proxy_only")

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
+	"warren/problem"
 	"warren/proxy"
 	"warren/shim"
 	"warren/store"
@@ -272,8 +273,8 @@ func (s *server) open(row store.Proxy) (proxy.Proxy, error) {
 }
 
 // passwordUnreadable is for whatever needs a password that was sealed with another key.
-func passwordUnreadable(err error) *problem {
-	return conflict("password_unreadable", "The proxy's saved password cannot be opened with this server's secret key. Give the password again, or bring the key back.").because(err)
+func passwordUnreadable(err error) *problem.Error {
+	return problem.New(problem.Conflict, "password_unreadable", "The proxy's saved password cannot be opened with this server's secret key. Give the password again, or bring the key back.").Because(err)
 }
 
 // openFor is open for a change. One that brings the password needs none that can be opened.
@@ -308,7 +309,7 @@ func proxyAsRead(ctx context.Context, q *store.Queries, c *caller, id, ifMatch s
 	row, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: c.filter})
 	switch {
 	case errors.Is(err, store.ErrNoRow):
-		return row, notFound("proxy")
+		return row, problem.Missing("proxy")
 	case err == nil && !matches(ifMatch, row.Revision):
 		return row, etagMismatch()
 	}
@@ -388,10 +389,8 @@ func duplicateOf(ctx context.Context, q *store.Queries, row store.Proxy) error {
 	return duplicate(first.ID)
 }
 
-func duplicate(existing string) *problem {
-	p := conflict("duplicate", "This workspace has a proxy with the same type, host, port and username already: `existingId` names it.")
-	p.ExistingID = existing
-	return p
+func duplicate(id string) *problem.Error {
+	return problem.New(problem.Conflict, "duplicate", "This workspace has a proxy with the same type, host, port and username already: `existingId` names it.").With(existing(id))
 }
 
 // holdersOf names the profiles that use a proxy, or fall back on it.
@@ -407,10 +406,8 @@ func holdersOf(ctx context.Context, q *store.Queries, row store.Proxy, c *caller
 	return users, err
 }
 
-func proxyInUse(profiles []string) *problem {
-	p := conflict("proxy_in_use", "Profiles use this proxy, or fall back on it: `profileIds` names them (1,000 at most). Give them another one first; a profile is never sent out directly by a deletion.")
-	p.ProfileIDs = profiles
-	return p
+func proxyInUse(profiles []string) *problem.Error {
+	return problem.New(problem.Conflict, "proxy_in_use", "Profiles use this proxy, or fall back on it: `profileIds` names them (1,000 at most). Give them another one first; a profile is never sent out directly by a deletion.").With(users(profiles))
 }
 
 // proxyUpdate holds the members to change.
@@ -434,7 +431,7 @@ func (in *proxyUpdate) Resolve(ctx huma.Context) []error {
 	}
 	old, err := s.openFor(row, &in.Body)
 	if err != nil {
-		return []error{internal(err)}
+		return []error{problem.Hidden(err)}
 	}
 	in.Body.describe(&f)
 	in.Body.checkMask(row, &f)
@@ -472,7 +469,7 @@ func (s *server) rewriteProxy(ctx context.Context, q *store.Queries, row store.P
 	var f faults
 	value := in.change(old, c, &f)
 	if len(f) > 0 { // it changed between the look and the write
-		return row, false, invalid(f...)
+		return row, false, problem.NotValid(f...)
 	}
 	in.apply(&row)
 	moved := value != old

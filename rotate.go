@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"time"
 
+	"warren/problem"
 	"warren/proxy"
 	"warren/shim"
 	"warren/store"
@@ -146,7 +146,7 @@ func (s *server) callRotateURL(ctx context.Context, address string) error {
 
 // rotateUnanswered says why nobody answered, and logs it: of the address its host alone, for the rest is its seller's secret. What net/http
 // says of a call repeats the address, and may repeat what a redirect had.
-func (s *server) rotateUnanswered(ctx context.Context, host string, err error) *problem {
+func (s *server) rotateUnanswered(ctx context.Context, host string, err error) *problem.Error {
 	how, why := "did not answer as it should", "no HTTP answer that could be followed"
 	var fault *proxy.Error
 	var certificate *tls.CertificateVerificationError
@@ -174,17 +174,17 @@ func (s *server) outward() *http.Client {
 	return proxy.NewClient(proxy.Policy{AllowPrivate: s.cfg.allowPrivate(), DebugPorts: shim.DebugPorts(s.runs.dir)}, nil, callTime)
 }
 
-func noRotateURL() *problem {
-	return conflict("no_rotate_url", "The proxy has no rotateUrl: set the address by which its seller makes it change its exit.")
+func noRotateURL() *problem.Error {
+	return problem.New(problem.Conflict, "no_rotate_url", "The proxy has no rotateUrl: set the address by which its seller makes it change its exit.")
 }
 
-func rotatedLately(every, left time.Duration) *problem {
-	return problemFor(http.StatusTooManyRequests, "rate_limited", fmt.Sprintf("The proxy was made to change its exit less than %v ago (--rotate-every). Try again later.", every)).
-		header("Retry-After", strconv.Itoa(int(max(1, left.Seconds()+1))))
+func rotatedLately(every, left time.Duration) *problem.Error {
+	return problem.New(problem.TooMany, "rate_limited", fmt.Sprintf("The proxy was made to change its exit less than %v ago (--rotate-every). Try again later.", every)).
+		After(max(time.Second, left.Truncate(time.Second)+time.Second))
 }
 
-func rotateFailed(how string) *problem {
-	return problemFor(http.StatusBadGateway, "rotate_failed", "The proxy's exit was not changed: its rotateUrl "+how+".")
+func rotateFailed(how string) *problem.Error {
+	return problem.New(problem.Upstream, "rotate_failed", "The proxy's exit was not changed: its rotateUrl "+how+".")
 }
 
 // awaitExit looks until the exit is another than before, or until end. What fails meanwhile is no word on the proxy, which may be between

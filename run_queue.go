@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"warren/problem"
 )
 
 // This file is the queue of starts. A run holds a place from its launch to its recorded end, where --max-running bounds the places; who
@@ -131,14 +132,14 @@ func (rs *runs) awaitPlace(ctx context.Context, r *profileRun) error {
 	}
 }
 
-func capacityExceeded(cfg *serveConfig) *problem {
-	return problemFor(503, "capacity_exceeded", fmt.Sprintf("As many browsers run as this server may have (%d, --max-running), and none of them ended within %v. Stop one, or try again later.",
-		cfg.MaxRunning, cfg.QueueTimeout)).header("Retry-After", "10")
+func capacityExceeded(cfg *serveConfig) *problem.Error {
+	return problem.New(problem.Unavailable, "capacity_exceeded", fmt.Sprintf("As many browsers run as this server may have (%d, --max-running), and none of them ended within %v. Stop one, or try again later.",
+		cfg.MaxRunning, cfg.QueueTimeout)).After(10 * time.Second)
 }
 
 // desertedStart is for nobody, or for who comes in that moment: it tries anew.
-func desertedStart() *problem {
-	return problemFor(statusCancelled, "cancelled", "The start was given up, because nobody waited for it any more.")
+func desertedStart() *problem.Error {
+	return problem.New(problem.Cancelled, "cancelled", "The start was given up, because nobody waited for it any more.")
 }
 
 // want counts one more who waits for a start; the function that it returns counts it off. When the last one goes away a start that is still

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"warren/problem"
 	"warren/proxy"
 	"warren/shim"
 	"warren/store"
@@ -244,12 +245,12 @@ func (rs *runs) claim(r *profileRun) (*profileRun, bool, error) {
 	return r, true, nil
 }
 
-func stoppingProblem() *problem {
-	return problemFor(503, "server_stopping", "The server is stopping; start again when it is back.").because(errStopped)
+func stoppingProblem() *problem.Error {
+	return problem.New(problem.Unavailable, "server_stopping", "The server is stopping; start again when it is back.").Because(errStopped)
 }
 
-func cannotEnd() *problem {
-	return conflict("profile_busy", "The run's process does not answer and could not be ended. The log says which one it is: end it by hand, then stop again.")
+func cannotEnd() *problem.Error {
+	return problem.New(problem.Conflict, "profile_busy", "The run's process does not answer and could not be ended. The log says which one it is: end it by hand, then stop again.")
 }
 
 // enter counts work that is no run, so that a stop waits for it, until leave is called.

@@ -10,13 +10,14 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"warren/problem"
 	"warren/store"
 )
 
 // This file proves that a start which fails says why, and leaves nothing behind.
 
 // failedStart starts a profile, wants it refused, and wants the failure on the profile and nothing left of it.
-func (s *liveServer) failedStart(id string, status int, code string) problem {
+func (s *liveServer) failedStart(id string, status int, code string) Problem {
 	s.t.Helper()
 	p := s.refused("POST", "/profiles/"+id+"/start", nil, status, code)
 	v := s.get(id)
@@ -134,7 +135,7 @@ func TestFailureIsOwed(t *testing.T) {
 	if _, mine, err := rs.claim(r); !mine || err != nil {
 		t.Fatal(mine, err)
 	}
-	rs.failed(r, problemFor(503, "browser_failed", "x"))
+	rs.failed(r, problem.New(problem.Unavailable, "browser_failed", "x"))
 	if status, _ := rs.look("the-profile", "starting"); status != "failed" || rs.owed["the-profile"][0].last.RunID != "the-run" {
 		t.Errorf("the profile shows %s, owed is %+v", status, rs.owed)
 	}

@@ -199,7 +199,7 @@ func (s *liveServer) ready() string {
 		s.t.Fatal(err)
 	}
 	defer res.Body.Close()
-	var p problem
+	var p Problem
 	if err := json.NewDecoder(res.Body).Decode(&p); err != nil {
 		s.t.Fatal(err)
 	}

@@ -147,7 +147,7 @@ func (s *liveServer) stopDuringStart() {
 		t.Errorf("stop answered %+v", v)
 	}
 	for range 2 {
-		var p problem
+		var p Problem
 		if r := <-started; r.status != 409 {
 			t.Errorf("the start answered %d: %s", r.status, r.body)
 		} else if r.want(t, "start", 409, &p); p.Code != "profile_busy" {
@@ -532,7 +532,7 @@ func TestJoinerAsksForItself(t *testing.T) {
 	if run := s.start(id, nil); run.Reused || run.Proxy != nil {
 		t.Errorf("who joined got %+v", run)
 	}
-	var p problem
+	var p Problem
 	if r := <-first; r.status != 502 {
 		t.Errorf("who asked for a dead proxy got %d %s", r.status, r.body)
 	} else if r.want(t, "start", 502, &p); p.Code != "proxy_unreachable" {

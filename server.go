@@ -23,6 +23,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"warren/problem"
 	"warren/proxy"
 	"warren/store"
 	"warren/web"
@@ -65,9 +66,9 @@ type request struct {
 	caller *caller
 	place  *store.GetIdempotencyParams // where the answer will be kept, with an Idempotency-Key
 	server *server
-	http   *http.Request // as it came in
-	accept string        // what the client wants, where there is something to choose
-	extra  []fault       // query parameters that the operation does not know
+	http   *http.Request   // as it came in
+	accept string          // what the client wants, where there is something to choose
+	extra  []problem.Fault // query parameters that the operation does not know
 	answer answerWriter
 }
 
@@ -181,8 +182,8 @@ func (s *server) humaConfig() huma.Config {
 	c.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
 	c.DefaultFormat = "application/json"
 	c.Transformers = []huma.Transformer{func(ctx huma.Context, _ string, v any) (any, error) {
-		if p, ok := v.(*problem); ok {
-			v = p.occurrence(ctx.Context(), s.log)
+		if p, ok := v.(*Problem); ok {
+			v = occurrence(ctx.Context(), s.log, p.told)
 		}
 		body, err := newBody(v) // here and not in the format: the status is not sent yet, so that the length can be told
 		if err == nil {
@@ -218,11 +219,11 @@ func add[I, O any](s *server, scope scope, pattern, id, summary string, h func(c
 	s.needs[method+" "+apiPrefix+p] = scope
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
 		if extra := requestOf(ctx).extra; len(extra) > 0 {
-			return nil, invalid(extra...)
+			return nil, shown(problem.NotValid(extra...))
 		}
 		out, err := h(ctx, in)
 		if err != nil {
-			return nil, fromError(err)
+			return nil, shown(fromError(err))
 		}
 		return out, nil
 	})
@@ -238,20 +239,20 @@ func noteOddQuery(ctx huma.Context) {
 	req := requestOf(ctx.Context())
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		req.extra = append(req.extra, fault{Location: "query", Message: "cannot be read: write & between parameters, and % as %25"})
+		req.extra = append(req.extra, problem.Fault{Location: "query", Message: "cannot be read: write & between parameters, and % as %25"})
 	}
 	for name, values := range query {
 		if !utf8.ValidString(name + strings.Join(values, "")) {
-			req.extra = append(req.extra, fault{Location: "query." + strings.ToValidUTF8(name, ""), Message: "is not UTF-8"})
+			req.extra = append(req.extra, problem.Fault{Location: "query." + strings.ToValidUTF8(name, ""), Message: "is not UTF-8"})
 			continue
 		}
 		params := ctx.Operation().Parameters
 		i := slices.IndexFunc(params, func(p *huma.Param) bool { return p.In == "query" && p.Name == name })
 		switch {
 		case i < 0:
-			req.extra = append(req.extra, fault{Location: "query." + name, Message: "is not a parameter of this operation"})
+			req.extra = append(req.extra, problem.Fault{Location: "query." + name, Message: "is not a parameter of this operation"})
 		case len(values) > 1 && params[i].Schema.Type != huma.TypeArray:
-			req.extra = append(req.extra, fault{Location: "query." + name, Message: "stands more than once"})
+			req.extra = append(req.extra, problem.Fault{Location: "query." + name, Message: "stands more than once"})
 		}
 	}
 }
@@ -267,7 +268,7 @@ func (s *server) stream(scope scope, pattern string, h func(w http.ResponseWrite
 	s.needs[method+apiPrefix+p] = scope
 	s.mux.HandleFunc(method+apiPrefix+p, func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
-			fromError(err).write(w, r, s.log)
+			writeProblem(w, r, s.log, fromError(err))
 		}
 	})
 }
@@ -285,7 +286,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header()["Cache-Control"] = []string{"no-store"}
 	if err := s.serve(w, r, req); err != nil {
 		body.hurry()
-		fromError(err).write(w, r, s.log)
+		writeProblem(w, r, s.log, fromError(err))
 	}
 }
 
@@ -349,7 +350,7 @@ func (s *server) catch(w http.ResponseWriter, r *http.Request, req *request) {
 		s.log.Error("request broke off", "request", req.id, "cause", err)
 		panic(http.ErrAbortHandler)
 	}
-	internal(err).write(w, r, s.log)
+	writeProblem(w, r, s.log, problem.Hidden(err))
 }
 
 // answerWriter is a ResponseWriter that knows whether the answer has begun.
@@ -388,7 +389,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, req *request) err
 		return s.capabilityLive(w, r)
 	}
 	caller, err := s.authenticate(r)
-	if p, ok := err.(*problem); ok && p.Status == http.StatusUnauthorized && len(r.Header["Authorization"]) > 0 {
+	if problem.Is(err, problem.Unauthorized) && len(r.Header["Authorization"]) > 0 {
 		return s.guessed(r)
 	}
 	if err != nil {
@@ -411,8 +412,8 @@ func isClean(p string) bool {
 
 func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-func foreignHost() *problem {
-	return problemFor(http.StatusMisdirectedRequest, "host_not_allowed",
+func foreignHost() *problem.Error {
+	return problem.New(problem.Misdirected, "host_not_allowed",
 		"This server does not answer to the host name of the request. Use the address that it printed, or start it with --allow-host NAME.")
 }
 
@@ -442,7 +443,7 @@ func (s *server) serveOpen(w http.ResponseWriter, r *http.Request) (bool, error)
 // and before anything is kept. What the mux refuses by itself gets our form of error.
 func (s *server) dispatch(w http.ResponseWriter, r *http.Request) error {
 	if !isClean(r.URL.Path) {
-		return problemFor(http.StatusNotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
+		return problem.New(problem.NotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
 	}
 	h, pattern := s.mux.Handler(r)
 	if pattern == "" {
@@ -453,10 +454,11 @@ func (s *server) dispatch(w http.ResponseWriter, r *http.Request) error {
 			allow = "GET, HEAD"
 		}
 		if allow != "" {
-			return problemFor(http.StatusMethodNotAllowed, "method_not_allowed",
-				"This address takes other methods: "+allow+".").header("Allow", allow)
+			w.Header().Set("Allow", allow)
+			return problem.New(problem.WrongMethod, "method_not_allowed",
+				"This address takes other methods: "+allow+".")
 		}
-		return problemFor(http.StatusNotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
+		return problem.New(problem.NotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
 	}
 	need, ok := s.needs[pattern]
 	if !ok {
@@ -532,12 +534,12 @@ func (s *server) serveReady(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
 	if err := s.store.Ready(ctx); errors.Is(err, store.ErrDiskFull) {
-		return problemFor(http.StatusServiceUnavailable, "disk_full", "The disk that holds the data folder is full: nothing can be changed. Make room on it.").because(err)
+		return problem.New(problem.Unavailable, "disk_full", "The disk that holds the data folder is full: nothing can be changed. Make room on it.").Because(err)
 	} else if err != nil {
-		return problemFor(http.StatusServiceUnavailable, "database_busy", "The database does not take writes. The log says why.").because(err)
+		return problem.New(problem.Unavailable, "database_busy", "The database does not take writes. The log says why.").Because(err)
 	}
 	if _, err := s.runs.browser(ctx); err != nil {
-		return problemFor(http.StatusServiceUnavailable, "browser_not_found", "There is no browser to run. `warren doctor` says what to do.").because(err)
+		return problem.New(problem.Unavailable, "browser_not_found", "There is no browser to run. `warren doctor` says what to do.").Because(err)
 	}
 	return writeJSON(w, r, http.StatusOK, map[string]string{"database": "ok", "browser": "ok"})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
+	"warren/problem"
 	"warren/shim"
 	"warren/store"
 )
@@ -54,7 +55,7 @@ func (in *startRequest) Resolve(ctx huma.Context) []error {
 		}
 		asked := profileInput{ProxyID: opt[string]{Set: true, Value: in.Body.ProxyID.Value.ID}}
 		if err := asked.checkProxy(ctx.Context(), req.server.store.Read(), req.caller, row.WorkspaceID, &row, &f); err != nil {
-			return []error{internal(err)}
+			return []error{problem.Hidden(err)}
 		}
 	}
 	return f.errors()
@@ -99,12 +100,12 @@ func (s *server) plan(ctx context.Context, row store.Profile, in *startInput) (*
 		}
 		proxyID = id
 	} else if row.ProxyMissing {
-		return nil, conflict("proxy_missing", "The profile's proxy was deleted while it was in the trash. Set proxyId to a proxy, or to null for a direct connection, then start again.")
+		return nil, problem.New(problem.Conflict, "proxy_missing", "The profile's proxy was deleted while it was in the trash. Set proxyId to a proxy, or to null for a direct connection, then start again.")
 	}
 	if proxyID != nil {
 		px, err := s.store.Read().GetProxy(ctx, store.GetProxyParams{ID: *proxyID, Workspaces: callerOf(ctx).filter})
 		if errors.Is(err, store.ErrNoRow) || err == nil && px.WorkspaceID != row.WorkspaceID {
-			return nil, invalid(fault{Location: "body.proxyId", Message: "is no proxy of the profile's workspace"})
+			return nil, problem.NotValid(problem.Fault{Location: "body.proxyId", Message: "is no proxy of the profile's workspace"})
 		}
 		if err != nil {
 			return nil, err
@@ -168,7 +169,7 @@ func (s *server) fillSpec(ctx context.Context, p *plan, in *startInput) error {
 		return nil
 	}
 	if p.row.WebRTC == "default" {
-		return invalid(fault{Location: "body.webrtc", Message: "default is refused with a proxy: it would tell this machine's addresses"})
+		return problem.NotValid(problem.Fault{Location: "body.webrtc", Message: "default is refused with a proxy: it would tell this machine's addresses"})
 	}
 	u, err := s.upstream(*p.proxy)
 	p.spec.Upstream = u
@@ -300,7 +301,7 @@ func (s *server) awaitStart(ctx context.Context, have *profileRun, mine bool) (a
 	status, answer := have.status, have.answer
 	have.mu.Unlock()
 	if status == "running" && answer != nil && !answer.known {
-		return nil, false, conflict("profile_busy", "The run of an earlier server does not answer. Stop it, with force if it must be, then start again.")
+		return nil, false, problem.New(problem.Conflict, "profile_busy", "The run of an earlier server does not answer. Stop it, with force if it must be, then start again.")
 	}
 	if status == "running" && answer != nil && (!old || !isClosed(have.halt) && have.client.Alive(ctx)) {
 		a := *answer
@@ -321,8 +322,8 @@ func (s *server) awaitStart(ctx context.Context, have *profileRun, mine bool) (a
 // isCallersOwn says whether a start failed by what its caller asked for: who asks for something else may have better luck. A start that
 // was given up was so for everyone who waits for it.
 func isCallersOwn(err error) bool {
-	var p *problem
-	return errors.As(err, &p) && (p.Status < 500 && p.Code != "profile_busy" || p.Code == "proxy_unreachable")
+	var p *problem.Error
+	return errors.As(err, &p) && (p.Kind.OfCaller() && p.Code != "profile_busy" || p.Code == "proxy_unreachable")
 }
 
 // claimStart begins the profile's run, or returns the one that is there.

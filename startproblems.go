@@ -5,23 +5,25 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"time"
 
+	"warren/problem"
 	"warren/shim"
 	"warren/store"
 )
 
 // This file puts what a start can fail of into problems.
 
-func browserNotFound(err error) *problem {
-	return problemFor(503, "browser_not_found", err.Error()).because(err)
+func browserNotFound(err error) *problem.Error {
+	return problem.New(problem.Unavailable, "browser_not_found", err.Error()).Because(err)
 }
 
-func startQueueFull() *problem {
-	return problemFor(429, "start_queue_full", "Too many starts wait for their turn. Try again in a moment.").header("Retry-After", "5")
+func startQueueFull() *problem.Error {
+	return problem.New(problem.TooMany, "start_queue_full", "Too many starts wait for their turn. Try again in a moment.").After(5 * time.Second)
 }
 
-func cancelledStart() *problem {
-	return conflict("profile_busy", "The start was given up, because the profile was stopped meanwhile.")
+func cancelledStart() *problem.Error {
+	return problem.New(problem.Conflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile.")
 }
 
 // startProblem gives a failed launch its code.
@@ -36,40 +38,40 @@ func startProblem(err error) error {
 	case errors.Is(err, syscall.ENOSPC):
 		f = &shim.Failure{Kind: "disk_full"}
 	default:
-		return internal(err)
+		return problem.Hidden(err)
 	}
-	var p *problem
+	var p *problem.Error
+	said := lastWords{lines: f.Lines}
 	switch f.Kind {
 	case "cancelled":
 		return cancelledStart()
 	case "disk_full":
-		return fromError(store.ErrDiskFull).because(err)
+		return fromError(store.ErrDiskFull).Because(err)
 	case "unwritable":
-		p = problemFor(503, "browser_failed", "The browser was not started, because the profile's folder cannot be written. Give warren's user the right to write everything in the data folder, then start again.")
+		p = problem.New(problem.Unavailable, "browser_failed", "The browser was not started, because the profile's folder cannot be written. Give warren's user the right to write everything in the data folder, then start again.")
 	case "taken":
-		p = problemFor(503, "browser_failed", "The browser was not started: "+f.Message+".")
+		p = problem.New(problem.Unavailable, "browser_failed", "The browser was not started: "+f.Message+".")
 	case "not_found":
-		p = problemFor(503, "browser_not_found", f.Message)
+		p = problem.New(problem.Unavailable, "browser_not_found", f.Message)
 	case "isolation_refused":
 		p = isolationUnavailable(f)
 	case "isolation_failed":
-		p = problemFor(503, "isolation_unavailable", "The browser was not started, because its namespaces could not be made this time: "+f.Message+". Try again; where it fails again, the machine is short of memory or processes.")
+		p = problem.New(problem.Unavailable, "isolation_unavailable", "The browser was not started, because its namespaces could not be made this time: "+f.Message+". Try again; where it fails again, the machine is short of memory or processes.")
 	case "locked":
-		p = conflict("profile_running", "Another browser holds the profile's folder. Close it, then start again.")
+		p = problem.New(problem.Conflict, "profile_running", "Another browser holds the profile's folder. Close it, then start again.")
 	case "timeout":
-		p = problemFor(504, "start_timeout", "The browser did not take commands in time, and was ended. `lines` holds what it said; --start-timeout gives it longer.")
+		p = problem.New(problem.Timeout, "start_timeout", "The browser did not take commands in time, and was ended. `lines` holds what it said; --start-timeout gives it longer.")
 	case "folder_unusable":
-		p = problemFor(503, "browser_failed", "The browser was not started, because the profile's folder cannot be used: "+f.Message+". Below profiles in the data folder stands something else in its place, or it is on a disk that has gone. Put it right, then start again.")
+		p = problem.New(problem.Unavailable, "browser_failed", "The browser was not started, because the profile's folder cannot be used: "+f.Message+". Below profiles in the data folder stands something else in its place, or it is on a disk that has gone. Put it right, then start again.")
 	case "killed":
-		p = problemFor(503, "browser_failed", "The run's process was killed while the browser started"+killedBy(f)+" `lines` holds its last words.")
+		p = problem.New(problem.Unavailable, "browser_failed", "The run's process was killed while the browser started"+killedBy(f)+" `lines` holds its last words.")
 	case "failed":
-		p = problemFor(503, "browser_failed", "The browser ended while it started"+killedBy(f)+" `exitCode` and `lines` say how; `warren doctor` looks for the cause.")
-		p.ExitCode = &f.ExitCode
+		p = problem.New(problem.Unavailable, "browser_failed", "The browser ended while it started"+killedBy(f)+" `exitCode` and `lines` say how; `warren doctor` looks for the cause.")
+		said.exitCode = &f.ExitCode
 	default:
-		return internal(err)
+		return problem.Hidden(err)
 	}
-	p.Lines = f.Lines
-	return p.because(err)
+	return p.With(said).Because(err)
 }
 
 // killedBy ends a sentence about a process that died during a start: what killed it, and whether the machine is short of memory.
@@ -86,7 +88,7 @@ func killedBy(f *shim.Failure) string {
 }
 
 // isolationUnavailable says why a run that must be isolated by the kernel is not started, and what to do.
-func isolationUnavailable(f *shim.Failure) *problem {
+func isolationUnavailable(f *shim.Failure) *problem.Error {
 	text := "The browser was not started, because it cannot be isolated by the kernel as it must be: " + f.Message + "."
 	if f.Advice != "" {
 		text += " What helps: " + f.Advice + "."
@@ -96,5 +98,5 @@ func isolationUnavailable(f *shim.Failure) *problem {
 	} else {
 		text += " Without --require-isolation Chrome's flags isolate it, and start warns of that."
 	}
-	return problemFor(503, "isolation_unavailable", text)
+	return problem.New(problem.Unavailable, "isolation_unavailable", text)
 }

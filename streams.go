@@ -2,8 +2,9 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 	"sync"
+	"time"
+	"warren/problem"
 )
 
 // This file bounds what one key holds open at a time: streams of events, CDP clients, live views, files on their way in and out, and operations that wait
@@ -48,7 +49,7 @@ func (s *streams) enter(keyID string) (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.most > 0 && s.open[keyID] >= s.most {
-		return nil, problemFor(http.StatusTooManyRequests, "too_many_connections", s.detail).header("Retry-After", "10")
+		return nil, problem.New(problem.TooMany, "too_many_connections", s.detail).After(10 * time.Second)
 	}
 	s.open[keyID]++
 	return func() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"warren/problem"
 	"warren/shim"
 )
 
@@ -121,8 +122,8 @@ type ticketJSON struct {
 	ExpiresAt timestamp `json:"expiresAt"`
 }
 
-func tooManyTickets() *problem {
-	return problemFor(http.StatusTooManyRequests, "rate_limited", "This key has 100 tickets that were not used. Use them, or wait until they expire.").header("Retry-After", "30")
+func tooManyTickets() *problem.Error {
+	return problem.New(problem.TooMany, "rate_limited", "This key has 100 tickets that were not used. Use them, or wait until they expire.").After(30 * time.Second)
 }
 
 func (s *server) createTicket(ctx context.Context, in *struct{ Body ticketInput }) (*struct{ Body ticketJSON }, error) {
