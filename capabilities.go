@@ -14,6 +14,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"warren/events"
 	"warren/problem"
 	"warren/shim"
 	"warren/store"
@@ -479,7 +480,7 @@ func (r *profileRun) goesOn() bool {
 }
 
 func (s *server) tellCapability(kind string, run *profileRun, id string) {
-	s.events.publish(kind, run.workspaceID, map[string]any{"id": id, "profileId": run.profileID, "runId": run.id})
+	s.events.Publish(events.Event{Type: kind, Workspace: run.workspaceID, Data: map[string]any{"id": id, "profileId": run.profileID, "runId": run.id}})
 }
 
 func (s *server) listCapabilities(ctx context.Context, in *struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
+	"warren/events"
 	"warren/proxy"
 	"warren/store"
 )
@@ -236,16 +237,16 @@ func usersOf(ctx context.Context, q *store.Queries, p probed, exit *string, own 
 // tellCheck publishes that a proxy was checked, and what that has changed.
 func (rs *runs) tellCheck(p probed, c *checkJSON, was store.GetProxyCheckedRow) {
 	if !p.many {
-		rs.events.publish("proxy.checked", p.workspace, map[string]any{"id": p.id, "ok": c.OK, "status": c.Status})
+		rs.events.Publish(events.Event{Type: "proxy.checked", Workspace: p.workspace, Data: map[string]any{"id": p.id, "ok": c.OK, "status": c.Status}})
 	}
 	switch {
 	case was.Status == "alive" && !c.OK:
-		rs.events.publish("proxy.died", p.workspace, map[string]any{"id": p.id, "error": c.Error})
+		rs.events.Publish(events.Event{Type: "proxy.died", Workspace: p.workspace, Data: map[string]any{"id": p.id, "error": c.Error}})
 	case was.Status == "dead" && c.OK:
-		rs.events.publish("proxy.returned", p.workspace, map[string]any{"id": p.id, "exitIp": c.ExitIP})
+		rs.events.Publish(events.Event{Type: "proxy.returned", Workspace: p.workspace, Data: map[string]any{"id": p.id, "exitIp": c.ExitIP}})
 	}
 	if c.ExitChanged {
-		rs.events.publish("proxy.exit_changed", p.workspace, map[string]any{"id": p.id, "before": was.ExitIP, "exitIp": c.ExitIP})
+		rs.events.Publish(events.Event{Type: "proxy.exit_changed", Workspace: p.workspace, Data: map[string]any{"id": p.id, "before": was.ExitIP, "exitIp": c.ExitIP}})
 		if leave, err := rs.enter(); err == nil { // else the server stops
 			go func() {
 				defer leave()

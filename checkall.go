@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/go-json-experiment/json"
 
+	"warren/events"
 	"warren/problem"
 	"warren/store"
 )
@@ -163,7 +164,7 @@ func (s *server) writeLines(w http.ResponseWriter, lines <-chan *checkJSON) erro
 		if text = append(append(text, line...), '\n'); len(lines) > 0 && len(text) < 1<<15 {
 			continue
 		}
-		rc.SetWriteDeadline(time.Now().Add(s.events.patience)) //nolint:errcheck // without a deadline the write says it
+		rc.SetWriteDeadline(time.Now().Add(s.writeTime)) //nolint:errcheck // without a deadline the write says it
 		if _, err := w.Write(text); err != nil {
 			return nil
 		}
@@ -221,5 +222,5 @@ func (rs *runs) checkWorkspace(ctx context.Context, giveUp context.CancelCauseFu
 		}
 		then(c)
 	})
-	rs.events.publish("proxy.all_checked", workspace, map[string]any{"alive": alive.Load(), "dead": dead.Load()})
+	rs.events.Publish(events.Event{Type: "proxy.all_checked", Workspace: workspace, Data: map[string]any{"alive": alive.Load(), "dead": dead.Load()}})
 }

@@ -16,6 +16,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"go.uber.org/goleak"
+
+	"warren/events"
 )
 
 // adminContext is the context of a request of the admin.
@@ -36,7 +38,13 @@ type eventReader struct {
 // streamed is one event: the fields of the stream, and its data.
 type streamed struct {
 	id, event string
-	data      event
+	data      struct {
+		ID          string         `json:"id"`
+		Type        string         `json:"type"`
+		At          timestamp      `json:"at"`
+		WorkspaceID string         `json:"workspaceId"`
+		Data        map[string]any `json:"data"`
+	}
 }
 
 // listen begins to read the events of a key, and returns when the server has answered.
@@ -161,11 +169,11 @@ func TestEventsOfTheKeysWorkspaces(t *testing.T) {
 			return strings.Count(s.all(), `"permanent":true`) >= map[string]int{"a": 1, "b": 1, "all": 2}[who]
 		})
 		s.mu.Lock()
-		events := slices.Clone(s.events)
+		heard := slices.Clone(s.events)
 		s.mu.Unlock()
 		var got []string
 		ids := map[string]bool{}
-		for _, e := range events {
+		for _, e := range heard {
 			if e.id != e.data.ID || e.event != e.data.Type || ids[e.id] || !uuidV7.MatchString(e.id) || e.data.At == 0 || e.data.Data["id"] == nil {
 				t.Errorf("%s: %+v has not the form of an event", who, e)
 			}
@@ -184,7 +192,7 @@ func TestEventsOfTheKeysWorkspaces(t *testing.T) {
 		if len(got) < len(mine) || !slices.Equal(got[:len(mine)], mine) {
 			t.Errorf("%s heard\n%v\nwant\n%v", who, got, mine)
 		}
-		keys := slices.ContainsFunc(events, func(e streamed) bool { return e.event == "key.created" }) && slices.ContainsFunc(events, func(e streamed) bool { return e.event == "key.revoked" })
+		keys := slices.ContainsFunc(heard, func(e streamed) bool { return e.event == "key.created" }) && slices.ContainsFunc(heard, func(e streamed) bool { return e.event == "key.revoked" })
 		if keys != (who == "all") {
 			t.Errorf("%s hears of keys: %v", who, keys)
 		}
@@ -199,7 +207,7 @@ func TestEventsHead(t *testing.T) {
 	if r.header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("%v", r.header)
 	}
-	waitFor(t, "nobody to listen", func() bool { return a.srv.events.count() == 0 })
+	waitFor(t, "nobody to listen", func() bool { return a.srv.events.Subscribers() == 0 })
 	a.do(t, "GET", "/events?x=1", nil).invalid(t, "query")
 }
 
@@ -230,12 +238,6 @@ func TestEventsResume(t *testing.T) {
 	if got := late.until(t, "profile.created"); len(got) != 1 {
 		t.Errorf("without Last-Event-ID heard %v, want what comes from now on", got)
 	}
-	for range 3 * backlog { // what is kept is bounded
-		a.srv.events.publish("profile.updated", "a", map[string]any{"id": "x"})
-	}
-	if n := len(a.srv.events.recent); n > backlog {
-		t.Errorf("%d events are kept, want at most %d", n, backlog)
-	}
 }
 
 // TestEventsLost: who heard something last that is not known any more, or from before a restart, is told first that it missed something, once,
@@ -244,10 +246,13 @@ func TestEventsLost(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
 	key, _ := a.newKey(t, "read", "a")
-	a.srv.events.publish("profile.updated", "a", map[string]any{"id": "x"})
-	old := a.srv.events.recent[len(a.srv.events.recent)-1].id
-	for range 2 * backlog {
-		a.srv.events.publish("profile.updated", "a", map[string]any{"id": "x"})
+	before := a.listen(t, key)
+	a.srv.events.Publish(events.Event{Type: "profile.updated", Workspace: "a", Data: map[string]any{"id": "x"}})
+	old := before.until(t, "profile.updated")[0].id
+	before.stop()
+	<-before.closed
+	for range 2 * events.Backlog {
+		a.srv.events.Publish(events.Event{Type: "profile.updated", Workspace: "a", Data: map[string]any{"id": "x"}})
 	}
 	a.profile(t, "workspaceId", "b") // the last one, which the key does not hear
 	for _, last := range []string{old, "x", newID()} {
@@ -309,18 +314,18 @@ func TestSlowReader(t *testing.T) {
 	defer slow.Close()
 	quick := a.listen(t, a.key)
 	ev := a.srv.events
-	waitFor(t, "both to listen", func() bool { return ev.count() == 2 })
+	waitFor(t, "both to listen", func() bool { return ev.Subscribers() == 2 })
 	big := map[string]any{"id": strings.Repeat("x", 60<<10)}
 	sent := 0
 	waitFor(t, "the slow one to be cut off", func() bool { // it takes what the sockets' buffers hold, and 256 more
 		for range 20 {
 			sent++
-			ev.publish("profile.updated", "default", big)
+			ev.Publish(events.Event{Type: "profile.updated", Workspace: "default", Data: big})
 			quick.await(t, sent)
 		}
-		return ev.count() == 1
+		return ev.Subscribers() == 1
 	})
-	ev.publish("profile.created", "default", map[string]any{"id": "last"})
+	ev.Publish(events.Event{Type: "profile.created", Workspace: "default", Data: map[string]any{"id": "last"}})
 	if got := quick.until(t, "profile.created"); len(got) != sent+1 {
 		t.Errorf("the quick one heard %d, want %d", len(got), sent+1)
 	}
@@ -364,13 +369,6 @@ func (s *eventReader) forget() {
 	s.text.Reset()
 }
 
-// count is how many listen.
-func (e *events) count() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.listeners)
-}
-
 // await waits until n events have come.
 func (s *eventReader) await(t testing.TB, n int) {
 	t.Helper()
@@ -401,7 +399,7 @@ func (s *eventReader) await(t testing.TB, n int) {
 func TestEventsEndWithTheServer(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	a := newAPI(t)
-	a.srv.events.patience = time.Second
+	a.srv.writeTime = time.Second
 	gone := a.listen(t, a.key)
 	gone.stop()
 	<-gone.closed
@@ -410,25 +408,25 @@ func TestEventsEndWithTheServer(t *testing.T) {
 	for _, s := range stays {
 		s.until(t, "profile.created")
 	}
-	waitFor(t, "the one that went to be forgotten", func() bool { return a.srv.events.count() == 2 })
+	waitFor(t, "the one that went to be forgotten", func() bool { return a.srv.events.Subscribers() == 2 })
 	silent := a.neverReads(t)
 	defer silent.Close()
-	waitFor(t, "the silent one to listen", func() bool { return a.srv.events.count() == 3 })
+	waitFor(t, "the silent one to listen", func() bool { return a.srv.events.Subscribers() == 3 })
 	heap := heapInUse()
 	big, sent := map[string]any{"id": strings.Repeat("x", 60<<10)}, 1
 	waitFor(t, "the silent one to be cut off", func() bool {
 		for range 20 {
 			sent++
-			a.srv.events.publish("profile.updated", "default", big)
+			a.srv.events.Publish(events.Event{Type: "profile.updated", Workspace: "default", Data: big})
 			for _, s := range stays {
 				s.await(t, sent)
 			}
 		}
-		return a.srv.events.count() == 2
+		return a.srv.events.Subscribers() == 2
 	})
-	for range 2 * backlog { // the large ones leave the journal
+	for range 2 * events.Backlog { // the large ones leave the journal
 		sent++
-		a.srv.events.publish("profile.updated", "default", map[string]any{"id": "x"})
+		a.srv.events.Publish(events.Event{Type: "profile.updated", Workspace: "default", Data: map[string]any{"id": "x"}})
 		for _, s := range stays {
 			s.await(t, sent)
 		}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
 	"warren/problem"
 )
 

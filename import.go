@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"warren/events"
 	"warren/problem"
 	"warren/proxy"
 	"warren/store"
@@ -160,7 +161,7 @@ func (s *server) importProxies(ctx context.Context, in *importRequest) (*struct{
 	}
 	out.count()
 	if made := out.made(); made > 0 {
-		s.events.publish("proxy.imported", in.workspace, map[string]any{"created": made, "duplicate": out.Duplicate, "invalid": out.Invalid, "ambiguous": out.Ambiguous})
+		s.events.Publish(events.Event{Type: "proxy.imported", Workspace: in.workspace, Data: map[string]any{"created": made, "duplicate": out.Duplicate, "invalid": out.Invalid, "ambiguous": out.Ambiguous}})
 	}
 	return &struct{ Body importJSON }{*out}, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
+	"warren/events"
 	"warren/problem"
 	"warren/store"
 )
@@ -127,7 +128,7 @@ func (s *server) createKey(ctx context.Context, in *struct{ Body keyInput }) (*s
 	if out.Body, err = keyFromRow(row); err != nil {
 		return nil, err
 	}
-	s.events.publish("key.created", "", map[string]any{"id": row.ID})
+	s.events.Publish(events.Event{Type: "key.created", Workspace: "", Data: map[string]any{"id": row.ID}})
 	out.Body.Key = key
 	return out, nil
 }
@@ -171,10 +172,9 @@ func (s *server) revokeKey(ctx context.Context, in *struct {
 		return nil, problem.Missing("key")
 	}
 	s.keys.forget(in.ID)
-	s.events.dismiss(in.ID)
 	s.runs.sockets.dismiss(in.ID)
 	s.runs.endWithKey(ctx, in.ID)
-	s.events.publish("key.revoked", "", map[string]any{"id": in.ID})
+	s.events.Publish(events.Event{Type: "key.revoked", Workspace: "", Data: map[string]any{"id": in.ID}})
 	return nil, nil
 }
 

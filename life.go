@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+
+	"warren/events"
 	"warren/problem"
 )
 
@@ -42,7 +44,7 @@ func (rs *runs) failed(r *profileRun, err error) {
 		r.status = r.before
 		r.mu.Unlock()
 		rs.settle(r.profileID, &owedEnd{status: r.before})
-		rs.events.publish("profile.status", r.workspaceID, map[string]any{"id": r.profileID, "status": r.before})
+		rs.events.Publish(events.Event{Type: "profile.status", Workspace: r.workspaceID, Data: map[string]any{"id": r.profileID, "status": r.before}})
 		rs.leave(r)
 		return
 	}
@@ -55,6 +57,6 @@ func (rs *runs) failed(r *profileRun, err error) {
 		}
 	}
 	rs.bury(r, last)
-	rs.events.publish("run.ended", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "status": "failed", "reason": "start_failed"})
+	rs.events.Publish(events.Event{Type: "run.ended", Workspace: r.workspaceID, Data: map[string]any{"id": r.profileID, "runId": r.id, "status": "failed", "reason": "start_failed"}})
 	rs.log.Warn("a start failed", "profile", r.profileID, "run", r.id, "code", p.Code, "cause", err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
+	"warren/events"
 	"warren/problem"
 	"warren/store"
 )
@@ -223,7 +224,7 @@ func (s *server) createProfile(ctx context.Context, in *profileCreate) (*Profile
 	if err != nil {
 		return nil, proxyVanished(err)
 	}
-	s.events.publish("profile.created", row.WorkspaceID, map[string]any{"id": row.ID})
+	s.events.Publish(events.Event{Type: "profile.created", Workspace: row.WorkspaceID, Data: map[string]any{"id": row.ID}})
 	body, err := s.profileAnswer(row)
 	if err != nil {
 		return nil, err
@@ -316,7 +317,7 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 		}
 		s.redress(ctx, r, exit)
 	}
-	s.events.publish("profile.updated", row.WorkspaceID, map[string]any{"id": row.ID, "changed": membersOf(in.Body)})
+	s.events.Publish(events.Event{Type: "profile.updated", Workspace: row.WorkspaceID, Data: map[string]any{"id": row.ID, "changed": membersOf(in.Body)}})
 	return s.profileAnswer(row)
 }
 
@@ -350,7 +351,7 @@ func (s *server) deleteProfile(ctx context.Context, in *profileDelete) (*struct{
 	if err != nil {
 		return nil, err
 	}
-	s.events.publish("profile.deleted", row.WorkspaceID, map[string]any{"id": row.ID, "permanent": in.Permanent})
+	s.events.Publish(events.Event{Type: "profile.deleted", Workspace: row.WorkspaceID, Data: map[string]any{"id": row.ID, "permanent": in.Permanent}})
 	return nil, nil
 }
 
@@ -430,7 +431,7 @@ func (s *server) restoreProfile(ctx context.Context, in *profileRestore) (*Profi
 	if err != nil {
 		return nil, err
 	}
-	s.events.publish("profile.restored", row.WorkspaceID, map[string]any{"id": row.ID})
+	s.events.Publish(events.Event{Type: "profile.restored", Workspace: row.WorkspaceID, Data: map[string]any{"id": row.ID}})
 	return s.profileAnswer(row)
 }
 

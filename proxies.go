@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
+	"warren/events"
 	"warren/problem"
 	"warren/proxy"
 	"warren/shim"
@@ -368,7 +369,7 @@ func (s *server) addProxy(ctx context.Context, in *proxyCreate) (*ProxyBody, err
 	if err != nil {
 		return nil, err
 	}
-	s.events.publish("proxy.created", row.WorkspaceID, map[string]any{"id": row.ID})
+	s.events.Publish(events.Event{Type: "proxy.created", Workspace: row.WorkspaceID, Data: map[string]any{"id": row.ID}})
 	body, err := s.proxyAnswer(ctx, row)
 	if err != nil {
 		return nil, err
@@ -454,7 +455,7 @@ func (s *server) updateProxy(ctx context.Context, in *proxyUpdate) (*ProxyBody, 
 		return nil, err
 	}
 	runs := s.proxyChanged(context.WithoutCancel(ctx), row, moved, in.Cut)
-	s.events.publish("proxy.updated", row.WorkspaceID, map[string]any{"id": row.ID, "changed": membersOf(in.Body)})
+	s.events.Publish(events.Event{Type: "proxy.updated", Workspace: row.WorkspaceID, Data: map[string]any{"id": row.ID, "changed": membersOf(in.Body)}})
 	out, err := s.proxyAnswer(ctx, row)
 	out.Body.Runs = runs
 	return out, err
@@ -518,6 +519,6 @@ func (s *server) deleteProxy(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	s.events.publish("proxy.deleted", row.WorkspaceID, map[string]any{"id": row.ID})
+	s.events.Publish(events.Event{Type: "proxy.deleted", Workspace: row.WorkspaceID, Data: map[string]any{"id": row.ID}})
 	return nil, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"warren/events"
 	"warren/shim"
 	"warren/store"
 )
@@ -238,7 +239,7 @@ func (s *server) proxyFailed(r *profileRun, n shim.Notice) {
 	go func() {
 		defer leave()
 		ctx := s.asOurselves(s.runs.ctx)
-		s.events.publish("run.fallback", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "from": n.From, "to": n.To, "code": n.Code})
+		s.events.Publish(events.Event{Type: "run.fallback", Workspace: r.workspaceID, Data: map[string]any{"id": r.profileID, "runId": r.id, "from": n.From, "to": n.To, "code": n.Code}})
 		s.log.Warn("a run's proxy is dead; it goes on through the next", "profile", r.profileID, "run", r.id, "from", n.From, "to", n.To, "code", n.Code)
 		if err := s.learnProxies(ctx, r); err != nil {
 			s.log.Warn("a run's proxy is not known", "profile", r.profileID, "run", r.id, "cause", err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"warren/events"
 	"warren/shim"
 )
 
@@ -21,10 +22,10 @@ func (rs *runs) publishNotice(r *profileRun, n shim.Notice) {
 	if n.EndsAt != nil {
 		ends = ptr(timestamp(n.EndsAt.UnixMilli()))
 	}
-	rs.events.publish("run.expiring", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "reason": n.Reason, "endsAt": ends})
+	rs.events.Publish(events.Event{Type: "run.expiring", Workspace: r.workspaceID, Data: map[string]any{"id": r.profileID, "runId": r.id, "reason": n.Reason, "endsAt": ends}})
 }
 
 // publishUpdate tells that a run shows something else than before: its proxy, its exit, what its pages are told.
 func (rs *runs) publishUpdate(r *profileRun) {
-	rs.events.publish("run.updated", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id})
+	rs.events.Publish(events.Event{Type: "run.updated", Workspace: r.workspaceID, Data: map[string]any{"id": r.profileID, "runId": r.id}})
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"warren/events"
 	"warren/problem"
 	"warren/proxy"
 	"warren/shim"
@@ -26,7 +27,7 @@ type runs struct {
 	cfg     *serveConfig
 	log     *slog.Logger
 	store   *store.Store
-	events  *events
+	events  *events.Log
 	checker *proxy.Checker
 	turns   *proxy.Turns // of checks of many
 	// exitMoved is called when a check finds that a proxy comes out elsewhere than before.
@@ -155,7 +156,7 @@ type lastRunJSON struct {
 // runName names the run's files: the last 12 digits of its id, which are random (RFC 9562, 5.7), since a socket's path is short.
 func runName(runID string) string { return runID[max(0, len(runID)-12):] }
 
-func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.Store, ev *events, checker *proxy.Checker) (*runs, error) {
+func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.Store, ev *events.Log, checker *proxy.Checker) (*runs, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -199,7 +200,7 @@ func (rs *runs) move(r *profileRun, status string) error {
 	r.status = status
 	r.mu.Unlock()
 	err := rs.recordStatus(r.profileID, status)
-	rs.events.publish("profile.status", r.workspaceID, map[string]any{"id": r.profileID, "status": status})
+	rs.events.Publish(events.Event{Type: "profile.status", Workspace: r.workspaceID, Data: map[string]any{"id": r.profileID, "status": status}})
 	return err
 }
 
@@ -329,7 +330,7 @@ func (rs *runs) tell(r *profileRun, force bool) {
 func (rs *runs) finish(r *profileRun, last *lastRunJSON) {
 	restarts := rs.follows(r)
 	rs.bury(r, last)
-	rs.events.publish("run.ended", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "status": last.Status, "reason": last.Reason, "restarts": restarts})
+	rs.events.Publish(events.Event{Type: "run.ended", Workspace: r.workspaceID, Data: map[string]any{"id": r.profileID, "runId": r.id, "status": last.Status, "reason": last.Reason, "restarts": restarts}})
 	rs.log.Info("run ended", "profile", r.profileID, "run", r.id, "reason", last.Reason, "method", last.Method, "exit", last.ExitCode)
 }
 

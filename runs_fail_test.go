@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"warren/events"
 	"warren/problem"
 	"warren/store"
 )
@@ -126,7 +127,7 @@ func TestFailureIsOwed(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.Close() // nothing can be written any more
-	rs, err := newRuns(t.Context(), &serveConfig{Data: t.TempDir(), MaxStarting: 1}, slog.New(slog.DiscardHandler), st, newEvents(), nil)
+	rs, err := newRuns(t.Context(), &serveConfig{Data: t.TempDir(), MaxStarting: 1}, slog.New(slog.DiscardHandler), st, events.New(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"warren/events"
 	"warren/proxy"
 	"warren/shim"
 	"warren/store"
@@ -74,7 +75,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(*server, s
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	ev := newEvents()
+	ev := events.New()
 	rs, err := newRuns(life, cfg, log, st, ev, checker)
 	if err != nil {
 		return err
@@ -84,7 +85,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(*server, s
 		return err
 	}
 	s := newServer(&server{cfg: cfg, log: log, store: st, keys: keys, tickets: newTickets(), guesses: newGuesses(), runs: rs, events: ev, checker: checker, site: site,
-		once: newIdempotency(st, log)})
+		once: newIdempotency(st, log), writeTime: writeTime})
 	listener, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
 		return fmt.Errorf("%w; choose another address with --listen", err)
@@ -138,7 +139,7 @@ func (s *server) listen(ctx, life context.Context, l net.Listener, base string, 
 	s.runs.shutdown(stopping)
 	end()
 	s.runs.wg.Wait()
-	s.events.close()
+	s.events.Close()
 	answering, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime) // browsers may have taken all of theirs
 	defer cancel()
 	err := h.Shutdown(answering)
@@ -283,7 +284,7 @@ func (s *server) purge(ctx context.Context, row store.ListTrashedBeforeRow, befo
 		return nil
 	}
 	if err == nil {
-		s.events.publish("profile.deleted", row.WorkspaceID, map[string]any{"id": row.ID, "permanent": true})
+		s.events.Publish(events.Event{Type: "profile.deleted", Workspace: row.WorkspaceID, Data: map[string]any{"id": row.ID, "permanent": true}})
 	}
 	return err
 }

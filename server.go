@@ -23,6 +23,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"warren/events"
 	"warren/problem"
 	"warren/proxy"
 	"warren/store"
@@ -36,27 +37,28 @@ const maxBody = 1 << 20
 
 // server answers HTTP. Its dependencies are its fields; everything it needs is there before it serves.
 type server struct {
-	cfg     *serveConfig
-	log     *slog.Logger
-	store   *store.Store
-	keys    *keyring
-	tickets *tickets
-	guesses *guesses
-	streams *streams
-	uploads *streams      // by profile
-	listing chan struct{} // holds a token for each list of downloads that is being read
-	runs    *runs
-	events  *events
-	checker *proxy.Checker
-	site    *web.Site
-	api     huma.API
-	mux     *http.ServeMux
-	needs   map[string]scope // what each pattern of mux needs
-	once    *idempotency
-	hosts   map[string]bool // the Host values that requests may carry
-	origins map[string]bool // the Origin values that are ours
-	port    string          // that this server listens on
-	openapi []byte
+	cfg       *serveConfig
+	log       *slog.Logger
+	store     *store.Store
+	keys      *keyring
+	tickets   *tickets
+	guesses   *guesses
+	streams   *streams
+	uploads   *streams      // by profile
+	listing   chan struct{} // holds a token for each list of downloads that is being read
+	runs      *runs
+	events    *events.Log
+	checker   *proxy.Checker
+	site      *web.Site
+	api       huma.API
+	mux       *http.ServeMux
+	needs     map[string]scope // what each pattern of mux needs
+	once      *idempotency
+	hosts     map[string]bool // the Host values that requests may carry
+	origins   map[string]bool // the Origin values that are ours
+	port      string          // that this server listens on
+	writeTime time.Duration   // how long a reader of a stream may take for one write
+	openapi   []byte
 }
 
 // request is what is known of the request under way; it travels in the context.

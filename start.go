@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
+	"warren/events"
 	"warren/problem"
 	"warren/shim"
 	"warren/store"
@@ -443,7 +444,7 @@ func (rs *runs) recordStart(ctx context.Context, r *profileRun, answer *startJSO
 	r.mu.Lock()
 	r.answer, r.status = answer, "running"
 	r.mu.Unlock()
-	rs.events.publish("run.started", r.workspaceID, map[string]any{"id": r.profileID, "runId": r.id, "restarted": r.restarted})
+	rs.events.Publish(events.Event{Type: "run.started", Workspace: r.workspaceID, Data: map[string]any{"id": r.profileID, "runId": r.id, "restarted": r.restarted}})
 	rs.log.Info("run started", "profile", r.profileID, "run", r.id, "pid", answer.PID, "isolation", answer.Isolation.Network)
 	return nil
 }

@@ -1,0 +1,151 @@
+// Package events publishes what happens to objects: to everyone who listens, and to who comes back and asks for what it missed.
+package events
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+)
+
+// Backlog is how many events a subscriber may lie behind, also while it was away.
+const Backlog = 256
+
+// Lost is the type of the event that says that some were missed.
+const Lost = "events.lost"
+
+// Event is something that happened to an object.
+type Event struct {
+	Type      string
+	Workspace string // "" is for subscribers that see all
+	Data      any    // written as JSON
+}
+
+// Entry is a published event.
+type Entry struct {
+	Place string // what a subscriber names when it comes back
+	Type  string
+	Text  []byte // the event as a JSON object
+
+	workspace string
+}
+
+// Log hands out events. A subscriber that does not keep up is cut off, never waited for.
+type Log struct {
+	mu          sync.Mutex
+	subscribers map[*Subscription]struct{}
+	recent      []Entry // the last ones, oldest first
+	before      string  // the place of what came before recent
+	closed      bool
+}
+
+// Subscription is one who listens.
+type Subscription struct {
+	C <-chan Entry // closed when the subscriber is cut off, and when the log is closed
+
+	c    chan Entry
+	log  *Log
+	sees func(workspace string) bool
+}
+
+// New makes a log without events.
+func New() *Log { return &Log{subscribers: map[*Subscription]struct{}{}, before: newID()} }
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// Publish tells everyone who sees the event's workspace. It never waits.
+func (l *Log) Publish(e Event) {
+	id := newID()
+	p := Entry{Place: id, Type: e.Type, Text: text(id, e), workspace: e.Workspace}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.recent = append(l.recent, p); len(l.recent) > Backlog {
+		gone := len(l.recent) - Backlog/2
+		l.before, l.recent = l.recent[gone-1].Place, slices.Clone(l.recent[gone:])
+	}
+	for s := range l.subscribers {
+		if !s.sees(p.workspace) {
+			continue
+		}
+		select {
+		case s.c <- p:
+		default:
+			l.drop(s)
+		}
+	}
+}
+
+// text is the event as JSON: id, type, at (RFC 3339, UTC, milliseconds), workspaceId and data.
+func text(id string, e Event) []byte {
+	body, err := json.Marshal(struct {
+		ID          string    `json:"id"`
+		Type        string    `json:"type"`
+		At          time.Time `json:"at,format:'2006-01-02T15:04:05.000Z07:00'"`
+		WorkspaceID string    `json:"workspaceId,omitempty"`
+		Data        any       `json:"data"`
+	}{id, e.Type, time.Now().UTC(), e.Workspace, e.Data}, json.Deterministic(true))
+	if err != nil { // plain values always marshal
+		return []byte("{}")
+	}
+	return body
+}
+
+// drop cuts a subscriber off; the mutex is held.
+func (l *Log) drop(s *Subscription) {
+	if _, ok := l.subscribers[s]; ok {
+		delete(l.subscribers, s)
+		close(s.c)
+	}
+}
+
+// Subscribe begins after the event whose place is after; "" begins with the next one. A place that is not known any more, or is from before
+// this process, gives one event of type Lost first. sees says which workspaces the subscriber may hear of; "" asks whether it sees all.
+// It is called with the log's mutex held.
+func (l *Log) Subscribe(sees func(workspace string) bool, after string) *Subscription {
+	c := make(chan Entry, Backlog)
+	s := &Subscription{C: c, c: c, log: l, sees: sees}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		close(c)
+		return s
+	}
+	newest, known := l.before, after == l.before
+	for _, p := range l.recent {
+		if known && sees(p.workspace) {
+			c <- p
+		}
+		newest, known = p.Place, known || p.Place == after
+	}
+	if !known && after != "" {
+		c <- Entry{Place: newest, Type: Lost, Text: text(newID(), Event{Type: Lost, Data: struct{}{}})}
+	}
+	l.subscribers[s] = struct{}{}
+	return s
+}
+
+// Close ends the subscription.
+func (s *Subscription) Close() {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	s.log.drop(s)
+}
+
+// Subscribers is how many listen.
+func (l *Log) Subscribers() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.subscribers)
+}
+
+// Close ends every subscription. Later ones end at once.
+func (l *Log) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for s := range l.subscribers {
+		l.drop(s)
+	}
+}

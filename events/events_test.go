@@ -1,0 +1,114 @@
+package events
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func all(string) bool { return true }
+
+// heard takes what a subscription has now.
+func heard(s *Subscription) (types []string) {
+	for {
+		select {
+		case e, ok := <-s.C:
+			if !ok {
+				return append(types, "closed")
+			}
+			types = append(types, e.Type)
+		default:
+			return types
+		}
+	}
+}
+
+// TestBacklogIsBounded: the log keeps the last events alone.
+func TestBacklogIsBounded(t *testing.T) {
+	t.Parallel()
+	l := New()
+	for range 3 * Backlog {
+		l.Publish(Event{Type: "x"})
+		if n := len(l.recent); n > Backlog {
+			t.Fatalf("%d events are kept, want at most %d", n, Backlog)
+		}
+	}
+}
+
+// TestSlowSubscriber: one that takes nothing is cut off, and the others hear everything.
+func TestSlowSubscriber(t *testing.T) {
+	t.Parallel()
+	l := New()
+	slow, quick := l.Subscribe(all, ""), l.Subscribe(all, "")
+	n := 0
+	for range Backlog + 1 {
+		l.Publish(Event{Type: "x"})
+		n += len(heard(quick))
+	}
+	if got := heard(slow); len(got) != Backlog+1 || got[Backlog] != "closed" {
+		t.Errorf("the slow one heard %d, the last %q", len(got), got[len(got)-1])
+	}
+	if n != Backlog+1 || l.Subscribers() != 1 {
+		t.Errorf("the quick one heard %d; %d listen", n, l.Subscribers())
+	}
+	quick.Close()
+	l.Close()
+	if got := heard(l.Subscribe(all, "")); !slices.Equal(got, []string{"closed"}) {
+		t.Errorf("after the end one hears %v", got)
+	}
+}
+
+// TestResumeEqualsAModel: who goes away and comes back hears each event of its workspaces once and in order, or hears that it lost some.
+func TestResumeEqualsAModel(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		l := New()
+		mine := func(w string) bool { return w == "a" }
+		s := l.Subscribe(mine, "")
+		var model, got, known []string // what it should have heard, what it has, what it may read again when it lost some
+		place := ""
+		take := func() {
+			for {
+				select {
+				case e := <-s.C:
+					if place = e.Place; e.Type == Lost {
+						got = known
+						continue
+					}
+					got = append(got, e.Type)
+				default:
+					return
+				}
+			}
+		}
+		for i := range rapid.IntRange(1, 40).Draw(t, "steps") {
+			for j := range rapid.SampledFrom([]int{1, 3, Backlog / 2}).Draw(t, "events") {
+				w, kind := rapid.SampledFrom([]string{"a", "b", ""}).Draw(t, "workspace"), fmt.Sprint(i, ".", j)
+				if l.Publish(Event{Type: kind, Workspace: w}); w == "a" {
+					model = append(model, kind)
+				}
+			}
+			if rapid.Bool().Draw(t, "listens") {
+				take()
+				continue
+			}
+			take()
+			s.Close()
+			for j := range rapid.SampledFrom([]int{0, 2, 2 * Backlog}).Draw(t, "missed") {
+				kind := fmt.Sprint(i, ".missed.", j)
+				l.Publish(Event{Type: kind, Workspace: "a"})
+				model = append(model, kind)
+			}
+			known = slices.Clone(model)
+			if s = l.Subscribe(mine, place); place == "" {
+				got = slices.Clone(model)
+			}
+		}
+		take()
+		if !slices.Equal(got, model) {
+			t.Fatalf("heard %d, want %d", len(got), len(model))
+		}
+	})
+}
