@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"warren/identity"
 	"warren/problem"
 	"warren/shim"
 )
@@ -206,13 +207,13 @@ func exampleStart() startJSON {
 
 func exampleExplain() explainJSON {
 	told := "It is auto, and the check of " + exampleTime.String() + " tells it."
-	return explainJSON{ID: exampleProfileID, Status: "stopped", Consistency: "warn", Effective: settingsJSON{
-		OS:             settingJSON{"linux", fromProfile, "It is this machine's own: nothing of it is emulated."},
-		BrowserVersion: settingJSON{"156", byDefault, "That of the browser that runs."},
-		Timezone:       settingJSON{"Europe/Berlin", fromExit, told}, Locale: settingJSON{[]string{"de-DE", "de", "en-US", "en"}, fromExit, told},
-		Geolocation: settingJSON{nil, byDefault, "It is auto, and the check told no position: pages ask, as Chrome does."},
-		Screen:      settingJSON{nil, byDefault, "The browser's own."}, WebRTC: settingJSON{"proxy_only", fromProfile, ""}},
-		Browser: ptr(exampleStart().Browser), Exit: exampleStart().Proxy, Findings: []findingJSON{}, Pending: []string{}, Differences: differences(shim.Identity{}, 156)}
+	return explainJSON{ID: exampleProfileID, Status: "stopped", Consistency: "warn", Effective: identity.Settings{
+		OS:             identity.Setting{Value: "linux", Source: identity.FromProfile, Detail: "It is this machine's own: nothing of it is emulated."},
+		BrowserVersion: identity.Setting{Value: "156", Source: identity.ByDefault, Detail: "That of the browser that runs."},
+		Timezone:       identity.Setting{Value: "Europe/Berlin", Source: identity.FromExit, Detail: told}, Locale: identity.Setting{Value: []string{"de-DE", "de", "en-US", "en"}, Source: identity.FromExit, Detail: told},
+		Geolocation: identity.Setting{Value: nil, Source: identity.ByDefault, Detail: "It is auto, and the check told no position: pages ask, as Chrome does."},
+		Screen:      identity.Setting{Value: nil, Source: identity.ByDefault, Detail: "The browser's own."}, WebRTC: identity.Setting{Value: "proxy_only", Source: identity.FromProfile, Detail: ""}},
+		Browser: ptr(exampleStart().Browser), Exit: exampleStart().Proxy, Findings: []identity.Mismatch{}, Pending: []string{}, Differences: identity.Detectable(identity.Values{}, 156)}
 }
 
 func exampleProxy() proxyJSON {
@@ -295,7 +296,7 @@ func operationProblems(operation string) []*problem.Error {
 		dead.Error = &checkErrorJSON{Stage: "connect", Code: "connection_refused", Message: "Nobody listens at the proxy's address."}
 		unreachable := problem.New(problem.Upstream, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started.").With(&dead)
 		return slices.Concat([]*problem.Error{unreachable,
-			identityMismatch([]findingJSON{{"timezone_mismatch", "profile.timezone", "is Asia/Tokyo, and the proxy comes out in Europe/Berlin, where clocks show another time. Set it to auto or to Europe/Berlin."}}),
+			identityMismatch([]identity.Mismatch{{Code: "timezone_mismatch", Location: "profile.timezone", Message: "is Asia/Tokyo, and the proxy comes out in Europe/Berlin, where clocks show another time. Set it to auto or to Europe/Berlin."}}),
 			browserTooOld("156.0.8078.79", 156, shim.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
 			cancelledStart(), passwordUnreadable(nil), idempotencyConflict(), noProxyToPick()}, noBrowserProblems())
 	case "stopProfile":

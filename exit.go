@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"warren/identity"
 	"warren/problem"
 	"warren/store"
 )
@@ -156,15 +157,15 @@ func (rs *runs) settleIdentity(ctx context.Context, p *plan, look bool) (err err
 	if err := rs.placeExit(ctx, p); err != nil {
 		return err
 	}
-	if p.resolved, err = resolve(p.row, p.around); err != nil {
+	if p.resolved, err = identity.Resolve(declared(p.row), p.env); err != nil {
 		return err
 	}
-	p.spec.Identity = p.resolved.identity
-	for _, w := range p.resolved.warnings(p.around.exit) {
+	p.spec.Identity = told(p.resolved.Values)
+	for _, w := range exitWarnings(p.resolved, p.env.Exit) {
 		p.warn(w)
 	}
 	if p.row.Consistency == "block" {
-		if found := findings(p.row, p.around); len(found) > 0 {
+		if found := identity.Mismatches(declared(p.row), p.env); len(found) > 0 {
 			return identityMismatch(found)
 		}
 	}
@@ -187,7 +188,7 @@ func (rs *runs) placeExit(ctx context.Context, p *plan) error {
 	if p.proxy == nil {
 		return nil
 	}
-	if p.needsExit() && !isClosed(p.exit.done) {
+	if declared(p.row).FollowsExit() && !isClosed(p.exit.done) {
 		c, err := p.exit.wait(ctx, identityPatience)
 		p.exit.waited = true
 		if ctx.Err() != nil {
@@ -198,17 +199,12 @@ func (rs *runs) placeExit(ctx context.Context, p *plan) error {
 		}
 	}
 	if isClosed(p.exit.done) && p.exit.result != nil && p.exit.result.OK {
-		p.around.exit = p.exit.result
+		p.env.Exit = exitFrom(p.exit.result)
 		return nil
 	}
-	var err error
-	p.around.exit, err = knownExit(ctx, rs.store.Read(), *p.proxy)
+	known, err := knownExit(ctx, rs.store.Read(), *p.proxy)
+	p.env.Exit = exitFrom(known)
 	return err
-}
-
-// needsExit says whether what pages are told, or whether they are told it at all, hangs on the exit.
-func (p *plan) needsExit() bool {
-	return p.row.Timezone == "auto" || p.row.Locale == "auto" || p.row.Geolocation == "auto" || p.row.Consistency == "block"
 }
 
 // knownExit is the last good check of a proxy, of whatever age; nil when there is none.
@@ -227,13 +223,13 @@ func knownExit(ctx context.Context, q *store.Queries, row store.Proxy) (*checkJS
 	return c, json.Unmarshal([]byte(text), c)
 }
 
-// warnings say what of the exit is old or not known, of the members that are to follow it.
-func (r *resolution) warnings(exit *checkJSON) (out []warningJSON) {
-	if exit != nil && len(r.followed) > 0 && time.Since(time.UnixMilli(int64(exit.CheckedAt))) > goodFor {
-		out = append(out, warningJSON{"exit_old", listed(r.followed) + " follow the exit as it was at " + exit.CheckedAt.String() + ", by the last check that was good. Check the proxy, and start again if it has moved."})
+// exitWarnings say which settings follow an exit that is old, and which could not follow one.
+func exitWarnings(r identity.Resolution, exit *identity.Exit) (out []warningJSON) {
+	if exit != nil && len(r.Followed) > 0 && time.Since(exit.CheckedAt) > goodFor {
+		out = append(out, warningJSON{"exit_old", listed(r.Followed) + " follow the exit as it was at " + timestamp(exit.CheckedAt.UnixMilli()).String() + ", by the last check that was good. Check the proxy, and start again if it has moved."})
 	}
-	if len(r.missing) > 0 {
-		out = append(out, warningJSON{"exit_unknown", listed(r.missing) + " cannot follow the exit, since no check has told enough of it. Pages see this machine's time zone and languages, and ask for a position as Chrome does. Check the proxy with a service that tells country and time zone (--check-url, --geoip), or declare them."})
+	if len(r.Missing) > 0 {
+		out = append(out, warningJSON{"exit_unknown", listed(r.Missing) + " cannot follow the exit, since no check has told enough of it. Pages see this machine's time zone and languages, and ask for a position as Chrome does. Check the proxy with a service that tells country and time zone (--check-url, --geoip), or declare them."})
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"warren/identity"
 	"warren/shim"
 	"warren/store"
 )
@@ -24,7 +25,7 @@ const fallbackLeftOut = "fallback_left_out"
 // fallback is a proxy that may stand in, and where it came out when it was last checked well.
 type fallback struct {
 	upstream shim.Upstream
-	exit     *checkJSON
+	exit     *identity.Exit
 }
 
 // checkFallbacks says what is wrong with the fallbacks that the profile would have. It reads the database.
@@ -91,14 +92,14 @@ func (s *server) fallbacksOf(ctx context.Context, row store.Profile, own string)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, fallback{*u, exit})
+		out = append(out, fallback{*u, exitFrom(exit)})
 	}
 	return out, nil
 }
 
 // chosenFallbacks are those that may be used for a proxy that came out at exit; nil: nobody knows where. A run has some already: while
 // that is not known (any more), it keeps them.
-func chosenFallbacks(all []fallback, country string, exit *checkJSON, has []shim.UpstreamMark) (out []shim.Upstream, warnings []warningJSON) {
+func chosenFallbacks(all []fallback, country string, exit *identity.Exit, has []shim.UpstreamMark) (out []shim.Upstream, warnings []warningJSON) {
 	var left []string
 	for _, v := range all {
 		switch mine, theirs := countryOf(exit), countryOf(v.exit); {
@@ -119,16 +120,16 @@ func chosenFallbacks(all []fallback, country string, exit *checkJSON, has []shim
 	return out, warnings
 }
 
-func countryOf(c *checkJSON) string {
-	if c == nil || c.Country == nil {
+func countryOf(x *identity.Exit) string {
+	if x == nil {
 		return ""
 	}
-	return *c.Country
+	return x.Country
 }
 
 // chooseFallbacks decides which of its fallbacks a start takes along, when it is known where the profile's own proxy comes out.
 func (p *plan) chooseFallbacks() {
 	var warnings []warningJSON
-	p.spec.Fallbacks, warnings = chosenFallbacks(p.fallbacks, p.row.FallbackCountry, p.around.exit, nil)
+	p.spec.Fallbacks, warnings = chosenFallbacks(p.fallbacks, p.row.FallbackCountry, p.env.Exit, nil)
 	p.warnings = append(p.warnings, warnings...)
 }

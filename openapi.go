@@ -9,6 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
+
+	"warren/identity"
 )
 
 // This file describes the API beyond what the code says by itself: tags, errors, examples, and what stands beside the API.
@@ -106,6 +108,17 @@ var descriptions = map[string]string{
 	"createTicket":      "For web pages, whose sockets cannot carry a key: a ticket stands for the key at one upgrade, of exactly this path, within 30 s. It is offered as a subprotocol (`warren.ticket.<ticket>`) beside `warren.live` or `warren.cdp`, which is what the server answers. The socket ends with the key.",
 	"createKey":         "`key` is in this answer alone.",
 	"listWorkspaces":    "A workspace comes to be when a key that may see all workspaces first uses its id.",
+}
+
+// schemaName is what the document calls a type. Those that come from other packages than this one have had their names for longer than their packages.
+func schemaName(t reflect.Type, hint string) string {
+	switch t {
+	case reflect.TypeFor[identity.Mismatch]():
+		return "FindingJSON"
+	case reflect.TypeFor[identity.Setting](), reflect.TypeFor[identity.Settings](), reflect.TypeFor[identity.Difference]():
+		return t.Name() + "JSON"
+	}
+	return huma.DefaultSchemaNamer(t, hint)
 }
 
 // describe completes the document and freezes it.

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
-	"time"
 	_ "time/tzdata" // zone names are the same on every platform
 
 	"github.com/danielgtaylor/huma/v2"
@@ -16,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/text/language"
 
+	"warren/identity"
 	"warren/store"
 )
 
@@ -249,16 +249,7 @@ func isVersion(s string) bool {
 }
 
 func isTimezone(s string) bool {
-	if s == "auto" || s == "system" {
-		return true
-	}
-	// Of the machine's own folder of zones come names that IANA does not have.
-	if s == "" || s == "Local" || s == "Factory" || s == "posixrules" || s == "localtime" || len(s) > 64 ||
-		strings.HasPrefix(s, "posix/") || strings.HasPrefix(s, "right/") {
-		return false
-	}
-	_, err := time.LoadLocation(s)
-	return err == nil
+	return s == "auto" || s == "system" || identity.IsZone(s)
 }
 
 func isLocale(s string) bool {

@@ -85,8 +85,8 @@ func TestStartWaitsForTheExit(t *testing.T) {
 			rs := &runs{store: new(store.Store)}
 			p := &plan{row: c.row, proxy: &store.Proxy{LastCheck: ptr(checkedNow(t))}, exit: &exitLookup{rs: rs, done: make(chan struct{})}}
 			err := rs.placeExit(t.Context(), p)
-			if took := time.Since(began); err != nil || took != c.want || p.around.exit == nil || len(p.warnings) != int(min(c.want, 1)) {
-				t.Errorf("%+v: %v, waited %v, exit %v, warnings %v", c.row, err, took, p.around.exit, p.warnings)
+			if took := time.Since(began); err != nil || took != c.want || p.env.Exit == nil || len(p.warnings) != int(min(c.want, 1)) {
+				t.Errorf("%+v: %v, waited %v, exit %v, warnings %v", c.row, err, took, p.env.Exit, p.warnings)
 			}
 			a := &startJSON{RunJSON: RunJSON{Proxy: &exitJSON{}, Warnings: p.warnings}}
 			p.exit.fill(t.Context(), a)

@@ -131,7 +131,7 @@ func (s *server) proxiesFor(ctx context.Context, r *profileRun, row store.Profil
 	if err != nil {
 		return nil, nil, err
 	}
-	more, warnings := chosenFallbacks(all, row.FallbackCountry, exit, r.proxies)
+	more, warnings := chosenFallbacks(all, row.FallbackCountry, exitFrom(exit), r.proxies)
 	return append([]shim.Upstream{*own}, more...), warnings, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"warren/identity"
 	"warren/shim"
 	"warren/store"
 )
@@ -30,11 +31,11 @@ type runRecord struct {
 type startedWith struct {
 	Members  map[string]string `json:"members"` // of the profile, as they were; those that identity does not have
 	Identity shim.Identity     `json:"identity"`
-	Settings settingsJSON      `json:"settings"`
+	Settings identity.Settings `json:"settings"`
 }
 
 func (p *plan) startedWith() *startedWith {
-	return &startedWith{fixedMembers(p.row), p.spec.Identity, p.resolved.settings}
+	return &startedWith{fixedMembers(p.row), p.spec.Identity, p.resolved.Settings}
 }
 
 // fixedMembers are the settings that a browser has from its start to its end, beside what its pages are told.
@@ -112,16 +113,18 @@ func (s *server) redressNow(ctx context.Context, r *profileRun, exit insight) er
 	if err != nil {
 		return err
 	}
-	around, late, err := s.exitOfRun(ctx, r, row, exit == exitWanted)
+	check, late, err := s.exitOfRun(ctx, r, row, exit == exitWanted)
 	if err != nil {
 		return err
 	}
-	now, err := resolve(row, around)
+	env := localEnvironment(majorOf(before.Browser.Version))
+	env.Proxied, env.Exit = r.inUse() != "", exitFrom(check)
+	now, err := identity.Resolve(declared(row), env)
 	if err != nil {
 		return err
 	}
 	next, refused := *began, error(nil)
-	next.Identity = began.next(now, around.zone)
+	next.Identity = began.next(now, env.Zone)
 	if !reflect.DeepEqual(next.Identity, began.Identity) {
 		told, err := client.SetIdentity(ctx, next.Identity)
 		switch refused = err; {
@@ -132,8 +135,8 @@ func (s *server) redressNow(ctx context.Context, r *profileRun, exit insight) er
 		}
 	}
 	answer := *before // others may hold the old one
-	next.show(&answer, *began, now.settings)
-	answer.Pending = next.pending(row, now.identity, around.zone)
+	next.show(&answer, *began, now.Settings)
+	answer.Pending = next.pending(row, told(now.Values), env.Zone)
 	if answer.Pending, err = s.pendingProxies(ctx, r, row, answer.Pending); err != nil {
 		return err
 	}
@@ -141,9 +144,9 @@ func (s *server) redressNow(ctx context.Context, r *profileRun, exit insight) er
 	if late != nil {
 		s.follow(ctx, r, late)
 	}
-	if p := answer.Proxy; exit != exitAsKnown && p != nil && around.exit != nil && p.ID == *around.exit.ID {
+	if p := answer.Proxy; exit != exitAsKnown && p != nil && check != nil && p.ID == *check.ID {
 		filled := *p
-		filled.fill(around.exit)
+		filled.fill(check)
 		answer.Proxy = &filled
 	}
 	return errors.Join(refused, s.runs.noteIdentity(r, before, &answer, &next))
@@ -151,22 +154,22 @@ func (s *server) redressNow(ctx context.Context, r *profileRun, exit insight) er
 
 // next is what the pages of a run are to be told now. What cannot be changed while it runs stays, and so does what has to follow an exit
 // that is not known: this machine's own is not shown in the middle of a run.
-func (b *startedWith) next(wanted resolution, zone string) shim.Identity {
+func (b *startedWith) next(wanted identity.Resolution, zone string) shim.Identity {
 	id := b.Identity
-	if !slices.Contains(wanted.missing, "timezone") && cmp.Or(id.Timezone, zone) != cmp.Or(wanted.identity.Timezone, zone) {
-		id.Timezone = cmp.Or(wanted.identity.Timezone, zone, id.Timezone) // the process was started with one: this machine's has to be named
+	if !slices.Contains(wanted.Missing, "timezone") && cmp.Or(id.Timezone, zone) != cmp.Or(wanted.Values.Timezone, zone) {
+		id.Timezone = cmp.Or(wanted.Values.Timezone, zone, id.Timezone) // the process was started with one: this machine's has to be named
 	}
-	if !slices.Contains(wanted.missing, "geolocation") {
-		id.Geolocation = wanted.identity.Geolocation
+	if !slices.Contains(wanted.Missing, "geolocation") {
+		id.Geolocation = told(wanted.Values).Geolocation
 	}
-	if len(wanted.identity.Languages) > 0 { // this machine's are known to a browser that was started with them, and to no other
-		id.Languages = wanted.identity.Languages
+	if len(wanted.Values.Languages) > 0 { // this machine's are known to a browser that was started with them, and to no other
+		id.Languages = wanted.Values.Languages
 	}
 	return id
 }
 
 // show writes what has changed into the run's answer, and where it came from.
-func (b *startedWith) show(answer *startJSON, before startedWith, settings settingsJSON) {
+func (b *startedWith) show(answer *startJSON, before startedWith, settings identity.Settings) {
 	if b.Identity.Timezone != before.Identity.Timezone {
 		answer.Effective.Timezone, b.Settings.Timezone = b.Identity.Timezone, settings.Timezone
 	}
@@ -178,39 +181,35 @@ func (b *startedWith) show(answer *startJSON, before startedWith, settings setti
 	}
 }
 
-// exitOfRun says what a run's settings depend on now, and with look checks its proxy when that has no good check of the last minutes. late is the check
-// when it takes longer than redressPatience.
-func (s *server) exitOfRun(ctx context.Context, r *profileRun, row store.Profile, look bool) (around surroundings, late *exitLookup, err error) {
-	r.mu.Lock()
-	around = here(majorOf(r.answer.Browser.Version))
-	r.mu.Unlock()
-	if around.proxied = r.inUse() != ""; !around.proxied {
-		return around, nil, nil
+// exitOfRun gives the last good check of a run's proxy; nil is not known. With look the proxy is checked when it has no good check of the last minutes.
+// late is that check when it takes longer than redressPatience. r.swap is held.
+func (s *server) exitOfRun(ctx context.Context, r *profileRun, row store.Profile, look bool) (check *checkJSON, late *exitLookup, err error) {
+	if r.inUse() == "" {
+		return nil, nil, nil
 	}
 	px, err := s.proxyRow(ctx, r.inUse())
 	if isNotFound(err) { // it was deleted when the profile had another already: the run goes on through it, and its exit is not known
-		return around, nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return around, nil, err
+		return nil, nil, err
 	}
 	p := &plan{row: row, proxy: &px, preflight: "warn"}
-	if look && p.needsExit() && recentCheck(px) == nil {
+	if look && declared(row).FollowsExit() && recentCheck(px) == nil {
 		if p.spec.Upstream, err = s.upstream(px); err != nil {
-			return around, nil, err
+			return nil, nil, err
 		}
 		e := s.runs.lookUpExit(ctx, p)
 		c, err := e.wait(ctx, redressPatience)
 		if err == nil && c.OK {
-			around.exit = c
-			return around, nil, nil
+			return c, nil, nil
 		}
 		if errors.Is(err, errStillChecking) {
 			late = e
 		}
 	}
-	around.exit, err = knownExit(ctx, s.store.Read(), px)
-	return around, late, err
+	check, err = knownExit(ctx, s.store.Read(), px)
+	return check, late, err
 }
 
 // noteIdentity writes what a run's pages are told now into the run, if that has changed.

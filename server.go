@@ -179,6 +179,7 @@ var useOurErrors = sync.OnceFunc(func() {
 
 func (s *server) humaConfig() huma.Config {
 	c := huma.DefaultConfig("Warren", version)
+	c.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	c.CreateHooks = nil // no $schema members, no Link headers
 	c.DocsPath, c.SchemasPath, c.OpenAPIPath = "", "", ""
 	c.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}

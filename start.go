@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"warren/events"
+	"warren/identity"
 	"warren/problem"
 	"warren/shim"
 	"warren/store"
@@ -81,9 +82,9 @@ type plan struct {
 	preflight string
 	fallbacks []fallback // that the profile names, in its order
 	checked   *checkJSON // the check that preflight required
-	around    surroundings
+	env       identity.Environment
 	exit      *exitLookup
-	resolved  resolution
+	resolved  identity.Resolution
 	warnings  []warningJSON
 }
 
@@ -121,8 +122,8 @@ func (s *server) plan(ctx context.Context, row store.Profile, in *startInput) (*
 	if err := s.fillSpec(ctx, p, in); err != nil {
 		return nil, err
 	}
-	p.around = here(installed.Major)
-	p.around.proxied = p.proxy != nil
+	p.env = localEnvironment(installed.Major)
+	p.env.Proxied = p.proxy != nil
 	if p.proxy != nil && !in.ProxyID.Set { // a proxy for this run alone has none that stands in for it
 		p.fallbacks, err = s.fallbacksOf(ctx, row, p.proxy.ID)
 	}
@@ -265,7 +266,7 @@ func (s *server) dryRun(p *plan) (*dryRunJSON, error) {
 	}
 	out := &dryRunJSON{Arguments: arguments, Environment: env, Warnings: append([]warningJSON{}, p.warnings...)}
 	out.Effective = p.effective(nil)
-	out.Warnings = slices.Concat(out.Warnings, warningsOf(warnings), p.emulated(), mismatchWarnings(p.row, p.around))
+	out.Warnings = slices.Concat(out.Warnings, warningsOf(warnings), p.emulated(), mismatchWarnings(p.row, p.env))
 	return out, nil
 }
 
@@ -402,9 +403,9 @@ func (rs *runs) launch(ctx context.Context, r *profileRun, p *plan) error {
 	answer.Warnings = append(answer.Warnings, differs(p.spec.Identity, state)...)
 	p.exit.fill(ctx, answer)
 	if isClosed(p.exit.done) && p.exit.result != nil && p.exit.result.OK { // in this order: it is written until then
-		p.around.exit = p.exit.result
+		p.env.Exit = exitFrom(p.exit.result)
 	}
-	answer.Warnings = slices.Concat(answer.Warnings, p.emulated(), mismatchWarnings(p.row, p.around))
+	answer.Warnings = slices.Concat(answer.Warnings, p.emulated(), mismatchWarnings(p.row, p.env))
 	if ctx.Err() != nil {
 		err = cancelledStart()
 	} else {

@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"warren/identity"
 )
 
 // A TZ that names no zone is said, and browsers get the zone of /etc/localtime, not one that nobody has.
@@ -21,7 +23,7 @@ func TestUnknownZone(t *testing.T) {
 		Warnings  []struct{ Code string }
 	}
 	s.do("POST", "/profiles/"+s.profile(nil)+"/start", nil, 200, &run)
-	if !isZone(run.Effective.Timezone) || len(run.Warnings) > 0 {
+	if !identity.IsZone(run.Effective.Timezone) || len(run.Warnings) > 0 {
 		t.Errorf("pages are told %+v", run)
 	}
 	if _, out, _ := exitOf(t, g.command("doctor")); !strings.Contains(out, "Mars/Phobos") {

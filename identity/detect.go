@@ -1,0 +1,116 @@
+package identity
+
+import (
+	"fmt"
+)
+
+// Difference is one thing by which a page can tell what is declared from what is real.
+type Difference struct {
+	Code     string   `json:"code" example:"worker_platform"`
+	Contexts []string `json:"contexts" doc:"Where it shows: page, frame, worker, shared_worker, service_worker, request, connection."`
+	Message  string   `json:"message" doc:"What shows, and why."`
+}
+
+// When a difference is there.
+const (
+	always      = "always"
+	withOS      = "os"      // the declared system is not the host's
+	withVersion = "version" // the declared version is not the browser's
+	withOther   = "other"   // one of these two
+	withLocale  = "locale"  // the languages are not the host's
+	withScreen  = "screen"  // a screen is declared
+)
+
+// conditional is a difference, and when it is there.
+type conditional struct {
+	when string
+	Difference
+}
+
+// known is every difference: what an emulated system or version does not cover, and what is never hidden.
+func known() []conditional {
+	everywhere := []string{"page", "frame", "worker", "shared_worker", "service_worker"}
+	scripts, workers := []string{"page", "frame"}, []string{"worker", "shared_worker", "service_worker"}
+	requests, connection := []string{"request"}, []string{"connection"}
+	return []conditional{
+		{always, Difference{"webdriver", scripts,
+			"navigator.webdriver is true, as in every automated Chrome. Automation is not hidden."}},
+		{withOS, Difference{"worker_platform", workers,
+			"navigator.platform is told by a getter that is not the browser's own: DevTools has no override for workers, and a " +
+				"worker that looks at the getter sees that."}},
+		{withOS, Difference{"attaching", scripts,
+			"navigator.platform can be this machine's for a moment, when a DevTools client attaches to a page that is just being " +
+				"loaded."}},
+		{withOther, Difference{"restored_tabs", scripts,
+			"A tab that is restored out of the browser's cache can run before Chrome listens to DevTools. What it asks for then is " +
+				"stopped, and it is loaded again; but what it noted of navigator.platform in its own storage stays."}},
+		{withOS, Difference{"fonts", everywhere,
+			"Fonts, their names, metrics and rendering are this machine's."}},
+		{withOS, Difference{"gpu", everywhere,
+			"The GPU (WebGL and WebGPU vendor, renderer and limits) and what is drawn to a canvas are this machine's."}},
+		{withOS, Difference{"codecs", scripts,
+			"Audio and video codecs, DRM and plugins are this browser's on this system."}},
+		{withOS, Difference{"voices", scripts,
+			"speechSynthesis lists this machine's voices."}},
+		{withOS, Difference{"keyboard", scripts,
+			"The keyboard layout (navigator.keyboard) and the shape of native controls and scroll bars are this machine's."}},
+		{withOS, Difference{"memory", everywhere,
+			"navigator.deviceMemory is this machine's: DevTools has no override for it."}},
+		{withOS, Difference{"tcp", connection,
+			"Where there is no proxy, TCP's own parameters are this machine's system's; with one, the proxy's."}},
+		{withVersion, Difference{"engine", everywhere,
+			"JavaScript, CSS and Web APIs are those of the installed version: what it has more or less than the declared one shows."}},
+		{withVersion, Difference{"icu", everywhere,
+			"Intl's data (formats, zones, collation) are those of the installed version."}},
+		{withVersion, Difference{"tls", connection,
+			"TLS and HTTP/2 (cipher suites, extensions, settings and their order) are those of the installed version."}},
+		{withVersion, Difference{"hints", requests,
+			"The set of headers and client hints that are sent is that of the installed version (client hints came with version " +
+				"89)."}},
+		{withLocale, Difference{"ui_language", scripts,
+			"Texts of the browser itself (a file chooser, a validation message) are in a language that is installed: on Linux " +
+				"Chrome's language packs decide."}},
+		{withLocale, Difference{"shared_process", scripts,
+			"Where pages share a renderer and the one that got the locale first is closed, Intl of the others is that of the " +
+				"browser's own language pack for some milliseconds."}},
+		{withScreen, Difference{"display", scripts,
+			"A browser with windows shows the screen and the pixel ratio of the display that it is on; its window gets the declared " +
+				"size as far as that has room. Headless the screen is the declared one, and no window is narrower than 500 pixels."}},
+	}
+}
+
+// Detectable is what a page can tell apart although v is emulated. browser is the major version that runs, 0 when none is installed. What is not
+// emulated cannot differ.
+func Detectable(v Values, browser int) []Difference {
+	out := []Difference{}
+	for _, d := range known() {
+		if !d.shows(v) {
+			continue
+		}
+		if d.when == withVersion {
+			d.Message += fmt.Sprintf(" Declared is %s.", v.Version)
+			if browser != 0 {
+				d.Message += fmt.Sprintf(" Installed is %d.", browser)
+			}
+		}
+		out = append(out, d.Difference)
+	}
+	return out
+}
+
+// shows says whether the difference is there with v.
+func (c conditional) shows(v Values) bool {
+	switch c.when {
+	case withOS:
+		return v.OS != ""
+	case withVersion:
+		return v.Version != ""
+	case withOther:
+		return v.OS != "" || v.Version != ""
+	case withLocale:
+		return v.Languages != nil
+	case withScreen:
+		return v.Screen != nil
+	}
+	return true
+}

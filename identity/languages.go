@@ -1,0 +1,58 @@
+package identity
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/text/language"
+)
+
+// Languages is what Chrome shows as navigator.languages where its language is tag, as its translations have it (Chromium,
+// components_locale_settings, IDS_ACCEPT_LANGUAGES). That is mostly the tag, its language, and English. Where Chrome has one translation for
+// several countries, the country of the tag is kept.
+func Languages(tag string) []string {
+	t, err := language.Parse(tag)
+	if err != nil {
+		return []string{tag}
+	}
+	b, _ := t.Base()
+	base, english := b.String(), []string{"en-US", "en"}
+	switch base {
+	case "en":
+		return slices.Compact(append([]string{tag}, english...))
+	case "ar", "fa", "ja": // without a country
+		return append([]string{base}, english...)
+	case "bg", "ca", "cs", "el", "es", "th": // without English
+		return []string{tag, base}
+	case "zh":
+		if script, _ := t.Script(); script.String() == "Hans" {
+			return []string{tag, base}
+		}
+	}
+	return append([]string{tag, base}, english...)
+}
+
+// isSpoken says whether a language without a region fits a country. It does where it is the country's likely language, or where CLDR has a locale of
+// the two, as it has fr-CH and en-DE.
+func isSpoken(tag language.Tag, country string) bool {
+	region, err := language.ParseRegion(country)
+	if err != nil {
+		return true
+	}
+	base, _ := tag.Base()
+	if likely, err := language.Compose(region); err == nil {
+		if b, _ := likely.Base(); b == base {
+			return true
+		}
+	}
+	there, err := language.Compose(base, region)
+	if err != nil {
+		return true
+	}
+	_, known := language.CompactIndex(there)
+	return known
+}
+
+func hasPrefix(s string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
+}

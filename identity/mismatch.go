@@ -1,0 +1,124 @@
+package identity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"golang.org/x/text/language"
+)
+
+// farAway is the distance, in kilometres, from which a declared position contradicts the exit's. A position that is looked up for an address is
+// often another city of the same country.
+const farAway = 500
+
+// Mismatch is one contradiction between what a profile declares and where its proxy comes out.
+type Mismatch struct {
+	Code     string `json:"code" enum:"timezone_mismatch,locale_mismatch,geolocation_mismatch,exit_unknown"`
+	Location string `json:"location" doc:"The member of the profile." example:"profile.timezone"`
+	Message  string `json:"message" doc:"What contradicts what, and what to do."`
+}
+
+// Mismatches compares what a profile declares with its exit. Settings that are auto follow the exit, and never contradict it. Without a proxy there
+// is none. An exit that is not known is one for a profile whose consistency is block.
+func Mismatches(d Declared, env Environment) []Mismatch {
+	out := []Mismatch{}
+	if !env.Proxied {
+		return out
+	}
+	if env.Exit == nil {
+		if d.Consistency == "block" {
+			out = append(out, exitUnknown())
+		}
+		return out
+	}
+	for _, c := range []struct{ member, says string }{
+		{"timezone", zoneMismatch(d, env)}, {"locale", languageMismatch(d, env)}, {"geolocation", positionMismatch(d, env)},
+	} {
+		if c.says != "" {
+			out = append(out, Mismatch{c.member + "_mismatch", "profile." + c.member, c.says})
+		}
+	}
+	return out
+}
+
+func exitUnknown() Mismatch {
+	return Mismatch{"exit_unknown", "profile.proxyId", "has an exit that is not known, so that nothing can be compared with it. " +
+		"Check the proxy (POST /proxies/:id/check), or set consistency to warn."}
+}
+
+// zoneMismatch compares what clocks show throughout the year, since many zones show the same time.
+func zoneMismatch(d Declared, env Environment) string {
+	exit := env.exitZone()
+	if exit == "" || d.Timezone == "auto" || env.Exit.ZoneOfCountry && hasManyTimes(env.Exit.Country) {
+		return ""
+	}
+	theirs, err := time.LoadLocation(exit)
+	if err != nil {
+		return ""
+	}
+	ours, name := env.Local, "this machine's "+env.Zone
+	if d.Timezone != "system" {
+		name = d.Timezone
+		if ours, err = time.LoadLocation(name); err != nil {
+			return ""
+		}
+	}
+	if ours == nil || SameZone(ours, theirs, env.Now) {
+		return ""
+	}
+	return fmt.Sprintf("is %s, and the proxy comes out in %s, where clocks show another time. Set it to auto or to %s.",
+		strings.TrimSpace(name), exit, exit)
+}
+
+// hasManyTimes says whether clocks of one country show different times (tzdata 2026a, zone.tab). The country's first zone says little then.
+func hasManyTimes(country string) bool {
+	return slices.Contains(strings.Fields("AQ AU BR CA CD CL CN EC ES FM GL ID KI MN MX NZ PF PG PT RU UA UM US"), country)
+}
+
+// languageMismatch compares the region of the first language with the exit's country. A language without a region fits where it is spoken.
+func languageMismatch(d Declared, env Environment) string {
+	var tags []string
+	country := env.Exit.Country
+	if country == "" || json.Unmarshal([]byte(d.Locale), &tags) != nil || len(tags) == 0 {
+		return ""
+	}
+	tag, err := language.Parse(tags[0])
+	if err != nil {
+		return ""
+	}
+	region, confidence := tag.Region()
+	switch {
+	case confidence == language.Exact && (!region.IsCountry() || region.Canonicalize().String() == country): // 419 is no country
+		return ""
+	case confidence != language.Exact && isSpoken(tag, country):
+		return ""
+	}
+	return fmt.Sprintf("begins with %s, and the proxy comes out in %s. Set it to auto, or to languages of that country.", tags[0], country)
+}
+
+func positionMismatch(d Declared, env Environment) string {
+	var p struct {
+		Latitude  *float64 `json:"latitude"`
+		Longitude *float64 `json:"longitude"`
+	}
+	exit := env.Exit
+	if !exit.hasPosition() || json.Unmarshal([]byte(d.Geolocation), &p) != nil || p.Latitude == nil || p.Longitude == nil {
+		return ""
+	}
+	km := distance(*p.Latitude, *p.Longitude, *exit.Latitude, *exit.Longitude)
+	if km <= farAway {
+		return ""
+	}
+	return fmt.Sprintf("is %d km from where the proxy is said to come out. Set it to auto, or to a place within %d km.", int(math.Round(km)), farAway)
+}
+
+// distance is the length of the great circle between two positions, in kilometres (haversine; the earth as a sphere of 6371 km).
+func distance(lat1, lon1, lat2, lon2 float64) float64 {
+	rad := func(degrees float64) float64 { return degrees * math.Pi / 180 }
+	a, b := math.Sin(rad(lat2-lat1)/2), math.Sin(rad(lon2-lon1)/2)
+	return 2 * 6371 * math.Asin(math.Sqrt(min(1, a*a+math.Cos(rad(lat1))*math.Cos(rad(lat2))*b*b)))
+}

@@ -1,0 +1,223 @@
+package identity
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// exitAccuracy is the accuracy, in metres, of a position that was looked up for an address. Such a position names a city at best. A page that
+// is told 50 m would believe a street.
+const exitAccuracy = 25_000
+
+// Resolve decides every setting. A declared value that cannot be read is an error.
+func Resolve(d Declared, env Environment) (Resolution, error) {
+	var r Resolution
+	r.system(d, env)
+	r.timezone(d, env)
+	r.Settings.WebRTC = Setting{d.WebRTC, FromProfile, ""}
+	if err := r.locale(d, env); err != nil {
+		return r, err
+	}
+	if err := r.geolocation(d, env); err != nil {
+		return r, err
+	}
+	return r, r.screen(d)
+}
+
+func (r *Resolution) system(d Declared, env Environment) {
+	r.Settings.OS = Setting{d.OS, FromProfile, "It is this machine's own: nothing of it is emulated."}
+	if d.OS != env.OS {
+		r.Values.OS = d.OS
+		r.Settings.OS.Detail = "Emulated: this machine's own is " + env.OS + ". See `differences`."
+	}
+	own := strconv.Itoa(env.Browser)
+	switch {
+	case d.BrowserVersion == "" && env.Browser == 0:
+		r.Settings.BrowserVersion = Setting{nil, ByDefault, "That of the browser that runs; none is installed."}
+	case d.BrowserVersion == "":
+		r.Settings.BrowserVersion = Setting{own, ByDefault, "That of the browser that runs."}
+	case d.BrowserVersion == own:
+		r.Settings.BrowserVersion = Setting{own, FromProfile, "It is that of the browser that runs: nothing of it is emulated."}
+	default:
+		r.Values.Version = d.BrowserVersion
+		r.Settings.BrowserVersion = Setting{d.BrowserVersion, FromProfile, "Emulated. See `differences`."}
+		if env.Browser != 0 {
+			r.Settings.BrowserVersion.Detail = "Emulated: the browser that runs is of version " + own + ". See `differences`."
+		}
+	}
+}
+
+func (r *Resolution) timezone(d Declared, env Environment) {
+	host := Setting{nilIfEmpty(env.Zone), FromHost, ""}
+	switch d.Timezone {
+	case "system":
+		host.Detail = "The profile wants this machine's."
+	case "auto":
+		if !env.Proxied {
+			host.Detail = "It is auto, and there is no proxy to follow."
+			break
+		}
+		if zone := env.exitZone(); zone != "" {
+			r.Values.Timezone = zone
+			r.Settings.Timezone = Setting{zone, FromExit, "It is auto, and " + env.Exit.told()}
+			if env.Exit.ZoneOfCountry {
+				r.Settings.Timezone.Detail += " It is the first zone of the exit's country: the check told no other."
+			}
+			r.Followed = append(r.Followed, "timezone")
+			return
+		}
+		host.Detail = "It is auto, and the exit's is not known."
+		r.Missing = append(r.Missing, "timezone")
+	default:
+		r.Values.Timezone = d.Timezone
+		r.Settings.Timezone = Setting{d.Timezone, FromProfile, ""}
+		return
+	}
+	r.Settings.Timezone = host
+}
+
+func (r *Resolution) locale(d Declared, env Environment) error {
+	host := Setting{nil, FromHost, ""}
+	switch d.Locale {
+	case "system":
+		host.Detail = "The profile wants this machine's languages, which the browser knows when it runs."
+	case "auto":
+		if !env.Proxied {
+			host.Detail = "It is auto, and there is no proxy to follow: this machine's languages, which the browser knows when it runs."
+			break
+		}
+		if exit := env.Exit; exit != nil && exit.Locale != "" {
+			r.Values.Languages = Languages(exit.Locale)
+			r.Settings.Locale = Setting{r.Values.Languages, FromExit,
+				"It is auto, and " + exit.told() + " These are Chrome's languages for " + exit.Locale + "."}
+			r.Followed = append(r.Followed, "locale")
+			return nil
+		}
+		host.Detail = "It is auto, and the exit's country is not known: this machine's languages, which the browser knows when it runs."
+		r.Missing = append(r.Missing, "locale")
+	default:
+		if err := json.Unmarshal([]byte(d.Locale), &r.Values.Languages); err != nil {
+			return err
+		}
+		r.Settings.Locale = Setting{r.Values.Languages, FromProfile, ""}
+		return nil
+	}
+	r.Settings.Locale = host
+	return nil
+}
+
+func (r *Resolution) geolocation(d Declared, env Environment) error {
+	asks := Setting{nil, ByDefault, "It is auto, and there is no proxy to follow: pages ask, as Chrome does."}
+	switch exit := env.Exit; {
+	case d.Geolocation == "off":
+		r.Values.Position = &Position{Off: true}
+		r.Settings.Geolocation = Setting{"off", FromProfile, "Pages are denied it."}
+		return nil
+	case d.Geolocation != "auto":
+		p, err := readPosition(d.Geolocation)
+		if err != nil {
+			return fmt.Errorf("the stored geolocation cannot be read: %w", err)
+		}
+		r.Values.Position = p
+		r.Settings.Geolocation = Setting{*p, FromProfile, ""}
+		return nil
+	case env.Proxied && exit.hasPosition():
+		p := Position{Latitude: *exit.Latitude, Longitude: *exit.Longitude, Accuracy: exitAccuracy}
+		r.Values.Position = &p
+		r.Settings.Geolocation = Setting{p, FromExit, "It is auto, and " + exit.told()}
+		r.Followed = append(r.Followed, "geolocation")
+		return nil
+	case env.Proxied && exit != nil:
+		asks.Detail = "It is auto, and the check told no position: pages ask, as Chrome does."
+	case env.Proxied:
+		asks.Detail = "It is auto, and the exit is not known: pages ask, as Chrome does."
+		r.Missing = append(r.Missing, "geolocation")
+	}
+	r.Settings.Geolocation = asks
+	return nil
+}
+
+var errNoPosition = errors.New("it is no position")
+
+// readPosition reads a declared position, which has all three members.
+func readPosition(text string) (*Position, error) {
+	var p struct {
+		Latitude  *float64 `json:"latitude"`
+		Longitude *float64 `json:"longitude"`
+		Accuracy  *float64 `json:"accuracy"`
+	}
+	err := json.Unmarshal([]byte(text), &p)
+	if err != nil || p.Latitude == nil || p.Longitude == nil || p.Accuracy == nil {
+		return nil, cmp.Or(err, errNoPosition)
+	}
+	return &Position{Latitude: *p.Latitude, Longitude: *p.Longitude, Accuracy: *p.Accuracy}, nil
+}
+
+func (r *Resolution) screen(d Declared) error {
+	r.Settings.Screen = Setting{nil, ByDefault, "The display's; without windows it is 1440 x 900."}
+	if d.Screen == "" {
+		return nil
+	}
+	var v Screen
+	if err := json.Unmarshal([]byte(d.Screen), &v); err != nil {
+		return err
+	}
+	r.Values.Screen = &v
+	r.Settings.Screen = Setting{v, FromProfile, ""}
+	return nil
+}
+
+// exitZone is the exit's time zone, if this machine knows one of that name.
+func (env Environment) exitZone() string {
+	if env.Exit == nil || !IsZone(env.Exit.Timezone) {
+		return ""
+	}
+	return env.Exit.Timezone
+}
+
+// told says when the exit was checked.
+func (x *Exit) told() string {
+	return "the check of " + x.CheckedAt.UTC().Format("2006-01-02T15:04:05.000Z") + " tells it."
+}
+
+func (x *Exit) hasPosition() bool { return x != nil && x.Latitude != nil && x.Longitude != nil }
+
+func nilIfEmpty(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// IsZone says whether name is a time zone of the IANA database (RFC 6557) that this program knows.
+func IsZone(name string) bool {
+	// A machine's own folder of zones has names beside those of IANA.
+	switch name {
+	case "", "auto", "system", "Local", "Factory", "posixrules", "localtime":
+		return false
+	}
+	if len(name) > 64 || hasPrefix(name, "posix/", "right/") {
+		return false
+	}
+	_, err := time.LoadLocation(name)
+	return err == nil
+}
+
+// SameZone says whether two zones show the same time throughout the year of at. Names do not matter: a zone has several, and Chrome chooses one
+// of them.
+func SameZone(a, b *time.Location, at time.Time) bool {
+	noon := time.Date(at.Year(), 1, 1, 12, 0, 0, 0, time.UTC)
+	for range 366 {
+		_, x := noon.In(a).Zone()
+		if _, y := noon.In(b).Zone(); x != y {
+			return false
+		}
+		noon = noon.AddDate(0, 0, 1)
+	}
+	return true
+}
