@@ -208,5 +208,5 @@ func (rs *runs) dismiss(ctx context.Context, name string) {
 
 // asOurselves is a context for what no caller asked for: it sees everything.
 func (s *server) asOurselves(ctx context.Context) context.Context {
-	return context.WithValue(ctx, requestKey{}, &request{caller: newCaller("", allScopes(), nil), server: s})
+	return context.WithValue(ctx, requestKey{}, &request{caller: newCaller("", allScopes(), store.All()), server: s})
 }

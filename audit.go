@@ -59,14 +59,14 @@ type auditList struct {
 
 func (s *server) listAudit(ctx context.Context, in *auditList) (*listBody[auditJSON], error) {
 	q, c, action := s.store.Read(), callerOf(ctx), orNull(in.Action)
-	total, err := q.CountAudit(ctx, store.CountAuditParams{Action: action, Workspaces: c.filter})
+	total, err := q.CountAudit(ctx, store.CountAuditParams{Action: action, Workspaces: c.scope.Filter()})
 	if err != nil {
 		return nil, err
 	}
-	p := store.ListAuditParams{Action: action, Workspaces: c.filter, AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
+	p := store.ListAuditParams{Action: action, Workspaces: c.scope.Filter(), AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
 	if in.After != "" {
 		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "audit", func(id string) (int64, error) {
-			at, err := q.GetAudit(ctx, store.GetAuditParams{ID: id, Workspaces: c.filter})
+			at, err := q.GetAudit(ctx, store.GetAuditParams{ID: id, Workspaces: c.scope.Filter()})
 			return at.At, err
 		})
 	}

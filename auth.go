@@ -43,25 +43,23 @@ func allScopes() []scope {
 
 // caller is the holder of the key that came with a request.
 type caller struct {
-	keyID      string
-	scopes     []scope
-	workspaces []string // nil: all
-	filter     *string  // workspaces as a JSON array for SQL; nil: all
-	mark       string   // what capabilities remember of the key; its id, but of WARREN_API_KEY, which changes
-	expires    time.Time
+	keyID   string
+	scopes  []scope
+	scope   store.Scope // the workspaces that the key sees
+	mark    string      // what capabilities remember of the key; its id, but of WARREN_API_KEY, which changes
+	expires time.Time
 }
 
-func newCaller(keyID string, scopes []scope, workspaces []string) *caller {
-	c := &caller{keyID: keyID, mark: keyID, scopes: scopes, workspaces: workspaces}
-	if workspaces != nil {
-		b, err := json.Marshal(workspaces)
-		if err != nil { // strings always marshal
-			b = []byte("[]")
-		}
-		f := string(b)
-		c.filter = &f
+func newCaller(keyID string, scopes []scope, sees store.Scope) *caller {
+	return &caller{keyID: keyID, mark: keyID, scopes: scopes, scope: sees}
+}
+
+// scopeOf is what a key sees that names workspaces; nil is all.
+func scopeOf(workspaces []string) store.Scope {
+	if workspaces == nil {
+		return store.All()
 	}
-	return c
+	return store.Only(workspaces)
 }
 
 // may returns nil when the key's scopes allow want: `admin` contains the others, `run` and `write` contain `read`.
@@ -87,12 +85,12 @@ func (c *caller) expired() bool { return !c.expires.IsZero() && time.Now().After
 
 // sees says whether the key may see the workspace.
 func (c *caller) sees(workspace string) bool {
-	return c.workspaces == nil || slices.Contains(c.workspaces, workspace)
+	return c.scope.Sees(workspace)
 }
 
 // newEnvironmentCaller is the holder of WARREN_API_KEY.
 func newEnvironmentCaller(key string) *caller {
-	c := newCaller("environment", allScopes(), nil)
+	c := newCaller("environment", allScopes(), store.All())
 	hash := hashKey(key)
 	hash = sha256.Sum256(hash[:])
 	c.mark = "environment-" + hex.EncodeToString(hash[:8])
@@ -264,14 +262,15 @@ func callerFromRow(row store.Key) (*caller, error) {
 	if err := json.Unmarshal([]byte(row.Scopes), &scopes); err != nil {
 		return nil, err
 	}
-	var workspaces []string
+	sees := store.All()
 	if row.Workspaces != nil {
-		workspaces = []string{}
-		if err := json.Unmarshal([]byte(*row.Workspaces), &workspaces); err != nil {
+		var ids []string
+		if err := json.Unmarshal([]byte(*row.Workspaces), &ids); err != nil {
 			return nil, err
 		}
+		sees = store.Only(ids)
 	}
-	c := newCaller(row.ID, scopes, workspaces)
+	c := newCaller(row.ID, scopes, sees)
 	if row.ExpiresAt != nil {
 		c.expires = time.UnixMilli(*row.ExpiresAt)
 	}

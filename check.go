@@ -318,12 +318,12 @@ func (s *server) listChecks(ctx context.Context, in *checkList) (*listBody[check
 		return nil, err
 	}
 	q, c := s.store.Read(), callerOf(ctx)
-	total, err := q.CountProxyChecks(ctx, store.CountProxyChecksParams{ProxyID: row.ID, Workspaces: c.filter})
+	total, err := q.CountProxyChecks(ctx, store.CountProxyChecksParams{ProxyID: row.ID, Workspaces: c.scope.Filter()})
 	if err != nil {
 		return nil, err
 	}
 	p := Paging{Page: in.Page, Limit: in.Limit}
-	rows, err := q.ListProxyChecks(ctx, store.ListProxyChecksParams{ProxyID: row.ID, Workspaces: c.filter, Limit: int64(in.Limit) + 1, Offset: p.offset()})
+	rows, err := q.ListProxyChecks(ctx, store.ListProxyChecksParams{ProxyID: row.ID, Workspaces: c.scope.Filter(), Limit: int64(in.Limit) + 1, Offset: p.offset()})
 	found, err := pageOf(rows, total, in.Limit, err, func(store.ProxyCheck) (int64, string) { return 0, "" })
 	if err != nil {
 		return nil, err

@@ -18,11 +18,12 @@ import (
 	"go.uber.org/goleak"
 
 	"warren/events"
+	"warren/store"
 )
 
 // adminContext is the context of a request of the admin.
 func adminContext(a *testAPI) context.Context {
-	return context.WithValue(context.Background(), requestKey{}, &request{server: a.srv, caller: newCaller("test", allScopes(), nil)})
+	return context.WithValue(context.Background(), requestKey{}, &request{server: a.srv, caller: newCaller("test", allScopes(), store.All())})
 }
 
 // eventReader is GET /events as a client reads it.

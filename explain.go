@@ -81,7 +81,7 @@ func (s *server) explainBrowser(ctx context.Context, row store.Profile, out *exp
 
 // explainExit says where a proxy comes out, as far as it is known.
 func (s *server) explainExit(ctx context.Context, proxyID string, env *identity.Environment, out *explainJSON) error {
-	px, err := s.store.Read().GetProxy(ctx, store.GetProxyParams{ID: proxyID, Workspaces: callerOf(ctx).filter})
+	px, err := s.store.Read().GetProxy(ctx, store.GetProxyParams{ID: proxyID, Workspaces: callerOf(ctx).scope.Filter()})
 	if errors.Is(err, store.ErrNoRow) {
 		return nil // it has just gone
 	}

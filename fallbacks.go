@@ -49,7 +49,7 @@ func (in *profileInput) checkFallbacks(ctx context.Context, q *store.Queries, c 
 	}
 	for i, id := range ids {
 		location := fmt.Sprintf("body.fallbackProxyIds[%d]", i)
-		p, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: c.filter})
+		p, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: c.scope.Filter()})
 		switch {
 		case errors.Is(err, store.ErrNoRow), err == nil && p.WorkspaceID != workspace:
 			f.add(location, "is no proxy of the profile's workspace", cut(id))
@@ -76,7 +76,7 @@ func stringsOf(text string) (out []string) {
 func (s *server) fallbacksOf(ctx context.Context, row store.Profile, own string) (out []fallback, err error) {
 	q := s.store.Read()
 	for _, id := range stringsOf(row.FallbackProxyIDs) {
-		px, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: callerOf(ctx).filter})
+		px, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: callerOf(ctx).scope.Filter()})
 		if errors.Is(err, store.ErrNoRow) || err == nil && (px.WorkspaceID != row.WorkspaceID || id == own) {
 			continue
 		}

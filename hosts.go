@@ -60,7 +60,7 @@ func (s *server) listRunHosts(ctx context.Context, in *struct {
 	RunID string `path:"runId" doc:"The run's id, as start and the history name it."`
 }) (*struct{ Body runHostsJSON }, error) {
 	q := s.store.Read()
-	row, err := q.GetRun(ctx, store.GetRunParams{ID: in.RunID, Workspaces: callerOf(ctx).filter})
+	row, err := q.GetRun(ctx, store.GetRunParams{ID: in.RunID, Workspaces: callerOf(ctx).scope.Filter()})
 	if err != nil {
 		return nil, orNotFound(err, "run")
 	}

@@ -208,10 +208,10 @@ func (s *server) importPart(ctx context.Context, in *importRequest, part []int, 
 	var found map[int]string
 	var err error
 	if in.DryRun {
-		found, err = s.store.Read().FindAddresses(ctx, in.workspace, c.filter, rows)
+		found, err = s.store.Read().FindAddresses(ctx, in.workspace, c.scope.Filter(), rows)
 	} else {
 		err = s.store.Write(ctx, func(q *store.Queries) (err error) {
-			found, err = addMissing(ctx, q, in.workspace, c.filter, rows)
+			found, err = addMissing(ctx, q, in.workspace, c.scope.Filter(), rows)
 			return err
 		})
 	}

@@ -47,7 +47,7 @@ type keyInput struct {
 func (in *keyInput) Resolve(ctx huma.Context) []error {
 	var f faults
 	maker := callerOf(ctx.Context())
-	if maker.workspaces != nil && !in.Workspaces.given() {
+	if !maker.scope.SeesAll() && !in.Workspaces.given() {
 		f.add("body.workspaces", "must name workspaces of this key: it does not see all", nil)
 	}
 	in.Name = f.line("body.name", in.Name, 1, 200)
@@ -81,7 +81,7 @@ func keyFromRow(row store.Key) (keyJSON, error) {
 		return keyJSON{}, err
 	}
 	return keyJSON{
-		ID: row.ID, Name: row.Name, Hint: row.Hint, Scopes: c.scopes, Workspaces: c.workspaces,
+		ID: row.ID, Name: row.Name, Hint: row.Hint, Scopes: c.scopes, Workspaces: c.scope.Workspaces(),
 		ExpiresAt: stampPtr(row.ExpiresAt), LastUsedAt: stampPtr(row.LastUsedAt),
 		CreatedAt: timestamp(row.CreatedAt), RevokedAt: stampPtr(row.RevokedAt),
 	}, nil
@@ -96,7 +96,7 @@ func (k *keyring) add(ctx context.Context, key, name string, scopes []scope, wor
 	}
 	at := now()
 	row := store.Key{ID: newID(), Name: name, Hash: hash[:], Hint: key[:8], Scopes: string(scopesJSON),
-		Workspaces: newCaller("", nil, workspaces).filter, ExpiresAt: expires, CreatedAt: at}
+		Workspaces: scopeOf(workspaces).Filter(), ExpiresAt: expires, CreatedAt: at}
 	err = k.store.Write(ctx, func(q *store.Queries) error {
 		for _, w := range workspaces {
 			if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: w, Now: at}); err != nil {
@@ -135,14 +135,14 @@ func (s *server) createKey(ctx context.Context, in *struct{ Body keyInput }) (*s
 
 func (s *server) listKeys(ctx context.Context, in *struct{ Paging }) (*listBody[keyJSON], error) {
 	q, c := s.store.Read(), callerOf(ctx)
-	total, err := q.CountKeys(ctx, c.filter)
+	total, err := q.CountKeys(ctx, c.scope.Filter())
 	if err != nil {
 		return nil, err
 	}
-	p := store.ListKeysParams{Workspaces: c.filter, AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
+	p := store.ListKeysParams{Workspaces: c.scope.Filter(), AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
 	if in.After != "" {
 		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "key", func(id string) (int64, error) {
-			at, err := q.GetKey(ctx, store.GetKeyParams{ID: id, Workspaces: c.filter})
+			at, err := q.GetKey(ctx, store.GetKeyParams{ID: id, Workspaces: c.scope.Filter()})
 			return at.CreatedAt, err
 		})
 	}
@@ -162,7 +162,7 @@ func (s *server) revokeKey(ctx context.Context, in *struct {
 }) (*struct{}, error) {
 	var n int64
 	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
-		n, err = q.RevokeKey(ctx, store.RevokeKeyParams{ID: in.ID, RevokedAt: now(), Workspaces: callerOf(ctx).filter})
+		n, err = q.RevokeKey(ctx, store.RevokeKeyParams{ID: in.ID, RevokedAt: now(), Workspaces: callerOf(ctx).scope.Filter()})
 		return err
 	})
 	if err != nil {
@@ -221,11 +221,11 @@ func isWorkspaceID(s string) bool {
 // A workspace that the key may not see is the same as one that is not there.
 func (c *caller) workspaceFor(o opt[string]) (string, *problem.Fault) {
 	id := "default"
-	switch {
-	case o.given():
+	if own := c.scope.Workspaces(); len(own) == 1 {
+		id = own[0]
+	}
+	if o.given() {
 		id = o.Value
-	case len(c.workspaces) == 1:
-		id = c.workspaces[0]
 	}
 	if !isWorkspaceID(id) {
 		return id, &problem.Fault{Location: "body.workspaceId", Message: workspaceRule, Value: nil}

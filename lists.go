@@ -17,7 +17,7 @@ func (s *server) findProfiles(ctx context.Context, in *profileList) (store.Page[
 	orders := map[string]store.Order{"": store.ByCreated, "createdAt": store.ByCreated, "updatedAt": store.ByUpdated, "name": store.ByName, "lastStartedAt": store.ByStarted}
 	os, _ := osName(in.OS)
 	return s.store.ListProfiles(ctx, store.ProfileList{
-		ProfileFilter: store.ProfileFilter{Workspaces: callerOf(ctx).filter, WorkspaceID: in.WorkspaceID, Trashed: in.Trashed,
+		ProfileFilter: store.ProfileFilter{Workspaces: callerOf(ctx).scope.Filter(), WorkspaceID: in.WorkspaceID, Trashed: in.Trashed,
 			Search: in.Search, Tags: in.Tag, Status: in.Status, ProxyID: in.ProxyID, OS: os},
 		Order: orders[in.Sort], Ascending: in.Order == "asc", After: in.After, Limit: in.Limit, Offset: in.offset()})
 }
@@ -43,7 +43,7 @@ type ProxyFilter struct {
 // rows is the filter as the store takes it.
 func (f ProxyFilter) rows(c *caller) store.ProxyFilter {
 	typ, _ := proxy.ParseType(f.Type)
-	return store.ProxyFilter{Workspaces: c.filter, WorkspaceID: f.WorkspaceID, Type: string(typ), Status: f.Status,
+	return store.ProxyFilter{Workspaces: c.scope.Filter(), WorkspaceID: f.WorkspaceID, Type: string(typ), Status: f.Status,
 		Country: strings.ToUpper(f.Country), Search: f.Search, Tags: f.Tag}
 }
 
@@ -88,11 +88,11 @@ type workspaceJSON struct {
 
 func (s *server) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*listBody[workspaceJSON], error) {
 	q, c := s.store.Read(), callerOf(ctx)
-	p := store.ListWorkspacesParams{AfterKey: math.MaxInt64, Workspaces: c.filter, Limit: int64(in.Limit) + 1, Offset: in.offset()}
-	total, err := q.CountWorkspaces(ctx, c.filter)
+	p := store.ListWorkspacesParams{AfterKey: math.MaxInt64, Workspaces: c.scope.Filter(), Limit: int64(in.Limit) + 1, Offset: in.offset()}
+	total, err := q.CountWorkspaces(ctx, c.scope.Filter())
 	if err == nil && in.After != "" {
 		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "workspace", func(id string) (int64, error) {
-			at, err := q.GetWorkspace(ctx, store.GetWorkspaceParams{ID: id, Workspaces: c.filter})
+			at, err := q.GetWorkspace(ctx, store.GetWorkspaceParams{ID: id, Workspaces: c.scope.Filter()})
 			return at.CreatedAt, err
 		})
 	}
@@ -114,7 +114,7 @@ const byTime = "time"
 
 // goOn finds where a list that is ordered by time goes on.
 func (s *server) goOn(ctx context.Context, after, kind string, find func(id string) (at int64, err error)) (key int64, id string, err error) {
-	p, err := s.store.After(ctx, after, byTime, kind, callerOf(ctx).filter, func(id string) (store.Place, error) {
+	p, err := s.store.After(ctx, after, byTime, kind, callerOf(ctx).scope.Filter(), func(id string) (store.Place, error) {
 		at, err := find(id)
 		return store.Place{Number: at, ID: id}, err
 	})

@@ -95,7 +95,7 @@ func (s *server) pickProxy(ctx context.Context, profile store.Profile, from pick
 	s.runs.picking.Lock() // two starts at once see each other's choice
 	defer s.runs.picking.Unlock()
 	q, c := s.store.Read(), callerOf(ctx)
-	rows, err := q.ListProxiesToPick(ctx, store.ListProxiesToPickParams{WorkspaceID: profile.WorkspaceID, Workspaces: c.filter})
+	rows, err := q.ListProxiesToPick(ctx, store.ListProxiesToPickParams{WorkspaceID: profile.WorkspaceID, Workspaces: c.scope.Filter()})
 	if err != nil {
 		return "", false, err
 	}

@@ -372,7 +372,7 @@ func mergeStrings(o opt[[]string], dst *string) {
 // checkProxy says what is wrong with the proxy that the profile would have. It reads the database.
 func (in *profileInput) checkProxy(ctx context.Context, q *store.Queries, c *caller, workspace string, row *store.Profile, f *faults) error {
 	if in.ProxyID.given() {
-		p, err := q.GetProxy(ctx, store.GetProxyParams{ID: in.ProxyID.Value, Workspaces: c.filter})
+		p, err := q.GetProxy(ctx, store.GetProxyParams{ID: in.ProxyID.Value, Workspaces: c.scope.Filter()})
 		switch {
 		case errors.Is(err, store.ErrNoRow), err == nil && p.WorkspaceID != workspace:
 			f.add("body.proxyId", "is no proxy of the profile's workspace", cut(in.ProxyID.Value))

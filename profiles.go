@@ -157,12 +157,12 @@ func (s *server) profileRow(ctx context.Context, id string, trashed bool) (store
 	var row store.Profile
 	var err error
 	if trashed {
-		row, err = q.GetProfileAny(ctx, store.GetProfileAnyParams{ID: id, Workspaces: c.filter})
+		row, err = q.GetProfileAny(ctx, store.GetProfileAnyParams{ID: id, Workspaces: c.scope.Filter()})
 		if err == nil && row.TrashedAt == nil {
 			err = store.ErrNoRow
 		}
 	} else {
-		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: id, Workspaces: c.filter})
+		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: id, Workspaces: c.scope.Filter()})
 	}
 	if errors.Is(err, store.ErrNoRow) {
 		return row, problem.Missing("profile")
@@ -277,7 +277,7 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 	var row store.Profile
 	err := s.store.Write(ctx, func(q *store.Queries) error {
 		var err error
-		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: in.ID, Workspaces: c.filter})
+		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: in.ID, Workspaces: c.scope.Filter()})
 		if errors.Is(err, store.ErrNoRow) {
 			return problem.Missing("profile")
 		}
@@ -298,7 +298,7 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 			return err
 		}
 		row.UpdatedAt = now()
-		row, err = q.UpdateProfile(ctx, updateOf(row, c.filter))
+		row, err = q.UpdateProfile(ctx, updateOf(row, c.scope.Filter()))
 		return err
 	})
 	if err != nil {
@@ -357,7 +357,7 @@ func (s *server) deleteProfile(ctx context.Context, in *profileDelete) (*struct{
 
 // unchanged looks again, in the transaction that removes: while the browser stopped the profile may have changed.
 func (s *server) unchanged(ctx context.Context, q *store.Queries, id, ifMatch string) error {
-	row, err := q.GetProfileAny(ctx, store.GetProfileAnyParams{ID: id, Workspaces: callerOf(ctx).filter})
+	row, err := q.GetProfileAny(ctx, store.GetProfileAnyParams{ID: id, Workspaces: callerOf(ctx).scope.Filter()})
 	if err != nil {
 		return orNotFound(err, "profile")
 	}
@@ -372,7 +372,7 @@ func (s *server) trash(ctx context.Context, id string, check func(*store.Queries
 		if err := check(q); err != nil {
 			return err
 		}
-		_, err := q.TrashProfile(ctx, store.TrashProfileParams{ID: id, TrashedAt: now(), Workspaces: callerOf(ctx).filter})
+		_, err := q.TrashProfile(ctx, store.TrashProfileParams{ID: id, TrashedAt: now(), Workspaces: callerOf(ctx).scope.Filter()})
 		return orNotFound(err, "profile")
 	})
 }
@@ -382,7 +382,7 @@ func (s *server) erase(ctx context.Context, id string, check func(*store.Queries
 		if err := check(q); err != nil {
 			return err
 		}
-		n, err := q.DeleteProfile(ctx, store.DeleteProfileParams{ID: id, Workspaces: callerOf(ctx).filter})
+		n, err := q.DeleteProfile(ctx, store.DeleteProfileParams{ID: id, Workspaces: callerOf(ctx).scope.Filter()})
 		if err == nil && n == 0 {
 			return problem.Missing("profile")
 		}
@@ -425,7 +425,7 @@ func (s *server) restoreProfile(ctx context.Context, in *profileRestore) (*Profi
 	c := callerOf(ctx)
 	var row store.Profile
 	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
-		row, err = q.RestoreProfile(ctx, store.RestoreProfileParams{ID: in.ID, Workspaces: c.filter})
+		row, err = q.RestoreProfile(ctx, store.RestoreProfileParams{ID: in.ID, Workspaces: c.scope.Filter()})
 		return orNotFound(err, "profile")
 	})
 	if err != nil {

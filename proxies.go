@@ -307,7 +307,7 @@ func (s *server) proxyRow(ctx context.Context, id string) (store.Proxy, error) {
 
 // proxyAsRead gives a proxy that the caller sees, if it is still as ifMatch says.
 func proxyAsRead(ctx context.Context, q *store.Queries, c *caller, id, ifMatch string) (store.Proxy, error) {
-	row, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: c.filter})
+	row, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: c.scope.Filter()})
 	switch {
 	case errors.Is(err, store.ErrNoRow):
 		return row, problem.Missing("proxy")
@@ -397,11 +397,11 @@ func duplicate(id string) *problem.Error {
 // holdersOf names the profiles that use a proxy, or fall back on it.
 func holdersOf(ctx context.Context, q *store.Queries, row store.Proxy, c *caller) (users []string, err error) {
 	if row.ProfileCount > 0 {
-		users, err = q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: row.ID, Workspaces: c.filter, Limit: 1000})
+		users, err = q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: row.ID, Workspaces: c.scope.Filter(), Limit: 1000})
 	}
 	if left := 1000 - len(users); err == nil && left > 0 {
 		var more []string
-		more, err = q.ListProfilesWithFallback(ctx, store.ListProfilesWithFallbackParams{WorkspaceID: row.WorkspaceID, ProxyID: row.ID, Workspaces: c.filter, Limit: int64(left)})
+		more, err = q.ListProfilesWithFallback(ctx, store.ListProfilesWithFallbackParams{WorkspaceID: row.WorkspaceID, ProxyID: row.ID, Workspaces: c.scope.Filter(), Limit: int64(left)})
 		users = append(users, more...)
 	}
 	return users, err
@@ -482,14 +482,14 @@ func (s *server) rewriteProxy(ctx context.Context, q *store.Queries, row store.P
 	}
 	row, err = q.UpdateProxy(ctx, store.UpdateProxyParams{ID: row.ID, Revision: row.Revision, Type: row.Type, Host: row.Host, Port: row.Port,
 		Username: row.Username, Password: row.Password, Name: row.Name, Tags: row.Tags, Notes: row.Notes, RotateURL: row.RotateURL, RotateSealed: row.RotateSealed,
-		UpdatedAt: now(), Workspaces: c.filter})
+		UpdatedAt: now(), Workspaces: c.scope.Filter()})
 	if err != nil || !moved {
 		return row, moved, err
 	}
 	if _, err := q.DeleteProxyChecks(ctx, row.ID); err != nil {
 		return row, moved, err
 	}
-	if _, err := q.ClearProxyCheck(ctx, store.ClearProxyCheckParams{ID: row.ID, Workspaces: c.filter}); err != nil {
+	if _, err := q.ClearProxyCheck(ctx, store.ClearProxyCheckParams{ID: row.ID, Workspaces: c.scope.Filter()}); err != nil {
 		return row, moved, err
 	}
 	row.Status, row.LastCheck, row.ChecksTotal, row.ChecksOk, row.Recent = "unknown", nil, 0, 0, ""
@@ -513,7 +513,7 @@ func (s *server) deleteProxy(ctx context.Context, in *struct {
 		if len(users) > 0 {
 			return proxyInUse(users)
 		}
-		_, err = q.DeleteProxy(ctx, store.DeleteProxyParams{ID: row.ID, Workspaces: c.filter})
+		_, err = q.DeleteProxy(ctx, store.DeleteProxyParams{ID: row.ID, Workspaces: c.scope.Filter()})
 		return err
 	})
 	if err != nil {

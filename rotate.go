@@ -89,7 +89,7 @@ func (s *server) beginRotation(ctx context.Context, row store.Proxy) error {
 	at := now()
 	var n int64
 	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
-		n, err = q.BeginProxyRotation(ctx, store.BeginProxyRotationParams{ID: row.ID, Now: at, Before: at - s.cfg.RotateEvery.Milliseconds(), Workspaces: callerOf(ctx).filter})
+		n, err = q.BeginProxyRotation(ctx, store.BeginProxyRotationParams{ID: row.ID, Now: at, Before: at - s.cfg.RotateEvery.Milliseconds(), Workspaces: callerOf(ctx).scope.Filter()})
 		return err
 	})
 	if err != nil || n > 0 {

@@ -105,7 +105,7 @@ func (s *server) plan(ctx context.Context, row store.Profile, in *startInput) (*
 		return nil, problem.New(problem.Conflict, "proxy_missing", "The profile's proxy was deleted while it was in the trash. Set proxyId to a proxy, or to null for a direct connection, then start again.")
 	}
 	if proxyID != nil {
-		px, err := s.store.Read().GetProxy(ctx, store.GetProxyParams{ID: *proxyID, Workspaces: callerOf(ctx).filter})
+		px, err := s.store.Read().GetProxy(ctx, store.GetProxyParams{ID: *proxyID, Workspaces: callerOf(ctx).scope.Filter()})
 		if errors.Is(err, store.ErrNoRow) || err == nil && px.WorkspaceID != row.WorkspaceID {
 			return nil, problem.NotValid(problem.Fault{Location: "body.proxyId", Message: "is no proxy of the profile's workspace"})
 		}

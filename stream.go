@@ -67,7 +67,7 @@ func sse(e events.Entry) []byte {
 // hears says whether the caller may hear of a workspace. What belongs to none is for keys that see all.
 func (c *caller) hears(workspace string) bool {
 	if workspace == "" {
-		return c.workspaces == nil
+		return c.scope.SeesAll()
 	}
 	return c.sees(workspace)
 }

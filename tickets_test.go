@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"warren/store"
 )
 
 // ticketFor asks for a ticket with a key.
@@ -173,7 +175,7 @@ func TestManyTickets(t *testing.T) {
 		t.Error("it does not say when to come again")
 	}
 	a.ticketFor(t, a.key, path)
-	ts, c := newTickets(), newCaller("k", allScopes(), nil)
+	ts, c := newTickets(), newCaller("k", allScopes(), store.All())
 	ts.add("over", ticket{c, path, time.Now().Add(-time.Millisecond)})
 	if ts.take("over", path) != nil {
 		t.Error("a ticket whose time is over is good")

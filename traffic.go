@@ -84,7 +84,7 @@ func (s *server) proxyTraffic(ctx context.Context, in *struct {
 		return nil, err
 	}
 	s.runs.noteAllTraffic(ctx, func(r *profileRun) bool { return r.workspaceID == row.WorkspaceID })
-	rows, err := s.store.Read().ListTrafficOfProxy(ctx, store.ListTrafficOfProxyParams{ProxyID: row.ID, FromDay: in.first, ToDay: in.last, Workspaces: callerOf(ctx).filter})
+	rows, err := s.store.Read().ListTrafficOfProxy(ctx, store.ListTrafficOfProxyParams{ProxyID: row.ID, FromDay: in.first, ToDay: in.last, Workspaces: callerOf(ctx).scope.Filter()})
 	return sumTraffic(rows, in.By), err
 }
 
@@ -98,7 +98,7 @@ func (s *server) profileTraffic(ctx context.Context, in *struct {
 		return nil, err
 	}
 	s.runs.noteAllTraffic(ctx, func(r *profileRun) bool { return r.profileID == row.ID })
-	rows, err := s.store.Read().ListTrafficOfProfile(ctx, store.ListTrafficOfProfileParams{ProfileID: row.ID, FromDay: in.first, ToDay: in.last, Workspaces: callerOf(ctx).filter})
+	rows, err := s.store.Read().ListTrafficOfProfile(ctx, store.ListTrafficOfProfileParams{ProfileID: row.ID, FromDay: in.first, ToDay: in.last, Workspaces: callerOf(ctx).scope.Filter()})
 	return sumTraffic(rows, in.By), err
 }
 
