@@ -92,14 +92,14 @@ type secretJSON struct {
 
 // proxySecret is the only way to one password.
 func (s *server) proxySecret(ctx context.Context, in *struct{ ProxyPath }) (*struct{ Body secretJSON }, error) {
-	row, err := s.proxyRow(ctx, in.ID)
+	row, err := s.pool.Get(ctx, callerOf(ctx).scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.open(row)
-	if err != nil {
+	if err := row.Usable(); err != nil {
 		return nil, err
 	}
+	p := row.Address
 	if err := s.audit(ctx, "proxy.secret", row.WorkspaceID, row.ID, map[string]any{}); err != nil {
 		return nil, err
 	}

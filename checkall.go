@@ -3,19 +3,16 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/go-json-experiment/json"
 
-	"warren/events"
+	"warren/pool"
 	"warren/problem"
 	"warren/store"
 )
@@ -112,9 +109,9 @@ type checkAllBody struct {
 }
 
 func (s *server) checkAll(_ context.Context, in *checkAllRequest) (*checkAllBody, error) {
-	targets := make([]probed, 0, len(in.rows))
+	targets := make([]pool.Proxy, 0, len(in.rows))
 	for _, row := range in.rows {
-		targets = append(targets, s.probedOf(store.Proxy{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host, Port: row.Port,
+		targets = append(targets, s.pool.Open(store.Proxy{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host, Port: row.Port,
 			Username: row.Username, Password: row.Password, Revision: row.Revision}))
 	}
 	return &checkAllBody{"application/x-ndjson", len(targets), "no", func(hc huma.Context) {
@@ -127,14 +124,14 @@ func (s *server) checkAll(_ context.Context, in *checkAllRequest) (*checkAllBody
 
 // streamChecks checks proxies and writes a line for each as it ends. It is an error when that cannot go on, but not when the reader
 // has left or the server stops, which is the end of it too.
-func (s *server) streamChecks(hc huma.Context, targets []probed) error {
+func (s *server) streamChecks(hc huma.Context, targets []pool.Proxy) error {
 	ctx, cancel := context.WithCancel(hc.Context())
 	defer cancel()
 	defer context.AfterFunc(s.runs.ctx, cancel)()
-	lines, failed := make(chan *checkJSON, 64), make(chan error, 1)
+	lines, failed := make(chan *pool.Check, 64), make(chan error, 1)
 	go func() {
 		defer close(lines)
-		failed <- s.runs.checkMany(ctx, targets, func(c *checkJSON) {
+		failed <- s.pool.CheckMany(ctx, targets, func(c *pool.Check) {
 			select {
 			case lines <- c:
 			case <-ctx.Done():
@@ -153,7 +150,7 @@ func (s *server) streamChecks(hc huma.Context, targets []probed) error {
 }
 
 // writeLines writes what comes, in as few writes as it comes in. A reader that takes nothing is given up.
-func (s *server) writeLines(w http.ResponseWriter, lines <-chan *checkJSON) error {
+func (s *server) writeLines(w http.ResponseWriter, lines <-chan *pool.Check) error {
 	rc := http.NewResponseController(w)
 	var text []byte
 	for c := range lines {
@@ -175,52 +172,4 @@ func (s *server) writeLines(w http.ResponseWriter, lines <-chan *checkJSON) erro
 	}
 	rc.SetWriteDeadline(time.Time{}) //nolint:errcheck // as above
 	return nil
-}
-
-// probedOf is a row as a check of many needs it.
-func (s *server) probedOf(row store.Proxy) probed {
-	p, err := s.open(row)
-	return probed{row.ID, row.WorkspaceID, row.Revision, p, err, true}
-}
-
-// checkMany checks proxies, many at once, and gives each result to then as it comes, from several goroutines. Workspaces take turns,
-// also with those of other callers. It returns when all are done, or soon after ctx has ended; with an error when a result could not be
-// kept: then no further check begins.
-func (rs *runs) checkMany(ctx context.Context, targets []probed, then func(*checkJSON)) error {
-	ctx, giveUp := context.WithCancelCause(ctx)
-	defer giveUp(nil)
-	of := map[string][]probed{}
-	for _, p := range targets {
-		of[p.workspace] = append(of[p.workspace], p)
-	}
-	var wg sync.WaitGroup
-	for workspace, list := range of {
-		wg.Go(func() { rs.checkWorkspace(ctx, giveUp, workspace, list, then) })
-	}
-	wg.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
-}
-
-// checkWorkspace is checkMany for proxies of one workspace.
-func (rs *runs) checkWorkspace(ctx context.Context, giveUp context.CancelCauseFunc, workspace string, list []probed, then func(*checkJSON)) {
-	var alive, dead atomic.Int64
-	rs.turns.Run(ctx, workspace, len(list), func(i int) {
-		c, err := rs.checkOne(ctx, list[i])
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			giveUp(err)
-			return
-		case c.OK:
-			alive.Add(1)
-		default:
-			dead.Add(1)
-		}
-		then(c)
-	})
-	rs.events.Publish(events.Event{Type: "proxy.all_checked", Workspace: workspace, Data: map[string]any{"alive": alive.Load(), "dead": dead.Load()}})
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"warren/pool"
 	"warren/proxy"
 	"warren/store"
 )
@@ -47,7 +48,7 @@ func (a *testAPI) pool(t testing.TB, workspace string, n int, silent func(i int)
 		quiet := silent != nil && silent(i)
 		go m.serve(l, exit, quiet)
 		row := store.Proxy{ID: newID()}
-		if err := a.srv.seal(&row, proxy.Proxy{Type: proxy.SOCKS5, Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, Username: "user", Password: "word-" + exit}); err != nil {
+		if err := a.srv.pool.Seal(&row, proxy.Proxy{Type: proxy.SOCKS5, Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, Username: "user", Password: "word-" + exit}); err != nil {
 			t.Fatal(err)
 		}
 		rows = append(rows, store.InsertProxyParams{ID: row.ID, WorkspaceID: workspace, Type: row.Type, Host: row.Host, Port: row.Port, Username: row.Username,
@@ -144,7 +145,7 @@ func (m *manyProxies) answer(c net.Conn, exit string) {
 }
 
 // checkAll reads the stream of POST /proxies/check-all. each is told of every line as it comes.
-func (a *testAPI) checkAll(t testing.TB, ctx context.Context, body string, each func(checkJSON)) (lines []checkJSON, err error) {
+func (a *testAPI) checkAll(t testing.TB, ctx context.Context, body string, each func(pool.Check)) (lines []pool.Check, err error) {
 	t.Helper()
 	res, err := a.client.Do(a.request(t, "POST", "/proxies/check-all", body).WithContext(ctx))
 	if err != nil {
@@ -157,7 +158,7 @@ func (a *testAPI) checkAll(t testing.TB, ctx context.Context, body string, each 
 	}
 	in := json.NewDecoder(res.Body)
 	for {
-		var c checkJSON
+		var c pool.Check
 		if err := in.Decode(&c); err != nil {
 			if err == io.EOF && res.Header.Get("X-Total-Count") != fmt.Sprint(len(lines)) {
 				t.Errorf("%d lines of %s", len(lines), res.Header.Get("X-Total-Count"))
@@ -185,7 +186,7 @@ func TestCheckAll(t *testing.T) {
 	a := newAPI(t, checkingURL, func(c *serveConfig) { c.CheckAtOnce = n / 20 })
 	m := a.pool(t, "default", n, func(i int) bool { return i%10 == 3 })
 	alive := 0
-	lines, err := a.checkAll(t, t.Context(), `{}`, func(c checkJSON) {
+	lines, err := a.checkAll(t, t.Context(), `{}`, func(c pool.Check) {
 		if c.OK {
 			if alive++; alive == n*9/10 {
 				m.hangUp()
@@ -208,8 +209,8 @@ func TestCheckAll(t *testing.T) {
 	}
 	for _, id := range []string{m.ids[0], m.ids[3], m.ids[n-1]} {
 		r := a.do(t, "GET", "/proxies/"+id, nil).want(t, 200)
-		i := slices.IndexFunc(lines, func(c checkJSON) bool { return *c.ID == id })
-		r.equal(t, "lastCheck.checkedAt", lines[i].CheckedAt.String())
+		i := slices.IndexFunc(lines, func(c pool.Check) bool { return *c.ID == id })
+		r.equal(t, "lastCheck.checkedAt", lines[i].CheckedAt.Format(timeLayout))
 		r.equal(t, "status", lines[i].Status)
 		a.do(t, "GET", "/proxies/"+id+"/checks", nil).want(t, 200).equal(t, "data", []any{r.at("lastCheck")})
 	}
@@ -250,7 +251,7 @@ func TestCheckAllEndsWithItsCaller(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	got := 0
-	lines, err := a.checkAll(t, ctx, `{}`, func(checkJSON) {
+	lines, err := a.checkAll(t, ctx, `{}`, func(pool.Check) {
 		if got++; got == 10 {
 			leave()
 		}
@@ -305,32 +306,6 @@ func TestCheckEvents(t *testing.T) {
 	r.equal(t, "uptime", 5.0/6)
 }
 
-// TestLatency: percentiles by nearest rank, of the last hundred checks.
-func TestLatency(t *testing.T) {
-	t.Parallel()
-	if latencyOf("") != nil || latencyOf("- - -") != nil {
-		t.Error("no good check has a latency")
-	}
-	recent := ""
-	for i := range int64(150) {
-		if i%3 == 0 {
-			recent = withLatency(recent, nil)
-		} else {
-			recent = withLatency(recent, &i)
-		}
-	}
-	words := strings.Fields(recent)
-	if len(words) != keptChecks || words[0] != "50" || words[99] != "149" {
-		t.Errorf("kept %d: %s", len(words), recent)
-	}
-	if got := *latencyOf("30 10 - 20 40"); got != (latencyJSON{20, 40, 4}) {
-		t.Errorf("%+v", got)
-	}
-	if got := *latencyOf("7"); got != (latencyJSON{7, 7, 1}) {
-		t.Errorf("%+v", got)
-	}
-}
-
 // TestCheckEvery: proxies are checked again and again, each workspace at its own pace, and what has never been checked at once.
 func TestCheckEvery(t *testing.T) {
 	t.Parallel()
@@ -354,47 +329,6 @@ func TestCheckEvery(t *testing.T) {
 	}
 	if never.conns.Load() != 0 {
 		t.Error("a workspace without checks over time was checked")
-	}
-}
-
-// TestChecksAtOnce: as many as wanted, but never so many that connections run out.
-func TestChecksAtOnce(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ wanted, files, want int }{{0, 0, 2048}, {0, 1 << 20, 2048}, {0, 4096, 409}, {100, 4096, 100}, {5000, 1024, 102}, {7, 5, 1}} {
-		if got := checksAtOnce(c.wanted, c.files); got != c.want {
-			t.Errorf("%d wanted, %d files: %d at once, want %d", c.wanted, c.files, got, c.want)
-		}
-	}
-}
-
-// TestDue: the jitter is a tenth at most, differs between proxies and between rounds, and stays the same when asked again.
-func TestDue(t *testing.T) {
-	t.Parallel()
-	last, every := time.UnixMilli(1e12), time.Hour
-	seen := map[time.Time]bool{}
-	for i := range 1000 {
-		id := fmt.Sprint(i)
-		at := due(id, last, every)
-		seen[at] = true
-		if d := at.Sub(last); d < 54*time.Minute || d > 66*time.Minute || !due(id, last, every).Equal(at) {
-			t.Fatalf("due after %v", d)
-		}
-	}
-	if len(seen) < 990 || due("x", last, every).Sub(last) == due("x", last.Add(time.Second), every).Sub(last.Add(time.Second)) {
-		t.Errorf("%d different times of 1000", len(seen))
-	}
-	if !due("x", time.UnixMilli(0), every).Before(last) {
-		t.Error("one that was never checked is not due")
-	}
-	var faults []string
-	add := func(format string, a ...any) { faults = append(faults, fmt.Sprintf(format, a...)) }
-	e := parseCheckEvery([]string{"30m", "a=5m", "b=0"}, add)
-	if e.in("a") != 5*time.Minute || e.in("b") != 0 || e.in("c") != 30*time.Minute || e.shortest() != 5*time.Minute || faults != nil {
-		t.Errorf("%+v, %q", e, faults)
-	}
-	parseCheckEvery([]string{"5", "1ms", "a b=5m", "a=x", "-1h"}, add)
-	if len(faults) != 5 {
-		t.Errorf("%q", faults)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestSimultaneousChecksShareOneProbe(t *testing.T) {
 	for i := range callers {
 		wg.Go(func() { answers[i] = a.do(t, "POST", "/proxies/"+id+"/check", nil) })
 	}
-	waitFor(t, "all callers to wait for the probe", func() bool { return goroutinesIn("(*runs).checkOne(") >= callers && connections.Load() >= 1 })
+	waitFor(t, "all callers to wait for the probe", func() bool { return goroutinesIn("(*Pool).Check(") >= callers && connections.Load() >= 1 })
 	close(open)
 	wg.Wait()
 	if n := connections.Load(); n != 2 { // the dial, and the look whether what hangs up wants TLS
@@ -151,7 +151,7 @@ func TestPasswordThatCannotBeOpened(t *testing.T) {
 	m := a.pool(t, "default", 2, nil)
 	broken, fine := m.ids[0], m.ids[1]
 	a.rewrite(t, `UPDATE proxies SET password = x'00112233' WHERE id = ?`, broken)
-	if err := a.srv.checkDueIn(t.Context(), "default", time.Minute, time.Now()); err != nil {
+	if err := a.srv.pool.CheckDue(t.Context(), "default", time.Minute, time.Now()); err != nil {
 		t.Errorf("a round of checks: %v", err)
 	}
 	if h := a.history(t, fine); len(h) != 1 || !h[0].Ok {
@@ -184,16 +184,16 @@ func TestCheckAheadOfTheClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if recentCheck(row) != nil {
+	if a.srv.pool.Open(row).Recent() != nil {
 		t.Error("a check of the future counts as recent")
 	}
-	if err := a.srv.checkDueIn(t.Context(), "default", time.Hour, time.Now()); err != nil {
+	if err := a.srv.pool.CheckDue(t.Context(), "default", time.Hour, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(a.history(t, id)); n != 2 {
 		t.Errorf("it was checked %d times, want again at once", n)
 	}
-	if err := a.srv.checkDueIn(t.Context(), "default", time.Hour, time.Now()); err != nil || len(a.history(t, id)) != 2 {
+	if err := a.srv.pool.CheckDue(t.Context(), "default", time.Hour, time.Now()); err != nil || len(a.history(t, id)) != 2 {
 		t.Errorf("then it was checked again: %v", err)
 	}
 }

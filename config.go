@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"warren/pool"
 	"warren/proxy"
 )
 
@@ -55,7 +56,7 @@ type serveConfig struct {
 
 	configFile    string // where the flags' values may stand; it need not be there
 	proxies       []netip.Prefix
-	checkEvery    checkEvery
+	checkEvery    pool.Every
 	checkPlainURL string
 	certificate   *certificate // nil without TLS
 }
@@ -125,7 +126,7 @@ func (c *serveConfig) resolve() error {
 	if u, err := url.Parse(c.CheckUDPURL); c.CheckUDPURL != "" && (err != nil || u.Scheme != "stun" || u.Hostname() == "") {
 		add("--check-udp-url %q must be stun://HOST:PORT", c.CheckUDPURL)
 	}
-	c.checkEvery = parseCheckEvery(c.CheckEvery, add)
+	c.checkEvery = pool.ParseEvery(c.CheckEvery, add)
 	c.checkBounds(add)
 	if c.MaxStarting == 0 {
 		c.MaxStarting = runtime.NumCPU()

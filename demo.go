@@ -15,6 +15,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
 	"github.com/go-json-experiment/json"
+
+	"warren/pool"
 )
 
 type demoCommand struct {
@@ -151,7 +153,7 @@ func (d *demo) addProxy(ctx context.Context) (string, error) {
 }
 
 func (d *demo) check(ctx context.Context) (string, error) {
-	var c checkJSON
+	var c pool.Check
 	if err := d.api.call(ctx, http.MethodPost, "/proxies/"+d.proxyID+"/check", nil, &c); err != nil {
 		return "", err
 	}
@@ -162,7 +164,7 @@ func (d *demo) check(ctx context.Context) (string, error) {
 }
 
 func (d *demo) checkWrong(ctx context.Context) (string, error) {
-	var c checkJSON
+	var c pool.Check
 	in := map[string]any{"url": fmt.Sprintf("socks5://demo:wrong@127.0.0.1:%d", d.proxy.port())}
 	if err := d.api.call(ctx, http.MethodPost, "/proxies/check", in, &c); err != nil {
 		return "", err
@@ -286,7 +288,7 @@ func (d *demo) killProxy(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var c checkJSON
+	var c pool.Check
 	if err := d.api.call(ctx, http.MethodPost, "/proxies/"+d.proxyID+"/check", nil, &c); err != nil {
 		return "", err
 	}

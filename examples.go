@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"warren/identity"
+	"warren/pool"
 	"warren/problem"
 	"warren/shim"
 )
@@ -218,14 +219,14 @@ func exampleExplain() explainJSON {
 
 func exampleProxy() proxyJSON {
 	return proxyJSON{ID: exampleProxyID, WorkspaceID: "default", Type: "socks5", Host: "de.proxy.example", Port: 1080, Username: "alice", HasPassword: true,
-		Name: "Berlin", Tags: `["de"]`, Status: "alive", ProfileCount: 1, Latency: &latencyJSON{182, 411, 97}, Uptime: ptr(1.0), LastCheck: ptr(exampleCheck()), CreatedAt: exampleTime, UpdatedAt: exampleTime}
+		Name: "Berlin", Tags: `["de"]`, Status: "alive", ProfileCount: 1, Latency: &pool.Latency{P50Ms: 182, P95Ms: 411, Count: 97}, Uptime: ptr(1.0), LastCheck: ptr(exampleCheck()), CreatedAt: exampleTime, UpdatedAt: exampleTime}
 }
 
-func exampleCheck() checkJSON {
-	return checkJSON{ID: ptr(exampleProxyID), OK: true, Status: "alive", ExitIP: ptr("203.0.113.7"), IPVersion: ptr(4), Country: ptr("DE"), CountryName: ptr("Germany"),
+func exampleCheck() pool.Check {
+	return pool.Check{ID: ptr(exampleProxyID), OK: true, Status: "alive", ExitIP: ptr("203.0.113.7"), IPVersion: ptr(4), Country: ptr("DE"), CountryName: ptr("Germany"),
 		Timezone: ptr("Europe/Berlin"), TimezoneSource: ptr("exit"), Locale: ptr("de-DE"), Latitude: ptr(52.52), Longitude: ptr(13.4), GeoSource: ptr("answer"), LatencyMs: ptr(int64(84)), PlainHTTP: ptr(true), RemoteDNS: true, UsedByProfiles: []string{exampleProfileID},
-		Timings:   timingsJSON{ResolveMs: ptr(int64(3)), ConnectMs: ptr(int64(21)), HandshakeMs: ptr(int64(22)), FirstByteMs: ptr(int64(41))},
-		CheckedAt: exampleTime, DurationMs: 92}
+		Timings:   pool.Timings{ResolveMs: ptr(int64(3)), ConnectMs: ptr(int64(21)), HandshakeMs: ptr(int64(22)), FirstByteMs: ptr(int64(41))},
+		CheckedAt: time.UnixMilli(int64(exampleTime)).UTC(), DurationMs: 92}
 }
 
 func exampleCapability() CapabilityJSON {
@@ -285,28 +286,28 @@ func operationProblems(operation string) []*problem.Error {
 	case "createProfile", "createKey", "restoreProfile", "importProxies":
 		return []*problem.Error{idempotencyConflict()}
 	case "addProxy":
-		return []*problem.Error{duplicate(exampleProxyID), idempotencyConflict()}
+		return []*problem.Error{pool.IsDuplicate(exampleProxyID), idempotencyConflict()}
 	case "updateProxy", "patchProxy":
-		return []*problem.Error{duplicate(exampleProxyID)}
+		return []*problem.Error{pool.IsDuplicate(exampleProxyID)}
 	case "deleteProxy":
-		return []*problem.Error{proxyInUse([]string{exampleProfileID})}
+		return []*problem.Error{pool.InUse([]string{exampleProfileID})}
 	case "startProfile", "restartProfile":
 		dead := exampleCheck()
 		dead.OK, dead.Status, dead.ExitIP, dead.LatencyMs, dead.IPVersion = false, "dead", nil, nil, nil
-		dead.Error = &checkErrorJSON{Stage: "connect", Code: "connection_refused", Message: "Nobody listens at the proxy's address."}
+		dead.Error = &pool.CheckError{Stage: "connect", Code: "connection_refused", Message: "Nobody listens at the proxy's address."}
 		unreachable := problem.New(problem.Upstream, "proxy_unreachable", "The profile's proxy does not work, so the browser was not started.").With(&dead)
 		return slices.Concat([]*problem.Error{unreachable,
 			identityMismatch([]identity.Mismatch{{Code: "timezone_mismatch", Location: "profile.timezone", Message: "is Asia/Tokyo, and the proxy comes out in Europe/Berlin, where clocks show another time. Set it to auto or to Europe/Berlin."}}),
 			browserTooOld("156.0.8078.79", 156, shim.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
-			cancelledStart(), passwordUnreadable(nil), idempotencyConflict(), noProxyToPick()}, noBrowserProblems())
+			cancelledStart(), pool.PasswordUnreadable(nil), idempotencyConflict(), noProxyToPick()}, noBrowserProblems())
 	case "stopProfile":
 		return []*problem.Error{cannotEnd()}
 	case "proxySecret":
-		return []*problem.Error{passwordUnreadable(nil)}
+		return []*problem.Error{pool.PasswordUnreadable(nil)}
 	case "failbackProfile":
 		return []*problem.Error{notRunning()}
 	case "rotateProxy":
-		return []*problem.Error{noRotateURL(), rotateFailed("answered with HTTP status 500"), rotatedLately(10*time.Second, 0)}
+		return []*problem.Error{pool.NoRotateURL(), pool.RotateFailed("answered with HTTP status 500"), pool.RotatedLately(10*time.Second, 0)}
 	case "createCapability":
 		return []*problem.Error{notRunning(), capabilityLimit(), idempotencyConflict()}
 	case "revokeCapability":

@@ -8,17 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"warren/identity"
+	"warren/pool"
 	"warren/problem"
-	"warren/store"
 )
 
 // This file is what a start learns of the place where its proxy comes out, and what it makes of it.
-
-// goodFor is how long the last good check is believed at a start.
-const goodFor = 10 * time.Minute
 
 // patience is how long a start waits for the exit once its browser is ready, when preflight only warns.
 const patience = 2 * time.Second
@@ -32,7 +27,7 @@ func (rs *runs) requireExit(ctx context.Context, p *plan) error {
 	if p.preflight != "require" || p.proxy == nil {
 		return nil
 	}
-	c, err := rs.check(ctx, *p.proxy, *p.spec.Upstream.Proxy())
+	c, err := rs.pool.Check(ctx, *p.proxy)
 	switch {
 	case ctx.Err() != nil:
 		return cancelledStart()
@@ -50,7 +45,7 @@ type exitLookup struct {
 	rs        *runs
 	preflight string
 	done      chan struct{}
-	result    *checkJSON
+	result    *pool.Check
 	err       error
 	waited    bool // for as long as a start may: it does not wait again
 }
@@ -62,29 +57,19 @@ func (rs *runs) lookUpExit(ctx context.Context, p *plan) *exitLookup {
 		close(e.done)
 		return e
 	}
-	if e.result = cmp.Or(p.checked, recentCheck(*p.proxy)); e.result != nil {
+	if e.result = cmp.Or(p.checked, p.proxy.Recent()); e.result != nil {
 		close(e.done)
 		return e
 	}
 	go func() {
 		defer close(e.done)
-		e.result, e.err = rs.check(context.WithoutCancel(ctx), *p.proxy, *p.spec.Upstream.Proxy())
+		e.result, e.err = rs.pool.Check(context.WithoutCancel(ctx), *p.proxy)
 	}()
 	return e
 }
 
-// recentCheck is the proxy's last check if it was good and is young.
-func recentCheck(row store.Proxy) *checkJSON {
-	var c checkJSON
-	if row.LastCheck == nil || json.Unmarshal([]byte(*row.LastCheck), &c) != nil || !c.OK ||
-		time.Since(time.UnixMilli(int64(c.CheckedAt))).Abs() > goodFor { // one that lies ahead was made while the clock was
-		return nil
-	}
-	return &c
-}
-
 // wait returns the check's result, or why there is none within d.
-func (e *exitLookup) wait(ctx context.Context, d time.Duration) (*checkJSON, error) {
+func (e *exitLookup) wait(ctx context.Context, d time.Duration) (*pool.Check, error) {
 	if isClosed(e.done) {
 		return e.result, e.err
 	}
@@ -129,12 +114,12 @@ func (e *exitLookup) fill(ctx context.Context, a *startJSON) {
 }
 
 // fill writes a good check into what a run says of its proxy.
-func (x *exitJSON) fill(c *checkJSON) {
-	x.ExitIP, x.Country, x.Timezone, x.LatencyMs, x.CheckedAt = c.ExitIP, c.Country, c.Timezone, c.LatencyMs, &c.CheckedAt
+func (x *exitJSON) fill(c *pool.Check) {
+	x.ExitIP, x.Country, x.Timezone, x.LatencyMs, x.CheckedAt = c.ExitIP, c.Country, c.Timezone, c.LatencyMs, ptr(timestamp(c.CheckedAt.UnixMilli()))
 }
 
 // warning says why a check did not tell the exit.
-func (e *exitLookup) warning(c *checkJSON, err error) warningJSON {
+func (e *exitLookup) warning(c *pool.Check, err error) warningJSON {
 	switch {
 	case errors.Is(err, errStillChecking):
 		return warningJSON{"exit_unknown", "The proxy's exit was not known in time; the check goes on. The browser runs behind the proxy all the same."}
@@ -202,30 +187,14 @@ func (rs *runs) placeExit(ctx context.Context, p *plan) error {
 		p.env.Exit = exitFrom(p.exit.result)
 		return nil
 	}
-	known, err := knownExit(ctx, rs.store.Read(), *p.proxy)
+	known, err := rs.pool.LastGood(ctx, *p.proxy)
 	p.env.Exit = exitFrom(known)
 	return err
 }
 
-// knownExit is the last good check of a proxy, of whatever age; nil when there is none.
-func knownExit(ctx context.Context, q *store.Queries, row store.Proxy) (*checkJSON, error) {
-	if c := recentCheck(row); c != nil {
-		return c, nil
-	}
-	text, err := q.GetLastGoodProxyCheck(ctx, row.ID)
-	if errors.Is(err, store.ErrNoRow) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	c := new(checkJSON)
-	return c, json.Unmarshal([]byte(text), c)
-}
-
 // exitWarnings say which settings follow an exit that is old, and which could not follow one.
 func exitWarnings(r identity.Resolution, exit *identity.Exit) (out []warningJSON) {
-	if exit != nil && len(r.Followed) > 0 && time.Since(exit.CheckedAt) > goodFor {
+	if exit != nil && len(r.Followed) > 0 && time.Since(exit.CheckedAt) > pool.MaxCheckAge {
 		out = append(out, warningJSON{"exit_old", listed(r.Followed) + " follow the exit as it was at " + timestamp(exit.CheckedAt.UnixMilli()).String() + ", by the last check that was good. Check the proxy, and start again if it has moved."})
 	}
 	if len(r.Missing) > 0 {

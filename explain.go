@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"warren/identity"
 	"warren/store"
@@ -81,14 +80,14 @@ func (s *server) explainBrowser(ctx context.Context, row store.Profile, out *exp
 
 // explainExit says where a proxy comes out, as far as it is known.
 func (s *server) explainExit(ctx context.Context, proxyID string, env *identity.Environment, out *explainJSON) error {
-	px, err := s.store.Read().GetProxy(ctx, store.GetProxyParams{ID: proxyID, Workspaces: callerOf(ctx).scope.Filter()})
-	if errors.Is(err, store.ErrNoRow) {
+	px, err := s.pool.Get(ctx, callerOf(ctx).scope, proxyID)
+	if isNotFound(err) {
 		return nil // it has just gone
 	}
 	if err != nil {
 		return err
 	}
-	check, err := knownExit(ctx, s.store.Read(), px)
+	check, err := s.pool.LastGood(ctx, px)
 	if err != nil {
 		return err
 	}

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"warren/pool"
 	"warren/store"
 )
 
@@ -49,12 +51,12 @@ func (r *placedRig) check(t testing.TB) {
 // age makes the last check of the proxy older by an hour, and the last thing that is known.
 func (r *placedRig) age(t testing.TB) {
 	t.Helper()
-	c := &checkJSON{}
+	c := &pool.Check{}
 	text := r.history(t, r.proxy)[0].Result
 	if err := json.Unmarshal([]byte(text), c); err != nil {
 		t.Fatal(err)
 	}
-	old := strings.Replace(text, c.CheckedAt.String(), (c.CheckedAt - 3600_000).String(), 1)
+	old := strings.Replace(text, c.CheckedAt.Format(timeLayout), c.CheckedAt.Add(-time.Hour).Format(timeLayout), 1)
 	err := r.srv.store.Write(t.Context(), func(q *store.Queries) error {
 		if _, err := q.DeleteProxyChecks(t.Context(), r.proxy); err != nil {
 			return err
@@ -62,7 +64,7 @@ func (r *placedRig) age(t testing.TB) {
 		if _, err := q.SetProxyCheck(t.Context(), store.SetProxyCheckParams{ID: r.proxy, Revision: 1, Status: "alive", LastCheck: old}); err != nil {
 			return err
 		}
-		_, err := q.InsertProxyCheck(t.Context(), store.InsertProxyCheckParams{ProxyID: r.proxy, At: int64(c.CheckedAt) - 3600_000, Ok: 1, Result: old})
+		_, err := q.InsertProxyCheck(t.Context(), store.InsertProxyCheckParams{ProxyID: r.proxy, At: c.CheckedAt.Add(-time.Hour).UnixMilli(), Ok: 1, Result: old})
 		return err
 	})
 	if err != nil {

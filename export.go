@@ -146,11 +146,11 @@ func (s *server) exportPart(ctx context.Context, out *export, ids []string, secr
 		if row, err = s.forExport(row, secrets); err != nil {
 			return err
 		}
-		p, err := s.open(row)
-		if err != nil {
+		px := s.pool.Open(row)
+		if err := px.Usable(); err != nil {
 			return err
 		}
-		if out.failed(out.write(row, p)); out.err != nil {
+		if out.failed(out.write(row, px.Address)); out.err != nil {
 			return out.err
 		}
 	}

@@ -39,7 +39,8 @@ func (a *testAPI) poolOf(t testing.TB, workspace string) (out []string) {
 	r := a.do(t, "GET", "/proxies?sort=host&workspaceId="+workspace, nil).want(t, 200)
 	for i, id := range r.each("id") {
 		row, err := a.srv.proxyRow(adminContext(a), id)
-		p, err2 := a.srv.open(row)
+		px := a.srv.pool.Open(row)
+		p, err2 := px.Address, px.Usable()
 		if err != nil || err2 != nil {
 			t.Fatal(err, err2)
 		}

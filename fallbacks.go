@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"warren/identity"
+	"warren/pool"
 	"warren/shim"
 	"warren/store"
 )
@@ -64,6 +65,15 @@ func (in *profileInput) checkFallbacks(ctx context.Context, q *store.Queries, c 
 	return nil
 }
 
+// upstream is a proxy in the words of a run's process.
+func upstream(px pool.Proxy) (*shim.Upstream, error) {
+	if err := px.Usable(); err != nil {
+		return nil, err
+	}
+	a := px.Address
+	return &shim.Upstream{ID: px.ID, Revision: px.Revision, Type: a.Type, Host: a.Host, Port: a.Port, Username: a.Username, Password: a.Password}, nil
+}
+
 // stringsOf reads a list of strings of the database.
 func stringsOf(text string) (out []string) {
 	if json.Unmarshal([]byte(text), &out) != nil {
@@ -83,12 +93,13 @@ func (s *server) fallbacksOf(ctx context.Context, row store.Profile, own string)
 		if err != nil {
 			return nil, err
 		}
-		u, err := s.upstream(px)
+		opened := s.pool.Open(px)
+		u, err := upstream(opened)
 		if err != nil {
 			s.log.Error("a proxy cannot stand in for another", "proxy", px.ID, "profile", row.ID, "cause", err)
 			continue
 		}
-		exit, err := knownExit(ctx, q, px)
+		exit, err := s.pool.LastGood(ctx, opened)
 		if err != nil {
 			return nil, err
 		}

@@ -147,6 +147,13 @@ func nullSchema() *huma.Schema { return &huma.Schema{Type: "null", Enum: []any{n
 
 func ptr[T any](v T) *T { return &v }
 
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
 // faults collects what is wrong with a request.
 type faults []problem.Fault
 
@@ -219,8 +226,8 @@ type InWorkspace struct {
 // Resolve refuses what no workspace can be called: it would look like an empty one.
 func (in *InWorkspace) Resolve(huma.Context) []error {
 	var f faults
-	if in.WorkspaceID != "" && !isWorkspaceID(in.WorkspaceID) {
-		f.add("query.workspaceId", workspaceRule, nil)
+	if in.WorkspaceID != "" && !store.IsWorkspaceID(in.WorkspaceID) {
+		f.add("query.workspaceId", store.WorkspaceRule, nil)
 	}
 	return f.errors()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"warren/identity"
+	"warren/pool"
 	"warren/problem"
 	"warren/shim"
 	"warren/store"
@@ -30,12 +31,12 @@ func declared(row store.Profile) identity.Declared {
 }
 
 // exitFrom is where a proxy comes out by a good check; nil is not known.
-func exitFrom(c *checkJSON) *identity.Exit {
+func exitFrom(c *pool.Check) *identity.Exit {
 	if c == nil {
 		return nil
 	}
 	return &identity.Exit{Country: orEmpty(c.Country), Timezone: orEmpty(c.Timezone), ZoneOfCountry: orEmpty(c.TimezoneSource) == "country", Locale: orEmpty(c.Locale),
-		Latitude: c.Latitude, Longitude: c.Longitude, CheckedAt: time.UnixMilli(int64(c.CheckedAt))}
+		Latitude: c.Latitude, Longitude: c.Longitude, CheckedAt: c.CheckedAt}
 }
 
 func orEmpty(s *string) string {

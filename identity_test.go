@@ -8,21 +8,22 @@ import (
 	"time"
 
 	"warren/identity"
+	"warren/pool"
 	"warren/shim"
 	"warren/store"
 )
 
 // berlin is a good check of now, of an exit in Berlin.
-func berlin() *checkJSON {
-	return &checkJSON{OK: true, Country: ptr("DE"), Timezone: ptr("Europe/Berlin"), TimezoneSource: ptr("exit"), Locale: ptr("de-DE"),
-		Latitude: ptr(52.5), Longitude: ptr(13.4), CheckedAt: timestamp(now())}
+func berlin() *pool.Check {
+	return &pool.Check{OK: true, Country: ptr("DE"), Timezone: ptr("Europe/Berlin"), TimezoneSource: ptr("exit"), Locale: ptr("de-DE"),
+		Latitude: ptr(52.5), Longitude: ptr(13.4), CheckedAt: time.Now()}
 }
 
 // TestWarningsOfAuto: an exit that is old or unknown is told once, with the members that wanted it.
 func TestWarningsOfAuto(t *testing.T) {
 	t.Parallel()
 	young, old := exitFrom(berlin()), exitFrom(berlin())
-	old.CheckedAt = old.CheckedAt.Add(-goodFor - time.Minute)
+	old.CheckedAt = old.CheckedAt.Add(-pool.MaxCheckAge - time.Minute)
 	for _, c := range []struct {
 		r    identity.Resolution
 		exit *identity.Exit

@@ -200,7 +200,7 @@ func (s *server) importPart(ctx context.Context, in *importRequest, part []int, 
 		rows[i].ID = newID()
 		if in.DryRun {
 			rows[i].Type, rows[i].Host, rows[i].Port, rows[i].Username = string(l.value.Type), l.value.Host, int64(l.value.Port), l.value.Username
-		} else if err := s.seal(&rows[i], l.value); err != nil {
+		} else if err := s.pool.Seal(&rows[i], l.value); err != nil {
 			return err
 		}
 	}

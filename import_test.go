@@ -76,8 +76,8 @@ func TestImportText(t *testing.T) {
 		one.equal(t, member, want)
 	}
 	row, err := a.srv.proxyRow(adminContext(a), r.text("results.7.id"))
-	if p, err2 := a.srv.open(row); err != nil || err2 != nil || p.URL() != "socks5://bob:Canary5secret@198.51.100.7:8080" {
-		t.Errorf("%v %v %v", p, err, err2)
+	if px := a.srv.pool.Open(row); err != nil || px.Usable() != nil || px.Address.URL() != "socks5://bob:Canary5secret@198.51.100.7:8080" {
+		t.Errorf("%v %v", px, err)
 	}
 	again := a.importList(t, "?workspaceId=w&dryRun=true", "text/plain", someLines) // now they are there, also in a dry run
 	again.equal(t, "duplicate", 5)
@@ -114,8 +114,8 @@ func TestImportCSV(t *testing.T) {
 		one.equal(t, member, want)
 	}
 	row, _ := a.srv.proxyRow(adminContext(a), r.text("results.0.id"))
-	if p, err := a.srv.open(row); err != nil || p.Password != `p,"=w ` {
-		t.Errorf("password %q, %v", p.Password, err)
+	if p := a.srv.pool.Open(row).Address; p.Password != `p,"=w ` {
+		t.Errorf("password %q", p.Password)
 	}
 	two := a.do(t, "GET", "/proxies/"+r.text("results.1.id"), nil).want(t, 200)
 	two.equal(t, "name", "=name")

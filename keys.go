@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -58,8 +57,8 @@ func (in *keyInput) Resolve(ctx huma.Context) []error {
 			f.add("body.workspaces", "must name a workspace, or be null for all", nil)
 		}
 		for i, w := range in.Workspaces.Value {
-			if !isWorkspaceID(w) {
-				f.add(fmt.Sprintf("body.workspaces[%d]", i), workspaceRule, nil)
+			if !store.IsWorkspaceID(w) {
+				f.add(fmt.Sprintf("body.workspaces[%d]", i), store.WorkspaceRule, nil)
 			} else if !maker.sees(w) {
 				f.add(fmt.Sprintf("body.workspaces[%d]", i), "is no workspace that this key may use", nil)
 			}
@@ -210,13 +209,6 @@ func writeWhole(path, text string) error {
 	return os.Rename(f.Name(), path)
 }
 
-const workspaceRule = "must have 1 to 64 of A-Z a-z 0-9 . _ -"
-
-func isWorkspaceID(s string) bool {
-	return len(s) >= 1 && len(s) <= 64 &&
-		strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == ""
-}
-
 // workspaceFor decides where an object is made: the workspace that is named, else the key's only one, else `default`.
 // A workspace that the key may not see is the same as one that is not there.
 func (c *caller) workspaceFor(o opt[string]) (string, *problem.Fault) {
@@ -227,8 +219,8 @@ func (c *caller) workspaceFor(o opt[string]) (string, *problem.Fault) {
 	if o.given() {
 		id = o.Value
 	}
-	if !isWorkspaceID(id) {
-		return id, &problem.Fault{Location: "body.workspaceId", Message: workspaceRule, Value: nil}
+	if !store.IsWorkspaceID(id) {
+		return id, &problem.Fault{Location: "body.workspaceId", Message: store.WorkspaceRule, Value: nil}
 	}
 	if !c.sees(id) {
 		return id, &problem.Fault{Location: "body.workspaceId", Message: "is no workspace that this key may use"}

@@ -66,7 +66,7 @@ func TestKeyForm(t *testing.T) {
 		}
 		seen[k] = true
 		i := 4 + len(seen)%49
-		other := k[:i] + string("0A"[bit(k[i] == '0')]) + k[i+1:]
+		other := k[:i] + string("0A"[oneIf(k[i] == '0')]) + k[i+1:]
 		if other != k && isKey(other) {
 			t.Errorf("%q is taken, though character %d of %q was changed", other, i, k)
 		}
@@ -461,4 +461,11 @@ func TestFirstKeyIsNeverLost(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(cfg.Data, ".new-*")); len(left) > 0 {
 		t.Errorf("left over: %v", left)
 	}
+}
+
+func oneIf(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 	"net"
-	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 
+	"warren/pool"
 	"warren/proxy"
 	"warren/shim"
 	"warren/store"
@@ -54,21 +54,7 @@ func (in *profileInput) checkLocal(s *server, f *faults) {
 // isOwn says whether a target is the address that this server listens on.
 func (s *server) isOwn(target string) bool {
 	host, port, err := net.SplitHostPort(target)
-	if err != nil || port != s.port {
-		return false
-	}
-	a, err := netip.ParseAddr(host)
-	return err != nil || a.IsLoopback() || slices.Contains(machineAddrs(), a) // a name is one of localhost's
-}
-
-func machineAddrs() (out []netip.Addr) {
-	addrs, _ := net.InterfaceAddrs() // without them loopback still counts
-	for _, a := range addrs {
-		if p, err := netip.ParsePrefix(a.String()); err == nil {
-			out = append(out, p.Addr().Unmap())
-		}
-	}
-	return out
+	return err == nil && pool.Own{Port: s.port}.Is(host, port)
 }
 
 // detours are the services that the profile's pages may reach. What the server does not allow any more is left out, and told.

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"warren/identity"
+	"warren/pool"
 )
 
 // This file describes the API beyond what the code says by itself: tags, errors, examples, and what stands beside the API.
@@ -115,7 +116,8 @@ func schemaName(t reflect.Type, hint string) string {
 	switch t {
 	case reflect.TypeFor[identity.Mismatch]():
 		return "FindingJSON"
-	case reflect.TypeFor[identity.Setting](), reflect.TypeFor[identity.Settings](), reflect.TypeFor[identity.Difference]():
+	case reflect.TypeFor[pool.Check](), reflect.TypeFor[pool.CheckError](), reflect.TypeFor[pool.Timings](), reflect.TypeFor[pool.UDP](), reflect.TypeFor[pool.Latency](),
+		reflect.TypeFor[identity.Setting](), reflect.TypeFor[identity.Settings](), reflect.TypeFor[identity.Difference]():
 		return t.Name() + "JSON"
 	}
 	return huma.DefaultSchemaNamer(t, hint)

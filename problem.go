@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
+	"warren/pool"
 	"warren/problem"
 	"warren/store"
 )
@@ -35,11 +36,11 @@ type Problem struct {
 	Errors   []problem.Fault `json:"errors,omitempty" doc:"Every fault of the request at once."`
 
 	// What some codes carry beyond this (contract, Errors).
-	ExistingID string     `json:"existingId,omitempty" doc:"With duplicate: the object that is there already."`
-	ProfileIDs []string   `json:"profileIds,omitempty" doc:"With proxy_in_use: the profiles that use the proxy."`
-	Check      *checkJSON `json:"check,omitempty" doc:"With proxy_unreachable: the check that failed."`
-	ExitCode   *int       `json:"exitCode,omitempty" doc:"With browser_failed: the browser's exit code."`
-	Lines      []string   `json:"lines,omitempty" doc:"With browser_failed and start_timeout: the browser's last lines."`
+	ExistingID string      `json:"existingId,omitempty" doc:"With duplicate: the object that is there already."`
+	ProfileIDs []string    `json:"profileIds,omitempty" doc:"With proxy_in_use: the profiles that use the proxy."`
+	Check      *pool.Check `json:"check,omitempty" doc:"With proxy_unreachable: the check that failed."`
+	ExitCode   *int        `json:"exitCode,omitempty" doc:"With browser_failed: the browser's exit code."`
+	Lines      []string    `json:"lines,omitempty" doc:"With browser_failed and start_timeout: the browser's last lines."`
 
 	told    *problem.Error
 	headers http.Header
@@ -75,11 +76,11 @@ func shown(e *problem.Error) *Problem {
 	p := &Problem{Type: "urn:warren:problem:" + e.Code, Title: http.StatusText(status), Status: status, Detail: e.Message, Code: e.Code,
 		Errors: tidy(e.Faults), told: e, headers: http.Header{}}
 	switch d := e.Details.(type) {
-	case existing:
+	case pool.Existing:
 		p.ExistingID = string(d)
-	case users:
+	case pool.Users:
 		p.ProfileIDs = d
-	case *checkJSON:
+	case *pool.Check:
 		p.Check = d
 	case lastWords:
 		p.ExitCode, p.Lines = d.exitCode, d.lines
@@ -96,15 +97,11 @@ func shown(e *problem.Error) *Problem {
 	return p
 }
 
-// What some errors carry.
-type (
-	existing  string   // the id of the object that is there already
-	users     []string // the profiles that use a proxy
-	lastWords struct { // of a browser that failed
-		exitCode *int
-		lines    []string
-	}
-)
+// lastWords are those of a browser that failed.
+type lastWords struct {
+	exitCode *int
+	lines    []string
+}
 
 // Error makes it an error, which huma carries.
 func (p *Problem) Error() string { return p.told.Error() }

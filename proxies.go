@@ -12,32 +12,32 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"warren/events"
+	"warren/pool"
 	"warren/problem"
 	"warren/proxy"
-	"warren/shim"
 	"warren/store"
 )
 
 // proxyJSON is a proxy as the API shows it: all but the password.
 type proxyJSON struct {
-	ID           string       `json:"id" example:"0199a1c2-7d3e-7a10-8a55-0123456789cd"`
-	WorkspaceID  string       `json:"workspaceId" example:"default"`
-	Type         string       `json:"type" enum:"socks5,http,https,socks4"`
-	Host         string       `json:"host" example:"de.proxy.example"`
-	Port         int          `json:"port" example:"1080"`
-	Username     string       `json:"username" example:"alice"`
-	HasPassword  bool         `json:"hasPassword"`
-	Name         string       `json:"name"`
-	Tags         rawStrings   `json:"tags"`
-	Notes        string       `json:"notes"`
-	RotateURL    string       `json:"rotateUrl" doc:"Whole for keys with the scope secrets; for others https://host/*** where it has user info, path or query." example:"https://seller.example/***"`
-	Status       string       `json:"status" enum:"unknown,alive,dead" doc:"As the last check found it."`
-	ProfileCount int64        `json:"profileCount" doc:"How many profiles use it."`
-	Uptime       *float64     `json:"uptime" doc:"The share of its last checks (100 at most) that were good, 0 to 1; null without one."`
-	Latency      *latencyJSON `json:"latency" doc:"Of its last checks that were good; null without one."`
-	LastCheck    *checkJSON   `json:"lastCheck"`
-	CreatedAt    timestamp    `json:"createdAt"`
-	UpdatedAt    timestamp    `json:"updatedAt"`
+	ID           string        `json:"id" example:"0199a1c2-7d3e-7a10-8a55-0123456789cd"`
+	WorkspaceID  string        `json:"workspaceId" example:"default"`
+	Type         string        `json:"type" enum:"socks5,http,https,socks4"`
+	Host         string        `json:"host" example:"de.proxy.example"`
+	Port         int           `json:"port" example:"1080"`
+	Username     string        `json:"username" example:"alice"`
+	HasPassword  bool          `json:"hasPassword"`
+	Name         string        `json:"name"`
+	Tags         rawStrings    `json:"tags"`
+	Notes        string        `json:"notes"`
+	RotateURL    string        `json:"rotateUrl" doc:"Whole for keys with the scope secrets; for others https://host/*** where it has user info, path or query." example:"https://seller.example/***"`
+	Status       string        `json:"status" enum:"unknown,alive,dead" doc:"As the last check found it."`
+	ProfileCount int64         `json:"profileCount" doc:"How many profiles use it."`
+	Uptime       *float64      `json:"uptime" doc:"The share of its last checks (100 at most) that were good, 0 to 1; null without one."`
+	Latency      *pool.Latency `json:"latency" doc:"Of its last checks that were good; null without one."`
+	LastCheck    *pool.Check   `json:"lastCheck"`
+	CreatedAt    timestamp     `json:"createdAt"`
+	UpdatedAt    timestamp     `json:"updatedAt"`
 
 	Runs []changedRunJSON `json:"runs,omitempty" doc:"Only in the answer of a change: the runs that use the proxy, and what became of them."`
 }
@@ -56,9 +56,9 @@ func proxyFromRow(row store.Proxy) (proxyJSON, error) {
 	if row.ChecksTotal > 0 {
 		p.Uptime = ptr(float64(row.ChecksOk) / float64(row.ChecksTotal))
 	}
-	p.Latency = latencyOf(row.Recent)
+	p.Latency = pool.LatencyOf(row.Recent)
 	if row.LastCheck != nil {
-		p.LastCheck = new(checkJSON)
+		p.LastCheck = new(pool.Check)
 		if err := json.Unmarshal([]byte(*row.LastCheck), p.LastCheck); err != nil {
 			return p, err
 		}
@@ -242,58 +242,13 @@ func (in *proxyInput) checkMask(row store.Proxy, f *faults) {
 	}
 }
 
-// seal writes the address into row, the password sealed and bound to the row, and rotateUrl where it is not yet.
-func (s *server) seal(row *store.Proxy, p proxy.Proxy) error {
-	row.Type, row.Host, row.Port, row.Username = string(p.Type), p.Host, int64(p.Port), p.Username
-	row.Password = nil
-	var err error
-	if row.RotateSealed == nil {
-		if row.RotateURL, row.RotateSealed, err = s.store.SealRotateURL(row.ID, row.RotateURL); err != nil {
-			return err
-		}
-	}
-	if p.Password == "" {
-		return nil
-	}
-	row.Password, err = s.store.Seal("proxies", "password", row.ID, []byte(p.Password))
-	return err
-}
-
-// open gives the proxy of a row with its password.
-func (s *server) open(row store.Proxy) (proxy.Proxy, error) {
-	p := proxy.Proxy{Type: proxy.Type(row.Type), Host: row.Host, Port: int(row.Port), Username: row.Username}
-	if row.Password == nil {
-		return p, nil
-	}
-	plain, err := s.store.Unseal("proxies", "password", row.ID, row.Password)
-	if err != nil {
-		return p, passwordUnreadable(err)
-	}
-	p.Password = string(plain)
-	return p, nil
-}
-
-// passwordUnreadable is for whatever needs a password that was sealed with another key.
-func passwordUnreadable(err error) *problem.Error {
-	return problem.New(problem.Conflict, "password_unreadable", "The proxy's saved password cannot be opened with this server's secret key. Give the password again, or bring the key back.").Because(err)
-}
-
 // openFor is open for a change. One that brings the password needs none that can be opened.
 func (s *server) openFor(row store.Proxy, in *proxyInput) (proxy.Proxy, error) {
-	p, err := s.open(row)
+	px := s.pool.Open(row)
 	if in.Password.Set || in.URL.Set {
-		err = nil
+		return px.Address, nil
 	}
-	return p, err
-}
-
-// upstream is open in the form that goes to a shim.
-func (s *server) upstream(row store.Proxy) (*shim.Upstream, error) {
-	p, err := s.open(row)
-	if err != nil {
-		return nil, err
-	}
-	return &shim.Upstream{ID: row.ID, Revision: row.Revision, Type: p.Type, Host: p.Host, Port: p.Port, Username: p.Username, Password: p.Password}, nil
+	return px.Address, px.Usable()
 }
 
 // ProxyPath is what the operations on one proxy are told by their address.
@@ -349,14 +304,14 @@ func (s *server) addProxy(ctx context.Context, in *proxyCreate) (*ProxyBody, err
 	at := now()
 	row := store.Proxy{ID: newID(), WorkspaceID: in.workspace, Tags: "[]", Status: "unknown", Revision: 1, CreatedAt: at, UpdatedAt: at}
 	in.Body.apply(&row)
-	if err := s.seal(&row, in.value); err != nil {
+	if err := s.pool.Seal(&row, in.value); err != nil {
 		return nil, err
 	}
 	err := s.store.Write(ctx, func(q *store.Queries) error {
 		if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: row.WorkspaceID, Now: at}); err != nil {
 			return err
 		}
-		if err := duplicateOf(ctx, q, row); err != nil {
+		if err := pool.Duplicate(ctx, q, row); err != nil {
 			return err
 		}
 		if _, err := q.InsertProxy(ctx, store.InsertProxyParams{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host,
@@ -376,39 +331,6 @@ func (s *server) addProxy(ctx context.Context, in *proxyCreate) (*ProxyBody, err
 	}
 	body.Location = apiPrefix + "/proxies/" + row.ID
 	return body, nil
-}
-
-// duplicateOf refuses an address that the workspace has already, in another row.
-func duplicateOf(ctx context.Context, q *store.Queries, row store.Proxy) error {
-	first, err := q.GetProxyByAddress(ctx, store.GetProxyByAddressParams{WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host, Port: row.Port, Username: row.Username})
-	if errors.Is(err, store.ErrNoRow) || err == nil && first.ID == row.ID {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return duplicate(first.ID)
-}
-
-func duplicate(id string) *problem.Error {
-	return problem.New(problem.Conflict, "duplicate", "This workspace has a proxy with the same type, host, port and username already: `existingId` names it.").With(existing(id))
-}
-
-// holdersOf names the profiles that use a proxy, or fall back on it.
-func holdersOf(ctx context.Context, q *store.Queries, row store.Proxy, c *caller) (users []string, err error) {
-	if row.ProfileCount > 0 {
-		users, err = q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: row.ID, Workspaces: c.scope.Filter(), Limit: 1000})
-	}
-	if left := 1000 - len(users); err == nil && left > 0 {
-		var more []string
-		more, err = q.ListProfilesWithFallback(ctx, store.ListProfilesWithFallbackParams{WorkspaceID: row.WorkspaceID, ProxyID: row.ID, Workspaces: c.scope.Filter(), Limit: int64(left)})
-		users = append(users, more...)
-	}
-	return users, err
-}
-
-func proxyInUse(profiles []string) *problem.Error {
-	return problem.New(problem.Conflict, "proxy_in_use", "Profiles use this proxy, or fall back on it: `profileIds` names them (1,000 at most). Give them another one first; a profile is never sent out directly by a deletion.").With(users(profiles))
 }
 
 // proxyUpdate holds the members to change.
@@ -474,10 +396,10 @@ func (s *server) rewriteProxy(ctx context.Context, q *store.Queries, row store.P
 	}
 	in.apply(&row)
 	moved := value != old
-	if err := s.seal(&row, value); err != nil {
+	if err := s.pool.Seal(&row, value); err != nil {
 		return row, false, err
 	}
-	if err := duplicateOf(ctx, q, row); err != nil {
+	if err := pool.Duplicate(ctx, q, row); err != nil {
 		return row, false, err
 	}
 	row, err = q.UpdateProxy(ctx, store.UpdateProxyParams{ID: row.ID, Revision: row.Revision, Type: row.Type, Host: row.Host, Port: row.Port,
@@ -506,12 +428,8 @@ func (s *server) deleteProxy(ctx context.Context, in *struct {
 		if row, err = proxyAsRead(ctx, q, c, in.ID, in.IfMatch); err != nil {
 			return err
 		}
-		users, err := holdersOf(ctx, q, row, c)
-		if err != nil {
+		if err := pool.Unused(ctx, q, c.scope, row); err != nil {
 			return err
-		}
-		if len(users) > 0 {
-			return proxyInUse(users)
 		}
 		_, err = q.DeleteProxy(ctx, store.DeleteProxyParams{ID: row.ID, Workspaces: c.scope.Filter()})
 		return err

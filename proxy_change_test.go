@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"warren/pool"
 	"warren/store"
 )
 
@@ -82,8 +83,8 @@ func TestStartWaitsForTheExit(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			rs := &runs{store: new(store.Store)}
-			p := &plan{row: c.row, proxy: &store.Proxy{LastCheck: ptr(checkedNow(t))}, exit: &exitLookup{rs: rs, done: make(chan struct{})}}
+			rs := &runs{pool: new(pool.Pool)}
+			p := &plan{row: c.row, proxy: &pool.Proxy{Proxy: store.Proxy{LastCheck: ptr(checkedNow(t))}}, exit: &exitLookup{rs: rs, done: make(chan struct{})}}
 			err := rs.placeExit(t.Context(), p)
 			if took := time.Since(began); err != nil || took != c.want || p.env.Exit == nil || len(p.warnings) != int(min(c.want, 1)) {
 				t.Errorf("%+v: %v, waited %v, exit %v, warnings %v", c.row, err, took, p.env.Exit, p.warnings)
@@ -138,7 +139,7 @@ func TestWarningsOfAnUnknownExit(t *testing.T) {
 	if got := fill(t.Context(), &exitLookup{done: over}); got != "" {
 		t.Errorf("with nobody having looked: %q", got)
 	}
-	if got := fill(t.Context(), &exitLookup{done: over, result: &checkJSON{Error: &checkErrorJSON{Message: "It is dead."}}}); !strings.HasPrefix(got, "proxy_unreachable: ") || !strings.Contains(got, "It is dead.") {
+	if got := fill(t.Context(), &exitLookup{done: over, result: &pool.Check{Error: &pool.CheckError{Message: "It is dead."}}}); !strings.HasPrefix(got, "proxy_unreachable: ") || !strings.Contains(got, "It is dead.") {
 		t.Errorf("with a dead proxy: %q", got)
 	}
 }

@@ -112,11 +112,11 @@ func (s *server) swapProxy(ctx context.Context, r *profileRun, wish proxyWish) (
 
 // proxiesFor are those that a run should have, with its own in front, and what of the profile's fallbacks is left out.
 func (s *server) proxiesFor(ctx context.Context, r *profileRun, row store.Profile, id string) (list []shim.Upstream, warnings []warningJSON, err error) {
-	px, err := s.proxyRow(ctx, id)
+	px, err := s.pool.Get(ctx, store.All(), id)
 	if err != nil {
 		return nil, nil, err
 	}
-	own, err := s.upstream(px)
+	own, err := upstream(px)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,7 +127,7 @@ func (s *server) proxiesFor(ctx context.Context, r *profileRun, row store.Profil
 	if err != nil || len(all) == 0 {
 		return []shim.Upstream{*own}, nil, err
 	}
-	exit, err := knownExit(ctx, s.store.Read(), px)
+	exit, err := s.pool.LastGood(ctx, px)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"warren/identity"
+	"warren/pool"
 	"warren/shim"
 	"warren/store"
 )
@@ -183,11 +184,11 @@ func (b *startedWith) show(answer *startJSON, before startedWith, settings ident
 
 // exitOfRun gives the last good check of a run's proxy; nil is not known. With look the proxy is checked when it has no good check of the last minutes.
 // late is that check when it takes longer than redressPatience. r.swap is held.
-func (s *server) exitOfRun(ctx context.Context, r *profileRun, row store.Profile, look bool) (check *checkJSON, late *exitLookup, err error) {
+func (s *server) exitOfRun(ctx context.Context, r *profileRun, row store.Profile, look bool) (check *pool.Check, late *exitLookup, err error) {
 	if r.inUse() == "" {
 		return nil, nil, nil
 	}
-	px, err := s.proxyRow(ctx, r.inUse())
+	px, err := s.pool.Get(ctx, store.All(), r.inUse())
 	if isNotFound(err) { // it was deleted when the profile had another already: the run goes on through it, and its exit is not known
 		return nil, nil, nil
 	}
@@ -195,8 +196,8 @@ func (s *server) exitOfRun(ctx context.Context, r *profileRun, row store.Profile
 		return nil, nil, err
 	}
 	p := &plan{row: row, proxy: &px, preflight: "warn"}
-	if look && declared(row).FollowsExit() && recentCheck(px) == nil {
-		if p.spec.Upstream, err = s.upstream(px); err != nil {
+	if look && declared(row).FollowsExit() && px.Recent() == nil {
+		if err := px.Usable(); err != nil {
 			return nil, nil, err
 		}
 		e := s.runs.lookUpExit(ctx, p)
@@ -208,7 +209,7 @@ func (s *server) exitOfRun(ctx context.Context, r *profileRun, row store.Profile
 			late = e
 		}
 	}
-	check, err = knownExit(ctx, s.store.Read(), px)
+	check, err = s.pool.LastGood(ctx, px)
 	return check, late, err
 }
 
@@ -256,6 +257,26 @@ func (s *server) follow(ctx context.Context, r *profileRun, e *exitLookup) {
 		case <-s.runs.ctx.Done():
 		}
 	}()
+}
+
+// keepFollowing brings runs to where their proxies come out now, whenever a check finds one elsewhere, until ctx ends.
+func (s *server) keepFollowing(ctx context.Context) {
+	for {
+		moves := s.pool.AwaitMoves(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		for _, m := range moves {
+			leave, err := s.runs.enter()
+			if err != nil {
+				return // the server stops
+			}
+			go func() {
+				defer leave()
+				s.exitMoved(s.runs.ctx, m.Workspace, m.ProxyID)
+			}()
+		}
+	}
 }
 
 // exitMoved redresses every run of a proxy whose exit a check has found to be another.

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"warren/events"
+	"warren/pool"
 	"warren/problem"
-	"warren/proxy"
 	"warren/shim"
 	"warren/store"
 )
@@ -24,16 +24,13 @@ import (
 
 // runs knows every run of this data folder.
 type runs struct {
-	cfg     *serveConfig
-	log     *slog.Logger
-	store   *store.Store
-	events  *events.Log
-	checker *proxy.Checker
-	turns   *proxy.Turns // of checks of many
-	// exitMoved is called when a check finds that a proxy comes out elsewhere than before.
-	exitMoved func(ctx context.Context, workspace, proxyID string)
-	exe       string // this very binary, which is also the shim
-	dir       string // the runs' sockets and reports
+	cfg    *serveConfig
+	log    *slog.Logger
+	store  *store.Store
+	events *events.Log
+	pool   *pool.Pool
+	exe    string // this very binary, which is also the shim
+	dir    string // the runs' sockets and reports
 
 	ctx    context.Context // the server's life
 	slots  chan struct{}   // as many browsers start at once as there are places
@@ -156,12 +153,12 @@ type lastRunJSON struct {
 // runName names the run's files: the last 12 digits of its id, which are random (RFC 9562, 5.7), since a socket's path is short.
 func runName(runID string) string { return runID[max(0, len(runID)-12):] }
 
-func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.Store, ev *events.Log, checker *proxy.Checker) (*runs, error) {
+func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.Store, ev *events.Log, px *pool.Pool) (*runs, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	rs := &runs{cfg: cfg, log: log, room: room{most: cfg.MaxRunning}, store: st, events: ev, checker: checker, turns: &proxy.Turns{Places: checksAtOnce(cfg.CheckAtOnce, openFiles())}, exe: exe, dir: filepath.Join(cfg.Data, "run"),
+	rs := &runs{cfg: cfg, log: log, room: room{most: cfg.MaxRunning}, store: st, events: ev, pool: px, exe: exe, dir: filepath.Join(cfg.Data, "run"),
 		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), testing: make(chan struct{}, 1), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*capability{}, owed: map[string][]*owedEnd{}, chosen: map[string]string{},
 		sockets: keyedSockets{byKey: map[string]map[context.Context]context.CancelFunc{}}}
 	rs.machine.look(time.Now())

@@ -21,6 +21,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"warren/events"
+	"warren/pool"
 	"warren/proxy"
 	"warren/shim"
 	"warren/store"
@@ -76,7 +77,15 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(*server, s
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	ev := events.New()
-	rs, err := newRuns(life, cfg, log, st, ev, checker)
+	listener, err := net.Listen("tcp", cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("%w; choose another address with --listen", err)
+	}
+	defer listener.Close()
+	_, port, _ := net.SplitHostPort(listener.Addr().String()) //nolint:errcheck // TCP's addresses have one
+	px := pool.New(life, pool.Config{AtOnce: cfg.CheckAtOnce, Files: openFiles(), Every: cfg.checkEvery, RotateEvery: cfg.RotateEvery, RotateTimeout: cfg.RotateTimeout,
+		Own: pool.Own{Port: port}}, log, st, ev, checker)
+	rs, err := newRuns(life, cfg, log, st, ev, px)
 	if err != nil {
 		return err
 	}
@@ -84,13 +93,8 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(*server, s
 	if err != nil {
 		return err
 	}
-	s := newServer(&server{cfg: cfg, log: log, store: st, keys: keys, tickets: newTickets(), guesses: newGuesses(), runs: rs, events: ev, checker: checker, site: site,
+	s := newServer(&server{cfg: cfg, log: log, store: st, keys: keys, tickets: newTickets(), guesses: newGuesses(), runs: rs, events: ev, pool: px, site: site,
 		once: newIdempotency(st, log), writeTime: writeTime})
-	listener, err := net.Listen("tcp", cfg.Listen)
-	if err != nil {
-		return fmt.Errorf("%w; choose another address with --listen", err)
-	}
-	defer listener.Close()
 	base := s.knowHosts(listener.Addr())
 	if err := s.prepare(ctx); err != nil && ctx.Err() == nil { // told to stop already, it goes on to stop in order
 		return err
@@ -127,7 +131,8 @@ func (s *server) listen(ctx, life context.Context, l net.Listener, base string, 
 	defer func() { end(); background.Wait() }()
 	background.Go(func() { s.keepSweeping(life) })
 	background.Go(func() { s.keepCertificate(life, reload) })
-	background.Go(func() { s.keepChecking(life) })
+	background.Go(func() { s.pool.KeepChecking(life) })
+	background.Go(func() { s.keepFollowing(life) })
 	select {
 	case err := <-failed:
 		return err

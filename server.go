@@ -24,8 +24,8 @@ import (
 	"github.com/google/uuid"
 
 	"warren/events"
+	"warren/pool"
 	"warren/problem"
-	"warren/proxy"
 	"warren/store"
 	"warren/web"
 )
@@ -48,7 +48,7 @@ type server struct {
 	listing   chan struct{} // holds a token for each list of downloads that is being read
 	runs      *runs
 	events    *events.Log
-	checker   *proxy.Checker
+	pool      *pool.Pool
 	site      *web.Site
 	api       huma.API
 	mux       *http.ServeMux
@@ -152,7 +152,6 @@ func (s *server) routes() {
 // newServer wires the operations. The listener's address completes the list of hosts.
 func newServer(s *server) *server {
 	useOurErrors()
-	s.runs.exitMoved = s.exitMoved
 	s.mux, s.needs, s.streams = http.NewServeMux(), map[string]scope{}, newStreams(maxConnections())
 	s.uploads, s.listing = newUploads(), make(chan struct{}, listsAtOnce)
 	s.api = humago.NewWithPrefix(s.mux, apiPrefix, s.humaConfig())

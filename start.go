@@ -16,6 +16,7 @@ import (
 
 	"warren/events"
 	"warren/identity"
+	"warren/pool"
 	"warren/problem"
 	"warren/shim"
 	"warren/store"
@@ -74,14 +75,14 @@ type dryRunJSON struct {
 // plan is a start that was decided: what to run, and what to say of it.
 type plan struct {
 	row       store.Profile
-	proxy     *store.Proxy
+	proxy     *pool.Proxy
 	spec      shim.Spec
 	installed shim.Installed
 	match     string // exact or nearest: whether installed is of the declared version
 	snapshot  string // the version that last opened the profile, whose data are copied before an older browser gets them; "" none
 	preflight string
-	fallbacks []fallback // that the profile names, in its order
-	checked   *checkJSON // the check that preflight required
+	fallbacks []fallback  // that the profile names, in its order
+	checked   *pool.Check // the check that preflight required
 	env       identity.Environment
 	exit      *exitLookup
 	resolved  identity.Resolution
@@ -105,8 +106,8 @@ func (s *server) plan(ctx context.Context, row store.Profile, in *startInput) (*
 		return nil, problem.New(problem.Conflict, "proxy_missing", "The profile's proxy was deleted while it was in the trash. Set proxyId to a proxy, or to null for a direct connection, then start again.")
 	}
 	if proxyID != nil {
-		px, err := s.store.Read().GetProxy(ctx, store.GetProxyParams{ID: *proxyID, Workspaces: callerOf(ctx).scope.Filter()})
-		if errors.Is(err, store.ErrNoRow) || err == nil && px.WorkspaceID != row.WorkspaceID {
+		px, err := s.pool.Get(ctx, callerOf(ctx).scope, *proxyID)
+		if isNotFound(err) || err == nil && px.WorkspaceID != row.WorkspaceID {
 			return nil, problem.NotValid(problem.Fault{Location: "body.proxyId", Message: "is no proxy of the profile's workspace"})
 		}
 		if err != nil {
@@ -173,7 +174,7 @@ func (s *server) fillSpec(ctx context.Context, p *plan, in *startInput) error {
 	if p.row.WebRTC == "default" {
 		return problem.NotValid(problem.Fault{Location: "body.webrtc", Message: "default is refused with a proxy: it would tell this machine's addresses"})
 	}
-	u, err := s.upstream(*p.proxy)
+	u, err := upstream(*p.proxy)
 	p.spec.Upstream = u
 	return err
 }

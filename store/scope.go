@@ -2,6 +2,7 @@ package store
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 )
@@ -49,4 +50,13 @@ func (s Scope) Workspaces() []string {
 		return nil
 	}
 	return append([]string{}, s.ids...)
+}
+
+// WorkspaceRule says in words what an id of a workspace is.
+const WorkspaceRule = "must have 1 to 64 of A-Z a-z 0-9 . _ -"
+
+// IsWorkspaceID says whether s can be the id of a workspace.
+func IsWorkspaceID(s string) bool {
+	return len(s) >= 1 && len(s) <= 64 &&
+		strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == ""
 }

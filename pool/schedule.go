@@ -1,4 +1,4 @@
-package main
+package pool
 
 import (
 	"context"
@@ -9,28 +9,24 @@ import (
 	"sync"
 	"time"
 
-	"warren/proxy"
 	"warren/store"
 )
 
-// This file checks proxies again and again. When the next check of one is due follows from its last one, which is on disk: a server
-// that comes back goes on where it was.
-
-// checkEvery says how long after a check the next one comes. 0: never.
-type checkEvery struct {
+// Every says how long after a check the next one comes. 0: never.
+type Every struct {
 	all time.Duration
 	of  map[string]time.Duration // by workspace, where that has its own
 }
 
 // The bounds of --check-every.
 const (
-	minCheckEvery = time.Second
-	maxCheckEvery = 30 * 24 * time.Hour
+	minEvery = time.Second
+	maxEvery = 30 * 24 * time.Hour
 )
 
-// parseCheckEvery reads the values of --check-every: TIME, or WORKSPACE=TIME.
-func parseCheckEvery(values []string, add func(string, ...any)) checkEvery {
-	e := checkEvery{of: map[string]time.Duration{}}
+// ParseEvery reads the values of --check-every: TIME, or WORKSPACE=TIME.
+func ParseEvery(values []string, add func(string, ...any)) Every {
+	e := Every{of: map[string]time.Duration{}}
 	for _, v := range values {
 		workspace, text, own := strings.Cut(v, "=")
 		if !own {
@@ -38,9 +34,9 @@ func parseCheckEvery(values []string, add func(string, ...any)) checkEvery {
 		}
 		d, err := time.ParseDuration(text)
 		switch {
-		case err != nil || d != 0 && (d < minCheckEvery || d > maxCheckEvery):
-			add("--check-every %q must be a time from %v to %v such as 30m, or 0, or WORKSPACE=TIME", v, minCheckEvery, maxCheckEvery)
-		case own && !isWorkspaceID(workspace):
+		case err != nil || d != 0 && (d < minEvery || d > maxEvery):
+			add("--check-every %q must be a time from %v to %v such as 30m, or 0, or WORKSPACE=TIME", v, minEvery, maxEvery)
+		case own && !store.IsWorkspaceID(workspace):
 			add("--check-every %q names no workspace: an id has 1 to 64 of A-Z a-z 0-9 . _ -", v)
 		case own:
 			e.of[workspace] = d
@@ -52,7 +48,7 @@ func parseCheckEvery(values []string, add func(string, ...any)) checkEvery {
 }
 
 // in is the time for a workspace.
-func (e checkEvery) in(workspace string) time.Duration {
+func (e Every) in(workspace string) time.Duration {
 	if d, own := e.of[workspace]; own {
 		return d
 	}
@@ -60,7 +56,7 @@ func (e checkEvery) in(workspace string) time.Duration {
 }
 
 // shortest is the shortest of all times; 0 when nothing is ever checked.
-func (e checkEvery) shortest() (least time.Duration) {
+func (e Every) shortest() (least time.Duration) {
 	least = e.all
 	for _, d := range e.of {
 		if d > 0 && (least == 0 || d < least) {
@@ -85,9 +81,9 @@ func due(id string, last time.Time, every time.Duration) time.Time {
 	return last.Add(time.Duration(share * float64(every)))
 }
 
-// keepChecking checks what is due, until ctx ends.
-func (s *server) keepChecking(ctx context.Context) {
-	least := s.cfg.checkEvery.shortest()
+// KeepChecking checks what is due, until ctx ends.
+func (p *Pool) KeepChecking(ctx context.Context) {
+	least := p.cfg.Every.shortest()
 	if least == 0 {
 		return
 	}
@@ -97,7 +93,7 @@ func (s *server) keepChecking(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for {
-		s.checkDue(ctx, underway, &wg)
+		p.checkDue(ctx, underway, &wg)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -107,14 +103,14 @@ func (s *server) keepChecking(ctx context.Context) {
 }
 
 // checkDue begins a round in every workspace that has something due and none under way.
-func (s *server) checkDue(ctx context.Context, underway *sync.Map, wg *sync.WaitGroup) {
-	ids, err := s.store.Read().ListWorkspaceIDs(ctx)
+func (p *Pool) checkDue(ctx context.Context, underway *sync.Map, wg *sync.WaitGroup) {
+	ids, err := p.store.Read().ListWorkspaceIDs(ctx)
 	if err != nil {
-		s.sayCheckFailed(ctx, err)
+		p.logFailed(ctx, err)
 		return
 	}
 	for _, workspace := range ids {
-		every := s.cfg.checkEvery.in(workspace)
+		every := p.cfg.Every.in(workspace)
 		if every == 0 {
 			continue
 		}
@@ -123,23 +119,23 @@ func (s *server) checkDue(ctx context.Context, underway *sync.Map, wg *sync.Wait
 		}
 		wg.Go(func() {
 			defer underway.Delete(workspace)
-			s.sayCheckFailed(ctx, s.checkDueIn(ctx, workspace, every, time.Now()))
+			p.logFailed(ctx, p.CheckDue(ctx, workspace, every, time.Now()))
 		})
 	}
 }
 
-func (s *server) sayCheckFailed(ctx context.Context, err error) {
+func (p *Pool) logFailed(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
-		s.log.Error("proxies could not be checked over time", "cause", err)
+		p.log.Error("proxies could not be checked over time", "cause", err)
 	}
 }
 
 // dueAtOnce is how many proxies of a workspace a round looks at; the next one has the rest.
 const dueAtOnce = 1000
 
-// checkDueIn checks what is due in a workspace. A check that lies ahead was written while the clock was, and says nothing of when the next is due.
-func (s *server) checkDueIn(ctx context.Context, workspace string, every time.Duration, at time.Time) error {
-	before, q := at.Add(-time.Duration((1-jitter)*float64(every))), s.store.Read()
+// CheckDue checks what is due in a workspace. A check that lies ahead was written while the clock was, and says nothing of when the next is due.
+func (p *Pool) CheckDue(ctx context.Context, workspace string, every time.Duration, at time.Time) error {
+	before, q := at.Add(-time.Duration((1-jitter)*float64(every))), p.store.Read()
 	rows, err := q.ListProxiesDue(ctx, store.ListProxiesDueParams{WorkspaceID: workspace, Before: before.UnixMilli(), Limit: dueAtOnce})
 	if err != nil {
 		return err
@@ -154,29 +150,13 @@ func (s *server) checkDueIn(ctx context.Context, workspace string, every time.Du
 	for _, row := range ahead {
 		rows = append(rows, store.ListProxiesDueRow(row))
 	}
-	var targets []probed
+	var targets []Proxy
 	for _, row := range rows {
-		targets = append(targets, s.probedOf(store.Proxy{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host, Port: row.Port,
+		targets = append(targets, p.Open(store.Proxy{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host, Port: row.Port,
 			Username: row.Username, Password: row.Password, Revision: row.Revision}))
 	}
 	if len(targets) == 0 {
 		return nil
 	}
-	return s.runs.checkMany(ctx, targets, func(*checkJSON) {})
-}
-
-// filesPerCheck is how many connections a place for a check may come to: four times as many checks may wait, each may try twice, and the
-// server has others.
-const filesPerCheck = 10
-
-// checksAtOnce is how many proxies are checked at once: as asked for (0: the default), or fewer where that would leave no connections for
-// others. A check that finds none left would call a proxy dead that is not.
-func checksAtOnce(wanted, files int) int {
-	if wanted == 0 {
-		wanted = proxy.DefaultPlaces
-	}
-	if files > 0 {
-		wanted = min(wanted, max(1, files/filesPerCheck))
-	}
-	return wanted
+	return p.CheckMany(ctx, targets, func(*Check) {})
 }

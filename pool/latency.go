@@ -1,4 +1,4 @@
-package main
+package pool
 
 import (
 	"slices"
@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// This file is about the latencies of a proxy's last checks, as the database keeps them: in ms, oldest first, with spaces between,
-// and "-" for a check that failed.
+// The database keeps the latencies of a proxy's last checks as one text: in ms, oldest first, with spaces between, "-" for a check that failed.
 
 // keptChecks is how many checks of a proxy are kept.
 const keptChecks = 100
@@ -27,15 +26,15 @@ func withLatency(recent string, ms *int64) string {
 	return recent + " " + next
 }
 
-// latencyJSON sums up the latencies of a proxy's last checks that were good.
-type latencyJSON struct {
+// Latency sums up the latencies of a proxy's last checks that were good.
+type Latency struct {
 	P50Ms int64 `json:"p50Ms" doc:"Half of them took at most so long." example:"182"`
 	P95Ms int64 `json:"p95Ms" doc:"95 of 100 took at most so long." example:"411"`
 	Count int   `json:"count" doc:"How many there are: at most the last 100 checks that are kept." example:"97"`
 }
 
-// latencyOf gives the percentiles by nearest rank; nil when no check was good.
-func latencyOf(recent string) *latencyJSON {
+// LatencyOf gives the percentiles by nearest rank; nil when no check was good.
+func LatencyOf(recent string) *Latency {
 	var all []int64
 	for word := range strings.FieldsSeq(recent) {
 		if ms, err := strconv.ParseInt(word, 10, 64); err == nil {
@@ -47,5 +46,5 @@ func latencyOf(recent string) *latencyJSON {
 	}
 	slices.Sort(all)
 	rank := func(percent int) int64 { return all[(len(all)*percent+99)/100-1] }
-	return &latencyJSON{rank(50), rank(95), len(all)}
+	return &Latency{rank(50), rank(95), len(all)}
 }

@@ -1,0 +1,260 @@
+package pool
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/events"
+	"warren/proxy"
+	"warren/store"
+)
+
+// Check is one probe of a proxy, as it is kept and answered.
+type Check struct {
+	ID             *string     `json:"id" doc:"The proxy; null for one that is not saved."`
+	OK             bool        `json:"ok" doc:"Whether a browser would get through."`
+	Status         string      `json:"status" enum:"alive,dead"`
+	ExitIP         *string     `json:"exitIp" doc:"The address that the world sees." example:"203.0.113.7"`
+	IPVersion      *int        `json:"ipVersion" enum:"4,6"`
+	ExitIPV6       *string     `json:"exitIpV6" doc:"What the world sees over IPv6, where --check-url6 asks for it or exitIp is one." example:"2001:db8::7"`
+	UDP            *UDP        `json:"udp" doc:"Whether datagrams get through, where --check-udp-url asks for it and the proxy is socks5."`
+	Country        *string     `json:"country" doc:"ISO 3166-1, two letters." example:"DE"`
+	CountryName    *string     `json:"countryName" example:"Germany"`
+	Timezone       *string     `json:"timezone" example:"Europe/Berlin"`
+	TimezoneSource *string     `json:"timezoneSource" enum:"exit,country" doc:"exit: it was told of this address; country: it is the zone where most of the country's people live."`
+	Locale         *string     `json:"locale" doc:"The country's likely language, as a BCP 47 tag." example:"de-DE"`
+	Latitude       *float64    `json:"latitude" doc:"Degrees (WGS 84), where the address is said to be."`
+	Longitude      *float64    `json:"longitude"`
+	GeoSource      *string     `json:"geoSource" doc:"Where the country is from: answer (of the check service) or geoip (--geoip)."`
+	LatencyMs      *int64      `json:"latencyMs"`
+	Timings        Timings     `json:"timings"`
+	PlainHTTP      *bool       `json:"plainHttp" doc:"Whether a site at a plain http:// address is reached too; null when it was not asked."`
+	RemoteDNS      bool        `json:"remoteDns" doc:"Whether the proxy resolves the names."`
+	ExitChanged    bool        `json:"exitChanged" doc:"The exit is another than at the last good check."`
+	UsedByProfiles []string    `json:"usedByProfiles" doc:"The profiles that come out at this address: through this proxy, or through another one of the workspace whose last good check found the same. 100 at most. Of a dead proxy: those that use it."`
+	CheckedAt      time.Time   `json:"checkedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	DurationMs     int64       `json:"durationMs"`
+	Error          *CheckError `json:"error"`
+}
+
+// Timings: null where a stage was not reached or not needed.
+type Timings struct {
+	ResolveMs   *int64 `json:"resolveMs"`
+	ConnectMs   *int64 `json:"connectMs"`
+	TLSMs       *int64 `json:"tlsMs"`
+	HandshakeMs *int64 `json:"handshakeMs"`
+	FirstByteMs *int64 `json:"firstByteMs"`
+}
+
+// UDP is what came of a STUN request through a proxy's UDP ASSOCIATE (RFC 1928, 7; RFC 8489). It makes no proxy dead.
+type UDP struct {
+	OK     bool        `json:"ok"`
+	ExitIP *string     `json:"exitIp" doc:"The address that datagrams come from." example:"203.0.113.7"`
+	Error  *CheckError `json:"error"`
+}
+
+// CheckError says why a check failed.
+type CheckError struct {
+	Stage   string `json:"stage" enum:"resolve,connect,tls,greeting,auth,request,response"`
+	Code    string `json:"code" enum:"dns_failed,connection_refused,connection_closed,timed_out,host_unreachable,tls_failed,not_a_proxy,auth_required,auth_failed,request_refused,target_unreachable,bad_response,blocked_address,auth_unsupported,password_unreadable"`
+	Message string `json:"message"`
+}
+
+// NewCheck is a probe's result as it is kept and answered. id is nil for a proxy that is not saved.
+func NewCheck(id *string, r proxy.Result) *Check {
+	c := &Check{ID: id, OK: r.OK, Status: "dead", ExitIP: orNull(r.ExitIP), Country: orNull(r.Place.Country),
+		CountryName: orNull(r.Place.CountryName), Timezone: orNull(r.Place.Timezone), GeoSource: orNull(r.Source),
+		RemoteDNS: r.RemoteDNS, UsedByProfiles: []string{}, CheckedAt: r.CheckedAt.UTC().Truncate(time.Millisecond), DurationMs: r.Duration.Milliseconds(),
+		Timings: Timings{ms(r.Timings.Resolve), ms(r.Timings.Connect), ms(r.Timings.TLS), ms(r.Timings.Handshake), ms(r.Timings.FirstByte)}}
+	c.Locale, c.Latitude, c.Longitude = orNull(r.Locale), r.Place.Latitude, r.Place.Longitude
+	switch {
+	case c.Timezone == nil:
+	case r.Place.ZoneOfCountry:
+		c.TimezoneSource = ptr("country")
+	default:
+		c.TimezoneSource = ptr("exit")
+	}
+	if r.IPVersion != 0 {
+		c.IPVersion = &r.IPVersion
+	}
+	if r.OK {
+		c.Status, c.LatencyMs = "alive", ptr(r.Latency.Milliseconds())
+	}
+	c.PlainHTTP = r.PlainHTTP
+	c.ExitIPV6, c.Error = orNull(r.ExitIPv6), newCheckError(r.Err)
+	if r.UDP != nil {
+		c.UDP = &UDP{r.UDP.OK, orNull(r.UDP.ExitIP), newCheckError(r.UDP.Err)}
+	}
+	return c
+}
+
+func newCheckError(e *proxy.Error) *CheckError {
+	if e == nil {
+		return nil
+	}
+	return &CheckError{Stage: string(e.Stage), Code: string(e.Code), Message: e.Message}
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func ms(d time.Duration) *int64 {
+	if d <= 0 {
+		return nil
+	}
+	return ptr(d.Milliseconds())
+}
+
+// outcome is what one probe has led to, for all who wait for it.
+type outcome struct {
+	check *Check
+	err   error
+}
+
+// Check probes a saved proxy, keeps the result and publishes it. Simultaneous checks of one proxy share one probe, which is kept and published once.
+// A proxy that does not work is no error: the check says why.
+func (p *Pool) Check(ctx context.Context, px Proxy) (*Check, error) { return p.check(ctx, px, false) }
+
+// check is Check. Of one of many only what the check changes is published.
+func (p *Pool) check(ctx context.Context, px Proxy, many bool) (*Check, error) {
+	if px.sealed != nil {
+		p.log.Error("a proxy's password cannot be opened", "proxy", px.ID, "cause", px.sealed)
+		return p.keep(ctx, px, many, proxy.Result{Err: passwordSealed(), CheckedAt: time.Now()})
+	}
+	key := px.ID + "." + strconv.FormatInt(px.Revision, 10)
+	_, made := p.checker.CheckThen(ctx, key, px.Address, func(ctx context.Context, res proxy.Result) any {
+		c, err := p.keep(ctx, px, many, res)
+		return outcome{c, err}
+	})
+	kept, ok := made.(outcome)
+	if !ok { // only a caller that has left gets none
+		return nil, cmp.Or(ctx.Err(), context.Canceled)
+	}
+	return kept.check, kept.err
+}
+
+// Try probes a proxy that is not saved.
+func (p *Pool) Try(ctx context.Context, address proxy.Proxy) (*Check, error) {
+	res := p.checker.Check(ctx, "", address)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return NewCheck(nil, res), nil
+}
+
+// passwordSealed is what a check finds of a proxy whose password was sealed with another key.
+func passwordSealed() *proxy.Error {
+	return &proxy.Error{Stage: proxy.StageAuth, Code: "password_unreadable", Message: "the saved password cannot be opened with this server's secret key: give the password again, or bring the key back"}
+}
+
+// keep writes a probe's result into the proxy and its history, and tells of it. What it is compared with is read in the same
+// transaction: of two checks at once each knows the one before. A proxy that was changed or deleted meanwhile keeps nothing: the
+// result is of what it was.
+func (p *Pool) keep(ctx context.Context, px Proxy, many bool, res proxy.Result) (*Check, error) {
+	c := NewCheck(&px.ID, res)
+	var was store.GetProxyCheckedRow
+	var kept bool
+	err := p.store.Write(ctx, func(q *store.Queries) (err error) {
+		was, err = q.GetProxyChecked(ctx, px.ID)
+		if errors.Is(err, store.ErrNoRow) || err == nil && was.Revision != px.Revision {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		kept = true
+		return keepIn(ctx, q, px, c, was)
+	})
+	if err != nil || !kept {
+		return c, err
+	}
+	p.publish(px, many, c, was)
+	return c, nil
+}
+
+// keepIn completes c by what the database knows, and writes it.
+func keepIn(ctx context.Context, q *store.Queries, px Proxy, c *Check, was store.GetProxyCheckedRow) error {
+	next := store.SetProxyCheckParams{ID: px.ID, Revision: px.Revision, Status: c.Status, ExitIP: was.ExitIP, Country: was.Country,
+		LatencyMs: c.LatencyMs, CheckedAt: c.CheckedAt.UnixMilli(), Recent: withLatency(was.Recent, c.LatencyMs)}
+	if c.ExitIP != nil {
+		c.ExitChanged = was.ExitIP != "" && was.ExitIP != *c.ExitIP
+		next.ExitIP, next.Country = *c.ExitIP, ""
+	}
+	if c.Country != nil {
+		next.Country = *c.Country
+	}
+	users, err := profilesAtExit(ctx, q, px, c.ExitIP, was.ProfileCount)
+	if err != nil {
+		return err
+	}
+	c.UsedByProfiles = users
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	next.LastCheck = string(text)
+	if _, err := q.SetProxyCheck(ctx, next); err != nil {
+		return err
+	}
+	_, err = q.InsertProxyCheck(ctx, store.InsertProxyCheckParams{ProxyID: px.ID, At: next.CheckedAt, Ok: bit(c.OK), Result: next.LastCheck})
+	return err
+}
+
+// shownUsers is how many profiles a check names.
+const shownUsers = 100
+
+// profilesAtExit are the profiles that come out where a proxy does: through it, or through another whose last good check found the same exit.
+func profilesAtExit(ctx context.Context, q *store.Queries, px Proxy, exit *string, own int64) (users []string, err error) {
+	if exit != nil {
+		users, err = q.ListProfilesAtExit(ctx, store.ListProfilesAtExitParams{WorkspaceID: px.WorkspaceID, ExitIP: *exit, Limit: shownUsers})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if own > 0 { // it may be its first check, or it has come out elsewhere before
+		mine, err := q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: px.ID, Limit: shownUsers})
+		if err != nil {
+			return nil, err
+		}
+		users = append(users, mine...)
+	}
+	slices.Sort(users)
+	users = slices.Compact(users)
+	return append([]string{}, users[:min(len(users), shownUsers)]...), nil
+}
+
+// publish tells that a proxy was checked, and what that has changed.
+func (p *Pool) publish(px Proxy, many bool, c *Check, was store.GetProxyCheckedRow) {
+	if !many {
+		p.events.Publish(events.Event{Type: "proxy.checked", Workspace: px.WorkspaceID, Data: map[string]any{"id": px.ID, "ok": c.OK, "status": c.Status}})
+	}
+	switch {
+	case was.Status == "alive" && !c.OK:
+		p.events.Publish(events.Event{Type: "proxy.died", Workspace: px.WorkspaceID, Data: map[string]any{"id": px.ID, "error": c.Error}})
+	case was.Status == "dead" && c.OK:
+		p.events.Publish(events.Event{Type: "proxy.returned", Workspace: px.WorkspaceID, Data: map[string]any{"id": px.ID, "exitIp": c.ExitIP}})
+	}
+	if c.ExitChanged {
+		p.events.Publish(events.Event{Type: "proxy.exit_changed", Workspace: px.WorkspaceID, Data: map[string]any{"id": px.ID, "before": was.ExitIP, "exitIp": c.ExitIP}})
+		p.moves.add(Move{px.WorkspaceID, px.ID})
+	}
+}
+
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func ptr[T any](v T) *T { return &v }
