@@ -9,9 +9,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
-
-	"warren/identity"
-	"warren/pool"
 )
 
 // This file describes the API beyond what the code says by itself: tags, errors, examples, and what stands beside the API.
@@ -111,16 +108,19 @@ var descriptions = map[string]string{
 	"listWorkspaces":    "A workspace comes to be when a key that may see all workspaces first uses its id.",
 }
 
-// schemaName is what the document calls a type. Those that come from other packages than this one have had their names for longer than their packages.
+// schemaName is what the document calls a type. The types of other packages have had their names for longer than their packages, and clients
+// are generated with them.
 func schemaName(t reflect.Type, hint string) string {
-	switch t {
-	case reflect.TypeFor[identity.Mismatch]():
+	name := huma.DefaultSchemaNamer(t, hint)
+	switch name {
+	case "Mismatch":
 		return "FindingJSON"
-	case reflect.TypeFor[pool.Check](), reflect.TypeFor[pool.CheckError](), reflect.TypeFor[pool.Timings](), reflect.TypeFor[pool.UDP](), reflect.TypeFor[pool.Latency](),
-		reflect.TypeFor[identity.Setting](), reflect.TypeFor[identity.Settings](), reflect.TypeFor[identity.Difference]():
-		return t.Name() + "JSON"
+	case "UDP":
+		return "UdpJSON"
+	case "Check", "ListCheck", "CheckError", "Timings", "Latency", "Setting", "Settings", "Difference":
+		return name + "JSON"
 	}
-	return huma.DefaultSchemaNamer(t, hint)
+	return name
 }
 
 // describe completes the document and freezes it.
