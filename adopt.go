@@ -19,8 +19,7 @@ import (
 const adoptAtOnce = 32
 
 // adopt takes over what an earlier server left running, and records the end of what is no more.
-// catchUp is called with each run that is there.
-func (rs *runs) adopt(ctx context.Context, catchUp func(context.Context, *profileRun)) error {
+func (rs *runs) adopt(ctx context.Context) error {
 	open, err := rs.store.Read().ListOpenRuns(ctx)
 	if err != nil {
 		return err
@@ -42,7 +41,7 @@ func (rs *runs) adopt(ctx context.Context, catchUp func(context.Context, *profil
 	for _, row := range open {
 		known[runName(row.ID)] = true
 		if newest[row.ProfileID] == row.ID {
-			begin(func() { rs.adoptOne(ctx, row, catchUp) })
+			begin(func() { rs.adoptOne(ctx, row) })
 		} else { // a later one has begun since, and a profile has one run: the end of this one was never written
 			begin(func() { rs.recordPast(row) })
 		}
@@ -77,7 +76,7 @@ func (rs *runs) recordPast(row store.Run) {
 }
 
 // adoptOne takes one run over. One that is not proved to be gone is held as it is, and learnt about when it answers.
-func (rs *runs) adoptOne(ctx context.Context, row store.Run, catchUp func(context.Context, *profileRun)) {
+func (rs *runs) adoptOne(ctx context.Context, row store.Run) {
 	asking, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	name, dir := runName(row.ID), rs.profileDir(row.ProfileID)
@@ -116,18 +115,18 @@ func (rs *runs) adoptOne(ctx context.Context, row store.Run, catchUp func(contex
 	rs.move(r, r.status) //nolint:errcheck // its end is written in any case
 	go rs.attend(r)
 	if state != nil {
-		catchUp(ctx, r)
+		rs.catchUp(ctx, r)
 	} else {
-		go rs.learn(r, catchUp)
+		go rs.learn(r)
 	}
 	rs.log.Info("adopted a run", "profile", r.profileID, "run", r.id, "pid", record.PID, "answers", state != nil)
 }
 
 // know takes over what a shim says of an adopted run.
 func (rs *runs) know(ctx context.Context, r *profileRun, state *shim.State) {
-	r.swap.Lock()
+	r.reconciling.Lock()
 	r.proxies, r.at, r.forOnce = state.Upstreams, state.UpstreamAt, state.ForOnce
-	r.swap.Unlock()
+	r.reconciling.Unlock()
 	r.mu.Lock()
 	a := *r.answer
 	a.known = true
@@ -154,12 +153,12 @@ const (
 )
 
 // learn asks a shim that did not answer in time until it does, or its run is over.
-func (rs *runs) learn(r *profileRun, catchUp func(context.Context, *profileRun)) {
+func (rs *runs) learn(r *profileRun) {
 	for pause := firstAsk; ; pause = min(2*pause, longestAsk) {
 		state, err := r.client.State(rs.ctx)
 		if err == nil {
 			rs.know(rs.ctx, r, state)
-			catchUp(rs.ctx, r)
+			rs.catchUp(rs.ctx, r)
 			return
 		}
 		select {
@@ -172,17 +171,14 @@ func (rs *runs) learn(r *profileRun, catchUp func(context.Context, *profileRun))
 
 // catchUp gives an adopted run the proxy that it should have: the server before this one may have died when a change was written, and
 // not yet told.
-func (s *server) catchUp(ctx context.Context, r *profileRun) {
+func (rs *runs) catchUp(ctx context.Context, r *profileRun) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	ctx = s.asOurselves(ctx)
-	r.swap.Lock()
+	r.reconciling.Lock()
 	forOnce := r.forOnce
-	r.swap.Unlock()
-	s.refreshProxy(ctx, r, proxyWish{ofProfile: !forOnce})
-	s.refreshRules(ctx, r)
-	s.runs.noteTraffic(ctx, r)
-	s.redress(ctx, r, exitAsKnown)
+	r.reconciling.Unlock()
+	rs.reconcile(ctx, r, change{followProfile: !forOnce})
+	rs.noteTraffic(ctx, r)
 }
 
 // dismiss closes a run whose start was never acknowledged: the server died before it was recorded.
@@ -204,9 +200,4 @@ func (rs *runs) dismiss(ctx context.Context, name string) {
 		}
 	}
 	shim.Forget(rs.dir, name)
-}
-
-// asOurselves is a context for what no caller asked for: it sees everything.
-func (s *server) asOurselves(ctx context.Context) context.Context {
-	return context.WithValue(ctx, requestKey{}, &request{caller: newCaller("", allScopes(), store.All()), server: s})
 }

@@ -122,9 +122,9 @@ func (s *server) batchOne(ctx context.Context, id string, in *batchInput) (resul
 	var changed *ProfileBody
 	switch in.Action {
 	case "start", "restart":
-		by := s.start
+		by := s.runs.start
 		if in.Action == "restart" {
-			by = s.restart
+			by = s.runs.restart
 		}
 		answer, err := s.startBy(ctx, &startRequest{ProfilePath: path, Body: &startInput{}}, by)
 		if err != nil {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/base64"
 	"errors"
 	"maps"
 	"net/http"
@@ -339,6 +341,13 @@ func (s *server) addresses(ctx context.Context, answer *startJSON) error {
 	}
 	answer.WsEndpoint, answer.CdpURL, answer.LiveURL = s.endpoints(ctx, secret)
 	return nil
+}
+
+// newCapability makes 256 random bits that open one run.
+func newCapability() string {
+	var b [32]byte
+	rand.Read(b[:]) //nolint:errcheck // never fails (crypto/rand)
+	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
 func newShimCapability() shim.Capability { return shim.Capability{ID: newID(), CreatedAt: now()} }

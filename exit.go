@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -42,28 +41,27 @@ func (rs *runs) requireExit(ctx context.Context, p *plan) error {
 
 // exitLookup is a check under way beside a launch.
 type exitLookup struct {
-	rs        *runs
-	preflight string
-	done      chan struct{}
-	result    *pool.Check
-	err       error
-	waited    bool // for as long as a start may: it does not wait again
+	rs     *runs
+	done   chan struct{}
+	result *pool.Check
+	err    error
+	waited bool // for as long as a start may: it does not wait again
 }
 
-// lookUpExit begins to find out where the proxy comes out: the last good answer when it is young, else a check.
-func (rs *runs) lookUpExit(ctx context.Context, p *plan) *exitLookup {
-	e := &exitLookup{rs: rs, preflight: p.preflight, done: make(chan struct{})}
-	if p.proxy == nil || p.preflight == "off" {
+// lookUpExit begins to find out where a proxy comes out: by the last good check when it is recent, else by a check, but not with preflight off.
+func (rs *runs) lookUpExit(ctx context.Context, px *pool.Proxy, preflight string) *exitLookup {
+	e := &exitLookup{rs: rs, done: make(chan struct{})}
+	if px == nil || preflight == "off" {
 		close(e.done)
 		return e
 	}
-	if e.result = cmp.Or(p.checked, p.proxy.Recent()); e.result != nil {
+	if e.result = px.Recent(); e.result != nil {
 		close(e.done)
 		return e
 	}
 	go func() {
 		defer close(e.done)
-		e.result, e.err = rs.pool.Check(context.WithoutCancel(ctx), *p.proxy)
+		e.result, e.err = rs.pool.Check(context.WithoutCancel(ctx), *px)
 	}()
 	return e
 }
@@ -133,10 +131,10 @@ func (e *exitLookup) warning(c *pool.Check, err error) warningJSON {
 // the exit has to be known before the browser is launched, since the time zone and the languages are set for the whole process. With
 // look the exit is looked up, else only what is known already counts.
 func (rs *runs) settleIdentity(ctx context.Context, p *plan, look bool) (err error) {
-	p.exit = &exitLookup{rs: rs, result: p.checked, done: make(chan struct{})}
-	if look {
-		p.exit = rs.lookUpExit(ctx, p)
+	if look && p.checked == nil {
+		p.exit = rs.lookUpExit(ctx, p.proxy, p.preflight)
 	} else {
+		p.exit = &exitLookup{rs: rs, result: p.checked, done: make(chan struct{})}
 		close(p.exit.done)
 	}
 	if err := rs.placeExit(ctx, p); err != nil {
@@ -155,17 +153,6 @@ func (rs *runs) settleIdentity(ctx context.Context, p *plan, look bool) (err err
 		}
 	}
 	return nil
-}
-
-// warn adds a warning. One of each code: what is there already is completed.
-func (p *plan) warn(w warningJSON) {
-	for i, have := range p.warnings {
-		if have.Code == w.Code {
-			p.warnings[i].Message += " " + w.Message
-			return
-		}
-	}
-	p.warnings = append(p.warnings, w)
 }
 
 // placeExit finds out where the proxy of a plan comes out: by the check that is under way, when something needs it, else by the last good one.

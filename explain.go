@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"warren/identity"
 	"warren/store"
 )
@@ -109,4 +112,12 @@ func showEffective(s *identity.Settings, e effectiveJSON) {
 	if e.Screen != nil {
 		s.Screen.Value = e.Screen
 	}
+}
+
+// valueOf is a JSON value as any other.
+func valueOf(v jsontext.Value) (out any) {
+	if json.Unmarshal(v, &out) != nil {
+		return nil
+	}
+	return out
 }

@@ -83,23 +83,23 @@ func stringsOf(text string) (out []string) {
 }
 
 // fallbacksOf reads the proxies that may stand in for own. What is gone is left out.
-func (s *server) fallbacksOf(ctx context.Context, row store.Profile, own string) (out []fallback, err error) {
-	q := s.store.Read()
+func (rs *runs) fallbacksOf(ctx context.Context, sees store.Scope, row store.Profile, own string) (out []fallback, err error) {
+	q := rs.store.Read()
 	for _, id := range stringsOf(row.FallbackProxyIDs) {
-		px, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: callerOf(ctx).scope.Filter()})
+		px, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: sees.Filter()})
 		if errors.Is(err, store.ErrNoRow) || err == nil && (px.WorkspaceID != row.WorkspaceID || id == own) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		opened := s.pool.Open(px)
+		opened := rs.pool.Open(px)
 		u, err := upstream(opened)
 		if err != nil {
-			s.log.Error("a proxy cannot stand in for another", "proxy", px.ID, "profile", row.ID, "cause", err)
+			rs.log.Error("a proxy cannot stand in for another", "proxy", px.ID, "profile", row.ID, "cause", err)
 			continue
 		}
-		exit, err := s.pool.LastGood(ctx, opened)
+		exit, err := rs.pool.LastGood(ctx, opened)
 		if err != nil {
 			return nil, err
 		}

@@ -59,7 +59,7 @@ func (s *server) leakTest(ctx context.Context, in *struct {
 	if in.Body != nil && in.Body.TimeoutMs != 0 {
 		limit = time.Duration(in.Body.TimeoutMs) * time.Millisecond
 	}
-	p, err := s.plan(ctx, row, &startInput{AllowDowngrade: true}) // its folder is a new one, which no browser has opened
+	p, err := s.runs.plan(ctx, row, options{AllowDowngrade: true, Asker: callerOf(ctx).asker()}) // its folder is a new one, which no browser has opened
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +91,16 @@ func (rs *runs) leakTest(ctx context.Context, p *plan, limit time.Duration) (*le
 	if err := rs.enterQueue(nil); err != nil {
 		return nil, err
 	}
-	if err := rs.takeTurn(ctx, nil, p); err != nil {
+	release, err := rs.takeTurn(ctx, nil, p)
+	if err != nil {
 		return nil, errors.Join(rs.givenUp(ctx), err)
 	}
+	defer release()
 	spec := p.spec
 	spec.ProfileDir = filepath.Join(rs.cfg.Data, "profiles", erasedPrefix+"leaktest-"+spec.Name) // should we die, the next server removes it
 	spec.ForOnce, spec.Grace, spec.MaxRun = true, leakTestGrace, rs.cfg.StartTimeout+limit+stopTime
 	began := time.Now()
-	state, channels, err := runLeakTest(ctx, rs.exe, spec, limit, func() { <-rs.slots })
+	state, channels, err := runLeakTest(ctx, rs.exe, spec, limit, release)
 	if gone := rs.givenUp(ctx); gone != nil {
 		return nil, gone
 	}

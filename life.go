@@ -10,9 +10,9 @@ import (
 
 // This file is the life of a run, as its one owner sees it.
 
-// life is the one owner of a run: it queues, launches, records, and stays until the run's end is recorded. settle is
-// called when others see the run, and before the start is answered.
-func (rs *runs) life(ctx context.Context, r *profileRun, decide func() (*plan, error), settle func()) {
+// life is the one owner of a run: it plans, queues, launches, records, and stays until the run's end is recorded. Others see the run before its start is
+// answered: what they changed meanwhile is reconciled first.
+func (rs *runs) life(ctx context.Context, r *profileRun, o options, decide func() (*plan, error)) {
 	defer r.cancel()
 	p, err := decide()
 	if err == nil {
@@ -31,7 +31,10 @@ func (rs *runs) life(ctx context.Context, r *profileRun, decide func() (*plan, e
 		close(r.ready)
 		return
 	}
-	settle()
+	rs.reconcile(rs.ctx, r, change{followProfile: !o.Proxy.Set})
+	if r.late != nil && !isClosed(r.late.done) { // the start could not wait for it
+		rs.follow(r, r.late)
+	}
 	close(r.ready)
 	rs.attend(r)
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"warren/pool"
 	"warren/proxy"
 	"warren/shim"
 	"warren/store"
@@ -42,7 +41,7 @@ func (in *profileInput) checkLocal(s *server, f *faults) {
 			f.add(fmt.Sprintf("body.allowLocal[%d]", i), "is of 127.77.0.0/16, where runs listen for debuggers: no page may reach it", cut(target))
 		case err != nil:
 			f.add(fmt.Sprintf("body.allowLocal[%d]", i), "must be host:port of this machine or a private network, such as localhost:3000; the host is localhost or an address", cut(target))
-		case s.isOwn(t):
+		case s.runs.isOwn(t):
 			f.add(fmt.Sprintf("body.allowLocal[%d]", i), "is this server's own address, which no page may reach", cut(target))
 		case !slices.Contains(normal, t):
 			normal = append(normal, t)
@@ -52,13 +51,13 @@ func (in *profileInput) checkLocal(s *server, f *faults) {
 }
 
 // isOwn says whether a target is the address that this server listens on.
-func (s *server) isOwn(target string) bool {
+func (rs *runs) isOwn(target string) bool {
 	host, port, err := net.SplitHostPort(target)
-	return err == nil && pool.Own{Port: s.port}.Is(host, port)
+	return err == nil && rs.own.Is(host, port)
 }
 
 // detours are the services that the profile's pages may reach. What the server does not allow any more is left out, and told.
-func (s *server) detours(row store.Profile) (out []shim.Detour, warnings []warningJSON, err error) {
+func (rs *runs) detours(row store.Profile) (out []shim.Detour, warnings []warningJSON, err error) {
 	var targets []string
 	if err := json.Unmarshal([]byte(row.AllowLocal), &targets); err != nil {
 		return nil, nil, err
@@ -66,7 +65,7 @@ func (s *server) detours(row store.Profile) (out []shim.Detour, warnings []warni
 	var closed []string
 	for _, target := range targets {
 		v, err := proxy.LocalDetour(target)
-		if err != nil || !s.cfg.allowPrivate() || s.isOwn(target) {
+		if err != nil || !rs.cfg.allowPrivate() || rs.isOwn(target) {
 			closed = append(closed, target)
 			continue
 		}

@@ -88,11 +88,11 @@ func (in *profileInput) checkVia(s *server, f *faults) {
 
 // viaDetours are the ways to this machine that the profile's localhostVia makes. What the server does not allow any more is left out, and
 // told; so is which name of the internet is not reached any more.
-func (s *server) viaDetours(row store.Profile) (out []shim.Detour, warnings []warningJSON) {
+func (rs *runs) viaDetours(row store.Profile) (out []shim.Detour, warnings []warningJSON) {
 	var closed, public []string
 	for _, entry := range stringsOf(row.LocalhostVia) {
 		name, port, ok := viaOf(entry)
-		if !ok || !s.cfg.allowPrivate() || port == s.port {
+		if !ok || !rs.cfg.allowPrivate() || port == rs.own.Port {
 			closed = append(closed, entry)
 			continue
 		}

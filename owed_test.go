@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"net"
@@ -303,7 +302,7 @@ func TestRefusedRulesArePending(t *testing.T) {
 	r.client = shim.Hold(t.TempDir(), r.name, "") // nobody answers
 	defer r.client.Release()
 	r.answer = &startJSON{RunJSON: RunJSON{Pending: []string{"os"}}}
-	a.srv.refreshRules(a.srv.asOurselves(context.Background()), r)
+	a.srv.runs.reconcile(t.Context(), r, change{})
 	if got := fmt.Sprint(r.answer.Pending); got != "[denyHosts os]" {
 		t.Errorf("pending: %s", got)
 	}

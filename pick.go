@@ -7,56 +7,27 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
 	"warren/problem"
 	"warren/store"
 )
 
-// This file picks a proxy by its tag for a start.
+// Picks a proxy by its tag for a start.
 
-// proxyChoice is the proxyId of a start: an id, or what to pick from.
-type proxyChoice struct {
-	ID   string
-	From *pickFrom
-}
+// pick says which proxies there are to pick from, and how: random, leastUsed, roundRobin or sticky.
+type pick struct{ Tag, How string }
 
-// pickFrom says which proxies there are to pick from, and how.
-type pickFrom struct {
-	Tag  string `json:"tag"`
-	Pick string `json:"pick"`
-}
-
-// UnmarshalJSON takes an id or an object.
-func (c *proxyChoice) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '"' {
-		return json.Unmarshal(b, &c.ID)
-	}
-	c.From = new(pickFrom)
-	return json.Unmarshal(b, c.From, json.RejectUnknownMembers(true))
-}
-
-// Schema is either shape, or null.
-func (proxyChoice) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{AnyOf: []*huma.Schema{
-		{Type: huma.TypeString},
-		{Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"tag", "pick"}, Properties: map[string]*huma.Schema{
-			"tag": {Type: huma.TypeString, MinLength: ptr(1), MaxLength: ptr(64)}, "pick": {Type: huma.TypeString, Enum: []any{"random", "leastUsed", "roundRobin", "sticky"}}}},
-		nullSchema(),
-	}, Examples: []any{exampleProxyID}}
-}
-
-// chooseProxy gives the proxy that a start names, nil for none.
-func (s *server) chooseProxy(ctx context.Context, p *plan, in *startInput) (*string, error) {
-	choice := in.ProxyID.Value
+// chooseProxy gives the id of the proxy that a start names or picks; nil is none.
+func (rs *runs) chooseProxy(ctx context.Context, p *plan, o options) (*string, error) {
+	choice := o.Proxy.Value
 	switch {
-	case !in.ProxyID.given():
+	case choice.direct():
 		return nil, nil
-	case choice.From == nil:
+	case choice.Pick == nil:
 		return &choice.ID, nil
 	}
-	id, moved, err := s.pickProxy(ctx, p.row, *choice.From, in.DryRun)
+	id, moved, err := rs.pickProxy(ctx, o.Asker.Sees, p.row, *choice.Pick, o.DryRun)
 	if moved {
 		p.warn(warningJSON{"proxy_changed", "The proxy that this profile was given for the tag before is dead or gone: it has another one now, and comes out elsewhere."})
 	}
@@ -91,11 +62,11 @@ func (rs *runs) inUse() map[string]int {
 
 // pickProxy takes one of the proxies of the profile's workspace that have the tag and are not known to be dead. With dry it leaves no trace.
 // moved says that sticky had to take another one than last time.
-func (s *server) pickProxy(ctx context.Context, profile store.Profile, from pickFrom, dry bool) (id string, moved bool, err error) {
-	s.runs.picking.Lock() // two starts at once see each other's choice
-	defer s.runs.picking.Unlock()
-	q, c := s.store.Read(), callerOf(ctx)
-	rows, err := q.ListProxiesToPick(ctx, store.ListProxiesToPickParams{WorkspaceID: profile.WorkspaceID, Workspaces: c.scope.Filter()})
+func (rs *runs) pickProxy(ctx context.Context, sees store.Scope, profile store.Profile, from pick, dry bool) (id string, moved bool, err error) {
+	rs.picking.Lock() // two starts at once see each other's choice
+	defer rs.picking.Unlock()
+	q := rs.store.Read()
+	rows, err := q.ListProxiesToPick(ctx, store.ListProxiesToPickParams{WorkspaceID: profile.WorkspaceID, Workspaces: sees.Filter()})
 	if err != nil {
 		return "", false, err
 	}
@@ -108,19 +79,19 @@ func (s *server) pickProxy(ctx context.Context, profile store.Profile, from pick
 		return "", false, noProxyToPick()
 	}
 	tag, last := store.Fold(from.Tag), ""
-	if from.Pick == "sticky" {
+	if from.How == "sticky" {
 		if last, err = q.GetPick(ctx, store.GetPickParams{ProfileID: profile.ID, Tag: tag}); err != nil && !errors.Is(err, store.ErrNoRow) {
 			return "", false, err
 		}
 	}
-	id = s.runs.choosePick(rows, from.Pick, last)
+	id = rs.choosePick(rows, from.How, last)
 	moved = last != "" && id != last
 	if dry {
 		return id, moved, nil
 	}
-	s.runs.noteChosen(profile.ID, id)
-	return id, moved, s.store.Write(ctx, func(q *store.Queries) error {
-		if from.Pick == "sticky" && id != last {
+	rs.noteChosen(profile.ID, id)
+	return id, moved, rs.store.Write(ctx, func(q *store.Queries) error {
+		if from.How == "sticky" && id != last {
 			if err := q.KeepPick(ctx, store.KeepPickParams{ProfileID: profile.ID, Tag: tag, ProxyID: id}); err != nil {
 				return err
 			}

@@ -10,14 +10,14 @@ import (
 )
 
 // startOf asks for the plan of a start, as a start does, and gives the proxy that it took.
-func (a *testAPI) startOf(t testing.TB, profile, tag, pick string, dry bool) (string, *plan) {
+func (a *testAPI) startOf(t testing.TB, profile, tag, how string, dry bool) (string, *plan) {
 	t.Helper()
 	ctx := adminContext(a)
 	row, err := a.srv.profileRow(ctx, profile, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := a.srv.plan(ctx, row, &startInput{ProxyID: opt[proxyChoice]{Set: true, Value: proxyChoice{From: &pickFrom{tag, pick}}}, DryRun: dry})
+	p, err := a.srv.runs.plan(ctx, row, options{Proxy: override[proxyChoice]{true, proxyChoice{Pick: &pick{tag, how}}}, DryRun: dry, Asker: asker{Sees: store.All()}})
 	if err != nil {
 		t.Fatal(err)
 	}

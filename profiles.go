@@ -307,15 +307,11 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 	if r := s.runs.of(row.ID); r != nil {
 		ctx := context.WithoutCancel(ctx)
 		given := in.Body.ProxyID.given()
-		swapped := s.refreshProxy(ctx, r, proxyWish{ofProfile: given, first: given, cut: in.Cut}).Swapped
-		if in.Body.AllowHosts.Set || in.Body.DenyHosts.Set || in.Body.LogHosts.Set {
-			s.refreshRules(ctx, r)
+		c := change{followProfile: given, resetFailover: given, closeOld: in.Cut}
+		if given || in.Body.Timezone.Set || in.Body.Locale.Set || in.Body.Geolocation.Set {
+			c.exit = checkIfStale
 		}
-		exit := exitAsKnown
-		if swapped || given || in.Body.Timezone.Set || in.Body.Locale.Set || in.Body.Geolocation.Set {
-			exit = exitWanted
-		}
-		s.redress(ctx, r, exit)
+		s.runs.reconcile(ctx, r, c)
 	}
 	s.events.Publish(events.Event{Type: "profile.updated", Workspace: row.WorkspaceID, Data: map[string]any{"id": row.ID, "changed": membersOf(in.Body)}})
 	return s.profileAnswer(row)

@@ -376,7 +376,7 @@ func (s *server) updateProxy(ctx context.Context, in *proxyUpdate) (*ProxyBody, 
 	if err != nil {
 		return nil, err
 	}
-	runs := s.proxyChanged(context.WithoutCancel(ctx), row, moved, in.Cut)
+	runs := changedRuns(s.runs.proxyChanged(context.WithoutCancel(ctx), row, moved, in.Cut))
 	s.events.Publish(events.Event{Type: "proxy.updated", Workspace: row.WorkspaceID, Data: map[string]any{"id": row.ID, "changed": membersOf(in.Body)}})
 	out, err := s.proxyAnswer(ctx, row)
 	out.Body.Runs = runs

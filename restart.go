@@ -9,58 +9,40 @@ import (
 // This file is restart: a stop and a start in one. The new run stands behind the old one from the beginning, and takes its place in the moment in
 // which that one's end is recorded: nothing comes in between.
 
-func (s *server) restartProfile(ctx context.Context, in *startRequest) (*struct{ Body startAnswer }, error) {
-	return s.startBy(ctx, in, s.restart)
-}
-
 // restart ends a profile's run gracefully and gives the next one. Where nothing runs it is a start; a start or a restart under way is joined.
-func (s *server) restart(ctx context.Context, row store.Profile, in *startInput) (*startJSON, error) {
+func (rs *runs) restart(ctx context.Context, row store.Profile, o options) (*startJSON, error) {
 	for {
-		have := s.runs.of(row.ID)
+		have := rs.of(row.ID)
 		if have == nil || have.bar || !isClosed(have.ready) {
-			return s.start(ctx, row, in)
+			return rs.start(ctx, row, o)
 		}
-		if err := s.mayStart(ctx, row, in); err != nil {
+		if _, err := rs.dryPlan(ctx, row, o); err != nil { // a run is not ended for one that cannot come
 			return nil, err
 		}
-		next, mine, err := s.claimRestart(ctx, row, in, have)
+		next, mine, err := rs.claimRestart(ctx, row, o, have)
 		if err != nil {
 			return nil, err
 		}
 		if next == nil {
 			continue // it has ended meanwhile
 		}
-		answer, again, err := s.awaitStart(ctx, next, mine)
+		answer, again, err := rs.awaitStart(ctx, next, mine)
 		if !again {
 			return answer, err
 		}
 	}
 }
 
-// mayStart meets every refusal of a start that needs no browser: a run is not ended for one that cannot come.
-func (s *server) mayStart(ctx context.Context, row store.Profile, in *startInput) error {
-	try := *in
-	try.DryRun = true // a proxy that is picked now is picked for nobody
-	p, err := s.plan(ctx, row, &try)
-	if err != nil {
-		return err
-	}
-	if err := s.runs.requireExit(ctx, p); err != nil {
-		return err
-	}
-	return s.runs.settleIdentity(ctx, p, false) // by what is known of the exit
-}
-
 // claimRestart puts a new run behind the one that goes on, and ends that. It returns the one that stands there already, or nil when old is not the
 // profile's run any more.
-func (s *server) claimRestart(ctx context.Context, row store.Profile, in *startInput, old *profileRun) (next *profileRun, mine bool, err error) {
-	r, launch := s.newStart(row)
-	next, mine, err = s.runs.queueBehind(old, r)
+func (rs *runs) claimRestart(ctx context.Context, row store.Profile, o options, old *profileRun) (next *profileRun, mine bool, err error) {
+	r, launch := rs.newStart(row)
+	next, mine, err = rs.queueBehind(old, r)
 	if err != nil || !mine {
 		r.cancel()
 		return next, false, err
 	}
-	s.begin(ctx, launch, r, row, in, func() error {
+	rs.begin(ctx, launch, r, o, func() error {
 		<-old.gone // in any case: until then it is the profile's run
 		if launch.Err() != nil {
 			return cancelledStart()

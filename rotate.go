@@ -30,7 +30,7 @@ func (s *server) rotateProxy(ctx context.Context, in *struct {
 		return nil, err
 	}
 	if came.Changed {
-		s.exitMoved(context.WithoutCancel(ctx), came.Workspace, in.ID)
+		s.runs.exitMoved(context.WithoutCancel(ctx), came.Workspace, in.ID)
 	}
 	return &struct{ Body rotateJSON }{rotateJSON{ID: in.ID, Changed: came.Changed, Before: came.Before, ExitIP: came.Check.ExitIP, Check: came.Check,
 		DurationMs: time.Since(start).Milliseconds()}}, nil

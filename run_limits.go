@@ -10,7 +10,7 @@ import (
 // heed sees to what a run's process has to tell.
 func (rs *runs) heed(r *profileRun, n shim.Notice) {
 	if n.Reason == shim.ReasonMoved {
-		rs.moved(r, n)
+		rs.proxyFailed(r, n)
 		return
 	}
 	rs.publishNotice(r, n)

@@ -157,3 +157,37 @@ func (r *profileRun) want() (leave func(away bool)) {
 		}
 	}
 }
+
+// enterQueue lets a start wait for its turn, when not too many do; takeTurn must follow. One that has its place already waits for nobody.
+func (rs *runs) enterQueue(r *profileRun) error {
+	if rs.queued.Add(1) <= int64(rs.cfg.MaxQueue) || r != nil && r.place != nil {
+		return nil
+	}
+	rs.queued.Add(-1)
+	rs.room.refused()
+	return startQueueFull()
+}
+
+// takeTurn leaves the queue when one more run may be there and fewer browsers start than may at once. It looks up first what preflight requires, and
+// the exit that pages are told of: a dead proxy holds no other start up. A leak test (r is nil) is no run, and looks no exit up. release must be
+// called when the browser has started, or has not.
+func (rs *runs) takeTurn(ctx context.Context, r *profileRun, p *plan) (release func(), err error) {
+	defer rs.queued.Add(-1)
+	if err := rs.requireExit(ctx, p); err != nil {
+		return nil, err
+	}
+	if err := rs.settleIdentity(ctx, p, r != nil); err != nil {
+		return nil, err
+	}
+	if r != nil {
+		if err := rs.awaitPlace(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	select {
+	case rs.slots <- struct{}{}:
+		return sync.OnceFunc(func() { <-rs.slots }), nil
+	case <-ctx.Done():
+		return nil, cancelledStart()
+	}
+}

@@ -38,7 +38,7 @@ func (s *server) listRuns(ctx context.Context, in *struct {
 	InWorkspace
 }) (*listBody[listedRunJSON], error) {
 	var data []listedRunJSON
-	for _, r := range s.runs.list(callerOf(ctx), in.WorkspaceID) {
+	for _, r := range s.runs.list(callerOf(ctx).scope, in.WorkspaceID) {
 		data = append(data, listedRunJSON{RunJSON: r})
 	}
 	s.runs.measure(ctx, data)

@@ -29,8 +29,9 @@ type runs struct {
 	store  *store.Store
 	events *events.Log
 	pool   *pool.Pool
-	exe    string // this very binary, which is also the shim
-	dir    string // the runs' sockets and reports
+	own    pool.Own // this server's own address
+	exe    string   // this very binary, which is also the shim
+	dir    string   // the runs' sockets and reports
 
 	ctx    context.Context // the server's life
 	slots  chan struct{}   // as many browsers start at once as there are places
@@ -48,8 +49,6 @@ type runs struct {
 	paying    sync.Mutex               // held while they are written
 	closing   bool
 	wg        sync.WaitGroup
-
-	moved func(*profileRun, shim.Notice) // is told when a run's proxy was dead and it goes on through the next
 
 	found   atomic.Pointer[foundBrowser]
 	listed  atomic.Pointer[listedBrowsers]
@@ -82,11 +81,11 @@ type profileRun struct {
 	owning   sync.Mutex // held while a key gets one of its own
 	spent    []string   // of those that were made, the ids of those that are over. The map's mutex is held for it
 
-	swap    sync.Mutex          // held while its proxy is changed
-	proxies []shim.UpstreamMark // in the order of their use; none: direct
-	at      int                 // the place of the one in use
-	rules   *shim.Rules         // that it keeps; nil: not known
-	forOnce bool                // the proxy is this run's alone, whatever the profile has
+	reconciling sync.Mutex          // held while it is brought to what its profile says
+	proxies     []shim.UpstreamMark // in the order of their use; none: direct
+	at          int                 // the place of the one in use
+	rules       *shim.Rules         // that it keeps; nil: not known
+	forOnce     bool                // the proxy is this run's alone, whatever the profile has
 
 	noted noted // traffic that is written down
 
@@ -153,16 +152,25 @@ type lastRunJSON struct {
 // runName names the run's files: the last 12 digits of its id, which are random (RFC 9562, 5.7), since a socket's path is short.
 func runName(runID string) string { return runID[max(0, len(runID)-12):] }
 
-func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.Store, ev *events.Log, px *pool.Pool) (*runs, error) {
+func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.Store, ev *events.Log, px *pool.Pool, own pool.Own) (*runs, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	rs := &runs{cfg: cfg, log: log, room: room{most: cfg.MaxRunning}, store: st, events: ev, pool: px, exe: exe, dir: filepath.Join(cfg.Data, "run"),
+	rs := &runs{cfg: cfg, log: log, room: room{most: cfg.MaxRunning}, store: st, events: ev, pool: px, own: own, exe: exe, dir: filepath.Join(cfg.Data, "run"),
 		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), testing: make(chan struct{}, 1), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*capability{}, owed: map[string][]*owedEnd{}, chosen: map[string]string{},
 		sockets: keyedSockets{byKey: map[string]map[context.Context]context.CancelFunc{}}}
 	rs.machine.look(time.Now())
 	return rs, nil
+}
+
+// profile reads a profile that the scope sees. One in the trash is not found.
+func (rs *runs) profile(ctx context.Context, sees store.Scope, id string) (store.Profile, error) {
+	row, err := rs.store.Read().GetProfile(ctx, store.GetProfileParams{ID: id, Workspaces: sees.Filter()})
+	if errors.Is(err, store.ErrNoRow) {
+		return row, problem.Missing("profile")
+	}
+	return row, err
 }
 
 // of is the profile's run, nil when there is none.
@@ -418,12 +426,12 @@ func (rs *runs) bar(profileID string) (release func()) {
 	return func() { rs.leave(bar) }
 }
 
-// list gives the runs that go on and that c may see, newest first.
-func (rs *runs) list(c *caller, workspace string) []RunJSON {
+// list gives the runs that go on in workspaces that the scope sees, newest first. workspace narrows them to one; "" does not.
+func (rs *runs) list(sees store.Scope, workspace string) []RunJSON {
 	rs.mu.Lock()
 	all := make([]*profileRun, 0, len(rs.byProfile))
 	for _, r := range rs.byProfile {
-		if c.sees(r.workspaceID) && (workspace == "" || workspace == r.workspaceID) {
+		if sees.Sees(r.workspaceID) && (workspace == "" || workspace == r.workspaceID) {
 			all = append(all, r)
 		}
 	}

@@ -83,9 +83,10 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(*server, s
 	}
 	defer listener.Close()
 	_, port, _ := net.SplitHostPort(listener.Addr().String()) //nolint:errcheck // TCP's addresses have one
+	own := pool.Own{Port: port}
 	px := pool.New(life, pool.Config{AtOnce: cfg.CheckAtOnce, Files: openFiles(), Every: cfg.checkEvery, RotateEvery: cfg.RotateEvery, RotateTimeout: cfg.RotateTimeout,
-		Own: pool.Own{Port: port}}, log, st, ev, checker)
-	rs, err := newRuns(life, cfg, log, st, ev, px)
+		Own: own}, log, st, ev, checker)
+	rs, err := newRuns(life, cfg, log, st, ev, px, own)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (s *server) listen(ctx, life context.Context, l net.Listener, base string, 
 	background.Go(func() { s.keepSweeping(life) })
 	background.Go(func() { s.keepCertificate(life, reload) })
 	background.Go(func() { s.pool.KeepChecking(life) })
-	background.Go(func() { s.keepFollowing(life) })
+	background.Go(func() { s.runs.keepFollowing(life) })
 	select {
 	case err := <-failed:
 		return err
@@ -156,8 +157,7 @@ func (s *server) prepare(ctx context.Context) error {
 	if _, err := s.runs.browser(ctx); err != nil {
 		s.log.Warn("no browser was found; starts fail until there is one", "cause", err)
 	}
-	s.runs.moved = s.proxyFailed
-	if err := s.runs.adopt(ctx, s.catchUp); err != nil {
+	if err := s.runs.adopt(ctx); err != nil {
 		return err
 	}
 	if err := s.store.Write(ctx, func(q *store.Queries) error {

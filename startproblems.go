@@ -26,6 +26,11 @@ func cancelledStart() *problem.Error {
 	return problem.New(problem.Conflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile.")
 }
 
+// notAnswering is for a run of an earlier server whose process has not told of itself.
+func notAnswering() *problem.Error {
+	return problem.New(problem.Conflict, "profile_busy", "The run of an earlier server does not answer. Stop it, with force if it must be, then start again.")
+}
+
 // startProblem gives a failed launch its code.
 func startProblem(err error) error {
 	var f *shim.Failure
