@@ -435,7 +435,7 @@ type madeCapabilityJSON struct {
 func capabilityFrom(c *capability) (CapabilityJSON, error) {
 	j := CapabilityJSON{ID: c.ID, ProfileID: c.run.profileID, RunID: c.run.id, Name: c.Name, Readonly: c.Readonly, Files: c.Files, CreatedAt: timestamp(c.CreatedAt)}
 	if c.ExpiresAt != 0 {
-		j.ExpiresAt = ptr(timestamp(c.ExpiresAt))
+		j.ExpiresAt = new(timestamp(c.ExpiresAt))
 	}
 	return j, nil
 }

@@ -50,10 +50,10 @@ func (s *server) downloadJSON(profileID string, d shim.Download) DownloadJSON {
 		j.Reason = &d.Reason
 	}
 	if !d.EndedAt.IsZero() {
-		j.EndedAt = ptr(timestamp(d.EndedAt.UnixMilli()))
+		j.EndedAt = new(timestamp(d.EndedAt.UnixMilli()))
 	}
 	if d.File != "" {
-		j.Path = ptr(filepath.Join(shim.DownloadsDir(s.profileDir(profileID)), filepath.FromSlash(d.File)))
+		j.Path = new(filepath.Join(shim.DownloadsDir(s.profileDir(profileID)), filepath.FromSlash(d.File)))
 	}
 	return j
 }

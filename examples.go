@@ -119,25 +119,25 @@ func answerExample(operation string) any {
 	case "listDownloads":
 		return exampleList(exampleDownload())
 	case "listRuns":
-		return exampleList(listedRunJSON{RunJSON: exampleStart().RunJSON, Usage: &usageJSON{CPUPercent: ptr(3.4), CPUMs: ptr(int64(5210)), MemoryBytes: ptr(int64(214 << 20)),
-			MemoryKind: ptr("pss"), OwnBytes: ptr(int64(7 << 20)), Processes: ptr(9), BytesUp: 81920, BytesDown: 4 << 20, Connections: 6, Clients: 1}})
+		return exampleList(listedRunJSON{RunJSON: exampleStart().RunJSON, Usage: &usageJSON{CPUPercent: new(3.4), CPUMs: new(int64(5210)), MemoryBytes: new(int64(214 << 20)),
+			MemoryKind: new("pss"), OwnBytes: new(int64(7 << 20)), Processes: new(9), BytesUp: 81920, BytesDown: 4 << 20, Connections: 6, Clients: 1}})
 	case "listProfileRuns":
 		start, last := exampleStart(), exampleLastRun()
 		return exampleList(pastRunJSON{RunID: last.RunID, Status: last.Status, StartedAt: last.StartedAt, EndedAt: &last.EndedAt, DurationMs: last.DurationMs, Reason: &last.Reason, Method: last.Method,
 			ExitCode: &last.ExitCode, BytesUp: &last.BytesUp, BytesDown: &last.BytesDown, ByRules: &last.ByRules, Headless: &start.Headless, Browser: &start.Browser, Proxy: start.Proxy})
 	case "getPressure":
-		return pressureJSON{Accepting: true, Running: 12, Starting: 1, MaxRunning: ptr(30), MaxStarting: 2, MaxQueue: 1000, CPU: cpuJSON{2, ptr(0.8), ptr(31.5)},
+		return pressureJSON{Accepting: true, Running: 12, Starting: 1, MaxRunning: new(30), MaxStarting: 2, MaxQueue: 1000, CPU: cpuJSON{2, new(0.8), new(31.5)},
 			Memory: &memoryJSON{8 << 30, 5 << 30}, Disk: &diskJSON{120 << 30}}
 	case "addProxy", "getProxy", "updateProxy", "patchProxy":
 		return exampleProxy()
 	case "proxySecret":
-		return secretJSON{Password: ptr("secret")}
+		return secretJSON{Password: new("secret")}
 	case "listAudit":
-		return exampleList(auditJSON{ID: exampleRunID, At: exampleTime, KeyID: exampleProfileID, KeyName: "ci", WorkspaceID: ptr("default"), Action: "proxies.export",
+		return exampleList(auditJSON{ID: exampleRunID, At: exampleTime, KeyID: exampleProfileID, KeyName: "ci", WorkspaceID: new("default"), Action: "proxies.export",
 			Remote: "203.0.113.7", RequestID: exampleRunID, Detail: map[string]any{"count": 12, "format": "csv", "secrets": true, "tag": []string{"shop"}}})
 	case "importProxies":
-		return importJSON{Created: 1, Ambiguous: 1, Results: []importResultJSON{{Line: 1, Result: "created", ID: ptr(exampleProxyID), Readings: []string{}},
-			{Line: 2, Result: "ambiguous", Reason: ptr("can be read in more than one way: write it as scheme://user:password@host:port"),
+		return importJSON{Created: 1, Ambiguous: 1, Results: []importResultJSON{{Line: 1, Result: "created", ID: new(exampleProxyID), Readings: []string{}},
+			{Line: 2, Result: "ambiguous", Reason: new("can be read in more than one way: write it as scheme://user:password@host:port"),
 				Readings: []string{"socks5://alice:***@192.0.2.1:***", "socks5://192.0.2.1:***@alice:***"}}}}
 	case "listProxies":
 		return exampleList(exampleProxy())
@@ -146,7 +146,7 @@ func answerExample(operation string) any {
 	case "rotateProxy":
 		c := exampleCheck()
 		c.ExitChanged = true
-		return rotateJSON{ID: exampleProxyID, Changed: true, Before: ptr("203.0.113.8"), ExitIP: c.ExitIP, Check: &c, DurationMs: 6120}
+		return rotateJSON{ID: exampleProxyID, Changed: true, Before: new("203.0.113.8"), ExitIP: c.ExitIP, Check: &c, DurationMs: 6120}
 	case "listProxyChecks":
 		return exampleList(exampleCheck())
 	case "checkUnsavedProxy":
@@ -186,8 +186,8 @@ func exampleList[T any](v T) list[T] { return list[T]{Data: []T{v}, Total: 1, Pa
 
 func exampleProfile() profileJSON {
 	return profileJSON{ID: exampleProfileID, WorkspaceID: "default", Name: "Shop, Berlin", OS: "win", BrowserVersion: "156", Tags: `["shop","de"]`,
-		ProxyID: ptr(exampleProxyID), FallbackProxyIDs: "[]", FallbackCountry: "same", LocalhostVia: "[]", AllowHosts: "[]", DenyHosts: `["ads.example"]`, StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
-		Status: "stopped", LastRun: exampleLastRun(), LastStartedAt: ptr(exampleTime), DiskBytes: 12582912, CreatedAt: exampleTime, UpdatedAt: exampleTime}
+		ProxyID: new(exampleProxyID), FallbackProxyIDs: "[]", FallbackCountry: "same", LocalhostVia: "[]", AllowHosts: "[]", DenyHosts: `["ads.example"]`, StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
+		Status: "stopped", LastRun: exampleLastRun(), LastStartedAt: new(exampleTime), DiskBytes: 12582912, CreatedAt: exampleTime, UpdatedAt: exampleTime}
 }
 
 func exampleLastRun() *lastRunJSON {
@@ -201,8 +201,8 @@ func exampleStart() startJSON {
 			PID: 4711, Headless: true, Browser: browserJSON{"Chromium", "156.0.8078.79", "/usr/lib/chromium/chromium", "exact"}, Requested: requestedJSON{"linux", "156"},
 			Effective: effectiveJSON{OS: "linux", BrowserVersion: "156", UserAgent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36",
 				Timezone: "Europe/Berlin", Locale: []string{"de-DE", "de", "en-US", "en"}, Geolocation: jsontext.Value("null"), WebRTC: "proxy_only"},
-			Proxy: &exitJSON{ID: exampleProxyID, Type: "socks5", ExitIP: ptr("203.0.113.7"), Country: ptr("DE"), Timezone: ptr("Europe/Berlin"),
-				LatencyMs: ptr(int64(84)), CheckedAt: ptr(exampleTime)},
+			Proxy: &exitJSON{ID: exampleProxyID, Type: "socks5", ExitIP: new("203.0.113.7"), Country: new("DE"), Timezone: new("Europe/Berlin"),
+				LatencyMs: new(int64(84)), CheckedAt: new(exampleTime)},
 			Isolation: isolationJSON{Network: "namespace", Files: "namespace", Sandbox: true}, Pending: []string{}, Warnings: []warningJSON{}}}
 }
 
@@ -214,29 +214,29 @@ func exampleExplain() explainJSON {
 		Timezone:       identity.Setting{Value: "Europe/Berlin", Source: identity.FromExit, Detail: told}, Locale: identity.Setting{Value: []string{"de-DE", "de", "en-US", "en"}, Source: identity.FromExit, Detail: told},
 		Geolocation: identity.Setting{Value: nil, Source: identity.ByDefault, Detail: "It is auto, and the check told no position: pages ask, as Chrome does."},
 		Screen:      identity.Setting{Value: nil, Source: identity.ByDefault, Detail: "The browser's own."}, WebRTC: identity.Setting{Value: "proxy_only", Source: identity.FromProfile, Detail: ""}},
-		Browser: ptr(exampleStart().Browser), Exit: exampleStart().Proxy, Findings: []identity.Mismatch{}, Pending: []string{}, Differences: identity.Detectable(identity.Values{}, 156)}
+		Browser: new(exampleStart().Browser), Exit: exampleStart().Proxy, Findings: []identity.Mismatch{}, Pending: []string{}, Differences: identity.Detectable(identity.Values{}, 156)}
 }
 
 func exampleProxy() proxyJSON {
 	return proxyJSON{ID: exampleProxyID, WorkspaceID: "default", Type: "socks5", Host: "de.proxy.example", Port: 1080, Username: "alice", HasPassword: true,
-		Name: "Berlin", Tags: `["de"]`, Status: "alive", ProfileCount: 1, Latency: &pool.Latency{P50Ms: 182, P95Ms: 411, Count: 97}, Uptime: ptr(1.0), LastCheck: ptr(exampleCheck()), CreatedAt: exampleTime, UpdatedAt: exampleTime}
+		Name: "Berlin", Tags: `["de"]`, Status: "alive", ProfileCount: 1, Latency: &pool.Latency{P50Ms: 182, P95Ms: 411, Count: 97}, Uptime: new(1.0), LastCheck: new(exampleCheck()), CreatedAt: exampleTime, UpdatedAt: exampleTime}
 }
 
 func exampleCheck() pool.Check {
-	return pool.Check{ID: ptr(exampleProxyID), OK: true, Status: "alive", ExitIP: ptr("203.0.113.7"), IPVersion: ptr(4), Country: ptr("DE"), CountryName: ptr("Germany"),
-		Timezone: ptr("Europe/Berlin"), TimezoneSource: ptr("exit"), Locale: ptr("de-DE"), Latitude: ptr(52.52), Longitude: ptr(13.4), GeoSource: ptr("answer"), LatencyMs: ptr(int64(84)), PlainHTTP: ptr(true), RemoteDNS: true, UsedByProfiles: []string{exampleProfileID},
-		Timings:   pool.Timings{ResolveMs: ptr(int64(3)), ConnectMs: ptr(int64(21)), HandshakeMs: ptr(int64(22)), FirstByteMs: ptr(int64(41))},
+	return pool.Check{ID: new(exampleProxyID), OK: true, Status: "alive", ExitIP: new("203.0.113.7"), IPVersion: new(4), Country: new("DE"), CountryName: new("Germany"),
+		Timezone: new("Europe/Berlin"), TimezoneSource: new("exit"), Locale: new("de-DE"), Latitude: new(52.52), Longitude: new(13.4), GeoSource: new("answer"), LatencyMs: new(int64(84)), PlainHTTP: new(true), RemoteDNS: true, UsedByProfiles: []string{exampleProfileID},
+		Timings:   pool.Timings{ResolveMs: new(int64(3)), ConnectMs: new(int64(21)), HandshakeMs: new(int64(22)), FirstByteMs: new(int64(41))},
 		CheckedAt: time.UnixMilli(int64(exampleTime)).UTC(), DurationMs: 92}
 }
 
 func exampleCapability() CapabilityJSON {
 	return CapabilityJSON{ID: exampleProfileID, ProfileID: exampleProfileID, RunID: exampleRunID, Name: "the client in Lyon", Readonly: true,
-		CreatedAt: exampleTime, ExpiresAt: ptr(exampleTime + 3600000)}
+		CreatedAt: exampleTime, ExpiresAt: new(exampleTime + 3600000)}
 }
 
 func exampleKey() keyJSON {
 	return keyJSON{ID: exampleProfileID, Name: "ci", Hint: "wrn_0000", Scopes: []scope{scopeRead, scopeRun}, Workspaces: []string{"default"},
-		ExpiresAt: ptr(timestamp(1801353600000)), CreatedAt: exampleTime}
+		ExpiresAt: new(timestamp(1801353600000)), CreatedAt: exampleTime}
 }
 
 // problemExamples names the errors of a status by their code, as this operation has them. Status 0 is any. The examples themselves
@@ -329,7 +329,7 @@ func operationProblems(operation string) []*problem.Error {
 // noBrowserProblems are those of whatever starts a browser.
 func noBrowserProblems() []*problem.Error {
 	failed := problem.New(problem.Unavailable, "browser_failed", "The browser ended while it started. `exitCode` and `lines` say how; `warren doctor` looks for the cause.")
-	failed.Details = lastWords{ptr(127), []string{"error while loading shared libraries: libnss3.so"}}
+	failed.Details = lastWords{new(127), []string{"error while loading shared libraries: libnss3.so"}}
 	return []*problem.Error{
 		problem.New(problem.Conflict, "proxy_missing", "The profile's proxy was deleted while it was in the trash. Set proxyId to a proxy, or to null for a direct connection, then start again."),
 		startQueueFull(), failed,

@@ -113,7 +113,7 @@ func (e *exitLookup) fill(ctx context.Context, a *startJSON) {
 
 // fill writes a good check into what a run says of its proxy.
 func (x *exitJSON) fill(c *pool.Check) {
-	x.ExitIP, x.Country, x.Timezone, x.LatencyMs, x.CheckedAt = c.ExitIP, c.Country, c.Timezone, c.LatencyMs, ptr(timestamp(c.CheckedAt.UnixMilli()))
+	x.ExitIP, x.Country, x.Timezone, x.LatencyMs, x.CheckedAt = c.ExitIP, c.Country, c.Timezone, c.LatencyMs, new(timestamp(c.CheckedAt.UnixMilli()))
 }
 
 // warning says why a check did not tell the exit.

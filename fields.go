@@ -137,7 +137,7 @@ func (d *digits) UnmarshalJSON(b []byte) error {
 func (digits) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{AnyOf: []*huma.Schema{
 		{Type: huma.TypeString, Pattern: "^[1-9][0-9]{0,2}$"},
-		{Type: huma.TypeInteger, Minimum: ptr(1.0), Maximum: ptr(999.0)},
+		{Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(999.0)},
 		nullSchema(),
 	}}
 }
@@ -145,7 +145,6 @@ func (digits) Schema(huma.Registry) *huma.Schema {
 // nullSchema takes null alone.
 func nullSchema() *huma.Schema { return &huma.Schema{Type: "null", Enum: []any{nil}} }
 
-func ptr[T any](v T) *T { return &v }
 
 func orNull(s string) *string {
 	if s == "" {

@@ -15,8 +15,8 @@ import (
 
 // berlin is a good check of now, of an exit in Berlin.
 func berlin() *pool.Check {
-	return &pool.Check{OK: true, Country: ptr("DE"), Timezone: ptr("Europe/Berlin"), TimezoneSource: ptr("exit"), Locale: ptr("de-DE"),
-		Latitude: ptr(52.5), Longitude: ptr(13.4), CheckedAt: time.Now()}
+	return &pool.Check{OK: true, Country: new("DE"), Timezone: new("Europe/Berlin"), TimezoneSource: new("exit"), Locale: new("de-DE"),
+		Latitude: new(52.5), Longitude: new(13.4), CheckedAt: time.Now()}
 }
 
 // TestWarningsOfAuto: an exit that is old or unknown is told once, with the members that wanted it.
@@ -96,11 +96,11 @@ func TestPending(t *testing.T) {
 		{func(*store.Profile) {}, "", "Europe/Berlin"},
 		{func(p *store.Profile) { p.Name, p.Notes, p.Tags, p.Consistency = "n", "n", "[]", "off" }, "", "Europe/Berlin"},
 		{func(p *store.Profile) {
-			p.OS, p.BrowserVersion, p.Locale, p.Screen = "win", "124", `["fr"]`, ptr(`{"width":800,"height":600}`)
+			p.OS, p.BrowserVersion, p.Locale, p.Screen = "win", "124", `["fr"]`, new(`{"width":800,"height":600}`)
 		}, "browserVersion os screen", "Europe/Berlin"},
 		{func(p *store.Profile) { p.Locale = "system" }, "locale", "Europe/Berlin"}, // a browser takes this machine's languages at its start
 		{func(p *store.Profile) {
-			p.WebRTC, p.StartURLs, p.AllowLocal, p.BackgroundTraffic, p.Headless, p.MaxRunMs, p.IdleTimeoutMs = "off", `["about:blank"]`, `["localhost:1"]`, "allow", ptr(false), ptr(int64(1000)), ptr(int64(1000))
+			p.WebRTC, p.StartURLs, p.AllowLocal, p.BackgroundTraffic, p.Headless, p.MaxRunMs, p.IdleTimeoutMs = "off", `["about:blank"]`, `["localhost:1"]`, "allow", new(false), new(int64(1000)), new(int64(1000))
 		}, "allowLocal backgroundTraffic headless idleTimeoutMs maxRunMs startUrls webrtc", "Europe/Berlin"},
 		{func(p *store.Profile) { p.Timezone, p.Geolocation = "Asia/Tokyo", "auto" }, "", "Asia/Tokyo"},
 		{func(p *store.Profile) { p.Timezone = "system" }, "", "UTC"}, // named, since the process was started with another

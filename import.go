@@ -135,7 +135,7 @@ func (s *server) importProxies(ctx context.Context, in *importRequest) (*struct{
 			r.Result, r.Reason = "invalid", &line.reason
 		case line.readings != nil:
 			r.Result, r.Readings = "ambiguous", line.readings
-			r.Reason = ptr("can be read in more than one way: write it as scheme://user:password@host:port")
+			r.Reason = new("can be read in more than one way: write it as scheme://user:password@host:port")
 		case there:
 			again[i] = j
 		default:
@@ -154,7 +154,7 @@ func (s *server) importProxies(ctx context.Context, in *importRequest) (*struct{
 	}
 	for i, j := range again {
 		r := &out.Results[i]
-		r.Result, r.Reason = "duplicate", ptr("is the same proxy as a line above")
+		r.Result, r.Reason = "duplicate", new("is the same proxy as a line above")
 		if r.ExistingID = out.Results[j].ID; r.ExistingID == nil {
 			r.ExistingID = out.Results[j].ExistingID
 		}
@@ -221,7 +221,7 @@ func (s *server) importPart(ctx context.Context, in *importRequest, part []int, 
 	for i, line := range part {
 		r := &results[line]
 		if id, there := found[i]; there {
-			r.Result, r.ExistingID, r.Reason = "duplicate", &id, ptr("the workspace has a proxy with the same type, host, port and username")
+			r.Result, r.ExistingID, r.Reason = "duplicate", &id, new("the workspace has a proxy with the same type, host, port and username")
 		} else if !in.DryRun {
 			r.ID = &rows[i].ID
 		}

@@ -63,10 +63,10 @@ func drawProfile(t *rapid.T) profileJSON {
 		DiskBytes:   number.Draw(t, "bytes"), CreatedAt: timestamp(at.Draw(t, "created")), UpdatedAt: timestamp(at.Draw(t, "updated")),
 		ProxyID: maybe(t, text), Headless: maybe(t, rapid.Bool()), IdleTimeoutMs: maybe(t, number), MaxRunMs: maybe(t, number)}
 	if s := maybe(t, at); s != nil {
-		p.LastStartedAt = ptr(timestamp(*s))
+		p.LastStartedAt = new(timestamp(*s))
 	}
 	if s := maybe(t, at); s != nil {
-		p.TrashedAt = ptr(timestamp(*s))
+		p.TrashedAt = new(timestamp(*s))
 	}
 	if rapid.Bool().Draw(t, "more") {
 		p.Screen = &screen{Width: 800, Height: 600, DeviceScaleFactor: 1.25}
@@ -81,7 +81,7 @@ func maybe[T any](t *rapid.T, g *rapid.Generator[T]) *T {
 	if !rapid.Bool().Draw(t, "there") {
 		return nil
 	}
-	return ptr(g.Draw(t, "value"))
+	return new(g.Draw(t, "value"))
 }
 
 // BenchmarkProfileJSON compares the two on a page of twenty.

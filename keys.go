@@ -69,7 +69,7 @@ func (in *keyInput) Resolve(ctx huma.Context) []error {
 		if err != nil || !at.After(time.Now()) {
 			f.add("body.expiresAt", "must be a time to come, such as 2027-01-31T00:00:00Z", in.ExpiresAt.Value)
 		}
-		in.expires = ptr(at.UnixMilli())
+		in.expires = new(at.UnixMilli())
 	}
 	return f.errors()
 }

@@ -139,7 +139,7 @@ func pageOf[R any](rows []R, total int64, limit int, err error, at func(R) (int6
 func answerList[R, J any](found store.Page[R], p Paging, show func(R) (J, error)) (*listBody[J], error) {
 	out := &listBody[J]{list[J]{Data: make([]J, 0, len(found.Rows)), Total: found.Total, Page: p.Page, Limit: p.Limit, HasMore: found.More}}
 	if found.More && found.Next.ID != "" {
-		out.Body.Next = ptr(found.Next.String())
+		out.Body.Next = new(found.Next.String())
 	}
 	for _, row := range found.Rows {
 		j, err := show(row)

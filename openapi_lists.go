@@ -24,7 +24,7 @@ func showLists(o *huma.OpenAPI) {
 	op := o.Paths["/proxies/import"].Post
 	closed := huma.Schema{Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"proxies"}, Properties: map[string]*huma.Schema{
 		"workspaceId": {Type: huma.TypeString, Nullable: true, Description: "The workspace that gets the proxies."},
-		"proxies":     {Type: huma.TypeArray, MaxItems: ptr(maxImportLines), Items: &huma.Schema{}, Description: "Each an object as add takes it (without workspaceId; type may be absent), or a string as a line of text/plain. What is neither is told in `results`."}}}
+		"proxies":     {Type: huma.TypeArray, MaxItems: new(maxImportLines), Items: &huma.Schema{}, Description: "Each an object as add takes it (without workspaceId; type may be absent), or a string as a line of text/plain. What is neither is told in `results`."}}}
 	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 		"application/json": {Schema: &closed, Example: plain(requestExample("importProxies"))},
 		"text/plain":       {Schema: plainText, Example: "# two proxies\nde.proxy.example:1080:alice:secret\nhttp://fr.proxy.example:3128\n"},

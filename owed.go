@@ -131,7 +131,7 @@ func (rs *runs) recordEnd(profileID string, last *lastRunJSON) error {
 		if err := endAndTrim(ctx, q, profileID, last); err != nil {
 			return err
 		}
-		_, err := q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: last.Status, LastRun: ptr(string(text)), DiskBytes: &bytes})
+		_, err := q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: last.Status, LastRun: new(string(text)), DiskBytes: &bytes})
 		return err
 	})
 }

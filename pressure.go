@@ -60,7 +60,7 @@ func (m *machineMeter) look(now time.Time) *float64 {
 		return nil
 	}
 	if !m.at.IsZero() && total > m.total {
-		m.percent = ptr(math.Round(1000*float64(busy-m.busy)/float64(total-m.total)) / 10)
+		m.percent = new(math.Round(1000*float64(busy-m.busy)/float64(total-m.total)) / 10)
 	}
 	m.at, m.busy, m.total = now, busy, total
 	return m.percent

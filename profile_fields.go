@@ -63,7 +63,7 @@ func (l locale) MarshalJSON() ([]byte, error) { return wordOrRaw(string(l)) }
 func (locale) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{AnyOf: []*huma.Schema{
 		{Type: huma.TypeString, Enum: []any{"auto", "system"}},
-		{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, MinItems: ptr(1), MaxItems: ptr(10)},
+		{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, MinItems: new(1), MaxItems: new(10)},
 		nullSchema(),
 	}, Examples: []any{[]string{"de-DE", "en"}}}
 }
@@ -138,7 +138,7 @@ func (screen) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false, Nullable: true,
 		Required: []string{"width", "height"},
 		Properties: map[string]*huma.Schema{"width": integer(320, 7680), "height": integer(240, 4320),
-			"deviceScaleFactor": {Type: huma.TypeNumber, Nullable: true, Minimum: ptr(0.5), Maximum: ptr(5.0)}},
+			"deviceScaleFactor": {Type: huma.TypeNumber, Nullable: true, Minimum: new(0.5), Maximum: new(5.0)}},
 		Examples: []any{map[string]any{"width": 1920, "height": 1080, "deviceScaleFactor": 1}}}
 }
 
@@ -293,7 +293,7 @@ func normalGeolocation(s string) (string, bool) {
 		return s, false
 	}
 	if p.Accuracy == nil {
-		p.Accuracy = ptr(50.0)
+		p.Accuracy = new(50.0)
 	}
 	b, err := json.Marshal(p)
 	return string(b), err == nil
@@ -358,7 +358,7 @@ func (in *profileInput) apply(row *store.Profile) error {
 		if err != nil {
 			return err
 		}
-		row.Screen = ptr(string(b))
+		row.Screen = new(string(b))
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func proxyFromRow(row store.Proxy) (proxyJSON, error) {
 		HasPassword: row.Password != nil, Name: row.Name, Tags: rawStrings(row.Tags), Notes: row.Notes, RotateURL: row.RotateURL,
 		Status: row.Status, ProfileCount: row.ProfileCount, CreatedAt: timestamp(row.CreatedAt), UpdatedAt: timestamp(row.UpdatedAt)}
 	if row.ChecksTotal > 0 {
-		p.Uptime = ptr(float64(row.ChecksOk) / float64(row.ChecksTotal))
+		p.Uptime = new(float64(row.ChecksOk) / float64(row.ChecksTotal))
 	}
 	p.Latency = pool.LatencyOf(row.Recent)
 	if row.LastCheck != nil {

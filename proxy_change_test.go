@@ -84,7 +84,7 @@ func TestStartWaitsForTheExit(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			rs := &runs{pool: new(pool.Pool)}
-			p := &plan{row: c.row, proxy: &pool.Proxy{Proxy: store.Proxy{LastCheck: ptr(checkedNow(t))}}, exit: &exitLookup{rs: rs, done: make(chan struct{})}}
+			p := &plan{row: c.row, proxy: &pool.Proxy{Proxy: store.Proxy{LastCheck: new(checkedNow(t))}}, exit: &exitLookup{rs: rs, done: make(chan struct{})}}
 			err := rs.placeExit(t.Context(), p)
 			if took := time.Since(began); err != nil || took != c.want || p.env.Exit == nil || len(p.warnings) != int(min(c.want, 1)) {
 				t.Errorf("%+v: %v, waited %v, exit %v, warnings %v", c.row, err, took, p.env.Exit, p.warnings)

@@ -22,14 +22,14 @@ func TestRotate(t *testing.T) {
 		calls.Add(1)
 		switch r.URL.Path {
 		case "/now":
-			m.exit.Store(ptr("198.18.7." + fmt.Sprint(calls.Load())))
+			m.exit.Store(new("198.18.7." + fmt.Sprint(calls.Load())))
 		case "/later": // the modem is away for a while
 			m.dead.Store(true)
 			go func() {
 				waitFor(t, "a look at the proxy that is away", func(n int64) func() bool {
 					return func() bool { return m.conns.Load() > n }
 				}(m.conns.Load()))
-				m.exit.Store(ptr("198.18.8.8"))
+				m.exit.Store(new("198.18.8.8"))
 				m.dead.Store(false)
 			}()
 		case "/fails":
@@ -88,7 +88,7 @@ func TestRotateNotTooOften(t *testing.T) {
 	m := a.pool(t, "default", 1, nil)
 	var calls atomic.Int64
 	seller := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		m.exit.Store(ptr(fmt.Sprintf("198.18.7.%d", calls.Add(1))))
+		m.exit.Store(new(fmt.Sprintf("198.18.7.%d", calls.Add(1))))
 	}))
 	t.Cleanup(seller.Close)
 	a.do(t, "PUT", "/proxies/"+m.ids[0], map[string]any{"rotateUrl": seller.URL}).want(t, 200)

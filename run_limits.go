@@ -20,7 +20,7 @@ func (rs *runs) heed(r *profileRun, n shim.Notice) {
 func (rs *runs) publishNotice(r *profileRun, n shim.Notice) {
 	var ends *timestamp
 	if n.EndsAt != nil {
-		ends = ptr(timestamp(n.EndsAt.UnixMilli()))
+		ends = new(timestamp(n.EndsAt.UnixMilli()))
 	}
 	rs.events.Publish(events.Event{Type: "run.expiring", Workspace: r.workspaceID, Data: map[string]any{"id": r.profileID, "runId": r.id, "reason": n.Reason, "endsAt": ends}})
 }

@@ -219,7 +219,7 @@ func (p *plan) answer(st *shim.State) *startJSON {
 		a.Requested.BrowserVersion = a.Effective.BrowserVersion
 	}
 	if p.spec.MaxRun > 0 {
-		a.ExpiresAt = ptr(a.StartedAt + timestamp(p.spec.MaxRun.Milliseconds()))
+		a.ExpiresAt = new(a.StartedAt + timestamp(p.spec.MaxRun.Milliseconds()))
 	}
 	if st.DebuggerAddress != "" {
 		a.DebuggerAddress = &st.DebuggerAddress

@@ -81,7 +81,7 @@ func (proxyIDInput) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{AnyOf: []*huma.Schema{
 		{Type: huma.TypeString},
 		{Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"tag", "pick"}, Properties: map[string]*huma.Schema{
-			"tag": {Type: huma.TypeString, MinLength: ptr(1), MaxLength: ptr(64)}, "pick": {Type: huma.TypeString, Enum: []any{"random", "leastUsed", "roundRobin", "sticky"}}}},
+			"tag": {Type: huma.TypeString, MinLength: new(1), MaxLength: new(64)}, "pick": {Type: huma.TypeString, Enum: []any{"random", "leastUsed", "roundRobin", "sticky"}}}},
 		nullSchema(),
 	}, Examples: []any{exampleProxyID}}
 }

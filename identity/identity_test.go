@@ -9,11 +9,10 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-func ptr[T any](v T) *T { return &v }
 
 // berlin is an exit in Berlin, checked now.
 func berlin() *Exit {
-	return &Exit{Country: "DE", Timezone: "Europe/Berlin", Locale: "de-DE", Latitude: ptr(52.5), Longitude: ptr(13.4), CheckedAt: time.Now()}
+	return &Exit{Country: "DE", Timezone: "Europe/Berlin", Locale: "de-DE", Latitude: new(52.5), Longitude: new(13.4), CheckedAt: time.Now()}
 }
 
 func zoneOf(t testing.TB, name string) *time.Location {

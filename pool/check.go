@@ -76,15 +76,15 @@ func NewCheck(id *string, r proxy.Result) *Check {
 	switch {
 	case c.Timezone == nil:
 	case r.Place.ZoneOfCountry:
-		c.TimezoneSource = ptr("country")
+		c.TimezoneSource = new("country")
 	default:
-		c.TimezoneSource = ptr("exit")
+		c.TimezoneSource = new("exit")
 	}
 	if r.IPVersion != 0 {
 		c.IPVersion = &r.IPVersion
 	}
 	if r.OK {
-		c.Status, c.LatencyMs = "alive", ptr(r.Latency.Milliseconds())
+		c.Status, c.LatencyMs = "alive", new(r.Latency.Milliseconds())
 	}
 	c.PlainHTTP = r.PlainHTTP
 	c.ExitIPV6, c.Error = orNull(r.ExitIPv6), newCheckError(r.Err)
@@ -112,7 +112,7 @@ func ms(d time.Duration) *int64 {
 	if d <= 0 {
 		return nil
 	}
-	return ptr(d.Milliseconds())
+	return new(d.Milliseconds())
 }
 
 // outcome is what one probe has led to, for all who wait for it.
@@ -257,4 +257,3 @@ func bit(b bool) int64 {
 	return 0
 }
 
-func ptr[T any](v T) *T { return &v }
