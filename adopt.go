@@ -70,7 +70,7 @@ func (rs *runs) adopt(ctx context.Context) error {
 // recordPast records the end of a run that is not the last of its profile: the profile's own status and last run are of a later one.
 func (rs *runs) recordPast(row store.Run) {
 	end := shim.Remains(rs.dir, runName(row.ID), "") // its processes have gone, since a later run holds the profile, or did
-	last := lastRun(row.ID, timestamp(row.StartedAt), end)
+	last := lastRun(row.ID, millis(row.StartedAt), end)
 	rs.settle(row.ProfileID, &owedEnd{name: runName(row.ID), last: last, past: true})
 	rs.log.Info("the end of an earlier run is recorded at last", "profile", row.ProfileID, "run", row.ID, "reason", last.Reason)
 }
@@ -85,7 +85,7 @@ func (rs *runs) adoptOne(ctx context.Context, row store.Run) {
 		return // this server is told to stop already; the next one looks again
 	}
 	if err != nil && shim.Gone(err, dir) {
-		last := lastRun(row.ID, timestamp(row.StartedAt), shim.Remains(rs.dir, name, dir))
+		last := lastRun(row.ID, millis(row.StartedAt), shim.Remains(rs.dir, name, dir))
 		rs.settle(row.ProfileID, &owedEnd{name: name, last: last})
 		rs.log.Info("a run ended while no server was there", "profile", row.ProfileID, "run", row.ID, "reason", last.Reason)
 		return

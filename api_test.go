@@ -370,3 +370,6 @@ func (a *testAPI) raw(t testing.TB, request string) (status string, rest string)
 
 // hostPort is the server's own host:port.
 func (a *testServer) hostPort() string { return strings.TrimPrefix(a.base, "http://") }
+
+// shownTime is how the API shows times.
+const shownTime = "2006-01-02T15:04:05.000Z"

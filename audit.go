@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"math"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -17,7 +18,7 @@ import (
 // auditJSON is one thing that was done.
 type auditJSON struct {
 	ID          string         `json:"id"`
-	At          timestamp      `json:"at"`
+	At          time.Time      `json:"at,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 	KeyID       string         `json:"keyId" doc:"The key that did it; environment: that of WARREN_API_KEY."`
 	KeyName     string         `json:"keyName" example:"ci"`
 	WorkspaceID *string        `json:"workspaceId" doc:"null: it went over several."`
@@ -32,7 +33,7 @@ type auditJSON struct {
 func (s *server) audit(ctx context.Context, action, workspace, object string, detail map[string]any) error {
 	req := requestOf(ctx)
 	name := "WARREN_API_KEY"
-	key, err := s.store.Read().GetKey(ctx, store.GetKeyParams{ID: req.caller.keyID})
+	key, err := s.store.Read().GetKey(ctx, store.GetKeyParams{ID: req.caller.KeyID})
 	switch {
 	case err == nil:
 		name = key.Name
@@ -43,7 +44,7 @@ func (s *server) audit(ctx context.Context, action, workspace, object string, de
 	if err != nil {
 		return err
 	}
-	row := store.InsertAuditParams{ID: newID(), At: now(), KeyID: req.caller.keyID, KeyName: name, WorkspaceID: workspace, Action: action,
+	row := store.InsertAuditParams{ID: store.NewID(), At: now(), KeyID: req.caller.KeyID, KeyName: name, WorkspaceID: workspace, Action: action,
 		ObjectID: object, Remote: s.clientIP(req.http), RequestID: req.id, Detail: string(text)}
 	return s.store.Write(ctx, func(q *store.Queries) error {
 		_, err := q.InsertAudit(ctx, row)
@@ -59,14 +60,14 @@ type auditList struct {
 
 func (s *server) listAudit(ctx context.Context, in *auditList) (*listBody[auditJSON], error) {
 	q, c, action := s.store.Read(), callerOf(ctx), orNull(in.Action)
-	total, err := q.CountAudit(ctx, store.CountAuditParams{Action: action, Workspaces: c.scope.Filter()})
+	total, err := q.CountAudit(ctx, store.CountAuditParams{Action: action, Workspaces: c.Sees.Filter()})
 	if err != nil {
 		return nil, err
 	}
-	p := store.ListAuditParams{Action: action, Workspaces: c.scope.Filter(), AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
+	p := store.ListAuditParams{Action: action, Workspaces: c.Sees.Filter(), AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
 	if in.After != "" {
 		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "audit", func(id string) (int64, error) {
-			at, err := q.GetAudit(ctx, store.GetAuditParams{ID: id, Workspaces: c.scope.Filter()})
+			at, err := q.GetAudit(ctx, store.GetAuditParams{ID: id, Workspaces: c.Sees.Filter()})
 			return at.At, err
 		})
 	}
@@ -81,7 +82,7 @@ func (s *server) listAudit(ctx context.Context, in *auditList) (*listBody[auditJ
 	return answerList(found, in.Paging, func(a store.Audit) (auditJSON, error) {
 		detail := map[string]any{}
 		err := json.Unmarshal([]byte(a.Detail), &detail)
-		return auditJSON{a.ID, timestamp(a.At), a.KeyID, a.KeyName, orNull(a.WorkspaceID), a.Action, orNull(a.ObjectID), a.Remote, a.RequestID, detail}, err
+		return auditJSON{a.ID, millis(a.At), a.KeyID, a.KeyName, orNull(a.WorkspaceID), a.Action, orNull(a.ObjectID), a.Remote, a.RequestID, detail}, err
 	})
 }
 
@@ -92,7 +93,7 @@ type secretJSON struct {
 
 // proxySecret is the only way to one password.
 func (s *server) proxySecret(ctx context.Context, in *struct{ ProxyPath }) (*struct{ Body secretJSON }, error) {
-	row, err := s.pool.Get(ctx, callerOf(ctx).scope, in.ID)
+	row, err := s.pool.Get(ctx, callerOf(ctx).Sees, in.ID)
 	if err != nil {
 		return nil, err
 	}

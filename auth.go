@@ -9,12 +9,9 @@ import (
 	"hash/crc32"
 	"math/big"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"warren/problem"
 	"warren/store"
@@ -23,47 +20,27 @@ import (
 // This file says who may come in. A key is `wrn_`, 43 base62 characters (256 bits) and the CRC-32 (IEEE) of those 43 in
 // 6 base62 characters, so that scanners recognise one. The database holds its SHA-256 alone.
 
-type scope string
-
+// The scopes of keys, in the API's word for rights.
 const (
-	scopeRead    scope = "read"
-	scopeRun     scope = "run"
-	scopeWrite   scope = "write"
-	scopeFiles   scope = "files"
-	scopeSecrets scope = "secrets"
-	scopeAdmin   scope = "admin"
+	scopeRead    = store.MayRead
+	scopeRun     = store.MayRun
+	scopeWrite   = store.MayWrite
+	scopeFiles   = store.MayFiles
+	scopeSecrets = store.MaySecrets
+	scopeAdmin   = store.MayAdmin
+	scopeAny     = store.MayAny
 )
-
-// scopeAny is what any key may.
-const scopeAny scope = "any"
-
-func allScopes() []scope {
-	return []scope{scopeRead, scopeRun, scopeWrite, scopeFiles, scopeSecrets, scopeAdmin}
-}
 
 // caller is the holder of the key that came with a request.
 type caller struct {
-	keyID   string
-	scopes  []scope
-	scope   store.Scope // the workspaces that the key sees
-	mark    string      // what capabilities remember of the key; its id, but of WARREN_API_KEY, which changes
-	expires time.Time
+	store.Holder
+	mark string // what capabilities remember of the key: its id, but of WARREN_API_KEY, which changes
 }
 
-func newCaller(keyID string, scopes []scope, sees store.Scope) *caller {
-	return &caller{keyID: keyID, mark: keyID, scopes: scopes, scope: sees}
-}
+func newCaller(h store.Holder) *caller { return &caller{Holder: h, mark: h.KeyID} }
 
-// scopeOf is what a key sees that names workspaces; nil is all.
-func scopeOf(workspaces []string) store.Scope {
-	if workspaces == nil {
-		return store.All()
-	}
-	return store.Only(workspaces)
-}
-
-// may returns nil when the key's scopes allow want: `admin` contains the others, `run` and `write` contain `read`.
-func (c *caller) may(want scope) *problem.Error {
+// may returns nil when the key's scopes allow want.
+func (c *caller) may(want store.Right) *problem.Error {
 	if c.has(want) {
 		return nil
 	}
@@ -71,30 +48,21 @@ func (c *caller) may(want scope) *problem.Error {
 		"This key's scopes do not allow the operation; it needs `"+string(want)+"`.")
 }
 
-func (c *caller) has(want scope) bool {
-	if c == nil {
-		return false
-	}
-	return slices.ContainsFunc(c.scopes, func(s scope) bool {
-		return s == want || want == scopeAny || s == scopeAdmin || want == scopeRead && (s == scopeRun || s == scopeWrite)
-	})
-}
-
-// expired says whether the key's time is over.
-func (c *caller) expired() bool { return !c.expires.IsZero() && time.Now().After(c.expires) }
+func (c *caller) has(want store.Right) bool { return c != nil && c.Has(want) }
 
 // sees says whether the key may see the workspace.
-func (c *caller) sees(workspace string) bool {
-	return c.scope.Sees(workspace)
-}
+func (c *caller) sees(workspace string) bool { return c.Sees.Sees(workspace) }
 
 // newEnvironmentCaller is the holder of WARREN_API_KEY.
 func newEnvironmentCaller(key string) *caller {
-	c := newCaller("environment", allScopes(), store.All())
+	return &caller{Holder: store.Holder{KeyID: "environment", Rights: store.AllRights(), Sees: store.All()}, mark: environmentMark(key)}
+}
+
+// environmentMark is what capabilities remember of WARREN_API_KEY.
+func environmentMark(key string) string {
 	hash := hashKey(key)
 	hash = sha256.Sum256(hash[:])
-	c.mark = "environment-" + hex.EncodeToString(hash[:8])
-	return c
+	return "environment-" + hex.EncodeToString(hash[:8])
 }
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -192,25 +160,25 @@ func (k *keyring) authenticate(r *http.Request) (*caller, error) {
 			return nil, err
 		}
 	}
-	if c.expired() {
+	if c.Expired() {
 		return nil, unauthorized()
 	}
-	k.touch(c.keyID, time.Now())
+	k.touch(c.KeyID, time.Now())
 	return c, nil
 }
 
 // confirm says whether the key of a caller that was let in is good still.
 func (k *keyring) confirm(ctx context.Context, c *caller) error {
-	if c.expired() {
+	if c.Expired() {
 		return unauthorized()
 	}
 	k.mu.RLock()
 	admin := k.known[k.admin]
 	k.mu.RUnlock()
-	if admin != nil && c.keyID == admin.keyID { // WARREN_API_KEY is in no table, and stays
+	if admin != nil && c.KeyID == admin.KeyID { // WARREN_API_KEY is in no table, and stays
 		return nil
 	}
-	row, err := k.store.Read().GetKey(ctx, store.GetKeyParams{ID: c.keyID})
+	row, err := k.store.Read().GetKey(ctx, store.GetKeyParams{ID: c.KeyID})
 	if errors.Is(err, store.ErrNoRow) || err == nil && row.RevokedAt != nil {
 		return unauthorized()
 	}
@@ -233,10 +201,11 @@ func (k *keyring) load(ctx context.Context, key string, hash [32]byte) (*caller,
 	if row.RevokedAt != nil {
 		return nil, unauthorized()
 	}
-	c, err := callerFromRow(row)
+	h, err := row.Holder()
 	if err != nil {
 		return nil, err
 	}
+	c := newCaller(h)
 	k.remember(hash, c, generation)
 	return c, nil
 }
@@ -257,33 +226,13 @@ func (k *keyring) remember(hash [32]byte, c *caller, generation int) {
 	}
 }
 
-func callerFromRow(row store.Key) (*caller, error) {
-	var scopes []scope
-	if err := json.Unmarshal([]byte(row.Scopes), &scopes); err != nil {
-		return nil, err
-	}
-	sees := store.All()
-	if row.Workspaces != nil {
-		var ids []string
-		if err := json.Unmarshal([]byte(*row.Workspaces), &ids); err != nil {
-			return nil, err
-		}
-		sees = store.Only(ids)
-	}
-	c := newCaller(row.ID, scopes, sees)
-	if row.ExpiresAt != nil {
-		c.expires = time.UnixMilli(*row.ExpiresAt)
-	}
-	return c, nil
-}
-
 // forget makes the next use of the key read the database again.
 func (k *keyring) forget(keyID string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.forgets++
 	for h, c := range k.known {
-		if c.keyID == keyID && h != k.admin {
+		if c.KeyID == keyID && h != k.admin {
 			delete(k.known, h)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"warren/store"
 )
 
 // batch does an action, wants a result per id in order, and returns their statuses.
@@ -39,7 +41,7 @@ func TestBatchChanges(t *testing.T) {
 	key, _ := a.newKey(t, "write", "a")
 	events := a.listen(t, key)
 	b := a.as(key)
-	one, two, theirs, nobody := a.profile(t, "workspaceId", "a", "tags", []string{"Old"}), a.profile(t, "workspaceId", "a"), a.profile(t, "workspaceId", "b"), newID()
+	one, two, theirs, nobody := a.profile(t, "workspaceId", "a", "tags", []string{"Old"}), a.profile(t, "workspaceId", "a"), a.profile(t, "workspaceId", "b"), store.NewID()
 	full := make([]string, 50)
 	for i := range full {
 		full[i] = fmt.Sprint("t", i)
@@ -70,7 +72,7 @@ func TestBatchChanges(t *testing.T) {
 	r.equal(t, "results.4.profile.tags", []string{"new"})
 	r = step(map[string]any{"action": "setProxy", "proxyId": proxy}, 200, 404, 200, 404, 200)
 	r.equal(t, "results.0.profile.proxyId", proxy)
-	step(map[string]any{"action": "setProxy", "proxyId": newID()}, 422, 404, 422, 404, 422)
+	step(map[string]any{"action": "setProxy", "proxyId": store.NewID()}, 422, 404, 422, 404, 422)
 	r = step(map[string]any{"action": "setProxy", "proxyId": nil}, 200, 404, 200, 404, 200)
 	r.equal(t, "results.4.profile.proxyId", nil)
 	r = step(map[string]any{"action": "delete"}, 204, 404, 204, 404, 204)
@@ -98,7 +100,7 @@ func TestBatchFaults(t *testing.T) {
 	post(map[string]any{"action": "setProxy", "ids": []string{}}).invalid(t, "body.ids", "body.proxyId")
 	many := make([]string, maxBatch+1)
 	for i := range many {
-		many[i] = newID()
+		many[i] = store.NewID()
 	}
 	post(map[string]any{"action": "delete", "ids": many}).invalid(t, "body.ids")
 	post(map[string]any{}).invalid(t, "body.action", "body.ids")
@@ -151,7 +153,7 @@ func TestBatchRuns(t *testing.T) {
 			Error   *Problem
 		}
 	}
-	ids := []string{s.profile(nil), newID(), s.profile(nil)}
+	ids := []string{s.profile(nil), store.NewID(), s.profile(nil)}
 	var started, stopped results
 	s.do("POST", "/profiles/batch", map[string]any{"action": "start", "ids": ids}, 200, &started)
 	for i, r := range started.Results {

@@ -14,6 +14,7 @@ import (
 
 	"warren/problem"
 	"warren/shim"
+	"warren/store"
 )
 
 // This file holds the browsers of this machine: which there are, and which one runs a profile. What may be run is said on the machine
@@ -140,36 +141,6 @@ func (rs *runs) keepSnapshot(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// browserListJSON is a browser as the list shows it.
-type browserListJSON struct {
-	Path    string `json:"path" example:"/usr/lib/chromium/chromium"`
-	Product string `json:"product" example:"Chromium"`
-	Version string `json:"version" example:"156.0.8078.79"`
-	Major   int    `json:"major" example:"156"`
-	Source  string `json:"source" enum:"default,path,usual,added,folder,installed" doc:"default: the one that runs profiles which declare no version. Else where it was found: by its name on PATH, in a usual place, added or installed with warren browser, below a folder of --browsers."`
-}
-
-func browserRows(all []shim.Listed) []browserListJSON {
-	out := make([]browserListJSON, 0, len(all))
-	for _, b := range all {
-		out = append(out, browserListJSON{b.Path, b.Product, b.Version, b.Major, string(b.Source)})
-	}
-	return out
-}
-
-// listBrowsers answers all at once: a machine has a handful. None at all is an empty list, and no error; so is a default one that is gone.
-func (s *server) listBrowsers(ctx context.Context, _ *struct{}) (*listBody[browserListJSON], error) {
-	all, err := s.runs.browsers(ctx)
-	if err != nil {
-		all, err = s.runs.catalog.With(ctx, shim.Installed{}, s.runs.places())
-	}
-	if err != nil {
-		return nil, err
-	}
-	rows := browserRows(all)
-	return &listBody[browserListJSON]{list[browserListJSON]{Data: rows, Total: int64(len(rows)), Page: 1, Limit: max(1, len(rows))}}, nil
-}
-
 // addedBrowsers is what browsers.json in the data folder holds.
 type addedBrowsers struct {
 	Paths []string `json:"paths"`
@@ -198,5 +169,5 @@ func writeAdded(data string, paths []string) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(addedFile(data), string(text)+"\n")
+	return store.WriteFile(addedFile(data), string(text)+"\n")
 }

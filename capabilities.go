@@ -14,9 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"warren/events"
 	"warren/problem"
 	"warren/shim"
 	"warren/store"
@@ -31,6 +28,8 @@ const (
 	maxCapabilities = 100
 	// maxOwnCapabilities is how many keys may have one of their own to a run.
 	maxOwnCapabilities = 1000
+	// farewellTime is how long connections have to tell their clients how a run ended.
+	farewellTime = 3 * time.Second
 	// maxSpent is of how many capabilities that are over a run knows that it had them: a walk through the list goes on there.
 	maxSpent = 1000
 )
@@ -47,7 +46,7 @@ type capability struct {
 func (c *capability) isOwn() bool { return c.Secret != "" }
 
 // expired says whether its time is over, by the clock on the wall: timers stand still while a machine sleeps.
-func (c *capability) expired() bool { return c.ExpiresAt != 0 && now() >= c.ExpiresAt }
+func (c *capability) expired() bool { return c.ExpiresAt != 0 && time.Now().UnixMilli() >= c.ExpiresAt }
 
 // hold ties a request to the capability that let it in: it ends when that does. leave must be called.
 func (c *capability) hold(r *http.Request) (_ *http.Request, leave func()) {
@@ -123,21 +122,11 @@ func (rs *runs) spend(key [sha256.Size]byte, c *capability) {
 }
 
 // holderOf is who has the key that a capability was made for. The error says that nobody has, any more.
-func (rs *runs) holderOf(ctx context.Context, mark string) (*caller, error) {
-	if rs.cfg.APIKey != "" {
-		if c := newEnvironmentCaller(rs.cfg.APIKey); c.mark == mark {
-			return c, nil
-		}
+func (rs *runs) holderOf(ctx context.Context, mark string) (store.Holder, error) {
+	if mark == rs.cfg.EnvironmentKey && mark != "" {
+		return store.Holder{KeyID: mark, Rights: store.AllRights(), Sees: store.All()}, nil
 	}
-	row, err := rs.store.Read().GetKey(ctx, store.GetKeyParams{ID: mark})
-	if err != nil {
-		return nil, err
-	}
-	c, err := callerFromRow(row)
-	if err == nil && (row.RevokedAt != nil || c.expired()) {
-		err = unauthorized()
-	}
-	return c, err
+	return rs.store.HolderOf(ctx, mark)
 }
 
 // readmit opens an adopted run to a capability that an earlier server made, with no more than its key may now.
@@ -146,19 +135,24 @@ func (rs *runs) readmit(ctx context.Context, r *profileRun, about shim.Capabilit
 	if err != nil {
 		return err
 	}
-	if !key.has(scopeRun) || !key.sees(r.workspaceID) {
-		return unauthorized()
+	if !key.Has(store.MayRun) || !key.Sees.Sees(r.workspaceID) {
+		return store.ErrNoRow
 	}
-	return rs.open(ctx, r, bounded(about, key))
+	return rs.open(ctx, r, bounded(about, askerOf(key, about.Key)))
 }
 
 // bounded is a capability that goes not beyond what its key may, nor for longer.
-func bounded(about shim.Capability, key *caller) shim.Capability {
-	about.Key, about.Files = key.mark, about.Files && key.has(scopeFiles)
-	if !key.expires.IsZero() && (about.ExpiresAt == 0 || key.expires.UnixMilli() < about.ExpiresAt) {
-		about.ExpiresAt = key.expires.UnixMilli()
+func bounded(about shim.Capability, key asker) shim.Capability {
+	about.Key, about.Files = key.Key, about.Files && key.Files
+	if !key.Expires.IsZero() && (about.ExpiresAt == 0 || key.Expires.UnixMilli() < about.ExpiresAt) {
+		about.ExpiresAt = key.Expires.UnixMilli()
 	}
 	return about
+}
+
+// askerOf is a key's holder as a start knows it. mark is what capabilities remember of the key.
+func askerOf(h store.Holder, mark string) asker {
+	return asker{Sees: h.Sees, Key: mark, Files: h.Has(store.MayFiles), Expires: h.Expires}
 }
 
 // endWithKey ends the capabilities of a key, which was revoked, and the ports for debuggers that were opened for it. Of capabilities the runs'
@@ -199,10 +193,10 @@ func (rs *runs) admitDebugger(ctx context.Context, r *profileRun) {
 	}
 	key, err := rs.holderOf(ctx, mark)
 	switch {
-	case err != nil || !key.has(scopeRun) || !key.sees(r.workspaceID):
+	case err != nil || !key.Has(store.MayRun) || !key.Sees.Sees(r.workspaceID):
 		rs.closeDebugPort(ctx, r)
-	case !key.expires.IsZero(): // the run's process closes it by itself, also where there is no server
-		timer := time.AfterFunc(time.Until(key.expires), func() {
+	case !key.Expires.IsZero(): // the run's process closes it by itself, also where there is no server
+		timer := time.AfterFunc(time.Until(key.Expires), func() {
 			if !isClosed(r.gone) {
 				rs.closeDebugPort(rs.ctx, r)
 			}
@@ -243,7 +237,7 @@ func (rs *runs) dropCapabilities(r *profileRun) {
 	for k, c := range rs.byCap {
 		if c.run == r {
 			delete(rs.byCap, k)
-			time.AfterFunc(answerTime, c.end)
+			time.AfterFunc(farewellTime, c.end)
 		}
 	}
 }
@@ -319,11 +313,11 @@ func (rs *runs) grant(ctx context.Context, r *profileRun, about shim.Capability)
 }
 
 // ownSecret is what opens the run to a key: the capability that it has, or a new one.
-func (rs *runs) ownSecret(ctx context.Context, r *profileRun, key *caller) (string, error) {
+func (rs *runs) ownSecret(ctx context.Context, r *profileRun, key asker) (string, error) {
 	r.owning.Lock() // one for a key
 	defer r.owning.Unlock()
 	for _, c := range rs.opening(r) {
-		if c.isOwn() && c.Key == key.mark {
+		if c.isOwn() && c.Key == key.Key {
 			return c.Secret, nil
 		}
 	}
@@ -333,16 +327,6 @@ func (rs *runs) ownSecret(ctx context.Context, r *profileRun, key *caller) (stri
 	return secret, rs.grant(ctx, r, bounded(about, key))
 }
 
-// addresses fills in where the run of a start's answer is driven and watched: by the caller, with the caller's rights.
-func (s *server) addresses(ctx context.Context, answer *startJSON) error {
-	secret, err := s.runs.ownSecret(ctx, answer.run, callerOf(ctx))
-	if err != nil {
-		return err
-	}
-	answer.WsEndpoint, answer.CdpURL, answer.LiveURL = s.endpoints(ctx, secret)
-	return nil
-}
-
 // newCapability makes 256 random bits that open one run.
 func newCapability() string {
 	var b [32]byte
@@ -350,7 +334,9 @@ func newCapability() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-func newShimCapability() shim.Capability { return shim.Capability{ID: newID(), CreatedAt: now()} }
+func newShimCapability() shim.Capability {
+	return shim.Capability{ID: store.NewID(), CreatedAt: time.Now().UnixMilli()}
+}
 
 // revoke ends a capability and what it let in. It is over here at once, and gone when the run's process has forgotten it too.
 func (rs *runs) revoke(ctx context.Context, r *profileRun, id string) error {
@@ -386,101 +372,6 @@ func (rs *runs) grantedOnce(profileID, id string) (int64, error) {
 	return 0, store.ErrNoRow
 }
 
-// capabilityInput is what a capability is made of.
-type capabilityInput struct {
-	ExpiresInMs opt[int64] `json:"expiresInMs,omitempty" minimum:"1000" maximum:"2592000000" doc:"How long it opens the run; null or absent: until the run ends."`
-	Readonly    bool       `json:"readonly,omitempty" nullable:"true" doc:"It opens the live view alone, to watch."`
-	Files       bool       `json:"files,omitempty" nullable:"true" doc:"Who has it may use files of the machine for uploads and downloads, which this key needs the scope files for; else those of the run's own folder alone."`
-	Name        string     `json:"name,omitempty" nullable:"true" doc:"Whom it is for: at most 100 characters." example:"the client in Lyon"`
-}
-
-type capabilityRequest struct {
-	ProfilePath
-	Body *capabilityInput `required:"false"`
-}
-
-// Resolve checks what a schema cannot.
-func (in *capabilityRequest) Resolve(huma.Context) []error {
-	var f faults
-	if in.Body == nil {
-		in.Body = &capabilityInput{}
-	}
-	in.Body.Name = f.line("body.name", in.Body.Name, 0, 100)
-	if in.Body.Files && in.Body.Readonly {
-		f.add("body.files", "is for who drives: with readonly the live view is watched alone", true)
-	}
-	return f.errors()
-}
-
-// CapabilityJSON is a capability as everyone who may read sees it: without what opens the run.
-type CapabilityJSON struct {
-	ID        string     `json:"id"`
-	ProfileID string     `json:"profileId"`
-	RunID     string     `json:"runId" doc:"The run that it opens. It ends with that."`
-	Name      string     `json:"name"`
-	Readonly  bool       `json:"readonly"`
-	Files     bool       `json:"files" doc:"Whether who has it may use files of the machine."`
-	CreatedAt timestamp  `json:"createdAt"`
-	ExpiresAt *timestamp `json:"expiresAt" doc:"null: when the run ends. With the key that made it it ends in any case."`
-}
-
-// madeCapabilityJSON is a capability with its addresses, this once.
-type madeCapabilityJSON struct {
-	CapabilityJSON
-	LiveURL    string  `json:"liveUrl" doc:"The live view, a page. What stands behind # is the secret."`
-	CdpURL     *string `json:"cdpUrl" doc:"For Playwright's connectOverCDP; null with readonly."`
-	WsEndpoint *string `json:"wsEndpoint" doc:"For puppeteer.connect and other CDP clients; null with readonly."`
-}
-
-func capabilityFrom(c *capability) (CapabilityJSON, error) {
-	j := CapabilityJSON{ID: c.ID, ProfileID: c.run.profileID, RunID: c.run.id, Name: c.Name, Readonly: c.Readonly, Files: c.Files, CreatedAt: timestamp(c.CreatedAt)}
-	if c.ExpiresAt != 0 {
-		j.ExpiresAt = new(timestamp(c.ExpiresAt))
-	}
-	return j, nil
-}
-
-func (s *server) createCapability(ctx context.Context, in *capabilityRequest) (*struct {
-	Location string `header:"Location"`
-	Body     madeCapabilityJSON
-}, error) {
-	if no := callerOf(ctx).may(scopeFiles); in.Body.Files && no != nil {
-		return nil, no
-	}
-	row, err := s.profileRow(ctx, in.ID, false)
-	if err != nil {
-		return nil, err
-	}
-	run := s.runs.of(row.ID)
-	if run == nil || !run.goesOn() {
-		return nil, notRunning()
-	}
-	secret := newCapability()
-	hash := sha256.Sum256([]byte(secret))
-	about := newShimCapability()
-	about.Hash, about.Name, about.Readonly, about.Files = hash[:], in.Body.Name, in.Body.Readonly, in.Body.Files
-	if in.Body.ExpiresInMs.given() {
-		about.ExpiresAt = about.CreatedAt + in.Body.ExpiresInMs.Value
-	}
-	about = bounded(about, callerOf(ctx))
-	if err := s.runs.grant(ctx, run, about); err != nil {
-		return nil, err
-	}
-	out := &struct {
-		Location string `header:"Location"`
-		Body     madeCapabilityJSON
-	}{Location: apiPrefix + "/profiles/" + row.ID + "/capabilities/" + about.ID}
-	if out.Body.CapabilityJSON, err = capabilityFrom(&capability{Capability: about, run: run}); err != nil {
-		return nil, err
-	}
-	ws, cdp, live := s.endpoints(ctx, secret)
-	if out.Body.LiveURL = live; !about.Readonly {
-		out.Body.CdpURL, out.Body.WsEndpoint = &cdp, &ws
-	}
-	s.tellCapability("capability.created", run, about.ID)
-	return out, nil
-}
-
 // goesOn says whether the run has begun and is not on its way out.
 func (r *profileRun) goesOn() bool {
 	r.mu.Lock()
@@ -488,56 +379,12 @@ func (r *profileRun) goesOn() bool {
 	return r.status == "running" && r.client != nil
 }
 
-func (s *server) tellCapability(kind string, run *profileRun, id string) {
-	s.events.Publish(events.Event{Type: kind, Workspace: run.workspaceID, Data: map[string]any{"id": id, "profileId": run.profileID, "runId": run.id}})
-}
-
-func (s *server) listCapabilities(ctx context.Context, in *struct {
-	ProfilePath
-	Paging
-}) (*listBody[CapabilityJSON], error) {
-	row, err := s.profileRow(ctx, in.ID, false)
-	if err != nil {
-		return nil, err
+// process is the hold on the run's process.
+func (r *profileRun) process() (*shim.Client, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.client == nil {
+		return nil, problem.New(problem.Conflict, "profile_not_running", "The profile's browser is not ready yet.")
 	}
-	var all []*capability
-	if run := s.runs.of(row.ID); run != nil {
-		all = s.runs.granted(run)
-	}
-	from := int(min(in.offset(), int64(len(all))))
-	if in.After != "" {
-		_, id, err := s.goOn(ctx, in.After, "capability", func(id string) (int64, error) { return s.runs.grantedOnce(row.ID, id) })
-		if err != nil && !errors.Is(err, store.ErrNoRow) {
-			return nil, err
-		}
-		if from = slices.IndexFunc(all, func(c *capability) bool { return c.ID < id }); from < 0 || err != nil {
-			from = len(all)
-		}
-	}
-	rest := all[from:]
-	n := min(in.Limit, len(rest))
-	page := store.Page[*capability]{Rows: rest[:n], Total: int64(len(all)), More: n < len(rest)}
-	if n > 0 {
-		page.Next = store.Place{Order: byTime, ID: rest[n-1].ID}
-	}
-	return answerList(page, in.Paging, capabilityFrom)
-}
-
-func (s *server) revokeCapability(ctx context.Context, in *struct {
-	ProfilePath
-	CapabilityID string `path:"capabilityId" doc:"The capability's id."`
-}) (*struct{}, error) {
-	row, err := s.profileRow(ctx, in.ID, false)
-	if err != nil {
-		return nil, err
-	}
-	run := s.runs.of(row.ID)
-	if run == nil {
-		return nil, problem.Missing("capability")
-	}
-	if err := s.runs.revoke(ctx, run, in.CapabilityID); err != nil {
-		return nil, err
-	}
-	s.tellCapability("capability.revoked", run, in.CapabilityID)
-	return nil, nil
+	return r.client, nil
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"warren/shim"
+	"warren/store"
 )
 
 // This file proves capabilities: what opens one run without a key.
@@ -32,7 +33,7 @@ func (m madeView) secret() string { _, s, _ := strings.Cut(m.LiveURL, "#"); retu
 func admit(t testing.TB, s *server, r *profileRun, secret string) {
 	t.Helper()
 	hash := sha256.Sum256([]byte(secret))
-	own := shim.Capability{ID: newID(), Hash: hash[:], Secret: secret, Key: newEnvironmentCaller(s.cfg.APIKey).mark}
+	own := shim.Capability{ID: store.NewID(), Hash: hash[:], Secret: secret, Key: newEnvironmentCaller(s.cfg.APIKey).mark}
 	if err := s.runs.open(t.Context(), r, own); err != nil {
 		t.Fatal(err)
 	}

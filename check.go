@@ -19,7 +19,7 @@ func (s *server) checkProxy(ctx context.Context, in *struct {
 	ProxyPath
 	Body *noInput `required:"false"`
 }) (*checkBody, error) {
-	px, err := s.pool.Get(ctx, callerOf(ctx).scope, in.ID)
+	px, err := s.pool.Get(ctx, callerOf(ctx).Sees, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -68,12 +68,12 @@ func (s *server) listChecks(ctx context.Context, in *checkList) (*listBody[pool.
 		return nil, err
 	}
 	q, c := s.store.Read(), callerOf(ctx)
-	total, err := q.CountProxyChecks(ctx, store.CountProxyChecksParams{ProxyID: row.ID, Workspaces: c.scope.Filter()})
+	total, err := q.CountProxyChecks(ctx, store.CountProxyChecksParams{ProxyID: row.ID, Workspaces: c.Sees.Filter()})
 	if err != nil {
 		return nil, err
 	}
 	p := Paging{Page: in.Page, Limit: in.Limit}
-	rows, err := q.ListProxyChecks(ctx, store.ListProxyChecksParams{ProxyID: row.ID, Workspaces: c.scope.Filter(), Limit: int64(in.Limit) + 1, Offset: p.offset()})
+	rows, err := q.ListProxyChecks(ctx, store.ListProxyChecksParams{ProxyID: row.ID, Workspaces: c.Sees.Filter(), Limit: int64(in.Limit) + 1, Offset: p.offset()})
 	found, err := pageOf(rows, total, in.Limit, err, func(store.ProxyCheck) (int64, string) { return 0, "" })
 	if err != nil {
 		return nil, err

@@ -73,13 +73,13 @@ func (in *checkAllInput) find(ctx context.Context, q *store.Queries, c *caller) 
 		workspace = &in.WorkspaceID.Value
 	}
 	if !in.IDs.Set {
-		return q.ListProxiesToCheck(ctx, store.ListProxiesToCheckParams{WorkspaceID: workspace, Workspaces: c.scope.Filter()})
+		return q.ListProxiesToCheck(ctx, store.ListProxiesToCheckParams{WorkspaceID: workspace, Workspaces: c.Sees.Filter()})
 	}
 	ids, err := json.Marshal(append([]string{}, in.IDs.Value...))
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.ListProxiesToCheckByID(ctx, store.ListProxiesToCheckByIDParams{Ids: string(ids), WorkspaceID: workspace, Workspaces: c.scope.Filter()})
+	rows, err := q.ListProxiesToCheckByID(ctx, store.ListProxiesToCheckByIDParams{Ids: string(ids), WorkspaceID: workspace, Workspaces: c.Sees.Filter()})
 	out := make([]store.ListProxiesToCheckRow, len(rows))
 	for i, row := range rows {
 		out[i] = store.ListProxiesToCheckRow(row)

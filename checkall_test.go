@@ -47,7 +47,7 @@ func (a *testAPI) pool(t testing.TB, workspace string, n int, silent func(i int)
 		exit := fmt.Sprintf("198.18.%d.%d", i/250, i%250+1)
 		quiet := silent != nil && silent(i)
 		go m.serve(l, exit, quiet)
-		row := store.Proxy{ID: newID()}
+		row := store.Proxy{ID: store.NewID()}
 		if err := a.srv.pool.Seal(&row, proxy.Proxy{Type: proxy.SOCKS5, Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, Username: "user", Password: "word-" + exit}); err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func TestCheckAll(t *testing.T) {
 	for _, id := range []string{m.ids[0], m.ids[3], m.ids[n-1]} {
 		r := a.do(t, "GET", "/proxies/"+id, nil).want(t, 200)
 		i := slices.IndexFunc(lines, func(c pool.Check) bool { return *c.ID == id })
-		r.equal(t, "lastCheck.checkedAt", lines[i].CheckedAt.Format(timeLayout))
+		r.equal(t, "lastCheck.checkedAt", lines[i].CheckedAt.Format(shownTime))
 		r.equal(t, "status", lines[i].Status)
 		a.do(t, "GET", "/proxies/"+id+"/checks", nil).want(t, 200).equal(t, "data", []any{r.at("lastCheck")})
 	}

@@ -297,3 +297,16 @@ func dataDir() (string, error) {
 	}
 	return filepath.Join(home, ".local", "share", "warren"), nil
 }
+
+// runs is what the runs take of the configuration.
+func (cfg *serveConfig) runs(own pool.Own) Config {
+	c := Config{Data: cfg.Data, Browser: cfg.Browser, Browsers: cfg.Browsers, Headless: cfg.Headless, AllowPrivate: cfg.allowPrivate(),
+		Protected: cfg.covered(), ReadOnly: cfg.readOnly(), ClientFiles: cfg.ClientFiles, FilesQuota: cfg.FilesQuota.bytes(),
+		RequireIsolation: cfg.RequireIsolation, KeepBrowsers: cfg.KeepBrowsers, MaxStarting: cfg.MaxStarting, MaxRunning: cfg.MaxRunning,
+		MaxQueue: cfg.MaxQueue, QueueTimeout: cfg.QueueTimeout, StartTimeout: cfg.StartTimeout, OrphanGrace: cfg.OrphanGrace,
+		TrashDays: cfg.TrashDays, Own: own}
+	if cfg.APIKey != "" {
+		c.EnvironmentKey = environmentMark(cfg.APIKey)
+	}
+	return c
+}

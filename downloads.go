@@ -36,13 +36,13 @@ type DownloadJSON struct {
 	State      string     `json:"state" enum:"in_progress,complete,cancelled,interrupted" doc:"interrupted: its run ended before it did."`
 	Reason     *string    `json:"reason" doc:"Of one that is cancelled, where it was not the client's or the site's doing: files_quota."`
 	URL        string     `json:"url" doc:"Where it came from; of a long address the beginning." example:"https://example.com/report"`
-	StartedAt  timestamp  `json:"startedAt"`
-	EndedAt    *timestamp `json:"endedAt"`
+	StartedAt  time.Time  `json:"startedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	EndedAt    *time.Time `json:"endedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 	Path       *string    `json:"path" doc:"Where the file lies on the server's machine." example:"/var/lib/warren/profiles/0199a1c2-7d3e-7a10-8a55-0123456789ab/files/downloads/3089453d-32e6-4bc4-ae20-895f49d284df"`
 }
 
 func (s *server) downloadJSON(profileID string, d shim.Download) DownloadJSON {
-	j := DownloadJSON{ID: d.ID, Name: d.Name, Size: d.Received, State: d.State, URL: d.URL, StartedAt: timestamp(d.BeganAt.UnixMilli())}
+	j := DownloadJSON{ID: d.ID, Name: d.Name, Size: d.Received, State: d.State, URL: d.URL, StartedAt: d.BeganAt.UTC()}
 	if d.Total > 0 {
 		j.TotalBytes = &d.Total
 	}
@@ -50,10 +50,10 @@ func (s *server) downloadJSON(profileID string, d shim.Download) DownloadJSON {
 		j.Reason = &d.Reason
 	}
 	if !d.EndedAt.IsZero() {
-		j.EndedAt = new(timestamp(d.EndedAt.UnixMilli()))
+		j.EndedAt = new(d.EndedAt.UTC())
 	}
 	if d.File != "" {
-		j.Path = new(filepath.Join(shim.DownloadsDir(s.profileDir(profileID)), filepath.FromSlash(d.File)))
+		j.Path = new(filepath.Join(shim.DownloadsDir(s.runs.profileDir(profileID)), filepath.FromSlash(d.File)))
 	}
 	return j
 }
@@ -94,7 +94,7 @@ func (s *server) downloadsOf(ctx context.Context, id string) (all []shim.Downloa
 		all, err = client.Downloads(ctx)
 	}
 	if run == nil || err != nil && ctx.Err() == nil { // it has just ended: what it wrote is whole
-		all, err = shim.StoredDownloads(s.profileDir(row.ID))
+		all, err = shim.StoredDownloads(s.runs.profileDir(row.ID))
 	}
 	slices.Reverse(all)
 	return all, err
@@ -191,7 +191,7 @@ func (s *server) getDownload(w http.ResponseWriter, r *http.Request) error {
 	case all[i].File == "":
 		return noDownload()
 	}
-	file, err := openBelow(shim.DownloadsDir(s.profileDir(id)), all[i].File)
+	file, err := openBelow(shim.DownloadsDir(s.runs.profileDir(id)), all[i].File)
 	if errors.Is(err, fs.ErrNotExist) {
 		return noDownload()
 	}
@@ -247,7 +247,7 @@ func (s *server) deleteDownload(ctx context.Context, in *struct {
 			return nil, startsJustNow()
 		}
 		defer release()
-		err = shim.RemoveStoredDownload(s.profileDir(row.ID), in.Name)
+		err = shim.RemoveStoredDownload(s.runs.profileDir(row.ID), in.Name)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -306,7 +306,7 @@ func (s *server) putUpload(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	u := &upload{profileDir: s.profileDir(row.ID), most: cmp.Or(s.cfg.UploadLimit.bytes(), maxUpload), quota: s.cfg.FilesQuota.bytes()}
+	u := &upload{profileDir: s.runs.profileDir(row.ID), most: cmp.Or(s.cfg.UploadLimit.bytes(), maxUpload), quota: s.cfg.FilesQuota.bytes()}
 	size, err := u.take(name, keyedBody{r.Body, ctx}, r.ContentLength)
 	if err != nil {
 		return uploadProblem(r, err)
@@ -337,7 +337,7 @@ func uploadProblem(r *http.Request, err error) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return refusedByHuma(http.StatusRequestTimeout)
 	case errors.Is(err, syscall.ENOSPC):
-		return diskFull(err)
+		return problem.DiskFull(err)
 	case errors.Is(err, io.ErrUnexpectedEOF), r.Context().Err() != nil:
 		return context.Canceled
 	case errors.Is(err, fs.ErrNotExist): // its run ended, and another began
@@ -372,7 +372,7 @@ func (u *upload) take(name string, body io.Reader, declared int64) (size int64, 
 	if len(there) >= maxUploads {
 		return 0, noRoom(fmt.Sprintf("The profile has %d uploads, which is as many as it may have. Start it anew, which empties the folder.", len(there)))
 	}
-	part := shim.UnfinishedUpload + newID()
+	part := shim.UnfinishedUpload + store.NewID()
 	file, err := root.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return 0, err

@@ -14,7 +14,7 @@ import (
 
 // localEnvironment is this machine without a proxy, with a browser of a major version (0: none).
 func localEnvironment(browser int) identity.Environment {
-	return identity.Environment{OS: hostOS(), Zone: hostZone(), Local: time.Local, Browser: browser, Now: time.Now()}
+	return identity.Environment{OS: identity.HostSystem(), Zone: hostZone(), Local: time.Local, Browser: browser, Now: time.Now()}
 }
 
 // dropUnknownZone takes a TZ away that names no time zone: libraries read it as UTC, browsers as no zone at all. What /etc/localtime says counts then, for

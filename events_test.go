@@ -23,7 +23,7 @@ import (
 
 // adminContext is the context of a request of the admin.
 func adminContext(a *testAPI) context.Context {
-	return context.WithValue(context.Background(), requestKey{}, &request{server: a.srv, caller: newCaller("test", allScopes(), store.All())})
+	return context.WithValue(context.Background(), requestKey{}, &request{server: a.srv, caller: newCaller(store.Holder{KeyID: "test", Rights: store.AllRights(), Sees: store.All()})})
 }
 
 // eventReader is GET /events as a client reads it.
@@ -42,7 +42,7 @@ type streamed struct {
 	data      struct {
 		ID          string         `json:"id"`
 		Type        string         `json:"type"`
-		At          timestamp      `json:"at"`
+		At          time.Time      `json:"at"`
 		WorkspaceID string         `json:"workspaceId"`
 		Data        map[string]any `json:"data"`
 	}
@@ -175,7 +175,7 @@ func TestEventsOfTheKeysWorkspaces(t *testing.T) {
 		var got []string
 		ids := map[string]bool{}
 		for _, e := range heard {
-			if e.id != e.data.ID || e.event != e.data.Type || ids[e.id] || !uuidV7.MatchString(e.id) || e.data.At == 0 || e.data.Data["id"] == nil {
+			if e.id != e.data.ID || e.event != e.data.Type || ids[e.id] || !uuidV7.MatchString(e.id) || e.data.At.IsZero() || e.data.Data["id"] == nil {
 				t.Errorf("%s: %+v has not the form of an event", who, e)
 			}
 			ids[e.id] = true
@@ -256,10 +256,10 @@ func TestEventsLost(t *testing.T) {
 		a.srv.events.Publish(events.Event{Type: "profile.updated", Workspace: "a", Data: map[string]any{"id": "x"}})
 	}
 	a.profile(t, "workspaceId", "b") // the last one, which the key does not hear
-	for _, last := range []string{old, "x", newID()} {
+	for _, last := range []string{old, "x", store.NewID()} {
 		s := a.listen(t, key, last)
 		first := s.until(t, "events.lost")
-		if len(first) != 1 || first[0].data.ID == "" || first[0].data.At == 0 || first[0].data.Data == nil || first[0].id == "" {
+		if len(first) != 1 || first[0].data.ID == "" || first[0].data.At.IsZero() || first[0].data.Data == nil || first[0].id == "" {
 			t.Errorf("with Last-Event-ID %q heard %+v", last, first)
 		}
 		s.stop()

@@ -15,6 +15,7 @@ import (
 	"warren/pool"
 	"warren/problem"
 	"warren/shim"
+	"warren/store"
 )
 
 // This file holds the examples of the OpenAPI document: of each request, of each answer, and of each error by its code. They are made
@@ -24,7 +25,6 @@ const (
 	exampleProfileID = "0199a1c2-7d3e-7a10-8a55-0123456789ab"
 	exampleProxyID   = "0199a1c2-7d3e-7a10-8a55-0123456789cd"
 	exampleRunID     = "0199a1c2-7d3e-7a10-8a55-0123456789ef"
-	exampleTime      = timestamp(1795269960000) // 2026-11-21T14:06:00Z
 )
 
 // addExamples completes an operation: what it is asked, what it answers, and how it fails.
@@ -103,7 +103,7 @@ func answerExample(operation string) any {
 	case "failbackProfile":
 		return exampleStart().RunJSON
 	case "listRunHosts":
-		return runHostsJSON{RunID: exampleRunID, Data: []runHostJSON{{"example.com", 4, 2210, 81920, 0, exampleTime, exampleTime + 60000}}}
+		return runHostsJSON{RunID: exampleRunID, Data: []runHostJSON{{"example.com", 4, 2210, 81920, 0, exampleTime(), exampleTime().Add(time.Minute)}}}
 	case "proxyTraffic", "profileTraffic":
 		return trafficJSON{TrafficSums{48213, 1903422, 61}, []trafficRowJSON{{Day: "2026-11-21", TrafficSums: TrafficSums{48213, 1903422, 61}}}}
 	case "explainProfile":
@@ -114,7 +114,7 @@ func answerExample(operation string) any {
 	case "stopProfile":
 		return stopJSON{ID: exampleProfileID, Stopped: true, Status: "stopped", Method: "close", LastRun: exampleLastRun()}
 	case "leakTest":
-		return leakTestJSON{Passed: true, Isolation: isolationJSON{Network: "namespace", Files: "namespace", Sandbox: true}, Warnings: []warningJSON{}, StartedAt: exampleTime, DurationMs: 11240,
+		return leakTestJSON{Passed: true, Isolation: isolationJSON{Network: "namespace", Files: "namespace", Sandbox: true}, Warnings: []warningJSON{}, StartedAt: exampleTime(), DurationMs: 11240,
 			Channels: []leakChannelJSON{{"http", true, "nothing beside the relay in 221 tries; 11 of 11 through it arrived"}, {"stun_udp", true, "nothing beside the relay in 6 tries"}}}
 	case "listDownloads":
 		return exampleList(exampleDownload())
@@ -133,7 +133,7 @@ func answerExample(operation string) any {
 	case "proxySecret":
 		return secretJSON{Password: new("secret")}
 	case "listAudit":
-		return exampleList(auditJSON{ID: exampleRunID, At: exampleTime, KeyID: exampleProfileID, KeyName: "ci", WorkspaceID: new("default"), Action: "proxies.export",
+		return exampleList(auditJSON{ID: exampleRunID, At: exampleTime(), KeyID: exampleProfileID, KeyName: "ci", WorkspaceID: new("default"), Action: "proxies.export",
 			Remote: "203.0.113.7", RequestID: exampleRunID, Detail: map[string]any{"count": 12, "format": "csv", "secrets": true, "tag": []string{"shop"}}})
 	case "importProxies":
 		return importJSON{Created: 1, Ambiguous: 1, Results: []importResultJSON{{Line: 1, Result: "created", ID: new(exampleProxyID), Readings: []string{}},
@@ -162,13 +162,13 @@ func answerExample(operation string) any {
 	case "listCapabilities":
 		return exampleList(exampleCapability())
 	case "createTicket":
-		return ticketJSON{Ticket: "TICKET", ExpiresAt: exampleTime + 30000}
+		return ticketJSON{Ticket: "TICKET", ExpiresAt: exampleTime().Add(30 * time.Second)}
 	case "listKeys":
 		return exampleList(exampleKey())
 	case "listBrowsers":
 		return exampleList(browserListJSON{Path: "/usr/lib/chromium/chromium", Product: "Chromium", Version: "156.0.8078.79", Major: 156, Source: "default"})
 	case "listWorkspaces":
-		return exampleList(workspaceJSON{ID: "default", ProfileCount: 12, TrashedCount: 1, ProxyCount: 3, CreatedAt: exampleTime})
+		return exampleList(workspaceJSON{ID: "default", ProfileCount: 12, TrashedCount: 1, ProxyCount: 3, CreatedAt: exampleTime()})
 	}
 	return nil
 }
@@ -187,27 +187,27 @@ func exampleList[T any](v T) list[T] { return list[T]{Data: []T{v}, Total: 1, Pa
 func exampleProfile() profileJSON {
 	return profileJSON{ID: exampleProfileID, WorkspaceID: "default", Name: "Shop, Berlin", OS: "win", BrowserVersion: "156", Tags: `["shop","de"]`,
 		ProxyID: new(exampleProxyID), FallbackProxyIDs: "[]", FallbackCountry: "same", LocalhostVia: "[]", AllowHosts: "[]", DenyHosts: `["ads.example"]`, StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
-		Status: "stopped", LastRun: exampleLastRun(), LastStartedAt: new(exampleTime), DiskBytes: 12582912, CreatedAt: exampleTime, UpdatedAt: exampleTime}
+		Status: "stopped", LastRun: exampleLastRun(), LastStartedAt: new(exampleTime()), DiskBytes: 12582912, CreatedAt: exampleTime(), UpdatedAt: exampleTime()}
 }
 
 func exampleLastRun() *lastRunJSON {
-	return &lastRunJSON{RunID: exampleRunID, StartedAt: exampleTime, EndedAt: exampleTime + 60000, DurationMs: 60000, Status: "stopped", Reason: "stopped",
+	return &lastRunJSON{RunID: exampleRunID, StartedAt: exampleTime(), EndedAt: exampleTime().Add(time.Minute), DurationMs: 60000, Status: "stopped", Reason: "stopped",
 		Method: "close", BytesUp: 48213, BytesDown: 1903422}
 }
 
 func exampleStart() startJSON {
 	return startJSON{WsEndpoint: "ws://127.0.0.1:7777/cdp/CAPABILITY", CdpURL: "http://127.0.0.1:7777/cdp/CAPABILITY", LiveURL: "http://127.0.0.1:7777/live#CAPABILITY",
-		RunJSON: RunJSON{ID: exampleProfileID, ProfileID: exampleProfileID, WorkspaceID: "default", RunID: exampleRunID, Status: "running", StartedAt: exampleTime,
+		RunJSON: RunJSON{ID: exampleProfileID, ProfileID: exampleProfileID, WorkspaceID: "default", RunID: exampleRunID, Status: "running", StartedAt: exampleTime(),
 			PID: 4711, Headless: true, Browser: browserJSON{"Chromium", "156.0.8078.79", "/usr/lib/chromium/chromium", "exact"}, Requested: requestedJSON{"linux", "156"},
 			Effective: effectiveJSON{OS: "linux", BrowserVersion: "156", UserAgent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36",
 				Timezone: "Europe/Berlin", Locale: []string{"de-DE", "de", "en-US", "en"}, Geolocation: jsontext.Value("null"), WebRTC: "proxy_only"},
 			Proxy: &exitJSON{ID: exampleProxyID, Type: "socks5", ExitIP: new("203.0.113.7"), Country: new("DE"), Timezone: new("Europe/Berlin"),
-				LatencyMs: new(int64(84)), CheckedAt: new(exampleTime)},
+				LatencyMs: new(int64(84)), CheckedAt: new(exampleTime())},
 			Isolation: isolationJSON{Network: "namespace", Files: "namespace", Sandbox: true}, Pending: []string{}, Warnings: []warningJSON{}}}
 }
 
 func exampleExplain() explainJSON {
-	told := "It is auto, and the check of " + exampleTime.String() + " tells it."
+	told := "It is auto, and the check of " + exampleTime().Format("2006-01-02T15:04:05.000Z") + " tells it."
 	return explainJSON{ID: exampleProfileID, Status: "stopped", Consistency: "warn", Effective: identity.Settings{
 		OS:             identity.Setting{Value: "linux", Source: identity.FromProfile, Detail: "It is this machine's own: nothing of it is emulated."},
 		BrowserVersion: identity.Setting{Value: "156", Source: identity.ByDefault, Detail: "That of the browser that runs."},
@@ -219,24 +219,24 @@ func exampleExplain() explainJSON {
 
 func exampleProxy() proxyJSON {
 	return proxyJSON{ID: exampleProxyID, WorkspaceID: "default", Type: "socks5", Host: "de.proxy.example", Port: 1080, Username: "alice", HasPassword: true,
-		Name: "Berlin", Tags: `["de"]`, Status: "alive", ProfileCount: 1, Latency: &pool.Latency{P50Ms: 182, P95Ms: 411, Count: 97}, Uptime: new(1.0), LastCheck: new(exampleCheck()), CreatedAt: exampleTime, UpdatedAt: exampleTime}
+		Name: "Berlin", Tags: `["de"]`, Status: "alive", ProfileCount: 1, Latency: &pool.Latency{P50Ms: 182, P95Ms: 411, Count: 97}, Uptime: new(1.0), LastCheck: new(exampleCheck()), CreatedAt: exampleTime(), UpdatedAt: exampleTime()}
 }
 
 func exampleCheck() pool.Check {
 	return pool.Check{ID: new(exampleProxyID), OK: true, Status: "alive", ExitIP: new("203.0.113.7"), IPVersion: new(4), Country: new("DE"), CountryName: new("Germany"),
 		Timezone: new("Europe/Berlin"), TimezoneSource: new("exit"), Locale: new("de-DE"), Latitude: new(52.52), Longitude: new(13.4), GeoSource: new("answer"), LatencyMs: new(int64(84)), PlainHTTP: new(true), RemoteDNS: true, UsedByProfiles: []string{exampleProfileID},
 		Timings:   pool.Timings{ResolveMs: new(int64(3)), ConnectMs: new(int64(21)), HandshakeMs: new(int64(22)), FirstByteMs: new(int64(41))},
-		CheckedAt: time.UnixMilli(int64(exampleTime)).UTC(), DurationMs: 92}
+		CheckedAt: exampleTime(), DurationMs: 92}
 }
 
 func exampleCapability() CapabilityJSON {
 	return CapabilityJSON{ID: exampleProfileID, ProfileID: exampleProfileID, RunID: exampleRunID, Name: "the client in Lyon", Readonly: true,
-		CreatedAt: exampleTime, ExpiresAt: new(exampleTime + 3600000)}
+		CreatedAt: exampleTime(), ExpiresAt: new(exampleTime().Add(time.Hour))}
 }
 
 func exampleKey() keyJSON {
-	return keyJSON{ID: exampleProfileID, Name: "ci", Hint: "wrn_0000", Scopes: []scope{scopeRead, scopeRun}, Workspaces: []string{"default"},
-		ExpiresAt: new(timestamp(1801353600000)), CreatedAt: exampleTime}
+	return keyJSON{ID: exampleProfileID, Name: "ci", Hint: "wrn_0000", Scopes: []store.Right{scopeRead, scopeRun}, Workspaces: []string{"default"},
+		ExpiresAt: new(millis(1801353600000)), CreatedAt: exampleTime()}
 }
 
 // problemExamples names the errors of a status by their code, as this operation has them. Status 0 is any. The examples themselves
@@ -277,7 +277,7 @@ func generalProblems(path string) []*problem.Error {
 	return append(out, unauthorized(), tooManyGuesses(30*time.Second), (&caller{}).may(scopeWrite), foreignOrigin(), problem.Missing(kind), etagMismatch(), cursorGone(), foreignHost(),
 		problem.NotValid(problem.Fault{Location: "body.name", Message: "must have 1 to 200 characters, after spaces at both ends are cut; it has 0"},
 			problem.Fault{Location: "query.limit", Message: "expected number <= 200", Value: 500}),
-		problem.Hidden(nil), databaseBusy(nil), diskFull(nil))
+		problem.Hidden(nil), databaseBusy(nil), problem.DiskFull(nil))
 }
 
 // operationProblems are those of one operation.
@@ -329,10 +329,12 @@ func operationProblems(operation string) []*problem.Error {
 // noBrowserProblems are those of whatever starts a browser.
 func noBrowserProblems() []*problem.Error {
 	failed := problem.New(problem.Unavailable, "browser_failed", "The browser ended while it started. `exitCode` and `lines` say how; `warren doctor` looks for the cause.")
-	failed.Details = lastWords{new(127), []string{"error while loading shared libraries: libnss3.so"}}
+	failed.Details = LastWords{new(127), []string{"error while loading shared libraries: libnss3.so"}}
 	return []*problem.Error{
 		problem.New(problem.Conflict, "proxy_missing", "The profile's proxy was deleted while it was in the trash. Set proxyId to a proxy, or to null for a direct connection, then start again."),
 		startQueueFull(), failed,
 		problem.New(problem.Unavailable, "browser_not_found", "no Chromium was found. Install it with: apt-get install -y chromium"),
 		problem.New(problem.Timeout, "start_timeout", "The browser did not take commands in time, and was ended. `lines` holds what it said; --start-timeout gives it longer.")}
 }
+
+func exampleTime() time.Time { return time.Date(2026, 11, 21, 14, 6, 0, 0, time.UTC) }

@@ -113,7 +113,7 @@ func (e *exitLookup) fill(ctx context.Context, a *startJSON) {
 
 // fill writes a good check into what a run says of its proxy.
 func (x *exitJSON) fill(c *pool.Check) {
-	x.ExitIP, x.Country, x.Timezone, x.LatencyMs, x.CheckedAt = c.ExitIP, c.Country, c.Timezone, c.LatencyMs, new(timestamp(c.CheckedAt.UnixMilli()))
+	x.ExitIP, x.Country, x.Timezone, x.LatencyMs, x.CheckedAt = c.ExitIP, c.Country, c.Timezone, c.LatencyMs, &c.CheckedAt
 }
 
 // warning says why a check did not tell the exit.
@@ -182,7 +182,7 @@ func (rs *runs) placeExit(ctx context.Context, p *plan) error {
 // exitWarnings say which settings follow an exit that is old, and which could not follow one.
 func exitWarnings(r identity.Resolution, exit *identity.Exit) (out []warningJSON) {
 	if exit != nil && len(r.Followed) > 0 && time.Since(exit.CheckedAt) > pool.MaxCheckAge {
-		out = append(out, warningJSON{"exit_old", listed(r.Followed) + " follow the exit as it was at " + timestamp(exit.CheckedAt.UnixMilli()).String() + ", by the last check that was good. Check the proxy, and start again if it has moved."})
+		out = append(out, warningJSON{"exit_old", listed(r.Followed) + " follow the exit as it was at " + exit.CheckedAt.UTC().Format("2006-01-02T15:04:05.000Z") + ", by the last check that was good. Check the proxy, and start again if it has moved."})
 	}
 	if len(r.Missing) > 0 {
 		out = append(out, warningJSON{"exit_unknown", listed(r.Missing) + " cannot follow the exit, since no check has told enough of it. Pages see this machine's time zone and languages, and ask for a position as Chrome does. Check the proxy with a service that tells country and time zone (--check-url, --geoip), or declare them."})

@@ -83,7 +83,7 @@ func (s *server) explainBrowser(ctx context.Context, row store.Profile, out *exp
 
 // explainExit says where a proxy comes out, as far as it is known.
 func (s *server) explainExit(ctx context.Context, proxyID string, env *identity.Environment, out *explainJSON) error {
-	px, err := s.pool.Get(ctx, callerOf(ctx).scope, proxyID)
+	px, err := s.pool.Get(ctx, callerOf(ctx).Sees, proxyID)
 	if isNotFound(err) {
 		return nil // it has just gone
 	}

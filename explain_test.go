@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"warren/identity"
 	"warren/pool"
 	"warren/store"
 )
@@ -56,7 +57,7 @@ func (r *placedRig) age(t testing.TB) {
 	if err := json.Unmarshal([]byte(text), c); err != nil {
 		t.Fatal(err)
 	}
-	old := strings.Replace(text, c.CheckedAt.Format(timeLayout), c.CheckedAt.Add(-time.Hour).Format(timeLayout), 1)
+	old := strings.Replace(text, c.CheckedAt.Format(shownTime), c.CheckedAt.Add(-time.Hour).Format(shownTime), 1)
 	err := r.srv.store.Write(t.Context(), func(q *store.Queries) error {
 		if _, err := q.DeleteProxyChecks(t.Context(), r.proxy); err != nil {
 			return err
@@ -113,7 +114,7 @@ func TestExplain(t *testing.T) {
 		known.equal(t, member, want)
 	}
 	other := "win"
-	if hostOS() == "win" {
+	if identity.HostSystem() == "win" {
 		other = "mac"
 	}
 	r.do(t, "PUT", "/profiles/"+id, map[string]any{"os": other, "browserVersion": "124", "timezone": "Asia/Tokyo", "locale": []string{"ja-JP", "ja"},
@@ -162,7 +163,7 @@ func TestConsistency(t *testing.T) {
 		t.Errorf("with a known exit: %s", a)
 	}
 	for member, want := range map[string]any{"effective.timezone": "Asia/Tokyo", "effective.locale": []string{"ja-JP", "ja"}, "effective.geolocation.latitude": 52.5,
-		"effective.screen": nil, "effective.os": hostOS(), "effective.webrtc": "proxy_only"} {
+		"effective.screen": nil, "effective.os": identity.HostSystem(), "effective.webrtc": "proxy_only"} {
 		a.equal(t, member, want)
 	}
 	r.age(t)

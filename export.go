@@ -70,7 +70,7 @@ func (s *server) exportProxies(ctx context.Context, in *exportRequest) (*huma.St
 	}
 	format := exportFormat(in.Format, requestOf(ctx).accept)
 	workspace := in.WorkspaceID
-	if own := c.scope.Workspaces(); workspace == "" && len(own) == 1 {
+	if own := c.Sees.Workspaces(); workspace == "" && len(own) == 1 {
 		workspace = own[0]
 	}
 	if in.Secrets { // else nobody sees one, and whoever may read could fill the disk by asking
@@ -138,7 +138,7 @@ func (s *server) forExport(row store.Proxy, secrets bool) (store.Proxy, error) {
 }
 
 func (s *server) exportPart(ctx context.Context, out *export, ids []string, secrets bool) error {
-	rows, err := s.store.ProxiesAt(ctx, ids, callerOf(ctx).scope.Filter())
+	rows, err := s.store.ProxiesAt(ctx, ids, callerOf(ctx).Sees.Filter())
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -17,9 +16,6 @@ import (
 
 // This file is about the proxies that stand in for a profile's own when it is dead: which they may be, and which are used.
 
-// maxFallbacks is how many a profile may name.
-const maxFallbacks = 10
-
 // fallbackLeftOut is the warning that some of a profile's fallbacks are not used.
 const fallbackLeftOut = "fallback_left_out"
 
@@ -27,42 +23,6 @@ const fallbackLeftOut = "fallback_left_out"
 type fallback struct {
 	upstream shim.Upstream
 	exit     *identity.Exit
-}
-
-// checkFallbacks says what is wrong with the fallbacks that the profile would have. It reads the database.
-func (in *profileInput) checkFallbacks(ctx context.Context, q *store.Queries, c *caller, workspace string, row *store.Profile, f *faults) error {
-	own, ids := "", in.FallbackProxyIDs.Value
-	if row != nil && row.ProxyID != nil {
-		own = *row.ProxyID
-	}
-	if in.ProxyID.Set {
-		own = in.ProxyID.Value
-	}
-	if !in.FallbackProxyIDs.given() {
-		if row != nil && in.ProxyID.given() && !in.FallbackProxyIDs.Null && slices.Contains(stringsOf(row.FallbackProxyIDs), own) {
-			f.add("body.proxyId", "is one of fallbackProxyIds: take it out there", cut(own))
-		}
-		return nil
-	}
-	if len(ids) > maxFallbacks {
-		f.add("body.fallbackProxyIds", fmt.Sprintf("must have at most %d proxies; it has %d", maxFallbacks, len(ids)), nil)
-		return nil
-	}
-	for i, id := range ids {
-		location := fmt.Sprintf("body.fallbackProxyIds[%d]", i)
-		p, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: c.scope.Filter()})
-		switch {
-		case errors.Is(err, store.ErrNoRow), err == nil && p.WorkspaceID != workspace:
-			f.add(location, "is no proxy of the profile's workspace", cut(id))
-		case err != nil:
-			return err
-		case id == own:
-			f.add(location, "is the profile's own proxyId: what stands in for it must be another", cut(id))
-		case slices.Contains(ids[:i], id):
-			f.add(location, "is there already: name each proxy once", cut(id))
-		}
-	}
-	return nil
 }
 
 // upstream is a proxy in the words of a run's process.

@@ -85,36 +85,14 @@ func mergePtr[T any](o opt[T], dst **T) {
 // noInput is the body of an operation that takes none: it may be absent or {}.
 type noInput struct{}
 
-// timestamp is a time as the API shows it: RFC 3339, UTC, milliseconds.
-type timestamp int64
-
-const timeLayout = "2006-01-02T15:04:05.000Z"
-
-func (t timestamp) String() string { return time.UnixMilli(int64(t)).UTC().Format(timeLayout) }
-
-// MarshalText makes the JSON string.
-func (t timestamp) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
-
-// UnmarshalText reads any RFC 3339 time.
-func (t *timestamp) UnmarshalText(b []byte) error {
-	at, err := time.Parse(time.RFC3339, string(b))
-	*t = timestamp(at.UnixMilli())
-	return err
-}
-
-// Schema says that it is a time.
-func (t timestamp) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Format: "date-time", Examples: []any{"2026-11-21T14:06:00.000Z"}}
-}
-
 func now() int64 { return time.Now().UnixMilli() }
 
-func stampPtr(ms *int64) *timestamp {
+// millisOrNil is a time as rows have it, in milliseconds since 1970; nil stays nil.
+func millisOrNil(ms *int64) *time.Time {
 	if ms == nil {
 		return nil
 	}
-	t := timestamp(*ms)
-	return &t
+	return new(millis(*ms))
 }
 
 // digits is a browser version: a string of digits; a JSON integer is taken too.
@@ -144,7 +122,6 @@ func (digits) Schema(huma.Registry) *huma.Schema {
 
 // nullSchema takes null alone.
 func nullSchema() *huma.Schema { return &huma.Schema{Type: "null", Enum: []any{nil}} }
-
 
 func orNull(s string) *string {
 	if s == "" {

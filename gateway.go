@@ -68,11 +68,11 @@ func (s *server) withKey(r *http.Request, pass func(*http.Request, *profileRun) 
 // lasting counts what the caller's key holds open, and gives a context that ends with the key. leave must be called.
 func (s *server) lasting(ctx context.Context) (_ context.Context, leave func(), err error) {
 	caller := callerOf(ctx)
-	done, err := s.streams.enter(caller.keyID)
+	done, err := s.streams.enter(caller.KeyID)
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, end := s.runs.sockets.enter(ctx, caller)
+	ctx, end := s.sockets.enter(ctx, caller)
 	if err := s.keys.confirm(ctx, caller); err != nil { // it may have been revoked before it was known here
 		end()
 		done()
@@ -96,16 +96,6 @@ func (s *server) passOn(w http.ResponseWriter, r *http.Request, run *profileRun,
 	return nil
 }
 
-// process is the hold on the run's process.
-func (r *profileRun) process() (*shim.Client, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.client == nil {
-		return nil, problem.New(problem.Conflict, "profile_not_running", "The profile's browser is not ready yet.")
-	}
-	return r.client, nil
-}
-
 // runIsOver answers when a run's process has gone.
 func (s *server) runIsOver(w http.ResponseWriter, r *http.Request) {
 	writeProblem(w, r, s.log, noSuchRun())
@@ -120,23 +110,23 @@ type keyedSockets struct {
 // enter gives a context that ends when the caller's key is revoked or its time is over; leave must be called.
 func (k *keyedSockets) enter(ctx context.Context, c *caller) (_ context.Context, leave func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	if !c.expires.IsZero() { // its end is no deadline that was missed, but the same as being revoked
-		timer := time.AfterFunc(time.Until(c.expires), cancel)
+	if !c.Expires.IsZero() { // its end is no deadline that was missed, but the same as being revoked
+		timer := time.AfterFunc(time.Until(c.Expires), cancel)
 		end := cancel
 		cancel = func() { timer.Stop(); end() }
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.byKey[c.keyID] == nil {
-		k.byKey[c.keyID] = map[context.Context]context.CancelFunc{}
+	if k.byKey[c.KeyID] == nil {
+		k.byKey[c.KeyID] = map[context.Context]context.CancelFunc{}
 	}
-	k.byKey[c.keyID][ctx] = cancel
+	k.byKey[c.KeyID][ctx] = cancel
 	return ctx, func() {
 		cancel()
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		if delete(k.byKey[c.keyID], ctx); len(k.byKey[c.keyID]) == 0 {
-			delete(k.byKey, c.keyID)
+		if delete(k.byKey[c.KeyID], ctx); len(k.byKey[c.KeyID]) == 0 {
+			delete(k.byKey, c.KeyID)
 		}
 	}
 }

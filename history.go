@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -18,8 +17,8 @@ import (
 type pastRunJSON struct {
 	RunID      string       `json:"runId"`
 	Status     string       `json:"status" enum:"running,stopping,stopped,failed"`
-	StartedAt  timestamp    `json:"startedAt"`
-	EndedAt    *timestamp   `json:"endedAt" doc:"null: it goes on."`
+	StartedAt  time.Time    `json:"startedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	EndedAt    *time.Time   `json:"endedAt,format:'2006-01-02T15:04:05.000Z07:00'" doc:"null: it goes on." example:"2026-11-21T14:06:00.000Z"`
 	DurationMs int64        `json:"durationMs" doc:"Of one that goes on: so far."`
 	Reason     *string      `json:"reason" enum:"stopped,closed,orphaned,expired,idle,crashed,lost" doc:"Why it ended, as in lastRun; null: it goes on."`
 	Method     string       `json:"method,omitempty" doc:"What it took to end the browser: close, interrupt or kill."`
@@ -71,44 +70,13 @@ func endRun(ctx context.Context, q *store.Queries, last *lastRunJSON) error {
 	if err != nil {
 		return err
 	}
-	_, err = q.EndRun(ctx, store.EndRunParams{ID: last.RunID, EndedAt: int64(last.EndedAt), Outcome: last.Reason, Record: string(text)})
+	_, err = q.EndRun(ctx, store.EndRunParams{ID: last.RunID, EndedAt: last.EndedAt.UnixMilli(), Outcome: last.Reason, Record: string(text)})
 	return err
-}
-
-func (s *server) listProfileRuns(ctx context.Context, in *struct {
-	ProfilePath
-	Paging
-}) (*listBody[pastRunJSON], error) {
-	profile, err := s.profileRow(ctx, in.ID, false)
-	if err != nil {
-		return nil, err
-	}
-	q := s.store.Read()
-	p := store.ListRunsOfProfileParams{ProfileID: profile.ID, AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
-	total, err := q.CountRunsOfProfile(ctx, store.CountRunsOfProfileParams{ProfileID: profile.ID})
-	if err == nil && in.After != "" {
-		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "run", func(id string) (int64, error) {
-			at, err := q.GetRun(ctx, store.GetRunParams{ID: id})
-			if err == nil && at.ProfileID != profile.ID {
-				err = store.ErrNoRow
-			}
-			return at.StartedAt, err
-		})
-	}
-	var rows []store.Run
-	if err == nil {
-		rows, err = q.ListRunsOfProfile(ctx, p)
-	}
-	found, err := pageOf(rows, total, in.Limit, err, func(r store.Run) (int64, string) { return r.StartedAt, r.ID })
-	if err != nil {
-		return nil, err
-	}
-	return answerList(found, in.Paging, func(row store.Run) (pastRunJSON, error) { return s.runs.pastRun(ctx, row) })
 }
 
 // pastRun makes the answer of a row, and of what is known beside it of a run whose end is not written yet.
 func (rs *runs) pastRun(ctx context.Context, row store.Run) (pastRunJSON, error) {
-	out := pastRunJSON{RunID: row.ID, StartedAt: timestamp(row.StartedAt)}
+	out := pastRunJSON{RunID: row.ID, StartedAt: millis(row.StartedAt)}
 	ended := endedRun{lastRunJSON: new(lastRunJSON)}
 	if err := json.Unmarshal([]byte(row.Record), &ended.ranWith); err != nil {
 		return out, fmt.Errorf("the record of run %s: %w", row.ID, err)
@@ -132,7 +100,7 @@ func (rs *runs) pastRun(ctx context.Context, row store.Run) (pastRunJSON, error)
 
 // goesOn fills in a run that has not ended. r may be another's, or nil, in the moment of its end.
 func (rs *runs) goesOn(ctx context.Context, out *pastRunJSON, r *profileRun) {
-	out.Status, out.DurationMs = "running", time.Now().UnixMilli()-int64(out.StartedAt)
+	out.Status, out.DurationMs = "running", time.Since(out.StartedAt).Milliseconds()
 	if r == nil || r.id != out.RunID {
 		return
 	}

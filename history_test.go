@@ -16,7 +16,7 @@ func TestHistory(t *testing.T) {
 		`"proxy":{"id":"p","type":"socks5","exitIp":"203.0.113.7","country":"DE","timezone":null,"latencyMs":1,"checkedAt":null},"began":{"members":{}}}`
 	var ids []string
 	run := func(profile string, at int64) string {
-		id := newID()
+		id := store.NewID()
 		ids = append([]string{id}, ids...)
 		if err := a.srv.store.Write(t.Context(), func(q *store.Queries) error {
 			return q.InsertRun(t.Context(), store.InsertRunParams{ID: id, ProfileID: profile, StartedAt: at, Record: started})
@@ -34,7 +34,7 @@ func TestHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := run(profile, 4000)
-	if err := a.srv.runs.recordEnd(profile, &lastRunJSON{RunID: ended, Status: "stopped", Reason: "idle", StartedAt: 4000, EndedAt: 9000, DurationMs: 5000, BytesDown: 7}); err != nil {
+	if err := a.srv.runs.recordEnd(profile, &lastRunJSON{RunID: ended, Status: "stopped", Reason: "idle", StartedAt: millis(4000), EndedAt: millis(9000), DurationMs: 5000, BytesDown: 7}); err != nil {
 		t.Fatal(err)
 	}
 	run(profile, 10000)
@@ -56,5 +56,5 @@ func TestHistory(t *testing.T) {
 		}
 	}
 	a.do(t, "GET", path+"?page=0&nope=1", nil).invalid(t, "query.nope", "query.page")
-	a.do(t, "GET", "/profiles/"+newID()+"/runs", nil).refused(t, 404, "profile_not_found")
+	a.do(t, "GET", "/profiles/"+store.NewID()+"/runs", nil).refused(t, 404, "profile_not_found")
 }

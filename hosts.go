@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -19,8 +20,8 @@ type runHostJSON struct {
 	BytesUp     int64     `json:"bytesUp"`
 	BytesDown   int64     `json:"bytesDown"`
 	Refused     int64     `json:"refused" doc:"Connections that allowHosts and denyHosts refused."`
-	FirstAt     timestamp `json:"firstAt" doc:"When it was first asked for."`
-	LastAt      timestamp `json:"lastAt"`
+	FirstAt     time.Time `json:"firstAt,format:'2006-01-02T15:04:05.000Z07:00'" doc:"When it was first asked for." example:"2026-11-21T14:06:00.000Z"`
+	LastAt      time.Time `json:"lastAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 }
 
 // runHostsJSON is what is kept of a run's hosts.
@@ -39,7 +40,7 @@ func runHosts(said *shim.Hosts) (out runHostsJSON) {
 	}
 	out.Logged, out.NotKept = true, said.More
 	for _, h := range said.List {
-		out.Data = append(out.Data, runHostJSON{h.Host, h.Connections, h.BytesUp, h.BytesDown, h.Refused, timestamp(h.First.UnixMilli()), timestamp(h.Last.UnixMilli())})
+		out.Data = append(out.Data, runHostJSON{h.Host, h.Connections, h.BytesUp, h.BytesDown, h.Refused, h.First.UTC(), h.Last.UTC()})
 	}
 	return out
 }
@@ -56,31 +57,25 @@ func keepHosts(ctx context.Context, q *store.Queries, last *lastRunJSON) error {
 	return q.InsertRunHosts(ctx, store.InsertRunHostsParams{RunID: last.RunID, Hosts: string(text)})
 }
 
-func (s *server) listRunHosts(ctx context.Context, in *struct {
-	RunID string `path:"runId" doc:"The run's id, as start and the history name it."`
-}) (*struct{ Body runHostsJSON }, error) {
-	q := s.store.Read()
-	row, err := q.GetRun(ctx, store.GetRunParams{ID: in.RunID, Workspaces: callerOf(ctx).scope.Filter()})
-	if err != nil {
-		return nil, orNotFound(err, "run")
-	}
-	out := &struct{ Body runHostsJSON }{runHosts(nil)}
-	if r := s.runs.of(row.ProfileID); row.EndedAt == nil && r != nil && r.id == row.ID && r.client != nil {
+// hostsOf says which hosts a run connected to: one that goes on is asked, of one that is over it was kept.
+func (rs *runs) hostsOf(ctx context.Context, row store.Run) (runHostsJSON, error) {
+	out := runHosts(nil)
+	if r := rs.of(row.ProfileID); row.EndedAt == nil && r != nil && r.id == row.ID && r.client != nil {
 		ctx, cancel := context.WithTimeout(ctx, statsTime)
 		defer cancel()
 		if said, err := r.client.Hosts(ctx); err == nil {
-			out.Body = runHosts(said)
+			out = runHosts(said)
 		}
 	}
 	if row.EndedAt != nil {
-		text, err := q.GetRunHosts(ctx, row.ID)
+		text, err := rs.store.Read().GetRunHosts(ctx, row.ID)
 		if err == nil {
-			err = json.Unmarshal([]byte(text), &out.Body)
+			err = json.Unmarshal([]byte(text), &out)
 		}
 		if err != nil && !errors.Is(err, store.ErrNoRow) {
-			return nil, err
+			return out, err
 		}
 	}
-	out.Body.RunID = row.ID
+	out.RunID = row.ID
 	return out, nil
 }

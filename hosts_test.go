@@ -41,7 +41,7 @@ func TestHostsOfARun(t *testing.T) {
 		got = of(hosts(), demoHost)
 		return got.Connections > 0
 	})
-	if got.BytesUp == 0 || got.FirstAt == 0 || got.LastAt < got.FirstAt {
+	if got.BytesUp == 0 || got.FirstAt.IsZero() || got.LastAt.Before(got.FirstAt) {
 		t.Errorf("the host has %+v", got)
 	}
 	s.stop(id)

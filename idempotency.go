@@ -69,7 +69,7 @@ func (i *idempotency) serve(w http.ResponseWriter, r *http.Request, key string, 
 		return nil
 	}
 	ctx := context.WithoutCancel(r.Context()) // a client that goes away finds the true answer when it asks again
-	place := store.GetIdempotencyParams{KeyID: callerOf(ctx).keyID, IdemKey: key, Target: store.IdempotencyTarget(r.Method, r.URL.RequestURI())}
+	place := store.GetIdempotencyParams{KeyID: callerOf(ctx).KeyID, IdemKey: key, Target: store.IdempotencyTarget(r.Method, r.URL.RequestURI())}
 	alone := i.enter(place)
 	defer i.leave(place)
 	first, err := i.claim(ctx, place, sha256.Sum256(body), alone, strings.HasSuffix(r.URL.Path, "/keys"))

@@ -92,7 +92,7 @@ func (p *plan) effective(st *shim.State) effectiveJSON {
 	e := effectiveJSON{OS: p.row.OS, BrowserVersion: cmp.Or(id.Version, strconv.Itoa(p.installed.Major)), Timezone: cmp.Or(id.Timezone, p.env.Zone),
 		Locale: append([]string{}, id.Languages...), Geolocation: shownPosition(id.Geolocation), WebRTC: p.row.WebRTC}
 	if s := id.Screen; s != nil {
-		e.Screen = &screen{s.Width, s.Height, s.DeviceScaleFactor}
+		e.Screen = &identity.Screen{Width: s.Width, Height: s.Height, DeviceScaleFactor: s.DeviceScaleFactor}
 	}
 	if st == nil {
 		return e
@@ -156,5 +156,5 @@ func (p *plan) emulated() []warningJSON {
 		}
 	}
 	return []warningJSON{{"emulated", fmt.Sprintf("What runs is %s %d on %s; system and version are emulated as declared. A page can tell all the same by: %s. GET /api/v1/profiles/%s/explain says more of each.",
-		p.installed.Product, p.installed.Major, hostOS(), strings.Join(codes, ", "), p.row.ID)}}
+		p.installed.Product, p.installed.Major, identity.HostSystem(), strings.Join(codes, ", "), p.row.ID)}}
 }

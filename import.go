@@ -197,7 +197,7 @@ func (s *server) importPart(ctx context.Context, in *importRequest, part []int, 
 	for i, line := range part {
 		l := &in.lines[line]
 		rows[i] = l.row
-		rows[i].ID = newID()
+		rows[i].ID = store.NewID()
 		if in.DryRun {
 			rows[i].Type, rows[i].Host, rows[i].Port, rows[i].Username = string(l.value.Type), l.value.Host, int64(l.value.Port), l.value.Username
 		} else if err := s.pool.Seal(&rows[i], l.value); err != nil {
@@ -208,10 +208,10 @@ func (s *server) importPart(ctx context.Context, in *importRequest, part []int, 
 	var found map[int]string
 	var err error
 	if in.DryRun {
-		found, err = s.store.Read().FindAddresses(ctx, in.workspace, c.scope.Filter(), rows)
+		found, err = s.store.Read().FindAddresses(ctx, in.workspace, c.Sees.Filter(), rows)
 	} else {
 		err = s.store.Write(ctx, func(q *store.Queries) (err error) {
-			found, err = addMissing(ctx, q, in.workspace, c.scope.Filter(), rows)
+			found, err = addMissing(ctx, q, in.workspace, c.Sees.Filter(), rows)
 			return err
 		})
 	}

@@ -105,9 +105,9 @@ func (o *object) int(name string, v int64) {
 	o.b = strconv.AppendInt(o.b, v, 10)
 }
 
-func (o *object) time(name string, t timestamp) {
+func (o *object) time(name string, t time.Time) {
 	o.name(name)
-	o.b = append(t.append(append(o.b, '"')), '"')
+	o.b = append(appendTime(append(o.b, '"'), t), '"')
 }
 
 // orNullMember writes what v points at with write, or null.
@@ -130,11 +130,10 @@ func rareMember[T any](o *object, name string, v *T) {
 	o.failed(err)
 }
 
-// append writes the time as String does. RFC 3339 is the one layout that the time package writes quickly.
-func (t timestamp) append(b []byte) []byte {
-	at := time.UnixMilli(int64(t)).UTC()
-	b = at.AppendFormat(b, time.RFC3339)
-	ms := at.Nanosecond() / 1e6
+// appendTime writes a time in UTC with milliseconds. RFC 3339 is the one layout that the time package writes quickly.
+func appendTime(b []byte, t time.Time) []byte {
+	b = t.UTC().AppendFormat(b, time.RFC3339)
+	ms := t.Nanosecond() / 1e6
 	return append(b[:len(b)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z')
 }
 

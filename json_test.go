@@ -5,9 +5,12 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"pgregory.net/rapid"
+
+	"warren/store"
 )
 
 // TestProfileJSONIsWhatItsTagsSay holds the quick way of writing a profile to the slow one, member for member.
@@ -60,13 +63,13 @@ func drawProfile(t *rapid.T) profileJSON {
 		StartURLs: rawStrings(raw.Draw(t, "urls")), Timezone: text.Draw(t, "zone"), WebRTC: "off", BackgroundTraffic: "allow", AllowLocal: `["localhost:3000"]`, FallbackProxyIDs: rawStrings(raw.Draw(t, "fallbacks")), FallbackCountry: "any", LogHosts: rapid.Bool().Draw(t, "log"), LocalhostVia: rawStrings(raw.Draw(t, "via")), AllowHosts: rawStrings(raw.Draw(t, "allowed")), DenyHosts: rawStrings(raw.Draw(t, "denied")), Consistency: "block", Status: "running",
 		Locale:      rapid.SampledFrom([]locale{"auto", "system", `["de-DE","en"]`}).Draw(t, "locale"),
 		Geolocation: rapid.SampledFrom([]geolocation{"auto", "off", `{"latitude":1.5,"longitude":-2}`}).Draw(t, "geolocation"),
-		DiskBytes:   number.Draw(t, "bytes"), CreatedAt: timestamp(at.Draw(t, "created")), UpdatedAt: timestamp(at.Draw(t, "updated")),
+		DiskBytes:   number.Draw(t, "bytes"), CreatedAt: millis(at.Draw(t, "created")), UpdatedAt: millis(at.Draw(t, "updated")),
 		ProxyID: maybe(t, text), Headless: maybe(t, rapid.Bool()), IdleTimeoutMs: maybe(t, number), MaxRunMs: maybe(t, number)}
 	if s := maybe(t, at); s != nil {
-		p.LastStartedAt = new(timestamp(*s))
+		p.LastStartedAt = new(millis(*s))
 	}
 	if s := maybe(t, at); s != nil {
-		p.TrashedAt = new(timestamp(*s))
+		p.TrashedAt = new(millis(*s))
 	}
 	if rapid.Bool().Draw(t, "more") {
 		p.Screen = &screen{Width: 800, Height: 600, DeviceScaleFactor: 1.25}
@@ -88,9 +91,9 @@ func maybe[T any](t *rapid.T, g *rapid.Generator[T]) *T {
 func BenchmarkProfileJSON(b *testing.B) {
 	l := list[profileJSON]{Total: 1_000_000, Page: 1, Limit: 20, HasMore: true}
 	for range 20 {
-		l.Data = append(l.Data, profileJSON{ID: newID(), WorkspaceID: "default", Name: "Shop, Berlin", OS: "linux", BrowserVersion: "156",
+		l.Data = append(l.Data, profileJSON{ID: store.NewID(), WorkspaceID: "default", Name: "Shop, Berlin", OS: "linux", BrowserVersion: "156",
 			Tags: `["shop","berlin"]`, StartURLs: "[]", Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn", Status: "stopped",
-			CreatedAt: timestamp(now()), UpdatedAt: timestamp(now())})
+			CreatedAt: time.Now().UTC().Truncate(time.Millisecond), UpdatedAt: time.Now().UTC().Truncate(time.Millisecond)})
 	}
 	buffer := []byte{}
 	b.Run("quick", func(b *testing.B) {

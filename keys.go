@@ -20,22 +20,22 @@ import (
 
 // keyJSON is a key as the API shows it: never the key itself, but once, when it is made.
 type keyJSON struct {
-	ID         string     `json:"id" example:"0199a1c2-7d3e-7a10-8a55-0123456789ab"`
-	Name       string     `json:"name" example:"ci"`
-	Hint       string     `json:"hint" doc:"How the key begins, to recognise it." example:"wrn_4fGh"`
-	Scopes     []scope    `json:"scopes"`
-	Workspaces []string   `json:"workspaces,format:emitnull" nullable:"true" doc:"The workspaces that it sees; null: all."`
-	ExpiresAt  *timestamp `json:"expiresAt"`
-	LastUsedAt *timestamp `json:"lastUsedAt"`
-	CreatedAt  timestamp  `json:"createdAt"`
-	RevokedAt  *timestamp `json:"revokedAt"`
-	Key        string     `json:"key,omitempty" doc:"The key itself, this once."`
+	ID         string        `json:"id" example:"0199a1c2-7d3e-7a10-8a55-0123456789ab"`
+	Name       string        `json:"name" example:"ci"`
+	Hint       string        `json:"hint" doc:"How the key begins, to recognise it." example:"wrn_4fGh"`
+	Scopes     []store.Right `json:"scopes"`
+	Workspaces []string      `json:"workspaces,format:emitnull" nullable:"true" doc:"The workspaces that it sees; null: all."`
+	ExpiresAt  *time.Time    `json:"expiresAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	LastUsedAt *time.Time    `json:"lastUsedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	CreatedAt  time.Time     `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	RevokedAt  *time.Time    `json:"revokedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	Key        string        `json:"key,omitempty" doc:"The key itself, this once."`
 }
 
 // keyInput is what a key is made of.
 type keyInput struct {
 	Name       string        `json:"name" example:"ci"`
-	Scopes     []scope       `json:"scopes" minItems:"1" enum:"read,run,write,files,secrets,admin" doc:"read: everything but secrets. run: start, stop, check and drive browsers. write: create, change, delete, import. files: let clients of a browser use files of the machine, as the user that runs the server. secrets: proxy passwords and whole rotateUrls. admin: keys, workspaces and settings, and all the others. run and write contain read."`
+	Scopes     []store.Right `json:"scopes" minItems:"1" enum:"read,run,write,files,secrets,admin" doc:"read: everything but secrets. run: start, stop, check and drive browsers. write: create, change, delete, import. files: let clients of a browser use files of the machine, as the user that runs the server. secrets: proxy passwords and whole rotateUrls. admin: keys, workspaces and settings, and all the others. run and write contain read."`
 	Workspaces opt[[]string] `json:"workspaces,omitempty" maxItems:"1000" doc:"Workspaces that the key sees; null or absent: all. A key that sees some makes keys of these alone."`
 	ExpiresAt  opt[string]   `json:"expiresAt,omitempty" format:"date-time" doc:"When it ends; null or absent: never."`
 
@@ -46,7 +46,7 @@ type keyInput struct {
 func (in *keyInput) Resolve(ctx huma.Context) []error {
 	var f faults
 	maker := callerOf(ctx.Context())
-	if !maker.scope.SeesAll() && !in.Workspaces.given() {
+	if !maker.Sees.SeesAll() && !in.Workspaces.given() {
 		f.add("body.workspaces", "must name workspaces of this key: it does not see all", nil)
 	}
 	in.Name = f.line("body.name", in.Name, 1, 200)
@@ -75,27 +75,31 @@ func (in *keyInput) Resolve(ctx huma.Context) []error {
 }
 
 func keyFromRow(row store.Key) (keyJSON, error) {
-	c, err := callerFromRow(row)
+	c, err := row.Holder()
 	if err != nil {
 		return keyJSON{}, err
 	}
 	return keyJSON{
-		ID: row.ID, Name: row.Name, Hint: row.Hint, Scopes: c.scopes, Workspaces: c.scope.Workspaces(),
-		ExpiresAt: stampPtr(row.ExpiresAt), LastUsedAt: stampPtr(row.LastUsedAt),
-		CreatedAt: timestamp(row.CreatedAt), RevokedAt: stampPtr(row.RevokedAt),
+		ID: row.ID, Name: row.Name, Hint: row.Hint, Scopes: c.Rights, Workspaces: c.Sees.Workspaces(),
+		ExpiresAt: millisOrNil(row.ExpiresAt), LastUsedAt: millisOrNil(row.LastUsedAt),
+		CreatedAt: millis(row.CreatedAt), RevokedAt: millisOrNil(row.RevokedAt),
 	}, nil
 }
 
 // add stores a new key. Its workspaces come to be with it.
-func (k *keyring) add(ctx context.Context, key, name string, scopes []scope, workspaces []string, expires *int64) (store.Key, error) {
+func (k *keyring) add(ctx context.Context, key, name string, scopes []store.Right, workspaces []string, expires *int64) (store.Key, error) {
+	sees := store.All()
+	if workspaces != nil {
+		sees = store.Only(workspaces)
+	}
 	hash := hashKey(key)
 	scopesJSON, err := json.Marshal(scopes)
 	if err != nil {
 		return store.Key{}, err
 	}
 	at := now()
-	row := store.Key{ID: newID(), Name: name, Hash: hash[:], Hint: key[:8], Scopes: string(scopesJSON),
-		Workspaces: scopeOf(workspaces).Filter(), ExpiresAt: expires, CreatedAt: at}
+	row := store.Key{ID: store.NewID(), Name: name, Hash: hash[:], Hint: key[:8], Scopes: string(scopesJSON),
+		Workspaces: sees.Filter(), ExpiresAt: expires, CreatedAt: at}
 	err = k.store.Write(ctx, func(q *store.Queries) error {
 		for _, w := range workspaces {
 			if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: w, Now: at}); err != nil {
@@ -134,14 +138,14 @@ func (s *server) createKey(ctx context.Context, in *struct{ Body keyInput }) (*s
 
 func (s *server) listKeys(ctx context.Context, in *struct{ Paging }) (*listBody[keyJSON], error) {
 	q, c := s.store.Read(), callerOf(ctx)
-	total, err := q.CountKeys(ctx, c.scope.Filter())
+	total, err := q.CountKeys(ctx, c.Sees.Filter())
 	if err != nil {
 		return nil, err
 	}
-	p := store.ListKeysParams{Workspaces: c.scope.Filter(), AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
+	p := store.ListKeysParams{Workspaces: c.Sees.Filter(), AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
 	if in.After != "" {
 		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "key", func(id string) (int64, error) {
-			at, err := q.GetKey(ctx, store.GetKeyParams{ID: id, Workspaces: c.scope.Filter()})
+			at, err := q.GetKey(ctx, store.GetKeyParams{ID: id, Workspaces: c.Sees.Filter()})
 			return at.CreatedAt, err
 		})
 	}
@@ -161,7 +165,7 @@ func (s *server) revokeKey(ctx context.Context, in *struct {
 }) (*struct{}, error) {
 	var n int64
 	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
-		n, err = q.RevokeKey(ctx, store.RevokeKeyParams{ID: in.ID, RevokedAt: now(), Workspaces: callerOf(ctx).scope.Filter()})
+		n, err = q.RevokeKey(ctx, store.RevokeKeyParams{ID: in.ID, RevokedAt: now(), Workspaces: callerOf(ctx).Sees.Filter()})
 		return err
 	})
 	if err != nil {
@@ -171,7 +175,7 @@ func (s *server) revokeKey(ctx context.Context, in *struct {
 		return nil, problem.Missing("key")
 	}
 	s.keys.forget(in.ID)
-	s.runs.sockets.dismiss(in.ID)
+	s.sockets.dismiss(in.ID)
 	s.runs.endWithKey(ctx, in.ID)
 	s.events.Publish(events.Event{Type: "key.revoked", Workspace: "", Data: map[string]any{"id": in.ID}})
 	return nil, nil
@@ -186,34 +190,20 @@ func (k *keyring) firstKey(ctx context.Context, dataDir string) (string, error) 
 		return "", err
 	}
 	key, file := newKey(), filepath.Join(dataDir, "admin.key")
-	if err := writeWhole(file, key+"\n"); err != nil {
+	if err := store.WriteFile(file, key+"\n"); err != nil {
 		return "", err
 	}
-	if _, err := k.add(ctx, key, "admin", []scope{scopeAdmin}, nil, nil); err != nil {
+	if _, err := k.add(ctx, key, "admin", []store.Right{scopeAdmin}, nil, nil); err != nil {
 		return "", errors.Join(err, os.Remove(file))
 	}
 	return key, nil
-}
-
-// writeWhole writes a file of ours whole or not at all, and on the disk when it returns.
-func writeWhole(path, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it has its name by then
-	_, err = f.WriteString(text)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // workspaceFor decides where an object is made: the workspace that is named, else the key's only one, else `default`.
 // A workspace that the key may not see is the same as one that is not there.
 func (c *caller) workspaceFor(o opt[string]) (string, *problem.Fault) {
 	id := "default"
-	if own := c.scope.Workspaces(); len(own) == 1 {
+	if own := c.Sees.Workspaces(); len(own) == 1 {
 		id = own[0]
 	}
 	if o.given() {

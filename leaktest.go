@@ -5,8 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"warren/leaks"
@@ -26,17 +24,13 @@ const (
 // leakTestGrace is how long a throw-away browser goes on when its server has died.
 const leakTestGrace = 2 * time.Second
 
-type leakTestInput struct {
-	TimeoutMs int64 `json:"timeoutMs,omitempty" nullable:"true" minimum:"10000" maximum:"120000" doc:"How long the page may take once its browser takes commands. Default: 60000."`
-}
-
 // leakTestJSON is what a leak test saw.
 type leakTestJSON struct {
 	Passed     bool              `json:"passed" doc:"Every channel passed."`
 	Isolation  isolationJSON     `json:"isolation"`
 	Channels   []leakChannelJSON `json:"channels"`
 	Warnings   []warningJSON     `json:"warnings"`
-	StartedAt  timestamp         `json:"startedAt"`
+	StartedAt  time.Time         `json:"startedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 	DurationMs int64             `json:"durationMs"`
 }
 
@@ -45,30 +39,6 @@ type leakChannelJSON struct {
 	Channel string `json:"channel" example:"stun_udp"`
 	Passed  bool   `json:"passed" doc:"false also when it could not be tried."`
 	Seen    string `json:"seen" doc:"What was seen, in one line, for people."`
-}
-
-func (s *server) leakTest(ctx context.Context, in *struct {
-	ProfilePath
-	Body *leakTestInput `required:"false"`
-}) (*struct{ Body leakTestJSON }, error) {
-	row, err := s.profileRow(ctx, in.ID, false)
-	if err != nil {
-		return nil, err
-	}
-	limit := leakTestTime
-	if in.Body != nil && in.Body.TimeoutMs != 0 {
-		limit = time.Duration(in.Body.TimeoutMs) * time.Millisecond
-	}
-	p, err := s.runs.plan(ctx, row, options{AllowDowngrade: true, Asker: callerOf(ctx).asker()}) // its folder is a new one, which no browser has opened
-	if err != nil {
-		return nil, err
-	}
-	p.row.Consistency = "off" // it is no start: what it declares may contradict what it likes
-	answer, err := s.runs.leakTest(ctx, p, limit)
-	if err != nil {
-		return nil, err
-	}
-	return &struct{ Body leakTestJSON }{*answer}, nil
 }
 
 // leakTest runs the page with a plan's settings. It is no run of the profile: nobody sees it, and it ends with the caller's
@@ -98,7 +68,7 @@ func (rs *runs) leakTest(ctx context.Context, p *plan, limit time.Duration) (*le
 	defer release()
 	spec := p.spec
 	spec.ProfileDir = filepath.Join(rs.cfg.Data, "profiles", erasedPrefix+"leaktest-"+spec.Name) // should we die, the next server removes it
-	spec.ForOnce, spec.Grace, spec.MaxRun = true, leakTestGrace, rs.cfg.StartTimeout+limit+stopTime
+	spec.ForOnce, spec.Grace, spec.MaxRun = true, leakTestGrace, rs.cfg.StartTimeout+limit+StopTime
 	began := time.Now()
 	state, channels, err := runLeakTest(ctx, rs.exe, spec, limit, release)
 	if gone := rs.givenUp(ctx); gone != nil {
@@ -170,7 +140,7 @@ func runLeakTest(ctx context.Context, exe string, spec shim.Spec, limit time.Dur
 
 // endThrowaway ends a run of which nothing is kept.
 func endThrowaway(client *shim.Client, spec shim.Spec) error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	ctx, cancel := context.WithTimeout(context.Background(), StopTime)
 	defer cancel()
 	if _, err := client.Stop(ctx, true); err != nil {
 		if err := client.Kill(); err != nil {
@@ -180,62 +150,4 @@ func endThrowaway(client *shim.Client, spec shim.Spec) error {
 	}
 	shim.Forget(spec.RunDir, spec.Name)
 	return nil
-}
-
-// leakFindings are the channels of a leak test without a server: direct, in a temporary folder.
-func (d *doctorCommand) leakFindings(ctx context.Context) (out []finding, err error) {
-	fail := func(err error) ([]finding, error) {
-		return []finding{{Name: "leaks", Detail: "could not be looked for: " + err.Error()}}, errors.New("the leak test did not run")
-	}
-	private()
-	installed, err := new(shim.Catalog).Default(ctx, d.places())
-	if err != nil {
-		return fail(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		return fail(err)
-	}
-	dir, err := os.MkdirTemp(shortTemp(), "warren-leaks-")
-	if err != nil {
-		return fail(err)
-	}
-	defer os.RemoveAll(dir)
-	channels, err := untilShown(leakTestTime, func(limit time.Duration) ([]leaks.Channel, error) {
-		id := newID()
-		spec := shim.Spec{RunID: id, ProfileID: id, Name: runName(id), BrowserPath: installed.Path, ProfileDir: filepath.Join(dir, "profile"), RunDir: filepath.Join(dir, "run"),
-			ForOnce: true, Private: true, Protected: []string{dir}, Timeout: leakTestTime, Grace: leakTestGrace, MaxRun: leakTestTime + limit + stopTime}
-		_, channels, err := runLeakTest(ctx, exe, spec, limit, func() {})
-		return channels, err
-	})
-	if err != nil {
-		return fail(err)
-	}
-	var failed []string
-	for _, c := range channels {
-		f := finding{Name: c.Name, OK: c.Passed, Detail: c.Seen}
-		if !c.Passed {
-			failed = append(failed, c.Name)
-		}
-		out = append(out, f)
-	}
-	if len(failed) > 0 {
-		return out, errors.New("not closed: " + strings.Join(failed, ", "))
-	}
-	return out, nil
-}
-
-// longestDoctorTest is how long the page of doctor's leak test may take at most.
-const longestDoctorTest = 8 * time.Minute
-
-// untilShown tries with a limit, and with twice as much again where time ran out before a channel showed anything: the machine is busy. It gives the last
-// judgement.
-func untilShown(limit time.Duration, try func(limit time.Duration) ([]leaks.Channel, error)) ([]leaks.Channel, error) {
-	for ; ; limit *= 2 {
-		channels, err := try(limit)
-		short := slices.ContainsFunc(channels, func(c leaks.Channel) bool { return c.Undecided })
-		if err != nil || !short || 2*limit > longestDoctorTest {
-			return channels, err
-		}
-	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"warren/leaks"
 	"warren/shim"
+	"warren/store"
 )
 
 // leakView is what a leak test answers.
@@ -163,7 +164,7 @@ func TestLeakTestHasTeeth(t *testing.T) {
 				t.Skip("is one of the long trials, which take minutes: make leaks has them")
 			}
 			g := newGround(t)
-			id := newID()
+			id := store.NewID()
 			spec := shim.Spec{RunID: id, ProfileID: id, Name: runName(id), BrowserPath: g.without(browser, c.flag), ProfileDir: filepath.Join(g.dir, "p"), RunDir: filepath.Join(g.data, "run"),
 				ForOnce: true, Private: true, Network: shim.Loopback, WebRTC: "proxy_only", Timeout: enough, Grace: leakTestGrace}
 			limit := 3 * leakTestTime // a try waits behind others of its host, and on a busy machine longer
@@ -216,7 +217,7 @@ func TestOwnResolverIsOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer canaries.Close()
-		id := newID()
+		id := store.NewID()
 		spec := shim.Spec{RunID: id, ProfileID: id, Name: runName(id), BrowserPath: browser, ProfileDir: filepath.Join(g.dir, "p"), RunDir: filepath.Join(g.data, "run"), Headless: true,
 			StartURLs: canaries.Pages(), TrustSPKI: canaries.SPKI(), Private: true, Network: shim.Loopback, WebRTC: "proxy_only", Timeout: enough, Grace: enough}
 		for _, w := range canaries.Ways() {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"warren/events"
 	"warren/problem"
@@ -51,12 +52,12 @@ func (rs *runs) failed(r *profileRun, err error) {
 		rs.leave(r)
 		return
 	}
-	at := timestamp(now())
+	at := time.Now().UTC().Truncate(time.Millisecond)
 	last := &lastRunJSON{RunID: r.id, StartedAt: at, EndedAt: at, Status: "failed", Reason: "start_failed"}
-	if said, ok := p.Details.(lastWords); ok {
-		last.Lines = said.lines
-		if said.exitCode != nil {
-			last.ExitCode = *said.exitCode
+	if said, ok := p.Details.(LastWords); ok {
+		last.Lines = said.Lines
+		if said.ExitCode != nil {
+			last.ExitCode = *said.ExitCode
 		}
 	}
 	rs.bury(r, last)

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"warren/identity"
 	"warren/proxy"
 	"warren/store"
 )
@@ -15,9 +17,9 @@ import (
 // findProfiles reads a page of profiles.
 func (s *server) findProfiles(ctx context.Context, in *profileList) (store.Page[store.Profile], error) {
 	orders := map[string]store.Order{"": store.ByCreated, "createdAt": store.ByCreated, "updatedAt": store.ByUpdated, "name": store.ByName, "lastStartedAt": store.ByStarted}
-	os, _ := osName(in.OS)
+	os, _ := identity.System(in.OS)
 	return s.store.ListProfiles(ctx, store.ProfileList{
-		ProfileFilter: store.ProfileFilter{Workspaces: callerOf(ctx).scope.Filter(), WorkspaceID: in.WorkspaceID, Trashed: in.Trashed,
+		ProfileFilter: store.ProfileFilter{Workspaces: callerOf(ctx).Sees.Filter(), WorkspaceID: in.WorkspaceID, Trashed: in.Trashed,
 			Search: in.Search, Tags: in.Tag, Status: in.Status, ProxyID: in.ProxyID, OS: os},
 		Order: orders[in.Sort], Ascending: in.Order == "asc", After: in.After, Limit: in.Limit, Offset: in.offset()})
 }
@@ -43,7 +45,7 @@ type ProxyFilter struct {
 // rows is the filter as the store takes it.
 func (f ProxyFilter) rows(c *caller) store.ProxyFilter {
 	typ, _ := proxy.ParseType(f.Type)
-	return store.ProxyFilter{Workspaces: c.scope.Filter(), WorkspaceID: f.WorkspaceID, Type: string(typ), Status: f.Status,
+	return store.ProxyFilter{Workspaces: c.Sees.Filter(), WorkspaceID: f.WorkspaceID, Type: string(typ), Status: f.Status,
 		Country: strings.ToUpper(f.Country), Search: f.Search, Tags: f.Tag}
 }
 
@@ -83,16 +85,16 @@ type workspaceJSON struct {
 	ProfileCount int64     `json:"profileCount"`
 	TrashedCount int64     `json:"trashedCount"`
 	ProxyCount   int64     `json:"proxyCount"`
-	CreatedAt    timestamp `json:"createdAt"`
+	CreatedAt    time.Time `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 }
 
 func (s *server) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*listBody[workspaceJSON], error) {
 	q, c := s.store.Read(), callerOf(ctx)
-	p := store.ListWorkspacesParams{AfterKey: math.MaxInt64, Workspaces: c.scope.Filter(), Limit: int64(in.Limit) + 1, Offset: in.offset()}
-	total, err := q.CountWorkspaces(ctx, c.scope.Filter())
+	p := store.ListWorkspacesParams{AfterKey: math.MaxInt64, Workspaces: c.Sees.Filter(), Limit: int64(in.Limit) + 1, Offset: in.offset()}
+	total, err := q.CountWorkspaces(ctx, c.Sees.Filter())
 	if err == nil && in.After != "" {
 		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "workspace", func(id string) (int64, error) {
-			at, err := q.GetWorkspace(ctx, store.GetWorkspaceParams{ID: id, Workspaces: c.scope.Filter()})
+			at, err := q.GetWorkspace(ctx, store.GetWorkspaceParams{ID: id, Workspaces: c.Sees.Filter()})
 			return at.CreatedAt, err
 		})
 	}
@@ -105,7 +107,7 @@ func (s *server) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*lis
 		return nil, err
 	}
 	return answerList(found, in.Paging, func(w store.Workspace) (workspaceJSON, error) {
-		return workspaceJSON{w.ID, w.Name, w.ProfileCount, w.TrashedCount, w.ProxyCount, timestamp(w.CreatedAt)}, nil
+		return workspaceJSON{w.ID, w.Name, w.ProfileCount, w.TrashedCount, w.ProxyCount, millis(w.CreatedAt)}, nil
 	})
 }
 
@@ -114,7 +116,7 @@ const byTime = "time"
 
 // goOn finds where a list that is ordered by time goes on.
 func (s *server) goOn(ctx context.Context, after, kind string, find func(id string) (at int64, err error)) (key int64, id string, err error) {
-	p, err := s.store.After(ctx, after, byTime, kind, callerOf(ctx).scope.Filter(), func(id string) (store.Place, error) {
+	p, err := s.store.After(ctx, after, byTime, kind, callerOf(ctx).Sees.Filter(), func(id string) (store.Place, error) {
 		at, err := find(id)
 		return store.Place{Number: at, ID: id}, err
 	})

@@ -11,11 +11,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/go-json-experiment/json"
 
 	"warren/shim"
+	"warren/store"
 )
 
 // This file proves the ways in, to the live view and to CDP, without a browser behind them: what stands in a run's place tells what came to it.
@@ -37,7 +39,7 @@ func newFakeRun(t testing.TB, change ...func(*serveConfig)) (*testAPI, *fakeRun)
 	a := newAPI(t, change...)
 	f := &fakeRun{profileID: a.profile(t), secret: newCapability()}
 	r := newRun(f.profileID, "default", "running")
-	r.id = newID()
+	r.id = store.NewID()
 	r.name = runName(r.id)
 	l, err := net.Listen("unix", filepath.Join(a.dir, "run", r.name+".sock"))
 	if err != nil {
@@ -48,7 +50,7 @@ func newFakeRun(t testing.TB, change ...func(*serveConfig)) (*testAPI, *fakeRun)
 	t.Cleanup(func() { h.Close() })
 	close(r.ready)
 	r.answer = &startJSON{known: true}
-	r.answer.RunJSON = RunJSON{ID: f.profileID, ProfileID: f.profileID, WorkspaceID: "default", RunID: r.id, Status: "running", StartedAt: timestamp(now()),
+	r.answer.RunJSON = RunJSON{ID: f.profileID, ProfileID: f.profileID, WorkspaceID: "default", RunID: r.id, Status: "running", StartedAt: time.Now().UTC().Truncate(time.Millisecond),
 		Browser: browserJSON{Match: "exact"}, Effective: effectiveJSON{Locale: []string{}, Geolocation: []byte("null")},
 		Isolation: isolationJSON{Network: "loopback", Files: "guard"}, Pending: []string{}, Warnings: []warningJSON{}}
 	r.client = shim.Hold(filepath.Join(a.dir, "run"), r.name, filepath.Join(a.dir, "profiles", f.profileID))

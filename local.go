@@ -4,13 +4,8 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strings"
-
-	"github.com/go-json-experiment/json"
 
 	"warren/proxy"
-	"warren/shim"
-	"warren/store"
 )
 
 // This file is about a profile's allowLocal: services of this machine or its network that its pages may reach.
@@ -48,31 +43,4 @@ func (in *profileInput) checkLocal(s *server, f *faults) {
 		}
 	}
 	in.AllowLocal.Value = normal
-}
-
-// isOwn says whether a target is the address that this server listens on.
-func (rs *runs) isOwn(target string) bool {
-	host, port, err := net.SplitHostPort(target)
-	return err == nil && rs.own.Is(host, port)
-}
-
-// detours are the services that the profile's pages may reach. What the server does not allow any more is left out, and told.
-func (rs *runs) detours(row store.Profile) (out []shim.Detour, warnings []warningJSON, err error) {
-	var targets []string
-	if err := json.Unmarshal([]byte(row.AllowLocal), &targets); err != nil {
-		return nil, nil, err
-	}
-	var closed []string
-	for _, target := range targets {
-		v, err := proxy.LocalDetour(target)
-		if err != nil || !rs.cfg.allowPrivate() || rs.isOwn(target) {
-			closed = append(closed, target)
-			continue
-		}
-		out = append(out, v)
-	}
-	if len(closed) > 0 {
-		warnings = append(warnings, warningJSON{"allow_local_refused", "This server lets no page reach " + strings.Join(closed, ", ") + ", which allowLocal names."})
-	}
-	return out, warnings, nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
+
+	"warren/store"
 )
 
 // This file describes the API beyond what the code says by itself: tags, errors, examples, and what stands beside the API.
@@ -25,7 +27,7 @@ func describeAPI(o *huma.OpenAPI) {
 }
 
 // describeOperation adds what every operation has: its tag, its errors, the scope that it needs.
-func describeOperation(op *huma.Operation, sc scope) {
+func describeOperation(op *huma.Operation, sc store.Right) {
 	op.Tags = []string{strings.Split(op.Path, "/")[1]}
 	op.Description = descriptions[op.OperationID] + "\n\nScope: `" + string(sc) + "`."
 	op.Description = strings.TrimSpace(op.Description)
@@ -196,6 +198,11 @@ func completeSchemas(schemas huma.Registry) {
 		shown.Description = effective["geolocation"].Description
 		effective["geolocation"] = shown
 	}
+	effective := schemas.Map()["EffectiveJSON"].Properties
+	shown := screen{}.Schema(schemas)
+	shown.Description = effective["screen"].Description
+	effective["screen"] = shown // inline, so that null may stand beside it
+	delete(schemas.Map(), "Screen")
 	setting := schemas.Map()["SettingJSON"].Properties
 	setting["value"] = &huma.Schema{Description: setting["value"].Description, AnyOf: []*huma.Schema{{Type: huma.TypeString},
 		{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}}, {Type: huma.TypeObject, AdditionalProperties: true}, nullSchema()}}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"reflect"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -32,7 +33,7 @@ func showFiles(o *huma.OpenAPI) {
 
 func exampleDownload() DownloadJSON {
 	return DownloadJSON{ID: "3089453d-32e6-4bc4-ae20-895f49d284df", Name: "report.pdf", Size: 48211, TotalBytes: new(int64(48211)), State: "complete", URL: "https://example.com/report",
-		StartedAt: exampleTime, EndedAt: new(exampleTime + 1200), Path: new("/var/lib/warren/profiles/" + exampleProfileID + "/files/downloads/3089453d-32e6-4bc4-ae20-895f49d284df")}
+		StartedAt: exampleTime(), EndedAt: new(exampleTime().Add(1200 * time.Millisecond)), Path: new("/var/lib/warren/profiles/" + exampleProfileID + "/files/downloads/3089453d-32e6-4bc4-ae20-895f49d284df")}
 }
 
 func exampleUpload() UploadJSON {

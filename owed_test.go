@@ -54,7 +54,7 @@ func (a *testAPI) row(t testing.TB, id string) store.Profile {
 // runOf writes that a run has begun.
 func (a *testAPI) runOf(t testing.TB, profile string, at int64) (id string) {
 	t.Helper()
-	id = newID()
+	id = store.NewID()
 	if err := a.srv.store.Write(t.Context(), func(q *store.Queries) error {
 		if err := q.InsertRun(t.Context(), store.InsertRunParams{ID: id, ProfileID: profile, StartedAt: at, Record: `{"id":"x"}`}); err != nil {
 			return err
@@ -138,8 +138,8 @@ func TestOwedEndsKeepTheirOrder(t *testing.T) {
 	for _, newerFirst := range []bool{false, true} {
 		id, rs := a.profile(t), a.srv.runs
 		first, second := a.runOf(t, id, 1000), a.runOf(t, id, 2000)
-		end := func(run, status, reason string, at timestamp) *owedEnd {
-			return &owedEnd{name: runName(run), last: &lastRunJSON{RunID: run, StartedAt: at, EndedAt: at + 1, Status: status, Reason: reason}}
+		end := func(run, status, reason string, at int64) *owedEnd {
+			return &owedEnd{name: runName(run), last: &lastRunJSON{RunID: run, StartedAt: millis(at), EndedAt: millis(at + 1), Status: status, Reason: reason}}
 		}
 		a.rewrite(t, refuseStatus)
 		rs.settle(id, end(first, "failed", "crashed", 1000))
@@ -173,7 +173,7 @@ func TestBadTrafficDoesNotKeepTheEnd(t *testing.T) {
 	a := newAPI(t)
 	id := a.profile(t)
 	run := a.runOf(t, id, 1000)
-	a.srv.runs.settle(id, &owedEnd{last: &lastRunJSON{RunID: run, StartedAt: 1000, EndedAt: 2000, Status: "stopped", Reason: "stopped",
+	a.srv.runs.settle(id, &owedEnd{last: &lastRunJSON{RunID: run, StartedAt: millis(1000), EndedAt: millis(2000), Status: "stopped", Reason: "stopped",
 		traffic: []shim.Traffic{{Day: 1, BytesUp: -5}, {Day: 2, BytesUp: 7, BytesDown: 9, Connections: 1}}}})
 	if got := a.endOf(t, run); got != "stopped" {
 		t.Errorf("the run's end is %q", got)
@@ -261,7 +261,7 @@ func TestRefusedStartLeavesAFailedProfile(t *testing.T) {
 func TestDeletionThatWasNeverWritten(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
-	kept, trashed, gone := a.profile(t), a.profile(t), newID()
+	kept, trashed, gone := a.profile(t), a.profile(t), store.NewID()
 	a.do(t, "DELETE", "/profiles/"+trashed, nil).want(t, 204)
 	both := a.profile(t)
 	folder := func(name string) string { return filepath.Join(a.dir, "profiles", name) }
@@ -298,7 +298,7 @@ func TestRefusedRulesArePending(t *testing.T) {
 	a := newAPI(t)
 	id := a.profile(t, "denyHosts", []string{"a.example"})
 	r := newRun(id, "default", "running")
-	r.id, r.name, r.rules = newID(), "nobody", &shim.Rules{}
+	r.id, r.name, r.rules = store.NewID(), "nobody", &shim.Rules{}
 	r.client = shim.Hold(t.TempDir(), r.name, "") // nobody answers
 	defer r.client.Release()
 	r.answer = &startJSON{RunJSON: RunJSON{Pending: []string{"os"}}}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"warren/store"
 )
 
 // lists are the operations that answer an envelope, with what they take beside page, limit and after.
@@ -107,7 +109,7 @@ func TestEnvelope(t *testing.T) {
 		if !slices.Equal(walked, want) {
 			t.Errorf("%s: the walk gives %v\nwant %v", path, walked, want)
 		}
-		for _, after := range []string{newID(), "no-id", want[n-1], strings.Repeat("x", 500), "%00"} {
+		for _, after := range []string{store.NewID(), "no-id", want[n-1], strings.Repeat("x", 500), "%00"} {
 			r := a.do(t, "GET", path+"?after="+after, nil).want(t, 200)
 			r.equal(t, "data", []any{})
 			r.equal(t, "total", n)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -96,7 +97,7 @@ func (rs *runs) pickProxy(ctx context.Context, sees store.Scope, profile store.P
 				return err
 			}
 		}
-		_, err := q.SetPicked(ctx, store.SetPickedParams{ID: id, PickedAt: max(now(), latest+1)}) // two in one millisecond keep their order
+		_, err := q.SetPicked(ctx, store.SetPickedParams{ID: id, PickedAt: max(time.Now().UnixMilli(), latest+1)}) // two in one millisecond keep their order
 		return err
 	})
 }

@@ -136,13 +136,13 @@ func (rs *runs) planSpec(p *plan, o options) error {
 	if o.Headless.Set {
 		headless = o.Headless.Value
 	}
-	runID := newID()
+	runID := store.NewID()
 	p.spec = shim.Spec{RunID: runID, ProfileID: row.ID, Name: runName(runID), BrowserPath: p.installed.Path, Product: p.installed.Product,
 		Version: p.installed.Version, ProfileDir: rs.profileDir(row.ID), RunDir: rs.dir, Headless: rs.headless(headless), StartURLs: urls,
-		ForOnce: o.Proxy.Set, Private: rs.cfg.allowPrivate(), DebugPort: o.DebugPort, StarterFiles: o.Asker.Files, DebugKey: o.Asker.Key,
+		ForOnce: o.Proxy.Set, Private: rs.cfg.AllowPrivate, DebugPort: o.DebugPort, StarterFiles: o.Asker.Files, DebugKey: o.Asker.Key,
 		WebRTC: row.WebRTC, Rules: rulesOf(row), Background: row.BackgroundTraffic == "allow",
-		Protected: rs.cfg.covered(), ReadOnly: rs.cfg.readOnly(), Writable: rs.cfg.ClientFiles,
-		Timeout: rs.cfg.StartTimeout, Grace: rs.cfg.OrphanGrace, FilesQuota: rs.cfg.FilesQuota.bytes()}
+		Protected: rs.cfg.Protected, ReadOnly: rs.cfg.ReadOnly, Writable: rs.cfg.ClientFiles,
+		Timeout: rs.cfg.StartTimeout, Grace: rs.cfg.OrphanGrace, FilesQuota: rs.cfg.FilesQuota}
 	if rs.cfg.RequireIsolation {
 		p.spec.Network, p.spec.Files = shim.Namespace, shim.Namespace
 	}

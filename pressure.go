@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"math"
 	"runtime"
 	"sync"
@@ -66,8 +65,8 @@ func (m *machineMeter) look(now time.Time) *float64 {
 	return m.percent
 }
 
-func (s *server) pressure(context.Context, *struct{}) (*struct{ Body pressureJSON }, error) {
-	rs := s.runs
+// pressure says how much room there is for more runs.
+func (rs *runs) pressure() pressureJSON {
 	taken, refused := rs.room.counts()
 	p := pressureJSON{Starting: len(rs.slots), Queued: rs.queued.Load(), MaxStarting: rs.cfg.MaxStarting, MaxQueue: rs.cfg.MaxQueue, RecentRejected: refused,
 		CPU: cpuJSON{Cores: runtime.NumCPU(), Load1: loadAverage(), Percent: rs.machine.look(time.Now())}, Memory: machineMemory()}
@@ -83,11 +82,11 @@ func (s *server) pressure(context.Context, *struct{}) (*struct{ Body pressureJSO
 	rs.mu.Unlock()
 	p.Accepting = !closing && p.Queued == 0 && p.Starting < p.MaxStarting
 	if rs.cfg.MaxRunning > 0 {
-		p.MaxRunning = &rs.cfg.MaxRunning
+		p.MaxRunning = new(rs.cfg.MaxRunning)
 		p.Accepting = p.Accepting && taken < rs.cfg.MaxRunning
 	}
-	if free, err := freeBytes(s.cfg.Data); err == nil {
+	if free, err := freeBytes(rs.cfg.Data); err == nil {
 		p.Disk = &diskJSON{int64(free)} //nolint:gosec // no disk has so much
 	}
-	return &struct{ Body pressureJSON }{p}, nil
+	return p
 }

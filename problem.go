@@ -82,8 +82,8 @@ func shown(e *problem.Error) *Problem {
 		p.ProfileIDs = d
 	case *pool.Check:
 		p.Check = d
-	case lastWords:
-		p.ExitCode, p.Lines = d.exitCode, d.lines
+	case LastWords:
+		p.ExitCode, p.Lines = d.ExitCode, d.Lines
 	}
 	switch e.Kind {
 	case problem.Cancelled:
@@ -95,12 +95,6 @@ func shown(e *problem.Error) *Problem {
 		p.headers.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
 	return p
-}
-
-// lastWords are those of a browser that failed.
-type lastWords struct {
-	exitCode *int
-	lines    []string
 }
 
 // Error makes it an error, which huma carries.
@@ -117,11 +111,6 @@ func (p *Problem) GetHeaders() http.Header { return p.headers }
 
 // ContentType is that of every error (huma.ContentTypeFilter).
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
-
-func diskFull(err error) *problem.Error {
-	return problem.New(problem.Storage, "disk_full",
-		"The disk is full; nothing was changed. Free some space in the data folder's file system and try again.").Because(err)
-}
 
 func databaseBusy(err error) *problem.Error {
 	return problem.New(problem.Unavailable, "database_busy",
@@ -140,7 +129,7 @@ func fromError(err error) *problem.Error {
 	err = store.Typed(err)
 	switch {
 	case errors.Is(err, store.ErrDiskFull):
-		return diskFull(err)
+		return problem.DiskFull(err)
 	case errors.Is(err, store.ErrBusy):
 		return databaseBusy(err)
 	case errors.Is(err, store.ErrGone):

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
-	"runtime"
 	"strings"
 	_ "time/tzdata" // zone names are the same on every platform
 
@@ -166,27 +165,6 @@ func toRawStrings(in []string) string {
 	return string(b)
 }
 
-// osName maps what is taken to what is kept.
-func osName(s string) (string, bool) {
-	switch strings.ToLower(s) {
-	case "win", "windows":
-		return "win", true
-	case "mac", "macos", "darwin":
-		return "mac", true
-	case "linux", "lin":
-		return "linux", true
-	}
-	return "", false
-}
-
-// hostOS is this machine's system in the words of a profile.
-func hostOS() string {
-	if n, ok := osName(runtime.GOOS); ok {
-		return n
-	}
-	return "linux"
-}
-
 // check normalises the members that are there and notes everything that is wrong with them.
 func (in *profileInput) check(f *faults) {
 	if in.Name.Null {
@@ -195,7 +173,7 @@ func (in *profileInput) check(f *faults) {
 		in.Name.Value = f.line("body.name", in.Name.Value, 1, 200)
 	}
 	if in.OS.given() {
-		n, ok := osName(in.OS.Value)
+		n, ok := identity.System(in.OS.Value)
 		if !ok {
 			f.add("body.os", "must be win, mac or linux", cut(in.OS.Value))
 		}
@@ -322,7 +300,7 @@ func isStartURL(s string) bool {
 // apply writes the members that are there into row; null sets the default.
 func (in *profileInput) apply(row *store.Profile) error {
 	in.Name.merge(&row.Name, row.Name)
-	in.OS.merge(&row.OS, hostOS())
+	in.OS.merge(&row.OS, identity.HostSystem())
 	version := digits(row.BrowserVersion)
 	in.BrowserVersion.merge(&version, "")
 	row.BrowserVersion = string(version)
@@ -372,7 +350,7 @@ func mergeStrings(o opt[[]string], dst *string) {
 // checkProxy says what is wrong with the proxy that the profile would have. It reads the database.
 func (in *profileInput) checkProxy(ctx context.Context, q *store.Queries, c *caller, workspace string, row *store.Profile, f *faults) error {
 	if in.ProxyID.given() {
-		p, err := q.GetProxy(ctx, store.GetProxyParams{ID: in.ProxyID.Value, Workspaces: c.scope.Filter()})
+		p, err := q.GetProxy(ctx, store.GetProxyParams{ID: in.ProxyID.Value, Workspaces: c.Sees.Filter()})
 		switch {
 		case errors.Is(err, store.ErrNoRow), err == nil && p.WorkspaceID != workspace:
 			f.add("body.proxyId", "is no proxy of the profile's workspace", cut(in.ProxyID.Value))

@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
 	"warren/events"
+	"warren/identity"
 	"warren/problem"
 	"warren/store"
 )
@@ -49,11 +48,11 @@ type profileJSON struct {
 	Status            string       `json:"status" enum:"stopped,starting,running,stopping,failed"`
 	Run               *RunJSON     `json:"run" doc:"What runs now, as start answered it, without its capability."`
 	LastRun           *lastRunJSON `json:"lastRun" doc:"How the last run ended."`
-	LastStartedAt     *timestamp   `json:"lastStartedAt"`
+	LastStartedAt     *time.Time   `json:"lastStartedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 	DiskBytes         int64        `json:"diskBytes" doc:"Size of the profile's folder when it last stopped."`
-	CreatedAt         timestamp    `json:"createdAt"`
-	UpdatedAt         timestamp    `json:"updatedAt"`
-	TrashedAt         *timestamp   `json:"trashedAt,omitempty" doc:"Only in the trash."`
+	CreatedAt         time.Time    `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	UpdatedAt         time.Time    `json:"updatedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	TrashedAt         *time.Time   `json:"trashedAt,omitempty,format:'2006-01-02T15:04:05.000Z07:00'" doc:"Only in the trash." example:"2026-11-21T14:06:00.000Z"`
 }
 
 // ProfileBody is a profile as an answer, with the tag of its version.
@@ -93,7 +92,7 @@ func (s *server) profile(row store.Profile) (profileJSON, error) {
 		IdleTimeoutMs: row.IdleTimeoutMs, MaxRunMs: row.MaxRunMs, BackgroundTraffic: row.BackgroundTraffic, AllowLocal: rawStrings(row.AllowLocal), Consistency: row.Consistency, Status: row.Status,
 		LogHosts: row.LogHosts, LocalhostVia: rawStrings(row.LocalhostVia), AllowHosts: rawStrings(row.AllowHosts), DenyHosts: rawStrings(row.DenyHosts),
 		LastStartedAt: startedAt(row.LastStartedAt), DiskBytes: row.DiskBytes,
-		CreatedAt: timestamp(row.CreatedAt), UpdatedAt: timestamp(row.UpdatedAt), TrashedAt: stampPtr(row.TrashedAt),
+		CreatedAt: millis(row.CreatedAt), UpdatedAt: millis(row.UpdatedAt), TrashedAt: millisOrNil(row.TrashedAt),
 	}
 	if p.BrowserVersion == "" {
 		p.BrowserVersion = s.runs.installedMajor()
@@ -157,12 +156,12 @@ func (s *server) profileRow(ctx context.Context, id string, trashed bool) (store
 	var row store.Profile
 	var err error
 	if trashed {
-		row, err = q.GetProfileAny(ctx, store.GetProfileAnyParams{ID: id, Workspaces: c.scope.Filter()})
+		row, err = q.GetProfileAny(ctx, store.GetProfileAnyParams{ID: id, Workspaces: c.Sees.Filter()})
 		if err == nil && row.TrashedAt == nil {
 			err = store.ErrNoRow
 		}
 	} else {
-		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: id, Workspaces: c.scope.Filter()})
+		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: id, Workspaces: c.Sees.Filter()})
 	}
 	if errors.Is(err, store.ErrNoRow) {
 		return row, problem.Missing("profile")
@@ -199,7 +198,7 @@ func (in *profileCreate) Resolve(ctx huma.Context) []error {
 
 func (s *server) createProfile(ctx context.Context, in *profileCreate) (*ProfileBody, error) {
 	at := now()
-	row := store.Profile{ID: newID(), WorkspaceID: in.workspace, OS: hostOS(), Tags: "[]", StartURLs: "[]", Timezone: "auto",
+	row := store.Profile{ID: store.NewID(), WorkspaceID: in.workspace, OS: identity.HostSystem(), Tags: "[]", StartURLs: "[]", Timezone: "auto",
 		Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
 		FallbackProxyIDs: "[]", FallbackCountry: "same", AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", Status: "stopped", Revision: 1, CreatedAt: at, UpdatedAt: at}
 	if err := in.Body.apply(&row); err != nil {
@@ -277,7 +276,7 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 	var row store.Profile
 	err := s.store.Write(ctx, func(q *store.Queries) error {
 		var err error
-		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: in.ID, Workspaces: c.scope.Filter()})
+		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: in.ID, Workspaces: c.Sees.Filter()})
 		if errors.Is(err, store.ErrNoRow) {
 			return problem.Missing("profile")
 		}
@@ -298,7 +297,7 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 			return err
 		}
 		row.UpdatedAt = now()
-		row, err = q.UpdateProfile(ctx, updateOf(row, c.scope.Filter()))
+		row, err = q.UpdateProfile(ctx, updateOf(row, c.Sees.Filter()))
 		return err
 	})
 	if err != nil {
@@ -339,11 +338,12 @@ func (s *server) deleteProfile(ctx context.Context, in *profileDelete) (*struct{
 		return nil, err
 	}
 	defer release()
-	remove := s.trash
+	check := func(q *store.Queries) error { return s.unchanged(ctx, q, row.ID, in.IfMatch) }
 	if in.Permanent {
-		remove = s.erase
+		err = s.runs.erase(ctx, callerOf(ctx).Sees, row.ID, check)
+	} else {
+		err = s.trash(ctx, row.ID, check)
 	}
-	err = remove(ctx, row.ID, func(q *store.Queries) error { return s.unchanged(ctx, q, row.ID, in.IfMatch) })
 	if err != nil {
 		return nil, err
 	}
@@ -353,7 +353,7 @@ func (s *server) deleteProfile(ctx context.Context, in *profileDelete) (*struct{
 
 // unchanged looks again, in the transaction that removes: while the browser stopped the profile may have changed.
 func (s *server) unchanged(ctx context.Context, q *store.Queries, id, ifMatch string) error {
-	row, err := q.GetProfileAny(ctx, store.GetProfileAnyParams{ID: id, Workspaces: callerOf(ctx).scope.Filter()})
+	row, err := q.GetProfileAny(ctx, store.GetProfileAnyParams{ID: id, Workspaces: callerOf(ctx).Sees.Filter()})
 	if err != nil {
 		return orNotFound(err, "profile")
 	}
@@ -368,49 +368,10 @@ func (s *server) trash(ctx context.Context, id string, check func(*store.Queries
 		if err := check(q); err != nil {
 			return err
 		}
-		_, err := q.TrashProfile(ctx, store.TrashProfileParams{ID: id, TrashedAt: now(), Workspaces: callerOf(ctx).scope.Filter()})
+		_, err := q.TrashProfile(ctx, store.TrashProfileParams{ID: id, TrashedAt: now(), Workspaces: callerOf(ctx).Sees.Filter()})
 		return orNotFound(err, "profile")
 	})
 }
-
-func (s *server) erase(ctx context.Context, id string, check func(*store.Queries) error) error {
-	return s.removeProfile(ctx, id, func(q *store.Queries) error {
-		if err := check(q); err != nil {
-			return err
-		}
-		n, err := q.DeleteProfile(ctx, store.DeleteProfileParams{ID: id, Workspaces: callerOf(ctx).scope.Filter()})
-		if err == nil && n == 0 {
-			return problem.Missing("profile")
-		}
-		return err
-	})
-}
-
-// removeProfile deletes a profile's row and its folder, while nothing can start it. The folder is set aside first: should the write fail
-// it comes back, and should the machine stop in between, the next serve removes only what bears the mark.
-func (s *server) removeProfile(ctx context.Context, id string, write func(*store.Queries) error) error {
-	dir, aside := s.profileDir(id), filepath.Join(s.cfg.Data, "profiles", erasedPrefix+id)
-	err := os.Rename(dir, aside)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the profile's folder cannot be removed: %w", err)
-	}
-	moved := err == nil
-	if err := s.store.Write(ctx, write); err != nil {
-		if moved {
-			err = errors.Join(err, os.Rename(aside, dir))
-		}
-		return err
-	}
-	if err := os.RemoveAll(aside); err != nil {
-		s.log.Warn("a removed profile's folder stays until the next serve", "folder", aside, "cause", err)
-	}
-	return nil
-}
-
-// erasedPrefix marks a folder whose profile is gone.
-const erasedPrefix = ".erased-"
-
-func (s *server) profileDir(id string) string { return filepath.Join(s.cfg.Data, "profiles", id) }
 
 type profileRestore struct {
 	ProfilePath
@@ -421,7 +382,7 @@ func (s *server) restoreProfile(ctx context.Context, in *profileRestore) (*Profi
 	c := callerOf(ctx)
 	var row store.Profile
 	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
-		row, err = q.RestoreProfile(ctx, store.RestoreProfileParams{ID: in.ID, Workspaces: c.scope.Filter()})
+		row, err = q.RestoreProfile(ctx, store.RestoreProfileParams{ID: in.ID, Workspaces: c.Sees.Filter()})
 		return orNotFound(err, "profile")
 	})
 	if err != nil {
@@ -444,11 +405,11 @@ func orNotFound(err error, kind string) error {
 	return err
 }
 
-func startedAt(ms int64) *timestamp {
+func startedAt(ms int64) *time.Time {
 	if ms == 0 {
 		return nil
 	}
-	return stampPtr(&ms)
+	return millisOrNil(&ms)
 }
 
 // searchKeys are the columns that searches look through.

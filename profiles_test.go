@@ -274,13 +274,13 @@ func TestHistoryOfRunsIsBounded(t *testing.T) {
 	profile := a.profile(t)
 	var ids []string
 	for i := range keptRuns + 5 {
-		ids = append(ids, newID())
+		ids = append(ids, store.NewID())
 		if err := a.srv.store.Write(t.Context(), func(q *store.Queries) error {
 			return q.InsertRun(t.Context(), store.InsertRunParams{ID: ids[i], ProfileID: profile, StartedAt: int64(i), Record: "{}"})
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if err := a.srv.runs.recordEnd(profile, &lastRunJSON{RunID: ids[i], Status: "stopped", Reason: "stopped", EndedAt: timestamp(now())}); err != nil {
+		if err := a.srv.runs.recordEnd(profile, &lastRunJSON{RunID: ids[i], Status: "stopped", Reason: "stopped", EndedAt: time.Now().UTC().Truncate(time.Millisecond)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -369,9 +369,11 @@ func TestTrashIsEmptied(t *testing.T) {
 	}
 	a.do(t, "DELETE", "/profiles/"+old, nil).want(t, 204)
 	events := a.listen(t, a.key)
-	a.srv.sweep(t.Context(), true) // not yet: it was put there a moment ago
+	if err := a.srv.runs.sweep(t.Context(), true); err != nil { // not yet: it was put there a moment ago
+		t.Error(err)
+	}
 	a.do(t, "GET", "/profiles?trashed=true", nil).want(t, 200).equal(t, "total", 1)
-	if err := a.srv.emptyTrash(t.Context(), now()+1000); err != nil { // as the sweep does it after --trash-days
+	if err := a.srv.runs.emptyTrash(t.Context(), now()+1000); err != nil { // as the sweep does it after --trash-days
 		t.Error(err)
 	}
 	a.do(t, "GET", "/profiles?trashed=true", nil).want(t, 200).equal(t, "total", 0)
@@ -393,12 +395,12 @@ func TestRestoredStays(t *testing.T) {
 	}
 	a.do(t, "DELETE", "/profiles/"+id, nil).want(t, 204)
 	release := a.srv.runs.bar(id) // as a start holds it
-	if err := a.srv.purge(t.Context(), store.ListTrashedBeforeRow{ID: id, WorkspaceID: "default"}, now()+1000); err != nil {
+	if err := a.srv.runs.purge(t.Context(), store.ListTrashedBeforeRow{ID: id, WorkspaceID: "default"}, now()+1000); err != nil {
 		t.Error(err)
 	}
 	release()
 	a.do(t, "POST", "/profiles/"+id+"/restore", nil).want(t, 200)
-	if err := a.srv.purge(t.Context(), store.ListTrashedBeforeRow{ID: id, WorkspaceID: "default"}, now()+1000); err != nil {
+	if err := a.srv.runs.purge(t.Context(), store.ListTrashedBeforeRow{ID: id, WorkspaceID: "default"}, now()+1000); err != nil {
 		t.Error(err)
 	}
 	a.do(t, "GET", "/profiles/"+id, nil).want(t, 200)
@@ -406,7 +408,7 @@ func TestRestoredStays(t *testing.T) {
 		t.Errorf("the folder did not stay: %v", err)
 	}
 	a.do(t, "DELETE", "/profiles/"+id, nil).want(t, 204)
-	if err := a.srv.purge(t.Context(), store.ListTrashedBeforeRow{ID: id, WorkspaceID: "default"}, now()+1000); err != nil { // and this one goes
+	if err := a.srv.runs.purge(t.Context(), store.ListTrashedBeforeRow{ID: id, WorkspaceID: "default"}, now()+1000); err != nil { // and this one goes
 		t.Error(err)
 	}
 	a.do(t, "GET", "/profiles/"+id+"?trashed=true", nil).refused(t, 404, "profile_not_found")
@@ -425,7 +427,7 @@ func TestFolderThatStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	written := false
-	err := a.srv.removeProfile(t.Context(), id, func(*store.Queries) error { written = true; return nil })
+	err := a.srv.runs.removeProfile(t.Context(), id, func(*store.Queries) error { written = true; return nil })
 	if err == nil || written {
 		t.Errorf("removed all the same: %v", err)
 	}

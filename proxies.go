@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -36,8 +37,8 @@ type proxyJSON struct {
 	Uptime       *float64      `json:"uptime" doc:"The share of its last checks (100 at most) that were good, 0 to 1; null without one."`
 	Latency      *pool.Latency `json:"latency" doc:"Of its last checks that were good; null without one."`
 	LastCheck    *pool.Check   `json:"lastCheck"`
-	CreatedAt    timestamp     `json:"createdAt"`
-	UpdatedAt    timestamp     `json:"updatedAt"`
+	CreatedAt    time.Time     `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	UpdatedAt    time.Time     `json:"updatedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 
 	Runs []changedRunJSON `json:"runs,omitempty" doc:"Only in the answer of a change: the runs that use the proxy, and what became of them."`
 }
@@ -52,7 +53,7 @@ type ProxyBody struct {
 func proxyFromRow(row store.Proxy) (proxyJSON, error) {
 	p := proxyJSON{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host, Port: int(row.Port), Username: row.Username,
 		HasPassword: row.Password != nil, Name: row.Name, Tags: rawStrings(row.Tags), Notes: row.Notes, RotateURL: row.RotateURL,
-		Status: row.Status, ProfileCount: row.ProfileCount, CreatedAt: timestamp(row.CreatedAt), UpdatedAt: timestamp(row.UpdatedAt)}
+		Status: row.Status, ProfileCount: row.ProfileCount, CreatedAt: millis(row.CreatedAt), UpdatedAt: millis(row.UpdatedAt)}
 	if row.ChecksTotal > 0 {
 		p.Uptime = new(float64(row.ChecksOk) / float64(row.ChecksTotal))
 	}
@@ -262,7 +263,7 @@ func (s *server) proxyRow(ctx context.Context, id string) (store.Proxy, error) {
 
 // proxyAsRead gives a proxy that the caller sees, if it is still as ifMatch says.
 func proxyAsRead(ctx context.Context, q *store.Queries, c *caller, id, ifMatch string) (store.Proxy, error) {
-	row, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: c.scope.Filter()})
+	row, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: c.Sees.Filter()})
 	switch {
 	case errors.Is(err, store.ErrNoRow):
 		return row, problem.Missing("proxy")
@@ -302,7 +303,7 @@ func (in *proxyCreate) Resolve(ctx huma.Context) []error {
 
 func (s *server) addProxy(ctx context.Context, in *proxyCreate) (*ProxyBody, error) {
 	at := now()
-	row := store.Proxy{ID: newID(), WorkspaceID: in.workspace, Tags: "[]", Status: "unknown", Revision: 1, CreatedAt: at, UpdatedAt: at}
+	row := store.Proxy{ID: store.NewID(), WorkspaceID: in.workspace, Tags: "[]", Status: "unknown", Revision: 1, CreatedAt: at, UpdatedAt: at}
 	in.Body.apply(&row)
 	if err := s.pool.Seal(&row, in.value); err != nil {
 		return nil, err
@@ -404,14 +405,14 @@ func (s *server) rewriteProxy(ctx context.Context, q *store.Queries, row store.P
 	}
 	row, err = q.UpdateProxy(ctx, store.UpdateProxyParams{ID: row.ID, Revision: row.Revision, Type: row.Type, Host: row.Host, Port: row.Port,
 		Username: row.Username, Password: row.Password, Name: row.Name, Tags: row.Tags, Notes: row.Notes, RotateURL: row.RotateURL, RotateSealed: row.RotateSealed,
-		UpdatedAt: now(), Workspaces: c.scope.Filter()})
+		UpdatedAt: now(), Workspaces: c.Sees.Filter()})
 	if err != nil || !moved {
 		return row, moved, err
 	}
 	if _, err := q.DeleteProxyChecks(ctx, row.ID); err != nil {
 		return row, moved, err
 	}
-	if _, err := q.ClearProxyCheck(ctx, store.ClearProxyCheckParams{ID: row.ID, Workspaces: c.scope.Filter()}); err != nil {
+	if _, err := q.ClearProxyCheck(ctx, store.ClearProxyCheckParams{ID: row.ID, Workspaces: c.Sees.Filter()}); err != nil {
 		return row, moved, err
 	}
 	row.Status, row.LastCheck, row.ChecksTotal, row.ChecksOk, row.Recent = "unknown", nil, 0, 0, ""
@@ -428,10 +429,10 @@ func (s *server) deleteProxy(ctx context.Context, in *struct {
 		if row, err = proxyAsRead(ctx, q, c, in.ID, in.IfMatch); err != nil {
 			return err
 		}
-		if err := pool.Unused(ctx, q, c.scope, row); err != nil {
+		if err := pool.Unused(ctx, q, c.Sees, row); err != nil {
 			return err
 		}
-		_, err = q.DeleteProxy(ctx, store.DeleteProxyParams{ID: row.ID, Workspaces: c.scope.Filter()})
+		_, err = q.DeleteProxy(ctx, store.DeleteProxyParams{ID: row.ID, Workspaces: c.Sees.Filter()})
 		return err
 	})
 	if err != nil {

@@ -25,7 +25,7 @@ func (s *server) rotateProxy(ctx context.Context, in *struct {
 }) (*struct{ Body rotateJSON }, error) {
 	start := time.Now()
 	c := callerOf(ctx)
-	came, err := s.pool.Rotate(ctx, c.scope, in.ID)
+	came, err := s.pool.Rotate(ctx, c.Sees, in.ID)
 	if err != nil {
 		return nil, err
 	}

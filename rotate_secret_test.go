@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"warren/store"
 )
 
 // rotateSecret stands in every rotateUrl of these tests, where a seller has what the customer is known by.
@@ -23,7 +25,7 @@ func TestRotateURLIsASecret(t *testing.T) {
 		"http://r.example:8080/" + rotateSecret: "http://r.example:8080/***", "https://r.example/#" + rotateSecret: "https://r.example/***", "https://r.example/": "https://r.example/", "http://[::1]:81": "http://[::1]:81",
 	} {
 		w := a.as(writer)
-		made := w.do(t, "POST", "/proxies", map[string]any{"url": "socks5://" + newID() + ":1", "rotateUrl": address}).want(t, 201)
+		made := w.do(t, "POST", "/proxies", map[string]any{"url": "socks5://" + store.NewID() + ":1", "rotateUrl": address}).want(t, 201)
 		path := "/proxies/" + made.text("id")
 		made.equal(t, "rotateUrl", shown)
 		w.do(t, "GET", path, nil).want(t, 200).equal(t, "rotateUrl", shown)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"warren/proxy"
-	"warren/shim"
-	"warren/store"
 )
 
 // This file is about which hosts a profile's pages may reach: allowHosts and denyHosts. The run's relay keeps them (proxy/rules.go says what
@@ -37,8 +35,4 @@ func (in *profileInput) checkRules(f *faults) {
 		}
 		list.rules.Value = normal
 	}
-}
-
-func rulesOf(row store.Profile) shim.Rules {
-	return shim.Rules{Allow: stringsOf(row.AllowHosts), Deny: stringsOf(row.DenyHosts), Log: row.LogHosts}
 }

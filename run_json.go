@@ -1,6 +1,12 @@
 package main
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"warren/identity"
+)
 
 // This file holds what a start answers.
 
@@ -12,8 +18,8 @@ type RunJSON struct {
 	RunID           string        `json:"runId" doc:"This life of the profile's browser, from start to exit."`
 	Status          string        `json:"status" enum:"running,stopping"`
 	Reused          bool          `json:"reused" doc:"The browser ran already."`
-	StartedAt       timestamp     `json:"startedAt"`
-	ExpiresAt       *timestamp    `json:"expiresAt" doc:"When maxRunMs ends it."`
+	StartedAt       time.Time     `json:"startedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	ExpiresAt       *time.Time    `json:"expiresAt,format:'2006-01-02T15:04:05.000Z07:00'" doc:"When maxRunMs ends it." example:"2026-11-21T14:06:00.000Z"`
 	PID             int           `json:"pid" doc:"The browser's main process."`
 	Headless        bool          `json:"headless"`
 	Browser         browserJSON   `json:"browser"`
@@ -50,14 +56,14 @@ type requestedJSON struct {
 }
 
 type effectiveJSON struct {
-	OS             string         `json:"os"`
-	BrowserVersion string         `json:"browserVersion"`
-	UserAgent      string         `json:"userAgent"`
-	Timezone       string         `json:"timezone"`
-	Locale         []string       `json:"locale" doc:"As navigator.languages shows it. Empty in a dryRun where only the browser knows."`
-	Geolocation    jsontext.Value `json:"geolocation" doc:"A position, off, or null: the page asks as Chrome does."`
-	Screen         *screen        `json:"screen" doc:"null: the display's; 1440 x 900 where there are no windows."`
-	WebRTC         string         `json:"webrtc"`
+	OS             string           `json:"os"`
+	BrowserVersion string           `json:"browserVersion"`
+	UserAgent      string           `json:"userAgent"`
+	Timezone       string           `json:"timezone"`
+	Locale         []string         `json:"locale" doc:"As navigator.languages shows it. Empty in a dryRun where only the browser knows."`
+	Geolocation    jsontext.Value   `json:"geolocation" doc:"A position, off, or null: the page asks as Chrome does."`
+	Screen         *identity.Screen `json:"screen" doc:"null: the display's; 1440 x 900 where there are no windows."`
+	WebRTC         string           `json:"webrtc"`
 }
 
 type exitJSON struct {
@@ -68,7 +74,7 @@ type exitJSON struct {
 	Country   *string    `json:"country"`
 	Timezone  *string    `json:"timezone"`
 	LatencyMs *int64     `json:"latencyMs"`
-	CheckedAt *timestamp `json:"checkedAt"`
+	CheckedAt *time.Time `json:"checkedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 }
 
 type isolationJSON struct {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"warren/events"
 	"warren/shim"
 )
@@ -18,9 +20,9 @@ func (rs *runs) heed(r *profileRun, n shim.Notice) {
 
 // publishNotice tells everyone when a run will be closed, or with endsAt null that it will not be after all.
 func (rs *runs) publishNotice(r *profileRun, n shim.Notice) {
-	var ends *timestamp
+	var ends *time.Time
 	if n.EndsAt != nil {
-		ends = new(timestamp(n.EndsAt.UnixMilli()))
+		ends = new(n.EndsAt.UTC().Truncate(time.Millisecond))
 	}
 	rs.events.Publish(events.Event{Type: "run.expiring", Workspace: r.workspaceID, Data: map[string]any{"id": r.profileID, "runId": r.id, "reason": n.Reason, "endsAt": ends}})
 }

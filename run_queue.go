@@ -133,7 +133,7 @@ func (rs *runs) awaitPlace(ctx context.Context, r *profileRun) error {
 	}
 }
 
-func capacityExceeded(cfg *serveConfig) *problem.Error {
+func capacityExceeded(cfg Config) *problem.Error {
 	return problem.New(problem.Unavailable, "capacity_exceeded", fmt.Sprintf("As many browsers run as this server may have (%d, --max-running), and none of them ended within %v. Stop one, or try again later.",
 		cfg.MaxRunning, cfg.QueueTimeout)).After(10 * time.Second)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"math"
-	"sync"
 	"time"
 )
 
@@ -25,38 +24,8 @@ type usageJSON struct {
 	Viewers     int      `json:"viewers" doc:"Of the live view, now."`
 }
 
-// listedRunJSON is a run as GET /runs shows it.
-type listedRunJSON struct {
-	RunJSON
-	Usage *usageJSON `json:"usage" doc:"What it uses now; null when its process did not answer in time."`
-}
-
 // statsTime is how long a list waits for what the runs say of themselves.
 const statsTime = time.Second
-
-func (s *server) listRuns(ctx context.Context, in *struct {
-	InWorkspace
-}) (*listBody[listedRunJSON], error) {
-	var data []listedRunJSON
-	for _, r := range s.runs.list(callerOf(ctx).scope, in.WorkspaceID) {
-		data = append(data, listedRunJSON{RunJSON: r})
-	}
-	s.runs.measure(ctx, data)
-	return &listBody[listedRunJSON]{list[listedRunJSON]{Data: append([]listedRunJSON{}, data...), Total: int64(len(data)), Page: 1, Limit: max(1, len(data))}}, nil
-}
-
-// measure asks all runs at once what they use. One that does not answer holds nobody up.
-func (rs *runs) measure(ctx context.Context, listed []listedRunJSON) {
-	var wg sync.WaitGroup
-	for i := range listed {
-		r := rs.of(listed[i].ProfileID)
-		if r == nil || r.id != listed[i].RunID {
-			continue // it has ended
-		}
-		wg.Go(func() { listed[i].Usage = rs.usage(ctx, r) })
-	}
-	wg.Wait()
-}
 
 // usage asks a run what it uses; nil when it does not answer in time.
 func (rs *runs) usage(ctx context.Context, r *profileRun) *usageJSON {

@@ -22,16 +22,39 @@ import (
 // This file holds what runs. The rules are: one owner per profile, a goroutine that lives from start to end and alone
 // changes the run; the map's mutex is held for lookups and inserts only; a run's life hangs on the server, never on a request.
 
+// Config says how browsers are run.
+type Config struct {
+	Data             string        // the data folder
+	Browser          string        // the browser to run; "" is the first one found
+	Browsers         []string      // folders below which more builds lie
+	Headless         string        // auto, always or never
+	AllowPrivate     bool          // whether pages reach private networks and this machine
+	Protected        []string      // folders and files that are closed to every run
+	ReadOnly         bool          // whether everything else is read-only to a run
+	ClientFiles      []string      // folders that a run may write all the same
+	FilesQuota       int64         // bytes of a profile's uploads and downloads; 0: no bound
+	RequireIsolation bool          // refuse runs that the kernel does not isolate
+	KeepBrowsers     bool          // leave runs to the next server
+	MaxStarting      int           // browsers that start at the same time
+	MaxRunning       int           // browsers that run at the same time; 0: no bound
+	MaxQueue         int           // starts that may wait for their turn
+	QueueTimeout     time.Duration // how long a start waits for one of MaxRunning to end
+	StartTimeout     time.Duration // until a browser must take commands
+	OrphanGrace      time.Duration // how long a run goes on without a server
+	TrashDays        int           // days that deleted profiles stay
+	EnvironmentKey   string        // what capabilities remember of the key that stands in no table; "" none
+	Own              pool.Own      // this server's own address
+}
+
 // runs knows every run of this data folder.
 type runs struct {
-	cfg    *serveConfig
+	cfg    Config
 	log    *slog.Logger
 	store  *store.Store
 	events *events.Log
 	pool   *pool.Pool
-	own    pool.Own // this server's own address
-	exe    string   // this very binary, which is also the shim
-	dir    string   // the runs' sockets and reports
+	exe    string // this very binary, which is also the shim
+	dir    string // the runs' sockets and reports
 
 	ctx    context.Context // the server's life
 	slots  chan struct{}   // as many browsers start at once as there are places
@@ -54,7 +77,6 @@ type runs struct {
 	listed  atomic.Pointer[listedBrowsers]
 	catalog shim.Catalog
 	machine machineMeter
-	sockets keyedSockets
 }
 
 // profileRun is one life of a profile's browser, from start to exit.
@@ -132,8 +154,8 @@ func isClosed(c <-chan struct{}) bool {
 // lastRunJSON is how a run ended.
 type lastRunJSON struct {
 	RunID      string    `json:"runId"`
-	StartedAt  timestamp `json:"startedAt"`
-	EndedAt    timestamp `json:"endedAt"`
+	StartedAt  time.Time `json:"startedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	EndedAt    time.Time `json:"endedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 	DurationMs int64     `json:"durationMs"`
 	Status     string    `json:"status" enum:"stopped,failed"`
 	Reason     string    `json:"reason" enum:"stopped,closed,orphaned,expired,idle,crashed,lost,start_failed" doc:"closed: by its window; expired: maxRunMs; idle: idleTimeoutMs; orphaned: its server did not come back in time; lost: gone without a word."`
@@ -152,17 +174,19 @@ type lastRunJSON struct {
 // runName names the run's files: the last 12 digits of its id, which are random (RFC 9562, 5.7), since a socket's path is short.
 func runName(runID string) string { return runID[max(0, len(runID)-12):] }
 
-func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.Store, ev *events.Log, px *pool.Pool, own pool.Own) (*runs, error) {
+func newRuns(ctx context.Context, cfg Config, log *slog.Logger, st *store.Store, ev *events.Log, px *pool.Pool) (*runs, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	rs := &runs{cfg: cfg, log: log, room: room{most: cfg.MaxRunning}, store: st, events: ev, pool: px, own: own, exe: exe, dir: filepath.Join(cfg.Data, "run"),
-		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), testing: make(chan struct{}, 1), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*capability{}, owed: map[string][]*owedEnd{}, chosen: map[string]string{},
-		sockets: keyedSockets{byKey: map[string]map[context.Context]context.CancelFunc{}}}
+	rs := &runs{cfg: cfg, log: log, room: room{most: cfg.MaxRunning}, store: st, events: ev, pool: px, exe: exe, dir: filepath.Join(cfg.Data, "run"),
+		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), testing: make(chan struct{}, 1), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*capability{}, owed: map[string][]*owedEnd{}, chosen: map[string]string{}}
 	rs.machine.look(time.Now())
 	return rs, nil
 }
+
+// millis is a time as rows have it, in milliseconds since 1970.
+func millis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
 // profile reads a profile that the scope sees. One in the trash is not found.
 func (rs *runs) profile(ctx context.Context, sees store.Scope, id string) (store.Profile, error) {
@@ -252,7 +276,7 @@ func (rs *runs) claim(r *profileRun) (*profileRun, bool, error) {
 }
 
 func stoppingProblem() *problem.Error {
-	return problem.New(problem.Unavailable, "server_stopping", "The server is stopping; start again when it is back.").Because(errStopped)
+	return pool.Stopping()
 }
 
 func cannotEnd() *problem.Error {
@@ -286,6 +310,9 @@ func (rs *runs) leave(r *profileRun) {
 	rs.wg.Done()
 }
 
+// StopTime is how long a browser may take to close.
+const StopTime = 25 * time.Second
+
 // forceTime is how long a run's process may take to end by force, before it is killed itself.
 const forceTime = 5 * time.Second
 
@@ -298,7 +325,7 @@ func (rs *runs) attend(r *profileRun) {
 		case <-r.client.Done():
 		case <-halt:
 			if halt = nil; force != nil { // else it ends by force already, and its time runs
-				late = time.After(stopTime)
+				late = time.After(StopTime)
 			}
 			rs.move(r, "stopping") //nolint:errcheck // its end is written in any case
 			go rs.tell(r, false)
@@ -340,8 +367,8 @@ func (rs *runs) finish(r *profileRun, last *lastRunJSON) {
 }
 
 // lastRun puts a shim's end report into the API's words.
-func lastRun(runID string, startedAt timestamp, e shim.End) *lastRunJSON {
-	l := &lastRunJSON{RunID: runID, StartedAt: startedAt, EndedAt: timestamp(e.EndedAt.UnixMilli()), Status: "stopped",
+func lastRun(runID string, startedAt time.Time, e shim.End) *lastRunJSON {
+	l := &lastRunJSON{RunID: runID, StartedAt: startedAt, EndedAt: e.EndedAt.UTC().Truncate(time.Millisecond), Status: "stopped",
 		Reason: string(e.Outcome), Method: string(e.Method), ExitCode: e.ExitCode, Signal: e.Signal,
 		BytesUp: e.BytesUp, BytesDown: e.BytesDown, ByRules: e.ByRules, Lines: e.Lines, traffic: e.Traffic, hosts: e.Hosts}
 	if e.Outcome == shim.Failed {
@@ -350,7 +377,7 @@ func lastRun(runID string, startedAt timestamp, e shim.End) *lastRunJSON {
 	if e.Outcome == shim.Failed || e.Outcome == shim.Lost {
 		l.Status = "failed"
 	}
-	l.DurationMs = max(0, int64(l.EndedAt-l.StartedAt)) // the clock may have been set back meanwhile
+	l.DurationMs = max(0, l.EndedAt.Sub(l.StartedAt).Milliseconds()) // the clock may have been set back meanwhile
 	return l
 }
 
@@ -381,7 +408,7 @@ func (rs *runs) stop(ctx context.Context, profileID string, force bool) (last *l
 	if next != nil {
 		gone = next.gone // it goes after the other one
 	}
-	late := time.NewTimer(3 * stopTime)
+	late := time.NewTimer(3 * StopTime)
 	defer late.Stop()
 	select {
 	case <-gone:

@@ -11,7 +11,6 @@ import (
 	"github.com/gofrs/flock"
 
 	"warren/events"
-	"warren/pool"
 	"warren/problem"
 	"warren/store"
 )
@@ -128,7 +127,7 @@ func TestFailureIsOwed(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.Close() // nothing can be written any more
-	rs, err := newRuns(t.Context(), &serveConfig{Data: t.TempDir(), MaxStarting: 1}, slog.New(slog.DiscardHandler), st, events.New(), nil, pool.Own{})
+	rs, err := newRuns(t.Context(), Config{Data: t.TempDir(), MaxStarting: 1}, slog.New(slog.DiscardHandler), st, events.New(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -27,9 +25,6 @@ import (
 	"warren/store"
 	"warren/web"
 )
-
-// stopTime is how long a stop may take: browsers close in it.
-const stopTime = 25 * time.Second
 
 // answerTime is how long a stop waits, after that, for requests that are being answered.
 const answerTime = 3 * time.Second
@@ -86,7 +81,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(*server, s
 	own := pool.Own{Port: port}
 	px := pool.New(life, pool.Config{AtOnce: cfg.CheckAtOnce, Files: openFiles(), Every: cfg.checkEvery, RotateEvery: cfg.RotateEvery, RotateTimeout: cfg.RotateTimeout,
 		Own: own}, log, st, ev, checker)
-	rs, err := newRuns(life, cfg, log, st, ev, px, own)
+	rs, err := newRuns(life, cfg.runs(own), log, st, ev, px)
 	if err != nil {
 		return err
 	}
@@ -140,7 +135,7 @@ func (s *server) listen(ctx, life context.Context, l net.Listener, base string, 
 	case <-ctx.Done():
 	}
 	s.log.Info("stopping")
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), StopTime)
 	defer cancel()
 	s.runs.shutdown(stopping)
 	end()
@@ -166,44 +161,7 @@ func (s *server) prepare(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	return s.tidyErased(ctx)
-}
-
-// tidyErased sees to the folders that were set aside to be removed: of a profile that is still there the folder comes back, since its deletion
-// was never written.
-func (s *server) tidyErased(ctx context.Context) error {
-	dir := filepath.Join(s.cfg.Data, "profiles")
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, e := range entries {
-		id, aside := strings.CutPrefix(e.Name(), erasedPrefix)
-		if !aside {
-			continue
-		}
-		switch _, err := s.store.Read().GetProfileAny(ctx, store.GetProfileAnyParams{ID: id}); {
-		case errors.Is(err, store.ErrNoRow):
-			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
-				s.log.Warn("a removed profile's folder stays", "cause", err)
-			}
-		case err != nil:
-			return err
-		default:
-			if err := putBack(filepath.Join(dir, e.Name()), s.profileDir(id)); err != nil {
-				s.log.Error("a profile's folder was set aside for a deletion that was never written, and cannot be put back", "profile", id, "folder", e.Name(), "cause", err)
-			}
-		}
-	}
-	return nil
-}
-
-// putBack moves a folder to its place, where nothing may be.
-func putBack(aside, dir string) error {
-	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return cmp.Or(err, fs.ErrExist)
-	}
-	return os.Rename(aside, dir)
+	return s.runs.tidyErased(ctx)
 }
 
 // keepSweeping sweeps now and every minute, until ctx ends.
@@ -212,7 +170,10 @@ func (s *server) keepSweeping(ctx context.Context) {
 	defer tick.Stop()
 	var clock clockWatch
 	for {
-		s.sweep(ctx, clock.steady(time.Now()))
+		err := errors.Join(s.runs.sweep(ctx, clock.steady(time.Now())), s.sweep(ctx))
+		if err != nil && ctx.Err() == nil {
+			s.log.Error("sweeping", "cause", err)
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -221,77 +182,9 @@ func (s *server) keepSweeping(ctx context.Context) {
 	}
 }
 
-// clockWatch notices that the machine's clock was set anew, by more than sleeping for a night explains.
-type clockWatch struct {
-	last  time.Time // when it was looked at
-	until time.Time // it is not believed before
-}
-
-// steady says whether the clock may decide what is deleted for good. After a step of more than a day it may not for a day: a machine without a battery for its
-// clock begins months behind, and what was put into the trash before the clock was set looks old at once.
-func (c *clockWatch) steady(now time.Time) bool {
-	const day = 24 * time.Hour
-	now = now.Round(0) // as the wall has it
-	if !c.last.IsZero() && now.Sub(c.last).Abs() > day {
-		c.until = now.Add(day)
-	}
-	c.last = now
-	return !now.Before(c.until)
-}
-
-// sweep does what is due now and then: where the clock is steady it empties the trash of what lay there long enough, and it forgets
-// old answers.
-func (s *server) sweep(ctx context.Context, steady bool) {
-	s.runs.payOwed("")
-	s.runs.noteAllTraffic(ctx, func(*profileRun) bool { return true })
-	var err error
-	if steady {
-		err = errors.Join(s.purgeTraffic(ctx), s.emptyTrash(ctx, time.Now().AddDate(0, 0, -s.cfg.TrashDays).UnixMilli()))
-	}
-	if err = errors.Join(err, s.once.purge(ctx), s.store.ForgetGone(ctx), s.keys.flush(ctx)); err != nil && ctx.Err() == nil {
-		s.log.Error("sweeping", "cause", err)
-	}
-}
-
-// emptyTrash removes what lies in the trash since before (milliseconds since 1970). What is taken out of it in the meantime stays.
-func (s *server) emptyTrash(ctx context.Context, before int64) error {
-	rows, err := s.store.Read().ListTrashedBefore(ctx, store.ListTrashedBeforeParams{Before: before, Limit: 100})
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if ctx.Err() != nil {
-			return nil // the server stops; the rest has time
-		}
-		if err := s.purge(ctx, row, before); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// purge removes a profile that is in the trash since before.
-func (s *server) purge(ctx context.Context, row store.ListTrashedBeforeRow, before int64) error {
-	release := s.runs.bar(row.ID) // nothing starts it while its folder is set aside
-	if release == nil {
-		return nil
-	}
-	defer release()
-	restored := errors.New("restored")
-	err := s.removeProfile(ctx, row.ID, func(q *store.Queries) error {
-		n, err := q.PurgeProfile(ctx, store.PurgeProfileParams{ID: row.ID, Before: before})
-		if err == nil && n == 0 {
-			return restored
-		}
-		return err
-	})
-	if errors.Is(err, restored) {
-		return nil
-	}
-	if err == nil {
-		s.events.Publish(events.Event{Type: "profile.deleted", Workspace: row.WorkspaceID, Data: map[string]any{"id": row.ID, "permanent": true}})
-	}
-	return err
+// sweep forgets answers and places that are old, and writes the last uses of keys.
+func (s *server) sweep(ctx context.Context) error {
+	return errors.Join(s.once.purge(ctx), s.store.ForgetGone(ctx), s.keys.flush(ctx))
 }
 
 // claimData makes the data folder this server's alone. Another server on it is a refusal.

@@ -21,7 +21,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
 
 	"warren/events"
 	"warren/pool"
@@ -52,8 +51,9 @@ type server struct {
 	site      *web.Site
 	api       huma.API
 	mux       *http.ServeMux
-	needs     map[string]scope // what each pattern of mux needs
+	needs     map[string]store.Right // what each pattern of mux needs
 	once      *idempotency
+	sockets   keyedSockets
 	hosts     map[string]bool // the Host values that requests may carry
 	origins   map[string]bool // the Origin values that are ours
 	port      string          // that this server listens on
@@ -152,7 +152,8 @@ func (s *server) routes() {
 // newServer wires the operations. The listener's address completes the list of hosts.
 func newServer(s *server) *server {
 	useOurErrors()
-	s.mux, s.needs, s.streams = http.NewServeMux(), map[string]scope{}, newStreams(maxConnections())
+	s.mux, s.needs, s.streams = http.NewServeMux(), map[string]store.Right{}, newStreams(maxConnections())
+	s.sockets = keyedSockets{byKey: map[string]map[context.Context]context.CancelFunc{}}
 	s.uploads, s.listing = newUploads(), make(chan struct{}, listsAtOnce)
 	s.api = humago.NewWithPrefix(s.mux, apiPrefix, s.humaConfig())
 	s.routes()
@@ -206,7 +207,7 @@ func jsonFormat() huma.Format {
 }
 
 // add registers one operation: who may call it, where it is, and what it does.
-func add[I, O any](s *server, scope scope, pattern, id, summary string, h func(context.Context, *I) (*O, error)) {
+func add[I, O any](s *server, scope store.Right, pattern, id, summary string, h func(context.Context, *I) (*O, error)) {
 	method, p, _ := strings.Cut(pattern, " ")
 	op := huma.Operation{
 		OperationID: id, Method: method, Path: p, Summary: summary,
@@ -260,7 +261,7 @@ func noteOddQuery(ctx huma.Context) {
 }
 
 // stream registers what is no single JSON answer.
-func (s *server) stream(scope scope, pattern string, h func(w http.ResponseWriter, r *http.Request) error) {
+func (s *server) stream(scope store.Right, pattern string, h func(w http.ResponseWriter, r *http.Request) error) {
 	method, p, ok := strings.Cut(pattern, " ")
 	if !ok {
 		method, p = "", pattern
@@ -512,11 +513,8 @@ func requestIDFrom(r *http.Request) string {
 	if id != "" && len(id) <= 64 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == "" {
 		return id
 	}
-	return newID()
+	return store.NewID()
 }
-
-// newID makes an id: a UUIDv7 (RFC 9562), so that ids sort by time.
-func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) error {
 	body, err := json.Marshal(v, json.Deterministic(true))
@@ -589,6 +587,3 @@ func (s *server) trusted(a netip.Addr) bool {
 	}
 	return false
 }
-
-// errStopped ends waits when the server stops.
-var errStopped = errors.New("the server is stopping")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -170,7 +171,7 @@ func (rs *runs) started(ctx context.Context, r *profileRun, p *plan, client *shi
 
 // abandon ends the process of a start that failed after all.
 func (rs *runs) abandon(r *profileRun, client *shim.Client) {
-	if err := client.Abandon(stopTime); err != nil {
+	if err := client.Abandon(StopTime); err != nil {
 		rs.log.Error("a run whose start failed does not end", "profile", r.profileID, "run", r.id, "cause", err)
 		return
 	}
@@ -186,7 +187,7 @@ func (rs *runs) recordStart(ctx context.Context, r *profileRun, answer *startJSO
 	if err != nil {
 		return err
 	}
-	at := int64(answer.StartedAt)
+	at := answer.StartedAt.UnixMilli()
 	ctx = context.WithoutCancel(ctx)
 	err = rs.store.Write(ctx, func(q *store.Queries) error {
 		if err := q.InsertRun(ctx, store.InsertRunParams{ID: r.id, ProfileID: r.profileID, StartedAt: at, Record: string(text)}); err != nil {
@@ -210,7 +211,7 @@ func (rs *runs) recordStart(ctx context.Context, r *profileRun, answer *startJSO
 func (p *plan) answer(st *shim.State) *startJSON {
 	a := &startJSON{known: true}
 	a.RunJSON = RunJSON{ID: p.row.ID, ProfileID: p.row.ID, WorkspaceID: p.row.WorkspaceID, RunID: p.spec.RunID, Status: "running",
-		StartedAt: timestamp(st.StartedAt.UnixMilli()), PID: st.PID, Headless: st.Headless,
+		StartedAt: st.StartedAt.UTC().Truncate(time.Millisecond), PID: st.PID, Headless: st.Headless,
 		Browser:   browserJSON{Product: p.installed.Product, Version: st.Browser.Version, Path: p.installed.Path, Match: p.match},
 		Requested: requestedJSON{OS: p.row.OS, BrowserVersion: p.row.BrowserVersion}, Effective: p.effective(st),
 		Isolation: isolationJSON{Network: st.Isolation.Network, Files: st.Isolation.Files, Sandbox: st.Isolation.Sandbox},
@@ -219,7 +220,7 @@ func (p *plan) answer(st *shim.State) *startJSON {
 		a.Requested.BrowserVersion = a.Effective.BrowserVersion
 	}
 	if p.spec.MaxRun > 0 {
-		a.ExpiresAt = new(a.StartedAt + timestamp(p.spec.MaxRun.Milliseconds()))
+		a.ExpiresAt = new(a.StartedAt.Add(p.spec.MaxRun))
 	}
 	if st.DebuggerAddress != "" {
 		a.DebuggerAddress = &st.DebuggerAddress

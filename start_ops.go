@@ -110,7 +110,7 @@ func (in *startInput) options(c *caller) options {
 
 // asker is the caller's key as a start knows it.
 func (c *caller) asker() asker {
-	return asker{Sees: c.scope, Key: c.mark, Files: c.has(scopeFiles), Expires: c.expires}
+	return askerOf(c.Holder, c.mark)
 }
 
 func (s *server) startProfile(ctx context.Context, in *startRequest) (*struct{ Body startAnswer }, error) {

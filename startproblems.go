@@ -9,7 +9,6 @@ import (
 
 	"warren/problem"
 	"warren/shim"
-	"warren/store"
 )
 
 // This file puts what a start can fail of into problems.
@@ -31,6 +30,12 @@ func notAnswering() *problem.Error {
 	return problem.New(problem.Conflict, "profile_busy", "The run of an earlier server does not answer. Stop it, with force if it must be, then start again.")
 }
 
+// LastWords are what a browser said that failed, and its exit code where it ended. The errors browser_failed and start_timeout carry them.
+type LastWords struct {
+	ExitCode *int
+	Lines    []string
+}
+
 // startProblem gives a failed launch its code.
 func startProblem(err error) error {
 	var f *shim.Failure
@@ -46,12 +51,12 @@ func startProblem(err error) error {
 		return problem.Hidden(err)
 	}
 	var p *problem.Error
-	said := lastWords{lines: f.Lines}
+	said := LastWords{Lines: f.Lines}
 	switch f.Kind {
 	case "cancelled":
 		return cancelledStart()
 	case "disk_full":
-		return fromError(store.ErrDiskFull).Because(err)
+		return problem.DiskFull(err)
 	case "unwritable":
 		p = problem.New(problem.Unavailable, "browser_failed", "The browser was not started, because the profile's folder cannot be written. Give warren's user the right to write everything in the data folder, then start again.")
 	case "taken":
@@ -72,7 +77,7 @@ func startProblem(err error) error {
 		p = problem.New(problem.Unavailable, "browser_failed", "The run's process was killed while the browser started"+killedBy(f)+" `lines` holds its last words.")
 	case "failed":
 		p = problem.New(problem.Unavailable, "browser_failed", "The browser ended while it started"+killedBy(f)+" `exitCode` and `lines` say how; `warren doctor` looks for the cause.")
-		said.exitCode = &f.ExitCode
+		said.ExitCode = &f.ExitCode
 	default:
 		return problem.Hidden(err)
 	}

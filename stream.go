@@ -47,7 +47,7 @@ func (s *server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 		}
 		select {
 		case e, ok := <-heard.C:
-			if !ok || caller.expired() { // timers stand still while a machine sleeps
+			if !ok || caller.Expired() { // timers stand still while a machine sleeps
 				return nil
 			}
 			text = sse(e)
@@ -67,7 +67,7 @@ func sse(e events.Entry) []byte {
 // hears says whether the caller may hear of a workspace. What belongs to none is for keys that see all.
 func (c *caller) hears(workspace string) bool {
 	if workspace == "" {
-		return c.scope.SeesAll()
+		return c.Sees.SeesAll()
 	}
 	return c.sees(workspace)
 }

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"warren/store"
 )
 
 // This file proves that what lies in a workspace that a key may not see cannot be told from what does not exist: every
@@ -109,7 +111,7 @@ func TestWorkspaces(t *testing.T) {
 			if own == "" {
 				own, other = "a", "b"
 			}
-			unknown := newID()
+			unknown := store.NewID()
 			nothing := key.call(t, name, r, unknown)
 			want := nothing.face()
 			ask := func(what, id string) *answer {
@@ -189,7 +191,7 @@ func TestTrashOfAnotherWorkspace(t *testing.T) {
 	w := newTown(t)
 	a := w.as(w.keys["A"])
 	for _, c := range []struct{ method, path string }{{"GET", "?trashed=true"}, {"POST", "/restore"}, {"DELETE", "?permanent=true"}} {
-		unknown, theirs, mine := newID(), w.make(t, "profile", "b", "deleted"), w.make(t, "profile", "a", "deleted")
+		unknown, theirs, mine := store.NewID(), w.make(t, "profile", "b", "deleted"), w.make(t, "profile", "a", "deleted")
 		want := a.do(t, c.method, "/profiles/"+unknown+c.path, nil).refused(t, 404, "profile_not_found").face()
 		for range 2 {
 			if got := a.do(t, c.method, "/profiles/"+theirs+c.path, nil).face(); got != want {
@@ -228,20 +230,20 @@ func TestListsOfAnotherWorkspace(t *testing.T) {
 	}
 	for _, path := range []string{"/profiles?after=ID", "/profiles?after=ID&trashed=true", "/profiles?after=ID&sort=name", "/proxies?after=ID", "/workspaces?after=ID"} {
 		for _, their := range []string{theirs, theirProxy, trashed, "b"} {
-			same("GET", path, none, their, newID())
+			same("GET", path, none, their, store.NewID())
 			same("GET", path, none, their, "no id at all")
 		}
 	}
-	same("GET", "/profiles?proxyId=ID", none, theirProxy, newID())
+	same("GET", "/profiles?proxyId=ID", none, theirProxy, store.NewID())
 	same("GET", "/profiles?search=ID", none, "secret-name", "nobody-has-it")
 	same("GET", "/profiles?tag=ID", none, "secret-tag", "nobody-has-it")
 	with := func(member string) func(string) any {
 		return func(id string) any { return map[string]any{"name": "x", member: id} }
 	}
 	start := func(id string) any { return map[string]any{"dryRun": true, "proxyId": id} }
-	same("POST", "/profiles", with("proxyId"), theirProxy, newID())
-	same("PUT", "/profiles/"+mine, with("proxyId"), theirProxy, newID())
-	same("POST", "/profiles/"+mine+"/start", start, theirProxy, newID())
+	same("POST", "/profiles", with("proxyId"), theirProxy, store.NewID())
+	same("PUT", "/profiles/"+mine, with("proxyId"), theirProxy, store.NewID())
+	same("POST", "/profiles/"+mine+"/start", start, theirProxy, store.NewID())
 	same("POST", "/profiles", with("workspaceId"), "b", "zz")
 	same("PUT", "/profiles/"+mine, with("workspaceId"), "b", "zz")
 	same("POST", "/proxies", func(id string) any { return map[string]any{"url": "socks5://h:1", "workspaceId": id} }, "b", "zz")
@@ -264,10 +266,10 @@ func TestRunsOfAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	theirs := w.make(t, "profile", "b", "")
-	r := &profileRun{id: newID(), profileID: theirs, workspaceID: "b", status: "running", ready: make(chan struct{}), gone: make(chan struct{}), cancel: func() {}}
+	r := &profileRun{id: store.NewID(), profileID: theirs, workspaceID: "b", status: "running", ready: make(chan struct{}), gone: make(chan struct{}), cancel: func() {}}
 	close(r.ready)
 	r.answer = &startJSON{known: true}
-	r.answer.RunJSON = RunJSON{ID: theirs, ProfileID: theirs, WorkspaceID: "b", RunID: r.id, Status: "running", StartedAt: timestamp(now()),
+	r.answer.RunJSON = RunJSON{ID: theirs, ProfileID: theirs, WorkspaceID: "b", RunID: r.id, Status: "running", StartedAt: time.Now().UTC().Truncate(time.Millisecond),
 		Browser: browserJSON{Match: "exact"}, Effective: effectiveJSON{Locale: []string{}, Geolocation: []byte("null")},
 		Isolation: isolationJSON{Network: "loopback", Files: "guard"}, Warnings: []warningJSON{}}
 	if _, _, err := w.srv.runs.claim(r); err != nil {
@@ -283,7 +285,7 @@ func TestRunsOfAnotherWorkspace(t *testing.T) {
 		}
 		w.as(w.keys[who]).do(t, "GET", "/runs?workspaceId=a", nil).want(t, 200).equal(t, "total", 0)
 	}
-	a, unknown := w.as(w.keys["A"]), newID()
+	a, unknown := w.as(w.keys["A"]), store.NewID()
 	want := a.do(t, "GET", "/profiles/"+unknown+"/cdp/json/version", nil).refused(t, 404, "profile_not_found").face()
 	for _, path := range []string{"/cdp/json/version", "/cdp"} {
 		if got := a.do(t, "GET", "/profiles/"+theirs+path, nil).face(); got != want {

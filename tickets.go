@@ -44,7 +44,7 @@ func (ts *tickets) add(secret string, t ticket) bool {
 	for hash, other := range ts.byHash {
 		if time.Now().After(other.until) {
 			delete(ts.byHash, hash)
-		} else if other.caller.keyID == t.caller.keyID {
+		} else if other.caller.KeyID == t.caller.KeyID {
 			mine++
 		}
 	}
@@ -119,7 +119,7 @@ func (in *ticketInput) Resolve(huma.Context) []error {
 
 type ticketJSON struct {
 	Ticket    string    `json:"ticket" doc:"256 bits, this once."`
-	ExpiresAt timestamp `json:"expiresAt"`
+	ExpiresAt time.Time `json:"expiresAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 }
 
 func tooManyTickets() *problem.Error {
@@ -131,5 +131,5 @@ func (s *server) createTicket(ctx context.Context, in *struct{ Body ticketInput 
 	if !s.tickets.add(secret, ticket{callerOf(ctx), in.Body.Path, until}) {
 		return nil, tooManyTickets()
 	}
-	return &struct{ Body ticketJSON }{ticketJSON{secret, timestamp(until.UnixMilli())}}, nil
+	return &struct{ Body ticketJSON }{ticketJSON{secret, until.UTC()}}, nil
 }

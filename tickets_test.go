@@ -145,7 +145,8 @@ func TestTicketEndsWithItsKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	late, err := callerFromRow(row)
+	h, err := row.Holder()
+	late := newCaller(h)
 	if err != nil || !a.srv.tickets.add("late", ticket{late, live, time.Now().Add(time.Minute)}) {
 		t.Fatal(err)
 	}
@@ -175,7 +176,7 @@ func TestManyTickets(t *testing.T) {
 		t.Error("it does not say when to come again")
 	}
 	a.ticketFor(t, a.key, path)
-	ts, c := newTickets(), newCaller("k", allScopes(), store.All())
+	ts, c := newTickets(), newCaller(store.Holder{KeyID: "k", Rights: store.AllRights(), Sees: store.All()})
 	ts.add("over", ticket{c, path, time.Now().Add(-time.Millisecond)})
 	if ts.take("over", path) != nil {
 		t.Error("a ticket whose time is over is good")

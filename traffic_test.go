@@ -156,7 +156,7 @@ func TestTraffic(t *testing.T) {
 		}
 	}
 	path := "/proxies/" + proxy + "/traffic"
-	if err := a.srv.purgeTraffic(t.Context()); err != nil {
+	if err := a.srv.runs.purgeTraffic(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	says(path, "3 30 3: map[bytesDown:10 bytesUp:1 connections:1] map[bytesDown:20 bytesUp:2 connections:2]")

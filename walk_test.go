@@ -104,7 +104,7 @@ func TestWalkAfterAnIDThatIsGone(t *testing.T) {
 	a.do(t, "DELETE", "/profiles/"+first+"?permanent=true", nil).want(t, 204)
 	a.do(t, "DELETE", "/profiles/"+other+"?permanent=true", nil).want(t, 204)
 	list(first).refused(t, 410, "cursor_gone")
-	for _, never := range []string{newID(), "x", other} {
+	for _, never := range []string{store.NewID(), "x", other} {
 		list(never).want(t, 200).equal(t, "data", []any{})
 	}
 	named := mine.do(t, "GET", "/profiles?order=asc&limit=1&sort=name", nil).want(t, 200).text("next")

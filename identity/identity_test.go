@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-
 // berlin is an exit in Berlin, checked now.
 func berlin() *Exit {
 	return &Exit{Country: "DE", Timezone: "Europe/Berlin", Locale: "de-DE", Latitude: new(52.5), Longitude: new(13.4), CheckedAt: time.Now()}

@@ -256,4 +256,3 @@ func bit(b bool) int64 {
 	}
 	return 0
 }
-

@@ -84,6 +84,11 @@ func Hidden(err error) *Error {
 	return New(Internal, "internal", "Something went wrong inside warren. The log has the cause under this request's id.").Because(err)
 }
 
+// DiskFull says that there is no room for what was asked for.
+func DiskFull(err error) *Error {
+	return New(Storage, "disk_full", "The disk is full; nothing was changed. Free some space in the data folder's file system and try again.").Because(err)
+}
+
 // Because adds the cause, for the log.
 func (e *Error) Because(err error) *Error { e.Cause = err; return e }
 

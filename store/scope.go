@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
 )
 
 // Scope says which workspaces a query may see. The zero value sees none.
@@ -60,3 +61,6 @@ func IsWorkspaceID(s string) bool {
 	return len(s) >= 1 && len(s) <= 64 &&
 		strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == ""
 }
+
+// NewID makes an id: a UUIDv7 (RFC 9562), so that ids sort by time.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// The operation that runs a leak test.
+
+type leakTestInput struct {
+	TimeoutMs int64 `json:"timeoutMs,omitempty" nullable:"true" minimum:"10000" maximum:"120000" doc:"How long the page may take once its browser takes commands. Default: 60000."`
+}
+
+func (s *server) leakTest(ctx context.Context, in *struct {
+	ProfilePath
+	Body *leakTestInput `required:"false"`
+}) (*struct{ Body leakTestJSON }, error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	limit := leakTestTime
+	if in.Body != nil && in.Body.TimeoutMs != 0 {
+		limit = time.Duration(in.Body.TimeoutMs) * time.Millisecond
+	}
+	p, err := s.runs.plan(ctx, row, options{AllowDowngrade: true, Asker: callerOf(ctx).asker()}) // its folder is a new one, which no browser has opened
+	if err != nil {
+		return nil, err
+	}
+	p.row.Consistency = "off" // it is no start: what it declares may contradict what it likes
+	answer, err := s.runs.leakTest(ctx, p, limit)
+	if err != nil {
+		return nil, err
+	}
+	return &struct{ Body leakTestJSON }{*answer}, nil
+}

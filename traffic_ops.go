@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"warren/store"
+)
+
+// What went through proxies, by day, run, profile or proxy.
+
+// TrafficSums are what went through.
+type TrafficSums struct {
+	BytesUp     int64 `json:"bytesUp" doc:"From browsers to targets."`
+	BytesDown   int64 `json:"bytesDown"`
+	Connections int64 `json:"connections" doc:"To targets, that were opened."`
+}
+
+// trafficRowJSON is one part of it. One of the members says which.
+type trafficRowJSON struct {
+	Day       string  `json:"day,omitempty" format:"date" doc:"With by=day: in UTC."`
+	RunID     string  `json:"runId,omitempty" doc:"With by=run."`
+	ProfileID string  `json:"profileId,omitempty" doc:"With by=profile. It may be gone."`
+	ProxyID   *string `json:"proxyId,omitzero" doc:"With by=proxy. It may be gone; empty: directly."`
+	TrafficSums
+}
+
+// trafficJSON is what went through in all, and its parts.
+type trafficJSON struct {
+	TrafficSums
+	Data []trafficRowJSON `json:"data" doc:"In the order of the days."`
+}
+
+// TrafficDays are from when to when somebody asks.
+type TrafficDays struct {
+	From string `query:"from" doc:"The first day (UTC), as 2026-11-01. Default: all that is kept." example:"2026-11-01"`
+	To   string `query:"to" doc:"The last day, included." example:"2026-11-30"`
+
+	first, last int64
+}
+
+// Resolve reads the days.
+func (d *TrafficDays) Resolve(huma.Context) []error {
+	var f faults
+	d.first, d.last = 0, math.MaxInt32
+	for _, v := range []struct {
+		name, text string
+		day        *int64
+	}{{"from", d.From, &d.first}, {"to", d.To, &d.last}} {
+		if v.text == "" {
+			continue
+		}
+		at, err := time.Parse(time.DateOnly, v.text)
+		if err != nil {
+			f.add("query."+v.name, "must be a day such as 2026-11-01", cut(v.text))
+		}
+		*v.day = dayOf(at)
+	}
+	if len(f) == 0 && d.first > d.last {
+		f.add("query.to", "must not be before from", nil)
+	}
+	return f.errors()
+}
+
+func (s *server) proxyTraffic(ctx context.Context, in *struct {
+	ProxyPath
+	TrafficDays
+	By string `query:"by" enum:"day,profile,run" doc:"Default: day."`
+}) (*struct{ Body trafficJSON }, error) {
+	row, err := s.proxyRow(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	s.runs.noteAllTraffic(ctx, func(r *profileRun) bool { return r.workspaceID == row.WorkspaceID })
+	rows, err := s.store.Read().ListTrafficOfProxy(ctx, store.ListTrafficOfProxyParams{ProxyID: row.ID, FromDay: in.first, ToDay: in.last, Workspaces: callerOf(ctx).Sees.Filter()})
+	return sumTraffic(rows, in.By), err
+}
+
+func (s *server) profileTraffic(ctx context.Context, in *struct {
+	ProfilePath
+	TrafficDays
+	By string `query:"by" enum:"day,proxy,run" doc:"Default: day."`
+}) (*struct{ Body trafficJSON }, error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	s.runs.noteAllTraffic(ctx, func(r *profileRun) bool { return r.profileID == row.ID })
+	rows, err := s.store.Read().ListTrafficOfProfile(ctx, store.ListTrafficOfProfileParams{ProfileID: row.ID, FromDay: in.first, ToDay: in.last, Workspaces: callerOf(ctx).Sees.Filter()})
+	return sumTraffic(rows, in.By), err
+}
+
+// sumTraffic adds up the rows that are of the same part.
+func sumTraffic(rows []store.Traffic, by string) *struct{ Body trafficJSON } {
+	out := trafficJSON{Data: []trafficRowJSON{}}
+	at := map[string]int{}
+	for _, row := range rows {
+		part := trafficRowJSON{}
+		switch by {
+		case "run":
+			part.RunID = row.RunID
+		case "profile":
+			part.ProfileID = row.ProfileID
+		case "proxy":
+			part.ProxyID = &row.ProxyID
+		default:
+			part.Day = time.Unix(row.Day*dayLength, 0).UTC().Format(time.DateOnly)
+		}
+		key := part.Day + part.RunID + part.ProfileID
+		if part.ProxyID != nil {
+			key = *part.ProxyID
+		}
+		i, there := at[key]
+		if !there {
+			i, at[key] = len(out.Data), len(out.Data)
+			out.Data = append(out.Data, part)
+		}
+		for _, sums := range []*TrafficSums{&out.TrafficSums, &out.Data[i].TrafficSums} {
+			sums.BytesUp += row.BytesUp
+			sums.BytesDown += row.BytesDown
+			sums.Connections += row.Connections
+		}
+	}
+	return &struct{ Body trafficJSON }{out}
+}
