@@ -27,10 +27,7 @@ func browserRows(all []shim.Listed) []browserListJSON {
 
 // listBrowsers answers all at once: a machine has a handful. None at all is an empty list, and no error; so is a default one that is gone.
 func (s *server) listBrowsers(ctx context.Context, _ *struct{}) (*listBody[browserListJSON], error) {
-	all, err := s.runs.browsers(ctx)
-	if err != nil {
-		all, err = s.runs.catalog.With(ctx, shim.Installed{}, s.runs.places())
-	}
+	all, err := s.runs.allBrowsers(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -73,6 +73,15 @@ func (rs *runs) browsers(ctx context.Context) ([]shim.Listed, error) {
 	return all, err
 }
 
+// allBrowsers lists every browser, also where there is no default one.
+func (rs *runs) allBrowsers(ctx context.Context) ([]shim.Listed, error) {
+	all, err := rs.browsers(ctx)
+	if err != nil {
+		all, err = rs.catalog.With(ctx, shim.Installed{}, rs.places())
+	}
+	return all, err
+}
+
 // places is where the server looks. A list of added browsers that cannot be read keeps nobody from what there is beside.
 func (rs *runs) places() shim.Places {
 	added, err := readAdded(rs.cfg.Data)

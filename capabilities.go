@@ -8,12 +8,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"warren/events"
 	"warren/problem"
 	"warren/shim"
 	"warren/store"
@@ -49,10 +49,10 @@ func (c *capability) isOwn() bool { return c.Secret != "" }
 func (c *capability) expired() bool { return c.ExpiresAt != 0 && time.Now().UnixMilli() >= c.ExpiresAt }
 
 // hold ties a request to the capability that let it in: it ends when that does. leave must be called.
-func (c *capability) hold(r *http.Request) (_ *http.Request, leave func()) {
-	ctx, cancel := context.WithCancel(r.Context())
+func (c *capability) hold(ctx context.Context) (_ context.Context, leave func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(c.life, cancel)
-	return r.WithContext(ctx), func() {
+	return ctx, func() {
 		stop()
 		cancel()
 	}
@@ -260,7 +260,11 @@ func (rs *runs) opening(r *profileRun) (out []*capability) {
 }
 
 // granted are those that were made to be given away.
-func (rs *runs) granted(r *profileRun) []*capability {
+func (rs *runs) granted(profileID string) []*capability {
+	r := rs.of(profileID)
+	if r == nil {
+		return nil
+	}
 	return slices.DeleteFunc(rs.opening(r), (*capability).isOwn)
 }
 
@@ -313,7 +317,8 @@ func (rs *runs) grant(ctx context.Context, r *profileRun, about shim.Capability)
 }
 
 // ownSecret is what opens the run to a key: the capability that it has, or a new one.
-func (rs *runs) ownSecret(ctx context.Context, r *profileRun, key asker) (string, error) {
+func (rs *runs) ownSecret(ctx context.Context, started *startJSON, key asker) (string, error) {
+	r := started.run
 	r.owning.Lock() // one for a key
 	defer r.owning.Unlock()
 	for _, c := range rs.opening(r) {
@@ -339,7 +344,11 @@ func newShimCapability() shim.Capability {
 }
 
 // revoke ends a capability and what it let in. It is over here at once, and gone when the run's process has forgotten it too.
-func (rs *runs) revoke(ctx context.Context, r *profileRun, id string) error {
+func (rs *runs) revoke(ctx context.Context, profileID, id string) error {
+	r := rs.of(profileID)
+	if r == nil {
+		return problem.Missing("capability")
+	}
 	r.granting.Lock()
 	defer r.granting.Unlock()
 	have := rs.opening(r)
@@ -353,6 +362,7 @@ func (rs *runs) revoke(ctx context.Context, r *profileRun, id string) error {
 		return err
 	}
 	rs.forgetCapability(c)
+	rs.publishCapability("capability.revoked", r, id)
 	return nil
 }
 
@@ -387,4 +397,40 @@ func (r *profileRun) process() (*shim.Client, error) {
 		return nil, problem.New(problem.Conflict, "profile_not_running", "The profile's browser is not ready yet.")
 	}
 	return r.client, nil
+}
+
+// grantOptions say what a capability is to be that is given away.
+type grantOptions struct {
+	Name     string
+	Readonly bool
+	Files    bool          // who has it may use files of the machine, if the key may
+	Life     time.Duration // 0: until the run ends
+}
+
+// grantNew makes a capability that opens a profile's run, and gives its secret, this once.
+func (rs *runs) grantNew(ctx context.Context, profileID string, key asker, o grantOptions) (*capability, string, error) {
+	r := rs.of(profileID)
+	if r == nil || !r.goesOn() {
+		return nil, "", notRunning()
+	}
+	about, secret := newShimCapability(), newCapability()
+	hash := sha256.Sum256([]byte(secret))
+	about.Hash, about.Name, about.Readonly, about.Files = hash[:], o.Name, o.Readonly, o.Files
+	if o.Life > 0 {
+		about.ExpiresAt = about.CreatedAt + o.Life.Milliseconds()
+	}
+	about = bounded(about, key)
+	if err := rs.grant(ctx, r, about); err != nil {
+		return nil, "", err
+	}
+	rs.publishCapability("capability.created", r, about.ID)
+	return &capability{Capability: about, run: r}, secret, nil
+}
+
+func (rs *runs) publishCapability(kind string, r *profileRun, id string) {
+	rs.events.Publish(events.Event{Type: kind, Workspace: r.workspaceID, Data: map[string]any{"id": id, "profileId": r.profileID, "runId": r.id}})
+}
+
+func notRunning() *problem.Error {
+	return problem.New(problem.Conflict, "profile_not_running", "The profile does not run. Start it first.")
 }

@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"warren/events"
-	"warren/problem"
 	"warren/store"
 )
 
@@ -81,38 +78,26 @@ func (s *server) createCapability(ctx context.Context, in *capabilityRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	run := s.runs.of(row.ID)
-	if run == nil || !run.goesOn() {
-		return nil, notRunning()
-	}
-	secret := newCapability()
-	hash := sha256.Sum256([]byte(secret))
-	about := newShimCapability()
-	about.Hash, about.Name, about.Readonly, about.Files = hash[:], in.Body.Name, in.Body.Readonly, in.Body.Files
+	var life time.Duration
 	if in.Body.ExpiresInMs.given() {
-		about.ExpiresAt = about.CreatedAt + in.Body.ExpiresInMs.Value
+		life = time.Duration(in.Body.ExpiresInMs.Value) * time.Millisecond
 	}
-	about = bounded(about, callerOf(ctx).asker())
-	if err := s.runs.grant(ctx, run, about); err != nil {
+	made, secret, err := s.runs.grantNew(ctx, row.ID, callerOf(ctx).asker(), grantOptions{in.Body.Name, in.Body.Readonly, in.Body.Files, life})
+	if err != nil {
 		return nil, err
 	}
 	out := &struct {
 		Location string `header:"Location"`
 		Body     madeCapabilityJSON
-	}{Location: apiPrefix + "/profiles/" + row.ID + "/capabilities/" + about.ID}
-	if out.Body.CapabilityJSON, err = capabilityFrom(&capability{Capability: about, run: run}); err != nil {
+	}{Location: apiPrefix + "/profiles/" + row.ID + "/capabilities/" + made.ID}
+	if out.Body.CapabilityJSON, err = capabilityFrom(made); err != nil {
 		return nil, err
 	}
 	ws, cdp, live := s.endpoints(ctx, secret)
-	if out.Body.LiveURL = live; !about.Readonly {
+	if out.Body.LiveURL = live; !made.Readonly {
 		out.Body.CdpURL, out.Body.WsEndpoint = &cdp, &ws
 	}
-	s.tellCapability("capability.created", run, about.ID)
 	return out, nil
-}
-
-func (s *server) tellCapability(kind string, run *profileRun, id string) {
-	s.events.Publish(events.Event{Type: kind, Workspace: run.workspaceID, Data: map[string]any{"id": id, "profileId": run.profileID, "runId": run.id}})
 }
 
 func (s *server) listCapabilities(ctx context.Context, in *struct {
@@ -123,10 +108,7 @@ func (s *server) listCapabilities(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	var all []*capability
-	if run := s.runs.of(row.ID); run != nil {
-		all = s.runs.granted(run)
-	}
+	all := s.runs.granted(row.ID)
 	from := int(min(in.offset(), int64(len(all))))
 	if in.After != "" {
 		_, id, err := s.goOn(ctx, in.After, "capability", func(id string) (int64, error) { return s.runs.grantedOnce(row.ID, id) })
@@ -154,20 +136,12 @@ func (s *server) revokeCapability(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	run := s.runs.of(row.ID)
-	if run == nil {
-		return nil, problem.Missing("capability")
-	}
-	if err := s.runs.revoke(ctx, run, in.CapabilityID); err != nil {
-		return nil, err
-	}
-	s.tellCapability("capability.revoked", run, in.CapabilityID)
-	return nil, nil
+	return nil, s.runs.revoke(ctx, row.ID, in.CapabilityID)
 }
 
 // addresses fills in where the run of a start's answer is driven and watched: by the caller, with the caller's rights.
 func (s *server) addresses(ctx context.Context, answer *startJSON) error {
-	secret, err := s.runs.ownSecret(ctx, answer.run, callerOf(ctx).asker())
+	secret, err := s.runs.ownSecret(ctx, answer, callerOf(ctx).asker())
 	if err != nil {
 		return err
 	}

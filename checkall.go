@@ -127,7 +127,6 @@ func (s *server) checkAll(_ context.Context, in *checkAllRequest) (*checkAllBody
 func (s *server) streamChecks(hc huma.Context, targets []pool.Proxy) error {
 	ctx, cancel := context.WithCancel(hc.Context())
 	defer cancel()
-	defer context.AfterFunc(s.runs.ctx, cancel)()
 	lines, failed := make(chan *pool.Check, 64), make(chan error, 1)
 	go func() {
 		defer close(lines)

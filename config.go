@@ -310,3 +310,30 @@ func (cfg *serveConfig) runs(own pool.Own) Config {
 	}
 	return c
 }
+
+// byteSize is a number of bytes on the command line: 5368709120, 5GiB, 500MiB, 64KiB. 0 is no limit.
+type byteSize string
+
+func (b byteSize) bytes() int64 {
+	n, _ := b.parse()
+	return n
+}
+
+func (b byteSize) parse() (n int64, ok bool) {
+	text, unit := string(b), int64(1)
+	for suffix, size := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40} {
+		if number, found := strings.CutSuffix(text, suffix); found {
+			text, unit = strings.TrimSpace(number), size
+		}
+	}
+	if len(text) > 15 || text == "" && b != "" || strings.Trim(text, "0123456789") != "" {
+		return 0, false
+	}
+	for _, digit := range text {
+		n = n*10 + int64(digit-'0')
+	}
+	if n > (1<<50)/unit {
+		return 0, false
+	}
+	return n * unit, true
+}

@@ -20,7 +20,6 @@ import (
 	"unicode/utf8"
 
 	"warren/problem"
-	"warren/shim"
 	"warren/store"
 )
 
@@ -41,7 +40,7 @@ type DownloadJSON struct {
 	Path       *string    `json:"path" doc:"Where the file lies on the server's machine." example:"/var/lib/warren/profiles/0199a1c2-7d3e-7a10-8a55-0123456789ab/files/downloads/3089453d-32e6-4bc4-ae20-895f49d284df"`
 }
 
-func (s *server) downloadJSON(profileID string, d shim.Download) DownloadJSON {
+func (s *server) downloadJSON(profileID string, d Download) DownloadJSON {
 	j := DownloadJSON{ID: d.ID, Name: d.Name, Size: d.Received, State: d.State, URL: d.URL, StartedAt: d.BeganAt.UTC()}
 	if d.Total > 0 {
 		j.TotalBytes = &d.Total
@@ -52,35 +51,16 @@ func (s *server) downloadJSON(profileID string, d shim.Download) DownloadJSON {
 	if !d.EndedAt.IsZero() {
 		j.EndedAt = new(d.EndedAt.UTC())
 	}
-	if d.File != "" {
-		j.Path = new(filepath.Join(shim.DownloadsDir(s.runs.profileDir(profileID)), filepath.FromSlash(d.File)))
-	}
+	j.Path = orNull(s.runs.downloadPath(profileID, d))
 	return j
-}
-
-// runOf is the profile's run and the hold on it; both are nil when it does not run. One that starts empties the folder just now.
-func (s *server) runOf(profileID string) (*profileRun, *shim.Client, error) {
-	run := s.runs.of(profileID)
-	if run == nil || run.bar {
-		return nil, nil, nil
-	}
-	client, err := run.process()
-	if err != nil {
-		return nil, nil, startsJustNow()
-	}
-	return run, client, nil
 }
 
 // listsAtOnce is how many lists of downloads are read at a time: each has some megabytes at most.
 const listsAtOnce = 4
 
 // downloadsOf lists a profile's downloads, the newest first: of its run, or of its last one.
-func (s *server) downloadsOf(ctx context.Context, id string) (all []shim.Download, err error) {
+func (s *server) downloadsOf(ctx context.Context, id string) (all []Download, err error) {
 	row, err := s.profileRow(ctx, id, false)
-	if err != nil {
-		return nil, err
-	}
-	run, client, err := s.runOf(row.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -90,14 +70,7 @@ func (s *server) downloadsOf(ctx context.Context, id string) (all []shim.Downloa
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if run != nil {
-		all, err = client.Downloads(ctx)
-	}
-	if run == nil || err != nil && ctx.Err() == nil { // it has just ended: what it wrote is whole
-		all, err = shim.StoredDownloads(s.runs.profileDir(row.ID))
-	}
-	slices.Reverse(all)
-	return all, err
+	return s.runs.downloads(ctx, row.ID)
 }
 
 func (s *server) listDownloads(ctx context.Context, in *struct {
@@ -116,17 +89,17 @@ func (s *server) listDownloads(ctx context.Context, in *struct {
 	}
 	rest := all[from:]
 	n := min(in.Limit, len(rest))
-	page := store.Page[shim.Download]{Rows: rest[:n], Total: int64(len(all)), More: n < len(rest)}
+	page := store.Page[Download]{Rows: rest[:n], Total: int64(len(all)), More: n < len(rest)}
 	if n > 0 {
 		page.Next = store.Place{Order: byTime, Number: rest[n-1].BeganAt.UnixMilli(), ID: rest[n-1].ID}
 	}
-	return answerList(page, in.Paging, func(d shim.Download) (DownloadJSON, error) { return s.downloadJSON(in.ID, d), nil })
+	return answerList(page, in.Paging, func(d Download) (DownloadJSON, error) { return s.downloadJSON(in.ID, d), nil })
 }
 
 // downloadsAfter finds where a walk goes on. Of one that was removed meanwhile the time alone is known: those that began in the same
 // millisecond come again.
-func (s *server) downloadsAfter(ctx context.Context, all []shim.Download, after string) (int, error) {
-	index := func(id string) int { return slices.IndexFunc(all, func(d shim.Download) bool { return d.ID == id }) }
+func (s *server) downloadsAfter(ctx context.Context, all []Download, after string) (int, error) {
+	index := func(id string) int { return slices.IndexFunc(all, func(d Download) bool { return d.ID == id }) }
 	began, id, err := s.goOn(ctx, after, "download", func(id string) (int64, error) {
 		if index(id) < 0 {
 			return 0, store.ErrGone
@@ -139,7 +112,7 @@ func (s *server) downloadsAfter(ctx context.Context, all []shim.Download, after 
 	if at := index(id); at >= 0 {
 		return at + 1, nil
 	}
-	if at := slices.IndexFunc(all, func(d shim.Download) bool { return d.BeganAt.UnixMilli() <= began }); at >= 0 {
+	if at := slices.IndexFunc(all, func(d Download) bool { return d.BeganAt.UnixMilli() <= began }); at >= 0 {
 		return at, nil
 	}
 	return len(all), nil
@@ -159,14 +132,6 @@ func checkFileName(name string) error {
 	return nil
 }
 
-func startsJustNow() *problem.Error {
-	return problem.New(problem.Conflict, "profile_busy", "The profile is starting, which empties its folder, or stops just now. Ask again in a moment.")
-}
-
-func noDownload() *problem.Error {
-	return problem.New(problem.NotFound, "download_not_found", "There is no file of this name. GET /profiles/{id}/downloads lists what there is; it is kept until the profile starts the next time.")
-}
-
 // getDownload answers a file, or a part of it (Range). Whatever it is, no browser shows it as a page of this server's.
 func (s *server) getDownload(w http.ResponseWriter, r *http.Request) error {
 	if err := checkFileName(r.PathValue("name")); err != nil {
@@ -182,19 +147,11 @@ func (s *server) getDownload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(all, func(d shim.Download) bool { return d.Name == r.PathValue("name") })
-	switch {
-	case i < 0:
-		return noDownload()
-	case all[i].State == shim.DownloadInProgress:
-		return problem.New(problem.Conflict, "download_in_progress", "The file is being downloaded. `state` in GET /profiles/{id}/downloads says when it is complete.")
-	case all[i].File == "":
+	i := slices.IndexFunc(all, func(d Download) bool { return d.Name == r.PathValue("name") })
+	if i < 0 {
 		return noDownload()
 	}
-	file, err := openBelow(shim.DownloadsDir(s.runs.profileDir(id)), all[i].File)
-	if errors.Is(err, fs.ErrNotExist) {
-		return noDownload()
-	}
+	file, err := s.runs.openDownload(id, all[i])
 	if err != nil {
 		return err
 	}
@@ -214,19 +171,6 @@ func (s *server) getDownload(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// openBelow opens a plain file of a folder, and follows no link out of it.
-func openBelow(dir, name string) (*os.File, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	if info, err := root.Lstat(filepath.FromSlash(name)); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(fs.ErrNotExist, err)
-	}
-	return root.Open(filepath.FromSlash(name))
-}
-
 func (s *server) deleteDownload(ctx context.Context, in *struct {
 	ProfilePath
 	Name string `path:"name" doc:"The download's name."`
@@ -238,35 +182,7 @@ func (s *server) deleteDownload(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	run, client, err := s.runOf(row.ID)
-	if err == nil && run != nil {
-		err = client.RemoveDownload(ctx, in.Name)
-	} else if err == nil {
-		release := s.runs.bar(row.ID) // a start would empty the folder meanwhile
-		if release == nil {
-			return nil, startsJustNow()
-		}
-		defer release()
-		err = shim.RemoveStoredDownload(s.runs.profileDir(row.ID), in.Name)
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, noDownload()
-	case err != nil && run != nil && ctx.Err() == nil && isClosed(run.gone):
-		return nil, startsJustNow()
-	}
-	return nil, err
-}
-
-// maxUpload is how large a file may be that is sent for a page, and uploadStep after how many bytes the quota is looked at again.
-const (
-	maxUpload  = 1 << 30
-	uploadStep = 8 << 20
-	maxUploads = 10_000 // files of one profile: every look at the quota goes through them
-)
-
-func tooLargeUpload(most int64) *problem.Error {
-	return problem.New(problem.TooLarge, "body_too_large", fmt.Sprintf("The file is larger than %d bytes. Nothing was kept.", most))
+	return nil, s.runs.removeDownload(ctx, row.ID, in.Name)
 }
 
 // UploadJSON is a file that pages can be given.
@@ -286,11 +202,9 @@ func (s *server) putUpload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run, _, err := s.runOf(row.ID)
-	if err != nil {
+	if run, _, err := s.runs.running(row.ID); err != nil {
 		return err
-	}
-	if run == nil {
+	} else if run == nil {
 		return notRunning()
 	}
 	if b, ok := r.Body.(*timedBody); ok {
@@ -306,12 +220,11 @@ func (s *server) putUpload(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	u := &upload{profileDir: s.runs.profileDir(row.ID), most: cmp.Or(s.cfg.UploadLimit.bytes(), maxUpload), quota: s.cfg.FilesQuota.bytes()}
-	size, err := u.take(name, keyedBody{r.Body, ctx}, r.ContentLength)
+	size, path, err := s.runs.upload(row.ID, name, keyedBody{r.Body, ctx}, r.ContentLength, cmp.Or(s.cfg.UploadLimit.bytes(), maxUpload))
 	if err != nil {
 		return uploadProblem(r, err)
 	}
-	return writeJSON(w, r, http.StatusOK, UploadJSON{Name: name, Size: size, Path: filepath.Join(shim.UploadsDir(u.profileDir), name)})
+	return writeJSON(w, r, http.StatusOK, UploadJSON{Name: name, Size: size, Path: path})
 }
 
 // keyedBody is a request's body that is taken no further when the context ends, which the caller's key does.
@@ -344,101 +257,4 @@ func uploadProblem(r *http.Request, err error) error {
 		return notRunning()
 	}
 	return err
-}
-
-// upload is a file on its way in.
-type upload struct {
-	profileDir  string
-	most, quota int64
-}
-
-// take reads body into a file beside the uploads, and moves it among them when it is whole and on the disk.
-func (u *upload) take(name string, body io.Reader, declared int64) (size int64, err error) {
-	if declared > u.most {
-		return 0, tooLargeUpload(u.most)
-	}
-	if err := u.room(max(declared, 0)); err != nil {
-		return 0, err
-	}
-	root, err := os.OpenRoot(shim.FilesDir(u.profileDir))
-	if err != nil {
-		return 0, err
-	}
-	defer root.Close()
-	there, err := fs.ReadDir(root.FS(), "uploads")
-	if err != nil {
-		return 0, err
-	}
-	if len(there) >= maxUploads {
-		return 0, noRoom(fmt.Sprintf("The profile has %d uploads, which is as many as it may have. Start it anew, which empties the folder.", len(there)))
-	}
-	part := shim.UnfinishedUpload + store.NewID()
-	file, err := root.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return 0, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, file.Close(), root.Remove(part))
-		}
-	}()
-	for {
-		n, err := io.CopyN(file, body, uploadStep)
-		size += n
-		if size > u.most {
-			return 0, tooLargeUpload(u.most)
-		}
-		if full := u.room(0); full != nil {
-			return 0, full
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
-		return 0, err
-	}
-	return size, root.Rename(part, "uploads/"+name)
-}
-
-// room says whether the folder, with what it has and more bytes, is within the quota.
-func (u *upload) room(more int64) error {
-	if u.quota == 0 || shim.FilesSize(u.profileDir)+more <= u.quota {
-		return nil
-	}
-	return noRoom("The profile's uploads and downloads would be larger than --files-quota. Delete downloads, or start the profile anew, which empties the folder. Nothing was kept.")
-}
-
-func noRoom(detail string) *problem.Error {
-	return problem.New(problem.Storage, "files_quota", detail)
-}
-
-// byteSize is a number of bytes on the command line: 5368709120, 5GiB, 500MiB, 64KiB. 0 is no limit.
-type byteSize string
-
-func (b byteSize) bytes() int64 {
-	n, _ := b.parse()
-	return n
-}
-
-func (b byteSize) parse() (n int64, ok bool) {
-	text, unit := string(b), int64(1)
-	for suffix, size := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40} {
-		if number, found := strings.CutSuffix(text, suffix); found {
-			text, unit = strings.TrimSpace(number), size
-		}
-	}
-	if len(text) > 15 || text == "" && b != "" || strings.Trim(text, "0123456789") != "" {
-		return 0, false
-	}
-	for _, digit := range text {
-		n = n*10 + int64(digit-'0')
-	}
-	if n > (1<<50)/unit {
-		return 0, false
-	}
-	return n * unit, true
 }

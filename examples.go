@@ -206,9 +206,9 @@ func exampleStart() startJSON {
 			Isolation: isolationJSON{Network: "namespace", Files: "namespace", Sandbox: true}, Pending: []string{}, Warnings: []warningJSON{}}}
 }
 
-func exampleExplain() explainJSON {
+func exampleExplain() explanation {
 	told := "It is auto, and the check of " + exampleTime().Format("2006-01-02T15:04:05.000Z") + " tells it."
-	return explainJSON{ID: exampleProfileID, Status: "stopped", Consistency: "warn", Effective: identity.Settings{
+	return explanation{ID: exampleProfileID, Status: "stopped", Consistency: "warn", Effective: identity.Settings{
 		OS:             identity.Setting{Value: "linux", Source: identity.FromProfile, Detail: "It is this machine's own: nothing of it is emulated."},
 		BrowserVersion: identity.Setting{Value: "156", Source: identity.ByDefault, Detail: "That of the browser that runs."},
 		Timezone:       identity.Setting{Value: "Europe/Berlin", Source: identity.FromExit, Detail: told}, Locale: identity.Setting{Value: []string{"de-DE", "de", "en-US", "en"}, Source: identity.FromExit, Detail: told},

@@ -7,13 +7,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"warren/identity"
+	"warren/problem"
 	"warren/store"
 )
 
-// This file explains what a profile's pages see: where each setting came from, what contradicts, and what can be told apart all the same.
+// Explains what a profile's pages see: where each setting came from, what contradicts, and what can be told apart all the same.
 
-// explainJSON is the explanation of one profile.
-type explainJSON struct {
+// explanation is the explanation of one profile.
+type explanation struct {
 	ID          string                `json:"id" doc:"The profile's id."`
 	Status      string                `json:"status" enum:"stopped,starting,running,stopping,failed"`
 	Effective   identity.Settings     `json:"effective" doc:"Of a running profile what its pages see, else what they would see."`
@@ -25,15 +26,12 @@ type explainJSON struct {
 	Pending     []string              `json:"pending" doc:"Members of the profile that were changed since and wait for the next start. Empty when it does not run."`
 }
 
-func (s *server) explainProfile(ctx context.Context, in *struct{ ProfilePath }) (*struct{ Body explainJSON }, error) {
-	row, err := s.profileRow(ctx, in.ID, false)
-	if err != nil {
-		return nil, err
-	}
-	out := explainJSON{ID: row.ID, Consistency: row.Consistency, Pending: []string{}}
+// explain says what the profile's pages see, or would see.
+func (rs *runs) explain(ctx context.Context, sees store.Scope, row store.Profile) (*explanation, error) {
+	out := explanation{ID: row.ID, Consistency: row.Consistency, Pending: []string{}}
 	var run *RunJSON
-	out.Status, run = s.runs.look(row.ID, atRest(row))
-	env, err := s.explainBrowser(ctx, row, &out)
+	out.Status, run = rs.look(row.ID, atRest(row))
+	env, err := rs.explainBrowser(ctx, row, &out)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +42,7 @@ func (s *server) explainProfile(ctx context.Context, in *struct{ ProfilePath }) 
 		}
 	}
 	if proxyID != nil {
-		if err := s.explainExit(ctx, *proxyID, &env, &out); err != nil {
+		if err := rs.explainExit(ctx, sees, *proxyID, &env, &out); err != nil {
 			return nil, err
 		}
 	}
@@ -54,7 +52,7 @@ func (s *server) explainProfile(ctx context.Context, in *struct{ ProfilePath }) 
 	}
 	values := told(resolved.Values)
 	out.Effective, out.Findings = resolved.Settings, identity.Mismatches(declared(row), env)
-	if r := s.runs.of(row.ID); r != nil && run != nil {
+	if r := rs.of(row.ID); r != nil && run != nil {
 		r.mu.Lock()
 		if began := r.began; began != nil {
 			values, out.Effective = began.Identity, began.Settings
@@ -64,13 +62,13 @@ func (s *server) explainProfile(ctx context.Context, in *struct{ ProfilePath }) 
 		out.Browser, out.Pending, env.Browser = &run.Browser, run.Pending, majorOf(run.Browser.Version)
 	}
 	out.Differences = identity.Detectable(untold(values), env.Browser)
-	return &struct{ Body explainJSON }{out}, nil
+	return &out, nil
 }
 
 // explainBrowser says which browser would run.
-func (s *server) explainBrowser(ctx context.Context, row store.Profile, out *explainJSON) (identity.Environment, error) {
+func (rs *runs) explainBrowser(ctx context.Context, row store.Profile, out *explanation) (identity.Environment, error) {
 	p := &plan{row: row}
-	b, err := s.runs.choose(ctx, p, true)
+	b, err := rs.choose(ctx, p, true)
 	if ctx.Err() != nil {
 		return identity.Environment{}, ctx.Err()
 	}
@@ -82,15 +80,15 @@ func (s *server) explainBrowser(ctx context.Context, row store.Profile, out *exp
 }
 
 // explainExit says where a proxy comes out, as far as it is known.
-func (s *server) explainExit(ctx context.Context, proxyID string, env *identity.Environment, out *explainJSON) error {
-	px, err := s.pool.Get(ctx, callerOf(ctx).Sees, proxyID)
-	if isNotFound(err) {
+func (rs *runs) explainExit(ctx context.Context, sees store.Scope, proxyID string, env *identity.Environment, out *explanation) error {
+	px, err := rs.pool.Get(ctx, sees, proxyID)
+	if problem.Is(err, problem.NotFound) {
 		return nil // it has just gone
 	}
 	if err != nil {
 		return err
 	}
-	check, err := s.pool.LastGood(ctx, px)
+	check, err := rs.pool.LastGood(ctx, px)
 	if err != nil {
 		return err
 	}

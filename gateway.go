@@ -31,8 +31,9 @@ func (s *server) capabilityGateway(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	defer done()
-	r, leave := c.hold(r)
+	ctx, leave := c.hold(r.Context())
 	defer leave()
+	r = r.WithContext(ctx)
 	return s.passOn(w, r, c.run, shim.Rights{Files: c.Files}, "/cdp/"+secret)
 }
 
@@ -79,10 +80,6 @@ func (s *server) lasting(ctx context.Context) (_ context.Context, leave func(), 
 		return nil, nil, err
 	}
 	return ctx, func() { end(); done() }, nil
-}
-
-func notRunning() *problem.Error {
-	return problem.New(problem.Conflict, "profile_not_running", "The profile does not run. Start it first.")
 }
 
 func (s *server) passOn(w http.ResponseWriter, r *http.Request, run *profileRun, may shim.Rights, prefix string) error {

@@ -23,12 +23,7 @@ func (s *server) leakTest(ctx context.Context, in *struct {
 	if in.Body != nil && in.Body.TimeoutMs != 0 {
 		limit = time.Duration(in.Body.TimeoutMs) * time.Millisecond
 	}
-	p, err := s.runs.plan(ctx, row, options{AllowDowngrade: true, Asker: callerOf(ctx).asker()}) // its folder is a new one, which no browser has opened
-	if err != nil {
-		return nil, err
-	}
-	p.row.Consistency = "off" // it is no start: what it declares may contradict what it likes
-	answer, err := s.runs.leakTest(ctx, p, limit)
+	answer, err := s.runs.leakTest(ctx, row, callerOf(ctx).asker(), limit)
 	if err != nil {
 		return nil, err
 	}

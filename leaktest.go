@@ -9,6 +9,7 @@ import (
 
 	"warren/leaks"
 	"warren/shim"
+	"warren/store"
 )
 
 // This file finds out what a profile's settings let out: a page that tries every way, in a throw-away profile, against canaries of
@@ -41,9 +42,14 @@ type leakChannelJSON struct {
 	Seen    string `json:"seen" doc:"What was seen, in one line, for people."`
 }
 
-// leakTest runs the page with a plan's settings. It is no run of the profile: nobody sees it, and it ends with the caller's
+// leakTest runs the page with a profile's settings. It is no run of the profile: nobody sees it, and it ends with the caller's
 // patience or the server's life.
-func (rs *runs) leakTest(ctx context.Context, p *plan, limit time.Duration) (*leakTestJSON, error) {
+func (rs *runs) leakTest(ctx context.Context, row store.Profile, key asker, limit time.Duration) (*leakTestJSON, error) {
+	p, err := rs.plan(ctx, row, options{AllowDowngrade: true, Asker: key}) // its folder is a new one, which no browser has opened
+	if err != nil {
+		return nil, err
+	}
+	p.row.Consistency = "off" // it is no start: what it declares may contradict what it likes
 	leave, err := rs.enter()
 	if err != nil {
 		return nil, err

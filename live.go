@@ -22,8 +22,9 @@ func (s *server) capabilityLive(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	r, leave := c.hold(r)
+	ctx, leave := c.hold(r.Context())
 	defer leave()
+	r = r.WithContext(ctx)
 	return s.passLive(w, r, c.run, shim.Rights{Readonly: c.Readonly, Files: c.Files}, "/live/"+secret)
 }
 

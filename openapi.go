@@ -119,6 +119,8 @@ func schemaName(t reflect.Type, hint string) string {
 		return "FindingJSON"
 	case "UDP":
 		return "UdpJSON"
+	case "Explanation":
+		return "ExplainJSON"
 	case "Check", "ListCheck", "CheckError", "Timings", "Latency", "Setting", "Settings", "Difference":
 		return name + "JSON"
 	}

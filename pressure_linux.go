@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"syscall"
 )
 
 // processorTimes are what all processors have done since the boot, in units of the kernel's (proc_stat(5)).
@@ -53,4 +54,13 @@ func memoryField(text []byte, name string) int64 {
 	}
 	n, _ := strconv.ParseInt(string(fields[0]), 10, 64) // the kernel writes numbers
 	return n << 10
+}
+
+// freeBytes is the room of the file system that holds dir (statfs(2)).
+func freeBytes(dir string) (uint64, error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		return 0, err
+	}
+	return st.Bavail * uint64(st.Bsize), nil
 }

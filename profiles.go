@@ -272,11 +272,11 @@ func (in *profileUpdate) check(ctx context.Context, s *server) (f faults, err er
 }
 
 func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*ProfileBody, error) {
-	c := callerOf(ctx)
+	by := callerOf(ctx)
 	var row store.Profile
 	err := s.store.Write(ctx, func(q *store.Queries) error {
 		var err error
-		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: in.ID, Workspaces: c.Sees.Filter()})
+		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: in.ID, Workspaces: by.Sees.Filter()})
 		if errors.Is(err, store.ErrNoRow) {
 			return problem.Missing("profile")
 		}
@@ -287,7 +287,7 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 			return etagMismatch()
 		}
 		var f faults // again: it may have changed between the look and the write
-		if err := in.Body.checkProxy(ctx, q, c, row.WorkspaceID, &row, &f); err != nil {
+		if err := in.Body.checkProxy(ctx, q, by, row.WorkspaceID, &row, &f); err != nil {
 			return err
 		}
 		if len(f) > 0 {
@@ -297,21 +297,18 @@ func (s *server) updateProfile(ctx context.Context, in *profileUpdate) (*Profile
 			return err
 		}
 		row.UpdatedAt = now()
-		row, err = q.UpdateProfile(ctx, updateOf(row, c.Sees.Filter()))
+		row, err = q.UpdateProfile(ctx, updateOf(row, by.Sees.Filter()))
 		return err
 	})
 	if err != nil {
 		return nil, proxyVanished(err)
 	}
-	if r := s.runs.of(row.ID); r != nil {
-		ctx := context.WithoutCancel(ctx)
-		given := in.Body.ProxyID.given()
-		c := change{followProfile: given, resetFailover: given, closeOld: in.Cut}
-		if given || in.Body.Timezone.Set || in.Body.Locale.Set || in.Body.Geolocation.Set {
-			c.exit = checkIfStale
-		}
-		s.runs.reconcile(ctx, r, c)
+	given := in.Body.ProxyID.given()
+	c := change{followProfile: given, resetFailover: given, closeOld: in.Cut}
+	if given || in.Body.Timezone.Set || in.Body.Locale.Set || in.Body.Geolocation.Set {
+		c.exit = checkIfStale
 	}
+	s.runs.profileChanged(context.WithoutCancel(ctx), row.ID, c)
 	s.events.Publish(events.Event{Type: "profile.updated", Workspace: row.WorkspaceID, Data: map[string]any{"id": row.ID, "changed": membersOf(in.Body)}})
 	return s.profileAnswer(row)
 }

@@ -394,7 +394,7 @@ func TestRestoredStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.do(t, "DELETE", "/profiles/"+id, nil).want(t, 204)
-	release := a.srv.runs.bar(id) // as a start holds it
+	release := a.srv.runs.hold(id) // as a start holds it
 	if err := a.srv.runs.purge(t.Context(), store.ListTrashedBeforeRow{ID: id, WorkspaceID: "default"}, now()+1000); err != nil {
 		t.Error(err)
 	}

@@ -50,21 +50,9 @@ func (s *server) failback(ctx context.Context, in *failbackRequest) (*struct{ Bo
 	if err != nil {
 		return nil, err
 	}
-	r := s.runs.of(row.ID)
-	if r == nil {
-		return nil, notRunning()
-	}
-	ctx = context.WithoutCancel(ctx)
-	r.mu.Lock()
-	running := r.status == "running" && r.answer != nil
-	r.mu.Unlock()
-	if !running {
-		return nil, notRunning()
-	}
-	s.runs.reconcile(ctx, r, change{resetFailover: true, exit: checkIfStale})
-	_, run := s.runs.look(row.ID, "")
-	if run == nil {
-		return nil, notRunning()
+	run, err := s.runs.failback(context.WithoutCancel(ctx), row.ID)
+	if err != nil {
+		return nil, err
 	}
 	return &struct{ Body RunJSON }{*run}, nil
 }

@@ -475,3 +475,24 @@ func (rs *runs) proxyFailed(r *profileRun, n shim.Notice) {
 		rs.reconcile(rs.ctx, r, change{ask: true, exit: checkIfStale}) // what the notice says may be from before a change
 	}()
 }
+
+// failback takes a run back to its own proxy.
+func (rs *runs) failback(ctx context.Context, profileID string) (*RunJSON, error) {
+	r := rs.of(profileID)
+	if r == nil || !r.goesOn() {
+		return nil, notRunning()
+	}
+	rs.reconcile(ctx, r, change{resetFailover: true, exit: checkIfStale})
+	_, run := rs.look(profileID, "")
+	if run == nil {
+		return nil, notRunning()
+	}
+	return run, nil
+}
+
+// profileChanged brings a profile's run, if there is one, to what the profile says now.
+func (rs *runs) profileChanged(ctx context.Context, profileID string, c change) {
+	if r := rs.of(profileID); r != nil {
+		rs.reconcile(ctx, r, c)
+	}
+}

@@ -442,8 +442,8 @@ func (rs *runs) close(ctx context.Context, profileID string) (release func(), er
 	}
 }
 
-// bar keeps a profile from starting until release is called; nil when it runs, or the server stops.
-func (rs *runs) bar(profileID string) (release func()) {
+// hold keeps a profile from starting until release is called; nil when it runs, or the server stops.
+func (rs *runs) hold(profileID string) (release func()) {
 	bar := newRun(profileID, "", "stopping")
 	bar.bar = true
 	close(bar.ready)
@@ -499,3 +499,6 @@ func (rs *runs) shutdown(ctx context.Context) {
 	}
 	wg.Wait()
 }
+
+// wait returns when no run has an owner any more, and no other work of the runs is under way.
+func (rs *runs) wait() { rs.wg.Wait() }

@@ -139,7 +139,7 @@ func (s *server) listen(ctx, life context.Context, l net.Listener, base string, 
 	defer cancel()
 	s.runs.shutdown(stopping)
 	end()
-	s.runs.wg.Wait()
+	s.runs.wait()
 	s.events.Close()
 	answering, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime) // browsers may have taken all of theirs
 	defer cancel()

@@ -130,7 +130,7 @@ func (rs *runs) emptyTrash(ctx context.Context, before int64) error {
 
 // purge removes a profile that is in the trash since before.
 func (rs *runs) purge(ctx context.Context, row store.ListTrashedBeforeRow, before int64) error {
-	release := rs.bar(row.ID) // nothing starts it while its folder is set aside
+	release := rs.hold(row.ID) // nothing starts it while its folder is set aside
 	if release == nil {
 		return nil
 	}

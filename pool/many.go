@@ -16,6 +16,7 @@ import (
 func (p *Pool) CheckMany(ctx context.Context, all []Proxy, each func(*Check)) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
+	defer context.AfterFunc(p.ctx, func() { giveUp(context.Canceled) })()
 	of := map[string][]Proxy{}
 	for _, px := range all {
 		of[px.WorkspaceID] = append(of[px.WorkspaceID], px)
