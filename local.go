@@ -72,7 +72,7 @@ func machineAddrs() (out []netip.Addr) {
 }
 
 // detours are the services that the profile's pages may reach. What the server does not allow any more is left out, and told.
-func (s *server) detours(row store.Profile) (out []shim.Detour, warnings []warningJSON, err error) {
+func (s *server) detours(row store.Profile) (out []shim.Bypass, warnings []warningJSON, err error) {
 	var targets []string
 	if err := json.Unmarshal([]byte(row.AllowLocal), &targets); err != nil {
 		return nil, nil, err

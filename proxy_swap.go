@@ -101,7 +101,7 @@ func (s *server) swapProxy(ctx context.Context, r *profileRun, wish proxyWish) (
 		return swap, err
 	}
 	if now := marksOf(list); wish.first || !slices.Equal(now, r.proxies) {
-		if swap, err = client.SetUpstreams(ctx, shim.Upstreams{List: list, First: wish.first, Cut: wish.cut}); err != nil {
+		if swap, err = client.SetUpstreams(ctx, shim.Upstreams{List: list, ResetFailover: wish.first, CloseOld: wish.cut}); err != nil {
 			return swap, err
 		}
 		r.proxies, r.at, r.forOnce = now, swap.At, r.forOnce && !wish.ofProfile
@@ -219,7 +219,7 @@ func (s *server) proxyChanged(ctx context.Context, row store.Proxy, moved, cut b
 			if _, now := s.runs.look(r.profileID, ""); now != nil {
 				mu.Lock()
 				defer mu.Unlock()
-				out = append(out, changedRunJSON{r.profileID, r.id, swap.Swapped, swap.Cut,
+				out = append(out, changedRunJSON{r.profileID, r.id, swap.Swapped, swap.Closed,
 					changedEffectiveJSON{now.Effective.Timezone, now.Effective.Locale, now.Effective.Geolocation}, now.Pending})
 			}
 		})
