@@ -20,8 +20,10 @@ import (
 // payloads are names that run a script, load something or close a tag if a page takes text for markup.
 var payloads = []string{
 	`<img src="/hit" onerror="fetch('/hit')">`, `<script>fetch('/hit')</script>`, `"><svg onload="fetch('/hit')">`,
-	`javascript:fetch('/hit')`, `</title><script>fetch('/hit')</script>`, `<iframe srcdoc="<script>parent.fetch('/hit')</script>">`, `<base href="/hit/">`,
-	`<style>@import "/hit";</style>`, `<link rel="stylesheet" href="/hit">`, `{{constructor.constructor("fetch('/hit')")()}}`, "${fetch('/hit')}",
+	`javascript:fetch('/hit')`, `</title><script>fetch('/hit')</script>`, `<iframe srcdoc="<script>parent.fetch('/hit')</script>">`,
+	`<base href="/hit/">`,
+	`<style>@import "/hit";</style>`, `<link rel="stylesheet" href="/hit">`, `{{constructor.constructor("fetch('/hit')")()}}`,
+	"${fetch('/hit')}",
 	`<a href="javascript:fetch('/hit')">`, "\u202egnp.exe", `__proto__`,
 }
 
