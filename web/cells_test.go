@@ -46,7 +46,7 @@ func runningCells(t *testing.T, d *driven) {
 	profiles := []any{profile("p1", "Shop account, Berlin", "203.0.113.207"), profile("p2", "Shop", "2001:db8:85a3:8d3:1319:8a2e:370:7348")}
 	usage := map[string]any{"cpuPercent": 100.5, "memoryBytes": 1262 << 20, "memoryKind": "pss", "processes": 112, "bytesUp": 123456789,
 		"bytesDown": 987654321, "clients": 12, "viewers": 2}
-	h := &hands{site: newSite(t), script: "", done: make(chan string, 100), answer: func(_, path string) (int, any) {
+	h := &scriptedSite{site: newSite(t), script: "", done: make(chan string, 100), answer: func(_, path string) (int, any) {
 		switch {
 		case strings.HasPrefix(path, "/api/v1/profiles?"):
 			return 200, map[string]any{"data": profiles, "total": len(profiles)}

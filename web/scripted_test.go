@@ -16,14 +16,14 @@ import (
 
 // Uses the page like a person, in a real Chromium: a script beside the page fills in fields and presses buttons.
 
-// hands is a server that adds the test's script to the page.
-type hands struct {
+// scriptedSite is a server that adds the test's script to the page.
+type scriptedSite struct {
 	site   *Site
 	script string
 	answer func(method, path string) (status int, body any)
 
-	says chan string // an event to send
-	done chan string // the page after the script, or the error after "failed: "
+	events chan string // an event to send
+	done   chan string // the page after the script, or the error after "failed: "
 
 	mu   sync.Mutex
 	sent []string // "PUT /api/v1/… {…}": requests that change something, in order
@@ -64,7 +64,7 @@ const drawn = () => new Promise((done) => {
 const report = (text) => fetch('/hands-done', { method: 'POST', body: text });
 `
 
-func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *scriptedSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	switch {
 	case path == "/enter":
@@ -90,7 +90,7 @@ func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, ": hello\n\n")
 		http.NewResponseController(w).Flush() //nolint:errcheck // the client may be gone
 		select {
-		case event := <-h.says:
+		case event := <-h.events:
 			io.WriteString(w, event)              //nolint:errcheck // the client may be gone
 			http.NewResponseController(w).Flush() //nolint:errcheck // as above
 		case <-r.Context().Done():
@@ -98,7 +98,7 @@ func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 	case path == "/say": // the script sends an event
 		event, _ := io.ReadAll(r.Body)
-		h.says <- string(event)
+		h.events <- string(event)
 	case strings.HasPrefix(path, "/api/") || path == "/version":
 		body, _ := io.ReadAll(r.Body)
 		if r.Method != http.MethodGet {
@@ -136,7 +136,7 @@ func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func use(t *testing.T, place, script string, answer func(method, path string) (int, any)) (dom string, sent []string) {
 	t.Helper()
 	browser := findChromium(t)
-	h := &hands{site: newSite(t), script: script, answer: answer, says: make(chan string, 1), done: make(chan string, 1)}
+	h := &scriptedSite{site: newSite(t), script: script, answer: answer, events: make(chan string, 1), done: make(chan string, 1)}
 	server := httptest.NewServer(h)
 	defer server.Close()
 	defer server.CloseClientConnections()
