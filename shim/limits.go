@@ -20,7 +20,7 @@ type limit struct {
 
 // check reports whether the limit's end has come at now, and the longest wait until the next check. A wait of 0 means
 // that no check is needed.
-func (l *limit) check(now time.Time) (over bool, again time.Duration) {
+func (l *limit) check(now time.Time) (over bool, wait time.Duration) {
 	if l.after <= 0 {
 		return false, 0
 	}
@@ -70,9 +70,9 @@ func (p *process) recordUse(next http.Handler) http.Handler {
 	})
 }
 
-// checkLimits returns why the run has to end now, "" if it continues. again is the wait until the next check; 0 means
+// checkLimits returns why the run has to end now, "" if it continues. wait is the time until the next check; 0 means
 // that no check is needed.
-func (p *process) checkLimits(now time.Time) (why Outcome, again time.Duration) {
+func (p *process) checkLimits(now time.Time) (why Outcome, wait time.Duration) {
 	if used := p.usage(); used.connected || used != p.lastUsage {
 		p.lastUsage, p.idle.since = used, now
 	}
@@ -80,8 +80,8 @@ func (p *process) checkLimits(now time.Time) (why Outcome, again time.Duration) 
 	expired, later := p.maxRun.check(now)
 	p.announce(ReasonIdle, p.idle.endsAt)
 	p.announce(ReasonMaxRun, p.maxRun.endsAt)
-	if again = soon; soon == 0 || later > 0 && later < soon {
-		again = later
+	if wait = soon; soon == 0 || later > 0 && later < soon {
+		wait = later
 	}
 	switch {
 	case expired:
@@ -89,7 +89,7 @@ func (p *process) checkLimits(now time.Time) (why Outcome, again time.Duration) 
 	case idle:
 		return Idle, 0
 	}
-	return "", again
+	return "", wait
 }
 
 // announce tells watching servers when the run will end for a reason. A zero time calls the end off.

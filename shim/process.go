@@ -315,10 +315,10 @@ const firstWatchTimeout = 5 * time.Second
 // exit, a limit, a signal, and no watching server for longer than the grace.
 func (p *process) supervise(ctx context.Context) {
 	grace := max(p.spec.Grace, 0)
-	often := min(grace/4+10*time.Millisecond, time.Second)
+	maxWait := min(grace/4+10*time.Millisecond, time.Second)
 	p.maxRun, p.idle = limit{after: p.spec.MaxRun, since: p.started}, limit{after: p.spec.Idle, since: time.Now()}
-	look := time.NewTimer(0)
-	defer look.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		select {
 		case force := <-p.stop:
@@ -330,8 +330,8 @@ func (p *process) supervise(ctx context.Context) {
 		case <-ctx.Done():
 			p.closeBrowser(Stopped, false)
 			return
-		case <-look.C:
-			why, again := p.checkLimits(time.Now())
+		case <-timer.C:
+			why, wait := p.checkLimits(time.Now())
 			p.traffic.update(time.Now, p.relay.RouteStats)
 			if p.unwatchedFor() > grace {
 				p.log.Info("no server came back; closing the browser")
@@ -341,10 +341,10 @@ func (p *process) supervise(ctx context.Context) {
 				p.closeBrowser(why, false)
 				return
 			}
-			if again == 0 || again > often {
-				again = often
+			if wait == 0 || wait > maxWait {
+				wait = maxWait
 			}
-			look.Reset(again)
+			timer.Reset(wait)
 		}
 	}
 }
@@ -371,8 +371,8 @@ func (p *process) closeBrowser(why Outcome, force bool) {
 		case m := <-done:
 			p.method = m
 			return
-		case again := <-p.stop:
-			if again && !force {
+		case forceNow := <-p.stop:
+			if forceNow && !force {
 				force = true
 				go p.browser.Stop(context.Background(), true)
 			}

@@ -70,13 +70,13 @@ func (p *process) watch(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 	sent := map[string]time.Time{}
 	for {
-		news, again := p.newNotices(sent)
+		news, changed := p.newNotices(sent)
 		for _, n := range news {
 			writeJSON(w, watchLine{Notice: &n})
 		}
 		http.NewResponseController(w).Flush() //nolint:errcheck // the server may be gone
 		select {
-		case <-again:
+		case <-changed:
 		case <-p.ended:
 			writeJSON(w, p.end)
 			return
