@@ -21,8 +21,8 @@ func (rs *runs) isOwn(target string) bool {
 	return err == nil && rs.cfg.Own.Is(host, port)
 }
 
-// detours are the services that the profile's pages may reach. What the server does not allow any more is left out, and told.
-func (rs *runs) detours(row store.Profile) (out []shim.Detour, warnings []warningJSON, err error) {
+// localBypasses are the services that the profile's pages may reach. What the server does not allow any more is left out, and told.
+func (rs *runs) localBypasses(row store.Profile) (out []shim.Bypass, warnings []warningJSON, err error) {
 	var targets []string
 	if err := json.Unmarshal([]byte(row.AllowLocal), &targets); err != nil {
 		return nil, nil, err
@@ -55,9 +55,9 @@ func viaOf(entry string) (name, port string, ok bool) {
 	return name, port, true
 }
 
-// viaDetours are the ways to this machine that the profile's localhostVia makes. What the server does not allow any more is left out, and
+// viaBypasses are the ways to this machine that the profile's localhostVia makes. What the server does not allow any more is left out, and
 // told; so is which name of the internet is not reached any more.
-func (rs *runs) viaDetours(row store.Profile) (out []shim.Detour, warnings []warningJSON) {
+func (rs *runs) viaBypasses(row store.Profile) (out []shim.Bypass, warnings []warningJSON) {
 	var closed, public []string
 	for _, entry := range stringsOf(row.LocalhostVia) {
 		name, port, ok := viaOf(entry)
@@ -67,14 +67,14 @@ func (rs *runs) viaDetours(row store.Profile) (out []shim.Detour, warnings []war
 		}
 		here := net.JoinHostPort("localhost", port)
 		if name != "" {
-			out = append(out, shim.Detour{Host: name, Port: port, Address: here})
+			out = append(out, shim.Bypass{Host: name, Port: port, Address: here})
 			if !isReserved(name) {
 				public = append(public, entry)
 			}
 			continue
 		}
 		for host, address := range map[string]string{"localhost": here, ".localhost": here, "127.0.0.1": net.JoinHostPort("127.0.0.1", port), "::1": net.JoinHostPort("::1", port)} {
-			out = append(out, shim.Detour{Host: host, Port: port, Address: address})
+			out = append(out, shim.Bypass{Host: host, Port: port, Address: address})
 		}
 	}
 	if len(closed) > 0 {

@@ -23,7 +23,7 @@ func bareBrowser(t *testing.T, canaries *leaks.Test, page string, more ...string
 		t.Fatal(err)
 	}
 	var rules []string
-	for _, w := range canaries.Ways() {
+	for _, w := range canaries.Bypasses() {
 		if strings.HasPrefix(w.Host, ".") {
 			rules = append(rules, fmt.Sprintf("MAP *%s:%s %s", w.Host, w.Port, w.Address))
 		}
@@ -45,7 +45,7 @@ func bareBrowser(t *testing.T, canaries *leaks.Test, page string, more ...string
 	}
 }
 
-// A browser that nothing keeps in fails: each trap can be hit. What the machine's network or a headless Chrome decides is not asked.
+// A browser that nothing keeps in fails: each canary can be hit. What the machine's network or a headless Chrome decides is not asked.
 //
 // On a busy machine Chromium's network service often crashes on this page, and what was under way comes nowhere. Then, and then alone, the page is tried again.
 func TestLeakPageSeesAnOpenBrowser(t *testing.T) {
@@ -96,7 +96,7 @@ func wronglyPassed(canaries *leaks.Test) (names []string) {
 	return names
 }
 
-// wantSeen wants that every channel failed, and that the traps answered nobody.
+// wantSeen wants that every channel failed, and that no canary answered.
 func wantSeen(t *testing.T, canaries *leaks.Test) {
 	t.Helper()
 	failed := 0
@@ -114,9 +114,9 @@ func wantSeen(t *testing.T, canaries *leaks.Test) {
 		tries += len(r.Attempts)
 		for _, a := range r.Attempts {
 			if a.Outcome == "ok" && (a.Group == "loopback" || a.Group == "lan") {
-				t.Errorf("a trap answered: %+v", a)
+				t.Errorf("a canary answered: %+v", a)
 			}
 		}
 	}
-	t.Logf("%d channels failed, %d tries, %d hits of traps", failed, tries, len(canaries.TrapHits()))
+	t.Logf("%d channels failed, %d tries, %d hits of canaries", failed, tries, len(canaries.CanaryHits()))
 }

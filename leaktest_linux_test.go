@@ -220,8 +220,8 @@ func TestOwnResolverIsOff(t *testing.T) {
 		id := store.NewID()
 		spec := shim.Spec{RunID: id, ProfileID: id, Name: runName(id), BrowserPath: browser, ProfileDir: filepath.Join(g.dir, "p"), RunDir: filepath.Join(g.data, "run"), Headless: true,
 			StartURLs: canaries.Pages(), TrustSPKI: canaries.SPKI(), Private: true, Network: shim.Loopback, WebRTC: "proxy_only", Timeout: enough, Grace: enough}
-		for _, w := range canaries.Ways() {
-			spec.Detours = append(spec.Detours, shim.Detour(w))
+		for _, w := range canaries.Bypasses() {
+			spec.Bypasses = append(spec.Bypasses, shim.Bypass(w))
 		}
 		file := filepath.Join(spec.ProfileDir, "chrome", "Local State")
 		text := fmt.Sprintf(`{"dns_over_https":{"mode":"secure","templates":%q},"kept":1}`, canaries.Resolver())
@@ -235,11 +235,11 @@ func TestOwnResolverIsOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		canaries.Wait(t.Context()) //nolint:errcheck // what came to the traps tells
+		canaries.Wait(t.Context()) //nolint:errcheck // the canaries' hits tell
 		if err := endThrowaway(client, spec); err != nil {
 			t.Error(err)
 		}
-		asked := slices.ContainsFunc(canaries.TrapHits(), func(h leaks.Hit) bool { return h.Kind == "doh" })
+		asked := slices.ContainsFunc(canaries.CanaryHits(), func(h leaks.Hit) bool { return h.Kind == "doh" })
 		if asked != named {
 			t.Errorf("the run names a resolver: %v; one was asked: %v", named, asked)
 		}

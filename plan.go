@@ -167,12 +167,12 @@ func (rs *runs) planSpec(p *plan, o options) error {
 
 // planBypasses lets pages reach what the profile names of this machine and its network.
 func (rs *runs) planBypasses(p *plan) error {
-	local, warnings, err := rs.detours(p.row)
+	local, warnings, err := rs.localBypasses(p.row)
 	if err != nil {
 		return err
 	}
-	via, more := rs.viaDetours(p.row)
-	p.spec.Detours, p.warnings = append(local, via...), slices.Concat(p.warnings, warnings, more)
+	via, more := rs.viaBypasses(p.row)
+	p.spec.Bypasses, p.warnings = append(local, via...), slices.Concat(p.warnings, warnings, more)
 	return nil
 }
 

@@ -34,7 +34,7 @@ type changedEffectiveJSON struct {
 func changedRuns(all []changedRun) (out []changedRunJSON) {
 	for _, c := range all {
 		e := c.run.Effective
-		out = append(out, changedRunJSON{c.run.ProfileID, c.run.RunID, c.swap.Swapped, c.swap.Cut, changedEffectiveJSON{e.Timezone, e.Locale, e.Geolocation}, c.run.Pending})
+		out = append(out, changedRunJSON{c.run.ProfileID, c.run.RunID, c.swap.Swapped, c.swap.Closed, changedEffectiveJSON{e.Timezone, e.Locale, e.Geolocation}, c.run.Pending})
 	}
 	return out
 }

@@ -133,7 +133,7 @@ func (p *reconciliation) upstreams(ctx context.Context) error {
 		return err
 	}
 	if marks := marksOf(list); p.change.resetFailover || !slices.Equal(marks, r.proxies) {
-		p.swap, err = p.client.SetUpstreams(ctx, shim.Upstreams{List: list, First: p.change.resetFailover, Cut: p.change.closeOld})
+		p.swap, err = p.client.SetUpstreams(ctx, shim.Upstreams{List: list, ResetFailover: p.change.resetFailover, CloseOld: p.change.closeOld})
 		if err != nil {
 			return err
 		}

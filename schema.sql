@@ -1,12 +1,12 @@
--- The database as it is now. store/migrations/ says how it got here, and a test proves that the two agree.
+-- The current schema. store/migrations/ creates it step by step, and a test proves that both agree.
 --
--- Times are integer milliseconds since 1970 UTC, ids are UUIDv7 made by the caller, JSON is TEXT with a CHECK.
--- Every table is STRICT: a value of another type is an error, not a surprise.
--- Counters (…_count, checks_…) are kept by triggers and never written by a query, so that no total scans a table.
+-- Times are integer milliseconds since 1970 UTC, ids are UUIDv7 from the caller, JSON is TEXT with a CHECK.
+-- Every table is STRICT, so that a value of another type is an error.
+-- Triggers maintain the counters (…_count, checks_…). No query writes them, and no total scans a table.
 
-PRAGMA application_id = 0x5772726e; -- "Wrrn": tells our file from any other SQLite file
+PRAGMA application_id = 0x5772726e; -- "Wrrn": the id that identifies our files among SQLite files
 
--- A workspace scopes profiles and proxies. The counters answer the totals of lists.
+-- A workspace scopes profiles and proxies. Its counters are the totals of lists.
 CREATE TABLE workspaces (
     id            TEXT    NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64),
     name          TEXT    NOT NULL DEFAULT '',
@@ -20,11 +20,11 @@ CREATE TABLE workspaces (
 -- The list of workspaces, newest first.
 CREATE INDEX workspaces_created ON workspaces (created_at, id);
 
--- An API key. Only its SHA-256 is here; hint is what a person recognises it by.
+-- An API key, stored as its SHA-256. A person recognises the key by its hint.
 CREATE TABLE keys (
     id           TEXT    NOT NULL PRIMARY KEY,
     name         TEXT    NOT NULL,
-    hash         BLOB    NOT NULL UNIQUE CHECK (length(hash) = 32), -- UNIQUE is also the index of every request's look-up
+    hash         BLOB    NOT NULL UNIQUE CHECK (length(hash) = 32), -- UNIQUE is also the index for the look-up of every request
     hint         TEXT    NOT NULL,
     scopes       TEXT    NOT NULL CHECK (json_valid(scopes) AND json_type(scopes) = 'array'),
     workspaces   TEXT    CHECK (workspaces IS NULL OR (json_valid(workspaces) AND json_type(workspaces) = 'array')), -- NULL: all
@@ -49,35 +49,35 @@ CREATE TABLE proxies (
     name          TEXT    NOT NULL DEFAULT '',
     tags          TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(tags) AND json_type(tags) = 'array'),
     notes         TEXT    NOT NULL DEFAULT '',
-    rotate_url    TEXT    NOT NULL DEFAULT '',  -- as anybody may see it
+    rotate_url    TEXT    NOT NULL DEFAULT '',  -- the part that is no secret
     status        TEXT    NOT NULL DEFAULT 'unknown' CHECK (status IN ('unknown', 'alive', 'dead')),
     last_check    TEXT    CHECK (last_check IS NULL OR json_valid(last_check)),
     profile_count INTEGER NOT NULL DEFAULT 0 CHECK (profile_count >= 0), -- profiles outside the trash that use it
-    checks_total  INTEGER NOT NULL DEFAULT 0 CHECK (checks_total BETWEEN 0 AND 100), -- of the checks that are kept
+    checks_total  INTEGER NOT NULL DEFAULT 0 CHECK (checks_total BETWEEN 0 AND 100), -- of the stored checks
     checks_ok     INTEGER NOT NULL DEFAULT 0 CHECK (checks_ok BETWEEN 0 AND checks_total),
     revision      INTEGER NOT NULL DEFAULT 1,
     created_at    INTEGER NOT NULL,
     updated_at    INTEGER NOT NULL,
-    exit_ip       TEXT    NOT NULL DEFAULT '',  -- of the last good check, as the country
+    exit_ip       TEXT    NOT NULL DEFAULT '',  -- of the last good check, like country
     country       TEXT    NOT NULL DEFAULT '',  -- ISO 3166-1 alpha-2
-    latency_ms    INTEGER,                      -- of the last check; NULL when that was not good
+    latency_ms    INTEGER,                      -- of the last check; NULL if that failed
     checked_at    INTEGER NOT NULL DEFAULT 0,   -- when the last check began, good or not; 0: never
-    recent        TEXT    NOT NULL DEFAULT '',  -- latencies in ms of the checks that are kept, oldest first, with spaces between; "-" for one that failed
+    recent        TEXT    NOT NULL DEFAULT '',  -- latencies in ms of the stored checks, oldest first, separated by spaces; "-" for a failed one
     rotated_at    INTEGER NOT NULL DEFAULT 0,   -- when rotateUrl was last called; 0: never
     picked_at     INTEGER NOT NULL DEFAULT 0,   -- when a start last picked it in turn (roundRobin); 0: never
-    rotate_sealed BLOB,                         -- rotateUrl whole, sealed and bound to this row (store/rotate.go); NULL where rotate_url is it
-    UNIQUE (workspace_id, type, host, port, username), -- the same proxy again is a duplicate
-    UNIQUE (workspace_id, id)                          -- what a profile's reference points at: no profile uses another workspace's proxy
+    rotate_sealed BLOB,                         -- the whole rotateUrl, sealed and bound to this row (store/rotate.go); NULL if rotate_url is whole
+    UNIQUE (workspace_id, type, host, port, username), -- a second proxy with the same address is a duplicate
+    UNIQUE (workspace_id, id)                          -- referenced by profiles, so that no profile uses another workspace's proxy
 ) STRICT;
 
 -- Proxies newest first: of one workspace, and of all.
 CREATE INDEX proxies_of_workspace ON proxies (workspace_id, created_at, id);
 CREATE INDEX proxies_created ON proxies (created_at, id);
 
--- Who else comes out at an address.
+-- The proxies with the same exit address.
 CREATE INDEX proxies_of_exit ON proxies (workspace_id, exit_ip) WHERE exit_ip <> '';
 
--- What is due to be checked, longest ago first.
+-- The proxies to check next, longest ago first.
 CREATE INDEX proxies_of_workspace_checked ON proxies (workspace_id, checked_at, id);
 
 -- The last 100 checks of a proxy.
@@ -89,15 +89,15 @@ CREATE TABLE proxy_checks (
     result   TEXT    NOT NULL CHECK (json_valid(result))
 ) STRICT;
 
--- A proxy's checks in order: the history newest first, the trimming, and the cascade.
+-- A proxy's checks in order: for the history newest first, the trimming, and the cascade.
 CREATE INDEX proxy_checks_of_proxy ON proxy_checks (proxy_id, seq);
 
--- A profile. trashed_at says that it lies in the trash: gone for clients, kept for restore.
+-- A profile. trashed_at means that it is in the trash: hidden from clients, kept for a restore.
 CREATE TABLE profiles (
     id              TEXT    NOT NULL PRIMARY KEY,
-    version         INTEGER NOT NULL DEFAULT 0,    -- grows with every change of the row, by a trigger: tells whether a copy in memory is still true
+    version         INTEGER NOT NULL DEFAULT 0,    -- a trigger increases it on every change of the row; it tells whether a cached copy is current
     workspace_id    TEXT    NOT NULL REFERENCES workspaces (id),
-    name            TEXT    NOT NULL COLLATE NOCASE CHECK (length(name) BETWEEN 1 AND 200), -- the lists sort it so
+    name            TEXT    NOT NULL COLLATE NOCASE CHECK (length(name) BETWEEN 1 AND 200), -- the lists sort this way
     os              TEXT    NOT NULL CHECK (os IN ('win', 'mac', 'linux')),
     browser_version TEXT    NOT NULL,
     tags            TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(tags) AND json_type(tags) = 'array'),
@@ -105,7 +105,7 @@ CREATE TABLE profiles (
     notes           TEXT    NOT NULL DEFAULT '',
     search_key      TEXT    NOT NULL CHECK (search_key <> ''), -- store.SearchKey(name, notes): case-folded, for the search
     proxy_id        TEXT,
-    proxy_missing   INTEGER NOT NULL DEFAULT 0 CHECK (proxy_missing IN (0, 1)), -- its proxy was deleted: no start before a new choice
+    proxy_missing   INTEGER NOT NULL DEFAULT 0 CHECK (proxy_missing IN (0, 1)), -- its proxy was deleted: a start needs a new choice
     start_urls      TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(start_urls) AND json_type(start_urls) = 'array'),
     timezone        TEXT    NOT NULL DEFAULT 'auto',
     locale          TEXT    NOT NULL DEFAULT 'auto' CHECK (locale IN ('auto', 'system') OR (json_valid(locale) AND json_type(locale) = 'array')),
@@ -119,28 +119,29 @@ CREATE TABLE profiles (
     last_run        TEXT    CHECK (last_run IS NULL OR json_valid(last_run)),
     last_started_at INTEGER NOT NULL DEFAULT 0,  -- 0: never; not NULL, so that the keyset walk of its sort order sees every row
     disk_bytes      INTEGER NOT NULL DEFAULT 0,
-    revision        INTEGER NOT NULL DEFAULT 1,  -- grows with each change of the settings; the ETag
+    revision        INTEGER NOT NULL DEFAULT 1,  -- increases with each change of the settings; the ETag
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL,
     trashed_at      INTEGER,
-    trashed         INTEGER NOT NULL GENERATED ALWAYS AS (trashed_at IS NOT NULL) VIRTUAL, -- not stored but in the indexes
-    background_traffic TEXT NOT NULL DEFAULT 'refuse' CHECK (background_traffic IN ('refuse', 'allow')), -- what the relay does with Chrome's own services
-    allow_local     TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(allow_local) AND json_type(allow_local) = 'array'), -- "host:port" of this machine or network
-    consistency     TEXT    NOT NULL DEFAULT 'warn' CHECK (consistency IN ('off', 'warn', 'block')), -- what a contradiction between exit and settings does at start
+    trashed         INTEGER NOT NULL GENERATED ALWAYS AS (trashed_at IS NOT NULL) VIRTUAL, -- stored only in the indexes
+    background_traffic TEXT NOT NULL DEFAULT 'refuse' CHECK (background_traffic IN ('refuse', 'allow')), -- what the relay does with the requests of Chrome's own services
+    allow_local     TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(allow_local) AND json_type(allow_local) = 'array'), -- "host:port" of this machine or its network
+    consistency     TEXT    NOT NULL DEFAULT 'warn' CHECK (consistency IN ('off', 'warn', 'block')), -- what a start does if the settings contradict the exit
     fallback_proxy_ids TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(fallback_proxy_ids) AND json_type(fallback_proxy_ids) = 'array'), -- in order; proxies of the same workspace
-    fallback_country TEXT   NOT NULL DEFAULT 'same' CHECK (fallback_country IN ('same', 'any')), -- where a fallback may come out
+    fallback_country TEXT   NOT NULL DEFAULT 'same' CHECK (fallback_country IN ('same', 'any')), -- where a fallback's exit may be
     allow_hosts     TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(allow_hosts) AND json_type(allow_hosts) = 'array'), -- patterns; none: every host
     deny_hosts      TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(deny_hosts) AND json_type(deny_hosts) = 'array'),
     localhost_via   TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(localhost_via) AND json_type(localhost_via) = 'array'), -- "port" or "name:port" of this machine
-    log_hosts       INTEGER NOT NULL DEFAULT 0 CHECK (log_hosts IN (0, 1)), -- each run keeps the names that it connected to
+    log_hosts       INTEGER NOT NULL DEFAULT 0 CHECK (log_hosts IN (0, 1)), -- record the names that each run connects to
     CHECK ((tags = '[]') = (tags_key = '')),
     CHECK (proxy_id IS NULL OR proxy_missing = 0),
     FOREIGN KEY (workspace_id, proxy_id) REFERENCES proxies (workspace_id, id)
 ) STRICT;
 
--- One index per sort order, for one workspace and for all. Each serves both directions, and trashed makes it serve the
--- list and the trash: equality first, then the order with the id as tie-break, so that a page is a
--- walk along the index from a given place: no scan, no sort.
+-- One index per sort order, for one workspace and for all. Each serves both directions, and trashed makes it serve
+-- the
+-- list and the trash. Equality comes first, then the order with the id as tie-break, so that a page is a walk along the
+-- index from a position: no scan, no sort.
 CREATE INDEX profiles_of_workspace_created ON profiles (workspace_id, trashed, created_at, id);
 CREATE INDEX profiles_of_workspace_updated ON profiles (workspace_id, trashed, updated_at, id);
 CREATE INDEX profiles_of_workspace_name ON profiles (workspace_id, trashed, name, id);
@@ -150,25 +151,25 @@ CREATE INDEX profiles_updated ON profiles (trashed, updated_at, id);
 CREATE INDEX profiles_name ON profiles (trashed, name, id);
 CREATE INDEX profiles_started ON profiles (trashed, last_started_at, id);
 
--- Who uses a proxy: the answer to proxy_in_use, and the foreign key's look-up when a proxy goes.
+-- The profiles that use a proxy: for the error proxy_in_use, and for the foreign key when a proxy is deleted.
 CREATE INDEX profiles_of_proxy ON profiles (proxy_id, id) WHERE proxy_id IS NOT NULL;
 
--- Who falls back on a proxy: looked up when one is to be deleted.
+-- The profiles that have fallbacks: searched when a proxy is deleted.
 CREATE INDEX profiles_with_fallbacks ON profiles (workspace_id, id) WHERE fallback_proxy_ids <> '[]';
 
--- What runs or has failed: few rows, read at every boot and by the status filter.
+-- Running and failed profiles: few rows, read at every boot and by the status filter.
 CREATE INDEX profiles_not_stopped ON profiles (status, id) WHERE status <> 'stopped';
 
 -- The purge of the trash, oldest first.
 CREATE INDEX profiles_trashed ON profiles (trashed_at, id) WHERE trashed_at IS NOT NULL;
 
--- The history of runs. record is the start answer without secrets, and how the run ended.
+-- The history of runs. record is the start's answer without secrets, and how the run ended.
 CREATE TABLE runs (
     id           TEXT    NOT NULL PRIMARY KEY,
     profile_id   TEXT    NOT NULL REFERENCES profiles (id) ON DELETE CASCADE,
-    workspace_id TEXT    NOT NULL,                -- the profile's; here so that a list of runs is filtered without a join
+    workspace_id TEXT    NOT NULL,                -- the profile's; stored here so that a list of runs needs no join
     started_at   INTEGER NOT NULL,
-    ended_at     INTEGER,                         -- NULL: it goes on
+    ended_at     INTEGER,                         -- NULL: open
     outcome      TEXT    NOT NULL DEFAULT '',
     record       TEXT    NOT NULL CHECK (json_valid(record))
 ) STRICT;
@@ -176,21 +177,22 @@ CREATE TABLE runs (
 -- A profile's runs, newest first, and the cascade.
 CREATE INDEX runs_of_profile ON runs (profile_id, started_at, id);
 
--- The runs that go on, newest first: read at boot and by GET /runs.
+-- The open runs, newest first: read at boot and by GET /runs.
 CREATE INDEX runs_open ON runs (started_at, id) WHERE ended_at IS NULL;
 
--- The host names that a run connected to, where its profile has log_hosts.
+-- The host names that a run connected to, if its profile has log_hosts.
 CREATE TABLE run_hosts (
     run_id TEXT NOT NULL PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
     hosts  TEXT NOT NULL CHECK (json_valid(hosts))
 ) STRICT;
 
--- What went through the relay of a run, by proxy and day. A run tells its sums, so that the same word twice counts once. Neither
--- a deleted profile nor a deleted proxy takes it along: it goes when it is old.
+-- The traffic through a run's relay, by proxy and day. A run reports sums, so that a repeated report counts once. The
+-- rows
+-- survive the deletion of the profile and of the proxy; they are purged by age.
 CREATE TABLE traffic (
     run_id       TEXT    NOT NULL,
     proxy_id     TEXT    NOT NULL,                 -- '': direct
-    day          INTEGER NOT NULL,                 -- since 1970-01-01 UTC
+    day          INTEGER NOT NULL,                 -- days since 1970-01-01 UTC
     profile_id   TEXT    NOT NULL,
     workspace_id TEXT    NOT NULL,
     bytes_up     INTEGER NOT NULL CHECK (bytes_up >= 0),
@@ -199,12 +201,12 @@ CREATE TABLE traffic (
     PRIMARY KEY (run_id, proxy_id, day)
 ) STRICT, WITHOUT ROWID;
 
--- By proxy, by profile, and the purge.
+-- By proxy, by profile, and for the purge.
 CREATE INDEX traffic_of_proxy ON traffic (proxy_id, day);
 CREATE INDEX traffic_of_profile ON traffic (profile_id, day);
 CREATE INDEX traffic_of_day ON traffic (day);
 
--- The proxy that a profile was given for a tag (start with pick sticky): it gets the same one again.
+-- The proxy that a profile has for a tag (start with pick sticky): later starts get the same one.
 CREATE TABLE picks (
     profile_id TEXT    NOT NULL REFERENCES profiles (id) ON DELETE CASCADE,
     tag        TEXT    NOT NULL, -- case-folded
@@ -212,10 +214,10 @@ CREATE TABLE picks (
     PRIMARY KEY (profile_id, tag)
 ) STRICT, WITHOUT ROWID;
 
--- The cascade from proxies.
+-- For the cascade from proxies.
 CREATE INDEX picks_of_proxy ON picks (proxy_id);
 
--- Who saw a secret: what is done with one is written down before it is answered.
+-- The log of secrets: every use is recorded before it is answered.
 CREATE TABLE audit (
     id           TEXT    NOT NULL PRIMARY KEY,
     at           INTEGER NOT NULL,
@@ -232,27 +234,27 @@ CREATE TABLE audit (
 -- Newest first.
 CREATE INDEX audit_at ON audit (at, id);
 
--- First answers by Idempotency-Key. status 0: the first request is still under way.
+-- First answers by Idempotency-Key. Status 0: the first request is in progress.
 CREATE TABLE idempotency (
     key_id     TEXT    NOT NULL,
     idem_key   TEXT    NOT NULL,
     target     TEXT    NOT NULL,                  -- store.IdempotencyTarget(method, address): a hash
     body_hash  BLOB    NOT NULL,
-    object     TEXT    NOT NULL DEFAULT '',      -- what the request made: told to who asks again after a crash before the answer
+    object     TEXT    NOT NULL DEFAULT '',      -- what the request created: returned to a repeated request after a crash before the answer
     status     INTEGER NOT NULL DEFAULT 0,
     headers    TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(headers)),
-    answer     BLOB,                              -- sealed: answers can hold a key that is shown once
+    answer     BLOB,                              -- sealed: answers can contain a key that is shown once
     created_at INTEGER NOT NULL,
     PRIMARY KEY (key_id, idem_key, target)
 ) STRICT, WITHOUT ROWID;
 
--- How many answers of a key are kept, newest first.
+-- The answers of a key, newest first, for trimming.
 CREATE INDEX idempotency_of_key ON idempotency (key_id, created_at);
 
 -- The purge after 24 hours.
 CREATE INDEX idempotency_created ON idempotency (created_at);
 
--- Small facts about this installation, such as the canary that tells whether the secret key fits.
+-- Settings of this installation, such as the canary that tells whether the secret key fits.
 CREATE TABLE settings (
     name  TEXT NOT NULL PRIMARY KEY,
     value TEXT NOT NULL
@@ -289,7 +291,7 @@ BEGIN
     WHERE id = new.workspace_id;
 END;
 
--- A profile holds its proxy only outside the trash; one statement may change both columns.
+-- A profile holds its proxy only outside the trash. One statement may change both columns.
 CREATE TRIGGER profiles_proxy_changed AFTER UPDATE OF proxy_id, trashed_at ON profiles
 WHEN old.proxy_id IS NOT new.proxy_id OR (old.trashed_at IS NULL) <> (new.trashed_at IS NULL)
 BEGIN
@@ -299,14 +301,14 @@ BEGIN
     WHERE id = new.proxy_id AND new.trashed_at IS NULL;
 END;
 
--- Whatever statement changes a profile, its version tells. (What RETURNING gives was read before.)
+-- Every statement that changes a profile increases its version. (RETURNING gives values from before the trigger.)
 CREATE TRIGGER profiles_changed AFTER UPDATE ON profiles
 WHEN new.version = old.version
 BEGIN
     UPDATE profiles SET version = version + 1 WHERE id = new.id;
 END;
 
--- A profile and a proxy stay in their workspace: counters and references rely on it.
+-- A profile and a proxy stay in their workspace, since counters and references rely on it.
 CREATE TRIGGER profiles_workspace_fixed BEFORE UPDATE OF workspace_id ON profiles
 WHEN old.workspace_id <> new.workspace_id
 BEGIN
@@ -331,15 +333,15 @@ BEGIN
     UPDATE workspaces SET proxy_count = proxy_count - 1 WHERE id = old.workspace_id;
 END;
 
--- A trashed profile does not hold its proxy, but remembers that it had one. Profiles outside the trash are left to
--- the foreign key, which refuses.
+-- A trashed profile does not hold its proxy, but remembers that it had one. The foreign key refuses the deletion for
+-- profiles outside the trash.
 CREATE TRIGGER proxies_leave_the_trash BEFORE DELETE ON proxies
 BEGIN
     UPDATE profiles SET proxy_id = NULL, proxy_missing = 1
     WHERE proxy_id = old.id AND trashed_at IS NOT NULL;
 END;
 
--- Triggers: checks. The counters speak of the checks that are kept: the last 100.
+-- Triggers: checks. The counters cover the stored checks: the last 100.
 
 CREATE TRIGGER proxy_checks_inserted AFTER INSERT ON proxy_checks
 BEGIN
@@ -350,15 +352,15 @@ BEGIN
     WHERE id = new.proxy_id;
 END;
 
--- One SET of both columns: checks_ok must not pass checks_total in between.
+-- One SET for both columns, since checks_ok must not exceed checks_total in between.
 CREATE TRIGGER proxy_checks_deleted AFTER DELETE ON proxy_checks
 BEGIN
     UPDATE proxies SET checks_total = checks_total - 1, checks_ok = checks_ok - old.ok
     WHERE id = old.proxy_id;
 END;
 
--- Ids of rows that were deleted lately: a walk through a list that goes on after one of them is told so (410 cursor_gone), and does not
--- end as if there were nothing more. A week is kept.
+-- Ids of recently deleted rows. A list that continues behind one of them fails (410 cursor_gone) instead of looking
+-- complete. Rows are kept for a week.
 CREATE TABLE deleted (
     id           TEXT    NOT NULL,
     kind         TEXT    NOT NULL CHECK (kind IN ('profile', 'proxy', 'run')),

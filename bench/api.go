@@ -10,10 +10,10 @@ import (
 	"warren/store"
 )
 
-// loadTime is how long one side is under load in one round.
+// loadTime is how long one side is under load per round.
 const loadTime = 700 * time.Millisecond
 
-// measureReads compares the server's CPU for one profile and for a page of them.
+// measureReads compares the server's CPU for reading one profile and a page of profiles.
 func (b *bench) measureReads(ctx context.Context) error {
 	data, err := b.filled(ctx)
 	if err != nil {
@@ -43,7 +43,9 @@ func (b *bench) measureReads(ctx context.Context) error {
 		name := fmt.Sprintf(c.name, b.rows)
 		read := func(server *child, prefix string) func(context.Context, int) ([]float64, error) {
 			return func(ctx context.Context, _ int) ([]float64, error) {
-				l, err := load(ctx, server, loadTime, 200, func(int) []byte { return request("GET", server.address, prefix+c.path(), ours.key, "") })
+				l, err := load(ctx, server, loadTime, 200, func(int) []byte {
+					return request("GET", server.address, prefix+c.path(), ours.key, "")
+				})
 				return []float64{l.cpuMicros(), l.perSecond()}, err
 			}
 		}
@@ -52,7 +54,7 @@ func (b *bench) measureReads(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if seesProcesses {
+		if canMeasureProcesses {
 			b.table = append(b.table, figure{name: name + ": server CPU", unit: "µs", ours: got[0][0], floor: got[1][0], aim: 1.5},
 				figure{name: "  the same, floor with whole profiles", unit: "µs", ours: got[0][0], floor: got[2][0]})
 		}
@@ -61,7 +63,7 @@ func (b *bench) measureReads(ctx context.Context) error {
 	return nil
 }
 
-// someIDs gives profiles from all over the database.
+// someIDs returns ids of profiles from all over the database.
 func someIDs(ctx context.Context, w *warren) (ids []string, err error) {
 	for range 50 {
 		var page struct{ Data []struct{ ID string } }
@@ -75,8 +77,8 @@ func someIDs(ctx context.Context, w *warren) (ids []string, err error) {
 	return ids, nil
 }
 
-// measureCreates compares profiles created in a second. Both answer when the profile is on disk (synchronous FULL): ours in groups,
-// the floor one by one.
+// measureCreates compares profiles created per second. Both sides answer when the profile is on disk (synchronous
+// FULL): ours commits in groups, the floor one by one.
 func (b *bench) measureCreates(ctx context.Context) error {
 	oursDir, err := b.data()
 	if err != nil {
@@ -104,7 +106,8 @@ func (b *bench) measureCreates(ctx context.Context) error {
 	}
 	defer floor.stop()
 	create := func(server *child) func(context.Context, int) ([]float64, error) {
-		message := request("POST", server.address, "/api/v1/profiles", ours.key, `{"name":"Shop, Berlin","os":"linux","browserVersion":"156"}`)
+		message := request("POST", server.address, "/api/v1/profiles", ours.key,
+			`{"name":"Shop, Berlin","os":"linux","browserVersion":"156"}`)
 		return func(ctx context.Context, _ int) ([]float64, error) {
 			l, err := load(ctx, server, loadTime, 201, func(int) []byte { return message })
 			return []float64{l.perSecond(), l.cpuMicros()}, err
@@ -114,8 +117,9 @@ func (b *bench) measureCreates(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.table = append(b.table, figure{name: "create, 32 callers, on disk before the answer", unit: "/s", ours: got[0][0], floor: got[1][0], aim: 10, atLeast: true})
-	if seesProcesses {
+	b.table = append(b.table, figure{name: "create, 32 callers, on disk before the answer", unit: "/s", ours: got[0][0], floor: got[1][0],
+		aim: 10, atLeast: true})
+	if canMeasureProcesses {
 		b.table = append(b.table, figure{name: "  the same: server CPU", unit: "µs", ours: got[0][1], floor: got[1][1]})
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// floorProfile is a profile with the eight members that tell profiles apart: no list can show fewer.
+// floorProfile has the eight members that every list of profiles needs.
 type floorProfile struct {
 	ID             string          `json:"id"`
 	WorkspaceID    string          `json:"workspaceId"`
@@ -35,7 +35,7 @@ func (p *floorProfile) fields() []any {
 	return []any{&p.ID, &p.WorkspaceID, &p.Name, &p.OS, &p.BrowserVersion, (*[]byte)(&p.Tags), &p.CreatedAt, &p.UpdatedAt}
 }
 
-// wholeProfile is a profile with every member that the product answers.
+// wholeProfile has every member of the product's answers.
 type wholeProfile struct {
 	floorProfile
 	Notes         string          `json:"notes"`
@@ -61,8 +61,9 @@ const wholeColumns = floorColumns + `, notes, proxy_id, proxy_missing, start_url
 	idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, trashed_at`
 
 func (p *wholeProfile) fields() []any {
-	return append(p.floorProfile.fields(), &p.Notes, &p.ProxyID, &p.ProxyMissing, (*[]byte)(&p.StartURLs), &p.Timezone, &p.Locale, &p.Geolocation,
-		&p.WebRTC, &p.Screen, &p.Headless, &p.IdleTimeoutMs, &p.MaxRunMs, &p.Status, &p.LastRun, &p.LastStartedAt, &p.DiskBytes, &p.TrashedAt)
+	return append(p.floorProfile.fields(), &p.Notes, &p.ProxyID, &p.ProxyMissing, (*[]byte)(&p.StartURLs), &p.Timezone,
+		&p.Locale, &p.Geolocation, &p.WebRTC, &p.Screen, &p.Headless, &p.IdleTimeoutMs, &p.MaxRunMs, &p.Status, &p.LastRun,
+		&p.LastStartedAt, &p.DiskBytes, &p.TrashedAt)
 }
 
 // rowOf is a pointer to a T that can be scanned into.
@@ -71,8 +72,8 @@ type rowOf[T any] interface {
 	fields() []any
 }
 
-// floorServer is the least server of the same profiles: net/http, one key, prepared statements, encoding/json. It checks nothing that it
-// is sent, counts no total, and commits each profile that is created on its own.
+// floorServer is a minimal server of the same profiles: net/http, one key, prepared statements, encoding/json. It
+// validates nothing, counts no total, and commits each created profile on its own.
 type floorServer struct {
 	readers, writer *sql.DB
 	insert          *sql.Stmt
@@ -80,7 +81,7 @@ type floorServer struct {
 	made            atomic.Int64
 }
 
-// apiFloor serves a database file on a free port until its end.
+// apiFloor serves a database file on a free port until it is killed.
 func apiFloor(args []string) error {
 	flags := flag.NewFlagSet("api-floor", flag.ContinueOnError)
 	file := flags.String("db", "", "database file")
@@ -121,7 +122,7 @@ func newFloorServer(file string) (f *floorServer, err error) {
 	return f, err
 }
 
-// handler answers under /api/v1 with the eight members, and under /whole/api/v1 with all of them.
+// handler serves profiles with eight members below /api/v1, and with all members below /whole/api/v1.
 func (f *floorServer) handler() (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/v1/profiles", f.serveCreate)
@@ -138,7 +139,7 @@ func (f *floorServer) handler() (http.Handler, error) {
 	}), err
 }
 
-// reads adds the two reads of one shape.
+// reads adds the two read operations of one shape.
 func reads[T any, P rowOf[T]](f *floorServer, mux *http.ServeMux, prefix, columns, limit string) error {
 	get, err := f.readers.Prepare(`SELECT ` + columns + ` FROM profiles WHERE id = ?`)
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// bare is a browser that nothing stands around: the floor of a start.
+// bare is a browser without our server and shim: the floor of a start.
 type bare struct {
 	cmd     *exec.Cmd
 	in, out *os.File // our ends of its DevTools pipe
 	words   bytes.Buffer
 }
 
-// startBare runs the browser until it has answered a first Runtime.evaluate on a page: the fewest DevTools messages that show that it
-// takes commands.
+// startBare starts the browser and waits for its first answer to Runtime.evaluate on a page: the fewest DevTools
+// messages that prove that it takes commands.
 func startBare(ctx context.Context, path string, args, env []string) (*bare, error) {
 	childIn, in, err := os.Pipe()
 	if err != nil {
@@ -33,7 +33,7 @@ func startBare(ctx context.Context, path string, args, env []string) (*bare, err
 	}
 	defer childOut.Close()
 	b := &bare{cmd: exec.Command(path, args...), in: in, out: out}
-	b.cmd.Env, b.cmd.ExtraFiles = env, []*os.File{childIn, childOut} // 3 and 4, as --remote-debugging-pipe has it
+	b.cmd.Env, b.cmd.ExtraFiles = env, []*os.File{childIn, childOut} // descriptors 3 and 4, for --remote-debugging-pipe
 	b.cmd.Stderr = &b.words
 	b.cmd.SysProcAttr = withSandbox()
 	if err := b.cmd.Start(); err != nil {
@@ -49,14 +49,14 @@ func startBare(ctx context.Context, path string, args, env []string) (*bare, err
 		err = errors.New("the bare browser took no commands within a minute")
 	}
 	if err != nil {
-		b.cmd.Process.Kill() //nolint:errcheck // it may have gone
+		b.cmd.Process.Kill() //nolint:errcheck // the process may have exited
 		err = errors.Join(err, b.stop())
 		return nil, fmt.Errorf("%w; it said: %s", err, b.words.String())
 	}
 	return b, nil
 }
 
-// evaluate attaches to the first page and has it evaluate an expression.
+// evaluate attaches to the first page and evaluates an expression there.
 func (b *bare) evaluate() error {
 	if err := b.send(1, "", "Target.setAutoAttach", `{"autoAttach":true,"waitForDebuggerOnStart":false,"flatten":true}`); err != nil {
 		return err
@@ -102,16 +102,16 @@ func (b *bare) send(id int, session, method, params string) error {
 	return err
 }
 
-// stop closes the browser as a user does, and waits for its end.
+// stop closes the browser as a user does, and waits for its exit.
 func (b *bare) stop() error {
-	b.send(3, "", "Browser.close", "{}") //nolint:errcheck // it may have gone
+	b.send(3, "", "Browser.close", "{}") //nolint:errcheck // the browser may have exited
 	go func() {
-		for buffer := make([]byte, 64<<10); ; { // until its end: it must not wait for us
+		for buffer := make([]byte, 64<<10); ; { // drains the pipe, so that the browser does not block
 			if _, err := b.out.Read(buffer); err != nil {
 				return
 			}
 		}
 	}()
-	b.cmd.Wait() //nolint:errcheck // how it ends does not matter here
+	b.cmd.Wait() //nolint:errcheck // the exit code does not matter
 	return errors.Join(b.in.Close(), b.out.Close())
 }

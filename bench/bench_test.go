@@ -60,7 +60,7 @@ func TestDirectRequirements(t *testing.T) {
 	}
 }
 
-// TestFilledDatabase: the product takes what fill wrote for its own, counters included, and the floor reads the same rows.
+// TestFilledDatabase: the product accepts what fill wrote, including the counters, and the floor reads the same rows.
 func TestFilledDatabase(t *testing.T) {
 	dir := t.TempDir()
 	if err := newDatabase(t.Context(), dir); err != nil {
@@ -154,11 +154,13 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// TestInFolder: every variable that names a folder for a browser's temporary files names the floor's own, and no other changes.
+// TestInFolder: every variable for a browser's folder of temporary files points to the floor's folder. Other
+// variables stay unchanged.
 func TestInFolder(t *testing.T) {
 	for in, want := range map[string]string{
-		"TMPDIR=/tmp/warren-1": "TMPDIR=/t", "BREAKPAD_DUMP_LOCATION=/tmp/warren-1": "BREAKPAD_DUMP_LOCATION=/t", "MAC_CHROMIUM_TMPDIR=x": "MAC_CHROMIUM_TMPDIR=/t",
-		"TEMP=x": "TEMP=/t", "TMP=x": "TMP=/t", "HOME=/tmp": "HOME=/tmp", "TMPDIRS=x": "TMPDIRS=x",
+		"TMPDIR=/tmp/warren-1": "TMPDIR=/t", "BREAKPAD_DUMP_LOCATION=/tmp/warren-1": "BREAKPAD_DUMP_LOCATION=/t",
+		"MAC_CHROMIUM_TMPDIR=x": "MAC_CHROMIUM_TMPDIR=/t", "TEMP=x": "TEMP=/t", "TMP=x": "TMP=/t",
+		"HOME=/tmp": "HOME=/tmp", "TMPDIRS=x": "TMPDIRS=x",
 	} {
 		if got := inFolder(in, "/t"); got != want {
 			t.Errorf("%s became %s, want %s", in, got, want)
@@ -166,7 +168,8 @@ func TestInFolder(t *testing.T) {
 	}
 }
 
-// TestCheckFloorAndFar: the floor's two ways and the product find the exit of the far side's address; a list of three kinds is counted right.
+// TestCheckFloorAndFar: both floors and the product find the far side's address as the exit. A list of three kinds is
+// counted right.
 func TestCheckFloorAndFar(t *testing.T) {
 	far := listen(t)
 	go serveEach(far, func(c *net.TCPConn) error { return checkServe(c) })

@@ -20,9 +20,9 @@ const (
 	roundTrip    = 50 * time.Millisecond
 )
 
-// measureCheck compares checks of proxies: processor time, rate, how long a list with silent ones takes, and round trips.
+// measureCheck compares checks of proxies: CPU, rate, the duration of a list with silent proxies, and round trips.
 func (b *bench) measureCheck(ctx context.Context) error {
-	if !seesProcesses { // only Linux has all of 127.0.0.0/8
+	if !canMeasureProcesses { // only Linux has all of 127.0.0.0/8
 		return nil
 	}
 	if err := b.measureLiveChecks(ctx); err != nil {
@@ -34,7 +34,7 @@ func (b *bench) measureCheck(ctx context.Context) error {
 	return b.measureRoundTrips(ctx)
 }
 
-// measureLiveChecks checks 2,000 live ones, as new to each process as they can be.
+// measureLiveChecks checks 2,000 live proxies, in a new process per round.
 func (b *bench) measureLiveChecks(ctx context.Context) error {
 	run, done, err := b.checks(ctx, checkList{live: 2000}, 0, checksAtOnce)
 	if err != nil {
@@ -47,21 +47,23 @@ func (b *bench) measureLiveChecks(ctx context.Context) error {
 			return []float64{r.CPU.Seconds() * 1e6 / 2000, 2000 / r.Wall.Seconds(), float64(r.Live) / 20}, err
 		}
 	}
-	got, err := b.play(ctx, "check, live", 2*b.rounds, side{"ours", values("check-ours")}, side{"floor, one write", values("check-floor-write")}, side{"floor, in turn", values("check-floor-turn")})
+	got, err := b.play(ctx, "check, live", 2*b.rounds, side{"ours", values("check-ours")},
+		side{"floor, one write", values("check-floor-write")}, side{"floor, in turn", values("check-floor-turn")})
 	if err != nil {
 		return err
 	}
 	b.table = append(b.table,
 		figure{name: "check: CPU of one, beside the floor in turn", unit: "µs", ours: got[0][0], floor: got[2][0], aim: 1.25},
 		figure{name: "  the same, beside the floor in one write", unit: "µs", ours: got[0][0], floor: got[1][0]},
-		figure{name: "check, 200 at once: beside the floor in turn", unit: "/s", ours: got[0][1], floor: got[2][1], aim: 0.85, atLeast: true},
+		figure{name: "check, 200 at once: beside the floor in turn", unit: "/s", ours: got[0][1], floor: got[2][1],
+			aim: 0.85, atLeast: true},
 		figure{name: "  the same, beside the floor in one write", unit: "/s", ours: got[0][1], floor: got[1][1]},
 		figure{name: "  verdicts that are right", unit: "%", ours: got[0][2], floor: got[1][2], aim: 1, atLeast: true})
 	return nil
 }
 
-// measureMixedChecks checks a list as people have them: some refuse, and some take the connection and say nothing. The product
-// chooses how many go on at once.
+// measureMixedChecks checks a realistic list: some proxies refuse, and some accept and stay silent. The product
+// chooses its concurrency.
 func (b *bench) measureMixedChecks(ctx context.Context) error {
 	list := checkList{live: 1400, refusing: 400, silent: 200}
 	run, done, err := b.checks(ctx, list, 0, 0)
@@ -75,7 +77,8 @@ func (b *bench) measureMixedChecks(ctx context.Context) error {
 			return []float64{r.Wall.Seconds(), r.Live95.Seconds(), float64(r.Live+min(r.Dead, list.refusing+list.silent)) / 20}, err
 		}
 	}
-	got, err := b.play(ctx, "check, mixed", max(1, b.rounds/2), side{"ours", values("check-ours")}, side{"floor, in turn", values("check-floor-turn")})
+	got, err := b.play(ctx, "check, mixed", max(1, b.rounds/2), side{"ours", values("check-ours")},
+		side{"floor, in turn", values("check-floor-turn")})
 	if err != nil {
 		return err
 	}
@@ -89,7 +92,7 @@ func (b *bench) measureMixedChecks(ctx context.Context) error {
 	return nil
 }
 
-// measureRoundTrips gives each answer the network's time: one check is then its round trips.
+// measureRoundTrips delays each answer by a round trip: the duration of a check counts its round trips.
 func (b *bench) measureRoundTrips(ctx context.Context) error {
 	run, done, err := b.checks(ctx, checkList{live: 50}, roundTrip, 50)
 	if err != nil {
@@ -102,7 +105,8 @@ func (b *bench) measureRoundTrips(ctx context.Context) error {
 			return []float64{float64(r.One.Microseconds()) / 1000}, err
 		}
 	}
-	got, err := b.play(ctx, "check, round trips", b.rounds, side{"ours", values("check-ours")}, side{"floor, in turn", values("check-floor-turn")}, side{"floor, one write", values("check-floor-write")})
+	got, err := b.play(ctx, "check, round trips", b.rounds, side{"ours", values("check-ours")},
+		side{"floor, in turn", values("check-floor-turn")}, side{"floor, one write", values("check-floor-write")})
 	if err != nil {
 		return err
 	}
@@ -112,8 +116,9 @@ func (b *bench) measureRoundTrips(ctx context.Context) error {
 	return nil
 }
 
-// checks starts a far side and gives what checks it in a process of its own.
-func (b *bench) checks(ctx context.Context, n checkList, rtt time.Duration, atOnce int) (run func(context.Context, string) (checkReport, error), done func(), err error) {
+// checks starts a far side, and returns a function that checks it in a process of its own.
+func (b *bench) checks(ctx context.Context, n checkList, rtt time.Duration, atOnce int) (
+	run func(context.Context, string) (checkReport, error), done func(), err error) {
 	far, err := b.role(ctx, "check-far", strconv.Itoa(n.live), strconv.Itoa(n.silent), rtt.String())
 	if err != nil {
 		return nil, nil, err
@@ -123,7 +128,8 @@ func (b *bench) checks(ctx context.Context, n checkList, rtt time.Duration, atOn
 	if err != nil {
 		return nil, nil, err
 	}
-	list := append(append(addresses(firstLive, n.live, port), addresses(firstRefusing, n.refusing, port)...), addresses(firstSilent, n.silent, port)...)
+	list := append(append(addresses(firstLive, n.live, port), addresses(firstRefusing, n.refusing, port)...),
+		addresses(firstSilent, n.silent, port)...)
 	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	file := filepath.Join(b.dir, "proxies.txt")
 	if err := os.WriteFile(file, []byte(strings.Join(list, "\n")), 0o600); err != nil {

@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// This file is the far side of checks: SOCKS5 servers with a password on many addresses of loopback, each of which answers with
-// its own address as the exit, so that a verdict that belongs to another shows. Some addresses take connections and say nothing, and on
-// some nobody listens. Linux has all of 127.0.0.0/8 on loopback.
+// The far side of checks: SOCKS5 servers with a password on many loopback addresses. Each one answers with its own
+// address as the exit, which reveals a verdict for the wrong proxy. Some addresses accept and stay silent, and some
+// have no listener. Linux has all of 127.0.0.0/8 on loopback.
 
-// checkList says how many servers there are of each kind.
+// checkList is the number of servers of each kind.
 type checkList struct{ live, refusing, silent int }
 
-// Where the first of each kind is.
+// The first address of each kind.
 const (
 	firstLive     = "127.1.0.1"
 	firstRefusing = "127.2.0.1"
 	firstSilent   = "127.3.0.1"
 )
 
-// addresses gives n addresses upwards with one port.
+// addresses returns n consecutive addresses with one port.
 func addresses(first string, n, port int) (out []string) {
 	a := netip.MustParseAddr(first)
 	for range n {
@@ -35,7 +35,7 @@ func addresses(first string, n, port int) (out []string) {
 	return out
 }
 
-// checkFar serves until its end. args: how many live, how many silent, and the stand-in for a round trip.
+// checkFar serves until it is killed. args: the number of live servers, of silent ones, and the simulated round trip.
 func checkFar(args []string) error {
 	live, silent, err := 0, 0, error(nil)
 	if live, err = strconv.Atoi(args[0]); err != nil {
@@ -76,12 +76,12 @@ func listenAll(where []string, serve func(*net.TCPConn) error) error {
 		if err != nil {
 			return err
 		}
-		go serveEach(l, serve) //nolint:errcheck // it serves until the end
+		go serveEach(l, serve) //nolint:errcheck // serves until the process ends
 	}
 	return nil
 }
 
-// checkServe is one check's other side: greeting, request, answer, each read in one piece with what came along.
+// checkServe is the server's side of one check: greeting, request, answer. It reads whatever arrives in one piece.
 func checkServe(c net.Conn) error {
 	in := bufio.NewReaderSize(c, 1024)
 	both := struct {
@@ -111,12 +111,13 @@ func checkServe(c net.Conn) error {
 		return err
 	}
 	body := `{"ip":"` + host + `","country":"DE"}`
-	_, err = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(body), body)
+	_, err = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+		len(body), body)
 	return err
 }
 
-// delayedConn gives what arrives one round trip later, in order, without holding back what follows: a stand-in for the network's
-// time. The TCP handshake is not delayed.
+// delayedConn delays what arrives by one round trip, in order and without holding back what follows. It simulates the
+// network's latency. The TCP handshake is not delayed.
 type delayedConn struct {
 	net.Conn
 	chunks chan chunk

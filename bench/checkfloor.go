@@ -18,15 +18,15 @@ import (
 	"warren/proxy"
 )
 
-// checkReport is what a role of checks prints, as one line of JSON.
+// checkReport is the output of a check role, as one line of JSON.
 type checkReport struct {
 	Live, Wrong, Dead int
 	Wall, CPU         time.Duration
-	Live95            time.Duration // when 95 % of the live verdicts were out
-	One               time.Duration // what a live check took, median
+	Live95            time.Duration // when 95 % of the live verdicts were known
+	One               time.Duration // the duration of a live check, median
 }
 
-// checkAll does each check, many at once as spread has it, and counts. It measures this very process.
+// checkAll runs all checks, with the concurrency of spread, and counts the results. It measures this process.
 func checkAll(list []string, spread func(n int, each func(int)), check func(i int) (exit string, err error)) checkReport {
 	type verdict struct {
 		exit     string
@@ -62,7 +62,8 @@ func checkAll(list []string, spread func(n int, each func(int)), check func(i in
 	return r
 }
 
-// checkArgs are: a file with one host:port a line, how many at once (0: as the product has it), the time of one check.
+// checkArgs parses the arguments: a file with one host:port per line, the concurrency (0: the product's), the timeout
+// of one check.
 func checkArgs(args []string) (list []string, atOnce int, timeout time.Duration, err error) {
 	if len(args) != 3 {
 		return nil, 0, 0, errors.New("want a list, a number and a time")
@@ -78,7 +79,7 @@ func checkArgs(args []string) (list []string, atOnce int, timeout time.Duration,
 	return strings.Fields(string(text)), atOnce, timeout, err
 }
 
-// checkOurs is the product: its Checker, in its Turns.
+// checkOurs is the product: its Checker and its Turns.
 func checkOurs(args []string) error {
 	list, atOnce, timeout, err := checkArgs(args)
 	if err != nil {
@@ -105,8 +106,8 @@ func checkOurs(args []string) error {
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
-// checkFloor is the least checker: a pool of workers, one connection each, no look at anything but the exit. sequential waits for each answer of the
-// handshake; otherwise it goes out in one write.
+// checkFloor is a minimal checker: a pool of workers, one connection each, and only the exit is read. sequential
+// waits for each answer of the handshake. Otherwise the handshake is sent in one write.
 func checkFloor(sequential bool) func(args []string) error {
 	return func(args []string) error {
 		list, atOnce, timeout, err := checkArgs(args)
@@ -126,7 +127,7 @@ func checkFloor(sequential bool) func(args []string) error {
 	}
 }
 
-// pool is a number of workers.
+// pool runs functions on a number of workers.
 func pool(workers int) func(n int, each func(int)) {
 	return func(n int, each func(int)) {
 		next := make(chan int)

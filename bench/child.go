@@ -15,11 +15,12 @@ import (
 // child is a process under test.
 type child struct {
 	cmd     *exec.Cmd
-	address string // that it serves on, from its first line
+	address string // the address it serves on, from its output
 	dead    chan struct{}
 }
 
-// spawn starts a program and waits for a line that begins with mark; what follows in it is the address. env is added to ours.
+// spawn starts a program and waits for a line with the prefix mark. The rest of the line is the address. env is added
+// to our environment.
 func (b *bench) spawn(ctx context.Context, mark string, env []string, program string, args ...string) (*child, error) {
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), env...)
@@ -43,10 +44,10 @@ func (b *bench) spawn(ctx context.Context, mark string, env []string, program st
 				break
 			}
 		}
-		io.Copy(io.Discard, out) //nolint:errcheck // nothing more is expected
-		cmd.Wait()               //nolint:errcheck // an early end shows as the missing line
+		io.Copy(io.Discard, out) //nolint:errcheck // no more output is expected
+		cmd.Wait()               //nolint:errcheck // an early exit shows as the missing line
 	}()
-	b.clean = append(b.clean, c.stop)
+	b.cleanup = append(b.cleanup, c.stop)
 	select {
 	case c.address = <-found:
 		return c, nil
@@ -64,13 +65,13 @@ func (b *bench) role(ctx context.Context, args ...string) (*child, error) {
 
 func (c *child) pid() int { return c.cmd.Process.Pid }
 
-// stop ends the process the gentle way, and after a while by force. It may be called twice.
+// stop ends the process with SIGTERM, and after 30 s with SIGKILL. It may be called twice.
 func (c *child) stop() {
-	c.cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may have gone
+	c.cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // the process may have exited
 	select {
 	case <-c.dead:
 	case <-time.After(30 * time.Second):
-		c.cmd.Process.Kill() //nolint:errcheck // it may have gone
+		c.cmd.Process.Kill() //nolint:errcheck // the process may have exited
 		<-c.dead
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpu is the CPU time that the process has used, user and system, read from its own clock (clock_getcpuclockid(3)), which is finer than
-// the 10 ms of /proc.
+// cpu returns the CPU time that the process has used, user and system. It reads the process's clock
+// (clock_getcpuclockid(3)), which is more precise than the 10 ms of /proc.
 func cpu(pid int) time.Duration {
 	const processClock = 2 // CPUCLOCK_SCHED of include/linux/posix-timers_types.h
 	var t unix.Timespec
@@ -24,20 +24,20 @@ func cpu(pid int) time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// memory is the process' resident memory in bytes (proc(5), smaps_rollup).
+// memory returns the process's resident memory in bytes (proc(5), smaps_rollup).
 func memory(pid int) int64 { return kernelBytes(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Rss:") }
 
-// share is the process' own memory and its share of what several have, in bytes.
-func share(pid int) int64 { return kernelBytes(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss:") }
+// pss returns the process's proportional set size in bytes: shared pages are divided among their users.
+func pss(pid int) int64 { return kernelBytes(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss:") }
 
-// available is what new programs can have, in bytes (proc(5), meminfo).
+// available returns the memory that new programs can have, in bytes (proc(5), meminfo).
 func available() int64 { return kernelBytes("/proc/meminfo", "MemAvailable:") }
 
-// childrenOf lists a process' children; each of its threads has its own (proc(5), children).
+// childrenOf returns a process's children; each of its threads has its own (proc(5), children).
 func childrenOf(pid int) (pids []int) {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is well-formed
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is valid
 	for _, file := range files {
-		text, _ := os.ReadFile(file) // the thread may have gone
+		text, _ := os.ReadFile(file) // the thread may have exited
 		for _, field := range strings.Fields(string(text)) {
 			if child, err := strconv.Atoi(field); err == nil {
 				pids = append(pids, child)
@@ -47,7 +47,7 @@ func childrenOf(pid int) (pids []int) {
 	return pids
 }
 
-// kernelBytes reads a line such as "Rss:   123 kB"; 0 when it cannot.
+// kernelBytes reads a line such as "Rss: 123 kB". It returns 0 on failure.
 func kernelBytes(file, name string) int64 {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -62,19 +62,19 @@ func kernelBytes(file, name string) int64 {
 	return 0
 }
 
-// descriptors is how many files the process holds.
+// descriptors returns the number of the process's open files.
 func descriptors(pid int) int {
 	entries, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	return len(entries)
 }
 
-const seesProcesses = true
+const canMeasureProcesses = true
 
-// nobody is the user that takes root's place where root may not be used.
+// nobody is the user that replaces root where root may not be used.
 const nobody = 65534
 
-// asOrdinary makes cmd another user's when we are root; dir is made, and that user's.
-func asOrdinary(cmd *exec.Cmd, dir string) error {
+// asNobody runs cmd as another user if we are root. It creates dir, which belongs to that user.
+func asNobody(cmd *exec.Cmd, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil || os.Geteuid() != 0 {
 		return err
 	}
@@ -82,7 +82,8 @@ func asOrdinary(cmd *exec.Cmd, dir string) error {
 	return os.Chown(dir, nobody, nobody)
 }
 
-// withSandbox lets a bare browser keep its sandbox when we are root: in a user namespace root is an ordinary user, as it is in a run's.
+// withSandbox lets a bare browser keep its sandbox if we are root: in a user namespace root is an ordinary user, as
+// in a run's.
 func withSandbox() *syscall.SysProcAttr {
 	if os.Geteuid() != 0 {
 		return nil

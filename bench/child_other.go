@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Elsewhere than on Linux no process' CPU and memory are read: the table has wall times only.
+// CPU and memory of processes are read on Linux only. Elsewhere the table has wall times only.
 
 func cpu(int) time.Duration { return 0 }
 func memory(int) int64      { return 0 }
 func descriptors(int) int   { return 0 }
 
-const seesProcesses = false
+const canMeasureProcesses = false
 
-func asOrdinary(_ *exec.Cmd, dir string) error { return os.MkdirAll(dir, 0o700) }
+func asNobody(_ *exec.Cmd, dir string) error { return os.MkdirAll(dir, 0o700) }
 
 func withSandbox() *syscall.SysProcAttr { return nil }
 
-func share(int) int64      { return 0 }
+func pss(int) int64        { return 0 }
 func available() int64     { return 0 }
 func childrenOf(int) []int { return nil }

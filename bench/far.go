@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// This file is the far side of relays and checks: a SOCKS5 server that wants a user and a password (RFC 1928, RFC 1929),
-// and behind it, in the same process, the only target that there is.
+// The far side of relays and checks: a SOCKS5 server with a user and a password (RFC 1928, RFC 1929). The only target
+// is in the same process.
 
 const (
 	farUser     = "bench"
 	farPassword = "a password of the bench"
 )
 
-// farSide serves on a free port until its end.
+// farSide serves on a free port until it is killed.
 func farSide([]string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -29,7 +29,7 @@ func farSide([]string) error {
 	return serveEach(l, farServe)
 }
 
-// serveEach gives each connection a goroutine.
+// serveEach serves each connection in its own goroutine.
 func serveEach(l net.Listener, serve func(*net.TCPConn) error) error {
 	for {
 		c, err := l.Accept()
@@ -56,10 +56,10 @@ func farServe(c *net.TCPConn) error {
 	return farTarget(c)
 }
 
-// socksDone is "succeeded", with an address that nobody reads.
+// socksDone is the answer "succeeded", with an unused address.
 func socksDone() []byte { return []byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0} }
 
-// farGreet lets in who knows the password.
+// farGreet accepts clients with the password.
 func farGreet(c io.ReadWriter) error {
 	var b [512]byte
 	methods, err := readCounted(c, b[:], 1)
@@ -67,7 +67,7 @@ func farGreet(c io.ReadWriter) error {
 		return err
 	}
 	if !strings.Contains(string(methods), "\x02") {
-		c.Write([]byte{5, 0xff}) //nolint:errcheck // it is refused anyway
+		c.Write([]byte{5, 0xff}) //nolint:errcheck // the client is refused either way
 		return errors.New("no password is offered")
 	}
 	if _, err := c.Write([]byte{5, 2}); err != nil {
@@ -83,14 +83,14 @@ func farGreet(c io.ReadWriter) error {
 		return err
 	}
 	if name != farUser || string(password) != farPassword {
-		c.Write([]byte{1, 1}) //nolint:errcheck // it is refused anyway
+		c.Write([]byte{1, 1}) //nolint:errcheck // the client is refused either way
 		return errors.New("wrong password")
 	}
 	_, err = c.Write([]byte{1, 0})
 	return err
 }
 
-// readCounted passes over skip bytes, reads a length and that many bytes, into b.
+// readCounted skips bytes, reads a length and that many bytes, into b.
 func readCounted(c io.Reader, b []byte, skip int) ([]byte, error) {
 	if _, err := io.ReadFull(c, b[:skip+1]); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func readSOCKSRequest(c io.Reader) (string, error) {
 	if _, err := io.ReadFull(c, b[:5]); err != nil {
 		return "", err
 	}
-	size := map[byte]int{1: 4, 3: 1 + int(b[4]), 4: 16}[b[3]] // the first byte of it is read already
+	size := map[byte]int{1: 4, 3: 1 + int(b[4]), 4: 16}[b[3]] // its first byte has been read
 	if b[0] != 5 || b[1] != 1 || size == 0 {
 		return "", errors.New("no CONNECT of SOCKS5")
 	}
@@ -120,7 +120,7 @@ func readSOCKSRequest(c io.Reader) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(int(port[0])<<8|int(port[1]))), nil
 }
 
-// farTarget answers HTTP: /bytes/N gives N bytes, /ip gives an address as check services do, anything else "ok".
+// farTarget serves HTTP: /bytes/N returns N bytes, /ip an address like check services, any other path "ok".
 func farTarget(c net.Conn) error {
 	in := bufio.NewReaderSize(c, 1024)
 	chunk := make([]byte, 0)
@@ -135,13 +135,14 @@ func farTarget(c net.Conn) error {
 			body = `{"ip":"203.0.113.7","country":"DE"}`
 		}
 		if !isBytes {
-			if _, err := fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+			if _, err := fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+				len(body), body); err != nil {
 				return err
 			}
 			continue
 		}
 		if len(chunk) == 0 {
-			chunk = make([]byte, 256<<10) // only streams need it; idle tunnels are counted without
+			chunk = make([]byte, 256<<10) // only streams need it; the memory of idle tunnels excludes it
 		}
 		n, _ := strconv.ParseInt(size, 10, 64)
 		if _, err := fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", n); err != nil {

@@ -16,7 +16,8 @@ import (
 	"warren/store"
 )
 
-// filled gives a data folder with the product's own schema and many profiles. It is made once and kept in the user's cache folder.
+// filled returns a data folder with the product's schema and many profiles. It is created once and kept in the user's
+// cache folder.
 func (b *bench) filled(ctx context.Context) (string, error) {
 	empty, err := b.data()
 	if err != nil {
@@ -40,8 +41,8 @@ func (b *bench) filled(ctx context.Context) (string, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	say("filling a database with %d profiles; the next run finds it in %s", b.rows, kept)
-	if err := errors.Join(os.RemoveAll(cache), os.MkdirAll(cache, 0o700)); err != nil { // those of older schemas go
+	progress("filling a database with %d profiles; the next run finds it in %s", b.rows, kept)
+	if err := errors.Join(os.RemoveAll(cache), os.MkdirAll(cache, 0o700)); err != nil { // removes those of older schemas
 		return "", err
 	}
 	part := kept + ".part"
@@ -54,7 +55,7 @@ func (b *bench) filled(ctx context.Context) (string, error) {
 	return kept, os.Rename(part, kept)
 }
 
-// newDatabase has the product make its database.
+// newDatabase has the product create its database.
 func newDatabase(ctx context.Context, dir string) error {
 	s, err := store.Open(ctx, dir, store.Options{})
 	if err != nil {
@@ -63,12 +64,12 @@ func newDatabase(ctx context.Context, dir string) error {
 	return s.Close()
 }
 
-// open opens a database file as the product does, with further settings.
+// open opens a database file like the product, with further settings.
 func open(file, settings string) (*sql.DB, error) {
 	return sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=trusted_schema(0)"+settings)
 }
 
-// schemaOf gives the statements that make what is in the database.
+// schemaOf returns the statements that create the schema.
 func schemaOf(ctx context.Context, file string) (string, error) {
 	db, err := open(file, "")
 	if err != nil {
@@ -80,7 +81,7 @@ func schemaOf(ctx context.Context, file string) (string, error) {
 	return all, err
 }
 
-// fill adds profiles in bulk: without the indexes and triggers of their table, which come back at the end as they were.
+// fill inserts profiles in bulk. It drops the indexes and triggers of their table, and restores them at the end.
 func fill(ctx context.Context, file string, rows int) error {
 	db, err := open(file, "&_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)&_pragma=cache_size(-262144)")
 	if err != nil {
@@ -89,7 +90,8 @@ func fill(ctx context.Context, file string, rows int) error {
 	defer db.Close()
 	db.SetMaxOpenConns(1) // one connection, so that its settings hold for every statement
 	var drop, restore []string
-	found, err := db.QueryContext(ctx, `SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = 'profiles' AND type IN ('index', 'trigger') AND sql IS NOT NULL`)
+	found, err := db.QueryContext(ctx,
+		`SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = 'profiles' AND type IN ('index', 'trigger') AND sql IS NOT NULL`)
 	if err != nil {
 		return err
 	}
@@ -112,10 +114,11 @@ func fill(ctx context.Context, file string, rows int) error {
 	return nil
 }
 
-// bulk makes one workspace with the profiles in it, the counters included. The ids are UUIDv7 in order of their time.
+// bulk creates one workspace with its profiles and counters. The ids are UUIDv7 in the order of their times.
 func bulk(rows int) []string {
 	return []string{
-		`INSERT INTO workspaces (id, name, created_at, updated_at) VALUES ('default', '', 1767225600000, 1767225600000) ON CONFLICT DO NOTHING`,
+		`INSERT INTO workspaces (id, name, created_at, updated_at) ` +
+			`VALUES ('default', '', 1767225600000, 1767225600000) ON CONFLICT DO NOTHING`,
 		fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 INSERT INTO profiles (id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, created_at, updated_at)
 SELECT printf('019b76da-%%04x-7%%03x-8000-%%012x', i >> 12, i & 4095, (i * 2654435761) & 281474976710655), 'default',

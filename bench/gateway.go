@@ -19,12 +19,13 @@ import (
 	"github.com/coder/websocket"
 )
 
-// gatewayTime is how long one side answers in one round.
+// gatewayTime is how long one side answers per round.
 const gatewayTime = time.Second
 
-// measureGateway compares driving a page through the server and the run's process with a WebSocket straight to a bare browser's own port.
+// measureGateway compares two ways to control a page: through the server and the run's process, and by a WebSocket
+// straight to a bare browser's port.
 func (b *bench) measureGateway(ctx context.Context) error {
-	if runtime.GOOS == "windows" { // its bare browser is started another way
+	if runtime.GOOS == "windows" { // a bare browser needs other pipes there
 		return nil
 	}
 	data, err := b.data()
@@ -36,20 +37,7 @@ func (b *bench) measureGateway(ctx context.Context) error {
 		return err
 	}
 	defer s.server.stop()
-	var ids [2]struct{ ID string }
-	for i := range ids {
-		if err := s.server.call(ctx, "POST", "/profiles", map[string]any{"name": fmt.Sprint("bench ", i)}, &ids[i]); err != nil {
-			return err
-		}
-	}
-	var run struct {
-		WsEndpoint string
-		Browser    struct{ Path string }
-	}
-	if err := s.server.call(ctx, "POST", "/profiles/"+ids[0].ID+"/start", struct{}{}, &run); err != nil {
-		return err
-	}
-	plan, err := s.prepareBare(ctx, ids[1].ID)
+	run, plan, err := s.startWithPlan(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,8 +46,8 @@ func (b *bench) measureGateway(ctx context.Context) error {
 		return err
 	}
 	defer func() {
-		floor.Process.Signal(os.Interrupt) //nolint:errcheck // it may have gone
-		floor.Wait()                       //nolint:errcheck // how it ends does not matter here
+		floor.Process.Signal(os.Interrupt) //nolint:errcheck // the process may have exited
+		floor.Wait()                       //nolint:errcheck // the exit code does not matter
 	}()
 	through := func(address string) func(context.Context, int) ([]float64, error) {
 		return func(ctx context.Context, _ int) ([]float64, error) { return driveOnce(ctx, address) }
@@ -74,12 +62,14 @@ func (b *bench) measureGateway(ctx context.Context) error {
 	}
 	defer copier.stop()
 	target.Host = copier.address
-	got, err := b.play(ctx, "gateway", 3*b.rounds, side{"ours", through(run.WsEndpoint)}, side{"floor", through(address)}, side{"copy", through(target.String())})
+	got, err := b.play(ctx, "gateway", 3*b.rounds, side{"ours", through(run.WsEndpoint)}, side{"floor", through(address)},
+		side{"copy", through(target.String())})
 	if err != nil {
 		return err
 	}
 	for i, f := range []figure{{name: "Runtime.evaluate through the gateway, in turn", unit: "/s", aim: 0.7, atLeast: true},
-		{name: "  the same, 16 under way", unit: "/s", aim: 0.7, atLeast: true}, {name: "connect to first evaluate", unit: "ms", aim: 1.2}} {
+		{name: "  the same, 16 under way", unit: "/s", aim: 0.7, atLeast: true},
+		{name: "connect to first evaluate", unit: "ms", aim: 1.2}} {
 		f.ours, f.floor = got[0][i], got[1][i]
 		beside := figure{name: "  beside a process that only copies", unit: f.unit, ours: got[0][i], floor: got[2][i]}
 		b.table = append(b.table, f, beside)
@@ -87,7 +77,29 @@ func (b *bench) measureGateway(ctx context.Context) error {
 	return nil
 }
 
-// copyFloor is the least that can stand between a client and a browser: what is read on one side is written on the other. args: the browser's address.
+// startedRun is the part of a start's answer that is used.
+type startedRun struct {
+	WsEndpoint string
+	Browser    struct{ Path string }
+}
+
+// startWithPlan starts a profile, and returns the plan of a bare start on another one.
+func (s *starts) startWithPlan(ctx context.Context) (run startedRun, plan bareStart, err error) {
+	var ids [2]struct{ ID string }
+	for i := range ids {
+		if err := s.server.call(ctx, "POST", "/profiles", map[string]any{"name": fmt.Sprint("bench ", i)}, &ids[i]); err != nil {
+			return run, plan, err
+		}
+	}
+	if err := s.server.call(ctx, "POST", "/profiles/"+ids[0].ID+"/start", struct{}{}, &run); err != nil {
+		return run, plan, err
+	}
+	plan, err = s.prepareBare(ctx, ids[1].ID)
+	return run, plan, err
+}
+
+// copyFloor is the minimum between a client and a browser: it copies bytes in both directions. args: the browser's
+// address.
 func copyFloor(args []string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -102,7 +114,7 @@ func copyFloor(args []string) error {
 		defer up.Close()
 		go func() {
 			copyPlain(up, c)
-			up.Close() //nolint:errcheck // it may be closed
+			up.Close() //nolint:errcheck // the connection may be closed
 		}()
 		copyPlain(c, up)
 		return nil
@@ -114,7 +126,7 @@ func copyPlain(w io.Writer, r io.Reader) {
 	io.Copy(struct{ io.Writer }{w}, struct{ io.Reader }{r}) //nolint:errcheck // the end is passed on either way
 }
 
-// listeningBare starts a browser with a DevTools port on loopback, and gives its address.
+// listeningBare starts a browser with a DevTools port on loopback, and returns its address.
 func listeningBare(path string, plan bareStart) (*exec.Cmd, string, error) {
 	args := slices.Clone(plan.args)
 	for i, a := range args {
@@ -131,13 +143,13 @@ func listeningBare(path string, plan bareStart) (*exec.Cmd, string, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, "", err
 	}
-	late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }) //nolint:errcheck // it may have gone
+	late := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }) //nolint:errcheck // the process may have exited
 	defer late.Stop()
 	lines := bufio.NewReader(words)
 	for said := []string{}; ; {
 		line, err := lines.ReadString('\n')
 		if _, address, ok := strings.Cut(strings.TrimSpace(line), "DevTools listening on "); ok {
-			go io.Copy(io.Discard, lines) //nolint:errcheck // until its end
+			go io.Copy(io.Discard, lines) //nolint:errcheck // until the browser exits
 			return cmd, address, nil
 		}
 		if said = append(said, line); err != nil {
@@ -146,14 +158,14 @@ func listeningBare(path string, plan bareStart) (*exec.Cmd, string, error) {
 	}
 }
 
-// driver is a client on a page.
+// driver is a client attached to a page.
 type driver struct {
 	ws      *websocket.Conn
 	session string
 	last    int
 }
 
-// driveOnce connects, and has a page evaluate for a while: one after the other, then sixteen at a time.
+// driveOnce connects, and evaluates on a page for a while: one command at a time, then sixteen.
 func driveOnce(ctx context.Context, address string) ([]float64, error) {
 	var connected []float64
 	for range 9 {
@@ -163,14 +175,14 @@ func driveOnce(ctx context.Context, address string) ([]float64, error) {
 			return nil, err
 		}
 		connected = append(connected, milliseconds(time.Since(begun)))
-		d.ws.CloseNow()                   //nolint:errcheck // it is over
-		time.Sleep(50 * time.Millisecond) // what it leaves to do is not the next one's
+		d.ws.CloseNow()                   //nolint:errcheck // the round is over
+		time.Sleep(50 * time.Millisecond) // lets the browser finish before the next connection
 	}
 	d, err := connect(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	defer d.ws.CloseNow() //nolint:errcheck // it is over
+	defer d.ws.CloseNow() //nolint:errcheck // the round is over
 	one, err := d.perSecond(ctx, 1)
 	if err != nil {
 		return nil, err
@@ -179,7 +191,7 @@ func driveOnce(ctx context.Context, address string) ([]float64, error) {
 	return []float64{one, many, median(connected)}, err
 }
 
-// connect opens a socket, attaches to the first page, and has it evaluate once.
+// connect opens a socket, attaches to the first page, and evaluates once.
 func connect(ctx context.Context, address string) (*driver, error) {
 	ws, _, err := websocket.Dial(ctx, address, nil)
 	if err != nil {
@@ -238,11 +250,12 @@ func (d *driver) call(ctx context.Context, method string, params, out any) error
 	return err
 }
 
-// perSecond counts answers with so many commands under way.
+// perSecond counts answers per second with underWay commands in flight.
 func (d *driver) perSecond(ctx context.Context, underWay int) (float64, error) {
 	send := func() error {
 		d.last++
-		return d.ws.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"id":%d,"method":"Runtime.evaluate","params":{"expression":"1"},"sessionId":%q}`, d.last, d.session))
+		return d.ws.Write(ctx, websocket.MessageText, fmt.Appendf(nil,
+			`{"id":%d,"method":"Runtime.evaluate","params":{"expression":"1"},"sessionId":%q}`, d.last, d.session))
 	}
 	for range underWay {
 		if err := send(); err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/coder/websocket/wsjson"
 
 	"warren/browser"
-	"warren/proxy"
 )
 
-// measureIdentity compares a browser that is told to be another (another system, version, zone, language, place and screen) with the same one
-// that is told nothing: its start, and a tab that a DevTools client opens, attaches to, sends to a page and asks. Two folders change places.
+// measureIdentity compares a browser with another identity (system, version, zone, language, place and screen) with
+// the same one without. It measures the start, and a tab that a DevTools client opens, attaches to, navigates and
+// evaluates in. The two folders change sides.
 func (b *bench) measureIdentity(ctx context.Context) error {
 	found, err := browser.Find(ctx, "")
 	if err != nil {
@@ -28,16 +28,17 @@ func (b *bench) measureIdentity(ctx context.Context) error {
 		fmt.Fprintln(os.Stderr, "identity: skipped,", err)
 		return nil
 	}
-	dir, err := os.MkdirTemp(os.TempDir(), "wbe") // short: Chrome makes a unix socket in it
+	dir, err := os.MkdirTemp(os.TempDir(), "wbe") // short: Chrome creates a unix socket in it
 	if err != nil {
 		return err
 	}
-	b.clean = append(b.clean, func() { os.RemoveAll(dir) })
+	b.cleanup = append(b.cleanup, func() { os.RemoveAll(dir) })
 	spec := browser.Spec{Path: found.Path, Headless: true}
 	other := spec
 	other.Product, other.Version = found.Product, found.Version
 	other.Identity = browser.Identity{OS: "win", Version: "124", Timezone: "America/New_York", Languages: []string{"de-DE", "de"},
-		Geolocation: &browser.Geolocation{Latitude: 52.5, Longitude: 13.4, Accuracy: 50}, Screen: &browser.Screen{Width: 1920, Height: 1080, DeviceScaleFactor: 1}}
+		Geolocation: &browser.Geolocation{Latitude: 52.5, Longitude: 13.4, Accuracy: 50},
+		Screen:      &browser.Screen{Width: 1920, Height: 1080, DeviceScaleFactor: 1}}
 	one := func(s browser.Spec, which int) func(context.Context, int) ([]float64, error) {
 		return func(ctx context.Context, round int) ([]float64, error) {
 			folder := strconv.Itoa((which + round) % 2)
@@ -45,7 +46,7 @@ func (b *bench) measureIdentity(ctx context.Context) error {
 			return startAndOpen(ctx, s)
 		}
 	}
-	for round := range 2 { // both folders are warm then
+	for round := range 2 { // warms both folders
 		if _, err := one(spec, 0)(ctx, round); err != nil {
 			return err
 		}
@@ -54,7 +55,8 @@ func (b *bench) measureIdentity(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.table = append(b.table, figure{name: "start with another identity, against without", unit: "ms", ours: got[0][0], floor: got[1][0], aim: 1.1},
+	b.table = append(b.table,
+		figure{name: "start with another identity, against without", unit: "ms", ours: got[0][0], floor: got[1][0], aim: 1.1},
 		figure{name: "new tab with another identity, against without", unit: "ms", ours: got[0][1], floor: got[1][1], aim: 1.1})
 	return nil
 }
@@ -62,14 +64,14 @@ func (b *bench) measureIdentity(ctx context.Context) error {
 // tabs is how many tabs are opened, one after the other; their mean counts.
 const tabs = 20
 
-// startAndOpen gives the milliseconds of a start, and of a tab.
+// startAndOpen returns the milliseconds of a start and of a tab.
 func startAndOpen(ctx context.Context, s browser.Spec) (took []float64, err error) {
 	begun := time.Now()
 	run, err := browser.Open(s)
 	if err != nil {
 		return nil, err
 	}
-	relay := proxy.NewRelay(&proxy.Dialer{Upstream: &proxy.Proxy{Type: proxy.SOCKS5, Host: "127.0.0.1", Port: 1}, Policy: proxy.Policy{AllowPrivate: true}}, nil) // a dead one: nothing goes out
+	relay := deadRelay()
 	relay.Admit(run.Admit)
 	go relay.Serve(run.Listener()) //nolint:errcheck // ends with Close
 	defer func() { err = errors.Join(err, relay.Close(), run.Close()) }()
@@ -84,9 +86,9 @@ func startAndOpen(ctx context.Context, s browser.Spec) (took []float64, err erro
 	if err != nil {
 		return nil, err
 	}
-	defer socket.CloseNow() //nolint:errcheck // it is over
+	defer socket.CloseNow() //nolint:errcheck // the round is over
 	c := &devtools{socket: socket}
-	if err := c.open(ctx); err != nil { // the first one warms
+	if err := c.open(ctx); err != nil { // the first tab warms up
 		return nil, err
 	}
 	begun = time.Now()

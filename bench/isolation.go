@@ -17,11 +17,11 @@ import (
 	"warren/proxy"
 )
 
-// measureIsolation compares a start in a namespace with one without, by the same code and with the same flags, on two folders that change
-// places. Both run as an ordinary user, since as root there is no start without.
+// measureIsolation compares a start in a namespace with one without, with the same code and flags. The two folders
+// change sides. Both run as an ordinary user, since root cannot start a browser without a namespace.
 func (b *bench) measureIsolation(ctx context.Context) error {
 	if err := browser.CheckIsolation(); err != nil {
-		say("")
+		progress("")
 		fmt.Fprintln(os.Stderr, "isolation: skipped,", err)
 		return nil
 	}
@@ -29,12 +29,12 @@ func (b *bench) measureIsolation(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(os.TempDir(), "wbi") // short: Chrome makes a unix socket in it
+	dir, err := os.MkdirTemp(os.TempDir(), "wbi") // short: Chrome creates a unix socket in it
 	if err != nil {
 		return err
 	}
-	b.clean = append(b.clean, func() { os.RemoveAll(dir) })
-	exe := filepath.Join(dir, "bench") // where another user may read it
+	b.cleanup = append(b.cleanup, func() { os.RemoveAll(dir) })
+	exe := filepath.Join(dir, "bench") // readable for the other user
 	if err := errors.Join(os.Chmod(dir, 0o755), copyFile(exe, b.exe)); err != nil {
 		return err
 	}
@@ -43,24 +43,26 @@ func (b *bench) measureIsolation(ctx context.Context) error {
 			return startOnce(ctx, exe, network, found.Path, filepath.Join(dir, "u"), strconv.Itoa((which+round)%2))
 		}
 	}
-	for round := range 2 { // both folders are warm then
+	for round := range 2 { // warms both folders
 		if _, err := one(browser.InNamespace, 0)(ctx, round); err != nil {
 			return err
 		}
 	}
-	got, err := b.play(ctx, "isolation", 6*b.rounds, side{"namespace", one(browser.InNamespace, 0)}, side{"loopback", one(browser.OnLoopback, 1)})
+	got, err := b.play(ctx, "isolation", 6*b.rounds, side{"namespace", one(browser.InNamespace, 0)},
+		side{"loopback", one(browser.OnLoopback, 1)})
 	if err != nil {
 		return err
 	}
-	b.table = append(b.table, figure{name: "start in a namespace, against without", unit: "ms", ours: got[0][0], floor: got[1][0], aim: 1.05})
+	b.table = append(b.table, figure{name: "start in a namespace, against without", unit: "ms", ours: got[0][0],
+		floor: got[1][0], aim: 1.05})
 	return nil
 }
 
-// startOnce has a process of an ordinary user's start a browser, and gives its milliseconds.
+// startOnce starts a browser from an ordinary user's process, and returns its milliseconds.
 func startOnce(ctx context.Context, exe string, args ...string) ([]float64, error) {
 	cmd := exec.CommandContext(ctx, exe, append([]string{"start-once"}, args...)...)
 	cmd.Env = append(os.Environ(), "HOME="+args[2], "TMPDIR=/tmp")
-	if err := asOrdinary(cmd, args[2]); err != nil {
+	if err := asNobody(cmd, args[2]); err != nil {
 		return nil, err
 	}
 	var words bytes.Buffer
@@ -73,19 +75,20 @@ func startOnce(ctx context.Context, exe string, args ...string) ([]float64, erro
 	return []float64{ms}, err
 }
 
-// startOnceRole starts a browser with the given isolation in a profile folder below dir, and prints how long that took, from the first step
-// to a browser that takes commands.
+// startOnceRole starts a browser with an isolation in a profile folder below dir. It prints the time from the first
+// step to a browser that takes commands.
 func startOnceRole(args []string) error {
 	if len(args) != 4 {
 		return errors.New("start-once NETWORK BROWSER DIR FOLDER")
 	}
 	ctx := context.Background()
 	begun := time.Now()
-	run, err := browser.Open(browser.Spec{Path: args[1], UserDataDir: filepath.Join(args[2], args[3]), TempDir: filepath.Join(args[2], "t"+args[3]), Headless: true, Network: args[0], Files: filesOf(args[0])})
+	run, err := browser.Open(browser.Spec{Path: args[1], UserDataDir: filepath.Join(args[2], args[3]),
+		TempDir: filepath.Join(args[2], "t"+args[3]), Headless: true, Network: args[0], Files: filesOf(args[0])})
 	if err != nil {
 		return err
 	}
-	relay := proxy.NewRelay(&proxy.Dialer{Upstream: &proxy.Proxy{Type: proxy.SOCKS5, Host: "127.0.0.1", Port: 1}, Policy: proxy.Policy{AllowPrivate: true}}, nil) // a dead one: nothing goes out
+	relay := deadRelay()
 	relay.Admit(run.Admit)
 	go relay.Serve(run.Listener()) //nolint:errcheck // ends with Close
 	if err := run.Start(ctx); err != nil {
@@ -103,7 +106,13 @@ func startOnceRole(args []string) error {
 	return err
 }
 
-// filesOf is how files are kept from a run: without namespaces by commands that are refused.
+// deadRelay returns a relay with a dead upstream: no request leaves the machine.
+func deadRelay() *proxy.Relay {
+	upstream := &proxy.Proxy{Type: proxy.SOCKS5, Host: "127.0.0.1", Port: 1}
+	return proxy.NewRelay(&proxy.Dialer{Upstream: upstream, Policy: proxy.Policy{AllowPrivate: true}}, nil)
+}
+
+// filesOf returns the isolation of files: without namespaces it works by refusing commands.
 func filesOf(network string) string {
 	if network == browser.OnLoopback {
 		return browser.FilesByGuard

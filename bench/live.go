@@ -23,18 +23,20 @@ import (
 
 const (
 	liveWidth, liveHeight = 1280, 720
-	liveClicks            = 40              // a round
+	liveClicks            = 40              // per round
 	liveMoving            = 3 * time.Second // how long a moving page is watched
-	liveCrowd             = 5               // viewers at once, to tell what one more costs
+	liveCrowd             = 5               // concurrent viewers, for the cost of one more
 )
 
-// livePage turns red and green when it is clicked, and moves when it is told to.
-const livePage = `data:text/html,<body style="margin:0;background:rgb(255,0,0)" onmousedown="document.body.style.background=(this.on=!this.on)?'rgb(0,255,0)':'rgb(255,0,0)'">` +
-	`<div id=m style="position:absolute;top:400px;width:300px;height:200px;background:repeating-linear-gradient(45deg,black,white 9px)"></div>` +
+// livePage toggles between red and green on a click. move() starts an animation.
+const livePage = `data:text/html,<body style="margin:0;background:rgb(255,0,0)" ` +
+	`onmousedown="document.body.style.background=(this.on=!this.on)?'rgb(0,255,0)':'rgb(255,0,0)'">` +
+	`<div id=m style="position:absolute;top:400px;width:300px;height:200px;` +
+	`background:repeating-linear-gradient(45deg,black,white 9px)"></div>` +
 	`<script>function move(){let x=0;(function next(){m.style.left=(x=x>900?0:x+7)+'px';requestAnimationFrame(next)})()}</script>`
 
-// measureLive compares the live view, from a viewer's input to the changed picture, with Chrome's own screencast over a DevTools socket that
-// leads straight to it.
+// measureLive compares the live view with Chrome's own screencast over a direct DevTools socket. It measures from a
+// viewer's input to the changed picture.
 func (b *bench) measureLive(ctx context.Context) error {
 	found, err := browser.Find(ctx, "")
 	if err != nil {
@@ -60,24 +62,25 @@ func (b *bench) measureLive(ctx context.Context) error {
 		figure{name: "live view: input to changed pixel, median", unit: "ms", ours: got[0][0], floor: got[1][0]},
 		figure{name: "live view: input to changed pixel, p95", unit: "ms", ours: got[0][1], floor: got[1][1]},
 		figure{name: "live view: frames of a moving page", unit: "/s", ours: got[0][2], floor: got[1][2]})
-	if seesProcesses {
-		b.table = append(b.table, figure{name: "live view: processor of server and shim, one viewer more", unit: "% of a core", ours: got[0][3]})
+	if canMeasureProcesses {
+		b.table = append(b.table, figure{name: "live view: processor of server and shim, one viewer more",
+			unit: "% of a core", ours: got[0][3]})
 	}
 	return nil
 }
 
-// looker is one side: it clicks, and takes the next frame.
-type looker struct {
+// liveSide is one side: it clicks, and takes the next frame.
+type liveSide struct {
 	click  func(ctx context.Context) error
-	frame  func(ctx context.Context) (picture []byte, err error) // the one before is drawn when it is asked for
+	frame  func(ctx context.Context) (picture []byte, err error) // acknowledges the previous frame first
 	moves  func(ctx context.Context) error
 	stills func(ctx context.Context) error
-	crowd  func(ctx context.Context) (float64, error) // nil: is not asked
+	crowd  func(ctx context.Context) (float64, error) // nil: not measured
 }
 
-// round gives median and 95th percentile of the milliseconds from a click to the frame that shows it, frames a second of a moving page, and what one
-// viewer more costs in percent of a core.
-func (l *looker) round(ctx context.Context, _ int) ([]float64, error) {
+// round returns the median and the 95th percentile of the milliseconds from a click to the frame that shows it.
+// Frames per second of a moving page follow, and the cost of one more viewer in percent of a core.
+func (l *liveSide) round(ctx context.Context, _ int) ([]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	if err := l.stills(ctx); err != nil {
@@ -89,7 +92,7 @@ func (l *looker) round(ctx context.Context, _ int) ([]float64, error) {
 	}
 	var took []float64
 	for range liveClicks {
-		time.Sleep(50 * time.Millisecond) // as people do, who wait for what they did
+		time.Sleep(50 * time.Millisecond) // people wait for the effect of a click
 		begun := time.Now()
 		if err := l.click(ctx); err != nil {
 			return nil, err
@@ -122,7 +125,7 @@ func (l *looker) round(ctx context.Context, _ int) ([]float64, error) {
 	return out, err
 }
 
-// isGreen tells the page's colour by its corner.
+// isGreen reads the page's colour from a corner.
 func isGreen(picture []byte) bool {
 	p, err := jpeg.Decode(bytes.NewReader(picture))
 	if err != nil {
@@ -132,13 +135,13 @@ func isGreen(picture []byte) bool {
 	return g > r
 }
 
-// drive is a DevTools client on the page that is measured.
+// drive is a DevTools client on the page under test.
 type drive struct {
 	client  *devtools
 	session string
 }
 
-// prepare attaches to the first page of a browser, and makes it as large as the other side's.
+// prepare attaches to the first page of a browser, and sets the size that both sides have.
 func prepare(ctx context.Context, address string) (*drive, error) {
 	socket, _, err := websocket.Dial(ctx, address, nil)
 	if err != nil {
@@ -157,18 +160,21 @@ func prepare(ctx context.Context, address string) (*drive, error) {
 		return nil, errors.New("the browser has no page")
 	}
 	var attached struct{ SessionID string }
-	if err := d.client.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": targets.TargetInfos[i].TargetID, "flatten": true}, &attached); err != nil {
+	page := map[string]any{"targetId": targets.TargetInfos[i].TargetID, "flatten": true}
+	if err := d.client.call(ctx, "", "Target.attachToTarget", page, &attached); err != nil {
 		return nil, err
 	}
 	d.session = attached.SessionID
-	return d, d.client.call(ctx, d.session, "Emulation.setDeviceMetricsOverride", map[string]any{"width": liveWidth, "height": liveHeight, "deviceScaleFactor": 1, "mobile": false}, nil)
+	return d, d.client.call(ctx, d.session, "Emulation.setDeviceMetricsOverride",
+		map[string]any{"width": liveWidth, "height": liveHeight, "deviceScaleFactor": 1, "mobile": false}, nil)
 }
 
 func (d *drive) open(ctx context.Context) error {
 	if err := d.client.call(ctx, d.session, "Page.navigate", map[string]any{"url": livePage}, nil); err != nil {
 		return err
 	}
-	const drawn = `new Promise((done) => document.readyState === "complete" ? done() : addEventListener("load", done)).then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))`
+	const drawn = `new Promise((done) => document.readyState === "complete" ? done() : addEventListener("load", done))` +
+		`.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))`
 	return d.client.call(ctx, d.session, "Runtime.evaluate", map[string]any{"expression": drawn, "awaitPromise": true}, nil)
 }
 
@@ -177,7 +183,7 @@ func (d *drive) move(ctx context.Context) error {
 }
 
 // ourLive starts a profile and watches it.
-func (b *bench) ourLive(ctx context.Context) (*looker, error) {
+func (b *bench) ourLive(ctx context.Context) (*liveSide, error) {
 	data, err := b.data()
 	if err != nil {
 		return nil, err
@@ -203,10 +209,11 @@ func (b *bench) ourLive(ctx context.Context) (*looker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &looker{frame: v.frame, moves: d.move, stills: d.open,
+	return &liveSide{frame: v.frame, moves: d.move, stills: d.open,
 		click: func(ctx context.Context) error {
 			for _, kind := range []string{"down", "up"} {
-				m := map[string]any{"type": "mouse", "kind": kind, "x": 600, "y": 300, "button": "left", "clicks": 1, "buttons": map[string]int{"down": 1}[kind]}
+				m := map[string]any{"type": "mouse", "kind": kind, "x": 600, "y": 300, "button": "left", "clicks": 1,
+					"buttons": map[string]int{"down": 1}[kind]}
 				if err := wsjson.Write(ctx, v.socket, m); err != nil {
 					return err
 				}
@@ -216,7 +223,7 @@ func (b *bench) ourLive(ctx context.Context) (*looker, error) {
 		crowd: func(ctx context.Context) (float64, error) { return viewerCost(ctx, w, address, v) }}, nil
 }
 
-// viewer is a viewer of the live view (docs/live.md).
+// viewer is a client of the live view (docs/live.md).
 type viewer struct {
 	socket  *websocket.Conn
 	drawing int64
@@ -256,7 +263,8 @@ func (v *viewer) frame(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// viewerCost is what a viewer more costs server and shim while the page moves, in percent of a core: a crowd's less that of one, shared.
+// viewerCost returns what one more viewer costs server and shim while the page moves, in percent of a core. It is the
+// difference between a crowd and one viewer, divided by the additional viewers.
 func viewerCost(ctx context.Context, w *warren, address string, first *viewer) (float64, error) {
 	pids := append(children(w.cmd.Process.Pid, "shim"), w.cmd.Process.Pid)
 	alone, err := watched(ctx, pids, first)
@@ -269,14 +277,14 @@ func viewerCost(ctx context.Context, w *warren, address string, first *viewer) (
 		if err != nil {
 			return 0, err
 		}
-		defer v.socket.CloseNow() //nolint:errcheck // it is over
+		defer v.socket.CloseNow() //nolint:errcheck // the round is over
 		all = append(all, v)
 	}
 	together, err := watched(ctx, pids, all...)
 	return (together - alone) / (liveCrowd - 1), err
 }
 
-// watched is the processor time of processes while viewers watch, in percent of a core.
+// watched returns the CPU time of processes while viewers watch, in percent of a core.
 func watched(ctx context.Context, pids []int, all ...*viewer) (float64, error) {
 	used := func() (sum time.Duration) {
 		for _, pid := range pids {
@@ -304,13 +312,13 @@ func watched(ctx context.Context, pids []int, all ...*viewer) (float64, error) {
 	return 100 * (used() - before).Seconds() / time.Since(begun).Seconds(), err
 }
 
-// children are the processes that a process has started with a word in their command line (proc(5)).
+// children returns the children of a process that have a word in their command line (proc(5)).
 func children(parent int, word string) (pids []int) {
-	entries, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well-formed
+	entries, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	for _, file := range entries {
 		stat, err := os.ReadFile(file)
 		if err != nil {
-			continue // gone meanwhile
+			continue // the process has exited
 		}
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
@@ -325,7 +333,7 @@ func children(parent int, word string) (pids []int) {
 }
 
 // directCast watches a bare browser over its own port.
-func (b *bench) directCast(ctx context.Context, path string) (*looker, error) {
+func (b *bench) directCast(ctx context.Context, path string) (*liveSide, error) {
 	dir, err := b.data()
 	if err != nil {
 		return nil, err
@@ -342,20 +350,20 @@ func (b *bench) directCast(ctx context.Context, path string) (*looker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &looker{frame: c.frame, click: c.click, moves: d.move, stills: d.open}, nil
+	return &liveSide{frame: c.frame, click: c.click, moves: d.move, stills: d.open}, nil
 }
 
 // openPort starts a bare browser with a DevTools port on loopback and returns its browser socket.
 func (b *bench) openPort(ctx context.Context, path, dir string) (string, error) {
-	c, err := b.spawn(ctx, "DevTools listening on ", nil, "/bin/sh", "-c", `exec "$0" "$@" 2>&1`, path, "--headless=new", "--no-sandbox", "--no-first-run",
-		"--remote-debugging-port=0", "--user-data-dir="+dir, "about:blank")
+	c, err := b.spawn(ctx, "DevTools listening on ", nil, "/bin/sh", "-c", `exec "$0" "$@" 2>&1`, path, "--headless=new",
+		"--no-sandbox", "--no-first-run", "--remote-debugging-port=0", "--user-data-dir="+dir, "about:blank")
 	if err != nil {
 		return "", err
 	}
 	return c.address, nil
 }
 
-// caster is Chrome's own screencast over a page session of a connection of its own.
+// caster is Chrome's own screencast, in a page session with its own connection.
 type caster struct {
 	socket  *websocket.Conn
 	session string
@@ -363,7 +371,7 @@ type caster struct {
 	unacked int
 }
 
-// cast begins a screencast as the live view's.
+// cast starts a screencast with the live view's parameters.
 func (d *drive) cast(ctx context.Context, address string) (*caster, error) {
 	other, err := prepare(ctx, address)
 	if err != nil {
@@ -373,8 +381,8 @@ func (d *drive) cast(ctx context.Context, address string) (*caster, error) {
 	if err := other.client.call(ctx, other.session, "Page.enable", nil, nil); err != nil {
 		return nil, err
 	}
-	return c, c.send(ctx, "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 80, "maxWidth": liveWidth, "maxHeight": liveHeight, "everyNthFrame": 1,
-		"maxFramesInFlight": 1, "sendLastFrame": true})
+	return c, c.send(ctx, "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 80, "maxWidth": liveWidth,
+		"maxHeight": liveHeight, "everyNthFrame": 1, "maxFramesInFlight": 1, "sendLastFrame": true})
 }
 
 func (c *caster) send(ctx context.Context, method string, params any) error {
@@ -384,7 +392,8 @@ func (c *caster) send(ctx context.Context, method string, params any) error {
 
 func (c *caster) click(ctx context.Context) error {
 	for _, kind := range []string{"mousePressed", "mouseReleased"} {
-		if err := c.send(ctx, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": 600, "y": 300, "button": "left", "clickCount": 1}); err != nil {
+		event := map[string]any{"type": kind, "x": 600, "y": 300, "button": "left", "clickCount": 1}
+		if err := c.send(ctx, "Input.dispatchMouseEvent", event); err != nil {
 			return err
 		}
 	}

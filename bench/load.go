@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// callers is how many keep-alive connections send requests, each one after the answer to its last.
+// callers is the number of keep-alive connections. Each one sends a request after the answer to its last.
 const callers = 32
 
-// loaded is what a load found.
+// loaded is the result of a load.
 type loaded struct {
 	requests int64
 	took     time.Duration
@@ -27,7 +27,7 @@ type loaded struct {
 func (l loaded) perSecond() float64 { return float64(l.requests) / l.took.Seconds() }
 func (l loaded) cpuMicros() float64 { return float64(l.cpu.Nanoseconds()) / 1000 / float64(l.requests) }
 
-// load sends requests for a while. next gives the bytes of a caller's next request; want is the status that each must be answered with.
+// load sends requests for a while. next returns the bytes of a caller's next request. want is the expected status.
 func load(ctx context.Context, server *child, d time.Duration, want int, next func(caller int) []byte) (loaded, error) {
 	ctx, cancel := context.WithTimeout(ctx, d+30*time.Second)
 	defer cancel()
@@ -80,7 +80,7 @@ func readAnswer(in *bufio.Reader, want int) error {
 	return err
 }
 
-// request is what a caller sends.
+// request returns a request's bytes.
 func request(method, host, path, key, body string) []byte {
 	kind := ""
 	if body != "" {

@@ -1,9 +1,9 @@
-// Command bench measures Warren against floors: small programs that do only the work that cannot be left out. It is no part of
-// the shipped binary. `make bench` runs it; docs/bench.md says how to read its table.
+// Command bench measures Warren against floors: minimal programs that do only the necessary work. It is not part of
+// the shipped binary. `make bench` runs it; docs/bench.md explains its table.
 //
-// Ours and the floor take turns within a round, on the same machine in the same minute, and the one that begins changes with
-// every round. What counts is the median of the rounds' ratios: absolute values move with the machine and its neighbours.
-// Everything stays on loopback.
+// Ours and the floor alternate within a round, on the same machine in the same minute, and the order changes with
+// every round. The result is the median of the rounds' ratios, since absolute values depend on the machine and its
+// load. All traffic stays on loopback.
 package main
 
 import (
@@ -21,13 +21,13 @@ import (
 
 // bench is one run of the program.
 type bench struct {
-	exe      string // this very program, which also plays the floors as processes of their own
+	exe      string // this program, which also runs the floors as child processes
 	warren   string // the binary under test
-	dir      string // for everything that is written; removed at the end
+	dir      string // for all files; removed at the end
 	rounds   int
 	rows     int
 	browsers int
-	clean    []func() // run last to first at the end
+	cleanup  []func() // run in reverse order at the end
 	table    []figure
 }
 
@@ -50,10 +50,13 @@ func main() {
 	}
 }
 
-// roles are what this program plays as a child of itself, so that each side's CPU and memory can be told apart.
+// roles are what this program runs as a child of itself, so that each side's CPU and memory can be measured.
 func roles() map[string]func(args []string) error {
 	return map[string]func([]string) error{
-		"api-floor": apiFloor, "relay-floor": relayFloor, "copy": copyFloor, "relay-ours": relayOurs, "far-side": farSide, "copier": copier, "plain-target": plainTarget, "check-far": checkFar, "check-ours": checkOurs, "check-floor-turn": checkFloor(true), "check-floor-write": checkFloor(false), "start-once": startOnceRole, browser.ChildArgument: func([]string) error { return browser.EnterNamespace() },
+		"api-floor": apiFloor, "relay-floor": relayFloor, "copy": copyFloor, "relay-ours": relayOurs, "far-side": farSide,
+		"copier": copier, "plain-target": plainTarget, "check-far": checkFar, "check-ours": checkOurs,
+		"check-floor-turn": checkFloor(true), "check-floor-write": checkFloor(false), "start-once": startOnceRole,
+		browser.ChildArgument: func([]string) error { return browser.EnterNamespace() },
 	}
 }
 
@@ -65,8 +68,11 @@ type part struct {
 
 func parts() []part {
 	return []part{
-		{"start", (*bench).measureStarts}, {"isolation", (*bench).measureIsolation}, {"identity", (*bench).measureIdentity}, {"crowd", (*bench).measureCrowd}, {"api", (*bench).measureReads}, {"create", (*bench).measureCreates},
-		{"gateway", (*bench).measureGateway}, {"live", (*bench).measureLive}, {"check", (*bench).measureCheck}, {"relay", (*bench).measureRelay}, {"small", (*bench).measureSmall}, {"memory", (*bench).measureMemory}, {"size", (*bench).measureSize},
+		{"start", (*bench).measureStarts}, {"isolation", (*bench).measureIsolation}, {"identity", (*bench).measureIdentity},
+		{"crowd", (*bench).measureCrowd}, {"api", (*bench).measureReads}, {"create", (*bench).measureCreates},
+		{"gateway", (*bench).measureGateway}, {"live", (*bench).measureLive}, {"check", (*bench).measureCheck},
+		{"relay", (*bench).measureRelay}, {"small", (*bench).measureSmall}, {"memory", (*bench).measureMemory},
+		{"size", (*bench).measureSize},
 	}
 }
 
@@ -75,7 +81,8 @@ func run(ctx context.Context) error {
 	rounds := flag.Int("rounds", 7, "rounds of each figure")
 	rows := flag.Int("rows", 1_000_000, "profiles in the database that is read")
 	idle := flag.Int("idle", 30, "browsers of the part memory, on each side")
-	only := flag.String("only", "", "some parts, with commas between them: start, isolation, identity, crowd, api, create, gateway, live, check, relay, small, memory, size")
+	only := flag.String("only", "", "some parts, with commas between them: "+
+		"start, isolation, identity, crowd, api, create, gateway, live, check, relay, small, memory, size")
 	flag.Parse()
 	b, err := newBench(*warren, *rounds, *rows, *idle)
 	if err != nil {
@@ -90,7 +97,7 @@ func run(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
-	say("")
+	progress("")
 	return writeTable(os.Stdout, b.table)
 }
 
@@ -107,19 +114,19 @@ func newBench(warren string, rounds, rows, idle int) (*bench, error) {
 		return nil, err
 	}
 	b := &bench{exe: exe, warren: warren, dir: dir, rounds: max(1, rounds), rows: max(1000, rows), browsers: max(1, idle)}
-	b.clean = append(b.clean, func() { os.RemoveAll(dir) })
+	b.cleanup = append(b.cleanup, func() { os.RemoveAll(dir) })
 	return b, nil
 }
 
-// say shows what is going on in one line of the terminal, where there is one.
-func say(format string, args ...any) {
+// progress shows the current step in one line of the terminal, if there is one.
+func progress(format string, args ...any) {
 	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		fmt.Fprintf(os.Stderr, "\r\033[K"+format, args...)
 	}
 }
 
 func (b *bench) close() {
-	for i := len(b.clean) - 1; i >= 0; i-- {
-		b.clean[i]()
+	for i := len(b.cleanup) - 1; i >= 0; i-- {
+		b.cleanup[i]()
 	}
 }

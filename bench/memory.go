@@ -9,12 +9,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// quiet is how long browsers are left alone before their memory counts.
+// quiet is how long browsers are idle before their memory is measured.
 const quiet = 15 * time.Second
 
-// measureMemory compares idle runs with bare browsers: what our processes take beside the browsers, and all of them together.
+// measureMemory compares idle runs with bare browsers: what our processes need in addition, and all processes
+// together.
 func (b *bench) measureMemory(ctx context.Context) error {
-	if !seesProcesses {
+	if !canMeasureProcesses {
 		return nil
 	}
 	data, err := b.data()
@@ -38,15 +39,16 @@ func (b *bench) measureMemory(ctx context.Context) error {
 		return err
 	}
 	title := fmt.Sprintf("%d idle runs: ", b.browsers)
-	b.table = append(b.table, figure{name: title + "server and shims, beside bare browsers", unit: "MiB", ours: got[0][0], floor: got[1][1], aim: 0.05},
+	b.table = append(b.table,
+		figure{name: title + "server and shims, beside bare browsers", unit: "MiB", ours: got[0][0], floor: got[1][1], aim: 0.05},
 		figure{name: "  the same: all processes", unit: "MiB", ours: got[0][1], floor: got[1][1]},
 		figure{name: "  the same: less of the machine available", unit: "MiB", ours: got[0][2], floor: got[1][2]},
 		figure{name: "  one shim", unit: "MiB", ours: got[0][3]}, figure{name: "  the server", unit: "MiB", ours: got[0][4]})
 	return nil
 }
 
-// idleRuns gives, in MiB, the share of the server and its shims, that of all processes, what the machine has less, the share of one shim, and the
-// server's.
+// idleRuns returns five values in MiB. They are PSS of the server with its shims, PSS of all processes, the decrease of
+// available memory, PSS of one shim, and PSS of the server.
 func (s *starts) idleRuns(ctx context.Context, _ int) ([]float64, error) {
 	before := available()
 	var all errgroup.Group
@@ -60,20 +62,21 @@ func (s *starts) idleRuns(ctx context.Context, _ int) ([]float64, error) {
 	time.Sleep(quiet)
 	var shims, chromes int64
 	for _, shim := range childrenOf(s.server.pid()) {
-		shims += share(shim)
+		shims += pss(shim)
 		for _, browser := range childrenOf(shim) {
-			chromes += shareOfTree(browser)
+			chromes += pssOfTree(browser)
 		}
 	}
-	server := share(s.server.pid())
-	out := []float64{mebibytes(server + shims), mebibytes(server + shims + chromes), mebibytes(before - available()), mebibytes(shims) / float64(len(mine)), mebibytes(server)}
+	server := pss(s.server.pid())
+	out := []float64{mebibytes(server + shims), mebibytes(server + shims + chromes), mebibytes(before - available()),
+		mebibytes(shims) / float64(len(mine)), mebibytes(server)}
 	for _, id := range mine {
 		all.Go(func() error { return s.stop(ctx, id) })
 	}
 	return out, all.Wait()
 }
 
-// idleBare gives the same of bare browsers; nothing of it is ours.
+// idleBare returns the same for bare browsers, of which no process is ours.
 func (s *starts) idleBare(ctx context.Context, _ int) ([]float64, error) {
 	var plans []bareStart
 	for _, id := range s.profiles[s.browsers:] {
@@ -98,7 +101,7 @@ func (s *starts) idleBare(ctx context.Context, _ int) ([]float64, error) {
 	var sum int64
 	for _, b := range browsers {
 		if b != nil {
-			sum += shareOfTree(b.cmd.Process.Pid)
+			sum += pssOfTree(b.cmd.Process.Pid)
 		}
 	}
 	out := []float64{0, mebibytes(sum), mebibytes(before - available()), 0, 0}
@@ -112,11 +115,11 @@ func (s *starts) idleBare(ctx context.Context, _ int) ([]float64, error) {
 
 func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
 
-// shareOfTree adds up the shares of a process and all that descend from it.
-func shareOfTree(pid int) int64 {
-	sum := share(pid)
+// pssOfTree returns the sum of a process and all its descendants.
+func pssOfTree(pid int) int64 {
+	sum := pss(pid)
 	for _, child := range childrenOf(pid) {
-		sum += shareOfTree(child)
+		sum += pssOfTree(child)
 	}
 	return sum
 }

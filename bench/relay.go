@@ -13,17 +13,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// farName is where tunnels lead; the far side serves any name itself.
+// farName is the target of tunnels. The far side serves any name.
 const farName = "target.bench.test:80"
 
 const (
-	streamed = 1 << 30 // bytes of one measurement
+	streamed = 1 << 30 // bytes per measurement
 	tunnels  = 1000
 )
 
 // measureRelay compares CPU per byte and memory per idle tunnel.
 func (b *bench) measureRelay(ctx context.Context) error {
-	if !seesProcesses {
+	if !canMeasureProcesses {
 		return nil
 	}
 	far, err := b.role(ctx, "far-side")
@@ -52,7 +52,7 @@ func (b *bench) measureRelay(ctx context.Context) error {
 	return nil
 }
 
-// openTunnel connects to a relay and asks it for the target.
+// openTunnel connects to the target through a relay.
 func openTunnel(relay string) (*net.TCPConn, error) { return openTunnelTo(relay, farName) }
 
 func openTunnelTo(relay, target string) (*net.TCPConn, error) {
@@ -68,7 +68,7 @@ func openTunnelTo(relay, target string) (*net.TCPConn, error) {
 	return c.(*net.TCPConn), nil
 }
 
-// stream downloads through a relay of its own and gives CPU seconds per GiB and MiB/s.
+// stream downloads through a relay in its own process and returns CPU seconds per GiB and MiB/s.
 func (b *bench) stream(role, far string, streams int) func(context.Context, int) ([]float64, error) {
 	return func(ctx context.Context, _ int) ([]float64, error) {
 		relay, err := b.role(ctx, role, far)
@@ -76,7 +76,7 @@ func (b *bench) stream(role, far string, streams int) func(context.Context, int)
 			return nil, err
 		}
 		defer relay.stop()
-		if err := download(relay.address, 1, 16<<20); err != nil { // whatever is done once is done
+		if err := download(relay.address, 1, 16<<20); err != nil { // warms up the relay
 			return nil, err
 		}
 		before, begun := cpu(relay.pid()), time.Now()
@@ -88,7 +88,7 @@ func (b *bench) stream(role, far string, streams int) func(context.Context, int)
 	}
 }
 
-// download takes total bytes through as many tunnels at once.
+// download reads total bytes through a number of concurrent tunnels.
 func download(relay string, streams int, total int64) error {
 	return downloadFrom(relay, farName, streams, total)
 }
@@ -107,7 +107,7 @@ func downloadFrom(relay, target string, streams int, total int64) error {
 				return err
 			}
 			buffer := make([]byte, 256<<10)
-			for got := int64(0); got < want; { // by count, since an end may be passed on late
+			for got := int64(0); got < want; { // by count, since the end may arrive late
 				n, err := c.Read(buffer)
 				if err != nil {
 					return err
@@ -120,7 +120,8 @@ func downloadFrom(relay, target string, streams int, total int64) error {
 	return all.Wait()
 }
 
-// idle opens tunnels through a relay of its own, uses each once, and gives the relay's memory (MiB) and descriptors for them.
+// idle opens tunnels through a relay in its own process and uses each once. It returns the relay's memory (MiB) and
+// descriptors per tunnel.
 func (b *bench) idle(role, far string) func(context.Context, int) ([]float64, error) {
 	return func(ctx context.Context, _ int) (out []float64, err error) {
 		relay, err := b.role(ctx, role, far)
@@ -148,15 +149,15 @@ func (b *bench) idle(role, far string) func(context.Context, int) ([]float64, er
 				return nil, err
 			}
 		}
-		if err := settle(ctx, relay.pid()); err != nil {
+		if err := awaitIdle(ctx, relay.pid()); err != nil {
 			return nil, err
 		}
 		return []float64{float64(memory(relay.pid())-rss) / (1 << 20), float64(descriptors(relay.pid())-fds) / tunnels}, nil
 	}
 }
 
-// settle waits until the process has used no CPU for a while.
-func settle(ctx context.Context, pid int) error {
+// awaitIdle waits until the process has used no CPU for a while.
+func awaitIdle(ctx context.Context, pid int) error {
 	last, quiet := cpu(pid), 0
 	for range 40 {
 		select {

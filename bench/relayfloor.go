@@ -9,8 +9,9 @@ import (
 	"warren/proxy"
 )
 
-// relayFloor is the least relay: SOCKS5 without a password in, SOCKS5 with one out, io.Copy both ways, which is splice(2) between
-// TCP connections on Linux. It judges no target, counts no bytes and ends nothing by time. args: the upstream's address.
+// relayFloor is a minimal relay: SOCKS5 without a password in, SOCKS5 with one out, and io.Copy in both directions,
+// which is splice(2) between TCP connections on Linux. It checks no target, counts no bytes and has no timeouts.
+// args: the upstream's address.
 func relayFloor(args []string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -47,11 +48,11 @@ func floorTunnel(c *net.TCPConn, upstream string) error {
 	done := make(chan struct{})
 	go func() {
 		io.Copy(up, c)  //nolint:errcheck // the end is passed on either way
-		up.CloseWrite() //nolint:errcheck // it may be closed
+		up.CloseWrite() //nolint:errcheck // the connection may be closed
 		close(done)
 	}()
 	io.Copy(c, up) //nolint:errcheck // the end is passed on either way
-	c.CloseWrite() //nolint:errcheck // it may be closed
+	c.CloseWrite() //nolint:errcheck // the connection may be closed
 	<-done
 	return nil
 }
@@ -99,7 +100,8 @@ func ask(c io.ReadWriter, message []byte, size int, want byte) error {
 	return nil
 }
 
-// relayOurs is the product's relay in a process of its own, as a shim has it. args: the upstream's address, and targets of this machine.
+// relayOurs is the product's relay in its own process, like a shim's. args: the upstream's address, and allowed
+// targets on this machine.
 func relayOurs(args []string) error {
 	upstream, err := proxy.Parse("socks5://" + args[0])
 	if err != nil {

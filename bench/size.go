@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// measureSize tells how large the binary is and how much of others' code the module asks for.
+// measureSize reports the size of the binary and the number of direct requirements.
 func (b *bench) measureSize(context.Context) error {
 	info, err := os.Stat(b.warren)
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// This file measures the relay behind proxy servers that pass a stream on in small pieces: each arrives by itself, and costs a relay as much as a
-// large one.
+// Measures the relay behind proxy servers that forward a stream in small pieces. Each piece arrives by itself, and
+// costs a relay as much as a large one.
 
 const (
-	smallPiece = 6400 // what microsocks was seen to write
+	smallPiece = 6400 // observed size of microsocks's writes
 	largePiece = 256 << 10
 	smallTotal = 256 << 20
 )
 
-// copier is a SOCKS5 server that reaches the far side's target with pieces of one size. args: the size, the target's address, and
-// "password" if it wants one.
+// copier is a SOCKS5 server that forwards the far side's target in pieces of one size. args: the size, the target's
+// address, and "password" if it needs one.
 func copier(args []string) error {
 	size, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -52,7 +52,7 @@ func copier(args []string) error {
 		if _, err := c.Write(socksDone()); err != nil {
 			return err
 		}
-		go inPieces(up, c, size) //nolint:errcheck // its end shows in the other way
+		go inPieces(up, c, size) //nolint:errcheck // the other direction shows the end
 		return inPieces(c, up, size)
 	})
 }
@@ -66,7 +66,7 @@ func greetAnyone(c io.ReadWriter) error {
 	return err
 }
 
-// inPieces reads and writes, and lets no kernel do it.
+// inPieces copies by read and write, not in the kernel.
 func inPieces(to, from net.Conn, size int) error {
 	b := make([]byte, size)
 	for {
@@ -80,7 +80,7 @@ func inPieces(to, from net.Conn, size int) error {
 	}
 }
 
-// plainTarget is the target alone, without a proxy before it.
+// plainTarget is the target without a proxy in front of it.
 func plainTarget([]string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -90,10 +90,10 @@ func plainTarget([]string) error {
 	return serveEach(l, func(c *net.TCPConn) error { return farTarget(c) })
 }
 
-// measureSmall compares a stream through a server that writes small with the same through one that writes large, by the relay's processor
-// time, and the rate of the relay's clients with that of clients of the very server without a password.
+// measureSmall compares a stream through a server with small writes with one through a server with large writes, by
+// the relay's CPU time. It also compares the rate with that of a direct client of the same server without a password.
 func (b *bench) measureSmall(ctx context.Context) error {
-	if !seesProcesses {
+	if !canMeasureProcesses {
 		return nil
 	}
 	target, err := b.role(ctx, "plain-target")
@@ -124,13 +124,14 @@ func (b *bench) measureSmall(ctx context.Context) error {
 	}
 	login, none, err := b.microsocks(ctx)
 	if err != nil || login == "" {
-		say("microsocks is not installed: it is not measured")
+		progress("microsocks is not installed: it is not measured")
 		return err
 	}
 	return b.compareSmall(ctx, "microsocks", login, large.address, none, target.address)
 }
 
-// compareSmall takes turns between the relay behind the small server, the relay behind the large one, and the small server alone.
+// compareSmall alternates between the relay behind the small server, the relay behind the large one, and the small
+// server alone.
 func (b *bench) compareSmall(ctx context.Context, name, small, large, bare, target string) error {
 	got, err := b.play(ctx, "relay, "+name, 2*b.rounds,
 		side{"small", b.streamTo("relay-ours", small, target)}, side{"large", b.streamTo("relay-ours", large, target)},
@@ -144,11 +145,12 @@ func (b *bench) compareSmall(ctx context.Context, name, small, large, bare, targ
 	}
 	b.table = append(b.table,
 		figure{name: "relay, " + name + ": CPU per GiB, beside large pieces", unit: "s", ours: got[0][0], floor: got[1][0], aim: 1.5},
-		figure{name: "relay, " + name + ": throughput, beside no relay", unit: "MiB/s", ours: got[0][1], floor: got[2][1], aim: 0.9, atLeast: true})
+		figure{name: "relay, " + name + ": throughput, beside no relay", unit: "MiB/s", ours: got[0][1], floor: got[2][1],
+			aim: 0.9, atLeast: true})
 	return nil
 }
 
-// streamTo downloads through a relay of its own and gives CPU seconds per GiB and MiB/s.
+// streamTo downloads through a relay in its own process and returns CPU seconds per GiB and MiB/s.
 func (b *bench) streamTo(role, upstream, target string) func(context.Context, int) ([]float64, error) {
 	return func(ctx context.Context, _ int) ([]float64, error) {
 		relay, err := b.role(ctx, role, upstream, target)
@@ -156,7 +158,7 @@ func (b *bench) streamTo(role, upstream, target string) func(context.Context, in
 			return nil, err
 		}
 		defer relay.stop()
-		if err := downloadFrom(relay.address, target, 1, 4<<20); err != nil { // whatever is done once is done
+		if err := downloadFrom(relay.address, target, 1, 4<<20); err != nil { // warms up the relay
 			return nil, err
 		}
 		before, begun := cpu(relay.pid()), time.Now()
@@ -168,7 +170,7 @@ func (b *bench) streamTo(role, upstream, target string) func(context.Context, in
 	}
 }
 
-// microsocks starts the server that Debian has, with a password and without. "": it is not there.
+// microsocks starts Debian's microsocks, with a password and without. The addresses are "" if it is not installed.
 func (b *bench) microsocks(ctx context.Context) (login, none string, err error) {
 	path, err := exec.LookPath("microsocks")
 	if err != nil {
@@ -187,19 +189,19 @@ func (b *bench) microsocks(ctx context.Context) (login, none string, err error) 
 		if err := cmd.Start(); err != nil {
 			return "", "", err
 		}
-		b.clean = append(b.clean, func() {
-			cmd.Process.Kill() //nolint:errcheck // it may have gone
-			cmd.Wait()         //nolint:errcheck // it was killed
+		b.cleanup = append(b.cleanup, func() {
+			cmd.Process.Kill() //nolint:errcheck // the process may have exited
+			cmd.Wait()         //nolint:errcheck // the process was killed
 		})
-		if err := listens(ctx, addresses[i]); err != nil {
+		if err := awaitListener(ctx, addresses[i]); err != nil {
 			return "", "", err
 		}
 	}
 	return addresses[0], addresses[1], nil
 }
 
-// listens waits until somebody does.
-func listens(ctx context.Context, address string) error {
+// awaitListener waits until the address accepts connections.
+func awaitListener(ctx context.Context, address string) error {
 	for {
 		c, err := net.Dial("tcp", address)
 		if err == nil {

@@ -13,17 +13,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// starts measures how long a profile's browser takes to take commands: through the API, and bare with the same flags on a folder
-// of the same kind.
+// starts measures the time until a profile's browser takes commands: through the API, and bare with the same flags on
+// a folder of the same kind.
 type starts struct {
 	*bench
 	server   *warren
-	proxy    string // its id
-	browser  string // path
+	proxy    string // the proxy's id
+	browser  string // the browser's path
 	profiles []string
 }
 
-// crowd is how many browsers start at once.
+// crowd is the number of concurrent starts.
 const crowd = 10
 
 // measureStarts compares one start at a time.
@@ -33,7 +33,8 @@ func (b *bench) measureStarts(ctx context.Context) error {
 		return err
 	}
 	defer s.server.stop()
-	got, err := b.play(ctx, "start", 3*b.rounds, side{"preflight warn", s.one("warn")}, side{"preflight off", s.one("off")}, side{"floor", s.bareOne})
+	got, err := b.play(ctx, "start", 3*b.rounds, side{"preflight warn", s.one("warn")}, side{"preflight off", s.one("off")},
+		side{"floor", s.bareOne})
 	if err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func (b *bench) measureStarts(ctx context.Context) error {
 	return nil
 }
 
-// measureCrowd compares ten starts at once.
+// measureCrowd compares ten concurrent starts.
 func (b *bench) measureCrowd(ctx context.Context) error {
 	s, err := b.newStarts(ctx, crowd)
 	if s == nil {
@@ -54,15 +55,17 @@ func (b *bench) measureCrowd(ctx context.Context) error {
 		return err
 	}
 	for i, f := range []figure{{name: "first", aim: 0.3}, {name: "median"}, {name: "all", aim: 1.1}} {
-		b.table = append(b.table, figure{name: "ten starts at once: " + f.name + " ready", unit: "ms", ours: got[0][i], floor: got[1][i], aim: f.aim})
+		b.table = append(b.table, figure{name: "ten starts at once: " + f.name + " ready", unit: "ms", ours: got[0][i],
+			floor: got[1][i], aim: f.aim})
 	}
 	return nil
 }
 
-// newStarts starts a server and makes profiles behind a SOCKS5 proxy with a password, as many for each side. Each has been started and
-// stopped, so that its folder is warm. It returns nil where no bare browser can be driven.
+// newStarts starts a server and creates profiles behind a SOCKS5 proxy with a password, the same number for each
+// side. Each has been started and stopped, so that its folder is warm. It returns nil where a bare browser cannot be
+// driven.
 func (b *bench) newStarts(ctx context.Context, each int) (*starts, error) {
-	if runtime.GOOS == "windows" { // its pipes are others
+	if runtime.GOOS == "windows" { // Windows has other pipes
 		return nil, nil
 	}
 	far, err := b.role(ctx, "far-side")
@@ -84,8 +87,9 @@ func (b *bench) newStarts(ctx context.Context, each int) (*starts, error) {
 	}
 	s.proxy = made.ID
 	for i := range 2 * each {
-		say("start: warming folder %d of %d", i+1, 2*each)
-		if err := s.server.call(ctx, "POST", "/profiles", map[string]any{"name": fmt.Sprint("bench ", i), "proxyId": s.proxy}, &made); err != nil {
+		progress("start: warming folder %d of %d", i+1, 2*each)
+		profile := map[string]any{"name": fmt.Sprint("bench ", i), "proxyId": s.proxy}
+		if err := s.server.call(ctx, "POST", "/profiles", profile, &made); err != nil {
 			return nil, err
 		}
 		s.profiles = append(s.profiles, made.ID)
@@ -109,8 +113,9 @@ func (s *starts) stop(ctx context.Context, id string) error {
 	return s.server.call(ctx, "POST", "/profiles/"+id+"/stop", struct{}{}, nil)
 }
 
-// mine are the folders that ours starts with in the round; the floor has the others. They change places with every round.
-func (s *starts) mine(round int) (ours, floor []string) {
+// folders returns the profiles for our side in this round, and those for the floor. They change sides with every
+// round.
+func (s *starts) folders(round int) (ours, floor []string) {
 	half := len(s.profiles) / 2
 	if round%2 == 0 {
 		return s.profiles[:half], s.profiles[half:]
@@ -121,7 +126,7 @@ func (s *starts) mine(round int) (ours, floor []string) {
 // one is a start through the API, from the request to the answer.
 func (s *starts) one(preflight string) func(context.Context, int) ([]float64, error) {
 	return func(ctx context.Context, round int) ([]float64, error) {
-		ours, _ := s.mine(round)
+		ours, _ := s.folders(round)
 		if err := s.server.call(ctx, "POST", "/proxies/"+s.proxy+"/check", struct{}{}, nil); err != nil {
 			return nil, err
 		}
@@ -136,9 +141,9 @@ func (s *starts) one(preflight string) func(context.Context, int) ([]float64, er
 
 func milliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }
 
-// many starts them all at once and gives when the first, the middle one and the last were ready.
+// many starts all profiles at once and returns when the first, the middle and the last were ready.
 func (s *starts) many(ctx context.Context, round int) ([]float64, error) {
-	ours, _ := s.mine(round)
+	ours, _ := s.folders(round)
 	if err := s.server.call(ctx, "POST", "/proxies/"+s.proxy+"/check", struct{}{}, nil); err != nil {
 		return nil, err
 	}
@@ -169,7 +174,7 @@ func spread(ready []float64) []float64 {
 	return []float64{first, median(ready), last}
 }
 
-// bareStart is one start of the floor: what the API says that it would run, run.
+// bareStart is one start of the floor: it runs what the API's dry run returns.
 type bareStart struct {
 	args, env []string
 }
@@ -180,7 +185,7 @@ func (s *starts) prepareBare(ctx context.Context, id string) (bareStart, error) 
 	if err != nil {
 		return bareStart{}, err
 	}
-	temp := filepath.Join(s.dir, id[len(id)-6:]) // short: Chrome makes a unix socket in it
+	temp := filepath.Join(s.dir, id[len(id)-6:]) // short: Chrome creates a unix socket in it
 	if err := os.MkdirAll(temp, 0o700); err != nil {
 		return bareStart{}, err
 	}
@@ -191,7 +196,7 @@ func (s *starts) prepareBare(ctx context.Context, id string) (bareStart, error) 
 	return out, nil
 }
 
-// inFolder points a variable of a browser's environment that names its folder for temporary files at another one.
+// inFolder changes a variable that names the browser's folder for temporary files.
 func inFolder(entry, temp string) string {
 	key, _, _ := strings.Cut(entry, "=")
 	switch key {
@@ -202,7 +207,7 @@ func inFolder(entry, temp string) string {
 }
 
 func (s *starts) bareOne(ctx context.Context, round int) ([]float64, error) {
-	_, floor := s.mine(round)
+	_, floor := s.folders(round)
 	p, err := s.prepareBare(ctx, floor[0])
 	if err != nil {
 		return nil, err
@@ -217,7 +222,7 @@ func (s *starts) bareOne(ctx context.Context, round int) ([]float64, error) {
 }
 
 func (s *starts) bareMany(ctx context.Context, round int) ([]float64, error) {
-	_, floor := s.mine(round)
+	_, floor := s.folders(round)
 	plans := make([]bareStart, crowd)
 	for i, id := range floor {
 		var err error

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// side is one contestant. run gives its values of one round, in the order of the figures.
+// side is one contestant. run returns its values of one round, in the order of the figures.
 type side struct {
 	name string
 	run  func(ctx context.Context, round int) ([]float64, error)
 }
 
-// play lets the sides take turns; the one that begins changes with every round. It returns values[side][figure][round].
+// play runs the sides in turn, and changes the first side with every round. It returns values[side][figure][round].
 func (b *bench) play(ctx context.Context, title string, rounds int, sides ...side) ([][][]float64, error) {
 	values := make([][][]float64, len(sides))
 	for round := range rounds {
 		for turn := range sides {
 			i := (turn + round) % len(sides)
-			say("%s: round %d of %d, %s", title, round+1, rounds, sides[i].name)
+			progress("%s: round %d of %d, %s", title, round+1, rounds, sides[i].name)
 			got, err := sides[i].run(ctx, round)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", sides[i].name, err)
@@ -43,9 +43,9 @@ func (b *bench) play(ctx context.Context, title string, rounds int, sides ...sid
 // figure is one line of the table.
 type figure struct {
 	name, unit  string
-	ours, floor []float64 // one value a round; floor is empty where there is none
-	aim         float64   // what the ratio should not pass; 0: no aim
-	atLeast     bool      // the ratio should reach the aim: more is better
+	ours, floor []float64 // one value per round; floor may be empty
+	aim         float64   // the largest acceptable ratio; 0: no aim
+	atLeast     bool      // the ratio must reach the aim: more is better
 }
 
 func (f figure) ratio() float64 {
@@ -56,7 +56,7 @@ func (f figure) ratio() float64 {
 	return median(ratios)
 }
 
-// cells are the figure's columns: what, ours, floor, ratio, aim, reached.
+// cells returns the figure's columns: what, ours, floor, ratio, aim, reached.
 func (f figure) cells() []string {
 	out := []string{f.name, number(median(f.ours)) + " " + f.unit, "", "", "", ""}
 	if len(f.floor) == 0 {
@@ -87,7 +87,7 @@ func median(values []float64) float64 {
 	return (v[(n-1)/2] + v[n/2]) / 2
 }
 
-// number has three digits that count.
+// number formats with three significant digits.
 func number(v float64) string {
 	switch {
 	case v >= 100 || v == math.Trunc(v):
@@ -98,7 +98,7 @@ func number(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// writeTable writes the figures as a Markdown table that also reads well as it is.
+// writeTable writes the figures as a Markdown table that is also readable as text.
 func writeTable(w io.Writer, figures []figure) error {
 	lines := [][]string{{"figure", "ours", "floor", "ratio", "aim", "reached"}}
 	for _, f := range figures {

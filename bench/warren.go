@@ -18,7 +18,7 @@ type warren struct {
 	key string
 }
 
-// serve starts the binary under test on a data folder, with a check service that the far side plays.
+// serve starts the binary under test on a data folder, with the far side as check service.
 func (b *bench) serve(ctx context.Context, data string) (*warren, error) {
 	w := &warren{key: "bench-" + rand.Text()}
 	var err error
@@ -27,7 +27,7 @@ func (b *bench) serve(ctx context.Context, data string) (*warren, error) {
 	return w, err
 }
 
-// data makes an empty data folder.
+// data creates an empty data folder.
 func (b *bench) data() (string, error) {
 	dir, err := os.MkdirTemp(b.dir, "data-")
 	return filepath.Clean(dir), err

@@ -1,8 +1,9 @@
-// Package leaks is the page that tries every way out of a browser, and the canaries that see whether one was found.
+// Package leaks provides a page that tries every way out of a browser, and canaries that detect a leak.
 //
-// The page is opened in a browser whose relay leads the names below Suffix to the Site, and nothing else to this machine. It tries each
-// channel that a browser has against the Site, which the relay leads to, and against the Traps, which nothing may reach: a trap that is
-// hit was reached beside the relay. What the page says of itself is believed only where it accuses; that nothing came, the Traps say.
+// The page is opened in a browser whose relay connects the names below Suffix to the Site, and nothing else to this
+// machine. The page tries each channel of a browser against the Site and against the Canaries. Nothing may reach a
+// canary: a hit came past the relay. The page's own report is trusted only where it reports a leak. That nothing
+// leaked is proved by the Canaries.
 package leaks
 
 import (
@@ -18,64 +19,65 @@ import (
 	"time"
 )
 
-// Suffix is below what every name of the Site stands: a domain that is nobody's (RFC 6761, 6.2).
+// Suffix is the parent domain of all names of the Site. It belongs to nobody (RFC 6761, 6.2).
 const Suffix = "leaks.warren.test"
 
-// The ports at which pages name the Site. QUIC on a high port is offered on the last: Chrome takes no such offer from a port below 1024.
+// The ports at which pages reach the Site. The last one offers QUIC on a high port, which Chrome does not accept from
+// a port below 1024.
 const (
 	httpPort    = 80
 	httpsPort   = 443
 	altHTTPPort = 8443
 )
 
-// Options are what a Test can be told. The zero value will do.
+// Options configure a Test. The zero value is valid.
 type Options struct {
 	Budget time.Duration // how long the page may try; 0: DefaultBudget
-	URLs   []string      // further addresses that the page asks for, as any page may; what comes of them is reported, not judged
+	URLs   []string      // further addresses that the page requests; their results are reported, without a verdict
 }
 
-// DefaultBudget is how long the page tries when nobody says so. On a machine with nothing else to do it is done in ten seconds.
+// DefaultBudget is how long the page may try by default. On an idle machine it takes ten seconds.
 const DefaultBudget = 40 * time.Second
 
-// Config is what the page is told. Times are in milliseconds.
+// Config is the page's configuration. Times are in milliseconds.
 type Config struct {
 	Suffix   string         `json:"suffix"`
 	Targets  []Target       `json:"targets"`
-	Names    []string       `json:"names"` // names of this machine, that its own resolver knows
-	Ports    map[string]int `json:"ports"` // of the traps, by kind
+	Names    []string       `json:"names"` // names of this machine that its own resolver knows
+	Ports    map[string]int `json:"ports"` // of the canaries, by kind
 	URLs     []string       `json:"urls"`
 	BudgetMs int64          `json:"budgetMs"`
-	TryMs    int64          `json:"tryMs"`    // how long one try may take
-	SettleMs int64          `json:"settleMs"` // how long the page waits for what it cannot await, before it reports
+	TryMs    int64          `json:"tryMs"`    // the limit of one try
+	SettleMs int64          `json:"settleMs"` // the wait before the report, for results that no event announces
 }
 
 // Target is a host that nothing may reach.
 type Target struct {
 	Group string `json:"group"` // loopback, lan or metadata
 	Host  string `json:"host"`  // as a URL spells it
-	Core  bool   `json:"core"`  // every channel tries it; the others are tried by some
+	Core  bool   `json:"core"`  // every channel tries it; other targets are tried by some
 }
 
-// Way is a target that the browser's relay must lead to this machine, as a proxy.Detour does.
-type Way struct {
-	Host    string // ".name" stands for every name that ends so
+// Bypass is a target that the browser's relay must connect to this machine.
+type Bypass struct {
+	Host    string // ".name" matches every name with this suffix
 	Port    string // decimal
 	Address string // "host:port" to dial instead
 }
 
-// Test is the Site and the Traps of one run.
+// Test holds the Site and the Canaries of one run.
 type Test struct {
-	site  *Site
-	traps *Traps
+	site     *Site
+	canaries *Canaries
 }
 
-// Open sets up the canaries on free ports. Close ends them.
+// Open starts the Site and the Canaries on free ports. Close ends them.
 func Open(o Options) (*Test, error) {
 	cert, spki, err := newCertificate()
 	if err != nil {
 		return nil, err
 	}
-	traps, err := newTraps(cert)
+	canaries, err := newCanaries(cert)
 	if err != nil {
 		return nil, err
 	}
@@ -83,17 +85,19 @@ func Open(o Options) (*Test, error) {
 	if budget <= 0 {
 		budget = DefaultBudget
 	}
-	c := Config{Suffix: Suffix, Targets: targets(traps.addresses), Names: ownNames(), Ports: traps.ports, URLs: append([]string{}, o.URLs...),
-		BudgetMs: budget.Milliseconds(), TryMs: budget.Milliseconds() / 3, SettleMs: min(budget.Milliseconds()/10, 1000)}
+	c := Config{Suffix: Suffix, Targets: targets(canaries.addresses), Names: ownNames(), Ports: canaries.ports,
+		URLs: append([]string{}, o.URLs...), BudgetMs: budget.Milliseconds(), TryMs: budget.Milliseconds() / 3,
+		SettleMs: min(budget.Milliseconds()/10, 1000)}
 	site, err := newSite(c, cert, spki)
 	if err != nil {
-		traps.Close()
+		canaries.Close()
 		return nil, err
 	}
-	return &Test{site, traps}, nil
+	return &Test{site, canaries}, nil
 }
 
-// Pages are the addresses to open, in this order: an ordinary page, and one that is a secure context. The last one should be in front.
+// Pages returns the addresses to open, in this order: an ordinary page and a secure context. The last should be in
+// front.
 func (t *Test) Pages() []string {
 	return []string{"http://plain." + Suffix + "/", "https://site." + Suffix + "/"}
 }
@@ -101,28 +105,28 @@ func (t *Test) Pages() []string {
 // SPKI is the base64 SHA-256 of the Site's public key, for --ignore-certificate-errors-spki-list.
 func (t *Test) SPKI() string { return t.site.spki }
 
-// Resolver is the address of a name server over HTTPS (RFC 8484), as Chrome's setting dns_over_https.templates takes it. It is a trap: what the
-// browser's own resolver is asked comes there.
+// Resolver is the address of a DNS over HTTPS server (RFC 8484), in the form of Chrome's setting
+// dns_over_https.templates. It is a canary, which receives the queries of the browser's own resolver.
 func (t *Test) Resolver() string {
-	return fmt.Sprintf("https://%s/dns-query{?dns}", net.JoinHostPort("127.0.0.1", strconv.Itoa(t.traps.ports["doh"])))
+	return fmt.Sprintf("https://%s/dns-query{?dns}", net.JoinHostPort("127.0.0.1", strconv.Itoa(t.canaries.ports["doh"])))
 }
 
-// Ways are what the relay must lead to this machine: the Site's names, and the traps of kind dns. These are asked for by names alone:
-// who asks the relay for them by address has resolved a name by itself.
-func (t *Test) Ways() []Way {
-	out := []Way{
+// Bypasses returns what the relay must connect to this machine: the Site's names, and the canaries of kind dns. Pages
+// name those by name only: a request to the relay by address means that the browser has resolved a name itself.
+func (t *Test) Bypasses() []Bypass {
+	out := []Bypass{
 		{"." + Suffix, strconv.Itoa(httpPort), t.site.plain.Addr().String()},
 		{"." + Suffix, strconv.Itoa(httpsPort), t.site.secure.Addr().String()},
 		{"." + Suffix, strconv.Itoa(altHTTPPort), t.site.secure.Addr().String()},
 	}
-	port := strconv.Itoa(t.traps.ports["dns"])
-	for _, a := range t.traps.addresses {
-		out = append(out, Way{a.String(), port, net.JoinHostPort(a.String(), port)})
+	port := strconv.Itoa(t.canaries.ports["dns"])
+	for _, a := range t.canaries.addresses {
+		out = append(out, Bypass{a.String(), port, net.JoinHostPort(a.String(), port)})
 	}
 	return out
 }
 
-// Wait returns when every page has reported, or with ctx's error.
+// Wait returns nil when every page has reported, or ctx's error.
 func (t *Test) Wait(ctx context.Context) error {
 	select {
 	case <-t.site.reported:
@@ -132,55 +136,55 @@ func (t *Test) Wait(ctx context.Context) error {
 	}
 }
 
-// Config is what the page is told.
+// Config returns the page's configuration.
 func (t *Test) Config() Config { return t.site.config }
 
-// Reports are what the pages have told so far.
+// Reports returns the pages' reports so far.
 func (t *Test) Reports() []Report { return t.site.Reports() }
 
-// SiteHits are the requests that came through the relay, TrapHits what came beside it.
+// SiteHits returns the requests that came through the relay.
 func (t *Test) SiteHits() []Hit { return t.site.Hits() }
 
-// TrapHits are what came to the traps. Each one is a leak.
-func (t *Test) TrapHits() []Hit { return t.traps.Hits() }
+// CanaryHits returns the hits of canaries. Each one is a leak.
+func (t *Test) CanaryHits() []Hit { return t.canaries.Hits() }
 
-// Channels judges what was seen so far.
-func (t *Test) Channels() []Channel { return Judge(t.Reports(), t.SiteHits(), t.TrapHits()) }
+// Channels returns the verdicts on the evidence so far.
+func (t *Test) Channels() []Channel { return Verdicts(t.Reports(), t.SiteHits(), t.CanaryHits()) }
 
-// Close ends the canaries and returns when nothing of them is left. What was seen stays.
+// Close ends the Site and the Canaries and returns when they have stopped. Hits and reports stay available.
 func (t *Test) Close() {
 	t.site.Close()
-	t.traps.Close()
+	t.canaries.Close()
 }
 
-// Hit is something that came to a canary.
+// Hit is a request, connection or datagram that reached the Site or a canary.
 type Hit struct {
 	At      time.Time `json:"at"`
-	Kind    string    `json:"kind"`    // of a trap: its key in Config.Ports; of the Site: site
-	Channel string    `json:"channel"` // which channel it was, where that could be read
-	Nonce   string    `json:"nonce"`   // which try it was, where that could be read
-	Host    string    `json:"host"`    // the Host header, where there was one
-	Local   string    `json:"local"`   // the canary's address
-	Remote  string    `json:"remote"`  // who came
-	First   string    `json:"first"`   // the first of what was said, in words
+	Kind    string    `json:"kind"`    // of a canary: its key in Config.Ports; of the Site: site
+	Channel string    `json:"channel"` // the channel, if it can be read
+	Nonce   string    `json:"nonce"`   // the try, if it can be read
+	Host    string    `json:"host"`    // the Host header, if there is one
+	Local   string    `json:"local"`   // the address that was reached
+	Remote  string    `json:"remote"`  // the sender's address
+	First   string    `json:"first"`   // a description of the first bytes
 }
 
-// Report is what one page tells.
+// Report is the report of one page.
 type Report struct {
 	Part       string      `json:"part"` // plain or secure
 	Attempts   []Attempt   `json:"attempts"`
 	Candidates []Candidate `json:"candidates"`
-	Fault      string      `json:"fault"` // what broke the page; "" when it did all that it meant to
+	Fault      string      `json:"fault"` // the error that broke the page; "" if it completed
 }
 
 // Attempt is one try of one channel.
 type Attempt struct {
 	Channel string `json:"channel"`
-	Vector  string `json:"vector"` // how: fetch, img, ws, …
-	Group   string `json:"group"`  // the target's; site for the one that the relay leads to, name for a name of this machine
+	Vector  string `json:"vector"` // the method: fetch, img, ws, …
+	Group   string `json:"group"`  // the target's; site: reached through the relay; name: a name of this machine
 	Target  string `json:"target"`
 	Nonce   string `json:"nonce"`
-	Outcome string `json:"outcome"` // ok: something answered; done, sent: nobody can tell; error, timeout, unsupported
+	Outcome string `json:"outcome"` // ok: answered; done, sent: unknown; error, timeout, unsupported
 	Detail  string `json:"detail"`
 	Ms      int64  `json:"ms"`
 }
@@ -192,10 +196,11 @@ type Candidate struct {
 	Candidate string `json:"candidate"`
 }
 
-// targets are the spellings of this machine, its network and its cloud that pages can write.
+// targets returns the spellings of this machine, its network and its cloud that pages can use.
 func targets(own []netip.Addr) (out []Target) {
-	for i, h := range []string{"127.0.0.1", "[::1]", "localhost", "localhost.", "warren.localhost", "127.1", "127.0.1", "127.0.0.1.", "2130706433", "0x7f000001", "0x7f.1",
-		"017700000001", "0177.0.0.1", "0.0.0.0", "0", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:0:0:1]", "ip6-localhost", "%31%32%37.0.0.1", "１２７。0。0。1"} {
+	for i, h := range []string{"127.0.0.1", "[::1]", "localhost", "localhost.", "warren.localhost", "127.1", "127.0.1", "127.0.0.1.",
+		"2130706433", "0x7f000001", "0x7f.1", "017700000001", "0177.0.0.1", "0.0.0.0", "0", "[::]", "[::ffff:127.0.0.1]",
+		"[::ffff:7f00:1]", "[0:0:0:0:0:0:0:1]", "ip6-localhost", "%31%32%37.0.0.1", "１２７。0。0。1"} {
 		out = append(out, Target{"loopback", h, i < 2})
 	}
 	first := true
@@ -215,13 +220,14 @@ func targets(own []netip.Addr) (out []Target) {
 			out = append(out, Target{"lan", n, true}, Target{"lan", n + ".local", false})
 		}
 	}
-	for _, h := range []string{"169.254.169.254", "0xa9fea9fe", "2852039166", "[::ffff:169.254.169.254]", "[fd00:ec2::254]", "100.100.100.200", "metadata.google.internal"} {
+	for _, h := range []string{"169.254.169.254", "0xa9fea9fe", "2852039166", "[::ffff:169.254.169.254]", "[fd00:ec2::254]",
+		"100.100.100.200", "metadata.google.internal"} {
 		out = append(out, Target{"metadata", h, false})
 	}
 	return out
 }
 
-// ownNames are names that this machine's resolver knows without asking anybody: localhost, and its own.
+// ownNames returns the names that this machine's resolver knows without a query: localhost and its own.
 func ownNames() []string {
 	names := []string{"localhost"}
 	if name, err := os.Hostname(); err == nil && name != "" && name != "localhost" && !strings.ContainsAny(name, "%/:@ ") {
@@ -230,10 +236,10 @@ func ownNames() []string {
 	return names
 }
 
-// maxAddresses is how many addresses of this machine get traps.
+// maxAddresses is how many addresses of this machine get canaries.
 const maxAddresses = 8
 
-// ownAddresses are the loopback addresses and those of this machine's interfaces at which somebody can listen.
+// ownAddresses returns the loopback addresses and those of this machine's interfaces, if a listener can use them.
 func ownAddresses() (out []netip.Addr) {
 	list := []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()}
 	found, _ := net.InterfaceAddrs() // on an error the loopback addresses remain
@@ -256,7 +262,7 @@ func ownAddresses() (out []netip.Addr) {
 	return out
 }
 
-// readReport decodes a report; what is too long for a page of ours is refused.
+// readReport decodes a report.
 func readReport(text []byte) (r Report, err error) {
 	err = json.Unmarshal(text, &r)
 	return r, err

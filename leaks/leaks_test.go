@@ -32,42 +32,44 @@ func open(t *testing.T) *Test {
 	t.Cleanup(func() {
 		canaries.Close()
 		http.DefaultClient.CloseIdleConnections()
-		goleak.VerifyNone(t, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait")) // half a second, after a body that was refused
+		goleak.VerifyNone(t, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait")) // lingers half a second after a rejected body
 	})
 	return canaries
 }
 
-// client leads every name to where the relay would, and trusts the site's key alone.
+// client connects every name to the relay's destination, and trusts the site's key only.
 func (c *Test) client() *http.Client {
-	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: func(*http.Request) (*url.URL, error) { return nil, nil },
-		DialContext: func(_ context.Context, _, address string) (net.Conn, error) {
-			_, port, _ := net.SplitHostPort(address)
-			for _, w := range c.Ways() {
-				if w.Port == port {
-					return net.Dial("tcp", w.Address)
-				}
+	dial := func(_ context.Context, _, address string) (net.Conn, error) {
+		_, port, _ := net.SplitHostPort(address)
+		for _, b := range c.Bypasses() {
+			if b.Port == port {
+				return net.Dial("tcp", b.Address)
 			}
-			return net.Dial("tcp", address)
-		},
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error { //nolint:gosec // the key is what is trusted
-			cert, err := x509.ParseCertificate(raw[0])
-			if err != nil {
-				return err
-			}
-			sum := sha256.Sum256(cert.RawSubjectPublicKeyInfo)
-			if got := base64.StdEncoding.EncodeToString(sum[:]); got != c.SPKI() {
-				return fmt.Errorf("the key is %s", got)
-			}
-			return cert.VerifyHostname("site." + Suffix) // the traps have it too
-		}}}}
+		}
+		return net.Dial("tcp", address)
+	}
+	verify := func(raw [][]byte, _ [][]*x509.Certificate) error {
+		cert, err := x509.ParseCertificate(raw[0])
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(cert.RawSubjectPublicKeyInfo)
+		if got := base64.StdEncoding.EncodeToString(sum[:]); got != c.SPKI() {
+			return fmt.Errorf("the key is %s", got)
+		}
+		return cert.VerifyHostname("site." + Suffix) // the canaries have the certificate too
+	}
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }, DialContext: dial,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, VerifyPeerCertificate: verify}}} //nolint:gosec // the key is what is trusted
 }
 
-// awaitHits waits until the traps have that many hits, and those that say something were read.
+// awaitHits waits until the canaries have n hits, with their first bytes read.
 func awaitHits(t *testing.T, c *Test, n int) []Hit {
 	t.Helper()
 	for late := time.Now().Add(20 * time.Second); ; {
 		read := 0
-		hits := c.TrapHits()
+		hits := c.CanaryHits()
 		for _, h := range hits {
 			if h.Kind == "preconnect" || h.First != "a connection" && h.First != "a TLS handshake" {
 				read++
@@ -83,9 +85,9 @@ func awaitHits(t *testing.T, c *Test, n int) []Hit {
 	}
 }
 
-// Without a report nothing has passed, and with one nothing that it does not tell of.
+// Without a report no channel passes, and with a report none that it does not mention.
 func TestJudgeFailsClosed(t *testing.T) {
-	channels := Judge(nil, nil, nil)
+	channels := Verdicts(nil, nil, nil)
 	if len(channels) != 28 {
 		t.Errorf("%d channels", len(channels))
 	}
@@ -94,35 +96,36 @@ func TestJudgeFailsClosed(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	for _, c := range Judge([]Report{{Part: "plain"}, {Part: "secure"}}, nil, nil) {
+	for _, c := range Verdicts([]Report{{Part: "plain"}, {Part: "secure"}}, nil, nil) {
 		if c.Passed || c.Undecided || c.Seen != "the page did not try it" {
 			t.Errorf("%+v", c)
 		}
 	}
-	for _, c := range Judge([]Report{{Part: "plain", Fault: "x"}, {Part: "secure", Fault: "x"}}, nil, nil) {
+	for _, c := range Verdicts([]Report{{Part: "plain", Fault: "x"}, {Part: "secure", Fault: "x"}}, nil, nil) {
 		if c.Passed || !strings.Contains(c.Seen, "broke: x") {
 			t.Errorf("%+v", c)
 		}
 	}
 }
 
-// whole is a report in which every channel was tried and refused, and the Site's hits for it.
+// whole returns reports in which every channel was tried and refused, and the Site's hits for it.
 func whole() (reports []Report, site []Hit) {
 	for _, part := range parts() {
 		r := Report{Part: part}
-		for _, rule := range rules() {
-			n := part + rule.name
-			r.Attempts = append(r.Attempts, Attempt{Channel: rule.name, Vector: "fetch", Group: "site", Nonce: n, Outcome: "ok"},
-				Attempt{Channel: rule.name, Vector: "fetch", Group: "loopback", Target: "127.1", Nonce: n + "t", Outcome: "error"})
-			site = append(site, Hit{Kind: "site", Channel: rule.name, Nonce: n})
+		for _, c := range criteria() {
+			n := part + c.name
+			r.Attempts = append(r.Attempts, Attempt{Channel: c.name, Vector: "fetch", Group: "site", Nonce: n, Outcome: "ok"},
+				Attempt{Channel: c.name, Vector: "fetch", Group: "loopback", Target: "127.1", Nonce: n + "t", Outcome: "error"})
+			site = append(site, Hit{Kind: "site", Channel: c.name, Nonce: n})
 		}
-		r.Attempts = append(r.Attempts, Attempt{Channel: "http", Vector: "fetch", Group: "lan", Outcome: "error"}, Attempt{Channel: "http", Vector: "fetch", Group: "metadata", Outcome: "error"})
+		r.Attempts = append(r.Attempts, Attempt{Channel: "http", Vector: "fetch", Group: "lan", Outcome: "error"},
+			Attempt{Channel: "http", Vector: "fetch", Group: "metadata", Outcome: "error"})
 		reports = append(reports, r)
 	}
 	return reports, site
 }
 
-// Each piece of evidence fails its channels, and no other.
+// Each piece of evidence fails its own channels and no other.
 func TestJudgeTellsChannelsApart(t *testing.T) {
 	type change func(r []Report, site []Hit) ([]Report, []Hit, []Hit)
 	hit := func(h Hit) change {
@@ -144,17 +147,19 @@ func TestJudgeTellsChannelsApart(t *testing.T) {
 		change change
 		failed string
 	}{
-		"nothing":               {func(r []Report, s []Hit) ([]Report, []Hit, []Hit) { return r, s, nil }, ""},
-		"a named request":       {hit(Hit{Kind: "web", Channel: "redirect", Local: "127.0.0.1:5"}), "redirect loopback"},
-		"a bare connection":     {hit(Hit{Kind: "web", Local: "192.0.2.7:5"}), "http lan"},
-		"a TLS connection":      {hit(Hit{Kind: "tls", Local: "[::1]:5"}), "https loopback"},
-		"a STUN packet":         {hit(Hit{Kind: "stun_udp", Local: "192.0.2.7:5"}), "stun_udp lan"},
-		"a resolved name":       {hit(Hit{Kind: "dns", Local: "127.0.0.1:5"}), "dns dns_prefetch"},
-		"a look-up":             {hit(Hit{Kind: "doh", Host: "vm.", Local: "127.0.0.1:5"}), "dns dns_prefetch"},
-		"Chrome's own look":     {hit(Hit{Kind: "doh", Host: "www.gstatic.com.", Local: "127.0.0.1:5"}), ""},
-		"an mDNS name":          {candidate("candidate:1 1 udp 2113937151 a-b.local 5000 typ host"), "mdns webrtc_candidates"},
-		"an address":            {candidate("candidate:1 1 udp 1677729535 192.0.2.7 5000 typ srflx raddr 0.0.0.0 rport 0"), "webrtc_candidates"},
-		"an answer nearby":      {add(Attempt{Channel: "worker", Vector: "worker", Group: "lan", Target: "vm", Outcome: "ok"}), "worker lan"},
+		"nothing":           {func(r []Report, s []Hit) ([]Report, []Hit, []Hit) { return r, s, nil }, ""},
+		"a named request":   {hit(Hit{Kind: "web", Channel: "redirect", Local: "127.0.0.1:5"}), "redirect loopback"},
+		"a bare connection": {hit(Hit{Kind: "web", Local: "192.0.2.7:5"}), "http lan"},
+		"a TLS connection":  {hit(Hit{Kind: "tls", Local: "[::1]:5"}), "https loopback"},
+		"a STUN packet":     {hit(Hit{Kind: "stun_udp", Local: "192.0.2.7:5"}), "stun_udp lan"},
+		"a resolved name":   {hit(Hit{Kind: "dns", Local: "127.0.0.1:5"}), "dns dns_prefetch"},
+		"a look-up":         {hit(Hit{Kind: "doh", Host: "vm.", Local: "127.0.0.1:5"}), "dns dns_prefetch"},
+		"Chrome's own look": {hit(Hit{Kind: "doh", Host: "www.gstatic.com.", Local: "127.0.0.1:5"}), ""},
+		"an mDNS name":      {candidate("candidate:1 1 udp 2113937151 a-b.local 5000 typ host"), "mdns webrtc_candidates"},
+		"an address": {candidate("candidate:1 1 udp 1677729535 192.0.2.7 5000 typ srflx raddr 0.0.0.0 rport 0"),
+			"webrtc_candidates"},
+		"an answer nearby": {add(Attempt{Channel: "worker", Vector: "worker", Group: "lan", Target: "vm", Outcome: "ok"}),
+			"worker lan"},
 		"one of two in silence": {add(Attempt{Channel: "worker", Vector: "worker", Group: "lan", Outcome: "timeout"}), ""},
 		"all in silence": {func(r []Report, s []Hit) ([]Report, []Hit, []Hit) {
 			for _, part := range r {
@@ -166,8 +171,10 @@ func TestJudgeTellsChannelsApart(t *testing.T) {
 			}
 			return r, s, nil
 		}, "eventsource"},
-		"metadata in silence": {add(Attempt{Channel: "http", Vector: "fetch", Group: "metadata", Target: "169.254.169.254", Outcome: "timeout"}), "metadata"},
-		"metadata answered":   {add(Attempt{Channel: "http", Vector: "fetch", Group: "metadata", Target: "169.254.169.254", Outcome: "ok"}), "http metadata"},
+		"metadata in silence": {add(Attempt{Channel: "http", Vector: "fetch", Group: "metadata", Target: "169.254.169.254",
+			Outcome: "timeout"}), "metadata"},
+		"metadata answered": {add(Attempt{Channel: "http", Vector: "fetch", Group: "metadata", Target: "169.254.169.254",
+			Outcome: "ok"}), "http metadata"},
 		"no control": {func(r []Report, s []Hit) ([]Report, []Hit, []Hit) { return r, nil, nil },
 			"http https websocket eventsource beacon download prefetch worker shared_worker service_worker redirect quic"},
 		"a late control": {func(r []Report, s []Hit) ([]Report, []Hit, []Hit) {
@@ -182,14 +189,16 @@ func TestJudgeTellsChannelsApart(t *testing.T) {
 			return r, s, nil
 		}, "worker"},
 		"one page less": {func(r []Report, s []Hit) ([]Report, []Hit, []Hit) { return r[1:], s, nil },
-			"http websocket eventsource beacon download prefetch preconnect worker shared_worker favicon redirect popup dns_prefetch loopback lan metadata"},
+			"http websocket eventsource beacon download prefetch preconnect worker shared_worker favicon redirect popup dns_prefetch " +
+				"loopback lan metadata"},
 	} {
 		var failed []string
-		for _, channel := range Judge(c.change(whole())) {
+		for _, channel := range Verdicts(c.change(whole())) {
 			if !channel.Passed {
 				failed = append(failed, channel.Name)
 			}
-			if late := name == "all in silence" || name == "one page less" || name == "a late control"; channel.Undecided != (late && !channel.Passed) {
+			late := name == "all in silence" || name == "one page less" || name == "a late control"
+			if channel.Undecided != (late && !channel.Passed) {
 				t.Errorf("%s: %s is undecided: %v", name, channel.Name, channel.Undecided)
 			}
 			if channel.Seen == "" {
@@ -202,7 +211,7 @@ func TestJudgeTellsChannelsApart(t *testing.T) {
 	}
 }
 
-// A trap notes who only connects, and reads what others say, in the clear, inside of TLS and in datagrams.
+// A canary records connections, and reads what they send, in the clear, inside of TLS and in datagrams.
 func TestTrapsNote(t *testing.T) {
 	c := open(t)
 	ports := c.Config().Ports
@@ -210,14 +219,14 @@ func TestTrapsNote(t *testing.T) {
 		t.Fatalf("%v", ports)
 	}
 	n := 0
-	for _, a := range c.traps.addresses {
+	for _, a := range c.canaries.addresses {
 		at := func(kind string) string { return net.JoinHostPort(a.String(), fmt.Sprint(ports[kind])) }
 		plain, err := net.Dial("tcp", at("web"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		io.WriteString(plain, "GET /seen/http/fetch/nonce1?q HTTP/1.1\r\nHost: here\r\n\r\n")
-		inside, err := tls.Dial("tcp", at("tls"), &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // a trap
+		inside, err := tls.Dial("tcp", at("tls"), &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // a canary
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +238,8 @@ func TestTrapsNote(t *testing.T) {
 		udp.Write([]byte("\x00\x01\x00\x00\x21\x12\xa4\x42abcdefghijkl"))
 		var answer [64]byte
 		udp.SetReadDeadline(time.Now().Add(20 * time.Second))
-		if n, err := udp.Read(answer[:]); err != nil || !bytes.Contains(answer[:n], []byte("abcdefghijkl")) || answer[0] != 1 || answer[1] != 1 {
+		if n, err := udp.Read(answer[:]); err != nil || !bytes.Contains(answer[:n], []byte("abcdefghijkl")) ||
+			answer[0] != 1 || answer[1] != 1 {
 			t.Errorf("no answer: %x %v", answer[:n], err)
 		}
 		silent, err := net.Dial("tcp", at("preconnect"))
@@ -243,8 +253,9 @@ func TestTrapsNote(t *testing.T) {
 				res.Body.Close()
 			}
 			n++
-			hits := awaitHits(t, c, n) // in the order in which they were accepted, which is not that in which they were made
-			if i := slices.IndexFunc(hits, func(h Hit) bool { return h.Kind == "doh" }); i < 0 || hits[i].First != "a look-up of www.example.com." || hits[i].Host != "www.example.com." {
+			hits := awaitHits(t, c, n) // in the order of acceptance, which may differ from the order of dialling
+			if i := slices.IndexFunc(hits, func(h Hit) bool { return h.Kind == "doh" }); i < 0 ||
+				hits[i].First != "a look-up of www.example.com." || hits[i].Host != "www.example.com." {
 				t.Errorf("%+v", hits)
 			}
 		}
@@ -252,7 +263,8 @@ func TestTrapsNote(t *testing.T) {
 		for _, want := range []string{"web http nonce1 here", "tls worker nonce2 ", "stun_udp   ", "preconnect   "} {
 			found := false
 			for _, h := range hits {
-				found = found || fmt.Sprint(h.Kind, " ", h.Channel, " ", h.Nonce, " ", h.Host) == want && strings.HasPrefix(h.Local, net.JoinHostPort(a.String(), "")) && h.Remote != "" && !h.At.IsZero()
+				found = found || fmt.Sprint(h.Kind, " ", h.Channel, " ", h.Nonce, " ", h.Host) == want &&
+					strings.HasPrefix(h.Local, net.JoinHostPort(a.String(), "")) && h.Remote != "" && !h.At.IsZero()
 			}
 			if !found {
 				t.Errorf("%s: no hit %q in %+v", a, want, hits)
@@ -264,7 +276,7 @@ func TestTrapsNote(t *testing.T) {
 	}
 }
 
-// The site serves the page's parts, notes what channels ask for, sends on, and takes one report of each page.
+// The site serves the page's parts, records what channels request, redirects, and takes one report of each page.
 func TestSite(t *testing.T) {
 	c := open(t)
 	client := c.client()
@@ -288,19 +300,23 @@ func TestSite(t *testing.T) {
 	}
 	_, text, _ := get("http://site." + Suffix + "/config.json")
 	var config Config
-	if err := json.Unmarshal([]byte(text), &config); err != nil || len(config.Targets) < 25 || config.URLs == nil || config.BudgetMs != 40000 {
+	if err := json.Unmarshal([]byte(text), &config); err != nil || len(config.Targets) < 25 || config.URLs == nil ||
+		config.BudgetMs != 40000 {
 		t.Errorf("%v %s", err, text)
 	}
-	if status, _, _ := get("https://site." + Suffix + "/redirect?to=" + url.QueryEscape("https://site."+Suffix+"/seen/redirect/redirect/nonce9")); status != 200 {
+	if status, _, _ := get("https://site." + Suffix + "/redirect?to=" +
+		url.QueryEscape("https://site."+Suffix+"/seen/redirect/redirect/nonce9")); status != 200 {
 		t.Errorf("redirect: %d", status)
 	}
-	if hits := c.SiteHits(); len(hits) != 1 || hits[0].Channel != "redirect" || hits[0].Nonce != "nonce9" || hits[0].Host != "site."+Suffix {
+	if hits := c.SiteHits(); len(hits) != 1 || hits[0].Channel != "redirect" || hits[0].Nonce != "nonce9" ||
+		hits[0].Host != "site."+Suffix {
 		t.Errorf("%+v", hits)
 	}
 	if status, _, _ := get("https://site." + Suffix + "/seen/download/download/n"); status != 404 {
 		t.Errorf("a download that would leave a file: %d", status)
 	}
-	if _, _, header := get("https://site." + Suffix + ":8443/seen/quic/altsvc/n"); !strings.Contains(header.Get("Alt-Svc"), fmt.Sprint(config.Ports["quic"])) {
+	_, _, header := get("https://site." + Suffix + ":8443/seen/quic/altsvc/n")
+	if !strings.Contains(header.Get("Alt-Svc"), fmt.Sprint(config.Ports["quic"])) {
 		t.Errorf("%v", header)
 	}
 	report := func(body string) int {
@@ -329,15 +345,15 @@ func TestSite(t *testing.T) {
 	}
 }
 
-// Every vector that the page uses is there, and every channel that it tries is judged.
+// Every vector that the page uses exists, and every channel that it tries has a criterion.
 func TestPageAndJudgeAgree(t *testing.T) {
 	page, err := os.ReadFile("page/page.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	judged := map[string]bool{}
-	for _, r := range rules() {
-		judged[r.name] = true
+	known := map[string]bool{}
+	for _, r := range criteria() {
+		known[r.name] = true
 	}
 	tried := map[string]bool{"loopback": true, "lan": true, "metadata": true}
 	for _, m := range regexp.MustCompile(`(?:tries|attempt|one)\('([a-z_]+)'`).FindAllSubmatch(page, -1) {
@@ -346,14 +362,14 @@ func TestPageAndJudgeAgree(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(stun_udp|turn_udp|turn_tcp|turn_tls): \[`).FindAllSubmatch(page, -1) {
 		tried[string(m[1])] = true
 	}
-	for name := range judged {
+	for name := range known {
 		if !tried[name] {
-			t.Errorf("%s is judged and not tried", name)
+			t.Errorf("%s has a criterion and is not tried", name)
 		}
 	}
 	for name := range tried {
-		if !judged[name] {
-			t.Errorf("%s is tried and not judged", name)
+		if !known[name] {
+			t.Errorf("%s is tried and has no criterion", name)
 		}
 	}
 }

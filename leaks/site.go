@@ -30,7 +30,7 @@ import (
 //go:embed page
 var files embed.FS
 
-// Site serves the page and takes what comes through the relay, over HTTP and HTTPS.
+// Site serves the page and records what comes through the relay, over HTTP and HTTPS.
 type Site struct {
 	config        Config
 	spki          string
@@ -39,16 +39,16 @@ type Site struct {
 
 	mu       sync.Mutex
 	hits     []Hit
-	hit      chan struct{} // closed when the next one comes
+	nextHit  chan struct{} // closed at the next hit
 	reports  []Report
 	reported chan struct{} // closed when every part has reported
 }
 
-// parts are the pages that report.
+// parts returns the pages that report.
 func parts() []string { return []string{"plain", "secure"} }
 
 func newSite(c Config, cert tls.Certificate, spki string) (*Site, error) {
-	s := &Site{config: c, spki: spki, hit: make(chan struct{}), reported: make(chan struct{})}
+	s := &Site{config: c, spki: spki, nextHit: make(chan struct{}), reported: make(chan struct{})}
 	var err error
 	if s.plain, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return nil, err
@@ -57,8 +57,9 @@ func newSite(c Config, cert tls.Certificate, spki string) (*Site, error) {
 		s.plain.Close()
 		return nil, err
 	}
-	quiet := log.New(io.Discard, "", 0) // browsers break handshakes off
-	for _, l := range []net.Listener{s.plain, tls.NewListener(s.secure, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})} {
+	quiet := log.New(io.Discard, "", 0) // browsers abort handshakes
+	for _, l := range []net.Listener{s.plain, tls.NewListener(s.secure,
+		&tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})} {
 		h := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second, ErrorLog: quiet}
 		s.servers = append(s.servers, h)
 		go h.Serve(l) //nolint:errcheck // ends with Close
@@ -73,22 +74,22 @@ func (s *Site) Close() {
 	}
 }
 
-// Hits are the requests that came, but those for the page's own parts.
+// Hits returns the requests, except those for the page's own parts.
 func (s *Site) Hits() []Hit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.hits)
 }
 
-// Reports are what the pages have told so far.
+// Reports returns the pages' reports so far.
 func (s *Site) Reports() []Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.reports)
 }
 
-// ServeHTTP serves the page's parts, and notes everything else. /seen/CHANNEL/VECTOR/NONCE is what a channel asks for,
-// /redirect?to=URL sends on.
+// ServeHTTP serves the page's parts, and records everything else. Channels request /seen/CHANNEL/VECTOR/NONCE.
+// /redirect?to=URL redirects.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Access-Control-Allow-Origin", "*")
@@ -104,7 +105,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(name, "/came/"):
 		s.await(r.Context(), path.Base(name))
 	case strings.HasPrefix(name, "/seen/"):
-		s.note(r)
+		s.record(r)
 		s.answer(w, r)
 	default:
 		servePart(w, r)
@@ -132,22 +133,22 @@ func servePart(w http.ResponseWriter, r *http.Request) {
 	w.Write(text) //nolint:errcheck // the page may be gone
 }
 
-// note keeps a request of a channel.
-func (s *Site) note(r *http.Request) {
+// record stores a channel's request.
+func (s *Site) record(r *http.Request) {
 	h := Hit{At: time.Now(), Kind: "site", Host: r.Host, Remote: r.RemoteAddr, First: r.Method + " " + r.URL.Path}
 	h.Channel, h.Nonce = channelOf(r.URL.Path)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hits = append(s.hits, h)
-	close(s.hit)
-	s.hit = make(chan struct{})
+	close(s.nextHit)
+	s.nextHit = make(chan struct{})
 }
 
 // await returns when a request with a nonce has come, or when ctx is done.
 func (s *Site) await(ctx context.Context, nonce string) {
 	for {
 		s.mu.Lock()
-		came, next := slices.ContainsFunc(s.hits, func(h Hit) bool { return h.Nonce == nonce }), s.hit
+		came, next := slices.ContainsFunc(s.hits, func(h Hit) bool { return h.Nonce == nonce }), s.nextHit
 		s.mu.Unlock()
 		if came {
 			return
@@ -160,7 +161,7 @@ func (s *Site) await(ctx context.Context, nonce string) {
 	}
 }
 
-// channelOf reads a path of the form /seen/CHANNEL/VECTOR/NONCE.
+// channelOf parses a path of the form /seen/CHANNEL/VECTOR/NONCE.
 func channelOf(p string) (channel, nonce string) {
 	part := strings.Split(p, "/")
 	if len(part) != 5 || part[1] != "seen" {
@@ -169,19 +170,19 @@ func channelOf(p string) (channel, nonce string) {
 	return part[2], part[4]
 }
 
-// answer gives each vector what makes it succeed.
+// answer sends each vector a successful answer.
 func (s *Site) answer(w http.ResponseWriter, r *http.Request) {
 	vector := strings.Split(r.URL.Path+"//", "/")[3]
 	kind, text := "text/plain", "seen"
 	switch vector {
 	case "ws":
 		if c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}); err == nil {
-			c.Close(websocket.StatusNormalClosure, "") //nolint:errcheck // it was seen
+			c.Close(websocket.StatusNormalClosure, "") //nolint:errcheck // the request is recorded
 		}
 		return
 	case "eventsource":
 		kind, text = "text/event-stream", "data: seen\n\n"
-	case "download": // a download that fails leaves no file
+	case "download": // a failed download leaves no file
 		w.WriteHeader(http.StatusNotFound)
 		return
 	case "altsvc":
@@ -198,13 +199,13 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request) {
 		kind, text = "text/html", `<!doctype html><title>seen</title><script type="module" src="/prerendered.js"></script>`
 	}
 	w.Header().Set("Content-Type", kind)
-	io.WriteString(w, text) //nolint:errcheck // it was seen
+	io.WriteString(w, text) //nolint:errcheck // the request is recorded
 }
 
 // maxReport bounds a report, in bytes.
 const maxReport = 4 << 20
 
-// report takes a page's report. The first one of each part counts.
+// report takes a page's report. The first report of each part counts.
 func (s *Site) report(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReport))
 	var in Report
@@ -225,7 +226,7 @@ func (s *Site) report(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newCertificate makes a certificate for the names below Suffix, and the hash by which a browser is told to trust its key.
+// newCertificate creates a certificate for the names below Suffix, and the hash that makes a browser trust its key.
 func newCertificate() (cert tls.Certificate, spki string, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -241,7 +242,8 @@ func newCertificate() (cert tls.Certificate, spki string, err error) {
 	}
 	now := time.Now()
 	template := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: Suffix}, DNSNames: []string{Suffix, "*." + Suffix},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour), KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		return cert, "", err

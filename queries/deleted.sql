@@ -1,4 +1,4 @@
--- Ids of rows that were deleted, for walks through lists that had come to one of them.
+-- Ids of deleted rows, for lists that continue behind one of them.
 
 -- name: WasDeleted :one
 SELECT count(*) FROM deleted

@@ -1,5 +1,5 @@
 -- name: BeginIdempotency :execrows
--- BeginIdempotency claims a key: one row when it was free, none when GetIdempotency has the first request's.
+-- BeginIdempotency claims a key: one row if it was free, none if GetIdempotency has the first request's.
 INSERT INTO idempotency (key_id, idem_key, target, body_hash, created_at)
 VALUES (@key_id, @idem_key, @target, @body_hash, @created_at)
 ON CONFLICT (key_id, idem_key, target) DO NOTHING;
@@ -12,29 +12,29 @@ UPDATE idempotency SET status = @status, headers = @headers, answer = @answer
 WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target AND status = 0;
 
 -- name: TrimIdempotency :execrows
--- TrimIdempotency forgets the oldest answers of an API key beyond @keep. What is under way stays.
+-- TrimIdempotency deletes the oldest answers of an API key beyond @keep. Requests in progress stay.
 DELETE FROM idempotency WHERE idempotency.key_id = @key_id AND (status <> 0 OR object <> '') AND idempotency.created_at <= (
     SELECT old.created_at FROM idempotency AS old WHERE old.key_id = @key_id ORDER BY old.created_at DESC LIMIT 1 OFFSET CAST(@keep AS INTEGER));
 
 -- name: DeleteIdempotency :execrows
--- DeleteIdempotency frees a key whose request came to nothing.
+-- DeleteIdempotency frees the key of a request that failed.
 DELETE FROM idempotency WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target AND object = '';
 
 -- name: NoteIdempotency :execrows
--- NoteIdempotency names the object that a request under way makes, in the transaction that makes it.
+-- NoteIdempotency records the object that a request in progress creates, in the transaction that creates it.
 UPDATE idempotency SET object = @object
 WHERE key_id = @key_id AND idem_key = @idem_key AND target = @target AND status = 0;
 
 -- name: DeleteUnfinishedIdempotency :execrows
--- DeleteUnfinishedIdempotency frees, at boot, what a crash left under way and undone.
+-- DeleteUnfinishedIdempotency frees, at boot, the keys of requests that a crash interrupted before they had an effect.
 DELETE FROM idempotency WHERE status = 0 AND object = '';
 
 -- name: PurgeIdempotency :execrows
--- PurgeIdempotency forgets what is older than 24 hours.
+-- PurgeIdempotency deletes answers older than 24 hours.
 DELETE FROM idempotency WHERE created_at < CAST(@before AS INTEGER);
 
 -- name: ListIdempotencyOfOldForm :many
--- ListIdempotencyOfOldForm gives answers whose target is not hashed yet.
+-- ListIdempotencyOfOldForm returns answers whose target is not hashed yet.
 SELECT key_id, idem_key, target, answer FROM idempotency WHERE target LIKE 'POST /%' LIMIT CAST(@limit AS INTEGER);
 
 -- name: RefitIdempotency :execrows

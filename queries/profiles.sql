@@ -1,8 +1,8 @@
 -- Every query that a caller of the API reaches takes the key's workspaces: a JSON array, or NULL for all.
--- A test refuses a query without them, unless it is named there with its reason.
+-- A test rejects a query without them, unless the test lists it with a reason.
 
 -- name: InsertProfile :one
--- The workspace is the caller's to have checked: it is named by the row itself.
+-- The caller must have checked the workspace, which the row names.
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
@@ -15,7 +15,7 @@ INSERT INTO profiles (
 ) RETURNING *;
 
 -- name: AddProfile :exec
--- AddProfile is InsertProfile without the row that comes back, which costs a third of the insert.
+-- AddProfile is InsertProfile without returning the row, which costs a third of the insert.
 INSERT INTO profiles (
     id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
     timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
@@ -33,13 +33,14 @@ WHERE id = @id AND trashed_at IS NULL
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: GetProfileAny :one
--- GetProfileAny finds it in the trash too.
+-- GetProfileAny also finds profiles in the trash.
 SELECT * FROM profiles
 WHERE id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: UpdateProfile :one
--- UpdateProfile writes every setting at once. No row: unknown, trashed, foreign, or changed since @revision was read.
+-- UpdateProfile writes all settings. It returns no row if the profile is unknown, trashed, foreign, or changed since
+-- @revision.
 UPDATE profiles SET
     name = @name, os = @os, browser_version = @browser_version, tags = @tags, tags_key = @tags_key, notes = @notes,
     search_key = @search_key, proxy_id = sqlc.narg(proxy_id), proxy_missing = @proxy_missing, start_urls = @start_urls,
@@ -53,7 +54,7 @@ WHERE id = @id AND revision = @revision AND trashed_at IS NULL
 RETURNING *;
 
 -- name: SetProfileStatus :execrows
--- SetProfileStatus records what the run does; what is NULL stays. The settings, revision and updated_at are untouched.
+-- SetProfileStatus records a run's state. NULL keeps a column. Settings, revision and updated_at stay unchanged.
 UPDATE profiles SET
     status = @status,
     last_run = coalesce(sqlc.narg(last_run), last_run),
@@ -74,32 +75,32 @@ WHERE id = @id AND trashed_at IS NOT NULL
 RETURNING *;
 
 -- name: DeleteProfile :execrows
--- DeleteProfile is permanent, in and outside the trash. Its runs go with it.
+-- DeleteProfile deletes a profile permanently, in and outside the trash, with its runs.
 DELETE FROM profiles
 WHERE id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: PurgeProfile :execrows
--- PurgeProfile is DeleteProfile for what still lies in the trash since before: none when it was restored in between.
+-- PurgeProfile deletes a profile that has been in the trash since before @before, but not one restored meanwhile.
 DELETE FROM profiles WHERE id = @id AND trashed_at IS NOT NULL AND trashed_at < CAST(@before AS INTEGER);
 
 -- name: ListTrashedBefore :many
--- ListTrashedBefore gives what the purge removes, oldest first.
+-- ListTrashedBefore returns the profiles that the purge deletes, oldest first.
 SELECT id, workspace_id, trashed_at FROM profiles
 WHERE trashed_at IS NOT NULL AND trashed_at < CAST(@before AS INTEGER)
 ORDER BY trashed_at, id
 LIMIT CAST(@limit AS INTEGER);
 
 -- name: ListProfilesNotStopped :many
--- ListProfilesNotStopped gives what a boot compares with the shims that it finds, and what has failed.
+-- ListProfilesNotStopped returns the profiles that a boot compares with the running shims, and the failed ones.
 SELECT * FROM profiles WHERE status <> 'stopped' ORDER BY status, id;
 
 -- name: ResetStatus :execrows
--- ResetStatus moves every profile of one status to another and leaves the rest of the row.
+-- ResetStatus replaces one status by another in all profiles. It changes no other column.
 UPDATE profiles SET status = @to_status WHERE status <> 'stopped' AND status = @from_status;
 
 -- name: ListProfilesOfProxy :many
--- ListProfilesOfProxy gives the ids of the profiles outside the trash that use a proxy.
+-- ListProfilesOfProxy returns the ids of the profiles outside the trash that use a proxy.
 SELECT id FROM profiles
 WHERE proxy_id = CAST(@proxy_id AS TEXT) AND trashed_at IS NULL
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -107,7 +108,7 @@ ORDER BY id
 LIMIT CAST(@limit AS INTEGER);
 
 -- name: ListProfilesWithFallback :many
--- ListProfilesWithFallback gives the ids of the profiles outside the trash that fall back on a proxy.
+-- ListProfilesWithFallback returns the ids of the profiles outside the trash that have a proxy as a fallback.
 SELECT id FROM profiles
 WHERE workspace_id = @workspace_id AND fallback_proxy_ids <> '[]' AND trashed_at IS NULL
   AND EXISTS (SELECT 1 FROM json_each(fallback_proxy_ids) WHERE json_each.value = CAST(@proxy_id AS TEXT))
@@ -116,7 +117,7 @@ ORDER BY id
 LIMIT CAST(@limit AS INTEGER);
 
 -- name: CountProfiles :one
--- CountProfiles counts with filters, and therefore scans. Without filters the counters of workspaces know it.
+-- CountProfiles counts with filters, which needs a scan. Without filters use the counters of workspaces.
 SELECT count(*) FROM profiles
 WHERE trashed = @trashed
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -139,7 +140,7 @@ WHERE workspace_id = @workspace_id AND trashed = @trashed
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os));
 
 -- name: PlacesOfStatus :many
--- PlacesOfStatus gives what is needed to sort and cut the list of the profiles of a status other than stopped: few, by an index.
+-- PlacesOfStatus returns what sorting the profiles of a status other than stopped needs. They are few, found by an index.
 SELECT id, version, created_at, updated_at, name, last_started_at FROM profiles
 WHERE status <> 'stopped' AND status = @status
   AND trashed = @trashed
@@ -152,7 +153,7 @@ WHERE status <> 'stopped' AND status = @status
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os));
 
 -- name: PlacesOfProxy :many
--- PlacesOfProxy does the same for the profiles of a proxy.
+-- PlacesOfProxy returns the same for the profiles of a proxy.
 SELECT id, version, created_at, updated_at, name, last_started_at FROM profiles
 WHERE proxy_id = CAST(@proxy_id AS TEXT)
   AND trashed = @trashed
@@ -165,15 +166,16 @@ WHERE proxy_id = CAST(@proxy_id AS TEXT)
   AND (CAST(sqlc.narg(os) AS TEXT) IS NULL OR os = sqlc.narg(os));
 
 -- name: GetProfiles :many
--- GetProfiles gives the profiles of a JSON array of ids that are there, in any order, also from the trash.
+-- GetProfiles returns the existing profiles of a JSON array of ids, unsorted, also from the trash.
 SELECT * FROM profiles
 WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
--- The lists: one query per order, for all workspaces and for one. Each starts after a place (@after_key, @after_id);
--- store.ListProfiles knows the place before the first row, picks the query, and has the rows from memory where their
--- version is still the same: reading thirty columns costs more than finding the row.
--- The CAST of the limit is there for speed: SQLite plans a statement anew whenever a bare parameter of LIMIT is bound.
+-- The lists: one query per order, for all workspaces and for one. Each starts behind a position (@after_key,
+-- @after_id).
+-- store.ListProfiles chooses the position before the first row and the query. It takes rows of the same version from
+-- memory, since reading thirty columns costs more than finding the row.
+-- The CAST of the limit saves time: SQLite plans a statement anew whenever a bare parameter of LIMIT is bound.
 
 -- name: ListProfilesByCreatedDesc :many
 SELECT id, version FROM profiles

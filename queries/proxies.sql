@@ -1,7 +1,7 @@
 -- Every query that a caller of the API reaches takes the key's workspaces: a JSON array, or NULL for all.
 
 -- name: InsertProxy :one
--- InsertProxy fails with a unique violation for a duplicate; GetProxyByAddress then has the first.
+-- InsertProxy fails with a unique violation for a duplicate. GetProxyByAddress then finds the first.
 INSERT INTO proxies (
     id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, rotate_sealed, created_at, updated_at
 ) VALUES (
@@ -9,7 +9,7 @@ INSERT INTO proxies (
 ) RETURNING *;
 
 -- name: InsertProxies :execrows
--- InsertProxies is InsertProxy for many, of one workspace: a JSON array of objects. Queries.AddProxies makes it.
+-- InsertProxies is InsertProxy for many proxies of one workspace: a JSON array of objects, from Queries.AddProxies.
 INSERT INTO proxies (
     id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, rotate_sealed, created_at, updated_at
 )
@@ -18,8 +18,8 @@ SELECT json_extract(value, '$.id'), CAST(@workspace_id AS TEXT), json_extract(va
 FROM json_each(CAST(@proxies AS TEXT));
 
 -- name: FindProxies :many
--- FindProxies gives which of some addresses a workspace has: a JSON array of [type, host, port, username], and the proxies by
--- their place in it.
+-- FindProxies takes a JSON array of [type, host, port, username]. It returns the workspace's proxies with these addresses
+-- and their index in the array.
 SELECT CAST(address.key AS INTEGER) AS place, proxies.id
 FROM json_each(CAST(@addresses AS TEXT)) AS address CROSS JOIN proxies
 WHERE proxies.workspace_id = @workspace_id
@@ -38,7 +38,7 @@ WHERE workspace_id = @workspace_id AND type = @type AND host = @host AND port = 
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: UpdateProxy :one
--- UpdateProxy writes every setting at once. No row: unknown, foreign, or changed since @revision was read.
+-- UpdateProxy writes all settings. It returns no row if the proxy is unknown, foreign, or changed since @revision.
 UPDATE proxies SET
     type = @type, host = @host, port = @port, username = @username, password = sqlc.narg(password), name = @name,
     tags = @tags, notes = @notes, rotate_url = @rotate_url, rotate_sealed = sqlc.narg(rotate_sealed), updated_at = @updated_at, revision = revision + 1
@@ -47,13 +47,13 @@ WHERE id = @id AND revision = @revision
 RETURNING *;
 
 -- name: DeleteProxy :execrows
--- DeleteProxy removes a proxy that no profile uses. Trashed profiles let go of it by a trigger, in the same transaction.
+-- DeleteProxy deletes a proxy that no profile uses. A trigger removes it from trashed profiles in the same transaction.
 DELETE FROM proxies
 WHERE id = @id AND profile_count = 0
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: ListProxies :many
--- ListProxies gives proxies newest first, after a place; limit -1 gives all. store.ListProxies picks the query.
+-- ListProxies returns proxies newest first, behind a position. Limit -1 returns all. store.ListProxies picks the query.
 SELECT * FROM proxies
 WHERE (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -69,11 +69,11 @@ ORDER BY created_at DESC, id DESC
 LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: GetProxyChecked :one
--- GetProxyChecked gives what a check is compared with, in the transaction that keeps it.
+-- GetProxyChecked returns what a check is compared with, in the transaction that stores the check.
 SELECT revision, status, exit_ip, country, recent, profile_count FROM proxies WHERE id = @id;
 
 -- name: PlacesOfProxies :many
--- PlacesOfProxies gives what store.ListProxies needs to filter and sort proxies. number is -1 where there is none.
+-- PlacesOfProxies returns what store.ListProxies needs to filter and sort proxies. A missing number is -1.
 SELECT id,
   CAST(CASE CAST(@sort AS TEXT) WHEN 'latency' THEN coalesce(latency_ms, -1) WHEN 'checkedAt' THEN iif(checked_at = 0, -1, checked_at)
     WHEN 'updatedAt' THEN updated_at ELSE created_at END AS INTEGER) AS number,
@@ -101,78 +101,78 @@ WHERE workspace_id = @workspace_id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: GetProxies :many
--- GetProxies gives the proxies of some ids, in any order.
+-- GetProxies returns the proxies of some ids, unsorted.
 SELECT * FROM proxies
 WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: SetProxyCheck :execrows
--- SetProxyCheck keeps the last result of a check. The check is of the address as it was at @revision: none of an older
--- one overwrites what a change has cleared.
+-- SetProxyCheck stores the last result of a check for the address at @revision. A check of an older address does not
+-- overwrite what a change has cleared.
 UPDATE proxies SET status = @status, last_check = CAST(@last_check AS TEXT), exit_ip = @exit_ip, country = @country,
     latency_ms = sqlc.narg(latency_ms), checked_at = @checked_at, recent = @recent
 WHERE id = @id AND revision = @revision;
 
 -- name: ClearProxyCheck :execrows
--- ClearProxyCheck forgets the last result, after a change of the address or the credentials.
+-- ClearProxyCheck clears the last result after a change of the address or the credentials.
 UPDATE proxies SET status = 'unknown', last_check = NULL, exit_ip = '', country = '', latency_ms = NULL, checked_at = 0, recent = ''
 WHERE id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: ListProfilesAtExit :many
--- ListProfilesAtExit gives the ids of the profiles outside the trash whose proxy came out at an address when it was last checked.
+-- ListProfilesAtExit returns the ids of the profiles outside the trash whose proxy had an exit address at its last check.
 SELECT profiles.id FROM proxies
 JOIN profiles ON profiles.proxy_id = proxies.id AND profiles.trashed_at IS NULL
 WHERE proxies.workspace_id = @workspace_id AND proxies.exit_ip = @exit_ip AND proxies.exit_ip <> ''
 LIMIT CAST(@limit AS INTEGER);
 
 -- name: ListProxiesToCheck :many
--- ListProxiesToCheck gives what a check of many needs of each, in the order in which they were made.
+-- ListProxiesToCheck returns what a check of many needs of each, in the order of creation.
 SELECT id, workspace_id, type, host, port, username, password, tags, revision FROM proxies
 WHERE (CAST(sqlc.narg(workspace_id) AS TEXT) IS NULL OR workspace_id = sqlc.narg(workspace_id))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY created_at, id;
 
 -- name: ListProxiesToCheckByID :many
--- ListProxiesToCheckByID gives the same of @ids, a JSON array.
+-- ListProxiesToCheckByID returns the same for @ids, a JSON array.
 SELECT id, workspace_id, type, host, port, username, password, tags, revision FROM proxies
 WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)))
   AND (CAST(sqlc.narg(workspace_id) AS TEXT) IS NULL OR workspace_id = sqlc.narg(workspace_id))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: ListProxiesDue :many
--- ListProxiesDue gives the proxies of a workspace that were last checked before a time, longest ago first.
+-- ListProxiesDue returns the proxies of a workspace that were last checked before a time, longest ago first.
 SELECT id, workspace_id, type, host, port, username, password, tags, revision, checked_at FROM proxies
 WHERE workspace_id = @workspace_id AND checked_at < @before
 ORDER BY checked_at, id
 LIMIT CAST(@limit AS INTEGER);
 
 -- name: ListProxiesCheckedAhead :many
--- ListProxiesCheckedAhead gives those whose last check lies ahead: it was written while the clock was.
+-- ListProxiesCheckedAhead returns those whose last check is in the future, because the clock was ahead when it was stored.
 SELECT id, workspace_id, type, host, port, username, password, tags, revision, checked_at FROM proxies
 WHERE workspace_id = @workspace_id AND checked_at > @now
 ORDER BY checked_at, id
 LIMIT CAST(@limit AS INTEGER);
 
 -- name: BeginProxyRotation :execrows
--- BeginProxyRotation notes that a proxy's rotateUrl is called now. None when it was called since @before.
+-- BeginProxyRotation records that a proxy's rotateUrl is called now. It affects no row if it was called since @before.
 UPDATE proxies SET rotated_at = @now
 WHERE id = @id AND rotated_at <= @before
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: ListProxiesToPick :many
--- ListProxiesToPick gives the proxies of a workspace that are not dead.
+-- ListProxiesToPick returns the proxies of a workspace that are not dead.
 SELECT id, tags, profile_count, picked_at FROM proxies
 WHERE workspace_id = @workspace_id AND status <> 'dead'
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY created_at, id;
 
 -- name: SetPicked :execrows
--- SetPicked notes that a start took a proxy.
+-- SetPicked records that a start picked a proxy.
 UPDATE proxies SET picked_at = @picked_at WHERE id = @id;
 
 -- name: GetPick :one
--- GetPick gives the proxy that a profile had for a tag.
+-- GetPick returns the proxy that a profile had for a tag.
 SELECT proxy_id FROM picks WHERE profile_id = @profile_id AND tag = @tag;
 
 -- name: KeepPick :exec
@@ -180,7 +180,7 @@ INSERT INTO picks (profile_id, tag, proxy_id) VALUES (@profile_id, @tag, @proxy_
 ON CONFLICT (profile_id, tag) DO UPDATE SET proxy_id = excluded.proxy_id;
 
 -- name: ListPlainRotateURLs :many
--- ListPlainRotateURLs gives proxies whose rotateUrl is not sealed, after a place.
+-- ListPlainRotateURLs returns proxies whose rotateUrl is not sealed, behind an id.
 SELECT id, rotate_url FROM proxies WHERE id > @after AND rotate_url <> '' AND rotate_sealed IS NULL ORDER BY id LIMIT CAST(@limit AS INTEGER);
 
 -- name: SealRotateURLOfProxy :execrows

@@ -1,14 +1,14 @@
 -- name: InsertRun :exec
--- InsertRun takes the workspace from the profile, and fails when there is no such profile.
+-- InsertRun takes the workspace from the profile, and fails if the profile does not exist.
 INSERT INTO runs (id, profile_id, workspace_id, started_at, record)
 VALUES (@id, @profile_id, (SELECT workspace_id FROM profiles WHERE profiles.id = @profile_id), @started_at, @record);
 
 -- name: SetRunRecord :execrows
--- SetRunRecord replaces the record of a run that goes on.
+-- SetRunRecord replaces the record of an open run.
 UPDATE runs SET record = @record WHERE id = @id AND ended_at IS NULL;
 
 -- name: EndRun :execrows
--- EndRun closes a run once: no row when it has ended already.
+-- EndRun closes a run once. It affects no row if the run has already ended.
 UPDATE runs SET ended_at = CAST(@ended_at AS INTEGER), outcome = @outcome, record = @record
 WHERE id = @id AND ended_at IS NULL;
 
@@ -18,11 +18,11 @@ WHERE id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: ListOpenRuns :many
--- ListOpenRuns gives every run that goes on, for the boot, the oldest first.
+-- ListOpenRuns returns every open run, oldest first, for the boot.
 SELECT * FROM runs WHERE ended_at IS NULL ORDER BY started_at, id;
 
 -- name: ListOpenRunsVisible :many
--- ListOpenRunsVisible gives the runs that go on and that a key may see, newest first, after a place.
+-- ListOpenRunsVisible returns the open runs that a key may see, newest first, behind a position.
 SELECT * FROM runs
 WHERE ended_at IS NULL
   AND (started_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
@@ -31,13 +31,13 @@ ORDER BY started_at DESC, id DESC
 LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: CountOpenRunsVisible :one
--- CountOpenRunsVisible walks the runs that go on: as many as there are browsers.
+-- CountOpenRunsVisible scans the open runs: as many as there are browsers.
 SELECT count(*) FROM runs
 WHERE ended_at IS NULL
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: ListRunsOfProfile :many
--- ListRunsOfProfile gives a profile's runs, newest first, after a place.
+-- ListRunsOfProfile returns a profile's runs, newest first, behind a position.
 SELECT * FROM runs
 WHERE profile_id = @profile_id
   AND (started_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))

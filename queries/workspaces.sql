@@ -1,5 +1,5 @@
 -- name: EnsureWorkspace :execrows
--- EnsureWorkspace makes a workspace if there is none of that id.
+-- EnsureWorkspace creates a workspace if its id does not exist.
 INSERT INTO workspaces (id, name, created_at, updated_at) VALUES (@id, @name, @now, @now)
 ON CONFLICT (id) DO NOTHING;
 
@@ -13,7 +13,7 @@ WHERE id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: ListWorkspaces :many
--- ListWorkspaces gives workspaces newest first, after a place, with their counts.
+-- ListWorkspaces returns workspaces newest first, behind a position, with their counts.
 SELECT * FROM workspaces
 WHERE (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
@@ -31,13 +31,13 @@ WHERE id = @id
 RETURNING *;
 
 -- name: DeleteEmptyWorkspace :execrows
--- DeleteEmptyWorkspace: no row when it is unknown, foreign or not empty; what lies in the trash counts.
+-- DeleteEmptyWorkspace affects no row if the workspace is unknown, foreign or not empty. The trash counts too.
 DELETE FROM workspaces
 WHERE id = @id AND profile_count = 0 AND trashed_count = 0 AND proxy_count = 0
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: Totals :one
--- Totals adds up the counters of the workspaces that a key may see: the totals of unfiltered lists.
+-- Totals sums up the counters of the workspaces that a key may see: the totals of unfiltered lists.
 SELECT
     CAST(coalesce(sum(profile_count), 0) AS INTEGER) AS profiles,
     CAST(coalesce(sum(trashed_count), 0) AS INTEGER) AS trashed,
@@ -55,5 +55,5 @@ WHERE id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
 -- name: ListWorkspaceIDs :many
--- ListWorkspaceIDs gives every workspace that has proxies.
+-- ListWorkspaceIDs returns every workspace that has proxies.
 SELECT id FROM workspaces WHERE proxy_count > 0 ORDER BY id;

@@ -10,22 +10,23 @@ import (
 	"warren/browser"
 )
 
-// This file is what the server needs to know of the browsers that are there, and of what they leave in a profile.
+// Tells the server which browsers are installed and what they leave in a profile folder.
 
 type (
-	// Catalog lists browsers, and remembers what each said of itself.
+	// Catalog lists installed browsers and caches what each reports about itself.
 	Catalog = browser.Catalog
-	// Places says where browsers are looked for.
+	// Places lists the locations in which browsers are looked for.
 	Places = browser.Places
-	// Listed is a browser with where it was found.
+	// Listed is a browser together with the location it was found in.
 	Listed = browser.Listed
 )
 
-// FindBrowser finds the browser at path, or with "" the first on PATH and in the usual places. It runs it with --version.
+// FindBrowser finds the browser at path. With path "" it takes the first on PATH or in the usual places. It runs the
+// browser with --version.
 func FindBrowser(ctx context.Context, path string) (Installed, error) { return browser.Find(ctx, path) }
 
-// ChooseBrowser picks the browser that runs a profile of a major version, 0 for none declared; have[0] is the default one. exact says
-// that it is of that version.
+// ChooseBrowser picks the browser that runs a profile of a declared major version, 0 for none declared. have[0] is
+// the default. exact reports whether the chosen browser has that version.
 func ChooseBrowser(have []Listed, major int) (chosen Installed, exact bool) {
 	all := make([]Installed, len(have))
 	for i, b := range have {
@@ -34,14 +35,14 @@ func ChooseBrowser(have []Listed, major int) (chosen Installed, exact bool) {
 	return browser.Choose(all, major)
 }
 
-// LastOpened is the version of the browser that last opened a profile, and its major; "" and 0 when that is not known.
+// LastOpened returns the version of the browser that last opened a profile, and its major. Unknown is "" and 0.
 func LastOpened(profileDir string) (version string, major int) {
 	return browser.LastOpened(userDataDir(profileDir))
 }
 
-// Snapshot copies a profile's user data, without caches, beside it, and returns the copy's folder, which version and the time name. A
-// *Failure says that the profile is in use (locked) or that its folder cannot be written; a full disk is syscall.ENOSPC. A copy that
-// fails leaves nothing.
+// Snapshot copies a profile's user data, without caches, into a folder below the profile's own. It returns that
+// folder, which is named after version and the time. A *Failure says that the profile is in use (locked) or that its
+// folder cannot be written. A full disk is syscall.ENOSPC. A copy that fails leaves nothing.
 func Snapshot(ctx context.Context, profileDir, version string) (string, error) {
 	lock := profileLock(profileDir)
 	ok, err := lock.TryLock()
@@ -59,13 +60,14 @@ func Snapshot(ctx context.Context, profileDir, version string) (string, error) {
 	return path, errors.Join(err, lock.Unlock())
 }
 
-// Installation says which build of Chrome for Testing to fetch, from where, and where to put it.
+// Installation says which build of Chrome for Testing to download, from where, and into which folder.
 type Installation = browser.Installation
 
-// InstallBrowser fetches a build, checks and unpacks it. fresh is false where it was there already.
+// InstallBrowser downloads, verifies and unpacks a build. fresh is false if the build was already installed.
 func InstallBrowser(ctx context.Context, in Installation) (found Installed, fresh bool, err error) {
 	return browser.Install(ctx, in)
 }
 
-// RemoveBrowser deletes a build that was installed into folder: what is its version, or a path in it. It says whether there was one.
+// RemoveBrowser deletes a build that was installed into folder. what is its version, or a path inside it. The result
+// reports whether there was such a build.
 func RemoveBrowser(folder, what string) (bool, error) { return browser.RemoveInstalled(folder, what) }

@@ -21,25 +21,26 @@ import (
 	"warren/browser"
 )
 
-// Client is the server's hold on one run.
+// Client is the server's connection to one run.
 type Client struct {
 	dir, name  string
 	profileDir string
 	http       *http.Client
 	cancel     context.CancelFunc
-	cmd        *exec.Cmd     // nil when the run was adopted
-	exited     chan struct{} // closed when cmd has ended
+	cmd        *exec.Cmd     // nil for an adopted run
+	exited     chan struct{} // closed when cmd has exited
 
 	notices chan Notice
 	done    chan struct{}
 	end     End
 }
 
-// slack is what a shim may take beyond the times that its browser has. One that takes longer hangs, and is killed: then
-// the pipe breaks and the browser goes by itself.
+// slack is how much longer than its browser a shim may take. A shim that takes longer hangs and is killed. The
+// DevTools pipe breaks then, and the browser exits by itself.
 const slack = 15 * time.Second
 
-// Launch starts a shim of this very binary and waits until its browser takes commands. A *Failure says why it does not.
+// Launch starts a shim from exe and waits until its browser takes commands. exe is this program. The error is a
+// *Failure when the start failed.
 func Launch(ctx context.Context, exe string, spec Spec) (*Client, *State, error) {
 	ctx, cancel := context.WithTimeout(ctx, spec.Timeout+slack)
 	defer cancel()
@@ -64,7 +65,7 @@ func Launch(ctx context.Context, exe string, spec Spec) (*Client, *State, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	killsBefore := memoryKills()
+	killsBefore := oomKills()
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}
@@ -73,12 +74,12 @@ func Launch(ctx context.Context, exe string, spec Spec) (*Client, *State, error)
 		err = r.Failure
 	}
 	if err != nil {
-		if cmd.Wait() != nil { // else it has cleared up after itself
-			awaitGone(spec.ProfileDir, spec.Name)
+		if cmd.Wait() != nil { // on success the shim has cleaned up after itself
+			endLeftovers(spec.ProfileDir, spec.Name)
 		}
 		if f, ok := errors.AsType[*Failure](err); ok {
-			f.Memory = memoryKills() > killsBefore
-			explainDeath(f, cmd.ProcessState, log.Name())
+			f.Memory = oomKills() > killsBefore
+			explainCrash(f, cmd.ProcessState, log.Name())
 		}
 		removeFiles(spec.RunDir, spec.Name)
 		return nil, nil, err
@@ -89,7 +90,7 @@ func Launch(ctx context.Context, exe string, spec Spec) (*Client, *State, error)
 	return c, r.State, nil
 }
 
-// environment is what a run inherits: nothing of ours.
+// environment is the environment that a run inherits: ours without the variables named WARREN_….
 func environment() []string {
 	out := []string{}
 	for _, kv := range os.Environ() {
@@ -100,7 +101,7 @@ func environment() []string {
 	return out
 }
 
-// awaitReport reads the shim's one line. When ctx ends first the shim is told by a signal, and closes its browser.
+// awaitReport reads the one line that a shim reports. If ctx ends first, a signal asks the shim to close its browser.
 func awaitReport(ctx context.Context, cmd *exec.Cmd, out io.Reader) (report, error) {
 	type result struct {
 		r   report
@@ -128,15 +129,16 @@ func awaitReport(ctx context.Context, cmd *exec.Cmd, out io.Reader) (report, err
 		select {
 		case <-got:
 		case <-late.C:
-			cmd.Process.Kill() //nolint:errcheck // it may be gone
+			cmd.Process.Kill() //nolint:errcheck // the process may have exited
 			<-got
 		}
 		return report{}, ctx.Err()
 	}
 }
 
-// Adopt takes hold of a run that another server started; profileDir tells the folder of a profile. That it fails does not say that the shim is
-// gone: Gone does. Of one that is gone Remains has the end; Hold takes hold of any other.
+// Adopt connects to a run that another server started. profileDir returns the folder of a profile. An error does not
+// mean that the shim is gone: Gone decides that. For a shim that is gone, Remains returns the end; for any other,
+// Hold returns a client.
 func Adopt(ctx context.Context, dir, name string, profileDir func(profileID string) string) (*Client, *State, error) {
 	c := newClient(dir, name, "")
 	var s State
@@ -149,20 +151,20 @@ func Adopt(ctx context.Context, dir, name string, profileDir func(profileID stri
 	return c, &s, nil
 }
 
-// Hold takes hold of a run whose shim does not answer now. The run is over when the shim is gone.
+// Hold returns a client for a run whose shim does not answer now. The run is over when the shim is gone.
 func Hold(dir, name, profileDir string) *Client {
 	c := newClient(dir, name, profileDir)
 	c.watch()
 	return c
 }
 
-// Remains reads what a shim that is gone left behind. When it left no word, Remains waits until its browser has gone
-// too, and says Lost.
+// Remains reads the end report of a shim that is gone. Without a report it waits until the browser has exited too,
+// and returns Lost.
 func Remains(dir, name, profileDir string) End {
 	var e End
 	b, err := os.ReadFile(endPath(dir, name))
 	if err != nil || json.Unmarshal(b, &e) != nil {
-		awaitGone(profileDir, name)
+		endLeftovers(profileDir, name)
 		return End{Outcome: Lost, EndedAt: time.Now().UTC()}
 	}
 	return e
@@ -173,36 +175,38 @@ func Forget(dir, name string) { removeFiles(dir, name) }
 
 func removeFiles(dir, name string) {
 	for _, ext := range []string{".sock", ".take", ".end", ".log", debugPortExt} {
-		os.Remove(filepath.Join(dir, name+ext)) //nolint:errcheck // it may not be there
+		os.Remove(filepath.Join(dir, name+ext)) //nolint:errcheck // the file may not exist
 	}
-	removeTemp(name) //nolint:errcheck // there only when the shim was killed
+	removeTemp(name) //nolint:errcheck // the folder exists only if the shim was killed
 }
 
 func newClient(dir, name, profileDir string) *Client {
-	c := &Client{dir: dir, name: name, profileDir: profileDir, exited: make(chan struct{}), notices: make(chan Notice, 8), done: make(chan struct{})}
-	c.http = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx) },
+	c := &Client{dir: dir, name: name, profileDir: profileDir, exited: make(chan struct{}), notices: make(chan Notice, 8),
+		done: make(chan struct{})}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx) }
+	c.http = &http.Client{Transport: &http.Transport{DialContext: dial,
 		DisableCompression: true, MaxIdleConnsPerHost: 4}}
 	return c
 }
 
-// Notices says when the run is about to be closed by one of its limits, when it is not any more, and that it goes on through another proxy.
-// Those that nobody takes are lost.
+// Notices announces that a limit is about to close the run, that the close is called off, and that the run continues
+// through another proxy. A notice that nobody receives is dropped.
 func (c *Client) Notices() <-chan Notice { return c.notices }
 
 // Done is closed when the run is over.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// End is how the run ended; only after Done.
+// End returns how the run ended. It is valid only after Done is closed.
 func (c *Client) End() End { return c.end }
 
-// Release lets go of the run: it goes on without this server, for its grace.
+// Release disconnects from the run. Without a server the run continues for its grace period.
 func (c *Client) Release() {
 	c.cancel()
 	c.http.CloseIdleConnections()
 }
 
-// Kill ends a shim that does not answer; its browser goes when the pipe breaks. A shim that was adopted is no child of ours: it is
-// ended where the system proves which process holds the socket. Else an error says so.
+// Kill ends a shim that does not answer. Its browser exits when the pipe breaks. An adopted shim is no child of this
+// process. It is killed only if the system proves which process holds the socket; otherwise Kill fails.
 func (c *Client) Kill() error {
 	if isClosed(c.done) {
 		return nil
@@ -216,7 +220,7 @@ func (c *Client) Kill() error {
 	return nil
 }
 
-// Abandon ends the run whatever comes: gracefully within d, or else with its shim.
+// Abandon ends the run in any case: gracefully within d, else by killing its shim.
 func (c *Client) Abandon(d time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
@@ -226,11 +230,11 @@ func (c *Client) Abandon(d time.Duration) error {
 	if err := c.Kill(); err != nil {
 		return err
 	}
-	<-c.done // the line is cut, and what waits for the browser's end is bounded
+	<-c.done // the connection is gone, and the wait for the browser's exit is bounded
 	return nil
 }
 
-// Stop ends the run and returns when its browser and its shim are gone. It may be called twice.
+// Stop ends the run and returns when its browser and its shim have exited. It may be called more than once.
 func (c *Client) Stop(ctx context.Context, force bool) (End, error) {
 	path := "/stop"
 	if force {
@@ -245,7 +249,7 @@ func (c *Client) Stop(ctx context.Context, force bool) (End, error) {
 	if err != nil && ctx.Err() != nil {
 		return End{}, err
 	}
-	select { // the line breaks when the shim goes
+	select { // the connection breaks when the shim exits
 	case <-c.done:
 		return c.end, nil
 	case <-ctx.Done():
@@ -253,14 +257,14 @@ func (c *Client) Stop(ctx context.Context, force bool) (End, error) {
 	}
 }
 
-// State asks the shim how the run is.
+// State asks the shim for the run's state.
 func (c *Client) State(ctx context.Context) (*State, error) {
 	var s State
 	return &s, c.call(ctx, http.MethodGet, "/state", nil, &s)
 }
 
-// Alive asks whether the run goes on: it is not being closed, and its browser answers. A browser that was killed a moment ago
-// may not have been missed yet. Of one that does not answer in time it is believed.
+// Alive reports whether the run is not being closed and its browser answers. A browser that was killed a moment ago
+// may not have been noticed yet. A run that does not answer in time counts as alive.
 func (c *Client) Alive(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -271,21 +275,22 @@ func (c *Client) Alive(ctx context.Context) bool {
 	return err == nil && !s.Ending || ctx.Err() != nil
 }
 
-// SetIdentity changes the time zone, the position and the languages that the run's pages are told, at once. What else differs in id waits for another run.
-// It returns the languages that they are told now, which Chrome may not have taken; nil are the host's, or a process' that cannot change them.
+// SetIdentity changes the time zone, the position and the languages that pages see, at once. Other differences in id
+// wait for another run. The returned languages are those that pages see now, since Chrome may refuse a change. They
+// are nil for the host's, and for a shim that cannot change them.
 func (c *Client) SetIdentity(ctx context.Context, id Identity) (languages []string, err error) {
-	var told toldIdentity
-	err = c.call(ctx, http.MethodPut, "/identity", id, &told)
-	return told.Languages, err
+	var got identityResult
+	err = c.call(ctx, http.MethodPut, "/identity", id, &got)
+	return got.Languages, err
 }
 
-// SetCapabilities has the run's process keep which capabilities the run has.
+// SetCapabilities has the shim keep the run's capabilities for the next server.
 func (c *Client) SetCapabilities(ctx context.Context, all []Capability) error {
 	return c.call(ctx, http.MethodPut, "/capabilities", all, nil)
 }
 
-// ask sends a request to the shim. The caller closes the answer's body.
-func (c *Client) ask(ctx context.Context, method, path string, in any) (*http.Response, error) {
+// do sends a request to the shim. The caller closes the response's body.
+func (c *Client) do(ctx context.Context, method, path string, in any) (*http.Response, error) {
 	var body io.Reader
 	if in != nil {
 		b, err := json.Marshal(in)
@@ -298,12 +303,12 @@ func (c *Client) ask(ctx context.Context, method, path string, in any) (*http.Re
 	if err != nil {
 		return nil, err
 	}
-	sayUntil(ctx, req)
+	setDeadline(ctx, req)
 	return c.http.Do(req)
 }
 
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
-	res, err := c.ask(ctx, method, path, in)
+	res, err := c.do(ctx, method, path, in)
 	if err != nil {
 		return err
 	}
@@ -318,26 +323,27 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	return json.NewDecoder(res.Body).Decode(out)
 }
 
-// Gateway passes CDP requests on to the run, of a client with these rights. base is what addresses in answers begin with, such as
-// ws://127.0.0.1:7777/cdp/CAPABILITY; prefix is the part of the path that is ours; over answers when the run has ended.
+// Gateway proxies a client's CDP requests to the run. may holds the client's rights. base is the prefix of addresses
+// in answers, such as ws://127.0.0.1:7777/cdp/CAPABILITY. prefix is removed from the path. over answers when the run
+// has ended.
 func (c *Client) Gateway(may Rights, base, prefix string, over http.HandlerFunc) http.Handler {
-	return c.passOn("/cdp", prefix, over, func(r *httputil.ProxyRequest) {
-		may.tell(r.Out.Header)
+	return c.reverseProxy("/cdp", prefix, over, func(r *httputil.ProxyRequest) {
+		may.setHeaders(r.Out.Header)
 		r.Out.Header.Set("X-Warren-Base", base)
 	})
 }
 
-// Live passes requests for the live view on to the run, whose /live it is, of a viewer with these rights. prefix is the part of the path that is ours; over
-// answers when the run has ended. The caller has looked at Origin, which is not passed on.
+// Live proxies a viewer's requests to the run's /live. may holds the viewer's rights. prefix is removed from the
+// path. over answers when the run has ended. Origin is not forwarded: the caller has checked it.
 func (c *Client) Live(may Rights, prefix string, over http.HandlerFunc) http.Handler {
-	return c.passOn("/live", prefix, over, func(r *httputil.ProxyRequest) {
+	return c.reverseProxy("/live", prefix, over, func(r *httputil.ProxyRequest) {
 		r.Out.Header.Del("Origin")
-		may.tell(r.Out.Header)
+		may.setHeaders(r.Out.Header)
 	})
 }
 
-// tell says to the run's process what the client may, and takes away whatever the client says of that itself.
-func (may Rights) tell(h http.Header) {
+// setHeaders sets the headers that tell the shim the client's rights. It removes those that the client sent.
+func (may Rights) setHeaders(h http.Header) {
 	for name := range h {
 		if strings.HasPrefix(name, "X-Warren-") {
 			delete(h, name)
@@ -351,8 +357,9 @@ func (may Rights) tell(h http.Header) {
 	}
 }
 
-// passOn passes requests below prefix on to the run, below place, without what lets in here: keys and tickets are not the run's to see.
-func (c *Client) passOn(place, prefix string, over http.HandlerFunc, change func(*httputil.ProxyRequest)) http.Handler {
+// reverseProxy proxies requests below prefix to the run, below place. It removes keys and tickets, which the run must
+// not see.
+func (c *Client) reverseProxy(place, prefix string, over http.HandlerFunc, change func(*httputil.ProxyRequest)) http.Handler {
 	target := &url.URL{Scheme: "http", Host: "shim"}
 	rewrite := func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
@@ -376,10 +383,10 @@ func (c *Client) passOn(place, prefix string, over http.HandlerFunc, change func
 	})
 }
 
-// TicketProtocol is how the WebSocket subprotocol begins that carries a ticket in.
+// TicketProtocol is the prefix of the WebSocket subprotocol that carries a ticket.
 const TicketProtocol = "warren.ticket."
 
-// dropTickets leaves the subprotocols that are none: an answer that repeats one would repeat a secret.
+// dropTickets removes the subprotocols that carry a ticket. An answer that echoes one would disclose a secret.
 func dropTickets(h http.Header) {
 	const name = "Sec-Websocket-Protocol"
 	var rest []string
@@ -393,8 +400,8 @@ func dropTickets(h http.Header) {
 	}
 }
 
-// Plan says what a start would run, without starting: the browser's arguments and what its environment gains. A *Failure says why
-// it could not be isolated.
+// Plan returns what a start would run, without starting: the browser's arguments and its additional environment. A
+// *Failure says why the browser could not be isolated.
 func Plan(s Spec) (arguments, env []string, warnings []browser.Warning, err error) {
 	b, err := browser.Open(s.browser(nil))
 	if home, ok := errors.AsType[*browser.IsolationError](err); ok {
@@ -407,18 +414,19 @@ func Plan(s Spec) (arguments, env []string, warnings []browser.Warning, err erro
 	return b.Arguments(), b.Environment(), b.Warnings(), nil
 }
 
-// ChildArgument is what this program is called with to become a run's browser inside its namespace; it must then call EnterNamespace.
+// ChildArgument is the argument with which this program starts itself as a run's browser inside its namespace. The
+// program must then call EnterNamespace.
 const ChildArgument = browser.ChildArgument
 
-// EnterNamespace is the whole life of such a program. It returns only when it failed.
+// EnterNamespace becomes the browser. It returns only on failure.
 func EnterNamespace() error { return browser.EnterNamespace() }
 
-// CheckIsolation makes a namespace as a run's and closes it again. A *Failure says why runs have none here.
+// CheckIsolation creates a namespace like a run's and closes it again. A *Failure says why runs have none here.
 func CheckIsolation() error {
 	return asFailure(browser.CheckIsolation())
 }
 
-// CheckFiles says as a *Failure why the kernel cannot hide files from a run here.
+// CheckFiles returns a *Failure that says why the kernel cannot hide files from a run here.
 func CheckFiles() error { return asFailure(browser.CheckFiles()) }
 
 func asFailure(err error) error {

@@ -15,42 +15,45 @@ import (
 	"warren/proxy"
 )
 
-// This file is about the port for clients that can only say host:port. Who reaches it drives the run. It listens at an address of
-// proxy.DebugRange, which no relay, detour, proxy or call goes to; which one is drawn by lot, so that a name that somebody's proxy resolves to
-// that range has to find it among 65,536. A system that has no loopback but 127.0.0.1 (macOS) listens there, and the run's folder says at
-// which port: every relay and every call refuses the ports that stand there. It is closed when the key of who asked for it ends.
+// Serves the port for clients that can only say host:port. Whoever reaches the port controls the run.
+//
+// The port listens at a random address of proxy.DebugRange, which no relay, bypass, proxy or call connects to. A name
+// that resolves into that range would have to hit one of 65,536 addresses. On systems whose only loopback address is
+// 127.0.0.1 (macOS) the port listens there, and a file in the runs' folder names it. Relays and calls refuse the
+// ports in these files. The port is closed when the key that asked for it ends.
 
-// debugPort is the open port.
+// debugPort is an open port.
 type debugPort struct {
-	server *http.Server
-	note   string          // the file that says which port it is, where there is one
-	life   context.Context // what came by the port lives in it
-	end    context.CancelFunc
-	spent  sync.Once
+	server    *http.Server
+	file      string          // names the port, where the system has no address range
+	ctx       context.Context // ends the requests that came through the port
+	cancel    context.CancelFunc
+	closeOnce sync.Once
 }
 
-// openDebugPort opens the port, and serves it until it is closed or its key expires.
+// openDebugPort opens the port and serves it until it is closed or its key expires.
 func (p *process) openDebugPort() error {
 	l, err := listenDebug(p.spec.RunDir, p.spec.Name)
 	if err != nil {
 		return err
 	}
-	d := &debugPort{note: debugPortPath(p.spec.RunDir, p.spec.Name)}
+	d := &debugPort{file: debugPortPath(p.spec.RunDir, p.spec.Name)}
 	if until := p.spec.DebugUntil; until == 0 {
-		d.life, d.end = context.WithCancel(context.Background())
+		d.ctx, d.cancel = context.WithCancel(context.Background())
 	} else {
-		d.life, d.end = context.WithDeadline(context.Background(), time.UnixMilli(until))
+		d.ctx, d.cancel = context.WithDeadline(context.Background(), time.UnixMilli(until))
 	}
 	address := l.Addr().String()
 	p.debug, p.state.DebuggerAddress, p.state.DebugKey = d, address, p.spec.DebugKey
-	d.server = &http.Server{Handler: d.whileOpen(onlyHost(address, Rights{Files: p.spec.StarterFiles}, p.noteUse(p.browser.Gateway()))), ReadHeaderTimeout: 10 * time.Second,
-		BaseContext: func(net.Listener) context.Context { return d.life }, ErrorLog: p.errorLog()}
-	context.AfterFunc(d.life, d.close)
+	gateway := requireHost(address, Rights{Files: p.spec.StarterFiles}, p.recordUse(p.browser.Gateway()))
+	d.server = &http.Server{Handler: d.whileOpen(gateway), ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return d.ctx }, ErrorLog: p.errorLog()}
+	context.AfterFunc(d.ctx, d.close)
 	go d.server.Serve(l) //nolint:errcheck // ends with close
 	return nil
 }
 
-// whileOpen answers nobody any more once the port is closed, whose connection may have been there before.
+// whileOpen refuses requests once the port is closed, also on connections from before.
 func (d *debugPort) whileOpen(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !d.isOpen() {
@@ -61,44 +64,45 @@ func (d *debugPort) whileOpen(next http.Handler) http.Handler {
 	})
 }
 
-// close lets nobody in any more, and ends what came by the port. nil has nothing to close.
+// close closes the listener and ends the requests that came through it. A nil port has nothing to close.
 func (d *debugPort) close() {
 	if d == nil {
 		return
 	}
-	d.end()
-	d.spent.Do(func() {
-		d.server.Close()  //nolint:errcheck // it is over
-		os.Remove(d.note) //nolint:errcheck // most systems have none
+	d.cancel()
+	d.closeOnce.Do(func() {
+		d.server.Close()  //nolint:errcheck // the server is closed either way
+		os.Remove(d.file) //nolint:errcheck // most systems have no such file
 	})
 }
 
-// isOpen is false of nil.
-func (d *debugPort) isOpen() bool { return d != nil && d.life.Err() == nil }
+// isOpen reports whether requests are served. It is false for nil.
+func (d *debugPort) isOpen() bool { return d != nil && d.ctx.Err() == nil }
 
-// CloseDebugPort closes the run's port for debuggers, and ends what came by it. A run without one has nothing to close.
+// CloseDebugPort closes the run's port for debuggers and ends the requests that came through it. A run without a port
+// has nothing to close.
 func (c *Client) CloseDebugPort(ctx context.Context) error {
 	return c.call(ctx, http.MethodDelete, "/debug-port", nil, nil)
 }
 
 func (p *process) serveCloseDebugPort(w http.ResponseWriter, _ *http.Request) {
 	p.debug.close()
-	send(w, struct{}{})
+	writeJSON(w, struct{}{})
 }
 
-// listenDebug listens at an address of the range, where the system has it.
+// listenDebug listens at an address of the range, or at 127.0.0.1 where the system has no such addresses.
 func listenDebug(dir, name string) (net.Listener, error) {
 	b := proxy.DebugRange().Addr().As4()
 	rand.Read(b[2:]) //nolint:errcheck // never fails (crypto/rand)
 	l, err := net.Listen("tcp4", net.JoinHostPort(net.IP(b[:]).String(), "0"))
 	if err != nil {
-		return listenNoted(dir, name)
+		return listenLoopback(dir, name)
 	}
 	return l, nil
 }
 
-// listenNoted listens at 127.0.0.1, and notes the port in the runs' folder before anything is served there.
-func listenNoted(dir, name string) (net.Listener, error) {
+// listenLoopback listens at 127.0.0.1, and writes the port to a file before anything is served there.
+func listenLoopback(dir, name string) (net.Listener, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -115,10 +119,11 @@ const debugPortExt = ".debug"
 
 func debugPortPath(dir, name string) string { return filepath.Join(dir, name+debugPortExt) }
 
-// DebugPorts tells the ports of 127.0.0.1 at which the runs of a folder listen for debuggers, where the system has no range for them.
+// DebugPorts returns the ports of 127.0.0.1 at which the runs of a folder listen for debuggers. It finds none where
+// the system has the address range.
 func DebugPorts(dir string) func() []string {
 	return func() (ports []string) {
-		files, _ := os.ReadDir(dir) // without a folder there is no run
+		files, _ := os.ReadDir(dir) // without a folder there are no runs
 		for _, f := range files {
 			if !strings.HasSuffix(f.Name(), debugPortExt) {
 				continue
@@ -131,16 +136,17 @@ func DebugPorts(dir string) func() []string {
 	}
 }
 
-// onlyHost lets in requests that name this very address, so that no web page gets in by a name of its own (DNS rebinding),
-// and says to the gateway what its answers begin with and what the client may. The port may be missing: chromedriver's sockets leave it out.
-func onlyHost(address string, may Rights, next http.Handler) http.Handler {
+// requireHost refuses requests whose Host is not this address. It keeps out web pages that resolve a name of their
+// own to it (DNS rebinding). The port may be missing, since chromedriver's sockets omit it. The gateway gets the base
+// of its answers' addresses, and the client's rights.
+func requireHost(address string, may Rights, next http.Handler) http.Handler {
 	ip, _, _ := net.SplitHostPort(address)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != address && r.Host != ip || r.Header.Get("Origin") != "" {
 			http.Error(w, "not allowed", http.StatusForbidden)
 			return
 		}
-		may.tell(r.Header)
+		may.setHeaders(r.Header)
 		r.Header.Set("X-Warren-Base", "ws://"+address)
 		next.ServeHTTP(w, r)
 	})

@@ -14,7 +14,8 @@ import (
 	"warren/proxy"
 )
 
-// The port is at an address of the range, drawn by lot; where a system has none, the port is noted, and the note goes with the run.
+// The port listens at a random address of the range. A system without the range records the port in a file, which is
+// removed with the run.
 func TestDebugPortIsOutOfTheWay(t *testing.T) {
 	dir := t.TempDir()
 	seen := map[netip.Addr]bool{}
@@ -41,7 +42,7 @@ func TestDebugPortThatIsNoted(t *testing.T) {
 	dir := t.TempDir()
 	var want []string
 	for _, name := range []string{"one", "two"} {
-		l, err := listenNoted(dir, name)
+		l, err := listenLoopback(dir, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,14 +53,15 @@ func TestDebugPortThatIsNoted(t *testing.T) {
 	if got := DebugPorts(dir)(); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("noted are %v, want %v", got, want)
 	}
-	d := &proxy.Dialer{Policy: proxy.Policy{AllowPrivate: true, DebugPorts: DebugPorts(dir)}, Detours: []proxy.Detour{{Host: "localhost", Port: want[0], Address: "localhost:" + want[0]}}}
+	d := &proxy.Dialer{Policy: proxy.Policy{AllowPrivate: true, DebugPorts: DebugPorts(dir)},
+		Detours: []proxy.Detour{{Host: "localhost", Port: want[0], Address: "localhost:" + want[0]}}}
 	if c, err := d.DialContext(t.Context(), "tcp", "localhost:"+want[0]); err == nil {
 		c.Close()
 		t.Error("it is reached")
 	}
 	removeFiles(dir, "one")
 	life, end := context.WithCancel(t.Context())
-	port := &debugPort{server: new(http.Server), note: debugPortPath(dir, "two"), life: life, end: end}
+	port := &debugPort{server: new(http.Server), file: debugPortPath(dir, "two"), ctx: life, cancel: end}
 	port.close()
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left over: %v, %v", left, err)
@@ -68,7 +70,8 @@ func TestDebugPortThatIsNoted(t *testing.T) {
 
 // The port is closed when its key expires, without a server.
 func TestDebugPortExpires(t *testing.T) {
-	p := &process{browser: opened(t), log: slog.New(slog.DiscardHandler), spec: Spec{RunDir: t.TempDir(), Name: "r", DebugUntil: time.Now().Add(time.Hour).UnixMilli()}}
+	p := &process{browser: opened(t), log: slog.New(slog.DiscardHandler),
+		spec: Spec{RunDir: t.TempDir(), Name: "r", DebugUntil: time.Now().Add(time.Hour).UnixMilli()}}
 	if err := p.openDebugPort(); err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +91,8 @@ func TestDebugPortExpires(t *testing.T) {
 	if err := p.openDebugPort(); err != nil {
 		t.Fatal(err)
 	}
-	<-p.debug.life.Done()
-	for { // until the port that has expired is closed
+	<-p.debug.ctx.Done()
+	for { // until the expired port is closed
 		c, err := net.Dial("tcp", p.state.DebuggerAddress)
 		if err != nil {
 			break

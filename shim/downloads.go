@@ -16,31 +16,31 @@ import (
 	"warren/browser"
 )
 
-// This file keeps the list of a run's downloads beside their folder, so that it outlives the run, and tells the server of it.
+// Stores the list of a run's downloads beside their folder, so that it outlives the run, and serves it to the server.
 
-// Download is a file that was downloaded in a run, or was to be.
+// Download is a file that a run downloads or has downloaded.
 type Download = browser.Download
 
-// States of a Download; the last one is for what its run did not finish.
+// States of a Download. A download is interrupted when its run ended before it was complete.
 const (
 	DownloadInProgress  = browser.DownloadInProgress
 	DownloadComplete    = browser.DownloadComplete
 	DownloadInterrupted = "interrupted"
 )
 
-// DownloadsDir is where the files of a profile's downloads lie, UploadsDir where those lie that the API was given.
+// DownloadsDir returns the folder of a profile's downloads.
 func DownloadsDir(profileDir string) string { return filepath.Join(FilesDir(profileDir), "downloads") }
 
-// UploadsDir is the folder of what was sent for a run's clients to hand to pages.
+// UploadsDir returns the folder of the files that the API received for a run's clients to give to pages.
 func UploadsDir(profileDir string) string { return filepath.Join(FilesDir(profileDir), "uploads") }
 
-// FilesSize is how many bytes lie in a run's own folder.
+// FilesSize returns the size in bytes of a run's own folder.
 func FilesSize(profileDir string) int64 { return browser.SizeOf(FilesDir(profileDir)) }
 
-// UnfinishedUpload is how the names of files in FilesDir begin that are on their way in.
+// UnfinishedUpload is the prefix of files in FilesDir that are still being received.
 const UnfinishedUpload = ".incoming-"
 
-// DropUnfinishedUploads removes what a server left that died while files came in.
+// DropUnfinishedUploads removes the files that a server was receiving when it died.
 func DropUnfinishedUploads(profileDir string) error {
 	root, err := os.OpenRoot(FilesDir(profileDir))
 	if err != nil {
@@ -56,17 +56,18 @@ func DropUnfinishedUploads(profileDir string) error {
 	return err
 }
 
-// downloadsList is the file with the list. It lies beside the folder: clients get at what is in there.
+// downloadsList is the path of the list. It lies outside of the folder, which clients can access.
 func downloadsList(profileDir string) string { return filepath.Join(profileDir, "downloads.json") }
 
-// listPeriod is how long changes of the list wait for more of them before they are written; they wait for listShare times as long as the writing took too.
+// A changed list is written after listDelay, or after listFactor times the duration of the last write if that is
+// longer.
 const (
-	listPeriod = 100 * time.Millisecond
-	listShare  = 20
+	listDelay  = 100 * time.Millisecond
+	listFactor = 20
 )
 
-// keepDownloads writes the list of downloads whenever it has changed, until the browser has gone.
-func (p *process) keepDownloads() {
+// persistDownloads writes the list of downloads whenever it has changed, until the browser has exited.
+func (p *process) persistDownloads() {
 	for {
 		select {
 		case <-p.browser.DownloadsChanged():
@@ -76,7 +77,7 @@ func (p *process) keepDownloads() {
 		began := time.Now()
 		p.writeDownloads()
 		select {
-		case <-time.After(max(listPeriod, listShare*time.Since(began))):
+		case <-time.After(max(listDelay, listFactor*time.Since(began))):
 		case <-p.browser.Done():
 			return
 		}
@@ -89,11 +90,11 @@ func (p *process) writeDownloads() {
 	}
 }
 
-// writeDownloads writes the list whole or not at all.
+// writeDownloads writes the list atomically.
 func writeDownloads(profileDir string, all []Download) error {
 	var text bytes.Buffer
 	out := json.NewEncoder(&text)
-	out.SetEscapeHTML(false) // an & of an address would have six bytes
+	out.SetEscapeHTML(false) // an escaped & would take six bytes
 	if err := out.Encode(all); err != nil {
 		return err
 	}
@@ -104,8 +105,8 @@ func writeDownloads(profileDir string, all []Download) error {
 	return os.Rename(file+".new", file)
 }
 
-// StoredDownloads lists the downloads of a profile that does not run: those of its last run. What was under way then was interrupted. Files that no list
-// knows of have Chrome's ids for names.
+// StoredDownloads lists the downloads of a profile's last run, while the profile does not run. Those that were in
+// progress count as interrupted. Files that are in no list have Chrome's ids for names.
 func StoredDownloads(profileDir string) ([]Download, error) {
 	text, err := os.ReadFile(downloadsList(profileDir))
 	var all []Download
@@ -125,7 +126,8 @@ func StoredDownloads(profileDir string) ([]Download, error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(dir, path)
 		file := filepath.ToSlash(rel)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && (known[file] || !entry.Type().IsRegular() || strings.HasSuffix(file, ".crdownload")) {
+		if errors.Is(err, fs.ErrNotExist) || err == nil &&
+			(known[file] || !entry.Type().IsRegular() || strings.HasSuffix(file, ".crdownload")) {
 			return nil
 		}
 		if err != nil {
@@ -133,15 +135,15 @@ func StoredDownloads(profileDir string) ([]Download, error) {
 		}
 		info, err := entry.Info()
 		if err == nil {
-			all = append(all, Download{ID: entry.Name(), Name: entry.Name(), File: file, State: DownloadComplete, Received: info.Size(), Total: info.Size(),
-				BeganAt: info.ModTime().UTC(), EndedAt: info.ModTime().UTC()})
+			all = append(all, Download{ID: entry.Name(), Name: entry.Name(), File: file, State: DownloadComplete,
+				Received: info.Size(), Total: info.Size(), BeganAt: info.ModTime().UTC(), EndedAt: info.ModTime().UTC()})
 		}
 		return err
 	})
 	return all, err
 }
 
-// RemoveStoredDownload removes a download of a profile that does not run, and its file.
+// RemoveStoredDownload removes a download, and its file, of a profile that does not run.
 func RemoveStoredDownload(profileDir, name string) error {
 	all, err := StoredDownloads(profileDir)
 	if err != nil {
@@ -158,7 +160,7 @@ func RemoveStoredDownload(profileDir, name string) error {
 				return err
 			}
 		}
-		if err := dropHalf(DownloadsDir(profileDir), one.ID); err != nil {
+		if err := removePartial(DownloadsDir(profileDir), one.ID); err != nil {
 			return err
 		}
 	}
@@ -168,8 +170,8 @@ func RemoveStoredDownload(profileDir, name string) error {
 	return writeDownloads(profileDir, rest)
 }
 
-// dropHalf removes what Chrome left of a download that it did not finish.
-func dropHalf(dir, id string) error {
+// removePartial removes the file of a download that Chrome did not finish.
+func removePartial(dir, id string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Name() == id+".crdownload" {
 			return os.Remove(path)
@@ -181,7 +183,7 @@ func dropHalf(dir, id string) error {
 	})
 }
 
-// removeBelow removes a file of a folder, and follows no link out of it.
+// removeBelow removes a file of a folder. It follows no link out of the folder.
 func removeBelow(dir, file string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -195,7 +197,7 @@ func removeBelow(dir, file string) error {
 }
 
 func (p *process) serveDownloads(w http.ResponseWriter, r *http.Request) {
-	send(w, append([]Download{}, p.browser.Downloads()...))
+	writeJSON(w, append([]Download{}, p.browser.Downloads()...))
 }
 
 func (p *process) serveRemoveDownload(w http.ResponseWriter, r *http.Request) {
@@ -206,18 +208,19 @@ func (p *process) serveRemoveDownload(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	default:
-		send(w, struct{}{})
+		writeJSON(w, struct{}{})
 	}
 }
 
-// Downloads lists the downloads of the run, the first first.
+// Downloads lists the downloads of the run, oldest first.
 func (c *Client) Downloads(ctx context.Context) (all []Download, err error) {
 	return all, c.call(ctx, http.MethodGet, "/downloads", nil, &all)
 }
 
-// RemoveDownload removes a download of the run, and its file; one that is under way is cancelled. It fails with fs.ErrNotExist where there is none.
+// RemoveDownload removes a download of the run and its file. One in progress is cancelled. It fails with
+// fs.ErrNotExist if there is none.
 func (c *Client) RemoveDownload(ctx context.Context, name string) error {
-	res, err := c.ask(ctx, http.MethodDelete, "/downloads?name="+url.QueryEscape(name), nil)
+	res, err := c.do(ctx, http.MethodDelete, "/downloads?name="+url.QueryEscape(name), nil)
 	if err != nil {
 		return err
 	}

@@ -17,15 +17,16 @@ import (
 	"time"
 )
 
-// TestHandOver: a run's process gets a client's connection with the request as the server has rewritten it, answers one request on it and no other, and the
-// connection ends when what let it in is over, when the process lets go of it, and when the client does.
+// TestHandOver: the run's process gets a client's connection with the request as the server has rewritten it. It
+// answers one request on the connection and no other. The connection ends when its permission ends, when the process
+// closes it, and when the client does.
 func TestHandOver(t *testing.T) {
-	dir, err := os.MkdirTemp("", "ws") // short: a socket lies in it
+	dir, err := os.MkdirTemp("", "ws") // short: the path of a socket is limited
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	l, err := listenTake(dir, "run")
+	l, err := listenHandover(dir, "run")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func TestHandOver(t *testing.T) {
 	asked := make(chan *http.Request, 10)
 	go func() {
 		defer close(served)
-		serveTaken(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		serveHandedOver(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			asked <- r
 			if r.URL.Path == "/live/refuse" {
 				http.Error(w, "no", http.StatusNotFound)
@@ -48,17 +49,21 @@ func TestHandOver(t *testing.T) {
 	life, end := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Request-Id", "the-id")
-		c.Live(Rights{Readonly: true}, "/way", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }).ServeHTTP(w, r.WithContext(life))
+		over := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }
+		c.Live(Rights{Readonly: true}, "/way", over).ServeHTTP(w, r.WithContext(life))
 	}))
 	defer server.Close()
 	address := server.Listener.Addr().String()
-	const upgrade = "Connection: Upgrade, X-Warren-Readonly, X-Warren-Profile\r\nUpgrade: websocket\r\nX-Warren-Readonly: 0\r\nX-Warren-Profile: x\r\nAuthorization: Bearer k\r\nCookie: c\r\n" +
+	const upgrade = "Connection: Upgrade, X-Warren-Readonly, X-Warren-Profile\r\nUpgrade: websocket\r\n" +
+		"X-Warren-Readonly: 0\r\nX-Warren-Profile: x\r\nAuthorization: Bearer k\r\nCookie: c\r\n" +
 		"X-Forwarded-For: 1.2.3.4\r\nSec-Websocket-Protocol: warren.live, warren.ticket.secret\r\n\r\n"
 
 	first := dialRaw(t, address, "GET /way HTTP/1.1\r\nHost: h\r\n"+upgrade+"early\n")
 	r := <-asked
-	if got := r.Header; r.URL.Path != "/live/" || got.Get("X-Warren-Readonly") != "1" || got.Get("X-Warren-Profile")+got.Get("Authorization")+got.Get("Cookie")+got.Get("X-Forwarded-For") != "" ||
-		strings.Contains(got.Get("Sec-Websocket-Protocol"), "ticket") || got.Get("X-Request-Id") != "the-id" || got.Get("Upgrade") != "websocket" {
+	if got := r.Header; r.URL.Path != "/live/" || got.Get("X-Warren-Readonly") != "1" ||
+		got.Get("X-Warren-Profile")+got.Get("Authorization")+got.Get("Cookie")+got.Get("X-Forwarded-For") != "" ||
+		strings.Contains(got.Get("Sec-Websocket-Protocol"), "ticket") || got.Get("X-Request-Id") != "the-id" ||
+		got.Get("Upgrade") != "websocket" {
 		t.Errorf("the run got %s %v", r.URL, got)
 	}
 	first.wants(t, "HTTP/1.1 101", "heard early")
@@ -83,11 +88,11 @@ func TestHandOver(t *testing.T) {
 	default:
 	}
 
-	end() // what let the first in is over
+	end() // the first client's permission ends
 	first.ends(t)
 }
 
-// rawConn is a client that speaks HTTP by hand.
+// rawConn is a client that writes HTTP by hand.
 type rawConn struct {
 	net.Conn
 	in *bufio.Reader
@@ -105,7 +110,7 @@ func dialRaw(t *testing.T, address, request string) *rawConn {
 	return &rawConn{conn, bufio.NewReader(conn)}
 }
 
-// wants reads until lines have come that begin so, in this order.
+// wants reads until lines with these prefixes have come, in this order.
 func (c *rawConn) wants(t *testing.T, lines ...string) {
 	t.Helper()
 	for _, want := range lines {
@@ -128,7 +133,7 @@ func (c *rawConn) ends(t *testing.T) {
 	}
 }
 
-// echo answers an upgrade, and each line with what was heard.
+// echo answers an upgrade, and then each line with what it received.
 func echo(t *testing.T, w http.ResponseWriter) {
 	conn, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"warren/testnet"
 )
 
-// A shim that hangs is ended by who started it and by who only holds it, and its browser goes with it.
+// A hanging shim is ended by the server that started it and by one that only watches it. Its browser ends with it.
 func TestHangingShimIsEnded(t *testing.T) {
 	for _, adopted := range []bool{false, true} {
 		s := newSpec(t)
@@ -34,9 +34,9 @@ func TestHangingShimIsEnded(t *testing.T) {
 	}
 }
 
-// Nobody is killed by a socket that nobody listens on, or by none.
+// A socket on which no process listens, and a missing one, kill no process.
 func TestNobodyListens(t *testing.T) {
 	if err := killListener(filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("somebody was ended")
+		t.Error("a process was ended")
 	}
 }

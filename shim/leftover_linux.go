@@ -15,48 +15,49 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// farewell is how long a shim that was killed may take to let go of its lock: its files close one after the other.
-const farewell = time.Second
+// lockReleaseTimeout bounds the wait for the lock of a shim that was killed: its files close one after the other.
+const lockReleaseTimeout = time.Second
 
-// goodbye is how long a browser may take to end by itself when its shim has gone: it sees its pipe closed, and saves.
-const goodbye = 5 * time.Second
+// browserExitTimeout bounds the wait for a browser whose shim is gone. The browser sees its pipe closed, saves, and
+// exits.
+const browserExitTimeout = 5 * time.Second
 
-// awaitGone returns when no process of a run is left whose shim is gone. One that does not go by itself is killed. Where a
-// shim holds the profile there is nothing to do: what runs is its own.
-func awaitGone(profileDir, name string) {
+// endLeftovers returns when no process is left of a run whose shim is gone. It kills those that do not exit by
+// themselves. If a shim holds the profile, endLeftovers does nothing: the processes are that shim's.
+func endLeftovers(profileDir, name string) {
 	if profileDir == "" {
 		return
 	}
 	lock := profileLock(profileDir)
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	ctx, cancel := context.WithTimeout(context.Background(), lockReleaseTimeout)
 	defer cancel()
 	if ok, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil || !ok {
 		return
 	}
 	defer lock.Unlock() //nolint:errcheck // the file is closed either way
 	marks := []string{"--user-data-dir=" + userDataDir(profileDir), "--database=" + tempDir(name)}
-	late := time.Now().Add(goodbye)
+	late := time.Now().Add(browserExitTimeout)
 	for _, pid := range processesWith(marks) {
 		fd, err := unix.PidfdOpen(pid, 0)
 		if err != nil {
-			continue // gone meanwhile
+			continue // the process has exited
 		}
-		// With the descriptor open the process stays the same; whether it is the one that was found, its mark says again.
-		if hasArgument(pid, marks) && !endsBefore(fd, late) {
+		// The open descriptor pins the process. Its arguments say again whether it is the one that was found.
+		if hasArgument(pid, marks) && !awaitExit(fd, late) {
 			if group, err := unix.Getpgid(pid); err == nil && group == pid {
-				_ = unix.Kill(-pid, unix.SIGKILL) // its renderers too: stopped ones would stay
+				_ = unix.Kill(-pid, unix.SIGKILL) // its renderers too: suspended ones would stay
 			}
 			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
-			endsBefore(fd, time.Now().Add(goodbye))
+			awaitExit(fd, time.Now().Add(browserExitTimeout))
 		}
 		_ = unix.Close(fd)
 	}
 }
 
-// killListener kills the process that listens on a unix socket. Its number comes from the system (SO_PEERCRED, unix(7)) and is asked for
-// again when the process is held by a descriptor: who listened before and after is the same all the while.
+// killListener kills the process that listens on a unix socket. The system names its pid (SO_PEERCRED, unix(7)). The
+// pid is read again once a descriptor pins the process, so that a reused pid is not killed.
 func killListener(socket string) error {
-	pid, err := listenerOf(socket)
+	pid, err := listenerPID(socket)
 	if err != nil {
 		return err
 	}
@@ -65,15 +66,15 @@ func killListener(socket string) error {
 		return fmt.Errorf("hold process %d: %w", pid, err)
 	}
 	defer unix.Close(fd)
-	if again, err := listenerOf(socket); err != nil || again != pid {
+	if again, err := listenerPID(socket); err != nil || again != pid {
 		return errors.Join(fmt.Errorf("process %d does not hold %s any more", pid, socket), err)
 	}
 	return unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 }
 
-// listenerOf is the process that listens on a unix socket. It need not accept.
-func listenerOf(socket string) (int, error) {
-	c, err := net.DialTimeout("unix", socket, farewell)
+// listenerPID returns the process that listens on a unix socket. The process need not accept.
+func listenerPID(socket string) (int, error) {
+	c, err := net.DialTimeout("unix", socket, lockReleaseTimeout)
 	if err != nil {
 		return 0, err
 	}
@@ -84,7 +85,9 @@ func listenerOf(socket string) (int, error) {
 	}
 	var peer *unix.Ucred
 	var failed error
-	if err := raw.Control(func(fd uintptr) { peer, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil || failed != nil {
+	if err := raw.Control(func(fd uintptr) {
+		peer, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	}); err != nil || failed != nil {
 		return 0, errors.Join(err, failed)
 	}
 	if int(peer.Uid) != os.Geteuid() || peer.Pid <= 0 {
@@ -93,18 +96,18 @@ func listenerOf(socket string) (int, error) {
 	return int(peer.Pid), nil
 }
 
-// endsBefore waits for a process to end.
-func endsBefore(pidfd int, late time.Time) bool {
+// awaitExit waits for a process to exit, until late.
+func awaitExit(pidfd int, late time.Time) bool {
 	for {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, int(max(0, time.Until(late).Milliseconds())))
-		if err != unix.EINTR { //nolint:errorlint // a system call's own
+		if err != unix.EINTR { //nolint:errorlint // a system call returns it unwrapped
 			return n > 0
 		}
 	}
 }
 
 func processesWith(arguments []string) (pids []int) {
-	entries, _ := filepath.Glob("/proc/[0-9]*") // the pattern is well-formed
+	entries, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(filepath.Base(e)); err == nil && hasArgument(pid, arguments) {
 			pids = append(pids, pid)
@@ -113,8 +116,8 @@ func processesWith(arguments []string) (pids []int) {
 	return pids
 }
 
-// hasArgument says whether a process has one of the arguments. Zombies have none. Chrome's renderers write their command
-// lines anew, with spaces between the arguments.
+// hasArgument reports whether a process has one of the arguments. Zombies have none. Chrome's renderers rewrite their
+// command lines, with spaces between the arguments.
 func hasArgument(pid int, arguments []string) bool {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil {

@@ -4,10 +4,10 @@ package shim
 
 import "errors"
 
-// awaitGone has nothing to look at: the browser ends by itself when it sees its pipe closed, and on Windows with its job.
-func awaitGone(profileDir, name string) {}
+// endLeftovers does nothing: the browser exits when it sees its pipe closed, and on Windows with its job.
+func endLeftovers(profileDir, name string) {}
 
-// killListener would end the process that listens on a unix socket. This system does not prove which one that is.
+// killListener fails: this system does not prove which process listens on a unix socket.
 func killListener(socket string) error {
 	return errors.New("the process that holds " + socket + " does not answer, and was started by another server: end it by hand")
 }

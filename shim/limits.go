@@ -3,80 +3,64 @@ package shim
 import (
 	"net/http"
 	"time"
-
-	"warren/proxy"
 )
 
-// This file ends a run that nobody uses, or that has run as long as it may, and says so before.
+// Ends a run that is idle or has reached its maximum duration, and announces the end beforehand.
 
-// The reasons of a notice.
-const (
-	ReasonIdle   = "idle"   // nobody uses the run
-	ReasonMaxRun = "maxRun" // it has run nearly as long as it may
-	ReasonMoved  = "moved"  // its proxy was dead: it goes on through the next
-)
+// maxNotice is the longest time between a notice and the end. Short limits are announced a tenth of the limit ahead.
+const maxNotice = time.Minute
 
-// Notice says that a run is about to be closed, or that it is not any more; or that it goes on through another proxy.
-type Notice struct {
-	Reason string     `json:"reason"`
-	EndsAt *time.Time `json:"endsAt"`         // nil: it goes on
-	From   string     `json:"from,omitempty"` // of a move: the proxy that was dead
-	To     string     `json:"to,omitempty"`
-	Code   proxy.Code `json:"code,omitempty"` // and why it is held to be
-}
-
-// longestNotice is how long before the end the notice comes at most. A tenth of the limit is enough for short ones.
-const longestNotice = time.Minute
-
-// limit is one time after which a run ends. Its end comes only when it was announced for a while: a machine that slept may find
-// itself behind both times.
+// limit is a duration after which a run ends. The end must have been announced for a while first: a machine that
+// slept may wake up after both times.
 type limit struct {
-	after time.Duration // 0: none
-	since time.Time     // where after begins
-	ends  time.Time     // as it was announced; zero while it was not
+	after  time.Duration // 0: no limit
+	since  time.Time     // start of the duration
+	endsAt time.Time     // the announced end; zero while none is announced
 }
 
-// look says whether the limit's end has come at now, and when to look again at the latest; 0: no need to.
-func (l *limit) look(now time.Time) (over bool, again time.Duration) {
+// check reports whether the limit's end has come at now, and the longest wait until the next check. A wait of 0 means
+// that no check is needed.
+func (l *limit) check(now time.Time) (over bool, wait time.Duration) {
 	if l.after <= 0 {
 		return false, 0
 	}
-	ahead := min(l.after/10, longestNotice)
+	ahead := min(l.after/10, maxNotice)
 	if begins := l.since.Add(l.after - ahead); now.Before(begins) {
-		l.ends = time.Time{}
+		l.endsAt = time.Time{}
 		return false, begins.Sub(now)
 	}
-	if l.ends.IsZero() {
-		l.ends = now.Add(max(l.since.Add(l.after).Sub(now), ahead))
+	if l.endsAt.IsZero() {
+		l.endsAt = now.Add(max(l.since.Add(l.after).Sub(now), ahead))
 	}
-	return !now.Before(l.ends), l.ends.Sub(now)
+	return !now.Before(l.endsAt), l.endsAt.Sub(now)
 }
 
-// usage is what tells whether anybody uses the run.
+// usage tells whether the run is in use.
 type usage struct {
-	held  bool      // a client or a viewer is connected
-	asked time.Time // when a client last came or went
-	moved int64     // bytes through the relay, where these count
+	connected bool      // a client or a viewer is connected
+	lastUse   time.Time // when a client last came or went
+	relayed   int64     // bytes through the relay, where traffic counts as use
 }
 
-// use looks at who uses the run. What a headless browser does by itself counts nothing; at a window somebody may sit who reads.
-func (p *process) use() usage {
-	u := usage{held: p.browser.Clients() > 0 || p.viewers() > 0}
+// usage returns the run's current usage. The traffic of a headless browser does not count, since it may be the
+// browser's own. With a window, a person may be reading.
+func (p *process) usage() usage {
+	u := usage{connected: p.browser.Clients() > 0 || p.viewers() > 0}
 	if !p.spec.Headless {
 		s := p.relay.Stats()
-		u.moved = s.BytesUp + s.BytesDown
+		u.relayed = s.BytesUp + s.BytesDown
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	u.asked = p.asked
+	u.lastUse = p.lastUse
 	return u
 }
 
-// noteUse lets requests of clients count as use, also those that come and go between two looks.
-func (p *process) noteUse(next http.Handler) http.Handler {
+// recordUse counts clients' requests as use, also those that begin and end between two checks.
+func (p *process) recordUse(next http.Handler) http.Handler {
 	note := func() {
 		p.mu.Lock()
-		p.asked = time.Now()
+		p.lastUse = time.Now()
 		p.mu.Unlock()
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -86,17 +70,18 @@ func (p *process) noteUse(next http.Handler) http.Handler {
 	})
 }
 
-// checkLimits says why the run is to end now, "" when it goes on, and when to look again; 0: no need to.
-func (p *process) checkLimits(now time.Time) (why Outcome, again time.Duration) {
-	if used := p.use(); used.held || used != p.used {
-		p.used, p.idle.since = used, now
+// checkLimits returns why the run has to end now, "" if it continues. wait is the time until the next check; 0 means
+// that no check is needed.
+func (p *process) checkLimits(now time.Time) (why Outcome, wait time.Duration) {
+	if used := p.usage(); used.connected || used != p.lastUsage {
+		p.lastUsage, p.idle.since = used, now
 	}
-	idle, soon := p.idle.look(now)
-	expired, later := p.maxRun.look(now)
-	p.announce(ReasonIdle, p.idle.ends)
-	p.announce(ReasonMaxRun, p.maxRun.ends)
-	if again = soon; soon == 0 || later > 0 && later < soon {
-		again = later
+	idle, soon := p.idle.check(now)
+	expired, later := p.maxRun.check(now)
+	p.announce(ReasonIdle, p.idle.endsAt)
+	p.announce(ReasonMaxRun, p.maxRun.endsAt)
+	if wait = soon; soon == 0 || later > 0 && later < soon {
+		wait = later
 	}
 	switch {
 	case expired:
@@ -104,32 +89,33 @@ func (p *process) checkLimits(now time.Time) (why Outcome, again time.Duration) 
 	case idle:
 		return Idle, 0
 	}
-	return "", again
+	return "", wait
 }
 
-// announce tells those who watch when the run will end, as far as they do not know; a zero time: not for this reason.
+// announce tells watching servers when the run will end for a reason. A zero time calls the end off.
 func (p *process) announce(reason string, ends time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.notices[reason].Equal(ends) {
+	if p.announced[reason].Equal(ends) {
 		return
 	}
-	p.notices[reason] = ends
-	close(p.noticed)
-	p.noticed = make(chan struct{})
+	p.announced[reason] = ends
+	close(p.noticesChanged)
+	p.noticesChanged = make(chan struct{})
 	p.log.Info("the run's end", "reason", reason, "at", ends)
 }
 
-// tell gives the notices that differ from those in told, takes them down there, and says when to ask again.
-func (p *process) tell(told map[string]time.Time) (news []Notice, again <-chan struct{}) {
+// newNotices returns the notices that differ from those in sent, and records them there. changed is closed when there
+// may be more.
+func (p *process) newNotices(sent map[string]time.Time) (news []Notice, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, reason := range []string{ReasonIdle, ReasonMaxRun} {
-		ends := p.notices[reason]
-		if told[reason].Equal(ends) {
+		ends := p.announced[reason]
+		if sent[reason].Equal(ends) {
 			continue
 		}
-		told[reason] = ends
+		sent[reason] = ends
 		n := Notice{Reason: reason}
 		if !ends.IsZero() {
 			at := ends.UTC()
@@ -137,6 +123,6 @@ func (p *process) tell(told map[string]time.Time) (news []Notice, again <-chan s
 		}
 		news = append(news, n)
 	}
-	news, p.moves = append(news, p.moves...), nil
-	return news, p.noticed
+	news, p.pendingMoves = append(news, p.pendingMoves...), nil
+	return news, p.noticesChanged
 }

@@ -17,30 +17,31 @@ import (
 	"warren/proxy"
 )
 
-// A run with limits announces its end, calls it off when somebody comes, and ends when it was announced for long enough.
+// A run with limits announces its end, calls it off when a client comes, and ends once the notice was long enough.
 func TestLimits(t *testing.T) {
 	echo, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer echo.Close()
-	p := &process{browser: opened(t), log: slog.New(slog.DiscardHandler), notices: map[string]time.Time{}, noticed: make(chan struct{})}
+	p := &process{browser: opened(t), log: slog.New(slog.DiscardHandler), announced: map[string]time.Time{},
+		noticesChanged: make(chan struct{})}
 	here, err := proxy.LocalDetour(echo.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.relay = proxy.NewRelay(&proxy.Dialer{Detours: []Detour{here}}, nil)
+	p.relay = proxy.NewRelay(&proxy.Dialer{Detours: []Bypass{here}}, nil)
 	defer p.relay.Close()
 	viewers := 0
 	p.viewers = func() int { return viewers }
 	start := time.Now()
 	p.idle, p.maxRun = limit{after: 100 * time.Second, since: start}, limit{after: time.Hour, since: start}
-	told := map[string]time.Time{}
+	sent := map[string]time.Time{}
 	look := func(at int, why Outcome, news ...string) {
 		t.Helper()
 		got, again := p.checkLimits(start.Add(time.Duration(at) * time.Second))
 		var said []string
-		notices, _ := p.tell(told)
+		notices, _ := p.newNotices(sent)
 		for _, n := range notices {
 			text := n.Reason + " goes on"
 			if n.EndsAt != nil {
@@ -57,32 +58,32 @@ func TestLimits(t *testing.T) {
 	}
 	p.spec.Headless = true
 	look(0, "")
-	traffic(t, p.relay, echo) // the browser's own, as far as anybody knows
+	traffic(t, p.relay, echo) // counts as the browser's own
 	look(89, "")
 	look(90, "", "idle 1m40s")
-	if n, _ := p.tell(map[string]time.Time{}); len(n) != 1 || n[0].Reason != ReasonIdle || n[0].EndsAt == nil {
-		t.Errorf("who comes now is told %+v", n)
+	if n, _ := p.newNotices(map[string]time.Time{}); len(n) != 1 || n[0].Reason != ReasonIdle || n[0].EndsAt == nil {
+		t.Errorf("a server that watches now is sent %+v", n)
 	}
 	look(99, "")
 	viewers = 1
 	look(99, "", "idle goes on")
 	look(500, "")
 	viewers = 0
-	look(510, "") // it was there until now, as far as anybody saw
+	look(510, "") // the viewer was there at the last check
 	look(600, "", "idle 10m10s")
-	p.noteUse(http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/json/version", nil))
+	p.recordUse(http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/json/version", nil))
 	look(605, "", "idle goes on")
 	p.spec.Headless = false
 	look(690, "")
 	look(780, "", "idle 13m10s")
-	traffic(t, p.relay, echo) // somebody reads at the window
+	traffic(t, p.relay, echo) // a person reads at the window
 	look(785, "", "idle goes on")
-	look(3000, "", "idle 50m10s") // the machine slept: it is announced all the same
+	look(3000, "", "idle 50m10s") // the machine slept: the end is announced all the same
 	look(3540, Idle, "maxRun 1h0m0s")
 	look(3600, Expired)
 }
 
-// traffic moves bytes through a relay, and returns when they are counted.
+// traffic sends bytes through a relay, and returns when they are counted.
 func traffic(t *testing.T, r *proxy.Relay, target net.Listener) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -92,7 +93,7 @@ func traffic(t *testing.T, r *proxy.Relay, target net.Listener) {
 	go r.Serve(l) //nolint:errcheck // ends with the relay
 	go func() {
 		if c, err := target.Accept(); err == nil {
-			io.Copy(c, c) //nolint:errcheck // as far as it goes
+			io.Copy(c, c) //nolint:errcheck // the other end may be closed
 			c.Close()
 		}
 	}()
@@ -112,21 +113,24 @@ func traffic(t *testing.T, r *proxy.Relay, target net.Listener) {
 		t.Fatal(err)
 	}
 	c.Close()
-	for late := time.Now().Add(time.Minute); r.Stats().Open > 0; time.Sleep(time.Millisecond) { // it counts what it moved after it moved it
+	// The relay counts a byte after it has sent it.
+	for late := time.Now().Add(time.Minute); r.Stats().Open > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
 			t.Fatal("the relay holds a connection that has ended")
 		}
 	}
 }
 
-// A run of a real browser stays while a client holds it, and closes gracefully when nobody has used it for its time; the notice comes before.
+// A run of a real browser stays while a client is connected. It closes gracefully once it was idle for its limit, and
+// the notice comes before.
 func TestIdle(t *testing.T) {
 	s := newSpec(t)
 	s.Idle = 2 * time.Second
 	c, _ := launch(t, s)
 	front := httptest.NewServer(c.Gateway(Rights{}, "ws://base.test/cdp/CAP", "/cdp/CAP", http.NotFound))
 	defer front.Close()
-	client, _, err := websocket.Dial(soon(t), "ws"+strings.TrimPrefix(front.URL, "http")+"/cdp/CAP/", nil) //nolint:bodyclose // a socket has none
+	address := "ws" + strings.TrimPrefix(front.URL, "http") + "/cdp/CAP/"
+	client, _, err := websocket.Dial(soon(t), address, nil) //nolint:bodyclose // a socket has no body
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +142,7 @@ func TestIdle(t *testing.T) {
 		t.Fatalf("a run that a client holds ended: %+v", c.End())
 	case <-held.C:
 	}
-	client.CloseNow() //nolint:errcheck // as a client does that dies
+	client.CloseNow() //nolint:errcheck // as a client that dies
 	left := time.Now()
 	n := <-c.Notices()
 	if n.Reason != ReasonIdle || n.EndsAt == nil || n.EndsAt.Before(left.Add(s.Idle)) {

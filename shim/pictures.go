@@ -11,41 +11,41 @@ import (
 	"warren/browser"
 )
 
-// This file takes pictures and papers of a run's pages, for the server.
+// Takes screenshots and PDFs of a run's pages for the server.
 
 type (
-	// Shot says what a screenshot is to be.
+	// Shot describes a screenshot.
 	Shot = browser.Shot
-	// Paper says what a PDF is to be.
+	// Paper describes a PDF.
 	Paper = browser.Paper
 	// PageError is why there is no picture of a page.
 	PageError = browser.PageError
 )
 
-// pictureTime is how long a page may take to be drawn or printed.
-const pictureTime = 20 * time.Second
+// pictureTimeout bounds the drawing or printing of a page.
+const pictureTimeout = 20 * time.Second
 
-// pictureWish is what the server asks for: one of the members.
-type pictureWish struct {
+// pictureRequest is the server's request. One of its members is set.
+type pictureRequest struct {
 	Shot  *Shot  `json:"shot,omitempty"`
 	Paper *Paper `json:"paper,omitempty"`
 	Small bool   `json:"small,omitempty"`
 }
 
-// pictureFault is a PageError on its way over the socket.
-type pictureFault struct {
+// pictureError is a PageError as it is sent over the socket.
+type pictureError struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 }
 
-// servePicture answers the picture, or with 409 why there is none.
+// servePicture answers with the picture, or with 409 and the reason why there is none.
 func (p *process) servePicture(w http.ResponseWriter, r *http.Request) {
-	var wish pictureWish
+	var wish pictureRequest
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&wish); err != nil {
 		http.Error(w, "not a wish for a picture", http.StatusBadRequest)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), pictureTime)
+	ctx, cancel := context.WithTimeout(r.Context(), pictureTimeout)
 	defer cancel()
 	var data []byte
 	var err error
@@ -61,9 +61,9 @@ func (p *process) servePicture(w http.ResponseWriter, r *http.Request) {
 		w.Write(data) //nolint:errcheck // the server may be gone
 		return
 	}
-	fault := pictureFault{Kind: "refused", Message: err.Error()}
+	fault := pictureError{Kind: "refused", Message: err.Error()}
 	if known, ok := errors.AsType[*PageError](err); ok {
-		fault = pictureFault{known.Kind, known.Err.Error()}
+		fault = pictureError{known.Kind, known.Err.Error()}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusConflict)
@@ -72,27 +72,28 @@ func (p *process) servePicture(w http.ResponseWriter, r *http.Request) {
 
 // Screenshot takes a picture of a page of the run. A *PageError says why there is none.
 func (c *Client) Screenshot(ctx context.Context, s Shot) ([]byte, error) {
-	return c.picture(ctx, pictureWish{Shot: &s})
+	return c.picture(ctx, pictureRequest{Shot: &s})
 }
 
-// PDF prints a page of the run. A *PageError says why not.
+// PDF prints a page of the run. A *PageError says why it cannot.
 func (c *Client) PDF(ctx context.Context, s Paper) ([]byte, error) {
-	return c.picture(ctx, pictureWish{Paper: &s})
+	return c.picture(ctx, pictureRequest{Paper: &s})
 }
 
-// SmallPicture is a small JPEG of the tab in front, some seconds old at most, for which the page was not disturbed. A *PageError says why there is none.
+// SmallPicture returns a small JPEG of the tab in front, a few seconds old at most. It does not disturb the page. A
+// *PageError says why there is none.
 func (c *Client) SmallPicture(ctx context.Context) ([]byte, error) {
-	return c.picture(ctx, pictureWish{Small: true})
+	return c.picture(ctx, pictureRequest{Small: true})
 }
 
-func (c *Client) picture(ctx context.Context, wish pictureWish) ([]byte, error) {
-	res, err := c.ask(ctx, http.MethodPost, "/picture", wish)
+func (c *Client) picture(ctx context.Context, wish pictureRequest) ([]byte, error) {
+	res, err := c.do(ctx, http.MethodPost, "/picture", wish)
 	if err != nil {
 		return nil, err
 	}
 	defer res.Body.Close()
 	if res.StatusCode == http.StatusConflict {
-		var fault pictureFault
+		var fault pictureError
 		if err := json.NewDecoder(res.Body).Decode(&fault); err != nil {
 			return nil, err
 		}

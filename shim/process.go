@@ -24,48 +24,48 @@ import (
 	"warren/proxy"
 )
 
-// process is the shim at work: one run from its start to its end.
+// process is the running shim: one run from its start to its end.
 type process struct {
-	spec    Spec
-	log     *slog.Logger
-	browser *browser.Browser
-	relay   *proxy.Relay
-	debug   *debugPort // nil without
-	reaped  func()     // returns when no child is left
+	spec        Spec
+	log         *slog.Logger
+	browser     *browser.Browser
+	relay       *proxy.Relay
+	debug       *debugPort // nil without a port
+	waitOrphans func()     // returns when no child is left
 
 	started time.Time
 	state   State
 
-	mu           sync.Mutex
-	upstreams    []Upstream // in their order; none: direct
-	capabilities []Capability
-	ending       bool    // what follows attend has begun
-	stopping     Outcome // set by the first who ends the run
-	method       browser.Method
-	watchers     int
-	unwatched    time.Time            // since when no server watches
-	asked        time.Time            // when a client last came or went
-	notices      map[string]time.Time // the ends that are announced, by reason
-	moves        []Notice             // of the relay, which no server was told yet
-	noticed      chan struct{}        // closed and replaced when notices change
+	mu             sync.Mutex
+	upstreams      []Upstream // in their order; none: direct
+	capabilities   []Capability
+	ending         bool    // closeBrowser was called
+	outcome        Outcome // why it was called; "" if the browser exited by itself
+	method         browser.Method
+	watchers       int
+	unwatched      time.Time            // since when no server watches
+	lastUse        time.Time            // when a client last came or went
+	announced      map[string]time.Time // the announced ends, by reason
+	pendingMoves   []Notice             // the relay's moves that no server has received
+	noticesChanged chan struct{}        // closed and replaced when notices change
 
 	traffic  trafficLog
-	swapping sync.Mutex    // held while the routes are changed
+	routesMu sync.Mutex    // held while the routes are changed
 	routes   []proxy.Route // of the upstreams
 
-	viewers      func() int // how many watch the live view
-	idle, maxRun limit      // attend's alone
-	used         usage      // attend's alone
+	viewers      func() int // counts the viewers of the live view
+	idle, maxRun limit      // used by supervise only
+	lastUsage    usage      // used by supervise only
 
 	meter meter
 
 	stop  chan bool     // asks to end the run; true: by force
-	ended chan struct{} // closed when end is there
+	ended chan struct{} // closed when end is set
 	end   End
 }
 
-// Run is the shim's whole life: it reads its Spec from stdin, starts the browser, reports on stdout, serves the server, and
-// returns when the run is over. A cancelled ctx (SIGTERM, SIGINT) closes the browser gracefully.
+// Run is the shim's main function. It reads its Spec from stdin, starts the browser, reports on stdout and serves the
+// server. It returns when the run is over. A cancelled ctx (SIGTERM, SIGINT) closes the browser gracefully.
 func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logger) error {
 	var spec Spec
 	if err := json.NewDecoder(stdin).Decode(&spec); err != nil {
@@ -73,45 +73,45 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logge
 	}
 	p := &process{spec: spec, log: log.With("run", spec.RunID, "profile", spec.ProfileID),
 		stop: make(chan bool, 8), ended: make(chan struct{}), started: time.Now(),
-		notices: map[string]time.Time{}, noticed: make(chan struct{})}
-	become(p.log)
+		announced: map[string]time.Time{}, noticesChanged: make(chan struct{})}
+	prepareProcess(p.log)
 	listener, unlock, err := p.claim()
 	if err != nil {
-		return answer(stdout, report{Failure: p.failure(err)})
+		return writeReport(stdout, report{Failure: p.failure(err)})
 	}
 	defer unlock()
 	if err := p.launch(ctx); err != nil {
 		listener.Close()
-		removeTemp(p.spec.Name) //nolint:errcheck // what failed says more
-		return answer(stdout, report{Failure: p.failure(err)})
+		removeTemp(p.spec.Name) //nolint:errcheck // the start's error says more
+		return writeReport(stdout, report{Failure: p.failure(err)})
 	}
-	p.unwatched = time.Now().Add(firstWatch)
+	p.unwatched = time.Now().Add(firstWatchTimeout)
 	kept := make(chan struct{})
-	go func() { defer close(kept); p.keepDownloads() }()
+	go func() { defer close(kept); p.persistDownloads() }()
 	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 5 * time.Second, ErrorLog: p.errorLog()}
-	go server.Serve(listener)                                             //nolint:errcheck // ends with Close below
-	if taken, err := listenTake(p.spec.RunDir, p.spec.Name); err == nil { // else the server passes on what comes
+	go server.Serve(listener)                                                 //nolint:errcheck // ends with Close below
+	if taken, err := listenHandover(p.spec.RunDir, p.spec.Name); err == nil { // otherwise the server proxies connections
 		defer taken.Close()
-		go p.takeIn(taken)
+		go p.serveHandovers(taken)
 	}
-	if err := answer(stdout, report{State: p.snapshot()}); err != nil {
+	if err := writeReport(stdout, report{State: p.snapshot()}); err != nil {
 		p.log.Warn("the server that started this run is gone, and no other knows of it", "cause", err)
 		p.stop <- false
 	}
-	p.attend(ctx)
-	<-kept // the browser has gone
+	p.supervise(ctx)
+	<-kept // the browser has exited
 	p.writeDownloads()
 	p.finish()
 	shutdown, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	server.Shutdown(shutdown) //nolint:errcheck // what is still open now is cut
+	server.Shutdown(shutdown) //nolint:errcheck // requests still open are cut off
 	return server.Close()
 }
 
-// errorLog is for servers, which tell of panics there: the standard logger drops them.
+// errorLog returns a logger for http.Server, which reports panics there.
 func (p *process) errorLog() *log.Logger { return slog.NewLogLogger(p.log.Handler(), slog.LevelWarn) }
 
-func answer(w io.Writer, r report) error {
+func writeReport(w io.Writer, r report) error {
 	b, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func answer(w io.Writer, r report) error {
 	return err
 }
 
-// failure gives an error of a start its kind.
+// failure converts an error of a start into a Failure with its kind.
 func (p *process) failure(err error) *Failure {
 	var f *Failure
 	var s *browser.StartError
@@ -136,10 +136,10 @@ func (p *process) failure(err error) *Failure {
 		return &Failure{Kind: "disk_full", Message: err.Error()}
 	case errors.As(err, &path) && strings.HasPrefix(path.Path, p.spec.ProfileDir) && isUnwritable(err):
 		return &Failure{Kind: "unwritable", Message: err.Error()}
-	case errors.As(err, &path) && strings.HasPrefix(path.Path, p.spec.ProfileDir): // no folder, or on a mount that has gone
+	case errors.As(err, &path) && strings.HasPrefix(path.Path, p.spec.ProfileDir): // no folder, or its mount is gone
 		return &Failure{Kind: "folder_unusable", Message: path.Err.Error()}
 	case errors.As(err, &s):
-		return &Failure{Kind: string(s.Kind), Message: s.Error(), ExitCode: s.ExitCode, Lines: s.Lines, Signal: p.killed()}
+		return &Failure{Kind: string(s.Kind), Message: s.Error(), ExitCode: s.ExitCode, Lines: s.Lines, Signal: p.browserSignal()}
 	case errors.As(err, &n):
 		return &Failure{Kind: "not_found", Message: n.Error()}
 	}
@@ -149,8 +149,8 @@ func (p *process) failure(err error) *Failure {
 	return &Failure{Kind: "internal", Message: err.Error()}
 }
 
-// killed is the signal that ended the browser; "" none, or it has not ended.
-func (p *process) killed() string {
+// browserSignal returns the signal that ended the browser. It is "" for none and for a running browser.
+func (p *process) browserSignal() string {
 	if p.browser == nil || !isClosed(p.browser.Done()) {
 		return ""
 	}
@@ -169,7 +169,7 @@ func isUnwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// claim takes the profile's lock and opens the socket. Both are this process's alone until it ends.
+// claim takes the profile's lock and opens the socket. Both belong to this process until it exits.
 func (p *process) claim() (net.Listener, func(), error) {
 	if err := os.MkdirAll(p.spec.ProfileDir, 0o700); err != nil {
 		return nil, nil, err
@@ -184,13 +184,13 @@ func (p *process) claim() (net.Listener, func(), error) {
 	}
 	l, err := net.Listen("unix", socketPath(p.spec.RunDir, p.spec.Name))
 	if err != nil {
-		lock.Unlock() //nolint:errcheck // the process ends
+		lock.Unlock() //nolint:errcheck // the process exits
 		return nil, nil, err
 	}
-	return l, func() { lock.Unlock() }, nil //nolint:errcheck // the process ends
+	return l, func() { lock.Unlock() }, nil //nolint:errcheck // the process exits
 }
 
-// profileLock is what a shim holds while its run goes on.
+// profileLock is the lock that a shim holds during its run.
 func profileLock(profileDir string) *flock.Flock {
 	return flock.New(filepath.Join(profileDir, ".lock"), flock.SetPermissions(0o600))
 }
@@ -205,21 +205,21 @@ func (p *process) launch(ctx context.Context) error {
 		return err
 	}
 	p.viewers = b.Viewers
-	p.browser, p.reaped = b, reapOrphans(b.PID, b.Done())
+	p.browser, p.waitOrphans = b, reapOrphans(b.PID, b.Done())
 	p.relay = proxy.NewRelay(p.dialer(p.spec.Upstream), p.log)
 	p.relay.Admit(b.Admit)
-	p.relay.OnMove(p.noteMove)
-	if _, err := p.setRules(p.spec.Rules); err != nil { // a rule that nobody understands may be the one that matters
+	p.relay.OnMove(p.recordMove)
+	if _, err := p.setRules(p.spec.Rules); err != nil { // a rule that cannot be read may be the one that matters
 		return errors.Join(err, p.relay.Close(), b.Close())
 	}
 	if p.spec.Upstream != nil {
-		p.setUpstreams(Upstreams{List: append([]Upstream{*p.spec.Upstream}, p.spec.Fallbacks...), First: true})
+		p.setUpstreams(Upstreams{List: append([]Upstream{*p.spec.Upstream}, p.spec.Fallbacks...), ResetFailover: true})
 	}
 	go p.relay.Serve(b.Listener()) //nolint:errcheck // ends with Close
 	ctx, cancel := context.WithTimeout(ctx, p.spec.Timeout)
 	defer cancel()
 	if err = b.Start(ctx); err == nil {
-		err = p.open(ctx)
+		err = p.completeStart(ctx)
 	}
 	if err == nil {
 		return nil
@@ -229,7 +229,7 @@ func (p *process) launch(ctx context.Context) error {
 	}
 	b.Stop(context.Background(), true)
 	err = errors.Join(err, p.relay.Close(), b.Close())
-	p.reaped()
+	p.waitOrphans()
 	return err
 }
 
@@ -242,18 +242,19 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// diedEarly says how the browser went that took commands and then died before its start was over.
+// diedEarly returns the failure of a browser that took commands and exited before its start was complete.
 func (p *process) diedEarly(err error) error {
 	var s *browser.StartError
 	if errors.As(err, &s) {
-		return err // it never took commands, and the error says why
+		return err // the browser never took commands, and err says why
 	}
 	exit := p.browser.Exit()
-	return &Failure{Kind: "failed", Message: "the browser " + exit.String() + " while its pages were opened", ExitCode: exit.Code, Lines: exit.Lines, Signal: exit.Signal}
+	return &Failure{Kind: "failed", Message: "the browser " + exit.String() + " while its pages were opened", ExitCode: exit.Code,
+		Lines: exit.Lines, Signal: exit.Signal}
 }
 
-// open opens the start pages and the port for Selenium, and notes what the browser says of itself.
-func (p *process) open(ctx context.Context) error {
+// completeStart opens the start pages and the port for Selenium, and records what the browser reports about itself.
+func (p *process) completeStart(ctx context.Context) error {
 	b := p.browser
 	if len(p.spec.StartURLs) > 0 {
 		if !p.spec.StarterFiles {
@@ -277,14 +278,16 @@ func (p *process) open(ctx context.Context) error {
 
 func (s Spec) browser(log *slog.Logger) browser.Spec {
 	return browser.Spec{Path: s.BrowserPath, Product: s.Product, Version: s.Version, UserDataDir: userDataDir(s.ProfileDir),
-		TempDir: tempDir(s.Name), FilesDir: FilesDir(s.ProfileDir), FilesQuota: s.FilesQuota, HomeDir: homeDir(s.ProfileDir), Headless: s.Headless, Files: s.Files, Protected: s.Protected,
-		Siblings: tempDirs(), Hidden: []string{filepath.Dir(tempDir(s.Name))}, ReadOnly: s.ReadOnly, Writable: s.Writable, TrustSPKI: s.TrustSPKI, Resolver: s.Resolver,
+		TempDir: tempDir(s.Name), FilesDir: FilesDir(s.ProfileDir), FilesQuota: s.FilesQuota, HomeDir: homeDir(s.ProfileDir),
+		Headless: s.Headless, Files: s.Files, Protected: s.Protected,
+		Siblings: tempPrefixes(), Hidden: []string{filepath.Dir(tempDir(s.Name))}, ReadOnly: s.ReadOnly, Writable: s.Writable,
+		TrustSPKI: s.TrustSPKI, Resolver: s.Resolver,
 		WebRTC: browser.WebRTC(s.WebRTC), Identity: s.Identity, Network: s.Network, Logger: log}
 }
 
 func userDataDir(profileDir string) string { return filepath.Join(profileDir, "chrome") }
 
-// makeFiles makes the run's own folder for clients' files, empty, and that for what the browser's libraries keep.
+// makeFiles creates the run's own folder for clients' files, empty, and the folder for the browser's libraries.
 func (s Spec) makeFiles() error {
 	dir := FilesDir(s.ProfileDir)
 	err := errors.Join(os.RemoveAll(dir), os.RemoveAll(downloadsList(s.ProfileDir)), os.MkdirAll(homeDir(s.ProfileDir), 0o700))
@@ -301,53 +304,53 @@ func (p *process) dialer(u *Upstream) *proxy.Dialer {
 	if !p.spec.Background {
 		policy.Refused = browser.BackgroundHosts()
 	}
-	return &proxy.Dialer{Upstream: u.Proxy(), Policy: policy, Detours: p.spec.Detours}
+	return &proxy.Dialer{Upstream: u.Proxy(), Policy: policy, Detours: p.spec.Bypasses}
 }
 
-// firstWatch is how long the server that started a run may take to watch it. The grace begins after that, or when the first who watched
-// has gone.
-const firstWatch = 5 * time.Second
+// firstWatchTimeout is how long the server that started a run may take to watch it. The grace begins after it, or
+// when the first watching server has disconnected.
+const firstWatchTimeout = 5 * time.Second
 
-// attend waits until something ends the run: the server's word, the browser's death, the end of its time, the want of use, a signal,
-// or the want of a server for longer than the grace.
-func (p *process) attend(ctx context.Context) {
+// supervise waits until something ends the run, then closes the browser. Causes are a server's request, the browser's
+// exit, a limit, a signal, and no watching server for longer than the grace.
+func (p *process) supervise(ctx context.Context) {
 	grace := max(p.spec.Grace, 0)
-	often := min(grace/4+10*time.Millisecond, time.Second)
+	maxWait := min(grace/4+10*time.Millisecond, time.Second)
 	p.maxRun, p.idle = limit{after: p.spec.MaxRun, since: p.started}, limit{after: p.spec.Idle, since: time.Now()}
-	look := time.NewTimer(0)
-	defer look.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		select {
 		case force := <-p.stop:
-			p.close(Stopped, force)
+			p.closeBrowser(Stopped, force)
 			return
 		case <-p.browser.Done():
-			p.close("", false)
+			p.closeBrowser("", false)
 			return
 		case <-ctx.Done():
-			p.close(Stopped, false)
+			p.closeBrowser(Stopped, false)
 			return
-		case <-look.C:
-			why, again := p.checkLimits(time.Now())
-			p.traffic.look(time.Now, p.relay.RouteStats)
-			if p.alone() > grace {
+		case <-timer.C:
+			why, wait := p.checkLimits(time.Now())
+			p.traffic.update(time.Now, p.relay.RouteStats)
+			if p.unwatchedFor() > grace {
 				p.log.Info("no server came back; closing the browser")
 				why = Orphaned
 			}
 			if why != "" {
-				p.close(why, false)
+				p.closeBrowser(why, false)
 				return
 			}
-			if again == 0 || again > often {
-				again = often
+			if wait == 0 || wait > maxWait {
+				wait = maxWait
 			}
-			look.Reset(again)
+			timer.Reset(wait)
 		}
 	}
 }
 
-// alone says for how long no server has watched.
-func (p *process) alone() time.Duration {
+// unwatchedFor returns for how long no server has watched.
+func (p *process) unwatchedFor() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.watchers > 0 {
@@ -356,10 +359,10 @@ func (p *process) alone() time.Duration {
 	return time.Since(p.unwatched)
 }
 
-// close ends the browser, and answers a later wish for force while it waits.
-func (p *process) close(why Outcome, force bool) {
+// closeBrowser ends the browser. While it waits, a later request may still force the end.
+func (p *process) closeBrowser(why Outcome, force bool) {
 	p.mu.Lock()
-	p.ending, p.stopping = true, why
+	p.ending, p.outcome = true, why
 	p.mu.Unlock()
 	done := make(chan browser.Method, 1)
 	go func(force bool) { done <- p.browser.Stop(context.Background(), force) }(force)
@@ -368,8 +371,8 @@ func (p *process) close(why Outcome, force bool) {
 		case m := <-done:
 			p.method = m
 			return
-		case again := <-p.stop:
-			if again && !force {
+		case forceNow := <-p.stop:
+			if forceNow && !force {
 				force = true
 				go p.browser.Stop(context.Background(), true)
 			}
@@ -377,14 +380,14 @@ func (p *process) close(why Outcome, force bool) {
 	}
 }
 
-// finish writes the end report and lets everyone know.
+// finish writes the end report and sends it to the watching servers.
 func (p *process) finish() {
-	closing := p.relay.Close() // the browser has gone: what was on its way is counted
+	closing := p.relay.Close() // the browser has exited: all of its traffic is counted
 	exit, traffic := p.browser.Exit(), p.relay.Stats()
-	e := End{Outcome: p.stopping, Method: p.method, ExitCode: exit.Code, Signal: exit.Signal, EndedAt: time.Now().UTC(),
+	e := End{Outcome: p.outcome, Method: p.method, ExitCode: exit.Code, Signal: exit.Signal, EndedAt: time.Now().UTC(),
 		BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown, ByRules: traffic.ByRules,
-		Traffic: p.traffic.look(time.Now, p.relay.RouteStats), Hosts: p.hosts()}
-	if e.Outcome == "" { // the browser went by itself
+		Traffic: p.traffic.update(time.Now, p.relay.RouteStats), Hosts: p.hosts()}
+	if e.Outcome == "" { // the browser exited by itself
 		e.Outcome, e.Method = Failed, ""
 		if exit.Code == 0 && exit.Signal == "" {
 			e.Outcome = Closed
@@ -401,8 +404,8 @@ func (p *process) finish() {
 	if err := errors.Join(closing, p.browser.Close()); err != nil {
 		p.log.Warn("closing", "cause", err)
 	}
-	p.reaped()
-	if err := removeTemp(p.spec.Name); err != nil { // crash handlers write there, and outlive the browser
+	p.waitOrphans()
+	if err := removeTemp(p.spec.Name); err != nil { // crash handlers write there and outlive the browser
 		p.log.Warn("temporary folder not removed", "cause", err)
 	}
 	close(p.ended)
@@ -410,8 +413,8 @@ func (p *process) finish() {
 
 func (p *process) snapshot() *State {
 	s := p.state
-	p.swapping.Lock() // so that the place is one of this list
-	defer p.swapping.Unlock()
+	p.routesMu.Lock() // keeps UpstreamAt and the list consistent
+	defer p.routesMu.Unlock()
 	s.UpstreamAt, _ = p.relay.Route()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -425,7 +428,7 @@ func (p *process) snapshot() *State {
 func socketPath(dir, name string) string { return filepath.Join(dir, name+".sock") }
 func endPath(dir, name string) string    { return filepath.Join(dir, name+".end") }
 
-// writeEnd writes the report whole or not at all.
+// writeEnd writes the report atomically.
 func writeEnd(dir, name string, e End) error {
 	b, err := json.Marshal(e)
 	if err != nil {

@@ -16,42 +16,42 @@ import (
 // adoptOrphans makes this process the parent of the browser's orphans (prctl(2), PR_SET_CHILD_SUBREAPER).
 func adoptOrphans() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// orphansLeave is how long orphans may outlive the browser: its crash handlers go by themselves when they see it gone.
-const orphansLeave = 2 * time.Second
+// orphanTimeout is how long orphans may outlive the browser. Its crash handlers exit when they see that it is gone.
+const orphanTimeout = 2 * time.Second
 
-// reapOrphans takes the exits of the children that came to this process as orphans. main is the one child of our own: its id,
-// 0 before it runs; gone is closed when its exit was taken, by who started it. stop, to be called after that, returns
-// when no child is left; those that stay are killed.
-func reapOrphans(main func() int, gone <-chan struct{}) (stop func()) {
+// reapOrphans reaps the children that this process inherited as orphans. main returns the pid of our own child, 0
+// before it runs. exited is closed after our own child was reaped by its starter. stop must be called after that. It
+// kills the children that stay, and returns when none is left.
+func reapOrphans(main func() int, exited <-chan struct{}) (stop func()) {
 	exits := make(chan os.Signal, 1)
 	signal.Notify(exits, unix.SIGCHLD)
-	halt, halted := make(chan struct{}), make(chan struct{})
+	stopc, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(halted)
-		for again := gone; ; {
+		defer close(stopped)
+		for again := exited; ; {
 			select {
 			case <-exits:
-			case <-again: // for what stood behind main in the queue of exits
+			case <-again: // reaps what was queued behind main
 				again = nil
-			case <-halt:
+			case <-stopc:
 				awaitOrphans(exits)
 				return
 			}
-			reap(main, gone)
+			reap(main, exited)
 		}
 	}()
 	return func() {
-		close(halt)
-		<-halted
+		close(stopc)
+		<-stopped
 		signal.Stop(exits)
 	}
 }
 
-// reap takes every exit that waits but main's, and reports whether any child is left.
-func reap(main func() int, gone <-chan struct{}) (left bool) {
+// reap reaps every exited child except main, and reports whether any child is left.
+func reap(main func() int, exited <-chan struct{}) (left bool) {
 	mine := main()
 	if mine == 0 {
-		return true // main may be among the children already, and cannot be told from the others yet
+		return true // main may already be among the children, but its pid is not known yet
 	}
 	for {
 		pid, err := nextExit()
@@ -60,51 +60,52 @@ func reap(main func() int, gone <-chan struct{}) (left bool) {
 			continue
 		case err != nil: // ECHILD
 			return false
-		case pid == 0, pid == mine && !isClosed(gone):
+		case pid == 0, pid == mine && !isClosed(exited):
 			return true
 		}
-		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // somebody else may have been quicker
+		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // another reaper may have been faster
 	}
 }
 
-// awaitOrphans reaps until no child is left. Main has gone.
+// awaitOrphans reaps until no child is left. Main has exited.
 func awaitOrphans(exits <-chan os.Signal) {
 	none, closed := func() int { return -1 }, make(chan struct{})
 	close(closed)
-	late := time.NewTimer(orphansLeave)
+	late := time.NewTimer(orphanTimeout)
 	defer late.Stop()
 	for reap(none, closed) {
 		select {
 		case <-exits:
 		case <-late.C:
 			for _, pid := range children() {
-				_ = unix.Kill(pid, unix.SIGKILL) // it is ours until we reap it: its id is nobody else's
+				_ = unix.Kill(pid, unix.SIGKILL) // the child is not reaped yet, so its pid cannot be reused
 			}
-			late.Reset(orphansLeave)
+			late.Reset(orphanTimeout)
 		}
 	}
 }
 
-// nextExit names a child whose exit waits and leaves it waiting; 0 when there is none (waitid(2)).
+// nextExit returns the pid of an exited child without reaping it, 0 if there is none (waitid(2)).
 func nextExit() (int, error) {
 	var info unix.Siginfo
 	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil {
 		return 0, err
 	}
-	// siginfo_t begins with si_signo, si_errno and si_code; behind them, aligned for a pointer, stands si_pid.
+	// siginfo_t begins with si_signo, si_errno and si_code. si_pid follows, aligned for a pointer.
 	const word = unsafe.Sizeof(uintptr(0))
 	return int(*(*int32)(unsafe.Add(unsafe.Pointer(&info), (3*4+word-1)/word*word))), nil
 }
 
-// children lists the processes whose parent this one is.
+// children lists the processes whose parent is this one.
 func children() (pids []int) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well-formed
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	for _, file := range stats {
 		stat, err := os.ReadFile(file)
 		if err != nil {
-			continue // gone meanwhile
+			continue // the process has exited
 		}
-		// "pid (name) state ppid …"; the name may hold anything, so look behind its end (proc_pid_stat(5)).
+		// "pid (name) state ppid …": the name may contain anything, so the search starts behind it
+		// (proc_pid_stat(5)).
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		if len(fields) < 2 || string(fields[1]) != strconv.Itoa(os.Getpid()) {
 			continue

@@ -2,7 +2,7 @@
 
 package shim
 
-// Orphans go to the system's first process here, and on Windows an exit waits for nobody.
+// Here the system's first process reaps orphans, and on Windows an exited process needs no reaping.
 
 func adoptOrphans() error { return nil }
 

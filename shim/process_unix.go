@@ -10,21 +10,21 @@ import (
 	"syscall"
 )
 
-// detach gives the shim a session of its own: Ctrl-C in the server's terminal is the server's to handle, and the server's
-// death is not the shim's.
+// detach gives the shim a session of its own. Ctrl-C in the server's terminal reaches only the server, and the shim
+// outlives the server.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// isOwn reports whether a folder is this user's alone, and no link.
+// isOwn reports whether a path is a folder, not a link, that only this user can access.
 func isOwn(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.IsDir() && info.Mode().Perm()&0o077 == 0 && int(st.Uid) == os.Geteuid()
 }
 
-func interrupt(p *os.Process) { p.Signal(syscall.SIGTERM) } //nolint:errcheck // it may be gone
+func interrupt(p *os.Process) { p.Signal(syscall.SIGTERM) } //nolint:errcheck // the process may have exited
 
-// become prepares the process: what it makes is the owner's alone, a broken standard output is an error and not a death,
-// a second SIGTERM does not cut the closing short, and its browser's orphans come to it.
-func become(log *slog.Logger) {
+// prepareProcess sets the process up. New files belong to the owner alone, and writing to a broken standard output is
+// an error. A second SIGTERM does not interrupt the closing. The browser's orphans become children of this process.
+func prepareProcess(log *slog.Logger) {
 	syscall.Umask(0o077)
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT)

@@ -7,15 +7,15 @@ import (
 	"syscall"
 )
 
-// detach gives the shim a process group of its own, so that Ctrl-C in the server's console is the server's to handle.
+// detach gives the shim a process group of its own, so that Ctrl-C in the server's console reaches only the server.
 func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// interrupt ends the shim: Windows has no signal to ask with. Its browser goes when the pipe breaks.
+// interrupt ends the shim: Windows has no signal to ask with. Its browser exits when the pipe breaks.
 func interrupt(p *os.Process) { p.Kill() } //nolint:errcheck // it may be gone
 
-// isOwn: the temporary folder is the user's own here.
+// isOwn reports whether a path is a folder: the temporary folder belongs to the user here.
 func isOwn(info os.FileInfo) bool { return info.IsDir() }
 
-func become(*slog.Logger) {}
+func prepareProcess(*slog.Logger) {}

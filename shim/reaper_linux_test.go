@@ -13,8 +13,9 @@ import (
 	"warren/testnet"
 )
 
-// The parent of other processes' orphans reaps them all, while its own child lives and when it ends, and its own child's exit
-// goes to who waits for it. It is tested in a process of its own, which has no other children.
+// The parent of other processes' orphans reaps all of them, while its own child runs and when it exits. The exit of
+// its own child goes to the goroutine that waits for it. The test runs in a process of its own, which has no other
+// children.
 func TestOrphansAreReaped(t *testing.T) {
 	out, err := exec.Command(self(t), "orphans").CombinedOutput()
 	if err != nil || string(out) != "done\n" {
@@ -22,15 +23,15 @@ func TestOrphansAreReaped(t *testing.T) {
 	}
 }
 
-// orphans is that process.
+// orphans is the main function of that process.
 func orphans() {
 	if err := adoptOrphans(); err != nil {
 		fail("%v", err)
 	}
-	for round := range 30 { // the orphans and the main process end at about the same time
+	for round := range 30 { // the orphans and the main process exit at about the same time
 		runWithOrphans(round, fmt.Sprintf("for i in 1 2 3 4 5; do (sleep 0.01 &); done; sleep 0.01; exit %d", round))
 	}
-	// The orphans end first: they must not wait for the main process.
+	// The orphans exit first: they must not wait for the main process.
 	runWithOrphans(7, "for i in 1 2 3 4 5; do (true &); done; read line; exit 7", func(pid int) {
 		for late := time.Now().Add(10 * time.Second); len(children()) != 1; time.Sleep(time.Millisecond) {
 			if time.Now().After(late) {
@@ -38,7 +39,7 @@ func orphans() {
 			}
 		}
 	})
-	// One stays, in a session of its own: it is ended.
+	// One orphan stays, in a session of its own: it is killed.
 	runWithOrphans(3, "(setsid sleep 1000 &); exit 3")
 	fmt.Println("done")
 }
@@ -48,7 +49,7 @@ func fail(format string, args ...any) {
 	os.Exit(1)
 }
 
-// runWithOrphans runs a script that leaves orphans. While it runs, its input is open; meanwhile is called then.
+// runWithOrphans runs a script that leaves orphans. It calls meanwhile while the script runs with its input open.
 func runWithOrphans(code int, script string, meanwhile ...func(pid int)) {
 	cmd := exec.Command("/bin/sh", "-c", script)
 	in, err := cmd.StdinPipe()
@@ -57,7 +58,7 @@ func runWithOrphans(code int, script string, meanwhile ...func(pid int)) {
 	}
 	gone, pid := make(chan struct{}), make(chan int, 1)
 	known := 0
-	stop := reapOrphans(func() int { // as the browser's: 0 until it runs
+	stop := reapOrphans(func() int { // like the browser's: 0 until it runs
 		select {
 		case known = <-pid:
 		default:
@@ -83,15 +84,16 @@ func runWithOrphans(code int, script string, meanwhile ...func(pid int)) {
 	}
 }
 
-// Whose shim has gone is waited for, and killed when it stays; whose name is only alike is left alone.
+// A process whose shim is gone is awaited, and killed if it stays. A process with a similar name is left alone.
 func TestAwaitGone(t *testing.T) {
 	dir := t.TempDir()
 	profile := filepath.Join(dir, "profile")
 	start := func(args ...string) *exec.Cmd {
-		// It starts nothing: dash starts programs by vfork(2), and a shell whose child is stopped before its execve does not stop itself.
+		// The script starts no programs: dash uses vfork(2), and a shell whose child is suspended before its execve
+		// cannot be suspended itself.
 		cmd := exec.Command("/bin/sh", append([]string{"-c", "trap '' INT TERM; read line", "chrome"}, args...)...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		if _, err := cmd.StdinPipe(); err != nil { // open, and empty, as long as cmd is
+		if _, err := cmd.StdinPipe(); err != nil { // open and empty while cmd runs
 			t.Fatal(err)
 		}
 		if err := cmd.Start(); err != nil {
@@ -112,7 +114,7 @@ func TestAwaitGone(t *testing.T) {
 	if ok, err := lock.TryLock(); !ok || err != nil {
 		t.Fatalf("lock: %v, %v", ok, err)
 	}
-	awaitGone(profile, "012345678901") // somebody holds the profile
+	endLeftovers(profile, "012345678901") // the profile is held
 	if err := syscall.Kill(stays.Process.Pid, 0); err != nil {
 		t.Errorf("a process whose shim lives was ended: %v", err)
 	}
@@ -122,11 +124,12 @@ func TestAwaitGone(t *testing.T) {
 	if err := lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	awaitGone(profile, "012345678901")
+	endLeftovers(profile, "012345678901")
 	for what, c := range map[string]struct {
 		cmd  *exec.Cmd
 		gone bool
-	}{"of the profile": {stays, true}, "renderer of the profile": {rewritten, true}, "of one alike": {alike, false}, "that names it": {within, false}} {
+	}{"of the profile": {stays, true}, "renderer of the profile": {rewritten, true}, "of one alike": {alike, false},
+		"that names it": {within, false}} {
 		var info syscall.WaitStatus
 		pid, err := syscall.Wait4(c.cmd.Process.Pid, &info, syscall.WNOHANG, nil)
 		if gone := pid == c.cmd.Process.Pid && err == nil; gone != c.gone {

@@ -9,29 +9,29 @@ import (
 	"testing"
 )
 
-// What a client may is the server's word alone, whatever the client says of itself, over the port for Selenium too.
+// The server alone decides a client's rights, whatever headers the client sends, also over the port for Selenium.
 func TestRightsAreNotTheClientsWord(t *testing.T) {
 	for _, may := range []Rights{{}, {Files: true}, {Readonly: true}, {Readonly: true, Files: true}} {
 		h := http.Header{"X-Warren-Files": {"1", "1"}, "X-Warren-Readonly": {"1"}, "X-Warren-Later": {"1"}, "X-Other": {"1"}}
-		may.tell(h)
+		may.setHeaders(h)
 		if got := (Rights{Readonly: h.Get("X-Warren-Readonly") != "", Files: h.Get("X-Warren-Files") != ""}); got != may {
 			t.Errorf("the run's process hears %+v, want %+v", got, may)
 		}
 		if h.Get("X-Warren-Later") != "" || h.Get("X-Other") != "1" {
 			t.Errorf("passed on are %v", h)
 		}
-		port := onlyHost("127.0.0.1:9222", may, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		port := requireHost("127.0.0.1:9222", may, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, r.Header.Get("X-Warren-Files")) //nolint:errcheck // a test's recorder
 		}))
 		r, w := httptest.NewRequest("GET", "http://127.0.0.1:9222/", nil), httptest.NewRecorder()
 		r.Header.Set("X-Warren-Files", "1")
 		if port.ServeHTTP(w, r); (w.Body.String() == "1") != may.Files {
-			t.Errorf("over the port %+v is told as %q", may, w.Body)
+			t.Errorf("over the port %+v is reported as %q", may, w.Body)
 		}
 	}
 }
 
-// A run's own folder is there when the run is, empty and nobody else's, whatever lay at its place.
+// A run's own folder exists when the run does. It is empty and private, whatever was in its place before.
 func TestFilesOfARun(t *testing.T) {
 	s := emptySpec(t)
 	dir := FilesDir(s.ProfileDir)

@@ -8,14 +8,9 @@ import (
 	"warren/proxy"
 )
 
-// Rules say which hosts the pages of a run may reach, and whether it is kept which they ask for.
-type Rules struct {
-	Allow []string `json:"allow"` // none: every host
-	Deny  []string `json:"deny"`
-	Log   bool     `json:"log"`
-}
+// Applies the rules about hosts to the relay, and returns the recorded hosts.
 
-// setRules makes the relay keep to them, and says how many connections against them were ended.
+// setRules applies the rules to the relay, and returns how many connections it closed because of them.
 func (p *process) setRules(r Rules) (ended int, err error) {
 	rules, err := proxy.NewRules(r.Allow, r.Deny)
 	if err != nil {
@@ -25,13 +20,7 @@ func (p *process) setRules(r Rules) (ended int, err error) {
 	return p.relay.SetRules(rules), nil
 }
 
-// Hosts are what a run's pages have asked for, as far as it was kept.
-type Hosts struct {
-	List []proxy.HostStats `json:"list"`
-	More int64             `json:"more"` // requests for hosts that had no place any more
-}
-
-// hosts is nil when nothing is kept.
+// hosts returns nil if hosts are not recorded.
 func (p *process) hosts() *Hosts {
 	list, more := p.relay.Hosts()
 	if list == nil {
@@ -40,7 +29,7 @@ func (p *process) hosts() *Hosts {
 	return &Hosts{list, more}
 }
 
-// Hosts asks the shim which hosts were asked for; nil when that is not kept.
+// Hosts asks the shim for the requested hosts. They are nil if hosts are not recorded.
 func (c *Client) Hosts(ctx context.Context) (*Hosts, error) {
 	var out *Hosts
 	err := c.call(ctx, http.MethodGet, "/hosts", nil, &out)
@@ -58,10 +47,10 @@ func (p *process) serveRules(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no rules", http.StatusBadRequest)
 		return
 	}
-	send(w, struct{}{})
+	writeJSON(w, struct{}{})
 }
 
-// SetRules makes the run keep to other rules, at once; connections against them are ended.
+// SetRules replaces the run's rules at once. Connections that violate them are closed.
 func (c *Client) SetRules(ctx context.Context, r Rules) error {
 	return c.call(ctx, http.MethodPut, "/rules", r, nil)
 }

@@ -9,36 +9,36 @@ import (
 	"warren/browser"
 )
 
-// This file is the shim's side of the socket. Its folder is 0700 and the socket is the owner's alone: who can connect is
-// the user that runs the server.
+// Serves the shim's socket. Its folder has mode 0700 and the socket belongs to the owner, so that only the server's
+// user can connect.
 
 func (p *process) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /state", func(w http.ResponseWriter, r *http.Request) { send(w, p.snapshot()) })
+	mux.HandleFunc("GET /state", func(w http.ResponseWriter, r *http.Request) { writeJSON(w, p.snapshot()) })
 	mux.HandleFunc("GET /watch", p.watch)
 	mux.HandleFunc("GET /stats", p.serveStats)
-	mux.HandleFunc("GET /hosts", func(w http.ResponseWriter, r *http.Request) { send(w, p.hosts()) })
+	mux.HandleFunc("GET /hosts", func(w http.ResponseWriter, r *http.Request) { writeJSON(w, p.hosts()) })
 	mux.HandleFunc("GET /traffic", p.serveTraffic)
 	mux.HandleFunc("GET /downloads", p.serveDownloads)
 	mux.HandleFunc("DELETE /downloads", p.serveRemoveDownload)
 	mux.HandleFunc("POST /stop", p.serveStop)
-	mux.HandleFunc("PUT /upstreams", inTime(p.serveUpstreams))
-	mux.HandleFunc("PUT /rules", inTime(p.serveRules))
-	mux.HandleFunc("PUT /identity", inTime(p.serveIdentity))
+	mux.HandleFunc("PUT /upstreams", refuseExpired(p.serveUpstreams))
+	mux.HandleFunc("PUT /rules", refuseExpired(p.serveRules))
+	mux.HandleFunc("PUT /identity", refuseExpired(p.serveIdentity))
 	mux.HandleFunc("POST /picture", p.servePicture)
-	mux.HandleFunc("PUT /capabilities", inTime(p.serveCapabilities))
+	mux.HandleFunc("PUT /capabilities", refuseExpired(p.serveCapabilities))
 	mux.HandleFunc("DELETE /debug-port", p.serveCloseDebugPort)
 	p.handleClients(mux)
 	return mux
 }
 
-// handleClients adds what clients get to.
+// handleClients adds the handlers that clients reach.
 func (p *process) handleClients(mux *http.ServeMux) {
-	mux.Handle("/cdp/", http.StripPrefix("/cdp", p.noteUse(p.browser.Gateway())))
+	mux.Handle("/cdp/", http.StripPrefix("/cdp", p.recordUse(p.browser.Gateway())))
 	mux.Handle("/live/", http.StripPrefix("/live", p.live()))
 }
 
-// live is the live view, which tells viewers what they look at.
+// live serves the live view and adds the ids of the profile and the run.
 func (p *process) live() http.Handler {
 	view := p.browser.Live()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,15 +48,15 @@ func (p *process) live() http.Handler {
 	})
 }
 
-func send(w http.ResponseWriter, v any) {
+func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
 	out.Encode(v) //nolint:errcheck // the server may be gone
 }
 
-// watch holds the line to a server: while it is open somebody cares for this run. Its lines are notices, those in force first; the last
-// one is the end.
+// watch streams notices to a server, current ones first, and the end as the last line. While the connection is open,
+// the run counts as watched.
 func (p *process) watch(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.watchers++
@@ -68,17 +68,17 @@ func (p *process) watch(w http.ResponseWriter, r *http.Request) {
 		p.mu.Unlock()
 	}()
 	w.WriteHeader(http.StatusOK)
-	told := map[string]time.Time{}
+	sent := map[string]time.Time{}
 	for {
-		news, again := p.tell(told)
+		news, changed := p.newNotices(sent)
 		for _, n := range news {
-			send(w, watchLine{Notice: &n})
+			writeJSON(w, watchLine{Notice: &n})
 		}
 		http.NewResponseController(w).Flush() //nolint:errcheck // the server may be gone
 		select {
-		case <-again:
+		case <-changed:
 		case <-p.ended:
-			send(w, p.end)
+			writeJSON(w, p.end)
 			return
 		case <-r.Context().Done():
 			return
@@ -86,25 +86,25 @@ func (p *process) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveStop ends the run and answers when the browser is gone.
+// serveStop ends the run and answers when the browser has exited.
 func (p *process) serveStop(w http.ResponseWriter, r *http.Request) {
 	p.stop <- r.URL.Query().Get("force") == "true"
 	select {
 	case <-p.ended:
-		send(w, p.end)
+		writeJSON(w, p.end)
 	case <-r.Context().Done():
 	}
 }
 
-// serveIdentity changes what open and later pages are told, as far as that goes while the browser runs: time zone, position and languages. The answer
-// is what they are told of the last, which Chrome may not take.
+// serveIdentity changes what open and later pages see: time zone, position and languages. Other members need a
+// restart. It answers with the languages that pages see now, since Chrome may refuse a change.
 func (p *process) serveIdentity(w http.ResponseWriter, r *http.Request) {
 	var id Identity
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&id); err != nil {
 		http.Error(w, "not an identity", http.StatusBadRequest)
 		return
 	}
-	told, err := p.browser.Redress(r.Context(), id)
+	languages, err := p.browser.Redress(r.Context(), id)
 	if err != nil {
 		p.log.Warn("pages did not take all of another identity", "cause", err)
 	}
@@ -112,15 +112,15 @@ func (p *process) serveIdentity(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the browser did not take it", http.StatusBadGateway)
 		return
 	}
-	send(w, toldIdentity{told})
+	writeJSON(w, identityResult{languages})
 }
 
-// toldIdentity is what pages are told after a change, as far as that may not be what was asked for.
-type toldIdentity struct {
-	Languages []string `json:"languages"` // null: the host's. A process of before this was answered has no languages to change
+// identityResult is the part of a changed identity that may differ from the request.
+type identityResult struct {
+	Languages []string `json:"languages"` // null: the host's; older processes answer null, since they cannot change languages
 }
 
-// serveCapabilities keeps which capabilities the run has, for the next server. Who comes with one is the server's to judge.
+// serveCapabilities stores the run's capabilities for the next server. The server alone checks a client's capability.
 func (p *process) serveCapabilities(w http.ResponseWriter, r *http.Request) {
 	var all []Capability
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&all); err != nil {
@@ -130,5 +130,5 @@ func (p *process) serveCapabilities(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.capabilities = all
 	p.mu.Unlock()
-	send(w, struct{}{})
+	writeJSON(w, struct{}{})
 }

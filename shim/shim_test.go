@@ -25,7 +25,7 @@ import (
 	"warren/browser"
 )
 
-// TestMain makes the test's own binary a shim when it is called like one, as the server's is.
+// TestMain makes the test binary a shim when it has the same arguments as the server's shim.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == ChildArgument:
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// enough is how long anything may take on a busy machine before a test gives up.
+// enough bounds any wait, also on a busy machine.
 const enough = 5 * time.Minute
 
 func soon(t *testing.T) context.Context {
@@ -54,7 +54,7 @@ func soon(t *testing.T) context.Context {
 	return ctx
 }
 
-// newSpec is a run of the machine's Chromium in folders of the test's own. Without a Chromium the test is skipped.
+// newSpec is a run of the machine's Chromium in folders of the test. Without a Chromium the test is skipped.
 func newSpec(t *testing.T) Spec {
 	t.Helper()
 	b, err := FindBrowser(t.Context(), os.Getenv("WARREN_BROWSER"))
@@ -101,7 +101,7 @@ func launch(t *testing.T, s Spec) (*Client, *State) {
 		log, _ := os.ReadFile(filepath.Join(s.RunDir, s.Name+".log"))
 		t.Fatalf("Launch: %v\n%s", err, log)
 	}
-	t.Cleanup(func() { c.Kill(); c.Release() }) //nolint:errcheck // it may be gone
+	t.Cleanup(func() { c.Kill(); c.Release() }) //nolint:errcheck // the shim may have exited
 	return c, state
 }
 
@@ -114,7 +114,7 @@ func await(t *testing.T, what string, c <-chan struct{}) {
 	}
 }
 
-// wantNothing wants no file of a run but its lock and its profile.
+// wantNothing checks that a run leaves no file but its lock and its profile.
 func wantNothing(t *testing.T, s Spec) {
 	t.Helper()
 	for _, pattern := range []string{filepath.Join(s.RunDir, "*"), filepath.Join(s.RunDir, ".*.end"), tempDir(s.Name)} {
@@ -130,7 +130,8 @@ func TestRun(t *testing.T) {
 	s.DebugPort, s.MaxRun = true, time.Hour
 	c, state := launch(t, s)
 	if state.RunID != s.RunID || state.PID == 0 || state.UserAgent == "" ||
-		len(state.Languages) == 0 || state.Timezone == "" || state.Browser.Major == 0 || !strings.HasPrefix(state.DebuggerAddress, "127.77.") {
+		len(state.Languages) == 0 || state.Timezone == "" || state.Browser.Major == 0 ||
+		!strings.HasPrefix(state.DebuggerAddress, "127.77.") {
 		t.Errorf("the state is %+v", state)
 	}
 	if !c.Alive(soon(t)) {
@@ -143,7 +144,8 @@ func TestRun(t *testing.T) {
 	}
 	front := httptest.NewServer(c.Gateway(Rights{}, "ws://base.test/cdp/CAP", "/cdp/CAP", http.NotFound))
 	defer front.Close()
-	if status, text := get(t, front.URL+"/cdp/CAP/json/version"); status != 200 || !strings.Contains(text, `"ws://base.test/cdp/CAP/devtools/browser/`) {
+	if status, text := get(t, front.URL+"/cdp/CAP/json/version"); status != 200 ||
+		!strings.Contains(text, `"ws://base.test/cdp/CAP/devtools/browser/`) {
 		t.Errorf("json/version through the gateway: %d %s", status, text)
 	}
 	end, err := c.Stop(soon(t), false)
@@ -190,8 +192,8 @@ func kindOf(err error) string {
 	return ""
 }
 
-// A server lets go, the next one takes hold; when none does, the browser closes after the grace, which begins when the
-// browser is there, however long that took.
+// A server disconnects, and the next one adopts the run. If none does, the browser closes after the grace. The grace
+// begins when the browser runs, however long its start took.
 func TestAdoptAndGrace(t *testing.T) {
 	s := newSpec(t)
 	s.Grace = 200 * time.Millisecond // shorter than any start
@@ -232,7 +234,7 @@ func TestAdoptAndGrace(t *testing.T) {
 	wantNothing(t, s)
 }
 
-// The stop of a run that was adopted returns when the profile is free: the next start may come at once.
+// The stop of an adopted run returns when the profile is free: the next start may follow at once.
 func TestAdoptedRunLetsGo(t *testing.T) {
 	s := newSpec(t)
 	c, _ := launch(t, s)
@@ -241,7 +243,7 @@ func TestAdoptedRunLetsGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer next.Release()
-	// For a caller that has not said yet what it wants the shim stays a second, when it has told the end already.
+	// The shim waits a second for a connection without a request, after it has sent the end.
 	silent, err := net.Dial("unix", socketPath(s.RunDir, s.Name))
 	if err != nil {
 		t.Fatal(err)
@@ -260,7 +262,7 @@ func TestAdoptedRunLetsGo(t *testing.T) {
 	wantNothing(t, s)
 }
 
-// A shim that hangs when it has told the end is not waited for by a server that lets go.
+// A server that disconnects does not wait for a shim that hangs after sending the end.
 func TestReleaseEndsTheWait(t *testing.T) {
 	s := emptySpec(t)
 	if err := os.MkdirAll(s.ProfileDir, 0o700); err != nil {
@@ -280,7 +282,7 @@ func TestReleaseEndsTheWait(t *testing.T) {
 	}
 }
 
-// A run without any grace goes on while it is watched, and closes when nobody does.
+// A run without grace continues while it is watched, and closes when it is not.
 func TestNoGrace(t *testing.T) {
 	for _, grace := range []time.Duration{0, -time.Second} {
 		s := newSpec(t)
@@ -302,7 +304,8 @@ func TestNoGrace(t *testing.T) {
 	}
 }
 
-// A shim whose server died before it could hear of the run closes its browser at once: nobody else knows of it.
+// A shim whose server died before it received the report closes its browser at once: no other server knows of the
+// run.
 func TestNobodyHears(t *testing.T) {
 	s := newSpec(t)
 	s.Grace = time.Hour
@@ -326,7 +329,7 @@ func TestNobodyHears(t *testing.T) {
 	out.Close() // the server dies
 	over := make(chan struct{})
 	go func() { defer close(over); err = cmd.Wait() }()
-	await(t, "the end of a run that nobody knows of", over)
+	await(t, "the end of a run that no server knows of", over)
 	if err != nil {
 		t.Errorf("the shim ended with %v", err)
 	}
@@ -337,14 +340,14 @@ func TestNobodyHears(t *testing.T) {
 	wantNothing(t, s)
 }
 
-// A launch that is given up leaves nothing, whenever that is.
+// A cancelled launch leaves nothing, whenever it is cancelled.
 func TestLaunchGivenUp(t *testing.T) {
 	s := newSpec(t)
 	for _, after := range []time.Duration{0, 50 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond} {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		c, _, err := Launch(ctx, self(t), s)
 		cancel()
-		if err == nil { // it was quicker
+		if err == nil { // the launch was faster
 			if _, err := c.Stop(soon(t), true); err != nil {
 				t.Fatal(err)
 			}
@@ -356,12 +359,13 @@ func TestLaunchGivenUp(t *testing.T) {
 	}
 }
 
-// What is no shim, or says nothing of use, is a failure and leaves nothing.
+// A program that is no shim, or whose report cannot be read, is a failure and leaves nothing.
 func TestLaunchOfSomethingElse(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs /bin/sh")
 	}
-	for what, text := range map[string]string{"silence": "exit 0", "junk": "echo junk", "half": `printf '{"state":'`, "death": "echo last words >&2; kill -9 $$"} {
+	for what, text := range map[string]string{"silence": "exit 0", "junk": "echo junk", "half": `printf '{"state":'`,
+		"death": "echo last words >&2; kill -9 $$"} {
 		s := emptySpec(t)
 		exe := filepath.Join(filepath.Dir(s.RunDir), "exe")
 		if err := os.WriteFile(exe, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil { //nolint:gosec // a program
@@ -393,7 +397,8 @@ func TestLaunchHangs(t *testing.T) {
 	}
 	s := emptySpec(t)
 	exe := filepath.Join(filepath.Dir(s.RunDir), "exe")
-	if err := os.WriteFile(exe, []byte("#!/bin/sh\ntrap '' TERM INT\nwhile :; do sleep 1; done\n"), 0o700); err != nil { //nolint:gosec // a program
+	const script = "#!/bin/sh\ntrap '' TERM INT\nwhile :; do sleep 1; done\n"
+	if err := os.WriteFile(exe, []byte(script), 0o700); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -407,7 +412,7 @@ func TestLaunchHangs(t *testing.T) {
 	}
 }
 
-// Every way to fail has its kind.
+// Every cause of a failed start has its kind.
 func TestFailureKinds(t *testing.T) {
 	p := &process{spec: Spec{ProfileDir: filepath.Join("data", "p")}}
 	inside, outside := filepath.Join("data", "p", "chrome", "x"), filepath.Join("elsewhere", "x")
@@ -430,14 +435,14 @@ func TestFailureKinds(t *testing.T) {
 		{errors.New("who knows"), "internal"},
 	} {
 		if f := p.failure(errors.Join(c.err, nil)); f.Kind != c.kind {
-			t.Errorf("%v is told as %s, want %s", c.err, f.Kind, c.kind)
+			t.Errorf("%v is reported as %s, want %s", c.err, f.Kind, c.kind)
 		}
 	}
 }
 
-// The port for Selenium takes requests that name this very address, from programs.
+// The port for Selenium accepts requests that name its exact address and come from programs.
 func TestOnlyHost(t *testing.T) {
-	h := onlyHost("127.0.0.1:9222", Rights{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := requireHost("127.0.0.1:9222", Rights{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.Header.Get("X-Warren-Base")) //nolint:errcheck // a test's recorder
 	}))
 	for _, c := range []struct {
@@ -462,7 +467,7 @@ func TestOnlyHost(t *testing.T) {
 	}
 }
 
-// The server's own environment holds its key: none of it goes on.
+// The server's environment holds its key, which a run does not inherit.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("WARREN_API_KEY", "canary")
 	t.Setenv("WARREN_X", "canary")

@@ -1,8 +1,8 @@
-// Package shim is one run as a process of its own: it owns the run's Chrome, its relay and its profile folder's lock,
-// and answers the server over a unix socket in the data folder. A fault of one run cannot touch another, and the server
-// may die and come back without a browser noticing (containerd's shims are the model).
+// Package shim runs one browser in a process of its own. The process owns the run's Chrome, its relay and the lock of
+// its profile folder. It serves the server over a unix socket in the data folder. A fault of one run cannot affect
+// another. The server may die and come back without any effect on a browser, as with containerd's shims.
 //
-// This file holds what crosses the socket.
+// This file holds the values that cross the socket.
 package shim
 
 import (
@@ -15,11 +15,11 @@ import (
 	"warren/proxy"
 )
 
-// What the server needs to know of a browser; it does not import the package.
+// Types that the server needs without importing the packages that declare them.
 type (
 	Installed = browser.Installed
 	Warning   = browser.Warning
-	Detour    = proxy.Detour
+	Bypass    = proxy.Detour
 	Identity  = browser.Identity
 	Position  = browser.Geolocation
 	Screen    = browser.Screen
@@ -31,71 +31,81 @@ const (
 	Loopback  = browser.OnLoopback
 )
 
-// Spec is all that a run needs. It goes to the shim's standard input, never to a command line: it holds secrets.
+// Spec describes a run. It is passed on the shim's standard input, never on a command line, because it holds secrets.
 type Spec struct {
 	RunID        string        `json:"runId"`
 	ProfileID    string        `json:"profileId"`
 	BrowserPath  string        `json:"browserPath"`
-	Product      string        `json:"product"`    // of the browser, as it was found
-	Version      string        `json:"version"`    // of the browser, four numbers
+	Product      string        `json:"product"`    // the browser's, as it was found
+	Version      string        `json:"version"`    // the browser's, four numbers
 	ProfileDir   string        `json:"profileDir"` // holds the browser's user data in "chrome" and the lock
 	RunDir       string        `json:"runDir"`     // holds the socket, the end report and the log
-	Name         string        `json:"name"`       // of the run's files in RunDir; short, for a socket's path has 104 bytes at most
+	Name         string        `json:"name"`       // of the run's files in RunDir; short, since a socket's path has at most 104 bytes
 	Headless     bool          `json:"headless"`
 	StartURLs    []string      `json:"startUrls"`
 	Upstream     *Upstream     `json:"upstream"`  // nil: direct
-	Fallbacks    []Upstream    `json:"fallbacks"` // used in their order when the upstream is dead
-	ForOnce      bool          `json:"forOnce"`   // the upstream is this run's alone, whatever the profile has
+	Fallbacks    []Upstream    `json:"fallbacks"` // in their order, for when the upstream is dead
+	ForOnce      bool          `json:"forOnce"`   // the upstream is for this run only, whatever the profile has
 	Rules        Rules         `json:"rules"`
 	Private      bool          `json:"private"`    // private networks may be reached
-	Detours      []Detour      `json:"detours"`    // services of this machine that pages may reach all the same
-	Background   bool          `json:"background"` // the services that Chrome asks by itself may be reached
-	TrustSPKI    string        `json:"trustSpki"`  // base64 SHA-256 of the one key whose certificates are taken unsigned; "" none
-	Resolver     string        `json:"resolver"`   // a name server over HTTPS that the browser is to ask, beside its proxy; "" none
+	Bypasses     []Bypass      `json:"detours"`    // services of this machine that pages may reach without the upstream
+	Background   bool          `json:"background"` // the services that Chrome itself connects to may be reached
+	TrustSPKI    string        `json:"trustSpki"`  // base64 SHA-256 of the one key whose unsigned certificates are accepted; "" none
+	Resolver     string        `json:"resolver"`   // DNS over HTTPS server that the browser asks directly, not through its proxy; "" none
 	DebugPort    bool          `json:"debugPort"`
-	StarterFiles bool          `json:"starterFiles"` // who starts the run may use files of the machine, and so may who comes by that port
-	DebugKey     string        `json:"debugKey"`     // for which key the port is open
-	DebugUntil   int64         `json:"debugUntil"`   // Unix ms: when that key expires; 0: it does not
+	StarterFiles bool          `json:"starterFiles"` // the starter, and clients of the debug port, may use files of the machine
+	DebugKey     string        `json:"debugKey"`     // the key for which the port is open
+	DebugUntil   int64         `json:"debugUntil"`   // when that key expires, Unix ms; 0: never
 	WebRTC       string        `json:"webrtc"`       // proxy_only, off or default
-	Identity     Identity      `json:"identity"`     // what pages are told
-	Network      string        `json:"network"`      // the isolation that the run must have, Namespace or Loopback; "" the best that there is
-	Files        string        `json:"files"`        // the isolation of files that the run must have, Namespace; "" the best that there is
-	Protected    []string      `json:"protected"`    // folders and files that the run does not see, and no DevTools client gets at
-	ReadOnly     bool          `json:"readOnly"`     // the run writes its own folders alone, and those of Writable
-	Writable     []string      `json:"writable"`     // further folders that a ReadOnly run writes
+	Identity     Identity      `json:"identity"`     // what pages see
+	Network      string        `json:"network"`      // required isolation, Namespace or Loopback; "" the best available
+	Files        string        `json:"files"`        // required isolation of files, Namespace; "" the best available
+	Protected    []string      `json:"protected"`    // folders and files that are hidden from the run and from DevTools clients
+	ReadOnly     bool          `json:"readOnly"`     // the run can write only its own folders and those of Writable
+	Writable     []string      `json:"writable"`     // further folders that a ReadOnly run can write
 	FilesQuota   int64         `json:"filesQuota"`   // bytes that uploads and downloads may have together; 0: no quota
 	Timeout      time.Duration `json:"timeout"`      // until the browser takes commands
-	Grace        time.Duration `json:"grace"`        // how long to go on without a server
+	Grace        time.Duration `json:"grace"`        // how long to continue without a server
 	MaxRun       time.Duration `json:"maxRun"`       // 0: no limit
-	Idle         time.Duration `json:"idle"`         // how long to go on when nobody uses it; 0: no limit
+	Idle         time.Duration `json:"idle"`         // how long to continue unused; 0: no limit
 }
 
-// Rights is what a client of a run may do.
+// Rights are the permissions of a run's client.
 type Rights struct {
-	Readonly bool `json:"readonly"` // it watches the live view, and does nothing else
-	Files    bool `json:"files"`    // it may use files of the machine, and not those of the run's own folder alone
+	Readonly bool `json:"readonly"` // the client may only watch the live view
+	Files    bool `json:"files"`    // the client may use files of the machine, not only those in the run's own folder
 }
 
-// homeDir is the folder for what the browser's libraries would keep in the user's home: caches and settings.
+// Rules say which hosts the pages of a run may reach, and whether requested hosts are recorded.
+type Rules struct {
+	Allow []string `json:"allow"` // none: every host
+	Deny  []string `json:"deny"`
+	Log   bool     `json:"log"`
+}
+
+// homeDir is the folder for the caches and settings that the browser's libraries would write to the user's home.
 func homeDir(profileDir string) string { return filepath.Join(profileDir, "home") }
 
-// FilesDir is the run's own folder for what clients upload and download, in "uploads" and "downloads". It is emptied when the profile starts.
+// FilesDir returns the run's own folder for what clients upload and download, in "uploads" and "downloads". It is
+// emptied when the profile starts.
 func FilesDir(profileDir string) string { return filepath.Join(profileDir, "files") }
 
-// Capability opens a run without a key: who shows a secret with this hash gets in, with these rights. It was made for a key, and ends with that.
+// Capability grants access to a run without a key, with these rights, to a client that presents its secret. It was
+// created for a key and ends with that key.
 type Capability struct {
 	ID   string `json:"id"`
 	Hash []byte `json:"hash"` // SHA-256 of the secret
-	// Secret is that of the one that start answers a key, so that the next server answers the same; of others it is nowhere.
+	// Secret is set only for the capability that a start returns to a key, so that the next server can return it
+	// again.
 	Secret string `json:"secret,omitempty"`
-	Key    string `json:"key"` // which one it was made for
+	Key    string `json:"key"` // the key it was created for
 	Name   string `json:"name"`
 	Rights
-	CreatedAt int64 `json:"createdAt"` // milliseconds since 1970
-	ExpiresAt int64 `json:"expiresAt"` // as CreatedAt; 0: it ends with the run
+	CreatedAt int64 `json:"createdAt"` // Unix ms
+	ExpiresAt int64 `json:"expiresAt"` // Unix ms; 0: ends with the run
 }
 
-// Upstream is a proxy with its password: the one form in which it is written out, and only to the shim.
+// Upstream is a proxy with its password. This form is written only to the shim.
 type Upstream struct {
 	ID       string     `json:"id"`
 	Revision int64      `json:"revision"`
@@ -106,11 +116,11 @@ type Upstream struct {
 	Password string     `json:"password"`
 }
 
-// upstreamFields are an Upstream without its methods.
+// upstreamFields is an Upstream without its methods.
 type upstreamFields Upstream
 
-// upstreamJSON is an Upstream as it is written. JSON has text alone, and a login may be of any bytes: one that is no UTF-8 stands a second
-// time as base64. A process of a version without that takes the text, as it did.
+// upstreamJSON is the JSON form of an Upstream. A user name or password that is not UTF-8 is added as base64, since
+// JSON holds text only. Processes of older versions take the text.
 type upstreamJSON struct {
 	upstreamFields
 	RawUsername []byte `json:"rawUsername,omitempty"`
@@ -138,7 +148,7 @@ func (u *Upstream) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// rawOf is a text that JSON cannot carry, or nil.
+// rawOf returns the bytes of a string that JSON cannot hold, nil for any other.
 func rawOf(s string) []byte {
 	if utf8.ValidString(s) {
 		return nil
@@ -146,7 +156,7 @@ func rawOf(s string) []byte {
 	return []byte(s)
 }
 
-// Proxy is the value that a dialer takes; nil for none.
+// Proxy returns the proxy for a dialer. It is nil for nil.
 func (u *Upstream) Proxy() *proxy.Proxy {
 	if u == nil {
 		return nil
@@ -154,13 +164,13 @@ func (u *Upstream) Proxy() *proxy.Proxy {
 	return &proxy.Proxy{Type: u.Type, Host: u.Host, Port: u.Port, Username: u.Username, Password: u.Password}
 }
 
-// UpstreamMark says which proxy it is, in which version.
+// UpstreamMark identifies a proxy and its revision.
 type UpstreamMark struct {
 	ID       string `json:"id"`
 	Revision int64  `json:"revision"`
 }
 
-// State is a run as its shim sees it.
+// State is a run's state as its shim reports it.
 type State struct {
 	RunID           string            `json:"runId"`
 	ProfileID       string            `json:"profileId"`
@@ -174,11 +184,11 @@ type State struct {
 	Timezone        string            `json:"timezone"`
 	Isolation       browser.Isolation `json:"isolation"`
 	Warnings        []browser.Warning `json:"warnings"`
-	DebuggerAddress string            `json:"debuggerAddress"` // "" without, and when it is closed again
+	DebuggerAddress string            `json:"debuggerAddress"` // "" without a port, and when it is closed
 	DebugKey        string            `json:"debugKey"`        // as in the Spec
 	Upstreams       []UpstreamMark    `json:"upstreams"`       // in their order; none: direct
-	UpstreamAt      int               `json:"upstreamAt"`      // the one in use; above 0 it is a fallback
-	Ending          bool              `json:"ending"`          // the browser has gone or is being closed
+	UpstreamAt      int               `json:"upstreamAt"`      // index of the one in use; above 0 it is a fallback
+	Ending          bool              `json:"ending"`          // the browser has exited or is being closed
 	ForOnce         bool              `json:"forOnce"`         // as in the Spec
 }
 
@@ -186,16 +196,16 @@ type State struct {
 type Outcome string
 
 const (
-	Stopped  Outcome = "stopped"  // it was told to
-	Failed   Outcome = "failed"   // the browser died by itself
+	Stopped  Outcome = "stopped"  // on request
+	Failed   Outcome = "failed"   // the browser died
 	Orphaned Outcome = "orphaned" // no server came back within the grace; the browser was closed gracefully
-	Expired  Outcome = "expired"  // it ran as long as it may
-	Idle     Outcome = "idle"     // nobody used it for as long as it may be idle
-	Closed   Outcome = "closed"   // somebody closed the browser's window
-	Lost     Outcome = "lost"     // the shim is gone without a word; only a server says this
+	Expired  Outcome = "expired"  // the run reached its maximum duration
+	Idle     Outcome = "idle"     // the run reached its idle limit
+	Closed   Outcome = "closed"   // a person closed the browser's window
+	Lost     Outcome = "lost"     // the shim is gone without a report; only a server says this
 )
 
-// End is how a run ended. The shim writes it beside its socket before it goes.
+// End is the report of how a run ended. The shim writes it beside its socket before it exits.
 type End struct {
 	Outcome   Outcome        `json:"outcome"`
 	Method    browser.Method `json:"method,omitempty"` // what it took to end the browser
@@ -207,27 +217,60 @@ type End struct {
 	BytesDown int64          `json:"bytesDown"`
 	ByRules   int64          `json:"refusedByRules"` // connections
 	Traffic   []Traffic      `json:"traffic"`
-	Hosts     *Hosts         `json:"hosts,omitempty"` // nil: not kept
+	Hosts     *Hosts         `json:"hosts,omitempty"` // nil: not recorded
 }
 
-// watchLine is a line of GET /watch: a notice, or the end, which is the last one.
+// Hosts are the recorded hosts that a run's pages have requested.
+type Hosts struct {
+	List []proxy.HostStats `json:"list"`
+	More int64             `json:"more"` // requests for hosts beyond the list's capacity
+}
+
+// Traffic is the traffic through a proxy on one day (UTC).
+type Traffic struct {
+	ProxyID     string `json:"proxyId"` // "": direct
+	Day         int64  `json:"day"`     // days since 1970-01-01
+	BytesUp     int64  `json:"bytesUp"`
+	BytesDown   int64  `json:"bytesDown"`
+	Connections int64  `json:"connections"`
+}
+
+// The reasons of a notice.
+const (
+	ReasonIdle   = "idle"   // nobody uses the run
+	ReasonMaxRun = "maxRun" // the run has nearly reached its maximum duration
+	ReasonMoved  = "moved"  // the proxy was dead; the run continues through the next
+)
+
+// Notice announces that a run is about to be closed, that the close is called off, or that the proxy has changed.
+type Notice struct {
+	Reason string     `json:"reason"`
+	EndsAt *time.Time `json:"endsAt"`         // nil: the run continues
+	From   string     `json:"from,omitempty"` // of a move: the proxy that was dead
+	To     string     `json:"to,omitempty"`
+	Code   proxy.Code `json:"code,omitempty"` // why that proxy counts as dead
+}
+
+// watchLine is a line of GET /watch: a notice, or as the last line the end.
 type watchLine struct {
 	Notice *Notice `json:"notice,omitempty"`
 	End
 }
 
-// Failure is a start that came to nothing.
+// Failure is why a start failed.
 type Failure struct {
-	Kind     string   `json:"kind"` // not_found, failed, killed, timeout, cancelled, locked, taken, unwritable, folder_unusable, disk_full, isolation_refused, isolation_failed, internal
+	// Kind is not_found, failed, killed, timeout, cancelled, locked, taken, unwritable, folder_unusable, disk_full,
+	// isolation_refused, isolation_failed or internal.
+	Kind     string   `json:"kind"`
 	Message  string   `json:"message"`
 	ExitCode int      `json:"exitCode"`
 	Lines    []string `json:"lines,omitempty"`
 	Advice   string   `json:"advice,omitempty"` // what to do
-	Signal   string   `json:"signal,omitempty"` // that ended the browser, or with killed the shim
-	Memory   bool     `json:"-"`                // the kernel has killed a process meanwhile, for want of memory
+	Signal   string   `json:"signal,omitempty"` // ended the browser, or with kind killed the shim
+	Memory   bool     `json:"-"`                // the kernel killed a process for lack of memory during the start
 }
 
-// Error says it in one line.
+// Error implements error.
 func (f *Failure) Error() string { return f.Kind + ": " + f.Message }
 
 // report is the shim's first and only line on standard output.

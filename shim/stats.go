@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// This file tells what a run uses of the machine.
+// Measures what a run uses of the machine.
 
-// Stats are a run's figures. What the system does not tell is nil.
+// Stats are a run's figures. A figure that the system does not report is nil.
 type Stats struct {
-	CPUMs       *int64   `json:"cpuMs"`       // of the browser's processes since they were started, milliseconds
-	CPUPercent  *float64 `json:"cpuPercent"`  // of one core, since the last time that somebody asked, the first time since the start
+	CPUMs       *int64   `json:"cpuMs"`       // CPU time of the browser's processes since their start, milliseconds
+	CPUPercent  *float64 `json:"cpuPercent"`  // of one core, since the last request; at the first request since the start
 	MemoryBytes *int64   `json:"memoryBytes"` // of the browser's processes
 	MemoryKind  *string  `json:"memoryKind"`  // MemoryPSS or MemoryPrivate
 	OwnBytes    *int64   `json:"ownBytes"`    // of the shim itself, measured in the same way
 	Processes   *int     `json:"processes"`   // of the browser
 	BytesUp     int64    `json:"bytesUp"`     // through the relay, from browser to target
 	BytesDown   int64    `json:"bytesDown"`
-	Connections int64    `json:"connections"` // through the relay, now
+	Connections int64    `json:"connections"` // open through the relay
 	ByRules     int64    `json:"refusedByRules"`
 	Clients     int      `json:"clients"` // of DevTools
 	Viewers     int      `json:"viewers"` // of the live view
@@ -27,67 +27,68 @@ type Stats struct {
 
 // What MemoryBytes counts.
 const (
-	MemoryPSS     = "pss"     // each process' own memory, and its share of what several have (proc_pid_smaps(5))
-	MemoryPrivate = "private" // each process' own memory without what several have; where the system tells no more
+	MemoryPSS     = "pss"     // proportional set size: shared pages are divided among their users (proc_pid_smaps(5))
+	MemoryPrivate = "private" // without shared pages; used where PSS cannot be read
 )
 
-// The figures are read anew when they are older than this. A look at the memory of one browser takes 30 ms.
+// Figures older than this are measured anew. Reading the memory of one browser takes 30 ms.
 const (
 	cpuAge    = time.Second
 	memoryAge = 10 * time.Second
 )
 
-// meter remembers what was measured last.
+// meter caches the last measurements.
 type meter struct {
-	mu      sync.Mutex
-	started time.Time // of the run
-	at      time.Time // of cpu
-	cpu     cpuUse
-	percent float64
-	read    time.Time // of memory
-	memory  memoryUse
+	mu       sync.Mutex
+	started  time.Time // of the run
+	cpuAt    time.Time // of cpu
+	cpu      cpuUse
+	percent  float64
+	memoryAt time.Time // of memory
+	memory   memoryUse
 }
 
-// cpuUse is what the run's processes took so far.
+// cpuUse is the CPU time that the run's processes have used.
 type cpuUse struct {
 	time time.Duration
-	pids []int // of those that live, without this process
+	pids []int // of running processes, without this one
 }
 
-// memoryUse is what they hold, in bytes.
+// memoryUse is the memory of the run's processes in bytes.
 type memoryUse struct {
 	bytes, own int64
 	kind       string
 }
 
-// look measures what is old, and says whether the system tells anything.
-func (m *meter) look(now time.Time) bool {
-	if since := now.Sub(m.at); since >= cpuAge {
+// refresh measures what is old, and reports whether the system provides any figures.
+func (m *meter) refresh(now time.Time) bool {
+	if since := now.Sub(m.cpuAt); since >= cpuAge {
 		use, ok := measureCPU()
 		if !ok {
 			return false
 		}
-		if m.at.IsZero() {
+		if m.cpuAt.IsZero() {
 			since = now.Sub(m.started)
 		}
 		m.percent = 100 * max(0, (use.time-m.cpu.time).Seconds()/since.Seconds())
-		m.at, m.cpu = now, use
+		m.cpuAt, m.cpu = now, use
 	}
-	if now.Sub(m.read) >= memoryAge {
-		m.memory, m.read = measureMemory(m.cpu.pids), now
+	if now.Sub(m.memoryAt) >= memoryAge {
+		m.memory, m.memoryAt = measureMemory(m.cpu.pids), now
 	}
 	return true
 }
 
-// stats gives the figures. Those who ask at once share one look.
+// stats returns the figures. Concurrent callers share one measurement.
 func (p *process) stats() Stats {
 	traffic := p.relay.Stats()
-	s := Stats{BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown, Connections: traffic.Open, ByRules: traffic.ByRules, Clients: p.browser.Clients(), Viewers: p.viewers()}
+	s := Stats{BytesUp: traffic.BytesUp, BytesDown: traffic.BytesDown, Connections: traffic.Open, ByRules: traffic.ByRules,
+		Clients: p.browser.Clients(), Viewers: p.viewers()}
 	m := &p.meter
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.started = p.started
-	if !m.look(time.Now()) {
+	if !m.refresh(time.Now()) {
 		return s
 	}
 	ms, percent, processes, memory := m.cpu.time.Milliseconds(), m.percent, len(m.cpu.pids), m.memory
@@ -96,9 +97,9 @@ func (p *process) stats() Stats {
 	return s
 }
 
-func (p *process) serveStats(w http.ResponseWriter, _ *http.Request) { send(w, p.stats()) }
+func (p *process) serveStats(w http.ResponseWriter, _ *http.Request) { writeJSON(w, p.stats()) }
 
-// Stats asks the shim what the run uses.
+// Stats asks the shim for the run's figures.
 func (c *Client) Stats(ctx context.Context) (*Stats, error) {
 	var s Stats
 	return &s, c.call(ctx, http.MethodGet, "/stats", nil, &s)

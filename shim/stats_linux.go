@@ -9,17 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clockTicks is how many of its units of time /proc counts in a second: 100 on every Linux that Go runs on (sysconf(3), _SC_CLK_TCK).
+// clockTicks is the number of /proc's time units per second: 100 on every Linux that Go supports (sysconf(3),
+// _SC_CLK_TCK).
 const clockTicks = 100
 
-// procStat is what /proc/<pid>/stat says of a process (proc_pid_stat(5)).
+// procStat is the part of /proc/<pid>/stat that is used (proc_pid_stat(5)).
 type procStat struct {
 	pid, parent int
-	cpu         time.Duration // of the process, and of those of its children that it has waited for
+	cpu         time.Duration // of the process and of its reaped children
 }
 
-// measureCPU adds up the time of all processes that descend from this one. Those that have gone are in their parents' times, in the end
-// in ours.
+// measureCPU adds up the time of all processes that descend from this one. The time of reaped processes is in their
+// parents' times, and finally in ours.
 func measureCPU() (cpuUse, bool) {
 	var gone unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_CHILDREN, &gone) != nil {
@@ -27,7 +28,7 @@ func measureCPU() (cpuUse, bool) {
 	}
 	use := cpuUse{time: time.Duration(gone.Utime.Nano() + gone.Stime.Nano())}
 	children := map[int][]procStat{}
-	entries, _ := os.ReadDir("/proc") // without it there are no children
+	entries, _ := os.ReadDir("/proc") // without /proc there are no children
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
 			if s, ok := readStat(pid); ok {
@@ -46,9 +47,9 @@ func measureCPU() (cpuUse, bool) {
 func readStat(pid int) (s procStat, ok bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return s, false // gone meanwhile
+		return s, false // the process has exited
 	}
-	// The second field, in brackets, may hold anything; behind it stands the third.
+	// The second field, in brackets, may contain anything; the third follows it.
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(fields) < 15 {
 		return s, false
@@ -60,32 +61,34 @@ func readStat(pid int) (s procStat, ok bool) {
 	return s, true
 }
 
-// number reads what the kernel wrote.
+// number parses a number that the kernel wrote.
 func number(text []byte) int64 {
 	n, _ := strconv.ParseInt(string(text), 10, 64)
 	return n
 }
 
-// measureMemory adds up what the processes hold. It is of one kind: a sum of both would be neither.
+// measureMemory adds up the processes' memory. All of it is measured in one way, since a mixed sum would mean
+// nothing.
 func measureMemory(pids []int) memoryUse {
 	use, whole := memoryUse{kind: MemoryPSS}, true
 	for _, pid := range pids {
-		n, err := shareOf(pid)
+		n, err := pssOf(pid)
 		use.bytes, whole = use.bytes+n, whole && !os.IsPermission(err)
 	}
-	use.own, _ = shareOf(os.Getpid())
+	use.own, _ = pssOf(os.Getpid())
 	if whole {
 		return use
 	}
-	use = memoryUse{kind: MemoryPrivate, own: privateOf(os.Getpid())}
+	use = memoryUse{kind: MemoryPrivate, own: privateBytes(os.Getpid())}
 	for _, pid := range pids {
-		use.bytes += privateOf(pid)
+		use.bytes += privateBytes(pid)
 	}
 	return use
 }
 
-// shareOf is a process' proportional set size. A process of another user namespace may be looked at by the one who made that.
-func shareOf(pid int) (int64, error) {
+// pssOf returns a process's proportional set size in bytes. Processes of another user namespace can be read by the
+// process that created it.
+func pssOf(pid int) (int64, error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 	_, rest, _ := bytes.Cut(text, []byte("\nPss:"))
 	if fields := bytes.Fields(rest[:min(len(rest), 64)]); len(fields) > 0 {
@@ -94,9 +97,10 @@ func shareOf(pid int) (int64, error) {
 	return 0, err
 }
 
-// privateOf is what a process has of its own, as everyone may read it (proc_pid_statm(5)): resident pages without those of files and shared memory.
-func privateOf(pid int) int64 {
-	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm") // it may have gone
+// privateBytes returns a process's private memory: resident pages without files and shared memory. Everyone may read
+// it (proc_pid_statm(5)).
+func privateBytes(pid int) int64 {
+	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm") // the process may have exited
 	if fields := bytes.Fields(text); len(fields) >= 3 {
 		return (number(fields[1]) - number(fields[2])) * int64(os.Getpagesize())
 	}

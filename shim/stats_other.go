@@ -2,7 +2,7 @@
 
 package shim
 
-// measureCPU knows nothing on these systems.
+// measureCPU reports nothing on these systems.
 func measureCPU() (cpuUse, bool) { return cpuUse{}, false }
 
 func measureMemory([]int) memoryUse { return memoryUse{} }

@@ -11,18 +11,9 @@ import (
 	"warren/proxy"
 )
 
-// This file sums up what went through a run's proxies, by day.
+// Sums up the traffic through a run's proxies by day.
 
-// Traffic is what went through a proxy on one day (UTC).
-type Traffic struct {
-	ProxyID     string `json:"proxyId"` // "": directly
-	Day         int64  `json:"day"`     // since 1970-01-01
-	BytesUp     int64  `json:"bytesUp"`
-	BytesDown   int64  `json:"bytesDown"`
-	Connections int64  `json:"connections"`
-}
-
-// trafficLog puts what the relay has counted since the last look down to the day of the look.
+// trafficLog adds what the relay has counted since the last update to the day of this update.
 type trafficLog struct {
 	mu   sync.Mutex
 	last map[string]proxy.RouteStats
@@ -31,9 +22,9 @@ type trafficLog struct {
 
 const secondsOfDay = 24 * 60 * 60
 
-// look takes the counters in, and gives the sums: what it said once it says again, or more. It reads the counters and the clock itself, while
-// nobody else looks: figures that came in another order than they were read in would be less than the ones before.
-func (l *trafficLog) look(clock func() time.Time, read func() []proxy.RouteStats) []Traffic {
+// update reads the counters and returns the sums, which never decrease. It reads the counters and the clock under its
+// lock, so that concurrent updates cannot apply figures out of order.
+func (l *trafficLog) update(clock func() time.Time, read func() []proxy.RouteStats) []Traffic {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, stats := clock(), read()
@@ -67,12 +58,12 @@ func (l *trafficLog) look(clock func() time.Time, read func() []proxy.RouteStats
 	return out
 }
 
-// serveTraffic tells the sums as they are now.
+// serveTraffic answers with the current sums.
 func (p *process) serveTraffic(w http.ResponseWriter, _ *http.Request) {
-	send(w, p.traffic.look(time.Now, p.relay.RouteStats))
+	writeJSON(w, p.traffic.update(time.Now, p.relay.RouteStats))
 }
 
-// Traffic asks the shim what has gone through the run's proxies so far.
+// Traffic asks the shim for the traffic through the run's proxies so far.
 func (c *Client) Traffic(ctx context.Context) ([]Traffic, error) {
 	var out []Traffic
 	err := c.call(ctx, http.MethodGet, "/traffic", nil, &out)

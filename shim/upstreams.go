@@ -10,20 +10,21 @@ import (
 	"warren/proxy"
 )
 
-// This file is about the proxies of a run: one is in use, those behind it are for when it is dead, and all may be replaced while it runs.
+// Manages the proxies of a run: one is in use, the others are fallbacks, and all can be replaced while the run goes
+// on.
 
 // Upstreams is a change of a run's proxies.
 type Upstreams struct {
-	List  []Upstream `json:"list"`  // in their order; at least one
-	First bool       `json:"first"` // go on with the first; else with the one in use, where it is still among them
-	Cut   bool       `json:"cut"`   // end what was opened through another than the one that is now in use
+	List          []Upstream `json:"list"`  // in their order; at least one
+	ResetFailover bool       `json:"first"` // use the first; otherwise keep the one in use if it is still listed
+	CloseOld      bool       `json:"cut"`   // close connections through any proxy but the one now in use
 }
 
-// Swap is what came of it.
+// Swap is the result of a change.
 type Swap struct {
-	Swapped bool `json:"swapped"` // another one is in use, or the same one at another address or with other credentials
-	Cut     int  `json:"cut"`     // connections that were ended
-	At      int  `json:"at"`      // the place of the one in use
+	Swapped bool `json:"swapped"` // another proxy is in use, or the same one with another address or other credentials
+	Closed  int  `json:"cut"`     // connections that were closed
+	At      int  `json:"at"`      // index of the one in use
 }
 
 func marks(list []Upstream) []UpstreamMark {
@@ -34,10 +35,11 @@ func marks(list []Upstream) []UpstreamMark {
 	return out
 }
 
-// setUpstreams makes new connections go through them. One that dials as before keeps its dialer: for the relay it is no change.
+// setUpstreams routes new connections through the list. A proxy that is dialled as before keeps its dialer, so that
+// the relay sees no change.
 func (p *process) setUpstreams(u Upstreams) Swap {
-	p.swapping.Lock()
-	defer p.swapping.Unlock()
+	p.routesMu.Lock()
+	defer p.routesMu.Unlock()
 	p.mu.Lock()
 	old := p.upstreams
 	p.upstreams = u.List
@@ -52,51 +54,51 @@ func (p *process) setUpstreams(u Upstreams) Swap {
 	}
 	p.routes = routes
 	at := proxy.Stay
-	if u.First {
+	if u.ResetFailover {
 		at = 0
 	}
 	var s Swap
-	s.Swapped, s.Cut = p.relay.SetRoutes(routes, at, u.Cut)
+	s.Swapped, s.Closed = p.relay.SetRoutes(routes, at, u.CloseOld)
 	s.At, _ = p.relay.Route()
 	return s
 }
 
-// same says whether the other is the same proxy, dialled in the same way.
+// same reports whether the other is the same proxy, dialled in the same way.
 func (u Upstream) same(other Upstream) bool {
 	other.Revision = u.Revision
 	return u == other
 }
 
-// upstreamsBudget is how many bytes a change of proxies may have: a run has eleven, each with a user name and a password of up to 4,096
-// bytes, and JSON takes six for one.
-const upstreamsBudget = 1 << 20
+// maxUpstreamsBody bounds a change of proxies in bytes. A run has eleven, each with a user name and a password of up
+// to 4,096 bytes. JSON takes up to six bytes for one.
+const maxUpstreamsBody = 1 << 20
 
 // serveUpstreams replaces the run's proxies.
 func (p *process) serveUpstreams(w http.ResponseWriter, r *http.Request) {
 	var u Upstreams
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, upstreamsBudget)).Decode(&u); err != nil || len(u.List) == 0 {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxUpstreamsBody)).Decode(&u); err != nil || len(u.List) == 0 {
 		http.Error(w, "no upstreams", http.StatusBadRequest)
 		return
 	}
-	if p.spec.WebRTC == string(browser.WebRTCDefault) { // its WebRTC would go on beside the proxy
+	if p.spec.WebRTC == string(browser.WebRTCDefault) { // WebRTC would bypass the proxy
 		http.Error(w, "a run with webrtc default takes no proxy", http.StatusConflict)
 		return
 	}
-	send(w, p.setUpstreams(u))
+	writeJSON(w, p.setUpstreams(u))
 }
 
-// SetUpstreams sends the run's new connections through other proxies.
+// SetUpstreams routes the run's new connections through other proxies.
 func (c *Client) SetUpstreams(ctx context.Context, u Upstreams) (Swap, error) {
 	var s Swap
 	err := c.call(ctx, http.MethodPut, "/upstreams", u, &s)
 	return s, err
 }
 
-// noteMove tells those who watch that the relay goes on through another proxy; when nobody does, the next one who comes.
-func (p *process) noteMove(m proxy.Move) {
+// recordMove queues a notice that the relay has moved to another proxy, for the next watching server.
+func (p *process) recordMove(m proxy.Move) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.moves = append(p.moves, Notice{Reason: ReasonMoved, From: m.From, To: m.To, Code: m.Why.Code})
-	close(p.noticed)
-	p.noticed = make(chan struct{})
+	p.pendingMoves = append(p.pendingMoves, Notice{Reason: ReasonMoved, From: m.From, To: m.To, Code: m.Why.Code})
+	close(p.noticesChanged)
+	p.noticesChanged = make(chan struct{})
 }

@@ -12,7 +12,7 @@ import (
 	"warren/proxy"
 )
 
-// takes sends a change of the proxies to a run's process as the server does, and gives what the process has then.
+// takes sends a change of proxies as the server does, and returns the process's list after it.
 func takes(t *testing.T, u Upstreams) []Upstream {
 	t.Helper()
 	body, err := json.Marshal(u)
@@ -29,8 +29,8 @@ func takes(t *testing.T, u Upstreams) []Upstream {
 	return p.upstreams
 }
 
-// TestLoginsOfAnyBytes: a user name and a password that are no text reach the run's process as they are, at its start and at a change, and
-// whoever writes text alone is understood.
+// TestLoginsOfAnyBytes: a user name and a password that are not UTF-8 reach the run's process unchanged, at its start
+// and at a change. A sender that writes text only is understood.
 func TestLoginsOfAnyBytes(t *testing.T) {
 	odd := Upstream{ID: "a", Revision: 3, Type: proxy.SOCKS5, Host: "h.test", Port: 1, Username: "\xfc", Password: "\xff\xfe"}
 	plain := Upstream{ID: "b", Type: proxy.HTTP, Host: "h.test", Port: 2, Username: "user", Password: "Gr\u00fc\u00df"}
@@ -59,10 +59,12 @@ func TestLoginsOfAnyBytes(t *testing.T) {
 	}
 }
 
-// TestLongestLogins: as many proxies as a run has, with the longest logins that there are, in the bytes that take the most room.
+// TestLongestLogins: a change may hold as many proxies as a run has, each with the longest login, in the bytes that
+// take the most room.
 func TestLongestLogins(t *testing.T) {
 	for _, one := range []string{"\x01", "\xff"} {
-		u := Upstream{Type: proxy.HTTP, Host: strings.Repeat("h", 255), Port: 65535, Username: strings.Repeat(one, 4096), Password: strings.Repeat(one, 4096)}
+		u := Upstream{Type: proxy.HTTP, Host: strings.Repeat("h", 255), Port: 65535, Username: strings.Repeat(one, 4096),
+			Password: strings.Repeat(one, 4096)}
 		list := slices.Repeat([]Upstream{u}, 11)
 		if got := takes(t, Upstreams{List: list}); !slices.Equal(got, list) {
 			t.Errorf("%d proxies with logins of %q reach the process changed", len(list), one)

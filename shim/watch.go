@@ -11,30 +11,30 @@ import (
 	"time"
 )
 
-// This file is how a server knows that a run is over. A line that breaks says nothing: a server that is short of descriptors, or an answer
-// that cannot be read, is no end. A run is over when its shim says so, and when its shim is proved to be gone.
+// Detects the end of a run. A broken connection proves nothing, and neither does an error such as too many open
+// files. A run is over when its shim reports it, or when its shim is proved to be gone.
 
-// The pauses between two tries of a line that broke.
+// The backoff between two attempts to reconnect.
 const (
-	firstPause   = 10 * time.Millisecond
-	longestPause = time.Second
+	minBackoff = 10 * time.Millisecond
+	maxBackoff = time.Second
 )
 
-// watch keeps the line open. When it breaks it is opened again, for as long as the shim may live.
+// watch keeps a connection to the shim open. It reconnects for as long as the shim may be alive.
 func (c *Client) watch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	if c.cmd != nil {
 		go func() {
-			c.cmd.Wait() //nolint:errcheck // the end says it all
+			c.cmd.Wait() //nolint:errcheck // the end report says it all
 			close(c.exited)
 		}()
 	}
 	go func() {
 		defer cancel()
-		e, over := c.await(ctx)
+		e, over := c.awaitEnd(ctx)
 		if !over {
-			return // this server lets go; the run goes on
+			return // Release was called; the run continues
 		}
 		switch {
 		case c.cmd != nil:
@@ -50,21 +50,22 @@ func (c *Client) watch() {
 	}()
 }
 
-// await follows the run to its end. over is false when ctx ended before. An end without an outcome is that of a shim which is gone.
-func (c *Client) await(ctx context.Context) (e End, over bool) {
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+// awaitEnd follows the run to its end. over is false if ctx ended first. An End without an outcome means that the
+// shim is gone.
+func (c *Client) awaitEnd(ctx context.Context) (e End, over bool) {
+	for pause := minBackoff; ; pause = min(2*pause, maxBackoff) {
 		began := time.Now()
-		e, err := c.follow(ctx)
+		e, err := c.readWatch(ctx)
 		switch {
 		case err == nil && e.Outcome != "":
 			return e, true
 		case ctx.Err() != nil:
 			return End{}, false
-		case c.cmd == nil && gone(c.reach(ctx), c.profileDir):
+		case c.cmd == nil && gone(c.probe(ctx), c.profileDir):
 			return End{}, true
 		}
-		if time.Since(began) > longestPause { // it was open for a while
-			pause = firstPause
+		if time.Since(began) > maxBackoff { // the connection had been open for a while
+			pause = minBackoff
 		}
 		wait := time.NewTimer(pause)
 		select {
@@ -79,8 +80,8 @@ func (c *Client) await(ctx context.Context) (e End, over bool) {
 	}
 }
 
-// reach connects to the shim's socket and says what came of it.
-func (c *Client) reach(ctx context.Context) error {
+// probe connects to the shim's socket and returns the error.
+func (c *Client) probe(ctx context.Context) error {
 	conn, err := c.dial(ctx)
 	if err == nil {
 		conn.Close()
@@ -93,24 +94,25 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", socketPath(c.dir, c.name))
 }
 
-// Gone says whether the shim of a run is gone, after Adopt has failed with err. Of a run whose profile nobody knows (profileDir is empty) the
-// socket alone tells.
+// Gone reports whether the shim of a run is gone, after Adopt has failed with err. With an unknown profile
+// (profileDir is empty) the socket alone decides.
 func Gone(err error, profileDir string) bool { return gone(err, profileDir) }
 
-// gone takes what a connection to the shim's socket came to. Nobody listens on it any more, and nobody holds the profile: anything else may
-// be a fault of this process' own, as the want of descriptors is.
+// gone decides by the error of a connection to the shim's socket: nothing listens on it, and nothing holds the
+// profile. Any other error may be this process's own, such as too many open files.
 func gone(err error, profileDir string) bool {
-	return isUnheard(err) && isUnlocked(profileDir)
+	return isNotListening(err) && isUnlocked(profileDir)
 }
 
-// wsaRefused is what Windows says of a socket that nobody listens on; no other system has this number.
+// wsaRefused is WSAECONNREFUSED, which Windows returns for a socket without a listener. No other system has this
+// number.
 const wsaRefused = syscall.Errno(10061)
 
-func isUnheard(err error) bool {
+func isNotListening(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, wsaRefused)
 }
 
-// isUnlocked says whether nobody holds a profile. Of a folder that is not there nobody does.
+// isUnlocked reports whether no process holds a profile. A missing folder is not held.
 func isUnlocked(profileDir string) bool {
 	if profileDir == "" {
 		return true
@@ -123,19 +125,20 @@ func isUnlocked(profileDir string) bool {
 	return ok && err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// awaitUnlocked returns when the shim of a profile has let go of it, which is the last thing that it does: it tells the end before that, and a
-// start that came in between would find the profile in use. One that is killed lets go too; one that hangs is not waited for beyond its slack.
+// awaitUnlocked returns when the shim has released its profile. The shim does that last, after it has sent the end,
+// and a start in between would find the profile in use. A killed shim releases it too. A hanging one is awaited for
+// slack at most.
 func awaitUnlocked(ctx context.Context, profileDir string) {
 	ctx, cancel := context.WithTimeout(ctx, slack)
 	defer cancel()
 	lock := profileLock(profileDir)
-	if ok, _ := lock.TryLockContext(ctx, 10*time.Millisecond); ok { // on an error, the start says what is wrong
+	if ok, _ := lock.TryLockContext(ctx, 10*time.Millisecond); ok { // on an error, the next start reports it
 		lock.Unlock() //nolint:errcheck // the file is closed either way
 	}
 }
 
-// follow reads the line to its end.
-func (c *Client) follow(ctx context.Context) (End, error) {
+// readWatch reads a watch connection to its end.
+func (c *Client) readWatch(ctx context.Context) (End, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://shim/watch", nil)
 	if err != nil {
 		return End{}, err
@@ -152,7 +155,7 @@ func (c *Client) follow(ctx context.Context) (End, error) {
 		}
 		select {
 		case c.notices <- *line.Notice:
-		default: // nobody takes them: the end must come through
+		default: // nothing receives them, and the end must come through
 		}
 	}
 }

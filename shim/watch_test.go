@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Only a socket that nobody listens on, of a profile that nobody holds, is that of a shim which is gone.
+// A shim is gone only if nothing listens on its socket and nothing holds its profile.
 func TestGone(t *testing.T) {
 	dir := t.TempDir()
 	held := profileLock(dir)
@@ -52,7 +52,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// A line that breaks, or is refused, while the shim lives is opened again; the run is over when the shim says so.
+// A watch connection that breaks, or is refused, while the shim lives is opened again. The run is over when the shim
+// says so.
 func TestBrokenLineIsOpenedAgain(t *testing.T) {
 	s := emptySpec(t)
 	for _, dir := range []string{s.RunDir, s.ProfileDir} {
@@ -81,8 +82,8 @@ func TestBrokenLineIsOpenedAgain(t *testing.T) {
 		case 3:
 			w.Write([]byte(`{"outco`)) //nolint:errcheck // the client sees it
 		default:
-			send(w, End{Outcome: Stopped})
-			lock.Unlock() //nolint:errcheck // as a shim that goes does
+			writeJSON(w, End{Outcome: Stopped})
+			lock.Unlock() //nolint:errcheck // as an exiting shim does
 		}
 	}), ReadHeaderTimeout: time.Minute}
 	go shim.Serve(l) //nolint:errcheck // ends with Close

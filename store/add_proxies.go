@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 )
 
-// This file writes many proxies with few statements: a statement for each of ten thousand would hold up every other writer.
+// Finds and inserts many proxies with few statements. One statement for each of ten thousand would block other
+// writers.
 
-// FindAddresses gives which of the rows' addresses a workspace has already: the proxies' ids by the rows' places.
+// FindAddresses returns the ids of a workspace's proxies that have the address of one of rows. The result maps the
+// index in rows to the id.
 func (q *Queries) FindAddresses(ctx context.Context, workspace string, workspaces *string, rows []Proxy) (map[int]string, error) {
 	addresses := make([][4]any, len(rows))
 	for i, p := range rows {
@@ -26,7 +28,7 @@ func (q *Queries) FindAddresses(ctx context.Context, workspace string, workspace
 	return ids, err
 }
 
-// AddProxies inserts rows of one workspace, all of them made at the same time. Their texts are UTF-8.
+// AddProxies inserts the proxies of one workspace with the same creation time, Unix ms. Their texts must be UTF-8.
 func (q *Queries) AddProxies(ctx context.Context, workspace string, now int64, rows []Proxy) error {
 	type added struct {
 		ID        string  `json:"id"`
@@ -34,16 +36,17 @@ func (q *Queries) AddProxies(ctx context.Context, workspace string, now int64, r
 		Host      string  `json:"host"`
 		Port      int64   `json:"port"`
 		Username  string  `json:"username"`
-		Password  *string `json:"password"` // sealed, in hexadecimal
+		Password  *string `json:"password"` // sealed, hexadecimal
 		Name      string  `json:"name"`
 		Tags      string  `json:"tags"`
 		Notes     string  `json:"notes"`
 		RotateURL string  `json:"rotateUrl"`
-		Sealed    *string `json:"rotateSealed"` // in hexadecimal
+		Sealed    *string `json:"rotateSealed"` // sealed, hexadecimal
 	}
 	list := make([]added, len(rows))
 	for i, p := range rows {
-		list[i] = added{ID: p.ID, Type: p.Type, Host: p.Host, Port: p.Port, Username: p.Username, Name: p.Name, Tags: p.Tags, Notes: p.Notes, RotateURL: p.RotateURL}
+		list[i] = added{ID: p.ID, Type: p.Type, Host: p.Host, Port: p.Port, Username: p.Username, Name: p.Name, Tags: p.Tags,
+			Notes: p.Notes, RotateURL: p.RotateURL}
 		if p.Password != nil {
 			sealed := hex.EncodeToString(p.Password)
 			list[i].Password = &sealed

@@ -24,14 +24,15 @@ func (c *counter) QueryContext(ctx context.Context, query string, args ...any) (
 	return c.DBTX.QueryContext(ctx, query, args...)
 }
 
-// TestAddProxies: a thousand proxies are one statement to find and one to write, and the rows are those that InsertProxy makes.
+// TestAddProxies: a thousand proxies take one statement to find and one to insert. The rows equal InsertProxy's.
 func TestAddProxies(t *testing.T) {
 	s := openTest(t)
 	ensure(t, s, "a", "b")
 	ctx := context.Background()
 	var rows []Proxy
 	for i := range 1000 {
-		p := Proxy{ID: newID(), WorkspaceID: "a", Type: "http", Host: "h.example", Port: int64(i + 1), Username: "Üser \"'\\", Name: "n\n", Tags: `["a","b"]`, Notes: "=1+1", RotateURL: "https://r.example/?a=1&b=2"}
+		p := Proxy{ID: newID(), WorkspaceID: "a", Type: "http", Host: "h.example", Port: int64(i + 1), Username: "Üser \"'\\",
+			Name: "n\n", Tags: `["a","b"]`, Notes: "=1+1", RotateURL: "https://r.example/?a=1&b=2"}
 		if i%2 == 0 {
 			p.Password, _ = s.Seal("proxies", "password", p.ID, []byte{0, 1, byte(i)})
 		}

@@ -75,7 +75,7 @@ type InsertAuditParams struct {
 	Detail      string
 }
 
-// What was done with secrets. Whoever sees some workspaces only sees what was done in one of these.
+// Uses of secrets. A key that may see only some workspaces sees only what was done in these.
 func (q *Queries) InsertAudit(ctx context.Context, arg InsertAuditParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, insertAudit,
 		arg.ID,
@@ -113,7 +113,7 @@ type ListAuditParams struct {
 	Limit      int64
 }
 
-// ListAudit gives what was done, newest first, after a place.
+// ListAudit returns entries, newest first, behind a position.
 func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]Audit, error) {
 	rows, err := q.db.QueryContext(ctx, listAudit,
 		arg.AfterKey,

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// benchRows is how many profiles the list benchmarks have: WARREN_BENCH_ROWS, for a million, or few.
+// benchRows is the number of profiles in the list benchmarks: WARREN_BENCH_ROWS (a million, say), or few.
 func benchRows(b *testing.B) int {
 	text := os.Getenv("WARREN_BENCH_ROWS")
 	if text == "" {
@@ -21,13 +21,13 @@ func benchRows(b *testing.B) int {
 	return n
 }
 
-// manyProfiles inserts profiles first to last in one statement: a million by InsertProfile would take many minutes.
+// manyProfiles inserts profiles first to last in one statement: a million calls of InsertProfile would take minutes.
 const manyProfiles = `WITH RECURSIVE n (i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
 INSERT INTO profiles (id, workspace_id, name, os, browser_version, search_key, created_at, updated_at)
 SELECT printf('%08x-0000-7000-8000-%012x', i, i), iif(i % 1000 = 0, 'small', 'big'), 'Profile ' || (i * 7919 % ?3), 'linux', '156',
 	'profile ' || (i * 7919 % ?3), i, i FROM n`
 
-// filled gives a store with many profiles in one workspace and a few in another, and the ids of some.
+// filled returns a store with many profiles in one workspace and a few in another, and the ids of some.
 func filled(b *testing.B, dir string) (s *Store, ids []string) {
 	b.Helper()
 	s = openIn(b, dir, Options{})
@@ -47,8 +47,8 @@ func filled(b *testing.B, dir string) (s *Store, ids []string) {
 	return s, ids
 }
 
-// BenchmarkLists shows that a page costs the same wherever it lies and however many profiles there are, and what the
-// exceptions are: a deep offset, and filters.
+// BenchmarkLists shows that the cost of a page depends neither on its position nor on the number of profiles. The
+// exceptions are a deep offset, and filters.
 func BenchmarkLists(b *testing.B) {
 	dir := b.TempDir()
 	s, ids := filled(b, dir)
@@ -100,12 +100,14 @@ func BenchmarkLists(b *testing.B) {
 	}
 }
 
-// BenchmarkProxyLists reads pages of ten thousand proxies: as they are, from an index, and in other orders and with filters, in memory.
+// BenchmarkProxyLists reads pages of ten thousand proxies: the plain list from an index, other orders and filters in
+// memory.
 func BenchmarkProxyLists(b *testing.B) {
 	s := openTest(b)
 	all := pool(b, s, 10000)
-	for what, l := range map[string]ProxyList{"as it is": {}, "by latency": {Sort: "latency", Ascending: true}, "by name": {Sort: "name"}, "by name, after the middle": {Sort: "name", After: all[5000].ID},
-		"alive": {ProxyFilter: ProxyFilter{Status: "alive"}}, "two tags": {ProxyFilter: ProxyFilter{Tags: []string{"work", "ärger"}}}, "search": {ProxyFilter: ProxyFilter{Search: "über"}}} {
+	for what, l := range map[string]ProxyList{"as it is": {}, "by latency": {Sort: "latency", Ascending: true}, "by name": {Sort: "name"},
+		"by name, after the middle": {Sort: "name", After: all[5000].ID}, "alive": {ProxyFilter: ProxyFilter{Status: "alive"}},
+		"two tags": {ProxyFilter: ProxyFilter{Tags: []string{"work", "ärger"}}}, "search": {ProxyFilter: ProxyFilter{Search: "über"}}} {
 		l.Limit = 20
 		b.Run(what, func(b *testing.B) {
 			for b.Loop() {

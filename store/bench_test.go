@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// creates lets callers insert profiles for a while and gives how many were acknowledged per second.
+// creates lets callers insert profiles for a while and returns the acknowledged inserts per second.
 func creates(b *testing.B, s *Store, callers int, length time.Duration) float64 {
 	b.Helper()
 	ctx := context.Background()
@@ -34,7 +34,7 @@ func creates(b *testing.B, s *Store, callers int, length time.Duration) float64 
 }
 
 // BenchmarkCreates compares group commit with a transaction per create, both at synchronous(FULL), in rounds of
-// changing order. The ratio is the median of the rounds' ratios: the disk's speed changes from round to round.
+// changing order. The result is the median of the rounds' ratios, since the disk's speed changes between rounds.
 func BenchmarkCreates(b *testing.B) {
 	for _, callers := range []int{1, 32} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {

@@ -18,7 +18,7 @@ func assertCounters(t testing.TB, s *Store) {
 	}
 }
 
-// compareCounters names the first counter that is wrong.
+// compareCounters returns an error that names the first wrong counter.
 func compareCounters(db DBTX) error {
 	for what, query := range map[string]string{
 		"workspaces": `SELECT id, 'profiles ' || profile_count || ' trashed ' || trashed_count || ' proxies ' || proxy_count,
@@ -51,12 +51,12 @@ func compareCounters(db DBTX) error {
 	return nil
 }
 
-// walk is a random walk over everything that moves a counter.
+// walk is a random walk over all operations that change a counter.
 type walk struct {
 	*rapid.T
 	q          *Queries
 	workspaces []string
-	profiles   []string // ids; also deleted ones, which every operation must bear
+	profiles   []string // ids, also of deleted profiles, which every operation must tolerate
 	proxies    map[string][]string
 	n          int
 }
@@ -68,14 +68,14 @@ func (w *walk) draw(list []string) string {
 	return rapid.SampledFrom(list).Draw(w.T, "of")
 }
 
-// must accepts only what a caller may run into.
+// must accepts only the errors that a caller can run into.
 func (w *walk) must(err error) {
 	if err = Typed(err); err != nil && !errors.Is(err, ErrReference) && !errors.Is(err, ErrNoRow) {
 		w.Fatal(err)
 	}
 }
 
-// proxyFor picks nil, or a proxy of the workspace, perhaps deleted.
+// proxyFor returns nil, or a random proxy of the workspace, which may be deleted.
 func (w *walk) proxyFor(workspace string) *string {
 	if len(w.proxies[workspace]) == 0 || rapid.Bool().Draw(w.T, "direct") {
 		return nil
@@ -109,16 +109,19 @@ func (w *walk) changeProxy() {
 	if w.must(err); err != nil {
 		return
 	}
-	_, err = w.q.UpdateProfile(ctx, UpdateProfileParams{ID: p.ID, Revision: p.Revision, Name: p.Name, OS: p.OS, BrowserVersion: p.BrowserVersion, Tags: p.Tags,
-		TagsKey: p.TagsKey, Notes: p.Notes, SearchKey: p.SearchKey, ProxyID: w.proxyFor(p.WorkspaceID), StartURLs: p.StartURLs, Timezone: p.Timezone,
-		Locale: p.Locale, Geolocation: p.Geolocation, WebRTC: p.WebRTC, BackgroundTraffic: p.BackgroundTraffic, AllowLocal: p.AllowLocal, Consistency: p.Consistency,
-		FallbackProxyIDs: p.FallbackProxyIDs, FallbackCountry: p.FallbackCountry, AllowHosts: p.AllowHosts, DenyHosts: p.DenyHosts, LocalhostVia: p.LocalhostVia, LogHosts: p.LogHosts})
+	_, err = w.q.UpdateProfile(ctx, UpdateProfileParams{ID: p.ID, Revision: p.Revision, Name: p.Name, OS: p.OS,
+		BrowserVersion: p.BrowserVersion, Tags: p.Tags, TagsKey: p.TagsKey, Notes: p.Notes, SearchKey: p.SearchKey,
+		ProxyID: w.proxyFor(p.WorkspaceID), StartURLs: p.StartURLs, Timezone: p.Timezone, Locale: p.Locale, Geolocation: p.Geolocation,
+		WebRTC: p.WebRTC, BackgroundTraffic: p.BackgroundTraffic, AllowLocal: p.AllowLocal, Consistency: p.Consistency,
+		FallbackProxyIDs: p.FallbackProxyIDs, FallbackCountry: p.FallbackCountry, AllowHosts: p.AllowHosts, DenyHosts: p.DenyHosts,
+		LocalhostVia: p.LocalhostVia, LogHosts: p.LogHosts})
 	w.must(err)
 }
 
 // trashAndChange changes both columns that the triggers watch in one statement, which no query does today.
 func (w *walk) trashAndChange() {
-	_, err := w.q.db.ExecContext(context.Background(), `UPDATE profiles SET proxy_id = NULL, trashed_at = iif(trashed_at IS NULL, 1, NULL) WHERE id = ?`, w.draw(w.profiles))
+	_, err := w.q.db.ExecContext(context.Background(),
+		`UPDATE profiles SET proxy_id = NULL, trashed_at = iif(trashed_at IS NULL, 1, NULL) WHERE id = ?`, w.draw(w.profiles))
 	w.must(err)
 }
 
@@ -175,7 +178,7 @@ func TestCountersEqualCounts(t *testing.T) {
 		})
 		var panicked *PanicError
 		if errors.As(err, &panicked) {
-			panic(panicked.Value) // it is how rapid ends a case
+			panic(panicked.Value) // rapid ends a case with this panic
 		}
 		if !errors.Is(err, errUndo) {
 			rt.Fatal(err)
@@ -183,7 +186,7 @@ func TestCountersEqualCounts(t *testing.T) {
 	})
 }
 
-// The comparison sees each trigger that is missing.
+// The comparison detects each missing trigger.
 func TestCountersTestHasTeeth(t *testing.T) {
 	s := openTest(t)
 	ensure(t, s, "a")
@@ -203,7 +206,7 @@ func TestCountersTestHasTeeth(t *testing.T) {
 	}
 }
 
-// countedLife moves every counter once, after a statement that may break them.
+// countedLife changes every counter once, after a statement that may break them.
 func countedLife(q *Queries, breakIt string) error {
 	ctx := context.Background()
 	proxy, used := aProxy("a", "one"), aProxy("a", "two")

@@ -12,10 +12,11 @@ import (
 	"testing"
 )
 
-// The test binary runs itself as the child that is killed; this variable names its data folder.
+// The test binary runs itself as the child that is killed. This variable names its data folder.
 const (
-	crashDir   = "WARREN_TEST_CRASH_DIR"
-	crashEarly = "WARREN_TEST_CRASH_EARLY" // the child breaks the promise, it says so before it is true; and after so many times it waits, before the COMMIT
+	crashDir = "WARREN_TEST_CRASH_DIR"
+	// Makes the child acknowledge a write before it is on disk, and after so many writes wait before the COMMIT.
+	crashEarly = "WARREN_TEST_CRASH_EARLY"
 )
 
 // writeUntilKilled writes from several goroutines and prints each id when Write has acknowledged it.
@@ -27,7 +28,7 @@ func writeUntilKilled(dir string) {
 		os.Exit(1)
 	}
 	early, _ := strconv.Atoi(os.Getenv(crashEarly))
-	said := 0 // of the writer's goroutine
+	said := 0 // used by the writer's goroutine
 	failed := make(chan error)
 	for range 4 {
 		go func() {
@@ -38,7 +39,7 @@ func writeUntilKilled(dir string) {
 					if early > 0 {
 						fmt.Println(p.ID)
 						if said++; said == early {
-							_, _ = os.Stdin.Read(make([]byte, 1)) // nobody writes to it
+							_, _ = os.Stdin.Read(make([]byte, 1)) // blocks for ever: nothing is written to stdin
 						}
 					}
 					return err
@@ -56,7 +57,7 @@ func writeUntilKilled(dir string) {
 	os.Exit(1)
 }
 
-// killAfter runs the child, kills it after some acknowledgements, and gives all of them.
+// killAfter runs the child, kills it after some acknowledgements, and returns all of them.
 func killAfter(t *testing.T, dir string, acknowledgements int, early bool) []string {
 	t.Helper()
 	child := exec.Command(os.Args[0])
@@ -80,7 +81,7 @@ func killAfter(t *testing.T, dir string, acknowledgements int, early bool) []str
 	lines := bufio.NewReader(out)
 	for {
 		line, err := lines.ReadString('\n')
-		if err == io.EOF { // a line without its end was not written in full
+		if err == io.EOF { // an incomplete line is no acknowledgement
 			break
 		}
 		if err != nil || len(line) != 37 {
@@ -99,7 +100,7 @@ func killAfter(t *testing.T, dir string, acknowledgements int, early bool) []str
 	return ids
 }
 
-// missing counts the ids that are not in the database, and looks whether the database is whole.
+// missing counts the ids that are not in the database, and checks that the database is intact.
 func missing(t *testing.T, dir string, ids []string) int {
 	t.Helper()
 	s, err := Open(context.Background(), dir, Options{})
@@ -141,7 +142,7 @@ func crashCycles(t *testing.T, cycles int, early bool) (acknowledged, lost int) 
 }
 
 func TestKillLosesNothingAcknowledged(t *testing.T) {
-	const lanes = 4 // side by side: a cycle mostly waits for the disk
+	const lanes = 4 // in parallel: a cycle mostly waits for the disk
 	cycles := often(25)
 	for lane := range lanes {
 		t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
@@ -155,7 +156,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 	}
 }
 
-// The same test sees a child that acknowledges before the COMMIT.
+// The same test detects a child that acknowledges before the COMMIT.
 func TestKillTestHasTeeth(t *testing.T) {
 	cycles := often(30)
 	if _, lost := crashCycles(t, cycles, true); lost < cycles {

@@ -34,7 +34,7 @@ type WasDeletedParams struct {
 	Workspaces *string
 }
 
-// Ids of rows that were deleted, for walks through lists that had come to one of them.
+// Ids of deleted rows, for lists that continue behind one of them.
 func (q *Queries) WasDeleted(ctx context.Context, arg WasDeletedParams) (int64, error) {
 	row := q.db.QueryRowContext(ctx, wasDeleted, arg.ID, arg.Kind, arg.Workspaces)
 	var count int64

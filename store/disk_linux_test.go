@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// smallDisk mounts a disk of its own; only root can.
+// smallDisk mounts a file system of its own, which needs root.
 func smallDisk(t *testing.T, options string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -11,7 +11,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Kinds of error, for errors.Is. What carries them says in its text what to do.
+// Kinds of error, for errors.Is. The error that wraps one says what to do.
 var (
 	ErrNewer     = errors.New("the database is of a newer warren")
 	ErrDamaged   = errors.New("the database is damaged")
@@ -24,11 +24,11 @@ var (
 	ErrUnseal    = errors.New("the sealed value cannot be opened")
 	ErrUnique    = errors.New("there is one like it already")
 	ErrReference = errors.New("it is referred to, or refers to what is not there")
-	ErrNoRow     = sql.ErrNoRows // what a query for one row answers when there is none
+	ErrNoRow     = sql.ErrNoRows // a query for one row found none
 )
 
-// Typed gives an error of SQLite its kind (ErrDiskFull, ErrBusy, ErrIO, ErrDamaged, ErrReadOnly, ErrUnique, ErrReference),
-// and leaves any other error as it is. Write does it by itself; errors of Read need it.
+// Typed wraps an error of SQLite with its kind: ErrDiskFull, ErrBusy, ErrIO, ErrDamaged, ErrReadOnly, ErrUnique or
+// ErrReference. It returns other errors unchanged. Write calls it; callers of Read have to call it.
 func Typed(err error) error {
 	var se *sqlite.Error
 	if !errors.As(err, &se) {
@@ -40,7 +40,7 @@ func Typed(err error) error {
 	return err
 }
 
-// kindOf knows the result codes of https://www.sqlite.org/rescode.html; the low byte is the primary code.
+// kindOf maps the result codes of https://www.sqlite.org/rescode.html. The low byte is the primary code.
 func kindOf(code int) error {
 	switch code {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
@@ -78,7 +78,7 @@ func typedFile(err error) error {
 	return err
 }
 
-// explainOpen says what to do about a database that does not open.
+// explainOpen adds to an error of opening what to do about it.
 func explainOpen(path string, err error) error {
 	err = Typed(err)
 	advice := ""
@@ -95,10 +95,11 @@ func explainOpen(path string, err error) error {
 	return fmt.Errorf("open %s: %w%s", path, err, advice)
 }
 
-// PanicError is what Write answers when its function panicked. The function's changes are rolled back.
+// PanicError is the error of Write when its function panicked. The function's changes are rolled back.
 type PanicError struct {
 	Value any
 	Stack []byte // for the log
 }
 
+// Error implements error.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic in a write: %v", e.Value) }

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// full writes until the disk is full, and proves that what was acknowledged is there, what failed is not, and reading goes on.
+// full writes until the disk is full. It checks that acknowledged rows exist, failed ones do not, and reads still
+// work.
 func full(t *testing.T, s *Store) (acknowledged []string) {
 	t.Helper()
 	ctx := context.Background()
@@ -48,7 +49,7 @@ func assertWhole(t *testing.T, s *Store) {
 	assertCounters(t, s)
 }
 
-// The way to a full disk that every system has: SQLite's own limit of pages.
+// SQLite's own limit of pages simulates a full disk on every system.
 func TestDatabaseThatMayNotGrow(t *testing.T) {
 	s := openTest(t)
 	ensure(t, s, "default")
@@ -60,7 +61,7 @@ func TestDatabaseThatMayNotGrow(t *testing.T) {
 	}
 	limit("200")
 	acknowledged := full(t, s)
-	mustWrite(t, s, func(q *Queries) error { // what needs no room works
+	mustWrite(t, s, func(q *Queries) error { // a write that needs no room works
 		n, err := q.DeleteProfile(context.Background(), DeleteProfileParams{ID: acknowledged[0]})
 		if n != 1 {
 			t.Errorf("deleted %d rows, want 1", n)
@@ -72,7 +73,7 @@ func TestDatabaseThatMayNotGrow(t *testing.T) {
 	assertWhole(t, s)
 }
 
-// One that fills the disk fails; those in its group do not.
+// A function that fills the disk fails; the others in its group do not.
 func TestGroupWithOneThatFillsTheDisk(t *testing.T) {
 	s := openTest(t)
 	ensure(t, s, "default")

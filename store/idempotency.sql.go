@@ -23,7 +23,7 @@ type BeginIdempotencyParams struct {
 	CreatedAt int64
 }
 
-// BeginIdempotency claims a key: one row when it was free, none when GetIdempotency has the first request's.
+// BeginIdempotency claims a key: one row if it was free, none if GetIdempotency has the first request's.
 func (q *Queries) BeginIdempotency(ctx context.Context, arg BeginIdempotencyParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, beginIdempotency,
 		arg.KeyID,
@@ -48,7 +48,7 @@ type DeleteIdempotencyParams struct {
 	Target  string
 }
 
-// DeleteIdempotency frees a key whose request came to nothing.
+// DeleteIdempotency frees the key of a request that failed.
 func (q *Queries) DeleteIdempotency(ctx context.Context, arg DeleteIdempotencyParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, deleteIdempotency, arg.KeyID, arg.IdemKey, arg.Target)
 	if err != nil {
@@ -61,7 +61,7 @@ const deleteUnfinishedIdempotency = `-- name: DeleteUnfinishedIdempotency :execr
 DELETE FROM idempotency WHERE status = 0 AND object = ''
 `
 
-// DeleteUnfinishedIdempotency frees, at boot, what a crash left under way and undone.
+// DeleteUnfinishedIdempotency frees, at boot, the keys of requests that a crash interrupted before they had an effect.
 func (q *Queries) DeleteUnfinishedIdempotency(ctx context.Context) (int64, error) {
 	result, err := q.db.ExecContext(ctx, deleteUnfinishedIdempotency)
 	if err != nil {
@@ -137,7 +137,7 @@ type ListIdempotencyOfOldFormRow struct {
 	Answer  []byte
 }
 
-// ListIdempotencyOfOldForm gives answers whose target is not hashed yet.
+// ListIdempotencyOfOldForm returns answers whose target is not hashed yet.
 func (q *Queries) ListIdempotencyOfOldForm(ctx context.Context, limit int64) ([]ListIdempotencyOfOldFormRow, error) {
 	rows, err := q.db.QueryContext(ctx, listIdempotencyOfOldForm, limit)
 	if err != nil {
@@ -178,7 +178,7 @@ type NoteIdempotencyParams struct {
 	Target  string
 }
 
-// NoteIdempotency names the object that a request under way makes, in the transaction that makes it.
+// NoteIdempotency records the object that a request in progress creates, in the transaction that creates it.
 func (q *Queries) NoteIdempotency(ctx context.Context, arg NoteIdempotencyParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, noteIdempotency,
 		arg.Object,
@@ -196,7 +196,7 @@ const purgeIdempotency = `-- name: PurgeIdempotency :execrows
 DELETE FROM idempotency WHERE created_at < CAST(?1 AS INTEGER)
 `
 
-// PurgeIdempotency forgets what is older than 24 hours.
+// PurgeIdempotency deletes answers older than 24 hours.
 func (q *Queries) PurgeIdempotency(ctx context.Context, before int64) (int64, error) {
 	result, err := q.db.ExecContext(ctx, purgeIdempotency, before)
 	if err != nil {
@@ -241,7 +241,7 @@ type TrimIdempotencyParams struct {
 	Keep  int64
 }
 
-// TrimIdempotency forgets the oldest answers of an API key beyond @keep. What is under way stays.
+// TrimIdempotency deletes the oldest answers of an API key beyond @keep. Requests in progress stay.
 func (q *Queries) TrimIdempotency(ctx context.Context, arg TrimIdempotencyParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, trimIdempotency, arg.KeyID, arg.Keep)
 	if err != nil {

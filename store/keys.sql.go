@@ -27,7 +27,7 @@ SELECT count(*) FROM keys
 WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > CAST(?1 AS INTEGER))
 `
 
-// CountUsableKeys counts the keys that open something now.
+// CountUsableKeys counts the keys that are neither revoked nor expired.
 func (q *Queries) CountUsableKeys(ctx context.Context, now int64) (int64, error) {
 	row := q.db.QueryRowContext(ctx, countUsableKeys, now)
 	var count int64
@@ -68,7 +68,7 @@ const getKeyByHash = `-- name: GetKeyByHash :one
 SELECT id, name, hash, hint, scopes, workspaces, expires_at, last_used_at, created_at, revoked_at FROM keys WHERE hash = ?1
 `
 
-// GetKeyByHash finds revoked and expired keys too: the caller refuses them like unknown ones.
+// GetKeyByHash also finds revoked and expired keys, which the caller rejects like unknown ones.
 func (q *Queries) GetKeyByHash(ctx context.Context, hash []byte) (Key, error) {
 	row := q.db.QueryRowContext(ctx, getKeyByHash, hash)
 	var i Key
@@ -148,8 +148,8 @@ type ListKeysParams struct {
 	Limit      int64
 }
 
-// ListKeys gives keys newest first, after a place, revoked ones included. Whoever sees some workspaces only sees the keys of
-// these alone.
+// ListKeys returns keys newest first, behind a position, including revoked ones. A key that may see only some workspaces
+// sees only keys of these.
 func (q *Queries) ListKeys(ctx context.Context, arg ListKeysParams) ([]Key, error) {
 	rows, err := q.db.QueryContext(ctx, listKeys,
 		arg.AfterKey,
@@ -202,7 +202,7 @@ type RevokeKeyParams struct {
 	Workspaces *string
 }
 
-// RevokeKey: no row when it is unknown, revoked already, or of other workspaces too.
+// RevokeKey affects no row if the key is unknown, already revoked, or also of other workspaces.
 func (q *Queries) RevokeKey(ctx context.Context, arg RevokeKeyParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, revokeKey, arg.RevokedAt, arg.ID, arg.Workspaces)
 	if err != nil {
@@ -221,7 +221,7 @@ type TouchKeyParams struct {
 	ID string
 }
 
-// TouchKey records the last use; it never goes back.
+// TouchKey records the last use. The time never goes back.
 func (q *Queries) TouchKey(ctx context.Context, arg TouchKeyParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, touchKey, arg.At, arg.ID)
 	if err != nil {

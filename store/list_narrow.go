@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// This file lists the profiles of one status or of one proxy. They are few among many, and walking the many in the
-// list's order until a page is full would take seconds at a million. So an index gives the few, and sorting is done here.
+// Lists the profiles of one status or of one proxy. These are few among many, and walking the list's order until a
+// page is full would take seconds with a million profiles. So an index gives the candidates, and they are sorted
+// here.
 
-// narrow tells whether an index gives few candidates.
+// narrow reports whether an index gives few candidates.
 func (f *ProfileFilter) narrow() bool {
 	return f.ProxyID != "" || f.Status != "" && f.Status != "stopped"
 }
@@ -22,7 +23,7 @@ func (s *Store) listNarrow(ctx context.Context, l ProfileList) (Page[Profile], e
 		return Page[Profile]{}, err
 	}
 	page := Page[Profile]{Rows: []Profile{}, Total: int64(len(places))}
-	at, err := l.place(ctx, s)
+	at, err := l.start(ctx, s)
 	if errors.Is(err, ErrNoRow) {
 		return page, nil
 	}
@@ -44,7 +45,8 @@ func (s *Store) listNarrow(ctx context.Context, l ProfileList) (Page[Profile], e
 	return page, err
 }
 
-// candidates asks the index that gives fewer: what is not stopped is at most what the machine can run, and what failed.
+// candidates queries the index that gives fewer rows. Profiles that are not stopped are limited by what the machine
+// can run, and by those that failed.
 func (l *ProfileList) candidates(ctx context.Context, q *Queries) ([]cursor, error) {
 	p := l.params()
 	var rows []PlacesOfStatusRow
@@ -54,8 +56,8 @@ func (l *ProfileList) candidates(ctx context.Context, q *Queries) ([]cursor, err
 			Workspaces: p.Workspaces, Search: p.Search, Tags: p.Tags, ProxyID: p.ProxyID, OS: p.OS})
 	} else {
 		var ofProxy []PlacesOfProxyRow
-		ofProxy, err = q.PlacesOfProxy(ctx, PlacesOfProxyParams{ProxyID: l.ProxyID, Trashed: p.Trashed, WorkspaceID: optional(l.WorkspaceID),
-			Workspaces: p.Workspaces, Search: p.Search, Tags: p.Tags, Status: p.Status, OS: p.OS})
+		ofProxy, err = q.PlacesOfProxy(ctx, PlacesOfProxyParams{ProxyID: l.ProxyID, Trashed: p.Trashed,
+			WorkspaceID: optional(l.WorkspaceID), Workspaces: p.Workspaces, Search: p.Search, Tags: p.Tags, Status: p.Status, OS: p.OS})
 		for _, row := range ofProxy {
 			rows = append(rows, PlacesOfStatusRow(row))
 		}
@@ -67,7 +69,7 @@ func (l *ProfileList) candidates(ctx context.Context, q *Queries) ([]cursor, err
 	return places, err
 }
 
-// cursorAt is where a row stands in the list's order.
+// cursorAt returns the position of a row in the list's order.
 func (l *ProfileList) cursorAt(row PlacesOfStatusRow) cursor {
 	c := cursor{id: row.ID, version: row.Version, number: row.CreatedAt}
 	switch l.Order {
@@ -81,7 +83,7 @@ func (l *ProfileList) cursorAt(row PlacesOfStatusRow) cursor {
 	return c
 }
 
-// compare orders as the queries do. One of number and text is empty on both sides, save for the place before all.
+// compare orders as the queries do. Both cursors have either number or text, except the one before the first row.
 func (l *ProfileList) compare(a, b cursor) int {
 	var c int
 	if l.Order == ByName {
@@ -95,7 +97,7 @@ func (l *ProfileList) compare(a, b cursor) int {
 	return c
 }
 
-// noCase is what SQLite's NOCASE compares: A to Z like a to z, everything else byte by byte.
+// noCase maps strings to what SQLite's NOCASE compares: A to Z equal a to z, all other bytes are distinct.
 func noCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

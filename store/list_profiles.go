@@ -5,44 +5,44 @@ import (
 	"errors"
 )
 
-// Order is what a list of profiles is sorted by; ties go by id in the same direction.
+// Order is the sort order of a list of profiles. Ties are sorted by id in the same direction.
 type Order int
 
 // The orders. The first is the default.
 const (
 	ByCreated Order = iota
 	ByUpdated
-	ByName // without regard to the case of A to Z
+	ByName // A to Z equal a to z
 	ByStarted
 )
 
-// ProfileFilter says which profiles. Empty members do not filter.
+// ProfileFilter selects profiles. Empty members do not filter.
 type ProfileFilter struct {
-	Workspaces  *string // of the key, as Workspaces makes it
+	Workspaces  *string // those that the key may see, from Workspaces
 	WorkspaceID string
-	Trashed     bool // those in the trash instead of those outside
+	Trashed     bool // profiles in the trash instead of those outside
 	Search      string
-	Tags        []string // all must be there
+	Tags        []string // all of them are required
 	Status      string
 	ProxyID     string
 	OS          string
 }
 
-// ProfileList asks for a part of a list of profiles.
+// ProfileList describes a page of a list of profiles.
 type ProfileList struct {
 	ProfileFilter
 	Order     Order
 	Ascending bool   // default: newest first, Z to A
-	After     string // id, or a Place: what comes after it in the order; unknown or foreign: nothing does
+	After     string // an id or a Place; the page starts behind it; an unknown one gives no rows
 	Limit     int
-	Offset    int64 // rows to pass over; costs as much as they do
+	Offset    int64 // rows to skip; each one costs as much as a row
 }
 
-// ListProfiles gives a part of a list of profiles and its total. Without filters the total comes from counters and the
-// rows from an index, at the same cost for any number of profiles. A filter by proxy, or by a status other than stopped,
-// costs as much as there are such profiles. Other filters walk, and end with ctx.
+// ListProfiles returns a page of profiles and the total. Without filters the total comes from counters and the rows
+// from an index, so that the cost does not depend on the number of profiles. A filter by proxy, or by a status other
+// than stopped, costs as much as there are such profiles. Other filters scan, and end with ctx.
 func (s *Store) ListProfiles(ctx context.Context, l ProfileList) (Page[Profile], error) {
-	l.WorkspaceID = only(l.Workspaces, l.WorkspaceID)
+	l.WorkspaceID = soleWorkspace(l.Workspaces, l.WorkspaceID)
 	if l.narrow() {
 		page, err := s.listNarrow(ctx, l)
 		return page, Typed(err)
@@ -55,7 +55,7 @@ func (s *Store) ListProfiles(ctx context.Context, l ProfileList) (Page[Profile],
 	if err != nil {
 		return Page[Profile]{}, Typed(err)
 	}
-	p, err := l.place(ctx, s)
+	p, err := l.start(ctx, s)
 	if errors.Is(err, ErrNoRow) {
 		return Page[Profile]{Rows: []Profile{}, Total: total}, nil
 	}
@@ -66,18 +66,18 @@ func (s *Store) ListProfiles(ctx context.Context, l ProfileList) (Page[Profile],
 	if err != nil {
 		return Page[Profile]{}, Typed(err)
 	}
-	part := cut(found, total, l.Limit)
+	part := trimPage(found, total, l.Limit)
 	rows, err := s.rowsAt(ctx, part.Rows, l.ProfileFilter)
 	return Page[Profile]{Rows: rows, Total: part.Total, More: part.More, Next: l.next(rows)}, Typed(err)
 }
 
-// names are the orders as places name them.
+// name returns the name of an order in a Place.
 func (o Order) name() string {
 	return [...]string{ByCreated: "createdAt", ByUpdated: "updatedAt", ByName: "name", ByStarted: "lastStartedAt"}[o]
 }
 
-// next is the place of the last of some rows. What was deleted since the rows were found is not among them, and need not be. Where all were, the
-// walk goes on from where it is.
+// next returns the place of the last row. Rows that were deleted since they were found are not among rows. If all
+// were deleted, the next page starts where this one did.
 func (l *ProfileList) next(rows []Profile) Place {
 	if len(rows) == 0 {
 		p, _ := parsePlace(l.After)
@@ -88,14 +88,15 @@ func (l *ProfileList) next(rows []Profile) Place {
 }
 
 func placeOf(row Profile) PlacesOfStatusRow {
-	return PlacesOfStatusRow{ID: row.ID, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Name: row.Name, LastStartedAt: row.LastStartedAt}
+	return PlacesOfStatusRow{ID: row.ID, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Name: row.Name,
+		LastStartedAt: row.LastStartedAt}
 }
 
 func (f *ProfileFilter) filtered() bool {
 	return f.Search != "" || len(f.Tags) > 0 || f.Status != "" || f.ProxyID != "" || f.OS != ""
 }
 
-// params are those of every list query: the generated types are the same but for their names.
+// params returns the parameters of the list queries. The generated types differ only in their names.
 func (f *ProfileFilter) params() ListProfilesOfWorkspaceByCreatedDescParams {
 	p := ListProfilesOfWorkspaceByCreatedDescParams{WorkspaceID: f.WorkspaceID, Workspaces: f.Workspaces, Trashed: f.Trashed,
 		Status: optional(f.Status), ProxyID: optional(f.ProxyID), OS: optional(f.OS), Search: optional(Fold(f.Search))}
@@ -126,8 +127,9 @@ func (l *ProfileList) total(ctx context.Context, q *Queries) (int64, error) {
 	return totals.Profiles, err
 }
 
-// place finds where the list begins; ErrNoRow when After was never in it. A row that was put into the trash meanwhile has its place still.
-func (l *ProfileList) place(ctx context.Context, s *Store) (cursor, error) {
+// start returns the position at which the list begins. It fails with ErrNoRow if After was never in the list. A row
+// that was moved to the trash meanwhile keeps its position.
+func (l *ProfileList) start(ctx context.Context, s *Store) (cursor, error) {
 	if l.After == "" {
 		return beforeAll(l.Ascending), nil
 	}
@@ -142,7 +144,7 @@ func (l *ProfileList) place(ctx context.Context, s *Store) (cursor, error) {
 	return cursor{number: p.Number, text: p.Text, id: p.ID}, err
 }
 
-// walk finds one row more than asked for, which tells whether there are more.
+// walk finds one row more than the limit, which tells whether there are more.
 func (l *ProfileList) walk(ctx context.Context, q *Queries, at cursor) ([]place, error) {
 	p := l.params()
 	p.AfterKey, p.AfterID, p.Limit, p.Offset = at.number, at.id, int64(l.Limit)+1, l.Offset
@@ -152,7 +154,7 @@ func (l *ProfileList) walk(ctx context.Context, q *Queries, at cursor) ([]place,
 	return l.walkWorkspace(ctx, q, at.text, p)
 }
 
-// direction is an order with its direction: one query each, since SQL takes neither as a parameter.
+// direction is an order with its direction. Each has its own query, since SQL takes neither as a parameter.
 type direction struct {
 	order     Order
 	ascending bool
@@ -182,9 +184,11 @@ func (l *ProfileList) walkAll(ctx context.Context, q *Queries, name string, w Li
 	return places(q.ListProfilesByCreatedDesc(ctx, p))
 }
 
-func (l *ProfileList) walkWorkspace(ctx context.Context, q *Queries, name string, p ListProfilesOfWorkspaceByCreatedDescParams) ([]place, error) {
-	n := ListProfilesOfWorkspaceByNameDescParams{WorkspaceID: p.WorkspaceID, Trashed: p.Trashed, AfterKey: name, AfterID: p.AfterID, Workspaces: p.Workspaces,
-		Search: p.Search, Tags: p.Tags, Status: p.Status, ProxyID: p.ProxyID, OS: p.OS, Offset: p.Offset, Limit: p.Limit}
+func (l *ProfileList) walkWorkspace(ctx context.Context, q *Queries, name string,
+	p ListProfilesOfWorkspaceByCreatedDescParams) ([]place, error) {
+	n := ListProfilesOfWorkspaceByNameDescParams{WorkspaceID: p.WorkspaceID, Trashed: p.Trashed, AfterKey: name, AfterID: p.AfterID,
+		Workspaces: p.Workspaces, Search: p.Search, Tags: p.Tags, Status: p.Status, ProxyID: p.ProxyID, OS: p.OS,
+		Offset: p.Offset, Limit: p.Limit}
 	switch (direction{l.Order, l.Ascending}) {
 	case direction{ByCreated, true}:
 		return places(q.ListProfilesOfWorkspaceByCreatedAsc(ctx, ListProfilesOfWorkspaceByCreatedAscParams(p)))

@@ -9,32 +9,32 @@ import (
 	"strings"
 )
 
-// ProxyFilter says which proxies. Empty members do not filter.
+// ProxyFilter selects proxies. Empty members do not filter.
 type ProxyFilter struct {
-	Workspaces  *string // of the key, as Workspaces makes it
-	WorkspaceID string  // empty: all of them
+	Workspaces  *string // those that the key may see, from Workspaces
+	WorkspaceID string  // "": all workspaces
 	Type        string
 	Status      string
 	Country     string   // in capitals
-	Search      string   // in name, notes, host and user name, whatever the case
-	Tags        []string // all must be there, whatever the case
+	Search      string   // in name, notes, host and user name, case-insensitive
+	Tags        []string // all of them are required, case-insensitive
 }
 
-// ProxyList asks for a part of the list of proxies.
+// ProxyList describes a page of a list of proxies.
 type ProxyList struct {
 	ProxyFilter
-	Sort      string // createdAt (also empty), updatedAt, name, host, country, latency or checkedAt; ties go by id
-	Ascending bool   // default: newest first, Z to A. Those that lack what is sorted by are last either way
+	Sort      string // "" is createdAt; or updatedAt, name, host, country, latency, checkedAt; ties by id
+	Ascending bool   // default: newest first, Z to A; rows without the key are last in both directions
 	After     string // as in ProfileList
 	Limit     int    // -1: all
 	Offset    int64
 }
 
-// ListProxies gives a part of the list of proxies and its total. Newest first without filters it comes from an index and
-// counters. Anything else reads a few columns of each proxy that the key may see, and sorts here: pools are of thousands,
-// and an index for each order and filter would be paid for by every write.
+// ListProxies returns a page of proxies and the total. Newest first without filters comes from an index and counters.
+// Other lists read a few columns of each proxy that the key may see, and sort them here. Pools have thousands of
+// proxies, and an index per order and filter would slow down every write.
 func (s *Store) ListProxies(ctx context.Context, l ProxyList) (Page[Proxy], error) {
-	l.WorkspaceID = only(l.Workspaces, l.WorkspaceID)
+	l.WorkspaceID = soleWorkspace(l.Workspaces, l.WorkspaceID)
 	if l.plain() {
 		return s.listPlain(ctx, l)
 	}
@@ -68,27 +68,27 @@ func (s *Store) ListProxies(ctx context.Context, l ProxyList) (Page[Proxy], erro
 func (l *ProxyList) order() string { return cmp.Or(l.Sort, "createdAt") }
 
 func (l *ProxyList) nextOf(p proxyPlace) Place {
-	return Place{Order: l.order(), Number: p.number, Text: p.word, None: p.none, ID: p.id}
+	return Place{Order: l.order(), Number: p.number, Text: p.text, None: p.none, ID: p.id}
 }
 
-// after finds where the list goes on.
+// after returns the position at which the list continues.
 func (l *ProxyList) after(ctx context.Context, s *Store) (proxyPlace, error) {
 	p, err := s.After(ctx, l.After, l.order(), "proxy", l.Workspaces, func(id string) (Place, error) {
 		at, err := l.placeOf(ctx, s.short, id)
 		return l.nextOf(at), err
 	})
-	return proxyPlace{id: p.ID, none: p.None, number: p.Number, word: p.Text}, err
+	return proxyPlace{id: p.ID, none: p.None, number: p.Number, text: p.Text}, err
 }
 
-// ProxyIDs gives the ids of a whole list in its order; After, Limit and Offset do not count.
+// ProxyIDs returns the ids of a whole list in its order. It ignores After, Limit and Offset.
 func (s *Store) ProxyIDs(ctx context.Context, l ProxyList) ([]string, error) {
-	l.WorkspaceID = only(l.Workspaces, l.WorkspaceID)
+	l.WorkspaceID = soleWorkspace(l.Workspaces, l.WorkspaceID)
 	places, err := l.places(ctx, s.long)
 	slices.SortFunc(places, l.compare)
 	return idsAt(places), Typed(err)
 }
 
-// ProxiesAt gives the proxies of some ids, in that order. One that has been deleted since the ids were read is left out.
+// ProxiesAt returns the proxies with these ids, in this order. Proxies that have been deleted meanwhile are left out.
 func (s *Store) ProxiesAt(ctx context.Context, ids []string, workspaces *string) ([]Proxy, error) {
 	found, err := s.short.GetProxies(ctx, GetProxiesParams{Ids: *jsonText(ids), Workspaces: workspaces})
 	if err != nil {
@@ -102,9 +102,10 @@ func (s *Store) ProxiesAt(ctx context.Context, ids []string, workspaces *string)
 	return found, nil
 }
 
-// plain tells whether an index has the list as it is asked for.
+// plain reports whether an index has the list in this order and without filters.
 func (l *ProxyList) plain() bool {
-	return l.Type == "" && l.Status == "" && l.Country == "" && l.Search == "" && len(l.Tags) == 0 && (l.Sort == "" || l.Sort == "createdAt") && !l.Ascending
+	return l.Type == "" && l.Status == "" && l.Country == "" && l.Search == "" && len(l.Tags) == 0 &&
+		(l.Sort == "" || l.Sort == "createdAt") && !l.Ascending
 }
 
 func (s *Store) listPlain(ctx context.Context, l ProxyList) (Page[Proxy], error) {
@@ -126,28 +127,29 @@ func (s *Store) listPlain(ctx context.Context, l ProxyList) (Page[Proxy], error)
 	}
 	limit := int64(l.Limit)
 	if limit >= 0 {
-		limit++ // to see whether there are more
+		limit++ // tells whether there are more
 	}
 	var rows []Proxy
 	if l.WorkspaceID == "" {
-		rows, err = q.ListProxies(ctx, ListProxiesParams{AfterKey: at.number, AfterID: at.id, Workspaces: l.Workspaces, Offset: l.Offset, Limit: limit})
+		rows, err = q.ListProxies(ctx, ListProxiesParams{AfterKey: at.number, AfterID: at.id, Workspaces: l.Workspaces,
+			Offset: l.Offset, Limit: limit})
 	} else {
-		rows, err = q.ListProxiesOfWorkspace(ctx, ListProxiesOfWorkspaceParams{WorkspaceID: l.WorkspaceID, AfterKey: at.number, AfterID: at.id,
-			Workspaces: l.Workspaces, Offset: l.Offset, Limit: limit})
+		rows, err = q.ListProxiesOfWorkspace(ctx, ListProxiesOfWorkspaceParams{WorkspaceID: l.WorkspaceID,
+			AfterKey: at.number, AfterID: at.id, Workspaces: l.Workspaces, Offset: l.Offset, Limit: limit})
 	}
-	page := cut(rows, totals.Proxies, l.Limit)
+	page := trimPage(rows, totals.Proxies, l.Limit)
 	if n := len(page.Rows); n > 0 {
 		page.Next = Place{Order: l.order(), Number: page.Rows[n-1].CreatedAt, ID: page.Rows[n-1].ID}
 	}
 	return page, Typed(err)
 }
 
-// proxyPlace is where a proxy stands in an order.
+// proxyPlace is the position of a proxy in an order.
 type proxyPlace struct {
 	id     string
-	none   bool // it lacks what is sorted by
+	none   bool // the row lacks the key
 	number int64
-	word   string
+	text   string
 }
 
 func idsAt(places []proxyPlace) []string {
@@ -158,9 +160,10 @@ func idsAt(places []proxyPlace) []string {
 	return ids
 }
 
-// places reads what passes the filter, in no order.
+// places returns the positions of the proxies that pass the filter, unsorted.
 func (l *ProxyList) places(ctx context.Context, q *Queries) ([]proxyPlace, error) {
-	p := PlacesOfProxiesOfWorkspaceParams{WorkspaceID: l.WorkspaceID, Sort: l.Sort, Type: optional(l.Type), Status: optional(l.Status), Country: optional(l.Country), Workspaces: l.Workspaces}
+	p := PlacesOfProxiesOfWorkspaceParams{WorkspaceID: l.WorkspaceID, Sort: l.Sort, Type: optional(l.Type), Status: optional(l.Status),
+		Country: optional(l.Country), Workspaces: l.Workspaces}
 	if l.Search != "" {
 		p.Searched = 1
 	}
@@ -173,7 +176,8 @@ func (l *ProxyList) places(ctx context.Context, q *Queries) ([]proxyPlace, error
 		rows, err = q.PlacesOfProxiesOfWorkspace(ctx, p)
 	} else {
 		var all []PlacesOfProxiesRow
-		all, err = q.PlacesOfProxies(ctx, PlacesOfProxiesParams{Sort: p.Sort, Searched: p.Searched, Tagged: p.Tagged, Type: p.Type, Status: p.Status, Country: p.Country, Workspaces: p.Workspaces})
+		all, err = q.PlacesOfProxies(ctx, PlacesOfProxiesParams{Sort: p.Sort, Searched: p.Searched, Tagged: p.Tagged, Type: p.Type,
+			Status: p.Status, Country: p.Country, Workspaces: p.Workspaces})
 		for _, row := range all {
 			rows = append(rows, PlacesOfProxiesOfWorkspaceRow(row))
 		}
@@ -199,7 +203,7 @@ func (l *ProxyList) places(ctx context.Context, q *Queries) ([]proxyPlace, error
 	return places, nil
 }
 
-// hasTags tells whether a row's tags, as JSON, have all of the folded ones.
+// hasTags reports whether a row's tags, as JSON, include all of the folded tags in wanted.
 func hasTags(text string, wanted []string) (bool, error) {
 	if len(wanted) == 0 {
 		return true, nil
@@ -214,18 +218,18 @@ func hasTags(text string, wanted []string) (bool, error) {
 	return !slices.ContainsFunc(wanted, func(t string) bool { return !slices.Contains(have, t) }), nil
 }
 
-// place puts a row's key into the list's order: number is negative, or the country empty, where there is none.
+// place converts a row's key to a position. A missing key is a negative number or an empty country.
 func (l *ProxyList) place(id string, number int64, word string) proxyPlace {
 	switch l.Sort {
 	case "name", "host":
-		return proxyPlace{id: id, word: Fold(word)}
+		return proxyPlace{id: id, text: Fold(word)}
 	case "country":
-		return proxyPlace{id: id, word: word, none: word == ""}
+		return proxyPlace{id: id, text: word, none: word == ""}
 	}
 	return proxyPlace{id: id, number: number, none: number < 0}
 }
 
-// placeOf finds where a proxy stands; ErrNoRow when the list's workspaces do not have it.
+// placeOf returns the position of a proxy. It fails with ErrNoRow if the list's workspaces do not have the proxy.
 func (l *ProxyList) placeOf(ctx context.Context, q *Queries, id string) (proxyPlace, error) {
 	row, err := q.GetProxy(ctx, GetProxyParams{ID: id, Workspaces: l.Workspaces})
 	if err != nil {
@@ -257,7 +261,7 @@ func (l *ProxyList) placeOf(ctx context.Context, q *Queries, id string) (proxyPl
 	return l.place(id, row.CreatedAt, ""), nil
 }
 
-// compare orders places. Those without a key are last, in either direction.
+// compare orders positions. Those without a key are last in both directions.
 func (l *ProxyList) compare(a, b proxyPlace) int {
 	if a.none != b.none {
 		if a.none {
@@ -265,7 +269,7 @@ func (l *ProxyList) compare(a, b proxyPlace) int {
 		}
 		return -1
 	}
-	c := cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.word, b.word), strings.Compare(a.id, b.id))
+	c := cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.text, b.text), strings.Compare(a.id, b.id))
 	if a.none {
 		c = strings.Compare(a.id, b.id)
 	}

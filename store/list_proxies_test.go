@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// pool inserts proxies full of ties, and some that lack what lists sort by.
+// pool inserts proxies with many ties, and some that lack a sort key.
 func pool(t testing.TB, s *Store, n int) []Proxy {
 	t.Helper()
 	ctx := context.Background()
@@ -33,7 +33,8 @@ func pool(t testing.TB, s *Store, n int) []Proxy {
 				if i%4 != 0 {
 					latency = i * 13 % 50
 				}
-				if _, err := q.db.ExecContext(ctx, "UPDATE proxies SET status = ?2, country = ?3, latency_ms = ?4, checked_at = ?5 WHERE id = ?1", p.ID,
+				if _, err := q.db.ExecContext(ctx,
+					"UPDATE proxies SET status = ?2, country = ?3, latency_ms = ?4, checked_at = ?5 WHERE id = ?1", p.ID,
 					[]string{"unknown", "alive", "dead"}[i%3], []string{"", "DE", "FR"}[i*3%7%3], latency, i%5); err != nil {
 					return err
 				}
@@ -48,7 +49,8 @@ func pool(t testing.TB, s *Store, n int) []Proxy {
 	return page.Rows
 }
 
-// modelProxies does what ListProxies does, in another way: nulls are moved behind after a stable sort.
+// modelProxies is an independent model of ListProxies. It moves rows without a key behind the others after a stable
+// sort.
 func modelProxies(all []Proxy, l ProxyList) (ids []string) {
 	var out []Proxy
 	for _, p := range all {
@@ -64,8 +66,9 @@ func modelProxies(all []Proxy, l ProxyList) (ids []string) {
 		return *p.LatencyMs
 	}
 	slices.SortStableFunc(out, func(a, b Proxy) int {
-		return map[string]int{"": cmp.Compare(a.CreatedAt, b.CreatedAt), "createdAt": cmp.Compare(a.CreatedAt, b.CreatedAt), "updatedAt": cmp.Compare(a.UpdatedAt, b.UpdatedAt),
-			"name": strings.Compare(Fold(a.Name), Fold(b.Name)), "host": strings.Compare(a.Host, b.Host), "country": strings.Compare(a.Country, b.Country),
+		return map[string]int{"": cmp.Compare(a.CreatedAt, b.CreatedAt), "createdAt": cmp.Compare(a.CreatedAt, b.CreatedAt),
+			"updatedAt": cmp.Compare(a.UpdatedAt, b.UpdatedAt), "name": strings.Compare(Fold(a.Name), Fold(b.Name)),
+			"host": strings.Compare(a.Host, b.Host), "country": strings.Compare(a.Country, b.Country),
 			"latency": cmp.Compare(latency(a), latency(b)), "checkedAt": cmp.Compare(a.CheckedAt, b.CheckedAt)}[l.Sort]
 	})
 	if !l.Ascending {
@@ -73,7 +76,8 @@ func modelProxies(all []Proxy, l ProxyList) (ids []string) {
 	}
 	var with, without []string
 	for _, p := range out {
-		if l.Sort == "country" && p.Country == "" || l.Sort == "latency" && p.LatencyMs == nil || l.Sort == "checkedAt" && p.CheckedAt == 0 {
+		if l.Sort == "country" && p.Country == "" || l.Sort == "latency" && p.LatencyMs == nil ||
+			l.Sort == "checkedAt" && p.CheckedAt == 0 {
 			without = append(without, p.ID)
 		} else {
 			with = append(with, p.ID)
@@ -97,19 +101,22 @@ func modelSeesProxy(p Proxy, f ProxyFilter) bool {
 	for _, text := range []string{p.Name, p.Notes, p.Host, p.Username} {
 		found = found || strings.Contains(Fold(text), Fold(f.Search))
 	}
-	return found && (f.Workspaces == nil || slices.Contains(workspaces, p.WorkspaceID)) && (f.WorkspaceID == "" || f.WorkspaceID == p.WorkspaceID) &&
+	return found && (f.Workspaces == nil || slices.Contains(workspaces, p.WorkspaceID)) &&
+		(f.WorkspaceID == "" || f.WorkspaceID == p.WorkspaceID) &&
 		(f.Type == "" || f.Type == p.Type) && (f.Status == "" || f.Status == p.Status) && (f.Country == "" || f.Country == p.Country)
 }
 
-// Whatever is asked for: pages by offset and pages by after are the list, each row once, with the right total.
+// For every query, pages by offset and pages by after are the list: each row once, with the right total.
 func TestProxyListsEqualAModel(t *testing.T) {
 	s := openTest(t)
 	all := pool(t, s, 300)
 	ctx := context.Background()
 	rapid.Check(t, func(rt *rapid.T) {
 		l := ProxyList{Ascending: rapid.Bool().Draw(rt, "ascending"), Limit: rapid.IntRange(1, 120).Draw(rt, "limit")}
-		l.Sort = rapid.SampledFrom([]string{"", "createdAt", "updatedAt", "name", "host", "country", "latency", "checkedAt"}).Draw(rt, "sort")
-		l.Workspaces = rapid.SampledFrom([]*string{nil, nil, Workspaces([]string{"a"}), Workspaces([]string{"a", "b"}), Workspaces([]string{})}).Draw(rt, "workspaces")
+		l.Sort = rapid.SampledFrom([]string{"", "createdAt", "updatedAt", "name", "host", "country", "latency", "checkedAt"}).
+			Draw(rt, "sort")
+		l.Workspaces = rapid.SampledFrom([]*string{nil, nil, Workspaces([]string{"a"}), Workspaces([]string{"a", "b"}),
+			Workspaces([]string{})}).Draw(rt, "workspaces")
 		l.WorkspaceID = rapid.SampledFrom([]string{"", "a", "b", "unknown"}).Draw(rt, "workspace")
 		if rapid.Bool().Draw(rt, "filtered") {
 			l.Search = rapid.SampledFrom([]string{"", "o", "ÜBER", "note", "USER1", "h1.", "%", "'"}).Draw(rt, "search")

@@ -10,18 +10,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// This file holds what the lists of profiles and of proxies have in common.
+// Shared parts of the lists of profiles and of proxies.
 
-// Fold makes texts that differ only in case, or in how accents are encoded, the same. The dot that full folding leaves behind the i of a
-// Turkish İ says nothing that an i does not say: without it istanbul finds İstanbul.
+// Fold maps texts that differ only in case, or in the encoding of accents, to the same text. Full case folding leaves
+// a combining dot behind the i of a Turkish İ. Fold removes the dot, so that istanbul finds İstanbul.
 func Fold(s string) string {
 	return strings.ReplaceAll(cases.Fold().String(norm.NFC.String(s)), "i\u0307", "i")
 }
 
-// SearchKey is the column profiles.search_key: what the search looks through.
+// SearchKey returns the column profiles.search_key, in which searches look.
 func SearchKey(name, notes string) string { return Fold(name) + "\n" + Fold(notes) }
 
-// TagsKey is the column profiles.tags_key: each tag case-folded between line feeds, which no tag may hold.
+// TagsKey returns the column profiles.tags_key: the folded tags between line feeds, which no tag may contain.
 func TagsKey(tags []string) string {
 	if len(tags) == 0 {
 		return ""
@@ -29,7 +29,7 @@ func TagsKey(tags []string) string {
 	return "\n" + Fold(strings.Join(tags, "\n")) + "\n"
 }
 
-// Workspaces makes the parameter of that name: what a key may see. Nil: all; empty: nothing.
+// Workspaces returns the parameter workspaces of the queries: what a key may see. Nil is all, an empty list nothing.
 func Workspaces(ids []string) *string {
 	if ids == nil {
 		return nil
@@ -51,11 +51,11 @@ type Page[T any] struct {
 	Rows  []T
 	Total int64 // of the whole list, exact
 	More  bool  // there are rows after these
-	Next  Place // where they begin, when there are
+	Next  Place // where those begin
 }
 
-// cut takes away the one row more that was asked for to see whether there is one.
-func cut[T any](rows []T, total int64, limit int) Page[T] {
+// trimPage removes the extra row that tells whether there are more.
+func trimPage[T any](rows []T, total int64, limit int) Page[T] {
 	page := Page[T]{Rows: rows, Total: total}
 	if limit >= 0 && len(rows) > limit {
 		page.Rows, page.More = rows[:limit], true
@@ -63,8 +63,8 @@ func cut[T any](rows []T, total int64, limit int) Page[T] {
 	return page
 }
 
-// only turns a key of one workspace into a list of that workspace, which has an index.
-func only(workspaces *string, workspace string) string {
+// soleWorkspace returns the workspace of a key that may see only one, since an index serves that.
+func soleWorkspace(workspaces *string, workspace string) string {
 	if workspace != "" || workspaces == nil {
 		return workspace
 	}
@@ -91,15 +91,16 @@ func totalsOf(ctx context.Context, q *Queries, workspaces *string, workspace str
 	return TotalsRow(row), err
 }
 
-// cursor is a place in an order: what follows is beyond it.
+// cursor is a position in an order. The rows of the list are beyond it.
 type cursor struct {
-	number  int64  // created, updated, started
+	number  int64  // created, updated or started
 	text    string // name
 	id      string
-	version int64 // of the row there
+	version int64 // of the row at this position
 }
 
-// beforeAll are the places before the first row. No name sorts after the last of them: names have at most 200 characters.
+// beforeAll returns the position before the first row. No name sorts after it in descending order, since names have
+// at most 200 characters.
 func beforeAll(ascending bool) cursor {
 	if ascending {
 		return cursor{number: math.MinInt64}

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// crowd inserts profiles full of ties: few names, few times, few tags.
+// crowd inserts profiles with many ties: few names, few times, few tags.
 func crowd(t *testing.T, s *Store) []Profile {
 	t.Helper()
 	ctx := context.Background()
@@ -44,7 +44,8 @@ func crowd(t *testing.T, s *Store) []Profile {
 			}
 			if i%5 == 0 {
 				started := int64(i % 3)
-				if _, err := q.SetProfileStatus(ctx, SetProfileStatusParams{ID: p.ID, Status: "running", LastStartedAt: &started}); err != nil {
+				if _, err := q.SetProfileStatus(ctx, SetProfileStatusParams{ID: p.ID, Status: "running",
+					LastStartedAt: &started}); err != nil {
 					return err
 				}
 			}
@@ -70,7 +71,7 @@ func crowd(t *testing.T, s *Store) []Profile {
 	return all
 }
 
-// model does in Go what ListProfiles does in SQL.
+// model is ListProfiles in Go, without SQL.
 func model(all []Profile, l ProfileList) []Profile {
 	var out []Profile
 	for _, p := range all {
@@ -103,13 +104,16 @@ func modelSees(p Profile, f ProfileFilter) bool {
 	}
 	return (f.Workspaces == nil || slices.Contains(workspaces, p.WorkspaceID)) && (f.WorkspaceID == "" || f.WorkspaceID == p.WorkspaceID) &&
 		(f.Search == "" || strings.Contains(Fold(p.Name), Fold(f.Search)) || strings.Contains(Fold(p.Notes), Fold(f.Search))) &&
-		(f.Status == "" || f.Status == p.Status) && (f.OS == "" || f.OS == p.OS) && (f.ProxyID == "" || p.ProxyID != nil && *p.ProxyID == f.ProxyID)
+		(f.Status == "" || f.Status == p.Status) && (f.OS == "" || f.OS == p.OS) &&
+		(f.ProxyID == "" || p.ProxyID != nil && *p.ProxyID == f.ProxyID)
 }
 
-// aList draws a list to ask for; half of them without filters.
+// aList draws a list to query; half of them have no filters.
 func aList(t *rapid.T, all []Profile) ProfileList {
-	l := ProfileList{Order: Order(rapid.IntRange(0, 3).Draw(t, "order")), Ascending: rapid.Bool().Draw(t, "ascending"), Limit: rapid.IntRange(1, 120).Draw(t, "limit")}
-	l.Workspaces = rapid.SampledFrom([]*string{nil, nil, Workspaces([]string{"a"}), Workspaces([]string{"a", "b"}), Workspaces([]string{})}).Draw(t, "workspaces")
+	l := ProfileList{Order: Order(rapid.IntRange(0, 3).Draw(t, "order")), Ascending: rapid.Bool().Draw(t, "ascending"),
+		Limit: rapid.IntRange(1, 120).Draw(t, "limit")}
+	l.Workspaces = rapid.SampledFrom([]*string{nil, nil, Workspaces([]string{"a"}), Workspaces([]string{"a", "b"}),
+		Workspaces([]string{})}).Draw(t, "workspaces")
 	l.WorkspaceID = rapid.SampledFrom([]string{"", "a", "b", "unknown"}).Draw(t, "workspace")
 	l.Trashed = rapid.Bool().Draw(t, "trashed")
 	if rapid.Bool().Draw(t, "filtered") {
@@ -137,7 +141,7 @@ func idsOf(rows []Profile) string {
 	return strings.Join(ids, " ")
 }
 
-// Whatever is asked for: pages by offset and pages by after are the list, each row once, with the right total.
+// For every query, pages by offset and pages by after are the list: each row once, with the right total.
 func TestListsEqualAModel(t *testing.T) {
 	s := openTest(t)
 	all := crowd(t, s)
@@ -179,7 +183,7 @@ func TestListsEqualAModel(t *testing.T) {
 	})
 }
 
-// A last page that is full says that it is the last.
+// A full last page reports that it is the last.
 func TestLastPageThatIsFull(t *testing.T) {
 	s := openTest(t)
 	ctx := context.Background()
@@ -228,7 +232,7 @@ func TestAfterWhatIsNotInTheList(t *testing.T) {
 	}
 }
 
-// A row that was put into the trash, or taken out of it, has its place still: the walk goes on as if it had stayed.
+// A row that was moved into or out of the trash keeps its position: the list continues as if it had stayed.
 func TestAfterWhatWasMoved(t *testing.T) {
 	s := openTest(t)
 	all := crowd(t, s)
@@ -241,7 +245,8 @@ func TestAfterWhatWasMoved(t *testing.T) {
 			}
 		}
 		slices.SortFunc(want, func(a, b Profile) int { return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID)) })
-		page, err := s.ListProfiles(context.Background(), ProfileList{After: all[i].ID, ProfileFilter: ProfileFilter{Trashed: trashed}, Limit: len(all)})
+		page, err := s.ListProfiles(context.Background(), ProfileList{After: all[i].ID,
+			ProfileFilter: ProfileFilter{Trashed: trashed}, Limit: len(all)})
 		if err != nil || len(want) == 0 || idsOf(page.Rows) != idsOf(want) {
 			t.Errorf("trashed %v: %v, got\n%s\nwant\n%s", trashed, err, idsOf(page.Rows), idsOf(want))
 		}
@@ -275,7 +280,9 @@ func TestListProxies(t *testing.T) {
 		}
 		return nil
 	})
-	for _, l := range []ProxyList{{ProxyFilter: ProxyFilter{WorkspaceID: "a"}}, {ProxyFilter: ProxyFilter{Workspaces: Workspaces([]string{"a"})}}, {ProxyFilter: ProxyFilter{Workspaces: Workspaces([]string{"a", "none"})}}} {
+	for _, l := range []ProxyList{{ProxyFilter: ProxyFilter{WorkspaceID: "a"}},
+		{ProxyFilter: ProxyFilter{Workspaces: Workspaces([]string{"a"})}},
+		{ProxyFilter: ProxyFilter{Workspaces: Workspaces([]string{"a", "none"})}}} {
 		var byAfter, byOffset []string
 		l.Limit = 7
 		for more := true; more; {
@@ -304,7 +311,8 @@ func TestListProxies(t *testing.T) {
 			t.Errorf("%+v: got %v and %v, all %d, %v; want %v", l, byAfter, byOffset, len(page.Rows), err, want)
 		}
 	}
-	for _, l := range []ProxyList{{After: "unknown"}, {After: want[0], ProxyFilter: ProxyFilter{WorkspaceID: "b"}}, {After: want[0], ProxyFilter: ProxyFilter{Workspaces: Workspaces([]string{"b"})}}} {
+	for _, l := range []ProxyList{{After: "unknown"}, {After: want[0], ProxyFilter: ProxyFilter{WorkspaceID: "b"}},
+		{After: want[0], ProxyFilter: ProxyFilter{Workspaces: Workspaces([]string{"b"})}}} {
 		l.Limit = -1
 		if page, err := s.ListProxies(ctx, l); err != nil || len(page.Rows) != 0 || page.Rows == nil {
 			t.Errorf("%+v: got %d rows, %v; want an empty page", l, len(page.Rows), err)

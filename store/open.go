@@ -23,23 +23,24 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// applicationID is what the first migration writes into the file's header ("Wrrn").
+// applicationID is the id that the first migration writes into the file's header ("Wrrn").
 const applicationID = 0x5772726e
 
 // The settings of every connection, in the DSN: a PRAGMA sent through a pool reaches one connection only.
-// busy_timeout comes first, since the others may have to wait. synchronous(FULL), since NORMAL loses acknowledged
-// writes on power loss. temp_store(MEMORY) keeps sorts and savepoints off the disk. The writer's cache holds the pages
-// at which the indexes of a group of inserts change.
+// busy_timeout comes first, since the other settings may have to wait. synchronous(FULL) is needed because NORMAL
+// loses acknowledged writes on power loss. temp_store(MEMORY) keeps sorts and savepoints off the disk. The writer's
+// cache holds the index pages that a group of inserts changes.
 const (
-	commonPragmas = "_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=trusted_schema(0)&_pragma=temp_store(MEMORY)&_defensive=1&_dqs=0"
+	commonPragmas = "_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=trusted_schema(0)&_pragma=temp_store(MEMORY)" +
+		"&_defensive=1&_dqs=0"
 	writerPragmas = commonPragmas + "&mode=rw&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(1000)" +
 		"&_pragma=journal_size_limit(67108864)&_pragma=cache_size(-16000)&_txlock=immediate"
 	readerPragmas  = commonPragmas + "&mode=ro&_pragma=query_only(1)"
 	examinePragmas = "_pragma=busy_timeout(5000)&_pragma=trusted_schema(0)&mode=ro&_pragma=query_only(1)"
 )
 
-// dsn makes the URI of a database file (https://www.sqlite.org/uri.html). Without "file:" the driver would ignore mode=ro,
-// and a path with "?", "#" or "%" would become another one.
+// dsn returns the URI of a database file (https://www.sqlite.org/uri.html). Without "file:" the driver would ignore
+// mode=ro, and a path with "?", "#" or "%" would name another file.
 func dsn(file, query string) string {
 	p := filepath.ToSlash(file)
 	if runtime.GOOS == "windows" && filepath.VolumeName(file) != "" {
@@ -51,15 +52,15 @@ func dsn(file, query string) string {
 func openPool(dsn string, size int) *sql.DB {
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
-		panic(err) // only when no driver has the name, which is a fault of the build
+		panic(err) // only for an unknown driver name, which is a fault of the build
 	}
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
 	return db
 }
 
-// prepareFolder makes the folder (0700) and an empty database file (0600) where they are missing. SQLite would make the
-// file readable for everyone; the files beside it take its mode.
+// prepareFolder creates the folder (0700) and an empty database file (0600) if they are missing. SQLite would make
+// the file readable for everyone. The files beside it take its mode.
 func prepareFolder(dir, file string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return explainOpen(file, typedFile(err))
@@ -74,7 +75,7 @@ func prepareFolder(dir, file string) error {
 	}
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return refuseUnfit(dir, file)
+		return checkFile(dir, file)
 	}
 	if err != nil {
 		return explainOpen(file, typedFile(err))
@@ -85,10 +86,10 @@ func prepareFolder(dir, file string) error {
 	return syncFolder(dir)
 }
 
-// refuseUnfit sees what SQLite would not: a file that may not be written, which it would open for reading, and a database
-// that lost all its bytes, which it would take for a new one. The key is made after the first migration, so beside a key
-// a database is never empty.
-func refuseUnfit(dir, file string) error {
+// checkFile rejects what SQLite would accept. A file without write permission would be opened for reading. A database
+// that lost all its bytes would count as new. The key is created after the first migration, so a database beside a
+// key is never empty.
+func checkFile(dir, file string) error {
 	info, err := os.Stat(file)
 	if err != nil {
 		return explainOpen(file, typedFile(err))
@@ -102,14 +103,14 @@ func refuseUnfit(dir, file string) error {
 	return explainOpen(file, fmt.Errorf("%w: it is empty, and the key of a full one lies beside it", ErrDamaged))
 }
 
-// schemaVersion is the number of the last migration that a database has seen; 0 for an empty one.
+// schemaVersion is the number of the last migration applied to a database; 0 for an empty one.
 type schemaVersion int64
 
-// examine looks at the database through a connection that cannot change it: is it ours, is it whole, is it too new.
+// examine checks the database over a read-only connection: whether it is ours, intact, and not too new.
 func examine(ctx context.Context, file string) (schemaVersion, error) {
 	settings := examinePragmas
 	if log, err := os.Stat(file + "-wal"); err != nil || log.Size() == 0 {
-		settings += "&immutable=1" // nothing but the file: then not even SQLite's own files appear beside it
+		settings += "&immutable=1" // reads only the file, so that SQLite creates no files beside it
 	}
 	db := openPool(dsn(file, settings), 1)
 	defer db.Close()
@@ -118,7 +119,8 @@ func examine(ctx context.Context, file string) (schemaVersion, error) {
 		return 0, explainOpen(file, err)
 	}
 	if newest := newestMigration(); version > newest {
-		return 0, fmt.Errorf("open %s: %w (its schema is %d, this one knows %d); it was left as it is: run the newer warren, or restore a backup of before",
+		return 0, fmt.Errorf("open %s: %w (its schema is %d, this one knows %d); it was left as it is: "+
+			"run the newer warren, or restore a backup of before",
 			file, ErrNewer, version, newest)
 	}
 	var verdict string
@@ -151,7 +153,7 @@ func examineSchema(ctx context.Context, db *sql.DB) (schemaVersion, error) {
 	return v, err
 }
 
-// newestMigration reads the number of the last file in migrations/.
+// newestMigration returns the number of the last file in migrations/.
 func newestMigration() schemaVersion {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -167,7 +169,8 @@ func newestMigration() schemaVersion {
 	return newest
 }
 
-// migrate brings the database up to date: each step in a transaction of its own, so that a crash leaves the old or the new.
+// migrate updates the schema. Each step is a transaction of its own, so that a crash leaves the old or the new
+// version.
 func migrate(ctx context.Context, db *sql.DB, found schemaVersion, log *slog.Logger) error {
 	if found == newestMigration() {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// aDatabase makes a closed database with some rows, and gives its folder and file.
+// aDatabase creates a closed database with some rows, and returns its folder and file.
 func aDatabase(t *testing.T, rows int) (dir, file string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -75,7 +75,7 @@ func listing(t *testing.T, dir string) []string {
 	return names
 }
 
-// refused opens a database that must be refused with a kind and an advice, and left as it is.
+// refused opens a database that must be rejected with a kind and an advice, and left unchanged.
 func refused(t *testing.T, dir string, kind error, advice string) {
 	t.Helper()
 	file := filepath.Join(dir, FileName)
@@ -101,14 +101,14 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 	refused(t, dir, ErrNewer, "run the newer warren")
 }
 
-// The newer version may still be in the log, when the newer warren was killed.
+// The newer version may still be in the log, if the newer warren was killed.
 func TestNewerDatabaseWithALogIsRefused(t *testing.T) {
 	dir, file := aDatabase(t, 1)
 	db := openPool(dsn(file, "_pragma=busy_timeout(5000)&_pragma=wal_autocheckpoint(0)"), 1)
 	if _, err := db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)"); err != nil {
 		t.Fatal(err)
 	}
-	copied := t.TempDir() // as a kill would leave it: file and log
+	copied := t.TempDir() // as a kill leaves it: file and log
 	for _, name := range []string{FileName, FileName + "-wal"} {
 		b, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -161,7 +161,7 @@ func TestDamagedDatabaseIsRefused(t *testing.T) {
 	})
 }
 
-// Whatever bit of the file is wrong: no panic, and a refusal leaves the file as it is.
+// No wrong bit of the file causes a panic, and a rejected file stays unchanged.
 func TestFlippedBits(t *testing.T) {
 	dir, file := aDatabase(t, 300)
 	whole, err := os.ReadFile(file)
@@ -173,7 +173,7 @@ func TestFlippedBits(t *testing.T) {
 		flipped := bytes.Clone(whole)
 		at := rand.IntN(len(flipped))
 		if rand.IntN(2) == 0 {
-			at = at&^4095 + rand.IntN(16) // the header of a page, where a wrong bit does most
+			at = at&^4095 + rand.IntN(16) // the header of a page, where a wrong bit has the largest effect
 		}
 		flipped[at] ^= 1 << rand.IntN(8)
 		if err := os.WriteFile(file, flipped, 0o600); err != nil {
@@ -234,7 +234,7 @@ func TestReadOnlyFolderIsRefused(t *testing.T) {
 	}
 }
 
-// A database that may not be written is refused by its mode, also to root, whom modes do not bind.
+// A read-only database is rejected because of its mode, also for root, whom modes do not bind.
 func TestReadOnlyFileIsRefused(t *testing.T) {
 	dir, file := aDatabase(t, 1)
 	if err := os.Chmod(file, 0o400); err != nil {
@@ -254,7 +254,7 @@ func TestFolderThatIsAFile(t *testing.T) {
 	}
 }
 
-// holdLock takes the write lock as another program would, and gives what lets it go.
+// holdLock takes the write lock like another program, and returns a function that releases it.
 func holdLock(t *testing.T, dir string) (release func()) {
 	t.Helper()
 	other := openPool(dsn(filepath.Join(dir, FileName), "_pragma=busy_timeout(0)"), 1)
@@ -293,7 +293,7 @@ func TestForeignLockIsWaitedFor(t *testing.T) {
 func TestForeignLockThatStays(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir, Options{})
-	mustWrite(t, s, func(q *Queries) error { // not the five seconds that it waits
+	mustWrite(t, s, func(q *Queries) error { // not the busy timeout of five seconds
 		_, err := q.db.ExecContext(context.Background(), "PRAGMA busy_timeout = 50")
 		return err
 	})

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// This file is about where a walk through a list goes on. An id is enough while its row is there. A place carries the key that the list is sorted
-// by as well, and serves also when its row is gone.
+// Finds the position at which a list continues. An id works while its row exists. A place also carries the key that
+// the list is sorted by, and works after its row is deleted.
 
-// Place is where a row stands in a list. What follows is beyond it.
+// Place is the position of a row in a list. The list continues behind it.
 type Place struct {
 	Order  string `json:"o"`           // of the list
-	Number int64  `json:"n,omitempty"` // the key; one of the two
+	Number int64  `json:"n,omitempty"` // the key: Number or Text
 	Text   string `json:"t,omitempty"`
-	None   bool   `json:"x,omitempty"` // the row lacks what is sorted by
+	None   bool   `json:"x,omitempty"` // the row lacks the key
 	ID     string `json:"-"`
 }
 
-// String is a place as a client gets it: <key>.<id>.
+// String encodes a place for clients: <key>.<id>.
 func (p Place) String() string {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -30,7 +30,7 @@ func (p Place) String() string {
 	return base64.RawURLEncoding.EncodeToString(text) + "." + p.ID
 }
 
-// parsePlace reads what String wrote. What is anything else is taken as an id.
+// parsePlace decodes what String encoded. ok is false for anything else, which is an id.
 func parsePlace(after string) (p Place, ok bool) {
 	key, id, ok := strings.Cut(after, ".")
 	if !ok || id == "" {
@@ -44,12 +44,15 @@ func parsePlace(after string) (p Place, ok bool) {
 	return p, true
 }
 
-// ErrGone is the answer to an id whose row has been deleted, and to a place in a list of another order: where the walk goes on is not known.
+// ErrGone is the error for an id whose row was deleted, and for a place of a list in another order. The position is
+// unknown then.
 var ErrGone = errors.New("the row is gone")
 
-// After finds where a list goes on. find gives the place of a row that is there, with ErrNoRow for any other. An id that was never one, or is in
-// a workspace that is not among these, is ErrNoRow too; one that was deleted is ErrGone.
-func (s *Store) After(ctx context.Context, after, order, kind string, workspaces *string, find func(id string) (Place, error)) (Place, error) {
+// After returns the position at which a list continues. find returns the place of an existing row, and ErrNoRow for
+// any other id. A deleted row is ErrGone. An id that never existed, or is in a workspace that the key cannot see, is
+// ErrNoRow.
+func (s *Store) After(ctx context.Context, after, order, kind string, workspaces *string,
+	find func(id string) (Place, error)) (Place, error) {
 	if p, ok := parsePlace(after); ok {
 		if p.Order != order {
 			return p, ErrGone
@@ -70,13 +73,13 @@ func (s *Store) After(ctx context.Context, after, order, kind string, workspaces
 	return p, ErrNoRow
 }
 
-// goneFor is for how long it is known which rows were deleted. A walk does not take longer.
-const goneFor = 7 * 24 * time.Hour
+// deletedRetention is how long deleted ids are kept. No client takes longer to page through a list.
+const deletedRetention = 7 * 24 * time.Hour
 
-// ForgetGone forgets those that were deleted long ago.
+// ForgetGone removes the ids that were deleted longer ago.
 func (s *Store) ForgetGone(ctx context.Context) error {
 	return s.Write(ctx, func(q *Queries) error {
-		_, err := q.ForgetDeleted(ctx, time.Now().Add(-goneFor).UnixMilli())
+		_, err := q.ForgetDeleted(ctx, time.Now().Add(-deletedRetention).UnixMilli())
 		return err
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// plainScans are queries that may walk a table or sort. Each has its reason; no other may.
+// plainScans are the queries that may scan a table or sort, each with its reason.
 var plainScans = map[string]string{
 	"countKeys":        "keys are few",
 	"countUsableKeys":  "keys are few",
@@ -26,7 +26,7 @@ var plainScans = map[string]string{
 
 var generatedQuery = regexp.MustCompile("(?s)const (\\w+) = `(.*?)`")
 
-// plan asks SQLite how it would run a query.
+// plan returns SQLite's query plan.
 func plan(t *testing.T, s *Store, query string) string {
 	t.Helper()
 	args := make([]any, strings.Count(query, "?")) // at least as many as there are parameters
@@ -58,7 +58,7 @@ func plan(t *testing.T, s *Store, query string) string {
 	return strings.Join(steps, "; ")
 }
 
-// queriesByName reads the generated code, so that no query is forgotten.
+// queriesByName reads the generated code, so that no query is missed.
 func queriesByName(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("*.sql.go")
@@ -81,9 +81,10 @@ func queriesByName(t *testing.T) map[string]string {
 	return queries
 }
 
-var badStep = regexp.MustCompile(`SCAN (profiles|proxies|proxy_checks|runs|keys|workspaces|idempotency|kept)(?: USING (?:COVERING )?INDEX (\w+))?|USE TEMP B-TREE`)
+var badStep = regexp.MustCompile(`SCAN (profiles|proxies|proxy_checks|runs|keys|workspaces|idempotency|kept)` +
+	`(?: USING (?:COVERING )?INDEX (\w+))?|USE TEMP B-TREE`)
 
-// walksItsPartialIndex are whole walks over an index that holds few rows only.
+// walksItsPartialIndex are the queries that may walk a whole index, because it holds few rows.
 var walksItsPartialIndex = map[string]string{
 	"listOpenRuns": "runs_open", "listOpenRunsVisible": "runs_open", "countOpenRunsVisible": "runs_open",
 	"listProfilesNotStopped": "profiles_not_stopped",
@@ -103,12 +104,13 @@ func TestNoQueryScansOrSorts(t *testing.T) {
 	}
 }
 
-// Each list walks the index made for its order, from the place where it begins.
+// Each list walks the index for its order, from the position where it begins.
 func TestListsWalkTheirIndex(t *testing.T) {
 	s := openTest(t)
 	queries := queriesByName(t)
 	for _, scope := range []string{"", "OfWorkspace"} {
-		for _, column := range [][2]string{{"Created", "created_at"}, {"Updated", "updated_at"}, {"Name", "name"}, {"Started", "last_started_at"}} {
+		for _, column := range [][2]string{{"Created", "created_at"}, {"Updated", "updated_at"}, {"Name", "name"},
+			{"Started", "last_started_at"}} {
 			for direction, sign := range map[string]string{"Asc": ">", "Desc": "<"} {
 				name := "listProfiles" + scope + "By" + column[0] + direction
 				index, equal := "profiles_"+strings.ToLower(column[0]), "trashed=?"

@@ -56,7 +56,7 @@ type AddProfileParams struct {
 	UpdatedAt         int64
 }
 
-// AddProfile is InsertProfile without the row that comes back, which costs a third of the insert.
+// AddProfile is InsertProfile without returning the row, which costs a third of the insert.
 func (q *Queries) AddProfile(ctx context.Context, arg AddProfileParams) error {
 	_, err := q.db.ExecContext(ctx, addProfile,
 		arg.ID,
@@ -116,7 +116,7 @@ type CountProfilesParams struct {
 	OS         *string
 }
 
-// CountProfiles counts with filters, and therefore scans. Without filters the counters of workspaces know it.
+// CountProfiles counts with filters, which needs a scan. Without filters use the counters of workspaces.
 func (q *Queries) CountProfiles(ctx context.Context, arg CountProfilesParams) (int64, error) {
 	row := q.db.QueryRowContext(ctx, countProfiles,
 		arg.Trashed,
@@ -182,7 +182,7 @@ type DeleteProfileParams struct {
 	Workspaces *string
 }
 
-// DeleteProfile is permanent, in and outside the trash. Its runs go with it.
+// DeleteProfile deletes a profile permanently, in and outside the trash, with its runs.
 func (q *Queries) DeleteProfile(ctx context.Context, arg DeleteProfileParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, deleteProfile, arg.ID, arg.Workspaces)
 	if err != nil {
@@ -260,7 +260,7 @@ type GetProfileAnyParams struct {
 	Workspaces *string
 }
 
-// GetProfileAny finds it in the trash too.
+// GetProfileAny also finds profiles in the trash.
 func (q *Queries) GetProfileAny(ctx context.Context, arg GetProfileAnyParams) (Profile, error) {
 	row := q.db.QueryRowContext(ctx, getProfileAny, arg.ID, arg.Workspaces)
 	var i Profile
@@ -319,7 +319,7 @@ type GetProfilesParams struct {
 	Workspaces *string
 }
 
-// GetProfiles gives the profiles of a JSON array of ids that are there, in any order, also from the trash.
+// GetProfiles returns the existing profiles of a JSON array of ids, unsorted, also from the trash.
 func (q *Queries) GetProfiles(ctx context.Context, arg GetProfilesParams) ([]Profile, error) {
 	rows, err := q.db.QueryContext(ctx, getProfiles, arg.Ids, arg.Workspaces)
 	if err != nil {
@@ -432,8 +432,8 @@ type InsertProfileParams struct {
 }
 
 // Every query that a caller of the API reaches takes the key's workspaces: a JSON array, or NULL for all.
-// A test refuses a query without them, unless it is named there with its reason.
-// The workspace is the caller's to have checked: it is named by the row itself.
+// A test rejects a query without them, unless the test lists it with a reason.
+// The caller must have checked the workspace, which the row names.
 func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (Profile, error) {
 	row := q.db.QueryRowContext(ctx, insertProfile,
 		arg.ID,
@@ -617,10 +617,11 @@ type ListProfilesByCreatedDescRow struct {
 	Version int64
 }
 
-// The lists: one query per order, for all workspaces and for one. Each starts after a place (@after_key, @after_id);
-// store.ListProfiles knows the place before the first row, picks the query, and has the rows from memory where their
-// version is still the same: reading thirty columns costs more than finding the row.
-// The CAST of the limit is there for speed: SQLite plans a statement anew whenever a bare parameter of LIMIT is bound.
+// The lists: one query per order, for all workspaces and for one. Each starts behind a position (@after_key,
+// @after_id).
+// store.ListProfiles chooses the position before the first row and the query. It takes rows of the same version from
+// memory, since reading thirty columns costs more than finding the row.
+// The CAST of the limit saves time: SQLite plans a statement anew whenever a bare parameter of LIMIT is bound.
 func (q *Queries) ListProfilesByCreatedDesc(ctx context.Context, arg ListProfilesByCreatedDescParams) ([]ListProfilesByCreatedDescRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesByCreatedDesc,
 		arg.Trashed,
@@ -1074,7 +1075,7 @@ const listProfilesNotStopped = `-- name: ListProfilesNotStopped :many
 SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts FROM profiles WHERE status <> 'stopped' ORDER BY status, id
 `
 
-// ListProfilesNotStopped gives what a boot compares with the shims that it finds, and what has failed.
+// ListProfilesNotStopped returns the profiles that a boot compares with the running shims, and the failed ones.
 func (q *Queries) ListProfilesNotStopped(ctx context.Context) ([]Profile, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesNotStopped)
 	if err != nil {
@@ -1152,7 +1153,7 @@ type ListProfilesOfProxyParams struct {
 	Limit      int64
 }
 
-// ListProfilesOfProxy gives the ids of the profiles outside the trash that use a proxy.
+// ListProfilesOfProxy returns the ids of the profiles outside the trash that use a proxy.
 func (q *Queries) ListProfilesOfProxy(ctx context.Context, arg ListProfilesOfProxyParams) ([]string, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesOfProxy, arg.ProxyID, arg.Workspaces, arg.Limit)
 	if err != nil {
@@ -1760,7 +1761,7 @@ type ListProfilesWithFallbackParams struct {
 	Limit       int64
 }
 
-// ListProfilesWithFallback gives the ids of the profiles outside the trash that fall back on a proxy.
+// ListProfilesWithFallback returns the ids of the profiles outside the trash that have a proxy as a fallback.
 func (q *Queries) ListProfilesWithFallback(ctx context.Context, arg ListProfilesWithFallbackParams) ([]string, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesWithFallback,
 		arg.WorkspaceID,
@@ -1807,7 +1808,7 @@ type ListTrashedBeforeRow struct {
 	TrashedAt   *int64
 }
 
-// ListTrashedBefore gives what the purge removes, oldest first.
+// ListTrashedBefore returns the profiles that the purge deletes, oldest first.
 func (q *Queries) ListTrashedBefore(ctx context.Context, arg ListTrashedBeforeParams) ([]ListTrashedBeforeRow, error) {
 	rows, err := q.db.QueryContext(ctx, listTrashedBefore, arg.Before, arg.Limit)
 	if err != nil {
@@ -1864,7 +1865,7 @@ type PlacesOfProxyRow struct {
 	LastStartedAt int64
 }
 
-// PlacesOfProxy does the same for the profiles of a proxy.
+// PlacesOfProxy returns the same for the profiles of a proxy.
 func (q *Queries) PlacesOfProxy(ctx context.Context, arg PlacesOfProxyParams) ([]PlacesOfProxyRow, error) {
 	rows, err := q.db.QueryContext(ctx, placesOfProxy,
 		arg.ProxyID,
@@ -1937,7 +1938,7 @@ type PlacesOfStatusRow struct {
 	LastStartedAt int64
 }
 
-// PlacesOfStatus gives what is needed to sort and cut the list of the profiles of a status other than stopped: few, by an index.
+// PlacesOfStatus returns what sorting the profiles of a status other than stopped needs. They are few, found by an index.
 func (q *Queries) PlacesOfStatus(ctx context.Context, arg PlacesOfStatusParams) ([]PlacesOfStatusRow, error) {
 	rows, err := q.db.QueryContext(ctx, placesOfStatus,
 		arg.Status,
@@ -1986,7 +1987,7 @@ type PurgeProfileParams struct {
 	Before int64
 }
 
-// PurgeProfile is DeleteProfile for what still lies in the trash since before: none when it was restored in between.
+// PurgeProfile deletes a profile that has been in the trash since before @before, but not one restored meanwhile.
 func (q *Queries) PurgeProfile(ctx context.Context, arg PurgeProfileParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, purgeProfile, arg.ID, arg.Before)
 	if err != nil {
@@ -2004,7 +2005,7 @@ type ResetStatusParams struct {
 	FromStatus string
 }
 
-// ResetStatus moves every profile of one status to another and leaves the rest of the row.
+// ResetStatus replaces one status by another in all profiles. It changes no other column.
 func (q *Queries) ResetStatus(ctx context.Context, arg ResetStatusParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, resetStatus, arg.ToStatus, arg.FromStatus)
 	if err != nil {
@@ -2089,7 +2090,7 @@ type SetProfileStatusParams struct {
 	ID            string
 }
 
-// SetProfileStatus records what the run does; what is NULL stays. The settings, revision and updated_at are untouched.
+// SetProfileStatus records a run's state. NULL keeps a column. Settings, revision and updated_at stay unchanged.
 func (q *Queries) SetProfileStatus(ctx context.Context, arg SetProfileStatusParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, setProfileStatus,
 		arg.Status,
@@ -2212,7 +2213,8 @@ type UpdateProfileParams struct {
 	Workspaces        *string
 }
 
-// UpdateProfile writes every setting at once. No row: unknown, trashed, foreign, or changed since @revision was read.
+// UpdateProfile writes all settings. It returns no row if the profile is unknown, trashed, foreign, or changed since
+// @revision.
 func (q *Queries) UpdateProfile(ctx context.Context, arg UpdateProfileParams) (Profile, error) {
 	row := q.db.QueryRowContext(ctx, updateProfile,
 		arg.Name,

@@ -22,7 +22,7 @@ type BeginProxyRotationParams struct {
 	Workspaces *string
 }
 
-// BeginProxyRotation notes that a proxy's rotateUrl is called now. None when it was called since @before.
+// BeginProxyRotation records that a proxy's rotateUrl is called now. It affects no row if it was called since @before.
 func (q *Queries) BeginProxyRotation(ctx context.Context, arg BeginProxyRotationParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, beginProxyRotation,
 		arg.Now,
@@ -47,7 +47,7 @@ type ClearProxyCheckParams struct {
 	Workspaces *string
 }
 
-// ClearProxyCheck forgets the last result, after a change of the address or the credentials.
+// ClearProxyCheck clears the last result after a change of the address or the credentials.
 func (q *Queries) ClearProxyCheck(ctx context.Context, arg ClearProxyCheckParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, clearProxyCheck, arg.ID, arg.Workspaces)
 	if err != nil {
@@ -67,7 +67,7 @@ type DeleteProxyParams struct {
 	Workspaces *string
 }
 
-// DeleteProxy removes a proxy that no profile uses. Trashed profiles let go of it by a trigger, in the same transaction.
+// DeleteProxy deletes a proxy that no profile uses. A trigger removes it from trashed profiles in the same transaction.
 func (q *Queries) DeleteProxy(ctx context.Context, arg DeleteProxyParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, deleteProxy, arg.ID, arg.Workspaces)
 	if err != nil {
@@ -96,8 +96,8 @@ type FindProxiesRow struct {
 	ID    string
 }
 
-// FindProxies gives which of some addresses a workspace has: a JSON array of [type, host, port, username], and the proxies by
-// their place in it.
+// FindProxies takes a JSON array of [type, host, port, username]. It returns the workspace's proxies with these addresses
+// and their index in the array.
 func (q *Queries) FindProxies(ctx context.Context, arg FindProxiesParams) ([]FindProxiesRow, error) {
 	rows, err := q.db.QueryContext(ctx, findProxies, arg.Addresses, arg.WorkspaceID, arg.Workspaces)
 	if err != nil {
@@ -130,7 +130,7 @@ type GetPickParams struct {
 	Tag       string
 }
 
-// GetPick gives the proxy that a profile had for a tag.
+// GetPick returns the proxy that a profile had for a tag.
 func (q *Queries) GetPick(ctx context.Context, arg GetPickParams) (string, error) {
 	row := q.db.QueryRowContext(ctx, getPick, arg.ProfileID, arg.Tag)
 	var proxy_id string
@@ -149,7 +149,7 @@ type GetProxiesParams struct {
 	Workspaces *string
 }
 
-// GetProxies gives the proxies of some ids, in any order.
+// GetProxies returns the proxies of some ids, unsorted.
 func (q *Queries) GetProxies(ctx context.Context, arg GetProxiesParams) ([]Proxy, error) {
 	rows, err := q.db.QueryContext(ctx, getProxies, arg.Ids, arg.Workspaces)
 	if err != nil {
@@ -317,7 +317,7 @@ type GetProxyCheckedRow struct {
 	ProfileCount int64
 }
 
-// GetProxyChecked gives what a check is compared with, in the transaction that keeps it.
+// GetProxyChecked returns what a check is compared with, in the transaction that stores the check.
 func (q *Queries) GetProxyChecked(ctx context.Context, id string) (GetProxyCheckedRow, error) {
 	row := q.db.QueryRowContext(ctx, getProxyChecked, id)
 	var i GetProxyCheckedRow
@@ -347,7 +347,7 @@ type InsertProxiesParams struct {
 	Proxies     string
 }
 
-// InsertProxies is InsertProxy for many, of one workspace: a JSON array of objects. Queries.AddProxies makes it.
+// InsertProxies is InsertProxy for many proxies of one workspace: a JSON array of objects, from Queries.AddProxies.
 func (q *Queries) InsertProxies(ctx context.Context, arg InsertProxiesParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, insertProxies, arg.WorkspaceID, arg.Now, arg.Proxies)
 	if err != nil {
@@ -383,7 +383,7 @@ type InsertProxyParams struct {
 }
 
 // Every query that a caller of the API reaches takes the key's workspaces: a JSON array, or NULL for all.
-// InsertProxy fails with a unique violation for a duplicate; GetProxyByAddress then has the first.
+// InsertProxy fails with a unique violation for a duplicate. GetProxyByAddress then finds the first.
 func (q *Queries) InsertProxy(ctx context.Context, arg InsertProxyParams) (Proxy, error) {
 	row := q.db.QueryRowContext(ctx, insertProxy,
 		arg.ID,
@@ -464,7 +464,7 @@ type ListPlainRotateURLsRow struct {
 	RotateURL string
 }
 
-// ListPlainRotateURLs gives proxies whose rotateUrl is not sealed, after a place.
+// ListPlainRotateURLs returns proxies whose rotateUrl is not sealed, behind an id.
 func (q *Queries) ListPlainRotateURLs(ctx context.Context, arg ListPlainRotateURLsParams) ([]ListPlainRotateURLsRow, error) {
 	rows, err := q.db.QueryContext(ctx, listPlainRotateURLs, arg.After, arg.Limit)
 	if err != nil {
@@ -501,7 +501,7 @@ type ListProfilesAtExitParams struct {
 	Limit       int64
 }
 
-// ListProfilesAtExit gives the ids of the profiles outside the trash whose proxy came out at an address when it was last checked.
+// ListProfilesAtExit returns the ids of the profiles outside the trash whose proxy had an exit address at its last check.
 func (q *Queries) ListProfilesAtExit(ctx context.Context, arg ListProfilesAtExitParams) ([]string, error) {
 	rows, err := q.db.QueryContext(ctx, listProfilesAtExit, arg.WorkspaceID, arg.ExitIP, arg.Limit)
 	if err != nil {
@@ -541,7 +541,7 @@ type ListProxiesParams struct {
 	Limit      int64
 }
 
-// ListProxies gives proxies newest first, after a place; limit -1 gives all. store.ListProxies picks the query.
+// ListProxies returns proxies newest first, behind a position. Limit -1 returns all. store.ListProxies picks the query.
 func (q *Queries) ListProxies(ctx context.Context, arg ListProxiesParams) ([]Proxy, error) {
 	rows, err := q.db.QueryContext(ctx, listProxies,
 		arg.AfterKey,
@@ -625,7 +625,7 @@ type ListProxiesCheckedAheadRow struct {
 	CheckedAt   int64
 }
 
-// ListProxiesCheckedAhead gives those whose last check lies ahead: it was written while the clock was.
+// ListProxiesCheckedAhead returns those whose last check is in the future, because the clock was ahead when it was stored.
 func (q *Queries) ListProxiesCheckedAhead(ctx context.Context, arg ListProxiesCheckedAheadParams) ([]ListProxiesCheckedAheadRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProxiesCheckedAhead, arg.WorkspaceID, arg.Now, arg.Limit)
 	if err != nil {
@@ -686,7 +686,7 @@ type ListProxiesDueRow struct {
 	CheckedAt   int64
 }
 
-// ListProxiesDue gives the proxies of a workspace that were last checked before a time, longest ago first.
+// ListProxiesDue returns the proxies of a workspace that were last checked before a time, longest ago first.
 func (q *Queries) ListProxiesDue(ctx context.Context, arg ListProxiesDueParams) ([]ListProxiesDueRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProxiesDue, arg.WorkspaceID, arg.Before, arg.Limit)
 	if err != nil {
@@ -821,7 +821,7 @@ type ListProxiesToCheckRow struct {
 	Revision    int64
 }
 
-// ListProxiesToCheck gives what a check of many needs of each, in the order in which they were made.
+// ListProxiesToCheck returns what a check of many needs of each, in the order of creation.
 func (q *Queries) ListProxiesToCheck(ctx context.Context, arg ListProxiesToCheckParams) ([]ListProxiesToCheckRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProxiesToCheck, arg.WorkspaceID, arg.Workspaces)
 	if err != nil {
@@ -880,7 +880,7 @@ type ListProxiesToCheckByIDRow struct {
 	Revision    int64
 }
 
-// ListProxiesToCheckByID gives the same of @ids, a JSON array.
+// ListProxiesToCheckByID returns the same for @ids, a JSON array.
 func (q *Queries) ListProxiesToCheckByID(ctx context.Context, arg ListProxiesToCheckByIDParams) ([]ListProxiesToCheckByIDRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProxiesToCheckByID, arg.Ids, arg.WorkspaceID, arg.Workspaces)
 	if err != nil {
@@ -933,7 +933,7 @@ type ListProxiesToPickRow struct {
 	PickedAt     int64
 }
 
-// ListProxiesToPick gives the proxies of a workspace that are not dead.
+// ListProxiesToPick returns the proxies of a workspace that are not dead.
 func (q *Queries) ListProxiesToPick(ctx context.Context, arg ListProxiesToPickParams) ([]ListProxiesToPickRow, error) {
 	rows, err := q.db.QueryContext(ctx, listProxiesToPick, arg.WorkspaceID, arg.Workspaces)
 	if err != nil {
@@ -994,7 +994,7 @@ type PlacesOfProxiesRow struct {
 	Tags   string
 }
 
-// PlacesOfProxies gives what store.ListProxies needs to filter and sort proxies. number is -1 where there is none.
+// PlacesOfProxies returns what store.ListProxies needs to filter and sort proxies. A missing number is -1.
 func (q *Queries) PlacesOfProxies(ctx context.Context, arg PlacesOfProxiesParams) ([]PlacesOfProxiesRow, error) {
 	rows, err := q.db.QueryContext(ctx, placesOfProxies,
 		arg.Sort,
@@ -1131,7 +1131,7 @@ type SetPickedParams struct {
 	ID       string
 }
 
-// SetPicked notes that a start took a proxy.
+// SetPicked records that a start picked a proxy.
 func (q *Queries) SetPicked(ctx context.Context, arg SetPickedParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, setPicked, arg.PickedAt, arg.ID)
 	if err != nil {
@@ -1158,8 +1158,8 @@ type SetProxyCheckParams struct {
 	Revision  int64
 }
 
-// SetProxyCheck keeps the last result of a check. The check is of the address as it was at @revision: none of an older
-// one overwrites what a change has cleared.
+// SetProxyCheck stores the last result of a check for the address at @revision. A check of an older address does not
+// overwrite what a change has cleared.
 func (q *Queries) SetProxyCheck(ctx context.Context, arg SetProxyCheckParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, setProxyCheck,
 		arg.Status,
@@ -1204,7 +1204,7 @@ type UpdateProxyParams struct {
 	Workspaces   *string
 }
 
-// UpdateProxy writes every setting at once. No row: unknown, foreign, or changed since @revision was read.
+// UpdateProxy writes all settings. It returns no row if the proxy is unknown, foreign, or changed since @revision.
 func (q *Queries) UpdateProxy(ctx context.Context, arg UpdateProxyParams) (Proxy, error) {
 	row := q.db.QueryRowContext(ctx, updateProxy,
 		arg.Type,

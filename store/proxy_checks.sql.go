@@ -21,7 +21,7 @@ type CountProxyChecksParams struct {
 	Workspaces *string
 }
 
-// CountProxyChecks tells how many are kept.
+// CountProxyChecks counts the history.
 func (q *Queries) CountProxyChecks(ctx context.Context, arg CountProxyChecksParams) (int64, error) {
 	row := q.db.QueryRowContext(ctx, countProxyChecks, arg.ProxyID, arg.Workspaces)
 	var count int64
@@ -33,7 +33,7 @@ const deleteProxyChecks = `-- name: DeleteProxyChecks :execrows
 DELETE FROM proxy_checks WHERE proxy_id = ?1
 `
 
-// DeleteProxyChecks forgets the history: it is of an address that the proxy no longer has.
+// DeleteProxyChecks deletes the history, which belongs to an address that the proxy no longer has.
 func (q *Queries) DeleteProxyChecks(ctx context.Context, proxyID string) (int64, error) {
 	result, err := q.db.ExecContext(ctx, deleteProxyChecks, proxyID)
 	if err != nil {
@@ -49,7 +49,7 @@ ORDER BY seq DESC
 LIMIT 1
 `
 
-// GetLastGoodProxyCheck gives the newest result that was good, among the last 100.
+// GetLastGoodProxyCheck returns the newest good result among the last 100.
 func (q *Queries) GetLastGoodProxyCheck(ctx context.Context, proxyID string) (string, error) {
 	row := q.db.QueryRowContext(ctx, getLastGoodProxyCheck, proxyID)
 	var result string
@@ -69,7 +69,7 @@ type InsertProxyCheckParams struct {
 	ProxyID string
 }
 
-// InsertProxyCheck adds to the history, if the proxy is still there; triggers count, and keep the last 100.
+// InsertProxyCheck adds to the history if the proxy still exists. Triggers count, and keep the last 100.
 func (q *Queries) InsertProxyCheck(ctx context.Context, arg InsertProxyCheckParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, insertProxyCheck,
 		arg.At,
@@ -99,7 +99,7 @@ type ListProxyChecksParams struct {
 	Limit      int64
 }
 
-// ListProxyChecks gives the history, newest first.
+// ListProxyChecks returns the history, newest first.
 func (q *Queries) ListProxyChecks(ctx context.Context, arg ListProxyChecksParams) ([]ProxyCheck, error) {
 	rows, err := q.db.QueryContext(ctx, listProxyChecks,
 		arg.ProxyID,

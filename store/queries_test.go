@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// rows runs a query that answers a number of rows, in a write that must succeed.
+// rows runs a query that returns a number of rows, in a write that must succeed.
 func rows(t *testing.T, s *Store, fn func(*Queries) (int64, error)) (n int64) {
 	t.Helper()
 	mustWrite(t, s, func(q *Queries) (err error) { n, err = fn(q); return err })
@@ -23,12 +23,15 @@ func TestProfileLife(t *testing.T) {
 	p := aProfile("default", "first")
 	p.Headless, p.IdleTimeoutMs, p.Screen = ptr(true), ptr(int64(5)), ptr(`{"width":1}`)
 	made := putProfile(t, s, p)
-	if made.Status != "stopped" || made.Revision != 1 || made.LastStartedAt != 0 || made.TrashedAt != nil || made.Trashed || made.ProxyMissing || !*made.Headless {
+	if made.Status != "stopped" || made.Revision != 1 || made.LastStartedAt != 0 || made.TrashedAt != nil || made.Trashed ||
+		made.ProxyMissing || !*made.Headless {
 		t.Errorf("as made: %+v", made)
 	}
-	update := UpdateProfileParams{ID: p.ID, Revision: 1, Name: "second", OS: "mac", BrowserVersion: "1", Tags: `["x"]`, TagsKey: TagsKey([]string{"x"}),
-		SearchKey: SearchKey("second", ""), StartURLs: "[]", Timezone: "auto", Locale: `["de"]`, Geolocation: "off", WebRTC: "off", BackgroundTraffic: "allow", AllowLocal: `["localhost:3000"]`, Consistency: "block",
-		FallbackProxyIDs: "[]", FallbackCountry: "any", AllowHosts: `["a.example"]`, DenyHosts: "[]", LocalhostVia: "[]", LogHosts: true, UpdatedAt: 7}
+	update := UpdateProfileParams{ID: p.ID, Revision: 1, Name: "second", OS: "mac", BrowserVersion: "1", Tags: `["x"]`,
+		TagsKey: TagsKey([]string{"x"}), SearchKey: SearchKey("second", ""), StartURLs: "[]", Timezone: "auto", Locale: `["de"]`,
+		Geolocation: "off", WebRTC: "off", BackgroundTraffic: "allow", AllowLocal: `["localhost:3000"]`, Consistency: "block",
+		FallbackProxyIDs: "[]", FallbackCountry: "any", AllowHosts: `["a.example"]`, DenyHosts: "[]", LocalhostVia: "[]",
+		LogHosts: true, UpdatedAt: 7}
 	var updated Profile
 	mustWrite(t, s, func(q *Queries) (err error) { updated, err = q.UpdateProfile(ctx, update); return err })
 	if updated.Revision != 2 || updated.Name != "second" || updated.UpdatedAt != 7 || updated.Headless != nil || updated.CreatedAt != 1 {
@@ -45,7 +48,8 @@ func TestProfileLife(t *testing.T) {
 		return q.SetProfileStatus(ctx, SetProfileStatusParams{ID: p.ID, Status: "failed", LastRun: ptr("{}")})
 	})
 	got, err := s.Read().GetProfile(ctx, GetProfileParams{ID: p.ID})
-	if err != nil || got.Revision != 2 || got.UpdatedAt != 7 || got.LastStartedAt != 9 || got.DiskBytes != 11 || got.Status != "failed" || *got.LastRun != "{}" {
+	if err != nil || got.Revision != 2 || got.UpdatedAt != 7 || got.LastStartedAt != 9 || got.DiskBytes != 11 ||
+		got.Status != "failed" || *got.LastRun != "{}" {
 		t.Errorf("after runs: %+v, %v", got, err)
 	}
 	if list, err := s.Read().ListProfilesNotStopped(ctx); err != nil || len(list) != 1 {
@@ -67,7 +71,8 @@ func TestProfileLife(t *testing.T) {
 		t.Errorf("in the trash, asked for: %+v, %v", got, err)
 	}
 	for before, want := range map[int64]int{100: 0, 101: 1} {
-		if list, err := s.Read().ListTrashedBefore(ctx, ListTrashedBeforeParams{Before: before, Limit: 10}); err != nil || len(list) != want {
+		if list, err := s.Read().ListTrashedBefore(ctx, ListTrashedBeforeParams{Before: before, Limit: 10}); err != nil ||
+			len(list) != want {
 			t.Errorf("trashed before %d: %d, %v; want %d", before, len(list), err, want)
 		}
 	}
@@ -109,7 +114,8 @@ func TestProxyThatIsUsed(t *testing.T) {
 	if n := rows(t, s, remove); n != 0 {
 		t.Error("a proxy in use was deleted")
 	}
-	if ids, err := s.Read().ListProfilesOfProxy(ctx, ListProfilesOfProxyParams{ProxyID: proxy.ID, Limit: 10}); err != nil || len(ids) != 1 || ids[0] != live.ID {
+	if ids, err := s.Read().ListProfilesOfProxy(ctx, ListProfilesOfProxyParams{ProxyID: proxy.ID, Limit: 10}); err != nil ||
+		len(ids) != 1 || ids[0] != live.ID {
 		t.Errorf("users of the proxy: %v, %v; want %v", ids, err, live.ID)
 	}
 	rows(t, s, func(q *Queries) (int64, error) { return q.DeleteProfile(ctx, DeleteProfileParams{ID: live.ID}) })
@@ -135,7 +141,8 @@ func TestProxyChecks(t *testing.T) {
 	mustWrite(t, s, func(q *Queries) error { _, err := q.InsertProxy(ctx, p); return err })
 	mustWrite(t, s, func(q *Queries) error {
 		for i := range 250 {
-			if _, err := q.InsertProxyCheck(ctx, InsertProxyCheckParams{ProxyID: p.ID, At: int64(i), Ok: int64(min(i/200, 1)), Result: "{}"}); err != nil {
+			if _, err := q.InsertProxyCheck(ctx, InsertProxyCheckParams{ProxyID: p.ID, At: int64(i), Ok: int64(min(i/200, 1)),
+				Result: "{}"}); err != nil {
 				return err
 			}
 		}
@@ -166,7 +173,7 @@ func TestProxyChecks(t *testing.T) {
 		t.Error("a check of a proxy that is gone was kept")
 	}
 	set := SetProxyCheckParams{ID: p.ID, Revision: 1, Status: "alive", LastCheck: "{}"}
-	for revision, want := range map[int64]int64{1: 1, 2: 0} { // the check of another revision is of another address
+	for revision, want := range map[int64]int64{1: 1, 2: 0} { // a check of another revision is for another address
 		set.Revision = revision
 		if n := rows(t, s, func(q *Queries) (int64, error) { return q.SetProxyCheck(ctx, set) }); n != want {
 			t.Errorf("a check of revision %d: %d rows, want %d", revision, n, want)
@@ -185,21 +192,26 @@ func TestKeys(t *testing.T) {
 	ctx := context.Background()
 	for i := range 3 {
 		mustWrite(t, s, func(q *Queries) error {
-			_, err := q.InsertKey(ctx, InsertKeyParams{ID: fmt.Sprint("k", i), Hash: []byte(strings.Repeat(fmt.Sprint(i), 32)), Scopes: `["read"]`,
-				Workspaces: Workspaces([]string{"a"}), ExpiresAt: ptr(int64(100 * i)), CreatedAt: int64(i)})
+			_, err := q.InsertKey(ctx, InsertKeyParams{ID: fmt.Sprint("k", i),
+				Hash: []byte(strings.Repeat(fmt.Sprint(i), 32)), Scopes: `["read"]`, Workspaces: Workspaces([]string{"a"}),
+				ExpiresAt: ptr(int64(100 * i)), CreatedAt: int64(i)})
 			return err
 		})
 	}
 	if k, err := s.Read().GetKeyByHash(ctx, []byte(strings.Repeat("1", 32))); err != nil || k.ID != "k1" || *k.Workspaces != `["a"]` {
 		t.Errorf("by hash: %+v, %v", k, err)
 	}
-	for _, touch := range [][2]int64{{5, 1}, {3, 0}, {6, 1}} { // it never goes back
-		if n := rows(t, s, func(q *Queries) (int64, error) { return q.TouchKey(ctx, TouchKeyParams{ID: "k2", At: touch[0]}) }); n != touch[1] {
+	for _, touch := range [][2]int64{{5, 1}, {3, 0}, {6, 1}} { // the time never goes back
+		if n := rows(t, s, func(q *Queries) (int64, error) {
+			return q.TouchKey(ctx, TouchKeyParams{ID: "k2", At: touch[0]})
+		}); n != touch[1] {
 			t.Errorf("last use at %d: %d rows, want %d", touch[0], n, touch[1])
 		}
 	}
 	for i, want := range []int64{1, 0} {
-		if n := rows(t, s, func(q *Queries) (int64, error) { return q.RevokeKey(ctx, RevokeKeyParams{ID: "k2", RevokedAt: 9}) }); n != want {
+		if n := rows(t, s, func(q *Queries) (int64, error) {
+			return q.RevokeKey(ctx, RevokeKeyParams{ID: "k2", RevokedAt: 9})
+		}); n != want {
 			t.Errorf("revoked the %d. time: %d rows, want %d", i+1, n, want)
 		}
 	}
@@ -281,7 +293,7 @@ func TestRuns(t *testing.T) {
 	}
 	if n := rows(t, s, func(q *Queries) (int64, error) {
 		return q.TrimRunsOfProfile(ctx, TrimRunsOfProfileParams{ProfileID: p.ID, Keep: 2})
-	}); n != 1 { // r4 and r3 are kept; r2 and r0 go on
+	}); n != 1 { // r4 and r3 are kept; r2 is removed and r0 is still open
 		t.Errorf("trimmed %d, want 1", n)
 	}
 	rows(t, s, func(q *Queries) (int64, error) { return q.DeleteProfile(ctx, DeleteProfileParams{ID: p.ID}) })
@@ -320,7 +332,8 @@ func TestIdempotencyAndSettings(t *testing.T) {
 	if n := rows(t, s, func(q *Queries) (int64, error) { return q.DeleteUnfinishedIdempotency(ctx) }); n != 1 {
 		t.Errorf("unfinished: %d, want 1: what made something stays", n)
 	}
-	for _, gone := range []DeleteIdempotencyParams{{KeyID: "k", IdemKey: "under way", Target: "POST /profiles"}, {KeyID: "k", IdemKey: "made something", Target: "POST /profiles"}} {
+	for _, gone := range []DeleteIdempotencyParams{{KeyID: "k", IdemKey: "under way", Target: "POST /profiles"},
+		{KeyID: "k", IdemKey: "made something", Target: "POST /profiles"}} {
 		if n := rows(t, s, func(q *Queries) (int64, error) { return q.DeleteIdempotency(ctx, gone) }); n != 0 {
 			t.Errorf("freed %s: %d, want 0", gone.IdemKey, n)
 		}

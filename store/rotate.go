@@ -5,10 +5,12 @@ import (
 	"net/url"
 )
 
-// This file keeps a proxy's rotateUrl. It is a secret as a password is: user info, path or query hold what its seller knows the customer by.
-// The column rotate_url has what anybody may see, and rotate_sealed the whole where that is more.
+// Stores a proxy's rotateUrl. It is a secret like a password: user info, path or query contain what identifies the
+// customer to the seller. The column rotate_url holds the public part. rotate_sealed holds the whole address where it
+// differs.
 
-// ShownRotateURL is a rotateUrl as those see it who may see no secrets: scheme and host. One that has no more is shown as it is.
+// ShownRotateURL returns the public part of a rotateUrl: scheme and host. An address without other parts is returned
+// unchanged.
 func ShownRotateURL(address string) string {
 	u, err := url.Parse(address)
 	switch {
@@ -22,7 +24,7 @@ func ShownRotateURL(address string) string {
 	return u.Scheme + "://" + u.Host + "/***"
 }
 
-// SealRotateURL gives both columns of a rotateUrl.
+// SealRotateURL returns both columns of a rotateUrl.
 func (s *Store) SealRotateURL(proxyID, address string) (shown string, sealed []byte, err error) {
 	if shown = ShownRotateURL(address); shown == address {
 		return shown, nil, nil
@@ -31,7 +33,7 @@ func (s *Store) SealRotateURL(proxyID, address string) (shown string, sealed []b
 	return shown, sealed, err
 }
 
-// RotateURL gives a proxy's rotateUrl whole.
+// RotateURL returns a proxy's whole rotateUrl.
 func (s *Store) RotateURL(p Proxy) (string, error) {
 	if p.RotateSealed == nil {
 		return p.RotateURL, nil
@@ -40,9 +42,9 @@ func (s *Store) RotateURL(p Proxy) (string, error) {
 	return string(plain), err
 }
 
-// sealRotateURLs seals what stands in clear, from a place on; it gives the next place.
+// sealRotateURLs seals the plain addresses of a batch behind the id after. It returns the batch's last id.
 func (s *Store) sealRotateURLs(ctx context.Context, q *Queries, after string) (last string, n int, err error) {
-	rows, err := q.ListPlainRotateURLs(ctx, ListPlainRotateURLsParams{After: after, Limit: refitPart})
+	rows, err := q.ListPlainRotateURLs(ctx, ListPlainRotateURLsParams{After: after, Limit: stepRows})
 	for _, r := range rows {
 		last = r.ID
 		shown, sealed, err := s.SealRotateURL(r.ID, r.RotateURL)

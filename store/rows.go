@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// This file keeps rows of profiles in memory, for the lists. Reading a row's thirty columns costs several times what
-// finding the row does, so a list reads ids and versions, and takes from here the rows whose version is still the same.
-// Nothing has to be told of changes: a trigger raises a row's version whatever changes it.
+// Caches rows of profiles for the lists. Reading a row's thirty columns costs several times what finding the row
+// does. So a list reads ids and versions, and takes rows of the same version from here. The cache needs no
+// invalidation: a trigger increases a row's version on every change.
 
 // place is a row that a list has found.
 type place struct {
@@ -16,7 +16,7 @@ type place struct {
 	Version int64
 }
 
-// places makes one type of the generated ones.
+// places converts the generated row types to place.
 func places[T ~struct {
 	ID      string
 	Version int64
@@ -28,20 +28,20 @@ func places[T ~struct {
 	return out, err
 }
 
-// rowsAtOnce is about how many bytes of rows are kept. There are two generations: when the younger is full, it becomes
-// the older, and what nobody has asked for since is gone.
-const rowsAtOnce = 16 << 20
+// rowCacheBytes is the approximate size of the cached rows in bytes. There are two generations. A full younger one
+// replaces the older one, which drops the rows that were not used since.
+const rowCacheBytes = 16 << 20
 
 // rowCache is safe for concurrent use.
 type rowCache struct {
 	mu             sync.Mutex
 	younger, older map[string]*Profile
-	size           int // bytes of the younger
+	size           int // of younger, bytes
 }
 
 func newRowCache() *rowCache { return &rowCache{younger: map[string]*Profile{}} }
 
-// get fills in the rows that are known in the wanted version, and gives the ids of the others.
+// get fills in the cached rows of the wanted versions, and returns the ids of the others.
 func (c *rowCache) get(wanted []place, rows []Profile) (missing []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,16 +70,17 @@ func (c *rowCache) add(rows []Profile) {
 }
 
 func (c *rowCache) put(row *Profile) {
-	if c.size > rowsAtOnce/2 {
+	if c.size > rowCacheBytes/2 {
 		c.younger, c.older, c.size = map[string]*Profile{}, c.younger, 0
 	}
 	c.size += sizeOf(row)
 	c.younger[row.ID] = row
 }
 
-// sizeOf is about what a row takes: the struct with its small strings, and what can be long.
+// sizeOf returns the approximate size of a row: the struct with its short strings, and the strings that can be long.
 func sizeOf(row *Profile) int {
-	n := 1000 + len(row.Name) + len(row.Notes) + len(row.SearchKey) + len(row.Tags) + len(row.TagsKey) + len(row.StartURLs) + len(row.Locale) + len(row.AllowLocal) +
+	n := 1000 + len(row.Name) + len(row.Notes) + len(row.SearchKey) + len(row.Tags) + len(row.TagsKey) + len(row.StartURLs) +
+		len(row.Locale) + len(row.AllowLocal) +
 		len(row.AllowHosts) + len(row.DenyHosts) + len(row.LocalhostVia) + len(row.FallbackProxyIDs)
 	if row.LastRun != nil {
 		n += len(*row.LastRun)
@@ -87,8 +88,8 @@ func sizeOf(row *Profile) int {
 	return n
 }
 
-// rowsAt gives the rows of some places, in their order. One that has been deleted, or moved into or out of the trash,
-// since the places were read is left out.
+// rowsAt returns the rows at some places, in their order. A row that was deleted, or moved into or out of the trash
+// since the places were read, is left out.
 func (s *Store) rowsAt(ctx context.Context, wanted []place, f ProfileFilter) ([]Profile, error) {
 	rows := make([]Profile, len(wanted))
 	missing := s.rows.get(wanted, rows)

@@ -11,13 +11,14 @@ import (
 	"testing"
 )
 
-// listed gives every profile by id, as the lists show it.
+// listed returns every profile by id, as the lists show it.
 func listed(t *testing.T, s *Store) map[string]Profile {
 	t.Helper()
 	out := map[string]Profile{}
 	for _, trashed := range []bool{false, true} {
 		for _, status := range []string{"", "running"} { // both ways to list
-			page, err := s.ListProfiles(context.Background(), ProfileList{ProfileFilter: ProfileFilter{Trashed: trashed, Status: status}, Limit: 1000})
+			page, err := s.ListProfiles(context.Background(), ProfileList{ProfileFilter: ProfileFilter{Trashed: trashed, Status: status},
+				Limit: 1000})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -29,7 +30,7 @@ func listed(t *testing.T, s *Store) map[string]Profile {
 	return out
 }
 
-// assertListed compares what the lists show with what is in the database.
+// assertListed compares the lists with the database.
 func assertListed(t *testing.T, s *Store, after string) {
 	t.Helper()
 	shown := listed(t, s)
@@ -45,7 +46,7 @@ func assertListed(t *testing.T, s *Store, after string) {
 	}
 }
 
-// Whatever changes a profile, the next list shows it.
+// Every change of a profile shows in the next list.
 func TestListsShowEveryChange(t *testing.T) {
 	s := openTest(t)
 	ctx := context.Background()
@@ -58,9 +59,10 @@ func TestListsShowEveryChange(t *testing.T) {
 		p.ProxyID = &proxy.ID
 		ids = append(ids, putProfile(t, s, p).ID)
 	}
-	update := UpdateProfileParams{ID: ids[0], Revision: 1, Name: "new", OS: "mac", BrowserVersion: "1", Tags: "[]", SearchKey: "new", StartURLs: "[]",
-		Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "off", BackgroundTraffic: "allow", AllowLocal: "[]", Consistency: "block",
-		FallbackProxyIDs: "[]", FallbackCountry: "same", AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]"}
+	update := UpdateProfileParams{ID: ids[0], Revision: 1, Name: "new", OS: "mac", BrowserVersion: "1", Tags: "[]",
+		SearchKey: "new", StartURLs: "[]", Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "off",
+		BackgroundTraffic: "allow", AllowLocal: "[]", Consistency: "block", FallbackProxyIDs: "[]", FallbackCountry: "same",
+		AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]"}
 	for _, step := range []struct {
 		what string
 		do   func(*Queries) error
@@ -80,7 +82,10 @@ func TestListsShowEveryChange(t *testing.T) {
 			return err
 		}},
 		{"DeleteProfile", func(q *Queries) error { _, err := q.DeleteProfile(ctx, DeleteProfileParams{ID: ids[3]}); return err }},
-		{"DeleteProfile of a second", func(q *Queries) error { _, err := q.DeleteProfile(ctx, DeleteProfileParams{ID: ids[1]}); return err }},
+		{"DeleteProfile of a second", func(q *Queries) error {
+			_, err := q.DeleteProfile(ctx, DeleteProfileParams{ID: ids[1]})
+			return err
+		}},
 		{"DeleteProxy, which the trash lets go", func(q *Queries) error {
 			n, err := q.DeleteProxy(ctx, DeleteProxyParams{ID: proxy.ID})
 			if n != 1 {
@@ -99,12 +104,13 @@ func TestListsShowEveryChange(t *testing.T) {
 	}
 }
 
-// A list reads places first and rows after: what changes in between is shown where it is, or not at all.
+// A list reads places first and rows after. A row that changes in between is shown in its old position or left out.
 func TestRowsThatMoveMeanwhile(t *testing.T) {
 	s := openTest(t)
 	ctx := context.Background()
 	ensure(t, s, "a")
-	stays, moves, goes := putProfile(t, s, aProfile("a", "stays")), putProfile(t, s, aProfile("a", "moves")), putProfile(t, s, aProfile("a", "goes"))
+	stays, moves, goes := putProfile(t, s, aProfile("a", "stays")), putProfile(t, s, aProfile("a", "moves")),
+		putProfile(t, s, aProfile("a", "goes"))
 	look := func(what string, wanted []place, trashed bool, want ...string) {
 		rows, err := s.rowsAt(ctx, wanted, ProfileFilter{Trashed: trashed})
 		names := []string{}
@@ -123,7 +129,7 @@ func TestRowsThatMoveMeanwhile(t *testing.T) {
 		_, err3 := q.DeleteProfile(ctx, DeleteProfileParams{ID: goes.ID})
 		return errors.Join(err1, err2, err3)
 	})
-	s.rows = newRowCache() // else the rows as they were are known: a list is of one moment
+	s.rows = newRowCache() // otherwise the rows would come from the cache, as they were
 	look("two in the trash or gone", at, false, "stays")
 	look("of the trash", at, true, "moves")
 	mustWrite(t, s, func(q *Queries) error {
@@ -134,7 +140,7 @@ func TestRowsThatMoveMeanwhile(t *testing.T) {
 	look("of the trash, one restored", []place{{moves.ID, moves.Version + 1}}, true)
 }
 
-// What has been acknowledged before a list is asked for is in it, also while others write and list.
+// A list contains every write that was acknowledged before it, also under concurrent writes and lists.
 func TestListsAreNeverBehind(t *testing.T) {
 	s := openTest(t)
 	ctx := context.Background()
@@ -166,7 +172,7 @@ func TestListsAreNeverBehind(t *testing.T) {
 	all.Wait()
 }
 
-// Rows in memory are bounded by their bytes, and those that are asked for stay.
+// Cached rows are bounded by their bytes, and rows in use stay cached.
 func TestRowsInMemoryAreBounded(t *testing.T) {
 	c := newRowCache()
 	asked := []place{{ID: "asked for"}}
@@ -179,7 +185,7 @@ func TestRowsInMemoryAreBounded(t *testing.T) {
 		}
 		most = max(most, len(c.younger)+len(c.older))
 	}
-	if limit := rowsAtOnce/11_000 + 10; most > limit || most < limit/2 {
+	if limit := rowCacheBytes/11_000 + 10; most > limit || most < limit/2 {
 		t.Errorf("up to %d rows of 11 kB are kept, want about %d", most, limit)
 	}
 	if missing := c.get([]place{{ID: "asked for", Version: 1}}, make([]Profile, 1)); len(missing) != 1 {
@@ -187,7 +193,7 @@ func TestRowsInMemoryAreBounded(t *testing.T) {
 	}
 }
 
-// TestSizeOfARow: everything in a row that can be long counts, or the cache takes more than it may.
+// TestSizeOfARow: every column that can be long counts, since the cache would exceed its size otherwise.
 func TestSizeOfARow(t *testing.T) {
 	t.Parallel()
 	const long = 100_000
@@ -196,8 +202,9 @@ func TestSizeOfARow(t *testing.T) {
 	for i := range fields.NumField() {
 		row := Profile{}
 		switch v := reflect.ValueOf(&row).Elem().Field(i); {
-		case slices.Contains([]string{"ID", "WorkspaceID", "OS", "BrowserVersion", "Status", "ProxyID", "Timezone", "Geolocation", "Screen", "WebRTC", "BackgroundTraffic", "Consistency", "FallbackCountry"}, fields.Field(i).Name):
-			continue // short by what they may be
+		case slices.Contains([]string{"ID", "WorkspaceID", "OS", "BrowserVersion", "Status", "ProxyID", "Timezone", "Geolocation",
+			"Screen", "WebRTC", "BackgroundTraffic", "Consistency", "FallbackCountry"}, fields.Field(i).Name):
+			continue // bounded by validation
 		case v.Kind() == reflect.String:
 			v.SetString(text)
 		case v.Type() == reflect.TypeFor[*string]():

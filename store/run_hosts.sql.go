@@ -13,7 +13,7 @@ const getRunHosts = `-- name: GetRunHosts :one
 SELECT hosts FROM run_hosts WHERE run_id = ?1
 `
 
-// GetRunHosts gives the hosts of a run, which was read under the key's workspaces.
+// GetRunHosts returns the hosts of a run. The caller has read the run under the key's workspaces.
 func (q *Queries) GetRunHosts(ctx context.Context, runID string) (string, error) {
 	row := q.db.QueryRowContext(ctx, getRunHosts, runID)
 	var hosts string
@@ -30,7 +30,7 @@ type InsertRunHostsParams struct {
 	Hosts string
 }
 
-// InsertRunHosts keeps the hosts of a run that is over.
+// InsertRunHosts stores the hosts of an ended run.
 func (q *Queries) InsertRunHosts(ctx context.Context, arg InsertRunHostsParams) error {
 	_, err := q.db.ExecContext(ctx, insertRunHosts, arg.RunID, arg.Hosts)
 	return err

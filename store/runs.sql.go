@@ -15,7 +15,7 @@ WHERE ended_at IS NULL
   AND (CAST(?1 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?1)))
 `
 
-// CountOpenRunsVisible walks the runs that go on: as many as there are browsers.
+// CountOpenRunsVisible scans the open runs: as many as there are browsers.
 func (q *Queries) CountOpenRunsVisible(ctx context.Context, workspaces *string) (int64, error) {
 	row := q.db.QueryRowContext(ctx, countOpenRunsVisible, workspaces)
 	var count int64
@@ -53,7 +53,7 @@ type EndRunParams struct {
 	ID      string
 }
 
-// EndRun closes a run once: no row when it has ended already.
+// EndRun closes a run once. It affects no row if the run has already ended.
 func (q *Queries) EndRun(ctx context.Context, arg EndRunParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, endRun,
 		arg.EndedAt,
@@ -105,7 +105,7 @@ type InsertRunParams struct {
 	Record    string
 }
 
-// InsertRun takes the workspace from the profile, and fails when there is no such profile.
+// InsertRun takes the workspace from the profile, and fails if the profile does not exist.
 func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
 	_, err := q.db.ExecContext(ctx, insertRun,
 		arg.ID,
@@ -120,7 +120,7 @@ const listOpenRuns = `-- name: ListOpenRuns :many
 SELECT id, profile_id, workspace_id, started_at, ended_at, outcome, record FROM runs WHERE ended_at IS NULL ORDER BY started_at, id
 `
 
-// ListOpenRuns gives every run that goes on, for the boot, the oldest first.
+// ListOpenRuns returns every open run, oldest first, for the boot.
 func (q *Queries) ListOpenRuns(ctx context.Context) ([]Run, error) {
 	rows, err := q.db.QueryContext(ctx, listOpenRuns)
 	if err != nil {
@@ -169,7 +169,7 @@ type ListOpenRunsVisibleParams struct {
 	Limit      int64
 }
 
-// ListOpenRunsVisible gives the runs that go on and that a key may see, newest first, after a place.
+// ListOpenRunsVisible returns the open runs that a key may see, newest first, behind a position.
 func (q *Queries) ListOpenRunsVisible(ctx context.Context, arg ListOpenRunsVisibleParams) ([]Run, error) {
 	rows, err := q.db.QueryContext(ctx, listOpenRunsVisible,
 		arg.AfterKey,
@@ -225,7 +225,7 @@ type ListRunsOfProfileParams struct {
 	Limit      int64
 }
 
-// ListRunsOfProfile gives a profile's runs, newest first, after a place.
+// ListRunsOfProfile returns a profile's runs, newest first, behind a position.
 func (q *Queries) ListRunsOfProfile(ctx context.Context, arg ListRunsOfProfileParams) ([]Run, error) {
 	rows, err := q.db.QueryContext(ctx, listRunsOfProfile,
 		arg.ProfileID,
@@ -273,7 +273,7 @@ type SetRunRecordParams struct {
 	ID     string
 }
 
-// SetRunRecord replaces the record of a run that goes on.
+// SetRunRecord replaces the record of an open run.
 func (q *Queries) SetRunRecord(ctx context.Context, arg SetRunRecordParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, setRunRecord, arg.Record, arg.ID)
 	if err != nil {

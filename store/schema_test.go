@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// schemaOf describes a database so that two descriptions are equal when the databases behave the same. The stored text
-// of a table is not compared: SQLite rewrites it when a migration alters the table.
+// schemaOf describes a database. Equal descriptions mean equal behaviour. The stored text of a table is not compared,
+// since SQLite rewrites it when a migration alters the table.
 func schemaOf(t *testing.T, db *sql.DB) []string {
 	t.Helper()
 	out := list(t, db, "SELECT 'application_id', application_id FROM pragma_application_id")
@@ -25,7 +25,8 @@ func schemaOf(t *testing.T, db *sql.DB) []string {
 			}
 		}
 		about("table", "SELECT type, 'columns', ncol, 'without rowid', wr, 'strict', strict FROM pragma_table_list WHERE name = ?")
-		about("column", `SELECT name, type, 'not null', "notnull", 'default', dflt_value, 'pk', pk, 'hidden', hidden FROM pragma_table_xinfo(?)`)
+		about("column", `SELECT name, type, 'not null', "notnull", 'default', dflt_value, 'pk', pk, 'hidden', hidden `+
+			`FROM pragma_table_xinfo(?)`)
 		about("foreign key", `SELECT id, seq, "table", "from", "to", on_update, on_delete, "match" FROM pragma_foreign_key_list(?)`)
 		about("index", `SELECT iif(l.name LIKE 'sqlite_autoindex%', '-', l.name), 'unique', l."unique", l.origin, 'partial', l.partial,
 			group_concat(x.name || ' ' || x.desc || ' ' || x.coll, ',' ORDER BY x.seqno)
@@ -39,7 +40,7 @@ func schemaOf(t *testing.T, db *sql.DB) []string {
 		}
 	}
 	for _, text := range list(t, db, `SELECT type, name, sql FROM sqlite_schema WHERE type <> 'table' AND sql IS NOT NULL`) {
-		out = append(out, normal(text)) // indexes (expressions, conditions), triggers, views: never rewritten but by a rename
+		out = append(out, normal(text)) // indexes (expressions, conditions), triggers, views: rewritten only by a rename
 	}
 	slices.Sort(out)
 	return out
@@ -85,7 +86,7 @@ func normal(text string) string {
 	return strings.Join(strings.Fields(comments.ReplaceAllString(text, "")), " ")
 }
 
-// balanced gives what stands between an opening like "CHECK (" and the parenthesis that closes it.
+// balanced returns the texts between an opening such as "CHECK (" and its closing parenthesis.
 func balanced(table, opening string) []string {
 	text := normal(table)
 	var out []string
@@ -108,7 +109,7 @@ func balanced(table, opening string) []string {
 	}
 }
 
-// schemaFromFile describes the database that a text of schema.sql makes.
+// schemaFromFile describes the database that the text of schema.sql creates.
 func schemaFromFile(t *testing.T, text string) []string {
 	t.Helper()
 	db := openPool(dsn(filepath.Join(t.TempDir(), "schema.db"), commonPragmas+"&_pragma=journal_mode(MEMORY)&_pragma=synchronous(OFF)"), 1)
@@ -143,7 +144,7 @@ func TestSchemaFileEqualsMigrations(t *testing.T) {
 	if d := difference(migrated, schemaFromFile(t, string(text))); d != nil {
 		t.Fatalf("migrations (-) and schema.sql (+) differ:\n%s", strings.Join(d, "\n"))
 	}
-	// The comparison sees each kind of drift.
+	// The comparison detects each kind of drift.
 	for _, drift := range [][2]string{
 		{"CHECK (length(id) BETWEEN 1 AND 64)", ""},
 		{"BETWEEN 1 AND 65535", "BETWEEN 1 AND 65536"},
@@ -179,9 +180,10 @@ func TestSchemaFileEqualsMigrations(t *testing.T) {
 	}
 }
 
-// A column that a later migration adds is the same as one that schema.sql has from the start.
+// A column that a later migration adds equals one that schema.sql has from the start.
 func TestSchemaComparisonAcceptsAlter(t *testing.T) {
-	altered := schemaFromFile(t, "CREATE TABLE a (x TEXT NOT NULL) STRICT; ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 1 CHECK (y > 0);")
+	altered := schemaFromFile(t, "CREATE TABLE a (x TEXT NOT NULL) STRICT; "+
+		"ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 1 CHECK (y > 0);")
 	whole := schemaFromFile(t, "CREATE TABLE a (\n  x TEXT NOT NULL, -- one\n  y INTEGER NOT NULL DEFAULT 1 CHECK (y > 0)\n) STRICT;")
 	if d := difference(altered, whole); d != nil {
 		t.Error(strings.Join(d, "\n"))

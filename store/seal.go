@@ -19,15 +19,15 @@ import (
 	"sync"
 )
 
-// This file seals secrets before they reach the database. It protects a copy of the database, not a disk that holds the
-// key beside it. The rules are:
+// Seals secrets before they reach the database. This protects a copy of the database, not a disk that also holds the
+// key.
 //
-//   - AES-256-GCM with a random nonce. Each table has its own key, derived from the master key by HKDF-SHA-256 (RFC 5869).
-//   - The additional data names table, column and row: a sealed value that is moved to another place does not open.
+//   - The cipher is AES-256-GCM with a random nonce. HKDF-SHA-256 (RFC 5869) derives a key per table from the master key.
+//   - The additional data is table, column and row: a sealed value that is moved to another place does not open.
 //   - An envelope is: version (1 byte), id of the master key (4 bytes), nonce (12 bytes), ciphertext and tag.
 const (
 	secretKeyName = "secret.key"
-	canaryName    = "secret_canary" // a sealed setting of every database: it opens with the right key only
+	canaryName    = "secret_canary" // sealed setting of every database, which only the right key opens
 	canaryText    = "the key fits"
 
 	envelopeVersion = 1
@@ -36,7 +36,7 @@ const (
 	masterLength    = 32
 )
 
-// keyring holds the master key and what is derived from it.
+// keyring holds the master key and the keys derived from it.
 type keyring struct {
 	master []byte
 	id     []byte
@@ -49,7 +49,8 @@ func (s *Store) Seal(table, column, row string, plain []byte) ([]byte, error) {
 	return s.keys.seal(table, column, row, plain)
 }
 
-// Unseal gives back what Seal was given, if table, column, row and the key are the same; else ErrUnseal.
+// Unseal decrypts what Seal returned, if table, column, row and the key are the same. Otherwise it fails with
+// ErrUnseal.
 func (s *Store) Unseal(table, column, row string, sealed []byte) ([]byte, error) {
 	return s.keys.unseal(table, column, row, sealed)
 }
@@ -59,7 +60,7 @@ func newKeyring(master []byte) (keyring, error) {
 	return keyring{master: master, id: id, tables: &sync.Map{}}, err
 }
 
-// aead gives the cipher of a table.
+// aead returns the cipher of a table.
 func (k keyring) aead(table string) (cipher.AEAD, error) {
 	if known, ok := k.tables.Load(table); ok {
 		return known.(cipher.AEAD), nil
@@ -80,8 +81,9 @@ func (k keyring) aead(table string) (cipher.AEAD, error) {
 	return gcm, nil
 }
 
-// boundTo is the additional data. Names of tables and columns hold no "|", so that no two places read the same.
-func boundTo(header []byte, table, column, row string) []byte {
+// additionalData returns what an envelope is bound to. Names of tables and columns contain no "|", so that no two
+// places are equal.
+func additionalData(header []byte, table, column, row string) []byte {
 	return append(header[:headerLength:headerLength], table+"|"+column+"|"+row...)
 }
 
@@ -91,7 +93,7 @@ func (k keyring) seal(table, column, row string, plain []byte) ([]byte, error) {
 		return nil, err
 	}
 	header := append([]byte{envelopeVersion}, k.id...)
-	return gcm.Seal(header, nil, plain, boundTo(header, table, column, row)), nil
+	return gcm.Seal(header, nil, plain, additionalData(header, table, column, row)), nil
 }
 
 func (k keyring) unseal(table, column, row string, sealed []byte) ([]byte, error) {
@@ -105,14 +107,14 @@ func (k keyring) unseal(table, column, row string, sealed []byte) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	plain, err := gcm.Open([]byte{}, nil, sealed[headerLength:], boundTo(sealed, table, column, row))
+	plain, err := gcm.Open([]byte{}, nil, sealed[headerLength:], additionalData(sealed, table, column, row))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s.%s is damaged or of another row", ErrUnseal, table, column)
 	}
 	return plain, nil
 }
 
-// openKeyring reads the key, makes one for a new database, and proves that it fits this database.
+// openKeyring reads the key, or creates one for a new database, and checks that it fits this database.
 func openKeyring(ctx context.Context, s *Store, dir, file string) (keyring, error) {
 	canary, err := s.short.GetSetting(ctx, canaryName)
 	fresh := errors.Is(err, ErrNoRow)
@@ -150,7 +152,8 @@ func checkCanary(k keyring, canary string) error {
 	return nil
 }
 
-// readSecretKey reads the master key; for a fresh database it makes one in the data folder, but never where an operator points.
+// readSecretKey reads the master key. For a fresh database it creates one in the data folder, but never at a path
+// that an operator has set.
 func readSecretKey(dir, file string, fresh bool) ([]byte, error) {
 	name := file
 	if name == "" {
@@ -161,7 +164,8 @@ func readSecretKey(dir, file string, fresh bool) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist) && file != "":
 		return nil, fmt.Errorf("%w: %s does not exist; make one with: openssl rand -hex 32", ErrSecretKey, name)
 	case errors.Is(err, fs.ErrNotExist) && !fresh:
-		return nil, fmt.Errorf("%w: %s is gone; put it back from where the data was copied from, or restore a backup with its key", ErrSecretKey, name)
+		return nil, fmt.Errorf("%w: %s is gone; put it back from where the data was copied from, or restore a backup with its key",
+			ErrSecretKey, name)
 	case errors.Is(err, fs.ErrNotExist):
 		return makeSecretKey(dir, name)
 	case err != nil:
@@ -169,12 +173,12 @@ func readSecretKey(dir, file string, fresh bool) ([]byte, error) {
 	}
 	master, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(master) != masterLength {
-		return nil, fmt.Errorf("%w: %s must hold 64 hexadecimal digits", ErrSecretKey, name) // never what it does hold
+		return nil, fmt.Errorf("%w: %s must hold 64 hexadecimal digits", ErrSecretKey, name) // the file's content is never shown
 	}
 	return master, nil
 }
 
-// makeSecretKey writes a new key so that a crash leaves all of it or nothing.
+// makeSecretKey writes a new key atomically.
 func makeSecretKey(dir, name string) ([]byte, error) {
 	master := make([]byte, masterLength)
 	rand.Read(master)                         // never fails (crypto/rand)

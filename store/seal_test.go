@@ -28,7 +28,8 @@ func TestSealedValuesOpenInTheirPlaceOnly(t *testing.T) {
 		if got, err := s.Unseal("proxies", "password", "a", sealed); err != nil || !bytes.Equal(got, plain) || got == nil {
 			t.Errorf("got %d bytes, %v; want %d", len(got), err, len(plain))
 		}
-		for _, place := range [][3]string{{"proxies", "password", "b"}, {"proxies", "notes", "a"}, {"keys", "password", "a"}, {"proxies", "password", ""}} {
+		for _, place := range [][3]string{{"proxies", "password", "b"}, {"proxies", "notes", "a"}, {"keys", "password", "a"},
+			{"proxies", "password", ""}} {
 			if got, err := s.Unseal(place[0], place[1], place[2], sealed); !errors.Is(err, ErrUnseal) || got != nil {
 				t.Errorf("moved to %v: got %q, %v; want ErrUnseal", place, got, err)
 			}
@@ -46,7 +47,7 @@ func TestSealedValuesOpenInTheirPlaceOnly(t *testing.T) {
 	}
 }
 
-// Someone who can write the file moves one proxy's password to another proxy, which leads to a host of theirs.
+// An attacker with write access to the file moves one proxy's password to another proxy, which leads to their host.
 func TestPasswordSwappedBetweenRows(t *testing.T) {
 	s := openTest(t)
 	ctx := context.Background()
@@ -125,7 +126,7 @@ func TestSecretKey(t *testing.T) {
 			}
 		}
 		if _, err := os.Stat(filepath.Join(dir, "secret.key")); err == nil {
-			t.Error("a key was made in the data folder, which nobody asked for")
+			t.Error("a key was made in the data folder, uninvited")
 		}
 		refuse(t, open(dir, Options{}), "is gone")
 	})

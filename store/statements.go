@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// statements stands below the generated queries and keeps each one prepared: unprepared statements cost a third more.
-// It is done here rather than by sqlc because generated prepared statements run with the caller's context, and a
-// cancelled statement inside a shared transaction would roll back everyone's.
+// statements caches a prepared statement for each generated query: unprepared statements cost a third more. sqlc's
+// own prepared statements run with the caller's context. A cancelled statement inside a shared transaction would roll
+// back all of its functions.
 type statements struct {
 	on     DBTX // the readers' pool, or the writer's one connection
-	detach bool // statements run to their end whatever becomes of the context
+	detach bool // statements ignore the end of the caller's context
 
 	mu    sync.RWMutex
-	known map[string]*sql.Stmt // by text; bounded, since the texts are the constants of the generated code
+	known map[string]*sql.Stmt // by text; bounded, since the texts are constants of the generated code
 }
 
 func newStatements(on DBTX, detach bool) *statements {
@@ -29,7 +29,7 @@ func (s *statements) context(ctx context.Context) context.Context {
 	return ctx
 }
 
-// PrepareContext gives the statement that is kept. Nobody but close closes it.
+// PrepareContext returns the cached statement. Only close closes it.
 func (s *statements) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
 	s.mu.RLock()
 	stmt := s.known[query]
@@ -42,7 +42,7 @@ func (s *statements) PrepareContext(ctx context.Context, query string) (*sql.Stm
 	if stmt := s.known[query]; stmt != nil {
 		return stmt, nil
 	}
-	// Kept for later callers, so this caller's end must not spoil it.
+	// Later callers use the statement too, so this caller's context must not end it.
 	stmt, err := s.on.PrepareContext(context.WithoutCancel(ctx), query)
 	if err == nil {
 		s.known[query] = stmt
@@ -69,12 +69,13 @@ func (s *statements) QueryContext(ctx context.Context, query string, args ...any
 func (s *statements) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	stmt, err := s.PrepareContext(ctx, query)
 	if err != nil {
-		return s.on.QueryRowContext(s.context(ctx), query, args...) // a Row with an error can only be had this way
+		return s.on.QueryRowContext(s.context(ctx), query, args...) // only QueryRowContext can return a Row with an error
 	}
 	return stmt.QueryRowContext(s.context(ctx), args...)
 }
 
-// close closes the statements. A connection with an open statement does not end: it keeps its locks, and its transaction.
+// close closes the statements. A connection with an open statement would stay open, with its locks and its
+// transaction.
 func (s *statements) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// often is how many times something is tried: a tenth of it in a hurry, or under the race detector, which makes SQLite
-// (Go translated from C) ten times as slow.
+// often returns how many times to repeat: a tenth of n with -short, and under the race detector, which makes SQLite
+// (C translated to Go) ten times slower.
 func often(n int) int {
 	if testing.Short() || raceDetector {
 		return max(n/10, 2)
@@ -66,16 +66,17 @@ func mustWrite(t testing.TB, s *Store, fn func(*Queries) error) {
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// aProfile gives parameters that every CHECK accepts.
+// aProfile returns parameters that every CHECK accepts.
 func aProfile(workspace, name string) InsertProfileParams {
 	return InsertProfileParams{ID: newID(), WorkspaceID: workspace, Name: name, OS: "linux", BrowserVersion: "156",
-		Tags: "[]", SearchKey: SearchKey(name, ""), StartURLs: "[]", Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
-		FallbackProxyIDs: "[]", FallbackCountry: "same", AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]",
-		CreatedAt: 1, UpdatedAt: 1}
+		Tags: "[]", SearchKey: SearchKey(name, ""), StartURLs: "[]", Timezone: "auto", Locale: "auto", Geolocation: "auto",
+		WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn", FallbackProxyIDs: "[]",
+		FallbackCountry: "same", AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", CreatedAt: 1, UpdatedAt: 1}
 }
 
 func aProxy(workspace, host string) InsertProxyParams {
-	return InsertProxyParams{ID: newID(), WorkspaceID: workspace, Type: "socks5", Host: host, Port: 1080, Tags: "[]", CreatedAt: 1, UpdatedAt: 1}
+	return InsertProxyParams{ID: newID(), WorkspaceID: workspace, Type: "socks5", Host: host, Port: 1080, Tags: "[]",
+		CreatedAt: 1, UpdatedAt: 1}
 }
 
 func ensure(t testing.TB, s *Store, workspaces ...string) {
@@ -165,7 +166,7 @@ func TestCloseLeavesOneFileAndDataIsThereAgain(t *testing.T) {
 	}
 }
 
-// A path is not a URI: these characters would cut it or turn into others.
+// A path is not a URI: these characters would end it or be decoded.
 func TestPathsWithCharactersOfURIs(t *testing.T) {
 	for _, name := range []string{"a?b", "a#b", "a%41b", "a b", "ä&mode=ro", "a+b"} {
 		if runtime.GOOS == "windows" && strings.Contains(name, "?") {
@@ -184,7 +185,8 @@ func TestPathsWithCharactersOfURIs(t *testing.T) {
 func TestSettingsOfConnections(t *testing.T) {
 	s := openTest(t)
 	ctx := context.Background()
-	settings := map[string]string{"busy_timeout": "5000", "foreign_keys": "1", "trusted_schema": "0", "temp_store": "2", "journal_mode": "wal"}
+	settings := map[string]string{"busy_timeout": "5000", "foreign_keys": "1", "trusted_schema": "0",
+		"temp_store": "2", "journal_mode": "wal"}
 	check := func(who string, on DBTX, more map[string]string) {
 		t.Helper()
 		for _, wanted := range []map[string]string{settings, more} {
@@ -197,7 +199,7 @@ func TestSettingsOfConnections(t *testing.T) {
 		}
 	}
 	for i := range 4 {
-		conn, err := s.readers.Conn(ctx) // held: the next is another one
+		conn, err := s.readers.Conn(ctx) // held, so that the next one is another
 		if err != nil {
 			t.Fatal(err)
 		}

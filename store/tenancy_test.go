@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// internalQueries touch tables of workspaces without the key's workspaces. Each has its reason; no other may.
+// internalQueries use tables of workspaces without the key's workspaces, each with its reason. No other may.
 var internalQueries = map[string]string{
 	"InsertProfile":           "the row names its workspace, which the caller has checked against the key",
 	"AddProfile":              "the row names its workspace, which the caller has checked against the key",
@@ -53,14 +53,15 @@ var internalQueries = map[string]string{
 }
 
 var (
-	tenantTables = regexp.MustCompile(`(?i)\b(FROM|JOIN|INTO|UPDATE)\s+(profiles|proxies|proxy_checks|runs|run_hosts|traffic|picks|workspaces|deleted)\b`)
-	queryHead    = regexp.MustCompile(`(?m)^-- name: (\w+) :\w+$`)
+	tenantTables = regexp.MustCompile(`(?i)\b(FROM|JOIN|INTO|UPDATE)\s+(profiles|proxies|proxy_checks|runs|run_hosts|traffic|picks|` +
+		`workspaces|deleted)\b`)
+	queryHead = regexp.MustCompile(`(?m)^-- name: (\w+) :\w+$`)
 	// The condition must stand at the top level: after WHERE, or after AND at the beginning of a line.
 	tenancy = regexp.MustCompile(`(?m)^(?:  AND |WHERE )\(CAST\(sqlc\.narg\(workspaces\) AS TEXT\) IS NULL OR ` +
 		`(?:proxies\.)?(?:workspace_id|id) IN \(SELECT value FROM json_each\(sqlc\.narg\(workspaces\)\)\)\)`)
 )
 
-// untenanted names the queries of a text that touch a tenant's table without the key's workspaces.
+// untenanted returns the queries of a text that use a tenant's table without the key's workspaces.
 func untenanted(text string) []string {
 	var out []string
 	heads := queryHead.FindAllStringSubmatchIndex(text, -1)
@@ -91,7 +92,8 @@ func TestEveryQueryTakesTheKeysWorkspaces(t *testing.T) {
 		for _, name := range untenanted(string(text)) {
 			found[name] = true
 			if internalQueries[name] == "" {
-				t.Errorf("%s: %s does not take the key's workspaces; if no caller of the API reaches it, name it in internalQueries with the reason", file, name)
+				t.Errorf("%s: %s does not take the key's workspaces; if no caller of the API reaches it, name it in internalQueries "+
+					"with the reason", file, name)
 			}
 		}
 	}
@@ -103,8 +105,10 @@ func TestEveryQueryTakesTheKeysWorkspaces(t *testing.T) {
 	for _, leaky := range []string{
 		"-- name: A :one\nSELECT * FROM profiles WHERE id = @id;",
 		"-- name: A :exec\nDELETE FROM proxies\nWHERE id = @id;",
-		"-- name: A :one\nSELECT * FROM runs\nWHERE id = @id\n  OR (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));",
-		"-- name: A :one\nSELECT * FROM profiles\nWHERE id = @id\n  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id <> '');",
+		"-- name: A :one\nSELECT * FROM runs\nWHERE id = @id\n  OR (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN " +
+			"(SELECT value FROM json_each(sqlc.narg(workspaces))));",
+		"-- name: A :one\nSELECT * FROM profiles\nWHERE id = @id\n  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR " +
+			"workspace_id <> '');",
 	} {
 		if untenanted(leaky) == nil {
 			t.Errorf("not seen: %s", leaky)
@@ -112,8 +116,8 @@ func TestEveryQueryTakesTheKeysWorkspaces(t *testing.T) {
 	}
 }
 
-// TestForeignKeySeesNothing calls every generated query that takes workspaces, on rows that are there: with the right
-// workspaces it must find them, with others it must find and change nothing.
+// TestForeignKeySeesNothing calls every generated query that takes workspaces, on existing rows. With the right
+// workspaces it must find them. With others it must find and change nothing.
 func TestForeignKeySeesNothing(t *testing.T) {
 	s := openTest(t)
 	ensure(t, s, "mine", "empty")
@@ -126,20 +130,23 @@ func TestForeignKeySeesNothing(t *testing.T) {
 		for _, workspaces := range []struct {
 			ids  *string
 			seen bool
-		}{{nil, true}, {Workspaces([]string{"theirs", "mine", "empty"}), true}, {Workspaces([]string{"theirs"}), false}, {Workspaces([]string{}), false}, {Workspaces([]string{"MINE", "mine "}), false}} {
+		}{{nil, true}, {Workspaces([]string{"theirs", "mine", "empty"}), true}, {Workspaces([]string{"theirs"}), false},
+			{Workspaces([]string{}), false}, {Workspaces([]string{"MINE", "mine "}), false}} {
 			err := s.Write(context.Background(), func(q *Queries) error {
 				argument, ok := argumentOf(t, q, method, workspaces.ids)
 				if !ok {
 					return errUndo
 				}
 				called++
-				results := reflect.ValueOf(q).MethodByName(method.Name).Call([]reflect.Value{reflect.ValueOf(context.Background()), argument})
+				results := reflect.ValueOf(q).MethodByName(method.Name).Call([]reflect.Value{reflect.ValueOf(context.Background()),
+					argument})
 				err, _ := results[1].Interface().(error)
 				if err != nil && !errors.Is(err, sql.ErrNoRows) {
 					t.Errorf("%s: %v", method.Name, err)
 				}
 				if seen := err == nil && !nothing(results[0]); seen != workspaces.seen {
-					t.Errorf("%s with workspaces %v: seen %v, want %v (%v)", method.Name, text(workspaces.ids), seen, workspaces.seen, results)
+					t.Errorf("%s with workspaces %v: seen %v, want %v (%v)", method.Name, text(workspaces.ids), seen,
+						workspaces.seen, results)
 				}
 				return errUndo
 			})
@@ -160,7 +167,7 @@ func text(s *string) string {
 	return *s
 }
 
-// nothing is an empty list, 0, or a row of zeros.
+// nothing reports whether a result is an empty list, 0, or a row of zeros.
 func nothing(v reflect.Value) bool {
 	if v.Kind() == reflect.Slice {
 		return v.Len() == 0
@@ -168,7 +175,7 @@ func nothing(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// argumentOf makes a world of one row per table and an argument that finds it; false when the query takes no workspaces.
+// argumentOf creates one row per table and an argument that finds it. ok is false for a query without workspaces.
 func argumentOf(t *testing.T, q *Queries, method reflect.Method, workspaces *string) (reflect.Value, bool) {
 	in := method.Type.In(2)
 	if in == reflect.TypeFor[*string]() {
@@ -190,7 +197,7 @@ func argumentOf(t *testing.T, q *Queries, method reflect.Method, workspaces *str
 	return arg, true
 }
 
-// madeWorld gives the members of every parameter struct by name. What a query needs to be otherwise is said here.
+// madeWorld returns the members of every parameter struct by name, with the exceptions of single queries.
 func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	t.Helper()
 	ctx := context.Background()
@@ -204,10 +211,12 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	_, err2 := q.InsertProfile(ctx, profile)
 	err3 := q.InsertRun(ctx, InsertRunParams{ID: "run", ProfileID: profile.ID, StartedAt: 1, Record: "{}"})
 	_, err4 := q.InsertProxyCheck(ctx, InsertProxyCheckParams{ProxyID: proxy.ID, Ok: 1, Result: "{}"})
-	_, err5 := q.InsertKey(ctx, InsertKeyParams{ID: "key", Name: "k", Hash: make([]byte, 32), Scopes: "[]", Workspaces: Workspaces([]string{"mine"}), CreatedAt: 1})
+	_, err5 := q.InsertKey(ctx, InsertKeyParams{ID: "key", Name: "k", Hash: make([]byte, 32), Scopes: "[]",
+		Workspaces: Workspaces([]string{"mine"}), CreatedAt: 1})
 	_, err6 := q.InsertAudit(ctx, InsertAuditParams{ID: "audit", WorkspaceID: "mine", Detail: "{}"})
 	err4 = errors.Join(err4, err5, err6)
-	err4 = errors.Join(err4, q.UpsertTraffic(ctx, UpsertTrafficParams{RunID: "run", ProxyID: proxy.ID, Day: 7, ProfileID: profile.ID, WorkspaceID: "mine", BytesUp: 1}))
+	err4 = errors.Join(err4, q.UpsertTraffic(ctx, UpsertTrafficParams{RunID: "run", ProxyID: proxy.ID, Day: 7, ProfileID: profile.ID,
+		WorkspaceID: "mine", BytesUp: 1}))
 	if query == "PlacesOfStatus" {
 		_, err := q.SetProfileStatus(ctx, SetProfileStatusParams{ID: profile.ID, Status: "running"})
 		err4 = errors.Join(err4, err)
@@ -239,10 +248,13 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	case strings.HasSuffix(query, "Key"):
 		id = "key"
 	}
-	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Kind": "run", "Ids": *jsonText([]string{profile.ID, proxy.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10), "FromDay": int64(7), "ToDay": int64(7),
-		"Name": "p", "OS": "linux", "BrowserVersion": "1", "Tags": "[]", "SearchKey": "p", "StartURLs": "[]", "Timezone": "auto", "Locale": "auto",
-		"Geolocation": "auto", "WebRTC": "off", "BackgroundTraffic": "refuse", "AllowLocal": "[]", "Consistency": "warn",
-		"FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]", "Addresses": fmt.Sprintf(`[["%s","%s",%d,"%s"]]`, proxy.Type, proxy.Host, proxy.Port, proxy.Username), "DenyHosts": "[]", "LocalhostVia": "[]", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
+	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Kind": "run",
+		"Ids": *jsonText([]string{profile.ID, proxy.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10),
+		"FromDay": int64(7), "ToDay": int64(7), "Name": "p", "OS": "linux", "BrowserVersion": "1", "Tags": "[]", "SearchKey": "p",
+		"StartURLs": "[]", "Timezone": "auto", "Locale": "auto", "Geolocation": "auto", "WebRTC": "off", "BackgroundTraffic": "refuse",
+		"AllowLocal": "[]", "Consistency": "warn", "FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]",
+		"Addresses": fmt.Sprintf(`[["%s","%s",%d,"%s"]]`, proxy.Type, proxy.Host, proxy.Port, proxy.Username), "DenyHosts": "[]",
+		"LocalhostVia": "[]", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
 	switch {
 	case strings.HasSuffix(query, "ByNameDesc"):
 		world["AfterKey"], world["AfterID"] = last.text, last.id

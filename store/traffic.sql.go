@@ -23,7 +23,7 @@ type ListTrafficOfProfileParams struct {
 	Workspaces *string
 }
 
-// ListTrafficOfProfile gives what a profile's runs sent and got, from a day to a day, in the order of the days.
+// ListTrafficOfProfile returns the traffic of a profile's runs from one day to another, in the order of the days.
 func (q *Queries) ListTrafficOfProfile(ctx context.Context, arg ListTrafficOfProfileParams) ([]Traffic, error) {
 	rows, err := q.db.QueryContext(ctx, listTrafficOfProfile,
 		arg.ProfileID,
@@ -75,7 +75,7 @@ type ListTrafficOfProxyParams struct {
 	Workspaces *string
 }
 
-// ListTrafficOfProxy gives what went through a proxy, from a day to a day, in the order of the days.
+// ListTrafficOfProxy returns a proxy's traffic from one day to another, in the order of the days.
 func (q *Queries) ListTrafficOfProxy(ctx context.Context, arg ListTrafficOfProxyParams) ([]Traffic, error) {
 	rows, err := q.db.QueryContext(ctx, listTrafficOfProxy,
 		arg.ProxyID,
@@ -143,7 +143,7 @@ type UpsertTrafficParams struct {
 	Connections int64
 }
 
-// UpsertTraffic notes what a run says of a proxy and a day. It says its sums: an older word takes nothing back.
+// UpsertTraffic stores a run's sums for a proxy and a day. A report that arrives late reduces nothing.
 func (q *Queries) UpsertTraffic(ctx context.Context, arg UpsertTrafficParams) error {
 	_, err := q.db.ExecContext(ctx, upsertTraffic,
 		arg.RunID,

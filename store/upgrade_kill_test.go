@@ -17,13 +17,14 @@ import (
 	"modernc.org/sqlite"
 )
 
-// The test binary runs itself as the child that migrates a folder and dies of SIGKILL on the way: before the nth statement, or in the nth COMMIT.
+// The test binary runs itself as the child that migrates a folder and is killed by SIGKILL before a statement or in a
+// COMMIT.
 const (
 	upgradeDir = "WARREN_TEST_UPGRADE_DIR"
 	upgradeDie = "WARREN_TEST_UPGRADE_DIE" // "statement 3", "commit 3"
 )
 
-// die ends the process at the nth call, as the kernel ends one: nothing is closed and nothing is written back.
+// die kills the process at the nth call, as the kernel does: nothing is closed and nothing is written back.
 type die struct{ left int }
 
 func (d *die) now() {
@@ -50,7 +51,7 @@ func upgradeUntilKilled(dir string) {
 	at, n, _ := strings.Cut(os.Getenv(upgradeDie), " ")
 	left, err := strconv.Atoi(n)
 	d := &die{left}
-	if at == "commit" && err == nil { // by the product's own way
+	if at == "commit" && err == nil { // with the product's own connection
 		sqlite.RegisterConnectionHook(func(c sqlite.ExecQuerierContext, _ string) error {
 			c.(sqlite.HookRegisterer).RegisterCommitHook(func() int32 { d.now(); return 0 })
 			return nil
@@ -87,7 +88,7 @@ func stepTo(ctx context.Context, db *sql.DB, version int64, more ...goose.Provid
 	return err
 }
 
-// killedUpgrade runs the child on a folder and reports whether it died on the way.
+// killedUpgrade runs the child on a folder and reports whether it was killed.
 func killedUpgrade(t *testing.T, dir, when string) (killed bool) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
@@ -99,7 +100,7 @@ func killedUpgrade(t *testing.T, dir, when string) (killed bool) {
 	return err != nil
 }
 
-// copied is a closed database's folder once more.
+// copied returns a copy of a closed database's folder.
 func copied(t *testing.T, dir string) string {
 	t.Helper()
 	other := t.TempDir()
@@ -115,7 +116,7 @@ func copied(t *testing.T, dir string) string {
 	return other
 }
 
-// An upgrade that is killed, wherever that is, and then done again ends as one that was left alone.
+// An upgrade that is killed at any point and repeated gives the same database as one that was not killed.
 func TestUpgradeThatIsKilled(t *testing.T) {
 	for version := int64(0); version < int64(newestMigration()); version++ {
 		t.Run(fmt.Sprint("from ", version), func(t *testing.T) {
@@ -129,7 +130,7 @@ func TestUpgradeThatIsKilled(t *testing.T) {
 			for _, at := range []string{"statement", "commit"} {
 				step := 1
 				if at == "statement" && (version == 0 || testing.Short() || raceDetector) {
-					step = 7 // of a database that is made with nothing in it, or where each kill costs much
+					step = 7 // for an empty database, or where each kill costs much
 				}
 				for n := 1; ; n += step {
 					dir := copied(t, old)
@@ -150,7 +151,7 @@ func TestUpgradeThatIsKilled(t *testing.T) {
 	}
 }
 
-// upgraded opens a folder and describes what is in it: the schema, every row, and whether the counters are right.
+// upgraded opens a folder and describes its content: the schema, every row, and whether the counters are right.
 func upgraded(t *testing.T, dir string) []string {
 	t.Helper()
 	s, err := Open(context.Background(), dir, Options{})
@@ -163,7 +164,7 @@ func upgraded(t *testing.T, dir string) []string {
 	for table, rows := range snapshot(t, s.readers) {
 		for _, row := range rows {
 			if name := strings.Trim(row["name"], "'"); table == "settings" && (name == canaryName || name == "ready") {
-				row["value"] = "its own" // a new database's key, and the time
+				row["value"] = "its own" // a new database has its own key and time
 			}
 			out = append(out, fmt.Sprint(table, " ", row))
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// A database of the first version keeps what it has, and what a later version added has its default.
+// A database of the first version keeps its values, and columns of later versions get their defaults.
 func TestUpgradeFromTheFirst(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -34,9 +34,12 @@ func TestUpgradeFromTheFirst(t *testing.T) {
 	}
 	for _, statement := range []string{
 		"INSERT INTO workspaces (id, created_at, updated_at) VALUES ('default', 1, 1)",
-		"INSERT INTO profiles (id, workspace_id, name, os, browser_version, search_key, webrtc, created_at, updated_at) VALUES ('p', 'default', 'old', 'linux', '150', 'old', 'off', 1, 1)",
-		"INSERT INTO proxies (id, workspace_id, type, host, port, last_check, created_at, updated_at) VALUES ('x', 'default', 'socks5', 'h', 1, '{\"latencyMs\":40}', 1, 1)",
-		`INSERT INTO proxy_checks (proxy_id, at, ok, result) VALUES ('x', 5, 1, '{"exitIp":"192.0.2.1","country":"DE","latencyMs":40}'), ('x', 7, 0, '{"exitIp":null,"latencyMs":null}')`,
+		"INSERT INTO profiles (id, workspace_id, name, os, browser_version, search_key, webrtc, created_at, updated_at) " +
+			"VALUES ('p', 'default', 'old', 'linux', '150', 'old', 'off', 1, 1)",
+		"INSERT INTO proxies (id, workspace_id, type, host, port, last_check, created_at, updated_at) " +
+			"VALUES ('x', 'default', 'socks5', 'h', 1, '{\"latencyMs\":40}', 1, 1)",
+		`INSERT INTO proxy_checks (proxy_id, at, ok, result) ` +
+			`VALUES ('x', 5, 1, '{"exitIp":"192.0.2.1","country":"DE","latencyMs":40}'), ('x', 7, 0, '{"exitIp":null,"latencyMs":null}')`,
 	} {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			t.Fatal(err)
@@ -47,41 +50,61 @@ func TestUpgradeFromTheFirst(t *testing.T) {
 	}
 	s := openIn(t, dir, Options{})
 	row, err := s.Read().GetProfile(ctx, GetProfileParams{ID: "p"})
-	if err != nil || row.Name != "old" || row.WebRTC != "off" || row.BackgroundTraffic != "refuse" || row.AllowLocal != "[]" || row.Consistency != "warn" {
+	if err != nil || row.Name != "old" || row.WebRTC != "off" || row.BackgroundTraffic != "refuse" || row.AllowLocal != "[]" ||
+		row.Consistency != "warn" {
 		t.Errorf("%+v, %v", row, err)
 	}
 	if row.FallbackProxyIDs != "[]" || row.FallbackCountry != "same" || row.AllowHosts != "[]" || row.LogHosts {
 		t.Errorf("%+v", row)
 	}
 	px, err := s.Read().GetProxy(ctx, GetProxyParams{ID: "x"})
-	if err != nil || px.ExitIP != "192.0.2.1" || px.Country != "DE" || px.LatencyMs == nil || *px.LatencyMs != 40 || px.CheckedAt != 7 || px.Recent != "40 -" {
+	if err != nil || px.ExitIP != "192.0.2.1" || px.Country != "DE" || px.LatencyMs == nil || *px.LatencyMs != 40 ||
+		px.CheckedAt != 7 || px.Recent != "40 -" {
 		t.Errorf("%+v, %v", px, err)
 	}
 }
 
-// rowsSince are rows and values that a version could first have: together they fill every table, and every column that a later migration added, with
-// something that is not its default. A migration that makes a table adds its rows here.
+// rowsSince holds the rows and values that each version could first have. Together they fill every table, and every
+// column that a later migration added with another value than its default. A migration that creates a table adds its
+// rows here.
 func rowsSince() map[int64][]string {
 	return map[int64][]string{
 		1: {
 			"INSERT INTO workspaces (id, name, created_at, updated_at) VALUES ('team', 'Team', 1, 2)",
-			"INSERT INTO keys (id, name, hash, hint, scopes, workspaces, expires_at, last_used_at, created_at, revoked_at) VALUES ('k1', 'Key', zeroblob(32), 'wr_1', '[\"run\"]', '[\"team\"]', 9, 8, 7, NULL), ('k2', 'Old', randomblob(32), 'wr_2', '[\"admin\"]', NULL, NULL, NULL, 7, 8)",
-			"INSERT INTO proxies (id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, created_at, updated_at) VALUES ('x', 'team', 'socks5', 'h', 1, 'u', x'00', 'Proxy', '[\"t\"]', 'note', 'https://r.example/', 'alive', '{\"latencyMs\":40}', 1, 1)",
-			`INSERT INTO proxy_checks (proxy_id, at, ok, result) VALUES ('x', 5, 1, '{"exitIp":"192.0.2.1","country":"DE","latencyMs":40}'), ('x', 7, 0, '{"exitIp":null,"latencyMs":null}')`,
-			`INSERT INTO profiles (id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at)
-				VALUES ('p', 'team', 'old', 'mac', '150', '["t"]', char(10)||'t'||char(10), 'note', 'old'||char(10)||'note', 'x', '["https://a.example/"]', 'Asia/Tokyo', '["ja"]', 'off', 'off', '{"width":1}', 1, 2, 3, 'failed', '{"id":"r"}', 4, 5, 6, 7, 8)`,
-			"INSERT INTO profiles (id, workspace_id, name, os, browser_version, search_key, proxy_missing, created_at, updated_at, trashed_at) VALUES ('q', 'team', 'gone', 'win', '', 'gone'||char(10), 1, 1, 1, 5)",
-			`INSERT INTO runs (id, profile_id, workspace_id, started_at, ended_at, outcome, record) VALUES ('r', 'p', 'team', 1, 2, 'stopped', '{"a":1}'), ('s', 'p', 'team', 3, NULL, '', '{}')`,
+			"INSERT INTO keys (id, name, hash, hint, scopes, workspaces, expires_at, last_used_at, created_at, revoked_at) " +
+				"VALUES ('k1', 'Key', zeroblob(32), 'wr_1', '[\"run\"]', '[\"team\"]', 9, 8, 7, NULL), ('k2', 'Old', randomblob(32), " +
+				"'wr_2', '[\"admin\"]', NULL, NULL, NULL, 7, 8)",
+			"INSERT INTO proxies (id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, " +
+				"last_check, created_at, updated_at) " +
+				"VALUES ('x', 'team', 'socks5', 'h', 1, 'u', x'00', 'Proxy', '[\"t\"]', 'note', 'https://r.example/', 'alive', " +
+				"'{\"latencyMs\":40}', 1, 1)",
+			`INSERT INTO proxy_checks (proxy_id, at, ok, result) ` +
+				`VALUES ('x', 5, 1, '{"exitIp":"192.0.2.1","country":"DE","latencyMs":40}'), ('x', 7, 0, ` +
+				`'{"exitIp":null,"latencyMs":null}')`,
+			`INSERT INTO profiles (id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id,
+				start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run,
+				last_started_at, disk_bytes, revision, created_at, updated_at)
+				VALUES ('p', 'team', 'old', 'mac', '150', '["t"]', char(10)||'t'||char(10), 'note', 'old'||char(10)||'note', 'x',
+				'["https://a.example/"]', 'Asia/Tokyo', '["ja"]', 'off', 'off', '{"width":1}', 1, 2, 3, 'failed',
+				'{"id":"r"}', 4, 5, 6, 7, 8)`,
+			"INSERT INTO profiles (id, workspace_id, name, os, browser_version, search_key, proxy_missing, created_at, updated_at, " +
+				"trashed_at) VALUES ('q', 'team', 'gone', 'win', '', 'gone'||char(10), 1, 1, 1, 5)",
+			`INSERT INTO runs (id, profile_id, workspace_id, started_at, ended_at, outcome, record) ` +
+				`VALUES ('r', 'p', 'team', 1, 2, 'stopped', '{"a":1}'), ('s', 'p', 'team', 3, NULL, '', '{}')`,
 		},
 		2: {`UPDATE profiles SET background_traffic = 'allow', allow_local = '["localhost:1"]' WHERE id = 'p'`},
 		3: {"UPDATE profiles SET consistency = 'block' WHERE id = 'p'"},
 		4: {
-			`UPDATE profiles SET fallback_proxy_ids = '["x"]', fallback_country = 'any', allow_hosts = '["a.example"]', deny_hosts = '["b.example"]', localhost_via = '["c.example"]', log_hosts = 1 WHERE id = 'p'`,
-			"UPDATE proxies SET exit_ip = '192.0.2.9', country = 'FR', latency_ms = 3, checked_at = 4, recent = '3', rotated_at = 5, picked_at = 6 WHERE id = 'x'",
+			`UPDATE profiles SET fallback_proxy_ids = '["x"]', fallback_country = 'any', allow_hosts = '["a.example"]', deny_hosts = ` +
+				`'["b.example"]', localhost_via = '["c.example"]', log_hosts = 1 WHERE id = 'p'`,
+			"UPDATE proxies SET exit_ip = '192.0.2.9', country = 'FR', latency_ms = 3, checked_at = 4, recent = '3', rotated_at = 5, " +
+				"picked_at = 6 WHERE id = 'x'",
 			`INSERT INTO run_hosts (run_id, hosts) VALUES ('r', '["a.example"]')`,
-			"INSERT INTO traffic (run_id, proxy_id, day, profile_id, workspace_id, bytes_up, bytes_down, connections) VALUES ('r', 'x', 1, 'p', 'team', 2, 3, 4)",
+			"INSERT INTO traffic (run_id, proxy_id, day, profile_id, workspace_id, bytes_up, bytes_down, connections) " +
+				"VALUES ('r', 'x', 1, 'p', 'team', 2, 3, 4)",
 			"INSERT INTO picks (profile_id, tag, proxy_id) VALUES ('p', 't', 'x')",
-			`INSERT INTO audit (id, at, key_id, key_name, workspace_id, action, object_id, remote, request_id, detail) VALUES ('a', 1, 'k1', 'Key', 'team', 'profile.start', 'p', '127.0.0.1', 'rq', '{"b":2}')`,
+			`INSERT INTO audit (id, at, key_id, key_name, workspace_id, action, object_id, remote, request_id, detail) ` +
+				`VALUES ('a', 1, 'k1', 'Key', 'team', 'profile.start', 'p', '127.0.0.1', 'rq', '{"b":2}')`,
 		},
 		7: {"INSERT INTO deleted (id, kind, workspace_id, at) VALUES ('d', 'profile', 'team', 1)"},
 	}
@@ -95,7 +118,8 @@ func filledDatabase(t *testing.T, version int64) (dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mustExec(t, db, "INSERT INTO idempotency (key_id, idem_key, target, body_hash, object, status, answer, created_at) VALUES ('k1', 'i', 'POST /x', x'01', 'p', 200, ?, 1)", answer)
+		mustExec(t, db, "INSERT INTO idempotency (key_id, idem_key, target, body_hash, object, status, answer, created_at) "+
+			"VALUES ('k1', 'i', 'POST /x', x'01', 'p', 200, ?, 1)", answer)
 		for v := int64(1); v <= version; v++ {
 			for _, statement := range rowsSince()[v] {
 				mustExec(t, db, statement)
@@ -109,11 +133,12 @@ func filledDatabase(t *testing.T, version int64) (dir string) {
 	})
 }
 
-// snapshot is every row of every table by its columns. Of a blob it is the length: what is sealed differs each time.
+// snapshot returns every row of every table by its columns. A blob is its length, since sealing is random.
 func snapshot(t *testing.T, db *sql.DB) map[string][]map[string]string {
 	t.Helper()
 	out := map[string][]map[string]string{}
-	for _, table := range list(t, db, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'goose_db_version'") {
+	for _, table := range list(t, db,
+		"SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'goose_db_version'") {
 		out[table] = []map[string]string{}
 		columns := list(t, db, "SELECT name FROM pragma_table_xinfo(?)", table)
 		text := make([]string, len(columns))
@@ -143,16 +168,17 @@ func snapshot(t *testing.T, db *sql.DB) map[string][]map[string]string {
 			t.Fatal(err)
 		}
 	}
-	out["settings"] = slices.DeleteFunc(out["settings"], func(row map[string]string) bool { return row["name"] == "'"+refitName+"'" }) // work that is left
+	isPending := func(row map[string]string) bool { return row["name"] == "'"+pendingSteps+"'" }
+	out["settings"] = slices.DeleteFunc(out["settings"], isPending)
 	return out
 }
 
-// remade are the columns that a migration changes on purpose; another test looks at what they become.
+// remade returns the columns that a migration changes on purpose. Another test checks their new values.
 func remade() []string {
 	return []string{"idempotency.target", "idempotency.answer", "proxies.rotate_url"}
 }
 
-// A database of every version that there was keeps each value that it has.
+// A database of every past version keeps all its values.
 func TestUpgradeFromEveryVersion(t *testing.T) {
 	fresh := t.TempDir()
 	s := openIn(t, fresh, Options{})
@@ -172,7 +198,7 @@ func TestUpgradeFromEveryVersion(t *testing.T) {
 			assertWhole(t, s)
 			after := snapshot(t, s.readers)
 			for table, rows := range before {
-				if len(after[table]) != len(rows) && table != "settings" { // of which a later version has more
+				if len(after[table]) != len(rows) && table != "settings" { // later versions have more settings
 					t.Errorf("%s: %d rows, there were %d", table, len(after[table]), len(rows))
 				}
 				for _, row := range rows {
@@ -185,7 +211,7 @@ func TestUpgradeFromEveryVersion(t *testing.T) {
 	}
 }
 
-// kept reports whether a row has all that it had.
+// kept reports whether a row has all of its former values.
 func kept(table string, had, has map[string]string) bool {
 	for column, value := range had {
 		if has[column] != value && !slices.Contains(remade(), table+"."+column) {

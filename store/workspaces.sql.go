@@ -32,7 +32,7 @@ type DeleteEmptyWorkspaceParams struct {
 	Workspaces *string
 }
 
-// DeleteEmptyWorkspace: no row when it is unknown, foreign or not empty; what lies in the trash counts.
+// DeleteEmptyWorkspace affects no row if the workspace is unknown, foreign or not empty. The trash counts too.
 func (q *Queries) DeleteEmptyWorkspace(ctx context.Context, arg DeleteEmptyWorkspaceParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, deleteEmptyWorkspace, arg.ID, arg.Workspaces)
 	if err != nil {
@@ -52,7 +52,7 @@ type EnsureWorkspaceParams struct {
 	Now  int64
 }
 
-// EnsureWorkspace makes a workspace if there is none of that id.
+// EnsureWorkspace creates a workspace if its id does not exist.
 func (q *Queries) EnsureWorkspace(ctx context.Context, arg EnsureWorkspaceParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, ensureWorkspace, arg.ID, arg.Name, arg.Now)
 	if err != nil {
@@ -117,7 +117,7 @@ const listWorkspaceIDs = `-- name: ListWorkspaceIDs :many
 SELECT id FROM workspaces WHERE proxy_count > 0 ORDER BY id
 `
 
-// ListWorkspaceIDs gives every workspace that has proxies.
+// ListWorkspaceIDs returns every workspace that has proxies.
 func (q *Queries) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
 	rows, err := q.db.QueryContext(ctx, listWorkspaceIDs)
 	if err != nil {
@@ -157,7 +157,7 @@ type ListWorkspacesParams struct {
 	Limit      int64
 }
 
-// ListWorkspaces gives workspaces newest first, after a place, with their counts.
+// ListWorkspaces returns workspaces newest first, behind a position, with their counts.
 func (q *Queries) ListWorkspaces(ctx context.Context, arg ListWorkspacesParams) ([]Workspace, error) {
 	rows, err := q.db.QueryContext(ctx, listWorkspaces,
 		arg.AfterKey,
@@ -210,7 +210,7 @@ type TotalsRow struct {
 	Proxies  int64
 }
 
-// Totals adds up the counters of the workspaces that a key may see: the totals of unfiltered lists.
+// Totals sums up the counters of the workspaces that a key may see: the totals of unfiltered lists.
 func (q *Queries) Totals(ctx context.Context, workspaces *string) (TotalsRow, error) {
 	row := q.db.QueryRowContext(ctx, totals, workspaces)
 	var i TotalsRow

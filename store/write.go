@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// This file implements group commit. One goroutine owns the writing connection; it takes functions from a bounded queue and
-// runs those that wait in one transaction, since a COMMIT waits for the disk and a statement does not. The rules are:
+// Implements group commit. One goroutine owns the writing connection and takes functions from a bounded queue. It
+// runs all waiting functions in one transaction, since a COMMIT waits for the disk and a statement does not.
 //
-//   - Each function has a savepoint of its own: one that fails is undone alone.
-//   - Nobody gets an answer before the COMMIT is on disk, also those that failed: what they saw may not have come to be.
-//   - When the transaction as a whole is lost (disk full, I/O error), every function in it fails with the cause.
+//   - Each function has its own savepoint: a failed function is undone alone.
+//   - No caller gets an answer before the COMMIT is on disk, not even a failed one: what it read may be rolled back.
+//   - If the whole transaction is lost (disk full, I/O error), all of its functions fail with the cause.
 const (
-	queueLength = 1024                  // functions that wait; more callers wait outside
+	queueLength = 1024                  // functions in the queue; further callers wait outside
 	groupLength = 256                   // functions in one transaction
-	groupTime   = 20 * time.Millisecond // a transaction that is as old takes no more: those who came first wait for it
+	groupTime   = 20 * time.Millisecond // an older transaction takes no more functions, since the first ones wait for it
 )
 
-// The states of a write. The one who moves it away from waiting decides what becomes of it.
+// The states of a write. The goroutine that moves it from waiting decides its result.
 const (
 	waiting int32 = iota
 	begun
@@ -39,12 +39,15 @@ type write struct {
 	done  chan error // buffered: the writer never waits for a caller
 }
 
-// Write runs fn in a transaction and returns when the transaction is on disk (nil), or fn's changes are undone (an error).
-// An error of fn comes back as it is, with SQLite's errors typed as Typed does; a panic comes back as a *PanicError.
-// While fn waits for its turn the end of ctx withdraws it; once begun it runs to its end, and its statements heed no
-// context. fn must be quick (a thousand rows at most: others wait behind it, and the cost of undoing grows with the square),
-// must not wait for anything but its queries, must not call Write, and must return at an error that it does not understand:
-// after a fault of the disk SQLite may have ended the transaction.
+// Write runs fn in a transaction. It returns nil when the transaction is on disk, or an error when fn's changes are
+// undone. Errors of fn are returned with SQLite's errors typed as by Typed. A panic is returned as a *PanicError.
+//
+// The end of ctx withdraws a function that waits in the queue. A function that has begun runs to its end, and its
+// statements ignore ctx.
+//
+// fn must be quick, a thousand rows at most: other writes wait, and the cost of an undo grows with the square. It
+// must wait only for its queries and must not call Write. It must return on an error that it does not expect, since
+// SQLite may have ended the transaction after a fault of the disk.
 func (s *Store) Write(ctx context.Context, fn func(*Queries) error) error {
 	err := s.write(ctx, fn)
 	if errors.Is(err, ErrDiskFull) {
@@ -83,7 +86,7 @@ func (s *Store) write(ctx context.Context, fn func(*Queries) error) error {
 	}
 }
 
-// afterStop tells a write that was answered with the last group from one that came too late.
+// afterStop returns the result of a write that was in the last group, and ErrClosed for a later one.
 func (w *write) afterStop() error {
 	select {
 	case err := <-w.done:
@@ -93,22 +96,22 @@ func (w *write) afterStop() error {
 	}
 }
 
-// writer owns the one connection that writes.
+// writer owns the connection that writes.
 type writer struct {
 	db      *sql.DB // of one connection
 	log     *slog.Logger
 	queue   chan *write
-	closing chan struct{} // closed by close: take no more
-	stopped chan struct{} // closed by loop: everything is answered
+	closing chan struct{} // closed by close: no more writes are taken
+	stopped chan struct{} // closed by loop: all writes are answered
 	started bool          // the loop runs
-	length  int           // groupLength and groupTime, but in tests
+	length  int           // groupLength and groupTime, except in tests
 	time    time.Duration
 
-	// Of the loop's goroutine alone:
+	// Used by the loop's goroutine only:
 	conn  *sql.Conn
 	stmts *statements
 	q     *Queries
-	group []*write // those of the transaction under way
+	group []*write // functions of the current transaction
 }
 
 func newWriter(db *sql.DB, log *slog.Logger) *writer {
@@ -116,7 +119,7 @@ func newWriter(db *sql.DB, log *slog.Logger) *writer {
 		length: groupLength, time: groupTime}
 }
 
-// connect opens the connection, or opens it anew after a fault.
+// connect opens the connection, also after a fault.
 func (w *writer) connect(ctx context.Context) error {
 	conn, err := w.db.Conn(ctx)
 	if err != nil {
@@ -128,13 +131,13 @@ func (w *writer) connect(ctx context.Context) error {
 	return nil
 }
 
-// disconnect throws the connection away, and with it the state that a fault may have left in it.
+// disconnect drops the connection, with the state that a fault may have left in it.
 func (w *writer) disconnect() {
 	if w.conn == nil {
 		return
 	}
 	_ = w.stmts.close()
-	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn }) // so that the pool does not keep it
+	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn }) // removes the connection from the pool
 	_ = w.conn.Close()
 	w.conn, w.stmts, w.q = nil, nil, nil
 }
@@ -144,7 +147,7 @@ func (w *writer) exec(statement string) error {
 	return err
 }
 
-// start connects and begins to take functions.
+// start connects and starts the loop.
 func (w *writer) start(ctx context.Context) error {
 	if err := w.connect(ctx); err != nil {
 		return err
@@ -157,7 +160,7 @@ func (w *writer) start(ctx context.Context) error {
 func (w *writer) loop() {
 	clean := false
 	defer func() {
-		if !clean { // a function ended this goroutine (runtime.Goexit): undo, answer, go on
+		if !clean { // a function ended this goroutine (runtime.Goexit): undo, answer, continue
 			w.abort(errors.New("the write's goroutine ended"))
 			go w.loop()
 		}
@@ -182,7 +185,7 @@ func (w *writer) loop() {
 	}
 }
 
-// transact runs first, and those that wait with it, in one transaction, and answers them.
+// transact runs first, and the functions that wait behind it, in one transaction. It answers all of them.
 func (w *writer) transact(first *write) {
 	if err := w.begin(); err != nil {
 		w.refuse(first, err)
@@ -207,13 +210,13 @@ func (w *writer) transact(first *write) {
 	w.answer()
 }
 
-// next gives the next function of the group, if one waits.
+// next returns the next waiting function of the group, or nil.
 func (w *writer) next(deadline time.Time) *write {
 	if len(w.group) >= w.length || time.Now().After(deadline) {
 		return nil
 	}
 	if len(w.queue) == 0 {
-		runtime.Gosched() // lets those come who have just been answered: a COMMIT for one costs as much as for all
+		runtime.Gosched() // lets callers that were just answered queue again: one COMMIT costs the same for many
 	}
 	select {
 	case next := <-w.queue:
@@ -223,7 +226,7 @@ func (w *writer) next(deadline time.Time) *write {
 	}
 }
 
-// begin starts a transaction, on a new connection when the old one is of no use any more.
+// begin starts a transaction, on a new connection if the old one has failed.
 func (w *writer) begin() error {
 	if w.conn != nil {
 		err := w.exec("BEGIN IMMEDIATE")
@@ -239,8 +242,8 @@ func (w *writer) begin() error {
 	return w.exec("BEGIN IMMEDIATE")
 }
 
-// run calls one function inside its savepoint. An error of its own is kept for the answer; what is returned is the loss
-// of the whole transaction, which SQLite rolls back by itself after some faults, savepoints included.
+// run calls a function inside its savepoint. The function's own error is kept for the answer. The returned error
+// means that the whole transaction is lost: after some faults SQLite rolls back everything, savepoints included.
 func (w *writer) run(next *write) (lost error) {
 	if err := w.exec("SAVEPOINT one"); err != nil {
 		return err
@@ -254,7 +257,7 @@ func (w *writer) run(next *write) (lost error) {
 	return w.exec("RELEASE one")
 }
 
-// call contains a panic.
+// call runs fn and converts a panic to an error.
 func call(fn func(*Queries) error, q *Queries) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -264,7 +267,7 @@ func call(fn func(*Queries) error, q *Queries) (err error) {
 	return Typed(fn(q))
 }
 
-// answer tells everyone in the group how it went, after the COMMIT.
+// answer sends the results to the group's callers, after the COMMIT.
 func (w *writer) answer() {
 	for _, done := range w.group {
 		done.done <- done.err
@@ -275,14 +278,14 @@ func (w *writer) answer() {
 
 // abort undoes the transaction and fails its group with the cause.
 func (w *writer) abort(cause error) {
-	w.disconnect() // closing the connection rolls back what is open, also when ROLLBACK itself would fail
+	w.disconnect() // closing the connection rolls back, even where ROLLBACK would fail
 	for _, lost := range w.group {
 		lost.err = fmt.Errorf("the shared transaction was rolled back: %w", Typed(cause))
 	}
 	w.answer()
 }
 
-// refuse fails those that wait when no transaction can begin. All of them: each would wait as long for the same answer.
+// refuse fails all waiting functions when no transaction can begin. Each would wait as long for the same result.
 func (w *writer) refuse(first *write, cause error) {
 	for next := first; next != nil; next = w.next(time.Now().Add(w.time)) {
 		if next.state.CompareAndSwap(waiting, begun) {
@@ -293,7 +296,7 @@ func (w *writer) refuse(first *write, cause error) {
 	w.answer()
 }
 
-// close answers what waits and closes the connection, which moves the log into the database file.
+// close answers the waiting writes and closes the connection, which checkpoints the log.
 func (w *writer) close() error {
 	close(w.closing)
 	if w.started {

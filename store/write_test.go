@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// oneGroup runs functions in one transaction, in order, and gives their results. A first function holds the writer
+// oneGroup runs functions in one transaction, in order, and returns their results. A first function holds the writer
 // until all of them wait in the queue.
 func oneGroup(t *testing.T, s *Store, fns ...func(*Queries) error) []error {
 	t.Helper()
@@ -25,7 +25,7 @@ func oneGroup(t *testing.T, s *Store, fns ...func(*Queries) error) []error {
 	var done sync.WaitGroup
 	for i, fn := range fns {
 		done.Go(func() { results[i] = s.Write(context.Background(), fn) })
-		for len(s.writer.queue) <= i { // so that they are run in order
+		for len(s.writer.queue) <= i { // keeps their order
 			runtime.Gosched()
 		}
 	}
@@ -34,7 +34,7 @@ func oneGroup(t *testing.T, s *Store, fns ...func(*Queries) error) []error {
 	return append(results, <-held)
 }
 
-// inserts gives a function that adds a profile, and the profile's id.
+// inserts returns a function that adds a profile, and the profile's id.
 func inserts(workspace string) (func(*Queries) error, string) {
 	p := aProfile(workspace, "p")
 	return func(q *Queries) error { _, err := q.InsertProfile(context.Background(), p); return err }, p.ID
@@ -81,7 +81,7 @@ func TestOneThatFailsIsUndoneAlone(t *testing.T) {
 	assertCounters(t, s)
 }
 
-// The COMMIT fails after every function has succeeded: a function that had been told so before would have been lied to.
+// The COMMIT fails after every function has succeeded. An earlier answer to a function would have been false.
 func TestNobodyIsAnsweredBeforeTheCommit(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir, Options{})
@@ -89,7 +89,7 @@ func TestNobodyIsAnsweredBeforeTheCommit(t *testing.T) {
 	first, firstID := inserts("default")
 	last, lastID := inserts("default")
 	for name, spoil := range map[string]func(*Queries) error{
-		"commit refused": func(q *Queries) error { // a deferred foreign key is looked at by COMMIT
+		"commit refused": func(q *Queries) error { // COMMIT checks a deferred foreign key
 			_, err1 := q.db.ExecContext(context.Background(), "PRAGMA defer_foreign_keys = ON")
 			_, err2 := q.InsertProfile(context.Background(), aProfile("unknown", "p"))
 			return errors.Join(err1, err2)
@@ -110,14 +110,14 @@ func TestNobodyIsAnsweredBeforeTheCommit(t *testing.T) {
 		}
 		for i, err := range oneGroup(t, s, fns...) {
 			if err == nil {
-				t.Errorf("%s: function %d of the group was told that all is well", name, i)
+				t.Errorf("%s: function %d of the group was told of success", name, i)
 			}
 		}
 		if there(s, firstID) || there(s, lastID) {
 			t.Errorf("%s: a row of the lost transaction is there", name)
 		}
-		holdLock(t, dir)()              // nothing is left open: another program can write at once
-		ensure(t, s, "heals-"+name[:3]) // the next one works
+		holdLock(t, dir)()              // no transaction stays open: another program can write at once
+		ensure(t, s, "heals-"+name[:3]) // the next write works
 	}
 	mustWrite(t, s, first)
 	if !there(s, firstID) {
@@ -133,7 +133,7 @@ func TestAGroupIsOneTransaction(t *testing.T) {
 		return err
 	})
 	var seen []int64
-	look := func(q *Queries) error { // what others of the group have written is seen before any COMMIT
+	look := func(q *Queries) error { // the group's functions see each other's writes before the COMMIT
 		var n int64
 		err := q.db.QueryRowContext(context.Background(), "SELECT count(*) FROM profiles").Scan(&n)
 		var readers int64
@@ -153,7 +153,7 @@ func TestAGroupIsOneTransaction(t *testing.T) {
 	}
 }
 
-// A group ends at its length, however long it may last: those who came first are not kept waiting by those who come.
+// A group ends at its length, however long it may last, so that its first callers do not wait for later ones.
 func TestAGroupHasABound(t *testing.T) {
 	s := openTest(t)
 	ensure(t, s, "default")
@@ -161,11 +161,11 @@ func TestAGroupHasABound(t *testing.T) {
 	for i := range fns {
 		fns[i], _ = inserts("default")
 	}
-	var before, after int64 // rows on disk as the last of the first group runs, and as the first of the second does
+	var before, after int64 // rows on disk when the last function of the first group runs, and when the first of the second runs
 	count := func(n *int64) func(*Queries) error {
 		return func(*Queries) error { return s.readers.QueryRow("SELECT count(*) FROM profiles").Scan(n) }
 	}
-	fns[groupLength-2], fns[groupLength-1] = count(&before), count(&after) // one holds the writer before them
+	fns[groupLength-2], fns[groupLength-1] = count(&before), count(&after) // one function holds the writer before them
 	for i, err := range oneGroup(t, s, fns...) {
 		if err != nil {
 			t.Errorf("function %d: %v", i, err)
@@ -202,13 +202,13 @@ func TestOneThatWaitsCanBeWithdrawn(t *testing.T) {
 	if err := s.Write(ctx, func(*Queries) error { ran = true; return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that is over: got %v, want context.Canceled", err)
 	}
-	mustWrite(t, s, func(*Queries) error { return nil }) // all that waited has been passed
+	mustWrite(t, s, func(*Queries) error { return nil }) // all that waited have been skipped
 	if ran {
 		t.Error("a withdrawn function was run")
 	}
 }
 
-// The end of the context does not stop what has begun: a statement that is interrupted would roll back everyone's.
+// The end of the context does not stop a function that has begun: an interrupted statement would roll back the group.
 func TestOneThatHasBegunRunsToItsEnd(t *testing.T) {
 	s := openTest(t)
 	ensure(t, s, "default")
@@ -230,7 +230,7 @@ func TestReadsAndTheirContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := s.Read().GetWorkspace(ctx, GetWorkspaceParams{ID: "default"}); err != nil {
-		t.Errorf("Read: got %v, want nil: short statements heed no context", err)
+		t.Errorf("Read: got %v, want nil: short statements ignore the context", err)
 	}
 	if _, err := s.ReadLong().GetWorkspace(ctx, GetWorkspaceParams{ID: "default"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("ReadLong: got %v, want context.Canceled", err)
@@ -240,7 +240,7 @@ func TestReadsAndTheirContext(t *testing.T) {
 	}
 }
 
-// More callers than the queue has room for, some of them leaving: everyone gets an answer and the answers are true.
+// With more callers than the queue has room for, some of them leaving, every caller gets a true answer.
 func TestCrowd(t *testing.T) {
 	s := openTest(t)
 	ensure(t, s, "default")
@@ -296,7 +296,7 @@ func TestCloseAnswersEveryone(t *testing.T) {
 	crowd.Wait()
 }
 
-// A write that comes too late never ran, and is told so, also where the queue had room for it.
+// A write after Close never runs and gets an error, even if the queue has room for it.
 func TestNoWriteAfterClose(t *testing.T) {
 	s, err := Open(context.Background(), t.TempDir(), Options{})
 	if err != nil {
@@ -306,7 +306,7 @@ func TestNoWriteAfterClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	queued := 0
-	for range 100 { // room in the queue and the end are two ways to go on, of which one is drawn
+	for range 100 { // select picks at random between room in the queue and the closing
 		before := len(s.writer.queue)
 		if err := s.Write(context.Background(), func(*Queries) error { t.Error("it ran"); return nil }); !errors.Is(err, ErrClosed) {
 			t.Fatalf("got %v, want ErrClosed", err)

@@ -18,14 +18,14 @@ import (
 	"github.com/coder/websocket"
 )
 
-// handed is a listener whose connections somebody else accepted.
-type handed struct {
+// connListener is a listener for connections that other listeners have accepted.
+type connListener struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
 }
 
-func (h *handed) Accept() (net.Conn, error) {
+func (h *connListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-h.conns:
 		return c, nil
@@ -34,15 +34,15 @@ func (h *handed) Accept() (net.Conn, error) {
 	}
 }
 
-func (h *handed) Close() error   { h.once.Do(func() { close(h.closed) }); return nil }
-func (h *handed) Addr() net.Addr { return &net.TCPAddr{} }
+func (h *connListener) Close() error   { h.once.Do(func() { close(h.closed) }); return nil }
+func (h *connListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// answer takes any connection: TLS and web sites are served, what else comes is noted and swallowed.
+// answer serves a connection: TLS and web sites are served, other protocols are recorded and discarded.
 func (w *World) answer(c net.Conn) {
 	in := bufio.NewReader(c)
-	c.SetReadDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // one that fails is closed
+	c.SetReadDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // a failed connection is closed
 	first, err := in.Peek(1)
 	if err != nil {
 		c.Close()
@@ -52,7 +52,7 @@ func (w *World) answer(c net.Conn) {
 	case b == 0x16: // a TLS handshake
 		config := w.tls.Clone()
 		config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-			w.note(c.RemoteAddr(), "TLS "+hello.ServerName)
+			w.annotate(c.RemoteAddr(), "TLS "+hello.ServerName)
 			return nil, nil
 		}
 		secure := tls.Server(peeked{c, in}, config)
@@ -60,33 +60,33 @@ func (w *World) answer(c net.Conn) {
 			c.Close()
 			return
 		}
-		w.hand(secure)
+		w.serveWeb(secure)
 	case b >= 'A' && b <= 'Z':
-		w.hand(peeked{c, in})
+		w.serveWeb(peeked{c, in})
 	default:
 		kind := "bytes"
 		if b == 0 || b == 1 {
 			kind = "STUN"
 		}
-		w.note(c.RemoteAddr(), kind+" over TCP")
-		io.Copy(io.Discard, in) //nolint:errcheck // whatever it is, it ends
+		w.annotate(c.RemoteAddr(), kind+" over TCP")
+		io.Copy(io.Discard, in) //nolint:errcheck // the connection ends either way
 		c.Close()
 	}
 }
 
-// hand gives a connection to the web server. It is open until that is done with it.
-func (w *World) hand(c net.Conn) {
+// serveWeb passes a connection to the web server, and returns when the server has closed it.
+func (w *World) serveWeb(c net.Conn) {
 	c.SetReadDeadline(time.Time{}) //nolint:errcheck // as above
 	done := make(chan struct{})
 	select {
-	case w.conns.conns <- &watched{Conn: c, done: done}:
+	case w.conns.conns <- &closeNotifier{Conn: c, done: done}:
 		<-done
 	case <-w.conns.closed:
 		c.Close()
 	}
 }
 
-// peeked is a connection of which something was read already.
+// peeked is a connection whose first bytes are buffered.
 type peeked struct {
 	net.Conn
 	in *bufio.Reader
@@ -94,14 +94,14 @@ type peeked struct {
 
 func (p peeked) Read(b []byte) (int, error) { return p.in.Read(b) }
 
-// watched tells when it is closed.
-type watched struct {
+// closeNotifier is a connection whose close can be awaited.
+type closeNotifier struct {
 	net.Conn
 	once sync.Once
 	done chan struct{}
 }
 
-func (c *watched) Close() error {
+func (c *closeNotifier) Close() error {
 	c.once.Do(func() { close(c.done) })
 	return c.Conn.Close()
 }
@@ -109,14 +109,15 @@ func (c *watched) Close() error {
 //go:embed page.html
 var page string
 
-// ServeHTTP is every site of the world. /leak is the page that tries everything; /redirect goes where it is told; the rest is a word.
+// ServeHTTP serves every site of the world. /leak is a page that tries every way out; /redirect redirects; other
+// paths answer with a word.
 func (w *World) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(io.LimitReader(r.Body, 64<<10))
 	w.mu.Lock()
 	w.visits = append(w.visits, Visit{time.Now(), r.Method, r.Host, r.URL.RequestURI(), string(body)})
-	w.tell()
+	w.notify()
 	w.mu.Unlock()
-	w.note(&netAddr{r.RemoteAddr}, fmt.Sprintf("%s %s%s", r.Method, r.Host, r.URL.Path))
+	w.annotate(&netAddr{r.RemoteAddr}, fmt.Sprintf("%s %s%s", r.Method, r.Host, r.URL.Path))
 	rw.Header().Set("Access-Control-Allow-Origin", "*")
 	rw.Header().Set("Access-Control-Allow-Private-Network", "true")
 	rw.Header().Set("Cache-Control", "no-store")
@@ -153,7 +154,7 @@ type netAddr struct{ text string }
 func (a *netAddr) Network() string { return "tcp" }
 func (a *netAddr) String() string  { return a.text }
 
-// Visits are the requests that ok picks.
+// Visits returns the requests that ok selects.
 func (w *World) Visits(ok func(Visit) bool) (out []Visit) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,7 +166,7 @@ func (w *World) Visits(ok func(Visit) bool) (out []Visit) {
 	return out
 }
 
-// AwaitVisit waits for a request whose path begins so.
+// AwaitVisit waits for a request whose path has this prefix.
 func (w *World) AwaitVisit(path string, limit time.Duration) (v Visit, ok bool) {
 	ok = w.Await(limit, func() bool {
 		found := w.Visits(func(v Visit) bool { return strings.HasPrefix(v.Path, path) })
@@ -177,7 +178,7 @@ func (w *World) AwaitVisit(path string, limit time.Duration) (v Visit, ok bool) 
 	return v, ok
 }
 
-// stun answers a binding request with the address that it came from (RFC 8489, 6 and 14.2).
+// stun answers a binding request with the sender's address (RFC 8489, 6 and 14.2).
 func stun(from netip.AddrPort, in []byte) []byte {
 	if !isSTUN(in) || in[0] != 0 || in[1] != 1 {
 		return nil

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Canaries are services of the machine itself, at every address that it has: loopback, its own in the local network, and that of a
-// cloud's metadata. Nothing that a page does may reach one.
+// Canaries are servers on all addresses of the machine: loopback, its own in the local network, and a cloud's
+// metadata address. Nothing that a page does may reach one.
 type Canaries struct {
 	mu   sync.Mutex
 	hits []string
 }
 
-// CanaryPorts are where they listen, over TCP and UDP.
+// CanaryPorts returns the ports of the canaries, for TCP and UDP.
 func CanaryPorts() []int { return []int{80, 8099} }
 
-// Canaries starts them.
+// Canaries starts the machine's canaries.
 func (m *Machine) Canaries() *Canaries {
 	m.t.Helper()
 	c := &Canaries{}
@@ -68,7 +68,7 @@ func (c *Canaries) add(hit string) {
 	c.hits = append(c.hits, hit)
 }
 
-// Hits are the connections, requests and datagrams that they got.
+// Hits returns the connections, requests and datagrams that reached a canary.
 func (c *Canaries) Hits() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

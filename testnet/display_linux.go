@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Display starts an X server without a screen, and returns what DISPLAY is to be. It ends with the test, which is skipped where there is
-// no Xvfb. It has a socket in the file system and none in the network.
+// Display starts an X server without a screen, and returns the value for DISPLAY. The server ends with the test. Its
+// socket is in the file system, not in the network. Without Xvfb the test is skipped.
 func Display(t testing.TB) string {
 	t.Helper()
 	if _, err := exec.LookPath("Xvfb"); err != nil {
@@ -27,8 +27,8 @@ func Display(t testing.TB) string {
 	return ""
 }
 
-// startDisplay says whether the X server is there. The number is chosen for it: one that it finds by itself it does not lock, and a server in another network
-// namespace takes the same, whereupon all new windows go there, and end with it.
+// startDisplay starts an X server with this number and reports whether it runs. A number that the server chooses
+// itself is not locked. A server in another network namespace would take the same one, and its windows with it.
 func startDisplay(t testing.TB, display string) bool {
 	t.Helper()
 	out, in, err := os.Pipe()
@@ -36,7 +36,7 @@ func startDisplay(t testing.TB, display string) bool {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	// Every user of the machine may open windows there, whatever this one's umask.
+	// Every user of the machine may open windows there, whatever this user's umask.
 	cmd := exec.Command("sh", "-c", "umask 0; exec Xvfb "+display+" -displayfd 3 -nolisten tcp -ac -screen 0 1280x800x24")
 	cmd.ExtraFiles = []*os.File{in}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -46,9 +46,9 @@ func startDisplay(t testing.TB, display string) bool {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may be gone
-		cmd.Wait()                          //nolint:errcheck // however it ends
+		cmd.Process.Signal(syscall.SIGTERM) //nolint:errcheck // the process may have exited
+		cmd.Wait()                          //nolint:errcheck // the exit code does not matter
 	})
-	said, _ := io.ReadAll(io.LimitReader(out, int64(len(display)))) // the number and a line feed, when it listens; nothing when it ends
+	said, _ := io.ReadAll(io.LimitReader(out, int64(len(display)))) // the number and a line feed when it listens; nothing when it exits
 	return ":"+strings.TrimSpace(string(said)) == display
 }

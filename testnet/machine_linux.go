@@ -17,13 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Machine is where a test's processes run: a network of its own with a loopback, and one cable that leads to the World.
+// Machine is where a test's processes run: a network of its own with a loopback, and one cable to the World.
 type Machine struct {
 	t     testing.TB
 	World *World
 
 	Addr  netip.Addr // the machine's own address in its local network
-	Addr6 netip.Addr // the same of IPv6; not valid where the kernel has none
+	Addr6 netip.Addr // the same for IPv6; invalid where the kernel has none
 }
 
 // The two ends of the cable. The world's end is the machine's only neighbour, its router and its name server.
@@ -39,32 +39,32 @@ func routerAddr() netip.Addr   { return netip.MustParseAddr("10.99.0.1") }
 func machineAddr6() netip.Addr { return netip.MustParseAddr("2001:db8:99::2") }
 func routerAddr6() netip.Addr  { return netip.MustParseAddr("2001:db8:99::1") }
 
-// inside is set in the environment of a test that runs on its machine.
-const inside = "WARREN_TESTNET"
+// envInside is set in the environment of a test that runs on its machine.
+const envInside = "WARREN_TESTNET"
 
-// Enter runs the calling test once more, on a machine of its own, and returns nil when that is over. The test that runs there gets
-// the machine. env is added to its environment.
+// Enter runs the calling test again, on a machine of its own, and returns nil when that run is over. In that run
+// Enter returns the machine. env is added to its environment.
 func Enter(t *testing.T, env ...string) *Machine {
 	t.Helper()
-	if os.Getenv(inside) == t.Name() {
+	if os.Getenv(envInside) == t.Name() {
 		return newMachine(t)
 	}
 	limit := 10 * time.Minute
 	if end, ok := t.Deadline(); ok {
 		limit = time.Until(end) - 5*time.Second
 	}
-	// Names of subtests have a pattern each.
+	// Each level of a subtest's name is its own pattern.
 	pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(t.Name()), "/", "$/^") + "$"
 	cmd := exec.Command(os.Args[0], "-test.run="+pattern, "-test.v", "-test.timeout="+limit.String())
-	cmd.Env = append(append(os.Environ(), env...), inside+"="+t.Name(),
-		"PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin") // ordinary users have the tools too, and often do not see them
+	cmd.Env = append(append(os.Environ(), env...), envInside+"="+t.Name(),
+		"PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin") // ordinary users have the tools too, but often not in PATH
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 	}
-	runtime.LockOSThread() // the child is told to die with this thread
+	runtime.LockOSThread() // the child dies with this thread
 	defer runtime.UnlockOSThread()
 	out, err := cmd.CombinedOutput()
 	switch {
@@ -82,7 +82,7 @@ func Enter(t *testing.T, env ...string) *Machine {
 	return nil
 }
 
-// newMachine lays the cable, and opens the world at its other end.
+// newMachine connects a machine to a world and starts the world's servers.
 func newMachine(t testing.TB) *Machine {
 	t.Helper()
 	for _, tool := range []string{"ip", "nft"} {
@@ -91,25 +91,25 @@ func newMachine(t testing.TB) *Machine {
 		}
 	}
 	m := &Machine{t: t, Addr: machineAddr()}
-	if err := m.mounts(); err != nil {
+	if err := m.mountFiles(); err != nil {
 		t.Skipf("needs mounts of its own: %v", err)
 	}
 	m.World = newWorld(t)
 	if _, err := os.Stat("/proc/net/if_inet6"); err == nil {
 		m.Addr6 = machineAddr6()
 	}
-	if err := m.cable(); err != nil {
+	if err := m.connect(); err != nil {
 		t.Skipf("needs a network cable between namespaces: %v", err)
 	}
-	if err := m.count(); err != nil {
+	if err := m.startCounters(); err != nil {
 		t.Skipf("needs counters in the kernel's packet filter: %v", err)
 	}
 	m.World.open()
 	return m
 }
 
-// mounts give the machine a name server, and names of its own, by files that only its processes see.
-func (m *Machine) mounts() error {
+// mountFiles gives the machine a name server and host names, by files that only its processes see.
+func (m *Machine) mountFiles() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}
@@ -136,16 +136,17 @@ func (m *Machine) mounts() error {
 		if err := unix.Mount(file, target, "", unix.MS_BIND, ""); err != nil {
 			return fmt.Errorf("mount over %s: %w", target, err)
 		}
-		m.t.Cleanup(func() { unix.Unmount(target, unix.MNT_DETACH) }) //nolint:errcheck // it goes with the machine
+		m.t.Cleanup(func() { unix.Unmount(target, unix.MNT_DETACH) }) //nolint:errcheck // the mount goes with the machine
 	}
 	return nil
 }
 
-// cable connects the two. What the kernel would say by itself on a new interface is switched off where it can be: the neighbours know
-// each other, nobody looks for routers, and nobody asks whether an address is free.
-func (m *Machine) cable() error {
+// connect lays the cable. It switches off what the kernel would send on a new interface: neighbours are configured,
+// and there is no router discovery and no duplicate address detection.
+func (m *Machine) connect() error {
 	w := m.World
-	if err := ip("link set lo up", fmt.Sprintf("link add %s address %s type veth peer name %s address %s netns %d", machineEnd, machineMAC, worldEnd, worldMAC, w.thread)); err != nil {
+	if err := ip("link set lo up", fmt.Sprintf("link add %s address %s type veth peer name %s address %s netns %d",
+		machineEnd, machineMAC, worldEnd, worldMAC, w.thread)); err != nil {
 		return err
 	}
 	if m.Addr6.IsValid() {
@@ -156,13 +157,13 @@ func (m *Machine) cable() error {
 			return err
 		}
 	}
-	if err := errors.Join(ip("link set "+machineEnd+" up"), w.plug(m.Addr6.IsValid()), awaitUp(machineEnd)); err != nil {
+	if err := errors.Join(ip("link set "+machineEnd+" up"), w.connect(m.Addr6.IsValid()), awaitUp(machineEnd)); err != nil {
 		return err
 	}
 	if err := ip(fmt.Sprintf("addr add %s/24 dev %s", m.Addr, machineEnd),
 		fmt.Sprintf("neigh replace %s lladdr %s dev %s nud permanent", routerAddr(), worldMAC, machineEnd),
 		fmt.Sprintf("route add default via %s", routerAddr()),
-		"addr add 169.254.169.254/32 dev lo"); err != nil { // where clouds have their metadata, so that this machine has it too
+		"addr add 169.254.169.254/32 dev lo"); err != nil { // the metadata address of clouds, so that this machine has it too
 		return err
 	}
 	if !m.Addr6.IsValid() {
@@ -173,14 +174,15 @@ func (m *Machine) cable() error {
 		fmt.Sprintf("-6 route add default via %s", routerAddr6())); err != nil {
 		return err
 	}
-	return awaitWord("local ", "-6", "route", "get", m.Addr6.String()) // the kernel puts it there a while after the address
+	return awaitOutput("local ", "-6", "route", "get", m.Addr6.String()) // the kernel adds it a while after the address
 }
 
-// awaitUp waits until the kernel has seen that the cable is plugged in at both ends. What is set up before that may take effect later.
-func awaitUp(end string) error { return awaitWord(" state UP ", "-o", "link", "show", "dev", end) }
+// awaitUp waits until the kernel has seen that both ends are connected. Configuration before that may take effect
+// late.
+func awaitUp(end string) error { return awaitOutput(" state UP ", "-o", "link", "show", "dev", end) }
 
-// awaitWord runs ip until it says the word.
-func awaitWord(word string, arguments ...string) error {
+// awaitOutput runs ip until its output contains the word.
+func awaitOutput(word string, arguments ...string) error {
 	poll := time.NewTicker(2 * time.Millisecond)
 	defer poll.Stop()
 	for late := time.Now().Add(10 * time.Second); ; <-poll.C {
@@ -204,7 +206,7 @@ func ip(lines ...string) error {
 	return nil
 }
 
-// Root reports whether the machine's root is the computer's, who may run programs as other users.
+// Root reports whether the machine's root is the computer's root, which may run programs as other users.
 func Root() bool {
 	text, err := os.ReadFile("/proc/self/uid_map")
 	fields := strings.Fields(string(text))

@@ -21,17 +21,18 @@ type entry struct {
 	asked int
 }
 
-// Name gives a name its addresses. With more than one set, each question for an IPv4 address takes the next: a name that rebinds.
+// Name sets the addresses of a name. With more than one set, each query for an IPv4 address takes the next: a
+// rebinding name.
 func (w *World) Name(name string, sets ...[]netip.Addr) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.names[strings.ToLower(name)] = &entry{sets: sets}
 }
 
-// namePool is where names get their addresses from that nobody gave any. They are public addresses to everybody on the machine.
+// namePool is the first address for names without their own. The machine takes these for public addresses.
 func namePool() netip.Addr { return netip.MustParseAddr("93.184.0.0") }
 
-// addresses is what a name has now. Every name has an address.
+// addresses returns the current addresses of a name. Every name has one.
 func (w *World) addresses(name string, four bool) []netip.Addr {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,21 +53,21 @@ func (w *World) addresses(name string, four bool) []netip.Addr {
 	return slices.DeleteFunc(slices.Clone(set), func(a netip.Addr) bool { return a.Is4() != four })
 }
 
-// NameOf is the name that was given the address, "" for none.
+// NameOf returns the name that has the address, "" for none.
 func (w *World) NameOf(a netip.Addr) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.byAddr[a]
 }
 
-// Queries are the questions that the name server was asked, as "A name".
+// Queries returns the queries to the name server, as "A name".
 func (w *World) Queries() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.queries)
 }
 
-// nameDatagram answers a question.
+// nameDatagram answers a query.
 func (w *World) nameDatagram(_ netip.AddrPort, in []byte) []byte {
 	var p dnsmessage.Parser
 	head, err := p.Start(in)
@@ -80,7 +81,7 @@ func (w *World) nameDatagram(_ netip.AddrPort, in []byte) []byte {
 	name := strings.ToLower(strings.TrimSuffix(q.Name.String(), "."))
 	w.mu.Lock()
 	w.queries = append(w.queries, strings.TrimPrefix(q.Type.String(), "Type")+" "+name)
-	w.tell()
+	w.notify()
 	w.mu.Unlock()
 	b := dnsmessage.NewBuilder(nil, dnsmessage.Header{ID: head.ID, Response: true, RecursionDesired: true, RecursionAvailable: true})
 	b.EnableCompression()
@@ -91,7 +92,7 @@ func (w *World) nameDatagram(_ netip.AddrPort, in []byte) []byte {
 	switch q.Type {
 	case dnsmessage.TypeA:
 		for _, a := range w.addresses(name, true) {
-			b.AResource(record, dnsmessage.AResource{A: a.As4()}) //nolint:errcheck // Finish tells
+			b.AResource(record, dnsmessage.AResource{A: a.As4()}) //nolint:errcheck // Finish returns the error
 		}
 	case dnsmessage.TypeAAAA:
 		for _, a := range w.addresses(name, false) {
@@ -105,10 +106,10 @@ func (w *World) nameDatagram(_ netip.AddrPort, in []byte) []byte {
 	return out
 }
 
-// nameStream is the same over TCP (RFC 1035, 4.2.2).
+// nameStream answers queries over TCP (RFC 1035, 4.2.2).
 func (w *World) nameStream(c net.Conn) {
 	defer c.Close()
-	w.note(c.RemoteAddr(), "DNS over TCP")
+	w.annotate(c.RemoteAddr(), "DNS over TCP")
 	for {
 		var size [2]byte
 		if _, err := io.ReadFull(c, size[:]); err != nil {
@@ -125,15 +126,15 @@ func (w *World) nameStream(c net.Conn) {
 	}
 }
 
-// listenUDP answers datagrams at every address of the world. An answer has to come from the address that was asked, which the kernel
-// tells beside each datagram, and takes back in the same form.
+// listenUDP answers datagrams at every address of the world. An answer must come from the address that was queried.
+// The kernel reports that address beside each datagram, and takes it back in the same form.
 func (w *World) listenUDP(port uint16, reply func(from netip.AddrPort, in []byte) []byte) {
 	w.t.Helper()
 	var c *net.UDPConn
 	tellAddress := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) (err error) {
 		if e := raw.Control(func(fd uintptr) {
 			if err = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_PKTINFO, 1); err == nil {
-				unix.SetsockoptInt(int(fd), unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1) //nolint:errcheck // where there is no IPv6
+				unix.SetsockoptInt(int(fd), unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1) //nolint:errcheck // fails without IPv6
 				unix.SetsockoptInt(int(fd), unix.IPPROTO_IPV6, unix.IPV6_FREEBIND, 1)    //nolint:errcheck // as above
 			}
 		}); e != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// The machine's kernel counts what leaves, whether or not the world's sniffer sees it. What is said to be the kernel's own is
-// what it says about its addresses and neighbours, whatever the processes do.
+// The rules by which the machine's kernel counts outgoing packets, whether or not the world's sniffer sees them. The
+// counter kernel holds what the kernel sends about its own addresses and neighbours.
 const counters = `table inet testnet {
 	counter proxies {
 	}
@@ -30,8 +30,8 @@ const counters = `table inet testnet {
 }
 `
 
-// count sets the counters up.
-func (m *Machine) count() error {
+// startCounters sets up the counters.
+func (m *Machine) startCounters() error {
 	cmd := exec.Command("nft", "-f", "-")
 	cmd.Stdin = strings.NewReader(fmt.Sprintf(counters, proxyRange(), proxyPort, routerAddr()))
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -40,11 +40,11 @@ func (m *Machine) count() error {
 	return nil
 }
 
-// Counts are packets that the machine's kernel sent, by where they went.
+// Counts are the packets that the machine's kernel sent, by destination.
 type Counts struct {
 	Proxies int // to the proxies of the world, over TCP
 	Names   int // to the machine's name server, over UDP
-	Others  int // anywhere else; the kernel's own talk about addresses is left out
+	Others  int // anywhere else, without the kernel's own packets about addresses
 }
 
 // Counts reads the counters.

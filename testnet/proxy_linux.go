@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Proxy is a SOCKS5 server of the world, at an address of its own, that wants a user and a password (RFC 1928, RFC 1929). Behind it
-// every name is a site of the world.
+// Proxy is a SOCKS5 server of the world, at its own address, with a user and a password (RFC 1928, RFC 1929). Behind
+// it every name is a site of the world.
 type Proxy struct {
 	Addr           netip.AddrPort
 	User, Password string
@@ -28,7 +28,7 @@ type Proxy struct {
 
 const proxyPort = 1080
 
-// proxyRange is where the proxies are. They are public addresses to everybody on the machine.
+// proxyRange holds the proxies' addresses, which the machine takes for public ones.
 func proxyRange() netip.Prefix { return netip.MustParsePrefix("185.199.0.0/24") }
 
 // Proxy opens a proxy.
@@ -39,15 +39,16 @@ func (w *World) Proxy() *Proxy {
 	b := proxyRange().Addr().As4()
 	b[3] = byte(w.proxies)
 	w.mu.Unlock()
-	p := &Proxy{Addr: netip.AddrPortFrom(netip.AddrFrom4(b), proxyPort), User: fmt.Sprint("user-", b[3]), Password: fmt.Sprint("secret of the proxy ", b[3]), world: w}
+	p := &Proxy{Addr: netip.AddrPortFrom(netip.AddrFrom4(b), proxyPort), User: fmt.Sprint("user-", b[3]),
+		Password: fmt.Sprint("secret of the proxy ", b[3]), world: w}
 	p.stop = w.listen(p.Addr, p.serve)
 	return p
 }
 
-// Close ends the proxy and its connections. Its address refuses from now on.
+// Close ends the proxy and its connections. Its address refuses connections from now on.
 func (p *Proxy) Close() { p.stop() }
 
-// Asked are the targets that were asked for, as "host:port", in their order.
+// Asked returns the requested targets, as "host:port", in their order.
 func (p *Proxy) Asked() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,8 +56,8 @@ func (p *Proxy) Asked() []string {
 }
 
 func (p *Proxy) serve(c net.Conn) {
-	p.world.note(c.RemoteAddr(), "SOCKS5")
-	target, err := p.greet(c)
+	p.world.annotate(c.RemoteAddr(), "SOCKS5")
+	target, err := p.handshake(c)
 	if err != nil {
 		c.Close()
 		return
@@ -65,19 +66,19 @@ func (p *Proxy) serve(c net.Conn) {
 	p.asked = append(p.asked, target)
 	p.mu.Unlock()
 	p.world.mu.Lock()
-	p.world.tell()
+	p.world.notify()
 	p.world.mu.Unlock()
-	p.world.answer(&through{c})
+	p.world.answer(&proxiedConn{c})
 }
 
-// through is a connection by way of a proxy: its bytes are the proxy's business, and no packets of the machine are named after them.
-type through struct{ net.Conn }
+// proxiedConn is a connection through a proxy. Its address is hidden, so that no packets of the machine get its note.
+type proxiedConn struct{ net.Conn }
 
-func (t *through) RemoteAddr() net.Addr { return &netAddr{"a proxy"} }
+func (t *proxiedConn) RemoteAddr() net.Addr { return &netAddr{"a proxy"} }
 
-// greet speaks SOCKS5 until the client is told that its target is there.
-func (p *Proxy) greet(c net.Conn) (target string, err error) {
-	c.SetDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // one that fails is closed
+// handshake speaks SOCKS5 until the client has the answer that its target is connected.
+func (p *Proxy) handshake(c net.Conn) (target string, err error) {
+	c.SetDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // a failed connection is closed
 	defer c.SetDeadline(time.Time{})           //nolint:errcheck // as above
 	if err := socksMethod(c, 2); err != nil {
 		return "", err
@@ -91,7 +92,7 @@ func (p *Proxy) greet(c net.Conn) (target string, err error) {
 		return "", err
 	}
 	if user != p.User || password != p.Password {
-		c.Write([]byte{1, 1}) //nolint:errcheck // it is closed anyway
+		c.Write([]byte{1, 1}) //nolint:errcheck // the connection is closed either way
 		return "", fmt.Errorf("%s is not let in", user)
 	}
 	if _, err := c.Write([]byte{1, 0}); err != nil {
@@ -100,7 +101,7 @@ func (p *Proxy) greet(c net.Conn) (target string, err error) {
 	return socksRequest(c)
 }
 
-// socksMethod reads the methods that a client offers and takes the one.
+// socksMethod reads the methods that a client offers and selects one.
 func socksMethod(c net.Conn, method byte) error {
 	head := make([]byte, 2)
 	if _, err := io.ReadFull(c, head); err != nil {
@@ -111,7 +112,7 @@ func socksMethod(c net.Conn, method byte) error {
 		return err
 	}
 	if head[0] != 5 || !bytes.Contains(offered, []byte{method}) {
-		c.Write([]byte{5, 0xff}) //nolint:errcheck // it is closed anyway
+		c.Write([]byte{5, 0xff}) //nolint:errcheck // the connection is closed either way
 		return fmt.Errorf("version %d with methods %v", head[0], offered)
 	}
 	_, err := c.Write([]byte{5, method})
@@ -129,7 +130,7 @@ func socksString(c net.Conn, skip int) (string, error) {
 	return string(text), err
 }
 
-// socksRequest reads a CONNECT, says that it is done, and returns "host:port".
+// socksRequest reads a CONNECT, answers that it succeeded, and returns "host:port".
 func socksRequest(c net.Conn) (string, error) {
 	head := make([]byte, 4)
 	if _, err := io.ReadFull(c, head); err != nil {
@@ -162,7 +163,8 @@ func socksRequest(c net.Conn) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(int(binary.BigEndian.Uint16(port)))), err
 }
 
-// Relay serves l as a browser's SOCKS5 server without a password: each connection goes through the proxy. It ends with the listener.
+// Relay serves l as a browser's SOCKS5 server without a password. It forwards each connection to the proxy, until the
+// listener is closed.
 func (p *Proxy) Relay(l net.Listener) {
 	p.world.wg.Go(func() {
 		for {
@@ -170,12 +172,12 @@ func (p *Proxy) Relay(l net.Listener) {
 			if err != nil {
 				return
 			}
-			p.world.wg.Go(func() { p.pass(c) })
+			p.world.wg.Go(func() { p.forward(c) })
 		}
 	})
 }
 
-func (p *Proxy) pass(c net.Conn) {
+func (p *Proxy) forward(c net.Conn) {
 	defer c.Close()
 	if socksMethod(c, 0) != nil {
 		return
@@ -190,7 +192,7 @@ func (p *Proxy) pass(c net.Conn) {
 	if _, err := up.Write(hello); err != nil {
 		return
 	}
-	if _, err := io.ReadFull(up, make([]byte, 4)); err != nil { // its method, and that we are let in
+	if _, err := io.ReadFull(up, make([]byte, 4)); err != nil { // the answers to the method and the login
 		return
 	}
 	done := make(chan struct{})

@@ -16,16 +16,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Packet is one that left the machine.
+// Packet is a packet that left the machine.
 type Packet struct {
 	At       time.Time
-	Proto    string // tcp, udp, igmp, icmp, icmp6, mld, arp, or what the kernel calls it by number
+	Proto    string // tcp, udp, igmp, icmp, icmp6, mld, arp, or the kernel's number
 	Src, Dst netip.AddrPort
-	What     string // what it says, as far as one packet tells
-	Kernel   bool   // the machine's kernel sent it by itself: it looked for a neighbour, or answered what came
+	What     string // its content, as far as one packet tells
+	Kernel   bool   // sent by the machine's kernel itself: a neighbour look-up, or an answer
 }
 
-// sniff opens a raw socket at the world's end of the cable and takes down what comes in.
+// sniff opens a raw socket at the world's end of the cable and records incoming packets.
 func (w *World) sniff() error {
 	link, err := net.InterfaceByName(worldEnd)
 	if err != nil {
@@ -52,7 +52,7 @@ func (w *World) sniff() error {
 		for {
 			n, err := f.Read(frame)
 			if errors.Is(err, unix.ENETDOWN) {
-				continue // said once: the cable was not up yet
+				continue // reported once, before the cable is up
 			}
 			if err != nil {
 				return
@@ -66,14 +66,14 @@ func (w *World) sniff() error {
 			if s, err := unix.GetsockoptTpacketStats(fd, unix.SOL_PACKET, unix.PACKET_STATISTICS); err == nil {
 				w.dropped += int(s.Drops)
 			}
-			w.tell()
+			w.notify()
 			w.mu.Unlock()
 		}
 	})
 	return nil
 }
 
-// decode reads an Ethernet frame.
+// decode parses an Ethernet frame.
 func decode(b []byte) (Packet, bool) {
 	p := Packet{At: time.Now()}
 	if len(b) < 14 {
@@ -91,7 +91,7 @@ func decode(b []byte) (Packet, bool) {
 	case kind == unix.ETH_P_IPV6 && len(b) >= 40:
 		next, rest := int(b[6]), b[40:]
 		src, dst := netip.AddrFrom16([16]byte(b[8:24])), netip.AddrFrom16([16]byte(b[24:40]))
-		for next == unix.IPPROTO_HOPOPTS && len(rest) >= 8 && len(rest) >= int(rest[1]+1)*8 { // before reports of groups
+		for next == unix.IPPROTO_HOPOPTS && len(rest) >= 8 && len(rest) >= int(rest[1]+1)*8 { // precedes reports of groups
 			next, rest = int(rest[0]), rest[int(rest[1]+1)*8:]
 		}
 		p.transport(next, src, dst, rest)
@@ -106,7 +106,7 @@ func decode(b []byte) (Packet, bool) {
 	return p, true
 }
 
-// transport reads what an IP packet carries.
+// transport parses the content of an IP packet.
 func (p *Packet) transport(proto int, src, dst netip.Addr, b []byte) {
 	p.Src, p.Dst = netip.AddrPortFrom(src, 0), netip.AddrPortFrom(dst, 0)
 	if (proto == unix.IPPROTO_TCP || proto == unix.IPPROTO_UDP) && len(b) >= 8 {
@@ -126,7 +126,7 @@ func (p *Packet) transport(proto int, src, dst netip.Addr, b []byte) {
 		}
 	case unix.IPPROTO_ICMP:
 		p.Proto = "icmp"
-		p.Kernel = len(b) > 0 && b[0] == 3 // a datagram came for a socket that had been closed
+		p.Kernel = len(b) > 0 && b[0] == 3 // a datagram for a socket that was closed
 	case unix.IPPROTO_ICMPV6:
 		p.icmp6(b)
 	default:
@@ -153,8 +153,8 @@ func (p *Packet) datagram(b []byte) {
 	}
 }
 
-// icmp6 tells what the kernel does for its addresses from what a process made it do: the groups that it joins for its own addresses
-// are ff02::1:ff00:0/104 and the routers'; mDNS, say, is another.
+// icmp6 separates what the kernel sends for its addresses from what a process caused. For its own addresses it joins
+// the groups ff02::1:ff00:0/104 and the routers'. Other groups, such as mDNS, are joined by processes.
 func (p *Packet) icmp6(b []byte) {
 	p.Proto = "icmp6"
 	if len(b) == 0 {
@@ -165,7 +165,7 @@ func (p *Packet) icmp6(b []byte) {
 		p.Kernel = true // as in ICMP: a datagram came too late
 	case 133, 134, 135, 136:
 		p.What, p.Kernel = "neighbours and routers", true
-		if b[0] == 135 && len(b) >= 24 { // who looks for another neighbour than the router wants to send it something
+		if b[0] == 135 && len(b) >= 24 { // a look-up of another neighbour than the router precedes a packet to it
 			target := netip.AddrFrom16([16]byte(b[8:24]))
 			p.Kernel, p.What = target == routerAddr6(), "who has "+target.String()
 		}
@@ -181,11 +181,11 @@ func (p *Packet) icmp6(b []byte) {
 	}
 }
 
-// Packets returns what left the machine until now and is not the kernel's own, what connections are about included. It waits until all
-// that was sent has arrived.
+// Packets returns the packets that left the machine, without the kernel's own, with the notes on their connections.
+// It waits until all packets that were sent have arrived.
 func (w *World) Packets() []Packet {
 	w.t.Helper()
-	w.settle()
+	w.drain()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.dropped > 0 {
@@ -204,11 +204,11 @@ func (w *World) Packets() []Packet {
 	return out
 }
 
-// markPort is where settle sends its mark: the discard service.
+// markPort is the destination of drain's mark: the discard service.
 const markPort = 9
 
-// settle sends a packet over the cable and waits for it: what was sent before has come before.
-func (w *World) settle() {
+// drain sends a packet over the cable and waits for it. Packets that were sent earlier have arrived then.
+func (w *World) drain() {
 	w.t.Helper()
 	c, err := net.Dial("udp", netip.AddrPortFrom(routerAddr(), markPort).String())
 	if err != nil {
@@ -235,7 +235,7 @@ func Except(packets []Packet, proxies ...*Proxy) []Packet {
 	})
 }
 
-// Summary names packets, those that are alike in one line with their number. Names stand beside addresses that names were given.
+// Summary describes packets: equal ones in one line with their number, with names beside the addresses of names.
 func (w *World) Summary(packets []Packet) (lines []string) {
 	type kind struct{ proto, dst, what string }
 	count, first := map[kind]int{}, map[kind]int{}

@@ -1,9 +1,9 @@
-// Package testnet is a machine and a world of network namespaces, for tests. On the machine a test runs what it wants to look at; the
-// world is the only thing that the machine's cable leads to. In the world every address answers, and every packet that arrives is
-// taken down, so that a test counts what went out and can name it.
+// Package testnet provides a machine and a world of network namespaces for tests. A test runs the processes under
+// test on the machine. The machine's only cable leads to the world. In the world every address answers, and every
+// arriving packet is recorded, so that a test can count and name what left the machine.
 //
-// Nothing of it touches the network of the computer that the test runs on. It needs Linux, with namespaces, ip and nft; where these
-// are missing, the test is skipped.
+// The network of the computer that runs the test is not used. Linux with namespaces, ip and nft is needed; otherwise
+// the test is skipped.
 //
-// Beside that it has Pause, for tests of what hangs.
+// Pause suspends processes, for tests of hanging ones.
 package testnet

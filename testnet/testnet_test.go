@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// What goes out is seen by both, named, and told apart; what stays on the machine is not.
+// Packets that leave the machine are seen by both, named, and told apart. Traffic inside the machine is not seen.
 func TestWhatGoesOutIsSeen(t *testing.T) {
 	t.Parallel()
 	m := Enter(t)
@@ -64,8 +64,8 @@ func TestWhatGoesOutIsSeen(t *testing.T) {
 	}
 	packets := m.World.Packets()
 	all := strings.Join(m.World.Summary(packets), "\n")
-	for _, want := range []string{"udp to 198.51.100.9:3478 × 1 STUN", "udp to 10.99.0.1:53 × 1 DNS A site.leak.test", "(site.leak.test) × ",
-		"GET site.leak.test/page", "tcp to 10.99.0.77:9999 × 1", "arp to 10.99.0.77 × 1 who has 10.99.0.77"} {
+	for _, want := range []string{"udp to 198.51.100.9:3478 × 1 STUN", "udp to 10.99.0.1:53 × 1 DNS A site.leak.test",
+		"(site.leak.test) × ", "GET site.leak.test/page", "tcp to 10.99.0.77:9999 × 1", "arp to 10.99.0.77 × 1 who has 10.99.0.77"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("nothing is like %q in\n%s", want, all)
 		}
@@ -77,7 +77,8 @@ func TestWhatGoesOutIsSeen(t *testing.T) {
 	if hits := canaries.Hits(); len(hits) != 0 {
 		t.Errorf("canaries were hit: %v", hits)
 	}
-	for _, at := range []string{"127.0.0.1:8099", "127.3.4.5:8099", "[::1]:8099", "169.254.169.254:80", m.Addr.String() + ":80", "localhost:8099"} {
+	for _, at := range []string{"127.0.0.1:8099", "127.3.4.5:8099", "[::1]:8099", "169.254.169.254:80",
+		m.Addr.String() + ":80", "localhost:8099"} {
 		if _, err := http.Get("http://" + at); err != nil {
 			t.Error(err)
 		}
@@ -90,7 +91,7 @@ func TestWhatGoesOutIsSeen(t *testing.T) {
 	}
 }
 
-// A proxy lets in who knows the password, and its packets are told from the others.
+// A proxy accepts its password only, and its packets are told from the others.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	m := Enter(t)
@@ -129,7 +130,7 @@ func TestProxy(t *testing.T) {
 	if beside := Except(packets, p); len(packets) == 0 || len(beside) != 0 {
 		t.Errorf("%d packets, and beside the proxy %v", len(packets), m.World.Summary(beside))
 	}
-	if c := m.Counts(); c.Proxies < len(packets) || c.Names != 0 || c.Others != 1 { // the one is the mark
+	if c := m.Counts(); c.Proxies < len(packets) || c.Names != 0 || c.Others != 1 { // the one packet is the mark
 		t.Errorf("the kernel counted %+v, the world %d", c, len(packets))
 	}
 	stranger, err := net.Dial("tcp", p.Addr.String())
@@ -148,10 +149,10 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// A trace tells what a program did with the network, and what it only did on its own machine.
+// A trace shows what a program did with the network, and what it did only on its own machine.
 func TestTrace(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("WARREN_TESTNET_TRACED") != "" { // the program that is traced
+	if os.Getenv("WARREN_TESTNET_TRACED") != "" { // the traced program
 		if c, err := net.Dial("tcp", "127.0.0.1:1"); err == nil {
 			c.Close()
 		}
@@ -198,15 +199,17 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// What strace cuts in two is put together, what failed did nothing, and a datagram is told from a question for a route.
+// Calls that strace splits are joined, failed calls are left out, and a datagram is told from a query for a route.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "trace")
 	text := `7<one> socket(AF_INET6, SOCK_DGRAM|SOCK_CLOEXEC, IPPROTO_IP <unfinished ...>
 8<two> listen(5<socket:[4]>, 10)         = 0
 7<one> <... socket resumed>)       = 9<socket:[1]>
-7<one> sendmsg(9<socket:[1]>, {msg_name={sa_family=AF_INET6, sin6_port=htons(443), sin6_flowinfo=htonl(0), inet_pton(AF_INET6, "2001:db8::1", &sin6_addr), sin6_scope_id=0}, msg_namelen=28}, 0) = 5
-7<one> connect(9<socket:[1]>, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("8.8.8.8")}, 16) = -1 ENETUNREACH (Network is unreachable)
+7<one> sendmsg(9<socket:[1]>, {msg_name={sa_family=AF_INET6, sin6_port=htons(443), sin6_flowinfo=htonl(0), ` +
+		`inet_pton(AF_INET6, "2001:db8::1", &sin6_addr), sin6_scope_id=0}, msg_namelen=28}, 0) = 5
+7<one> connect(9<socket:[1]>, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("8.8.8.8")}, 16) = -1 ` +
+		`ENETUNREACH (Network is unreachable)
 7<one> connect(9<socket:[1]>, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("8.8.8.8")}, 16) = 0
 7<one> sendto(9<socket:[1]>, "x", 1, 0, NULL, 0) = 1
 8<two> sendto(3<socket:[2]>, "x", 1, 0, NULL, 0) = 1
@@ -221,7 +224,8 @@ func TestCalls(t *testing.T) {
 	for _, c := range calls {
 		got = append(got, strings.Join([]string{c.Program, c.Kind, c.Name, c.At.String()}, " "))
 	}
-	want := []string{"one udp sendmsg [2001:db8::1]:443", "one udp connect 8.8.8.8:53", "one udp sendto invalid AddrPort", "two raw sendto invalid AddrPort"}
+	want := []string{"one udp sendmsg [2001:db8::1]:443", "one udp connect 8.8.8.8:53", "one udp sendto invalid AddrPort",
+		"two raw sendto invalid AddrPort"}
 	if err != nil || lines != 10 || !slices.Equal(got, want) {
 		t.Errorf("%d lines, %v, say\n%s\nwant\n%s", lines, err, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

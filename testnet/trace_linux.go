@@ -10,33 +10,34 @@ import (
 	"testing"
 )
 
-// Trace makes cmd run under strace, with all that it starts. What it does with sockets is written to file. The test is skipped where
-// there is no strace.
+// Trace makes cmd run under strace, with all of its children, which writes the calls on sockets to file. Without
+// strace the test is skipped.
 func Trace(t testing.TB, cmd *exec.Cmd, file string) {
 	t.Helper()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skipf("needs strace (deploy/install-test-tools.sh): %v", err)
 	}
-	// Only the calls that are looked at stop a process (--seccomp-bpf). -Y and -y tell programs and sockets apart; with -D cmd stays
-	// the program, whose child strace is.
+	// --seccomp-bpf stops a process only at the traced calls. -Y and -y name programs and sockets. With -D cmd stays
+	// the program, and strace is its child.
 	cmd.Args = append([]string{strace, "-D", "-f", "-Y", "-y", "-qq", "--seccomp-bpf", "-e", "signal=none",
 		"-e", "trace=socket,connect,bind,listen,sendto,sendmsg,sendmmsg", "-o", file, cmd.Path}, cmd.Args[1:]...)
 	cmd.Path = strace
 }
 
-// Call is a successful call with a socket of a network: to an address, or from one that others may reach.
+// Call is a successful call on a network socket: to an address, or from one that others may reach.
 type Call struct {
-	Program string // the name that the thread goes by
+	Program string // the thread's name
 	Name    string // connect, bind, listen, sendto, sendmsg, sendmmsg
 	Kind    string // tcp, udp, or raw
 	At      netip.AddrPort
 	Text    string
 }
 
+// String implements fmt.Stringer.
 func (c Call) String() string { return c.Program + ": " + c.Kind + " " + c.Text }
 
-// Calls reads what Trace had written. Of the sockets of the local kind (AF_UNIX, AF_NETLINK) nothing is told.
+// Calls reads the file that Trace has written. Local sockets (AF_UNIX, AF_NETLINK) are left out.
 func Calls(file string) (calls []Call, lines int, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -44,7 +45,7 @@ func Calls(file string) (calls []Call, lines int, err error) {
 	}
 	defer f.Close()
 	head := regexp.MustCompile(`^(\d+)<(.*?)> +(.*)$`)
-	begun := map[string]string{} // by thread: what other threads' lines came between
+	begun := map[string]string{} // by thread: calls interrupted by other threads' lines
 	kinds := map[string]string{} // by socket
 	in := bufio.NewScanner(f)
 	in.Buffer(nil, 1<<20)
@@ -70,7 +71,7 @@ func Calls(file string) (calls []Call, lines int, err error) {
 	return calls, lines, in.Err()
 }
 
-// readCall reads one line without its thread.
+// readCall parses a line without its thread.
 func readCall(text string, kinds map[string]string) (c Call, ok bool) {
 	name, rest, _ := strings.Cut(text, "(")
 	m := regexp.MustCompile(`^.*\) += (.*)$`).FindStringSubmatch(text)
@@ -98,7 +99,7 @@ func readCall(text string, kinds map[string]string) (c Call, ok bool) {
 		c.Kind = "raw"
 	}
 	switch {
-	case c.Kind == "": // of the local kind, or handed over by another process
+	case c.Kind == "": // a local socket, or one from another process
 		return c, c.At.IsValid() || packet
 	case name == "listen":
 		return c, c.Kind == "tcp"
@@ -120,7 +121,7 @@ func kindOf(arguments string) string {
 	return "raw"
 }
 
-// addressIn finds the address of a network in a call's arguments.
+// addressIn returns the network address in a call's arguments.
 func addressIn(text string) netip.AddrPort {
 	for _, pattern := range []string{
 		`sin_port=htons\((\d+)\), sin_addr=inet_addr\("([^"]+)"\)`,

@@ -24,49 +24,49 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// World is the other end of the machine's cable: every address is there and answers.
+// World is the other end of the machine's cable: every address exists and answers.
 type World struct {
 	t      testing.TB
-	thread int         // of the operating system, whose network namespace the world is
-	work   chan func() // what is to be done on it
+	thread int         // the OS thread whose network namespace is the world
+	tasks  chan func() // functions to run on that thread
 	tls    *tls.Config
 	spki   string
 	web    *http.Server
-	conns  *handed
+	conns  *connListener
 
 	wg      sync.WaitGroup
 	closers []func()
 
 	mu      sync.Mutex
 	packets []Packet
-	dropped int // packets that the sniffer was too slow for
+	dropped int // packets that the sniffer lost
 	notes   map[netip.AddrPort]string
 	names   map[string]*entry
 	byAddr  map[netip.Addr]string
 	queries []string
 	visits  []Visit
 	proxies int
-	changed chan struct{} // closed and replaced with whatever is taken down
+	changed chan struct{} // closed and replaced whenever something is recorded
 }
 
-// Visit is a request that the world's web site was asked for.
+// Visit is a request to one of the world's web sites.
 type Visit struct {
 	At                 time.Time
 	Method, Host, Path string // Path with its query
 	Body               string // the first 64 KiB
 }
 
-// newWorld makes the namespace. It is that of a thread which does what do is told, until the test ends; the thread goes with it.
+// newWorld creates the namespace. It belongs to a thread that runs the functions from do until the test ends.
 func newWorld(t testing.TB) *World {
 	t.Helper()
-	w := &World{t: t, work: make(chan func()), notes: map[netip.AddrPort]string{}, names: map[string]*entry{}, byAddr: map[netip.Addr]string{},
-		changed: make(chan struct{})}
+	w := &World{t: t, tasks: make(chan func()), notes: map[netip.AddrPort]string{}, names: map[string]*entry{},
+		byAddr: map[netip.Addr]string{}, changed: make(chan struct{})}
 	made := make(chan error, 1)
 	w.wg.Go(func() {
 		offMain(func() {
 			w.thread = unix.Gettid()
 			made <- unix.Unshare(unix.CLONE_NEWNET)
-			for f := range w.work {
+			for f := range w.tasks {
 				f()
 			}
 		})
@@ -75,7 +75,7 @@ func newWorld(t testing.TB) *World {
 		for _, c := range w.closers {
 			c()
 		}
-		close(w.work)
+		close(w.tasks)
 		w.wg.Wait()
 	})
 	if err := <-made; err != nil {
@@ -84,11 +84,12 @@ func newWorld(t testing.TB) *World {
 	return w
 }
 
-// offMain runs f on a thread of its own, which ends with it. That is not the main thread: what /proc/self shows is that one's.
+// offMain runs f on a thread of its own, which ends with f. It is not the main thread, whose namespace /proc/self
+// shows.
 func offMain(f func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() != os.Getpid() {
-		f() // and the thread stays locked, so that it ends
+		f() // the thread stays locked, so that it ends
 		return
 	}
 	done := make(chan struct{})
@@ -97,15 +98,15 @@ func offMain(f func()) {
 	runtime.UnlockOSThread()
 }
 
-// do runs f in the world's namespace: what sockets it opens and what programs it starts are in there.
+// do runs f in the world's namespace, with the sockets it opens and the programs it starts.
 func (w *World) do(f func() error) error {
 	result := make(chan error)
-	w.work <- func() { result <- f() }
+	w.tasks <- func() { result <- f() }
 	return <-result
 }
 
-// plug connects the cable. From here on every packet is taken down.
-func (w *World) plug(six bool) error {
+// connect sets up the world's end of the cable. From then on every packet is recorded.
+func (w *World) connect(six bool) error {
 	return w.do(func() error {
 		if err := ip("link set lo up"); err != nil {
 			return err
@@ -121,7 +122,7 @@ func (w *World) plug(six bool) error {
 		if err := errors.Join(ip("link set "+worldEnd+" up"), awaitUp(worldEnd)); err != nil {
 			return err
 		}
-		// Every address but the machine's is this host's own, so that all of them answer.
+		// Every address but the machine's belongs to this host, so that all of them answer.
 		if err := ip(fmt.Sprintf("addr add %s/32 dev %s", routerAddr(), worldEnd), "route add local 0.0.0.0/0 dev lo",
 			fmt.Sprintf("route add %s/32 dev %s table local", machineAddr(), worldEnd),
 			fmt.Sprintf("neigh replace %s lladdr %s dev %s nud permanent", machineAddr(), machineMAC, worldEnd)); err != nil {
@@ -136,13 +137,13 @@ func (w *World) plug(six bool) error {
 	})
 }
 
-// open starts what answers.
+// open starts the world's servers.
 func (w *World) open() {
 	w.t.Helper()
-	if err := w.certify(); err != nil {
+	if err := w.makeCertificate(); err != nil {
 		w.t.Fatal(err)
 	}
-	w.conns = &handed{conns: make(chan net.Conn), closed: make(chan struct{})}
+	w.conns = &connListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	w.web = &http.Server{Handler: w, ReadHeaderTimeout: time.Minute, ErrorLog: quiet()}
 	w.wg.Go(func() { w.web.Serve(w.conns) }) //nolint:errcheck // ends with the listener
 	w.closers = append(w.closers, func() { w.web.Close(); w.conns.Close() })
@@ -150,14 +151,15 @@ func (w *World) open() {
 		w.listen(netip.AddrPortFrom(netip.Addr{}, uint16(port)), func(c net.Conn) { w.answer(c) })
 	}
 	w.listen(netip.AddrPortFrom(netip.Addr{}, 53), w.nameStream)
-	for port, reply := range map[uint16]func(from netip.AddrPort, in []byte) []byte{53: w.nameDatagram, 3478: stun, 19302: stun, 5349: stun, 443: nothing, 5353: nothing} {
+	for port, reply := range map[uint16]func(from netip.AddrPort, in []byte) []byte{53: w.nameDatagram, 3478: stun, 19302: stun,
+		5349: stun, 443: noReply, 5353: noReply} {
 		w.listenUDP(port, reply)
 	}
 }
 
-func nothing(netip.AddrPort, []byte) []byte { return nil }
+func noReply(netip.AddrPort, []byte) []byte { return nil }
 
-// listen serves TCP at an address of the world; the zero address is all of them. What it returns ends it.
+// listen serves TCP at an address of the world, the zero address at all of them. stop ends it.
 func (w *World) listen(at netip.AddrPort, serve func(net.Conn)) (stop func()) {
 	w.t.Helper()
 	var l net.Listener
@@ -187,11 +189,11 @@ func (w *World) listen(at netip.AddrPort, serve func(net.Conn)) (stop func()) {
 	return stop
 }
 
-// note says what a connection from the machine is about. It shows beside the connection's packets.
-func (w *World) note(from net.Addr, text string) {
+// annotate records what a connection from the machine is for. Packets of the connection show the note.
+func (w *World) annotate(from net.Addr, text string) {
 	at, err := netip.ParseAddrPort(from.String())
 	if err != nil {
-		return // it came through a proxy of ours
+		return // the connection came through a proxy
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,13 +203,13 @@ func (w *World) note(from net.Addr, text string) {
 	}
 }
 
-// tell wakes who waits for something to be taken down. The lock is held.
-func (w *World) tell() {
+// notify wakes the callers of Await. The lock is held.
+func (w *World) notify() {
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
-// Await waits until ok says so, and asks again whenever something was taken down. It reports whether that came in time.
+// Await waits until ok returns true, and calls it whenever something was recorded. It returns false after limit.
 func (w *World) Await(limit time.Duration, ok func() bool) bool {
 	late := time.NewTimer(limit)
 	defer late.Stop()
@@ -226,8 +228,8 @@ func (w *World) Await(limit time.Duration, ok func() bool) bool {
 	}
 }
 
-// certify makes the one key of all of the world's sites. Who is told its hash takes them for real.
-func (w *World) certify() error {
+// makeCertificate creates the key of all of the world's sites. Browsers trust it by its hash.
+func (w *World) makeCertificate() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -244,9 +246,10 @@ func (w *World) certify() error {
 	}
 	sum := sha256.Sum256(public)
 	w.spki = base64.StdEncoding.EncodeToString(sum[:])
-	w.tls = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, NextProtos: []string{"http/1.1"}} //nolint:gosec // whatever a browser speaks
+	certificate := tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	w.tls = &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}} //nolint:gosec // any TLS version
 	return nil
 }
 
-// SPKI is the hash of the key that every site of the world has, as Chrome's --ignore-certificate-errors-spki-list takes it.
+// SPKI returns the hash of the sites' key, for Chrome's --ignore-certificate-errors-spki-list.
 func (w *World) SPKI() string { return w.spki }

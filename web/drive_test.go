@@ -15,11 +15,11 @@ import (
 	"github.com/coder/websocket"
 )
 
-// This file drives a Chromium over CDP, where a script in the page would not do: keys and a mouse that the browser itself believes in.
+// Drives a Chromium over CDP, for keys and mouse input that a script in the page cannot create.
 
 const patience = 5 * time.Minute
 
-// driven is a browser that many tabs of a test are opened in, one after another.
+// driven is a browser in which a test opens many tabs, one after another.
 type driven struct {
 	t    *testing.T
 	conn *websocket.Conn
@@ -35,7 +35,7 @@ type answered struct {
 	Error  *struct{ Message string }
 }
 
-// driveTab is one tab: what it was told, and what it complained of on its console.
+// driveTab is a tab, with the errors on its console.
 type driveTab struct {
 	d               *driven
 	target, session string
@@ -43,7 +43,7 @@ type driveTab struct {
 	complaints      []string
 }
 
-// drive starts a browser that goes with the test.
+// drive starts a browser that ends with the test.
 func drive(t *testing.T) *driven {
 	t.Helper()
 	args := append(flags(t), "--remote-debugging-port=0", "about:blank")
@@ -60,11 +60,11 @@ func drive(t *testing.T) *driven {
 	d := &driven{t: t, calls: map[int]chan answered{}, tabs: map[string]*driveTab{}}
 	ended := make(chan struct{})
 	go func() {
-		cmd.Wait() //nolint:errcheck // it is told to end
+		cmd.Wait() //nolint:errcheck // the process is ended below
 		close(ended)
 	}()
 	t.Cleanup(func() {
-		cmd.Process.Signal(os.Interrupt) //nolint:errcheck // it closes its children first; it may be gone
+		cmd.Process.Signal(os.Interrupt) //nolint:errcheck // the process may have exited; the signal lets it close its children first
 		select {
 		case <-ended:
 		case <-time.After(20 * time.Second):
@@ -92,7 +92,7 @@ func drive(t *testing.T) *driven {
 	return d
 }
 
-// waitFor looks again and again until a thing is so.
+// waitFor polls until so returns true.
 func waitFor(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !so(); time.Sleep(10 * time.Millisecond) {
@@ -126,18 +126,18 @@ func (d *driven) read() {
 			waiting <- m.answered
 		}
 		if tab != nil {
-			tab.heard(m.Method, m.Params)
+			tab.receive(m.Method, m.Params)
 		}
 	}
 }
 
-// heard keeps what the browser says of a page's faults: breaches of its policy, and errors that nobody caught.
-func (p *driveTab) heard(method string, params json.RawMessage) {
+// receive records errors of the page: violations of its policy, and uncaught exceptions.
+func (p *driveTab) receive(method string, params json.RawMessage) {
 	if method != "Log.entryAdded" && method != "Runtime.exceptionThrown" {
 		return
 	}
 	if text := string(params); strings.Contains(text, `"source":"network"`) || strings.Contains(text, `"source":"rendering"`) {
-		return // a refusal that a test asked for, or advice on reading a canvas, as tests do
+		return // a test's own failed request, or advice about reading a canvas
 	}
 	p.mu.Lock()
 	p.complaints = append(p.complaints, string(params))
@@ -179,7 +179,7 @@ func (d *driven) call(session, method string, params, result any) {
 	}
 }
 
-// open opens a page in a tab of its own, at a size in CSS pixels, with a script that runs before its own.
+// open opens a page in its own tab, with a size in CSS pixels, and a script that runs before the page's.
 func (d *driven) open(t *testing.T, address string, width, height int, ratio float64, before string) *driveTab {
 	t.Helper()
 	d.t = t
@@ -197,7 +197,8 @@ func (d *driven) open(t *testing.T, address string, width, height int, ratio flo
 	p.do("Page.enable", nil)
 	p.do("Page.bringToFront", nil)
 	p.do("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true})
-	p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": ratio, "mobile": false})
+	p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height,
+		"deviceScaleFactor": ratio, "mobile": false})
 	if before != "" {
 		p.do("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": before})
 	}
@@ -217,7 +218,7 @@ func (p *driveTab) do(method string, params any) {
 	p.d.call(p.session, method, params, nil)
 }
 
-// eval gives an expression's value in the page.
+// eval returns an expression's value in the page.
 func (p *driveTab) eval(expression string, value any) {
 	p.d.t.Helper()
 	var out struct {
@@ -244,7 +245,8 @@ func (p *driveTab) until(expression string) {
 	p.d.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		var so bool
-		p.eval("(() => { try { return Boolean("+expression+"); } catch { return false; } })()", &so) // a page that is still loading has no body
+		// A page that is still loading has no body.
+		p.eval("(() => { try { return Boolean("+expression+"); } catch { return false; } })()", &so)
 		if so {
 			return
 		}
@@ -256,7 +258,7 @@ func (p *driveTab) until(expression string) {
 	}
 }
 
-// key presses a key as a keyboard would: text is what it types, "" for none.
+// key presses a key like a keyboard. text is what it types, "" for none.
 func (p *driveTab) key(key, code string, keyCode, modifiers int, text string) {
 	p.d.t.Helper()
 	down := map[string]any{"type": "rawKeyDown", "key": key, "code": code, "windowsVirtualKeyCode": keyCode, "modifiers": modifiers}
@@ -264,7 +266,8 @@ func (p *driveTab) key(key, code string, keyCode, modifiers int, text string) {
 		down["type"], down["text"] = "keyDown", text
 	}
 	p.do("Input.dispatchKeyEvent", down)
-	p.do("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "code": code, "windowsVirtualKeyCode": keyCode, "modifiers": modifiers})
+	p.do("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "code": code, "windowsVirtualKeyCode": keyCode,
+		"modifiers": modifiers})
 }
 
 func (p *driveTab) mouse(kind string, x, y float64, more map[string]any) {
@@ -276,15 +279,16 @@ func (p *driveTab) mouse(kind string, x, y float64, more map[string]any) {
 	p.do("Input.dispatchMouseEvent", event)
 }
 
-// click presses a button of the page that has this text or label.
+// click clicks a button of the page with this text or label.
 func (p *driveTab) click(name string) {
 	p.d.t.Helper()
-	find := fmt.Sprintf("[...document.querySelectorAll('button, a')].find((it) => !it.disabled && (it.getAttribute('aria-label') || it.textContent).trim() === %q)", name)
+	find := fmt.Sprintf("[...document.querySelectorAll('button, a')].find((it) => !it.disabled && (it.getAttribute('aria-label') || "+
+		"it.textContent).trim() === %q)", name)
 	p.until(find)
 	p.eval(find+".click()", nil)
 }
 
-// wantQuiet fails the test where the browser complained of the page.
+// wantQuiet fails the test if the browser reported errors of the page.
 func (p *driveTab) wantQuiet() {
 	p.d.t.Helper()
 	p.mu.Lock()

@@ -15,15 +15,15 @@ import (
 	"testing"
 )
 
-// runningAPI has many running profiles, whose pictures it counts.
+// runningAPI has many running profiles, and counts the requests for their pictures.
 type runningAPI struct {
 	site *Site
 
 	mu       sync.Mutex
-	pictures map[string]int // how often each profile's was asked for
-	at       int            // how many are asked for now
-	most     int            // and at most
-	usage    int            // how often the runs were asked for
+	pictures map[string]int // requests per profile
+	at       int            // requests in progress
+	most     int            // maximum of at
+	usage    int            // requests for the runs
 	held     chan struct{}  // closed when pictures may be answered
 }
 
@@ -47,7 +47,8 @@ func (a *runningAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var data []any
 	for i := range running {
-		p := map[string]any{"id": fmt.Sprint("p", i), "workspaceId": "default", "name": fmt.Sprint("Shop ", i), "os": "linux", "browserVersion": "156", "tags": []string{}, "status": "running"}
+		p := map[string]any{"id": fmt.Sprint("p", i), "workspaceId": "default", "name": fmt.Sprint("Shop ", i), "os": "linux",
+			"browserVersion": "156", "tags": []string{}, "status": "running"}
 		run := map[string]any{"profileId": p["id"], "runId": fmt.Sprint("r", i), "startedAt": "2026-01-01T00:00:00.000Z"}
 		p["run"] = run
 		if r.URL.Path != "/api/v1/runs" {
@@ -55,8 +56,9 @@ func (a *runningAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		run = maps.Clone(run)
-		if i > 0 { // the first one's is not known
-			run["usage"] = map[string]any{"cpuPercent": 3.14, "memoryBytes": 262144000, "memoryKind": "pss", "processes": 12, "bytesUp": 1500, "bytesDown": nil, "connections": 1, "clients": 1, "viewers": 2}
+		if i > 0 { // the first one's is unknown
+			run["usage"] = map[string]any{"cpuPercent": 3.14, "memoryBytes": 262144000, "memoryKind": "pss", "processes": 12,
+				"bytesUp": 1500, "bytesDown": nil, "connections": 1, "clients": 1, "viewers": 2}
 		}
 		data = append(data, run)
 	}
@@ -105,26 +107,30 @@ func (a *runningAPI) count(id string) int {
 	return a.pictures[id]
 }
 
-// listPictures: running profiles show what is on them and what they use, one picture after another, again after a while, none of rows that nobody
-// sees, and none again where there was none.
+// listPictures: running profiles show pictures and usage. Pictures are fetched one after another, and again after a
+// while, but not for invisible rows. A profile without a picture is not fetched again.
 func listPictures(t *testing.T, d *driven) {
 	a := &runningAPI{site: newSite(t), pictures: map[string]int{}, held: make(chan struct{})}
 	server := httptest.NewServer(a)
 	defer server.Close()
 	defer server.CloseClientConnections()
 	p := d.open(t, server.URL+"/#/profiles", 1500, 800, 1, `sessionStorage.setItem('warren.key', 'k');
-		{ const real = setTimeout; window.setTimeout = (work, ms, ...rest) => real(work, ms > 4000 && ms <= 15_000 ? ms / 150 : ms, ...rest); }`)
+		{ const real = setTimeout; window.setTimeout =
+			(work, ms, ...rest) => real(work, ms > 4000 && ms <= 15_000 ? ms / 150 : ms, ...rest); }`)
 	defer p.close()
 	waitFor(t, "the first question", func() bool { a.mu.Lock(); defer a.mu.Unlock(); return a.at > 0 })
-	p.eval("document.dispatchEvent(new Event('visibilitychange')), new Promise((go) => setTimeout(go, 200))", nil) // a second one would come now
+	// A second request would come now.
+	p.eval("document.dispatchEvent(new Event('visibilitychange')), new Promise((go) => setTimeout(go, 200))", nil)
 	close(a.held)
-	p.until("[...document.querySelectorAll('.preview:not(.is-empty) canvas')].some((it) => it.getContext('2d').getImageData(100, 100, 1, 1).data[0] > 250)")
+	p.until("[...document.querySelectorAll('.preview:not(.is-empty) canvas')].some((it) => it.getContext('2d')." +
+		"getImageData(100, 100, 1, 1).data[0] > 250)")
 	waitFor(t, "a second picture of the first", func() bool { return a.count("p0") >= 3 })
 	waitFor(t, "three tries of one that has none yet", func() bool { return a.count("p2") >= 3 })
 	before := a.count("p0")
 	waitFor(t, "more pictures of the first", func() bool { return a.count("p0") >= before+2 })
 	if none, later, unseen := a.count("p1"), a.count("p2"), a.count(fmt.Sprint("p", running-1)); none != 1 || later != 3 || unseen != 0 {
-		t.Errorf("asked %d times for one that there is not, %d times for one that there is not yet, and %d times for one that nobody sees", none, later, unseen)
+		t.Errorf("asked %d times for one without a picture, %d times for one without a picture yet, and %d times for an invisible one",
+			none, later, unseen)
 	}
 	if a.most != 1 {
 		t.Errorf("%d pictures were asked for at once", a.most)
@@ -135,7 +141,8 @@ func listPictures(t *testing.T, d *driven) {
 	p.until("document.querySelector('[data-id=p3]')?.innerText.includes('262 MB · CPU 3.1 %')")
 	var words []string
 	p.eval("['p3', 'p0'].map((id) => document.querySelector(`[data-id=${id}] .cell-uses`).innerText)", &words)
-	if got := strings.Join(strings.Fields(words[0]), " "); got != "262 MB · CPU 3.1 % ↓ 0 B ↑ 1.5 kB · 12 processes 1 client · 2 viewers" || strings.TrimSpace(words[1]) != "–" {
+	const uses = "262 MB · CPU 3.1 % ↓ 0 B ↑ 1.5 kB · 12 processes 1 client · 2 viewers"
+	if got := strings.Join(strings.Fields(words[0]), " "); got != uses || strings.TrimSpace(words[1]) != "–" {
 		t.Errorf("what runs use: %q", words)
 	}
 	a.mu.Lock()

@@ -20,7 +20,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// This file is the server's end of the live view, for tests of the page's own: it keeps what comes, and says what it is told to.
+// The server's end of the live view, for tests of the page: it records messages, and sends what a test wants.
 
 const testCapability = "c4pability-0123456789-abcdefghijklmnopqrst"
 
@@ -29,14 +29,14 @@ type liveEnd struct {
 	t      *testing.T
 	site   *Site
 	server *httptest.Server
-	refuse int // the status that upgrades are answered with, 0 for none
+	refuse int // the status for upgrades; 0: accept
 
 	mu       sync.Mutex
 	conn     *websocket.Conn
 	opened   int
-	asked    []string // what was asked for: "GET /live/… warren.live"
+	asked    []string // the requests: "GET /live/… warren.live"
 	messages []map[string]any
-	pieces   []string // binary messages: the header as JSON, and the bytes behind it
+	pieces   []string // binary messages: the header as JSON, then the bytes
 }
 
 func newLiveEnd(t *testing.T) *liveEnd {
@@ -101,7 +101,8 @@ func (e *liveEnd) serveSocket(w http.ResponseWriter, r *http.Request) {
 			n := int(binary.BigEndian.Uint16(body))
 			e.pieces = append(e.pieces, string(body[2:2+n]), string(body[2+n:]))
 		} else if json.Unmarshal(body, &m) == nil && m["type"] == "ping" {
-			conn.Write(context.Background(), websocket.MessageText, fmt.Appendf(nil, `{"type":"pong","t":%v}`, m["t"])) //nolint:errcheck // it may be gone
+			pong := fmt.Appendf(nil, `{"type":"pong","t":%v}`, m["t"])
+			conn.Write(context.Background(), websocket.MessageText, pong) //nolint:errcheck // the connection may be closed
 		} else {
 			e.messages = append(e.messages, m)
 		}
@@ -121,7 +122,7 @@ func (e *liveEnd) say(messages ...string) {
 	}
 }
 
-// frame sends a picture of one colour, or, without one, bytes that are none.
+// frame sends a picture of one colour, or for nil bytes that are no picture.
 func (e *liveEnd) frame(seq, input int, c color.Color) {
 	e.t.Helper()
 	header := fmt.Sprintf(`{"seq":%d,"tab":"T1","width":1280,"height":720,"scale":1,"offsetTop":0,"at":1,"input":%d}`, seq, input)
@@ -144,7 +145,7 @@ func (e *liveEnd) frame(seq, input int, c color.Color) {
 	}
 }
 
-// of gives what came of some types since the last forget, without what every message of the type has.
+// of returns the messages of some types since the last forget.
 func (e *liveEnd) of(types ...string) (list []map[string]any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -173,10 +174,11 @@ const (
 	oneTab   = `{"type":"tabs","active":"T1","tabs":[{"id":"T1","title":"One","url":"http://one.example/","crashed":false}]}`
 	onePage  = `{"type":"page","tab":"T1","url":"http://one.example/","title":"One","loading":false,"canGoBack":true,"canGoForward":false}`
 	controls = `{"type":"control","holder":"v1","you":true,"viewers":[{"id":"v1","name":"Viewer 1","readonly":false}],"asking":[]}`
-	watching = `{"type":"control","holder":"v2","you":false,"viewers":[{"id":"v1","name":"Viewer 1","readonly":false},{"id":"v2","name":"Ann","readonly":false}],"asking":[]}`
+	watching = `{"type":"control","holder":"v2","you":false,"viewers":[` +
+		`{"id":"v1","name":"Viewer 1","readonly":false},{"id":"v2","name":"Ann","readonly":false}],"asking":[]}`
 )
 
-// greet waits for the viewer, and makes it one that has the controls and a picture.
+// greet waits for the viewer, gives it control, and sends a picture.
 func (e *liveEnd) greet(p *driveTab) {
 	e.t.Helper()
 	before := e.times()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// liveLatency: the time from an input to the picture that has it is shown; a picture that comes late is not its.
+// liveLatency: the page shows the time from an input to the picture that includes it. Late pictures do not count.
 func liveLatency(t *testing.T, e *liveEnd, p *driveTab) {
 	left, top, _, _ := box(p)
 	press := func() int {
@@ -27,7 +27,8 @@ func liveLatency(t *testing.T, e *liveEnd, p *driveTab) {
 	if strings.Contains(shown(), " ms") {
 		t.Errorf("a picture that came after a second was taken for the input's: %q", shown())
 	}
-	for frame := 3; !strings.Contains(shown(), " ms"); frame += 2 { // again where a busy machine took more than a second from the press to the picture
+	// Repeats if a busy machine took more than a second from the press to the picture.
+	for frame := 3; !strings.Contains(shown(), " ms"); frame += 2 {
 		if frame > 60 {
 			t.Fatalf("no picture was taken for its input's: %q", shown())
 		}
@@ -36,7 +37,7 @@ func liveLatency(t *testing.T, e *liveEnd, p *driveTab) {
 		p.eval("new Promise((go) => setTimeout(go, 100))", nil)
 		e.frame(frame+1, n, color.White)
 		waitFor(t, "the acks", func() bool { return len(e.of("ack")) >= 2 })
-		p.eval("new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))", nil) // what the page shows follows its pictures
+		p.eval("new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))", nil) // the display follows the pictures
 	}
 	var ms int
 	if _, err := fmt.Sscanf(strings.TrimPrefix(shown(), "From input to picture: "), "%d ms", &ms); err != nil || ms < 100 || ms > 1000 {

@@ -17,7 +17,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// This file uses the live view in a real Chromium: the socket's other end is the test's, and speaks what docs/live.md describes.
+// Tests the live view in a real Chromium. The test is the server, and speaks the protocol of docs/live.md.
 
 // TestLiveView runs the parts of the live view's tests in tabs of one browser.
 func TestLiveView(t *testing.T) {
@@ -27,8 +27,10 @@ func TestLiveView(t *testing.T) {
 		name string
 		run  func(*testing.T, *liveEnd, *driveTab)
 	}{
-		{"keys", liveKeys}, {"input methods", liveIME}, {"no trap", liveNoTrap}, {"mouse", liveMouse}, {"touch", liveTouch}, {"acks", liveAcks}, {"latency", liveLatency},
-		{"reconnects", liveReconnects}, {"who watches", liveWatches}, {"hostile texts", liveHostile}, {"files", liveFiles}, {"files let go", liveFilesLetGo}, {"options", liveOptions}, {"addresses", liveAddresses},
+		{"keys", liveKeys}, {"input methods", liveIME}, {"no trap", liveNoTrap}, {"mouse", liveMouse}, {"touch", liveTouch},
+		{"acks", liveAcks}, {"latency", liveLatency}, {"reconnects", liveReconnects}, {"who watches", liveWatches},
+		{"hostile texts", liveHostile}, {"files", liveFiles},
+		{"files let go", liveFilesLetGo}, {"options", liveOptions}, {"addresses", liveAddresses},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			e := newLiveEnd(t)
@@ -46,7 +48,7 @@ func TestLiveView(t *testing.T) {
 	d.t = t
 }
 
-// brief is a key or text message in a line.
+// brief formats a key or text message in one line.
 func brief(m map[string]any) string {
 	switch m["type"] {
 	case "key":
@@ -104,7 +106,7 @@ func liveKeys(t *testing.T, e *liveEnd, p *driveTab) {
 	p.key("Dead", "BracketLeft", 219, 0, "")
 	p.key("Backspace", "Backspace", 8, 0, "")
 	e.wantTyped("a dead key taken back", `down Backspace 8 "" 0`, `up Backspace 8 "" 0`)
-	// The protocol has no AltGr: these are as Windows and Linux send it.
+	// CDP has no AltGr: these events are as Windows and Linux send them.
 	p.eval(`(() => { const field = document.querySelector('.typing');
 		const send = (type, init) => field.dispatchEvent(new KeyboardEvent(type, { bubbles: true, cancelable: true, ...init }));
 		send('keydown', { key: 'Control', code: 'ControlLeft', keyCode: 17, ctrlKey: true });
@@ -114,9 +116,11 @@ func liveKeys(t *testing.T, e *liveEnd, p *driveTab) {
 		send('keyup', { key: 'AltGraph', code: 'AltRight', keyCode: 18 }); })()`, nil)
 	e.wantTyped("AltGr", `down Control 17 "" 2`, `up Control 17 "" 0`, `down @ 81 "@" 0`, `up @ 81 "" 0`)
 	p.eval(`(() => { const data = new DataTransfer(); data.setData('text/plain', 'pasted “text”');
-		document.querySelector('.typing').dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })); })()`, nil)
+		document.querySelector('.typing').dispatchEvent(
+			new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })); })()`, nil)
 	e.wantTyped("a paste", `text "pasted “text”"`)
-	p.do("Input.dispatchKeyEvent", map[string]any{"type": "rawKeyDown", "key": "Shift", "code": "ShiftLeft", "windowsVirtualKeyCode": 16, "modifiers": 8})
+	p.do("Input.dispatchKeyEvent", map[string]any{"type": "rawKeyDown", "key": "Shift", "code": "ShiftLeft",
+		"windowsVirtualKeyCode": 16, "modifiers": 8})
 	p.eval("document.querySelector('.typing').blur()", nil)
 	e.wantTyped("a key that is held when the focus goes", `down Shift 16 "" 8`, `up Shift 16 "" 0`)
 }
@@ -145,11 +149,12 @@ func liveIME(t *testing.T, e *liveEnd, p *driveTab) {
 		t.Errorf("the field still holds %q", left)
 	}
 	// A phone's keyboard deletes without a key.
-	p.eval(`document.querySelector('.typing').dispatchEvent(new InputEvent('input', { inputType: 'deleteContentBackward', bubbles: true }))`, nil)
+	p.eval(`document.querySelector('.typing').dispatchEvent(new InputEvent('input', `+
+		`{ inputType: 'deleteContentBackward', bubbles: true }))`, nil)
 	e.wantTyped("a phone's backspace", `down Backspace 8 "" 0`, `up Backspace 8 "" 0`)
 }
 
-// liveNoTrap: every key goes to the page, Tab too, but three Escapes in a row give the keyboard back.
+// liveNoTrap: every key goes to the page, also Tab, but three Escapes in a row return the keyboard.
 func liveNoTrap(t *testing.T, e *liveEnd, p *driveTab) {
 	focusPage(p)
 	p.key("Tab", "Tab", 9, 0, "")
@@ -159,8 +164,10 @@ func liveNoTrap(t *testing.T, e *liveEnd, p *driveTab) {
 	p.key("b", "KeyB", 66, 0, "b")
 	p.key("Escape", "Escape", 27, 0, "")
 	p.key("Escape", "Escape", 27, 0, "")
-	e.wantTyped("keys that a browser acts on", `down Tab 9 "" 0`, `up Tab 9 "" 0`, `down F5 116 "" 0`, `up F5 116 "" 0`, `down Escape 27 "" 0`, `up Escape 27 "" 0`,
-		`down Escape 27 "" 0`, `up Escape 27 "" 0`, `down b 66 "b" 0`, `up b 66 "" 0`, `down Escape 27 "" 0`, `up Escape 27 "" 0`, `down Escape 27 "" 0`, `up Escape 27 "" 0`)
+	e.wantTyped("keys that a browser acts on", `down Tab 9 "" 0`, `up Tab 9 "" 0`, `down F5 116 "" 0`, `up F5 116 "" 0`,
+		`down Escape 27 "" 0`, `up Escape 27 "" 0`, `down Escape 27 "" 0`, `up Escape 27 "" 0`,
+		`down b 66 "b" 0`, `up b 66 "" 0`, `down Escape 27 "" 0`, `up Escape 27 "" 0`,
+		`down Escape 27 "" 0`, `up Escape 27 "" 0`)
 	p.until("document.activeElement.classList.contains('typing')")
 	p.key("Escape", "Escape", 27, 0, "")
 	p.until("document.activeElement.getAttribute('aria-label') === 'Address'")
@@ -176,7 +183,7 @@ func liveNoTrap(t *testing.T, e *liveEnd, p *driveTab) {
 	}
 }
 
-// box is where the picture is on the screen.
+// box returns the position of the picture on the screen.
 func box(p *driveTab) (left, top, width, height float64) {
 	var at []float64
 	p.eval("(({ left, top, width, height }) => [left, top, width, height])(document.querySelector('canvas').getBoundingClientRect())", &at)
@@ -201,7 +208,8 @@ func liveMouse(t *testing.T, e *liveEnd, p *driveTab) {
 	x, y := math.Round(left+width/4), math.Round(top+height/2)
 	p.mouse("mouseMoved", x, y, nil)
 	p.mouse("mousePressed", x, y, map[string]any{"button": "left", "buttons": 1, "clickCount": 2, "modifiers": 8})
-	p.mouse("mouseMoved", left+width+40, stage[0]-20, map[string]any{"button": "left", "buttons": 1}) // out of the picture, and of the stage
+	// Outside of the picture and of the stage.
+	p.mouse("mouseMoved", left+width+40, stage[0]-20, map[string]any{"button": "left", "buttons": 1})
 	p.mouse("mouseReleased", left+width+40, stage[0]-20, map[string]any{"button": "left", "clickCount": 1})
 	p.mouse("mouseWheel", x, y, map[string]any{"deltaX": 0, "deltaY": 120})
 	p.mouse("mousePressed", x, y, map[string]any{"button": "right", "buttons": 2, "clickCount": 1})
@@ -214,26 +222,30 @@ func liveMouse(t *testing.T, e *liveEnd, p *driveTab) {
 	n := 0.0
 	for _, m := range e.of("mouse") {
 		place := fmt.Sprintf("at %v,%v", m["x"], m["y"])
-		if math.Abs(m["x"].(float64)-320) < 1.5 && math.Abs(m["y"].(float64)-360) < 1.5 { // a mouse stands on whole pixels of the screen
+		if math.Abs(m["x"].(float64)-320) < 1.5 && math.Abs(m["y"].(float64)-360) < 1.5 { // a mouse has whole screen pixels
 			place = "there"
 		}
-		got = append(got, fmt.Sprintf("%s %s %v %s clicks %v mod %v down %v", m["kind"], m["button"], m["buttons"], place, m["clicks"], m["modifiers"], m["dy"].(float64) > 0))
+		got = append(got, fmt.Sprintf("%s %s %v %s clicks %v mod %v down %v", m["kind"], m["button"], m["buttons"], place, m["clicks"],
+			m["modifiers"], m["dy"].(float64) > 0))
 		if m["n"].(float64) <= n {
 			t.Errorf("n is %v after %v", m["n"], n)
 		}
 		n = m["n"].(float64)
 	}
-	want := []string{"move none 0 there clicks 0 mod 0 down false", "down left 1 there clicks 2 mod 8 down false", "move none 1 at 1280,0 clicks 0 mod 0 down false", "up left 0 at 1280,0 clicks 2 mod 0 down false",
-		"wheel none 0 there clicks 0 mod 0 down true", "down right 2 there clicks 1 mod 0 down false", "up right 0 there clicks 1 mod 0 down false"}
+	want := []string{"move none 0 there clicks 0 mod 0 down false", "down left 1 there clicks 2 mod 8 down false",
+		"move none 1 at 1280,0 clicks 0 mod 0 down false", "up left 0 at 1280,0 clicks 2 mod 0 down false",
+		"wheel none 0 there clicks 0 mod 0 down true", "down right 2 there clicks 1 mod 0 down false",
+		"up right 0 there clicks 1 mod 0 down false"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the mouse:\n got %q\nwant %q", got, want)
 	}
 	p.until("document.activeElement.classList.contains('typing')")
-	// Many moves between two pictures of the screen are one message, and a button does not overtake them.
+	// Many moves within one animation frame are one message, and a button does not overtake them.
 	e.forget()
 	p.eval(fmt.Sprintf(`(() => { const canvas = document.querySelector('canvas');
 		for (let i = 0; i < 50; i++) canvas.dispatchEvent(new MouseEvent('mousemove', { bubbles: true, clientX: %v + i, clientY: %v }));
-		canvas.dispatchEvent(new MouseEvent('mousedown', { bubbles: true, cancelable: true, clientX: %v, clientY: %v, button: 0, buttons: 1, detail: 1 })); })()`, left, y, x, y), nil)
+		canvas.dispatchEvent(new MouseEvent('mousedown', { bubbles: true, cancelable: true,
+			clientX: %v, clientY: %v, button: 0, buttons: 1, detail: 1 })); })()`, left, y, x, y), nil)
 	waitFor(t, "the button", func() bool { list := e.of("mouse"); return len(list) > 0 && list[len(list)-1]["kind"] == "down" })
 	if list := e.of("mouse"); len(list) != 2 || math.Abs(list[0]["x"].(float64)-49*1280/width) > 0.01 {
 		t.Errorf("fifty moves and a button are %v", list)
@@ -272,10 +284,10 @@ func liveTouch(t *testing.T, e *liveEnd, p *driveTab) {
 	if len(e.of("mouse")) != 0 {
 		t.Errorf("a touch came as a mouse too: %v", e.of("mouse"))
 	}
-	p.until("!document.activeElement.classList.contains('typing')") // a phone's keyboard comes when it is asked for
+	p.until("!document.activeElement.classList.contains('typing')") // a phone's keyboard appears on request only
 }
 
-// liveAcks: one acknowledgement for each frame, when it is on the canvas, also for one that is no picture.
+// liveAcks: each frame is acknowledged once it is on the canvas, also one that is no picture.
 func liveAcks(t *testing.T, e *liveEnd, p *driveTab) {
 	waitFor(t, "the first ack", func() bool { return len(e.of("ack")) == 1 })
 	e.forget()
@@ -298,7 +310,7 @@ func liveAcks(t *testing.T, e *liveEnd, p *driveTab) {
 	if fmt.Sprint(seqs) != "[2 3 4]" {
 		t.Errorf("acknowledged %v", seqs)
 	}
-	// Nobody looks: the next picture can wait until somebody does.
+	// While the page is hidden, the next picture can wait.
 	p.eval(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })`, nil)
 	e.frame(5, 0, color.RGBA{0, 0, 0, 255})
 	p.until("document.querySelector('canvas').getContext('2d').getImageData(600, 300, 1, 1).data[1] < 5")
@@ -311,18 +323,19 @@ func liveAcks(t *testing.T, e *liveEnd, p *driveTab) {
 
 func liveReconnects(t *testing.T, e *liveEnd, p *driveTab) {
 	e.say(`{"type":"bye","reason":"The server restarts."}`)
-	e.conn.Close(websocket.StatusGoingAway, "") //nolint:errcheck // the page answers the close or does not
+	e.conn.Close(websocket.StatusGoingAway, "") //nolint:errcheck // the page may not answer the close
 	p.until("document.querySelector('.stage.is-away') && document.body.innerText.includes('The connection is lost')")
 	p.until("document.body.innerText.includes('The server restarts.') || !document.querySelector('.over')")
 	waitFor(t, "the second socket", func() bool { return e.times() == 2 })
 	e.greet(p)
 	p.until("!document.querySelector('.stage.is-away')")
-	// While the server is away the wait grows; the network's return ends it at once.
+	// While the server is away the delay grows. The network's return ends it at once.
 	e.mu.Lock()
 	e.refuse = http.StatusServiceUnavailable
 	e.mu.Unlock()
-	p.eval("(() => { const real = setTimeout; window.setTimeout = (work, ms, ...rest) => (ms > 3000 ? 1e9 : real(work, ms, ...rest)); })()", nil) // the third wait has no end by itself
-	e.conn.CloseNow()                                                                                                                             //nolint:errcheck // it is to break
+	p.eval("(() => { const real = setTimeout; window.setTimeout = (work, ms, ...rest) => (ms > 3000 ? 1e9 : "+
+		"real(work, ms, ...rest)); })()", nil) // the third delay does not end by itself
+	e.conn.CloseNow() //nolint:errcheck // the connection is meant to break
 	p.until("document.querySelector('.stage.is-away')")
 	tries := func() int {
 		e.mu.Lock()
@@ -344,7 +357,7 @@ func liveReconnects(t *testing.T, e *liveEnd, p *driveTab) {
 		return e.times() == 3
 	})
 	e.greet(p)
-	// A link that is over is not tried again.
+	// A revoked link is not retried.
 	e.conn.Close(websocket.StatusPolicyViolation, "The link was taken back.") //nolint:errcheck // as above
 	p.until("document.body.innerText.includes('This link is over') && document.body.innerText.includes('The link was taken back.')")
 	before := tries()
@@ -364,7 +377,7 @@ func liveReconnects(t *testing.T, e *liveEnd, p *driveTab) {
 	}
 }
 
-// liveWatches: who has not the controls sends nothing that works the browser, and can ask for them or take them.
+// liveWatches: a viewer without control sends no input, and can ask for control or take it.
 func liveWatches(t *testing.T, e *liveEnd, p *driveTab) {
 	left, top, width, height := box(p)
 	e.say(watching)
@@ -384,8 +397,10 @@ func liveWatches(t *testing.T, e *liveEnd, p *driveTab) {
 	if list := e.of("mouse", "key", "text", "tab", "go"); len(list) != 0 {
 		t.Errorf("a watcher sent %v", list)
 	}
-	e.say(strings.Replace(controls, `"asking":[]`, `"asking":["v2"]`, 1), `{"type":"script","active":true,"clients":1,"x":640,"y":360,"kind":"move"}`)
-	p.until("document.body.innerText.includes('asks for the controls') && document.body.innerText.includes('A script drives this tab') && document.querySelector('.script-pointer')")
+	e.say(strings.Replace(controls, `"asking":[]`, `"asking":["v2"]`, 1),
+		`{"type":"script","active":true,"clients":1,"x":640,"y":360,"kind":"move"}`)
+	p.until("document.body.innerText.includes('asks for the controls') && document.body.innerText.includes('A script drives this tab') " +
+		"&& document.querySelector('.script-pointer')")
 	p.click("Give")
 	waitFor(t, "the gift", func() bool { list := e.of("control"); return list[len(list)-1]["to"] == "v2" })
 	e.say(strings.Replace(hello, `"readonly":false`, `"readonly":true`, 1), watching)
@@ -399,22 +414,27 @@ func liveWatches(t *testing.T, e *liveEnd, p *driveTab) {
 	}
 }
 
-// liveHostile: what pages, files and viewers are called is text, whatever it looks like.
+// liveHostile: names of pages, files and viewers are text, whatever they contain.
 func liveHostile(t *testing.T, e *liveEnd, p *driveTab) {
 	quoted := func(v any) string { b, _ := json.Marshal(v); return string(b) }
 	for i, hostile := range payloads {
 		q := quoted(hostile)
 		e.say(`{"type":"tabs","active":"T1","tabs":[{"id":"T1","title":`+q+`,"url":`+q+`,"crashed":true}]}`,
-			`{"type":"page","tab":"T1","url":`+q+`,"title":`+q+`}`, `{"type":"cursor","cursor":`+q+`}`, `{"type":"error","code":`+q+`,"message":`+q+`}`,
+			`{"type":"page","tab":"T1","url":`+q+`,"title":`+q+`}`, `{"type":"cursor","cursor":`+q+`}`,
+			`{"type":"error","code":`+q+`,"message":`+q+`}`,
 			`{"type":"control","holder":"v2","you":true,"viewers":[{"id":"v1","name":`+q+`},{"id":"v2","name":`+q+`}],"asking":["v2"]}`,
-			`{"type":"download","id":`+q+`,"name":`+q+`,"state":"done","received":1,"total":1,"url":`+q+`}`, `{"type":"copied","text":`+q+`}`)
-		p.until("document.querySelector('.live-tab-name').innerText.includes(" + q + ".slice(0, 8)) && [...document.querySelectorAll('.transfer-name')].some((it) => it.textContent === " + q + ")")
+			`{"type":"download","id":`+q+`,"name":`+q+`,"state":"done","received":1,"total":1,"url":`+q+`}`,
+			`{"type":"copied","text":`+q+`}`)
+		p.until("document.querySelector('.live-tab-name').innerText.includes(" + q +
+			".slice(0, 8)) && [...document.querySelectorAll('.transfer-name')].some((it) => it.textContent === " + q + ")")
 		for _, kind := range []string{"alert", "prompt"} {
-			e.say(fmt.Sprintf(`{"type":"dialog","id":"d%d%s","tab":"T1","kind":%q,"message":%s,"text":%s,"url":%s}`, i, kind, kind, q, q, q))
+			e.say(fmt.Sprintf(`{"type":"dialog","id":"d%d%s","tab":"T1","kind":%q,"message":%s,"text":%s,"url":%s}`,
+				i, kind, kind, q, q, q))
 			p.until("document.querySelector('dialog[open] .asked-text')?.textContent === " + q)
 			e.say(fmt.Sprintf(`{"type":"dialogClosed","id":"d%d%s"}`, i, kind))
 		}
-		e.say(fmt.Sprintf(`{"type":"options","id":"o%d","x":1,"y":1,"width":9,"height":9,"multiple":false,"selected":0,"options":[{"text":%s,"value":%s,"disabled":false,"group":%s}]}`, i, q, q, q))
+		e.say(fmt.Sprintf(`{"type":"options","id":"o%d","x":1,"y":1,"width":9,"height":9,"multiple":false,"selected":0,`+
+			`"options":[{"text":%s,"value":%s,"disabled":false,"group":%s}]}`, i, q, q, q))
 		p.until("document.querySelector('.options [role=option]')?.textContent === " + q)
 		e.say(fmt.Sprintf(`{"type":"optionsClosed","id":"o%d"}`, i))
 	}
@@ -429,10 +449,11 @@ func liveHostile(t *testing.T, e *liveEnd, p *driveTab) {
 	}
 }
 
-// liveFiles: a page's wish for files is met piece by piece, and a download is offered as a link of the capability's.
+// liveFiles: files for a page's chooser are uploaded in chunks, and a download is offered as a link with the
+// capability.
 func liveFiles(t *testing.T, e *liveEnd, p *driveTab) {
 	folder := t.TempDir()
-	large := bytes.Repeat([]byte("warren "), 200_000) // 1.4 MB: two pieces
+	large := bytes.Repeat([]byte("warren "), 200_000) // 1.4 MB: two chunks
 	for name, body := range map[string][]byte{"large.bin": large, "empty.txt": nil} {
 		if err := os.WriteFile(filepath.Join(folder, name), body, 0o600); err != nil {
 			t.Fatal(err)
@@ -442,7 +463,8 @@ func liveFiles(t *testing.T, e *liveEnd, p *driveTab) {
 	p.until("document.querySelector('dialog[open] input[type=file]')")
 	var found struct{ Result struct{ ObjectID string } }
 	p.d.call(p.session, "Runtime.evaluate", map[string]any{"expression": "document.querySelector('input[type=file]')"}, &found)
-	p.do("DOM.setFileInputFiles", map[string]any{"objectId": found.Result.ObjectID, "files": []string{filepath.Join(folder, "large.bin"), filepath.Join(folder, "empty.txt")}})
+	p.do("DOM.setFileInputFiles", map[string]any{"objectId": found.Result.ObjectID,
+		"files": []string{filepath.Join(folder, "large.bin"), filepath.Join(folder, "empty.txt")}})
 	pieces := func() []string {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -451,7 +473,8 @@ func liveFiles(t *testing.T, e *liveEnd, p *driveTab) {
 	waitFor(t, "the pieces", func() bool { return len(pieces()) == 6 })
 	got := pieces()
 	for i, want := range []string{`{"chooser":"c1","file":0,"files":2,"name":"large.bin","size":1400000,"last":false}`,
-		`{"chooser":"c1","file":0,"files":2,"name":"large.bin","size":1400000,"last":true}`, `{"chooser":"c1","file":1,"files":2,"name":"empty.txt","size":0,"last":true}`} {
+		`{"chooser":"c1","file":0,"files":2,"name":"large.bin","size":1400000,"last":true}`,
+		`{"chooser":"c1","file":1,"files":2,"name":"empty.txt","size":0,"last":true}`} {
 		if got[2*i] != want {
 			t.Errorf("piece %d says %s, want %s", i, got[2*i], want)
 		}
@@ -463,28 +486,32 @@ func liveFiles(t *testing.T, e *liveEnd, p *driveTab) {
 	p.until("document.querySelector('dialog progress').value === 1048576")
 	p.click("Cancel")
 	waitFor(t, "the refusal", func() bool { list := e.of("chooser"); return len(list) == 1 && list[0]["cancel"] == true })
-	e.say(`{"type":"chooserClosed","id":"c1"}`, `{"type":"download","id":"d/1","name":"report.pdf","state":"done","received":9,"total":9,"url":"http://one.example/report.pdf"}`)
+	e.say(`{"type":"chooserClosed","id":"c1"}`,
+		`{"type":"download","id":"d/1","name":"report.pdf","state":"done","received":9,"total":9,"url":"http://one.example/report.pdf"}`)
 	p.until("!document.querySelector('dialog') && document.querySelector('.downloads a')")
 	var link []string
 	p.eval("(({ href, download }) => [href, download])(document.querySelector('.downloads a'))", &link)
 	if link[0] != e.server.URL+"/live/"+testCapability+"/downloads/d%2F1" || link[1] != "report.pdf" {
 		t.Errorf("the download is %q", link)
 	}
-	for i := range 100 { // with as many later ones the oldest is not offered any more
-		e.say(fmt.Sprintf(`{"type":"download","id":"d/%d","name":"%d.pdf","state":"done","received":9,"total":9,"url":"http://one.example/"}`, i+2, i+2))
+	for i := range 100 { // after as many later ones the oldest is not offered any more
+		e.say(fmt.Sprintf(`{"type":"download","id":"d/%d","name":"%d.pdf","state":"done","received":9,"total":9,`+
+			`"url":"http://one.example/"}`, i+2, i+2))
 	}
 	p.until("document.querySelector('.downloads li:last-child bdi').textContent === '101.pdf'")
 	p.until("document.querySelectorAll('.downloads li').length === 100 && document.querySelector('.downloads bdi').textContent === '2.pdf'")
 }
 
-// liveFilesLetGo: an upload ends with the controls, in the midst of a file: the rest would be another file to whoever has them then.
+// liveFilesLetGo: an upload ends when the viewer loses control, within a file. The next viewer in control would
+// receive the rest as another file.
 func liveFilesLetGo(t *testing.T, e *liveEnd, p *driveTab) {
 	name := filepath.Join(t.TempDir(), "large.bin")
 	if err := os.WriteFile(name, make([]byte, 3<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p.eval(`(() => { const read = Blob.prototype.arrayBuffer; let n = 0;
-		Blob.prototype.arrayBuffer = async function () { if (n++) await new Promise((go) => { window.goOn = go }); return read.call(this) } })()`, nil)
+		Blob.prototype.arrayBuffer = async function () {
+			if (n++) await new Promise((go) => { window.goOn = go }); return read.call(this) } })()`, nil)
 	e.say(`{"type":"chooser","id":"c1","tab":"T1","multiple":false}`)
 	p.until("document.querySelector('dialog[open] input[type=file]')")
 	var found struct{ Result struct{ ObjectID string } }
@@ -494,7 +521,7 @@ func liveFilesLetGo(t *testing.T, e *liveEnd, p *driveTab) {
 	e.say(`{"type":"control","holder":"v2","you":false,"viewers":[{"id":"v1"},{"id":"v2","name":"B"}],"asking":[]}`)
 	p.until("document.querySelector('.live-control .chip.wait')")
 	p.eval("goOn()", nil)
-	p.click("Take them") // comes after what the upload would have sent
+	p.click("Take them") // arrives after what the upload would have sent
 	waitFor(t, "the wish for the controls", func() bool { return len(e.of("control")) == 1 })
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -504,7 +531,9 @@ func liveFilesLetGo(t *testing.T, e *liveEnd, p *driveTab) {
 }
 
 func liveOptions(t *testing.T, e *liveEnd, p *driveTab) {
-	list := `{"type":"options","id":"%s","x":100,"y":50,"width":200,"height":20,"multiple":%v,"selected":%s,"options":[{"text":"Ash","value":"a"},{"text":"Beech","value":"b","disabled":true},{"text":"Birch","value":"i"},{"text":"Cedar","value":"c"}]}`
+	list := `{"type":"options","id":"%s","x":100,"y":50,"width":200,"height":20,"multiple":%v,"selected":%s,` +
+		`"options":[{"text":"Ash","value":"a"},{"text":"Beech","value":"b","disabled":true},` +
+		`{"text":"Birch","value":"i"},{"text":"Cedar","value":"c"}]}`
 	answer := func(id string, keys ...string) string {
 		e.forget()
 		p.until("document.activeElement.getAttribute('role') === 'listbox'")
@@ -523,8 +552,10 @@ func liveOptions(t *testing.T, e *liveEnd, p *driveTab) {
 		keys     []string
 		want     string
 	}{
-		{false, "0", []string{"ArrowDown", "Enter"}, "[2]"}, {false, "0", []string{"b", "Enter"}, "[2]"}, {false, "0", []string{"End", "Enter"}, "[3]"},
-		{false, "[3]", []string{"Home", "Enter"}, "[0]"}, {false, "0", []string{"ArrowDown", "Escape"}, "null"}, {true, "[0]", []string{"End", " ", "Enter"}, "[0,3]"},
+		{false, "0", []string{"ArrowDown", "Enter"}, "[2]"}, {false, "0", []string{"b", "Enter"}, "[2]"},
+		{false, "0", []string{"End", "Enter"}, "[3]"},
+		{false, "[3]", []string{"Home", "Enter"}, "[0]"}, {false, "0", []string{"ArrowDown", "Escape"}, "null"},
+		{true, "[0]", []string{"End", " ", "Enter"}, "[0,3]"},
 	} {
 		id := fmt.Sprint("o", i)
 		e.say(fmt.Sprintf(list, id, c.multiple, c.selected))
@@ -538,9 +569,10 @@ func liveOptions(t *testing.T, e *liveEnd, p *driveTab) {
 }
 
 func liveAddresses(t *testing.T, e *liveEnd, p *driveTab) {
-	for typed, want := range map[string]string{"one.example": "https://one.example/", "localhost:8080/a": "http://localhost:8080/a", "127.0.0.1": "http://127.0.0.1/", "[::1]:80": "http://[::1]/",
-		"http://two.example": "http://two.example/", "about:blank": "about:blank", "one.example:8443": "https://one.example:8443/",
-		"javascript:alert(1)": "", "file:///etc/passwd": "", "chrome://settings": "", "two words": "", "data:text/html,x": "", "view-source:http://one.example": ""} {
+	for typed, want := range map[string]string{"one.example": "https://one.example/", "localhost:8080/a": "http://localhost:8080/a",
+		"127.0.0.1": "http://127.0.0.1/", "[::1]:80": "http://[::1]/", "http://two.example": "http://two.example/",
+		"about:blank": "about:blank", "one.example:8443": "https://one.example:8443/", "javascript:alert(1)": "",
+		"file:///etc/passwd": "", "chrome://settings": "", "two words": "", "data:text/html,x": "", "view-source:http://one.example": ""} {
 		e.forget()
 		p.eval(fmt.Sprintf(`(() => { const field = document.querySelector('.live-address input'); field.focus(); field.value = %q;
 			field.dispatchEvent(new Event('input', { bubbles: true })); field.form.requestSubmit(); })()`, typed), nil)
@@ -567,7 +599,7 @@ func liveAddresses(t *testing.T, e *liveEnd, p *driveTab) {
 	})
 }
 
-// liveWithKey: who is logged in gets in with a ticket, which is asked for anew for each socket, and never with the key itself.
+// liveWithKey: a logged-in person connects with a ticket, a new one for each socket, and never with the key itself.
 func liveWithKey(t *testing.T, d *driven) {
 	e := newLiveEnd(t)
 	p := d.open(t, e.server.URL+"/#/live?profile=p1", 1000, 800, 1, "sessionStorage.setItem('warren.key', 'k')")
@@ -582,11 +614,11 @@ func liveWithKey(t *testing.T, d *driven) {
 	if socket := slices.Index(asked, "GET /api/v1/profiles/p1/live warren.live, warren.ticket.t1cket"); ticket < 0 || socket < ticket {
 		t.Errorf("asked for %q", asked)
 	}
-	// A profile that does not run is not asked for again and again: it can be started.
+	// The page does not keep retrying a profile that does not run: it can be started.
 	e.mu.Lock()
 	e.refuse = http.StatusConflict
 	e.mu.Unlock()
-	e.conn.CloseNow() //nolint:errcheck // it is to break
+	e.conn.CloseNow() //nolint:errcheck // the connection is meant to break
 	p.until("document.body.innerText.includes('The browser does not run') && document.body.innerText.includes('Start it')")
 	e.mu.Lock()
 	e.refuse = 0

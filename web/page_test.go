@@ -15,16 +15,19 @@ import (
 	"time"
 )
 
-// This file opens the page in a real Chromium, against a server that answers with hostile names.
+// Opens the page in a real Chromium, with a server whose names are hostile.
 
-// payloads are names that run a script, load something or close a tag, wherever a page takes text for markup.
+// payloads are names that run a script, load something or close a tag if a page takes text for markup.
 var payloads = []string{
-	`<img src="/hit" onerror="fetch('/hit')">`, `<script>fetch('/hit')</script>`, `"><svg onload="fetch('/hit')">`, `javascript:fetch('/hit')`,
-	`</title><script>fetch('/hit')</script>`, `<iframe srcdoc="<script>parent.fetch('/hit')</script>">`, `<base href="/hit/">`, `<style>@import "/hit";</style>`,
-	`<link rel="stylesheet" href="/hit">`, `{{constructor.constructor("fetch('/hit')")()}}`, "${fetch('/hit')}", `<a href="javascript:fetch('/hit')">`, "\u202egnp.exe", `__proto__`,
+	`<img src="/hit" onerror="fetch('/hit')">`, `<script>fetch('/hit')</script>`, `"><svg onload="fetch('/hit')">`,
+	`javascript:fetch('/hit')`, `</title><script>fetch('/hit')</script>`, `<iframe srcdoc="<script>parent.fetch('/hit')</script>">`,
+	`<base href="/hit/">`,
+	`<style>@import "/hit";</style>`, `<link rel="stylesheet" href="/hit">`, `{{constructor.constructor("fetch('/hit')")()}}`,
+	"${fetch('/hit')}",
+	`<a href="javascript:fetch('/hit')">`, "\u202egnp.exe", `__proto__`,
 }
 
-// fakeAPI answers what the page asks for; every text in its answers is a payload.
+// fakeAPI answers the page's requests; every text in its answers is a payload.
 type fakeAPI struct {
 	site *Site
 	mu   sync.Mutex
@@ -39,7 +42,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r)
 		return
 	}
-	if r.URL.Path == "/enter" { // puts the key where the page keeps it, and goes on to where the query says
+	if r.URL.Path == "/enter" { // stores the key as the page does, and redirects to the address in the query
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, `<script>sessionStorage.setItem('warren.key', 'k'); location.replace(%q)</script>`, r.URL.Query().Get("to"))
 		return
@@ -63,13 +66,17 @@ func (f *fakeAPI) answer(r *http.Request) any {
 	var profiles, proxies, workspaces []any
 	for i, p := range payloads {
 		workspaces = append(workspaces, map[string]any{"id": p})
-		proxies = append(proxies, map[string]any{"id": fmt.Sprint("x", i), "workspaceId": p, "name": p, "type": p, "host": p, "port": 1, "username": p, "tags": payloads[:3], "notes": p,
-			"status": []string{"alive", "dead", p}[i%3], "profileCount": 1, "lastCheck": map[string]any{"ok": i%2 == 0, "exitIp": p, "country": p, "countryName": p, "timezone": p, "latencyMs": 1,
+		proxies = append(proxies, map[string]any{"id": fmt.Sprint("x", i), "workspaceId": p, "name": p, "type": p, "host": p, "port": 1,
+			"username": p, "tags": payloads[:3], "notes": p, "status": []string{"alive", "dead", p}[i%3], "profileCount": 1,
+			"lastCheck": map[string]any{"ok": i%2 == 0, "exitIp": p, "country": p, "countryName": p, "timezone": p, "latencyMs": 1,
 				"checkedAt": p, "error": map[string]any{"code": p, "stage": p, "message": p}}})
-		profiles = append(profiles, map[string]any{"id": fmt.Sprint("p", i), "workspaceId": p, "name": p, "os": p, "browserVersion": p, "tags": payloads, "notes": p, "proxyId": fmt.Sprint("x", i),
-			"status": []string{"running", "failed", "stopped", p}[i%4], "trashedAt": p, "lastRun": map[string]any{"reason": p, "endedAt": p, "startedAt": p, "lines": payloads, "signal": p},
-			"run": map[string]any{"startedAt": p, "pid": 1, "browser": map[string]any{"product": p, "version": p}, "proxy": map[string]any{"exitIp": p, "country": p},
-				"effective": map[string]any{"os": p, "browserVersion": p, "timezone": p, "locale": payloads}, "isolation": map[string]any{"network": p}}})
+		profiles = append(profiles, map[string]any{"id": fmt.Sprint("p", i), "workspaceId": p, "name": p, "os": p, "browserVersion": p,
+			"tags": payloads, "notes": p, "proxyId": fmt.Sprint("x", i), "status": []string{"running", "failed", "stopped", p}[i%4],
+			"trashedAt": p, "lastRun": map[string]any{"reason": p, "endedAt": p, "startedAt": p, "lines": payloads, "signal": p},
+			"run": map[string]any{"startedAt": p, "pid": 1, "browser": map[string]any{"product": p, "version": p},
+				"proxy":     map[string]any{"exitIp": p, "country": p},
+				"effective": map[string]any{"os": p, "browserVersion": p, "timezone": p, "locale": payloads},
+				"isolation": map[string]any{"network": p}}})
 	}
 	switch r.URL.Path {
 	case "/version":
@@ -88,20 +95,25 @@ func (f *fakeAPI) answer(r *http.Request) any {
 func (f *fakeAPI) description() any {
 	paths := map[string]any{}
 	for i, p := range payloads {
-		schema := map[string]any{"type": "object", "properties": map[string]any{p: map[string]any{"type": "string", "description": p, "enum": payloads, "default": p, "examples": payloads}}}
-		paths["/"+p] = map[string]any{"post": map[string]any{"operationId": fmt.Sprint("op", i), "summary": p, "description": p, "tags": []string{p},
-			"parameters":  []any{map[string]any{"name": p, "in": "query", "description": p, "schema": map[string]any{"type": "string", "examples": payloads}}},
+		schema := map[string]any{"type": "object", "properties": map[string]any{p: map[string]any{"type": "string", "description": p,
+			"enum": payloads, "default": p, "examples": payloads}}}
+		paths["/"+p] = map[string]any{"post": map[string]any{"operationId": fmt.Sprint("op", i), "summary": p,
+			"description": p, "tags": []string{p}, "parameters": []any{map[string]any{"name": p, "in": "query", "description": p,
+				"schema": map[string]any{"type": "string", "examples": payloads}}},
 			"requestBody": map[string]any{"content": map[string]any{"application/json": map[string]any{"schema": schema}}},
-			"responses":   map[string]any{"200": map[string]any{"description": p, "content": map[string]any{"application/json": map[string]any{"schema": schema}}}, "404": map[string]any{"description": p}}}}
+			"responses": map[string]any{"200": map[string]any{"description": p,
+				"content": map[string]any{"application/json": map[string]any{"schema": schema}}}, "404": map[string]any{"description": p}}}}
 	}
-	return map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": payloads[0], "version": payloads[1], "description": strings.Join(payloads, "\n\n")}, "paths": paths}
+	return map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": payloads[0], "version": payloads[1],
+		"description": strings.Join(payloads, "\n\n")}, "paths": paths}
 }
 
-// TestHostileNamesStayText opens each part of the page: every name must be there as text, none may have been run or
-// loaded, and the browser must have nothing to say on its console, where a breach of the policy would stand.
+// TestHostileNamesStayText opens each part of the page. Every name must be shown as text, and none may be run or
+// loaded. The browser's console, which would show a violation of the policy, must be empty.
 func TestHostileNamesStayText(t *testing.T) {
 	browser := findChromium(t)
-	for place, mark := range map[string]string{"/#/profiles": "table profiles", "/#/proxies": "table proxies", "/#/running": "table running", "/#/trash": "table trash", "/docs": "operation-words"} {
+	for place, mark := range map[string]string{"/#/profiles": "table profiles", "/#/proxies": "table proxies",
+		"/#/running": "table running", "/#/trash": "table trash", "/docs": "operation-words"} {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			api := &fakeAPI{site: newSite(t)}
@@ -133,7 +145,7 @@ func TestHostileNamesStayText(t *testing.T) {
 	}
 }
 
-// dump gives the page as the browser has it a while after it was opened, and what the browser logged.
+// dump returns the page a while after it was opened, and the browser's log.
 func dump(t *testing.T, browser, address string) (dom, log string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -148,11 +160,11 @@ func dump(t *testing.T, browser, address string) (dom, log string) {
 	return out.String(), errs.String()
 }
 
-// flags let a browser reach this machine alone, and keep nothing.
+// flags let a browser reach only this machine, and store nothing.
 func flags(t *testing.T) []string {
 	t.Helper()
-	out := []string{"--headless", "--user-data-dir=" + t.TempDir(), "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-		"--enable-logging=stderr"}
+	out := []string{"--headless", "--user-data-dir=" + t.TempDir(), "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage",
+		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--enable-logging=stderr"}
 	if os.Geteuid() == 0 {
 		out = append(out, "--no-sandbox")
 	}
@@ -164,7 +176,8 @@ func findChromium(t *testing.T) string {
 	if testing.Short() {
 		t.Skip("in short no page is opened: its tests drive a browser, which a race detector sees nothing of")
 	}
-	for _, name := range []string{os.Getenv("WARREN_BROWSER"), "chromium", "chromium-browser", "google-chrome", "chrome", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"} {
+	for _, name := range []string{os.Getenv("WARREN_BROWSER"), "chromium", "chromium-browser", "google-chrome", "chrome",
+		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}

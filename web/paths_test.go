@@ -12,11 +12,13 @@ import (
 	"testing"
 )
 
-// rooted finds an address that begins at the host's root, in a script or a document of ours.
-var rooted = regexp.MustCompile("(?:href|src|action)=[\"']?/|(?:fetch|open)\\([^)]*['\"`]/(?:api|docs|live|version|openapi)|= ['\"`]/(?:api|live|static)")
+// rooted matches an address that begins at the host's root, in our scripts and documents.
+var rooted = regexp.MustCompile("(?:href|src|action)=[\"']?/|(?:fetch|open)\\([^)]*['\"`]/(?:api|docs|live|version|openapi)" +
+	"|= ['\"`]/(?:api|live|static)")
 
-// TestThePageWorksBelowAPath puts a reverse proxy that owns /sub/ before the page: each address that a document names, its import map's and
-// its preloads' among them, is asked for as a browser would resolve it, and no script names an address that begins at the host's root.
+// TestThePageWorksBelowAPath puts a reverse proxy that owns /sub/ before the page. Each address in a document, its
+// import map and its preloads is requested as a browser would resolve it. No script names an address at the host's
+// root.
 func TestThePageWorksBelowAPath(t *testing.T) {
 	s := newSite(t)
 	inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

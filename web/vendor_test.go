@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestVendoredFilesAreAsReleased compares each vendored file with the sum in vendor/README.md, and finds files that it does not name.
+// TestVendoredFilesAreAsReleased compares each vendored file with the sum in vendor/README.md, and finds files that
+// it does not name.
 func TestVendoredFilesAreAsReleased(t *testing.T) {
 	readme, err := files.ReadFile("vendor/README.md")
 	if err != nil {

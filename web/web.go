@@ -1,9 +1,9 @@
-// Package web is the page that Warren shows in a browser: its documents, style, and ES modules, embedded in the binary.
-// It knows nothing of the API but its paths; everything it shows comes from there, through the page itself.
+// Package web serves Warren's page: its documents, styles and ES modules, embedded in the binary. It knows only the
+// API's paths; the page itself reads everything that it shows from the API.
 //
-// The rules: nothing is built, nothing comes from another host, and no script runs but the files here. Assets stand
-// under the hash of all of them together and are cached for ever; the documents that name the hash never are.
-// Every address in them is relative to the document, so that they also work below a path of a reverse proxy.
+// There is no build step, nothing is loaded from other hosts, and only these scripts run. Assets are served below the
+// hash of all assets and cached for ever. The documents, which contain the hash, are never cached. All addresses in
+// documents are relative, so that the page works below a path of a reverse proxy.
 package web
 
 import (
@@ -27,18 +27,18 @@ import (
 //go:embed index.html docs.html live.html static vendor
 var files embed.FS
 
-// bareImports are the names by which our modules import what is not theirs.
+// bareImports maps the names of vendored modules, as our modules import them, to files.
 var bareImports = map[string]string{
 	"preact":       "vendor/preact.mjs",
 	"preact/hooks": "vendor/hooks.mjs",
 	"htm":          "vendor/htm.mjs",
 }
 
-// documents are the pages: their path, their file, and the module that each one starts with.
+// documents are the pages: path, file, and entry module.
 var documents = []struct{ path, file, entry string }{
 	{"/", "index.html", "static/app.js"},
 	{"/docs", "docs.html", "static/docs.js"},
-	{"/live", "live.html", "static/live.js"},
+	{"/live", "live.html", "static/live/main.js"},
 }
 
 const (
@@ -47,9 +47,9 @@ const (
 	cacheDay     = "public, max-age=86400"
 )
 
-// Site answers the requests for the page and its assets.
+// Site serves the page and its assets.
 type Site struct {
-	base    string // where the assets stand, "/static/<hash>/"
+	base    string // prefix of the assets, "/static/<hash>/"
 	csp     string
 	answers map[string]answer
 }
@@ -60,8 +60,8 @@ type answer struct {
 	cache       string
 }
 
-// New reads the embedded files, names them by their hash, and makes the import map and the policy that lets
-// the import map, and no other inline script, run. An error means that the binary was built from broken files.
+// New reads the embedded files, and creates the import map and the policy that allows it as the only inline script.
+// An error means that the binary was built from broken files.
 func New() (*Site, error) {
 	assets, err := readAssets(files)
 	if err != nil {
@@ -71,7 +71,7 @@ func New() (*Site, error) {
 	for name, body := range assets {
 		s.answers[s.base+name] = answer{body, contentType(name), cacheForever}
 	}
-	// Browsers ask for this one unbidden, for example beside a plain JSON answer.
+	// Browsers request this path on their own, for example for a plain JSON answer.
 	s.answers["/favicon.ico"] = answer{assets["static/favicon.svg"], contentType("favicon.svg"), cacheDay}
 	importMap := s.importMap()
 	s.csp = policy(importMap)
@@ -85,8 +85,8 @@ func New() (*Site, error) {
 	return s, nil
 }
 
-// Lookup finds what stands at an URL path: the page, its documentation, or an asset. It reports false for a path
-// that is not the page's; the caller answers that one. The handler answers GET and HEAD, and 405 to the rest.
+// Lookup returns the handler of a URL path: the page, its documentation, or an asset. It returns false for any other
+// path. The handler answers GET and HEAD, and other methods with 405.
 func (s *Site) Lookup(urlPath string) (http.Handler, bool) {
 	a, ok := s.answers[urlPath]
 	if !ok {
@@ -113,8 +113,8 @@ func (s *Site) serve(w http.ResponseWriter, r *http.Request, a answer) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.body))
 }
 
-// policy is the Content-Security-Policy of every answer. Trusted Types are required and no policy may be made,
-// so that no string can become markup or script, whatever a name or a tag holds.
+// policy returns the Content-Security-Policy of every answer. Trusted Types are required and no policy may be
+// created, so that no string can become markup or script, whatever a name or a tag contains.
 func policy(importMap []byte) string {
 	sum := sha256.Sum256(importMap)
 	return strings.Join([]string{
@@ -140,8 +140,8 @@ func (s *Site) importMap() []byte {
 	return text
 }
 
-// document fills in a page: where its assets stand, the import map, and a preload for each module that its
-// entry needs, so that they are fetched at once and not one import after the other.
+// document fills in a page's template: the assets' base, the import map, and a preload for each module of the entry.
+// Browsers then fetch all modules at once, instead of one import after another.
 func (s *Site) document(file, entry string, importMap []byte, assets map[string][]byte) ([]byte, error) {
 	text, err := files.ReadFile(file)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *Site) document(file, entry string, importMap []byte, assets map[string]
 	return []byte(r.Replace(string(text))), nil
 }
 
-// modulesOf lists a module and all that it imports, each once, in the order in which they are met.
+// modulesOf lists a module and all that it imports, each once, in the order of discovery.
 func modulesOf(entry string, assets map[string][]byte) ([]string, error) {
 	seen := map[string]bool{entry: true}
 	list := []string{entry}
@@ -181,11 +181,11 @@ func modulesOf(entry string, assets map[string][]byte) ([]string, error) {
 	return list, nil
 }
 
-// importStatement is `import … from "name"` as our modules write it, at the start of a line, and as the vendored
-// ones do, with nothing in between.
+// importStatement matches `import … from "name"` at the start of a line, as in our modules, and without spaces, as in
+// the vendored ones.
 var importStatement = regexp.MustCompile(`(?m)(?:^|;)import\s*(?:[\w*{][^;'"]*from\s*)?["']([^"']+)["']`)
 
-// importsOf finds the names in a module's import statements.
+// importsOf returns the names in a module's import statements.
 func importsOf(module []byte) []string {
 	var names []string
 	for _, m := range importStatement.FindAllSubmatch(module, -1) {
@@ -211,8 +211,8 @@ func readAssets(files fs.FS) (map[string][]byte, error) {
 	return assets, nil
 }
 
-// contentType goes by our own list: the system's table differs from machine to machine, and with nosniff a
-// module of another type does not run. Files of other kinds are not served.
+// contentType uses its own list, since the system's table differs between machines. With nosniff a module of another
+// type does not run. Files of other types are not served.
 func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".js", ".mjs":
@@ -227,7 +227,7 @@ func contentType(name string) string {
 	return ""
 }
 
-// hashOf names the assets by their contents: 80 bits of SHA-256 over each name and file, in order.
+// hashOf returns the assets' hash: 80 bits of SHA-256 over each name and file, in order.
 func hashOf(assets map[string][]byte) string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(assets)) {

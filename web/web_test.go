@@ -21,7 +21,7 @@ func newSite(t *testing.T) *Site {
 	return s
 }
 
-// ask sends a request to what stands at its path; the test fails where nothing does.
+// ask sends a request to the handler of its path; the test fails without one.
 func ask(t *testing.T, s *Site, method, urlPath string) *http.Response {
 	t.Helper()
 	h, ok := s.Lookup(urlPath)
@@ -163,7 +163,8 @@ func must(n int, _ error) int { return n }
 func TestWhatIsNotThePages(t *testing.T) {
 	s := newSite(t)
 	for _, urlPath := range []string{
-		"", "/index.html", "/docs/", "/live/", "/live.html", "/docs.html", "/web.go", "/api/v1/profiles", "/static/", s.base, s.base + "static", s.base + "web.go",
+		"", "/index.html", "/docs/", "/live/", "/live.html", "/docs.html", "/web.go", "/api/v1/profiles", "/static/", s.base,
+		s.base + "static", s.base + "web.go",
 		s.base + "index.html", s.base + "vendor/README.md", s.base + "static/../static/app.js", s.base + "static//app.js",
 		"/static/00000000000000000000/static/app.js", "/favicon.svg", "//", "/openapi.json",
 	} {
@@ -192,7 +193,7 @@ func TestTheHashFollowsTheContents(t *testing.T) {
 	}
 }
 
-// reference finds what documents and styles name: src, href, url(…).
+// reference matches the addresses in documents and styles: src, href, url(…).
 var reference = regexp.MustCompile(`(?:\b(?:src|href)="|url\()([^")#]+)`)
 
 func TestEveryAssetIsThereAndIsUsed(t *testing.T) {
@@ -233,7 +234,7 @@ func TestAModuleThatIsMissingIsAnError(t *testing.T) {
 	}
 }
 
-// harmless are the addresses that stand in our files as words, not as something to fetch.
+// harmless are addresses in our files that are not fetched.
 var harmless = []string{"http://www.w3.org/2000/svg", "https://…", "https://example.com/", "http://</code>", "https://</code>"}
 
 func TestNothingComesFromAnotherHost(t *testing.T) {
@@ -250,8 +251,9 @@ func TestNothingComesFromAnotherHost(t *testing.T) {
 }
 
 // sink matches the ways in which a string becomes markup, script or style.
-var sink = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|setHTML|document\.write|\beval\b|new Function|dangerouslySet|srcdoc|` +
-	`createContextualFragment|DOMParser|createPolicy|javascript:|\bstyle="|\bon[a-z]+="|setTimeout\(\s*['"` + "`" + `]|import\(`)
+var sink = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|setHTML|document\.write|\beval\b|new Function|` +
+	`dangerouslySet|srcdoc|createContextualFragment|DOMParser|createPolicy|javascript:|\bstyle="|\bon[a-z]+="|` +
+	`setTimeout\(\s*['"` + "`" + `]|import\(`)
 
 func TestNoStringBecomesCode(t *testing.T) {
 	eachOfOurs(t, func(name, text string) {

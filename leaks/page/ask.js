@@ -1,4 +1,4 @@
-// What a worker does with a URL: it asks for it, and tells how that went.
+// Requests a URL in a worker and posts the result.
 function ask(url, port) {
   const asked = /^wss?:/.test(url)
     ? new Promise((ok, fail) => {

@@ -1,5 +1,5 @@
-// The page tries every channel, each try with a nonce of its own, and reports what it saw. There are two of it: an ordinary
-// page, and one that is a secure context; what each alone can try, it tries.
+// The page tries every channel, each try with its own nonce, and reports the results. It runs twice: as an ordinary
+// page and as a secure context. Each tries what only it can try.
 import { vectors, Unsupported } from './vectors.js';
 import { gather, pair } from './webrtc.js';
 
@@ -21,13 +21,13 @@ function fresh() {
   return 'n' + [...crypto.getRandomValues(new Uint8Array(8))].map((b) => b.toString(16).padStart(2, '0')).join('');
 }
 
-// address is what a try asks for: a fresh name that the relay leads to the site, or a trap.
+// address returns the URL of a try: a fresh name that the relay connects to the site, or a canary.
 function address(scheme, where, port, path, nonce) {
   if (where.group === 'site') return `${scheme}://${nonce}.${config.suffix}${port ? ':' + port : ''}${path}`;
   return `${scheme}://${where.host}${port ? ':' + port : ''}${path}`;
 }
 
-// attempt runs one try and notes how it ended. What does not end by itself is a timeout.
+// attempt runs one try and records its outcome. A try that does not end by itself is a timeout.
 async function attempt(channel, vector, where, target, nonce, run) {
   const entry = { channel, vector, group: where.group, target, nonce, outcome: 'timeout', detail: '', ms: 0 };
   report.attempts.push(entry);
@@ -42,7 +42,7 @@ async function attempt(channel, vector, where, target, nonce, run) {
   Object.assign(entry, { outcome, detail, ms: Math.round(performance.now() - began) });
 }
 
-// tries starts a vector against the targets. kind is the traps', whose port it asks for.
+// tries starts a vector against targets. kind selects the canaries' port.
 function tries(channel, vector, scheme, kind, wheres) {
   for (const where of wheres) {
     const nonce = fresh();
@@ -52,7 +52,7 @@ function tries(channel, vector, scheme, kind, wheres) {
   }
 }
 
-// common are the channels that both pages have.
+// common tries the channels that both pages have.
 function common(scheme, socket, kind) {
   const everywhere = [site, ...core];
   for (const v of ['fetch', 'xhr', 'img', 'script', 'css', 'font', 'iframe', 'object', 'embed', 'video', 'form']) tries(scheme, v, scheme, kind, everywhere);
@@ -74,8 +74,8 @@ function common(scheme, socket, kind) {
   running.push(attempt('download', 'download', site, nonce, nonce, () => vectors.download(`/seen/download/download/${nonce}`)));
 }
 
-// plain tries every spelling of what is near, by what can ask for it. The metadata services come first, and nothing beside them: there silence is a
-// failure, and a try that Chrome lets wait behind hundreds of others would be silent too.
+// plain tries every spelling of near targets. The metadata services come first and alone: there a timeout is a
+// failure, and a try that Chrome queues behind hundreds of others would time out too.
 async function plain() {
   const cloud = config.targets.filter((t) => t.group === 'metadata');
   for (const v of ['fetch', 'xhr', 'img']) tries('http', v, 'http', 'web', cloud);
@@ -91,7 +91,7 @@ function secured() {
   common('https', 'wss', 'tls');
   const near = config.targets.filter((t) => t.group !== 'metadata');
   tries('https', 'fetch', 'https', 'tls', near);
-  tries('http', 'fetch', 'http', 'web', near); // of loopback: no other is let out of a secure page
+  tries('http', 'fetch', 'http', 'web', near); // only loopback: a secure page may request no other target
   tries('webtransport', 'webtransport', 'https', 'webtransport', [site, ...core, ...names]);
   tries('prefetch', 'speculate', 'https', 'tls', [site, ...core]);
   running.push(prerender());
@@ -101,7 +101,7 @@ function secured() {
   running.push(rtc());
 }
 
-// prerender has a page of the site loaded ahead, which then asks for the traps, and for the site last.
+// prerender has a page of the site loaded ahead. That page requests the canaries, and the site last.
 async function prerender() {
   const urls = [], nonces = [];
   for (const where of core) {
@@ -115,12 +115,12 @@ async function prerender() {
   for (const [where, n] of nonces) running.push(attempt('prerender', 'prerendered', where, where.host, n, async () => 'sent'));
   await attempt('prerender', 'prerender', site, nonce, nonce, async () => {
     const sent = await vectors.prerender(page);
-    await fetch(`/came/${last}`); // the site alone can tell whether the other page has asked
+    await fetch(`/came/${last}`); // only the site knows whether the other page has made its requests
     return sent;
   });
 }
 
-// altSvc lets the site offer QUIC, then asks again.
+// altSvc lets the site offer QUIC, then requests it again.
 async function altSvc() {
   for (const host of ['a', 'b']) {
     const where = { group: 'site' };
@@ -132,7 +132,7 @@ async function altSvc() {
   }
 }
 
-// rtc asks STUN and TURN servers by address and by name, and lets two connections find each other without any.
+// rtc uses STUN and TURN servers by address and by name, and connects two peers without a server.
 async function rtc() {
   const one = async (channel, kind, where, url) => {
     await attempt(channel, 'rtc', where, url, fresh(), async () => {
@@ -146,7 +146,7 @@ async function rtc() {
   for (const [channel, [scheme, query]] of Object.entries(servers)) {
     for (const where of [...core, ...names]) all.push(one(channel, channel, where, `${scheme}:${where.host}:${config.ports[channel]}${query}`));
     all.push(one(channel, channel, site, `${scheme}:${fresh()}.${config.suffix}:${config.ports[channel]}${query}`));
-    // By a name that only this machine's resolver knows: whoever asks anybody for its address has looked it up.
+    // A name that only this machine's resolver knows: a request for its address means that the browser resolved it.
     for (const where of names) all.push(one('dns', channel, where, `${scheme}:${where.host}:${config.ports.dns}${query}`));
     all.push(one('dns', channel, site, `${scheme}:${fresh()}.${config.suffix}:443${query}`));
   }
@@ -164,11 +164,11 @@ try {
 } catch (e) {
   report.fault = String(e);
 }
-for (let n = 0; n < running.length;) { // tries may have begun others
+for (let n = 0; n < running.length;) { // tries may have started others
   n = running.length;
   const ended = await Promise.allSettled(running);
   report.fault ||= String(ended.find((r) => r.status === 'rejected')?.reason ?? '');
 }
-await after(config.settleMs); // prefetches, hints and icons tell nobody when they are done
+await after(config.settleMs); // no event announces the end of prefetches, hints and icons
 await fetch('/report', { method: 'POST', body: JSON.stringify(report) });
 document.title = 'reported';

@@ -1,2 +1,2 @@
-// A page that is loaded ahead asks for what it is told to.
+// Requests the URLs that are given in its own address.
 for (const url of JSON.parse(new URL(location).searchParams.get('urls') ?? '[]')) fetch(url, { mode: 'no-cors' }).catch(() => {});

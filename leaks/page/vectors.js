@@ -1,7 +1,7 @@
-// A vector asks for a URL in one of the ways that a page has. It gives 'ok' when something answered, 'done' or 'sent' where nobody
-// can tell, and fails when it was refused.
+// A vector requests a URL in one of the ways that a page has. It returns 'ok' when something answered, 'done' or
+// 'sent' when that is unknown, and throws when it was refused.
 
-// Unsupported is what a browser does not have, or does not do by itself.
+// Unsupported is the error of a feature that the browser lacks or does not use by itself.
 export class Unsupported extends Error {}
 
 function element(name, attributes, answer = 'ok') {
@@ -14,17 +14,17 @@ function element(name, attributes, answer = 'ok') {
   });
 }
 
-// hint is a link that tells nobody what came of it.
+// hint adds a link whose result is unknown.
 async function hint(attributes) {
   element('link', attributes).catch(() => {});
   return 'sent';
 }
 
 function frame(src) {
-  return element('iframe', { src, hidden: '' }, 'done'); // it loads its error page too
+  return element('iframe', { src, hidden: '' }, 'done'); // also fires for error pages
 }
 
-// through asks a worker's port and gives its word.
+// through has a worker request a URL, and returns its result.
 function through(port, url) {
   return new Promise((ok, fail) => {
     const channel = new MessageChannel();
@@ -148,7 +148,7 @@ export const vectors = {
     await t.ready;
     return 'ok';
   },
-  async download(url) { // of the page's own site: a link to another one is followed, not saved
+  async download(url) { // of the page's own site, since links to other sites are followed, not saved
     const a = document.createElement('a');
     Object.assign(a, { href: url, download: 'x' });
     document.body.append(a);

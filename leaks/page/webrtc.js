@@ -1,17 +1,17 @@
-// What WebRTC finds.
+// Collects the candidates that WebRTC finds.
 
 function after(ms) {
   return new Promise((done) => setTimeout(done, ms));
 }
 
-// listen collects the candidates of a connection, and tells when there are no more.
+// listen passes a connection's candidates on, and resolves when there are no more.
 function listen(pc, each) {
   return new Promise((done) => {
     pc.onicecandidate = ({ candidate }) => (candidate ? each(candidate) : done());
   });
 }
 
-// gather returns every candidate that one server, or none, helps to find within ms milliseconds.
+// gather returns every candidate found within ms milliseconds, with one server or none.
 export async function gather(url, ms) {
   const found = [];
   const server = { urls: url };
@@ -28,7 +28,7 @@ export async function gather(url, ms) {
   return found;
 }
 
-// pair lets two connections of this page find each other, without any server.
+// pair connects two peers of this page without a server.
 export async function pair(ms) {
   const found = [];
   const a = new RTCPeerConnection(), b = new RTCPeerConnection();

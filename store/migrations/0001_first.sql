@@ -1,5 +1,5 @@
 -- +goose Up
--- Why each thing is as it is stands in schema.sql.
+-- schema.sql gives the reasons.
 
 PRAGMA application_id = 0x5772726e;
 

@@ -1,5 +1,5 @@
 -- +goose Up
--- Why each thing is as it is stands in schema.sql.
+-- schema.sql gives the reasons.
 
 ALTER TABLE proxies ADD COLUMN exit_ip TEXT NOT NULL DEFAULT '';
 ALTER TABLE proxies ADD COLUMN country TEXT NOT NULL DEFAULT '';
@@ -16,7 +16,7 @@ ALTER TABLE profiles ADD COLUMN deny_hosts TEXT NOT NULL DEFAULT '[]' CHECK (jso
 ALTER TABLE profiles ADD COLUMN localhost_via TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(localhost_via) AND json_type(localhost_via) = 'array');
 ALTER TABLE profiles ADD COLUMN log_hosts INTEGER NOT NULL DEFAULT 0 CHECK (log_hosts IN (0, 1));
 
--- What the last checks have found already.
+-- The results of existing checks.
 UPDATE proxies SET checked_at = coalesce((SELECT max(at) FROM proxy_checks WHERE proxy_id = proxies.id), 0),
     recent = coalesce((SELECT group_concat(CASE ok WHEN 1 THEN coalesce(json_extract(result, '$.latencyMs'), '-') ELSE '-' END, ' ')
         FROM (SELECT ok, result FROM proxy_checks WHERE proxy_id = proxies.id ORDER BY seq)), '')

@@ -1,7 +1,7 @@
 -- +goose Up
--- Why each thing is as it is stands in schema.sql.
+-- schema.sql gives the reasons.
 
 ALTER TABLE proxies ADD COLUMN rotate_sealed BLOB;
 
--- What SQL cannot do is done at the next open (store/refit.go).
+-- Steps that SQL cannot express run at the next open (store/pending_steps.go).
 INSERT INTO settings (name, value) VALUES ('refit', 'rotate') ON CONFLICT (name) DO UPDATE SET value = value || ' rotate';

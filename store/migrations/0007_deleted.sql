@@ -1,5 +1,5 @@
 -- +goose Up
--- Why each thing is as it is stands in schema.sql.
+-- schema.sql gives the reasons.
 
 CREATE TABLE deleted (
     id           TEXT    NOT NULL,

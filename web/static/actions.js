@@ -1,18 +1,18 @@
-// What can be done to a profile or a proxy from several places, with what is said afterwards.
+// Actions on profiles and proxies that several pages offer, with their messages.
 import { html } from './html.js';
-import { ConfirmDialog, ProblemDialog } from './dialog.js';
-import { ConnectDialog } from './connect.js';
-import { ProxyDialog } from './proxychoice.js';
 import { CheckDialog } from './checkresult.js';
-import { Name } from './parts.js';
-import { checkSentence, faultWords, problemTitle, problemWords } from './words.js';
+import { Name } from './components.js';
+import { ConnectDialog } from './connect.js';
+import { ConfirmDialog, ProblemDialog } from './dialog.js';
 import { count, proxyName } from './format.js';
+import { ProxyDialog } from './proxychoice.js';
 import { href } from './route.js';
+import { checkSentence, faultWords, problemTitle, problemWords } from './words.js';
 
-// NAMED is how many profiles are named where a proxy cannot be deleted.
+// NAMED is how many profiles are named when a proxy cannot be deleted.
 const NAMED = 10;
 
-// start starts a profile's browser, or gets the addresses of the one that runs. list is told what changes.
+// start starts a profile's browser, or gets the addresses of the running one. list shows the changes.
 export function start(app, profile, list) {
   return app.during(profile.id, async () => {
     if (profile.status !== 'running') list.patch(profile.id, { status: 'starting' });
@@ -23,13 +23,13 @@ export function start(app, profile, list) {
       if (app.dialog.value) app.toasts.say({ text: `${profile.name} is running.`, tone: 'good', action: { label: 'Connect', run: connect } });
       else connect();
     } catch (problem) {
-      fail(app, `${profile.name} did not start`, problem, remedy(app, profile, problem));
+      showFailure(app, `${profile.name} did not start`, problem, remedy(app, profile, problem));
     }
     list.again(profile.id);
   });
 }
 
-// remedy is what the person can do at once about a start that failed.
+// remedy returns what the person can do at once about a failed start.
 function remedy(app, profile, problem) {
   if (problem.code === 'proxy_missing' || problem.code === 'proxy_unreachable') {
     return { label: 'Choose a proxy', run: () => app.open(ProxyDialog, { profile }) };
@@ -44,7 +44,7 @@ export function stop(app, profile, list) {
       await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/stop`);
       app.toasts.say({ text: `${profile.name} is closed. Its tabs and cookies are kept.`, tone: 'good' });
     } catch (problem) {
-      fail(app, `${profile.name} did not stop`, problem);
+      showFailure(app, `${profile.name} did not stop`, problem);
     }
     list.again(profile.id);
   });
@@ -87,14 +87,14 @@ export function restore(app, profile, list) {
         tone: 'good',
       });
     } catch (problem) {
-      fail(app, `${profile.name} was not restored`, problem);
+      showFailure(app, `${profile.name} was not restored`, problem);
     }
     await list.reload();
     app.keepFocus();
   });
 }
 
-// check probes a proxy; the result is kept by the server and shown in its row.
+// check checks a proxy. The server stores the result, and the proxy's row shows it.
 export function check(app, proxy) {
   return app.during(proxy.id, async () => {
     try {
@@ -107,7 +107,7 @@ export function check(app, proxy) {
         action: { label: 'Details', run: () => app.open(CheckDialog, { proxy, result }) },
       });
     } catch (problem) {
-      fail(app, `${proxyName(proxy)} was not checked`, problem);
+      showFailure(app, `${proxyName(proxy)} was not checked`, problem);
     }
   });
 }
@@ -131,7 +131,7 @@ export function askToDeleteProxy(app, proxy) {
   });
 }
 
-// nameUsers gives a refusal the names of the profiles that still use the proxy: it has nothing but their ids.
+// nameUsers adds to a refusal the names of the profiles that use the proxy. The refusal has only their ids.
 async function nameUsers(app, proxy, problem) {
   if (problem.code !== 'proxy_in_use') return;
   const users = await app.api.get('/profiles', { proxyId: proxy.id, sort: 'name', order: 'asc', limit: NAMED }).catch(() => null);
@@ -139,8 +139,8 @@ async function nameUsers(app, proxy, problem) {
   problem.moreUsers = (users?.total || 0) - problem.users.length;
 }
 
-// fail says what did not work: in a dialog, or beside the one that is open.
-export function fail(app, subject, problem, action) {
+// showFailure shows a failed action: in a dialog, or as a message if a dialog is open.
+export function showFailure(app, subject, problem, action) {
   if (app.dialog.value) app.toasts.say({ text: subject, more: `${problemTitle(problem)}. ${problemWords(problem)}`, tone: 'bad', action });
   else app.open(ProblemDialog, { subject, problem, action });
 }

@@ -1,8 +1,9 @@
-// The public API, spoken with fetch. The page has no other way to the server. Addresses are relative to the document's.
+// Calls the public API with fetch, which is the page's only way to the server. Addresses are relative to the
+// document's.
 
 const BASE = 'api/v1';
 
-// Problem is an answer that says no (RFC 9457), or no answer at all (status 0).
+// Problem is an error answer (RFC 9457), or the lack of any answer (status 0).
 export class Problem extends Error {
   constructor(status, body, requestId) {
     super(body.detail || body.title || `The server answered ${status}.`);
@@ -15,7 +16,7 @@ export class Problem extends Error {
     this.body = body;
   }
 
-  // field names the part of the request that one of the errors is about: "body.startUrls[0]" is startUrls.
+  // field returns the member of the request that an error is about: "body.startUrls[0]" is startUrls.
   static field(error) {
     const [, name] = /^(?:body|query|path)\.([^.[]+)/.exec(error.location || '') || [];
     return name || '';
@@ -32,7 +33,7 @@ export class Api {
   #key;
   #refused;
 
-  // refused is called when the server no longer takes the key.
+  // refused is called when the server no longer accepts the key.
   constructor(key, refused = () => {}) {
     this.#key = key;
     this.#refused = refused;
@@ -54,13 +55,14 @@ export class Api {
     return this.call('DELETE', path, { query });
   }
 
-  // send posts a text of some kind; lists in the query stand once for each of theirs.
+  // send posts text of a content type. A list in the query becomes repeated parameters.
   async send(path, query, kind, text) {
     const response = await this.open('POST', BASE + path + search(query), { headers: { 'Content-Type': kind }, body: text });
     return parse(await response.text());
   }
 
-  // lines posts a question whose answer is a JSON object a line, and gives each to `line` as it comes, after their number to `total`.
+  // lines posts a request whose answer is one JSON object per line. It passes their number to `total`, then each
+  // object to `line` as it arrives.
   async lines(path, body, signal, total, line) {
     const response = await this.open('POST', BASE + path, { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal });
     const expected = Number(response.headers.get('X-Total-Count'));
@@ -82,7 +84,7 @@ export class Api {
     return (await this.full(method, path, options)).data;
   }
 
-  // full also gives the ETag with which a later update can say what it was made from.
+  // full also returns the ETag, which a later update sends as the version it is based on.
   async full(method, path, { query, body, headers, signal } = {}) {
     const response = await this.open(method, BASE + path + search(query), {
       headers: body === undefined ? headers : { 'Content-Type': 'application/json', ...headers },
@@ -93,7 +95,7 @@ export class Api {
     return { data: text ? parse(text) : null, etag: response.headers.get('ETag') };
   }
 
-  // open sends a request with the key and gives the response when it is a good one.
+  // open sends a request with the key and returns a successful response.
   async open(method, address, { headers, ...rest } = {}) {
     let response;
     try {

@@ -1,4 +1,4 @@
-// What every part of the page can reach: the API, the model, the router, dialogs and messages.
+// The context of all components: the API, the model, the router, dialogs and messages.
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { useStore } from './store.js';
@@ -9,7 +9,7 @@ export function useApp() {
   return useContext(AppContext);
 }
 
-// useNow is the time, in steps of some seconds, so that ages stay right.
+// useNow returns the time, updated every few seconds, for the display of ages.
 export function useNow() {
   return useStore(useApp().now);
 }

@@ -1,13 +1,13 @@
-// The page: who is in, where they are, and the frame around it.
+// The page: login, routing, and the frame around the pages.
 import { render } from 'preact';
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Api } from './api.js';
 import { AppContext } from './app-context.js';
-import { LivePage } from './livepage.js';
+import { ProblemBox } from './components.js';
+import { LivePage } from './live/page.js';
 import { Login } from './login.js';
 import { Model } from './model.js';
-import { ProblemBox } from './parts.js';
 import { Previews } from './preview.js';
 import { ProfilesPage } from './profiles.js';
 import { ProxiesPage } from './proxies.js';
@@ -22,15 +22,15 @@ import { TrashPage } from './trash.js';
 const TICK_MS = 10_000;
 
 const PAGES = { __proto__: null, profiles: ProfilesPage, proxies: ProxiesPage, running: RunningPage, trash: TrashPage };
-// BARE is what takes the whole window.
-const BARE = { __proto__: null, live: LivePage };
+// FULL_WINDOW are the pages without the frame.
+const FULL_WINDOW = { __proto__: null, live: LivePage };
 
-// App is what a session of the page consists of.
+// App is the state of a logged-in page.
 class App {
   toasts = new Toasts();
   router = new Router('profiles');
   dialog = new Store(null);
-  busy = new Store(new Set()); // ids of what an action is under way on
+  busy = new Store(new Set()); // ids of objects with an action in progress
   now = new Store(Date.now());
 
   constructor(key, leave) {
@@ -51,14 +51,14 @@ class App {
     };
   }
 
-  // open shows a dialog. Its `close` closes this one only, even when it is called late.
+  // open shows a dialog. The dialog's `close` closes only itself, even when it is called late.
   open(component, props) {
     const shown = { component, key: (this.dialog.value?.key || 0) + Math.random() };
     shown.props = { ...props, close: () => this.dialog.value === shown && this.dialog.set(null) };
     this.dialog.set(shown);
   }
 
-  // during marks an object as busy while work is under way on it, and refuses a second piece of work meanwhile.
+  // during marks an object as busy while work is in progress. It ignores a second call meanwhile.
   async during(id, work) {
     if (this.busy.value.has(id)) return;
     this.busy.set(new Set(this.busy.value).add(id));
@@ -71,12 +71,12 @@ class App {
     }
   }
 
-  // keepFocus sees to it that something has the focus, when what had it may have gone.
+  // keepFocus focuses the heading if the focused element was removed.
   keepFocus() {
     requestAnimationFrame(() => document.activeElement === document.body && this.focusPage());
   }
 
-  // focusPage gives the focus to the row of an object, else to the page's heading, when what had it is gone.
+  // focusPage focuses the row of an object, or the page's heading if the row is gone.
   focusPage(id) {
     const row = id && document.querySelector(`[data-id="${CSS.escape(id)}"] .actions button`);
     (row || document.querySelector('main h1'))?.focus();
@@ -117,21 +117,21 @@ function Frame({ secret, leave }) {
   const route = useStore(app.router.current);
   const dialog = useStore(app.dialog);
   useEffect(() => app.dialog.set(null), [route]); // a dialog belongs to the place where it was opened
-  const Bare = BARE[route.name];
+  const FullWindow = FULL_WINDOW[route.name];
   const Page = PAGES[route.name] || ProfilesPage;
   return html`<${AppContext.Provider} value=${app}>
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); app.focusPage(); }}>Skip to content</a>
-    ${Bare ? html`<${Guarded} key=${route.name} page=${Bare} params=${route.params} />` : html`<div class="frame">
+    ${FullWindow ? html`<${ErrorBoundary} key=${route.name} page=${FullWindow} params=${route.params} />` : html`<div class="frame">
       <${Sidebar} route=${route} />
-      <main id="main"><${Guarded} key=${route.name} page=${Page} params=${route.params} /></main>
+      <main id="main"><${ErrorBoundary} key=${route.name} page=${Page} params=${route.params} /></main>
     </div>`}
     ${dialog && html`<${dialog.component} key=${dialog.key} ...${dialog.props} />`}
     <${ToastArea} toasts=${app.toasts} />
   <//>`;
 }
 
-// Guarded keeps a fault of one page from taking the rest with it.
-function Guarded({ page: Page, params }) {
+// ErrorBoundary keeps an error of one page from breaking the others.
+function ErrorBoundary({ page: Page, params }) {
   const [error] = useErrorBoundary();
   if (!error) return html`<${Page} params=${params} />`;
   return html`<h1 tabindex="-1">This should not have happened</h1>
@@ -139,7 +139,7 @@ function Guarded({ page: Page, params }) {
       <button type="button" class="button small" onClick=${() => location.reload()}>Load it again</button><//>`;
 }
 
-// focusSearch: the slash goes to the search box, unless something is being typed.
+// focusSearch focuses the search box on a slash, unless the person is typing.
 function focusSearch(event) {
   if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest('input, textarea, select, dialog')) return;

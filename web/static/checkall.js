@@ -1,15 +1,15 @@
-// Checking every proxy at once: a button, and while it goes on how far it is.
+// The button that checks all proxies, with its progress.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
+import { showFailure } from './actions.js';
 import { useApp } from './app-context.js';
-import { fail } from './actions.js';
 import { Icon } from './icons.js';
 
 export function CheckAll({ workspace }) {
   const app = useApp();
   const ending = useRef(null);
-  const [state, setState] = useState(null); // {total, alive, dead} while it goes on
-  useEffect(() => () => ending.current?.abort(), []); // who leaves the page ends it
+  const [state, setState] = useState(null); // {total, alive, dead} while it runs
+  useEffect(() => () => ending.current?.abort(), []); // leaving the page cancels it
   const begin = async () => {
     const controller = new AbortController();
     ending.current = controller;
@@ -23,7 +23,7 @@ export function CheckAll({ workspace }) {
       });
       app.toasts.say({ text: `${sum.alive} of ${sum.total} proxies work.`, tone: sum.dead ? 'plain' : 'good' });
     } catch (problem) {
-      if (problem.name !== 'AbortError') fail(app, 'The proxies were not all checked', problem);
+      if (problem.name !== 'AbortError') showFailure(app, 'The proxies were not all checked', problem);
     }
     cancelAnimationFrame(drawn);
     ending.current = null;

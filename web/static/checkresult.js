@@ -1,9 +1,9 @@
-// What a check of a proxy found, in full.
+// The full result of a proxy check.
 import { html } from './html.js';
+import { useNow } from './app-context.js';
+import { Country, Name, Notice, Status } from './components.js';
 import { Dialog } from './dialog.js';
 import { ago, moment, proxyName, span } from './format.js';
-import { Country, Name, Notice, Status } from './parts.js';
-import { useNow } from './app-context.js';
 import { faultWords, PROXY_STATUS, stageWords } from './words.js';
 
 const TIMINGS = [
@@ -23,7 +23,7 @@ export function CheckDialog({ proxy, result, close }) {
   <//>`;
 }
 
-// CheckResult also stands in the form of a proxy that is not saved yet.
+// CheckResult is also shown in the form of an unsaved proxy.
 export function CheckResult({ result }) {
   const fault = result.ok ? null : faultWords(result.error) || { happened: 'The check failed.', advice: '' };
   return html`<div class="check-result">
@@ -52,7 +52,7 @@ function Details({ result }) {
   </dl>`;
 }
 
-// Timings draws where the time went: a bar for each step, as long as the step took.
+// Timings draws a bar per step, as long as the step took.
 function Timings({ timings }) {
   const steps = TIMINGS.map(([member, name]) => ({ name, ms: timings?.[member] })).filter((step) => step.ms > 0);
   if (!steps.length) return null;

@@ -1,11 +1,11 @@
-// What a started profile answers: what to know about the run, and how a program connects to it.
+// The dialog after a start: facts about the run, and how a program connects to it.
 import { useState } from 'preact/hooks';
 import { html } from './html.js';
+import { Copy, Country, Name, Notice, Prose } from './components.js';
 import { Dialog } from './dialog.js';
-import { Copy, Country, Name, Notice, Prose } from './parts.js';
 import { sentence, span } from './format.js';
 
-// Each way to connect, as lines ready to paste. Texts are quoted as JSON, which these languages read.
+// The ways to connect, as lines to paste. Texts are quoted as JSON, which these languages accept.
 const RECIPES = [
   {
     name: 'Playwright',

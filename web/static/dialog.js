@@ -1,12 +1,12 @@
-// Dialogs: the browser's own <dialog>, which keeps the focus inside, closes on Escape, and gives the focus back.
+// Dialogs: the browser's own <dialog>, which keeps the focus inside, closes on Escape, and returns the focus.
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
-import { Icon } from './icons.js';
-import { ProblemBox } from './parts.js';
 import { useApp } from './app-context.js';
+import { ProblemBox } from './components.js';
+import { Icon } from './icons.js';
 
-// Dialog shows its children over the page until `close` is called. A sheet stands at the side, for long forms.
-// `about` is the id of the object whose row gets the focus afterwards, where what opened the dialog has changed.
+// Dialog shows its children over the page until `close` is called. A sheet is at the side, for long forms. `about` is
+// the id of the object whose row gets the focus afterwards, in case the opener has changed.
 export function Dialog({ title, lead, sheet, about, close, children }) {
   const app = useApp();
   const box = useRef(null);
@@ -15,12 +15,12 @@ export function Dialog({ title, lead, sheet, about, close, children }) {
     const dialog = box.current;
     dialog.showModal();
     return () => {
-      dialog.close(); // gives the focus back to what had it
+      dialog.close(); // returns the focus to the opener
       if (about) requestAnimationFrame(() => app.focusPage(about));
-      else app.keepFocus(); // that may be gone by now
+      else app.keepFocus(); // the opener may be gone
     };
   }, []);
-  // A click outside closes what holds no long form.
+  // A click outside closes dialogs, but not long forms.
   return html`<dialog ref=${box} class=${sheet ? 'dialog sheet' : 'dialog'} closedby=${sheet ? 'closerequest' : 'any'}
     aria-labelledby=${titleId} onClose=${close}>
     <div class="dialog-body">
@@ -36,7 +36,7 @@ export function Dialog({ title, lead, sheet, about, close, children }) {
   </dialog>`;
 }
 
-// ConfirmDialog asks before something that is hard to undo, and shows why it did not work.
+// ConfirmDialog asks before an action that is hard to undo, and shows its failure.
 export function ConfirmDialog({ title, children, verb, work, close }) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
@@ -62,7 +62,7 @@ export function ConfirmDialog({ title, children, verb, work, close }) {
   <//>`;
 }
 
-// ProblemDialog shows what did not work, where no form is open that could.
+// ProblemDialog shows a failure when no form is open that could.
 export function ProblemDialog({ problem, subject, action, close }) {
   return html`<${Dialog} title=${subject} close=${close}>
     <div class="dialog-content"><${ProblemBox} problem=${problem} /></div>

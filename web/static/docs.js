@@ -1,12 +1,12 @@
-// The API's description: /openapi.json, drawn. Nothing here knows an operation by name.
+// The API's documentation, drawn from /openapi.json. Nothing here depends on a certain operation.
 import { render } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Api } from './api.js';
+import { Copy, ProblemBox, Prose, Waiting } from './components.js';
 import { Icon, Logo } from './icons.js';
 import { Login } from './login.js';
 import { Operation } from './operation.js';
-import { Copy, ProblemBox, Prose, Waiting } from './parts.js';
 import { SearchBox } from './searchbox.js';
 import { dropKey, readKey, saveKey, takeKeyFromAddress } from './session.js';
 
@@ -38,7 +38,7 @@ function Docs({ secret, leave }) {
     read();
   }, []);
   const all = useMemo(() => (doc ? operationsOf(doc) : []), [doc]);
-  const shown = all.filter((operation) => fits(operation, search.toLowerCase()));
+  const shown = all.filter((operation) => matches(operation, search.toLowerCase()));
   const groups = groupsOf(doc, shown);
   const current = useCurrent(doc);
   useEffect(() => {
@@ -87,7 +87,7 @@ function Intro({ doc }) {
   </header>`;
 }
 
-// save keeps the description as a file: a plain link would come without the key.
+// save downloads the description with the key, which a plain link would not send.
 function save(event, doc) {
   event.preventDefault();
   const link = document.createElement('a');
@@ -97,7 +97,7 @@ function save(event, doc) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-// operationsOf lists the operations with what their path says for all of its methods.
+// operationsOf lists the operations, including the parameters of their paths.
 function operationsOf(doc) {
   const list = [];
   for (const [path, item] of Object.entries(doc.paths || {})) {
@@ -117,7 +117,7 @@ function operationsOf(doc) {
   return list;
 }
 
-// groupsOf sorts operations under their first tag, in the order in which the document names the tags.
+// groupsOf groups operations by their first tag, in the document's order of tags.
 function groupsOf(doc, operations) {
   const names = [...new Set([...(doc?.tags || []).map((tag) => tag.name), ...operations.map(tagOf)])];
   return names.map((name) => ({
@@ -131,12 +131,12 @@ function tagOf(operation) {
   return operation.tags?.[0] || 'other';
 }
 
-function fits({ id, method, path, summary = '', description = '' }, search) {
+function matches({ id, method, path, summary = '', description = '' }, search) {
   const text = `${id} ${method} ${path} ${summary} ${description}`.toLowerCase();
   return search.split(/\s+/).every((word) => text.includes(word));
 }
 
-// useCurrent follows the operation that is being read, and goes to the one that the address names.
+// useCurrent tracks the operation in view, and scrolls to the one in the address.
 function useCurrent(doc) {
   const [current, setCurrent] = useState('');
   useEffect(() => {

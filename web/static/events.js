@@ -1,12 +1,12 @@
-// The server's events, read with fetch: EventSource cannot send a key.
+// Reads the server's events with fetch, since EventSource cannot send a key.
 
 const ADDRESS = 'api/v1/events';
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
-// The server says something at least this often. A connection that is silent for longer is dead, as after sleep.
+// The server sends something at least this often. A connection that is silent for longer is dead, as after sleep.
 const SILENCE_MS = 60_000;
 
-// Parser takes a stream of text apart into events, as the HTML standard defines text/event-stream.
+// Parser parses a text/event-stream as the HTML standard defines it.
 export class Parser {
   #rest = '';
   #event = blank();
@@ -28,7 +28,7 @@ export class Parser {
   #line(line) {
     if (line === '') return this.#done();
     const colon = line.indexOf(':');
-    if (colon === 0) return undefined; // a comment: keeps the connection warm
+    if (colon === 0) return undefined; // a comment keeps the connection alive
     const name = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
     if (name === 'data') this.#event.data.push(value);
@@ -48,9 +48,9 @@ function blank() {
   return { type: 'message', data: [] };
 }
 
-// follow reads events until the signal aborts, and connects again whenever the connection ends. state is told
-// "live", then "lost" and "again" as the connection goes and comes (what was missed should then be read anew), and
-// "off" when there are no events for this key.
+// follow reads events until the signal aborts, and reconnects when the connection ends. It calls state with "live",
+// with "lost" when the connection ends, and with "again" after a reconnect, when missed changes must be read. "off"
+// means that this key gets no events.
 export async function follow(api, { signal, event, state }) {
   const parser = { lastId: '' };
   let wait = FIRST_WAIT_MS;
@@ -107,12 +107,12 @@ function deliver(type, text, event) {
   try {
     body = JSON.parse(text);
   } catch {
-    return; // not one of ours
+    return; // ignores other messages
   }
   event({ ...body, type: body.type || type });
 }
 
-// pause waits, but no longer than until the machine is back on the network or the tab is looked at again.
+// pause waits. It ends early when the network is back or the tab becomes visible.
 function pause(ms, signal) {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms);

@@ -1,4 +1,4 @@
-// Times, spans and sizes in words.
+// Formats times, durations and sizes.
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -19,7 +19,7 @@ function two(ms, big, bigName, small, smallName) {
   return `${Math.floor(ms / big)} ${bigName}${rest ? ` ${rest} ${smallName}` : ''}`;
 }
 
-// ago says how long ago a moment of the server's clock was. Clocks differ by a little: the near future is now.
+// ago formats how long ago a moment of the server's clock was. Clocks differ slightly, so the near future is now.
 export function ago(time, now) {
   const past = now - Date.parse(time);
   if (Number.isNaN(past)) return '';
@@ -37,14 +37,14 @@ export function moment(time) {
   return new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' }).format(at);
 }
 
-// lasting says how long something has been going on.
+// lasting formats a duration up to now.
 export function lasting(time, now) {
   const past = now - Date.parse(time);
   if (Number.isNaN(past)) return '';
   return past < MINUTE ? 'just started' : span(past);
 }
 
-// since is the time of day, with the date where that is not today's.
+// since formats the time of day, with the date unless it is today.
 export function since(time, now) {
   const at = Date.parse(time);
   if (Number.isNaN(at)) return '';
@@ -56,7 +56,7 @@ export function count(n, one, many = `${one}s`) {
   return `${new Intl.NumberFormat('en').format(n)} ${n === 1 ? one : many}`;
 }
 
-// bytes is a size, in the steps in which disks and files are sold.
+// bytes formats a size in decimal units.
 export function bytes(n) {
   if (n < 1000) return `${n} B`;
   const step = Math.min(4, Math.floor(Math.log10(n) / 3));
@@ -64,12 +64,12 @@ export function bytes(n) {
   return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${['', 'kB', 'MB', 'GB', 'TB'][step]}`;
 }
 
-// sentence makes one of a remark: a capital letter first, a full stop last.
+// sentence capitalises a text and adds a full stop.
 export function sentence(text) {
   return text.replace(/^./, (first) => first.toUpperCase()).replace(/[^.!?]$/, '$&.');
 }
 
-// address joins host and port as they are written, IPv6 in brackets.
+// address joins host and port, with IPv6 in brackets.
 export function address(host, port) {
   return host?.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

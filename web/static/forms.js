@@ -1,12 +1,12 @@
-// Form fields with their labels, hints and faults, and the hook that holds a form's values.
+// Form fields with labels, hints and errors, and the hook that holds a form's values.
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Problem } from './api.js';
+import { ProblemBox } from './components.js';
 import { sentence } from './format.js';
 import { Icon } from './icons.js';
-import { ProblemBox } from './parts.js';
 
-// useForm keeps the values of a form, sends it once at a time, and brings the server's faults to their fields.
+// useForm holds the values of a form, submits one request at a time, and assigns the server's errors to fields.
 export function useForm(initial) {
   const [values, setValues] = useState(initial);
   const [problem, setProblem] = useState(null);
@@ -29,7 +29,7 @@ export function useForm(initial) {
     setAll: (all) => setValues(all),
     setProblem,
     faults,
-    // shown are the errors that stand beside a field that is there.
+    // shown are the errors that a field shows.
     shown: () => [...names.current].flatMap(faults),
     async send(work) {
       if (busy) return;
@@ -45,9 +45,9 @@ export function useForm(initial) {
   };
 }
 
-// Form joins the fields, the general fault and the buttons.
+// Form combines the fields, the general error and the buttons.
 export function Form({ form, work, children, foot, explain }) {
-  useEffect(() => form.root.current.querySelector('[autofocus]')?.focus(), []); // also where the form comes after its dialog
+  useEffect(() => form.root.current.querySelector('[autofocus]')?.focus(), []); // also when the form appears after its dialog
   const submit = (event) => {
     event.preventDefault();
     form.send(work);
@@ -61,8 +61,8 @@ export function Form({ form, work, children, foot, explain }) {
   </form>`;
 }
 
-// Field is a label with what it labels. `control` gets the attributes that tie the two together. `member` is the member
-// of the request whose faults it shows, where that is not its name; `say` says them in words that fit the field.
+// Field is a label with its control. `control` gets the attributes that connect both. `member` is the request's
+// member whose errors the field shows, if its name differs. `say` words these errors.
 export function Field({ form, name, member = name, say, label, hint, optional, control, wide }) {
   const id = useId();
   useEffect(() => {
@@ -100,7 +100,7 @@ export function Choice({ form, name, member, label, hint, options, wide }) {
   return html`<${Field} ...${{ form, name, member, label, hint, wide, control }} />`;
 }
 
-// TagField takes tags one by one: Enter or a comma ends one, Backspace in the empty field takes the last away.
+// TagField edits tags: Enter or a comma ends a tag, Backspace in the empty field removes the last.
 export function TagField({ form, name, label, hint }) {
   const [text, setText] = useState('');
   const tags = form.values[name];
@@ -127,7 +127,7 @@ export function TagField({ form, name, label, hint }) {
   return html`<${Field} wide ...${{ form, name, label, hint, optional: true, control }} />`;
 }
 
-// Section folds fields that most people leave as they are. It opens by itself when one of them has a fault.
+// Section folds fields that are rarely changed. It opens when one of them has an error.
 export function Section({ form, title, summary, names, children }) {
   const faulty = names.some((name) => form.faults(name).length > 0);
   const [open, setOpen] = useState(false);
@@ -137,7 +137,7 @@ export function Section({ form, title, summary, names, children }) {
   </details>`;
 }
 
-// number makes a number of a text where it is one. Anything else goes to the server as it is, which says what is wrong.
+// number converts a text to a number if possible. Other texts are sent unchanged, and the server explains the error.
 export function number(text) {
   const trimmed = String(text).trim();
   return trimmed !== '' && Number.isFinite(Number(trimmed)) ? Number(trimmed) : trimmed;

@@ -1,4 +1,4 @@
-// Drawings. They take the colour of the text around them, and are hidden from screen readers: words stand beside them.
+// Drawings in the colour of the text. Screen readers skip them, since words stand beside them.
 import { html } from './html.js';
 
 const PATHS = {
@@ -36,7 +36,7 @@ export function Icon({ name }) {
   return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[name]} /></svg>`;
 }
 
-// Logo is a burrow's mouth in a hill.
+// Logo is the mouth of a burrow in a hill.
 export function Logo() {
   return html`<svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
     <rect class="logo-ground" width="32" height="32" rx="9" />
@@ -45,7 +45,7 @@ export function Logo() {
   </svg>`;
 }
 
-// Burrows is the warren from the side: chambers in the earth, each with an exit of its own.
+// Burrows is a warren in cross-section: chambers in the earth, each with its own exit.
 export function Burrows() {
   return html`<svg class="burrows" viewBox="0 0 240 150" preserveAspectRatio="xMidYMin slice" aria-hidden="true">
     <path class="earth" d="M0 40C36 22 72 16 112 27s86 29 128 13v111H0z" />

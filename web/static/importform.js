@@ -1,4 +1,4 @@
-// Taking in a list of proxies: pasted or from a file, tried first if one likes, with what became of each line.
+// Imports a list of proxies, pasted or from a file, with an optional trial and the result of each line.
 import { useState } from 'preact/hooks';
 import { html } from './html.js';
 import { useApp } from './app-context.js';
@@ -8,7 +8,7 @@ import { Choice, Form, Lines, TagField, useForm } from './forms.js';
 import { useStore } from './store.js';
 import { PROXY_TYPES } from './words.js';
 
-const SHOWN = 100; // lines that made no proxy, of those that there are
+const SHOWN = 100; // lines without a proxy that are shown
 const KINDS = { csv: 'text/csv', json: 'application/json' };
 
 export function ImportForm({ close }) {
@@ -48,7 +48,7 @@ export function ImportForm({ close }) {
   <//>`;
 }
 
-// Outcome says what became of the list, and of each line that made no proxy.
+// Outcome shows the result of the import, and of each line without a proxy.
 function Outcome({ result }) {
   const rest = result.results.filter((line) => line.result !== 'created');
   const parts = [[result.created, result.dryRun ? 'would be imported' : 'imported'], [result.duplicate, 'there already'], [result.ambiguous, 'ambiguous'], [result.invalid, 'not a proxy']];

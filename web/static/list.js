@@ -1,6 +1,6 @@
-// A page of profiles as the server lists them, kept up to date by its events.
-import { Store } from './store.js';
+// A page of profiles as the server lists them, kept current by events.
 import { Refresher } from './refresh.js';
+import { Store } from './store.js';
 
 export const PAGE_SIZE = 50;
 
@@ -9,7 +9,7 @@ export class ProfileList {
   view = new Store({ rows: null, total: 0, problem: null });
   #api;
   #query = null;
-  #asked = 0; // answers may overtake each other: only one that was asked for later than the shown one counts
+  #asked = 0; // number of the last request; answers may arrive out of order, and older ones are dropped
   #shown = 0;
   #refresh = new Refresher((id) => this.#readOne(id), () => this.#readAll());
 
@@ -37,7 +37,7 @@ export class ProfileList {
     this.#change(answer);
   }
 
-  // patch shows a change at once, before the server's own words arrive.
+  // patch shows a change at once, before the server's answer arrives.
   patch(id, changes) {
     const { rows } = this.view.value;
     if (rows) this.#change({ rows: rows.map((row) => (row.id === id ? { ...row, ...changes } : row)) });
@@ -47,9 +47,9 @@ export class ProfileList {
     this.#refresh.mark(id);
   }
 
-  // happened takes an event of the server. Where a filter decides what is listed, or the list itself changes, the
-  // page is read again; else the one row.
-  happened(event) {
+  // onEvent handles an event of the server. It reads the page again if a filter decides what is listed, or if the
+  // list itself changes. Otherwise it reads one row.
+  onEvent(event) {
     if (event.type === 'everything') return this.#refresh.markAll();
     const [kind, what] = event.type.split('.');
     if (kind !== 'profile' && kind !== 'run') return undefined;

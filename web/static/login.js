@@ -1,9 +1,9 @@
-// Getting in: the key is tried, then kept for this tab.
+// The login: tests a key, then keeps it for this tab.
 import { useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Api } from './api.js';
+import { ProblemBox } from './components.js';
 import { Burrows, Logo } from './icons.js';
-import { ProblemBox } from './parts.js';
 import { looksLikeKey } from './session.js';
 
 export function Login({ enter, reason, what = 'your profiles and proxies' }) {

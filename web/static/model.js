@@ -1,16 +1,16 @@
-// What the page knows of the server and keeps up to date: proxies, workspaces, how much runs. Lists that have their own
-// search and pages (list.js) are read by those who show them.
-import { Store } from './store.js';
-import { Refresher } from './refresh.js';
+// The server's state as the page knows it: proxies, workspaces, number of runs. Lists with their own search and pages
+// (list.js) are read by their pages.
 import { follow } from './events.js';
+import { Refresher } from './refresh.js';
+import { Store } from './store.js';
 
 const WORKSPACE = 'warren.workspace';
 
 export class Model {
   proxies = new Store(null); // Map by id, newest first; null until read
-  running = new Store(0); // how many browsers run
+  running = new Store(0); // number of running browsers
   workspaces = new Store([]); // ids, sorted
-  workspace = new Store(remembered()); // the chosen one; empty: all
+  workspace = new Store(remembered()); // the chosen one; "": all
   connection = new Store('connecting');
   event = new Store(null); // the last one
   problem = new Store(null); // why the proxies could not be read
@@ -23,12 +23,12 @@ export class Model {
     this.#api = api;
   }
 
-  // begin reads what is there and follows the events from then on.
+  // begin reads the state and then follows the events.
   begin() {
     this.readAll();
     follow(this.#api, {
       signal: this.#ending.signal,
-      event: (event) => this.#happened(event),
+      event: (event) => this.#onEvent(event),
       state: (state) => {
         this.connection.set(state === 'again' ? 'live' : state);
         if (state === 'again') this.readAll();
@@ -42,7 +42,7 @@ export class Model {
     this.#runs.stop();
   }
 
-  // readAll reads everything anew, also the lists that watch the events.
+  // readAll reads everything again, also the lists that watch the events.
   readAll() {
     this.#proxies.markAll();
     this.#runs.markAll();
@@ -80,13 +80,13 @@ export class Model {
     this.running.set(total ?? data.length);
   }
 
-  // readWorkspaces asks for them; a key that may not, or an older server, leaves what the objects themselves name.
+  // readWorkspaces lists the workspaces. If the key may not, the objects' own workspaces remain.
   async readWorkspaces() {
     try {
       const { data } = await this.#api.get('/workspaces', { limit: 200 });
       this.#addWorkspaces(data.map((workspace) => workspace.id));
     } catch {
-      // The objects name theirs.
+      // The workspaces named by objects remain.
     }
   }
 
@@ -105,7 +105,7 @@ export class Model {
     try {
       sessionStorage.setItem(WORKSPACE, id);
     } catch {
-      // Chosen until the page is left.
+      // Without storage it is kept until the page is left.
     }
   }
 
@@ -121,18 +121,18 @@ export class Model {
     if (proxies.delete(id)) this.proxies.set(proxies);
   }
 
-  // What a proxy is used by changes with the profiles, whose events name no proxy.
+  // recountProxies reads the numbers of profiles per proxy. Events of profiles name no proxy.
   recountProxies() {
     this.#proxies.markAll();
   }
 
-  #happened(event) {
-    if (event.type === 'events.lost') return this.readAll(); // the server does not know any more what came since
+  #onEvent(event) {
+    if (event.type === 'events.lost') return this.readAll(); // the server has dropped the events since
     const id = event.data?.id;
     if (event.type.startsWith('proxy.')) {
       if (event.type === 'proxy.deleted') this.dropProxy(id);
       else if (id) this.#proxies.mark(id);
-      else this.#proxies.markAll(); // it tells of many
+      else this.#proxies.markAll(); // the event is about many proxies
     }
     if (event.type.startsWith('run.') || event.type === 'profile.deleted') this.#runs.markAll();
     if (event.workspaceId) this.#addWorkspaces([event.workspaceId]);

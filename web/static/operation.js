@@ -1,6 +1,6 @@
-// One operation of the API: what it takes, what it answers, and how to call it from a shell.
+// One operation of the API: its input, its answers, and how to call it from a shell.
 import { html } from './html.js';
-import { Copy, Prose } from './parts.js';
+import { Copy, Prose } from './components.js';
 import { exampleOf, resolve, Schema, typeOf } from './schema.js';
 
 export function Operation({ doc, operation }) {
@@ -47,7 +47,7 @@ function AnswerExample({ doc, status, response }) {
   return html`<${Code} title=${`Answer ${status}`} text=${JSON.stringify(given(content) ?? exampleOf(doc, content.schema), null, 2)} />`;
 }
 
-// ErrorLine names an error's codes where the document has an example of each.
+// ErrorLine lists an error's codes if the document has an example of each.
 function ErrorLine({ doc, status, response }) {
   const examples = jsonOf(response)?.examples || {};
   const codes = Object.entries(examples).map(([name, example]) => resolve(doc, example).value?.code || name);
@@ -64,14 +64,14 @@ function jsonOf(holder) {
   return type ? content[type] : null;
 }
 
-// given is an example that the document itself has.
+// given returns an example from the document.
 function given(content) {
   if (content.example !== undefined) return content.example;
   const [first] = Object.values(content.examples || {});
   return first?.value;
 }
 
-// curl writes a call as a line for a shell. The key comes from the environment, so that it does not end up in a history.
+// curl formats a call as a shell line. The key comes from the environment, so that it is not stored in a history.
 function curl(doc, { method, path, parameters, security, requestBody }, body) {
   const query = parameters.map((parameter) => resolve(doc, parameter))
     .filter(({ in: place, required, example, schema }) => place === 'query' && (required || (example ?? schema?.examples?.[0]) !== undefined))

@@ -1,13 +1,13 @@
-// Small recent pictures of running browsers, for the lists: only of rows that are looked at, one after another.
+// Small recent pictures of running browsers for the lists. Only visible rows are fetched, one after another.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { useApp } from './app-context.js';
 import { href } from './route.js';
 
 const RENEW_MS = 15_000;
-const PATIENCE = 3; // so often may a browser have no picture yet
+const MAX_MISSED = 3; // attempts while a browser has no picture yet
 
-// Previews fetches the pictures that are watched, at most one at a time, and each again when it is old. A run that gave none is not asked again.
+// Previews fetches the watched pictures, one at a time, and again when they are old. It skips a run that gave none.
 export class Previews {
   #api;
   #watched = new Set();
@@ -19,7 +19,7 @@ export class Previews {
     this.#api = api;
   }
 
-  // watch has a run's picture drawn until what it returns is called.
+  // watch draws a run's picture until the returned function is called.
   watch(profileId, runId, draw) {
     const one = { profileId, runId, draw, due: 0, missed: 0 };
     this.#watched.add(one);
@@ -54,7 +54,7 @@ export class Previews {
       one.missed = 0;
     } catch (problem) {
       one.missed++;
-      if (![503, 504].includes(problem.status) || one.missed >= PATIENCE) this.#failed.add(one.runId);
+      if (![503, 504].includes(problem.status) || one.missed >= MAX_MISSED) this.#failed.add(one.runId);
     }
     one.due = performance.now() + RENEW_MS;
     this.#working = false;
@@ -62,7 +62,7 @@ export class Previews {
   }
 }
 
-// Preview is the picture of a running profile. It leads to the live view.
+// Preview is the picture of a running profile, linked to the live view.
 export function Preview({ profile }) {
   const { previews } = useApp();
   const canvas = useRef(null);
@@ -91,7 +91,7 @@ export function Preview({ profile }) {
   return html`<a class=${drawn ? 'preview' : 'preview is-empty'} href=${viewOf(id)} tabindex="-1" aria-hidden="true" title="View"><canvas ref=${canvas}></canvas></a>`;
 }
 
-// viewOf is where a profile's live view is.
+// viewOf returns the address of a profile's live view.
 export function viewOf(id) {
   return href('live', new URLSearchParams({ profile: id }));
 }

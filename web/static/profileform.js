@@ -1,17 +1,17 @@
-// Creating and changing a profile.
+// Creates and changes profiles.
 import { useEffect, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { useApp } from './app-context.js';
+import { Name, ProblemBox, Waiting } from './components.js';
 import { Dialog } from './dialog.js';
 import { Choice, Form, Lines, linesOf, number, Section, TagField, Text, useForm } from './forms.js';
-import { Name, ProblemBox, Waiting } from './parts.js';
-import { GONE, ProxyField, proxyOf } from './proxychoice.js';
+import { DELETED, ProxyField, proxyOf } from './proxychoice.js';
 import { useStore } from './store.js';
 import { SYSTEMS } from './words.js';
 
 const IDENTITY = ['timezone', 'locale', 'geolocation', 'webrtc', 'screen', 'consistency'];
 
-// ProfileDialog makes a new profile, or changes one: then it reads it first, so that it starts from what is true now.
+// ProfileDialog creates a profile, or changes one. It then reads the profile first, to start from its current values.
 export function ProfileDialog({ profile, done, close }) {
   const app = useApp();
   const [read, setRead] = useState(profile ? null : { data: null, etag: null });
@@ -95,7 +95,7 @@ function Identity({ form }) {
   <//>`;
 }
 
-// OrOwn is a choice whose last option opens a field for a value of one's own. Faults stand where the value is typed.
+// OrOwn is a select whose last option opens a field for a custom value. Errors are shown at the field.
 function OrOwn({ form, name, label, options, own }) {
   const typed = form.values[name] === 'own';
   return html`<${Choice} form=${form} name=${name} member=${typed ? '' : name} label=${label} options=${options} />
@@ -126,7 +126,7 @@ function zones() {
   return Intl.supportedValuesOf ? Intl.supportedValuesOf('timeZone') : [];
 }
 
-// toValues turns a profile into what the form's fields hold.
+// toValues converts a profile to the form's values.
 function toValues(profile, workspace = '') {
   const p = profile || {};
   const zone = p.timezone ?? 'auto';
@@ -172,7 +172,7 @@ function milliseconds(text) {
   return typeof value === 'number' ? Math.round(value * 60_000) : value;
 }
 
-// toBody turns the fields into a profile as the API takes it; null stands for each member's default.
+// toBody converts the values to a profile of the API. null stands for a member's default.
 function toBody(values) {
   const [latitude, longitude, accuracy] = values.position.split(',').map(number);
   const [width, height, deviceScaleFactor] = values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(number);
@@ -183,7 +183,7 @@ function toBody(values) {
     tags: values.tags,
     notes: values.notes,
     workspaceId: values.workspaceId.trim() || null,
-    proxyId: values.proxyId === GONE ? undefined : values.proxyId || null, // as it is, or as chosen
+    proxyId: values.proxyId === DELETED ? undefined : values.proxyId || null, // unchanged, or as chosen
     startUrls: linesOf(values.startUrls),
     headless: values.headless === '' ? null : values.headless === 'true',
     timezone: values.timezone === 'own' ? values.timezoneOwn.trim() : values.timezone,
@@ -207,12 +207,12 @@ function listOrNull(text) {
   return list.length ? list : null;
 }
 
-// changes keeps what differs: an update merges, and what another has changed meanwhile is not undone.
+// changes returns the differences only: an update merges, so that other people's changes are kept.
 function changes(before, after) {
   return Object.fromEntries(Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
 }
 
-// withoutDefaults leaves out of a new profile what the server decides better.
+// withoutDefaults omits from a new profile what the server should decide.
 function withoutDefaults(body) {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }

@@ -1,12 +1,12 @@
-// The profiles: the list with its search and filters, and each one's row.
+// The profiles: the list with its search and filters, and its rows.
 import { useEffect, useMemo } from 'preact/hooks';
 import { html } from './html.js';
 import { askToDelete, start, stop } from './actions.js';
 import { useApp, useNow } from './app-context.js';
+import { Ago, Country, Empty, Menu, Name, Pager, ProblemBox, Status, Tags, Waiting } from './components.js';
 import { lasting, moment, proxyName, since, span } from './format.js';
 import { Icon } from './icons.js';
 import { PAGE_SIZE, ProfileList } from './list.js';
-import { Ago, Country, Empty, Menu, Name, Pager, ProblemBox, Status, Tags, Waiting } from './parts.js';
 import { Preview, viewOf } from './preview.js';
 import { ProfileDialog } from './profileform.js';
 import { ProxyDialog } from './proxychoice.js';
@@ -16,7 +16,7 @@ import { endWords, faultWords, PROFILE_STATUS, SYSTEMS } from './words.js';
 
 const SORTS = { '': 'Newest first', name: 'By name', lastStartedAt: 'Last started', updatedAt: 'Last changed' };
 
-// useProfiles keeps a list of profiles in step with the place where the page is and with the server.
+// useProfiles keeps a list of profiles in sync with the route and the server.
 export function useProfiles(query) {
   const app = useApp();
   const workspaceId = useStore(app.model.workspace);
@@ -26,7 +26,7 @@ export function useProfiles(query) {
     list.show(JSON.parse(asked)).then(() => app.model.sawWorkspaces(list.view.value.rows || []));
   }, [asked]);
   useEffect(() => {
-    const unwatch = app.model.event.watch((event) => list.happened(event));
+    const unwatch = app.model.event.watch((event) => list.onEvent(event));
     return () => {
       unwatch();
       list.stop();
@@ -74,7 +74,7 @@ export function ProfilesPage({ params }) {
     <p class="visually-hidden" role="status">${rows && filtered ? `${total} profiles fit` : ''}</p>`;
 }
 
-// Filters shows what narrows the list and has no box of its own.
+// Filters shows the active filters that have no box of their own.
 function Filters({ tag, proxyId, refine }) {
   const { model } = useApp();
   const proxy = useStore(model.proxies)?.get(proxyId);
@@ -138,7 +138,7 @@ function RowActions({ profile, list, edit }) {
   </div>`;
 }
 
-// ProxyCell says how the profile goes out, and lets one change it.
+// ProxyCell shows the profile's proxy, and changes it.
 function ProxyCell({ profile, list }) {
   const app = useApp();
   const proxy = useStore(app.model.proxies)?.get(profile.proxyId);

@@ -1,4 +1,4 @@
-// The proxies: the pool with its search, each one's row, and what its last check found.
+// The proxies: the pool with its search, and its rows with the last check.
 import { html } from './html.js';
 import { useEffect } from 'preact/hooks';
 import { askToDeleteProxy, check } from './actions.js';
@@ -8,7 +8,7 @@ import { CheckDialog } from './checkresult.js';
 import { address, count, proxyName, span } from './format.js';
 import { Icon } from './icons.js';
 import { ImportForm } from './importform.js';
-import { Ago, Country, Empty, Menu, Name, Pager, ProblemBox, Status, Tags, Waiting } from './parts.js';
+import { Ago, Country, Empty, Menu, Name, Pager, ProblemBox, Status, Tags, Waiting } from './components.js';
 import { ProxyForm } from './proxyform.js';
 import { href } from './route.js';
 import { SearchBox } from './searchbox.js';
@@ -28,7 +28,7 @@ export function ProxiesPage({ params }) {
   const status = params.get('status') || '';
   useEffect(() => model.event.watch(({ type }) => type.startsWith('profile.') && model.recountProxies()), []);
   const rows = all && [...all.values()].filter((proxy) => (!workspace || proxy.workspaceId === workspace)
-    && (!status || proxy.status === status) && fits(proxy, search.toLowerCase()));
+    && (!status || proxy.status === status) && matches(proxy, search.toLowerCase()));
   const refine = (changes, options) => app.router.refine(changes, options);
   const bring = () => app.open(ImportForm, {});
   const add = () => app.open(ProxyForm, { done: (proxy) => check(app, proxy) });
@@ -60,8 +60,8 @@ export function ProxiesPage({ params }) {
     <p class="visually-hidden" role="status">${rows && (search || status) ? `${rows.length} proxies fit` : ''}</p>`;
 }
 
-// fits looks where a person would: names, addresses, places, tags.
-function fits(proxy, search) {
+// matches searches names, addresses, places and tags.
+function matches(proxy, search) {
   if (!search) return true;
   const { name, host, port, username, tags = [], notes, lastCheck } = proxy;
   const texts = [name, `${host}:${port}`, username, notes, ...tags, lastCheck?.exitIp, lastCheck?.country, lastCheck?.countryName];
@@ -116,7 +116,7 @@ function ProxyRow({ proxy }) {
   </tr>`;
 }
 
-// exitOf says what the world sees, or in plain words why it sees nothing.
+// exitOf shows the exit that the last check found, or why it found none.
 function exitOf({ status, lastCheck }) {
   if (status === 'dead' && lastCheck) {
     const { happened, advice } = faultWords(lastCheck.error) || { happened: 'The check failed.' };

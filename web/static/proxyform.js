@@ -1,16 +1,16 @@
-// Adding and changing a proxy: by one pasted line or by its fields, and checked before it is saved if one likes.
+// Adds and changes a proxy, by one pasted line or by its fields, with an optional check before saving.
 import { useEffect, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { useApp } from './app-context.js';
 import { CheckResult } from './checkresult.js';
+import { Name, ProblemBox, Waiting } from './components.js';
 import { Dialog } from './dialog.js';
 import { proxyName } from './format.js';
 import { Choice, Form, Lines, number, TagField, Text, useForm } from './forms.js';
-import { Name, ProblemBox, Waiting } from './parts.js';
 import { useStore } from './store.js';
 import { PROXY_TYPES } from './words.js';
 
-// ProxyForm adds a proxy, or changes one: then it reads it first, so that it starts from what is true now.
+// ProxyForm adds a proxy, or changes one. It then reads the proxy first, to start from its current values.
 export function ProxyForm({ proxy, done, close }) {
   const app = useApp();
   const [read, setRead] = useState(proxy ? null : { data: null, etag: null });
@@ -105,7 +105,7 @@ function Parts({ form, proxy }) {
   </div>`;
 }
 
-// isElsewhere says whether what is typed is another server than the proxy was, or is spoken to in another way.
+// isElsewhere reports whether the values name another server, or another protocol, than the proxy's.
 function isElsewhere(proxy, values) {
   return values.type !== proxy.type || values.host.trim().toLowerCase() !== proxy.host || number(values.port) !== proxy.port;
 }
@@ -138,7 +138,7 @@ function toValues(proxy, workspace) {
   };
 }
 
-// toBody makes a new proxy of the fields. For a check alone, its labels do not matter.
+// toBody converts the values to a new proxy. A check does not need the labels.
 function toBody(values, byLine, bare = false) {
   const body = byLine ? { url: values.url.trim() } : { type: values.type, host: values.host.trim(), port: number(values.port) };
   const given = { workspaceId: values.workspaceId.trim() };
@@ -149,7 +149,7 @@ function toBody(values, byLine, bare = false) {
   return body;
 }
 
-// changes keeps what differs. The password is not known here: only a typed one, or its removal, is sent.
+// changes returns the differences. The password is unknown here: only a typed one, or its removal, is sent.
 function changes(proxy, values) {
   const wanted = {
     type: values.type,

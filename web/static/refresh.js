@@ -1,6 +1,6 @@
-// Refresher gathers what events say has changed, and reads it anew: each object once, however many events name it,
-// and the whole list when they name many. One reading is under way at a time, so answers cannot overtake each other.
-// What could not be read, as while the server was busy, is read again after a while, and later and later until it can be.
+// Refresher reads again what events report as changed. It reads each object once, however many events name it, and
+// the whole list when they name many. Only one read is in progress, so that answers cannot arrive out of order. A
+// failed read is repeated with increasing delay.
 
 const MANY = 10;
 const SOON_MS = 60;
@@ -18,7 +18,7 @@ export class Refresher {
   #stopped = false;
   #again = AGAIN_MS;
 
-  // one reads the object with an id; all reads the list. Each throws what kept it from being read.
+  // one reads the object with an id; all reads the list. Both throw if they fail.
   constructor(one, all) {
     this.#one = one;
     this.#all = all;
@@ -53,7 +53,7 @@ export class Refresher {
     this.#everything = false;
     this.#ids.clear();
     const work = all ? [this.#all()] : ids.map((id) => this.#one(id));
-    const failed = (await Promise.allSettled(work)).map(({ reason }) => passes(reason));
+    const failed = (await Promise.allSettled(work)).map(({ reason }) => isTemporary(reason));
     if (this.#stopped) return;
     this.#working = false;
     let soon = all ? LATER_MS : SOON_MS;
@@ -69,7 +69,7 @@ export class Refresher {
   }
 }
 
-// passes says whether a fault is of the moment: no network, a busy server. What the server refuses it refuses again.
-function passes(problem) {
+// isTemporary reports whether a retry may help: no network, a busy server. A refusal is permanent.
+function isTemporary(problem) {
   return Boolean(problem) && (!problem.status || problem.status === 429 || problem.status >= 500);
 }

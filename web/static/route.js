@@ -1,4 +1,4 @@
-// Where the page is: a name and parameters in the fragment, "#/profiles?search=berlin&page=2".
+// The page's route: a name and parameters in the fragment, "#/profiles?search=berlin&page=2".
 import { Store } from './store.js';
 
 export class Router {
@@ -13,8 +13,8 @@ export class Router {
     return { name: name || this.fallback, params: new URLSearchParams(search || '') };
   }
 
-  // refine changes parameters of the place where the page is. An empty value removes one; the page number starts
-  // again at 1 unless it is what changes. Typing replaces the entry in the history, other changes add one.
+  // refine changes parameters of the route. An empty value removes one. The page number restarts at 1 unless it is
+  // given. Typing replaces the history's entry, other changes add one.
   refine(changes, { replace = false } = {}) {
     const params = new URLSearchParams(this.current.value.params);
     for (const [name, value] of Object.entries({ page: '', ...changes })) {

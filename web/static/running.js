@@ -1,12 +1,12 @@
-// What runs now: each browser, its way out, what it shows, and how it is kept apart.
+// The running browsers: each one's proxy, identity, usage and isolation.
 import { useEffect, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { start, stop } from './actions.js';
 import { useApp, useNow } from './app-context.js';
+import { Country, Empty, Name, Pager, ProblemBox, Waiting } from './components.js';
 import { bytes, count, lasting, moment } from './format.js';
 import { Icon } from './icons.js';
 import { PAGE_SIZE } from './list.js';
-import { Country, Empty, Name, Pager, ProblemBox, Waiting } from './parts.js';
 import { Preview, viewOf } from './preview.js';
 import { useProfiles } from './profiles.js';
 import { href } from './route.js';
@@ -15,7 +15,7 @@ import { SYSTEMS } from './words.js';
 
 const USAGE_MS = 5000;
 
-// useUsage reads what each run uses, by its profile, again and again while somebody looks.
+// useUsage polls the usage of each run, by profile, while the page is visible.
 function useUsage(api) {
   const [usage, setUsage] = useState(() => new Map());
   useEffect(() => {
@@ -24,7 +24,7 @@ function useUsage(api) {
     const read = async () => {
       clearTimeout(timer);
       if (!document.hidden) {
-        const answer = await api.get('/runs', {}, { signal: ending.signal }).catch(() => null); // the old figures stay
+        const answer = await api.get('/runs', {}, { signal: ending.signal }).catch(() => null); // keeps the old figures
         if (ending.signal.aborted) return;
         if (answer) setUsage(new Map(answer.data.map((run) => [run.profileId, run.usage])));
       }
@@ -96,10 +96,10 @@ function Shown({ effective }) {
   return html`<span>${SYSTEMS[os] || os} · ${browserVersion}</span><span class="sub">${[timezone, [].concat(locale || [])[0]].filter(Boolean).join(' · ')}</span>`;
 }
 
-// MEMORY says how a run's memory was counted.
+// MEMORY explains how a run's memory was measured.
 const MEMORY = { __proto__: null, pss: 'Memory, with its share of what processes share (PSS)', rss: 'Memory of its processes; what they share counts for each (RSS)' };
 
-// Uses says what a run takes of the machine and of the line, and who is connected to it.
+// Uses shows a run's use of memory, CPU and network, and its clients.
 function Uses({ usage }) {
   if (!usage) return html`<span class="muted">–</span>`;
   const { cpuPercent: cpu, memoryBytes: memory, memoryKind, processes, bytesUp: up, bytesDown: down, clients, viewers } = usage;

@@ -1,8 +1,8 @@
-// JSON Schema as OpenAPI 3.1 has it, in words and as an example.
+// Shows JSON Schema of OpenAPI 3.1 in words and as an example.
 import { html } from './html.js';
-import { Prose } from './parts.js';
+import { Prose } from './components.js';
 
-const DEPTH = 6; // schemas may name each other in a circle
+const DEPTH = 6; // schemas may refer to each other in a cycle
 
 // resolve follows a reference within the document.
 export function resolve(doc, value) {
@@ -26,7 +26,7 @@ export function typeOf(doc, given) {
   return main && types.includes('null') ? `${words} or null` : words;
 }
 
-// Schema lists the members of an object, each with what it may be. Members that are objects unfold.
+// Schema lists the members of an object with their types. Members that are objects unfold.
 export function Schema({ doc, schema, depth = 0 }) {
   const found = resolve(doc, schema);
   const inner = found.items ? resolve(doc, found.items) : found;
@@ -71,8 +71,8 @@ function range(from, to, unit) {
   return `${least} to ${most}${unit}`;
 }
 
-// exampleOf makes a value that a schema allows. Of what is asked for, an example shows only what is required or has an
-// example of its own; of what is answered, everything.
+// exampleOf returns a value that a schema allows. A request's example has only required members and those with an
+// example; an answer's has all.
 export function exampleOf(doc, given, { asked = false, depth = 0 } = {}) {
   const schema = resolve(doc, given);
   const own = given?.examples?.[0] ?? schema.examples?.[0] ?? schema.example ?? schema.const ?? schema.default ?? schema.enum?.[0];

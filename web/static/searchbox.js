@@ -1,4 +1,4 @@
-// The search box: it waits for a pause in the typing before it asks.
+// The search box, which searches after a pause in typing.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Icon } from './icons.js';
@@ -8,7 +8,7 @@ const PAUSE_MS = 200;
 export function SearchBox({ value, label, change }) {
   const [text, setText] = useState(value);
   const timer = useRef(0);
-  useEffect(() => setText((now) => (now.trim() === value ? now : value)), [value]); // changed from elsewhere: back, a link
+  useEffect(() => setText((now) => (now.trim() === value ? now : value)), [value]); // changed by the route: back, or a link
   useEffect(() => () => clearTimeout(timer.current), []);
   const typed = (event) => {
     const next = event.currentTarget.value;

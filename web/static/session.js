@@ -1,9 +1,10 @@
-// The key of this tab. It lies in sessionStorage, so it ends with the tab and no other origin sees it; there is no cookie.
+// The key of this tab. It is in sessionStorage: it ends with the tab, and no other origin sees it. There is no
+// cookie.
 
 const NAME = 'warren.key';
-let memory = ''; // where storage is switched off
+let memory = ''; // used if storage is disabled
 
-// takeKeyFromAddress takes a key that came as #key=…, and removes it from the address and from the tab's history.
+// takeKeyFromAddress takes a key from #key=…, and removes it from the address and the tab's history.
 export function takeKeyFromAddress() {
   const [, given] = /^#key=(.+)$/.exec(location.hash) || [];
   if (!given) return '';
@@ -12,14 +13,14 @@ export function takeKeyFromAddress() {
   try {
     key = decodeURIComponent(given);
   } catch {
-    // A stray percent sign: the key as it stands.
+    // A stray percent sign: the key is taken literally.
   }
   if (!looksLikeKey(key)) return '';
   saveKey(key);
   return key;
 }
 
-// looksLikeKey says whether a text can be sent as a key at all. Only the server knows whether it is one.
+// looksLikeKey reports whether a text can be sent as a key. Only the server knows whether it is one.
 export function looksLikeKey(text) {
   return /^[\x21-\x7e]{1,200}$/.test(text);
 }
@@ -37,7 +38,7 @@ export function saveKey(key) {
   try {
     sessionStorage.setItem(NAME, key);
   } catch {
-    // Kept in memory until the page is left.
+    // Without storage it is kept until the page is left.
   }
 }
 

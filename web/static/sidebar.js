@@ -1,4 +1,4 @@
-// The side of the page: where to go, which workspace, whether the connection stands.
+// The sidebar: navigation, the workspace, and the state of the connection.
 import { useEffect, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { useApp } from './app-context.js';
@@ -69,7 +69,7 @@ function Version() {
     fetch('version')
       .then((response) => response.json())
       .then((answer) => setVersion(String(answer.version || '')))
-      .catch(() => {}); // an ornament
+      .catch(() => {}); // only decoration
   }, []);
   return version && html`<p class="version">warren ${version}</p>`;
 }

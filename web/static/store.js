@@ -1,4 +1,4 @@
-// A value that components can watch, and the hook with which they do.
+// A value that components can watch, and the hook for it.
 import { useLayoutEffect, useState } from 'preact/hooks';
 
 export class Store {
@@ -19,7 +19,7 @@ export class Store {
     for (const watcher of [...this.#watchers]) watcher(value);
   }
 
-  // watch calls the function with each new value until what it returns is called.
+  // watch calls the function with each new value until the returned function is called.
   watch(watcher) {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
@@ -29,7 +29,7 @@ export class Store {
 export function useStore(store) {
   const [, redraw] = useState(store.value);
   useLayoutEffect(() => {
-    redraw(store.value); // it may have changed since this was drawn
+    redraw(store.value); // the value may have changed since the last draw
     return store.watch(redraw);
   }, [store]);
   return store.value;

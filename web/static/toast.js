@@ -1,7 +1,7 @@
-// Short messages at the edge of the page. They are read out politely; those that say no stay until they are closed.
-import { Store, useStore } from './store.js';
+// Short messages at the edge of the page. Screen readers read them politely. Errors stay until they are closed.
 import { html } from './html.js';
 import { Icon } from './icons.js';
+import { Store, useStore } from './store.js';
 
 const SHOWN_MS = 6000;
 

@@ -1,10 +1,10 @@
-// The trash: profiles that were deleted, until they are restored or their time is up.
+// The trash: deleted profiles, until they are restored or purged.
 import { html } from './html.js';
 import { askToDestroy, restore } from './actions.js';
 import { useApp } from './app-context.js';
+import { Ago, Empty, Name, Pager, ProblemBox, Tags, Waiting } from './components.js';
 import { Icon } from './icons.js';
 import { PAGE_SIZE } from './list.js';
-import { Ago, Empty, Name, Pager, ProblemBox, Tags, Waiting } from './parts.js';
 import { useProfiles } from './profiles.js';
 import { useStore } from './store.js';
 

@@ -1,5 +1,5 @@
-// What the API's codes mean to a person: what happened, and what to do. The tables have no prototype: what the server
-// sends is looked up in them as it is.
+// The words for the API's codes: what happened, and what to do. The tables have no prototype, so that unknown codes
+// from the server find nothing.
 import { span } from './format.js';
 
 export const PROFILE_STATUS = {
@@ -39,12 +39,12 @@ const STAGES = {
   response: 'waiting for an answer through it',
 };
 
-// stageWords says what the check was doing when it failed.
+// stageWords returns what the check was doing when it failed.
 export function stageWords(stage) {
   return STAGES[stage] || '';
 }
 
-// FAULTS has for each way that a check fails what happened and what to do.
+// FAULTS maps each error of a check to what happened and what to do.
 const FAULTS = {
   __proto__: null,
   dns_failed: ['Its host name cannot be found.', 'Look for a typing error in the host.'],
@@ -82,18 +82,18 @@ const FAULTS = {
   ],
 };
 
-// faultWords explains a check's error: {happened, advice}. The server's own sentence serves for an unknown code.
+// faultWords explains a check's error: {happened, advice}. An unknown code falls back to the server's message.
 export function faultWords(error) {
   if (!error) return null;
   if (error.code === 'dns_failed' && error.stage !== 'resolve') {
     return { happened: 'It cannot find the name of the check’s address.', advice: 'The proxy’s own name lookup fails. Ask the provider.' };
   }
-  const behind = error.stage === 'request' && ['host_unreachable', 'connection_refused'].includes(error.code); // the proxy says so of the check's address
+  const behind = error.stage === 'request' && ['host_unreachable', 'connection_refused'].includes(error.code); // the proxy reports this about the check's address
   const [happened, advice] = FAULTS[behind ? 'target_unreachable' : error.code] || [error.message || 'The check failed.', ''];
   return { happened, advice };
 }
 
-// checkSentence says in a line what a check found.
+// checkSentence summarises a check in one sentence.
 export function checkSentence(check) {
   if (!check.ok) return faultWords(check.error)?.happened || 'The check failed.';
   const place = check.countryName || check.country;
@@ -114,13 +114,13 @@ const ENDS = {
   start_failed: 'Did not start',
 };
 
-// endWords says how a run ended. A reason that is new to the page is shown as it is.
+// endWords says how a run ended. An unknown reason is shown unchanged.
 export function endWords(lastRun) {
   const reason = lastRun?.reason || '';
   return ENDS[reason] || (reason && reason.replaceAll('_', ' ').replace(/^./, (c) => c.toUpperCase())) || 'Ended';
 }
 
-// TITLES say what happened in the page's own words; the problem's detail says what to do.
+// TITLES are the page's own titles for problems; the problem's detail says what to do.
 const TITLES = {
   __proto__: null,
   unauthorized: 'The key is not valid here',
@@ -148,14 +148,14 @@ const TITLES = {
   disk_full: 'The disk is full',
 };
 
-// WORDS stand for the API's own where those speak of members that the page does not show.
+// WORDS replace the API's texts that mention members which the page does not show.
 const WORDS = {
   __proto__: null,
   proxy_in_use: 'Nothing was deleted. Give the profiles another proxy first, or none: they must not go out directly by accident.',
   duplicate: 'A proxy with this type, host, port and user name is in this workspace already.',
 };
 
-// problemWords says what to do about a problem.
+// problemWords returns what to do about a problem.
 export function problemWords(problem) {
   return WORDS[problem.code] || problem.message;
 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// signalOf is the signal that ended a process; "" none.
-func signalOf(state *os.ProcessState) string {
+// exitSignal returns the signal that ended a process, "" for none.
+func exitSignal(state *os.ProcessState) string {
 	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return w.Signal().String()
 	}

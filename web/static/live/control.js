@@ -1,11 +1,11 @@
-// Who has the controls, who watches, and how the controls change hands.
+// Shows who has control and who watches, and hands control over.
 import { useId, useRef, useState } from 'preact/hooks';
-import { html } from './html.js';
-import { Icon } from './icons.js';
-import { readName } from './livelink.js';
-import { useStore } from './store.js';
+import { html } from '../html.js';
+import { Icon } from '../icons.js';
+import { useStore } from '../store.js';
+import { readName } from './link.js';
 
-// Control says whose hands work the browser, with what one can do about it.
+// Control shows who controls the browser, and the actions on that.
 export function Control({ link }) {
   const control = useStore(link.control);
   const hello = useStore(link.hello);
@@ -29,12 +29,12 @@ export function Control({ link }) {
         : html`<span class="chip wait">You watch. ${holder ? html`<bdi>${nameOf(holder)}</bdi> has the controls` : 'Nobody has the controls'}</span>
             ${holder && html`<button type="button" class="button small" onClick=${() => say(asked ? 'unask' : 'ask')}>${asked ? 'Do not ask' : 'Ask'}</button>`}
             <button type="button" class="button small" onClick=${() => say('take')}>Take them</button>`}
-    <${People} ...${{ link, control, hello, say }} />
+    <${Viewers} ...${{ link, control, hello, say }} />
   </div>`;
 }
 
-// People is the list of who is here, with one's own name to change.
-function People({ link, control, hello, say }) {
+// Viewers is the list of viewers, with a field for one's own name.
+function Viewers({ link, control, hello, say }) {
   const id = useId();
   const button = useRef(null);
   const list = useRef(null);

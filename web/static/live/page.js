@@ -1,22 +1,22 @@
-// The live view for who is logged in: it gets in with the key, and leads back to the profiles.
+// The live view for a logged-in person: it uses the key, and links back to the profiles.
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { html } from './html.js';
-import { useApp } from './app-context.js';
-import { KeyWay, LiveLink } from './livelink.js';
-import { LiveView } from './liveview.js';
-import { href } from './route.js';
-import { useStore } from './store.js';
-import { problemTitle, problemWords } from './words.js';
+import { html } from '../html.js';
+import { useApp } from '../app-context.js';
+import { href } from '../route.js';
+import { useStore } from '../store.js';
+import { problemTitle, problemWords } from '../words.js';
+import { KeyAccess, LiveLink } from './link.js';
+import { LiveView } from './view.js';
 
 export function LivePage({ params }) {
   const app = useApp();
   const id = params.get('profile') || '';
   const readonly = params.has('readonly');
-  const link = useMemo(() => new LiveLink(new KeyWay(app.api, id, readonly)), [app, id, readonly]);
+  const link = useMemo(() => new LiveLink(new KeyAccess(app.api, id, readonly)), [app, id, readonly]);
   const [name, setName] = useState('');
   useEffect(() => link.begin(), [link]);
   useEffect(() => {
-    app.api.get(`/profiles/${encodeURIComponent(id)}`).then((profile) => setName(profile.name), () => {}); // the link says why
+    app.api.get(`/profiles/${encodeURIComponent(id)}`).then((profile) => setName(profile.name), () => {}); // the connection shows the reason
   }, [app, id]);
   const starting = useStore(app.busy).has(id);
   const start = () => app.during(id, async () => {

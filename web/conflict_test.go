@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// This file is about what the page shows when a reading fails, and when somebody else was there first.
+// Tests what the page shows when a read fails, and when another person has changed an object.
 
-// TestWhatCouldNotBeReadIsReadAgain: a list and an object whose reading failed for the moment come by themselves, with no further event.
+// TestWhatCouldNotBeReadIsReadAgain: a list and an object whose read failed temporarily appear without a further
+// event.
 func TestWhatCouldNotBeReadIsReadAgain(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -31,7 +32,9 @@ func TestWhatCouldNotBeReadIsReadAgain(t *testing.T) {
 		return status, body
 	}
 	_, _ = use(t, "proxies", `await there('[aria-label="Edit Berlin"]');
-		await fetch('/say', { method: 'POST', body: 'id: 7\nevent: proxy.updated\ndata: {"id":"7","type":"proxy.updated","at":"2026-01-01T00:00:00.000Z","workspaceId":"default","data":{"id":"x1","changed":["name"]}}\n\n' });
+		await fetch('/say', { method: 'POST', body: 'id: 7\nevent: proxy.updated\n' +
+			'data: {"id":"7","type":"proxy.updated","at":"2026-01-01T00:00:00.000Z","workspaceId":"default",' +
+			'"data":{"id":"x1","changed":["name"]}}\n\n' });
 		await there('[aria-label="Edit Hamburg"]');`, answer)
 	mu.Lock()
 	defer mu.Unlock()
@@ -40,7 +43,8 @@ func TestWhatCouldNotBeReadIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestTwoPeopleChangeAProxy: the form starts from what is true now, and does not save over what somebody else saved meanwhile.
+// TestTwoPeopleChangeAProxy: the form starts from the current values, and does not overwrite another person's
+// changes.
 func TestTwoPeopleChangeAProxy(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -54,7 +58,8 @@ func TestTwoPeopleChangeAProxy(t *testing.T) {
 		}
 		if method == "PUT" && !changed {
 			changed = true
-			return 412, map[string]any{"status": 412, "code": "etag_mismatch", "title": "Precondition Failed", "detail": "The object has changed since it was read. Read it again, and send its new ETag."}
+			return 412, map[string]any{"status": 412, "code": "etag_mismatch", "title": "Precondition Failed",
+				"detail": "The object has changed since it was read. Read it again, and send its new ETag."}
 		}
 		_, body = oneOfEach("GET", path)
 		tag := `"1"`
@@ -68,8 +73,10 @@ func TestTwoPeopleChangeAProxy(t *testing.T) {
 		(await named('Load what is there now')).click();
 		await until(() => document.querySelector('dialog input[name=host]')?.value === 'theirs.example');
 		set(document.querySelector('dialog input[name=name]'), 'Mine'); await drawn(); (await named('Save')).click();
-		await until(() => !document.querySelector('dialog') && performance.getEntriesByType('resource').some((e) => e.name.endsWith('/check')));`, answer)
-	wantSent(t, sent, `PUT /api/v1/proxies/x1 {"name":"Mine"} if "1"`, `PUT /api/v1/proxies/x1 {"name":"Mine"} if "2"`, "POST /api/v1/proxies/x1/check")
+		await until(() => !document.querySelector('dialog') &&
+			performance.getEntriesByType('resource').some((e) => e.name.endsWith('/check')));`, answer)
+	wantSent(t, sent, `PUT /api/v1/proxies/x1 {"name":"Mine"} if "1"`, `PUT /api/v1/proxies/x1 {"name":"Mine"} if "2"`,
+		"POST /api/v1/proxies/x1/check")
 	if strings.Contains(dom, "Someone else changed this meanwhile") {
 		t.Error("the conflict still stands there")
 	}

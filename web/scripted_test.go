@@ -14,34 +14,34 @@ import (
 	"time"
 )
 
-// This file uses the page as a person does, in a real Chromium: a script beside the page fills fields in and presses buttons.
+// Uses the page like a person, in a real Chromium: a script beside the page fills in fields and presses buttons.
 
-// hands is a server whose page has a script of the test's beside its own.
-type hands struct {
+// scriptedSite is a server that adds the test's script to the page.
+type scriptedSite struct {
 	site   *Site
 	script string
 	answer func(method, path string) (status int, body any)
 
-	says chan string // an event to tell
-	done chan string // the page as the script left it, or what went wrong behind "failed: "
+	events chan string // an event to send
+	done   chan string // the page after the script, or the error after "failed: "
 
 	mu   sync.Mutex
-	sent []string // "PUT /api/v1/… {…}": what changes something, in order
+	sent []string // "PUT /api/v1/… {…}": requests that change something, in order
 }
 
-// stream is an answer of a JSON object a line.
+// stream is an answer with one JSON object per line.
 type stream struct {
 	total int
 	lines []string
 }
 
-// versioned is an answer with its tag.
+// versioned is an answer with its ETag.
 type versioned struct {
 	etag string
 	body any
 }
 
-// tools are what every such script has: to wait until something is there, to type, to press.
+// tools are the functions for every such script: wait for an element, type, press.
 const tools = `
 const until = (find) => new Promise((found) => {
   const look = () => { const it = find(); if (it) { watch.disconnect(); found(it); } };
@@ -50,16 +50,21 @@ const until = (find) => new Promise((found) => {
   look();
 });
 const there = (selector) => until(() => document.querySelector(selector));
-const named = (text, within = 'button') => until(() => [...document.querySelectorAll(within)].find((it) => it.textContent.trim() === text && !it.disabled));
+const named = (text, within = 'button') => until(() => [...document.querySelectorAll(within)]
+  .find((it) => it.textContent.trim() === text && !it.disabled));
 const set = (field, value) => {
   field.value = value;
   field.dispatchEvent(new Event(field.tagName === 'SELECT' ? 'change' : 'input', { bubbles: true }));
 };
-const drawn = () => new Promise((done) => { const c = new MessageChannel(); c.port1.onmessage = done; requestAnimationFrame(() => c.port2.postMessage(0)); });
+const drawn = () => new Promise((done) => {
+  const c = new MessageChannel();
+  c.port1.onmessage = done;
+  requestAnimationFrame(() => c.port2.postMessage(0));
+});
 const report = (text) => fetch('/hands-done', { method: 'POST', body: text });
 `
 
-func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *scriptedSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	switch {
 	case path == "/enter":
@@ -67,7 +72,8 @@ func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `<script>sessionStorage.setItem('warren.key', 'k'); location.replace(%q)</script>`, r.URL.Query().Get("to"))
 	case path == "/hands.js":
 		w.Header().Set("Content-Type", "text/javascript")
-		io.WriteString(w, tools+"try {"+h.script+"\nreport(document.documentElement.outerHTML); } catch (error) { report('failed: ' + error); }") //nolint:errcheck // the client may be gone
+		io.WriteString(w, tools+"try {"+h.script+"\nreport(document.documentElement.outerHTML); }"+
+			" catch (error) { report('failed: ' + error); }") //nolint:errcheck // the client may be gone
 	case path == "/hands-done":
 		dom, _ := io.ReadAll(r.Body)
 		h.done <- string(dom)
@@ -77,21 +83,22 @@ func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		found.ServeHTTP(page, r)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", page.Header().Get("Content-Security-Policy"))
-		io.WriteString(w, strings.Replace(page.Body.String(), "</body>", `<script type="module" src="/hands.js"></script></body>`, 1)) //nolint:errcheck // the client may be gone
+		const end = `<script type="module" src="/hands.js"></script></body>`
+		io.WriteString(w, strings.Replace(page.Body.String(), "</body>", end, 1)) //nolint:errcheck // the client may be gone
 	case path == "/api/v1/events":
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, ": hello\n\n")
 		http.NewResponseController(w).Flush() //nolint:errcheck // the client may be gone
 		select {
-		case event := <-h.says:
+		case event := <-h.events:
 			io.WriteString(w, event)              //nolint:errcheck // the client may be gone
 			http.NewResponseController(w).Flush() //nolint:errcheck // as above
 		case <-r.Context().Done():
 		}
 		<-r.Context().Done()
-	case path == "/say": // the script has an event told
+	case path == "/say": // the script sends an event
 		event, _ := io.ReadAll(r.Body)
-		h.says <- string(event)
+		h.events <- string(event)
 	case strings.HasPrefix(path, "/api/") || path == "/version":
 		body, _ := io.ReadAll(r.Body)
 		if r.Method != http.MethodGet {
@@ -125,11 +132,11 @@ func (h *hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// use opens the page at a place, lets the script use it, and gives the page as it then is and what it sent.
+// use opens the page at a place and runs the script. It returns the page afterwards, and the requests that it sent.
 func use(t *testing.T, place, script string, answer func(method, path string) (int, any)) (dom string, sent []string) {
 	t.Helper()
 	browser := findChromium(t)
-	h := &hands{site: newSite(t), script: script, answer: answer, says: make(chan string, 1), done: make(chan string, 1)}
+	h := &scriptedSite{site: newSite(t), script: script, answer: answer, events: make(chan string, 1), done: make(chan string, 1)}
 	server := httptest.NewServer(h)
 	defer server.Close()
 	defer server.CloseClientConnections()
@@ -149,7 +156,7 @@ func use(t *testing.T, place, script string, answer func(method, path string) (i
 	return dom, h.sent
 }
 
-// open shows a page in a browser that goes with the test. log ends it and gives what it logged.
+// open shows a page in a browser that ends with the test. log ends it and returns its log.
 func open(t *testing.T, browser, address string) (log func() string) {
 	t.Helper()
 	var errs strings.Builder
@@ -159,30 +166,33 @@ func open(t *testing.T, browser, address string) (log func() string) {
 		t.Fatal(err)
 	}
 	log = sync.OnceValue(func() string {
-		if cmd.Process.Signal(os.Interrupt) != nil { // it closes its children first
-			cmd.Process.Kill() //nolint:errcheck // it may be gone
+		if cmd.Process.Signal(os.Interrupt) != nil { // the signal lets it close its children first
+			cmd.Process.Kill() //nolint:errcheck // the process may have exited
 		}
 		kill := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() }) //nolint:errcheck // as above
 		defer kill.Stop()
-		cmd.Wait() //nolint:errcheck // it was told to end
+		cmd.Wait() //nolint:errcheck // the exit code does not matter
 		return errs.String()
 	})
 	t.Cleanup(func() { log() })
 	return log
 }
 
-// oneOfEach is a server with one profile, whose proxy was deleted, and one proxy with a password, which others use.
+// oneOfEach answers like a server with one profile, whose proxy was deleted, and one proxy with a password and users.
 func oneOfEach(method, path string) (int, any) {
-	profile := map[string]any{"id": "p1", "workspaceId": "default", "name": "Shop", "os": "linux", "browserVersion": "150", "tags": []string{}, "notes": "",
-		"proxyId": nil, "proxyMissing": true, "status": "stopped", "startUrls": []string{}, "timezone": "auto", "locale": "auto", "geolocation": "auto", "webrtc": "proxy_only"}
-	proxy := map[string]any{"id": "x1", "workspaceId": "default", "name": "Berlin", "type": "socks5", "host": "de.example", "port": 1080, "username": "u", "hasPassword": true,
-		"tags": []string{}, "notes": "", "status": "unknown", "profileCount": 12, "lastCheck": nil}
+	profile := map[string]any{"id": "p1", "workspaceId": "default", "name": "Shop", "os": "linux", "browserVersion": "150",
+		"tags": []string{}, "notes": "", "proxyId": nil, "proxyMissing": true, "status": "stopped", "startUrls": []string{},
+		"timezone": "auto", "locale": "auto", "geolocation": "auto", "webrtc": "proxy_only"}
+	proxy := map[string]any{"id": "x1", "workspaceId": "default", "name": "Berlin", "type": "socks5", "host": "de.example", "port": 1080,
+		"username": "u", "hasPassword": true, "tags": []string{}, "notes": "", "status": "unknown", "profileCount": 12, "lastCheck": nil}
 	list := func(total int, data ...any) any { return map[string]any{"data": data, "total": total} }
 	switch {
 	case method == "DELETE":
-		return 409, map[string]any{"status": 409, "code": "proxy_in_use", "title": "Conflict", "detail": "Profiles use this proxy: `profileIds` names them (1,000 at most).", "profileIds": []string{"a", "b"}}
+		return 409, map[string]any{"status": 409, "code": "proxy_in_use", "title": "Conflict",
+			"detail": "Profiles use this proxy: `profileIds` names them (1,000 at most).", "profileIds": []string{"a", "b"}}
 	case method == "PUT" && path == "/api/v1/proxies/x1":
-		return 422, map[string]any{"status": 422, "code": "validation_failed", "title": "Unprocessable Entity", "detail": "no", "errors": []any{map[string]any{"location": "body.password", "message": "must be given again"}}}
+		return 422, map[string]any{"status": 422, "code": "validation_failed", "title": "Unprocessable Entity", "detail": "no",
+			"errors": []any{map[string]any{"location": "body.password", "message": "must be given again"}}}
 	case strings.HasPrefix(path, "/api/v1/profiles?") && strings.Contains(path, "proxyId=x1"):
 		return 200, list(12, map[string]any{"id": "a", "name": "Ann’s shop"}, map[string]any{"id": "b", "name": "Bob’s shop"})
 	case path == "/api/v1/profiles/p1":
@@ -204,19 +214,23 @@ func wantSent(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// TestNoneIsAChoiceForAProfileThatLostItsProxy: choosing it is sent, and what was not chosen is not.
+// TestNoneIsAChoiceForAProfileThatLostItsProxy: "none" is sent when it is chosen, and not otherwise.
 func TestNoneIsAChoiceForAProfileThatLostItsProxy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ script, want string }{
 		"none in the sheet": {`(await there('[aria-label="Edit Shop"]')).click();
-			set(await there('select[name=proxyId]'), ''); await drawn(); (await named('Save')).click(); await until(() => !document.querySelector('dialog'));`,
+			set(await there('select[name=proxyId]'), ''); await drawn(); (await named('Save')).click();
+			await until(() => !document.querySelector('dialog'));`,
 			`PUT /api/v1/profiles/p1 {"proxyId":null}`},
 		"a proxy in the sheet": {`(await there('[aria-label="Edit Shop"]')).click(); await there('select[name=proxyId] option[value=x1]');
-			set(await there('select[name=proxyId]'), 'x1'); await drawn(); (await named('Save')).click(); await until(() => !document.querySelector('dialog'));`,
+			set(await there('select[name=proxyId]'), 'x1'); await drawn(); (await named('Save')).click();
+			await until(() => !document.querySelector('dialog'));`,
 			`PUT /api/v1/profiles/p1 {"proxyId":"x1"}`},
 		"only a name in the sheet": {`(await there('[aria-label="Edit Shop"]')).click();
-			if ((await there('select[name=proxyId]')).selectedOptions[0].textContent !== 'Its proxy was deleted: choose another, or none') throw 'it looks chosen';
-			set(await there('dialog input[name=name]'), 'Store'); await drawn(); (await named('Save')).click(); await until(() => !document.querySelector('dialog'));`,
+			if ((await there('select[name=proxyId]')).selectedOptions[0].textContent !== 'Its proxy was deleted: choose another, or none')
+				throw 'it looks chosen';
+			set(await there('dialog input[name=name]'), 'Store'); await drawn(); (await named('Save')).click();
+			await until(() => !document.querySelector('dialog'));`,
 			`PUT /api/v1/profiles/p1 {"name":"Store"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -226,7 +240,7 @@ func TestNoneIsAChoiceForAProfileThatLostItsProxy(t *testing.T) {
 	}
 }
 
-// TestAnotherServerNeedsThePasswordAgain: the form says so before anything is sent, and again in plain words when it was refused.
+// TestAnotherServerNeedsThePasswordAgain: the form says so before a request, and again in plain words after a refusal.
 func TestAnotherServerNeedsThePasswordAgain(t *testing.T) {
 	t.Parallel()
 	dom, sent := use(t, "proxies", `(await there('[aria-label="Edit Berlin"]')).click();
@@ -244,10 +258,11 @@ func TestAnotherServerNeedsThePasswordAgain(t *testing.T) {
 	wantSent(t, sent, `PUT /api/v1/proxies/x1 {"type":"socks4","password":null}`)
 }
 
-// TestWhoUsesAProxyIsNamed: a proxy that cannot be deleted says by name for whom, not by members of the API.
+// TestWhoUsesAProxyIsNamed: the refusal to delete a proxy names the profiles that use it, not the API's members.
 func TestWhoUsesAProxyIsNamed(t *testing.T) {
 	t.Parallel()
-	dom, sent := use(t, "proxies", `(await named('Delete', '.menu-item')).click(); (await named('Delete', 'dialog button')).click(); await there('.problem');`, oneOfEach)
+	dom, sent := use(t, "proxies", `(await named('Delete', '.menu-item')).click(); (await named('Delete', 'dialog button')).click(); `+
+		`await there('.problem');`, oneOfEach)
 	wantSent(t, sent, "DELETE /api/v1/proxies/x1")
 	_, problem, _ := strings.Cut(dom, `class="problem"`)
 	for _, want := range []string{"Ann’s shop", "Bob’s shop", "and 10 more", "Give the profiles another proxy first"} {
@@ -260,8 +275,8 @@ func TestWhoUsesAProxyIsNamed(t *testing.T) {
 	}
 }
 
-// TestListsOfProxies: a list is tried and taken in with its tags, what made no proxy is shown line by line, and a check of all says how
-// many work, also when it broke off.
+// TestListsOfProxies: a list is tried and imported with its tags, and each line without a proxy is shown. A check of all
+// shows how many work, also if it broke off.
 func TestListsOfProxies(t *testing.T) {
 	t.Parallel()
 	total := 2
@@ -270,44 +285,54 @@ func TestListsOfProxies(t *testing.T) {
 		case strings.HasPrefix(path, "/api/v1/proxies/import"):
 			return 200, map[string]any{"created": 1, "duplicate": 0, "invalid": 0, "ambiguous": 1, "results": []any{
 				map[string]any{"line": 1, "result": "created", "readings": []any{}},
-				map[string]any{"line": 2, "result": "ambiguous", "reason": "can be read in more than one way", "readings": []any{"socks5://a:***@b:1", "<b>socks5://b</b>"}}}}
+				map[string]any{"line": 2, "result": "ambiguous", "reason": "can be read in more than one way",
+					"readings": []any{"socks5://a:***@b:1", "<b>socks5://b</b>"}}}}
 		case path == "/api/v1/proxies/check-all":
 			return 200, stream{total, []string{`{"id":"x1","ok":true}`, `{"id":"x2","ok":false}`}}
 		}
 		return oneOfEach(method, path)
 	}
 	dom, sent := use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Import')).click();
-		set(await there('dialog textarea'), 'a:1\nb:1:c:2'); const tag = await there('dialog input[name=tags]'); set(tag, 'de,'); await drawn();
+		set(await there('dialog textarea'), 'a:1\nb:1:c:2');
+		const tag = await there('dialog input[name=tags]'); set(tag, 'de,'); await drawn();
 		(await named('Try first')).click(); await until(() => document.body.textContent.includes('1 would be imported, 1 ambiguous.'));
-		(await named('Import', 'dialog button')).click(); await until(() => document.body.textContent.includes('1 imported, 1 ambiguous.'));`, answer)
+		(await named('Import', 'dialog button')).click();
+		await until(() => document.body.textContent.includes('1 imported, 1 ambiguous.'));`, answer)
 	wantSent(t, sent, "POST /api/v1/proxies/import a:1\nb:1:c:2", "POST /api/v1/proxies/import a:1\nb:1:c:2")
 	for _, want := range []string{"Line 2", "socks5://a:***@b:1", "&lt;b&gt;socks5://b&lt;/b&gt;", "1 proxy imported."} {
 		if !strings.Contains(dom, want) {
 			t.Errorf("the page does not show %q", want)
 		}
 	}
-	_, sent = use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Check all')).click(); await until(() => document.body.textContent.includes('1 of 2 proxies work.')); await named('Check all');`, answer)
+	_, sent = use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Check all')).click(); await until(() => `+
+		`document.body.textContent.includes('1 of 2 proxies work.')); await named('Check all');`, answer)
 	wantSent(t, sent, "POST /api/v1/proxies/check-all {}")
 	total = 3
-	use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Check all')).click(); await until(() => document.body.textContent.includes('The answer ended after 2 of 3.'));`, answer)
+	use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Check all')).click(); await until(() => `+
+		`document.body.textContent.includes('The answer ended after 2 of 3.'));`, answer)
 }
 
-// TestOneLineOfAProxy: the form takes a line as providers write it, and where the server refuses one says so once, beside the field.
+// TestOneLineOfAProxy: the form takes a line as providers write it. If the server refuses the line, the form says so once,
+// beside the field.
 func TestOneLineOfAProxy(t *testing.T) {
 	t.Parallel()
 	answer := func(method, path string) (int, any) {
 		switch {
 		case method == "POST" && path == "/api/v1/proxies":
-			return 422, map[string]any{"status": 422, "code": "validation_failed", "title": "Unprocessable Entity", "detail": "no", "errors": []any{map[string]any{"location": "body.url", "message": "can be read in two ways"}}}
+			return 422, map[string]any{"status": 422, "code": "validation_failed", "title": "Unprocessable Entity", "detail": "no",
+				"errors": []any{map[string]any{"location": "body.url", "message": "can be read in two ways"}}}
 		case path == "/api/v1/proxies/check":
-			return 200, map[string]any{"ok": false, "checkedAt": "2026-11-22T08:00:00.000Z", "error": map[string]any{"stage": "request", "code": "host_unreachable", "message": "the proxy has no way to the target"}}
+			return 200, map[string]any{"ok": false, "checkedAt": "2026-11-22T08:00:00.000Z",
+				"error": map[string]any{"stage": "request", "code": "host_unreachable", "message": "the proxy has no way to the target"}}
 		}
 		return oneOfEach(method, path)
 	}
-	dom, sent := use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Add proxy')).click(); set(await there('dialog input[name=url]'), '127.0.0.1:7310:alice:secret'); await drawn();
+	dom, sent := use(t, "proxies", `await there('[aria-label="Edit Berlin"]'); (await named('Add proxy')).click();
+		set(await there('dialog input[name=url]'), '127.0.0.1:7310:alice:secret'); await drawn();
 		(await named('Check first')).click(); await until(() => document.body.textContent.includes('cannot reach the check’s address'));
 		(await named('Add proxy', 'dialog button')).click(); await there('.fault');`, answer)
-	wantSent(t, sent, `POST /api/v1/proxies/check {"url":"127.0.0.1:7310:alice:secret"}`, `POST /api/v1/proxies {"url":"127.0.0.1:7310:alice:secret"}`)
+	wantSent(t, sent, `POST /api/v1/proxies/check {"url":"127.0.0.1:7310:alice:secret"}`,
+		`POST /api/v1/proxies {"url":"127.0.0.1:7310:alice:secret"}`)
 	if strings.Contains(dom, `class="problem"`) || !strings.Contains(dom, "Can be read in two ways") {
 		t.Error("the refusal does not stand beside its field alone")
 	}

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// oldDatabase makes a database as it was at a version, with a key of its own, fills it, and gives its folder. sealer seals as that
-// version did.
+// oldDatabase creates a database of an older version with a key of its own, fills it, and returns its folder. sealer
+// seals as that version did.
 func oldDatabase(t *testing.T, version int64, fill func(db *sql.DB, sealer keyring)) string {
 	t.Helper()
 	dir, ctx := t.TempDir(), context.Background()
@@ -51,21 +51,26 @@ func mustExec(t *testing.T, db *sql.DB, statement string, args ...any) {
 	}
 }
 
-// What an older version folded is found as it is folded now, and an answer that it kept is there for who sends the request again.
+// A row that an older version folded is found with today's folding. An answer that it kept is replayed for a repeated
+// request.
 func TestOldRowsAreRefitted(t *testing.T) {
 	ctx := context.Background()
 	target := "POST /api/v1/proxies/import?tag=a"
 	dir := oldDatabase(t, 4, func(db *sql.DB, sealer keyring) {
-		mustExec(t, db, "INSERT INTO profiles (id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, created_at, updated_at) VALUES ('p', 'default', 'İstanbul', 'linux', '150', '[\"İzmir\"]', '\n'||'i̇zmir'||'\n', 'x', 'i̇stanbul'||char(10)||'x', 1, 1)")
-		mustExec(t, db, "INSERT INTO proxies (id, workspace_id, type, host, port, created_at, updated_at) VALUES ('x', 'default', 'socks5', 'h', 1, 1, 1)")
+		mustExec(t, db, "INSERT INTO profiles (id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, "+
+			"created_at, updated_at) VALUES ('p', 'default', 'İstanbul', 'linux', '150', '[\"İzmir\"]', '\n'||'i̇zmir'||'\n', 'x', "+
+			"'i̇stanbul'||char(10)||'x', 1, 1)")
+		mustExec(t, db, "INSERT INTO proxies (id, workspace_id, type, host, port, created_at, updated_at) "+
+			"VALUES ('x', 'default', 'socks5', 'h', 1, 1, 1)")
 		mustExec(t, db, "INSERT INTO picks (profile_id, tag, proxy_id) VALUES ('p', 'i̇zmir', 'x')")
 		answer, err := sealer.seal("idempotency", "answer", "k\ni\n"+target, []byte("the answer"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		mustExec(t, db, "INSERT INTO idempotency (key_id, idem_key, target, body_hash, status, answer, created_at) VALUES ('k', 'i', ?, x'01', 200, ?, 1), ('k', 'j', ?, x'01', 0, NULL, 1)", target, answer, target)
+		mustExec(t, db, "INSERT INTO idempotency (key_id, idem_key, target, body_hash, status, answer, created_at) "+
+			"VALUES ('k', 'i', ?, x'01', 200, ?, 1), ('k', 'j', ?, x'01', 0, NULL, 1)", target, answer, target)
 	})
-	for range 2 { // the second time there is nothing to do
+	for range 2 { // the second time there are no steps
 		s := openIn(t, dir, Options{})
 		for _, search := range []string{"istanbul", "ISTANBUL", "İSTANBUL", "i̇stanbul"} {
 			page, err := s.ListProfiles(ctx, ProfileList{ProfileFilter: ProfileFilter{Search: search}, Limit: 20})
@@ -80,14 +85,16 @@ func TestOldRowsAreRefitted(t *testing.T) {
 		if got, err := s.Read().GetPick(ctx, GetPickParams{ProfileID: "p", Tag: Fold("İzmir")}); err != nil || got != "x" {
 			t.Errorf("pick: %q, %v; want x", got, err)
 		}
-		row, err := s.Read().GetIdempotency(ctx, GetIdempotencyParams{KeyID: "k", IdemKey: "i", Target: IdempotencyTarget("POST", "/api/v1/proxies/import?tag=a")})
+		row, err := s.Read().GetIdempotency(ctx, GetIdempotencyParams{KeyID: "k", IdemKey: "i",
+			Target: IdempotencyTarget("POST", "/api/v1/proxies/import?tag=a")})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if plain, err := s.Unseal("idempotency", "answer", IdempotencyRow(row.KeyID, row.IdemKey, row.Target), row.Answer); err != nil || string(plain) != "the answer" {
+		if plain, err := s.Unseal("idempotency", "answer", IdempotencyRow(row.KeyID, row.IdemKey, row.Target), row.Answer); err != nil ||
+			string(plain) != "the answer" {
 			t.Errorf("answer: %q, %v", plain, err)
 		}
-		if _, err := s.Read().GetSetting(ctx, refitName); err != ErrNoRow {
+		if _, err := s.Read().GetSetting(ctx, pendingSteps); err != ErrNoRow {
 			t.Errorf("the steps are left to be done: %v", err)
 		}
 		if err := s.Close(); err != nil {
@@ -96,9 +103,10 @@ func TestOldRowsAreRefitted(t *testing.T) {
 	}
 }
 
-// A dotted I is an i for who searches, in every form; other letters keep their dots.
+// A dotted I is an i in searches, in every form; other letters keep their dots.
 func TestFold(t *testing.T) {
-	for _, same := range [][]string{{"İstanbul", "istanbul", "ISTANBUL", "I\u0307stanbul", "i\u0307STANBUL"}, {"Straße", "STRASSE"}, {"Σίσυφος", "ΣΊΣΥΦΟΣ"}, {"é", "E\u0301"}} {
+	for _, same := range [][]string{{"İstanbul", "istanbul", "ISTANBUL", "I\u0307stanbul", "i\u0307STANBUL"}, {"Straße", "STRASSE"},
+		{"Σίσυφος", "ΣΊΣΥΦΟΣ"}, {"é", "E\u0301"}} {
 		for _, s := range same {
 			if Fold(s) != Fold(same[0]) {
 				t.Errorf("%q folds to %q, %q to %q: want the same", s, Fold(s), same[0], Fold(same[0]))
@@ -112,22 +120,27 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// The rotateUrl of a proxy that an older version wrote is sealed at the next open, and nothing of it stays in the file.
+// The rotateUrl of a proxy from an older version is sealed at the next open, and its plain text leaves the file.
 func TestOldRotateURLsAreSealed(t *testing.T) {
 	ctx := context.Background()
 	secret := "S3cr3t-0f-the-seller"
 	dir := oldDatabase(t, 4, func(db *sql.DB, _ keyring) {
-		for id, address := range map[string]string{"a": "https://r.example/" + secret, "b": "", "c": "https://u:" + secret + "@r.example/?x=" + strings.Repeat("long", 400), "d": "https://r.example"} {
-			mustExec(t, db, "INSERT INTO proxies (id, workspace_id, type, host, port, rotate_url, created_at, updated_at) VALUES (?, 'default', 'socks5', 'h', unicode(?), ?, 1, 1)", id, id, address)
+		for id, address := range map[string]string{"a": "https://r.example/" + secret, "b": "",
+			"c": "https://u:" + secret + "@r.example/?x=" + strings.Repeat("long", 400), "d": "https://r.example"} {
+			mustExec(t, db, "INSERT INTO proxies (id, workspace_id, type, host, port, rotate_url, created_at, updated_at) "+
+				"VALUES (?, 'default', 'socks5', 'h', unicode(?), ?, 1, 1)", id, id, address)
 		}
-		for i := range 2 * refitPart { // more than one part
-			mustExec(t, db, "INSERT INTO proxies (id, workspace_id, type, host, port, rotate_url, created_at, updated_at) VALUES (?, 'default', 'http', 'h', ?, ?, 1, 1)", fmt.Sprintf("x%04d", i), i+1, fmt.Sprint("https://r.example/", secret, i))
+		for i := range 2 * stepRows { // more than one batch
+			mustExec(t, db, "INSERT INTO proxies (id, workspace_id, type, host, port, rotate_url, created_at, updated_at) "+
+				"VALUES (?, 'default', 'http', 'h', ?, ?, 1, 1)", fmt.Sprintf("x%04d", i), i+1, fmt.Sprint("https://r.example/", secret, i))
 		}
 	})
 	for range 2 {
 		s := openIn(t, dir, Options{})
-		for id, want := range map[string][2]string{"a": {"https://r.example/***", "https://r.example/" + secret}, "b": {"", ""}, "d": {"https://r.example", "https://r.example"},
-			"c": {"https://r.example/***", "https://u:" + secret + "@r.example/?x=" + strings.Repeat("long", 400)}, "x0999": {"https://r.example/***", "https://r.example/" + secret + "999"}} {
+		for id, want := range map[string][2]string{"a": {"https://r.example/***", "https://r.example/" + secret}, "b": {"", ""},
+			"d": {"https://r.example", "https://r.example"}, "c": {"https://r.example/***",
+				"https://u:" + secret + "@r.example/?x=" + strings.Repeat("long", 400)},
+			"x0999": {"https://r.example/***", "https://r.example/" + secret + "999"}} {
 			row, err := s.Read().GetProxy(ctx, GetProxyParams{ID: id})
 			if err != nil {
 				t.Fatal(err)
@@ -152,12 +165,12 @@ func TestOldRotateURLsAreSealed(t *testing.T) {
 	}
 }
 
-// What stood in clear leaves the file also when the server died after it was sealed and before the file was written anew.
+// Plain text leaves the file also if the server died after sealing it and before the vacuum.
 func TestRebuildThatWasCutOff(t *testing.T) {
-	secret := strings.Repeat("S3cr3t-0f-the-seller", 1e5) // more pages than the migrations after take
+	secret := strings.Repeat("S3cr3t-0f-the-seller", 1e5) // more pages than later migrations reuse
 	dir := oldDatabase(t, 6, func(db *sql.DB, _ keyring) {
 		mustExec(t, db, "INSERT INTO settings (name, value) VALUES ('clear', ?)", secret)
-		mustExec(t, db, "DELETE FROM settings WHERE name = 'clear'") // its pages are free, and as they were
+		mustExec(t, db, "DELETE FROM settings WHERE name = 'clear'") // its pages are free and unchanged
 		mustExec(t, db, "UPDATE settings SET value = value || ' rebuild' WHERE name = 'refit'")
 	})
 	file := filepath.Join(dir, FileName)

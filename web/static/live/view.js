@@ -1,19 +1,19 @@
-// The live view: a profile's browser in this page, with its bars, and what is to be said when it is not there.
+// The live view: a profile's browser in this page, with its bars, and the messages when it is not available.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { html } from './html.js';
-import { bytes, span } from './format.js';
-import { Icon, Logo } from './icons.js';
-import { Chooser, Options, PageDialog } from './liveasks.js';
-import { Address, Tabs } from './livebar.js';
-import { Control } from './livepeople.js';
-import { Stage } from './livestage.js';
-import { Copy } from './parts.js';
-import { useStore } from './store.js';
-import { ToastArea, Toasts } from './toast.js';
+import { html } from '../html.js';
+import { Copy } from '../components.js';
+import { bytes, span } from '../format.js';
+import { Icon, Logo } from '../icons.js';
+import { useStore } from '../store.js';
+import { ToastArea, Toasts } from '../toast.js';
+import { Control } from './control.js';
+import { Chooser, Options, PageDialog } from './prompts.js';
+import { Stage } from './stage.js';
+import { Address, Tabs } from './toolbar.js';
 
 const SAME_ERROR_MS = 4000;
 
-// LiveView shows what a link brings. `home` is where the page's own list is, `start` starts the profile again: both for who is logged in.
+// LiveView shows a link. `home` is the address of the list and `start` starts the profile again; both need a login.
 export function LiveView({ link, name = '', home, start, starting }) {
   const [toasts] = useState(() => new Toasts());
   const phase = useStore(link.phase);
@@ -47,7 +47,7 @@ export function LiveView({ link, name = '', home, start, starting }) {
     </header>
     <main class="live-main" id="main">
       <${Stage} link=${link} away=${phase.name !== 'live' || crashed} leave=${leave} label=${`Picture of the page ${page?.title || page?.url || ''}`}
-        over=${(place) => html`<${Options} link=${link} drives=${drives} place=${place} /><${Over} ...${{ link, phase, drives, crashed, home, start, starting }} />`} />
+        over=${(place) => html`<${Options} link=${link} drives=${drives} place=${place} /><${Overlay} ...${{ link, phase, drives, crashed, home, start, starting }} />`} />
       <${Downloads} link=${link} toasts=${toasts} />
     </main>
     <footer class="live-foot">
@@ -61,13 +61,13 @@ export function LiveView({ link, name = '', home, start, starting }) {
   </div>`;
 }
 
-// TabName stands where the tabs do, for who can only watch.
+// TabName replaces the tabs for viewers who can only watch.
 function TabName({ link }) {
   const page = useStore(link.page);
   return html`<p class="live-tab-only"><bdi>${page?.title || page?.url || ''}</bdi></p>`;
 }
 
-// useErrors says what the server refused, once, however often it was tried.
+// useErrors shows the server's errors, each once in a while.
 function useErrors(link, toasts) {
   useEffect(() => {
     let last = { text: '', at: 0 };
@@ -80,8 +80,8 @@ function useErrors(link, toasts) {
   }, [link]);
 }
 
-// Over is what lies on the picture: that it is old, that its page has crashed, that there is none.
-function Over({ link, phase, drives, crashed, home, start, starting }) {
+// Overlay covers the picture when it is old, when its page has crashed, or when no tab is open.
+function Overlay({ link, phase, drives, crashed, home, start, starting }) {
   const { tabs = [] } = useStore(link.tabs);
   const hello = useStore(link.hello);
   if (phase.name !== 'live') return html`<${Away} ...${{ link, phase, home, start, starting }} />`;
@@ -117,7 +117,7 @@ function Away({ link, phase, home, start, starting }) {
   return html`<${Card} title="This link is over">${words}<p>${home ? 'The profile or its run is gone.' : 'It was for one run of the browser. Ask for a new one from whoever gave it to you.'}</p>${back}<//>`;
 }
 
-// Speed shows how quick the view is, in a corner.
+// Speed shows latency and frame rate in a corner.
 function Speed({ link }) {
   const { latency, rate } = useStore(link.meter.shown);
   const roundTrip = useStore(link.roundTrip);
@@ -126,7 +126,7 @@ function Speed({ link }) {
     <span>${rate} fps</span></p>`;
 }
 
-// Downloads offers what the browser has downloaded.
+// Downloads offers the browser's downloads.
 function Downloads({ link, toasts }) {
   const downloads = useStore(link.downloads);
   const [closed, setClosed] = useState(() => new Set());
@@ -147,12 +147,12 @@ function DownloadState({ link, download, toasts }) {
       <progress max=${total > 0 ? total : undefined} value=${total > 0 ? received : undefined} aria-label=${name}></progress>`;
   }
   if (state !== 'done') return html`<span class="bad-text">Failed</span>`;
-  const way = link.way.download(id);
-  if (way.href) return html`<a class="button small" href=${way.href} download=${name} aria-label=${`Save ${name}`}><${Icon} name="download" />Save</a>`;
+  const access = link.access.download(id);
+  if (access.href) return html`<a class="button small" href=${access.href} download=${name} aria-label=${`Save ${name}`}><${Icon} name="download" />Save</a>`;
   const fetchIt = async () => {
     setBusy(true);
     try {
-      save(await way.fetch(), name);
+      save(await access.fetch(), name);
     } catch (problem) {
       toasts.say({ text: `${name} was not saved.`, more: problem.message, tone: 'bad' });
     }
@@ -169,7 +169,7 @@ function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(a.href), 60_000);
 }
 
-// Copied puts what the page's selection was on this computer's clipboard, and shows it where the browser does not let it.
+// Copied writes the page's copied text to this computer's clipboard. It shows the text if the browser refuses that.
 function Copied({ link }) {
   const copied = useStore(link.copied);
   const [refused, setRefused] = useState(null);

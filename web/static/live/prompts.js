@@ -1,14 +1,15 @@
-// What a page asks of whoever sits before it: its dialogs, files, and a choice from a list.
+// A page's requests to the viewer: dialogs, files, and a choice from a list.
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { html } from './html.js';
-import { bytes } from './format.js';
-import { Icon } from './icons.js';
-import { useStore } from './store.js';
+import { html } from '../html.js';
+import { bytes } from '../format.js';
+import { Icon } from '../icons.js';
+import { useStore } from '../store.js';
 
-const TYPED_MS = 800; // letters that follow each other sooner make one word
+const TYPED_MS = 800; // letters typed faster than this form one word
 
-// Asked is a dialog over the stage. Who may answer is kept inside, and Escape refuses; who only watches goes on watching.
-function Asked({ title, drives, refuse, children, foot }) {
+// Prompt is a dialog over the stage. For the viewer in control it is modal, and Escape cancels. Other viewers can
+// keep watching.
+function Prompt({ title, drives, refuse, children, foot }) {
   const box = useRef(null);
   const titleId = useId();
   useLayoutEffect(() => {
@@ -21,7 +22,7 @@ function Asked({ title, drives, refuse, children, foot }) {
     };
   }, [drives]);
   const cancel = (event) => {
-    event.preventDefault(); // it goes when the browser says that it has gone
+    event.preventDefault(); // the dialog closes when the browser reports that it is closed
     if (drives) refuse();
   };
   return html`<dialog ref=${box} class="dialog asked" closedby="none" aria-labelledby=${titleId} onCancel=${cancel}
@@ -36,7 +37,7 @@ function Asked({ title, drives, refuse, children, foot }) {
 
 const BEFORE = 'Changes that you made may not be saved.';
 
-// PageDialog is an alert, a question or a prompt of the page.
+// PageDialog is an alert, a confirmation or a prompt of the page.
 export function PageDialog({ link, drives }) {
   const asked = useStore(link.dialog);
   return asked && html`<${OneDialog} key=${`${asked.id} ${drives}`} ...${{ link, asked, drives }} />`;
@@ -51,7 +52,7 @@ function OneDialog({ link, asked, drives }) {
     event.preventDefault();
     answer(true);
   };
-  return html`<${Asked} title=${leaving ? 'Leave this page?' : html`<bdi>${hostOf(url)}</bdi> says`} drives=${drives} refuse=${() => answer(false)} foot=${html`
+  return html`<${Prompt} title=${leaving ? 'Leave this page?' : html`<bdi>${hostOf(url)}</bdi> says`} drives=${drives} refuse=${() => answer(false)} foot=${html`
     ${kind !== 'alert' && html`<button type="button" class="button" onClick=${() => answer(false)}>${leaving ? 'Stay' : 'Cancel'}</button>`}
     <button type="button" class="button primary" autofocus=${kind !== 'prompt'} onClick=${() => answer(true)}>${leaving ? 'Leave' : 'OK'}</button>`}>
     <p class="asked-text">${message || (leaving ? BEFORE : '')}</p>
@@ -68,7 +69,7 @@ function hostOf(url) {
   }
 }
 
-// Chooser gives files to a page that wants some.
+// Chooser uploads files for a page's file chooser.
 export function Chooser({ link, drives }) {
   const asked = useStore(link.chooser);
   return asked && html`<${OneChooser} key=${`${asked.id} ${drives}`} ...${{ link, asked, drives }} />`;
@@ -90,7 +91,7 @@ function OneChooser({ link, asked, drives }) {
     event.preventDefault();
     give(event.dataTransfer.files);
   };
-  return html`<${Asked} title=${asked.multiple ? 'The page wants files' : 'The page wants a file'} drives=${drives} refuse=${cancel}
+  return html`<${Prompt} title=${asked.multiple ? 'The page wants files' : 'The page wants a file'} drives=${drives} refuse=${cancel}
     foot=${html`<button type="button" class="button" onClick=${cancel}>Cancel</button>`}>
     ${files.length === 0
       ? drives && html`<label class=${over ? 'drop is-over' : 'drop'} onDrop=${drop} onDragOver=${(event) => { event.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)}>
@@ -102,7 +103,7 @@ function OneChooser({ link, asked, drives }) {
   <//>`;
 }
 
-// Options is the list behind a page's <select>, which Chrome draws in no frame. It lies where the page has it.
+// Options is the list of a page's <select>, which Chrome draws in no frame. It appears in the page's position.
 export function Options({ link, drives, place }) {
   const asked = useStore(link.options);
   return asked && place && html`<${OneList} key=${asked.id} ...${{ link, asked, drives, place }} />`;
@@ -124,7 +125,7 @@ function OneList({ link, asked, drives, place }) {
     else setChosen(toggled(chosen, index));
   };
   useLayoutEffect(() => {
-    put(list.current, asked, place);
+    placeList(list.current, asked, place);
     const before = document.activeElement;
     if (drives) list.current.focus();
     return () => before?.focus?.({ preventScroll: true });
@@ -133,12 +134,12 @@ function OneList({ link, asked, drives, place }) {
   const key = (event) => {
     event.preventDefault();
     event.stopPropagation();
-    const to = moved(options, at, event.key);
+    const to = nextIndex(options, at, event.key);
     if (to !== undefined) setAt(to);
     else if (event.key === 'Escape' || event.key === 'Tab') answer(null);
     else if (event.key === 'Enter') answer(multiple ? [...chosen].sort((a, b) => a - b) : [at]);
     else if (event.key === ' ' && !typed.current.word) pick(at);
-    else if ([...event.key].length === 1) setAt(search(options, at, typed.current, event.key));
+    else if ([...event.key].length === 1) setAt(typeAhead(options, at, typed.current, event.key));
   };
   return html`<ul ref=${list} class="options" role="listbox" tabindex=${drives ? 0 : undefined} aria-label="Choose" aria-multiselectable=${multiple ? 'true' : undefined}
     aria-activedescendant=${at >= 0 ? `${listId}-${at}` : undefined} onKeyDown=${drives ? key : undefined} onBlur=${() => link.options.value?.id === id && answer(null)}>
@@ -156,8 +157,8 @@ function toggled(set, index) {
   return changed;
 }
 
-// put lays the list under the page's own field, or above it where there is more room.
-function put(list, { x, y, width, height }, place) {
+// placeList puts the list below the page's field, or above it if there is more room.
+function placeList(list, { x, y, width, height }, place) {
   const room = list.parentElement;
   const [left, top] = [place.left + x * place.scale, place.top + y * place.scale];
   const bottom = top + height * place.scale;
@@ -169,8 +170,8 @@ function put(list, { x, y, width, height }, place) {
   else list.style.bottom = `${room.clientHeight - top}px`;
 }
 
-// moved says where an arrow leads, over what cannot be chosen; undefined for other keys.
-function moved(options, at, key) {
+// nextIndex returns where an arrow key leads, skipping disabled options; undefined for other keys.
+function nextIndex(options, at, key) {
   const step = { __proto__: null, ArrowDown: 1, ArrowUp: -1, Home: 1, End: -1, PageDown: 1, PageUp: -1 }[key];
   if (!step) return undefined;
   let to = { __proto__: null, Home: 0, End: options.length - 1, PageDown: at + 10, PageUp: at - 10 }[key] ?? at + step;
@@ -179,8 +180,8 @@ function moved(options, at, key) {
   return options[to] ? to : at;
 }
 
-// search goes to the next option that begins with what was typed. The same letter again goes on to the next.
-function search(options, at, typed, letter) {
+// typeAhead returns the next option with the typed prefix. Repeating one letter cycles through its options.
+function typeAhead(options, at, typed, letter) {
   const now = performance.now();
   typed.word = (now - typed.at < TYPED_MS ? typed.word : '') + letter.toLowerCase();
   typed.at = now;

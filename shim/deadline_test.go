@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// TestLateChanges: what the server does not wait for any more is not carried out; what has time is, and so is what has no end.
+// TestLateChanges: a change whose deadline has passed is not applied. One with time left, or without a deadline, is.
 func TestLateChanges(t *testing.T) {
 	t.Parallel()
 	done := 0
-	change := inTime(func(http.ResponseWriter, *http.Request) { done++ })
+	change := refuseExpired(func(http.ResponseWriter, *http.Request) { done++ })
 	for _, x := range []struct {
 		left time.Duration // 0: no deadline
 		want int
@@ -24,7 +24,7 @@ func TestLateChanges(t *testing.T) {
 			ctx = with
 		}
 		r := httptest.NewRequest(http.MethodPut, "/upstreams", nil)
-		sayUntil(ctx, r)
+		setDeadline(ctx, r)
 		before, w := done, httptest.NewRecorder()
 		if change(w, r); done-before != x.want || (w.Code == http.StatusOK) != (x.want == 1) {
 			t.Errorf("with %v left: carried out %d times, status %d", x.left, done-before, w.Code)
@@ -32,14 +32,14 @@ func TestLateChanges(t *testing.T) {
 	}
 }
 
-// TestEveryChangeHasItsTime: each change of a run is refused when it comes late.
+// TestEveryChangeHasItsTime: every change of a run is refused after its deadline.
 func TestEveryChangeHasItsTime(t *testing.T) {
 	t.Parallel()
 	p := &process{browser: opened(t)}
 	h := p.handler()
 	for _, path := range []string{"/upstreams", "/rules", "/identity", "/capabilities"} {
 		r := httptest.NewRequest(http.MethodPut, path, nil)
-		r.Header.Set(untilHeader, "1")
+		r.Header.Set(deadlineHeader, "1")
 		w := httptest.NewRecorder()
 		if h.ServeHTTP(w, r); w.Code != http.StatusRequestTimeout {
 			t.Errorf("%s, which comes late: %d", path, w.Code)

@@ -8,29 +8,31 @@ import (
 	"strings"
 )
 
-// memoryKills counts the processes that the kernel has killed for want of memory where this process is: in its control group (memory.events of
-// version 2, memory.oom_control of version 1), or where no group tells, on the machine (proc_vmstat(5)).
-func memoryKills() int64 {
+// oomKills counts the processes that the kernel has killed in this process's control group, for lack of memory. It
+// reads memory.events (version 2) or memory.oom_control (version 1). Without a group it counts those of the machine
+// (proc_vmstat(5)).
+func oomKills() int64 {
 	groups, _ := os.ReadFile("/proc/self/cgroup")
 	for line := range strings.Lines(string(groups)) {
 		fields := strings.SplitN(strings.TrimSpace(line), ":", 3) // cgroups(7): number, controllers, path
 		if len(fields) != 3 {
 			continue
 		}
-		for _, dir := range memoryFolders(fields[1], fields[2]) {
+		for _, dir := range memoryCgroups(fields[1], fields[2]) {
 			for _, name := range []string{"memory.events", "memory.oom_control"} {
-				if n, ok := killsIn(filepath.Join(dir, name)); ok {
+				if n, ok := readOOMKills(filepath.Join(dir, name)); ok {
 					return n
 				}
 			}
 		}
 	}
-	n, _ := killsIn("/proc/vmstat")
+	n, _ := readOOMKills("/proc/vmstat")
 	return n
 }
 
-// memoryFolders are where a group may be found. In a container the path is as the host sees it, and the group is the mount itself.
-func memoryFolders(controllers, path string) []string {
+// memoryCgroups returns the folders in which a group may be found. In a container the path is as the host sees it,
+// and the mount itself is the group.
+func memoryCgroups(controllers, path string) []string {
 	switch {
 	case controllers == "":
 		return []string{"/sys/fs/cgroup" + path, "/sys/fs/cgroup/unified" + path, "/sys/fs/cgroup"}
@@ -40,8 +42,8 @@ func memoryFolders(controllers, path string) []string {
 	return nil
 }
 
-// killsIn reads the line oom_kill of a file of the kernel's.
-func killsIn(path string) (int64, bool) {
+// readOOMKills reads the line oom_kill of one of the kernel's files.
+func readOOMKills(path string) (int64, bool) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0, false

@@ -1,8 +1,8 @@
-// The bars over the stage: the tabs, and the address with its buttons.
+// The bars above the stage: the tabs, and the address with its buttons.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { html } from './html.js';
-import { Icon } from './icons.js';
-import { useStore } from './store.js';
+import { html } from '../html.js';
+import { Icon } from '../icons.js';
+import { useStore } from '../store.js';
 
 export function Tabs({ link, drives }) {
   const { tabs = [], active } = useStore(link.tabs);
@@ -21,14 +21,14 @@ export function Tabs({ link, drives }) {
   </ul>`;
 }
 
-// nameOf is what a tab is called: Chrome gives one without a title its address.
+// nameOf returns a tab's name. Chrome uses the address as the title of a page without one.
 function nameOf(title, url = '') {
   if (!title || title === 'about:blank') return url === 'about:blank' || !url ? 'New tab' : url.replace(/^\w+:\/\//, '').slice(0, 60);
   return title;
 }
 
-// addressOf makes an address of what was typed: words without a scheme are a host's, one without encryption where it is this
-// machine's or has no name. It gives "" for what is none.
+// addressOf converts typed text to an address. Without a scheme it adds https, or http for this machine and for bare
+// IP addresses. It returns "" for invalid text.
 export function addressOf(typed) {
   const text = typed.trim();
   if (text === '' || /^about:blank$/i.test(text)) return 'about:blank';
@@ -42,7 +42,7 @@ export function addressOf(typed) {
   }
 }
 
-// Address shows where the page is, and takes it elsewhere.
+// Address shows the page's address, and navigates to another.
 export function Address({ link, drives }) {
   const page = useStore(link.page);
   const [typed, setTyped] = useState(null); // null: nothing is being typed
@@ -50,11 +50,11 @@ export function Address({ link, drives }) {
   const field = useRef(null);
   const url = page?.url && page.url !== 'about:blank' ? page.url : '';
   const go = (what, more) => link.send({ type: 'go', do: what, ...more });
-  const forget = () => {
+  const reset = () => {
     setTyped(null);
     setFault('');
   };
-  useEffect(forget, [page?.tab]);
+  useEffect(reset, [page?.tab]);
   const submit = (event) => {
     event.preventDefault();
     const to = addressOf(field.current.value);
@@ -63,7 +63,7 @@ export function Address({ link, drives }) {
       return;
     }
     go('to', { url: to });
-    forget();
+    reset();
     document.querySelector('.typing')?.focus({ preventScroll: true });
   };
   return html`<div class="live-address">
@@ -76,7 +76,7 @@ export function Address({ link, drives }) {
       <input ref=${field} class=${page?.loading ? 'is-loading' : ''} aria-label="Address" inputmode="url" autocomplete="off" autocapitalize="off" autocorrect="off" spellcheck=${false}
         readonly=${!drives} placeholder=${drives ? 'Type an address' : 'New tab'} value=${typed ?? url} aria-invalid=${fault ? 'true' : undefined} aria-describedby=${fault ? 'address-fault' : undefined}
         onInput=${(event) => { setTyped(event.currentTarget.value); setFault(''); }} onFocus=${(event) => event.currentTarget.select()}
-        onBlur=${forget} onKeyDown=${(event) => event.key === 'Escape' && forget()} />
+        onBlur=${reset} onKeyDown=${(event) => event.key === 'Escape' && reset()} />
       <p class="fault" id="address-fault" role="alert">${fault}</p>
     </form>
   </div>`;

@@ -8,36 +8,36 @@ import (
 	"strings"
 )
 
-// Channel is the judgement of one way out.
+// Channel is the verdict on one way out.
 type Channel struct {
 	Name   string
 	Passed bool
-	Seen   string // what was seen, in one line
+	Seen   string // the observation, in one line
 
-	Undecided bool // time ran out before anything was shown: a longer test may show it
+	Undecided bool // time ran out before anything was shown; a longer test may show it
 }
 
-// rule is what a channel takes to pass, beside that no trap was hit by it.
-type rule struct {
-	name     string
-	parts    []string // the pages that must have tried it
-	control  bool     // the Site must have seen its try: else the test is blind here
-	judgedBy func(evidence, *Channel)
+// criterion says when a channel passes, if no canary was hit through it.
+type criterion struct {
+	name    string
+	parts   []string // the pages that must have tried it
+	control bool     // the Site must have seen a try; otherwise the test is blind here
+	verify  func(evidence, *Channel)
 }
 
-// evidence is what one channel is judged by.
+// evidence is what one verdict is based on.
 type evidence struct {
 	attempts   []Attempt
 	candidates []Candidate
-	traps      []Hit // of this channel
+	canaryHits []Hit // of this channel
 	seen       int   // tries that the Site saw
 	dnsPassed  bool
 }
 
-// rules are the channels in the order of the answer. dns stands before dns_prefetch, which is judged by it.
-func rules() []rule {
+// criteria lists the channels in the order of the answer. dns comes before dns_prefetch, whose verdict depends on it.
+func criteria() []criterion {
 	plain, secure, both := []string{"plain"}, []string{"secure"}, parts()
-	return []rule{
+	return []criterion{
 		{"http", plain, true, nil},
 		{"https", secure, true, nil},
 		{"websocket", both, true, nil},
@@ -59,28 +59,28 @@ func rules() []rule {
 		{"turn_udp", secure, false, nil},
 		{"turn_tcp", secure, false, nil},
 		{"turn_tls", secure, false, nil},
-		{"mdns", secure, false, judgeMDNS},
-		{"webrtc_candidates", secure, false, judgeCandidates},
+		{"mdns", secure, false, verdictMDNS},
+		{"webrtc_candidates", secure, false, verdictCandidates},
 		{"dns", secure, false, nil},
-		{"dns_prefetch", both, false, judgePrefetch},
+		{"dns_prefetch", both, false, verdictPrefetch},
 		{"loopback", both, false, nil},
 		{"lan", both, false, nil},
-		{"metadata", plain, false, judgeMetadata},
+		{"metadata", plain, false, verdictMetadata},
 	}
 }
 
-// groups are the channels that are told by where a try went, not by how.
+// groups are the channels that are identified by the target of a try, not by its method.
 func groups() []string { return []string{"loopback", "lan", "metadata"} }
 
-// silent is what a page lacks that has not reported.
-const silent = "did not report"
+// noReport is what is wrong with a page that has not reported.
+const noReport = "did not report"
 
-// Judge says for each channel whether it passed. One that was not tried, or of which no report came, has not.
-func Judge(reports []Report, site, traps []Hit) (out []Channel) {
+// Verdicts returns a verdict per channel. A channel that was not tried, or for which no report came, fails.
+func Verdicts(reports []Report, site, canaries []Hit) (out []Channel) {
 	var all evidence
 	lacks := map[string]string{}
 	for _, part := range parts() {
-		lacks[part] = silent
+		lacks[part] = noReport
 	}
 	for _, r := range reports {
 		delete(lacks, r.Part)
@@ -91,10 +91,10 @@ func Judge(reports []Report, site, traps []Hit) (out []Channel) {
 		all.candidates = append(all.candidates, r.Candidates...)
 	}
 	dnsPassed := false
-	for _, rule := range rules() {
-		e := all.of(rule.name, site, traps)
+	for _, want := range criteria() {
+		e := all.forChannel(want.name, site, canaries)
 		e.dnsPassed = dnsPassed
-		c := e.judge(rule, lacks)
+		c := e.verdict(want, lacks)
 		if c.Name == "dns" {
 			dnsPassed = c.Passed
 		}
@@ -103,8 +103,8 @@ func Judge(reports []Report, site, traps []Hit) (out []Channel) {
 	return out
 }
 
-// of takes what belongs to one channel.
-func (all evidence) of(channel string, site, traps []Hit) (e evidence) {
+// forChannel returns the evidence about one channel.
+func (all evidence) forChannel(channel string, site, canaries []Hit) (e evidence) {
 	nonces := map[string]bool{}
 	for _, a := range all.attempts {
 		if a.Channel == channel || slices.Contains(groups(), channel) && a.Group == channel {
@@ -119,23 +119,24 @@ func (all evidence) of(channel string, site, traps []Hit) (e evidence) {
 			e.seen++
 		}
 	}
-	for _, h := range traps {
-		if slices.Contains(blamed(h), channel) {
-			e.traps = append(e.traps, h)
+	for _, h := range canaries {
+		if slices.Contains(channelsOf(h), channel) {
+			e.canaryHits = append(e.canaryHits, h)
 		}
 	}
 	e.candidates = all.candidates
 	return e
 }
 
-// resolverProbe is what Chrome asks a name server over HTTPS for, to see whether it works, when it is told of one
-// (Chromium, kDohProbeHostname; seen with 156). No page made it resolve a name.
+// resolverProbe is the name that Chrome asks for to test a DNS over HTTPS server (Chromium, kDohProbeHostname; seen
+// with 156). No page causes this query.
 const resolverProbe = "www.gstatic.com."
 
-// blamed are the channels that a hit of a trap speaks against: how it came, where that can be told, and where it came to.
-func blamed(h Hit) []string {
+// channelsOf returns the channels that a canary's hit is evidence against: by method, if that can be told, and by
+// target.
+func channelsOf(h Hit) []string {
 	switch {
-	case h.Kind == "dns": // it may well have come through the relay
+	case h.Kind == "dns": // the query may have come through the relay
 		return []string{"dns"}
 	case h.Kind == "doh" && (h.Host == "" || h.Host == resolverProbe):
 		return nil
@@ -156,20 +157,20 @@ func blamed(h Hit) []string {
 	return []string{how, where}
 }
 
-// judge decides. lacks says of each page without a whole report why there is none.
-func (e evidence) judge(r rule, lacks map[string]string) Channel {
+// verdict decides. lacks says for each page without a complete report what is wrong.
+func (e evidence) verdict(r criterion, lacks map[string]string) Channel {
 	c := Channel{Name: r.name}
 	answered := slices.IndexFunc(e.attempts, func(a Attempt) bool { return a.Outcome == "ok" && slices.Contains(groups(), a.Group) })
 	missing := slices.IndexFunc(r.parts, func(part string) bool { return lacks[part] != "" })
 	switch {
-	case len(e.traps) > 0:
+	case len(e.canaryHits) > 0:
 		c.Seen = e.hits()
 	case answered >= 0:
 		a := e.attempts[answered]
 		c.Seen = fmt.Sprintf("%s by %s was answered", a.Target, a.Vector)
 	case missing >= 0:
 		c.Seen = fmt.Sprintf("the %s page %s", r.parts[missing], lacks[r.parts[missing]])
-		c.Undecided = lacks[r.parts[missing]] == silent
+		c.Undecided = lacks[r.parts[missing]] == noReport
 	case len(e.attempts) == 0:
 		c.Seen = "the page did not try it"
 	case e.unsupported():
@@ -178,20 +179,21 @@ func (e evidence) judge(r rule, lacks map[string]string) Channel {
 		c.Undecided = slices.ContainsFunc(e.attempts, func(a Attempt) bool { return a.Group == "site" && a.Outcome == "timeout" })
 		c.Seen = "what should have come through the relay did not come: the test is blind here"
 	case e.undecided():
-		c.Undecided, c.Seen = true, "no try ended within its time, so nothing is shown: repeat it with a longer timeoutMs, or on a machine that is less busy"
+		c.Undecided, c.Seen = true, "no try ended within its time, so nothing is shown: "+
+			"repeat it with a longer timeoutMs, or on a machine that is less busy"
 	default:
 		c.Passed, c.Seen = true, e.tries()
-		if r.judgedBy != nil {
-			r.judgedBy(e, &c)
+		if r.verify != nil {
+			r.verify(e, &c)
 		}
 	}
 	return c
 }
 
-// hits tells the first hit, and how many there were.
+// hits describes the first hit, and says how many there were.
 func (e evidence) hits() string {
-	h := e.traps[0]
-	for _, other := range e.traps {
+	h := e.canaryHits[0]
+	for _, other := range e.canaryHits {
 		if h.Nonce == "" && other.Nonce != "" {
 			h = other
 		}
@@ -200,18 +202,19 @@ func (e evidence) hits() string {
 	if h.Host != "" {
 		s += " as " + h.Host
 	}
-	if n := len(e.traps); n > 1 {
+	if n := len(e.canaryHits); n > 1 {
 		s += fmt.Sprintf(" (%d times in all)", n)
 	}
 	return s
 }
 
-// unsupported says that the browser did not even begin.
+// unsupported reports whether the browser has none of the features.
 func (e evidence) unsupported() bool {
 	return !slices.ContainsFunc(e.attempts, func(a Attempt) bool { return a.Outcome != "unsupported" })
 }
 
-// undecided says that all tries of what is near timed out. Chrome sends six requests to a host at a time: on a busy machine a try may not have been sent.
+// undecided reports whether all tries of near targets timed out. Chrome sends six requests at a time to a host, so
+// that on a busy machine a try may not have been sent.
 func (e evidence) undecided() bool {
 	tried := false
 	for _, a := range e.attempts {
@@ -226,20 +229,20 @@ func (e evidence) undecided() bool {
 }
 
 func (e evidence) tries() string {
-	site, traps := 0, 0
+	site, near := 0, 0
 	for _, a := range e.attempts {
 		if a.Group == "site" {
 			site++
 		} else {
-			traps++
+			near++
 		}
 	}
 	s := "nothing beside the relay"
-	if traps > 0 {
-		s += fmt.Sprintf(" in %d tries", traps)
+	if near > 0 {
+		s += fmt.Sprintf(" in %d tries", near)
 	}
 	switch {
-	case site > 0 && e.seen == 0 && !slices.ContainsFunc(e.attempts, unnoticed):
+	case site > 0 && e.seen == 0 && !slices.ContainsFunc(e.attempts, unseen):
 		s += "; this browser did not ask through it either"
 	case e.seen > 0:
 		s += fmt.Sprintf("; %d of %d through it arrived", e.seen, site)
@@ -247,12 +250,12 @@ func (e evidence) tries() string {
 	return s
 }
 
-// unnoticed says that the Site would not see the try, for it asks for nothing, or not by HTTP.
-func unnoticed(a Attempt) bool {
+// unseen reports whether the Site cannot see the try, since it sends no request, or none over HTTP.
+func unseen(a Attempt) bool {
 	return slices.Contains([]string{"rtc", "webtransport", "preconnect", "dnsprefetch"}, a.Vector)
 }
 
-// fieldsOf takes a candidate apart (RFC 8839, 5.1): its transport, address and type.
+// fieldsOf returns a candidate's transport, address and type (RFC 8839, 5.1).
 func fieldsOf(c Candidate) (transport, address, kind string) {
 	f := strings.Fields(strings.TrimPrefix(c.Candidate, "candidate:"))
 	if len(f) < 8 {
@@ -263,7 +266,7 @@ func fieldsOf(c Candidate) (transport, address, kind string) {
 
 func isMDNS(c Candidate) bool { return strings.Contains(c.Candidate, ".local ") }
 
-func judgeMDNS(e evidence, c *Channel) {
+func verdictMDNS(e evidence, c *Channel) {
 	n := 0
 	for _, found := range e.candidates {
 		if isMDNS(found) {
@@ -277,7 +280,7 @@ func judgeMDNS(e evidence, c *Channel) {
 	}
 }
 
-func judgeCandidates(e evidence, c *Channel) {
+func verdictCandidates(e evidence, c *Channel) {
 	if c.Passed = len(e.candidates) == 0; c.Passed {
 		c.Seen = "WebRTC found no candidate"
 		return
@@ -286,8 +289,9 @@ func judgeCandidates(e evidence, c *Channel) {
 	c.Seen = fmt.Sprintf("%d candidates, the first %s %s of type %s", len(e.candidates), transport, address, kind)
 }
 
-// judgePrefetch goes by dns: a query of Chrome's own resolver cannot be seen from here, but it is one resolver for both.
-func judgePrefetch(e evidence, c *Channel) {
+// verdictPrefetch follows the verdict on dns: queries of Chrome's own resolver cannot be seen here, but both use the
+// same resolver.
+func verdictPrefetch(e evidence, c *Channel) {
 	if c.Passed = e.dnsPassed; c.Passed {
 		c.Seen = fmt.Sprintf("%d names hinted at; the browser's resolver knows none (see dns)", len(e.attempts))
 	} else {
@@ -295,8 +299,8 @@ func judgePrefetch(e evidence, c *Channel) {
 	}
 }
 
-// judgeMetadata takes silence for a connection that went out: the relay refuses at once.
-func judgeMetadata(e evidence, c *Channel) {
+// verdictMetadata fails on a timeout: the relay refuses at once, so a connection must have left the browser.
+func verdictMetadata(e evidence, c *Channel) {
 	for _, a := range e.attempts {
 		if a.Outcome == "timeout" {
 			c.Passed, c.Seen = false, fmt.Sprintf("%s by %s was neither answered nor refused: it went somewhere", a.Target, a.Vector)

@@ -1,13 +1,13 @@
-// How quick the live view is: the time from an input to the picture that came after it, and the pictures per second.
-import { Store } from './store.js';
+// Measures the live view: latency from an input to the next picture, and pictures per second.
+import { Store } from '../store.js';
 
 const SAMPLES = 30;
-const WITHIN_MS = 1000; // what changes nothing has no picture: a later one is not its
+const MAX_LATENCY_MS = 1000; // an input that changes nothing has no picture; later pictures do not belong to it
 const SECOND_MS = 1000;
 
 export class Meter {
-  shown = new Store({ latency: null, rate: 0 }); // milliseconds, the median of the last samples; pictures in the last second
-  #sent = new Map(); // when each input was sent, by its number
+  shown = new Store({ latency: null, rate: 0 }); // latency: median of the last samples, milliseconds; rate: pictures in the last second
+  #sent = new Map(); // send time of each input, by its number
   #samples = [];
   #drawn = [];
   #timer = 0;
@@ -20,24 +20,24 @@ export class Meter {
     clearInterval(this.#timer);
   }
 
-  forget() {
+  reset() {
     this.#sent.clear();
   }
 
   sent(n) {
     this.#sent.set(n, performance.now());
     const [oldest] = this.#sent.keys();
-    if (performance.now() - this.#sent.get(oldest) > WITHIN_MS) this.#sent.delete(oldest);
+    if (performance.now() - this.#sent.get(oldest) > MAX_LATENCY_MS) this.#sent.delete(oldest);
   }
 
-  // drawn takes the number of the last input that the picture's page had seen. That one gives the sample: those before it may
-  // have changed nothing, and have waited for a picture that is not theirs.
+  // drawn takes the number of the last input before the picture. Only that input gives a sample: earlier ones may
+  // have changed nothing and waited for a picture that is not theirs.
   drawn(input) {
     const now = performance.now();
     this.#drawn.push(now);
     const took = now - this.#sent.get(input);
     for (const n of this.#sent.keys()) if (n <= input) this.#sent.delete(n);
-    if (!(took <= WITHIN_MS)) return;
+    if (!(took <= MAX_LATENCY_MS)) return;
     this.#samples = [...this.#samples.slice(1 - SAMPLES), took];
     if (this.#samples.length === 1) this.#show();
   }

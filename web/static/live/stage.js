@@ -1,25 +1,25 @@
-// The stage: the page's picture in the room that there is, and the hands that work it.
+// The stage: the page's picture in the available room, and the input handlers on it.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { html } from './html.js';
-import { Keys } from './livekeys.js';
-import { Mouse, Touch } from './livemouse.js';
-import { Store, useStore } from './store.js';
+import { html } from '../html.js';
+import { Store, useStore } from '../store.js';
+import { Keyboard } from './keyboard.js';
+import { Mouse, Touch } from './pointer.js';
 
 const RESIZED_MS = 150;
-const SCRIPT_MS = 1500; // how long a script's pointer is shown after it moved
+const SCRIPT_MS = 1500; // how long a script's pointer is shown after a move
 
-// CURSORS are CSS's words, but those that load a picture; others do not get to the style.
+// CURSORS are the CSS cursor keywords, without images. Other values are not used as a style.
 const CURSORS = new Set(['default', 'none', 'context-menu', 'help', 'pointer', 'progress', 'wait', 'cell', 'crosshair', 'text', 'vertical-text', 'alias', 'copy', 'move',
   'no-drop', 'not-allowed', 'grab', 'grabbing', 'all-scroll', 'col-resize', 'row-resize', 'n-resize', 'e-resize', 's-resize', 'w-resize', 'ne-resize', 'nw-resize',
   'se-resize', 'sw-resize', 'ew-resize', 'ns-resize', 'nesw-resize', 'nwse-resize', 'zoom-in', 'zoom-out']);
 
-// Picture draws the frames, and knows where the page's points lie on the screen.
+// Picture draws frames, and maps points on the screen to points on the page.
 export class Picture {
   place = new Store(null); // the canvas in the room: {left, top, width, height, scale}, in CSS pixels of this page
   #room;
   #canvas;
   #link;
-  #frame = null; // what the last frame says of itself
+  #frame = null; // the header of the last frame
   #timer = 0;
   #asked = '';
 
@@ -33,7 +33,7 @@ export class Picture {
     this.#link.draw = (header, blob) => this.draw(header, blob);
     const observer = new ResizeObserver(() => this.#resized());
     try {
-      observer.observe(this.#room, { box: 'device-pixel-content-box' }); // also tells of another screen's pixels
+      observer.observe(this.#room, { box: 'device-pixel-content-box' }); // also reports a change of the pixel ratio
     } catch {
       observer.observe(this.#room);
     }
@@ -60,7 +60,7 @@ export class Picture {
     if (before?.width !== header.width || before?.height !== header.height) this.#layout();
   }
 
-  // point says where on the page an event is, in the page's own pixels, no further out than its edge.
+  // point returns an event's position in the page's pixels, limited to the page.
   point({ clientX, clientY }) {
     if (!this.#frame) return { x: 0, y: 0 };
     const { left, top, width, height } = this.#canvas.getBoundingClientRect();
@@ -78,7 +78,7 @@ export class Picture {
     this.#timer = setTimeout(() => this.#ask(false), RESIZED_MS);
   }
 
-  // ask tells the server how large a picture is of use: in the screen's own pixels, so that it is sharp.
+  // ask tells the server which picture size is useful, in device pixels, for a sharp picture.
   #ask(anew) {
     const { clientWidth, clientHeight } = this.#room;
     const size = { width: Math.round(clientWidth * devicePixelRatio), height: Math.round(clientHeight * devicePixelRatio) };
@@ -88,7 +88,7 @@ export class Picture {
     this.#link.send({ type: 'size', ...size });
   }
 
-  // layout puts the picture in the middle of the room, as large as fits, its edges on whole pixels of the screen.
+  // layout centres the picture in the room, as large as possible, with its edges on device pixels.
   #layout() {
     if (!this.#frame) return;
     const { clientWidth, clientHeight } = this.#room;
@@ -102,7 +102,7 @@ export class Picture {
   }
 }
 
-// Stage draws what the link brings. `over` draws what lies on the picture, given where the picture is.
+// Stage draws the link's frames. `over` draws what covers the picture, given the picture's place.
 export function Stage({ link, away, label, leave, over }) {
   const [room, canvas, field] = [useRef(null), useRef(null), useRef(null)];
   const [place, setPlace] = useState(null);
@@ -113,13 +113,13 @@ export function Stage({ link, away, label, leave, over }) {
   const drives = phase.name === 'live' && control.you && !hello?.readonly;
   useLayoutEffect(() => {
     const picture = new Picture(room.current, canvas.current, link);
-    const keys = new Keys(field.current, link, leave);
+    const keys = new Keyboard(field.current, link, leave);
     const focus = (event) => {
       const { left, top } = room.current.getBoundingClientRect();
-      field.current.style.left = `${event.clientX - left}px`; // where an input method shows its choices
+      field.current.style.left = `${event.clientX - left}px`; // where an input method shows its candidates
       field.current.style.top = `${event.clientY - top}px`;
       field.current.focus({ preventScroll: true });
-      keys.rest();
+      keys.resetEscapes();
     };
     const parts = [picture, keys, new Mouse(canvas.current, picture, link, focus), new Touch(canvas.current, picture, link)];
     const ends = [...parts.map((part) => part.begin()), picture.place.watch(setPlace)];
@@ -137,7 +137,7 @@ export function Stage({ link, away, label, leave, over }) {
   </div>`;
 }
 
-// ScriptPointer shows where a script's mouse is, for a while after it moved.
+// ScriptPointer shows the position of a script's mouse for a while after a move.
 function ScriptPointer({ link, place }) {
   const script = useStore(link.script);
   const pointer = useRef(null);

@@ -1,20 +1,21 @@
-// The live view's socket: how it is opened, kept and opened again, and what came over it last. docs/live.md describes the messages.
-import { Store } from './store.js';
-import { Meter } from './livemeter.js';
+// The live view's socket: opens it, reopens it, and holds the last state received. docs/live.md describes the
+// messages.
+import { Store } from '../store.js';
+import { Meter } from './meter.js';
 
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 15_000;
 const PING_MS = 5000;
-const UNANSWERED = 2; // so many pings without a word, and the connection is dead, as after sleep
-const CHUNK = 1 << 20; // bytes of a file in one message
-const KEPT_DOWNLOADS = 100; // are offered, as by the server
-const IN_FLIGHT = 4 << 20; // bytes that wait in the browser before more of a file is read
+const MAX_UNANSWERED = 2; // after so many pings without any message the connection is dead, as after sleep
+const CHUNK = 1 << 20; // bytes of a file per message
+const KEPT_DOWNLOADS = 100; // kept and offered, as by the server
+const MAX_BUFFERED = 4 << 20; // bytes buffered in the browser before more of a file is read
 
-// ENDED are the closes after which there is no use in trying again: the viewer's own, and the server's no.
+// ENDED are the close codes after which no retry helps: the viewer's own, and the server's refusal.
 const ENDED = [1000, 1008];
 
-// CapabilityWay gets in with what the address carried, and nothing else.
-export class CapabilityWay {
+// CapabilityAccess opens the socket with a capability from the address.
+export class CapabilityAccess {
   constructor(capability, readonly) {
     this.path = `live/${encodeURIComponent(capability)}`;
     this.query = readonly ? '?readonly=1' : '';
@@ -24,7 +25,7 @@ export class CapabilityWay {
     return [];
   }
 
-  // probe asks over HTTP why there is no socket: a WebSocket does not tell a page the server's status.
+  // probe asks over HTTP why the socket failed, since a WebSocket hides the status from the page.
   async probe() {
     const response = await fetch(this.path, { cache: 'no-store', credentials: 'omit', redirect: 'error' });
     const body = await response.json().catch(() => null);
@@ -36,8 +37,8 @@ export class CapabilityWay {
   }
 }
 
-// KeyWay gets in with the page's key: a ticket carries it, since a socket cannot.
-export class KeyWay {
+// KeyAccess opens the socket with the page's key, by a ticket, since a socket cannot send the key.
+export class KeyAccess {
   #api;
 
   constructor(api, profileId, readonly) {
@@ -60,14 +61,14 @@ export class KeyWay {
     }
   }
 
-  // download gives what fetches a file: a plain link would come without the key.
+  // download returns a function that fetches a file with the key, which a plain link would not send.
   download(id) {
     return { fetch: async () => (await this.#api.open('GET', `${this.path}/downloads/${encodeURIComponent(id)}`)).blob() };
   }
 }
 
 export class LiveLink {
-  // connecting, live, lost (another try comes by itself), over (none comes; `status` says why where there was an answer)
+  // connecting, live, lost (a retry follows), over (no retry; `status` has the reason if there was an answer)
   phase = new Store({ name: 'connecting' });
   hello = new Store(null);
   tabs = new Store({ active: '', tabs: [] });
@@ -77,30 +78,30 @@ export class LiveLink {
   cursor = new Store('default');
   dialog = new Store(null);
   chooser = new Store(null);
-  uploads = new Store(new Map()); // bytes that the server has, by file name
+  uploads = new Store(new Map()); // bytes that the server has received, by file name
   options = new Store(null);
   downloads = new Store(new Map());
   copied = new Store(null);
   error = new Store(null);
   roundTrip = new Store(null); // milliseconds
   meter = new Meter();
-  draw = async () => {}; // what shows a frame, set by the stage
+  draw = async () => {}; // shows a frame; set by the stage
   #socket = null;
   #timer = 0;
   #ping = 0;
   #unanswered = 0;
   #wait = FIRST_WAIT_MS;
   #n = 0;
-  #owed = null; // the ack of a picture that nobody looks at
+  #pendingAck = null; // the ack of a frame that was drawn while the page was hidden
   #bye = '';
   #ended = false;
 
-  constructor(way) {
-    this.way = way;
+  constructor(access) {
+    this.access = access;
   }
 
   begin() {
-    const soon = () => document.visibilityState === 'visible' && this.#soon();
+    const soon = () => document.visibilityState === 'visible' && this.#reconnectSoon();
     addEventListener('online', soon);
     document.addEventListener('visibilitychange', soon);
     this.#ping = setInterval(() => this.#sendPing(), PING_MS);
@@ -113,28 +114,28 @@ export class LiveLink {
       clearInterval(this.#ping);
       clearTimeout(this.#timer);
       this.meter.end();
-      this.#drop();
+      this.#disconnect();
     };
   }
 
-  // connect tries now. It is also what a person's “Try again” does.
+  // connect tries now. It is also the action of “Try now”.
   async connect() {
     clearTimeout(this.#timer);
     this.#timer = 0;
-    this.#drop();
+    this.#disconnect();
     const { name, ...rest } = this.phase.value;
     this.phase.set(name === 'over' ? { name: 'connecting' } : { ...rest, name, at: 0 });
     const turn = {};
-    this.#socket = turn; // two tries at once: the later one counts
+    this.#socket = turn; // of two concurrent attempts the later one counts
     let protocols;
     try {
-      protocols = await this.way.protocols();
+      protocols = await this.access.protocols();
     } catch (problem) {
       if (this.#socket === turn) this.#failed(problem.status, problem.message);
       return;
     }
     if (this.#ended || this.#socket !== turn) return;
-    const address = new URL(this.way.path + this.way.query, document.baseURI);
+    const address = new URL(this.access.path + this.access.query, document.baseURI);
     address.protocol = address.protocol.replace('http', 'ws');
     this.#listen(new WebSocket(address, ['warren.live', ...protocols]));
   }
@@ -147,44 +148,44 @@ export class LiveLink {
     socket.onmessage = ({ data }) => {
       if (this.#socket !== socket) return;
       this.#unanswered = 0;
-      if (typeof data === 'string') this.#heard(data);
+      if (typeof data === 'string') this.#receive(data);
       else this.#frame(socket, data);
     };
     socket.onclose = async ({ code, reason }) => {
       if (this.#socket !== socket) return;
       if (ENDED.includes(code)) return this.#over(code, this.#bye || reason);
       if (opened) return this.#lost(this.#bye || reason);
-      const { status, words } = await this.way.probe().catch(() => ({ status: 0, words: '' }));
+      const { status, words } = await this.access.probe().catch(() => ({ status: 0, words: '' }));
       if (this.#socket === socket) this.#failed(status, words);
     };
   }
 
-  // failed takes the answer to a try that came to nothing. What the server refuses for good is not asked again.
+  // failed handles a failed attempt. It retries unless the server's refusal is permanent.
   #failed(status, words) {
     if ([401, 403, 404, 409, 410].includes(status)) this.#over(status, words);
     else this.#lost(words);
   }
 
   #over(status, words) {
-    this.#drop();
+    this.#disconnect();
     this.phase.set({ name: 'over', status, words });
   }
 
   #lost(words) {
-    this.#drop();
+    this.#disconnect();
     if (this.#ended) return;
     this.phase.set({ name: 'lost', words, at: Date.now() + this.#wait });
     this.#timer = setTimeout(() => this.connect(), this.#wait);
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT_MS);
   }
 
-  #soon() {
-    if (this.#owed?.socket === this.#socket) this.#ack(this.#owed.socket, this.#owed.seq);
-    this.#owed = null;
+  #reconnectSoon() {
+    if (this.#pendingAck?.socket === this.#socket) this.#ack(this.#pendingAck.socket, this.#pendingAck.seq);
+    this.#pendingAck = null;
     if (this.#timer) this.connect();
   }
 
-  #drop() {
+  #disconnect() {
     const socket = this.#socket;
     this.#socket = null;
     if (socket instanceof WebSocket) socket.close();
@@ -194,30 +195,30 @@ export class LiveLink {
     this.roundTrip.set(null);
   }
 
-  #heard(text) {
+  #receive(text) {
     let message;
     try {
       message = JSON.parse(text);
     } catch {
-      return; // not one of ours
+      return; // ignores invalid messages
     }
     const { type, ...body } = message || {};
-    if (Object.hasOwn(HEARD, type)) HEARD[type](this, body);
+    if (Object.hasOwn(HANDLERS, type)) HANDLERS[type](this, body);
   }
 
-  // greeted begins anew: to the server this is another viewer.
-  greeted(hello) {
+  // onHello resets the state: for the server each connection is a new viewer.
+  onHello(hello) {
     this.#n = 0;
     this.#wait = FIRST_WAIT_MS;
     this.#bye = '';
-    this.meter.forget();
+    this.meter.reset();
     this.hello.set(hello);
     this.phase.set({ name: 'live' });
     const name = readName();
     if (name) this.send({ type: 'name', name });
   }
 
-  said(reason) {
+  onBye(reason) {
     this.#bye = reason;
   }
 
@@ -229,10 +230,10 @@ export class LiveLink {
       await this.draw(header, new Blob([new Uint8Array(data, 2 + length)]));
       this.meter.drawn(header.input || 0);
     } catch {
-      if (!header) return; // not one of ours
-      // A picture that cannot be read is acknowledged all the same: the next one may be better.
+      if (!header) return; // ignores invalid messages
+      // An unreadable picture is acknowledged too, since the next one may be readable.
     }
-    if (document.hidden) this.#owed = { socket, seq: header.seq }; // nobody looks: the next one can wait
+    if (document.hidden) this.#pendingAck = { socket, seq: header.seq }; // nothing is visible: the next frame can wait
     else this.#ack(socket, header.seq);
   }
 
@@ -242,12 +243,12 @@ export class LiveLink {
 
   #sendPing() {
     if (this.phase.value.name !== 'live') return;
-    if (this.#unanswered >= UNANSWERED) return this.#lost('');
+    if (this.#unanswered >= MAX_UNANSWERED) return this.#lost('');
     this.#unanswered++;
     this.send({ type: 'ping', t: performance.now() });
   }
 
-  // drives says whether what this viewer does reaches the browser.
+  // drives reports whether this viewer's input reaches the browser.
   get drives() {
     return this.phase.value.name === 'live' && this.control.value.you && !this.hello.value?.readonly;
   }
@@ -256,7 +257,7 @@ export class LiveLink {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
   }
 
-  // input sends what a hand did, with its number.
+  // input sends numbered input.
   input(message) {
     if (!this.drives) return;
     const n = ++this.#n;
@@ -269,28 +270,28 @@ export class LiveLink {
     this.send({ type: 'name', name });
   }
 
-  // upload sends files to a page that wants them, piece by piece, no faster than they go out.
+  // upload sends files to the page's file chooser, chunk by chunk, no faster than the connection takes them.
   async upload(chooser, files) {
     const socket = this.#socket;
-    const wanted = () => this.#socket === socket && this.chooser.value?.id === chooser && this.drives; // the server takes no other piece of it
+    const wanted = () => this.#socket === socket && this.chooser.value?.id === chooser && this.drives; // the server accepts chunks only in this state
     for (const [file, content] of files.entries()) {
       let at = 0;
       do {
-        while (wanted() && socket.bufferedAmount > IN_FLIGHT) await new Promise((go) => { setTimeout(go, 20); });
+        while (wanted() && socket.bufferedAmount > MAX_BUFFERED) await new Promise((go) => { setTimeout(go, 20); });
         const bytes = await content.slice(at, at + CHUNK).arrayBuffer();
         if (!wanted()) return;
         at += bytes.byteLength;
         const header = { chooser, file, files: files.length, name: content.name, size: content.size, last: at >= content.size };
-        socket.send(packed(header, bytes));
+        socket.send(pack(header, bytes));
       } while (at < content.size);
     }
   }
 }
 
-// HEARD has for each message what it changes. The table has no prototype: what the server sends is looked up in it as it is.
-const HEARD = {
+// HANDLERS maps each message type to a handler. Without a prototype, unknown types find nothing.
+const HANDLERS = {
   __proto__: null,
-  hello: (link, body) => link.greeted(body),
+  hello: (link, body) => link.onHello(body),
   tabs: (link, body) => link.tabs.set(body),
   page: (link, body) => link.page.set(body),
   control: (link, body) => link.control.set({ asking: [], viewers: [], ...body }),
@@ -302,27 +303,27 @@ const HEARD = {
   chooserClosed: (link, { id }) => clear(link.chooser, id),
   options: (link, body) => link.options.set(body),
   optionsClosed: (link, { id }) => clear(link.options, id),
-  download: (link, body) => link.downloads.set(kept(link.downloads.value, body)),
+  download: (link, body) => link.downloads.set(withDownload(link.downloads.value, body)),
   copied: (link, { text }) => link.copied.set({ text }),
   uploaded: (link, { name, received }) => link.uploads.set(new Map(link.uploads.value).set(name, received)),
   pong: (link, { t }) => typeof t === 'number' && link.roundTrip.set(performance.now() - t),
   error: (link, body) => link.error.set(body),
-  bye: (link, { reason }) => link.said(reason),
+  bye: (link, { reason }) => link.onBye(reason),
 };
 
 function clear(store, id) {
   if (store.value?.id === id) store.set(null);
 }
 
-// kept is the downloads with one that is new or goes on. As on the server the oldest that is over goes where there are many.
-function kept(downloads, one) {
+// withDownload adds or updates a download. Like the server it drops the oldest finished one above the limit.
+function withDownload(downloads, one) {
   const all = new Map(downloads);
   const over = all.has(one.id) || all.size < KEPT_DOWNLOADS ? null : [...all.values()].find(({ state }) => state !== 'running');
   if (over) all.delete(over.id);
   return all.set(one.id, one);
 }
 
-function packed(header, bytes) {
+function pack(header, bytes) {
   const text = new TextEncoder().encode(JSON.stringify(header));
   const whole = new Uint8Array(2 + text.length + bytes.byteLength);
   new DataView(whole.buffer).setUint16(0, text.length);
@@ -345,6 +346,6 @@ function saveName(name) {
   try {
     localStorage.setItem(NAME, name);
   } catch {
-    // Until the page is left.
+    // Without storage it is kept until the page is left.
   }
 }

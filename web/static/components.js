@@ -1,12 +1,12 @@
-// The small parts of which the pages are made.
+// Small components that the pages share.
 import { useId, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
-import { Burrows, Icon } from './icons.js';
 import { useNow } from './app-context.js';
 import { ago, moment } from './format.js';
+import { Burrows, Icon } from './icons.js';
 import { checkSentence, faultWords, problemTitle, problemWords } from './words.js';
 
-// Status is a state in words, with a dot of its own shape beside them.
+// Status shows a state in words, with a dot of its own shape.
 export function Status({ of: { text, tone } }) {
   return html`<span class="status ${tone}"><span class="dot"></span>${text}</span>`;
 }
@@ -16,7 +16,7 @@ export function Ago({ time, prefix = '' }) {
   return time ? html`<time datetime=${time} title=${moment(time)}>${prefix}${ago(time, now)}</time>` : null;
 }
 
-// Name is a text that someone else wrote: set apart, so that its writing direction does not spill over.
+// Name shows a text from another person, isolated so that its writing direction does not affect others.
 export function Name({ children }) {
   return html`<bdi class="name">${children}</bdi>`;
 }
@@ -35,12 +35,12 @@ export function Tags({ tags = [], choose }) {
   </ul>`;
 }
 
-// Country shows a country's code: flags are letters on some systems and missing on others.
+// Country shows a country's code, since some systems lack flags.
 export function Country({ code, name }) {
   return code ? html`<abbr class="country" title=${name || code}>${code}</abbr>` : null;
 }
 
-// Menu is a button and the actions behind it. Items are {label, icon, run, danger}.
+// Menu is a button with a menu of actions. Items are {label, icon, run, danger}.
 export function Menu({ label, items }) {
   const id = useId();
   const button = useRef(null);
@@ -67,12 +67,11 @@ export function Menu({ label, items }) {
     </div>`;
 }
 
-// ProblemBox says what did not work: what happened, what to do, each field's fault that no field shows itself,
-// and the request id for whoever reads the log.
+// ProblemBox shows a problem: what happened, what to do, errors that no field shows, and the request id for the log.
 export function ProblemBox({ problem, shown = [], children }) {
   if (!problem) return null;
   const errors = (problem.errors || []).filter((error) => !shown.includes(error));
-  if (problem.code === 'validation_failed' && errors.length === 0 && shown.length > 0) return null; // each stands beside its field
+  if (problem.code === 'validation_failed' && errors.length === 0 && shown.length > 0) return null; // each error is shown by its field
   const { check, lines, exitCode } = problem.body || {};
   return html`<div class="problem" role="alert" tabindex="-1">
     <p class="problem-title"><${Icon} name="warning" />${problemTitle(problem)}</p>
@@ -88,7 +87,7 @@ export function ProblemBox({ problem, shown = [], children }) {
   </div>`;
 }
 
-// Prose shows paragraphs with `code` in them, which is all that our texts use.
+// Prose shows paragraphs with `code`, the only formatting in our texts.
 export function Prose({ text }) {
   if (!text) return null;
   return html`<div class="prose">${text.split(/\n\n+/).map((paragraph, i) => html`<p key=${i}>${
@@ -99,7 +98,8 @@ export function Notice({ children }) {
   return html`<div class="notice"><${Icon} name="warning" /><div>${children}</div></div>`;
 }
 
-// Copy puts a text on the clipboard. Plain HTTP from another machine has no clipboard API: there the old command does it.
+// Copy copies a text to the clipboard. Plain HTTP from another machine has no clipboard API; the old command is used
+// there.
 export function Copy({ text, label = 'Copy' }) {
   const [done, setDone] = useState(false);
   const button = useRef(null);
@@ -128,7 +128,7 @@ function copyByCommand(text, beside) {
   beside.focus();
 }
 
-// Pager shows where one is in a long list.
+// Pager shows the position in a long list.
 export function Pager({ page, size: perPage, total, go }) {
   const pages = Math.max(1, Math.ceil(total / perPage));
   if (pages === 1) return null;
@@ -141,7 +141,7 @@ export function Pager({ page, size: perPage, total, go }) {
   </nav>`;
 }
 
-// Empty stands where a list has nothing to show.
+// Empty is shown instead of an empty list.
 export function Empty({ title, children, drawing = true }) {
   return html`<div class="empty">
     ${drawing && html`<${Burrows} />`}
@@ -150,7 +150,7 @@ export function Empty({ title, children, drawing = true }) {
   </div>`;
 }
 
-// Waiting appears only when an answer is slow, so that quick ones do not flicker.
+// Waiting appears only for slow answers, so that quick ones do not flicker.
 export function Waiting() {
   return html`<div class="waiting" role="status"><span class="visually-hidden">Reading…</span>
     ${[1, 2, 3, 4, 5].map((row) => html`<div class="bone" key=${row}></div>`)}

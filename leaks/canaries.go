@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// Traps are services on this machine's own addresses that nothing in a profile may reach. Whoever connects or sends a datagram is
-// noted; a connection counts before a byte of it is read.
-type Traps struct {
+// Canaries are listeners on this machine's own addresses that nothing in a profile may reach. Every connection and
+// datagram is recorded. A connection counts before a byte of it is read.
+type Canaries struct {
 	addresses []netip.Addr
 	ports     map[string]int // by kind
 	tls       *tls.Config
@@ -29,10 +29,10 @@ type Traps struct {
 	conns map[net.Conn]bool // nil when closed
 }
 
-// readTime is how long a trap waits for the first bytes.
-const readTime = 2 * time.Second
+// readTimeout bounds the wait for the first bytes.
+const readTimeout = 2 * time.Second
 
-// The kinds of traps. Each has a port of its own, which is the same on every address.
+// The kinds of canaries. Each has its own port, which is the same on every address.
 func tcpKinds() []string {
 	return []string{"web", "tls", "preconnect", "turn_tcp", "turn_tls", "dns", "doh"}
 }
@@ -40,14 +40,14 @@ func udpKinds() []string {
 	return []string{"stun_udp", "turn_udp", "webtransport", "quic", "dns"}
 }
 
-func newTraps(cert tls.Certificate) (*Traps, error) {
-	t := &Traps{addresses: ownAddresses(), ports: map[string]int{}, conns: map[net.Conn]bool{},
+func newCanaries(cert tls.Certificate) (*Canaries, error) {
+	t := &Canaries{addresses: ownAddresses(), ports: map[string]int{}, conns: map[net.Conn]bool{},
 		tls: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}}
 	if len(t.addresses) == 0 {
 		return nil, errors.New("this machine has no address to listen at")
 	}
 	for _, kind := range slices.Concat(tcpKinds(), udpKinds()) {
-		if t.ports[kind] != 0 { // of both
+		if t.ports[kind] != 0 { // a kind of both protocols
 			continue
 		}
 		if err := t.open(kind); err != nil {
@@ -58,13 +58,14 @@ func newTraps(cert tls.Certificate) (*Traps, error) {
 	return t, nil
 }
 
-// open listens for a kind on one port of every address. Somebody may hold the port on one of them: then another is tried.
-func (t *Traps) open(kind string) error {
+// open listens for a kind on one port of every address. If the port is in use on one of them, it tries another port.
+func (t *Canaries) open(kind string) error {
 	var err error
 	for range 20 {
 		var streams []net.Listener
 		var packets []net.PacketConn
-		if streams, packets, err = listenAll(t.addresses, slices.Contains(tcpKinds(), kind), slices.Contains(udpKinds(), kind)); err == nil {
+		if streams, packets, err = listenAll(t.addresses, slices.Contains(tcpKinds(), kind),
+			slices.Contains(udpKinds(), kind)); err == nil {
 			t.watch(kind, streams, packets)
 			return nil
 		}
@@ -72,7 +73,7 @@ func (t *Traps) open(kind string) error {
 	return err
 }
 
-func (t *Traps) watch(kind string, streams []net.Listener, packets []net.PacketConn) {
+func (t *Canaries) watch(kind string, streams []net.Listener, packets []net.PacketConn) {
 	for _, l := range streams {
 		t.ports[kind] = l.Addr().(*net.TCPAddr).Port
 		t.closers = append(t.closers, l)
@@ -115,15 +116,15 @@ func listenAll(addresses []netip.Addr, tcp, udp bool) (streams []net.Listener, p
 	return streams, packets, err
 }
 
-// Hits are what came.
-func (t *Traps) Hits() []Hit {
+// Hits returns the hits so far.
+func (t *Canaries) Hits() []Hit {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.hits)
 }
 
-// Close ends the traps and returns when nothing of them runs.
-func (t *Traps) Close() {
+// Close ends the canaries and returns when they have stopped.
+func (t *Canaries) Close() {
 	t.mu.Lock()
 	for c := range t.conns {
 		c.Close()
@@ -136,8 +137,8 @@ func (t *Traps) Close() {
 	t.work.Wait()
 }
 
-// add keeps a hit and returns its place.
-func (t *Traps) add(h Hit) int {
+// add stores a hit and returns its index.
+func (t *Canaries) add(h Hit) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h.At = time.Now()
@@ -145,20 +146,20 @@ func (t *Traps) add(h Hit) int {
 	return len(t.hits) - 1
 }
 
-// name completes a hit by what was read.
-func (t *Traps) name(i int, change func(*Hit)) {
+// amend adds to a hit what was read later.
+func (t *Canaries) amend(i int, change func(*Hit)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	change(&t.hits[i])
 }
 
-func (t *Traps) accept(kind string, l net.Listener) {
+func (t *Canaries) accept(kind string, l net.Listener) {
 	for {
 		c, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // out of descriptors: somebody is here all the same
+		if err != nil { // out of descriptors: the connection counts all the same
 			t.add(Hit{Kind: kind, Local: l.Addr().String(), First: "a connection that could not be taken: " + err.Error()})
 			return
 		}
@@ -183,16 +184,16 @@ func (t *Traps) accept(kind string, l net.Listener) {
 	}
 }
 
-// read looks at what a connection says first, also inside of TLS. It is not answered.
-func (t *Traps) read(i int, c net.Conn) {
-	c.SetDeadline(time.Now().Add(readTime)) //nolint:errcheck // it fails when the connection is gone, and so does what follows
+// read records the first bytes of a connection, also inside of TLS. It sends no answer.
+func (t *Canaries) read(i int, c net.Conn) {
+	c.SetDeadline(time.Now().Add(readTimeout)) //nolint:errcheck // fails on a closed connection, as does the read
 	in := bufio.NewReader(c)
 	first, err := in.Peek(1)
 	if err != nil {
 		return
 	}
 	if first[0] == 22 { // a TLS handshake (RFC 8446, 5.1)
-		t.name(i, func(h *Hit) { h.First = "a TLS handshake" })
+		t.amend(i, func(h *Hit) { h.First = "a TLS handshake" })
 		inside := tls.Server(&peeked{c, in}, t.tls)
 		if inside.Handshake() != nil {
 			return
@@ -204,10 +205,10 @@ func (t *Traps) read(i int, c net.Conn) {
 	if n == 0 {
 		return
 	}
-	t.name(i, func(h *Hit) { h.say(b[:n]) })
+	t.amend(i, func(h *Hit) { h.describe(b[:n]) })
 }
 
-// peeked is a connection whose first bytes were looked at.
+// peeked is a connection whose first bytes are buffered.
 type peeked struct {
 	net.Conn
 	in *bufio.Reader
@@ -215,8 +216,8 @@ type peeked struct {
 
 func (p *peeked) Read(b []byte) (int, error) { return p.in.Read(b) }
 
-// say puts what was read into words.
-func (h *Hit) say(b []byte) {
+// describe sets the hit's description from the first bytes.
+func (h *Hit) describe(b []byte) {
 	if kind := stunKind(b); kind != "" {
 		h.First = kind
 		return
@@ -244,26 +245,26 @@ func (h *Hit) say(b []byte) {
 	}
 }
 
-func (t *Traps) receive(kind string, c net.PacketConn) {
+func (t *Canaries) receive(kind string, c net.PacketConn) {
 	var b [2048]byte
 	for {
 		n, from, err := c.ReadFrom(b[:])
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // as Windows tells of an earlier answer that nobody took
+		if err != nil { // Windows reports earlier answers that were not received
 			continue
 		}
 		h := Hit{Kind: kind, Local: c.LocalAddr().String(), Remote: from.String()}
-		h.say(b[:n])
+		h.describe(b[:n])
 		t.add(h)
 		if answer := answerSTUN(b[:n], from); answer != nil {
-			c.WriteTo(answer, from) //nolint:errcheck // whoever asked may be gone
+			c.WriteTo(answer, from) //nolint:errcheck // the sender may be gone
 		}
 	}
 }
 
-// askedName reads the name out of a DNS query as DNS over HTTPS sends it (RFC 8484, 4.1; RFC 1035, 4.1), "" when it is none.
+// askedName returns the name in a DNS query of DNS over HTTPS (RFC 8484, 4.1; RFC 1035, 4.1), "" if there is none.
 func askedName(query string) (name string) {
 	text, ok := strings.CutPrefix(query, "dns=")
 	b, err := base64.RawURLEncoding.DecodeString(text)
@@ -281,7 +282,7 @@ func askedName(query string) (name string) {
 	}, name)
 }
 
-// stunCookie stands in every STUN message (RFC 8489, 5).
+// stunCookie is part of every STUN message (RFC 8489, 5).
 const stunCookie = 0x2112a442
 
 // stunKind names a STUN or TURN message, "" for anything else (RFC 8489, 5; RFC 8656, 17).
@@ -298,8 +299,8 @@ func stunKind(b []byte) string {
 	return "a STUN message"
 }
 
-// answerSTUN answers a binding request with the sender's address (RFC 8489, 14.2), so that a browser shows what it would show to any
-// such server. Anything else gets no answer.
+// answerSTUN answers a binding request with the sender's address (RFC 8489, 14.2), so that a browser reveals what it
+// would reveal to any such server. Other messages get no answer.
 func answerSTUN(b []byte, from net.Addr) []byte {
 	udp, ok := from.(*net.UDPAddr)
 	if !ok || stunKind(b) == "" || binary.BigEndian.Uint16(b) != 1 {

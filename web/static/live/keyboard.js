@@ -1,42 +1,42 @@
-// The keyboard, as messages of the live view. A field that nobody sees has the focus, so that layouts, dead keys, input methods,
-// dictation and a phone's keyboard work as they do elsewhere; what comes to stand in it goes to the page, and it is emptied.
+// Sends the keyboard to the live view. An invisible field has the focus, so that layouts, dead keys, input methods,
+// dictation and phone keyboards work. Text that arrives in the field is sent to the page, and the field is cleared.
 
 const MAC = /^Mac|^iP/.test(navigator.platform);
-const ESCAPES = 3; // in a row give the keyboard back
-const PIECE = 16_384; // characters of a long paste in one message
-// Firefox counts these keys differently from Chrome.
+const ESCAPES = 3; // pressed in a row, they return the keyboard to this page
+const PASTE_CHUNK = 16_384; // characters of a long paste per message
+// Firefox numbers these keys differently from Chrome.
 const KEY_CODES = { __proto__: null, 59: 186, 61: 187, 173: 189 };
-// A phone's keyboard says that it deletes only where there is something to delete.
-const REST = matchMedia('(pointer: coarse)').matches ? '\u00a0' : '';
+// A phone's keyboard reports a deletion only if there is text to delete.
+const PLACEHOLDER = matchMedia('(pointer: coarse)').matches ? '\u00a0' : '';
 
-const TAPS = {
+const KEY_PRESSES = {
   __proto__: null,
   Backspace: { key: 'Backspace', code: 'Backspace', keyCode: 8, text: '' },
   Delete: { key: 'Delete', code: 'Delete', keyCode: 46, text: '' },
   Enter: { key: 'Enter', code: 'Enter', keyCode: 13, text: '\r' },
 };
 
-// swaps says whether Cmd stands for Ctrl: the viewer sits at a Mac, and the browser does not.
-function swaps(link) {
+// cmdIsCtrl reports whether Cmd stands for Ctrl: the viewer uses a Mac, and the browser does not.
+function cmdIsCtrl(link) {
   return MAC && link.hello.value?.os !== 'mac';
 }
 
-// modifiers are an event's in the protocol's bits.
+// modifiers returns an event's modifiers as the protocol's bits.
 export function modifiers(event, link) {
-  const control = event.ctrlKey || (event.metaKey && swaps(link));
-  const meta = event.metaKey && !swaps(link);
+  const control = event.ctrlKey || (event.metaKey && cmdIsCtrl(link));
+  const meta = event.metaKey && !cmdIsCtrl(link);
   return (event.altKey ? 1 : 0) | (control ? 2 : 0) | (meta ? 4 : 0) | (event.shiftKey ? 8 : 0);
 }
 
-export class Keys {
+export class Keyboard {
   #field;
   #link;
   #leave;
-  #held = new Map(); // the keys that are down, by their place
+  #held = new Map(); // pressed keys, by code
   #dead = false; // a dead key waits for its letter
   #escapes = 0;
 
-  // leave takes the focus to where the page's own controls are.
+  // leave moves the focus to this page's own controls.
   constructor(field, link, leave) {
     this.#field = field;
     this.#link = link;
@@ -55,7 +55,7 @@ export class Keys {
       copy: (event) => this.#copy(event, false),
       cut: (event) => this.#copy(event, true),
       focus: () => this.#empty(),
-      blur: () => this.#release(),
+      blur: () => this.#releaseAll(),
     };
     for (const [name, handler] of Object.entries(handlers)) this.#field.addEventListener(name, handler);
     return () => {
@@ -63,35 +63,35 @@ export class Keys {
     };
   }
 
-  // rest says that something else was done: Escapes do not count on.
-  rest() {
+  // resetEscapes is called for other input, which interrupts a row of Escapes.
+  resetEscapes() {
     this.#escapes = 0;
   }
 
   #down(event) {
-    if (event.isComposing || event.keyCode === 229 || ['Process', 'Unidentified'].includes(event.key)) return; // an input method has it
-    if (this.#leaves(event)) return;
+    if (event.isComposing || event.keyCode === 229 || ['Process', 'Unidentified'].includes(event.key)) return; // the input method handles it
+    if (this.#countEscape(event)) return;
     if (event.key === 'Dead') {
       this.#dead = true;
       return;
     }
-    if (this.#dead && [...event.key].length === 1) return; // with the dead key it makes what comes as input
+    if (this.#dead && [...event.key].length === 1) return; // arrives as input, combined with the dead key
     if (!isModifier(event.key)) this.#dead = false;
     if (event.key === 'AltGraph') {
-      this.#letGo('ControlLeft'); // Windows presses that beside it
+      this.#releaseKey('ControlLeft'); // Windows presses it together with AltGr
       event.preventDefault();
       return;
     }
     const shortcut = (MAC ? event.metaKey : event.ctrlKey) && !event.altKey ? letter(event) : '';
-    if (shortcut === 'v' || (event.key === 'Insert' && event.shiftKey)) return; // comes as a paste
+    if (shortcut === 'v' || (event.key === 'Insert' && event.shiftKey)) return; // arrives as a paste event
     event.preventDefault();
     if (!event.shiftKey && (shortcut === 'c' || shortcut === 'x')) this.#link.input({ type: 'copy', cut: shortcut === 'x' });
     else if (event.key === 'Insert' && event.ctrlKey) this.#link.input({ type: 'copy', cut: false });
     else this.#press(event);
   }
 
-  // leaves counts the Escapes: the way out for who has no mouse.
-  #leaves(event) {
+  // countEscape counts Escapes, the way out for keyboard users. It returns true for the last one.
+  #countEscape(event) {
     if (event.key !== 'Escape') this.#escapes = 0;
     else if (!event.repeat) this.#escapes++;
     if (this.#escapes < ESCAPES) return false;
@@ -102,27 +102,27 @@ export class Keys {
   }
 
   #press(event) {
-    const pressed = { ...named(event, this.#link), text: typed(event), location: event.location, modifiers: typedModifiers(event, this.#link) };
+    const pressed = { ...keyNames(event, this.#link), text: typed(event), location: event.location, modifiers: typedModifiers(event, this.#link) };
     this.#link.input({ type: 'key', kind: 'down', ...pressed, repeat: event.repeat });
     this.#held.set(event.code || event.key, pressed);
-    if (MAC && event.metaKey && event.key !== 'Meta') this.#letGo(event.code || event.key); // macOS tells of no release
+    if (MAC && event.metaKey && event.key !== 'Meta') this.#releaseKey(event.code || event.key); // macOS sends no keyup for it
   }
 
   #up(event) {
     if (!this.#held.has(event.code || event.key)) return;
     event.preventDefault();
-    this.#letGo(event.code || event.key, typedModifiers(event, this.#link));
+    this.#releaseKey(event.code || event.key, typedModifiers(event, this.#link));
   }
 
-  #letGo(place, withModifiers = 0) {
+  #releaseKey(place, withModifiers = 0) {
     const pressed = this.#held.get(place);
     if (!this.#held.delete(place)) return;
     this.#link.input({ type: 'key', kind: 'up', ...pressed, text: '', repeat: false, modifiers: withModifiers });
   }
 
-  // release lets go of every key: whoever looks elsewhere does not hold them for the page.
-  #release() {
-    for (const place of [...this.#held.keys()]) this.#letGo(place);
+  // releaseAll releases all keys when the field loses the focus.
+  #releaseAll() {
+    for (const place of [...this.#held.keys()]) this.#releaseKey(place);
     this.#dead = false;
     this.#escapes = 0;
   }
@@ -132,20 +132,21 @@ export class Keys {
     this.#empty();
   }
 
-  // input is what no key and no input method brought: a dead key's letter, a phone's keyboard, dictation, a picker.
+  // input handles text that came from no key and no input method: a dead key's letter, a phone keyboard, dictation, a
+  // picker.
   #input(event) {
     if (event.isComposing || /Composition/.test(event.inputType)) return;
-    const text = event.data ?? this.#field.value.replace(REST, '');
+    const text = event.data ?? this.#field.value.replace(PLACEHOLDER, '');
     this.#empty();
     this.#dead = false;
-    if (/^delete.*Forward$/.test(event.inputType)) this.#tap('Delete');
-    else if (event.inputType.startsWith('delete')) this.#tap('Backspace');
-    else if (/^insert(LineBreak|Paragraph)$/.test(event.inputType)) this.#tap('Enter');
+    if (/^delete.*Forward$/.test(event.inputType)) this.#pressKey('Delete');
+    else if (event.inputType.startsWith('delete')) this.#pressKey('Backspace');
+    else if (/^insert(LineBreak|Paragraph)$/.test(event.inputType)) this.#pressKey('Enter');
     else if (text) this.#link.input({ type: 'text', text });
   }
 
-  #tap(name) {
-    const pressed = { type: 'key', ...TAPS[name], location: 0, repeat: false, modifiers: 0 };
+  #pressKey(name) {
+    const pressed = { type: 'key', ...KEY_PRESSES[name], location: 0, repeat: false, modifiers: 0 };
     this.#link.input({ ...pressed, kind: 'down' });
     this.#link.input({ ...pressed, kind: 'up', text: '' });
   }
@@ -153,17 +154,17 @@ export class Keys {
   #paste(event) {
     event.preventDefault();
     const letters = [...(event.clipboardData?.getData('text/plain') || '')];
-    for (let at = 0; at < letters.length; at += PIECE) this.#link.input({ type: 'text', text: letters.slice(at, at + PIECE).join('') });
+    for (let at = 0; at < letters.length; at += PASTE_CHUNK) this.#link.input({ type: 'text', text: letters.slice(at, at + PASTE_CHUNK).join('') });
   }
 
-  // copy comes from the viewer's menus; its keys were seen before.
+  // copy handles the viewer's menus; shortcuts are handled in keydown.
   #copy(event, cut) {
     event.preventDefault();
     this.#link.input({ type: 'copy', cut });
   }
 
   #empty() {
-    this.#field.value = REST;
+    this.#field.value = PLACEHOLDER;
   }
 }
 
@@ -171,33 +172,34 @@ function isModifier(key) {
   return ['Shift', 'Control', 'Alt', 'AltGraph', 'Meta', 'CapsLock'].includes(key);
 }
 
-// letter is a shortcut's letter, also where the layout has none of the Latin ones.
+// letter returns a shortcut's letter, also for layouts without Latin letters.
 function letter({ key, code }) {
   if (/^[a-z]$/i.test(key)) return key.toLowerCase();
   const [, latin = ''] = (key.codePointAt(0) > 127 && /^Key([A-Z])$/.exec(code)) || [];
   return latin.toLowerCase();
 }
 
-// named is what a key is called, with Cmd as Ctrl where it stands for it.
-function named({ key, code, keyCode }, link) {
-  if (key === 'Meta' && swaps(link)) return { key: 'Control', code: code.replace('Meta', 'Control'), keyCode: 17 };
+// keyNames returns how the protocol names a key, with Cmd as Ctrl where it stands for it.
+function keyNames({ key, code, keyCode }, link) {
+  if (key === 'Meta' && cmdIsCtrl(link)) return { key: 'Control', code: code.replace('Meta', 'Control'), keyCode: 17 };
   return { key, code, keyCode: KEY_CODES[keyCode] || keyCode };
 }
 
-// types says whether a key puts a letter into a text: AltGr and a Mac's Option make letters, Ctrl, Alt and Cmd do not.
-function types(event) {
+// insertsText reports whether a key inserts a character: with AltGr or a Mac's Option it does, with Ctrl, Alt or Cmd
+// not.
+function insertsText(event) {
   if ([...event.key].length !== 1 || event.metaKey) return false;
   return event.getModifierState('AltGraph') || (!event.ctrlKey && (MAC || !event.altKey));
 }
 
 function typed(event) {
   if (event.key === 'Enter') return '\r';
-  return types(event) ? event.key : '';
+  return insertsText(event) ? event.key : '';
 }
 
-// typedModifiers leaves out what only chose the letter.
+// typedModifiers leaves out modifiers that only selected the character.
 function typedModifiers(event, link) {
   const all = modifiers(event, link);
-  const chose = types(event) && (event.getModifierState('AltGraph') || MAC);
+  const chose = insertsText(event) && (event.getModifierState('AltGraph') || MAC);
   return chose ? all & ~3 : all;
 }

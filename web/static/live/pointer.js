@@ -1,13 +1,13 @@
-// Mouse and touch on the picture, as messages of the live view.
-import { modifiers } from './livekeys.js';
+// Sends mouse and touch on the picture to the live view.
+import { modifiers } from './keyboard.js';
 
 const BUTTONS = ['left', 'middle', 'right', 'back', 'forward'];
-const BITS = [1, 4, 2, 8, 16]; // of each in `buttons`, as the DOM has it
-const CLICKS = 3; // in a row are as many as mean anything
-const LINE = 40; // pixels of a line, for mice that scroll by lines
+const BITS = [1, 4, 2, 8, 16]; // of each button in `buttons`, as the DOM defines them
+const CLICKS = 3; // counts above three are not used
+const LINE = 40; // pixels per line, for mice that scroll by lines
 
-// Once does a piece of work once for each picture of the screen, with the last that was given.
-class Once {
+// FrameThrottle calls work at most once per animation frame, with the last value.
+class FrameThrottle {
   #work;
   #given = null;
   #frame = 0;
@@ -16,7 +16,7 @@ class Once {
     this.#work = work;
   }
 
-  give(what) {
+  schedule(what) {
     this.#given = what;
     this.#frame ||= requestAnimationFrame(() => this.flush());
   }
@@ -46,10 +46,10 @@ export class Mouse {
   #picture;
   #link;
   #focus;
-  #held = 0; // the buttons that went down on the picture
-  #move = new Once((message) => this.#link.input(message));
+  #held = 0; // buttons that were pressed on the picture
+  #move = new FrameThrottle((message) => this.#link.input(message));
 
-  // focus gives the keyboard to the page, at the place of an event.
+  // focus gives the keyboard to the page, at the position of an event.
   constructor(canvas, picture, link, focus) {
     this.#canvas = canvas;
     this.#picture = picture;
@@ -64,7 +64,7 @@ export class Mouse {
         wheel: (event) => this.#wheel(event),
         contextmenu: (event) => event.preventDefault(),
       }),
-      // A button that went down on the picture belongs to it until it goes up, wherever that is.
+      // A button pressed on the picture belongs to it until it is released anywhere.
       listen(window, { mousemove: (event) => this.#moved(event), mouseup: (event) => this.#up(event) }),
       this.#link.control.watch(() => { if (!this.#link.drives) this.#held = 0; }),
     ];
@@ -79,9 +79,9 @@ export class Mouse {
 
   #moved(event) {
     if (event.target !== this.#canvas && !this.#held) return;
-    const lost = this.#held & ~event.buttons; // went up where this page was not told
+    const lost = this.#held & ~event.buttons; // released without an event on this page
     if (lost) BITS.forEach((bit, i) => lost & bit && this.#release(event, i));
-    this.#move.give(this.#message(event, 'move'));
+    this.#move.schedule(this.#message(event, 'move'));
   }
 
   #down(event) {
@@ -95,7 +95,7 @@ export class Mouse {
 
   #up(event) {
     if (!(this.#held & BITS[event.button])) return;
-    event.preventDefault(); // back and forward are the page's
+    event.preventDefault(); // the back and forward buttons belong to the page
     this.#release(event, event.button);
   }
 
@@ -117,7 +117,7 @@ export class Touch {
   #canvas;
   #picture;
   #link;
-  #move = new Once((message) => this.#link.input(message));
+  #move = new FrameThrottle((message) => this.#link.input(message));
 
   constructor(canvas, picture, link) {
     this.#canvas = canvas;
@@ -127,19 +127,19 @@ export class Touch {
 
   begin() {
     return listen(this.#canvas, {
-      touchstart: (event) => this.#now(event, 'start'),
+      touchstart: (event) => this.#sendNow(event, 'start'),
       touchmove: (event) => {
-        event.preventDefault(); // neither scrolls nor zooms this page
-        this.#move.give(this.#message(event, 'move'));
+        event.preventDefault(); // prevents scrolling and zooming of this page
+        this.#move.schedule(this.#message(event, 'move'));
       },
-      // While other fingers stay, one that is lifted is one that is missing.
-      touchend: (event) => this.#now(event, event.targetTouches.length ? 'move' : 'end'),
-      touchcancel: (event) => this.#now(event, 'cancel'),
+      // While other fingers stay, a lifted finger is one that is missing.
+      touchend: (event) => this.#sendNow(event, event.targetTouches.length ? 'move' : 'end'),
+      touchcancel: (event) => this.#sendNow(event, 'cancel'),
     });
   }
 
-  #now(event, kind) {
-    event.preventDefault(); // no mouse comes of it beside
+  #sendNow(event, kind) {
+    event.preventDefault(); // prevents emulated mouse events
     this.#move.flush();
     this.#link.input(this.#message(event, kind));
   }

@@ -1,21 +1,21 @@
-// The live view for who was given a link: the fragment is a capability, which opens one run's view and nothing else.
+// The live view for a link: the address's fragment is a capability, which opens only one run's view.
 import { render } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { html } from './html.js';
-import { Burrows, Logo } from './icons.js';
-import { CapabilityWay, LiveLink } from './livelink.js';
-import { LiveView } from './liveview.js';
+import { html } from '../html.js';
+import { Burrows, Logo } from '../icons.js';
+import { CapabilityAccess, LiveLink } from './link.js';
+import { LiveView } from './view.js';
 
 const KEPT = 'warren.live';
 
-// takeCapability takes one out of the address and the tab's history, and keeps it for a reload. It ends with the tab.
+// takeCapability removes the capability from the address and the tab's history, and keeps it for reloads of this tab.
 function takeCapability() {
   const [, given] = /^#([\x21-\x7e]{16,300})$/.exec(location.hash) || [];
   try {
     if (!given) return sessionStorage.getItem(KEPT) || '';
     sessionStorage.setItem(KEPT, given);
   } catch {
-    // Kept in memory until the page is left.
+    // Without storage it is kept until the page is left.
   }
   if (given) history.replaceState(null, '', location.pathname + location.search);
   return given || '';
@@ -33,7 +33,7 @@ function Root() {
 
 function View({ capability }) {
   const readonly = new URLSearchParams(location.search).has('readonly');
-  const link = useMemo(() => new LiveLink(new CapabilityWay(capability, readonly)), []);
+  const link = useMemo(() => new LiveLink(new CapabilityAccess(capability, readonly)), []);
   useEffect(() => link.begin(), []);
   return html`<${LiveView} link=${link} />`;
 }

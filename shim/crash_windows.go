@@ -1,0 +1,6 @@
+package shim
+
+import "os"
+
+// exitSignal returns "": Windows has no signals.
+func exitSignal(*os.ProcessState) string { return "" }
