@@ -43,7 +43,7 @@ const versionTimeout = 10 * time.Second
 // It fails with a *NotFoundError, or with ctx's error. It runs the program with --version (on Windows it looks at the folder beside it).
 func Find(ctx context.Context, path string) (Installed, error) {
 	if path != "" {
-		found, err := inspect(ctx, path)
+		found, err := Inspect(ctx, path)
 		if ctx.Err() != nil {
 			return Installed{}, ctx.Err()
 		}
@@ -53,9 +53,9 @@ func Find(ctx context.Context, path string) (Installed, error) {
 		return found, nil
 	}
 	var tried []string
-	for _, place := range append(programNames(), usualPlaces()...) {
+	for _, place := range append(ProgramNames(), UsualPlaces()...) {
 		tried = append(tried, place)
-		found, err := inspect(ctx, place)
+		found, err := Inspect(ctx, place)
 		if ctx.Err() != nil {
 			return Installed{}, ctx.Err()
 		}
@@ -66,25 +66,25 @@ func Find(ctx context.Context, path string) (Installed, error) {
 	return Installed{}, &NotFoundError{Tried: tried, Hint: installHint()}
 }
 
-// programNames are the names under which Chromium and its kin are on PATH.
-func programNames() []string {
+// ProgramNames are the names under which Chromium and its kin are on PATH.
+func ProgramNames() []string {
 	return []string{
 		"chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome", "google-chrome-beta", "google-chrome-unstable",
 		"microsoft-edge-stable", "microsoft-edge", "msedge", "brave-browser", "brave", "ungoogled-chromium",
 	}
 }
 
-// inspect finds out what is at place, a path or a name on PATH.
-func inspect(ctx context.Context, place string) (Installed, error) {
-	path, err := located(place)
+// Inspect finds out what is at place, a path or a name on PATH.
+func Inspect(ctx context.Context, place string) (Installed, error) {
+	path, err := Locate(place)
 	if err != nil {
 		return Installed{}, err
 	}
 	return installedAt(ctx, path)
 }
 
-// located is the program at place, a path or a name on PATH.
-func located(place string) (string, error) {
+// Locate is the program at place, a path or a name on PATH.
+func Locate(place string) (string, error) {
 	path, err := exec.LookPath(place)
 	if err != nil && !errors.Is(err, exec.ErrDot) {
 		path = place // a folder (a macOS bundle), or nothing: the error below says which

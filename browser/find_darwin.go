@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// usualPlaces are the application bundles, of the machine and of the user.
-func usualPlaces() []string {
+// UsualPlaces are the application bundles, of the machine and of the user.
+func UsualPlaces() []string {
 	apps := []string{"Chromium", "Google Chrome", "Google Chrome for Testing", "Microsoft Edge", "Brave Browser", "Google Chrome Beta", "Google Chrome Canary"}
 	folders := []string{"/Applications"}
 	if home, err := os.UserHomeDir(); err == nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// usualPlaces are where distributions and vendors put their browser, when it is not on PATH.
-func usualPlaces() []string {
+// UsualPlaces are where distributions and vendors put their browser, when it is not on PATH.
+func UsualPlaces() []string {
 	return []string{
 		"/usr/lib/chromium/chromium", "/usr/lib64/chromium-browser/chromium-browser", "/usr/lib/chromium-browser/chromium-browser",
 		"/opt/google/chrome/chrome", "/opt/microsoft/msedge/msedge", "/opt/brave.com/brave/brave", "/opt/chromium.org/chromium/chromium",

@@ -92,7 +92,7 @@ func TestFindIsBounded(t *testing.T) {
 }
 
 func TestFindNothing(t *testing.T) {
-	for _, place := range usualPlaces() {
+	for _, place := range UsualPlaces() {
 		if executable(program(place)) == nil {
 			t.Skipf("there is a browser in a usual place: %s", place)
 		}

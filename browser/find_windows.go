@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// usualPlaces are the installers' folders, of the machine and of the user.
-func usualPlaces() []string {
+// UsualPlaces are the installers' folders, of the machine and of the user.
+func UsualPlaces() []string {
 	programs := []string{
 		`Google\Chrome\Application\chrome.exe`, `Chromium\Application\chrome.exe`, `Microsoft\Edge\Application\msedge.exe`,
 		`BraveSoftware\Brave-Browser\Application\brave.exe`,

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -93,16 +94,8 @@ func quietFlags() []string {
 // hasSession reports whether the profile has tabs to restore. Chrome opens a page of the command line beside the restored
 // tabs, so that a blank one would be added at every start.
 func hasSession(userDataDir string) bool {
-	found, _ := filepath.Glob(filepath.Join(globQuote(userDataDir), profileFolder, "Sessions", "Session_*"))
+	found, _ := fs.Glob(os.DirFS(userDataDir), profileFolder+"/Sessions/Session_*") // the pattern is well formed
 	return len(found) > 0
-}
-
-// globQuote makes a path match itself only.
-func globQuote(path string) string {
-	if runtime.GOOS == "windows" {
-		return path // no way to quote there, and no [ in the folders that we make
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // Environment returns the environment that Chrome is given, as "KEY=value". Only what a browser needs is passed on:

@@ -23,8 +23,8 @@ func buildOf(major int) string {
 	return strconv.Itoa(major) + ".0.0.0"
 }
 
-// versionNumbers reads four numbers with dots between them.
-func versionNumbers(version string) (v [4]int, ok bool) {
+// ParseVersion reads four numbers with dots between them.
+func ParseVersion(version string) (v [4]int, ok bool) {
 	parts := strings.Split(version, ".")
 	if len(parts) != len(v) {
 		return v, false

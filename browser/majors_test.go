@@ -15,7 +15,7 @@ func TestMajorsTable(t *testing.T) {
 	for line := range strings.Lines(majorsTable) {
 		name, build, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		major, err := strconv.Atoi(name)
-		v, ok := versionNumbers(build)
+		v, ok := ParseVersion(build)
 		if err != nil || !ok || v[0] != major || major <= last || v[2] == 0 {
 			t.Errorf("%q", line)
 		}

@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"warren/browser"
+	"warren/browser/builds"
 )
 
 // This file is what the server needs to know of the browsers that are there, and of what they leave in a profile.
 
 type (
 	// Catalog lists browsers, and remembers what each said of itself.
-	Catalog = browser.Catalog
+	Catalog = builds.Catalog
 	// Places says where browsers are looked for.
-	Places = browser.Places
+	Places = builds.Places
 	// Listed is a browser with where it was found.
-	Listed = browser.Listed
+	Listed = builds.Listed
 )
 
 // FindBrowser finds the browser at path, or with "" the first on PATH and in the usual places. It runs it with --version.
@@ -31,12 +32,12 @@ func ChooseBrowser(have []Listed, major int) (chosen Installed, exact bool) {
 	for i, b := range have {
 		all[i] = b.Installed
 	}
-	return browser.Choose(all, major)
+	return builds.Choose(all, major)
 }
 
 // LastOpened is the version of the browser that last opened a profile, and its major; "" and 0 when that is not known.
 func LastOpened(profileDir string) (version string, major int) {
-	return browser.LastOpened(userDataDir(profileDir))
+	return builds.LastOpened(userDataDir(profileDir))
 }
 
 // Snapshot copies a profile's user data, without caches, beside it, and returns the copy's folder, which version and the time name. A
@@ -52,7 +53,7 @@ func Snapshot(ctx context.Context, profileDir, version string) (string, error) {
 		return "", err
 	}
 	name := version + "-" + time.Now().UTC().Format("20060102T150405.000Z")
-	path, err := browser.Snapshot(ctx, userDataDir(profileDir), filepath.Join(profileDir, "snapshots"), name)
+	path, err := builds.Snapshot(ctx, userDataDir(profileDir), filepath.Join(profileDir, "snapshots"), name)
 	if errors.Is(err, fs.ErrPermission) {
 		err = &Failure{Kind: "unwritable", Message: err.Error()}
 	}
@@ -60,12 +61,12 @@ func Snapshot(ctx context.Context, profileDir, version string) (string, error) {
 }
 
 // Installation says which build of Chrome for Testing to fetch, from where, and where to put it.
-type Installation = browser.Installation
+type Installation = builds.Installation
 
 // InstallBrowser fetches a build, checks and unpacks it. fresh is false where it was there already.
 func InstallBrowser(ctx context.Context, in Installation) (found Installed, fresh bool, err error) {
-	return browser.Install(ctx, in)
+	return builds.Install(ctx, in)
 }
 
 // RemoveBrowser deletes a build that was installed into folder: what is its version, or a path in it. It says whether there was one.
-func RemoveBrowser(folder, what string) (bool, error) { return browser.RemoveInstalled(folder, what) }
+func RemoveBrowser(folder, what string) (bool, error) { return builds.Remove(folder, what) }

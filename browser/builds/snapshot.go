@@ -1,4 +1,4 @@
-package browser
+package builds
 
 import (
 	"context"
@@ -9,11 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"warren/browser"
 )
 
-// LastOpened returns the version of the browser that last opened a folder of user data, and its major; "" and 0 when none has, or none
-// that says so. Chrome, Edge and Brave keep it in "Last Version" (chrome/browser/downgrade/downgrade_utils.cc), and tell by it that they
-// are older than what was written there.
+// LastOpened returns the full version and the major of the browser that last opened a folder of user data. It returns "" and 0 if none is
+// recorded. Chrome, Edge and Brave record it in the file "Last Version" (chrome/browser/downgrade/downgrade_utils.cc).
 func LastOpened(userDataDir string) (version string, major int) {
 	f, err := os.Open(filepath.Join(userDataDir, "Last Version"))
 	if err != nil {
@@ -24,15 +25,16 @@ func LastOpened(userDataDir string) (version string, major int) {
 	if err != nil {
 		return "", 0
 	}
-	v, ok := versionNumbers(strings.TrimSpace(string(text)))
+	v, ok := browser.ParseVersion(strings.TrimSpace(string(text)))
 	if !ok {
 		return "", 0
 	}
 	return strings.TrimSpace(string(text)), v[0]
 }
 
-// Snapshot copies a folder of user data, which no browser may have open, to folder/name, and returns that path. Caches, which Chrome
-// makes anew, are left out. The copy is there whole, and on the disk, or not at all; what an earlier one left half done goes.
+// Snapshot copies a folder of user data to folder/name and returns that path. No browser may have the folder open. Caches are left out,
+// since Chrome rebuilds them. The copy is complete and flushed to disk, or it does not exist. Snapshot also removes what an interrupted one
+// left behind.
 func Snapshot(ctx context.Context, userDataDir, folder, name string) (path string, err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
@@ -72,8 +74,8 @@ func Snapshot(ctx context.Context, userDataDir, folder, name string) (path strin
 	return path, syncAll(folder)
 }
 
-// isCache says whether rel, below a folder of user data, holds what Chrome makes anew. Caches lie beside the profiles or in one, and not
-// deeper: there an extension may call a folder of its own alike.
+// isCache reports whether rel, a path below a folder of user data, is one of Chrome's caches. Caches lie beside the profiles or directly
+// within one. Deeper folders of the same name may belong to an extension.
 func isCache(rel string) bool {
 	if strings.Count(rel, string(filepath.Separator)) > 1 {
 		return false
@@ -84,7 +86,8 @@ func isCache(rel string) bool {
 	}, filepath.Base(rel))
 }
 
-// copyEntry copies one folder, file or link. Sockets and pipes are nobody's data, and Chrome's Singleton links say who has the folder open.
+// copyEntry copies a folder, a file or a link. It skips sockets, pipes and Chrome's Singleton links, which say which process has the folder
+// open.
 func copyEntry(from, to string, d fs.DirEntry) error {
 	info, err := d.Info()
 	if err != nil {
@@ -115,6 +118,6 @@ func copyFile(from, to string, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in) // by the kernel where it can, which on some file systems costs no space
+	_, err = io.Copy(out, in) // by the kernel where possible, which costs no space on some file systems
 	return errors.Join(err, out.Close())
 }

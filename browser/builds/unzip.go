@@ -1,4 +1,4 @@
-package browser
+package builds
 
 import (
 	"archive/zip"
@@ -13,15 +13,14 @@ import (
 	"strings"
 )
 
-// What an archive may unpack to at most: a build of Chrome has 400 MB in a thousand files.
+// Limits of an unpacked archive. A build of Chrome has 400 MB in a thousand files.
 const (
 	maxUnpacked = 4 << 30 // bytes
 	maxEntries  = 100_000
 )
 
-// unzip unpacks an archive into the new folder dir. Nothing of it lands elsewhere: names that lead out are refused, all files are made below
-// dir by the kernel's or the runtime's own check (os.Root), and links, which macOS's builds have, come last and must lead to something inside.
-// Of the modes only the right to execute is kept.
+// unzip unpacks an archive into the new folder dir. No file can land outside of it: os.Root confines every path to dir. Links, which macOS
+// builds contain, are created last and must lead to something within. Of the file modes only the executable bit is kept.
 func unzip(ctx context.Context, archive, dir string) (err error) {
 	r, err := zip.OpenReader(archive)
 	if err != nil {
@@ -67,7 +66,7 @@ func unzip(ctx context.Context, archive, dir string) (err error) {
 	return makeLinks(root, links)
 }
 
-// unzipFile writes one file of at most left bytes, and returns its size.
+// unzipFile writes one file of at most left bytes and returns its size.
 func unzipFile(root *os.Root, f *zip.File, name string, left int64) (n int64, err error) {
 	name = filepath.FromSlash(name)
 	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
@@ -93,7 +92,7 @@ func unzipFile(root *os.Root, f *zip.File, name string, left int64) (n int64, er
 	return n, errors.Join(err, out.Close())
 }
 
-// readLink is where a link of the archive leads, relative to its folder.
+// readLink returns the target of a link in the archive, relative to the link's folder.
 func readLink(f *zip.File) (string, error) {
 	in, err := f.Open()
 	if err != nil {
@@ -104,13 +103,14 @@ func readLink(f *zip.File) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if t := string(target); path.IsAbs(t) || !filepath.IsLocal(filepath.FromSlash(path.Join(path.Dir(f.Name), t))) || strings.ContainsAny(t, "\\\x00") {
+	if t := string(target); path.IsAbs(t) || !filepath.IsLocal(filepath.FromSlash(path.Join(path.Dir(f.Name), t))) ||
+		strings.ContainsAny(t, "\\\x00") {
 		return "", fmt.Errorf("it has a link that leads out of it: %.80q", f.Name)
 	}
 	return string(target), nil
 }
 
-// makeLinks makes the links, and follows each to its end: links through links could still lead out.
+// makeLinks creates the links and then follows each of them, since a link through links could still lead outside.
 func makeLinks(root *os.Root, links map[string]string) error {
 	for name, target := range links {
 		if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(name)), 0o700); err != nil {

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package browser
+package builds
 
 import (
 	"archive/zip"
@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"warren/browser"
 )
 
 // entry is a file of an archive.
@@ -48,7 +50,8 @@ func archive(t *testing.T, entries ...entry) []byte {
 
 // chromeZip is a build whose program is a script that says a version: a real one has 150 MB.
 func chromeZip(t *testing.T, version string, more ...entry) []byte {
-	return archive(t, append([]entry{{"chrome-linux64/", "", fs.ModeDir | 0o755}, {"chrome-linux64/chrome", "#!/bin/sh\necho Google Chrome for Testing " + version, 0o755},
+	return archive(t, append([]entry{{"chrome-linux64/", "", fs.ModeDir | 0o755},
+		{"chrome-linux64/chrome", "#!/bin/sh\necho Google Chrome for Testing " + version, 0o755},
 		{"chrome-linux64/locales/de.pak", "de", 0o644}}, more...)...)
 }
 
@@ -79,7 +82,9 @@ func listOf(t *testing.T, versions ...[2]string) string {
 	}
 	var all []string
 	for _, v := range versions {
-		all = append(all, fmt.Sprintf(`{"version":%q,"revision":"1","downloads":{"chrome":[{"platform":"other","url":"other.zip"},{"platform":%q,%s}],"chromedriver":[]}}`, v[0], platformName(), v[1]))
+		all = append(all, fmt.Sprintf(`{"version":%q,"revision":"1",`+
+			`"downloads":{"chrome":[{"platform":"other","url":"other.zip"},{"platform":%q,%s}],"chromedriver":[]}}`, v[0], platformName(),
+			v[1]))
 	}
 	return `{"timestamp":"2026-11-21T00:00:00Z","versions":[` + strings.Join(all, ",") + `]}`
 }
@@ -103,7 +108,8 @@ func TestInstall(t *testing.T) {
 	old, good, stored := chromeZip(t, "124.0.6367.9"), chromeZip(t, "124.0.6367.207"), chromeZip(t, "131.0.6778.204")
 	asked := 0
 	s := testMirror(t, map[string]any{
-		"/m/" + indexName: listOf(t, [2]string{"124.0.6367.9", `"url":"b/old.zip"`}, [2]string{"124.0.6367.207", `"url":"b/good.zip","sha256":"` + sumOf(good) + `"`},
+		"/m/" + indexName: listOf(t, [2]string{"124.0.6367.9", `"url":"b/old.zip"`},
+			[2]string{"124.0.6367.207", `"url":"b/good.zip","sha256":"` + sumOf(good) + `"`},
 			[2]string{"131.0.6778.204", `"url":"/stored.zip"`}, [2]string{"99.0.1.1", `"url":"b/none.zip","sha256":"` + sumOf(good) + `"`}),
 		"/m/b/old.zip": old, "/m/b/old.zip.sha256": sumOf(old) + "  old.zip\n",
 		"/m/b/good.zip": func(w http.ResponseWriter) { asked++; w.Write(good) },
@@ -118,7 +124,7 @@ func TestInstall(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(folder, unfinishedPrefix+"killed"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	install := func(version string) (Installed, bool) {
+	install := func(version string) (browser.Installed, bool) {
 		t.Helper()
 		found, fresh, err := Install(t.Context(), Installation{Mirror: s.URL + "/m", Version: version, Folder: folder})
 		if err != nil {
@@ -127,10 +133,12 @@ func TestInstall(t *testing.T) {
 		return found, fresh
 	}
 	found, fresh := install("124")
-	if want := filepath.Join(folder, "124.0.6367.207", "chrome-linux64", "chrome"); !fresh || found.Path != want || found.Version != "124.0.6367.207" {
+	if want := filepath.Join(folder, "124.0.6367.207", "chrome-linux64", "chrome"); !fresh || found.Path != want ||
+		found.Version != "124.0.6367.207" {
 		t.Errorf("%+v, fresh %v; want %s", found, fresh, want)
 	}
-	if info, err := os.Stat(filepath.Join(folder, "124.0.6367.207/chrome-linux64/locales/de.pak")); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(folder, "124.0.6367.207/chrome-linux64/locales/de.pak")); err != nil ||
+		info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
 	for _, again := range []string{"124", "124.0.6367.207"} {
@@ -144,22 +152,27 @@ func TestInstall(t *testing.T) {
 	if len(entries) != 3 {
 		t.Errorf("%v", entries)
 	}
-	for what, want := range map[string]bool{"131.0.6778.204": true, "131": false, found.Path: true, "/etc/passwd": false, filepath.Join(folder, "..", "x"): false, "99.9.9.9": false} {
-		if gone, err := RemoveInstalled(folder, what); gone != want || err != nil {
+	for what, want := range map[string]bool{
+		"131.0.6778.204": true, "131": false, found.Path: true, "/etc/passwd": false, filepath.Join(folder, "..", "x"): false,
+		"99.9.9.9": false} {
+		if gone, err := Remove(folder, what); gone != want || err != nil {
 			t.Errorf("remove %s: %v, %v", what, gone, err)
 		}
 	}
 	if entries, _ := os.ReadDir(folder); len(entries) != 1 || entries[0].Name() != "124.0.6367.9" {
 		t.Errorf("after the removals: %v", entries)
 	}
-	for version, want := range map[string]string{"98": "its majors are 99 to 131", "124.0": "no version", "latest": "no version", "../1": "no version", "99": "404"} {
-		if _, _, err := Install(t.Context(), Installation{Mirror: s.URL + "/m", Version: version, Folder: folder}); err == nil || !strings.Contains(err.Error(), want) {
+	for version, want := range map[string]string{
+		"98": "its majors are 99 to 131", "124.0": "no version", "latest": "no version", "../1": "no version", "99": "404"} {
+		if _, _, err := Install(t.Context(), Installation{Mirror: s.URL + "/m", Version: version, Folder: folder}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", version, err, want)
 		}
 	}
 }
 
-// TestInstallRefuses: what is not vouched for, not what it should be, cut off, or leads out of its folder is not taken, and nothing is left.
+// TestInstallRefuses: what is not vouched for, not what it should be, cut off, or leads out of its folder is not taken, and nothing is
+// left.
 func TestInstallRefuses(t *testing.T) {
 	good := chromeZip(t, "124.0.6367.207")
 	link := func(name, target string) []byte {
@@ -179,7 +192,8 @@ func TestInstallRefuses(t *testing.T) {
 		"no browser":      {func() (string, any) { return with(archive(t, entry{"chrome-linux64/readme", "x", 0o644})) }, "no browser"},
 		"does not run": {func() (string, any) {
 			return with(archive(t, entry{"chrome-linux64/chrome", "#!/bin/sh\necho libnss3.so: cannot open >&2; exit 127", 0o755}))
-		}, "does not run on this machine, so nothing was installed: it is not a Chromium: --version did not answer with a name and four numbers (exit status 127: \"libnss3.so: cannot open\")"},
+		}, "does not run on this machine, so nothing was installed: it is not a Chromium: --version did not answer with a name and four " +
+			"numbers (exit status 127: \"libnss3.so: cannot open\")"},
 		"no archive":      {func() (string, any) { return with([]byte("hello")) }, "unpacked"},
 		"leads up":        {func() (string, any) { return with(archive(t, entry{"../evil", "x", 0o644})) }, "leads out"},
 		"leads up inside": {func() (string, any) { return with(archive(t, entry{"a/../../evil", "x", 0o644})) }, "leads out"},
@@ -190,8 +204,10 @@ func TestInstallRefuses(t *testing.T) {
 		"file behind link": {func() (string, any) {
 			return with(archive(t, entry{"d", "chrome-linux64", fs.ModeSymlink | 0o777}, entry{"d/chrome", "x", 0o755}))
 		}, "file exists"},
-		"twice":            {func() (string, any) { return with(chromeZip(t, "1.1.1.1", entry{"chrome-linux64/chrome", "x", 0o755})) }, "file exists"},
-		"redirect":         {func() (string, any) { return `,"sha256":"` + sumOf(good) + `"`, redirect("http://192.0.2.7/b.zip") }, "is refused"},
+		"twice": {func() (string, any) { return with(chromeZip(t, "1.1.1.1", entry{"chrome-linux64/chrome", "x", 0o755})) },
+			"file exists"},
+		"redirect": {func() (string, any) { return `,"sha256":"` + sumOf(good) + `"`, redirect("http://192.0.2.7/b.zip") },
+			"is refused"},
 		"redirect to file": {func() (string, any) { return `,"sha256":"` + sumOf(good) + `"`, redirect("file:///etc/passwd") }, ""},
 		"too large": {func() (string, any) {
 			return `,"sha256":"` + sumOf(good) + `"`, func(w http.ResponseWriter) { w.Header().Set("Content-Length", "2147483648") }
@@ -202,7 +218,8 @@ func TestInstallRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			members, file := c.make()
-			s := testMirror(t, map[string]any{"/" + indexName: listOf(t, [2]string{"124.0.6367.207", `"url":"b.zip"` + members}), "/b.zip": file})
+			s := testMirror(t, map[string]any{
+				"/" + indexName: listOf(t, [2]string{"124.0.6367.207", `"url":"b.zip"` + members}), "/b.zip": file})
 			dir := t.TempDir()
 			folder := filepath.Join(dir, "browsers")
 			found, fresh, err := Install(t.Context(), Installation{Mirror: s.URL, Version: "124", Folder: folder})
@@ -240,7 +257,8 @@ func redirect(to string) func(http.ResponseWriter) {
 
 // TestInstallFrom: builds come over https, or over http from this machine; a mirror with https never leads to http.
 func TestInstallFrom(t *testing.T) {
-	for _, address := range []string{"http://192.0.2.7/m", "http://mirror.example", "ftp://mirror.example", "file:///tmp", "mirror.example", "http://127.0.0.1.example/", "https:///x", "http://[::1"} {
+	for _, address := range []string{"http://192.0.2.7/m", "http://mirror.example", "ftp://mirror.example", "file:///tmp", "mirror.example",
+		"http://127.0.0.1.example/", "https:///x", "http://[::1"} {
 		if m, err := openMirror(address); err == nil {
 			t.Errorf("%s was taken: %v", address, m.base)
 		}
@@ -265,12 +283,14 @@ func TestInstallFrom(t *testing.T) {
 func TestInstallCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	good := chromeZip(t, "124.0.6367.207")
-	s := testMirror(t, map[string]any{"/" + indexName: listOf(t, [2]string{"124.0.6367.207", `"url":"b.zip","sha256":"` + sumOf(good) + `"`}), "/b.zip": func(w http.ResponseWriter) {
-		w.Header().Set("Content-Length", fmt.Sprint(len(good)))
-		w.Write(good[:10])
-		http.NewResponseController(w).Flush()
-		cancel()
-	}})
+	s := testMirror(t, map[string]any{"/" +
+		indexName: listOf(t, [2]string{"124.0.6367.207", `"url":"b.zip","sha256":"` + sumOf(good) + `"`}),
+		"/b.zip": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(good)))
+			w.Write(good[:10])
+			http.NewResponseController(w).Flush()
+			cancel()
+		}})
 	folder := filepath.Join(t.TempDir(), "browsers")
 	if _, _, err := Install(ctx, Installation{Mirror: s.URL, Version: "124", Folder: folder}); err == nil {
 		t.Error("it went on")

@@ -1,8 +1,8 @@
-package browser
+package builds
 
 import (
 	"context"
-	"crypto/md5" //nolint:gosec // what Google's storage tells of its files; the connection is authentic by TLS
+	"crypto/md5" //nolint:gosec // Google's storage publishes MD5 only; TLS authenticates the connection
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -23,18 +23,19 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"warren/browser"
 )
 
 // Installation says what to fetch and where to put it.
 type Installation struct {
-	Mirror   string       // the address below which known-good-versions-with-downloads.json lies; "" is Chrome for Testing's own
-	Version  string       // a major, "124": its newest build; or four numbers
-	Folder   string       // gets a folder per version
-	Progress func(string) // is told what is fetched; nil: nobody is
+	Mirror   string       // URL of the folder that holds known-good-versions-with-downloads.json; "": Chrome for Testing's own
+	Version  string       // a major ("124": its newest build), or all four numbers
+	Folder   string       // gets one folder per version
+	Progress func(string) // is called with each step, since a download takes minutes; nil: nobody is told
 }
 
-// The public place of Chrome for Testing's list of builds (https://github.com/GoogleChromeLabs/chrome-for-testing), and what may be fetched
-// at most, in bytes.
+// The list of Chrome for Testing's builds (https://github.com/GoogleChromeLabs/chrome-for-testing) and the limits of a download in bytes.
 const (
 	chromeForTesting = "https://googlechromelabs.github.io/chrome-for-testing/"
 	indexName        = "known-good-versions-with-downloads.json"
@@ -42,24 +43,24 @@ const (
 	maxArchive       = 1 << 30
 )
 
-// indexTime is how long the list of builds may take to come, and stallTime how long nothing of a build may come before it is given up.
+// indexTime bounds the download of the list of builds. stallTime is how long a download may stand still.
 const (
 	indexTime = time.Minute
 	stallTime = time.Minute
 )
 
-// unfinishedPrefix begins the name of a folder while what it is to hold is made.
+// unfinishedPrefix begins the name of a folder that is not complete yet.
 const unfinishedPrefix = ".new-"
 
-// Install fetches a build of Chrome for Testing, checks it, and unpacks it into a folder of its version. fresh is false where that was
-// there already. It takes https, and http from this machine alone; a build that nothing vouches for is refused. Whatever fails, nothing is
-// left. Only one may work on a folder at a time.
-func Install(ctx context.Context, in Installation) (found Installed, fresh bool, err error) {
+// Install downloads a build of Chrome for Testing, verifies it, and unpacks it into a folder named after its version. fresh is false if
+// that folder existed already. It accepts https, and http from this machine only. It refuses a build without a checksum. A failed
+// installation leaves nothing behind. Only one caller at a time may use a folder.
+func Install(ctx context.Context, in Installation) (found browser.Installed, fresh bool, err error) {
 	if !regexp.MustCompile(`^\d{1,5}(\.\d{1,5}\.\d{1,5}\.\d{1,5})?$`).MatchString(in.Version) {
 		return found, false, fmt.Errorf("%q is no version: give a major such as 124, or a build such as 124.0.6367.207", in.Version)
 	}
 	if strings.Contains(in.Version, ".") && exists(filepath.Join(in.Folder, in.Version)) {
-		return in.present(ctx, in.Version)
+		return in.installed(ctx, in.Version)
 	}
 	m, err := openMirror(in.Mirror)
 	if err != nil {
@@ -71,7 +72,7 @@ func Install(ctx context.Context, in Installation) (found Installed, fresh bool,
 		return found, false, err
 	}
 	if exists(filepath.Join(in.Folder, build.version)) {
-		return in.present(ctx, build.version)
+		return in.installed(ctx, build.version)
 	}
 	found, err = in.fetch(ctx, m, build)
 	return found, err == nil, err
@@ -82,27 +83,28 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// present is the build that was installed before.
-func (in Installation) present(ctx context.Context, version string) (Installed, bool, error) {
+// installed returns a build that was installed earlier.
+func (in Installation) installed(ctx context.Context, version string) (browser.Installed, bool, error) {
 	dir := filepath.Join(in.Folder, version)
-	found, err := lookInto(ctx, dir)
+	found, err := inspectBelow(ctx, dir)
 	if err != nil {
-		return found, false, fmt.Errorf("%s is there and does not work (%w); remove it with `warren browser remove %s`, then install it anew", dir, err, version)
+		return found, false, fmt.Errorf(
+			"%s is there and does not work (%w); remove it with `warren browser remove %s`, then install it anew", dir, err, version)
 	}
 	return found, false, nil
 }
 
-// lookInto asks the build that lies below dir for its version.
-func lookInto(ctx context.Context, dir string) (Installed, error) {
+// inspectBelow asks the build below dir for its version.
+func inspectBelow(ctx context.Context, dir string) (browser.Installed, error) {
 	programs := builds(dir)
 	if len(programs) == 0 {
-		return Installed{}, errors.New("there is no browser in it")
+		return browser.Installed{}, errors.New("there is no browser in it")
 	}
-	return inspect(ctx, programs[0])
+	return browser.Inspect(ctx, programs[0])
 }
 
-// fetch downloads, checks and unpacks a build in a folder of its own beside the others, and gives it its name when it is whole.
-func (in Installation) fetch(ctx context.Context, m *mirror, build download) (found Installed, err error) {
+// fetch downloads, verifies and unpacks a build beside the others, and renames its folder when it is complete.
+func (in Installation) fetch(ctx context.Context, m *mirror, build download) (found browser.Installed, err error) {
 	if err := os.MkdirAll(in.Folder, 0o700); err != nil {
 		return found, err
 	}
@@ -124,11 +126,13 @@ func (in Installation) fetch(ctx context.Context, m *mirror, build download) (fo
 	if err := unzip(ctx, archive, unpacked); err != nil {
 		return found, fmt.Errorf("%s cannot be unpacked: %w", build.address.Redacted(), err)
 	}
-	if found, err = lookInto(ctx, unpacked); err != nil {
-		return found, fmt.Errorf("the build was fetched and does not run on this machine, so nothing was installed: %w. A library may be missing; installing the distribution's Chromium brings what Chrome needs", err)
+	if found, err = inspectBelow(ctx, unpacked); err != nil {
+		return found, fmt.Errorf("the build was fetched and does not run on this machine, so nothing was installed: %w. A library may "+
+			"be missing; installing the distribution's Chromium brings what Chrome needs", err)
 	}
 	if found.Version != build.version {
-		return found, fmt.Errorf("the build says that it is %s, and the list of builds that it is %s; nothing was installed", found.Version, build.version)
+		return found, fmt.Errorf("the build says that it is %s, and the list of builds that it is %s; nothing was installed", found.Version,
+			build.version)
 	}
 	if err := syncAll(unpacked); err != nil {
 		return found, err
@@ -137,10 +141,10 @@ func (in Installation) fetch(ctx context.Context, m *mirror, build download) (fo
 	if err := os.Rename(unpacked, final); err != nil {
 		return found, err
 	}
-	return lookInto(ctx, final)
+	return inspectBelow(ctx, final)
 }
 
-// removeUnfinished deletes what was left half made in folder by who was killed.
+// removeUnfinished deletes what a killed installation left in folder.
 func removeUnfinished(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -156,24 +160,26 @@ func removeUnfinished(folder string) error {
 	return nil
 }
 
-// RemoveInstalled deletes a build from the folder that Install fills: what is its version, or a path in it. It says whether there was one.
-func RemoveInstalled(folder, what string) (bool, error) {
+// Remove deletes a build from the folder that Install fills. what is a version, or a path within the folder. It reports whether there was
+// such a build.
+func Remove(folder, what string) (bool, error) {
 	version := what
-	if _, ok := versionNumbers(what); !ok {
+	if _, ok := browser.ParseVersion(what); !ok {
 		path, err := filepath.Abs(what)
 		if err != nil {
 			return false, err
 		}
 		rel, err := filepath.Rel(folder, path)
 		if err != nil || !filepath.IsLocal(rel) {
-			return false, nil //nolint:nilerr // it lies elsewhere
+			return false, nil //nolint:nilerr // the path lies outside of folder
 		}
 		version, _, _ = strings.Cut(filepath.ToSlash(rel), "/")
 	}
-	if _, ok := versionNumbers(version); !ok {
+	if _, ok := browser.ParseVersion(version); !ok {
 		return false, nil
 	}
-	gone := filepath.Join(folder, unfinishedPrefix+version) // at once, and not half: the next installation ends what a kill leaves
+	// The rename removes the build at once. The next installation deletes what a killed process leaves.
+	gone := filepath.Join(folder, unfinishedPrefix+version)
 	if err := os.Rename(filepath.Join(folder, version), gone); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return false, nil
@@ -183,15 +189,16 @@ func RemoveInstalled(folder, what string) (bool, error) {
 	return true, os.RemoveAll(gone)
 }
 
-// platformName is this platform as Chrome for Testing calls it; "" where it has no builds.
+// platformName is this platform's name in Chrome for Testing's list, "" where it has no builds.
 func platformName() string {
-	return map[string]string{"linux/amd64": "linux64", "darwin/arm64": "mac-arm64", "darwin/amd64": "mac-x64", "windows/amd64": "win64", "windows/386": "win32"}[runtime.GOOS+"/"+runtime.GOARCH]
+	return map[string]string{"linux/amd64": "linux64", "darwin/arm64": "mac-arm64", "darwin/amd64": "mac-x64", "windows/amd64": "win64",
+		"windows/386": "win32"}[runtime.GOOS+"/"+runtime.GOARCH]
 }
 
-// mirror is where builds come from.
+// mirror is a server of builds.
 type mirror struct {
 	base   *url.URL
-	plain  bool // http to this very machine, as tests and tunnels have it
+	plain  bool // http to this machine is allowed, as tests and tunnels need it
 	client *http.Client
 }
 
@@ -207,7 +214,7 @@ func openMirror(address string) (*mirror, error) {
 	if err := m.permits(base); err != nil {
 		return nil, fmt.Errorf("--browser-mirror: %w", err)
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone() // with HTTPS_PROXY
+	transport := http.DefaultTransport.(*http.Transport).Clone() // honours HTTPS_PROXY
 	transport.ResponseHeaderTimeout = indexTime
 	m.client = &http.Client{Transport: transport, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		if len(via) > 5 {
@@ -218,7 +225,7 @@ func openMirror(address string) (*mirror, error) {
 	return m, nil
 }
 
-// permits says whether something may be fetched from u. A mirror with https leads to https alone.
+// permits returns an error unless u may be fetched. A mirror on https may refer to https only.
 func (m *mirror) permits(u *url.URL) error {
 	if u.Scheme == "https" && u.Host != "" {
 		return nil
@@ -230,7 +237,7 @@ func (m *mirror) permits(u *url.URL) error {
 	return fmt.Errorf("%s is refused: browsers come over https, or over http from this machine", u.Redacted())
 }
 
-// get asks for u. Other answers than 200 are a *statusError.
+// get requests u. A status other than 200 is a *statusError.
 func (m *mirror) get(ctx context.Context, u *url.URL) (*http.Response, error) {
 	if err := m.permits(u); err != nil {
 		return nil, err
@@ -251,14 +258,14 @@ func (m *mirror) get(ctx context.Context, u *url.URL) (*http.Response, error) {
 }
 
 type statusError struct {
-	address string
-	status  int
+	url    string
+	status int
 }
 
-func (e *statusError) Error() string { return fmt.Sprintf("%s answered %d", e.address, e.status) }
+func (e *statusError) Error() string { return fmt.Sprintf("%s answered %d", e.url, e.status) }
 
-// small reads a small file whole.
-func (m *mirror) small(ctx context.Context, u *url.URL, limit int64) ([]byte, error) {
+// readSmall reads a file of at most limit bytes.
+func (m *mirror) readSmall(ctx context.Context, u *url.URL, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, indexTime)
 	defer cancel()
 	res, err := m.get(ctx, u)
@@ -273,19 +280,20 @@ func (m *mirror) small(ctx context.Context, u *url.URL, limit int64) ([]byte, er
 	return text, err
 }
 
-// download is a build that the mirror has.
+// download is a build that the mirror offers.
 type download struct {
 	version string
 	address *url.URL
-	sha256  string // in hexadecimal digits; "" where the list says none
+	sha256  string // hexadecimal; "" if the list has none
 }
 
-// find looks a version up in the mirror's list.
+// find looks up a version in the mirror's list.
 func (m *mirror) find(ctx context.Context, version, platform string) (best download, err error) {
 	if platform == "" {
-		return best, fmt.Errorf("there are no builds of Chrome for Testing for %s/%s: install a Chromium with the system's package manager, and name it with `warren browser add PATH`", runtime.GOOS, runtime.GOARCH)
+		return best, fmt.Errorf("there are no builds of Chrome for Testing for %s/%s: install a Chromium with the system's package "+
+			"manager, and name it with `warren browser add PATH`", runtime.GOOS, runtime.GOARCH)
 	}
-	text, err := m.small(ctx, m.base.JoinPath(indexName), maxIndex)
+	text, err := m.readSmall(ctx, m.base.JoinPath(indexName), maxIndex)
 	if err != nil {
 		return best, fmt.Errorf("the list of builds could not be read: %w", err)
 	}
@@ -302,7 +310,7 @@ func (m *mirror) find(ctx context.Context, version, platform string) (best downl
 	}
 	majors := []int{}
 	for _, v := range index.Versions {
-		numbers, ok := versionNumbers(v.Version)
+		numbers, ok := browser.ParseVersion(v.Version)
 		for _, d := range v.Downloads.Chrome {
 			if !ok || d.Platform != platform {
 				continue
@@ -322,12 +330,13 @@ func (m *mirror) find(ctx context.Context, version, platform string) (best downl
 		if len(majors) == 0 {
 			return best, fmt.Errorf("the mirror has no build for %s", platform)
 		}
-		return best, fmt.Errorf("the mirror has no build %s for %s; its majors are %d to %d", version, platform, slices.Min(majors), slices.Max(majors))
+		return best, fmt.Errorf("the mirror has no build %s for %s; its majors are %d to %d", version, platform, slices.Min(majors),
+			slices.Max(majors))
 	}
 	return best, nil
 }
 
-// download fetches a build to path and checks it.
+// download fetches a build to path and verifies its checksum.
 func (m *mirror) download(ctx context.Context, build download, path string) error {
 	want, err := m.checksum(ctx, build)
 	if err != nil {
@@ -345,9 +354,10 @@ func (m *mirror) download(ctx context.Context, build download, path string) erro
 	var sum hash.Hash = sha256.New()
 	if want == nil {
 		if want = storedMD5(res.Header); want == nil {
-			return fmt.Errorf("nothing vouches for %s: neither a sha256 in the list of builds, nor a file of that name with .sha256, nor an x-goog-hash header; it is not taken", build.address.Redacted())
+			return fmt.Errorf("nothing vouches for %s: neither a sha256 in the list of builds, nor a file of that name with .sha256, "+
+				"nor an x-goog-hash header; it is not taken", build.address.Redacted())
 		}
-		sum = md5.New() //nolint:gosec // as above
+		sum = md5.New() //nolint:gosec // see the import
 	}
 	if res.ContentLength > maxArchive {
 		return fmt.Errorf("%s is larger than %d MiB", build.address.Redacted(), maxArchive>>20)
@@ -366,12 +376,13 @@ func (m *mirror) download(ctx context.Context, build download, path string) erro
 	case n > maxArchive:
 		return fmt.Errorf("%s is larger than %d MiB", build.address.Redacted(), maxArchive>>20)
 	case !slices.Equal(sum.Sum(nil), want):
-		return fmt.Errorf("%s is not what it should be: its checksum is %x, and should be %x; it is not taken", build.address.Redacted(), sum.Sum(nil), want)
+		return fmt.Errorf("%s is not what it should be: its checksum is %x, and should be %x; it is not taken", build.address.Redacted(),
+			sum.Sum(nil), want)
 	}
 	return nil
 }
 
-// steadyReader puts off the end of a download as long as something comes.
+// steadyReader restarts the stall timer with every read.
 type steadyReader struct {
 	io.Reader
 	late *time.Timer
@@ -382,20 +393,20 @@ func (r steadyReader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// checksum is the build's SHA-256, of the list or of a file beside the build; nil when there is none.
+// checksum returns the SHA-256 of a build, from the list or from a file beside the build; nil if there is none.
 func (m *mirror) checksum(ctx context.Context, build download) ([]byte, error) {
 	text := build.sha256
 	if text == "" {
 		beside := *build.address
 		beside.Path, beside.RawPath = beside.Path+".sha256", ""
-		file, err := m.small(ctx, &beside, 1<<16)
+		file, err := m.readSmall(ctx, &beside, 1<<16)
 		if status, ok := errors.AsType[*statusError](err); ok && status.status >= 400 && status.status < 500 {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		text, _, _ = strings.Cut(strings.TrimSpace(string(file)), " ") // as sha256sum writes it: the sum, then the name
+		text, _, _ = strings.Cut(strings.TrimSpace(string(file)), " ") // the format of sha256sum: checksum, then name
 	}
 	sum, err := hex.DecodeString(text)
 	if err != nil || len(sum) != sha256.Size {

@@ -1,4 +1,4 @@
-package browser
+package builds
 
 import (
 	"fmt"
@@ -6,17 +6,20 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"warren/browser"
 )
 
-func build(product, version string) Installed {
-	v, _ := versionNumbers(version)
-	return Installed{Path: "/opt/" + product + "/" + version, Product: product, Version: version, Major: v[0]}
+func build(product, version string) browser.Installed {
+	v, _ := browser.ParseVersion(version)
+	return browser.Installed{Path: "/opt/" + product + "/" + version, Product: product, Version: version, Major: v[0]}
 }
 
 func TestChoose(t *testing.T) {
 	debian := build("Chromium", "156.0.8078.79")
-	have := []Installed{debian,
-		build("Google Chrome for Testing", "124.0.6367.9"), build("Google Chrome for Testing", "124.0.6367.207"), build("Brave Browser", "124.1.65.130"),
+	have := []browser.Installed{debian,
+		build("Google Chrome for Testing", "124.0.6367.9"), build("Google Chrome for Testing", "124.0.6367.207"),
+		build("Brave Browser", "124.1.65.130"),
 		build("Microsoft Edge", "130.0.2849.46"), build("Google Chrome", "130.0.6723.58"),
 		build("Google Chrome", "156.0.8078.100"), build("Chromium", "150.0.7871.100"), build("Chromium", "159.0.8150.1"),
 	}
@@ -38,7 +41,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%d: %s %s, exact %v; want %s", major, got.Product, got.Version, exact, want)
 		}
 	}
-	chrome := slices.Concat([]Installed{build("Microsoft Edge", "156.0.1.1")}, have[1:])
+	chrome := slices.Concat([]browser.Installed{build("Microsoft Edge", "156.0.1.1")}, have[1:])
 	if got, _ := Choose(chrome, 130); got.Product != "Microsoft Edge" {
 		t.Errorf("where Edge is the default: %+v", got)
 	}
@@ -47,9 +50,10 @@ func TestChoose(t *testing.T) {
 // TestChooseProperties: whatever there is, the rule holds, and the order of what is not the default does not matter to the major.
 func TestChooseProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		have := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Installed {
+		have := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) browser.Installed {
 			return build(rapid.SampledFrom([]string{"Chromium", "Google Chrome", "Brave Browser"}).Draw(t, "product"),
-				fmt.Sprintf("%d.0.%d.%d", rapid.IntRange(1, 12).Draw(t, "major"), rapid.IntRange(0, 12).Draw(t, "build"), rapid.IntRange(0, 12).Draw(t, "patch")))
+				fmt.Sprintf("%d.0.%d.%d", rapid.IntRange(1, 12).Draw(t, "major"), rapid.IntRange(0, 12).Draw(t, "build"),
+					rapid.IntRange(0, 12).Draw(t, "patch")))
 		}), 1, 8).Draw(t, "have")
 		major := rapid.IntRange(0, 14).Draw(t, "declared")
 		got, exact := Choose(have, major)
@@ -76,7 +80,8 @@ func TestChooseProperties(t *testing.T) {
 			t.Fatalf("%d of %+v: %+v, not the default one", major, have, got)
 		}
 		rest := rapid.Permutation(have[1:]).Draw(t, "rest")
-		if again, same := Choose(append([]Installed{have[0]}, rest...), major); again.Major != got.Major || again.Version != got.Version && again.Product == got.Product || same != exact {
+		if again, same := Choose(append([]browser.Installed{have[0]}, rest...), major); again.Major != got.Major ||
+			again.Version != got.Version && again.Product == got.Product || same != exact {
 			t.Fatalf("in another order: %+v, not %+v", again, got)
 		}
 	})

@@ -1,4 +1,4 @@
-package browser
+package builds
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncAll brings everything of path's file system to the disk: a folder of thousands of files at once (syncfs(2)).
+// syncAll flushes the whole file system of path, which is faster than thousands of fsync calls (syncfs(2)).
 func syncAll(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package browser
+package builds
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"warren/browser"
 )
 
 // fakeBuild writes a program that says it is a browser of that version, and notes in asked that it was asked. It stands for builds of
@@ -46,14 +48,16 @@ func TestCatalog(t *testing.T) {
 	for path, version := range layouts {
 		fakeBuild(t, at(path), version, asked)
 	}
-	for link, target := range map[string]string{"folder/round": at("folder"), "folder/again": at("folder/124.0.6367.207"), "single/gone": at("nowhere")} {
+	for link, target := range map[string]string{
+		"folder/round": at("folder"), "folder/again": at("folder/124.0.6367.207"), "single/gone": at("nowhere")} {
 		if err := os.Symlink(target, at(link)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	places := Places{Given: at("given"), Added: []string{at("added/my browser"), at("added/gone"), at("given")},
 		Folders: []string{at("folder"), at("single"), at("none")}, Installed: at("installed")}
-	want := []string{"default 156.0.8078.79", "added 140.0.7339.80", "folder 118.0.1.1", "folder 119.0.1.1", "folder 120.0.1.2", "folder 124.0.6367.207",
+	want := []string{"default 156.0.8078.79", "added 140.0.7339.80", "folder 118.0.1.1", "folder 119.0.1.1", "folder 120.0.1.2",
+		"folder 124.0.6367.207",
 		"folder 131.0.6778.33", "installed 150.0.7871.100"}
 	var c Catalog
 	look := func() (got []string) {
@@ -94,8 +98,8 @@ func TestCatalog(t *testing.T) {
 // TestCatalogDefault: where PATH and the usual places have none, the first that was added or installed is the default one; a given one
 // that is not there is never replaced.
 func TestCatalogDefault(t *testing.T) {
-	for _, place := range usualPlaces() {
-		if executable(program(place)) == nil {
+	for _, place := range browser.UsualPlaces() {
+		if _, err := browser.Locate(place); err == nil {
 			t.Skipf("there is a browser in a usual place: %s", place)
 		}
 	}
@@ -103,7 +107,8 @@ func TestCatalogDefault(t *testing.T) {
 	dir := t.TempDir()
 	fakeBuild(t, filepath.Join(dir, "150.0.7871.100/chrome-linux64/chrome"), "150.0.7871.100", filepath.Join(dir, "asked"))
 	var c Catalog
-	if found, err := c.List(t.Context(), Places{Installed: dir}); err != nil || len(found) != 1 || found[0].Source != SourceDefault || found[0].Major != 150 {
+	if found, err := c.List(t.Context(), Places{Installed: dir}); err != nil || len(found) != 1 || found[0].Source != SourceDefault ||
+		found[0].Major != 150 {
 		t.Errorf("%+v, %v", found, err)
 	}
 	if found, err := c.List(t.Context(), Places{Installed: dir, Given: filepath.Join(dir, "none")}); err == nil {

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package browser
+package builds
 
 import (
 	"context"
@@ -31,7 +31,8 @@ func TestSnapshot(t *testing.T) {
 	for _, rel := range append([]string{"Default/Cache/a", "Default/Code Cache/js/a", "ShaderCache/a", "GrShaderCache/a"}, kept...) {
 		write(rel, 0o600)
 	}
-	if err := errors.Join(os.Chmod(filepath.Join(data, "run.sh"), 0o700), os.Symlink("/nowhere", filepath.Join(data, "link")), os.Symlink("host-1", filepath.Join(data, "SingletonLock")),
+	if err := errors.Join(os.Chmod(filepath.Join(data, "run.sh"), 0o700), os.Symlink("/nowhere", filepath.Join(data, "link")),
+		os.Symlink("host-1", filepath.Join(data, "SingletonLock")),
 		syscall.Mkfifo(filepath.Join(data, "pipe"), 0o600), os.MkdirAll(filepath.Join(folder, ".new-earlier"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
