@@ -92,8 +92,8 @@ func TestWhoKnowsWhom(t *testing.T) {
 			}
 		}
 	}
-	for _, must := range []string{"→shim", "→store", "→proxy", "→web", "→leaks", "shim→browser", "shim→browser/builds", "shim→proxy",
-		"browser/builds→browser"} {
+	for _, must := range []string{"→shim", "→store", "→proxy", "→web", "→leaks", "shim→browser", "shim→browser/live", "shim→browser/builds",
+		"shim→proxy", "browser/live→browser", "browser/builds→browser"} {
 		if !seen[must] {
 			t.Errorf("%s is gone: is the test blind?", must)
 		}

@@ -13,7 +13,7 @@ func (m *mux) ofTarget(method string, msg []byte, e envelope) ([]byte, envelope)
 		return msg, e
 	}
 	var p struct {
-		TargetInfo targetInfo `json:"targetInfo"`
+		TargetInfo TargetInfo `json:"targetInfo"`
 	}
 	if json.Unmarshal(e.params.in(msg), &p) != nil {
 		return msg, e

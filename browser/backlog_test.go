@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
 // bytesNow is how much waits.
@@ -117,16 +119,16 @@ func TestMemoryOfSlowClients(t *testing.T) {
 			}
 		}
 	}()
-	eventually(t, "more waits than may for all", func() bool { return m.backlog.full() != nil })
+	testnet.Eventually(t, "more waits than may for all", func() bool { return m.backlog.full() != nil })
 	m.backlog.bound(clientLimit, all, 3*time.Second)
 	m.cutOff() // looks again by itself
 	for _, c := range clients[:3] {
-		awaitClosed(t, "the end of a client that does not read", c.done, patient)
+		testnet.AwaitClosed(t, "the end of a client that does not read", c.done, testnet.Patience)
 		if why := c.reason(); !errors.Is(why, errStuck) {
 			t.Errorf("it ended with %v", why)
 		}
 	}
-	awaitClosed(t, "all is said", said, patient)
+	testnet.AwaitClosed(t, "all is said", said, testnet.Patience)
 	if err := <-got; err != nil {
 		t.Errorf("who reads: %v", err)
 	}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
 // BenchmarkStart measures Start, until Languages too, against a bare Chromium on the same folder (pipe, first evaluation answered), in pairs
@@ -74,7 +76,7 @@ func startBare(b *testing.B, s Spec) float64 {
 	if err != nil {
 		b.Fatal(err)
 	}
-	args := []string{"--headless=new", "--user-data-dir=" + s.UserDataDir, "--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe", blankPage}
+	args := []string{"--headless=new", "--user-data-dir=" + s.UserDataDir, "--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe", BlankPage}
 	if os.Geteuid() == 0 {
 		args = append([]string{"--no-sandbox"}, args...) // which makes the floor lower than it need be
 	}
@@ -104,14 +106,14 @@ func startBare(b *testing.B, s Spec) float64 {
 // evaluateBare asks the browser's page for 1, as soon as there is one.
 func evaluateBare(b *testing.B, m *mux) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.Context(), patient)
+	ctx, cancel := context.WithTimeout(b.Context(), testnet.Patience)
 	defer cancel()
 	for {
 		targets, err := m.targets(ctx)
 		if err != nil {
 			b.Fatal(err)
 		}
-		i := slices.IndexFunc(targets, func(t targetInfo) bool { return t.Type == "page" })
+		i := slices.IndexFunc(targets, func(t TargetInfo) bool { return t.Type == "page" })
 		if i < 0 {
 			continue
 		}

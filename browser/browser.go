@@ -67,7 +67,7 @@ type Browser struct {
 	log    *slog.Logger
 	burrow burrow
 	limits limits
-	dress  func(targetInfo) []order // for tests: what the owner gives each target before it runs, in place of emulation's
+	dress  func(TargetInfo) []order // for tests: what the owner gives each target before it runs, in place of emulation's
 
 	mu    sync.Mutex
 	begun bool // Start was called, or Stop came first
@@ -102,7 +102,6 @@ type Browser struct {
 	installed *extensions // that the profile has
 
 	gateway *gateway
-	live    *live
 }
 
 // limits are the times that a Browser waits. Tests shorten them.
@@ -151,7 +150,7 @@ func open(s Spec, home burrow) *Browser {
 	b.seen.ready = make(chan struct{})
 	b.emulation = newEmulation(&s)
 	b.installed = &extensions{folder: filepath.Join(s.UserDataDir, profileFolder)}
-	b.gateway, b.live = newGateway(b), newLive(b)
+	b.gateway = newGateway(b)
 	if b.gate = newGate(home.listener()); b.emulation.corrector == nil {
 		b.gate.open()
 	}
@@ -164,6 +163,12 @@ func (b *Browser) Listener() net.Listener { return b.gate }
 
 // Isolation says how the run is kept on its relay, and whether Chrome's sandbox is on.
 func (b *Browser) Isolation() Isolation { return b.burrow.isolation() }
+
+// Spec returns what the run is made of.
+func (b *Browser) Spec() Spec { return b.spec }
+
+// Logger returns the run's logger, which is never nil.
+func (b *Browser) Logger() *slog.Logger { return b.log }
 
 // Warnings returns what the user should know about this run.
 func (b *Browser) Warnings() []Warning {

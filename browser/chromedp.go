@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -95,7 +93,7 @@ const openTimeout = 20 * time.Second
 // are opened; any other URL fails the call before anything is opened.
 func (b *Browser) OpenPages(ctx context.Context, urls []string) error {
 	for _, u := range urls {
-		if err := checkURL(u); err != nil {
+		if err := CheckURL(u); err != nil {
 			return err
 		}
 	}
@@ -117,7 +115,7 @@ func (b *Browser) OpenPages(ctx context.Context, urls []string) error {
 	errs := make([]error, len(urls))
 	for i, u := range urls {
 		var lone target.ID
-		if i == 0 && len(open) == 1 && (open[0].URL == blankPage || open[0].URL == "") { // "" while it is still on its way there
+		if i == 0 && len(open) == 1 && (open[0].URL == BlankPage || open[0].URL == "") { // "" while it is still on its way there
 			lone = open[0].TargetID
 		}
 		wg.Go(func() { errs[i] = b.openPage(root, u, lone) })
@@ -167,37 +165,5 @@ func (b *Browser) navigate(ctx context.Context, t *chromedp.Target, address stri
 
 // shown reports whether a tab shows the URL.
 func shown(open []*target.Info, address string) bool {
-	return address != blankPage && slices.ContainsFunc(open, func(t *target.Info) bool { return normal(t.URL) == normal(address) })
-}
-
-// normal is a URL as Chrome writes it, as far as that matters to compare two.
-func normal(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return address
-	}
-	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
-	if u.Path == "" {
-		u.Path = "/"
-	}
-	return u.String()
-}
-
-// URLError is a URL that the browser is not asked to open.
-type URLError struct{ URL string }
-
-func (e *URLError) Error() string {
-	return fmt.Sprintf("only http, https and about:blank can be opened: %q", e.URL)
-}
-
-// checkURL accepts absolute http and https URLs with a host, and about:blank. It fails with a *URLError.
-func checkURL(address string) error {
-	if address == blankPage {
-		return nil
-	}
-	u, err := url.Parse(address)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return &URLError{address}
-	}
-	return nil
+	return address != BlankPage && slices.ContainsFunc(open, func(t *target.Info) bool { return normal(t.URL) == normal(address) })
 }

@@ -117,7 +117,7 @@ func (c *client) hidden(method string, params []byte) bool {
 		return false
 	}
 	var p struct {
-		TargetInfo targetInfo `json:"targetInfo"`
+		TargetInfo TargetInfo `json:"targetInfo"`
 	}
 	return json.Unmarshal(params, &p) == nil && p.TargetInfo.Type == "browser" && p.TargetInfo.TargetID != c.browser
 }
@@ -255,8 +255,8 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 			return err
 		}
 	}
-	if m.live != nil {
-		m.live.scripted(s.target, method, params)
+	if strings.HasPrefix(method, "Input.") {
+		m.publish(ClientInput{s.target, method, params})
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"warren/testnet"
 )
 
 // tester is a DevTools client over a socket.
@@ -45,7 +47,7 @@ func dial(t *testing.T, address string) *tester {
 // dialUnread is a client that does not read.
 func dialUnread(t *testing.T, address string) *tester {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	socket, _, err := websocket.Dial(ctx, strings.Replace(address, "http://", "ws://", 1), nil)
 	if err != nil {
@@ -83,7 +85,7 @@ func (c *tester) read() {
 
 func (c *tester) write(raw string) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), patient)
+	ctx, cancel := context.WithTimeout(c.t.Context(), testnet.Patience)
 	defer cancel()
 	if err := c.socket.Write(ctx, websocket.MessageText, []byte(raw)); err != nil {
 		c.t.Errorf("write: %v", err)
@@ -145,7 +147,7 @@ func (c *tester) wait(answer <-chan message, what string) message {
 		default:
 		}
 		c.t.Fatalf("%s: the socket ended: %v", what, c.err)
-	case <-time.After(patient): // a busy machine takes its time for 100 MiB
+	case <-time.After(testnet.Patience): // a busy machine takes its time for 100 MiB
 		c.t.Fatalf("%s: no answer; events of late:%s", what, c.lately())
 	}
 	return message{}
@@ -164,7 +166,7 @@ func (c *tester) call(session, method string, params any) json.RawMessage {
 // event waits for an event.
 func (c *tester) event(method string) message {
 	c.t.Helper()
-	late := time.After(patient)
+	late := time.After(testnet.Patience)
 	for {
 		select {
 		case m := <-c.events:
@@ -211,7 +213,7 @@ func (c *tester) value(session, expression string) string {
 // becomes waits until an expression has a value. A page that is on its way may answer with an error meanwhile.
 func (c *tester) becomes(session, expression, want string) {
 	c.t.Helper()
-	eventually(c.t, expression+" is "+want, func() bool {
+	testnet.Eventually(c.t, expression+" is "+want, func() bool {
 		m := c.try(session, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true})
 		var r struct {
 			Result struct{ Value json.RawMessage }
@@ -276,12 +278,12 @@ func TestOneBrowserTarget(t *testing.T) {
 		o.call("", "Target.setDiscoverTargets", map[string]any{"discover": true, "filter": filter})
 		o.socket.CloseNow()
 	}
-	eventually(t, "the others have gone", func() bool { return b.Clients() == 1 })
+	testnet.Eventually(t, "the others have gone", func() bool { return b.Clients() == 1 })
 	c.call("", "Browser.getVersion", nil)
 	browsers := map[string]bool{}
 	for len(c.events) > 0 {
 		m := <-c.events
-		var p struct{ TargetInfo targetInfo }
+		var p struct{ TargetInfo TargetInfo }
 		if err := json.Unmarshal(m.Params, &p); err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +312,7 @@ func TestClientsCloseNothing(t *testing.T) {
 	session := field(t, nested.call("", "Target.attachToBrowserTarget", nil), "sessionId")
 	nested.write(`{"id":77,"method":"Browser.\u0063lose","sessionId":"` + session + `"}`)
 	for _, c := range []*tester{plain, nested} {
-		awaitClosed(t, "the connection's end", c.ended, patient)
+		testnet.AwaitClosed(t, "the connection's end", c.ended, testnet.Patience)
 		if code := websocket.CloseStatus(c.err); code != websocket.StatusNormalClosure {
 			t.Errorf("closed with %v (%v)", code, c.err)
 		}
@@ -358,7 +360,7 @@ func TestSlowClientIsCutOff(t *testing.T) {
 	for i := range 12 {
 		slow.write(fmt.Sprintf(`{"id":%d,"method":"Runtime.evaluate","sessionId":"%s","params":{"expression":"'x'.repeat(16<<20)","returnByValue":true}}`, i+2, mine))
 	}
-	eventually(t, "the slow client is cut off", func() bool { return b.Clients() == 1 })
+	testnet.Eventually(t, "the slow client is cut off", func() bool { return b.Clients() == 1 })
 	close(stop)
 	t.Logf("the other client's slowest answer meanwhile: %v", <-worst)
 	if got := good.value(session, "6*7"); got != "42" {
@@ -389,7 +391,7 @@ func TestBigFrames(t *testing.T) {
 	t.Logf("95 MiB to the browser: %v", time.Since(began))
 	big := dial(t, url+"/")
 	go big.socket.Write(context.Background(), websocket.MessageText, []byte(`{"id":1,"method":"Browser.getVersion","params":{"x":"`+strings.Repeat("z", 101<<20)+`"}}`))
-	awaitClosed(t, "the end of a client with a message too big", big.ended, patient)
+	testnet.AwaitClosed(t, "the end of a client with a message too big", big.ended, testnet.Patience)
 	if got := c.value(session, "6*7"); got != "42" {
 		t.Errorf("got %s", got)
 	}
@@ -400,7 +402,7 @@ func TestHostileMessages(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
 	c := dial(t, url+"/")
-	owners := b.mux.owner.openPages()[0].session
+	owners := b.mux.owner.openPages()[0].Session
 	deep := strings.Repeat("[", 400) + strings.Repeat("]", 400)
 	for raw, want := range map[string]int{
 		``:                                      codeParse,
@@ -420,7 +422,7 @@ func TestHostileMessages(t *testing.T) {
 		`{"id":1,"method":5}`: codeInvalidRequest,
 		`{"id":1,"method":"Browser.getVersion","sessionId":5}`:                                                           codeInvalidRequest,
 		`{"id":1,"method":"Browser.getVersion","more":1}`:                                                                codeInvalidRequest,
-		`{"id":1,"method":"Browser.getVersion","sessionId":"` + b.mux.owner.openPages()[0].session + `","sessionId":""}`: codeInvalidRequest,
+		`{"id":1,"method":"Browser.getVersion","sessionId":"` + b.mux.owner.openPages()[0].Session + `","sessionId":""}`: codeInvalidRequest,
 		`{"id":1,"method":"Runtime.evaluate","sessionId":"` + owners + `","params":{"expression":"1"}}`:                  codeNoSession,
 		`{"id":1,"method":"Browser.getVersion","sessionId":""}`:                                                          codeNoSession,
 		`{"id":1,"method":"Browser.getVersion","sessionId":"` + strings.Repeat("A", 1<<20) + `"}`:                        codeNoSession,
@@ -455,7 +457,7 @@ func TestEndOfBrowserEndsClients(t *testing.T) {
 	c := dial(t, url+"/")
 	c.call("", "Browser.getVersion", nil)
 	b.Stop(t.Context(), true)
-	awaitClosed(t, "the client's end", c.ended, patient)
+	testnet.AwaitClosed(t, "the client's end", c.ended, testnet.Patience)
 	if websocket.CloseStatus(c.err) != websocket.StatusGoingAway || !strings.Contains(c.err.Error(), "the browser was ended by a signal (killed)") {
 		t.Errorf("ended with %v", c.err)
 	}

@@ -79,8 +79,8 @@ type spy struct {
 	last     int
 	waits    map[int]chan message
 	sessions []string
-	attached []targetInfo
-	told     []targetInfo
+	attached []TargetInfo
+	told     []TargetInfo
 	ended    []string
 }
 
@@ -92,7 +92,7 @@ func newSpy(t *testing.T, b *Browser, c *canary) *spy { t.Helper(); return newSp
 // newSpyWith connects one that may use files of the machine, or may not.
 func newSpyWith(t *testing.T, b *Browser, c *canary, files bool) *spy {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	socket, _, err := websocket.Dial(ctx, strings.Replace(serveGatewayTo(t, b, files), "http://", "ws://", 1)+"/", nil)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *spy) read() {
 		}
 		var p struct {
 			SessionID  string     `json:"sessionId"`
-			TargetInfo targetInfo `json:"targetInfo"`
+			TargetInfo TargetInfo `json:"targetInfo"`
 			Data       []byte     `json:"data"`
 		}
 		_ = json.Unmarshal(m.Params, &p)
@@ -184,7 +184,7 @@ func (s *spy) ask(session, method string, params any) message {
 		default:
 		}
 		s.t.Fatalf("%s: the socket ended", method)
-	case <-time.After(patient):
+	case <-time.After(testnet.Patience):
 		s.t.Fatalf("%s: no answer", method)
 	}
 	return message{}
@@ -238,12 +238,12 @@ func (s *spy) poll(stop <-chan struct{}) {
 }
 
 // site takes what scripts of the spy's send.
-func (c *canary) site(n *internet) {
-	n.mux.HandleFunc("/leak", func(_ http.ResponseWriter, r *http.Request) {
+func (c *canary) site(n *testnet.Site) {
+	n.Mux.HandleFunc("/leak", func(_ http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)
 		c.look("the network", raw)
 	})
-	n.mux.HandleFunc("/canary", func(w http.ResponseWriter, _ *http.Request) {
+	n.Mux.HandleFunc("/canary", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		raw, _ := os.ReadFile(c.file)
 		_, _ = w.Write(raw)
@@ -274,7 +274,7 @@ func withExtension(t *testing.T, b *Browser) (run func(script string)) {
 		t.Fatal(err)
 	}
 	worker := ""
-	eventually(t, "the extension's worker", func() bool {
+	testnet.Eventually(t, "the extension's worker", func() bool {
 		for _, s := range b.mux.owned("") {
 			if s.kind == "service_worker" {
 				worker = s.id
@@ -282,14 +282,14 @@ func withExtension(t *testing.T, b *Browser) (run func(script string)) {
 		}
 		return worker != ""
 	})
-	eventually(t, "its APIs", func() bool {
+	testnet.Eventually(t, "its APIs", func() bool {
 		var r struct{ Result struct{ Value string } }
 		err := b.mux.call(t.Context(), worker, "Runtime.evaluate", map[string]string{"expression": "typeof chrome.tabs.create"}, &r)
 		return err == nil && r.Result.Value == "function"
 	})
 	return func(script string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), patient)
+		ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 		defer cancel()
 		params := map[string]any{"expression": "(async () => { try { " + script + " } catch (e) { return String(e) } })()", "awaitPromise": true, "returnByValue": true}
 		if err := b.mux.call(ctx, worker, "Runtime.evaluate", params, nil); err != nil {
@@ -319,7 +319,7 @@ func refusesExtension(t *testing.T, b *Browser, c *tester, may string) {
 		}
 	}
 	id := field(t, call(t, b, "", "Extensions.loadUnpacked", map[string]string{"path": dir}), "id")
-	eventually(t, "Chrome has written that it is installed", func() bool {
+	testnet.Eventually(t, "Chrome has written that it is installed", func() bool {
 		text, _ := os.ReadFile(filepath.Join(b.installed.folder, "Secure Preferences"))
 		more, _ := os.ReadFile(filepath.Join(b.installed.folder, "Preferences"))
 		return bytes.Contains(append(text, more...), []byte(id))
@@ -361,7 +361,7 @@ func inBothModes(t *testing.T, test func(t *testing.T, network string)) {
 func TestClosedPages(t *testing.T) {
 	inBothModes(t, func(t *testing.T, network string) {
 		p, c := newProfile(t), newCanary(t)
-		c.site(p.net)
+		c.site(p.site)
 		spec := p.spec()
 		spec.Network = network
 		b := p.open(spec)
@@ -374,46 +374,46 @@ func TestClosedPages(t *testing.T) {
 		go func() { defer close(stopped); s.poll(stop) }()
 		closes := func(way string) {
 			t.Helper()
-			var targets []targetInfo
+			var targets []TargetInfo
 			defer func() {
 				if t.Failed() {
 					t.Logf("the canary came %d times; open are %+v", len(c.ways()), targets)
 				}
 			}()
-			eventually(t, way+": no page at a closed address", func() (none bool) {
+			testnet.Eventually(t, way+": no page at a closed address", func() (none bool) {
 				var err error
 				targets, err = b.mux.targets(t.Context())
-				return err == nil && !slices.ContainsFunc(targets, func(i targetInfo) bool { return i.Type == "page" && b.installed.isClosed(i.URL) })
+				return err == nil && !slices.ContainsFunc(targets, func(i TargetInfo) bool { return i.Type == "page" && b.installed.isClosed(i.URL) })
 			})
 		}
 		tries := 0
 		for _, address := range c.closed() {
-			for way, do := range map[string]func(tab page){
-				"navigate": func(tab page) {
-					_ = b.mux.call(t.Context(), tab.session, "Page.navigate", map[string]any{"url": address}, nil)
+			for way, do := range map[string]func(tab Page){
+				"navigate": func(tab Page) {
+					_ = b.mux.call(t.Context(), tab.Session, "Page.navigate", map[string]any{"url": address}, nil)
 				},
-				"a new tab": func(page) {
+				"a new tab": func(Page) {
 					_ = b.mux.call(t.Context(), "", "Target.createTarget", map[string]any{"url": address}, nil)
 				},
-				"an extension's new tab": func(page) { run(fmt.Sprintf(`await chrome.tabs.create({url: %q})`, address)) },
-				"an extension's window":  func(page) { run(fmt.Sprintf(`await chrome.windows.create({url: %q})`, address)) },
-				"an extension's change": func(tab page) {
+				"an extension's new tab": func(Page) { run(fmt.Sprintf(`await chrome.tabs.create({url: %q})`, address)) },
+				"an extension's window":  func(Page) { run(fmt.Sprintf(`await chrome.windows.create({url: %q})`, address)) },
+				"an extension's change": func(tab Page) {
 					run(fmt.Sprintf(`const [t] = (await chrome.tabs.query({})).filter(t => t.url.startsWith("http")); await chrome.tabs.update(t.id, {url: %q})`, address))
 				},
-				"scripts": func(tab page) {
+				"scripts": func(tab Page) {
 					script := fmt.Sprintf(`document.body.append(Object.assign(document.createElement("iframe"), {src: %[1]q})); window.open(%[1]q); location = %[1]q; 1`, address)
-					_ = b.mux.call(t.Context(), tab.session, "Runtime.evaluate", map[string]any{"expression": script, "userGesture": true}, nil)
+					_ = b.mux.call(t.Context(), tab.Session, "Runtime.evaluate", map[string]any{"expression": script, "userGesture": true}, nil)
 				},
 			} {
 				tab := s.tab(b, "http://a.test/innocent")
 				do(tab)
 				closes(way + " to " + address)
-				b.closeAndWait(tab.target)
+				b.closeAndWait(tab.Target)
 				tries++
 			}
 		}
 		tab := s.tab(b, "http://a.test/innocent")
-		s.drop(tab.target, c.known, c.folder)
+		s.drop(tab.Target, c.known, c.folder)
 		closes("a drop")
 		close(stop)
 		<-stopped
@@ -426,7 +426,7 @@ func TestClosedPages(t *testing.T) {
 		s.tab(b, "http://a.test/canary")
 		again := make(chan struct{})
 		go s.poll(again)
-		eventually(t, "the canary comes from the web, over the socket, as a picture and over the network", func() bool {
+		testnet.Eventually(t, "the canary comes from the web, over the socket, as a picture and over the network", func() bool {
 			all := strings.Join(c.ways(), "\n")
 			return strings.Contains(all, "the socket") && strings.Contains(all, "a picture") && strings.Contains(all, "the network")
 		})
@@ -435,16 +435,16 @@ func TestClosedPages(t *testing.T) {
 }
 
 // tab opens a page that the spy is attached to.
-func (s *spy) tab(b *Browser, address string) page {
+func (s *spy) tab(b *Browser, address string) Page {
 	s.t.Helper()
 	m := s.ask("", "Target.createTarget", map[string]any{"url": address})
 	target := field(s.t, m.Result, "targetId")
-	var found page
-	eventually(s.t, "a tab at "+address, func() bool {
+	var found Page
+	testnet.Eventually(s.t, "a tab at "+address, func() bool {
 		targets, err := b.mux.targets(s.t.Context())
 		p, ok := b.mux.owner.page(target)
 		found = p
-		return ok && err == nil && slices.ContainsFunc(targets, func(i targetInfo) bool { return i.TargetID == target && i.URL == address })
+		return ok && err == nil && slices.ContainsFunc(targets, func(i TargetInfo) bool { return i.TargetID == target && i.URL == address })
 	})
 	return found
 }
@@ -464,7 +464,7 @@ func (s *spy) knowsNothing(b *Browser) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for what, all := range map[string][]targetInfo{"attached to": s.attached, "told of": s.told} {
+	for what, all := range map[string][]TargetInfo{"attached to": s.attached, "told of": s.told} {
 		for _, info := range all {
 			if b.installed.isClosed(info.URL) {
 				s.t.Errorf("the client was %s %s %s", what, info.Type, info.URL)
@@ -476,7 +476,7 @@ func (s *spy) knowsNothing(b *Browser) {
 // TestPersonsPages: at a browser with windows, a person's files and settings stay; clients are off them while they are there, and on the tab again after it.
 func TestPersonsPages(t *testing.T) {
 	p, c := newProfile(t), newCanary(t)
-	c.site(p.net)
+	c.site(p.site)
 	spec := p.spec()
 	spec.Headless = false
 	spec.ExtraEnv = []string{"DISPLAY=" + testnet.Display(t), "WAYLAND_DISPLAY=", "XDG_SESSION_TYPE=x11"}
@@ -489,10 +489,10 @@ func TestPersonsPages(t *testing.T) {
 	go func() { defer close(stopped); s.poll(stop) }()
 	for i, address := range []string{"file://" + c.file, "file://" + c.folder + "/", "view-source:file://" + c.file, "chrome://settings/", "chrome://newtab/", "chrome://version/"} {
 		tab := s.tab(b, fmt.Sprintf("http://a.test/before%d", i))
-		ctx, cancel := context.WithTimeout(t.Context(), patient)
+		ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 		defer cancel()
 		var went struct{ ErrorText string }
-		if err := b.mux.call(ctx, tab.session, "Page.navigate", map[string]any{"url": address}, &went); err != nil || went.ErrorText != "" && !strings.Contains(address, "newtab") {
+		if err := b.mux.call(ctx, tab.Session, "Page.navigate", map[string]any{"url": address}, &went); err != nil || went.ErrorText != "" && !strings.Contains(address, "newtab") {
 			t.Errorf("a person goes to %s: %v %s", address, err, went.ErrorText)
 		}
 		var said string
@@ -501,32 +501,32 @@ func TestPersonsPages(t *testing.T) {
 				t.Logf("on the way to %s the tab said %s", address, said)
 			}
 		})
-		eventually(t, "the person's page is shown: "+address, func() bool {
+		testnet.Eventually(t, "the person's page is shown: "+address, func() bool {
 			var at string
-			err := b.mux.owner.evaluate(ctx, page{target: tab.target, session: tab.session}, "location.href", &at)
+			err := b.mux.owner.evaluate(ctx, Page{Target: tab.Target, Session: tab.Session}, "location.href", &at)
 			said = fmt.Sprint(at, err)
 			return err == nil && b.installed.isClosed(at)
 		})
-		for method, params := range map[string]map[string]any{"Target.attachToTarget": {"targetId": tab.target, "flatten": true}, "Target.getTargetInfo": {"targetId": tab.target}, "Target.closeTarget": {"targetId": tab.target}} {
+		for method, params := range map[string]map[string]any{"Target.attachToTarget": {"targetId": tab.Target, "flatten": true}, "Target.getTargetInfo": {"targetId": tab.Target}, "Target.closeTarget": {"targetId": tab.Target}} {
 			if m := s.ask("", method, params); m.Error == nil || m.Error.Message != noSuchTarget {
 				t.Errorf("%s of a tab at %s: %s %v", method, address, m.Result, m.Error)
 			}
 		}
-		if _, err := b.Screenshot(ctx, Shot{Tab: tab.target, Format: "png"}); err == nil {
+		if _, err := b.Screenshot(ctx, Shot{Tab: tab.Target, Format: "png"}); err == nil {
 			t.Errorf("a picture of a tab at %s was taken", address)
 		}
-		had := s.sessionsOn(tab.target)
+		had := s.sessionsOn(tab.Target)
 		after := fmt.Sprintf("http://a.test/after%d", i)
-		if err := b.mux.call(ctx, tab.session, "Page.navigate", map[string]any{"url": after}, nil); err != nil {
+		if err := b.mux.call(ctx, tab.Session, "Page.navigate", map[string]any{"url": after}, nil); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the client is on the tab again at "+after, func() bool { return s.sessionsOn(tab.target) > had })
+		testnet.Eventually(t, "the client is on the tab again at "+after, func() bool { return s.sessionsOn(tab.Target) > had })
 	}
 	tab := s.tab(b, "http://a.test/drop")
-	s.drop(tab.target, c.known)
-	eventually(t, "no tab for a file that a client dropped", func() bool {
+	s.drop(tab.Target, c.known)
+	testnet.Eventually(t, "no tab for a file that a client dropped", func() bool {
 		targets, err := b.mux.targets(t.Context())
-		return err == nil && !slices.ContainsFunc(targets, func(i targetInfo) bool { return isFile(i.URL) })
+		return err == nil && !slices.ContainsFunc(targets, func(i TargetInfo) bool { return isFile(i.URL) })
 	})
 	close(stop)
 	<-stopped

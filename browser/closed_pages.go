@@ -134,18 +134,6 @@ func (x *extensions) mayOpen(addresses []string) string {
 	return ""
 }
 
-// splitAddress reads an address as Chrome's parser does (WHATWG URL, 4.4): without control characters and spaces around it, and without
-// tabs and line ends anywhere.
-func splitAddress(address string) (scheme, rest string) {
-	around := func(r rune) bool { return r <= ' ' }
-	address = strings.TrimFunc(strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(address), around)
-	scheme, rest, found := strings.Cut(address, ":")
-	if !found {
-		return "", address
-	}
-	return strings.ToLower(scheme), rest
-}
-
 // opens reports whether a client may have an address opened: what is not known is refused. An empty one is a blank page.
 func (x *extensions) opens(address string) bool {
 	scheme, rest := splitAddress(address)
@@ -182,12 +170,6 @@ func (x *extensions) isClosed(address string) bool {
 		return true
 	}
 	return strings.HasPrefix(scheme, "chrome")
-}
-
-// isFile reports whether an address is a file's.
-func isFile(address string) bool {
-	scheme, rest := splitAddress(address)
-	return scheme == "file" || scheme == "view-source" && isFile(rest)
 }
 
 // extensionOf is the id in what follows "chrome-extension:", "" for what is not written plainly.

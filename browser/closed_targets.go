@@ -38,7 +38,7 @@ func (m *mux) isShut(target string) bool {
 
 // isWithheld reports whether clients do not hear of a target: one that is closed to them, and a service worker without a browser context. Chrome keeps one
 // whose context has gone; Playwright takes no target without a context.
-func (m *mux) isWithheld(t targetInfo) bool {
+func (m *mux) isWithheld(t TargetInfo) bool {
 	return m.isShut(t.TargetID) || m.shut.installed.isClosed(t.URL) || t.Type == "service_worker" && t.Context == ""
 }
 
@@ -56,7 +56,7 @@ type frameEvent struct {
 		LoaderID    string `json:"loaderId"`
 		Unreachable string `json:"unreachableUrl"`
 	} `json:"frame"`
-	TargetInfo targetInfo `json:"targetInfo"`
+	TargetInfo TargetInfo `json:"targetInfo"`
 }
 
 // watch follows on the owner's sessions where frames go, before anybody hears of it. It runs on the reading goroutine.
@@ -153,12 +153,12 @@ func (m *mux) mayReopen(target string) {
 	if !isPage || !left() {
 		return
 	}
-	m.send(p.session, "Page.getNavigationHistory", nil, func(a answer) {
-		var h history // its current entry is the last that was committed
-		if a.err() != nil || json.Unmarshal(a.Result, &h) != nil || h.CurrentIndex < 0 || h.CurrentIndex >= len(h.Entries) {
+	m.send(p.Session, "Page.getNavigationHistory", nil, func(a answer) {
+		var h navigationHistory
+		if a.err() != nil || json.Unmarshal(a.Result, &h) != nil {
 			return
 		}
-		if !m.shut.installed.isClosed(h.Entries[h.CurrentIndex].URL) && left() {
+		if entry, ok := h.current(); ok && !m.shut.installed.isClosed(entry.URL) && left() {
 			m.reopen(target)
 		}
 	})
@@ -201,9 +201,7 @@ func (m *mux) shutOut(target string, arrived bool) {
 			gone.client.lost(gone)
 		}
 	}
-	if m.live != nil {
-		m.live.shutOut(target)
-	}
+	m.publish(Blocked{target})
 }
 
 // hearsay is what a client's session was told of a target that was, or is, withheld from it.
@@ -235,7 +233,7 @@ func (m *mux) withholds(s *session, method string, params []byte) bool {
 		Waits      bool            `json:"waitingForDebugger"`
 		TargetInfo json.RawMessage `json:"targetInfo"`
 	}
-	var info targetInfo
+	var info TargetInfo
 	if json.Unmarshal(params, &p) != nil || p.TargetInfo != nil && json.Unmarshal(p.TargetInfo, &info) != nil {
 		return false
 	}
@@ -266,7 +264,7 @@ func (m *mux) withholds(s *session, method string, params []byte) bool {
 }
 
 // withholdsInfo is withholds of what a target is: one that is closed has gone for the client, and one that opens again is new.
-func (m *mux) withholdsInfo(s *session, method string, raw json.RawMessage, info targetInfo) bool {
+func (m *mux) withholdsInfo(s *session, method string, raw json.RawMessage, info TargetInfo) bool {
 	withheld := m.isWithheld(info)
 	var was hearsay
 	m.mu.Lock()
@@ -308,7 +306,7 @@ func (c *client) event(s *session, method string, params any) {
 
 // refuseSession ends a session that Chrome has just made for a client, and that is in no book of ours. A target that waits for it is let go first, when the
 // owner has dressed it: it would not come to its document.
-func (m *mux) refuseSession(parent *session, id string, info targetInfo, waits bool) {
+func (m *mux) refuseSession(parent *session, id string, info TargetInfo, waits bool) {
 	if !waits {
 		m.detach(parent.id, id, nil)
 		return
@@ -333,7 +331,7 @@ func (m *mux) reopen(target string) {
 		var got struct {
 			TargetInfo json.RawMessage `json:"targetInfo"`
 		}
-		var info targetInfo
+		var info TargetInfo
 		if a.err() != nil || json.Unmarshal(a.Result, &got) != nil || json.Unmarshal(got.TargetInfo, &info) != nil || m.isWithheld(info) {
 			return
 		}
@@ -381,7 +379,7 @@ func (m *mux) without(method string) func(json.RawMessage) (json.RawMessage, boo
 	case "Target.getTargetInfo":
 		return func(result json.RawMessage) (json.RawMessage, bool) {
 			var got struct {
-				TargetInfo targetInfo `json:"targetInfo"`
+				TargetInfo TargetInfo `json:"targetInfo"`
 			}
 			ok := json.Unmarshal(result, &got) == nil && !m.isWithheld(got.TargetInfo)
 			return m.attachedByClients(result, got.TargetInfo.TargetID), ok
@@ -401,7 +399,7 @@ func (m *mux) withoutTargets(result json.RawMessage) (json.RawMessage, bool) {
 	}
 	shown := []json.RawMessage{}
 	for _, raw := range got.TargetInfos {
-		var info targetInfo
+		var info TargetInfo
 		if json.Unmarshal(raw, &info) == nil && !m.isWithheld(info) {
 			shown = append(shown, m.attachedByClients(raw, info.TargetID))
 		}
@@ -423,7 +421,7 @@ func (m *mux) withoutPlaces(result json.RawMessage) (json.RawMessage, bool) {
 	for _, entry := range got.Entries {
 		var address string
 		if json.Unmarshal(entry["url"], &address) != nil || m.shut.installed.isClosed(address) {
-			nowhere := json.RawMessage(`"` + blankPage + `"`)
+			nowhere := json.RawMessage(`"` + BlankPage + `"`)
 			entry["title"], entry["url"], entry["userTypedURL"] = json.RawMessage(`""`), nowhere, nowhere
 		}
 	}
@@ -537,9 +535,9 @@ func (o *owner) closeClosed(ctx context.Context, shut func(target string)) error
 // closePages closes pages. A browser with nothing else gets a blank tab first: with its last one it would go.
 func (o *owner) closePages(ctx context.Context, all []string, shut func(target string)) (err error) {
 	o.closeOnce.Lock()
-	stays := func(p page) bool { return !slices.Contains(all, p.target) && !o.mux.isShut(p.target) }
+	stays := func(p Page) bool { return !slices.Contains(all, p.Target) && !o.mux.isShut(p.Target) }
 	if len(all) > 0 && !slices.ContainsFunc(o.openPages(), stays) {
-		err = o.mux.call(ctx, "", "Target.createTarget", map[string]string{"url": blankPage}, nil)
+		err = o.mux.call(ctx, "", "Target.createTarget", map[string]string{"url": BlankPage}, nil)
 	}
 	o.closeOnce.Unlock()
 	if err != nil {

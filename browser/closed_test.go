@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"warren/testnet"
 )
 
 // TestClosedAddresses: which addresses are closed to clients, by installed extensions, of which one may read files, and a part of Chrome that is one.
@@ -66,7 +68,7 @@ func TestNoOtherWayOut(t *testing.T) {
 // TestPaperIsShown: a PDF is shown, by a part of Chrome that is an extension, and a client that attaches to everything is not attached to that.
 func TestPaperIsShown(t *testing.T) {
 	p := newProfile(t)
-	p.net.mux.HandleFunc("/a.pdf", func(w http.ResponseWriter, _ *http.Request) {
+	p.site.Mux.HandleFunc("/a.pdf", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/pdf")
 		_, _ = w.Write([]byte("%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n" +
 			"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Resources<<>>>>endobj\ntrailer<</Root 1 0 R>>\n"))
@@ -76,7 +78,7 @@ func TestPaperIsShown(t *testing.T) {
 	_, session := c.openTab("about:blank")
 	c.call(session, "Target.setAutoAttach", map[string]any{"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true})
 	c.call(session, "Page.navigate", map[string]any{"url": "http://a.test/a.pdf"})
-	eventually(t, "the viewer, and the paper in it", func() bool {
+	testnet.Eventually(t, "the viewer, and the paper in it", func() bool {
 		targets, err := b.mux.targets(t.Context())
 		kinds := map[string]bool{}
 		for _, i := range targets {
@@ -107,7 +109,7 @@ func TestWorkersWithoutAContext(t *testing.T) {
 	c.root, c.base = "root", "root"
 	m.sessions["root"] = &session{id: "root", kind: "browser", client: c}
 	for context, told := range map[string]bool{"": false, "C": true} {
-		info := targetInfo{TargetID: "T" + context, Type: "service_worker", URL: "http://a.test/w.js", Context: context}
+		info := TargetInfo{TargetID: "T" + context, Type: "service_worker", URL: "http://a.test/w.js", Context: context}
 		for method, params := range map[string]any{"Target.targetCreated": map[string]any{"targetInfo": info}, "Target.attachedToTarget": map[string]any{"targetInfo": info, "sessionId": "S" + context}} {
 			raw, err := json.Marshal(map[string]any{"method": method, "sessionId": "root", "params": params})
 			if err != nil {
@@ -118,7 +120,7 @@ func TestWorkersWithoutAContext(t *testing.T) {
 				t.Errorf("%s of a worker in the context %q: the client hears %s", method, context, msg)
 			}
 		}
-		result, _ := json.Marshal(map[string]any{"targetInfos": []targetInfo{info}})
+		result, _ := json.Marshal(map[string]any{"targetInfos": []TargetInfo{info}})
 		if left, ok := m.withoutTargets(result); !ok || strings.Contains(string(left), "w.js") != told {
 			t.Errorf("the targets are %s", left)
 		}
@@ -135,7 +137,7 @@ func TestLateWordOfADocument(t *testing.T) {
 	there := func(url, loader string) string {
 		return `{"method": "Page.frameNavigated", "params": {"type": "Navigation", "frame": {"id": "T", "url": "` + url + `", "loaderId": "` + loader + `"}}}`
 	}
-	m.owner.pages = []page{{target: "T", session: "S"}}
+	m.owner.pages = []Page{{Target: "T", Session: "S"}}
 	// history answers what the owner asks, if it asks: Chrome is at an address.
 	history := func(url string) {
 		for msg, _ := m.in.pop(); msg != nil; msg, _ = m.in.pop() {

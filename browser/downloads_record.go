@@ -86,15 +86,23 @@ func (b *Browser) DownloadsChanged() <-chan struct{} {
 	return m.downloads.changed
 }
 
-// claimed says whether a client that may use files of the machine has said where downloads go.
-func (d *downloads) claimed() bool {
+// DownloadsRedirected reports whether a client that may use files of the machine has told Chrome where downloads go.
+func (b *Browser) DownloadsRedirected() bool {
+	d := b.mux.downloads
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.touched) > 0
 }
 
-// pathOf is where the file of a download is that lies in the run's own folder, "" when it does not.
-func (d *downloads) pathOf(id string) string {
+// OwnsDownload reports whether a path lies in the run's own folder for downloads.
+func (b *Browser) OwnsDownload(path string) bool {
+	dir := b.mux.downloads.dir
+	return filepath.Dir(path) == dir || filepath.Dir(filepath.Dir(path)) == dir
+}
+
+// DownloadPath returns the path of a download's file in the run's own folder, "" if it does not lie there. id is Chrome's GUID.
+func (b *Browser) DownloadPath(id string) string {
+	d := b.mux.downloads
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if one := d.byID[id]; one != nil && one.File != "" {
@@ -251,10 +259,31 @@ func (d *downloads) freeName(suggested string) string {
 	if most := maxFileName - len(end); len(start) > most {
 		suggested = strings.ToValidUTF8(start[:most], "") + end
 	}
-	name := fileName(suggested)
+	name := FileName(suggested)
 	start, end = withoutEnding(name)
 	for i := 1; d.names[name]; i++ {
 		name = fmt.Sprintf("%s (%d)%s", start, i, end)
+	}
+	return name
+}
+
+// maxFileName is how long a file's name may be, in bytes.
+const maxFileName = 200
+
+// FileName is a name as a file may have it: no folders, nothing that cannot be seen, and short.
+func FileName(name string) string {
+	name = strings.ToValidUTF8(name, "_")
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || strings.ContainsRune(`/\:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	if name = strings.Trim(name, " ."); name == "" {
+		name = "file"
+	}
+	if len(name) > maxFileName {
+		name = strings.ToValidUTF8(name[:maxFileName], "")
 	}
 	return name
 }

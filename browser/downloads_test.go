@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"warren/testnet"
 )
 
 // loading is a run that downloads, with a home of its own.
@@ -32,11 +34,11 @@ func startLoading(t *testing.T, changes ...func(*Spec)) *loading {
 	t.Helper()
 	p := newProfile(t)
 	l := &loading{t: t, files: filepath.Join(t.TempDir(), "files"), home: t.TempDir()}
-	p.net.mux.HandleFunc("/get", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/get", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Disposition", "attachment; filename*=UTF-8''"+url.PathEscape(r.FormValue("name")))
 		fmt.Fprint(w, r.FormValue("text"))
 	})
-	p.net.mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) { // so much at once, and then nothing more
+	p.site.Mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) { // so much at once, and then nothing more
 		w.Header().Set("Content-Disposition", "attachment; filename=endless.bin")
 		if n := r.FormValue("declared"); n != "" {
 			w.Header().Set("Content-Length", n)
@@ -99,7 +101,7 @@ func (c *tester) ends(state string) (path string) {
 // listed waits for a download to be in a state, by its name.
 func (l *loading) listed(name, state string) (one Download) {
 	l.t.Helper()
-	eventually(l.t, name+" is "+state, func() bool {
+	testnet.Eventually(l.t, name+" is "+state, func() bool {
 		i := slices.IndexFunc(l.b.Downloads(), func(d Download) bool { return d.Name == name && d.State == state })
 		if i >= 0 {
 			one = l.b.Downloads()[i]
@@ -239,7 +241,7 @@ func TestGuestsDownloadOfPagesAndContexts(t *testing.T) {
 	l.holds(l.listed("other.txt", DownloadComplete), "other")
 	before := l.wishes()
 	other.socket.CloseNow()
-	eventually(t, "the other has left", func() bool { return l.wishes() < before })
+	testnet.Eventually(t, "the other has left", func() bool { return l.wishes() < before })
 	l.get(c, page, "denied once more.txt", "")
 	l.listed("denied once more.txt", DownloadCancelled)
 	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": wanted})
@@ -296,10 +298,10 @@ func TestDownloadsOfSeveralClients(t *testing.T) {
 		t.Errorf("it finds %q %v", got, err)
 	}
 	guest.ends("completed")
-	eventually(t, "what lies elsewhere is not listed", func() bool { return len(l.b.Downloads()) == 0 })
+	testnet.Eventually(t, "what lies elsewhere is not listed", func() bool { return len(l.b.Downloads()) == 0 })
 
 	full.socket.CloseNow()
-	eventually(t, "it has left", func() bool { return l.wishes() == 1 })
+	testnet.Eventually(t, "it has left", func() bool { return l.wishes() == 1 })
 	l.get(guest, page, "again.txt", "again")
 	if path := guest.ends("completed"); path != guests+"/again.txt" {
 		t.Errorf("the guest was told of %s", path)
@@ -312,7 +314,7 @@ func TestDownloadsOfSeveralClients(t *testing.T) {
 	l.get(guest, page, "denied.txt", "denied")
 	guest.ends("canceled")
 	other.socket.CloseNow()
-	eventually(t, "the other has left", func() bool { return l.wishes() == 1 })
+	testnet.Eventually(t, "the other has left", func() bool { return l.wishes() == 1 })
 	l.get(guest, page, "allowed.txt", "allowed")
 	if path := guest.ends("completed"); path != guests+"/allowed.txt" {
 		t.Errorf("the guest was told of %s", path)
@@ -374,11 +376,11 @@ func TestDownloadQuota(t *testing.T) {
 		t.Errorf("declared: %+v", one)
 	}
 	load("") // 1 MiB fits
-	eventually(t, "it comes", func() bool {
+	testnet.Eventually(t, "it comes", func() bool {
 		return slices.ContainsFunc(l.b.Downloads(), func(d Download) bool { return d.Name == "endless (1).bin" && d.Received == 1<<20 })
 	})
 	load("")
-	eventually(t, "one of the two is cancelled", func() bool {
+	testnet.Eventually(t, "one of the two is cancelled", func() bool {
 		return slices.ContainsFunc(l.b.Downloads(), func(d Download) bool {
 			return d.Name != "endless.bin" && d.State == DownloadCancelled && d.Reason == DownloadOverQuota
 		})
@@ -388,7 +390,7 @@ func TestDownloadQuota(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	eventually(t, "nothing is left", func() bool { return SizeOf(l.files) == 0 })
+	testnet.Eventually(t, "nothing is left", func() bool { return SizeOf(l.files) == 0 })
 	l.get(c, page, "quick.bin", strings.Repeat("x", 2000))
 	l.holds(l.listed("quick.bin", DownloadComplete), strings.Repeat("x", 2000))
 	if err := l.b.RemoveDownload("quick.bin"); err != nil || SizeOf(l.files) != 0 || len(l.b.Downloads()) != 0 {

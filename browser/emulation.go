@@ -37,7 +37,7 @@ func newEmulation(s *Spec) *emulation {
 	words, own := newAgent(s.Identity, s.installed()), newAgent(Identity{}, s.installed())
 	e.ownPlatform, e.words = own.platform, &words
 	// A browser that is to be another, or would call itself HeadlessChrome, must be told what to say of itself.
-	e.other = cmp.Or(s.Identity.OS, hostOS()) != hostOS() || s.Identity.Version != "" && s.Identity.Version != strconv.Itoa(s.installed().Major) || s.Headless
+	e.other = cmp.Or(s.Identity.OS, HostOS()) != HostOS() || s.Identity.Version != "" && s.Identity.Version != strconv.Itoa(s.installed().Major) || s.Headless
 	if e.other {
 		e.corrector = newCorrector(own, words)
 	}
@@ -131,7 +131,7 @@ func (e *emulation) permission(browserContext string) map[string]any {
 }
 
 // orders are what the owner sends to a target before its first line runs.
-func (e *emulation) orders(t targetInfo) []order {
+func (e *emulation) orders(t TargetInfo) []order {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !hasNavigator(t.Type) {
@@ -243,7 +243,7 @@ func (e *emulation) isLost() bool {
 
 // any reports whether there is something to tell.
 func (e *emulation) any() bool {
-	return len(e.orders(targetInfo{Type: "page"})) > 0
+	return len(e.orders(TargetInfo{Type: "page"})) > 0
 }
 
 // workerPlatform makes navigator.platform of a worker that has not begun yet what it is in pages: no override of DevTools reaches it there

@@ -282,7 +282,7 @@ func TestRelayGone(t *testing.T) {
 	if err := b.OpenPages(t.Context(), []string{"http://a.test/before"}); err != nil {
 		t.Fatal(err)
 	}
-	p.net.await(t, "a.test/before")
+	p.site.Await(t, "a.test/before")
 	if err := b.Listener().Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +290,7 @@ func TestRelayGone(t *testing.T) {
 	var went struct {
 		ErrorText string `json:"errorText"`
 	}
-	if err := b.mux.call(t.Context(), pages[0].session, "Page.navigate", map[string]string{"url": "http://b.test/after"}, &went); err != nil || !strings.Contains(went.ErrorText, "PROXY") {
+	if err := b.mux.call(t.Context(), pages[0].Session, "Page.navigate", map[string]string{"url": "http://b.test/after"}, &went); err != nil || !strings.Contains(went.ErrorText, "PROXY") {
 		t.Errorf("the page: %q, %v", went.ErrorText, err)
 	}
 	if m := b.Stop(t.Context(), false); m != MethodClose {
@@ -372,7 +372,7 @@ func TestTinySharedMemory(t *testing.T) {
 	var shot struct {
 		Data []byte `json:"data"`
 	}
-	if err := b.mux.call(t.Context(), b.mux.owner.openPages()[0].session, "Page.captureScreenshot", nil, &shot); err != nil || len(shot.Data) == 0 {
+	if err := b.mux.call(t.Context(), b.mux.owner.openPages()[0].Session, "Page.captureScreenshot", nil, &shot); err != nil || len(shot.Data) == 0 {
 		t.Errorf("its picture: %d bytes, %v", len(shot.Data), err)
 	}
 	b.Stop(t.Context(), false)

@@ -36,16 +36,13 @@ func (b *Browser) Arguments() []string {
 		args = append(args, "--ignore-certificate-errors-spki-list="+b.spec.TrustSPKI)
 	}
 	if !hasSession(b.spec.UserDataDir) {
-		args = append(args, blankPage)
+		args = append(args, BlankPage)
 	}
 	return args
 }
 
 // profileFolder is the one of the Chrome profiles in a user-data folder that a run uses.
 const profileFolder = "Default"
-
-// blankPage is where a browser without a session starts: not on the New Tab Page, which talks to a search engine.
-const blankPage = "about:blank"
 
 // networkFlags keep every byte on the relay: names are not resolved here (also when an extension sets another proxy: then nothing works
 // at all), loopback and link-local go through the relay too, WebRTC opens no UDP. Measured: with these no packet leaves beside the relay.

@@ -37,9 +37,9 @@ func (b *Browser) newGuard() *guard {
 // baseHeader names what the addresses in answers start with, "ws://host:port/path". Who serves the gateway sets it.
 const baseHeader = "X-Warren-Base"
 
-// filesHeader says that the client may use files of the machine, and not the run's own alone. Who serves the gateway or the live view sets it, and takes
+// FilesHeader says that the client may use files of the machine, and not the run's own alone. Who serves the gateway or the live view sets it, and takes
 // away what a client sent.
-const filesHeader = "X-Warren-Files"
+const FilesHeader = "X-Warren-Files"
 
 // protocol lists the protocol's domains, commands and events, for /json/protocol: Chrome tells them on its port only.
 //
@@ -67,14 +67,14 @@ func (b *Browser) Gateway() http.Handler {
 	mux.HandleFunc("GET /devtools/browser/{id}", g.browserSocket)
 	mux.HandleFunc("GET /devtools/page/{id}", g.pageSocket)
 	mux.HandleFunc("GET /{$}", g.browserSocket)
-	return sameOrigin(g.welcome(mux))
+	return SameOrigin(g.welcome(mux))
 }
 
 // welcome says to the run's downloads who comes, before anything is done for it.
 func (g *gateway) welcome(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if m, err := g.b.running(); err == nil {
-			m.downloads.welcome(r.Header.Get(filesHeader) != "")
+			m.downloads.welcome(r.Header.Get(FilesHeader) != "")
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -83,9 +83,9 @@ func (g *gateway) welcome(next http.Handler) http.Handler {
 // Clients is how many sockets of the gateway are open.
 func (b *Browser) Clients() int { return int(b.gateway.clients.Load()) }
 
-// sameOrigin refuses what a page of another origin sends. Programs send no Origin; a socket is not bound by the rules that
+// SameOrigin refuses what a page of another origin sends. Programs send no Origin; a socket is not bound by the rules that
 // keep pages from reading each other's answers.
-func sameOrigin(next http.Handler) http.Handler {
+func SameOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origins := r.Header.Values("Origin")
 		if len(origins) > 1 || len(origins) == 1 && !isOrigin(base(r), origins[0]) {
@@ -205,7 +205,7 @@ type listed struct {
 	WebSocketDebuggerURL string `json:"webSocketDebuggerUrl"`
 }
 
-func describe(r *http.Request, t targetInfo) listed {
+func describe(r *http.Request, t TargetInfo) listed {
 	address := base(r) + "/devtools/page/" + t.TargetID
 	scheme, rest, _ := strings.Cut(address, "://")
 	return listed{
@@ -236,9 +236,9 @@ func (g *gateway) list(r *http.Request) (any, error) {
 }
 
 // targets returns what Chrome has open, Target.getTargets.
-func (m *mux) targets(ctx context.Context) ([]targetInfo, error) {
+func (m *mux) targets(ctx context.Context) ([]TargetInfo, error) {
 	var got struct {
-		TargetInfos []targetInfo `json:"targetInfos"`
+		TargetInfos []TargetInfo `json:"targetInfos"`
 	}
 	err := m.call(ctx, "", "Target.getTargets", nil, &got)
 	return got.TargetInfos, err
@@ -252,21 +252,21 @@ func (g *gateway) newPage(r *http.Request) (any, error) {
 	}
 	address, err := url.QueryUnescape(r.URL.RawQuery)
 	if err == nil && address == "" {
-		address = blankPage
+		address = BlankPage
 	}
-	if err != nil || checkURL(address) != nil {
+	if err != nil || CheckURL(address) != nil {
 		return nil, &httpError{http.StatusBadRequest, "only http, https and about:blank can be opened here"}
 	}
 	var made struct {
 		TargetID string `json:"targetId"`
 	}
-	if err := m.call(r.Context(), "", "Target.createTarget", map[string]string{"url": blankPage}, &made); err != nil {
+	if err := m.call(r.Context(), "", "Target.createTarget", map[string]string{"url": BlankPage}, &made); err != nil {
 		return nil, err
 	}
-	if address != blankPage {
+	if address != BlankPage {
 		go m.owner.sendTo(made.TargetID, address, nil, func() {}) // the client attaches when it has this answer
 	}
-	return describe(r, targetInfo{TargetID: made.TargetID, Type: "page", URL: address}), nil
+	return describe(r, TargetInfo{TargetID: made.TargetID, Type: "page", URL: address}), nil
 }
 
 // onPage sends a command that takes a page's id.
@@ -282,7 +282,7 @@ func (g *gateway) onPage(method string) func(*http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(targets, func(t targetInfo) bool { return t.TargetID == id && !m.isWithheld(t) }) {
+		if !slices.ContainsFunc(targets, func(t TargetInfo) bool { return t.TargetID == id && !m.isWithheld(t) }) {
 			return nil, &httpError{http.StatusNotFound, "No such target id: " + id}
 		}
 		return done, m.call(r.Context(), "", method, map[string]string{"targetId": id}, nil)

@@ -20,8 +20,8 @@ func serveGatewayTo(t *testing.T, b *Browser, files bool) string {
 	t.Helper()
 	gateway := b.Gateway()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Del(filesHeader); files {
-			r.Header.Set(filesHeader, "1")
+		if r.Header.Del(FilesHeader); files {
+			r.Header.Set(FilesHeader, "1")
 		}
 		gateway.ServeHTTP(w, r)
 	}))

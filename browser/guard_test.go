@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"warren/testnet"
 )
 
 // guarded starts a run with a protected folder that holds a secret, and connects a client that may use files of the machine.
@@ -32,7 +34,7 @@ func startGuarded(t *testing.T) (b *Browser, data, secret string) {
 		t.Fatal(err)
 	}
 	p := newProfile(t)
-	p.net.mux.HandleFunc("/form", func(w http.ResponseWriter, _ *http.Request) {
+	p.site.Mux.HandleFunc("/form", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, `<title>form</title><input type=file multiple>`)
 	})
@@ -92,7 +94,7 @@ func TestClientsOpenNoFiles(t *testing.T) {
 			t.Errorf("%s: %s %v", method, m.Result, m.Error)
 		}
 	}
-	if got := c.shown(); slices.ContainsFunc(got, func(u string) bool { return !strings.HasPrefix(u, "http://a.test/") && u != blankPage }) {
+	if got := c.shown(); slices.ContainsFunc(got, func(u string) bool { return !strings.HasPrefix(u, "http://a.test/") && u != BlankPage }) {
 		t.Errorf("the tabs show %v", got)
 	}
 	for _, address := range []string{"http://a.test/next", "about:blank", "data:text/html,x", "view-source:http://a.test/next", "HTTP://a.test/other", "about:blank?x#y", ""} {
@@ -126,7 +128,7 @@ func TestClientsWrapNothing(t *testing.T) {
 		}
 	}
 	c.call("", "Target.sendMessageToTarget", map[string]any{"sessionId": session, "message": within("Page.navigate", map[string]any{"url": "http://a.test/wrapped"})})
-	eventually(t, "the wrapped command that is allowed", func() bool { return slices.Contains(c.shown(), "http://a.test/wrapped") })
+	testnet.Eventually(t, "the wrapped command that is allowed", func() bool { return slices.Contains(c.shown(), "http://a.test/wrapped") })
 	if slices.ContainsFunc(c.shown(), func(u string) bool { return strings.HasPrefix(u, "file:") }) {
 		t.Errorf("the tabs show %v", c.shown())
 	}
@@ -206,7 +208,7 @@ func TestClientsUpload(t *testing.T) {
 // shown are the addresses of the tabs.
 func (c *tester) shown() (urls []string) {
 	c.t.Helper()
-	var got struct{ TargetInfos []targetInfo }
+	var got struct{ TargetInfos []TargetInfo }
 	if err := json.Unmarshal(c.call("", "Target.getTargets", nil), &got); err != nil {
 		c.t.Fatal(err)
 	}

@@ -25,14 +25,14 @@ const runsAsFile = `<title>it ran</title><script>fetch("http://leak.test/ran", {
 func dragSite(p *profile) (ran *atomic.Int32) {
 	ran = &atomic.Int32{}
 	page := func(path, html string) {
-		p.net.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+		p.site.Mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = io.WriteString(w, html)
 		})
 	}
 	page("/outer", `<title>outer</title><body style="margin: 0"><iframe src="http://b.test/inner" style="border: 0; width: 400px; height: 400px"></iframe>`)
 	page("/inner", draggingPage)
-	p.net.mux.HandleFunc("/ran", func(http.ResponseWriter, *http.Request) { ran.Add(1) })
+	p.site.Mux.HandleFunc("/ran", func(http.ResponseWriter, *http.Request) { ran.Add(1) })
 	return ran
 }
 
@@ -98,7 +98,7 @@ func (c *tester) drag(b *Browser, file, ready string) (document string) {
 	mouse := func(kind string, x, y, buttons int) {
 		c.call(session, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": 1})
 	}
-	eventually(c.t, "the drag begins", func() bool { // once the frame's picture is there to be hit
+	testnet.Eventually(c.t, "the drag begins", func() bool { // once the frame's picture is there to be hit
 		mouse("mouseReleased", 50, 50, 0)
 		mouse("mousePressed", 50, 50, 1)
 		for x := 60; x <= 600; x += 60 {
@@ -107,14 +107,14 @@ func (c *tester) drag(b *Browser, file, ready string) (document string) {
 		return c.value(inner, "document.title") == `"began"`
 	})
 	mouse("mouseReleased", 600, 60, 0)
-	eventually(c.t, "a tab for what was dragged", func() bool {
+	testnet.Eventually(c.t, "a tab for what was dragged", func() bool {
 		targets, err := b.mux.targets(c.t.Context())
 		if err != nil {
 			return false
 		}
 		for _, target := range targets {
 			tab, known := b.mux.owner.page(target.TargetID)
-			if isFile(target.URL) && known && b.mux.owner.evaluate(c.t.Context(), tab, "location.href", &document) == nil && document != blankPage {
+			if isFile(target.URL) && known && b.mux.owner.evaluate(c.t.Context(), tab, "location.href", &document) == nil && document != BlankPage {
 				b.closeAndWait(target.TargetID)
 				return true
 			}
@@ -127,7 +127,7 @@ func (c *tester) drag(b *Browser, file, ready string) (document string) {
 // TestPersonsFilesAreNotKept: a file of the machine that a person has Chrome download is not kept for those who may use none.
 func TestPersonsFilesAreNotKept(t *testing.T) {
 	p := newProfile(t)
-	p.net.mux.HandleFunc("/later.zip", func(w http.ResponseWriter, _ *http.Request) {
+	p.site.Mux.HandleFunc("/later.zip", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/zip")
 		_, _ = io.WriteString(w, "later")
 	})
@@ -145,9 +145,9 @@ func TestPersonsFilesAreNotKept(t *testing.T) {
 	}
 	for _, address := range []string{"file://" + file, "http://a.test/later.zip"} {
 		own := b.mux.owner.openPages()[0]
-		_ = b.mux.call(t.Context(), own.session, "Page.navigate", map[string]any{"url": address}, nil) // it is aborted: a download
+		_ = b.mux.call(t.Context(), own.Session, "Page.navigate", map[string]any{"url": address}, nil) // it is aborted: a download
 	}
-	eventually(t, "the site's file is there", func() bool {
+	testnet.Eventually(t, "the site's file is there", func() bool {
 		all := b.Downloads()
 		return len(all) > 0 && all[len(all)-1].State == DownloadComplete && all[len(all)-1].URL == "http://a.test/later.zip"
 	})

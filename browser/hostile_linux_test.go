@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"warren/testnet"
 )
 
 // This file is a client that means harm: it tries every way that it knows to files which are not its own, and the wire is asked what came.
@@ -118,8 +120,8 @@ func objectID(t *testing.T, m message) string {
 func TestHostileClient(t *testing.T) {
 	inBothModes(t, func(t *testing.T, network string) {
 		p, c := newProfile(t), newCanary(t)
-		c.site(p.net)
-		p.net.mux.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
+		c.site(p.site)
+		p.site.Mux.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusFound)
 		})
 		spec := p.spec()
@@ -191,7 +193,7 @@ func (s *spy) tryPaths(b *Browser, files []string) (ways int) {
 // client opens a tab and attaches to it.
 func (s *spy) client(b *Browser) (tab, session string) {
 	s.t.Helper()
-	tab = s.tab(b, "http://a.test/innocent").target
+	tab = s.tab(b, "http://a.test/innocent").Target
 	return tab, field(s.t, s.ask("", "Target.attachToTarget", map[string]any{"targetId": tab, "flatten": true}).Result, "sessionId")
 }
 
@@ -199,14 +201,14 @@ func (s *spy) client(b *Browser) (tab, session string) {
 func (b *Browser) unguarded(t *testing.T, s *spy, files []string) {
 	t.Helper()
 	tab := s.tab(b, "http://a.test/innocent")
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	for _, file := range files {
 		var node struct{ Result struct{ ObjectID string } }
 		input := map[string]any{"expression": `document.body.innerHTML = "<input type=file>"; document.querySelector("input")`}
-		err := b.mux.call(ctx, tab.session, "Runtime.evaluate", input, &node)
+		err := b.mux.call(ctx, tab.Session, "Runtime.evaluate", input, &node)
 		if err == nil {
-			err = b.mux.call(ctx, tab.session, "DOM.setFileInputFiles", map[string]any{"files": []string{file}, "objectId": node.Result.ObjectID}, nil)
+			err = b.mux.call(ctx, tab.Session, "DOM.setFileInputFiles", map[string]any{"files": []string{file}, "objectId": node.Result.ObjectID}, nil)
 		}
 		if err != nil {
 			t.Logf("%s is not handed over: %v", file, err)

@@ -2,6 +2,8 @@ package browser
 
 import (
 	"testing"
+
+	"warren/testnet"
 )
 
 // TestNoIncognitoWindow: nothing opens the profile's own incognito window where nobody sees one: DevTools has no say where its downloads go. Contexts of
@@ -18,7 +20,7 @@ func TestNoIncognitoWindow(t *testing.T) {
 	run := withExtension(t, b)
 	run(`const w = await chrome.windows.create({incognito: true, url: 'http://a.test/incognito'}); await chrome.tabs.create({url: 'http://a.test/said-' + (w ? 'opened' : 'null')})`)
 	run(`await chrome.tabs.create({url: 'http://a.test/asked'})`)
-	eventually(t, "the extension was asked", func() bool {
+	testnet.Eventually(t, "the extension was asked", func() bool {
 		for _, at := range urls(t, b) {
 			if at == "http://a.test/asked" {
 				return true

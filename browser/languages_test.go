@@ -23,10 +23,10 @@ import (
 func languageSite(t *testing.T, p *profile, s *Spec) {
 	t.Helper()
 	found := installed(t)
-	s.Product, s.Version, s.TrustSPKI = found.Product, found.Version, newTableSite(t, p.net, "https").spki
+	s.Product, s.Version, s.TrustSPKI = found.Product, found.Version, newTableSite(t, p.site, "https").spki
 	accepts := func(r *http.Request) string { return r.Header.Get("Accept-Language") }
 	serve := func(path, kind, text string) {
-		p.net.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		p.site.Mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", kind)
 			w.Header().Set("Cache-Control", "no-store")
 			fmt.Fprint(w, strings.ReplaceAll(text, "$ACCEPT", accepts(r)))
@@ -38,7 +38,7 @@ func languageSite(t *testing.T, p *profile, s *Spec) {
 		new Worker('/worker.js'); new SharedWorker('/plain.js'); navigator.serviceWorker.register('/plain.js?service')</script>`)
 	serve("/plain.js", "text/javascript", `self.first = "$ACCEPT"`)
 	serve("/worker.js", "text/javascript", `self.first = "$ACCEPT"; new Worker('/plain.js?nested')`)
-	p.net.mux.HandleFunc("/socket", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/socket", func(w http.ResponseWriter, r *http.Request) {
 		if c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}); err == nil {
 			c.Write(r.Context(), websocket.MessageText, []byte(accepts(r)))
 			c.Close(websocket.StatusNormalClosure, "")
@@ -60,7 +60,7 @@ func speak(number string, languages ...string) string {
 // contextsOf asks every target of a site, and the frame within its main page.
 func contextsOf(t *testing.T, b *Browser) map[string]string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	all := map[string]string{}
 	ask := func(name, session, expression string) {
@@ -105,7 +105,7 @@ func everywhere(t *testing.T, b *Browser, number string, languages []string, con
 			}
 		}
 	}()
-	eventually(t, "every context says "+want, func() bool {
+	testnet.Eventually(t, "every context says "+want, func() bool {
 		last = contextsOf(t, b)
 		for name, got := range last {
 			if got != want && !(isKnown(name) && strings.HasPrefix(got, want[:strings.LastIndex(want, "|")+1]+languages[0]+",")) {
@@ -120,7 +120,7 @@ func everywhere(t *testing.T, b *Browser, number string, languages []string, con
 // cause: then it is asked again, as a profile's next change does.
 func takes(t *testing.T, b *Browser, id Identity) (told []string) {
 	t.Helper()
-	eventually(t, "the browser takes what it is told", func() bool {
+	testnet.Eventually(t, "the browser takes what it is told", func() bool {
 		var err error
 		told, err = b.Redress(t.Context(), id)
 		if _, kept := errors.AsType[*LanguagesError](err); kept && errors.Is(err, context.DeadlineExceeded) {
@@ -160,7 +160,7 @@ func TestLanguagesFollow(t *testing.T) {
 			b := p.startSpec(s)
 			follow(dial(t, serveGateway(t, b)+"/"))
 			own := b.mux.owner.openPages()[0]
-			call(t, b, own.session, "Page.navigate", map[string]string{"url": "https://a.test/frames"})
+			call(t, b, own.Session, "Page.navigate", map[string]string{"url": "https://a.test/frames"})
 			c := dial(t, serveGateway(t, b)+"/")
 			private := field(t, c.call("", "Target.createBrowserContext", nil), "browserContextId")
 			c.call("", "Target.createTarget", map[string]any{"url": "https://c.test/frames", "browserContextId": private, "background": true})
@@ -172,7 +172,7 @@ func TestLanguagesFollow(t *testing.T) {
 			if x.languages != nil {
 				everywhere(t, b, "1.234,5", german, contexts...)
 			} else {
-				eventually(t, "everything is there", func() bool { return len(contextsOf(t, b)) == len(contexts) })
+				testnet.Eventually(t, "everything is there", func() bool { return len(contextsOf(t, b)) == len(contexts) })
 			}
 			evaluate(t, b, own, `document.addEventListener('visibilitychange', () => { document.body.dataset.hid = document.visibilityState })`)
 			id := s.Identity
@@ -185,7 +185,7 @@ func TestLanguagesFollow(t *testing.T) {
 				t.Errorf("the tab in front is or was another: %s", got)
 			}
 			// What comes now has them from its first request.
-			call(t, b, own.session, "Runtime.evaluate", map[string]any{"expression": `open('https://b.test/shows?popup', '_blank', 'noopener'); navigator.serviceWorker.register('/plain.js?later', {scope: '/x'}); 1`, "userGesture": true})
+			call(t, b, own.Session, "Runtime.evaluate", map[string]any{"expression": `open('https://b.test/shows?popup', '_blank', 'noopener'); navigator.serviceWorker.register('/plain.js?later', {scope: '/x'}); 1`, "userGesture": true})
 			everywhere(t, b, "1,234.5", japanese, append(contexts, "page b.test/shows?popup", "service_worker a.test/plain.js?later")...)
 			for _, s := range b.mux.owned("") {
 				var r struct{ Result struct{ Value string } }
@@ -216,7 +216,7 @@ func TestOwnLanguagesComeBack(t *testing.T) {
 		if then != nil {
 			takes(t, b, Identity{Languages: then})
 			page := b.mux.owner.openPages()[0]
-			eventually(t, "the page has them", func() bool {
+			testnet.Eventually(t, "the page has them", func() bool {
 				return evaluate(t, b, page, `navigator.languages.join()`) == fmt.Sprintf("%q", strings.Join(then, ","))
 			})
 		}
@@ -278,10 +278,10 @@ func TestPrivatePage(t *testing.T) {
 		if _, open := b.mux.owner.page(target); open || b.mux.hasPrivate() {
 			t.Error("the page is still there")
 		}
-		marked := field(t, c.call("", "Target.createTarget", map[string]any{"url": blankPage}), "targetId") // behind everything
+		marked := field(t, c.call("", "Target.createTarget", map[string]any{"url": BlankPage}), "targetId") // behind everything
 		for marker := ""; marker != marked; {
 			m := c.event("Target.targetCreated")
-			var info struct{ TargetInfo targetInfo }
+			var info struct{ TargetInfo TargetInfo }
 			if err := json.Unmarshal(m.Params, &info); err != nil {
 				t.Fatal(err)
 			}
@@ -291,9 +291,9 @@ func TestPrivatePage(t *testing.T) {
 		}
 	}
 	// One that is on the page before Chrome has said which it is.
-	target, _ := c.openTab(blankPage)
+	target, _ := c.openTab(BlankPage)
 	for _, off := range b.mux.keepOff(target) {
-		awaitClosed(t, "the client is off the page", off, patient)
+		testnet.AwaitClosed(t, "the client is off the page", off, testnet.Patience)
 	}
 	if b.mux.hasClient(target) {
 		t.Error("a client is still on the page")
@@ -310,14 +310,14 @@ func TestStopAmidLanguages(t *testing.T) {
 		_, err := b.Redress(t.Context(), Identity{Languages: []string{"ja"}})
 		ended <- err
 	}()
-	eventually(t, "the settings are open", func() bool { return b.mux.hasPrivate() || len(ended) > 0 })
+	testnet.Eventually(t, "the settings are open", func() bool { return b.mux.hasPrivate() || len(ended) > 0 })
 	if m := b.Stop(t.Context(), false); m != MethodClose {
 		t.Errorf("the stop took %q", m)
 	}
 	t.Logf("the change: %v", <-ended)
 	b.Close()
 	b = p.start()
-	if got := urls(t, b); !slices.Equal(got, []string{blankPage}) {
+	if got := urls(t, b); !slices.Equal(got, []string{BlankPage}) {
 		t.Errorf("the tabs show %v", got)
 	}
 	if got := b.Languages(); !slices.Equal(got, own) {
@@ -334,20 +334,20 @@ func TestSettingsThatWereLeft(t *testing.T) {
 		b.mux.owner.closing.Store(false) // as if the browser had died before its owner could close them
 		first := b.mux.owner.openPages()[0]
 		if alone {
-			call(t, b, first.session, "Page.navigate", map[string]string{"url": settingsPage})
+			call(t, b, first.Session, "Page.navigate", map[string]string{"url": settingsPage})
 		} else {
-			call(t, b, first.session, "Page.navigate", map[string]string{"url": "http://a.test/mine"})
+			call(t, b, first.Session, "Page.navigate", map[string]string{"url": "http://a.test/mine"})
 			call(t, b, "", "Target.createTarget", map[string]any{"url": settingsPage, "background": true})
 		}
-		eventually(t, "the settings are there", func() bool { return slices.Contains(urls(t, b), settingsPage) })
+		testnet.Eventually(t, "the settings are there", func() bool { return slices.Contains(urls(t, b), settingsPage) })
 		b.Stop(t.Context(), false)
 		b.Close()
 		want := []string{"http://a.test/mine"}
 		if alone {
-			want = []string{blankPage}
+			want = []string{BlankPage}
 		}
 		b = p.start()
-		eventually(t, fmt.Sprintf("the tabs are %v", want), func() bool { return slices.Equal(urls(t, b), want) })
+		testnet.Eventually(t, fmt.Sprintf("the tabs are %v", want), func() bool { return slices.Equal(urls(t, b), want) })
 	}
 }
 
@@ -361,7 +361,7 @@ func TestLanguagesThatAreNotTaken(t *testing.T) {
 	page := b.mux.owner.openPages()[0]
 	sees := func(want string) {
 		t.Helper()
-		eventually(t, "the page sees "+want, func() bool {
+		testnet.Eventually(t, "the page sees "+want, func() bool {
 			return evaluate(t, b, page, `navigator.languages + Intl.DateTimeFormat().resolvedOptions().locale + Intl.DateTimeFormat().resolvedOptions().timeZone`) == fmt.Sprintf("%q", want)
 		})
 	}
@@ -402,7 +402,7 @@ func TestClientsOwnAgentStays(t *testing.T) {
 		t.Errorf("the page is %s", got) // its requests carry the owner's languages, as they did before the change
 	}
 	c.socket.CloseNow()
-	eventually(t, "the page is the profile's when the client has gone", func() bool {
+	testnet.Eventually(t, "the page is the profile's when the client has gone", func() bool {
 		page := b.mux.owner.openPages()[1]
 		return evaluate(t, b, page, `navigator.languages.join()`) == `"ja"`
 	})

@@ -152,7 +152,7 @@ func (x trial) run(t *testing.T, m *testnet.Machine) {
 		if err != nil {
 			t.Error(err)
 		}
-		if _, done := m.World.AwaitVisit("/done", patient); !done {
+		if _, done := m.World.AwaitVisit("/done", testnet.Patience); !done {
 			t.Error("the page did not come to its end")
 		}
 	}
@@ -199,7 +199,7 @@ func (x trial) open(t *testing.T, m *testnet.Machine) *Browser {
 	if err != nil {
 		t.Skipf("needs a namespace in a namespace: %v", err)
 	}
-	b.limits.start = patient
+	b.limits.start = testnet.Patience
 	if x.namespace {
 		if b.Isolation().Network != InNamespace {
 			t.Skipf("needs a namespace in a namespace: %v", b.Warnings())

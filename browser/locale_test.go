@@ -7,20 +7,22 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+
+	"warren/testnet"
 )
 
 // TestLocaleOfEveryProcess: a page whose target has come from another process, where another target had claimed the locale, has the profile's from its
 // first line where the run's files are its own, and everywhere once it is there. DevTools' override alone would leave it the machine's for good.
 func TestLocaleOfEveryProcess(t *testing.T) {
 	p := newProfile(t)
-	p.net.mux.HandleFunc("/says", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/says", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, `<script>first = Intl.DateTimeFormat().resolvedOptions().locale</script>`)
 	})
 	s := p.spec()
 	s.Identity.Languages = []string{"de-AT", "de"}
 	b := p.open(s)
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	if err := b.Start(ctx); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,6 @@ type mux struct {
 	pipe  *pipe
 	in    *queue // commands on their way to Chrome
 	owner *owner
-	live  *live // nil in tests without a browser
 
 	downloads *downloads
 	spare     chan *client // holds clients that nobody uses yet
@@ -37,8 +36,10 @@ type mux struct {
 	sessions map[string]*session
 	clients  map[*client]struct{}
 	holding  chan struct{} // closed and replaced when what clients hold changes
-	private  privatePage
-	shut     shutTargets
+
+	subscriptions []*Subscription // replaced, never changed
+	private       privatePage
+	shut          shutTargets
 }
 
 const (
@@ -183,7 +184,7 @@ func (m *mux) receive(msg []byte) {
 		m.answered(msg, e)
 		return
 	}
-	m.happened(msg, e)
+	m.dispatch(msg, e)
 }
 
 // answered brings an answer to who asked.
@@ -213,61 +214,70 @@ func parseAnswer(msg []byte) (a answer) {
 	return a
 }
 
-// happened brings an event to whom its session belongs to.
-func (m *mux) happened(msg []byte, e envelope) {
-	id := text(msg, e.session)
-	var s *session
-	if id != "" {
-		m.mu.Lock()
-		s = m.sessions[id]
-		m.mu.Unlock()
-		if s == nil {
-			return // a session that ended a moment ago
+// dispatch routes an event to the client that has its session, or to the controller.
+func (m *mux) dispatch(msg []byte, e envelope) {
+	var s *session // nil for the root session
+	if id := text(msg, e.session); id != "" {
+		if s = m.session(id); s == nil {
+			return // the session ended a moment ago
 		}
 	}
 	method := text(msg, e.method)
-	if s == nil && (method == "Browser.downloadWillBegin" || method == "Browser.downloadProgress") {
-		m.downloads.happened(method, e.params.in(msg))
+	if method == "" {
+		m.log.Warn("the browser did not understand a command", "answer", string(msg[:min(len(msg), 300)]))
 	}
-	theirs := s != nil && s.client != nil
-	if !theirs {
-		m.watch(method, e.params.in(msg))
+	if s != nil && s.client != nil {
+		m.dispatchToClient(s, method, msg, e)
+	} else {
+		m.dispatchToController(s, method, e.params.in(msg))
 	}
-	secret := m.secret(s, method, e.params.in(msg))
-	if secret && theirs || !secret && !theirs && m.live != nil && m.live.happened(s, method, e.params.in(msg)) {
-		return
-	}
-	if theirs && m.withholds(s, method, e.params.in(msg)) {
+}
+
+// dispatchToClient forwards an event on a client's session, unless the client must not see it.
+func (m *mux) dispatchToClient(s *session, method string, msg []byte, e envelope) {
+	params := e.params.in(msg)
+	if m.secret(s, method, params) || m.withholds(s, method, params) {
 		return
 	}
 	switch method {
-	case "":
-		m.log.Warn("the browser did not understand a command", "answer", string(msg[:min(len(msg), 300)]))
-	case "Target.attachedToTarget":
-		m.attached(s, e.params.in(msg))
+	case "Target.attachedToTarget": // before the client can send anything to the new session
+		m.attached(s, params)
 	case "Target.detachedFromTarget":
-		defer m.detached(s, e.params.in(msg))
-	case "Fetch.requestPaused":
-		if s == nil {
-			m.owner.paused(e.params.in(msg))
-		}
-	case "Network.loadingFailed":
-		if s != nil && s.client == nil {
-			m.owner.unloaded(s, e.params.in(msg))
-		}
-	case "Page.javascriptDialogOpening":
-		if s != nil && s.client == nil {
-			m.owner.dialog(s, e.params.in(msg))
-		}
+		defer m.detached(s, params) // after the client has got the event
 	}
-	if s != nil && s.client != nil && !s.client.hidden(method, e.params.in(msg)) {
+	if !s.client.hidden(method, params) {
 		msg, e = m.ofTarget(method, msg, e)
 		s.client.hand(s.client.rewritten(msg, e, nil))
 	}
 }
 
-// targetInfo is what this package reads of CDP's Target.TargetInfo.
-type targetInfo struct {
+// dispatchToController handles an event on one of the controller's sessions, s, or on the root session (nil).
+func (m *mux) dispatchToController(s *session, method string, params []byte) {
+	if s == nil && (method == "Browser.downloadWillBegin" || method == "Browser.downloadProgress") {
+		m.downloads.happened(method, params)
+	}
+	m.watch(method, params)
+	news := Event{Method: method, Params: params}
+	if s != nil {
+		news.Session, news.Target = s.id, s.target
+	}
+	claimed := !m.secret(s, method, params) && m.publishEvent(news)
+	switch {
+	case method == "Target.attachedToTarget":
+		m.attached(s, params)
+	case method == "Target.detachedFromTarget":
+		m.detached(s, params)
+	case s == nil && method == "Fetch.requestPaused":
+		m.owner.paused(params)
+	case s != nil && method == "Network.loadingFailed":
+		m.owner.unloaded(s, params)
+	case s != nil && method == dialogOpening && !claimed:
+		m.owner.dialog(s, params)
+	}
+}
+
+// TargetInfo is what this package reads of CDP's Target.TargetInfo.
+type TargetInfo struct {
 	TargetID string `json:"targetId"`
 	Type     string `json:"type"`
 	Title    string `json:"title"`
@@ -282,7 +292,7 @@ type targetInfo struct {
 func (m *mux) attached(parent *session, params []byte) {
 	var p struct {
 		SessionID  string     `json:"sessionId"`
-		TargetInfo targetInfo `json:"targetInfo"`
+		TargetInfo TargetInfo `json:"targetInfo"`
 		Waits      bool       `json:"waitingForDebugger"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil || p.SessionID == "" {

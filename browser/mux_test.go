@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"warren/testnet"
 )
 
 // newTestMux is a multiplexer whose commands lie in its queue, for no browser reads them.
@@ -92,7 +94,7 @@ func TestNothingOvertakesAHeldResume(t *testing.T) {
 	for id, kind := range map[string]string{"root": "browser", "page": "page", "other": "page"} {
 		m.sessions[id] = &session{id: id, target: "T" + id, kind: kind, client: c}
 	}
-	m.owner.attached(&session{id: "owners", target: "Tpage", kind: "page"}, targetInfo{TargetID: "Tpage", Type: "page"})
+	m.owner.attached(&session{id: "owners", target: "Tpage", kind: "page"}, TargetInfo{TargetID: "Tpage", Type: "page"})
 	d := m.owner.dressing("Tpage")
 	<-d.sent // and never acknowledged: the page stays undressed
 	m.sent(t)
@@ -129,7 +131,7 @@ func TestHeldCommandsAreBounded(t *testing.T) {
 		m.hold(m.sessions["page"], command{session: "page", method: "Runtime.runIfWaitingForDebugger"})
 	}
 	m.mu.Unlock()
-	awaitClosed(t, "the client's end", c.done, patient)
+	testnet.AwaitClosed(t, "the client's end", c.done, testnet.Patience)
 	if why := c.reason(); !errors.Is(why, errTooSlow) {
 		t.Errorf("it ended with %v", why)
 	}
@@ -141,7 +143,7 @@ func TestHeldAsLongAsItTakes(t *testing.T) {
 		m := newTestMux(t)
 		c := newClient(m)
 		m.sessions["page"] = &session{id: "page", target: "Tpage", kind: "page", client: c}
-		m.owner.attached(&session{id: "owners", target: "Tpage", kind: "page"}, targetInfo{TargetID: "Tpage", Type: "page"})
+		m.owner.attached(&session{id: "owners", target: "Tpage", kind: "page"}, TargetInfo{TargetID: "Tpage", Type: "page"})
 		d := m.owner.dressing("Tpage")
 		<-d.sent
 		m.sent(t)

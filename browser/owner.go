@@ -16,7 +16,7 @@ type owner struct {
 	emulation *emulation
 
 	// dress returns the commands that make a target what the profile says. A target that has none after patience is closed.
-	dress   func(targetInfo) []order
+	dress   func(TargetInfo) []order
 	dresses atomic.Bool // dress has something to say
 
 	closing   atomic.Bool // pages at closed addresses are closed as they come
@@ -31,7 +31,7 @@ type owner struct {
 	arrivalTime time.Duration // tests set another
 	early       early
 	joins       joins
-	pages       []page        // pages in the order in which they were attached
+	pages       []Page        // pages in the order in which they were attached
 	first       chan struct{} // closed with the first page
 	once        sync.Once     // for first
 }
@@ -41,9 +41,6 @@ type order struct {
 	method string
 	params any
 }
-
-// page is an open page and the owner's session on it.
-type page struct{ target, session, url, context string }
 
 // dressing is the state of a target: done when the owner's commands have been acknowledged.
 type dressing struct {
@@ -115,7 +112,7 @@ func (o *owner) dressing(target string) *dressing {
 }
 
 // attached is called on the reading goroutine for each target that the owner's auto-attach reports.
-func (o *owner) attached(s *session, info targetInfo) {
+func (o *owner) attached(s *session, info TargetInfo) {
 	d := o.dressing(s.target)
 	if s.kind == "page" {
 		o.mux.downloads.meets(info.Context)
@@ -130,7 +127,7 @@ func (o *owner) attached(s *session, info targetInfo) {
 		o.mux.send(s.id, "Page.enable", nil, nil)
 	}
 	if s.kind == "page" {
-		o.pages = append(o.pages, page{s.target, s.id, info.URL, info.Context})
+		o.pages = append(o.pages, Page{s.target, s.id, info.URL, info.Context})
 		o.once.Do(func() { close(o.first) })
 	}
 	o.mu.Unlock()
@@ -166,11 +163,11 @@ func (o *owner) detached(s *session) {
 		close(d.gone)
 		delete(o.targets, s.target)
 	}
-	o.pages = slices.DeleteFunc(o.pages, func(p page) bool {
-		if p.session == s.id {
+	o.pages = slices.DeleteFunc(o.pages, func(p Page) bool {
+		if p.Session == s.id {
 			delete(o.contexts, p.context) // with another page of it, it gets its permissions again
 		}
-		return p.session == s.id
+		return p.Session == s.id
 	})
 	if hasNavigator(s.kind) && o.emulation.isShared() {
 		o.renewing.again = true
@@ -190,7 +187,7 @@ func (o *owner) closeUnowned(s *session) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	targets, err := o.mux.targets(ctx)
-	lives := slices.ContainsFunc(targets, func(t targetInfo) bool { return t.TargetID == s.target })
+	lives := slices.ContainsFunc(targets, func(t TargetInfo) bool { return t.TargetID == s.target })
 	if err == nil && lives && len(o.mux.owned(s.target)) == 0 {
 		o.condemn(s, "the owner has lost it")
 	}
@@ -209,7 +206,7 @@ func (o *owner) unseen(target string, d *dressing) {
 // A client's resume waits until the last is acknowledged. That one is the browser process' own: a tab without an opener has no renderer yet, and
 // answers the others when it has been let go by everybody. What the browser process has passed on gets to the renderer before what comes later, also
 // from another session (third_party/blink/public/mojom/devtools/devtools_agent.mojom: sessions are associated with the agent's pipe).
-func (o *owner) prepare(s *session, info targetInfo, d *dressing) {
+func (o *owner) prepare(s *session, info TargetInfo, d *dressing) {
 	defer d.finish()
 	orders, ok := o.orders(info)
 	if !ok {
@@ -269,10 +266,10 @@ func (o *owner) condemn(s *session, why string) {
 func (o *owner) bornBlank(c *client, params []byte) ([]byte, func(answer, func())) {
 	var p map[string]json.RawMessage
 	var address string
-	if !o.dresses.Load() || json.Unmarshal(params, &p) != nil || json.Unmarshal(p["url"], &address) != nil || address == "" || address == blankPage {
+	if !o.dresses.Load() || json.Unmarshal(params, &p) != nil || json.Unmarshal(p["url"], &address) != nil || address == "" || address == BlankPage {
 		return params, nil
 	}
-	p["url"] = json.RawMessage(`"` + blankPage + `"`)
+	p["url"] = json.RawMessage(`"` + BlankPage + `"`)
 	changed, _ := json.Marshal(p) // it was read from JSON
 	return changed, func(a answer, deliver func()) {
 		var made struct {
@@ -287,7 +284,7 @@ func (o *owner) bornBlank(c *client, params []byte) ([]byte, func(answer, func()
 }
 
 // orders asks dress. ok is false when patience ended first.
-func (o *owner) orders(info targetInfo) (orders []order, ok bool) {
+func (o *owner) orders(info TargetInfo) (orders []order, ok bool) {
 	if o.dress == nil {
 		return nil, true
 	}
@@ -309,7 +306,7 @@ func (o *owner) orders(info targetInfo) (orders []order, ok bool) {
 }
 
 // openPages returns the pages that are open now.
-func (o *owner) openPages() []page {
+func (o *owner) openPages() []Page {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Clone(o.pages)
@@ -353,14 +350,14 @@ func (o *owner) awaitDressed(ctx context.Context, target string) {
 
 // evaluate runs an expression on a page, in a world of its own, where the page's scripts cannot change what it sees. A blank page
 // has no scripts.
-func (o *owner) evaluate(ctx context.Context, p page, expression string, value any) error {
+func (o *owner) evaluate(ctx context.Context, p Page, expression string, value any) error {
 	params := map[string]any{"expression": expression, "returnByValue": true}
-	if p.url != blankPage {
+	if p.URL != BlankPage {
 		var world struct {
 			ID int64 `json:"executionContextId"`
 		}
-		where := map[string]any{"frameId": p.target, "worldName": "warren"}
-		if err := o.mux.call(ctx, p.session, "Page.createIsolatedWorld", where, &world); err != nil {
+		where := map[string]any{"frameId": p.Target, "worldName": "warren"}
+		if err := o.mux.call(ctx, p.Session, "Page.createIsolatedWorld", where, &world); err != nil {
 			return err
 		}
 		params["contextId"] = world.ID
@@ -370,7 +367,7 @@ func (o *owner) evaluate(ctx context.Context, p page, expression string, value a
 			Value json.RawMessage `json:"value"`
 		} `json:"result"`
 	}
-	if err := o.mux.call(ctx, p.session, "Runtime.evaluate", params, &r); err != nil {
+	if err := o.mux.call(ctx, p.Session, "Runtime.evaluate", params, &r); err != nil {
 		return err
 	}
 	return json.Unmarshal(r.Result.Value, value)
@@ -387,13 +384,13 @@ func (o *owner) awaitFirst(ctx context.Context) error {
 }
 
 // page returns the owner's session on a page.
-func (o *owner) page(target string) (page, bool) {
+func (o *owner) page(target string) (Page, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, p := range o.pages {
-		if p.target == target {
+		if p.Target == target {
 			return p, true
 		}
 	}
-	return page{}, false
+	return Page{}, false
 }

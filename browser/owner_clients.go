@@ -125,7 +125,7 @@ func (o *owner) sendTo(target, address string, c *client, told func()) {
 		o.mu.Unlock()
 	}
 	if p, ok := o.page(target); ok {
-		o.mux.send(p.session, "Page.navigate", map[string]string{"url": address}, nil)
+		o.mux.send(p.Session, "Page.navigate", map[string]string{"url": address}, nil)
 	}
 	a.once.Do(func() {})
 	o.mux.mu.Lock()

@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
 // dressedAs is a hook that gives every target a user agent after a while.
-func dressedAs(agent string, after time.Duration) func(targetInfo) []order {
-	return func(targetInfo) []order {
+func dressedAs(agent string, after time.Duration) func(TargetInfo) []order {
+	return func(TargetInfo) []order {
 		time.Sleep(after)
 		return []order{{"Emulation.setUserAgentOverride", map[string]string{"userAgent": agent}}}
 	}
@@ -27,13 +29,13 @@ func waiting() map[string]any {
 // saysFirst serves a page that keeps what its first line sees, and a worker that does. The page starts another worker when one says nothing:
 // Chromium 156 loses some of those that a pop-up starts, without DevTools too (on a busy machine, of 60 three never asked for their script and
 // four failed). So this page does not tell a worker that Chromium loses from one that our own pause would lose now and then.
-func (n *internet) saysFirst() {
-	n.mux.HandleFunc("/first", func(w http.ResponseWriter, r *http.Request) {
+func saysFirst(n *testnet.Site) {
+	n.Mux.HandleFunc("/first", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, `<script>window.first = navigator.userAgent; window.sent = %q;
 const ask = () => { window.worker || (new Worker('/worker').onmessage = e => window.worker = e.data) }; ask(); setInterval(ask, 1000)</script>`, r.UserAgent())
 	})
-	n.mux.HandleFunc("/worker", func(w http.ResponseWriter, r *http.Request) {
+	n.Mux.HandleFunc("/worker", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
 		fmt.Fprint(w, `postMessage(navigator.userAgent)`)
 	})
@@ -43,7 +45,7 @@ const ask = () => { window.worker || (new Worker('/worker').onmessage = e => win
 // also when the hook takes its time and a client wants them to run at once.
 func TestDressedBeforeTheFirstLine(t *testing.T) {
 	p := newProfile(t)
-	p.net.saysFirst()
+	saysFirst(p.site)
 	b := p.open(p.spec())
 	b.dress = dressedAs("Dressed/1.0", 300*time.Millisecond)
 	if err := b.Start(t.Context()); err != nil {
@@ -86,7 +88,7 @@ func runNext(t *testing.T, c *tester) string {
 		m := c.event("Target.attachedToTarget")
 		var p struct {
 			SessionID  string
-			TargetInfo targetInfo
+			TargetInfo TargetInfo
 		}
 		if err := json.Unmarshal(m.Params, &p); err != nil {
 			t.Fatal(err)
@@ -115,7 +117,7 @@ func TestNothingRunsUndressed(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	started := make(chan struct{})
-	b.dress = func(targetInfo) []order {
+	b.dress = func(TargetInfo) []order {
 		select {
 		case <-started:
 			<-never
@@ -142,9 +144,9 @@ func TestNothingRunsUndressed(t *testing.T) {
 	if took := time.Since(began); took < patience {
 		t.Errorf("the page was closed after %v", took)
 	}
-	eventually(t, "the page has gone", func() bool { return len(b.mux.owner.openPages()) == before })
+	testnet.Eventually(t, "the page has gone", func() bool { return len(b.mux.owner.openPages()) == before })
 	select {
-	case hit := <-p.net.hits:
+	case hit := <-p.site.Hits:
 		t.Errorf("the site was asked for %s", hit)
 	default:
 	}
@@ -185,7 +187,7 @@ func TestContextsOfClientsThatGo(t *testing.T) {
 	}
 	c.socket.CloseNow()
 	other := dial(t, url+"/")
-	eventually(t, "the context with disposeOnDetach has gone", func() bool {
+	testnet.Eventually(t, "the context with disposeOnDetach has gone", func() bool {
 		raw := string(other.call("", "Target.getBrowserContexts", nil))
 		if !strings.Contains(raw, stays) {
 			t.Fatalf("the context without disposeOnDetach has gone: %s", raw)
@@ -231,5 +233,5 @@ func TestNothingIsKeptOfPagesThatWent(t *testing.T) {
 		c.send("", "Runtime.evaluate", nil)
 		c.socket.CloseNow()
 	}
-	eventually(t, "the books are as before: "+before, func() bool { return sizes() == before })
+	testnet.Eventually(t, "the books are as before: "+before, func() bool { return sizes() == before })
 }

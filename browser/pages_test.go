@@ -29,7 +29,7 @@ func TestOpenPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	p.net.await(t, "a.test/one", "b.test/two", "c.test/three")
+	p.site.Await(t, "a.test/one", "b.test/two", "c.test/three")
 	for _, path := range []string{"/one", "/two", "/three"} {
 		pageAt(t, b, path)
 	}
@@ -46,7 +46,7 @@ func TestOpenPages(t *testing.T) {
 		t.Errorf("no pages: %v", err)
 	}
 	for _, host := range []string{"a.test:80", "b.test:80", "c.test:80"} {
-		if !slices.Contains(p.net.asked, host) {
+		if !slices.Contains(p.site.Asked(), host) {
 			t.Errorf("the relay was not asked for %s", host)
 		}
 	}
@@ -56,7 +56,7 @@ func TestOpenPages(t *testing.T) {
 func TestOpenPagesDoesNotWaitForTheSite(t *testing.T) {
 	p := newProfile(t)
 	answer := make(chan struct{})
-	p.net.mux.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) {
 		<-answer
 		w.Header().Set("Content-Type", "text/html")
 		w.Write([]byte("<title>slow</title>"))

@@ -8,7 +8,7 @@ import "time"
 // goes on at the first resume: who comes behind it misses what the worker does first, the response to its own script.
 
 // pausedOnce reports whether the first resume lets a target of this kind run.
-func pausedOnce(info targetInfo) bool {
+func pausedOnce(info TargetInfo) bool {
 	switch info.Type {
 	case "page":
 		return info.CanAccessOpener

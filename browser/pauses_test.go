@@ -8,15 +8,17 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
 // saysGiven serves a page and a shared worker whose first line keeps what somebody gave them before it.
-func (n *internet) saysGiven() {
-	n.mux.HandleFunc("/given", func(w http.ResponseWriter, r *http.Request) {
+func saysGiven(n *testnet.Site) {
+	n.Mux.HandleFunc("/given", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, `<script>window.found = String(window.given)</script>`)
 	})
-	n.mux.HandleFunc("/givenshared", func(w http.ResponseWriter, r *http.Request) {
+	n.Mux.HandleFunc("/givenshared", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
 		fmt.Fprint(w, `const found = String(self.given); onconnect = e => e.ports[0].postMessage(found)`)
 	})
@@ -28,7 +30,7 @@ func (c *tester) next(kind string) (target, session string) {
 	for {
 		var p struct {
 			SessionID  string
-			TargetInfo targetInfo
+			TargetInfo TargetInfo
 		}
 		if err := json.Unmarshal(c.event("Target.attachedToTarget").Params, &p); err != nil {
 			c.t.Fatal(err)
@@ -42,7 +44,7 @@ func (c *tester) next(kind string) (target, session string) {
 // owned waits until the owner has dressed a target, and would have let it run.
 func owned(t *testing.T, b *Browser, target string) {
 	t.Helper()
-	awaitClosed(t, "the owner has dressed the target", b.mux.owner.dressing(target).done, patient)
+	testnet.AwaitClosed(t, "the owner has dressed the target", b.mux.owner.dressing(target).done, testnet.Patience)
 }
 
 // given gives a page a script, and lets it run.
@@ -57,7 +59,7 @@ func (c *tester) given(session string) {
 // been ready for long, and however the client attaches.
 func TestPopupsWaitForTheClient(t *testing.T) {
 	p := newProfile(t)
-	p.net.saysGiven()
+	saysGiven(p.site)
 	b := p.start()
 	url := serveGateway(t, b)
 	c := dial(t, url+"/")
@@ -156,7 +158,7 @@ func TestPopupsOfClientsThatGo(t *testing.T) {
 // TestServiceWorkersScript: a client that listens to the network hears of the response to a service worker's own script.
 func TestServiceWorkersScript(t *testing.T) {
 	p := newProfile(t)
-	p.net.mux.HandleFunc("/service", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/service", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
 	})
 	b := p.start()
@@ -191,7 +193,7 @@ func TestServiceWorkersScript(t *testing.T) {
 func TestDownloadsOfADeclaredAgent(t *testing.T) {
 	p := newProfile(t)
 	agents := make(chan string, 10)
-	p.net.mux.HandleFunc("/file", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/file", func(w http.ResponseWriter, r *http.Request) {
 		agents <- r.UserAgent()
 		w.Header().Set("Content-Disposition", "attachment")
 	})
@@ -217,7 +219,7 @@ func TestDownloadsOfADeclaredAgent(t *testing.T) {
 		select {
 		case agent := <-agents:
 			return agent
-		case <-time.After(patient):
+		case <-time.After(testnet.Patience):
 			t.Fatal("no download")
 			return ""
 		}
@@ -237,5 +239,5 @@ func TestDownloadsOfADeclaredAgent(t *testing.T) {
 	c.call(session, "Network.setUserAgentOverride", map[string]any{"userAgent": "Declared/2.0"})
 	loads("Declared/2.0")
 	c.socket.CloseNow()
-	eventually(t, "the client has gone, and its agent with it", func() bool { return load() == own }) // it is taken back when Chrome has ended its session
+	testnet.Eventually(t, "the client has gone, and its agent with it", func() bool { return load() == own }) // it is taken back when Chrome has ended its session
 }

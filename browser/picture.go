@@ -3,7 +3,6 @@ package browser
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -27,19 +26,9 @@ type Paper struct {
 	Scale         float64 // 0.1 to 2
 }
 
-// PageError is why there is no picture of a page. Kind is no_page, no_tab, not_answering, too_large or refused.
-type PageError struct {
-	Kind string
-	Err  error
-}
-
-func (e *PageError) Error() string { return fmt.Sprintf("%s: %v", e.Kind, e.Err) }
-
-func (e *PageError) Unwrap() error { return e.Err }
-
 // Screenshot takes a picture of a page (Page.captureScreenshot). It fails with a *PageError.
 func (b *Browser) Screenshot(ctx context.Context, s Shot) ([]byte, error) {
-	p, err := b.pageOf(ctx, s.Tab)
+	p, err := b.PageOf(ctx, s.Tab)
 	if err != nil {
 		return nil, err
 	}
@@ -62,14 +51,14 @@ func (b *Browser) Screenshot(ctx context.Context, s Shot) ([]byte, error) {
 const maxPage = 16384
 
 // wholePage is the clip of all that a page can be scrolled to (Page.getLayoutMetrics).
-func (b *Browser) wholePage(ctx context.Context, p page) (map[string]any, error) {
+func (b *Browser) wholePage(ctx context.Context, p Page) (map[string]any, error) {
 	var m struct {
 		Content struct {
 			Width  float64 `json:"width"`
 			Height float64 `json:"height"`
 		} `json:"cssContentSize"`
 	}
-	if err := b.mux.call(ctx, p.session, "Page.getLayoutMetrics", nil, &m); err != nil {
+	if err := b.mux.call(ctx, p.Session, "Page.getLayoutMetrics", nil, &m); err != nil {
 		return nil, pageError(ctx, err)
 	}
 	if m.Content.Width > maxPage || m.Content.Height > maxPage {
@@ -80,7 +69,7 @@ func (b *Browser) wholePage(ctx context.Context, p page) (map[string]any, error)
 
 // PDF prints a page (Page.printToPDF). It fails with a *PageError.
 func (b *Browser) PDF(ctx context.Context, s Paper) ([]byte, error) {
-	p, err := b.pageOf(ctx, s.Tab)
+	p, err := b.PageOf(ctx, s.Tab)
 	if err != nil {
 		return nil, err
 	}
@@ -99,10 +88,10 @@ const againAfter = 2 * time.Second
 // data carries out a command that answers data. Where again is not 0 it sends the command anew after that time, and after twice as long each time, and
 // the first answer counts: Chrome draws a tab behind for its picture alone, and on a busy machine waits for a frame that it has drawn already. Another
 // command has it draw the next one.
-func (b *Browser) data(ctx context.Context, p page, method string, params any, again time.Duration) ([]byte, error) {
+func (b *Browser) data(ctx context.Context, p Page, method string, params any, again time.Duration) ([]byte, error) {
 	answers := make(chan answer, 1)
 	for {
-		b.mux.send(p.session, method, params, func(a answer) {
+		b.mux.send(p.Session, method, params, func(a answer) {
 			select {
 			case answers <- a:
 			default: // it is not the first
@@ -124,7 +113,7 @@ func (b *Browser) data(ctx context.Context, p page, method string, params any, a
 }
 
 // picture is the data of an answer, if the page may be shown.
-func (b *Browser) picture(p page, method string, a answer) ([]byte, error) {
+func (b *Browser) picture(p Page, method string, a answer) ([]byte, error) {
 	var r struct {
 		Data []byte `json:"data"`
 	}
@@ -134,155 +123,8 @@ func (b *Browser) picture(p page, method string, a answer) ([]byte, error) {
 	if err := json.Unmarshal(a.Result, &r); err != nil {
 		return nil, &PageError{"refused", err}
 	}
-	if b.mux.isShut(p.target) { // meanwhile
+	if b.mux.isShut(p.Target) { // meanwhile
 		return nil, &PageError{"no_tab", errNotShown}
 	}
 	return r.Data, nil
-}
-
-var errNotShown = errors.New("the tab shows a file, or a page of the browser's own: these are a person's at the browser alone")
-
-func pageError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return &PageError{"not_answering", err}
-	}
-	return &PageError{"refused", err}
-}
-
-// pageOf is the page of a tab, "" for the one in front.
-func (b *Browser) pageOf(ctx context.Context, tab string) (page, error) {
-	if _, err := b.running(); err != nil {
-		return page{}, &PageError{"no_page", err}
-	}
-	named := tab != ""
-	if !named {
-		tab, _ = b.live.front()
-	}
-	if tab == "" {
-		return page{}, &PageError{"no_page", errors.New("no page is open")}
-	}
-	b.mux.owner.awaitDressed(ctx, tab)
-	if b.mux.isShut(tab) {
-		return page{}, &PageError{"no_tab", errNotShown}
-	}
-	p, ok := b.mux.owner.page(tab)
-	if !ok && named {
-		return page{}, &PageError{"no_tab", errors.New("there is no tab of this id")}
-	}
-	if !ok {
-		return page{}, &PageError{"no_page", errors.New("the page has gone")}
-	}
-	return p, nil
-}
-
-const (
-	smallWidth, smallHeight = 320, 240
-	smallQuality            = 60
-	smallAge                = 5 * time.Second // how old a small picture may be
-	smallTimeout            = 3 * time.Second // how long a page may take to be drawn
-)
-
-// small is the last small picture of the tab in front. live.mu guards it.
-type small struct {
-	busy    chan struct{} // closed when the one who takes a picture is done; nil: nobody does
-	jpeg    []byte
-	taken   time.Time
-	session string      // on which a picture is being taken, "" for none
-	frames  chan []byte // gets it
-}
-
-// SmallPicture is a picture of the tab in front as it looks, JPEG, at most 320 by 240 pixels unless somebody watches it anyway, and some seconds old at most.
-// The page is not disturbed: its next frame is taken as viewers get it (Page.startScreencast), it is neither resized nor brought to the front. It
-// fails with a *PageError.
-func (b *Browser) SmallPicture(ctx context.Context) ([]byte, error) {
-	l := b.live
-	for {
-		l.mu.Lock()
-		switch {
-		case l.cast.last != nil:
-			defer l.mu.Unlock()
-			return l.cast.last.jpeg, nil
-		case l.small.jpeg != nil && time.Since(l.small.taken) < smallAge:
-			defer l.mu.Unlock()
-			return l.small.jpeg, nil
-		case l.small.busy == nil:
-			l.small.busy = make(chan struct{})
-			l.mu.Unlock()
-			return b.takeSmall(ctx)
-		}
-		busy := l.small.busy
-		l.mu.Unlock()
-		select {
-		case <-busy:
-		case <-ctx.Done():
-			return nil, pageError(ctx, ctx.Err())
-		}
-	}
-}
-
-// takeSmall takes the next frame of the tab in front.
-func (b *Browser) takeSmall(ctx context.Context) (jpeg []byte, err error) {
-	l := b.live
-	defer func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if err == nil {
-			l.small.jpeg, l.small.taken = jpeg, time.Now()
-		}
-		close(l.small.busy)
-		l.small.busy = nil
-	}()
-	ctx, cancel := context.WithTimeout(ctx, smallTimeout)
-	defer cancel()
-	p, err := b.pageOf(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	frames := make(chan []byte, 1)
-	l.mu.Lock()
-	l.small.session, l.small.frames = p.session, frames
-	shown := l.session == p.session // somebody has begun to watch it: then a frame comes by itself
-	l.mu.Unlock()
-	if !shown {
-		b.mux.send(p.session, "Page.startScreencast", map[string]any{"format": "jpeg", "quality": smallQuality, "maxWidth": smallWidth, "maxHeight": smallHeight,
-			"everyNthFrame": 1, "maxFramesInFlight": 1}, nil)
-	}
-	defer func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.small.session, l.small.frames = "", nil
-		if l.session != p.session { // else it is the view's
-			b.mux.send(p.session, "Page.stopScreencast", nil, nil)
-		}
-	}()
-	select {
-	case jpeg = <-frames:
-		return jpeg, nil
-	case <-b.done:
-		return nil, &PageError{"no_page", errPipeEnded}
-	case <-ctx.Done():
-		return nil, &PageError{"not_answering", errors.New("the page was not drawn in time")}
-	}
-}
-
-// smallFrame takes a frame that a small picture waits for. It says whether nobody else does. It runs on the reading goroutine.
-func (l *live) smallFrame(s *session, method string, params []byte) (taken bool) {
-	if method != "Page.screencastFrame" || s == nil {
-		return false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.small.session != s.id || l.small.frames == nil {
-		return false
-	}
-	var p struct {
-		Data []byte `json:"data"`
-	}
-	if json.Unmarshal(params, &p) == nil && len(p.Data) > 0 {
-		select {
-		case l.small.frames <- p.Data:
-		default:
-		}
-	}
-	return l.session != s.id
 }

@@ -8,18 +8,21 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"image/color"
 	_ "image/jpeg"
 	_ "image/png"
 	"net/http"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
 // TestPictures: pictures show the page, of the tab that is asked for and as large as it is asked for, and the page notices nothing.
 func TestPictures(t *testing.T) {
 	p := pictureSite(t)
 	b := p.start()
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	c := dial(t, serveGateway(t, b)+"/")
 	behind, back := c.openTab("http://a.test/red")
@@ -48,16 +51,6 @@ func TestPictures(t *testing.T) {
 	look(Shot{Format: "jpeg", Quality: 80, Tab: front})
 	if data, err := b.Screenshot(ctx, Shot{Format: "webp", Quality: 50}); err != nil || !bytes.HasPrefix(data, []byte("RIFF")) {
 		t.Errorf("webp: %v", err)
-	}
-	for range 2 { // the second is the first, which is kept for a while
-		data, err := b.SmallPicture(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		picture, _, err := image.Decode(bytes.NewReader(data))
-		if err != nil || picture.Bounds().Dx() > smallWidth || !near(colour(picture, 50, 50), green) {
-			t.Errorf("the small picture: %v", err)
-		}
 	}
 	if noticed := c.value(session, "events.join()"); noticed != `""` {
 		t.Errorf("the page noticed %s", noticed)
@@ -101,15 +94,30 @@ func size(c *tester, session string) string {
 func pictureSite(t *testing.T) *profile {
 	t.Helper()
 	p := newProfile(t)
-	p.net.mux.HandleFunc("/green", func(w http.ResponseWriter, _ *http.Request) {
+	p.site.Mux.HandleFunc("/green", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, `<body style="margin: 0; background: #0f0; height: 3000px"><script>
 			window.events = []; for (const e of ["resize", "visibilitychange", "focus", "blur", "scroll"]) { addEventListener(e, () => events.push(e)); document.addEventListener(e, () => events.push(e)) }
 			document.body.dataset.size = innerWidth + "x" + innerHeight</script>`)
 	})
-	p.net.mux.HandleFunc("/red", func(w http.ResponseWriter, _ *http.Request) {
+	p.site.Mux.HandleFunc("/red", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, `<body style="background: #f00">`)
 	})
 	return p
 }
+
+// colour is that of a pixel.
+func colour(picture image.Image, x, y int) color.RGBA {
+	return color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)
+}
+
+func near(a, b color.RGBA) bool {
+	off := func(x, y uint8) int { return max(int(x)-int(y), int(y)-int(x)) }
+	return off(a.R, b.R)+off(a.G, b.G)+off(a.B, b.B) < 60
+}
+
+var (
+	red   = color.RGBA{255, 0, 0, 255}
+	green = color.RGBA{0, 255, 0, 255}
+)

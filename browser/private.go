@@ -29,7 +29,7 @@ type privateMade struct {
 // it, and returns when it has gone; a stop waits for that.
 func (b *Browser) openPrivate(ctx context.Context) (session string, leave func(), err error) {
 	m, answered := b.mux, make(chan privateMade, 1)
-	address := blankPage + "#" + rand.Text()
+	address := BlankPage + "#" + rand.Text()
 	if !b.private.TryLock() {
 		return "", func() {}, errors.New("the last page is still on its way")
 	}
@@ -142,7 +142,7 @@ func (m *mux) secret(s *session, method string, params []byte) bool {
 	var p struct {
 		TargetID   string     `json:"targetId"`
 		SessionID  string     `json:"sessionId"`
-		TargetInfo targetInfo `json:"targetInfo"`
+		TargetInfo TargetInfo `json:"targetInfo"`
 	}
 	if json.Unmarshal(params, &p) != nil {
 		return false

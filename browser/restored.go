@@ -93,11 +93,11 @@ func (o *owner) recall(ctx context.Context, g *gate) {
 	g.drop()
 	for i, p := range unlooked {
 		wg.Go(func() {
-			o.doubt(p.target)
-			switch there := o.mux.call(ctx, p.session, isThere, frameOf(p), nil) == nil; {
+			o.doubt(p.Target)
+			switch there := o.mux.call(ctx, p.Session, isThere, frameOf(p), nil) == nil; {
 			case there:
 				o.reload(p)
-			case stopped[i] && o.decide(p.target):
+			case stopped[i] && o.decide(p.Target):
 				o.backTo(ctx, p)
 			}
 		})
@@ -108,7 +108,7 @@ func (o *owner) recall(ctx context.Context, g *gate) {
 // isThere is the command that Chrome answers without an error where a page of the web is shown.
 const isThere = "Storage.getStorageKeyForFrame"
 
-func frameOf(p page) any { return map[string]string{"frameId": p.target} }
+func frameOf(p Page) any { return map[string]string{"frameId": p.Target} }
 
 // doubt notes a page of which nobody knows yet whether it is there. A renderer shows what comes out of the cache before the browser process knows of it, and
 // then there is neither a document to stop nor one that is there: only half of it may be shown.
@@ -133,7 +133,7 @@ func (o *owner) pageChanged(target string) {
 	_, doubted := o.early.doubted[target]
 	o.mu.Unlock()
 	if p, known := o.page(target); doubted && known {
-		o.mux.send(p.session, isThere, frameOf(p), func(a answer) {
+		o.mux.send(p.Session, isThere, frameOf(p), func(a answer) {
 			if a.err() == nil {
 				o.reload(p)
 			}
@@ -142,20 +142,20 @@ func (o *owner) pageChanged(target string) {
 }
 
 // reload loads a page that is there again, once.
-func (o *owner) reload(p page) {
-	if o.decide(p.target) {
+func (o *owner) reload(p Page) {
+	if o.decide(p.Target) {
 		o.repeat(p, "Page.reload", nil)
 	}
 }
 
 // stop ends what a tab is loading (Page.stopLoading), and reports whether that was a document.
-func (o *owner) stop(ctx context.Context, p page) bool {
-	o.mux.send(p.session, "Network.enable", nil, nil)
-	err := o.mux.call(ctx, p.session, "Page.stopLoading", nil, nil)
-	o.mux.send(p.session, "Network.disable", nil, nil)
+func (o *owner) stop(ctx context.Context, p Page) bool {
+	o.mux.send(p.Session, "Network.enable", nil, nil)
+	err := o.mux.call(ctx, p.Session, "Page.stopLoading", nil, nil)
+	o.mux.send(p.Session, "Network.disable", nil, nil)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return err == nil && o.early.stopped[p.session]
+	return err == nil && o.early.stopped[p.Session]
 }
 
 // admit opens the gate. What asks for its document from now on is looked at.
@@ -168,11 +168,11 @@ func (o *owner) admit(g *gate) {
 }
 
 // unlooked returns the pages of the web whose document nobody has looked at on its way out.
-func (o *owner) unlooked() (all []page) {
+func (o *owner) unlooked() (all []Page) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, p := range o.pages {
-		if strings.HasPrefix(p.url, "http") && !o.early.asked[p.target] {
+		if strings.HasPrefix(p.URL, "http") && !o.early.asked[p.Target] {
 			all = append(all, p)
 		}
 	}
@@ -180,28 +180,24 @@ func (o *owner) unlooked() (all []page) {
 }
 
 // backTo sends a tab to where it was going (Page.navigateToHistoryEntry): as Chrome does when it restores it, with a form's answer from the cache only.
-func (o *owner) backTo(ctx context.Context, p page) {
-	var history struct {
-		Current int `json:"currentIndex"`
-		Entries []struct {
-			ID int64 `json:"id"`
-		} `json:"entries"`
-	}
-	err := o.mux.call(ctx, p.session, "Page.getNavigationHistory", nil, &history)
-	if err != nil || history.Current < 0 || history.Current >= len(history.Entries) {
+func (o *owner) backTo(ctx context.Context, p Page) {
+	var history navigationHistory
+	err := o.mux.call(ctx, p.Session, "Page.getNavigationHistory", nil, &history)
+	entry, ok := history.current()
+	if err != nil || !ok {
 		o.mux.log.Warn("a restored tab was stopped and cannot be sent on", "error", err)
 		return
 	}
-	o.repeat(p, "Page.navigateToHistoryEntry", map[string]any{"entryId": history.Entries[history.Current].ID})
+	o.repeat(p, "Page.navigateToHistoryEntry", map[string]any{"entryId": entry.ID})
 }
 
 // repeat does it, and notes that the page will ask again.
-func (o *owner) repeat(p page, method string, params any) {
+func (o *owner) repeat(p Page, method string, params any) {
 	o.mu.Lock()
-	o.early.again[p.target] = time.Now()
+	o.early.again[p.Target] = time.Now()
 	o.mu.Unlock()
-	o.mux.log.Info("a restored tab is loaded again: its first request was on its way before it could be looked at", "target", p.target)
-	o.mux.send(p.session, method, params, nil)
+	o.mux.log.Info("a restored tab is loaded again: its first request was on its way before it could be looked at", "target", p.Target)
+	o.mux.send(p.Session, method, params, nil)
 }
 
 // unloaded notes that a document of a page came to nothing.

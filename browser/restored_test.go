@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
 // lateDevTools makes a run's browser hear of no command before it has connected to its relay: as one on a busy machine, whose tabs are on their way by
@@ -31,7 +33,7 @@ func lateDevTools(t *testing.T, s *Spec) (watch func(*Browser)) {
 	}
 	return func(b *Browser) {
 		go func() {
-			for late := time.Now().Add(patient); !connected(b) && time.Now().Before(late) && t.Context().Err() == nil; time.Sleep(10 * time.Millisecond) { // there is no event to wait for
+			for late := time.Now().Add(testnet.Patience); !connected(b) && time.Now().Before(late) && t.Context().Err() == nil; time.Sleep(10 * time.Millisecond) { // there is no event to wait for
 			}
 			if err := os.WriteFile(begin, nil, 0o600); err != nil && t.Context().Err() == nil {
 				t.Error(err)
@@ -80,7 +82,7 @@ func TestRestoredTabsAskAnew(t *testing.T) {
 			p, s, told := declaredProfile(t)
 			asked := &requests{}
 			for path, keep := range map[string]string{"/tab": "no-store", "/kept": "max-age=600"} {
-				p.net.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+				p.site.Mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 					asked.note(r)
 					w.Header().Set("Cache-Control", keep)
 					w.Header().Set("Content-Type", "text/html")
@@ -88,7 +90,7 @@ func TestRestoredTabsAskAnew(t *testing.T) {
 				})
 			}
 			b := p.startSpec(s)
-			call(t, b, b.mux.owner.openPages()[0].session, "Runtime.evaluate", map[string]any{"expression": x.open})
+			call(t, b, b.mux.owner.openPages()[0].Session, "Runtime.evaluate", map[string]any{"expression": x.open})
 			told.await(t, 1)
 			b.Stop(t.Context(), false)
 			told.mu.Lock()
@@ -105,7 +107,7 @@ func TestRestoredTabsAskAnew(t *testing.T) {
 			}
 			if x.again[0] == "" {
 				shown := b.mux.owner.openPages()[0]
-				eventually(t, "the answer is shown", func() bool { return evaluate(t, b, shown, "document.title + document.readyState") == `"herecomplete"` })
+				testnet.Eventually(t, "the answer is shown", func() bool { return evaluate(t, b, shown, "document.title + document.readyState") == `"herecomplete"` })
 			} else if told.await(t, 1) > 0 {
 				t.Error("the page's first line saw another locale")
 			}

@@ -21,7 +21,7 @@ import (
 // call runs one command of a test on the owner's sessions.
 func call(t *testing.T, b *Browser, session, method string, params any) json.RawMessage {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	var raw json.RawMessage
 	if err := b.mux.call(ctx, session, method, params, &raw); err != nil {
@@ -31,9 +31,9 @@ func call(t *testing.T, b *Browser, session, method string, params any) json.Raw
 }
 
 // evaluate returns what an expression (a promise too) gives on an open page.
-func evaluate(t *testing.T, b *Browser, p page, expression string) string {
+func evaluate(t *testing.T, b *Browser, p Page, expression string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	text, err := tryEvaluate(ctx, b, p, expression)
 	if err != nil {
@@ -42,21 +42,21 @@ func evaluate(t *testing.T, b *Browser, p page, expression string) string {
 	return text
 }
 
-func tryEvaluate(ctx context.Context, b *Browser, p page, expression string) (string, error) {
+func tryEvaluate(ctx context.Context, b *Browser, p Page, expression string) (string, error) {
 	var r struct {
 		Result struct{ Value json.RawMessage }
 	}
 	params := map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}
-	err := b.mux.call(ctx, p.session, "Runtime.evaluate", params, &r)
+	err := b.mux.call(ctx, p.Session, "Runtime.evaluate", params, &r)
 	return string(r.Result.Value), err
 }
 
 // pageAt waits until a tab shows the path and is loaded, and returns it. Tabs that were restored in the background are brought to the
 // front for that: Chrome loads them one by one, seconds apart.
-func pageAt(t *testing.T, b *Browser, path string) page {
+func pageAt(t *testing.T, b *Browser, path string) Page {
 	t.Helper()
-	var found page
-	eventually(t, "a page shows "+path, func() bool {
+	var found Page
+	testnet.Eventually(t, "a page shows "+path, func() bool {
 		targets, err := b.mux.targets(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -66,7 +66,7 @@ func pageAt(t *testing.T, b *Browser, path string) page {
 			if !ok || !strings.Contains(target.URL, path) {
 				continue
 			}
-			call(t, b, "", "Target.activateTarget", map[string]string{"targetId": p.target})
+			call(t, b, "", "Target.activateTarget", map[string]string{"targetId": p.Target})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			// A page that is on its way may answer with an error, or not at all: it is asked again.
@@ -130,7 +130,7 @@ func TestStartAndStop(t *testing.T) {
 		t.Errorf("stopped by %q, want close", got)
 	}
 	t.Logf("stop: %v", time.Since(began))
-	awaitClosed(t, "Done", b.Done(), 0)
+	testnet.AwaitClosed(t, "Done", b.Done(), 0)
 	if e := b.Exit(); e.Code != 0 || e.Signal != "" || e.At.IsZero() {
 		t.Errorf("exit %+v", e)
 	}
@@ -191,7 +191,7 @@ func TestCrashIsSeen(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	awaitClosed(t, "the crash", b.Done(), patient)
+	testnet.AwaitClosed(t, "the crash", b.Done(), testnet.Patience)
 	t.Logf("seen after %v", time.Since(began))
 	if e := b.Exit(); e.Signal != "killed" || e.Code != -1 {
 		t.Errorf("exit %+v, want the signal", e)
@@ -230,12 +230,12 @@ func TestSessionWithoutTabs(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
 	for _, open := range b.mux.owner.openPages() {
-		call(t, b, "", "Target.closeTarget", map[string]string{"targetId": open.target})
+		call(t, b, "", "Target.closeTarget", map[string]string{"targetId": open.Target})
 	}
 	b.Stop(t.Context(), false)
 	for range 2 {
 		b = p.start()
-		eventually(t, "the only tab is blank", func() bool { return slices.Equal(urls(t, b), []string{"about:blank"}) })
+		testnet.Eventually(t, "the only tab is blank", func() bool { return slices.Equal(urls(t, b), []string{"about:blank"}) })
 		b.Stop(t.Context(), false)
 	}
 }
@@ -323,7 +323,7 @@ func TestLifeline(t *testing.T) {
 	}
 	evaluate(t, b, pageAt(t, b, "/one"), `document.cookie = 'kept=1; max-age=86400'`)
 	b.mux.pipe.close()
-	awaitClosed(t, "the browser's end", b.Done(), patient)
+	testnet.AwaitClosed(t, "the browser's end", b.Done(), testnet.Patience)
 	if e := b.Exit(); e.Code != 0 || e.Signal != "" {
 		t.Errorf("exit %+v", e)
 	}
@@ -340,7 +340,7 @@ func TestStopBeforeStart(t *testing.T) {
 	if got := b.Stop(t.Context(), false); got != MethodNone {
 		t.Errorf("stopped by %q", got)
 	}
-	awaitClosed(t, "Done", b.Done(), 0)
+	testnet.AwaitClosed(t, "Done", b.Done(), 0)
 	if err := b.Start(t.Context()); err == nil {
 		t.Error("a stopped browser started")
 	}

@@ -96,9 +96,9 @@ func (b *Browser) lookAtOpen(ctx context.Context) *pageValues {
 
 // lookAt asks one page, nil when it does not tell. It asks behind the owner's own commands: the page is dressed then. A page that goes
 // elsewhere, as a restored one does when it loads, loses what it was asked in, and is asked again where it is.
-func (b *Browser) lookAt(ctx context.Context, p page) *pageValues {
+func (b *Browser) lookAt(ctx context.Context, p Page) *pageValues {
 	select {
-	case <-b.mux.owner.dressing(p.target).sent:
+	case <-b.mux.owner.dressing(p.Target).sent:
 	case <-ctx.Done():
 		return nil
 	}
@@ -130,7 +130,7 @@ func (b *Browser) lookAtNew(going context.Context) *pageValues {
 	ctx, cancel := context.WithTimeout(going, b.limits.lookNew)
 	defer cancel()
 	made := make(chan string, 1)
-	b.mux.send("", "Target.createTarget", map[string]any{"url": blankPage, "background": true}, func(a answer) {
+	b.mux.send("", "Target.createTarget", map[string]any{"url": BlankPage, "background": true}, func(a answer) {
 		var page struct {
 			TargetID string `json:"targetId"`
 		}

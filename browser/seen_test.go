@@ -5,6 +5,8 @@ package browser
 import (
 	"slices"
 	"testing"
+
+	"warren/testnet"
 )
 
 // TestLookLeavesNoTab: the page that is opened when no open page tells what pages show is gone when that is told, and a browser that is
@@ -22,7 +24,7 @@ func TestLookLeavesNoTab(t *testing.T) {
 		b = p.open(p.spec())
 		b.limits.look = 0 // no open page is heard
 		asked := make(chan struct{})
-		b.dress = func(info targetInfo) []order {
+		b.dress = func(info TargetInfo) []order {
 			if b.ready() && info.Type == "page" {
 				close(asked)
 			}
@@ -31,7 +33,7 @@ func TestLookLeavesNoTab(t *testing.T) {
 		if err := b.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		awaitClosed(t, "a page to ask", asked, patient)
+		testnet.AwaitClosed(t, "a page to ask", asked, testnet.Patience)
 		if got := b.Stop(t.Context(), false); got != MethodClose {
 			t.Fatalf("stopped by %q", got)
 		}

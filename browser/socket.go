@@ -59,7 +59,7 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(cont
 		return
 	}
 	defer c.close()
-	files := r.Header.Get(filesHeader) != ""
+	files := r.Header.Get(FilesHeader) != ""
 	c.guard, c.saves = g.guard().of(files), files && !m.downloads.alone
 	limited := &frameLimit{ResponseWriter: w, limit: messageLimit}
 	socket, err := websocket.Accept(limited, r, &websocket.AcceptOptions{

@@ -185,7 +185,7 @@ func (b *Browser) spawn() error {
 		return err
 	}
 	b.mux = newMux(p, b.log)
-	b.mux.live, b.mux.shut.installed = b.live, b.installed
+	b.mux.shut.installed = b.installed
 	d := b.mux.downloads
 	d.dir, d.root, d.quota, d.headless = filepath.Join(b.filesDir(), "downloads"), b.filesDir(), b.spec.FilesQuota, b.spec.Headless
 	d.alone = b.spec.ReadOnly && len(b.spec.Writable) == 0 && b.Isolation().Files == FilesInNamespace
@@ -379,7 +379,7 @@ func (b *Browser) awaitPage(ctx context.Context) error {
 	if b.mux.owner.awaitFirst(soon) == nil {
 		return nil
 	}
-	if err := b.mux.call(ctx, "", "Target.createTarget", map[string]string{"url": blankPage}, nil); err != nil {
+	if err := b.mux.call(ctx, "", "Target.createTarget", map[string]string{"url": BlankPage}, nil); err != nil {
 		return err
 	}
 	return b.mux.owner.awaitFirst(ctx)
@@ -391,9 +391,9 @@ func (b *Browser) leaveNewTab(ctx context.Context) error {
 	if len(pages) != 1 {
 		return nil
 	}
-	scheme, rest, _ := strings.Cut(pages[0].url, "://") // chrome://newtab, edge://newtab
+	scheme, rest, _ := strings.Cut(pages[0].URL, "://") // chrome://newtab, edge://newtab
 	if strings.HasPrefix(scheme, "http") || !strings.HasPrefix(rest, "new") {
 		return nil
 	}
-	return b.mux.call(ctx, pages[0].session, "Page.navigate", map[string]string{"url": blankPage}, nil)
+	return b.mux.call(ctx, pages[0].Session, "Page.navigate", map[string]string{"url": BlankPage}, nil)
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
 // script writes a program that stands in for a browser which misbehaves.
@@ -43,7 +45,7 @@ func failedStart(t *testing.T, ctx context.Context, path string, change func(*Br
 	if !errors.As(err, &failed) {
 		t.Fatalf("Start: %v, want a *StartError", err)
 	}
-	awaitClosed(t, "Done after a failed start", b.Done(), 0)
+	testnet.AwaitClosed(t, "Done after a failed start", b.Done(), 0)
 	assertNothingLeft(t, b, b.PID())
 	if _, err := os.Lstat(b.spec.UserDataDir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the profile's folder is left: %v", err)
@@ -125,7 +127,7 @@ func TestStartCancelledAtEveryMoment(t *testing.T) {
 		err := b.Start(ctx)
 		cancel()
 		if err != nil {
-			awaitClosed(t, "Done", b.Done(), 0)
+			testnet.AwaitClosed(t, "Done", b.Done(), 0)
 		}
 		b.Stop(t.Context(), false)
 		assertNothingLeft(t, b, b.PID())
@@ -266,7 +268,7 @@ func TestCallerSetsTheTime(t *testing.T) {
 	p := newProfile(t)
 	b := p.open(p.spec())
 	b.limits.start = time.Millisecond
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	if err := b.Start(ctx); err != nil {
 		t.Errorf("Start: %v", err)

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"warren/testnet"
 )
 
 // This file brings about the contexts of TestIdentityTable that clients of the gateway and extensions make.
@@ -48,7 +50,7 @@ func (r *tableRound) playwrightTab() {
 	defer c.socket.CloseNow()
 	c.call("", "Target.setAutoAttach", waiting())
 	drain(c)
-	target := field(r.t, c.call("", "Target.createTarget", map[string]any{"url": blankPage}), "targetId")
+	target := field(r.t, c.call("", "Target.createTarget", map[string]any{"url": BlankPage}), "targetId")
 	session := r.attachedTo(c, target)
 	for _, method := range []string{"Page.enable", "Page.getFrameTree", "Log.enable", "Runtime.enable", "Network.enable"} {
 		c.send(session, method, nil)
@@ -73,15 +75,15 @@ func (r *tableRound) puppeteerTab() {
 	through := waiting()
 	through["filter"] = []map[string]any{{"type": "page", "exclude": true}, {}}
 	c.call("", "Target.setAutoAttach", through)
-	target := field(r.t, c.call("", "Target.createTarget", map[string]any{"url": blankPage}), "targetId")
+	target := field(r.t, c.call("", "Target.createTarget", map[string]any{"url": BlankPage}), "targetId")
 	// Each thing that it meets is told to attach to what is in it, and to run.
 	sessions := map[string]string{}
-	for late := time.After(patient); sessions[target] == ""; {
+	for late := time.After(testnet.Patience); sessions[target] == ""; {
 		select {
 		case m := <-c.events:
 			var p struct {
 				SessionID  string
-				TargetInfo targetInfo
+				TargetInfo TargetInfo
 			}
 			if m.Method != "Target.attachedToTarget" || json.Unmarshal(m.Params, &p) != nil {
 				continue
@@ -119,7 +121,7 @@ func (r *tableRound) attachedTo(c *tester, target string) string {
 	for {
 		var p struct {
 			SessionID  string
-			TargetInfo targetInfo
+			TargetInfo TargetInfo
 		}
 		if err := json.Unmarshal(c.event("Target.attachedToTarget").Params, &p); err != nil {
 			r.t.Fatal(err)
@@ -191,7 +193,7 @@ func (r *tableRound) extension() {
 	}
 	id := field(r.t, call(r.t, r.b, "", "Extensions.loadUnpacked", map[string]string{"path": dir}), "id")
 	r.await("extension-worker")
-	eventually(r.t, "Chrome has written that it is installed", func() bool { return r.b.installed.has(id) })
+	testnet.Eventually(r.t, "Chrome has written that it is installed", func() bool { return r.b.installed.has(id) })
 	p := r.tab()
 	r.visit(p, "chrome-extension://"+id+"/page.html")
 	r.await("extension-page")

@@ -34,7 +34,7 @@ type tableRound struct {
 	site    *tableSite
 	b       *Browser
 	gateway string
-	main    page
+	main    Page
 	absent  map[string]string // contexts that this round does not have, and why
 	late    int               // how often something did not come
 }
@@ -67,7 +67,7 @@ func (r *tableRound) run() {
 	t := r.t
 	r.absent = map[string]string{}
 	r.p = newProfile(t)
-	r.site = newTableSite(t, r.p.net, r.scheme)
+	r.site = newTableSite(t, r.p.site, r.scheme)
 	r.start()
 	for _, step := range []struct {
 		name string
@@ -177,17 +177,17 @@ func (r *tableRound) lack(why string, names ...string) {
 }
 
 // visit sends a tab somewhere.
-func (r *tableRound) visit(p page, url string) {
+func (r *tableRound) visit(p Page, url string) {
 	r.t.Helper()
-	call(r.t, r.b, p.session, "Page.navigate", map[string]string{"url": url})
+	call(r.t, r.b, p.Session, "Page.navigate", map[string]string{"url": url})
 }
 
 // tab opens a blank tab of the owner's, and waits until it is dressed, as everything does that sends a tab somewhere.
-func (r *tableRound) tab() page {
+func (r *tableRound) tab() Page {
 	r.t.Helper()
-	target := field(r.t, call(r.t, r.b, "", "Target.createTarget", map[string]any{"url": blankPage}), "targetId")
-	var p page
-	eventually(r.t, "the owner has the tab", func() bool {
+	target := field(r.t, call(r.t, r.b, "", "Target.createTarget", map[string]any{"url": BlankPage}), "targetId")
+	var p Page
+	testnet.Eventually(r.t, "the owner has the tab", func() bool {
 		var ok bool
 		p, ok = r.b.mux.owner.page(target)
 		return ok
@@ -205,12 +205,12 @@ func (r *tableRound) followers() int {
 }
 
 // closeTab closes a tab, and waits until those that share its process have their locale again: what comes before may differ, as is documented.
-func (r *tableRound) closeTab(p page) {
+func (r *tableRound) closeTab(p Page) {
 	r.t.Helper()
-	call(r.t, r.b, "", "Target.closeTarget", map[string]string{"targetId": p.target})
+	call(r.t, r.b, "", "Target.closeTarget", map[string]string{"targetId": p.Target})
 	o := r.b.mux.owner
-	eventually(r.t, "the others have their locale again", func() bool {
-		_, open := o.page(p.target)
+	testnet.Eventually(r.t, "the others have their locale again", func() bool {
+		_, open := o.page(p.Target)
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		return !open && !o.renewing.again && !o.renewing.busy
@@ -254,12 +254,12 @@ func (r *tableRound) popups() {
 		{"link-blank", link(r.url("a.test", "link-blank", ""), "")},
 		{"link-opener", link(r.url("b.test", "link-opener", ""), "opener")},
 	} {
-		call(r.t, r.b, "", "Target.activateTarget", map[string]string{"targetId": r.main.target})
-		call(r.t, r.b, r.main.session, "Runtime.evaluate", map[string]any{"expression": x.script + "; 1", "userGesture": true})
+		call(r.t, r.b, "", "Target.activateTarget", map[string]string{"targetId": r.main.Target})
+		call(r.t, r.b, r.main.Session, "Runtime.evaluate", map[string]any{"expression": x.script + "; 1", "userGesture": true})
 		r.await(x.name)
 	}
 	for _, p := range r.b.mux.owner.openPages() {
-		if p.target != r.main.target {
+		if p.Target != r.main.Target {
 			r.closeTab(p)
 		}
 	}
@@ -281,7 +281,7 @@ func (r *tableRound) prerender() {
 	if err := r.site.awaitFirst("prerender"); err != nil {
 		r.t.Error(err)
 	}
-	call(r.t, r.b, p.session, "Runtime.evaluate", map[string]any{"expression": fmt.Sprintf("location.href = %q", r.url("a.test", "prerender", "ahead")), "userGesture": true})
+	call(r.t, r.b, p.Session, "Runtime.evaluate", map[string]any{"expression": fmt.Sprintf("location.href = %q", r.url("a.test", "prerender", "ahead")), "userGesture": true})
 	r.await("prerender")
 	r.closeTab(p)
 }
@@ -291,7 +291,7 @@ func (r *tableRound) back() {
 	p := r.tab()
 	r.visit(p, r.url("a.test", "away", "back"))
 	loaded := func(path string) {
-		eventually(r.t, "the tab shows "+path, func() bool {
+		testnet.Eventually(r.t, "the tab shows "+path, func() bool {
 			ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
 			defer cancel()
 			got, _ := tryEvaluate(ctx, r.b, p, `location.search + document.readyState`)
@@ -301,7 +301,7 @@ func (r *tableRound) back() {
 	loaded("ctx=away")
 	r.visit(p, r.url("a.test", "elsewhere", ""))
 	loaded("ctx=elsewhere")
-	call(r.t, r.b, p.session, "Runtime.evaluate", map[string]any{"expression": "history.back()"})
+	call(r.t, r.b, p.Session, "Runtime.evaluate", map[string]any{"expression": "history.back()"})
 	r.await("bfcache")
 	r.closeTab(p)
 }
@@ -312,13 +312,13 @@ func (r *tableRound) crash() {
 	r.visit(p, r.url("a.test", "crashed", ""))
 	r.await("crashed")
 	c := dial(r.t, r.gateway+"/") // the owner is not told: a client is, and goes
-	session := field(r.t, c.call("", "Target.attachToTarget", map[string]any{"targetId": p.target, "flatten": true}), "sessionId")
+	session := field(r.t, c.call("", "Target.attachToTarget", map[string]any{"targetId": p.Target, "flatten": true}), "sessionId")
 	c.send(session, "Page.crash", nil)
 	c.event("Inspector.targetCrashed")
 	c.socket.CloseNow()
-	eventually(r.t, "the client has gone", func() bool { return r.b.Clients() == r.followers() })
+	testnet.Eventually(r.t, "the client has gone", func() bool { return r.b.Clients() == r.followers() })
 	r.site.forget("crashed")
-	call(r.t, r.b, p.session, "Page.reload", nil)
+	call(r.t, r.b, p.Session, "Page.reload", nil)
 	r.await("crashed")
 	r.closeTab(p)
 }
@@ -354,13 +354,13 @@ func (r *tableRound) restart() {
 func (r *tableRound) inside() {
 	p := r.tab()
 	r.visit(p, r.scheme+"://a.test/nothing?ctx=error")
-	eventually(r.t, "the error page", func() bool { return evaluate(r.t, r.b, p, "location.protocol") == `"chrome-error:"` })
-	r.collect("error", p.session)
+	testnet.Eventually(r.t, "the error page", func() bool { return evaluate(r.t, r.b, p, "location.protocol") == `"chrome-error:"` })
+	r.collect("error", p.Session)
 	r.visit(p, r.scheme+"://a.test/doc.pdf?ctx=pdf")
-	r.collect("pdf", p.session)
+	r.collect("pdf", p.Session)
 	var viewer string
 	const built = "chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/"
-	eventually(r.t, "the PDF viewer", func() bool {
+	testnet.Eventually(r.t, "the PDF viewer", func() bool {
 		viewer = r.sessionAt(built)
 		return viewer != ""
 	})
@@ -384,7 +384,7 @@ func (r *tableRound) collect(ctx, session string) {
 
 // sessionAt is the owner's session on the target whose address begins so.
 func (r *tableRound) sessionAt(prefix string) string {
-	var all struct{ TargetInfos []targetInfo }
+	var all struct{ TargetInfos []TargetInfo }
 	filter := []map[string]any{{}}
 	if err := json.Unmarshal(call(r.t, r.b, "", "Target.getTargets", map[string]any{"filter": filter}), &all); err != nil {
 		r.t.Fatal(err)

@@ -27,6 +27,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"warren/testnet"
 )
 
 // This file is the site of TestIdentityTable: *.test over http and https. Every context that it serves has a name, which all its requests
@@ -59,7 +61,7 @@ type sighting struct {
 }
 
 // newTableSite serves the table's pages on the internet that a profile's relay leads to.
-func newTableSite(t *testing.T, n *internet, scheme string) *tableSite {
+func newTableSite(t *testing.T, n *testnet.Site, scheme string) *tableSite {
 	t.Helper()
 	for _, name := range []string{"probe.js", "page.js", "audio.js"} {
 		if _, err := os.Stat(filepath.Join("testdata", "table", name)); err != nil {
@@ -75,14 +77,14 @@ func newTableSite(t *testing.T, n *internet, scheme string) *tableSite {
 		},
 		"/nothing": func(w http.ResponseWriter, r *http.Request) { s.note(r, "first"); w.WriteHeader(http.StatusNotFound) },
 	} {
-		n.mux.HandleFunc(path, handle)
+		n.Mux.HandleFunc(path, handle)
 	}
-	secure := httptest.NewUnstartedServer(n.mux)
+	secure := httptest.NewUnstartedServer(n.Mux)
 	cert, spki := ownCertificate(t)
 	secure.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // browsers hang up as they like
 	secure.StartTLS()
-	s.spki, n.secure = spki, secure.Listener.Addr().String()
+	s.spki, n.Secure = spki, secure.Listener.Addr().String()
 	t.Cleanup(func() {
 		secure.CloseClientConnections()
 		secure.Close()
@@ -150,7 +152,7 @@ func (s *sighting) whole(c tableContext) bool {
 
 // await waits until the contexts are whole, and says which are not.
 func (s *tableSite) await(contexts ...tableContext) error {
-	late := time.After(patient)
+	late := time.After(testnet.Patience)
 	for {
 		s.mu.Lock()
 		changed := s.changed
@@ -174,7 +176,7 @@ func (s *tableSite) await(contexts ...tableContext) error {
 
 // awaitFirst waits until the site is asked for a context's page.
 func (s *tableSite) awaitFirst(ctx string) error {
-	late := time.After(patient)
+	late := time.After(testnet.Patience)
 	for {
 		s.mu.Lock()
 		changed, came := s.changed, len(s.at(ctx).Heads["first"]) > 0

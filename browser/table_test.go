@@ -67,7 +67,7 @@ func TestIdentityTable(t *testing.T) {
 func testTeeth(t *testing.T, found Installed) {
 	r := &tableRound{t: t, browser: found, identity: declaredIdentities(found.Major)[1], scheme: "https"}
 	r.spoil = func(b *Browser) {
-		b.dress = func(target targetInfo) []order {
+		b.dress = func(target TargetInfo) []order {
 			if strings.Contains(target.Type, "worker") {
 				return nil
 			}

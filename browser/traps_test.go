@@ -48,17 +48,17 @@ func declaredProfile(t *testing.T) (*profile, Spec, *told) {
 	p := newProfile(t)
 	found := installed(t)
 	s := p.spec()
-	s.Identity, s.Product, s.Version, s.TrustSPKI = elsewhere(), found.Product, found.Version, newTableSite(t, p.net, "https").spki
+	s.Identity, s.Product, s.Version, s.TrustSPKI = elsewhere(), found.Product, found.Version, newTableSite(t, p.site, "https").spki
 	all := &told{first: map[string]string{}}
-	p.net.mux.HandleFunc("/first", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/first", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, `<script>%s fetch('/tell?n=%s&v=' + encodeURIComponent(first))</script>`, firstLine, r.URL.Query().Get("n"))
 	})
-	p.net.mux.HandleFunc("/first.js", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/first.js", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
 		fmt.Fprintf(w, `%s fetch('/tell?n=%s&v=' + encodeURIComponent(first)).then(() => self.postMessage && postMessage(first))`, firstLine, r.URL.Query().Get("n"))
 	})
-	p.net.mux.HandleFunc("/tell", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/tell", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store") // a page that is restored tells again
 		all.mu.Lock()
 		defer all.mu.Unlock()
@@ -80,7 +80,7 @@ func (a *told) has(n string) bool {
 func (a *told) await(t *testing.T, n int) (unlocalised int) {
 	t.Helper()
 	for k := 1; k <= n; k++ { // each has its time: many at once take longer
-		eventually(t, fmt.Sprintf("%d of %d ran", k, n), func() bool {
+		testnet.Eventually(t, fmt.Sprintf("%d of %d ran", k, n), func() bool {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			return len(a.first) >= k
@@ -112,16 +112,16 @@ func (p *profile) startSpec(s Spec) *Browser {
 }
 
 // numbered waits for the page with a number and returns it.
-func numbered(t *testing.T, b *Browser, n string) (found page) {
+func numbered(t *testing.T, b *Browser, n string) (found Page) {
 	t.Helper()
-	eventually(t, "a page has the number "+n, func() bool {
+	testnet.Eventually(t, "a page has the number "+n, func() bool {
 		for _, p := range b.mux.owner.openPages() {
 			var first string
 			if b.mux.owner.evaluate(t.Context(), p, `location.search`, &first) == nil && first == "?n="+n {
 				found = p
 			}
 		}
-		return found.session != ""
+		return found.Session != ""
 	})
 	return found
 }
@@ -131,11 +131,11 @@ const askPosition = `new Promise(done => navigator.geolocation.getCurrentPositio
 // TestPositionOutlivesFrames: the position of a page stays when a frame of another site that had it too goes away.
 func TestPositionOutlivesFrames(t *testing.T) {
 	p, s, _ := declaredProfile(t)
-	p.net.mux.HandleFunc("/framed", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/framed", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, `<iframe allow="geolocation" src="https://b.test/inner"></iframe><script>onmessage = e => window.inner = e.data</script>`)
 	})
-	p.net.mux.HandleFunc("/inner", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/inner", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, `<script>%s.then(v => parent.postMessage(v, '*'))</script>`, askPosition)
 	})
@@ -197,12 +197,12 @@ func TestDocumentsWaitForSessions(t *testing.T) {
 	p, s, told := declaredProfile(t)
 	waits, asked := &notice{what: "a document waits", yes: make(chan struct{})}, make(chan struct{})
 	s.Logger = slog.New(slog.NewTextHandler(waits, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	p.net.mux.HandleFunc("/asked", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/asked", func(w http.ResponseWriter, r *http.Request) {
 		close(asked)
 		http.Redirect(w, r, "/first?n=asked", http.StatusSeeOther)
 	})
 	b := p.startSpec(s)
-	b.mux.owner.joins.limit = patient
+	b.mux.owner.joins.limit = testnet.Patience
 	c, main := dial(t, serveGateway(t, b)+"/"), b.mux.owner.openPages()[0]
 	hung := renderers(t, b)
 	goOn := func() {
@@ -214,13 +214,13 @@ func TestDocumentsWaitForSessions(t *testing.T) {
 	for _, pid := range hung {
 		testnet.Pause(t, pid)
 	}
-	c.call("", "Target.attachToTarget", map[string]any{"targetId": main.target, "flatten": true})
-	b.mux.send(main.session, "Page.navigate", map[string]any{"url": "https://a.test/asked"}, nil)
+	c.call("", "Target.attachToTarget", map[string]any{"targetId": main.Target, "flatten": true})
+	b.mux.send(main.Session, "Page.navigate", map[string]any{"url": "https://a.test/asked"}, nil)
 	select {
 	case <-waits.yes:
 	case <-asked:
 		t.Error("the document was asked for before the client's session was there")
-	case <-time.After(patient):
+	case <-time.After(testnet.Patience):
 		t.Fatal("nothing happens")
 	}
 	goOn()
@@ -233,14 +233,14 @@ func TestPageKeepsThePlatformOfItsClient(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	b := p.startSpec(s)
 	c := dial(t, serveGateway(t, b)+"/")
-	left := func(n string) (page, string) {
+	left := func(n string) (Page, string) {
 		_, session := c.openTab("https://a.test/first?n=" + n)
 		c.becomes(session, `window.first`, strconv.Quote(declaredFirst))
 		return numbered(t, b, n), session
 	}
-	stays := func(what string, was page) {
-		eventually(t, what, func() bool { return !b.mux.hasClient(was.target) })
-		eventually(t, "the page is what it was: "+what, func() bool { return evaluate(t, b, was, `navigator.platform`) == `"Win32"` })
+	stays := func(what string, was Page) {
+		testnet.Eventually(t, what, func() bool { return !b.mux.hasClient(was.Target) })
+		testnet.Eventually(t, "the page is what it was: "+what, func() bool { return evaluate(t, b, was, `navigator.platform`) == `"Win32"` })
 	}
 	first, session := left("detached")
 	c.call("", "Target.detachFromTarget", map[string]any{"sessionId": session})
@@ -272,7 +272,7 @@ func TestLocaleOutlivesItsPage(t *testing.T) {
 	if got := see(place); got != "de-DEAsia/Tokyo" {
 		t.Errorf("the pop-up has %s", got)
 	}
-	if err := b.mux.call(t.Context(), popup.session, "Runtime.evaluate", map[string]any{"expression": askPosition + `.then(v => { window.position = v })`, "awaitPromise": true}, nil); err != nil {
+	if err := b.mux.call(t.Context(), popup.Session, "Runtime.evaluate", map[string]any{"expression": askPosition + `.then(v => { window.position = v })`, "awaitPromise": true}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := see(`position`); !strings.Contains(got, "denied") {
@@ -280,7 +280,7 @@ func TestLocaleOutlivesItsPage(t *testing.T) {
 	}
 	c.call("", "Target.closeTarget", map[string]any{"targetId": target})
 	c.event("Target.targetDestroyed")
-	eventually(t, "the pop-up has them without its opener", func() bool { return see(place) == "de-DEAsia/Tokyo" })
+	testnet.Eventually(t, "the pop-up has them without its opener", func() bool { return see(place) == "de-DEAsia/Tokyo" })
 }
 
 // TestServiceWorkerIsAttachedOnce: however many pages a service worker has, the owner has one session on it.
@@ -330,7 +330,7 @@ func TestLostOwner(t *testing.T) {
 	target, session := c.openTab("https://a.test/first?n=0")
 	c.becomes(session, `window.first`, strconv.Quote(declaredFirst))
 	owned, _ := b.mux.owner.page(target)
-	b.mux.send("", "Target.detachFromTarget", map[string]string{"sessionId": owned.session}, nil)
+	b.mux.send("", "Target.detachFromTarget", map[string]string{"sessionId": owned.Session}, nil)
 	c.event("Target.detachedFromTarget") // the client's own session: the page was closed
 	if _, there := b.mux.owner.page(target); there {
 		t.Error("the page is still there")
@@ -437,7 +437,7 @@ func TestMassOfTargets(t *testing.T) {
 }
 
 // openAtRandom has a page open pop-ups, tabs without an opener, and workers, and close some of them when they have told what they are.
-func (p *profile) openAtRandom(b *Browser, seen *told, from page, openings int) {
+func (p *profile) openAtRandom(b *Browser, seen *told, from Page, openings int) {
 	ways := []string{
 		`window.open('/first?n=%[1]d')`,
 		`window.open('https://b.test/first?n=%[1]d')`,
@@ -450,7 +450,7 @@ func (p *profile) openAtRandom(b *Browser, seen *told, from page, openings int) 
 	for n := range openings {
 		script := fmt.Sprintf(ways[random.IntN(len(ways))]+`; 0`, n)
 		params := map[string]any{"expression": script, "userGesture": true}
-		if err := b.mux.call(p.t.Context(), from.session, "Runtime.evaluate", params, nil); err != nil {
+		if err := b.mux.call(p.t.Context(), from.Session, "Runtime.evaluate", params, nil); err != nil {
 			p.t.Fatal(err)
 		}
 		if n%10 == 9 { // not more than a page can bear
@@ -460,11 +460,11 @@ func (p *profile) openAtRandom(b *Browser, seen *told, from page, openings int) 
 }
 
 // closeOthers closes the tabs that have told what they are.
-func (p *profile) closeOthers(b *Browser, seen *told, but page) {
+func (p *profile) closeOthers(b *Browser, seen *told, but Page) {
 	for _, other := range b.mux.owner.openPages() {
 		var query string
-		if other.target != but.target && b.mux.owner.evaluate(p.t.Context(), other, `location.search`, &query) == nil && seen.has(strings.TrimPrefix(query, "?n=")) {
-			b.mux.send("", "Target.closeTarget", map[string]string{"targetId": other.target}, nil)
+		if other.Target != but.Target && b.mux.owner.evaluate(p.t.Context(), other, `location.search`, &query) == nil && seen.has(strings.TrimPrefix(query, "?n=")) {
+			b.mux.send("", "Target.closeTarget", map[string]string{"targetId": other.Target}, nil)
 		}
 	}
 }
@@ -495,13 +495,13 @@ func TestWorkersInALoop(t *testing.T) {
 	var answer struct {
 		Result struct{ Value json.RawMessage }
 	}
-	if err := b.mux.call(t.Context(), from.session, "Runtime.evaluate", map[string]any{"expression": loop, "awaitPromise": true, "returnByValue": true}, &answer); err != nil {
+	if err := b.mux.call(t.Context(), from.Session, "Runtime.evaluate", map[string]any{"expression": loop, "awaitPromise": true, "returnByValue": true}, &answer); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(answer.Result.Value, &firsts); err != nil || len(firsts) != 1 || firsts[0] != declaredFirst {
 		t.Errorf("the workers' first lines saw %s", answer.Result.Value)
 	}
-	eventually(t, "the owner has left all workers", func() bool {
+	testnet.Eventually(t, "the owner has left all workers", func() bool {
 		for _, s := range b.mux.owned("") {
 			if s.kind == "worker" {
 				return false

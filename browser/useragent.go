@@ -64,8 +64,8 @@ func architecture(goarch string) string {
 	return "x86"
 }
 
-// hostOS is this machine's system in an Identity's words.
-func hostOS() string {
+// HostOS is this machine's system in an Identity's words.
+func HostOS() string {
 	switch runtime.GOOS {
 	case "windows":
 		return "win"
@@ -82,7 +82,7 @@ func newAgent(id Identity, installed Installed) agent {
 	if n, err := strconv.Atoi(id.Version); err == nil && n != installed.Major {
 		major, build = n, buildOf(n)
 	}
-	sys := systemOf(cmp.Or(id.OS, hostOS()))
+	sys := systemOf(cmp.Or(id.OS, HostOS()))
 	product := productBrand(installed.Product)
 	return agent{
 		userAgent: fmt.Sprintf("Mozilla/5.0 (%s) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s Safari/537.36%s", sys.token, shownVersion(major, build), suffix(product, major)),

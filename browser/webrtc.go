@@ -15,7 +15,7 @@ const webrtcPolicy = "disable_non_proxied_udp"
 
 // withoutWebRTC takes WebRTC's way in from every document before its first line. Workers have none (Page.addScriptToEvaluateOnNewDocument).
 // It is not what keeps packets in: the policy and the namespace do that with or without it.
-func withoutWebRTC(t targetInfo) []order {
+func withoutWebRTC(t TargetInfo) []order {
 	if t.Type != "page" && t.Type != "iframe" {
 		return nil
 	}

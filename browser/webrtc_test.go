@@ -14,7 +14,7 @@ func TestDialogsAreAnswered(t *testing.T) {
 	p := newProfile(t)
 	s := p.spec()
 	s.WebRTC = WebRTCOff
-	p.net.mux.HandleFunc("/asks", func(w http.ResponseWriter, _ *http.Request) {
+	p.site.Mux.HandleFunc("/asks", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, `<script>alert("look"); const yes = confirm("sure?"), text = prompt("name?"); fetch("/after-" + typeof RTCPeerConnection + "-" + yes + "-" + text)</script>`)
 	})
@@ -25,5 +25,5 @@ func TestDialogsAreAnswered(t *testing.T) {
 	if err := b.OpenPages(t.Context(), []string{"http://a.test/asks"}); err != nil {
 		t.Fatal(err)
 	}
-	p.net.await(t, "a.test/after-undefined-false-null")
+	p.site.Await(t, "a.test/after-undefined-false-null")
 }

@@ -22,7 +22,7 @@ func (b *Browser) fitWindow(ctx context.Context) {
 	}
 }
 
-func (b *Browser) fit(ctx context.Context, p page, want Screen) error {
+func (b *Browser) fit(ctx context.Context, p Page, want Screen) error {
 	var display struct{ Left, Top, Width, Height int }
 	const expression = `({Left: screen.availLeft, Top: screen.availTop, Width: screen.availWidth, Height: screen.availHeight})`
 	if err := b.mux.owner.evaluate(ctx, p, expression, &display); err != nil {
@@ -31,7 +31,7 @@ func (b *Browser) fit(ctx context.Context, p page, want Screen) error {
 	var window struct {
 		ID int `json:"windowId"`
 	}
-	if err := b.mux.call(ctx, "", "Browser.getWindowForTarget", map[string]string{"targetId": p.target}, &window); err != nil {
+	if err := b.mux.call(ctx, "", "Browser.getWindowForTarget", map[string]string{"targetId": p.Target}, &window); err != nil {
 		return err
 	}
 	bounds := map[string]int{"left": display.Left, "top": display.Top, "width": min(want.Width, display.Width), "height": min(want.Height, display.Height)}

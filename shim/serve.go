@@ -40,7 +40,7 @@ func (p *process) handleClients(mux *http.ServeMux) {
 
 // live is the live view, which tells viewers what they look at.
 func (p *process) live() http.Handler {
-	view := p.browser.Live()
+	view := p.view.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("X-Warren-Profile", p.spec.ProfileID)
 		r.Header.Set("X-Warren-Run", p.spec.RunID)

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package browser
+package live
 
 import (
 	"bytes"
@@ -11,15 +11,32 @@ import (
 	"image"
 	"image/color"
 	"image/jpeg"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
+	"go.uber.org/goleak"
+
+	"warren/browser"
+	"warren/testnet"
 )
+
+// TestMain lets the test's binary be the child that enters a namespace, as the server's binary is.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == browser.ChildArgument {
+		fmt.Fprintln(os.Stderr, browser.EnterNamespace())
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // liveSite is what the tests of the live view look at.
 const liveSite = `<!doctype html><title>Live</title>
@@ -48,50 +65,93 @@ pad.addEventListener("touchend", (e) => say("untouch:" + e.touches.length));
 document.body.dataset.ready = "yes";
 </script>`
 
-// liveBrowser is a run that shows liveSite, and the address of its live view. changes change what it is started with.
-func liveBrowser(t *testing.T, changes ...func(*Spec)) (*Browser, string) {
+// stage is a run that shows liveSite, and its live view.
+type stage struct {
+	t       *testing.T
+	browser *browser.Browser
+	view    *View
+	site    *testnet.Site
+}
+
+// liveBrowser starts a run that shows liveSite, and serves its live view at the address. changes change what it is started with.
+func liveBrowser(t *testing.T, changes ...func(*browser.Spec)) (r *stage, address string) {
 	t.Helper()
-	p := newProfile(t)
-	s := p.spec()
+	found, err := browser.Find(t.Context(), "")
+	if err != nil {
+		t.Skipf("needs a Chromium: %v", err)
+	}
+	if missing := browser.CheckIsolation(); missing != nil && os.Geteuid() == 0 {
+		t.Skipf("needs namespaces, or an ordinary user: as root no browser runs without: %v", missing)
+	}
+	temp, err := os.MkdirTemp("", "wb") // a short path: Chrome makes a unix socket below it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(temp) })
+	s := browser.Spec{Path: found.Path, UserDataDir: filepath.Join(t.TempDir(), "profile"), TempDir: filepath.Join(temp, "t"),
+		Headless: true}
 	for _, change := range changes {
 		change(&s)
 	}
-	p.net.mux.HandleFunc("/live", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, liveSite)
+	b, err := browser.Open(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("the browser said last:\n%s", strings.Join(b.Exit().Lines, "\n"))
+		}
 	})
-	p.net.mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, liveSite)
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
-	})
-	p.net.mux.HandleFunc("/download", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Disposition", `attachment; filename="a report.txt"`)
-		fmt.Fprint(w, "what was downloaded")
-	})
-	b := p.open(s)
-	if err := b.Start(t.Context()); err != nil {
+	r = &stage{t: t, browser: b, view: New(b), site: testnet.NewSite(t)}
+	r.serveSite()
+	r.site.Serve(b.Listener())
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
+	defer cancel()
+	if err := b.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.OpenPages(t.Context(), []string{"http://a.test/live"}); err != nil {
 		t.Fatal(err)
 	}
-	return b, serveLive(t, b)
+	return r, r.serve()
 }
 
-// serveLive serves a run's live view: as the server does, a readonly link by its header.
-func serveLive(t *testing.T, b *Browser) string {
-	t.Helper()
-	h := b.Live()
+// serveSite adds liveSite to the site.
+func (r *stage) serveSite() {
+	r.site.Mux.HandleFunc("/live", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, liveSite)
+	})
+	r.site.Mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, liveSite)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	r.site.Mux.HandleFunc("/download", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Disposition", `attachment; filename="a report.txt"`)
+		fmt.Fprint(w, "what was downloaded")
+	})
+}
+
+// serve serves the live view as the server does: a link to watch is one by its header.
+func (r *stage) serve() string {
+	h := r.view.Handler()
 	mux := http.NewServeMux()
 	mux.Handle("/watch/", http.StripPrefix("/watch", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set(readonlyHeader, "1")
 		h.ServeHTTP(w, r)
 	})))
 	mux.Handle("/", h)
-	s := httptest.NewServer(mux)
-	t.Cleanup(func() {
+	return r.serveHandler(mux)
+}
+
+func (r *stage) serveHandler(h http.Handler) string {
+	s := httptest.NewServer(h)
+	r.t.Cleanup(func() {
 		s.CloseClientConnections()
 		s.Close()
 		http.DefaultClient.CloseIdleConnections()
@@ -99,10 +159,98 @@ func serveLive(t *testing.T, b *Browser) string {
 	return s.URL
 }
 
+// command runs a command on a session of the controller.
+func (r *stage) command(session, method string, params, result any) {
+	r.t.Helper()
+	feed, err := r.browser.Subscribe()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer feed.Close()
+	feed.Send(session, method, params, method)
+	for {
+		news, err := feed.Next(r.t.Context())
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if a, ok := news.(browser.Answer); ok {
+			if a.Err == nil && result != nil {
+				a.Err = json.Unmarshal(a.Result, result)
+			}
+			if a.Err != nil {
+				r.t.Fatalf("%s: %v", method, a.Err)
+			}
+			return
+		}
+	}
+}
+
+// crash crashes the renderer of a session's page. Chrome does not answer.
+func (r *stage) crash(session string) {
+	r.view.mu.Lock()
+	defer r.view.mu.Unlock()
+	r.view.feed.Send(session, "Page.crash", nil, nil)
+}
+
+// client connects a DevTools client, and returns what sends a command and waits for its answer.
+func (r *stage) client() (call func(session, method string, params any) map[string]any) {
+	r.t.Helper()
+	address := r.serveHandler(r.browser.Gateway())
+	socket, _, err := websocket.Dial(r.t.Context(), strings.Replace(address, "http", "ws", 1), nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { socket.CloseNow() })
+	id := 0
+	return func(session, method string, params any) map[string]any {
+		r.t.Helper()
+		id++
+		command := map[string]any{"id": id, "method": method, "params": params}
+		if session != "" {
+			command["sessionId"] = session
+		}
+		if err := wsjson.Write(r.t.Context(), socket, command); err != nil {
+			r.t.Fatal(err)
+		}
+		for {
+			var m struct {
+				ID     int
+				Result map[string]any
+				Error  any
+			}
+			if err := wsjson.Read(r.t.Context(), socket, &m); err != nil || m.Error != nil {
+				r.t.Fatalf("%s: %v, %v", method, m.Error, err)
+			}
+			if m.ID == id {
+				return m.Result
+			}
+		}
+	}
+}
+
+// ask sends an HTTP request.
+func ask(t *testing.T, url string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(body)
+}
+
 // watcher is a viewer as a program. It draws each frame at once.
 type watcher struct {
 	t      *testing.T
-	b      *Browser
+	r      *stage
 	base   string // of the live view's addresses
 	socket *websocket.Conn
 	ended  chan struct{}
@@ -118,14 +266,15 @@ type watcher struct {
 	lazy    bool // it draws nothing
 }
 
-func watch(t *testing.T, b *Browser, address string) *watcher {
+func watch(t *testing.T, r *stage, address string) *watcher {
 	t.Helper()
-	return watchAs(t, &watcher{t: t, b: b}, address)
+	return watchAs(t, &watcher{t: t, r: r}, address)
 }
 
 func watchAs(t *testing.T, w *watcher, address string) *watcher {
 	t.Helper()
-	socket, _, err := websocket.Dial(t.Context(), strings.Replace(address, "http", "ws", 1), &websocket.DialOptions{Subprotocols: []string{"warren.live"}})
+	socket, _, err := websocket.Dial(
+		t.Context(), strings.Replace(address, "http", "ws", 1), &websocket.DialOptions{Subprotocols: []string{"warren.live"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +332,7 @@ func (w *watcher) send(message map[string]any) {
 // until waits until what a viewer knows fulfils a condition.
 func (w *watcher) until(what string, yes func() bool) {
 	w.t.Helper()
-	late := time.After(patient)
+	late := time.After(testnet.Patience)
 	for {
 		w.mu.Lock()
 		ok, changed := yes(), w.changed
@@ -202,7 +351,7 @@ func (w *watcher) until(what string, yes func() bool) {
 			}
 			w.t.Fatalf("%s: the socket ended: %v", what, w.err)
 		case <-late:
-			w.t.Fatalf("not within %v: %s; the last messages: %v", patient, what, said[max(0, len(said)-6):])
+			w.t.Fatalf("not within %v: %s; the last messages: %v", testnet.Patience, what, said[max(0, len(said)-6):])
 		}
 	}
 }
@@ -262,15 +411,12 @@ func near(a, b color.RGBA) bool {
 	return off(a.R, b.R)+off(a.G, b.G)+off(a.B, b.B) < 60
 }
 
-// page runs an expression in the page that is shown, beside what its scripts see.
+// page runs an expression in the page that is shown, in the view's own world.
 func (w *watcher) page(expression string) string {
-	w.b.live.mu.Lock()
-	session := w.b.live.session
-	w.b.live.mu.Unlock()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 	defer cancel()
 	var value any
-	if err := w.b.live.evaluate(ctx, session, expression, &value); err != nil {
+	if err := w.r.view.evaluate(ctx, w.session(), expression, &value); err != nil {
 		return err.Error()
 	}
 	return fmt.Sprint(value)
@@ -285,7 +431,7 @@ func (w *watcher) logs(what string) {
 			w.t.Logf("the page noted %s", last)
 		}
 	}()
-	eventually(w.t, "the page notes "+what, func() bool {
+	testnet.Eventually(w.t, "the page notes "+what, func() bool {
 		last = w.page(`" " + document.body.dataset.log + " "`)
 		return strings.Contains(last, " "+what+" ")
 	})

@@ -1,14 +1,15 @@
 //go:build !windows
 
-package browser
+package live
 
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"warren/testnet"
 )
 
 // wantsFiles has the page ask for files, and returns the chooser's id.
@@ -19,12 +20,13 @@ func (w *watcher) wantsFiles() any {
 	return w.hears("chooser", map[string]any{"newest": true})["id"]
 }
 
-// TestUploadsAreWholeOrNothing: a page gets files as they are, or none: not when the controls change hands, a piece is missing, or the disk is full.
+// TestUploadsAreWholeOrNothing: a page gets files as they are, or none: not when the controls change hands, a piece is missing, or the disk
+// is full.
 func TestUploadsAreWholeOrNothing(t *testing.T) {
-	b, address := liveBrowser(t)
-	w := watch(t, b, address)
+	r, address := liveBrowser(t)
+	w := watch(t, r, address)
 	w.sees(600, 300, red)
-	second := watch(t, b, address)
+	second := watch(t, r, address)
 	send := func(chooser any, size int, last bool, data string) {
 		w.piece(map[string]any{"chooser": chooser, "file": 0, "files": 1, "name": "broken.txt", "size": size, "last": last}, data)
 	}
@@ -58,9 +60,9 @@ func TestUploadsAreWholeOrNothing(t *testing.T) {
 	send(chooser, 10, false, "too much")
 	over(chooser)
 	chooser = begin()
-	b.live.mu.Lock()
-	b.live.holder.upload.file.Close() // no piece can be written any more
-	b.live.mu.Unlock()
+	r.view.mu.Lock()
+	r.view.holder.upload.file.Close() // no piece can be written any more
+	r.view.mu.Unlock()
 	send(chooser, 10, false, "lost")
 	over(chooser)
 	chooser = begin()
@@ -74,8 +76,8 @@ func TestUploadsAreWholeOrNothing(t *testing.T) {
 	if log := w.page("document.body.dataset.log"); strings.Contains(log, "broken") {
 		t.Errorf("the page has a broken file: %s", log)
 	}
-	eventually(t, "what was broken is gone", func() bool {
-		left, err := os.ReadDir(filepath.Join(b.spec.TempDir, "uploads"))
+	testnet.Eventually(t, "what was broken is gone", func() bool {
+		left, err := os.ReadDir(r.view.uploadFolder())
 		return err == nil && len(left) == 1
 	})
 }
@@ -83,7 +85,7 @@ func TestUploadsAreWholeOrNothing(t *testing.T) {
 // TestDroppedUploads: an upload that is dropped while a piece is written leaves nothing, and takes nothing more.
 func TestDroppedUploads(t *testing.T) {
 	for range 20 {
-		u := &upload{folder: t.TempDir(), room: func() error { return nil }, at: -1, files: 1}
+		u := &upload{folder: t.TempDir(), quota: func() error { return nil }, at: -1, files: 1}
 		began := make(chan struct{})
 		var pieces sync.WaitGroup
 		pieces.Go(func() {
@@ -100,7 +102,7 @@ func TestDroppedUploads(t *testing.T) {
 			t.Fatalf("%v is left, %v", left, err)
 		}
 	}
-	u := &upload{folder: t.TempDir(), room: func() error { return errors.New("not asked") }, at: -1, files: 1}
+	u := &upload{folder: t.TempDir(), quota: func() error { return errors.New("not asked") }, at: -1, files: 1}
 	u.drop()
 	if _, _, err := u.add(piece{Files: 1, Size: 1, Last: true}, []byte("x")); err == nil {
 		t.Error("a piece was taken after the end")

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package browser
+package live
 
 import (
 	"context"
@@ -10,17 +10,20 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"warren/testnet"
 )
 
-// TestViewers: one works, the others watch; the controls are asked for, given and taken; a link to watch does nothing else, and a client's input shows.
+// TestViewers: one works, the others watch; the controls are asked for, given and taken; a link to watch does nothing else, and a client's
+// input shows.
 func TestViewers(t *testing.T) {
-	b, address := liveBrowser(t)
-	first, second := watch(t, b, address), (*watcher)(nil)
+	r, address := liveBrowser(t)
+	first, second := watch(t, r, address), (*watcher)(nil)
 	first.hears("control", map[string]any{"you": true, "holder": "v1"})
 	first.sees(600, 300, red)
-	second = watch(t, b, address)
+	second = watch(t, r, address)
 	second.hears("control", map[string]any{"you": false, "holder": "v1"})
-	readonly := watch(t, b, address+"/watch/")
+	readonly := watch(t, r, address+"/watch/")
 	readonly.hears("hello", map[string]any{"readonly": true})
 	for _, w := range []*watcher{second, readonly} { // they get what there is without anything changing
 		w.hears("page", map[string]any{"title": "Live"})
@@ -30,8 +33,10 @@ func TestViewers(t *testing.T) {
 	// Who does not hold the controls works nothing.
 	second.click(100, 100)
 	second.hears("error", map[string]any{"code": "not_in_control", "about": "mouse"})
-	for _, m := range []map[string]any{{"type": "mouse", "kind": "down", "x": 100, "y": 100, "button": "left"}, {"type": "go", "do": "reload"},
-		{"type": "key", "kind": "down", "key": "a"}, {"type": "tab", "do": "open"}, {"type": "copy"}, {"type": "control", "do": "take"}, {"type": "control", "do": "ask"}} {
+	for _, m := range []map[string]any{
+		{"type": "mouse", "kind": "down", "x": 100, "y": 100, "button": "left"}, {"type": "go", "do": "reload"},
+		{"type": "key", "kind": "down", "key": "a"}, {"type": "tab", "do": "open"}, {"type": "copy"}, {"type": "control", "do": "take"},
+		{"type": "control", "do": "ask"}} {
 		readonly.forget()
 		readonly.send(m)
 		readonly.hears("error", map[string]any{"code": "readonly", "about": m["type"]})
@@ -65,30 +70,33 @@ func TestViewers(t *testing.T) {
 	second.logs("asked:null")
 
 	// A client's input shows where it is, and that it is over.
-	c := dial(t, serveGateway(t, b)+"/")
-	session := field(t, c.call("", "Target.attachToTarget", map[string]any{"targetId": second.active(), "flatten": true}), "sessionId")
-	c.call(session, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": 77, "y": 55})
+	call := r.client()
+	session, _ := call("", "Target.attachToTarget", map[string]any{"targetId": second.active(), "flatten": true})["sessionId"].(string)
+	call(session, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": 77, "y": 55})
 	readonly.hears("script", map[string]any{"active": true, "clients": 1, "x": 77, "y": 55})
 	readonly.hears("script", map[string]any{"active": false})
 }
 
 func (w *watcher) active() string {
-	w.b.live.mu.Lock()
-	defer w.b.live.mu.Unlock()
-	return w.b.live.active
+	w.r.view.mu.Lock()
+	defer w.r.view.mu.Unlock()
+	return w.r.view.active
 }
 
 // TestBadViewers: what a viewer sends or does not do harms nobody.
 func TestBadViewers(t *testing.T) {
-	b, address := liveBrowser(t)
-	good := watch(t, b, address)
+	r, address := liveBrowser(t)
+	good := watch(t, r, address)
 	good.sees(600, 300, red)
 
 	// Garbage is answered, and changes nothing.
-	bad := watch(t, b, address)
-	for text, code := range map[string]string{"": "bad_message", "{": "bad_message", "[]": "bad_message", `{"type":"nonsense"}`: "bad_message",
-		`{"type":"size","width":-1,"height":5}`: "bad_message", `{"type":"mouse","kind":"move","x":1e300}`: "bad_message", `{"type":"mouse","modifiers":99}`: "bad_message",
-		`{"type":"control","do":"give","to":"v1"}`: "not_in_control", `{"type":"control","do":"explode"}`: "bad_message", "\xff\xfe": "bad_message"} {
+	bad := watch(t, r, address)
+	for text, code := range map[string]string{
+		"": "bad_message", "{": "bad_message", "[]": "bad_message", `{"type":"nonsense"}`: "bad_message",
+		`{"type":"size","width":-1,"height":5}`: "bad_message", `{"type":"mouse","kind":"move","x":1e300}`: "bad_message",
+		`{"type":"mouse","modifiers":99}`:          "bad_message",
+		`{"type":"control","do":"give","to":"v1"}`: "not_in_control", `{"type":"control","do":"explode"}`: "bad_message",
+		"\xff\xfe": "bad_message"} {
 		bad.forget()
 		if err := bad.socket.Write(t.Context(), websocket.MessageText, []byte(text)); err != nil {
 			t.Fatal(err)
@@ -102,16 +110,17 @@ func TestBadViewers(t *testing.T) {
 		}
 		bad.hears("error", map[string]any{"about": "chooser"})
 	}
-	if err := bad.socket.Write(t.Context(), websocket.MessageText, []byte(`{"type":"text","text":"`+strings.Repeat("x", 2*viewerMessage)+`"}`)); err != nil {
+	if err := bad.socket.Write(
+		t.Context(), websocket.MessageText, []byte(`{"type":"text","text":"`+strings.Repeat("x", 2*viewerMessage)+`"}`)); err != nil {
 		t.Log(err) // it may have been closed already
 	}
-	awaitClosed(t, "the end of who sent too much", bad.ended, patient)
+	testnet.AwaitClosed(t, "the end of who sent too much", bad.ended, testnet.Patience)
 	if code := websocket.CloseStatus(bad.err); code != websocket.StatusMessageTooBig {
 		t.Errorf("who sent too much ended with %v", bad.err)
 	}
 
 	// One draws nothing and one does not even read: the others see all that happens.
-	lazy := watchAs(t, &watcher{t: t, b: b, lazy: true}, address)
+	lazy := watchAs(t, &watcher{t: t, r: r, lazy: true}, address)
 	lazy.until("a frame", func() bool { return lazy.frames == 1 })
 	unread, _, err := websocket.Dial(t.Context(), strings.Replace(address, "http", "ws", 1), nil)
 	if err != nil {
@@ -126,14 +135,14 @@ func TestBadViewers(t *testing.T) {
 	}
 
 	// The browser's end is told.
-	b.Stop(context.Background(), false)
+	r.browser.Stop(context.Background(), false)
 	good.hears("bye", map[string]any{"reason": "the browser exited with code 0"})
-	awaitClosed(t, "the viewer's end", good.ended, patient)
+	testnet.AwaitClosed(t, "the viewer's end", good.ended, testnet.Patience)
 	var closed websocket.CloseError
 	if !errors.As(good.err, &closed) || closed.Code != websocket.StatusGoingAway {
 		t.Errorf("the viewer ended with %v", good.err)
 	}
-	eventually(t, "nobody is left", func() bool { return b.Viewers() == 0 })
+	testnet.Eventually(t, "nobody is left", func() bool { return r.view.Viewers() == 0 })
 }
 
 // TestSlowLink: over a link that takes its time with each byte pictures become smaller, and better again when it is quick.
@@ -141,10 +150,10 @@ func TestSlowLink(t *testing.T) {
 	if testing.Short() {
 		t.Skip("has no goroutines that TestLiveView and TestViewers have not: the race detector's run leaves it out, make test has it")
 	}
-	b, address := liveBrowser(t)
-	b.live.cast.period = 200 * time.Millisecond
+	r, address := liveBrowser(t)
+	r.view.capture.period = 200 * time.Millisecond
 	slow := true
-	w := &watcher{t: t, b: b}
+	w := &watcher{t: t, r: r}
 	w.delay = func(bytes int) time.Duration {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -155,17 +164,18 @@ func TestSlowLink(t *testing.T) {
 	}
 	watchAs(t, w, address)
 	w.sees(600, 300, red)
-	w.page(`void setInterval(() => { document.body.style.background = "repeating-linear-gradient(" + Math.random() * 360 + "deg, red, blue 7px, lime 13px)" }, 30)`)
+	w.page(`void setInterval(() => { document.body.style.background = "repeating-linear-gradient(" + Math.random() * 360 + "deg, red, ` +
+		`blue 7px, lime 13px)" }, 30)`)
 	level := func() int {
-		b.live.mu.Lock()
-		defer b.live.mu.Unlock()
-		return b.live.cast.level
+		r.view.mu.Lock()
+		defer r.view.mu.Unlock()
+		return r.view.capture.level
 	}
-	eventually(t, "smaller pictures", func() bool { return level() == len(levels())-1 })
+	testnet.Eventually(t, "smaller pictures", func() bool { return level() == len(levels())-1 })
 	small := len(w.picture)
 	w.mu.Lock()
 	slow = false
 	w.mu.Unlock()
-	eventually(t, "better ones", func() bool { return level() == 0 })
+	testnet.Eventually(t, "better ones", func() bool { return level() == 0 })
 	w.until("a better picture", func() bool { return len(w.picture) > 2*small })
 }

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package browser
+package live
 
 import (
 	"encoding/binary"
@@ -10,12 +10,15 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
+
+	"warren/browser"
+	"warren/testnet"
 )
 
 // TestLiveView: one person works the page in every way that there is.
 func TestLiveView(t *testing.T) {
-	b, address := liveBrowser(t)
-	w := watch(t, b, address)
+	r, address := liveBrowser(t)
+	w := watch(t, r, address)
 	w.hears("hello", map[string]any{"readonly": false, "headless": true})
 	w.hears("control", map[string]any{"you": true})
 	w.hears("page", map[string]any{"url": "http://a.test/live", "title": "Live"})
@@ -80,11 +83,11 @@ func TestLiveView(t *testing.T) {
 
 	w.worksFiles()
 	w.worksTabs()
-	if got := b.Viewers(); got != 1 {
+	if got := r.view.Viewers(); got != 1 {
 		t.Errorf("%d viewers", got)
 	}
 	w.socket.CloseNow()
-	eventually(t, "nobody watches", func() bool { return b.Viewers() == 0 })
+	testnet.Eventually(t, "nobody watches", func() bool { return r.view.Viewers() == 0 })
 }
 
 // drags moves a thing within the page.
@@ -109,7 +112,8 @@ func (w *watcher) worksFiles() {
 	chooser := w.hears("chooser", map[string]any{"multiple": true})
 	for i, text := range []string{"first", "second"} {
 		w.piece(map[string]any{"chooser": chooser["id"], "file": i, "files": 2, "name": "../" + text + ".txt", "size": 2 * len(text)}, text)
-		w.piece(map[string]any{"chooser": chooser["id"], "file": i, "files": 2, "name": "../" + text + ".txt", "size": 2 * len(text), "last": true}, text)
+		w.piece(map[string]any{
+			"chooser": chooser["id"], "file": i, "files": 2, "name": "../" + text + ".txt", "size": 2 * len(text), "last": true}, text)
 	}
 	w.logs("files:_first.txt=firstfirst#10,_second.txt=secondsecond#12")
 	w.hears("chooserClosed", map[string]any{"id": chooser["id"]})
@@ -117,21 +121,21 @@ func (w *watcher) worksFiles() {
 	w.click(100, 340)
 	done := w.hears("download", map[string]any{"state": "done", "name": "a report.txt"})
 	base := w.base + "/downloads/" + done["id"].(string)
-	if status, body := ask(w.t, "GET", base, nil); status != 200 || body != "what was downloaded" {
+	if status, body := ask(w.t, base); status != 200 || body != "what was downloaded" {
 		w.t.Errorf("the download: %d %q", status, body)
 	}
-	if status, _ := ask(w.t, "GET", strings.Replace(base, "/downloads/", "/watch/downloads/", 1), nil); status != http.StatusForbidden {
+	if status, _ := ask(w.t, strings.Replace(base, "/downloads/", "/watch/downloads/", 1)); status != http.StatusForbidden {
 		w.t.Errorf("the download by a link to watch: %d", status)
 	}
-	if status, _ := ask(w.t, "GET", base+"x", nil); status != http.StatusNotFound {
+	if status, _ := ask(w.t, base+"x"); status != http.StatusNotFound {
 		w.t.Errorf("a download that is not there: %d", status)
 	}
 }
 
 // TestViewersUploadsHaveAQuota: what viewers send counts as the run's uploads and downloads do.
 func TestViewersUploadsHaveAQuota(t *testing.T) {
-	b, address := liveBrowser(t, func(s *Spec) { s.FilesQuota = 5000 }) // the first counts 4096, and so would the second
-	w := watch(t, b, address)
+	r, address := liveBrowser(t, func(s *browser.Spec) { s.FilesQuota = 5000 }) // the first counts 4096, and so would the second
+	w := watch(t, r, address)
 	w.sees(600, 300, red)
 	w.click(100, 220)
 	chooser := w.hears("chooser", nil)
@@ -180,14 +184,14 @@ func (w *watcher) worksTabs() {
 	w.send(map[string]any{"type": "tab", "do": "open", "url": "http://a.test/fourth"})
 	fourth := w.hears("page", map[string]any{"url": "http://a.test/fourth", "title": "/fourth", "newest": true})["tab"]
 	w.send(map[string]any{"type": "tab", "do": "close", "tab": fourth})
-	eventually(w.t, "two pages are open", func() bool { return len(w.b.mux.owner.openPages()) == 2 })
+	testnet.Eventually(w.t, "two pages are open", func() bool { return w.r.tabs() == 2 })
 	w.until("another tab is shown", func() bool { return w.shown() != "" && w.shown() != fourth })
 
 	// A page that crashes is shown as such, and comes back.
 	w.forget()
 	w.send(map[string]any{"type": "tab", "do": "show", "tab": first})
 	w.hears("tabs", map[string]any{"active": first, "newest": true})
-	w.b.mux.send(w.session(), "Page.crash", nil, nil)
+	w.r.crash(w.session())
 	w.until("the crash in the list", func() bool { return w.crashed(first) })
 	w.send(map[string]any{"type": "go", "do": "reload"})
 	w.until("the page in the list again", func() bool { return !w.crashed(first) })
@@ -197,9 +201,16 @@ func (w *watcher) worksTabs() {
 }
 
 func (w *watcher) session() string {
-	w.b.live.mu.Lock()
-	defer w.b.live.mu.Unlock()
-	return w.b.live.session
+	w.r.view.mu.Lock()
+	defer w.r.view.mu.Unlock()
+	return w.r.view.session
+}
+
+// tabs returns the number of tabs in the view's list.
+func (r *stage) tabs() int {
+	r.view.mu.Lock()
+	defer r.view.mu.Unlock()
+	return len(r.view.tabs)
 }
 
 // shown is the tab in front by the newest list of tabs, "" for none. w.mu is held.

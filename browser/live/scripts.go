@@ -1,17 +1,17 @@
-package browser
+package live
 
 import (
 	"context"
 	"encoding/json"
-	"time"
+	"strings"
+
+	"warren/browser"
 )
 
-// This file asks the page that is shown what no event of DevTools tells: the mouse's shape, lists that Chrome draws outside of the page, and what is
-// selected. It asks in a world of its own, where the page's scripts neither see nor change it (Page.createIsolatedWorld). Frames of other origins
-// answer for themselves only: in them the mouse keeps its arrow.
-
+// The scripts ask a page what no CDP event tells. They run in an isolated world, where the page's own scripts neither see nor change them
+// (CDP Page.createIsolatedWorld). Frames of other origins stay closed to them: there the cursor is an arrow.
 const (
-	// findScript finds the element at a point, also in frames of the page's own origin, and how far off such a frame begins.
+	// findScript finds the element at a point, also within frames of the page's own origin, and the offset of such a frame.
 	findScript = `const find = (x, y, doc = document, dx = 0, dy = 0) => {
 	let at = doc.elementFromPoint(x - dx, y - dy);
 	while (at?.shadowRoot?.elementFromPoint(x - dx, y - dy) && at.shadowRoot.elementFromPoint(x - dx, y - dy) !== at) at = at.shadowRoot.elementFromPoint(x - dx, y - dy);
@@ -26,7 +26,7 @@ const (
 	return [at, dx, dy];
 };`
 
-	// cursorScript tells the shape of the mouse: what the page says, or where it leaves that open what a browser shows.
+	// cursorScript returns the shape of the mouse cursor: the page's choice, or what a browser shows where the page has none.
 	cursorScript = `((x, y) => {` + findScript + `
 	const [at] = find(x, y);
 	if (!at) return "default";
@@ -47,8 +47,8 @@ const (
 	return "default";
 })`
 
-	// listScript tells of the list at a point, null where there is none, and keeps it for pickScript. The page wrote its words, so they are cut: each, and
-	// all together so that the list does not fill what may wait for a viewer.
+	// listScript describes the drop-down list at a point, null for none, and keeps it for chooseScript. It limits each of the page's texts,
+	// and their sum, so that a list does not fill a viewer's outbox.
 	listScript = `((x, y) => {` + findScript + `
 	const [at, dx, dy] = find(x, y);
 	const list = at?.closest?.("select");
@@ -67,8 +67,8 @@ const (
 			disabled: o.disabled || o.parentElement.disabled === true, group: cut(o.parentElement.label || "")}))};
 })`
 
-	// pickScript chooses from that list as a person does: the page hears of it.
-	pickScript = `((index) => {
+	// chooseScript selects an option of that list and sends the events that a person's choice causes.
+	chooseScript = `((index) => {
 	const list = globalThis.list;
 	delete globalThis.list;
 	if (!list?.isConnected || !list.options[index] || list.selectedIndex === index) return false;
@@ -78,8 +78,8 @@ const (
 	return true;
 })`
 
-	// selectedScript tells the selected text.
-	selectedScript = `(() => {
+	// selectionScript returns the selected text.
+	selectionScript = `(() => {
 	const of = (doc) => {
 		const at = doc.activeElement;
 		if (at?.tagName === "IFRAME") { try { if (at.contentDocument) return of(at.contentDocument) } catch {} }
@@ -94,80 +94,19 @@ const (
 )
 
 // evaluate runs an expression on the page that is shown.
-func (l *live) evaluate(ctx context.Context, session, expression string, value any) error {
+func (l *View) evaluate(ctx context.Context, session, expression string, value any) error {
 	l.mu.Lock()
-	p := page{target: l.active, session: session}
+	p := browser.Page{Target: l.active, Session: session}
 	l.mu.Unlock()
-	return l.b.mux.owner.evaluate(ctx, p, expression, value)
+	return l.chrome.Evaluate(ctx, p, expression, value)
 }
 
-func called(function string, arguments ...any) string {
-	text := function + "("
+// call returns the source of a call of a script.
+func call(script string, arguments ...any) string {
+	texts := make([]string, len(arguments))
 	for i, a := range arguments {
-		b, err := json.Marshal(a)
-		if err != nil {
-			b = []byte("null")
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += string(b)
+		text, _ := json.Marshal(a) // numbers always marshal
+		texts[i] = string(text)
 	}
-	return text + ")"
-}
-
-const (
-	lookPeriod    = 80 * time.Millisecond // how often the page is asked for the mouse's shape, at most
-	cursorTimeout = time.Second           // and how long it may take to say
-	listTimeout   = 2 * time.Second       // how long a click waits to hear whether it opens a list: a page that is slow to tell takes the click no sooner
-)
-
-// look is the question for the mouse's shape. live.mu guards it.
-type look struct {
-	busy  bool
-	x, y  float64
-	again bool
-	said  string
-}
-
-// lookUnder tells viewers the shape of the mouse at a place. One question is under way at a time.
-func (l *live) lookUnder(v *viewer, session string, x, y float64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.under.x, l.under.y, l.under.again = x, y, true
-	if l.under.busy {
-		return
-	}
-	l.under.busy = true
-	go func() {
-		for {
-			l.mu.Lock()
-			x, y := l.under.x, l.under.y
-			if !l.under.again || l.session != session || len(l.viewers) == 0 {
-				l.under.busy = false
-				l.mu.Unlock()
-				return
-			}
-			l.under.again = false
-			l.mu.Unlock()
-			pause := time.NewTimer(lookPeriod)
-			ctx, cancel := context.WithTimeout(context.Background(), cursorTimeout)
-			var shape string
-			err := l.evaluate(ctx, session, called(cursorScript, x, y), &shape)
-			cancel()
-			if err == nil {
-				l.shaped(shape)
-			}
-			<-pause.C
-		}
-	}()
-}
-
-func (l *live) shaped(shape string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if shape != l.under.said && len(shape) < 40 {
-		l.under.said = shape
-		l.tellAll(map[string]string{"type": "cursor", "cursor": shape})
-	}
+	return script + "(" + strings.Join(texts, ", ") + ")"
 }

@@ -1,11 +1,13 @@
 //go:build !windows
 
-package browser
+package live
 
 import (
 	"os"
 	"strconv"
 	"testing"
+
+	"warren/testnet"
 )
 
 // crashRounds is how often TestCrashOfAShownTab crashes a tab. WARREN_CRASHES asks for more.
@@ -22,12 +24,12 @@ func crashRounds(t *testing.T) int {
 	return n
 }
 
-// TestCrashOfAShownTab: a tab comes back with a reload and is worked as before, whether it crashed before it was shown, before its renderer had heard that
-// it was, or later, also with a document that never ends. The window changes its size meanwhile, as it does when Chrome takes a bar away: Chrome then
-// drops the first frame.
+// TestCrashOfAShownTab: a tab comes back with a reload and is worked as before, whether it crashed before it was shown, before its renderer
+// had heard that it was, or later, also with a document that never ends. The window changes its size meanwhile, as it does when Chrome
+// takes a bar away: Chrome then drops the first frame.
 func TestCrashOfAShownTab(t *testing.T) {
-	b, address := liveBrowser(t)
-	w := watch(t, b, address)
+	r, address := liveBrowser(t)
+	w := watch(t, r, address)
 	w.hears("page", map[string]any{"url": "http://a.test/live", "title": "Live"})
 	first := w.hears("tabs", nil)["active"]
 	session := w.session()
@@ -38,13 +40,12 @@ func TestCrashOfAShownTab(t *testing.T) {
 		when := []string{"before it is shown", "as it is shown", "while it is shown", "while it is shown, endless"}[round%4]
 		t.Logf("round %d: %s", round, when)
 		if round%4 < 2 {
-			busy := "setTimeout(() => { for (const end = Date.now() + 3000; Date.now() < end;); })" // its renderer hears of nothing meanwhile
-			if err := b.mux.call(t.Context(), session, "Runtime.evaluate", map[string]any{"expression": busy}, nil); err != nil {
-				t.Fatal(err)
-			}
+			// its renderer hears of nothing meanwhile
+			busy := "setTimeout(() => { for (const end = Date.now() + 3000; Date.now() < end;); })"
+			r.command(session, "Runtime.evaluate", map[string]any{"expression": busy}, nil)
 		}
 		crash := func() {
-			b.mux.send(session, "Page.crash", nil, nil)
+			r.crash(session)
 			w.until("the crash in the list", func() bool { return w.crashed(first) })
 		}
 		if when == "before it is shown" {
@@ -79,7 +80,7 @@ func TestCrashOfAShownTab(t *testing.T) {
 // ready waits until the page that is shown can be worked: it may be seen before it has all its elements.
 func (w *watcher) ready() {
 	w.t.Helper()
-	eventually(w.t, "the page is ready", func() bool { return w.page("document.body?.dataset.ready") == "yes" })
+	testnet.Eventually(w.t, "the page is ready", func() bool { return w.page("document.body?.dataset.ready") == "yes" })
 }
 
 // arrive sends the tab that is shown to an address and changes the page there, so that what is seen of it is not what is seen of a new one.
@@ -99,12 +100,7 @@ func (w *watcher) size(tab any, height int) {
 	var of struct {
 		ID int `json:"windowId"`
 	}
-	err := w.b.mux.call(w.t.Context(), "", "Browser.getWindowForTarget", map[string]any{"targetId": tab}, &of)
-	if err == nil {
-		bounds := map[string]any{"width": 1440, "height": height}
-		err = w.b.mux.call(w.t.Context(), "", "Browser.setWindowBounds", map[string]any{"windowId": of.ID, "bounds": bounds}, nil)
-	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.r.command("", "Browser.getWindowForTarget", map[string]any{"targetId": tab}, &of)
+	bounds := map[string]any{"width": 1440, "height": height}
+	w.r.command("", "Browser.setWindowBounds", map[string]any{"windowId": of.ID, "bounds": bounds}, nil)
 }

@@ -1,21 +1,27 @@
 //go:build !windows
 
-package browser
+package live
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"warren/browser"
 )
 
 // TestLongAddressesOfAPage: a page that goes on to ever longer addresses keeps no viewer from seeing it.
 func TestLongAddressesOfAPage(t *testing.T) {
-	b, address := liveBrowser(t)
-	w := watch(t, b, address)
+	r, address := liveBrowser(t)
+	w := watch(t, r, address)
 	w.sees(600, 300, red)
 	w.page(`void (() => {
 		document.title = "é".repeat(3000);
@@ -31,10 +37,10 @@ func TestLongAddressesOfAPage(t *testing.T) {
 		t.Errorf("an address of %d bytes", len(u))
 	}
 	w.hears("page", map[string]any{"canGoBack": true})
-	later := watch(t, b, address)
+	later := watch(t, r, address)
 	later.hears("download", nil)
 	for _, m := range append(w.all(), later.all()...) {
-		if text, err := encoded(m); err != nil || len(text) > 3*maxAddress {
+		if text, err := encode(m); err != nil || len(text) > 3*maxAddress {
 			t.Fatalf("a viewer is told %d bytes of %v, %v", len(text), m["type"], err)
 		}
 	}
@@ -47,34 +53,72 @@ func (w *watcher) all() []map[string]any {
 	return slices.Clone(w.said)
 }
 
-// quietLive is a live view with a tab and a viewer, whose commands nobody answers but the test.
-func quietLive(t *testing.T) (*live, *viewer) {
-	m := newTestMux(t)
-	b := &Browser{mux: m, log: m.log}
-	l := newLive(b)
-	v := &viewer{live: l, id: "v1", out: newQueue(viewerLimit), wake: make(chan struct{}, 1)}
-	l.viewers, l.active, l.session, l.page = []*viewer{v}, "tab", "session", pageMessage{Type: "page", Tab: "tab"}
-	return l, v
+// quietChrome is a Chrome whose commands nobody answers but the test.
+type quietChrome struct {
+	chrome
+	mu    sync.Mutex
+	asked []string // methods
+	tags  []any
 }
 
-// answerAll answers what Chrome was asked.
-func (m *mux) answerAll(result string) {
-	m.mu.Lock()
-	var calls []pending
-	for id, p := range m.pending {
-		calls = append(calls, p)
-		delete(m.pending, id)
+func (c *quietChrome) Spec() browser.Spec       { return browser.Spec{} }
+func (c *quietChrome) Logger() *slog.Logger     { return slog.New(slog.DiscardHandler) }
+func (c *quietChrome) subscribe() (feed, error) { return c, nil }
+func (c *quietChrome) Show(string, bool)        {}
+func (c *quietChrome) Close()                   {}
+
+func (c *quietChrome) Next(context.Context) (browser.News, error) {
+	return nil, errors.New("nothing happens")
+}
+
+func (c *quietChrome) PageOf(context.Context, string) (browser.Page, error) {
+	return browser.Page{}, &browser.PageError{Kind: "no_page", Err: errors.New("nothing is open")}
+}
+
+// LeaveDialog notes that a dialog is handed back.
+func (c *quietChrome) LeaveDialog(e browser.Event) { c.Send(e.Session, "left", nil, nil) }
+
+func (c *quietChrome) Send(_, method string, _, tag any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked, c.tags = append(c.asked, method), append(c.tags, tag)
+}
+
+// sent takes the methods of the commands since the last call.
+func (c *quietChrome) sent() (methods []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	methods, c.asked = c.asked, nil
+	return methods
+}
+
+// answer answers every command so far.
+func (c *quietChrome) answer(result string) {
+	c.mu.Lock()
+	tags := c.tags
+	c.tags = nil
+	c.mu.Unlock()
+	for _, tag := range tags {
+		if then, ok := tag.(func(browser.Answer)); ok {
+			then(browser.Answer{Result: json.RawMessage(result)})
+		}
 	}
-	m.mu.Unlock()
-	for _, p := range calls {
-		p.done(answer{Result: json.RawMessage(result)})
-	}
+}
+
+// quietView is a live view of a quietChrome, with a tab and a viewer.
+func quietView() (*View, *viewer, *quietChrome) {
+	c := &quietChrome{}
+	l := newView(c)
+	l.feed, l.history = c, &historyQuery{}
+	v := &viewer{live: l, feed: c, id: "v1", wake: make(chan struct{}, 1)}
+	l.viewers, l.active, l.session, l.page = []*viewer{v}, "tab", "session", pageMessage{Type: "page", Tab: "tab"}
+	return l, v, c
 }
 
 // heard takes what a viewer was told, by type.
 func (v *viewer) heard(t *testing.T, kind string) (out []map[string]any) {
 	t.Helper()
-	for text, _ := v.out.pop(); text != nil; text, _ = v.out.pop() {
+	for text, _ := v.out.take(); text != nil; text, _ = v.out.take() {
 		var m map[string]any
 		if err := json.Unmarshal(text, &m); err != nil {
 			t.Fatal(err)
@@ -86,25 +130,74 @@ func (v *viewer) heard(t *testing.T, kind string) (out []map[string]any) {
 	return out
 }
 
+// script is a feed that delivers some news, and then ends.
+type script struct {
+	*quietChrome
+	news []browser.News
+}
+
+func (s *script) Next(context.Context) (browser.News, error) {
+	if len(s.news) == 0 {
+		return nil, errors.New("it is over")
+	}
+	n := s.news[0]
+	s.news = s.news[1:]
+	return n, nil
+}
+
+// TestDialogsAreHandedBack: a dialog that the view has claimed is shown to the holder of the controls; where nobody can answer it by then,
+// it is handed back, and one that was not claimed is left alone.
+func TestDialogsAreHandedBack(t *testing.T) {
+	l, v, c := quietView()
+	dialog := browser.Event{Session: "session", Target: "tab", Method: "Page.javascriptDialogOpening", Params: []byte(`{"type":"alert"}`),
+		Claimed: true}
+	play := func(e browser.Event, want ...string) {
+		t.Helper()
+		feed := &script{c, []browser.News{e}}
+		l.feed = feed
+		l.receive(feed)
+		if got := c.sent(); !slices.Equal(got, want) {
+			t.Errorf("%+v: %v, want %v", e, got, want)
+		}
+	}
+	play(dialog, "left") // nobody has the controls
+	l.holder = v
+	play(dialog)
+	if told := v.heard(t, "dialog"); len(told) != 1 {
+		t.Errorf("the holder is told %v", told)
+	}
+	other := dialog
+	other.Session = "of a tab that was shown"
+	play(other, "left")
+	other = dialog
+	other.Claimed = false
+	play(other)
+	l.viewers = nil
+	play(dialog, "left")
+	if told := v.heard(t, "dialog"); told != nil {
+		t.Errorf("then the holder is told %v", told)
+	}
+}
+
 // TestHistoryIsAskedNowAndThen: however often a page goes on, one question for its history is under way and one due after a pause.
 func TestHistoryIsAskedNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, v := quietLive(t)
+		l, v, c := quietView()
 		flood := func(want ...string) {
 			t.Helper()
 			for i := range 50 {
 				l.mu.Lock()
-				l.pageEvent("Page.navigatedWithinDocument", fmt.Appendf(nil, `{"frameId":"tab","url":"http://a.test/%d"}`, i))
+				l.onNavigated(fmt.Appendf(nil, `{"frameId":"tab","url":"http://a.test/%d"}`, i))
 				l.mu.Unlock()
 			}
 			synctest.Wait()
-			if got := l.b.mux.sent(t); !slices.Equal(got, want) {
+			if got := c.sent(); !slices.Equal(got, want) {
 				t.Fatalf("asked %v, want %v", got, want)
 			}
 		}
 		flood("Page.getNavigationHistory")
 		<-time.After(time.Second) // Chrome takes its time
-		l.b.mux.answerAll(`{"currentIndex":1,"entries":[{},{}]}`)
+		c.answer(`{"currentIndex":1,"entries":[{},{}]}`)
 		synctest.Wait()
 		if told := v.heard(t, "page"); told[len(told)-1]["canGoBack"] != true {
 			t.Errorf("viewers are told %v", told)
@@ -114,17 +207,17 @@ func TestHistoryIsAskedNowAndThen(t *testing.T) {
 		flood()
 		<-time.After(2 * time.Millisecond) // the last question counts: one more comes by itself
 		flood("Page.getNavigationHistory")
-		l.b.mux.answerAll(`{"currentIndex":0,"entries":[{},{}]}`)
+		c.answer(`{"currentIndex":0,"entries":[{},{}]}`)
 		<-time.After(historyPause + time.Millisecond)
 		if told := v.heard(t, "page"); told[len(told)-1]["canGoForward"] != true || told[len(told)-1]["canGoBack"] != false {
 			t.Errorf("viewers are told %v", told)
 		}
-		if got := l.b.mux.sent(t); len(got) != 1 {
+		if got := c.sent(); len(got) != 1 {
 			t.Errorf("asked %v", got)
 		}
-		l.b.mux.answerAll(`{"currentIndex":0,"entries":[{},{}]}`)
+		c.answer(`{"currentIndex":0,"entries":[{},{}]}`)
 		<-time.After(historyPause + time.Millisecond)
-		if got := l.b.mux.sent(t); got != nil {
+		if got := c.sent(); got != nil {
 			t.Errorf("asked %v when nothing was due", got)
 		}
 		flood("Page.getNavigationHistory")
@@ -133,46 +226,47 @@ func TestHistoryIsAskedNowAndThen(t *testing.T) {
 
 // TestTheOldestOfferGoes: after many downloads a new one is offered all the same, in place of the oldest that is over.
 func TestTheOldestOfferGoes(t *testing.T) {
-	l, v := quietLive(t)
-	l.files.offered = true
+	l, v, _ := quietView()
+	l.downloads.offered = true
 	event := func(method, params string, arguments ...any) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.downloadEvent("Browser."+method, fmt.Appendf(nil, params, arguments...))
+		l.onDownloadEvent("Browser."+method, fmt.Appendf(nil, params, arguments...))
 	}
 	begin := func(i int) {
 		event("downloadWillBegin", `{"guid":"d%d","url":"http://a.test/%s","suggestedFilename":"f"}`, i, strings.Repeat("&", 1e5))
 	}
-	for i := range keptDownloads {
+	for i := range maxDownloads {
 		begin(i)
 	}
-	begin(keptDownloads) // all others go on
-	if n := len(v.heard(t, "download")); n != keptDownloads {
+	begin(maxDownloads) // all others go on
+	if n := len(v.heard(t, "download")); n != maxDownloads {
 		t.Fatalf("%d downloads are offered", n)
 	}
 	for _, i := range []int{7, 3} {
 		event("downloadProgress", `{"guid":"d%d","state":"canceled"}`, i)
 	}
 	v.heard(t, "download")
-	begin(keptDownloads + 1)
-	begin(keptDownloads + 2)
+	begin(maxDownloads + 1)
+	begin(maxDownloads + 2)
 	told := v.heard(t, "download")
-	if len(told) != 2 || told[1]["id"] != fmt.Sprint("d", keptDownloads+2) || len(told[1]["url"].(string)) != maxAddress {
+	if len(told) != 2 || told[1]["id"] != fmt.Sprint("d", maxDownloads+2) || len(told[1]["url"].(string)) != maxAddress {
 		t.Errorf("told of %d new downloads", len(told))
 	}
-	l.welcome(v)
-	if told = v.heard(t, "download"); len(told) != keptDownloads || told[0]["id"] != "d0" || told[3]["id"] != "d4" || told[keptDownloads-1]["id"] != "d102" {
+	l.sendState(v)
+	if told = v.heard(t, "download"); len(told) != maxDownloads || told[0]["id"] != "d0" || told[3]["id"] != "d4" ||
+		told[maxDownloads-1]["id"] != "d102" {
 		t.Errorf("a later viewer is told of %d: %v", len(told), told)
 	}
-	if l.files.find("d3") != nil || l.files.find("d7") != nil {
+	if l.downloads.find("d3") != nil || l.downloads.find("d7") != nil {
 		t.Error("the oldest that are over are still offered")
 	}
 }
 
 // TestLongWordsOfAPage: a page's words reach viewers cut, however long the page made them.
 func TestLongWordsOfAPage(t *testing.T) {
-	b, address := liveBrowser(t)
-	w := watch(t, b, address)
+	r, address := liveBrowser(t)
+	w := watch(t, r, address)
 	w.sees(600, 300, red)
 	w.page(`void (() => {
 		const list = document.getElementById("list"), group = document.createElement("optgroup"), words = "&".repeat(2000);
@@ -198,26 +292,28 @@ func TestLongWordsOfAPage(t *testing.T) {
 	// The mouse's shape is the page's word too.
 	var shape string
 	w.page(`void (document.getElementById("paint").style.cursor = 'url("a),' + "b".repeat(1e5) + '"), pointer')`)
-	if err := b.live.evaluate(t.Context(), w.session(), called(cursorScript, 100, 100), &shape); err != nil || shape == "" || len(shape) > 40 {
+	if err := r.view.evaluate(t.Context(), w.session(), call(cursorScript, 100, 100), &shape); err != nil || shape == "" ||
+		len(shape) > 40 {
 		t.Errorf("the mouse's shape has %d bytes, %v", len(shape), err)
 	}
 }
 
-// TestSizesAndNamesInAFlood: who only watches changes the capture and tells of names now and then, however often it says so; the last one counts.
+// TestSizesAndNamesInAFlood: who only watches changes the capture and tells of names now and then, however often it says so; the last one
+// counts.
 func TestSizesAndNamesInAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, v := quietLive(t)
+		l, v, c := quietView()
 		v.readonly = true
-		l.cast.start(l)
-		l.b.mux.sent(t)
+		l.capture.start(l)
+		c.sent()
 		for i := range 100 {
 			v.receive(fmt.Appendf(nil, `{"type":"size","width":%d,"height":500}`, 500+i))
 			v.receive(fmt.Appendf(nil, `{"type":"name","name":"name %d"}`, i))
 		}
 		<-time.After(sizePause)
 		synctest.Wait()
-		if got := l.b.mux.sent(t); !slices.Equal(got, []string{"Page.stopScreencast", "Page.startScreencast"}) || l.cast.width != 599 {
-			t.Errorf("asked %v, the picture is %d wide", got, l.cast.width)
+		if got := c.sent(); !slices.Equal(got, []string{"Page.stopScreencast", "Page.startScreencast"}) || l.capture.width != 599 {
+			t.Errorf("asked %v, the picture is %d wide", got, l.capture.width)
 		}
 		names := func() (out []any) {
 			synctest.Wait()
@@ -243,7 +339,7 @@ func TestSizesAndNamesInAFlood(t *testing.T) {
 			t.Errorf("told of %q for no name", got)
 		}
 		<-time.After(namePause) // its pause ends within the test
-		if got := l.b.mux.sent(t); got != nil {
+		if got := c.sent(); got != nil {
 			t.Errorf("asked %v", got)
 		}
 	})
