@@ -2,8 +2,6 @@ package browser
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 )
@@ -81,25 +79,4 @@ func (b *backlog) full() <-chan struct{} {
 		return nil
 	}
 	return b.room
-}
-
-// cutOff ends the clients that do not read.
-func (m *mux) cutOff() {
-	m.mu.Lock()
-	clients := slices.Collect(maps.Keys(m.clients))
-	m.mu.Unlock()
-	limit, stuck := m.backlog.begin()
-	for _, c := range clients {
-		waiting, since := c.out.idle()
-		switch {
-		case waiting <= limit:
-		case since >= stuck:
-			m.log.Warn("a client is cut off: it does not read", "waiting", waiting, "since", since)
-			c.end(errStuck)
-		default: // it is looked at again
-			m.backlog.mu.Lock()
-			m.backlog.lookSoon()
-			m.backlog.mu.Unlock()
-		}
-	}
 }

@@ -12,54 +12,7 @@ import (
 	"net"
 	"path/filepath"
 	"sync"
-	"time"
 )
-
-// Spec is what a run is made of. No value of it but the folders' paths and the key's hash gets on Chrome's command line.
-type Spec struct {
-	// Path is the browser's program, Product and Version what it is, as Find gives them. Without a version nothing can be told of it, and pages see the
-	// browser's own words.
-	Path, Product, Version string
-	// UserDataDir is the profile's folder, an absolute path. The caller holds the profile's lock.
-	UserDataDir string
-	// TempDir is Chrome's folder for temporary files, an absolute and short path (Chrome makes a unix socket in it). It is the run's alone:
-	// emptied before the start and removed after the end.
-	TempDir string
-	// Headless runs without windows.
-	Headless bool
-	// Identity is what pages are told of system, version, time zone, languages, position and screen; the zero value is the host's own.
-	Identity Identity
-	// WebRTC says what pages may do with it; "" is WebRTCProxyOnly.
-	WebRTC WebRTC
-	// Network is the isolation that the run must have, InNamespace or OnLoopback; "" is the best that there is.
-	Network string
-	// FilesDir is the run's own folder for what clients upload and download, an absolute path: the one place whose files a client gets at that may not
-	// use those of the machine. The caller makes it, with "downloads" and "uploads" in it. "" is none.
-	FilesDir string
-	// FilesQuota is how many bytes may lie in FilesDir: downloads that have no room are cancelled. 0 is no quota.
-	FilesQuota int64
-	// HomeDir is the folder for what Chrome and its libraries keep in a user's home beside the profile: caches and settings (XDG_CACHE_HOME and the
-	// like), an absolute path. The caller makes it. "" is the user's own home.
-	HomeDir string
-	// Protected are folders and files that are closed to DevTools clients: without a mount namespace commands that lead to them are refused, and in one
-	// they are not there. Siblings are what the paths of further ones begin with, which come and go; TempDir is none of them.
-	Protected, Siblings []string
-	// Hidden are further folders that are not there in a mount namespace. The run's own folders are, also where they lie in these or in protected ones.
-	Hidden []string
-	// ReadOnly keeps a run with a mount namespace from writing anything but its own folders and those of Writable, which are there.
-	ReadOnly bool
-	Writable []string
-	// Files is the isolation of files that the run must have, FilesInNamespace or FilesByGuard; "" is the best that there is.
-	Files string
-	// TrustSPKI is the base64 SHA-256 of the one public key whose certificates need no signature of an authority: that of a site of our own.
-	TrustSPKI string
-	// Resolver is a name server over HTTPS (the template of its URL, RFC 8484) that Chrome is to ask, and asks beside its proxy; "" is none.
-	Resolver string
-	// Logger gets what happens; nil: nothing is logged.
-	Logger *slog.Logger
-	// ExtraEnv is added to Chrome's environment, as "KEY=value". It replaces what is there.
-	ExtraEnv []string
-}
 
 // Browser is one run of Chrome. Its methods may be called from several goroutines.
 type Browser struct {
@@ -102,26 +55,6 @@ type Browser struct {
 	installed *extensions // that the profile has
 
 	gateway *gateway
-}
-
-// limits are the times that a Browser waits. Tests shorten them.
-type limits struct {
-	start     time.Duration // until Chrome takes commands and its pages are attached, where the caller sets no time
-	firstPage time.Duration // for a page to come by itself, before one is made
-	look      time.Duration // for an open page to say what pages show, before a new one is asked
-	lookNew   time.Duration // for the new one
-	ask       time.Duration // from Browser.close to SIGINT
-	interrupt time.Duration // from SIGINT to SIGKILL
-	leave     time.Duration // for the other processes of the group after the main one, before they are killed
-	abandon   time.Duration // for a browser whose start failed, from closing the pipe to SIGKILL
-}
-
-func defaultLimits() limits {
-	return limits{
-		start: 30 * time.Second, firstPage: 10 * time.Second, look: lookTimeout, lookNew: lookTimeout,
-		ask: 10 * time.Second, interrupt: 5 * time.Second,
-		leave: 2 * time.Second, abandon: 2 * time.Second,
-	}
 }
 
 // Open prepares a run: checks the spec and opens the burrow, so that Listener can be served on. The browser is not started yet.
@@ -186,79 +119,6 @@ func (b *Browser) Admit(c net.Conn) error {
 		group = p.pid()
 	}
 	return b.burrow.admit(c, group)
-}
-
-// PID is the main process' id in the host's numbering, 0 before the start.
-func (b *Browser) PID() int {
-	if p := b.process(); p != nil {
-		return p.pid()
-	}
-	return 0
-}
-
-// process returns the launched process, nil before the launch.
-func (b *Browser) process() *process {
-	select {
-	case <-b.launched:
-		return b.proc
-	default:
-		return nil
-	}
-}
-
-// running returns the multiplexer of a browser that was launched.
-func (b *Browser) running() (*mux, error) {
-	select {
-	case <-b.launched:
-		return b.mux, nil
-	default:
-		return nil, errNotStarted
-	}
-}
-
-var (
-	errNotStarted = errors.New("the browser has not been started")
-	errStarted    = errors.New("the browser has been started already: a Browser runs once")
-)
-
-// Version is what runs, as the browser itself says it (Browser.getVersion). Path is the spec's. It is empty before Start has returned.
-func (b *Browser) Version() Installed {
-	if !b.ready() {
-		return Installed{}
-	}
-	return b.version
-}
-
-// UserAgent is the browser's own user agent (Browser.getVersion), "" before Start has returned.
-func (b *Browser) UserAgent() string {
-	if !b.ready() {
-		return ""
-	}
-	return b.agent
-}
-
-func (b *Browser) ready() bool {
-	select {
-	case <-b.settled:
-		return true
-	default:
-		return false
-	}
-}
-
-// Done is closed when Chrome's main process has gone, also when a start failed.
-func (b *Browser) Done() <-chan struct{} { return b.done }
-
-// Exit says how the main process ended. It is the zero Exit before Done is closed, and when there never was a process.
-func (b *Browser) Exit() Exit {
-	select {
-	case <-b.done:
-		if p := b.process(); p != nil {
-			return p.exit
-		}
-	default:
-	}
-	return Exit{}
 }
 
 // Close releases the burrow. A browser that still runs is stopped first.

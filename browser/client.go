@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // client is one user of the multiplexer: a gateway connection or chromedp. It sees a browser of its own:
@@ -35,14 +34,6 @@ type client struct {
 
 // errClosedByClient is the end of a client that wished it. Other ends are errStuck, errTooSlow, errPipeEnded and, for a page socket, errSessionGone.
 var errClosedByClient = errors.New("closed by the client")
-
-// Error codes as Chrome uses them.
-const (
-	codeParse          = -32700
-	codeInvalidRequest = -32600
-	codeServer         = -32000 // a command that is not carried out
-	codeNoSession      = -32001
-)
 
 func newClient(m *mux) *client {
 	c := &client{mux: m, out: newQueue(math.MaxInt), done: make(chan struct{}), wishing: make(chan struct{}, 1)}
@@ -259,105 +250,6 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 		m.publish(ClientInput{s.target, method, params})
 	}
 	return nil
-}
-
-// hold keeps cmd back when it is the resume of a target that the owner has not dressed yet, or comes after such a one:
-// a page must not run its first line before it is what the profile says. m.mu is held.
-func (m *mux) hold(s *session, cmd command) bool {
-	switch {
-	case s.isHeld:
-	case cmd.method == "Runtime.runIfWaitingForDebugger" && ownedKind(s.kind):
-		dressed := m.owner.dressing(s.target)
-		if dressed.isDone() {
-			return false
-		}
-		s.isHeld = true
-		go m.release(s, dressed)
-	default:
-		return false
-	}
-	s.held = append(s.held, cmd)
-	s.heldBytes += len(cmd.method) + len(cmd.params)
-	if s.heldBytes > heldLimit {
-		go s.client.end(errTooSlow)
-	}
-	return true
-}
-
-// release lets s go on when its target is dressed. The owner has sent its commands at once, so that nothing but Chrome is waited for, as long as that
-// takes: a busy machine may take longer than any limit. A target that the owner does not even know after patience is closed.
-func (m *mux) release(s *session, d *dressing) {
-	defer m.owner.unseen(s.target, d)
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-d.done:
-	case <-s.client.done:
-	case <-timer.C:
-		if !m.awaitUnknown(s, d) {
-			m.refuseHeld(s)
-			return
-		}
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.unhold(s)
-}
-
-// awaitUnknown waits for a target that has taken all patience. One that the owner does not know is closed, and false when it cannot be: it stays as it
-// is, and the client is told.
-func (m *mux) awaitUnknown(s *session, d *dressing) bool {
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	late := timer.C
-	if m.owner.knows(d) {
-		late = nil
-	} else {
-		m.owner.condemn(s, "the owner is not attached to it")
-	}
-	select {
-	case <-d.done:
-	case <-s.client.done:
-	case <-late:
-		return m.owner.knows(d) // it came after all, and closes now
-	}
-	return true
-}
-
-// notDressed is what a client gets whose target could neither be made what the profile says nor closed.
-const notDressed = "The target could not be made what the profile says, and does not run"
-
-// refuseHeld answers what is held with an error. The target still waits.
-func (m *mux) refuseHeld(s *session) {
-	m.mu.Lock()
-	var refused [][]byte
-	for _, cmd := range s.held {
-		p := m.pending[cmd.id]
-		delete(m.pending, cmd.id)
-		refusal, _ := json.Marshal(struct {
-			ID      json.RawMessage `json:"id"`
-			Error   ProtocolError   `json:"error"`
-			Session string          `json:"sessionId,omitempty"`
-		}{p.raw, ProtocolError{Code: codeServer, Message: notDressed}, s.id})
-		refused = append(refused, refusal)
-	}
-	s.held, s.heldBytes, s.isHeld = nil, 0, false
-	m.mu.Unlock()
-	for _, msg := range refused {
-		if e, err := scan(msg, maxDepth); err == nil {
-			s.client.deliver(s.client.rewritten(msg, e, nil))
-		}
-	}
-}
-
-// unhold sends what is held, in order, if the session is still there. m.mu is held.
-func (m *mux) unhold(s *session) {
-	if m.sessions[s.id] == s {
-		for _, cmd := range s.held {
-			_ = m.in.force(cmd.encode())
-		}
-	}
-	s.held, s.heldBytes, s.isHeld = nil, 0, false
 }
 
 // lost is called when one of the client's sessions has ended.

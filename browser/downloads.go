@@ -330,9 +330,6 @@ func wrapsDownloads(params []byte) bool {
 	return false
 }
 
-// codeInvalidParams is Chrome's code for parameters that a command does not take.
-const codeInvalidParams = -32602
-
 // noSuchContext is how Chrome begins to say that there is no browser context of an id.
 const noSuchContext = "Failed to find browser context"
 

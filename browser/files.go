@@ -1,19 +1,55 @@
 package browser
 
-// The two ways in which files of the machine are kept from a run.
-const (
-	// FilesInNamespace: the run has a mount namespace, in which Spec.Protected is not there (mount_namespaces(7)).
-	FilesInNamespace = "namespace"
-	// FilesByGuard: DevTools clients are refused what leads to them. An extension or a fault of Chrome's may find another way.
-	FilesByGuard = "guard"
+import (
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode"
 )
 
-// kept are the folders that the run writes, wherever they lie.
-func (s *Spec) kept() (out []string) {
-	for _, dir := range []string{s.UserDataDir, s.TempDir, s.FilesDir, s.HomeDir} {
-		if dir != "" {
-			out = append(out, dir)
+// FileName is a name as a file may have it: no folders, nothing that cannot be seen, and short.
+func FileName(name string) string {
+	name = strings.ToValidUTF8(name, "_")
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || strings.ContainsRune(`/\:*?"<>|`, r) {
+			return '_'
 		}
+		return r
+	}, name)
+	if name = strings.Trim(name, " ."); name == "" {
+		name = "file"
 	}
-	return out
+	if len(name) > maxFileName {
+		name = strings.ToValidUTF8(name[:maxFileName], "")
+	}
+	return name
 }
+
+// maxFileName is how long a file's name may be, in bytes.
+const maxFileName = 200
+
+// withoutEnding takes the ending off a name, ".txt", where it is one.
+func withoutEnding(name string) (start, end string) {
+	if end = path.Ext(name); len(end) > 20 {
+		end = ""
+	}
+	return strings.TrimSuffix(name, end), end
+}
+
+// SizeOf is how many bytes the files in a folder count towards a quota, those of its folders included. What goes meanwhile does not count.
+func SizeOf(dir string) (total int64) {
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+			total += max(info.Size(), fileCost)
+		}
+		return nil
+	})
+	return total
+}
+
+// fileCost is what a file counts at least, in bytes: empty ones take room as well, and each makes every look at the folder slower.
+const fileCost = 4096

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -30,7 +29,7 @@ func newGateway(b *Browser) *gateway {
 
 func (b *Browser) newGuard() *guard {
 	g := newGuard(&b.spec)
-	g.installed, g.dropped = b.installed, func() { b.mux.owner.dropped.Store(true) }
+	g.installed, g.dropped = b.installed, &b.mux.owner.dropped
 	return g
 }
 
@@ -121,9 +120,6 @@ type httpError struct {
 }
 
 func (e *httpError) Error() string { return e.message }
-
-// queryTimeout is how long Chrome may take to answer a request of the HTTP interface.
-const queryTimeout = 10 * time.Second
 
 // answer writes what f returns as JSON (a string as plain text).
 func (g *gateway) answer(f func(*http.Request) (any, error)) http.HandlerFunc {
@@ -233,15 +229,6 @@ func (g *gateway) list(r *http.Request) (any, error) {
 		}
 	}
 	return all, err
-}
-
-// targets returns what Chrome has open, Target.getTargets.
-func (m *mux) targets(ctx context.Context) ([]TargetInfo, error) {
-	var got struct {
-		TargetInfos []TargetInfo `json:"targetInfos"`
-	}
-	err := m.call(ctx, "", "Target.getTargets", nil, &got)
-	return got.TargetInfos, err
 }
 
 // newPage is PUT /json/new?{url}.

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -9,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // guard keeps clients of the gateway away from files that are not theirs. Chrome runs as the server's user, and a DevTools client may
@@ -22,9 +22,9 @@ type guard struct {
 	siblings []string // what the paths of further ones begin with
 	cwd      string   // Chrome's working folder, from which it takes relative paths, and the run's temporary one: no sibling
 
-	windows   bool        // a person may be there
-	installed *extensions // whose pages may be opened
-	dropped   func()      // is told when files are dragged to a page; nil: nobody is
+	windows   bool         // a person may be there
+	installed *extensions  // whose pages may be opened
+	dropped   *atomic.Bool // set when a client has dragged files to a page; nil: nobody asks
 }
 
 func newGuard(s *Spec) *guard {
@@ -44,7 +44,7 @@ func newGuard(s *Spec) *guard {
 // realAll follows links in paths, as far as that can be done.
 func (g *guard) realAll(paths []string) (out []string) {
 	for _, p := range paths {
-		if real, known := g.real(p); known {
+		if real, known := realPath(p, g.cwd); known {
 			p = real
 		}
 		out = append(out, p)
@@ -91,7 +91,7 @@ func (g *guard) look(method string, params []byte, depth int) string {
 	case "Input.dispatchDragEvent":
 		for _, data := range members(params)["data"] {
 			if g.dropped != nil && len(stringsOf(members(data)["files"])) > 0 {
-				g.dropped()
+				g.dropped.Store(true)
 			}
 			if why := g.mayDrop(members(data)); why != "" {
 				return why
@@ -154,47 +154,6 @@ func (g *guard) lookWithin(messages []string, depth int) string {
 	return ""
 }
 
-// members reads a JSON object: every value that stands under a name. It is nil for anything else.
-func members(raw []byte) map[string][]json.RawMessage {
-	in := json.NewDecoder(bytes.NewReader(raw))
-	if first, err := in.Token(); err != nil || first != json.Delim('{') {
-		return nil
-	}
-	out := map[string][]json.RawMessage{}
-	for in.More() {
-		key, err := in.Token()
-		var value json.RawMessage
-		if err != nil || in.Decode(&value) != nil {
-			return out
-		}
-		name, _ := key.(string)
-		out[name] = append(out[name], value)
-	}
-	return out
-}
-
-// texts gives the values that are strings; of others Chrome takes none.
-func texts(values []json.RawMessage) (out []string) {
-	for _, v := range values {
-		var s *string
-		if json.Unmarshal(v, &s) == nil && s != nil {
-			out = append(out, *s)
-		}
-	}
-	return out
-}
-
-// stringsOf gives the strings of the values that are lists.
-func stringsOf(values []json.RawMessage) (out []string) {
-	for _, v := range values {
-		var list []json.RawMessage
-		if json.Unmarshal(v, &list) == nil {
-			out = append(out, texts(list)...)
-		}
-	}
-	return out
-}
-
 // mayDrop looks at what is dropped on a page: files, and addresses, which Chrome opens where the page does not want them.
 func (g *guard) mayDrop(data map[string][]json.RawMessage) string {
 	for _, list := range data["items"] {
@@ -222,7 +181,7 @@ func (g *guard) mayDrop(data map[string][]json.RawMessage) string {
 // is given a folder gets all in it, also what comes later. Between this look and Chrome's use nothing becomes a link: what clients make are plain files.
 func (g *guard) mayShare(paths []string) string {
 	for _, p := range paths {
-		real, known := g.real(p)
+		real, known := realPath(p, g.cwd)
 		if known && g.isOwn(p) && lies(real, g.own) {
 			continue
 		}
@@ -267,71 +226,10 @@ func (g *guard) holdsSiblings(real string) bool {
 // mayFill refuses the protected folders as the place for downloads.
 func (g *guard) mayFill(paths []string) string {
 	for _, p := range paths {
-		real, known := g.real(p)
+		real, known := realPath(p, g.cwd)
 		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return lies(real, f) }) || g.inSibling(real) {
 			return notShared
 		}
 	}
 	return ""
-}
-
-// lies reports whether path, without links in it, is dir or lies below it. Folders are compared as what they are, not by name: a name
-// may be written in several ways.
-func lies(path, dir string) bool {
-	want, err := os.Stat(dir)
-	for {
-		if is, e := os.Stat(path); path == dir || err == nil && e == nil && os.SameFile(is, want) {
-			return true
-		}
-		parent := filepath.Dir(path)
-		if parent == path {
-			return false
-		}
-		path = parent
-	}
-}
-
-// real follows every link of a path as Chrome would, step by step. What is not there yet is taken by its name. known is false for what
-// nobody can follow for another process: /proc shows each process itself, and links may go round in a circle.
-func (g *guard) real(path string) (real string, known bool) {
-	if !filepath.IsAbs(path) {
-		path = g.cwd + string(filepath.Separator) + path
-	}
-	volume := filepath.VolumeName(path)
-	root := volume + string(filepath.Separator)
-	left, real := steps(path[len(volume):]), root
-	for links := 0; len(left) > 0; {
-		step := left[0]
-		left = left[1:]
-		if step == ".." {
-			real = filepath.Dir(real)
-			continue
-		}
-		next := filepath.Join(real, step)
-		if next == "/proc" {
-			return "", false
-		}
-		to, err := os.Readlink(next)
-		if err != nil {
-			if _, err := os.Lstat(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return "", false
-			}
-			real = next
-			continue
-		}
-		if links++; links > 100 {
-			return "", false
-		}
-		if filepath.IsAbs(to) {
-			real = filepath.VolumeName(to) + string(filepath.Separator)
-			to = to[len(filepath.VolumeName(to)):]
-		}
-		left = append(steps(to), left...)
-	}
-	return real, true
-}
-
-// steps are the parts of a path; "..", which after a link leads elsewhere than the name says, stays.
-func steps(path string) []string {
-	return slices.DeleteFunc(strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) }), func(s string) bool { return s == "." })
 }

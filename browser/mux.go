@@ -1,10 +1,8 @@
 package browser
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -42,6 +40,7 @@ type mux struct {
 	shut          shutTargets
 }
 
+// IDs and queues.
 const (
 	// firstID makes all our ids ten digits long: a client's own id then fits into their place.
 	firstID = 1_000_000_000
@@ -51,14 +50,6 @@ const (
 	commandLimit = 4 << 20
 	// heldLimit is how many bytes may wait behind a held resume before the client is cut off.
 	heldLimit = 1 << 20
-	// patience is how long anything waits for the owner to meet a target, and for what it is to be given. What has neither then is closed: nothing runs
-	// undressed, and nothing stays paused.
-	patience = 3 * time.Second
-)
-
-var (
-	errPipeEnded   = errors.New("the browser has gone")
-	errSessionGone = errors.New("the page has gone")
 )
 
 // session is one flat DevTools session: an attachment of somebody to a target.
@@ -85,38 +76,6 @@ type pending struct {
 	first   func(a answer, deliver func())                // what comes before the client gets the answer; as done
 	done    func(answer)                                  // for the owner's own commands; runs on the reading goroutine and must not wait
 	without func(json.RawMessage) (json.RawMessage, bool) // what the client gets of the result, nil: all of it; false: as if there were no such target
-}
-
-// answer is Chrome's answer to a command of the owner.
-type answer struct {
-	Result json.RawMessage `json:"result"`
-	Error  *ProtocolError  `json:"error"`
-	lost   error           // Chrome will not answer; the reason is ours
-}
-
-// err is why there is no result.
-func (a answer) err() error {
-	if a.lost != nil {
-		return a.lost
-	}
-	if a.Error != nil {
-		return a.Error
-	}
-	return nil
-}
-
-// ProtocolError is an error that Chrome answered to a DevTools command (JSON-RPC 2.0 codes).
-type ProtocolError struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-	Data    string `json:"data,omitempty"`
-}
-
-func (e *ProtocolError) Error() string {
-	if e.Data == "" {
-		return fmt.Sprintf("%s (%d)", e.Message, e.Code)
-	}
-	return fmt.Sprintf("%s (%d): %s", e.Message, e.Code, e.Data)
 }
 
 func newMux(p *pipe, log *slog.Logger) *mux {
@@ -173,151 +132,6 @@ func (m *mux) end() {
 	}
 }
 
-// receive routes one message of Chrome.
-func (m *mux) receive(msg []byte) {
-	e, err := scan(msg, math.MaxInt)
-	if err != nil {
-		m.log.Warn("unreadable message from the browser", "error", err, "bytes", len(msg))
-		return
-	}
-	if e.id.there() {
-		m.answered(msg, e)
-		return
-	}
-	m.dispatch(msg, e)
-}
-
-// answered brings an answer to who asked.
-func (m *mux) answered(msg []byte, e envelope) {
-	id, _ := integer(msg, e.id)
-	m.mu.Lock()
-	p, known := m.pending[id]
-	delete(m.pending, id)
-	m.mu.Unlock()
-	switch {
-	case !known:
-	case p.done != nil:
-		p.done(parseAnswer(msg))
-	case p.first != nil:
-		a := parseAnswer(msg) // before the message is changed
-		theirs := p.client.rewritten(bytes.Clone(msg), e, p.raw)
-		p.first(a, func() { p.client.deliver(theirs) })
-	default:
-		p.client.hand(p.answer(msg, e))
-	}
-}
-
-func parseAnswer(msg []byte) (a answer) {
-	if err := json.Unmarshal(msg, &a); err != nil {
-		a.lost = err
-	}
-	return a
-}
-
-// dispatch routes an event to the client that has its session, or to the controller.
-func (m *mux) dispatch(msg []byte, e envelope) {
-	var s *session // nil for the root session
-	if id := text(msg, e.session); id != "" {
-		if s = m.session(id); s == nil {
-			return // the session ended a moment ago
-		}
-	}
-	method := text(msg, e.method)
-	if method == "" {
-		m.log.Warn("the browser did not understand a command", "answer", string(msg[:min(len(msg), 300)]))
-	}
-	if s != nil && s.client != nil {
-		m.dispatchToClient(s, method, msg, e)
-	} else {
-		m.dispatchToController(s, method, e.params.in(msg))
-	}
-}
-
-// dispatchToClient forwards an event on a client's session, unless the client must not see it.
-func (m *mux) dispatchToClient(s *session, method string, msg []byte, e envelope) {
-	params := e.params.in(msg)
-	if m.secret(s, method, params) || m.withholds(s, method, params) {
-		return
-	}
-	switch method {
-	case "Target.attachedToTarget": // before the client can send anything to the new session
-		m.attached(s, params)
-	case "Target.detachedFromTarget":
-		defer m.detached(s, params) // after the client has got the event
-	}
-	if !s.client.hidden(method, params) {
-		msg, e = m.ofTarget(method, msg, e)
-		s.client.hand(s.client.rewritten(msg, e, nil))
-	}
-}
-
-// dispatchToController handles an event on one of the controller's sessions, s, or on the root session (nil).
-func (m *mux) dispatchToController(s *session, method string, params []byte) {
-	if s == nil && (method == "Browser.downloadWillBegin" || method == "Browser.downloadProgress") {
-		m.downloads.happened(method, params)
-	}
-	m.watch(method, params)
-	news := Event{Method: method, Params: params}
-	if s != nil {
-		news.Session, news.Target = s.id, s.target
-	}
-	claimed := !m.secret(s, method, params) && m.publishEvent(news)
-	switch {
-	case method == "Target.attachedToTarget":
-		m.attached(s, params)
-	case method == "Target.detachedFromTarget":
-		m.detached(s, params)
-	case s == nil && method == "Fetch.requestPaused":
-		m.owner.paused(params)
-	case s != nil && method == "Network.loadingFailed":
-		m.owner.unloaded(s, params)
-	case s != nil && method == dialogOpening && !claimed:
-		m.owner.dialog(s, params)
-	}
-}
-
-// TargetInfo is what this package reads of CDP's Target.TargetInfo.
-type TargetInfo struct {
-	TargetID string `json:"targetId"`
-	Type     string `json:"type"`
-	Title    string `json:"title"`
-	URL      string `json:"url"`
-	ParentID string `json:"parentId"`
-	// CanAccessOpener: another page has opened this one, and each can reach the other.
-	CanAccessOpener bool   `json:"canAccessOpener"`
-	Context         string `json:"browserContextId"`
-}
-
-// attached makes the new session belong to whom the parent belongs to. The parent is nil for the root session.
-func (m *mux) attached(parent *session, params []byte) {
-	var p struct {
-		SessionID  string     `json:"sessionId"`
-		TargetInfo TargetInfo `json:"targetInfo"`
-		Waits      bool       `json:"waitingForDebugger"`
-	}
-	if err := json.Unmarshal(params, &p); err != nil || p.SessionID == "" {
-		return
-	}
-	s := &session{id: p.SessionID, target: p.TargetInfo.TargetID, kind: p.TargetInfo.Type, context: p.TargetInfo.Context}
-	if parent != nil {
-		s.parent, s.client = parent.id, parent.client
-	}
-	m.mu.Lock()
-	m.sessions[s.id] = s
-	if s.client != nil {
-		s.waits = holdsBelow(parent, p.Waits)
-		m.holdingChanged()
-	}
-	m.mu.Unlock()
-	switch {
-	case s.kind == "browser": // a new client's browser session becomes the client's in adopt
-	case s.client == nil:
-		m.owner.attached(s, p.TargetInfo)
-	default: // before the client hears of it, and so before anything that it sends there
-		m.owner.joined(s, p.Waits)
-	}
-}
-
 // session returns a session by its id, nil when there is none.
 func (m *mux) session(id string) *session {
 	m.mu.Lock()
@@ -359,34 +173,6 @@ func (m *mux) attachedTo(c *client, target string) bool {
 		}
 	}
 	return false
-}
-
-// detached forgets a session and all below it.
-func (m *mux) detached(parent *session, params []byte) {
-	var p struct {
-		SessionID string `json:"sessionId"`
-	}
-	if err := json.Unmarshal(params, &p); err != nil {
-		return
-	}
-	m.mu.Lock()
-	s := m.sessions[p.SessionID]
-	if s == nil || (parent == nil) != (s.parent == "") || parent != nil && parent.client != s.client {
-		m.mu.Unlock()
-		return
-	}
-	gone, calls := m.drop(s)
-	m.mu.Unlock()
-	for _, s := range gone {
-		if s.client == nil {
-			m.owner.detached(s)
-		} else {
-			m.owner.left(s)
-			m.downloads.left(s)
-			s.client.lost(s)
-		}
-	}
-	fail(calls, errSessionGone)
 }
 
 // drop removes s, its children, and the commands that Chrome will not answer any more; of these it returns the owner's. m.mu is held.
@@ -578,4 +364,34 @@ func (m *mux) attachPage(ctx context.Context, target string) (*client, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// cutOff ends the clients that do not read.
+func (m *mux) cutOff() {
+	m.mu.Lock()
+	clients := slices.Collect(maps.Keys(m.clients))
+	m.mu.Unlock()
+	limit, stuck := m.backlog.begin()
+	for _, c := range clients {
+		waiting, since := c.out.idle()
+		switch {
+		case waiting <= limit:
+		case since >= stuck:
+			m.log.Warn("a client is cut off: it does not read", "waiting", waiting, "since", since)
+			c.end(errStuck)
+		default: // it is looked at again
+			m.backlog.mu.Lock()
+			m.backlog.lookSoon()
+			m.backlog.mu.Unlock()
+		}
+	}
+}
+
+// targets returns what Chrome has open, Target.getTargets.
+func (m *mux) targets(ctx context.Context) ([]TargetInfo, error) {
+	var got struct {
+		TargetInfos []TargetInfo `json:"targetInfos"`
+	}
+	err := m.call(ctx, "", "Target.getTargets", nil, &got)
+	return got.TargetInfos, err
 }

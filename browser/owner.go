@@ -36,12 +36,6 @@ type owner struct {
 	once        sync.Once     // for first
 }
 
-// order is one command of the owner to a target.
-type order struct {
-	method string
-	params any
-}
-
 // dressing is the state of a target: done when the owner's commands have been acknowledged.
 type dressing struct {
 	sent chan struct{} // closed when the owner's commands are on their way: what comes behind them finds the target dressed
@@ -68,12 +62,6 @@ func newOwner(m *mux) *owner {
 		arrivalTime: arrivalTime, joins: joins{limit: joinTime}, early: early{asked: map[string]bool{}, stopped: map[string]bool{}, doubted: map[string]time.Time{}, again: map[string]time.Time{}}}
 }
 
-// unownedKinds are the kinds of target that the owner leaves alone: the browser itself, tabs (the page in them is attached; through the tab there
-// are races), and Chrome's own pop-up windows.
-func unownedKinds() []string { return []string{"browser", "tab", "browser_ui"} }
-
-func ownedKind(kind string) bool { return !slices.Contains(unownedKinds(), kind) }
-
 // autoAttach is the parameters of Target.setAutoAttach that leave out the given kinds of target.
 func autoAttach(without ...string) any {
 	type rule struct {
@@ -86,6 +74,23 @@ func autoAttach(without ...string) any {
 	}
 	rules = append(rules, rule{})
 	return map[string]any{"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": rules}
+}
+
+// emulate sends what holds for the whole browser. It comes before the first target is dressed.
+func (o *owner) emulate() {
+	if patterns := o.emulation.documents(); patterns != nil {
+		o.mux.send("", "Fetch.enable", map[string]any{"patterns": patterns}, nil)
+	}
+	o.permit("")
+}
+
+// permit gives pages of a browser context ("" is the profile's own) what the identity says of their position.
+func (o *owner) permit(browserContext string) {
+	o.emulation.mu.Lock()
+	defer o.emulation.mu.Unlock()
+	if p := o.emulation.permission(browserContext); p != nil {
+		o.mux.send("", "Browser.setPermission", p, nil)
+	}
 }
 
 // begin attaches the owner to every target that there is and will be.
@@ -121,7 +126,7 @@ func (o *owner) attached(s *session, info TargetInfo) {
 	d.seen = true
 	if !o.contexts[info.Context] && s.kind == "page" { // a client's own, with permissions of its own
 		o.contexts[info.Context] = true
-		o.emulation.permit(o.mux, info.Context)
+		o.permit(info.Context)
 	}
 	if hasFrames(s.kind) { // it tells where its frames go: closed_targets.go
 		o.mux.send(s.id, "Page.enable", nil, nil)
@@ -132,11 +137,6 @@ func (o *owner) attached(s *session, info TargetInfo) {
 	}
 	o.mu.Unlock()
 	go o.prepare(s, info, d)
-}
-
-// hasFrames reports whether targets of this kind have documents.
-func hasFrames(kind string) bool {
-	return slices.Contains([]string{"page", "iframe", "webview", "background_page", "other"}, kind)
 }
 
 // dialog answers a page's alert, confirm, prompt or question before leaving, where nobody is there to do it, neither a client nor a person at a window: a

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -93,46 +92,6 @@ func (o *owner) repermit() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for context := range o.contexts {
-		o.emulation.permit(o.mux, context)
+		o.permit(context)
 	}
-}
-
-// change takes over what can change while the browser runs, and needs nothing but to be told.
-func (e *emulation) change(id Identity) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.positioned = e.positioned || e.now.Geolocation != nil || id.Geolocation != nil
-	e.now.Timezone, e.now.Geolocation = cmp.Or(id.Timezone, e.now.Timezone), id.Geolocation
-}
-
-// speak takes over languages that the browser has.
-func (e *emulation) speak(languages []string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.now.Languages = slices.Clone(languages)
-	e.agent = cmp.Or(e.agent, e.words)
-}
-
-// languages are what pages are told now, nil for the host's.
-func (e *emulation) languages() []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Clone(e.now.Languages)
-}
-
-// changeOrders are what a target that runs already gets after a change.
-func (e *emulation) changeOrders(kind string, languages bool) []order {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !hasNavigator(kind) {
-		return nil
-	}
-	if languages {
-		return append(e.agentOrders(), e.localeOrder()...)
-	}
-	orders := e.zoneOrder()
-	if kind == "page" && e.positioned {
-		orders = append(orders, e.positionOrder())
-	}
-	return orders
 }

@@ -3,7 +3,6 @@ package browser
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"strings"
 	"sync"
 	"time"
@@ -12,56 +11,6 @@ import (
 // This file is about tabs of the last session. Chrome loads them as soon as it runs, on a busy machine before it listens to DevTools: what is on its way
 // by then carries the host's client hints, or empty ones, and a page that comes out of the cache is told what the host is. So nothing gets out before the
 // owner is there, and what has begun without it begins again.
-
-// gate is a listener that lets nobody in before it is opened. Who comes earlier waits.
-type gate struct {
-	net.Listener
-	opened, closed chan struct{}
-	open, shut     func()
-}
-
-func newGate(l net.Listener) *gate {
-	g := &gate{Listener: l, opened: make(chan struct{}), closed: make(chan struct{})}
-	g.open, g.shut = sync.OnceFunc(func() { close(g.opened) }), sync.OnceFunc(func() { close(g.closed) })
-	return g
-}
-
-// Accept waits until the gate is open. It fails with net.ErrClosed when it will not be.
-func (g *gate) Accept() (net.Conn, error) {
-	select {
-	case <-g.opened:
-		return g.Listener.Accept()
-	case <-g.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// dropTime is how long drop waits for one more who came before.
-const dropTime = 20 * time.Millisecond
-
-// drop turns away who waits now. The gate is still closed.
-func (g *gate) drop() {
-	l, ok := g.Listener.(*net.TCPListener)
-	if !ok {
-		return
-	}
-	for range 1000 { // a page that comes back at once is not waited for for ever
-		if l.SetDeadline(time.Now().Add(dropTime)) != nil {
-			return
-		}
-		c, err := l.Accept()
-		if err != nil {
-			break
-		}
-		c.Close()
-	}
-	_ = l.SetDeadline(time.Time{})
-}
-
-func (g *gate) Close() error {
-	g.shut()
-	return g.Listener.Close()
-}
 
 // early is what the owner knows of documents while the gate is closed.
 type early struct {

@@ -28,12 +28,6 @@ type pageValues struct {
 	Timezone  string   `json:"timezone"`
 }
 
-const (
-	lookTimeout = 2 * time.Second // for the open pages, once more for a new one, and for that one's end
-	lookPages   = 8               // how many of the open pages are asked
-	lookTries   = 3               // how often one is asked that goes elsewhere meanwhile
-)
-
 // Languages returns navigator.languages of the running browser, nil before Start has returned or when no page would tell. It waits for
 // the first look, which Start has begun, a few seconds at most.
 func (b *Browser) Languages() []string { return b.values().Languages }

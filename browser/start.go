@@ -8,66 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
-	"unicode"
 )
-
-// Kinds of StartError.
-const (
-	StartNotFound   = "not_found"  // there is no such program
-	StartFailed     = "failed"     // the browser, or something before it, failed
-	StartTimeout    = "timeout"    // the browser did not take commands in time
-	StartLocked     = "locked"     // another browser runs with this profile
-	StartCancelled  = "cancelled"  // the context ended, or Stop was called
-	StartUnwritable = "unwritable" // the profile's folder is not the user's own
-)
-
-// StartError says why a start failed. Nothing is left of it.
-type StartError struct {
-	Kind     string
-	ExitCode int      // of the browser, when it exited by itself; else 0
-	Lines    []string // the last lines that it printed
-	Err      error
-}
-
-func (e *StartError) Error() string {
-	s := fmt.Sprintf("start the browser: %v", e.Err)
-	if n := len(e.Lines); n > 0 {
-		s += ": " + e.Lines[n-1]
-	}
-	return s
-}
-
-func (e *StartError) Unwrap() error { return e.Err }
-
-// check says what is wrong with a spec.
-func (s Spec) check() error {
-	switch {
-	case s.Path == "":
-		return errors.New("no browser is given")
-	case s.UserDataDir == "" || s.TempDir == "":
-		return errors.New("the profile's and the temporary folder must be given")
-	case slices.ContainsFunc(s.kept(), func(dir string) bool { return !filepath.IsAbs(dir) }):
-		return errors.New("the run's own folders must be absolute paths")
-	case strings.ContainsFunc(s.UserDataDir+s.TempDir, unicode.IsControl):
-		return errors.New("the profile's and the temporary folder must have no control characters in their paths")
-	case len(s.TempDir) > maxTempDir:
-		return fmt.Errorf("the temporary folder's path is too long: %d bytes, at most %d for Chrome's socket: %s", len(s.TempDir), maxTempDir, s.TempDir)
-	case within(s.UserDataDir, s.TempDir) || within(os.TempDir(), s.TempDir):
-		return fmt.Errorf("the temporary folder must be one of its own: %s", s.TempDir)
-	case s.Version == "" && (s.Identity.OS != "" || s.Identity.Version != ""):
-		return errors.New("a system or version is declared, and what the browser is was not told")
-	}
-	return s.Identity.check()
-}
-
-// within reports whether path is dir or lies below it.
-func within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
-}
 
 // Start launches Chrome and returns when it takes commands and the owner is attached to each open page. When ctx ends first, or on any error,
 // nothing is left: no process, no temporary folder. It fails with a *StartError.
@@ -322,7 +265,7 @@ func (b *Browser) handshake(ctx context.Context) error {
 	m := b.mux
 	attached := make(chan answer, 1)
 	m.downloads.assert("")
-	b.emulation.begin(m)
+	m.owner.emulate()
 	m.owner.begin(func(a answer) { attached <- a })
 	if err := b.getVersion(ctx); err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 )
 
@@ -18,53 +17,6 @@ type preference struct {
 	path  string // members joined with dots
 	value any    // nil: it is taken away
 	once  bool   // only where Chrome or the user has not set it
-}
-
-// preferences are the settings that have no flag, or that a flag alone does not cover.
-func preferences(webrtc WebRTC) []preference {
-	policy := webrtcPolicy
-	if webrtc == WebRTCDefault {
-		policy = "default"
-	}
-	return []preference{
-		{"webrtc.ip_handling_policy", policy, false},
-		{"alternate_error_pages.enabled", false, false}, // no probes of name servers when a page fails
-		{"spellcheck.dictionaries", []any{}, true},      // no download of a dictionary
-	}
-}
-
-// localState are the settings that Chrome keeps for all of its profiles together. A browser that asks a name server over HTTPS does so beside its
-// proxy: measured, with all flags on.
-func localState(resolver string) []preference {
-	if resolver != "" {
-		return []preference{{"dns_over_https.mode", "secure", false}, {"dns_over_https.templates", resolver, false}}
-	}
-	return []preference{{"dns_over_https.mode", "off", false}}
-}
-
-// writeSettings puts what the run needs into the profile before Chrome reads it. What else is there stays.
-func writeSettings(s *Spec) error {
-	dir := filepath.Join(s.UserDataDir, profileFolder)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the profile's folder: %w", err)
-	}
-	languages, written, err := languageSettings(s.UserDataDir, s.Identity.Languages)
-	if err != nil {
-		return err
-	}
-	if err := mergeInto(filepath.Join(dir, "Preferences"), slices.Concat(preferences(s.WebRTC), closedPreferences(s), languages)); err != nil {
-		return err
-	}
-	return errors.Join(written(), mergeInto(filepath.Join(s.UserDataDir, "Local State"), localState(s.Resolver)))
-}
-
-// leaveSettings takes out of the profile what only a run needs: who opens the folder with a browser of theirs has all pages of it.
-func leaveSettings(s *Spec) error {
-	file := filepath.Join(s.UserDataDir, profileFolder, "Preferences")
-	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return mergeInto(file, noClosedPreferences())
 }
 
 // mergeInto sets preferences in a file of Chrome's. One that is not JSON is set aside as Chrome does it itself (Preferences.bad).

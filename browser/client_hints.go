@@ -1,0 +1,73 @@
+package browser
+
+import "strings"
+
+// headers are the request headers of hints by their names in lower case (https://wicg.github.io/ua-client-hints/, 3).
+func (h hints) headers() map[string]string {
+	quoted := func(s string) string { return `"` + s + `"` }
+	truth := func(b bool) string {
+		if b {
+			return "?1"
+		}
+		return "?0"
+	}
+	return map[string]string{
+		"sec-ch-ua":                   brandHeader(h.Brands),
+		"sec-ch-ua-mobile":            truth(h.Mobile),
+		"sec-ch-ua-platform":          quoted(h.Platform),
+		"sec-ch-ua-platform-version":  quoted(h.PlatformVersion),
+		"sec-ch-ua-arch":              quoted(h.Architecture),
+		"sec-ch-ua-bitness":           quoted(h.Bitness),
+		"sec-ch-ua-model":             quoted(h.Model),
+		"sec-ch-ua-full-version":      quoted(h.FullVersion),
+		"sec-ch-ua-full-version-list": brandHeader(h.FullVersionList),
+		"sec-ch-ua-wow64":             truth(h.Wow64),
+		"sec-ch-ua-form-factors":      quoted(strings.Join(h.FormFactors, `", "`)),
+	}
+}
+
+// brandHeader writes brands as a structured header (RFC 8941).
+func brandHeader(brands []brand) string {
+	items := make([]string, len(brands))
+	for i, b := range brands {
+		items[i] = `"` + b.Brand + `";v="` + b.Version + `"`
+	}
+	return strings.Join(items, ", ")
+}
+
+// header is one of CDP's Fetch.HeaderEntry.
+type header struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// corrector puts the identity's hints into requests that carry the browser's own.
+type corrector struct {
+	userAgent string
+	own, told map[string]string
+}
+
+func newCorrector(own, told agent) *corrector {
+	return &corrector{userAgent: told.userAgent, own: own.hints.headers(), told: told.hints.headers()}
+}
+
+// correct returns the headers of a request as they are to be, nil when they are right. What a client of the gateway has set is left alone: then the
+// user agent is not the profile's, or the hints are nobody's own.
+func (c *corrector) correct(headers map[string]string) []header {
+	wrong := false
+	out := make([]header, 0, len(headers))
+	for name, value := range headers {
+		lower := strings.ToLower(name)
+		if lower == "user-agent" && value != c.userAgent {
+			return nil
+		}
+		if told, isHint := c.told[lower]; isHint && value != told && (value == c.own[lower] || value == "" || value == `""`) {
+			value, wrong = told, true
+		}
+		out = append(out, header{name, value})
+	}
+	if !wrong {
+		return nil
+	}
+	return out
+}

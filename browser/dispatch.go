@@ -1,0 +1,161 @@
+package browser
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+)
+
+// receive routes one message of Chrome.
+func (m *mux) receive(msg []byte) {
+	e, err := scan(msg, math.MaxInt)
+	if err != nil {
+		m.log.Warn("unreadable message from the browser", "error", err, "bytes", len(msg))
+		return
+	}
+	if e.id.there() {
+		m.answered(msg, e)
+		return
+	}
+	m.dispatch(msg, e)
+}
+
+// answered brings an answer to who asked.
+func (m *mux) answered(msg []byte, e envelope) {
+	id, _ := integer(msg, e.id)
+	m.mu.Lock()
+	p, known := m.pending[id]
+	delete(m.pending, id)
+	m.mu.Unlock()
+	switch {
+	case !known:
+	case p.done != nil:
+		p.done(parseAnswer(msg))
+	case p.first != nil:
+		a := parseAnswer(msg) // before the message is changed
+		theirs := p.client.rewritten(bytes.Clone(msg), e, p.raw)
+		p.first(a, func() { p.client.deliver(theirs) })
+	default:
+		p.client.hand(p.answer(msg, e))
+	}
+}
+
+// dispatch routes an event to the client that has its session, or to the controller.
+func (m *mux) dispatch(msg []byte, e envelope) {
+	var s *session // nil for the root session
+	if id := text(msg, e.session); id != "" {
+		if s = m.session(id); s == nil {
+			return // the session ended a moment ago
+		}
+	}
+	method := text(msg, e.method)
+	if method == "" {
+		m.log.Warn("the browser did not understand a command", "answer", string(msg[:min(len(msg), 300)]))
+	}
+	if s != nil && s.client != nil {
+		m.dispatchToClient(s, method, msg, e)
+	} else {
+		m.dispatchToController(s, method, e.params.in(msg))
+	}
+}
+
+// dispatchToClient forwards an event on a client's session, unless the client must not see it.
+func (m *mux) dispatchToClient(s *session, method string, msg []byte, e envelope) {
+	params := e.params.in(msg)
+	if m.secret(s, method, params) || m.withholds(s, method, params) {
+		return
+	}
+	switch method {
+	case "Target.attachedToTarget": // before the client can send anything to the new session
+		m.attached(s, params)
+	case "Target.detachedFromTarget":
+		defer m.detached(s, params) // after the client has got the event
+	}
+	if !s.client.hidden(method, params) {
+		msg, e = m.ofTarget(method, msg, e)
+		s.client.hand(s.client.rewritten(msg, e, nil))
+	}
+}
+
+// dispatchToController handles an event on one of the controller's sessions, s, or on the root session (nil).
+func (m *mux) dispatchToController(s *session, method string, params []byte) {
+	if s == nil && (method == "Browser.downloadWillBegin" || method == "Browser.downloadProgress") {
+		m.downloads.happened(method, params)
+	}
+	m.watch(method, params)
+	news := Event{Method: method, Params: params}
+	if s != nil {
+		news.Session, news.Target = s.id, s.target
+	}
+	claimed := !m.secret(s, method, params) && m.publishEvent(news)
+	switch {
+	case method == "Target.attachedToTarget":
+		m.attached(s, params)
+	case method == "Target.detachedFromTarget":
+		m.detached(s, params)
+	case s == nil && method == "Fetch.requestPaused":
+		m.owner.paused(params)
+	case s != nil && method == "Network.loadingFailed":
+		m.owner.unloaded(s, params)
+	case s != nil && method == dialogOpening && !claimed:
+		m.owner.dialog(s, params)
+	}
+}
+
+// attached makes the new session belong to whom the parent belongs to. The parent is nil for the root session.
+func (m *mux) attached(parent *session, params []byte) {
+	var p struct {
+		SessionID  string     `json:"sessionId"`
+		TargetInfo TargetInfo `json:"targetInfo"`
+		Waits      bool       `json:"waitingForDebugger"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil || p.SessionID == "" {
+		return
+	}
+	s := &session{id: p.SessionID, target: p.TargetInfo.TargetID, kind: p.TargetInfo.Type, context: p.TargetInfo.Context}
+	if parent != nil {
+		s.parent, s.client = parent.id, parent.client
+	}
+	m.mu.Lock()
+	m.sessions[s.id] = s
+	if s.client != nil {
+		s.waits = holdsBelow(parent, p.Waits)
+		m.holdingChanged()
+	}
+	m.mu.Unlock()
+	switch {
+	case s.kind == "browser": // a new client's browser session becomes the client's in adopt
+	case s.client == nil:
+		m.owner.attached(s, p.TargetInfo)
+	default: // before the client hears of it, and so before anything that it sends there
+		m.owner.joined(s, p.Waits)
+	}
+}
+
+// detached forgets a session and all below it.
+func (m *mux) detached(parent *session, params []byte) {
+	var p struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return
+	}
+	m.mu.Lock()
+	s := m.sessions[p.SessionID]
+	if s == nil || (parent == nil) != (s.parent == "") || parent != nil && parent.client != s.client {
+		m.mu.Unlock()
+		return
+	}
+	gone, calls := m.drop(s)
+	m.mu.Unlock()
+	for _, s := range gone {
+		if s.client == nil {
+			m.owner.detached(s)
+		} else {
+			m.owner.left(s)
+			m.downloads.left(s)
+			s.client.lost(s)
+		}
+	}
+	fail(calls, errSessionGone)
+}

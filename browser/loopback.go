@@ -1,0 +1,84 @@
+package browser
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"runtime"
+)
+
+// loopback is the burrow in the machine's own network: the relay listens on 127.0.0.1 and the flags keep Chrome on it. Files may be hidden all the same.
+type loopback struct {
+	l      net.Listener
+	why    *IsolationError
+	hiding hiding // starts the browser where files are hidden; nil: nothing hides them
+	peers  peers
+}
+
+func openLoopback(s *Spec, why *IsolationError) (*loopback, error) {
+	b := &loopback{why: why}
+	if s.Files != FilesByGuard && !isSnap(s.Path) {
+		home, err := openMounts(s)
+		var refused *IsolationError
+		switch {
+		case err == nil:
+			b.hiding = home
+		case !errors.As(err, &refused) || !refused.Refused || s.Files == FilesInNamespace:
+			return nil, err
+		}
+	}
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the relay's listener: %w", err), b.close())
+	}
+	b.l = l
+	return b, nil
+}
+
+func (b *loopback) listener() net.Listener { return b.l }
+
+func (b *loopback) start(cmd *exec.Cmd) (*exec.Cmd, error) {
+	if b.hiding != nil {
+		return b.hiding.start(cmd)
+	}
+	return cmd, cmd.Start()
+}
+
+func (b *loopback) close() (err error) {
+	if b.hiding != nil {
+		err = b.hiding.close()
+	}
+	if b.l != nil {
+		err = errors.Join(err, b.l.Close())
+	}
+	return err
+}
+
+func (b *loopback) isolation() Isolation {
+	files := FilesByGuard
+	if b.hiding != nil {
+		files = FilesInNamespace
+	}
+	return Isolation{Network: OnLoopback, Files: files, Sandbox: true}
+}
+
+// admit refuses every connection that is not a socket of our own browser's.
+func (b *loopback) admit(c net.Conn, group int) error { return b.peers.check(c, group) }
+
+func (b *loopback) warnings() []Warning {
+	text := "This run has no network namespace: Chrome's flags, not the kernel, keep it on its relay, and an extension or an update of Chrome may change its mind."
+	if !knowsPeers {
+		text += " Any program of this machine can use the run's relay."
+	}
+	if b.why != nil {
+		text += " Why: " + b.why.Error() + "."
+		if b.why.Advice != "" {
+			text += " What helps: " + b.why.Advice + "."
+		}
+	}
+	if runtime.GOOS == "linux" {
+		text += " --require-isolation refuses such runs."
+	}
+	return []Warning{{"isolation_loopback", text}}
+}
