@@ -9,10 +9,10 @@ import (
 // BlankPage is where a browser without a session starts: not on the New Tab Page, which talks to a search engine.
 const BlankPage = "about:blank"
 
-// settingsPage is a page that may change Chrome's preferences (settingsPrivate, for all of chrome://settings:
+// settingsURL is a page that may change Chrome's preferences (settingsPrivate, for all of chrome://settings:
 // chrome/common/extensions/api/_api_features.json). It is the settings' list of texts, a document without scripts, which loads ten times
 // faster than the settings themselves.
-const settingsPage = "chrome://settings/strings.m.js"
+const settingsURL = "chrome://settings/strings.m.js"
 
 // normal is a URL as Chrome writes it, as far as that matters to compare two.
 func normal(address string) string {

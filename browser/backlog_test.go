@@ -25,7 +25,7 @@ func (b *backlog) bytesNow() int {
 func (b *backlog) bound(each, all int, stuck time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.each, b.all, b.stuck = each, all, stuck
+	b.perClient, b.total, b.stall = each, all, stuck
 }
 
 // newSpeaker is a multiplexer that runs, with n clients, and what says a message of size bytes to one of them as Chrome would: it returns when that has
@@ -71,7 +71,7 @@ func TestReadersAreNotCutOff(t *testing.T) {
 		say(0, size)
 		say(1, size)
 	}
-	m.cutOff()
+	m.endStalled()
 	for range count {
 		if msg, err := clients[0].next(t.Context()); err != nil || len(msg) < size {
 			t.Fatalf("%d bytes, %v", len(msg), err)
@@ -81,8 +81,8 @@ func TestReadersAreNotCutOff(t *testing.T) {
 		t.Errorf("cut off before its time: %v", why)
 	}
 	m.backlog.bound(clientLimit, clientsLimit, 0)
-	m.cutOff()
-	if why := clients[1].reason(); !errors.Is(why, errStuck) {
+	m.endStalled()
+	if why := clients[1].reason(); !errors.Is(why, errStalled) {
 		t.Errorf("who does not read ended with %v", why)
 	}
 	if why := clients[0].reason(); why != nil {
@@ -121,10 +121,10 @@ func TestMemoryOfSlowClients(t *testing.T) {
 	}()
 	testnet.Eventually(t, "more waits than may for all", func() bool { return m.backlog.full() != nil })
 	m.backlog.bound(clientLimit, all, 3*time.Second)
-	m.cutOff() // looks again by itself
+	m.endStalled() // looks again by itself
 	for _, c := range clients[:3] {
 		testnet.AwaitClosed(t, "the end of a client that does not read", c.done, testnet.Patience)
-		if why := c.reason(); !errors.Is(why, errStuck) {
+		if why := c.reason(); !errors.Is(why, errStalled) {
 			t.Errorf("it ended with %v", why)
 		}
 	}

@@ -16,43 +16,43 @@ import (
 
 // Browser is one run of Chrome. Its methods may be called from several goroutines.
 type Browser struct {
-	spec   Spec
-	log    *slog.Logger
-	burrow burrow
-	limits limits
-	dress  func(TargetInfo) []order // for tests: what the owner gives each target before it runs, in place of emulation's
+	spec         Spec
+	log          *slog.Logger
+	isolator     isolator
+	limits       limits
+	overridesFor func(TargetInfo) []override // for tests: what the owner gives each target before it runs, in place of emulation's
 
-	mu    sync.Mutex
-	begun bool // Start was called, or Stop came first
+	mu      sync.Mutex
+	claimed bool // Start was called, or Stop came first
 
 	// Set by Start before launched is closed; read after it.
-	proc     *process
-	mux      *mux
-	made     bool // Start made UserDataDir
-	launched chan struct{}
+	proc       *process
+	mux        *mux
+	createdDir bool // Start made UserDataDir
+	launched   chan struct{}
 
 	emulation *emulation
 	gate      *gate
 
-	version Installed
-	agent   string
-	seen    seen
-	looked  chan struct{} // closed when nothing of the look at the pages is open any more; never when the start failed before
+	version   Installed
+	userAgent string
+	probe     pageProbe
+	probed    chan struct{} // closed when nothing of the look at the pages is open any more; never when the start failed before
 
-	halt     chan struct{} // closed by the first Stop
-	forced   chan struct{} // closed when patience is over
-	haltOnce sync.Once
-	hurry    sync.Once
-	stopOnce sync.Once
-	settled  chan struct{} // closed when Start has returned, well or not
-	done     chan struct{} // closed when Chrome's main process has gone
-	gone     chan struct{} // closed when nothing of the run is left
-	method   Method        // how it was stopped; read after gone
+	stopc     chan struct{} // closed by the first Stop
+	killc     chan struct{} // closed when patience is over
+	stopcOnce sync.Once
+	killcOnce sync.Once
+	stopOnce  sync.Once
+	startDone chan struct{} // closed when Start has returned, well or not
+	done      chan struct{} // closed when Chrome's main process has gone
+	released  chan struct{} // closed when nothing of the run is left
+	method    Method        // how it was stopped; read after gone
 
-	changing sync.Mutex // one Redress at a time
-	private  sync.Mutex // held while the private page is open
+	identityMu sync.Mutex // one Redress at a time
+	settings   sync.Mutex // held while the private page is open
 
-	installed *extensions // that the profile has
+	extensions *extensions // that the profile has
 
 	gateway *gateway
 }
@@ -63,28 +63,28 @@ func Open(s Spec) (*Browser, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	home, err := openBurrow(&s)
+	home, err := openIsolation(&s)
 	if err != nil {
 		return nil, err
 	}
 	return open(s, home), nil
 }
 
-func open(s Spec, home burrow) *Browser {
+func open(s Spec, home isolator) *Browser {
 	log := s.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	b := &Browser{
-		spec: s, log: log, burrow: home, limits: defaultLimits(),
-		launched: make(chan struct{}), settled: make(chan struct{}), halt: make(chan struct{}), forced: make(chan struct{}),
-		looked: make(chan struct{}), done: make(chan struct{}), gone: make(chan struct{}),
+		spec: s, log: log, isolator: home, limits: defaultLimits(),
+		launched: make(chan struct{}), startDone: make(chan struct{}), stopc: make(chan struct{}), killc: make(chan struct{}),
+		probed: make(chan struct{}), done: make(chan struct{}), released: make(chan struct{}),
 	}
-	b.seen.ready = make(chan struct{})
+	b.probe.ready = make(chan struct{})
 	b.emulation = newEmulation(&s)
-	b.installed = &extensions{folder: filepath.Join(s.UserDataDir, profileFolder)}
+	b.extensions = &extensions{folder: filepath.Join(s.UserDataDir, profileFolder)}
 	b.gateway = newGateway(b)
-	if b.gate = newGate(home.listener()); b.emulation.corrector == nil {
+	if b.gate = newGate(home.listener()); b.emulation.hints == nil {
 		b.gate.open()
 	}
 	return b
@@ -95,7 +95,7 @@ func open(s Spec, home burrow) *Browser {
 func (b *Browser) Listener() net.Listener { return b.gate }
 
 // Isolation says how the run is kept on its relay, and whether Chrome's sandbox is on.
-func (b *Browser) Isolation() Isolation { return b.burrow.isolation() }
+func (b *Browser) Isolation() Isolation { return b.isolator.isolation() }
 
 // Spec returns what the run is made of.
 func (b *Browser) Spec() Spec { return b.spec }
@@ -105,7 +105,7 @@ func (b *Browser) Logger() *slog.Logger { return b.log }
 
 // Warnings returns what the user should know about this run.
 func (b *Browser) Warnings() []Warning {
-	all := b.burrow.warnings()
+	all := b.isolator.warnings()
 	if b.spec.WebRTC == WebRTCDefault {
 		all = append(all, Warning{"webrtc_direct", "webrtc is default: pages learn this machine's addresses, and their WebRTC goes out beside the relay."})
 	}
@@ -118,14 +118,14 @@ func (b *Browser) Admit(c net.Conn) error {
 	if p := b.process(); p != nil {
 		group = p.pid()
 	}
-	return b.burrow.admit(c, group)
+	return b.isolator.admit(c, group)
 }
 
 // Close releases the burrow. A browser that still runs is stopped first.
 func (b *Browser) Close() error {
 	b.Stop(context.Background(), false)
 	b.gate.shut()
-	err := b.burrow.close()
+	err := b.isolator.close()
 	if errors.Is(err, net.ErrClosed) {
 		return nil // the relay closes its listener too
 	}

@@ -37,7 +37,7 @@ func (t transport) Write(ctx context.Context, msg *cdproto.Message) error {
 	if err != nil {
 		return err
 	}
-	return t.c.send(ctx, raw)
+	return t.c.submit(ctx, raw)
 }
 
 // Close satisfies chromedp.Transport. It ends the client, not the browser.
@@ -58,11 +58,11 @@ func (a *allocator) Allocate(ctx context.Context, opts ...chromedp.BrowserOption
 	if err != nil {
 		return nil, err
 	}
-	c, err := m.attach(ctx)
+	c, err := m.attachClient(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c.saves = true // it is the run's own
+	c.ownFolders = true // it is the run's own
 	return chromedp.NewBrowserTransport(a.life, transport{c}, opts...)
 }
 
@@ -100,7 +100,7 @@ func (b *Browser) OpenPages(ctx context.Context, urls []string) error {
 	if len(urls) == 0 {
 		return nil
 	}
-	b.values() // a page of the look would keep the lone tab from being one
+	b.probedValues() // a page of the look would keep the lone tab from being one
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	root, leave := b.drive(ctx)
@@ -144,7 +144,7 @@ func (b *Browser) openPage(root context.Context, address string, lone target.ID)
 // navigate waits until the owner has dressed the tab, and then until the navigation has begun. Chrome answers Page.navigate only
 // when the server has sent its headers, which through a slow proxy takes long; the event comes at once.
 func (b *Browser) navigate(ctx context.Context, t *chromedp.Target, address string) error {
-	b.mux.owner.awaitDressed(ctx, string(t.TargetID))
+	b.mux.controller.awaitOverrides(ctx, string(t.TargetID))
 	begun, unsubscribe := t.Subscribe("Page.frameStartedNavigating")
 	defer unsubscribe()
 	answered := make(chan error, 1)

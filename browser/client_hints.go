@@ -41,19 +41,19 @@ type header struct {
 	Value string `json:"value"`
 }
 
-// corrector puts the identity's hints into requests that carry the browser's own.
-type corrector struct {
-	userAgent string
-	own, told map[string]string
+// hintRewriter puts the identity's hints into requests that carry the browser's own.
+type hintRewriter struct {
+	userAgent     string
+	own, declared map[string]string
 }
 
-func newCorrector(own, told agent) *corrector {
-	return &corrector{userAgent: told.userAgent, own: own.hints.headers(), told: told.hints.headers()}
+func newHintRewriter(own, told agent) *hintRewriter {
+	return &hintRewriter{userAgent: told.userAgent, own: own.hints.headers(), declared: told.hints.headers()}
 }
 
-// correct returns the headers of a request as they are to be, nil when they are right. What a client of the gateway has set is left alone: then the
+// rewrite returns the headers of a request as they are to be, nil when they are right. What a client of the gateway has set is left alone: then the
 // user agent is not the profile's, or the hints are nobody's own.
-func (c *corrector) correct(headers map[string]string) []header {
+func (c *hintRewriter) rewrite(headers map[string]string) []header {
 	wrong := false
 	out := make([]header, 0, len(headers))
 	for name, value := range headers {
@@ -61,7 +61,7 @@ func (c *corrector) correct(headers map[string]string) []header {
 		if lower == "user-agent" && value != c.userAgent {
 			return nil
 		}
-		if told, isHint := c.told[lower]; isHint && value != told && (value == c.own[lower] || value == "" || value == `""`) {
+		if told, isHint := c.declared[lower]; isHint && value != told && (value == c.own[lower] || value == "" || value == `""`) {
 			value, wrong = told, true
 		}
 		out = append(out, header{name, value})

@@ -402,7 +402,7 @@ func TestHostileMessages(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
 	c := dial(t, url+"/")
-	owners := b.mux.owner.openPages()[0].Session
+	owners := b.mux.controller.openPages()[0].Session
 	deep := strings.Repeat("[", 400) + strings.Repeat("]", 400)
 	for raw, want := range map[string]int{
 		``:                                      codeParse,
@@ -420,15 +420,15 @@ func TestHostileMessages(t *testing.T) {
 		`{"id":4294967296,"method":"Browser.getVersion"}`:                                         codeInvalidRequest,
 		`{"id":1}`:            codeInvalidRequest,
 		`{"id":1,"method":5}`: codeInvalidRequest,
-		`{"id":1,"method":"Browser.getVersion","sessionId":5}`:                                                           codeInvalidRequest,
-		`{"id":1,"method":"Browser.getVersion","more":1}`:                                                                codeInvalidRequest,
-		`{"id":1,"method":"Browser.getVersion","sessionId":"` + b.mux.owner.openPages()[0].Session + `","sessionId":""}`: codeInvalidRequest,
-		`{"id":1,"method":"Runtime.evaluate","sessionId":"` + owners + `","params":{"expression":"1"}}`:                  codeNoSession,
-		`{"id":1,"method":"Browser.getVersion","sessionId":""}`:                                                          codeNoSession,
-		`{"id":1,"method":"Browser.getVersion","sessionId":"` + strings.Repeat("A", 1<<20) + `"}`:                        codeNoSession,
-		`{"id":1,"method":"Browser.getVersion","sessionId":"\",\"id\":9,\"x\":\""}`:                                      codeNoSession,
-		`{"id":1,"method":"No.such"}`:                                                                                    -32601,
-		`{"id":1,"method":"\",\"x\":\"","params":{}}`:                                                                    -32601,
+		`{"id":1,"method":"Browser.getVersion","sessionId":5}`:                                                                codeInvalidRequest,
+		`{"id":1,"method":"Browser.getVersion","more":1}`:                                                                     codeInvalidRequest,
+		`{"id":1,"method":"Browser.getVersion","sessionId":"` + b.mux.controller.openPages()[0].Session + `","sessionId":""}`: codeInvalidRequest,
+		`{"id":1,"method":"Runtime.evaluate","sessionId":"` + owners + `","params":{"expression":"1"}}`:                       codeNoSession,
+		`{"id":1,"method":"Browser.getVersion","sessionId":""}`:                                                               codeNoSession,
+		`{"id":1,"method":"Browser.getVersion","sessionId":"` + strings.Repeat("A", 1<<20) + `"}`:                             codeNoSession,
+		`{"id":1,"method":"Browser.getVersion","sessionId":"\",\"id\":9,\"x\":\""}`:                                           codeNoSession,
+		`{"id":1,"method":"No.such"}`:                 -32601,
+		`{"id":1,"method":"\",\"x\":\"","params":{}}`: -32601,
 	} {
 		c.write(raw)
 		m := c.wait(c.events, raw)

@@ -30,7 +30,7 @@ func (x *extensions) refusal(method string, params []byte, wrapped bool) string 
 			return notElsewhere
 		}
 	}
-	return x.mayOpen(addresses)
+	return x.addressRefusal(addresses)
 }
 
 const (
@@ -42,8 +42,8 @@ const (
 	notElsewhere = "Not allowed: every browser context goes through the profile's own proxy here: leave out proxyServer and proxyBypassList"
 )
 
-func (x *extensions) mayOpen(addresses []string) string {
-	if slices.ContainsFunc(addresses, func(a string) bool { return !x.opens(a) }) {
+func (x *extensions) addressRefusal(addresses []string) string {
+	if slices.ContainsFunc(addresses, func(a string) bool { return !x.mayOpen(a) }) {
 		return notOpened
 	}
 	return ""

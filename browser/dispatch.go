@@ -14,14 +14,14 @@ func (m *mux) receive(msg []byte) {
 		return
 	}
 	if e.id.there() {
-		m.answered(msg, e)
+		m.onAnswer(msg, e)
 		return
 	}
 	m.dispatch(msg, e)
 }
 
-// answered brings an answer to who asked.
-func (m *mux) answered(msg []byte, e envelope) {
+// onAnswer brings an answer to who asked.
+func (m *mux) onAnswer(msg []byte, e envelope) {
 	id, _ := integer(msg, e.id)
 	m.mu.Lock()
 	p, known := m.pending[id]
@@ -29,14 +29,14 @@ func (m *mux) answered(msg []byte, e envelope) {
 	m.mu.Unlock()
 	switch {
 	case !known:
-	case p.done != nil:
-		p.done(parseAnswer(msg))
-	case p.first != nil:
+	case p.then != nil:
+		p.then(parseAnswer(msg))
+	case p.before != nil:
 		a := parseAnswer(msg) // before the message is changed
-		theirs := p.client.rewritten(bytes.Clone(msg), e, p.raw)
-		p.first(a, func() { p.client.deliver(theirs) })
+		theirs := p.client.rewrite(bytes.Clone(msg), e, p.clientID)
+		p.before(a, func() { p.client.deliver(theirs) })
 	default:
-		p.client.hand(p.answer(msg, e))
+		p.client.send(p.clientAnswer(msg, e))
 	}
 }
 
@@ -62,48 +62,48 @@ func (m *mux) dispatch(msg []byte, e envelope) {
 // dispatchToClient forwards an event on a client's session, unless the client must not see it.
 func (m *mux) dispatchToClient(s *session, method string, msg []byte, e envelope) {
 	params := e.params.in(msg)
-	if m.secret(s, method, params) || m.withholds(s, method, params) {
+	if m.concernsSettings(s, method, params) || m.hidesEvent(s, method, params) {
 		return
 	}
 	switch method {
 	case "Target.attachedToTarget": // before the client can send anything to the new session
-		m.attached(s, params)
+		m.onAttached(s, params)
 	case "Target.detachedFromTarget":
-		defer m.detached(s, params) // after the client has got the event
+		defer m.onDetached(s, params) // after the client has got the event
 	}
-	if !s.client.hidden(method, params) {
+	if !s.client.hidesBrowserTarget(method, params) {
 		msg, e = m.ofTarget(method, msg, e)
-		s.client.hand(s.client.rewritten(msg, e, nil))
+		s.client.send(s.client.rewrite(msg, e, nil))
 	}
 }
 
 // dispatchToController handles an event on one of the controller's sessions, s, or on the root session (nil).
 func (m *mux) dispatchToController(s *session, method string, params []byte) {
 	if s == nil && (method == "Browser.downloadWillBegin" || method == "Browser.downloadProgress") {
-		m.downloads.happened(method, params)
+		m.downloads.onEvent(method, params)
 	}
-	m.watch(method, params)
+	m.trackNavigation(method, params)
 	news := Event{Method: method, Params: params}
 	if s != nil {
 		news.Session, news.Target = s.id, s.target
 	}
-	claimed := !m.secret(s, method, params) && m.publishEvent(news)
+	claimed := !m.concernsSettings(s, method, params) && m.publishEvent(news)
 	switch {
 	case method == "Target.attachedToTarget":
-		m.attached(s, params)
+		m.onAttached(s, params)
 	case method == "Target.detachedFromTarget":
-		m.detached(s, params)
+		m.onDetached(s, params)
 	case s == nil && method == "Fetch.requestPaused":
-		m.owner.paused(params)
+		m.controller.onRequestPaused(params)
 	case s != nil && method == "Network.loadingFailed":
-		m.owner.unloaded(s, params)
+		m.controller.onLoadingFailed(s, params)
 	case s != nil && method == dialogOpening && !claimed:
-		m.owner.dialog(s, params)
+		m.controller.onDialog(s, params)
 	}
 }
 
-// attached makes the new session belong to whom the parent belongs to. The parent is nil for the root session.
-func (m *mux) attached(parent *session, params []byte) {
+// onAttached makes the new session belong to whom the parent belongs to. The parent is nil for the root session.
+func (m *mux) onAttached(parent *session, params []byte) {
 	var p struct {
 		SessionID  string     `json:"sessionId"`
 		TargetInfo TargetInfo `json:"targetInfo"`
@@ -119,21 +119,21 @@ func (m *mux) attached(parent *session, params []byte) {
 	m.mu.Lock()
 	m.sessions[s.id] = s
 	if s.client != nil {
-		s.waits = holdsBelow(parent, p.Waits)
-		m.holdingChanged()
+		s.holds = holdsTarget(parent, p.Waits)
+		m.signalHolds()
 	}
 	m.mu.Unlock()
 	switch {
 	case s.kind == "browser": // a new client's browser session becomes the client's in adopt
 	case s.client == nil:
-		m.owner.attached(s, p.TargetInfo)
+		m.controller.onAttached(s, p.TargetInfo)
 	default: // before the client hears of it, and so before anything that it sends there
-		m.owner.joined(s, p.Waits)
+		m.controller.onClientAttached(s, p.Waits)
 	}
 }
 
-// detached forgets a session and all below it.
-func (m *mux) detached(parent *session, params []byte) {
+// onDetached forgets a session and all below it.
+func (m *mux) onDetached(parent *session, params []byte) {
 	var p struct {
 		SessionID string `json:"sessionId"`
 	}
@@ -146,16 +146,16 @@ func (m *mux) detached(parent *session, params []byte) {
 		m.mu.Unlock()
 		return
 	}
-	gone, calls := m.drop(s)
+	gone, calls := m.removeSession(s)
 	m.mu.Unlock()
 	for _, s := range gone {
 		if s.client == nil {
-			m.owner.detached(s)
+			m.controller.onDetached(s)
 		} else {
-			m.owner.left(s)
-			m.downloads.left(s)
-			s.client.lost(s)
+			m.controller.onClientDetached(s)
+			m.downloads.onSessionEnded(s)
+			s.client.sessionEnded(s)
 		}
 	}
-	fail(calls, errSessionGone)
+	failCalls(calls, errSessionGone)
 }

@@ -25,9 +25,9 @@ func TestHeaded(t *testing.T) {
 	if err := b.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	page := b.mux.owner.openPages()[0]
+	page := b.mux.controller.openPages()[0]
 	var screen string
-	if err := b.mux.owner.evaluate(t.Context(), page, `screen.width + "x" + screen.height + " " + document.visibilityState`, &screen); err != nil || screen != "1280x800 visible" {
+	if err := b.mux.controller.evaluate(t.Context(), page, `screen.width + "x" + screen.height + " " + document.visibilityState`, &screen); err != nil || screen != "1280x800 visible" {
 		t.Errorf("the page is on a screen of %q, %v", screen, err)
 	}
 	if got := bus.first(t); !strings.HasPrefix(got, "\x00AUTH") {

@@ -116,7 +116,7 @@ func (l *loading) wishes() int {
 	d := l.b.mux.downloads
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.wishes)
+	return len(d.requests)
 }
 
 // outside lists the files of Chrome's home that a person would find.
@@ -276,8 +276,8 @@ func TestGuestsDeny(t *testing.T) {
 	d := l.b.mux.downloads
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.contexts) > 0 || len(d.told) != 1 || len(d.wishes) != 1 {
-		t.Errorf("of contexts that are none, or none any more, it keeps %v, %v and %v", d.contexts, d.told, d.wishes)
+	if len(d.contexts) > 0 || len(d.revision) != 1 || len(d.requests) != 1 {
+		t.Errorf("of contexts that are none, or none any more, it keeps %v, %v and %v", d.contexts, d.revision, d.requests)
 	}
 }
 
@@ -406,21 +406,21 @@ func TestAddressesOfDownloadsAreBounded(t *testing.T) {
 	d := newDownloads(nil)
 	p := downloadEvent{URL: "data:," + strings.Repeat("&", maxURL)}
 	for i := range maxDownloads {
-		if p.GUID, p.Name = fmt.Sprint(i), fmt.Sprint(i); !d.begins(p) {
+		if p.GUID, p.Name = fmt.Sprint(i), fmt.Sprint(i); !d.add(p) {
 			t.Fatalf("download %d is refused", i)
 		}
 	}
 	total := 0
-	for _, one := range d.order {
+	for _, one := range d.list {
 		total += len(one.URL)
 	}
-	if most := maxURLs + maxURL + maxDownloads*fewURL; total > most || total != d.urls || len(d.order[0].URL) != maxURL {
-		t.Errorf("%d bytes of addresses are kept, %d are counted, at most %d may be; the first has %d", total, d.urls, most, len(d.order[0].URL))
+	if most := maxURLBytes + maxURL + maxDownloads*shortURL; total > most || total != d.urlBytes || len(d.list[0].URL) != maxURL {
+		t.Errorf("%d bytes of addresses are kept, %d are counted, at most %d may be; the first has %d", total, d.urlBytes, most, len(d.list[0].URL))
 	}
-	for len(d.order) > 0 {
-		d.forget(d.order[len(d.order)-1])
+	for len(d.list) > 0 {
+		d.forget(d.list[len(d.list)-1])
 	}
-	if d.urls != 0 {
-		t.Errorf("without downloads %d bytes are counted", d.urls)
+	if d.urlBytes != 0 {
+		t.Errorf("without downloads %d bytes are counted", d.urlBytes)
 	}
 }

@@ -24,7 +24,7 @@ func TestExtensionGoesNowhere(t *testing.T) {
 		}
 	}
 	b := p.start()
-	page := b.mux.owner.openPages()[0].Session
+	page := b.mux.controller.openPages()[0].Session
 	visit := func(url string) string {
 		t.Helper()
 		var went struct {

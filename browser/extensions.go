@@ -38,7 +38,7 @@ func (x *extensions) has(id string) bool {
 	if stamp != x.stamp || x.ids == nil {
 		x.stamp, x.ids = stamp, map[string]bool{}
 		for _, f := range files {
-			for _, id := range installedIn(f) {
+			for _, id := range readInstalled(f) {
 				x.ids[id] = true
 			}
 		}
@@ -46,10 +46,10 @@ func (x *extensions) has(id string) bool {
 	return x.ids[id]
 }
 
-// installedIn reads the extensions of one file of preferences. Locations are of extensions/common/manifest.mojom (ManifestLocation): 5 and 10 are
+// readInstalled reads the extensions of one file of preferences. Locations are of extensions/common/manifest.mojom (ManifestLocation): 5 and 10 are
 // components of Chrome. One that may read files of the machine is left out: who drove it would read them too, and no command shows it. What cannot be read
 // has none.
-func installedIn(file string) (ids []string) {
+func readInstalled(file string) (ids []string) {
 	var all struct {
 		Extensions struct {
 			Settings map[string]json.RawMessage `json:"settings"`
@@ -64,19 +64,19 @@ func installedIn(file string) (ids []string) {
 			Location int  `json:"location"`
 			Files    bool `json:"newAllowFileAccess"`
 		}
-		if json.Unmarshal(entry, &e) == nil && slices.Contains([]int{1, 2, 3, 4, 6, 7, 8, 9}, e.Location) && !(e.Files && namesFiles(entry)) {
+		if json.Unmarshal(entry, &e) == nil && slices.Contains([]int{1, 2, 3, 4, 6, 7, 8, 9}, e.Location) && !(e.Files && mayReadFiles(entry)) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// readsPages are the permissions by which an extension that may read files gets at a page of one without a pattern.
-var readsPages = [...]string{"debugger", "pageCapture", "tabCapture", "desktopCapture", "downloads"}
+// pagePermissions are the permissions by which an extension that may read files gets at a page of one without a pattern.
+var pagePermissions = [...]string{"debugger", "pageCapture", "tabCapture", "desktopCapture", "downloads"}
 
-// namesFiles reports whether some text in an extension's preferences is a pattern that files match (Chrome's match patterns), or a permission that needs
+// mayReadFiles reports whether some text in an extension's preferences is a pattern that files match (Chrome's match patterns), or a permission that needs
 // none, be it of its manifest or of what it was granted.
-func namesFiles(entry json.RawMessage) bool {
+func mayReadFiles(entry json.RawMessage) bool {
 	var value any
 	if json.Unmarshal(entry, &value) != nil {
 		return true
@@ -85,7 +85,7 @@ func namesFiles(entry json.RawMessage) bool {
 	within = func(value any) bool {
 		switch v := value.(type) {
 		case string:
-			return v == "<all_urls>" || strings.HasPrefix(v, "file:") || slices.Contains(readsPages[:], v)
+			return v == "<all_urls>" || strings.HasPrefix(v, "file:") || slices.Contains(pagePermissions[:], v)
 		case []any:
 			return slices.ContainsFunc(v, within)
 		case map[string]any:
@@ -108,18 +108,18 @@ func extensionOf(rest string) string {
 	return rest
 }
 
-// opens reports whether a client may have an address opened: what is not known is refused. An empty one is a blank page.
-func (x *extensions) opens(address string) bool {
+// mayOpen reports whether a client may have an address opened: what is not known is refused. An empty one is a blank page.
+func (x *extensions) mayOpen(address string) bool {
 	scheme, rest := splitAddress(address)
 	switch scheme {
 	case "http", "https", "ws", "wss", "data", "javascript":
 		return true
 	case "blob":
-		return strings.HasPrefix(rest, "null/") || x.opens(rest)
+		return strings.HasPrefix(rest, "null/") || x.mayOpen(rest)
 	case "chrome-extension":
 		return x.has(extensionOf(rest))
 	case "view-source":
-		return x.opens(rest)
+		return x.mayOpen(rest)
 	case "about":
 		rest, _, _ = strings.Cut(strings.ToLower(rest), "#")
 		rest, _, _ = strings.Cut(rest, "?")
@@ -128,13 +128,13 @@ func (x *extensions) opens(address string) bool {
 	return scheme == "" && rest == ""
 }
 
-// isClosed reports whether a document of Chrome's, by the address that Chrome says, is closed to clients. Addresses that other programs open (mailto:)
+// isBlocked reports whether a document of Chrome's, by the address that Chrome says, is closed to clients. Addresses that other programs open (mailto:)
 // come to no document: they are not closed, or a link to one would cost clients the page.
-func (x *extensions) isClosed(address string) bool {
+func (x *extensions) isBlocked(address string) bool {
 	scheme, rest := splitAddress(address)
 	switch scheme {
 	case "blob", "view-source":
-		return x.isClosed(rest)
+		return x.isBlocked(rest)
 	case "chrome-extension":
 		id := extensionOf(rest)
 		return id != "invalid" && !x.has(id) // invalid: what Chrome makes of a page's try to open an extension's, an error

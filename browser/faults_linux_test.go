@@ -164,7 +164,7 @@ func TestNamespaceChildKilled(t *testing.T) {
 	})
 	t.Run("waiting", func(t *testing.T) {
 		b := opened(t, "/bin/true")
-		n := b.burrow.(*namespace)
+		n := b.isolator.(*namespace)
 		if err := n.child.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +209,7 @@ func wantFailed(t *testing.T, b *Browser, kind string) *StartError {
 		t.Errorf("Close: %v", err)
 	}
 	for _, dir := range []string{b.spec.TempDir, b.spec.UserDataDir} {
-		if _, err := os.Lstat(dir); err == nil && b.made {
+		if _, err := os.Lstat(dir); err == nil && b.createdDir {
 			t.Errorf("%s is left", dir)
 		}
 	}
@@ -286,7 +286,7 @@ func TestRelayGone(t *testing.T) {
 	if err := b.Listener().Close(); err != nil {
 		t.Fatal(err)
 	}
-	pages := b.mux.owner.openPages()
+	pages := b.mux.controller.openPages()
 	var went struct {
 		ErrorText string `json:"errorText"`
 	}
@@ -366,13 +366,13 @@ func TestTinySharedMemory(t *testing.T) {
 	}
 	var drawn int
 	const draw = `(() => { const c = document.createElement("canvas"); c.width = c.height = 4000; const x = c.getContext("2d"); x.fillRect(0, 0, 4000, 4000); document.body.append(c); return x.getImageData(0, 0, 4000, 4000).data.length })()`
-	if err := b.mux.owner.evaluate(t.Context(), b.mux.owner.openPages()[0], draw, &drawn); err != nil || drawn != 4000*4000*4 {
+	if err := b.mux.controller.evaluate(t.Context(), b.mux.controller.openPages()[0], draw, &drawn); err != nil || drawn != 4000*4000*4 {
 		t.Errorf("a page that draws much: %d, %v", drawn, err)
 	}
 	var shot struct {
 		Data []byte `json:"data"`
 	}
-	if err := b.mux.call(t.Context(), b.mux.owner.openPages()[0].Session, "Page.captureScreenshot", nil, &shot); err != nil || len(shot.Data) == 0 {
+	if err := b.mux.call(t.Context(), b.mux.controller.openPages()[0].Session, "Page.captureScreenshot", nil, &shot); err != nil || len(shot.Data) == 0 {
 		t.Errorf("its picture: %d bytes, %v", len(shot.Data), err)
 	}
 	b.Stop(t.Context(), false)

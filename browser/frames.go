@@ -16,16 +16,16 @@ import (
 // errFrameTooLarge ends a connection that announces more than it may send.
 var errFrameTooLarge = errors.New("a frame announces a message that is too large")
 
-// frameLimit hands out a WebSocket's connection so that it ends where a frame begins that is larger than limit. The library counts what has
+// frameLimiter hands out a WebSocket's connection so that it ends where a frame begins that is larger than limit. The library counts what has
 // come: it would take in all that its own limit allows, for a message that it cannot be.
-type frameLimit struct {
+type frameLimiter struct {
 	http.ResponseWriter
 	limit uint64       // bytes
 	conn  *limitedConn // once it was handed out
 }
 
 // Hijack is http.Hijacker's.
-func (w *frameLimit) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+func (w *frameLimiter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err != nil {
 		return nil, nil, err
@@ -44,13 +44,13 @@ func (w *frameLimit) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // limitedConn follows the frames that come (RFC 6455, 5.2).
 type limitedConn struct {
 	net.Conn
-	in    io.Reader
-	limit uint64
-	head  [10]byte // of the frame that begins
-	have  int      // of head
-	left  uint64   // of the frame, behind head
-	over  bool
-	told  bool // the reader was
+	in       io.Reader
+	limit    uint64
+	head     [10]byte // of the frame that begins
+	have     int      // of head
+	left     uint64   // of the frame, behind head
+	over     bool
+	reported bool // the reader was
 
 	raw     syscall.RawConn // to write without waiting; nil where that cannot be
 	writing sync.Mutex
@@ -95,7 +95,7 @@ func (c *limitedConn) send(q *queue) error {
 			}
 			continue
 		}
-		large := q.begin()
+		large := q.popUncounted()
 		if large == nil {
 			return nil
 		}
@@ -109,9 +109,9 @@ func (c *limitedConn) send(q *queue) error {
 				return err
 			}
 			rest = rest[n:]
-			q.wrote(n)
+			q.noteWritten(n)
 		}
-		q.finished(len(large))
+		q.uncount(len(large))
 	}
 }
 
@@ -153,11 +153,11 @@ func appendHead(b []byte, size int) []byte {
 
 func (c *limitedConn) Read(p []byte) (int, error) {
 	switch {
-	case c.over && c.told: // what comes is taken in and dropped: to cut off who is sending would take our last word from them
+	case c.over && c.reported: // what comes is taken in and dropped: to cut off who is sending would take our last word from them
 		_, err := io.Copy(io.Discard, c.in)
 		return 0, errors.Join(errFrameTooLarge, err)
 	case c.over:
-		c.told = true
+		c.reported = true
 		return 0, errFrameTooLarge
 	}
 	n, err := c.in.Read(p)

@@ -61,7 +61,7 @@ func TestLetOut(t *testing.T) {
 	}
 	full, ended := make(chan struct{}), make(chan error, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		limited := &frameLimit{ResponseWriter: w, limit: messageLimit}
+		limited := &frameLimiter{ResponseWriter: w, limit: messageLimit}
 		socket, err := websocket.Accept(limited, r, nil)
 		if err != nil {
 			ended <- err
@@ -70,22 +70,22 @@ func TestLetOut(t *testing.T) {
 		m := newMux(nil, slog.New(slog.DiscardHandler))
 		c := newClient(m)
 		c.outlet.Store(limited.conn)
-		c.hand([]byte("first"))
-		m.letOut()
+		c.send([]byte("first"))
+		m.flush()
 		if woken := len(c.out.ready); runtime.GOOS != "windows" && woken != 0 {
 			t.Error("a message that the socket took woke somebody")
 		}
 		go func() {
 			for i := range count {
-				c.hand(message(i))
+				c.send(message(i))
 				if i%3 == 0 {
-					m.letOut()
+					m.flush()
 				}
 			}
-			m.letOut()
+			m.flush()
 			close(full)
 		}()
-		(&gateway{}).carry(r.Context(), socket, limited.conn, c)
+		(&gateway{}).pump(r.Context(), socket, limited.conn, c)
 		ended <- nil
 	}))
 	defer s.Close()

@@ -17,13 +17,13 @@ func (b *Browser) Front() (target string, visible bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), frontTimeout)
 	defer cancel()
 	m := b.mux
-	pages := slices.DeleteFunc(m.owner.openPages(), func(p Page) bool { return m.isShut(p.Target) })
+	pages := slices.DeleteFunc(m.controller.openPages(), func(p Page) bool { return m.isBlocked(p.Target) })
 	seen := make([]bool, len(pages))
 	var wg sync.WaitGroup
 	for i, p := range pages {
 		wg.Go(func() {
 			var state string
-			seen[i] = m.owner.evaluate(ctx, p, "document.visibilityState", &state) == nil && state == "visible"
+			seen[i] = m.controller.evaluate(ctx, p, "document.visibilityState", &state) == nil && state == "visible"
 		})
 	}
 	wg.Wait()

@@ -29,17 +29,17 @@ func (g *gate) Accept() (net.Conn, error) {
 	}
 }
 
-// dropTime is how long drop waits for one more who came before.
-const dropTime = 20 * time.Millisecond
+// dropWait is how long drop waits for one more who came before.
+const dropWait = 20 * time.Millisecond
 
-// drop turns away who waits now. The gate is still closed.
-func (g *gate) drop() {
+// dropWaiting turns away who waits now. The gate is still closed.
+func (g *gate) dropWaiting() {
 	l, ok := g.Listener.(*net.TCPListener)
 	if !ok {
 		return
 	}
 	for range 1000 { // a page that comes back at once is not waited for for ever
-		if l.SetDeadline(time.Now().Add(dropTime)) != nil {
+		if l.SetDeadline(time.Now().Add(dropWait)) != nil {
 			return
 		}
 		c, err := l.Accept()

@@ -29,7 +29,7 @@ func newGateway(b *Browser) *gateway {
 
 func (b *Browser) newGuard() *guard {
 	g := newGuard(&b.spec)
-	g.installed, g.dropped = b.installed, &b.mux.owner.dropped
+	g.extensions, g.filesDropped = b.extensions, &b.mux.controller.filesDropped
 	return g
 }
 
@@ -52,28 +52,28 @@ func (b *Browser) Gateway() http.Handler {
 	g := b.gateway
 	mux := http.NewServeMux()
 	for _, path := range []string{"/json/version", "/json/version/{$}"} {
-		mux.HandleFunc("GET "+path, g.answer(g.version))
+		mux.HandleFunc("GET "+path, g.serveJSON(g.version))
 	}
 	for _, path := range []string{"/json", "/json/{$}", "/json/list", "/json/list/{$}"} {
-		mux.HandleFunc("GET "+path, g.answer(g.list))
+		mux.HandleFunc("GET "+path, g.serveJSON(g.list))
 	}
 	for _, path := range []string{"/json/protocol", "/json/protocol/{$}"} {
-		mux.HandleFunc("GET "+path, g.answer(func(*http.Request) (any, error) { return json.RawMessage(protocol), nil }))
+		mux.HandleFunc("GET "+path, g.serveJSON(func(*http.Request) (any, error) { return json.RawMessage(protocol), nil }))
 	}
-	mux.HandleFunc("PUT /json/new", g.answer(g.newPage))
-	mux.HandleFunc("GET /json/activate/{id}", g.answer(g.onPage("Target.activateTarget")))
-	mux.HandleFunc("GET /json/close/{id}", g.answer(g.onPage("Target.closeTarget")))
+	mux.HandleFunc("PUT /json/new", g.serveJSON(g.newPage))
+	mux.HandleFunc("GET /json/activate/{id}", g.serveJSON(g.pageCommand("Target.activateTarget")))
+	mux.HandleFunc("GET /json/close/{id}", g.serveJSON(g.pageCommand("Target.closeTarget")))
 	mux.HandleFunc("GET /devtools/browser/{id}", g.browserSocket)
 	mux.HandleFunc("GET /devtools/page/{id}", g.pageSocket)
 	mux.HandleFunc("GET /{$}", g.browserSocket)
-	return SameOrigin(g.welcome(mux))
+	return SameOrigin(g.noteClient(mux))
 }
 
-// welcome says to the run's downloads who comes, before anything is done for it.
-func (g *gateway) welcome(next http.Handler) http.Handler {
+// noteClient says to the run's downloads who comes, before anything is done for it.
+func (g *gateway) noteClient(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if m, err := g.b.running(); err == nil {
-			m.downloads.welcome(r.Header.Get(FilesHeader) != "")
+			m.downloads.noteClient(r.Header.Get(FilesHeader) != "")
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -87,7 +87,7 @@ func (b *Browser) Clients() int { return int(b.gateway.clients.Load()) }
 func SameOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origins := r.Header.Values("Origin")
-		if len(origins) > 1 || len(origins) == 1 && !isOrigin(base(r), origins[0]) {
+		if len(origins) > 1 || len(origins) == 1 && !isOrigin(baseURL(r), origins[0]) {
 			http.Error(w, "this origin is not allowed", http.StatusForbidden)
 			return
 		}
@@ -105,8 +105,8 @@ func isOrigin(base, origin string) bool {
 	return scheme != "" && strings.EqualFold(origin, scheme+"://"+u.Host)
 }
 
-// base is what addresses for this client start with, without a slash at the end.
-func base(r *http.Request) string {
+// baseURL is what addresses for this client start with, without a slash at the end.
+func baseURL(r *http.Request) string {
 	if b := r.Header.Get(baseHeader); b != "" {
 		return strings.TrimRight(b, "/")
 	}
@@ -121,14 +121,14 @@ type httpError struct {
 
 func (e *httpError) Error() string { return e.message }
 
-// answer writes what f returns as JSON (a string as plain text).
-func (g *gateway) answer(f func(*http.Request) (any, error)) http.HandlerFunc {
+// serveJSON writes what f returns as JSON (a string as plain text).
+func (g *gateway) serveJSON(f func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), queryTimeout)
 		defer cancel()
 		value, err := f(r.WithContext(ctx))
 		if err != nil {
-			refuse(w, err)
+			writeError(w, err)
 			return
 		}
 		text, isText := value.(string)
@@ -137,7 +137,7 @@ func (g *gateway) answer(f func(*http.Request) (any, error)) http.HandlerFunc {
 		if !isText {
 			kind = "application/json; charset=UTF-8"
 			if body, err = json.MarshalIndent(value, "", "   "); err != nil {
-				refuse(w, err)
+				writeError(w, err)
 				return
 			}
 		}
@@ -148,8 +148,8 @@ func (g *gateway) answer(f func(*http.Request) (any, error)) http.HandlerFunc {
 	}
 }
 
-// refuse writes an error: Chrome's own words with 500, as Chrome does it.
-func refuse(w http.ResponseWriter, err error) {
+// writeError writes an error: Chrome's own words with 500, as Chrome does it.
+func writeError(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
 	var he *httpError
 	switch {
@@ -185,12 +185,12 @@ func (g *gateway) version(r *http.Request) (any, error) {
 		"User-Agent":           v.UserAgent,
 		"V8-Version":           v.JSVersion,
 		"WebKit-Version":       "537.36 (" + v.Revision + ")",
-		"webSocketDebuggerUrl": base(r) + "/devtools/browser/" + g.id,
+		"webSocketDebuggerUrl": baseURL(r) + "/devtools/browser/" + g.id,
 	}, nil
 }
 
-// listed is one target of /json/list.
-type listed struct {
+// targetEntry is one target of /json/list.
+type targetEntry struct {
 	Description          string `json:"description"`
 	DevtoolsFrontendURL  string `json:"devtoolsFrontendUrl"`
 	ID                   string `json:"id"`
@@ -201,10 +201,10 @@ type listed struct {
 	WebSocketDebuggerURL string `json:"webSocketDebuggerUrl"`
 }
 
-func describe(r *http.Request, t TargetInfo) listed {
-	address := base(r) + "/devtools/page/" + t.TargetID
+func entryOf(r *http.Request, t TargetInfo) targetEntry {
+	address := baseURL(r) + "/devtools/page/" + t.TargetID
 	scheme, rest, _ := strings.Cut(address, "://")
-	return listed{
+	return targetEntry{
 		DevtoolsFrontendURL:  "devtools://devtools/bundled/inspector.html?" + scheme + "=" + rest,
 		ID:                   t.TargetID,
 		ParentID:             t.ParentID,
@@ -222,10 +222,10 @@ func (g *gateway) list(r *http.Request) (any, error) {
 		return nil, err
 	}
 	targets, err := m.targets(r.Context())
-	all := []listed{}
+	all := []targetEntry{}
 	for _, t := range targets {
-		if ownedKind(t.Type) && !m.isPrivate(t.TargetID) && !m.isWithheld(t) {
-			all = append(all, describe(r, t))
+		if isControlled(t.Type) && !m.isSettingsPage(t.TargetID) && !m.isHidden(t) {
+			all = append(all, entryOf(r, t))
 		}
 	}
 	return all, err
@@ -251,13 +251,13 @@ func (g *gateway) newPage(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if address != BlankPage {
-		go m.owner.sendTo(made.TargetID, address, nil, func() {}) // the client attaches when it has this answer
+		go m.controller.navigateNewTab(made.TargetID, address, nil, func() {}) // the client attaches when it has this answer
 	}
-	return describe(r, TargetInfo{TargetID: made.TargetID, Type: "page", URL: address}), nil
+	return entryOf(r, TargetInfo{TargetID: made.TargetID, Type: "page", URL: address}), nil
 }
 
-// onPage sends a command that takes a page's id.
-func (g *gateway) onPage(method string) func(*http.Request) (any, error) {
+// pageCommand sends a command that takes a page's id.
+func (g *gateway) pageCommand(method string) func(*http.Request) (any, error) {
 	done := map[string]string{"Target.activateTarget": "Target activated", "Target.closeTarget": "Target is closing"}[method]
 	return func(r *http.Request) (any, error) {
 		m, err := g.b.running()
@@ -269,7 +269,7 @@ func (g *gateway) onPage(method string) func(*http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(targets, func(t TargetInfo) bool { return t.TargetID == id && !m.isWithheld(t) }) {
+		if !slices.ContainsFunc(targets, func(t TargetInfo) bool { return t.TargetID == id && !m.isHidden(t) }) {
 			return nil, &httpError{http.StatusNotFound, "No such target id: " + id}
 		}
 		return done, m.call(r.Context(), "", method, map[string]string{"targetId": id}, nil)

@@ -68,14 +68,14 @@ func TestGatewayHTTP(t *testing.T) {
 		t.Errorf("version without a base: %d %s", status, plain)
 	}
 	status, body = ask(t, "PUT", url+"/json/new?http://a.test/new", header)
-	var made listed
+	var made targetEntry
 	if err := json.Unmarshal([]byte(body), &made); status != 200 || err != nil || made.WebSocketDebuggerURL != "wss://warren.example/cdp/CAP/devtools/page/"+made.ID {
 		t.Fatalf("new: %d %s", status, body)
 	}
 	pageAt(t, b, "/new")
 	for _, path := range []string{"/json", "/json/", "/json/list", "/json/list/"} {
 		status, body = ask(t, "GET", url+path, header)
-		var all []listed
+		var all []targetEntry
 		if err := json.Unmarshal([]byte(body), &all); status != 200 || err != nil || len(all) != 2 {
 			t.Errorf("%s: %d %s", path, status, body)
 		}

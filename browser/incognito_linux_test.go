@@ -38,7 +38,7 @@ func TestNoIncognitoWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, info := range targets {
-		if info.Type == "page" && info.Context != b.mux.downloads.own {
+		if info.Type == "page" && info.Context != b.mux.downloads.ownContext {
 			t.Errorf("a page of another context: %s", info.URL)
 		}
 	}

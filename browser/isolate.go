@@ -25,9 +25,9 @@ func CheckFiles() error {
 	return home.close()
 }
 
-// openBurrow prepares the best burrow that this machine gives: a namespace, or loopback where the machine refuses one or the run
+// openIsolation prepares the best burrow that this machine gives: a namespace, or loopback where the machine refuses one or the run
 // cannot live in one.
-func openBurrow(s *Spec) (burrow, error) {
+func openIsolation(s *Spec) (isolator, error) {
 	refused := s.needsLoopback()
 	if refused == nil && s.Network != OnLoopback {
 		home, err := openNamespace(s)

@@ -44,9 +44,9 @@ func (e *IsolationError) Error() string { return e.Err.Error() }
 
 func (e *IsolationError) Unwrap() error { return e.Err }
 
-// burrow is where a browser lives: it decides where the relay's listener comes from and how the child is started.
+// isolator is where a browser lives: it decides where the relay's listener comes from and how the child is started.
 // Nothing else in this package knows how the browser is isolated.
-type burrow interface {
+type isolator interface {
 	// listener is the socket that the relay serves on and that the browser's --proxy-server names.
 	listener() net.Listener
 	// start starts the prepared command inside, and returns the command whose process it is.
@@ -61,8 +61,8 @@ type burrow interface {
 	close() error
 }
 
-// hiding is a mount namespace that waits for its browser.
-type hiding interface {
+// fileIsolator is a mount namespace that waits for its browser.
+type fileIsolator interface {
 	start(cmd *exec.Cmd) (*exec.Cmd, error)
 	close() error
 }

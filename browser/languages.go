@@ -31,8 +31,8 @@ func ownLanguagesFile(userDataDir string) string {
 	return filepath.Join(userDataDir, profileFolder, "Own Languages")
 }
 
-// keepOwnLanguages notes what the preference was, unless that is noted already.
-func keepOwnLanguages(userDataDir, selected string) error {
+// saveOwnLanguages notes what the preference was, unless that is noted already.
+func saveOwnLanguages(userDataDir, selected string) error {
 	file := ownLanguagesFile(userDataDir)
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -54,8 +54,8 @@ func languageSettings(userDataDir string, told []string) (all []preference, done
 		if err != nil {
 			return nil, nil, err
 		}
-		selected, _ := preference{path: selectedLanguages}.in(now).(string)
-		return []preference{{selectedLanguages, strings.Join(told, ","), false}}, nothing, keepOwnLanguages(userDataDir, selected)
+		selected, _ := preference{path: selectedLanguages}.get(now).(string)
+		return []preference{{selectedLanguages, strings.Join(told, ","), false}}, nothing, saveOwnLanguages(userDataDir, selected)
 	}
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

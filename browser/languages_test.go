@@ -75,7 +75,7 @@ func contextsOf(t *testing.T, b *Browser) map[string]string {
 			all[name] = r.Result.Description
 		}
 	}
-	for _, s := range b.mux.owned("") {
+	for _, s := range b.mux.controllerSessions("") {
 		var r struct{ Result struct{ Value string } }
 		where := map[string]any{"expression": "self.first === undefined ? '' : location.host + location.pathname + location.search"}
 		if err := b.mux.call(ctx, s.id, "Runtime.evaluate", where, &r); err != nil || r.Result.Value == "" {
@@ -122,7 +122,7 @@ func takes(t *testing.T, b *Browser, id Identity) (told []string) {
 	t.Helper()
 	testnet.Eventually(t, "the browser takes what it is told", func() bool {
 		var err error
-		told, err = b.Redress(t.Context(), id)
+		told, err = b.SetIdentity(t.Context(), id)
 		if _, kept := errors.AsType[*LanguagesError](err); kept && errors.Is(err, context.DeadlineExceeded) {
 			t.Log(err)
 			return false
@@ -159,7 +159,7 @@ func TestLanguagesFollow(t *testing.T) {
 			}
 			b := p.startSpec(s)
 			follow(dial(t, serveGateway(t, b)+"/"))
-			own := b.mux.owner.openPages()[0]
+			own := b.mux.controller.openPages()[0]
 			call(t, b, own.Session, "Page.navigate", map[string]string{"url": "https://a.test/frames"})
 			c := dial(t, serveGateway(t, b)+"/")
 			private := field(t, c.call("", "Target.createBrowserContext", nil), "browserContextId")
@@ -187,7 +187,7 @@ func TestLanguagesFollow(t *testing.T) {
 			// What comes now has them from its first request.
 			call(t, b, own.Session, "Runtime.evaluate", map[string]any{"expression": `open('https://b.test/shows?popup', '_blank', 'noopener'); navigator.serviceWorker.register('/plain.js?later', {scope: '/x'}); 1`, "userGesture": true})
 			everywhere(t, b, "1,234.5", japanese, append(contexts, "page b.test/shows?popup", "service_worker a.test/plain.js?later")...)
-			for _, s := range b.mux.owned("") {
+			for _, s := range b.mux.controllerSessions("") {
 				var r struct{ Result struct{ Value string } }
 				if err := b.mux.call(t.Context(), s.id, "Runtime.evaluate", map[string]any{"expression": `location.search.match(/popup|later/) ? self.first : ''`}, &r); err == nil && r.Result.Value != "" && r.Result.Value != acceptLanguage(japanese) {
 					t.Errorf("%s was asked for with %s", s.kind, r.Result.Value)
@@ -215,7 +215,7 @@ func TestOwnLanguagesComeBack(t *testing.T) {
 		got := strings.Join(b.Languages(), ",")
 		if then != nil {
 			takes(t, b, Identity{Languages: then})
-			page := b.mux.owner.openPages()[0]
+			page := b.mux.controller.openPages()[0]
 			testnet.Eventually(t, "the page has them", func() bool {
 				return evaluate(t, b, page, `navigator.languages.join()`) == fmt.Sprintf("%q", strings.Join(then, ","))
 			})
@@ -254,11 +254,11 @@ func TestPrivatePage(t *testing.T) {
 	c.call("", "Target.setAutoAttach", waiting()) // and it lets nothing run
 	drain(c)
 	for range 3 {
-		session, leave, err := b.openPrivate(t.Context())
+		session, leave, err := b.openSettings(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		call(t, b, session, "Page.navigate", map[string]string{"url": settingsPage})
+		call(t, b, session, "Page.navigate", map[string]string{"url": settingsURL})
 		target := b.mux.session(session).target
 		m := c.try("", "Target.attachToTarget", map[string]any{"targetId": target, "flatten": true})
 		if m.Error == nil {
@@ -275,7 +275,7 @@ func TestPrivatePage(t *testing.T) {
 			t.Errorf("the list has the private page: %s", body)
 		}
 		leave()
-		if _, open := b.mux.owner.page(target); open || b.mux.hasPrivate() {
+		if _, open := b.mux.controller.page(target); open || b.mux.hasSettingsPage() {
 			t.Error("the page is still there")
 		}
 		marked := field(t, c.call("", "Target.createTarget", map[string]any{"url": BlankPage}), "targetId") // behind everything
@@ -292,7 +292,7 @@ func TestPrivatePage(t *testing.T) {
 	}
 	// One that is on the page before Chrome has said which it is.
 	target, _ := c.openTab(BlankPage)
-	for _, off := range b.mux.keepOff(target) {
+	for _, off := range b.mux.detachFromSettings(target) {
 		testnet.AwaitClosed(t, "the client is off the page", off, testnet.Patience)
 	}
 	if b.mux.hasClient(target) {
@@ -307,10 +307,10 @@ func TestStopAmidLanguages(t *testing.T) {
 	own := b.Languages()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := b.Redress(t.Context(), Identity{Languages: []string{"ja"}})
+		_, err := b.SetIdentity(t.Context(), Identity{Languages: []string{"ja"}})
 		ended <- err
 	}()
-	testnet.Eventually(t, "the settings are open", func() bool { return b.mux.hasPrivate() || len(ended) > 0 })
+	testnet.Eventually(t, "the settings are open", func() bool { return b.mux.hasSettingsPage() || len(ended) > 0 })
 	if m := b.Stop(t.Context(), false); m != MethodClose {
 		t.Errorf("the stop took %q", m)
 	}
@@ -331,15 +331,15 @@ func TestSettingsThatWereLeft(t *testing.T) {
 	for _, alone := range []bool{false, true} {
 		p := newProfile(t)
 		b := p.start()
-		b.mux.owner.closing.Store(false) // as if the browser had died before its owner could close them
-		first := b.mux.owner.openPages()[0]
+		b.mux.controller.closeBlocked.Store(false) // as if the browser had died before its owner could close them
+		first := b.mux.controller.openPages()[0]
 		if alone {
-			call(t, b, first.Session, "Page.navigate", map[string]string{"url": settingsPage})
+			call(t, b, first.Session, "Page.navigate", map[string]string{"url": settingsURL})
 		} else {
 			call(t, b, first.Session, "Page.navigate", map[string]string{"url": "http://a.test/mine"})
-			call(t, b, "", "Target.createTarget", map[string]any{"url": settingsPage, "background": true})
+			call(t, b, "", "Target.createTarget", map[string]any{"url": settingsURL, "background": true})
 		}
-		testnet.Eventually(t, "the settings are there", func() bool { return slices.Contains(urls(t, b), settingsPage) })
+		testnet.Eventually(t, "the settings are there", func() bool { return slices.Contains(urls(t, b), settingsURL) })
 		b.Stop(t.Context(), false)
 		b.Close()
 		want := []string{"http://a.test/mine"}
@@ -358,7 +358,7 @@ func TestLanguagesThatAreNotTaken(t *testing.T) {
 	s := p.spec()
 	s.Identity.Languages = []string{"de"}
 	b := p.startSpec(s)
-	page := b.mux.owner.openPages()[0]
+	page := b.mux.controller.openPages()[0]
 	sees := func(want string) {
 		t.Helper()
 		testnet.Eventually(t, "the page sees "+want, func() bool {
@@ -366,21 +366,21 @@ func TestLanguagesThatAreNotTaken(t *testing.T) {
 		})
 	}
 	id := Identity{Languages: []string{"ja", "en"}, Timezone: "Asia/Tokyo"}
-	b.private.Lock() // as if the last page never came
-	told, err := b.Redress(t.Context(), id)
+	b.settings.Lock() // as if the last page never came
+	told, err := b.SetIdentity(t.Context(), id)
 	if _, kept := errors.AsType[*LanguagesError](err); !kept || !slices.Equal(told, s.Identity.Languages) {
 		t.Errorf("the pages have %v, %v", told, err)
 	}
 	sees("dedeAsia/Tokyo")
-	b.private.Unlock()
+	b.settings.Unlock()
 	if told = takes(t, b, id); !slices.Equal(told, id.Languages) {
 		t.Errorf("the pages have %v", told)
 	}
 	sees("ja,enjaAsia/Tokyo")
-	if _, err := b.Redress(t.Context(), Identity{Languages: []string{"no tag"}}); err == nil || len(b.emulation.languages()) != 2 {
+	if _, err := b.SetIdentity(t.Context(), Identity{Languages: []string{"no tag"}}); err == nil || len(b.emulation.languages()) != 2 {
 		t.Errorf("what is no language was taken: %v", err)
 	}
-	if told, err := b.Redress(t.Context(), Identity{}); err != nil || !slices.Equal(told, id.Languages) {
+	if told, err := b.SetIdentity(t.Context(), Identity{}); err != nil || !slices.Equal(told, id.Languages) {
 		t.Errorf("without languages the pages have %v, %v", told, err)
 	}
 }
@@ -403,7 +403,7 @@ func TestClientsOwnAgentStays(t *testing.T) {
 	}
 	c.socket.CloseNow()
 	testnet.Eventually(t, "the page is the profile's when the client has gone", func() bool {
-		page := b.mux.owner.openPages()[1]
+		page := b.mux.controller.openPages()[1]
 		return evaluate(t, b, page, `navigator.languages.join()`) == `"ja"`
 	})
 }

@@ -206,7 +206,7 @@ func (x trial) open(t *testing.T, m *testnet.Machine) *Browser {
 		}
 		return b
 	}
-	if err := b.burrow.close(); err != nil {
+	if err := b.isolator.close(); err != nil {
 		t.Fatal(err)
 	}
 	home, err := openLoopback(&Spec{Files: FilesByGuard}, nil)

@@ -10,10 +10,10 @@ import (
 
 // loopback is the burrow in the machine's own network: the relay listens on 127.0.0.1 and the flags keep Chrome on it. Files may be hidden all the same.
 type loopback struct {
-	l      net.Listener
-	why    *IsolationError
-	hiding hiding // starts the browser where files are hidden; nil: nothing hides them
-	peers  peers
+	l     net.Listener
+	why   *IsolationError
+	files fileIsolator // starts the browser where files are hidden; nil: nothing hides them
+	peers peers
 }
 
 func openLoopback(s *Spec, why *IsolationError) (*loopback, error) {
@@ -23,7 +23,7 @@ func openLoopback(s *Spec, why *IsolationError) (*loopback, error) {
 		var refused *IsolationError
 		switch {
 		case err == nil:
-			b.hiding = home
+			b.files = home
 		case !errors.As(err, &refused) || !refused.Refused || s.Files == FilesInNamespace:
 			return nil, err
 		}
@@ -39,15 +39,15 @@ func openLoopback(s *Spec, why *IsolationError) (*loopback, error) {
 func (b *loopback) listener() net.Listener { return b.l }
 
 func (b *loopback) start(cmd *exec.Cmd) (*exec.Cmd, error) {
-	if b.hiding != nil {
-		return b.hiding.start(cmd)
+	if b.files != nil {
+		return b.files.start(cmd)
 	}
 	return cmd, cmd.Start()
 }
 
 func (b *loopback) close() (err error) {
-	if b.hiding != nil {
-		err = b.hiding.close()
+	if b.files != nil {
+		err = b.files.close()
 	}
 	if b.l != nil {
 		err = errors.Join(err, b.l.Close())
@@ -57,7 +57,7 @@ func (b *loopback) close() (err error) {
 
 func (b *loopback) isolation() Isolation {
 	files := FilesByGuard
-	if b.hiding != nil {
+	if b.files != nil {
 		files = FilesInNamespace
 	}
 	return Isolation{Network: OnLoopback, Files: files, Sandbox: true}

@@ -18,26 +18,26 @@ import (
 //
 // One goroutine reads the pipe. What it has to say goes into queues, and it waits for nobody unless their bound for all clients is reached.
 type mux struct {
-	log   *slog.Logger
-	pipe  *pipe
-	in    *queue // commands on their way to Chrome
-	owner *owner
+	log        *slog.Logger
+	pipe       *pipe
+	in         *queue // commands on their way to Chrome
+	controller *controller
 
 	downloads *downloads
 	spare     chan *client // holds clients that nobody uses yet
 	backlog   *backlog     // what waits for clients
-	laid      []*client    // got messages that are not let out yet; the reading goroutine's
+	unflushed []*client    // got messages that are not let out yet; the reading goroutine's
 
-	mu       sync.Mutex
-	lastID   int64
-	pending  map[int64]pending
-	sessions map[string]*session
-	clients  map[*client]struct{}
-	holding  chan struct{} // closed and replaced when what clients hold changes
+	mu           sync.Mutex
+	lastID       int64
+	pending      map[int64]pending
+	sessions     map[string]*session
+	clients      map[*client]struct{}
+	holdsChanged chan struct{} // closed and replaced when what clients hold changes
 
 	subscriptions []*Subscription // replaced, never changed
-	private       privatePage
-	shut          shutTargets
+	settings      settingsTab
+	blocked       blockedTargets
 }
 
 // IDs and queues.
@@ -62,30 +62,30 @@ type session struct {
 	held       []command // a resume that waits for the owner, and what came after it
 	heldBytes  int
 	isHeld     bool
-	agent      bool // the client has set a user agent of its own there
-	waits      bool // the client holds the target: it waits for the client's resume
+	ownAgent   bool // the client has set a user agent of its own there
+	holds      bool // the client holds the target: it waits for the client's resume
 
-	told map[string]*hearsay // what it was told of targets that are, or may be, withheld
+	exposed map[string]*exposure // what it was told of targets that are, or may be, withheld
 }
 
 // pending is a command that Chrome has not answered.
 type pending struct {
-	session string
-	client  *client
-	raw     []byte                                        // the id as the client wrote it
-	first   func(a answer, deliver func())                // what comes before the client gets the answer; as done
-	done    func(answer)                                  // for the owner's own commands; runs on the reading goroutine and must not wait
-	without func(json.RawMessage) (json.RawMessage, bool) // what the client gets of the result, nil: all of it; false: as if there were no such target
+	session  string
+	client   *client
+	clientID []byte                                        // the id as the client wrote it
+	before   func(a answer, deliver func())                // what comes before the client gets the answer; as done
+	then     func(answer)                                  // for the owner's own commands; runs on the reading goroutine and must not wait
+	filter   func(json.RawMessage) (json.RawMessage, bool) // what the client gets of the result, nil: all of it; false: as if there were no such target
 }
 
 func newMux(p *pipe, log *slog.Logger) *mux {
 	m := &mux{
-		log: log, pipe: p, in: newQueue(commandLimit), lastID: firstID - 1, spare: make(chan *client, spares),
+		log: log, pipe: p, in: newQueue(commandLimit), lastID: firstID - 1, spare: make(chan *client, spareClients),
 		pending: map[int64]pending{}, sessions: map[string]*session{}, clients: map[*client]struct{}{},
-		holding: make(chan struct{}), shut: newShutTargets(),
+		holdsChanged: make(chan struct{}), blocked: newBlockedTargets(),
 	}
-	m.backlog = newBacklog(m.cutOff)
-	m.owner, m.downloads = newOwner(m), newDownloads(m)
+	m.backlog = newBacklog(m.endStalled)
+	m.controller, m.downloads = newController(m), newDownloads(m)
 	return m
 }
 
@@ -106,7 +106,7 @@ func (m *mux) run() {
 		m.receive(msg)
 		full := m.backlog.full()
 		if full != nil || !m.pipe.more() {
-			m.letOut()
+			m.flush()
 		}
 		if full != nil {
 			<-full
@@ -126,7 +126,7 @@ func (m *mux) end() {
 	clients := m.clients
 	m.clients = nil
 	m.mu.Unlock()
-	fail(calls, errPipeEnded)
+	failCalls(calls, errPipeEnded)
 	for c := range clients {
 		c.end(errPipeEnded)
 	}
@@ -139,8 +139,8 @@ func (m *mux) session(id string) *session {
 	return m.sessions[id]
 }
 
-// owned returns the owner's sessions: all, or those on one target.
-func (m *mux) owned(target string) (all []*session) {
+// controllerSessions returns the owner's sessions: all, or those on one target.
+func (m *mux) controllerSessions(target string) (all []*session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.sessions {
@@ -151,20 +151,20 @@ func (m *mux) owned(target string) (all []*session) {
 	return all
 }
 
-// ofClients returns the sessions of clients to which we have told who they are.
-func (m *mux) ofClients() (all []*session) {
+// clientSessions returns the sessions of clients to which we have told who they are.
+func (m *mux) clientSessions() (all []*session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.sessions {
-		if s.client != nil && s.kind != "browser" && !s.agent {
+		if s.client != nil && s.kind != "browser" && !s.ownAgent {
 			all = append(all, s)
 		}
 	}
 	return all
 }
 
-// attachedTo reports whether this client is.
-func (m *mux) attachedTo(c *client, target string) bool {
+// isAttached reports whether this client is.
+func (m *mux) isAttached(c *client, target string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.sessions {
@@ -175,10 +175,10 @@ func (m *mux) attachedTo(c *client, target string) bool {
 	return false
 }
 
-// drop removes s, its children, and the commands that Chrome will not answer any more; of these it returns the owner's. m.mu is held.
-func (m *mux) drop(s *session) (gone []*session, calls []pending) {
+// removeSession removes s, its children, and the commands that Chrome will not answer any more; of these it returns the owner's. m.mu is held.
+func (m *mux) removeSession(s *session) (gone []*session, calls []pending) {
 	gone = []*session{s}
-	m.letGo(s)
+	m.endHold(s)
 	delete(m.sessions, s.id)
 	for id, p := range m.pending {
 		if p.session == s.id {
@@ -188,24 +188,24 @@ func (m *mux) drop(s *session) (gone []*session, calls []pending) {
 	}
 	for _, child := range m.sessions {
 		if child.parent == s.id {
-			below, more := m.drop(child)
+			below, more := m.removeSession(child)
 			gone, calls = append(gone, below...), append(calls, more...)
 		}
 	}
 	return gone, calls
 }
 
-// fail answers calls of the owner that Chrome will not answer. No lock is held.
-func fail(calls []pending, why error) {
+// failCalls answers calls of the owner that Chrome will not answer. No lock is held.
+func failCalls(calls []pending, why error) {
 	for _, p := range calls {
-		if p.done != nil {
-			p.done(answer{lost: why})
+		if p.then != nil {
+			p.then(answer{lost: why})
 		}
 	}
 }
 
-// register takes a free id for p. m.mu is held.
-func (m *mux) register(p pending) int64 {
+// registerCall takes a free id for p. m.mu is held.
+func (m *mux) registerCall(p pending) int64 {
 	for {
 		m.lastID++
 		if m.lastID > lastID {
@@ -238,9 +238,9 @@ func (m *mux) send(session, method string, params any, done func(answer)) {
 		done(answer{lost: errPipeEnded})
 		return
 	}
-	id := m.register(pending{session: session, done: done})
+	id := m.registerCall(pending{session: session, then: done})
 	m.mu.Unlock()
-	_ = m.in.force(command{id: id, session: session, method: method, params: raw}.encode()) // closed: end answers
+	_ = m.in.enqueueAlways(command{id: id, session: session, method: method, params: raw}.encode()) // closed: end answers
 }
 
 // call is send that waits for the answer and decodes it into result, which may be nil.
@@ -262,15 +262,15 @@ func (m *mux) call(ctx context.Context, session, method string, params, result a
 	}
 }
 
-// spares is how many clients wait for their user: one more than who comes at once when another has left.
-const spares = 2
+// spareClients is how many clients wait for their user: one more than who comes at once when another has left.
+const spareClients = 2
 
-// spareAfter is how long after a client came the next spare one is made: not while the client waits for its first answers.
-const spareAfter = 200 * time.Millisecond
+// spareDelay is how long after a client came the next spare one is made: not while the client waits for its first answers.
+const spareDelay = 200 * time.Millisecond
 
-// attach makes a new client with a browser session of its own: the spare one, where there is one.
-func (m *mux) attach(ctx context.Context) (*client, error) {
-	defer time.AfterFunc(spareAfter, m.prepareSpares)
+// attachClient makes a new client with a browser session of its own: the spare one, where there is one.
+func (m *mux) attachClient(ctx context.Context) (*client, error) {
+	defer time.AfterFunc(spareDelay, m.prepareSpares)
 	select {
 	case c := <-m.spare:
 		if c.reason() == nil {
@@ -278,15 +278,15 @@ func (m *mux) attach(ctx context.Context) (*client, error) {
 		}
 	default:
 	}
-	return m.attachNew(ctx)
+	return m.attachNewClient(ctx)
 }
 
 // prepareSpares makes clients that wait for who comes next, who then need not wait for Chrome.
 func (m *mux) prepareSpares() {
-	for range spares - len(m.spare) {
+	for range spareClients - len(m.spare) {
 		c := newClient(m)
 		m.send("", "Target.attachToBrowserTarget", nil, func(a answer) {
-			if m.adopt(c, a) != nil {
+			if m.registerClient(c, a) != nil {
 				return
 			}
 			select {
@@ -298,10 +298,10 @@ func (m *mux) prepareSpares() {
 	}
 }
 
-func (m *mux) attachNew(ctx context.Context) (*client, error) {
+func (m *mux) attachNewClient(ctx context.Context) (*client, error) {
 	c := newClient(m)
 	ready := make(chan error, 1)
-	m.send("", "Target.attachToBrowserTarget", nil, func(a answer) { ready <- m.adopt(c, a) })
+	m.send("", "Target.attachToBrowserTarget", nil, func(a answer) { ready <- m.registerClient(c, a) })
 	select {
 	case err := <-ready:
 		if err != nil {
@@ -318,8 +318,8 @@ func (m *mux) attachNew(ctx context.Context) (*client, error) {
 	}
 }
 
-// adopt registers c's browser session as Chrome named it.
-func (m *mux) adopt(c *client, a answer) error {
+// registerClient registers c's browser session as Chrome named it.
+func (m *mux) registerClient(c *client, a answer) error {
 	if err := a.err(); err != nil {
 		return err
 	}
@@ -344,16 +344,16 @@ func (m *mux) adopt(c *client, a answer) error {
 	return nil
 }
 
-// attachPage makes a new client that sees one page only, as a socket of /devtools/page does.
-func (m *mux) attachPage(ctx context.Context, target string) (*client, error) {
-	c, err := m.attach(ctx)
+// attachPageClient makes a new client that sees one page only, as a socket of /devtools/page does.
+func (m *mux) attachPageClient(ctx context.Context, target string) (*client, error) {
+	c, err := m.attachClient(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ready := make(chan error, 1)
 	params := map[string]any{"targetId": target, "flatten": true}
-	joined := m.owner.joins.begin()
-	m.send(c.root, "Target.attachToTarget", params, func(a answer) { joined(); ready <- c.narrow(a) })
+	joined := m.controller.attaching.begin()
+	m.send(c.root, "Target.attachToTarget", params, func(a answer) { joined(); ready <- c.setBasePage(a) })
 	select {
 	case err = <-ready:
 	case <-ctx.Done():
@@ -366,22 +366,22 @@ func (m *mux) attachPage(ctx context.Context, target string) (*client, error) {
 	return c, nil
 }
 
-// cutOff ends the clients that do not read.
-func (m *mux) cutOff() {
+// endStalled ends the clients that do not read.
+func (m *mux) endStalled() {
 	m.mu.Lock()
 	clients := slices.Collect(maps.Keys(m.clients))
 	m.mu.Unlock()
-	limit, stuck := m.backlog.begin()
+	limit, stuck := m.backlog.beginCheck()
 	for _, c := range clients {
-		waiting, since := c.out.idle()
+		waiting, since := c.out.idleTime()
 		switch {
 		case waiting <= limit:
 		case since >= stuck:
 			m.log.Warn("a client is cut off: it does not read", "waiting", waiting, "since", since)
-			c.end(errStuck)
+			c.end(errStalled)
 		default: // it is looked at again
 			m.backlog.mu.Lock()
-			m.backlog.lookSoon()
+			m.backlog.checkSoon()
 			m.backlog.mu.Unlock()
 		}
 	}

@@ -51,7 +51,7 @@ func TestIDsBeginAgain(t *testing.T) {
 	defer m.mu.Unlock()
 	var got []int64
 	for range 5 {
-		got = append(got, m.register(pending{}))
+		got = append(got, m.registerCall(pending{}))
 	}
 	if want := []int64{lastID - 1, lastID, firstID + 1, firstID + 3, firstID + 4}; !slices.Equal(got, want) {
 		t.Errorf("ids %v, want %v", got, want)
@@ -65,10 +65,10 @@ func TestChildrenGoWithTheirSession(t *testing.T) {
 	asked := map[string]int64{}
 	for id, parent := range below {
 		m.sessions[id] = &session{id: id, parent: parent, target: "T" + id, kind: "iframe"}
-		asked[id] = m.register(pending{session: id})
+		asked[id] = m.registerCall(pending{session: id})
 	}
 	m.mu.Lock()
-	gone, calls := m.drop(m.sessions["top"])
+	gone, calls := m.removeSession(m.sessions["top"])
 	m.mu.Unlock()
 	var names []string
 	for _, s := range gone {
@@ -94,14 +94,14 @@ func TestNothingOvertakesAHeldResume(t *testing.T) {
 	for id, kind := range map[string]string{"root": "browser", "page": "page", "other": "page"} {
 		m.sessions[id] = &session{id: id, target: "T" + id, kind: kind, client: c}
 	}
-	m.owner.attached(&session{id: "owners", target: "Tpage", kind: "page"}, TargetInfo{TargetID: "Tpage", Type: "page"})
-	d := m.owner.dressing("Tpage")
+	m.controller.onAttached(&session{id: "owners", target: "Tpage", kind: "page"}, TargetInfo{TargetID: "Tpage", Type: "page"})
+	d := m.controller.stateOf("Tpage")
 	<-d.sent // and never acknowledged: the page stays undressed
 	m.sent(t)
 	for i, send := range []struct{ session, method string }{
 		{"page", "Page.enable"}, {"page", "Runtime.runIfWaitingForDebugger"}, {"page", "Runtime.evaluate"}, {"other", "Page.reload"}, {"page", "Page.navigate"}, {"page", "Runtime.runIfWaitingForDebugger"},
 	} {
-		if err := c.send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":%q,"sessionId":%q}`, i+1, send.method, send.session)); err != nil {
+		if err := c.submit(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":%q,"sessionId":%q}`, i+1, send.method, send.session)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,7 +111,7 @@ func TestNothingOvertakesAHeldResume(t *testing.T) {
 	d.finish()
 	var got []string
 	for len(got) < 4 {
-		if err := m.in.ring(t.Context()); err != nil {
+		if err := m.in.await(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		got = append(got, m.sent(t)...)
@@ -143,15 +143,15 @@ func TestHeldAsLongAsItTakes(t *testing.T) {
 		m := newTestMux(t)
 		c := newClient(m)
 		m.sessions["page"] = &session{id: "page", target: "Tpage", kind: "page", client: c}
-		m.owner.attached(&session{id: "owners", target: "Tpage", kind: "page"}, TargetInfo{TargetID: "Tpage", Type: "page"})
-		d := m.owner.dressing("Tpage")
+		m.controller.onAttached(&session{id: "owners", target: "Tpage", kind: "page"}, TargetInfo{TargetID: "Tpage", Type: "page"})
+		d := m.controller.stateOf("Tpage")
 		<-d.sent
 		m.sent(t)
-		if err := c.send(t.Context(), []byte(`{"id":1,"method":"Runtime.runIfWaitingForDebugger","sessionId":"page"}`)); err != nil {
+		if err := c.submit(t.Context(), []byte(`{"id":1,"method":"Runtime.runIfWaitingForDebugger","sessionId":"page"}`)); err != nil {
 			t.Fatal(err)
 		}
 		dressed := make(chan struct{})
-		go func() { m.owner.awaitDressed(t.Context(), "Tpage"); close(dressed) }()
+		go func() { m.controller.awaitOverrides(t.Context(), "Tpage"); close(dressed) }()
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if got := m.sent(t); len(got) > 0 {
@@ -179,7 +179,7 @@ func TestHeldIsRefusedAtLast(t *testing.T) {
 	m.sessions["root"] = &session{id: "root", kind: "browser", client: c}
 	m.sessions["page"] = &session{id: "page", parent: "root", target: "Tpage", kind: "page", client: c}
 	for i, method := range []string{"Runtime.runIfWaitingForDebugger", "Runtime.evaluate"} {
-		if err := c.send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":%q,"sessionId":"page"}`, i+1, method)); err != nil {
+		if err := c.submit(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":%q,"sessionId":"page"}`, i+1, method)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -47,11 +47,11 @@ func EnterNamespace() error {
 		return fmt.Errorf("there is no line: this command is started by a run, not by hand: %w", err)
 	}
 	unix.Close(lineFD) //nolint:errcheck // its copy stays
-	step, err := settle(line)
+	step, err := setUpNamespaces(line)
 	if err == nil {
-		step, err = turnInto(line)
+		step, err = becomeBrowser(line)
 	}
-	tell(line, said{Step: step, Error: err.Error(), Errno: errnoOf(err)}, nil)
+	sendReport(line, childReport{Step: step, Error: err.Error(), Errno: errnoOf(err)}, nil)
 	return fmt.Errorf("%s: %w", step, err)
 }
 
@@ -60,7 +60,7 @@ func errnoOf(err error) (e syscall.Errno) {
 	return e
 }
 
-func tell(line int, m said, fds []int) {
+func sendReport(line int, m childReport, fds []int) {
 	text, _ := json.Marshal(m) // strings and a number
 	var rights []byte
 	if len(fds) > 0 {
@@ -69,15 +69,15 @@ func tell(line int, m said, fds []int) {
 	_ = unix.Sendmsg(line, text, rights, nil, 0) // nobody is there to be told
 }
 
-// settle makes the namespaces and hands the listener over.
-func settle(line int) (step string, err error) {
-	ready := said{Step: stepListen}
+// setUpNamespaces makes the namespaces and hands the listener over.
+func setUpNamespaces(line int) (step string, err error) {
+	ready := childReport{Step: stepListen}
 	var sockets []int
 	if !slices.Contains(os.Environ(), networkOfMachine) {
 		if err := loopbackUp(); err != nil {
 			return stepUp, err
 		}
-		ready.Bare = plugIn() != nil
+		ready.Bare = addVeth() != nil
 		l, err := listen()
 		if err != nil {
 			return stepListen, err
@@ -86,9 +86,9 @@ func settle(line int) (step string, err error) {
 		sockets = []int{l}
 	}
 	if err := ownMounts(); err != nil {
-		ready.Files = &said{Step: stepMounts, Error: err.Error(), Errno: errnoOf(err)}
+		ready.Files = &childReport{Step: stepMounts, Error: err.Error(), Errno: errnoOf(err)}
 	}
-	tell(line, ready, sockets)
+	sendReport(line, ready, sockets)
 	return "", nil
 }
 
@@ -135,14 +135,14 @@ func dropCapabilities() error {
 	return unix.Capset(&header, &none[0])
 }
 
-// turnInto waits for what to become and becomes it. It returns only when it failed.
-func turnInto(line int) (step string, err error) {
-	what, fds, err := await(line)
+// becomeBrowser waits for what to become and becomes it. It returns only when it failed.
+func becomeBrowser(line int) (step string, err error) {
+	what, fds, err := readExecRequest(line)
 	if err != nil {
 		return stepPrepare, err
 	}
 	if what.View != nil {
-		if err := what.View.layOut(); err != nil {
+		if err := what.View.apply(); err != nil {
 			return stepFiles, err
 		}
 	}
@@ -166,8 +166,8 @@ func turnInto(line int) (step string, err error) {
 // maxBecome bounds the browser's command line and environment.
 const maxBecome = 192 << 10
 
-// await reads the one message of the shim's. The descriptors are moved out of the way of those that the browser gets.
-func await(line int) (what become, fds []int, err error) {
+// readExecRequest reads the one message of the shim's. The descriptors are moved out of the way of those that the browser gets.
+func readExecRequest(line int) (what execRequest, fds []int, err error) {
 	text, rights := make([]byte, maxBecome), make([]byte, unix.CmsgSpace(4*4))
 	n, r, flags, _, err := recvmsg(line, text, rights)
 	if err != nil {

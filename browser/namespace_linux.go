@@ -22,11 +22,11 @@ import (
 // ChildArgument is what a program of ours is called with to be that child; it then calls EnterNamespace and nothing else.
 const ChildArgument = "burrow"
 
-// ordinaryUser is what root is inside: Chrome refuses to run its sandbox as 0. Any other number would do.
-const ordinaryUser = 1000
+// innerUser is what root is inside: Chrome refuses to run its sandbox as 0. Any other number would do.
+const innerUser = 1000
 
-// childPatience is how long the child may take for each of its steps, which take it some milliseconds.
-const childPatience = 20 * time.Second
+// childTimeout is how long the child may take for each of its steps, which take it some milliseconds.
+const childTimeout = 20 * time.Second
 
 // namespace is a burrow whose network is a loopback interface with nothing on it but the relay's listener.
 type namespace struct {
@@ -34,54 +34,54 @@ type namespace struct {
 	line  *net.UnixConn // to the child; it closes the child's end when it becomes the browser
 	l     net.Listener
 
-	spec     *Spec
-	once     sync.Once
-	bare     bool            // pages believe to be offline
-	unhidden *IsolationError // why the machine's files are not hidden by the kernel; nil: they are
-	became   bool            // the child is the browser now, and who started that waits for it
+	spec         *Spec
+	once         sync.Once
+	offline      bool            // pages believe to be offline
+	filesRefused *IsolationError // why the machine's files are not hidden by the kernel; nil: they are
+	replaced     bool            // the child is the browser now, and who started that waits for it
 }
 
-// said is one message of the child's. The first comes with the listener, or says what failed; a second one comes only
+// childReport is one message of the child's. The first comes with the listener, or says what failed; a second one comes only
 // when the browser could not be started.
-type said struct {
+type childReport struct {
 	Step  string        `json:"step"`
 	Errno syscall.Errno `json:"errno,omitempty"`
 	Error string        `json:"error,omitempty"`
 	Bare  bool          `json:"bare,omitempty"`  // there is nothing but loopback
-	Files *said         `json:"files,omitempty"` // why there is no mount namespace; nil: there is
+	Files *childReport  `json:"files,omitempty"` // why there is no mount namespace; nil: there is
 }
 
-// become is what the child is told. With it come three descriptors: DevTools' two, and the output's.
-type become struct {
-	Path   string   `json:"path"`
-	Args   []string `json:"args"`
-	Env    []string `json:"env"`
-	Dir    string   `json:"dir"`
-	Folder string   `json:"folder"` // the profile's, which the browser must be able to write
-	View   *view    `json:"view"`   // which files it sees; nil: all
+// execRequest is what the child is told. With it come three descriptors: DevTools' two, and the output's.
+type execRequest struct {
+	Path   string    `json:"path"`
+	Args   []string  `json:"args"`
+	Env    []string  `json:"env"`
+	Dir    string    `json:"dir"`
+	Folder string    `json:"folder"` // the profile's, which the browser must be able to write
+	View   *fileView `json:"view"`   // which files it sees; nil: all
 }
 
 // openNamespace starts the child and takes the listener from it. Its errors are *IsolationErrors.
-func openNamespace(s *Spec) (burrow, error) {
+func openNamespace(s *Spec) (isolator, error) {
 	n, err := openChild(s, namespaces())
 	if err != nil {
 		return nil, err
 	}
-	if n.unhidden != nil && s.Files == FilesInNamespace {
+	if n.filesRefused != nil && s.Files == FilesInNamespace {
 		n.close() //nolint:errcheck // what was refused says more
-		return nil, n.unhidden
+		return nil, n.filesRefused
 	}
 	return n, nil
 }
 
 // openMounts starts the child in the machine's own network, for runs that cannot have another: files are hidden from them all the same.
-func openMounts(s *Spec) (hiding, error) {
+func openMounts(s *Spec) (fileIsolator, error) {
 	attr := namespaces()
 	attr.Cloneflags &^= syscall.CLONE_NEWNET
 	n, err := openChild(s, attr)
-	if err == nil && n.unhidden != nil {
+	if err == nil && n.filesRefused != nil {
 		n.close() //nolint:errcheck // what was refused says more
-		err = n.unhidden
+		err = n.filesRefused
 	}
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func openChild(s *Spec, attr *syscall.SysProcAttr) (*namespace, error) {
 	theirs.Close() // its end must be the child's alone: then it closes with the child
 	if err != nil {
 		ours.Close()
-		return nil, refusedBy("make user and network namespaces", err)
+		return nil, isolationRefusal("make user and network namespaces", err)
 	}
 	n := &namespace{child: cmd, line: ours, spec: s}
 	if err = n.awaitChild(attr.Cloneflags&syscall.CLONE_NEWNET != 0); err != nil {
@@ -122,7 +122,7 @@ func openChild(s *Spec, attr *syscall.SysProcAttr) (*namespace, error) {
 func namespaces() *syscall.SysProcAttr {
 	inner := func(id int) int {
 		if id == 0 {
-			return ordinaryUser
+			return innerUser
 		}
 		return id
 	}
@@ -152,13 +152,13 @@ func socketPair() (*net.UnixConn, *os.File, error) {
 
 // awaitChild reads the child's first message, and takes the listener from it where it has a network of its own.
 func (n *namespace) awaitChild(listens bool) error {
-	m, files, err := n.hear()
+	m, files, err := n.readReport()
 	defer closeAll(files...)
 	switch {
 	case err != nil:
 		return &IsolationError{Err: fmt.Errorf("the namespace's process ended before it was ready: %w", err)}
 	case m.Errno != 0 || m.Error != "":
-		return refusedBy(m.Step, m.err())
+		return isolationRefusal(m.Step, m.err())
 	case listens != (len(files) == 1):
 		return &IsolationError{Err: fmt.Errorf("the namespace's process gave %d sockets", len(files))}
 	}
@@ -167,24 +167,24 @@ func (n *namespace) awaitChild(listens bool) error {
 			return &IsolationError{Err: fmt.Errorf("take the relay's listener: %w", err)}
 		}
 	}
-	n.bare = m.Bare
+	n.offline = m.Bare
 	if m.Files != nil {
-		n.unhidden = refusedBy(m.Files.Step, m.Files.err())
-		n.unhidden.Refused, n.unhidden.Advice = true, mountAdvice()
+		n.filesRefused = isolationRefusal(m.Files.Step, m.Files.err())
+		n.filesRefused.Refused, n.filesRefused.Advice = true, mountAdvice()
 	}
 	return nil
 }
 
-func (m *said) err() error {
+func (m *childReport) err() error {
 	if m.Errno != 0 {
 		return m.Errno
 	}
 	return errors.New(m.Error)
 }
 
-// hear reads one message of the child's.
-func (n *namespace) hear() (m said, files []*os.File, err error) {
-	if err := n.line.SetReadDeadline(time.Now().Add(childPatience)); err != nil {
+// readReport reads one message of the child's.
+func (n *namespace) readReport() (m childReport, files []*os.File, err error) {
+	if err := n.line.SetReadDeadline(time.Now().Add(childTimeout)); err != nil {
 		return m, nil, err
 	}
 	text, rights := make([]byte, 4<<10), make([]byte, unix.CmsgSpace(4*4))
@@ -212,8 +212,8 @@ func received(control []byte) (files []*os.File, err error) {
 	return files, err
 }
 
-// refusedBy tells a machine that forbids namespaces from one that has no room for another at the moment.
-func refusedBy(step string, err error) *IsolationError {
+// isolationRefusal tells a machine that forbids namespaces from one that has no room for another at the moment.
+func isolationRefusal(step string, err error) *IsolationError {
 	e := &IsolationError{Err: fmt.Errorf("%s: %w", step, err)}
 	for _, errno := range []syscall.Errno{unix.EPERM, unix.EACCES, unix.ENOSPC, unix.EINVAL, unix.ENOSYS, unix.EUSERS} {
 		if errors.Is(err, errno) {
@@ -229,9 +229,9 @@ func (n *namespace) start(cmd *exec.Cmd) (*exec.Cmd, error) {
 	if !ok || len(cmd.ExtraFiles) != 2 {
 		return nil, errors.New("the command is not one of a browser")
 	}
-	what := become{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Folder: userDataDirOf(cmd.Args)}
-	if n.unhidden == nil {
-		v, err := viewOf(n.spec)
+	what := execRequest{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Folder: userDataDirOf(cmd.Args)}
+	if n.filesRefused == nil {
+		v, err := newFileView(n.spec)
 		if err != nil {
 			return nil, &IsolationError{Err: fmt.Errorf("%s: %w", stepFiles, err)}
 		}
@@ -242,26 +242,26 @@ func (n *namespace) start(cmd *exec.Cmd) (*exec.Cmd, error) {
 		return nil, err
 	}
 	rights := unix.UnixRights(int(cmd.ExtraFiles[0].Fd()), int(cmd.ExtraFiles[1].Fd()), int(out.Fd()))
-	if err := n.line.SetWriteDeadline(time.Now().Add(childPatience)); err != nil {
+	if err := n.line.SetWriteDeadline(time.Now().Add(childTimeout)); err != nil {
 		return nil, err
 	}
 	if _, _, err := n.line.WriteMsgUnix(text, rights, nil); err != nil {
 		return nil, &IsolationError{Err: fmt.Errorf("tell the namespace's process what to become: %w", err)}
 	}
-	m, files, err := n.hear()
+	m, files, err := n.readReport()
 	closeAll(files...)
 	switch {
 	case err == nil:
 		return nil, startFailure(cmd.Path, &m)
 	case errors.Is(err, io.EOF): // its end closes with the exec, or with its death, which who waits for it sees
-		n.became = true
+		n.replaced = true
 		return n.child, nil
 	}
 	return nil, &IsolationError{Err: fmt.Errorf("the namespace's process did not become the browser: %w", err)}
 }
 
 // startFailure gives what the child could not do its kind.
-func startFailure(path string, m *said) error {
+func startFailure(path string, m *childReport) error {
 	switch m.Step {
 	case stepExec:
 		return &StartError{Kind: StartNotFound, Err: fmt.Errorf("%s cannot be started inside the namespace: %w", path, m.err())}
@@ -278,19 +278,19 @@ func (n *namespace) admit(net.Conn, int) error { return nil } // nobody else can
 
 func (n *namespace) isolation() Isolation {
 	files := FilesInNamespace
-	if n.unhidden != nil {
+	if n.filesRefused != nil {
 		files = FilesByGuard
 	}
 	return Isolation{Network: InNamespace, Files: files, Sandbox: true}
 }
 
 func (n *namespace) warnings() (all []Warning) {
-	if n.bare {
+	if n.offline {
 		all = append(all, Warning{"offline_shown", "The kernel gives the run's namespace no virtual interface (its module veth is missing: sudo modprobe veth): pages believe that they are offline, and load all the same."})
 	}
-	if n.unhidden != nil {
+	if n.filesRefused != nil {
 		all = append(all, Warning{"isolation_files", "This run sees the machine's files: commands of DevTools clients that lead to the data folder are refused, but the kernel does not hide it. Why: " +
-			n.unhidden.Error() + ". What helps: " + n.unhidden.Advice + ". --require-isolation refuses such runs."})
+			n.filesRefused.Error() + ". What helps: " + n.filesRefused.Advice + ". --require-isolation refuses such runs."})
 	}
 	return all
 }
@@ -302,7 +302,7 @@ func (n *namespace) close() (err error) {
 			err = n.l.Close()
 		}
 		err = errors.Join(err, n.line.Close())
-		if !n.became {
+		if !n.replaced {
 			_ = n.child.Process.Kill() // it would go by itself; one that hangs would not
 			_ = n.child.Wait()         // that it was killed is no error
 		}

@@ -120,7 +120,7 @@ func TestPagesAreOnline(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
 	var online bool
-	if err := b.mux.owner.evaluate(t.Context(), b.mux.owner.openPages()[0], "navigator.onLine", &online); err != nil {
+	if err := b.mux.controller.evaluate(t.Context(), b.mux.controller.openPages()[0], "navigator.onLine", &online); err != nil {
 		t.Fatal(err)
 	}
 	if slices.ContainsFunc(b.Warnings(), func(w Warning) bool { return w.Code == "offline_shown" }) {

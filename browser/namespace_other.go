@@ -15,11 +15,11 @@ var errOnlyLinux = errors.New("only Linux has network namespaces")
 // EnterNamespace always fails here.
 func EnterNamespace() error { return errOnlyLinux }
 
-func openNamespace(*Spec) (burrow, error) {
+func openNamespace(*Spec) (isolator, error) {
 	return nil, &IsolationError{Refused: true, Err: errOnlyLinux}
 }
 
-func openMounts(*Spec) (hiding, error) {
+func openMounts(*Spec) (fileIsolator, error) {
 	return nil, &IsolationError{Refused: true, Err: errOnlyLinux}
 }
 

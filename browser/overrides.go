@@ -8,34 +8,34 @@ import (
 
 // withoutWebRTC takes WebRTC's way in from every document before its first line. Workers have none (Page.addScriptToEvaluateOnNewDocument).
 // It is not what keeps packets in: the policy and the namespace do that with or without it.
-func withoutWebRTC(t TargetInfo) []order {
+func withoutWebRTC(t TargetInfo) []override {
 	if t.Type != "page" && t.Type != "iframe" {
 		return nil
 	}
 	const script = `for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "RTCDataChannel", "RTCIceTransport", "RTCDtlsTransport", "RTCSctpTransport", "RTCCertificate"]) delete globalThis[name]`
-	return []order{{"Page.enable", nil}, {"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": script, "runImmediately": true}}}
+	return []override{{"Page.enable", nil}, {"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": script, "runImmediately": true}}}
 }
 
-// order is one command of the owner to a target.
-type order struct {
+// override is one command of the owner to a target.
+type override struct {
 	method string
 	params any
 }
 
-// orders are what the owner sends to a target before its first line runs.
-func (e *emulation) orders(t TargetInfo) []order {
+// targetOverrides are what the owner sends to a target before its first line runs.
+func (e *emulation) targetOverrides(t TargetInfo) []override {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !hasNavigator(t.Type) {
 		return nil
 	}
-	orders := e.agentOrders()
-	orders = append(orders, e.shared()...)
-	if g := e.now.Geolocation; g != nil && !g.Off && t.Type == "page" {
-		orders = append(orders, e.positionOrder())
+	orders := e.userAgentOverride()
+	orders = append(orders, e.lockedProcessOverrides()...)
+	if g := e.current.Geolocation; g != nil && !g.Off && t.Type == "page" {
+		orders = append(orders, e.geolocationOverride())
 	}
 	if e.agent != nil && e.agent.platform != e.ownPlatform && strings.HasSuffix(t.Type, "worker") {
-		orders = append(orders, order{"Runtime.evaluate", map[string]any{"expression": workerPlatform(e.agent.platform)}})
+		orders = append(orders, override{"Runtime.evaluate", map[string]any{"expression": workerPlatform(e.agent.platform)}})
 	}
 	if e.webrtc == WebRTCOff {
 		orders = append(orders, withoutWebRTC(t)...)
@@ -43,42 +43,42 @@ func (e *emulation) orders(t TargetInfo) []order {
 	return orders
 }
 
-// positionOrder sets or clears the position of a page. It is for a page's own session: set on that of a frame, it would go for the whole page
+// geolocationOverride sets or clears the position of a page. It is for a page's own session: set on that of a frame, it would go for the whole page
 // with the frame.
-func (e *emulation) positionOrder() order {
-	g := e.now.Geolocation
+func (e *emulation) geolocationOverride() override {
+	g := e.current.Geolocation
 	if g == nil || g.Off {
-		return order{"Emulation.clearGeolocationOverride", nil}
+		return override{"Emulation.clearGeolocationOverride", nil}
 	}
-	return order{"Emulation.setGeolocationOverride", map[string]float64{"latitude": g.Latitude, "longitude": g.Longitude, "accuracy": g.Accuracy}}
+	return override{"Emulation.setGeolocationOverride", map[string]float64{"latitude": g.Latitude, "longitude": g.Longitude, "accuracy": g.Accuracy}}
 }
 
-// clientOrders are what a client's session on a target gets: each session has a user agent of its own, and an empty one would win over the owner's
+// sessionOverrides are what a client's session on a target gets: each session has a user agent of its own, and an empty one would win over the owner's
 // (third_party/blink/renderer/core/inspector/inspector_emulation_agent.cc). e.mu is held until they are on their way, so that what is given after a
 // change is of after it.
-func (e *emulation) clientOrders(kind string) []order {
+func (e *emulation) sessionOverrides(kind string) []override {
 	if !hasNavigator(kind) {
 		return nil
 	}
-	return e.agentOrders()
+	return e.userAgentOverride()
 }
 
-func (e *emulation) agentOrders() []order {
+func (e *emulation) userAgentOverride() []override {
 	if e.agent == nil {
 		return nil
 	}
 	params := map[string]any{"userAgent": e.agent.userAgent, "platform": e.agent.platform, "userAgentMetadata": e.agent.hints}
-	if len(e.now.Languages) > 0 {
-		params["acceptLanguage"] = strings.Join(e.now.Languages, ",")
+	if len(e.current.Languages) > 0 {
+		params["acceptLanguage"] = strings.Join(e.current.Languages, ",")
 	}
-	return []order{{"Emulation.setUserAgentOverride", params}}
+	return []override{{"Emulation.setUserAgentOverride", params}}
 }
 
-// agentAs are the owner's orders on a target for which a client declares a user agent, and perhaps languages: all else stays as the identity says.
-func (e *emulation) agentAs(userAgent, acceptLanguage string) []order {
+// userAgentOverrideAs are the owner's orders on a target for which a client declares a user agent, and perhaps languages: all else stays as the identity says.
+func (e *emulation) userAgentOverrideAs(userAgent, acceptLanguage string) []override {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	orders := e.agentOrders()
+	orders := e.userAgentOverride()
 	for _, o := range orders {
 		params, _ := o.params.(map[string]any)
 		params["userAgent"] = userAgent
@@ -89,68 +89,68 @@ func (e *emulation) agentAs(userAgent, acceptLanguage string) []order {
 	return orders
 }
 
-// sharedOrders are the overrides that hold for a whole renderer process: the first target of it that sets one has it, others are told that one is in effect.
+// processOverrides are the overrides that hold for a whole renderer process: the first target of it that sets one has it, others are told that one is in effect.
 // What every process begins with needs none.
-func (e *emulation) sharedOrders() []order {
+func (e *emulation) processOverrides() []override {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.shared()
+	return e.lockedProcessOverrides()
 }
 
-func (e *emulation) isShared() bool { return len(e.sharedOrders()) > 0 }
+func (e *emulation) hasProcessOverrides() bool { return len(e.processOverrides()) > 0 }
 
-func (e *emulation) zoneOrder() []order {
-	if e.now.Timezone == "" {
+func (e *emulation) timezoneOverride() []override {
+	if e.current.Timezone == "" {
 		return nil
 	}
-	return []order{{"Emulation.setTimezoneOverride", map[string]string{"timezoneId": e.now.Timezone}}}
+	return []override{{"Emulation.setTimezoneOverride", map[string]string{"timezoneId": e.current.Timezone}}}
 }
 
-func (e *emulation) localeOrder() []order {
-	if len(e.now.Languages) == 0 {
+func (e *emulation) localeOverride() []override {
+	if len(e.current.Languages) == 0 {
 		return nil
 	}
-	return []order{{"Emulation.setLocaleOverride", map[string]string{"locale": e.now.Languages[0]}}}
+	return []override{{"Emulation.setLocaleOverride", map[string]string{"locale": e.current.Languages[0]}}}
 }
 
-func (e *emulation) shared() []order {
-	if e.hasLocale() {
-		return e.zoneOrder()
+func (e *emulation) lockedProcessOverrides() []override {
+	if e.hasBaseLocale() {
+		return e.timezoneOverride()
 	}
-	return append(e.zoneOrder(), e.localeOrder()...)
+	return append(e.timezoneOverride(), e.localeOverride()...)
 }
 
-// hasLocale reports whether every process begins with the locale that pages are told.
-func (e *emulation) hasLocale() bool {
-	return e.localeHolds && len(e.now.Languages) > 0 && e.now.Languages[0] == e.base.Languages[0]
+// hasBaseLocale reports whether every process begins with the locale that pages are told.
+func (e *emulation) hasBaseLocale() bool {
+	return e.baseLocale && len(e.current.Languages) > 0 && e.current.Languages[0] == e.base.Languages[0]
 }
 
-// isLost reports whether a target that comes to another process may be without the time zone or the locale that pages are told.
-func (e *emulation) isLost() bool {
+// mayLoseOverrides reports whether a target that comes to another process may be without the time zone or the locale that pages are told.
+func (e *emulation) mayLoseOverrides() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	zone := e.now.Timezone != "" && (e.now.Timezone != e.base.Timezone || runtime.GOOS == "windows")
-	return zone || len(e.now.Languages) > 0 && !e.hasLocale()
+	zone := e.current.Timezone != "" && (e.current.Timezone != e.base.Timezone || runtime.GOOS == "windows")
+	return zone || len(e.current.Languages) > 0 && !e.hasBaseLocale()
 }
 
-// any reports whether there is something to tell.
-func (e *emulation) any() bool {
-	return len(e.orders(TargetInfo{Type: "page"})) > 0
+// isActive reports whether there is something to tell.
+func (e *emulation) isActive() bool {
+	return len(e.targetOverrides(TargetInfo{Type: "page"})) > 0
 }
 
-// changeOrders are what a target that runs already gets after a change.
-func (e *emulation) changeOrders(kind string, languages bool) []order {
+// changeOverrides are what a target that runs already gets after a change.
+func (e *emulation) changeOverrides(kind string, languages bool) []override {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !hasNavigator(kind) {
 		return nil
 	}
 	if languages {
-		return append(e.agentOrders(), e.localeOrder()...)
+		return append(e.userAgentOverride(), e.localeOverride()...)
 	}
-	orders := e.zoneOrder()
+	orders := e.timezoneOverride()
 	if kind == "page" && e.positioned {
-		orders = append(orders, e.positionOrder())
+		orders = append(orders, e.geolocationOverride())
 	}
 	return orders
 }

@@ -26,11 +26,11 @@ func (b *Browser) PageOf(ctx context.Context, tab string) (Page, error) {
 	if tab == "" {
 		return Page{}, &PageError{"no_page", errors.New("no page is open")}
 	}
-	b.mux.owner.awaitDressed(ctx, tab)
-	if b.mux.isShut(tab) {
+	b.mux.controller.awaitOverrides(ctx, tab)
+	if b.mux.isBlocked(tab) {
 		return Page{}, &PageError{"no_tab", errNotShown}
 	}
-	p, ok := b.mux.owner.page(tab)
+	p, ok := b.mux.controller.page(tab)
 	if !ok && named {
 		return Page{}, &PageError{"no_tab", errors.New("there is no tab of this id")}
 	}
@@ -42,36 +42,36 @@ func (b *Browser) PageOf(ctx context.Context, tab string) (Page, error) {
 
 // Page returns an open page, unless it is closed to clients and viewers.
 func (b *Browser) Page(target string) (Page, bool) {
-	p, ok := b.mux.owner.page(target)
-	return p, ok && !b.mux.isShut(target)
+	p, ok := b.mux.controller.page(target)
+	return p, ok && !b.mux.isBlocked(target)
 }
 
 // Hides reports whether clients and viewers must not see a target.
-func (b *Browser) Hides(t TargetInfo) bool { return b.mux.isWithheld(t) }
+func (b *Browser) Hides(t TargetInfo) bool { return b.mux.isHidden(t) }
 
 // HasClient reports whether a client of the gateway is attached to a target.
 func (b *Browser) HasClient(target string) bool { return b.mux.hasClient(target) }
 
 // AwaitOverrides waits until a new target has the identity's overrides. It gives up when ctx ends or the target has gone.
 func (b *Browser) AwaitOverrides(ctx context.Context, target string) {
-	b.mux.owner.awaitDressed(ctx, target)
+	b.mux.controller.awaitOverrides(ctx, target)
 }
 
 // Evaluate runs a JavaScript expression on a page, in an isolated world, and decodes its result into value (CDP Runtime.evaluate). Scripts
 // of the page neither see nor influence it.
 func (b *Browser) Evaluate(ctx context.Context, p Page, expression string, value any) error {
-	return b.mux.owner.evaluate(ctx, p, expression, value)
+	return b.mux.controller.evaluate(ctx, p, expression, value)
 }
 
 // LeaveDialog hands back a dialog that a subscription has claimed: it is answered as if there were no subscription.
 func (b *Browser) LeaveDialog(e Event) {
 	if s := b.mux.session(e.Session); s != nil {
-		b.mux.owner.dialog(s, e.Params)
+		b.mux.controller.onDialog(s, e.Params)
 	}
 }
 
 // MayDrop reports whether a viewer may drop on a page what the page itself is dragging. params are those of Input.dragIntercepted (CDP). It
 // may be neither a file nor an address that is closed to clients, since Chrome would open these where the page does not take them.
 func (b *Browser) MayDrop(params []byte) bool {
-	return b.gateway.guard().of(false).refusal("Input.dispatchDragEvent", params) == ""
+	return b.gateway.guard().forClient(false).refusal("Input.dispatchDragEvent", params) == ""
 }

@@ -15,9 +15,9 @@ func within(path, dir string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// lies reports whether path, without links in it, is dir or lies below it. Folders are compared as what they are, not by name: a name
+// liesIn reports whether path, without links in it, is dir or lies below it. Folders are compared as what they are, not by name: a name
 // may be written in several ways.
-func lies(path, dir string) bool {
+func liesIn(path, dir string) bool {
 	want, err := os.Stat(dir)
 	for {
 		if is, e := os.Stat(path); path == dir || err == nil && e == nil && os.SameFile(is, want) {
@@ -39,7 +39,7 @@ func realPath(path, cwd string) (real string, known bool) {
 	}
 	volume := filepath.VolumeName(path)
 	root := volume + string(filepath.Separator)
-	left, real := steps(path[len(volume):]), root
+	left, real := pathSteps(path[len(volume):]), root
 	for links := 0; len(left) > 0; {
 		step := left[0]
 		left = left[1:]
@@ -66,18 +66,18 @@ func realPath(path, cwd string) (real string, known bool) {
 			real = filepath.VolumeName(to) + string(filepath.Separator)
 			to = to[len(filepath.VolumeName(to)):]
 		}
-		left = append(steps(to), left...)
+		left = append(pathSteps(to), left...)
 	}
 	return real, true
 }
 
-// steps are the parts of a path; "..", which after a link leads elsewhere than the name says, stays.
-func steps(path string) []string {
+// pathSteps are the parts of a path; "..", which after a link leads elsewhere than the name says, stays.
+func pathSteps(path string) []string {
 	return slices.DeleteFunc(strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) }), func(s string) bool { return s == "." })
 }
 
-// spellings are a folder's path as it was given, and as it is without links.
-func spellings(dir string) []string {
+// pathSpellings are a folder's path as it was given, and as it is without links.
+func pathSpellings(dir string) []string {
 	all := []string{filepath.Clean(dir)}
 	if real, known := realPath(dir, ""); known && real != all[0] {
 		all = append(all, real)

@@ -34,11 +34,11 @@ func (p *peers) check(c net.Conn, group int) error {
 		return fmt.Errorf("whose connection it is cannot be told: %w", err)
 	}
 	link := "socket:[" + strconv.FormatUint(uint64(inode), 10) + "]"
-	if last := int(p.last.Load()); last != 0 && groupOf(last) == group && holds(last, link) {
+	if last := int(p.last.Load()); last != 0 && groupOf(last) == group && hasOpen(last, link) {
 		return nil
 	}
 	for _, pid := range membersOf(group) {
-		if holds(pid, link) {
+		if hasOpen(pid, link) {
 			p.last.Store(int64(pid))
 			return nil
 		}
@@ -46,8 +46,8 @@ func (p *peers) check(c net.Conn, group int) error {
 	return errStranger
 }
 
-// holds reports whether a process has the file open. Of a process that may not be looked at it is not believed.
-func holds(pid int, link string) bool {
+// hasOpen reports whether a process has the file open. Of a process that may not be looked at it is not believed.
+func hasOpen(pid int, link string) bool {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -104,7 +104,7 @@ func peerInode(c net.Conn) (uint32, error) {
 	}
 	a, b := theirs.AddrPort(), ours.AddrPort()
 	request := inetDiagRequest{family: unix.AF_INET, protocol: unix.IPPROTO_TCP, states: ^uint32(0), cookie: [2]uint32{^uint32(0), ^uint32(0)}}
-	request.sourcePort, request.destinationPort = inOrder(a.Port()), inOrder(b.Port())
+	request.sourcePort, request.destinationPort = networkOrder(a.Port()), networkOrder(b.Port())
 	from, to := a.Addr().Unmap().As4(), b.Addr().Unmap().As4()
 	copy(request.source[:], from[:])
 	copy(request.destination[:], to[:])
@@ -124,7 +124,7 @@ func peerInode(c net.Conn) (uint32, error) {
 	return inode, nil
 }
 
-func inOrder(port uint16) [2]byte { return [2]byte{byte(port >> 8), byte(port)} }
+func networkOrder(port uint16) [2]byte { return [2]byte{byte(port >> 8), byte(port)} }
 
 // askKernel sends one request to NETLINK_SOCK_DIAG and returns the answer's payload (netlink(7)).
 func askKernel(payload []byte) ([]byte, error) {

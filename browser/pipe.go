@@ -67,7 +67,7 @@ func (p *pipe) read() ([]byte, error) {
 func (p *pipe) pump(q *queue) error {
 	var together []byte
 	for {
-		ended := q.ring(context.Background())
+		ended := q.await(context.Background())
 		p.writing <- struct{}{}
 		err := p.write(q, &together)
 		<-p.writing
@@ -122,7 +122,7 @@ func (p *pipe) writeNow(q *queue, msg []byte) bool {
 	}
 	if n < len(msg) {
 		p.rest = msg[n:]
-		q.wake()
+		q.signal()
 	}
 	return true
 }

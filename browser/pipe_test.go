@@ -37,7 +37,7 @@ func TestPipeKeepsOrder(t *testing.T) {
 		t.Fatal("a message overtook one on its way")
 	}
 	<-p.writing
-	if err := q.put(message(0, 1)); err != nil || p.writeNow(q, message(0, 2)) {
+	if err := q.enqueue(message(0, 1)); err != nil || p.writeNow(q, message(0, 2)) {
 		t.Fatalf("a message overtook one that waits, %v", err)
 	}
 	pumped := make(chan error, 1)
@@ -45,13 +45,13 @@ func TestPipeKeepsOrder(t *testing.T) {
 	var sending sync.WaitGroup
 	sending.Go(func() { // as the owner does
 		for i := 2; i < each; i++ {
-			_ = q.force(message(0, i))
+			_ = q.enqueueAlways(message(0, i))
 		}
 	})
 	for sender := 1; sender < senders; sender++ {
 		sending.Go(func() {
 			for i := range each {
-				if msg := message(sender, i); !p.writeNow(q, msg) && q.wait(t.Context(), msg) != nil {
+				if msg := message(sender, i); !p.writeNow(q, msg) && q.enqueueWait(t.Context(), msg) != nil {
 					return // the reader misses it
 				}
 			}
@@ -105,12 +105,12 @@ func TestPipeHoldsNobody(t *testing.T) {
 	if p.writeNow(q, messages[1]) {
 		t.Fatal("a message overtook the rest of another")
 	}
-	if err := q.put(messages[1]); err != nil {
+	if err := q.enqueue(messages[1]); err != nil {
 		t.Fatal(err)
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan error, 1)
-	go func() { left <- q.wait(ctx, []byte("of one who left")) }()
+	go func() { left <- q.enqueueWait(ctx, []byte("of one who left")) }()
 	leave()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("who left: %v", err)

@@ -14,9 +14,9 @@ import (
 
 // preference is one of Chrome's settings (chrome/common/pref_names.h).
 type preference struct {
-	path  string // members joined with dots
-	value any    // nil: it is taken away
-	once  bool   // only where Chrome or the user has not set it
+	path    string // members joined with dots
+	value   any    // nil: it is taken away
+	ifUnset bool   // only where Chrome or the user has not set it
 }
 
 // mergeInto sets preferences in a file of Chrome's. One that is not JSON is set aside as Chrome does it itself (Preferences.bad).
@@ -61,12 +61,12 @@ func readPreferences(file string) (map[string]any, error) {
 
 // merge sets p in all, or takes it away, and reports whether that changed something.
 func (p preference) merge(all map[string]any) bool {
-	if p.value == nil && !p.stands(all) {
+	if p.value == nil && !p.exists(all) {
 		return false
 	}
-	all, name := p.place(all)
+	all, name := p.locate(all)
 	old, there := all[name]
-	if there && (p.once || reflect.DeepEqual(old, p.value)) || !there && p.value == nil {
+	if there && (p.ifUnset || reflect.DeepEqual(old, p.value)) || !there && p.value == nil {
 		return false
 	}
 	if all[name] = p.value; p.value == nil {
@@ -75,8 +75,8 @@ func (p preference) merge(all map[string]any) bool {
 	return true
 }
 
-// stands reports whether all has something for p, and makes nothing.
-func (p preference) stands(all map[string]any) bool {
+// exists reports whether all has something for p, and makes nothing.
+func (p preference) exists(all map[string]any) bool {
 	names := strings.Split(p.path, ".")
 	for _, name := range names[:len(names)-1] {
 		all, _ = all[name].(map[string]any)
@@ -85,14 +85,14 @@ func (p preference) stands(all map[string]any) bool {
 	return there
 }
 
-// in is what all has for p, nil where there is nothing.
-func (p preference) in(all map[string]any) any {
-	all, name := p.place(all)
+// get is what all has for p, nil where there is nothing.
+func (p preference) get(all map[string]any) any {
+	all, name := p.locate(all)
 	return all[name]
 }
 
-// place is where p belongs: the object, which is made where there is none, and the member's name.
-func (p preference) place(all map[string]any) (map[string]any, string) {
+// locate is where p belongs: the object, which is made where there is none, and the member's name.
+func (p preference) locate(all map[string]any) (map[string]any, string) {
 	names := strings.Split(p.path, ".")
 	last := len(names) - 1
 	for _, name := range names[:last] {

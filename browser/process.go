@@ -32,19 +32,19 @@ func (e Exit) String() string {
 
 // process is Chrome's main process and what it started. One goroutine owns it and alone waits for it.
 type process struct {
-	cmd    *exec.Cmd // what was to be run
-	child  *exec.Cmd // whose process it is; in a namespace another command than cmd
-	group  *group
-	output *tail
-	leave  time.Duration
+	cmd          *exec.Cmd // what was to be run
+	child        *exec.Cmd // whose process it is; in a namespace another command than cmd
+	group        *group
+	output       *tail
+	groupTimeout time.Duration
 
-	exited chan struct{} // closed when the main process has gone; exit is set then
-	exit   Exit
-	gone   chan struct{} // closed when nothing of the group is left
+	exited    chan struct{} // closed when the main process has gone; exit is set then
+	exit      Exit
+	groupGone chan struct{} // closed when nothing of the group is left
 }
 
 // startProcess starts cmd in the burrow as a group of its own.
-func startProcess(cmd *exec.Cmd, home burrow, leave time.Duration) (*process, error) {
+func startProcess(cmd *exec.Cmd, home isolator, leave time.Duration) (*process, error) {
 	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("make the output pipe: %w", err)
@@ -57,41 +57,41 @@ func startProcess(cmd *exec.Cmd, home burrow, leave time.Duration) (*process, er
 		out.Close()
 		return nil, err
 	}
-	p := &process{cmd: cmd, child: child, group: newGroup(child.Process), leave: leave, exited: make(chan struct{}), gone: make(chan struct{})}
+	p := &process{cmd: cmd, child: child, group: newGroup(child.Process), groupTimeout: leave, exited: make(chan struct{}), groupGone: make(chan struct{})}
 	p.output = newTail(out)
-	go p.own()
+	go p.supervise()
 	return p, nil
 }
 
 func (p *process) pid() int { return p.child.Process.Pid }
 
-// lastWords is how long the output of a process that has gone may still come.
-const lastWords = 100 * time.Millisecond
+// outputGrace is how long the output of a process that has gone may still come.
+const outputGrace = 100 * time.Millisecond
 
-// own waits for the main process, then for the rest of the group, which it kills when it stays.
-func (p *process) own() {
+// supervise waits for the main process, then for the rest of the group, which it kills when it stays.
+func (p *process) supervise() {
 	_ = p.child.Wait() // ProcessState says the same
 	at := time.Now()
 	select {
 	case <-p.output.done:
-	case <-time.After(lastWords):
+	case <-time.After(outputGrace):
 	}
 	p.exit = exitOf(p.child.ProcessState)
 	p.exit.At, p.exit.Lines = at, p.output.lines()
 	close(p.exited)
-	if !p.group.await(p.leave) {
+	if !p.group.await(p.groupTimeout) {
 		p.group.kill()
-		p.group.await(p.leave)
+		p.group.await(p.groupTimeout)
 	}
 	p.group.close()
 	p.output.close()
-	close(p.gone)
+	close(p.groupGone)
 }
 
 // kill ends the whole group at once. The main process may have gone already.
 func (p *process) kill() {
 	select {
-	case <-p.gone:
+	case <-p.groupGone:
 	default:
 		p.group.kill()
 	}

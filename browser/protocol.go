@@ -88,8 +88,8 @@ func hasNavigator(kind string) bool {
 	return false
 }
 
-// unownedKinds are the kinds of target that the owner leaves alone: the browser itself, tabs (the page in them is attached; through the tab there
+// uncontrolledKinds are the kinds of target that the owner leaves alone: the browser itself, tabs (the page in them is attached; through the tab there
 // are races), and Chrome's own pop-up windows.
-func unownedKinds() []string { return []string{"browser", "tab", "browser_ui"} }
+func uncontrolledKinds() []string { return []string{"browser", "tab", "browser_ui"} }
 
-func ownedKind(kind string) bool { return !slices.Contains(unownedKinds(), kind) }
+func isControlled(kind string) bool { return !slices.Contains(uncontrolledKinds(), kind) }

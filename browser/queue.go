@@ -20,32 +20,32 @@ type queue struct {
 	limit   int
 	backlog *backlog // what waits for all clients; nil for other readers
 
-	mu     sync.Mutex
-	items  [][]byte
-	bytes  int       // that wait, with the message that is being written
-	taken  int       // since moved
-	moved  time.Time // when the reader had last taken enough to count as one that reads, or something came where nothing waited
-	closed bool
-	ready  chan struct{} // holds a token while there is something to read
-	room   chan struct{} // closed and replaced when messages are taken out
-	done   chan struct{} // closed by close
+	mu         sync.Mutex
+	items      [][]byte
+	bytes      int       // that wait, with the message that is being written
+	progress   int       // since moved
+	progressAt time.Time // when the reader had last taken enough to count as one that reads, or something came where nothing waited
+	closed     bool
+	ready      chan struct{} // holds a token while there is something to read
+	space      chan struct{} // closed and replaced when messages are taken out
+	done       chan struct{} // closed by close
 }
 
 func newQueue(limit int) *queue {
-	return &queue{limit: limit, ready: make(chan struct{}, 1), room: make(chan struct{}), done: make(chan struct{})}
+	return &queue{limit: limit, ready: make(chan struct{}, 1), space: make(chan struct{}), done: make(chan struct{})}
 }
 
-// put adds a message or says errTooSlow. It never waits.
-func (q *queue) put(msg []byte) error {
-	err := q.lay(msg)
+// enqueue adds a message or says errTooSlow. It never waits.
+func (q *queue) enqueue(msg []byte) error {
+	err := q.enqueueQuiet(msg)
 	if err == nil {
-		q.wake()
+		q.signal()
 	}
 	return err
 }
 
-// lay is put that wakes nobody: who lays messages down takes them away, or wakes who does.
-func (q *queue) lay(msg []byte) error {
+// enqueueQuiet is put that wakes nobody: who lays messages down takes them away, or wakes who does.
+func (q *queue) enqueueQuiet(msg []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -58,28 +58,28 @@ func (q *queue) lay(msg []byte) error {
 	return nil
 }
 
-// wake lets one who waits look.
-func (q *queue) wake() {
+// signal lets one who waits look.
+func (q *queue) signal() {
 	select {
 	case q.ready <- struct{}{}:
 	default:
 	}
 }
 
-// force adds a message whatever waits already. It is for the owner's few small commands.
-func (q *queue) force(msg []byte) error {
+// enqueueAlways adds a message whatever waits already. It is for the owner's few small commands.
+func (q *queue) enqueueAlways(msg []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return errQueueClosed
 	}
 	q.add(msg)
-	q.wake()
+	q.signal()
 	return nil
 }
 
-// wait adds a message as soon as there is room.
-func (q *queue) wait(ctx context.Context, msg []byte) error {
+// enqueueWait adds a message as soon as there is room.
+func (q *queue) enqueueWait(ctx context.Context, msg []byte) error {
 	for {
 		q.mu.Lock()
 		if q.closed {
@@ -88,11 +88,11 @@ func (q *queue) wait(ctx context.Context, msg []byte) error {
 		}
 		if q.bytes <= q.limit {
 			q.add(msg)
-			q.wake()
+			q.signal()
 			q.mu.Unlock()
 			return nil
 		}
-		room := q.room
+		room := q.space
 		q.mu.Unlock()
 		select {
 		case <-room:
@@ -105,7 +105,7 @@ func (q *queue) wait(ctx context.Context, msg []byte) error {
 
 func (q *queue) add(msg []byte) {
 	if q.bytes == 0 {
-		q.moved, q.taken = time.Now(), 0
+		q.progressAt, q.progress = time.Now(), 0
 	}
 	q.items = append(q.items, msg)
 	q.count(len(msg))
@@ -116,16 +116,16 @@ func (q *queue) count(more int) {
 	over := q.bytes > q.limit
 	q.bytes += more
 	if over && q.bytes <= q.limit {
-		close(q.room)
-		q.room = make(chan struct{})
+		close(q.space)
+		q.space = make(chan struct{})
 	}
 	if q.backlog != nil {
 		q.backlog.count(more, q.bytes)
 	}
 }
 
-// take returns the next message as soon as there is one. After close it first returns what is left.
-func (q *queue) take(ctx context.Context) ([]byte, error) {
+// dequeue returns the next message as soon as there is one. After close it first returns what is left.
+func (q *queue) dequeue(ctx context.Context) ([]byte, error) {
 	for {
 		msg, closed := q.pop()
 		if msg != nil {
@@ -143,8 +143,8 @@ func (q *queue) take(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// ring returns when somebody has woken who waits here, or with errQueueClosed when nothing more will come: what is left can be taken then.
-func (q *queue) ring(ctx context.Context) error {
+// await returns when somebody has woken who waits here, or with errQueueClosed when nothing more will come: what is left can be taken then.
+func (q *queue) await(ctx context.Context) error {
 	select {
 	case <-q.ready:
 		return nil
@@ -172,59 +172,59 @@ func (q *queue) popBelow(size int) (msg []byte, closed bool) {
 	if len(q.items) == 0 || len(q.items[0]) >= size {
 		return nil, q.closed
 	}
-	msg = q.first()
-	q.took(len(msg))
+	msg = q.removeFirst()
+	q.noteProgress(len(msg))
 	q.count(-len(msg))
 	return msg, q.closed
 }
 
-// first takes the first message out. There is one, and q.mu is held.
-func (q *queue) first() (msg []byte) {
+// removeFirst takes the first message out. There is one, and q.mu is held.
+func (q *queue) removeFirst() (msg []byte) {
 	msg, q.items[0] = q.items[0], nil
 	q.items = q.items[1:]
 	return msg
 }
 
-// begin is pop of a message that is written in portions: it counts until it is finished.
-func (q *queue) begin() []byte {
+// popUncounted is pop of a message that is written in portions: it counts until it is finished.
+func (q *queue) popUncounted() []byte {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.items) == 0 {
 		return nil
 	}
-	return q.first()
+	return q.removeFirst()
 }
 
-// wrote notes that the reader took n bytes of the message that was begun.
-func (q *queue) wrote(n int) {
+// noteWritten notes that the reader took n bytes of the message that was begun.
+func (q *queue) noteWritten(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.took(n)
+	q.noteProgress(n)
 }
 
-// took notes that the reader reads. q.mu is held.
-func (q *queue) took(n int) {
-	if q.taken += n; q.taken >= reads {
-		q.moved, q.taken = time.Now(), 0
+// noteProgress notes that the reader reads. q.mu is held.
+func (q *queue) noteProgress(n int) {
+	if q.progress += n; q.progress >= minProgress {
+		q.progressAt, q.progress = time.Now(), 0
 	}
 }
 
-// finished notes that the message that was begun, of n bytes, is written.
-func (q *queue) finished(n int) {
+// uncount notes that the message that was begun, of n bytes, is written.
+func (q *queue) uncount(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.count(-n)
 }
 
-// idle says how much waits, and for how long the reader has taken next to nothing of it.
-func (q *queue) idle() (bytes int, since time.Duration) {
+// idleTime says how much waits, and for how long the reader has taken next to nothing of it.
+func (q *queue) idleTime() (bytes int, since time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.bytes, time.Since(q.moved)
+	return q.bytes, time.Since(q.progressAt)
 }
 
-// leave takes what waits out of the backlog, for a reader that has ended.
-func (q *queue) leave() {
+// leaveBacklog takes what waits out of the backlog, for a reader that has ended.
+func (q *queue) leaveBacklog() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.backlog != nil {

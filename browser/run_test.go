@@ -62,7 +62,7 @@ func pageAt(t *testing.T, b *Browser, path string) Page {
 			t.Fatal(err)
 		}
 		for _, target := range targets {
-			p, ok := b.mux.owner.page(target.TargetID)
+			p, ok := b.mux.controller.page(target.TargetID)
 			if !ok || !strings.Contains(target.URL, path) {
 				continue
 			}
@@ -229,7 +229,7 @@ func TestTabsComeBackAfterCrash(t *testing.T) {
 func TestSessionWithoutTabs(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
-	for _, open := range b.mux.owner.openPages() {
+	for _, open := range b.mux.controller.openPages() {
 		call(t, b, "", "Target.closeTarget", map[string]string{"targetId": open.Target})
 	}
 	b.Stop(t.Context(), false)
@@ -244,7 +244,7 @@ func TestSessionWithoutTabs(t *testing.T) {
 func TestHungBrowser(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
-	b.limits.ask, b.limits.interrupt = 300*time.Millisecond, 300*time.Millisecond
+	b.limits.closing, b.limits.interrupt = 300*time.Millisecond, 300*time.Millisecond
 	pid := b.PID()
 	testnet.Pause(t, -pid)
 	began := time.Now()
@@ -274,7 +274,7 @@ func TestInterruptStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	evaluate(t, b, pageAt(t, b, "/one"), `document.cookie = 'kept=1; max-age=86400'`)
-	b.limits.ask = 0
+	b.limits.closing = 0
 	b.mux.in.close() // nothing reaches Chrome any more
 	if got := b.Stop(t.Context(), false); got != MethodInterrupt {
 		t.Fatalf("stopped by %q, want interrupt", got)

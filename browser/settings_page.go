@@ -14,9 +14,9 @@ import (
 func (b *Browser) selectLanguages(ctx context.Context, languages []string) error {
 	ctx, end := b.untilStop(ctx)
 	defer end()
-	ctx, cancel := context.WithTimeout(ctx, settingsTime)
+	ctx, cancel := context.WithTimeout(ctx, settingsTimeout)
 	defer cancel()
-	session, leave, err := b.openPrivate(ctx)
+	session, leave, err := b.openSettings(ctx)
 	defer leave()
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func (b *Browser) selectLanguages(ctx context.Context, languages []string) error
 	var arrived struct {
 		ErrorText string `json:"errorText"`
 	}
-	err = b.mux.call(ctx, session, "Page.navigate", map[string]string{"url": settingsPage}, &arrived)
+	err = b.mux.call(ctx, session, "Page.navigate", map[string]string{"url": settingsURL}, &arrived)
 	if err == nil && arrived.ErrorText != "" {
 		err = errors.New(arrived.ErrorText)
 	}
@@ -33,7 +33,7 @@ func (b *Browser) selectLanguages(ctx context.Context, languages []string) error
 	}
 	was, err := b.setting(ctx, session, fmt.Sprintf(`(await chrome.settingsPrivate.getPref(%q)).value`, selectedLanguages))
 	if err == nil { // before it is another: a crash in between leaves both
-		err = keepOwnLanguages(b.spec.UserDataDir, was)
+		err = saveOwnLanguages(b.spec.UserDataDir, was)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the browser's own languages: %w", err)
@@ -68,54 +68,54 @@ func (b *Browser) setting(ctx context.Context, session, expression string) (stri
 	return r.Result.Value, nil
 }
 
-// settingsTime bounds the change of a preference: it takes a tenth of a second, and on a busy machine many times as long. It is not tried
+// settingsTimeout bounds the change of a preference: it takes a tenth of a second, and on a busy machine many times as long. It is not tried
 // again before the profile's next change.
-const settingsTime = 9 * time.Second
+const settingsTimeout = 9 * time.Second
 
-// privateMade is Chrome's answer to our asking for the page.
-type privateMade struct {
-	target string
-	off    []<-chan struct{} // closed when clients' sessions on it have ended
-	err    error
+// settingsOpened is Chrome's answer to our asking for the page.
+type settingsOpened struct {
+	target   string
+	detached []<-chan struct{} // closed when clients' sessions on it have ended
+	err      error
 }
 
-// openPrivate opens a blank page in the background and keeps clients off it. It may be sent to where it is to be when this has returned. leave closes
+// openSettings opens a blank page in the background and keeps clients off it. It may be sent to where it is to be when this has returned. leave closes
 // it, and returns when it has gone; a stop waits for that.
-func (b *Browser) openPrivate(ctx context.Context) (session string, leave func(), err error) {
-	m, answered := b.mux, make(chan privateMade, 1)
+func (b *Browser) openSettings(ctx context.Context) (session string, leave func(), err error) {
+	m, answered := b.mux, make(chan settingsOpened, 1)
 	address := BlankPage + "#" + rand.Text()
-	if !b.private.TryLock() {
+	if !b.settings.TryLock() {
 		return "", func() {}, errors.New("the last page is still on its way")
 	}
 	select {
-	case <-b.halt:
-		b.private.Unlock()
+	case <-b.stopc:
+		b.settings.Unlock()
 		return "", func() {}, errors.New("the browser is being stopped")
 	default:
 	}
 	m.mu.Lock()
-	m.private = privatePage{address: address}
+	m.settings = settingsTab{url: address}
 	m.mu.Unlock()
 	m.send("", "Target.createTarget", map[string]any{"url": address, "background": true}, func(a answer) {
 		var page struct {
 			TargetID string `json:"targetId"`
 		}
 		if err := errors.Join(a.err(), json.Unmarshal(a.Result, &page)); err != nil {
-			answered <- privateMade{err: fmt.Errorf("open a page: %w", err)}
+			answered <- settingsOpened{err: fmt.Errorf("open a page: %w", err)}
 			return
 		}
-		answered <- privateMade{target: page.TargetID, off: m.keepOff(page.TargetID)}
+		answered <- settingsOpened{target: page.TargetID, detached: m.detachFromSettings(page.TargetID)}
 	})
-	var made privateMade
+	var made settingsOpened
 	closed := func() {
-		defer b.private.Unlock()
+		defer b.settings.Unlock()
 		if made.target != "" {
 			b.closeAndWait(made.target)
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if m.private.address == address {
-			m.private.address = "" // the id stays: its last event may be on its way
+		if m.settings.url == address {
+			m.settings.url = "" // the id stays: its last event may be on its way
 		}
 	}
 	select {
@@ -130,15 +130,15 @@ func (b *Browser) openPrivate(ctx context.Context) (session string, leave func()
 	if made.err != nil {
 		return "", closed, made.err
 	}
-	m.owner.awaitDressed(ctx, made.target)
-	for _, detached := range made.off {
+	m.controller.awaitOverrides(ctx, made.target)
+	for _, detached := range made.detached {
 		select {
 		case <-detached:
 		case <-ctx.Done():
 			return "", closed, ctx.Err()
 		}
 	}
-	for _, s := range m.owned(made.target) {
+	for _, s := range m.controllerSessions(made.target) {
 		return s.id, closed, nil
 	}
 	return "", closed, errSessionGone

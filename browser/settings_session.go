@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// privatePage is the page of that kind that is open, or was last. It is known by its address before Chrome has answered with its id; mux.mu guards it.
-type privatePage struct {
-	address, target string
-	seen            bool // clients have heard of it: Chrome announced it without its address
+// settingsTab is the page of that kind that is open, or was last. It is known by its address before Chrome has answered with its id; mux.mu guards it.
+type settingsTab struct {
+	url, target string
+	announced   bool // clients have heard of it: Chrome announced it without its address
 }
 
-// keepOff names the private page and ends the sessions of clients that are on it. It runs on the reading goroutine.
-func (m *mux) keepOff(target string) (detached []<-chan struct{}) {
+// detachFromSettings names the private page and ends the sessions of clients that are on it. It runs on the reading goroutine.
+func (m *mux) detachFromSettings(target string) (detached []<-chan struct{}) {
 	m.mu.Lock()
-	m.private.seen = m.private.target == ""
-	m.private.target = target
+	m.settings.announced = m.settings.target == ""
+	m.settings.target = target
 	var theirs []*session
 	for _, s := range m.sessions {
 		if s.client != nil && s.target == target {
@@ -31,27 +31,27 @@ func (m *mux) keepOff(target string) (detached []<-chan struct{}) {
 	return detached
 }
 
-// hasPrivate reports whether the private page is open, or about to be.
-func (m *mux) hasPrivate() bool {
+// hasSettingsPage reports whether the private page is open, or about to be.
+func (m *mux) hasSettingsPage() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.private.address != ""
+	return m.settings.url != ""
 }
 
-// isPrivate reports whether a target is the private page.
-func (m *mux) isPrivate(target string) bool {
+// isSettingsPage reports whether a target is the private page.
+func (m *mux) isSettingsPage(target string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.private.target == target
+	return m.settings.target == target
 }
 
-// secret reports whether an event is about the private page, and not for clients and the live view. A client that Chrome has attached to the page is
+// concernsSettings reports whether an event is about the private page, and not for clients and the live view. A client that Chrome has attached to the page is
 // detached; its session is in no book of ours, so that nothing of the client's gets there meanwhile.
-func (m *mux) secret(s *session, method string, params []byte) bool {
+func (m *mux) concernsSettings(s *session, method string, params []byte) bool {
 	m.mu.Lock()
-	private := m.private
+	private := m.settings
 	m.mu.Unlock()
-	if private == (privatePage{}) || !slices.Contains([]string{"Target.targetCreated", "Target.targetInfoChanged", "Target.targetDestroyed", "Target.targetCrashed",
+	if private == (settingsTab{}) || !slices.Contains([]string{"Target.targetCreated", "Target.targetInfoChanged", "Target.targetDestroyed", "Target.targetCrashed",
 		"Target.attachedToTarget", "Target.detachedFromTarget"}, method) {
 		return false
 	}
@@ -63,10 +63,10 @@ func (m *mux) secret(s *session, method string, params []byte) bool {
 	if json.Unmarshal(params, &p) != nil {
 		return false
 	}
-	if info := p.TargetInfo; private.address != "" && info.Type == "page" && info.URL == private.address {
+	if info := p.TargetInfo; private.url != "" && info.Type == "page" && info.URL == private.url {
 		private.target = info.TargetID
 		m.mu.Lock()
-		m.private.target = info.TargetID
+		m.settings.target = info.TargetID
 		m.mu.Unlock()
 	}
 	if private.target == "" || private.target != p.TargetID && private.target != p.TargetInfo.TargetID {
@@ -79,7 +79,7 @@ func (m *mux) secret(s *session, method string, params []byte) bool {
 	case method == "Target.detachedFromTarget":
 		return m.session(p.SessionID) == nil
 	}
-	return !private.seen
+	return !private.announced
 }
 
 // detach ends a session below parent.

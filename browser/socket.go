@@ -14,8 +14,8 @@ import (
 // messageLimit is the largest message that a client may send. Chrome breaks its end of the pipe at 100 MiB.
 const messageLimit = 100<<20 - 4096
 
-// lastMessages is how long a client that has ended may take to read what waits for it.
-const lastMessages = 5 * time.Second
+// flushTimeout is how long a client that has ended may take to read what waits for it.
+const flushTimeout = 5 * time.Second
 
 // browserSocket is /devtools/browser/{id}, and "/".
 func (g *gateway) browserSocket(w http.ResponseWriter, r *http.Request) {
@@ -23,14 +23,14 @@ func (g *gateway) browserSocket(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "No such browser id: "+id, http.StatusNotFound)
 		return
 	}
-	g.serve(w, r, func(ctx context.Context, m *mux) (*client, error) { return m.attach(ctx) })
+	g.serve(w, r, func(ctx context.Context, m *mux) (*client, error) { return m.attachClient(ctx) })
 }
 
 // pageSocket is /devtools/page/{id}.
 func (g *gateway) pageSocket(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	g.serve(w, r, func(ctx context.Context, m *mux) (*client, error) {
-		c, err := m.attachPage(ctx, id)
+		c, err := m.attachPageClient(ctx, id)
 		var refused *ProtocolError
 		if errors.As(err, &refused) {
 			return nil, &httpError{http.StatusNotFound, "No such target id: " + id}
@@ -48,20 +48,20 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(cont
 	}
 	m, err := g.b.running()
 	if err != nil {
-		refuse(w, err)
+		writeError(w, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), queryTimeout)
 	c, err := attach(ctx, m)
 	cancel()
 	if err != nil {
-		refuse(w, err)
+		writeError(w, err)
 		return
 	}
 	defer c.close()
 	files := r.Header.Get(FilesHeader) != ""
-	c.guard, c.saves = g.guard().of(files), files && !m.downloads.alone
-	limited := &frameLimit{ResponseWriter: w, limit: messageLimit}
+	c.guard, c.ownFolders = g.guard().forClient(files), files && !m.downloads.ownFolderOnly
+	limited := &frameLimiter{ResponseWriter: w, limit: messageLimit}
 	socket, err := websocket.Accept(limited, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // sameOrigin has checked, against the address that the client used
 		CompressionMode:    websocket.CompressionDisabled,
@@ -73,28 +73,28 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(cont
 	socket.SetReadLimit(messageLimit)
 	g.clients.Add(1)
 	defer g.clients.Add(-1)
-	g.carry(r.Context(), socket, limited.conn, c)
+	g.pump(r.Context(), socket, limited.conn, c)
 }
 
-// carry moves messages both ways until the client or the socket ends, and closes the socket with the reason.
-func (g *gateway) carry(ctx context.Context, socket *websocket.Conn, conn *limitedConn, c *client) {
+// pump moves messages both ways until the client or the socket ends, and closes the socket with the reason.
+func (g *gateway) pump(ctx context.Context, socket *websocket.Conn, conn *limitedConn, c *client) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })() // cuts send short
 	c.outlet.Store(conn)
-	c.out.wake() // something may have come before
+	c.out.signal() // something may have come before
 	read := make(chan struct{})
 	go func() { defer close(read); receiveFrom(ctx, socket, c) }()
 	stop := make(chan struct{})
 	defer close(stop)
-	go func() { endWriting(c, cancel, stop) }()
+	go func() { limitFlush(c, cancel, stop) }()
 
 	var why error
 	for why == nil {
 		why = deliverTo(ctx, conn, c)
 	}
 	c.close()
-	code, reason := g.farewell(why)
+	code, reason := g.closeReason(why)
 	if code == 0 {
 		_ = socket.CloseNow()
 	} else {
@@ -106,7 +106,7 @@ func (g *gateway) carry(ctx context.Context, socket *websocket.Conn, conn *limit
 
 // deliverTo waits until somebody is woken to write to the client, and writes all that there is. Its error is why the client ended, the socket's, or ctx's.
 func deliverTo(ctx context.Context, conn *limitedConn, c *client) error {
-	ended := c.out.ring(ctx)
+	ended := c.out.await(ctx)
 	if err := conn.send(c.out); err != nil {
 		return err
 	}
@@ -124,24 +124,24 @@ func receiveFrom(ctx context.Context, socket *websocket.Conn, c *client) {
 		if errors.Is(err, errFrameTooLarge) {
 			_ = socket.Close(websocket.StatusMessageTooBig, err.Error())
 		}
-		if err != nil || c.send(ctx, msg) != nil {
+		if err != nil || c.submit(ctx, msg) != nil {
 			return
 		}
 	}
 }
 
-// endWriting cuts a write short that would hold up the end: at once for a client that does not read, after a while for others.
-func endWriting(c *client, cancel func(), stop <-chan struct{}) {
+// limitFlush cuts a write short that would hold up the end: at once for a client that does not read, after a while for others.
+func limitFlush(c *client, cancel func(), stop <-chan struct{}) {
 	select {
 	case <-stop:
 		return
 	case <-c.done:
 	}
-	if errors.Is(c.reason(), errStuck) || errors.Is(c.reason(), errTooSlow) {
+	if errors.Is(c.reason(), errStalled) || errors.Is(c.reason(), errTooSlow) {
 		cancel()
 		return
 	}
-	timer := time.NewTimer(lastMessages)
+	timer := time.NewTimer(flushTimeout)
 	defer timer.Stop()
 	select {
 	case <-stop:
@@ -150,8 +150,8 @@ func endWriting(c *client, cancel func(), stop <-chan struct{}) {
 	}
 }
 
-// farewell says with which code and reason the socket is closed; 0: without a word.
-func (g *gateway) farewell(why error) (websocket.StatusCode, string) {
+// closeReason says with which code and reason the socket is closed; 0: without a word.
+func (g *gateway) closeReason(why error) (websocket.StatusCode, string) {
 	switch {
 	case errors.Is(why, errPipeEnded):
 		select {

@@ -65,7 +65,7 @@ func (s Spec) check() error {
 		return errors.New("no browser is given")
 	case s.UserDataDir == "" || s.TempDir == "":
 		return errors.New("the profile's and the temporary folder must be given")
-	case slices.ContainsFunc(s.kept(), func(dir string) bool { return !filepath.IsAbs(dir) }):
+	case slices.ContainsFunc(s.ownFolders(), func(dir string) bool { return !filepath.IsAbs(dir) }):
 		return errors.New("the run's own folders must be absolute paths")
 	case strings.ContainsFunc(s.UserDataDir+s.TempDir, unicode.IsControl):
 		return errors.New("the profile's and the temporary folder must have no control characters in their paths")
@@ -79,8 +79,8 @@ func (s Spec) check() error {
 	return s.Identity.check()
 }
 
-// kept are the folders that the run writes, wherever they lie.
-func (s *Spec) kept() (out []string) {
+// ownFolders are the folders that the run writes, wherever they lie.
+func (s *Spec) ownFolders() (out []string) {
 	for _, dir := range []string{s.UserDataDir, s.TempDir, s.FilesDir, s.HomeDir} {
 		if dir != "" {
 			out = append(out, dir)

@@ -15,28 +15,28 @@ import (
 // Start launches Chrome and returns when it takes commands and the owner is attached to each open page. When ctx ends first, or on any error,
 // nothing is left: no process, no temporary folder. It fails with a *StartError.
 func (b *Browser) Start(ctx context.Context) error {
-	if !b.begin() {
+	if !b.claim() {
 		return &StartError{Kind: StartFailed, Err: errStarted}
 	}
-	defer close(b.settled)
+	defer close(b.startDone)
 	err := b.launch()
 	if err == nil {
 		err = b.awaitReady(ctx)
 	}
 	if err != nil {
-		b.seen.set(pageValues{})
+		b.probe.set(pageValues{})
 		return err
 	}
 	b.log.Info("browser started", "pid", b.PID(), "version", b.version.Version, "headless", b.spec.Headless)
 	return nil
 }
 
-// begin reports whether this call is the one that starts or ends the browser's life.
-func (b *Browser) begin() bool {
+// claim reports whether this call is the one that starts or ends the browser's life.
+func (b *Browser) claim() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	first := !b.begun
-	b.begun = true
+	first := !b.claimed
+	b.claimed = true
 	return first
 }
 
@@ -49,9 +49,9 @@ func (b *Browser) launch() error {
 	if err == nil {
 		return nil
 	}
-	b.clearFailed()
+	b.removeFailed()
 	close(b.done)
-	close(b.gone)
+	close(b.released)
 	var se *StartError
 	if errors.As(err, &se) {
 		return se
@@ -64,11 +64,11 @@ func (b *Browser) prepare() error {
 	if err := executable(b.spec.Path); err != nil {
 		return &StartError{Kind: StartNotFound, Err: err}
 	}
-	if err := unlock(b.spec.UserDataDir); err != nil {
+	if err := removeStaleLock(b.spec.UserDataDir); err != nil {
 		return err
 	}
 	_, err := os.Lstat(b.spec.UserDataDir)
-	b.made = errors.Is(err, fs.ErrNotExist)
+	b.createdDir = errors.Is(err, fs.ErrNotExist)
 	if err := ownFolder(b.spec.UserDataDir); err != nil {
 		return &StartError{Kind: StartUnwritable, Err: err}
 	}
@@ -84,7 +84,7 @@ func (b *Browser) prepare() error {
 	if err := os.MkdirAll(filepath.Join(b.filesDir(), "downloads"), 0o700); err != nil {
 		return fmt.Errorf("make the folder for downloads: %w", err)
 	}
-	if b.emulation.localeHolds, err = layPacks(&b.spec, b.burrow.isolation().Files == FilesInNamespace); err != nil {
+	if b.emulation.baseLocale, err = copyLocalePack(&b.spec, b.isolator.isolation().Files == FilesInNamespace); err != nil {
 		return err
 	}
 	return writeSettings(&b.spec)
@@ -121,55 +121,55 @@ func (b *Browser) spawn() error {
 	cmd.Env = b.Environment()
 	cmd.Dir = b.spec.TempDir
 	if err = p.give(cmd); err == nil {
-		b.proc, err = startProcess(cmd, b.burrow, b.limits.leave)
+		b.proc, err = startProcess(cmd, b.isolator, b.limits.groupExit)
 	}
 	if err != nil {
 		p.close()
 		return err
 	}
 	b.mux = newMux(p, b.log)
-	b.mux.shut.installed = b.installed
+	b.mux.blocked.extensions = b.extensions
 	d := b.mux.downloads
 	d.dir, d.root, d.quota, d.headless = filepath.Join(b.filesDir(), "downloads"), b.filesDir(), b.spec.FilesQuota, b.spec.Headless
-	d.alone = b.spec.ReadOnly && len(b.spec.Writable) == 0 && b.Isolation().Files == FilesInNamespace
-	d.guests = d.alone
-	b.mux.owner.emulation, b.mux.owner.dress = b.emulation, b.emulation.orders
-	b.mux.owner.dresses.Store(b.emulation.any())
-	if b.dress != nil {
-		b.mux.owner.dress = b.dress
-		b.mux.owner.dresses.Store(true)
+	d.ownFolderOnly = b.spec.ReadOnly && len(b.spec.Writable) == 0 && b.Isolation().Files == FilesInNamespace
+	d.restricted = d.ownFolderOnly
+	b.mux.controller.emulation, b.mux.controller.overridesFor = b.emulation, b.emulation.targetOverrides
+	b.mux.controller.overriding.Store(b.emulation.isActive())
+	if b.overridesFor != nil {
+		b.mux.controller.overridesFor = b.overridesFor
+		b.mux.controller.overriding.Store(true)
 	}
 	close(b.launched)
-	go b.own()
+	go b.supervise()
 	return nil
 }
 
-// own follows the run to its end: first the main process, then its group, the pipe and the folder.
-func (b *Browser) own() {
+// supervise follows the run to its end: first the main process, then its group, the pipe and the folder.
+func (b *Browser) supervise() {
 	piped := make(chan struct{})
 	go func() { defer close(piped); b.mux.run() }()
 	watching, over := context.WithCancel(context.Background())
 	defer over()
-	go b.mux.downloads.watch(watching)
+	go b.mux.downloads.watchQuota(watching)
 	<-b.proc.exited
 	close(b.done)
 	b.log.Info("browser exited", "pid", b.proc.pid(), "code", b.proc.exit.Code, "signal", b.proc.exit.Signal)
-	<-b.proc.gone
+	<-b.proc.groupGone
 	b.mux.pipe.close() // ends run, should a process outside the group hold the other end
 	<-piped
-	if err := leaveSettings(&b.spec); err != nil {
+	if err := removeRunSettings(&b.spec); err != nil {
 		b.log.Warn("what kept the browser from files and pages of its own stays in the profile's preferences", "error", err)
 	}
 	if err := os.RemoveAll(b.spec.TempDir); err != nil {
 		b.log.Warn("temporary folder not removed", "dir", b.spec.TempDir, "error", err)
 	}
-	close(b.gone)
+	close(b.released)
 }
 
-// clearFailed removes what a failed start has made.
-func (b *Browser) clearFailed() {
+// removeFailed removes what a failed start has made.
+func (b *Browser) removeFailed() {
 	_ = os.RemoveAll(b.spec.TempDir)
-	if b.made {
+	if b.createdDir {
 		_ = os.RemoveAll(b.spec.UserDataDir)
 	}
 }
@@ -200,13 +200,13 @@ func (b *Browser) awaitReady(ctx context.Context) error {
 		failed = &StartError{Kind: StartFailed}
 	case <-ctx.Done():
 		failed = cancelled(ctx.Err())
-	case <-b.halt:
+	case <-b.stopc:
 		failed = cancelled(context.Canceled)
 	}
 	b.abandon(failed.Kind == StartFailed)
 	cancel()
 	<-shaken
-	b.clearFailed()
+	b.removeFailed()
 	b.explain(failed)
 	return failed
 }
@@ -225,18 +225,18 @@ func (b *Browser) abandon(own bool) {
 	if own {
 		select { // it often is on its way out by itself, with something to say
 		case <-b.proc.exited:
-		case <-b.forced:
+		case <-b.killc:
 		case <-time.After(b.limits.abandon / 2):
 		}
 	}
 	b.mux.pipe.close()
 	select {
 	case <-b.proc.exited:
-	case <-b.forced:
+	case <-b.killc:
 	case <-time.After(b.limits.abandon):
 	}
 	b.proc.kill()
-	<-b.gone
+	<-b.released
 }
 
 // exitProfileInUse is Chrome's exit code when another Chrome has the profile (chrome/common/chrome_result_codes.h, RESULT_CODE_PROFILE_IN_USE).
@@ -264,9 +264,9 @@ func (b *Browser) explain(e *StartError) {
 func (b *Browser) handshake(ctx context.Context) error {
 	m := b.mux
 	attached := make(chan answer, 1)
-	m.downloads.assert("")
-	m.owner.emulate()
-	m.owner.begin(func(a answer) { attached <- a })
+	m.downloads.applyBehavior("")
+	m.controller.emulate()
+	m.controller.autoAttach(func(a answer) { attached <- a })
 	if err := b.getVersion(ctx); err != nil {
 		return err
 	}
@@ -281,18 +281,18 @@ func (b *Browser) handshake(ctx context.Context) error {
 	if err := b.awaitPage(ctx); err != nil {
 		return err
 	}
-	if err := m.owner.allDressed(ctx); err != nil {
+	if err := m.controller.awaitAllOverrides(ctx); err != nil {
 		return err
 	}
-	m.owner.closing.Store(true)
-	if err := m.owner.closeClosed(ctx, b.closeAndWait); err != nil {
+	m.controller.closeBlocked.Store(true)
+	if err := m.controller.closeBlockedPages(ctx, b.closeAndWait); err != nil {
 		return err
 	}
-	if b.emulation.corrector != nil {
-		m.owner.recall(ctx, b.gate)
-		m.owner.admit(b.gate)
+	if b.emulation.hints != nil {
+		m.controller.reloadEarlyTabs(ctx, b.gate)
+		m.controller.openGate(b.gate)
 	}
-	go b.look()
+	go b.probePages()
 	m.prepareSpares()
 	b.fitWindow(ctx)
 	return b.leaveNewTab(ctx)
@@ -311,7 +311,7 @@ func (b *Browser) getVersion(ctx context.Context) error {
 	if was := b.spec.Version; was != "" && was != b.version.Version {
 		b.log.Warn("the browser is not of the version that it was when it was looked for; pages are told that one", "was", was, "is", b.version.Version)
 	}
-	b.agent = v.UserAgent
+	b.userAgent = v.UserAgent
 	return nil
 }
 
@@ -319,18 +319,18 @@ func (b *Browser) getVersion(ctx context.Context) error {
 func (b *Browser) awaitPage(ctx context.Context) error {
 	soon, cancel := context.WithTimeout(ctx, b.limits.firstPage)
 	defer cancel()
-	if b.mux.owner.awaitFirst(soon) == nil {
+	if b.mux.controller.awaitFirstPage(soon) == nil {
 		return nil
 	}
 	if err := b.mux.call(ctx, "", "Target.createTarget", map[string]string{"url": BlankPage}, nil); err != nil {
 		return err
 	}
-	return b.mux.owner.awaitFirst(ctx)
+	return b.mux.controller.awaitFirstPage(ctx)
 }
 
 // leaveNewTab takes a browser whose session had no tab to restore off the New Tab Page.
 func (b *Browser) leaveNewTab(ctx context.Context) error {
-	pages := b.mux.owner.openPages()
+	pages := b.mux.controller.openPages()
 	if len(pages) != 1 {
 		return nil
 	}

@@ -162,8 +162,8 @@ func TestProfileInUse(t *testing.T) {
 	if err := os.Symlink(link, lock); err != nil {
 		t.Fatal(err)
 	}
-	third.begin()
-	defer close(third.settled)
+	third.claim()
+	defer close(third.startDone)
 	if err := third.spawn(); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestLeftOverLocks(t *testing.T) {
 		if link != "" {
 			lock(link)
 		}
-		if err := unlock(p.dir); err != nil {
+		if err := removeStaleLock(p.dir); err != nil {
 			t.Errorf("a lock %q: %v", link, err)
 		}
 		for _, name := range names {

@@ -48,12 +48,12 @@ func (b *Browser) UserAgent() string {
 	if !b.ready() {
 		return ""
 	}
-	return b.agent
+	return b.userAgent
 }
 
 func (b *Browser) ready() bool {
 	select {
-	case <-b.settled:
+	case <-b.startDone:
 		return true
 	default:
 		return false

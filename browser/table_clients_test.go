@@ -193,7 +193,7 @@ func (r *tableRound) extension() {
 	}
 	id := field(r.t, call(r.t, r.b, "", "Extensions.loadUnpacked", map[string]string{"path": dir}), "id")
 	r.await("extension-worker")
-	testnet.Eventually(r.t, "Chrome has written that it is installed", func() bool { return r.b.installed.has(id) })
+	testnet.Eventually(r.t, "Chrome has written that it is installed", func() bool { return r.b.extensions.has(id) })
 	p := r.tab()
 	r.visit(p, "chrome-extension://"+id+"/page.html")
 	r.await("extension-page")

@@ -118,7 +118,7 @@ func (r *tableRound) start() {
 	}
 	r.gateway = serveGateway(t, r.b)
 	call(t, r.b, "", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": t.TempDir()})
-	r.main = r.b.mux.owner.openPages()[0]
+	r.main = r.b.mux.controller.openPages()[0]
 	if r.second {
 		follow(dial(t, r.gateway+"/"))
 	}
@@ -152,7 +152,7 @@ func (r *tableRound) await(names ...string) {
 	r.t.Helper()
 	began := time.Now()
 	defer func() {
-		if took := time.Since(began); took > patience {
+		if took := time.Since(began); took > attachTimeout {
 			r.t.Logf("%v took %v", names, took.Round(time.Millisecond))
 		}
 	}()
@@ -189,10 +189,10 @@ func (r *tableRound) tab() Page {
 	var p Page
 	testnet.Eventually(r.t, "the owner has the tab", func() bool {
 		var ok bool
-		p, ok = r.b.mux.owner.page(target)
+		p, ok = r.b.mux.controller.page(target)
 		return ok
 	})
-	r.b.mux.owner.awaitDressed(r.t.Context(), target)
+	r.b.mux.controller.awaitOverrides(r.t.Context(), target)
 	return p
 }
 
@@ -208,12 +208,12 @@ func (r *tableRound) followers() int {
 func (r *tableRound) closeTab(p Page) {
 	r.t.Helper()
 	call(r.t, r.b, "", "Target.closeTarget", map[string]string{"targetId": p.Target})
-	o := r.b.mux.owner
+	o := r.b.mux.controller
 	testnet.Eventually(r.t, "the others have their locale again", func() bool {
 		_, open := o.page(p.Target)
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		return !open && !o.renewing.again && !o.renewing.busy
+		return !open && !o.reapplying.again && !o.reapplying.busy
 	})
 }
 
@@ -258,7 +258,7 @@ func (r *tableRound) popups() {
 		call(r.t, r.b, r.main.Session, "Runtime.evaluate", map[string]any{"expression": x.script + "; 1", "userGesture": true})
 		r.await(x.name)
 	}
-	for _, p := range r.b.mux.owner.openPages() {
+	for _, p := range r.b.mux.controller.openPages() {
 		if p.Target != r.main.Target {
 			r.closeTab(p)
 		}

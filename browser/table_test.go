@@ -67,11 +67,11 @@ func TestIdentityTable(t *testing.T) {
 func testTeeth(t *testing.T, found Installed) {
 	r := &tableRound{t: t, browser: found, identity: declaredIdentities(found.Major)[1], scheme: "https"}
 	r.spoil = func(b *Browser) {
-		b.dress = func(target TargetInfo) []order {
+		b.overridesFor = func(target TargetInfo) []override {
 			if strings.Contains(target.Type, "worker") {
 				return nil
 			}
-			return b.emulation.orders(target)
+			return b.emulation.targetOverrides(target)
 		}
 	}
 	r.run()

@@ -15,9 +15,9 @@ import (
 
 type (
 	// Shot says what a screenshot is to be.
-	Shot = browser.Shot
+	Shot = browser.ScreenshotOptions
 	// Paper says what a PDF is to be.
-	Paper = browser.Paper
+	Paper = browser.PDFOptions
 	// PageError is why there is no picture of a page.
 	PageError = browser.PageError
 )

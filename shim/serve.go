@@ -104,7 +104,7 @@ func (p *process) serveIdentity(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not an identity", http.StatusBadRequest)
 		return
 	}
-	told, err := p.browser.Redress(r.Context(), id)
+	told, err := p.browser.SetIdentity(r.Context(), id)
 	if err != nil {
 		p.log.Warn("pages did not take all of another identity", "cause", err)
 	}

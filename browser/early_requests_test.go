@@ -90,7 +90,7 @@ func TestRestoredTabsAskAnew(t *testing.T) {
 				})
 			}
 			b := p.startSpec(s)
-			call(t, b, b.mux.owner.openPages()[0].Session, "Runtime.evaluate", map[string]any{"expression": x.open})
+			call(t, b, b.mux.controller.openPages()[0].Session, "Runtime.evaluate", map[string]any{"expression": x.open})
 			told.await(t, 1)
 			b.Stop(t.Context(), false)
 			told.mu.Lock()
@@ -106,7 +106,7 @@ func TestRestoredTabsAskAnew(t *testing.T) {
 				t.Fatal(err)
 			}
 			if x.again[0] == "" {
-				shown := b.mux.owner.openPages()[0]
+				shown := b.mux.controller.openPages()[0]
 				testnet.Eventually(t, "the answer is shown", func() bool { return evaluate(t, b, shown, "document.title + document.readyState") == `"herecomplete"` })
 			} else if told.await(t, 1) > 0 {
 				t.Error("the page's first line saw another locale")

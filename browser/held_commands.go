@@ -10,8 +10,8 @@ import (
 func (m *mux) hold(s *session, cmd command) bool {
 	switch {
 	case s.isHeld:
-	case cmd.method == "Runtime.runIfWaitingForDebugger" && ownedKind(s.kind):
-		dressed := m.owner.dressing(s.target)
+	case cmd.method == "Runtime.runIfWaitingForDebugger" && isControlled(s.kind):
+		dressed := m.controller.stateOf(s.target)
 		if dressed.isDone() {
 			return false
 		}
@@ -30,9 +30,9 @@ func (m *mux) hold(s *session, cmd command) bool {
 
 // release lets s go on when its target is dressed. The owner has sent its commands at once, so that nothing but Chrome is waited for, as long as that
 // takes: a busy machine may take longer than any limit. A target that the owner does not even know after patience is closed.
-func (m *mux) release(s *session, d *dressing) {
-	defer m.owner.unseen(s.target, d)
-	timer := time.NewTimer(patience)
+func (m *mux) release(s *session, d *overrideState) {
+	defer m.controller.forgetUnattached(s.target, d)
+	timer := time.NewTimer(attachTimeout)
 	defer timer.Stop()
 	select {
 	case <-d.done:
@@ -50,20 +50,20 @@ func (m *mux) release(s *session, d *dressing) {
 
 // awaitUnknown waits for a target that has taken all patience. One that the owner does not know is closed, and false when it cannot be: it stays as it
 // is, and the client is told.
-func (m *mux) awaitUnknown(s *session, d *dressing) bool {
-	timer := time.NewTimer(patience)
+func (m *mux) awaitUnknown(s *session, d *overrideState) bool {
+	timer := time.NewTimer(attachTimeout)
 	defer timer.Stop()
 	late := timer.C
-	if m.owner.knows(d) {
+	if m.controller.isAttached(d) {
 		late = nil
 	} else {
-		m.owner.condemn(s, "the owner is not attached to it")
+		m.controller.closeTarget(s, "the owner is not attached to it")
 	}
 	select {
 	case <-d.done:
 	case <-s.client.done:
 	case <-late:
-		return m.owner.knows(d) // it came after all, and closes now
+		return m.controller.isAttached(d) // it came after all, and closes now
 	}
 	return true
 }
@@ -82,14 +82,14 @@ func (m *mux) refuseHeld(s *session) {
 			ID      json.RawMessage `json:"id"`
 			Error   ProtocolError   `json:"error"`
 			Session string          `json:"sessionId,omitempty"`
-		}{p.raw, ProtocolError{Code: codeServer, Message: notDressed}, s.id})
+		}{p.clientID, ProtocolError{Code: codeServer, Message: notDressed}, s.id})
 		refused = append(refused, refusal)
 	}
 	s.held, s.heldBytes, s.isHeld = nil, 0, false
 	m.mu.Unlock()
 	for _, msg := range refused {
 		if e, err := scan(msg, maxDepth); err == nil {
-			s.client.deliver(s.client.rewritten(msg, e, nil))
+			s.client.deliver(s.client.rewrite(msg, e, nil))
 		}
 	}
 }
@@ -98,7 +98,7 @@ func (m *mux) refuseHeld(s *session) {
 func (m *mux) unhold(s *session) {
 	if m.sessions[s.id] == s {
 		for _, cmd := range s.held {
-			_ = m.in.force(cmd.encode())
+			_ = m.in.enqueueAlways(cmd.encode())
 		}
 	}
 	s.held, s.heldBytes, s.isHeld = nil, 0, false

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// redressTime is how long Redress waits for pages to say that they have it. One that hangs gets it before it does anything else.
-const redressTime = time.Second
+// identityTimeout is how long Redress waits for pages to say that they have it. One that hangs gets it before it does anything else.
+const identityTimeout = time.Second
 
-// Redress changes what open and new pages are told of time zone, position and languages while the browser runs (Emulation.setTimezoneOverride,
+// SetIdentity changes what open and new pages are told of time zone, position and languages while the browser runs (Emulation.setTimezoneOverride,
 // setGeolocationOverride, Browser.setPermission; languages.go). A zone that is "" and languages that are nil leave these as they are. The rest of the
 // identity is the process' own and waits for the next start. It returns when every page has it, or has had time for it. told are the languages that
 // pages have now, nil for the host's; a *LanguagesError says why they are not those of id, and any other error that nothing has changed.
-func (b *Browser) Redress(ctx context.Context, id Identity) (told []string, err error) {
+func (b *Browser) SetIdentity(ctx context.Context, id Identity) (told []string, err error) {
 	m, err := b.running()
 	if err == nil {
 		err = id.check()
@@ -22,22 +22,22 @@ func (b *Browser) Redress(ctx context.Context, id Identity) (told []string, err 
 	if err != nil {
 		return nil, err
 	}
-	b.changing.Lock()
-	defer b.changing.Unlock()
-	b.emulation.change(id)
-	m.owner.dresses.Store(true)
-	m.owner.repermit()
-	wait := b.redressAll(ctx, false)
+	b.identityMu.Lock()
+	defer b.identityMu.Unlock()
+	b.emulation.setTimezoneAndPosition(id)
+	m.controller.overriding.Store(true)
+	m.controller.permitAll()
+	wait := b.overrideAll(ctx, false)
 	if told = b.emulation.languages(); len(id.Languages) > 0 && !slices.Equal(told, id.Languages) {
 		if why := b.selectLanguages(ctx, id.Languages); why != nil {
 			err = &LanguagesError{why}
 		} else {
 			told = id.Languages
-			b.emulation.speak(told)
-			wait = b.redressAll(ctx, true)
+			b.emulation.setLanguages(told)
+			wait = b.overrideAll(ctx, true)
 		}
 	}
-	timer := time.NewTimer(redressTime)
+	timer := time.NewTimer(identityTimeout)
 	defer timer.Stop()
 	for _, answered := range wait {
 		select {
@@ -60,10 +60,10 @@ func (e *LanguagesError) Error() string {
 
 func (e *LanguagesError) Unwrap() error { return e.Err }
 
-// redressAll gives every target that runs what has changed, and the clients' sessions what they need of it, and returns what is closed when they have it.
-func (b *Browser) redressAll(ctx context.Context, languages bool) (all []<-chan struct{}) {
-	o := b.mux.owner
-	for _, s := range o.mux.owned("") {
+// overrideAll gives every target that runs what has changed, and the clients' sessions what they need of it, and returns what is closed when they have it.
+func (b *Browser) overrideAll(ctx context.Context, languages bool) (all []<-chan struct{}) {
+	o := b.mux.controller
+	for _, s := range o.mux.controllerSessions("") {
 		o.mu.Lock()
 		d := o.targets[s.target]
 		o.mu.Unlock()
@@ -72,26 +72,26 @@ func (b *Browser) redressAll(ctx context.Context, languages bool) (all []<-chan 
 		}
 		select { // not before what it was dressed in
 		case <-d.sent:
-		case <-d.gone:
+		case <-d.detached:
 		case <-ctx.Done():
 		}
-		all = append(all, o.give(s, b.emulation.changeOrders(s.kind, languages)))
+		all = append(all, o.sendOverrides(s, b.emulation.changeOverrides(s.kind, languages)))
 	}
 	if !languages {
 		return all
 	}
-	for _, s := range o.mux.ofClients() {
-		all = append(all, o.dressClient(s))
+	for _, s := range o.mux.clientSessions() {
+		all = append(all, o.overrideSession(s))
 	}
-	o.renew() // a round that is under way may have what was before
+	o.reapplyShared() // a round that is under way may have what was before
 	return all
 }
 
-// repermit gives every browser context the permission that goes with the position.
-func (o *owner) repermit() {
+// permitAll gives every browser context the permission that goes with the position.
+func (o *controller) permitAll() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for context := range o.contexts {
+	for context := range o.permitted {
 		o.permit(context)
 	}
 }

@@ -7,8 +7,8 @@ import "time"
 // (third_party/blink/renderer/core/inspector/devtools_agent.cc). A service worker waits for all sessions, but its renderer gets them one after the other, and
 // goes on at the first resume: who comes behind it misses what the worker does first, the response to its own script.
 
-// pausedOnce reports whether the first resume lets a target of this kind run.
-func pausedOnce(info TargetInfo) bool {
+// hasSingleResume reports whether the first resume lets a target of this kind run.
+func hasSingleResume(info TargetInfo) bool {
 	switch info.Type {
 	case "page":
 		return info.CanAccessOpener
@@ -19,15 +19,17 @@ func pausedOnce(info TargetInfo) bool {
 }
 
 // resume lets a target run, as far as the owner is concerned.
-func (o *owner) resume(s *session) { o.mux.send(s.id, "Runtime.runIfWaitingForDebugger", nil, nil) }
+func (o *controller) resume(s *session) {
+	o.mux.send(s.id, "Runtime.runIfWaitingForDebugger", nil, nil)
+}
 
 // resumeAfterClients is resume when no client holds the target any longer. It comes when the owner's orders are acknowledged: whose session attaches with
 // the owner's is known then. A client that attaches by tabs is told of a page later; it has patience for that.
-func (o *owner) resumeAfterClients(s *session, d *dressing) {
-	timer := time.NewTimer(patience)
+func (o *controller) resumeAfterClients(s *session, d *overrideState) {
+	timer := time.NewTimer(attachTimeout)
 	defer timer.Stop()
 	for byTab := true; ; {
-		held, changed := o.mux.held(s.target, byTab)
+		held, changed := o.mux.isHeldByClient(s.target, byTab)
 		if !held {
 			break
 		}
@@ -35,34 +37,34 @@ func (o *owner) resumeAfterClients(s *session, d *dressing) {
 		case <-changed:
 		case <-timer.C:
 			byTab = false
-		case <-d.gone:
+		case <-d.detached:
 			return
 		}
 	}
 	o.resume(s)
 }
 
-// holdsBelow reports whether a client that attaches below parent holds the new target: Chrome says so, or it has attached to the tab that waits. Of the page in
+// holdsTarget reports whether a client that attaches below parent holds the new target: Chrome says so, or it has attached to the tab that waits. Of the page in
 // that one Chrome says that it does not wait, and yet it does. m.mu is held.
-func holdsBelow(parent *session, waits bool) bool {
-	return waits || parent.kind == "tab" && parent.waits
+func holdsTarget(parent *session, waits bool) bool {
+	return waits || parent.kind == "tab" && parent.holds
 }
 
-// held reports whether a client holds a target, with byTab also whether one has a tab that waits and has not attached to what is in it. changed is closed
+// isHeldByClient reports whether a client holds a target, with byTab also whether one has a tab that waits and has not attached to what is in it. changed is closed
 // when that may be different.
-func (m *mux) held(target string, byTab bool) (held bool, changed <-chan struct{}) {
+func (m *mux) isHeldByClient(target string, byTab bool) (held bool, changed <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.sessions {
-		if s.waits && (s.target == target || byTab && s.kind == "tab" && !m.hasBelow(s)) {
-			return true, m.holding
+		if s.holds && (s.target == target || byTab && s.kind == "tab" && !m.hasChild(s)) {
+			return true, m.holdsChanged
 		}
 	}
 	return false, nil
 }
 
-// hasBelow reports whether there is a session below s. m.mu is held.
-func (m *mux) hasBelow(s *session) bool {
+// hasChild reports whether there is a session below s. m.mu is held.
+func (m *mux) hasChild(s *session) bool {
 	for _, other := range m.sessions {
 		if other.parent == s.id {
 			return true
@@ -71,16 +73,16 @@ func (m *mux) hasBelow(s *session) bool {
 	return false
 }
 
-// letGo notes that s holds its target no longer. m.mu is held.
-func (m *mux) letGo(s *session) {
-	if s.waits {
-		s.waits = false
-		m.holdingChanged()
+// endHold notes that s holds its target no longer. m.mu is held.
+func (m *mux) endHold(s *session) {
+	if s.holds {
+		s.holds = false
+		m.signalHolds()
 	}
 }
 
-// holdingChanged wakes who waits for clients. m.mu is held.
-func (m *mux) holdingChanged() {
-	close(m.holding)
-	m.holding = make(chan struct{})
+// signalHolds wakes who waits for clients. m.mu is held.
+func (m *mux) signalHolds() {
+	close(m.holdsChanged)
+	m.holdsChanged = make(chan struct{})
 }

@@ -22,9 +22,9 @@ func TestLookLeavesNoTab(t *testing.T) {
 	for range 3 {
 		b.Stop(t.Context(), false)
 		b = p.open(p.spec())
-		b.limits.look = 0 // no open page is heard
+		b.limits.probe = 0 // no open page is heard
 		asked := make(chan struct{})
-		b.dress = func(info TargetInfo) []order {
+		b.overridesFor = func(info TargetInfo) []override {
 			if b.ready() && info.Type == "page" {
 				close(asked)
 			}
@@ -38,7 +38,7 @@ func TestLookLeavesNoTab(t *testing.T) {
 			t.Fatalf("stopped by %q", got)
 		}
 		b = p.open(p.spec())
-		b.limits.look = 0
+		b.limits.probe = 0
 		if err := b.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-// unlock removes what a browser that died left behind to hold the profile. Chrome's lock is a link "SingletonLock" to "host-pid"
+// removeStaleLock removes what a browser that died left behind to hold the profile. Chrome's lock is a link "SingletonLock" to "host-pid"
 // (chrome/browser/process_singleton_posix.cc). Our caller holds the profile's own lock, so that a link from another host, which
 // makes Chrome exit with 21, is left over too. A live browser with this profile is not touched: that is a *StartError "locked".
-func unlock(userDataDir string) error {
+func removeStaleLock(userDataDir string) error {
 	link, err := os.Readlink(filepath.Join(userDataDir, "SingletonLock"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		if pid := holder(link); pid > 0 && runsWith(pid, userDataDir) {
+		if pid := lockHolder(link); pid > 0 && runsWith(pid, userDataDir) {
 			return &StartError{Kind: StartLocked, Err: fmt.Errorf("another browser runs with this profile: process %d", pid)}
 		}
 	}
@@ -33,8 +33,8 @@ func unlock(userDataDir string) error {
 	return nil
 }
 
-// holder returns the process id in a lock of this host, 0 for one of another.
-func holder(link string) int {
+// lockHolder returns the process id in a lock of this host, 0 for one of another.
+func lockHolder(link string) int {
 	host, err := os.Hostname()
 	dash := strings.LastIndexByte(link, '-')
 	if err != nil || dash < 0 || link[:dash] != host {

@@ -32,7 +32,7 @@ func TestPictures(t *testing.T) {
 	c.call(session, "Page.bringToFront", nil)
 	c.becomes(session, "document.visibilityState", `"visible"`)
 	c.value(session, "events.length = 0")
-	look := func(shot Shot) {
+	look := func(shot ScreenshotOptions) {
 		t.Helper()
 		data, err := b.Screenshot(ctx, shot)
 		if err != nil {
@@ -47,16 +47,16 @@ func TestPictures(t *testing.T) {
 			t.Errorf("%+v: %v, %v", shot, at, picture.At(at.X/2, at.Y/2))
 		}
 	}
-	look(Shot{Format: "png"})
-	look(Shot{Format: "jpeg", Quality: 80, Tab: front})
-	if data, err := b.Screenshot(ctx, Shot{Format: "webp", Quality: 50}); err != nil || !bytes.HasPrefix(data, []byte("RIFF")) {
+	look(ScreenshotOptions{Format: "png"})
+	look(ScreenshotOptions{Format: "jpeg", Quality: 80, Tab: front})
+	if data, err := b.Screenshot(ctx, ScreenshotOptions{Format: "webp", Quality: 50}); err != nil || !bytes.HasPrefix(data, []byte("RIFF")) {
 		t.Errorf("webp: %v", err)
 	}
 	if noticed := c.value(session, "events.join()"); noticed != `""` {
 		t.Errorf("the page noticed %s", noticed)
 	}
-	look(Shot{Format: "png", FullPage: true})
-	data, err := b.Screenshot(ctx, Shot{Format: "png", Tab: behind})
+	look(ScreenshotOptions{Format: "png", FullPage: true})
+	data, err := b.Screenshot(ctx, ScreenshotOptions{Format: "png", Tab: behind})
 	if err != nil {
 		t.Fatalf("the tab behind: %v", err)
 	}
@@ -66,12 +66,12 @@ func TestPictures(t *testing.T) {
 	if got := c.value(session, "document.visibilityState"); got != `"visible"` {
 		t.Errorf("then the tab in front is %s", got)
 	}
-	paper, err := b.PDF(ctx, Paper{Landscape: true, Background: true})
+	paper, err := b.PDF(ctx, PDFOptions{Landscape: true, Background: true})
 	if err != nil || !bytes.HasPrefix(paper, []byte("%PDF-")) {
 		t.Errorf("the paper: %v", err)
 	}
 	var fault *PageError
-	if _, err := b.Screenshot(ctx, Shot{Format: "png", Tab: "nonsense"}); !errors.As(err, &fault) || fault.Kind != "no_tab" {
+	if _, err := b.Screenshot(ctx, ScreenshotOptions{Format: "png", Tab: "nonsense"}); !errors.As(err, &fault) || fault.Kind != "no_tab" {
 		t.Errorf("no such tab: %v", err)
 	}
 	c.call(session, "Page.enable", nil)
@@ -79,7 +79,7 @@ func TestPictures(t *testing.T) {
 	c.event("Page.javascriptDialogOpening")
 	short, stop := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer stop()
-	if _, err := b.PDF(short, Paper{Tab: front}); !errors.As(err, &fault) || fault.Kind != "not_answering" {
+	if _, err := b.PDF(short, PDFOptions{Tab: front}); !errors.As(err, &fault) || fault.Kind != "not_answering" {
 		t.Errorf("a page with a dialog: %v", err)
 	}
 	c.call(session, "Page.handleJavaScriptDialog", map[string]any{"accept": true})

@@ -275,7 +275,7 @@ func withExtension(t *testing.T, b *Browser) (run func(script string)) {
 	}
 	worker := ""
 	testnet.Eventually(t, "the extension's worker", func() bool {
-		for _, s := range b.mux.owned("") {
+		for _, s := range b.mux.controllerSessions("") {
 			if s.kind == "service_worker" {
 				worker = s.id
 			}
@@ -320,8 +320,8 @@ func refusesExtension(t *testing.T, b *Browser, c *tester, may string) {
 	}
 	id := field(t, call(t, b, "", "Extensions.loadUnpacked", map[string]string{"path": dir}), "id")
 	testnet.Eventually(t, "Chrome has written that it is installed", func() bool {
-		text, _ := os.ReadFile(filepath.Join(b.installed.folder, "Secure Preferences"))
-		more, _ := os.ReadFile(filepath.Join(b.installed.folder, "Preferences"))
+		text, _ := os.ReadFile(filepath.Join(b.extensions.folder, "Secure Preferences"))
+		more, _ := os.ReadFile(filepath.Join(b.extensions.folder, "Preferences"))
 		return bytes.Contains(append(text, more...), []byte(id))
 	})
 	if m := c.try("", "Target.createTarget", map[string]any{"url": "chrome-extension://" + id + "/page.html"}); m.Error == nil || m.Error.Message != notOpened {
@@ -383,7 +383,7 @@ func TestClosedPages(t *testing.T) {
 			testnet.Eventually(t, way+": no page at a closed address", func() (none bool) {
 				var err error
 				targets, err = b.mux.targets(t.Context())
-				return err == nil && !slices.ContainsFunc(targets, func(i TargetInfo) bool { return i.Type == "page" && b.installed.isClosed(i.URL) })
+				return err == nil && !slices.ContainsFunc(targets, func(i TargetInfo) bool { return i.Type == "page" && b.extensions.isBlocked(i.URL) })
 			})
 		}
 		tries := 0
@@ -442,7 +442,7 @@ func (s *spy) tab(b *Browser, address string) Page {
 	var found Page
 	testnet.Eventually(s.t, "a tab at "+address, func() bool {
 		targets, err := b.mux.targets(s.t.Context())
-		p, ok := b.mux.owner.page(target)
+		p, ok := b.mux.controller.page(target)
 		found = p
 		return ok && err == nil && slices.ContainsFunc(targets, func(i TargetInfo) bool { return i.TargetID == target && i.URL == address })
 	})
@@ -466,7 +466,7 @@ func (s *spy) knowsNothing(b *Browser) {
 	defer s.mu.Unlock()
 	for what, all := range map[string][]TargetInfo{"attached to": s.attached, "told of": s.told} {
 		for _, info := range all {
-			if b.installed.isClosed(info.URL) {
+			if b.extensions.isBlocked(info.URL) {
 				s.t.Errorf("the client was %s %s %s", what, info.Type, info.URL)
 			}
 		}
@@ -503,16 +503,16 @@ func TestPersonsPages(t *testing.T) {
 		})
 		testnet.Eventually(t, "the person's page is shown: "+address, func() bool {
 			var at string
-			err := b.mux.owner.evaluate(ctx, Page{Target: tab.Target, Session: tab.Session}, "location.href", &at)
+			err := b.mux.controller.evaluate(ctx, Page{Target: tab.Target, Session: tab.Session}, "location.href", &at)
 			said = fmt.Sprint(at, err)
-			return err == nil && b.installed.isClosed(at)
+			return err == nil && b.extensions.isBlocked(at)
 		})
 		for method, params := range map[string]map[string]any{"Target.attachToTarget": {"targetId": tab.Target, "flatten": true}, "Target.getTargetInfo": {"targetId": tab.Target}, "Target.closeTarget": {"targetId": tab.Target}} {
 			if m := s.ask("", method, params); m.Error == nil || m.Error.Message != noSuchTarget {
 				t.Errorf("%s of a tab at %s: %s %v", method, address, m.Result, m.Error)
 			}
 		}
-		if _, err := b.Screenshot(ctx, Shot{Tab: tab.Target, Format: "png"}); err == nil {
+		if _, err := b.Screenshot(ctx, ScreenshotOptions{Tab: tab.Target, Format: "png"}); err == nil {
 			t.Errorf("a picture of a tab at %s was taken", address)
 		}
 		had := s.sessionsOn(tab.Target)

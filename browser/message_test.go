@@ -94,40 +94,40 @@ func TestEncode(t *testing.T) {
 func TestQueueBounds(t *testing.T) {
 	q := newQueue(10)
 	for _, msg := range []string{"12345", "1234567890123456789"} { // one may be over the limit
-		if err := q.put([]byte(msg)); err != nil {
+		if err := q.enqueue([]byte(msg)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := q.put([]byte("x")); !errors.Is(err, errTooSlow) {
+	if err := q.enqueue([]byte("x")); !errors.Is(err, errTooSlow) {
 		t.Errorf("a full queue took more: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := q.wait(ctx, []byte("x")); !errors.Is(err, context.DeadlineExceeded) {
+	if err := q.enqueueWait(ctx, []byte("x")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("waiting for room: %v", err)
 	}
 	waited := make(chan error, 1)
-	go func() { waited <- q.wait(context.Background(), []byte("waited")) }()
+	go func() { waited <- q.enqueueWait(context.Background(), []byte("waited")) }()
 	for _, want := range []string{"12345", "1234567890123456789", "waited"} {
-		if got, err := q.take(t.Context()); err != nil || string(got) != want {
+		if got, err := q.dequeue(t.Context()); err != nil || string(got) != want {
 			t.Errorf("took %q, %v, want %q", got, err, want)
 		}
 	}
 	if err := <-waited; err != nil {
 		t.Error(err)
 	}
-	if err := q.force([]byte("last")); err != nil {
+	if err := q.enqueueAlways([]byte("last")); err != nil {
 		t.Error(err)
 	}
 	q.close()
 	q.close()
-	if got, err := q.take(t.Context()); err != nil || string(got) != "last" {
+	if got, err := q.dequeue(t.Context()); err != nil || string(got) != "last" {
 		t.Errorf("after close: %q, %v", got, err)
 	}
-	if _, err := q.take(t.Context()); !errors.Is(err, errQueueClosed) {
+	if _, err := q.dequeue(t.Context()); !errors.Is(err, errQueueClosed) {
 		t.Errorf("an empty closed queue: %v", err)
 	}
-	for name, err := range map[string]error{"put": q.put(nil), "force": q.force(nil), "wait": q.wait(t.Context(), nil)} {
+	for name, err := range map[string]error{"put": q.enqueue(nil), "force": q.enqueueAlways(nil), "wait": q.enqueueWait(t.Context(), nil)} {
 		if !errors.Is(err, errQueueClosed) {
 			t.Errorf("%s after close: %v", name, err)
 		}

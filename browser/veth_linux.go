@@ -21,8 +21,8 @@ const (
 // insideAddress is what the browser takes for its own.
 func insideAddress() []byte { return []byte{192, 0, 2, 1} }
 
-// plugIn makes the pair. Where the kernel has none (it is a module), pages believe to be offline, and all else works.
-func plugIn() error {
+// addVeth makes the pair. Where the kernel has none (it is a module), pages believe to be offline, and all else works.
+func addVeth() error {
 	// No IPv6 on the pair: it would announce itself at once. Where /proc/sys cannot be written, it does so to itself.
 	_ = os.WriteFile("/proc/sys/net/ipv6/conf/default/disable_ipv6", []byte("1"), 0)
 	s, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)

@@ -16,8 +16,8 @@ import (
 // and a pop-up that goes to another site, or a tab whose process another tab shares, loses it. So a run in a mount namespace sees a folder of packs in
 // which its language has one.
 
-// packs is the folder of language packs that the run sees in place of the program's.
-func (s *Spec) packs() string { return filepath.Join(s.TempDir, "locales") }
+// packDir is the folder of language packs that the run sees in place of the program's.
+func (s *Spec) packDir() string { return filepath.Join(s.TempDir, "locales") }
 
 // programPacks is the folder of packs beside the program, "" where there is none.
 func (s *Spec) programPacks() string {
@@ -35,9 +35,9 @@ func (s *Spec) programPacks() string {
 // defaultPack is Chrome's own choice where it has nothing that is wanted.
 const defaultPack = "en-US"
 
-// layPacks makes the folder of packs for a run that sees it (hidden), and reports whether all processes begin with the profile's first language, as
+// copyLocalePack makes the folder of packs for a run that sees it (hidden), and reports whether all processes begin with the profile's first language, as
 // they do where it has a pack of its own.
-func layPacks(s *Spec, hidden bool) (holds bool, err error) {
+func copyLocalePack(s *Spec, hidden bool) (holds bool, err error) {
 	from := s.programPacks()
 	if len(s.Identity.Languages) == 0 || from == "" {
 		return false, nil
@@ -49,18 +49,18 @@ func layPacks(s *Spec, hidden bool) (holds bool, err error) {
 	if !hidden {
 		return false, nil
 	}
-	if err := os.Mkdir(s.packs(), 0o700); err != nil {
+	if err := os.Mkdir(s.packDir(), 0o700); err != nil {
 		return false, fmt.Errorf("make the folder for language packs: %w", err)
 	}
-	text, err := readPack(from, nearPacks(first))
+	text, err := readPack(from, packCandidates(first))
 	if err == nil {
-		err = os.WriteFile(filepath.Join(s.packs(), first+".pak"), text, 0o600)
+		err = os.WriteFile(filepath.Join(s.packDir(), first+".pak"), text, 0o600)
 	}
 	if err == nil {
 		text, err = readPack(from, []string{defaultPack})
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(s.packs(), defaultPack+".pak"), text, 0o600)
+		err = os.WriteFile(filepath.Join(s.packDir(), defaultPack+".pak"), text, 0o600)
 	}
 	if err != nil {
 		return false, fmt.Errorf("copy a language pack: %w", err)
@@ -68,8 +68,8 @@ func layPacks(s *Spec, hidden bool) (holds bool, err error) {
 	return true, nil
 }
 
-// nearPacks are the packs that speak a language, best first, as Chrome chooses them (l10n_util.cc, CheckAndResolveLocale).
-func nearPacks(tag string) []string {
+// packCandidates are the packs that speak a language, best first, as Chrome chooses them (l10n_util.cc, CheckAndResolveLocale).
+func packCandidates(tag string) []string {
 	language, region, _ := strings.Cut(tag, "-")
 	var near []string
 	switch language {

@@ -58,7 +58,7 @@ func scan(msg []byte, depth int) (envelope, error) {
 			return e, err
 		}
 		i = skipSpace(msg, value.to)
-		e.note(msg, key, value, comma, i)
+		e.setMember(msg, key, value, comma, i)
 		if i >= len(msg) || msg[i] != ',' {
 			break
 		}
@@ -71,8 +71,8 @@ func scan(msg []byte, depth int) (envelope, error) {
 	return e, nil
 }
 
-// note keeps one member. comma is the comma before it or -1, next what follows the value.
-func (e *envelope) note(msg []byte, key, value span, comma, next int) {
+// setMember keeps one member. comma is the comma before it or -1, next what follows the value.
+func (e *envelope) setMember(msg []byte, key, value span, comma, next int) {
 	var known *span
 	switch string(key.in(msg)) {
 	case `"id"`:
@@ -99,8 +99,8 @@ func (e *envelope) note(msg []byte, key, value span, comma, next int) {
 	}
 }
 
-// fault says in Chrome's words what is wrong with a command, "" when it is well.
-func (e *envelope) fault(msg []byte) string {
+// invalid says in Chrome's words what is wrong with a command, "" when it is well.
+func (e *envelope) invalid(msg []byte) string {
 	_, isInteger := integer(msg, e.id)
 	switch {
 	case !isInteger:

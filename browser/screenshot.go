@@ -9,16 +9,16 @@ import (
 
 // This file takes pictures and papers of pages, over the owner's sessions: the page has no session more than before, and its scripts see nothing of it.
 
-// Shot says what a screenshot is to be.
-type Shot struct {
+// ScreenshotOptions says what a screenshot is to be.
+type ScreenshotOptions struct {
 	Tab      string // a target's id, as /json/list has it; "" is the tab in front
 	Format   string // png, jpeg or webp
 	Quality  int    // of jpeg and webp, 0 to 100
 	FullPage bool   // all that can be scrolled to, not only what is seen
 }
 
-// Paper says what a PDF is to be. Lengths are inches; 0 is Chrome's own.
-type Paper struct {
+// PDFOptions says what a PDF is to be. Lengths are inches; 0 is Chrome's own.
+type PDFOptions struct {
 	Tab           string // as Shot's
 	Landscape     bool
 	Background    bool // print backgrounds too
@@ -27,7 +27,7 @@ type Paper struct {
 }
 
 // Screenshot takes a picture of a page (Page.captureScreenshot). It fails with a *PageError.
-func (b *Browser) Screenshot(ctx context.Context, s Shot) ([]byte, error) {
+func (b *Browser) Screenshot(ctx context.Context, s ScreenshotOptions) ([]byte, error) {
 	p, err := b.PageOf(ctx, s.Tab)
 	if err != nil {
 		return nil, err
@@ -37,21 +37,21 @@ func (b *Browser) Screenshot(ctx context.Context, s Shot) ([]byte, error) {
 		params["quality"] = s.Quality
 	}
 	if s.FullPage {
-		clip, err := b.wholePage(ctx, p)
+		clip, err := b.fullPageClip(ctx, p)
 		if err != nil {
 			return nil, err
 		}
 		params["clip"], params["captureBeyondViewport"] = clip, true
 	}
-	return b.data(ctx, p, "Page.captureScreenshot", params, againAfter)
+	return b.capture(ctx, p, "Page.captureScreenshot", params, retryAfter)
 }
 
-// maxPage is how long or wide a page may be in a picture, in CSS pixels: a texture of the GPU, and of software rendering, ends there, and what lies
+// maxPageSize is how long or wide a page may be in a picture, in CSS pixels: a texture of the GPU, and of software rendering, ends there, and what lies
 // beyond would be drawn as a repetition.
-const maxPage = 16384
+const maxPageSize = 16384
 
-// wholePage is the clip of all that a page can be scrolled to (Page.getLayoutMetrics).
-func (b *Browser) wholePage(ctx context.Context, p Page) (map[string]any, error) {
+// fullPageClip is the clip of all that a page can be scrolled to (Page.getLayoutMetrics).
+func (b *Browser) fullPageClip(ctx context.Context, p Page) (map[string]any, error) {
 	var m struct {
 		Content struct {
 			Width  float64 `json:"width"`
@@ -61,14 +61,14 @@ func (b *Browser) wholePage(ctx context.Context, p Page) (map[string]any, error)
 	if err := b.mux.call(ctx, p.Session, "Page.getLayoutMetrics", nil, &m); err != nil {
 		return nil, pageError(ctx, err)
 	}
-	if m.Content.Width > maxPage || m.Content.Height > maxPage {
-		return nil, &PageError{"too_large", fmt.Errorf("the page is %g x %g pixels, more than %d", m.Content.Width, m.Content.Height, maxPage)}
+	if m.Content.Width > maxPageSize || m.Content.Height > maxPageSize {
+		return nil, &PageError{"too_large", fmt.Errorf("the page is %g x %g pixels, more than %d", m.Content.Width, m.Content.Height, maxPageSize)}
 	}
 	return map[string]any{"x": 0, "y": 0, "width": m.Content.Width, "height": m.Content.Height, "scale": 1}, nil
 }
 
 // PDF prints a page (Page.printToPDF). It fails with a *PageError.
-func (b *Browser) PDF(ctx context.Context, s Paper) ([]byte, error) {
+func (b *Browser) PDF(ctx context.Context, s PDFOptions) ([]byte, error) {
 	p, err := b.PageOf(ctx, s.Tab)
 	if err != nil {
 		return nil, err
@@ -79,16 +79,16 @@ func (b *Browser) PDF(ctx context.Context, s Paper) ([]byte, error) {
 			params[name] = value
 		}
 	}
-	return b.data(ctx, p, "Page.printToPDF", params, 0)
+	return b.capture(ctx, p, "Page.printToPDF", params, 0)
 }
 
-// againAfter is how long a picture may take before it is asked for once more.
-const againAfter = 2 * time.Second
+// retryAfter is how long a picture may take before it is asked for once more.
+const retryAfter = 2 * time.Second
 
-// data carries out a command that answers data. Where again is not 0 it sends the command anew after that time, and after twice as long each time, and
+// capture carries out a command that answers data. Where again is not 0 it sends the command anew after that time, and after twice as long each time, and
 // the first answer counts: Chrome draws a tab behind for its picture alone, and on a busy machine waits for a frame that it has drawn already. Another
 // command has it draw the next one.
-func (b *Browser) data(ctx context.Context, p Page, method string, params any, again time.Duration) ([]byte, error) {
+func (b *Browser) capture(ctx context.Context, p Page, method string, params any, again time.Duration) ([]byte, error) {
 	answers := make(chan answer, 1)
 	for {
 		b.mux.send(p.Session, method, params, func(a answer) {
@@ -103,7 +103,7 @@ func (b *Browser) data(ctx context.Context, p Page, method string, params any, a
 		}
 		select {
 		case a := <-answers:
-			return b.picture(p, method, a)
+			return b.decodeCapture(p, method, a)
 		case <-ctx.Done():
 			return nil, pageError(ctx, fmt.Errorf("%s: %w", method, ctx.Err()))
 		case <-late:
@@ -112,8 +112,8 @@ func (b *Browser) data(ctx context.Context, p Page, method string, params any, a
 	}
 }
 
-// picture is the data of an answer, if the page may be shown.
-func (b *Browser) picture(p Page, method string, a answer) ([]byte, error) {
+// decodeCapture is the data of an answer, if the page may be shown.
+func (b *Browser) decodeCapture(p Page, method string, a answer) ([]byte, error) {
 	var r struct {
 		Data []byte `json:"data"`
 	}
@@ -123,7 +123,7 @@ func (b *Browser) picture(p Page, method string, a answer) ([]byte, error) {
 	if err := json.Unmarshal(a.Result, &r); err != nil {
 		return nil, &PageError{"refused", err}
 	}
-	if b.mux.isShut(p.Target) { // meanwhile
+	if b.mux.isBlocked(p.Target) { // meanwhile
 		return nil, &PageError{"no_tab", errNotShown}
 	}
 	return r.Data, nil

@@ -23,23 +23,23 @@ func writeSettings(s *Spec) error {
 	if err != nil {
 		return err
 	}
-	if err := mergeInto(filepath.Join(dir, "Preferences"), slices.Concat(preferences(s.WebRTC), closedPreferences(s), languages)); err != nil {
+	if err := mergeInto(filepath.Join(dir, "Preferences"), slices.Concat(runPreferences(s.WebRTC), blockPreferences(s), languages)); err != nil {
 		return err
 	}
 	return errors.Join(written(), mergeInto(filepath.Join(s.UserDataDir, "Local State"), localState(s.Resolver)))
 }
 
-// leaveSettings takes out of the profile what only a run needs: who opens the folder with a browser of theirs has all pages of it.
-func leaveSettings(s *Spec) error {
+// removeRunSettings takes out of the profile what only a run needs: who opens the folder with a browser of theirs has all pages of it.
+func removeRunSettings(s *Spec) error {
 	file := filepath.Join(s.UserDataDir, profileFolder, "Preferences")
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return mergeInto(file, noClosedPreferences())
+	return mergeInto(file, noBlockPreferences())
 }
 
-// preferences are the settings that have no flag, or that a flag alone does not cover.
-func preferences(webrtc WebRTC) []preference {
+// runPreferences are the settings that have no flag, or that a flag alone does not cover.
+func runPreferences(webrtc WebRTC) []preference {
 	policy := webrtcPolicy
 	if webrtc == WebRTCDefault {
 		policy = "default"
@@ -60,24 +60,24 @@ func localState(resolver string) []preference {
 	return []preference{{"dns_over_https.mode", "off", false}}
 }
 
-// closedPreferences keep Chrome itself from opening what is closed, whoever asks for it: scripts, extensions, drops, history, DevTools. It is the list by
+// blockPreferences keep Chrome itself from opening what is closed, whoever asks for it: scripts, extensions, drops, history, DevTools. It is the list by
 // which administrators close addresses (components/policy/core/common/policy_pref_names.h, kUrlBlocklist), asked before a navigation begins. In a browser
 // with windows a person may have its settings and open files with it, but none of the run's own: what clients hand over, and what pages keep, lies there.
 // A page may drag such a file onto another, and Chrome would open it there as a file's page, whose scripts have files of the machine downloaded.
-func closedPreferences(s *Spec) []preference {
+func blockPreferences(s *Spec) []preference {
 	if !s.Headless {
-		return []preference{{urlBlocklist, ownAddresses(s), false}, {path: urlAllowlist}, {path: incognitoMode}}
+		return []preference{{urlBlocklist, ownFolderFilters(s), false}, {path: urlAllowlist}, {path: incognitoMode}}
 	}
 	return []preference{
 		{urlBlocklist, []any{allFiles, "chrome://*", "chrome-untrusted://*", "chrome-search://*", "devtools://*"}, false},
 		// Of Chrome's window, which is there without being seen: a renderer that is refused these counts as a page. And ours: languages.go.
-		{urlAllowlist, []any{"chrome://top-chrome", settingsPage}, false},
+		{urlAllowlist, []any{"chrome://top-chrome", settingsURL}, false},
 		{incognitoMode, 1, false}, // IncognitoModePrefs, kDisabled: DevTools has no say where downloads of its window go. Contexts of clients are others.
 	}
 }
 
-// noClosedPreferences takes closedPreferences out again.
-func noClosedPreferences() []preference {
+// noBlockPreferences takes closedPreferences out again.
+func noBlockPreferences() []preference {
 	return []preference{{path: urlBlocklist}, {path: urlAllowlist}, {path: incognitoMode}}
 }
 
@@ -86,14 +86,14 @@ const (
 	incognitoMode = "incognito.mode_availability"
 )
 
-// ownAddresses are the filters for the run's own folders, by each way that leads there. All files are meant where Chrome's spelling of a folder's address is
+// ownFolderFilters are the filters for the run's own folders, by each way that leads there. All files are meant where Chrome's spelling of a folder's address is
 // not known for certain.
-func ownAddresses(s *Spec) (filters []any) {
+func ownFolderFilters(s *Spec) (filters []any) {
 	for _, dir := range []string{s.UserDataDir, s.TempDir, s.FilesDir, s.HomeDir} {
 		if dir == "" {
 			continue
 		}
-		for _, spelling := range spellings(dir) {
+		for _, spelling := range pathSpellings(dir) {
 			filter, certain := fileFilter(spelling)
 			if !certain {
 				return []any{allFiles}

@@ -17,8 +17,8 @@ import (
 // what is protected is covered there with empty folders, and the run's own folders are bound back over them. Nobody inside can take a cover
 // away: that needs a capability in the namespace's owner, and no process there has one.
 
-// view is what a run sees of the machine's files. Its paths are absolute.
-type view struct {
+// fileView is what a run sees of the machine's files. Its paths are absolute.
+type fileView struct {
 	Covers   []string `json:"covers"`   // folders and files that are not there, by their real paths
 	Keeps    []string `json:"keeps"`    // folders that the run reads and writes, also where a cover lies over them
 	Shows    []string `json:"shows"`    // folders that the run reads, also where a cover lies over them
@@ -28,9 +28,9 @@ type view struct {
 	PacksAt  string   `json:"packsAt"`
 }
 
-// viewOf decides what a run sees. What is hidden is covered wherever it is mounted.
-func viewOf(s *Spec) (view, error) {
-	v := view{Keeps: s.kept(), Writable: s.Writable, ReadOnly: s.ReadOnly}
+// newFileView decides what a run sees. What is hidden is covered wherever it is mounted.
+func newFileView(s *Spec) (fileView, error) {
+	v := fileView{Keeps: s.ownFolders(), Writable: s.Writable, ReadOnly: s.ReadOnly}
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return v, err
@@ -52,8 +52,8 @@ func viewOf(s *Spec) (view, error) {
 	if err == nil && slices.ContainsFunc(v.Covers, func(c string) bool { return within(program, c) }) { // a build that lies in the data folder
 		v.Shows = append(v.Shows, filepath.Dir(program))
 	}
-	if _, err := os.Lstat(s.packs()); err == nil {
-		v.Packs, v.PacksAt = s.packs(), s.programPacks()
+	if _, err := os.Lstat(s.packDir()); err == nil {
+		v.Packs, v.PacksAt = s.packDir(), s.programPacks()
 	}
 	return v, nil
 }
@@ -135,8 +135,8 @@ func ownMounts() error {
 	return unix.Unmount("/proc", 0)
 }
 
-// layOut makes the calling thread's mount namespace show what v says. On an error nothing may run in it.
-func (v *view) layOut() error {
+// apply makes the calling thread's mount namespace show what v says. On an error nothing may run in it.
+func (v *fileView) apply() error {
 	folders := slices.Concat(v.Keeps, v.Shows)
 	open := make([]int, 0, len(folders))
 	defer func() {
@@ -179,7 +179,7 @@ func (v *view) layOut() error {
 }
 
 // cover puts an empty folder or file over everything that is to be hidden, and returns the folders.
-func (v *view) cover() (folders []string, err error) {
+func (v *fileView) cover() (folders []string, err error) {
 	for _, path := range v.Covers {
 		info, err := os.Lstat(path)
 		switch {
@@ -228,7 +228,7 @@ func settingsOfKernel() []string {
 
 // lockDown makes everything read-only but the run's folders, the writable ones, shared memory, and /proc, where Chrome sets up its sandbox.
 // Devices and sockets can be used all the same: that is not writing to the folder in which they lie.
-func (v *view) lockDown() error {
+func (v *fileView) lockDown() error {
 	for _, path := range settingsOfKernel() {
 		if _, err := os.Lstat(path); err != nil {
 			continue

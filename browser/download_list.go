@@ -41,22 +41,22 @@ type Download struct {
 	EndedAt  time.Time `json:"endedAt"` // zero before the end
 }
 
-// record is the list of a run's downloads. downloads.mu guards it.
-type record struct {
-	order   []*Download
-	byID    map[string]*Download
-	names   map[string]bool
-	urls    int           // bytes of the addresses
-	fresh   []*Download   // complete, and not looked at for the quota yet
-	changed chan struct{} // holds a token when the list has changed
-	due     chan struct{} // holds a token when the quota is to be looked at
+// downloadList is the list of a run's downloads. downloads.mu guards it.
+type downloadList struct {
+	list      []*Download
+	byID      map[string]*Download
+	names     map[string]bool
+	urlBytes  int           // bytes of the addresses
+	unchecked []*Download   // complete, and not looked at for the quota yet
+	changed   chan struct{} // holds a token when the list has changed
+	quotaDue  chan struct{} // holds a token when the quota is to be looked at
 }
 
 const (
 	maxDownloads = 10_000  // in one run; further ones are cancelled
 	maxURL       = 2048    // bytes of an address that are kept, while all of them have less than maxURLs
-	maxURLs      = 1 << 20 // then fewURL: the server reads the list whole
-	fewURL       = 128
+	maxURLBytes  = 1 << 20 // then fewURL: the server reads the list whole
+	shortURL     = 128
 	quotaPeriod  = 100 * time.Millisecond // how often the folder is looked at while something is downloaded
 )
 
@@ -69,8 +69,8 @@ func (b *Browser) Downloads() []Download {
 	d := m.downloads
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	out := make([]Download, 0, len(d.order))
-	for _, one := range d.order {
+	out := make([]Download, 0, len(d.list))
+	for _, one := range d.list {
 		out = append(out, *one)
 	}
 	return out
@@ -118,19 +118,19 @@ func (b *Browser) RemoveDownload(name string) error {
 	}
 	d := m.downloads
 	d.mu.Lock()
-	i := slices.IndexFunc(d.order, func(o *Download) bool { return o.Name == name })
+	i := slices.IndexFunc(d.list, func(o *Download) bool { return o.Name == name })
 	if i < 0 {
 		d.mu.Unlock()
 		return fs.ErrNotExist
 	}
-	one := *d.order[i]
+	one := *d.list[i]
 	if one.File != "" { // the file first: while it is there it is listed
 		if err := os.Remove(filepath.Join(d.dir, filepath.FromSlash(one.File))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			d.mu.Unlock()
 			return err
 		}
 	}
-	d.forget(d.order[i])
+	d.forget(d.list[i])
 	d.mu.Unlock()
 	if one.State == DownloadInProgress {
 		d.cancel(one.ID)
@@ -140,15 +140,15 @@ func (b *Browser) RemoveDownload(name string) error {
 
 // forget takes a download off the list. d.mu is held.
 func (d *downloads) forget(one *Download) {
-	d.order = slices.DeleteFunc(d.order, func(o *Download) bool { return o == one })
+	d.list = slices.DeleteFunc(d.list, func(o *Download) bool { return o == one })
 	delete(d.byID, one.ID)
 	delete(d.names, one.Name)
-	d.urls -= len(one.URL)
-	d.note()
+	d.urlBytes -= len(one.URL)
+	d.signalChange()
 }
 
-// note says that the list has changed. d.mu is held.
-func (d *downloads) note() {
+// signalChange says that the list has changed. d.mu is held.
+func (d *downloads) signalChange() {
 	select {
 	case d.changed <- struct{}{}:
 	default:
@@ -168,7 +168,7 @@ func (d *downloads) cancel(id string) {
 		if c != "" {
 			params["browserContextId"] = c
 		}
-		d.mux.send("", "Browser.cancelDownload", params, d.askedOf(c))
+		d.mux.send("", "Browser.cancelDownload", params, d.onContextAnswer(c))
 	}
 }
 
@@ -183,8 +183,8 @@ type downloadEvent struct {
 	Path     string  `json:"filePath"`
 }
 
-// happened notes an event of a download, and tells the clients that want to hear of downloads and that Chrome does not tell. It runs on the reading goroutine.
-func (d *downloads) happened(method string, params []byte) {
+// onEvent notes an event of a download, and tells the clients that want to hear of downloads and that Chrome does not tell. It runs on the reading goroutine.
+func (d *downloads) onEvent(method string, params []byte) {
 	var p downloadEvent
 	if d.dir == "" || json.Unmarshal(params, &p) != nil || p.GUID == "" {
 		return
@@ -192,9 +192,9 @@ func (d *downloads) happened(method string, params []byte) {
 	d.mu.Lock()
 	tooMany := false
 	if method == "Browser.downloadWillBegin" {
-		tooMany = !d.begins(p)
+		tooMany = !d.add(p)
 	} else {
-		params = d.goesOn(p, params)
+		params = d.update(p, params)
 	}
 	listeners := slices.Clone(d.listeners)
 	d.mu.Unlock()
@@ -206,16 +206,16 @@ func (d *downloads) happened(method string, params []byte) {
 		if s.id != s.client.base {
 			session = s.id
 		}
-		s.client.hand(event(session, method, params))
+		s.client.send(encodeEvent(session, method, params))
 	}
 	select {
-	case d.due <- struct{}{}:
+	case d.quotaDue <- struct{}{}:
 	default:
 	}
 }
 
-// event is a message as Chrome writes it.
-func event(session, method string, params []byte) []byte {
+// encodeEvent is a message as Chrome writes it.
+func encodeEvent(session, method string, params []byte) []byte {
 	b := append(appendString([]byte(`{"method":`), method), `,"params":`...)
 	b = append(b, params...)
 	if session != "" {
@@ -224,30 +224,30 @@ func event(session, method string, params []byte) []byte {
 	return append(b, '}')
 }
 
-// begins notes a new download, if there is room. d.mu is held.
-func (d *downloads) begins(p downloadEvent) bool {
+// add notes a new download, if there is room. d.mu is held.
+func (d *downloads) add(p downloadEvent) bool {
 	if d.byID[p.GUID] != nil {
 		return true
 	}
-	if len(d.order) >= maxDownloads || d.guests && isFile(p.URL) { // a file that a person opened is not for those who may use none
+	if len(d.list) >= maxDownloads || d.restricted && isFile(p.URL) { // a file that a person opened is not for those who may use none
 		return false
 	}
 	most := maxURL
-	if d.urls >= maxURLs {
-		most = fewURL
+	if d.urlBytes >= maxURLBytes {
+		most = shortURL
 	}
 	if len(p.URL) > most {
 		p.URL = strings.ToValidUTF8(p.URL[:most], "")
 	}
-	d.urls += len(p.URL)
-	one := &Download{ID: p.GUID, Name: d.freeName(p.Name), URL: p.URL, State: DownloadInProgress, BeganAt: time.Now().UTC()}
-	d.order, d.byID[one.ID], d.names[one.Name] = append(d.order, one), one, true
-	d.note()
+	d.urlBytes += len(p.URL)
+	one := &Download{ID: p.GUID, Name: d.uniqueName(p.Name), URL: p.URL, State: DownloadInProgress, BeganAt: time.Now().UTC()}
+	d.list, d.byID[one.ID], d.names[one.Name] = append(d.list, one), one, true
+	d.signalChange()
 	return true
 }
 
-// freeName is a harmless name that no other download has. d.mu is held.
-func (d *downloads) freeName(suggested string) string {
+// uniqueName is a harmless name that no other download has. d.mu is held.
+func (d *downloads) uniqueName(suggested string) string {
 	suggested = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) { // such as those that turn what follows around
 			return '_'
@@ -266,12 +266,12 @@ func (d *downloads) freeName(suggested string) string {
 	return name
 }
 
-// goesOn notes how far a download is, and returns the event as clients are told it. d.mu is held.
-func (d *downloads) goesOn(p downloadEvent, params []byte) []byte {
+// update notes how far a download is, and returns the event as clients are told it. d.mu is held.
+func (d *downloads) update(p downloadEvent, params []byte) []byte {
 	one := d.byID[p.GUID]
 	file := ""
 	if p.State == "completed" {
-		file = d.find(p)
+		file = d.findFile(p)
 	}
 	if one == nil { // it was taken off the list meanwhile
 		if file != "" {
@@ -285,14 +285,14 @@ func (d *downloads) goesOn(p downloadEvent, params []byte) []byte {
 		d.forget(one)
 	case p.State == "completed":
 		one.State, one.File, one.EndedAt = DownloadComplete, file, time.Now().UTC()
-		d.fresh = append(d.fresh, one)
-		params = withPath(params, d.shown(file, one.Name))
+		d.unchecked = append(d.unchecked, one)
+		params = withPath(params, d.clientPath(file, one.Name))
 	case p.State == "canceled":
 		one.State, one.EndedAt = DownloadCancelled, time.Now().UTC()
 	default:
 		return params
 	}
-	d.note()
+	d.signalChange()
 	return params
 }
 
@@ -307,12 +307,12 @@ func withPath(params []byte, shown string) []byte {
 	return changed
 }
 
-// find says where the file of a download lies below the run's own folder, "" when it does not. Older Chromes do not tell. d.mu is held.
-func (d *downloads) find(p downloadEvent) string {
+// findFile says where the file of a download lies below the run's own folder, "" when it does not. Older Chromes do not tell. d.mu is held.
+func (d *downloads) findFile(p downloadEvent) string {
 	if filepath.Base(p.GUID) != p.GUID {
 		return ""
 	}
-	for i := range len(d.places) + 1 {
+	for i := range len(d.aliases) + 1 {
 		file := p.GUID
 		if i > 0 {
 			file = strconv.Itoa(i) + "/" + p.GUID
@@ -328,40 +328,40 @@ func (d *downloads) find(p downloadEvent) string {
 	return ""
 }
 
-// watch keeps the folder within its quota until ctx ends: whenever something happened, and again and again while something is under way.
-func (d *downloads) watch(ctx context.Context) {
+// watchQuota keeps the folder within its quota until ctx ends: whenever something happened, and again and again while something is under way.
+func (d *downloads) watchQuota(ctx context.Context) {
 	again := time.NewTimer(0)
 	defer again.Stop()
 	for d.quota > 0 && d.dir != "" {
 		select {
-		case <-d.due:
+		case <-d.quotaDue:
 		case <-again.C:
 		case <-ctx.Done():
 			return
 		}
-		if d.keepQuota() {
+		if d.enforceQuota() {
 			again.Reset(quotaPeriod)
 		}
 	}
 }
 
-// keepQuota cancels what has no room, and removes what had none and was quicker. It says whether something is under way.
-func (d *downloads) keepQuota() (busy bool) {
+// enforceQuota cancels what has no room, and removes what had none and was quicker. It says whether something is under way.
+func (d *downloads) enforceQuota() (busy bool) {
 	used := SizeOf(d.root)
 	var over []string
 	d.mu.Lock()
-	for _, one := range d.fresh {
+	for _, one := range d.unchecked {
 		if used <= d.quota || d.byID[one.ID] != one {
 			continue
 		}
 		if err := os.Remove(filepath.Join(d.dir, filepath.FromSlash(one.File))); err == nil {
 			used -= max(one.Received, fileCost)
 			one.State, one.Reason, one.File = DownloadCancelled, DownloadOverQuota, ""
-			d.note()
+			d.signalChange()
 		}
 	}
-	d.fresh = nil
-	for _, one := range d.order {
+	d.unchecked = nil
+	for _, one := range d.list {
 		if one.State != DownloadInProgress {
 			continue
 		}
@@ -374,7 +374,7 @@ func (d *downloads) keepQuota() (busy bool) {
 		if one.Reason == "" {
 			one.Reason = DownloadOverQuota
 			over = append(over, one.ID)
-			d.note()
+			d.signalChange()
 		}
 	}
 	d.mu.Unlock()

@@ -40,7 +40,7 @@ func TestClosedAddresses(t *testing.T) {
 		"chrome-extension://" + reads + "/": {false, true}, "chrome-extension://" + might + "/": {true, false},
 		"chrome-extension://bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb/": {false, true}, "chrome-extension:" + installed: {false, true}, "chrome-extension://" + installed + "@" + component + "/": {false, true},
 	} {
-		if opens, closed := x.opens(address), x.isClosed(address); opens != want.opens || closed != want.closed {
+		if opens, closed := x.mayOpen(address), x.isBlocked(address); opens != want.opens || closed != want.closed {
 			t.Errorf("%q: opens %t, is closed %t, want %+v", address, opens, closed, want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestWorkersWithoutAContext(t *testing.T) {
 			}
 		}
 		result, _ := json.Marshal(map[string]any{"targetInfos": []TargetInfo{info}})
-		if left, ok := m.withoutTargets(result); !ok || strings.Contains(string(left), "w.js") != told {
+		if left, ok := m.visibleTargets(result); !ok || strings.Contains(string(left), "w.js") != told {
 			t.Errorf("the targets are %s", left)
 		}
 	}
@@ -137,7 +137,7 @@ func TestLateWordOfADocument(t *testing.T) {
 	there := func(url, loader string) string {
 		return `{"method": "Page.frameNavigated", "params": {"type": "Navigation", "frame": {"id": "T", "url": "` + url + `", "loaderId": "` + loader + `"}}}`
 	}
-	m.owner.pages = []Page{{Target: "T", Session: "S"}}
+	m.controller.pages = []Page{{Target: "T", Session: "S"}}
 	// history answers what the owner asks, if it asks: Chrome is at an address.
 	history := func(url string) {
 		for msg, _ := m.in.pop(); msg != nil; msg, _ = m.in.pop() {
@@ -165,8 +165,8 @@ func TestLateWordOfADocument(t *testing.T) {
 		{there("http://c.test/", "5"), "http://c.test/", true}, {there("file:///x", "6"), "file:///x", true}, {starts("http://d.test/", "7"), "file:///x", true}, {there("http://d.test/", "7"), "http://d.test/", false},
 	} {
 		m.receive([]byte(step.event))
-		if history(step.at); m.isShut("T") != step.shut {
-			t.Errorf("after step %d, %s, clients are off: %t", i, step.event, m.isShut("T"))
+		if history(step.at); m.isBlocked("T") != step.shut {
+			t.Errorf("after step %d, %s, clients are off: %t", i, step.event, m.isBlocked("T"))
 		}
 	}
 }

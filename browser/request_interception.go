@@ -16,45 +16,45 @@ type pausedRequest struct {
 	} `json:"request"`
 }
 
-// paused is called on the reading goroutine for each document request. It goes on at once, or when the clients' sessions are there that are on their way.
-func (o *owner) paused(params []byte) {
+// onRequestPaused is called on the reading goroutine for each document request. It goes on at once, or when the clients' sessions are there that are on their way.
+func (o *controller) onRequestPaused(params []byte) {
 	var p pausedRequest
 	if err := json.Unmarshal(params, &p); err != nil {
 		o.mux.log.Warn("a paused request cannot be read", "error", err)
 	}
 	if isFile(p.Request.URL) { // clients' sessions end before the request is let go
-		if o.mux.shutOut(p.Frame, false); o.closes(p.Request.URL) {
+		if o.mux.block(p.Frame, false); o.shouldClose(p.Request.URL) {
 			o.mux.send("", "Fetch.failRequest", map[string]any{"requestId": p.ID, "errorReason": "BlockedByClient"}, nil)
 			return
 		}
 	}
-	if o.looked(p.Frame, p.Request.Method) {
+	if o.onDocumentRequest(p.Frame, p.Request.Method) {
 		o.mux.send("", "Fetch.failRequest", map[string]any{"requestId": p.ID, "errorReason": "Aborted"}, nil) // the page stays where it is
 		return
 	}
-	over := o.joins.over()
+	over := o.attaching.pending()
 	if over == nil {
-		o.letGo(p)
+		o.continueRequest(p)
 		return
 	}
 	o.mux.log.Debug("a document waits until clients' sessions are there", "frame", p.Frame)
 	go func() {
-		timer := time.NewTimer(o.joins.limit / 4)
+		timer := time.NewTimer(o.attaching.limit / 4)
 		defer timer.Stop()
 		select {
 		case <-over:
 		case <-timer.C:
 		}
-		o.letGo(p)
+		o.continueRequest(p)
 	}()
 }
 
-// letGo lets a document request go on, with the identity's hints.
-func (o *owner) letGo(p pausedRequest) {
+// continueRequest lets a document request go on, with the identity's hints.
+func (o *controller) continueRequest(p pausedRequest) {
 	asItIs := map[string]any{"requestId": p.ID}
 	var headers []header
-	if o.emulation.corrector != nil {
-		headers = o.emulation.corrector.correct(p.Request.Headers)
+	if o.emulation.hints != nil {
+		headers = o.emulation.hints.rewrite(p.Request.Headers)
 	}
 	if headers == nil {
 		o.mux.send("", "Fetch.continueRequest", asItIs, nil)

@@ -113,8 +113,8 @@ func (c *tester) drag(b *Browser, file, ready string) (document string) {
 			return false
 		}
 		for _, target := range targets {
-			tab, known := b.mux.owner.page(target.TargetID)
-			if isFile(target.URL) && known && b.mux.owner.evaluate(c.t.Context(), tab, "location.href", &document) == nil && document != BlankPage {
+			tab, known := b.mux.controller.page(target.TargetID)
+			if isFile(target.URL) && known && b.mux.controller.evaluate(c.t.Context(), tab, "location.href", &document) == nil && document != BlankPage {
 				b.closeAndWait(target.TargetID)
 				return true
 			}
@@ -144,7 +144,7 @@ func TestPersonsFilesAreNotKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, address := range []string{"file://" + file, "http://a.test/later.zip"} {
-		own := b.mux.owner.openPages()[0]
+		own := b.mux.controller.openPages()[0]
 		_ = b.mux.call(t.Context(), own.Session, "Page.navigate", map[string]any{"url": address}, nil) // it is aborted: a download
 	}
 	testnet.Eventually(t, "the site's file is there", func() bool {

@@ -14,10 +14,10 @@ import (
 )
 
 // dressedAs is a hook that gives every target a user agent after a while.
-func dressedAs(agent string, after time.Duration) func(TargetInfo) []order {
-	return func(TargetInfo) []order {
+func dressedAs(agent string, after time.Duration) func(TargetInfo) []override {
+	return func(TargetInfo) []override {
 		time.Sleep(after)
-		return []order{{"Emulation.setUserAgentOverride", map[string]string{"userAgent": agent}}}
+		return []override{{"Emulation.setUserAgentOverride", map[string]string{"userAgent": agent}}}
 	}
 }
 
@@ -47,7 +47,7 @@ func TestDressedBeforeTheFirstLine(t *testing.T) {
 	p := newProfile(t)
 	saysFirst(p.site)
 	b := p.open(p.spec())
-	b.dress = dressedAs("Dressed/1.0", 300*time.Millisecond)
+	b.overridesFor = dressedAs("Dressed/1.0", 300*time.Millisecond)
 	if err := b.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestNothingRunsUndressed(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	started := make(chan struct{})
-	b.dress = func(TargetInfo) []order {
+	b.overridesFor = func(TargetInfo) []override {
 		select {
 		case <-started:
 			<-never
@@ -128,7 +128,7 @@ func TestNothingRunsUndressed(t *testing.T) {
 	if err := b.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	before := len(b.mux.owner.openPages())
+	before := len(b.mux.controller.openPages())
 	close(started)
 	c := dial(t, serveGateway(t, b)+"/")
 	c.call("", "Target.setAutoAttach", waiting())
@@ -141,10 +141,10 @@ func TestNothingRunsUndressed(t *testing.T) {
 	}
 	c.send(page.SessionID, "Runtime.runIfWaitingForDebugger", nil)
 	c.event("Target.detachedFromTarget")
-	if took := time.Since(began); took < patience {
+	if took := time.Since(began); took < attachTimeout {
 		t.Errorf("the page was closed after %v", took)
 	}
-	testnet.Eventually(t, "the page has gone", func() bool { return len(b.mux.owner.openPages()) == before })
+	testnet.Eventually(t, "the page has gone", func() bool { return len(b.mux.controller.openPages()) == before })
 	select {
 	case hit := <-p.site.Hits:
 		t.Errorf("the site was asked for %s", hit)
@@ -215,9 +215,9 @@ func TestNothingIsKeptOfPagesThatWent(t *testing.T) {
 	sizes := func() string {
 		b.mux.mu.Lock()
 		defer b.mux.mu.Unlock()
-		b.mux.owner.mu.Lock()
-		defer b.mux.owner.mu.Unlock()
-		return fmt.Sprintf("sessions %d, commands %d, clients %d, targets %d, pages %d", len(b.mux.sessions), len(b.mux.pending), len(b.mux.clients), len(b.mux.owner.targets), len(b.mux.owner.pages))
+		b.mux.controller.mu.Lock()
+		defer b.mux.controller.mu.Unlock()
+		return fmt.Sprintf("sessions %d, commands %d, clients %d, targets %d, pages %d", len(b.mux.sessions), len(b.mux.pending), len(b.mux.clients), len(b.mux.controller.targets), len(b.mux.controller.pages))
 	}
 	b.Languages()
 	before := sizes()

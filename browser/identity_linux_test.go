@@ -107,7 +107,7 @@ func (p *profile) startSpec(s Spec) *Browser {
 	if err := b.Start(p.t.Context()); err != nil {
 		p.t.Fatalf("Start: %v", err)
 	}
-	b.mux.owner.arrivalTime = patience
+	b.mux.controller.attachWait = attachTimeout
 	return b
 }
 
@@ -115,9 +115,9 @@ func (p *profile) startSpec(s Spec) *Browser {
 func numbered(t *testing.T, b *Browser, n string) (found Page) {
 	t.Helper()
 	testnet.Eventually(t, "a page has the number "+n, func() bool {
-		for _, p := range b.mux.owner.openPages() {
+		for _, p := range b.mux.controller.openPages() {
 			var first string
-			if b.mux.owner.evaluate(t.Context(), p, `location.search`, &first) == nil && first == "?n="+n {
+			if b.mux.controller.evaluate(t.Context(), p, `location.search`, &first) == nil && first == "?n="+n {
 				found = p
 			}
 		}
@@ -202,8 +202,8 @@ func TestDocumentsWaitForSessions(t *testing.T) {
 		http.Redirect(w, r, "/first?n=asked", http.StatusSeeOther)
 	})
 	b := p.startSpec(s)
-	b.mux.owner.joins.limit = testnet.Patience
-	c, main := dial(t, serveGateway(t, b)+"/"), b.mux.owner.openPages()[0]
+	b.mux.controller.attaching.limit = testnet.Patience
+	c, main := dial(t, serveGateway(t, b)+"/"), b.mux.controller.openPages()[0]
 	hung := renderers(t, b)
 	goOn := func() {
 		for _, pid := range hung {
@@ -297,7 +297,7 @@ func TestServiceWorkerIsAttachedOnce(t *testing.T) {
 		t.Error("the locale was lost")
 	}
 	sessions := 0
-	for _, s := range b.mux.owned("") {
+	for _, s := range b.mux.controllerSessions("") {
 		if s.kind == "service_worker" {
 			sessions++
 		}
@@ -329,10 +329,10 @@ func TestLostOwner(t *testing.T) {
 	c := dial(t, serveGateway(t, b)+"/")
 	target, session := c.openTab("https://a.test/first?n=0")
 	c.becomes(session, `window.first`, strconv.Quote(declaredFirst))
-	owned, _ := b.mux.owner.page(target)
+	owned, _ := b.mux.controller.page(target)
 	b.mux.send("", "Target.detachFromTarget", map[string]string{"sessionId": owned.Session}, nil)
 	c.event("Target.detachedFromTarget") // the client's own session: the page was closed
-	if _, there := b.mux.owner.page(target); there {
+	if _, there := b.mux.controller.page(target); there {
 		t.Error("the page is still there")
 	}
 }
@@ -461,9 +461,9 @@ func (p *profile) openAtRandom(b *Browser, seen *told, from Page, openings int) 
 
 // closeOthers closes the tabs that have told what they are.
 func (p *profile) closeOthers(b *Browser, seen *told, but Page) {
-	for _, other := range b.mux.owner.openPages() {
+	for _, other := range b.mux.controller.openPages() {
 		var query string
-		if other.Target != but.Target && b.mux.owner.evaluate(p.t.Context(), other, `location.search`, &query) == nil && seen.has(strings.TrimPrefix(query, "?n=")) {
+		if other.Target != but.Target && b.mux.controller.evaluate(p.t.Context(), other, `location.search`, &query) == nil && seen.has(strings.TrimPrefix(query, "?n=")) {
 			b.mux.send("", "Target.closeTarget", map[string]string{"targetId": other.Target}, nil)
 		}
 	}
@@ -502,7 +502,7 @@ func TestWorkersInALoop(t *testing.T) {
 		t.Errorf("the workers' first lines saw %s", answer.Result.Value)
 	}
 	testnet.Eventually(t, "the owner has left all workers", func() bool {
-		for _, s := range b.mux.owned("") {
+		for _, s := range b.mux.controllerSessions("") {
 			if s.kind == "worker" {
 				return false
 			}
@@ -522,7 +522,7 @@ func TestWindowsOfChromesOwn(t *testing.T) {
 	}
 	for _, target := range targets {
 		t.Logf("%s %s", target.Type, target.URL)
-		if target.Type == "browser_ui" && len(b.mux.owned(target.TargetID)) > 0 {
+		if target.Type == "browser_ui" && len(b.mux.controllerSessions(target.TargetID)) > 0 {
 			t.Errorf("the owner is attached to %s", target.URL)
 		}
 	}

@@ -44,7 +44,7 @@ func (c *tester) next(kind string) (target, session string) {
 // owned waits until the owner has dressed a target, and would have let it run.
 func owned(t *testing.T, b *Browser, target string) {
 	t.Helper()
-	testnet.AwaitClosed(t, "the owner has dressed the target", b.mux.owner.dressing(target).done, testnet.Patience)
+	testnet.AwaitClosed(t, "the owner has dressed the target", b.mux.controller.stateOf(target).done, testnet.Patience)
 }
 
 // given gives a page a script, and lets it run.
