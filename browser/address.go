@@ -30,6 +30,7 @@ func normal(address string) string {
 // URLError is a URL that the browser is not asked to open.
 type URLError struct{ URL string }
 
+// Error satisfies error.
 func (e *URLError) Error() string {
 	return fmt.Sprintf("only http, https and about:blank can be opened: %q", e.URL)
 }

@@ -5,34 +5,33 @@ import (
 	"encoding/json"
 )
 
-// This file keeps clients off targets whose address is closed to them (closed_pages.go). The owner is told of every navigation when it starts, long before
-// its document is there, and the pipe keeps the order: from then on nothing of such a target gets to a client, nor a command of a client's to it. What a
-// client is not to have it does not hear of.
+// Clients must not see a target whose address is blocked (extensions.isBlocked). Chrome tells the controller of a navigation long before
+// its document is there, and the pipe keeps the order. From then on clients get nothing from such a target and cannot send anything to it.
 
-// blockedTargets are the targets and frames that clients are kept off. mux.mu guards them. A frame that gets a process of its own becomes a target with the
-// frame's id.
+// blockedTargets are the targets and frames that clients must not see, by id. A frame that moves to a process of its own becomes a target
+// with the same id. mux.mu guards them.
 type blockedTargets struct {
 	extensions *extensions
-	arrived    map[string]bool   // the document that is there is closed
-	underWay   map[string]bool   // it has started on its way to such a one
-	leaving    map[string]string // and since then to another that is not: the loader of that navigation
-	left       map[string]bool   // the renderer says that it is there
+	arrived    map[string]bool   // its document is blocked
+	underWay   map[string]bool   // it is navigating to a blocked address
+	leaving    map[string]string // it is navigating to another address since: the loader id of that navigation
+	hasLeft    map[string]bool   // its renderer has committed that navigation
 }
 
 func newBlockedTargets() blockedTargets {
-	return blockedTargets{arrived: map[string]bool{}, underWay: map[string]bool{}, leaving: map[string]string{}, left: map[string]bool{}}
+	return blockedTargets{arrived: map[string]bool{}, underWay: map[string]bool{}, leaving: map[string]string{}, hasLeft: map[string]bool{}}
 }
 
 func (t *blockedTargets) has(id string) bool { return t.arrived[id] || t.underWay[id] }
 
-// isBlocked reports whether clients are kept off a target.
+// isBlocked reports whether clients must not see a target.
 func (m *mux) isBlocked(target string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.blocked.has(target)
 }
 
-// frameEvent is what is read of the events by which frames and targets say where they go.
+// frameEvent is what is read of the events about navigations of frames and targets.
 type frameEvent struct {
 	FrameID   string `json:"frameId"`
 	URL       string `json:"url"`
@@ -49,10 +48,11 @@ type frameEvent struct {
 	TargetInfo TargetInfo `json:"targetInfo"`
 }
 
-// trackNavigation follows on the owner's sessions where frames go, before anybody hears of it. It runs on the reading goroutine.
+// trackNavigation follows navigations on the controller's sessions, before the event is passed on. It runs on the reading goroutine.
 func (m *mux) trackNavigation(method string, params []byte) {
 	switch method {
-	case "Page.frameStartedNavigating", "Page.frameNavigated", "Page.frameDetached", "Target.targetCreated", "Target.attachedToTarget", "Target.targetInfoChanged", "Target.detachedFromTarget":
+	case "Page.frameStartedNavigating", "Page.frameNavigated", "Page.frameDetached", "Target.targetCreated", "Target.attachedToTarget",
+		"Target.targetInfoChanged", "Target.detachedFromTarget":
 	default:
 		return
 	}
@@ -67,11 +67,11 @@ func (m *mux) trackNavigation(method string, params []byte) {
 		} else {
 			m.noteLeaving(p.FrameID, p.LoaderID)
 		}
-	case "Page.frameNavigated": // alone says that a document is there; of a target's address Chrome speaks earlier
+	case "Page.frameNavigated": // only this event says that a document is there; a target's address changes earlier
 		if m.blocked.extensions.isBlocked(cmp.Or(p.Frame.Unreachable, p.Frame.URL)) {
 			m.block(p.Frame.ID, true)
 			m.controller.closeIfBlocked(p.Frame.ID, cmp.Or(p.Frame.Unreachable, p.Frame.URL))
-		} else if m.hasLeft(p.Frame.ID, p.Frame.LoaderID, p.Type) {
+		} else if m.leavesWith(p.Frame.ID, p.Frame.LoaderID, p.Type) {
 			m.unblockIfLeft(p.Frame.ID)
 		}
 		m.controller.onDocument(p.Frame.ID)
@@ -86,7 +86,7 @@ func (m *mux) trackNavigation(method string, params []byte) {
 			m.controller.onPageChanged(p.TargetInfo.TargetID)
 		}
 	case "Page.frameDetached":
-		if p.Reason != "swap" { // to a process of its own
+		if p.Reason != "swap" { // swap: the frame moves to another process
 			m.forgetBlocked(p.FrameID)
 		}
 	case "Target.detachedFromTarget":
@@ -102,7 +102,7 @@ func (m *mux) forgetBlocked(id string) {
 	delete(m.blocked.arrived, id)
 	delete(m.blocked.underWay, id)
 	delete(m.blocked.leaving, id)
-	delete(m.blocked.left, id)
+	delete(m.blocked.hasLeft, id)
 	for _, s := range m.sessions {
 		if t := s.exposed[id]; t != nil && !t.shown && !t.hidden {
 			delete(s.exposed, id)
@@ -110,7 +110,7 @@ func (m *mux) forgetBlocked(id string) {
 	}
 }
 
-// noteLeaving notes that a frame that is shut has started on its way to a document that clients may have.
+// noteLeaving records that a blocked frame is navigating to an address that is not blocked.
 func (m *mux) noteLeaving(frame, loader string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,25 +119,25 @@ func (m *mux) noteLeaving(frame, loader string) {
 	}
 }
 
-// hasLeft reports whether a document that is there in a frame that is shut is what the frame went to last. It may be the one of before: a renderer says late
-// what it has, and Chrome early where it goes. A document out of the cache has the loader that it had.
-func (m *mux) hasLeft(frame, loader, kind string) bool {
+// leavesWith reports whether a document in a blocked frame is that of the last navigation. It may be an earlier one, since renderers report
+// late what Chrome announces early. A document from the back/forward cache keeps its old loader.
+func (m *mux) leavesWith(frame, loader, kind string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if lead, leads := m.blocked.leaving[frame]; leads && (loader == lead || kind == "BackForwardCacheRestore") {
-		m.blocked.left[frame] = true
+		m.blocked.hasLeft[frame] = true
 		return true
 	}
 	return false
 }
 
-// unblockIfLeft lets clients at a page again when the browser process, too, has left the closed document: its word of that may come after the renderer's, and a
-// session that is made before begins in the old document. A frame with a process of its own stays shut until it has gone.
+// unblockIfLeft unblocks a page once the browser process has left the blocked document too. Its event may come after the renderer's, and a
+// session that is attached in between would begin in the old document. A frame with a process of its own stays blocked until it has gone.
 func (m *mux) unblockIfLeft(target string) {
 	left := func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		return m.blocked.left[target]
+		return m.blocked.hasLeft[target]
 	}
 	p, isPage := m.controller.page(target)
 	if !isPage || !left() {
@@ -154,8 +154,8 @@ func (m *mux) unblockIfLeft(target string) {
 	})
 }
 
-// block ends the sessions of clients on a target. What Chrome says on them from now on goes to nobody; that they end is on its way to Chrome when this
-// returns, before whatever is sent after it.
+// block ends the clients' sessions on a target. Their further events are dropped. When block returns, the commands that detach them are
+// queued for Chrome, before any later command.
 func (m *mux) block(target string, arrived bool) {
 	m.mu.Lock()
 	if arrived {
@@ -163,7 +163,7 @@ func (m *mux) block(target string, arrived bool) {
 		m.blocked.arrived[target] = true
 	} else {
 		delete(m.blocked.leaving, target)
-		delete(m.blocked.left, target)
+		delete(m.blocked.hasLeft, target)
 		m.blocked.underWay[target] = true
 	}
 	var off []*session
@@ -194,13 +194,14 @@ func (m *mux) block(target string, arrived bool) {
 	m.publish(Blocked{target})
 }
 
-// unblock lets clients at a target whose document is not closed any more: they hear of it, and those that were attached, or would have been, are attached.
+// unblock makes a target visible again when its document is not blocked any more. Clients are told of it, and sessions that were attached,
+// or would have been, are attached.
 func (m *mux) unblock(target string) {
 	m.mu.Lock()
 	delete(m.blocked.arrived, target)
 	delete(m.blocked.underWay, target)
 	delete(m.blocked.leaving, target)
-	delete(m.blocked.left, target)
+	delete(m.blocked.hasLeft, target)
 	m.mu.Unlock()
 	m.send("", "Target.getTargetInfo", map[string]string{"targetId": target}, func(a answer) {
 		var got struct {
@@ -225,7 +226,7 @@ func (m *mux) unblock(target string) {
 			}
 		}
 		m.mu.Unlock()
-		raw := m.attachedByClients(got.TargetInfo, target)
+		raw := m.withClientAttached(got.TargetInfo, target)
 		for _, s := range hear {
 			s.client.sendEvent(s, "Target.targetCreated", map[string]json.RawMessage{"targetInfo": raw})
 		}

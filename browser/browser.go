@@ -1,8 +1,8 @@
 // Package browser finds an installed Chromium, runs it with a profile behind a relay, and shares its DevTools connection.
 //
-// A Browser is one life of one Chrome: Open, Start, Stop, Close. Chrome is reached over a pipe (--remote-debugging-pipe), never over a port.
-// A multiplexer gives each user of it a browser session of its own: the owner, which is attached to every page before the page runs,
-// chromedp, and the clients of Gateway.
+// A Browser is one run of Chrome: Open, Start, Stop, Close. Chrome is reached through a pipe (--remote-debugging-pipe), never through a
+// port. A multiplexer gives each user of the pipe a browser session of its own. The users are chromedp, the clients of Gateway, and the
+// controller, which attaches to every page before the page runs.
 package browser
 
 import (
@@ -14,21 +14,21 @@ import (
 	"sync"
 )
 
-// Browser is one run of Chrome. Its methods may be called from several goroutines.
+// Browser is one run of Chrome. Its methods are safe for concurrent use.
 type Browser struct {
 	spec         Spec
 	log          *slog.Logger
 	isolator     isolator
 	limits       limits
-	overridesFor func(TargetInfo) []override // for tests: what the owner gives each target before it runs, in place of emulation's
+	overridesFor func(TargetInfo) []override // for tests: replaces the overrides of the emulation
 
 	mu      sync.Mutex
-	claimed bool // Start was called, or Stop came first
+	claimed bool // Start or Stop has been called
 
-	// Set by Start before launched is closed; read after it.
+	// Set by Start before launched is closed, and constant afterwards.
 	proc       *process
 	mux        *mux
-	createdDir bool // Start made UserDataDir
+	createdDir bool // Start created UserDataDir
 	launched   chan struct{}
 
 	emulation *emulation
@@ -37,46 +37,46 @@ type Browser struct {
 	version   Installed
 	userAgent string
 	probe     pageProbe
-	probed    chan struct{} // closed when nothing of the look at the pages is open any more; never when the start failed before
+	probed    chan struct{} // closed when the probe has closed its pages; never if the start failed earlier
 
 	stopc     chan struct{} // closed by the first Stop
-	killc     chan struct{} // closed when patience is over
+	killc     chan struct{} // closed when all waiting is over and the browser must be killed
 	stopcOnce sync.Once
 	killcOnce sync.Once
 	stopOnce  sync.Once
-	startDone chan struct{} // closed when Start has returned, well or not
-	done      chan struct{} // closed when Chrome's main process has gone
+	startDone chan struct{} // closed when Start has returned, even with an error
+	done      chan struct{} // closed when Chrome's main process has exited
 	released  chan struct{} // closed when nothing of the run is left
-	method    Method        // how it was stopped; read after gone
+	method    Method        // how it was stopped; read after released is closed
 
-	identityMu sync.Mutex // one Redress at a time
-	settings   sync.Mutex // held while the private page is open
+	identityMu sync.Mutex // held during SetIdentity
+	settings   sync.Mutex // held while the settings page is open
 
-	extensions *extensions // that the profile has
+	extensions *extensions // installed in the profile
 
 	gateway *gateway
 }
 
-// Open prepares a run: checks the spec and opens the burrow, so that Listener can be served on. The browser is not started yet.
-// An *IsolationError says why a run cannot be isolated as it must be. Close must follow.
+// Open prepares a run: it checks the spec and sets up the isolation, so that Listener can be served. It does not start the browser. It
+// fails with an *IsolationError if the run cannot be isolated as the spec demands. Close must be called afterwards.
 func Open(s Spec) (*Browser, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	home, err := openIsolation(&s)
+	iso, err := openIsolation(&s)
 	if err != nil {
 		return nil, err
 	}
-	return open(s, home), nil
+	return open(s, iso), nil
 }
 
-func open(s Spec, home isolator) *Browser {
+func open(s Spec, iso isolator) *Browser {
 	log := s.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	b := &Browser{
-		spec: s, log: log, isolator: home, limits: defaultLimits(),
+		spec: s, log: log, isolator: iso, limits: defaultLimits(),
 		launched: make(chan struct{}), startDone: make(chan struct{}), stopc: make(chan struct{}), killc: make(chan struct{}),
 		probed: make(chan struct{}), done: make(chan struct{}), released: make(chan struct{}),
 	}
@@ -84,20 +84,20 @@ func open(s Spec, home isolator) *Browser {
 	b.emulation = newEmulation(&s)
 	b.extensions = &extensions{folder: filepath.Join(s.UserDataDir, profileFolder)}
 	b.gateway = newGateway(b)
-	if b.gate = newGate(home.listener()); b.emulation.hints == nil {
+	if b.gate = newGate(iso.listener()); b.emulation.hints == nil {
 		b.gate.open()
 	}
 	return b
 }
 
-// Listener is the socket that Chrome's --proxy-server names. The relay serves on it. Where requests are looked at it lets nobody in before Start has
-// attached the owner.
+// Listener returns the socket that Chrome's --proxy-server names, for the relay to serve. With an emulated user agent it accepts nothing
+// before Start has attached the controller.
 func (b *Browser) Listener() net.Listener { return b.gate }
 
-// Isolation says how the run is kept on its relay, and whether Chrome's sandbox is on.
+// Isolation returns how the run is confined to its relay, and whether Chrome's sandbox is on.
 func (b *Browser) Isolation() Isolation { return b.isolator.isolation() }
 
-// Spec returns what the run is made of.
+// Spec returns the spec of the run.
 func (b *Browser) Spec() Spec { return b.spec }
 
 // Logger returns the run's logger, which is never nil.
@@ -107,12 +107,14 @@ func (b *Browser) Logger() *slog.Logger { return b.log }
 func (b *Browser) Warnings() []Warning {
 	all := b.isolator.warnings()
 	if b.spec.WebRTC == WebRTCDefault {
-		all = append(all, Warning{"webrtc_direct", "webrtc is default: pages learn this machine's addresses, and their WebRTC goes out beside the relay."})
+		all = append(all, Warning{
+			"webrtc_direct", "webrtc is default: pages learn this machine's addresses, and their WebRTC goes out beside the relay."})
 	}
 	return all
 }
 
-// Admit says whether a connection to Listener may be served: in a namespace every one, else those of the browser's own sockets.
+// Admit returns an error unless a connection to Listener may be served. In a network namespace all are served, otherwise only those of the
+// browser's own sockets.
 func (b *Browser) Admit(c net.Conn) error {
 	group := 0
 	if p := b.process(); p != nil {
@@ -121,13 +123,13 @@ func (b *Browser) Admit(c net.Conn) error {
 	return b.isolator.admit(c, group)
 }
 
-// Close releases the burrow. A browser that still runs is stopped first.
+// Close releases the isolation. It stops a browser that still runs.
 func (b *Browser) Close() error {
 	b.Stop(context.Background(), false)
 	b.gate.shut()
 	err := b.isolator.close()
 	if errors.Is(err, net.ErrClosed) {
-		return nil // the relay closes its listener too
+		return nil // the relay has closed its listener
 	}
 	return err
 }

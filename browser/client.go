@@ -11,28 +11,29 @@ import (
 	"sync/atomic"
 )
 
-// client is one user of the multiplexer: a gateway connection or chromedp. It sees a browser of its own:
-// a root session without a name, its own ids, the sessions that it attached and no others.
+// client is one user of the multiplexer: a gateway connection or chromedp. It sees a browser of its own: an unnamed root session, its own
+// message ids, and no sessions but those that it has attached.
 type client struct {
 	mux        *mux
-	root       string // its browser session
-	browser    string // the target of root: every browser session has one of its own
-	base       string // the session of messages without sessionId: root, or a page's for a page socket
-	out        *queue // messages on their way to the client
-	guard      *guard // what it may not do; nil for the run's own
-	ownFolders bool   // its downloads go where it says; else into the run's own folder (Spec.FilesDir)
+	root       string // id of its browser session
+	browser    string // target of root; every browser session has a target of its own
+	base       string // session of messages without sessionId: root, or the page's for a page socket
+	out        *queue // messages for the client
+	guard      *guard // filters its commands; nil for the run's own client
+	ownFolders bool   // it chooses where its downloads go; else they go into the run's own folder (Spec.FilesDir)
 
-	outlet    atomic.Pointer[limitedConn] // where its messages may leave at once; nil for who takes them with next
-	unflushed bool                        // messages lie in out that nobody was woken for; the reading goroutine's
+	outlet    atomic.Pointer[limitedConn] // the socket to which messages can be written at once; nil for a client that calls next
+	unflushed bool                        // out has messages that nobody was woken for; the reading goroutine's own
 
 	mu        sync.Mutex
 	endReason error         // why it ended
-	done      chan struct{} // closed when it ended
+	done      chan struct{} // closed when it has ended
 
-	behaviorTurn chan struct{} // holds a token while Chrome is told what it wants of downloads
+	behaviorTurn chan struct{} // holds a token while a download behaviour of the client is being set
 }
 
-// errClosedByClient is the end of a client that wished it. Other ends are errStuck, errTooSlow, errPipeEnded and, for a page socket, errSessionGone.
+// errClosedByClient says that the client has disconnected. Other reasons are errStalled, errTooSlow, errPipeEnded and, for a page socket,
+// errSessionGone.
 var errClosedByClient = errors.New("closed by the client")
 
 func newClient(m *mux) *client {
@@ -41,7 +42,7 @@ func newClient(m *mux) *client {
 	return c
 }
 
-// next returns the next message for the client. Its error is why the client ended, or ctx's.
+// next returns the next message for the client. It fails with the reason why the client ended, or with ctx's error.
 func (c *client) next(ctx context.Context) ([]byte, error) {
 	msg, err := c.out.dequeue(ctx)
 	if errors.Is(err, errQueueClosed) {
@@ -56,14 +57,14 @@ func (c *client) reason() error {
 	return c.endReason
 }
 
-// deliver gives the client a message.
+// deliver queues a message for the client.
 func (c *client) deliver(msg []byte) {
 	if msg != nil {
-		_ = c.out.enqueue(msg) // closed: it has ended
+		_ = c.out.enqueue(msg) // a closed queue: the client has ended
 	}
 }
 
-// send is deliver on the reading goroutine, which lets it out before it waits for Chrome again: that wakes nobody.
+// send is deliver for the reading goroutine: it wakes nobody, since that goroutine calls flush before it waits for Chrome again.
 func (c *client) send(msg []byte) {
 	if msg != nil && c.out.enqueueQuiet(msg) == nil && !c.unflushed {
 		c.unflushed = true
@@ -71,7 +72,7 @@ func (c *client) send(msg []byte) {
 	}
 }
 
-// flush sends what was handed to clients, or wakes who does. It waits for nobody.
+// flush writes queued messages or wakes the writer. It never blocks.
 func (m *mux) flush() {
 	for _, c := range m.unflushed {
 		c.unflushed = false
@@ -83,7 +84,8 @@ func (m *mux) flush() {
 	m.unflushed = m.unflushed[:0]
 }
 
-// setBasePage makes the page that Chrome attached the client's base session. It runs on the reading goroutine, which alone reads base while messages come.
+// setBasePage makes the page session that Chrome has attached the client's base session. It runs on the reading goroutine, the only one
+// that reads base while messages arrive.
 func (c *client) setBasePage(a answer) error {
 	if err := a.err(); err != nil {
 		return err
@@ -94,15 +96,15 @@ func (c *client) setBasePage(a answer) error {
 	if err := json.Unmarshal(a.Result, &r); err != nil {
 		return err
 	}
-	if c.mux.session(r.SessionID) == nil { // it went, or is closed to clients
+	if c.mux.session(r.SessionID) == nil { // it has ended, or its page is blocked
 		return errSessionGone
 	}
 	c.base = r.SessionID
 	return nil
 }
 
-// hidesBrowserTarget reports whether an event is about another client's browser target. With a connection of Chrome's own there is one such
-// target for all, and clients take any that they see for theirs.
+// hidesBrowserTarget reports whether an event concerns another client's browser target. Chrome's own debugging port has one such target for
+// all, and clients take any that they see for theirs.
 func (c *client) hidesBrowserTarget(method string, params []byte) bool {
 	if method != "Target.targetCreated" && method != "Target.targetInfoChanged" {
 		return false
@@ -113,8 +115,8 @@ func (c *client) hidesBrowserTarget(method string, params []byte) bool {
 	return json.Unmarshal(params, &p) == nil && p.TargetInfo.Type == "browser" && p.TargetInfo.TargetID != c.browser
 }
 
-// rewrite makes Chrome's message one for this client: the id that it chose, and no sessionId on its base session.
-// It is nil for what a page socket does not see.
+// rewrite adapts a message of Chrome to this client: it restores the client's id and removes the sessionId of the base session. It returns
+// nil for a message that a page socket does not get.
 func (c *client) rewrite(msg []byte, e envelope, id []byte) []byte {
 	switch text(msg, e.session) {
 	case c.base:
@@ -128,15 +130,16 @@ func (c *client) rewrite(msg []byte, e envelope, id []byte) []byte {
 	return msg
 }
 
-// submit takes one message of the client. An error means that the client's connection is over; what is wrong
-// with the message itself is answered to the client, in Chrome's words.
+// submit handles one message from the client. An error means that the client's connection is over. A faulty message is answered as Chrome
+// answers it.
 func (c *client) submit(ctx context.Context, msg []byte) error {
 	if why := c.reason(); why != nil {
 		return why
 	}
 	e, err := scan(msg, maxDepth)
 	if err != nil || !wellFormed(msg) {
-		return c.sendError(msg, envelope{}, codeParse, "JSON: message must be one JSON object in UTF-8, nested at most "+strconv.Itoa(maxDepth)+" deep")
+		return c.sendError(msg, envelope{}, codeParse,
+			"JSON: message must be one JSON object in UTF-8, nested at most "+strconv.Itoa(maxDepth)+" deep")
 	}
 	if fault := e.invalid(msg); fault != "" {
 		if _, ok := integer(msg, e.id); !ok {
@@ -148,7 +151,7 @@ func (c *client) submit(ctx context.Context, msg []byte) error {
 	if method == "Browser.close" {
 		return c.answerClose(msg, e)
 	}
-	if method == "Target.sendMessageToTarget" && c.mux.hasSettingsPage() { // it may be for a session that only Chrome knows of
+	if method == "Target.sendMessageToTarget" && c.mux.hasSettingsPage() { // it may address a settings session that only Chrome knows
 		return c.sendError(msg, e, codeServer, "The browser's settings are changed just now: send it again")
 	}
 	name := c.base
@@ -167,7 +170,7 @@ func (c *client) submit(ctx context.Context, msg []byte) error {
 	return c.forward(ctx, name, method, msg, e)
 }
 
-// answerClose answers Browser.close and ends the client. The browser is not a client's to close.
+// answerClose answers Browser.close and ends the client, since clients must not close the browser.
 func (c *client) answerClose(msg []byte, e envelope) error {
 	c.deliver(c.reply(msg, e, `"result":{}`))
 	c.end(errClosedByClient)
@@ -181,7 +184,7 @@ func (c *client) sendError(msg []byte, e envelope, code int, message string) err
 	return nil
 }
 
-// reply builds an answer to msg with its id and session.
+// reply builds an answer with the id and session of msg.
 func (c *client) reply(msg []byte, e envelope, body string) []byte {
 	b := []byte("{")
 	if e.id.there() {
@@ -194,7 +197,7 @@ func (c *client) reply(msg []byte, e envelope, body string) []byte {
 	return append(b, '}')
 }
 
-// forward gives Chrome the client's command, or holds it.
+// forward sends a command of the client to Chrome, or holds it.
 func (c *client) forward(ctx context.Context, name, method string, msg []byte, e envelope) error {
 	m := c.mux
 	m.mu.Lock()
@@ -204,34 +207,16 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 		return c.sendError(msg, e, codeNoSession, "Session with given id not found.")
 	}
 	params := e.params.in(msg)
+	why := c.guard.browserWideRefusal(s.kind, method)
 	if m.namesBlockedTarget(method, params) {
-		m.mu.Unlock()
-		return c.sendError(msg, e, codeServer, noSuchTarget)
+		why = noSuchTarget
 	}
-	if why := c.guard.browserWideRefusal(s.kind, method); why != "" {
+	if why != "" {
 		m.mu.Unlock()
 		return c.sendError(msg, e, codeServer, why)
 	}
 	p := pending{session: name, client: c, clientID: append([]byte(nil), e.id.in(msg)...), filter: m.answerFilter(method)}
-	switch method {
-	case "Target.createTarget":
-		params, p.before = m.controller.createBlank(c, params)
-	case "Browser.setDownloadBehavior", "Page.setDownloadBehavior":
-		p.before = m.downloads.onBehavior(s, method, params)
-	case "Target.createBrowserContext":
-		p.before = func(a answer, deliver func()) { m.downloads.onContextCreated(a); deliver() }
-	case "Target.disposeBrowserContext":
-		p.before = m.downloads.onContextDisposed(params)
-	case "Emulation.setUserAgentOverride", "Network.setUserAgentOverride":
-		s.ownAgent = true
-	case "Target.attachToTarget", "Target.setAutoAttach": // of the sessions that there are then it tells before its answer
-		joined := m.controller.attaching.begin()
-		p.before = func(_ answer, deliver func()) { joined(); deliver() }
-	case "Runtime.runIfWaitingForDebugger":
-		if s.holds { // at the answer: what attached below a tab before is known then
-			p.before = func(_ answer, deliver func()) { m.mu.Lock(); m.endHold(s); m.mu.Unlock(); deliver() }
-		}
-	}
+	params, p.before = c.prepare(s, method, params)
 	cmd := command{id: m.registerCall(p), session: name, method: method, params: params}
 	held := m.hold(s, cmd)
 	m.mu.Unlock()
@@ -252,14 +237,40 @@ func (c *client) forward(ctx context.Context, name, method string, msg []byte, e
 	return nil
 }
 
-// sessionEnded is called when one of the client's sessions has ended.
+// prepare returns the parameters with which a command goes to Chrome, and what happens before the client gets the answer (nil: nothing).
+// m.mu is held.
+func (c *client) prepare(s *session, method string, params []byte) (sent []byte, before func(answer, func())) {
+	m := c.mux
+	switch method {
+	case "Target.createTarget":
+		return m.controller.createBlank(c, params)
+	case "Browser.setDownloadBehavior", "Page.setDownloadBehavior":
+		return params, m.downloads.onBehavior(s, method, params)
+	case "Target.createBrowserContext":
+		return params, func(a answer, deliver func()) { m.downloads.onContextCreated(a); deliver() }
+	case "Target.disposeBrowserContext":
+		return params, m.downloads.onContextDisposed(params)
+	case "Emulation.setUserAgentOverride", "Network.setUserAgentOverride":
+		s.ownAgent = true
+	case "Target.attachToTarget", "Target.setAutoAttach": // Chrome announces sessions on existing targets before its answer
+		joined := m.controller.attaching.begin()
+		return params, func(_ answer, deliver func()) { joined(); deliver() }
+	case "Runtime.runIfWaitingForDebugger":
+		if s.holds { // until the answer, since it becomes known before that what attached below a tab
+			return params, func(_ answer, deliver func()) { m.mu.Lock(); m.endHold(s); m.mu.Unlock(); deliver() }
+		}
+	}
+	return params, nil
+}
+
+// sessionEnded ends a client whose base session has ended.
 func (c *client) sessionEnded(s *session) {
 	if s.id == c.base {
 		c.end(errSessionGone)
 	}
 }
 
-// end ends the client for the given reason: it gets what waits, then the reason.
+// end ends the client. It gets the queued messages first, and then the reason.
 func (c *client) end(why error) {
 	c.mu.Lock()
 	first := c.endReason == nil
@@ -275,11 +286,11 @@ func (c *client) end(why error) {
 	}
 }
 
-// close ends the client and detaches it in Chrome.
+// close ends the client and detaches it from Chrome.
 func (c *client) close() { c.end(errClosedByClient) }
 
-// detachClient detaches the client's browser session. Chrome then ends all below it as for a connection that closed: targets that
-// its auto-attach holds go on, and browser contexts that it made with disposeOnDetach are disposed of.
+// detachClient detaches the client's browser session. Chrome then ends all sessions below it as for a closed connection. It resumes targets
+// that the client's auto-attach has paused, and disposes of browser contexts created with disposeOnDetach.
 func (m *mux) detachClient(c *client) {
 	m.mu.Lock()
 	delete(m.clients, c)
@@ -303,5 +314,5 @@ func (m *mux) detachClient(c *client) {
 	for _, s := range gone {
 		m.downloads.onSessionEnded(s)
 	}
-	m.prepareSpares() // who leaves often comes again
+	m.prepareSpares() // clients often reconnect at once
 }

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// exposure is what a client's session was told of a target that was, or is, withheld from it.
+// exposure is what a client's session knows of a target that was, or is, hidden from it.
 type exposure struct {
-	shown  bool // it has heard of it
-	hidden bool // and is to hear of it when it can
-	attach bool // it was attached, or was to be
+	shown  bool // it has been told of the target
+	hidden bool // it must be told when the target becomes visible
+	attach bool // it was attached to it, or would have been
 }
 
-// exposureOf is what s was told of a target. mux.mu is held, or it is the reading goroutine's.
+// exposureOf returns what s knows of a target. The caller holds mux.mu or is the reading goroutine.
 func (s *session) exposureOf(target string) *exposure {
 	if s.exposed == nil {
 		s.exposed = map[string]*exposure{}
@@ -24,7 +24,7 @@ func (s *session) exposureOf(target string) *exposure {
 	return s.exposed[target]
 }
 
-// hidesEvent reports whether an event of a client's session is not for the client. What it is to hear in its place is handed to it.
+// hidesEvent reports whether a client must not get an event. It sends what the client gets instead.
 func (m *mux) hidesEvent(s *session, method string, params []byte) bool {
 	if !strings.HasPrefix(method, "Target.") {
 		return false
@@ -40,7 +40,7 @@ func (m *mux) hidesEvent(s *session, method string, params []byte) bool {
 		return false
 	}
 	switch method {
-	case "Target.receivedMessageFromTarget": // of a session that is not flat
+	case "Target.receivedMessageFromTarget": // on a session that is not flat
 		return m.session(p.SessionID) == nil
 	case "Target.attachedToTarget":
 		if !m.isHidden(info) {
@@ -65,7 +65,7 @@ func (m *mux) hidesEvent(s *session, method string, params []byte) bool {
 	return false
 }
 
-// hidesTargetInfo is withholds of what a target is: one that is closed has gone for the client, and one that opens again is new.
+// hidesTargetInfo is hidesEvent for events about a target. A blocked target appears destroyed to the client, an unblocked one appears new.
 func (m *mux) hidesTargetInfo(s *session, method string, raw json.RawMessage, info TargetInfo) bool {
 	withheld := m.isHidden(info)
 	var was exposure
@@ -82,13 +82,13 @@ func (m *mux) hidesTargetInfo(s *session, method string, raw json.RawMessage, in
 	case withheld && was.shown:
 		s.client.sendEvent(s, "Target.targetDestroyed", map[string]string{"targetId": info.TargetID})
 	case !withheld && was.hidden && method == "Target.targetInfoChanged":
-		s.client.sendEvent(s, "Target.targetCreated", map[string]json.RawMessage{"targetInfo": m.attachedByClients(raw, info.TargetID)})
+		s.client.sendEvent(s, "Target.targetCreated", map[string]json.RawMessage{"targetInfo": m.withClientAttached(raw, info.TargetID)})
 		return true
 	}
 	return withheld
 }
 
-// sendEvent tells a client what Chrome has not said.
+// sendEvent sends a client an event that Chrome has not sent.
 func (c *client) sendEvent(s *session, method string, params any) {
 	e := struct {
 		Method    string `json:"method"`
@@ -106,8 +106,8 @@ func (c *client) sendEvent(s *session, method string, params any) {
 	}
 }
 
-// rejectSession ends a session that Chrome has just made for a client, and that is in no book of ours. A target that waits for it is let go first, when the
-// owner has dressed it: it would not come to its document.
+// rejectSession ends a session that Chrome has just created for a client and that is not registered. A paused target is resumed first, once
+// it has its overrides: else it would never load its document.
 func (m *mux) rejectSession(parent *session, id string, info TargetInfo, waits bool) {
 	if !waits {
 		m.detach(parent.id, id, nil)
@@ -121,18 +121,19 @@ func (m *mux) rejectSession(parent *session, id string, info TargetInfo, waits b
 	}()
 }
 
-// namesBlockedTarget reports whether a command names a target that clients are kept off. m.mu is held.
+// namesBlockedTarget reports whether a command names a target that clients must not see. m.mu is held.
 func (m *mux) namesBlockedTarget(method string, params []byte) bool {
-	if len(m.blocked.arrived)+len(m.blocked.underWay) == 0 || !strings.HasPrefix(method, "Target.") && !strings.HasPrefix(method, "Browser.") {
+	if len(m.blocked.arrived)+len(m.blocked.underWay) == 0 ||
+		!strings.HasPrefix(method, "Target.") && !strings.HasPrefix(method, "Browser.") {
 		return false
 	}
 	return slices.ContainsFunc(texts(members(params)["targetId"]), m.blocked.has)
 }
 
-// noSuchTarget is what Chrome says of a target that is not there.
+// noSuchTarget is Chrome's error for a target that does not exist.
 const noSuchTarget = "No target with given id found"
 
-// answerFilter returns what takes out of the answer to a command what clients do not hear of, nil where there is nothing of the kind.
+// answerFilter returns a function that removes hidden targets from the result of a command, nil if the command needs none.
 func (m *mux) answerFilter(method string) func(json.RawMessage) (json.RawMessage, bool) {
 	switch method {
 	case "Target.getTargets":
@@ -143,7 +144,7 @@ func (m *mux) answerFilter(method string) func(json.RawMessage) (json.RawMessage
 				TargetInfo TargetInfo `json:"targetInfo"`
 			}
 			ok := json.Unmarshal(result, &got) == nil && !m.isHidden(got.TargetInfo)
-			return m.attachedByClients(result, got.TargetInfo.TargetID), ok
+			return m.withClientAttached(result, got.TargetInfo.TargetID), ok
 		}
 	case "Page.getNavigationHistory":
 		return m.visibleHistory
@@ -162,7 +163,7 @@ func (m *mux) visibleTargets(result json.RawMessage) (json.RawMessage, bool) {
 	for _, raw := range got.TargetInfos {
 		var info TargetInfo
 		if json.Unmarshal(raw, &info) == nil && !m.isHidden(info) {
-			shown = append(shown, m.attachedByClients(raw, info.TargetID))
+			shown = append(shown, m.withClientAttached(raw, info.TargetID))
 		}
 	}
 	got.TargetInfos = shown
@@ -170,7 +171,7 @@ func (m *mux) visibleTargets(result json.RawMessage) (json.RawMessage, bool) {
 	return out, err == nil
 }
 
-// visibleHistory leaves of the places that a page has been to, where they are closed, their ids alone.
+// visibleHistory removes title and address of blocked entries from the result of Page.getNavigationHistory.
 func (m *mux) visibleHistory(result json.RawMessage) (json.RawMessage, bool) {
 	var got struct {
 		Current json.RawMessage              `json:"currentIndex"`
@@ -190,7 +191,7 @@ func (m *mux) visibleHistory(result json.RawMessage) (json.RawMessage, bool) {
 	return out, err == nil
 }
 
-// clientAnswer is Chrome's answer as the client gets it: as Chrome gave it, or without what is withheld.
+// clientAnswer returns Chrome's answer as the client gets it, filtered if necessary.
 func (p pending) clientAnswer(msg []byte, e envelope) []byte {
 	if p.filter == nil {
 		return p.client.rewrite(msg, e, p.clientID)
@@ -217,8 +218,8 @@ func (p pending) clientAnswer(msg []byte, e envelope) []byte {
 	return p.client.rewrite(out, again, p.clientID)
 }
 
-// isHidden reports whether clients do not hear of a target: one that is closed to them, and a service worker without a browser context. Chrome keeps one
-// whose context has gone; Playwright takes no target without a context.
+// isHidden reports whether clients must not see a target: a blocked one, or a service worker without a browser context. Chrome keeps
+// workers of contexts that are gone, and Playwright fails on a target without a context.
 func (m *mux) isHidden(t TargetInfo) bool {
 	return m.isBlocked(t.TargetID) || m.blocked.extensions.isBlocked(t.URL) || t.Type == "service_worker" && t.Context == ""
 }

@@ -6,95 +6,95 @@ import (
 	"time"
 )
 
-// shouldClose says whether the owner closes a page at an address: without windows there is nobody who could want it, and of a file that a client dropped
-// nobody has asked for the page.
-func (o *controller) shouldClose(address string) bool {
-	return o.mux.blocked.extensions.isBlocked(address) && (!o.emulation.headful || o.filesDropped.Load() && isFile(address))
+// shouldClose reports whether the controller closes a page at an address. Without windows nobody could want a blocked page, and nobody has
+// asked for the page of a file that a client dropped.
+func (ctl *controller) shouldClose(address string) bool {
+	return ctl.mux.blocked.extensions.isBlocked(address) && (!ctl.emulation.headful || ctl.filesDropped.Load() && isFile(address))
 }
 
-// closeIfBlocked has a page closed that came to a closed address. While the browser starts that is handshake's.
-func (o *controller) closeIfBlocked(target, address string) {
-	if !o.closeBlocked.Load() || !o.shouldClose(address) || o.mux.isSettingsPage(target) {
+// closeIfBlocked closes a page that has reached a blocked address. During the start closeBlockedPages does that.
+func (ctl *controller) closeIfBlocked(target, address string) {
+	if !ctl.closeBlocked.Load() || !ctl.shouldClose(address) || ctl.mux.isSettingsPage(target) {
 		return
 	}
 	go func() {
-		o.awaitSent(target) // one that waits for its debugger does not close
-		if _, isPage := o.page(target); !isPage {
+		ctl.awaitSent(target) // a paused page does not close
+		if _, isPage := ctl.page(target); !isPage {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
 		defer cancel()
-		if err := o.closePages(ctx, []string{target}, o.closePage); err != nil {
-			o.mux.log.Warn("a page of the browser's own, or of a file, was not closed", "error", err)
+		if err := ctl.closePages(ctx, []string{target}, ctl.closePage); err != nil {
+			ctl.mux.log.Warn("a page of the browser's own, or of a file, was not closed", "error", err)
 		}
 	}()
 }
 
-// awaitSent waits until the owner has let a target go; when it is never attached, until patience ends.
-func (o *controller) awaitSent(target string) {
+// awaitSent waits until the controller has resumed a target. It gives up after attachTimeout.
+func (ctl *controller) awaitSent(target string) {
 	timer := time.NewTimer(attachTimeout)
 	defer timer.Stop()
-	d := o.stateOf(target)
+	state := ctl.stateOf(target)
 	select {
-	case <-d.sent:
-	case <-d.done:
+	case <-state.sent:
+	case <-state.done:
 	case <-timer.C:
-	case <-o.mux.in.done: // the browser has gone
+	case <-ctl.mux.in.done: // the browser has gone
 	}
-	o.forgetUnattached(target, d)
+	ctl.forgetUnattached(target, state)
 }
 
-// closePage closes a page that may still wait for a client's session: Chrome says yes to that, and does it not always.
-func (o *controller) closePage(target string) {
-	d := o.stateOf(target)
-	defer o.forgetUnattached(target, d)
+// closePage closes a page that a client's session may still pause. Chrome then confirms the command, but does not always carry it out.
+func (ctl *controller) closePage(target string) {
+	state := ctl.stateOf(target)
+	defer ctl.forgetUnattached(target, state)
 	for range closeAttempts {
-		if _, open := o.page(target); !open {
+		if _, open := ctl.page(target); !open {
 			return
 		}
-		o.mux.send("", "Target.closeTarget", map[string]string{"targetId": target}, nil)
+		ctl.mux.send("", "Target.closeTarget", map[string]string{"targetId": target}, nil)
 		timer := time.NewTimer(time.Second)
 		select {
-		case <-d.detached:
+		case <-state.detached:
 		case <-timer.C:
-		case <-o.mux.in.done: // with the browser
+		case <-ctl.mux.in.done: // with the browser
 			return
 		}
 	}
 }
 
-// closeAttempts is how often a page is closed that stays.
+// closeAttempts is how often closePage tries.
 const closeAttempts = 10
 
-// closeBlockedPages closes the pages that are at a closed address where there is nobody who could want them, and the settings' page where a browser that died
-// has left it among its tabs.
-func (o *controller) closeBlockedPages(ctx context.Context, shut func(target string)) error {
-	targets, err := o.mux.targets(ctx)
+// closeBlockedPages closes the pages at blocked addresses that nobody could want, and a settings page that a crashed browser has left among
+// its tabs. It calls shut for each of them.
+func (ctl *controller) closeBlockedPages(ctx context.Context, shut func(target string)) error {
+	targets, err := ctl.mux.targets(ctx)
 	if err != nil {
 		return err
 	}
 	var left []string
 	for _, t := range targets {
-		if t.Type == "page" && !o.mux.isSettingsPage(t.TargetID) && (t.URL == settingsURL || o.shouldClose(t.URL)) {
+		if t.Type == "page" && !ctl.mux.isSettingsPage(t.TargetID) && (t.URL == settingsURL || ctl.shouldClose(t.URL)) {
 			left = append(left, t.TargetID)
 		}
 	}
-	return o.closePages(ctx, left, shut)
+	return ctl.closePages(ctx, left, shut)
 }
 
-// closePages closes pages. A browser with nothing else gets a blank tab first: with its last one it would go.
-func (o *controller) closePages(ctx context.Context, all []string, shut func(target string)) (err error) {
-	o.closeMu.Lock()
-	stays := func(p Page) bool { return !slices.Contains(all, p.Target) && !o.mux.isBlocked(p.Target) }
-	if len(all) > 0 && !slices.ContainsFunc(o.openPages(), stays) {
-		err = o.mux.call(ctx, "", "Target.createTarget", map[string]string{"url": BlankPage}, nil)
+// closePages closes pages by calling shut. If no other page is open it opens a blank one first, since Chrome exits with its last page.
+func (ctl *controller) closePages(ctx context.Context, all []string, shut func(target string)) (err error) {
+	ctl.closeMu.Lock()
+	stays := func(p Page) bool { return !slices.Contains(all, p.Target) && !ctl.mux.isBlocked(p.Target) }
+	if len(all) > 0 && !slices.ContainsFunc(ctl.openPages(), stays) {
+		err = ctl.mux.call(ctx, "", "Target.createTarget", map[string]string{"url": BlankPage}, nil)
 	}
-	o.closeMu.Unlock()
+	ctl.closeMu.Unlock()
 	if err != nil {
 		return err
 	}
 	for _, target := range all {
-		o.mux.log.Warn("a page of the browser's own, or of a file, is closed", "target", target)
+		ctl.mux.log.Warn("a page of the browser's own, or of a file, is closed", "target", target)
 		shut(target)
 	}
 	return nil

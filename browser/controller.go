@@ -9,48 +9,48 @@ import (
 	"time"
 )
 
-// controller is the root session's user: it is attached to every target before the target's first line runs, gives it what
-// the profile declares, and lets it run. What it cannot dress does not run.
+// controller uses the pipe's root session. It attaches to every target before the target's first line runs, sends the identity's overrides,
+// and resumes the target. It closes a target that it cannot override.
 type controller struct {
 	mux       *mux
 	emulation *emulation
 
-	// dress returns the commands that make a target what the profile says. A target that has none after patience is closed.
+	// overridesFor returns the overrides of a target. Tests replace it. A target without an answer after attachTimeout is closed.
 	overridesFor func(TargetInfo) []override
-	overriding   atomic.Bool // dress has something to say
+	overriding   atomic.Bool // overridesFor returns something
 
-	closeBlocked atomic.Bool // pages at closed addresses are closed as they come
+	closeBlocked atomic.Bool // pages that reach a blocked address are closed
 	filesDropped atomic.Bool // a client has dragged files to a page
 	closeMu      sync.Mutex  // held while such pages are closed
 
 	mu          sync.Mutex
 	targets     map[string]*overrideState
-	navigations map[string]*newTab // pages that are about to be sent to their address
-	permitted   map[string]bool    // browser contexts that have their permissions
+	navigations map[string]*newTab // by target: new tabs that wait for their first navigation
+	permitted   map[string]bool    // browser contexts that have the identity's permissions
 	reapplying  reapplyState
-	attachWait  time.Duration // tests set another
+	attachWait  time.Duration // attachWait; tests set another
 	early       earlyRequests
 	attaching   attachCounter
-	pages       []Page        // pages in the order in which they were attached
+	pages       []Page        // in the order of attachment
 	firstPage   chan struct{} // closed with the first page
-	firstOnce   sync.Once     // for first
+	firstOnce   sync.Once     // of firstPage
 }
 
-// overrideState is the state of a target: done when the owner's commands have been acknowledged.
+// overrideState says how far the overrides of a target are. It is done when Chrome has acknowledged the last one.
 type overrideState struct {
-	sent     chan struct{} // closed when the owner's commands are on their way: what comes behind them finds the target dressed
+	sent     chan struct{} // closed when the overrides are sent: later commands find them in effect
 	done     chan struct{}
-	detached chan struct{} // closed when the owner's session on it has ended
+	detached chan struct{} // closed when the controller's session has ended
 	sentOnce sync.Once
 	doneOnce sync.Once
-	attached bool // the owner is attached; guarded by owner.mu
+	attached bool // the controller is attached; guarded by controller.mu
 }
 
-func (d *overrideState) finish() { d.doneOnce.Do(func() { close(d.done) }) }
+func (state *overrideState) finish() { state.doneOnce.Do(func() { close(state.done) }) }
 
-func (d *overrideState) isDone() bool {
+func (state *overrideState) isDone() bool {
 	select {
-	case <-d.done:
+	case <-state.done:
 		return true
 	default:
 		return false
@@ -58,11 +58,14 @@ func (d *overrideState) isDone() bool {
 }
 
 func newController(m *mux) *controller {
-	return &controller{mux: m, emulation: &emulation{}, targets: map[string]*overrideState{}, navigations: map[string]*newTab{}, permitted: map[string]bool{"": true}, firstPage: make(chan struct{}),
-		attachWait: attachWait, attaching: attachCounter{limit: attachLimit}, early: earlyRequests{intercepted: map[string]bool{}, stopped: map[string]bool{}, uncertain: map[string]time.Time{}, reloaded: map[string]time.Time{}}}
+	return &controller{mux: m, emulation: &emulation{}, targets: map[string]*overrideState{}, navigations: map[string]*newTab{},
+		permitted: map[string]bool{"": true}, firstPage: make(chan struct{}),
+		attachWait: attachWait, attaching: attachCounter{limit: attachLimit},
+		early: earlyRequests{intercepted: map[string]bool{}, stopped: map[string]bool{}, uncertain: map[string]time.Time{},
+			reloaded: map[string]time.Time{}}}
 }
 
-// autoAttachParams is the parameters of Target.setAutoAttach that leave out the given kinds of target.
+// autoAttachParams returns the parameters of Target.setAutoAttach (CDP) that leave out the given target types.
 func autoAttachParams(without ...string) any {
 	type rule struct {
 		Type    string `json:"type,omitempty"`
@@ -76,170 +79,172 @@ func autoAttachParams(without ...string) any {
 	return map[string]any{"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": rules}
 }
 
-// emulate sends what holds for the whole browser. It comes before the first target is dressed.
-func (o *controller) emulate() {
-	if patterns := o.emulation.pausedDocuments(); patterns != nil {
-		o.mux.send("", "Fetch.enable", map[string]any{"patterns": patterns}, nil)
+// emulate sends what applies to the whole browser, before the first target gets its overrides.
+func (ctl *controller) emulate() {
+	if patterns := ctl.emulation.pausedDocuments(); patterns != nil {
+		ctl.mux.send("", "Fetch.enable", map[string]any{"patterns": patterns}, nil)
 	}
-	o.permit("")
+	ctl.permit("")
 }
 
-// permit gives pages of a browser context ("" is the profile's own) what the identity says of their position.
-func (o *controller) permit(browserContext string) {
-	o.emulation.mu.Lock()
-	defer o.emulation.mu.Unlock()
-	if p := o.emulation.permission(browserContext); p != nil {
-		o.mux.send("", "Browser.setPermission", p, nil)
+// permit sends the geolocation permission of a browser context ("": the profile's own).
+func (ctl *controller) permit(browserContext string) {
+	ctl.emulation.mu.Lock()
+	defer ctl.emulation.mu.Unlock()
+	if p := ctl.emulation.permission(browserContext); p != nil {
+		ctl.mux.send("", "Browser.setPermission", p, nil)
 	}
 }
 
-// autoAttach attaches the owner to every target that there is and will be.
-func (o *controller) autoAttach(done func(answer)) {
-	discoverTargets(o.mux) // attached targets alone do not tell where they are: a tab that a drop has opened says nothing
-	o.mux.send("", "Target.setAutoAttach", autoAttachParams(uncontrolledKinds()...), done)
+// autoAttach attaches the controller to every existing and future target. done gets Chrome's answer.
+func (ctl *controller) autoAttach(done func(answer)) {
+	discoverTargets(ctl.mux) // an attached session alone does not tell addresses: a tab that a drop has opened tells none
+	ctl.mux.send("", "Target.setAutoAttach", autoAttachParams(uncontrolledKinds()...), done)
 }
 
-// discoverTargets has Chrome tell of all targets, and of what becomes of them.
+// discoverTargets makes Chrome announce all targets and their changes.
 func discoverTargets(m *mux) {
 	m.send("", "Target.setDiscoverTargets", map[string]any{"discover": true}, nil)
 }
 
-// stateOf returns the state of a target, also of one that the owner has not seen yet.
-func (o *controller) stateOf(target string) *overrideState {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	d := o.targets[target]
-	if d == nil {
-		d = &overrideState{sent: make(chan struct{}), done: make(chan struct{}), detached: make(chan struct{})}
-		o.targets[target] = d
+// stateOf returns the state of a target, a new one if the controller has not attached to the target yet.
+func (ctl *controller) stateOf(target string) *overrideState {
+	ctl.mu.Lock()
+	defer ctl.mu.Unlock()
+	state := ctl.targets[target]
+	if state == nil {
+		state = &overrideState{sent: make(chan struct{}), done: make(chan struct{}), detached: make(chan struct{})}
+		ctl.targets[target] = state
 	}
-	return d
+	return state
 }
 
-// onAttached is called on the reading goroutine for each target that the owner's auto-attach reports.
-func (o *controller) onAttached(s *session, info TargetInfo) {
-	d := o.stateOf(s.target)
+// onAttached is called on the reading goroutine for each target that auto-attach reports.
+func (ctl *controller) onAttached(s *session, info TargetInfo) {
+	state := ctl.stateOf(s.target)
 	if s.kind == "page" {
-		o.mux.downloads.notePageContext(info.Context)
+		ctl.mux.downloads.notePageContext(info.Context)
 	}
-	o.mu.Lock()
-	d.attached = true
-	if !o.permitted[info.Context] && s.kind == "page" { // a client's own, with permissions of its own
-		o.permitted[info.Context] = true
-		o.permit(info.Context)
+	ctl.mu.Lock()
+	state.attached = true
+	if !ctl.permitted[info.Context] && s.kind == "page" { // a client's own context, with permissions of its own
+		ctl.permitted[info.Context] = true
+		ctl.permit(info.Context)
 	}
-	if hasFrames(s.kind) { // it tells where its frames go: closed_targets.go
-		o.mux.send(s.id, "Page.enable", nil, nil)
+	if hasFrames(s.kind) { // its navigation events are followed in blocked_targets.go
+		ctl.mux.send(s.id, "Page.enable", nil, nil)
 	}
 	if s.kind == "page" {
-		o.pages = append(o.pages, Page{s.target, s.id, info.URL, info.Context})
-		o.firstOnce.Do(func() { close(o.firstPage) })
+		ctl.pages = append(ctl.pages, Page{s.target, s.id, info.URL, info.Context})
+		ctl.firstOnce.Do(func() { close(ctl.firstPage) })
 	}
-	o.mu.Unlock()
-	go o.setUp(s, info, d)
+	ctl.mu.Unlock()
+	go ctl.setUp(s, info, state)
 }
 
-// onDialog answers a page's alert, confirm, prompt or question before leaving, where nobody is there to do it, neither a client nor a person at a window: a
-// session with Page enabled makes Chrome wait for the answer (Page.javascriptDialogOpening). Nobody's yes is a no, but a page may be left.
-func (o *controller) onDialog(s *session, params []byte) {
+// onDialog answers a page's dialog when neither a client nor a person at a window can (CDP Page.javascriptDialogOpening). A session with
+// Page enabled makes Chrome wait for the answer. Alerts are accepted and pages may be left; confirm and prompt are cancelled.
+func (ctl *controller) onDialog(s *session, params []byte) {
 	var p struct {
 		Type string `json:"type"`
 	}
-	if json.Unmarshal(params, &p) != nil || o.emulation.headful || o.mux.hasClient(s.target) {
+	if json.Unmarshal(params, &p) != nil || ctl.emulation.headful || ctl.mux.hasClient(s.target) {
 		return
 	}
-	o.mux.send(s.id, "Page.handleJavaScriptDialog", map[string]any{"accept": p.Type == "alert" || p.Type == "beforeunload"}, nil)
+	ctl.mux.send(s.id, "Page.handleJavaScriptDialog", map[string]any{"accept": p.Type == "alert" || p.Type == "beforeunload"}, nil)
 }
 
-// onDetached is called when the owner's session on a target has ended.
-func (o *controller) onDetached(s *session) {
+// onDetached is called when the controller's session on a target has ended.
+func (ctl *controller) onDetached(s *session) {
 	if s.kind == "page" {
-		go o.closeOrphan(s)
+		go ctl.closeOrphan(s)
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if d := o.targets[s.target]; d != nil {
-		d.finish()
-		close(d.detached)
-		delete(o.targets, s.target)
+	ctl.mu.Lock()
+	defer ctl.mu.Unlock()
+	if state := ctl.targets[s.target]; state != nil {
+		state.finish()
+		close(state.detached)
+		delete(ctl.targets, s.target)
 	}
-	o.pages = slices.DeleteFunc(o.pages, func(p Page) bool {
+	ctl.pages = slices.DeleteFunc(ctl.pages, func(p Page) bool {
 		if p.Session == s.id {
-			delete(o.permitted, p.context) // with another page of it, it gets its permissions again
+			delete(ctl.permitted, p.context) // the next page of this context gets them again
 		}
 		return p.Session == s.id
 	})
-	if hasNavigator(s.kind) && o.emulation.hasProcessOverrides() {
-		o.reapplying.again = true
-		go o.reapplyShared()
+	if hasNavigator(s.kind) && ctl.emulation.hasProcessOverrides() {
+		ctl.reapplying.again = true
+		go ctl.reapplyShared()
 	}
 }
 
-// isAttached reports whether the owner is attached to a target.
-func (o *controller) isAttached(d *overrideState) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return d.attached
+// isAttached reports whether the controller is attached to a target.
+func (ctl *controller) isAttached(state *overrideState) bool {
+	ctl.mu.Lock()
+	defer ctl.mu.Unlock()
+	return state.attached
 }
 
-// closeOrphan closes a page that lives on without the owner: with its session the overrides have gone.
-func (o *controller) closeOrphan(s *session) {
+// closeOrphan closes a page that outlives the controller's session, since its overrides have ended with the session.
+func (ctl *controller) closeOrphan(s *session) {
 	ctx, cancel := context.WithTimeout(context.Background(), attachTimeout)
 	defer cancel()
-	targets, err := o.mux.targets(ctx)
+	targets, err := ctl.mux.targets(ctx)
 	lives := slices.ContainsFunc(targets, func(t TargetInfo) bool { return t.TargetID == s.target })
-	if err == nil && lives && len(o.mux.controllerSessions(s.target)) == 0 {
-		o.closeTarget(s, "the owner has lost it")
+	if err == nil && lives && len(ctl.mux.controllerSessions(s.target)) == 0 {
+		ctl.closeTarget(s, "the controller's session has ended")
 	}
 }
 
-// forgetUnattached forgets the state of a target that a client waited for and the owner never met.
-func (o *controller) forgetUnattached(target string, d *overrideState) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !d.attached && o.targets[target] == d {
-		delete(o.targets, target)
+// forgetUnattached deletes the state of a target that somebody has waited for and that was never attached.
+func (ctl *controller) forgetUnattached(target string, state *overrideState) {
+	ctl.mu.Lock()
+	defer ctl.mu.Unlock()
+	if !state.attached && ctl.targets[target] == state {
+		delete(ctl.targets, target)
 	}
 }
 
-// setUp dresses a target and lets it run. The commands go out in one go: Chrome handles them in order, so nothing runs before they took effect.
-// A client's resume waits until the last is acknowledged. That one is the browser process' own: a tab without an opener has no renderer yet, and
-// answers the others when it has been let go by everybody. What the browser process has passed on gets to the renderer before what comes later, also
-// from another session (third_party/blink/public/mojom/devtools/devtools_agent.mojom: sessions are associated with the agent's pipe).
-func (o *controller) setUp(s *session, info TargetInfo, d *overrideState) {
-	defer d.finish()
-	orders, ok := o.awaitOverridesFor(info)
+// setUp sends a target its overrides and resumes it. Chrome handles the commands in order, so nothing runs before they are in effect.
+//
+// A client's resume waits until the last command is acknowledged. That command is handled by the browser process: a tab without an opener
+// has no renderer yet, and answers the others only after every session has resumed it. What the browser process has passed on reaches the
+// renderer before later commands, from other sessions too, since sessions share the agent's pipe
+// (third_party/blink/public/mojom/devtools/devtools_agent.mojom).
+func (ctl *controller) setUp(s *session, info TargetInfo, state *overrideState) {
+	defer state.finish()
+	overrides, ok := ctl.awaitOverridesFor(info)
 	if !ok {
-		o.closeTarget(s, "it could not be dressed in time")
+		ctl.closeTarget(s, "its overrides were not known in time")
 		return
 	}
-	orders = append(orders, override{"Target.setAutoAttach", autoAttachParams("service_worker", "browser", "tab", "browser_ui")})
-	acknowledged := o.sendOverrides(s, orders)
+	overrides = append(overrides, override{"Target.setAutoAttach", autoAttachParams("service_worker", "browser", "tab", "browser_ui")})
+	acknowledged := ctl.sendOverrides(s, overrides)
 	if !hasSingleResume(info) {
-		o.resume(s)
+		ctl.resume(s)
 	}
-	d.sentOnce.Do(func() { close(d.sent) })
+	state.sentOnce.Do(func() { close(state.sent) })
 	select {
 	case <-acknowledged:
-	case <-d.done: // the target has gone
+	case <-state.done: // the target has gone
 	}
-	if d.finish(); hasSingleResume(info) {
-		o.resumeAfterClients(s, d)
+	if state.finish(); hasSingleResume(info) {
+		ctl.resumeAfterClients(s, state)
 	}
 }
 
-// sendOverrides sends orders to a session and returns what is closed when the last is answered, well or not.
-func (o *controller) sendOverrides(s *session, orders []override) <-chan struct{} {
+// sendOverrides sends commands to a session. The returned channel is closed when the last one is answered, even with an error.
+func (ctl *controller) sendOverrides(s *session, overrides []override) <-chan struct{} {
 	answered := make(chan struct{})
-	if len(orders) == 0 {
+	if len(overrides) == 0 {
 		close(answered)
 	}
-	for i, c := range orders {
-		o.mux.send(s.id, c.method, c.params, func(a answer) {
+	for i, c := range overrides {
+		ctl.mux.send(s.id, c.method, c.params, func(a answer) {
 			if err := a.err(); err != nil {
-				o.mux.log.Debug("target did not take a command", "method", c.method, "kind", s.kind, "error", err)
+				ctl.mux.log.Debug("target did not take a command", "method", c.method, "kind", s.kind, "error", err)
 			}
-			if i == len(orders)-1 {
+			if i == len(overrides)-1 {
 				close(answered)
 			}
 		})
@@ -247,30 +252,31 @@ func (o *controller) sendOverrides(s *session, orders []override) <-chan struct{
 	return answered
 }
 
-// closeTarget closes what must not run as it is: the target, or where that cannot be closed by itself, the page that it belongs to.
-func (o *controller) closeTarget(s *session, why string) {
-	o.mux.log.Error("a target is closed, so that it does not run undressed", "why", why, "target", s.target, "kind", s.kind)
+// closeTarget closes a target that must not run as it is, or the page that it belongs to if the target cannot be closed by itself.
+func (ctl *controller) closeTarget(s *session, why string) {
+	ctl.mux.log.Error("a target is closed, since it cannot run without overrides", "why", why, "target", s.target, "kind", s.kind)
 	for {
-		above := o.mux.session(s.parent)
+		above := ctl.mux.session(s.parent)
 		if above == nil || above.client != s.client {
 			break
 		}
 		s = above
 	}
-	o.mux.send("", "Target.closeTarget", map[string]string{"targetId": s.target}, nil)
+	ctl.mux.send("", "Target.closeTarget", map[string]string{"targetId": s.target}, nil)
 }
 
-// createBlank changes the parameters of a Target.createTarget so that the tab is born blank, and returns what sends it to its address
-// when it is dressed, before the client hears of it: Chrome does not let such a tab wait for its debugger, it sends the first request
-// at once. Nothing is changed where nothing is told.
-func (o *controller) createBlank(c *client, params []byte) ([]byte, func(answer, func())) {
+// createBlank changes the parameters of Target.createTarget so that the new tab is blank. The returned function navigates the tab to its
+// address once it has its overrides, before the client gets the answer. Chrome does not pause such a tab: it would send the first request
+// at once. Without overrides nothing is changed.
+func (ctl *controller) createBlank(c *client, params []byte) ([]byte, func(answer, func())) {
 	var p map[string]json.RawMessage
 	var address string
-	if !o.overriding.Load() || json.Unmarshal(params, &p) != nil || json.Unmarshal(p["url"], &address) != nil || address == "" || address == BlankPage {
+	if !ctl.overriding.Load() || json.Unmarshal(params, &p) != nil || json.Unmarshal(p["url"], &address) != nil || address == "" ||
+		address == BlankPage {
 		return params, nil
 	}
 	p["url"] = json.RawMessage(`"` + BlankPage + `"`)
-	changed, _ := json.Marshal(p) // it was read from JSON
+	changed, _ := json.Marshal(p) // p was decoded from JSON
 	return changed, func(a answer, deliver func()) {
 		var made struct {
 			TargetID string `json:"targetId"`
@@ -279,85 +285,85 @@ func (o *controller) createBlank(c *client, params []byte) ([]byte, func(answer,
 			deliver()
 			return
 		}
-		go o.navigateNewTab(made.TargetID, address, c, deliver)
+		go ctl.navigateNewTab(made.TargetID, address, c, deliver)
 	}
 }
 
-// awaitOverridesFor asks dress. ok is false when patience ended first.
-func (o *controller) awaitOverridesFor(info TargetInfo) (orders []override, ok bool) {
-	if o.overridesFor == nil {
+// awaitOverridesFor calls overridesFor. ok is false if it has not returned within attachTimeout.
+func (ctl *controller) awaitOverridesFor(info TargetInfo) (overrides []override, ok bool) {
+	if ctl.overridesFor == nil {
 		return nil, true
 	}
 	answer := make(chan []override, 1)
-	go func() { answer <- o.overridesFor(info) }()
+	go func() { answer <- ctl.overridesFor(info) }()
 	timer := time.NewTimer(attachTimeout)
 	defer timer.Stop()
 	select {
-	case orders = <-answer:
-		return orders, true
+	case overrides = <-answer:
+		return overrides, true
 	case <-timer.C:
 	}
-	select { // a machine that slept wakes up to both
-	case orders = <-answer:
-		return orders, true
+	select { // after a machine's sleep both are ready
+	case overrides = <-answer:
+		return overrides, true
 	default:
 		return nil, false
 	}
 }
 
-// openPages returns the pages that are open now.
-func (o *controller) openPages() []Page {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return slices.Clone(o.pages)
+// openPages returns the open pages.
+func (ctl *controller) openPages() []Page {
+	ctl.mu.Lock()
+	defer ctl.mu.Unlock()
+	return slices.Clone(ctl.pages)
 }
 
-// awaitAllOverrides waits until every page that is open now is attached and dressed.
-func (o *controller) awaitAllOverrides(ctx context.Context) error {
-	targets, err := o.mux.targets(ctx)
+// awaitAllOverrides waits until every open page has its overrides.
+func (ctl *controller) awaitAllOverrides(ctx context.Context) error {
+	targets, err := ctl.mux.targets(ctx)
 	if err != nil {
 		return err
 	}
 	for _, t := range targets {
 		if t.Type == "page" {
-			o.awaitOverrides(ctx, t.TargetID)
+			ctl.awaitOverrides(ctx, t.TargetID)
 		}
 	}
 	return ctx.Err()
 }
 
-// awaitOverrides waits until a target is dressed; when it has gone, or is never attached, until patience ends.
-func (o *controller) awaitOverrides(ctx context.Context, target string) {
+// awaitOverrides waits until a target has its overrides. It gives up after attachTimeout if the target has gone or is not attached.
+func (ctl *controller) awaitOverrides(ctx context.Context, target string) {
 	timer := time.NewTimer(attachTimeout)
 	defer timer.Stop()
-	d := o.stateOf(target)
-	defer o.forgetUnattached(target, d)
+	state := ctl.stateOf(target)
+	defer ctl.forgetUnattached(target, state)
 	select {
-	case <-d.done:
+	case <-state.done:
 		return
 	case <-ctx.Done():
 		return
 	case <-timer.C:
 	}
-	if !o.isAttached(d) {
+	if !ctl.isAttached(state) {
 		return
 	}
-	select { // a busy machine takes longer than any limit, and nothing but Chrome is waited for
-	case <-d.done:
+	select { // a busy machine takes any time, and only Chrome can delay it
+	case <-state.done:
 	case <-ctx.Done():
 	}
 }
 
-// evaluate runs an expression on a page, in a world of its own, where the page's scripts cannot change what it sees. A blank page
-// has no scripts.
-func (o *controller) evaluate(ctx context.Context, p Page, expression string, value any) error {
+// evaluate runs an expression on a page in an isolated world, where the page's scripts cannot influence it. A blank page has no scripts and
+// needs no such world.
+func (ctl *controller) evaluate(ctx context.Context, p Page, expression string, value any) error {
 	params := map[string]any{"expression": expression, "returnByValue": true}
 	if p.URL != BlankPage {
 		var world struct {
 			ID int64 `json:"executionContextId"`
 		}
 		where := map[string]any{"frameId": p.Target, "worldName": "warren"}
-		if err := o.mux.call(ctx, p.Session, "Page.createIsolatedWorld", where, &world); err != nil {
+		if err := ctl.mux.call(ctx, p.Session, "Page.createIsolatedWorld", where, &world); err != nil {
 			return err
 		}
 		params["contextId"] = world.ID
@@ -367,27 +373,27 @@ func (o *controller) evaluate(ctx context.Context, p Page, expression string, va
 			Value json.RawMessage `json:"value"`
 		} `json:"result"`
 	}
-	if err := o.mux.call(ctx, p.Session, "Runtime.evaluate", params, &r); err != nil {
+	if err := ctl.mux.call(ctx, p.Session, "Runtime.evaluate", params, &r); err != nil {
 		return err
 	}
 	return json.Unmarshal(r.Result.Value, value)
 }
 
 // awaitFirstPage waits for the first page.
-func (o *controller) awaitFirstPage(ctx context.Context) error {
+func (ctl *controller) awaitFirstPage(ctx context.Context) error {
 	select {
-	case <-o.firstPage:
+	case <-ctl.firstPage:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// page returns the owner's session on a page.
-func (o *controller) page(target string) (Page, bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, p := range o.pages {
+// page returns an open page by its target.
+func (ctl *controller) page(target string) (Page, bool) {
+	ctl.mu.Lock()
+	defer ctl.mu.Unlock()
+	for _, p := range ctl.pages {
 		if p.Target == target {
 			return p, true
 		}

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// receive routes one message of Chrome.
+// receive handles one message of Chrome: an answer or an event.
 func (m *mux) receive(msg []byte) {
 	e, err := scan(msg, math.MaxInt)
 	if err != nil {
@@ -20,7 +20,7 @@ func (m *mux) receive(msg []byte) {
 	m.dispatch(msg, e)
 }
 
-// onAnswer brings an answer to who asked.
+// onAnswer passes an answer to the sender of the command.
 func (m *mux) onAnswer(msg []byte, e envelope) {
 	id, _ := integer(msg, e.id)
 	m.mu.Lock()
@@ -32,7 +32,7 @@ func (m *mux) onAnswer(msg []byte, e envelope) {
 	case p.then != nil:
 		p.then(parseAnswer(msg))
 	case p.before != nil:
-		a := parseAnswer(msg) // before the message is changed
+		a := parseAnswer(msg) // before msg is changed
 		theirs := p.client.rewrite(bytes.Clone(msg), e, p.clientID)
 		p.before(a, func() { p.client.deliver(theirs) })
 	default:
@@ -40,12 +40,12 @@ func (m *mux) onAnswer(msg []byte, e envelope) {
 	}
 }
 
-// dispatch routes an event to the client that has its session, or to the controller.
+// dispatch routes an event to the client of its session, or to the controller.
 func (m *mux) dispatch(msg []byte, e envelope) {
 	var s *session // nil for the root session
 	if id := text(msg, e.session); id != "" {
 		if s = m.session(id); s == nil {
-			return // the session ended a moment ago
+			return // the session has just ended
 		}
 	}
 	method := text(msg, e.method)
@@ -72,7 +72,7 @@ func (m *mux) dispatchToClient(s *session, method string, msg []byte, e envelope
 		defer m.onDetached(s, params) // after the client has got the event
 	}
 	if !s.client.hidesBrowserTarget(method, params) {
-		msg, e = m.ofTarget(method, msg, e)
+		msg, e = m.rewriteTargetInfo(method, msg, e)
 		s.client.send(s.client.rewrite(msg, e, nil))
 	}
 }
@@ -102,7 +102,7 @@ func (m *mux) dispatchToController(s *session, method string, params []byte) {
 	}
 }
 
-// onAttached makes the new session belong to whom the parent belongs to. The parent is nil for the root session.
+// onAttached handles Target.attachedToTarget (CDP). The new session belongs to the owner of its parent, which is nil for the root session.
 func (m *mux) onAttached(parent *session, params []byte) {
 	var p struct {
 		SessionID  string     `json:"sessionId"`
@@ -124,15 +124,15 @@ func (m *mux) onAttached(parent *session, params []byte) {
 	}
 	m.mu.Unlock()
 	switch {
-	case s.kind == "browser": // a new client's browser session becomes the client's in adopt
+	case s.kind == "browser": // registerClient gives it to its client
 	case s.client == nil:
 		m.controller.onAttached(s, p.TargetInfo)
-	default: // before the client hears of it, and so before anything that it sends there
+	default: // before the client learns of the session and sends anything to it
 		m.controller.onClientAttached(s, p.Waits)
 	}
 }
 
-// onDetached forgets a session and all below it.
+// onDetached handles Target.detachedFromTarget (CDP): it removes the session and all sessions below it.
 func (m *mux) onDetached(parent *session, params []byte) {
 	var p struct {
 		SessionID string `json:"sessionId"`

@@ -15,8 +15,6 @@ import (
 	"unicode"
 )
 
-// This file keeps what became of a run's downloads, and keeps them within their quota.
-
 // States of a Download.
 const (
 	DownloadInProgress = "in_progress"
@@ -24,43 +22,43 @@ const (
 	DownloadCancelled  = "cancelled"
 )
 
-// DownloadOverQuota is why a download was cancelled that had no room.
+// DownloadOverQuota is the reason of a download that was cancelled because it exceeded the quota.
 const DownloadOverQuota = "files_quota"
 
-// Download is a file that was downloaded in a run, or was to be.
+// Download is a file that was, or is being, downloaded in a run.
 type Download struct {
-	ID       string    `json:"id"`   // Chrome's
-	Name     string    `json:"name"` // as the site wants it, made harmless; no other of the run has it
+	ID       string    `json:"id"`   // Chrome's GUID
+	Name     string    `json:"name"` // suggested by the site, made safe; unique within the run
 	File     string    `json:"file"` // where it lies below the folder of downloads, with slashes; "" before it is complete
 	URL      string    `json:"url"`
 	State    string    `json:"state"`
-	Reason   string    `json:"reason,omitempty"` // why it was cancelled, where we know
+	Reason   string    `json:"reason,omitempty"` // why it was cancelled, if known
 	Received int64     `json:"received"`
-	Total    int64     `json:"total"` // 0: not known
+	Total    int64     `json:"total"` // bytes; 0: unknown
 	BeganAt  time.Time `json:"beganAt"`
 	EndedAt  time.Time `json:"endedAt"` // zero before the end
 }
 
-// downloadList is the list of a run's downloads. downloads.mu guards it.
+// downloadList holds the downloads of a run. downloads.mu guards it.
 type downloadList struct {
 	list      []*Download
 	byID      map[string]*Download
 	names     map[string]bool
-	urlBytes  int           // bytes of the addresses
-	unchecked []*Download   // complete, and not looked at for the quota yet
+	urlBytes  int           // bytes of all addresses
+	unchecked []*Download   // complete downloads that the quota has not been applied to
 	changed   chan struct{} // holds a token when the list has changed
-	quotaDue  chan struct{} // holds a token when the quota is to be looked at
+	quotaDue  chan struct{} // holds a token when the quota must be checked
 }
 
 const (
-	maxDownloads = 10_000  // in one run; further ones are cancelled
-	maxURL       = 2048    // bytes of an address that are kept, while all of them have less than maxURLs
-	maxURLBytes  = 1 << 20 // then fewURL: the server reads the list whole
+	maxDownloads = 10_000  // of a run; further ones are cancelled
+	maxURL       = 2048    // bytes that are kept of an address, as long as all addresses have less than maxURLBytes
+	maxURLBytes  = 1 << 20 // then shortURL bytes are kept, since the server reads the whole list
 	shortURL     = 128
-	quotaPeriod  = 100 * time.Millisecond // how often the folder is looked at while something is downloaded
+	quotaPeriod  = 100 * time.Millisecond // between two checks of the folder during a download
 )
 
-// Downloads lists the run's downloads, the first first: those in its own folder, those under way, and those that were cancelled.
+// Downloads lists the run's downloads, oldest first: those in its own folder, those under way, and the cancelled ones.
 func (b *Browser) Downloads() []Download {
 	m, err := b.running()
 	if err != nil {
@@ -76,7 +74,7 @@ func (b *Browser) Downloads() []Download {
 	return out
 }
 
-// DownloadsChanged holds a token when Downloads has changed since it was last taken; nil before the browser was launched.
+// DownloadsChanged returns a channel that holds a token after a change of Downloads; nil before the launch.
 func (b *Browser) DownloadsChanged() <-chan struct{} {
 	m, err := b.running()
 	if err != nil {
@@ -85,7 +83,7 @@ func (b *Browser) DownloadsChanged() <-chan struct{} {
 	return m.downloads.changed
 }
 
-// DownloadsRedirected reports whether a client that may use files of the machine has told Chrome where downloads go.
+// DownloadsRedirected reports whether a client that may use files of this machine has set where downloads go.
 func (b *Browser) DownloadsRedirected() bool {
 	d := b.mux.downloads
 	d.mu.Lock()
@@ -99,7 +97,7 @@ func (b *Browser) OwnsDownload(path string) bool {
 	return filepath.Dir(path) == dir || filepath.Dir(filepath.Dir(path)) == dir
 }
 
-// DownloadPath returns the path of a download's file in the run's own folder, "" if it does not lie there. id is Chrome's GUID.
+// DownloadPath returns the path of a download's file in the run's own folder, "" if it lies elsewhere. id is Chrome's GUID.
 func (b *Browser) DownloadPath(id string) string {
 	d := b.mux.downloads
 	d.mu.Lock()
@@ -110,7 +108,8 @@ func (b *Browser) DownloadPath(id string) string {
 	return ""
 }
 
-// RemoveDownload removes a download by its name, and its file. One under way is cancelled.
+// RemoveDownload removes a download and its file, by name, and cancels it if it is under way. It fails with fs.ErrNotExist for an unknown
+// name.
 func (b *Browser) RemoveDownload(name string) error {
 	m, err := b.running()
 	if err != nil {
@@ -124,7 +123,7 @@ func (b *Browser) RemoveDownload(name string) error {
 		return fs.ErrNotExist
 	}
 	one := *d.list[i]
-	if one.File != "" { // the file first: while it is there it is listed
+	if one.File != "" { // the file first, since a file must not exist without its entry
 		if err := os.Remove(filepath.Join(d.dir, filepath.FromSlash(one.File))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			d.mu.Unlock()
 			return err
@@ -138,7 +137,7 @@ func (b *Browser) RemoveDownload(name string) error {
 	return nil
 }
 
-// forget takes a download off the list. d.mu is held.
+// forget removes a download from the list. d.mu is held.
 func (d *downloads) forget(one *Download) {
 	d.list = slices.DeleteFunc(d.list, func(o *Download) bool { return o == one })
 	delete(d.byID, one.ID)
@@ -147,7 +146,7 @@ func (d *downloads) forget(one *Download) {
 	d.signalChange()
 }
 
-// signalChange says that the list has changed. d.mu is held.
+// signalChange fills the channel of DownloadsChanged. d.mu is held.
 func (d *downloads) signalChange() {
 	select {
 	case d.changed <- struct{}{}:
@@ -155,7 +154,7 @@ func (d *downloads) signalChange() {
 	}
 }
 
-// cancel has Chrome give a download up. It takes the id only with the browser context, which its events do not tell.
+// cancel cancels a download in Chrome. Chrome requires the browser context, which its events do not tell, so all of them are tried.
 func (d *downloads) cancel(id string) {
 	d.mu.Lock()
 	contexts := []string{""}
@@ -172,7 +171,7 @@ func (d *downloads) cancel(id string) {
 	}
 }
 
-// downloadEvent is what is read of Browser.downloadWillBegin and Browser.downloadProgress.
+// downloadEvent is what is read of Browser.downloadWillBegin and Browser.downloadProgress (CDP).
 type downloadEvent struct {
 	GUID     string  `json:"guid"`
 	URL      string  `json:"url"`
@@ -183,7 +182,8 @@ type downloadEvent struct {
 	Path     string  `json:"filePath"`
 }
 
-// onEvent notes an event of a download, and tells the clients that want to hear of downloads and that Chrome does not tell. It runs on the reading goroutine.
+// onEvent handles an event about a download, and passes it on to restricted clients that want such events. It runs on the reading
+// goroutine.
 func (d *downloads) onEvent(method string, params []byte) {
 	var p downloadEvent
 	if d.dir == "" || json.Unmarshal(params, &p) != nil || p.GUID == "" {
@@ -214,7 +214,7 @@ func (d *downloads) onEvent(method string, params []byte) {
 	}
 }
 
-// encodeEvent is a message as Chrome writes it.
+// encodeEvent returns an event as Chrome writes it.
 func encodeEvent(session, method string, params []byte) []byte {
 	b := append(appendString([]byte(`{"method":`), method), `,"params":`...)
 	b = append(b, params...)
@@ -224,12 +224,12 @@ func encodeEvent(session, method string, params []byte) []byte {
 	return append(b, '}')
 }
 
-// add notes a new download, if there is room. d.mu is held.
+// add adds a new download; false if it must be cancelled. d.mu is held.
 func (d *downloads) add(p downloadEvent) bool {
 	if d.byID[p.GUID] != nil {
 		return true
 	}
-	if len(d.list) >= maxDownloads || d.restricted && isFile(p.URL) { // a file that a person opened is not for those who may use none
+	if len(d.list) >= maxDownloads || d.restricted && isFile(p.URL) { // a file that a person opened is not for restricted clients
 		return false
 	}
 	most := maxURL
@@ -246,10 +246,10 @@ func (d *downloads) add(p downloadEvent) bool {
 	return true
 }
 
-// uniqueName is a harmless name that no other download has. d.mu is held.
+// uniqueName returns a safe name that no other download has. d.mu is held.
 func (d *downloads) uniqueName(suggested string) string {
 	suggested = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) { // such as those that turn what follows around
+		if unicode.Is(unicode.Cf, r) { // such as characters that reverse the direction of the text
 			return '_'
 		}
 		return r
@@ -266,14 +266,14 @@ func (d *downloads) uniqueName(suggested string) string {
 	return name
 }
 
-// update notes how far a download is, and returns the event as clients are told it. d.mu is held.
+// update records the progress of a download, and returns the event as restricted clients get it. d.mu is held.
 func (d *downloads) update(p downloadEvent, params []byte) []byte {
 	one := d.byID[p.GUID]
 	file := ""
 	if p.State == "completed" {
 		file = d.findFile(p)
 	}
-	if one == nil { // it was taken off the list meanwhile
+	if one == nil { // it was removed meanwhile
 		if file != "" {
 			_ = os.Remove(filepath.Join(d.dir, filepath.FromSlash(file)))
 		}
@@ -281,7 +281,7 @@ func (d *downloads) update(p downloadEvent, params []byte) []byte {
 	}
 	one.Received, one.Total = int64(p.Received), int64(p.Total)
 	switch {
-	case p.State == "completed" && file == "": // it went elsewhere: to where a person or a client with more rights has it
+	case p.State == "completed" && file == "": // it went elsewhere: where a person or another client wanted it
 		d.forget(one)
 	case p.State == "completed":
 		one.State, one.File, one.EndedAt = DownloadComplete, file, time.Now().UTC()
@@ -296,18 +296,19 @@ func (d *downloads) update(p downloadEvent, params []byte) []byte {
 	return params
 }
 
-// withPath is an event with another filePath.
+// withPath returns an event with another filePath.
 func withPath(params []byte, shown string) []byte {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(params, &all) != nil {
 		return params
 	}
 	all["filePath"] = appendString(nil, shown)
-	changed, _ := json.Marshal(all) // it was read from JSON
+	changed, _ := json.Marshal(all) // all was decoded from JSON
 	return changed
 }
 
-// findFile says where the file of a download lies below the run's own folder, "" when it does not. Older Chromes do not tell. d.mu is held.
+// findFile returns the path of a download's file below the run's own folder, "" if it lies elsewhere. Older versions of Chrome do not tell
+// the path. d.mu is held.
 func (d *downloads) findFile(p downloadEvent) string {
 	if filepath.Base(p.GUID) != p.GUID {
 		return ""
@@ -328,7 +329,7 @@ func (d *downloads) findFile(p downloadEvent) string {
 	return ""
 }
 
-// watchQuota keeps the folder within its quota until ctx ends: whenever something happened, and again and again while something is under way.
+// watchQuota enforces the quota until ctx ends: after every event, and periodically during downloads.
 func (d *downloads) watchQuota(ctx context.Context) {
 	again := time.NewTimer(0)
 	defer again.Stop()
@@ -345,7 +346,8 @@ func (d *downloads) watchQuota(ctx context.Context) {
 	}
 }
 
-// enforceQuota cancels what has no room, and removes what had none and was quicker. It says whether something is under way.
+// enforceQuota cancels downloads that would exceed the quota, and deletes files that have exceeded it. It reports whether downloads are
+// under way.
 func (d *downloads) enforceQuota() (busy bool) {
 	used := SizeOf(d.root)
 	var over []string

@@ -10,36 +10,39 @@ import (
 	"sync"
 )
 
-// downloads says where the files of a run's downloads go, and keeps what became of each.
+// downloads directs where the run's downloads go, and keeps the list of them.
 //
-// Chrome keeps one behaviour per browser context, of whoever spoke last, and forgets it with the session that said it. So the words of clients that may not
-// use files of the machine never reach it: the owner, whose session lasts as long as the run, says them with a folder of the run's own in place of the one
-// that was named, and files are named by Chrome's id, whatever a site suggests. Events come to the owner's session, and from here to such clients, with
-// the folder that they named. Clients that may use files of the machine speak to Chrome themselves; when one leaves, what held before holds again. Where
-// the run's own folder is the only one that Chrome can write, all clients are served in the first way: a download would fail in the other.
+// Chrome has one download behaviour per browser context, that of the last command, and forgets it when the session of that command ends.
+// Commands of clients that may not use files of this machine therefore never reach Chrome. The controller, whose session lasts as long as
+// the run, sends them instead, with a folder of the run's own in place of the client's. Files get Chrome's GUID as their name. Chrome's
+// events are passed on to such clients with the folder that they named.
+//
+// Clients that may use files of this machine send their commands to Chrome directly. When such a client leaves, the previous behaviour is
+// restored. If Chrome can write only the run's own folder, all clients are treated in the first way, since their downloads would fail
+// otherwise.
 type downloads struct {
 	mux           *mux
-	dir           string // the run's own folder for them; "" in tests without a browser: clients' words pass
-	root          string // what the quota counts; dir lies in it
+	dir           string // the run's own folder for downloads; "" in tests without a browser, where commands pass unchanged
+	root          string // the folder that the quota applies to; it contains dir
 	quota         int64  // bytes; 0: none
-	headless      bool   // no person saves files at a window
-	ownFolderOnly bool   // Chrome can write no other folder that a client or a person would name
+	headless      bool   // nobody saves files at a window
+	ownFolderOnly bool   // Chrome can write no other folder that a client or a person might name
 
-	sendMu sync.Mutex // held while Chrome is told of a behaviour, so that orders come in the order in which they were made
+	sendMu sync.Mutex // held while a behaviour is sent, so that commands keep their order
 
 	mu         sync.Mutex
-	restricted bool              // a client came that may not use files of the machine, or alone
-	ownContext string            // the profile's own browser context; "" stands for it everywhere else
-	contexts   map[string]bool   // the others; true: a client made it
-	requests   []behaviorRequest // of sessions that are there, the last that was spoken last
-	revision   map[string]int    // how often Chrome was told of a context's behaviour
+	restricted bool              // a client without access to this machine's files has connected, or ownFolderOnly
+	ownContext string            // the profile's own browser context, which is "" everywhere else
+	contexts   map[string]bool   // the other browser contexts; true: created by a client
+	requests   []behaviorRequest // of existing sessions, the newest last
+	revision   map[string]int    // by context: how many behaviours were sent
 	touched    map[*session][]string
-	aliases    []folderAlias // place i is the folder i+1 in dir
+	aliases    []folderAlias // alias i stands for the folder i+1 in dir
 	listeners  []*session
 	downloadList
 }
 
-// downloadBehavior are the parameters of Browser.setDownloadBehavior.
+// downloadBehavior holds the parameters of Browser.setDownloadBehavior (CDP).
 type downloadBehavior struct {
 	Behavior string `json:"behavior"`
 	Context  string `json:"browserContextId,omitempty"`
@@ -47,28 +50,29 @@ type downloadBehavior struct {
 	Events   bool   `json:"eventsEnabled"`
 }
 
-// behaviorRequest is what a client wants of a browser context, as Chrome is told.
+// behaviorRequest is the behaviour that a client wants in a browser context, as it is sent to Chrome.
 type behaviorRequest struct {
 	session  *session
 	behavior downloadBehavior
 }
 
-// folderAlias is a folder that a client named, for which one of the run's own stands.
+// folderAlias is a folder that a client named, and that a folder of the run's own replaces.
 type folderAlias struct {
 	folder string
-	named  bool // its files have names there, and not Chrome's ids
+	named  bool // the client expects files with names, not GUIDs
 }
 
-// maxAliases is how many folders clients may name in a run.
+// maxAliases is how many folders clients may name during a run.
 const maxAliases = 1000
 
 func newDownloads(m *mux) *downloads {
 	return &downloads{mux: m, contexts: map[string]bool{}, revision: map[string]int{}, touched: map[*session][]string{},
-		downloadList: downloadList{byID: map[string]*Download{}, names: map[string]bool{}, changed: make(chan struct{}, 1), quotaDue: make(chan struct{}, 1)}}
+		downloadList: downloadList{
+			byID: map[string]*Download{}, names: map[string]bool{}, changed: make(chan struct{}, 1), quotaDue: make(chan struct{}, 1)}}
 }
 
-// defaultBehavior is where downloads of a context go that no client has a wish for: into the run's own folder, but where a person may sit at a window and no client
-// came that must not write elsewhere. d.mu is held.
+// defaultBehavior is the behaviour of a context that no client has set one for. Downloads go into the run's own folder, or where a person
+// at the window chooses if no restricted client has connected. d.mu is held.
 func (d *downloads) defaultBehavior(context string) downloadBehavior {
 	if !d.headless && !d.restricted && !d.contexts[context] {
 		return downloadBehavior{Behavior: "default", Events: true}
@@ -76,7 +80,7 @@ func (d *downloads) defaultBehavior(context string) downloadBehavior {
 	return downloadBehavior{Behavior: "allowAndName", Context: context, Path: d.dir, Events: true}
 }
 
-// applyBehavior tells Chrome where the downloads of a context go: as the client wants that spoke last of those that are there, or as the run has it.
+// applyBehavior sends Chrome the behaviour of a context: the newest request of an existing session, or the default.
 func (d *downloads) applyBehavior(context string) {
 	if d.dir == "" {
 		return
@@ -92,11 +96,11 @@ func (d *downloads) applyBehavior(context string) {
 	}
 	d.revision[context]++
 	d.mu.Unlock()
-	order.Events = true // the owner's
+	order.Events = true // the controller needs them
 	d.mux.send("", "Browser.setDownloadBehavior", order, d.onContextAnswer(context))
 }
 
-// onContextAnswer takes the answer to a command about a browser context, and forgets the context when Chrome has it no more.
+// onContextAnswer handles the answer to a command about a browser context, and forgets a context that Chrome does not have any more.
 func (d *downloads) onContextAnswer(context string) func(answer) {
 	return func(a answer) {
 		if a.Error != nil && strings.HasPrefix(a.Error.Message, noSuchContext) {
@@ -114,11 +118,11 @@ func (d *downloads) forgetContext(context string) {
 	d.requests = slices.DeleteFunc(d.requests, func(w behaviorRequest) bool { return w.behavior.Context == context })
 }
 
-// KeepDownloads has all downloads go to the run's own folder from now on, as when a client comes that may not use files of the machine.
+// KeepDownloads sends all later downloads to the run's own folder, as if a restricted client had connected.
 func (b *Browser) KeepDownloads() { b.mux.downloads.noteClient(false) }
 
-// noteClient hears of each client and viewer that comes. From the first on that may not use files of the machine no download goes elsewhere unasked, until the run ends: what
-// a client has set going may begin to load after it left.
+// noteClient is called for each client and viewer that connects. After the first one without access to this machine's files, downloads go
+// elsewhere only by request, until the run ends. What a client has started may begin to download after it has left.
 func (d *downloads) noteClient(files bool) {
 	d.mu.Lock()
 	first := !files && !d.restricted
@@ -133,7 +137,7 @@ func (d *downloads) noteClient(files bool) {
 	}
 }
 
-// notePageContext hears of the browser context of each page. The first page is the profile's own.
+// notePageContext is called with the browser context of each page. The first page belongs to the profile's own context.
 func (d *downloads) notePageContext(context string) {
 	d.mu.Lock()
 	if d.ownContext == "" {
@@ -150,7 +154,7 @@ func (d *downloads) notePageContext(context string) {
 	}
 }
 
-// onContextCreated hears of a browser context that a client has made, before the client does.
+// onContextCreated is called with the answer to a client's Target.createBrowserContext, before the client gets it.
 func (d *downloads) onContextCreated(a answer) {
 	var made struct {
 		Context string `json:"browserContextId"`
@@ -164,13 +168,13 @@ func (d *downloads) onContextCreated(a answer) {
 	d.applyBehavior(made.Context)
 }
 
-// onContextDisposed hears that a client disposes of a browser context.
+// onContextDisposed is called for a client's Target.disposeBrowserContext. The returned function gets the answer before the client.
 func (d *downloads) onContextDisposed(params []byte) (first func(answer, func())) {
 	var p struct {
 		Context string `json:"browserContextId"`
 	}
 	if json.Unmarshal(params, &p) != nil {
-		return nil // Chrome says what is wrong with it
+		return nil // Chrome answers the error
 	}
 	return func(a answer, deliver func()) {
 		if a.err() == nil {
@@ -180,7 +184,7 @@ func (d *downloads) onContextDisposed(params []byte) (first func(answer, func())
 	}
 }
 
-// parseBehavior is what a client's command says: its parameters, with the browser context of the page that it was sent to.
+// parseBehavior decodes a client's command. For Page.setDownloadBehavior it adds the browser context of the page.
 func (d *downloads) parseBehavior(s *session, method string, params []byte) (p downloadBehavior, ok bool) {
 	if len(params) > 0 && json.Unmarshal(params, &p) != nil {
 		return p, false
@@ -196,13 +200,15 @@ func (d *downloads) parseBehavior(s *session, method string, params []byte) (p d
 	return p, true
 }
 
-// knowsContext reports whether there is a browser context, "" for the profile's own. Of what a client makes up nothing is kept. d.mu is held.
+// knowsContext reports whether a browser context exists; "" is the profile's own. Requests for unknown contexts are not stored. d.mu is
+// held.
 func (d *downloads) knowsContext(context string) bool {
 	_, there := d.contexts[context]
 	return there || context == ""
 }
 
-// onBehavior notes a client's own word to Chrome (Browser.setDownloadBehavior, Page.setDownloadBehavior). m.mu is held. first is called with the answer.
+// onBehavior is called for a client's own command to Chrome (Browser.setDownloadBehavior, Page.setDownloadBehavior). The returned function
+// gets the answer before the client. m.mu is held.
 func (d *downloads) onBehavior(s *session, method string, params []byte) (first func(answer, func())) {
 	p, ok := d.parseBehavior(s, method, params)
 	if d.dir == "" || !ok {
@@ -211,7 +217,7 @@ func (d *downloads) onBehavior(s *session, method string, params []byte) (first 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.knowsContext(p.Context) {
-		return nil // Chrome refuses it
+		return nil // Chrome refuses the command
 	}
 	if !slices.Contains(d.touched[s], p.Context) {
 		d.touched[s] = append(d.touched[s], p.Context)
@@ -225,14 +231,14 @@ func (d *downloads) onBehavior(s *session, method string, params []byte) (first 
 		}
 		late := d.revision[p.Context] != turn
 		d.mu.Unlock()
-		if late { // what others said meanwhile came later, and gives way
+		if late { // later commands were overridden by this one, so apply the newest again
 			d.applyBehavior(p.Context)
 		}
 		deliver()
 	}
 }
 
-// setRequest makes w its session's wish for the context. d.mu is held.
+// setRequest makes w the session's only request for its context. d.mu is held.
 func (d *downloads) setRequest(w behaviorRequest) {
 	d.requests = slices.DeleteFunc(d.requests, func(o behaviorRequest) bool {
 		return o.session == w.session && o.behavior.Context == w.behavior.Context
@@ -240,7 +246,7 @@ func (d *downloads) setRequest(w behaviorRequest) {
 	d.requests = append(d.requests, w)
 }
 
-// onSessionEnded forgets what a session of a client wanted, when it has ended and Chrome with it has gone back to its own ways.
+// onSessionEnded drops the requests of a client's session. Chrome has restored its default for their contexts.
 func (d *downloads) onSessionEnded(s *session) {
 	d.mu.Lock()
 	contexts := d.touched[s]
@@ -259,7 +265,7 @@ func (d *downloads) onSessionEnded(s *session) {
 	}
 }
 
-// redirect is what Chrome is told for a client whose downloads go into the run's own folder; refusal says why it is told nothing. d.mu is held.
+// redirect returns the behaviour that is sent for a restricted client, or why none is sent. d.mu is held.
 func (d *downloads) redirect(p downloadBehavior) (order downloadBehavior, refusal string) {
 	order = downloadBehavior{Behavior: p.Behavior, Context: p.Context, Events: true}
 	switch p.Behavior {
@@ -268,7 +274,7 @@ func (d *downloads) redirect(p downloadBehavior) (order downloadBehavior, refusa
 		order = d.defaultBehavior(p.Context)
 	case "allow", "allowAndName":
 		if p.Path == "" {
-			return order, "" // Chrome says what is missing
+			return order, "" // Chrome answers the error
 		}
 		dir, ok := d.aliasOf(folderAlias{p.Path, p.Behavior == "allow"})
 		if !ok {
@@ -281,7 +287,7 @@ func (d *downloads) redirect(p downloadBehavior) (order downloadBehavior, refusa
 	return order, ""
 }
 
-// aliasOf is the folder of the run's own that stands for one that a client named. Of the run's own folder it is that folder. d.mu is held.
+// aliasOf returns the folder of the run's own that replaces p's. The run's own folder is not replaced. d.mu is held.
 func (d *downloads) aliasOf(p folderAlias) (dir string, ok bool) {
 	if filepath.Clean(p.folder) == d.dir {
 		return d.dir, true
@@ -296,7 +302,8 @@ func (d *downloads) aliasOf(p folderAlias) (dir string, ok bool) {
 	return filepath.Join(d.dir, strconv.Itoa(i+1)), true
 }
 
-// clientPath is the path of a file as the client named it, for one that lies in the run's own folder at file ("3/" and Chrome's id). d.mu is held.
+// clientPath returns the path of a file as the client expects it. file is its path below the run's own folder, such as "3/" and Chrome's
+// GUID. d.mu is held.
 func (d *downloads) clientPath(file, name string) string {
 	folder, id, below := strings.Cut(file, "/")
 	i, err := strconv.Atoi(folder)
@@ -314,12 +321,12 @@ func (d *downloads) clientPath(file, name string) string {
 	return strings.TrimRight(p.folder, slash) + slash + id
 }
 
-// setsDownloadBehavior says whether a command says where downloads go.
+// setsDownloadBehavior reports whether a command sets where downloads go.
 func setsDownloadBehavior(method string) bool {
 	return method == "Browser.setDownloadBehavior" || method == "Page.setDownloadBehavior"
 }
 
-// wrapsDownloadBehavior says whether messages within a Target.sendMessageToTarget, which the guard has understood, say where downloads go.
+// wrapsDownloadBehavior reports whether a command within Target.sendMessageToTarget, which the guard has accepted, sets where downloads go.
 func wrapsDownloadBehavior(params []byte) bool {
 	for _, within := range texts(members(params)["message"]) {
 		msg := []byte(within)
@@ -332,11 +339,11 @@ func wrapsDownloadBehavior(params []byte) bool {
 	return false
 }
 
-// noSuchContext is how Chrome begins to say that there is no browser context of an id.
+// noSuchContext begins Chrome's error for an unknown browser context.
 const noSuchContext = "Failed to find browser context"
 
-// setDownloadBehavior carries out Browser.setDownloadBehavior or Page.setDownloadBehavior of a client whose downloads go into the run's own folder. A client has
-// one such command on its way at a time: they pass the bound on what may wait for Chrome.
+// setDownloadBehavior carries out Browser.setDownloadBehavior or Page.setDownloadBehavior of a restricted client. A client may have one
+// such command under way, since it bypasses the limit of what may wait for Chrome.
 func (c *client) setDownloadBehavior(name, method string, msg []byte, e envelope) error {
 	m, d := c.mux, c.mux.downloads
 	select {
@@ -359,7 +366,7 @@ func (c *client) setDownloadBehavior(name, method string, msg []byte, e envelope
 		return c.sendError(msg, e, codeInvalidParams, "Invalid parameters")
 	}
 	closed := ""
-	if p.Path != "" && filepath.Clean(p.Path) != d.dir { // not while others wait: who names a dead disk waits for it
+	if p.Path != "" && filepath.Clean(p.Path) != d.dir { // outside of the locks: a dead disk would block all others
 		closed = c.guard.folderRefusal([]string{p.Path})
 	}
 	d.sendMu.Lock()
@@ -383,7 +390,7 @@ func (c *client) setDownloadBehavior(name, method string, msg []byte, e envelope
 	m.send("", "Browser.setDownloadBehavior", order, func(a answer) {
 		defer done()
 		if err := a.Error; err != nil {
-			c.sendError(msg, e, err.Code, err.Message) //nolint:errcheck // it answers the client
+			c.sendError(msg, e, err.Code, err.Message) //nolint:errcheck // the client gets the error
 			return
 		}
 		if a.lost == nil && d.onRedirected(s, method, p, order, turn) {
@@ -393,7 +400,8 @@ func (c *client) setDownloadBehavior(name, method string, msg []byte, e envelope
 	return nil
 }
 
-// onRedirected notes a wish that Chrome has heard, if its session is there still. What others said meanwhile came later, and gives way.
+// onRedirected records a behaviour that Chrome has accepted, if its session still exists, and reports whether it does. Then it applies the
+// newest behaviour again, in case another one was overridden meanwhile.
 func (d *downloads) onRedirected(s *session, method string, p, order downloadBehavior, turn int) bool {
 	d.mux.mu.Lock()
 	there := d.mux.sessions[s.id] == s

@@ -11,17 +11,18 @@ import (
 	"sync"
 )
 
-// extensions are those that a profile has installed, as its preferences say. Parts of Chrome that are extensions, as the viewer of PDF, are none of them.
-// A nil one has none.
+// extensions are the extensions that a profile has installed, according to its preferences. Components of Chrome such as its PDF viewer do
+// not count. A nil value has none.
 type extensions struct {
 	folder string // of the preferences
 
 	mu    sync.Mutex
-	stamp string // of the files that ids is from
+	stamp string // of the files that ids was read from
 	ids   map[string]bool
 }
 
-// has reports whether an extension is installed. It reads the preferences anew when they have changed: a person may install some while the browser runs.
+// has reports whether an extension is installed. It reads changed preferences again, since a person may install extensions while the
+// browser runs.
 func (x *extensions) has(id string) bool {
 	if x == nil || len(id) != 32 {
 		return false
@@ -46,9 +47,9 @@ func (x *extensions) has(id string) bool {
 	return x.ids[id]
 }
 
-// readInstalled reads the extensions of one file of preferences. Locations are of extensions/common/manifest.mojom (ManifestLocation): 5 and 10 are
-// components of Chrome. One that may read files of the machine is left out: who drove it would read them too, and no command shows it. What cannot be read
-// has none.
+// readInstalled returns the extensions in a file of preferences, none if it cannot be read. Locations are those of
+// extensions/common/manifest.mojom (ManifestLocation); 5 and 10 are components of Chrome. It leaves out extensions that may read files of
+// this machine: a client that drove one could read them unnoticed.
 func readInstalled(file string) (ids []string) {
 	var all struct {
 		Extensions struct {
@@ -64,18 +65,19 @@ func readInstalled(file string) (ids []string) {
 			Location int  `json:"location"`
 			Files    bool `json:"newAllowFileAccess"`
 		}
-		if json.Unmarshal(entry, &e) == nil && slices.Contains([]int{1, 2, 3, 4, 6, 7, 8, 9}, e.Location) && !(e.Files && mayReadFiles(entry)) {
+		if json.Unmarshal(entry, &e) == nil && slices.Contains([]int{1, 2, 3, 4, 6, 7, 8, 9}, e.Location) &&
+			!(e.Files && mayReadFiles(entry)) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// pagePermissions are the permissions by which an extension that may read files gets at a page of one without a pattern.
+// pagePermissions let an extension read a file's page without a match pattern.
 var pagePermissions = [...]string{"debugger", "pageCapture", "tabCapture", "desktopCapture", "downloads"}
 
-// mayReadFiles reports whether some text in an extension's preferences is a pattern that files match (Chrome's match patterns), or a permission that needs
-// none, be it of its manifest or of what it was granted.
+// mayReadFiles reports whether an extension's preferences contain a match pattern for files, or one of pagePermissions, in its manifest or
+// its grants.
 func mayReadFiles(entry json.RawMessage) bool {
 	var value any
 	if json.Unmarshal(entry, &value) != nil {
@@ -96,7 +98,7 @@ func mayReadFiles(entry json.RawMessage) bool {
 	return within(value)
 }
 
-// extensionOf is the id in what follows "chrome-extension:", "" for what is not written plainly.
+// extensionOf returns the id after "chrome-extension:", "" if it is not written plainly.
 func extensionOf(rest string) string {
 	rest, plain := strings.CutPrefix(rest, "//")
 	if end := strings.IndexAny(rest, `/?#`); end >= 0 {
@@ -108,7 +110,7 @@ func extensionOf(rest string) string {
 	return rest
 }
 
-// mayOpen reports whether a client may have an address opened: what is not known is refused. An empty one is a blank page.
+// mayOpen reports whether a client may open an address. Unknown schemes are refused. An empty address is a blank page.
 func (x *extensions) mayOpen(address string) bool {
 	scheme, rest := splitAddress(address)
 	switch scheme {
@@ -128,8 +130,8 @@ func (x *extensions) mayOpen(address string) bool {
 	return scheme == "" && rest == ""
 }
 
-// isBlocked reports whether a document of Chrome's, by the address that Chrome says, is closed to clients. Addresses that other programs open (mailto:)
-// come to no document: they are not closed, or a link to one would cost clients the page.
+// isBlocked reports whether a document at an address of Chrome's is hidden from clients. Addresses for other programs (mailto:) never
+// become documents. They do not count, or a link to one would hide its page.
 func (x *extensions) isBlocked(address string) bool {
 	scheme, rest := splitAddress(address)
 	switch scheme {
@@ -137,7 +139,7 @@ func (x *extensions) isBlocked(address string) bool {
 		return x.isBlocked(rest)
 	case "chrome-extension":
 		id := extensionOf(rest)
-		return id != "invalid" && !x.has(id) // invalid: what Chrome makes of a page's try to open an extension's, an error
+		return id != "invalid" && !x.has(id) // invalid: Chrome's error page for an extension's address
 	case "chrome-error":
 		return false
 	case "file", "filesystem", "devtools", "externalfile", "content", "isolated-app", "edge", "brave", "opera", "vivaldi":

@@ -13,22 +13,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file decides and lays out which files of the machine a run sees. The browser lives in a mount namespace of its own (mount_namespaces(7)):
-// what is protected is covered there with empty folders, and the run's own folders are bound back over them. Nobody inside can take a cover
-// away: that needs a capability in the namespace's owner, and no process there has one.
+// A run in a mount namespace (mount_namespaces(7)) sees only a part of this machine's files. Protected folders are covered by empty ones,
+// and the run's own folders are bound over the covers. Uncovering needs a capability in the namespace's owner, which no process inside has.
 
-// fileView is what a run sees of the machine's files. Its paths are absolute.
+// fileView is what a run sees of this machine's files. Its paths are absolute.
 type fileView struct {
-	Covers   []string `json:"covers"`   // folders and files that are not there, by their real paths
-	Keeps    []string `json:"keeps"`    // folders that the run reads and writes, also where a cover lies over them
-	Shows    []string `json:"shows"`    // folders that the run reads, also where a cover lies over them
+	Covers   []string `json:"covers"`   // real paths of folders and files to hide
+	Keeps    []string `json:"keeps"`    // folders that the run reads and writes, even within covers
+	Shows    []string `json:"shows"`    // folders that the run reads, even within covers
 	Writable []string `json:"writable"` // further folders that the run may write when ReadOnly
-	ReadOnly bool     `json:"readOnly"` // nothing but Keeps, Writable and what a browser cannot do without is written
+	ReadOnly bool     `json:"readOnly"` // the run writes only Keeps, Writable and what a browser cannot do without
 	Packs    string   `json:"packs"`    // a folder that is seen, read-only, in place of PacksAt; "": none
 	PacksAt  string   `json:"packsAt"`
 }
 
-// newFileView decides what a run sees. What is hidden is covered wherever it is mounted.
+// newFileView decides what a run sees. A hidden folder is covered at every path where it is mounted.
 func newFileView(s *Spec) (fileView, error) {
 	v := fileView{Keeps: s.ownFolders(), Writable: s.Writable, ReadOnly: s.ReadOnly}
 	text, err := os.ReadFile("/proc/self/mountinfo")
@@ -46,10 +45,10 @@ func newFileView(s *Spec) (fileView, error) {
 		}
 		v.Covers = append(append(v.Covers, real), aliases(real, mounts)...)
 	}
-	slices.SortFunc(v.Covers, func(a, b string) int { return len(a) - len(b) }) // an outer one first: it hides the inner ones
+	slices.SortFunc(v.Covers, func(a, b string) int { return len(a) - len(b) }) // outer ones first, since they hide inner ones
 	v.Covers = slices.Compact(v.Covers)
 	program, err := filepath.EvalSymlinks(s.Path)
-	if err == nil && slices.ContainsFunc(v.Covers, func(c string) bool { return within(program, c) }) { // a build that lies in the data folder
+	if err == nil && slices.ContainsFunc(v.Covers, func(c string) bool { return within(program, c) }) { // a build within the data folder
 		v.Shows = append(v.Shows, filepath.Dir(program))
 	}
 	if _, err := os.Lstat(s.packDir()); err == nil {
@@ -58,7 +57,7 @@ func newFileView(s *Spec) (fileView, error) {
 	return v, nil
 }
 
-// mountPoint is a line of /proc/self/mountinfo (proc_pid_mountinfo(5)): the folder root of a file system is seen at a path.
+// mountPoint is a line of /proc/self/mountinfo (proc_pid_mountinfo(5)): the folder root of a file system appears at the path at.
 type mountPoint struct{ device, root, at string }
 
 func parseMounts(text string) (out []mountPoint) {
@@ -70,7 +69,7 @@ func parseMounts(text string) (out []mountPoint) {
 	return out
 }
 
-// unquoteMount reads the kernel's octal escapes of spaces, tabs, line ends and backslashes.
+// unquoteMount decodes the kernel's octal escapes of spaces, tabs, newlines and backslashes.
 func unquoteMount(s string) string {
 	var out strings.Builder
 	for {
@@ -87,11 +86,11 @@ func unquoteMount(s string) string {
 	}
 }
 
-// aliases are the other paths under which a folder or file, or a part of the folder, is mounted.
+// aliases returns the other paths at which a folder or file, or a part of the folder, is mounted.
 func aliases(real string, mounts []mountPoint) (out []string) {
 	home := -1
 	for i, m := range mounts {
-		if within(real, m.at) && (home < 0 || len(m.at) >= len(mounts[home].at)) { // of two at one place the later one is seen
+		if within(real, m.at) && (home < 0 || len(m.at) >= len(mounts[home].at)) { // of two mounts at one path the later one is visible
 			home = i
 		}
 	}
@@ -120,8 +119,8 @@ func sameFile(a, b string) bool {
 	return err == nil && failed == nil && os.SameFile(x, y)
 }
 
-// ownMounts gives the calling thread a mount namespace of its own, in which nothing of the machine's later mounts appears, and tries whether
-// anything can be mounted there: machines that allow the namespace may forbid that (AppArmor, seccomp).
+// ownMounts gives the calling thread a mount namespace that later mounts of the machine do not reach. It also tries to mount, since some
+// machines allow the namespace but no mounts (AppArmor, seccomp).
 func ownMounts() error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return err
@@ -135,13 +134,13 @@ func ownMounts() error {
 	return unix.Unmount("/proc", 0)
 }
 
-// apply makes the calling thread's mount namespace show what v says. On an error nothing may run in it.
+// apply makes the calling thread's mount namespace show what v says. After an error nothing may run in it.
 func (v *fileView) apply() error {
 	folders := slices.Concat(v.Keeps, v.Shows)
 	open := make([]int, 0, len(folders))
 	defer func() {
 		for _, fd := range open {
-			unix.Close(fd) //nolint:errcheck // it was opened to name a folder
+			unix.Close(fd) //nolint:errcheck // it only named a folder
 		}
 	}()
 	for _, dir := range folders {
@@ -178,7 +177,7 @@ func (v *fileView) apply() error {
 	return nil
 }
 
-// cover puts an empty folder or file over everything that is to be hidden, and returns the folders.
+// cover hides the paths of Covers by empty folders and files, and returns the folders.
 func (v *fileView) cover() (folders []string, err error) {
 	for _, path := range v.Covers {
 		info, err := os.Lstat(path)
@@ -200,12 +199,12 @@ func (v *fileView) cover() (folders []string, err error) {
 	return folders, nil
 }
 
-// coverFolder puts an empty folder over another. It holds a few folders at most, in which others are bound.
+// coverFolder puts an empty folder over another one. It has room for a few folders in which others are bound.
 func coverFolder(path string) error {
 	return mount("tmpfs", path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=256k,nr_inodes=256,mode=0700")
 }
 
-// bind shows the folder from at another path, which it makes where it is not there.
+// bind makes the folder from appear at another path, which it creates if necessary.
 func bind(from, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
@@ -220,14 +219,14 @@ func mount(from, to, kind string, flags uintptr, data string) error {
 	return nil
 }
 
-// settingsOfKernel are folders and files of /proc with which root's files change the machine; a process of root's may write them without any
-// capability, since their owner is root. Containers close the same ones (OCI runtime specification, readonlyPaths).
+// settingsOfKernel are paths of /proc that change the machine. A process of root's may write them without any capability, since root owns
+// them. Containers make the same ones read-only (OCI runtime specification, readonlyPaths).
 func settingsOfKernel() []string {
 	return []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi"}
 }
 
-// lockDown makes everything read-only but the run's folders, the writable ones, shared memory, and /proc, where Chrome sets up its sandbox.
-// Devices and sockets can be used all the same: that is not writing to the folder in which they lie.
+// lockDown makes everything read-only except the run's folders, the writable ones, shared memory, and /proc, where Chrome sets up its
+// sandbox. Devices and sockets stay usable, since that is not a write to their folder.
 func (v *fileView) lockDown() error {
 	for _, path := range settingsOfKernel() {
 		if _, err := os.Lstat(path); err != nil {
@@ -240,7 +239,7 @@ func (v *fileView) lockDown() error {
 	own := slices.Concat(v.Keeps, v.Writable)
 	for _, dir := range []string{"/dev/shm", "/proc"} {
 		var st unix.Statfs_t
-		if err := unix.Statfs(dir, &st); err == nil && st.Flags&unix.ST_RDONLY == 0 { // the machine's own read-only mounts stay so
+		if err := unix.Statfs(dir, &st); err == nil && st.Flags&unix.ST_RDONLY == 0 { // read-only mounts of the machine stay read-only
 			own = append(own, dir)
 		}
 	}
@@ -271,17 +270,17 @@ func allReadOnly() error {
 		return err
 	}
 	for _, m := range parseMounts(string(text)) {
-		if err := setReadOnly(m.at, true); err != nil && !errors.Is(err, fs.ErrNotExist) { // what a cover hides cannot be named
+		if err := setReadOnly(m.at, true); err != nil && !errors.Is(err, fs.ErrNotExist) { // a path below a cover cannot be named
 			return err
 		}
 	}
 	return nil
 }
 
-// stRelatime is ST_RELATIME of statfs(2), which is none of mount(2)'s numbers.
+// stRelatime is ST_RELATIME of statfs(2), which has no equal among the flags of mount(2).
 const stRelatime = 0x1000
 
-// setReadOnly changes one mount. The kernel wants its other flags as they are (mount(2), MS_REMOUNT; the flags of statfs(2) are the mount's).
+// setReadOnly changes one mount. The kernel requires the other flags as they are (mount(2), MS_REMOUNT); statfs(2) returns them.
 func setReadOnly(path string, on bool) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {

@@ -46,11 +46,11 @@ func newMachineFiles(t *testing.T) *machineFiles {
 // inside runs a shell script as a run's browser, and returns what it printed.
 func (m *machineFiles) inside(script string) string {
 	m.t.Helper()
-	home, err := openNamespace(&m.spec)
+	iso, err := openNamespace(&m.spec)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	defer home.close() //nolint:errcheck // nothing serves on it
+	defer iso.close() //nolint:errcheck // nothing serves on it
 	out, in, err := os.Pipe()
 	if err != nil {
 		m.t.Fatal(err)
@@ -63,7 +63,7 @@ func (m *machineFiles) inside(script string) string {
 	defer null.Close()
 	cmd := exec.Command("/bin/sh", "-c", script, "sh", "--user-data-dir="+m.spec.UserDataDir)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = []string{"PATH=/usr/bin:/bin:/usr/sbin"}, m.spec.TempDir, in, in, []*os.File{null, null}
-	child, err := home.start(cmd)
+	child, err := iso.start(cmd)
 	in.Close()
 	if err != nil {
 		m.t.Fatal(err)

@@ -29,6 +29,7 @@ type NotFoundError struct {
 	Hint   string   // what to do: the command that installs one on this system
 }
 
+// Error satisfies error.
 func (e *NotFoundError) Error() string {
 	if e.Reason != "" {
 		return fmt.Sprintf("%s: %s. %s", strings.Join(e.Tried, ", "), e.Reason, e.Hint)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// frontTimeout bounds the question which page is in front. Restored pages that are not loaded yet do not answer.
+// frontTimeout bounds the query of all pages' visibility. Restored pages that are not loaded yet do not answer.
 const frontTimeout = 500 * time.Millisecond
 
 // Front returns the target of the page in front, "" if no page is open. It asks every page for its visibility (Page Visibility, W3C) and

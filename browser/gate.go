@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// gate is a listener that lets nobody in before it is opened. Who comes earlier waits.
+// gate is a listener that accepts nothing before it is opened. Earlier connections wait.
 type gate struct {
 	net.Listener
 	opened, closed chan struct{}
@@ -19,7 +19,7 @@ func newGate(l net.Listener) *gate {
 	return g
 }
 
-// Accept waits until the gate is open. It fails with net.ErrClosed when it will not be.
+// Accept waits until the gate is open. It fails with net.ErrClosed if the gate was closed instead.
 func (g *gate) Accept() (net.Conn, error) {
 	select {
 	case <-g.opened:
@@ -29,16 +29,16 @@ func (g *gate) Accept() (net.Conn, error) {
 	}
 }
 
-// dropWait is how long drop waits for one more who came before.
+// dropWait is how long dropWaiting waits for another connection.
 const dropWait = 20 * time.Millisecond
 
-// dropWaiting turns away who waits now. The gate is still closed.
+// dropWaiting closes the connections that wait now. The gate must not be open.
 func (g *gate) dropWaiting() {
 	l, ok := g.Listener.(*net.TCPListener)
 	if !ok {
 		return
 	}
-	for range 1000 { // a page that comes back at once is not waited for for ever
+	for range 1000 { // bounded, since a page may reconnect at once
 		if l.SetDeadline(time.Now().Add(dropWait)) != nil {
 			return
 		}

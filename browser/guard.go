@@ -11,20 +11,21 @@ import (
 	"sync/atomic"
 )
 
-// guard keeps clients of the gateway away from files that are not theirs. Chrome runs as the server's user, and a DevTools client may
-// have it open file: addresses and hand any file to a page. Opening is refused altogether. Handed over, which is how uploads are driven, are files of the
-// run's own folder, and to who may use files of the machine others too, but those of the protected folders. The run's own commands do not come by here.
+// guard keeps clients of the gateway away from files that are not theirs. Chrome runs as the server's user, and a DevTools client could
+// make it open file: addresses and give any file to a page. Opening files is refused altogether. Files given to pages, as uploads are, must
+// lie in the run's own folder. Clients that may use files of this machine may give others too, except protected ones. The run's own
+// commands are not checked.
 type guard struct {
-	machineFiles bool     // the client may use files of the machine
-	ownFolder    string   // the run's own folder; "" none
-	ownPaths     []string // the ways to it that closedPreferences knows
+	machineFiles bool     // the client may use files of this machine
+	ownFolder    string   // the run's own folder; "": none
+	ownPaths     []string // its paths that blockPreferences knows
 	folders      []string // protected
-	siblings     []string // what the paths of further ones begin with
-	cwd          string   // Chrome's working folder, from which it takes relative paths, and the run's temporary one: no sibling
+	siblings     []string // prefixes of the paths of further protected ones
+	cwd          string   // Chrome's working folder, for relative paths; it is the run's temporary folder and no sibling
 
-	headful      bool         // a person may be there
-	extensions   *extensions  // whose pages may be opened
-	filesDropped *atomic.Bool // set when a client has dragged files to a page; nil: nobody asks
+	headful      bool         // a person may use the browser's windows
+	extensions   *extensions  // their pages may be opened
+	filesDropped *atomic.Bool // set when a client drags files to a page; nil: not needed
 }
 
 func newGuard(s *Spec) *guard {
@@ -41,7 +42,7 @@ func newGuard(s *Spec) *guard {
 	return g
 }
 
-// resolveAll follows links in paths, as far as that can be done.
+// resolveAll follows the links in paths as far as possible.
 func (g *guard) resolveAll(paths []string) (out []string) {
 	for _, p := range paths {
 		if real, known := realPath(p, g.cwd); known {
@@ -52,7 +53,7 @@ func (g *guard) resolveAll(paths []string) (out []string) {
 	return out
 }
 
-// forClient is the guard for a client, which may use files of the machine or not.
+// forClient returns the guard of a client with or without access to this machine's files.
 func (g *guard) forClient(files bool) *guard {
 	its := *g
 	its.machineFiles = files
@@ -62,17 +63,19 @@ func (g *guard) forClient(files bool) *guard {
 const (
 	notShared = "Not allowed: the path lies in, or leads to, a folder that is closed to DevTools clients"
 	notHere   = "Not allowed: this command gives a way to DevTools that is closed to clients here"
-	notYours  = "Not allowed: files of this machine are for keys with the scope files. Send the file with PUT /api/v1/profiles/ID/uploads/NAME and name the path in its answer, or use such a key"
-	// Chrome ends a page that has such a file a second later, when it notes the page's state (bad_message.h, RFH_CAN_ACCESS_FILES_OF_PAGE_STATE).
+	notYours  = "Not allowed: files of this machine are for keys with the scope files. Send the file with PUT " +
+		"/api/v1/profiles/ID/uploads/NAME and name the path in its answer, or use such a key"
+	// Chrome ends a page with such a file a second later, when it records the page's state (bad_message.h,
+	// RFH_CAN_ACCESS_FILES_OF_PAGE_STATE).
 	notPlain  = "Not allowed: the path goes through .., and Chrome would end the page for it. Name the file without"
 	tooNested = "Not allowed: messages within messages nest too deep"
 	notWhole  = "Not allowed: at a browser with windows this would be of a person's pages too. Send it to a page's session"
 )
 
-// maxNested is how many messages may lie within each other (Target.sendMessageToTarget).
+// maxNested is how many messages may lie within each other (CDP Target.sendMessageToTarget).
 const maxNested = 4
 
-// refusal says why Chrome is not asked to carry out a client's command, "" when it is. A guard that is nil refuses nothing.
+// refusal returns why a client's command must not reach Chrome, "" if it may. A nil guard refuses nothing.
 func (g *guard) refusal(method string, params []byte) string {
 	if g == nil {
 		return ""
@@ -80,13 +83,14 @@ func (g *guard) refusal(method string, params []byte) string {
 	return g.check(method, params, 0)
 }
 
-// check reads every value of a member that stands more than once: which one Chrome would take is not ours to guess.
+// check reads every value of a repeated member, since it is unknown which one Chrome would take. It has a case per command and reads best
+// as one table.
 func (g *guard) check(method string, params []byte, depth int) string {
 	if why := g.extensions.refusal(method, params, depth > 0); why != "" {
 		return why
 	}
 	switch method {
-	case "DOM.setFileInputFiles", "Page.handleFileChooser": // the last is an older Chrome's
+	case "DOM.setFileInputFiles", "Page.handleFileChooser": // the second one is of older Chromes
 		return g.fileRefusal(stringsOf(members(params)["files"]))
 	case "Input.dispatchDragEvent":
 		for _, data := range members(params)["data"] {
@@ -111,16 +115,17 @@ func (g *guard) check(method string, params []byte, depth int) string {
 				return notHere
 			}
 		}
-	case "Target.exposeDevToolsProtocol", "Target.openDevTools", "Browser.executeBrowserCommand": // past this guard, or to pages of Chrome's own
+	// they bypass this guard, or reach Chrome's own pages
+	case "Target.exposeDevToolsProtocol", "Target.openDevTools", "Browser.executeBrowserCommand":
 		return notHere
-	case "Browser.crash", "Browser.crashGpuProcess": // as Browser.close it is no client's to end
+	case "Browser.crash", "Browser.crashGpuProcess": // as Browser.close, these are not for clients
 		return notHere
 	}
 	return ""
 }
 
-// browserWideRefusal refuses what, on a session of that kind, is of all pages at once: those that are closed to clients too, which a person at the windows may open.
-// A browser's session hears of each request of a file's page and answers it, and gets what every page draws. Without windows nobody opens such.
+// browserWideRefusal refuses a command that, on a session of that kind, would apply to all pages. With windows a person may have blocked
+// pages open. On a browser session a client could read and answer the requests of a file's page, and record what every page draws.
 func (g *guard) browserWideRefusal(kind, method string) string {
 	if g == nil || !g.headful || kind != "browser" && kind != "tab" && kind != "" {
 		return ""
@@ -132,7 +137,7 @@ func (g *guard) browserWideRefusal(kind, method string) string {
 	return ""
 }
 
-// checkNested looks at commands that are wrapped in another. What we do not understand whole is refused: Chrome might.
+// checkNested checks commands within another one. It refuses what it does not understand completely, since Chrome might understand it.
 func (g *guard) checkNested(messages []string, depth int) string {
 	for _, within := range messages {
 		if depth > maxNested {
@@ -144,7 +149,7 @@ func (g *guard) checkNested(messages []string, depth int) string {
 			return "JSON: the message within must be one command in UTF-8"
 		}
 		method := text(msg, e.method)
-		if why := g.browserWideRefusal("", method); why != "" { // nobody knows what session it is for
+		if why := g.browserWideRefusal("", method); why != "" { // the command's session is unknown
 			return why
 		}
 		if why := g.check(method, e.params.in(msg), depth); why != "" {
@@ -154,7 +159,7 @@ func (g *guard) checkNested(messages []string, depth int) string {
 	return ""
 }
 
-// dropRefusal looks at what is dropped on a page: files, and addresses, which Chrome opens where the page does not want them.
+// dropRefusal checks what is dropped on a page: files, and addresses, which Chrome opens if the page does not accept them.
 func (g *guard) dropRefusal(data map[string][]json.RawMessage) string {
 	for _, list := range data["items"] {
 		var items []json.RawMessage
@@ -163,7 +168,8 @@ func (g *guard) dropRefusal(data map[string][]json.RawMessage) string {
 		}
 		for _, item := range items {
 			is := members(item)
-			if !slices.ContainsFunc(texts(is["mimeType"]), func(t string) bool { return strings.Contains(strings.ToLower(t), "uri-list") }) {
+			if !slices.ContainsFunc(
+				texts(is["mimeType"]), func(t string) bool { return strings.Contains(strings.ToLower(t), "uri-list") }) {
 				continue
 			}
 			for _, text := range texts(is["data"]) { // RFC 2483, 5
@@ -177,8 +183,9 @@ func (g *guard) dropRefusal(data map[string][]json.RawMessage) string {
 	return g.fileRefusal(stringsOf(data["files"]))
 }
 
-// fileRefusal lets files of the run's own folder through. Of others it refuses all, or those of the protected folders and folders that hold these: a page that
-// is given a folder gets all in it, also what comes later. Between this look and Chrome's use nothing becomes a link: what clients make are plain files.
+// fileRefusal refuses files that must not be given to a page. Files of the run's own folder are allowed. Other files need machineFiles, and
+// must be neither in protected folders nor above them, since a page that is given a folder gets all of its contents. No file becomes a link
+// between this check and Chrome's use: clients can only create plain files.
 func (g *guard) fileRefusal(paths []string) string {
 	for _, p := range paths {
 		real, known := realPath(p, g.cwd)
@@ -188,7 +195,8 @@ func (g *guard) fileRefusal(paths []string) string {
 		if !g.machineFiles {
 			return notYours
 		}
-		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return liesIn(real, f) || liesIn(f, real) }) || g.isInSibling(real) || g.holdsSiblings(real) {
+		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return liesIn(real, f) || liesIn(f, real) }) ||
+			g.isInSibling(real) || g.holdsSiblings(real) {
 			return notShared
 		}
 	}
@@ -198,18 +206,20 @@ func (g *guard) fileRefusal(paths []string) string {
 	return ""
 }
 
-// isOwnPath says whether a path is written as one of the run's own folder: another way there Chrome would open as a page where it does not open this one.
+// isOwnPath reports whether a path is spelled as one in the run's own folder. blockPreferences block only known spellings, so Chrome might
+// open another one as a page.
 func (g *guard) isOwnPath(path string) bool {
-	return filepath.Clean(path) == path && slices.ContainsFunc(g.ownPaths, func(o string) bool { return path == o || strings.HasPrefix(path, o+string(filepath.Separator)) })
+	return filepath.Clean(path) == path &&
+		slices.ContainsFunc(g.ownPaths, func(o string) bool { return path == o || strings.HasPrefix(path, o+string(filepath.Separator)) })
 }
 
-// isInSibling says whether a path lies in one of the folders that come and go.
+// isInSibling reports whether a path lies in one of the folders that come and go.
 func (g *guard) isInSibling(real string) bool {
 	return slices.ContainsFunc(g.siblings, func(start string) bool {
 		parent, name := filepath.Split(start)
 		there, err := os.ReadDir(parent)
 		if err != nil {
-			return !errors.Is(err, fs.ErrNotExist) // then nobody can say
+			return !errors.Is(err, fs.ErrNotExist) // unknown
 		}
 		return slices.ContainsFunc(there, func(e os.DirEntry) bool {
 			folder := filepath.Join(parent, e.Name())
@@ -218,12 +228,12 @@ func (g *guard) isInSibling(real string) bool {
 	})
 }
 
-// holdsSiblings says whether such folders lie below a path, or may come to.
+// holdsSiblings reports whether such folders lie, or may come to lie, below a path.
 func (g *guard) holdsSiblings(real string) bool {
 	return slices.ContainsFunc(g.siblings, func(start string) bool { return liesIn(filepath.Dir(start), real) })
 }
 
-// folderRefusal refuses the protected folders as the place for downloads.
+// folderRefusal refuses protected folders as the destination of downloads.
 func (g *guard) folderRefusal(paths []string) string {
 	for _, p := range paths {
 		real, known := realPath(p, g.cwd)

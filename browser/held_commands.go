@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// hold keeps cmd back when it is the resume of a target that the owner has not dressed yet, or comes after such a one:
-// a page must not run its first line before it is what the profile says. m.mu is held.
+// hold keeps back a command that resumes a target before its overrides are in effect, and the commands after it. A page must not run its
+// first line without overrides. m.mu is held.
 func (m *mux) hold(s *session, cmd command) bool {
 	switch {
 	case s.isHeld:
@@ -28,17 +28,17 @@ func (m *mux) hold(s *session, cmd command) bool {
 	return true
 }
 
-// release lets s go on when its target is dressed. The owner has sent its commands at once, so that nothing but Chrome is waited for, as long as that
-// takes: a busy machine may take longer than any limit. A target that the owner does not even know after patience is closed.
-func (m *mux) release(s *session, d *overrideState) {
-	defer m.controller.forgetUnattached(s.target, d)
+// release sends the held commands once the target's overrides are in effect. The controller has sent them at once, and a busy machine may
+// take any time to apply them. A target that the controller has not attached to within attachTimeout is closed.
+func (m *mux) release(s *session, state *overrideState) {
+	defer m.controller.forgetUnattached(s.target, state)
 	timer := time.NewTimer(attachTimeout)
 	defer timer.Stop()
 	select {
-	case <-d.done:
+	case <-state.done:
 	case <-s.client.done:
 	case <-timer.C:
-		if !m.awaitUnknown(s, d) {
+		if !m.awaitUnknown(s, state) {
 			m.refuseHeld(s)
 			return
 		}
@@ -48,30 +48,30 @@ func (m *mux) release(s *session, d *overrideState) {
 	m.unhold(s)
 }
 
-// awaitUnknown waits for a target that has taken all patience. One that the owner does not know is closed, and false when it cannot be: it stays as it
-// is, and the client is told.
-func (m *mux) awaitUnknown(s *session, d *overrideState) bool {
+// awaitUnknown waits longer for a target without overrides after attachTimeout. A target that the controller has not attached to is closed.
+// If Chrome does not close it, awaitUnknown returns false: the target stays paused, and the client gets an error.
+func (m *mux) awaitUnknown(s *session, state *overrideState) bool {
 	timer := time.NewTimer(attachTimeout)
 	defer timer.Stop()
 	late := timer.C
-	if m.controller.isAttached(d) {
+	if m.controller.isAttached(state) {
 		late = nil
 	} else {
-		m.controller.closeTarget(s, "the owner is not attached to it")
+		m.controller.closeTarget(s, "the controller is not attached to it")
 	}
 	select {
-	case <-d.done:
+	case <-state.done:
 	case <-s.client.done:
 	case <-late:
-		return m.controller.isAttached(d) // it came after all, and closes now
+		return m.controller.isAttached(state) // it was attached late, and is about to close
 	}
 	return true
 }
 
-// notDressed is what a client gets whose target could neither be made what the profile says nor closed.
-const notDressed = "The target could not be made what the profile says, and does not run"
+// notOverridden is the error for a target that could neither be given its overrides nor closed.
+const notOverridden = "The target could not be made what the profile says, and does not run"
 
-// refuseHeld answers what is held with an error. The target still waits.
+// refuseHeld answers the held commands with an error. The target stays paused.
 func (m *mux) refuseHeld(s *session) {
 	m.mu.Lock()
 	var refused [][]byte
@@ -82,7 +82,7 @@ func (m *mux) refuseHeld(s *session) {
 			ID      json.RawMessage `json:"id"`
 			Error   ProtocolError   `json:"error"`
 			Session string          `json:"sessionId,omitempty"`
-		}{p.clientID, ProtocolError{Code: codeServer, Message: notDressed}, s.id})
+		}{p.clientID, ProtocolError{Code: codeServer, Message: notOverridden}, s.id})
 		refused = append(refused, refusal)
 	}
 	s.held, s.heldBytes, s.isHeld = nil, 0, false
@@ -94,7 +94,7 @@ func (m *mux) refuseHeld(s *session) {
 	}
 }
 
-// unhold sends what is held, in order, if the session is still there. m.mu is held.
+// unhold sends the held commands in order, if the session still exists. m.mu is held.
 func (m *mux) unhold(s *session) {
 	if m.sessions[s.id] == s {
 		for _, cmd := range s.held {

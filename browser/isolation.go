@@ -5,24 +5,25 @@ import (
 	"os/exec"
 )
 
-// The two kinds of isolation that a run can have.
+// The two kinds of network isolation.
 const (
-	InNamespace = "namespace" // the kernel: no way out but the relay's socket
-	OnLoopback  = "loopback"  // flags, and a relay that takes this browser's connections only
+	InNamespace = "namespace" // by the kernel: the relay's socket is the only way out
+	OnLoopback  = "loopback"  // by Chrome's flags, and by a relay that serves only this browser's connections
 )
 
-// Isolation says how a run is kept from going out beside its relay.
+// Isolation says how a run is confined to its relay, and what it sees of this machine's files.
 type Isolation struct {
 	Network string `json:"network"` // InNamespace or OnLoopback
 	Files   string `json:"files"`   // FilesInNamespace or FilesByGuard
 	Sandbox bool   `json:"sandbox"` // Chrome's own sandbox is on
 }
 
-// The two ways in which files of the machine are kept from a run.
+// The two kinds of file isolation.
 const (
-	// FilesInNamespace: the run has a mount namespace, in which Spec.Protected is not there (mount_namespaces(7)).
+	// FilesInNamespace: the run has a mount namespace, in which Spec.Protected does not exist (mount_namespaces(7)).
 	FilesInNamespace = "namespace"
-	// FilesByGuard: DevTools clients are refused what leads to them. An extension or a fault of Chrome's may find another way.
+	// FilesByGuard: commands of DevTools clients that refer to protected files are refused. An extension or a bug of Chrome's may find
+	// another way.
 	FilesByGuard = "guard"
 )
 
@@ -32,36 +33,38 @@ type Warning struct {
 	Message string `json:"message"`
 }
 
-// IsolationError says why a run cannot be isolated as it must be. Refused tells whether the machine forbids it, now and later;
-// otherwise another attempt may do better.
+// IsolationError says why a run cannot be isolated as demanded. Refused says that this machine forbids it permanently; otherwise another
+// attempt may succeed.
 type IsolationError struct {
 	Refused bool
-	Advice  string // what to do, with the command; "" when nothing is known
+	Advice  string // what to do, with the command; "": unknown
 	Err     error
 }
 
+// Error satisfies error.
 func (e *IsolationError) Error() string { return e.Err.Error() }
 
+// Unwrap returns the cause.
 func (e *IsolationError) Unwrap() error { return e.Err }
 
-// isolator is where a browser lives: it decides where the relay's listener comes from and how the child is started.
-// Nothing else in this package knows how the browser is isolated.
+// isolator is an isolation backend: it provides the relay's listener and starts the browser. Nothing else in this package knows how the
+// browser is isolated.
 type isolator interface {
-	// listener is the socket that the relay serves on and that the browser's --proxy-server names.
+	// listener returns the socket that the relay serves and that the browser's --proxy-server names.
 	listener() net.Listener
-	// start starts the prepared command inside, and returns the command whose process it is.
+	// start starts cmd in isolation, and returns the command whose process it is.
 	start(cmd *exec.Cmd) (*exec.Cmd, error)
-	// isolation says what this burrow gives.
+	// isolation returns what the backend provides.
 	isolation() Isolation
-	// warnings say what it leaves open.
+	// warnings returns what it leaves open.
 	warnings() []Warning
-	// admit says whether a connection to the listener may be served. group is the process group of the browser.
+	// admit returns an error unless a connection to the listener may be served. group is the browser's process group.
 	admit(c net.Conn, group int) error
-	// close releases what open took, the listener too.
+	// close releases everything, the listener too.
 	close() error
 }
 
-// fileIsolator is a mount namespace that waits for its browser.
+// fileIsolator is a mount namespace whose browser has not started yet.
 type fileIsolator interface {
 	start(cmd *exec.Cmd) (*exec.Cmd, error)
 	close() error

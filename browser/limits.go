@@ -4,16 +4,16 @@ import (
 	"time"
 )
 
-// limits are the times that a Browser waits. Tests shorten them.
+// limits are the timeouts of a Browser. Tests change them.
 type limits struct {
-	start     time.Duration // until Chrome takes commands and its pages are attached, where the caller sets no time
-	firstPage time.Duration // for a page to come by itself, before one is made
-	probe     time.Duration // for an open page to say what pages show, before a new one is asked
-	probeNew  time.Duration // for the new one
+	start     time.Duration // until every page has its overrides, if the caller sets no deadline
+	firstPage time.Duration // until a page has opened by itself; then one is opened
+	probe     time.Duration // for an open page to answer the probe; then a new page is opened
+	probeNew  time.Duration // for the new page to answer
 	closing   time.Duration // from Browser.close to SIGINT
 	interrupt time.Duration // from SIGINT to SIGKILL
-	groupExit time.Duration // for the other processes of the group after the main one, before they are killed
-	abandon   time.Duration // for a browser whose start failed, from closing the pipe to SIGKILL
+	groupExit time.Duration // from the main process' exit until the rest of the group is killed
+	abandon   time.Duration // from closing the pipe of a failed start to SIGKILL
 }
 
 func defaultLimits() limits {
@@ -25,14 +25,14 @@ func defaultLimits() limits {
 }
 
 const (
-	probeTimeout  = 2 * time.Second // for the open pages, once more for a new one, and for that one's end
-	maxProbes     = 8               // how many of the open pages are asked
-	probeAttempts = 3               // how often one is asked that goes elsewhere meanwhile
+	probeTimeout  = 2 * time.Second // of the open pages, of a new one, and of closing it
+	maxProbes     = 8               // how many open pages are probed
+	probeAttempts = 3               // for a page that navigates meanwhile
 )
 
-// queryTimeout is how long Chrome may take to answer a request of the HTTP interface.
+// queryTimeout bounds Chrome's answer to a request of the HTTP interface.
 const queryTimeout = 10 * time.Second
 
-// attachTimeout bounds the wait until the controller has met a target, and until it knows the target's overrides. A target that has to wait longer
-// is closed: none runs without overrides or stays paused.
+// attachTimeout bounds two waits: until the controller has attached to a target, and until it knows the target's overrides. A target that
+// exceeds it is closed, since no target may run without overrides or stay paused.
 const attachTimeout = 3 * time.Second

@@ -8,22 +8,23 @@ import (
 	"runtime"
 )
 
-// loopback is the burrow in the machine's own network: the relay listens on 127.0.0.1 and the flags keep Chrome on it. Files may be hidden all the same.
+// loopback is the isolation in the machine's own network. The relay listens on 127.0.0.1, and flags confine Chrome to it. Files may still
+// be hidden by a mount namespace.
 type loopback struct {
 	l     net.Listener
 	why   *IsolationError
-	files fileIsolator // starts the browser where files are hidden; nil: nothing hides them
+	files fileIsolator // starts the browser where files are hidden; nil: they are not
 	peers peers
 }
 
 func openLoopback(s *Spec, why *IsolationError) (*loopback, error) {
 	b := &loopback{why: why}
 	if s.Files != FilesByGuard && !isSnap(s.Path) {
-		home, err := openMounts(s)
+		iso, err := openMounts(s)
 		var refused *IsolationError
 		switch {
 		case err == nil:
-			b.files = home
+			b.files = iso
 		case !errors.As(err, &refused) || !refused.Refused || s.Files == FilesInNamespace:
 			return nil, err
 		}
@@ -63,11 +64,12 @@ func (b *loopback) isolation() Isolation {
 	return Isolation{Network: OnLoopback, Files: files, Sandbox: true}
 }
 
-// admit refuses every connection that is not a socket of our own browser's.
+// admit refuses every connection that is not a socket of this browser.
 func (b *loopback) admit(c net.Conn, group int) error { return b.peers.check(c, group) }
 
 func (b *loopback) warnings() []Warning {
-	text := "This run has no network namespace: Chrome's flags, not the kernel, keep it on its relay, and an extension or an update of Chrome may change its mind."
+	text := "This run has no network namespace: Chrome's flags, not the kernel, keep it on its relay, and an extension or an update of " +
+		"Chrome may change its mind."
 	if !knowsPeers {
 		text += " Any program of this machine can use the run's relay."
 	}

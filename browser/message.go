@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// This file reads and rewrites the outer members of a DevTools message and nothing below them.
-// A message is one JSON object: {"id","method","params","sessionId"} for a command,
-// {"id","result"|"error","sessionId"} for its answer, {"method","params","sessionId"} for an event.
-// The rules are:
-//   - what comes from Chrome is trusted to be JSON, is scanned once and changed in place (spaces fill what is left over), so that a message of 100 MiB is not copied;
-//   - what comes from a client is checked to be JSON and built anew from the members that we understood. Chrome then never sees a member
-//     that we read differently, nor a NUL, which would end the message on the pipe and start another.
+// A DevTools message is one JSON object: {"id","method","params","sessionId"} for a command, {"id","result"|"error","sessionId"} for its
+// answer, {"method","params","sessionId"} for an event. Only these outer members are read and rewritten here:
+//   - A message of Chrome is trusted to be JSON. It is scanned once and changed in place; spaces fill the gaps. So a message of 100 MiB is
+//     not copied.
+//   - A message of a client is validated and rebuilt from the members that were understood. So Chrome never sees a member that was read
+//     differently here.
+//   - A client's message cannot contain a NUL, which would end it on the pipe and begin another one.
 
-// maxDepth is how deep the JSON of a client's message may nest. Chrome's own parser gives up at 300 and then answers without an id.
+// maxDepth is the deepest nesting of a client's message. Chrome's own parser gives up at 300, and then answers without an id.
 const maxDepth = 290
 
 var (
@@ -24,20 +24,21 @@ var (
 	errDepth     = errors.New("message nests too deep")
 )
 
-// span is a part of a message: the bytes from "from" up to but not including "to". The zero span is "not there".
+// span is the part of a message from byte from up to, but not including, byte to. The zero span means that the part is missing.
 type span struct{ from, to int }
 
 func (s span) in(msg []byte) []byte { return msg[s.from:s.to] }
 func (s span) there() bool          { return s.to > s.from }
 
-// envelope says where the outer members of a message lie. Spans are of values; sessionMember also holds key, colon and one comma.
+// envelope holds the positions of a message's outer members. Spans are those of values; sessionMember also includes key, colon and one
+// comma.
 type envelope struct {
 	id, method, params, session span
 	sessionMember               span
-	other                       bool // there is a member with another name, or one twice
+	other                       bool // there is an unknown member, or a known one twice
 }
 
-// scan finds the outer members of msg, whose values nest at most depth levels. Their inner parts are skipped, not read.
+// scan finds the outer members of msg, whose values nest at most depth levels. Inner parts are skipped.
 func scan(msg []byte, depth int) (envelope, error) {
 	var e envelope
 	i := skipSpace(msg, 0)
@@ -71,7 +72,7 @@ func scan(msg []byte, depth int) (envelope, error) {
 	return e, nil
 }
 
-// setMember keeps one member. comma is the comma before it or -1, next what follows the value.
+// setMember records one member. comma is the position of the comma before it or -1, next that of what follows the value.
 func (e *envelope) setMember(msg []byte, key, value span, comma, next int) {
 	var known *span
 	switch string(key.in(msg)) {
@@ -99,7 +100,7 @@ func (e *envelope) setMember(msg []byte, key, value span, comma, next int) {
 	}
 }
 
-// invalid says in Chrome's words what is wrong with a command, "" when it is well.
+// invalid returns what is wrong with a command, in Chrome's words; "" if nothing is.
 func (e *envelope) invalid(msg []byte) string {
 	_, isInteger := integer(msg, e.id)
 	switch {
@@ -124,7 +125,7 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// skipString returns the place after the string that starts at i.
+// skipString returns the position after the string that starts at i.
 func skipString(b []byte, i int) int {
 	for i++; i < len(b); {
 		n := bytes.IndexByte(b[i:], '"')
@@ -144,7 +145,7 @@ func skipString(b []byte, i int) int {
 	return i
 }
 
-// skipValue returns the place after the value that starts at i.
+// skipValue returns the position after the value that starts at i.
 func skipValue(b []byte, i, limit int) (int, error) {
 	depth := 0
 	for i < len(b) {
@@ -180,7 +181,7 @@ func endsScalar(c byte) bool {
 	return c == ',' || c == '}' || c == ']' || c == ':' || c <= ' '
 }
 
-// text returns the string value at s, "" when there is none or it is not a string.
+// text returns the string value at s, "" if it is missing or no string.
 func text(msg []byte, s span) string {
 	raw := s.in(msg)
 	if len(raw) < 2 || raw[0] != '"' {
@@ -202,7 +203,7 @@ func integer(msg []byte, s span) (int64, bool) {
 	return n, err == nil
 }
 
-// replace puts with in the place of s, in the same memory when it fits.
+// replace replaces s by with, in the same memory if it fits.
 func replace(msg []byte, s span, with []byte) []byte {
 	if room := s.to - s.from; len(with) <= room {
 		n := copy(msg[s.from:s.to], with)
@@ -222,15 +223,15 @@ func blank(msg []byte, s span) {
 	}
 }
 
-// command is a message on its way to Chrome.
+// command is a command for Chrome.
 type command struct {
 	id      int64
-	session string // "" is the owner's own
+	session string // "" for the root session
 	method  string
 	params  []byte // JSON or nil
 }
 
-// encode writes c as Chrome's pipe wants it, NUL at the end included.
+// encode returns the command as Chrome's pipe expects it, with a NUL at the end.
 func (c command) encode() []byte {
 	b := make([]byte, 0, len(c.params)+len(c.method)+len(c.session)+64)
 	b = append(b, `{"id":`...)
@@ -249,11 +250,11 @@ func (c command) encode() []byte {
 }
 
 func appendString(b []byte, s string) []byte {
-	quoted, _ := json.Marshal(s) // a string always has a JSON form
+	quoted, _ := json.Marshal(s) // a string always marshals
 	return append(b, quoted...)
 }
 
-// wellFormed reports whether a client's message can go to Chrome: JSON, UTF-8, and (both follow from JSON) no NUL and one value only.
+// wellFormed reports whether a client's message is one JSON value in UTF-8. JSON allows no NUL.
 func wellFormed(msg []byte) bool {
 	return utf8.Valid(msg) && json.Valid(msg)
 }

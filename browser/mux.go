@@ -12,70 +12,72 @@ import (
 	"time"
 )
 
-// mux shares Chrome's one pipe. The root session of the pipe is the owner's; every client has a browser session of its own
-// (Target.attachToBrowserTarget) with what it attaches below it. Ids are rewritten, so that clients cannot mix up answers,
-// and events go to the client that the session belongs to. Sessions of one client do not exist for another.
+// mux multiplexes Chrome's one DevTools pipe. The pipe's root session belongs to the controller. Every client has a browser session of its
+// own (CDP Target.attachToBrowserTarget) and attaches further sessions below it. The multiplexer rewrites message ids, so that answers
+// cannot be mixed up, and routes each event to the client of its session. A client cannot address another client's sessions.
 //
-// One goroutine reads the pipe. What it has to say goes into queues, and it waits for nobody unless their bound for all clients is reached.
+// One goroutine reads the pipe. It puts messages into queues and never waits for a single client. It stops reading only while the backlog
+// of all clients together exceeds its limit.
 type mux struct {
 	log        *slog.Logger
 	pipe       *pipe
-	in         *queue // commands on their way to Chrome
+	in         *queue // commands for Chrome
 	controller *controller
 
 	downloads *downloads
-	spare     chan *client // holds clients that nobody uses yet
-	backlog   *backlog     // what waits for clients
-	unflushed []*client    // got messages that are not let out yet; the reading goroutine's
+	spare     chan *client // clients that are connected in advance
+	backlog   *backlog     // counts what waits for all clients
+	unflushed []*client    // have messages that flush has not sent; the reading goroutine's own
 
 	mu           sync.Mutex
 	lastID       int64
 	pending      map[int64]pending
 	sessions     map[string]*session
 	clients      map[*client]struct{}
-	holdsChanged chan struct{} // closed and replaced when what clients hold changes
+	holdsChanged chan struct{} // closed and replaced when a client holds or releases a target
 
 	subscriptions []*Subscription // replaced, never changed
 	settings      settingsTab
 	blocked       blockedTargets
 }
 
-// IDs and queues.
+// Message ids and limits of queues.
 const (
-	// firstID makes all our ids ten digits long: a client's own id then fits into their place.
+	// firstID makes every id ten digits long, so that a client's own id fits into its place.
 	firstID = 1_000_000_000
 	lastID  = math.MaxInt32 // Chrome takes 32 bits
 
-	// commandLimit is how many bytes may wait for Chrome before clients have to wait.
+	// commandLimit is how many bytes may wait for Chrome before clients are blocked.
 	commandLimit = 4 << 20
-	// heldLimit is how many bytes may wait behind a held resume before the client is cut off.
+	// heldLimit is how many bytes may wait behind a held resume before the client is disconnected.
 	heldLimit = 1 << 20
 )
 
-// session is one flat DevTools session: an attachment of somebody to a target.
+// session is a flat DevTools session: one attachment to a target.
 type session struct {
 	id, parent string
 	target     string // target id
 	kind       string // target type: page, iframe, worker, …
-	context    string // browser context
+	context    string // browser context id
 	client     *client
-	held       []command // a resume that waits for the owner, and what came after it
+	held       []command // a resume that waits for the overrides, and the commands after it
 	heldBytes  int
 	isHeld     bool
-	ownAgent   bool // the client has set a user agent of its own there
-	holds      bool // the client holds the target: it waits for the client's resume
+	ownAgent   bool // the client has overridden the user agent itself
+	holds      bool // the target is paused until the client resumes it
 
-	exposed map[string]*exposure // what it was told of targets that are, or may be, withheld
+	exposed map[string]*exposure // by target: what the session knows of targets that are, or may be, hidden
 }
 
-// pending is a command that Chrome has not answered.
+// pending is a command that Chrome has not answered yet.
 type pending struct {
 	session  string
 	client   *client
-	clientID []byte                                        // the id as the client wrote it
-	before   func(a answer, deliver func())                // what comes before the client gets the answer; as done
-	then     func(answer)                                  // for the owner's own commands; runs on the reading goroutine and must not wait
-	filter   func(json.RawMessage) (json.RawMessage, bool) // what the client gets of the result, nil: all of it; false: as if there were no such target
+	clientID []byte                         // the id as the client wrote it
+	before   func(a answer, deliver func()) // runs before the client gets the answer; under the rules of then
+	then     func(answer)                   // of the controller's commands: gets the answer on the reading goroutine, and must not block
+	// returns what the client gets of the result; nil: all of it; false: an error, as for a target that does not exist
+	filter func(json.RawMessage) (json.RawMessage, bool)
 }
 
 func newMux(p *pipe, log *slog.Logger) *mux {
@@ -89,7 +91,7 @@ func newMux(p *pipe, log *slog.Logger) *mux {
 	return m
 }
 
-// run reads the pipe until it ends. It starts the writing goroutine and waits for it.
+// run starts the writing goroutine, reads the pipe until it ends, and waits for the writer.
 func (m *mux) run() {
 	written := make(chan struct{})
 	go func() {
@@ -116,7 +118,7 @@ func (m *mux) run() {
 	<-written
 }
 
-// end tells everybody that nothing more will come.
+// end answers all pending commands and ends all clients.
 func (m *mux) end() {
 	m.in.close()
 	m.pipe.close()
@@ -132,14 +134,14 @@ func (m *mux) end() {
 	}
 }
 
-// session returns a session by its id, nil when there is none.
+// session returns a session by its id, nil for none.
 func (m *mux) session(id string) *session {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.sessions[id]
 }
 
-// controllerSessions returns the owner's sessions: all, or those on one target.
+// controllerSessions returns the controller's sessions on a target; "": on all targets.
 func (m *mux) controllerSessions(target string) (all []*session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -151,7 +153,7 @@ func (m *mux) controllerSessions(target string) (all []*session) {
 	return all
 }
 
-// clientSessions returns the sessions of clients to which we have told who they are.
+// clientSessions returns the clients' sessions that have the identity's user agent.
 func (m *mux) clientSessions() (all []*session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -163,7 +165,7 @@ func (m *mux) clientSessions() (all []*session) {
 	return all
 }
 
-// isAttached reports whether this client is.
+// isAttached reports whether a client is attached to a target.
 func (m *mux) isAttached(c *client, target string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -175,7 +177,7 @@ func (m *mux) isAttached(c *client, target string) bool {
 	return false
 }
 
-// removeSession removes s, its children, and the commands that Chrome will not answer any more; of these it returns the owner's. m.mu is held.
+// removeSession removes s, its children and their pending commands. It returns the removed sessions and commands. m.mu is held.
 func (m *mux) removeSession(s *session) (gone []*session, calls []pending) {
 	gone = []*session{s}
 	m.endHold(s)
@@ -195,7 +197,7 @@ func (m *mux) removeSession(s *session) (gone []*session, calls []pending) {
 	return gone, calls
 }
 
-// failCalls answers calls of the owner that Chrome will not answer. No lock is held.
+// failCalls answers the controller's commands among calls with an error. No lock may be held.
 func failCalls(calls []pending, why error) {
 	for _, p := range calls {
 		if p.then != nil {
@@ -204,7 +206,7 @@ func failCalls(calls []pending, why error) {
 	}
 }
 
-// registerCall takes a free id for p. m.mu is held.
+// registerCall stores p under a free id. m.mu is held.
 func (m *mux) registerCall(p pending) int64 {
 	for {
 		m.lastID++
@@ -218,8 +220,8 @@ func (m *mux) registerCall(p pending) int64 {
 	}
 }
 
-// send gives Chrome a command of the owner's on the given session ("" is the root) and returns at once.
-// done gets the answer, on the reading goroutine; it also gets an error when the browser goes first. It may be nil.
+// send sends a command of the controller on a session ("": the root session) and returns at once. done, which may be nil, gets the answer
+// on the reading goroutine, or an error when the browser ends first.
 func (m *mux) send(session, method string, params any, done func(answer)) {
 	if done == nil {
 		done = func(answer) {}
@@ -240,11 +242,11 @@ func (m *mux) send(session, method string, params any, done func(answer)) {
 	}
 	id := m.registerCall(pending{session: session, then: done})
 	m.mu.Unlock()
-	_ = m.in.enqueueAlways(command{id: id, session: session, method: method, params: raw}.encode()) // closed: end answers
+	_ = m.in.enqueueAlways(command{id: id, session: session, method: method, params: raw}.encode()) // if the queue is closed, end answers
 }
 
-// call is send that waits for the answer and decodes it into result, which may be nil.
-// It fails with a *ProtocolError, with ctx's error, or with errPipeEnded.
+// call sends a command, waits for the answer and decodes it into result, which may be nil. It fails with a *ProtocolError, with ctx's
+// error, or with errPipeEnded.
 func (m *mux) call(ctx context.Context, session, method string, params, result any) error {
 	answers := make(chan answer, 1)
 	m.send(session, method, params, func(a answer) { answers <- a })
@@ -262,13 +264,13 @@ func (m *mux) call(ctx context.Context, session, method string, params, result a
 	}
 }
 
-// spareClients is how many clients wait for their user: one more than who comes at once when another has left.
+// spareClients is how many clients are connected in advance: one, and one more for a client that reconnects at once.
 const spareClients = 2
 
-// spareDelay is how long after a client came the next spare one is made: not while the client waits for its first answers.
+// spareDelay is how long after a new client the next spare one is connected, so that it does not delay the new client's first answers.
 const spareDelay = 200 * time.Millisecond
 
-// attachClient makes a new client with a browser session of its own: the spare one, where there is one.
+// attachClient returns a new client with a browser session of its own, a spare one if there is one.
 func (m *mux) attachClient(ctx context.Context) (*client, error) {
 	defer time.AfterFunc(spareDelay, m.prepareSpares)
 	select {
@@ -281,7 +283,7 @@ func (m *mux) attachClient(ctx context.Context) (*client, error) {
 	return m.attachNewClient(ctx)
 }
 
-// prepareSpares makes clients that wait for who comes next, who then need not wait for Chrome.
+// prepareSpares connects spare clients, which saves the next client a round trip to Chrome.
 func (m *mux) prepareSpares() {
 	for range spareClients - len(m.spare) {
 		c := newClient(m)
@@ -309,7 +311,7 @@ func (m *mux) attachNewClient(ctx context.Context) (*client, error) {
 		}
 		return c, nil
 	case <-ctx.Done():
-		go func() { // the answer always comes: end gives it at the latest
+		go func() { // the answer always comes: at the latest from end
 			if <-ready == nil {
 				c.close()
 			}
@@ -318,7 +320,7 @@ func (m *mux) attachNewClient(ctx context.Context) (*client, error) {
 	}
 }
 
-// registerClient registers c's browser session as Chrome named it.
+// registerClient makes the browser session that Chrome has created the client's root session.
 func (m *mux) registerClient(c *client, a answer) error {
 	if err := a.err(); err != nil {
 		return err
@@ -335,7 +337,7 @@ func (m *mux) registerClient(c *client, a answer) error {
 		return errPipeEnded
 	}
 	s := m.sessions[r.SessionID]
-	if s == nil { // Chrome has announced it before its answer
+	if s == nil { // Chrome announces the session before it answers
 		return errSessionGone
 	}
 	s.client = c
@@ -344,7 +346,7 @@ func (m *mux) registerClient(c *client, a answer) error {
 	return nil
 }
 
-// attachPageClient makes a new client that sees one page only, as a socket of /devtools/page does.
+// attachPageClient returns a new client that sees one page only, as a socket of /devtools/page does.
 func (m *mux) attachPageClient(ctx context.Context, target string) (*client, error) {
 	c, err := m.attachClient(ctx)
 	if err != nil {
@@ -366,7 +368,7 @@ func (m *mux) attachPageClient(ctx context.Context, target string) (*client, err
 	return c, nil
 }
 
-// endStalled ends the clients that do not read.
+// endStalled ends the clients that have stopped reading.
 func (m *mux) endStalled() {
 	m.mu.Lock()
 	clients := slices.Collect(maps.Keys(m.clients))
@@ -379,7 +381,7 @@ func (m *mux) endStalled() {
 		case since >= stuck:
 			m.log.Warn("a client is cut off: it does not read", "waiting", waiting, "since", since)
 			c.end(errStalled)
-		default: // it is looked at again
+		default: // checked again later
 			m.backlog.mu.Lock()
 			m.backlog.checkSoon()
 			m.backlog.mu.Unlock()
@@ -387,7 +389,7 @@ func (m *mux) endStalled() {
 	}
 }
 
-// targets returns what Chrome has open, Target.getTargets.
+// targets returns Chrome's list of targets (CDP Target.getTargets).
 func (m *mux) targets(ctx context.Context) ([]TargetInfo, error) {
 	var got struct {
 		TargetInfos []TargetInfo `json:"targetInfos"`

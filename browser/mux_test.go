@@ -95,8 +95,8 @@ func TestNothingOvertakesAHeldResume(t *testing.T) {
 		m.sessions[id] = &session{id: id, target: "T" + id, kind: kind, client: c}
 	}
 	m.controller.onAttached(&session{id: "owners", target: "Tpage", kind: "page"}, TargetInfo{TargetID: "Tpage", Type: "page"})
-	d := m.controller.stateOf("Tpage")
-	<-d.sent // and never acknowledged: the page stays undressed
+	state := m.controller.stateOf("Tpage")
+	<-state.sent // and never acknowledged: the page stays undressed
 	m.sent(t)
 	for i, send := range []struct{ session, method string }{
 		{"page", "Page.enable"}, {"page", "Runtime.runIfWaitingForDebugger"}, {"page", "Runtime.evaluate"}, {"other", "Page.reload"}, {"page", "Page.navigate"}, {"page", "Runtime.runIfWaitingForDebugger"},
@@ -108,7 +108,7 @@ func TestNothingOvertakesAHeldResume(t *testing.T) {
 	if got, want := m.sent(t), []string{"Page.enable", "Page.reload"}; !slices.Equal(got, want) {
 		t.Fatalf("while the resume is held, %v went to Chrome, want %v", got, want)
 	}
-	d.finish()
+	state.finish()
 	var got []string
 	for len(got) < 4 {
 		if err := m.in.await(t.Context()); err != nil {
@@ -144,8 +144,8 @@ func TestHeldAsLongAsItTakes(t *testing.T) {
 		c := newClient(m)
 		m.sessions["page"] = &session{id: "page", target: "Tpage", kind: "page", client: c}
 		m.controller.onAttached(&session{id: "owners", target: "Tpage", kind: "page"}, TargetInfo{TargetID: "Tpage", Type: "page"})
-		d := m.controller.stateOf("Tpage")
-		<-d.sent
+		state := m.controller.stateOf("Tpage")
+		<-state.sent
 		m.sent(t)
 		if err := c.submit(t.Context(), []byte(`{"id":1,"method":"Runtime.runIfWaitingForDebugger","sessionId":"page"}`)); err != nil {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func TestHeldAsLongAsItTakes(t *testing.T) {
 			t.Error("it is said to be dressed")
 		default:
 		}
-		d.finish()
+		state.finish()
 		synctest.Wait()
 		<-dressed
 		if got := m.sent(t); !slices.Equal(got, []string{"Runtime.runIfWaitingForDebugger"}) {
@@ -185,8 +185,8 @@ func TestHeldIsRefusedAtLast(t *testing.T) {
 	}
 	for i := range 2 {
 		msg, err := c.next(t.Context())
-		if want := fmt.Sprintf(`"id":%d,`, i+1); err != nil || !strings.Contains(string(msg), want) || !strings.Contains(string(msg), notDressed) {
-			t.Errorf("the client got %s, %v, want %s", msg, err, notDressed)
+		if want := fmt.Sprintf(`"id":%d,`, i+1); err != nil || !strings.Contains(string(msg), want) || !strings.Contains(string(msg), notOverridden) {
+			t.Errorf("the client got %s, %v, want %s", msg, err, notOverridden)
 		}
 	}
 	if got := m.sent(t); !slices.Equal(got, []string{"Target.closeTarget"}) {

@@ -29,18 +29,18 @@ func (e *emulation) targetOverrides(t TargetInfo) []override {
 	if !hasNavigator(t.Type) {
 		return nil
 	}
-	orders := e.userAgentOverride()
-	orders = append(orders, e.lockedProcessOverrides()...)
+	overrides := e.userAgentOverride()
+	overrides = append(overrides, e.lockedProcessOverrides()...)
 	if g := e.current.Geolocation; g != nil && !g.Off && t.Type == "page" {
-		orders = append(orders, e.geolocationOverride())
+		overrides = append(overrides, e.geolocationOverride())
 	}
 	if e.agent != nil && e.agent.platform != e.ownPlatform && strings.HasSuffix(t.Type, "worker") {
-		orders = append(orders, override{"Runtime.evaluate", map[string]any{"expression": workerPlatform(e.agent.platform)}})
+		overrides = append(overrides, override{"Runtime.evaluate", map[string]any{"expression": workerPlatform(e.agent.platform)}})
 	}
 	if e.webrtc == WebRTCOff {
-		orders = append(orders, withoutWebRTC(t)...)
+		overrides = append(overrides, withoutWebRTC(t)...)
 	}
-	return orders
+	return overrides
 }
 
 // geolocationOverride sets or clears the position of a page. It is for a page's own session: set on that of a frame, it would go for the whole page
@@ -78,15 +78,15 @@ func (e *emulation) userAgentOverride() []override {
 func (e *emulation) userAgentOverrideAs(userAgent, acceptLanguage string) []override {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	orders := e.userAgentOverride()
-	for _, o := range orders {
+	overrides := e.userAgentOverride()
+	for _, o := range overrides {
 		params, _ := o.params.(map[string]any)
 		params["userAgent"] = userAgent
 		if acceptLanguage != "" {
 			params["acceptLanguage"] = acceptLanguage
 		}
 	}
-	return orders
+	return overrides
 }
 
 // processOverrides are the overrides that hold for a whole renderer process: the first target of it that sets one has it, others are told that one is in effect.
@@ -148,11 +148,11 @@ func (e *emulation) changeOverrides(kind string, languages bool) []override {
 	if languages {
 		return append(e.userAgentOverride(), e.localeOverride()...)
 	}
-	orders := e.timezoneOverride()
+	overrides := e.timezoneOverride()
 	if kind == "page" && e.positioned {
-		orders = append(orders, e.geolocationOverride())
+		overrides = append(overrides, e.geolocationOverride())
 	}
-	return orders
+	return overrides
 }
 
 // workerPlatform makes navigator.platform of a worker that has not begun yet what it is in pages: no override of DevTools reaches it there

@@ -15,7 +15,7 @@ type pageProbe struct {
 	value pageValues
 }
 
-// set keeps the first value that it is given.
+// set stores the first value; later ones are ignored.
 func (i *pageProbe) set(value pageValues) {
 	i.once.Do(func() {
 		i.value = value
@@ -28,14 +28,14 @@ type pageValues struct {
 	Timezone  string   `json:"timezone"`
 }
 
-// Languages returns navigator.languages of the running browser, nil before Start has returned or when no page would tell. It waits for
-// the first look, which Start has begun, a few seconds at most.
+// Languages returns navigator.languages of the running browser. It returns nil before Start has returned, and if no page has answered. It
+// waits a few seconds at most, for the probe that Start has begun.
 func (b *Browser) Languages() []string { return b.probedValues().Languages }
 
-// Timezone returns the time zone of the running browser's pages (Intl), "" when no page would tell. It waits as Languages does.
+// Timezone returns the time zone of the running browser's pages (Intl), "" if no page has answered. It waits as Languages does.
 func (b *Browser) Timezone() string { return b.probedValues().Timezone }
 
-// probedValues waits for the first look of a browser that has been started.
+// probedValues waits for the probe of a started browser.
 func (b *Browser) probedValues() pageValues {
 	if !b.ready() {
 		return pageValues{}
@@ -44,8 +44,8 @@ func (b *Browser) probedValues() pageValues {
 	return b.probe.value
 }
 
-// probePages asks the open pages, and takes the first answer: tabs that were restored in the background are not loaded yet and do not
-// answer. When none does, a new page is asked. A stop cuts it short, and waits for it.
+// probePages asks the open pages and takes the first answer. Tabs that were restored in the background are not loaded and do not answer. If
+// none answers, a new page is asked. Stop cuts the probe short, and waits until its page has closed.
 func (b *Browser) probePages() {
 	defer close(b.probed)
 	going, cancel := b.untilStop(context.Background())
@@ -57,7 +57,7 @@ func (b *Browser) probePages() {
 	b.probe.set(*found)
 }
 
-// untilStop is ctx, and ends with a stop too.
+// untilStop returns a context that ends with ctx or with Stop.
 func (b *Browser) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
 	going, cancel := context.WithCancel(ctx)
 	go func() {
@@ -70,7 +70,7 @@ func (b *Browser) untilStop(ctx context.Context) (context.Context, context.Cance
 	return going, cancel
 }
 
-// probeOpenPages asks the pages that are open, nil when none tells.
+// probeOpenPages asks the open pages; nil if none answers.
 func (b *Browser) probeOpenPages(ctx context.Context) *pageValues {
 	ctx, cancel := context.WithTimeout(ctx, b.limits.probe)
 	defer cancel()
@@ -88,8 +88,8 @@ func (b *Browser) probeOpenPages(ctx context.Context) *pageValues {
 	return nil
 }
 
-// probePage asks one page, nil when it does not tell. It asks behind the owner's own commands: the page is dressed then. A page that goes
-// elsewhere, as a restored one does when it loads, loses what it was asked in, and is asked again where it is.
+// probePage asks one page; nil if it does not answer. It asks after the overrides are sent. A page that navigates meanwhile, as a restored
+// one does, is asked again.
 func (b *Browser) probePage(ctx context.Context, p Page) *pageValues {
 	select {
 	case <-b.mux.controller.stateOf(p.Target).sent:
@@ -110,16 +110,16 @@ func (b *Browser) probePage(ctx context.Context, p Page) *pageValues {
 	return nil
 }
 
-// probeNewPage asks a page that it opens for this. The page has gone when it returns: a browser that ends keeps what is open, and would show
-// it at the next start among the user's tabs.
+// probeNewPage opens a page and asks it. The page has closed when probeNewPage returns, since Chrome would restore it among the user's
+// tabs.
 func (b *Browser) probeNewPage(going context.Context) *pageValues {
 	none := new(pageValues)
 	select {
-	case <-b.startDone: // a start that fails ends its browser without waiting for this
+	case <-b.startDone: // a failing start does not wait for the probe
 	case <-going.Done():
 	}
 	if going.Err() != nil {
-		return none // no wonder that nobody answered
+		return none // the browser is ending
 	}
 	ctx, cancel := context.WithTimeout(going, b.limits.probeNew)
 	defer cancel()
@@ -137,8 +137,8 @@ func (b *Browser) probeNewPage(going context.Context) *pageValues {
 	select {
 	case target = <-made:
 	case <-ctx.Done():
-		b.probe.set(*none) // who waits has waited long enough; the page may come all the same
-		target = <-made    // the answer always comes: the end of the pipe gives it at the latest
+		b.probe.set(*none) // waiting callers have waited long enough; the page may still open
+		target = <-made    // the answer always comes: at the latest at the end of the pipe
 	}
 	if target == "" {
 		return none
@@ -152,18 +152,18 @@ func (b *Browser) probeNewPage(going context.Context) *pageValues {
 	return none
 }
 
-// closeAndWait closes a page and waits until it has gone. One that stays is left to itself.
+// closeAndWait closes a page and waits until it has gone, for probeTimeout at most.
 func (b *Browser) closeAndWait(target string) {
 	late := time.NewTimer(probeTimeout)
 	defer late.Stop()
-	d := b.mux.controller.stateOf(target)
-	defer b.mux.controller.forgetUnattached(target, d)
+	state := b.mux.controller.stateOf(target)
+	defer b.mux.controller.forgetUnattached(target, state)
 	b.mux.send("", "Target.closeTarget", map[string]string{"targetId": target}, nil)
 	if _, open := b.mux.controller.page(target); !open {
 		return
 	}
 	select {
-	case <-d.detached:
+	case <-state.detached:
 	case <-b.done:
 	case <-late.C:
 	}

@@ -14,7 +14,7 @@ func pageError(ctx context.Context, err error) error {
 	return &PageError{"refused", err}
 }
 
-// PageOf is the page of a tab, "" for the one in front.
+// PageOf returns the page of a tab, "" for the tab in front. It waits until the page has its overrides. It fails with a *PageError.
 func (b *Browser) PageOf(ctx context.Context, tab string) (Page, error) {
 	if _, err := b.running(); err != nil {
 		return Page{}, &PageError{"no_page", err}
@@ -40,7 +40,7 @@ func (b *Browser) PageOf(ctx context.Context, tab string) (Page, error) {
 	return p, nil
 }
 
-// Page returns an open page, unless it is closed to clients and viewers.
+// Page returns an open page by its target, unless clients and viewers must not see it.
 func (b *Browser) Page(target string) (Page, bool) {
 	p, ok := b.mux.controller.page(target)
 	return p, ok && !b.mux.isBlocked(target)
@@ -63,15 +63,15 @@ func (b *Browser) Evaluate(ctx context.Context, p Page, expression string, value
 	return b.mux.controller.evaluate(ctx, p, expression, value)
 }
 
-// LeaveDialog hands back a dialog that a subscription has claimed: it is answered as if there were no subscription.
+// LeaveDialog hands back a dialog that was claimed. It is answered as if there were no subscription.
 func (b *Browser) LeaveDialog(e Event) {
 	if s := b.mux.session(e.Session); s != nil {
 		b.mux.controller.onDialog(s, e.Params)
 	}
 }
 
-// MayDrop reports whether a viewer may drop on a page what the page itself is dragging. params are those of Input.dragIntercepted (CDP). It
-// may be neither a file nor an address that is closed to clients, since Chrome would open these where the page does not take them.
+// MayDrop reports whether a viewer may drop on a page what the page itself is dragging. params are those of Input.dragIntercepted (CDP).
+// Files and blocked addresses are refused, since Chrome would open them if the page does not accept the drop.
 func (b *Browser) MayDrop(params []byte) bool {
 	return b.gateway.guard().forClient(false).refusal("Input.dispatchDragEvent", params) == ""
 }

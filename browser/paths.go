@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// within reports whether path is dir or lies below it.
+// within reports whether path is dir or lies below it. It compares names only.
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// liesIn reports whether path, without links in it, is dir or lies below it. Folders are compared as what they are, not by name: a name
-// may be written in several ways.
+// liesIn reports whether path, which contains no links, is dir or lies below it. It compares folders by identity, since one folder may have
+// several names.
 func liesIn(path, dir string) bool {
 	want, err := os.Stat(dir)
 	for {
@@ -31,8 +31,8 @@ func liesIn(path, dir string) bool {
 	}
 }
 
-// real follows every link of a path as Chrome would, step by step. What is not there yet is taken by its name. known is false for what
-// nobody can follow for another process: /proc shows each process itself, and links may go round in a circle.
+// realPath follows every link of a path, step by step, as Chrome would. Missing parts are taken literally. known is false for paths that
+// cannot be resolved for another process: /proc shows each process itself, and links may form a circle.
 func realPath(path, cwd string) (real string, known bool) {
 	if !filepath.IsAbs(path) {
 		path = cwd + string(filepath.Separator) + path
@@ -71,12 +71,13 @@ func realPath(path, cwd string) (real string, known bool) {
 	return real, true
 }
 
-// pathSteps are the parts of a path; "..", which after a link leads elsewhere than the name says, stays.
+// pathSteps returns the parts of a path. It keeps "..", which after a link leads elsewhere than the text says.
 func pathSteps(path string) []string {
-	return slices.DeleteFunc(strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) }), func(s string) bool { return s == "." })
+	return slices.DeleteFunc(strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) }),
+		func(s string) bool { return s == "." })
 }
 
-// pathSpellings are a folder's path as it was given, and as it is without links.
+// pathSpellings returns a folder's path as given, and without links.
 func pathSpellings(dir string) []string {
 	all := []string{filepath.Clean(dir)}
 	if real, known := realPath(dir, ""); known && real != all[0] {

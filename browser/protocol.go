@@ -7,26 +7,26 @@ import (
 	"slices"
 )
 
-// TargetInfo is what this package reads of CDP's Target.TargetInfo.
+// TargetInfo is what is read of Target.TargetInfo (CDP).
 type TargetInfo struct {
 	TargetID string `json:"targetId"`
 	Type     string `json:"type"`
 	Title    string `json:"title"`
 	URL      string `json:"url"`
 	ParentID string `json:"parentId"`
-	// CanAccessOpener: another page has opened this one, and each can reach the other.
+	// CanAccessOpener says that another page has opened this one, and that each can script the other.
 	CanAccessOpener bool   `json:"canAccessOpener"`
 	Context         string `json:"browserContextId"`
 }
 
-// answer is Chrome's answer to a command of the owner.
+// answer is Chrome's answer to a command of the controller.
 type answer struct {
 	Result json.RawMessage `json:"result"`
 	Error  *ProtocolError  `json:"error"`
-	lost   error           // Chrome will not answer; the reason is ours
+	lost   error           // why Chrome will not answer
 }
 
-// err is why there is no result.
+// err returns why there is no result.
 func (a answer) err() error {
 	if a.lost != nil {
 		return a.lost
@@ -44,13 +44,14 @@ func parseAnswer(msg []byte) (a answer) {
 	return a
 }
 
-// ProtocolError is an error that Chrome answered to a DevTools command (JSON-RPC 2.0 codes).
+// ProtocolError is an error of Chrome's to a DevTools command. Its codes are those of JSON-RPC 2.0.
 type ProtocolError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Data    string `json:"data,omitempty"`
 }
 
+// Error satisfies error.
 func (e *ProtocolError) Error() string {
 	if e.Data == "" {
 		return fmt.Sprintf("%s (%d)", e.Message, e.Code)
@@ -62,11 +63,11 @@ func (e *ProtocolError) Error() string {
 const (
 	codeParse          = -32700
 	codeInvalidRequest = -32600
-	codeServer         = -32000 // a command that is not carried out
+	codeServer         = -32000 // the command was not carried out
 	codeNoSession      = -32001
 )
 
-// codeInvalidParams is Chrome's code for parameters that a command does not take.
+// codeInvalidParams is the code for parameters that a command does not accept.
 const codeInvalidParams = -32602
 
 var (
@@ -74,12 +75,13 @@ var (
 	errSessionGone = errors.New("the page has gone")
 )
 
-// hasFrames reports whether targets of this kind have documents.
+// hasFrames reports whether targets of this type have documents.
 func hasFrames(kind string) bool {
 	return slices.Contains([]string{"page", "iframe", "webview", "background_page", "other"}, kind)
 }
 
-// hasNavigator reports whether targets of this kind take the overrides. Worklets have no navigator, and their time zone and locale are their process'.
+// hasNavigator reports whether targets of this type take overrides. Worklets have no navigator, and share their process' time zone and
+// locale.
 func hasNavigator(kind string) bool {
 	switch kind {
 	case "page", "iframe", "worker", "shared_worker", "service_worker", "background_page", "webview":
@@ -88,8 +90,8 @@ func hasNavigator(kind string) bool {
 	return false
 }
 
-// uncontrolledKinds are the kinds of target that the owner leaves alone: the browser itself, tabs (the page in them is attached; through the tab there
-// are races), and Chrome's own pop-up windows.
+// uncontrolledKinds are the target types that the controller does not attach to. They are the browser itself, Chrome's own pop-up windows,
+// and tabs. The page in a tab is attached directly, since attaching through the tab has races.
 func uncontrolledKinds() []string { return []string{"browser", "tab", "browser_ui"} }
 
 func isControlled(kind string) bool { return !slices.Contains(uncontrolledKinds(), kind) }

@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// errQueueClosed is what a queue answers after its end.
+// errQueueClosed says that a queue is closed.
 var errQueueClosed = errors.New("connection closed")
 
-// errTooSlow is what a queue answers when its reader has fallen too far behind.
+// errTooSlow says that a queue is full: its reader has fallen too far behind.
 var errTooSlow = errors.New("reader too slow")
 
-// queue holds messages for one reader. It is bounded by bytes: more than limit bytes waiting means that nothing more goes in.
-// One message may be larger than the limit, so that frames of any size pass. A client's queue has no limit: its backlog looks after it.
+// queue holds messages for one reader. It accepts messages until more than limit bytes wait. One message may be larger than the limit. A
+// client's queue has no limit of its own; its backlog bounds it.
 type queue struct {
 	limit   int
-	backlog *backlog // what waits for all clients; nil for other readers
+	backlog *backlog // counts what waits for all clients; nil for other readers
 
 	mu         sync.Mutex
 	items      [][]byte
-	bytes      int       // that wait, with the message that is being written
-	progress   int       // since moved
-	progressAt time.Time // when the reader had last taken enough to count as one that reads, or something came where nothing waited
+	bytes      int       // that wait, including a message that is being written
+	progress   int       // bytes read since progressAt
+	progressAt time.Time // when the reader last read minProgress bytes, or when the queue last became non-empty
 	closed     bool
 	ready      chan struct{} // holds a token while there is something to read
-	space      chan struct{} // closed and replaced when messages are taken out
+	space      chan struct{} // closed and replaced when the queue is below its limit again
 	done       chan struct{} // closed by close
 }
 
@@ -35,7 +35,7 @@ func newQueue(limit int) *queue {
 	return &queue{limit: limit, ready: make(chan struct{}, 1), space: make(chan struct{}), done: make(chan struct{})}
 }
 
-// enqueue adds a message or says errTooSlow. It never waits.
+// enqueue appends a message, or fails with errTooSlow. It never blocks.
 func (q *queue) enqueue(msg []byte) error {
 	err := q.enqueueQuiet(msg)
 	if err == nil {
@@ -44,7 +44,7 @@ func (q *queue) enqueue(msg []byte) error {
 	return err
 }
 
-// enqueueQuiet is put that wakes nobody: who lays messages down takes them away, or wakes who does.
+// enqueueQuiet appends without signalling; the caller must drain the queue or signal.
 func (q *queue) enqueueQuiet(msg []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -58,7 +58,7 @@ func (q *queue) enqueueQuiet(msg []byte) error {
 	return nil
 }
 
-// signal lets one who waits look.
+// signal wakes the reader.
 func (q *queue) signal() {
 	select {
 	case q.ready <- struct{}{}:
@@ -66,7 +66,7 @@ func (q *queue) signal() {
 	}
 }
 
-// enqueueAlways adds a message whatever waits already. It is for the owner's few small commands.
+// enqueueAlways appends a message regardless of the limit. It is for the controller's few small commands.
 func (q *queue) enqueueAlways(msg []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -78,7 +78,7 @@ func (q *queue) enqueueAlways(msg []byte) error {
 	return nil
 }
 
-// enqueueWait adds a message as soon as there is room.
+// enqueueWait appends a message as soon as the queue is below its limit.
 func (q *queue) enqueueWait(ctx context.Context, msg []byte) error {
 	for {
 		q.mu.Lock()
@@ -111,7 +111,7 @@ func (q *queue) add(msg []byte) {
 	q.count(len(msg))
 }
 
-// count notes that more waits, or less. q.mu is held.
+// count adds more bytes to those that wait; more may be negative. q.mu is held.
 func (q *queue) count(more int) {
 	over := q.bytes > q.limit
 	q.bytes += more
@@ -124,7 +124,7 @@ func (q *queue) count(more int) {
 	}
 }
 
-// dequeue returns the next message as soon as there is one. After close it first returns what is left.
+// dequeue returns the next message as soon as there is one. After close it first returns the remaining messages.
 func (q *queue) dequeue(ctx context.Context) ([]byte, error) {
 	for {
 		msg, closed := q.pop()
@@ -143,7 +143,7 @@ func (q *queue) dequeue(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// await returns when somebody has woken who waits here, or with errQueueClosed when nothing more will come: what is left can be taken then.
+// await returns after a signal. It returns errQueueClosed after close; then the remaining messages can still be read.
 func (q *queue) await(ctx context.Context) error {
 	select {
 	case <-q.ready:
@@ -155,17 +155,17 @@ func (q *queue) await(ctx context.Context) error {
 	}
 }
 
-// isEmpty reports whether nothing waits, and more may come.
+// isEmpty reports whether an open queue holds no message.
 func (q *queue) isEmpty() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.items) == 0 && !q.closed
 }
 
-// pop takes the first message out, nil when there is none, and says whether the queue is closed.
+// pop removes the first message, nil for none. closed says that no more messages will come.
 func (q *queue) pop() (msg []byte, closed bool) { return q.popBelow(math.MaxInt) }
 
-// popBelow is pop of a message of less than size bytes.
+// popBelow is pop for a message of less than size bytes.
 func (q *queue) popBelow(size int) (msg []byte, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -178,14 +178,14 @@ func (q *queue) popBelow(size int) (msg []byte, closed bool) {
 	return msg, q.closed
 }
 
-// removeFirst takes the first message out. There is one, and q.mu is held.
+// removeFirst removes the first message. The queue is not empty, and q.mu is held.
 func (q *queue) removeFirst() (msg []byte) {
 	msg, q.items[0] = q.items[0], nil
 	q.items = q.items[1:]
 	return msg
 }
 
-// popUncounted is pop of a message that is written in portions: it counts until it is finished.
+// popUncounted is pop for a message that is written in portions. Its bytes count until uncount.
 func (q *queue) popUncounted() []byte {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -195,35 +195,35 @@ func (q *queue) popUncounted() []byte {
 	return q.removeFirst()
 }
 
-// noteWritten notes that the reader took n bytes of the message that was begun.
+// noteWritten records that n bytes of a message of popUncounted were written.
 func (q *queue) noteWritten(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.noteProgress(n)
 }
 
-// noteProgress notes that the reader reads. q.mu is held.
+// noteProgress records that n bytes were read. q.mu is held.
 func (q *queue) noteProgress(n int) {
 	if q.progress += n; q.progress >= minProgress {
 		q.progressAt, q.progress = time.Now(), 0
 	}
 }
 
-// uncount notes that the message that was begun, of n bytes, is written.
+// uncount ends the count of a message of popUncounted that had n bytes.
 func (q *queue) uncount(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.count(-n)
 }
 
-// idleTime says how much waits, and for how long the reader has taken next to nothing of it.
+// idleTime returns how many bytes wait, and for how long the reader has read less than minProgress of them.
 func (q *queue) idleTime() (bytes int, since time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.bytes, time.Since(q.progressAt)
 }
 
-// leaveBacklog takes what waits out of the backlog, for a reader that has ended.
+// leaveBacklog stops counting in the backlog, since the reader has ended.
 func (q *queue) leaveBacklog() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -233,7 +233,7 @@ func (q *queue) leaveBacklog() {
 	}
 }
 
-// close ends the queue. What waits can still be taken.
+// close ends the queue. The remaining messages can still be read.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// pausedRequest is what is read of CDP's Fetch.requestPaused.
+// pausedRequest is what is read of Fetch.requestPaused (CDP).
 type pausedRequest struct {
 	ID      string `json:"requestId"`
 	Frame   string `json:"frameId"`
@@ -16,54 +16,56 @@ type pausedRequest struct {
 	} `json:"request"`
 }
 
-// onRequestPaused is called on the reading goroutine for each document request. It goes on at once, or when the clients' sessions are there that are on their way.
-func (o *controller) onRequestPaused(params []byte) {
+// onRequestPaused is called on the reading goroutine for each document request. The request continues when no client's session is being
+// attached.
+func (ctl *controller) onRequestPaused(params []byte) {
 	var p pausedRequest
 	if err := json.Unmarshal(params, &p); err != nil {
-		o.mux.log.Warn("a paused request cannot be read", "error", err)
+		ctl.mux.log.Warn("a paused request cannot be read", "error", err)
 	}
-	if isFile(p.Request.URL) { // clients' sessions end before the request is let go
-		if o.mux.block(p.Frame, false); o.shouldClose(p.Request.URL) {
-			o.mux.send("", "Fetch.failRequest", map[string]any{"requestId": p.ID, "errorReason": "BlockedByClient"}, nil)
+	if isFile(p.Request.URL) { // clients' sessions end before the request continues
+		if ctl.mux.block(p.Frame, false); ctl.shouldClose(p.Request.URL) {
+			ctl.mux.send("", "Fetch.failRequest", map[string]any{"requestId": p.ID, "errorReason": "BlockedByClient"}, nil)
 			return
 		}
 	}
-	if o.onDocumentRequest(p.Frame, p.Request.Method) {
-		o.mux.send("", "Fetch.failRequest", map[string]any{"requestId": p.ID, "errorReason": "Aborted"}, nil) // the page stays where it is
+	if ctl.onDocumentRequest(p.Frame, p.Request.Method) {
+		// the page stays where it is
+		ctl.mux.send("", "Fetch.failRequest", map[string]any{"requestId": p.ID, "errorReason": "Aborted"}, nil)
 		return
 	}
-	over := o.attaching.pending()
+	over := ctl.attaching.pending()
 	if over == nil {
-		o.continueRequest(p)
+		ctl.continueRequest(p)
 		return
 	}
-	o.mux.log.Debug("a document waits until clients' sessions are there", "frame", p.Frame)
+	ctl.mux.log.Debug("a document waits until clients' sessions are there", "frame", p.Frame)
 	go func() {
-		timer := time.NewTimer(o.attaching.limit / 4)
+		timer := time.NewTimer(ctl.attaching.limit / 4)
 		defer timer.Stop()
 		select {
 		case <-over:
 		case <-timer.C:
 		}
-		o.continueRequest(p)
+		ctl.continueRequest(p)
 	}()
 }
 
-// continueRequest lets a document request go on, with the identity's hints.
-func (o *controller) continueRequest(p pausedRequest) {
+// continueRequest continues a document request with the identity's client hints.
+func (ctl *controller) continueRequest(p pausedRequest) {
 	asItIs := map[string]any{"requestId": p.ID}
 	var headers []header
-	if o.emulation.hints != nil {
-		headers = o.emulation.hints.rewrite(p.Request.Headers)
+	if ctl.emulation.hints != nil {
+		headers = ctl.emulation.hints.rewrite(p.Request.Headers)
 	}
 	if headers == nil {
-		o.mux.send("", "Fetch.continueRequest", asItIs, nil)
+		ctl.mux.send("", "Fetch.continueRequest", asItIs, nil)
 		return
 	}
-	o.mux.send("", "Fetch.continueRequest", map[string]any{"requestId": p.ID, "headers": headers}, func(a answer) {
-		if err := a.err(); err != nil && a.lost == nil { // a page that waits for ever is worse than a wrong hint
-			o.mux.log.Warn("a request kept its hints", "error", err)
-			o.mux.send("", "Fetch.continueRequest", asItIs, nil)
+	ctl.mux.send("", "Fetch.continueRequest", map[string]any{"requestId": p.ID, "headers": headers}, func(a answer) {
+		if err := a.err(); err != nil && a.lost == nil { // a wrong hint is better than a page that waits forever
+			ctl.mux.log.Warn("a request kept its hints", "error", err)
+			ctl.mux.send("", "Fetch.continueRequest", asItIs, nil)
 		}
 	})
 }

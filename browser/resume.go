@@ -2,12 +2,13 @@ package browser
 
 import "time"
 
-// This file keeps the owner from letting a target run that a client holds. Chrome counts the sessions that wait for most targets. A page that its opener
-// can reach and a shared worker it pauses in the renderer, by one flag: the first resume clears it, whoever sends it
-// (third_party/blink/renderer/core/inspector/devtools_agent.cc). A service worker waits for all sessions, but its renderer gets them one after the other, and
-// goes on at the first resume: who comes behind it misses what the worker does first, the response to its own script.
+// The controller must not resume a target that a client holds. For most targets Chrome counts the sessions that wait.
+//
+// Pages that their opener can reach, and shared workers, are paused in the renderer by one flag, which the first resume clears
+// (third_party/blink/renderer/core/inspector/devtools_agent.cc). A service worker waits for all sessions, but its renderer gets them one by
+// one and continues at the first resume. A later session misses the first events, such as the response to the worker's script.
 
-// hasSingleResume reports whether the first resume lets a target of this kind run.
+// hasSingleResume reports whether the first resume of any session lets a target run.
 func hasSingleResume(info TargetInfo) bool {
 	switch info.Type {
 	case "page":
@@ -18,18 +19,19 @@ func hasSingleResume(info TargetInfo) bool {
 	return false
 }
 
-// resume lets a target run, as far as the owner is concerned.
-func (o *controller) resume(s *session) {
-	o.mux.send(s.id, "Runtime.runIfWaitingForDebugger", nil, nil)
+// resume resumes a target on the controller's session.
+func (ctl *controller) resume(s *session) {
+	ctl.mux.send(s.id, "Runtime.runIfWaitingForDebugger", nil, nil)
 }
 
-// resumeAfterClients is resume when no client holds the target any longer. It comes when the owner's orders are acknowledged: whose session attaches with
-// the owner's is known then. A client that attaches by tabs is told of a page later; it has patience for that.
-func (o *controller) resumeAfterClients(s *session, d *overrideState) {
+// resumeAfterClients resumes a target once no client holds it. It is called after the overrides are acknowledged: the sessions that clients
+// attach with the controller's are known by then. A client that attaches through tabs learns of a page later, and has attachTimeout for
+// that.
+func (ctl *controller) resumeAfterClients(s *session, state *overrideState) {
 	timer := time.NewTimer(attachTimeout)
 	defer timer.Stop()
 	for byTab := true; ; {
-		held, changed := o.mux.isHeldByClient(s.target, byTab)
+		held, changed := ctl.mux.isHeldByClient(s.target, byTab)
 		if !held {
 			break
 		}
@@ -37,21 +39,21 @@ func (o *controller) resumeAfterClients(s *session, d *overrideState) {
 		case <-changed:
 		case <-timer.C:
 			byTab = false
-		case <-d.detached:
+		case <-state.detached:
 			return
 		}
 	}
-	o.resume(s)
+	ctl.resume(s)
 }
 
-// holdsTarget reports whether a client that attaches below parent holds the new target: Chrome says so, or it has attached to the tab that waits. Of the page in
-// that one Chrome says that it does not wait, and yet it does. m.mu is held.
+// holdsTarget reports whether a client that attaches below parent holds the new target. Chrome says so in waits, except for the page of a
+// paused tab, which is paused too. m.mu is held.
 func holdsTarget(parent *session, waits bool) bool {
 	return waits || parent.kind == "tab" && parent.holds
 }
 
-// isHeldByClient reports whether a client holds a target, with byTab also whether one has a tab that waits and has not attached to what is in it. changed is closed
-// when that may be different.
+// isHeldByClient reports whether a client holds a target. With byTab a client that holds a tab and has not attached to its page counts too.
+// changed is closed when the answer may be different.
 func (m *mux) isHeldByClient(target string, byTab bool) (held bool, changed <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,7 +65,7 @@ func (m *mux) isHeldByClient(target string, byTab bool) (held bool, changed <-ch
 	return false, nil
 }
 
-// hasChild reports whether there is a session below s. m.mu is held.
+// hasChild reports whether s has sessions below it. m.mu is held.
 func (m *mux) hasChild(s *session) bool {
 	for _, other := range m.sessions {
 		if other.parent == s.id {
@@ -73,7 +75,7 @@ func (m *mux) hasChild(s *session) bool {
 	return false
 }
 
-// endHold notes that s holds its target no longer. m.mu is held.
+// endHold records that s does not hold its target any more. m.mu is held.
 func (m *mux) endHold(s *session) {
 	if s.holds {
 		s.holds = false
@@ -81,7 +83,7 @@ func (m *mux) endHold(s *session) {
 	}
 }
 
-// signalHolds wakes who waits for clients. m.mu is held.
+// signalHolds wakes the goroutines that wait for clients. m.mu is held.
 func (m *mux) signalHolds() {
 	close(m.holdsChanged)
 	m.holdsChanged = make(chan struct{})

@@ -7,26 +7,25 @@ import (
 	"time"
 )
 
-// This file takes pictures and papers of pages, over the owner's sessions: the page has no session more than before, and its scripts see nothing of it.
-
-// ScreenshotOptions says what a screenshot is to be.
+// ScreenshotOptions describes a screenshot.
 type ScreenshotOptions struct {
-	Tab      string // a target's id, as /json/list has it; "" is the tab in front
+	Tab      string // target id as in /json/list; "" is the tab in front
 	Format   string // png, jpeg or webp
 	Quality  int    // of jpeg and webp, 0 to 100
-	FullPage bool   // all that can be scrolled to, not only what is seen
+	FullPage bool   // the whole scrollable page, not only the visible part
 }
 
-// PDFOptions says what a PDF is to be. Lengths are inches; 0 is Chrome's own.
+// PDFOptions describes a PDF. Lengths are in inches; 0 is Chrome's default.
 type PDFOptions struct {
-	Tab           string // as Shot's
+	Tab           string // target id as in /json/list; "" is the tab in front
 	Landscape     bool
-	Background    bool // print backgrounds too
+	Background    bool // prints backgrounds too
 	Width, Height float64
 	Scale         float64 // 0.1 to 2
 }
 
-// Screenshot takes a picture of a page (Page.captureScreenshot). It fails with a *PageError.
+// Screenshot returns a picture of a page (CDP Page.captureScreenshot). It uses the controller's session, so that the page's scripts do not
+// notice. It fails with a *PageError.
 func (b *Browser) Screenshot(ctx context.Context, s ScreenshotOptions) ([]byte, error) {
 	p, err := b.PageOf(ctx, s.Tab)
 	if err != nil {
@@ -46,11 +45,11 @@ func (b *Browser) Screenshot(ctx context.Context, s ScreenshotOptions) ([]byte, 
 	return b.capture(ctx, p, "Page.captureScreenshot", params, retryAfter)
 }
 
-// maxPageSize is how long or wide a page may be in a picture, in CSS pixels: a texture of the GPU, and of software rendering, ends there, and what lies
-// beyond would be drawn as a repetition.
+// maxPageSize is the largest width and height of a picture, in CSS pixels. It is the limit of a GPU texture and of software rendering; the
+// part beyond it would repeat.
 const maxPageSize = 16384
 
-// fullPageClip is the clip of all that a page can be scrolled to (Page.getLayoutMetrics).
+// fullPageClip returns the area of the whole scrollable page (CDP Page.getLayoutMetrics).
 func (b *Browser) fullPageClip(ctx context.Context, p Page) (map[string]any, error) {
 	var m struct {
 		Content struct {
@@ -62,12 +61,13 @@ func (b *Browser) fullPageClip(ctx context.Context, p Page) (map[string]any, err
 		return nil, pageError(ctx, err)
 	}
 	if m.Content.Width > maxPageSize || m.Content.Height > maxPageSize {
-		return nil, &PageError{"too_large", fmt.Errorf("the page is %g x %g pixels, more than %d", m.Content.Width, m.Content.Height, maxPageSize)}
+		return nil, &PageError{
+			"too_large", fmt.Errorf("the page is %g x %g pixels, more than %d", m.Content.Width, m.Content.Height, maxPageSize)}
 	}
 	return map[string]any{"x": 0, "y": 0, "width": m.Content.Width, "height": m.Content.Height, "scale": 1}, nil
 }
 
-// PDF prints a page (Page.printToPDF). It fails with a *PageError.
+// PDF prints a page (CDP Page.printToPDF). It fails with a *PageError.
 func (b *Browser) PDF(ctx context.Context, s PDFOptions) ([]byte, error) {
 	p, err := b.PageOf(ctx, s.Tab)
 	if err != nil {
@@ -82,19 +82,19 @@ func (b *Browser) PDF(ctx context.Context, s PDFOptions) ([]byte, error) {
 	return b.capture(ctx, p, "Page.printToPDF", params, 0)
 }
 
-// retryAfter is how long a picture may take before it is asked for once more.
+// retryAfter is how long a picture may take before it is requested again.
 const retryAfter = 2 * time.Second
 
-// capture carries out a command that answers data. Where again is not 0 it sends the command anew after that time, and after twice as long each time, and
-// the first answer counts: Chrome draws a tab behind for its picture alone, and on a busy machine waits for a frame that it has drawn already. Another
-// command has it draw the next one.
+// capture runs a command whose result has data. After again, and then after twice as long each time, it sends the command once more, and
+// takes the first answer; 0: never. For a background tab Chrome draws a frame on request, and on a busy machine it may miss that frame and
+// wait for the next one. Another command draws the next frame.
 func (b *Browser) capture(ctx context.Context, p Page, method string, params any, again time.Duration) ([]byte, error) {
 	answers := make(chan answer, 1)
 	for {
 		b.mux.send(p.Session, method, params, func(a answer) {
 			select {
 			case answers <- a:
-			default: // it is not the first
+			default: // a later answer
 			}
 		})
 		var late <-chan time.Time
@@ -112,7 +112,7 @@ func (b *Browser) capture(ctx context.Context, p Page, method string, params any
 	}
 }
 
-// decodeCapture is the data of an answer, if the page may be shown.
+// decodeCapture returns the data of an answer, if the page may be shown.
 func (b *Browser) decodeCapture(p Page, method string, a answer) ([]byte, error) {
 	var r struct {
 		Data []byte `json:"data"`
@@ -123,7 +123,7 @@ func (b *Browser) decodeCapture(p Page, method string, a answer) ([]byte, error)
 	if err := json.Unmarshal(a.Result, &r); err != nil {
 		return nil, &PageError{"refused", err}
 	}
-	if b.mux.isBlocked(p.Target) { // meanwhile
+	if b.mux.isBlocked(p.Target) { // it has become blocked meanwhile
 		return nil, &PageError{"no_tab", errNotShown}
 	}
 	return r.Data, nil

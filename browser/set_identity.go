@@ -7,13 +7,15 @@ import (
 	"time"
 )
 
-// identityTimeout is how long Redress waits for pages to say that they have it. One that hangs gets it before it does anything else.
+// identityTimeout is how long SetIdentity waits for the pages' acknowledgements. A page that hangs applies the change before it continues.
 const identityTimeout = time.Second
 
-// SetIdentity changes what open and new pages are told of time zone, position and languages while the browser runs (Emulation.setTimezoneOverride,
-// setGeolocationOverride, Browser.setPermission; languages.go). A zone that is "" and languages that are nil leave these as they are. The rest of the
-// identity is the process' own and waits for the next start. It returns when every page has it, or has had time for it. told are the languages that
-// pages have now, nil for the host's; a *LanguagesError says why they are not those of id, and any other error that nothing has changed.
+// SetIdentity changes time zone, position and languages of open and new pages while the browser runs (CDP Emulation.setTimezoneOverride,
+// setGeolocationOverride, Browser.setPermission; languages.go). An empty zone and nil languages mean no change. The rest of the identity
+// waits for the next start.
+//
+// SetIdentity returns when every page has acknowledged the change or has had time to. told are the languages that pages have now, nil for
+// the host's. A *LanguagesError says why they are not those of id. After any other error nothing has changed.
 func (b *Browser) SetIdentity(ctx context.Context, id Identity) (told []string, err error) {
 	m, err := b.running()
 	if err == nil {
@@ -51,47 +53,50 @@ func (b *Browser) SetIdentity(ctx context.Context, id Identity) (told []string, 
 	return told, err
 }
 
-// LanguagesError says why a browser that runs has kept its languages. The rest was changed.
+// LanguagesError says why a running browser has kept its languages. The rest of the identity has changed.
 type LanguagesError struct{ Err error }
 
+// Error satisfies error.
 func (e *LanguagesError) Error() string {
 	return fmt.Sprintf("the browser keeps its languages: %v", e.Err)
 }
 
+// Unwrap returns the cause.
 func (e *LanguagesError) Unwrap() error { return e.Err }
 
-// overrideAll gives every target that runs what has changed, and the clients' sessions what they need of it, and returns what is closed when they have it.
+// overrideAll sends the changed overrides to every target, and to clients' sessions where necessary. Each returned channel is closed when a
+// target has acknowledged them.
 func (b *Browser) overrideAll(ctx context.Context, languages bool) (all []<-chan struct{}) {
-	o := b.mux.controller
-	for _, s := range o.mux.controllerSessions("") {
-		o.mu.Lock()
-		d := o.targets[s.target]
-		o.mu.Unlock()
-		if d == nil { // it has gone, or will be dressed in what is now
+	ctl := b.mux.controller
+	for _, s := range ctl.mux.controllerSessions("") {
+		ctl.mu.Lock()
+		state := ctl.targets[s.target]
+		ctl.mu.Unlock()
+		if state == nil { // it has gone, or will get the new overrides
 			continue
 		}
-		select { // not before what it was dressed in
-		case <-d.sent:
-		case <-d.detached:
+		select { // the new overrides must follow the first ones
+		case <-state.sent:
+		case <-state.detached:
 		case <-ctx.Done():
 		}
-		all = append(all, o.sendOverrides(s, b.emulation.changeOverrides(s.kind, languages)))
+		all = append(all, ctl.sendOverrides(s, b.emulation.changeOverrides(s.kind, languages)))
 	}
 	if !languages {
 		return all
 	}
-	for _, s := range o.mux.clientSessions() {
-		all = append(all, o.overrideSession(s))
+	for _, s := range ctl.mux.clientSessions() {
+		all = append(all, ctl.overrideSession(s))
 	}
-	o.reapplyShared() // a round that is under way may have what was before
+	ctl.reapplyShared() // a run under way may send the old ones
 	return all
 }
 
-// permitAll gives every browser context the permission that goes with the position.
-func (o *controller) permitAll() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for context := range o.permitted {
-		o.permit(context)
+// permitAll sends the geolocation permission of every browser context.
+func (ctl *controller) permitAll() {
+	ctl.mu.Lock()
+	defer ctl.mu.Unlock()
+	for context := range ctl.permitted {
+		ctl.permit(context)
 	}
 }

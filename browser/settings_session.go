@@ -5,13 +5,14 @@ import (
 	"slices"
 )
 
-// settingsTab is the page of that kind that is open, or was last. It is known by its address before Chrome has answered with its id; mux.mu guards it.
+// settingsTab is the settings page that is open, or was last. It is recognised by its address before Chrome has answered with its id.
+// mux.mu guards it.
 type settingsTab struct {
 	url, target string
-	announced   bool // clients have heard of it: Chrome announced it without its address
+	announced   bool // Chrome has announced it to clients before its address was known
 }
 
-// detachFromSettings names the private page and ends the sessions of clients that are on it. It runs on the reading goroutine.
+// detachFromSettings records the id of the settings page and ends the clients' sessions on it. It runs on the reading goroutine.
 func (m *mux) detachFromSettings(target string) (detached []<-chan struct{}) {
 	m.mu.Lock()
 	m.settings.announced = m.settings.target == ""
@@ -31,28 +32,29 @@ func (m *mux) detachFromSettings(target string) (detached []<-chan struct{}) {
 	return detached
 }
 
-// hasSettingsPage reports whether the private page is open, or about to be.
+// hasSettingsPage reports whether the settings page is open or is being opened.
 func (m *mux) hasSettingsPage() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.settings.url != ""
 }
 
-// isSettingsPage reports whether a target is the private page.
+// isSettingsPage reports whether a target is the settings page.
 func (m *mux) isSettingsPage(target string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.settings.target == target
 }
 
-// concernsSettings reports whether an event is about the private page, and not for clients and the live view. A client that Chrome has attached to the page is
-// detached; its session is in no book of ours, so that nothing of the client's gets there meanwhile.
+// concernsSettings reports whether an event is about the settings page and must be kept from clients and subscriptions. A client that
+// Chrome has attached to the page is detached. Its session is never registered, so no command of the client gets there.
 func (m *mux) concernsSettings(s *session, method string, params []byte) bool {
 	m.mu.Lock()
 	private := m.settings
 	m.mu.Unlock()
-	if private == (settingsTab{}) || !slices.Contains([]string{"Target.targetCreated", "Target.targetInfoChanged", "Target.targetDestroyed", "Target.targetCrashed",
-		"Target.attachedToTarget", "Target.detachedFromTarget"}, method) {
+	if private == (settingsTab{}) ||
+		!slices.Contains([]string{"Target.targetCreated", "Target.targetInfoChanged", "Target.targetDestroyed", "Target.targetCrashed",
+			"Target.attachedToTarget", "Target.detachedFromTarget"}, method) {
 		return false
 	}
 	var p struct {

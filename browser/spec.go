@@ -12,53 +12,53 @@ import (
 	"unicode"
 )
 
-// Spec is what a run is made of. No value of it but the folders' paths and the key's hash gets on Chrome's command line.
+// Spec describes a run. Of its values only the folders' paths and the key's hash appear on Chrome's command line.
 type Spec struct {
-	// Path is the browser's program, Product and Version what it is, as Find gives them. Without a version nothing can be told of it, and pages see the
-	// browser's own words.
+	// Path is the browser's program. Product and Version are those of Find; without a version pages see the browser's own user agent.
 	Path, Product, Version string
 	// UserDataDir is the profile's folder, an absolute path. The caller holds the profile's lock.
 	UserDataDir string
-	// TempDir is Chrome's folder for temporary files, an absolute and short path (Chrome makes a unix socket in it). It is the run's alone:
-	// emptied before the start and removed after the end.
+	// TempDir is Chrome's folder for temporary files, an absolute and short path, since Chrome makes a unix socket in it. It belongs to the
+	// run alone: it is emptied before the start and removed after the end.
 	TempDir string
 	// Headless runs without windows.
 	Headless bool
-	// Identity is what pages are told of system, version, time zone, languages, position and screen; the zero value is the host's own.
+	// Identity is what pages see of system, version, time zone, languages, position and screen. The zero value is the host's own.
 	Identity Identity
-	// WebRTC says what pages may do with it; "" is WebRTCProxyOnly.
+	// WebRTC is what pages may do with WebRTC; "" is WebRTCProxyOnly.
 	WebRTC WebRTC
-	// Network is the isolation that the run must have, InNamespace or OnLoopback; "" is the best that there is.
+	// Network is the required network isolation, InNamespace or OnLoopback; "" is the best one available.
 	Network string
-	// FilesDir is the run's own folder for what clients upload and download, an absolute path: the one place whose files a client gets at that may not
-	// use those of the machine. The caller makes it, with "downloads" and "uploads" in it. "" is none.
+	// FilesDir is the run's own folder for uploads and downloads of clients, an absolute path; "": none. Clients that may not use files of
+	// this machine get only files of this folder. The caller creates it, with "downloads" and "uploads" in it.
 	FilesDir string
-	// FilesQuota is how many bytes may lie in FilesDir: downloads that have no room are cancelled. 0 is no quota.
+	// FilesQuota is how many bytes FilesDir may hold; 0: no quota. Downloads that would exceed it are cancelled.
 	FilesQuota int64
-	// HomeDir is the folder for what Chrome and its libraries keep in a user's home beside the profile: caches and settings (XDG_CACHE_HOME and the
-	// like), an absolute path. The caller makes it. "" is the user's own home.
+	// HomeDir is the folder for caches and settings of Chrome and its libraries (XDG_CACHE_HOME and the like), an absolute path; "": the
+	// user's own home. The caller creates it.
 	HomeDir string
-	// Protected are folders and files that are closed to DevTools clients: without a mount namespace commands that lead to them are refused, and in one
-	// they are not there. Siblings are what the paths of further ones begin with, which come and go; TempDir is none of them.
+	// Protected are folders and files that DevTools clients must not reach. In a mount namespace they do not exist; without one, commands
+	// that refer to them are refused. Siblings are prefixes of the paths of further ones, which come and go. TempDir is exempt.
 	Protected, Siblings []string
-	// Hidden are further folders that are not there in a mount namespace. The run's own folders are, also where they lie in these or in protected ones.
+	// Hidden are further folders that do not exist in a mount namespace. The run's own folders do exist, even within hidden or protected
+	// ones.
 	Hidden []string
-	// ReadOnly keeps a run with a mount namespace from writing anything but its own folders and those of Writable, which are there.
+	// ReadOnly lets a run with a mount namespace write only its own folders and those of Writable, which must exist.
 	ReadOnly bool
 	Writable []string
-	// Files is the isolation of files that the run must have, FilesInNamespace or FilesByGuard; "" is the best that there is.
+	// Files is the required isolation of files, FilesInNamespace or FilesByGuard; "" is the best one available.
 	Files string
-	// TrustSPKI is the base64 SHA-256 of the one public key whose certificates need no signature of an authority: that of a site of our own.
+	// TrustSPKI is the base64 SHA-256 of the one public key whose certificates need no authority: that of a site of our own.
 	TrustSPKI string
-	// Resolver is a name server over HTTPS (the template of its URL, RFC 8484) that Chrome is to ask, and asks beside its proxy; "" is none.
+	// Resolver is the URL template of a DNS-over-HTTPS server (RFC 8484), which Chrome asks beside its proxy; "": none.
 	Resolver string
-	// Logger gets what happens; nil: nothing is logged.
+	// Logger gets the log; nil: nothing is logged.
 	Logger *slog.Logger
-	// ExtraEnv is added to Chrome's environment, as "KEY=value". It replaces what is there.
+	// ExtraEnv is added to Chrome's environment as "KEY=value", and replaces what is there.
 	ExtraEnv []string
 }
 
-// check says what is wrong with a spec.
+// check returns what is wrong with a spec.
 func (s Spec) check() error {
 	switch {
 	case s.Path == "":
@@ -70,7 +70,8 @@ func (s Spec) check() error {
 	case strings.ContainsFunc(s.UserDataDir+s.TempDir, unicode.IsControl):
 		return errors.New("the profile's and the temporary folder must have no control characters in their paths")
 	case len(s.TempDir) > maxTempDir:
-		return fmt.Errorf("the temporary folder's path is too long: %d bytes, at most %d for Chrome's socket: %s", len(s.TempDir), maxTempDir, s.TempDir)
+		return fmt.Errorf("the temporary folder's path is too long: %d bytes, at most %d for Chrome's socket: %s", len(s.TempDir),
+			maxTempDir, s.TempDir)
 	case within(s.UserDataDir, s.TempDir) || within(os.TempDir(), s.TempDir):
 		return fmt.Errorf("the temporary folder must be one of its own: %s", s.TempDir)
 	case s.Version == "" && (s.Identity.OS != "" || s.Identity.Version != ""):
@@ -79,7 +80,7 @@ func (s Spec) check() error {
 	return s.Identity.check()
 }
 
-// ownFolders are the folders that the run writes, wherever they lie.
+// ownFolders returns the folders that the run writes.
 func (s *Spec) ownFolders() (out []string) {
 	for _, dir := range []string{s.UserDataDir, s.TempDir, s.FilesDir, s.HomeDir} {
 		if dir != "" {
@@ -89,12 +90,12 @@ func (s *Spec) ownFolders() (out []string) {
 	return out
 }
 
-// installed is the browser as it was found.
+// installed returns the browser as it was found.
 func (s *Spec) installed() Installed {
 	major, _, _ := strings.Cut(s.Version, ".")
 	n, _ := strconv.Atoi(major)
 	return Installed{Path: s.Path, Product: s.Product, Version: s.Version, Major: n}
 }
 
-// profileFolder is the one of the Chrome profiles in a user-data folder that a run uses.
+// profileFolder is the Chrome profile that a run uses within a folder of user data.
 const profileFolder = "Default"

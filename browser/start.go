@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Start launches Chrome and returns when it takes commands and the owner is attached to each open page. When ctx ends first, or on any error,
+// Start launches Chrome. It returns when Chrome takes commands and every open page has its overrides. If ctx ends first, or on any error,
 // nothing is left: no process, no temporary folder. It fails with a *StartError.
 func (b *Browser) Start(ctx context.Context) error {
 	if !b.claim() {
@@ -31,7 +31,7 @@ func (b *Browser) Start(ctx context.Context) error {
 	return nil
 }
 
-// claim reports whether this call is the one that starts or ends the browser's life.
+// claim reports whether this is the first call of Start or Stop.
 func (b *Browser) claim() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -40,7 +40,7 @@ func (b *Browser) claim() bool {
 	return first
 }
 
-// launch prepares the folders and starts the process. When it fails, it clears up after itself and closes done and gone.
+// launch prepares the folders and starts the process. On failure it cleans up, and closes done and released.
 func (b *Browser) launch() error {
 	err := b.prepare()
 	if err == nil {
@@ -59,7 +59,7 @@ func (b *Browser) launch() error {
 	return &StartError{Kind: StartFailed, Err: err}
 }
 
-// prepare makes the folders ready for Chrome.
+// prepare creates the folders and writes Chrome's preferences.
 func (b *Browser) prepare() error {
 	if err := executable(b.spec.Path); err != nil {
 		return &StartError{Kind: StartNotFound, Err: err}
@@ -90,7 +90,7 @@ func (b *Browser) prepare() error {
 	return writeSettings(&b.spec)
 }
 
-// emptyFolder makes a folder, or removes what lies in it.
+// emptyFolder creates a folder, or removes what is in it.
 func emptyFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -102,7 +102,7 @@ func emptyFolder(dir string) error {
 	return err
 }
 
-// filesDir is the run's own folder for what is uploaded and downloaded. Without one that outlives the run it is a temporary one.
+// filesDir returns the run's own folder for uploads and downloads. Without Spec.FilesDir it is a temporary one.
 func (b *Browser) filesDir() string {
 	if b.spec.FilesDir != "" {
 		return filepath.Clean(b.spec.FilesDir)
@@ -110,7 +110,7 @@ func (b *Browser) filesDir() string {
 	return filepath.Join(b.spec.TempDir, "files")
 }
 
-// spawn starts Chrome in the burrow, and the goroutines that own the process and the pipe.
+// spawn starts Chrome in its isolation, and the goroutines that supervise the process and the pipe.
 func (b *Browser) spawn() error {
 	p, err := newPipe()
 	if err != nil {
@@ -144,7 +144,7 @@ func (b *Browser) spawn() error {
 	return nil
 }
 
-// supervise follows the run to its end: first the main process, then its group, the pipe and the folder.
+// supervise follows the run to its end: the main process, then its group, the pipe and the folders.
 func (b *Browser) supervise() {
 	piped := make(chan struct{})
 	go func() { defer close(piped); b.mux.run() }()
@@ -155,7 +155,7 @@ func (b *Browser) supervise() {
 	close(b.done)
 	b.log.Info("browser exited", "pid", b.proc.pid(), "code", b.proc.exit.Code, "signal", b.proc.exit.Signal)
 	<-b.proc.groupGone
-	b.mux.pipe.close() // ends run, should a process outside the group hold the other end
+	b.mux.pipe.close() // ends run even if a process outside of the group holds the other end
 	<-piped
 	if err := removeRunSettings(&b.spec); err != nil {
 		b.log.Warn("what kept the browser from files and pages of its own stays in the profile's preferences", "error", err)
@@ -166,7 +166,7 @@ func (b *Browser) supervise() {
 	close(b.released)
 }
 
-// removeFailed removes what a failed start has made.
+// removeFailed removes what a failed start has created.
 func (b *Browser) removeFailed() {
 	_ = os.RemoveAll(b.spec.TempDir)
 	if b.createdDir {
@@ -174,7 +174,7 @@ func (b *Browser) removeFailed() {
 	}
 }
 
-// awaitReady is the race of a start: ready, exited, cancelled, too late.
+// awaitReady waits until the browser is ready. If it exits, is cancelled or takes too long, awaitReady ends it.
 func (b *Browser) awaitReady(ctx context.Context) error {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -219,11 +219,11 @@ func cancelled(cause error) *StartError {
 	return &StartError{Kind: kind, Err: cause}
 }
 
-// abandon ends a browser whose start failed and waits until nothing is left of it. Closing the pipe lets it flush what it may
-// have written; own says when it is too late for that.
+// abandon ends a browser whose start failed, and waits until nothing is left of it. Closing the pipe lets Chrome flush its data. own says
+// that the browser itself has failed; it then gets time to exit and to print why.
 func (b *Browser) abandon(own bool) {
 	if own {
-		select { // it often is on its way out by itself, with something to say
+		select { // it is often exiting already
 		case <-b.proc.exited:
 		case <-b.killc:
 		case <-time.After(b.limits.abandon / 2):
@@ -239,10 +239,11 @@ func (b *Browser) abandon(own bool) {
 	<-b.released
 }
 
-// exitProfileInUse is Chrome's exit code when another Chrome has the profile (chrome/common/chrome_result_codes.h, RESULT_CODE_PROFILE_IN_USE).
+// exitProfileInUse is Chrome's exit code when another Chrome uses the profile (chrome/common/chrome_result_codes.h,
+// RESULT_CODE_PROFILE_IN_USE).
 const exitProfileInUse = 21
 
-// explain adds to a failure what the browser left behind.
+// explain adds the browser's exit and its last output to a failure.
 func (b *Browser) explain(e *StartError) {
 	e.Lines = b.proc.exit.Lines
 	if e.Kind != StartFailed {
@@ -260,7 +261,7 @@ func (b *Browser) explain(e *StartError) {
 	}
 }
 
-// handshake asks for the version, attaches the owner, and waits until every open page is dressed.
+// handshake asks for the version, attaches the controller, and waits until every open page has its overrides.
 func (b *Browser) handshake(ctx context.Context) error {
 	m := b.mux
 	attached := make(chan answer, 1)
@@ -309,13 +310,14 @@ func (b *Browser) getVersion(ctx context.Context) error {
 	b.version = parseProduct(v.Product)
 	b.version.Path = b.spec.Path
 	if was := b.spec.Version; was != "" && was != b.version.Version {
-		b.log.Warn("the browser is not of the version that it was when it was looked for; pages are told that one", "was", was, "is", b.version.Version)
+		b.log.Warn("the browser is not of the version that it was when it was looked for; pages are told that one", "was", was, "is",
+			b.version.Version)
 	}
 	b.userAgent = v.UserAgent
 	return nil
 }
 
-// awaitPage waits for the first page. A browser that opens none gets one.
+// awaitPage waits for the first page, and opens one if none comes.
 func (b *Browser) awaitPage(ctx context.Context) error {
 	soon, cancel := context.WithTimeout(ctx, b.limits.firstPage)
 	defer cancel()
@@ -328,7 +330,7 @@ func (b *Browser) awaitPage(ctx context.Context) error {
 	return b.mux.controller.awaitFirstPage(ctx)
 }
 
-// leaveNewTab takes a browser whose session had no tab to restore off the New Tab Page.
+// leaveNewTab navigates a browser without restored tabs away from the New Tab Page.
 func (b *Browser) leaveNewTab(ctx context.Context) error {
 	pages := b.mux.controller.openPages()
 	if len(pages) != 1 {

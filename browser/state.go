@@ -12,7 +12,7 @@ func (b *Browser) process() *process {
 	}
 }
 
-// running returns the multiplexer of a browser that was launched.
+// running returns the multiplexer. It fails with errNotStarted before the launch.
 func (b *Browser) running() (*mux, error) {
 	select {
 	case <-b.launched:
@@ -27,7 +27,7 @@ var (
 	errStarted    = errors.New("the browser has been started already: a Browser runs once")
 )
 
-// PID is the main process' id in the host's numbering, 0 before the start.
+// PID returns the main process' id in the host's numbering, 0 before the start.
 func (b *Browser) PID() int {
 	if p := b.process(); p != nil {
 		return p.pid()
@@ -35,7 +35,8 @@ func (b *Browser) PID() int {
 	return 0
 }
 
-// Version is what runs, as the browser itself says it (Browser.getVersion). Path is the spec's. It is empty before Start has returned.
+// Version returns the running browser as it describes itself (CDP Browser.getVersion), with the spec's path. It is empty before Start has
+// returned.
 func (b *Browser) Version() Installed {
 	if !b.ready() {
 		return Installed{}
@@ -43,7 +44,7 @@ func (b *Browser) Version() Installed {
 	return b.version
 }
 
-// UserAgent is the browser's own user agent (Browser.getVersion), "" before Start has returned.
+// UserAgent returns the browser's own user agent (CDP Browser.getVersion), "" before Start has returned.
 func (b *Browser) UserAgent() string {
 	if !b.ready() {
 		return ""
@@ -60,10 +61,10 @@ func (b *Browser) ready() bool {
 	}
 }
 
-// Done is closed when Chrome's main process has gone, also when a start failed.
+// Done returns a channel that is closed when Chrome's main process has exited, or when a start failed.
 func (b *Browser) Done() <-chan struct{} { return b.done }
 
-// Exit says how the main process ended. It is the zero Exit before Done is closed, and when there never was a process.
+// Exit returns how the main process ended. It is the zero Exit before Done is closed, and if there never was a process.
 func (b *Browser) Exit() Exit {
 	select {
 	case <-b.done:

@@ -5,27 +5,26 @@ import (
 	"time"
 )
 
-// Method is what ended a browser.
+// Method is how a browser was ended.
 type Method string
 
-// The ways in which a browser ends, from the gentlest. SIGTERM is never sent: Chrome takes it as the end of the
-// session and loses the last cookies.
+// The ways to end a browser, gentlest first. SIGTERM is never sent: Chrome takes it as the end of the session and loses the last cookies.
 const (
-	MethodNone      Method = ""          // it had gone by itself, or never ran
+	MethodNone      Method = ""          // it had exited by itself, or never ran
 	MethodClose     Method = "close"     // CDP Browser.close
-	MethodInterrupt Method = "interrupt" // SIGINT, which Chrome takes as the user's wish to quit
+	MethodInterrupt Method = "interrupt" // SIGINT, which Chrome takes as the user's request to quit
 	MethodKill      Method = "kill"      // SIGKILL to every process of the group
 )
 
-// Stop ends the browser and says what was needed: Browser.close, after 10 s SIGINT, after another 5 s SIGKILL.
-// With force it is killed at once. When ctx ends, patience ends too: the browser is killed. Stop returns when every process of the
-// group has gone and the temporary folder is removed. It may be called several times, at the same time too, and before Start.
+// Stop ends the browser and returns what was needed: Browser.close, after 10 s SIGINT, after another 5 s SIGKILL. With force, or when ctx
+// ends, the browser is killed at once. Stop returns when every process of the group has exited and the temporary folder is removed. It may
+// be called concurrently, repeatedly, and before Start.
 func (b *Browser) Stop(ctx context.Context, force bool) Method {
 	b.stopcOnce.Do(func() { close(b.stopc) })
 	if force {
 		b.endWaits()
 	}
-	if b.claim() { // never started
+	if b.claim() { // it was never started
 		b.probe.set(pageValues{})
 		close(b.startDone)
 		close(b.done)
@@ -43,10 +42,10 @@ func (b *Browser) Stop(ctx context.Context, force bool) Method {
 	return b.method
 }
 
-// endWaits ends all patience.
+// endWaits ends all waiting, so that the browser is killed.
 func (b *Browser) endWaits() { b.killcOnce.Do(func() { close(b.killc) }) }
 
-// shutDown goes down the steps until the main process has gone. The goroutine that owns the process does the rest.
+// shutDown takes one step after the other until the main process has exited. supervise does the rest.
 func (b *Browser) shutDown() {
 	<-b.startDone
 	p := b.process()
@@ -80,10 +79,10 @@ func (b *Browser) shutDown() {
 	p.kill()
 }
 
-// awaitOwnPages waits until the pages have gone that were opened to see what pages show, or to change it: Chrome would keep them among the user's tabs.
+// awaitOwnPages waits until the pages of the probe and of SetIdentity have closed, since Chrome would restore them among the user's tabs.
 func (b *Browser) awaitOwnPages() {
 	closed := make(chan struct{})
-	go func() { // it ends with the browser at the latest
+	go func() { // ends with the browser at the latest
 		b.settings.Lock()
 		defer b.settings.Unlock()
 		close(closed)
@@ -107,7 +106,7 @@ func (b *Browser) setMethod(m Method) {
 	b.method = m
 }
 
-// exitsWithin waits for the main process, at most for d and not when there is no patience.
+// exitsWithin waits for the main process to exit, for at most d or until endWaits.
 func (b *Browser) exitsWithin(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -40,9 +40,9 @@ type (
 		Result json.RawMessage
 		Err    error // a *ProtocolError if Chrome refused the command
 	}
-	// Blocked says that a page is on its way to an address that is closed to clients and viewers, or is there.
+	// Blocked says that a page is navigating to, or shows, an address that clients and viewers must not see.
 	Blocked struct{ Target string }
-	// ClientInput is an input command (CDP domain Input) that a client of the gateway sent to a page.
+	// ClientInput is an input command that a client of the gateway has sent to a page (CDP domain Input).
 	ClientInput struct {
 		Target, Method string
 		Params         json.RawMessage
@@ -89,20 +89,20 @@ func (s *Subscription) Next(ctx context.Context) (News, error) {
 	}
 }
 
-// Send gives Chrome a command on a session of the controller ("" is the browser's own) and returns at once. The Answer, which has the same
-// tag, is delivered as news. After Close the command is still sent, and the answer is dropped.
+// Send sends Chrome a command on a session of the controller ("": the browser's own) and returns at once. The Answer with the same tag is
+// delivered as news. After Close commands are still sent, and their answers are dropped.
 func (s *Subscription) Send(session, method string, params, tag any) {
 	s.mux.send(session, method, params, func(a answer) {
 		news := Answer{tag, a.Result, a.err()}
 		if a.lost != nil {
-			go s.deliver(news) // this may run within Send, whose caller need not be able to read meanwhile
+			go s.deliver(news) // this may run within Send, whose caller may be the reader
 			return
 		}
 		s.deliver(news)
 	})
 }
 
-// Show tells which page the reader shows, "" for none. Front prefers it. With dialogs the page's dialogs are left to the reader.
+// Show tells which page the reader shows, "" for none. Front prefers that page. With dialogs the reader takes on the page's dialogs.
 func (s *Subscription) Show(target string, dialogs bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -208,12 +208,12 @@ func (r *tableRound) followers() int {
 func (r *tableRound) closeTab(p Page) {
 	r.t.Helper()
 	call(r.t, r.b, "", "Target.closeTarget", map[string]string{"targetId": p.Target})
-	o := r.b.mux.controller
+	ctl := r.b.mux.controller
 	testnet.Eventually(r.t, "the others have their locale again", func() bool {
-		_, open := o.page(p.Target)
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return !open && !o.reapplying.again && !o.reapplying.busy
+		_, open := ctl.page(p.Target)
+		ctl.mu.Lock()
+		defer ctl.mu.Unlock()
+		return !open && !ctl.reapplying.again && !ctl.reapplying.busy
 	})
 }
 

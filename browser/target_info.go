@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 )
 
-// This file makes "attached" of CDP's Target.TargetInfo say whether a client is attached to a target. The owner is attached to every one.
-
-// ofTarget is an event of a client's session as the client gets it: where it says what a target is, "attached" is of clients alone.
-func (m *mux) ofTarget(method string, msg []byte, e envelope) ([]byte, envelope) {
+// rewriteTargetInfo returns an event of a client's session with "attached" of its TargetInfo (CDP) meaning clients only. Chrome says that
+// every target is attached, since the controller is.
+func (m *mux) rewriteTargetInfo(method string, msg []byte, e envelope) ([]byte, envelope) {
 	if method != "Target.targetCreated" && method != "Target.targetInfoChanged" {
 		return msg, e
 	}
@@ -18,17 +17,17 @@ func (m *mux) ofTarget(method string, msg []byte, e envelope) ([]byte, envelope)
 	if json.Unmarshal(e.params.in(msg), &p) != nil {
 		return msg, e
 	}
-	out := m.attachedByClients(msg, p.TargetInfo.TargetID)
+	out := m.withClientAttached(msg, p.TargetInfo.TargetID)
 	again, err := scan(out, maxDepth)
-	if err != nil { // what was one message is one with another word in it
+	if err != nil { // only one word of a valid message has changed
 		return msg, e
 	}
 	return out, again
 }
 
-// attachedByClients is what Chrome says of one target, with "attached" false where no client is: the owner is attached to every target, and a client that
-// looks for one that nobody has would find none. Chrome writes no blanks, and within a text it escapes the quotation marks.
-func (m *mux) attachedByClients(info []byte, target string) []byte {
+// withClientAttached sets "attached" in a TargetInfo of Chrome's to false if no client is attached. A client that looks for an unattached
+// target would find none otherwise. Chrome's JSON has no spaces, and quotation marks within strings are escaped.
+func (m *mux) withClientAttached(info []byte, target string) []byte {
 	if m.hasClient(target) {
 		return info
 	}

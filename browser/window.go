@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// fitTimeout is how long a start waits for its window to get its size. A window of another size is no reason to fail.
+// fitTimeout bounds the resizing of a window at the start. A wrong size is no reason to fail.
 const fitTimeout = 2 * time.Second
 
-// fitWindow gives the window of a browser with windows the size of the screen that is declared, as far as the display has it. The display itself
-// cannot be another one: its size is what pages see.
+// fitWindow gives the browser's window the size of the declared screen, as far as it fits on the display. Pages see the size of the display
+// itself.
 func (b *Browser) fitWindow(ctx context.Context) {
 	want, pages := b.spec.Identity.Screen, b.mux.controller.openPages()
 	if want == nil || b.spec.Headless || len(pages) == 0 {
@@ -34,6 +34,7 @@ func (b *Browser) resizeWindow(ctx context.Context, p Page, want Screen) error {
 	if err := b.mux.call(ctx, "", "Browser.getWindowForTarget", map[string]string{"targetId": p.Target}, &window); err != nil {
 		return err
 	}
-	bounds := map[string]int{"left": display.Left, "top": display.Top, "width": min(want.Width, display.Width), "height": min(want.Height, display.Height)}
+	bounds := map[string]int{"left": display.Left, "top": display.Top, "width": min(want.Width, display.Width),
+		"height": min(want.Height, display.Height)}
 	return b.mux.call(ctx, "", "Browser.setWindowBounds", map[string]any{"windowId": window.ID, "bounds": bounds}, nil)
 }
