@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// BlankPage is where a browser without a session starts: not on the New Tab Page, which talks to a search engine.
+// BlankPage is the page of a browser without a session. The New Tab Page would talk to a search engine.
 const BlankPage = "about:blank"
 
 // settingsURL is a page that may change Chrome's preferences (settingsPrivate, for all of chrome://settings:
@@ -14,7 +14,7 @@ const BlankPage = "about:blank"
 // faster than the settings themselves.
 const settingsURL = "chrome://settings/strings.m.js"
 
-// normal is a URL as Chrome writes it, as far as that matters to compare two.
+// normal returns a URL as Chrome writes it, as far as comparisons need it.
 func normal(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -27,7 +27,7 @@ func normal(address string) string {
 	return u.String()
 }
 
-// URLError is a URL that the browser is not asked to open.
+// URLError says that an address must not be opened.
 type URLError struct{ URL string }
 
 // Error satisfies error.
@@ -35,7 +35,7 @@ func (e *URLError) Error() string {
 	return fmt.Sprintf("only http, https and about:blank can be opened: %q", e.URL)
 }
 
-// CheckURL accepts absolute http and https URLs with a host, and about:blank. It fails with a *URLError.
+// CheckURL accepts about:blank, and absolute http and https URLs with a host. It fails with a *URLError.
 func CheckURL(address string) error {
 	if address == BlankPage {
 		return nil
@@ -47,8 +47,8 @@ func CheckURL(address string) error {
 	return nil
 }
 
-// splitAddress reads an address as Chrome's parser does (WHATWG URL, 4.4): without control characters and spaces around it, and without
-// tabs and line ends anywhere.
+// splitAddress splits an address as Chrome's parser does (WHATWG URL, 4.4). It ignores control characters and spaces around it, and tabs
+// and newlines anywhere.
 func splitAddress(address string) (scheme, rest string) {
 	around := func(r rune) bool { return r <= ' ' }
 	address = strings.TrimFunc(strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(address), around)
@@ -59,7 +59,7 @@ func splitAddress(address string) (scheme, rest string) {
 	return strings.ToLower(scheme), rest
 }
 
-// isFile reports whether an address is a file's.
+// isFile reports whether an address is one of a file.
 func isFile(address string) bool {
 	scheme, rest := splitAddress(address)
 	return scheme == "file" || scheme == "view-source" && isFile(rest)

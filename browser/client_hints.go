@@ -2,7 +2,7 @@ package browser
 
 import "strings"
 
-// headers are the request headers of hints by their names in lower case (https://wicg.github.io/ua-client-hints/, 3).
+// headers returns the request headers of the hints, by their names in lower case (https://wicg.github.io/ua-client-hints/, 3).
 func (h hints) headers() map[string]string {
 	quoted := func(s string) string { return `"` + s + `"` }
 	truth := func(b bool) string {
@@ -26,7 +26,7 @@ func (h hints) headers() map[string]string {
 	}
 }
 
-// brandHeader writes brands as a structured header (RFC 8941).
+// brandHeader returns brands as a structured header (RFC 8941).
 func brandHeader(brands []brand) string {
 	items := make([]string, len(brands))
 	for i, b := range brands {
@@ -35,13 +35,14 @@ func brandHeader(brands []brand) string {
 	return strings.Join(items, ", ")
 }
 
-// header is one of CDP's Fetch.HeaderEntry.
+// header is Fetch.HeaderEntry (CDP).
 type header struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// hintRewriter puts the identity's hints into requests that carry the browser's own.
+// hintRewriter replaces the browser's own client hints in requests by the identity's. The first request of a tab without an opener, or of a
+// restored one, leaves before a session can override it.
 type hintRewriter struct {
 	userAgent     string
 	own, declared map[string]string
@@ -51,8 +52,8 @@ func newHintRewriter(own, told agent) *hintRewriter {
 	return &hintRewriter{userAgent: told.userAgent, own: own.hints.headers(), declared: told.hints.headers()}
 }
 
-// rewrite returns the headers of a request as they are to be, nil when they are right. What a client of the gateway has set is left alone: then the
-// user agent is not the profile's, or the hints are nobody's own.
+// rewrite returns the corrected headers of a request, nil if they are right. It leaves alone what a client of the gateway has set: such a
+// request has another user agent, or hints that are not the browser's own.
 func (c *hintRewriter) rewrite(headers map[string]string) []header {
 	wrong := false
 	out := make([]header, 0, len(headers))

@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// Arguments returns Chrome's command line without the program: what it would get, or, once it was launched, what it has. On Windows the handles of --remote-debugging-io-pipes come on top at the start.
-// The flags are those of Chromium's own switch lists (chrome_switches.cc, headless_switches, network_switches, content_switches).
+// Arguments returns Chrome's command line without the program: the actual one after the launch, else the planned one. On Windows the start
+// adds the handles of --remote-debugging-io-pipes. The flags are those of Chromium's switch lists (chrome_switches.cc, headless_switches,
+// network_switches, content_switches).
 func (b *Browser) Arguments() []string {
 	if p := b.process(); p != nil {
 		return slices.Clone(p.cmd.Args[1:])
 	}
 	args := []string{
 		"--user-data-dir=" + b.spec.UserDataDir,
-		"--profile-directory=" + profileFolder, // whichever of its profiles a person opened last: this one alone is prepared
+		"--profile-directory=" + profileFolder, // not the one that a person opened last: only this one is prepared
 		"--remote-debugging-pipe",
 	}
 	args = append(args, networkFlags(b.Listener().Addr(), b.spec.WebRTC)...)
@@ -35,8 +36,8 @@ func (b *Browser) Arguments() []string {
 	return args
 }
 
-// Environment returns the environment that Chrome is given, as "KEY=value". Only what a browser needs is passed on:
-// our own environment may hold secrets.
+// Environment returns Chrome's environment as "KEY=value". It passes on only what a browser needs, since this process' environment may hold
+// secrets.
 func (b *Browser) Environment() []string {
 	var env []string
 	for _, entry := range os.Environ() {

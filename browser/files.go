@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// FileName is a name as a file may have it: no folders, nothing that cannot be seen, and short.
+// FileName turns a suggested name into a safe one: no folders, no control characters, at most maxFileName bytes.
 func FileName(name string) string {
 	name = strings.ToValidUTF8(name, "_")
 	name = strings.Map(func(r rune) rune {
@@ -26,10 +26,10 @@ func FileName(name string) string {
 	return name
 }
 
-// maxFileName is how long a file's name may be, in bytes.
+// maxFileName is the longest name of a file, in bytes.
 const maxFileName = 200
 
-// withoutEnding takes the ending off a name, ".txt", where it is one.
+// withoutEnding splits a name into its start and its ending, such as ".txt".
 func withoutEnding(name string) (start, end string) {
 	if end = path.Ext(name); len(end) > 20 {
 		end = ""
@@ -37,7 +37,8 @@ func withoutEnding(name string) (start, end string) {
 	return strings.TrimSuffix(name, end), end
 }
 
-// SizeOf is how many bytes the files in a folder count towards a quota, those of its folders included. What goes meanwhile does not count.
+// SizeOf returns how many bytes the files in a folder and its subfolders count towards a quota. Files that disappear meanwhile do not
+// count.
 func SizeOf(dir string) (total int64) {
 	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -51,5 +52,5 @@ func SizeOf(dir string) (total int64) {
 	return total
 }
 
-// fileCost is what a file counts at least, in bytes: empty ones take room as well, and each makes every look at the folder slower.
+// fileCost is the least that a file counts, in bytes: empty files take room too, and slow down every check.
 const fileCost = 4096

@@ -15,12 +15,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// gateway is the DevTools HTTP interface of a run, as Chrome has it on its debugging port (content/browser/devtools/devtools_http_handler.cc).
+// gateway is the DevTools HTTP interface of a run, like that of Chrome's debugging port
+// (content/browser/devtools/devtools_http_handler.cc).
 type gateway struct {
 	b       *Browser
-	id      string // of the browser socket; made anew for each run
+	id      string // of the browser socket; new for each run
 	clients atomic.Int64
-	guard   func() *guard // what clients may not do
+	guard   func() *guard // returns the filter of clients' commands
 }
 
 func newGateway(b *Browser) *gateway {
@@ -33,21 +34,22 @@ func (b *Browser) newGuard() *guard {
 	return g
 }
 
-// baseHeader names what the addresses in answers start with, "ws://host:port/path". Who serves the gateway sets it.
+// baseHeader holds the start of the addresses in answers, "ws://host:port/path". The server sets it.
 const baseHeader = "X-Warren-Base"
 
-// FilesHeader says that the client may use files of the machine, and not the run's own alone. Who serves the gateway or the live view sets it, and takes
-// away what a client sent.
+// FilesHeader says that a client or viewer may use files of this machine, not only those of the run. The server sets it and removes what a
+// client sent.
 const FilesHeader = "X-Warren-Files"
 
-// protocol lists the protocol's domains, commands and events, for /json/protocol: Chrome tells them on its port only.
+// protocol lists the protocol's domains, commands and events for /json/protocol. Chrome serves it on its port only.
 //
 //go:embed protocol.json
 var protocol []byte
 
-// Gateway returns the handler for DevTools clients: /json/version, /json/list, /json/protocol, PUT /json/new, the sockets
-// /devtools/browser/{id} and /devtools/page/{id}, and the browser's socket also at "/". Addresses in answers start with the request's
-// X-Warren-Base. X-Warren-Files lets the client use files of the machine. A request with an Origin that is not that base's is refused. Authentication is the caller's.
+// Gateway returns the HTTP handler for DevTools clients. It serves /json/version, /json/list, /json/protocol, PUT /json/new, and the
+// sockets /devtools/browser/{id} and /devtools/page/{id}; the browser's socket is also at "/". Addresses in answers start with the
+// request's X-Warren-Base. A request whose Origin is not that of X-Warren-Base is refused. X-Warren-Files gives access to files of this
+// machine. The caller authenticates.
 func (b *Browser) Gateway() http.Handler {
 	g := b.gateway
 	mux := http.NewServeMux()
@@ -69,7 +71,7 @@ func (b *Browser) Gateway() http.Handler {
 	return SameOrigin(g.noteClient(mux))
 }
 
-// noteClient says to the run's downloads who comes, before anything is done for it.
+// noteClient tells the run's downloads about a client before its request is handled.
 func (g *gateway) noteClient(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if m, err := g.b.running(); err == nil {
@@ -79,11 +81,11 @@ func (g *gateway) noteClient(next http.Handler) http.Handler {
 	})
 }
 
-// Clients is how many sockets of the gateway are open.
+// Clients returns the number of open sockets of the gateway.
 func (b *Browser) Clients() int { return int(b.gateway.clients.Load()) }
 
-// SameOrigin refuses what a page of another origin sends. Programs send no Origin; a socket is not bound by the rules that
-// keep pages from reading each other's answers.
+// SameOrigin refuses requests of pages of other origins. Programs send no Origin. The same-origin policy of browsers does not cover
+// WebSockets.
 func SameOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origins := r.Header.Values("Origin")
@@ -105,7 +107,7 @@ func isOrigin(base, origin string) bool {
 	return scheme != "" && strings.EqualFold(origin, scheme+"://"+u.Host)
 }
 
-// baseURL is what addresses for this client start with, without a slash at the end.
+// baseURL returns what addresses for this client start with, without a slash at the end.
 func baseURL(r *http.Request) string {
 	if b := r.Header.Get(baseHeader); b != "" {
 		return strings.TrimRight(b, "/")
@@ -113,7 +115,7 @@ func baseURL(r *http.Request) string {
 	return "ws://" + r.Host
 }
 
-// httpError is an answer other than 200.
+// httpError is an answer with another status than 200.
 type httpError struct {
 	status  int
 	message string
@@ -121,7 +123,7 @@ type httpError struct {
 
 func (e *httpError) Error() string { return e.message }
 
-// serveJSON writes what f returns as JSON (a string as plain text).
+// serveJSON serves the result of f as JSON, or as plain text if it is a string.
 func (g *gateway) serveJSON(f func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), queryTimeout)
@@ -148,7 +150,7 @@ func (g *gateway) serveJSON(f func(*http.Request) (any, error)) http.HandlerFunc
 	}
 }
 
-// writeError writes an error: Chrome's own words with 500, as Chrome does it.
+// writeError answers an error. Chrome's own errors have status 500, as on its port.
 func writeError(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
 	var he *httpError
@@ -163,7 +165,7 @@ func writeError(w http.ResponseWriter, err error) {
 	http.Error(w, err.Error(), status)
 }
 
-// version is /json/version.
+// version serves /json/version.
 func (g *gateway) version(r *http.Request) (any, error) {
 	m, err := g.b.running()
 	if err != nil {
@@ -215,7 +217,7 @@ func entryOf(r *http.Request, t TargetInfo) targetEntry {
 	}
 }
 
-// list is /json/list.
+// list serves /json/list.
 func (g *gateway) list(r *http.Request) (any, error) {
 	m, err := g.b.running()
 	if err != nil {
@@ -231,7 +233,7 @@ func (g *gateway) list(r *http.Request) (any, error) {
 	return all, err
 }
 
-// newPage is PUT /json/new?{url}.
+// newPage serves PUT /json/new?{url}.
 func (g *gateway) newPage(r *http.Request) (any, error) {
 	m, err := g.b.running()
 	if err != nil {
@@ -251,12 +253,12 @@ func (g *gateway) newPage(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if address != BlankPage {
-		go m.controller.navigateNewTab(made.TargetID, address, nil, func() {}) // the client attaches when it has this answer
+		go m.controller.navigateNewTab(made.TargetID, address, nil, func() {}) // the client attaches after this answer
 	}
 	return entryOf(r, TargetInfo{TargetID: made.TargetID, Type: "page", URL: address}), nil
 }
 
-// pageCommand sends a command that takes a page's id.
+// pageCommand serves a command on one page.
 func (g *gateway) pageCommand(method string) func(*http.Request) (any, error) {
 	done := map[string]string{"Target.activateTarget": "Target activated", "Target.closeTarget": "Target is closing"}[method]
 	return func(r *http.Request) (any, error) {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// members reads a JSON object: every value that stands under a name. It is nil for anything else.
+// members returns all values of each member of a JSON object, nil for anything else. A name may occur more than once.
 func members(raw []byte) map[string][]json.RawMessage {
 	in := json.NewDecoder(bytes.NewReader(raw))
 	if first, err := in.Token(); err != nil || first != json.Delim('{') {
@@ -24,7 +24,7 @@ func members(raw []byte) map[string][]json.RawMessage {
 	return out
 }
 
-// texts gives the values that are strings; of others Chrome takes none.
+// texts returns the values that are strings.
 func texts(values []json.RawMessage) (out []string) {
 	for _, v := range values {
 		var s *string
@@ -35,7 +35,7 @@ func texts(values []json.RawMessage) (out []string) {
 	return out
 }
 
-// stringsOf gives the strings of the values that are lists.
+// stringsOf returns the strings within the values that are lists.
 func stringsOf(values []json.RawMessage) (out []string) {
 	for _, v := range values {
 		var list []json.RawMessage

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// This file keeps the profile's own choice of languages while it is told others. The browser is told by Chrome's own preference: a flag
-// (--accept-lang) would win over it, and could not be changed while the browser runs.
+// The browser gets its languages through Chrome's own preference, and the profile's own choice is kept meanwhile. The flag --accept-lang
+// would override the preference, and could not change while the browser runs.
 
-// selectedLanguages is the preference that the languages come from, acceptLanguages the one that Chrome makes of it (components/language/core/browser:
-// pref_names.h, LanguagePrefs::UpdateAcceptLanguagesPref). Where the first is not there Chrome takes it from the second, and that from the language of
-// its interface.
+// selectedLanguages is the preference for languages. Chrome derives acceptLanguages from it (components/language/core/browser:
+// pref_names.h, LanguagePrefs::UpdateAcceptLanguagesPref). Without the first it uses the second, and without both the language of its
+// interface.
 const (
 	selectedLanguages = "intl.selected_languages"
 	acceptLanguages   = "intl.accept_languages"
 )
 
-// ownLanguages is what the preference was before we wrote it; "" is nothing. It is in a file beside the preferences, which is there as long as they may
-// hold ours: Chrome has the preferences themselves while it runs.
+// ownLanguages is the profile's own value of selectedLanguages; "" is none. It lies in a file beside the preferences as long as these may
+// contain the run's languages. Chrome itself rewrites the preferences while it runs.
 type ownLanguages struct {
 	Selected string `json:"selected"`
 }
@@ -31,7 +31,7 @@ func ownLanguagesFile(userDataDir string) string {
 	return filepath.Join(userDataDir, profileFolder, "Own Languages")
 }
 
-// saveOwnLanguages notes what the preference was, unless that is noted already.
+// saveOwnLanguages saves the profile's own value, unless one is saved already.
 func saveOwnLanguages(userDataDir, selected string) error {
 	file := ownLanguagesFile(userDataDir)
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
@@ -44,8 +44,8 @@ func saveOwnLanguages(userDataDir, selected string) error {
 	return writeFile(file, text)
 }
 
-// languageSettings are the preferences for the languages that a run is told of; without any, the profile has its own again. done comes when they are
-// written: a crash before that leaves what was noted.
+// languageSettings returns the preferences for a run's languages; for none, they restore the profile's own. done must be called after they
+// are written. A crash before that keeps the saved value.
 func languageSettings(userDataDir string, told []string) (all []preference, done func() error, err error) {
 	file := ownLanguagesFile(userDataDir)
 	nothing := func() error { return nil }
@@ -65,7 +65,7 @@ func languageSettings(userDataDir string, told []string) (all []preference, done
 		return nil, nil, fmt.Errorf("read the profile's own languages: %w", err)
 	}
 	var own ownLanguages
-	if json.Unmarshal(text, &own) != nil || own.Selected == "" { // one that cannot be read tells nothing: the machine's then
+	if json.Unmarshal(text, &own) != nil || own.Selected == "" { // an unreadable file: the machine's languages then
 		all = []preference{{selectedLanguages, nil, false}, {acceptLanguages, nil, false}}
 	} else {
 		all = []preference{{selectedLanguages, own.Selected, false}}

@@ -10,16 +10,17 @@ import (
 	"strings"
 )
 
-// This file gives every process of the browser the profile's first language as its locale from its first moment. Chrome takes the locale from
-// LANGUAGE, but none for which locales/NAME.pak lies beside the program (ui/base/l10n/l10n_util.cc): Debian's Chromium has en-US alone, and no
-// build has de-DE. DevTools' override of it is no substitute: it is one renderer process' (third_party/blink/renderer/core/inspector/locale_controller.cc),
-// and a pop-up that goes to another site, or a tab whose process another tab shares, loses it. So a run in a mount namespace sees a folder of packs in
-// which its language has one.
+// A locale pack lets every process of the browser begin with the profile's first language. Chrome takes the locale from LANGUAGE, but only
+// if locales/NAME.pak lies beside the program (ui/base/l10n/l10n_util.cc). Debian's Chromium has en-US only, and no build has de-DE.
+//
+// The DevTools override is no substitute: it applies to one renderer process
+// (third_party/blink/renderer/core/inspector/locale_controller.cc). A pop-up that navigates to another site, or a tab that shares its
+// process, loses it. So a run in a mount namespace sees a folder of packs with one for its language.
 
-// packDir is the folder of language packs that the run sees in place of the program's.
+// packDir is the folder of locale packs that the run sees in place of the program's.
 func (s *Spec) packDir() string { return filepath.Join(s.TempDir, "locales") }
 
-// programPacks is the folder of packs beside the program, "" where there is none.
+// programPacks returns the folder of packs beside the program, "" for none.
 func (s *Spec) programPacks() string {
 	program, err := filepath.EvalSymlinks(s.Path)
 	if err != nil {
@@ -32,11 +33,11 @@ func (s *Spec) programPacks() string {
 	return dir
 }
 
-// defaultPack is Chrome's own choice where it has nothing that is wanted.
+// defaultPack is the pack that Chrome takes if it has none of the wanted language.
 const defaultPack = "en-US"
 
-// copyLocalePack makes the folder of packs for a run that sees it (hidden), and reports whether all processes begin with the profile's first language, as
-// they do where it has a pack of its own.
+// copyLocalePack creates the folder of packs. hidden says that the run has a mount namespace, and can see the folder. It reports whether
+// all processes begin with the profile's first language, as they also do if the program has its pack.
 func copyLocalePack(s *Spec, hidden bool) (holds bool, err error) {
 	from := s.programPacks()
 	if len(s.Identity.Languages) == 0 || from == "" {
@@ -68,7 +69,7 @@ func copyLocalePack(s *Spec, hidden bool) (holds bool, err error) {
 	return true, nil
 }
 
-// packCandidates are the packs that speak a language, best first, as Chrome chooses them (l10n_util.cc, CheckAndResolveLocale).
+// packCandidates returns the packs of a language, best first, in Chrome's order (l10n_util.cc, CheckAndResolveLocale).
 func packCandidates(tag string) []string {
 	language, region, _ := strings.Cut(tag, "-")
 	var near []string
@@ -92,7 +93,7 @@ func packCandidates(tag string) []string {
 	return append(near, language, defaultPack)
 }
 
-// readPack reads the first pack that is there.
+// readPack reads the first existing pack.
 func readPack(dir string, names []string) (text []byte, err error) {
 	for _, name := range names {
 		text, err = os.ReadFile(filepath.Join(dir, name+".pak"))

@@ -2,5 +2,5 @@
 
 package browser
 
-// copyLocalePack: where there is no mount namespace, DevTools' overrides alone make the locale.
+// copyLocalePack does nothing: without a mount namespace only CDP overrides set the locale.
 func copyLocalePack(*Spec, bool) (holds bool, err error) { return false, nil }

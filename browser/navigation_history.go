@@ -1,6 +1,6 @@
 package browser
 
-// navigationHistory is what is read of the answer to Page.getNavigationHistory.
+// navigationHistory is what is read of the answer to Page.getNavigationHistory (CDP).
 type navigationHistory struct {
 	Current int            `json:"currentIndex"`
 	Entries []historyEntry `json:"entries"`

@@ -6,23 +6,25 @@ import (
 	"strings"
 )
 
-// withoutWebRTC takes WebRTC's way in from every document before its first line. Workers have none (Page.addScriptToEvaluateOnNewDocument).
-// It is not what keeps packets in: the policy and the namespace do that with or without it.
+// withoutWebRTC removes the WebRTC API from every document before its first line (CDP Page.addScriptToEvaluateOnNewDocument). Workers have
+// no such API. Packets are blocked independently, by webrtcPolicy and the namespace.
 func withoutWebRTC(t TargetInfo) []override {
 	if t.Type != "page" && t.Type != "iframe" {
 		return nil
 	}
-	const script = `for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "RTCDataChannel", "RTCIceTransport", "RTCDtlsTransport", "RTCSctpTransport", "RTCCertificate"]) delete globalThis[name]`
-	return []override{{"Page.enable", nil}, {"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": script, "runImmediately": true}}}
+	const script = `for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "RTCDataChannel", "RTCIceTransport", ` +
+		`"RTCDtlsTransport", "RTCSctpTransport", "RTCCertificate"]) delete globalThis[name]`
+	return []override{{"Page.enable", nil},
+		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": script, "runImmediately": true}}}
 }
 
-// override is one command of the owner to a target.
+// override is one CDP command that the controller sends to a target.
 type override struct {
 	method string
 	params any
 }
 
-// targetOverrides are what the owner sends to a target before its first line runs.
+// targetOverrides returns what a target gets before its first line runs.
 func (e *emulation) targetOverrides(t TargetInfo) []override {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -43,19 +45,20 @@ func (e *emulation) targetOverrides(t TargetInfo) []override {
 	return overrides
 }
 
-// geolocationOverride sets or clears the position of a page. It is for a page's own session: set on that of a frame, it would go for the whole page
-// with the frame.
+// geolocationOverride sets or clears the position of a page. It is for a page's own session: on a frame's session it would end with the
+// frame.
 func (e *emulation) geolocationOverride() override {
 	g := e.current.Geolocation
 	if g == nil || g.Off {
 		return override{"Emulation.clearGeolocationOverride", nil}
 	}
-	return override{"Emulation.setGeolocationOverride", map[string]float64{"latitude": g.Latitude, "longitude": g.Longitude, "accuracy": g.Accuracy}}
+	return override{"Emulation.setGeolocationOverride",
+		map[string]float64{"latitude": g.Latitude, "longitude": g.Longitude, "accuracy": g.Accuracy}}
 }
 
-// sessionOverrides are what a client's session on a target gets: each session has a user agent of its own, and an empty one would win over the owner's
-// (third_party/blink/renderer/core/inspector/inspector_emulation_agent.cc). e.mu is held until they are on their way, so that what is given after a
-// change is of after it.
+// sessionOverrides returns what a client's session on a target gets. Each session has a user agent of its own, and an empty one would
+// replace the controller's (third_party/blink/renderer/core/inspector/inspector_emulation_agent.cc). The caller holds e.mu until they are
+// sent, so that a later change cannot overtake them.
 func (e *emulation) sessionOverrides(kind string) []override {
 	if !hasNavigator(kind) {
 		return nil
@@ -74,7 +77,8 @@ func (e *emulation) userAgentOverride() []override {
 	return []override{{"Emulation.setUserAgentOverride", params}}
 }
 
-// userAgentOverrideAs are the owner's orders on a target for which a client declares a user agent, and perhaps languages: all else stays as the identity says.
+// userAgentOverrideAs returns the controller's override of a target for which a client has set a user agent, and perhaps languages. The
+// rest stays the identity's.
 func (e *emulation) userAgentOverrideAs(userAgent, acceptLanguage string) []override {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -89,8 +93,8 @@ func (e *emulation) userAgentOverrideAs(userAgent, acceptLanguage string) []over
 	return overrides
 }
 
-// processOverrides are the overrides that hold for a whole renderer process: the first target of it that sets one has it, others are told that one is in effect.
-// What every process begins with needs none.
+// processOverrides returns the overrides that apply to a whole renderer process. The first target that sets one owns it; others get an
+// error. Values that every process begins with need no override.
 func (e *emulation) processOverrides() []override {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -120,12 +124,12 @@ func (e *emulation) lockedProcessOverrides() []override {
 	return append(e.timezoneOverride(), e.localeOverride()...)
 }
 
-// hasBaseLocale reports whether every process begins with the locale that pages are told.
+// hasBaseLocale reports whether every process begins with the locale that pages see.
 func (e *emulation) hasBaseLocale() bool {
 	return e.baseLocale && len(e.current.Languages) > 0 && e.current.Languages[0] == e.base.Languages[0]
 }
 
-// mayLoseOverrides reports whether a target that comes to another process may be without the time zone or the locale that pages are told.
+// mayLoseOverrides reports whether a target that moves to another process may lose its time zone or locale.
 func (e *emulation) mayLoseOverrides() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -133,12 +137,12 @@ func (e *emulation) mayLoseOverrides() bool {
 	return zone || len(e.current.Languages) > 0 && !e.hasBaseLocale()
 }
 
-// isActive reports whether there is something to tell.
+// isActive reports whether pages get any overrides.
 func (e *emulation) isActive() bool {
 	return len(e.targetOverrides(TargetInfo{Type: "page"})) > 0
 }
 
-// changeOverrides are what a target that runs already gets after a change.
+// changeOverrides returns what a running target gets after a change.
 func (e *emulation) changeOverrides(kind string, languages bool) []override {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -155,8 +159,9 @@ func (e *emulation) changeOverrides(kind string, languages bool) []override {
 	return overrides
 }
 
-// workerPlatform makes navigator.platform of a worker that has not begun yet what it is in pages: no override of DevTools reaches it there
-// (Runtime.evaluate is taken while a worker waits for its debugger).
+// workerPlatform returns a script that sets navigator.platform in a worker before it begins. No override reaches it there, but a paused
+// worker takes Runtime.evaluate.
 func workerPlatform(platform string) string {
-	return fmt.Sprintf(`Object.defineProperty(WorkerNavigator.prototype, "platform", {get: function platform() { return %q }, set: undefined, enumerable: true, configurable: true})`, platform)
+	return fmt.Sprintf(`Object.defineProperty(WorkerNavigator.prototype, "platform", {get: function platform() { return %q }, set: `+
+		`undefined, enumerable: true, configurable: true})`, platform)
 }

@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// preference is one of Chrome's settings (chrome/common/pref_names.h).
+// preference is one of Chrome's preferences (chrome/common/pref_names.h).
 type preference struct {
-	path    string // members joined with dots
-	value   any    // nil: it is taken away
-	ifUnset bool   // only where Chrome or the user has not set it
+	path    string // member names, joined by dots
+	value   any    // nil: removes the preference
+	ifUnset bool   // sets it only if neither Chrome nor the user has
 }
 
-// mergeInto sets preferences in a file of Chrome's. One that is not JSON is set aside as Chrome does it itself (Preferences.bad).
+// mergeInto sets preferences in a file. A file that is not JSON is renamed to NAME.bad, as Chrome does.
 func mergeInto(file string, preferences []preference) error {
 	all, err := readPreferences(file)
 	if err != nil {
@@ -49,7 +49,7 @@ func readPreferences(file string) (map[string]any, error) {
 	}
 	var all map[string]any
 	in := json.NewDecoder(bytes.NewReader(text))
-	in.UseNumber() // Chrome keeps 64-bit numbers in there
+	in.UseNumber() // Chrome stores 64-bit numbers
 	if in.Decode(&all) != nil || all == nil {
 		if err := os.Rename(file, file+".bad"); err != nil {
 			return nil, fmt.Errorf("set the damaged preferences aside: %w", err)
@@ -59,7 +59,7 @@ func readPreferences(file string) (map[string]any, error) {
 	return all, nil
 }
 
-// merge sets p in all, or takes it away, and reports whether that changed something.
+// merge sets or removes p in all, and reports whether that has changed anything.
 func (p preference) merge(all map[string]any) bool {
 	if p.value == nil && !p.exists(all) {
 		return false
@@ -75,7 +75,7 @@ func (p preference) merge(all map[string]any) bool {
 	return true
 }
 
-// exists reports whether all has something for p, and makes nothing.
+// exists reports whether all has a value of p.
 func (p preference) exists(all map[string]any) bool {
 	names := strings.Split(p.path, ".")
 	for _, name := range names[:len(names)-1] {
@@ -85,13 +85,13 @@ func (p preference) exists(all map[string]any) bool {
 	return there
 }
 
-// get is what all has for p, nil where there is nothing.
+// get returns the value of p in all, nil for none.
 func (p preference) get(all map[string]any) any {
 	all, name := p.locate(all)
 	return all[name]
 }
 
-// locate is where p belongs: the object, which is made where there is none, and the member's name.
+// locate returns the object that contains p, which it creates if necessary, and the name of the member.
 func (p preference) locate(all map[string]any) (map[string]any, string) {
 	names := strings.Split(p.path, ".")
 	last := len(names) - 1
@@ -106,13 +106,13 @@ func (p preference) locate(all map[string]any) (map[string]any, string) {
 	return all, names[last]
 }
 
-// writeFile replaces a file as a whole: a crash leaves the old or the new one.
+// writeFile replaces a file atomically.
 func writeFile(file string, text []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.tmp")
 	if err != nil {
 		return fmt.Errorf("write the preferences: %w", err)
 	}
-	defer os.Remove(tmp.Name()) // after the rename there is nothing to remove
+	defer os.Remove(tmp.Name()) // fails after the rename
 	_, err = tmp.Write(text)
 	if err = errors.Join(err, tmp.Close()); err != nil {
 		return fmt.Errorf("write the preferences: %w", err)

@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// removeStaleLock removes what a browser that died left behind to hold the profile. Chrome's lock is a link "SingletonLock" to "host-pid"
-// (chrome/browser/process_singleton_posix.cc). Our caller holds the profile's own lock, so that a link from another host, which
-// makes Chrome exit with 21, is left over too. A live browser with this profile is not touched: that is a *StartError "locked".
+// removeStaleLock removes the lock of a browser that has died. Chrome's lock is a link "SingletonLock" to "host-pid"
+// (chrome/browser/process_singleton_posix.cc). The caller holds the profile's own lock, so a link from another host is stale too; Chrome
+// would exit with 21 because of it. If a browser runs with this profile, removeStaleLock fails with a *StartError of kind StartLocked.
 func removeStaleLock(userDataDir string) error {
 	link, err := os.Readlink(filepath.Join(userDataDir, "SingletonLock"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -33,7 +33,7 @@ func removeStaleLock(userDataDir string) error {
 	return nil
 }
 
-// lockHolder returns the process id in a lock of this host, 0 for one of another.
+// lockHolder returns the process id in a lock of this host, 0 for one of another host.
 func lockHolder(link string) int {
 	host, err := os.Hostname()
 	dash := strings.LastIndexByte(link, '-')
@@ -44,7 +44,7 @@ func lockHolder(link string) int {
 	return pid
 }
 
-// runsWith reports whether the process is a browser of this profile: a number alone proves nothing, since numbers are used again.
+// runsWith reports whether a process is a browser with this profile. A process id alone proves nothing, since ids are reused.
 func runsWith(pid int, userDataDir string) bool {
 	for _, arg := range commandLine(pid) {
 		dir, ok := strings.CutPrefix(arg, "--user-data-dir=")

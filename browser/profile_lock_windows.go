@@ -1,4 +1,4 @@
 package browser
 
-// removeStaleLock has nothing to do on Windows: Chrome's lock there is an open file, which goes with its process.
+// removeStaleLock does nothing: on Windows Chrome's lock is an open file, which closes with its process.
 func removeStaleLock(string) error { return nil }

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// writeSettings puts what the run needs into the profile before Chrome reads it. What else is there stays.
+// writeSettings writes the run's preferences into the profile before Chrome reads them. Other preferences stay.
 func writeSettings(s *Spec) error {
 	dir := filepath.Join(s.UserDataDir, profileFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -23,13 +23,14 @@ func writeSettings(s *Spec) error {
 	if err != nil {
 		return err
 	}
-	if err := mergeInto(filepath.Join(dir, "Preferences"), slices.Concat(runPreferences(s.WebRTC), blockPreferences(s), languages)); err != nil {
+	if err := mergeInto(filepath.Join(dir, "Preferences"),
+		slices.Concat(runPreferences(s.WebRTC), blockPreferences(s), languages)); err != nil {
 		return err
 	}
 	return errors.Join(written(), mergeInto(filepath.Join(s.UserDataDir, "Local State"), localState(s.Resolver)))
 }
 
-// removeRunSettings takes out of the profile what only a run needs: who opens the folder with a browser of theirs has all pages of it.
+// removeRunSettings removes the preferences that only a run needs, so that the profile works unrestricted in a person's own browser.
 func removeRunSettings(s *Spec) error {
 	file := filepath.Join(s.UserDataDir, profileFolder, "Preferences")
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +39,7 @@ func removeRunSettings(s *Spec) error {
 	return mergeInto(file, noBlockPreferences())
 }
 
-// runPreferences are the settings that have no flag, or that a flag alone does not cover.
+// runPreferences are preferences that have no flag, or that a flag does not cover completely.
 func runPreferences(webrtc WebRTC) []preference {
 	policy := webrtcPolicy
 	if webrtc == WebRTCDefault {
@@ -46,13 +47,13 @@ func runPreferences(webrtc WebRTC) []preference {
 	}
 	return []preference{
 		{"webrtc.ip_handling_policy", policy, false},
-		{"alternate_error_pages.enabled", false, false}, // no probes of name servers when a page fails
+		{"alternate_error_pages.enabled", false, false}, // no DNS probes when a page fails
 		{"spellcheck.dictionaries", []any{}, true},      // no download of a dictionary
 	}
 }
 
-// localState are the settings that Chrome keeps for all of its profiles together. A browser that asks a name server over HTTPS does so beside its
-// proxy: measured, with all flags on.
+// localState are the preferences that Chrome keeps for all profiles of a folder together. With DNS over HTTPS Chrome asks the server beside
+// its proxy, in spite of all flags (measured).
 func localState(resolver string) []preference {
 	if resolver != "" {
 		return []preference{{"dns_over_https.mode", "secure", false}, {"dns_over_https.templates", resolver, false}}
@@ -60,23 +61,26 @@ func localState(resolver string) []preference {
 	return []preference{{"dns_over_https.mode", "off", false}}
 }
 
-// blockPreferences keep Chrome itself from opening what is closed, whoever asks for it: scripts, extensions, drops, history, DevTools. It is the list by
-// which administrators close addresses (components/policy/core/common/policy_pref_names.h, kUrlBlocklist), asked before a navigation begins. In a browser
-// with windows a person may have its settings and open files with it, but none of the run's own: what clients hand over, and what pages keep, lies there.
-// A page may drag such a file onto another, and Chrome would open it there as a file's page, whose scripts have files of the machine downloaded.
+// blockPreferences keep Chrome from opening blocked addresses, whoever asks: scripts, extensions, drops, history, DevTools. They are the
+// administrators' blocklist, which Chrome checks before a navigation (components/policy/core/common/policy_pref_names.h, kUrlBlocklist).
+//
+// In a browser with windows a person may open settings and files, but not the run's own files, which are those of clients and pages. A page
+// may drag such a file onto another page. Chrome would open it there as a file's page, whose scripts can download files of this machine.
 func blockPreferences(s *Spec) []preference {
 	if !s.Headless {
 		return []preference{{urlBlocklist, ownFolderFilters(s), false}, {path: urlAllowlist}, {path: incognitoMode}}
 	}
 	return []preference{
 		{urlBlocklist, []any{allFiles, "chrome://*", "chrome-untrusted://*", "chrome-search://*", "devtools://*"}, false},
-		// Of Chrome's window, which is there without being seen: a renderer that is refused these counts as a page. And ours: languages.go.
+		// The first is part of Chrome's own window, which exists invisibly: its renderer would count as a page otherwise. The second is for
+		// selectLanguages.
 		{urlAllowlist, []any{"chrome://top-chrome", settingsURL}, false},
-		{incognitoMode, 1, false}, // IncognitoModePrefs, kDisabled: DevTools has no say where downloads of its window go. Contexts of clients are others.
+		// IncognitoModePrefs, kDisabled: downloads of such a window ignore DevTools. Clients' contexts are not affected.
+		{incognitoMode, 1, false},
 	}
 }
 
-// noBlockPreferences takes closedPreferences out again.
+// noBlockPreferences removes blockPreferences.
 func noBlockPreferences() []preference {
 	return []preference{{path: urlBlocklist}, {path: urlAllowlist}, {path: incognitoMode}}
 }
@@ -86,8 +90,8 @@ const (
 	incognitoMode = "incognito.mode_availability"
 )
 
-// ownFolderFilters are the filters for the run's own folders, by each way that leads there. All files are meant where Chrome's spelling of a folder's address is
-// not known for certain.
+// ownFolderFilters are URL filters for every spelling of the run's own folders. They block all files if it is uncertain how Chrome spells a
+// folder's URL.
 func ownFolderFilters(s *Spec) (filters []any) {
 	for _, dir := range []string{s.UserDataDir, s.TempDir, s.FilesDir, s.HomeDir} {
 		if dir == "" {
@@ -106,9 +110,9 @@ func ownFolderFilters(s *Spec) (filters []any) {
 	return filters
 }
 
-// fileFilter is the filter for what lies in a folder. Chrome takes the path of a filter apart as a file's address, and compares its start with the escaped
-// path of the address that is to be opened (components/url_matcher/url_util.cc): so it is escaped twice. certain is false for characters that not all
-// versions of Chrome escape alike, and on Windows, where it was not tried.
+// fileFilter returns the URL filter for the contents of a folder. Chrome parses a filter's path like that of a file URL, and compares it
+// with the escaped path of the URL to open (components/url_matcher/url_util.cc). So the path is escaped twice. certain is false for
+// characters that versions of Chrome escape differently, and on Windows, where it is untested.
 func fileFilter(dir string) (filter string, certain bool) {
 	path := "/" + strings.TrimPrefix(filepath.ToSlash(dir), "/") + "/"
 	for _, c := range path {

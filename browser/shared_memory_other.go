@@ -2,5 +2,5 @@
 
 package browser
 
-// sharedMemoryFlags: only Linux has /dev/shm.
+// sharedMemoryFlags returns nothing: only Linux has /dev/shm.
 func sharedMemoryFlags() []string { return nil }

@@ -11,13 +11,13 @@ import (
 	"github.com/coder/websocket"
 )
 
-// messageLimit is the largest message that a client may send. Chrome breaks its end of the pipe at 100 MiB.
+// messageLimit is the largest message of a client, in bytes. Chrome closes its end of the pipe at 100 MiB.
 const messageLimit = 100<<20 - 4096
 
-// flushTimeout is how long a client that has ended may take to read what waits for it.
+// flushTimeout is how long a client that has ended may take to read its remaining messages.
 const flushTimeout = 5 * time.Second
 
-// browserSocket is /devtools/browser/{id}, and "/".
+// browserSocket serves /devtools/browser/{id}, and "/".
 func (g *gateway) browserSocket(w http.ResponseWriter, r *http.Request) {
 	if id := r.PathValue("id"); id != "" && id != g.id {
 		http.Error(w, "No such browser id: "+id, http.StatusNotFound)
@@ -26,7 +26,7 @@ func (g *gateway) browserSocket(w http.ResponseWriter, r *http.Request) {
 	g.serve(w, r, func(ctx context.Context, m *mux) (*client, error) { return m.attachClient(ctx) })
 }
 
-// pageSocket is /devtools/page/{id}.
+// pageSocket serves /devtools/page/{id}.
 func (g *gateway) pageSocket(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	g.serve(w, r, func(ctx context.Context, m *mux) (*client, error) {
@@ -39,7 +39,7 @@ func (g *gateway) pageSocket(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// serve connects a socket with a new client of the multiplexer until either ends.
+// serve connects a socket to a new client of the multiplexer until either ends.
 func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(context.Context, *mux) (*client, error)) {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		w.Header().Set("Upgrade", "websocket")
@@ -63,9 +63,9 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(cont
 	c.guard, c.ownFolders = g.guard().forClient(files), files && !m.downloads.ownFolderOnly
 	limited := &frameLimiter{ResponseWriter: w, limit: messageLimit}
 	socket, err := websocket.Accept(limited, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, // sameOrigin has checked, against the address that the client used
+		InsecureSkipVerify: true, // SameOrigin has checked the Origin against the address that the client used
 		CompressionMode:    websocket.CompressionDisabled,
-		Subprotocols:       []string{"warren.cdp"}, // which web pages offer beside their ticket: they want one of theirs answered
+		Subprotocols:       []string{"warren.cdp"}, // offered by web pages beside their ticket; one of theirs must be answered
 	})
 	if err != nil {
 		return // Accept has answered
@@ -76,13 +76,13 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(cont
 	g.pump(r.Context(), socket, limited.conn, c)
 }
 
-// pump moves messages both ways until the client or the socket ends, and closes the socket with the reason.
+// pump moves messages in both directions until the client or the socket ends. Then it closes the socket with the reason.
 func (g *gateway) pump(ctx context.Context, socket *websocket.Conn, conn *limitedConn, c *client) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })() // cuts send short
+	defer context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Unix(1, 0)) })() // interrupts a blocked send
 	c.outlet.Store(conn)
-	c.out.signal() // something may have come before
+	c.out.signal() // messages may have arrived before
 	read := make(chan struct{})
 	go func() { defer close(read); receiveFrom(ctx, socket, c) }()
 	stop := make(chan struct{})
@@ -104,7 +104,8 @@ func (g *gateway) pump(ctx context.Context, socket *websocket.Conn, conn *limite
 	<-read
 }
 
-// deliverTo waits until somebody is woken to write to the client, and writes all that there is. Its error is why the client ended, the socket's, or ctx's.
+// deliverTo waits for a signal and writes all queued messages. It fails with the reason why the client ended, with the socket's error, or
+// with ctx's.
 func deliverTo(ctx context.Context, conn *limitedConn, c *client) error {
 	ended := c.out.await(ctx)
 	if err := conn.send(c.out); err != nil {
@@ -116,7 +117,7 @@ func deliverTo(ctx context.Context, conn *limitedConn, c *client) error {
 	return ended
 }
 
-// receiveFrom gives the client's messages to the multiplexer.
+// receiveFrom passes the client's messages to the multiplexer.
 func receiveFrom(ctx context.Context, socket *websocket.Conn, c *client) {
 	defer c.close()
 	for {
@@ -130,7 +131,7 @@ func receiveFrom(ctx context.Context, socket *websocket.Conn, c *client) {
 	}
 }
 
-// limitFlush cuts a write short that would hold up the end: at once for a client that does not read, after a while for others.
+// limitFlush interrupts the last writes to a client that has ended: at once if it has stopped reading, else after flushTimeout.
 func limitFlush(c *client, cancel func(), stop <-chan struct{}) {
 	select {
 	case <-stop:
@@ -150,7 +151,7 @@ func limitFlush(c *client, cancel func(), stop <-chan struct{}) {
 	}
 }
 
-// closeReason says with which code and reason the socket is closed; 0: without a word.
+// closeReason returns the status and reason for closing the socket; 0: it is cut without a close frame.
 func (g *gateway) closeReason(why error) (websocket.StatusCode, string) {
 	switch {
 	case errors.Is(why, errPipeEnded):
