@@ -28,8 +28,8 @@ func (b *backlog) bound(each, all int, stuck time.Duration) {
 	b.perClient, b.total, b.stall = each, all, stuck
 }
 
-// newSpeaker is a multiplexer that runs, with n clients, and what says a message of size bytes to one of them as Chrome would: it returns when that has
-// been read, but for what a pipe holds.
+// newSpeaker is a multiplexer that runs, with n clients, and what says a message of size bytes to one of them as Chrome would: it returns
+// when that has been read, but for what a pipe holds.
 func newSpeaker(t *testing.T, n int) (m *mux, clients []*client, say func(to, size int)) {
 	t.Helper()
 	p, err := newPipe()
@@ -55,14 +55,16 @@ func newSpeaker(t *testing.T, n int) (m *mux, clients []*client, say func(to, si
 		p.childR.Close()
 	})
 	return m, clients, func(to, size int) {
-		msg := fmt.Appendf(nil, `{"method":"Network.requestWillBeSent","sessionId":"root%d","params":{"x":"%s"}}`+"\x00", to, bytes.Repeat([]byte("x"), size))
+		msg := fmt.Appendf(nil, `{"method":"Network.requestWillBeSent","sessionId":"root%d","params":{"x":"%s"}}`+"\x00", to,
+			bytes.Repeat([]byte("x"), size))
 		if _, err := p.childW.Write(msg); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// TestReadersAreNotCutOff: more may wait for a client than for one that does not read; it is cut off when it has not read for long, and not before.
+// TestReadersAreNotCutOff: more may wait for a client than for one that does not read; it is cut off when it has not read for long, and not
+// before.
 func TestReadersAreNotCutOff(t *testing.T) {
 	const size, count = 40 << 20, 4
 	m, clients, say := newSpeaker(t, 2)
@@ -93,8 +95,8 @@ func TestReadersAreNotCutOff(t *testing.T) {
 	}
 }
 
-// TestMemoryOfSlowClients: for several clients that do not read there never waits more than the bound for all and one message, though none has its own bound
-// reached. They are cut off, and who reads beside them gets all of his.
+// TestMemoryOfSlowClients: for several clients that do not read there never waits more than the bound for all and one message, though none
+// has its own bound reached. They are cut off, and who reads beside them gets all of his.
 func TestMemoryOfSlowClients(t *testing.T) {
 	const size, all, rounds = 4 << 20, 16 << 20, 8
 	m, clients, say := newSpeaker(t, 4)

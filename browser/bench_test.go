@@ -16,8 +16,8 @@ import (
 	"warren/testnet"
 )
 
-// BenchmarkStart measures Start, until Languages too, against a bare Chromium on the same folder (pipe, first evaluation answered), in pairs
-// whose order changes. Run it with -benchtime=20x. It reports medians in milliseconds, and the medians of the pairs' ratios.
+// BenchmarkStart measures Start, until Languages too, against a bare Chromium on the same folder (pipe, first evaluation answered), in
+// pairs whose order changes. Run it with -benchtime=20x. It reports medians in milliseconds, and the medians of the pairs' ratios.
 func BenchmarkStart(b *testing.B) {
 	found, err := Find(b.Context(), "")
 	if err != nil {
@@ -44,7 +44,8 @@ func BenchmarkStart(b *testing.B) {
 		ratio, ratioLooked = append(ratio, ours/floor), append(ratioLooked, all/floor)
 	}
 	b.ReportMetric(0, "ns/op")
-	for unit, values := range map[string][]float64{"bare-ms": bare, "start-ms": start, "looked-ms": looked, "start/bare": ratio, "looked/bare": ratioLooked} {
+	for unit, values := range map[string][]float64{
+		"bare-ms": bare, "start-ms": start, "looked-ms": looked, "start/bare": ratio, "looked/bare": ratioLooked} {
 		slices.Sort(values)
 		b.ReportMetric(values[len(values)/2], unit)
 	}
@@ -76,7 +77,8 @@ func startBare(b *testing.B, s Spec) float64 {
 	if err != nil {
 		b.Fatal(err)
 	}
-	args := []string{"--headless=new", "--user-data-dir=" + s.UserDataDir, "--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe", BlankPage}
+	args := []string{"--headless=new", "--user-data-dir=" + s.UserDataDir, "--host-resolver-rules=MAP * ~NOTFOUND",
+		"--remote-debugging-pipe", BlankPage}
 	if os.Geteuid() == 0 {
 		args = append([]string{"--no-sandbox"}, args...) // which makes the floor lower than it need be
 	}
@@ -120,7 +122,8 @@ func evaluateBare(b *testing.B, m *mux) {
 		var made struct {
 			SessionID string `json:"sessionId"`
 		}
-		if err := m.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": targets[i].TargetID, "flatten": true}, &made); err != nil {
+		if err := m.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": targets[i].TargetID, "flatten": true},
+			&made); err != nil {
 			b.Fatal(err)
 		}
 		if err := m.call(ctx, made.SessionID, "Runtime.evaluate", map[string]string{"expression": "1"}, nil); err != nil {

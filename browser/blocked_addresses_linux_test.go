@@ -197,7 +197,8 @@ func (s *spy) prepare(session string) {
 		params map[string]any
 	}{
 		{"Target.setAutoAttach", map[string]any{"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true}},
-		{"Page.enable", nil}, {"Runtime.enable", nil}, {"DOM.enable", nil}, {"Network.enable", nil}, {"Log.enable", nil}, {"DOMSnapshot.enable", nil}, {"Accessibility.enable", nil},
+		{"Page.enable", nil}, {"Runtime.enable", nil}, {"DOM.enable", nil}, {"Network.enable", nil}, {"Log.enable", nil},
+		{"DOMSnapshot.enable", nil}, {"Accessibility.enable", nil},
 		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": leak + `; addEventListener("load", () => ` + leak + `)`}},
 		{"Page.startScreencast", map[string]any{"format": "png"}}, {"Page.setLifecycleEventsEnabled", map[string]any{"enabled": true}},
 		{"Runtime.runIfWaitingForDebugger", nil},
@@ -214,9 +215,12 @@ func (s *spy) poll(stop <-chan struct{}) {
 		s.mu.Unlock()
 		for _, session := range append(sessions, "") {
 			for method, params := range map[string]map[string]any{
-				"Runtime.evaluate": {"expression": leak + `, document.documentElement.outerHTML`}, "DOM.getDocument": {"depth": -1, "pierce": true},
-				"DOMSnapshot.captureSnapshot": {"computedStyles": []string{}}, "Page.getResourceTree": nil, "Page.getNavigationHistory": nil, "Page.getFrameTree": nil,
-				"Accessibility.getFullAXTree": nil, "Page.captureSnapshot": nil, "Page.captureScreenshot": {"optimizeForSpeed": true}, "Target.getTargets": nil,
+				"Runtime.evaluate":            {"expression": leak + `, document.documentElement.outerHTML`},
+				"DOM.getDocument":             {"depth": -1, "pierce": true},
+				"DOMSnapshot.captureSnapshot": {"computedStyles": []string{}}, "Page.getResourceTree": nil,
+				"Page.getNavigationHistory": nil, "Page.getFrameTree": nil,
+				"Accessibility.getFullAXTree": nil, "Page.captureSnapshot": nil, "Page.captureScreenshot": {"optimizeForSpeed": true},
+				"Target.getTargets":    nil,
 				"Target.getTargetInfo": nil, "Storage.getStorageKeyForFrame": {"frameId": "x"},
 			} {
 				s.send(session, method, params)
@@ -263,8 +267,9 @@ func withExtension(t *testing.T, b *Browser) (run func(script string)) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"manifest.json": `{"manifest_version": 3, "name": "tabs", "version": "1", "permissions": ["tabs"], "background": {"service_worker": "w.js"}}`,
-		"w.js":          `self.there = 1`,
+		"manifest.json": `{"manifest_version": 3, "name": "tabs", "version": "1", "permissions": ["tabs"], "background": ` +
+			`{"service_worker": "w.js"}}`,
+		"w.js": `self.there = 1`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -291,7 +296,9 @@ func withExtension(t *testing.T, b *Browser) (run func(script string)) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 		defer cancel()
-		params := map[string]any{"expression": "(async () => { try { " + script + " } catch (e) { return String(e) } })()", "awaitPromise": true, "returnByValue": true}
+		params := map[string]any{
+			"expression": "(async () => { try { " + script + " } catch (e) { return String(e) } })()", "awaitPromise": true,
+			"returnByValue": true}
 		if err := b.mux.call(ctx, worker, "Runtime.evaluate", params, nil); err != nil {
 			t.Errorf("%s: %v", script, err)
 		}
@@ -302,7 +309,8 @@ func withExtension(t *testing.T, b *Browser) (run func(script string)) {
 func TestExtensionsThatReadFiles(t *testing.T) {
 	b, _, _ := startGuarded(t)
 	c := dial(t, serveGateway(t, b)+"/")
-	for _, may := range []string{`"host_permissions": ["<all_urls>"]`, `"permissions": ["debugger"]`} { // that one attaches to a file's page
+	// that one attaches to a file's page
+	for _, may := range []string{`"host_permissions": ["<all_urls>"]`, `"permissions": ["debugger"]`} {
 		refusesExtension(t, b, c, may)
 	}
 }
@@ -324,7 +332,8 @@ func refusesExtension(t *testing.T, b *Browser, c *tester, may string) {
 		more, _ := os.ReadFile(filepath.Join(b.extensions.folder, "Preferences"))
 		return bytes.Contains(append(text, more...), []byte(id))
 	})
-	if m := c.try("", "Target.createTarget", map[string]any{"url": "chrome-extension://" + id + "/page.html"}); m.Error == nil || m.Error.Message != notOpened {
+	if m := c.try("", "Target.createTarget", map[string]any{"url": "chrome-extension://" + id + "/page.html"}); m.Error == nil ||
+		m.Error.Message != notOpened {
 		t.Errorf("with %s its page was opened: %s %v", may, m.Result, m.Error)
 	}
 }
@@ -357,7 +366,8 @@ func inBothModes(t *testing.T, test func(t *testing.T, network string)) {
 	})
 }
 
-// TestClosedPages: whoever has a tab go to a file, or to a page of Chrome's own, no client gets a byte of it, nor a session on it; the tab is closed.
+// TestClosedPages: whoever has a tab go to a file, or to a page of Chrome's own, no client gets a byte of it, nor a session on it; the tab
+// is closed.
 func TestClosedPages(t *testing.T) {
 	inBothModes(t, func(t *testing.T, network string) {
 		p, c := newProfile(t), newCanary(t)
@@ -383,7 +393,8 @@ func TestClosedPages(t *testing.T) {
 			testnet.Eventually(t, way+": no page at a closed address", func() (none bool) {
 				var err error
 				targets, err = b.mux.targets(t.Context())
-				return err == nil && !slices.ContainsFunc(targets, func(i TargetInfo) bool { return i.Type == "page" && b.extensions.isBlocked(i.URL) })
+				return err == nil &&
+					!slices.ContainsFunc(targets, func(i TargetInfo) bool { return i.Type == "page" && b.extensions.isBlocked(i.URL) })
 			})
 		}
 		tries := 0
@@ -398,11 +409,14 @@ func TestClosedPages(t *testing.T) {
 				"an extension's new tab": func(Page) { run(fmt.Sprintf(`await chrome.tabs.create({url: %q})`, address)) },
 				"an extension's window":  func(Page) { run(fmt.Sprintf(`await chrome.windows.create({url: %q})`, address)) },
 				"an extension's change": func(tab Page) {
-					run(fmt.Sprintf(`const [t] = (await chrome.tabs.query({})).filter(t => t.url.startsWith("http")); await chrome.tabs.update(t.id, {url: %q})`, address))
+					run(fmt.Sprintf(`const [t] = (await chrome.tabs.query({})).filter(t => t.url.startsWith("http")); await `+
+						`chrome.tabs.update(t.id, {url: %q})`, address))
 				},
 				"scripts": func(tab Page) {
-					script := fmt.Sprintf(`document.body.append(Object.assign(document.createElement("iframe"), {src: %[1]q})); window.open(%[1]q); location = %[1]q; 1`, address)
-					_ = b.mux.call(t.Context(), tab.Session, "Runtime.evaluate", map[string]any{"expression": script, "userGesture": true}, nil)
+					script := fmt.Sprintf(`document.body.append(Object.assign(document.createElement("iframe"), {src: %[1]q})); `+
+						`window.open(%[1]q); location = %[1]q; 1`, address)
+					_ = b.mux.call(
+						t.Context(), tab.Session, "Runtime.evaluate", map[string]any{"expression": script, "userGesture": true}, nil)
 				},
 			} {
 				tab := s.tab(b, "http://a.test/innocent")
@@ -473,7 +487,8 @@ func (s *spy) knowsNothing(b *Browser) {
 	}
 }
 
-// TestPersonsPages: at a browser with windows, a person's files and settings stay; clients are off them while they are there, and on the tab again after it.
+// TestPersonsPages: at a browser with windows, a person's files and settings stay; clients are off them while they are there, and on the
+// tab again after it.
 func TestPersonsPages(t *testing.T) {
 	p, c := newProfile(t), newCanary(t)
 	c.site(p.site)
@@ -487,12 +502,15 @@ func TestPersonsPages(t *testing.T) {
 	s := newSpy(t, b, c)
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() { defer close(stopped); s.poll(stop) }()
-	for i, address := range []string{"file://" + c.file, "file://" + c.folder + "/", "view-source:file://" + c.file, "chrome://settings/", "chrome://newtab/", "chrome://version/"} {
+	for i, address := range []string{
+		"file://" + c.file, "file://" + c.folder + "/", "view-source:file://" + c.file, "chrome://settings/", "chrome://newtab/",
+		"chrome://version/"} {
 		tab := s.tab(b, fmt.Sprintf("http://a.test/before%d", i))
 		ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 		defer cancel()
 		var went struct{ ErrorText string }
-		if err := b.mux.call(ctx, tab.Session, "Page.navigate", map[string]any{"url": address}, &went); err != nil || went.ErrorText != "" && !strings.Contains(address, "newtab") {
+		if err := b.mux.call(ctx, tab.Session, "Page.navigate", map[string]any{"url": address}, &went); err != nil ||
+			went.ErrorText != "" && !strings.Contains(address, "newtab") {
 			t.Errorf("a person goes to %s: %v %s", address, err, went.ErrorText)
 		}
 		var said string
@@ -507,7 +525,9 @@ func TestPersonsPages(t *testing.T) {
 			said = fmt.Sprint(at, err)
 			return err == nil && b.extensions.isBlocked(at)
 		})
-		for method, params := range map[string]map[string]any{"Target.attachToTarget": {"targetId": tab.Target, "flatten": true}, "Target.getTargetInfo": {"targetId": tab.Target}, "Target.closeTarget": {"targetId": tab.Target}} {
+		for method, params := range map[string]map[string]any{
+			"Target.attachToTarget": {"targetId": tab.Target, "flatten": true}, "Target.getTargetInfo": {"targetId": tab.Target},
+			"Target.closeTarget": {"targetId": tab.Target}} {
 			if m := s.ask("", method, params); m.Error == nil || m.Error.Message != noSuchTarget {
 				t.Errorf("%s of a tab at %s: %s %v", method, address, m.Result, m.Error)
 			}

@@ -15,7 +15,8 @@ import (
 	"warren/testnet"
 )
 
-// TestClosedAddresses: which addresses are closed to clients, by installed extensions, of which one may read files, and a part of Chrome that is one.
+// TestClosedAddresses: which addresses are closed to clients, by installed extensions, of which one may read files, and a part of Chrome
+// that is one.
 func TestClosedAddresses(t *testing.T) {
 	const installed, component = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "mhjfbmdgcfjbbpaeojofohoefgiehjai"
 	const reads, might = "cccccccccccccccccccccccccccccccc", "dddddddddddddddddddddddddddddddd"
@@ -23,22 +24,29 @@ func TestClosedAddresses(t *testing.T) {
 	if x.has(installed) {
 		t.Error("an extension is there without preferences")
 	}
-	text := `{"extensions": {"settings": {"` + installed + `": {"location": 4}, "` + component + `": {"location": 5}, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb": {},
+	text := `{"extensions": {"settings": {"` + installed + `": {"location": 4}, "` + component +
+		`": {"location": 5}, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb": {},
 		"` + reads + `": {"location": 1, "newAllowFileAccess": true, "granted_permissions": {"explicit_host": ["\u003Call_urls>"]}},
 		"` + might + `": {"location": 1, "newAllowFileAccess": false, "granted_permissions": {"explicit_host": ["file:///*"]}}}}}`
 	if err := os.WriteFile(filepath.Join(x.folder, "Secure Preferences"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for address, want := range map[string]struct{ opens, closed bool }{
-		"http://a.test/": {true, false}, "https://a.test/": {true, false}, "data:text/html,x": {true, false}, "about:blank": {true, false}, "": {true, false},
-		"about:blank#blocked": {true, false}, "about:version": {false, false}, "mailto:a@b": {false, false}, "view-source:http://a.test/": {true, false},
-		"blob:http://a.test/1": {true, false}, "blob:null/1": {true, false}, "blob:file:///1": {false, true}, "blob:chrome://settings/1": {false, true},
-		"file:///etc/passwd": {false, true}, "FILE:///x": {false, true}, " f\nile:///x": {false, true}, "view-source:file:///x": {false, true}, "filesystem:http://a.test/": {false, true},
-		"chrome://settings/": {false, true}, "chrome-untrusted://print/": {false, true}, "chrome-search://local-ntp/": {false, true}, "devtools://devtools/": {false, true}, "edge://settings/": {false, true},
+		"http://a.test/": {true, false}, "https://a.test/": {true, false}, "data:text/html,x": {true, false}, "about:blank": {true, false},
+		"":                    {true, false},
+		"about:blank#blocked": {true, false}, "about:version": {false, false}, "mailto:a@b": {false, false},
+		"view-source:http://a.test/": {true, false},
+		"blob:http://a.test/1":       {true, false}, "blob:null/1": {true, false}, "blob:file:///1": {false, true},
+		"blob:chrome://settings/1": {false, true},
+		"file:///etc/passwd":       {false, true}, "FILE:///x": {false, true}, " f\nile:///x": {false, true},
+		"view-source:file:///x": {false, true}, "filesystem:http://a.test/": {false, true},
+		"chrome://settings/": {false, true}, "chrome-untrusted://print/": {false, true}, "chrome-search://local-ntp/": {false, true},
+		"devtools://devtools/": {false, true}, "edge://settings/": {false, true},
 		"chrome-error://chromewebdata/": {false, false}, "chrome-extension://invalid/": {false, false},
 		"chrome-extension://" + installed + "/a.html": {true, false}, "chrome-extension://" + component + "/index.html": {false, true},
 		"chrome-extension://" + reads + "/": {false, true}, "chrome-extension://" + might + "/": {true, false},
-		"chrome-extension://bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb/": {false, true}, "chrome-extension:" + installed: {false, true}, "chrome-extension://" + installed + "@" + component + "/": {false, true},
+		"chrome-extension://bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb/": {false, true}, "chrome-extension:" + installed: {false, true},
+		"chrome-extension://" + installed + "@" + component + "/": {false, true},
 	} {
 		if opens, closed := x.mayOpen(address), x.isBlocked(address); opens != want.opens || closed != want.closed {
 			t.Errorf("%q: opens %t, is closed %t, want %+v", address, opens, closed, want)
@@ -52,20 +60,23 @@ func TestClosedAddresses(t *testing.T) {
 // TestNoOtherWayOut: a client's browser context goes through the profile's proxy, and extensions are not a client's.
 func TestNoOtherWayOut(t *testing.T) {
 	c, _, _ := guarded(t)
-	for _, params := range []map[string]any{{"proxyServer": "http://127.0.0.1:1"}, {"proxyServer": "direct://"}, {"proxyServer": ""}, {"proxyBypassList": "*"}} {
+	for _, params := range []map[string]any{
+		{"proxyServer": "http://127.0.0.1:1"}, {"proxyServer": "direct://"}, {"proxyServer": ""}, {"proxyBypassList": "*"}} {
 		if m := c.try("", "Target.createBrowserContext", params); m.Error == nil || m.Error.Message != notElsewhere {
 			t.Errorf("%v: %s %v", params, m.Result, m.Error)
 		}
 	}
 	c.call("", "Target.createBrowserContext", map[string]any{"disposeOnDetach": true})
-	for _, method := range []string{"Extensions.loadUnpacked", "Extensions.getExtensions", "Extensions.triggerAction", "Extensions.uninstall"} {
+	for _, method := range []string{
+		"Extensions.loadUnpacked", "Extensions.getExtensions", "Extensions.triggerAction", "Extensions.uninstall"} {
 		if m := c.try("", method, map[string]any{"path": t.TempDir(), "id": "x"}); m.Error == nil || m.Error.Message != notExtended {
 			t.Errorf("%s: %s %v", method, m.Result, m.Error)
 		}
 	}
 }
 
-// TestPaperIsShown: a PDF is shown, by a part of Chrome that is an extension, and a client that attaches to everything is not attached to that.
+// TestPaperIsShown: a PDF is shown, by a part of Chrome that is an extension, and a client that attaches to everything is not attached to
+// that.
 func TestPaperIsShown(t *testing.T) {
 	p := newProfile(t)
 	p.site.Mux.HandleFunc("/a.pdf", func(w http.ResponseWriter, _ *http.Request) {
@@ -84,7 +95,8 @@ func TestPaperIsShown(t *testing.T) {
 		for _, i := range targets {
 			kinds[i.Type+" "+i.URL] = true
 		}
-		return err == nil && kinds["iframe http://a.test/a.pdf"] && kinds["iframe chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/index.html"]
+		return err == nil && kinds["iframe http://a.test/a.pdf"] &&
+			kinds["iframe chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/index.html"]
 	})
 	c.call("", "Browser.getVersion", nil)
 	for more := true; more; {
@@ -110,7 +122,9 @@ func TestWorkersWithoutAContext(t *testing.T) {
 	m.sessions["root"] = &session{id: "root", kind: "browser", client: c}
 	for context, told := range map[string]bool{"": false, "C": true} {
 		info := TargetInfo{TargetID: "T" + context, Type: "service_worker", URL: "http://a.test/w.js", Context: context}
-		for method, params := range map[string]any{"Target.targetCreated": map[string]any{"targetInfo": info}, "Target.attachedToTarget": map[string]any{"targetInfo": info, "sessionId": "S" + context}} {
+		for method, params := range map[string]any{
+			"Target.targetCreated":    map[string]any{"targetInfo": info},
+			"Target.attachedToTarget": map[string]any{"targetInfo": info, "sessionId": "S" + context}} {
 			raw, err := json.Marshal(map[string]any{"method": method, "sessionId": "root", "params": params})
 			if err != nil {
 				t.Fatal(err)
@@ -127,15 +141,16 @@ func TestWorkersWithoutAContext(t *testing.T) {
 	}
 }
 
-// TestLateWordOfADocument: a renderer that says late what document it had does not let clients in at the one that the frame has gone to meanwhile, and one that
-// says early what it has does not before the browser process is there.
+// TestLateWordOfADocument: a renderer that says late what document it had does not let clients in at the one that the frame has gone to
+// meanwhile, and one that says early what it has does not before the browser process is there.
 func TestLateWordOfADocument(t *testing.T) {
 	m := newTestMux(t)
 	starts := func(url, loader string) string {
 		return `{"method": "Page.frameStartedNavigating", "params": {"frameId": "T", "url": "` + url + `", "loaderId": "` + loader + `"}}`
 	}
 	there := func(url, loader string) string {
-		return `{"method": "Page.frameNavigated", "params": {"type": "Navigation", "frame": {"id": "T", "url": "` + url + `", "loaderId": "` + loader + `"}}}`
+		return `{"method": "Page.frameNavigated", "params": {"type": "Navigation", "frame": {"id": "T", "url": "` + url +
+			`", "loaderId": "` + loader + `"}}}`
 	}
 	m.controller.pages = []Page{{Target: "T", Session: "S"}}
 	// history answers what the owner asks, if it asks: Chrome is at an address.
@@ -153,16 +168,21 @@ func TestLateWordOfADocument(t *testing.T) {
 			}
 		}
 	}
-	const changed = `{"method": "Target.targetInfoChanged", "params": {"targetInfo": {"targetId": "T", "type": "page", "url": "http://b.test/"}}}`
+	const changed = `{"method": "Target.targetInfoChanged", "params": {"targetInfo": {"targetId": "T", "type": "page", "url": ` +
+		`"http://b.test/"}}}`
 	for i, step := range []struct {
 		event, at string
 		shut      bool
 	}{
-		{starts("http://a.test/", "1"), "", false}, {starts("chrome://settings/", "2"), "http://a.test/", true}, {there("http://a.test/", "1"), "http://a.test/", true},
+		{starts("http://a.test/", "1"), "", false}, {starts("chrome://settings/", "2"), "http://a.test/", true},
+		{there("http://a.test/", "1"), "http://a.test/", true},
 		{there("chrome://settings/", "2"), "chrome://settings/", true}, {starts("http://b.test/", "3"), "chrome://settings/", true},
-		{changed, "chrome://settings/", true}, {there("http://b.test/", "3"), "chrome://settings/", true}, {changed, "http://b.test/", false},
-		{starts("chrome://settings/", "4"), "http://b.test/", true}, {starts("http://c.test/", "5"), "http://b.test/", true}, {starts("file:///x", "6"), "http://b.test/", true},
-		{there("http://c.test/", "5"), "http://c.test/", true}, {there("file:///x", "6"), "file:///x", true}, {starts("http://d.test/", "7"), "file:///x", true}, {there("http://d.test/", "7"), "http://d.test/", false},
+		{changed, "chrome://settings/", true}, {there("http://b.test/", "3"), "chrome://settings/", true},
+		{changed, "http://b.test/", false},
+		{starts("chrome://settings/", "4"), "http://b.test/", true}, {starts("http://c.test/", "5"), "http://b.test/", true},
+		{starts("file:///x", "6"), "http://b.test/", true},
+		{there("http://c.test/", "5"), "http://c.test/", true}, {there("file:///x", "6"), "file:///x", true},
+		{starts("http://d.test/", "7"), "file:///x", true}, {there("http://d.test/", "7"), "http://d.test/", false},
 	} {
 		m.receive([]byte(step.event))
 		if history(step.at); m.isBlocked("T") != step.shut {
@@ -175,7 +195,8 @@ func TestLateWordOfADocument(t *testing.T) {
 func TestOtherChromeProfiles(t *testing.T) {
 	p := newProfile(t)
 	s := p.spec()
-	state := `{"profile": {"last_used": "Profile 1", "last_active_profiles": ["Profile 1"], "info_cache": {"Default": {"name": "a"}, "Profile 1": {"name": "b"}}}}`
+	state := `{"profile": {"last_used": "Profile 1", "last_active_profiles": ["Profile 1"], "info_cache": {"Default": {"name": "a"}, ` +
+		`"Profile 1": {"name": "b"}}}}`
 	for name, text := range map[string]string{"Local State": state, "Profile 1/Preferences": `{}`} {
 		file := filepath.Join(s.UserDataDir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

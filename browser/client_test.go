@@ -248,7 +248,8 @@ func TestTwoClients(t *testing.T) {
 	}
 	for i, c := range clients {
 		other := sessions[1-i]
-		if m := c.try(other, "Runtime.evaluate", map[string]any{"expression": "1"}); m.Error == nil || m.Error.Code != codeNoSession || m.SessionID != other {
+		if m := c.try(other, "Runtime.evaluate", map[string]any{"expression": "1"}); m.Error == nil || m.Error.Code != codeNoSession ||
+			m.SessionID != other {
 			t.Errorf("client %d on the other's session: %+v", i, m)
 		}
 		if m := c.try("", "Target.detachFromTarget", map[string]any{"sessionId": other}); m.Error == nil {
@@ -358,7 +359,8 @@ func TestSlowClientIsCutOff(t *testing.T) {
 		}
 	}()
 	for i := range 12 {
-		slow.write(fmt.Sprintf(`{"id":%d,"method":"Runtime.evaluate","sessionId":"%s","params":{"expression":"'x'.repeat(16<<20)","returnByValue":true}}`, i+2, mine))
+		slow.write(fmt.Sprintf(`{"id":%d,"method":"Runtime.evaluate",`+
+			`"sessionId":"%s","params":{"expression":"'x'.repeat(16<<20)","returnByValue":true}}`, i+2, mine))
 	}
 	testnet.Eventually(t, "the slow client is cut off", func() bool { return b.Clients() == 1 })
 	close(stop)
@@ -390,7 +392,8 @@ func TestBigFrames(t *testing.T) {
 	c.call("", "Target.setDiscoverTargets", map[string]any{"discover": false, "x": strings.Repeat("y", 95<<20)})
 	t.Logf("95 MiB to the browser: %v", time.Since(began))
 	big := dial(t, url+"/")
-	go big.socket.Write(context.Background(), websocket.MessageText, []byte(`{"id":1,"method":"Browser.getVersion","params":{"x":"`+strings.Repeat("z", 101<<20)+`"}}`))
+	go big.socket.Write(context.Background(), websocket.MessageText,
+		[]byte(`{"id":1,"method":"Browser.getVersion","params":{"x":"`+strings.Repeat("z", 101<<20)+`"}}`))
 	testnet.AwaitClosed(t, "the end of a client with a message too big", big.ended, testnet.Patience)
 	if got := c.value(session, "6*7"); got != "42" {
 		t.Errorf("got %s", got)
@@ -420,13 +423,14 @@ func TestHostileMessages(t *testing.T) {
 		`{"id":4294967296,"method":"Browser.getVersion"}`:                                         codeInvalidRequest,
 		`{"id":1}`:            codeInvalidRequest,
 		`{"id":1,"method":5}`: codeInvalidRequest,
-		`{"id":1,"method":"Browser.getVersion","sessionId":5}`:                                                                codeInvalidRequest,
-		`{"id":1,"method":"Browser.getVersion","more":1}`:                                                                     codeInvalidRequest,
-		`{"id":1,"method":"Browser.getVersion","sessionId":"` + b.mux.controller.openPages()[0].Session + `","sessionId":""}`: codeInvalidRequest,
-		`{"id":1,"method":"Runtime.evaluate","sessionId":"` + owners + `","params":{"expression":"1"}}`:                       codeNoSession,
-		`{"id":1,"method":"Browser.getVersion","sessionId":""}`:                                                               codeNoSession,
-		`{"id":1,"method":"Browser.getVersion","sessionId":"` + strings.Repeat("A", 1<<20) + `"}`:                             codeNoSession,
-		`{"id":1,"method":"Browser.getVersion","sessionId":"\",\"id\":9,\"x\":\""}`:                                           codeNoSession,
+		`{"id":1,"method":"Browser.getVersion","sessionId":5}`: codeInvalidRequest,
+		`{"id":1,"method":"Browser.getVersion","more":1}`:      codeInvalidRequest,
+		`{"id":1,"method":"Browser.getVersion","sessionId":"` + b.mux.controller.openPages()[0].Session +
+			`","sessionId":""}`: codeInvalidRequest,
+		`{"id":1,"method":"Runtime.evaluate","sessionId":"` + owners + `","params":{"expression":"1"}}`: codeNoSession,
+		`{"id":1,"method":"Browser.getVersion","sessionId":""}`:                                         codeNoSession,
+		`{"id":1,"method":"Browser.getVersion","sessionId":"` + strings.Repeat("A", 1<<20) + `"}`:       codeNoSession,
+		`{"id":1,"method":"Browser.getVersion","sessionId":"\",\"id\":9,\"x\":\""}`:                     codeNoSession,
 		`{"id":1,"method":"No.such"}`:                 -32601,
 		`{"id":1,"method":"\",\"x\":\"","params":{}}`: -32601,
 	} {
@@ -458,7 +462,8 @@ func TestEndOfBrowserEndsClients(t *testing.T) {
 	c.call("", "Browser.getVersion", nil)
 	b.Stop(t.Context(), true)
 	testnet.AwaitClosed(t, "the client's end", c.ended, testnet.Patience)
-	if websocket.CloseStatus(c.err) != websocket.StatusGoingAway || !strings.Contains(c.err.Error(), "the browser was ended by a signal (killed)") {
+	if websocket.CloseStatus(c.err) != websocket.StatusGoingAway ||
+		!strings.Contains(c.err.Error(), "the browser was ended by a signal (killed)") {
 		t.Errorf("ended with %v", c.err)
 	}
 	if status, body := ask(t, "GET", url+"/json/version", nil); status != 503 {

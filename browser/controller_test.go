@@ -26,14 +26,16 @@ func waiting() map[string]any {
 	return map[string]any{"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true}
 }
 
-// saysFirst serves a page that keeps what its first line sees, and a worker that does. The page starts another worker when one says nothing:
-// Chromium 156 loses some of those that a pop-up starts, without DevTools too (on a busy machine, of 60 three never asked for their script and
-// four failed). So this page does not tell a worker that Chromium loses from one that our own pause would lose now and then.
+// saysFirst serves a page that keeps what its first line sees, and a worker that does. The page starts another worker when one says
+// nothing: Chromium 156 loses some of those that a pop-up starts, without DevTools too (on a busy machine, of 60 three never asked for
+// their script and four failed). So this page does not tell a worker that Chromium loses from one that our own pause would lose now and
+// then.
 func saysFirst(n *testnet.Site) {
 	n.Mux.HandleFunc("/first", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, `<script>window.first = navigator.userAgent; window.sent = %q;
-const ask = () => { window.worker || (new Worker('/worker').onmessage = e => window.worker = e.data) }; ask(); setInterval(ask, 1000)</script>`, r.UserAgent())
+const ask = () => { window.worker || (new Worker('/worker').onmessage = e => window.worker = e.data) };
+ask(); setInterval(ask, 1000)</script>`, r.UserAgent())
 	})
 	n.Mux.HandleFunc("/worker", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
@@ -41,8 +43,8 @@ const ask = () => { window.worker || (new Worker('/worker').onmessage = e => win
 	})
 }
 
-// TestDressedBeforeTheFirstLine: new pages, pop-ups and workers are what the hook says before their first line runs, and so is the first request,
-// also when the hook takes its time and a client wants them to run at once.
+// TestDressedBeforeTheFirstLine: new pages, pop-ups and workers are what the hook says before their first line runs, and so is the first
+// request, also when the hook takes its time and a client wants them to run at once.
 func TestDressedBeforeTheFirstLine(t *testing.T) {
 	p := newProfile(t)
 	saysFirst(p.site)
@@ -110,7 +112,8 @@ func checkFirst(t *testing.T, c *tester, session string) {
 	}
 }
 
-// TestNothingRunsUndressed: a target for which no orders come is closed after three seconds. It has not run, and nobody waits for it any longer.
+// TestNothingRunsUndressed: a target for which no orders come is closed after three seconds. It has not run, and nobody waits for it any
+// longer.
 func TestNothingRunsUndressed(t *testing.T) {
 	p := newProfile(t)
 	b := p.open(p.spec())
@@ -217,7 +220,8 @@ func TestNothingIsKeptOfPagesThatWent(t *testing.T) {
 		defer b.mux.mu.Unlock()
 		b.mux.controller.mu.Lock()
 		defer b.mux.controller.mu.Unlock()
-		return fmt.Sprintf("sessions %d, commands %d, clients %d, targets %d, pages %d", len(b.mux.sessions), len(b.mux.pending), len(b.mux.clients), len(b.mux.controller.targets), len(b.mux.controller.pages))
+		return fmt.Sprintf("sessions %d, commands %d, clients %d, targets %d, pages %d", len(b.mux.sessions), len(b.mux.pending),
+			len(b.mux.clients), len(b.mux.controller.targets), len(b.mux.controller.pages))
 	}
 	b.Languages()
 	before := sizes()

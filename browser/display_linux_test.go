@@ -12,14 +12,15 @@ import (
 	"warren/testnet"
 )
 
-// TestHeaded: in its namespace a browser reaches, by their paths, the X server, the session bus and the sound server, also where it sees little of the
-// machine's files and may write none.
+// TestHeaded: in its namespace a browser reaches, by their paths, the X server, the session bus and the sound server, also where it sees
+// little of the machine's files and may write none.
 func TestHeaded(t *testing.T) {
 	p := newProfile(t)
 	s := p.spec()
 	s.Headless, s.ReadOnly, s.Protected = false, true, []string{t.TempDir()}
 	bus, sound := greeting(t, "bus"), greeting(t, "sound")
-	s.ExtraEnv = []string{"DISPLAY=" + testnet.Display(t), "DBUS_SESSION_BUS_ADDRESS=unix:path=" + bus.path, "PULSE_SERVER=unix:" + sound.path,
+	s.ExtraEnv = []string{"DISPLAY=" + testnet.Display(t), "DBUS_SESSION_BUS_ADDRESS=unix:path=" + bus.path,
+		"PULSE_SERVER=unix:" + sound.path,
 		"WAYLAND_DISPLAY=", "XDG_SESSION_TYPE=x11"}
 	b := p.open(s)
 	if err := b.Start(t.Context()); err != nil {
@@ -27,13 +28,16 @@ func TestHeaded(t *testing.T) {
 	}
 	page := b.mux.controller.openPages()[0]
 	var screen string
-	if err := b.mux.controller.evaluate(t.Context(), page, `screen.width + "x" + screen.height + " " + document.visibilityState`, &screen); err != nil || screen != "1280x800 visible" {
+	if err := b.mux.controller.evaluate(
+		t.Context(), page, `screen.width + "x" + screen.height + " " + document.visibilityState`, &screen); err != nil ||
+		screen != "1280x800 visible" {
 		t.Errorf("the page is on a screen of %q, %v", screen, err)
 	}
 	if got := bus.first(t); !strings.HasPrefix(got, "\x00AUTH") {
 		t.Errorf("the session bus was greeted with %q", got)
 	}
-	play := map[string]any{"expression": `(() => { const a = new AudioContext(), o = a.createOscillator(); o.connect(a.destination); o.start() })()`, "userGesture": true}
+	play := map[string]any{"expression": `(() => { const a = new AudioContext(), o = a.createOscillator(); o.connect(a.destination); ` +
+		`o.start() })()`, "userGesture": true}
 	if err := b.mux.call(t.Context(), page.Session, "Runtime.evaluate", play, nil); err != nil {
 		t.Fatal(err)
 	}

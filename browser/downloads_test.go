@@ -122,7 +122,8 @@ func (l *loading) wishes() int {
 // outside lists the files of Chrome's home that a person would find.
 func (l *loading) outside() (out []string) {
 	filepath.WalkDir(l.home, func(path string, entry fs.DirEntry, err error) error { //nolint:errcheck // it gives none
-		if name := filepath.Base(path); err == nil && entry.IsDir() && path != l.home && (strings.HasPrefix(name, ".") || name == "config") {
+		if name := filepath.Base(path); err == nil && entry.IsDir() && path != l.home &&
+			(strings.HasPrefix(name, ".") || name == "config") {
 			return filepath.SkipDir
 		}
 		if err == nil && !entry.IsDir() {
@@ -153,8 +154,8 @@ func (l *loading) holds(one Download, want string) {
 	}
 }
 
-// TestGuestsDownloadIntoTheRunsFolder: whatever a client names that may not use files of the machine, its downloads come into the run's own folder, and it hears
-// of them where it wanted them.
+// TestGuestsDownloadIntoTheRunsFolder: whatever a client names that may not use files of the machine, its downloads come into the run's own
+// folder, and it hears of them where it wanted them.
 func TestGuestsDownloadIntoTheRunsFolder(t *testing.T) {
 	l := startLoading(t)
 	c := dial(t, l.guest+"/")
@@ -250,7 +251,8 @@ func TestGuestsDownloadOfPagesAndContexts(t *testing.T) {
 	l.leavesTheMachine(wanted)
 }
 
-// TestGuestsDeny: what a client denies is denied, what it leaves to Chrome comes into the run's own folder, and what Chrome does not take is refused.
+// TestGuestsDeny: what a client denies is denied, what it leaves to Chrome comes into the run's own folder, and what Chrome does not take
+// is refused.
 func TestGuestsDeny(t *testing.T) {
 	l := startLoading(t)
 	c := dial(t, l.guest+"/")
@@ -263,8 +265,11 @@ func TestGuestsDeny(t *testing.T) {
 	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "default"})
 	l.get(c, page, "default.txt", "default")
 	l.holds(l.listed("default.txt", DownloadComplete), "default")
-	for _, p := range []map[string]any{{"behavior": "allow"}, {"behavior": "allow", "downloadPath": 5}, {"behavior": "else", "downloadPath": wanted}, {"downloadPath": wanted},
-		{"behavior": "allow", "downloadPath": wanted, "browserContextId": "none"}, {"behavior": "allow", "downloadPath": strings.Repeat("x", 5000)}} {
+	for _, p := range []map[string]any{
+		{"behavior": "allow"}, {"behavior": "allow", "downloadPath": 5}, {"behavior": "else", "downloadPath": wanted},
+		{"downloadPath": wanted},
+		{"behavior": "allow", "downloadPath": wanted, "browserContextId": "none"},
+		{"behavior": "allow", "downloadPath": strings.Repeat("x", 5000)}} {
 		if m := c.try("", "Browser.setDownloadBehavior", p); m.Error == nil {
 			t.Errorf("%v was taken", p)
 		}
@@ -281,7 +286,8 @@ func TestGuestsDeny(t *testing.T) {
 	}
 }
 
-// TestDownloadsOfSeveralClients: a client that may use files of the machine has its downloads where it wants them; what held before holds again when it leaves.
+// TestDownloadsOfSeveralClients: a client that may use files of the machine has its downloads where it wants them; what held before holds
+// again when it leaves.
 func TestDownloadsOfSeveralClients(t *testing.T) {
 	l := startLoading(t)
 	wanted, guests := filepath.Join(t.TempDir(), "wanted"), filepath.Join(t.TempDir(), "guests")
@@ -324,14 +330,17 @@ func TestDownloadsOfSeveralClients(t *testing.T) {
 	}
 }
 
-// TestDownloadNames: whatever a site calls a file, its name in the list is harmless and no other's, and the file lies in the run's own folder.
+// TestDownloadNames: whatever a site calls a file, its name in the list is harmless and no other's, and the file lies in the run's own
+// folder.
 func TestDownloadNames(t *testing.T) {
 	l := startLoading(t)
 	c := dial(t, l.guest+"/")
 	_, page := l.tab(c, "")
 	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": "/etc/cron.d", "eventsEnabled": true})
-	names := []string{"../../../../etc/passwd", "/etc/passwd", "..", ".", "", ".bashrc", `..\..\x.txt`, "CON", "nul.txt", strings.Repeat("x", 400) + ".txt",
-		strings.Repeat("ü", 200) + ".pdf", "a\x00b", "a\u202egpj.exe", "a\u2066b\u200b.txt", "new\nline", "a:b", "~/x", "x.crdownload", "  .. ", "same", "same"}
+	names := []string{"../../../../etc/passwd", "/etc/passwd", "..", ".", "", ".bashrc", `..\..\x.txt`, "CON", "nul.txt",
+		strings.Repeat("x", 400) + ".txt",
+		strings.Repeat("ü", 200) + ".pdf", "a\x00b", "a\u202egpj.exe", "a\u2066b\u200b.txt", "new\nline", "a:b", "~/x", "x.crdownload",
+		"  .. ", "same", "same"}
 	for i, name := range names {
 		l.get(c, page, name, fmt.Sprint(i))
 		if path := c.ends("completed"); filepath.Dir(path) != "/etc/cron.d" {
@@ -343,7 +352,8 @@ func TestDownloadNames(t *testing.T) {
 		t.Fatalf("%d downloads, want %d", len(all), len(names))
 	}
 	for i, one := range all {
-		if seen[one.Name] || one.Name == "" || len(one.Name) > 255 || !utf8.ValidString(one.Name) || strings.ContainsAny(one.Name, "/\\\x00\n\u202e\u2066\u200b") || one.Name == ".." {
+		if seen[one.Name] || one.Name == "" || len(one.Name) > 255 || !utf8.ValidString(one.Name) ||
+			strings.ContainsAny(one.Name, "/\\\x00\n\u202e\u2066\u200b") || one.Name == ".." {
 			t.Errorf("%q is called %q", names[i], one.Name)
 		}
 		seen[one.Name] = true
@@ -415,7 +425,8 @@ func TestAddressesOfDownloadsAreBounded(t *testing.T) {
 		total += len(one.URL)
 	}
 	if most := maxURLBytes + maxURL + maxDownloads*shortURL; total > most || total != d.urlBytes || len(d.list[0].URL) != maxURL {
-		t.Errorf("%d bytes of addresses are kept, %d are counted, at most %d may be; the first has %d", total, d.urlBytes, most, len(d.list[0].URL))
+		t.Errorf("%d bytes of addresses are kept, %d are counted, at most %d may be; the first has %d", total, d.urlBytes, most,
+			len(d.list[0].URL))
 	}
 	for len(d.list) > 0 {
 		d.forget(d.list[len(d.list)-1])

@@ -17,8 +17,8 @@ import (
 	"warren/testnet"
 )
 
-// lateDevTools makes a run's browser hear of no command before it has connected to its relay: as one on a busy machine, whose tabs are on their way by
-// then. watch is to be called before the start.
+// lateDevTools makes a run's browser hear of no command before it has connected to its relay: as one on a busy machine, whose tabs are on
+// their way by then. watch is to be called before the start.
 func lateDevTools(t *testing.T, s *Spec) (watch func(*Browser)) {
 	t.Helper()
 	dir := tempDir(t)
@@ -26,14 +26,17 @@ func lateDevTools(t *testing.T, s *Spec) (watch func(*Browser)) {
 		t.Fatal(err)
 	}
 	begin := filepath.Join(dir, "begin")
-	script := fmt.Sprintf("#!/bin/sh\nmkfifo %[1]s/in\n(until [ -e %[2]s ]; do sleep 0.01; done; exec cat <&3 >%[1]s/in) &\nexec %[3]s \"$@\" 3<>%[1]s/in\n", dir, begin, s.Path)
+	script := fmt.Sprintf("#!/bin/sh\nmkfifo %[1]s/in\n(until [ -e %[2]s ]; do sleep 0.01; done; exec cat <&3 >%[1]s/in) &\nexec %[3]s "+
+		"\"$@\" 3<>%[1]s/in\n", dir, begin, s.Path)
 	s.Path = filepath.Join(dir, "late")
 	if err := os.WriteFile(s.Path, []byte(script), 0o700); err != nil { //nolint:gosec // to be run
 		t.Fatal(err)
 	}
 	return func(b *Browser) {
 		go func() {
-			for late := time.Now().Add(testnet.Patience); !connected(b) && time.Now().Before(late) && t.Context().Err() == nil; time.Sleep(10 * time.Millisecond) { // there is no event to wait for
+			// there is no event to wait for
+			for late := time.Now().Add(testnet.Patience); !connected(b) && time.Now().Before(late) &&
+				t.Context().Err() == nil; time.Sleep(10 * time.Millisecond) {
 			}
 			if err := os.WriteFile(begin, nil, 0o600); err != nil && t.Context().Err() == nil {
 				t.Error(err)
@@ -67,16 +70,18 @@ func (r *requests) list() []string {
 	return slices.Clone(r.all)
 }
 
-// TestRestoredTabsAskAnew: tabs that were on their way before DevTools was listened to show what is declared from their first request and from their first
-// line. A form is not sent twice.
+// TestRestoredTabsAskAnew: tabs that were on their way before DevTools was listened to show what is declared from their first request and
+// from their first line. A form is not sent twice.
 func TestRestoredTabsAskAnew(t *testing.T) {
 	for _, x := range []struct {
 		name, open string
 		again      []string // what the restored tab may ask the site for
 	}{
 		{"on its way", `location.href = "https://b.test/tab"`, []string{`GET b.test/tab "Windows"`}},
-		{"there from the cache", `location.href = "https://b.test/kept"`, []string{`GET b.test/kept "Windows"`, "" /* it was stopped, and came out of the cache again */}},
-		{"a form's answer", `{const f = document.createElement('form'); f.method = 'post'; f.action = 'https://b.test/kept'; document.documentElement.append(f); f.submit()}`, []string{""}},
+		{"there from the cache", `location.href = "https://b.test/kept"`,
+			[]string{`GET b.test/kept "Windows"`, "" /* it was stopped, and came out of the cache again */}},
+		{"a form's answer", `{const f = document.createElement('form'); f.method = 'post'; f.action = 'https://b.test/kept'; ` +
+			`document.documentElement.append(f); f.submit()}`, []string{""}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			p, s, told := declaredProfile(t)
@@ -86,7 +91,9 @@ func TestRestoredTabsAskAnew(t *testing.T) {
 					asked.note(r)
 					w.Header().Set("Cache-Control", keep)
 					w.Header().Set("Content-Type", "text/html")
-					fmt.Fprintf(w, `<title>here</title><script>%s fetch('/tell?n=%s&v=' + encodeURIComponent(first))</script>`, firstLine, r.URL.Path)
+					fmt.Fprintf(
+						w, `<title>here</title><script>%s fetch('/tell?n=%s&v=' + encodeURIComponent(first))</script>`, firstLine,
+						r.URL.Path)
 				})
 			}
 			b := p.startSpec(s)
@@ -107,7 +114,9 @@ func TestRestoredTabsAskAnew(t *testing.T) {
 			}
 			if x.again[0] == "" {
 				shown := b.mux.controller.openPages()[0]
-				testnet.Eventually(t, "the answer is shown", func() bool { return evaluate(t, b, shown, "document.title + document.readyState") == `"herecomplete"` })
+				testnet.Eventually(
+					t, "the answer is shown",
+					func() bool { return evaluate(t, b, shown, "document.title + document.readyState") == `"herecomplete"` })
 			} else if told.await(t, 1) > 0 {
 				t.Error("the page's first line saw another locale")
 			}

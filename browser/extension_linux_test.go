@@ -9,15 +9,16 @@ import (
 	"warren/testnet"
 )
 
-// TestExtensionGoesNowhere: an extension may set another way out than the command line's; in a namespace there is none, neither to a name nor
-// to this machine.
+// TestExtensionGoesNowhere: an extension may set another way out than the command line's; in a namespace there is none, neither to a name
+// nor to this machine.
 func TestExtensionGoesNowhere(t *testing.T) {
 	needsNamespace(t)
 	p := newProfile(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"manifest.json": `{"manifest_version": 3, "name": "direct", "version": "1", "permissions": ["proxy"], "background": {"service_worker": "direct.js"}}`,
-		"direct.js":     `chrome.proxy.settings.set({value: {mode: "direct"}, scope: "regular"})`,
+		"manifest.json": `{"manifest_version": 3, "name": "direct", "version": "1", "permissions": ["proxy"], "background": ` +
+			`{"service_worker": "direct.js"}}`,
+		"direct.js": `chrome.proxy.settings.set({value: {mode: "direct"}, scope: "regular"})`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -43,7 +44,9 @@ func TestExtensionGoesNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	testnet.Eventually(t, "the extension has its way", func() bool { return visit("http://a.test/after") == "net::ERR_NAME_NOT_RESOLVED" })
-	for _, url := range []string{p.site.Server.URL + "/direct", strings.Replace(p.site.Server.URL, "127.0.0.1", "localhost", 1) + "/direct", "http://192.0.2.77/direct", "http://203.0.113.1/direct"} {
+	for _, url := range []string{
+		p.site.Server.URL + "/direct", strings.Replace(p.site.Server.URL, "127.0.0.1", "localhost", 1) + "/direct",
+		"http://192.0.2.77/direct", "http://203.0.113.1/direct"} {
 		if failure := visit(url); failure == "" {
 			t.Errorf("%s was reached", url)
 		}

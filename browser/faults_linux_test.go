@@ -52,7 +52,8 @@ func inside(t *testing.T, what string, attr *syscall.SysProcAttr) bool {
 // It is seccomp(2)'s filter, as containers use it.
 func forbid(t *testing.T, call uint32, argument int, mask, value uint32, action uint32) {
 	t.Helper()
-	const load, jumpEqual, and, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, unix.BPF_RET | unix.BPF_K
+	const load, jumpEqual, and, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K,
+		unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, unix.BPF_RET | unix.BPF_K
 	filter := []unix.SockFilter{ // struct seccomp_data: nr at 0, the low half of an argument at 16 + 8*n
 		{Code: load, K: 0},
 		{Code: jumpEqual, K: call, Jf: 4},
@@ -68,7 +69,8 @@ func forbid(t *testing.T, call uint32, argument int, mask, value uint32, action 
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
 	}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+	_, _, errno := unix.Syscall(
+		unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
 	if errno != 0 {
 		t.Skipf("needs seccomp filters: %v", errno)
 	}
@@ -102,7 +104,8 @@ func wantRefused(t *testing.T, step, files string) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if got := b.Isolation(); got != (Isolation{Network: OnLoopback, Files: files, Sandbox: true}) || len(b.Warnings()) != 1 || !strings.Contains(b.Warnings()[0].Message, step) {
+	if got := b.Isolation(); got != (Isolation{Network: OnLoopback, Files: files, Sandbox: true}) || len(b.Warnings()) != 1 ||
+		!strings.Contains(b.Warnings()[0].Message, step) {
 		t.Errorf("isolation %+v, warnings %+v", got, b.Warnings())
 	}
 }
@@ -126,7 +129,8 @@ func TestNamespaceRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			owner := 1000 + os.Geteuid() // an ordinary user inside, whoever we are
 			attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, AmbientCaps: []uintptr{unix.CAP_SYS_RESOURCE},
-				UidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Geteuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Getegid(), Size: 1}}}
+				UidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Geteuid(), Size: 1}},
+				GidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Getegid(), Size: 1}}}
 			if inside(t, name, attr) {
 				if err := os.WriteFile("/proc/sys/user/"+name, []byte("0"), 0); err != nil {
 					t.Skipf("needs sysctls of its own user namespace: %v", err)
@@ -143,14 +147,17 @@ func TestNamespaceRefused(t *testing.T) {
 // TestNamespaceChildKilled: the child dies before each of its steps. The run ends with a typed error, and nothing is left.
 func TestNamespaceChildKilled(t *testing.T) {
 	needsNamespace(t)
-	for step, call := range map[string]uint32{"interface": unix.SYS_IOCTL, "bind": unix.SYS_BIND, "listen": unix.SYS_LISTEN, "bounding set": unix.SYS_PRCTL, "capabilities": unix.SYS_CAPSET} {
+	for step, call := range map[string]uint32{
+		"interface": unix.SYS_IOCTL, "bind": unix.SYS_BIND, "listen": unix.SYS_LISTEN, "bounding set": unix.SYS_PRCTL,
+		"capabilities": unix.SYS_CAPSET} {
 		t.Run(step, func(t *testing.T) {
 			if !inside(t, step, nil) {
 				return
 			}
 			forbid(t, call, 0, 0, 0, death)
 			var why *IsolationError
-			if _, err := Open(Spec{Path: "/bin/true", UserDataDir: "/a/b", TempDir: tempDir(t)}); call != unix.SYS_PRCTL && call != unix.SYS_CAPSET && (!errors.As(err, &why) || why.Refused) {
+			if _, err := Open(Spec{Path: "/bin/true", UserDataDir: "/a/b", TempDir: tempDir(t)}); call != unix.SYS_PRCTL &&
+				call != unix.SYS_CAPSET && (!errors.As(err, &why) || why.Refused) {
 				t.Errorf("Open: %v, want a fault that may pass", err)
 			}
 			failsToStart(t)
@@ -290,7 +297,8 @@ func TestRelayGone(t *testing.T) {
 	var went struct {
 		ErrorText string `json:"errorText"`
 	}
-	if err := b.mux.call(t.Context(), pages[0].Session, "Page.navigate", map[string]string{"url": "http://b.test/after"}, &went); err != nil || !strings.Contains(went.ErrorText, "PROXY") {
+	if err := b.mux.call(t.Context(), pages[0].Session, "Page.navigate", map[string]string{"url": "http://b.test/after"},
+		&went); err != nil || !strings.Contains(went.ErrorText, "PROXY") {
 		t.Errorf("the page: %q, %v", went.ErrorText, err)
 	}
 	if m := b.Stop(t.Context(), false); m != MethodClose {
@@ -352,7 +360,8 @@ func TestTinySharedMemory(t *testing.T) {
 	needsNamespace(t)
 	installed(t)
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}}
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}}
 	if !inside(t, "shm", attr) {
 		return
 	}
@@ -365,14 +374,16 @@ func TestTinySharedMemory(t *testing.T) {
 		t.Errorf("arguments %v", b.Arguments())
 	}
 	var drawn int
-	const draw = `(() => { const c = document.createElement("canvas"); c.width = c.height = 4000; const x = c.getContext("2d"); x.fillRect(0, 0, 4000, 4000); document.body.append(c); return x.getImageData(0, 0, 4000, 4000).data.length })()`
+	const draw = `(() => { const c = document.createElement("canvas"); c.width = c.height = 4000; const x = c.getContext("2d"); ` +
+		`x.fillRect(0, 0, 4000, 4000); document.body.append(c); return x.getImageData(0, 0, 4000, 4000).data.length })()`
 	if err := b.mux.controller.evaluate(t.Context(), b.mux.controller.openPages()[0], draw, &drawn); err != nil || drawn != 4000*4000*4 {
 		t.Errorf("a page that draws much: %d, %v", drawn, err)
 	}
 	var shot struct {
 		Data []byte `json:"data"`
 	}
-	if err := b.mux.call(t.Context(), b.mux.controller.openPages()[0].Session, "Page.captureScreenshot", nil, &shot); err != nil || len(shot.Data) == 0 {
+	if err := b.mux.call(t.Context(), b.mux.controller.openPages()[0].Session, "Page.captureScreenshot", nil, &shot); err != nil ||
+		len(shot.Data) == 0 {
 		t.Errorf("its picture: %d bytes, %v", len(shot.Data), err)
 	}
 	b.Stop(t.Context(), false)

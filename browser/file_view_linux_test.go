@@ -29,12 +29,16 @@ func newMachineFiles(t *testing.T) *machineFiles {
 	m := &machineFiles{t: t, dir: tempDir(t)}
 	m.data, m.other = filepath.Join(m.dir, "data"), filepath.Join(m.dir, "other")
 	own, temps := filepath.Join(m.data, "profiles", "p1"), filepath.Join(m.dir, "temps")
-	m.spec = Spec{Path: "/bin/sh", UserDataDir: filepath.Join(own, "chrome"), TempDir: filepath.Join(temps, "r1"), HomeDir: filepath.Join(own, "home"),
-		Hidden: []string{temps}, Protected: []string{m.data, filepath.Join(m.dir, "keys"), filepath.Join(m.other, "tls.key")}, Files: FilesInNamespace}
+	m.spec = Spec{Path: "/bin/sh", UserDataDir: filepath.Join(own, "chrome"), TempDir: filepath.Join(temps, "r1"),
+		HomeDir: filepath.Join(own, "home"),
+		Hidden:  []string{temps}, Protected: []string{m.data, filepath.Join(m.dir, "keys"), filepath.Join(m.other, "tls.key")},
+		Files: FilesInNamespace}
 	m.secrets = []string{filepath.Join(m.data, "admin.key"), filepath.Join(m.data, "warren.db"), filepath.Join(own, ".lock"),
-		filepath.Join(m.data, "profiles", "p2", "chrome", "Cookies"), filepath.Join(temps, "r2", "upload"), filepath.Join(m.dir, "keys", "secret.key"),
+		filepath.Join(m.data, "profiles", "p2", "chrome", "Cookies"), filepath.Join(temps, "r2", "upload"),
+		filepath.Join(m.dir, "keys", "secret.key"),
 		filepath.Join(m.other, "tls.key")}
-	for _, file := range append(m.secrets, filepath.Join(m.other, "public"), filepath.Join(m.spec.UserDataDir, "mine"), filepath.Join(m.spec.TempDir, "mine"),
+	for _, file := range append(
+		m.secrets, filepath.Join(m.other, "public"), filepath.Join(m.spec.UserDataDir, "mine"), filepath.Join(m.spec.TempDir, "mine"),
 		filepath.Join(m.spec.HomeDir, "mine")) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("canary\n"), 0o600)); err != nil {
 			t.Fatal(err)
@@ -62,7 +66,8 @@ func (m *machineFiles) inside(script string) string {
 	}
 	defer null.Close()
 	cmd := exec.Command("/bin/sh", "-c", script, "sh", "--user-data-dir="+m.spec.UserDataDir)
-	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = []string{"PATH=/usr/bin:/bin:/usr/sbin"}, m.spec.TempDir, in, in, []*os.File{null, null}
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = []string{"PATH=/usr/bin:/bin:/usr/sbin"}, m.spec.TempDir, in, in,
+		[]*os.File{null, null}
 	child, err := iso.start(cmd)
 	in.Close()
 	if err != nil {
@@ -90,12 +95,15 @@ func (m *machineFiles) wantUnread(ways ...string) {
 	}
 }
 
-// TestRunSeesItsOwnFilesAlone asks the file system from inside of a run: of what is protected nothing is there but the run's own, and the rest is as ever.
+// TestRunSeesItsOwnFilesAlone asks the file system from inside of a run: of what is protected nothing is there but the run's own, and the
+// rest is as ever.
 func TestRunSeesItsOwnFilesAlone(t *testing.T) {
 	needsMounts(t)
 	m := newMachineFiles(t)
 	m.wantUnread("/proc/self/root%s", "/proc/self/cwd/../../..%s", "//%s", "/../%s")
-	list := m.inside(fmt.Sprintf("cd %s && find . | sort; for f in %s %s %s %s; do cat $f/mine $f/public; echo new > $f/new; done", m.data, m.spec.UserDataDir, m.spec.TempDir, m.spec.HomeDir, m.other))
+	list := m.inside(fmt.Sprintf(
+		"cd %s && find . | sort; for f in %s %s %s %s; do cat $f/mine $f/public; echo new > $f/new; done", m.data, m.spec.UserDataDir,
+		m.spec.TempDir, m.spec.HomeDir, m.other))
 	want := ".\n./profiles\n./profiles/p1\n./profiles/p1/chrome\n./profiles/p1/chrome/mine\n./profiles/p1/home\n./profiles/p1/home/mine\n"
 	if !strings.HasPrefix(list, want) || strings.Count(list, "canary\n") != 4 {
 		t.Errorf("the run sees\n%s", list)
@@ -130,7 +138,8 @@ func TestOtherPathsOfWhatIsProtected(t *testing.T) {
 	}
 	m.spec.UserDataDir = filepath.Join(m.data, "profiles", "p1", "chrome")
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS, // root of a machine of its own
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}}
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}}
 	again := filepath.Join(m.dir, "again") // the whole folder, and one below the data folder, are mounted elsewhere too
 	if inside(t, "mounts", attr) {
 		for from, to := range map[string]string{m.dir: again + "/all", filepath.Join(m.data, "profiles"): again + "/part"} {
@@ -140,14 +149,16 @@ func TestOtherPathsOfWhatIsProtected(t *testing.T) {
 		}
 		m.wantUnread()
 		for _, file := range slices.Clone(m.secrets) {
-			m.secrets = append(m.secrets, strings.Replace(file, m.dir, again+"/all", 1), strings.Replace(file, filepath.Join(m.data, "profiles"), again+"/part", 1))
+			m.secrets = append(
+				m.secrets, strings.Replace(file, m.dir, again+"/all", 1),
+				strings.Replace(file, filepath.Join(m.data, "profiles"), again+"/part", 1))
 		}
 		m.wantUnread()
 	}
 }
 
-// TestReadOnlyMachine: a run that may write its own folders alone writes those, shared memory and what was named, and nothing else; not the kernel's
-// settings either, which are root's files. Devices and the sandbox's files can be used.
+// TestReadOnlyMachine: a run that may write its own folders alone writes those, shared memory and what was named, and nothing else; not the
+// kernel's settings either, which are root's files. Devices and the sandbox's files can be used.
 func TestReadOnlyMachine(t *testing.T) {
 	needsMounts(t)
 	m := newMachineFiles(t)
@@ -159,10 +170,13 @@ func TestReadOnlyMachine(t *testing.T) {
 	check := func(t *testing.T) {
 		home, _ := os.UserHomeDir()
 		script := ""
-		for _, dir := range []string{m.spec.UserDataDir, m.spec.TempDir, m.spec.HomeDir, named, "/dev/shm", m.dir, m.other, m.data, home, os.TempDir(), "/etc", "/var/tmp", "/usr/local"} {
+		for _, dir := range []string{
+			m.spec.UserDataDir, m.spec.TempDir, m.spec.HomeDir, named, "/dev/shm", m.dir, m.other, m.data, home, os.TempDir(), "/etc",
+			"/var/tmp", "/usr/local"} {
 			script += fmt.Sprintf("f=%s/w$$; (: > $f) 2>/dev/null && echo wrote %[1]s; rm -f $f 2>/dev/null\n", dir)
 		}
-		script += "(: >> /proc/sys/kernel/core_pattern) 2>/dev/null && echo core_pattern; (: >> /proc/sysrq-trigger) 2>/dev/null && echo sysrq\n" +
+		script += "(: >> /proc/sys/kernel/core_pattern) 2>/dev/null && echo core_pattern; (: >> /proc/sysrq-trigger) 2>/dev/null && " +
+			"echo sysrq\n" +
 			"echo 500 > /proc/self/oom_score_adj && echo null > /dev/null && echo usable"
 		want := ""
 		for _, dir := range []string{m.spec.UserDataDir, m.spec.TempDir, m.spec.HomeDir, named, "/dev/shm"} {
@@ -200,10 +214,12 @@ func TestOtherProcessesAreClosed(t *testing.T) {
 	defer open.Close()
 	script := "cat /proc/self/environ >/dev/null && echo readable;"
 	for _, pid := range []int{os.Getpid(), os.Getppid(), other.Process.Pid} {
-		script += fmt.Sprintf("cd /proc/%d && cat environ cwd/admin.key root%s fd/%d; ls root cwd fd map_files; cat mem | head -c 1; cat maps;", pid, m.secrets[0], open.Fd())
+		script += fmt.Sprintf("cd /proc/%d && cat environ cwd/admin.key root%s fd/%d; ls root cwd fd map_files; cat mem | head -c "+
+			"1; cat maps;", pid, m.secrets[0], open.Fd())
 	}
 	got := m.inside(script)
-	if !strings.HasPrefix(got, "readable\n") || strings.Contains(got, "canary") || strings.Contains(got, "admin.key\n") || strings.Count(got, "Permission denied") < 3*6 {
+	if !strings.HasPrefix(got, "readable\n") || strings.Contains(got, "canary") || strings.Contains(got, "admin.key\n") ||
+		strings.Count(got, "Permission denied") < 3*6 {
 		t.Errorf("of other processes the run reads\n%s", got)
 	}
 }
@@ -227,16 +243,19 @@ func TestMountsRefused(t *testing.T) {
 		t.Errorf("warnings %+v", b.Warnings())
 	}
 	var why *IsolationError
-	if _, err := Open(Spec{Path: "/bin/true", UserDataDir: "/a/b", TempDir: tempDir(t), Files: FilesInNamespace}); !errors.As(err, &why) || !why.Refused || why.Advice == "" {
+	if _, err := Open(Spec{Path: "/bin/true", UserDataDir: "/a/b", TempDir: tempDir(t), Files: FilesInNamespace}); !errors.As(err, &why) ||
+		!why.Refused || why.Advice == "" {
 		t.Errorf("a run that requires hidden files: %v", err)
 	}
 }
 
-// TestFilesAreHiddenOnLoopback: a run that cannot have a network of its own sees its own files alone all the same, and its relay knows its connections.
+// TestFilesAreHiddenOnLoopback: a run that cannot have a network of its own sees its own files alone all the same, and its relay knows its
+// connections.
 func TestFilesAreHiddenOnLoopback(t *testing.T) {
 	needsMounts(t)
 	owner := 1000 + os.Geteuid() // as root nothing runs in the machine's network
-	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Geteuid(), Size: 1}},
+	attr := &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWUSER, UidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Geteuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Getegid(), Size: 1}}}
 	if !inside(t, "loopback", attr) {
 		return
@@ -276,8 +295,8 @@ func needsMounts(t *testing.T) {
 	}
 }
 
-// TestDownloadsWhereNothingElseIsWritten: a client that may use files of the machine, and a person at a window, have their downloads in the run's own folder
-// where Chrome can write no other, and in the folder that they name where Chrome can.
+// TestDownloadsWhereNothingElseIsWritten: a client that may use files of the machine, and a person at a window, have their downloads in the
+// run's own folder where Chrome can write no other, and in the folder that they name where Chrome can.
 func TestDownloadsWhereNothingElseIsWritten(t *testing.T) {
 	needsMounts(t)
 	open := t.TempDir()

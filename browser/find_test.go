@@ -108,9 +108,10 @@ func TestFindNothing(t *testing.T) {
 func TestParseVersion(t *testing.T) {
 	for line, want := range map[string]Installed{
 		"Chromium 156.0.8078.79 built on Debian GNU/Linux 12 (bookworm)\n": {Product: "Chromium", Version: "156.0.8078.79", Major: 156},
-		"Google Chrome 140.0.7339.80 \n":                                   {Product: "Google Chrome", Version: "140.0.7339.80", Major: 140},
-		"some warning\nMicrosoft Edge 141.0.3537.57\n":                     {Product: "Microsoft Edge", Version: "141.0.3537.57", Major: 141},
-		"Brave Browser 141.1.83.109":                                       {Product: "Brave Browser", Version: "141.1.83.109", Major: 141},
+		"Google Chrome 140.0.7339.80 \n": {
+			Product: "Google Chrome", Version: "140.0.7339.80", Major: 140},
+		"some warning\nMicrosoft Edge 141.0.3537.57\n": {Product: "Microsoft Edge", Version: "141.0.3537.57", Major: 141},
+		"Brave Browser 141.1.83.109":                   {Product: "Brave Browser", Version: "141.1.83.109", Major: 141},
 	} {
 		if got, ok := parseVersion(line); !ok || got != want {
 			t.Errorf("%q: %+v", line, got)

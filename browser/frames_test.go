@@ -26,10 +26,14 @@ func TestLimitedConn(t *testing.T) {
 		}
 		return append(head, bytes.Repeat([]byte{0xff}, payload)...)
 	}
-	good := bytes.Join([][]byte{frame([]byte{0x81, 0}, true, 0), frame([]byte{0x89, 5}, false, 5), frame([]byte{0x01, 126, 1, 0}, true, 256),
+	good := bytes.Join([][]byte{
+		frame([]byte{0x81, 0}, true, 0), frame([]byte{0x89, 5}, false, 5), frame([]byte{0x01, 126, 1, 0}, true, 256),
 		frame([]byte{0x80, 127, 0, 0, 0, 0, 0, 1, 0, 0}, true, 1<<16), frame([]byte{0x82, 125}, true, 125)}, nil)
-	for name, in := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader, "in halves": iotest.HalfReader} {
-		for _, head := range [][]byte{nil, {0x81, 127, 0, 0, 0, 0, 0, 1, 0, 1}, {0x01, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0}, {0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}} {
+	for name, in := range map[string]func(io.Reader) io.Reader{
+		"whole": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader, "in halves": iotest.HalfReader} {
+		for _, head := range [][]byte{
+			nil, {0x81, 127, 0, 0, 0, 0, 0, 1, 0, 1}, {0x01, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0},
+			{0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}} {
 			sent := bytes.Join([][]byte{good, head}, nil)
 			all := io.Reader(bytes.NewReader(sent))
 			if head != nil {
@@ -48,8 +52,8 @@ func TestLimitedConn(t *testing.T) {
 	}
 }
 
-// TestLetOut: what is handed to a client arrives whole and in order, also when its socket is full for a while and it pings in between, and a message that
-// the socket takes at once wakes nobody.
+// TestLetOut: what is handed to a client arrives whole and in order, also when its socket is full for a while and it pings in between, and
+// a message that the socket takes at once wakes nobody.
 func TestLetOut(t *testing.T) {
 	const count, filling = 700, 600
 	message := func(i int) []byte { // small ones fill the socket; then there are some that go alone

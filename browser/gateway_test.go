@@ -61,15 +61,19 @@ func TestGatewayHTTP(t *testing.T) {
 	header := http.Header{"X-Warren-Base": {"wss://warren.example/cdp/CAP/"}}
 
 	status, body := ask(t, "GET", url+"/json/version/", header)
-	if status != 200 || !strings.Contains(body, `"webSocketDebuggerUrl": "wss://warren.example/cdp/CAP/devtools/browser/`+b.gateway.id+`"`) || !strings.Contains(body, `"Browser": "Chrome/`) {
+	if status != 200 || !strings.Contains(
+		body, `"webSocketDebuggerUrl": "wss://warren.example/cdp/CAP/devtools/browser/`+b.gateway.id+`"`) ||
+		!strings.Contains(body, `"Browser": "Chrome/`) {
 		t.Errorf("version: %d %s", status, body)
 	}
-	if status, plain := ask(t, "GET", url+"/json/version", nil); status != 200 || !strings.Contains(plain, strings.Replace(url, "http", "ws", 1)+"/devtools/browser/") {
+	if status, plain := ask(t, "GET", url+"/json/version", nil); status != 200 ||
+		!strings.Contains(plain, strings.Replace(url, "http", "ws", 1)+"/devtools/browser/") {
 		t.Errorf("version without a base: %d %s", status, plain)
 	}
 	status, body = ask(t, "PUT", url+"/json/new?http://a.test/new", header)
 	var made targetEntry
-	if err := json.Unmarshal([]byte(body), &made); status != 200 || err != nil || made.WebSocketDebuggerURL != "wss://warren.example/cdp/CAP/devtools/page/"+made.ID {
+	if err := json.Unmarshal([]byte(body), &made); status != 200 || err != nil ||
+		made.WebSocketDebuggerURL != "wss://warren.example/cdp/CAP/devtools/page/"+made.ID {
 		t.Fatalf("new: %d %s", status, body)
 	}
 	pageAt(t, b, "/new")
@@ -80,7 +84,8 @@ func TestGatewayHTTP(t *testing.T) {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
-	if !strings.Contains(body, `"title": "/new"`) || !strings.Contains(body, `bundled/inspector.html?wss=warren.example/cdp/CAP/devtools/page/`) {
+	if !strings.Contains(body, `"title": "/new"`) ||
+		!strings.Contains(body, `bundled/inspector.html?wss=warren.example/cdp/CAP/devtools/page/`) {
 		t.Errorf("list: %s", body)
 	}
 	status, body = ask(t, "GET", url+"/json/protocol", nil)
@@ -97,7 +102,8 @@ func TestGatewayHTTP(t *testing.T) {
 		t.Errorf("close: %d %s", status, body)
 	}
 	for request, want := range map[string]int{
-		"GET /json/new?http://a.test/": 405, "PUT /json/new?file:///etc/passwd": 400, "PUT /json/new?javascript:alert(1)": 400, "PUT /json/new?%zz": 400,
+		"GET /json/new?http://a.test/": 405, "PUT /json/new?file:///etc/passwd": 400, "PUT /json/new?javascript:alert(1)": 400,
+		"PUT /json/new?%zz":        400,
 		"GET /json/close/nonsense": 404, "GET /": 426, "GET /devtools/browser/nonsense": 404, "GET /other": 404, "POST /json/version": 405,
 	} {
 		method, path, _ := strings.Cut(request, " ")

@@ -39,7 +39,8 @@ func startGuarded(t *testing.T) (b *Browser, data, secret string) {
 		fmt.Fprint(w, `<title>form</title><input type=file multiple>`)
 	})
 	s := p.spec()
-	s.Protected, s.FilesDir, s.Siblings = []string{data}, filepath.Join(data, "profile", "files"), []string{s.TempDir, filepath.Dir(s.TempDir) + "/all/"}
+	s.Protected, s.FilesDir, s.Siblings = []string{data}, filepath.Join(data, "profile", "files"),
+		[]string{s.TempDir, filepath.Dir(s.TempDir) + "/all/"}
 	for _, dir := range []string{filepath.Join(s.FilesDir, "uploads"), s.TempDir + "-other", filepath.Dir(s.TempDir) + "/all/other"} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -58,9 +59,12 @@ func TestClientsOpenNoFiles(t *testing.T) {
 	_, session := c.openTab("http://a.test/form")
 	c.becomes(session, "document.title", `"form"`)
 	for _, address := range []string{
-		"file://" + secret, "FILE://" + secret, "file:" + secret, " \t\n\x00\x1ffile://" + secret, "fi\nle://" + secret, "f\til\re://" + secret + " ",
-		"view-source:file://" + secret, "View-Source:VIEW-source: file://" + secret, "filesystem:file:///temporary/x", "chrome://version", "about:version",
-		"chrome-untrusted://x", "devtools://devtools/bundled/inspector.html", "externalfile:x", `\\localhost\x`, "//localhost/x", "C:\\x", secret,
+		"file://" + secret, "FILE://" + secret, "file:" + secret, " \t\n\x00\x1ffile://" + secret, "fi\nle://" + secret,
+		"f\til\re://" + secret + " ",
+		"view-source:file://" + secret, "View-Source:VIEW-source: file://" + secret, "filesystem:file:///temporary/x", "chrome://version",
+		"about:version",
+		"chrome-untrusted://x", "devtools://devtools/bundled/inspector.html", "externalfile:x", `\\localhost\x`, "//localhost/x", "C:\\x",
+		secret,
 	} {
 		for method, params := range map[string]map[string]any{
 			"Page.navigate":               {"url": address},
@@ -68,36 +72,46 @@ func TestClientsOpenNoFiles(t *testing.T) {
 			"Network.loadNetworkResource": {"url": address, "options": map[string]any{"disableCache": true, "includeCredentials": false}},
 			"Fetch.continueRequest":       {"requestId": "x", "url": address},
 		} {
-			if m := c.try(session, method, params); m.Error == nil || m.Error.Code != codeServer || !strings.HasPrefix(m.Error.Message, "Cannot navigate to invalid URL") {
+			if m := c.try(session, method, params); m.Error == nil || m.Error.Code != codeServer ||
+				!strings.HasPrefix(m.Error.Message, "Cannot navigate to invalid URL") {
 				t.Errorf("%s %q: %s %v", method, address, m.Result, m.Error)
 			}
 		}
 	}
 	twice := `{"id":9000,"sessionId":"` + session + `","method":"Page.navigate","params":{"url":"%s","u\u0072l":"%s"}}`
-	for _, raw := range []string{fmt.Sprintf(twice, "http://a.test/", "file://"+secret), fmt.Sprintf(twice, "file://"+secret, "http://a.test/")} {
+	for _, raw := range []string{
+		fmt.Sprintf(twice, "http://a.test/", "file://"+secret), fmt.Sprintf(twice, "file://"+secret, "http://a.test/")} {
 		c.write(raw)
 		if m := c.answer(9000); m.Error == nil {
 			t.Errorf("%s: %s", raw, m.Result)
 		}
 	}
 	for _, method := range []string{"Target.exposeDevToolsProtocol", "Target.openDevTools", "Browser.executeBrowserCommand"} {
-		if m := c.try("", method, map[string]any{"targetId": "x", "commandId": "openTabSearch"}); m.Error == nil || m.Error.Message != notHere {
+		if m := c.try("", method, map[string]any{"targetId": "x", "commandId": "openTabSearch"}); m.Error == nil ||
+			m.Error.Message != notHere {
 			t.Errorf("%s: %s %v", method, m.Result, m.Error)
 		}
 	}
-	if m := c.try("", "Page.startScreenRecording", map[string]any{"captureArea": "browserWindow"}); m.Error == nil || m.Error.Message != notHere {
+	if m := c.try("", "Page.startScreenRecording", map[string]any{"captureArea": "browserWindow"}); m.Error == nil ||
+		m.Error.Message != notHere {
 		t.Errorf("a film of the window: %s %v", m.Result, m.Error)
 	}
-	for method, why := range map[string]string{"Target.setRemoteLocations": notDialed, "Cast.startDesktopMirroring": notDialed, "PWA.install": notInstalled, "PWA.launch": notInstalled, "PWA.launchFilesInApp": notInstalled} {
-		params := map[string]any{"locations": []map[string]any{{"host": "127.0.0.1", "port": 9222}}, "manifestId": "http://a.test/", "files": []string{}}
+	for method, why := range map[string]string{
+		"Target.setRemoteLocations": notDialed, "Cast.startDesktopMirroring": notDialed, "PWA.install": notInstalled,
+		"PWA.launch": notInstalled, "PWA.launchFilesInApp": notInstalled} {
+		params := map[string]any{
+			"locations": []map[string]any{{"host": "127.0.0.1", "port": 9222}}, "manifestId": "http://a.test/", "files": []string{}}
 		if m := c.try("", method, params); m.Error == nil || m.Error.Message != why {
 			t.Errorf("%s: %s %v", method, m.Result, m.Error)
 		}
 	}
-	if got := c.shown(); slices.ContainsFunc(got, func(u string) bool { return !strings.HasPrefix(u, "http://a.test/") && u != BlankPage }) {
+	if got := c.shown(); slices.ContainsFunc(
+		got, func(u string) bool { return !strings.HasPrefix(u, "http://a.test/") && u != BlankPage }) {
 		t.Errorf("the tabs show %v", got)
 	}
-	for _, address := range []string{"http://a.test/next", "about:blank", "data:text/html,x", "view-source:http://a.test/next", "HTTP://a.test/other", "about:blank?x#y", ""} {
+	for _, address := range []string{
+		"http://a.test/next", "about:blank", "data:text/html,x", "view-source:http://a.test/next", "HTTP://a.test/other", "about:blank?x#y",
+		""} {
 		if m := c.try("", "Target.createTarget", map[string]any{"url": address}); m.Error != nil {
 			t.Errorf("%q: %v", address, m.Error)
 		}
@@ -123,11 +137,13 @@ func TestClientsWrapNothing(t *testing.T) {
 		`/* */` + navigate,
 		strings.Replace(navigate, `"id"`, `"method":"Page.enable","id"`, 1),
 	} {
-		if m := c.try("", "Target.sendMessageToTarget", map[string]any{"sessionId": session, "message": message}); m.Error == nil || m.Error.Code != codeServer {
+		if m := c.try("", "Target.sendMessageToTarget", map[string]any{"sessionId": session, "message": message}); m.Error == nil ||
+			m.Error.Code != codeServer {
 			t.Errorf("%s: %s %v", message, m.Result, m.Error)
 		}
 	}
-	c.call("", "Target.sendMessageToTarget", map[string]any{"sessionId": session, "message": within("Page.navigate", map[string]any{"url": "http://a.test/wrapped"})})
+	c.call("", "Target.sendMessageToTarget",
+		map[string]any{"sessionId": session, "message": within("Page.navigate", map[string]any{"url": "http://a.test/wrapped"})})
 	testnet.Eventually(t, "the wrapped command that is allowed", func() bool { return slices.Contains(c.shown(), "http://a.test/wrapped") })
 	if slices.ContainsFunc(c.shown(), func(u string) bool { return strings.HasPrefix(u, "file:") }) {
 		t.Errorf("the tabs show %v", c.shown())
@@ -139,7 +155,9 @@ func TestPagesOpenNoFiles(t *testing.T) {
 	c, _, secret := guarded(t)
 	for _, from := range []string{"http://a.test/form", "about:blank", "data:text/html,x"} {
 		_, session := c.openTab(from)
-		for _, script := range []string{`location = %q; 1`, `window.open(%q); 1`, `fetch(%q).then(r => r.text(), () => 1)`, `document.body.append(Object.assign(document.createElement("iframe"), {src: %q})); 1`} {
+		for _, script := range []string{
+			`location = %q; 1`, `window.open(%q); 1`, `fetch(%q).then(r => r.text(), () => 1)`,
+			`document.body.append(Object.assign(document.createElement("iframe"), {src: %q})); 1`} {
 			script = fmt.Sprintf(script, "file://"+secret)
 			if got := c.value(session, script); strings.Contains(got, "canary") {
 				t.Errorf("%s at %s gave %s", script, from, got)
@@ -168,7 +186,8 @@ func TestClientsUpload(t *testing.T) {
 	_, session := c.openTab("http://a.test/form")
 	c.becomes(session, "document.title", `"form"`)
 	var input struct{ Result struct{ ObjectID string } }
-	if err := json.Unmarshal(c.call(session, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input")`}), &input); err != nil {
+	if err := json.Unmarshal(c.call(session, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input")`}),
+		&input); err != nil {
 		t.Fatal(err)
 	}
 	give := func(files ...string) message {
@@ -179,7 +198,8 @@ func TestClientsUpload(t *testing.T) {
 		t.Errorf("a file of the user's: %v, the page has %s", m.Error, c.value(session, content))
 	}
 	for _, path := range []string{
-		secret, data, filepath.Dir(data), data + "/./x/../secret.key", link, folder + "/secret.key", "/proc/self/root" + secret, "/dev/fd/../root" + secret,
+		secret, data, filepath.Dir(data), data + "/./x/../secret.key", link, folder + "/secret.key", "/proc/self/root" + secret,
+		"/dev/fd/../root" + secret,
 		strings.Repeat("../", 30) + secret[1:], "/proc/self/cwd/../.." + secret,
 	} {
 		for _, files := range [][]string{{path}, {mine, path}} {
@@ -187,7 +207,8 @@ func TestClientsUpload(t *testing.T) {
 				t.Errorf("%s: %s %v", path, m.Result, m.Error)
 			}
 		}
-		drag := map[string]any{"type": "dragEnter", "x": 1, "y": 1, "data": map[string]any{"items": []any{}, "files": []string{path}, "dragOperationsMask": 1}}
+		drag := map[string]any{
+			"type": "dragEnter", "x": 1, "y": 1, "data": map[string]any{"items": []any{}, "files": []string{path}, "dragOperationsMask": 1}}
 		if m := c.try(session, "Input.dispatchDragEvent", drag); m.Error == nil || m.Error.Message != notShared {
 			t.Errorf("dragging %s: %s %v", path, m.Result, m.Error)
 		}
@@ -197,7 +218,8 @@ func TestClientsUpload(t *testing.T) {
 	}
 	for _, path := range []string{data, filepath.Join(data, "new"), folder, folder + "/new/deeper"} {
 		for _, method := range []string{"Browser.setDownloadBehavior", "Page.setDownloadBehavior"} {
-			if m := c.try(session, method, map[string]any{"behavior": "allow", "downloadPath": path}); m.Error == nil || m.Error.Message != notShared {
+			if m := c.try(session, method, map[string]any{"behavior": "allow", "downloadPath": path}); m.Error == nil ||
+				m.Error.Message != notShared {
 				t.Errorf("%s to %s: %s %v", method, path, m.Result, m.Error)
 			}
 		}

@@ -71,8 +71,8 @@ func tempDir(t *testing.T) string {
 	return filepath.Join(parent, "t")
 }
 
-// open opens a run and serves its relay. The run is closed at the end of the test. A start, and a new page that is asked what pages show, may take as
-// long as a test waits: the product's own limits are for people.
+// open opens a run and serves its relay. The run is closed at the end of the test. A start, and a new page that is asked what pages show,
+// may take as long as a test waits: the product's own limits are for people.
 func (p *profile) open(s Spec) *Browser {
 	p.t.Helper()
 	b, err := Open(s)

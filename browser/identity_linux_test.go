@@ -31,7 +31,8 @@ func elsewhere() Identity {
 const declaredFirst = "Win32|de-DE,de,en-US,en|de-DE|America/New_York|Chrome/124.0.0.0"
 
 // firstLine collects it.
-const firstLine = `self.first = [navigator.platform, navigator.languages, Intl.DateTimeFormat().resolvedOptions().locale, Intl.DateTimeFormat().resolvedOptions().timeZone, navigator.userAgent.match(/Chrome\/\S+/)].join('|');`
+const firstLine = `self.first = [navigator.platform, navigator.languages, Intl.DateTimeFormat().resolvedOptions().locale, ` +
+	`Intl.DateTimeFormat().resolvedOptions().timeZone, navigator.userAgent.match(/Chrome\/\S+/)].join('|');`
 
 // told is a site whose pages and workers tell what their first line saw.
 type told struct {
@@ -56,7 +57,8 @@ func declaredProfile(t *testing.T) (*profile, Spec, *told) {
 	})
 	p.site.Mux.HandleFunc("/first.js", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
-		fmt.Fprintf(w, `%s fetch('/tell?n=%s&v=' + encodeURIComponent(first)).then(() => self.postMessage && postMessage(first))`, firstLine, r.URL.Query().Get("n"))
+		fmt.Fprintf(w, `%s fetch('/tell?n=%s&v=' + encodeURIComponent(first)).then(() => self.postMessage && postMessage(first))`,
+			firstLine, r.URL.Query().Get("n"))
 	})
 	p.site.Mux.HandleFunc("/tell", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store") // a page that is restored tells again
@@ -75,8 +77,8 @@ func (a *told) has(n string) bool {
 	return has
 }
 
-// await waits until n have told, and says whether they all saw what is declared. Those that differ in nothing but that their locale is the browser's
-// own it counts.
+// await waits until n have told, and says whether they all saw what is declared. Those that differ in nothing but that their locale is the
+// browser's own it counts.
 func (a *told) await(t *testing.T, n int) (unlocalised int) {
 	t.Helper()
 	for k := 1; k <= n; k++ { // each has its time: many at once take longer
@@ -126,14 +128,16 @@ func numbered(t *testing.T, b *Browser, n string) (found Page) {
 	return found
 }
 
-const askPosition = `new Promise(done => navigator.geolocation.getCurrentPosition(p => done(p.coords.latitude), e => done(e.message), {maximumAge: 0}))`
+const askPosition = `new Promise(done => navigator.geolocation.getCurrentPosition(p => done(p.coords.latitude), e => done(e.message), ` +
+	`{maximumAge: 0}))`
 
 // TestPositionOutlivesFrames: the position of a page stays when a frame of another site that had it too goes away.
 func TestPositionOutlivesFrames(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	p.site.Mux.HandleFunc("/framed", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, `<iframe allow="geolocation" src="https://b.test/inner"></iframe><script>onmessage = e => window.inner = e.data</script>`)
+		fmt.Fprint(w, `<iframe allow="geolocation" src="https://b.test/inner"></iframe><script>onmessage = e => window.inner = `+
+			`e.data</script>`)
 	})
 	p.site.Mux.HandleFunc("/inner", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -151,8 +155,8 @@ func TestPositionOutlivesFrames(t *testing.T) {
 	}
 }
 
-// TestClientsKeepThePlatform: a client that attaches and does nothing, and one that goes, leave navigator.platform what it is, on the same site and
-// on another.
+// TestClientsKeepThePlatform: a client that attaches and does nothing, and one that goes, leave navigator.platform what it is, on the same
+// site and on another.
 func TestClientsKeepThePlatform(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	url := serveGateway(t, p.startSpec(s))
@@ -191,8 +195,8 @@ func (s *notice) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestDocumentsWaitForSessions: a document is not asked for while a client's session on the page has no user agent yet, since it would show the host's
-// platform. The page's renderer hangs, so that the session stays without.
+// TestDocumentsWaitForSessions: a document is not asked for while a client's session on the page has no user agent yet, since it would show
+// the host's platform. The page's renderer hangs, so that the session stays without.
 func TestDocumentsWaitForSessions(t *testing.T) {
 	p, s, told := declaredProfile(t)
 	waits, asked := &notice{what: "a document waits", yes: make(chan struct{})}, make(chan struct{})
@@ -227,8 +231,8 @@ func TestDocumentsWaitForSessions(t *testing.T) {
 	told.await(t, 1)
 }
 
-// TestPageKeepsThePlatformOfItsClient: the page that a client leaves is what it was, before its next document too; whether the client goes, or one of
-// its sessions alone.
+// TestPageKeepsThePlatformOfItsClient: the page that a client leaves is what it was, before its next document too; whether the client goes,
+// or one of its sessions alone.
 func TestPageKeepsThePlatformOfItsClient(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	b := p.startSpec(s)
@@ -240,7 +244,8 @@ func TestPageKeepsThePlatformOfItsClient(t *testing.T) {
 	}
 	stays := func(what string, was Page) {
 		testnet.Eventually(t, what, func() bool { return !b.mux.hasClient(was.Target) })
-		testnet.Eventually(t, "the page is what it was: "+what, func() bool { return evaluate(t, b, was, `navigator.platform`) == `"Win32"` })
+		testnet.Eventually(t, "the page is what it was: "+what,
+			func() bool { return evaluate(t, b, was, `navigator.platform`) == `"Win32"` })
 	}
 	first, session := left("detached")
 	c.call("", "Target.detachFromTarget", map[string]any{"sessionId": session})
@@ -250,8 +255,8 @@ func TestPageKeepsThePlatformOfItsClient(t *testing.T) {
 	stays("the client has gone", second)
 }
 
-// TestLocaleOutlivesItsPage: locale and time zone hold for a whole renderer process, and go with the page that set them. Those that share the process
-// have them all the same. The zone is changed while the browser runs, so that it does not come from the environment.
+// TestLocaleOutlivesItsPage: locale and time zone hold for a whole renderer process, and go with the page that set them. Those that share
+// the process have them all the same. The zone is changed while the browser runs, so that it does not come from the environment.
 func TestLocaleOutlivesItsPage(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	b := p.startSpec(s)
@@ -272,7 +277,8 @@ func TestLocaleOutlivesItsPage(t *testing.T) {
 	if got := see(place); got != "de-DEAsia/Tokyo" {
 		t.Errorf("the pop-up has %s", got)
 	}
-	if err := b.mux.call(t.Context(), popup.Session, "Runtime.evaluate", map[string]any{"expression": askPosition + `.then(v => { window.position = v })`, "awaitPromise": true}, nil); err != nil {
+	if err := b.mux.call(t.Context(), popup.Session, "Runtime.evaluate",
+		map[string]any{"expression": askPosition + `.then(v => { window.position = v })`, "awaitPromise": true}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := see(`position`); !strings.Contains(got, "denied") {
@@ -337,7 +343,8 @@ func TestLostOwner(t *testing.T) {
 	}
 }
 
-// TestHungRenderer: while renderers hang from their birth the browser takes commands, and nobody else waits. When they go on their pages are dressed.
+// TestHungRenderer: while renderers hang from their birth the browser takes commands, and nobody else waits. When they go on their pages
+// are dressed.
 func TestHungRenderer(t *testing.T) {
 	p, s, seen := declaredProfile(t)
 	b := p.startSpec(s)
@@ -395,8 +402,8 @@ func ofGroup(pid, group int) bool {
 	return err == nil && is == group
 }
 
-// TestMassOfTargets: tabs that are opened all at once, and tabs, pop-ups and workers that two clients open and close at random, all run, and all are
-// what is declared from their first line. WARREN_TABLE=1 takes 200 and 1,000.
+// TestMassOfTargets: tabs that are opened all at once, and tabs, pop-ups and workers that two clients open and close at random, all run,
+// and all are what is declared from their first line. WARREN_TABLE=1 takes 200 and 1,000.
 func TestMassOfTargets(t *testing.T) {
 	tabs, openings := 20, 40
 	switch {
@@ -430,7 +437,8 @@ func TestMassOfTargets(t *testing.T) {
 	p.openAtRandom(b, seen, numbered(t, b, "tab0"), openings)
 	// Where the page that set the locale for a process goes, the others have the browser's own until they are given it again.
 	lost := seen.await(t, tabs+openings)
-	t.Logf("and %d at random: %v; %d began without their locale, since the page that held it had just gone", openings, time.Since(began).Round(time.Millisecond), lost)
+	t.Logf("and %d at random: %v; %d began without their locale, since the page that held it had just gone", openings,
+		time.Since(began).Round(time.Millisecond), lost)
 	if waits := b.mux.waiting(); waits != 0 {
 		t.Errorf("%d sessions are still held", waits)
 	}
@@ -463,7 +471,8 @@ func (p *profile) openAtRandom(b *Browser, seen *told, from Page, openings int) 
 func (p *profile) closeOthers(b *Browser, seen *told, but Page) {
 	for _, other := range b.mux.controller.openPages() {
 		var query string
-		if other.Target != but.Target && b.mux.controller.evaluate(p.t.Context(), other, `location.search`, &query) == nil && seen.has(strings.TrimPrefix(query, "?n=")) {
+		if other.Target != but.Target && b.mux.controller.evaluate(p.t.Context(), other, `location.search`, &query) == nil &&
+			seen.has(strings.TrimPrefix(query, "?n=")) {
 			b.mux.send("", "Target.closeTarget", map[string]string{"targetId": other.Target}, nil)
 		}
 	}
@@ -491,11 +500,13 @@ func TestWorkersInALoop(t *testing.T) {
 	from := numbered(t, b, "loop")
 	var firsts []string
 	const loop = `(async () => { const all = new Set(); for (let i = 0; i < 40; i++) { const w = new Worker('/first.js?n=w');
-		all.add(await new Promise((done, failed) => { w.onmessage = e => done(e.data); w.onerror = failed })); w.terminate() } return [...all] })()`
+		all.add(await new Promise((done, failed) => { w.onmessage = e => done(e.data); w.onerror = failed }));
+		w.terminate() } return [...all] })()`
 	var answer struct {
 		Result struct{ Value json.RawMessage }
 	}
-	if err := b.mux.call(t.Context(), from.Session, "Runtime.evaluate", map[string]any{"expression": loop, "awaitPromise": true, "returnByValue": true}, &answer); err != nil {
+	if err := b.mux.call(t.Context(), from.Session, "Runtime.evaluate",
+		map[string]any{"expression": loop, "awaitPromise": true, "returnByValue": true}, &answer); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(answer.Result.Value, &firsts); err != nil || len(firsts) != 1 || firsts[0] != declaredFirst {

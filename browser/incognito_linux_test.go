@@ -6,8 +6,8 @@ import (
 	"warren/testnet"
 )
 
-// TestNoIncognitoWindow: nothing opens the profile's own incognito window where nobody sees one: DevTools has no say where its downloads go. Contexts of
-// clients are others, and stay.
+// TestNoIncognitoWindow: nothing opens the profile's own incognito window where nobody sees one: DevTools has no say where its downloads
+// go. Contexts of clients are others, and stay.
 func TestNoIncognitoWindow(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
@@ -15,10 +15,13 @@ func TestNoIncognitoWindow(t *testing.T) {
 	_, session := c.openTab("http://a.test/one")
 	c.becomes(session, "location.href", `"http://a.test/one"`)
 	for _, kind := range []string{"rawKeyDown", "keyUp"} { // Ctrl+Shift+N
-		c.call(session, "Input.dispatchKeyEvent", map[string]any{"type": kind, "modifiers": 10, "key": "N", "code": "KeyN", "windowsVirtualKeyCode": 78, "nativeVirtualKeyCode": 57})
+		c.call(session, "Input.dispatchKeyEvent",
+			map[string]any{"type": kind, "modifiers": 10, "key": "N", "code": "KeyN", "windowsVirtualKeyCode": 78,
+				"nativeVirtualKeyCode": 57})
 	}
 	run := withExtension(t, b)
-	run(`const w = await chrome.windows.create({incognito: true, url: 'http://a.test/incognito'}); await chrome.tabs.create({url: 'http://a.test/said-' + (w ? 'opened' : 'null')})`)
+	run(`const w = await chrome.windows.create({incognito: true, url: 'http://a.test/incognito'}); await chrome.tabs.create({url: ` +
+		`'http://a.test/said-' + (w ? 'opened' : 'null')})`)
 	run(`await chrome.tabs.create({url: 'http://a.test/asked'})`)
 	testnet.Eventually(t, "the extension was asked", func() bool {
 		for _, at := range urls(t, b) {

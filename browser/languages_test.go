@@ -34,7 +34,8 @@ func languageSite(t *testing.T, p *profile, s *Spec) {
 	}
 	serve("/asked", "text/plain", "$ACCEPT")
 	serve("/shows", "text/html", `<!doctype html><script>self.first = "$ACCEPT"</script>`)
-	serve("/frames", "text/html", `<!doctype html><script>self.first = "$ACCEPT"</script><iframe src="/shows"></iframe><iframe src="https://b.test/shows"></iframe><script>
+	serve("/frames", "text/html", `<!doctype html><script>self.first = "$ACCEPT"</script><iframe src="/shows"></iframe><iframe `+
+		`src="https://b.test/shows"></iframe><script>
 		new Worker('/worker.js'); new SharedWorker('/plain.js'); navigator.serviceWorker.register('/plain.js?service')</script>`)
 	serve("/plain.js", "text/javascript", `self.first = "$ACCEPT"`)
 	serve("/worker.js", "text/javascript", `self.first = "$ACCEPT"; new Worker('/plain.js?nested')`)
@@ -49,7 +50,8 @@ func languageSite(t *testing.T, p *profile, s *Spec) {
 // askLanguages comes to what a context shows and sends.
 const askLanguages = `Promise.all([fetch('/asked').then(r => r.text()), new Promise((done, lost) => {
 	const s = new WebSocket('wss://' + location.host + '/socket'); s.onmessage = e => done(e.data); s.onerror = lost
-})]).then(sent => [navigator.language, navigator.languages, Intl.DateTimeFormat().resolvedOptions().locale, (1234.5).toLocaleString(), ...sent].join('|'))`
+})]).then(sent => [navigator.language, navigator.languages, Intl.DateTimeFormat().resolvedOptions().locale,
+	(1234.5).toLocaleString(), ...sent].join('|'))`
 
 // speak is what askLanguages comes to.
 func speak(number string, languages ...string) string {
@@ -67,7 +69,8 @@ func contextsOf(t *testing.T, b *Browser) map[string]string {
 		var r struct {
 			Result struct{ Value, Description string }
 		}
-		if err := b.mux.call(ctx, session, "Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}, &r); err != nil {
+		if err := b.mux.call(ctx, session, "Runtime.evaluate",
+			map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}, &r); err != nil {
 			t.Logf("%s: %v", name, err)
 			return
 		}
@@ -95,7 +98,8 @@ func everywhere(t *testing.T, b *Browser, number string, languages []string, con
 	t.Helper()
 	var last map[string]string
 	want := speak(number, languages...)
-	// In a context of a client's Chrome makes a list of the first language for what no override of DevTools reaches: WebSockets of these workers.
+	// In a context of a client's Chrome makes a list of the first language for what no override of DevTools reaches: WebSockets of these
+	// workers.
 	isKnown := func(name string) bool { return strings.Contains(name, "_worker c.test/") }
 	slices.Sort(contexts)
 	defer func() {
@@ -116,8 +120,8 @@ func everywhere(t *testing.T, b *Browser, number string, languages []string, con
 	})
 }
 
-// takes has a browser that runs take an identity. Where Chrome's settings are not there within settingsTime its languages stay, which a busy machine can
-// cause: then it is asked again, as a profile's next change does.
+// takes has a browser that runs take an identity. Where Chrome's settings are not there within settingsTime its languages stay, which a
+// busy machine can cause: then it is asked again, as a profile's next change does.
 func takes(t *testing.T, b *Browser, id Identity) (told []string) {
 	t.Helper()
 	testnet.Eventually(t, "the browser takes what it is told", func() bool {
@@ -135,8 +139,8 @@ func takes(t *testing.T, b *Browser, id Identity) (told []string) {
 	return told
 }
 
-// TestLanguagesFollow: a browser that runs takes other languages, in everything that is open and whatever comes then: also one that was started with
-// none, and while a client is attached to everything.
+// TestLanguagesFollow: a browser that runs takes other languages, in everything that is open and whatever comes then: also one that was
+// started with none, and while a client is attached to everything.
 func TestLanguagesFollow(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -147,7 +151,8 @@ func TestLanguagesFollow(t *testing.T) {
 		name      string
 		headed    bool
 		languages []string
-	}{{"as declared", false, german}, {"the machine's", false, nil}, {"as declared, with windows", true, german}, {"the machine's, with windows", true, nil}} {
+	}{{"as declared", false, german}, {"the machine's", false, nil}, {"as declared, with windows", true, german},
+		{"the machine's, with windows", true, nil}} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			p := newProfile(t)
@@ -163,10 +168,13 @@ func TestLanguagesFollow(t *testing.T) {
 			call(t, b, own.Session, "Page.navigate", map[string]string{"url": "https://a.test/frames"})
 			c := dial(t, serveGateway(t, b)+"/")
 			private := field(t, c.call("", "Target.createBrowserContext", nil), "browserContextId")
-			c.call("", "Target.createTarget", map[string]any{"url": "https://c.test/frames", "browserContextId": private, "background": true})
+			c.call("", "Target.createTarget",
+				map[string]any{"url": "https://c.test/frames", "browserContextId": private, "background": true})
 			contexts := []string{"service_worker a.test/plain.js?service", "service_worker c.test/plain.js?service"}
 			for _, host := range []string{"a.test", "c.test"} {
-				contexts = append(contexts, "page "+host+"/frames", "page "+host+"/frames frame", "worker "+host+"/worker.js", "worker "+host+"/plain.js?nested", "shared_worker "+host+"/plain.js")
+				contexts = append(
+					contexts, "page "+host+"/frames", "page "+host+"/frames frame", "worker "+host+"/worker.js",
+					"worker "+host+"/plain.js?nested", "shared_worker "+host+"/plain.js")
 			}
 			contexts = append(contexts, "iframe b.test/shows") // of both
 			if x.languages != nil {
@@ -174,7 +182,8 @@ func TestLanguagesFollow(t *testing.T) {
 			} else {
 				testnet.Eventually(t, "everything is there", func() bool { return len(contextsOf(t, b)) == len(contexts) })
 			}
-			evaluate(t, b, own, `document.addEventListener('visibilitychange', () => { document.body.dataset.hid = document.visibilityState })`)
+			evaluate(t, b, own, `document.addEventListener('visibilitychange', () => { document.body.dataset.hid = `+
+				`document.visibilityState })`)
 			id := s.Identity
 			id.Languages = japanese
 			if told := takes(t, b, id); !slices.Equal(told, japanese) {
@@ -185,11 +194,15 @@ func TestLanguagesFollow(t *testing.T) {
 				t.Errorf("the tab in front is or was another: %s", got)
 			}
 			// What comes now has them from its first request.
-			call(t, b, own.Session, "Runtime.evaluate", map[string]any{"expression": `open('https://b.test/shows?popup', '_blank', 'noopener'); navigator.serviceWorker.register('/plain.js?later', {scope: '/x'}); 1`, "userGesture": true})
+			call(t, b, own.Session, "Runtime.evaluate", map[string]any{"expression": `open('https://b.test/shows?popup', '_blank', ` +
+				`'noopener'); navigator.serviceWorker.register('/plain.js?later', {scope: '/x'}); 1`, "userGesture": true})
 			everywhere(t, b, "1,234.5", japanese, append(contexts, "page b.test/shows?popup", "service_worker a.test/plain.js?later")...)
 			for _, s := range b.mux.controllerSessions("") {
 				var r struct{ Result struct{ Value string } }
-				if err := b.mux.call(t.Context(), s.id, "Runtime.evaluate", map[string]any{"expression": `location.search.match(/popup|later/) ? self.first : ''`}, &r); err == nil && r.Result.Value != "" && r.Result.Value != acceptLanguage(japanese) {
+				if err := b.mux.call(
+					t.Context(), s.id, "Runtime.evaluate",
+					map[string]any{"expression": `location.search.match(/popup|later/) ? self.first : ''`}, &r); err == nil &&
+					r.Result.Value != "" && r.Result.Value != acceptLanguage(japanese) {
 					t.Errorf("%s was asked for with %s", s.kind, r.Result.Value)
 				}
 			}
@@ -204,7 +217,8 @@ func TestLanguagesFollow(t *testing.T) {
 func TestOwnLanguagesComeBack(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("is about files and several starts in a row, not about our goroutines: the race detector's run leaves it out, make test has it")
+		t.Skip("is about files and several starts in a row, not about our goroutines: the race detector's run leaves it out, make " +
+			"test has it")
 	}
 	p := newProfile(t)
 	run := func(languages, then []string) string {
@@ -244,8 +258,8 @@ func TestOwnLanguagesComeBack(t *testing.T) {
 	}
 }
 
-// TestPrivatePage: clients do not hear of the page that changes the browser's settings, do not hold it up, and have no session there, whatever they are
-// attached to.
+// TestPrivatePage: clients do not hear of the page that changes the browser's settings, do not hold it up, and have no session there,
+// whatever they are attached to.
 func TestPrivatePage(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
@@ -262,12 +276,15 @@ func TestPrivatePage(t *testing.T) {
 		target := b.mux.session(session).target
 		m := c.try("", "Target.attachToTarget", map[string]any{"targetId": target, "flatten": true})
 		if m.Error == nil {
-			if m := c.try(field(t, m.Result, "sessionId"), "Runtime.evaluate", map[string]any{"expression": "document.URL"}); m.Error == nil {
+			if m := c.try(field(t, m.Result, "sessionId"), "Runtime.evaluate",
+				map[string]any{"expression": "document.URL"}); m.Error == nil {
 				t.Errorf("a client has looked into the settings: %s", m.Result)
 			}
 		}
 		wrapped := c.send("", "Target.attachToTarget", map[string]any{"targetId": target})
-		if m := c.try("", "Target.sendMessageToTarget", map[string]any{"targetId": target, "message": `{"id":1,"method":"Runtime.evaluate","params":{"expression":"1"}}`}); m.Error == nil {
+		if m := c.try("", "Target.sendMessageToTarget",
+			map[string]any{"targetId": target,
+				"message": `{"id":1,"method":"Runtime.evaluate","params":{"expression":"1"}}`}); m.Error == nil {
 			t.Error("a client has sent the settings a message")
 		}
 		c.wait(wrapped, "a session of the old kind")
@@ -325,7 +342,8 @@ func TestStopAmidLanguages(t *testing.T) {
 	}
 }
 
-// TestSettingsThatWereLeft: a browser that died while its settings were open does not have them open at the next start, also where there is nothing else.
+// TestSettingsThatWereLeft: a browser that died while its settings were open does not have them open at the next start, also where there is
+// nothing else.
 func TestSettingsThatWereLeft(t *testing.T) {
 	t.Parallel()
 	for _, alone := range []bool{false, true} {
@@ -362,7 +380,8 @@ func TestLanguagesThatAreNotTaken(t *testing.T) {
 	sees := func(want string) {
 		t.Helper()
 		testnet.Eventually(t, "the page sees "+want, func() bool {
-			return evaluate(t, b, page, `navigator.languages + Intl.DateTimeFormat().resolvedOptions().locale + Intl.DateTimeFormat().resolvedOptions().timeZone`) == fmt.Sprintf("%q", want)
+			return evaluate(t, b, page, `navigator.languages + Intl.DateTimeFormat().resolvedOptions().locale + `+
+				`Intl.DateTimeFormat().resolvedOptions().timeZone`) == fmt.Sprintf("%q", want)
 		})
 	}
 	id := Identity{Languages: []string{"ja", "en"}, Timezone: "Asia/Tokyo"}

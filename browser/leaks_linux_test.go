@@ -74,7 +74,8 @@ const (
 // protecting are all that keep a browser on its relay but --proxy-server.
 func protecting() without {
 	return without{
-		flags:    []string{"--proxy-bypass-list", "--host-resolver-rules", "--webrtc-ip-handling-policy", "--force-webrtc-ip-handling-policy"},
+		flags: []string{"--proxy-bypass-list", "--host-resolver-rules", "--webrtc-ip-handling-policy",
+			"--force-webrtc-ip-handling-policy"},
 		features: []string{"WebRtcHideLocalIpsWithMdns", "DialMediaRouteProvider", "MediaRouter"},
 		prefs:    []string{webrtcPref, errorsPref},
 	}
@@ -84,8 +85,10 @@ func trials() []trial {
 	flag := func(names ...string) without { return without{flags: names} }
 	feature := func(names ...string) without { return without{features: names} }
 	pref := func(names ...string) without { return without{prefs: names} }
-	stun, groups, discovery := "udp to 203.0.113.9:3478 × STUN", "igmp to 224.0.0.22 × joins or leaves 224.0.0.251", "udp to 239.255.255.250:1900 × SSDP"
-	everything := []string{stun, groups, discovery, "udp to 224.0.0.251:5353 × DNS", "DNS A stun.x.leak.test", "(turn-udp.x.leak.test) × STUN", "DNS A turn-tls.x.leak.test"}
+	stun, groups, discovery := "udp to 203.0.113.9:3478 × STUN", "igmp to 224.0.0.22 × joins or leaves 224.0.0.251",
+		"udp to 239.255.255.250:1900 × SSDP"
+	everything := []string{stun, groups, discovery, "udp to 224.0.0.251:5353 × DNS", "DNS A stun.x.leak.test",
+		"(turn-udp.x.leak.test) × STUN", "DNS A turn-tls.x.leak.test"}
 	return []trial{
 		{name: "all flags"},
 		{name: "all flags, headed", headed: true},
@@ -103,12 +106,16 @@ func trials() []trial {
 
 		// Belt and braces: one alone lets nothing out, for another covers it.
 		{name: "proxy", without: flag("--proxy-server"), lone: true, thorough: true},
-		{name: "proxy and names", without: flag("--proxy-server", "--host-resolver-rules"), lets: []string{"DNS A page.x.leak.test", "TLS page.x.leak.test", "TLS accounts.google.com"}, inside: true, thorough: true},
-		{name: "proxy and error pages", without: without{flags: []string{"--proxy-server"}, prefs: []string{errorsPref}}, lets: []string{"udp to 8.8.8.8:53 × DNS A google.com"}, lone: true, thorough: true},
+		{name: "proxy and names", without: flag("--proxy-server", "--host-resolver-rules"),
+			lets: []string{"DNS A page.x.leak.test", "TLS page.x.leak.test", "TLS accounts.google.com"}, inside: true, thorough: true},
+		{name: "proxy and error pages", without: without{flags: []string{"--proxy-server"}, prefs: []string{errorsPref}},
+			lets: []string{"udp to 8.8.8.8:53 × DNS A google.com"}, lone: true, thorough: true},
 		{name: "error pages", without: pref(errorsPref), thorough: true},
 		{name: "WebRTC's flag", without: flag("--webrtc-ip-handling-policy"), thorough: true},
 		{name: "WebRTC's preference", without: pref(webrtcPref), thorough: true},
-		{name: "WebRTC's flag and preference", without: without{flags: []string{"--webrtc-ip-handling-policy"}, prefs: []string{webrtcPref}}, lets: []string{stun}, thorough: true},
+		{name: "WebRTC's flag and preference",
+			without: without{flags: []string{"--webrtc-ip-handling-policy"}, prefs: []string{webrtcPref}}, lets: []string{stun},
+			thorough: true},
 		{name: "WebRTC's old flag", without: flag("--force-webrtc-ip-handling-policy"), thorough: true},
 		{name: "DIAL", without: feature("DialMediaRouteProvider"), thorough: true},
 	}
@@ -164,7 +171,8 @@ func (x trial) run(t *testing.T, m *testnet.Machine) {
 	beside := testnet.Except(packets, proxy)
 	out, hits := m.World.Summary(beside), canaries.Hits()
 	chat := chatter(proxy)
-	t.Logf("| without %v (%s) | %d packets, %d beside the relay: %s | %d hits inside | asked for %s |", x.without, b.Isolation().Network, len(packets), len(beside), strings.Join(out, "; "), len(hits), strings.Join(chat, ", "))
+	t.Logf("| without %v (%s) | %d packets, %d beside the relay: %s | %d hits inside | asked for %s |", x.without, b.Isolation().Network,
+		len(packets), len(beside), strings.Join(out, "; "), len(hits), strings.Join(chat, ", "))
 	x.judge(t, out, hits)
 	if quiet := counted.Names + counted.Others; (quiet == 0) != (len(beside) == 0) {
 		t.Errorf("the machine's packet filter counted %+v", counted)

@@ -46,7 +46,9 @@ func TestScan(t *testing.T) {
 
 // FuzzScan: whatever is JSON for encoding/json has the same outer members for scan, before and after they are rewritten.
 func FuzzScan(f *testing.F) {
-	for _, seed := range []string{`{"id":1,"method":"A.b","params":{},"sessionId":"S"}`, `{"sessionId":"S","id":1}`, `{"id":-1,"sessionId":"a\"b"}`, `{"a":"\\\\\"","id":2}`, "{\"id\":1\n,\t\"x\":[{}]}"} {
+	for _, seed := range []string{
+		`{"id":1,"method":"A.b","params":{},"sessionId":"S"}`, `{"sessionId":"S","id":1}`, `{"id":-1,"sessionId":"a\"b"}`,
+		`{"a":"\\\\\"","id":2}`, "{\"id\":1\n,\t\"x\":[{}]}"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, msg []byte) {
@@ -75,7 +77,8 @@ func FuzzScan(f *testing.F) {
 		if err := json.Unmarshal(changed, &got); err != nil {
 			t.Fatalf("%q became %q: %v", msg, changed, err)
 		}
-		if _, there := got["sessionId"]; there || e.id.there() && string(got["id"]) != "4711" || !bytes.Equal(got["params"], want["params"]) {
+		if _, there := got["sessionId"]; there || e.id.there() && string(got["id"]) != "4711" ||
+			!bytes.Equal(got["params"], want["params"]) {
 			t.Fatalf("%q became %q", msg, changed)
 		}
 	})

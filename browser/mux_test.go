@@ -86,7 +86,8 @@ func TestChildrenGoWithTheirSession(t *testing.T) {
 	}
 }
 
-// TestNothingOvertakesAHeldResume: what a client sends on a session behind a resume that is held goes behind it, in order; other sessions do not wait.
+// TestNothingOvertakesAHeldResume: what a client sends on a session behind a resume that is held goes behind it, in order; other sessions
+// do not wait.
 func TestNothingOvertakesAHeldResume(t *testing.T) {
 	m := newTestMux(t)
 	c := newClient(m)
@@ -99,9 +100,11 @@ func TestNothingOvertakesAHeldResume(t *testing.T) {
 	<-state.sent // and never acknowledged: the page stays undressed
 	m.sent(t)
 	for i, send := range []struct{ session, method string }{
-		{"page", "Page.enable"}, {"page", "Runtime.runIfWaitingForDebugger"}, {"page", "Runtime.evaluate"}, {"other", "Page.reload"}, {"page", "Page.navigate"}, {"page", "Runtime.runIfWaitingForDebugger"},
+		{"page", "Page.enable"}, {"page", "Runtime.runIfWaitingForDebugger"}, {"page", "Runtime.evaluate"}, {"other", "Page.reload"},
+		{"page", "Page.navigate"}, {"page", "Runtime.runIfWaitingForDebugger"},
 	} {
-		if err := c.submit(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":%q,"sessionId":%q}`, i+1, send.method, send.session)); err != nil {
+		if err := c.submit(t.Context(),
+			fmt.Appendf(nil, `{"id":%d,"method":%q,"sessionId":%q}`, i+1, send.method, send.session)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -116,7 +119,8 @@ func TestNothingOvertakesAHeldResume(t *testing.T) {
 		}
 		got = append(got, m.sent(t)...)
 	}
-	if want := []string{"Runtime.runIfWaitingForDebugger", "Runtime.evaluate", "Page.navigate", "Runtime.runIfWaitingForDebugger"}; !slices.Equal(got, want) {
+	if want := []string{"Runtime.runIfWaitingForDebugger", "Runtime.evaluate", "Page.navigate",
+		"Runtime.runIfWaitingForDebugger"}; !slices.Equal(got, want) {
 		t.Errorf("then %v, want %v", got, want)
 	}
 }
@@ -171,7 +175,8 @@ func TestHeldAsLongAsItTakes(t *testing.T) {
 	})
 }
 
-// TestHeldIsRefusedAtLast: a target that the owner never meets, and that Chrome does not close, costs the client an answer and no more: it does not run.
+// TestHeldIsRefusedAtLast: a target that the owner never meets, and that Chrome does not close, costs the client an answer and no more: it
+// does not run.
 func TestHeldIsRefusedAtLast(t *testing.T) {
 	m := newTestMux(t)
 	c := newClient(m)
@@ -185,7 +190,8 @@ func TestHeldIsRefusedAtLast(t *testing.T) {
 	}
 	for i := range 2 {
 		msg, err := c.next(t.Context())
-		if want := fmt.Sprintf(`"id":%d,`, i+1); err != nil || !strings.Contains(string(msg), want) || !strings.Contains(string(msg), notOverridden) {
+		if want := fmt.Sprintf(`"id":%d,`, i+1); err != nil || !strings.Contains(string(msg), want) ||
+			!strings.Contains(string(msg), notOverridden) {
 			t.Errorf("the client got %s, %v, want %s", msg, err, notOverridden)
 		}
 	}

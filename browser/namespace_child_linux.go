@@ -15,8 +15,9 @@ import (
 
 // The child's side of a namespace is a single thread that takes these steps and then becomes the browser:
 //
-// \tlo up → a virtual interface → a mount namespace → the relay's listener → send it → wait for the exec request →
-// \tapply the file view → drop capabilities → exec
+//   - bring up lo, add a virtual interface, create a mount namespace
+//   - open the relay's listener, send it to the shim, wait for the exec request
+//   - apply the file view, drop all capabilities, exec
 //
 // When the shim dies, the connection closes and the child exits.
 

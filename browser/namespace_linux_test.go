@@ -45,7 +45,8 @@ func TestBestBurrow(t *testing.T) {
 	}
 }
 
-// TestSandboxIsOn: every process of Chrome's that shows pages is under seccomp, also when we are root, and no process of it has a capability.
+// TestSandboxIsOn: every process of Chrome's that shows pages is under seccomp, also when we are root, and no process of it has a
+// capability.
 func TestSandboxIsOn(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
@@ -124,7 +125,8 @@ func TestPagesAreOnline(t *testing.T) {
 		t.Fatal(err)
 	}
 	if slices.ContainsFunc(b.Warnings(), func(w Warning) bool { return w.Code == "offline_shown" }) {
-		if out, err := exec.Command("unshare", "--map-root-user", "--net", "ip", "link", "add", "type", "veth").CombinedOutput(); err == nil {
+		if out, err := exec.Command(
+			"unshare", "--map-root-user", "--net", "ip", "link", "add", "type", "veth").CombinedOutput(); err == nil {
 			t.Fatalf("the kernel has virtual interfaces: %+v", b.Warnings())
 		} else {
 			t.Skipf("needs the kernel's module veth: %s %v", out, err)

@@ -97,11 +97,16 @@ func TestHostileURLs(t *testing.T) {
 	b := p.start()
 	marker := filepath.Join(t.TempDir(), "marker")
 	for _, url := range []string{
-		"--renderer-cmd-prefix=touch " + marker, "--no-sandbox", "-", "", " ", "file:///etc/passwd", "FILE:///etc/passwd", "file://localhost/etc/passwd",
-		"javascript:alert(1)", "JaVaScRiPt:alert(1)", "java\nscript:alert(1)", "\x01javascript:alert(1)", "chrome://settings", "chrome://crash", "chrome-extension://x/y",
-		"view-source:http://a.test/", "view-source:file:///etc/passwd", "data:text/html,<script>1</script>", "blob:http://a.test/x", "filesystem:http://a.test/x",
-		"about:version", "about:blank#x", "About:blank", "devtools://devtools", "ftp://a.test/", "http:", "http://", "http:///path", "//a.test/", "http//a.test",
-		" http://a.test/", "http://a.test/\x00", "http://a.test/\nx", "http://%zz/", "http://[::1", "ws://a.test/", "intent://x", "mailto:x@y", "\u202ehttp://a.test",
+		"--renderer-cmd-prefix=touch " + marker, "--no-sandbox", "-", "", " ", "file:///etc/passwd", "FILE:///etc/passwd",
+		"file://localhost/etc/passwd",
+		"javascript:alert(1)", "JaVaScRiPt:alert(1)", "java\nscript:alert(1)", "\x01javascript:alert(1)", "chrome://settings",
+		"chrome://crash", "chrome-extension://x/y",
+		"view-source:http://a.test/", "view-source:file:///etc/passwd", "data:text/html,<script>1</script>", "blob:http://a.test/x",
+		"filesystem:http://a.test/x",
+		"about:version", "about:blank#x", "About:blank", "devtools://devtools", "ftp://a.test/", "http:", "http://", "http:///path",
+		"//a.test/", "http//a.test",
+		" http://a.test/", "http://a.test/\x00", "http://a.test/\nx", "http://%zz/", "http://[::1", "ws://a.test/", "intent://x",
+		"mailto:x@y", "\u202ehttp://a.test",
 	} {
 		var refused *URLError
 		if err := b.OpenPages(t.Context(), []string{url}); !errors.As(err, &refused) {
@@ -120,7 +125,8 @@ func TestHostileURLs(t *testing.T) {
 		t.Error("a URL ran a program")
 	}
 	args := commandLine(b.PID())
-	if len(args) == 0 || slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "a.test") || strings.Contains(a, "renderer-cmd") }) {
+	if len(args) == 0 || slices.ContainsFunc(
+		args, func(a string) bool { return strings.Contains(a, "a.test") || strings.Contains(a, "renderer-cmd") }) {
 		t.Errorf("Chrome's command line: %q", args)
 	}
 }

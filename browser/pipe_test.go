@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// TestPipeKeepsOrder: each sender's messages reach Chrome whole and in its order, whether it writes them itself or leaves them to the queue.
+// TestPipeKeepsOrder: each sender's messages reach Chrome whole and in its order, whether it writes them itself or leaves them to the
+// queue.
 func TestPipeKeepsOrder(t *testing.T) {
 	p, err := newPipe()
 	if err != nil {
@@ -64,7 +65,8 @@ func TestPipeKeepsOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		var sender, i int
-		if _, err := fmt.Sscanf(string(msg), "%d %d", &sender, &i); err != nil || i != next[sender] || !bytes.Equal(msg, message(sender, i)) {
+		if _, err := fmt.Sscanf(string(msg), "%d %d", &sender, &i); err != nil || i != next[sender] ||
+			!bytes.Equal(msg, message(sender, i)) {
 			t.Fatalf("sender %d: message %d of %d bytes, want %d; %v", sender, i, len(msg), next[sender], err)
 		}
 		next[sender]++
@@ -76,8 +78,8 @@ func TestPipeKeepsOrder(t *testing.T) {
 	p.close()
 }
 
-// TestPipeHoldsNobody: while Chrome does not read, who sends to it is not held, whatever the size: what is left waits for the pump, and whoever comes
-// next waits where his own end frees him. Chrome then gets all of it, whole and in order.
+// TestPipeHoldsNobody: while Chrome does not read, who sends to it is not held, whatever the size: what is left waits for the pump, and
+// whoever comes next waits where his own end frees him. Chrome then gets all of it, whole and in order.
 func TestPipeHoldsNobody(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there nothing is written without waiting, and all goes by the queue")

@@ -55,8 +55,8 @@ func (c *tester) given(session string) {
 	c.send(session, "Runtime.runIfWaitingForDebugger", nil)
 }
 
-// TestPopupsWaitForTheClient: what a client gives a pop-up or a shared worker before it lets it run is there from its first line, also when the owner has
-// been ready for long, and however the client attaches.
+// TestPopupsWaitForTheClient: what a client gives a pop-up or a shared worker before it lets it run is there from its first line, also when
+// the owner has been ready for long, and however the client attaches.
 func TestPopupsWaitForTheClient(t *testing.T) {
 	p := newProfile(t)
 	saysGiven(p.site)
@@ -68,7 +68,8 @@ func TestPopupsWaitForTheClient(t *testing.T) {
 	c.call("", "Target.setAutoAttach", waiting())
 	drain(c)
 	opens := func(c *tester, opener, expression string) <-chan message {
-		return c.send(opener, "Runtime.evaluate", map[string]any{"expression": expression, "userGesture": true, "returnByValue": true, "awaitPromise": true})
+		return c.send(opener, "Runtime.evaluate",
+			map[string]any{"expression": expression, "userGesture": true, "returnByValue": true, "awaitPromise": true})
 	}
 	saw := func(what string, m message) {
 		var r struct{ Result struct{ Value string } }
@@ -114,14 +115,16 @@ func TestPopupsWaitForTheClient(t *testing.T) {
 	saw("the pop-up of a client with tabs", byTab.wait(answer, "window.open"))
 }
 
-// TestPopupsOfClientsThatGo: a pop-up that a client holds runs when the client has gone or has detached, and one that no client holds runs at once.
+// TestPopupsOfClientsThatGo: a pop-up that a client holds runs when the client has gone or has detached, and one that no client holds runs
+// at once.
 func TestPopupsOfClientsThatGo(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
 	other := dial(t, url+"/")
 	_, opener := other.openTab("http://a.test/x")
 	open := func() <-chan message {
-		return other.send(opener, "Runtime.evaluate", map[string]any{"expression": `typeof window.open('about:blank')`, "userGesture": true})
+		return other.send(opener, "Runtime.evaluate",
+			map[string]any{"expression": `typeof window.open('about:blank')`, "userGesture": true})
 	}
 	other.wait(open(), "window.open that nobody holds")
 	for name, leave := range map[string]func(c *tester, session string){
@@ -167,8 +170,10 @@ func TestServiceWorkersScript(t *testing.T) {
 	c.becomes(page, `location.pathname + document.readyState`, `"/xcomplete"`)
 	c.call("", "Target.setAutoAttach", waiting())
 	drain(c)
-	registered := c.send(page, "Runtime.evaluate", map[string]any{"expression": `navigator.serviceWorker.register('/service').then(() => navigator.serviceWorker.ready).then(() => 'ready')`,
-		"awaitPromise": true, "returnByValue": true})
+	registered := c.send(page, "Runtime.evaluate",
+		map[string]any{"expression": `navigator.serviceWorker.register('/service').then(() => navigator.serviceWorker.ready).then(() ` +
+			`=> 'ready')`,
+			"awaitPromise": true, "returnByValue": true})
 	target, session := c.next("service_worker")
 	owned(t, b, target)
 	c.send(session, "Network.enable", nil)
@@ -188,8 +193,8 @@ func TestServiceWorkersScript(t *testing.T) {
 	}
 }
 
-// TestDownloadsOfADeclaredAgent: a download is asked for with the user agent that a client declares for the page, and with the profile's when the client has
-// taken it back, or has gone.
+// TestDownloadsOfADeclaredAgent: a download is asked for with the user agent that a client declares for the page, and with the profile's
+// when the client has taken it back, or has gone.
 func TestDownloadsOfADeclaredAgent(t *testing.T) {
 	p := newProfile(t)
 	agents := make(chan string, 10)
@@ -215,7 +220,9 @@ func TestDownloadsOfADeclaredAgent(t *testing.T) {
 	others := field(t, other.call("", "Target.attachToTarget", map[string]any{"targetId": target, "flatten": true}), "sessionId")
 	load := func() string {
 		t.Helper()
-		other.call(others, "Runtime.evaluate", map[string]any{"expression": `var a = document.createElement('a'); a.href = '/file'; a.download = 'x'; a.click()`, "userGesture": true})
+		other.call(others, "Runtime.evaluate",
+			map[string]any{"expression": `var a = document.createElement('a'); a.href = '/file'; a.download = 'x'; a.click()`,
+				"userGesture": true})
 		select {
 		case agent := <-agents:
 			return agent
@@ -239,5 +246,6 @@ func TestDownloadsOfADeclaredAgent(t *testing.T) {
 	c.call(session, "Network.setUserAgentOverride", map[string]any{"userAgent": "Declared/2.0"})
 	loads("Declared/2.0")
 	c.socket.CloseNow()
-	testnet.Eventually(t, "the client has gone, and its agent with it", func() bool { return load() == own }) // it is taken back when Chrome has ended its session
+	// it is taken back when Chrome has ended its session
+	testnet.Eventually(t, "the client has gone, and its agent with it", func() bool { return load() == own })
 }

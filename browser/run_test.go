@@ -154,7 +154,8 @@ func assertNothingLeft(t *testing.T, b *Browser, pid int) {
 	}
 }
 
-// TestNothingIsLost is the promise of a stop: what a page stored half a second before is there at the next start, tabs and session cookies too.
+// TestNothingIsLost is the promise of a stop: what a page stored half a second before is there at the next start, tabs and session cookies
+// too.
 func TestNothingIsLost(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
@@ -163,7 +164,8 @@ func TestNothingIsLost(t *testing.T) {
 	}
 	one := pageAt(t, b, "/one")
 	pageAt(t, b, "/two")
-	evaluate(t, b, one, `document.cookie = 'kept=1; max-age=86400'; document.cookie = 'session=1'; sessionStorage.tab = '1'; localStorage.all = '1'`)
+	evaluate(t, b, one, `document.cookie = 'kept=1; max-age=86400'; document.cookie = 'session=1'; sessionStorage.tab = '1'; `+
+		`localStorage.all = '1'`)
 	<-time.After(500 * time.Millisecond) // the half second of the promise
 	if got := b.Stop(t.Context(), false); got != MethodClose {
 		t.Fatalf("stopped by %q", got)

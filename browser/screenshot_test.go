@@ -49,7 +49,8 @@ func TestPictures(t *testing.T) {
 	}
 	look(ScreenshotOptions{Format: "png"})
 	look(ScreenshotOptions{Format: "jpeg", Quality: 80, Tab: front})
-	if data, err := b.Screenshot(ctx, ScreenshotOptions{Format: "webp", Quality: 50}); err != nil || !bytes.HasPrefix(data, []byte("RIFF")) {
+	if data, err := b.Screenshot(ctx, ScreenshotOptions{Format: "webp", Quality: 50}); err != nil ||
+		!bytes.HasPrefix(data, []byte("RIFF")) {
 		t.Errorf("webp: %v", err)
 	}
 	if noticed := c.value(session, "events.join()"); noticed != `""` {
@@ -97,7 +98,8 @@ func pictureSite(t *testing.T) *profile {
 	p.site.Mux.HandleFunc("/green", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, `<body style="margin: 0; background: #0f0; height: 3000px"><script>
-			window.events = []; for (const e of ["resize", "visibilitychange", "focus", "blur", "scroll"]) { addEventListener(e, () => events.push(e)); document.addEventListener(e, () => events.push(e)) }
+			window.events = []; for (const e of ["resize", "visibilitychange", "focus", "blur", "scroll"]) {
+				addEventListener(e, () => events.push(e)); document.addEventListener(e, () => events.push(e)) }
 			document.body.dataset.size = innerWidth + "x" + innerHeight</script>`)
 	})
 	p.site.Mux.HandleFunc("/red", func(w http.ResponseWriter, _ *http.Request) {

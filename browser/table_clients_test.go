@@ -96,7 +96,8 @@ func (r *tableRound) puppeteerTab() {
 			return
 		}
 	}
-	for _, method := range []string{"Network.enable", "Page.enable", "Page.getFrameTree", "Runtime.enable", "Performance.enable", "Log.enable"} {
+	for _, method := range []string{
+		"Network.enable", "Page.enable", "Page.getFrameTree", "Runtime.enable", "Performance.enable", "Log.enable"} {
 		c.send(sessions[target], method, nil)
 	}
 	go follow2(c)
@@ -156,7 +157,8 @@ func (r *tableRound) realClients() {
 		return
 	}
 	for _, name := range []string{"playwright", "puppeteer"} {
-		cmd := exec.CommandContext(r.t.Context(), "node", filepath.Join("testdata", "table", "client.mjs"), modules, name, r.gateway, r.url("a.test", name, ""))
+		cmd := exec.CommandContext(
+			r.t.Context(), "node", filepath.Join("testdata", "table", "client.mjs"), modules, name, r.gateway, r.url("a.test", name, ""))
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			r.t.Fatal(err)
@@ -177,13 +179,16 @@ func (r *tableRound) realClients() {
 func (r *tableRound) extension() {
 	dir := r.t.TempDir()
 	probeAs := func(ctx string) string {
-		me, _ := json.Marshal(map[string]any{"ctx": ctx, "site": r.scheme + "://a.test", "own": r.scheme + "://a.test", "kinds": contextNamed(ctx).requests(),
-			"webrtc": !contextNamed(ctx).lacksFor("webrtc", r.scheme)}) // of strings and booleans
+		me, _ := json.Marshal(
+			map[string]any{"ctx": ctx, "site": r.scheme + "://a.test", "own": r.scheme + "://a.test", "kinds": contextNamed(ctx).requests(),
+				"webrtc": !contextNamed(ctx).lacksFor("webrtc", r.scheme)}) // of strings and booleans
 		return "{" + probeSource() + "; probe(" + string(me) + ")}"
 	}
 	for name, text := range map[string]string{
-		"manifest.json": `{"manifest_version": 3, "name": "table", "version": "1", "host_permissions": ["*://*.test/*"], "background": {"service_worker": "worker.js"},
-			"content_scripts": [{"matches": ["*://d.test/*"], "js": ["content.js"], "run_at": "document_start"}], "content_security_policy": {"extension_pages": "script-src 'self'"}}`,
+		"manifest.json": `{"manifest_version": 3, "name": "table", "version": "1", "host_permissions": ["*://*.test/*"], "background": ` +
+			`{"service_worker": "worker.js"},
+			"content_scripts": [{"matches": ["*://d.test/*"], "js": ["content.js"], "run_at": "document_start"}],
+			"content_security_policy": {"extension_pages": "script-src 'self'"}}`,
 		"worker.js": probeAs("extension-worker"), "page.js": probeAs("extension-page"), "content.js": probeAs("extension-content"),
 		"page.html": "<!doctype html><script src=page.js></script>",
 	} {

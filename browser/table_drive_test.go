@@ -73,7 +73,8 @@ func (r *tableRound) run() {
 		name string
 		do   func()
 	}{
-		{"the page", r.page}, {"tabs of clients", r.clients}, {"pop-ups", r.popups}, {"prerendering", r.prerender}, {"the way back", r.back},
+		{"the page", r.page}, {"tabs of clients", r.clients}, {"pop-ups", r.popups}, {"prerendering", r.prerender},
+		{"the way back", r.back},
 		{"crash", r.crash}, {"Chrome's own pages", r.inside}, {"extension", r.extension}, {"restart", r.restart},
 	} {
 		began := time.Now()
@@ -204,7 +205,8 @@ func (r *tableRound) followers() int {
 	return 0
 }
 
-// closeTab closes a tab, and waits until those that share its process have their locale again: what comes before may differ, as is documented.
+// closeTab closes a tab, and waits until those that share its process have their locale again: what comes before may differ, as is
+// documented.
 func (r *tableRound) closeTab(p Page) {
 	r.t.Helper()
 	call(r.t, r.b, "", "Target.closeTarget", map[string]string{"targetId": p.Target})
@@ -220,7 +222,8 @@ func (r *tableRound) closeTab(p Page) {
 // page is the main page with its frames, workers and worklets.
 func (r *tableRound) page() {
 	if r.scheme == "http" {
-		r.lack("service workers, worklets and fetchLater are for secure contexts", "worker-service", "worklet-audio", "worklet-paint", "request-later")
+		r.lack("service workers, worklets and fetchLater are for secure contexts", "worker-service", "worklet-audio", "worklet-paint",
+			"request-later")
 		r.lack("the round is over http", "page-http", "critical")
 	}
 	r.visit(r.main, r.url("a.test", "page", "frames,workers,worklets,requests"))
@@ -228,8 +231,10 @@ func (r *tableRound) page() {
 		r.t.Fatal(err) // nothing will work
 	}
 	r.await("page", "iframe-same", "iframe-cross", "iframe-nested", "iframe-srcdoc", "iframe-blank", "iframe-sandbox", "iframe-data",
-		"worker-cross", "worker", "worker-nested", "worker-module", "worker-blob", "worker-shared", "worker-service", "worklet-audio", "worklet-paint",
-		"request-events", "request-video", "request-font", "request-prefetch", "request-icon", "request-later", "request-redirect", "request-report")
+		"worker-cross", "worker", "worker-nested", "worker-module", "worker-blob", "worker-shared", "worker-service", "worklet-audio",
+		"worklet-paint",
+		"request-events", "request-video", "request-font", "request-prefetch", "request-icon", "request-later", "request-redirect",
+		"request-report")
 	if r.scheme == "https" {
 		p := r.tab()
 		r.visit(p, "http://a.test/page?ctx=page-http")
@@ -244,13 +249,18 @@ func (r *tableRound) page() {
 func (r *tableRound) popups() {
 	for _, x := range []struct{ name, script string }{
 		{"popup", fmt.Sprintf(`window.open(%q)`, r.url("a.test", "popup", ""))},
-		{"popup-blank", `{const w = window.open(''); w.document.open(); w.document.write('<script>' + inline() + 'probe(' + as('popup-blank') + ')<' + '/script>'); w.document.close()}`},
+		{"popup-blank", `{const w = window.open(''); w.document.open(); w.document.write('<script>' + inline() + 'probe(' + ` +
+			`as('popup-blank') + ')<' + '/script>'); w.document.close()}`},
 		{"popup-cross", fmt.Sprintf(`window.open(%q)`, r.url("b.test", "popup-cross", ""))},
 		{"popup-window", fmt.Sprintf(`window.open(%q, 'w', 'popup,width=400,height=300')`, r.url("a.test", "popup-window", ""))},
 		{"popup-noopener", fmt.Sprintf(`window.open(%q, '_blank', 'noopener')`, r.url("b.test", "popup-noopener", ""))},
-		{"popup-redirect", fmt.Sprintf(`window.open(%q, '_blank', 'noopener')`, r.scheme+"://a.test/redirect?ctx=popup-redirect&to="+url.QueryEscape(r.url("b.test", "popup-redirect", "")))},
-		{"popup-form", fmt.Sprintf(`{const f = document.createElement('form'); f.method = 'post'; f.action = %q; f.target = '_blank'; f.rel = 'noopener';
-			f.append(Object.assign(document.createElement('input'), {name: 'a', value: 'b'})); document.documentElement.append(f); f.submit()}`, r.url("a.test", "popup-form", ""))},
+		{"popup-redirect", fmt.Sprintf(
+			`window.open(%q, '_blank', 'noopener')`,
+			r.scheme+"://a.test/redirect?ctx=popup-redirect&to="+url.QueryEscape(r.url("b.test", "popup-redirect", "")))},
+		{"popup-form", fmt.Sprintf(`{const f = document.createElement('form'); f.method = 'post'; f.action = %q; f.target = '_blank'; `+
+			`f.rel = 'noopener';
+			f.append(Object.assign(document.createElement('input'), {name: 'a', value: 'b'}));
+			document.documentElement.append(f); f.submit()}`, r.url("a.test", "popup-form", ""))},
 		{"link-blank", link(r.url("a.test", "link-blank", ""), "")},
 		{"link-opener", link(r.url("b.test", "link-opener", ""), "opener")},
 	} {
@@ -266,11 +276,12 @@ func (r *tableRound) popups() {
 }
 
 func link(url, rel string) string {
-	return fmt.Sprintf(`{const a = document.createElement('a'); a.href = %q; a.target = '_blank'; a.rel = %q; document.documentElement.append(a); a.click()}`, url, rel)
+	return fmt.Sprintf(`{const a = document.createElement('a'); a.href = %q; a.target = '_blank'; a.rel = %q; `+
+		`document.documentElement.append(a); a.click()}`, url, rel)
 }
 
-// prerender is a page that is fetched, and may run, before anybody goes there. Chromium 156 only fetches it where somebody is attached to the
-// page through another target than its tab (Preload.prerenderStatusUpdated: PrerenderingDisabledByDevTools).
+// prerender is a page that is fetched, and may run, before anybody goes there. Chromium 156 only fetches it where somebody is attached to
+// the page through another target than its tab (Preload.prerenderStatusUpdated: PrerenderingDisabledByDevTools).
 func (r *tableRound) prerender() {
 	if r.scheme == "http" {
 		r.lack("nothing is fetched ahead over http", "prerender")
@@ -281,7 +292,8 @@ func (r *tableRound) prerender() {
 	if err := r.site.awaitFirst("prerender"); err != nil {
 		r.t.Error(err)
 	}
-	call(r.t, r.b, p.Session, "Runtime.evaluate", map[string]any{"expression": fmt.Sprintf("location.href = %q", r.url("a.test", "prerender", "ahead")), "userGesture": true})
+	call(r.t, r.b, p.Session, "Runtime.evaluate",
+		map[string]any{"expression": fmt.Sprintf("location.href = %q", r.url("a.test", "prerender", "ahead")), "userGesture": true})
 	r.await("prerender")
 	r.closeTab(p)
 }
@@ -371,7 +383,8 @@ func (r *tableRound) inside() {
 // collect asks a document for what it sees.
 func (r *tableRound) collect(ctx, session string) {
 	r.t.Helper()
-	raw := call(r.t, r.b, session, "Runtime.evaluate", map[string]any{"expression": "(() => {" + probeSource() + "; return collect()})()", "returnByValue": true})
+	raw := call(r.t, r.b, session, "Runtime.evaluate",
+		map[string]any{"expression": "(() => {" + probeSource() + "; return collect()})()", "returnByValue": true})
 	var got struct {
 		Result struct{ Value map[string]any }
 	}

@@ -41,7 +41,8 @@ func requestKinds() []string {
 
 // highHints are the hints that a site gets over https once it has asked for them.
 func highHints() []string {
-	return []string{"Sec-CH-UA-Full-Version-List", "Sec-CH-UA-Platform-Version", "Sec-CH-UA-Arch", "Sec-CH-UA-Bitness", "Sec-CH-UA-Model", "Sec-CH-UA-WoW64", "Sec-CH-UA-Form-Factors"}
+	return []string{"Sec-CH-UA-Full-Version-List", "Sec-CH-UA-Platform-Version", "Sec-CH-UA-Arch", "Sec-CH-UA-Bitness", "Sec-CH-UA-Model",
+		"Sec-CH-UA-WoW64", "Sec-CH-UA-Form-Factors"}
 }
 
 // tableSite logs what it is asked for and what contexts tell.
@@ -99,7 +100,9 @@ func ownCertificate(t *testing.T) (tls.Certificate, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"*.test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"*.test"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(24 * time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
@@ -147,7 +150,8 @@ func (s *tableSite) forget(ctx string) {
 
 // whole reports whether a context has reported and made all of its requests.
 func (s *sighting) whole(c tableContext) bool {
-	return s != nil && (s.Told != nil || c.silent) && !slices.ContainsFunc(c.requests(), func(kind string) bool { return len(s.Heads[kind]) == 0 })
+	return s != nil && (s.Told != nil || c.silent) &&
+		!slices.ContainsFunc(c.requests(), func(kind string) bool { return len(s.Heads[kind]) == 0 })
 }
 
 // await waits until the contexts are whole, and says which are not.
@@ -234,7 +238,8 @@ func (s *tableSite) me(r *http.Request) string {
 		other = "a.test"
 	}
 	ctx := r.URL.Query().Get("ctx")
-	all := map[string]any{"ctx": ctx, "site": scheme + "://a.test", "own": scheme + "://" + r.Host, "other": scheme + "://" + other, "begin": []string{}}
+	all := map[string]any{"ctx": ctx, "site": scheme + "://a.test", "own": scheme + "://" + r.Host, "other": scheme + "://" + other,
+		"begin": []string{}}
 	if do := r.URL.Query().Get("do"); do != "" {
 		all["begin"] = strings.Split(do, ",")
 	}
@@ -261,7 +266,8 @@ func (s *tableSite) page(w http.ResponseWriter, r *http.Request) {
 	if ctx == "away" || ctx == "elsewhere" || ctx == "prerender" { // it tells of itself later, or nobody asks
 		start = ""
 	}
-	fmt.Fprintf(w, "<!doctype html><title>%s</title><script>%s\nconst me = %s; %s</script><body>%s<script>%s</script>", ctx, probeSource(), s.me(r), start, ctx, tableFile("page.js"))
+	fmt.Fprintf(w, "<!doctype html><title>%s</title><script>%s\nconst me = %s; %s</script><body>%s<script>%s</script>", ctx, probeSource(),
+		s.me(r), start, ctx, tableFile("page.js"))
 }
 
 func (s *tableSite) script(w http.ResponseWriter, r *http.Request) {
@@ -277,7 +283,8 @@ func (s *tableSite) script(w http.ResponseWriter, r *http.Request) {
 	case "nest":
 		text = me + "probe(me); new Worker('/script?ctx=worker-nested&do=worker');"
 	case "service":
-		text = me + "me.values = collect(); importScripts('/log?ctx=' + me.ctx + '&kind=sub'); requests.sub = () => 0; oninstall = e => { skipWaiting(); e.waitUntil(probe(me)) };"
+		text = me + "me.values = collect(); importScripts('/log?ctx=' + me.ctx + '&kind=sub'); requests.sub = () => 0; oninstall = e => " +
+			"{ skipWaiting(); e.waitUntil(probe(me)) };"
 	case "audio":
 		text = tableFile("audio.js")
 	case "paint":

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// TestIdentityTable: whatever runs in a browser, and whatever the browser asks a site for, shows the identity that is declared. It prints the
-// table of contexts and properties. WARREN_TABLE=1 takes it over all identities, over http too, with windows, with a second client, and told while it runs;
-// WARREN_TABLE_OUT names a file for it.
+// TestIdentityTable: whatever runs in a browser, and whatever the browser asks a site for, shows the identity that is declared. It prints
+// the table of contexts and properties. WARREN_TABLE=1 takes it over all identities, over http too, with windows, with a second client, and
+// told while it runs; WARREN_TABLE_OUT names a file for it.
 func TestIdentityTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("is about what browsers show, not about our goroutines: the race detector's run leaves it out, make test has it")
@@ -28,7 +28,8 @@ func TestIdentityTable(t *testing.T) {
 	for i, d := range declaredIdentities(found.Major) {
 		rounds := []*tableRound{{identity: d, scheme: "https"}}
 		if whole {
-			rounds = append(rounds, &tableRound{identity: d, scheme: "http"}, &tableRound{identity: d, scheme: "https", headed: true}, &tableRound{identity: d, scheme: "https", second: true})
+			rounds = append(rounds, &tableRound{identity: d, scheme: "http"}, &tableRound{identity: d, scheme: "https", headed: true},
+				&tableRound{identity: d, scheme: "https", second: true})
 		} else if i > 1 {
 			continue
 		}
@@ -77,7 +78,8 @@ func testTeeth(t *testing.T, found Installed) {
 	r.run()
 	for _, row := range r.judge().rows {
 		for _, x := range row {
-			if (x.property == "low" || x.property == "high") && matches("worker-shared worker-service extension-worker", x.context.name) && x.want == "" {
+			if (x.property == "low" || x.property == "high") && matches("worker-shared worker-service extension-worker", x.context.name) &&
+				x.want == "" {
 				t.Errorf("%s was not told who it is, and its %s is %s", x.context.name, x.property, x.got)
 			}
 		}
@@ -86,7 +88,8 @@ func testTeeth(t *testing.T, found Installed) {
 
 // tableProperties are the columns of the table.
 func tableProperties() []string {
-	all := []string{"ua", "platform", "low", "high", "language", "languages", "cores", "locale", "zone", "dates", "position", "screen", "sizes", "dpr", "webrtc"}
+	all := []string{"ua", "platform", "low", "high", "language", "languages", "cores", "locale", "zone", "dates", "position", "screen",
+		"sizes", "dpr", "webrtc"}
 	for _, kind := range requestKinds() {
 		all = append(all, kind+":ua", kind+":ch", kind+":al")
 	}
@@ -183,7 +186,8 @@ func (all table) print(r *tableRound, used map[int]bool) string {
 	if unknown > 0 {
 		r.t.Errorf("%d cells differ that are not known to", unknown)
 	}
-	return fmt.Sprintf("%s%s%d contexts, %d cells, %d differ, %d of them known\n", rows.String(), list.String(), len(all.rows)-len(r.absent), cells, differ, differ-unknown)
+	return fmt.Sprintf("%s%s%d contexts, %d cells, %d differ, %d of them known\n", rows.String(), list.String(),
+		len(all.rows)-len(r.absent), cells, differ, differ-unknown)
 }
 
 // excuse says why a cell may differ, "" when it may not.

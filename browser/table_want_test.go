@@ -28,16 +28,23 @@ type declared struct {
 func declaredIdentities(major int) []declared {
 	return []declared{
 		{name: "own"},
-		{"win 124 de-DE", Identity{OS: "win", Version: "124", Timezone: "America/New_York", Languages: []string{"de-DE", "de", "en-US", "en"},
+		{"win 124 de-DE", Identity{
+			OS: "win", Version: "124", Timezone: "America/New_York", Languages: []string{"de-DE", "de", "en-US", "en"},
 			Geolocation: &Geolocation{Latitude: 52.52, Longitude: 13.405, Accuracy: 10}, Screen: &Screen{1920, 1080, 2}}, "1.234.567,89"},
 		{"mac 140 ja-JP", Identity{OS: "mac", Version: "140", Timezone: "Asia/Tokyo", Languages: []string{"ja-JP", "ja"},
-			Geolocation: &Geolocation{Latitude: 35.6895, Longitude: 139.6917, Accuracy: 25}, Screen: &Screen{1512, 982, 2}}, "1,234,567.89"},
-		{"linux 130 pt-BR", Identity{OS: "linux", Version: "130", Timezone: "America/Sao_Paulo", Languages: []string{"pt-BR", "pt", "en-US", "en"},
+			Geolocation: &Geolocation{Latitude: 35.6895, Longitude: 139.6917, Accuracy: 25}, Screen: &Screen{1512, 982, 2}},
+			"1,234,567.89"},
+		{"linux 130 pt-BR", Identity{
+			OS: "linux", Version: "130", Timezone: "America/Sao_Paulo", Languages: []string{"pt-BR", "pt", "en-US", "en"},
 			Geolocation: &Geolocation{Off: true}, Screen: &Screen{1366, 768, 1}}, "1.234.567,89"},
-		{"win installed en-GB", Identity{OS: "win", Version: strconv.Itoa(major), Timezone: "Europe/London", Languages: []string{"en-GB", "en-US", "en"},
-			Geolocation: &Geolocation{Latitude: 51.5072, Longitude: -0.1276, Accuracy: 50}, Screen: &Screen{1536, 864, 1.25}}, "1,234,567.89"},
-		{"linux installed en-AU", Identity{OS: "linux", Version: strconv.Itoa(major), Timezone: "Australia/Adelaide", Languages: []string{"en-AU", "en"},
-			Geolocation: &Geolocation{Latitude: -34.9285, Longitude: 138.6007, Accuracy: 5.5}, Screen: &Screen{2560, 1440, 1}}, "1,234,567.89"},
+		{"win installed en-GB",
+			Identity{OS: "win", Version: strconv.Itoa(major), Timezone: "Europe/London", Languages: []string{"en-GB", "en-US", "en"},
+				Geolocation: &Geolocation{Latitude: 51.5072, Longitude: -0.1276, Accuracy: 50}, Screen: &Screen{1536, 864, 1.25}},
+			"1,234,567.89"},
+		{"linux installed en-AU",
+			Identity{OS: "linux", Version: strconv.Itoa(major), Timezone: "Australia/Adelaide", Languages: []string{"en-AU", "en"},
+				Geolocation: &Geolocation{Latitude: -34.9285, Longitude: 138.6007, Accuracy: 5.5}, Screen: &Screen{2560, 1440, 1}},
+			"1,234,567.89"},
 	}
 }
 
@@ -62,7 +69,8 @@ type wanted struct {
 // Chromium 156.0.8078.79 of Debian with a window and nothing emulated answers, in every context: architecture x86, bitness 64, model "",
 // platformVersion "" (it has none on Linux), wow64 false, formFactors Desktop, uaFullVersion 156.0.8078.79, fullVersionList
 // Not:A-Brand/8.0.0.0, Chromium/156.0.8078.79; and the round "own https headed" of this test differs nowhere. Headless it says the same but
-// HeadlessChrome in its user agent (its brands have Chromium alone), and has a screen of 800x600 with a window of 780x580, where it is not given another.
+// HeadlessChrome in its user agent (its brands have Chromium alone), and has a screen of 800x600 with a window of 780x580, where it is not
+// given another.
 func wants(t *testing.T, d declared, installed Installed, page *sighting) wanted {
 	t.Helper()
 	w := wanted{own: d.own(), major: installed.Major, page: page, cores: fmt.Sprint(page.Told["cores"])}
@@ -92,7 +100,8 @@ func wants(t *testing.T, d declared, installed Installed, page *sighting) wanted
 	}
 	w.accept = acceptLanguage(strings.Split(w.languages, ","))
 	w.dates = offsets(t, w.zone)
-	w.locale, w.screen, w.dpr, w.position = fmt.Sprint(page.Told["locale"]), fmt.Sprint(page.Told["screen"]), fmt.Sprint(page.Told["dpr"]), "prompt"
+	w.locale, w.screen, w.dpr, w.position = fmt.Sprint(page.Told["locale"]), fmt.Sprint(page.Told["screen"]), fmt.Sprint(page.Told["dpr"]),
+		"prompt"
 	if w.own {
 		return w
 	}
@@ -152,8 +161,11 @@ func (w wanted) value(c tableContext, property string, told map[string]any) (wan
 	if v, ok := told[property]; ok {
 		got = fmt.Sprint(v)
 	}
-	simple := map[string]string{"platform": w.platform, "languages": w.languages, "language": strings.Split(w.languages, ",")[0], "cores": w.cores, "locale": w.locale,
-		"zone": w.zone, "dates": w.dates, "screen": w.screen, "dpr": w.dpr, "position": w.position, "webrtc": "none", "low": strings.Join(append(slices.Clone(w.brands), "false", w.system), ",")}
+	simple := map[string]string{
+		"platform": w.platform, "languages": w.languages, "language": strings.Split(w.languages, ",")[0], "cores": w.cores,
+		"locale": w.locale,
+		"zone":   w.zone, "dates": w.dates, "screen": w.screen, "dpr": w.dpr, "position": w.position, "webrtc": "none",
+		"low": strings.Join(append(slices.Clone(w.brands), "false", w.system), ",")}
 	if must, ok := simple[property]; ok {
 		if got == must || property == "webrtc" && w.onlyOurs(c, got) {
 			return "", got
@@ -199,7 +211,9 @@ func (w wanted) high(told map[string]any) string {
 		return "values"
 	}
 	get := func(name string) string { return fmt.Sprint(h[name]) }
-	for name, must := range map[string]string{"bitness": "64", "model": "", "wow64": "false", "forms": "Desktop", "low": strings.Join(append(slices.Clone(w.brands), "false", w.system), ",")} {
+	for name, must := range map[string]string{
+		"bitness": "64", "model": "", "wow64": "false", "forms": "Desktop",
+		"low": strings.Join(append(slices.Clone(w.brands), "false", w.system), ",")} {
 		if get(name) != must {
 			return fmt.Sprintf("%s %q", name, must)
 		}
@@ -233,15 +247,16 @@ func (w wanted) fullList(list string) string {
 	for i, brand := range w.brands {
 		name, major, _ := strings.Cut(brand, "/")
 		gotName, version, _ := strings.Cut(all[i], "/")
-		if gotName != name || !strings.HasPrefix(version, major+".") || strings.Count(version, ".") != 3 || name == "Chromium" && !w.full.MatchString(version) {
+		if gotName != name || !strings.HasPrefix(version, major+".") || strings.Count(version, ".") != 3 ||
+			name == "Chromium" && !w.full.MatchString(version) {
 			return fmt.Sprintf("full versions of %v", w.brands)
 		}
 	}
 	return ""
 }
 
-// sizes judges that a window fits on its screen and a document into its window. The screen is in another cell. At its first line a document may
-// have no sizes yet; when it has asked for everything it has.
+// sizes judges that a window fits on its screen and a document into its window. The screen is in another cell. At its first line a document
+// may have no sizes yet; when it has asked for everything it has.
 func (w wanted) sizes(c tableContext, told map[string]any) string {
 	var screenW, screenH, availW, availH int
 	fmt.Sscanf(fmt.Sprint(told["screen"]), "%dx%d", &screenW, &screenH) //nolint:errcheck // zeros are judged
@@ -270,7 +285,8 @@ func (w wanted) head(c tableContext, scheme, kind, of string, heads []http.Heade
 	if len(heads) == 0 {
 		return "a request", "none"
 	}
-	if c.name == "critical" && kind+of == "firstch" && len(heads[len(heads)-1].Values(highHints()[0])) == 0 { // Critical-CH: asked again with the hints
+	// Critical-CH: asked again with the hints
+	if c.name == "critical" && kind+of == "firstch" && len(heads[len(heads)-1].Values(highHints()[0])) == 0 {
 		return highHints()[0], "none"
 	}
 	for _, h := range heads {
@@ -310,11 +326,14 @@ func (w wanted) hints(c tableContext, scheme, kind string, h http.Header) (want,
 		name, version, _ := strings.Cut(b, "/")
 		brands = append(brands, fmt.Sprintf("%q;v=%q", name, version))
 	}
-	right["Sec-CH-UA"], right["Sec-CH-UA-Mobile"], right["Sec-CH-UA-Platform"] = is(strings.Join(brands, ", ")), is("?0"), is(strconv.Quote(w.system))
+	right["Sec-CH-UA"], right["Sec-CH-UA-Mobile"], right["Sec-CH-UA-Platform"] = is(strings.Join(brands, ", ")), is("?0"),
+		is(strconv.Quote(w.system))
 	right["Sec-CH-UA-Arch"], right["Sec-CH-UA-Platform-Version"] = like(w.arch), like(w.version)
-	right["Sec-CH-UA-Bitness"], right["Sec-CH-UA-Model"], right["Sec-CH-UA-WoW64"], right["Sec-CH-UA-Form-Factors"] = is(`"64"`), is(`""`), is("?0"), is(`"Desktop"`)
+	right["Sec-CH-UA-Bitness"], right["Sec-CH-UA-Model"], right["Sec-CH-UA-WoW64"], right["Sec-CH-UA-Form-Factors"] = is(`"64"`), is(`""`),
+		is("?0"), is(`"Desktop"`)
 	right["Sec-CH-UA-Full-Version-List"] = func(got string) string {
-		if why := w.fullList(strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(got, `";v="`, "/"), `", "`, ","), `"`, "")); why != "" {
+		if why := w.fullList(strings.ReplaceAll(
+			strings.ReplaceAll(strings.ReplaceAll(got, `";v="`, "/"), `", "`, ","), `"`, "")); why != "" {
 			return why
 		}
 		return got

@@ -38,8 +38,8 @@ func (c *tester) decode(raw json.RawMessage, out any) {
 	}
 }
 
-// TestAttachedIsOfClients: a target that no client has is not attached, in answers and in events, for all that the owner is attached to it; chromedp's
-// WaitNewTarget takes no other.
+// TestAttachedIsOfClients: a target that no client has is not attached, in answers and in events, for all that the owner is attached to it;
+// chromedp's WaitNewTarget takes no other.
 func TestAttachedIsOfClients(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)

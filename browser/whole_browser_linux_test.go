@@ -6,8 +6,8 @@ import (
 	"warren/testnet"
 )
 
-// TestWholeBrowser: with windows a client hears of no request of a page that a person has open, and records none of it; on pages' sessions all goes on.
-// No client ends the browser, which is there for others too.
+// TestWholeBrowser: with windows a client hears of no request of a page that a person has open, and records none of it; on pages' sessions
+// all goes on. No client ends the browser, which is there for others too.
 func TestWholeBrowser(t *testing.T) {
 	for _, windows := range []bool{true, false} {
 		p := newProfile(t)
@@ -24,7 +24,9 @@ func TestWholeBrowser(t *testing.T) {
 		_, session := c.openTab("http://a.test/one")
 		again := field(t, c.call("", "Target.attachToBrowserTarget", nil), "sessionId")
 		for _, root := range []string{"", again} {
-			for method, params := range map[string]map[string]any{"Fetch.enable": {"patterns": []any{map[string]any{"urlPattern": "file:*"}}}, "Tracing.start": {"transferMode": "ReturnAsStream"}} {
+			for method, params := range map[string]map[string]any{
+				"Fetch.enable":  {"patterns": []any{map[string]any{"urlPattern": "file:*"}}},
+				"Tracing.start": {"transferMode": "ReturnAsStream"}} {
 				m := c.try(root, method, params)
 				if refused := m.Error != nil && m.Error.Message == notWhole; refused != windows {
 					t.Errorf("%s on a browser's session, windows %v: %s %v", method, windows, m.Result, m.Error)

@@ -40,11 +40,13 @@ func TestMain(m *testing.M) {
 
 // liveSite is what the tests of the live view look at.
 const liveSite = `<!doctype html><title>Live</title>
-<style>html { overflow: hidden } body { margin: 0; font: 20px sans-serif; background: #f00 } .b { position: absolute; left: 20px; width: 300px; height: 40px; margin: 0; padding: 0; box-sizing: border-box }</style>
+<style>html { overflow: hidden } body { margin: 0; font: 20px sans-serif; background: #f00 }
+.b { position: absolute; left: 20px; width: 300px; height: 40px; margin: 0; padding: 0; box-sizing: border-box }</style>
 <input class=b id=text style="top: 20px"><button class=b id=paint style="top: 80px; cursor: pointer">paint</button>
 <select class=b id=list style="top: 140px"><option>one<option>two<option disabled>three<option value=4>four</select>
 <input class=b id=files type=file multiple style="top: 200px"><button class=b id=ask style="top: 260px">ask</button>
-<a class=b id=load href="/download" style="top: 320px">download</a><a class=b id=open href="/second" target=_blank style="top: 380px">open</a>
+<a class=b id=load href="/download" style="top: 320px">download</a>
+<a class=b id=open href="/second" target=_blank style="top: 380px">open</a>
 <div class=b id=pad style="left: 400px; top: 20px; touch-action: none">touch</div>
 <div class=b id=from draggable=true style="left: 400px; top: 80px">drag</div><div class=b id=to style="left: 400px; top: 140px">here</div>
 <script>
@@ -54,7 +56,8 @@ to.ondrop = (e) => { e.preventDefault(); say("dropped:" + e.dataTransfer.getData
 const log = [], say = (what) => { log.push(what); document.body.dataset.log = log.join(" ") };
 paint.onclick = () => { document.body.style.background = "#0f0"; say("painted") };
 list.onchange = () => say("list:" + list.value);
-files.onchange = async () => say("files:" + (await Promise.all([...files.files].map(async (f) => f.name + "=" + (await f.text()).slice(0, 20) + "#" + f.size))).join(","));
+files.onchange = async () => say("files:" + (await Promise.all([...files.files].map(
+	async (f) => f.name + "=" + (await f.text()).slice(0, 20) + "#" + f.size))).join(","));
 ask.onclick = () => say("asked:" + prompt("Who?", "nobody"));
 text.oninput = () => say("input:" + text.value);
 text.addEventListener("compositionend", (e) => say("composed:" + e.data));

@@ -14,7 +14,8 @@ const (
 	// findScript finds the element at a point, also within frames of the page's own origin, and the offset of such a frame.
 	findScript = `const find = (x, y, doc = document, dx = 0, dy = 0) => {
 	let at = doc.elementFromPoint(x - dx, y - dy);
-	while (at?.shadowRoot?.elementFromPoint(x - dx, y - dy) && at.shadowRoot.elementFromPoint(x - dx, y - dy) !== at) at = at.shadowRoot.elementFromPoint(x - dx, y - dy);
+	while (at?.shadowRoot?.elementFromPoint(x - dx, y - dy) && at.shadowRoot.elementFromPoint(x - dx, y - dy) !== at)
+		at = at.shadowRoot.elementFromPoint(x - dx, y - dy);
 	if (at?.tagName === "IFRAME") {
 		let within = null;
 		try { within = at.contentDocument } catch {}
@@ -62,7 +63,8 @@ const (
 		room -= short.length;
 		return short;
 	};
-	return {x: box.left + dx, y: box.top + dy, width: box.width, height: box.height, selected: [...list.selectedOptions].map((o) => o.index),
+	return {x: box.left + dx, y: box.top + dy, width: box.width, height: box.height,
+		selected: [...list.selectedOptions].map((o) => o.index),
 		options: [...list.options].slice(0, 5000).map((o) => ({text: cut(o.label || o.text), value: cut(o.value),
 			disabled: o.disabled || o.parentElement.disabled === true, group: cut(o.parentElement.label || "")}))};
 })`
