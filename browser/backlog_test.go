@@ -14,22 +14,22 @@ import (
 	"warren/testnet"
 )
 
-// bytesNow is how much waits.
+// bytesNow returns how many bytes wait.
 func (b *backlog) bytesNow() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.bytes
 }
 
-// bound sets a test's own bounds.
+// bound sets the limits of a test.
 func (b *backlog) bound(each, all int, stuck time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.perClient, b.total, b.stall = each, all, stuck
 }
 
-// newSpeaker is a multiplexer that runs, with n clients, and what says a message of size bytes to one of them as Chrome would: it returns
-// when that has been read, but for what a pipe holds.
+// newSpeaker returns a running multiplexer with n clients. say sends one of them a message of size bytes as Chrome would, and returns when
+// it has been read, except for what a pipe holds.
 func newSpeaker(t *testing.T, n int) (m *mux, clients []*client, say func(to, size int)) {
 	t.Helper()
 	p, err := newPipe()
@@ -63,8 +63,8 @@ func newSpeaker(t *testing.T, n int) (m *mux, clients []*client, say func(to, si
 	}
 }
 
-// TestReadersAreNotCutOff: more may wait for a client than for one that does not read; it is cut off when it has not read for long, and not
-// before.
+// TestReadersAreNotCutOff: a client that reads may have more bytes waiting than one that does not. A client is disconnected once it has not
+// read for the whole timeout, and not earlier.
 func TestReadersAreNotCutOff(t *testing.T) {
 	const size, count = 40 << 20, 4
 	m, clients, say := newSpeaker(t, 2)
@@ -95,8 +95,8 @@ func TestReadersAreNotCutOff(t *testing.T) {
 	}
 }
 
-// TestMemoryOfSlowClients: for several clients that do not read there never waits more than the bound for all and one message, though none
-// has its own bound reached. They are cut off, and who reads beside them gets all of his.
+// TestMemoryOfSlowClients: if several clients do not read, at most the common limit and one message wait, although none has reached its own
+// limit. They are disconnected, and a client that reads gets all of its messages.
 func TestMemoryOfSlowClients(t *testing.T) {
 	const size, all, rounds = 4 << 20, 16 << 20, 8
 	m, clients, say := newSpeaker(t, 4)
@@ -123,7 +123,7 @@ func TestMemoryOfSlowClients(t *testing.T) {
 	}()
 	testnet.Eventually(t, "more waits than may for all", func() bool { return m.backlog.full() != nil })
 	m.backlog.bound(clientLimit, all, 3*time.Second)
-	m.endStalled() // looks again by itself
+	m.endStalled() // checks again by itself
 	for _, c := range clients[:3] {
 		testnet.AwaitClosed(t, "the end of a client that does not read", c.done, testnet.Patience)
 		if why := c.reason(); !errors.Is(why, errStalled) {

@@ -16,8 +16,9 @@ import (
 	"warren/testnet"
 )
 
-// BenchmarkStart measures Start, until Languages too, against a bare Chromium on the same folder (pipe, first evaluation answered), in
-// pairs whose order changes. Run it with -benchtime=20x. It reports medians in milliseconds, and the medians of the pairs' ratios.
+// BenchmarkStart measures Start, and the time until Languages, against a bare Chromium on the same folder (pipe, first evaluation
+// answered), in pairs of alternating order. It reports medians in milliseconds, and medians of the pairs' ratios. Run it with
+// -benchtime=20x.
 func BenchmarkStart(b *testing.B) {
 	found, err := Find(b.Context(), "")
 	if err != nil {
@@ -70,7 +71,7 @@ func startOurs(b *testing.B, s Spec) (start, looked float64) {
 	return start, milliseconds(began)
 }
 
-// startBare starts the same program with the least flags and returns the time until its page has evaluated something.
+// startBare starts the same program with minimal flags and returns the time until its page has evaluated an expression.
 func startBare(b *testing.B, s Spec) float64 {
 	b.Helper()
 	p, err := newPipe()
@@ -80,7 +81,7 @@ func startBare(b *testing.B, s Spec) float64 {
 	args := []string{"--headless=new", "--user-data-dir=" + s.UserDataDir, "--host-resolver-rules=MAP * ~NOTFOUND",
 		"--remote-debugging-pipe", BlankPage}
 	if os.Geteuid() == 0 {
-		args = append([]string{"--no-sandbox"}, args...) // which makes the floor lower than it need be
+		args = append([]string{"--no-sandbox"}, args...) // makes the floor lower than necessary
 	}
 	cmd := exec.Command(s.Path, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -105,7 +106,7 @@ func startBare(b *testing.B, s Spec) float64 {
 	return took
 }
 
-// evaluateBare asks the browser's page for 1, as soon as there is one.
+// evaluateBare evaluates 1 on the browser's page as soon as there is one.
 func evaluateBare(b *testing.B, m *mux) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), testnet.Patience)

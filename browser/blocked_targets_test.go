@@ -15,8 +15,8 @@ import (
 	"warren/testnet"
 )
 
-// TestClosedAddresses: which addresses are closed to clients, by installed extensions, of which one may read files, and a part of Chrome
-// that is one.
+// TestClosedAddresses: addresses that clients may open and that are blocked. Two extensions are installed, one of which may read files, and
+// a component of Chrome is one too.
 func TestClosedAddresses(t *testing.T) {
 	const installed, component = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "mhjfbmdgcfjbbpaeojofohoefgiehjai"
 	const reads, might = "cccccccccccccccccccccccccccccccc", "dddddddddddddddddddddddddddddddd"
@@ -57,7 +57,7 @@ func TestClosedAddresses(t *testing.T) {
 	}
 }
 
-// TestNoOtherWayOut: a client's browser context goes through the profile's proxy, and extensions are not a client's.
+// TestNoOtherWayOut: a client's browser context uses the profile's proxy, and clients cannot use extensions.
 func TestNoOtherWayOut(t *testing.T) {
 	c, _, _ := guarded(t)
 	for _, params := range []map[string]any{
@@ -75,8 +75,8 @@ func TestNoOtherWayOut(t *testing.T) {
 	}
 }
 
-// TestPaperIsShown: a PDF is shown, by a part of Chrome that is an extension, and a client that attaches to everything is not attached to
-// that.
+// TestPaperIsShown: Chrome shows a PDF with a component that is an extension. A client that attaches to everything is not attached to the
+// component.
 func TestPaperIsShown(t *testing.T) {
 	p := newProfile(t)
 	p.site.Mux.HandleFunc("/a.pdf", func(w http.ResponseWriter, _ *http.Request) {
@@ -114,7 +114,7 @@ func TestPaperIsShown(t *testing.T) {
 	}
 }
 
-// TestWorkersWithoutAContext: Chrome keeps some, and clients that would end at them do not hear of them.
+// TestWorkersWithoutAContext: workers that Chrome keeps without a browser context are hidden from clients, which would fail on them.
 func TestWorkersWithoutAContext(t *testing.T) {
 	m := newTestMux(t)
 	c := newClient(m)
@@ -141,8 +141,8 @@ func TestWorkersWithoutAContext(t *testing.T) {
 	}
 }
 
-// TestLateWordOfADocument: a renderer that says late what document it had does not let clients in at the one that the frame has gone to
-// meanwhile, and one that says early what it has does not before the browser process is there.
+// TestLateWordOfADocument: a page stays blocked when its renderer reports an earlier document late, or the new document before the browser
+// process has left the blocked one.
 func TestLateWordOfADocument(t *testing.T) {
 	m := newTestMux(t)
 	starts := func(url, loader string) string {
@@ -153,7 +153,7 @@ func TestLateWordOfADocument(t *testing.T) {
 			`", "loaderId": "` + loader + `"}}}`
 	}
 	m.controller.pages = []Page{{Target: "T", Session: "S"}}
-	// history answers what the owner asks, if it asks: Chrome is at an address.
+	// history answers the controller's query, if there is one: Chrome is at url.
 	history := func(url string) {
 		for msg, _ := m.in.pop(); msg != nil; msg, _ = m.in.pop() {
 			var c struct {
@@ -191,7 +191,7 @@ func TestLateWordOfADocument(t *testing.T) {
 	}
 }
 
-// TestOtherChromeProfiles: a run opens the one Chrome profile that is prepared, also where a person opened another one last.
+// TestOtherChromeProfiles: a run opens the one Chrome profile that is prepared, even if a person opened another one last.
 func TestOtherChromeProfiles(t *testing.T) {
 	p := newProfile(t)
 	s := p.spec()

@@ -44,7 +44,7 @@ func dial(t *testing.T, address string) *tester {
 	return c
 }
 
-// dialUnread is a client that does not read.
+// dialUnread connects a client that does not read.
 func dialUnread(t *testing.T, address string) *tester {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
@@ -92,7 +92,7 @@ func (c *tester) write(raw string) {
 	}
 }
 
-// send sends a command and returns where its answer will come.
+// send sends a command and returns the channel of its answer.
 func (c *tester) send(session, method string, params any) <-chan message {
 	c.t.Helper()
 	c.mu.Lock()
@@ -122,7 +122,7 @@ func (c *tester) try(session, method string, params any) message {
 	return c.wait(c.send(session, method, params), method)
 }
 
-// lately are the last events that nobody has taken.
+// lately returns the last events that nobody has taken.
 func (c *tester) lately() string {
 	var all []string
 	for {
@@ -147,7 +147,7 @@ func (c *tester) wait(answer <-chan message, what string) message {
 		default:
 		}
 		c.t.Fatalf("%s: the socket ended: %v", what, c.err)
-	case <-time.After(testnet.Patience): // a busy machine takes its time for 100 MiB
+	case <-time.After(testnet.Patience): // a busy machine is slow with 100 MiB
 		c.t.Fatalf("%s: no answer; events of late:%s", what, c.lately())
 	}
 	return message{}
@@ -190,7 +190,7 @@ func field(t *testing.T, raw json.RawMessage, name string) string {
 	return text
 }
 
-// openTab makes a page and attaches to it. It returns target and session.
+// openTab opens a page and attaches to it.
 func (c *tester) openTab(url string) (target, session string) {
 	c.t.Helper()
 	target = field(c.t, c.call("", "Target.createTarget", map[string]any{"url": url}), "targetId")
@@ -210,7 +210,7 @@ func (c *tester) value(session, expression string) string {
 	return string(r.Result.Value)
 }
 
-// becomes waits until an expression has a value. A page that is on its way may answer with an error meanwhile.
+// becomes waits until an expression has a value. A page that is navigating may answer with an error meanwhile.
 func (c *tester) becomes(session, expression, want string) {
 	c.t.Helper()
 	testnet.Eventually(c.t, expression+" is "+want, func() bool {
@@ -266,7 +266,7 @@ func TestTwoClients(t *testing.T) {
 	}
 }
 
-// TestOneBrowserTarget: a client that discovers targets finds one browser, its own, and can attach to it when others have gone.
+// TestOneBrowserTarget: a client that discovers targets finds one browser target, its own, and can attach to it after others have left.
 func TestOneBrowserTarget(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
@@ -300,7 +300,7 @@ func TestOneBrowserTarget(t *testing.T) {
 	}
 }
 
-// TestClientsCloseNothing: Browser.close ends the client's own connection, on whatever session it comes.
+// TestClientsCloseNothing: Browser.close on any session ends the client's own connection only.
 func TestClientsCloseNothing(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
@@ -324,7 +324,7 @@ func TestClientsCloseNothing(t *testing.T) {
 	}
 }
 
-// TestSlowClientIsCutOff: a client that does not read is cut off when too much waits for it for too long, and nobody else notices.
+// TestSlowClientIsCutOff: a client that does not read is disconnected when too much waits for too long. Other clients do not notice.
 func TestSlowClientIsCutOff(t *testing.T) {
 	b := newProfile(t).start()
 	b.mux.backlog.bound(clientLimit, clientsLimit, 2*time.Second)
@@ -373,7 +373,7 @@ func TestSlowClientIsCutOff(t *testing.T) {
 	}
 }
 
-// TestBigFrames: messages near Chrome's own limit of 100 MiB pass in both directions; what Chrome could not take ends the client only.
+// TestBigFrames: messages near Chrome's limit of 100 MiB pass in both directions. A larger one ends only its client.
 func TestBigFrames(t *testing.T) {
 	if testing.Short() {
 		t.Skip("is about 100 MiB, which take the race detector a minute; its run leaves it out, make test has it")
@@ -400,7 +400,7 @@ func TestBigFrames(t *testing.T) {
 	}
 }
 
-// TestHostileMessages: what is not a command gets Chrome's own words, and none of it reaches another session or breaks the pipe.
+// TestHostileMessages: what is no command gets Chrome's own error, and none of it reaches another session or breaks the pipe.
 func TestHostileMessages(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
@@ -454,7 +454,7 @@ func TestHostileMessages(t *testing.T) {
 	}
 }
 
-// TestEndOfBrowserEndsClients: clients learn why.
+// TestEndOfBrowserEndsClients: clients get the reason.
 func TestEndOfBrowserEndsClients(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)

@@ -13,23 +13,22 @@ import (
 	"warren/testnet"
 )
 
-// dressedAs is a hook that gives every target a user agent after a while.
-func dressedAs(agent string, after time.Duration) func(TargetInfo) []override {
+// userAgentAfter returns overrides that set a user agent, after a delay.
+func userAgentAfter(agent string, after time.Duration) func(TargetInfo) []override {
 	return func(TargetInfo) []override {
 		time.Sleep(after)
 		return []override{{"Emulation.setUserAgentOverride", map[string]string{"userAgent": agent}}}
 	}
 }
 
-// waiting is the parameters with which Playwright and Puppeteer attach: every target waits for them.
+// waiting returns the parameters with which Playwright and Puppeteer attach: every target is paused for them.
 func waiting() map[string]any {
 	return map[string]any{"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true}
 }
 
-// saysFirst serves a page that keeps what its first line sees, and a worker that does. The page starts another worker when one says
-// nothing: Chromium 156 loses some of those that a pop-up starts, without DevTools too (on a busy machine, of 60 three never asked for
-// their script and four failed). So this page does not tell a worker that Chromium loses from one that our own pause would lose now and
-// then.
+// saysFirst serves a page and a worker that record what their first line sees. The page starts another worker if one does not answer:
+// Chromium 156 loses some of the workers that a pop-up starts, without DevTools too (of 60 on a busy machine, three never requested their
+// script and four failed). So this page cannot tell a worker that Chromium loses from one that our own pause would lose.
 func saysFirst(n *testnet.Site) {
 	n.Mux.HandleFunc("/first", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -43,13 +42,13 @@ ask(); setInterval(ask, 1000)</script>`, r.UserAgent())
 	})
 }
 
-// TestDressedBeforeTheFirstLine: new pages, pop-ups and workers are what the hook says before their first line runs, and so is the first
-// request, also when the hook takes its time and a client wants them to run at once.
-func TestDressedBeforeTheFirstLine(t *testing.T) {
+// TestDressedBeforeTheFirstLine: new pages, pop-ups, workers and their first requests have the overrides from the start. That holds even if
+// the overrides come late and a client resumes the targets at once.
+func TestOverridesBeforeTheFirstLine(t *testing.T) {
 	p := newProfile(t)
 	saysFirst(p.site)
 	b := p.open(p.spec())
-	b.overridesFor = dressedAs("Dressed/1.0", 300*time.Millisecond)
+	b.overridesFor = userAgentAfter("Dressed/1.0", 300*time.Millisecond)
 	if err := b.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +62,7 @@ func TestDressedBeforeTheFirstLine(t *testing.T) {
 		checkFirst(t, dial(t, strings.Replace(field(t, json.RawMessage(body), "webSocketDebuggerUrl"), "ws://", "http://", 1)), "")
 	}
 
-	c := dial(t, url+"/") // one that makes everything wait, as Playwright and Puppeteer do
+	c := dial(t, url+"/") // a client that pauses everything, as Playwright and Puppeteer do
 	c.call("", "Target.setAutoAttach", waiting())
 	drain(c)
 	c.send("", "Target.createTarget", map[string]any{"url": "http://a.test/first"})
@@ -83,7 +82,7 @@ func drain(c *tester) {
 	}
 }
 
-// runNext waits for the next page that the client holds, lets it run as a client does, and returns its session.
+// runNext waits for the next page that the client holds, resumes it as a client does, and returns its session.
 func runNext(t *testing.T, c *tester) string {
 	t.Helper()
 	for {
@@ -103,7 +102,7 @@ func runNext(t *testing.T, c *tester) string {
 	}
 }
 
-// checkFirst waits until the page and its worker have run, and checks what they, and the request, saw first.
+// checkFirst waits until the page and its worker have run, and checks what they and the request saw first.
 func checkFirst(t *testing.T, c *tester, session string) {
 	t.Helper()
 	c.becomes(session, `!!window.worker`, "true")
@@ -112,9 +111,8 @@ func checkFirst(t *testing.T, c *tester, session string) {
 	}
 }
 
-// TestNothingRunsUndressed: a target for which no orders come is closed after three seconds. It has not run, and nobody waits for it any
-// longer.
-func TestNothingRunsUndressed(t *testing.T) {
+// TestNothingRunsUndressed: a target without overrides is closed after three seconds. It has not run, and nothing waits for it any longer.
+func TestNothingRunsWithoutOverrides(t *testing.T) {
 	p := newProfile(t)
 	b := p.open(p.spec())
 	never := make(chan struct{})
@@ -155,7 +153,7 @@ func TestNothingRunsUndressed(t *testing.T) {
 	}
 }
 
-// TestClientsThatGoLeaveNothingPaused: pages that wait for a client run when it goes, also when it goes without a word.
+// TestClientsThatGoLeaveNothingPaused: pages that a client holds are resumed when it leaves, even without a close frame.
 func TestClientsThatGoLeaveNothingPaused(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
@@ -177,8 +175,8 @@ func TestClientsThatGoLeaveNothingPaused(t *testing.T) {
 	}
 }
 
-// TestContextsOfClientsThatGo: a browser context goes with its client when the client asked for that (disposeOnDetach, as Playwright does),
-// and stays otherwise, as with a connection of Chrome's own.
+// TestContextsOfClientsThatGo: a browser context ends with its client if the client asked for that (disposeOnDetach, as Playwright does).
+// Otherwise it stays, as with a connection to Chrome's own port.
 func TestContextsOfClientsThatGo(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
@@ -199,7 +197,7 @@ func TestContextsOfClientsThatGo(t *testing.T) {
 	})
 }
 
-// TestCrashedPage: a page whose renderer died can be loaded again, and runs.
+// TestCrashedPage: a page whose renderer died can be loaded again.
 func TestCrashedPage(t *testing.T) {
 	b := newProfile(t).start()
 	c := dial(t, serveGateway(t, b)+"/")
@@ -211,7 +209,7 @@ func TestCrashedPage(t *testing.T) {
 	c.becomes(session, `location.pathname + document.readyState`, `"/crashcomplete"`)
 }
 
-// TestNothingIsKeptOfPagesThatWent: the multiplexer's books are as they were after pages and clients have come and gone.
+// TestNothingIsKeptOfPagesThatWent: the multiplexer's tables are as before after pages and clients have come and gone.
 func TestNothingIsKeptOfPagesThatWent(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)

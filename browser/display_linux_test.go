@@ -12,8 +12,8 @@ import (
 	"warren/testnet"
 )
 
-// TestHeaded: in its namespace a browser reaches, by their paths, the X server, the session bus and the sound server, also where it sees
-// little of the machine's files and may write none.
+// TestHeaded: in its namespace a browser reaches the X server, the session bus and the sound server by their paths, even if it sees little
+// of this machine's files and may write none.
 func TestHeaded(t *testing.T) {
 	p := newProfile(t)
 	s := p.spec()
@@ -41,13 +41,13 @@ func TestHeaded(t *testing.T) {
 	if err := b.mux.call(t.Context(), page.Session, "Runtime.evaluate", play, nil); err != nil {
 		t.Fatal(err)
 	}
-	sound.first(t) // whatever it says: it was reached
+	sound.first(t) // any message shows that it was reached
 	if m := b.Stop(t.Context(), false); m != MethodClose {
 		t.Errorf("the stop took %q", m)
 	}
 }
 
-// server is a unix socket that notes what its first visitor says first.
+// server is a unix socket that records the first bytes of its first visitor.
 type server struct {
 	path string
 	said chan string
@@ -75,7 +75,7 @@ func greeting(t *testing.T, name string) *server {
 				return
 			}
 			b := make([]byte, 64)
-			n, _ := io.ReadAtLeast(c, b, 5) // D-Bus says a NUL, and then AUTH; a visitor that goes says nothing
+			n, _ := io.ReadAtLeast(c, b, 5) // D-Bus sends a NUL and then AUTH; a visitor that leaves sends nothing
 			select {
 			case s.said <- string(b[:n]):
 			default:

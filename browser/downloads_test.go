@@ -20,13 +20,13 @@ import (
 	"warren/testnet"
 )
 
-// loading is a run that downloads, with a home of its own.
+// loading is a run with downloads and a home folder of its own.
 type loading struct {
 	t     *testing.T
 	b     *Browser
 	files string // the run's own folder
 	home  string // Chrome's
-	guest string // the gateway, for clients that may not use files of the machine
+	guest string // address of the gateway for clients that may not use files of this machine
 	full  string // and for those that may
 }
 
@@ -38,7 +38,7 @@ func startLoading(t *testing.T, changes ...func(*Spec)) *loading {
 		w.Header().Set("Content-Disposition", "attachment; filename*=UTF-8''"+url.PathEscape(r.FormValue("name")))
 		fmt.Fprint(w, r.FormValue("text"))
 	})
-	p.site.Mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) { // so much at once, and then nothing more
+	p.site.Mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) { // sends some bytes at once, and then nothing more
 		w.Header().Set("Content-Disposition", "attachment; filename=endless.bin")
 		if n := r.FormValue("declared"); n != "" {
 			w.Header().Set("Content-Length", n)
@@ -65,7 +65,7 @@ func startLoading(t *testing.T, changes ...func(*Spec)) *loading {
 	return l
 }
 
-// tab opens a page, which is there: Chrome closes a tab that has shown nothing yet when it downloads.
+// tab opens a loaded page. Chrome closes an empty tab when it downloads.
 func (l *loading) tab(c *tester, context string) (target, session string) {
 	l.t.Helper()
 	params := map[string]any{"url": "http://a.test/"}
@@ -78,13 +78,13 @@ func (l *loading) tab(c *tester, context string) (target, session string) {
 	return target, session
 }
 
-// get downloads in a page of the client's.
+// get downloads a file in a page of the client.
 func (l *loading) get(c *tester, session, name, text string) {
 	l.t.Helper()
 	c.call(session, "Page.navigate", map[string]any{"url": "http://a.test/get?" + url.Values{"name": {name}, "text": {text}}.Encode()})
 }
 
-// ends waits for a download to be over, and gives the path that the client was told.
+// ends waits for the end of a download, and returns the path that the client was told.
 func (c *tester) ends(state string) (path string) {
 	c.t.Helper()
 	for {
@@ -98,7 +98,7 @@ func (c *tester) ends(state string) (path string) {
 	}
 }
 
-// listed waits for a download to be in a state, by its name.
+// listed waits until the download with a name has a state.
 func (l *loading) listed(name, state string) (one Download) {
 	l.t.Helper()
 	testnet.Eventually(l.t, name+" is "+state, func() bool {
@@ -111,17 +111,17 @@ func (l *loading) listed(name, state string) (one Download) {
 	return one
 }
 
-// wishes is how many clients say where downloads go.
-func (l *loading) wishes() int {
+// requests returns the number of requests of clients about downloads.
+func (l *loading) requests() int {
 	d := l.b.mux.downloads
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.requests)
 }
 
-// outside lists the files of Chrome's home that a person would find.
+// outside lists the files in Chrome's home that a person would find.
 func (l *loading) outside() (out []string) {
-	filepath.WalkDir(l.home, func(path string, entry fs.DirEntry, err error) error { //nolint:errcheck // it gives none
+	filepath.WalkDir(l.home, func(path string, entry fs.DirEntry, err error) error { //nolint:errcheck // the function returns none
 		if name := filepath.Base(path); err == nil && entry.IsDir() && path != l.home &&
 			(strings.HasPrefix(name, ".") || name == "config") {
 			return filepath.SkipDir
@@ -134,7 +134,7 @@ func (l *loading) outside() (out []string) {
 	return out
 }
 
-// leavesTheMachine checks that nothing was written but in the run's own folder.
+// leavesTheMachine checks that nothing was written outside of the run's own folder.
 func (l *loading) leavesTheMachine(wanted string) {
 	l.t.Helper()
 	if _, err := os.Lstat(wanted); !errors.Is(err, fs.ErrNotExist) {
@@ -145,7 +145,7 @@ func (l *loading) leavesTheMachine(wanted string) {
 	}
 }
 
-// holds says what a file of the run's own folder has in it.
+// holds checks the contents of a file in the run's own folder.
 func (l *loading) holds(one Download, want string) {
 	l.t.Helper()
 	got, err := os.ReadFile(filepath.Join(l.files, "downloads", filepath.FromSlash(one.File)))
@@ -154,8 +154,8 @@ func (l *loading) holds(one Download, want string) {
 	}
 }
 
-// TestGuestsDownloadIntoTheRunsFolder: whatever a client names that may not use files of the machine, its downloads come into the run's own
-// folder, and it hears of them where it wanted them.
+// TestGuestsDownloadIntoTheRunsFolder: downloads of a client that may not use files of this machine go to the run's own folder, whatever
+// folder it names. Its events name the folder that it wanted.
 func TestGuestsDownloadIntoTheRunsFolder(t *testing.T) {
 	l := startLoading(t)
 	c := dial(t, l.guest+"/")
@@ -163,11 +163,11 @@ func TestGuestsDownloadIntoTheRunsFolder(t *testing.T) {
 	wanted := filepath.Join(t.TempDir(), "wanted")
 	begun := regexp.MustCompile(`^[0-9a-f-]{36}$`)
 
-	// Nothing is said: not even then the user's own folder is written to.
+	// Without a request nothing is written to the user's own folder either.
 	l.get(c, page, "unasked.txt", "unasked")
 	l.holds(l.listed("unasked.txt", DownloadComplete), "unasked")
 
-	// By Chrome's id, as Playwright does; by name, as Puppeteer does; twice.
+	// By GUID, as Playwright does; by name, as Puppeteer does; twice.
 	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allowAndName", "downloadPath": wanted, "eventsEnabled": true})
 	l.get(c, page, "a report.txt", "first")
 	if path := c.ends("completed"); filepath.Dir(path) != wanted || !begun.MatchString(filepath.Base(path)) {
@@ -181,7 +181,7 @@ func TestGuestsDownloadIntoTheRunsFolder(t *testing.T) {
 	l.holds(l.listed("a report.txt", DownloadComplete), "first")
 	l.holds(l.listed("a report (1).txt", DownloadComplete), "second")
 
-	// The run's own folder, named as such, is that folder: who can read it finds the file where Chrome put it.
+	// The run's own folder is not replaced: a client that can read it finds the file where Chrome wrote it.
 	own := filepath.Join(l.files, "downloads")
 	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allowAndName", "downloadPath": own, "eventsEnabled": true})
 	l.get(c, page, "own.txt", "own")
@@ -192,14 +192,14 @@ func TestGuestsDownloadIntoTheRunsFolder(t *testing.T) {
 	l.leavesTheMachine(wanted)
 }
 
-// TestGuestsDownloadOfPagesAndContexts: the same for a page alone, and for browser contexts, by whatever id.
+// TestGuestsDownloadOfPagesAndContexts: the same for a single page, and for browser contexts under any id.
 func TestGuestsDownloadOfPagesAndContexts(t *testing.T) {
 	l := startLoading(t)
 	c := dial(t, l.guest+"/")
 	_, page := l.tab(c, "")
 	wanted := filepath.Join(t.TempDir(), "wanted")
 
-	// To a page, in a browser context of the client's, and over a socket of the page alone.
+	// For a page, in a browser context of the client, and over a page socket.
 	c.call(page, "Page.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": wanted})
 	l.get(c, page, "page.txt", "page")
 	l.holds(l.listed("page.txt", DownloadComplete), "page")
@@ -226,7 +226,7 @@ func TestGuestsDownloadOfPagesAndContexts(t *testing.T) {
 	message = `{"id":1,"method":"Page.enable"}`
 	c.call("", "Target.sendMessageToTarget", map[string]any{"sessionId": unflat, "message": message})
 
-	// The profile's own browser context by its id is the one without.
+	// The id of the profile's own browser context means no id.
 	var all struct {
 		Own string `json:"defaultBrowserContextId"`
 	}
@@ -240,9 +240,9 @@ func TestGuestsDownloadOfPagesAndContexts(t *testing.T) {
 	other.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": wanted})
 	l.get(c, page, "other.txt", "other")
 	l.holds(l.listed("other.txt", DownloadComplete), "other")
-	before := l.wishes()
+	before := l.requests()
 	other.socket.CloseNow()
-	testnet.Eventually(t, "the other has left", func() bool { return l.wishes() < before })
+	testnet.Eventually(t, "the other has left", func() bool { return l.requests() < before })
 	l.get(c, page, "denied once more.txt", "")
 	l.listed("denied once more.txt", DownloadCancelled)
 	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": wanted})
@@ -251,8 +251,7 @@ func TestGuestsDownloadOfPagesAndContexts(t *testing.T) {
 	l.leavesTheMachine(wanted)
 }
 
-// TestGuestsDeny: what a client denies is denied, what it leaves to Chrome comes into the run's own folder, and what Chrome does not take
-// is refused.
+// TestGuestsDeny: deny is carried out, default means the run's own folder, and what Chrome does not accept is refused.
 func TestGuestsDeny(t *testing.T) {
 	l := startLoading(t)
 	c := dial(t, l.guest+"/")
@@ -286,8 +285,8 @@ func TestGuestsDeny(t *testing.T) {
 	}
 }
 
-// TestDownloadsOfSeveralClients: a client that may use files of the machine has its downloads where it wants them; what held before holds
-// again when it leaves.
+// TestDownloadsOfSeveralClients: a client that may use files of this machine gets downloads where it wants them. When it leaves, the
+// previous behaviour is restored.
 func TestDownloadsOfSeveralClients(t *testing.T) {
 	l := startLoading(t)
 	wanted, guests := filepath.Join(t.TempDir(), "wanted"), filepath.Join(t.TempDir(), "guests")
@@ -307,20 +306,20 @@ func TestDownloadsOfSeveralClients(t *testing.T) {
 	testnet.Eventually(t, "what lies elsewhere is not listed", func() bool { return len(l.b.Downloads()) == 0 })
 
 	full.socket.CloseNow()
-	testnet.Eventually(t, "it has left", func() bool { return l.wishes() == 1 })
+	testnet.Eventually(t, "it has left", func() bool { return l.requests() == 1 })
 	l.get(guest, page, "again.txt", "again")
 	if path := guest.ends("completed"); path != guests+"/again.txt" {
 		t.Errorf("the guest was told of %s", path)
 	}
 	l.holds(l.listed("again.txt", DownloadComplete), "again")
 
-	// With the guest's end its wish ends, and not before: another's deny holds while it is there.
+	// A guest's request ends with the guest, and not earlier: its deny applies while it is connected.
 	other := dial(t, l.guest+"/")
 	other.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "deny", "eventsEnabled": true})
 	l.get(guest, page, "denied.txt", "denied")
 	guest.ends("canceled")
 	other.socket.CloseNow()
-	testnet.Eventually(t, "the other has left", func() bool { return l.wishes() == 1 })
+	testnet.Eventually(t, "the other has left", func() bool { return l.requests() == 1 })
 	l.get(guest, page, "allowed.txt", "allowed")
 	if path := guest.ends("completed"); path != guests+"/allowed.txt" {
 		t.Errorf("the guest was told of %s", path)
@@ -330,8 +329,7 @@ func TestDownloadsOfSeveralClients(t *testing.T) {
 	}
 }
 
-// TestDownloadNames: whatever a site calls a file, its name in the list is harmless and no other's, and the file lies in the run's own
-// folder.
+// TestDownloadNames: whatever a site calls a file, its name in the list is safe and unique, and the file lies in the run's own folder.
 func TestDownloadNames(t *testing.T) {
 	l := startLoading(t)
 	c := dial(t, l.guest+"/")
@@ -373,7 +371,8 @@ func TestDownloadNames(t *testing.T) {
 	}
 }
 
-// TestDownloadQuota: what has no room is cancelled, whether its length is told or not, and nothing of it stays; what is removed makes room.
+// TestDownloadQuota: a download that exceeds the quota is cancelled, with or without a declared length, and leaves nothing. Removed files
+// free their space.
 func TestDownloadQuota(t *testing.T) {
 	l := startLoading(t, func(s *Spec) { s.FilesQuota = 1<<20 + 100 })
 	c := dial(t, l.guest+"/")
@@ -411,7 +410,7 @@ func TestDownloadQuota(t *testing.T) {
 	}
 }
 
-// TestAddressesOfDownloadsAreBounded: the list of a run's downloads stays small, however many there are and however long their addresses.
+// TestAddressesOfDownloadsAreBounded: the list of downloads stays small, however many there are and however long their addresses.
 func TestAddressesOfDownloadsAreBounded(t *testing.T) {
 	d := newDownloads(nil)
 	p := downloadEvent{URL: "data:," + strings.Repeat("&", maxURL)}

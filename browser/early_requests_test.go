@@ -17,8 +17,8 @@ import (
 	"warren/testnet"
 )
 
-// lateDevTools makes a run's browser hear of no command before it has connected to its relay: as one on a busy machine, whose tabs are on
-// their way by then. watch is to be called before the start.
+// lateDevTools makes a browser read no command before it has connected to its relay, as on a busy machine, where tabs are loading by then.
+// watch must be called before the start.
 func lateDevTools(t *testing.T, s *Spec) (watch func(*Browser)) {
 	t.Helper()
 	dir := tempDir(t)
@@ -34,7 +34,7 @@ func lateDevTools(t *testing.T, s *Spec) (watch func(*Browser)) {
 	}
 	return func(b *Browser) {
 		go func() {
-			// there is no event to wait for
+ // there is no event to wait for
 			for late := time.Now().Add(testnet.Patience); !connected(b) && time.Now().Before(late) &&
 				t.Context().Err() == nil; time.Sleep(10 * time.Millisecond) {
 			}
@@ -52,7 +52,7 @@ func connected(b *Browser) bool {
 	return strings.Contains(string(table), to)
 }
 
-// requests are what a site was asked for in one run.
+// requests are the requests that a site got in one run.
 type requests struct {
 	mu  sync.Mutex
 	all []string // method, host, path, platform hint
@@ -70,12 +70,12 @@ func (r *requests) list() []string {
 	return slices.Clone(r.all)
 }
 
-// TestRestoredTabsAskAnew: tabs that were on their way before DevTools was listened to show what is declared from their first request and
-// from their first line. A form is not sent twice.
+// TestRestoredTabsAskAnew: tabs that began to load before DevTools was read show the declared identity from their first request and first
+// line. A form is not sent twice.
 func TestRestoredTabsAskAnew(t *testing.T) {
 	for _, x := range []struct {
 		name, open string
-		again      []string // what the restored tab may ask the site for
+		again      []string // the requests that the restored tab may make
 	}{
 		{"on its way", `location.href = "https://b.test/tab"`, []string{`GET b.test/tab "Windows"`}},
 		{"there from the cache", `location.href = "https://b.test/kept"`,

@@ -9,8 +9,8 @@ import (
 	"warren/testnet"
 )
 
-// TestExtensionGoesNowhere: an extension may set another way out than the command line's; in a namespace there is none, neither to a name
-// nor to this machine.
+// TestExtensionGoesNowhere: an extension may set another proxy than the command line's. In a namespace it reaches nothing, neither a name
+// nor this machine.
 func TestExtensionGoesNowhere(t *testing.T) {
 	needsNamespace(t)
 	p := newProfile(t)

@@ -18,22 +18,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These tests break the making of a namespace at every point. Each breaks it in a process of its own, which is this test's binary again:
-// what forbids a system call, or takes memory away, cannot be taken back.
+// These tests break the setup of a namespace at every point. Each does it in a process of its own, this test's binary again, since a
+// forbidden system call or removed memory cannot be restored.
 
 const insideMark = "WARREN_TEST_INSIDE"
 
-// inside runs this very test again in a process of its own with the given attributes, and reports whether we are that process.
+// inside runs this test again in a process of its own with the given attributes, and reports whether this is that process.
 func inside(t *testing.T, what string, attr *syscall.SysProcAttr) bool {
 	t.Helper()
 	if os.Getenv(insideMark) == what {
 		return true
 	}
 	if os.Getenv(insideMark) != "" {
-		t.SkipNow() // the other process is there for another part of the test
+		t.SkipNow() // the other process runs another part of the test
 	}
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v")
-	if end, bounded := t.Deadline(); bounded { // a minute before this process ends, so that what it said is told
+	if end, bounded := t.Deadline(); bounded { // a minute before this process ends, so that its output is shown
 		cmd.Args = append(cmd.Args, "-test.timeout="+(time.Until(end)-time.Minute).String())
 	}
 	cmd.Env = append(os.Environ(), insideMark+"="+what)
@@ -48,8 +48,8 @@ func inside(t *testing.T, what string, attr *syscall.SysProcAttr) bool {
 	return false
 }
 
-// forbid makes a system call of this process and of all that it starts end with action where argument holds all bits of mask (0: always).
-// It is seccomp(2)'s filter, as containers use it.
+// forbid makes a system call of this process and its children end with action if argument has all bits of mask (0: always). It is a
+// seccomp(2) filter, as containers use it.
 func forbid(t *testing.T, call uint32, argument int, mask, value uint32, action uint32) {
 	t.Helper()
 	const load, jumpEqual, and, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K,
@@ -81,7 +81,8 @@ const (
 	death   = uint32(unix.SECCOMP_RET_KILL_PROCESS)
 )
 
-// wantRefused opens a run where the machine gives no namespace: it is told why, root does not run, and who requires isolation neither.
+// wantRefused opens a run on a machine without namespaces: a warning says why, root does not run, and neither does a run that requires
+// isolation.
 func wantRefused(t *testing.T, step, files string) {
 	t.Helper()
 	var why *IsolationError
@@ -110,7 +111,7 @@ func wantRefused(t *testing.T, step, files string) {
 	}
 }
 
-// TestNamespaceRefused: a container's filter, a hardened kernel's switch, AppArmor's way of letting a namespace be made and useless.
+// TestNamespaceRefused: a container's filter, a hardened kernel's sysctl, and AppArmor's way of allowing a useless namespace.
 func TestNamespaceRefused(t *testing.T) {
 	needsNamespace(t)
 	t.Run("seccomp", func(t *testing.T) {
@@ -127,7 +128,7 @@ func TestNamespaceRefused(t *testing.T) {
 	})
 	for name, files := range map[string]string{"max_user_namespaces": FilesByGuard, "max_net_namespaces": FilesInNamespace} {
 		t.Run(name, func(t *testing.T) {
-			owner := 1000 + os.Geteuid() // an ordinary user inside, whoever we are
+			owner := 1000 + os.Geteuid() // an ordinary user inside, whoever runs the test
 			attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, AmbientCaps: []uintptr{unix.CAP_SYS_RESOURCE},
 				UidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Geteuid(), Size: 1}},
 				GidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Getegid(), Size: 1}}}
@@ -179,7 +180,7 @@ func TestNamespaceChildKilled(t *testing.T) {
 	})
 }
 
-// failsToStart opens and starts a run; one of both must fail, and nothing be left.
+// failsToStart opens and starts a run; one of both must fail and leave nothing.
 func failsToStart(t *testing.T) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "p")
@@ -199,7 +200,7 @@ func opened(t *testing.T, path string) *Browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { b.Close() }) //nolint:errcheck // wantFailed has looked
+	t.Cleanup(func() { b.Close() }) //nolint:errcheck // wantFailed has checked
 	return b
 }
 
@@ -224,7 +225,7 @@ func wantFailed(t *testing.T, b *Browser, kind string) *StartError {
 	return failed
 }
 
-// noChildren: no child of ours is left, not even a zombie.
+// noChildren checks that no child process is left, not even a zombie.
 func noChildren(t *testing.T) {
 	t.Helper()
 	if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); !errors.Is(err, syscall.ECHILD) {
@@ -232,7 +233,7 @@ func noChildren(t *testing.T) {
 	}
 }
 
-// TestNoMemory: where there is no memory for the child the run ends with a typed error.
+// TestNoMemory: without memory for the child the run ends with a typed error.
 func TestNoMemory(t *testing.T) {
 	needsNamespace(t)
 	if !inside(t, "memory", nil) {
@@ -247,7 +248,7 @@ func TestNoMemory(t *testing.T) {
 	failsToStart(t)
 }
 
-// TestNotThereInside: a program that is there and cannot be started, and a folder of another user's.
+// TestNotThereInside: a program that exists and cannot be started, and a folder of another user's.
 func TestNotThereInside(t *testing.T) {
 	needsNamespace(t)
 	script := filepath.Join(t.TempDir(), "browser")
@@ -271,7 +272,7 @@ func TestNotThereInside(t *testing.T) {
 	if left, _ := os.ReadDir(b.spec.UserDataDir); len(left) > 0 {
 		t.Errorf("files were made in another user's folder: %v", left)
 	}
-	// A folder above it is closed to all but its owner: root gets in, the browser does not.
+	// Only its owner may enter a folder above it: root can, the browser cannot.
 	b = opened(t, "/bin/true")
 	if err := os.Chown(filepath.Dir(b.spec.UserDataDir), 12345, 12345); err != nil {
 		t.Fatal(err)
@@ -306,7 +307,7 @@ func TestRelayGone(t *testing.T) {
 	}
 }
 
-// TestStrangersAreRefused: on loopback the relay takes connections of our own browser's processes only.
+// TestStrangersAreRefused: on loopback the relay accepts only connections of our own browser's processes.
 func TestStrangersAreRefused(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -326,7 +327,7 @@ func TestStrangersAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for range 3 { // the first look finds the process, the others ask it first
+	for range 3 { // the first check finds the process, the others try it first
 		if err := who.check(c, ours.Process.Pid); err != nil {
 			t.Errorf("the browser's own connection: %v", err)
 		}
@@ -355,7 +356,7 @@ func TestStrangersAreRefused(t *testing.T) {
 	}
 }
 
-// TestTinySharedMemory: with next to no /dev/shm, as in a container, a page that shares much memory still works, and nothing is left of it.
+// TestTinySharedMemory: with almost no /dev/shm, as in a container, a page that shares much memory still works, and nothing of it is left.
 func TestTinySharedMemory(t *testing.T) {
 	needsNamespace(t)
 	installed(t)

@@ -17,10 +17,10 @@ import (
 	"warren/testnet"
 )
 
-// machineFiles is a data folder as a server has it, with what else of the machine must not be read, each file with content of its own.
+// machineFiles is a server's data folder and other files that a run must not read, each with content of its own.
 type machineFiles struct {
 	t                *testing.T
-	dir, data, other string // other: a folder that is nobody's secret
+	dir, data, other string // other: a folder that is not secret
 	spec             Spec
 	secrets          []string // files that no run may read
 }
@@ -47,7 +47,7 @@ func newMachineFiles(t *testing.T) *machineFiles {
 	return m
 }
 
-// inside runs a shell script as a run's browser, and returns what it printed.
+// inside runs a shell script as a run's browser, and returns its output.
 func (m *machineFiles) inside(script string) string {
 	m.t.Helper()
 	iso, err := openNamespace(&m.spec)
@@ -77,11 +77,11 @@ func (m *machineFiles) inside(script string) string {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	_ = child.Wait() // its output says it all
+	_ = child.Wait() // its output tells the result
 	return string(text)
 }
 
-// wantUnread has a run try to read every secret by every path of ways.
+// wantUnread makes a run try to read every secret by every path of ways.
 func (m *machineFiles) wantUnread(ways ...string) {
 	m.t.Helper()
 	var script strings.Builder
@@ -95,8 +95,8 @@ func (m *machineFiles) wantUnread(ways ...string) {
 	}
 }
 
-// TestRunSeesItsOwnFilesAlone asks the file system from inside of a run: of what is protected nothing is there but the run's own, and the
-// rest is as ever.
+// TestRunSeesItsOwnFilesAlone looks at the file system from inside of a run: protected files do not exist, except the run's own, and the
+// rest is unchanged.
 func TestRunSeesItsOwnFilesAlone(t *testing.T) {
 	needsMounts(t)
 	m := newMachineFiles(t)
@@ -157,8 +157,8 @@ func TestOtherPathsOfWhatIsProtected(t *testing.T) {
 	}
 }
 
-// TestReadOnlyMachine: a run that may write its own folders alone writes those, shared memory and what was named, and nothing else; not the
-// kernel's settings either, which are root's files. Devices and the sandbox's files can be used.
+// TestReadOnlyMachine: a run that may write only its own folders writes those, shared memory and the named ones. It cannot write the
+// kernel's settings, which are root's files. Devices and the sandbox's files stay usable.
 func TestReadOnlyMachine(t *testing.T) {
 	needsMounts(t)
 	m := newMachineFiles(t)
@@ -196,7 +196,7 @@ func TestReadOnlyMachine(t *testing.T) {
 	})
 }
 
-// TestOtherProcessesAreClosed: of other processes a run reads neither environment nor memory, files nor folders, whoever they are.
+// TestOtherProcessesAreClosed: a run reads neither environment nor memory, files nor folders of other processes, of any user.
 func TestOtherProcessesAreClosed(t *testing.T) {
 	needsMounts(t)
 	m := newMachineFiles(t)
@@ -224,7 +224,7 @@ func TestOtherProcessesAreClosed(t *testing.T) {
 	}
 }
 
-// TestMountsRefused: where nothing can be mounted a run is told, and who requires that the kernel hides the files is refused.
+// TestMountsRefused: where nothing can be mounted a run has a warning, and a run that requires hidden files is refused.
 func TestMountsRefused(t *testing.T) {
 	needsMounts(t)
 	if !inside(t, "mounts", nil) {
@@ -249,11 +249,10 @@ func TestMountsRefused(t *testing.T) {
 	}
 }
 
-// TestFilesAreHiddenOnLoopback: a run that cannot have a network of its own sees its own files alone all the same, and its relay knows its
-// connections.
+// TestFilesAreHiddenOnLoopback: a run without a network of its own still sees only its own files, and its relay recognises its connections.
 func TestFilesAreHiddenOnLoopback(t *testing.T) {
 	needsMounts(t)
-	owner := 1000 + os.Geteuid() // as root nothing runs in the machine's network
+	owner := 1000 + os.Geteuid() // root cannot run in the machine's network
 	attr := &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWUSER, UidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Geteuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Getegid(), Size: 1}}}
@@ -287,7 +286,7 @@ func TestFilesAreHiddenOnLoopback(t *testing.T) {
 	pageAt(t, b, "/through")
 }
 
-// needsMounts skips the test where the machine gives no mount namespace.
+// needsMounts skips the test on a machine without mount namespaces.
 func needsMounts(t *testing.T) {
 	t.Helper()
 	if err := CheckFiles(); err != nil {
@@ -295,8 +294,8 @@ func needsMounts(t *testing.T) {
 	}
 }
 
-// TestDownloadsWhereNothingElseIsWritten: a client that may use files of the machine, and a person at a window, have their downloads in the
-// run's own folder where Chrome can write no other, and in the folder that they name where Chrome can.
+// TestDownloadsWhereNothingElseIsWritten: if Chrome can write only the run's own folder, downloads of clients and of a person at a window
+// go there. Otherwise they go where the person or an allowed client wants them.
 func TestDownloadsWhereNothingElseIsWritten(t *testing.T) {
 	needsMounts(t)
 	open := t.TempDir()

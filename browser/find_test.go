@@ -24,7 +24,7 @@ func TestFindInstalled(t *testing.T) {
 	}
 }
 
-// TestFindLooksBehindWrappers: Debian's wrapper adds flags of its own; the program behind it is what runs.
+// TestFindLooksBehindWrappers: Debian's wrapper adds flags of its own, so the program behind it must run.
 func TestFindLooksBehindWrappers(t *testing.T) {
 	text, err := os.ReadFile("/usr/bin/chromium")
 	if err != nil || !strings.HasPrefix(string(text), "#!") {
@@ -77,7 +77,7 @@ func TestFindBadPaths(t *testing.T) {
 	}
 }
 
-// TestFindIsBounded: a program that does not say its version is ended, with what it started.
+// TestFindIsBounded: a program that does not tell its version is killed, with all that it started.
 func TestFindIsBounded(t *testing.T) {
 	path := script(t, "sleep 600 & sleep 600")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)

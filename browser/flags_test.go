@@ -15,7 +15,7 @@ import (
 // TestArguments is the golden list: Chrome gets these flags and no others.
 func TestArguments(t *testing.T) {
 	needIsolation(t)
-	dir := filepath.Join(t.TempDir(), "[pro] file*") // a path that a careless pattern would trip over
+	dir := filepath.Join(t.TempDir(), "[pro] file*") // a path that a careless pattern would not match
 	b, err := Open(Spec{Path: "/bin/true", UserDataDir: dir, TempDir: tempDir(t), Headless: true})
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestArguments(t *testing.T) {
 		"--window-position=0,0",
 		"about:blank",
 	}
-	if extra := sharedMemoryFlags(); extra != nil { // a container's
+	if extra := sharedMemoryFlags(); extra != nil { // in a container
 		want = slices.Insert(want, slices.Index(want, "--restore-last-session"), extra...)
 	}
 	drop := func(flag string) { want = slices.DeleteFunc(want, func(a string) bool { return a == flag }) }
@@ -62,7 +62,7 @@ func TestArguments(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 
-	// With tabs to restore there is no page on the command line, and headed is the absence of a flag.
+	// With tabs to restore there is no page on the command line, and headed means without a flag.
 	b.spec.Headless, b.emulation.headful = false, true
 	for _, flag := range []string{
 		"--headless=new", "--screen-info={1440x900 devicePixelRatio=1}", "--window-size=1440,900", "--window-position=0,0"} {
@@ -81,7 +81,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestRunningArguments: what the process has is what Arguments says.
+// TestRunningArguments: the process has the arguments that Arguments returns.
 func TestRunningArguments(t *testing.T) {
 	p := newProfile(t)
 	b := p.open(p.spec())
@@ -98,7 +98,7 @@ func TestRunningArguments(t *testing.T) {
 	}
 }
 
-// TestEnvironment: secrets of ours do not reach Chrome, and what a run adds wins.
+// TestEnvironment: our own secrets do not reach Chrome, and a run's additions win.
 func TestEnvironment(t *testing.T) {
 	needIsolation(t)
 	for key, value := range map[string]string{
@@ -213,7 +213,7 @@ func TestDamagedPreferencesAreSetAside(t *testing.T) {
 	}
 }
 
-// TestPreferencesHold: Chrome takes the preferences, and keeps them over a run.
+// TestPreferencesHold: Chrome accepts the preferences, and keeps them over a run.
 func TestPreferencesHold(t *testing.T) {
 	p := newProfile(t)
 	p.start().Stop(t.Context(), false)

@@ -17,7 +17,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TestLimitedConn: frames of every size pass whole, however they come, until one announces more than it may have.
+// TestLimitedConn: frames of every size pass whole, however they are split, until one announces too much.
 func TestLimitedConn(t *testing.T) {
 	frame := func(head []byte, masked bool, payload int) []byte {
 		if masked {
@@ -52,11 +52,11 @@ func TestLimitedConn(t *testing.T) {
 	}
 }
 
-// TestLetOut: what is handed to a client arrives whole and in order, also when its socket is full for a while and it pings in between, and
-// a message that the socket takes at once wakes nobody.
-func TestLetOut(t *testing.T) {
+// TestLetOut: messages to a client arrive whole and in order, even if its socket is full for a while and it pings in between. A message
+// that the socket takes at once wakes nobody.
+func TestFlush(t *testing.T) {
 	const count, filling = 700, 600
-	message := func(i int) []byte { // small ones fill the socket; then there are some that go alone
+	message := func(i int) []byte { // small ones fill the socket; then some that are sent alone
 		limit := together / 2
 		if i > filling {
 			limit = 2 * together
@@ -99,7 +99,7 @@ func TestLetOut(t *testing.T) {
 	}
 	defer socket.CloseNow()
 	socket.SetReadLimit(-1)
-	<-full // all is on its way, and more than sockets hold: nobody has read
+	<-full // everything is sent, more than sockets hold, and nothing has been read
 	go func() {
 		for range 20 {
 			if socket.Ping(t.Context()) != nil {

@@ -33,7 +33,7 @@ func serveGatewayTo(t *testing.T, b *Browser, files bool) string {
 	return s.URL
 }
 
-// ask sends a request of the HTTP interface.
+// ask sends a request to the HTTP interface.
 func ask(t *testing.T, method, url string, header http.Header) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)

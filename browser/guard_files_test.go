@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// takingPage takes files by an input and by dropping, and keeps in got what they hold.
+// takingPage takes files by an input and by drops, and keeps their contents in got.
 const takingPage = `<title>taking</title><input type=file multiple><script>
 	got = ""
 	const take = files => Promise.all([...files].map(f => f.text().catch(String))).then(all => got += all.join() + ".")
@@ -26,8 +26,8 @@ const takingPage = `<title>taking</title><input type=file multiple><script>
 	document.ondrop = e => { e.preventDefault(); take(e.dataTransfer.files) }
 </script>`
 
-// handing are the ways in which a client hands files to the page of a session.
-func handing(c *tester, session, target string, paths []string) map[string]message {
+// shareWays are the ways in which a client gives files to the page of a session.
+func shareWays(c *tester, session, target string, paths []string) map[string]message {
 	c.t.Helper()
 	var input struct{ Result struct{ ObjectID string } }
 	if err := json.Unmarshal(c.call(session, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input")`}),
@@ -55,7 +55,7 @@ func handing(c *tester, session, target string, paths []string) map[string]messa
 		"Target.sendMessageToTarget": c.try(
 			"", "Target.sendMessageToTarget", map[string]any{"sessionId": within, "message": string(wrapped)}),
 	}
-	// the same files again are no change
+ // the same files again are no change
 	c.call(session, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input").value = ""`})
 	c.call("", "Target.detachFromTarget", map[string]any{"sessionId": within})
 	out["DOM.setFileInputFiles"] = c.try(session, "DOM.setFileInputFiles", set)
@@ -65,8 +65,8 @@ func handing(c *tester, session, target string, paths []string) map[string]messa
 	return out
 }
 
-// filesToHand are a client's own file, one of the machine's, and one of the protected folder, in many spellings.
-func filesToHand(t *testing.T, b *Browser, data, secret string) (own string, machine, closed []string) {
+// filesToShare are a client's own file, one of this machine, and a protected one, in many spellings.
+func filesToShare(t *testing.T, b *Browser, data, secret string) (own string, machine, closed []string) {
 	t.Helper()
 	elsewhere := t.TempDir()
 	put := func(path, text string) string {
@@ -96,39 +96,39 @@ func filesToHand(t *testing.T, b *Browser, data, secret string) (own string, mac
 	return own, machine, closed
 }
 
-// TestClientsHandOwnFiles: who may not use files of the machine hands pages those of the run's own folder, by whatever way, and is told how
-// else; who may hands others too, but never those of the protected folders and of other runs.
-func TestClientsHandOwnFiles(t *testing.T) {
+// TestClientsHandOwnFiles: a client that may not use files of this machine can give pages only those of the run's own folder, and an error
+// tells it how. A client that may can give others too, but no protected ones and none of other runs.
+func TestClientsShareOwnFiles(t *testing.T) {
 	b, data, secret := startGuarded(t)
-	own, machine, closed := filesToHand(t, b, data, secret)
+	own, machine, closed := filesToShare(t, b, data, secret)
 	for _, files := range []bool{false, true} {
 		c := dial(t, serveGatewayTo(t, b, files)+"/")
 		c.call("", "Target.setDiscoverTargets", map[string]any{"discover": true}) // tells why a page crashed, if it does
 		target, session := c.openTab("data:text/html;base64," + base64.StdEncoding.EncodeToString([]byte(takingPage)))
 		c.becomes(session, "document.title", `"taking"`)
-		for method, m := range handing(c, session, target, []string{own}) {
+		for method, m := range shareWays(c, session, target, []string{own}) {
 			if m.Error != nil && (m.Error.Message == notYours || m.Error.Message == notShared) {
 				t.Errorf("files %t, %s of the run's own file: %v", files, method, m.Error)
 			}
 		}
 		c.becomes(session, "got", `"mine.mine.mine."`) // wrapped, chosen and dropped
-		// Chrome would open it as a page where it does not open the one above
+		// Chrome would open it as a page, in contrast to the one above.
 		for _, path := range []string{"/" + own, filepath.Dir(own) + "/./own.txt"} {
-			for method, m := range handing(c, session, target, []string{path}) {
+			for method, m := range shareWays(c, session, target, []string{path}) {
 				if want := map[bool]string{true: notShared, false: notYours}[files]; m.Error == nil || m.Error.Message != want {
 					t.Errorf("files %t, %s of %q: %s %v", files, method, path, m.Result, m.Error)
 				}
 			}
 		}
 		for _, path := range closed {
-			for method, m := range handing(c, session, target, []string{own, path}) {
+			for method, m := range shareWays(c, session, target, []string{own, path}) {
 				if want := map[bool]string{true: notShared, false: notYours}[files]; m.Error == nil || m.Error.Message != want {
 					t.Errorf("files %t, %s of %q: %s %v", files, method, path, m.Result, m.Error)
 				}
 			}
 		}
 		for _, path := range machine {
-			for method, m := range handing(c, session, target, []string{path}) {
+			for method, m := range shareWays(c, session, target, []string{path}) {
 				want := ""
 				switch {
 				case !files:
@@ -157,7 +157,7 @@ func TestClientsHandOwnFiles(t *testing.T) {
 	}
 }
 
-// reachesByScript wants no script to read an address, in a world with rights of its own either.
+// reachesByScript checks that no script can read an address, not even in a privileged world.
 func (c *tester) reachesByScript(session, address string) {
 	c.t.Helper()
 	var tree struct {
@@ -185,7 +185,7 @@ func (c *tester) reachesByScript(session, address string) {
 	}
 }
 
-// TestNoAddressIsDropped: Chrome opens an address that is dropped on a page which takes no drops.
+// TestNoAddressIsDropped: Chrome opens an address that is dropped on a page without a drop handler.
 func TestNoAddressIsDropped(t *testing.T) {
 	c, _, secret := guarded(t)
 	_, session := c.openTab("http://a.test/form")
@@ -202,8 +202,7 @@ func TestNoAddressIsDropped(t *testing.T) {
 	}
 }
 
-// TestPathsOfTheProtocol: whatever of the protocol names a path or a file in a command is known here: the guard looks at it, or it names
-// none of the machine's.
+// TestPathsOfTheProtocol: every path or file in the protocol's commands is known here. The guard checks it, or it is none of this machine.
 func TestPathsOfTheProtocol(t *testing.T) {
 	known := map[string]string{
 		"browser.SetDownloadBehaviorParams.downloadPath": "looked at, as Page.setDownloadBehavior's is, which cdproto has no more",
@@ -222,7 +221,7 @@ func TestPathsOfTheProtocol(t *testing.T) {
 		"network.SetCookieParams.path":                          "of a cookie",
 		"page.EnableParams.enableFileChooserOpenedEvent":        "yes or no",
 	}
-	told := map[string]string{ // what Chrome tells
+	told := map[string]string{ // only in results
 		"audits.AffectedCookie": "", "extensions.ExtensionInfo": "", "filesystem.Directory": "", "har.Cookie": "", "har.Param": "",
 		"indexeddb.ObjectStore":      "",
 		"indexeddb.ObjectStoreIndex": "", "media.PlayerErrorSourceLocation": "", "network.Cookie": "",
@@ -240,8 +239,8 @@ func TestPathsOfTheProtocol(t *testing.T) {
 	}
 }
 
-// TestHostsOfTheProtocol: whatever of the protocol names a host, a port or a way to the network in a command is known here: the guard
-// refuses it, or Chrome connects to nothing for it.
+// TestHostsOfTheProtocol: every host, port or proxy in the protocol's commands is known here. The guard refuses it, or Chrome connects to
+// nothing because of it.
 func TestHostsOfTheProtocol(t *testing.T) {
 	known := map[string]string{
 		"target.CreateBrowserContextParams.proxyServer":     "refused",
@@ -252,7 +251,7 @@ func TestHostsOfTheProtocol(t *testing.T) {
 		"tethering.BindParams.port":                         "refused, as all of Tethering",
 		"tethering.UnbindParams.port":                       "the same",
 	}
-	told := map[string]string{ // what Chrome tells
+	told := map[string]string{ // only in results
 		"har.Entry": "", "network.DeviceBoundSessionURLRule": "", "network.DirectUDPMessage": "", "network.DirectUDPSocketOptions": "",
 		"network.ResourceTiming": "", "network.Response": "", "network.SecurityDetails": "",
 	}
@@ -267,7 +266,7 @@ func TestHostsOfTheProtocol(t *testing.T) {
 	}
 }
 
-// sentAs are the members of the protocol's structures, but for those that Chrome alone tells, whose name is like one.
+// sentAs returns the matching members of the protocol's structures, except those that occur only in results.
 func sentAs(t *testing.T, name *regexp.Regexp, told map[string]string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
@@ -286,7 +285,7 @@ func sentAs(t *testing.T, name *regexp.Regexp, told map[string]string) map[strin
 	return found
 }
 
-// cdprotoStructs are the members of every structure of cdproto, by package and name.
+// cdprotoStructs returns the members of every structure of cdproto, by package and name.
 func cdprotoStructs(t *testing.T) map[string][]protocolParameter {
 	t.Helper()
 	all := map[string][]protocolParameter{}

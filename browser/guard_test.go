@@ -15,14 +15,15 @@ import (
 	"warren/testnet"
 )
 
-// guarded starts a run with a protected folder that holds a secret, and connects a client that may use files of the machine.
+// guarded starts a run with a protected folder that holds a secret, and connects a client that may use files of this machine.
 func guarded(t *testing.T) (c *tester, data, secret string) {
 	t.Helper()
 	b, data, secret := startGuarded(t)
 	return dial(t, serveGateway(t, b)+"/"), data, secret
 }
 
-// startGuarded starts such a run. In the protected folder lies the run's own for clients' files, and beside its temporary folder another's.
+// startGuarded starts such a run. Its own folder for clients' files lies in the protected folder, and another run's temporary folder beside
+// its own.
 func startGuarded(t *testing.T) (b *Browser, data, secret string) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "data")
@@ -53,7 +54,7 @@ func startGuarded(t *testing.T) (b *Browser, data, secret string) {
 	return b, data, secret
 }
 
-// TestClientsOpenNoFiles: no client gets a browser to show a file, however the address is written; what is no file opens as ever.
+// TestClientsOpenNoFiles: no client can make a browser show a file, however the address is spelled. Other addresses open as usual.
 func TestClientsOpenNoFiles(t *testing.T) {
 	c, _, secret := guarded(t)
 	_, session := c.openTab("http://a.test/form")
@@ -118,7 +119,7 @@ func TestClientsOpenNoFiles(t *testing.T) {
 	}
 }
 
-// TestClientsWrapNothing: a command within another is looked at as one that stands alone.
+// TestClientsWrapNothing: a command within another one is checked like any other.
 func TestClientsWrapNothing(t *testing.T) {
 	c, _, secret := guarded(t)
 	target := field(t, c.call("", "Target.createTarget", map[string]any{"url": "http://a.test/form"}), "targetId")
@@ -150,7 +151,7 @@ func TestClientsWrapNothing(t *testing.T) {
 	}
 }
 
-// TestPagesOpenNoFiles: what a client may do in a page gets it no file: Chrome itself sees to that.
+// TestPagesOpenNoFiles: a page's own scripts cannot read files; Chrome itself prevents it.
 func TestPagesOpenNoFiles(t *testing.T) {
 	c, _, secret := guarded(t)
 	for _, from := range []string{"http://a.test/form", "about:blank", "data:text/html,x"} {
@@ -170,7 +171,7 @@ func TestPagesOpenNoFiles(t *testing.T) {
 	}
 }
 
-// TestClientsUpload: files of the user can be handed to pages, those of the protected folder cannot, by whatever way the path leads there.
+// TestClientsUpload: a user's files can be given to pages, protected ones cannot, by any path.
 func TestClientsUpload(t *testing.T) {
 	c, data, secret := guarded(t)
 	mine := filepath.Join(t.TempDir(), "upload.txt")
@@ -227,7 +228,7 @@ func TestClientsUpload(t *testing.T) {
 	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": filepath.Dir(mine)})
 }
 
-// shown are the addresses of the tabs.
+// shown returns the addresses of the tabs.
 func (c *tester) shown() (urls []string) {
 	c.t.Helper()
 	var got struct{ TargetInfos []TargetInfo }
@@ -242,7 +243,7 @@ func (c *tester) shown() (urls []string) {
 	return urls
 }
 
-// answer waits for the answer to a command that was written by hand.
+// answer waits for the answer to a raw command.
 func (c *tester) answer(id int) message {
 	c.t.Helper()
 	for {

@@ -15,7 +15,7 @@ import (
 	"warren/testnet"
 )
 
-// TestMain makes the test's own binary the child that enters a namespace when it is called like one, as the server's is.
+// TestMain lets the test's binary be the child that enters a namespace, as the server's binary is.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == ChildArgument {
 		fmt.Fprintln(os.Stderr, EnterNamespace())
@@ -35,7 +35,7 @@ func installed(t *testing.T) Installed {
 	return found
 }
 
-// needIsolation skips a test that starts browsers, real ones or others, where nothing is started at all.
+// needIsolation skips a test on a machine where no browser can be started.
 func needIsolation(t *testing.T) {
 	t.Helper()
 	if missing := CheckIsolation(); missing != nil && os.Geteuid() == 0 {
@@ -71,8 +71,8 @@ func tempDir(t *testing.T) string {
 	return filepath.Join(parent, "t")
 }
 
-// open opens a run and serves its relay. The run is closed at the end of the test. A start, and a new page that is asked what pages show,
-// may take as long as a test waits: the product's own limits are for people.
+// open opens a run and serves its relay. The run is closed at the end of the test. Timeouts that the product keeps short for people are as
+// long as a test's patience.
 func (p *profile) open(s Spec) *Browser {
 	p.t.Helper()
 	b, err := Open(s)

