@@ -309,7 +309,7 @@ func withExtension(t *testing.T, b *Browser) (run func(script string)) {
 func TestExtensionsThatReadFiles(t *testing.T) {
 	b, _, _ := startGuarded(t)
 	c := dial(t, serveGateway(t, b)+"/")
- // attaches to a file's page
+	// attaches to a file's page
 	for _, may := range []string{`"host_permissions": ["<all_urls>"]`, `"permissions": ["debugger"]`} {
 		refusesExtension(t, b, c, may)
 	}
@@ -366,8 +366,8 @@ func inBothModes(t *testing.T, test func(t *testing.T, network string)) {
 	})
 }
 
-// TestClosedPages: if a tab goes to a file or to one of Chrome's own pages, by whatever way, no client gets a byte of it or a session on
-// it, and the tab is closed.
+// TestClosedPages: a tab may go to a file, or to one of Chrome's own pages, in many ways. No client gets a byte of it or a session on it,
+// and the tab is closed.
 func TestClosedPages(t *testing.T) {
 	inBothModes(t, func(t *testing.T, network string) {
 		p, c := newProfile(t), newCanary(t)

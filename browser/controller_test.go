@@ -26,9 +26,9 @@ func waiting() map[string]any {
 	return map[string]any{"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true}
 }
 
-// saysFirst serves a page and a worker that record what their first line sees. The page starts another worker if one does not answer:
-// Chromium 156 loses some of the workers that a pop-up starts, without DevTools too (of 60 on a busy machine, three never requested their
-// script and four failed). So this page cannot tell a worker that Chromium loses from one that our own pause would lose.
+// saysFirst serves a page and a worker that record what their first line sees. The page starts another worker if one does not answer.
+// Chromium 156 loses some of the workers that a pop-up starts, without DevTools too. Of 60 on a busy machine, three never requested their
+// script and four failed. So this page cannot tell a worker that Chromium loses from one that our own pause would lose.
 func saysFirst(n *testnet.Site) {
 	n.Mux.HandleFunc("/first", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -42,8 +42,8 @@ ask(); setInterval(ask, 1000)</script>`, r.UserAgent())
 	})
 }
 
-// TestDressedBeforeTheFirstLine: new pages, pop-ups, workers and their first requests have the overrides from the start. That holds even if
-// the overrides come late and a client resumes the targets at once.
+// TestOverridesBeforeTheFirstLine: new pages, pop-ups, workers and their first requests have the overrides from the start. That holds even
+// if the overrides come late and a client resumes the targets at once.
 func TestOverridesBeforeTheFirstLine(t *testing.T) {
 	p := newProfile(t)
 	saysFirst(p.site)
@@ -111,7 +111,8 @@ func checkFirst(t *testing.T, c *tester, session string) {
 	}
 }
 
-// TestNothingRunsUndressed: a target without overrides is closed after three seconds. It has not run, and nothing waits for it any longer.
+// TestNothingRunsWithoutOverrides: a target without overrides is closed after three seconds. It has not run, and nothing waits for it any
+// longer.
 func TestNothingRunsWithoutOverrides(t *testing.T) {
 	p := newProfile(t)
 	b := p.open(p.spec())

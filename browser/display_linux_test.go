@@ -12,8 +12,8 @@ import (
 	"warren/testnet"
 )
 
-// TestHeaded: in its namespace a browser reaches the X server, the session bus and the sound server by their paths, even if it sees little
-// of this machine's files and may write none.
+// TestHeaded: in its namespace a browser reaches the X server, the session bus and the sound server by their paths. It sees little of this
+// machine's files and may write none.
 func TestHeaded(t *testing.T) {
 	p := newProfile(t)
 	s := p.spec()

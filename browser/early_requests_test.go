@@ -34,7 +34,7 @@ func lateDevTools(t *testing.T, s *Spec) (watch func(*Browser)) {
 	}
 	return func(b *Browser) {
 		go func() {
- // there is no event to wait for
+			// there is no event to wait for
 			for late := time.Now().Add(testnet.Patience); !connected(b) && time.Now().Before(late) &&
 				t.Context().Err() == nil; time.Sleep(10 * time.Millisecond) {
 			}

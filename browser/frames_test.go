@@ -52,7 +52,7 @@ func TestLimitedConn(t *testing.T) {
 	}
 }
 
-// TestLetOut: messages to a client arrive whole and in order, even if its socket is full for a while and it pings in between. A message
+// TestFlush: messages to a client arrive whole and in order, even if its socket is full for a while and it pings in between. A message
 // that the socket takes at once wakes nobody.
 func TestFlush(t *testing.T) {
 	const count, filling = 700, 600

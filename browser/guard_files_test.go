@@ -55,7 +55,7 @@ func shareWays(c *tester, session, target string, paths []string) map[string]mes
 		"Target.sendMessageToTarget": c.try(
 			"", "Target.sendMessageToTarget", map[string]any{"sessionId": within, "message": string(wrapped)}),
 	}
- // the same files again are no change
+	// the same files again are no change
 	c.call(session, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input").value = ""`})
 	c.call("", "Target.detachFromTarget", map[string]any{"sessionId": within})
 	out["DOM.setFileInputFiles"] = c.try(session, "DOM.setFileInputFiles", set)
@@ -96,7 +96,7 @@ func filesToShare(t *testing.T, b *Browser, data, secret string) (own string, ma
 	return own, machine, closed
 }
 
-// TestClientsHandOwnFiles: a client that may not use files of this machine can give pages only those of the run's own folder, and an error
+// TestClientsShareOwnFiles: a client that may not use files of this machine can give pages only those of the run's own folder, and an error
 // tells it how. A client that may can give others too, but no protected ones and none of other runs.
 func TestClientsShareOwnFiles(t *testing.T) {
 	b, data, secret := startGuarded(t)

@@ -312,7 +312,7 @@ func TestServiceWorkerIsAttachedOnce(t *testing.T) {
 	}
 }
 
-// TestCrashedPageIsDressed: a page whose renderer died has its overrides when it is loaded again.
+// TestCrashedPageGetsOverrides: a page whose renderer died has its overrides when it is loaded again.
 func TestCrashedPageGetsOverrides(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	c := dial(t, serveGateway(t, p.startSpec(s))+"/")
@@ -327,7 +327,7 @@ func TestCrashedPageGetsOverrides(t *testing.T) {
 	}
 }
 
-// TestLostOwner: a page that the controller's session has left is closed.
+// TestOrphanIsClosed: a page that the controller's session has left is closed.
 func TestOrphanIsClosed(t *testing.T) {
 	p, s, _ := declaredProfile(t)
 	b := p.startSpec(s)
@@ -401,8 +401,8 @@ func ofGroup(pid, group int) bool {
 	return err == nil && is == group
 }
 
-// TestMassOfTargets: tabs that are opened all at once, and tabs, pop-ups and workers that two clients open and close at random, all run and
-// have the identity from their first line. WARREN_TABLE=1 takes 200 and 1,000.
+// TestMassOfTargets: targets in masses all run, and have the identity from their first line. They are tabs that are opened all at once, and
+// tabs, pop-ups and workers that two clients open and close at random. WARREN_TABLE=1 takes 200 and 1,000.
 func TestMassOfTargets(t *testing.T) {
 	tabs, openings := 20, 40
 	switch {

@@ -6,8 +6,8 @@ import (
 	"warren/testnet"
 )
 
-// TestNoIncognitoWindow: nothing opens the profile's own incognito window where nobody sees one: DevTools has no say where its downloads
-// go. Contexts of clients are others, and stay.
+// TestNoIncognitoWindow: nothing opens the profile's own incognito window in a browser without windows, since its downloads ignore
+// DevTools. Clients' contexts are not affected.
 func TestNoIncognitoWindow(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()

@@ -19,7 +19,7 @@ import (
 	"warren/testnet"
 )
 
-// languageSite is a site whose contexts can be asked at any time for their languages, and for those that their requests carry.
+// languageSite serves pages whose contexts tell their languages at any time, and those of their requests.
 func languageSite(t *testing.T, p *profile, s *Spec) {
 	t.Helper()
 	found := installed(t)
@@ -47,13 +47,13 @@ func languageSite(t *testing.T, p *profile, s *Spec) {
 	})
 }
 
-// askLanguages comes to what a context shows and sends.
+// askLanguages returns what a context shows and sends.
 const askLanguages = `Promise.all([fetch('/asked').then(r => r.text()), new Promise((done, lost) => {
 	const s = new WebSocket('wss://' + location.host + '/socket'); s.onmessage = e => done(e.data); s.onerror = lost
 })]).then(sent => [navigator.language, navigator.languages, Intl.DateTimeFormat().resolvedOptions().locale,
 	(1234.5).toLocaleString(), ...sent].join('|'))`
 
-// speak is what askLanguages comes to.
+// speak returns the result of askLanguages for these languages.
 func speak(number string, languages ...string) string {
 	accept := acceptLanguage(languages)
 	return strings.Join([]string{languages[0], strings.Join(languages, ","), languages[0], number, accept, accept}, "|")
@@ -93,13 +93,12 @@ func contextsOf(t *testing.T, b *Browser) map[string]string {
 	return all
 }
 
-// everywhere waits until all contexts that are open show and send what is wanted.
+// everywhere waits until all open contexts show and send the wanted languages.
 func everywhere(t *testing.T, b *Browser, number string, languages []string, contexts ...string) {
 	t.Helper()
 	var last map[string]string
 	want := speak(number, languages...)
-	// In a context of a client's Chrome makes a list of the first language for what no override of DevTools reaches: WebSockets of these
-	// workers.
+	// In a client's context Chrome derives a list from the first language for what no CDP override reaches: WebSockets of these workers.
 	isKnown := func(name string) bool { return strings.Contains(name, "_worker c.test/") }
 	slices.Sort(contexts)
 	defer func() {
@@ -120,8 +119,8 @@ func everywhere(t *testing.T, b *Browser, number string, languages []string, con
 	})
 }
 
-// takes has a browser that runs take an identity. Where Chrome's settings are not there within settingsTime its languages stay, which a
-// busy machine can cause: then it is asked again, as a profile's next change does.
+// takes changes the identity of a running browser. If the settings page is not there within settingsTimeout, as on a busy machine, the
+// languages stay. Then it tries again, as a profile's next change does.
 func takes(t *testing.T, b *Browser, id Identity) (told []string) {
 	t.Helper()
 	testnet.Eventually(t, "the browser takes what it is told", func() bool {
@@ -139,8 +138,8 @@ func takes(t *testing.T, b *Browser, id Identity) (told []string) {
 	return told
 }
 
-// TestLanguagesFollow: a browser that runs takes other languages, in everything that is open and whatever comes then: also one that was
-// started with none, and while a client is attached to everything.
+// TestLanguagesFollow: a running browser adopts other languages in all open and later contexts. It may have started without any, and a
+// client may be attached to everything.
 func TestLanguagesFollow(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -193,7 +192,7 @@ func TestLanguagesFollow(t *testing.T) {
 			if got := evaluate(t, b, own, `document.visibilityState + document.body.dataset.hid`); x.headed && got != `"visibleundefined"` {
 				t.Errorf("the tab in front is or was another: %s", got)
 			}
-			// What comes now has them from its first request.
+			// What opens now has them from its first request.
 			call(t, b, own.Session, "Runtime.evaluate", map[string]any{"expression": `open('https://b.test/shows?popup', '_blank', ` +
 				`'noopener'); navigator.serviceWorker.register('/plain.js?later', {scope: '/x'}); 1`, "userGesture": true})
 			everywhere(t, b, "1,234.5", japanese, append(contexts, "page b.test/shows?popup", "service_worker a.test/plain.js?later")...)
@@ -213,7 +212,7 @@ func TestLanguagesFollow(t *testing.T) {
 	}
 }
 
-// TestOwnLanguagesComeBack: what the user has chosen is there again when nothing is declared any more, also after a browser that died.
+// TestOwnLanguagesComeBack: without declared languages the user's own choice is back, even after a browser that crashed.
 func TestOwnLanguagesComeBack(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -258,14 +257,13 @@ func TestOwnLanguagesComeBack(t *testing.T) {
 	}
 }
 
-// TestPrivatePage: clients do not hear of the page that changes the browser's settings, do not hold it up, and have no session there,
-// whatever they are attached to.
-func TestPrivatePage(t *testing.T) {
+// TestSettingsPageIsHidden: clients neither see nor hold the settings page, and have no session on it, whatever they are attached to.
+func TestSettingsPageIsHidden(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
 	c := dial(t, url+"/")
 	c.call("", "Target.setDiscoverTargets", map[string]any{"discover": true, "filter": []map[string]any{{}}})
-	c.call("", "Target.setAutoAttach", waiting()) // and it lets nothing run
+	c.call("", "Target.setAutoAttach", waiting()) // and never resumes a target
 	drain(c)
 	for range 3 {
 		session, leave, err := b.openSettings(t.Context())
@@ -295,7 +293,7 @@ func TestPrivatePage(t *testing.T) {
 		if _, open := b.mux.controller.page(target); open || b.mux.hasSettingsPage() {
 			t.Error("the page is still there")
 		}
-		marked := field(t, c.call("", "Target.createTarget", map[string]any{"url": BlankPage}), "targetId") // behind everything
+		marked := field(t, c.call("", "Target.createTarget", map[string]any{"url": BlankPage}), "targetId") // at the end of the list
 		for marker := ""; marker != marked; {
 			m := c.event("Target.targetCreated")
 			var info struct{ TargetInfo TargetInfo }
@@ -307,7 +305,7 @@ func TestPrivatePage(t *testing.T) {
 			}
 		}
 	}
-	// One that is on the page before Chrome has said which it is.
+	// A client that is attached before Chrome has answered with the page's id.
 	target, _ := c.openTab(BlankPage)
 	for _, off := range b.mux.detachFromSettings(target) {
 		testnet.AwaitClosed(t, "the client is off the page", off, testnet.Patience)
@@ -317,7 +315,8 @@ func TestPrivatePage(t *testing.T) {
 	}
 }
 
-// TestStopAmidLanguages: a browser that is stopped while its languages change has no tab of ours at the next start, and its own languages.
+// TestStopAmidLanguages: a browser that is stopped during a change of languages has no settings page at the next start, and its own
+// languages.
 func TestStopAmidLanguages(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
@@ -342,14 +341,14 @@ func TestStopAmidLanguages(t *testing.T) {
 	}
 }
 
-// TestSettingsThatWereLeft: a browser that died while its settings were open does not have them open at the next start, also where there is
-// nothing else.
+// TestSettingsThatWereLeft: a browser that crashed with its settings page open does not have it open at the next start, even if no other
+// page is.
 func TestSettingsThatWereLeft(t *testing.T) {
 	t.Parallel()
 	for _, alone := range []bool{false, true} {
 		p := newProfile(t)
 		b := p.start()
-		b.mux.controller.closeBlocked.Store(false) // as if the browser had died before its owner could close them
+		b.mux.controller.closeBlocked.Store(false) // as if the browser had crashed before the controller could close them
 		first := b.mux.controller.openPages()[0]
 		if alone {
 			call(t, b, first.Session, "Page.navigate", map[string]string{"url": settingsURL})
@@ -369,7 +368,8 @@ func TestSettingsThatWereLeft(t *testing.T) {
 	}
 }
 
-// TestLanguagesThatAreNotTaken: then pages keep those that they have, what else has changed has, and the next time it goes.
+// TestLanguagesThatAreNotTaken: if the settings page fails, pages keep their languages, the rest of the identity changes, and the next
+// change succeeds.
 func TestLanguagesThatAreNotTaken(t *testing.T) {
 	t.Parallel()
 	p := newProfile(t)
@@ -385,7 +385,7 @@ func TestLanguagesThatAreNotTaken(t *testing.T) {
 		})
 	}
 	id := Identity{Languages: []string{"ja", "en"}, Timezone: "Asia/Tokyo"}
-	b.settings.Lock() // as if the last page never came
+	b.settings.Lock() // as if the last page never opened
 	told, err := b.SetIdentity(t.Context(), id)
 	if _, kept := errors.AsType[*LanguagesError](err); !kept || !slices.Equal(told, s.Identity.Languages) {
 		t.Errorf("the pages have %v, %v", told, err)
@@ -404,7 +404,7 @@ func TestLanguagesThatAreNotTaken(t *testing.T) {
 	}
 }
 
-// TestClientsOwnAgentStays: a client that has said itself what a page is to be keeps what it shows when the profile's languages change.
+// TestClientsOwnAgentStays: a page for which a client has set a user agent keeps it when the profile's languages change.
 func TestClientsOwnAgentStays(t *testing.T) {
 	t.Parallel()
 	p := newProfile(t)
@@ -418,7 +418,7 @@ func TestClientsOwnAgentStays(t *testing.T) {
 	c.call(session, "Emulation.setUserAgentOverride", map[string]any{"userAgent": "mine", "acceptLanguage": "eo"})
 	takes(t, b, Identity{Languages: []string{"ja"}})
 	if got := c.value(session, `[navigator.languages, navigator.userAgent].join('|')`); got != `"eo|mine"` {
-		t.Errorf("the page is %s", got) // its requests carry the owner's languages, as they did before the change
+		t.Errorf("the page is %s", got) // its requests have the controller's languages, as before the change
 	}
 	c.socket.CloseNow()
 	testnet.Eventually(t, "the page is the profile's when the client has gone", func() bool {

@@ -11,9 +11,9 @@ import (
 	"warren/testnet"
 )
 
-// TestLocaleOfEveryProcess: a page whose target has come from another process, where another target had claimed the locale, has the
-// profile's from its first line where the run's files are its own, and everywhere once it is there. DevTools' override alone would leave it
-// the machine's for good.
+// TestLocaleOfEveryProcess: a page may come from a process where another target owned the locale override. It has the profile's locale from
+// its first line if the run has a mount namespace, and otherwise once it is loaded. The CDP override alone would leave it the machine's
+// locale.
 func TestLocaleOfEveryProcess(t *testing.T) {
 	p := newProfile(t)
 	p.site.Mux.HandleFunc("/says", func(w http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestMajorsTable: each line is a major and a build of it, in order, and the builds are real ones.
+// TestMajorsTable: each line is a major and a real build of it, in order.
 func TestMajorsTable(t *testing.T) {
 	last := 0
 	for line := range strings.Lines(majorsTable) {
@@ -36,8 +36,8 @@ func TestMajorsTable(t *testing.T) {
 	}
 }
 
-// TestMajorsGenerator: it reads both shapes, takes the highest build, compares numbers and not text, and neither loses nor lowers what the
-// table has.
+// TestMajorsGenerator: it reads both formats, takes the highest build, compares numbers rather than text, and never removes or lowers an
+// entry of the table.
 func TestMajorsGenerator(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

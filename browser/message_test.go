@@ -44,7 +44,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// FuzzScan: whatever is JSON for encoding/json has the same outer members for scan, before and after they are rewritten.
+// FuzzScan: scan finds the same outer members as encoding/json, before and after they are rewritten.
 func FuzzScan(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":1,"method":"A.b","params":{},"sessionId":"S"}`, `{"sessionId":"S","id":1}`, `{"id":-1,"sessionId":"a\"b"}`,
@@ -55,7 +55,7 @@ func FuzzScan(f *testing.F) {
 		e, err := scan(msg, math.MaxInt)
 		var want map[string]json.RawMessage
 		if json.Unmarshal(msg, &want) != nil || want == nil {
-			return // not an object: anything but a crash will do
+			return // no object: anything but a crash is right
 		}
 		if err != nil {
 			t.Fatalf("%q: %v", msg, err)
@@ -96,7 +96,7 @@ func TestEncode(t *testing.T) {
 
 func TestQueueBounds(t *testing.T) {
 	q := newQueue(10)
-	for _, msg := range []string{"12345", "1234567890123456789"} { // one may be over the limit
+	for _, msg := range []string{"12345", "1234567890123456789"} { // one may exceed the limit
 		if err := q.enqueue([]byte(msg)); err != nil {
 			t.Fatal(err)
 		}

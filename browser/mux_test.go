@@ -17,7 +17,7 @@ import (
 	"warren/testnet"
 )
 
-// newTestMux is a multiplexer whose commands lie in its queue, for no browser reads them.
+// newTestMux returns a multiplexer without a browser; its commands stay in its queue.
 func newTestMux(t *testing.T) *mux {
 	t.Helper()
 	p, err := newPipe()
@@ -25,11 +25,11 @@ func newTestMux(t *testing.T) *mux {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.closeChild(); p.close() })
-	p.writing <- struct{}{} // as if something were on its way: all goes by the queue
+	p.writing <- struct{}{} // as if a write were under way, so that commands are queued
 	return newMux(p, slog.New(slog.NewTextHandler(io.Discard, nil)))
 }
 
-// sent takes the commands that are on their way to Chrome.
+// sent removes the queued commands and returns their methods.
 func (m *mux) sent(t *testing.T) (methods []string) {
 	t.Helper()
 	for msg, _ := m.in.pop(); msg != nil; msg, _ = m.in.pop() {
@@ -42,11 +42,11 @@ func (m *mux) sent(t *testing.T) (methods []string) {
 	return methods
 }
 
-// TestIDsBeginAgain: Chrome takes ids of 32 bits; behind the last one comes the first that no answer is awaited for.
+// TestIDsBeginAgain: Chrome takes ids of 32 bits. After the last one follows the first one without a pending command.
 func TestIDsBeginAgain(t *testing.T) {
 	m := newTestMux(t)
 	m.lastID = lastID - 2
-	m.pending[firstID], m.pending[firstID+2] = pending{}, pending{} // not answered since the last time around
+	m.pending[firstID], m.pending[firstID+2] = pending{}, pending{} // pending since the last time around
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var got []int64
@@ -58,7 +58,7 @@ func TestIDsBeginAgain(t *testing.T) {
 	}
 }
 
-// TestChildrenGoWithTheirSession: with a session go all below it, at whatever depth, and the commands on them; what is beside it stays.
+// TestChildrenGoWithTheirSession: with a session all sessions below it end, at any depth, and their commands. Others stay.
 func TestChildrenGoWithTheirSession(t *testing.T) {
 	m := newTestMux(t)
 	below := map[string]string{"top": "", "child": "top", "grandchild": "child", "second": "top", "beside": "", "its": "beside"}
@@ -86,8 +86,7 @@ func TestChildrenGoWithTheirSession(t *testing.T) {
 	}
 }
 
-// TestNothingOvertakesAHeldResume: what a client sends on a session behind a resume that is held goes behind it, in order; other sessions
-// do not wait.
+// TestNothingOvertakesAHeldResume: a client's commands after a held resume are held too, in order. Other sessions continue.
 func TestNothingOvertakesAHeldResume(t *testing.T) {
 	m := newTestMux(t)
 	c := newClient(m)
@@ -97,7 +96,7 @@ func TestNothingOvertakesAHeldResume(t *testing.T) {
 	}
 	m.controller.onAttached(&session{id: "owners", target: "Tpage", kind: "page"}, TargetInfo{TargetID: "Tpage", Type: "page"})
 	state := m.controller.stateOf("Tpage")
-	<-state.sent // and never acknowledged: the page stays undressed
+	<-state.sent // and never acknowledged: the page stays without overrides
 	m.sent(t)
 	for i, send := range []struct{ session, method string }{
 		{"page", "Page.enable"}, {"page", "Runtime.runIfWaitingForDebugger"}, {"page", "Runtime.evaluate"}, {"other", "Page.reload"},
@@ -125,7 +124,7 @@ func TestNothingOvertakesAHeldResume(t *testing.T) {
 	}
 }
 
-// TestHeldCommandsAreBounded: a client that sends without end behind a held resume is cut off, also with commands that have no parameters.
+// TestHeldCommandsAreBounded: a client that sends endlessly after a held resume is disconnected, even if its commands have no parameters.
 func TestHeldCommandsAreBounded(t *testing.T) {
 	m := newTestMux(t)
 	c := newClient(m)
@@ -141,7 +140,7 @@ func TestHeldCommandsAreBounded(t *testing.T) {
 	}
 }
 
-// TestHeldAsLongAsItTakes: on a busy machine a target that the owner has met is dressed late, and then it runs.
+// TestHeldAsLongAsItTakes: on a busy machine an attached target gets its overrides late, and runs then.
 func TestHeldAsLongAsItTakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newTestMux(t)
@@ -175,8 +174,7 @@ func TestHeldAsLongAsItTakes(t *testing.T) {
 	})
 }
 
-// TestHeldIsRefusedAtLast: a target that the owner never meets, and that Chrome does not close, costs the client an answer and no more: it
-// does not run.
+// TestHeldIsRefusedAtLast: a target that is never attached, and that Chrome does not close, stays paused, and the client gets an error.
 func TestHeldIsRefusedAtLast(t *testing.T) {
 	m := newTestMux(t)
 	c := newClient(m)

@@ -9,8 +9,8 @@ import (
 	"warren/testnet"
 )
 
-// TestNoOtherPrograms: a page starts no program of the machine by an address that Chrome would hand over without asking. It would not be
-// behind the proxy.
+// TestNoOtherPrograms: a page cannot start a program of the machine by an address that Chrome passes on without a question. The program
+// would run beside the proxy.
 func TestNoOtherPrograms(t *testing.T) {
 	for _, windows := range []bool{false, true} {
 		p := newProfile(t)

@@ -9,9 +9,9 @@ import (
 	"warren/testnet"
 )
 
-// TestLookLeavesNoTab: the page that is opened when no open page tells what pages show is gone when that is told, and a browser that is
-// stopped meanwhile does not keep it: its next start would show a blank tab beside the user's.
-func TestLookLeavesNoTab(t *testing.T) {
+// TestProbeLeavesNoTab: the page of a probe is closed after the answer. A browser that is stopped meanwhile does not keep it: its next
+// start would show a blank tab beside the user's.
+func TestProbeLeavesNoTab(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
 	if err := b.OpenPages(t.Context(), []string{"http://a.test/one"}); err != nil {
@@ -22,7 +22,7 @@ func TestLookLeavesNoTab(t *testing.T) {
 	for range 3 {
 		b.Stop(t.Context(), false)
 		b = p.open(p.spec())
-		b.limits.probe = 0 // no open page is heard
+		b.limits.probe = 0 // no open page is asked
 		asked := make(chan struct{})
 		b.overridesFor = func(info TargetInfo) []override {
 			if b.ready() && info.Type == "page" {

@@ -52,7 +52,7 @@ func TestOpenPages(t *testing.T) {
 	}
 }
 
-// TestOpenPagesDoesNotWaitForTheSite: a site that does not answer costs the start nothing, and goes on loading.
+// TestOpenPagesDoesNotWaitForTheSite: a site that does not answer does not delay the start, and keeps loading.
 func TestOpenPagesDoesNotWaitForTheSite(t *testing.T) {
 	p := newProfile(t)
 	answer := make(chan struct{})
@@ -73,7 +73,7 @@ func TestOpenPagesDoesNotWaitForTheSite(t *testing.T) {
 	pageAt(t, b, "/slow")
 }
 
-// TestOpenPagesOfDeadProxy: what cannot be loaded is a page with an error, not an error of the start.
+// TestOpenPagesOfDeadProxy: a URL that cannot be loaded gives a page with an error, not an error of the start.
 func TestOpenPagesOfDeadProxy(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
@@ -91,7 +91,7 @@ func TestOpenPagesOfDeadProxy(t *testing.T) {
 	}
 }
 
-// TestHostileURLs: no URL of a user's gets anywhere but into Page.navigate, and only what the web is made of gets there.
+// TestHostileURLs: a user's URL reaches nothing but Page.navigate, and only http, https and about:blank reach that.
 func TestHostileURLs(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()

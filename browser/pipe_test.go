@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// TestPipeKeepsOrder: each sender's messages reach Chrome whole and in its order, whether it writes them itself or leaves them to the
-// queue.
+// TestPipeKeepsOrder: each sender's messages reach Chrome whole and in order, whether they are written directly or queued.
 func TestPipeKeepsOrder(t *testing.T) {
 	p, err := newPipe()
 	if err != nil {
@@ -26,14 +25,14 @@ func TestPipeKeepsOrder(t *testing.T) {
 	}
 	q := newQueue(1 << 20)
 	if !p.writeNow(q, message(0, 0)) {
-		if runtime.GOOS != "windows" { // there nothing is written without waiting
+		if runtime.GOOS != "windows" { // every write may block there
 			t.Fatal("nothing is on its way, and yet the message has to wait")
 		}
 		if _, err := p.w.Write(message(0, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p.writing <- struct{}{} // as if one were on its way
+	p.writing <- struct{}{} // as if a write were under way
 	if p.writeNow(q, message(0, 1)) {
 		t.Fatal("a message overtook one on its way")
 	}
@@ -44,7 +43,7 @@ func TestPipeKeepsOrder(t *testing.T) {
 	pumped := make(chan error, 1)
 	go func() { pumped <- p.pump(q) }()
 	var sending sync.WaitGroup
-	sending.Go(func() { // as the owner does
+	sending.Go(func() { // as the controller does
 		for i := 2; i < each; i++ {
 			_ = q.enqueueAlways(message(0, i))
 		}
@@ -78,8 +77,8 @@ func TestPipeKeepsOrder(t *testing.T) {
 	p.close()
 }
 
-// TestPipeHoldsNobody: while Chrome does not read, who sends to it is not held, whatever the size: what is left waits for the pump, and
-// whoever comes next waits where his own end frees him. Chrome then gets all of it, whole and in order.
+// TestPipeHoldsNobody: while Chrome does not read, no sender of a message of any size is blocked. The pump writes the rest, and later
+// senders wait until their context ends. Then Chrome gets everything, whole and in order.
 func TestPipeHoldsNobody(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there nothing is written without waiting, and all goes by the queue")

@@ -12,7 +12,7 @@ import (
 	"warren/testnet"
 )
 
-// saysGiven serves a page and a shared worker whose first line keeps what somebody gave them before it.
+// saysGiven serves a page and a shared worker whose first line records what was set before it.
 func saysGiven(n *testnet.Site) {
 	n.Mux.HandleFunc("/given", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -24,7 +24,7 @@ func saysGiven(n *testnet.Site) {
 	})
 }
 
-// next waits for the next target of a kind that the client is attached to.
+// next waits for the next target of a type that the client is attached to.
 func (c *tester) next(kind string) (target, session string) {
 	c.t.Helper()
 	for {
@@ -41,13 +41,13 @@ func (c *tester) next(kind string) (target, session string) {
 	}
 }
 
-// owned waits until the owner has dressed a target, and would have let it run.
+// owned waits until a target has its overrides, and the controller would have resumed it.
 func owned(t *testing.T, b *Browser, target string) {
 	t.Helper()
 	testnet.AwaitClosed(t, "the owner has dressed the target", b.mux.controller.stateOf(target).done, testnet.Patience)
 }
 
-// given gives a page a script, and lets it run.
+// given sends a page a script, and resumes it.
 func (c *tester) given(session string) {
 	c.t.Helper()
 	c.call(session, "Page.enable", nil)
@@ -55,8 +55,8 @@ func (c *tester) given(session string) {
 	c.send(session, "Runtime.runIfWaitingForDebugger", nil)
 }
 
-// TestPopupsWaitForTheClient: what a client gives a pop-up or a shared worker before it lets it run is there from its first line, also when
-// the owner has been ready for long, and however the client attaches.
+// TestPopupsWaitForTheClient: what a client sets in a pop-up or a shared worker before it resumes it is there from the first line. That
+// holds even if the controller has been ready for long, and however the client attaches.
 func TestPopupsWaitForTheClient(t *testing.T) {
 	p := newProfile(t)
 	saysGiven(p.site)
@@ -97,7 +97,7 @@ func TestPopupsWaitForTheClient(t *testing.T) {
 	c.send(session, "Runtime.runIfWaitingForDebugger", nil)
 	saw("the shared worker", c.wait(answer, "the shared worker"))
 
-	byTab := dial(t, url+"/") // as Puppeteer does; the first client takes no part any longer
+	byTab := dial(t, url+"/") // as Puppeteer does; the first client is idle from now on
 	c.call("", "Target.setAutoAttach", map[string]any{"autoAttach": false, "waitForDebuggerOnStart": false, "flatten": true})
 	_, opener = byTab.openTab("http://a.test/given")
 	byTab.becomes(opener, `window.found`, `"undefined"`)
@@ -115,8 +115,8 @@ func TestPopupsWaitForTheClient(t *testing.T) {
 	saw("the pop-up of a client with tabs", byTab.wait(answer, "window.open"))
 }
 
-// TestPopupsOfClientsThatGo: a pop-up that a client holds runs when the client has gone or has detached, and one that no client holds runs
-// at once.
+// TestPopupsOfClientsThatGo: a pop-up that a client holds is resumed when the client leaves or detaches. One that no client holds runs at
+// once.
 func TestPopupsOfClientsThatGo(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
@@ -154,11 +154,11 @@ func TestPopupsOfClientsThatGo(t *testing.T) {
 	c.call("", "Target.setAutoAttach", tabs)
 	drain(c)
 	answer := open()
-	c.next("tab") // and never looks into it
+	c.next("tab") // and never attaches to its page
 	other.wait(answer, "window.open beside a client that never attaches to what is in the tab")
 }
 
-// TestServiceWorkersScript: a client that listens to the network hears of the response to a service worker's own script.
+// TestServiceWorkersScript: a client that observes the network gets the response to a service worker's own script.
 func TestServiceWorkersScript(t *testing.T) {
 	p := newProfile(t)
 	p.site.Mux.HandleFunc("/service", func(w http.ResponseWriter, r *http.Request) {
@@ -193,8 +193,8 @@ func TestServiceWorkersScript(t *testing.T) {
 	}
 }
 
-// TestDownloadsOfADeclaredAgent: a download is asked for with the user agent that a client declares for the page, and with the profile's
-// when the client has taken it back, or has gone.
+// TestDownloadsOfADeclaredAgent: a download is requested with the user agent that a client has set for the page. After the client has reset
+// it or left, it is requested with the profile's.
 func TestDownloadsOfADeclaredAgent(t *testing.T) {
 	p := newProfile(t)
 	agents := make(chan string, 10)
@@ -246,6 +246,6 @@ func TestDownloadsOfADeclaredAgent(t *testing.T) {
 	c.call(session, "Network.setUserAgentOverride", map[string]any{"userAgent": "Declared/2.0"})
 	loads("Declared/2.0")
 	c.socket.CloseNow()
-	// it is taken back when Chrome has ended its session
+	// it is reset when Chrome has ended its session
 	testnet.Eventually(t, "the client has gone, and its agent with it", func() bool { return load() == own })
 }

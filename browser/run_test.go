@@ -18,7 +18,7 @@ import (
 	"warren/testnet"
 )
 
-// call runs one command of a test on the owner's sessions.
+// call runs a command on the controller's sessions.
 func call(t *testing.T, b *Browser, session, method string, params any) json.RawMessage {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
@@ -30,7 +30,7 @@ func call(t *testing.T, b *Browser, session, method string, params any) json.Raw
 	return raw
 }
 
-// evaluate returns what an expression (a promise too) gives on an open page.
+// evaluate returns the value of an expression, or of its promise, on an open page.
 func evaluate(t *testing.T, b *Browser, p Page, expression string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
@@ -51,8 +51,8 @@ func tryEvaluate(ctx context.Context, b *Browser, p Page, expression string) (st
 	return string(r.Result.Value), err
 }
 
-// pageAt waits until a tab shows the path and is loaded, and returns it. Tabs that were restored in the background are brought to the
-// front for that: Chrome loads them one by one, seconds apart.
+// pageAt waits until a tab shows the path and is loaded. It brings tabs to the front, since Chrome loads restored background tabs one by
+// one, seconds apart.
 func pageAt(t *testing.T, b *Browser, path string) Page {
 	t.Helper()
 	var found Page
@@ -69,7 +69,7 @@ func pageAt(t *testing.T, b *Browser, path string) Page {
 			call(t, b, "", "Target.activateTarget", map[string]string{"targetId": p.Target})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			// A page that is on its way may answer with an error, or not at all: it is asked again.
+			// A page that is navigating may answer with an error or not at all, and is asked again.
 			if got, _ := tryEvaluate(ctx, b, p, "location.pathname + document.readyState"); got == `"`+path+`complete"` {
 				found = p
 				return true
@@ -80,7 +80,7 @@ func pageAt(t *testing.T, b *Browser, path string) Page {
 	return found
 }
 
-// urls lists what the tabs show, when the browser has no page of its own open any more.
+// urls lists the tabs' addresses, once the page of the probe is closed.
 func urls(t *testing.T, b *Browser) []string {
 	t.Helper()
 	b.Languages()
@@ -140,7 +140,7 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
-// assertNothingLeft proves that a run left no process and no temporary folder.
+// assertNothingLeft checks that a run left no process and no temporary folder.
 func assertNothingLeft(t *testing.T, b *Browser, pid int) {
 	t.Helper()
 	if g := (&group{id: pid}); pid > 0 && g.alive() {
@@ -154,8 +154,8 @@ func assertNothingLeft(t *testing.T, b *Browser, pid int) {
 	}
 }
 
-// TestNothingIsLost is the promise of a stop: what a page stored half a second before is there at the next start, tabs and session cookies
-// too.
+// TestNothingIsLost is the promise of a stop: what a page stored half a second before is there at the next start, including tabs and
+// session cookies.
 func TestNothingIsLost(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
@@ -202,7 +202,7 @@ func TestCrashIsSeen(t *testing.T) {
 		t.Errorf("a stop after the crash says %q", got)
 	}
 	assertNothingLeft(t, b, pid)
-	again := p.start() // the lock that the crash left is no obstacle
+	again := p.start() // the lock of the crashed browser is no obstacle
 	if got := again.Stop(t.Context(), false); got != MethodClose {
 		t.Errorf("stopped by %q", got)
 	}
@@ -227,7 +227,7 @@ func TestTabsComeBackAfterCrash(t *testing.T) {
 	}
 }
 
-// TestSessionWithoutTabs: Chrome opens the New Tab Page when there is nothing to restore; we do not stay there.
+// TestSessionWithoutTabs: without tabs to restore Chrome opens the New Tab Page; the start leaves it.
 func TestSessionWithoutTabs(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
@@ -242,7 +242,7 @@ func TestSessionWithoutTabs(t *testing.T) {
 	}
 }
 
-// TestHungBrowser: a browser that does nothing any more still ends within the bounds, also while one stop waits for another.
+// TestHungBrowser: a browser that hangs ends within the limits, even while another stop waits.
 func TestHungBrowser(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
@@ -268,7 +268,7 @@ func TestHungBrowser(t *testing.T) {
 	assertNothingLeft(t, b, pid)
 }
 
-// TestInterruptStep: SIGINT is what follows when Browser.close is not heard, and it keeps cookies too.
+// TestInterruptStep: if Browser.close has no effect SIGINT follows, and keeps cookies too.
 func TestInterruptStep(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
@@ -303,7 +303,7 @@ func TestForceAndContextEndPatience(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := p.start()
 			pid := b.PID()
-			testnet.Pause(t, pid) // else it would be too quick to close
+			testnet.Pause(t, pid) // else it would close too quickly
 			began := time.Now()
 			if got := stop(b); got != MethodKill {
 				t.Errorf("stopped by %q, want kill", got)

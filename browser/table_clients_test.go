@@ -13,9 +13,8 @@ import (
 	"warren/testnet"
 )
 
-// This file brings about the contexts of TestIdentityTable that clients of the gateway and extensions make.
-
-// clients are the tabs that clients open. A client is attached to nothing but its own tab, and goes when the tab has told of itself.
+// clients opens the tabs of TestIdentityTable that clients of the gateway open. A client is attached only to its own tab, and leaves when
+// the tab has reported.
 func (r *tableRound) clients() {
 	r.rawTab()
 	r.httpTab()
@@ -25,7 +24,7 @@ func (r *tableRound) clients() {
 	r.realClients()
 }
 
-// rawTab is opened at its address, and nobody attaches.
+// rawTab is opened at its address, and no client attaches.
 func (r *tableRound) rawTab() {
 	c := dial(r.t, r.gateway+"/")
 	defer c.socket.CloseNow()
@@ -76,7 +75,7 @@ func (r *tableRound) puppeteerTab() {
 	through["filter"] = []map[string]any{{"type": "page", "exclude": true}, {}}
 	c.call("", "Target.setAutoAttach", through)
 	target := field(r.t, c.call("", "Target.createTarget", map[string]any{"url": BlankPage}), "targetId")
-	// Each thing that it meets is told to attach to what is in it, and to run.
+	// Each new target is told to auto-attach, and is resumed.
 	sessions := map[string]string{}
 	for late := time.After(testnet.Patience); sessions[target] == ""; {
 		select {
@@ -106,7 +105,7 @@ func (r *tableRound) puppeteerTab() {
 	c.call("", "Target.closeTarget", map[string]any{"targetId": target})
 }
 
-// privateTab is a tab of a context that a client made (Playwright's newContext).
+// privateTab is a tab of a context that a client created (Playwright's newContext).
 func (r *tableRound) privateTab() {
 	c := dial(r.t, r.gateway+"/")
 	defer c.socket.CloseNow()
@@ -116,7 +115,7 @@ func (r *tableRound) privateTab() {
 	r.await("tab-private")
 }
 
-// attachedTo waits for the client's session on a target. What else waits for the client runs.
+// attachedTo waits for the client's session on a target. It resumes all other targets.
 func (r *tableRound) attachedTo(c *tester, target string) string {
 	r.t.Helper()
 	for {
@@ -134,7 +133,7 @@ func (r *tableRound) attachedTo(c *tester, target string) string {
 	}
 }
 
-// follow2 lets everything run that waits for the client.
+// follow2 resumes everything that waits for the client.
 func follow2(c *tester) {
 	for {
 		select {
@@ -168,14 +167,14 @@ func (r *tableRound) realClients() {
 			r.t.Fatal(err)
 		}
 		r.await(name)
-		in.Close() // it leaves
+		in.Close() // it exits
 		if err := cmd.Wait(); err != nil {
 			r.t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// extension is one with a page, a service worker, and a script in a site's page.
+// extension installs one with a page, a service worker, and a script in a site's page.
 func (r *tableRound) extension() {
 	dir := r.t.TempDir()
 	probeAs := func(ctx string) string {

@@ -16,9 +16,7 @@ import (
 	"warren/testnet"
 )
 
-// This file brings about the contexts of TestIdentityTable in one browser.
-
-// tableRound is one browser over which the table is taken.
+// tableRound is one browser in which the contexts of TestIdentityTable are created.
 type tableRound struct {
 	t        *testing.T
 	browser  Installed
@@ -26,9 +24,9 @@ type tableRound struct {
 	scheme   string
 	headed   bool
 	second   bool           // a client is attached to everything, as Playwright and Puppeteer attach
-	follows  bool           // it is started with other languages, and told these while it runs
-	change   func(*Spec)    // nil: the browser is as it is
-	spoil    func(*Browser) // the same, when it is open
+	follows  bool           // it starts with other languages, and gets these while it runs
+	change   func(*Spec)    // changes the spec; nil: it stays
+	spoil    func(*Browser) // changes the open browser; nil: it stays
 
 	p       *profile
 	site    *tableSite
@@ -53,7 +51,7 @@ func (r *tableRound) name() string {
 	return name
 }
 
-// url is the address of a context's page.
+// url returns the address of a context's page.
 func (r *tableRound) url(host, ctx, do string) string {
 	url := r.scheme + "://" + host + "/page?ctx=" + ctx
 	if do != "" {
@@ -62,7 +60,7 @@ func (r *tableRound) url(host, ctx, do string) string {
 	return url
 }
 
-// run starts the browser and brings about all contexts.
+// run starts the browser and creates all contexts.
 func (r *tableRound) run() {
 	t := r.t
 	r.absent = map[string]string{}
@@ -84,7 +82,7 @@ func (r *tableRound) run() {
 	r.b.Stop(t.Context(), false)
 }
 
-// start starts the browser, and begins to listen to it.
+// start starts the browser, and begins to read its events.
 func (r *tableRound) start() {
 	t := r.t
 	s := r.p.spec()
@@ -96,7 +94,7 @@ func (r *tableRound) start() {
 	if r.headed {
 		s.Headless, s.ExtraEnv = false, []string{"DISPLAY=" + testnet.Display(t), "WAYLAND_DISPLAY=", "XDG_SESSION_TYPE=x11"}
 	}
-	// The pages download by themselves, several times.
+	// The pages download several times by themselves.
 	file := filepath.Join(s.UserDataDir, "Default", "Preferences")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
@@ -125,7 +123,7 @@ func (r *tableRound) start() {
 	}
 }
 
-// follow attaches a client to everything, and lets everything run.
+// follow attaches a client to everything, and resumes everything.
 func follow(c *tester) {
 	c.call("", "Target.setAutoAttach", waiting())
 	go func() {
@@ -177,13 +175,13 @@ func (r *tableRound) lack(why string, names ...string) {
 	}
 }
 
-// visit sends a tab somewhere.
+// visit navigates a tab.
 func (r *tableRound) visit(p Page, url string) {
 	r.t.Helper()
 	call(r.t, r.b, p.Session, "Page.navigate", map[string]string{"url": url})
 }
 
-// tab opens a blank tab of the owner's, and waits until it is dressed, as everything does that sends a tab somewhere.
+// tab opens a blank tab on the controller's session, and waits until it has its overrides.
 func (r *tableRound) tab() Page {
 	r.t.Helper()
 	target := field(r.t, call(r.t, r.b, "", "Target.createTarget", map[string]any{"url": BlankPage}), "targetId")
@@ -197,7 +195,7 @@ func (r *tableRound) tab() Page {
 	return p
 }
 
-// followers is how many clients are there all the time.
+// followers returns the number of clients that stay connected.
 func (r *tableRound) followers() int {
 	if r.second {
 		return 1
@@ -205,7 +203,8 @@ func (r *tableRound) followers() int {
 	return 0
 }
 
-// closeTab closes a tab, and waits until those that share its process have their locale again: what comes before may differ, as is
+// closeTab closes a tab, and waits until those that share its process have their locale again. Documents before that may differ, as
+// documented.
 // documented.
 func (r *tableRound) closeTab(p Page) {
 	r.t.Helper()
@@ -280,8 +279,8 @@ func link(url, rel string) string {
 		`document.documentElement.append(a); a.click()}`, url, rel)
 }
 
-// prerender is a page that is fetched, and may run, before anybody goes there. Chromium 156 only fetches it where somebody is attached to
-// the page through another target than its tab (Preload.prerenderStatusUpdated: PrerenderingDisabledByDevTools).
+// prerender is a page that is fetched, and may run, before it is visited. Chromium 156 only fetches it while a client is attached to the
+// page through another target than its tab (Preload.prerenderStatusUpdated: PrerenderingDisabledByDevTools).
 func (r *tableRound) prerender() {
 	if r.scheme == "http" {
 		r.lack("nothing is fetched ahead over http", "prerender")
@@ -323,7 +322,7 @@ func (r *tableRound) crash() {
 	p := r.tab()
 	r.visit(p, r.url("a.test", "crashed", ""))
 	r.await("crashed")
-	c := dial(r.t, r.gateway+"/") // the owner is not told: a client is, and goes
+	c := dial(r.t, r.gateway+"/") // a client sends the command, since it gets no answer, and leaves
 	session := field(r.t, c.call("", "Target.attachToTarget", map[string]any{"targetId": p.Target, "flatten": true}), "sessionId")
 	c.send(session, "Page.crash", nil)
 	c.event("Inspector.targetCrashed")
@@ -335,7 +334,7 @@ func (r *tableRound) crash() {
 	r.closeTab(p)
 }
 
-// restart stops the browser on a page and starts it anew, so that the page is on its way before DevTools is listened to.
+// restart stops the browser on a page and starts it again, so that the page is loading before DevTools is read.
 func (r *tableRound) restart() {
 	r.visit(r.main, r.url("a.test", "restored", ""))
 	r.await("restored")
@@ -344,7 +343,7 @@ func (r *tableRound) restart() {
 		r.t.Error(err)
 	}
 	r.site.forget("restored")
-	r.follows = false // a tab that is restored asks with the languages of the start
+	r.follows = false // a restored tab sends the languages of the start
 	change := r.change
 	r.change = func(s *Spec) {
 		if change != nil {
@@ -395,7 +394,7 @@ func (r *tableRound) collect(ctx, session string) {
 	r.site.told(ctx, got.Result.Value)
 }
 
-// sessionAt is the owner's session on the target whose address begins so.
+// sessionAt returns the controller's session on the target whose address begins so.
 func (r *tableRound) sessionAt(prefix string) string {
 	var all struct{ TargetInfos []TargetInfo }
 	filter := []map[string]any{{}}

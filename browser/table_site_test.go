@@ -31,10 +31,10 @@ import (
 	"warren/testnet"
 )
 
-// This file is the site of TestIdentityTable: *.test over http and https. Every context that it serves has a name, which all its requests
-// carry (?ctx=), and tells of itself with testdata/table/probe.js.
+// The site of TestIdentityTable is *.test over http and https. Every context that it serves has a name, which all its requests carry
+// (?ctx=). A context reports with testdata/table/probe.js.
 
-// Kinds of request, in the table's order. The first request is the one for the context's own document or script.
+// Kinds of request, in the table's order. The first one is for the context's own document or script.
 func requestKinds() []string {
 	return []string{"first", "sub", "fetch", "worker", "ws", "beacon", "download"}
 }
@@ -45,13 +45,13 @@ func highHints() []string {
 		"Sec-CH-UA-WoW64", "Sec-CH-UA-Form-Factors"}
 }
 
-// tableSite logs what it is asked for and what contexts tell.
+// tableSite logs requests and the reports of contexts.
 type tableSite struct {
 	scheme string // of the contexts that do not name one
 	spki   string // of its certificate's key
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and made anew at each change
+	changed chan struct{} // closed and replaced at each change
 	seen    map[string]*sighting
 }
 
@@ -61,7 +61,7 @@ type sighting struct {
 	Heads map[string][]http.Header // of each kind of request
 }
 
-// newTableSite serves the table's pages on the internet that a profile's relay leads to.
+// newTableSite serves the table's pages on the site behind a profile's relay.
 func newTableSite(t *testing.T, n *testnet.Site, scheme string) *tableSite {
 	t.Helper()
 	for _, name := range []string{"probe.js", "page.js", "audio.js"} {
@@ -83,7 +83,7 @@ func newTableSite(t *testing.T, n *testnet.Site, scheme string) *tableSite {
 	secure := httptest.NewUnstartedServer(n.Mux)
 	cert, spki := ownCertificate(t)
 	secure.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // browsers hang up as they like
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // browsers hang up at any time
 	secure.StartTLS()
 	s.spki, n.Secure = spki, secure.Listener.Addr().String()
 	t.Cleanup(func() {
@@ -93,7 +93,7 @@ func newTableSite(t *testing.T, n *testnet.Site, scheme string) *tableSite {
 	return s
 }
 
-// ownCertificate makes a certificate for *.test, and the hash by which a browser is told to trust its key.
+// ownCertificate returns a certificate for *.test, and the hash by which a browser trusts its key.
 func ownCertificate(t *testing.T) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -138,12 +138,12 @@ func (s *tableSite) note(r *http.Request, kind string) {
 	s.change(func() { s.at(ctx).Heads[kind] = append(s.at(ctx).Heads[kind], r.Header.Clone()) })
 }
 
-// told keeps what a context said.
+// told stores the report of a context.
 func (s *tableSite) told(ctx string, values map[string]any) {
 	s.change(func() { s.at(ctx).Told = values })
 }
 
-// forget is for a context that is visited to be visited again.
+// forget drops a context that will be visited again.
 func (s *tableSite) forget(ctx string) {
 	s.change(func() { delete(s.seen, ctx) })
 }
@@ -154,7 +154,7 @@ func (s *sighting) whole(c tableContext) bool {
 		!slices.ContainsFunc(c.requests(), func(kind string) bool { return len(s.Heads[kind]) == 0 })
 }
 
-// await waits until the contexts are whole, and says which are not.
+// await waits until the contexts are whole, and returns which are not.
 func (s *tableSite) await(contexts ...tableContext) error {
 	late := time.After(testnet.Patience)
 	for {
@@ -196,7 +196,7 @@ func (s *tableSite) awaitFirst(ctx string) error {
 	}
 }
 
-// has says what has come of a context.
+// has describes the sighting of a context.
 func (s *sighting) has() string {
 	if s == nil {
 		return " (nothing came)"
@@ -204,13 +204,13 @@ func (s *sighting) has() string {
 	return fmt.Sprintf(" (reported: %v; came: %s)", s.Told != nil, strings.Join(slices.Sorted(maps.Keys(s.Heads)), " "))
 }
 
-// answer sets the headers that every answer has.
+// answer sets the headers of every answer.
 func (s *tableSite) answer(w http.ResponseWriter, r *http.Request, kind string) {
 	h := w.Header()
 	h.Set("Content-Type", kind)
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Service-Worker-Allowed", "/")
-	if r.URL.Query().Get("do") != "back" { // what is not to be stored is not kept for the way back
+	if r.URL.Query().Get("do") != "back" { // a page with no-store is not kept for the way back
 		h.Set("Cache-Control", "no-store")
 	}
 	if r.TLS == nil {
@@ -228,7 +228,7 @@ func (s *tableSite) answer(w http.ResponseWriter, r *http.Request, kind string) 
 	h.Set("Permissions-Policy", strings.Join(policy, ", "))
 }
 
-// me is what a context is told to do.
+// me returns what a context is told to do.
 func (s *tableSite) me(r *http.Request) string {
 	scheme, other := "http", "b.test"
 	if r.TLS != nil {
@@ -247,7 +247,7 @@ func (s *tableSite) me(r *http.Request) string {
 	all["kinds"] = slices.DeleteFunc(c.requests(), func(kind string) bool { return kind == "first" })
 	all["position"] = r.TLS != nil && !c.lacksFor("position", scheme)
 	all["webrtc"] = !c.lacksFor("webrtc", scheme)
-	text, _ := json.Marshal(all) // of strings and booleans
+	text, _ := json.Marshal(all) // strings and booleans always marshal
 	return string(text)
 }
 
@@ -263,7 +263,7 @@ func (s *tableSite) page(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	start := "probe(me);"
-	if ctx == "away" || ctx == "elsewhere" || ctx == "prerender" { // it tells of itself later, or nobody asks
+	if ctx == "away" || ctx == "elsewhere" || ctx == "prerender" { // it reports later, or never
 		start = ""
 	}
 	fmt.Fprintf(w, "<!doctype html><title>%s</title><script>%s\nconst me = %s; %s</script><body>%s<script>%s</script>", ctx, probeSource(),
@@ -293,7 +293,7 @@ func (s *tableSite) script(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, probeSource()+"\n"+text)
 }
 
-// log answers what contexts ask for beside their first request.
+// log answers the further requests of contexts.
 func (s *tableSite) log(w http.ResponseWriter, r *http.Request) {
 	kind := r.URL.Query().Get("kind")
 	s.note(r, kind)

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// TestIdentityTable: whatever runs in a browser, and whatever the browser asks a site for, shows the identity that is declared. It prints
-// the table of contexts and properties. WARREN_TABLE=1 takes it over all identities, over http too, with windows, with a second client, and
-// told while it runs; WARREN_TABLE_OUT names a file for it.
+// TestIdentityTable: every context in a browser, and every request to a site, shows the declared identity. It prints the table of contexts
+// and properties. WARREN_TABLE=1 covers all identities, over http too, with windows, with a second client, and changed while it runs.
+// WARREN_TABLE_OUT names a file for the table.
 func TestIdentityTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("is about what browsers show, not about our goroutines: the race detector's run leaves it out, make test has it")
@@ -64,7 +64,7 @@ func TestIdentityTable(t *testing.T) {
 	}
 }
 
-// testTeeth: where workers are not told who they are, the table shows it. Dedicated workers have what their page was told.
+// testTeeth: the table shows workers without an identity. Dedicated workers inherit their page's.
 func testTeeth(t *testing.T, found Installed) {
 	r := &tableRound{t: t, browser: found, identity: declaredIdentities(found.Major)[1], scheme: "https"}
 	r.spoil = func(b *Browser) {
@@ -86,7 +86,7 @@ func testTeeth(t *testing.T, found Installed) {
 	}
 }
 
-// tableProperties are the columns of the table.
+// tableProperties returns the columns of the table.
 func tableProperties() []string {
 	all := []string{"ua", "platform", "low", "high", "language", "languages", "cores", "locale", "zone", "dates", "position", "screen",
 		"sizes", "dpr", "webrtc"}
@@ -96,17 +96,17 @@ func tableProperties() []string {
 	return all
 }
 
-// cell is one place of the table. A lack is why there is nothing to see.
+// cell is one cell of the table. A lack is why it is empty.
 type cell struct {
 	context   tableContext
 	property  string
-	want, got string // want is "" where got is well
+	want, got string // want is "" if got is right
 	lack      string
 }
 
 type table struct{ rows [][]cell }
 
-// judge makes the table of what the site has seen.
+// judge makes the table of the site's sightings.
 func (r *tableRound) judge() table {
 	r.t.Helper()
 	r.site.mu.Lock()
@@ -190,7 +190,7 @@ func (all table) print(r *tableRound, used map[int]bool) string {
 		len(all.rows)-len(r.absent), cells, differ, differ-unknown)
 }
 
-// excuse says why a cell may differ, "" when it may not.
+// excuse returns why a cell may differ, "" if it may not.
 func (r *tableRound) excuse(x cell, used map[int]bool) string {
 	if x.want == "" || x.lack != "" {
 		return ""

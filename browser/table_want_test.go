@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// This file says what each cell of TestIdentityTable must show. It follows from what is declared, and from how Chromium makes such values,
-// not from the code that emulates.
+// The expected values of TestIdentityTable follow from the declared identity and from how Chromium forms such values, not from the code
+// that emulates.
 
-// declared is an identity and what follows from it that has no rule.
+// declared is an identity, and values of it that follow no rule.
 type declared struct {
 	name string
 	Identity
 	number string // 1234567.89 in its language
 }
 
-// declaredIdentities are the identities of the table; the first is the host's own.
+// declaredIdentities returns the identities of the table; the first is the host's own.
 func declaredIdentities(major int) []declared {
 	return []declared{
 		{name: "own"},
@@ -50,7 +50,7 @@ func declaredIdentities(major int) []declared {
 
 func (d declared) own() bool { return d.OS == "" }
 
-// wanted are the values that the cells of a round must show. Of the host's own identity those that only the host knows are the page's.
+// wanted are the values that the cells of a round must show. Of the host's own identity, values that only the host knows are the page's.
 type wanted struct {
 	own, namespace        bool
 	ua, platform, system  string
@@ -66,11 +66,13 @@ type wanted struct {
 
 // wants computes the values of an identity. page is what the page showed.
 //
-// Chromium 156.0.8078.79 of Debian with a window and nothing emulated answers, in every context: architecture x86, bitness 64, model "",
-// platformVersion "" (it has none on Linux), wow64 false, formFactors Desktop, uaFullVersion 156.0.8078.79, fullVersionList
-// Not:A-Brand/8.0.0.0, Chromium/156.0.8078.79; and the round "own https headed" of this test differs nowhere. Headless it says the same but
-// HeadlessChrome in its user agent (its brands have Chromium alone), and has a screen of 800x600 with a window of 780x580, where it is not
-// given another.
+// They are those of Debian's Chromium 156.0.8078.79 with a window and nothing emulated, in every context:
+//
+//   - architecture x86, bitness 64, model "", platformVersion "" (there is none on Linux), wow64 false, formFactors Desktop
+//   - uaFullVersion 156.0.8078.79, fullVersionList Not:A-Brand/8.0.0.0, Chromium/156.0.8078.79
+//
+// Headless it differs in its user agent, which says HeadlessChrome; its brands have Chromium alone. Without a declared screen it has one of
+// 800x600 with a window of 780x580.
 func wants(t *testing.T, d declared, installed Installed, page *sighting) wanted {
 	t.Helper()
 	w := wanted{own: d.own(), major: installed.Major, page: page, cores: fmt.Sprint(page.Told["cores"])}
@@ -113,7 +115,7 @@ func wants(t *testing.T, d declared, installed Installed, page *sighting) wanted
 	return w
 }
 
-// brandsOf is the list of an unbranded Chromium (components/embedder_support/user_agent_utils.cc: GetGreasedUserAgentBrandVersion).
+// brandsOf returns the brands of an unbranded Chromium (components/embedder_support/user_agent_utils.cc: GetGreasedUserAgentBrandVersion).
 func brandsOf(major int) []string {
 	between := []string{" ", "(", ":", "-", ".", "/", ")", ";", "=", "?", "_"}
 	grease := "Not" + between[major%11] + "A" + between[(major+1)%11] + "Brand/" + []string{"8", "99", "24"}[major%3]
@@ -124,7 +126,7 @@ func brandsOf(major int) []string {
 	return all
 }
 
-// acceptLanguage is the header for a list of languages (net/http/http_util.cc: GenerateAcceptLanguageHeader).
+// acceptLanguage returns the header for a list of languages (net/http/http_util.cc: GenerateAcceptLanguageHeader).
 func acceptLanguage(languages []string) string {
 	out := slices.Clone(languages)
 	for i := range out {
@@ -135,7 +137,7 @@ func acceptLanguage(languages []string) string {
 	return strings.Join(out, ",")
 }
 
-// offsets are the changes of a zone's offset in 2026, as probe.js lists them.
+// offsets returns the changes of a zone's offset in 2026, as probe.js lists them.
 func offsets(t *testing.T, zone string) string {
 	t.Helper()
 	where, err := time.LoadLocation(zone)
@@ -155,7 +157,7 @@ func offsets(t *testing.T, zone string) string {
 	return strings.Join(changes, ",")
 }
 
-// value judges what JavaScript saw: "" is well, else what was to be seen.
+// value compares what JavaScript saw: want is "" if it is right.
 func (w wanted) value(c tableContext, property string, told map[string]any) (want, got string) {
 	got = "nothing"
 	if v, ok := told[property]; ok {
@@ -190,8 +192,8 @@ func (w wanted) value(c tableContext, property string, told map[string]any) (wan
 	return "a property that the test knows", got
 }
 
-// onlyOurs reports whether candidates name no address but the one that every namespace has. Chromium's policy for WebRTC does not hold for
-// extensions' pages.
+// onlyOurs reports whether candidates contain no address but the one that every namespace has. Chromium's policy for WebRTC does not apply
+// to extensions' pages.
 func (w wanted) onlyOurs(c tableContext, candidates string) bool {
 	if c.class != classExtPage || !w.namespace {
 		return false
@@ -204,7 +206,7 @@ func (w wanted) onlyOurs(c tableContext, candidates string) bool {
 	return true
 }
 
-// high judges navigator.userAgentData.getHighEntropyValues.
+// high checks navigator.userAgentData.getHighEntropyValues.
 func (w wanted) high(told map[string]any) string {
 	h, ok := told["high"].(map[string]any)
 	if !ok {
@@ -238,7 +240,7 @@ func (w wanted) high(told map[string]any) string {
 	return ""
 }
 
-// fullList judges "name/a.b.c.d,name/a.b.c.d".
+// fullList checks "name/a.b.c.d,name/a.b.c.d".
 func (w wanted) fullList(list string) string {
 	all := strings.Split(list, ",")
 	if len(all) != len(w.brands) {
@@ -255,11 +257,11 @@ func (w wanted) fullList(list string) string {
 	return ""
 }
 
-// sizes judges that a window fits on its screen and a document into its window. The screen is in another cell. At its first line a document
-// may have no sizes yet; when it has asked for everything it has.
+// sizes checks that a window fits on its screen and a document into its window. The screen has a cell of its own. A document may have no
+// sizes at its first line, but has them when it has requested everything.
 func (w wanted) sizes(c tableContext, told map[string]any) string {
 	var screenW, screenH, availW, availH int
-	fmt.Sscanf(fmt.Sprint(told["screen"]), "%dx%d", &screenW, &screenH) //nolint:errcheck // zeros are judged
+	fmt.Sscanf(fmt.Sprint(told["screen"]), "%dx%d", &screenW, &screenH) //nolint:errcheck // zeros are checked
 	fmt.Sscanf(fmt.Sprint(told["avail"]), "%dx%d", &availW, &availH)    //nolint:errcheck
 	if availW > screenW || availH > screenH || availW == 0 {
 		return fmt.Sprintf("an available part of the screen %dx%d, not %dx%d", screenW, screenH, availW, availH)
@@ -267,7 +269,7 @@ func (w wanted) sizes(c tableContext, told map[string]any) string {
 	for _, when := range []string{"sizes", "later"} {
 		var outerW, outerH, innerW, innerH int
 		if n, _ := fmt.Sscanf(fmt.Sprint(told[when]), "%d,%d,%d,%d", &outerW, &outerH, &innerW, &innerH); n != 4 {
-			continue // what DevTools asks for is asked for once
+			continue // DevTools requests are made once
 		}
 		switch {
 		case (when == "sizes" || len(c.requests()) == 0) && (outerW == 0 || innerW == 0):
@@ -280,12 +282,12 @@ func (w wanted) sizes(c tableContext, told map[string]any) string {
 	return ""
 }
 
-// head judges the headers of the requests of one kind.
+// head checks the headers of the requests of one kind.
 func (w wanted) head(c tableContext, scheme, kind, of string, heads []http.Header) (want, got string) {
 	if len(heads) == 0 {
 		return "a request", "none"
 	}
-	// Critical-CH: asked again with the hints
+	// Critical-CH: requested again with the hints
 	if c.name == "critical" && kind+of == "firstch" && len(heads[len(heads)-1].Values(highHints()[0])) == 0 {
 		return highHints()[0], "none"
 	}
@@ -305,8 +307,8 @@ func (w wanted) head(c tableContext, scheme, kind, of string, heads []http.Heade
 	return "", got
 }
 
-// hints judges client hints: all that are there must be right. A document's requests over https have the three that need not be asked for,
-// those of its own origin all; workers', WebSockets' and those of <a download> have none in Chromium; over http there are none.
+// hints checks client hints: all that are there must be right. A document's requests over https have the three default ones, and those of
+// its own origin all of them. In Chromium workers', WebSockets' and <a download> requests have none, nor has any over http.
 func (w wanted) hints(c tableContext, scheme, kind string, h http.Header) (want, got string) {
 	secure := scheme == "https" && !c.plain
 	right := map[string]func(string) string{}

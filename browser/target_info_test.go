@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// isAttached is what Target.getTargets and Target.getTargetInfo say of a target; it ends the test where they differ.
+// isAttached returns what Target.getTargets and Target.getTargetInfo say of a target. The test fails if they differ.
 func (c *tester) isAttached(target string) bool {
 	c.t.Helper()
 	var all struct {
@@ -38,7 +38,7 @@ func (c *tester) decode(raw json.RawMessage, out any) {
 	}
 }
 
-// TestAttachedIsOfClients: a target that no client has is not attached, in answers and in events, for all that the owner is attached to it;
+// TestAttachedIsOfClients: a target without clients is not attached, in answers and in events, although the controller is attached to it.
 // chromedp's WaitNewTarget takes no other.
 func TestAttachedIsOfClients(t *testing.T) {
 	b := newProfile(t).start()
@@ -62,7 +62,7 @@ func TestAttachedIsOfClients(t *testing.T) {
 	}
 }
 
-// told waits until the client has heard that a target is at an address, and checks what it heard of "attached" until then.
+// told waits until the client has been told that a target is at an address, and checks "attached" until then.
 func (c *tester) told(target, address string, attached bool) {
 	c.t.Helper()
 	for {
@@ -77,7 +77,7 @@ func (c *tester) told(target, address string, attached bool) {
 		if p.TargetInfo.TargetID != target {
 			continue
 		}
-		early := attached && p.TargetInfo.URL != address // it was said before the client attached
+		early := attached && p.TargetInfo.URL != address // sent before the client attached
 		if p.TargetInfo.Attached != attached && !early {
 			c.t.Errorf("%s at %q: attached %v", m.Method, p.TargetInfo.URL, p.TargetInfo.Attached)
 		}

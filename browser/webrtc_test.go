@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDialogsAreAnswered: with webrtc off the owner watches pages, which makes Chrome wait for somebody to answer their dialogs. The owner
-// does, as long as no client is there; a page may be left, and a question is a no.
+// TestDialogsAreAnswered: with webrtc off the controller enables Page, which makes Chrome wait for an answer to dialogs. The controller
+// answers while no client is attached: a page may be left, and confirm is cancelled.
 func TestDialogsAreAnswered(t *testing.T) {
 	p := newProfile(t)
 	s := p.spec()

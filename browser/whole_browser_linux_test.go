@@ -6,8 +6,8 @@ import (
 	"warren/testnet"
 )
 
-// TestWholeBrowser: with windows a client hears of no request of a page that a person has open, and records none of it; on pages' sessions
-// all goes on. No client ends the browser, which is there for others too.
+// TestWholeBrowser: with windows a client can neither see nor record the requests of a page that a person has open. Its commands on pages'
+// sessions work. No client can end the browser, which others use too.
 func TestWholeBrowser(t *testing.T) {
 	for _, windows := range []bool{true, false} {
 		p := newProfile(t)

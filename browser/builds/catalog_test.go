@@ -14,8 +14,8 @@ import (
 	"warren/browser"
 )
 
-// fakeBuild writes a program that says it is a browser of that version, and notes in asked that it was asked. It stands for builds of
-// many versions, which no machine has.
+// fakeBuild writes a program that answers --version with a version, and logs the call in asked. It replaces builds of many versions, which
+// no machine has.
 func fakeBuild(t *testing.T, path, version, asked string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -27,7 +27,7 @@ func fakeBuild(t *testing.T, path, version, asked string) {
 	}
 }
 
-// TestCatalog: builds are found in the layouts that there are, each once, and asked for their version once while they do not change.
+// TestCatalog: builds are found in all known layouts, each once. An unchanged program is asked once for its version.
 func TestCatalog(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	dir, asked := t.TempDir(), filepath.Join(t.TempDir(), "asked")
@@ -95,8 +95,8 @@ func TestCatalog(t *testing.T) {
 	}
 }
 
-// TestCatalogDefault: where PATH and the usual places have none, the first that was added or installed is the default one; a given one
-// that is not there is never replaced.
+// TestCatalogDefault: without a browser on PATH and in the usual places, the first one that was added or installed is the default. A
+// missing given one is never replaced.
 func TestCatalogDefault(t *testing.T) {
 	for _, place := range browser.UsualPlaces() {
 		if _, err := browser.Locate(place); err == nil {

@@ -26,7 +26,7 @@ func TestChoose(t *testing.T) {
 	for major, want := range map[int]string{
 		0:   "156.0.8078.79",
 		156: "156.0.8078.79",  // the default one, though another build is higher
-		124: "124.0.6367.207", // numbers, not text; not Brave, whose numbers are its own
+		124: "124.0.6367.207", // by number, not text; not Brave, whose numbers are its own
 		130: "130.0.6723.58",
 		150: "150.0.7871.100",
 		99:  "124.0.6367.207", // the nearest newer
@@ -47,7 +47,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestChooseProperties: whatever there is, the rule holds, and the order of what is not the default does not matter to the major.
+// TestChooseProperties: the rules hold for any set of builds, and the order of the others does not affect the chosen major.
 func TestChooseProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		have := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) browser.Installed {

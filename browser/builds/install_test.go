@@ -48,7 +48,7 @@ func archive(t *testing.T, entries ...entry) []byte {
 	return b.Bytes()
 }
 
-// chromeZip is a build whose program is a script that says a version: a real one has 150 MB.
+// chromeZip is a build whose program is a script that tells a version: a real one has 150 MB.
 func chromeZip(t *testing.T, version string, more ...entry) []byte {
 	return archive(t, append([]entry{{"chrome-linux64/", "", fs.ModeDir | 0o755},
 		{"chrome-linux64/chrome", "#!/bin/sh\necho Google Chrome for Testing " + version, 0o755},
@@ -74,7 +74,7 @@ func testMirror(t *testing.T, files map[string]any) *httptest.Server {
 	return s
 }
 
-// listOf is a list of builds for this platform: pairs of a version and the rest of its download's members.
+// listOf is a list of builds for this platform: pairs of a version and the other members of its download.
 func listOf(t *testing.T, versions ...[2]string) string {
 	t.Helper()
 	if platformName() == "" {
@@ -91,7 +91,7 @@ func listOf(t *testing.T, versions ...[2]string) string {
 
 func sumOf(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 
-// left is what a failed installation left behind.
+// left returns what a failed installation left behind.
 func left(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	filepath.WalkDir(folder, func(p string, d fs.DirEntry, err error) error {
@@ -103,7 +103,8 @@ func left(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// TestInstall: the newest build of a major comes from a mirror, by each of the three checksums, is there once, and goes again.
+// TestInstall: the newest build of a major is installed from a mirror, with each of the three checksums, and only once, and is removed
+// again.
 func TestInstall(t *testing.T) {
 	old, good, stored := chromeZip(t, "124.0.6367.9"), chromeZip(t, "124.0.6367.207"), chromeZip(t, "131.0.6778.204")
 	asked := 0
@@ -171,8 +172,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestInstallRefuses: what is not vouched for, not what it should be, cut off, or leads out of its folder is not taken, and nothing is
-// left.
+// TestInstallRefuses: a build without a checksum, with a wrong one, incomplete, or with files outside of its folder is refused, and nothing
+// is left.
 func TestInstallRefuses(t *testing.T) {
 	good := chromeZip(t, "124.0.6367.207")
 	link := func(name, target string) []byte {
@@ -255,7 +256,7 @@ func redirect(to string) func(http.ResponseWriter) {
 	}
 }
 
-// TestInstallFrom: builds come over https, or over http from this machine; a mirror with https never leads to http.
+// TestInstallFrom: builds come over https, or over http from this machine. A mirror on https never leads to http.
 func TestInstallFrom(t *testing.T) {
 	for _, address := range []string{"http://192.0.2.7/m", "http://mirror.example", "ftp://mirror.example", "file:///tmp", "mirror.example",
 		"http://127.0.0.1.example/", "https:///x", "http://[::1"} {
@@ -279,7 +280,7 @@ func TestInstallFrom(t *testing.T) {
 	}
 }
 
-// TestInstallCancelled: an installation that is given up leaves nothing.
+// TestInstallCancelled: a cancelled installation leaves nothing.
 func TestInstallCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	good := chromeZip(t, "124.0.6367.207")

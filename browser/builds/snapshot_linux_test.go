@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestSnapshotOnFullDisk: a copy that does not fit says so, and no part of it stays.
+// TestSnapshotOnFullDisk: a copy that does not fit fails, and no part of it stays.
 func TestSnapshotOnFullDisk(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to mount a small file system")

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestSnapshot: everything but caches is copied with its mode, links as links; a snapshot that breaks off leaves nothing.
+// TestSnapshot: everything but caches is copied with its mode, links as links. A failed snapshot leaves nothing.
 func TestSnapshot(t *testing.T) {
 	dir := t.TempDir()
 	data, folder := filepath.Join(dir, "chrome"), filepath.Join(dir, "snapshots")

@@ -10,7 +10,7 @@ import (
 	"warren/testnet"
 )
 
-// crashRounds is how often TestCrashOfAShownTab crashes a tab. WARREN_CRASHES asks for more.
+// crashRounds is how often TestCrashOfAShownTab crashes a tab. WARREN_CRASHES sets another number.
 func crashRounds(t *testing.T) int {
 	t.Helper()
 	given := os.Getenv("WARREN_CRASHES")
@@ -24,9 +24,9 @@ func crashRounds(t *testing.T) int {
 	return n
 }
 
-// TestCrashOfAShownTab: a tab comes back with a reload and is worked as before, whether it crashed before it was shown, before its renderer
-// had heard that it was, or later, also with a document that never ends. The window changes its size meanwhile, as it does when Chrome
-// takes a bar away: Chrome then drops the first frame.
+// TestCrashOfAShownTab: after a reload a crashed tab is shown and controlled as before. It may crash before it is shown, before its
+// renderer has noticed that, or later, even with a document that never completes. The window's size changes meanwhile, as it does when
+// Chrome hides a bar: Chrome then drops the first frame.
 func TestCrashOfAShownTab(t *testing.T) {
 	r, address := liveBrowser(t)
 	w := watch(t, r, address)
@@ -35,12 +35,12 @@ func TestCrashOfAShownTab(t *testing.T) {
 	session := w.session()
 	w.send(map[string]any{"type": "tab", "do": "open", "url": "http://a.test/second"})
 	second := w.hears("page", map[string]any{"url": "http://a.test/second", "title": "/second", "newest": true})["tab"]
-	w.until("a frame of the second tab", func() bool { return w.meta.Tab == second }) // so that what is red is new
+	w.until("a frame of the second tab", func() bool { return w.meta.Tab == second }) // so that red frames are new
 	for round := range crashRounds(t) {
 		when := []string{"before it is shown", "as it is shown", "while it is shown", "while it is shown, endless"}[round%4]
 		t.Logf("round %d: %s", round, when)
 		if round%4 < 2 {
-			// its renderer hears of nothing meanwhile
+			// Its renderer notices nothing meanwhile.
 			busy := "setTimeout(() => { for (const end = Date.now() + 3000; Date.now() < end;); })"
 			r.command(session, "Runtime.evaluate", map[string]any{"expression": busy}, nil)
 		}
@@ -77,13 +77,13 @@ func TestCrashOfAShownTab(t *testing.T) {
 	}
 }
 
-// ready waits until the page that is shown can be worked: it may be seen before it has all its elements.
+// ready waits until the page that is shown can be used: it may be seen before it has all its elements.
 func (w *watcher) ready() {
 	w.t.Helper()
 	testnet.Eventually(w.t, "the page is ready", func() bool { return w.page("document.body?.dataset.ready") == "yes" })
 }
 
-// arrive sends the tab that is shown to an address and changes the page there, so that what is seen of it is not what is seen of a new one.
+// arrive navigates the tab that is shown and changes the page there, so that its frames differ from those of a new one.
 func (w *watcher) arrive(address string) {
 	w.t.Helper()
 	w.send(map[string]any{"type": "go", "do": "to", "url": address})
@@ -94,7 +94,7 @@ func (w *watcher) arrive(address string) {
 	w.sees(600, 300, green)
 }
 
-// size makes the window of a tab higher or lower.
+// size changes the height of a tab's window.
 func (w *watcher) size(tab any, height int) {
 	w.t.Helper()
 	var of struct {

@@ -9,8 +9,8 @@ import (
 	"warren/testnet"
 )
 
-// TestLiveViewAtAWindow: what a person sees and does is the same where the browser has a window, and pages are told what the profile says,
-// also in a tab that the viewer opens.
+// TestLiveViewAtAWindow: the view works the same for a browser with windows, and pages have the declared identity, even in a tab that the
+// viewer opens.
 func TestLiveViewAtAWindow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("has no goroutines that TestLiveView and TestViewers have not: the race detector's run leaves it out, make test has it")
@@ -44,7 +44,7 @@ func TestLiveViewAtAWindow(t *testing.T) {
 	}
 }
 
-// TestViewersDownloadAtAWindow: what a viewer has a browser with windows download, who may not use files of the machine, stays in the run's
+// TestViewersDownloadAtAWindow: in a browser with windows, downloads of a viewer that may not use files of this machine stay in the run's
 // own folder.
 func TestViewersDownloadAtAWindow(t *testing.T) {
 	home, files := t.TempDir(), filepath.Join(t.TempDir(), "files")

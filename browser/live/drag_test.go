@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestViewersDropNoAddresses: a page says itself what is dragged. What Chrome must not open is not dropped for it by a viewer.
+// TestViewersDropNoAddresses: a page itself decides what is dragged. A viewer does not drop what Chrome must not open.
 func TestViewersDropNoAddresses(t *testing.T) {
 	r, _ := liveBrowser(t)
 	for data, want := range map[string]bool{

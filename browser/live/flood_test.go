@@ -18,7 +18,7 @@ import (
 	"warren/browser"
 )
 
-// TestLongAddressesOfAPage: a page that goes on to ever longer addresses keeps no viewer from seeing it.
+// TestLongAddressesOfAPage: viewers still see a page that navigates to ever longer addresses.
 func TestLongAddressesOfAPage(t *testing.T) {
 	r, address := liveBrowser(t)
 	w := watch(t, r, address)
@@ -46,14 +46,14 @@ func TestLongAddressesOfAPage(t *testing.T) {
 	}
 }
 
-// all is what a viewer was told so far.
+// all returns the messages so far.
 func (w *watcher) all() []map[string]any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.said)
 }
 
-// quietChrome is a Chrome whose commands nobody answers but the test.
+// quietChrome is a Chrome whose commands only the test answers.
 type quietChrome struct {
 	chrome
 	mu    sync.Mutex
@@ -75,7 +75,7 @@ func (c *quietChrome) PageOf(context.Context, string) (browser.Page, error) {
 	return browser.Page{}, &browser.PageError{Kind: "no_page", Err: errors.New("nothing is open")}
 }
 
-// LeaveDialog notes that a dialog is handed back.
+// LeaveDialog records that a dialog is handed back.
 func (c *quietChrome) LeaveDialog(e browser.Event) { c.Send(e.Session, "left", nil, nil) }
 
 func (c *quietChrome) Send(_, method string, _, tag any) {
@@ -84,7 +84,7 @@ func (c *quietChrome) Send(_, method string, _, tag any) {
 	c.asked, c.tags = append(c.asked, method), append(c.tags, tag)
 }
 
-// sent takes the methods of the commands since the last call.
+// sent returns the methods of the commands since the last call.
 func (c *quietChrome) sent() (methods []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +105,7 @@ func (c *quietChrome) answer(result string) {
 	}
 }
 
-// quietView is a live view of a quietChrome, with a tab and a viewer.
+// quietView returns a live view of a quietChrome, with a tab and a viewer.
 func quietView() (*View, *viewer, *quietChrome) {
 	c := &quietChrome{}
 	l := newView(c)
@@ -115,7 +115,7 @@ func quietView() (*View, *viewer, *quietChrome) {
 	return l, v, c
 }
 
-// heard takes what a viewer was told, by type.
+// heard removes the viewer's messages and returns those of a type.
 func (v *viewer) heard(t *testing.T, kind string) (out []map[string]any) {
 	t.Helper()
 	for text, _ := v.out.take(); text != nil; text, _ = v.out.take() {
@@ -145,8 +145,8 @@ func (s *script) Next(context.Context) (browser.News, error) {
 	return n, nil
 }
 
-// TestDialogsAreHandedBack: a dialog that the view has claimed is shown to the holder of the controls; where nobody can answer it by then,
-// it is handed back, and one that was not claimed is left alone.
+// TestDialogsAreHandedBack: a claimed dialog is shown to the holder of the controls. If no viewer can answer it by then it is handed back.
+// An unclaimed one is ignored.
 func TestDialogsAreHandedBack(t *testing.T) {
 	l, v, c := quietView()
 	dialog := browser.Event{Session: "session", Target: "tab", Method: "Page.javascriptDialogOpening", Params: []byte(`{"type":"alert"}`),
@@ -179,7 +179,7 @@ func TestDialogsAreHandedBack(t *testing.T) {
 	}
 }
 
-// TestHistoryIsAskedNowAndThen: however often a page goes on, one question for its history is under way and one due after a pause.
+// TestHistoryIsAskedNowAndThen: however often a page navigates, one query of its history is under way, and one is due after a pause.
 func TestHistoryIsAskedNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, v, c := quietView()
@@ -196,7 +196,7 @@ func TestHistoryIsAskedNowAndThen(t *testing.T) {
 			}
 		}
 		flood("Page.getNavigationHistory")
-		<-time.After(time.Second) // Chrome takes its time
+		<-time.After(time.Second) // Chrome is slow
 		c.answer(`{"currentIndex":1,"entries":[{},{}]}`)
 		synctest.Wait()
 		if told := v.heard(t, "page"); told[len(told)-1]["canGoBack"] != true {
@@ -205,7 +205,7 @@ func TestHistoryIsAskedNowAndThen(t *testing.T) {
 		flood()
 		<-time.After(2*time.Second - time.Millisecond)
 		flood()
-		<-time.After(2 * time.Millisecond) // the last question counts: one more comes by itself
+		<-time.After(2 * time.Millisecond) // the last request counts: one more query follows by itself
 		flood("Page.getNavigationHistory")
 		c.answer(`{"currentIndex":0,"entries":[{},{}]}`)
 		<-time.After(historyPause + time.Millisecond)
@@ -224,7 +224,7 @@ func TestHistoryIsAskedNowAndThen(t *testing.T) {
 	})
 }
 
-// TestTheOldestOfferGoes: after many downloads a new one is offered all the same, in place of the oldest that is over.
+// TestTheOldestOfferGoes: after many downloads a new one replaces the oldest that has ended.
 func TestTheOldestOfferGoes(t *testing.T) {
 	l, v, _ := quietView()
 	l.downloads.offered = true
@@ -239,7 +239,7 @@ func TestTheOldestOfferGoes(t *testing.T) {
 	for i := range maxDownloads {
 		begin(i)
 	}
-	begin(maxDownloads) // all others go on
+	begin(maxDownloads) // all others are running
 	if n := len(v.heard(t, "download")); n != maxDownloads {
 		t.Fatalf("%d downloads are offered", n)
 	}
@@ -263,7 +263,7 @@ func TestTheOldestOfferGoes(t *testing.T) {
 	}
 }
 
-// TestLongWordsOfAPage: a page's words reach viewers cut, however long the page made them.
+// TestLongWordsOfAPage: viewers get a page's texts truncated.
 func TestLongWordsOfAPage(t *testing.T) {
 	r, address := liveBrowser(t)
 	w := watch(t, r, address)
@@ -289,7 +289,7 @@ func TestLongWordsOfAPage(t *testing.T) {
 		t.Errorf("%d options with %d bytes, the first group is %q", len(options), all, first)
 	}
 
-	// The mouse's shape is the page's word too.
+	// The cursor's shape is the page's text too.
 	var shape string
 	w.page(`void (document.getElementById("paint").style.cursor = 'url("a),' + "b".repeat(1e5) + '"), pointer')`)
 	if err := r.view.evaluate(t.Context(), w.session(), call(cursorScript, 100, 100), &shape); err != nil || shape == "" ||
@@ -298,7 +298,7 @@ func TestLongWordsOfAPage(t *testing.T) {
 	}
 }
 
-// TestSizesAndNamesInAFlood: who only watches changes the capture and tells of names now and then, however often it says so; the last one
+// TestSizesAndNamesInAFlood: a viewer that only watches changes the capture and announces names at a limited rate, and the last value
 // counts.
 func TestSizesAndNamesInAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// liveSite is what the tests of the live view look at.
+// liveSite is the page of the live view's tests.
 const liveSite = `<!doctype html><title>Live</title>
 <style>html { overflow: hidden } body { margin: 0; font: 20px sans-serif; background: #f00 }
 .b { position: absolute; left: 20px; width: 300px; height: 40px; margin: 0; padding: 0; box-sizing: border-box }</style>
@@ -76,7 +76,7 @@ type stage struct {
 	site    *testnet.Site
 }
 
-// liveBrowser starts a run that shows liveSite, and serves its live view at the address. changes change what it is started with.
+// liveBrowser starts a run that shows liveSite, and serves its live view at the address. changes modify the spec.
 func liveBrowser(t *testing.T, changes ...func(*browser.Spec)) (r *stage, address string) {
 	t.Helper()
 	found, err := browser.Find(t.Context(), "")
@@ -140,7 +140,7 @@ func (r *stage) serveSite() {
 	})
 }
 
-// serve serves the live view as the server does: a link to watch is one by its header.
+// serve serves the live view as the server does: a header marks links that only watch.
 func (r *stage) serve() string {
 	h := r.view.Handler()
 	mux := http.NewServeMux()
@@ -195,7 +195,7 @@ func (r *stage) crash(session string) {
 	r.view.feed.Send(session, "Page.crash", nil, nil)
 }
 
-// client connects a DevTools client, and returns what sends a command and waits for its answer.
+// client connects a DevTools client. The returned function sends a command and waits for its answer.
 func (r *stage) client() (call func(session, method string, params any) map[string]any) {
 	r.t.Helper()
 	address := r.serveHandler(r.browser.Gateway())
@@ -315,7 +315,7 @@ func (w *watcher) read() {
 		w.mu.Unlock()
 		if kind == websocket.MessageBinary && !lazy {
 			if w.delay != nil {
-				time.Sleep(w.delay(len(msg))) // the link of the test, which takes its time
+				time.Sleep(w.delay(len(msg))) // the slow link of the test
 			}
 			w.send(map[string]any{"type": "ack", "seq": seq})
 		}
@@ -359,7 +359,7 @@ func (w *watcher) until(what string, yes func() bool) {
 	}
 }
 
-// hears waits for a message of a type whose members are those of want, the newest of them, and returns it.
+// hears waits for a message of a type with the members of want, and returns the newest one.
 func (w *watcher) hears(kind string, want map[string]any) (found map[string]any) {
 	w.t.Helper()
 	w.until(fmt.Sprintf("%s %v", kind, want), func() bool {
@@ -381,14 +381,14 @@ func (w *watcher) hears(kind string, want map[string]any) (found map[string]any)
 	return found
 }
 
-// forget makes hears look at what comes from now on.
+// forget makes hears ignore earlier messages.
 func (w *watcher) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.said = nil
 }
 
-// sees waits for a frame whose pixel at a place of the page has about the given colour.
+// sees waits for a frame whose pixel at a position of the page has about the given colour.
 func (w *watcher) sees(x, y float64, want color.RGBA) {
 	w.t.Helper()
 	w.until(fmt.Sprintf("%v at %g, %g", want, x, y), func() bool {
@@ -404,7 +404,7 @@ func (w *watcher) sees(x, y float64, want color.RGBA) {
 	})
 }
 
-// colour is that of a pixel.
+// colour returns that of a pixel.
 func colour(picture image.Image, x, y int) color.RGBA {
 	return color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)
 }
@@ -425,7 +425,7 @@ func (w *watcher) page(expression string) string {
 	return fmt.Sprint(value)
 }
 
-// logs waits until the page has noted something.
+// logs waits until the page has recorded something.
 func (w *watcher) logs(what string) {
 	w.t.Helper()
 	last := ""

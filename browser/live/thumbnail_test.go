@@ -49,7 +49,7 @@ func TestThumbnail(t *testing.T) {
 	w.sees(600, 300, green)
 }
 
-// TestNoThumbnail: a browser that is not there has none.
+// TestNoThumbnail: a browser without a page has none.
 func TestNoThumbnail(t *testing.T) {
 	l, _, _ := quietView()
 	var fault *browser.PageError

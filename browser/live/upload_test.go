@@ -12,7 +12,7 @@ import (
 	"warren/testnet"
 )
 
-// wantsFiles has the page ask for files, and returns the chooser's id.
+// wantsFiles makes the page ask for files, and returns the chooser's id.
 func (w *watcher) wantsFiles() any {
 	w.t.Helper()
 	w.forget()
@@ -20,8 +20,8 @@ func (w *watcher) wantsFiles() any {
 	return w.hears("chooser", map[string]any{"newest": true})["id"]
 }
 
-// TestUploadsAreWholeOrNothing: a page gets files as they are, or none: not when the controls change hands, a piece is missing, or the disk
-// is full.
+// TestUploadsAreWholeOrNothing: a page gets complete files or none, even if the controls change hands, a piece is missing, or the disk is
+// full.
 func TestUploadsAreWholeOrNothing(t *testing.T) {
 	r, address := liveBrowser(t)
 	w := watch(t, r, address)
@@ -82,7 +82,7 @@ func TestUploadsAreWholeOrNothing(t *testing.T) {
 	})
 }
 
-// TestDroppedUploads: an upload that is dropped while a piece is written leaves nothing, and takes nothing more.
+// TestDroppedUploads: an upload that is dropped during a write leaves nothing, and accepts nothing more.
 func TestDroppedUploads(t *testing.T) {
 	for range 20 {
 		u := &upload{folder: t.TempDir(), quota: func() error { return nil }, at: -1, files: 1}

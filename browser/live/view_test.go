@@ -15,7 +15,7 @@ import (
 	"warren/testnet"
 )
 
-// TestLiveView: one person works the page in every way that there is.
+// TestLiveView: one viewer uses every kind of input.
 func TestLiveView(t *testing.T) {
 	r, address := liveBrowser(t)
 	w := watch(t, r, address)
@@ -24,7 +24,7 @@ func TestLiveView(t *testing.T) {
 	w.hears("page", map[string]any{"url": "http://a.test/live", "title": "Live"})
 	w.sees(600, 300, red)
 
-	// The mouse: the pixel changes, and the frame says that it has the input.
+	// The mouse: the pixel changes, and the frame says that it shows the input.
 	w.click(100, 100)
 	w.logs("painted")
 	w.sees(600, 300, green)
@@ -52,7 +52,7 @@ func TestLiveView(t *testing.T) {
 	w.send(map[string]any{"type": "copy", "cut": true})
 	w.logs("input:")
 
-	// A list, which no frame shows.
+	// A drop-down list, which no frame shows.
 	w.click(100, 160)
 	list := w.hears("options", nil)
 	if n := len(list["options"].([]any)); n != 4 || list["x"] != 20.0 || list["width"] != 300.0 {
@@ -90,7 +90,7 @@ func TestLiveView(t *testing.T) {
 	testnet.Eventually(t, "nobody watches", func() bool { return r.view.Viewers() == 0 })
 }
 
-// drags moves a thing within the page.
+// drags drags an element within the page.
 func (w *watcher) drags() {
 	w.t.Helper()
 	for _, at := range []struct {
@@ -105,7 +105,7 @@ func (w *watcher) drags() {
 	w.logs("dropped:dragged")
 }
 
-// worksFiles gives files to the page and takes one from it.
+// worksFiles gives files to the page and downloads one from it.
 func (w *watcher) worksFiles() {
 	w.t.Helper()
 	w.click(100, 220)
@@ -132,7 +132,7 @@ func (w *watcher) worksFiles() {
 	}
 }
 
-// TestViewersUploadsHaveAQuota: what viewers send counts as the run's uploads and downloads do.
+// TestViewersUploadsHaveAQuota: viewers' uploads count towards the run's quota.
 func TestViewersUploadsHaveAQuota(t *testing.T) {
 	r, address := liveBrowser(t, func(s *browser.Spec) { s.FilesQuota = 5000 }) // the first counts 4096, and so would the second
 	w := watch(t, r, address)
@@ -158,7 +158,7 @@ func (w *watcher) piece(head map[string]any, data string) {
 	}
 }
 
-// worksTabs follows a link into another tab, goes back and forth, and closes it.
+// worksTabs follows a link into another tab, goes back and forward, and closes the tab.
 func (w *watcher) worksTabs() {
 	w.t.Helper()
 	first := w.hears("tabs", nil)["active"]
@@ -187,7 +187,7 @@ func (w *watcher) worksTabs() {
 	testnet.Eventually(w.t, "two pages are open", func() bool { return w.r.tabs() == 2 })
 	w.until("another tab is shown", func() bool { return w.shown() != "" && w.shown() != fourth })
 
-	// A page that crashes is shown as such, and comes back.
+	// A crashed page is shown as such, and returns.
 	w.forget()
 	w.send(map[string]any{"type": "tab", "do": "show", "tab": first})
 	w.hears("tabs", map[string]any{"active": first, "newest": true})
@@ -213,7 +213,7 @@ func (r *stage) tabs() int {
 	return len(r.view.tabs)
 }
 
-// shown is the tab in front by the newest list of tabs, "" for none. w.mu is held.
+// shown returns the tab in front by the newest list of tabs, "" for none. w.mu is held.
 func (w *watcher) shown() any {
 	for i := len(w.said) - 1; i >= 0; i-- {
 		if w.said[i]["type"] == "tabs" {
@@ -223,7 +223,7 @@ func (w *watcher) shown() any {
 	return ""
 }
 
-// crashed reports what the newest list of tabs says of one. w.mu is held.
+// crashed returns what the newest list of tabs says of one. w.mu is held.
 func (w *watcher) crashed(tab any) bool {
 	for i := len(w.said) - 1; i >= 0; i-- {
 		if w.said[i]["type"] != "tabs" {

@@ -14,8 +14,8 @@ import (
 	"warren/testnet"
 )
 
-// TestViewers: one works, the others watch; the controls are asked for, given and taken; a link to watch does nothing else, and a client's
-// input shows.
+// TestViewers: one viewer has the controls, the others watch. Controls are requested, given and taken. A link that only watches does
+// nothing else, and a client's input is shown.
 func TestViewers(t *testing.T) {
 	r, address := liveBrowser(t)
 	first, second := watch(t, r, address), (*watcher)(nil)
@@ -25,12 +25,12 @@ func TestViewers(t *testing.T) {
 	second.hears("control", map[string]any{"you": false, "holder": "v1"})
 	readonly := watch(t, r, address+"/watch/")
 	readonly.hears("hello", map[string]any{"readonly": true})
-	for _, w := range []*watcher{second, readonly} { // they get what there is without anything changing
+	for _, w := range []*watcher{second, readonly} { // they get the current state without any change
 		w.hears("page", map[string]any{"title": "Live"})
 		w.sees(600, 300, red)
 	}
 
-	// Who does not hold the controls works nothing.
+	// A viewer without the controls controls nothing.
 	second.click(100, 100)
 	second.hears("error", map[string]any{"code": "not_in_control", "about": "mouse"})
 	for _, m := range []map[string]any{
@@ -42,7 +42,7 @@ func TestViewers(t *testing.T) {
 		readonly.hears("error", map[string]any{"code": "readonly", "about": m["type"]})
 	}
 
-	// Asked for and given, taken, and left.
+	// Requested and given, taken, and left.
 	second.send(map[string]any{"type": "name", "name": "Second"})
 	second.send(map[string]any{"type": "control", "do": "ask"})
 	first.hears("control", map[string]any{"you": true, "asking": "[v2]"})
@@ -62,14 +62,14 @@ func TestViewers(t *testing.T) {
 	first.socket.CloseNow()
 	second.hears("control", map[string]any{"you": true, "newest": true})
 
-	// A dialog when nobody holds the controls is answered as without viewers, also one that is open.
+	// Without a holder a dialog is answered as without viewers, even an open one.
 	second.click(100, 280)
 	second.hears("dialog", nil)
 	second.send(map[string]any{"type": "control", "do": "leave"})
 	second.hears("dialogClosed", nil)
 	second.logs("asked:null")
 
-	// A client's input shows where it is, and that it is over.
+	// A client's input is shown, and its end.
 	call := r.client()
 	session, _ := call("", "Target.attachToTarget", map[string]any{"targetId": second.active(), "flatten": true})["sessionId"].(string)
 	call(session, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": 77, "y": 55})
@@ -83,7 +83,7 @@ func (w *watcher) active() string {
 	return w.r.view.active
 }
 
-// TestBadViewers: what a viewer sends or does not do harms nobody.
+// TestBadViewers: no message and no silence of a viewer harms others.
 func TestBadViewers(t *testing.T) {
 	r, address := liveBrowser(t)
 	good := watch(t, r, address)
@@ -119,7 +119,7 @@ func TestBadViewers(t *testing.T) {
 		t.Errorf("who sent too much ended with %v", bad.err)
 	}
 
-	// One draws nothing and one does not even read: the others see all that happens.
+	// One viewer draws nothing and one does not even read; the others see everything.
 	lazy := watchAs(t, &watcher{t: t, r: r, lazy: true}, address)
 	lazy.until("a frame", func() bool { return lazy.frames == 1 })
 	unread, _, err := websocket.Dial(t.Context(), strings.Replace(address, "http", "ws", 1), nil)
@@ -134,7 +134,7 @@ func TestBadViewers(t *testing.T) {
 		t.Errorf("who draws nothing got %d frames", lazy.frames)
 	}
 
-	// The browser's end is told.
+	// Viewers are told the browser's end.
 	r.browser.Stop(context.Background(), false)
 	good.hears("bye", map[string]any{"reason": "the browser exited with code 0"})
 	testnet.AwaitClosed(t, "the viewer's end", good.ended, testnet.Patience)
@@ -145,7 +145,7 @@ func TestBadViewers(t *testing.T) {
 	testnet.Eventually(t, "nobody is left", func() bool { return r.view.Viewers() == 0 })
 }
 
-// TestSlowLink: over a link that takes its time with each byte pictures become smaller, and better again when it is quick.
+// TestSlowLink: over a slow link pictures become smaller, and better again when it is fast.
 func TestSlowLink(t *testing.T) {
 	if testing.Short() {
 		t.Skip("has no goroutines that TestLiveView and TestViewers have not: the race detector's run leaves it out, make test has it")
