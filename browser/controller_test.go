@@ -136,7 +136,7 @@ func TestNothingRunsWithoutOverrides(t *testing.T) {
 	c.call("", "Target.setAutoAttach", waiting())
 	drain(c)
 	began := time.Now()
-	c.send("", "Target.createTarget", map[string]any{"url": "http://a.test/undressed"})
+	c.send("", "Target.createTarget", map[string]any{"url": "http://a.test/without"})
 	var page struct{ SessionID string }
 	if err := json.Unmarshal(c.event("Target.attachedToTarget").Params, &page); err != nil {
 		t.Fatal(err)

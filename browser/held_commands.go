@@ -11,12 +11,12 @@ func (m *mux) hold(s *session, cmd command) bool {
 	switch {
 	case s.isHeld:
 	case cmd.method == "Runtime.runIfWaitingForDebugger" && isControlled(s.kind):
-		dressed := m.controller.stateOf(s.target)
-		if dressed.isDone() {
+		state := m.controller.stateOf(s.target)
+		if state.isDone() {
 			return false
 		}
 		s.isHeld = true
-		go m.release(s, dressed)
+		go m.release(s, state)
 	default:
 		return false
 	}

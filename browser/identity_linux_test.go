@@ -308,7 +308,7 @@ func TestServiceWorkerIsAttachedOnce(t *testing.T) {
 		}
 	}
 	if sessions != 1 {
-		t.Errorf("the owner has %d sessions on the service worker of seven pages", sessions)
+		t.Errorf("the controller has %d sessions on the service worker of seven pages", sessions)
 	}
 }
 
@@ -511,7 +511,7 @@ func TestWorkersInALoop(t *testing.T) {
 	if err := json.Unmarshal(answer.Result.Value, &firsts); err != nil || len(firsts) != 1 || firsts[0] != declaredFirst {
 		t.Errorf("the workers' first lines saw %s", answer.Result.Value)
 	}
-	testnet.Eventually(t, "the owner has left all workers", func() bool {
+	testnet.Eventually(t, "the controller has left all workers", func() bool {
 		for _, s := range b.mux.controllerSessions("") {
 			if s.kind == "worker" {
 				return false
@@ -533,7 +533,7 @@ func TestWindowsOfChromesOwn(t *testing.T) {
 	for _, target := range targets {
 		t.Logf("%s %s", target.Type, target.URL)
 		if target.Type == "browser_ui" && len(b.mux.controllerSessions(target.TargetID)) > 0 {
-			t.Errorf("the owner is attached to %s", target.URL)
+			t.Errorf("the controller is attached to %s", target.URL)
 		}
 	}
 }

@@ -153,21 +153,21 @@ func TestHeldAsLongAsItTakes(t *testing.T) {
 		if err := c.submit(t.Context(), []byte(`{"id":1,"method":"Runtime.runIfWaitingForDebugger","sessionId":"page"}`)); err != nil {
 			t.Fatal(err)
 		}
-		dressed := make(chan struct{})
-		go func() { m.controller.awaitOverrides(t.Context(), "Tpage"); close(dressed) }()
+		overridden := make(chan struct{})
+		go func() { m.controller.awaitOverrides(t.Context(), "Tpage"); close(overridden) }()
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if got := m.sent(t); len(got) > 0 {
-			t.Errorf("before it is dressed Chrome got %v", got)
+			t.Errorf("before the overrides are in effect Chrome got %v", got)
 		}
 		select {
-		case <-dressed:
-			t.Error("it is said to be dressed")
+		case <-overridden:
+			t.Error("the overrides are said to be in effect")
 		default:
 		}
 		state.finish()
 		synctest.Wait()
-		<-dressed
+		<-overridden
 		if got := m.sent(t); !slices.Equal(got, []string{"Runtime.runIfWaitingForDebugger"}) {
 			t.Errorf("then Chrome got %v", got)
 		}

@@ -44,7 +44,7 @@ func (c *tester) next(kind string) (target, session string) {
 // owned waits until a target has its overrides, and the controller would have resumed it.
 func owned(t *testing.T, b *Browser, target string) {
 	t.Helper()
-	testnet.AwaitClosed(t, "the owner has dressed the target", b.mux.controller.stateOf(target).done, testnet.Patience)
+	testnet.AwaitClosed(t, "the target has its overrides", b.mux.controller.stateOf(target).done, testnet.Patience)
 }
 
 // given sends a page a script, and resumes it.

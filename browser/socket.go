@@ -41,9 +41,7 @@ func (g *gateway) pageSocket(w http.ResponseWriter, r *http.Request) {
 
 // serve connects a socket to a new client of the multiplexer until either ends.
 func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(context.Context, *mux) (*client, error)) {
-	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		w.Header().Set("Upgrade", "websocket")
-		http.Error(w, "this is a WebSocket: connect a DevTools client to it, or see /json/version", http.StatusUpgradeRequired)
+	if !IsUpgrade(w, r, "this is a WebSocket: connect a DevTools client to it, or see /json/version") {
 		return
 	}
 	m, err := g.b.running()
@@ -62,18 +60,37 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, attach func(cont
 	files := r.Header.Get(FilesHeader) != ""
 	c.guard, c.ownFolders = g.guard().forClient(files), files && !m.downloads.ownFolderOnly
 	limited := &frameLimiter{ResponseWriter: w, limit: messageLimit}
-	socket, err := websocket.Accept(limited, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, // SameOrigin has checked the Origin against the address that the client used
-		CompressionMode:    websocket.CompressionDisabled,
-		Subprotocols:       []string{"warren.cdp"}, // offered by web pages beside their ticket; one of theirs must be answered
-	})
+	socket, err := AcceptSocket(limited, r, "warren.cdp", messageLimit)
 	if err != nil {
-		return // Accept has answered
+		return // it is answered
 	}
-	socket.SetReadLimit(messageLimit)
 	g.clients.Add(1)
 	defer g.clients.Add(-1)
 	g.pump(r.Context(), socket, limited.conn, c)
+}
+
+// IsUpgrade reports whether a request asks for a WebSocket (RFC 6455). It answers any other one with 426 and hint.
+func IsUpgrade(w http.ResponseWriter, r *http.Request, hint string) bool {
+	if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		return true
+	}
+	w.Header().Set("Upgrade", "websocket")
+	http.Error(w, hint, http.StatusUpgradeRequired)
+	return false
+}
+
+// AcceptSocket upgrades a request to a WebSocket whose messages may have limit bytes. SameOrigin must have checked the request. It offers a
+// subprotocol because web pages send their ticket as another one, and fail unless one of theirs is accepted. It answers failed requests.
+func AcceptSocket(w http.ResponseWriter, r *http.Request, subprotocol string, limit int64) (*websocket.Conn, error) {
+	socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, // SameOrigin has checked the Origin against the address that the client used
+		CompressionMode:    websocket.CompressionDisabled,
+		Subprotocols:       []string{subprotocol},
+	})
+	if err == nil {
+		socket.SetReadLimit(limit)
+	}
+	return socket, err
 }
 
 // pump moves messages in both directions until the client or the socket ends. Then it closes the socket with the reason.

@@ -186,7 +186,7 @@ func (r *tableRound) tab() Page {
 	r.t.Helper()
 	target := field(r.t, call(r.t, r.b, "", "Target.createTarget", map[string]any{"url": BlankPage}), "targetId")
 	var p Page
-	testnet.Eventually(r.t, "the owner has the tab", func() bool {
+	testnet.Eventually(r.t, "the controller is attached to the tab", func() bool {
 		var ok bool
 		p, ok = r.b.mux.controller.page(target)
 		return ok

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -75,25 +74,17 @@ func unknownWord(member, word string) *refusal {
 
 // serve handles a viewer's connection from its request to its end.
 func (l *View) serve(w http.ResponseWriter, r *http.Request) {
-	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		w.Header().Set("Upgrade", "websocket")
-		http.Error(w, "this is the socket of the live view: open it as a WebSocket, or open the page at liveUrl",
-			http.StatusUpgradeRequired)
+	if !browser.IsUpgrade(w, r, "this is the socket of the live view: open it as a WebSocket, or open the page at liveUrl") {
 		return
 	}
 	if l.chrome.PID() == 0 {
 		http.Error(w, "the browser has not been started", http.StatusServiceUnavailable)
 		return
 	}
-	socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, // SameOrigin has checked the Origin against the address that the viewer used
-		CompressionMode:    websocket.CompressionDisabled,
-		Subprotocols:       []string{"warren.live"},
-	})
+	socket, err := browser.AcceptSocket(w, r, "warren.live", viewerMessage)
 	if err != nil {
-		return // Accept has answered
+		return // it is answered
 	}
-	socket.SetReadLimit(viewerMessage)
 	v := &viewer{live: l, socket: socket, wake: make(chan struct{}, 1),
 		readonly:  r.Header.Get(readonlyHeader) != "" || r.URL.Query().Get("readonly") == "1",
 		files:     r.Header.Get(browser.FilesHeader) != "",
