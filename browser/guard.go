@@ -61,15 +61,15 @@ func (g *guard) forClient(files bool) *guard {
 }
 
 const (
-	notShared = "Not allowed: the path lies in, or leads to, a folder that is closed to DevTools clients"
-	notHere   = "Not allowed: this command gives a way to DevTools that is closed to clients here"
-	notYours  = "Not allowed: files of this machine are for keys with the scope files. Send the file with PUT " +
+	isProtected     = "Not allowed: the path lies in, or leads to, a folder that is closed to DevTools clients"
+	notOffered      = "Not allowed: this command gives a way to DevTools that is closed to clients here"
+	needsFilesScope = "Not allowed: files of this machine are for keys with the scope files. Send the file with PUT " +
 		"/api/v1/profiles/ID/uploads/NAME and name the path in its answer, or use such a key"
 	// Chrome ends a page with such a file a second later, when it records the page's state (bad_message.h,
 	// RFH_CAN_ACCESS_FILES_OF_PAGE_STATE).
-	notPlain  = "Not allowed: the path goes through .., and Chrome would end the page for it. Name the file without"
-	tooNested = "Not allowed: messages within messages nest too deep"
-	notWhole  = "Not allowed: at a browser with windows this would be of a person's pages too. Send it to a page's session"
+	hasDotDot      = "Not allowed: the path goes through .., and Chrome would end the page for it. Name the file without"
+	nestedTooDeep  = "Not allowed: messages within messages nest too deep"
+	notBrowserWide = "Not allowed: at a browser with windows this would be of a person's pages too. Send it to a page's session"
 )
 
 // maxNested is how many messages may lie within each other (CDP Target.sendMessageToTarget).
@@ -103,7 +103,7 @@ func (g *guard) check(method string, params []byte, depth int) string {
 		}
 	case "Tracing.start":
 		if !g.machineFiles && len(members(params)["perfettoConfig"]) > 0 { // it may name a file to write
-			return notYours
+			return needsFilesScope
 		}
 	case "Browser.setDownloadBehavior", "Page.setDownloadBehavior":
 		return g.folderRefusal(texts(members(params)["downloadPath"]))
@@ -112,14 +112,14 @@ func (g *guard) check(method string, params []byte, depth int) string {
 	case "Page.startScreenRecording":
 		for _, area := range members(params)["captureArea"] {
 			if string(area) != `"target"` { // the window shows other tabs too
-				return notHere
+				return notOffered
 			}
 		}
 	// they bypass this guard, or reach Chrome's own pages
 	case "Target.exposeDevToolsProtocol", "Target.openDevTools", "Browser.executeBrowserCommand":
-		return notHere
+		return notOffered
 	case "Browser.crash", "Browser.crashGpuProcess": // as Browser.close, these are not for clients
-		return notHere
+		return notOffered
 	}
 	return ""
 }
@@ -132,7 +132,7 @@ func (g *guard) browserWideRefusal(kind, method string) string {
 	}
 	switch method {
 	case "Fetch.enable", "Tracing.start":
-		return notWhole
+		return notBrowserWide
 	}
 	return ""
 }
@@ -141,7 +141,7 @@ func (g *guard) browserWideRefusal(kind, method string) string {
 func (g *guard) checkNested(messages []string, depth int) string {
 	for _, within := range messages {
 		if depth > maxNested {
-			return tooNested
+			return nestedTooDeep
 		}
 		msg := []byte(within)
 		e, err := scan(msg, maxDepth)
@@ -193,15 +193,15 @@ func (g *guard) fileRefusal(paths []string) string {
 			continue
 		}
 		if !g.machineFiles {
-			return notYours
+			return needsFilesScope
 		}
 		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return liesIn(real, f) || liesIn(f, real) }) ||
 			g.isInSibling(real) || g.holdsSiblings(real) {
-			return notShared
+			return isProtected
 		}
 	}
 	if slices.ContainsFunc(paths, func(p string) bool { return slices.Contains(pathSteps(p), "..") }) {
-		return notPlain
+		return hasDotDot
 	}
 	return ""
 }
@@ -238,7 +238,7 @@ func (g *guard) folderRefusal(paths []string) string {
 	for _, p := range paths {
 		real, known := realPath(p, g.cwd)
 		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return liesIn(real, f) }) || g.isInSibling(real) {
-			return notShared
+			return isProtected
 		}
 	}
 	return ""

@@ -107,7 +107,7 @@ func TestClientsShareOwnFiles(t *testing.T) {
 		target, session := c.openTab("data:text/html;base64," + base64.StdEncoding.EncodeToString([]byte(takingPage)))
 		c.becomes(session, "document.title", `"taking"`)
 		for method, m := range shareWays(c, session, target, []string{own}) {
-			if m.Error != nil && (m.Error.Message == notYours || m.Error.Message == notShared) {
+			if m.Error != nil && (m.Error.Message == needsFilesScope || m.Error.Message == isProtected) {
 				t.Errorf("files %t, %s of the run's own file: %v", files, method, m.Error)
 			}
 		}
@@ -115,14 +115,14 @@ func TestClientsShareOwnFiles(t *testing.T) {
 		// Chrome would open it as a page, in contrast to the one above.
 		for _, path := range []string{"/" + own, filepath.Dir(own) + "/./own.txt"} {
 			for method, m := range shareWays(c, session, target, []string{path}) {
-				if want := map[bool]string{true: notShared, false: notYours}[files]; m.Error == nil || m.Error.Message != want {
+				if want := map[bool]string{true: isProtected, false: needsFilesScope}[files]; m.Error == nil || m.Error.Message != want {
 					t.Errorf("files %t, %s of %q: %s %v", files, method, path, m.Result, m.Error)
 				}
 			}
 		}
 		for _, path := range closed {
 			for method, m := range shareWays(c, session, target, []string{own, path}) {
-				if want := map[bool]string{true: notShared, false: notYours}[files]; m.Error == nil || m.Error.Message != want {
+				if want := map[bool]string{true: isProtected, false: needsFilesScope}[files]; m.Error == nil || m.Error.Message != want {
 					t.Errorf("files %t, %s of %q: %s %v", files, method, path, m.Result, m.Error)
 				}
 			}
@@ -132,11 +132,11 @@ func TestClientsShareOwnFiles(t *testing.T) {
 				want := ""
 				switch {
 				case !files:
-					want = notYours
+					want = needsFilesScope
 				case strings.Contains(path, "../"):
-					want = notPlain
+					want = hasDotDot
 				}
-				refused := m.Error != nil && (m.Error.Message == notYours || m.Error.Message == notPlain)
+				refused := m.Error != nil && (m.Error.Message == needsFilesScope || m.Error.Message == hasDotDot)
 				if refused != (want != "") || refused && m.Error.Message != want {
 					t.Errorf("files %t, %s of %q: %s %v", files, method, path, m.Result, m.Error)
 				}
@@ -144,7 +144,7 @@ func TestClientsShareOwnFiles(t *testing.T) {
 		}
 		if m := c.try("", "Tracing.start",
 			map[string]any{"perfettoConfig": "", "traceConfig": map[string]any{}}); (m.Error != nil &&
-			m.Error.Message == notYours) == files {
+			m.Error.Message == needsFilesScope) == files {
 			t.Errorf("files %t, a trace whose configuration may name a file: %v", files, m.Error)
 		}
 		c.reachesByScript(session, "file://"+machine[0])

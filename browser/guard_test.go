@@ -89,12 +89,12 @@ func TestClientsOpenNoFiles(t *testing.T) {
 	}
 	for _, method := range []string{"Target.exposeDevToolsProtocol", "Target.openDevTools", "Browser.executeBrowserCommand"} {
 		if m := c.try("", method, map[string]any{"targetId": "x", "commandId": "openTabSearch"}); m.Error == nil ||
-			m.Error.Message != notHere {
+			m.Error.Message != notOffered {
 			t.Errorf("%s: %s %v", method, m.Result, m.Error)
 		}
 	}
 	if m := c.try("", "Page.startScreenRecording", map[string]any{"captureArea": "browserWindow"}); m.Error == nil ||
-		m.Error.Message != notHere {
+		m.Error.Message != notOffered {
 		t.Errorf("a film of the window: %s %v", m.Result, m.Error)
 	}
 	for method, why := range map[string]string{
@@ -204,13 +204,13 @@ func TestClientsUpload(t *testing.T) {
 		strings.Repeat("../", 30) + secret[1:], "/proc/self/cwd/../.." + secret,
 	} {
 		for _, files := range [][]string{{path}, {mine, path}} {
-			if m := give(files...); m.Error == nil || m.Error.Message != notShared {
+			if m := give(files...); m.Error == nil || m.Error.Message != isProtected {
 				t.Errorf("%s: %s %v", path, m.Result, m.Error)
 			}
 		}
 		drag := map[string]any{
 			"type": "dragEnter", "x": 1, "y": 1, "data": map[string]any{"items": []any{}, "files": []string{path}, "dragOperationsMask": 1}}
-		if m := c.try(session, "Input.dispatchDragEvent", drag); m.Error == nil || m.Error.Message != notShared {
+		if m := c.try(session, "Input.dispatchDragEvent", drag); m.Error == nil || m.Error.Message != isProtected {
 			t.Errorf("dragging %s: %s %v", path, m.Result, m.Error)
 		}
 	}
@@ -220,7 +220,7 @@ func TestClientsUpload(t *testing.T) {
 	for _, path := range []string{data, filepath.Join(data, "new"), folder, folder + "/new/deeper"} {
 		for _, method := range []string{"Browser.setDownloadBehavior", "Page.setDownloadBehavior"} {
 			if m := c.try(session, method, map[string]any{"behavior": "allow", "downloadPath": path}); m.Error == nil ||
-				m.Error.Message != notShared {
+				m.Error.Message != isProtected {
 				t.Errorf("%s to %s: %s %v", method, path, m.Result, m.Error)
 			}
 		}

@@ -30,8 +30,8 @@ func writeSettings(s *Spec) error {
 	return errors.Join(written(), mergeInto(filepath.Join(s.UserDataDir, "Local State"), localState(s.Resolver)))
 }
 
-// removeRunSettings removes the preferences that only a run needs, so that the profile works unrestricted in a person's own browser.
-func removeRunSettings(s *Spec) error {
+// removeSettings removes the preferences that only a run needs, so that the profile works unrestricted in a person's own browser.
+func removeSettings(s *Spec) error {
 	file := filepath.Join(s.UserDataDir, profileFolder, "Preferences")
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil

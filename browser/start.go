@@ -157,7 +157,7 @@ func (b *Browser) supervise() {
 	<-b.proc.groupGone
 	b.mux.pipe.close() // ends run even if a process outside of the group holds the other end
 	<-piped
-	if err := removeRunSettings(&b.spec); err != nil {
+	if err := removeSettings(&b.spec); err != nil {
 		b.log.Warn("what kept the browser from files and pages of its own stays in the profile's preferences", "error", err)
 	}
 	if err := os.RemoveAll(b.spec.TempDir); err != nil {

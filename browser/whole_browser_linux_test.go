@@ -28,12 +28,12 @@ func TestWholeBrowser(t *testing.T) {
 				"Fetch.enable":  {"patterns": []any{map[string]any{"urlPattern": "file:*"}}},
 				"Tracing.start": {"transferMode": "ReturnAsStream"}} {
 				m := c.try(root, method, params)
-				if refused := m.Error != nil && m.Error.Message == notWhole; refused != windows {
+				if refused := m.Error != nil && m.Error.Message == notBrowserWide; refused != windows {
 					t.Errorf("%s on a browser's session, windows %v: %s %v", method, windows, m.Result, m.Error)
 				}
 			}
 			for _, method := range []string{"Browser.crash", "Browser.crashGpuProcess"} {
-				if m := c.try(root, method, nil); m.Error == nil || m.Error.Message != notHere {
+				if m := c.try(root, method, nil); m.Error == nil || m.Error.Message != notOffered {
 					t.Errorf("%s: %s %v", method, m.Result, m.Error)
 				}
 			}
