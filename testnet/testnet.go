@@ -5,5 +5,5 @@
 // Nothing of it touches the network of the computer that the test runs on. It needs Linux, with namespaces, ip and nft; where these
 // are missing, the test is skipped.
 //
-// Beside that it has Pause, for tests of what hangs.
+// Beside that it has Site, a web server behind SOCKS5 for tests with a browser, waits with a bound, and Pause, for tests of what hangs.
 package testnet
