@@ -56,7 +56,7 @@ check:
 race: browser
 	@echo "go test -race ./store ./proxy ./shim, beside the browser's"; \
 	go test -race -p 1 -timeout 40m ./store ./proxy ./shim & beside=$$!; \
-	go test -race -short -p 1 -timeout 40m ./browser ./leaks ./web; result=$$?; \
+	go test -race -short -p 1 -timeout 40m ./browser/... ./leaks ./web; result=$$?; \
 	wait $$beside && exit $$result
 	go test -race -short -timeout 40m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' .
 

@@ -64,17 +64,18 @@ func source(t testing.TB) (out []sourceFile) {
 	return out
 }
 
-// TestWhoKnowsWhom: main knows shim, store, proxy, web and leaks; shim knows browser and proxy; the leaves know nobody. What lies beside
-// them (bench) may look at any, and nobody looks at it. testnet knows nobody either, and only tests of browser, shim and main know it.
+// TestWhoKnowsWhom: main knows shim, store, proxy, web and leaks; shim knows browser with its live view and builds, and proxy; these two
+// know browser alone; the leaves know nobody. What lies beside them (bench) may look at any, and nobody looks at it. testnet knows nobody
+// either, and only tests of browser, browser/live, shim and main know it.
 func TestWhoKnowsWhom(t *testing.T) {
 	t.Parallel()
 	allowed := map[string][]string{"": {"api", "runs", "pool", "identity", "events", "problem", "shim", "store", "proxy", "web", "leaks"},
-		"problem": {}, "events": {}, "identity": {}, "shim": {"browser", "proxy"},
-		"store": {}, "browser": {}, "proxy": {}, "web": {}, "leaks": {}, "testnet": {}}
+		"problem": {}, "events": {}, "identity": {}, "shim": {"browser", "browser/live", "browser/builds", "proxy"},
+		"browser/live": {"browser"}, "browser/builds": {"browser"}, "store": {}, "browser": {}, "proxy": {}, "web": {}, "leaks": {}, "testnet": {}}
 	seen := map[string]bool{}
 	for _, f := range source(t) {
 		known, ours := allowed[f.folder]
-		if f.test && (f.folder == "" || f.folder == "browser" || f.folder == "shim") {
+		if f.test && slices.Contains([]string{"", "browser", "browser/live", "shim"}, f.folder) {
 			known = append(slices.Clone(known), "testnet")
 		}
 		for _, spec := range f.ast.Imports {
@@ -92,7 +93,8 @@ func TestWhoKnowsWhom(t *testing.T) {
 			}
 		}
 	}
-	for _, must := range []string{"→shim", "→store", "→proxy", "→web", "→leaks", "shim→browser", "shim→proxy"} {
+	for _, must := range []string{"→shim", "→store", "→proxy", "→web", "→leaks", "shim→browser", "shim→browser/live", "shim→browser/builds",
+		"shim→proxy", "browser/live→browser", "browser/builds→browser"} {
 		if !seen[must] {
 			t.Errorf("%s is gone: is the test blind?", must)
 		}

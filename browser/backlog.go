@@ -2,104 +2,82 @@ package browser
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 )
 
-// errStuck is the end of a client that does not read.
-var errStuck = errors.New("the client does not read")
+// errStalled says that a client was disconnected because it had stopped reading.
+var errStalled = errors.New("the client does not read")
 
 const (
-	// clientLimit is how many bytes may wait for a client that does not read. One that reads may have any number waiting.
+	// clientLimit is how many bytes may wait for a client that has stopped reading. For a client that reads there is no limit.
 	clientLimit = 64 << 20
-	// clientsLimit is how many bytes wait for all clients together before Chrome has to wait.
+	// clientsLimit is how many bytes may wait for all clients together before Chrome is no longer read.
 	clientsLimit = 1 << 30
-	// stuckAfter is how long a client may take less than reads while more than its limit waits.
-	stuckAfter = 20 * time.Second
-	// reads is how many bytes a client takes within that time if it reads at all.
-	reads = 1 << 20
+	// stallTimeout is how long a client may read less than minProgress while more than its limit waits.
+	stallTimeout = 20 * time.Second
+	// minProgress is how many bytes a reading client reads at least within stallTimeout.
+	minProgress = 1 << 20
 )
 
-// backlog counts what waits for the clients of a run. It is bounded without a bound on messages: a client that does not read is cut off after a while, and
-// while more waits than the limit for all, whatever for whom, nothing is read from Chrome. Then a client that does not read is one too many at any size.
+// backlog counts the bytes that wait for all clients of a run. A client that has stopped reading is disconnected after stallTimeout if more
+// than clientLimit waits for it. While more than clientsLimit waits for all clients together, Chrome is not read, and a client that has
+// stopped reading is disconnected at any size.
 type backlog struct {
-	mu      sync.Mutex
-	each    int           // clientLimit; tests set others
-	all     int           // clientsLimit
-	stuck   time.Duration // stuckAfter
-	bytes   int
-	room    chan struct{} // closed and replaced when there is room again
-	looking bool          // look will be called
-	look    func()
+	mu        sync.Mutex
+	perClient int           // clientLimit; tests set others
+	total     int           // clientsLimit
+	stall     time.Duration // stallTimeout
+	bytes     int
+	space     chan struct{} // closed and replaced when the total is below its limit again
+	checking  bool          // check has been scheduled
+	check     func()
 }
 
 func newBacklog(look func()) *backlog {
-	return &backlog{each: clientLimit, all: clientsLimit, stuck: stuckAfter, room: make(chan struct{}), look: look}
+	return &backlog{perClient: clientLimit, total: clientsLimit, stall: stallTimeout, space: make(chan struct{}), check: look}
 }
 
-// count notes that more waits, or less, and how much of it for the same client.
+// count adds more bytes to those that wait; more may be negative. same is the number of bytes that wait for the same client.
 func (b *backlog) count(more, same int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	full := b.bytes > b.all
+	full := b.bytes > b.total
 	b.bytes += more
-	if full && b.bytes <= b.all {
-		close(b.room)
-		b.room = make(chan struct{})
+	if full && b.bytes <= b.total {
+		close(b.space)
+		b.space = make(chan struct{})
 	}
-	if more > 0 && (same > b.each || b.bytes > b.all) {
-		b.lookSoon()
-	}
-}
-
-// lookSoon has somebody look at who reads. b.mu is held.
-func (b *backlog) lookSoon() {
-	if !b.looking {
-		b.looking = true
-		time.AfterFunc(b.stuck/4, b.look)
+	if more > 0 && (same > b.perClient || b.bytes > b.total) {
+		b.checkSoon()
 	}
 }
 
-// begin is what look calls first. It says how much may wait for a client that does not read, and for how long.
-func (b *backlog) begin() (limit int, stuck time.Duration) {
+// checkSoon schedules check. b.mu is held.
+func (b *backlog) checkSoon() {
+	if !b.checking {
+		b.checking = true
+		time.AfterFunc(b.stall/4, b.check)
+	}
+}
+
+// beginCheck is the first thing that check calls. It returns how many bytes may wait for a client that does not read, and for how long.
+func (b *backlog) beginCheck() (limit int, stall time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.looking = false // what comes from now on is looked at again
-	if b.bytes > b.all {
-		return 0, b.stuck
+	b.checking = false // later additions schedule another check
+	if b.bytes > b.total {
+		return 0, b.stall
 	}
-	return b.each, b.stuck
+	return b.perClient, b.stall
 }
 
-// full returns what is closed when there is room again, nil when there is.
+// full returns nil while the total is below its limit, else a channel that is closed when it is again.
 func (b *backlog) full() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.bytes <= b.all {
+	if b.bytes <= b.total {
 		return nil
 	}
-	return b.room
-}
-
-// cutOff ends the clients that do not read.
-func (m *mux) cutOff() {
-	m.mu.Lock()
-	clients := slices.Collect(maps.Keys(m.clients))
-	m.mu.Unlock()
-	limit, stuck := m.backlog.begin()
-	for _, c := range clients {
-		waiting, since := c.out.idle()
-		switch {
-		case waiting <= limit:
-		case since >= stuck:
-			m.log.Warn("a client is cut off: it does not read", "waiting", waiting, "since", since)
-			c.end(errStuck)
-		default: // it is looked at again
-			m.backlog.mu.Lock()
-			m.backlog.lookSoon()
-			m.backlog.mu.Unlock()
-		}
-	}
+	return b.space
 }

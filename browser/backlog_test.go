@@ -10,24 +10,26 @@ import (
 	"log/slog"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
-// bytesNow is how much waits.
+// bytesNow returns how many bytes wait.
 func (b *backlog) bytesNow() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.bytes
 }
 
-// bound sets a test's own bounds.
+// bound sets the limits of a test.
 func (b *backlog) bound(each, all int, stuck time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.each, b.all, b.stuck = each, all, stuck
+	b.perClient, b.total, b.stall = each, all, stuck
 }
 
-// newSpeaker is a multiplexer that runs, with n clients, and what says a message of size bytes to one of them as Chrome would: it returns when that has
-// been read, but for what a pipe holds.
+// newSpeaker returns a running multiplexer with n clients. say sends one of them a message of size bytes as Chrome would, and returns when
+// it has been read, except for what a pipe holds.
 func newSpeaker(t *testing.T, n int) (m *mux, clients []*client, say func(to, size int)) {
 	t.Helper()
 	p, err := newPipe()
@@ -53,14 +55,16 @@ func newSpeaker(t *testing.T, n int) (m *mux, clients []*client, say func(to, si
 		p.childR.Close()
 	})
 	return m, clients, func(to, size int) {
-		msg := fmt.Appendf(nil, `{"method":"Network.requestWillBeSent","sessionId":"root%d","params":{"x":"%s"}}`+"\x00", to, bytes.Repeat([]byte("x"), size))
+		msg := fmt.Appendf(nil, `{"method":"Network.requestWillBeSent","sessionId":"root%d","params":{"x":"%s"}}`+"\x00", to,
+			bytes.Repeat([]byte("x"), size))
 		if _, err := p.childW.Write(msg); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// TestReadersAreNotCutOff: more may wait for a client than for one that does not read; it is cut off when it has not read for long, and not before.
+// TestReadersAreNotCutOff: a client that reads may have more bytes waiting than one that does not. A client is disconnected once it has not
+// read for the whole timeout, and not earlier.
 func TestReadersAreNotCutOff(t *testing.T) {
 	const size, count = 40 << 20, 4
 	m, clients, say := newSpeaker(t, 2)
@@ -69,7 +73,7 @@ func TestReadersAreNotCutOff(t *testing.T) {
 		say(0, size)
 		say(1, size)
 	}
-	m.cutOff()
+	m.endStalled()
 	for range count {
 		if msg, err := clients[0].next(t.Context()); err != nil || len(msg) < size {
 			t.Fatalf("%d bytes, %v", len(msg), err)
@@ -79,8 +83,8 @@ func TestReadersAreNotCutOff(t *testing.T) {
 		t.Errorf("cut off before its time: %v", why)
 	}
 	m.backlog.bound(clientLimit, clientsLimit, 0)
-	m.cutOff()
-	if why := clients[1].reason(); !errors.Is(why, errStuck) {
+	m.endStalled()
+	if why := clients[1].reason(); !errors.Is(why, errStalled) {
 		t.Errorf("who does not read ended with %v", why)
 	}
 	if why := clients[0].reason(); why != nil {
@@ -91,8 +95,8 @@ func TestReadersAreNotCutOff(t *testing.T) {
 	}
 }
 
-// TestMemoryOfSlowClients: for several clients that do not read there never waits more than the bound for all and one message, though none has its own bound
-// reached. They are cut off, and who reads beside them gets all of his.
+// TestMemoryOfSlowClients: if several clients do not read, at most the common limit and one message wait, although none has reached its own
+// limit. They are disconnected, and a client that reads gets all of its messages.
 func TestMemoryOfSlowClients(t *testing.T) {
 	const size, all, rounds = 4 << 20, 16 << 20, 8
 	m, clients, say := newSpeaker(t, 4)
@@ -117,16 +121,16 @@ func TestMemoryOfSlowClients(t *testing.T) {
 			}
 		}
 	}()
-	eventually(t, "more waits than may for all", func() bool { return m.backlog.full() != nil })
+	testnet.Eventually(t, "more waits than may for all", func() bool { return m.backlog.full() != nil })
 	m.backlog.bound(clientLimit, all, 3*time.Second)
-	m.cutOff() // looks again by itself
+	m.endStalled() // checks again by itself
 	for _, c := range clients[:3] {
-		awaitClosed(t, "the end of a client that does not read", c.done, patient)
-		if why := c.reason(); !errors.Is(why, errStuck) {
+		testnet.AwaitClosed(t, "the end of a client that does not read", c.done, testnet.Patience)
+		if why := c.reason(); !errors.Is(why, errStalled) {
 			t.Errorf("it ended with %v", why)
 		}
 	}
-	awaitClosed(t, "all is said", said, patient)
+	testnet.AwaitClosed(t, "all is said", said, testnet.Patience)
 	if err := <-got; err != nil {
 		t.Errorf("who reads: %v", err)
 	}

@@ -12,10 +12,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
-// BenchmarkStart measures Start, until Languages too, against a bare Chromium on the same folder (pipe, first evaluation answered), in pairs
-// whose order changes. Run it with -benchtime=20x. It reports medians in milliseconds, and the medians of the pairs' ratios.
+// BenchmarkStart measures Start, and the time until Languages, against a bare Chromium on the same folder (pipe, first evaluation
+// answered), in pairs of alternating order. It reports medians in milliseconds, and medians of the pairs' ratios. Run it with
+// -benchtime=20x.
 func BenchmarkStart(b *testing.B) {
 	found, err := Find(b.Context(), "")
 	if err != nil {
@@ -42,7 +45,8 @@ func BenchmarkStart(b *testing.B) {
 		ratio, ratioLooked = append(ratio, ours/floor), append(ratioLooked, all/floor)
 	}
 	b.ReportMetric(0, "ns/op")
-	for unit, values := range map[string][]float64{"bare-ms": bare, "start-ms": start, "looked-ms": looked, "start/bare": ratio, "looked/bare": ratioLooked} {
+	for unit, values := range map[string][]float64{
+		"bare-ms": bare, "start-ms": start, "looked-ms": looked, "start/bare": ratio, "looked/bare": ratioLooked} {
 		slices.Sort(values)
 		b.ReportMetric(values[len(values)/2], unit)
 	}
@@ -67,16 +71,17 @@ func startOurs(b *testing.B, s Spec) (start, looked float64) {
 	return start, milliseconds(began)
 }
 
-// startBare starts the same program with the least flags and returns the time until its page has evaluated something.
+// startBare starts the same program with minimal flags and returns the time until its page has evaluated an expression.
 func startBare(b *testing.B, s Spec) float64 {
 	b.Helper()
 	p, err := newPipe()
 	if err != nil {
 		b.Fatal(err)
 	}
-	args := []string{"--headless=new", "--user-data-dir=" + s.UserDataDir, "--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe", blankPage}
+	args := []string{"--headless=new", "--user-data-dir=" + s.UserDataDir, "--host-resolver-rules=MAP * ~NOTFOUND",
+		"--remote-debugging-pipe", BlankPage}
 	if os.Geteuid() == 0 {
-		args = append([]string{"--no-sandbox"}, args...) // which makes the floor lower than it need be
+		args = append([]string{"--no-sandbox"}, args...) // makes the floor lower than necessary
 	}
 	cmd := exec.Command(s.Path, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -101,24 +106,25 @@ func startBare(b *testing.B, s Spec) float64 {
 	return took
 }
 
-// evaluateBare asks the browser's page for 1, as soon as there is one.
+// evaluateBare evaluates 1 on the browser's page as soon as there is one.
 func evaluateBare(b *testing.B, m *mux) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.Context(), patient)
+	ctx, cancel := context.WithTimeout(b.Context(), testnet.Patience)
 	defer cancel()
 	for {
 		targets, err := m.targets(ctx)
 		if err != nil {
 			b.Fatal(err)
 		}
-		i := slices.IndexFunc(targets, func(t targetInfo) bool { return t.Type == "page" })
+		i := slices.IndexFunc(targets, func(t TargetInfo) bool { return t.Type == "page" })
 		if i < 0 {
 			continue
 		}
 		var made struct {
 			SessionID string `json:"sessionId"`
 		}
-		if err := m.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": targets[i].TargetID, "flatten": true}, &made); err != nil {
+		if err := m.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": targets[i].TargetID, "flatten": true},
+			&made); err != nil {
 			b.Fatal(err)
 		}
 		if err := m.call(ctx, made.SessionID, "Runtime.evaluate", map[string]string{"expression": "1"}, nil); err != nil {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,10 +16,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// This file is the only one that knows chromedp. It drives the running browser through chromedp's own seams: the allocator below hands out
-// a Transport that is one client of the multiplexer. chromedp never starts, ends or closes anything of ours.
+// Only this file imports chromedp. The allocator gives chromedp a Transport that is a client of the multiplexer. chromedp neither starts
+// nor closes the browser.
 
-// transport is a client of the multiplexer as chromedp's Transport.
+// transport is a client of the multiplexer as a chromedp.Transport.
 type transport struct{ c *client }
 
 // Read satisfies chromedp.Transport.
@@ -39,7 +37,7 @@ func (t transport) Write(ctx context.Context, msg *cdproto.Message) error {
 	if err != nil {
 		return err
 	}
-	return t.c.send(ctx, raw)
+	return t.c.submit(ctx, raw)
 }
 
 // Close satisfies chromedp.Transport. It ends the client, not the browser.
@@ -51,7 +49,7 @@ func (t transport) Close() error {
 // allocator is the chromedp.Allocator of a running browser.
 type allocator struct {
 	b    *Browser
-	life context.Context // of the connection: it outlives the contexts of the tabs, so that these can detach
+	life context.Context // of the connection; it outlives the contexts of the tabs, so that these can detach
 }
 
 // Allocate satisfies chromedp.Allocator.
@@ -60,21 +58,21 @@ func (a *allocator) Allocate(ctx context.Context, opts ...chromedp.BrowserOption
 	if err != nil {
 		return nil, err
 	}
-	c, err := m.attach(ctx)
+	c, err := m.attachClient(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c.saves = true // it is the run's own
+	c.ownFolders = true // the run's own client
 	return chromedp.NewBrowserTransport(a.life, transport{c}, opts...)
 }
 
-// Wait satisfies chromedp.Allocator. There is nothing to wait for.
+// Wait satisfies chromedp.Allocator.
 func (a *allocator) Wait() {}
 
-// Attaches satisfies chromedp.Attacher: the browser runs already, and is not chromedp's to close.
+// Attaches satisfies chromedp.Attacher: chromedp must not close the browser.
 func (a *allocator) Attaches() bool { return true }
 
-// drive returns a chromedp context on the browser, without a tab yet. Its cancel function leaves all tabs open.
+// drive returns a chromedp context on the browser, without a tab. Its cancel function leaves all tabs open.
 func (b *Browser) drive(ctx context.Context) (context.Context, context.CancelFunc) {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	alloc, cancelAlloc := chromedp.NewAllocatorContext(ctx, &allocator{b, life})
@@ -87,22 +85,22 @@ func (b *Browser) drive(ctx context.Context) (context.Context, context.CancelFun
 	}
 }
 
-// openTimeout is how long all start pages together may take to be taken.
+// openTimeout bounds the opening of all start pages together.
 const openTimeout = 20 * time.Second
 
-// OpenPages opens the URLs, each in a tab: the first in a lone blank one, if that is all there is. A URL that a restored tab shows already is
-// not opened again. It returns when each navigation has begun, not when it is loaded. Only http, https and about:blank
-// are opened; any other URL fails the call before anything is opened.
+// OpenPages opens each URL in a tab; if a blank tab is the only one, it takes the first URL. It skips a URL that a restored tab shows. It
+// returns when every navigation has begun, before the pages are loaded. Only http, https and about:blank are allowed: it fails with a
+// *URLError for any other URL, before it opens anything.
 func (b *Browser) OpenPages(ctx context.Context, urls []string) error {
 	for _, u := range urls {
-		if err := checkURL(u); err != nil {
+		if err := CheckURL(u); err != nil {
 			return err
 		}
 	}
 	if len(urls) == 0 {
 		return nil
 	}
-	b.values() // a page of the look would keep the lone tab from being one
+	b.probedValues() // the page of a probe would be a second tab
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	root, leave := b.drive(ctx)
@@ -117,7 +115,7 @@ func (b *Browser) OpenPages(ctx context.Context, urls []string) error {
 	errs := make([]error, len(urls))
 	for i, u := range urls {
 		var lone target.ID
-		if i == 0 && len(open) == 1 && (open[0].URL == blankPage || open[0].URL == "") { // "" while it is still on its way there
+		if i == 0 && len(open) == 1 && (open[0].URL == BlankPage || open[0].URL == "") { // "" while it is still on its way there
 			lone = open[0].TargetID
 		}
 		wg.Go(func() { errs[i] = b.openPage(root, u, lone) })
@@ -126,7 +124,7 @@ func (b *Browser) OpenPages(ctx context.Context, urls []string) error {
 	return errors.Join(errs...)
 }
 
-// openPage navigates the given tab, or a new one when there is none.
+// openPage navigates a tab; "": a new one.
 func (b *Browser) openPage(root context.Context, address string, lone target.ID) error {
 	options := []chromedp.ContextOption{chromedp.WithDetachOnCancel(), chromedp.WithNewWindow(false)}
 	if lone != "" {
@@ -143,17 +141,17 @@ func (b *Browser) openPage(root context.Context, address string, lone target.ID)
 	return nil
 }
 
-// navigate waits until the owner has dressed the tab, and then until the navigation has begun. Chrome answers Page.navigate only
-// when the server has sent its headers, which through a slow proxy takes long; the event comes at once.
+// navigate waits for the tab's overrides, and then until the navigation has begun. Chrome answers Page.navigate only after the server's
+// headers, which takes long through a slow proxy. The event comes at once.
 func (b *Browser) navigate(ctx context.Context, t *chromedp.Target, address string) error {
-	b.mux.owner.awaitDressed(ctx, string(t.TargetID))
+	b.mux.controller.awaitOverrides(ctx, string(t.TargetID))
 	begun, unsubscribe := t.Subscribe("Page.frameStartedNavigating")
 	defer unsubscribe()
 	answered := make(chan error, 1)
 	go func() {
 		r, err := cdp.Call(ctx, t, cdppage.Navigate, cdppage.NavigateParams{URL: address})
 		if err == nil && r.ErrorText != "" {
-			b.log.Debug("start page did not load", "error", r.ErrorText) // the tab shows it
+			b.log.Debug("start page did not load", "error", r.ErrorText) // the tab shows the error
 		}
 		answered <- err
 	}()
@@ -165,39 +163,7 @@ func (b *Browser) navigate(ctx context.Context, t *chromedp.Target, address stri
 	}
 }
 
-// shown reports whether a tab shows the URL.
+// shown reports whether a tab shows a URL.
 func shown(open []*target.Info, address string) bool {
-	return address != blankPage && slices.ContainsFunc(open, func(t *target.Info) bool { return normal(t.URL) == normal(address) })
-}
-
-// normal is a URL as Chrome writes it, as far as that matters to compare two.
-func normal(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return address
-	}
-	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
-	if u.Path == "" {
-		u.Path = "/"
-	}
-	return u.String()
-}
-
-// URLError is a URL that the browser is not asked to open.
-type URLError struct{ URL string }
-
-func (e *URLError) Error() string {
-	return fmt.Sprintf("only http, https and about:blank can be opened: %q", e.URL)
-}
-
-// checkURL accepts absolute http and https URLs with a host, and about:blank. It fails with a *URLError.
-func checkURL(address string) error {
-	if address == blankPage {
-		return nil
-	}
-	u, err := url.Parse(address)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return &URLError{address}
-	}
-	return nil
+	return address != BlankPage && slices.ContainsFunc(open, func(t *target.Info) bool { return normal(t.URL) == normal(address) })
 }

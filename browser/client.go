@@ -9,50 +9,42 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
-// client is one user of the multiplexer: a gateway connection or chromedp. It sees a browser of its own:
-// a root session without a name, its own ids, the sessions that it attached and no others.
+// client is one user of the multiplexer: a gateway connection or chromedp. It sees a browser of its own: an unnamed root session, its own
+// message ids, and no sessions but those that it has attached.
 type client struct {
-	mux     *mux
-	root    string // its browser session
-	browser string // the target of root: every browser session has one of its own
-	base    string // the session of messages without sessionId: root, or a page's for a page socket
-	out     *queue // messages on their way to the client
-	guard   *guard // what it may not do; nil for the run's own
-	saves   bool   // its downloads go where it says; else into the run's own folder (Spec.FilesDir)
+	mux        *mux
+	root       string // id of its browser session
+	browser    string // target of root; every browser session has a target of its own
+	base       string // session of messages without sessionId: root, or the page's for a page socket
+	out        *queue // messages for the client
+	guard      *guard // filters its commands; nil for the run's own client
+	ownFolders bool   // it chooses where its downloads go; else they go into the run's own folder (Spec.FilesDir)
 
-	outlet atomic.Pointer[limitedConn] // where its messages may leave at once; nil for who takes them with next
-	laid   bool                        // messages lie in out that nobody was woken for; the reading goroutine's
+	outlet    atomic.Pointer[limitedConn] // the socket to which messages can be written at once; nil for a client that calls next
+	unflushed bool                        // out has messages that nobody was woken for; the reading goroutine's own
 
-	mu   sync.Mutex
-	why  error         // why it ended
-	done chan struct{} // closed when it ended
+	mu        sync.Mutex
+	endReason error         // why it ended
+	done      chan struct{} // closed when it has ended
 
-	wishing chan struct{} // holds a token while Chrome is told what it wants of downloads
+	behaviorTurn chan struct{} // holds a token while a download behaviour of the client is being set
 }
 
-// errClosedByClient is the end of a client that wished it. Other ends are errStuck, errTooSlow, errPipeEnded and, for a page socket, errSessionGone.
+// errClosedByClient says that the client has disconnected. Other reasons are errStalled, errTooSlow, errPipeEnded and, for a page socket,
+// errSessionGone.
 var errClosedByClient = errors.New("closed by the client")
 
-// Error codes as Chrome uses them.
-const (
-	codeParse          = -32700
-	codeInvalidRequest = -32600
-	codeServer         = -32000 // a command that is not carried out
-	codeNoSession      = -32001
-)
-
 func newClient(m *mux) *client {
-	c := &client{mux: m, out: newQueue(math.MaxInt), done: make(chan struct{}), wishing: make(chan struct{}, 1)}
+	c := &client{mux: m, out: newQueue(math.MaxInt), done: make(chan struct{}), behaviorTurn: make(chan struct{}, 1)}
 	c.out.backlog = m.backlog
 	return c
 }
 
-// next returns the next message for the client. Its error is why the client ended, or ctx's.
+// next returns the next message for the client. It fails with the reason why the client ended, or with ctx's error.
 func (c *client) next(ctx context.Context) ([]byte, error) {
-	msg, err := c.out.take(ctx)
+	msg, err := c.out.dequeue(ctx)
 	if errors.Is(err, errQueueClosed) {
 		return nil, c.reason()
 	}
@@ -62,38 +54,39 @@ func (c *client) next(ctx context.Context) ([]byte, error) {
 func (c *client) reason() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.why
+	return c.endReason
 }
 
-// deliver gives the client a message.
+// deliver queues a message for the client.
 func (c *client) deliver(msg []byte) {
 	if msg != nil {
-		_ = c.out.put(msg) // closed: it has ended
+		_ = c.out.enqueue(msg) // a closed queue: the client has ended
 	}
 }
 
-// hand is deliver on the reading goroutine, which lets it out before it waits for Chrome again: that wakes nobody.
-func (c *client) hand(msg []byte) {
-	if msg != nil && c.out.lay(msg) == nil && !c.laid {
-		c.laid = true
-		c.mux.laid = append(c.mux.laid, c)
+// send is deliver for the reading goroutine: it wakes nobody, since that goroutine calls flush before it waits for Chrome again.
+func (c *client) send(msg []byte) {
+	if msg != nil && c.out.enqueueQuiet(msg) == nil && !c.unflushed {
+		c.unflushed = true
+		c.mux.unflushed = append(c.mux.unflushed, c)
 	}
 }
 
-// letOut sends what was handed to clients, or wakes who does. It waits for nobody.
-func (m *mux) letOut() {
-	for _, c := range m.laid {
-		c.laid = false
+// flush writes queued messages or wakes the writer. It never blocks.
+func (m *mux) flush() {
+	for _, c := range m.unflushed {
+		c.unflushed = false
 		if outlet := c.outlet.Load(); outlet == nil || !outlet.trySend(c.out) {
-			c.out.wake()
+			c.out.signal()
 		}
 	}
-	clear(m.laid)
-	m.laid = m.laid[:0]
+	clear(m.unflushed)
+	m.unflushed = m.unflushed[:0]
 }
 
-// narrow makes the page that Chrome attached the client's base session. It runs on the reading goroutine, which alone reads base while messages come.
-func (c *client) narrow(a answer) error {
+// setBasePage makes the page session that Chrome has attached the client's base session. It runs on the reading goroutine, the only one
+// that reads base while messages arrive.
+func (c *client) setBasePage(a answer) error {
 	if err := a.err(); err != nil {
 		return err
 	}
@@ -103,28 +96,28 @@ func (c *client) narrow(a answer) error {
 	if err := json.Unmarshal(a.Result, &r); err != nil {
 		return err
 	}
-	if c.mux.session(r.SessionID) == nil { // it went, or is closed to clients
+	if c.mux.session(r.SessionID) == nil { // it has ended, or its page is blocked
 		return errSessionGone
 	}
 	c.base = r.SessionID
 	return nil
 }
 
-// hidden reports whether an event is about another client's browser target. With a connection of Chrome's own there is one such
-// target for all, and clients take any that they see for theirs.
-func (c *client) hidden(method string, params []byte) bool {
+// hidesBrowserTarget reports whether an event concerns another client's browser target. Chrome's own debugging port has one such target for
+// all, and clients take any that they see for theirs.
+func (c *client) hidesBrowserTarget(method string, params []byte) bool {
 	if method != "Target.targetCreated" && method != "Target.targetInfoChanged" {
 		return false
 	}
 	var p struct {
-		TargetInfo targetInfo `json:"targetInfo"`
+		TargetInfo TargetInfo `json:"targetInfo"`
 	}
 	return json.Unmarshal(params, &p) == nil && p.TargetInfo.Type == "browser" && p.TargetInfo.TargetID != c.browser
 }
 
-// rewritten makes Chrome's message one for this client: the id that it chose, and no sessionId on its base session.
-// It is nil for what a page socket does not see.
-func (c *client) rewritten(msg []byte, e envelope, id []byte) []byte {
+// rewrite adapts a message of Chrome to this client: it restores the client's id and removes the sessionId of the base session. It returns
+// nil for a message that a page socket does not get.
+func (c *client) rewrite(msg []byte, e envelope, id []byte) []byte {
 	switch text(msg, e.session) {
 	case c.base:
 		blank(msg, e.sessionMember)
@@ -137,60 +130,61 @@ func (c *client) rewritten(msg []byte, e envelope, id []byte) []byte {
 	return msg
 }
 
-// send takes one message of the client. An error means that the client's connection is over; what is wrong
-// with the message itself is answered to the client, in Chrome's words.
-func (c *client) send(ctx context.Context, msg []byte) error {
+// submit handles one message from the client. An error means that the client's connection is over. A faulty message is answered as Chrome
+// answers it.
+func (c *client) submit(ctx context.Context, msg []byte) error {
 	if why := c.reason(); why != nil {
 		return why
 	}
 	e, err := scan(msg, maxDepth)
 	if err != nil || !wellFormed(msg) {
-		return c.refuse(msg, envelope{}, codeParse, "JSON: message must be one JSON object in UTF-8, nested at most "+strconv.Itoa(maxDepth)+" deep")
+		return c.sendError(msg, envelope{}, codeParse,
+			"JSON: message must be one JSON object in UTF-8, nested at most "+strconv.Itoa(maxDepth)+" deep")
 	}
-	if fault := e.fault(msg); fault != "" {
+	if fault := e.invalid(msg); fault != "" {
 		if _, ok := integer(msg, e.id); !ok {
 			e = envelope{}
 		}
-		return c.refuse(msg, e, codeInvalidRequest, fault)
+		return c.sendError(msg, e, codeInvalidRequest, fault)
 	}
 	method := text(msg, e.method)
 	if method == "Browser.close" {
-		return c.leave(msg, e)
+		return c.answerClose(msg, e)
 	}
-	if method == "Target.sendMessageToTarget" && c.mux.hasPrivate() { // it may be for a session that only Chrome knows of
-		return c.refuse(msg, e, codeServer, "The browser's settings are changed just now: send it again")
+	if method == "Target.sendMessageToTarget" && c.mux.hasSettingsPage() { // it may address a settings session that only Chrome knows
+		return c.sendError(msg, e, codeServer, "The browser's settings are changed just now: send it again")
 	}
 	name := c.base
 	if e.session.there() {
 		name = text(msg, e.session)
 	}
-	if !c.saves && setsDownloads(method) {
-		return c.wishDownloads(name, method, msg, e)
+	if !c.ownFolders && setsDownloadBehavior(method) {
+		return c.setDownloadBehavior(name, method, msg, e)
 	}
 	if why := c.guard.refusal(method, e.params.in(msg)); why != "" {
-		return c.refuse(msg, e, codeServer, why)
+		return c.sendError(msg, e, codeServer, why)
 	}
-	if method == "Target.sendMessageToTarget" && wrapsDownloads(e.params.in(msg)) {
-		return c.refuse(msg, e, codeServer, "Not allowed: say where downloads go in a command of its own, not within another")
+	if method == "Target.sendMessageToTarget" && wrapsDownloadBehavior(e.params.in(msg)) {
+		return c.sendError(msg, e, codeServer, "Not allowed: say where downloads go in a command of its own, not within another")
 	}
 	return c.forward(ctx, name, method, msg, e)
 }
 
-// leave answers Browser.close and ends the client. The browser is not a client's to close.
-func (c *client) leave(msg []byte, e envelope) error {
+// answerClose answers Browser.close and ends the client, since clients must not close the browser.
+func (c *client) answerClose(msg []byte, e envelope) error {
 	c.deliver(c.reply(msg, e, `"result":{}`))
 	c.end(errClosedByClient)
 	return errClosedByClient
 }
 
-// refuse answers a message with an error.
-func (c *client) refuse(msg []byte, e envelope, code int, message string) error {
+// sendError answers a message with an error.
+func (c *client) sendError(msg []byte, e envelope, code int, message string) error {
 	text, _ := json.Marshal(ProtocolError{Code: code, Message: message})
 	c.deliver(c.reply(msg, e, `"error":`+string(text)))
 	return nil
 }
 
-// reply builds an answer to msg with its id and session.
+// reply builds an answer with the id and session of msg.
 func (c *client) reply(msg []byte, e envelope, body string) []byte {
 	b := []byte("{")
 	if e.id.there() {
@@ -203,213 +197,122 @@ func (c *client) reply(msg []byte, e envelope, body string) []byte {
 	return append(b, '}')
 }
 
-// forward gives Chrome the client's command, or holds it.
+// forward sends a command of the client to Chrome, or holds it.
 func (c *client) forward(ctx context.Context, name, method string, msg []byte, e envelope) error {
 	m := c.mux
 	m.mu.Lock()
 	s := m.sessions[name]
 	if s == nil || s.client != c || m.pending == nil {
 		m.mu.Unlock()
-		return c.refuse(msg, e, codeNoSession, "Session with given id not found.")
+		return c.sendError(msg, e, codeNoSession, "Session with given id not found.")
 	}
 	params := e.params.in(msg)
-	if m.refusesTarget(method, params) {
+	why := c.guard.browserWideRefusal(s.kind, method)
+	if m.namesBlockedTarget(method, params) {
+		why = noSuchTarget
+	}
+	if why != "" {
 		m.mu.Unlock()
-		return c.refuse(msg, e, codeServer, noSuchTarget)
+		return c.sendError(msg, e, codeServer, why)
 	}
-	if why := c.guard.wholeBrowser(s.kind, method); why != "" {
-		m.mu.Unlock()
-		return c.refuse(msg, e, codeServer, why)
-	}
-	p := pending{session: name, client: c, raw: append([]byte(nil), e.id.in(msg)...), without: m.without(method)}
-	switch method {
-	case "Target.createTarget":
-		params, p.first = m.owner.bornBlank(c, params)
-	case "Browser.setDownloadBehavior", "Page.setDownloadBehavior":
-		p.first = m.downloads.hears(s, method, params)
-	case "Target.createBrowserContext":
-		p.first = func(a answer, deliver func()) { m.downloads.born(a); deliver() }
-	case "Target.disposeBrowserContext":
-		p.first = m.downloads.dies(params)
-	case "Emulation.setUserAgentOverride", "Network.setUserAgentOverride":
-		s.agent = true
-	case "Target.attachToTarget", "Target.setAutoAttach": // of the sessions that there are then it tells before its answer
-		joined := m.owner.joins.begin()
-		p.first = func(_ answer, deliver func()) { joined(); deliver() }
-	case "Runtime.runIfWaitingForDebugger":
-		if s.waits { // at the answer: what attached below a tab before is known then
-			p.first = func(_ answer, deliver func()) { m.mu.Lock(); m.letGo(s); m.mu.Unlock(); deliver() }
-		}
-	}
-	cmd := command{id: m.register(p), session: name, method: method, params: params}
+	p := pending{session: name, client: c, clientID: append([]byte(nil), e.id.in(msg)...), filter: m.answerFilter(method)}
+	params, p.before = c.prepare(s, method, params)
+	cmd := command{id: m.registerCall(p), session: name, method: method, params: params}
 	held := m.hold(s, cmd)
 	m.mu.Unlock()
 	if strings.HasSuffix(method, ".setUserAgentOverride") {
-		m.owner.follow(s, params)
+		m.controller.followUserAgent(s, params)
 	}
 	if held {
 		return nil
 	}
 	if msg := cmd.encode(); !m.pipe.writeNow(m.in, msg) {
-		if err := m.in.wait(ctx, msg); err != nil {
+		if err := m.in.enqueueWait(ctx, msg); err != nil {
 			return err
 		}
 	}
-	if m.live != nil {
-		m.live.scripted(s.target, method, params)
+	if strings.HasPrefix(method, "Input.") {
+		m.publish(ClientInput{s.target, method, params})
 	}
 	return nil
 }
 
-// hold keeps cmd back when it is the resume of a target that the owner has not dressed yet, or comes after such a one:
-// a page must not run its first line before it is what the profile says. m.mu is held.
-func (m *mux) hold(s *session, cmd command) bool {
-	switch {
-	case s.isHeld:
-	case cmd.method == "Runtime.runIfWaitingForDebugger" && ownedKind(s.kind):
-		dressed := m.owner.dressing(s.target)
-		if dressed.isDone() {
-			return false
-		}
-		s.isHeld = true
-		go m.release(s, dressed)
-	default:
-		return false
-	}
-	s.held = append(s.held, cmd)
-	s.heldBytes += len(cmd.method) + len(cmd.params)
-	if s.heldBytes > heldLimit {
-		go s.client.end(errTooSlow)
-	}
-	return true
-}
-
-// release lets s go on when its target is dressed. The owner has sent its commands at once, so that nothing but Chrome is waited for, as long as that
-// takes: a busy machine may take longer than any limit. A target that the owner does not even know after patience is closed.
-func (m *mux) release(s *session, d *dressing) {
-	defer m.owner.unseen(s.target, d)
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-d.done:
-	case <-s.client.done:
-	case <-timer.C:
-		if !m.awaitUnknown(s, d) {
-			m.refuseHeld(s)
-			return
+// prepare returns the parameters with which a command goes to Chrome, and what happens before the client gets the answer (nil: nothing).
+// m.mu is held.
+func (c *client) prepare(s *session, method string, params []byte) (sent []byte, before func(answer, func())) {
+	m := c.mux
+	switch method {
+	case "Target.createTarget":
+		return m.controller.createBlank(c, params)
+	case "Browser.setDownloadBehavior", "Page.setDownloadBehavior":
+		return params, m.downloads.onBehavior(s, method, params)
+	case "Target.createBrowserContext":
+		return params, func(a answer, deliver func()) { m.downloads.onContextCreated(a); deliver() }
+	case "Target.disposeBrowserContext":
+		return params, m.downloads.onContextDisposed(params)
+	case "Emulation.setUserAgentOverride", "Network.setUserAgentOverride":
+		s.ownAgent = true
+	case "Target.attachToTarget", "Target.setAutoAttach": // Chrome announces sessions on existing targets before its answer
+		joined := m.controller.attaching.begin()
+		return params, func(_ answer, deliver func()) { joined(); deliver() }
+	case "Runtime.runIfWaitingForDebugger":
+		if s.holds { // until the answer, since it becomes known before that what attached below a tab
+			return params, func(_ answer, deliver func()) { m.mu.Lock(); m.endHold(s); m.mu.Unlock(); deliver() }
 		}
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.unhold(s)
+	return params, nil
 }
 
-// awaitUnknown waits for a target that has taken all patience. One that the owner does not know is closed, and false when it cannot be: it stays as it
-// is, and the client is told.
-func (m *mux) awaitUnknown(s *session, d *dressing) bool {
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	late := timer.C
-	if m.owner.knows(d) {
-		late = nil
-	} else {
-		m.owner.condemn(s, "the owner is not attached to it")
-	}
-	select {
-	case <-d.done:
-	case <-s.client.done:
-	case <-late:
-		return m.owner.knows(d) // it came after all, and closes now
-	}
-	return true
-}
-
-// notDressed is what a client gets whose target could neither be made what the profile says nor closed.
-const notDressed = "The target could not be made what the profile says, and does not run"
-
-// refuseHeld answers what is held with an error. The target still waits.
-func (m *mux) refuseHeld(s *session) {
-	m.mu.Lock()
-	var refused [][]byte
-	for _, cmd := range s.held {
-		p := m.pending[cmd.id]
-		delete(m.pending, cmd.id)
-		refusal, _ := json.Marshal(struct {
-			ID      json.RawMessage `json:"id"`
-			Error   ProtocolError   `json:"error"`
-			Session string          `json:"sessionId,omitempty"`
-		}{p.raw, ProtocolError{Code: codeServer, Message: notDressed}, s.id})
-		refused = append(refused, refusal)
-	}
-	s.held, s.heldBytes, s.isHeld = nil, 0, false
-	m.mu.Unlock()
-	for _, msg := range refused {
-		if e, err := scan(msg, maxDepth); err == nil {
-			s.client.deliver(s.client.rewritten(msg, e, nil))
-		}
-	}
-}
-
-// unhold sends what is held, in order, if the session is still there. m.mu is held.
-func (m *mux) unhold(s *session) {
-	if m.sessions[s.id] == s {
-		for _, cmd := range s.held {
-			_ = m.in.force(cmd.encode())
-		}
-	}
-	s.held, s.heldBytes, s.isHeld = nil, 0, false
-}
-
-// lost is called when one of the client's sessions has ended.
-func (c *client) lost(s *session) {
+// sessionEnded ends a client whose base session has ended.
+func (c *client) sessionEnded(s *session) {
 	if s.id == c.base {
 		c.end(errSessionGone)
 	}
 }
 
-// end ends the client for the given reason: it gets what waits, then the reason.
+// end ends the client. It gets the queued messages first, and then the reason.
 func (c *client) end(why error) {
 	c.mu.Lock()
-	first := c.why == nil
+	first := c.endReason == nil
 	if first {
-		c.why = why
+		c.endReason = why
 		close(c.done)
 	}
 	c.mu.Unlock()
 	c.out.close()
-	c.out.leave()
+	c.out.leaveBacklog()
 	if first {
-		c.mux.forget(c)
+		c.mux.detachClient(c)
 	}
 }
 
-// close ends the client and detaches it in Chrome.
+// close ends the client and detaches it from Chrome.
 func (c *client) close() { c.end(errClosedByClient) }
 
-// forget detaches the client's browser session. Chrome then ends all below it as for a connection that closed: targets that
-// its auto-attach holds go on, and browser contexts that it made with disposeOnDetach are disposed of.
-func (m *mux) forget(c *client) {
+// detachClient detaches the client's browser session. Chrome then ends all sessions below it as for a closed connection. It resumes targets
+// that the client's auto-attach has paused, and disposes of browser contexts created with disposeOnDetach.
+func (m *mux) detachClient(c *client) {
 	m.mu.Lock()
 	delete(m.clients, c)
 	var gone []*session
 	var calls []pending
 	if s := m.sessions[c.root]; s != nil {
-		gone, calls = m.drop(s)
+		gone, calls = m.removeSession(s)
 	}
 	m.mu.Unlock()
-	fail(calls, errClosedByClient)
+	failCalls(calls, errClosedByClient)
 	if c.root == "" {
 		return
 	}
 	m.send("", "Target.detachFromTarget", map[string]string{"sessionId": c.root}, func(a answer) {
 		for _, s := range gone {
 			if a.lost == nil {
-				m.owner.left(s)
+				m.controller.onClientDetached(s)
 			}
 		}
 	})
 	for _, s := range gone {
-		m.downloads.left(s)
+		m.downloads.onSessionEnded(s)
 	}
-	m.prepareSpares() // who leaves often comes again
+	m.prepareSpares() // clients often reconnect at once
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"warren/testnet"
 )
 
 // tester is a DevTools client over a socket.
@@ -42,10 +44,10 @@ func dial(t *testing.T, address string) *tester {
 	return c
 }
 
-// dialUnread is a client that does not read.
+// dialUnread connects a client that does not read.
 func dialUnread(t *testing.T, address string) *tester {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	socket, _, err := websocket.Dial(ctx, strings.Replace(address, "http://", "ws://", 1), nil)
 	if err != nil {
@@ -83,14 +85,14 @@ func (c *tester) read() {
 
 func (c *tester) write(raw string) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), patient)
+	ctx, cancel := context.WithTimeout(c.t.Context(), testnet.Patience)
 	defer cancel()
 	if err := c.socket.Write(ctx, websocket.MessageText, []byte(raw)); err != nil {
 		c.t.Errorf("write: %v", err)
 	}
 }
 
-// send sends a command and returns where its answer will come.
+// send sends a command and returns the channel of its answer.
 func (c *tester) send(session, method string, params any) <-chan message {
 	c.t.Helper()
 	c.mu.Lock()
@@ -120,7 +122,7 @@ func (c *tester) try(session, method string, params any) message {
 	return c.wait(c.send(session, method, params), method)
 }
 
-// lately are the last events that nobody has taken.
+// lately returns the last events that nobody has taken.
 func (c *tester) lately() string {
 	var all []string
 	for {
@@ -145,7 +147,7 @@ func (c *tester) wait(answer <-chan message, what string) message {
 		default:
 		}
 		c.t.Fatalf("%s: the socket ended: %v", what, c.err)
-	case <-time.After(patient): // a busy machine takes its time for 100 MiB
+	case <-time.After(testnet.Patience): // a busy machine is slow with 100 MiB
 		c.t.Fatalf("%s: no answer; events of late:%s", what, c.lately())
 	}
 	return message{}
@@ -164,7 +166,7 @@ func (c *tester) call(session, method string, params any) json.RawMessage {
 // event waits for an event.
 func (c *tester) event(method string) message {
 	c.t.Helper()
-	late := time.After(patient)
+	late := time.After(testnet.Patience)
 	for {
 		select {
 		case m := <-c.events:
@@ -188,7 +190,7 @@ func field(t *testing.T, raw json.RawMessage, name string) string {
 	return text
 }
 
-// openTab makes a page and attaches to it. It returns target and session.
+// openTab opens a page and attaches to it.
 func (c *tester) openTab(url string) (target, session string) {
 	c.t.Helper()
 	target = field(c.t, c.call("", "Target.createTarget", map[string]any{"url": url}), "targetId")
@@ -208,10 +210,10 @@ func (c *tester) value(session, expression string) string {
 	return string(r.Result.Value)
 }
 
-// becomes waits until an expression has a value. A page that is on its way may answer with an error meanwhile.
+// becomes waits until an expression has a value. A page that is navigating may answer with an error meanwhile.
 func (c *tester) becomes(session, expression, want string) {
 	c.t.Helper()
-	eventually(c.t, expression+" is "+want, func() bool {
+	testnet.Eventually(c.t, expression+" is "+want, func() bool {
 		m := c.try(session, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true})
 		var r struct {
 			Result struct{ Value json.RawMessage }
@@ -246,7 +248,8 @@ func TestTwoClients(t *testing.T) {
 	}
 	for i, c := range clients {
 		other := sessions[1-i]
-		if m := c.try(other, "Runtime.evaluate", map[string]any{"expression": "1"}); m.Error == nil || m.Error.Code != codeNoSession || m.SessionID != other {
+		if m := c.try(other, "Runtime.evaluate", map[string]any{"expression": "1"}); m.Error == nil || m.Error.Code != codeNoSession ||
+			m.SessionID != other {
 			t.Errorf("client %d on the other's session: %+v", i, m)
 		}
 		if m := c.try("", "Target.detachFromTarget", map[string]any{"sessionId": other}); m.Error == nil {
@@ -263,7 +266,7 @@ func TestTwoClients(t *testing.T) {
 	}
 }
 
-// TestOneBrowserTarget: a client that discovers targets finds one browser, its own, and can attach to it when others have gone.
+// TestOneBrowserTarget: a client that discovers targets finds one browser target, its own, and can attach to it after others have left.
 func TestOneBrowserTarget(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
@@ -276,12 +279,12 @@ func TestOneBrowserTarget(t *testing.T) {
 		o.call("", "Target.setDiscoverTargets", map[string]any{"discover": true, "filter": filter})
 		o.socket.CloseNow()
 	}
-	eventually(t, "the others have gone", func() bool { return b.Clients() == 1 })
+	testnet.Eventually(t, "the others have gone", func() bool { return b.Clients() == 1 })
 	c.call("", "Browser.getVersion", nil)
 	browsers := map[string]bool{}
 	for len(c.events) > 0 {
 		m := <-c.events
-		var p struct{ TargetInfo targetInfo }
+		var p struct{ TargetInfo TargetInfo }
 		if err := json.Unmarshal(m.Params, &p); err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +300,7 @@ func TestOneBrowserTarget(t *testing.T) {
 	}
 }
 
-// TestClientsCloseNothing: Browser.close ends the client's own connection, on whatever session it comes.
+// TestClientsCloseNothing: Browser.close on any session ends the client's own connection only.
 func TestClientsCloseNothing(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
@@ -310,7 +313,7 @@ func TestClientsCloseNothing(t *testing.T) {
 	session := field(t, nested.call("", "Target.attachToBrowserTarget", nil), "sessionId")
 	nested.write(`{"id":77,"method":"Browser.\u0063lose","sessionId":"` + session + `"}`)
 	for _, c := range []*tester{plain, nested} {
-		awaitClosed(t, "the connection's end", c.ended, patient)
+		testnet.AwaitClosed(t, "the connection's end", c.ended, testnet.Patience)
 		if code := websocket.CloseStatus(c.err); code != websocket.StatusNormalClosure {
 			t.Errorf("closed with %v (%v)", code, c.err)
 		}
@@ -321,7 +324,7 @@ func TestClientsCloseNothing(t *testing.T) {
 	}
 }
 
-// TestSlowClientIsCutOff: a client that does not read is cut off when too much waits for it for too long, and nobody else notices.
+// TestSlowClientIsCutOff: a client that does not read is disconnected when too much waits for too long. Other clients do not notice.
 func TestSlowClientIsCutOff(t *testing.T) {
 	b := newProfile(t).start()
 	b.mux.backlog.bound(clientLimit, clientsLimit, 2*time.Second)
@@ -356,9 +359,10 @@ func TestSlowClientIsCutOff(t *testing.T) {
 		}
 	}()
 	for i := range 12 {
-		slow.write(fmt.Sprintf(`{"id":%d,"method":"Runtime.evaluate","sessionId":"%s","params":{"expression":"'x'.repeat(16<<20)","returnByValue":true}}`, i+2, mine))
+		slow.write(fmt.Sprintf(`{"id":%d,"method":"Runtime.evaluate",`+
+			`"sessionId":"%s","params":{"expression":"'x'.repeat(16<<20)","returnByValue":true}}`, i+2, mine))
 	}
-	eventually(t, "the slow client is cut off", func() bool { return b.Clients() == 1 })
+	testnet.Eventually(t, "the slow client is cut off", func() bool { return b.Clients() == 1 })
 	close(stop)
 	t.Logf("the other client's slowest answer meanwhile: %v", <-worst)
 	if got := good.value(session, "6*7"); got != "42" {
@@ -369,7 +373,7 @@ func TestSlowClientIsCutOff(t *testing.T) {
 	}
 }
 
-// TestBigFrames: messages near Chrome's own limit of 100 MiB pass in both directions; what Chrome could not take ends the client only.
+// TestBigFrames: messages near Chrome's limit of 100 MiB pass in both directions. A larger one ends only its client.
 func TestBigFrames(t *testing.T) {
 	if testing.Short() {
 		t.Skip("is about 100 MiB, which take the race detector a minute; its run leaves it out, make test has it")
@@ -388,19 +392,20 @@ func TestBigFrames(t *testing.T) {
 	c.call("", "Target.setDiscoverTargets", map[string]any{"discover": false, "x": strings.Repeat("y", 95<<20)})
 	t.Logf("95 MiB to the browser: %v", time.Since(began))
 	big := dial(t, url+"/")
-	go big.socket.Write(context.Background(), websocket.MessageText, []byte(`{"id":1,"method":"Browser.getVersion","params":{"x":"`+strings.Repeat("z", 101<<20)+`"}}`))
-	awaitClosed(t, "the end of a client with a message too big", big.ended, patient)
+	go big.socket.Write(context.Background(), websocket.MessageText,
+		[]byte(`{"id":1,"method":"Browser.getVersion","params":{"x":"`+strings.Repeat("z", 101<<20)+`"}}`))
+	testnet.AwaitClosed(t, "the end of a client with a message too big", big.ended, testnet.Patience)
 	if got := c.value(session, "6*7"); got != "42" {
 		t.Errorf("got %s", got)
 	}
 }
 
-// TestHostileMessages: what is not a command gets Chrome's own words, and none of it reaches another session or breaks the pipe.
+// TestHostileMessages: what is no command gets Chrome's own error, and none of it reaches another session or breaks the pipe.
 func TestHostileMessages(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
 	c := dial(t, url+"/")
-	owners := b.mux.owner.openPages()[0].session
+	owners := b.mux.controller.openPages()[0].Session
 	deep := strings.Repeat("[", 400) + strings.Repeat("]", 400)
 	for raw, want := range map[string]int{
 		``:                                      codeParse,
@@ -418,15 +423,16 @@ func TestHostileMessages(t *testing.T) {
 		`{"id":4294967296,"method":"Browser.getVersion"}`:                                         codeInvalidRequest,
 		`{"id":1}`:            codeInvalidRequest,
 		`{"id":1,"method":5}`: codeInvalidRequest,
-		`{"id":1,"method":"Browser.getVersion","sessionId":5}`:                                                           codeInvalidRequest,
-		`{"id":1,"method":"Browser.getVersion","more":1}`:                                                                codeInvalidRequest,
-		`{"id":1,"method":"Browser.getVersion","sessionId":"` + b.mux.owner.openPages()[0].session + `","sessionId":""}`: codeInvalidRequest,
-		`{"id":1,"method":"Runtime.evaluate","sessionId":"` + owners + `","params":{"expression":"1"}}`:                  codeNoSession,
-		`{"id":1,"method":"Browser.getVersion","sessionId":""}`:                                                          codeNoSession,
-		`{"id":1,"method":"Browser.getVersion","sessionId":"` + strings.Repeat("A", 1<<20) + `"}`:                        codeNoSession,
-		`{"id":1,"method":"Browser.getVersion","sessionId":"\",\"id\":9,\"x\":\""}`:                                      codeNoSession,
-		`{"id":1,"method":"No.such"}`:                                                                                    -32601,
-		`{"id":1,"method":"\",\"x\":\"","params":{}}`:                                                                    -32601,
+		`{"id":1,"method":"Browser.getVersion","sessionId":5}`: codeInvalidRequest,
+		`{"id":1,"method":"Browser.getVersion","more":1}`:      codeInvalidRequest,
+		`{"id":1,"method":"Browser.getVersion","sessionId":"` + b.mux.controller.openPages()[0].Session +
+			`","sessionId":""}`: codeInvalidRequest,
+		`{"id":1,"method":"Runtime.evaluate","sessionId":"` + owners + `","params":{"expression":"1"}}`: codeNoSession,
+		`{"id":1,"method":"Browser.getVersion","sessionId":""}`:                                         codeNoSession,
+		`{"id":1,"method":"Browser.getVersion","sessionId":"` + strings.Repeat("A", 1<<20) + `"}`:       codeNoSession,
+		`{"id":1,"method":"Browser.getVersion","sessionId":"\",\"id\":9,\"x\":\""}`:                     codeNoSession,
+		`{"id":1,"method":"No.such"}`:                 -32601,
+		`{"id":1,"method":"\",\"x\":\"","params":{}}`: -32601,
 	} {
 		c.write(raw)
 		m := c.wait(c.events, raw)
@@ -448,15 +454,16 @@ func TestHostileMessages(t *testing.T) {
 	}
 }
 
-// TestEndOfBrowserEndsClients: clients learn why.
+// TestEndOfBrowserEndsClients: clients get the reason.
 func TestEndOfBrowserEndsClients(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
 	c := dial(t, url+"/")
 	c.call("", "Browser.getVersion", nil)
 	b.Stop(t.Context(), true)
-	awaitClosed(t, "the client's end", c.ended, patient)
-	if websocket.CloseStatus(c.err) != websocket.StatusGoingAway || !strings.Contains(c.err.Error(), "the browser was ended by a signal (killed)") {
+	testnet.AwaitClosed(t, "the client's end", c.ended, testnet.Patience)
+	if websocket.CloseStatus(c.err) != websocket.StatusGoingAway ||
+		!strings.Contains(c.err.Error(), "the browser was ended by a signal (killed)") {
 		t.Errorf("ended with %v", c.err)
 	}
 	if status, body := ask(t, "GET", url+"/json/version", nil); status != 503 {

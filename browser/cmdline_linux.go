@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// commandLine returns a process' arguments, nil when it has gone. Chrome may write its own with spaces in place of the NULs; a
-// folder of ours is then still found as long as its path has no space.
+// commandLine returns a process' arguments, nil if it has gone. Chrome may have replaced the NULs between its arguments by spaces. Then a
+// path is found only if it contains no space.
 func commandLine(pid int) []string {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// commandLine returns a process' arguments, nil when it has gone (sysctl kern.procargs2: a count, the path, the arguments).
+// commandLine returns a process' arguments, nil if it has gone (sysctl kern.procargs2: a count, the path, the arguments).
 func commandLine(pid int) []string {
 	raw, err := unix.SysctlRaw("kern.procargs2", pid)
 	if err != nil || len(raw) < 4 {

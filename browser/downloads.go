@@ -10,36 +10,39 @@ import (
 	"sync"
 )
 
-// downloads says where the files of a run's downloads go, and keeps what became of each.
+// downloads directs where the run's downloads go, and keeps the list of them.
 //
-// Chrome keeps one behaviour per browser context, of whoever spoke last, and forgets it with the session that said it. So the words of clients that may not
-// use files of the machine never reach it: the owner, whose session lasts as long as the run, says them with a folder of the run's own in place of the one
-// that was named, and files are named by Chrome's id, whatever a site suggests. Events come to the owner's session, and from here to such clients, with
-// the folder that they named. Clients that may use files of the machine speak to Chrome themselves; when one leaves, what held before holds again. Where
-// the run's own folder is the only one that Chrome can write, all clients are served in the first way: a download would fail in the other.
+// Chrome has one download behaviour per browser context, that of the last command, and forgets it when the session of that command ends.
+// Commands of clients that may not use files of this machine therefore never reach Chrome. The controller, whose session lasts as long as
+// the run, sends them instead, with a folder of the run's own in place of the client's. Files get Chrome's GUID as their name. Chrome's
+// events are passed on to such clients with the folder that they named.
+//
+// Clients that may use files of this machine send their commands to Chrome directly. When such a client leaves, the previous behaviour is
+// restored. If Chrome can write only the run's own folder, all clients are treated in the first way, since their downloads would fail
+// otherwise.
 type downloads struct {
-	mux      *mux
-	dir      string // the run's own folder for them; "" in tests without a browser: clients' words pass
-	root     string // what the quota counts; dir lies in it
-	quota    int64  // bytes; 0: none
-	headless bool   // no person saves files at a window
-	alone    bool   // Chrome can write no other folder that a client or a person would name
+	mux           *mux
+	dir           string // the run's own folder for downloads; "" in tests without a browser, where commands pass unchanged
+	root          string // the folder that the quota applies to; it contains dir
+	quota         int64  // bytes; 0: none
+	headless      bool   // nobody saves files at a window
+	ownFolderOnly bool   // Chrome can write no other folder that a client or a person might name
 
-	telling sync.Mutex // held while Chrome is told of a behaviour, so that orders come in the order in which they were made
+	sendMu sync.Mutex // held while a behaviour is sent, so that commands keep their order
 
-	mu        sync.Mutex
-	guests    bool            // a client came that may not use files of the machine, or alone
-	own       string          // the profile's own browser context; "" stands for it everywhere else
-	contexts  map[string]bool // the others; true: a client made it
-	wishes    []downloadWish  // of sessions that are there, the last that was spoken last
-	told      map[string]int  // how often Chrome was told of a context's behaviour
-	touched   map[*session][]string
-	places    []place // place i is the folder i+1 in dir
-	listeners []*session
-	record
+	mu         sync.Mutex
+	restricted bool              // a client without access to this machine's files has connected, or ownFolderOnly
+	ownContext string            // the profile's own browser context, which is "" everywhere else
+	contexts   map[string]bool   // the other browser contexts; true: created by a client
+	requests   []behaviorRequest // of existing sessions, the newest last
+	revision   map[string]int    // by context: how many behaviours were sent
+	touched    map[*session][]string
+	aliases    []folderAlias // alias i stands for the folder i+1 in dir
+	listeners  []*session
+	downloadList
 }
 
-// downloadBehavior are the parameters of Browser.setDownloadBehavior.
+// downloadBehavior holds the parameters of Browser.setDownloadBehavior (CDP).
 type downloadBehavior struct {
 	Behavior string `json:"behavior"`
 	Context  string `json:"browserContextId,omitempty"`
@@ -47,111 +50,112 @@ type downloadBehavior struct {
 	Events   bool   `json:"eventsEnabled"`
 }
 
-// downloadWish is what a client wants of a browser context, as Chrome is told.
-type downloadWish struct {
-	session *session
-	order   downloadBehavior
+// behaviorRequest is the behaviour that a client wants in a browser context, as it is sent to Chrome.
+type behaviorRequest struct {
+	session  *session
+	behavior downloadBehavior
 }
 
-// place is a folder that a client named, for which one of the run's own stands.
-type place struct {
+// folderAlias is a folder that a client named, and that a folder of the run's own replaces.
+type folderAlias struct {
 	folder string
-	named  bool // its files have names there, and not Chrome's ids
+	named  bool // the client expects files with names, not GUIDs
 }
 
-// maxPlaces is how many folders clients may name in a run.
-const maxPlaces = 1000
+// maxAliases is how many folders clients may name during a run.
+const maxAliases = 1000
 
 func newDownloads(m *mux) *downloads {
-	return &downloads{mux: m, contexts: map[string]bool{}, told: map[string]int{}, touched: map[*session][]string{},
-		record: record{byID: map[string]*Download{}, names: map[string]bool{}, changed: make(chan struct{}, 1), due: make(chan struct{}, 1)}}
+	return &downloads{mux: m, contexts: map[string]bool{}, revision: map[string]int{}, touched: map[*session][]string{},
+		downloadList: downloadList{
+			byID: map[string]*Download{}, names: map[string]bool{}, changed: make(chan struct{}, 1), quotaDue: make(chan struct{}, 1)}}
 }
 
-// standing is where downloads of a context go that no client has a wish for: into the run's own folder, but where a person may sit at a window and no client
-// came that must not write elsewhere. d.mu is held.
-func (d *downloads) standing(context string) downloadBehavior {
-	if !d.headless && !d.guests && !d.contexts[context] {
+// defaultBehavior is the behaviour of a context that no client has set one for. Downloads go into the run's own folder, or where a person
+// at the window chooses if no restricted client has connected. d.mu is held.
+func (d *downloads) defaultBehavior(context string) downloadBehavior {
+	if !d.headless && !d.restricted && !d.contexts[context] {
 		return downloadBehavior{Behavior: "default", Events: true}
 	}
 	return downloadBehavior{Behavior: "allowAndName", Context: context, Path: d.dir, Events: true}
 }
 
-// assert tells Chrome where the downloads of a context go: as the client wants that spoke last of those that are there, or as the run has it.
-func (d *downloads) assert(context string) {
+// applyBehavior sends Chrome the behaviour of a context: the newest request of an existing session, or the default.
+func (d *downloads) applyBehavior(context string) {
 	if d.dir == "" {
 		return
 	}
-	d.telling.Lock()
-	defer d.telling.Unlock()
+	d.sendMu.Lock()
+	defer d.sendMu.Unlock()
 	d.mu.Lock()
-	order := d.standing(context)
-	for _, w := range d.wishes {
-		if w.order.Context == context {
-			order = w.order
+	order := d.defaultBehavior(context)
+	for _, w := range d.requests {
+		if w.behavior.Context == context {
+			order = w.behavior
 		}
 	}
-	d.told[context]++
+	d.revision[context]++
 	d.mu.Unlock()
-	order.Events = true // the owner's
-	d.mux.send("", "Browser.setDownloadBehavior", order, d.askedOf(context))
+	order.Events = true // the controller needs them
+	d.mux.send("", "Browser.setDownloadBehavior", order, d.onContextAnswer(context))
 }
 
-// askedOf takes the answer to a command about a browser context, and forgets the context when Chrome has it no more.
-func (d *downloads) askedOf(context string) func(answer) {
+// onContextAnswer handles the answer to a command about a browser context, and forgets a context that Chrome does not have any more.
+func (d *downloads) onContextAnswer(context string) func(answer) {
 	return func(a answer) {
 		if a.Error != nil && strings.HasPrefix(a.Error.Message, noSuchContext) {
-			d.gone(context)
+			d.forgetContext(context)
 		}
 	}
 }
 
-// gone forgets a browser context that was disposed of.
-func (d *downloads) gone(context string) {
+// forgetContext forgets a browser context that was disposed of.
+func (d *downloads) forgetContext(context string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.contexts, context)
-	delete(d.told, context)
-	d.wishes = slices.DeleteFunc(d.wishes, func(w downloadWish) bool { return w.order.Context == context })
+	delete(d.revision, context)
+	d.requests = slices.DeleteFunc(d.requests, func(w behaviorRequest) bool { return w.behavior.Context == context })
 }
 
-// KeepDownloads has all downloads go to the run's own folder from now on, as when a client comes that may not use files of the machine.
-func (b *Browser) KeepDownloads() { b.mux.downloads.welcome(false) }
+// KeepDownloads sends all later downloads to the run's own folder, as if a restricted client had connected.
+func (b *Browser) KeepDownloads() { b.mux.downloads.noteClient(false) }
 
-// welcome hears of each client and viewer that comes. From the first on that may not use files of the machine no download goes elsewhere unasked, until the run ends: what
-// a client has set going may begin to load after it left.
-func (d *downloads) welcome(files bool) {
+// noteClient is called for each client and viewer that connects. After the first one without access to this machine's files, downloads go
+// elsewhere only by request, until the run ends. What a client has started may begin to download after it has left.
+func (d *downloads) noteClient(files bool) {
 	d.mu.Lock()
-	first := !files && !d.guests
-	d.guests = d.guests || !files
+	first := !files && !d.restricted
+	d.restricted = d.restricted || !files
 	contexts := append(slices.Collect(maps.Keys(d.contexts)), "")
 	d.mu.Unlock()
 	if !first || d.headless {
 		return
 	}
 	for _, context := range contexts {
-		d.assert(context)
+		d.applyBehavior(context)
 	}
 }
 
-// meets hears of the browser context of each page. The first page is the profile's own.
-func (d *downloads) meets(context string) {
+// notePageContext is called with the browser context of each page. The first page belongs to the profile's own context.
+func (d *downloads) notePageContext(context string) {
 	d.mu.Lock()
-	if d.own == "" {
-		d.own = context
+	if d.ownContext == "" {
+		d.ownContext = context
 	}
 	_, known := d.contexts[context]
-	known = known || context == d.own
+	known = known || context == d.ownContext
 	if !known {
 		d.contexts[context] = false
 	}
 	d.mu.Unlock()
 	if !known {
-		d.assert(context)
+		d.applyBehavior(context)
 	}
 }
 
-// born hears of a browser context that a client has made, before the client does.
-func (d *downloads) born(a answer) {
+// onContextCreated is called with the answer to a client's Target.createBrowserContext, before the client gets it.
+func (d *downloads) onContextCreated(a answer) {
 	var made struct {
 		Context string `json:"browserContextId"`
 	}
@@ -161,27 +165,27 @@ func (d *downloads) born(a answer) {
 	d.mu.Lock()
 	d.contexts[made.Context] = true
 	d.mu.Unlock()
-	d.assert(made.Context)
+	d.applyBehavior(made.Context)
 }
 
-// dies hears that a client disposes of a browser context.
-func (d *downloads) dies(params []byte) (first func(answer, func())) {
+// onContextDisposed is called for a client's Target.disposeBrowserContext. The returned function gets the answer before the client.
+func (d *downloads) onContextDisposed(params []byte) (first func(answer, func())) {
 	var p struct {
 		Context string `json:"browserContextId"`
 	}
 	if json.Unmarshal(params, &p) != nil {
-		return nil // Chrome says what is wrong with it
+		return nil // Chrome answers the error
 	}
 	return func(a answer, deliver func()) {
 		if a.err() == nil {
-			d.gone(p.Context)
+			d.forgetContext(p.Context)
 		}
 		deliver()
 	}
 }
 
-// meant is what a client's command says: its parameters, with the browser context of the page that it was sent to.
-func (d *downloads) meant(s *session, method string, params []byte) (p downloadBehavior, ok bool) {
+// parseBehavior decodes a client's command. For Page.setDownloadBehavior it adds the browser context of the page.
+func (d *downloads) parseBehavior(s *session, method string, params []byte) (p downloadBehavior, ok bool) {
 	if len(params) > 0 && json.Unmarshal(params, &p) != nil {
 		return p, false
 	}
@@ -190,85 +194,89 @@ func (d *downloads) meant(s *session, method string, params []byte) (p downloadB
 	if method == "Page.setDownloadBehavior" {
 		p.Context, p.Events = s.context, false
 	}
-	if p.Context == d.own {
+	if p.Context == d.ownContext {
 		p.Context = ""
 	}
 	return p, true
 }
 
-// knows reports whether there is a browser context, "" for the profile's own. Of what a client makes up nothing is kept. d.mu is held.
-func (d *downloads) knows(context string) bool {
+// knowsContext reports whether a browser context exists; "" is the profile's own. Requests for unknown contexts are not stored. d.mu is
+// held.
+func (d *downloads) knowsContext(context string) bool {
 	_, there := d.contexts[context]
 	return there || context == ""
 }
 
-// hears notes a client's own word to Chrome (Browser.setDownloadBehavior, Page.setDownloadBehavior). m.mu is held. first is called with the answer.
-func (d *downloads) hears(s *session, method string, params []byte) (first func(answer, func())) {
-	p, ok := d.meant(s, method, params)
+// onBehavior is called for a client's own command to Chrome (Browser.setDownloadBehavior, Page.setDownloadBehavior). The returned function
+// gets the answer before the client. m.mu is held.
+func (d *downloads) onBehavior(s *session, method string, params []byte) (first func(answer, func())) {
+	p, ok := d.parseBehavior(s, method, params)
 	if d.dir == "" || !ok {
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.knows(p.Context) {
-		return nil // Chrome refuses it
+	if !d.knowsContext(p.Context) {
+		return nil // Chrome refuses the command
 	}
 	if !slices.Contains(d.touched[s], p.Context) {
 		d.touched[s] = append(d.touched[s], p.Context)
 	}
-	d.told[p.Context]++
-	turn := d.told[p.Context]
+	d.revision[p.Context]++
+	turn := d.revision[p.Context]
 	return func(a answer, deliver func()) {
 		d.mu.Lock()
 		if a.err() == nil {
-			d.keep(downloadWish{s, p})
+			d.setRequest(behaviorRequest{s, p})
 		}
-		late := d.told[p.Context] != turn
+		late := d.revision[p.Context] != turn
 		d.mu.Unlock()
-		if late { // what others said meanwhile came later, and gives way
-			d.assert(p.Context)
+		if late { // later commands were overridden by this one, so apply the newest again
+			d.applyBehavior(p.Context)
 		}
 		deliver()
 	}
 }
 
-// keep makes w its session's wish for the context. d.mu is held.
-func (d *downloads) keep(w downloadWish) {
-	d.wishes = slices.DeleteFunc(d.wishes, func(o downloadWish) bool { return o.session == w.session && o.order.Context == w.order.Context })
-	d.wishes = append(d.wishes, w)
+// setRequest makes w the session's only request for its context. d.mu is held.
+func (d *downloads) setRequest(w behaviorRequest) {
+	d.requests = slices.DeleteFunc(d.requests, func(o behaviorRequest) bool {
+		return o.session == w.session && o.behavior.Context == w.behavior.Context
+	})
+	d.requests = append(d.requests, w)
 }
 
-// left forgets what a session of a client wanted, when it has ended and Chrome with it has gone back to its own ways.
-func (d *downloads) left(s *session) {
+// onSessionEnded drops the requests of a client's session. Chrome has restored its default for their contexts.
+func (d *downloads) onSessionEnded(s *session) {
 	d.mu.Lock()
 	contexts := d.touched[s]
 	delete(d.touched, s)
 	d.listeners = slices.DeleteFunc(d.listeners, func(o *session) bool { return o == s })
-	d.wishes = slices.DeleteFunc(d.wishes, func(w downloadWish) bool {
+	d.requests = slices.DeleteFunc(d.requests, func(w behaviorRequest) bool {
 		if w.session == s {
-			contexts = append(contexts, w.order.Context)
+			contexts = append(contexts, w.behavior.Context)
 		}
 		return w.session == s
 	})
 	d.mu.Unlock()
 	slices.Sort(contexts)
 	for _, context := range slices.Compact(contexts) {
-		d.assert(context)
+		d.applyBehavior(context)
 	}
 }
 
-// instead is what Chrome is told for a client whose downloads go into the run's own folder; refusal says why it is told nothing. d.mu is held.
-func (d *downloads) instead(p downloadBehavior) (order downloadBehavior, refusal string) {
+// redirect returns the behaviour that is sent for a restricted client, or why none is sent. d.mu is held.
+func (d *downloads) redirect(p downloadBehavior) (order downloadBehavior, refusal string) {
 	order = downloadBehavior{Behavior: p.Behavior, Context: p.Context, Events: true}
 	switch p.Behavior {
 	case "deny":
 	case "default":
-		order = d.standing(p.Context)
+		order = d.defaultBehavior(p.Context)
 	case "allow", "allowAndName":
 		if p.Path == "" {
-			return order, "" // Chrome says what is missing
+			return order, "" // Chrome answers the error
 		}
-		dir, ok := d.placeOf(place{p.Path, p.Behavior == "allow"})
+		dir, ok := d.aliasOf(folderAlias{p.Path, p.Behavior == "allow"})
 		if !ok {
 			return order, "Not allowed: this run's clients have named too many folders for downloads"
 		}
@@ -279,29 +287,30 @@ func (d *downloads) instead(p downloadBehavior) (order downloadBehavior, refusal
 	return order, ""
 }
 
-// placeOf is the folder of the run's own that stands for one that a client named. Of the run's own folder it is that folder. d.mu is held.
-func (d *downloads) placeOf(p place) (dir string, ok bool) {
+// aliasOf returns the folder of the run's own that replaces p's. The run's own folder is not replaced. d.mu is held.
+func (d *downloads) aliasOf(p folderAlias) (dir string, ok bool) {
 	if filepath.Clean(p.folder) == d.dir {
 		return d.dir, true
 	}
-	i := slices.Index(d.places, p)
+	i := slices.Index(d.aliases, p)
 	if i < 0 {
-		if i = len(d.places); i == maxPlaces || len(p.folder) > 4096 {
+		if i = len(d.aliases); i == maxAliases || len(p.folder) > 4096 {
 			return "", false
 		}
-		d.places = append(d.places, p)
+		d.aliases = append(d.aliases, p)
 	}
 	return filepath.Join(d.dir, strconv.Itoa(i+1)), true
 }
 
-// shown is the path of a file as the client named it, for one that lies in the run's own folder at file ("3/" and Chrome's id). d.mu is held.
-func (d *downloads) shown(file, name string) string {
+// clientPath returns the path of a file as the client expects it. file is its path below the run's own folder, such as "3/" and Chrome's
+// GUID. d.mu is held.
+func (d *downloads) clientPath(file, name string) string {
 	folder, id, below := strings.Cut(file, "/")
 	i, err := strconv.Atoi(folder)
-	if !below || err != nil || i < 1 || i > len(d.places) {
+	if !below || err != nil || i < 1 || i > len(d.aliases) {
 		return filepath.Join(d.dir, filepath.FromSlash(file))
 	}
-	p := d.places[i-1]
+	p := d.aliases[i-1]
 	if p.named {
 		id = name
 	}
@@ -312,62 +321,59 @@ func (d *downloads) shown(file, name string) string {
 	return strings.TrimRight(p.folder, slash) + slash + id
 }
 
-// setsDownloads says whether a command says where downloads go.
-func setsDownloads(method string) bool {
+// setsDownloadBehavior reports whether a command sets where downloads go.
+func setsDownloadBehavior(method string) bool {
 	return method == "Browser.setDownloadBehavior" || method == "Page.setDownloadBehavior"
 }
 
-// wrapsDownloads says whether messages within a Target.sendMessageToTarget, which the guard has understood, say where downloads go.
-func wrapsDownloads(params []byte) bool {
+// wrapsDownloadBehavior reports whether a command within Target.sendMessageToTarget, which the guard has accepted, sets where downloads go.
+func wrapsDownloadBehavior(params []byte) bool {
 	for _, within := range texts(members(params)["message"]) {
 		msg := []byte(within)
 		e, _ := scan(msg, maxDepth)
 		method := text(msg, e.method)
-		if setsDownloads(method) || method == "Target.sendMessageToTarget" && wrapsDownloads(e.params.in(msg)) {
+		if setsDownloadBehavior(method) || method == "Target.sendMessageToTarget" && wrapsDownloadBehavior(e.params.in(msg)) {
 			return true
 		}
 	}
 	return false
 }
 
-// codeInvalidParams is Chrome's code for parameters that a command does not take.
-const codeInvalidParams = -32602
-
-// noSuchContext is how Chrome begins to say that there is no browser context of an id.
+// noSuchContext begins Chrome's error for an unknown browser context.
 const noSuchContext = "Failed to find browser context"
 
-// wishDownloads carries out Browser.setDownloadBehavior or Page.setDownloadBehavior of a client whose downloads go into the run's own folder. A client has
-// one such command on its way at a time: they pass the bound on what may wait for Chrome.
-func (c *client) wishDownloads(name, method string, msg []byte, e envelope) error {
+// setDownloadBehavior carries out Browser.setDownloadBehavior or Page.setDownloadBehavior of a restricted client. A client may have one
+// such command under way, since it bypasses the limit of what may wait for Chrome.
+func (c *client) setDownloadBehavior(name, method string, msg []byte, e envelope) error {
 	m, d := c.mux, c.mux.downloads
 	select {
-	case c.wishing <- struct{}{}:
+	case c.behaviorTurn <- struct{}{}:
 	case <-c.done:
 		return c.reason()
 	}
-	done := func() { <-c.wishing }
+	done := func() { <-c.behaviorTurn }
 	m.mu.Lock()
 	s := m.sessions[name]
 	known := s != nil && s.client == c
 	m.mu.Unlock()
 	if !known {
 		done()
-		return c.refuse(msg, e, codeNoSession, "Session with given id not found.")
+		return c.sendError(msg, e, codeNoSession, "Session with given id not found.")
 	}
-	p, ok := d.meant(s, method, e.params.in(msg))
+	p, ok := d.parseBehavior(s, method, e.params.in(msg))
 	if !ok {
 		done()
-		return c.refuse(msg, e, codeInvalidParams, "Invalid parameters")
+		return c.sendError(msg, e, codeInvalidParams, "Invalid parameters")
 	}
 	closed := ""
-	if p.Path != "" && filepath.Clean(p.Path) != d.dir { // not while others wait: who names a dead disk waits for it
-		closed = c.guard.mayFill([]string{p.Path})
+	if p.Path != "" && filepath.Clean(p.Path) != d.dir { // outside of the locks: a dead disk would block all others
+		closed = c.guard.folderRefusal([]string{p.Path})
 	}
-	d.telling.Lock()
-	defer d.telling.Unlock()
+	d.sendMu.Lock()
+	defer d.sendMu.Unlock()
 	d.mu.Lock()
-	order, refusal := d.instead(p)
-	if !d.knows(p.Context) {
+	order, refusal := d.redirect(p)
+	if !d.knowsContext(p.Context) {
 		refusal = noSuchContext
 	} else if order.Path != "" && refusal == "" {
 		refusal = closed
@@ -375,32 +381,33 @@ func (c *client) wishDownloads(name, method string, msg []byte, e envelope) erro
 	if refusal != "" {
 		d.mu.Unlock()
 		done()
-		return c.refuse(msg, e, codeServer, refusal)
+		return c.sendError(msg, e, codeServer, refusal)
 	}
-	d.told[p.Context]++
-	turn := d.told[p.Context]
+	d.revision[p.Context]++
+	turn := d.revision[p.Context]
 	d.mu.Unlock()
 	msg = slices.Clone(msg)
 	m.send("", "Browser.setDownloadBehavior", order, func(a answer) {
 		defer done()
 		if err := a.Error; err != nil {
-			c.refuse(msg, e, err.Code, err.Message) //nolint:errcheck // it answers the client
+			c.sendError(msg, e, err.Code, err.Message) //nolint:errcheck // the client gets the error
 			return
 		}
-		if a.lost == nil && d.granted(s, method, p, order, turn) {
+		if a.lost == nil && d.onRedirected(s, method, p, order, turn) {
 			c.deliver(c.reply(msg, e, `"result":{}`))
 		}
 	})
 	return nil
 }
 
-// granted notes a wish that Chrome has heard, if its session is there still. What others said meanwhile came later, and gives way.
-func (d *downloads) granted(s *session, method string, p, order downloadBehavior, turn int) bool {
+// onRedirected records a behaviour that Chrome has accepted, if its session still exists, and reports whether it does. Then it applies the
+// newest behaviour again, in case another one was overridden meanwhile.
+func (d *downloads) onRedirected(s *session, method string, p, order downloadBehavior, turn int) bool {
 	d.mux.mu.Lock()
 	there := d.mux.sessions[s.id] == s
 	d.mu.Lock()
 	if there {
-		d.keep(downloadWish{s, order})
+		d.setRequest(behaviorRequest{s, order})
 		if method == "Browser.setDownloadBehavior" {
 			d.listeners = slices.DeleteFunc(d.listeners, func(o *session) bool { return o == s })
 			if p.Events {
@@ -408,11 +415,11 @@ func (d *downloads) granted(s *session, method string, p, order downloadBehavior
 			}
 		}
 	}
-	late := !there || d.told[p.Context] != turn
+	late := !there || d.revision[p.Context] != turn
 	d.mu.Unlock()
 	d.mux.mu.Unlock()
 	if late {
-		d.assert(p.Context)
+		d.applyBehavior(p.Context)
 	}
 	return there
 }

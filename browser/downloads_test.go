@@ -16,15 +16,17 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"warren/testnet"
 )
 
-// loading is a run that downloads, with a home of its own.
+// loading is a run with downloads and a home folder of its own.
 type loading struct {
 	t     *testing.T
 	b     *Browser
 	files string // the run's own folder
 	home  string // Chrome's
-	guest string // the gateway, for clients that may not use files of the machine
+	guest string // address of the gateway for clients that may not use files of this machine
 	full  string // and for those that may
 }
 
@@ -32,11 +34,11 @@ func startLoading(t *testing.T, changes ...func(*Spec)) *loading {
 	t.Helper()
 	p := newProfile(t)
 	l := &loading{t: t, files: filepath.Join(t.TempDir(), "files"), home: t.TempDir()}
-	p.net.mux.HandleFunc("/get", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/get", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Disposition", "attachment; filename*=UTF-8''"+url.PathEscape(r.FormValue("name")))
 		fmt.Fprint(w, r.FormValue("text"))
 	})
-	p.net.mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) { // so much at once, and then nothing more
+	p.site.Mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) { // sends some bytes at once, and then nothing more
 		w.Header().Set("Content-Disposition", "attachment; filename=endless.bin")
 		if n := r.FormValue("declared"); n != "" {
 			w.Header().Set("Content-Length", n)
@@ -63,7 +65,7 @@ func startLoading(t *testing.T, changes ...func(*Spec)) *loading {
 	return l
 }
 
-// tab opens a page, which is there: Chrome closes a tab that has shown nothing yet when it downloads.
+// tab opens a loaded page. Chrome closes an empty tab when it downloads.
 func (l *loading) tab(c *tester, context string) (target, session string) {
 	l.t.Helper()
 	params := map[string]any{"url": "http://a.test/"}
@@ -76,13 +78,13 @@ func (l *loading) tab(c *tester, context string) (target, session string) {
 	return target, session
 }
 
-// get downloads in a page of the client's.
+// get downloads a file in a page of the client.
 func (l *loading) get(c *tester, session, name, text string) {
 	l.t.Helper()
 	c.call(session, "Page.navigate", map[string]any{"url": "http://a.test/get?" + url.Values{"name": {name}, "text": {text}}.Encode()})
 }
 
-// ends waits for a download to be over, and gives the path that the client was told.
+// ends waits for the end of a download, and returns the path that the client was told.
 func (c *tester) ends(state string) (path string) {
 	c.t.Helper()
 	for {
@@ -96,10 +98,10 @@ func (c *tester) ends(state string) (path string) {
 	}
 }
 
-// listed waits for a download to be in a state, by its name.
+// listed waits until the download with a name has a state.
 func (l *loading) listed(name, state string) (one Download) {
 	l.t.Helper()
-	eventually(l.t, name+" is "+state, func() bool {
+	testnet.Eventually(l.t, name+" is "+state, func() bool {
 		i := slices.IndexFunc(l.b.Downloads(), func(d Download) bool { return d.Name == name && d.State == state })
 		if i >= 0 {
 			one = l.b.Downloads()[i]
@@ -109,18 +111,19 @@ func (l *loading) listed(name, state string) (one Download) {
 	return one
 }
 
-// wishes is how many clients say where downloads go.
-func (l *loading) wishes() int {
+// requests returns the number of requests of clients about downloads.
+func (l *loading) requests() int {
 	d := l.b.mux.downloads
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.wishes)
+	return len(d.requests)
 }
 
-// outside lists the files of Chrome's home that a person would find.
+// outside lists the files in Chrome's home that a person would find.
 func (l *loading) outside() (out []string) {
-	filepath.WalkDir(l.home, func(path string, entry fs.DirEntry, err error) error { //nolint:errcheck // it gives none
-		if name := filepath.Base(path); err == nil && entry.IsDir() && path != l.home && (strings.HasPrefix(name, ".") || name == "config") {
+	filepath.WalkDir(l.home, func(path string, entry fs.DirEntry, err error) error { //nolint:errcheck // the function returns none
+		if name := filepath.Base(path); err == nil && entry.IsDir() && path != l.home &&
+			(strings.HasPrefix(name, ".") || name == "config") {
 			return filepath.SkipDir
 		}
 		if err == nil && !entry.IsDir() {
@@ -131,7 +134,7 @@ func (l *loading) outside() (out []string) {
 	return out
 }
 
-// leavesTheMachine checks that nothing was written but in the run's own folder.
+// leavesTheMachine checks that nothing was written outside of the run's own folder.
 func (l *loading) leavesTheMachine(wanted string) {
 	l.t.Helper()
 	if _, err := os.Lstat(wanted); !errors.Is(err, fs.ErrNotExist) {
@@ -142,7 +145,7 @@ func (l *loading) leavesTheMachine(wanted string) {
 	}
 }
 
-// holds says what a file of the run's own folder has in it.
+// holds checks the contents of a file in the run's own folder.
 func (l *loading) holds(one Download, want string) {
 	l.t.Helper()
 	got, err := os.ReadFile(filepath.Join(l.files, "downloads", filepath.FromSlash(one.File)))
@@ -151,8 +154,8 @@ func (l *loading) holds(one Download, want string) {
 	}
 }
 
-// TestGuestsDownloadIntoTheRunsFolder: whatever a client names that may not use files of the machine, its downloads come into the run's own folder, and it hears
-// of them where it wanted them.
+// TestGuestsDownloadIntoTheRunsFolder: downloads of a client that may not use files of this machine go to the run's own folder, whatever
+// folder it names. Its events name the folder that it wanted.
 func TestGuestsDownloadIntoTheRunsFolder(t *testing.T) {
 	l := startLoading(t)
 	c := dial(t, l.guest+"/")
@@ -160,11 +163,11 @@ func TestGuestsDownloadIntoTheRunsFolder(t *testing.T) {
 	wanted := filepath.Join(t.TempDir(), "wanted")
 	begun := regexp.MustCompile(`^[0-9a-f-]{36}$`)
 
-	// Nothing is said: not even then the user's own folder is written to.
+	// Without a request nothing is written to the user's own folder either.
 	l.get(c, page, "unasked.txt", "unasked")
 	l.holds(l.listed("unasked.txt", DownloadComplete), "unasked")
 
-	// By Chrome's id, as Playwright does; by name, as Puppeteer does; twice.
+	// By GUID, as Playwright does; by name, as Puppeteer does; twice.
 	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allowAndName", "downloadPath": wanted, "eventsEnabled": true})
 	l.get(c, page, "a report.txt", "first")
 	if path := c.ends("completed"); filepath.Dir(path) != wanted || !begun.MatchString(filepath.Base(path)) {
@@ -178,7 +181,7 @@ func TestGuestsDownloadIntoTheRunsFolder(t *testing.T) {
 	l.holds(l.listed("a report.txt", DownloadComplete), "first")
 	l.holds(l.listed("a report (1).txt", DownloadComplete), "second")
 
-	// The run's own folder, named as such, is that folder: who can read it finds the file where Chrome put it.
+	// The run's own folder is not replaced: a client that can read it finds the file where Chrome wrote it.
 	own := filepath.Join(l.files, "downloads")
 	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allowAndName", "downloadPath": own, "eventsEnabled": true})
 	l.get(c, page, "own.txt", "own")
@@ -189,14 +192,14 @@ func TestGuestsDownloadIntoTheRunsFolder(t *testing.T) {
 	l.leavesTheMachine(wanted)
 }
 
-// TestGuestsDownloadOfPagesAndContexts: the same for a page alone, and for browser contexts, by whatever id.
+// TestGuestsDownloadOfPagesAndContexts: the same for a single page, and for browser contexts under any id.
 func TestGuestsDownloadOfPagesAndContexts(t *testing.T) {
 	l := startLoading(t)
 	c := dial(t, l.guest+"/")
 	_, page := l.tab(c, "")
 	wanted := filepath.Join(t.TempDir(), "wanted")
 
-	// To a page, in a browser context of the client's, and over a socket of the page alone.
+	// For a page, in a browser context of the client, and over a page socket.
 	c.call(page, "Page.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": wanted})
 	l.get(c, page, "page.txt", "page")
 	l.holds(l.listed("page.txt", DownloadComplete), "page")
@@ -223,7 +226,7 @@ func TestGuestsDownloadOfPagesAndContexts(t *testing.T) {
 	message = `{"id":1,"method":"Page.enable"}`
 	c.call("", "Target.sendMessageToTarget", map[string]any{"sessionId": unflat, "message": message})
 
-	// The profile's own browser context by its id is the one without.
+	// The id of the profile's own browser context means no id.
 	var all struct {
 		Own string `json:"defaultBrowserContextId"`
 	}
@@ -237,9 +240,9 @@ func TestGuestsDownloadOfPagesAndContexts(t *testing.T) {
 	other.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": wanted})
 	l.get(c, page, "other.txt", "other")
 	l.holds(l.listed("other.txt", DownloadComplete), "other")
-	before := l.wishes()
+	before := l.requests()
 	other.socket.CloseNow()
-	eventually(t, "the other has left", func() bool { return l.wishes() < before })
+	testnet.Eventually(t, "the other has left", func() bool { return l.requests() < before })
 	l.get(c, page, "denied once more.txt", "")
 	l.listed("denied once more.txt", DownloadCancelled)
 	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": wanted})
@@ -248,7 +251,7 @@ func TestGuestsDownloadOfPagesAndContexts(t *testing.T) {
 	l.leavesTheMachine(wanted)
 }
 
-// TestGuestsDeny: what a client denies is denied, what it leaves to Chrome comes into the run's own folder, and what Chrome does not take is refused.
+// TestGuestsDeny: deny is carried out, default means the run's own folder, and what Chrome does not accept is refused.
 func TestGuestsDeny(t *testing.T) {
 	l := startLoading(t)
 	c := dial(t, l.guest+"/")
@@ -261,8 +264,11 @@ func TestGuestsDeny(t *testing.T) {
 	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "default"})
 	l.get(c, page, "default.txt", "default")
 	l.holds(l.listed("default.txt", DownloadComplete), "default")
-	for _, p := range []map[string]any{{"behavior": "allow"}, {"behavior": "allow", "downloadPath": 5}, {"behavior": "else", "downloadPath": wanted}, {"downloadPath": wanted},
-		{"behavior": "allow", "downloadPath": wanted, "browserContextId": "none"}, {"behavior": "allow", "downloadPath": strings.Repeat("x", 5000)}} {
+	for _, p := range []map[string]any{
+		{"behavior": "allow"}, {"behavior": "allow", "downloadPath": 5}, {"behavior": "else", "downloadPath": wanted},
+		{"downloadPath": wanted},
+		{"behavior": "allow", "downloadPath": wanted, "browserContextId": "none"},
+		{"behavior": "allow", "downloadPath": strings.Repeat("x", 5000)}} {
 		if m := c.try("", "Browser.setDownloadBehavior", p); m.Error == nil {
 			t.Errorf("%v was taken", p)
 		}
@@ -274,12 +280,13 @@ func TestGuestsDeny(t *testing.T) {
 	d := l.b.mux.downloads
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.contexts) > 0 || len(d.told) != 1 || len(d.wishes) != 1 {
-		t.Errorf("of contexts that are none, or none any more, it keeps %v, %v and %v", d.contexts, d.told, d.wishes)
+	if len(d.contexts) > 0 || len(d.revision) != 1 || len(d.requests) != 1 {
+		t.Errorf("of contexts that are none, or none any more, it keeps %v, %v and %v", d.contexts, d.revision, d.requests)
 	}
 }
 
-// TestDownloadsOfSeveralClients: a client that may use files of the machine has its downloads where it wants them; what held before holds again when it leaves.
+// TestDownloadsOfSeveralClients: a client that may use files of this machine gets downloads where it wants them. When it leaves, the
+// previous behaviour is restored.
 func TestDownloadsOfSeveralClients(t *testing.T) {
 	l := startLoading(t)
 	wanted, guests := filepath.Join(t.TempDir(), "wanted"), filepath.Join(t.TempDir(), "guests")
@@ -296,23 +303,23 @@ func TestDownloadsOfSeveralClients(t *testing.T) {
 		t.Errorf("it finds %q %v", got, err)
 	}
 	guest.ends("completed")
-	eventually(t, "what lies elsewhere is not listed", func() bool { return len(l.b.Downloads()) == 0 })
+	testnet.Eventually(t, "what lies elsewhere is not listed", func() bool { return len(l.b.Downloads()) == 0 })
 
 	full.socket.CloseNow()
-	eventually(t, "it has left", func() bool { return l.wishes() == 1 })
+	testnet.Eventually(t, "it has left", func() bool { return l.requests() == 1 })
 	l.get(guest, page, "again.txt", "again")
 	if path := guest.ends("completed"); path != guests+"/again.txt" {
 		t.Errorf("the guest was told of %s", path)
 	}
 	l.holds(l.listed("again.txt", DownloadComplete), "again")
 
-	// With the guest's end its wish ends, and not before: another's deny holds while it is there.
+	// A guest's request ends with the guest, and not earlier: its deny applies while it is connected.
 	other := dial(t, l.guest+"/")
 	other.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "deny", "eventsEnabled": true})
 	l.get(guest, page, "denied.txt", "denied")
 	guest.ends("canceled")
 	other.socket.CloseNow()
-	eventually(t, "the other has left", func() bool { return l.wishes() == 1 })
+	testnet.Eventually(t, "the other has left", func() bool { return l.requests() == 1 })
 	l.get(guest, page, "allowed.txt", "allowed")
 	if path := guest.ends("completed"); path != guests+"/allowed.txt" {
 		t.Errorf("the guest was told of %s", path)
@@ -322,14 +329,16 @@ func TestDownloadsOfSeveralClients(t *testing.T) {
 	}
 }
 
-// TestDownloadNames: whatever a site calls a file, its name in the list is harmless and no other's, and the file lies in the run's own folder.
+// TestDownloadNames: whatever a site calls a file, its name in the list is safe and unique, and the file lies in the run's own folder.
 func TestDownloadNames(t *testing.T) {
 	l := startLoading(t)
 	c := dial(t, l.guest+"/")
 	_, page := l.tab(c, "")
 	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": "/etc/cron.d", "eventsEnabled": true})
-	names := []string{"../../../../etc/passwd", "/etc/passwd", "..", ".", "", ".bashrc", `..\..\x.txt`, "CON", "nul.txt", strings.Repeat("x", 400) + ".txt",
-		strings.Repeat("ü", 200) + ".pdf", "a\x00b", "a\u202egpj.exe", "a\u2066b\u200b.txt", "new\nline", "a:b", "~/x", "x.crdownload", "  .. ", "same", "same"}
+	names := []string{"../../../../etc/passwd", "/etc/passwd", "..", ".", "", ".bashrc", `..\..\x.txt`, "CON", "nul.txt",
+		strings.Repeat("x", 400) + ".txt",
+		strings.Repeat("ü", 200) + ".pdf", "a\x00b", "a\u202egpj.exe", "a\u2066b\u200b.txt", "new\nline", "a:b", "~/x", "x.crdownload",
+		"  .. ", "same", "same"}
 	for i, name := range names {
 		l.get(c, page, name, fmt.Sprint(i))
 		if path := c.ends("completed"); filepath.Dir(path) != "/etc/cron.d" {
@@ -341,7 +350,8 @@ func TestDownloadNames(t *testing.T) {
 		t.Fatalf("%d downloads, want %d", len(all), len(names))
 	}
 	for i, one := range all {
-		if seen[one.Name] || one.Name == "" || len(one.Name) > 255 || !utf8.ValidString(one.Name) || strings.ContainsAny(one.Name, "/\\\x00\n\u202e\u2066\u200b") || one.Name == ".." {
+		if seen[one.Name] || one.Name == "" || len(one.Name) > 255 || !utf8.ValidString(one.Name) ||
+			strings.ContainsAny(one.Name, "/\\\x00\n\u202e\u2066\u200b") || one.Name == ".." {
 			t.Errorf("%q is called %q", names[i], one.Name)
 		}
 		seen[one.Name] = true
@@ -361,7 +371,8 @@ func TestDownloadNames(t *testing.T) {
 	}
 }
 
-// TestDownloadQuota: what has no room is cancelled, whether its length is told or not, and nothing of it stays; what is removed makes room.
+// TestDownloadQuota: a download that exceeds the quota is cancelled, with or without a declared length, and leaves nothing. Removed files
+// free their space.
 func TestDownloadQuota(t *testing.T) {
 	l := startLoading(t, func(s *Spec) { s.FilesQuota = 1<<20 + 100 })
 	c := dial(t, l.guest+"/")
@@ -374,11 +385,11 @@ func TestDownloadQuota(t *testing.T) {
 		t.Errorf("declared: %+v", one)
 	}
 	load("") // 1 MiB fits
-	eventually(t, "it comes", func() bool {
+	testnet.Eventually(t, "it comes", func() bool {
 		return slices.ContainsFunc(l.b.Downloads(), func(d Download) bool { return d.Name == "endless (1).bin" && d.Received == 1<<20 })
 	})
 	load("")
-	eventually(t, "one of the two is cancelled", func() bool {
+	testnet.Eventually(t, "one of the two is cancelled", func() bool {
 		return slices.ContainsFunc(l.b.Downloads(), func(d Download) bool {
 			return d.Name != "endless.bin" && d.State == DownloadCancelled && d.Reason == DownloadOverQuota
 		})
@@ -388,7 +399,7 @@ func TestDownloadQuota(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	eventually(t, "nothing is left", func() bool { return SizeOf(l.files) == 0 })
+	testnet.Eventually(t, "nothing is left", func() bool { return SizeOf(l.files) == 0 })
 	l.get(c, page, "quick.bin", strings.Repeat("x", 2000))
 	l.holds(l.listed("quick.bin", DownloadComplete), strings.Repeat("x", 2000))
 	if err := l.b.RemoveDownload("quick.bin"); err != nil || SizeOf(l.files) != 0 || len(l.b.Downloads()) != 0 {
@@ -399,26 +410,27 @@ func TestDownloadQuota(t *testing.T) {
 	}
 }
 
-// TestAddressesOfDownloadsAreBounded: the list of a run's downloads stays small, however many there are and however long their addresses.
+// TestAddressesOfDownloadsAreBounded: the list of downloads stays small, however many there are and however long their addresses.
 func TestAddressesOfDownloadsAreBounded(t *testing.T) {
 	d := newDownloads(nil)
 	p := downloadEvent{URL: "data:," + strings.Repeat("&", maxURL)}
 	for i := range maxDownloads {
-		if p.GUID, p.Name = fmt.Sprint(i), fmt.Sprint(i); !d.begins(p) {
+		if p.GUID, p.Name = fmt.Sprint(i), fmt.Sprint(i); !d.add(p) {
 			t.Fatalf("download %d is refused", i)
 		}
 	}
 	total := 0
-	for _, one := range d.order {
+	for _, one := range d.list {
 		total += len(one.URL)
 	}
-	if most := maxURLs + maxURL + maxDownloads*fewURL; total > most || total != d.urls || len(d.order[0].URL) != maxURL {
-		t.Errorf("%d bytes of addresses are kept, %d are counted, at most %d may be; the first has %d", total, d.urls, most, len(d.order[0].URL))
+	if most := maxURLBytes + maxURL + maxDownloads*shortURL; total > most || total != d.urlBytes || len(d.list[0].URL) != maxURL {
+		t.Errorf("%d bytes of addresses are kept, %d are counted, at most %d may be; the first has %d", total, d.urlBytes, most,
+			len(d.list[0].URL))
 	}
-	for len(d.order) > 0 {
-		d.forget(d.order[len(d.order)-1])
+	for len(d.list) > 0 {
+		d.forget(d.list[len(d.list)-1])
 	}
-	if d.urls != 0 {
-		t.Errorf("without downloads %d bytes are counted", d.urls)
+	if d.urlBytes != 0 {
+		t.Errorf("without downloads %d bytes are counted", d.urlBytes)
 	}
 }

@@ -5,81 +5,77 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// emulation makes the browser what its Identity says, in two layers. The base is flags and environment: process-wide, there before anything
-// runs. On top of it the owner sends CDP's overrides to every target, for what the base cannot say (client hints, navigator.platform, the
-// locale of Intl) and for what changes while the browser runs.
+// emulation makes the browser match its Identity in two layers. The base layer is flags and environment, which apply to all processes from
+// the start. The second layer is CDP overrides of every target. They cover client hints, navigator.platform, the locale of Intl, and
+// changes while the browser runs.
 type emulation struct {
-	mu      sync.Mutex
-	now     Identity // what targets get
-	base    Identity // what the browser was launched with
-	agent   *agent   // nil: targets need not be told
-	words   *agent   // what agent becomes when they need to be; nil: not known
-	other   bool     // the browser's own words are not the identity's
-	webrtc  WebRTC
-	headful bool
+	mu       sync.Mutex
+	current  Identity // what targets get
+	base     Identity // what the browser was launched with
+	agent    *agent   // nil: targets need no user agent override
+	resolved *agent   // becomes agent when an override is needed; nil: unknown
+	differs  bool     // the browser's own user agent is not the identity's
+	webrtc   WebRTC
+	headful  bool
 
-	localeHolds bool   // every process begins with the base's first language: packs_linux.go
-	positioned  bool   // pages had a position, or were denied one, and the browser must be told when they are not any longer
+	baseLocale  bool   // every process begins with the base's first language; locale_pack_linux.go
+	positioned  bool   // pages had, or were denied, a position, so a change must be sent
 	ownPlatform string // navigator.platform of this machine
-	corrector   *corrector
+	hints       *hintRewriter
 }
 
 func newEmulation(s *Spec) *emulation {
-	e := &emulation{now: s.Identity, base: s.Identity, webrtc: s.WebRTC, headful: !s.Headless}
+	e := &emulation{current: s.Identity, base: s.Identity, webrtc: s.WebRTC, headful: !s.Headless}
 	if s.Version == "" {
 		return e
 	}
 	words, own := newAgent(s.Identity, s.installed()), newAgent(Identity{}, s.installed())
-	e.ownPlatform, e.words = own.platform, &words
-	// A browser that is to be another, or would call itself HeadlessChrome, must be told what to say of itself.
-	e.other = cmp.Or(s.Identity.OS, hostOS()) != hostOS() || s.Identity.Version != "" && s.Identity.Version != strconv.Itoa(s.installed().Major) || s.Headless
-	if e.other {
-		e.corrector = newCorrector(own, words)
+	e.ownPlatform, e.resolved = own.platform, &words
+	// A browser of another system or version needs an override, and so does one that would call itself HeadlessChrome.
+	e.differs = cmp.Or(s.Identity.OS, HostOS()) != HostOS() ||
+		s.Identity.Version != "" && s.Identity.Version != strconv.Itoa(s.installed().Major) || s.Headless
+	if e.differs {
+		e.hints = newHintRewriter(own, words)
 	}
-	if e.other || len(s.Identity.Languages) > 0 { // a client's browser context takes its languages from nothing else
-		e.agent = e.words
+	if e.differs || len(s.Identity.Languages) > 0 { // contexts of clients get their languages only from the override
+		e.agent = e.resolved
 	}
 	return e
 }
 
-// installed is the browser as it was found.
-func (s *Spec) installed() Installed {
-	major, _, _ := strings.Cut(s.Version, ".")
-	n, _ := strconv.Atoi(major)
-	return Installed{Path: s.Path, Product: s.Product, Version: s.Version, Major: n}
-}
-
-// flags are the base's part on the command line (Chromium: content_switches, kUserAgent; chrome_switches, kWindowSize, kWindowPosition;
-// headless_switches, kScreenInfo). Every value is checked: numbers, language tags, and text made here. Languages are not among them: languages.go.
+// flags are the base layer's flags (Chromium: content_switches, kUserAgent; chrome_switches, kWindowSize, kWindowPosition;
+// headless_switches, kScreenInfo). Their values are numbers, language tags, and text made here. Languages are set in languages.go.
 func (e *emulation) flags() (flags []string) {
-	if e.other {
+	if e.differs {
 		flags = append(flags, "--user-agent="+e.agent.userAgent)
 	}
 	if len(e.base.Languages) > 0 && runtime.GOOS == "windows" {
 		flags = append(flags, "--lang="+e.base.Languages[0])
 	}
 	if !e.headful {
-		s := cmp.Or(e.base.Screen, noDisplay())
-		flags = append(flags, fmt.Sprintf("--screen-info={%dx%d devicePixelRatio=%g}", physical(s.Width, s), physical(s.Height, s), s.DeviceScaleFactor),
+		s := cmp.Or(e.base.Screen, defaultScreen())
+		flags = append(flags, fmt.Sprintf(
+			"--screen-info={%dx%d devicePixelRatio=%g}", devicePixels(s.Width, s), devicePixels(s.Height, s), s.DeviceScaleFactor),
 			fmt.Sprintf("--window-size=%d,%d", s.Width, s.Height), "--window-position=0,0")
 	}
 	return flags
 }
 
-// noDisplay is the screen of a browser without windows that is not told of one: Chrome's own, 800 x 600, is too small for most pages, and for who works them
-// from elsewhere.
-func noDisplay() *Screen { return &Screen{Width: 1440, Height: 900, DeviceScaleFactor: 1} }
+// defaultScreen is the screen of a browser without windows and without a declared screen. Chrome's default of 800 x 600 is too small for
+// most pages.
+func defaultScreen() *Screen { return &Screen{Width: 1440, Height: 900, DeviceScaleFactor: 1} }
 
-// physical is a length of the screen in its own pixels.
-func physical(css int, s *Screen) int { return int(math.Round(float64(css) * s.DeviceScaleFactor)) }
+// devicePixels converts a length from CSS pixels to the screen's pixels.
+func devicePixels(css int, s *Screen) int { return int(math.Round(float64(css) * s.DeviceScaleFactor)) }
 
-// environment is the base's part in the environment: ICU reads TZ (not on Windows), and GLib, by which Chrome on Linux chooses the language of its
-// interface and of Intl where it has that language's pack, reads LANGUAGE unless the locale is C.
+// environment sets the base layer's variables. ICU reads TZ, except on Windows. On Linux Chrome takes the language of its interface and of
+// Intl from GLib. GLib reads LANGUAGE unless the locale is C, and the language needs a pack.
 func (e *emulation) environment(env []string) []string {
 	if e.base.Timezone != "" {
 		env = setVariable(env, "TZ="+e.base.Timezone)
@@ -93,34 +89,28 @@ func (e *emulation) environment(env []string) []string {
 	return env
 }
 
-// begin sends what holds for the whole browser. It comes before the first target is dressed.
-func (e *emulation) begin(m *mux) {
-	switch looked := map[string]string{"resourceType": "Document"}; {
-	case e.headful && e.corrector == nil: // where nobody may have a file it is not asked for: closed_pages.go
-		looked["urlPattern"] = "file:*"
-		fallthrough
-	case e.corrector != nil:
-		m.send("", "Fetch.enable", map[string]any{"patterns": []map[string]string{looked}}, nil)
+// pausedDocuments are the patterns of document requests that are paused on their way out (CDP Fetch.RequestPattern); nil: none.
+func (e *emulation) pausedDocuments() []map[string]string {
+	switch {
+	case e.hints != nil:
+		return []map[string]string{{"resourceType": "Document"}}
+	case e.headful: // file requests are checked; without windows blockPreferences prevent them
+		return []map[string]string{{"resourceType": "Document", "urlPattern": "file:*"}}
 	}
-	e.permit(m, "")
+	return nil
 }
 
-// permit gives pages of a browser context ("" is the profile's own) what the identity says of their position.
-func (e *emulation) permit(m *mux, browserContext string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.now.Geolocation != nil || e.positioned {
-		m.send("", "Browser.setPermission", e.permission(browserContext), nil)
-	}
-}
-
-// permission is the parameters of Browser.setPermission by which pages get their position without being asked, or are denied it.
+// permission returns the parameters of Browser.setPermission (CDP) for the position of pages of a browser context, "" for the profile's
+// own. It returns nil if nothing needs to be set. e.mu is held.
 func (e *emulation) permission(browserContext string) map[string]any {
+	if e.current.Geolocation == nil && !e.positioned {
+		return nil
+	}
 	setting := "granted"
 	switch {
-	case e.now.Geolocation == nil:
+	case e.current.Geolocation == nil:
 		setting = "prompt"
-	case e.now.Geolocation.Off:
+	case e.current.Geolocation.Off:
 		setting = "denied"
 	}
 	p := map[string]any{"permission": map[string]string{"name": "geolocation"}, "setting": setting}
@@ -130,133 +120,25 @@ func (e *emulation) permission(browserContext string) map[string]any {
 	return p
 }
 
-// orders are what the owner sends to a target before its first line runs.
-func (e *emulation) orders(t targetInfo) []order {
+// setTimezoneAndPosition changes the part of the identity that needs only overrides.
+func (e *emulation) setTimezoneAndPosition(id Identity) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !hasNavigator(t.Type) {
-		return nil
-	}
-	orders := e.agentOrders()
-	orders = append(orders, e.shared()...)
-	if g := e.now.Geolocation; g != nil && !g.Off && t.Type == "page" {
-		orders = append(orders, e.positionOrder())
-	}
-	if e.agent != nil && e.agent.platform != e.ownPlatform && strings.HasSuffix(t.Type, "worker") {
-		orders = append(orders, order{"Runtime.evaluate", map[string]any{"expression": workerPlatform(e.agent.platform)}})
-	}
-	if e.webrtc == WebRTCOff {
-		orders = append(orders, withoutWebRTC(t)...)
-	}
-	return orders
+	e.positioned = e.positioned || e.current.Geolocation != nil || id.Geolocation != nil
+	e.current.Timezone, e.current.Geolocation = cmp.Or(id.Timezone, e.current.Timezone), id.Geolocation
 }
 
-// positionOrder sets or clears the position of a page. It is for a page's own session: set on that of a frame, it would go for the whole page
-// with the frame.
-func (e *emulation) positionOrder() order {
-	g := e.now.Geolocation
-	if g == nil || g.Off {
-		return order{"Emulation.clearGeolocationOverride", nil}
-	}
-	return order{"Emulation.setGeolocationOverride", map[string]float64{"latitude": g.Latitude, "longitude": g.Longitude, "accuracy": g.Accuracy}}
-}
-
-// clientOrders are what a client's session on a target gets: each session has a user agent of its own, and an empty one would win over the owner's
-// (third_party/blink/renderer/core/inspector/inspector_emulation_agent.cc). e.mu is held until they are on their way, so that what is given after a
-// change is of after it.
-func (e *emulation) clientOrders(kind string) []order {
-	if !hasNavigator(kind) {
-		return nil
-	}
-	return e.agentOrders()
-}
-
-func (e *emulation) agentOrders() []order {
-	if e.agent == nil {
-		return nil
-	}
-	params := map[string]any{"userAgent": e.agent.userAgent, "platform": e.agent.platform, "userAgentMetadata": e.agent.hints}
-	if len(e.now.Languages) > 0 {
-		params["acceptLanguage"] = strings.Join(e.now.Languages, ",")
-	}
-	return []order{{"Emulation.setUserAgentOverride", params}}
-}
-
-// agentAs are the owner's orders on a target for which a client declares a user agent, and perhaps languages: all else stays as the identity says.
-func (e *emulation) agentAs(userAgent, acceptLanguage string) []order {
+// setLanguages changes the languages, after the browser has adopted them.
+func (e *emulation) setLanguages(languages []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	orders := e.agentOrders()
-	for _, o := range orders {
-		params, _ := o.params.(map[string]any)
-		params["userAgent"] = userAgent
-		if acceptLanguage != "" {
-			params["acceptLanguage"] = acceptLanguage
-		}
-	}
-	return orders
+	e.current.Languages = slices.Clone(languages)
+	e.agent = cmp.Or(e.agent, e.resolved)
 }
 
-// sharedOrders are the overrides that hold for a whole renderer process: the first target of it that sets one has it, others are told that one is in effect.
-// What every process begins with needs none.
-func (e *emulation) sharedOrders() []order {
+// languages returns the languages that pages see, nil for the host's.
+func (e *emulation) languages() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.shared()
-}
-
-func (e *emulation) isShared() bool { return len(e.sharedOrders()) > 0 }
-
-func (e *emulation) zoneOrder() []order {
-	if e.now.Timezone == "" {
-		return nil
-	}
-	return []order{{"Emulation.setTimezoneOverride", map[string]string{"timezoneId": e.now.Timezone}}}
-}
-
-func (e *emulation) localeOrder() []order {
-	if len(e.now.Languages) == 0 {
-		return nil
-	}
-	return []order{{"Emulation.setLocaleOverride", map[string]string{"locale": e.now.Languages[0]}}}
-}
-
-func (e *emulation) shared() []order {
-	if e.hasLocale() {
-		return e.zoneOrder()
-	}
-	return append(e.zoneOrder(), e.localeOrder()...)
-}
-
-// hasLocale reports whether every process begins with the locale that pages are told.
-func (e *emulation) hasLocale() bool {
-	return e.localeHolds && len(e.now.Languages) > 0 && e.now.Languages[0] == e.base.Languages[0]
-}
-
-// isLost reports whether a target that comes to another process may be without the time zone or the locale that pages are told.
-func (e *emulation) isLost() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	zone := e.now.Timezone != "" && (e.now.Timezone != e.base.Timezone || runtime.GOOS == "windows")
-	return zone || len(e.now.Languages) > 0 && !e.hasLocale()
-}
-
-// any reports whether there is something to tell.
-func (e *emulation) any() bool {
-	return len(e.orders(targetInfo{Type: "page"})) > 0
-}
-
-// workerPlatform makes navigator.platform of a worker that has not begun yet what it is in pages: no override of DevTools reaches it there
-// (Runtime.evaluate is taken while a worker waits for its debugger).
-func workerPlatform(platform string) string {
-	return fmt.Sprintf(`Object.defineProperty(WorkerNavigator.prototype, "platform", {get: function platform() { return %q }, set: undefined, enumerable: true, configurable: true})`, platform)
-}
-
-// hasNavigator reports whether targets of this kind take the overrides. Worklets have no navigator, and their time zone and locale are their process'.
-func hasNavigator(kind string) bool {
-	switch kind {
-	case "page", "iframe", "worker", "shared_worker", "service_worker", "background_page", "webview":
-		return true
-	}
-	return false
+	return slices.Clone(e.current.Languages)
 }

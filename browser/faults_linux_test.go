@@ -18,22 +18,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These tests break the making of a namespace at every point. Each breaks it in a process of its own, which is this test's binary again:
-// what forbids a system call, or takes memory away, cannot be taken back.
+// These tests break the setup of a namespace at every point. Each does it in a process of its own, this test's binary again, since a
+// forbidden system call or removed memory cannot be restored.
 
 const insideMark = "WARREN_TEST_INSIDE"
 
-// inside runs this very test again in a process of its own with the given attributes, and reports whether we are that process.
+// inside runs this test again in a process of its own with the given attributes, and reports whether this is that process.
 func inside(t *testing.T, what string, attr *syscall.SysProcAttr) bool {
 	t.Helper()
 	if os.Getenv(insideMark) == what {
 		return true
 	}
 	if os.Getenv(insideMark) != "" {
-		t.SkipNow() // the other process is there for another part of the test
+		t.SkipNow() // the other process runs another part of the test
 	}
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v")
-	if end, bounded := t.Deadline(); bounded { // a minute before this process ends, so that what it said is told
+	if end, bounded := t.Deadline(); bounded { // a minute before this process ends, so that its output is shown
 		cmd.Args = append(cmd.Args, "-test.timeout="+(time.Until(end)-time.Minute).String())
 	}
 	cmd.Env = append(os.Environ(), insideMark+"="+what)
@@ -48,11 +48,12 @@ func inside(t *testing.T, what string, attr *syscall.SysProcAttr) bool {
 	return false
 }
 
-// forbid makes a system call of this process and of all that it starts end with action where argument holds all bits of mask (0: always).
-// It is seccomp(2)'s filter, as containers use it.
+// forbid makes a system call of this process and its children end with action if argument has all bits of mask (0: always). It is a
+// seccomp(2) filter, as containers use it.
 func forbid(t *testing.T, call uint32, argument int, mask, value uint32, action uint32) {
 	t.Helper()
-	const load, jumpEqual, and, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, unix.BPF_RET | unix.BPF_K
+	const load, jumpEqual, and, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K,
+		unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, unix.BPF_RET | unix.BPF_K
 	filter := []unix.SockFilter{ // struct seccomp_data: nr at 0, the low half of an argument at 16 + 8*n
 		{Code: load, K: 0},
 		{Code: jumpEqual, K: call, Jf: 4},
@@ -68,7 +69,8 @@ func forbid(t *testing.T, call uint32, argument int, mask, value uint32, action 
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
 	}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+	_, _, errno := unix.Syscall(
+		unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
 	if errno != 0 {
 		t.Skipf("needs seccomp filters: %v", errno)
 	}
@@ -79,7 +81,8 @@ const (
 	death   = uint32(unix.SECCOMP_RET_KILL_PROCESS)
 )
 
-// wantRefused opens a run where the machine gives no namespace: it is told why, root does not run, and who requires isolation neither.
+// wantRefused opens a run on a machine without namespaces: a warning says why, root does not run, and neither does a run that requires
+// isolation.
 func wantRefused(t *testing.T, step, files string) {
 	t.Helper()
 	var why *IsolationError
@@ -102,12 +105,13 @@ func wantRefused(t *testing.T, step, files string) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if got := b.Isolation(); got != (Isolation{Network: OnLoopback, Files: files, Sandbox: true}) || len(b.Warnings()) != 1 || !strings.Contains(b.Warnings()[0].Message, step) {
+	if got := b.Isolation(); got != (Isolation{Network: OnLoopback, Files: files, Sandbox: true}) || len(b.Warnings()) != 1 ||
+		!strings.Contains(b.Warnings()[0].Message, step) {
 		t.Errorf("isolation %+v, warnings %+v", got, b.Warnings())
 	}
 }
 
-// TestNamespaceRefused: a container's filter, a hardened kernel's switch, AppArmor's way of letting a namespace be made and useless.
+// TestNamespaceRefused: a container's filter, a hardened kernel's sysctl, and AppArmor's way of allowing a useless namespace.
 func TestNamespaceRefused(t *testing.T) {
 	needsNamespace(t)
 	t.Run("seccomp", func(t *testing.T) {
@@ -124,9 +128,10 @@ func TestNamespaceRefused(t *testing.T) {
 	})
 	for name, files := range map[string]string{"max_user_namespaces": FilesByGuard, "max_net_namespaces": FilesInNamespace} {
 		t.Run(name, func(t *testing.T) {
-			owner := 1000 + os.Geteuid() // an ordinary user inside, whoever we are
+			owner := 1000 + os.Geteuid() // an ordinary user inside, whoever runs the test
 			attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, AmbientCaps: []uintptr{unix.CAP_SYS_RESOURCE},
-				UidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Geteuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Getegid(), Size: 1}}}
+				UidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Geteuid(), Size: 1}},
+				GidMappings: []syscall.SysProcIDMap{{ContainerID: owner, HostID: os.Getegid(), Size: 1}}}
 			if inside(t, name, attr) {
 				if err := os.WriteFile("/proc/sys/user/"+name, []byte("0"), 0); err != nil {
 					t.Skipf("needs sysctls of its own user namespace: %v", err)
@@ -143,14 +148,17 @@ func TestNamespaceRefused(t *testing.T) {
 // TestNamespaceChildKilled: the child dies before each of its steps. The run ends with a typed error, and nothing is left.
 func TestNamespaceChildKilled(t *testing.T) {
 	needsNamespace(t)
-	for step, call := range map[string]uint32{"interface": unix.SYS_IOCTL, "bind": unix.SYS_BIND, "listen": unix.SYS_LISTEN, "bounding set": unix.SYS_PRCTL, "capabilities": unix.SYS_CAPSET} {
+	for step, call := range map[string]uint32{
+		"interface": unix.SYS_IOCTL, "bind": unix.SYS_BIND, "listen": unix.SYS_LISTEN, "bounding set": unix.SYS_PRCTL,
+		"capabilities": unix.SYS_CAPSET} {
 		t.Run(step, func(t *testing.T) {
 			if !inside(t, step, nil) {
 				return
 			}
 			forbid(t, call, 0, 0, 0, death)
 			var why *IsolationError
-			if _, err := Open(Spec{Path: "/bin/true", UserDataDir: "/a/b", TempDir: tempDir(t)}); call != unix.SYS_PRCTL && call != unix.SYS_CAPSET && (!errors.As(err, &why) || why.Refused) {
+			if _, err := Open(Spec{Path: "/bin/true", UserDataDir: "/a/b", TempDir: tempDir(t)}); call != unix.SYS_PRCTL &&
+				call != unix.SYS_CAPSET && (!errors.As(err, &why) || why.Refused) {
 				t.Errorf("Open: %v, want a fault that may pass", err)
 			}
 			failsToStart(t)
@@ -164,7 +172,7 @@ func TestNamespaceChildKilled(t *testing.T) {
 	})
 	t.Run("waiting", func(t *testing.T) {
 		b := opened(t, "/bin/true")
-		n := b.burrow.(*namespace)
+		n := b.isolator.(*namespace)
 		if err := n.child.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +180,7 @@ func TestNamespaceChildKilled(t *testing.T) {
 	})
 }
 
-// failsToStart opens and starts a run; one of both must fail, and nothing be left.
+// failsToStart opens and starts a run; one of both must fail and leave nothing.
 func failsToStart(t *testing.T) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "p")
@@ -192,7 +200,7 @@ func opened(t *testing.T, path string) *Browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { b.Close() }) //nolint:errcheck // wantFailed has looked
+	t.Cleanup(func() { b.Close() }) //nolint:errcheck // wantFailed has checked
 	return b
 }
 
@@ -209,7 +217,7 @@ func wantFailed(t *testing.T, b *Browser, kind string) *StartError {
 		t.Errorf("Close: %v", err)
 	}
 	for _, dir := range []string{b.spec.TempDir, b.spec.UserDataDir} {
-		if _, err := os.Lstat(dir); err == nil && b.made {
+		if _, err := os.Lstat(dir); err == nil && b.createdDir {
 			t.Errorf("%s is left", dir)
 		}
 	}
@@ -217,7 +225,7 @@ func wantFailed(t *testing.T, b *Browser, kind string) *StartError {
 	return failed
 }
 
-// noChildren: no child of ours is left, not even a zombie.
+// noChildren checks that no child process is left, not even a zombie.
 func noChildren(t *testing.T) {
 	t.Helper()
 	if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); !errors.Is(err, syscall.ECHILD) {
@@ -225,7 +233,7 @@ func noChildren(t *testing.T) {
 	}
 }
 
-// TestNoMemory: where there is no memory for the child the run ends with a typed error.
+// TestNoMemory: without memory for the child the run ends with a typed error.
 func TestNoMemory(t *testing.T) {
 	needsNamespace(t)
 	if !inside(t, "memory", nil) {
@@ -240,7 +248,7 @@ func TestNoMemory(t *testing.T) {
 	failsToStart(t)
 }
 
-// TestNotThereInside: a program that is there and cannot be started, and a folder of another user's.
+// TestNotThereInside: a program that exists and cannot be started, and a folder of another user's.
 func TestNotThereInside(t *testing.T) {
 	needsNamespace(t)
 	script := filepath.Join(t.TempDir(), "browser")
@@ -264,7 +272,7 @@ func TestNotThereInside(t *testing.T) {
 	if left, _ := os.ReadDir(b.spec.UserDataDir); len(left) > 0 {
 		t.Errorf("files were made in another user's folder: %v", left)
 	}
-	// A folder above it is closed to all but its owner: root gets in, the browser does not.
+	// Only its owner may enter a folder above it: root can, the browser cannot.
 	b = opened(t, "/bin/true")
 	if err := os.Chown(filepath.Dir(b.spec.UserDataDir), 12345, 12345); err != nil {
 		t.Fatal(err)
@@ -282,15 +290,16 @@ func TestRelayGone(t *testing.T) {
 	if err := b.OpenPages(t.Context(), []string{"http://a.test/before"}); err != nil {
 		t.Fatal(err)
 	}
-	p.net.await(t, "a.test/before")
+	p.site.Await(t, "a.test/before")
 	if err := b.Listener().Close(); err != nil {
 		t.Fatal(err)
 	}
-	pages := b.mux.owner.openPages()
+	pages := b.mux.controller.openPages()
 	var went struct {
 		ErrorText string `json:"errorText"`
 	}
-	if err := b.mux.call(t.Context(), pages[0].session, "Page.navigate", map[string]string{"url": "http://b.test/after"}, &went); err != nil || !strings.Contains(went.ErrorText, "PROXY") {
+	if err := b.mux.call(t.Context(), pages[0].Session, "Page.navigate", map[string]string{"url": "http://b.test/after"},
+		&went); err != nil || !strings.Contains(went.ErrorText, "PROXY") {
 		t.Errorf("the page: %q, %v", went.ErrorText, err)
 	}
 	if m := b.Stop(t.Context(), false); m != MethodClose {
@@ -298,7 +307,7 @@ func TestRelayGone(t *testing.T) {
 	}
 }
 
-// TestStrangersAreRefused: on loopback the relay takes connections of our own browser's processes only.
+// TestStrangersAreRefused: on loopback the relay accepts only connections of our own browser's processes.
 func TestStrangersAreRefused(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -318,7 +327,7 @@ func TestStrangersAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for range 3 { // the first look finds the process, the others ask it first
+	for range 3 { // the first check finds the process, the others try it first
 		if err := who.check(c, ours.Process.Pid); err != nil {
 			t.Errorf("the browser's own connection: %v", err)
 		}
@@ -347,12 +356,13 @@ func TestStrangersAreRefused(t *testing.T) {
 	}
 }
 
-// TestTinySharedMemory: with next to no /dev/shm, as in a container, a page that shares much memory still works, and nothing is left of it.
+// TestTinySharedMemory: with almost no /dev/shm, as in a container, a page that shares much memory still works, and nothing of it is left.
 func TestTinySharedMemory(t *testing.T) {
 	needsNamespace(t)
 	installed(t)
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}}
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}}
 	if !inside(t, "shm", attr) {
 		return
 	}
@@ -365,14 +375,16 @@ func TestTinySharedMemory(t *testing.T) {
 		t.Errorf("arguments %v", b.Arguments())
 	}
 	var drawn int
-	const draw = `(() => { const c = document.createElement("canvas"); c.width = c.height = 4000; const x = c.getContext("2d"); x.fillRect(0, 0, 4000, 4000); document.body.append(c); return x.getImageData(0, 0, 4000, 4000).data.length })()`
-	if err := b.mux.owner.evaluate(t.Context(), b.mux.owner.openPages()[0], draw, &drawn); err != nil || drawn != 4000*4000*4 {
+	const draw = `(() => { const c = document.createElement("canvas"); c.width = c.height = 4000; const x = c.getContext("2d"); ` +
+		`x.fillRect(0, 0, 4000, 4000); document.body.append(c); return x.getImageData(0, 0, 4000, 4000).data.length })()`
+	if err := b.mux.controller.evaluate(t.Context(), b.mux.controller.openPages()[0], draw, &drawn); err != nil || drawn != 4000*4000*4 {
 		t.Errorf("a page that draws much: %d, %v", drawn, err)
 	}
 	var shot struct {
 		Data []byte `json:"data"`
 	}
-	if err := b.mux.call(t.Context(), b.mux.owner.openPages()[0].session, "Page.captureScreenshot", nil, &shot); err != nil || len(shot.Data) == 0 {
+	if err := b.mux.call(t.Context(), b.mux.controller.openPages()[0].Session, "Page.captureScreenshot", nil, &shot); err != nil ||
+		len(shot.Data) == 0 {
 		t.Errorf("its picture: %d bytes, %v", len(shot.Data), err)
 	}
 	b.Stop(t.Context(), false)

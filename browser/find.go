@@ -16,19 +16,20 @@ import (
 
 // Installed is a browser on this machine.
 type Installed struct {
-	Path    string // the program itself, not a wrapper around it
+	Path    string // of the program itself, not of a wrapper script
 	Product string // "Chromium", "Google Chrome", "Microsoft Edge", …
 	Version string // four numbers, "156.0.8078.79"
 	Major   int    // the first of them
 }
 
-// NotFoundError says that there is no browser where it was looked for.
+// NotFoundError says that no browser was found.
 type NotFoundError struct {
 	Tried  []string // paths and names that were tried
-	Reason string   // what is wrong with the one path that was given; "" when none was given
-	Hint   string   // what to do: the command that installs one on this system
+	Reason string   // what is wrong with the given path; "" if none was given
+	Hint   string   // the command that installs a browser on this system
 }
 
+// Error satisfies error.
 func (e *NotFoundError) Error() string {
 	if e.Reason != "" {
 		return fmt.Sprintf("%s: %s. %s", strings.Join(e.Tried, ", "), e.Reason, e.Hint)
@@ -36,26 +37,29 @@ func (e *NotFoundError) Error() string {
 	return "no Chromium was found. " + e.Hint
 }
 
-// versionTimeout is how long a program may take to say its version.
+// versionTimeout bounds --version.
 const versionTimeout = 10 * time.Second
 
-// Find returns the browser at path, or, when path is "", the first one on PATH or in the usual places of this platform.
-// It fails with a *NotFoundError, or with ctx's error. It runs the program with --version (on Windows it looks at the folder beside it).
+// Find returns the browser at path; "": the first one on PATH or in the usual places of this platform. It runs the program with --version,
+// except on Windows, where it reads the folder beside it. It fails with a *NotFoundError, or with ctx's error.
 func Find(ctx context.Context, path string) (Installed, error) {
 	if path != "" {
-		found, err := inspect(ctx, path)
+		found, err := Inspect(ctx, path)
 		if ctx.Err() != nil {
 			return Installed{}, ctx.Err()
 		}
 		if err != nil {
-			return Installed{}, &NotFoundError{Tried: []string{path}, Reason: reason(err), Hint: "Give the path of a Chromium or Chrome, or leave it out. " + installHint()}
+			return Installed{},
+				&NotFoundError{
+					Tried: []string{path}, Reason: reason(err),
+					Hint: "Give the path of a Chromium or Chrome, or leave it out. " + installHint()}
 		}
 		return found, nil
 	}
 	var tried []string
-	for _, place := range append(programNames(), usualPlaces()...) {
+	for _, place := range append(ProgramNames(), UsualPlaces()...) {
 		tried = append(tried, place)
-		found, err := inspect(ctx, place)
+		found, err := Inspect(ctx, place)
 		if ctx.Err() != nil {
 			return Installed{}, ctx.Err()
 		}
@@ -66,28 +70,28 @@ func Find(ctx context.Context, path string) (Installed, error) {
 	return Installed{}, &NotFoundError{Tried: tried, Hint: installHint()}
 }
 
-// programNames are the names under which Chromium and its kin are on PATH.
-func programNames() []string {
+// ProgramNames returns the names of Chromium and its relatives on PATH.
+func ProgramNames() []string {
 	return []string{
 		"chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome", "google-chrome-beta", "google-chrome-unstable",
 		"microsoft-edge-stable", "microsoft-edge", "msedge", "brave-browser", "brave", "ungoogled-chromium",
 	}
 }
 
-// inspect finds out what is at place, a path or a name on PATH.
-func inspect(ctx context.Context, place string) (Installed, error) {
-	path, err := located(place)
+// Inspect returns the browser at place, a path or a name on PATH.
+func Inspect(ctx context.Context, place string) (Installed, error) {
+	path, err := Locate(place)
 	if err != nil {
 		return Installed{}, err
 	}
 	return installedAt(ctx, path)
 }
 
-// located is the program at place, a path or a name on PATH.
-func located(place string) (string, error) {
+// Locate returns the path of the program at place, a path or a name on PATH. It looks into application bundles and wrapper scripts.
+func Locate(place string) (string, error) {
 	path, err := exec.LookPath(place)
 	if err != nil && !errors.Is(err, exec.ErrDot) {
-		path = place // a folder (a macOS bundle), or nothing: the error below says which
+		path = place // an application bundle of macOS, or an error below
 	}
 	path = program(unwrap(path))
 	if path, err = filepath.Abs(path); err != nil {
@@ -96,10 +100,10 @@ func located(place string) (string, error) {
 	return path, executable(path)
 }
 
-// errNotBrowser is what a program gets that does not answer as Chromium does.
+// errNotBrowser says that a program does not answer --version as Chromium does.
 var errNotBrowser = errors.New("it is not a Chromium: --version did not answer with a name and four numbers")
 
-// executable says why path cannot be run.
+// executable returns why path cannot be run.
 func executable(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -111,7 +115,7 @@ func executable(path string) error {
 	return runnable(path, info)
 }
 
-// reason puts an error of inspect into words.
+// reason returns the text of an error of Inspect, without paths.
 func reason(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "there is no such file"
@@ -138,7 +142,8 @@ func askVersion(ctx context.Context, path string) (Installed, error) {
 	}
 	found, ok := parseVersion(string(out))
 	if !ok {
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 { // such as: libnss3.so: cannot open shared object file
+		// For example: libnss3.so: cannot open shared object file.
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
 			line, _, _ := strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
 			err = fmt.Errorf("%w: %.200q", err, line)
 		}
@@ -151,7 +156,7 @@ func askVersion(ctx context.Context, path string) (Installed, error) {
 	return found, nil
 }
 
-// parseVersion reads "Chromium 156.0.8078.79 built on Debian".
+// parseVersion parses "Chromium 156.0.8078.79 built on Debian".
 func parseVersion(line string) (Installed, bool) {
 	m := regexp.MustCompile(`(?m)^\s*(\S.*?) (\d{1,5})(\.\d{1,5}\.\d{1,5}\.\d{1,5})\b`).FindStringSubmatch(line)
 	if m == nil {
@@ -161,7 +166,7 @@ func parseVersion(line string) (Installed, bool) {
 	return Installed{Product: m[1], Version: m[2] + m[3], Major: major}, true
 }
 
-// parseProduct reads "Chrome/156.0.8078.79", as Browser.getVersion gives it.
+// parseProduct parses "Chrome/156.0.8078.79", the product of Browser.getVersion (CDP).
 func parseProduct(product string) Installed {
 	name, version, _ := strings.Cut(product, "/")
 	major, _, _ := strings.Cut(version, ".")
@@ -169,7 +174,7 @@ func parseProduct(product string) Installed {
 	return Installed{Product: strings.TrimPrefix(name, "Headless"), Version: version, Major: n}
 }
 
-// unwrap returns the program behind a wrapper script. Debian's /usr/bin/chromium adds flags of its own, Chrome's starts helpers that outlive it.
+// unwrap returns the program behind a wrapper script. Debian's wrapper adds flags, and Chrome's starts helpers that outlive it.
 func unwrap(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || !isScript(real) {
@@ -185,7 +190,7 @@ func unwrap(path string) string {
 
 func isScript(path string) bool {
 	if executable(path) != nil {
-		return false // a pipe, say: opening it could wait for ever
+		return false // opening a named pipe could block
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -197,7 +202,7 @@ func isScript(path string) bool {
 	return err == nil && string(head) == "#!"
 }
 
-// behindWrapper lists where the program of a wrapper script is: Debian's in /usr/lib, the others' beside the script.
+// behindWrapper returns where the program of a wrapper script may be: Debian's in /usr/lib, others beside the script.
 func behindWrapper(script string) []string {
 	beside := func(name string) string { return filepath.Join(filepath.Dir(script), name) }
 	if script == "/usr/bin/chromium" {

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// usualPlaces are the application bundles, of the machine and of the user.
-func usualPlaces() []string {
-	apps := []string{"Chromium", "Google Chrome", "Google Chrome for Testing", "Microsoft Edge", "Brave Browser", "Google Chrome Beta", "Google Chrome Canary"}
+// UsualPlaces returns the application bundles of the machine and of the user.
+func UsualPlaces() []string {
+	apps := []string{"Chromium", "Google Chrome", "Google Chrome for Testing", "Microsoft Edge", "Brave Browser", "Google Chrome Beta",
+		"Google Chrome Canary"}
 	folders := []string{"/Applications"}
 	if home, err := os.UserHomeDir(); err == nil {
 		folders = append(folders, filepath.Join(home, "Applications"))

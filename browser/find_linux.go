@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// usualPlaces are where distributions and vendors put their browser, when it is not on PATH.
-func usualPlaces() []string {
+// UsualPlaces returns where distributions and vendors install browsers outside of PATH.
+func UsualPlaces() []string {
 	return []string{
 		"/usr/lib/chromium/chromium", "/usr/lib64/chromium-browser/chromium-browser", "/usr/lib/chromium-browser/chromium-browser",
 		"/opt/google/chrome/chrome", "/opt/microsoft/msedge/msedge", "/opt/brave.com/brave/brave", "/opt/chromium.org/chromium/chromium",
@@ -14,10 +14,10 @@ func usualPlaces() []string {
 	}
 }
 
-// program is path: only macOS has bundles.
+// program returns path: only macOS has bundles.
 func program(path string) string { return path }
 
-// installHint is the command that installs Chromium on this distribution (os-release(5)).
+// installHint returns the command that installs Chromium on this distribution (os-release(5)).
 func installHint() string {
 	text, err := os.ReadFile("/etc/os-release")
 	if err != nil {
@@ -40,7 +40,7 @@ func hintFor(release string, root bool) string {
 	return command
 }
 
-// distribution returns the system's id and then the ids that it is like.
+// distribution returns the system's id, then the ids that it resembles.
 func distribution(release string) []string {
 	var id, like string
 	for line := range strings.Lines(release) {

@@ -24,7 +24,7 @@ func TestFindInstalled(t *testing.T) {
 	}
 }
 
-// TestFindLooksBehindWrappers: Debian's wrapper adds flags of its own; the program behind it is what runs.
+// TestFindLooksBehindWrappers: Debian's wrapper adds flags of its own, so the program behind it must run.
 func TestFindLooksBehindWrappers(t *testing.T) {
 	text, err := os.ReadFile("/usr/bin/chromium")
 	if err != nil || !strings.HasPrefix(string(text), "#!") {
@@ -77,7 +77,7 @@ func TestFindBadPaths(t *testing.T) {
 	}
 }
 
-// TestFindIsBounded: a program that does not say its version is ended, with what it started.
+// TestFindIsBounded: a program that does not tell its version is killed, with all that it started.
 func TestFindIsBounded(t *testing.T) {
 	path := script(t, "sleep 600 & sleep 600")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -92,7 +92,7 @@ func TestFindIsBounded(t *testing.T) {
 }
 
 func TestFindNothing(t *testing.T) {
-	for _, place := range usualPlaces() {
+	for _, place := range UsualPlaces() {
 		if executable(program(place)) == nil {
 			t.Skipf("there is a browser in a usual place: %s", place)
 		}
@@ -108,9 +108,10 @@ func TestFindNothing(t *testing.T) {
 func TestParseVersion(t *testing.T) {
 	for line, want := range map[string]Installed{
 		"Chromium 156.0.8078.79 built on Debian GNU/Linux 12 (bookworm)\n": {Product: "Chromium", Version: "156.0.8078.79", Major: 156},
-		"Google Chrome 140.0.7339.80 \n":                                   {Product: "Google Chrome", Version: "140.0.7339.80", Major: 140},
-		"some warning\nMicrosoft Edge 141.0.3537.57\n":                     {Product: "Microsoft Edge", Version: "141.0.3537.57", Major: 141},
-		"Brave Browser 141.1.83.109":                                       {Product: "Brave Browser", Version: "141.1.83.109", Major: 141},
+		"Google Chrome 140.0.7339.80 \n": {
+			Product: "Google Chrome", Version: "140.0.7339.80", Major: 140},
+		"some warning\nMicrosoft Edge 141.0.3537.57\n": {Product: "Microsoft Edge", Version: "141.0.3537.57", Major: 141},
+		"Brave Browser 141.1.83.109":                   {Product: "Brave Browser", Version: "141.1.83.109", Major: 141},
 	} {
 		if got, ok := parseVersion(line); !ok || got != want {
 			t.Errorf("%q: %+v", line, got)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runnable reports why we may not run path.
+// runnable returns why this process may not run path.
 func runnable(path string, _ fs.FileInfo) error {
 	if unix.Access(path, unix.X_OK) != nil {
 		return &fs.PathError{Op: "run", Path: path, Err: errors.New("it is not executable")}

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// usualPlaces are the installers' folders, of the machine and of the user.
-func usualPlaces() []string {
+// UsualPlaces returns the installers' folders, of the machine and of the user.
+func UsualPlaces() []string {
 	programs := []string{
 		`Google\Chrome\Application\chrome.exe`, `Chromium\Application\chrome.exe`, `Microsoft\Edge\Application\msedge.exe`,
 		`BraveSoftware\Brave-Browser\Application\brave.exe`,
@@ -29,17 +29,17 @@ func usualPlaces() []string {
 	return places
 }
 
-// program is path: only macOS has bundles.
+// program returns path: only macOS has bundles.
 func program(path string) string { return path }
 
-// runnable is true of every file that is there: Windows goes by the name, which LookPath has checked.
+// runnable accepts every file: Windows decides by the name, which LookPath has checked.
 func runnable(string, fs.FileInfo) error { return nil }
 
 func installHint() string {
 	return "Install it with: winget install --id Hibbiki.Chromium (or Google.Chrome)"
 }
 
-// installedAt reads the version from what lies beside the program, an installer's folder or a build's manifest, both named after it:
+// installedAt reads the version from an installer's folder or a build's manifest beside the program, which have it as their name.
 // chrome.exe --version would open a window.
 func installedAt(_ context.Context, path string) (Installed, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -64,7 +64,7 @@ func installedAt(_ context.Context, path string) (Installed, error) {
 	return found, nil
 }
 
-// productOf names the browser after its folder.
+// productOf derives the product from the program's folder.
 func productOf(path string) string {
 	lower := strings.ToLower(path)
 	for part, product := range map[string]string{`\chromium\`: "Chromium", `\edge\`: "Microsoft Edge", `\brave-browser\`: "Brave Browser",

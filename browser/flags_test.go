@@ -15,7 +15,7 @@ import (
 // TestArguments is the golden list: Chrome gets these flags and no others.
 func TestArguments(t *testing.T) {
 	needIsolation(t)
-	dir := filepath.Join(t.TempDir(), "[pro] file*") // a path that a careless pattern would trip over
+	dir := filepath.Join(t.TempDir(), "[pro] file*") // a path that a careless pattern would not match
 	b, err := Open(Spec{Path: "/bin/true", UserDataDir: dir, TempDir: tempDir(t), Headless: true})
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +30,8 @@ func TestArguments(t *testing.T) {
 		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 		"--webrtc-ip-handling-policy=disable_non_proxied_udp",
 		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-		"--disable-features=WebRtcHideLocalIpsWithMdns,MediaRouter,DialMediaRouteProvider,OptimizationHints,NetworkTimeServiceQuerying,Translate,AutofillServerCommunication",
+		"--disable-features=WebRtcHideLocalIpsWithMdns,MediaRouter,DialMediaRouteProvider,OptimizationHints," +
+			"NetworkTimeServiceQuerying,Translate,AutofillServerCommunication",
 		"--disable-background-networking",
 		"--disable-component-update",
 		"--component-updater=url-source=https://127.0.0.1:9/",
@@ -50,7 +51,7 @@ func TestArguments(t *testing.T) {
 		"--window-position=0,0",
 		"about:blank",
 	}
-	if extra := sharedMemoryFlags(); extra != nil { // a container's
+	if extra := sharedMemoryFlags(); extra != nil { // in a container
 		want = slices.Insert(want, slices.Index(want, "--restore-last-session"), extra...)
 	}
 	drop := func(flag string) { want = slices.DeleteFunc(want, func(a string) bool { return a == flag }) }
@@ -61,9 +62,10 @@ func TestArguments(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 
-	// With tabs to restore there is no page on the command line, and headed is the absence of a flag.
+	// With tabs to restore there is no page on the command line, and headed means without a flag.
 	b.spec.Headless, b.emulation.headful = false, true
-	for _, flag := range []string{"--headless=new", "--screen-info={1440x900 devicePixelRatio=1}", "--window-size=1440,900", "--window-position=0,0"} {
+	for _, flag := range []string{
+		"--headless=new", "--screen-info={1440x900 devicePixelRatio=1}", "--window-size=1440,900", "--window-position=0,0"} {
 		drop(flag)
 	}
 	drop("about:blank")
@@ -79,7 +81,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestRunningArguments: what the process has is what Arguments says.
+// TestRunningArguments: the process has the arguments that Arguments returns.
 func TestRunningArguments(t *testing.T) {
 	p := newProfile(t)
 	b := p.open(p.spec())
@@ -96,12 +98,13 @@ func TestRunningArguments(t *testing.T) {
 	}
 }
 
-// TestEnvironment: secrets of ours do not reach Chrome, and what a run adds wins.
+// TestEnvironment: our own secrets do not reach Chrome, and a run's additions win.
 func TestEnvironment(t *testing.T) {
 	needIsolation(t)
 	for key, value := range map[string]string{
-		"WARREN_API_KEY": "canary", "AWS_SECRET_ACCESS_KEY": "canary", "https_proxy": "http://canary", "SSLKEYLOGFILE": "canary", "LD_PRELOAD": "canary",
-		"LANG": "C.UTF-8", "TZ": "Europe/Berlin", "XDG_RUNTIME_DIR": "/run/user/1",
+		"WARREN_API_KEY": "canary", "AWS_SECRET_ACCESS_KEY": "canary", "https_proxy": "http://canary", "SSLKEYLOGFILE": "canary",
+		"LD_PRELOAD": "canary",
+		"LANG":       "C.UTF-8", "TZ": "Europe/Berlin", "XDG_RUNTIME_DIR": "/run/user/1",
 	} {
 		t.Setenv(key, value)
 	}
@@ -116,7 +119,8 @@ func TestEnvironment(t *testing.T) {
 	if runtime.GOOS == "linux" {
 		path = filepath.Join(temp, programsFolder) + ":" + path
 	}
-	for _, want := range []string{"LANG=C.UTF-8", "TZ=Asia/Tokyo", "LANGUAGE=de", "XDG_RUNTIME_DIR=/run/user/1", "PATH=" + path, tempVariables()[0] + "=" + temp} {
+	for _, want := range []string{
+		"LANG=C.UTF-8", "TZ=Asia/Tokyo", "LANGUAGE=de", "XDG_RUNTIME_DIR=/run/user/1", "PATH=" + path, tempVariables()[0] + "=" + temp} {
 		if !slices.Contains(env, want) {
 			t.Errorf("no %s in %v", want, env)
 		}
@@ -158,7 +162,8 @@ func TestPreferencesAreMerged(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	before := `{"big":13400000000000000123,"webrtc":{"ip_handling_policy":"default","other":1},"spellcheck":{"dictionaries":["de"]},"alternate_error_pages":7,"name":"ü"}`
+	before := `{"big":13400000000000000123,` +
+		`"webrtc":{"ip_handling_policy":"default","other":1},"spellcheck":{"dictionaries":["de"]},"alternate_error_pages":7,"name":"ü"}`
 	if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +174,8 @@ func TestPreferencesAreMerged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"alternate_error_pages":{"enabled":false},"big":13400000000000000123,"name":"ü","policy":{"url_blocklist":["file://` + dir + `/"]},"spellcheck":{"dictionaries":["de"]},"webrtc":{"ip_handling_policy":"disable_non_proxied_udp","other":1}}`
+	want := `{"alternate_error_pages":{"enabled":false},"big":13400000000000000123,"name":"ü","policy":{"url_blocklist":["file://` + dir +
+		`/"]},"spellcheck":{"dictionaries":["de"]},"webrtc":{"ip_handling_policy":"disable_non_proxied_udp","other":1}}`
 	if string(text) != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
 	}
@@ -207,7 +213,7 @@ func TestDamagedPreferencesAreSetAside(t *testing.T) {
 	}
 }
 
-// TestPreferencesHold: Chrome takes the preferences, and keeps them over a run.
+// TestPreferencesHold: Chrome accepts the preferences, and keeps them over a run.
 func TestPreferencesHold(t *testing.T) {
 	p := newProfile(t)
 	p.start().Stop(t.Context(), false)

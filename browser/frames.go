@@ -13,57 +13,57 @@ import (
 	"syscall"
 )
 
-// errFrameTooLarge ends a connection that announces more than it may send.
+// errFrameTooLarge ends a connection whose client announces a message that is too large.
 var errFrameTooLarge = errors.New("a frame announces a message that is too large")
 
-// frameLimit hands out a WebSocket's connection so that it ends where a frame begins that is larger than limit. The library counts what has
-// come: it would take in all that its own limit allows, for a message that it cannot be.
-type frameLimit struct {
+// frameLimiter hijacks a WebSocket's connection, and ends it at the header of a frame larger than limit. The library would first receive as
+// much of the message as its own limit allows.
+type frameLimiter struct {
 	http.ResponseWriter
 	limit uint64       // bytes
-	conn  *limitedConn // once it was handed out
+	conn  *limitedConn // after Hijack
 }
 
-// Hijack is http.Hijacker's.
-func (w *frameLimit) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+// Hijack satisfies http.Hijacker.
+func (w *frameLimiter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err != nil {
 		return nil, nil, err
 	}
-	early, _ := rw.Reader.Peek(rw.Reader.Buffered()) // it is there
+	early, _ := rw.Reader.Peek(rw.Reader.Buffered()) // it is buffered
 	c := &limitedConn{Conn: conn, in: io.MultiReader(bytes.NewReader(bytes.Clone(early)), conn), limit: w.limit}
 	rw.Reader.Reset(c)
-	rw.Writer.Reset(c) // nothing waits in it
+	rw.Writer.Reset(c) // its buffer is empty
 	if system, ok := conn.(syscall.Conn); ok {
-		c.raw, _ = system.SyscallConn() // nil at an error
+		c.raw, _ = system.SyscallConn() // nil after an error
 	}
 	w.conn = c
 	return c, rw, nil
 }
 
-// limitedConn follows the frames that come (RFC 6455, 5.2).
+// limitedConn is a connection that parses the frames it receives (RFC 6455, 5.2).
 type limitedConn struct {
 	net.Conn
-	in    io.Reader
-	limit uint64
-	head  [10]byte // of the frame that begins
-	have  int      // of head
-	left  uint64   // of the frame, behind head
-	over  bool
-	told  bool // the reader was
+	in       io.Reader
+	limit    uint64
+	head     [10]byte // header of the current frame
+	have     int      // bytes of head
+	left     uint64   // bytes of the frame after head
+	over     bool
+	reported bool // the reader has got errFrameTooLarge
 
-	raw     syscall.RawConn // to write without waiting; nil where that cannot be
+	raw     syscall.RawConn // for writes that do not block; nil: impossible
 	writing sync.Mutex
-	held    []byte // frames that are to be written before anything else
+	held    []byte // frames to be written first
 }
 
-// together is how many bytes of messages go to a client in one write.
+// together is how many bytes of messages are combined into one write.
 const together = 64 << 10
 
-// portion is how much of a large message goes to a client in one write, so that one sees whether it reads.
+// portion is how many bytes of a large message are written at once, to notice whether the client reads.
 const portion = 256 << 10
 
-// Write is net.Conn's.
+// Write satisfies net.Conn.
 func (c *limitedConn) Write(p []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -73,7 +73,7 @@ func (c *limitedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// flush writes what is held. The lock is.
+// flush writes held. The caller holds the lock.
 func (c *limitedConn) flush() error {
 	if len(c.held) == 0 {
 		return nil
@@ -83,7 +83,7 @@ func (c *limitedConn) flush() error {
 	return err
 }
 
-// send writes the messages that wait in q, those that fit together in one write.
+// send writes the messages of q, and combines small ones.
 func (c *limitedConn) send(q *queue) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -95,7 +95,7 @@ func (c *limitedConn) send(q *queue) error {
 			}
 			continue
 		}
-		large := q.begin()
+		large := q.popUncounted()
 		if large == nil {
 			return nil
 		}
@@ -109,13 +109,13 @@ func (c *limitedConn) send(q *queue) error {
 				return err
 			}
 			rest = rest[n:]
-			q.wrote(n)
+			q.noteWritten(n)
 		}
-		q.finished(len(large))
+		q.uncount(len(large))
 	}
 }
 
-// trySend writes what waits in q as far as the socket takes it at once, and reports whether that was all. Who else is writing has the rest to write.
+// trySend writes the messages of q without blocking, and reports whether that was all. Another writer takes over the rest.
 func (c *limitedConn) trySend(q *queue) bool {
 	if c.raw == nil || !c.writing.TryLock() {
 		return false
@@ -128,7 +128,7 @@ func (c *limitedConn) trySend(q *queue) bool {
 	return len(c.held) == 0 && q.isEmpty()
 }
 
-// gather takes messages out of q that fit together with what is held, and makes frames of them.
+// gather adds frames of small messages of q to held.
 func (c *limitedConn) gather(q *queue) {
 	for {
 		msg, _ := q.popBelow(together - len(c.held))
@@ -139,7 +139,7 @@ func (c *limitedConn) gather(q *queue) {
 	}
 }
 
-// appendHead appends what comes before a message of text in one frame (RFC 6455, 5.2).
+// appendHead appends the header of a text message in one frame (RFC 6455, 5.2).
 func appendHead(b []byte, size int) []byte {
 	const finalText = 0x81
 	switch {
@@ -153,11 +153,11 @@ func appendHead(b []byte, size int) []byte {
 
 func (c *limitedConn) Read(p []byte) (int, error) {
 	switch {
-	case c.over && c.told: // what comes is taken in and dropped: to cut off who is sending would take our last word from them
+	case c.over && c.reported: // drain and drop: a disconnected sender would not get the close frame
 		_, err := io.Copy(io.Discard, c.in)
 		return 0, errors.Join(errFrameTooLarge, err)
 	case c.over:
-		c.told = true
+		c.reported = true
 		return 0, errFrameTooLarge
 	}
 	n, err := c.in.Read(p)
@@ -165,7 +165,7 @@ func (c *limitedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// follow notes how far the frames are, and whether one is too large: what came with its beginning is read still, and nothing after.
+// follow parses received bytes, and notes when a frame is too large. Its first bytes are still returned, the rest is not.
 func (c *limitedConn) follow(b []byte) {
 	for len(b) > 0 && !c.over {
 		if c.left > 0 {
@@ -188,7 +188,7 @@ func (c *limitedConn) follow(b []byte) {
 	}
 }
 
-// frameSize is how long a frame's payload is, as soon as its beginning tells.
+// frameSize returns the length of a frame's payload once its header is complete.
 func frameSize(head []byte) (size uint64, known bool) {
 	if len(head) < 2 {
 		return 0, false

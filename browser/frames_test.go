@@ -17,7 +17,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TestLimitedConn: frames of every size pass whole, however they come, until one announces more than it may have.
+// TestLimitedConn: frames of every size pass whole, however they are split, until one announces too much.
 func TestLimitedConn(t *testing.T) {
 	frame := func(head []byte, masked bool, payload int) []byte {
 		if masked {
@@ -26,10 +26,14 @@ func TestLimitedConn(t *testing.T) {
 		}
 		return append(head, bytes.Repeat([]byte{0xff}, payload)...)
 	}
-	good := bytes.Join([][]byte{frame([]byte{0x81, 0}, true, 0), frame([]byte{0x89, 5}, false, 5), frame([]byte{0x01, 126, 1, 0}, true, 256),
+	good := bytes.Join([][]byte{
+		frame([]byte{0x81, 0}, true, 0), frame([]byte{0x89, 5}, false, 5), frame([]byte{0x01, 126, 1, 0}, true, 256),
 		frame([]byte{0x80, 127, 0, 0, 0, 0, 0, 1, 0, 0}, true, 1<<16), frame([]byte{0x82, 125}, true, 125)}, nil)
-	for name, in := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader, "in halves": iotest.HalfReader} {
-		for _, head := range [][]byte{nil, {0x81, 127, 0, 0, 0, 0, 0, 1, 0, 1}, {0x01, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0}, {0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}} {
+	for name, in := range map[string]func(io.Reader) io.Reader{
+		"whole": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader, "in halves": iotest.HalfReader} {
+		for _, head := range [][]byte{
+			nil, {0x81, 127, 0, 0, 0, 0, 0, 1, 0, 1}, {0x01, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0},
+			{0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}} {
 			sent := bytes.Join([][]byte{good, head}, nil)
 			all := io.Reader(bytes.NewReader(sent))
 			if head != nil {
@@ -48,11 +52,11 @@ func TestLimitedConn(t *testing.T) {
 	}
 }
 
-// TestLetOut: what is handed to a client arrives whole and in order, also when its socket is full for a while and it pings in between, and a message that
-// the socket takes at once wakes nobody.
-func TestLetOut(t *testing.T) {
+// TestFlush: messages to a client arrive whole and in order, even if its socket is full for a while and it pings in between. A message
+// that the socket takes at once wakes nobody.
+func TestFlush(t *testing.T) {
 	const count, filling = 700, 600
-	message := func(i int) []byte { // small ones fill the socket; then there are some that go alone
+	message := func(i int) []byte { // small ones fill the socket; then some that are sent alone
 		limit := together / 2
 		if i > filling {
 			limit = 2 * together
@@ -61,7 +65,7 @@ func TestLetOut(t *testing.T) {
 	}
 	full, ended := make(chan struct{}), make(chan error, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		limited := &frameLimit{ResponseWriter: w, limit: messageLimit}
+		limited := &frameLimiter{ResponseWriter: w, limit: messageLimit}
 		socket, err := websocket.Accept(limited, r, nil)
 		if err != nil {
 			ended <- err
@@ -70,22 +74,22 @@ func TestLetOut(t *testing.T) {
 		m := newMux(nil, slog.New(slog.DiscardHandler))
 		c := newClient(m)
 		c.outlet.Store(limited.conn)
-		c.hand([]byte("first"))
-		m.letOut()
+		c.send([]byte("first"))
+		m.flush()
 		if woken := len(c.out.ready); runtime.GOOS != "windows" && woken != 0 {
 			t.Error("a message that the socket took woke somebody")
 		}
 		go func() {
 			for i := range count {
-				c.hand(message(i))
+				c.send(message(i))
 				if i%3 == 0 {
-					m.letOut()
+					m.flush()
 				}
 			}
-			m.letOut()
+			m.flush()
 			close(full)
 		}()
-		(&gateway{}).carry(r.Context(), socket, limited.conn, c)
+		(&gateway{}).pump(r.Context(), socket, limited.conn, c)
 		ended <- nil
 	}))
 	defer s.Close()
@@ -95,7 +99,7 @@ func TestLetOut(t *testing.T) {
 	}
 	defer socket.CloseNow()
 	socket.SetReadLimit(-1)
-	<-full // all is on its way, and more than sockets hold: nobody has read
+	<-full // everything is sent, more than sockets hold, and nothing has been read
 	go func() {
 		for range 20 {
 			if socket.Ping(t.Context()) != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writeSome writes what the socket takes without waiting, and says how much that was. An error is left to the next write that waits.
+// writeSome writes what the socket takes without blocking, and returns how many bytes that was. A later blocking write reports errors.
 func writeSome(c syscall.RawConn, b []byte) (n int) {
 	_ = c.Write(func(fd uintptr) bool {
 		n, _ = unix.Write(int(fd), b)

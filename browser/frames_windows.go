@@ -2,5 +2,5 @@ package browser
 
 import "syscall"
 
-// writeSome writes nothing: there is no write here that does not wait.
+// writeSome writes nothing: every write may block here.
 func writeSome(syscall.RawConn, []byte) int { return 0 }

@@ -11,17 +11,17 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/google/uuid"
 )
 
-// gateway is the DevTools HTTP interface of a run, as Chrome has it on its debugging port (content/browser/devtools/devtools_http_handler.cc).
+// gateway is the DevTools HTTP interface of a run, like that of Chrome's debugging port
+// (content/browser/devtools/devtools_http_handler.cc).
 type gateway struct {
 	b       *Browser
-	id      string // of the browser socket; made anew for each run
+	id      string // of the browser socket; new for each run
 	clients atomic.Int64
-	guard   func() *guard // what clients may not do
+	guard   func() *guard // returns the filter of clients' commands
 }
 
 func newGateway(b *Browser) *gateway {
@@ -30,65 +30,66 @@ func newGateway(b *Browser) *gateway {
 
 func (b *Browser) newGuard() *guard {
 	g := newGuard(&b.spec)
-	g.installed, g.dropped = b.installed, func() { b.mux.owner.dropped.Store(true) }
+	g.extensions, g.filesDropped = b.extensions, &b.mux.controller.filesDropped
 	return g
 }
 
-// baseHeader names what the addresses in answers start with, "ws://host:port/path". Who serves the gateway sets it.
+// baseHeader holds the start of the addresses in answers, "ws://host:port/path". The server sets it.
 const baseHeader = "X-Warren-Base"
 
-// filesHeader says that the client may use files of the machine, and not the run's own alone. Who serves the gateway or the live view sets it, and takes
-// away what a client sent.
-const filesHeader = "X-Warren-Files"
+// FilesHeader says that a client or viewer may use files of this machine, not only those of the run. The server sets it and removes what a
+// client sent.
+const FilesHeader = "X-Warren-Files"
 
-// protocol lists the protocol's domains, commands and events, for /json/protocol: Chrome tells them on its port only.
+// protocol lists the protocol's domains, commands and events for /json/protocol. Chrome serves it on its port only.
 //
 //go:embed protocol.json
 var protocol []byte
 
-// Gateway returns the handler for DevTools clients: /json/version, /json/list, /json/protocol, PUT /json/new, the sockets
-// /devtools/browser/{id} and /devtools/page/{id}, and the browser's socket also at "/". Addresses in answers start with the request's
-// X-Warren-Base. X-Warren-Files lets the client use files of the machine. A request with an Origin that is not that base's is refused. Authentication is the caller's.
+// Gateway returns the HTTP handler for DevTools clients. It serves /json/version, /json/list, /json/protocol, PUT /json/new, and the
+// sockets /devtools/browser/{id} and /devtools/page/{id}; the browser's socket is also at "/". Addresses in answers start with the
+// request's X-Warren-Base. A request whose Origin is not that of X-Warren-Base is refused. X-Warren-Files gives access to files of this
+// machine. The caller authenticates.
 func (b *Browser) Gateway() http.Handler {
 	g := b.gateway
 	mux := http.NewServeMux()
 	for _, path := range []string{"/json/version", "/json/version/{$}"} {
-		mux.HandleFunc("GET "+path, g.answer(g.version))
+		mux.HandleFunc("GET "+path, g.serveJSON(g.version))
 	}
 	for _, path := range []string{"/json", "/json/{$}", "/json/list", "/json/list/{$}"} {
-		mux.HandleFunc("GET "+path, g.answer(g.list))
+		mux.HandleFunc("GET "+path, g.serveJSON(g.list))
 	}
 	for _, path := range []string{"/json/protocol", "/json/protocol/{$}"} {
-		mux.HandleFunc("GET "+path, g.answer(func(*http.Request) (any, error) { return json.RawMessage(protocol), nil }))
+		mux.HandleFunc("GET "+path, g.serveJSON(func(*http.Request) (any, error) { return json.RawMessage(protocol), nil }))
 	}
-	mux.HandleFunc("PUT /json/new", g.answer(g.newPage))
-	mux.HandleFunc("GET /json/activate/{id}", g.answer(g.onPage("Target.activateTarget")))
-	mux.HandleFunc("GET /json/close/{id}", g.answer(g.onPage("Target.closeTarget")))
+	mux.HandleFunc("PUT /json/new", g.serveJSON(g.newPage))
+	mux.HandleFunc("GET /json/activate/{id}", g.serveJSON(g.pageCommand("Target.activateTarget")))
+	mux.HandleFunc("GET /json/close/{id}", g.serveJSON(g.pageCommand("Target.closeTarget")))
 	mux.HandleFunc("GET /devtools/browser/{id}", g.browserSocket)
 	mux.HandleFunc("GET /devtools/page/{id}", g.pageSocket)
 	mux.HandleFunc("GET /{$}", g.browserSocket)
-	return sameOrigin(g.welcome(mux))
+	return SameOrigin(g.noteClient(mux))
 }
 
-// welcome says to the run's downloads who comes, before anything is done for it.
-func (g *gateway) welcome(next http.Handler) http.Handler {
+// noteClient tells the run's downloads about a client before its request is handled.
+func (g *gateway) noteClient(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if m, err := g.b.running(); err == nil {
-			m.downloads.welcome(r.Header.Get(filesHeader) != "")
+			m.downloads.noteClient(r.Header.Get(FilesHeader) != "")
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// Clients is how many sockets of the gateway are open.
+// Clients returns the number of open sockets of the gateway.
 func (b *Browser) Clients() int { return int(b.gateway.clients.Load()) }
 
-// sameOrigin refuses what a page of another origin sends. Programs send no Origin; a socket is not bound by the rules that
-// keep pages from reading each other's answers.
-func sameOrigin(next http.Handler) http.Handler {
+// SameOrigin refuses requests of pages of other origins. Programs send no Origin. The same-origin policy of browsers does not cover
+// WebSockets.
+func SameOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origins := r.Header.Values("Origin")
-		if len(origins) > 1 || len(origins) == 1 && !isOrigin(base(r), origins[0]) {
+		if len(origins) > 1 || len(origins) == 1 && !isOrigin(baseURL(r), origins[0]) {
 			http.Error(w, "this origin is not allowed", http.StatusForbidden)
 			return
 		}
@@ -106,15 +107,15 @@ func isOrigin(base, origin string) bool {
 	return scheme != "" && strings.EqualFold(origin, scheme+"://"+u.Host)
 }
 
-// base is what addresses for this client start with, without a slash at the end.
-func base(r *http.Request) string {
+// baseURL returns what addresses for this client start with, without a slash at the end.
+func baseURL(r *http.Request) string {
 	if b := r.Header.Get(baseHeader); b != "" {
 		return strings.TrimRight(b, "/")
 	}
 	return "ws://" + r.Host
 }
 
-// httpError is an answer other than 200.
+// httpError is an answer with another status than 200.
 type httpError struct {
 	status  int
 	message string
@@ -122,17 +123,14 @@ type httpError struct {
 
 func (e *httpError) Error() string { return e.message }
 
-// queryTimeout is how long Chrome may take to answer a request of the HTTP interface.
-const queryTimeout = 10 * time.Second
-
-// answer writes what f returns as JSON (a string as plain text).
-func (g *gateway) answer(f func(*http.Request) (any, error)) http.HandlerFunc {
+// serveJSON serves the result of f as JSON, or as plain text if it is a string.
+func (g *gateway) serveJSON(f func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), queryTimeout)
 		defer cancel()
 		value, err := f(r.WithContext(ctx))
 		if err != nil {
-			refuse(w, err)
+			writeError(w, err)
 			return
 		}
 		text, isText := value.(string)
@@ -141,7 +139,7 @@ func (g *gateway) answer(f func(*http.Request) (any, error)) http.HandlerFunc {
 		if !isText {
 			kind = "application/json; charset=UTF-8"
 			if body, err = json.MarshalIndent(value, "", "   "); err != nil {
-				refuse(w, err)
+				writeError(w, err)
 				return
 			}
 		}
@@ -152,8 +150,8 @@ func (g *gateway) answer(f func(*http.Request) (any, error)) http.HandlerFunc {
 	}
 }
 
-// refuse writes an error: Chrome's own words with 500, as Chrome does it.
-func refuse(w http.ResponseWriter, err error) {
+// writeError answers an error. Chrome's own errors have status 500, as on its port.
+func writeError(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
 	var he *httpError
 	switch {
@@ -167,7 +165,7 @@ func refuse(w http.ResponseWriter, err error) {
 	http.Error(w, err.Error(), status)
 }
 
-// version is /json/version.
+// version serves /json/version.
 func (g *gateway) version(r *http.Request) (any, error) {
 	m, err := g.b.running()
 	if err != nil {
@@ -189,12 +187,12 @@ func (g *gateway) version(r *http.Request) (any, error) {
 		"User-Agent":           v.UserAgent,
 		"V8-Version":           v.JSVersion,
 		"WebKit-Version":       "537.36 (" + v.Revision + ")",
-		"webSocketDebuggerUrl": base(r) + "/devtools/browser/" + g.id,
+		"webSocketDebuggerUrl": baseURL(r) + "/devtools/browser/" + g.id,
 	}, nil
 }
 
-// listed is one target of /json/list.
-type listed struct {
+// targetEntry is one target of /json/list.
+type targetEntry struct {
 	Description          string `json:"description"`
 	DevtoolsFrontendURL  string `json:"devtoolsFrontendUrl"`
 	ID                   string `json:"id"`
@@ -205,10 +203,10 @@ type listed struct {
 	WebSocketDebuggerURL string `json:"webSocketDebuggerUrl"`
 }
 
-func describe(r *http.Request, t targetInfo) listed {
-	address := base(r) + "/devtools/page/" + t.TargetID
+func entryOf(r *http.Request, t TargetInfo) targetEntry {
+	address := baseURL(r) + "/devtools/page/" + t.TargetID
 	scheme, rest, _ := strings.Cut(address, "://")
-	return listed{
+	return targetEntry{
 		DevtoolsFrontendURL:  "devtools://devtools/bundled/inspector.html?" + scheme + "=" + rest,
 		ID:                   t.TargetID,
 		ParentID:             t.ParentID,
@@ -219,32 +217,23 @@ func describe(r *http.Request, t targetInfo) listed {
 	}
 }
 
-// list is /json/list.
+// list serves /json/list.
 func (g *gateway) list(r *http.Request) (any, error) {
 	m, err := g.b.running()
 	if err != nil {
 		return nil, err
 	}
 	targets, err := m.targets(r.Context())
-	all := []listed{}
+	all := []targetEntry{}
 	for _, t := range targets {
-		if ownedKind(t.Type) && !m.isPrivate(t.TargetID) && !m.isWithheld(t) {
-			all = append(all, describe(r, t))
+		if isControlled(t.Type) && !m.isSettingsPage(t.TargetID) && !m.isHidden(t) {
+			all = append(all, entryOf(r, t))
 		}
 	}
 	return all, err
 }
 
-// targets returns what Chrome has open, Target.getTargets.
-func (m *mux) targets(ctx context.Context) ([]targetInfo, error) {
-	var got struct {
-		TargetInfos []targetInfo `json:"targetInfos"`
-	}
-	err := m.call(ctx, "", "Target.getTargets", nil, &got)
-	return got.TargetInfos, err
-}
-
-// newPage is PUT /json/new?{url}.
+// newPage serves PUT /json/new?{url}.
 func (g *gateway) newPage(r *http.Request) (any, error) {
 	m, err := g.b.running()
 	if err != nil {
@@ -252,25 +241,25 @@ func (g *gateway) newPage(r *http.Request) (any, error) {
 	}
 	address, err := url.QueryUnescape(r.URL.RawQuery)
 	if err == nil && address == "" {
-		address = blankPage
+		address = BlankPage
 	}
-	if err != nil || checkURL(address) != nil {
+	if err != nil || CheckURL(address) != nil {
 		return nil, &httpError{http.StatusBadRequest, "only http, https and about:blank can be opened here"}
 	}
 	var made struct {
 		TargetID string `json:"targetId"`
 	}
-	if err := m.call(r.Context(), "", "Target.createTarget", map[string]string{"url": blankPage}, &made); err != nil {
+	if err := m.call(r.Context(), "", "Target.createTarget", map[string]string{"url": BlankPage}, &made); err != nil {
 		return nil, err
 	}
-	if address != blankPage {
-		go m.owner.sendTo(made.TargetID, address, nil, func() {}) // the client attaches when it has this answer
+	if address != BlankPage {
+		go m.controller.navigateNewTab(made.TargetID, address, nil, func() {}) // the client attaches after this answer
 	}
-	return describe(r, targetInfo{TargetID: made.TargetID, Type: "page", URL: address}), nil
+	return entryOf(r, TargetInfo{TargetID: made.TargetID, Type: "page", URL: address}), nil
 }
 
-// onPage sends a command that takes a page's id.
-func (g *gateway) onPage(method string) func(*http.Request) (any, error) {
+// pageCommand serves a command on one page.
+func (g *gateway) pageCommand(method string) func(*http.Request) (any, error) {
 	done := map[string]string{"Target.activateTarget": "Target activated", "Target.closeTarget": "Target is closing"}[method]
 	return func(r *http.Request) (any, error) {
 		m, err := g.b.running()
@@ -282,7 +271,7 @@ func (g *gateway) onPage(method string) func(*http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(targets, func(t targetInfo) bool { return t.TargetID == id && !m.isWithheld(t) }) {
+		if !slices.ContainsFunc(targets, func(t TargetInfo) bool { return t.TargetID == id && !m.isHidden(t) }) {
 			return nil, &httpError{http.StatusNotFound, "No such target id: " + id}
 		}
 		return done, m.call(r.Context(), "", method, map[string]string{"targetId": id}, nil)

@@ -20,8 +20,8 @@ func serveGatewayTo(t *testing.T, b *Browser, files bool) string {
 	t.Helper()
 	gateway := b.Gateway()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Del(filesHeader); files {
-			r.Header.Set(filesHeader, "1")
+		if r.Header.Del(FilesHeader); files {
+			r.Header.Set(FilesHeader, "1")
 		}
 		gateway.ServeHTTP(w, r)
 	}))
@@ -33,7 +33,7 @@ func serveGatewayTo(t *testing.T, b *Browser, files bool) string {
 	return s.URL
 }
 
-// ask sends a request of the HTTP interface.
+// ask sends a request to the HTTP interface.
 func ask(t *testing.T, method, url string, header http.Header) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
@@ -61,26 +61,31 @@ func TestGatewayHTTP(t *testing.T) {
 	header := http.Header{"X-Warren-Base": {"wss://warren.example/cdp/CAP/"}}
 
 	status, body := ask(t, "GET", url+"/json/version/", header)
-	if status != 200 || !strings.Contains(body, `"webSocketDebuggerUrl": "wss://warren.example/cdp/CAP/devtools/browser/`+b.gateway.id+`"`) || !strings.Contains(body, `"Browser": "Chrome/`) {
+	if status != 200 || !strings.Contains(
+		body, `"webSocketDebuggerUrl": "wss://warren.example/cdp/CAP/devtools/browser/`+b.gateway.id+`"`) ||
+		!strings.Contains(body, `"Browser": "Chrome/`) {
 		t.Errorf("version: %d %s", status, body)
 	}
-	if status, plain := ask(t, "GET", url+"/json/version", nil); status != 200 || !strings.Contains(plain, strings.Replace(url, "http", "ws", 1)+"/devtools/browser/") {
+	if status, plain := ask(t, "GET", url+"/json/version", nil); status != 200 ||
+		!strings.Contains(plain, strings.Replace(url, "http", "ws", 1)+"/devtools/browser/") {
 		t.Errorf("version without a base: %d %s", status, plain)
 	}
 	status, body = ask(t, "PUT", url+"/json/new?http://a.test/new", header)
-	var made listed
-	if err := json.Unmarshal([]byte(body), &made); status != 200 || err != nil || made.WebSocketDebuggerURL != "wss://warren.example/cdp/CAP/devtools/page/"+made.ID {
+	var made targetEntry
+	if err := json.Unmarshal([]byte(body), &made); status != 200 || err != nil ||
+		made.WebSocketDebuggerURL != "wss://warren.example/cdp/CAP/devtools/page/"+made.ID {
 		t.Fatalf("new: %d %s", status, body)
 	}
 	pageAt(t, b, "/new")
 	for _, path := range []string{"/json", "/json/", "/json/list", "/json/list/"} {
 		status, body = ask(t, "GET", url+path, header)
-		var all []listed
+		var all []targetEntry
 		if err := json.Unmarshal([]byte(body), &all); status != 200 || err != nil || len(all) != 2 {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
-	if !strings.Contains(body, `"title": "/new"`) || !strings.Contains(body, `bundled/inspector.html?wss=warren.example/cdp/CAP/devtools/page/`) {
+	if !strings.Contains(body, `"title": "/new"`) ||
+		!strings.Contains(body, `bundled/inspector.html?wss=warren.example/cdp/CAP/devtools/page/`) {
 		t.Errorf("list: %s", body)
 	}
 	status, body = ask(t, "GET", url+"/json/protocol", nil)
@@ -97,7 +102,8 @@ func TestGatewayHTTP(t *testing.T) {
 		t.Errorf("close: %d %s", status, body)
 	}
 	for request, want := range map[string]int{
-		"GET /json/new?http://a.test/": 405, "PUT /json/new?file:///etc/passwd": 400, "PUT /json/new?javascript:alert(1)": 400, "PUT /json/new?%zz": 400,
+		"GET /json/new?http://a.test/": 405, "PUT /json/new?file:///etc/passwd": 400, "PUT /json/new?javascript:alert(1)": 400,
+		"PUT /json/new?%zz":        400,
 		"GET /json/close/nonsense": 404, "GET /": 426, "GET /devtools/browser/nonsense": 404, "GET /other": 404, "POST /json/version": 405,
 	} {
 		method, path, _ := strings.Cut(request, " ")

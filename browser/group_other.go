@@ -2,6 +2,5 @@
 
 package browser
 
-// hasLiving reports whether the process group has a member that runs. The system's init reaps zombies at once here, so
-// that a group which takes a signal has one.
+// hasLiving returns true: the system's init reaps zombies at once, so a group that accepts a signal has a running member.
 func hasLiving(int) bool { return true }

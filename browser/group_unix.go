@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// maxTempDir is the longest path that still leaves room for Chrome's "/org.chromium.Chromium.XXXXXX/SingletonSocket" in a
-// unix socket's address (104 bytes on macOS, 108 on Linux).
+// maxTempDir is the longest TempDir in bytes. Chrome's "/org.chromium.Chromium.XXXXXX/SingletonSocket" must fit below it into the address
+// of a unix socket (104 bytes on macOS, 108 on Linux).
 const maxTempDir = 104 - 1 - 46
 
 // group is the process group of a browser: the main process and all that it starts (zygotes, renderers, the crash handler).
 type group struct{ id int }
 
-// prepareGroup makes cmd the leader of a new group. There is no Pdeathsig: when we die, the pipe closes and Chrome ends by itself with its
-// cookies flushed; a signal would lose them.
+// prepareGroup makes cmd the leader of a new group. It sets no Pdeathsig: when this process dies, the pipe closes, and Chrome flushes its
+// cookies and exits. A signal would lose them.
 func prepareGroup(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
@@ -31,12 +31,12 @@ func newGroup(leader *os.Process) *group { return &group{leader.Pid} }
 // interrupt asks the main process to quit.
 func (g *group) interrupt() { _ = syscall.Kill(g.id, syscall.SIGINT) }
 
-// kill ends every process of the group.
+// kill kills every process of the group.
 func (g *group) kill() { _ = syscall.Kill(-g.id, syscall.SIGKILL) }
 
 func (g *group) close() {}
 
-// await waits until the group is empty, at most for d, and reports whether it is.
+// await waits until the group is empty, for at most d, and reports whether it is.
 func (g *group) await(d time.Duration) bool {
 	deadline := time.Now().Add(d)
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
@@ -47,11 +47,11 @@ func (g *group) await(d time.Duration) bool {
 		if time.Now().After(deadline) {
 			return false
 		}
-		time.Sleep(pause) // there is nothing to wait on: these are not our children
+		time.Sleep(pause) // these are not our children, so nothing can be waited on
 	}
 }
 
-// reap takes the exit of processes of the group that became our children, as they do when we are their subreaper. The main process was waited for before.
+// reap waits for exited processes of the group that have become children of this process, as they do if it is their subreaper.
 func (g *group) reap() {
 	for {
 		pid, err := syscall.Wait4(-g.id, nil, syscall.WNOHANG, nil)

@@ -10,21 +10,21 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// maxTempDir leaves room below MAX_PATH. There is no socket on Windows.
+// maxTempDir is the longest TempDir in bytes; it leaves room below MAX_PATH.
 const maxTempDir = 180
 
-// group is the job object of a browser: the main process and all that it starts. It does not end with us (no KILL_ON_JOB_CLOSE): the pipe
-// does that, and lets Chrome flush its cookies.
+// group is the job object of a browser: the main process and all that it starts. It does not end with this process (no KILL_ON_JOB_CLOSE).
+// The pipe does that, and lets Chrome flush its cookies.
 type group struct {
 	leader *os.Process
 
-	mu  sync.Mutex // kill may come at any time
+	mu  sync.Mutex // kill is called concurrently
 	job windows.Handle
 }
 
 func prepareGroup(*exec.Cmd) {}
 
-// newGroup puts the process into a new job. Where that fails only the main process can be killed; Chrome's others end with it.
+// newGroup puts the process into a new job. If that fails only the main process can be killed; the others end with it.
 func newGroup(leader *os.Process) *group {
 	g := &group{leader: leader}
 	job, err := windows.CreateJobObject(nil, nil)
@@ -44,7 +44,7 @@ func newGroup(leader *os.Process) *group {
 	return g
 }
 
-// interrupt has no equal on Windows: a console event would reach us too.
+// interrupt does nothing: a console event would reach this process too.
 func (g *group) interrupt() {}
 
 func (g *group) kill() {
@@ -66,7 +66,7 @@ func (g *group) close() {
 	}
 }
 
-// await waits until the job is empty, at most for d, and reports whether it is.
+// await waits until the job is empty, for at most d, and reports whether it is.
 func (g *group) await(d time.Duration) bool {
 	for deadline := time.Now().Add(d); g.alive(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -85,6 +85,7 @@ func (g *group) alive() bool {
 		TotalUserTime, TotalKernelTime, ThisPeriodTotalUserTime, ThisPeriodTotalKernelTime int64
 		TotalPageFaultCount, TotalProcesses, ActiveProcesses, TotalTerminatedProcesses     uint32
 	}
-	err := windows.QueryInformationJobObject(g.job, windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
+	err := windows.QueryInformationJobObject(
+		g.job, windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
 	return err == nil && info.ActiveProcesses > 0
 }

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -9,42 +8,44 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
-// guard keeps clients of the gateway away from files that are not theirs. Chrome runs as the server's user, and a DevTools client may
-// have it open file: addresses and hand any file to a page. Opening is refused altogether. Handed over, which is how uploads are driven, are files of the
-// run's own folder, and to who may use files of the machine others too, but those of the protected folders. The run's own commands do not come by here.
+// guard keeps clients of the gateway away from files that are not theirs. Chrome runs as the server's user, and a DevTools client could
+// make it open file: addresses and give any file to a page. Opening files is refused altogether. Files given to pages, as uploads are, must
+// lie in the run's own folder. Clients that may use files of this machine may give others too, except protected ones. The run's own
+// commands are not checked.
 type guard struct {
-	files    bool     // the client may use files of the machine
-	own      string   // the run's own folder; "" none
-	owns     []string // the ways to it that closedPreferences knows
-	folders  []string // protected
-	siblings []string // what the paths of further ones begin with
-	cwd      string   // Chrome's working folder, from which it takes relative paths, and the run's temporary one: no sibling
+	machineFiles bool     // the client may use files of this machine
+	ownFolder    string   // the run's own folder; "": none
+	ownPaths     []string // its paths that blockPreferences knows
+	folders      []string // protected
+	siblings     []string // prefixes of the paths of further protected ones
+	cwd          string   // Chrome's working folder, for relative paths; it is the run's temporary folder and no sibling
 
-	windows   bool        // a person may be there
-	installed *extensions // whose pages may be opened
-	dropped   func()      // is told when files are dragged to a page; nil: nobody is
+	headful      bool         // a person may use the browser's windows
+	extensions   *extensions  // their pages may be opened
+	filesDropped *atomic.Bool // set when a client drags files to a page; nil: not needed
 }
 
 func newGuard(s *Spec) *guard {
-	g := &guard{cwd: s.TempDir, windows: !s.Headless}
-	g.folders = g.realAll(s.Protected)
+	g := &guard{cwd: s.TempDir, headful: !s.Headless}
+	g.folders = g.resolveAll(s.Protected)
 	for _, start := range s.Siblings {
 		parent, name := filepath.Split(start)
-		g.siblings = append(g.siblings, g.realAll([]string{parent})[0]+string(filepath.Separator)+name)
+		g.siblings = append(g.siblings, g.resolveAll([]string{parent})[0]+string(filepath.Separator)+name)
 	}
 	if s.FilesDir != "" {
-		g.owns = spellings(s.FilesDir)
-		g.own = g.owns[len(g.owns)-1]
+		g.ownPaths = pathSpellings(s.FilesDir)
+		g.ownFolder = g.ownPaths[len(g.ownPaths)-1]
 	}
 	return g
 }
 
-// realAll follows links in paths, as far as that can be done.
-func (g *guard) realAll(paths []string) (out []string) {
+// resolveAll follows the links in paths as far as possible.
+func (g *guard) resolveAll(paths []string) (out []string) {
 	for _, p := range paths {
-		if real, known := g.real(p); known {
+		if real, known := realPath(p, g.cwd); known {
 			p = real
 		}
 		out = append(out, p)
@@ -52,151 +53,114 @@ func (g *guard) realAll(paths []string) (out []string) {
 	return out
 }
 
-// of is the guard for a client, which may use files of the machine or not.
-func (g *guard) of(files bool) *guard {
+// forClient returns the guard of a client with or without access to this machine's files.
+func (g *guard) forClient(files bool) *guard {
 	its := *g
-	its.files = files
+	its.machineFiles = files
 	return &its
 }
 
 const (
-	notShared = "Not allowed: the path lies in, or leads to, a folder that is closed to DevTools clients"
-	notHere   = "Not allowed: this command gives a way to DevTools that is closed to clients here"
-	notYours  = "Not allowed: files of this machine are for keys with the scope files. Send the file with PUT /api/v1/profiles/ID/uploads/NAME and name the path in its answer, or use such a key"
-	// Chrome ends a page that has such a file a second later, when it notes the page's state (bad_message.h, RFH_CAN_ACCESS_FILES_OF_PAGE_STATE).
-	notPlain  = "Not allowed: the path goes through .., and Chrome would end the page for it. Name the file without"
-	tooNested = "Not allowed: messages within messages nest too deep"
-	notWhole  = "Not allowed: at a browser with windows this would be of a person's pages too. Send it to a page's session"
+	isProtected     = "Not allowed: the path lies in, or leads to, a folder that is closed to DevTools clients"
+	notOffered      = "Not allowed: this command gives a way to DevTools that is closed to clients here"
+	needsFilesScope = "Not allowed: files of this machine are for keys with the scope files. Send the file with PUT " +
+		"/api/v1/profiles/ID/uploads/NAME and name the path in its answer, or use such a key"
+	// Chrome ends a page with such a file a second later, when it records the page's state (bad_message.h,
+	// RFH_CAN_ACCESS_FILES_OF_PAGE_STATE).
+	hasDotDot      = "Not allowed: the path goes through .., and Chrome would end the page for it. Name the file without"
+	nestedTooDeep  = "Not allowed: messages within messages nest too deep"
+	notBrowserWide = "Not allowed: at a browser with windows this would be of a person's pages too. Send it to a page's session"
 )
 
-// maxNested is how many messages may lie within each other (Target.sendMessageToTarget).
+// maxNested is how many messages may lie within each other (CDP Target.sendMessageToTarget).
 const maxNested = 4
 
-// refusal says why Chrome is not asked to carry out a client's command, "" when it is. A guard that is nil refuses nothing.
+// refusal returns why a client's command must not reach Chrome, "" if it may. A nil guard refuses nothing.
 func (g *guard) refusal(method string, params []byte) string {
 	if g == nil {
 		return ""
 	}
-	return g.look(method, params, 0)
+	return g.check(method, params, 0)
 }
 
-// look reads every value of a member that stands more than once: which one Chrome would take is not ours to guess.
-func (g *guard) look(method string, params []byte, depth int) string {
-	if why := g.installed.refusal(method, params, depth > 0); why != "" {
+// check reads every value of a repeated member, since it is unknown which one Chrome would take. It has a case per command and reads best
+// as one table.
+func (g *guard) check(method string, params []byte, depth int) string {
+	if why := g.extensions.refusal(method, params, depth > 0); why != "" {
 		return why
 	}
 	switch method {
-	case "DOM.setFileInputFiles", "Page.handleFileChooser": // the last is an older Chrome's
-		return g.mayShare(stringsOf(members(params)["files"]))
+	case "DOM.setFileInputFiles", "Page.handleFileChooser": // the second one is of older Chromes
+		return g.fileRefusal(stringsOf(members(params)["files"]))
 	case "Input.dispatchDragEvent":
 		for _, data := range members(params)["data"] {
-			if g.dropped != nil && len(stringsOf(members(data)["files"])) > 0 {
-				g.dropped()
+			if g.filesDropped != nil && len(stringsOf(members(data)["files"])) > 0 {
+				g.filesDropped.Store(true)
 			}
-			if why := g.mayDrop(members(data)); why != "" {
+			if why := g.dropRefusal(members(data)); why != "" {
 				return why
 			}
 		}
 	case "Tracing.start":
-		if !g.files && len(members(params)["perfettoConfig"]) > 0 { // it may name a file to write
-			return notYours
+		if !g.machineFiles && len(members(params)["perfettoConfig"]) > 0 { // it may name a file to write
+			return needsFilesScope
 		}
 	case "Browser.setDownloadBehavior", "Page.setDownloadBehavior":
-		return g.mayFill(texts(members(params)["downloadPath"]))
+		return g.folderRefusal(texts(members(params)["downloadPath"]))
 	case "Target.sendMessageToTarget":
-		return g.lookWithin(texts(members(params)["message"]), depth+1)
+		return g.checkNested(texts(members(params)["message"]), depth+1)
 	case "Page.startScreenRecording":
 		for _, area := range members(params)["captureArea"] {
 			if string(area) != `"target"` { // the window shows other tabs too
-				return notHere
+				return notOffered
 			}
 		}
-	case "Target.exposeDevToolsProtocol", "Target.openDevTools", "Browser.executeBrowserCommand": // past this guard, or to pages of Chrome's own
-		return notHere
-	case "Browser.crash", "Browser.crashGpuProcess": // as Browser.close it is no client's to end
-		return notHere
+	// they bypass this guard, or reach Chrome's own pages
+	case "Target.exposeDevToolsProtocol", "Target.openDevTools", "Browser.executeBrowserCommand":
+		return notOffered
+	case "Browser.crash", "Browser.crashGpuProcess": // as Browser.close, these are not for clients
+		return notOffered
 	}
 	return ""
 }
 
-// wholeBrowser refuses what, on a session of that kind, is of all pages at once: those that are closed to clients too, which a person at the windows may open.
-// A browser's session hears of each request of a file's page and answers it, and gets what every page draws. Without windows nobody opens such.
-func (g *guard) wholeBrowser(kind, method string) string {
-	if g == nil || !g.windows || kind != "browser" && kind != "tab" && kind != "" {
+// browserWideRefusal refuses a command that, on a session of that kind, would apply to all pages. With windows a person may have blocked
+// pages open. On a browser session a client could read and answer the requests of a file's page, and record what every page draws.
+func (g *guard) browserWideRefusal(kind, method string) string {
+	if g == nil || !g.headful || kind != "browser" && kind != "tab" && kind != "" {
 		return ""
 	}
 	switch method {
 	case "Fetch.enable", "Tracing.start":
-		return notWhole
+		return notBrowserWide
 	}
 	return ""
 }
 
-// lookWithin looks at commands that are wrapped in another. What we do not understand whole is refused: Chrome might.
-func (g *guard) lookWithin(messages []string, depth int) string {
+// checkNested checks commands within another one. It refuses what it does not understand completely, since Chrome might understand it.
+func (g *guard) checkNested(messages []string, depth int) string {
 	for _, within := range messages {
 		if depth > maxNested {
-			return tooNested
+			return nestedTooDeep
 		}
 		msg := []byte(within)
 		e, err := scan(msg, maxDepth)
-		if err != nil || !wellFormed(msg) || e.fault(msg) != "" {
+		if err != nil || !wellFormed(msg) || e.invalid(msg) != "" {
 			return "JSON: the message within must be one command in UTF-8"
 		}
 		method := text(msg, e.method)
-		if why := g.wholeBrowser("", method); why != "" { // nobody knows what session it is for
+		if why := g.browserWideRefusal("", method); why != "" { // the command's session is unknown
 			return why
 		}
-		if why := g.look(method, e.params.in(msg), depth); why != "" {
+		if why := g.check(method, e.params.in(msg), depth); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-// members reads a JSON object: every value that stands under a name. It is nil for anything else.
-func members(raw []byte) map[string][]json.RawMessage {
-	in := json.NewDecoder(bytes.NewReader(raw))
-	if first, err := in.Token(); err != nil || first != json.Delim('{') {
-		return nil
-	}
-	out := map[string][]json.RawMessage{}
-	for in.More() {
-		key, err := in.Token()
-		var value json.RawMessage
-		if err != nil || in.Decode(&value) != nil {
-			return out
-		}
-		name, _ := key.(string)
-		out[name] = append(out[name], value)
-	}
-	return out
-}
-
-// texts gives the values that are strings; of others Chrome takes none.
-func texts(values []json.RawMessage) (out []string) {
-	for _, v := range values {
-		var s *string
-		if json.Unmarshal(v, &s) == nil && s != nil {
-			out = append(out, *s)
-		}
-	}
-	return out
-}
-
-// stringsOf gives the strings of the values that are lists.
-func stringsOf(values []json.RawMessage) (out []string) {
-	for _, v := range values {
-		var list []json.RawMessage
-		if json.Unmarshal(v, &list) == nil {
-			out = append(out, texts(list)...)
-		}
-	}
-	return out
-}
-
-// mayDrop looks at what is dropped on a page: files, and addresses, which Chrome opens where the page does not want them.
-func (g *guard) mayDrop(data map[string][]json.RawMessage) string {
+// dropRefusal checks what is dropped on a page: files, and addresses, which Chrome opens if the page does not accept them.
+func (g *guard) dropRefusal(data map[string][]json.RawMessage) string {
 	for _, list := range data["items"] {
 		var items []json.RawMessage
 		if json.Unmarshal(list, &items) != nil {
@@ -204,134 +168,78 @@ func (g *guard) mayDrop(data map[string][]json.RawMessage) string {
 		}
 		for _, item := range items {
 			is := members(item)
-			if !slices.ContainsFunc(texts(is["mimeType"]), func(t string) bool { return strings.Contains(strings.ToLower(t), "uri-list") }) {
+			if !slices.ContainsFunc(
+				texts(is["mimeType"]), func(t string) bool { return strings.Contains(strings.ToLower(t), "uri-list") }) {
 				continue
 			}
 			for _, text := range texts(is["data"]) { // RFC 2483, 5
 				lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
-				if why := g.installed.mayOpen(slices.DeleteFunc(lines, func(l string) bool { return l[0] == '#' })); why != "" {
+				if why := g.extensions.addressRefusal(slices.DeleteFunc(lines, func(l string) bool { return l[0] == '#' })); why != "" {
 					return why
 				}
 			}
 		}
 	}
-	return g.mayShare(stringsOf(data["files"]))
+	return g.fileRefusal(stringsOf(data["files"]))
 }
 
-// mayShare lets files of the run's own folder through. Of others it refuses all, or those of the protected folders and folders that hold these: a page that
-// is given a folder gets all in it, also what comes later. Between this look and Chrome's use nothing becomes a link: what clients make are plain files.
-func (g *guard) mayShare(paths []string) string {
+// fileRefusal refuses files that must not be given to a page. Files of the run's own folder are allowed. Other files need machineFiles, and
+// must be neither in protected folders nor above them, since a page that is given a folder gets all of its contents. No file becomes a link
+// between this check and Chrome's use: clients can only create plain files.
+func (g *guard) fileRefusal(paths []string) string {
 	for _, p := range paths {
-		real, known := g.real(p)
-		if known && g.isOwn(p) && lies(real, g.own) {
+		real, known := realPath(p, g.cwd)
+		if known && g.isOwnPath(p) && liesIn(real, g.ownFolder) {
 			continue
 		}
-		if !g.files {
-			return notYours
+		if !g.machineFiles {
+			return needsFilesScope
 		}
-		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return lies(real, f) || lies(f, real) }) || g.inSibling(real) || g.holdsSiblings(real) {
-			return notShared
+		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return liesIn(real, f) || liesIn(f, real) }) ||
+			g.isInSibling(real) || g.holdsSiblings(real) {
+			return isProtected
 		}
 	}
-	if slices.ContainsFunc(paths, func(p string) bool { return slices.Contains(steps(p), "..") }) {
-		return notPlain
+	if slices.ContainsFunc(paths, func(p string) bool { return slices.Contains(pathSteps(p), "..") }) {
+		return hasDotDot
 	}
 	return ""
 }
 
-// isOwn says whether a path is written as one of the run's own folder: another way there Chrome would open as a page where it does not open this one.
-func (g *guard) isOwn(path string) bool {
-	return filepath.Clean(path) == path && slices.ContainsFunc(g.owns, func(o string) bool { return path == o || strings.HasPrefix(path, o+string(filepath.Separator)) })
+// isOwnPath reports whether a path is spelled as one in the run's own folder. blockPreferences block only known spellings, so Chrome might
+// open another one as a page.
+func (g *guard) isOwnPath(path string) bool {
+	return filepath.Clean(path) == path &&
+		slices.ContainsFunc(g.ownPaths, func(o string) bool { return path == o || strings.HasPrefix(path, o+string(filepath.Separator)) })
 }
 
-// inSibling says whether a path lies in one of the folders that come and go.
-func (g *guard) inSibling(real string) bool {
+// isInSibling reports whether a path lies in one of the folders that come and go.
+func (g *guard) isInSibling(real string) bool {
 	return slices.ContainsFunc(g.siblings, func(start string) bool {
 		parent, name := filepath.Split(start)
 		there, err := os.ReadDir(parent)
 		if err != nil {
-			return !errors.Is(err, fs.ErrNotExist) // then nobody can say
+			return !errors.Is(err, fs.ErrNotExist) // unknown
 		}
 		return slices.ContainsFunc(there, func(e os.DirEntry) bool {
 			folder := filepath.Join(parent, e.Name())
-			return strings.HasPrefix(e.Name(), name) && !lies(g.cwd, folder) && lies(real, folder)
+			return strings.HasPrefix(e.Name(), name) && !liesIn(g.cwd, folder) && liesIn(real, folder)
 		})
 	})
 }
 
-// holdsSiblings says whether such folders lie below a path, or may come to.
+// holdsSiblings reports whether such folders lie, or may come to lie, below a path.
 func (g *guard) holdsSiblings(real string) bool {
-	return slices.ContainsFunc(g.siblings, func(start string) bool { return lies(filepath.Dir(start), real) })
+	return slices.ContainsFunc(g.siblings, func(start string) bool { return liesIn(filepath.Dir(start), real) })
 }
 
-// mayFill refuses the protected folders as the place for downloads.
-func (g *guard) mayFill(paths []string) string {
+// folderRefusal refuses protected folders as the destination of downloads.
+func (g *guard) folderRefusal(paths []string) string {
 	for _, p := range paths {
-		real, known := g.real(p)
-		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return lies(real, f) }) || g.inSibling(real) {
-			return notShared
+		real, known := realPath(p, g.cwd)
+		if !known || slices.ContainsFunc(g.folders, func(f string) bool { return liesIn(real, f) }) || g.isInSibling(real) {
+			return isProtected
 		}
 	}
 	return ""
-}
-
-// lies reports whether path, without links in it, is dir or lies below it. Folders are compared as what they are, not by name: a name
-// may be written in several ways.
-func lies(path, dir string) bool {
-	want, err := os.Stat(dir)
-	for {
-		if is, e := os.Stat(path); path == dir || err == nil && e == nil && os.SameFile(is, want) {
-			return true
-		}
-		parent := filepath.Dir(path)
-		if parent == path {
-			return false
-		}
-		path = parent
-	}
-}
-
-// real follows every link of a path as Chrome would, step by step. What is not there yet is taken by its name. known is false for what
-// nobody can follow for another process: /proc shows each process itself, and links may go round in a circle.
-func (g *guard) real(path string) (real string, known bool) {
-	if !filepath.IsAbs(path) {
-		path = g.cwd + string(filepath.Separator) + path
-	}
-	volume := filepath.VolumeName(path)
-	root := volume + string(filepath.Separator)
-	left, real := steps(path[len(volume):]), root
-	for links := 0; len(left) > 0; {
-		step := left[0]
-		left = left[1:]
-		if step == ".." {
-			real = filepath.Dir(real)
-			continue
-		}
-		next := filepath.Join(real, step)
-		if next == "/proc" {
-			return "", false
-		}
-		to, err := os.Readlink(next)
-		if err != nil {
-			if _, err := os.Lstat(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return "", false
-			}
-			real = next
-			continue
-		}
-		if links++; links > 100 {
-			return "", false
-		}
-		if filepath.IsAbs(to) {
-			real = filepath.VolumeName(to) + string(filepath.Separator)
-			to = to[len(filepath.VolumeName(to)):]
-		}
-		left = append(steps(to), left...)
-	}
-	return real, true
-}
-
-// steps are the parts of a path; "..", which after a link leads elsewhere than the name says, stays.
-func steps(path string) []string {
-	return slices.DeleteFunc(strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) }), func(s string) bool { return s == "." })
 }

@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// takingPage takes files by an input and by dropping, and keeps in got what they hold.
+// takingPage takes files by an input and by drops, and keeps their contents in got.
 const takingPage = `<title>taking</title><input type=file multiple><script>
 	got = ""
 	const take = files => Promise.all([...files].map(f => f.text().catch(String))).then(all => got += all.join() + ".")
@@ -26,11 +26,12 @@ const takingPage = `<title>taking</title><input type=file multiple><script>
 	document.ondrop = e => { e.preventDefault(); take(e.dataTransfer.files) }
 </script>`
 
-// handing are the ways in which a client hands files to the page of a session.
-func handing(c *tester, session, target string, paths []string) map[string]message {
+// shareWays are the ways in which a client gives files to the page of a session.
+func shareWays(c *tester, session, target string, paths []string) map[string]message {
 	c.t.Helper()
 	var input struct{ Result struct{ ObjectID string } }
-	if err := json.Unmarshal(c.call(session, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input")`}), &input); err != nil {
+	if err := json.Unmarshal(c.call(session, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input")`}),
+		&input); err != nil {
 		c.t.Fatal(err)
 	}
 	set := map[string]any{"objectId": input.Result.ObjectID, "files": paths}
@@ -39,18 +40,23 @@ func handing(c *tester, session, target string, paths []string) map[string]messa
 		c.t.Fatal(err)
 	}
 	within := field(c.t, c.call("", "Target.attachToTarget", map[string]any{"targetId": target}), "sessionId")
-	wrapped, err := json.Marshal(map[string]any{"id": 1, "method": "DOM.setFileInputFiles", "params": map[string]any{"backendNodeId": node.Node.BackendNodeID, "files": paths}})
+	wrapped, err := json.Marshal(
+		map[string]any{"id": 1, "method": "DOM.setFileInputFiles",
+			"params": map[string]any{"backendNodeId": node.Node.BackendNodeID, "files": paths}})
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	drag := func(kind string) map[string]any {
-		return map[string]any{"type": kind, "x": 5, "y": 5, "data": map[string]any{"items": []any{}, "files": paths, "dragOperationsMask": 1}}
+		return map[string]any{
+			"type": kind, "x": 5, "y": 5, "data": map[string]any{"items": []any{}, "files": paths, "dragOperationsMask": 1}}
 	}
 	out := map[string]message{
-		"Page.handleFileChooser":     c.try(session, "Page.handleFileChooser", map[string]any{"action": "accept", "files": paths}),
-		"Target.sendMessageToTarget": c.try("", "Target.sendMessageToTarget", map[string]any{"sessionId": within, "message": string(wrapped)}),
+		"Page.handleFileChooser": c.try(session, "Page.handleFileChooser", map[string]any{"action": "accept", "files": paths}),
+		"Target.sendMessageToTarget": c.try(
+			"", "Target.sendMessageToTarget", map[string]any{"sessionId": within, "message": string(wrapped)}),
 	}
-	c.call(session, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input").value = ""`}) // the same files again are no change
+	// the same files again are no change
+	c.call(session, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input").value = ""`})
 	c.call("", "Target.detachFromTarget", map[string]any{"sessionId": within})
 	out["DOM.setFileInputFiles"] = c.try(session, "DOM.setFileInputFiles", set)
 	for _, kind := range []string{"dragEnter", "dragOver", "drop"} {
@@ -59,8 +65,8 @@ func handing(c *tester, session, target string, paths []string) map[string]messa
 	return out
 }
 
-// filesToHand are a client's own file, one of the machine's, and one of the protected folder, in many spellings.
-func filesToHand(t *testing.T, b *Browser, data, secret string) (own string, machine, closed []string) {
+// filesToShare are a client's own file, one of this machine, and a protected one, in many spellings.
+func filesToShare(t *testing.T, b *Browser, data, secret string) (own string, machine, closed []string) {
 	t.Helper()
 	elsewhere := t.TempDir()
 	put := func(path, text string) string {
@@ -82,70 +88,76 @@ func filesToHand(t *testing.T, b *Browser, data, secret string) (own string, mac
 	inward := link(filepath.Join(elsewhere, "inward"), secret)
 	other := put(filepath.Join(b.spec.TempDir+"-other", "theirs"), "canary-other")
 	another := put(filepath.Join(filepath.Dir(b.spec.TempDir), "all", "other", "theirs"), "canary-other")
-	machine = []string{out, elsewhere, beyond, uploads + "/../uploads/link", elsewhere + "/./x/../out.txt", strings.Repeat("../", 30) + out[1:]}
-	closed = []string{secret, data, filepath.Dir(data), inward, uploads + "/../../../secret.key", "/proc/self/root" + secret, "/proc/self/root" + out, other, filepath.Dir(other), another, filepath.Dir(filepath.Dir(another)),
+	machine = []string{out, elsewhere, beyond, uploads + "/../uploads/link", elsewhere + "/./x/../out.txt",
+		strings.Repeat("../", 30) + out[1:]}
+	closed = []string{secret, data, filepath.Dir(data), inward, uploads + "/../../../secret.key", "/proc/self/root" + secret,
+		"/proc/self/root" + out, other, filepath.Dir(other), another, filepath.Dir(filepath.Dir(another)),
 		filepath.Dir(b.spec.TempDir), uploads + "\x00/x", "/"}
 	return own, machine, closed
 }
 
-// TestClientsHandOwnFiles: who may not use files of the machine hands pages those of the run's own folder, by whatever way, and is told how else;
-// who may hands others too, but never those of the protected folders and of other runs.
-func TestClientsHandOwnFiles(t *testing.T) {
+// TestClientsShareOwnFiles: a client that may not use files of this machine can give pages only those of the run's own folder, and an error
+// tells it how. A client that may can give others too, but no protected ones and none of other runs.
+func TestClientsShareOwnFiles(t *testing.T) {
 	b, data, secret := startGuarded(t)
-	own, machine, closed := filesToHand(t, b, data, secret)
+	own, machine, closed := filesToShare(t, b, data, secret)
 	for _, files := range []bool{false, true} {
 		c := dial(t, serveGatewayTo(t, b, files)+"/")
 		c.call("", "Target.setDiscoverTargets", map[string]any{"discover": true}) // tells why a page crashed, if it does
 		target, session := c.openTab("data:text/html;base64," + base64.StdEncoding.EncodeToString([]byte(takingPage)))
 		c.becomes(session, "document.title", `"taking"`)
-		for method, m := range handing(c, session, target, []string{own}) {
-			if m.Error != nil && (m.Error.Message == notYours || m.Error.Message == notShared) {
+		for method, m := range shareWays(c, session, target, []string{own}) {
+			if m.Error != nil && (m.Error.Message == needsFilesScope || m.Error.Message == isProtected) {
 				t.Errorf("files %t, %s of the run's own file: %v", files, method, m.Error)
 			}
 		}
-		c.becomes(session, "got", `"mine.mine.mine."`)                               // wrapped, chosen and dropped
-		for _, path := range []string{"/" + own, filepath.Dir(own) + "/./own.txt"} { // Chrome would open it as a page where it does not open the one above
-			for method, m := range handing(c, session, target, []string{path}) {
-				if want := map[bool]string{true: notShared, false: notYours}[files]; m.Error == nil || m.Error.Message != want {
+		c.becomes(session, "got", `"mine.mine.mine."`) // wrapped, chosen and dropped
+		// Chrome would open it as a page, in contrast to the one above.
+		for _, path := range []string{"/" + own, filepath.Dir(own) + "/./own.txt"} {
+			for method, m := range shareWays(c, session, target, []string{path}) {
+				if want := map[bool]string{true: isProtected, false: needsFilesScope}[files]; m.Error == nil || m.Error.Message != want {
 					t.Errorf("files %t, %s of %q: %s %v", files, method, path, m.Result, m.Error)
 				}
 			}
 		}
 		for _, path := range closed {
-			for method, m := range handing(c, session, target, []string{own, path}) {
-				if want := map[bool]string{true: notShared, false: notYours}[files]; m.Error == nil || m.Error.Message != want {
+			for method, m := range shareWays(c, session, target, []string{own, path}) {
+				if want := map[bool]string{true: isProtected, false: needsFilesScope}[files]; m.Error == nil || m.Error.Message != want {
 					t.Errorf("files %t, %s of %q: %s %v", files, method, path, m.Result, m.Error)
 				}
 			}
 		}
 		for _, path := range machine {
-			for method, m := range handing(c, session, target, []string{path}) {
+			for method, m := range shareWays(c, session, target, []string{path}) {
 				want := ""
 				switch {
 				case !files:
-					want = notYours
+					want = needsFilesScope
 				case strings.Contains(path, "../"):
-					want = notPlain
+					want = hasDotDot
 				}
-				refused := m.Error != nil && (m.Error.Message == notYours || m.Error.Message == notPlain)
+				refused := m.Error != nil && (m.Error.Message == needsFilesScope || m.Error.Message == hasDotDot)
 				if refused != (want != "") || refused && m.Error.Message != want {
 					t.Errorf("files %t, %s of %q: %s %v", files, method, path, m.Result, m.Error)
 				}
 			}
 		}
-		if m := c.try("", "Tracing.start", map[string]any{"perfettoConfig": "", "traceConfig": map[string]any{}}); (m.Error != nil && m.Error.Message == notYours) == files {
+		if m := c.try("", "Tracing.start",
+			map[string]any{"perfettoConfig": "", "traceConfig": map[string]any{}}); (m.Error != nil &&
+			m.Error.Message == needsFilesScope) == files {
 			t.Errorf("files %t, a trace whose configuration may name a file: %v", files, m.Error)
 		}
 		c.reachesByScript(session, "file://"+machine[0])
 		c.call(session, "Runtime.evaluate", map[string]any{"expression": "new Promise(r => setTimeout(r))", "awaitPromise": true})
 		got := c.value(session, "got")
-		if strings.Contains(got, "canary-machine") != files || strings.Contains(got, "canary-secret") || strings.Contains(got, "canary-other") {
+		if strings.Contains(got, "canary-machine") != files || strings.Contains(got, "canary-secret") ||
+			strings.Contains(got, "canary-other") {
 			t.Errorf("files %t: the page has %s", files, got)
 		}
 	}
 }
 
-// reachesByScript wants no script to read an address, in a world with rights of its own either.
+// reachesByScript checks that no script can read an address, not even in a privileged world.
 func (c *tester) reachesByScript(session, address string) {
 	c.t.Helper()
 	var tree struct {
@@ -155,35 +167,42 @@ func (c *tester) reachesByScript(session, address string) {
 		c.t.Fatal(err)
 	}
 	var world struct{ ExecutionContextID int }
-	if err := json.Unmarshal(c.call(session, "Page.createIsolatedWorld", map[string]any{"frameId": tree.FrameTree.Frame.ID, "grantUniveralAccess": true}), &world); err != nil {
+	if err := json.Unmarshal(c.call(
+		session, "Page.createIsolatedWorld", map[string]any{"frameId": tree.FrameTree.Frame.ID, "grantUniveralAccess": true}),
+		&world); err != nil {
 		c.t.Fatal(err)
 	}
 	for _, script := range []string{
 		`fetch(%q).then(r => r.text(), String)`,
 		`new Promise(done => { const x = new XMLHttpRequest(); x.onloadend = () => done(x.responseText); x.open("GET", %q); x.send() })`,
 	} {
-		m := c.try(session, "Runtime.evaluate", map[string]any{"contextId": world.ExecutionContextID, "expression": fmt.Sprintf(script, address), "awaitPromise": true, "returnByValue": true})
+		m := c.try(session, "Runtime.evaluate",
+			map[string]any{"contextId": world.ExecutionContextID, "expression": fmt.Sprintf(script, address), "awaitPromise": true,
+				"returnByValue": true})
 		if strings.Contains(string(m.Result), "canary") {
 			c.t.Errorf("a script read %s: %s", address, m.Result)
 		}
 	}
 }
 
-// TestNoAddressIsDropped: Chrome opens an address that is dropped on a page which takes no drops.
+// TestNoAddressIsDropped: Chrome opens an address that is dropped on a page without a drop handler.
 func TestNoAddressIsDropped(t *testing.T) {
 	c, _, secret := guarded(t)
 	_, session := c.openTab("http://a.test/form")
 	c.becomes(session, "document.title", `"form"`)
-	for text, refused := range map[string]bool{"file://" + secret: true, "# a note\r\nhttp://a.test/x\r\nFILE://" + secret: true, "chrome://version": true, "# a note\r\nhttp://a.test/dropped": false} {
+	for text, refused := range map[string]bool{
+		"file://" + secret: true, "# a note\r\nhttp://a.test/x\r\nFILE://" + secret: true, "chrome://version": true,
+		"# a note\r\nhttp://a.test/dropped": false} {
 		m := c.try(session, "Input.dispatchDragEvent", map[string]any{"type": "dragEnter", "x": 1, "y": 1, "data": map[string]any{
-			"items": []any{map[string]any{"mimeType": "text/plain", "data": "file:"}, map[string]any{"mimeType": "TEXT/uri-list", "data": text}}, "dragOperationsMask": 1}})
+			"items": []any{map[string]any{"mimeType": "text/plain", "data": "file:"},
+				map[string]any{"mimeType": "TEXT/uri-list", "data": text}}, "dragOperationsMask": 1}})
 		if (m.Error != nil && m.Error.Message == notOpened) != refused {
 			t.Errorf("dropping %q: %s %v", text, m.Result, m.Error)
 		}
 	}
 }
 
-// TestPathsOfTheProtocol: whatever of the protocol names a path or a file in a command is known here: the guard looks at it, or it names none of the machine's.
+// TestPathsOfTheProtocol: every path or file in the protocol's commands is known here. The guard checks it, or it is none of this machine.
 func TestPathsOfTheProtocol(t *testing.T) {
 	known := map[string]string{
 		"browser.SetDownloadBehaviorParams.downloadPath": "looked at, as Page.setDownloadBehavior's is, which cdproto has no more",
@@ -202,10 +221,12 @@ func TestPathsOfTheProtocol(t *testing.T) {
 		"network.SetCookieParams.path":                          "of a cookie",
 		"page.EnableParams.enableFileChooserOpenedEvent":        "yes or no",
 	}
-	told := map[string]string{ // what Chrome tells
-		"audits.AffectedCookie": "", "extensions.ExtensionInfo": "", "filesystem.Directory": "", "har.Cookie": "", "har.Param": "", "indexeddb.ObjectStore": "",
-		"indexeddb.ObjectStoreIndex": "", "media.PlayerErrorSourceLocation": "", "network.Cookie": "", "network.DeviceBoundSessionCookieCraving": "",
-		"network.DeviceBoundSessionURLRule": "", "page.ShareTarget": "", "page.WebAppManifest": "", "pwa.FileHandlerAccept": "",
+	told := map[string]string{ // only in results
+		"audits.AffectedCookie": "", "extensions.ExtensionInfo": "", "filesystem.Directory": "", "har.Cookie": "", "har.Param": "",
+		"indexeddb.ObjectStore":      "",
+		"indexeddb.ObjectStoreIndex": "", "media.PlayerErrorSourceLocation": "", "network.Cookie": "",
+		"network.DeviceBoundSessionCookieCraving": "",
+		"network.DeviceBoundSessionURLRule":       "", "page.ShareTarget": "", "page.WebAppManifest": "", "pwa.FileHandlerAccept": "",
 	}
 	for place := range sentAs(t, regexp.MustCompile(`(?i)path|file|folder|director|perfetto`), told) {
 		if known[place] == "" && !strings.Contains(strings.ToLower(place), "profile") {
@@ -218,8 +239,8 @@ func TestPathsOfTheProtocol(t *testing.T) {
 	}
 }
 
-// TestHostsOfTheProtocol: whatever of the protocol names a host, a port or a way to the network in a command is known here: the guard refuses it, or Chrome
-// connects to nothing for it.
+// TestHostsOfTheProtocol: every host, port or proxy in the protocol's commands is known here. The guard refuses it, or Chrome connects to
+// nothing because of it.
 func TestHostsOfTheProtocol(t *testing.T) {
 	known := map[string]string{
 		"target.CreateBrowserContextParams.proxyServer":     "refused",
@@ -230,8 +251,9 @@ func TestHostsOfTheProtocol(t *testing.T) {
 		"tethering.BindParams.port":                         "refused, as all of Tethering",
 		"tethering.UnbindParams.port":                       "the same",
 	}
-	told := map[string]string{ // what Chrome tells
-		"har.Entry": "", "network.DeviceBoundSessionURLRule": "", "network.DirectUDPMessage": "", "network.DirectUDPSocketOptions": "", "network.ResourceTiming": "", "network.Response": "", "network.SecurityDetails": "",
+	told := map[string]string{ // only in results
+		"har.Entry": "", "network.DeviceBoundSessionURLRule": "", "network.DirectUDPMessage": "", "network.DirectUDPSocketOptions": "",
+		"network.ResourceTiming": "", "network.Response": "", "network.SecurityDetails": "",
 	}
 	for place := range sentAs(t, regexp.MustCompile(`^(host.*|port|locations|proxy.*|remote.*|server.*)$`), told) {
 		if known[place] == "" {
@@ -244,13 +266,14 @@ func TestHostsOfTheProtocol(t *testing.T) {
 	}
 }
 
-// sentAs are the members of the protocol's structures, but for those that Chrome alone tells, whose name is like one.
+// sentAs returns the matching members of the protocol's structures, except those that occur only in results.
 func sentAs(t *testing.T, name *regexp.Regexp, told map[string]string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
 	for structure, members := range cdprotoStructs(t) {
 		_, kind, _ := strings.Cut(structure, ".")
-		if _, is := told[structure]; is || strings.HasPrefix(kind, "Event") || strings.HasSuffix(kind, "Result") || strings.HasSuffix(kind, "Returns") {
+		if _, is := told[structure]; is || strings.HasPrefix(kind, "Event") || strings.HasSuffix(kind, "Result") ||
+			strings.HasSuffix(kind, "Returns") {
 			continue
 		}
 		for _, m := range members {
@@ -262,7 +285,7 @@ func sentAs(t *testing.T, name *regexp.Regexp, told map[string]string) map[strin
 	return found
 }
 
-// cdprotoStructs are the members of every structure of cdproto, by package and name.
+// cdprotoStructs returns the members of every structure of cdproto, by package and name.
 func cdprotoStructs(t *testing.T) map[string][]protocolParameter {
 	t.Helper()
 	all := map[string][]protocolParameter{}

@@ -11,16 +11,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"warren/testnet"
 )
 
-// guarded starts a run with a protected folder that holds a secret, and connects a client that may use files of the machine.
+// guarded starts a run with a protected folder that holds a secret, and connects a client that may use files of this machine.
 func guarded(t *testing.T) (c *tester, data, secret string) {
 	t.Helper()
 	b, data, secret := startGuarded(t)
 	return dial(t, serveGateway(t, b)+"/"), data, secret
 }
 
-// startGuarded starts such a run. In the protected folder lies the run's own for clients' files, and beside its temporary folder another's.
+// startGuarded starts such a run. Its own folder for clients' files lies in the protected folder, and another run's temporary folder beside
+// its own.
 func startGuarded(t *testing.T) (b *Browser, data, secret string) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "data")
@@ -32,12 +35,13 @@ func startGuarded(t *testing.T) (b *Browser, data, secret string) {
 		t.Fatal(err)
 	}
 	p := newProfile(t)
-	p.net.mux.HandleFunc("/form", func(w http.ResponseWriter, _ *http.Request) {
+	p.site.Mux.HandleFunc("/form", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, `<title>form</title><input type=file multiple>`)
 	})
 	s := p.spec()
-	s.Protected, s.FilesDir, s.Siblings = []string{data}, filepath.Join(data, "profile", "files"), []string{s.TempDir, filepath.Dir(s.TempDir) + "/all/"}
+	s.Protected, s.FilesDir, s.Siblings = []string{data}, filepath.Join(data, "profile", "files"),
+		[]string{s.TempDir, filepath.Dir(s.TempDir) + "/all/"}
 	for _, dir := range []string{filepath.Join(s.FilesDir, "uploads"), s.TempDir + "-other", filepath.Dir(s.TempDir) + "/all/other"} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -50,15 +54,18 @@ func startGuarded(t *testing.T) (b *Browser, data, secret string) {
 	return b, data, secret
 }
 
-// TestClientsOpenNoFiles: no client gets a browser to show a file, however the address is written; what is no file opens as ever.
+// TestClientsOpenNoFiles: no client can make a browser show a file, however the address is spelled. Other addresses open as usual.
 func TestClientsOpenNoFiles(t *testing.T) {
 	c, _, secret := guarded(t)
 	_, session := c.openTab("http://a.test/form")
 	c.becomes(session, "document.title", `"form"`)
 	for _, address := range []string{
-		"file://" + secret, "FILE://" + secret, "file:" + secret, " \t\n\x00\x1ffile://" + secret, "fi\nle://" + secret, "f\til\re://" + secret + " ",
-		"view-source:file://" + secret, "View-Source:VIEW-source: file://" + secret, "filesystem:file:///temporary/x", "chrome://version", "about:version",
-		"chrome-untrusted://x", "devtools://devtools/bundled/inspector.html", "externalfile:x", `\\localhost\x`, "//localhost/x", "C:\\x", secret,
+		"file://" + secret, "FILE://" + secret, "file:" + secret, " \t\n\x00\x1ffile://" + secret, "fi\nle://" + secret,
+		"f\til\re://" + secret + " ",
+		"view-source:file://" + secret, "View-Source:VIEW-source: file://" + secret, "filesystem:file:///temporary/x", "chrome://version",
+		"about:version",
+		"chrome-untrusted://x", "devtools://devtools/bundled/inspector.html", "externalfile:x", `\\localhost\x`, "//localhost/x", "C:\\x",
+		secret,
 	} {
 		for method, params := range map[string]map[string]any{
 			"Page.navigate":               {"url": address},
@@ -66,43 +73,53 @@ func TestClientsOpenNoFiles(t *testing.T) {
 			"Network.loadNetworkResource": {"url": address, "options": map[string]any{"disableCache": true, "includeCredentials": false}},
 			"Fetch.continueRequest":       {"requestId": "x", "url": address},
 		} {
-			if m := c.try(session, method, params); m.Error == nil || m.Error.Code != codeServer || !strings.HasPrefix(m.Error.Message, "Cannot navigate to invalid URL") {
+			if m := c.try(session, method, params); m.Error == nil || m.Error.Code != codeServer ||
+				!strings.HasPrefix(m.Error.Message, "Cannot navigate to invalid URL") {
 				t.Errorf("%s %q: %s %v", method, address, m.Result, m.Error)
 			}
 		}
 	}
 	twice := `{"id":9000,"sessionId":"` + session + `","method":"Page.navigate","params":{"url":"%s","u\u0072l":"%s"}}`
-	for _, raw := range []string{fmt.Sprintf(twice, "http://a.test/", "file://"+secret), fmt.Sprintf(twice, "file://"+secret, "http://a.test/")} {
+	for _, raw := range []string{
+		fmt.Sprintf(twice, "http://a.test/", "file://"+secret), fmt.Sprintf(twice, "file://"+secret, "http://a.test/")} {
 		c.write(raw)
 		if m := c.answer(9000); m.Error == nil {
 			t.Errorf("%s: %s", raw, m.Result)
 		}
 	}
 	for _, method := range []string{"Target.exposeDevToolsProtocol", "Target.openDevTools", "Browser.executeBrowserCommand"} {
-		if m := c.try("", method, map[string]any{"targetId": "x", "commandId": "openTabSearch"}); m.Error == nil || m.Error.Message != notHere {
+		if m := c.try("", method, map[string]any{"targetId": "x", "commandId": "openTabSearch"}); m.Error == nil ||
+			m.Error.Message != notOffered {
 			t.Errorf("%s: %s %v", method, m.Result, m.Error)
 		}
 	}
-	if m := c.try("", "Page.startScreenRecording", map[string]any{"captureArea": "browserWindow"}); m.Error == nil || m.Error.Message != notHere {
+	if m := c.try("", "Page.startScreenRecording", map[string]any{"captureArea": "browserWindow"}); m.Error == nil ||
+		m.Error.Message != notOffered {
 		t.Errorf("a film of the window: %s %v", m.Result, m.Error)
 	}
-	for method, why := range map[string]string{"Target.setRemoteLocations": notDialed, "Cast.startDesktopMirroring": notDialed, "PWA.install": notInstalled, "PWA.launch": notInstalled, "PWA.launchFilesInApp": notInstalled} {
-		params := map[string]any{"locations": []map[string]any{{"host": "127.0.0.1", "port": 9222}}, "manifestId": "http://a.test/", "files": []string{}}
+	for method, why := range map[string]string{
+		"Target.setRemoteLocations": notDialed, "Cast.startDesktopMirroring": notDialed, "PWA.install": notInstalled,
+		"PWA.launch": notInstalled, "PWA.launchFilesInApp": notInstalled} {
+		params := map[string]any{
+			"locations": []map[string]any{{"host": "127.0.0.1", "port": 9222}}, "manifestId": "http://a.test/", "files": []string{}}
 		if m := c.try("", method, params); m.Error == nil || m.Error.Message != why {
 			t.Errorf("%s: %s %v", method, m.Result, m.Error)
 		}
 	}
-	if got := c.shown(); slices.ContainsFunc(got, func(u string) bool { return !strings.HasPrefix(u, "http://a.test/") && u != blankPage }) {
+	if got := c.shown(); slices.ContainsFunc(
+		got, func(u string) bool { return !strings.HasPrefix(u, "http://a.test/") && u != BlankPage }) {
 		t.Errorf("the tabs show %v", got)
 	}
-	for _, address := range []string{"http://a.test/next", "about:blank", "data:text/html,x", "view-source:http://a.test/next", "HTTP://a.test/other", "about:blank?x#y", ""} {
+	for _, address := range []string{
+		"http://a.test/next", "about:blank", "data:text/html,x", "view-source:http://a.test/next", "HTTP://a.test/other", "about:blank?x#y",
+		""} {
 		if m := c.try("", "Target.createTarget", map[string]any{"url": address}); m.Error != nil {
 			t.Errorf("%q: %v", address, m.Error)
 		}
 	}
 }
 
-// TestClientsWrapNothing: a command within another is looked at as one that stands alone.
+// TestClientsWrapNothing: a command within another one is checked like any other.
 func TestClientsWrapNothing(t *testing.T) {
 	c, _, secret := guarded(t)
 	target := field(t, c.call("", "Target.createTarget", map[string]any{"url": "http://a.test/form"}), "targetId")
@@ -121,23 +138,27 @@ func TestClientsWrapNothing(t *testing.T) {
 		`/* */` + navigate,
 		strings.Replace(navigate, `"id"`, `"method":"Page.enable","id"`, 1),
 	} {
-		if m := c.try("", "Target.sendMessageToTarget", map[string]any{"sessionId": session, "message": message}); m.Error == nil || m.Error.Code != codeServer {
+		if m := c.try("", "Target.sendMessageToTarget", map[string]any{"sessionId": session, "message": message}); m.Error == nil ||
+			m.Error.Code != codeServer {
 			t.Errorf("%s: %s %v", message, m.Result, m.Error)
 		}
 	}
-	c.call("", "Target.sendMessageToTarget", map[string]any{"sessionId": session, "message": within("Page.navigate", map[string]any{"url": "http://a.test/wrapped"})})
-	eventually(t, "the wrapped command that is allowed", func() bool { return slices.Contains(c.shown(), "http://a.test/wrapped") })
+	c.call("", "Target.sendMessageToTarget",
+		map[string]any{"sessionId": session, "message": within("Page.navigate", map[string]any{"url": "http://a.test/wrapped"})})
+	testnet.Eventually(t, "the wrapped command that is allowed", func() bool { return slices.Contains(c.shown(), "http://a.test/wrapped") })
 	if slices.ContainsFunc(c.shown(), func(u string) bool { return strings.HasPrefix(u, "file:") }) {
 		t.Errorf("the tabs show %v", c.shown())
 	}
 }
 
-// TestPagesOpenNoFiles: what a client may do in a page gets it no file: Chrome itself sees to that.
+// TestPagesOpenNoFiles: a page's own scripts cannot read files; Chrome itself prevents it.
 func TestPagesOpenNoFiles(t *testing.T) {
 	c, _, secret := guarded(t)
 	for _, from := range []string{"http://a.test/form", "about:blank", "data:text/html,x"} {
 		_, session := c.openTab(from)
-		for _, script := range []string{`location = %q; 1`, `window.open(%q); 1`, `fetch(%q).then(r => r.text(), () => 1)`, `document.body.append(Object.assign(document.createElement("iframe"), {src: %q})); 1`} {
+		for _, script := range []string{
+			`location = %q; 1`, `window.open(%q); 1`, `fetch(%q).then(r => r.text(), () => 1)`,
+			`document.body.append(Object.assign(document.createElement("iframe"), {src: %q})); 1`} {
 			script = fmt.Sprintf(script, "file://"+secret)
 			if got := c.value(session, script); strings.Contains(got, "canary") {
 				t.Errorf("%s at %s gave %s", script, from, got)
@@ -150,7 +171,7 @@ func TestPagesOpenNoFiles(t *testing.T) {
 	}
 }
 
-// TestClientsUpload: files of the user can be handed to pages, those of the protected folder cannot, by whatever way the path leads there.
+// TestClientsUpload: a user's files can be given to pages, protected ones cannot, by any path.
 func TestClientsUpload(t *testing.T) {
 	c, data, secret := guarded(t)
 	mine := filepath.Join(t.TempDir(), "upload.txt")
@@ -166,7 +187,8 @@ func TestClientsUpload(t *testing.T) {
 	_, session := c.openTab("http://a.test/form")
 	c.becomes(session, "document.title", `"form"`)
 	var input struct{ Result struct{ ObjectID string } }
-	if err := json.Unmarshal(c.call(session, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input")`}), &input); err != nil {
+	if err := json.Unmarshal(c.call(session, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input")`}),
+		&input); err != nil {
 		t.Fatal(err)
 	}
 	give := func(files ...string) message {
@@ -177,16 +199,18 @@ func TestClientsUpload(t *testing.T) {
 		t.Errorf("a file of the user's: %v, the page has %s", m.Error, c.value(session, content))
 	}
 	for _, path := range []string{
-		secret, data, filepath.Dir(data), data + "/./x/../secret.key", link, folder + "/secret.key", "/proc/self/root" + secret, "/dev/fd/../root" + secret,
+		secret, data, filepath.Dir(data), data + "/./x/../secret.key", link, folder + "/secret.key", "/proc/self/root" + secret,
+		"/dev/fd/../root" + secret,
 		strings.Repeat("../", 30) + secret[1:], "/proc/self/cwd/../.." + secret,
 	} {
 		for _, files := range [][]string{{path}, {mine, path}} {
-			if m := give(files...); m.Error == nil || m.Error.Message != notShared {
+			if m := give(files...); m.Error == nil || m.Error.Message != isProtected {
 				t.Errorf("%s: %s %v", path, m.Result, m.Error)
 			}
 		}
-		drag := map[string]any{"type": "dragEnter", "x": 1, "y": 1, "data": map[string]any{"items": []any{}, "files": []string{path}, "dragOperationsMask": 1}}
-		if m := c.try(session, "Input.dispatchDragEvent", drag); m.Error == nil || m.Error.Message != notShared {
+		drag := map[string]any{
+			"type": "dragEnter", "x": 1, "y": 1, "data": map[string]any{"items": []any{}, "files": []string{path}, "dragOperationsMask": 1}}
+		if m := c.try(session, "Input.dispatchDragEvent", drag); m.Error == nil || m.Error.Message != isProtected {
 			t.Errorf("dragging %s: %s %v", path, m.Result, m.Error)
 		}
 	}
@@ -195,7 +219,8 @@ func TestClientsUpload(t *testing.T) {
 	}
 	for _, path := range []string{data, filepath.Join(data, "new"), folder, folder + "/new/deeper"} {
 		for _, method := range []string{"Browser.setDownloadBehavior", "Page.setDownloadBehavior"} {
-			if m := c.try(session, method, map[string]any{"behavior": "allow", "downloadPath": path}); m.Error == nil || m.Error.Message != notShared {
+			if m := c.try(session, method, map[string]any{"behavior": "allow", "downloadPath": path}); m.Error == nil ||
+				m.Error.Message != isProtected {
 				t.Errorf("%s to %s: %s %v", method, path, m.Result, m.Error)
 			}
 		}
@@ -203,10 +228,10 @@ func TestClientsUpload(t *testing.T) {
 	c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": filepath.Dir(mine)})
 }
 
-// shown are the addresses of the tabs.
+// shown returns the addresses of the tabs.
 func (c *tester) shown() (urls []string) {
 	c.t.Helper()
-	var got struct{ TargetInfos []targetInfo }
+	var got struct{ TargetInfos []TargetInfo }
 	if err := json.Unmarshal(c.call("", "Target.getTargets", nil), &got); err != nil {
 		c.t.Fatal(err)
 	}
@@ -218,7 +243,7 @@ func (c *tester) shown() (urls []string) {
 	return urls
 }
 
-// answer waits for the answer to a command that was written by hand.
+// answer waits for the answer to a raw command.
 func (c *tester) answer(id int) message {
 	c.t.Helper()
 	for {

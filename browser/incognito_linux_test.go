@@ -2,10 +2,12 @@ package browser
 
 import (
 	"testing"
+
+	"warren/testnet"
 )
 
-// TestNoIncognitoWindow: nothing opens the profile's own incognito window where nobody sees one: DevTools has no say where its downloads go. Contexts of
-// clients are others, and stay.
+// TestNoIncognitoWindow: nothing opens the profile's own incognito window in a browser without windows, since its downloads ignore
+// DevTools. Clients' contexts are not affected.
 func TestNoIncognitoWindow(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
@@ -13,12 +15,15 @@ func TestNoIncognitoWindow(t *testing.T) {
 	_, session := c.openTab("http://a.test/one")
 	c.becomes(session, "location.href", `"http://a.test/one"`)
 	for _, kind := range []string{"rawKeyDown", "keyUp"} { // Ctrl+Shift+N
-		c.call(session, "Input.dispatchKeyEvent", map[string]any{"type": kind, "modifiers": 10, "key": "N", "code": "KeyN", "windowsVirtualKeyCode": 78, "nativeVirtualKeyCode": 57})
+		c.call(session, "Input.dispatchKeyEvent",
+			map[string]any{"type": kind, "modifiers": 10, "key": "N", "code": "KeyN", "windowsVirtualKeyCode": 78,
+				"nativeVirtualKeyCode": 57})
 	}
 	run := withExtension(t, b)
-	run(`const w = await chrome.windows.create({incognito: true, url: 'http://a.test/incognito'}); await chrome.tabs.create({url: 'http://a.test/said-' + (w ? 'opened' : 'null')})`)
+	run(`const w = await chrome.windows.create({incognito: true, url: 'http://a.test/incognito'}); await chrome.tabs.create({url: ` +
+		`'http://a.test/said-' + (w ? 'opened' : 'null')})`)
 	run(`await chrome.tabs.create({url: 'http://a.test/asked'})`)
-	eventually(t, "the extension was asked", func() bool {
+	testnet.Eventually(t, "the extension was asked", func() bool {
 		for _, at := range urls(t, b) {
 			if at == "http://a.test/asked" {
 				return true
@@ -36,7 +41,7 @@ func TestNoIncognitoWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, info := range targets {
-		if info.Type == "page" && info.Context != b.mux.downloads.own {
+		if info.Type == "page" && info.Context != b.mux.downloads.ownContext {
 			t.Errorf("a page of another context: %s", info.URL)
 		}
 	}

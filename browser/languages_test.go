@@ -19,14 +19,14 @@ import (
 	"warren/testnet"
 )
 
-// languageSite is a site whose contexts can be asked at any time for their languages, and for those that their requests carry.
+// languageSite serves pages whose contexts tell their languages at any time, and those of their requests.
 func languageSite(t *testing.T, p *profile, s *Spec) {
 	t.Helper()
 	found := installed(t)
-	s.Product, s.Version, s.TrustSPKI = found.Product, found.Version, newTableSite(t, p.net, "https").spki
+	s.Product, s.Version, s.TrustSPKI = found.Product, found.Version, newTableSite(t, p.site, "https").spki
 	accepts := func(r *http.Request) string { return r.Header.Get("Accept-Language") }
 	serve := func(path, kind, text string) {
-		p.net.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		p.site.Mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", kind)
 			w.Header().Set("Cache-Control", "no-store")
 			fmt.Fprint(w, strings.ReplaceAll(text, "$ACCEPT", accepts(r)))
@@ -34,11 +34,12 @@ func languageSite(t *testing.T, p *profile, s *Spec) {
 	}
 	serve("/asked", "text/plain", "$ACCEPT")
 	serve("/shows", "text/html", `<!doctype html><script>self.first = "$ACCEPT"</script>`)
-	serve("/frames", "text/html", `<!doctype html><script>self.first = "$ACCEPT"</script><iframe src="/shows"></iframe><iframe src="https://b.test/shows"></iframe><script>
+	serve("/frames", "text/html", `<!doctype html><script>self.first = "$ACCEPT"</script><iframe src="/shows"></iframe><iframe `+
+		`src="https://b.test/shows"></iframe><script>
 		new Worker('/worker.js'); new SharedWorker('/plain.js'); navigator.serviceWorker.register('/plain.js?service')</script>`)
 	serve("/plain.js", "text/javascript", `self.first = "$ACCEPT"`)
 	serve("/worker.js", "text/javascript", `self.first = "$ACCEPT"; new Worker('/plain.js?nested')`)
-	p.net.mux.HandleFunc("/socket", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/socket", func(w http.ResponseWriter, r *http.Request) {
 		if c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}); err == nil {
 			c.Write(r.Context(), websocket.MessageText, []byte(accepts(r)))
 			c.Close(websocket.StatusNormalClosure, "")
@@ -46,12 +47,13 @@ func languageSite(t *testing.T, p *profile, s *Spec) {
 	})
 }
 
-// askLanguages comes to what a context shows and sends.
+// askLanguages returns what a context shows and sends.
 const askLanguages = `Promise.all([fetch('/asked').then(r => r.text()), new Promise((done, lost) => {
 	const s = new WebSocket('wss://' + location.host + '/socket'); s.onmessage = e => done(e.data); s.onerror = lost
-})]).then(sent => [navigator.language, navigator.languages, Intl.DateTimeFormat().resolvedOptions().locale, (1234.5).toLocaleString(), ...sent].join('|'))`
+})]).then(sent => [navigator.language, navigator.languages, Intl.DateTimeFormat().resolvedOptions().locale,
+	(1234.5).toLocaleString(), ...sent].join('|'))`
 
-// speak is what askLanguages comes to.
+// speak returns the result of askLanguages for these languages.
 func speak(number string, languages ...string) string {
 	accept := acceptLanguage(languages)
 	return strings.Join([]string{languages[0], strings.Join(languages, ","), languages[0], number, accept, accept}, "|")
@@ -60,14 +62,15 @@ func speak(number string, languages ...string) string {
 // contextsOf asks every target of a site, and the frame within its main page.
 func contextsOf(t *testing.T, b *Browser) map[string]string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	all := map[string]string{}
 	ask := func(name, session, expression string) {
 		var r struct {
 			Result struct{ Value, Description string }
 		}
-		if err := b.mux.call(ctx, session, "Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}, &r); err != nil {
+		if err := b.mux.call(ctx, session, "Runtime.evaluate",
+			map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}, &r); err != nil {
 			t.Logf("%s: %v", name, err)
 			return
 		}
@@ -75,7 +78,7 @@ func contextsOf(t *testing.T, b *Browser) map[string]string {
 			all[name] = r.Result.Description
 		}
 	}
-	for _, s := range b.mux.owned("") {
+	for _, s := range b.mux.controllerSessions("") {
 		var r struct{ Result struct{ Value string } }
 		where := map[string]any{"expression": "self.first === undefined ? '' : location.host + location.pathname + location.search"}
 		if err := b.mux.call(ctx, s.id, "Runtime.evaluate", where, &r); err != nil || r.Result.Value == "" {
@@ -90,12 +93,12 @@ func contextsOf(t *testing.T, b *Browser) map[string]string {
 	return all
 }
 
-// everywhere waits until all contexts that are open show and send what is wanted.
+// everywhere waits until all open contexts show and send the wanted languages.
 func everywhere(t *testing.T, b *Browser, number string, languages []string, contexts ...string) {
 	t.Helper()
 	var last map[string]string
 	want := speak(number, languages...)
-	// In a context of a client's Chrome makes a list of the first language for what no override of DevTools reaches: WebSockets of these workers.
+	// In a client's context Chrome derives a list from the first language for what no CDP override reaches: WebSockets of these workers.
 	isKnown := func(name string) bool { return strings.Contains(name, "_worker c.test/") }
 	slices.Sort(contexts)
 	defer func() {
@@ -105,7 +108,7 @@ func everywhere(t *testing.T, b *Browser, number string, languages []string, con
 			}
 		}
 	}()
-	eventually(t, "every context says "+want, func() bool {
+	testnet.Eventually(t, "every context says "+want, func() bool {
 		last = contextsOf(t, b)
 		for name, got := range last {
 			if got != want && !(isKnown(name) && strings.HasPrefix(got, want[:strings.LastIndex(want, "|")+1]+languages[0]+",")) {
@@ -116,13 +119,13 @@ func everywhere(t *testing.T, b *Browser, number string, languages []string, con
 	})
 }
 
-// takes has a browser that runs take an identity. Where Chrome's settings are not there within settingsTime its languages stay, which a busy machine can
-// cause: then it is asked again, as a profile's next change does.
+// takes changes the identity of a running browser. If the settings page is not there within settingsTimeout, as on a busy machine, the
+// languages stay. Then it tries again, as a profile's next change does.
 func takes(t *testing.T, b *Browser, id Identity) (told []string) {
 	t.Helper()
-	eventually(t, "the browser takes what it is told", func() bool {
+	testnet.Eventually(t, "the browser takes what it is told", func() bool {
 		var err error
-		told, err = b.Redress(t.Context(), id)
+		told, err = b.SetIdentity(t.Context(), id)
 		if _, kept := errors.AsType[*LanguagesError](err); kept && errors.Is(err, context.DeadlineExceeded) {
 			t.Log(err)
 			return false
@@ -135,8 +138,8 @@ func takes(t *testing.T, b *Browser, id Identity) (told []string) {
 	return told
 }
 
-// TestLanguagesFollow: a browser that runs takes other languages, in everything that is open and whatever comes then: also one that was started with
-// none, and while a client is attached to everything.
+// TestLanguagesFollow: a running browser adopts other languages in all open and later contexts. It may have started without any, and a
+// client may be attached to everything.
 func TestLanguagesFollow(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -147,7 +150,8 @@ func TestLanguagesFollow(t *testing.T) {
 		name      string
 		headed    bool
 		languages []string
-	}{{"as declared", false, german}, {"the machine's", false, nil}, {"as declared, with windows", true, german}, {"the machine's, with windows", true, nil}} {
+	}{{"as declared", false, german}, {"the machine's", false, nil}, {"as declared, with windows", true, german},
+		{"the machine's, with windows", true, nil}} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			p := newProfile(t)
@@ -159,22 +163,26 @@ func TestLanguagesFollow(t *testing.T) {
 			}
 			b := p.startSpec(s)
 			follow(dial(t, serveGateway(t, b)+"/"))
-			own := b.mux.owner.openPages()[0]
-			call(t, b, own.session, "Page.navigate", map[string]string{"url": "https://a.test/frames"})
+			own := b.mux.controller.openPages()[0]
+			call(t, b, own.Session, "Page.navigate", map[string]string{"url": "https://a.test/frames"})
 			c := dial(t, serveGateway(t, b)+"/")
 			private := field(t, c.call("", "Target.createBrowserContext", nil), "browserContextId")
-			c.call("", "Target.createTarget", map[string]any{"url": "https://c.test/frames", "browserContextId": private, "background": true})
+			c.call("", "Target.createTarget",
+				map[string]any{"url": "https://c.test/frames", "browserContextId": private, "background": true})
 			contexts := []string{"service_worker a.test/plain.js?service", "service_worker c.test/plain.js?service"}
 			for _, host := range []string{"a.test", "c.test"} {
-				contexts = append(contexts, "page "+host+"/frames", "page "+host+"/frames frame", "worker "+host+"/worker.js", "worker "+host+"/plain.js?nested", "shared_worker "+host+"/plain.js")
+				contexts = append(
+					contexts, "page "+host+"/frames", "page "+host+"/frames frame", "worker "+host+"/worker.js",
+					"worker "+host+"/plain.js?nested", "shared_worker "+host+"/plain.js")
 			}
 			contexts = append(contexts, "iframe b.test/shows") // of both
 			if x.languages != nil {
 				everywhere(t, b, "1.234,5", german, contexts...)
 			} else {
-				eventually(t, "everything is there", func() bool { return len(contextsOf(t, b)) == len(contexts) })
+				testnet.Eventually(t, "everything is there", func() bool { return len(contextsOf(t, b)) == len(contexts) })
 			}
-			evaluate(t, b, own, `document.addEventListener('visibilitychange', () => { document.body.dataset.hid = document.visibilityState })`)
+			evaluate(t, b, own, `document.addEventListener('visibilitychange', () => { document.body.dataset.hid = `+
+				`document.visibilityState })`)
 			id := s.Identity
 			id.Languages = japanese
 			if told := takes(t, b, id); !slices.Equal(told, japanese) {
@@ -184,12 +192,16 @@ func TestLanguagesFollow(t *testing.T) {
 			if got := evaluate(t, b, own, `document.visibilityState + document.body.dataset.hid`); x.headed && got != `"visibleundefined"` {
 				t.Errorf("the tab in front is or was another: %s", got)
 			}
-			// What comes now has them from its first request.
-			call(t, b, own.session, "Runtime.evaluate", map[string]any{"expression": `open('https://b.test/shows?popup', '_blank', 'noopener'); navigator.serviceWorker.register('/plain.js?later', {scope: '/x'}); 1`, "userGesture": true})
+			// What opens now has them from its first request.
+			call(t, b, own.Session, "Runtime.evaluate", map[string]any{"expression": `open('https://b.test/shows?popup', '_blank', ` +
+				`'noopener'); navigator.serviceWorker.register('/plain.js?later', {scope: '/x'}); 1`, "userGesture": true})
 			everywhere(t, b, "1,234.5", japanese, append(contexts, "page b.test/shows?popup", "service_worker a.test/plain.js?later")...)
-			for _, s := range b.mux.owned("") {
+			for _, s := range b.mux.controllerSessions("") {
 				var r struct{ Result struct{ Value string } }
-				if err := b.mux.call(t.Context(), s.id, "Runtime.evaluate", map[string]any{"expression": `location.search.match(/popup|later/) ? self.first : ''`}, &r); err == nil && r.Result.Value != "" && r.Result.Value != acceptLanguage(japanese) {
+				if err := b.mux.call(
+					t.Context(), s.id, "Runtime.evaluate",
+					map[string]any{"expression": `location.search.match(/popup|later/) ? self.first : ''`}, &r); err == nil &&
+					r.Result.Value != "" && r.Result.Value != acceptLanguage(japanese) {
 					t.Errorf("%s was asked for with %s", s.kind, r.Result.Value)
 				}
 			}
@@ -200,11 +212,12 @@ func TestLanguagesFollow(t *testing.T) {
 	}
 }
 
-// TestOwnLanguagesComeBack: what the user has chosen is there again when nothing is declared any more, also after a browser that died.
+// TestOwnLanguagesComeBack: without declared languages the user's own choice is back, even after a browser that crashed.
 func TestOwnLanguagesComeBack(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("is about files and several starts in a row, not about our goroutines: the race detector's run leaves it out, make test has it")
+		t.Skip("is about files and several starts in a row, not about our goroutines: the race detector's run leaves it out, make " +
+			"test has it")
 	}
 	p := newProfile(t)
 	run := func(languages, then []string) string {
@@ -215,8 +228,8 @@ func TestOwnLanguagesComeBack(t *testing.T) {
 		got := strings.Join(b.Languages(), ",")
 		if then != nil {
 			takes(t, b, Identity{Languages: then})
-			page := b.mux.owner.openPages()[0]
-			eventually(t, "the page has them", func() bool {
+			page := b.mux.controller.openPages()[0]
+			testnet.Eventually(t, "the page has them", func() bool {
 				return evaluate(t, b, page, `navigator.languages.join()`) == fmt.Sprintf("%q", strings.Join(then, ","))
 			})
 		}
@@ -244,30 +257,32 @@ func TestOwnLanguagesComeBack(t *testing.T) {
 	}
 }
 
-// TestPrivatePage: clients do not hear of the page that changes the browser's settings, do not hold it up, and have no session there, whatever they are
-// attached to.
-func TestPrivatePage(t *testing.T) {
+// TestSettingsPageIsHidden: clients neither see nor hold the settings page, and have no session on it, whatever they are attached to.
+func TestSettingsPageIsHidden(t *testing.T) {
 	b := newProfile(t).start()
 	url := serveGateway(t, b)
 	c := dial(t, url+"/")
 	c.call("", "Target.setDiscoverTargets", map[string]any{"discover": true, "filter": []map[string]any{{}}})
-	c.call("", "Target.setAutoAttach", waiting()) // and it lets nothing run
+	c.call("", "Target.setAutoAttach", waiting()) // and never resumes a target
 	drain(c)
 	for range 3 {
-		session, leave, err := b.openPrivate(t.Context())
+		session, leave, err := b.openSettings(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		call(t, b, session, "Page.navigate", map[string]string{"url": settingsPage})
+		call(t, b, session, "Page.navigate", map[string]string{"url": settingsURL})
 		target := b.mux.session(session).target
 		m := c.try("", "Target.attachToTarget", map[string]any{"targetId": target, "flatten": true})
 		if m.Error == nil {
-			if m := c.try(field(t, m.Result, "sessionId"), "Runtime.evaluate", map[string]any{"expression": "document.URL"}); m.Error == nil {
+			if m := c.try(field(t, m.Result, "sessionId"), "Runtime.evaluate",
+				map[string]any{"expression": "document.URL"}); m.Error == nil {
 				t.Errorf("a client has looked into the settings: %s", m.Result)
 			}
 		}
 		wrapped := c.send("", "Target.attachToTarget", map[string]any{"targetId": target})
-		if m := c.try("", "Target.sendMessageToTarget", map[string]any{"targetId": target, "message": `{"id":1,"method":"Runtime.evaluate","params":{"expression":"1"}}`}); m.Error == nil {
+		if m := c.try("", "Target.sendMessageToTarget",
+			map[string]any{"targetId": target,
+				"message": `{"id":1,"method":"Runtime.evaluate","params":{"expression":"1"}}`}); m.Error == nil {
 			t.Error("a client has sent the settings a message")
 		}
 		c.wait(wrapped, "a session of the old kind")
@@ -275,13 +290,13 @@ func TestPrivatePage(t *testing.T) {
 			t.Errorf("the list has the private page: %s", body)
 		}
 		leave()
-		if _, open := b.mux.owner.page(target); open || b.mux.hasPrivate() {
+		if _, open := b.mux.controller.page(target); open || b.mux.hasSettingsPage() {
 			t.Error("the page is still there")
 		}
-		marked := field(t, c.call("", "Target.createTarget", map[string]any{"url": blankPage}), "targetId") // behind everything
+		marked := field(t, c.call("", "Target.createTarget", map[string]any{"url": BlankPage}), "targetId") // at the end of the list
 		for marker := ""; marker != marked; {
 			m := c.event("Target.targetCreated")
-			var info struct{ TargetInfo targetInfo }
+			var info struct{ TargetInfo TargetInfo }
 			if err := json.Unmarshal(m.Params, &info); err != nil {
 				t.Fatal(err)
 			}
@@ -290,34 +305,35 @@ func TestPrivatePage(t *testing.T) {
 			}
 		}
 	}
-	// One that is on the page before Chrome has said which it is.
-	target, _ := c.openTab(blankPage)
-	for _, off := range b.mux.keepOff(target) {
-		awaitClosed(t, "the client is off the page", off, patient)
+	// A client that is attached before Chrome has answered with the page's id.
+	target, _ := c.openTab(BlankPage)
+	for _, off := range b.mux.detachFromSettings(target) {
+		testnet.AwaitClosed(t, "the client is off the page", off, testnet.Patience)
 	}
 	if b.mux.hasClient(target) {
 		t.Error("a client is still on the page")
 	}
 }
 
-// TestStopAmidLanguages: a browser that is stopped while its languages change has no tab of ours at the next start, and its own languages.
+// TestStopAmidLanguages: a browser that is stopped during a change of languages has no settings page at the next start, and its own
+// languages.
 func TestStopAmidLanguages(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
 	own := b.Languages()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := b.Redress(t.Context(), Identity{Languages: []string{"ja"}})
+		_, err := b.SetIdentity(t.Context(), Identity{Languages: []string{"ja"}})
 		ended <- err
 	}()
-	eventually(t, "the settings are open", func() bool { return b.mux.hasPrivate() || len(ended) > 0 })
+	testnet.Eventually(t, "the settings are open", func() bool { return b.mux.hasSettingsPage() || len(ended) > 0 })
 	if m := b.Stop(t.Context(), false); m != MethodClose {
 		t.Errorf("the stop took %q", m)
 	}
 	t.Logf("the change: %v", <-ended)
 	b.Close()
 	b = p.start()
-	if got := urls(t, b); !slices.Equal(got, []string{blankPage}) {
+	if got := urls(t, b); !slices.Equal(got, []string{BlankPage}) {
 		t.Errorf("the tabs show %v", got)
 	}
 	if got := b.Languages(); !slices.Equal(got, own) {
@@ -325,67 +341,70 @@ func TestStopAmidLanguages(t *testing.T) {
 	}
 }
 
-// TestSettingsThatWereLeft: a browser that died while its settings were open does not have them open at the next start, also where there is nothing else.
+// TestSettingsThatWereLeft: a browser that crashed with its settings page open does not have it open at the next start, even if no other
+// page is.
 func TestSettingsThatWereLeft(t *testing.T) {
 	t.Parallel()
 	for _, alone := range []bool{false, true} {
 		p := newProfile(t)
 		b := p.start()
-		b.mux.owner.closing.Store(false) // as if the browser had died before its owner could close them
-		first := b.mux.owner.openPages()[0]
+		b.mux.controller.closeBlocked.Store(false) // as if the browser had crashed before the controller could close them
+		first := b.mux.controller.openPages()[0]
 		if alone {
-			call(t, b, first.session, "Page.navigate", map[string]string{"url": settingsPage})
+			call(t, b, first.Session, "Page.navigate", map[string]string{"url": settingsURL})
 		} else {
-			call(t, b, first.session, "Page.navigate", map[string]string{"url": "http://a.test/mine"})
-			call(t, b, "", "Target.createTarget", map[string]any{"url": settingsPage, "background": true})
+			call(t, b, first.Session, "Page.navigate", map[string]string{"url": "http://a.test/mine"})
+			call(t, b, "", "Target.createTarget", map[string]any{"url": settingsURL, "background": true})
 		}
-		eventually(t, "the settings are there", func() bool { return slices.Contains(urls(t, b), settingsPage) })
+		testnet.Eventually(t, "the settings are there", func() bool { return slices.Contains(urls(t, b), settingsURL) })
 		b.Stop(t.Context(), false)
 		b.Close()
 		want := []string{"http://a.test/mine"}
 		if alone {
-			want = []string{blankPage}
+			want = []string{BlankPage}
 		}
 		b = p.start()
-		eventually(t, fmt.Sprintf("the tabs are %v", want), func() bool { return slices.Equal(urls(t, b), want) })
+		testnet.Eventually(t, fmt.Sprintf("the tabs are %v", want), func() bool { return slices.Equal(urls(t, b), want) })
 	}
 }
 
-// TestLanguagesThatAreNotTaken: then pages keep those that they have, what else has changed has, and the next time it goes.
+// TestLanguagesThatAreNotTaken: if the settings page fails, pages keep their languages, the rest of the identity changes, and the next
+// change succeeds.
 func TestLanguagesThatAreNotTaken(t *testing.T) {
 	t.Parallel()
 	p := newProfile(t)
 	s := p.spec()
 	s.Identity.Languages = []string{"de"}
 	b := p.startSpec(s)
-	page := b.mux.owner.openPages()[0]
+	page := b.mux.controller.openPages()[0]
 	sees := func(want string) {
 		t.Helper()
-		eventually(t, "the page sees "+want, func() bool {
-			return evaluate(t, b, page, `navigator.languages + Intl.DateTimeFormat().resolvedOptions().locale + Intl.DateTimeFormat().resolvedOptions().timeZone`) == fmt.Sprintf("%q", want)
+		testnet.Eventually(t, "the page sees "+want, func() bool {
+			return evaluate(t, b, page, `navigator.languages + Intl.DateTimeFormat().resolvedOptions().locale + `+
+				`Intl.DateTimeFormat().resolvedOptions().timeZone`) == fmt.Sprintf("%q", want)
 		})
 	}
 	id := Identity{Languages: []string{"ja", "en"}, Timezone: "Asia/Tokyo"}
-	b.private.Lock() // as if the last page never came
-	told, err := b.Redress(t.Context(), id)
+	b.settings.Lock() // as if the last page never opened
+	told, err := b.SetIdentity(t.Context(), id)
 	if _, kept := errors.AsType[*LanguagesError](err); !kept || !slices.Equal(told, s.Identity.Languages) {
 		t.Errorf("the pages have %v, %v", told, err)
 	}
 	sees("dedeAsia/Tokyo")
-	b.private.Unlock()
+	b.settings.Unlock()
 	if told = takes(t, b, id); !slices.Equal(told, id.Languages) {
 		t.Errorf("the pages have %v", told)
 	}
 	sees("ja,enjaAsia/Tokyo")
-	if _, err := b.Redress(t.Context(), Identity{Languages: []string{"no tag"}}); err == nil || len(b.emulation.languages()) != 2 {
+	if _, err := b.SetIdentity(t.Context(), Identity{Languages: []string{"no tag"}}); err == nil || len(b.emulation.languages()) != 2 {
 		t.Errorf("what is no language was taken: %v", err)
 	}
-	if told, err := b.Redress(t.Context(), Identity{}); err != nil || !slices.Equal(told, id.Languages) {
+	if told, err := b.SetIdentity(t.Context(), Identity{}); err != nil || !slices.Equal(told, id.Languages) {
 		t.Errorf("without languages the pages have %v, %v", told, err)
 	}
 }
 
-// TestClientsOwnAgentStays: a client that has said itself what a page is to be keeps what it shows when the profile's languages change.
+// TestClientsOwnAgentStays: a page for which a client has set a user agent keeps it when the profile's languages change.
 func TestClientsOwnAgentStays(t *testing.T) {
 	t.Parallel()
 	p := newProfile(t)
@@ -399,11 +418,11 @@ func TestClientsOwnAgentStays(t *testing.T) {
 	c.call(session, "Emulation.setUserAgentOverride", map[string]any{"userAgent": "mine", "acceptLanguage": "eo"})
 	takes(t, b, Identity{Languages: []string{"ja"}})
 	if got := c.value(session, `[navigator.languages, navigator.userAgent].join('|')`); got != `"eo|mine"` {
-		t.Errorf("the page is %s", got) // its requests carry the owner's languages, as they did before the change
+		t.Errorf("the page is %s", got) // its requests have the controller's languages, as before the change
 	}
 	c.socket.CloseNow()
-	eventually(t, "the page is the profile's when the client has gone", func() bool {
-		page := b.mux.owner.openPages()[1]
+	testnet.Eventually(t, "the page is the profile's when the client has gone", func() bool {
+		page := b.mux.controller.openPages()[1]
 		return evaluate(t, b, page, `navigator.languages.join()`) == `"ja"`
 	})
 }

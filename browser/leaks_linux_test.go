@@ -11,11 +11,11 @@ import (
 	"warren/testnet"
 )
 
-// This file counts the packets of a browser over a page that tries everything. First of one that only its flags and preferences keep on the
-// relay; then, one by one, without each of them, which shows what each is there for; then of one that a namespace keeps, without all of
-// them. docs/isolation-flags.md has the table.
+// These tests count the packets of a browser on a page that tries everything. The first browser is confined by its flags and preferences
+// alone. Further ones lack one of them each, which shows what it prevents. The last is confined by a namespace and lacks all of them.
+// docs/isolation-flags.md has the table.
 
-// without is what a browser is not given: flags by their names, features of --disable-features, and preferences as they are written.
+// without is what a browser lacks: flags by name, features of --disable-features, and preferences as they are written.
 type without struct{ flags, features, prefs []string }
 
 func (w without) String() string {
@@ -25,8 +25,8 @@ func (w without) String() string {
 	return "nothing"
 }
 
-// script writes a program that takes the browser's place and starts it with what is left. The preferences are changed after they were
-// written and before the browser reads them. What is not there to be taken away ends the program.
+// script writes a program that replaces the browser and starts it with the remaining flags. It changes the preferences after they were
+// written and before the browser reads them. It fails if there is nothing to remove.
 func (w without) script(t *testing.T, path string) string {
 	t.Helper()
 	text := "#!/bin/sh\n[ \"$1\" = --version ] && exec " + path + " --version\n"
@@ -45,7 +45,7 @@ func (w without) script(t *testing.T, path string) string {
 	for _, pref := range w.prefs {
 		text += "grep -q '" + pref + "' \"$prefs\" || exit 9\nsed -i 's/" + pref + "/\"nothing\":0/' \"$prefs\"\n"
 	}
-	text += "if [ \"$(id -u)\" = 0 ]; then set -- --no-sandbox \"$@\"; fi\n" // Chrome's word for root; in a namespace nobody is
+	text += "if [ \"$(id -u)\" = 0 ]; then set -- --no-sandbox \"$@\"; fi\n" // required by Chrome for root; in a namespace nobody is root
 	file := filepath.Join(t.TempDir(), "browser")
 	if err := os.WriteFile(file, []byte(text+"exec "+path+" \"$@\"\n"), 0o700); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
@@ -53,17 +53,17 @@ func (w without) script(t *testing.T, path string) string {
 	return file
 }
 
-// trial is one run of a browser over the page.
+// trial is one run of a browser on the page.
 type trial struct {
 	name      string
 	without   without
 	headed    bool
 	namespace bool
 	lone      bool     // the page cannot be loaded at all
-	lets      []string // what gets out beside the relay, each once or more; nothing else does when there is none
-	chats     []string // whom Chrome asks the relay for by itself, beside accounts.google.com
+	lets      []string // what leaves beside the relay, each at least once; none: nothing does
+	chats     []string // hosts that Chrome contacts by itself through the relay, beside accounts.google.com
 	inside    bool     // services of this machine are reached
-	thorough  bool     // for make leaks alone
+	thorough  bool     // for make leaks only
 }
 
 const (
@@ -71,10 +71,11 @@ const (
 	errorsPref = `"alternate_error_pages":{"enabled":false}`
 )
 
-// protecting are all that keep a browser on its relay but --proxy-server.
+// protecting are all flags and preferences that confine a browser to its relay, except --proxy-server.
 func protecting() without {
 	return without{
-		flags:    []string{"--proxy-bypass-list", "--host-resolver-rules", "--webrtc-ip-handling-policy", "--force-webrtc-ip-handling-policy"},
+		flags: []string{"--proxy-bypass-list", "--host-resolver-rules", "--webrtc-ip-handling-policy",
+			"--force-webrtc-ip-handling-policy"},
 		features: []string{"WebRtcHideLocalIpsWithMdns", "DialMediaRouteProvider", "MediaRouter"},
 		prefs:    []string{webrtcPref, errorsPref},
 	}
@@ -84,8 +85,10 @@ func trials() []trial {
 	flag := func(names ...string) without { return without{flags: names} }
 	feature := func(names ...string) without { return without{features: names} }
 	pref := func(names ...string) without { return without{prefs: names} }
-	stun, groups, discovery := "udp to 203.0.113.9:3478 × STUN", "igmp to 224.0.0.22 × joins or leaves 224.0.0.251", "udp to 239.255.255.250:1900 × SSDP"
-	everything := []string{stun, groups, discovery, "udp to 224.0.0.251:5353 × DNS", "DNS A stun.x.leak.test", "(turn-udp.x.leak.test) × STUN", "DNS A turn-tls.x.leak.test"}
+	stun, groups, discovery := "udp to 203.0.113.9:3478 × STUN", "igmp to 224.0.0.22 × joins or leaves 224.0.0.251",
+		"udp to 239.255.255.250:1900 × SSDP"
+	everything := []string{stun, groups, discovery, "udp to 224.0.0.251:5353 × DNS", "DNS A stun.x.leak.test",
+		"(turn-udp.x.leak.test) × STUN", "DNS A turn-tls.x.leak.test"}
 	return []trial{
 		{name: "all flags"},
 		{name: "all flags, headed", headed: true},
@@ -101,14 +104,18 @@ func trials() []trial {
 		{name: "time", without: feature("NetworkTimeServiceQuerying"), chats: []string{"clients2.google.com"}, thorough: true},
 		{name: "dictionary", without: flag("--disable-sync"), chats: []string{"redirector.gvt1.com"}, thorough: true},
 
-		// Belt and braces: one alone lets nothing out, for another covers it.
+		// Redundant ones: without one of them nothing leaves, since another one covers it.
 		{name: "proxy", without: flag("--proxy-server"), lone: true, thorough: true},
-		{name: "proxy and names", without: flag("--proxy-server", "--host-resolver-rules"), lets: []string{"DNS A page.x.leak.test", "TLS page.x.leak.test", "TLS accounts.google.com"}, inside: true, thorough: true},
-		{name: "proxy and error pages", without: without{flags: []string{"--proxy-server"}, prefs: []string{errorsPref}}, lets: []string{"udp to 8.8.8.8:53 × DNS A google.com"}, lone: true, thorough: true},
+		{name: "proxy and names", without: flag("--proxy-server", "--host-resolver-rules"),
+			lets: []string{"DNS A page.x.leak.test", "TLS page.x.leak.test", "TLS accounts.google.com"}, inside: true, thorough: true},
+		{name: "proxy and error pages", without: without{flags: []string{"--proxy-server"}, prefs: []string{errorsPref}},
+			lets: []string{"udp to 8.8.8.8:53 × DNS A google.com"}, lone: true, thorough: true},
 		{name: "error pages", without: pref(errorsPref), thorough: true},
 		{name: "WebRTC's flag", without: flag("--webrtc-ip-handling-policy"), thorough: true},
 		{name: "WebRTC's preference", without: pref(webrtcPref), thorough: true},
-		{name: "WebRTC's flag and preference", without: without{flags: []string{"--webrtc-ip-handling-policy"}, prefs: []string{webrtcPref}}, lets: []string{stun}, thorough: true},
+		{name: "WebRTC's flag and preference",
+			without: without{flags: []string{"--webrtc-ip-handling-policy"}, prefs: []string{webrtcPref}}, lets: []string{stun},
+			thorough: true},
 		{name: "WebRTC's old flag", without: flag("--force-webrtc-ip-handling-policy"), thorough: true},
 		{name: "DIAL", without: feature("DialMediaRouteProvider"), thorough: true},
 	}
@@ -152,7 +159,7 @@ func (x trial) run(t *testing.T, m *testnet.Machine) {
 		if err != nil {
 			t.Error(err)
 		}
-		if _, done := m.World.AwaitVisit("/done", patient); !done {
+		if _, done := m.World.AwaitVisit("/done", testnet.Patience); !done {
 			t.Error("the page did not come to its end")
 		}
 	}
@@ -164,7 +171,8 @@ func (x trial) run(t *testing.T, m *testnet.Machine) {
 	beside := testnet.Except(packets, proxy)
 	out, hits := m.World.Summary(beside), canaries.Hits()
 	chat := chatter(proxy)
-	t.Logf("| without %v (%s) | %d packets, %d beside the relay: %s | %d hits inside | asked for %s |", x.without, b.Isolation().Network, len(packets), len(beside), strings.Join(out, "; "), len(hits), strings.Join(chat, ", "))
+	t.Logf("| without %v (%s) | %d packets, %d beside the relay: %s | %d hits inside | asked for %s |", x.without, b.Isolation().Network,
+		len(packets), len(beside), strings.Join(out, "; "), len(hits), strings.Join(chat, ", "))
 	x.judge(t, out, hits)
 	if quiet := counted.Names + counted.Others; (quiet == 0) != (len(beside) == 0) {
 		t.Errorf("the machine's packet filter counted %+v", counted)
@@ -174,8 +182,8 @@ func (x trial) run(t *testing.T, m *testnet.Machine) {
 	}
 }
 
-// chatter is whom Chrome asked for that no page named. It asks accounts.google.com who is signed in, whatever it is told; people visit
-// that themselves.
+// chatter returns the hosts that no page named. It leaves out accounts.google.com, which Chrome always asks who is signed in, and which
+// people visit themselves.
 func chatter(p *testnet.Proxy) (hosts []string) {
 	for _, target := range p.Asked() {
 		host, _, _ := strings.Cut(target, ":")
@@ -187,7 +195,7 @@ func chatter(p *testnet.Proxy) (hosts []string) {
 	return hosts
 }
 
-// open makes a run that is isolated as the trial says.
+// open opens a run that is isolated as the trial says.
 func (x trial) open(t *testing.T, m *testnet.Machine) *Browser {
 	t.Helper()
 	s := Spec{Path: x.without.script(t, installed(t).Path), UserDataDir: filepath.Join(t.TempDir(), "profile"), TempDir: tempDir(t),
@@ -199,14 +207,14 @@ func (x trial) open(t *testing.T, m *testnet.Machine) *Browser {
 	if err != nil {
 		t.Skipf("needs a namespace in a namespace: %v", err)
 	}
-	b.limits.start = patient
+	b.limits.start = testnet.Patience
 	if x.namespace {
 		if b.Isolation().Network != InNamespace {
 			t.Skipf("needs a namespace in a namespace: %v", b.Warnings())
 		}
 		return b
 	}
-	if err := b.burrow.close(); err != nil {
+	if err := b.isolator.close(); err != nil {
 		t.Fatal(err)
 	}
 	home, err := openLoopback(&Spec{Files: FilesByGuard}, nil)
@@ -216,7 +224,7 @@ func (x trial) open(t *testing.T, m *testnet.Machine) *Browser {
 	return open(s, home)
 }
 
-// judge compares what got out with what the trial says.
+// judge compares what has left with what the trial says.
 func (x trial) judge(t *testing.T, out, hits []string) {
 	t.Helper()
 	for _, want := range x.lets {
@@ -235,7 +243,7 @@ func (x trial) judge(t *testing.T, out, hits []string) {
 	}
 }
 
-// What Chrome asks for by itself, over the time in which its services wake up.
+// Chrome's own traffic, over the time in which its services start.
 func TestChatter(t *testing.T) {
 	t.Parallel()
 	for _, x := range []trial{{name: "headless"}, {name: "headed", headed: true}} {

@@ -7,20 +7,23 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+
+	"warren/testnet"
 )
 
-// TestLocaleOfEveryProcess: a page whose target has come from another process, where another target had claimed the locale, has the profile's from its
-// first line where the run's files are its own, and everywhere once it is there. DevTools' override alone would leave it the machine's for good.
+// TestLocaleOfEveryProcess: a page may come from a process where another target owned the locale override. It has the profile's locale from
+// its first line if the run has a mount namespace, and otherwise once it is loaded. The CDP override alone would leave it the machine's
+// locale.
 func TestLocaleOfEveryProcess(t *testing.T) {
 	p := newProfile(t)
-	p.net.mux.HandleFunc("/says", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/says", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, `<script>first = Intl.DateTimeFormat().resolvedOptions().locale</script>`)
 	})
 	s := p.spec()
 	s.Identity.Languages = []string{"de-AT", "de"}
 	b := p.open(s)
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	if err := b.Start(ctx); err != nil {
 		t.Fatal(err)
@@ -30,7 +33,8 @@ func TestLocaleOfEveryProcess(t *testing.T) {
 	_, opener := c.openTab("http://a.test/says")
 	c.becomes(opener, "first", `"de-AT"`)
 	for i, first := range []string{"http://b.test/says", "about:blank", "http://a.test/says"} {
-		c.call(opener, "Runtime.evaluate", map[string]any{"expression": fmt.Sprintf("void(window.w = window.open(%q))", first), "userGesture": true})
+		c.call(opener, "Runtime.evaluate",
+			map[string]any{"expression": fmt.Sprintf("void(window.w = window.open(%q))", first), "userGesture": true})
 		_, popup := c.popup()
 		c.becomes(popup, "location.href", fmt.Sprintf("%q", first))
 		c.value(opener, fmt.Sprintf(`void(w.location = "http://c%d.test/says")`, i))
@@ -54,7 +58,8 @@ func (c *tester) popup() (target, session string) {
 		if p.TargetInfo.OpenerID == "" {
 			continue
 		}
-		session = field(c.t, c.call("", "Target.attachToTarget", map[string]any{"targetId": p.TargetInfo.TargetID, "flatten": true}), "sessionId")
+		session = field(c.t, c.call("", "Target.attachToTarget", map[string]any{"targetId": p.TargetInfo.TargetID, "flatten": true}),
+			"sessionId")
 		return p.TargetInfo.TargetID, session
 	}
 }

@@ -11,8 +11,8 @@ import (
 //go:embed majors.txt
 var majorsTable string
 
-// buildOf returns a real build of a Chrome major, as four numbers: 124 gives "124.0.6367.243". Of a major that the table lacks nobody
-// knows the build number: then it is "N.0.0.0", as Chrome's own reduced user agent has it.
+// buildOf returns a real build of a Chrome major, as four numbers: "124.0.6367.243" for 124. For a major that the table lacks it returns
+// "N.0.0.0", the form of Chrome's reduced user agent.
 func buildOf(major int) string {
 	prefix := strconv.Itoa(major) + " "
 	for line := range strings.Lines(majorsTable) {
@@ -23,8 +23,8 @@ func buildOf(major int) string {
 	return strconv.Itoa(major) + ".0.0.0"
 }
 
-// versionNumbers reads four numbers with dots between them.
-func versionNumbers(version string) (v [4]int, ok bool) {
+// ParseVersion parses four numbers separated by dots.
+func ParseVersion(version string) (v [4]int, ok bool) {
 	parts := strings.Split(version, ".")
 	if len(parts) != len(v) {
 		return v, false

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// TestMajorsTable: each line is a major and a build of it, in order, and the builds are real ones.
+// TestMajorsTable: each line is a major and a real build of it, in order.
 func TestMajorsTable(t *testing.T) {
 	last := 0
 	for line := range strings.Lines(majorsTable) {
 		name, build, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		major, err := strconv.Atoi(name)
-		v, ok := versionNumbers(build)
+		v, ok := ParseVersion(build)
 		if err != nil || !ok || v[0] != major || major <= last || v[2] == 0 {
 			t.Errorf("%q", line)
 		}
@@ -36,7 +36,8 @@ func TestMajorsTable(t *testing.T) {
 	}
 }
 
-// TestMajorsGenerator: it reads both shapes, takes the highest build, compares numbers and not text, and neither loses nor lowers what the table has.
+// TestMajorsGenerator: it reads both formats, takes the highest build, compares numbers rather than text, and never removes or lowers an
+// entry of the table.
 func TestMajorsGenerator(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -47,7 +48,9 @@ func TestMajorsGenerator(t *testing.T) {
 		return path
 	}
 	table := write("majors.txt", "99 99.0.4844.94\n124 124.0.6367.243\n125 125.0.1.1\n")
-	milestones := write("milestones.json", `{"timestamp":"2026-11-21T00:00:00Z","milestones":{"125":{"milestone":"125","version":"125.0.6422.141","revision":"1"},"124":{"milestone":"124","version":"124.0.6367.99"}}}`)
+	milestones := write("milestones.json", `{"timestamp":"2026-11-21T00:00:00Z",`+
+		`"milestones":{"125":{"milestone":"125",`+
+		`"version":"125.0.6422.141","revision":"1"},"124":{"milestone":"124","version":"124.0.6367.99"}}}`)
 	electron := write("electron.json", `{"126.0.6478.9":["31.0.0"],"126.0.6478.10":["31.1.0"],"no version":[]}`)
 	program := filepath.Join(dir, "mkmajors")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "mkmajors.go").CombinedOutput(); err != nil {

@@ -1,10 +1,10 @@
 //go:build ignore
 
-// mkmajors writes majors.txt: for each Chrome major the newest build that is known. Its arguments are the table and where to read: a
-// file or an address. Two shapes are understood: Chrome for Testing's latest-versions-per-milestone.json, and electron-to-chromium's
+// mkmajors writes majors.txt: the newest known build of each Chrome major. Its arguments are the table, and a file or URL to read. It
+// understands Chrome for Testing's latest-versions-per-milestone.json. It also understands electron-to-chromium's
 // full-chromium-versions.json (https://www.npmjs.com/package/electron-to-chromium), an object whose keys are versions.
 //
-// What the table has stays: a source rarely knows every major, and a higher build is never replaced by a lower.
+// Existing lines stay: a source rarely knows every major, and a lower build never replaces a higher one.
 package main
 
 import (
@@ -83,7 +83,7 @@ func read(source string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(res.Body, 64<<20))
 }
 
-// versions finds the versions in either shape.
+// versions returns the versions of either format.
 func versions(text []byte) (out []string) {
 	var perMilestone struct {
 		Milestones map[string]struct{ Version string }
@@ -101,7 +101,7 @@ func versions(text []byte) (out []string) {
 	return slices.Collect(maps.Keys(byVersion))
 }
 
-// keep notes a version where it is the highest of its major. It says whether it was one at all.
+// keep stores a version if it is the highest of its major. It reports whether text is a version.
 func keep(best map[int]version, text string) bool {
 	if !regexp.MustCompile(`^\d{1,5}(\.\d{1,5}){3}$`).MatchString(text) {
 		return false

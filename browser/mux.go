@@ -1,10 +1,8 @@
 package browser
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -14,122 +12,86 @@ import (
 	"time"
 )
 
-// mux shares Chrome's one pipe. The root session of the pipe is the owner's; every client has a browser session of its own
-// (Target.attachToBrowserTarget) with what it attaches below it. Ids are rewritten, so that clients cannot mix up answers,
-// and events go to the client that the session belongs to. Sessions of one client do not exist for another.
+// mux multiplexes Chrome's one DevTools pipe. The pipe's root session belongs to the controller. Every client has a browser session of its
+// own (CDP Target.attachToBrowserTarget) and attaches further sessions below it. The multiplexer rewrites message ids, so that answers
+// cannot be mixed up, and routes each event to the client of its session. A client cannot address another client's sessions.
 //
-// One goroutine reads the pipe. What it has to say goes into queues, and it waits for nobody unless their bound for all clients is reached.
+// One goroutine reads the pipe. It puts messages into queues and never waits for a single client. It stops reading only while the backlog
+// of all clients together exceeds its limit.
 type mux struct {
-	log   *slog.Logger
-	pipe  *pipe
-	in    *queue // commands on their way to Chrome
-	owner *owner
-	live  *live // nil in tests without a browser
+	log        *slog.Logger
+	pipe       *pipe
+	in         *queue // commands for Chrome
+	controller *controller
 
 	downloads *downloads
-	spare     chan *client // holds clients that nobody uses yet
-	backlog   *backlog     // what waits for clients
-	laid      []*client    // got messages that are not let out yet; the reading goroutine's
+	spare     chan *client // clients that are connected in advance
+	backlog   *backlog     // counts what waits for all clients
+	unflushed []*client    // have messages that flush has not sent; the reading goroutine's own
 
-	mu       sync.Mutex
-	lastID   int64
-	pending  map[int64]pending
-	sessions map[string]*session
-	clients  map[*client]struct{}
-	holding  chan struct{} // closed and replaced when what clients hold changes
-	private  privatePage
-	shut     shutTargets
+	mu           sync.Mutex
+	lastID       int64
+	pending      map[int64]pending
+	sessions     map[string]*session
+	clients      map[*client]struct{}
+	holdsChanged chan struct{} // closed and replaced when a client holds or releases a target
+
+	subscriptions []*Subscription // replaced, never changed
+	settings      settingsTab
+	blocked       blockedTargets
 }
 
+// Message ids and limits of queues.
 const (
-	// firstID makes all our ids ten digits long: a client's own id then fits into their place.
+	// firstID makes every id ten digits long, so that a client's own id fits into its place.
 	firstID = 1_000_000_000
 	lastID  = math.MaxInt32 // Chrome takes 32 bits
 
-	// commandLimit is how many bytes may wait for Chrome before clients have to wait.
+	// commandLimit is how many bytes may wait for Chrome before clients are blocked.
 	commandLimit = 4 << 20
-	// heldLimit is how many bytes may wait behind a held resume before the client is cut off.
+	// heldLimit is how many bytes may wait behind a held resume before the client is disconnected.
 	heldLimit = 1 << 20
-	// patience is how long anything waits for the owner to meet a target, and for what it is to be given. What has neither then is closed: nothing runs
-	// undressed, and nothing stays paused.
-	patience = 3 * time.Second
 )
 
-var (
-	errPipeEnded   = errors.New("the browser has gone")
-	errSessionGone = errors.New("the page has gone")
-)
-
-// session is one flat DevTools session: an attachment of somebody to a target.
+// session is a flat DevTools session: one attachment to a target.
 type session struct {
 	id, parent string
 	target     string // target id
 	kind       string // target type: page, iframe, worker, …
-	context    string // browser context
+	context    string // browser context id
 	client     *client
-	held       []command // a resume that waits for the owner, and what came after it
+	held       []command // a resume that waits for the overrides, and the commands after it
 	heldBytes  int
 	isHeld     bool
-	agent      bool // the client has set a user agent of its own there
-	waits      bool // the client holds the target: it waits for the client's resume
+	ownAgent   bool // the client has overridden the user agent itself
+	holds      bool // the target is paused until the client resumes it
 
-	told map[string]*hearsay // what it was told of targets that are, or may be, withheld
+	exposed map[string]*exposure // by target: what the session knows of targets that are, or may be, hidden
 }
 
-// pending is a command that Chrome has not answered.
+// pending is a command that Chrome has not answered yet.
 type pending struct {
-	session string
-	client  *client
-	raw     []byte                                        // the id as the client wrote it
-	first   func(a answer, deliver func())                // what comes before the client gets the answer; as done
-	done    func(answer)                                  // for the owner's own commands; runs on the reading goroutine and must not wait
-	without func(json.RawMessage) (json.RawMessage, bool) // what the client gets of the result, nil: all of it; false: as if there were no such target
-}
-
-// answer is Chrome's answer to a command of the owner.
-type answer struct {
-	Result json.RawMessage `json:"result"`
-	Error  *ProtocolError  `json:"error"`
-	lost   error           // Chrome will not answer; the reason is ours
-}
-
-// err is why there is no result.
-func (a answer) err() error {
-	if a.lost != nil {
-		return a.lost
-	}
-	if a.Error != nil {
-		return a.Error
-	}
-	return nil
-}
-
-// ProtocolError is an error that Chrome answered to a DevTools command (JSON-RPC 2.0 codes).
-type ProtocolError struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-	Data    string `json:"data,omitempty"`
-}
-
-func (e *ProtocolError) Error() string {
-	if e.Data == "" {
-		return fmt.Sprintf("%s (%d)", e.Message, e.Code)
-	}
-	return fmt.Sprintf("%s (%d): %s", e.Message, e.Code, e.Data)
+	session  string
+	client   *client
+	clientID []byte                         // the id as the client wrote it
+	before   func(a answer, deliver func()) // runs before the client gets the answer; under the rules of then
+	then     func(answer)                   // of the controller's commands: gets the answer on the reading goroutine, and must not block
+	// returns what the client gets of the result; nil: all of it; false: an error, as for a target that does not exist
+	filter func(json.RawMessage) (json.RawMessage, bool)
 }
 
 func newMux(p *pipe, log *slog.Logger) *mux {
 	m := &mux{
-		log: log, pipe: p, in: newQueue(commandLimit), lastID: firstID - 1, spare: make(chan *client, spares),
+		log: log, pipe: p, in: newQueue(commandLimit), lastID: firstID - 1, spare: make(chan *client, spareClients),
 		pending: map[int64]pending{}, sessions: map[string]*session{}, clients: map[*client]struct{}{},
-		holding: make(chan struct{}), shut: newShutTargets(),
+		holdsChanged: make(chan struct{}), blocked: newBlockedTargets(),
 	}
-	m.backlog = newBacklog(m.cutOff)
-	m.owner, m.downloads = newOwner(m), newDownloads(m)
+	m.backlog = newBacklog(m.endStalled)
+	m.controller, m.downloads = newController(m), newDownloads(m)
 	return m
 }
 
-// run reads the pipe until it ends. It starts the writing goroutine and waits for it.
+// run starts the writing goroutine, reads the pipe until it ends, and waits for the writer.
 func (m *mux) run() {
 	written := make(chan struct{})
 	go func() {
@@ -146,7 +108,7 @@ func (m *mux) run() {
 		m.receive(msg)
 		full := m.backlog.full()
 		if full != nil || !m.pipe.more() {
-			m.letOut()
+			m.flush()
 		}
 		if full != nil {
 			<-full
@@ -156,7 +118,7 @@ func (m *mux) run() {
 	<-written
 }
 
-// end tells everybody that nothing more will come.
+// end answers all pending commands and ends all clients.
 func (m *mux) end() {
 	m.in.close()
 	m.pipe.close()
@@ -166,157 +128,21 @@ func (m *mux) end() {
 	clients := m.clients
 	m.clients = nil
 	m.mu.Unlock()
-	fail(calls, errPipeEnded)
+	failCalls(calls, errPipeEnded)
 	for c := range clients {
 		c.end(errPipeEnded)
 	}
 }
 
-// receive routes one message of Chrome.
-func (m *mux) receive(msg []byte) {
-	e, err := scan(msg, math.MaxInt)
-	if err != nil {
-		m.log.Warn("unreadable message from the browser", "error", err, "bytes", len(msg))
-		return
-	}
-	if e.id.there() {
-		m.answered(msg, e)
-		return
-	}
-	m.happened(msg, e)
-}
-
-// answered brings an answer to who asked.
-func (m *mux) answered(msg []byte, e envelope) {
-	id, _ := integer(msg, e.id)
-	m.mu.Lock()
-	p, known := m.pending[id]
-	delete(m.pending, id)
-	m.mu.Unlock()
-	switch {
-	case !known:
-	case p.done != nil:
-		p.done(parseAnswer(msg))
-	case p.first != nil:
-		a := parseAnswer(msg) // before the message is changed
-		theirs := p.client.rewritten(bytes.Clone(msg), e, p.raw)
-		p.first(a, func() { p.client.deliver(theirs) })
-	default:
-		p.client.hand(p.answer(msg, e))
-	}
-}
-
-func parseAnswer(msg []byte) (a answer) {
-	if err := json.Unmarshal(msg, &a); err != nil {
-		a.lost = err
-	}
-	return a
-}
-
-// happened brings an event to whom its session belongs to.
-func (m *mux) happened(msg []byte, e envelope) {
-	id := text(msg, e.session)
-	var s *session
-	if id != "" {
-		m.mu.Lock()
-		s = m.sessions[id]
-		m.mu.Unlock()
-		if s == nil {
-			return // a session that ended a moment ago
-		}
-	}
-	method := text(msg, e.method)
-	if s == nil && (method == "Browser.downloadWillBegin" || method == "Browser.downloadProgress") {
-		m.downloads.happened(method, e.params.in(msg))
-	}
-	theirs := s != nil && s.client != nil
-	if !theirs {
-		m.watch(method, e.params.in(msg))
-	}
-	secret := m.secret(s, method, e.params.in(msg))
-	if secret && theirs || !secret && !theirs && m.live != nil && m.live.happened(s, method, e.params.in(msg)) {
-		return
-	}
-	if theirs && m.withholds(s, method, e.params.in(msg)) {
-		return
-	}
-	switch method {
-	case "":
-		m.log.Warn("the browser did not understand a command", "answer", string(msg[:min(len(msg), 300)]))
-	case "Target.attachedToTarget":
-		m.attached(s, e.params.in(msg))
-	case "Target.detachedFromTarget":
-		defer m.detached(s, e.params.in(msg))
-	case "Fetch.requestPaused":
-		if s == nil {
-			m.owner.paused(e.params.in(msg))
-		}
-	case "Network.loadingFailed":
-		if s != nil && s.client == nil {
-			m.owner.unloaded(s, e.params.in(msg))
-		}
-	case "Page.javascriptDialogOpening":
-		if s != nil && s.client == nil {
-			m.owner.dialog(s, e.params.in(msg))
-		}
-	}
-	if s != nil && s.client != nil && !s.client.hidden(method, e.params.in(msg)) {
-		msg, e = m.ofTarget(method, msg, e)
-		s.client.hand(s.client.rewritten(msg, e, nil))
-	}
-}
-
-// targetInfo is what this package reads of CDP's Target.TargetInfo.
-type targetInfo struct {
-	TargetID string `json:"targetId"`
-	Type     string `json:"type"`
-	Title    string `json:"title"`
-	URL      string `json:"url"`
-	ParentID string `json:"parentId"`
-	// CanAccessOpener: another page has opened this one, and each can reach the other.
-	CanAccessOpener bool   `json:"canAccessOpener"`
-	Context         string `json:"browserContextId"`
-}
-
-// attached makes the new session belong to whom the parent belongs to. The parent is nil for the root session.
-func (m *mux) attached(parent *session, params []byte) {
-	var p struct {
-		SessionID  string     `json:"sessionId"`
-		TargetInfo targetInfo `json:"targetInfo"`
-		Waits      bool       `json:"waitingForDebugger"`
-	}
-	if err := json.Unmarshal(params, &p); err != nil || p.SessionID == "" {
-		return
-	}
-	s := &session{id: p.SessionID, target: p.TargetInfo.TargetID, kind: p.TargetInfo.Type, context: p.TargetInfo.Context}
-	if parent != nil {
-		s.parent, s.client = parent.id, parent.client
-	}
-	m.mu.Lock()
-	m.sessions[s.id] = s
-	if s.client != nil {
-		s.waits = holdsBelow(parent, p.Waits)
-		m.holdingChanged()
-	}
-	m.mu.Unlock()
-	switch {
-	case s.kind == "browser": // a new client's browser session becomes the client's in adopt
-	case s.client == nil:
-		m.owner.attached(s, p.TargetInfo)
-	default: // before the client hears of it, and so before anything that it sends there
-		m.owner.joined(s, p.Waits)
-	}
-}
-
-// session returns a session by its id, nil when there is none.
+// session returns a session by its id, nil for none.
 func (m *mux) session(id string) *session {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.sessions[id]
 }
 
-// owned returns the owner's sessions: all, or those on one target.
-func (m *mux) owned(target string) (all []*session) {
+// controllerSessions returns the controller's sessions on a target; "": on all targets.
+func (m *mux) controllerSessions(target string) (all []*session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.sessions {
@@ -327,20 +153,20 @@ func (m *mux) owned(target string) (all []*session) {
 	return all
 }
 
-// ofClients returns the sessions of clients to which we have told who they are.
-func (m *mux) ofClients() (all []*session) {
+// clientSessions returns the clients' sessions that have the identity's user agent.
+func (m *mux) clientSessions() (all []*session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.sessions {
-		if s.client != nil && s.kind != "browser" && !s.agent {
+		if s.client != nil && s.kind != "browser" && !s.ownAgent {
 			all = append(all, s)
 		}
 	}
 	return all
 }
 
-// attachedTo reports whether this client is.
-func (m *mux) attachedTo(c *client, target string) bool {
+// isAttached reports whether a client is attached to a target.
+func (m *mux) isAttached(c *client, target string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.sessions {
@@ -351,38 +177,10 @@ func (m *mux) attachedTo(c *client, target string) bool {
 	return false
 }
 
-// detached forgets a session and all below it.
-func (m *mux) detached(parent *session, params []byte) {
-	var p struct {
-		SessionID string `json:"sessionId"`
-	}
-	if err := json.Unmarshal(params, &p); err != nil {
-		return
-	}
-	m.mu.Lock()
-	s := m.sessions[p.SessionID]
-	if s == nil || (parent == nil) != (s.parent == "") || parent != nil && parent.client != s.client {
-		m.mu.Unlock()
-		return
-	}
-	gone, calls := m.drop(s)
-	m.mu.Unlock()
-	for _, s := range gone {
-		if s.client == nil {
-			m.owner.detached(s)
-		} else {
-			m.owner.left(s)
-			m.downloads.left(s)
-			s.client.lost(s)
-		}
-	}
-	fail(calls, errSessionGone)
-}
-
-// drop removes s, its children, and the commands that Chrome will not answer any more; of these it returns the owner's. m.mu is held.
-func (m *mux) drop(s *session) (gone []*session, calls []pending) {
+// removeSession removes s, its children and their pending commands. It returns the removed sessions and commands. m.mu is held.
+func (m *mux) removeSession(s *session) (gone []*session, calls []pending) {
 	gone = []*session{s}
-	m.letGo(s)
+	m.endHold(s)
 	delete(m.sessions, s.id)
 	for id, p := range m.pending {
 		if p.session == s.id {
@@ -392,24 +190,24 @@ func (m *mux) drop(s *session) (gone []*session, calls []pending) {
 	}
 	for _, child := range m.sessions {
 		if child.parent == s.id {
-			below, more := m.drop(child)
+			below, more := m.removeSession(child)
 			gone, calls = append(gone, below...), append(calls, more...)
 		}
 	}
 	return gone, calls
 }
 
-// fail answers calls of the owner that Chrome will not answer. No lock is held.
-func fail(calls []pending, why error) {
+// failCalls answers the controller's commands among calls with an error. No lock may be held.
+func failCalls(calls []pending, why error) {
 	for _, p := range calls {
-		if p.done != nil {
-			p.done(answer{lost: why})
+		if p.then != nil {
+			p.then(answer{lost: why})
 		}
 	}
 }
 
-// register takes a free id for p. m.mu is held.
-func (m *mux) register(p pending) int64 {
+// registerCall stores p under a free id. m.mu is held.
+func (m *mux) registerCall(p pending) int64 {
 	for {
 		m.lastID++
 		if m.lastID > lastID {
@@ -422,8 +220,8 @@ func (m *mux) register(p pending) int64 {
 	}
 }
 
-// send gives Chrome a command of the owner's on the given session ("" is the root) and returns at once.
-// done gets the answer, on the reading goroutine; it also gets an error when the browser goes first. It may be nil.
+// send sends a command of the controller on a session ("": the root session) and returns at once. done, which may be nil, gets the answer
+// on the reading goroutine, or an error when the browser ends first.
 func (m *mux) send(session, method string, params any, done func(answer)) {
 	if done == nil {
 		done = func(answer) {}
@@ -442,13 +240,13 @@ func (m *mux) send(session, method string, params any, done func(answer)) {
 		done(answer{lost: errPipeEnded})
 		return
 	}
-	id := m.register(pending{session: session, done: done})
+	id := m.registerCall(pending{session: session, then: done})
 	m.mu.Unlock()
-	_ = m.in.force(command{id: id, session: session, method: method, params: raw}.encode()) // closed: end answers
+	_ = m.in.enqueueAlways(command{id: id, session: session, method: method, params: raw}.encode()) // if the queue is closed, end answers
 }
 
-// call is send that waits for the answer and decodes it into result, which may be nil.
-// It fails with a *ProtocolError, with ctx's error, or with errPipeEnded.
+// call sends a command, waits for the answer and decodes it into result, which may be nil. It fails with a *ProtocolError, with ctx's
+// error, or with errPipeEnded.
 func (m *mux) call(ctx context.Context, session, method string, params, result any) error {
 	answers := make(chan answer, 1)
 	m.send(session, method, params, func(a answer) { answers <- a })
@@ -466,15 +264,15 @@ func (m *mux) call(ctx context.Context, session, method string, params, result a
 	}
 }
 
-// spares is how many clients wait for their user: one more than who comes at once when another has left.
-const spares = 2
+// spareClients is how many clients are connected in advance: one, and one more for a client that reconnects at once.
+const spareClients = 2
 
-// spareAfter is how long after a client came the next spare one is made: not while the client waits for its first answers.
-const spareAfter = 200 * time.Millisecond
+// spareDelay is how long after a new client the next spare one is connected, so that it does not delay the new client's first answers.
+const spareDelay = 200 * time.Millisecond
 
-// attach makes a new client with a browser session of its own: the spare one, where there is one.
-func (m *mux) attach(ctx context.Context) (*client, error) {
-	defer time.AfterFunc(spareAfter, m.prepareSpares)
+// attachClient returns a new client with a browser session of its own, a spare one if there is one.
+func (m *mux) attachClient(ctx context.Context) (*client, error) {
+	defer time.AfterFunc(spareDelay, m.prepareSpares)
 	select {
 	case c := <-m.spare:
 		if c.reason() == nil {
@@ -482,15 +280,15 @@ func (m *mux) attach(ctx context.Context) (*client, error) {
 		}
 	default:
 	}
-	return m.attachNew(ctx)
+	return m.attachNewClient(ctx)
 }
 
-// prepareSpares makes clients that wait for who comes next, who then need not wait for Chrome.
+// prepareSpares connects spare clients, which saves the next client a round trip to Chrome.
 func (m *mux) prepareSpares() {
-	for range spares - len(m.spare) {
+	for range spareClients - len(m.spare) {
 		c := newClient(m)
 		m.send("", "Target.attachToBrowserTarget", nil, func(a answer) {
-			if m.adopt(c, a) != nil {
+			if m.registerClient(c, a) != nil {
 				return
 			}
 			select {
@@ -502,10 +300,10 @@ func (m *mux) prepareSpares() {
 	}
 }
 
-func (m *mux) attachNew(ctx context.Context) (*client, error) {
+func (m *mux) attachNewClient(ctx context.Context) (*client, error) {
 	c := newClient(m)
 	ready := make(chan error, 1)
-	m.send("", "Target.attachToBrowserTarget", nil, func(a answer) { ready <- m.adopt(c, a) })
+	m.send("", "Target.attachToBrowserTarget", nil, func(a answer) { ready <- m.registerClient(c, a) })
 	select {
 	case err := <-ready:
 		if err != nil {
@@ -513,7 +311,7 @@ func (m *mux) attachNew(ctx context.Context) (*client, error) {
 		}
 		return c, nil
 	case <-ctx.Done():
-		go func() { // the answer always comes: end gives it at the latest
+		go func() { // the answer always comes: at the latest from end
 			if <-ready == nil {
 				c.close()
 			}
@@ -522,8 +320,8 @@ func (m *mux) attachNew(ctx context.Context) (*client, error) {
 	}
 }
 
-// adopt registers c's browser session as Chrome named it.
-func (m *mux) adopt(c *client, a answer) error {
+// registerClient makes the browser session that Chrome has created the client's root session.
+func (m *mux) registerClient(c *client, a answer) error {
 	if err := a.err(); err != nil {
 		return err
 	}
@@ -539,7 +337,7 @@ func (m *mux) adopt(c *client, a answer) error {
 		return errPipeEnded
 	}
 	s := m.sessions[r.SessionID]
-	if s == nil { // Chrome has announced it before its answer
+	if s == nil { // Chrome announces the session before it answers
 		return errSessionGone
 	}
 	s.client = c
@@ -548,16 +346,16 @@ func (m *mux) adopt(c *client, a answer) error {
 	return nil
 }
 
-// attachPage makes a new client that sees one page only, as a socket of /devtools/page does.
-func (m *mux) attachPage(ctx context.Context, target string) (*client, error) {
-	c, err := m.attach(ctx)
+// attachPageClient returns a new client that sees one page only, as a socket of /devtools/page does.
+func (m *mux) attachPageClient(ctx context.Context, target string) (*client, error) {
+	c, err := m.attachClient(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ready := make(chan error, 1)
 	params := map[string]any{"targetId": target, "flatten": true}
-	joined := m.owner.joins.begin()
-	m.send(c.root, "Target.attachToTarget", params, func(a answer) { joined(); ready <- c.narrow(a) })
+	joined := m.controller.attaching.begin()
+	m.send(c.root, "Target.attachToTarget", params, func(a answer) { joined(); ready <- c.setBasePage(a) })
 	select {
 	case err = <-ready:
 	case <-ctx.Done():
@@ -568,4 +366,34 @@ func (m *mux) attachPage(ctx context.Context, target string) (*client, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// endStalled ends the clients that have stopped reading.
+func (m *mux) endStalled() {
+	m.mu.Lock()
+	clients := slices.Collect(maps.Keys(m.clients))
+	m.mu.Unlock()
+	limit, stuck := m.backlog.beginCheck()
+	for _, c := range clients {
+		waiting, since := c.out.idleTime()
+		switch {
+		case waiting <= limit:
+		case since >= stuck:
+			m.log.Warn("a client is cut off: it does not read", "waiting", waiting, "since", since)
+			c.end(errStalled)
+		default: // checked again later
+			m.backlog.mu.Lock()
+			m.backlog.checkSoon()
+			m.backlog.mu.Unlock()
+		}
+	}
+}
+
+// targets returns Chrome's list of targets (CDP Target.getTargets).
+func (m *mux) targets(ctx context.Context) ([]TargetInfo, error) {
+	var got struct {
+		TargetInfos []TargetInfo `json:"targetInfos"`
+	}
+	err := m.call(ctx, "", "Target.getTargets", nil, &got)
+	return got.TargetInfos, err
 }

@@ -13,9 +13,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"warren/testnet"
 )
 
-// newTestMux is a multiplexer whose commands lie in its queue, for no browser reads them.
+// newTestMux returns a multiplexer without a browser; its commands stay in its queue.
 func newTestMux(t *testing.T) *mux {
 	t.Helper()
 	p, err := newPipe()
@@ -23,11 +25,11 @@ func newTestMux(t *testing.T) *mux {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.closeChild(); p.close() })
-	p.writing <- struct{}{} // as if something were on its way: all goes by the queue
+	p.writing <- struct{}{} // as if a write were under way, so that commands are queued
 	return newMux(p, slog.New(slog.NewTextHandler(io.Discard, nil)))
 }
 
-// sent takes the commands that are on their way to Chrome.
+// sent removes the queued commands and returns their methods.
 func (m *mux) sent(t *testing.T) (methods []string) {
 	t.Helper()
 	for msg, _ := m.in.pop(); msg != nil; msg, _ = m.in.pop() {
@@ -40,33 +42,33 @@ func (m *mux) sent(t *testing.T) (methods []string) {
 	return methods
 }
 
-// TestIDsBeginAgain: Chrome takes ids of 32 bits; behind the last one comes the first that no answer is awaited for.
+// TestIDsBeginAgain: Chrome takes ids of 32 bits. After the last one follows the first one without a pending command.
 func TestIDsBeginAgain(t *testing.T) {
 	m := newTestMux(t)
 	m.lastID = lastID - 2
-	m.pending[firstID], m.pending[firstID+2] = pending{}, pending{} // not answered since the last time around
+	m.pending[firstID], m.pending[firstID+2] = pending{}, pending{} // pending since the last time around
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var got []int64
 	for range 5 {
-		got = append(got, m.register(pending{}))
+		got = append(got, m.registerCall(pending{}))
 	}
 	if want := []int64{lastID - 1, lastID, firstID + 1, firstID + 3, firstID + 4}; !slices.Equal(got, want) {
 		t.Errorf("ids %v, want %v", got, want)
 	}
 }
 
-// TestChildrenGoWithTheirSession: with a session go all below it, at whatever depth, and the commands on them; what is beside it stays.
+// TestChildrenGoWithTheirSession: with a session all sessions below it end, at any depth, and their commands. Others stay.
 func TestChildrenGoWithTheirSession(t *testing.T) {
 	m := newTestMux(t)
 	below := map[string]string{"top": "", "child": "top", "grandchild": "child", "second": "top", "beside": "", "its": "beside"}
 	asked := map[string]int64{}
 	for id, parent := range below {
 		m.sessions[id] = &session{id: id, parent: parent, target: "T" + id, kind: "iframe"}
-		asked[id] = m.register(pending{session: id})
+		asked[id] = m.registerCall(pending{session: id})
 	}
 	m.mu.Lock()
-	gone, calls := m.drop(m.sessions["top"])
+	gone, calls := m.removeSession(m.sessions["top"])
 	m.mu.Unlock()
 	var names []string
 	for _, s := range gone {
@@ -84,7 +86,7 @@ func TestChildrenGoWithTheirSession(t *testing.T) {
 	}
 }
 
-// TestNothingOvertakesAHeldResume: what a client sends on a session behind a resume that is held goes behind it, in order; other sessions do not wait.
+// TestNothingOvertakesAHeldResume: a client's commands after a held resume are held too, in order. Other sessions continue.
 func TestNothingOvertakesAHeldResume(t *testing.T) {
 	m := newTestMux(t)
 	c := newClient(m)
@@ -92,34 +94,37 @@ func TestNothingOvertakesAHeldResume(t *testing.T) {
 	for id, kind := range map[string]string{"root": "browser", "page": "page", "other": "page"} {
 		m.sessions[id] = &session{id: id, target: "T" + id, kind: kind, client: c}
 	}
-	m.owner.attached(&session{id: "owners", target: "Tpage", kind: "page"}, targetInfo{TargetID: "Tpage", Type: "page"})
-	d := m.owner.dressing("Tpage")
-	<-d.sent // and never acknowledged: the page stays undressed
+	m.controller.onAttached(&session{id: "owners", target: "Tpage", kind: "page"}, TargetInfo{TargetID: "Tpage", Type: "page"})
+	state := m.controller.stateOf("Tpage")
+	<-state.sent // and never acknowledged: the page stays without overrides
 	m.sent(t)
 	for i, send := range []struct{ session, method string }{
-		{"page", "Page.enable"}, {"page", "Runtime.runIfWaitingForDebugger"}, {"page", "Runtime.evaluate"}, {"other", "Page.reload"}, {"page", "Page.navigate"}, {"page", "Runtime.runIfWaitingForDebugger"},
+		{"page", "Page.enable"}, {"page", "Runtime.runIfWaitingForDebugger"}, {"page", "Runtime.evaluate"}, {"other", "Page.reload"},
+		{"page", "Page.navigate"}, {"page", "Runtime.runIfWaitingForDebugger"},
 	} {
-		if err := c.send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":%q,"sessionId":%q}`, i+1, send.method, send.session)); err != nil {
+		if err := c.submit(t.Context(),
+			fmt.Appendf(nil, `{"id":%d,"method":%q,"sessionId":%q}`, i+1, send.method, send.session)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got, want := m.sent(t), []string{"Page.enable", "Page.reload"}; !slices.Equal(got, want) {
 		t.Fatalf("while the resume is held, %v went to Chrome, want %v", got, want)
 	}
-	d.finish()
+	state.finish()
 	var got []string
 	for len(got) < 4 {
-		if err := m.in.ring(t.Context()); err != nil {
+		if err := m.in.await(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		got = append(got, m.sent(t)...)
 	}
-	if want := []string{"Runtime.runIfWaitingForDebugger", "Runtime.evaluate", "Page.navigate", "Runtime.runIfWaitingForDebugger"}; !slices.Equal(got, want) {
+	if want := []string{"Runtime.runIfWaitingForDebugger", "Runtime.evaluate", "Page.navigate",
+		"Runtime.runIfWaitingForDebugger"}; !slices.Equal(got, want) {
 		t.Errorf("then %v, want %v", got, want)
 	}
 }
 
-// TestHeldCommandsAreBounded: a client that sends without end behind a held resume is cut off, also with commands that have no parameters.
+// TestHeldCommandsAreBounded: a client that sends endlessly after a held resume is disconnected, even if its commands have no parameters.
 func TestHeldCommandsAreBounded(t *testing.T) {
 	m := newTestMux(t)
 	c := newClient(m)
@@ -129,47 +134,47 @@ func TestHeldCommandsAreBounded(t *testing.T) {
 		m.hold(m.sessions["page"], command{session: "page", method: "Runtime.runIfWaitingForDebugger"})
 	}
 	m.mu.Unlock()
-	awaitClosed(t, "the client's end", c.done, patient)
+	testnet.AwaitClosed(t, "the client's end", c.done, testnet.Patience)
 	if why := c.reason(); !errors.Is(why, errTooSlow) {
 		t.Errorf("it ended with %v", why)
 	}
 }
 
-// TestHeldAsLongAsItTakes: on a busy machine a target that the owner has met is dressed late, and then it runs.
+// TestHeldAsLongAsItTakes: on a busy machine an attached target gets its overrides late, and runs then.
 func TestHeldAsLongAsItTakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newTestMux(t)
 		c := newClient(m)
 		m.sessions["page"] = &session{id: "page", target: "Tpage", kind: "page", client: c}
-		m.owner.attached(&session{id: "owners", target: "Tpage", kind: "page"}, targetInfo{TargetID: "Tpage", Type: "page"})
-		d := m.owner.dressing("Tpage")
-		<-d.sent
+		m.controller.onAttached(&session{id: "owners", target: "Tpage", kind: "page"}, TargetInfo{TargetID: "Tpage", Type: "page"})
+		state := m.controller.stateOf("Tpage")
+		<-state.sent
 		m.sent(t)
-		if err := c.send(t.Context(), []byte(`{"id":1,"method":"Runtime.runIfWaitingForDebugger","sessionId":"page"}`)); err != nil {
+		if err := c.submit(t.Context(), []byte(`{"id":1,"method":"Runtime.runIfWaitingForDebugger","sessionId":"page"}`)); err != nil {
 			t.Fatal(err)
 		}
-		dressed := make(chan struct{})
-		go func() { m.owner.awaitDressed(t.Context(), "Tpage"); close(dressed) }()
+		overridden := make(chan struct{})
+		go func() { m.controller.awaitOverrides(t.Context(), "Tpage"); close(overridden) }()
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if got := m.sent(t); len(got) > 0 {
-			t.Errorf("before it is dressed Chrome got %v", got)
+			t.Errorf("before the overrides are in effect Chrome got %v", got)
 		}
 		select {
-		case <-dressed:
-			t.Error("it is said to be dressed")
+		case <-overridden:
+			t.Error("the overrides are said to be in effect")
 		default:
 		}
-		d.finish()
+		state.finish()
 		synctest.Wait()
-		<-dressed
+		<-overridden
 		if got := m.sent(t); !slices.Equal(got, []string{"Runtime.runIfWaitingForDebugger"}) {
 			t.Errorf("then Chrome got %v", got)
 		}
 	})
 }
 
-// TestHeldIsRefusedAtLast: a target that the owner never meets, and that Chrome does not close, costs the client an answer and no more: it does not run.
+// TestHeldIsRefusedAtLast: a target that is never attached, and that Chrome does not close, stays paused, and the client gets an error.
 func TestHeldIsRefusedAtLast(t *testing.T) {
 	m := newTestMux(t)
 	c := newClient(m)
@@ -177,14 +182,15 @@ func TestHeldIsRefusedAtLast(t *testing.T) {
 	m.sessions["root"] = &session{id: "root", kind: "browser", client: c}
 	m.sessions["page"] = &session{id: "page", parent: "root", target: "Tpage", kind: "page", client: c}
 	for i, method := range []string{"Runtime.runIfWaitingForDebugger", "Runtime.evaluate"} {
-		if err := c.send(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":%q,"sessionId":"page"}`, i+1, method)); err != nil {
+		if err := c.submit(t.Context(), fmt.Appendf(nil, `{"id":%d,"method":%q,"sessionId":"page"}`, i+1, method)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range 2 {
 		msg, err := c.next(t.Context())
-		if want := fmt.Sprintf(`"id":%d,`, i+1); err != nil || !strings.Contains(string(msg), want) || !strings.Contains(string(msg), notDressed) {
-			t.Errorf("the client got %s, %v, want %s", msg, err, notDressed)
+		if want := fmt.Sprintf(`"id":%d,`, i+1); err != nil || !strings.Contains(string(msg), want) ||
+			!strings.Contains(string(msg), notOverridden) {
+			t.Errorf("the client got %s, %v, want %s", msg, err, notOverridden)
 		}
 	}
 	if got := m.sent(t); !slices.Equal(got, []string{"Target.closeTarget"}) {

@@ -13,12 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file is the child's side of a namespace. The child is one thread that does one thing after the other and then becomes the browser:
+// The child's side of a namespace is a single thread that takes these steps and then becomes the browser:
 //
-//	lo up → something that looks like a network → mounts of its own → the relay's listener → hand it over → wait for what to become →
-//	lay out the files that it sees → no capabilities → exec
+//   - bring up lo, add a virtual interface, create a mount namespace
+//   - open the relay's listener, send it to the shim, wait for the exec request
+//   - apply the file view, drop all capabilities, exec
 //
-// When the shim dies meanwhile, the line ends and so does the child.
+// When the shim dies, the connection closes and the child exits.
 
 const (
 	stepUp       = "bring up the namespace's loopback interface"
@@ -29,29 +30,29 @@ const (
 	stepFolder   = "write the profile's folder"
 	stepExec     = "start the browser"
 	stepPrepare  = "prepare the browser's descriptors"
-	lineFD       = 3  // as the shim starts us
-	aboveBrowser = 10 // descriptors from here on are out of the browser's way
+	lineFD       = 3  // set by the shim
+	aboveBrowser = 10 // descriptors from here on are not in the browser's way
 )
 
 // networkOfMachine is in the environment of a child that has no network of its own.
 const networkOfMachine = "NETWORK=machine"
 
-// relayPort is where the relay listens inside, on 127.0.0.1. The namespace has no other user, so that it can be the same for every run.
+// relayPort is the port of the relay's listener on 127.0.0.1 inside. It is the same for every run, since a namespace has no other user.
 const relayPort = 1080
 
-// EnterNamespace is the whole life of a program that was started with ChildArgument. It returns only when it failed.
+// EnterNamespace is the whole life of the child. It returns only on failure.
 func EnterNamespace() error {
-	runtime.LockOSThread() // capabilities are a thread's
+	runtime.LockOSThread() // capabilities belong to a thread
 	line, err := unix.FcntlInt(lineFD, unix.F_DUPFD_CLOEXEC, aboveBrowser)
 	if err != nil {
 		return fmt.Errorf("there is no line: this command is started by a run, not by hand: %w", err)
 	}
-	unix.Close(lineFD) //nolint:errcheck // its copy stays
-	step, err := settle(line)
+	unix.Close(lineFD) //nolint:errcheck // its copy stays open
+	step, err := setUpNamespaces(line)
 	if err == nil {
-		step, err = turnInto(line)
+		step, err = becomeBrowser(line)
 	}
-	tell(line, said{Step: step, Error: err.Error(), Errno: errnoOf(err)}, nil)
+	sendReport(line, childReport{Step: step, Error: err.Error(), Errno: errnoOf(err)}, nil)
 	return fmt.Errorf("%s: %w", step, err)
 }
 
@@ -60,35 +61,35 @@ func errnoOf(err error) (e syscall.Errno) {
 	return e
 }
 
-func tell(line int, m said, fds []int) {
-	text, _ := json.Marshal(m) // strings and a number
+func sendReport(line int, m childReport, fds []int) {
+	text, _ := json.Marshal(m) // strings and numbers always marshal
 	var rights []byte
 	if len(fds) > 0 {
 		rights = unix.UnixRights(fds...)
 	}
-	_ = unix.Sendmsg(line, text, rights, nil, 0) // nobody is there to be told
+	_ = unix.Sendmsg(line, text, rights, nil, 0) // nobody could be told of an error
 }
 
-// settle makes the namespaces and hands the listener over.
-func settle(line int) (step string, err error) {
-	ready := said{Step: stepListen}
+// setUpNamespaces sets up the namespaces and sends the listener to the shim.
+func setUpNamespaces(line int) (step string, err error) {
+	ready := childReport{Step: stepListen}
 	var sockets []int
 	if !slices.Contains(os.Environ(), networkOfMachine) {
 		if err := loopbackUp(); err != nil {
 			return stepUp, err
 		}
-		ready.Bare = plugIn() != nil
+		ready.Bare = addVeth() != nil
 		l, err := listen()
 		if err != nil {
 			return stepListen, err
 		}
-		defer unix.Close(l) //nolint:errcheck // the shim has it
+		defer unix.Close(l) //nolint:errcheck // the shim has a copy
 		sockets = []int{l}
 	}
 	if err := ownMounts(); err != nil {
-		ready.Files = &said{Step: stepMounts, Error: err.Error(), Errno: errnoOf(err)}
+		ready.Files = &childReport{Step: stepMounts, Error: err.Error(), Errno: errnoOf(err)}
 	}
-	tell(line, ready, sockets)
+	sendReport(line, ready, sockets)
 	return "", nil
 }
 
@@ -119,11 +120,12 @@ func listen() (int, error) {
 	return l, unix.Listen(l, unix.SOMAXCONN)
 }
 
-// dropCapabilities leaves this thread none, and none to be had by a later exec (capabilities(7)). Chrome's sandbox makes
-// a user namespace of its own and needs none here.
+// dropCapabilities drops all capabilities of this thread, for a later exec too (capabilities(7)). Chrome's sandbox creates a user namespace
+// of its own and needs none here.
 func dropCapabilities() error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) { // EINVAL: the kernel is older than that capability
+		// EINVAL: the kernel does not know that capability
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
 			return err
 		}
 	}
@@ -135,14 +137,14 @@ func dropCapabilities() error {
 	return unix.Capset(&header, &none[0])
 }
 
-// turnInto waits for what to become and becomes it. It returns only when it failed.
-func turnInto(line int) (step string, err error) {
-	what, fds, err := await(line)
+// becomeBrowser waits for the exec request and carries it out. It returns only on failure.
+func becomeBrowser(line int) (step string, err error) {
+	what, fds, err := readExecRequest(line)
 	if err != nil {
 		return stepPrepare, err
 	}
 	if what.View != nil {
-		if err := what.View.layOut(); err != nil {
+		if err := what.View.apply(); err != nil {
 			return stepFiles, err
 		}
 	}
@@ -160,21 +162,21 @@ func turnInto(line int) (step string, err error) {
 			return stepPrepare, err
 		}
 	}
-	return stepExec, syscall.Exec(what.Path, what.Args, what.Env) // Go's own, which also gives back the limit of open files
+	return stepExec, syscall.Exec(what.Path, what.Args, what.Env) // Go's own exec, which restores the limit of open files
 }
 
-// maxBecome bounds the browser's command line and environment.
+// maxBecome is the largest exec request: the browser's command line and environment.
 const maxBecome = 192 << 10
 
-// await reads the one message of the shim's. The descriptors are moved out of the way of those that the browser gets.
-func await(line int) (what become, fds []int, err error) {
+// readExecRequest reads the message of the shim. It moves the descriptors out of the way of the browser's.
+func readExecRequest(line int) (what execRequest, fds []int, err error) {
 	text, rights := make([]byte, maxBecome), make([]byte, unix.CmsgSpace(4*4))
 	n, r, flags, _, err := recvmsg(line, text, rights)
 	if err != nil {
 		return what, nil, err
 	}
 	if n == 0 {
-		os.Exit(0) // the run is over before it began
+		os.Exit(0) // the run ended before it began
 	}
 	if flags&(unix.MSG_TRUNC|unix.MSG_CTRUNC) != 0 {
 		return what, nil, unix.EMSGSIZE
@@ -206,7 +208,7 @@ func recvmsg(line int, text, rights []byte) (n, r, flags int, from unix.Sockaddr
 	}
 }
 
-// userDataDirOf finds the profile's folder on a browser's command line.
+// userDataDirOf returns the profile's folder from a browser's command line.
 func userDataDirOf(args []string) string {
 	for _, a := range args {
 		if dir, ok := strings.CutPrefix(a, "--user-data-dir="); ok {

@@ -15,73 +15,73 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file is the shim's side of a namespace: it starts a child of this very program in new user and network namespaces
-// (user_namespaces(7), network_namespaces(7)), which makes itself a mount namespace too, takes the relay's listener from it, and later tells it what to become. The child's side is
-// in namespace_child_linux.go.
+// The shim's side of a namespace starts this program again as a child in new user and network namespaces (user_namespaces(7),
+// network_namespaces(7)). The child creates a mount namespace too, sends back the relay's listener, and later becomes the browser. Its side
+// is in namespace_child_linux.go.
 
-// ChildArgument is what a program of ours is called with to be that child; it then calls EnterNamespace and nothing else.
+// ChildArgument is the argument of the child. A program that is called with it must call EnterNamespace and nothing else.
 const ChildArgument = "burrow"
 
-// ordinaryUser is what root is inside: Chrome refuses to run its sandbox as 0. Any other number would do.
-const ordinaryUser = 1000
+// innerUser is root's user id inside. Chrome refuses to run its sandbox as 0; any other number would do.
+const innerUser = 1000
 
-// childPatience is how long the child may take for each of its steps, which take it some milliseconds.
-const childPatience = 20 * time.Second
+// childTimeout bounds each step of the child, which takes some milliseconds.
+const childTimeout = 20 * time.Second
 
-// namespace is a burrow whose network is a loopback interface with nothing on it but the relay's listener.
+// namespace is an isolation whose network has only a loopback interface and the relay's listener.
 type namespace struct {
 	child *exec.Cmd
-	line  *net.UnixConn // to the child; it closes the child's end when it becomes the browser
+	line  *net.UnixConn // the connection to the child; the child's end closes when it becomes the browser
 	l     net.Listener
 
-	spec     *Spec
-	once     sync.Once
-	bare     bool            // pages believe to be offline
-	unhidden *IsolationError // why the machine's files are not hidden by the kernel; nil: they are
-	became   bool            // the child is the browser now, and who started that waits for it
+	spec         *Spec
+	once         sync.Once
+	offline      bool            // pages believe that they are offline
+	filesRefused *IsolationError // why the kernel does not hide files; nil: it does
+	replaced     bool            // the child has become the browser, which somebody else waits for
 }
 
-// said is one message of the child's. The first comes with the listener, or says what failed; a second one comes only
-// when the browser could not be started.
-type said struct {
+// childReport is a message of the child. The first one comes with the listener or an error. A second one comes only if the browser could
+// not be started.
+type childReport struct {
 	Step  string        `json:"step"`
 	Errno syscall.Errno `json:"errno,omitempty"`
 	Error string        `json:"error,omitempty"`
-	Bare  bool          `json:"bare,omitempty"`  // there is nothing but loopback
-	Files *said         `json:"files,omitempty"` // why there is no mount namespace; nil: there is
+	Bare  bool          `json:"bare,omitempty"`  // the namespace has only a loopback interface
+	Files *childReport  `json:"files,omitempty"` // why there is no mount namespace; nil: there is one
 }
 
-// become is what the child is told. With it come three descriptors: DevTools' two, and the output's.
-type become struct {
-	Path   string   `json:"path"`
-	Args   []string `json:"args"`
-	Env    []string `json:"env"`
-	Dir    string   `json:"dir"`
-	Folder string   `json:"folder"` // the profile's, which the browser must be able to write
-	View   *view    `json:"view"`   // which files it sees; nil: all
+// execRequest tells the child what to become. Three descriptors come with it: the two of DevTools, and that of the output.
+type execRequest struct {
+	Path   string    `json:"path"`
+	Args   []string  `json:"args"`
+	Env    []string  `json:"env"`
+	Dir    string    `json:"dir"`
+	Folder string    `json:"folder"` // the profile's folder, which the browser must be able to write
+	View   *fileView `json:"view"`   // the files that the browser sees; nil: all
 }
 
-// openNamespace starts the child and takes the listener from it. Its errors are *IsolationErrors.
-func openNamespace(s *Spec) (burrow, error) {
+// openNamespace starts the child and takes the listener from it. It fails with an *IsolationError.
+func openNamespace(s *Spec) (isolator, error) {
 	n, err := openChild(s, namespaces())
 	if err != nil {
 		return nil, err
 	}
-	if n.unhidden != nil && s.Files == FilesInNamespace {
-		n.close() //nolint:errcheck // what was refused says more
-		return nil, n.unhidden
+	if n.filesRefused != nil && s.Files == FilesInNamespace {
+		n.close() //nolint:errcheck // the refusal says more
+		return nil, n.filesRefused
 	}
 	return n, nil
 }
 
-// openMounts starts the child in the machine's own network, for runs that cannot have another: files are hidden from them all the same.
-func openMounts(s *Spec) (hiding, error) {
+// openMounts starts the child in the machine's own network, for runs that cannot use another one, to hide files.
+func openMounts(s *Spec) (fileIsolator, error) {
 	attr := namespaces()
 	attr.Cloneflags &^= syscall.CLONE_NEWNET
 	n, err := openChild(s, attr)
-	if err == nil && n.unhidden != nil {
-		n.close() //nolint:errcheck // what was refused says more
-		err = n.unhidden
+	if err == nil && n.filesRefused != nil {
+		n.close() //nolint:errcheck // the refusal says more
+		err = n.filesRefused
 	}
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func openMounts(s *Spec) (hiding, error) {
 	return n, nil
 }
 
-// openChild starts the child and hears that it is ready.
+// openChild starts the child and waits until it is ready.
 func openChild(s *Spec, attr *syscall.SysProcAttr) (*namespace, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
@@ -104,25 +104,25 @@ func openChild(s *Spec, attr *syscall.SysProcAttr) (*namespace, error) {
 	cmd.SysProcAttr = attr
 	prepareGroup(cmd)
 	err = cmd.Start()
-	theirs.Close() // its end must be the child's alone: then it closes with the child
+	theirs.Close() // the child must have the only copy, so that it closes with the child
 	if err != nil {
 		ours.Close()
-		return nil, refusedBy("make user and network namespaces", err)
+		return nil, isolationRefusal("make user and network namespaces", err)
 	}
 	n := &namespace{child: cmd, line: ours, spec: s}
 	if err = n.awaitChild(attr.Cloneflags&syscall.CLONE_NEWNET != 0); err != nil {
-		n.close() //nolint:errcheck // what failed before says more
+		n.close() //nolint:errcheck // the earlier error says more
 		return nil, err
 	}
 	return n, nil
 }
 
-// namespaces asks for both, with only our own user and group in them. Root becomes an ordinary user there. Three capabilities
-// outlive the exec: to bring lo up, to mount, and to take all of them away.
+// namespaces requests user and network namespaces that contain only this process' user and group. Root becomes an ordinary user inside.
+// Three capabilities outlive the exec: to bring up lo, to mount, and to drop all capabilities.
 func namespaces() *syscall.SysProcAttr {
 	inner := func(id int) int {
 		if id == 0 {
-			return ordinaryUser
+			return innerUser
 		}
 		return id
 	}
@@ -134,14 +134,14 @@ func namespaces() *syscall.SysProcAttr {
 	}
 }
 
-// socketPair makes the line to the child: whole messages, with descriptors (unix(7), SOCK_SEQPACKET).
+// socketPair creates the connection to the child, which carries whole messages with descriptors (unix(7), SOCK_SEQPACKET).
 func socketPair() (*net.UnixConn, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	ours, theirs := os.NewFile(uintptr(fds[0]), "line"), os.NewFile(uintptr(fds[1]), "line")
-	defer ours.Close() // FileConn makes its own
+	defer ours.Close() // FileConn has a copy of its own
 	c, err := net.FileConn(ours)
 	if err != nil {
 		theirs.Close()
@@ -150,15 +150,15 @@ func socketPair() (*net.UnixConn, *os.File, error) {
 	return c.(*net.UnixConn), theirs, nil
 }
 
-// awaitChild reads the child's first message, and takes the listener from it where it has a network of its own.
+// awaitChild reads the child's first message, and takes the listener if the child has a network of its own.
 func (n *namespace) awaitChild(listens bool) error {
-	m, files, err := n.hear()
+	m, files, err := n.readReport()
 	defer closeAll(files...)
 	switch {
 	case err != nil:
 		return &IsolationError{Err: fmt.Errorf("the namespace's process ended before it was ready: %w", err)}
 	case m.Errno != 0 || m.Error != "":
-		return refusedBy(m.Step, m.err())
+		return isolationRefusal(m.Step, m.err())
 	case listens != (len(files) == 1):
 		return &IsolationError{Err: fmt.Errorf("the namespace's process gave %d sockets", len(files))}
 	}
@@ -167,24 +167,24 @@ func (n *namespace) awaitChild(listens bool) error {
 			return &IsolationError{Err: fmt.Errorf("take the relay's listener: %w", err)}
 		}
 	}
-	n.bare = m.Bare
+	n.offline = m.Bare
 	if m.Files != nil {
-		n.unhidden = refusedBy(m.Files.Step, m.Files.err())
-		n.unhidden.Refused, n.unhidden.Advice = true, mountAdvice()
+		n.filesRefused = isolationRefusal(m.Files.Step, m.Files.err())
+		n.filesRefused.Refused, n.filesRefused.Advice = true, mountAdvice()
 	}
 	return nil
 }
 
-func (m *said) err() error {
+func (m *childReport) err() error {
 	if m.Errno != 0 {
 		return m.Errno
 	}
 	return errors.New(m.Error)
 }
 
-// hear reads one message of the child's.
-func (n *namespace) hear() (m said, files []*os.File, err error) {
-	if err := n.line.SetReadDeadline(time.Now().Add(childPatience)); err != nil {
+// readReport reads one message of the child.
+func (n *namespace) readReport() (m childReport, files []*os.File, err error) {
+	if err := n.line.SetReadDeadline(time.Now().Add(childTimeout)); err != nil {
 		return m, nil, err
 	}
 	text, rights := make([]byte, 4<<10), make([]byte, unix.CmsgSpace(4*4))
@@ -198,7 +198,7 @@ func (n *namespace) hear() (m said, files []*os.File, err error) {
 	return m, files, err
 }
 
-// received makes files of the descriptors that came with a message.
+// received returns the descriptors of a message as files.
 func received(control []byte) (files []*os.File, err error) {
 	messages, err := unix.ParseSocketControlMessage(control)
 	for _, m := range messages {
@@ -212,8 +212,8 @@ func received(control []byte) (files []*os.File, err error) {
 	return files, err
 }
 
-// refusedBy tells a machine that forbids namespaces from one that has no room for another at the moment.
-func refusedBy(step string, err error) *IsolationError {
+// isolationRefusal tells a permanent refusal from a temporary error.
+func isolationRefusal(step string, err error) *IsolationError {
 	e := &IsolationError{Err: fmt.Errorf("%s: %w", step, err)}
 	for _, errno := range []syscall.Errno{unix.EPERM, unix.EACCES, unix.ENOSPC, unix.EINVAL, unix.ENOSYS, unix.EUSERS} {
 		if errors.Is(err, errno) {
@@ -223,15 +223,15 @@ func refusedBy(step string, err error) *IsolationError {
 	return e
 }
 
-// start tells the child to become the browser, and returns when it has, or has said why not.
+// start makes the child become the browser. It returns when that has happened or failed.
 func (n *namespace) start(cmd *exec.Cmd) (*exec.Cmd, error) {
 	out, ok := cmd.Stdout.(*os.File)
 	if !ok || len(cmd.ExtraFiles) != 2 {
 		return nil, errors.New("the command is not one of a browser")
 	}
-	what := become{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Folder: userDataDirOf(cmd.Args)}
-	if n.unhidden == nil {
-		v, err := viewOf(n.spec)
+	what := execRequest{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Folder: userDataDirOf(cmd.Args)}
+	if n.filesRefused == nil {
+		v, err := newFileView(n.spec)
 		if err != nil {
 			return nil, &IsolationError{Err: fmt.Errorf("%s: %w", stepFiles, err)}
 		}
@@ -242,31 +242,32 @@ func (n *namespace) start(cmd *exec.Cmd) (*exec.Cmd, error) {
 		return nil, err
 	}
 	rights := unix.UnixRights(int(cmd.ExtraFiles[0].Fd()), int(cmd.ExtraFiles[1].Fd()), int(out.Fd()))
-	if err := n.line.SetWriteDeadline(time.Now().Add(childPatience)); err != nil {
+	if err := n.line.SetWriteDeadline(time.Now().Add(childTimeout)); err != nil {
 		return nil, err
 	}
 	if _, _, err := n.line.WriteMsgUnix(text, rights, nil); err != nil {
 		return nil, &IsolationError{Err: fmt.Errorf("tell the namespace's process what to become: %w", err)}
 	}
-	m, files, err := n.hear()
+	m, files, err := n.readReport()
 	closeAll(files...)
 	switch {
 	case err == nil:
 		return nil, startFailure(cmd.Path, &m)
-	case errors.Is(err, io.EOF): // its end closes with the exec, or with its death, which who waits for it sees
-		n.became = true
+	case errors.Is(err, io.EOF): // the child's end closes with the exec, or with its death, which its supervisor sees
+		n.replaced = true
 		return n.child, nil
 	}
 	return nil, &IsolationError{Err: fmt.Errorf("the namespace's process did not become the browser: %w", err)}
 }
 
-// startFailure gives what the child could not do its kind.
-func startFailure(path string, m *said) error {
+// startFailure turns a report of the child into an error of the right kind.
+func startFailure(path string, m *childReport) error {
 	switch m.Step {
 	case stepExec:
 		return &StartError{Kind: StartNotFound, Err: fmt.Errorf("%s cannot be started inside the namespace: %w", path, m.err())}
 	case stepFolder:
-		return &StartError{Kind: StartUnwritable, Err: fmt.Errorf("the browser cannot write the profile's folder, which must belong to warren's user: %w", m.err())}
+		return &StartError{Kind: StartUnwritable,
+			Err: fmt.Errorf("the browser cannot write the profile's folder, which must belong to warren's user: %w", m.err())}
 	case stepFiles:
 		return &IsolationError{Err: fmt.Errorf("%s: %s", m.Step, m.Error)}
 	}
@@ -274,37 +275,39 @@ func startFailure(path string, m *said) error {
 }
 
 func (n *namespace) listener() net.Listener    { return n.l }
-func (n *namespace) admit(net.Conn, int) error { return nil } // nobody else can reach the socket
+func (n *namespace) admit(net.Conn, int) error { return nil } // only the browser can reach the socket
 
 func (n *namespace) isolation() Isolation {
 	files := FilesInNamespace
-	if n.unhidden != nil {
+	if n.filesRefused != nil {
 		files = FilesByGuard
 	}
 	return Isolation{Network: InNamespace, Files: files, Sandbox: true}
 }
 
 func (n *namespace) warnings() (all []Warning) {
-	if n.bare {
-		all = append(all, Warning{"offline_shown", "The kernel gives the run's namespace no virtual interface (its module veth is missing: sudo modprobe veth): pages believe that they are offline, and load all the same."})
+	if n.offline {
+		all = append(all, Warning{"offline_shown", "The kernel gives the run's namespace no virtual interface (its module veth is " +
+			"missing: sudo modprobe veth): pages believe that they are offline, and load all the same."})
 	}
-	if n.unhidden != nil {
-		all = append(all, Warning{"isolation_files", "This run sees the machine's files: commands of DevTools clients that lead to the data folder are refused, but the kernel does not hide it. Why: " +
-			n.unhidden.Error() + ". What helps: " + n.unhidden.Advice + ". --require-isolation refuses such runs."})
+	if n.filesRefused != nil {
+		all = append(all, Warning{"isolation_files", "This run sees the machine's files: commands of DevTools clients that lead to the " +
+			"data folder are refused, but the kernel does not hide it. Why: " +
+			n.filesRefused.Error() + ". What helps: " + n.filesRefused.Advice + ". --require-isolation refuses such runs."})
 	}
 	return all
 }
 
-// close ends a child that never became the browser, and lets the listener go.
+// close ends a child that has not become the browser, and closes the listener.
 func (n *namespace) close() (err error) {
 	n.once.Do(func() {
 		if n.l != nil {
 			err = n.l.Close()
 		}
 		err = errors.Join(err, n.line.Close())
-		if !n.became {
-			_ = n.child.Process.Kill() // it would go by itself; one that hangs would not
-			_ = n.child.Wait()         // that it was killed is no error
+		if !n.replaced {
+			_ = n.child.Process.Kill() // it would exit by itself, unless it hangs
+			_ = n.child.Wait()         // the error says that it was killed
 		}
 	})
 	return err

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// needsNamespace skips the test where the machine gives no namespace.
+// needsNamespace skips the test on a machine without namespaces.
 func needsNamespace(t *testing.T) {
 	t.Helper()
 	if err := CheckIsolation(); err != nil {
@@ -20,8 +20,8 @@ func needsNamespace(t *testing.T) {
 	}
 }
 
-// TestBestBurrow: where the machine gives a namespace a run has one; else it is told so, and root does not run at all.
-func TestBestBurrow(t *testing.T) {
+// TestBestIsolation: on a machine with namespaces a run has one. Elsewhere a warning says so, and root does not run at all.
+func TestBestIsolation(t *testing.T) {
 	missing := CheckIsolation()
 	b, err := Open(Spec{Path: "/bin/true", UserDataDir: "/a/b", TempDir: tempDir(t)})
 	if err != nil {
@@ -45,7 +45,7 @@ func TestBestBurrow(t *testing.T) {
 	}
 }
 
-// TestSandboxIsOn: every process of Chrome's that shows pages is under seccomp, also when we are root, and no process of it has a capability.
+// TestSandboxIsOn: every renderer of Chrome's is under seccomp, even if the test runs as root, and no process has a capability.
 func TestSandboxIsOn(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
@@ -83,7 +83,7 @@ func statusOf(status []byte, name string) string {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// TestWhatNeedsLoopback: what cannot live in a namespace is known beforehand, and who requires one is told.
+// TestWhatNeedsLoopback: a run that cannot use a namespace is recognised in advance, and a spec that requires one is refused.
 func TestWhatNeedsLoopback(t *testing.T) {
 	t.Setenv("WAYLAND_DISPLAY", "")
 	snap := filepath.Join(t.TempDir(), "chromium-browser") // as Ubuntu's
@@ -114,17 +114,18 @@ func TestWhatNeedsLoopback(t *testing.T) {
 	}
 }
 
-// TestPagesAreOnline: in a namespace a page does not believe to be offline, and has no route all the same.
+// TestPagesAreOnline: in a namespace a page believes that it is online, although there is no route.
 func TestPagesAreOnline(t *testing.T) {
 	needsNamespace(t)
 	p := newProfile(t)
 	b := p.start()
 	var online bool
-	if err := b.mux.owner.evaluate(t.Context(), b.mux.owner.openPages()[0], "navigator.onLine", &online); err != nil {
+	if err := b.mux.controller.evaluate(t.Context(), b.mux.controller.openPages()[0], "navigator.onLine", &online); err != nil {
 		t.Fatal(err)
 	}
 	if slices.ContainsFunc(b.Warnings(), func(w Warning) bool { return w.Code == "offline_shown" }) {
-		if out, err := exec.Command("unshare", "--map-root-user", "--net", "ip", "link", "add", "type", "veth").CombinedOutput(); err == nil {
+		if out, err := exec.Command(
+			"unshare", "--map-root-user", "--net", "ip", "link", "add", "type", "veth").CombinedOutput(); err == nil {
 			t.Fatalf("the kernel has virtual interfaces: %+v", b.Warnings())
 		} else {
 			t.Skipf("needs the kernel's module veth: %s %v", out, err)

@@ -7,23 +7,23 @@ import (
 	"net"
 )
 
-// ChildArgument is what a program of ours is called with to enter a namespace.
+// ChildArgument is the argument of the child that enters a namespace.
 const ChildArgument = "burrow"
 
 var errOnlyLinux = errors.New("only Linux has network namespaces")
 
-// EnterNamespace always fails here.
+// EnterNamespace always fails on this system.
 func EnterNamespace() error { return errOnlyLinux }
 
-func openNamespace(*Spec) (burrow, error) {
+func openNamespace(*Spec) (isolator, error) {
 	return nil, &IsolationError{Refused: true, Err: errOnlyLinux}
 }
 
-func openMounts(*Spec) (hiding, error) {
+func openMounts(*Spec) (fileIsolator, error) {
 	return nil, &IsolationError{Refused: true, Err: errOnlyLinux}
 }
 
-// knowsPeers: whose a connection is, is not asked here.
+// knowsPeers says that this system does not tell who owns a connection.
 const knowsPeers = false
 
 type peers struct{}

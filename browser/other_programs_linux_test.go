@@ -9,7 +9,8 @@ import (
 	"warren/testnet"
 )
 
-// TestNoOtherPrograms: a page starts no program of the machine by an address that Chrome would hand over without asking. It would not be behind the proxy.
+// TestNoOtherPrograms: a page cannot start a program of the machine by an address that Chrome passes on without a question. The program
+// would run beside the proxy.
 func TestNoOtherPrograms(t *testing.T) {
 	for _, windows := range []bool{false, true} {
 		p := newProfile(t)
@@ -33,7 +34,8 @@ func TestNoOtherPrograms(t *testing.T) {
 		for _, address := range []string{"mailto:a@b.test?subject=x", "news:x.y", "other:x"} {
 			_, session := c.openTab("http://a.test/one")
 			c.becomes(session, "location.href + document.readyState", `"http://a.test/onecomplete"`)
-			script := "new Promise((told) => { const a = document.createElement('a'); a.href = " + strconv.Quote(address) + "; document.body.append(a); a.click(); requestIdleCallback(() => told(1)) })"
+			script := "new Promise((told) => { const a = document.createElement('a'); a.href = " + strconv.Quote(
+				address) + "; document.body.append(a); a.click(); requestIdleCallback(() => told(1)) })"
 			c.call(session, "Runtime.evaluate", map[string]any{"expression": script, "userGesture": true, "awaitPromise": true})
 			c.becomes(session, "location.href", `"http://a.test/one"`) // a link to one costs nobody the page
 		}

@@ -29,7 +29,7 @@ func TestOpenPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	p.net.await(t, "a.test/one", "b.test/two", "c.test/three")
+	p.site.Await(t, "a.test/one", "b.test/two", "c.test/three")
 	for _, path := range []string{"/one", "/two", "/three"} {
 		pageAt(t, b, path)
 	}
@@ -46,17 +46,17 @@ func TestOpenPages(t *testing.T) {
 		t.Errorf("no pages: %v", err)
 	}
 	for _, host := range []string{"a.test:80", "b.test:80", "c.test:80"} {
-		if !slices.Contains(p.net.asked, host) {
+		if !slices.Contains(p.site.Asked(), host) {
 			t.Errorf("the relay was not asked for %s", host)
 		}
 	}
 }
 
-// TestOpenPagesDoesNotWaitForTheSite: a site that does not answer costs the start nothing, and goes on loading.
+// TestOpenPagesDoesNotWaitForTheSite: a site that does not answer does not delay the start, and keeps loading.
 func TestOpenPagesDoesNotWaitForTheSite(t *testing.T) {
 	p := newProfile(t)
 	answer := make(chan struct{})
-	p.net.mux.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) {
+	p.site.Mux.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) {
 		<-answer
 		w.Header().Set("Content-Type", "text/html")
 		w.Write([]byte("<title>slow</title>"))
@@ -73,7 +73,7 @@ func TestOpenPagesDoesNotWaitForTheSite(t *testing.T) {
 	pageAt(t, b, "/slow")
 }
 
-// TestOpenPagesOfDeadProxy: what cannot be loaded is a page with an error, not an error of the start.
+// TestOpenPagesOfDeadProxy: a URL that cannot be loaded gives a page with an error, not an error of the start.
 func TestOpenPagesOfDeadProxy(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
@@ -91,17 +91,22 @@ func TestOpenPagesOfDeadProxy(t *testing.T) {
 	}
 }
 
-// TestHostileURLs: no URL of a user's gets anywhere but into Page.navigate, and only what the web is made of gets there.
+// TestHostileURLs: a user's URL reaches nothing but Page.navigate, and only http, https and about:blank reach that.
 func TestHostileURLs(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
 	marker := filepath.Join(t.TempDir(), "marker")
 	for _, url := range []string{
-		"--renderer-cmd-prefix=touch " + marker, "--no-sandbox", "-", "", " ", "file:///etc/passwd", "FILE:///etc/passwd", "file://localhost/etc/passwd",
-		"javascript:alert(1)", "JaVaScRiPt:alert(1)", "java\nscript:alert(1)", "\x01javascript:alert(1)", "chrome://settings", "chrome://crash", "chrome-extension://x/y",
-		"view-source:http://a.test/", "view-source:file:///etc/passwd", "data:text/html,<script>1</script>", "blob:http://a.test/x", "filesystem:http://a.test/x",
-		"about:version", "about:blank#x", "About:blank", "devtools://devtools", "ftp://a.test/", "http:", "http://", "http:///path", "//a.test/", "http//a.test",
-		" http://a.test/", "http://a.test/\x00", "http://a.test/\nx", "http://%zz/", "http://[::1", "ws://a.test/", "intent://x", "mailto:x@y", "\u202ehttp://a.test",
+		"--renderer-cmd-prefix=touch " + marker, "--no-sandbox", "-", "", " ", "file:///etc/passwd", "FILE:///etc/passwd",
+		"file://localhost/etc/passwd",
+		"javascript:alert(1)", "JaVaScRiPt:alert(1)", "java\nscript:alert(1)", "\x01javascript:alert(1)", "chrome://settings",
+		"chrome://crash", "chrome-extension://x/y",
+		"view-source:http://a.test/", "view-source:file:///etc/passwd", "data:text/html,<script>1</script>", "blob:http://a.test/x",
+		"filesystem:http://a.test/x",
+		"about:version", "about:blank#x", "About:blank", "devtools://devtools", "ftp://a.test/", "http:", "http://", "http:///path",
+		"//a.test/", "http//a.test",
+		" http://a.test/", "http://a.test/\x00", "http://a.test/\nx", "http://%zz/", "http://[::1", "ws://a.test/", "intent://x",
+		"mailto:x@y", "\u202ehttp://a.test",
 	} {
 		var refused *URLError
 		if err := b.OpenPages(t.Context(), []string{url}); !errors.As(err, &refused) {
@@ -120,7 +125,8 @@ func TestHostileURLs(t *testing.T) {
 		t.Error("a URL ran a program")
 	}
 	args := commandLine(b.PID())
-	if len(args) == 0 || slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "a.test") || strings.Contains(a, "renderer-cmd") }) {
+	if len(args) == 0 || slices.ContainsFunc(
+		args, func(a string) bool { return strings.Contains(a, "a.test") || strings.Contains(a, "renderer-cmd") }) {
 		t.Errorf("Chrome's command line: %q", args)
 	}
 }

@@ -13,18 +13,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// knowsPeers: this system tells whose the other end of a connection is.
+// knowsPeers says that this system tells who owns the other end of a connection.
 const knowsPeers = true
 
-// peers tells whether the other end of a loopback connection is a socket of a browser's processes. The socket's inode comes from the
-// kernel (sock_diag(7), exact look-up of one connection, 20 to 95 µs), its owner from /proc/PID/fd.
+// peers tells whether the other end of a loopback connection belongs to a browser's process. The socket's inode comes from the kernel
+// (sock_diag(7), exact lookup of one connection, 20 to 95 µs), its owner from /proc/PID/fd.
 type peers struct {
-	last atomic.Int64 // the process that had the last one: mostly Chrome's network service
+	last atomic.Int64 // the process of the last connection, mostly Chrome's network service
 }
 
 var errStranger = errors.New("the connection is not the browser's")
 
-// check returns errStranger, or why it cannot be known, unless the peer's socket belongs to a process of the group.
+// check returns an error unless the peer's socket belongs to a process of the group: errStranger, or why that is unknown.
 func (p *peers) check(c net.Conn, group int) error {
 	if group == 0 {
 		return fmt.Errorf("%w: there is no browser yet", errStranger)
@@ -34,11 +34,11 @@ func (p *peers) check(c net.Conn, group int) error {
 		return fmt.Errorf("whose connection it is cannot be told: %w", err)
 	}
 	link := "socket:[" + strconv.FormatUint(uint64(inode), 10) + "]"
-	if last := int(p.last.Load()); last != 0 && groupOf(last) == group && holds(last, link) {
+	if last := int(p.last.Load()); last != 0 && groupOf(last) == group && hasOpen(last, link) {
 		return nil
 	}
 	for _, pid := range membersOf(group) {
-		if holds(pid, link) {
+		if hasOpen(pid, link) {
 			p.last.Store(int64(pid))
 			return nil
 		}
@@ -46,8 +46,8 @@ func (p *peers) check(c net.Conn, group int) error {
 	return errStranger
 }
 
-// holds reports whether a process has the file open. Of a process that may not be looked at it is not believed.
-func holds(pid int, link string) bool {
+// hasOpen reports whether a process has the file open. A process that cannot be inspected counts as one that has not.
+func hasOpen(pid int, link string) bool {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -61,7 +61,7 @@ func holds(pid int, link string) bool {
 	return false
 }
 
-// groupOf is the process group of a process, 0 when it is gone.
+// groupOf returns the process group of a process, 0 if the process has gone.
 func groupOf(pid int) int {
 	id, err := unix.Getpgid(pid)
 	if err != nil {
@@ -95,7 +95,7 @@ type inetDiagRequest struct {
 
 const sockDiagByFamily = 20 // linux/sock_diag.h
 
-// peerInode asks the kernel for the socket at the other end of c, which is on this machine.
+// peerInode returns the inode of the socket at the other end of c, which is on this machine.
 func peerInode(c net.Conn) (uint32, error) {
 	theirs, ok := c.RemoteAddr().(*net.TCPAddr)
 	ours, ok2 := c.LocalAddr().(*net.TCPAddr)
@@ -103,8 +103,9 @@ func peerInode(c net.Conn) (uint32, error) {
 		return 0, errors.New("it is no TCP connection")
 	}
 	a, b := theirs.AddrPort(), ours.AddrPort()
-	request := inetDiagRequest{family: unix.AF_INET, protocol: unix.IPPROTO_TCP, states: ^uint32(0), cookie: [2]uint32{^uint32(0), ^uint32(0)}}
-	request.sourcePort, request.destinationPort = inOrder(a.Port()), inOrder(b.Port())
+	request := inetDiagRequest{
+		family: unix.AF_INET, protocol: unix.IPPROTO_TCP, states: ^uint32(0), cookie: [2]uint32{^uint32(0), ^uint32(0)}}
+	request.sourcePort, request.destinationPort = networkOrder(a.Port()), networkOrder(b.Port())
 	from, to := a.Addr().Unmap().As4(), b.Addr().Unmap().As4()
 	copy(request.source[:], from[:])
 	copy(request.destination[:], to[:])
@@ -124,9 +125,9 @@ func peerInode(c net.Conn) (uint32, error) {
 	return inode, nil
 }
 
-func inOrder(port uint16) [2]byte { return [2]byte{byte(port >> 8), byte(port)} }
+func networkOrder(port uint16) [2]byte { return [2]byte{byte(port >> 8), byte(port)} }
 
-// askKernel sends one request to NETLINK_SOCK_DIAG and returns the answer's payload (netlink(7)).
+// askKernel sends one request to NETLINK_SOCK_DIAG and returns the payload of the answer (netlink(7)).
 func askKernel(payload []byte) ([]byte, error) {
 	s, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -138,7 +139,8 @@ func askKernel(payload []byte) ([]byte, error) {
 	}
 	const headerSize = unix.SizeofNlMsghdr
 	message := make([]byte, headerSize+len(payload))
-	*(*unix.NlMsghdr)(unsafe.Pointer(&message[0])) = unix.NlMsghdr{Len: uint32(len(message)), Type: sockDiagByFamily, Flags: unix.NLM_F_REQUEST}
+	*(*unix.NlMsghdr)(unsafe.Pointer(&message[0])) = unix.NlMsghdr{
+		Len: uint32(len(message)), Type: sockDiagByFamily, Flags: unix.NLM_F_REQUEST}
 	copy(message[headerSize:], payload)
 	if err := unix.Sendto(s, message, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return nil, err

@@ -11,18 +11,18 @@ import (
 	"syscall"
 )
 
-// pipe is Chrome's DevTools connection (--remote-debugging-pipe): JSON messages, each with a NUL behind it, one file for each direction.
-// It is also the lifeline: Chrome closes itself, cookies flushed, as soon as our ends are closed, also when the kernel closes them because we died.
+// pipe is Chrome's DevTools connection (--remote-debugging-pipe): JSON messages that end with a NUL, one pipe for each direction. It is
+// also the lifeline: when our ends are closed, Chrome flushes its cookies and exits. The kernel closes them when this process dies.
 type pipe struct {
 	childR, childW *os.File // Chrome's ends: it reads commands from childR and writes to childW
-	r, w           *os.File // ours
+	r, w           *os.File // our ends
 	in             *bufio.Reader
-	writing        chan struct{}   // holds a token while somebody writes
-	raw            syscall.RawConn // w, to write without waiting
-	rest           []byte          // of a message that Chrome has the beginning of; whose the token is
+	writing        chan struct{}   // holds a token during a write
+	raw            syscall.RawConn // of w, for writes that do not block
+	rest           []byte          // the unwritten rest of a message; belongs to the holder of the token
 }
 
-// pipeBuffer is the reader's buffer: one read of a full pipe.
+// pipeBuffer is the size of the reader's buffer: a full pipe.
 const pipeBuffer = 64 << 10
 
 func newPipe() (*pipe, error) {
@@ -45,10 +45,10 @@ func newPipe() (*pipe, error) {
 	return p, nil
 }
 
-// give hands Chrome's ends to cmd. closeChild must follow the start.
+// give passes Chrome's ends to cmd. closeChild must be called after the start.
 func (p *pipe) give(cmd *exec.Cmd) error { return givePipe(cmd, p) }
 
-// more reports whether the next message has come already.
+// more reports whether the next message has been received completely.
 func (p *pipe) more() bool {
 	there, _ := p.in.Peek(p.in.Buffered())
 	return bytes.IndexByte(there, 0) >= 0
@@ -63,11 +63,11 @@ func (p *pipe) read() ([]byte, error) {
 	return msg[:len(msg)-1], nil
 }
 
-// pump writes what q holds to Chrome until q or the pipe ends.
+// pump writes the messages of q to Chrome until q or the pipe ends.
 func (p *pipe) pump(q *queue) error {
 	var together []byte
 	for {
-		ended := q.ring(context.Background())
+		ended := q.await(context.Background())
 		p.writing <- struct{}{}
 		err := p.write(q, &together)
 		<-p.writing
@@ -77,8 +77,8 @@ func (p *pipe) pump(q *queue) error {
 	}
 }
 
-// write writes what q holds now. Small messages that wait together go out in one write. The token is held.
-func (p *pipe) write(q *queue, together *[]byte) error {
+// write writes the messages that q holds now. Small messages are combined into one write. The caller holds the token.
+func (p *pipe) write(q *queue, batch *[]byte) error {
 	if len(p.rest) > 0 {
 		if _, err := p.w.Write(p.rest); err != nil {
 			return err
@@ -86,12 +86,12 @@ func (p *pipe) write(q *queue, together *[]byte) error {
 		p.rest = nil
 	}
 	for {
-		*together = (*together)[:0]
-		for msg, _ := q.popBelow(pipeBuffer); msg != nil; msg, _ = q.popBelow(pipeBuffer - len(*together)) {
-			*together = append(*together, msg...)
+		*batch = (*batch)[:0]
+		for msg, _ := q.popBelow(pipeBuffer); msg != nil; msg, _ = q.popBelow(pipeBuffer - len(*batch)) {
+			*batch = append(*batch, msg...)
 		}
-		now := *together
-		if len(now) == 0 { // there is none, or it is large
+		now := *batch
+		if len(now) == 0 { // q is empty, or the next message is large
 			now, _ = q.pop()
 		}
 		if len(now) == 0 {
@@ -103,9 +103,9 @@ func (p *pipe) write(q *queue, together *[]byte) error {
 	}
 }
 
-// writeNow writes a message from the caller's own goroutine when nothing else is on its way and Chrome's end takes it at once: that wakes nobody. It
-// reports whether the message is on its way. What the pipe takes only in part is left to pump: a caller that waited for Chrome here would not hear of
-// its own end.
+// writeNow writes a message directly if nothing else waits and Chrome's end takes it without blocking, which saves waking pump. It reports
+// whether the message was accepted. A rest is left to pump, since a caller that blocked here would not notice the end of its own
+// connection.
 func (p *pipe) writeNow(q *queue, msg []byte) bool {
 	select {
 	case p.writing <- struct{}{}:
@@ -122,7 +122,7 @@ func (p *pipe) writeNow(q *queue, msg []byte) bool {
 	}
 	if n < len(msg) {
 		p.rest = msg[n:]
-		q.wake()
+		q.signal()
 	}
 	return true
 }
@@ -130,7 +130,7 @@ func (p *pipe) writeNow(q *queue, msg []byte) bool {
 func (p *pipe) closeChild() { closeAll(p.childR, p.childW) }
 func (p *pipe) close()      { closeAll(p.r, p.w) }
 
-// closeAll closes what is there. An error of a pipe's close tells nothing that could be acted upon.
+// closeAll closes files. Nothing can be done about an error of closing a pipe.
 func closeAll(files ...*os.File) {
 	for _, f := range files {
 		if f != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestPipeKeepsOrder: each sender's messages reach Chrome whole and in its order, whether it writes them itself or leaves them to the queue.
+// TestPipeKeepsOrder: each sender's messages reach Chrome whole and in order, whether they are written directly or queued.
 func TestPipeKeepsOrder(t *testing.T) {
 	p, err := newPipe()
 	if err != nil {
@@ -25,33 +25,33 @@ func TestPipeKeepsOrder(t *testing.T) {
 	}
 	q := newQueue(1 << 20)
 	if !p.writeNow(q, message(0, 0)) {
-		if runtime.GOOS != "windows" { // there nothing is written without waiting
+		if runtime.GOOS != "windows" { // every write may block there
 			t.Fatal("nothing is on its way, and yet the message has to wait")
 		}
 		if _, err := p.w.Write(message(0, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p.writing <- struct{}{} // as if one were on its way
+	p.writing <- struct{}{} // as if a write were under way
 	if p.writeNow(q, message(0, 1)) {
 		t.Fatal("a message overtook one on its way")
 	}
 	<-p.writing
-	if err := q.put(message(0, 1)); err != nil || p.writeNow(q, message(0, 2)) {
+	if err := q.enqueue(message(0, 1)); err != nil || p.writeNow(q, message(0, 2)) {
 		t.Fatalf("a message overtook one that waits, %v", err)
 	}
 	pumped := make(chan error, 1)
 	go func() { pumped <- p.pump(q) }()
 	var sending sync.WaitGroup
-	sending.Go(func() { // as the owner does
+	sending.Go(func() { // as the controller does
 		for i := 2; i < each; i++ {
-			_ = q.force(message(0, i))
+			_ = q.enqueueAlways(message(0, i))
 		}
 	})
 	for sender := 1; sender < senders; sender++ {
 		sending.Go(func() {
 			for i := range each {
-				if msg := message(sender, i); !p.writeNow(q, msg) && q.wait(t.Context(), msg) != nil {
+				if msg := message(sender, i); !p.writeNow(q, msg) && q.enqueueWait(t.Context(), msg) != nil {
 					return // the reader misses it
 				}
 			}
@@ -64,7 +64,8 @@ func TestPipeKeepsOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		var sender, i int
-		if _, err := fmt.Sscanf(string(msg), "%d %d", &sender, &i); err != nil || i != next[sender] || !bytes.Equal(msg, message(sender, i)) {
+		if _, err := fmt.Sscanf(string(msg), "%d %d", &sender, &i); err != nil || i != next[sender] ||
+			!bytes.Equal(msg, message(sender, i)) {
 			t.Fatalf("sender %d: message %d of %d bytes, want %d; %v", sender, i, len(msg), next[sender], err)
 		}
 		next[sender]++
@@ -76,8 +77,8 @@ func TestPipeKeepsOrder(t *testing.T) {
 	p.close()
 }
 
-// TestPipeHoldsNobody: while Chrome does not read, who sends to it is not held, whatever the size: what is left waits for the pump, and whoever comes
-// next waits where his own end frees him. Chrome then gets all of it, whole and in order.
+// TestPipeHoldsNobody: while Chrome does not read, no sender of a message of any size is blocked. The pump writes the rest, and later
+// senders wait until their context ends. Then Chrome gets everything, whole and in order.
 func TestPipeHoldsNobody(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there nothing is written without waiting, and all goes by the queue")
@@ -105,12 +106,12 @@ func TestPipeHoldsNobody(t *testing.T) {
 	if p.writeNow(q, messages[1]) {
 		t.Fatal("a message overtook the rest of another")
 	}
-	if err := q.put(messages[1]); err != nil {
+	if err := q.enqueue(messages[1]); err != nil {
 		t.Fatal(err)
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan error, 1)
-	go func() { left <- q.wait(ctx, []byte("of one who left")) }()
+	go func() { left <- q.enqueueWait(ctx, []byte("of one who left")) }()
 	leave()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("who left: %v", err)

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// givePipe lets Chrome inherit its two handles and names them with --remote-debugging-io-pipes (handle to read, handle to write),
-// since Windows has no file descriptors 3 and 4. Our own ends are made private, so that no child holds the lifeline open.
+// givePipe lets Chrome inherit its two handles and names them in --remote-debugging-io-pipes (read handle, write handle), since Windows has
+// no file descriptors 3 and 4. Our own ends are made private, so that no child keeps the pipe open.
 func givePipe(cmd *exec.Cmd, p *pipe) error {
 	for _, f := range []*os.File{p.r, p.w} {
 		if err := syscall.SetHandleInformation(syscall.Handle(f.Fd()), syscall.HANDLE_FLAG_INHERIT, 0); err != nil {

@@ -17,12 +17,13 @@ import (
 
 // Exit says how the browser's main process ended.
 type Exit struct {
-	Code   int       // exit code, -1 when a signal ended it
-	Signal string    // name of the signal, "" when none
-	Lines  []string  // the last lines that it printed: at most 20, at most 4 KiB in all
-	At     time.Time // when it was seen
+	Code   int       // exit code, -1 after a signal
+	Signal string    // name of the signal, "" for none
+	Lines  []string  // the last lines of output, at most 20 and 4 KiB
+	At     time.Time // when the exit was noticed
 }
 
+// String completes "the browser …".
 func (e Exit) String() string {
 	if e.Signal != "" {
 		return "was ended by a signal (" + e.Signal + ")"
@@ -30,21 +31,21 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exited with code %d", e.Code)
 }
 
-// process is Chrome's main process and what it started. One goroutine owns it and alone waits for it.
+// process is Chrome's main process and its process group. One goroutine supervises it.
 type process struct {
-	cmd    *exec.Cmd // what was to be run
-	child  *exec.Cmd // whose process it is; in a namespace another command than cmd
-	group  *group
-	output *tail
-	leave  time.Duration
+	cmd          *exec.Cmd // the command to run
+	child        *exec.Cmd // the command that was started; in a namespace it is not cmd
+	group        *group
+	output       *tail
+	groupTimeout time.Duration
 
-	exited chan struct{} // closed when the main process has gone; exit is set then
-	exit   Exit
-	gone   chan struct{} // closed when nothing of the group is left
+	exited    chan struct{} // closed when the main process has exited and exit is set
+	exit      Exit
+	groupGone chan struct{} // closed when every process of the group has exited
 }
 
-// startProcess starts cmd in the burrow as a group of its own.
-func startProcess(cmd *exec.Cmd, home burrow, leave time.Duration) (*process, error) {
+// startProcess starts cmd in its isolation, as a process group of its own.
+func startProcess(cmd *exec.Cmd, iso isolator, leave time.Duration) (*process, error) {
 	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("make the output pipe: %w", err)
@@ -52,46 +53,47 @@ func startProcess(cmd *exec.Cmd, home burrow, leave time.Duration) (*process, er
 	defer in.Close()
 	cmd.Stdout, cmd.Stderr = in, in
 	prepareGroup(cmd)
-	child, err := home.start(cmd)
+	child, err := iso.start(cmd)
 	if err != nil {
 		out.Close()
 		return nil, err
 	}
-	p := &process{cmd: cmd, child: child, group: newGroup(child.Process), leave: leave, exited: make(chan struct{}), gone: make(chan struct{})}
+	p := &process{cmd: cmd, child: child, group: newGroup(child.Process), groupTimeout: leave, exited: make(chan struct{}),
+		groupGone: make(chan struct{})}
 	p.output = newTail(out)
-	go p.own()
+	go p.supervise()
 	return p, nil
 }
 
 func (p *process) pid() int { return p.child.Process.Pid }
 
-// lastWords is how long the output of a process that has gone may still come.
-const lastWords = 100 * time.Millisecond
+// outputGrace is how long the output of an exited process is still read.
+const outputGrace = 100 * time.Millisecond
 
-// own waits for the main process, then for the rest of the group, which it kills when it stays.
-func (p *process) own() {
-	_ = p.child.Wait() // ProcessState says the same
+// supervise waits for the main process and then for the rest of its group, which it kills after groupTimeout.
+func (p *process) supervise() {
+	_ = p.child.Wait() // ProcessState has the same information
 	at := time.Now()
 	select {
 	case <-p.output.done:
-	case <-time.After(lastWords):
+	case <-time.After(outputGrace):
 	}
 	p.exit = exitOf(p.child.ProcessState)
 	p.exit.At, p.exit.Lines = at, p.output.lines()
 	close(p.exited)
-	if !p.group.await(p.leave) {
+	if !p.group.await(p.groupTimeout) {
 		p.group.kill()
-		p.group.await(p.leave)
+		p.group.await(p.groupTimeout)
 	}
 	p.group.close()
 	p.output.close()
-	close(p.gone)
+	close(p.groupGone)
 }
 
-// kill ends the whole group at once. The main process may have gone already.
+// kill kills the whole group. The main process may have exited already.
 func (p *process) kill() {
 	select {
-	case <-p.gone:
+	case <-p.groupGone:
 	default:
 		p.group.kill()
 	}
@@ -111,7 +113,7 @@ const (
 	lineBytes = 512
 )
 
-// tail keeps the last lines of a process' output, and reads all of it so that the process never waits for us.
+// tail reads all output of a process, so that the process never blocks, and keeps the last lines.
 type tail struct {
 	src  *os.File
 	done chan struct{} // closed at the end of the output
@@ -134,7 +136,7 @@ func (t *tail) read() {
 		if len(line) > 0 {
 			t.keep(line)
 		}
-		for more && err == nil { // what is longer than the buffer is cut
+		for more && err == nil { // cut what exceeds the buffer
 			_, more, err = in.ReadLine()
 		}
 		if err != nil {
@@ -143,7 +145,7 @@ func (t *tail) read() {
 	}
 }
 
-// keep adds a line, made harmless for terminals and logs, and drops the oldest that are too many.
+// keep stores a line without control characters and drops the oldest lines beyond the limits.
 func (t *tail) keep(line []byte) {
 	clean := strings.Map(func(r rune) rune {
 		if r == '\t' || unicode.IsPrint(r) {
@@ -173,7 +175,7 @@ func (t *tail) lines() []string {
 	return slices.Clone(t.kept)
 }
 
-// close ends the reading, also when a process outside the group still holds the other end.
+// close ends the reading, even if a process outside of the group holds the other end.
 func (t *tail) close() {
 	_ = io.Closer(t.src).Close()
 	<-t.done

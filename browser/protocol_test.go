@@ -34,7 +34,7 @@ type protocolParameter struct {
 	Optional bool   `json:"optional,omitempty"`
 }
 
-// TestProtocolIsCdprotos proves that protocol.json lists what the cdproto module in go.mod lists. With -update it writes the file.
+// TestProtocolIsCdprotos checks that protocol.json lists what the cdproto module in go.mod lists. With -update it writes the file.
 func TestProtocolIsCdprotos(t *testing.T) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/chromedp/cdproto").Output()
 	if err != nil {
@@ -108,7 +108,7 @@ func readDomain(t *testing.T, dir string) (d protocolDomain) {
 	return d
 }
 
-// noteNames keeps `CommandX = "Domain.x"` and `X = cdp.Event[EventX]{Method: "Domain.x"}`.
+// noteNames collects `CommandX = "Domain.x"` and `X = cdp.Event[EventX]{Method: "Domain.x"}`.
 func noteNames(v *ast.ValueSpec, methods, events map[string]string) {
 	for i, name := range v.Names {
 		if i >= len(v.Values) {

@@ -8,44 +8,44 @@ import (
 	"time"
 )
 
-// errQueueClosed is what a queue answers after its end.
+// errQueueClosed says that a queue is closed.
 var errQueueClosed = errors.New("connection closed")
 
-// errTooSlow is what a queue answers when its reader has fallen too far behind.
+// errTooSlow says that a queue is full: its reader has fallen too far behind.
 var errTooSlow = errors.New("reader too slow")
 
-// queue holds messages for one reader. It is bounded by bytes: more than limit bytes waiting means that nothing more goes in.
-// One message may be larger than the limit, so that frames of any size pass. A client's queue has no limit: its backlog looks after it.
+// queue holds messages for one reader. It accepts messages until more than limit bytes wait. One message may be larger than the limit. A
+// client's queue has no limit of its own; its backlog bounds it.
 type queue struct {
 	limit   int
-	backlog *backlog // what waits for all clients; nil for other readers
+	backlog *backlog // counts what waits for all clients; nil for other readers
 
-	mu     sync.Mutex
-	items  [][]byte
-	bytes  int       // that wait, with the message that is being written
-	taken  int       // since moved
-	moved  time.Time // when the reader had last taken enough to count as one that reads, or something came where nothing waited
-	closed bool
-	ready  chan struct{} // holds a token while there is something to read
-	room   chan struct{} // closed and replaced when messages are taken out
-	done   chan struct{} // closed by close
+	mu         sync.Mutex
+	items      [][]byte
+	bytes      int       // that wait, including a message that is being written
+	progress   int       // bytes read since progressAt
+	progressAt time.Time // when the reader last read minProgress bytes, or when the queue last became non-empty
+	closed     bool
+	ready      chan struct{} // holds a token while there is something to read
+	space      chan struct{} // closed and replaced when the queue is below its limit again
+	done       chan struct{} // closed by close
 }
 
 func newQueue(limit int) *queue {
-	return &queue{limit: limit, ready: make(chan struct{}, 1), room: make(chan struct{}), done: make(chan struct{})}
+	return &queue{limit: limit, ready: make(chan struct{}, 1), space: make(chan struct{}), done: make(chan struct{})}
 }
 
-// put adds a message or says errTooSlow. It never waits.
-func (q *queue) put(msg []byte) error {
-	err := q.lay(msg)
+// enqueue appends a message, or fails with errTooSlow. It never blocks.
+func (q *queue) enqueue(msg []byte) error {
+	err := q.enqueueQuiet(msg)
 	if err == nil {
-		q.wake()
+		q.signal()
 	}
 	return err
 }
 
-// lay is put that wakes nobody: who lays messages down takes them away, or wakes who does.
-func (q *queue) lay(msg []byte) error {
+// enqueueQuiet appends without signalling; the caller must drain the queue or signal.
+func (q *queue) enqueueQuiet(msg []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -58,28 +58,28 @@ func (q *queue) lay(msg []byte) error {
 	return nil
 }
 
-// wake lets one who waits look.
-func (q *queue) wake() {
+// signal wakes the reader.
+func (q *queue) signal() {
 	select {
 	case q.ready <- struct{}{}:
 	default:
 	}
 }
 
-// force adds a message whatever waits already. It is for the owner's few small commands.
-func (q *queue) force(msg []byte) error {
+// enqueueAlways appends a message regardless of the limit. It is for the controller's few small commands.
+func (q *queue) enqueueAlways(msg []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return errQueueClosed
 	}
 	q.add(msg)
-	q.wake()
+	q.signal()
 	return nil
 }
 
-// wait adds a message as soon as there is room.
-func (q *queue) wait(ctx context.Context, msg []byte) error {
+// enqueueWait appends a message as soon as the queue is below its limit.
+func (q *queue) enqueueWait(ctx context.Context, msg []byte) error {
 	for {
 		q.mu.Lock()
 		if q.closed {
@@ -88,11 +88,11 @@ func (q *queue) wait(ctx context.Context, msg []byte) error {
 		}
 		if q.bytes <= q.limit {
 			q.add(msg)
-			q.wake()
+			q.signal()
 			q.mu.Unlock()
 			return nil
 		}
-		room := q.room
+		room := q.space
 		q.mu.Unlock()
 		select {
 		case <-room:
@@ -105,27 +105,27 @@ func (q *queue) wait(ctx context.Context, msg []byte) error {
 
 func (q *queue) add(msg []byte) {
 	if q.bytes == 0 {
-		q.moved, q.taken = time.Now(), 0
+		q.progressAt, q.progress = time.Now(), 0
 	}
 	q.items = append(q.items, msg)
 	q.count(len(msg))
 }
 
-// count notes that more waits, or less. q.mu is held.
+// count adds more bytes to those that wait; more may be negative. q.mu is held.
 func (q *queue) count(more int) {
 	over := q.bytes > q.limit
 	q.bytes += more
 	if over && q.bytes <= q.limit {
-		close(q.room)
-		q.room = make(chan struct{})
+		close(q.space)
+		q.space = make(chan struct{})
 	}
 	if q.backlog != nil {
 		q.backlog.count(more, q.bytes)
 	}
 }
 
-// take returns the next message as soon as there is one. After close it first returns what is left.
-func (q *queue) take(ctx context.Context) ([]byte, error) {
+// dequeue returns the next message as soon as there is one. After close it first returns the remaining messages.
+func (q *queue) dequeue(ctx context.Context) ([]byte, error) {
 	for {
 		msg, closed := q.pop()
 		if msg != nil {
@@ -143,8 +143,8 @@ func (q *queue) take(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// ring returns when somebody has woken who waits here, or with errQueueClosed when nothing more will come: what is left can be taken then.
-func (q *queue) ring(ctx context.Context) error {
+// await returns after a signal. It returns errQueueClosed after close; then the remaining messages can still be read.
+func (q *queue) await(ctx context.Context) error {
 	select {
 	case <-q.ready:
 		return nil
@@ -155,76 +155,76 @@ func (q *queue) ring(ctx context.Context) error {
 	}
 }
 
-// isEmpty reports whether nothing waits, and more may come.
+// isEmpty reports whether an open queue holds no message.
 func (q *queue) isEmpty() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.items) == 0 && !q.closed
 }
 
-// pop takes the first message out, nil when there is none, and says whether the queue is closed.
+// pop removes the first message, nil for none. closed says that no more messages will come.
 func (q *queue) pop() (msg []byte, closed bool) { return q.popBelow(math.MaxInt) }
 
-// popBelow is pop of a message of less than size bytes.
+// popBelow is pop for a message of less than size bytes.
 func (q *queue) popBelow(size int) (msg []byte, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.items) == 0 || len(q.items[0]) >= size {
 		return nil, q.closed
 	}
-	msg = q.first()
-	q.took(len(msg))
+	msg = q.removeFirst()
+	q.noteProgress(len(msg))
 	q.count(-len(msg))
 	return msg, q.closed
 }
 
-// first takes the first message out. There is one, and q.mu is held.
-func (q *queue) first() (msg []byte) {
+// removeFirst removes the first message. The queue is not empty, and q.mu is held.
+func (q *queue) removeFirst() (msg []byte) {
 	msg, q.items[0] = q.items[0], nil
 	q.items = q.items[1:]
 	return msg
 }
 
-// begin is pop of a message that is written in portions: it counts until it is finished.
-func (q *queue) begin() []byte {
+// popUncounted is pop for a message that is written in portions. Its bytes count until uncount.
+func (q *queue) popUncounted() []byte {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.items) == 0 {
 		return nil
 	}
-	return q.first()
+	return q.removeFirst()
 }
 
-// wrote notes that the reader took n bytes of the message that was begun.
-func (q *queue) wrote(n int) {
+// noteWritten records that n bytes of a message of popUncounted were written.
+func (q *queue) noteWritten(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.took(n)
+	q.noteProgress(n)
 }
 
-// took notes that the reader reads. q.mu is held.
-func (q *queue) took(n int) {
-	if q.taken += n; q.taken >= reads {
-		q.moved, q.taken = time.Now(), 0
+// noteProgress records that n bytes were read. q.mu is held.
+func (q *queue) noteProgress(n int) {
+	if q.progress += n; q.progress >= minProgress {
+		q.progressAt, q.progress = time.Now(), 0
 	}
 }
 
-// finished notes that the message that was begun, of n bytes, is written.
-func (q *queue) finished(n int) {
+// uncount ends the count of a message of popUncounted that had n bytes.
+func (q *queue) uncount(n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.count(-n)
 }
 
-// idle says how much waits, and for how long the reader has taken next to nothing of it.
-func (q *queue) idle() (bytes int, since time.Duration) {
+// idleTime returns how many bytes wait, and for how long the reader has read less than minProgress of them.
+func (q *queue) idleTime() (bytes int, since time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.bytes, time.Since(q.moved)
+	return q.bytes, time.Since(q.progressAt)
 }
 
-// leave takes what waits out of the backlog, for a reader that has ended.
-func (q *queue) leave() {
+// leaveBacklog stops counting in the backlog, since the reader has ended.
+func (q *queue) leaveBacklog() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.backlog != nil {
@@ -233,7 +233,7 @@ func (q *queue) leave() {
 	}
 }
 
-// close ends the queue. What waits can still be taken.
+// close ends the queue. The remaining messages can still be read.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -18,10 +18,10 @@ import (
 	"warren/testnet"
 )
 
-// call runs one command of a test on the owner's sessions.
+// call runs a command on the controller's sessions.
 func call(t *testing.T, b *Browser, session, method string, params any) json.RawMessage {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	var raw json.RawMessage
 	if err := b.mux.call(ctx, session, method, params, &raw); err != nil {
@@ -30,10 +30,10 @@ func call(t *testing.T, b *Browser, session, method string, params any) json.Raw
 	return raw
 }
 
-// evaluate returns what an expression (a promise too) gives on an open page.
-func evaluate(t *testing.T, b *Browser, p page, expression string) string {
+// evaluate returns the value of an expression, or of its promise, on an open page.
+func evaluate(t *testing.T, b *Browser, p Page, expression string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	text, err := tryEvaluate(ctx, b, p, expression)
 	if err != nil {
@@ -42,34 +42,34 @@ func evaluate(t *testing.T, b *Browser, p page, expression string) string {
 	return text
 }
 
-func tryEvaluate(ctx context.Context, b *Browser, p page, expression string) (string, error) {
+func tryEvaluate(ctx context.Context, b *Browser, p Page, expression string) (string, error) {
 	var r struct {
 		Result struct{ Value json.RawMessage }
 	}
 	params := map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}
-	err := b.mux.call(ctx, p.session, "Runtime.evaluate", params, &r)
+	err := b.mux.call(ctx, p.Session, "Runtime.evaluate", params, &r)
 	return string(r.Result.Value), err
 }
 
-// pageAt waits until a tab shows the path and is loaded, and returns it. Tabs that were restored in the background are brought to the
-// front for that: Chrome loads them one by one, seconds apart.
-func pageAt(t *testing.T, b *Browser, path string) page {
+// pageAt waits until a tab shows the path and is loaded. It brings tabs to the front, since Chrome loads restored background tabs one by
+// one, seconds apart.
+func pageAt(t *testing.T, b *Browser, path string) Page {
 	t.Helper()
-	var found page
-	eventually(t, "a page shows "+path, func() bool {
+	var found Page
+	testnet.Eventually(t, "a page shows "+path, func() bool {
 		targets, err := b.mux.targets(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, target := range targets {
-			p, ok := b.mux.owner.page(target.TargetID)
+			p, ok := b.mux.controller.page(target.TargetID)
 			if !ok || !strings.Contains(target.URL, path) {
 				continue
 			}
-			call(t, b, "", "Target.activateTarget", map[string]string{"targetId": p.target})
+			call(t, b, "", "Target.activateTarget", map[string]string{"targetId": p.Target})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			// A page that is on its way may answer with an error, or not at all: it is asked again.
+			// A page that is navigating may answer with an error or not at all, and is asked again.
 			if got, _ := tryEvaluate(ctx, b, p, "location.pathname + document.readyState"); got == `"`+path+`complete"` {
 				found = p
 				return true
@@ -80,7 +80,7 @@ func pageAt(t *testing.T, b *Browser, path string) page {
 	return found
 }
 
-// urls lists what the tabs show, when the browser has no page of its own open any more.
+// urls lists the tabs' addresses, once the page of the probe is closed.
 func urls(t *testing.T, b *Browser) []string {
 	t.Helper()
 	b.Languages()
@@ -130,7 +130,7 @@ func TestStartAndStop(t *testing.T) {
 		t.Errorf("stopped by %q, want close", got)
 	}
 	t.Logf("stop: %v", time.Since(began))
-	awaitClosed(t, "Done", b.Done(), 0)
+	testnet.AwaitClosed(t, "Done", b.Done(), 0)
 	if e := b.Exit(); e.Code != 0 || e.Signal != "" || e.At.IsZero() {
 		t.Errorf("exit %+v", e)
 	}
@@ -140,7 +140,7 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
-// assertNothingLeft proves that a run left no process and no temporary folder.
+// assertNothingLeft checks that a run left no process and no temporary folder.
 func assertNothingLeft(t *testing.T, b *Browser, pid int) {
 	t.Helper()
 	if g := (&group{id: pid}); pid > 0 && g.alive() {
@@ -154,7 +154,8 @@ func assertNothingLeft(t *testing.T, b *Browser, pid int) {
 	}
 }
 
-// TestNothingIsLost is the promise of a stop: what a page stored half a second before is there at the next start, tabs and session cookies too.
+// TestNothingIsLost is the promise of a stop: what a page stored half a second before is there at the next start, including tabs and
+// session cookies.
 func TestNothingIsLost(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
@@ -163,7 +164,8 @@ func TestNothingIsLost(t *testing.T) {
 	}
 	one := pageAt(t, b, "/one")
 	pageAt(t, b, "/two")
-	evaluate(t, b, one, `document.cookie = 'kept=1; max-age=86400'; document.cookie = 'session=1'; sessionStorage.tab = '1'; localStorage.all = '1'`)
+	evaluate(t, b, one, `document.cookie = 'kept=1; max-age=86400'; document.cookie = 'session=1'; sessionStorage.tab = '1'; `+
+		`localStorage.all = '1'`)
 	<-time.After(500 * time.Millisecond) // the half second of the promise
 	if got := b.Stop(t.Context(), false); got != MethodClose {
 		t.Fatalf("stopped by %q", got)
@@ -191,7 +193,7 @@ func TestCrashIsSeen(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	awaitClosed(t, "the crash", b.Done(), patient)
+	testnet.AwaitClosed(t, "the crash", b.Done(), testnet.Patience)
 	t.Logf("seen after %v", time.Since(began))
 	if e := b.Exit(); e.Signal != "killed" || e.Code != -1 {
 		t.Errorf("exit %+v, want the signal", e)
@@ -200,7 +202,7 @@ func TestCrashIsSeen(t *testing.T) {
 		t.Errorf("a stop after the crash says %q", got)
 	}
 	assertNothingLeft(t, b, pid)
-	again := p.start() // the lock that the crash left is no obstacle
+	again := p.start() // the lock of the crashed browser is no obstacle
 	if got := again.Stop(t.Context(), false); got != MethodClose {
 		t.Errorf("stopped by %q", got)
 	}
@@ -225,26 +227,26 @@ func TestTabsComeBackAfterCrash(t *testing.T) {
 	}
 }
 
-// TestSessionWithoutTabs: Chrome opens the New Tab Page when there is nothing to restore; we do not stay there.
+// TestSessionWithoutTabs: without tabs to restore Chrome opens the New Tab Page; the start leaves it.
 func TestSessionWithoutTabs(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
-	for _, open := range b.mux.owner.openPages() {
-		call(t, b, "", "Target.closeTarget", map[string]string{"targetId": open.target})
+	for _, open := range b.mux.controller.openPages() {
+		call(t, b, "", "Target.closeTarget", map[string]string{"targetId": open.Target})
 	}
 	b.Stop(t.Context(), false)
 	for range 2 {
 		b = p.start()
-		eventually(t, "the only tab is blank", func() bool { return slices.Equal(urls(t, b), []string{"about:blank"}) })
+		testnet.Eventually(t, "the only tab is blank", func() bool { return slices.Equal(urls(t, b), []string{"about:blank"}) })
 		b.Stop(t.Context(), false)
 	}
 }
 
-// TestHungBrowser: a browser that does nothing any more still ends within the bounds, also while one stop waits for another.
+// TestHungBrowser: a browser that hangs ends within the limits, even while another stop waits.
 func TestHungBrowser(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
-	b.limits.ask, b.limits.interrupt = 300*time.Millisecond, 300*time.Millisecond
+	b.limits.closing, b.limits.interrupt = 300*time.Millisecond, 300*time.Millisecond
 	pid := b.PID()
 	testnet.Pause(t, -pid)
 	began := time.Now()
@@ -266,7 +268,7 @@ func TestHungBrowser(t *testing.T) {
 	assertNothingLeft(t, b, pid)
 }
 
-// TestInterruptStep: SIGINT is what follows when Browser.close is not heard, and it keeps cookies too.
+// TestInterruptStep: if Browser.close has no effect SIGINT follows, and keeps cookies too.
 func TestInterruptStep(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
@@ -274,7 +276,7 @@ func TestInterruptStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	evaluate(t, b, pageAt(t, b, "/one"), `document.cookie = 'kept=1; max-age=86400'`)
-	b.limits.ask = 0
+	b.limits.closing = 0
 	b.mux.in.close() // nothing reaches Chrome any more
 	if got := b.Stop(t.Context(), false); got != MethodInterrupt {
 		t.Fatalf("stopped by %q, want interrupt", got)
@@ -301,7 +303,7 @@ func TestForceAndContextEndPatience(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := p.start()
 			pid := b.PID()
-			testnet.Pause(t, pid) // else it would be too quick to close
+			testnet.Pause(t, pid) // else it would close too quickly
 			began := time.Now()
 			if got := stop(b); got != MethodKill {
 				t.Errorf("stopped by %q, want kill", got)
@@ -323,7 +325,7 @@ func TestLifeline(t *testing.T) {
 	}
 	evaluate(t, b, pageAt(t, b, "/one"), `document.cookie = 'kept=1; max-age=86400'`)
 	b.mux.pipe.close()
-	awaitClosed(t, "the browser's end", b.Done(), patient)
+	testnet.AwaitClosed(t, "the browser's end", b.Done(), testnet.Patience)
 	if e := b.Exit(); e.Code != 0 || e.Signal != "" {
 		t.Errorf("exit %+v", e)
 	}
@@ -340,7 +342,7 @@ func TestStopBeforeStart(t *testing.T) {
 	if got := b.Stop(t.Context(), false); got != MethodNone {
 		t.Errorf("stopped by %q", got)
 	}
-	awaitClosed(t, "Done", b.Done(), 0)
+	testnet.AwaitClosed(t, "Done", b.Done(), 0)
 	if err := b.Start(t.Context()); err == nil {
 		t.Error("a stopped browser started")
 	}

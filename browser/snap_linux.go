@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// isSnap reports whether a program is one of snapd's. Its launcher needs the right to become root, which a namespace takes away.
-// Ubuntu's chromium-browser is a script around one.
+// isSnap reports whether a program is a snap. Its launcher needs to become root, which a namespace prevents. Ubuntu's chromium-browser is a
+// script around a snap.
 func isSnap(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -23,6 +23,6 @@ func isSnap(path string) bool {
 	}
 	defer f.Close()
 	head := make([]byte, 4<<10)
-	n, _ := f.Read(head) // what cannot be read is no script
+	n, _ := f.Read(head) // an unreadable file is no script
 	return bytes.HasPrefix(head[:n], []byte("#!")) && bytes.Contains(head[:n], []byte("/snap/bin/"))
 }

@@ -2,5 +2,5 @@
 
 package browser
 
-// isSnap: only Linux has snaps.
+// isSnap returns false: only Linux has snaps.
 func isSnap(string) bool { return false }

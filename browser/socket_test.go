@@ -9,6 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/remote"
 	"github.com/coder/websocket"
+
+	"warren/testnet"
 )
 
 // TestPageSocket: a socket of /devtools/page is the page, without a session id, and ends with it.
@@ -27,7 +29,7 @@ func TestPageSocket(t *testing.T) {
 		t.Errorf("the event has a session: %+v", m)
 	}
 	c.send("", "Page.close", nil)
-	awaitClosed(t, "the socket's end", c.ended, patient)
+	testnet.AwaitClosed(t, "the socket's end", c.ended, testnet.Patience)
 	if websocket.CloseStatus(c.err) != websocket.StatusNormalClosure {
 		t.Errorf("ended with %v", c.err)
 	}

@@ -8,96 +8,39 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
-	"unicode"
 )
 
-// Kinds of StartError.
-const (
-	StartNotFound   = "not_found"  // there is no such program
-	StartFailed     = "failed"     // the browser, or something before it, failed
-	StartTimeout    = "timeout"    // the browser did not take commands in time
-	StartLocked     = "locked"     // another browser runs with this profile
-	StartCancelled  = "cancelled"  // the context ended, or Stop was called
-	StartUnwritable = "unwritable" // the profile's folder is not the user's own
-)
-
-// StartError says why a start failed. Nothing is left of it.
-type StartError struct {
-	Kind     string
-	ExitCode int      // of the browser, when it exited by itself; else 0
-	Lines    []string // the last lines that it printed
-	Err      error
-}
-
-func (e *StartError) Error() string {
-	s := fmt.Sprintf("start the browser: %v", e.Err)
-	if n := len(e.Lines); n > 0 {
-		s += ": " + e.Lines[n-1]
-	}
-	return s
-}
-
-func (e *StartError) Unwrap() error { return e.Err }
-
-// check says what is wrong with a spec.
-func (s Spec) check() error {
-	switch {
-	case s.Path == "":
-		return errors.New("no browser is given")
-	case s.UserDataDir == "" || s.TempDir == "":
-		return errors.New("the profile's and the temporary folder must be given")
-	case slices.ContainsFunc(s.kept(), func(dir string) bool { return !filepath.IsAbs(dir) }):
-		return errors.New("the run's own folders must be absolute paths")
-	case strings.ContainsFunc(s.UserDataDir+s.TempDir, unicode.IsControl):
-		return errors.New("the profile's and the temporary folder must have no control characters in their paths")
-	case len(s.TempDir) > maxTempDir:
-		return fmt.Errorf("the temporary folder's path is too long: %d bytes, at most %d for Chrome's socket: %s", len(s.TempDir), maxTempDir, s.TempDir)
-	case within(s.UserDataDir, s.TempDir) || within(os.TempDir(), s.TempDir):
-		return fmt.Errorf("the temporary folder must be one of its own: %s", s.TempDir)
-	case s.Version == "" && (s.Identity.OS != "" || s.Identity.Version != ""):
-		return errors.New("a system or version is declared, and what the browser is was not told")
-	}
-	return s.Identity.check()
-}
-
-// within reports whether path is dir or lies below it.
-func within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
-}
-
-// Start launches Chrome and returns when it takes commands and the owner is attached to each open page. When ctx ends first, or on any error,
+// Start launches Chrome. It returns when Chrome takes commands and every open page has its overrides. If ctx ends first, or on any error,
 // nothing is left: no process, no temporary folder. It fails with a *StartError.
 func (b *Browser) Start(ctx context.Context) error {
-	if !b.begin() {
+	if !b.claim() {
 		return &StartError{Kind: StartFailed, Err: errStarted}
 	}
-	defer close(b.settled)
+	defer close(b.startDone)
 	err := b.launch()
 	if err == nil {
 		err = b.awaitReady(ctx)
 	}
 	if err != nil {
-		b.seen.set(pageValues{})
+		b.probe.set(pageValues{})
 		return err
 	}
 	b.log.Info("browser started", "pid", b.PID(), "version", b.version.Version, "headless", b.spec.Headless)
 	return nil
 }
 
-// begin reports whether this call is the one that starts or ends the browser's life.
-func (b *Browser) begin() bool {
+// claim reports whether this is the first call of Start or Stop.
+func (b *Browser) claim() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	first := !b.begun
-	b.begun = true
+	first := !b.claimed
+	b.claimed = true
 	return first
 }
 
-// launch prepares the folders and starts the process. When it fails, it clears up after itself and closes done and gone.
+// launch prepares the folders and starts the process. On failure it cleans up, and closes done and released.
 func (b *Browser) launch() error {
 	err := b.prepare()
 	if err == nil {
@@ -106,9 +49,9 @@ func (b *Browser) launch() error {
 	if err == nil {
 		return nil
 	}
-	b.clearFailed()
+	b.removeFailed()
 	close(b.done)
-	close(b.gone)
+	close(b.released)
 	var se *StartError
 	if errors.As(err, &se) {
 		return se
@@ -116,16 +59,16 @@ func (b *Browser) launch() error {
 	return &StartError{Kind: StartFailed, Err: err}
 }
 
-// prepare makes the folders ready for Chrome.
+// prepare creates the folders and writes Chrome's preferences.
 func (b *Browser) prepare() error {
 	if err := executable(b.spec.Path); err != nil {
 		return &StartError{Kind: StartNotFound, Err: err}
 	}
-	if err := unlock(b.spec.UserDataDir); err != nil {
+	if err := removeStaleLock(b.spec.UserDataDir); err != nil {
 		return err
 	}
 	_, err := os.Lstat(b.spec.UserDataDir)
-	b.made = errors.Is(err, fs.ErrNotExist)
+	b.createdDir = errors.Is(err, fs.ErrNotExist)
 	if err := ownFolder(b.spec.UserDataDir); err != nil {
 		return &StartError{Kind: StartUnwritable, Err: err}
 	}
@@ -141,13 +84,13 @@ func (b *Browser) prepare() error {
 	if err := os.MkdirAll(filepath.Join(b.filesDir(), "downloads"), 0o700); err != nil {
 		return fmt.Errorf("make the folder for downloads: %w", err)
 	}
-	if b.emulation.localeHolds, err = layPacks(&b.spec, b.burrow.isolation().Files == FilesInNamespace); err != nil {
+	if b.emulation.baseLocale, err = copyLocalePack(&b.spec, b.isolator.isolation().Files == FilesInNamespace); err != nil {
 		return err
 	}
 	return writeSettings(&b.spec)
 }
 
-// emptyFolder makes a folder, or removes what lies in it.
+// emptyFolder creates a folder, or removes what is in it.
 func emptyFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -159,7 +102,7 @@ func emptyFolder(dir string) error {
 	return err
 }
 
-// filesDir is the run's own folder for what is uploaded and downloaded. Without one that outlives the run it is a temporary one.
+// filesDir returns the run's own folder for uploads and downloads. Without Spec.FilesDir it is a temporary one.
 func (b *Browser) filesDir() string {
 	if b.spec.FilesDir != "" {
 		return filepath.Clean(b.spec.FilesDir)
@@ -167,7 +110,7 @@ func (b *Browser) filesDir() string {
 	return filepath.Join(b.spec.TempDir, "files")
 }
 
-// spawn starts Chrome in the burrow, and the goroutines that own the process and the pipe.
+// spawn starts Chrome in its isolation, and the goroutines that supervise the process and the pipe.
 func (b *Browser) spawn() error {
 	p, err := newPipe()
 	if err != nil {
@@ -178,60 +121,60 @@ func (b *Browser) spawn() error {
 	cmd.Env = b.Environment()
 	cmd.Dir = b.spec.TempDir
 	if err = p.give(cmd); err == nil {
-		b.proc, err = startProcess(cmd, b.burrow, b.limits.leave)
+		b.proc, err = startProcess(cmd, b.isolator, b.limits.groupExit)
 	}
 	if err != nil {
 		p.close()
 		return err
 	}
 	b.mux = newMux(p, b.log)
-	b.mux.live, b.mux.shut.installed = b.live, b.installed
+	b.mux.blocked.extensions = b.extensions
 	d := b.mux.downloads
 	d.dir, d.root, d.quota, d.headless = filepath.Join(b.filesDir(), "downloads"), b.filesDir(), b.spec.FilesQuota, b.spec.Headless
-	d.alone = b.spec.ReadOnly && len(b.spec.Writable) == 0 && b.Isolation().Files == FilesInNamespace
-	d.guests = d.alone
-	b.mux.owner.emulation, b.mux.owner.dress = b.emulation, b.emulation.orders
-	b.mux.owner.dresses.Store(b.emulation.any())
-	if b.dress != nil {
-		b.mux.owner.dress = b.dress
-		b.mux.owner.dresses.Store(true)
+	d.ownFolderOnly = b.spec.ReadOnly && len(b.spec.Writable) == 0 && b.Isolation().Files == FilesInNamespace
+	d.restricted = d.ownFolderOnly
+	b.mux.controller.emulation, b.mux.controller.overridesFor = b.emulation, b.emulation.targetOverrides
+	b.mux.controller.overriding.Store(b.emulation.isActive())
+	if b.overridesFor != nil {
+		b.mux.controller.overridesFor = b.overridesFor
+		b.mux.controller.overriding.Store(true)
 	}
 	close(b.launched)
-	go b.own()
+	go b.supervise()
 	return nil
 }
 
-// own follows the run to its end: first the main process, then its group, the pipe and the folder.
-func (b *Browser) own() {
+// supervise follows the run to its end: the main process, then its group, the pipe and the folders.
+func (b *Browser) supervise() {
 	piped := make(chan struct{})
 	go func() { defer close(piped); b.mux.run() }()
 	watching, over := context.WithCancel(context.Background())
 	defer over()
-	go b.mux.downloads.watch(watching)
+	go b.mux.downloads.watchQuota(watching)
 	<-b.proc.exited
 	close(b.done)
 	b.log.Info("browser exited", "pid", b.proc.pid(), "code", b.proc.exit.Code, "signal", b.proc.exit.Signal)
-	<-b.proc.gone
-	b.mux.pipe.close() // ends run, should a process outside the group hold the other end
+	<-b.proc.groupGone
+	b.mux.pipe.close() // ends run even if a process outside of the group holds the other end
 	<-piped
-	if err := leaveSettings(&b.spec); err != nil {
+	if err := removeSettings(&b.spec); err != nil {
 		b.log.Warn("what kept the browser from files and pages of its own stays in the profile's preferences", "error", err)
 	}
 	if err := os.RemoveAll(b.spec.TempDir); err != nil {
 		b.log.Warn("temporary folder not removed", "dir", b.spec.TempDir, "error", err)
 	}
-	close(b.gone)
+	close(b.released)
 }
 
-// clearFailed removes what a failed start has made.
-func (b *Browser) clearFailed() {
+// removeFailed removes what a failed start has created.
+func (b *Browser) removeFailed() {
 	_ = os.RemoveAll(b.spec.TempDir)
-	if b.made {
+	if b.createdDir {
 		_ = os.RemoveAll(b.spec.UserDataDir)
 	}
 }
 
-// awaitReady is the race of a start: ready, exited, cancelled, too late.
+// awaitReady waits until the browser is ready. If it exits, is cancelled or takes too long, awaitReady ends it.
 func (b *Browser) awaitReady(ctx context.Context) error {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -257,13 +200,13 @@ func (b *Browser) awaitReady(ctx context.Context) error {
 		failed = &StartError{Kind: StartFailed}
 	case <-ctx.Done():
 		failed = cancelled(ctx.Err())
-	case <-b.halt:
+	case <-b.stopc:
 		failed = cancelled(context.Canceled)
 	}
 	b.abandon(failed.Kind == StartFailed)
 	cancel()
 	<-shaken
-	b.clearFailed()
+	b.removeFailed()
 	b.explain(failed)
 	return failed
 }
@@ -276,30 +219,31 @@ func cancelled(cause error) *StartError {
 	return &StartError{Kind: kind, Err: cause}
 }
 
-// abandon ends a browser whose start failed and waits until nothing is left of it. Closing the pipe lets it flush what it may
-// have written; own says when it is too late for that.
+// abandon ends a browser whose start failed, and waits until nothing is left of it. Closing the pipe lets Chrome flush its data. own says
+// that the browser itself has failed; it then gets time to exit and to print why.
 func (b *Browser) abandon(own bool) {
 	if own {
-		select { // it often is on its way out by itself, with something to say
+		select { // it is often exiting already
 		case <-b.proc.exited:
-		case <-b.forced:
+		case <-b.killc:
 		case <-time.After(b.limits.abandon / 2):
 		}
 	}
 	b.mux.pipe.close()
 	select {
 	case <-b.proc.exited:
-	case <-b.forced:
+	case <-b.killc:
 	case <-time.After(b.limits.abandon):
 	}
 	b.proc.kill()
-	<-b.gone
+	<-b.released
 }
 
-// exitProfileInUse is Chrome's exit code when another Chrome has the profile (chrome/common/chrome_result_codes.h, RESULT_CODE_PROFILE_IN_USE).
+// exitProfileInUse is Chrome's exit code when another Chrome uses the profile (chrome/common/chrome_result_codes.h,
+// RESULT_CODE_PROFILE_IN_USE).
 const exitProfileInUse = 21
 
-// explain adds to a failure what the browser left behind.
+// explain adds the browser's exit and its last output to a failure.
 func (b *Browser) explain(e *StartError) {
 	e.Lines = b.proc.exit.Lines
 	if e.Kind != StartFailed {
@@ -317,13 +261,13 @@ func (b *Browser) explain(e *StartError) {
 	}
 }
 
-// handshake asks for the version, attaches the owner, and waits until every open page is dressed.
+// handshake asks for the version, attaches the controller, and waits until every open page has its overrides.
 func (b *Browser) handshake(ctx context.Context) error {
 	m := b.mux
 	attached := make(chan answer, 1)
-	m.downloads.assert("")
-	b.emulation.begin(m)
-	m.owner.begin(func(a answer) { attached <- a })
+	m.downloads.applyBehavior("")
+	m.controller.emulate()
+	m.controller.autoAttach(func(a answer) { attached <- a })
 	if err := b.getVersion(ctx); err != nil {
 		return err
 	}
@@ -338,18 +282,18 @@ func (b *Browser) handshake(ctx context.Context) error {
 	if err := b.awaitPage(ctx); err != nil {
 		return err
 	}
-	if err := m.owner.allDressed(ctx); err != nil {
+	if err := m.controller.awaitAllOverrides(ctx); err != nil {
 		return err
 	}
-	m.owner.closing.Store(true)
-	if err := m.owner.closeClosed(ctx, b.closeAndWait); err != nil {
+	m.controller.closeBlocked.Store(true)
+	if err := m.controller.closeBlockedPages(ctx, b.closeAndWait); err != nil {
 		return err
 	}
-	if b.emulation.corrector != nil {
-		m.owner.recall(ctx, b.gate)
-		m.owner.admit(b.gate)
+	if b.emulation.hints != nil {
+		m.controller.reloadEarlyTabs(ctx, b.gate)
+		m.controller.openGate(b.gate)
 	}
-	go b.look()
+	go b.probePages()
 	m.prepareSpares()
 	b.fitWindow(ctx)
 	return b.leaveNewTab(ctx)
@@ -366,34 +310,35 @@ func (b *Browser) getVersion(ctx context.Context) error {
 	b.version = parseProduct(v.Product)
 	b.version.Path = b.spec.Path
 	if was := b.spec.Version; was != "" && was != b.version.Version {
-		b.log.Warn("the browser is not of the version that it was when it was looked for; pages are told that one", "was", was, "is", b.version.Version)
+		b.log.Warn("the browser is not of the version that it was when it was looked for; pages are told that one", "was", was, "is",
+			b.version.Version)
 	}
-	b.agent = v.UserAgent
+	b.userAgent = v.UserAgent
 	return nil
 }
 
-// awaitPage waits for the first page. A browser that opens none gets one.
+// awaitPage waits for the first page, and opens one if none comes.
 func (b *Browser) awaitPage(ctx context.Context) error {
 	soon, cancel := context.WithTimeout(ctx, b.limits.firstPage)
 	defer cancel()
-	if b.mux.owner.awaitFirst(soon) == nil {
+	if b.mux.controller.awaitFirstPage(soon) == nil {
 		return nil
 	}
-	if err := b.mux.call(ctx, "", "Target.createTarget", map[string]string{"url": blankPage}, nil); err != nil {
+	if err := b.mux.call(ctx, "", "Target.createTarget", map[string]string{"url": BlankPage}, nil); err != nil {
 		return err
 	}
-	return b.mux.owner.awaitFirst(ctx)
+	return b.mux.controller.awaitFirstPage(ctx)
 }
 
-// leaveNewTab takes a browser whose session had no tab to restore off the New Tab Page.
+// leaveNewTab navigates a browser without restored tabs away from the New Tab Page.
 func (b *Browser) leaveNewTab(ctx context.Context) error {
-	pages := b.mux.owner.openPages()
+	pages := b.mux.controller.openPages()
 	if len(pages) != 1 {
 		return nil
 	}
-	scheme, rest, _ := strings.Cut(pages[0].url, "://") // chrome://newtab, edge://newtab
+	scheme, rest, _ := strings.Cut(pages[0].URL, "://") // chrome://newtab, edge://newtab
 	if strings.HasPrefix(scheme, "http") || !strings.HasPrefix(rest, "new") {
 		return nil
 	}
-	return b.mux.call(ctx, pages[0].session, "Page.navigate", map[string]string{"url": blankPage}, nil)
+	return b.mux.call(ctx, pages[0].Session, "Page.navigate", map[string]string{"url": BlankPage}, nil)
 }

@@ -13,9 +13,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
-// script writes a program that stands in for a browser which misbehaves.
+// script writes a program that replaces a browser and misbehaves.
 func script(t *testing.T, body string) string {
 	t.Helper()
 	needIsolation(t)
@@ -26,7 +28,7 @@ func script(t *testing.T, body string) string {
 	return path
 }
 
-// failedStart opens and starts a run that must fail, and proves that nothing is left of it.
+// failedStart opens and starts a run that must fail, and checks that nothing is left of it.
 func failedStart(t *testing.T, ctx context.Context, path string, change func(*Browser)) *StartError {
 	t.Helper()
 	b, err := Open(Spec{Path: path, UserDataDir: filepath.Join(t.TempDir(), "profile"), TempDir: tempDir(t), Headless: true})
@@ -43,7 +45,7 @@ func failedStart(t *testing.T, ctx context.Context, path string, change func(*Br
 	if !errors.As(err, &failed) {
 		t.Fatalf("Start: %v, want a *StartError", err)
 	}
-	awaitClosed(t, "Done after a failed start", b.Done(), 0)
+	testnet.AwaitClosed(t, "Done after a failed start", b.Done(), 0)
 	assertNothingLeft(t, b, b.PID())
 	if _, err := os.Lstat(b.spec.UserDataDir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the profile's folder is left: %v", err)
@@ -79,7 +81,7 @@ func TestStartOfOneThatIsKilled(t *testing.T) {
 	}
 }
 
-// TestStartOfOneThatNeverAnswers: it is ended with everything that it started, also what ignores signals.
+// TestStartOfOneThatNeverAnswers: the browser is killed with everything that it started, even what ignores signals.
 func TestStartOfOneThatNeverAnswers(t *testing.T) {
 	body := "echo thinking >&2; trap '' INT TERM HUP; sleep 600 & sleep 600"
 	e := failedStart(t, t.Context(), script(t, body), func(b *Browser) { b.limits.start = 300 * time.Millisecond })
@@ -88,7 +90,7 @@ func TestStartOfOneThatNeverAnswers(t *testing.T) {
 	}
 }
 
-// TestStartOfOneThatClosesThePipe: it lives but will never answer.
+// TestStartOfOneThatClosesThePipe: the browser lives but cannot answer.
 func TestStartOfOneThatClosesThePipe(t *testing.T) {
 	e := failedStart(t, t.Context(), script(t, "exec 3<&- 4>&-; sleep 600"), nil)
 	if e.Kind != StartFailed {
@@ -125,7 +127,7 @@ func TestStartCancelledAtEveryMoment(t *testing.T) {
 		err := b.Start(ctx)
 		cancel()
 		if err != nil {
-			awaitClosed(t, "Done", b.Done(), 0)
+			testnet.AwaitClosed(t, "Done", b.Done(), 0)
 		}
 		b.Stop(t.Context(), false)
 		assertNothingLeft(t, b, b.PID())
@@ -144,7 +146,7 @@ func TestProfileInUse(t *testing.T) {
 	if got := urls(t, first); len(got) == 0 {
 		t.Error("the first browser has lost its tabs")
 	}
-	// Should the lock appear only after we looked, Chrome itself refuses.
+	// If the lock appears only after our check, Chrome itself refuses.
 	lock := filepath.Join(p.dir, "SingletonLock")
 	link, err := os.Readlink(lock)
 	if err != nil {
@@ -160,8 +162,8 @@ func TestProfileInUse(t *testing.T) {
 	if err := os.Symlink(link, lock); err != nil {
 		t.Fatal(err)
 	}
-	third.begin()
-	defer close(third.settled)
+	third.claim()
+	defer close(third.startDone)
 	if err := third.spawn(); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +172,7 @@ func TestProfileInUse(t *testing.T) {
 	}
 }
 
-// TestLeftOverLocks: what a dead browser left is removed, whatever host it was on and whoever has its number now.
+// TestLeftOverLocks: a dead browser's lock is removed, whatever host it was on and whoever has its process id now.
 func TestLeftOverLocks(t *testing.T) {
 	p := newProfile(t)
 	host, err := os.Hostname()
@@ -192,7 +194,7 @@ func TestLeftOverLocks(t *testing.T) {
 		if link != "" {
 			lock(link)
 		}
-		if err := unlock(p.dir); err != nil {
+		if err := removeStaleLock(p.dir); err != nil {
 			t.Errorf("a lock %q: %v", link, err)
 		}
 		for _, name := range names {
@@ -242,7 +244,7 @@ func TestBadSpecs(t *testing.T) {
 	}
 }
 
-// TestFullOrReadOnlyFolder: what cannot be written fails the start with a plain error.
+// TestFolderThatCannotBeWritten: a folder that cannot be written fails the start with a plain error.
 func TestFolderThatCannotBeWritten(t *testing.T) {
 	needIsolation(t)
 	parent := t.TempDir()
@@ -261,12 +263,12 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestCallerSetsTheTime: a start has as long as the caller's context gives it; the browser's own limit is for callers who say nothing.
+// TestCallerSetsTheTime: a start may take as long as the caller's context allows. The browser's own limit applies only without a deadline.
 func TestCallerSetsTheTime(t *testing.T) {
 	p := newProfile(t)
 	b := p.open(p.spec())
 	b.limits.start = time.Millisecond
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
 	defer cancel()
 	if err := b.Start(ctx); err != nil {
 		t.Errorf("Start: %v", err)

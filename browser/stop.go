@@ -5,68 +5,67 @@ import (
 	"time"
 )
 
-// Method is what ended a browser.
+// Method is how a browser was ended.
 type Method string
 
-// The ways in which a browser ends, from the gentlest. SIGTERM is never sent: Chrome takes it as the end of the
-// session and loses the last cookies.
+// The ways to end a browser, gentlest first. SIGTERM is never sent: Chrome takes it as the end of the session and loses the last cookies.
 const (
-	MethodNone      Method = ""          // it had gone by itself, or never ran
+	MethodNone      Method = ""          // it had exited by itself, or never ran
 	MethodClose     Method = "close"     // CDP Browser.close
-	MethodInterrupt Method = "interrupt" // SIGINT, which Chrome takes as the user's wish to quit
+	MethodInterrupt Method = "interrupt" // SIGINT, which Chrome takes as the user's request to quit
 	MethodKill      Method = "kill"      // SIGKILL to every process of the group
 )
 
-// Stop ends the browser and says what was needed: Browser.close, after 10 s SIGINT, after another 5 s SIGKILL.
-// With force it is killed at once. When ctx ends, patience ends too: the browser is killed. Stop returns when every process of the
-// group has gone and the temporary folder is removed. It may be called several times, at the same time too, and before Start.
+// Stop ends the browser and returns what was needed: Browser.close, after 10 s SIGINT, after another 5 s SIGKILL. With force, or when ctx
+// ends, the browser is killed at once. Stop returns when every process of the group has exited and the temporary folder is removed. It may
+// be called concurrently, repeatedly, and before Start.
 func (b *Browser) Stop(ctx context.Context, force bool) Method {
-	b.haltOnce.Do(func() { close(b.halt) })
+	b.stopcOnce.Do(func() { close(b.stopc) })
 	if force {
-		b.hasten()
+		b.endWaits()
 	}
-	if b.begin() { // never started
-		b.seen.set(pageValues{})
-		close(b.settled)
+	if b.claim() { // it was never started
+		b.probe.set(pageValues{})
+		close(b.startDone)
 		close(b.done)
-		close(b.gone)
+		close(b.released)
 	}
 	b.stopOnce.Do(func() { go b.shutDown() })
 	select {
-	case <-b.gone:
+	case <-b.released:
 	case <-ctx.Done():
-		b.hasten()
-		<-b.gone
+		b.endWaits()
+		<-b.released
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.method
 }
 
-// hasten ends all patience.
-func (b *Browser) hasten() { b.hurry.Do(func() { close(b.forced) }) }
+// endWaits ends all waiting, so that the browser is killed.
+func (b *Browser) endWaits() { b.killcOnce.Do(func() { close(b.killc) }) }
 
-// shutDown goes down the steps until the main process has gone. The goroutine that owns the process does the rest.
+// shutDown takes one step after the other until the main process has exited. supervise does the rest.
 func (b *Browser) shutDown() {
-	<-b.settled
+	<-b.startDone
 	p := b.process()
 	if p == nil {
 		return
 	}
-	b.awaitTabs()
+	b.awaitOwnPages()
 	steps := []struct {
 		method Method
 		act    func()
 		wait   time.Duration
 	}{
-		{MethodClose, func() { b.mux.send("", "Browser.close", nil, nil) }, b.limits.ask},
+		{MethodClose, func() { b.mux.send("", "Browser.close", nil, nil) }, b.limits.closing},
 		{MethodInterrupt, p.group.interrupt, b.limits.interrupt},
 	}
 	for _, s := range steps {
 		select {
 		case <-b.done:
 			return
-		case <-b.forced:
+		case <-b.killc:
 			continue
 		default:
 		}
@@ -80,21 +79,21 @@ func (b *Browser) shutDown() {
 	p.kill()
 }
 
-// awaitTabs waits until the pages have gone that were opened to see what pages show, or to change it: Chrome would keep them among the user's tabs.
-func (b *Browser) awaitTabs() {
+// awaitOwnPages waits until the pages of the probe and of SetIdentity have closed, since Chrome would restore them among the user's tabs.
+func (b *Browser) awaitOwnPages() {
 	closed := make(chan struct{})
-	go func() { // it ends with the browser at the latest
-		b.private.Lock()
-		defer b.private.Unlock()
+	go func() { // ends with the browser at the latest
+		b.settings.Lock()
+		defer b.settings.Unlock()
 		close(closed)
 	}()
-	late := time.NewTimer(lookTimeout)
+	late := time.NewTimer(probeTimeout)
 	defer late.Stop()
-	for _, gone := range []<-chan struct{}{b.looked, closed} {
+	for _, gone := range []<-chan struct{}{b.probed, closed} {
 		select {
 		case <-gone:
 		case <-b.done:
-		case <-b.forced:
+		case <-b.killc:
 		case <-late.C:
 			return
 		}
@@ -107,14 +106,14 @@ func (b *Browser) setMethod(m Method) {
 	b.method = m
 }
 
-// exitsWithin waits for the main process, at most for d and not when there is no patience.
+// exitsWithin waits for the main process to exit, for at most d or until endWaits.
 func (b *Browser) exitsWithin(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-b.done:
 		return true
-	case <-b.forced:
+	case <-b.killc:
 	case <-timer.C:
 	}
 	return false

@@ -9,11 +9,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"warren/testnet"
 )
 
-// This file brings about the contexts of TestIdentityTable that clients of the gateway and extensions make.
-
-// clients are the tabs that clients open. A client is attached to nothing but its own tab, and goes when the tab has told of itself.
+// clients opens the tabs of TestIdentityTable that clients of the gateway open. A client is attached only to its own tab, and leaves when
+// the tab has reported.
 func (r *tableRound) clients() {
 	r.rawTab()
 	r.httpTab()
@@ -23,7 +24,7 @@ func (r *tableRound) clients() {
 	r.realClients()
 }
 
-// rawTab is opened at its address, and nobody attaches.
+// rawTab is opened at its address, and no client attaches.
 func (r *tableRound) rawTab() {
 	c := dial(r.t, r.gateway+"/")
 	defer c.socket.CloseNow()
@@ -48,7 +49,7 @@ func (r *tableRound) playwrightTab() {
 	defer c.socket.CloseNow()
 	c.call("", "Target.setAutoAttach", waiting())
 	drain(c)
-	target := field(r.t, c.call("", "Target.createTarget", map[string]any{"url": blankPage}), "targetId")
+	target := field(r.t, c.call("", "Target.createTarget", map[string]any{"url": BlankPage}), "targetId")
 	session := r.attachedTo(c, target)
 	for _, method := range []string{"Page.enable", "Page.getFrameTree", "Log.enable", "Runtime.enable", "Network.enable"} {
 		c.send(session, method, nil)
@@ -73,15 +74,15 @@ func (r *tableRound) puppeteerTab() {
 	through := waiting()
 	through["filter"] = []map[string]any{{"type": "page", "exclude": true}, {}}
 	c.call("", "Target.setAutoAttach", through)
-	target := field(r.t, c.call("", "Target.createTarget", map[string]any{"url": blankPage}), "targetId")
-	// Each thing that it meets is told to attach to what is in it, and to run.
+	target := field(r.t, c.call("", "Target.createTarget", map[string]any{"url": BlankPage}), "targetId")
+	// Each new target is told to auto-attach, and is resumed.
 	sessions := map[string]string{}
-	for late := time.After(patient); sessions[target] == ""; {
+	for late := time.After(testnet.Patience); sessions[target] == ""; {
 		select {
 		case m := <-c.events:
 			var p struct {
 				SessionID  string
-				TargetInfo targetInfo
+				TargetInfo TargetInfo
 			}
 			if m.Method != "Target.attachedToTarget" || json.Unmarshal(m.Params, &p) != nil {
 				continue
@@ -94,7 +95,8 @@ func (r *tableRound) puppeteerTab() {
 			return
 		}
 	}
-	for _, method := range []string{"Network.enable", "Page.enable", "Page.getFrameTree", "Runtime.enable", "Performance.enable", "Log.enable"} {
+	for _, method := range []string{
+		"Network.enable", "Page.enable", "Page.getFrameTree", "Runtime.enable", "Performance.enable", "Log.enable"} {
 		c.send(sessions[target], method, nil)
 	}
 	go follow2(c)
@@ -103,7 +105,7 @@ func (r *tableRound) puppeteerTab() {
 	c.call("", "Target.closeTarget", map[string]any{"targetId": target})
 }
 
-// privateTab is a tab of a context that a client made (Playwright's newContext).
+// privateTab is a tab of a context that a client created (Playwright's newContext).
 func (r *tableRound) privateTab() {
 	c := dial(r.t, r.gateway+"/")
 	defer c.socket.CloseNow()
@@ -113,13 +115,13 @@ func (r *tableRound) privateTab() {
 	r.await("tab-private")
 }
 
-// attachedTo waits for the client's session on a target. What else waits for the client runs.
+// attachedTo waits for the client's session on a target. It resumes all other targets.
 func (r *tableRound) attachedTo(c *tester, target string) string {
 	r.t.Helper()
 	for {
 		var p struct {
 			SessionID  string
-			TargetInfo targetInfo
+			TargetInfo TargetInfo
 		}
 		if err := json.Unmarshal(c.event("Target.attachedToTarget").Params, &p); err != nil {
 			r.t.Fatal(err)
@@ -131,7 +133,7 @@ func (r *tableRound) attachedTo(c *tester, target string) string {
 	}
 }
 
-// follow2 lets everything run that waits for the client.
+// follow2 resumes everything that waits for the client.
 func follow2(c *tester) {
 	for {
 		select {
@@ -154,7 +156,8 @@ func (r *tableRound) realClients() {
 		return
 	}
 	for _, name := range []string{"playwright", "puppeteer"} {
-		cmd := exec.CommandContext(r.t.Context(), "node", filepath.Join("testdata", "table", "client.mjs"), modules, name, r.gateway, r.url("a.test", name, ""))
+		cmd := exec.CommandContext(
+			r.t.Context(), "node", filepath.Join("testdata", "table", "client.mjs"), modules, name, r.gateway, r.url("a.test", name, ""))
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			r.t.Fatal(err)
@@ -164,24 +167,27 @@ func (r *tableRound) realClients() {
 			r.t.Fatal(err)
 		}
 		r.await(name)
-		in.Close() // it leaves
+		in.Close() // it exits
 		if err := cmd.Wait(); err != nil {
 			r.t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// extension is one with a page, a service worker, and a script in a site's page.
+// extension installs one with a page, a service worker, and a script in a site's page.
 func (r *tableRound) extension() {
 	dir := r.t.TempDir()
 	probeAs := func(ctx string) string {
-		me, _ := json.Marshal(map[string]any{"ctx": ctx, "site": r.scheme + "://a.test", "own": r.scheme + "://a.test", "kinds": contextNamed(ctx).requests(),
-			"webrtc": !contextNamed(ctx).lacksFor("webrtc", r.scheme)}) // of strings and booleans
+		me, _ := json.Marshal(
+			map[string]any{"ctx": ctx, "site": r.scheme + "://a.test", "own": r.scheme + "://a.test", "kinds": contextNamed(ctx).requests(),
+				"webrtc": !contextNamed(ctx).lacksFor("webrtc", r.scheme)}) // of strings and booleans
 		return "{" + probeSource() + "; probe(" + string(me) + ")}"
 	}
 	for name, text := range map[string]string{
-		"manifest.json": `{"manifest_version": 3, "name": "table", "version": "1", "host_permissions": ["*://*.test/*"], "background": {"service_worker": "worker.js"},
-			"content_scripts": [{"matches": ["*://d.test/*"], "js": ["content.js"], "run_at": "document_start"}], "content_security_policy": {"extension_pages": "script-src 'self'"}}`,
+		"manifest.json": `{"manifest_version": 3, "name": "table", "version": "1", "host_permissions": ["*://*.test/*"], "background": ` +
+			`{"service_worker": "worker.js"},
+			"content_scripts": [{"matches": ["*://d.test/*"], "js": ["content.js"], "run_at": "document_start"}],
+			"content_security_policy": {"extension_pages": "script-src 'self'"}}`,
 		"worker.js": probeAs("extension-worker"), "page.js": probeAs("extension-page"), "content.js": probeAs("extension-content"),
 		"page.html": "<!doctype html><script src=page.js></script>",
 	} {
@@ -191,7 +197,7 @@ func (r *tableRound) extension() {
 	}
 	id := field(r.t, call(r.t, r.b, "", "Extensions.loadUnpacked", map[string]string{"path": dir}), "id")
 	r.await("extension-worker")
-	eventually(r.t, "Chrome has written that it is installed", func() bool { return r.b.installed.has(id) })
+	testnet.Eventually(r.t, "Chrome has written that it is installed", func() bool { return r.b.extensions.has(id) })
 	p := r.tab()
 	r.visit(p, "chrome-extension://"+id+"/page.html")
 	r.await("extension-page")

@@ -7,21 +7,19 @@ import (
 	"strings"
 )
 
-// This file lists the contexts of TestIdentityTable, and what each of them cannot have.
-
-// tableContext is one place in which a site's code runs, or for which a request is made.
+// tableContext is a place where a site's code runs, or for which a request is made: a row of TestIdentityTable.
 type tableContext struct {
 	name   string
 	class  string
-	silent bool // it has no way to report
-	plain  bool // it is of http, also in a round over https
+	silent bool // it cannot report
+	plain  bool // it uses http, even in a round over https
 }
 
 // Classes of contexts.
 const (
 	classPage      = "page"      // a tab's own document
 	classFrame     = "frame"     // a frame with an address and an origin of its own
-	classHeir      = "heir"      // a document without an address: it has its maker's origin
+	classHeir      = "heir"      // a document without an address: it has its creator's origin
 	classOpaque    = "opaque"    // a document without an origin
 	classOpaqueURL = "data"      // the same without an address
 	classWorker    = "worker"    // any worker with a script
@@ -29,14 +27,14 @@ const (
 	classAudio     = "audio"     // an audio worklet
 	classPaint     = "paint"     // a paint worklet
 	classBack      = "back"      // a page that is shown again without being loaded
-	classInside    = "inside"    // Chrome's own document; a site cannot run code there, DevTools can
+	classInside    = "inside"    // Chrome's own document: a site cannot run code there, DevTools can
 	classExtPage   = "extpage"   // an extension's page
 	classExtWorker = "extworker" // an extension's service worker
 	classRequest   = "request"   // no context: a request that is made in another way
 	classContent   = "content"   // an extension's script in a site's page
 )
 
-// tableContexts are the rows of the table.
+// tableContexts returns the rows of the table.
 func tableContexts() []tableContext {
 	all := []tableContext{
 		{name: "page", class: classPage},
@@ -48,14 +46,19 @@ func tableContexts() []tableContext {
 		{name: "worker-module", class: classWorker}, {name: "worker-blob", class: classBlob},
 		{name: "worker-shared", class: classWorker}, {name: "worker-service", class: classWorker},
 		{name: "worklet-audio", class: classAudio}, {name: "worklet-paint", class: classPaint, silent: true},
-		{name: "popup", class: classPage}, {name: "popup-blank", class: classHeir}, {name: "popup-cross", class: classPage}, {name: "popup-window", class: classPage},
-		{name: "popup-noopener", class: classPage}, {name: "popup-redirect", class: classPage}, {name: "popup-form", class: classPage}, {name: "link-blank", class: classPage}, {name: "link-opener", class: classPage},
+		{name: "popup", class: classPage}, {name: "popup-blank", class: classHeir}, {name: "popup-cross", class: classPage},
+		{name: "popup-window", class: classPage},
+		{name: "popup-noopener", class: classPage}, {name: "popup-redirect", class: classPage}, {name: "popup-form", class: classPage},
+		{name: "link-blank", class: classPage}, {name: "link-opener", class: classPage},
 		{name: "prerender", class: classPage}, {name: "bfcache", class: classBack}, {name: "critical", class: classPage},
-		{name: "crashed", class: classPage}, {name: "error", class: classInside}, {name: "pdf", class: classInside}, {name: "pdf-viewer", class: classInside},
-		{name: "tab-raw", class: classPage}, {name: "tab-http", class: classPage}, {name: "tab-playwright", class: classPage}, {name: "tab-puppeteer", class: classPage},
+		{name: "crashed", class: classPage}, {name: "error", class: classInside}, {name: "pdf", class: classInside},
+		{name: "pdf-viewer", class: classInside},
+		{name: "tab-raw", class: classPage}, {name: "tab-http", class: classPage}, {name: "tab-playwright", class: classPage},
+		{name: "tab-puppeteer", class: classPage},
 		{name: "tab-private", class: classPage},
 		{name: "playwright", class: classPage}, {name: "puppeteer", class: classPage},
-		{name: "extension-page", class: classExtPage}, {name: "extension-worker", class: classExtWorker}, {name: "extension-content", class: classContent},
+		{name: "extension-page", class: classExtPage}, {name: "extension-worker", class: classExtWorker},
+		{name: "extension-content", class: classContent},
 		{name: "restored", class: classPage},
 	}
 	for _, name := range []string{"events", "video", "font", "prefetch", "icon", "later", "redirect", "report"} {
@@ -73,7 +76,7 @@ func contextNamed(name string) tableContext {
 	return tableContext{name: name, class: "other"}
 }
 
-// requests are the kinds of request that a context makes.
+// requests returns the kinds of request that a context makes.
 func (c tableContext) requests() []string {
 	switch c.class {
 	case classPage:
@@ -107,7 +110,7 @@ func (c tableContext) document() bool {
 	return !slices.Contains([]string{classWorker, classBlob, classAudio, classPaint, classExtWorker, classRequest}, c.class)
 }
 
-// lacks says why a context cannot have a property; "": it has it.
+// lacks returns why a context cannot have a property, "" if it can.
 func (c tableContext) lacks(property, scheme string) string {
 	if kind, _, isHead := strings.Cut(property, ":"); isHead {
 		if !slices.Contains(c.requests(), kind) {

@@ -16,9 +16,7 @@ import (
 	"warren/testnet"
 )
 
-// This file brings about the contexts of TestIdentityTable in one browser.
-
-// tableRound is one browser over which the table is taken.
+// tableRound is one browser in which the contexts of TestIdentityTable are created.
 type tableRound struct {
 	t        *testing.T
 	browser  Installed
@@ -26,15 +24,15 @@ type tableRound struct {
 	scheme   string
 	headed   bool
 	second   bool           // a client is attached to everything, as Playwright and Puppeteer attach
-	follows  bool           // it is started with other languages, and told these while it runs
-	change   func(*Spec)    // nil: the browser is as it is
-	spoil    func(*Browser) // the same, when it is open
+	follows  bool           // it starts with other languages, and gets these while it runs
+	change   func(*Spec)    // changes the spec; nil: it stays
+	spoil    func(*Browser) // changes the open browser; nil: it stays
 
 	p       *profile
 	site    *tableSite
 	b       *Browser
 	gateway string
-	main    page
+	main    Page
 	absent  map[string]string // contexts that this round does not have, and why
 	late    int               // how often something did not come
 }
@@ -53,7 +51,7 @@ func (r *tableRound) name() string {
 	return name
 }
 
-// url is the address of a context's page.
+// url returns the address of a context's page.
 func (r *tableRound) url(host, ctx, do string) string {
 	url := r.scheme + "://" + host + "/page?ctx=" + ctx
 	if do != "" {
@@ -62,18 +60,19 @@ func (r *tableRound) url(host, ctx, do string) string {
 	return url
 }
 
-// run starts the browser and brings about all contexts.
+// run starts the browser and creates all contexts.
 func (r *tableRound) run() {
 	t := r.t
 	r.absent = map[string]string{}
 	r.p = newProfile(t)
-	r.site = newTableSite(t, r.p.net, r.scheme)
+	r.site = newTableSite(t, r.p.site, r.scheme)
 	r.start()
 	for _, step := range []struct {
 		name string
 		do   func()
 	}{
-		{"the page", r.page}, {"tabs of clients", r.clients}, {"pop-ups", r.popups}, {"prerendering", r.prerender}, {"the way back", r.back},
+		{"the page", r.page}, {"tabs of clients", r.clients}, {"pop-ups", r.popups}, {"prerendering", r.prerender},
+		{"the way back", r.back},
 		{"crash", r.crash}, {"Chrome's own pages", r.inside}, {"extension", r.extension}, {"restart", r.restart},
 	} {
 		began := time.Now()
@@ -83,7 +82,7 @@ func (r *tableRound) run() {
 	r.b.Stop(t.Context(), false)
 }
 
-// start starts the browser, and begins to listen to it.
+// start starts the browser, and begins to read its events.
 func (r *tableRound) start() {
 	t := r.t
 	s := r.p.spec()
@@ -95,7 +94,7 @@ func (r *tableRound) start() {
 	if r.headed {
 		s.Headless, s.ExtraEnv = false, []string{"DISPLAY=" + testnet.Display(t), "WAYLAND_DISPLAY=", "XDG_SESSION_TYPE=x11"}
 	}
-	// The pages download by themselves, several times.
+	// The pages download several times by themselves.
 	file := filepath.Join(s.UserDataDir, "Default", "Preferences")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
@@ -118,13 +117,13 @@ func (r *tableRound) start() {
 	}
 	r.gateway = serveGateway(t, r.b)
 	call(t, r.b, "", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": t.TempDir()})
-	r.main = r.b.mux.owner.openPages()[0]
+	r.main = r.b.mux.controller.openPages()[0]
 	if r.second {
 		follow(dial(t, r.gateway+"/"))
 	}
 }
 
-// follow attaches a client to everything, and lets everything run.
+// follow attaches a client to everything, and resumes everything.
 func follow(c *tester) {
 	c.call("", "Target.setAutoAttach", waiting())
 	go func() {
@@ -152,7 +151,7 @@ func (r *tableRound) await(names ...string) {
 	r.t.Helper()
 	began := time.Now()
 	defer func() {
-		if took := time.Since(began); took > patience {
+		if took := time.Since(began); took > attachTimeout {
 			r.t.Logf("%v took %v", names, took.Round(time.Millisecond))
 		}
 	}()
@@ -176,27 +175,27 @@ func (r *tableRound) lack(why string, names ...string) {
 	}
 }
 
-// visit sends a tab somewhere.
-func (r *tableRound) visit(p page, url string) {
+// visit navigates a tab.
+func (r *tableRound) visit(p Page, url string) {
 	r.t.Helper()
-	call(r.t, r.b, p.session, "Page.navigate", map[string]string{"url": url})
+	call(r.t, r.b, p.Session, "Page.navigate", map[string]string{"url": url})
 }
 
-// tab opens a blank tab of the owner's, and waits until it is dressed, as everything does that sends a tab somewhere.
-func (r *tableRound) tab() page {
+// tab opens a blank tab on the controller's session, and waits until it has its overrides.
+func (r *tableRound) tab() Page {
 	r.t.Helper()
-	target := field(r.t, call(r.t, r.b, "", "Target.createTarget", map[string]any{"url": blankPage}), "targetId")
-	var p page
-	eventually(r.t, "the owner has the tab", func() bool {
+	target := field(r.t, call(r.t, r.b, "", "Target.createTarget", map[string]any{"url": BlankPage}), "targetId")
+	var p Page
+	testnet.Eventually(r.t, "the controller is attached to the tab", func() bool {
 		var ok bool
-		p, ok = r.b.mux.owner.page(target)
+		p, ok = r.b.mux.controller.page(target)
 		return ok
 	})
-	r.b.mux.owner.awaitDressed(r.t.Context(), target)
+	r.b.mux.controller.awaitOverrides(r.t.Context(), target)
 	return p
 }
 
-// followers is how many clients are there all the time.
+// followers returns the number of clients that stay connected.
 func (r *tableRound) followers() int {
 	if r.second {
 		return 1
@@ -204,23 +203,26 @@ func (r *tableRound) followers() int {
 	return 0
 }
 
-// closeTab closes a tab, and waits until those that share its process have their locale again: what comes before may differ, as is documented.
-func (r *tableRound) closeTab(p page) {
+// closeTab closes a tab, and waits until those that share its process have their locale again. Documents before that may differ, as
+// documented.
+// documented.
+func (r *tableRound) closeTab(p Page) {
 	r.t.Helper()
-	call(r.t, r.b, "", "Target.closeTarget", map[string]string{"targetId": p.target})
-	o := r.b.mux.owner
-	eventually(r.t, "the others have their locale again", func() bool {
-		_, open := o.page(p.target)
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return !open && !o.renewing.again && !o.renewing.busy
+	call(r.t, r.b, "", "Target.closeTarget", map[string]string{"targetId": p.Target})
+	ctl := r.b.mux.controller
+	testnet.Eventually(r.t, "the others have their locale again", func() bool {
+		_, open := ctl.page(p.Target)
+		ctl.mu.Lock()
+		defer ctl.mu.Unlock()
+		return !open && !ctl.reapplying.again && !ctl.reapplying.busy
 	})
 }
 
 // page is the main page with its frames, workers and worklets.
 func (r *tableRound) page() {
 	if r.scheme == "http" {
-		r.lack("service workers, worklets and fetchLater are for secure contexts", "worker-service", "worklet-audio", "worklet-paint", "request-later")
+		r.lack("service workers, worklets and fetchLater are for secure contexts", "worker-service", "worklet-audio", "worklet-paint",
+			"request-later")
 		r.lack("the round is over http", "page-http", "critical")
 	}
 	r.visit(r.main, r.url("a.test", "page", "frames,workers,worklets,requests"))
@@ -228,8 +230,10 @@ func (r *tableRound) page() {
 		r.t.Fatal(err) // nothing will work
 	}
 	r.await("page", "iframe-same", "iframe-cross", "iframe-nested", "iframe-srcdoc", "iframe-blank", "iframe-sandbox", "iframe-data",
-		"worker-cross", "worker", "worker-nested", "worker-module", "worker-blob", "worker-shared", "worker-service", "worklet-audio", "worklet-paint",
-		"request-events", "request-video", "request-font", "request-prefetch", "request-icon", "request-later", "request-redirect", "request-report")
+		"worker-cross", "worker", "worker-nested", "worker-module", "worker-blob", "worker-shared", "worker-service", "worklet-audio",
+		"worklet-paint",
+		"request-events", "request-video", "request-font", "request-prefetch", "request-icon", "request-later", "request-redirect",
+		"request-report")
 	if r.scheme == "https" {
 		p := r.tab()
 		r.visit(p, "http://a.test/page?ctx=page-http")
@@ -244,32 +248,38 @@ func (r *tableRound) page() {
 func (r *tableRound) popups() {
 	for _, x := range []struct{ name, script string }{
 		{"popup", fmt.Sprintf(`window.open(%q)`, r.url("a.test", "popup", ""))},
-		{"popup-blank", `{const w = window.open(''); w.document.open(); w.document.write('<script>' + inline() + 'probe(' + as('popup-blank') + ')<' + '/script>'); w.document.close()}`},
+		{"popup-blank", `{const w = window.open(''); w.document.open(); w.document.write('<script>' + inline() + 'probe(' + ` +
+			`as('popup-blank') + ')<' + '/script>'); w.document.close()}`},
 		{"popup-cross", fmt.Sprintf(`window.open(%q)`, r.url("b.test", "popup-cross", ""))},
 		{"popup-window", fmt.Sprintf(`window.open(%q, 'w', 'popup,width=400,height=300')`, r.url("a.test", "popup-window", ""))},
 		{"popup-noopener", fmt.Sprintf(`window.open(%q, '_blank', 'noopener')`, r.url("b.test", "popup-noopener", ""))},
-		{"popup-redirect", fmt.Sprintf(`window.open(%q, '_blank', 'noopener')`, r.scheme+"://a.test/redirect?ctx=popup-redirect&to="+url.QueryEscape(r.url("b.test", "popup-redirect", "")))},
-		{"popup-form", fmt.Sprintf(`{const f = document.createElement('form'); f.method = 'post'; f.action = %q; f.target = '_blank'; f.rel = 'noopener';
-			f.append(Object.assign(document.createElement('input'), {name: 'a', value: 'b'})); document.documentElement.append(f); f.submit()}`, r.url("a.test", "popup-form", ""))},
+		{"popup-redirect", fmt.Sprintf(
+			`window.open(%q, '_blank', 'noopener')`,
+			r.scheme+"://a.test/redirect?ctx=popup-redirect&to="+url.QueryEscape(r.url("b.test", "popup-redirect", "")))},
+		{"popup-form", fmt.Sprintf(`{const f = document.createElement('form'); f.method = 'post'; f.action = %q; f.target = '_blank'; `+
+			`f.rel = 'noopener';
+			f.append(Object.assign(document.createElement('input'), {name: 'a', value: 'b'}));
+			document.documentElement.append(f); f.submit()}`, r.url("a.test", "popup-form", ""))},
 		{"link-blank", link(r.url("a.test", "link-blank", ""), "")},
 		{"link-opener", link(r.url("b.test", "link-opener", ""), "opener")},
 	} {
-		call(r.t, r.b, "", "Target.activateTarget", map[string]string{"targetId": r.main.target})
-		call(r.t, r.b, r.main.session, "Runtime.evaluate", map[string]any{"expression": x.script + "; 1", "userGesture": true})
+		call(r.t, r.b, "", "Target.activateTarget", map[string]string{"targetId": r.main.Target})
+		call(r.t, r.b, r.main.Session, "Runtime.evaluate", map[string]any{"expression": x.script + "; 1", "userGesture": true})
 		r.await(x.name)
 	}
-	for _, p := range r.b.mux.owner.openPages() {
-		if p.target != r.main.target {
+	for _, p := range r.b.mux.controller.openPages() {
+		if p.Target != r.main.Target {
 			r.closeTab(p)
 		}
 	}
 }
 
 func link(url, rel string) string {
-	return fmt.Sprintf(`{const a = document.createElement('a'); a.href = %q; a.target = '_blank'; a.rel = %q; document.documentElement.append(a); a.click()}`, url, rel)
+	return fmt.Sprintf(`{const a = document.createElement('a'); a.href = %q; a.target = '_blank'; a.rel = %q; `+
+		`document.documentElement.append(a); a.click()}`, url, rel)
 }
 
-// prerender is a page that is fetched, and may run, before anybody goes there. Chromium 156 only fetches it where somebody is attached to the
+// prerender is a page that is fetched, and may run, before it is visited. Chromium 156 only fetches it while a client is attached to the
 // page through another target than its tab (Preload.prerenderStatusUpdated: PrerenderingDisabledByDevTools).
 func (r *tableRound) prerender() {
 	if r.scheme == "http" {
@@ -281,7 +291,8 @@ func (r *tableRound) prerender() {
 	if err := r.site.awaitFirst("prerender"); err != nil {
 		r.t.Error(err)
 	}
-	call(r.t, r.b, p.session, "Runtime.evaluate", map[string]any{"expression": fmt.Sprintf("location.href = %q", r.url("a.test", "prerender", "ahead")), "userGesture": true})
+	call(r.t, r.b, p.Session, "Runtime.evaluate",
+		map[string]any{"expression": fmt.Sprintf("location.href = %q", r.url("a.test", "prerender", "ahead")), "userGesture": true})
 	r.await("prerender")
 	r.closeTab(p)
 }
@@ -291,7 +302,7 @@ func (r *tableRound) back() {
 	p := r.tab()
 	r.visit(p, r.url("a.test", "away", "back"))
 	loaded := func(path string) {
-		eventually(r.t, "the tab shows "+path, func() bool {
+		testnet.Eventually(r.t, "the tab shows "+path, func() bool {
 			ctx, cancel := context.WithTimeout(r.t.Context(), time.Second)
 			defer cancel()
 			got, _ := tryEvaluate(ctx, r.b, p, `location.search + document.readyState`)
@@ -301,7 +312,7 @@ func (r *tableRound) back() {
 	loaded("ctx=away")
 	r.visit(p, r.url("a.test", "elsewhere", ""))
 	loaded("ctx=elsewhere")
-	call(r.t, r.b, p.session, "Runtime.evaluate", map[string]any{"expression": "history.back()"})
+	call(r.t, r.b, p.Session, "Runtime.evaluate", map[string]any{"expression": "history.back()"})
 	r.await("bfcache")
 	r.closeTab(p)
 }
@@ -311,19 +322,19 @@ func (r *tableRound) crash() {
 	p := r.tab()
 	r.visit(p, r.url("a.test", "crashed", ""))
 	r.await("crashed")
-	c := dial(r.t, r.gateway+"/") // the owner is not told: a client is, and goes
-	session := field(r.t, c.call("", "Target.attachToTarget", map[string]any{"targetId": p.target, "flatten": true}), "sessionId")
+	c := dial(r.t, r.gateway+"/") // a client sends the command, since it gets no answer, and leaves
+	session := field(r.t, c.call("", "Target.attachToTarget", map[string]any{"targetId": p.Target, "flatten": true}), "sessionId")
 	c.send(session, "Page.crash", nil)
 	c.event("Inspector.targetCrashed")
 	c.socket.CloseNow()
-	eventually(r.t, "the client has gone", func() bool { return r.b.Clients() == r.followers() })
+	testnet.Eventually(r.t, "the client has gone", func() bool { return r.b.Clients() == r.followers() })
 	r.site.forget("crashed")
-	call(r.t, r.b, p.session, "Page.reload", nil)
+	call(r.t, r.b, p.Session, "Page.reload", nil)
 	r.await("crashed")
 	r.closeTab(p)
 }
 
-// restart stops the browser on a page and starts it anew, so that the page is on its way before DevTools is listened to.
+// restart stops the browser on a page and starts it again, so that the page is loading before DevTools is read.
 func (r *tableRound) restart() {
 	r.visit(r.main, r.url("a.test", "restored", ""))
 	r.await("restored")
@@ -332,7 +343,7 @@ func (r *tableRound) restart() {
 		r.t.Error(err)
 	}
 	r.site.forget("restored")
-	r.follows = false // a tab that is restored asks with the languages of the start
+	r.follows = false // a restored tab sends the languages of the start
 	change := r.change
 	r.change = func(s *Spec) {
 		if change != nil {
@@ -354,13 +365,13 @@ func (r *tableRound) restart() {
 func (r *tableRound) inside() {
 	p := r.tab()
 	r.visit(p, r.scheme+"://a.test/nothing?ctx=error")
-	eventually(r.t, "the error page", func() bool { return evaluate(r.t, r.b, p, "location.protocol") == `"chrome-error:"` })
-	r.collect("error", p.session)
+	testnet.Eventually(r.t, "the error page", func() bool { return evaluate(r.t, r.b, p, "location.protocol") == `"chrome-error:"` })
+	r.collect("error", p.Session)
 	r.visit(p, r.scheme+"://a.test/doc.pdf?ctx=pdf")
-	r.collect("pdf", p.session)
+	r.collect("pdf", p.Session)
 	var viewer string
 	const built = "chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/"
-	eventually(r.t, "the PDF viewer", func() bool {
+	testnet.Eventually(r.t, "the PDF viewer", func() bool {
 		viewer = r.sessionAt(built)
 		return viewer != ""
 	})
@@ -371,7 +382,8 @@ func (r *tableRound) inside() {
 // collect asks a document for what it sees.
 func (r *tableRound) collect(ctx, session string) {
 	r.t.Helper()
-	raw := call(r.t, r.b, session, "Runtime.evaluate", map[string]any{"expression": "(() => {" + probeSource() + "; return collect()})()", "returnByValue": true})
+	raw := call(r.t, r.b, session, "Runtime.evaluate",
+		map[string]any{"expression": "(() => {" + probeSource() + "; return collect()})()", "returnByValue": true})
 	var got struct {
 		Result struct{ Value map[string]any }
 	}
@@ -382,9 +394,9 @@ func (r *tableRound) collect(ctx, session string) {
 	r.site.told(ctx, got.Result.Value)
 }
 
-// sessionAt is the owner's session on the target whose address begins so.
+// sessionAt returns the controller's session on the target whose address begins so.
 func (r *tableRound) sessionAt(prefix string) string {
-	var all struct{ TargetInfos []targetInfo }
+	var all struct{ TargetInfos []TargetInfo }
 	filter := []map[string]any{{}}
 	if err := json.Unmarshal(call(r.t, r.b, "", "Target.getTargets", map[string]any{"filter": filter}), &all); err != nil {
 		r.t.Fatal(err)

@@ -2,16 +2,14 @@
 
 package browser
 
-// This file lists the cells of TestIdentityTable that are known to differ, each with its reason.
-
-// exception is a set of cells that may differ under a condition.
+// exception is a set of cells of TestIdentityTable that may differ under a condition.
 type exception struct {
-	properties, contexts string // patterns of path.Match, with blanks between
+	properties, contexts string // patterns of path.Match, separated by spaces
 	when                 func(*tableRound) bool
 	why                  string
 }
 
-// known are the exceptions. For the host's own identity there are none.
+// known returns the exceptions. The host's own identity has none.
 func known() []exception {
 	declared := func(r *tableRound) bool { return !r.identity.own() }
 	return []exception{

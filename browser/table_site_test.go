@@ -27,28 +27,31 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"warren/testnet"
 )
 
-// This file is the site of TestIdentityTable: *.test over http and https. Every context that it serves has a name, which all its requests
-// carry (?ctx=), and tells of itself with testdata/table/probe.js.
+// The site of TestIdentityTable is *.test over http and https. Every context that it serves has a name, which all its requests carry
+// (?ctx=). A context reports with testdata/table/probe.js.
 
-// Kinds of request, in the table's order. The first request is the one for the context's own document or script.
+// Kinds of request, in the table's order. The first one is for the context's own document or script.
 func requestKinds() []string {
 	return []string{"first", "sub", "fetch", "worker", "ws", "beacon", "download"}
 }
 
 // highHints are the hints that a site gets over https once it has asked for them.
 func highHints() []string {
-	return []string{"Sec-CH-UA-Full-Version-List", "Sec-CH-UA-Platform-Version", "Sec-CH-UA-Arch", "Sec-CH-UA-Bitness", "Sec-CH-UA-Model", "Sec-CH-UA-WoW64", "Sec-CH-UA-Form-Factors"}
+	return []string{"Sec-CH-UA-Full-Version-List", "Sec-CH-UA-Platform-Version", "Sec-CH-UA-Arch", "Sec-CH-UA-Bitness", "Sec-CH-UA-Model",
+		"Sec-CH-UA-WoW64", "Sec-CH-UA-Form-Factors"}
 }
 
-// tableSite logs what it is asked for and what contexts tell.
+// tableSite logs requests and the reports of contexts.
 type tableSite struct {
 	scheme string // of the contexts that do not name one
 	spki   string // of its certificate's key
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and made anew at each change
+	changed chan struct{} // closed and replaced at each change
 	seen    map[string]*sighting
 }
 
@@ -58,8 +61,8 @@ type sighting struct {
 	Heads map[string][]http.Header // of each kind of request
 }
 
-// newTableSite serves the table's pages on the internet that a profile's relay leads to.
-func newTableSite(t *testing.T, n *internet, scheme string) *tableSite {
+// newTableSite serves the table's pages on the site behind a profile's relay.
+func newTableSite(t *testing.T, n *testnet.Site, scheme string) *tableSite {
 	t.Helper()
 	for _, name := range []string{"probe.js", "page.js", "audio.js"} {
 		if _, err := os.Stat(filepath.Join("testdata", "table", name)); err != nil {
@@ -75,14 +78,14 @@ func newTableSite(t *testing.T, n *internet, scheme string) *tableSite {
 		},
 		"/nothing": func(w http.ResponseWriter, r *http.Request) { s.note(r, "first"); w.WriteHeader(http.StatusNotFound) },
 	} {
-		n.mux.HandleFunc(path, handle)
+		n.Mux.HandleFunc(path, handle)
 	}
-	secure := httptest.NewUnstartedServer(n.mux)
+	secure := httptest.NewUnstartedServer(n.Mux)
 	cert, spki := ownCertificate(t)
 	secure.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // browsers hang up as they like
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // browsers hang up at any time
 	secure.StartTLS()
-	s.spki, n.secure = spki, secure.Listener.Addr().String()
+	s.spki, n.Secure = spki, secure.Listener.Addr().String()
 	t.Cleanup(func() {
 		secure.CloseClientConnections()
 		secure.Close()
@@ -90,14 +93,16 @@ func newTableSite(t *testing.T, n *internet, scheme string) *tableSite {
 	return s
 }
 
-// ownCertificate makes a certificate for *.test, and the hash by which a browser is told to trust its key.
+// ownCertificate returns a certificate for *.test, and the hash by which a browser trusts its key.
 func ownCertificate(t *testing.T) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"*.test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"*.test"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(24 * time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
@@ -133,24 +138,25 @@ func (s *tableSite) note(r *http.Request, kind string) {
 	s.change(func() { s.at(ctx).Heads[kind] = append(s.at(ctx).Heads[kind], r.Header.Clone()) })
 }
 
-// told keeps what a context said.
+// told stores the report of a context.
 func (s *tableSite) told(ctx string, values map[string]any) {
 	s.change(func() { s.at(ctx).Told = values })
 }
 
-// forget is for a context that is visited to be visited again.
+// forget drops a context that will be visited again.
 func (s *tableSite) forget(ctx string) {
 	s.change(func() { delete(s.seen, ctx) })
 }
 
 // whole reports whether a context has reported and made all of its requests.
 func (s *sighting) whole(c tableContext) bool {
-	return s != nil && (s.Told != nil || c.silent) && !slices.ContainsFunc(c.requests(), func(kind string) bool { return len(s.Heads[kind]) == 0 })
+	return s != nil && (s.Told != nil || c.silent) &&
+		!slices.ContainsFunc(c.requests(), func(kind string) bool { return len(s.Heads[kind]) == 0 })
 }
 
-// await waits until the contexts are whole, and says which are not.
+// await waits until the contexts are whole, and returns which are not.
 func (s *tableSite) await(contexts ...tableContext) error {
-	late := time.After(patient)
+	late := time.After(testnet.Patience)
 	for {
 		s.mu.Lock()
 		changed := s.changed
@@ -174,7 +180,7 @@ func (s *tableSite) await(contexts ...tableContext) error {
 
 // awaitFirst waits until the site is asked for a context's page.
 func (s *tableSite) awaitFirst(ctx string) error {
-	late := time.After(patient)
+	late := time.After(testnet.Patience)
 	for {
 		s.mu.Lock()
 		changed, came := s.changed, len(s.at(ctx).Heads["first"]) > 0
@@ -190,7 +196,7 @@ func (s *tableSite) awaitFirst(ctx string) error {
 	}
 }
 
-// has says what has come of a context.
+// has describes the sighting of a context.
 func (s *sighting) has() string {
 	if s == nil {
 		return " (nothing came)"
@@ -198,13 +204,13 @@ func (s *sighting) has() string {
 	return fmt.Sprintf(" (reported: %v; came: %s)", s.Told != nil, strings.Join(slices.Sorted(maps.Keys(s.Heads)), " "))
 }
 
-// answer sets the headers that every answer has.
+// answer sets the headers of every answer.
 func (s *tableSite) answer(w http.ResponseWriter, r *http.Request, kind string) {
 	h := w.Header()
 	h.Set("Content-Type", kind)
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Service-Worker-Allowed", "/")
-	if r.URL.Query().Get("do") != "back" { // what is not to be stored is not kept for the way back
+	if r.URL.Query().Get("do") != "back" { // a page with no-store is not kept for the way back
 		h.Set("Cache-Control", "no-store")
 	}
 	if r.TLS == nil {
@@ -222,7 +228,7 @@ func (s *tableSite) answer(w http.ResponseWriter, r *http.Request, kind string) 
 	h.Set("Permissions-Policy", strings.Join(policy, ", "))
 }
 
-// me is what a context is told to do.
+// me returns what a context is told to do.
 func (s *tableSite) me(r *http.Request) string {
 	scheme, other := "http", "b.test"
 	if r.TLS != nil {
@@ -232,7 +238,8 @@ func (s *tableSite) me(r *http.Request) string {
 		other = "a.test"
 	}
 	ctx := r.URL.Query().Get("ctx")
-	all := map[string]any{"ctx": ctx, "site": scheme + "://a.test", "own": scheme + "://" + r.Host, "other": scheme + "://" + other, "begin": []string{}}
+	all := map[string]any{"ctx": ctx, "site": scheme + "://a.test", "own": scheme + "://" + r.Host, "other": scheme + "://" + other,
+		"begin": []string{}}
 	if do := r.URL.Query().Get("do"); do != "" {
 		all["begin"] = strings.Split(do, ",")
 	}
@@ -240,7 +247,7 @@ func (s *tableSite) me(r *http.Request) string {
 	all["kinds"] = slices.DeleteFunc(c.requests(), func(kind string) bool { return kind == "first" })
 	all["position"] = r.TLS != nil && !c.lacksFor("position", scheme)
 	all["webrtc"] = !c.lacksFor("webrtc", scheme)
-	text, _ := json.Marshal(all) // of strings and booleans
+	text, _ := json.Marshal(all) // strings and booleans always marshal
 	return string(text)
 }
 
@@ -256,10 +263,11 @@ func (s *tableSite) page(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	start := "probe(me);"
-	if ctx == "away" || ctx == "elsewhere" || ctx == "prerender" { // it tells of itself later, or nobody asks
+	if ctx == "away" || ctx == "elsewhere" || ctx == "prerender" { // it reports later, or never
 		start = ""
 	}
-	fmt.Fprintf(w, "<!doctype html><title>%s</title><script>%s\nconst me = %s; %s</script><body>%s<script>%s</script>", ctx, probeSource(), s.me(r), start, ctx, tableFile("page.js"))
+	fmt.Fprintf(w, "<!doctype html><title>%s</title><script>%s\nconst me = %s; %s</script><body>%s<script>%s</script>", ctx, probeSource(),
+		s.me(r), start, ctx, tableFile("page.js"))
 }
 
 func (s *tableSite) script(w http.ResponseWriter, r *http.Request) {
@@ -275,7 +283,8 @@ func (s *tableSite) script(w http.ResponseWriter, r *http.Request) {
 	case "nest":
 		text = me + "probe(me); new Worker('/script?ctx=worker-nested&do=worker');"
 	case "service":
-		text = me + "me.values = collect(); importScripts('/log?ctx=' + me.ctx + '&kind=sub'); requests.sub = () => 0; oninstall = e => { skipWaiting(); e.waitUntil(probe(me)) };"
+		text = me + "me.values = collect(); importScripts('/log?ctx=' + me.ctx + '&kind=sub'); requests.sub = () => 0; oninstall = e => " +
+			"{ skipWaiting(); e.waitUntil(probe(me)) };"
 	case "audio":
 		text = tableFile("audio.js")
 	case "paint":
@@ -284,7 +293,7 @@ func (s *tableSite) script(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, probeSource()+"\n"+text)
 }
 
-// log answers what contexts ask for beside their first request.
+// log answers the further requests of contexts.
 func (s *tableSite) log(w http.ResponseWriter, r *http.Request) {
 	kind := r.URL.Query().Get("kind")
 	s.note(r, kind)

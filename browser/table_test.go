@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// TestIdentityTable: whatever runs in a browser, and whatever the browser asks a site for, shows the identity that is declared. It prints the
-// table of contexts and properties. WARREN_TABLE=1 takes it over all identities, over http too, with windows, with a second client, and told while it runs;
-// WARREN_TABLE_OUT names a file for it.
+// TestIdentityTable: every context in a browser, and every request to a site, shows the declared identity. It prints the table of contexts
+// and properties. WARREN_TABLE=1 covers all identities, over http too, with windows, with a second client, and changed while it runs.
+// WARREN_TABLE_OUT names a file for the table.
 func TestIdentityTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("is about what browsers show, not about our goroutines: the race detector's run leaves it out, make test has it")
@@ -28,7 +28,8 @@ func TestIdentityTable(t *testing.T) {
 	for i, d := range declaredIdentities(found.Major) {
 		rounds := []*tableRound{{identity: d, scheme: "https"}}
 		if whole {
-			rounds = append(rounds, &tableRound{identity: d, scheme: "http"}, &tableRound{identity: d, scheme: "https", headed: true}, &tableRound{identity: d, scheme: "https", second: true})
+			rounds = append(rounds, &tableRound{identity: d, scheme: "http"}, &tableRound{identity: d, scheme: "https", headed: true},
+				&tableRound{identity: d, scheme: "https", second: true})
 		} else if i > 1 {
 			continue
 		}
@@ -63,47 +64,49 @@ func TestIdentityTable(t *testing.T) {
 	}
 }
 
-// testTeeth: where workers are not told who they are, the table shows it. Dedicated workers have what their page was told.
+// testTeeth: the table shows workers without an identity. Dedicated workers inherit their page's.
 func testTeeth(t *testing.T, found Installed) {
 	r := &tableRound{t: t, browser: found, identity: declaredIdentities(found.Major)[1], scheme: "https"}
 	r.spoil = func(b *Browser) {
-		b.dress = func(target targetInfo) []order {
+		b.overridesFor = func(target TargetInfo) []override {
 			if strings.Contains(target.Type, "worker") {
 				return nil
 			}
-			return b.emulation.orders(target)
+			return b.emulation.targetOverrides(target)
 		}
 	}
 	r.run()
 	for _, row := range r.judge().rows {
 		for _, x := range row {
-			if (x.property == "low" || x.property == "high") && matches("worker-shared worker-service extension-worker", x.context.name) && x.want == "" {
+			if (x.property == "low" || x.property == "high") && matches("worker-shared worker-service extension-worker", x.context.name) &&
+				x.want == "" {
 				t.Errorf("%s was not told who it is, and its %s is %s", x.context.name, x.property, x.got)
 			}
 		}
 	}
 }
 
-// tableProperties are the columns of the table.
+// tableProperties returns the columns of the table.
 func tableProperties() []string {
-	all := []string{"ua", "platform", "low", "high", "language", "languages", "cores", "locale", "zone", "dates", "position", "screen", "sizes", "dpr", "webrtc"}
+	all := []string{"ua", "platform", "low", "high", "language", "languages", "cores", "locale", "zone", "dates", "position", "screen",
+		"sizes", "dpr", "webrtc"}
 	for _, kind := range requestKinds() {
 		all = append(all, kind+":ua", kind+":ch", kind+":al")
 	}
 	return all
 }
 
-// cell is one place of the table. A lack is why there is nothing to see.
+// cell is one cell of the table. A lack is why it is empty.
 type cell struct {
 	context   tableContext
 	property  string
-	want, got string // want is "" where got is well
+	want, got string // want is "" if got is right
 	lack      string
 }
 
 type table struct{ rows [][]cell }
 
-// judge makes the table of what the site has seen.
+// judge makes the table of the site's sightings.
 func (r *tableRound) judge() table {
 	r.t.Helper()
 	r.site.mu.Lock()
@@ -183,10 +186,11 @@ func (all table) print(r *tableRound, used map[int]bool) string {
 	if unknown > 0 {
 		r.t.Errorf("%d cells differ that are not known to", unknown)
 	}
-	return fmt.Sprintf("%s%s%d contexts, %d cells, %d differ, %d of them known\n", rows.String(), list.String(), len(all.rows)-len(r.absent), cells, differ, differ-unknown)
+	return fmt.Sprintf("%s%s%d contexts, %d cells, %d differ, %d of them known\n", rows.String(), list.String(),
+		len(all.rows)-len(r.absent), cells, differ, differ-unknown)
 }
 
-// excuse says why a cell may differ, "" when it may not.
+// excuse returns why a cell may differ, "" if it may not.
 func (r *tableRound) excuse(x cell, used map[int]bool) string {
 	if x.want == "" || x.lack != "" {
 		return ""

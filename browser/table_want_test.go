@@ -14,36 +14,43 @@ import (
 	"time"
 )
 
-// This file says what each cell of TestIdentityTable must show. It follows from what is declared, and from how Chromium makes such values,
-// not from the code that emulates.
+// The expected values of TestIdentityTable follow from the declared identity and from how Chromium forms such values, not from the code
+// that emulates.
 
-// declared is an identity and what follows from it that has no rule.
+// declared is an identity, and values of it that follow no rule.
 type declared struct {
 	name string
 	Identity
 	number string // 1234567.89 in its language
 }
 
-// declaredIdentities are the identities of the table; the first is the host's own.
+// declaredIdentities returns the identities of the table; the first is the host's own.
 func declaredIdentities(major int) []declared {
 	return []declared{
 		{name: "own"},
-		{"win 124 de-DE", Identity{OS: "win", Version: "124", Timezone: "America/New_York", Languages: []string{"de-DE", "de", "en-US", "en"},
+		{"win 124 de-DE", Identity{
+			OS: "win", Version: "124", Timezone: "America/New_York", Languages: []string{"de-DE", "de", "en-US", "en"},
 			Geolocation: &Geolocation{Latitude: 52.52, Longitude: 13.405, Accuracy: 10}, Screen: &Screen{1920, 1080, 2}}, "1.234.567,89"},
 		{"mac 140 ja-JP", Identity{OS: "mac", Version: "140", Timezone: "Asia/Tokyo", Languages: []string{"ja-JP", "ja"},
-			Geolocation: &Geolocation{Latitude: 35.6895, Longitude: 139.6917, Accuracy: 25}, Screen: &Screen{1512, 982, 2}}, "1,234,567.89"},
-		{"linux 130 pt-BR", Identity{OS: "linux", Version: "130", Timezone: "America/Sao_Paulo", Languages: []string{"pt-BR", "pt", "en-US", "en"},
+			Geolocation: &Geolocation{Latitude: 35.6895, Longitude: 139.6917, Accuracy: 25}, Screen: &Screen{1512, 982, 2}},
+			"1,234,567.89"},
+		{"linux 130 pt-BR", Identity{
+			OS: "linux", Version: "130", Timezone: "America/Sao_Paulo", Languages: []string{"pt-BR", "pt", "en-US", "en"},
 			Geolocation: &Geolocation{Off: true}, Screen: &Screen{1366, 768, 1}}, "1.234.567,89"},
-		{"win installed en-GB", Identity{OS: "win", Version: strconv.Itoa(major), Timezone: "Europe/London", Languages: []string{"en-GB", "en-US", "en"},
-			Geolocation: &Geolocation{Latitude: 51.5072, Longitude: -0.1276, Accuracy: 50}, Screen: &Screen{1536, 864, 1.25}}, "1,234,567.89"},
-		{"linux installed en-AU", Identity{OS: "linux", Version: strconv.Itoa(major), Timezone: "Australia/Adelaide", Languages: []string{"en-AU", "en"},
-			Geolocation: &Geolocation{Latitude: -34.9285, Longitude: 138.6007, Accuracy: 5.5}, Screen: &Screen{2560, 1440, 1}}, "1,234,567.89"},
+		{"win installed en-GB",
+			Identity{OS: "win", Version: strconv.Itoa(major), Timezone: "Europe/London", Languages: []string{"en-GB", "en-US", "en"},
+				Geolocation: &Geolocation{Latitude: 51.5072, Longitude: -0.1276, Accuracy: 50}, Screen: &Screen{1536, 864, 1.25}},
+			"1,234,567.89"},
+		{"linux installed en-AU",
+			Identity{OS: "linux", Version: strconv.Itoa(major), Timezone: "Australia/Adelaide", Languages: []string{"en-AU", "en"},
+				Geolocation: &Geolocation{Latitude: -34.9285, Longitude: 138.6007, Accuracy: 5.5}, Screen: &Screen{2560, 1440, 1}},
+			"1,234,567.89"},
 	}
 }
 
 func (d declared) own() bool { return d.OS == "" }
 
-// wanted are the values that the cells of a round must show. Of the host's own identity those that only the host knows are the page's.
+// wanted are the values that the cells of a round must show. Of the host's own identity, values that only the host knows are the page's.
 type wanted struct {
 	own, namespace        bool
 	ua, platform, system  string
@@ -59,10 +66,13 @@ type wanted struct {
 
 // wants computes the values of an identity. page is what the page showed.
 //
-// Chromium 156.0.8078.79 of Debian with a window and nothing emulated answers, in every context: architecture x86, bitness 64, model "",
-// platformVersion "" (it has none on Linux), wow64 false, formFactors Desktop, uaFullVersion 156.0.8078.79, fullVersionList
-// Not:A-Brand/8.0.0.0, Chromium/156.0.8078.79; and the round "own https headed" of this test differs nowhere. Headless it says the same but
-// HeadlessChrome in its user agent (its brands have Chromium alone), and has a screen of 800x600 with a window of 780x580, where it is not given another.
+// They are those of Debian's Chromium 156.0.8078.79 with a window and nothing emulated, in every context:
+//
+//   - architecture x86, bitness 64, model "", platformVersion "" (there is none on Linux), wow64 false, formFactors Desktop
+//   - uaFullVersion 156.0.8078.79, fullVersionList Not:A-Brand/8.0.0.0, Chromium/156.0.8078.79
+//
+// Headless it differs in its user agent, which says HeadlessChrome; its brands have Chromium alone. Without a declared screen it has one of
+// 800x600 with a window of 780x580.
 func wants(t *testing.T, d declared, installed Installed, page *sighting) wanted {
 	t.Helper()
 	w := wanted{own: d.own(), major: installed.Major, page: page, cores: fmt.Sprint(page.Told["cores"])}
@@ -92,7 +102,8 @@ func wants(t *testing.T, d declared, installed Installed, page *sighting) wanted
 	}
 	w.accept = acceptLanguage(strings.Split(w.languages, ","))
 	w.dates = offsets(t, w.zone)
-	w.locale, w.screen, w.dpr, w.position = fmt.Sprint(page.Told["locale"]), fmt.Sprint(page.Told["screen"]), fmt.Sprint(page.Told["dpr"]), "prompt"
+	w.locale, w.screen, w.dpr, w.position = fmt.Sprint(page.Told["locale"]), fmt.Sprint(page.Told["screen"]), fmt.Sprint(page.Told["dpr"]),
+		"prompt"
 	if w.own {
 		return w
 	}
@@ -104,7 +115,7 @@ func wants(t *testing.T, d declared, installed Installed, page *sighting) wanted
 	return w
 }
 
-// brandsOf is the list of an unbranded Chromium (components/embedder_support/user_agent_utils.cc: GetGreasedUserAgentBrandVersion).
+// brandsOf returns the brands of an unbranded Chromium (components/embedder_support/user_agent_utils.cc: GetGreasedUserAgentBrandVersion).
 func brandsOf(major int) []string {
 	between := []string{" ", "(", ":", "-", ".", "/", ")", ";", "=", "?", "_"}
 	grease := "Not" + between[major%11] + "A" + between[(major+1)%11] + "Brand/" + []string{"8", "99", "24"}[major%3]
@@ -115,7 +126,7 @@ func brandsOf(major int) []string {
 	return all
 }
 
-// acceptLanguage is the header for a list of languages (net/http/http_util.cc: GenerateAcceptLanguageHeader).
+// acceptLanguage returns the header for a list of languages (net/http/http_util.cc: GenerateAcceptLanguageHeader).
 func acceptLanguage(languages []string) string {
 	out := slices.Clone(languages)
 	for i := range out {
@@ -126,7 +137,7 @@ func acceptLanguage(languages []string) string {
 	return strings.Join(out, ",")
 }
 
-// offsets are the changes of a zone's offset in 2026, as probe.js lists them.
+// offsets returns the changes of a zone's offset in 2026, as probe.js lists them.
 func offsets(t *testing.T, zone string) string {
 	t.Helper()
 	where, err := time.LoadLocation(zone)
@@ -146,14 +157,17 @@ func offsets(t *testing.T, zone string) string {
 	return strings.Join(changes, ",")
 }
 
-// value judges what JavaScript saw: "" is well, else what was to be seen.
+// value compares what JavaScript saw: want is "" if it is right.
 func (w wanted) value(c tableContext, property string, told map[string]any) (want, got string) {
 	got = "nothing"
 	if v, ok := told[property]; ok {
 		got = fmt.Sprint(v)
 	}
-	simple := map[string]string{"platform": w.platform, "languages": w.languages, "language": strings.Split(w.languages, ",")[0], "cores": w.cores, "locale": w.locale,
-		"zone": w.zone, "dates": w.dates, "screen": w.screen, "dpr": w.dpr, "position": w.position, "webrtc": "none", "low": strings.Join(append(slices.Clone(w.brands), "false", w.system), ",")}
+	simple := map[string]string{
+		"platform": w.platform, "languages": w.languages, "language": strings.Split(w.languages, ",")[0], "cores": w.cores,
+		"locale": w.locale,
+		"zone":   w.zone, "dates": w.dates, "screen": w.screen, "dpr": w.dpr, "position": w.position, "webrtc": "none",
+		"low": strings.Join(append(slices.Clone(w.brands), "false", w.system), ",")}
 	if must, ok := simple[property]; ok {
 		if got == must || property == "webrtc" && w.onlyOurs(c, got) {
 			return "", got
@@ -178,8 +192,8 @@ func (w wanted) value(c tableContext, property string, told map[string]any) (wan
 	return "a property that the test knows", got
 }
 
-// onlyOurs reports whether candidates name no address but the one that every namespace has. Chromium's policy for WebRTC does not hold for
-// extensions' pages.
+// onlyOurs reports whether candidates contain no address but the one that every namespace has. Chromium's policy for WebRTC does not apply
+// to extensions' pages.
 func (w wanted) onlyOurs(c tableContext, candidates string) bool {
 	if c.class != classExtPage || !w.namespace {
 		return false
@@ -192,14 +206,16 @@ func (w wanted) onlyOurs(c tableContext, candidates string) bool {
 	return true
 }
 
-// high judges navigator.userAgentData.getHighEntropyValues.
+// high checks navigator.userAgentData.getHighEntropyValues.
 func (w wanted) high(told map[string]any) string {
 	h, ok := told["high"].(map[string]any)
 	if !ok {
 		return "values"
 	}
 	get := func(name string) string { return fmt.Sprint(h[name]) }
-	for name, must := range map[string]string{"bitness": "64", "model": "", "wow64": "false", "forms": "Desktop", "low": strings.Join(append(slices.Clone(w.brands), "false", w.system), ",")} {
+	for name, must := range map[string]string{
+		"bitness": "64", "model": "", "wow64": "false", "forms": "Desktop",
+		"low": strings.Join(append(slices.Clone(w.brands), "false", w.system), ",")} {
 		if get(name) != must {
 			return fmt.Sprintf("%s %q", name, must)
 		}
@@ -224,7 +240,7 @@ func (w wanted) high(told map[string]any) string {
 	return ""
 }
 
-// fullList judges "name/a.b.c.d,name/a.b.c.d".
+// fullList checks "name/a.b.c.d,name/a.b.c.d".
 func (w wanted) fullList(list string) string {
 	all := strings.Split(list, ",")
 	if len(all) != len(w.brands) {
@@ -233,18 +249,19 @@ func (w wanted) fullList(list string) string {
 	for i, brand := range w.brands {
 		name, major, _ := strings.Cut(brand, "/")
 		gotName, version, _ := strings.Cut(all[i], "/")
-		if gotName != name || !strings.HasPrefix(version, major+".") || strings.Count(version, ".") != 3 || name == "Chromium" && !w.full.MatchString(version) {
+		if gotName != name || !strings.HasPrefix(version, major+".") || strings.Count(version, ".") != 3 ||
+			name == "Chromium" && !w.full.MatchString(version) {
 			return fmt.Sprintf("full versions of %v", w.brands)
 		}
 	}
 	return ""
 }
 
-// sizes judges that a window fits on its screen and a document into its window. The screen is in another cell. At its first line a document may
-// have no sizes yet; when it has asked for everything it has.
+// sizes checks that a window fits on its screen and a document into its window. The screen has a cell of its own. A document may have no
+// sizes at its first line, but has them when it has requested everything.
 func (w wanted) sizes(c tableContext, told map[string]any) string {
 	var screenW, screenH, availW, availH int
-	fmt.Sscanf(fmt.Sprint(told["screen"]), "%dx%d", &screenW, &screenH) //nolint:errcheck // zeros are judged
+	fmt.Sscanf(fmt.Sprint(told["screen"]), "%dx%d", &screenW, &screenH) //nolint:errcheck // zeros are checked
 	fmt.Sscanf(fmt.Sprint(told["avail"]), "%dx%d", &availW, &availH)    //nolint:errcheck
 	if availW > screenW || availH > screenH || availW == 0 {
 		return fmt.Sprintf("an available part of the screen %dx%d, not %dx%d", screenW, screenH, availW, availH)
@@ -252,7 +269,7 @@ func (w wanted) sizes(c tableContext, told map[string]any) string {
 	for _, when := range []string{"sizes", "later"} {
 		var outerW, outerH, innerW, innerH int
 		if n, _ := fmt.Sscanf(fmt.Sprint(told[when]), "%d,%d,%d,%d", &outerW, &outerH, &innerW, &innerH); n != 4 {
-			continue // what DevTools asks for is asked for once
+			continue // DevTools requests are made once
 		}
 		switch {
 		case (when == "sizes" || len(c.requests()) == 0) && (outerW == 0 || innerW == 0):
@@ -265,12 +282,13 @@ func (w wanted) sizes(c tableContext, told map[string]any) string {
 	return ""
 }
 
-// head judges the headers of the requests of one kind.
+// head checks the headers of the requests of one kind.
 func (w wanted) head(c tableContext, scheme, kind, of string, heads []http.Header) (want, got string) {
 	if len(heads) == 0 {
 		return "a request", "none"
 	}
-	if c.name == "critical" && kind+of == "firstch" && len(heads[len(heads)-1].Values(highHints()[0])) == 0 { // Critical-CH: asked again with the hints
+	// Critical-CH: requested again with the hints
+	if c.name == "critical" && kind+of == "firstch" && len(heads[len(heads)-1].Values(highHints()[0])) == 0 {
 		return highHints()[0], "none"
 	}
 	for _, h := range heads {
@@ -289,8 +307,8 @@ func (w wanted) head(c tableContext, scheme, kind, of string, heads []http.Heade
 	return "", got
 }
 
-// hints judges client hints: all that are there must be right. A document's requests over https have the three that need not be asked for,
-// those of its own origin all; workers', WebSockets' and those of <a download> have none in Chromium; over http there are none.
+// hints checks client hints: all that are there must be right. A document's requests over https have the three default ones, and those of
+// its own origin all of them. In Chromium workers', WebSockets' and <a download> requests have none, nor has any over http.
 func (w wanted) hints(c tableContext, scheme, kind string, h http.Header) (want, got string) {
 	secure := scheme == "https" && !c.plain
 	right := map[string]func(string) string{}
@@ -310,11 +328,14 @@ func (w wanted) hints(c tableContext, scheme, kind string, h http.Header) (want,
 		name, version, _ := strings.Cut(b, "/")
 		brands = append(brands, fmt.Sprintf("%q;v=%q", name, version))
 	}
-	right["Sec-CH-UA"], right["Sec-CH-UA-Mobile"], right["Sec-CH-UA-Platform"] = is(strings.Join(brands, ", ")), is("?0"), is(strconv.Quote(w.system))
+	right["Sec-CH-UA"], right["Sec-CH-UA-Mobile"], right["Sec-CH-UA-Platform"] = is(strings.Join(brands, ", ")), is("?0"),
+		is(strconv.Quote(w.system))
 	right["Sec-CH-UA-Arch"], right["Sec-CH-UA-Platform-Version"] = like(w.arch), like(w.version)
-	right["Sec-CH-UA-Bitness"], right["Sec-CH-UA-Model"], right["Sec-CH-UA-WoW64"], right["Sec-CH-UA-Form-Factors"] = is(`"64"`), is(`""`), is("?0"), is(`"Desktop"`)
+	right["Sec-CH-UA-Bitness"], right["Sec-CH-UA-Model"], right["Sec-CH-UA-WoW64"], right["Sec-CH-UA-Form-Factors"] = is(`"64"`), is(`""`),
+		is("?0"), is(`"Desktop"`)
 	right["Sec-CH-UA-Full-Version-List"] = func(got string) string {
-		if why := w.fullList(strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(got, `";v="`, "/"), `", "`, ","), `"`, "")); why != "" {
+		if why := w.fullList(strings.ReplaceAll(
+			strings.ReplaceAll(strings.ReplaceAll(got, `";v="`, "/"), `", "`, ","), `"`, "")); why != "" {
 			return why
 		}
 		return got

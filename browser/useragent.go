@@ -8,14 +8,16 @@ import (
 	"strings"
 )
 
-// agent is what a browser says of itself: the User-Agent header, navigator.platform and the client hints (Emulation.setUserAgentOverride).
+// agent is how a browser identifies itself: the User-Agent header, navigator.platform and the client hints (CDP
+// Emulation.setUserAgentOverride).
 type agent struct {
 	userAgent string
 	platform  string // navigator.platform
 	hints     hints
 }
 
-// hints are CDP's Emulation.UserAgentMetadata: what Sec-CH-UA headers and navigator.userAgentData say (https://wicg.github.io/ua-client-hints/).
+// hints are Emulation.UserAgentMetadata (CDP): the values of Sec-CH-UA headers and of navigator.userAgentData
+// (https://wicg.github.io/ua-client-hints/).
 type hints struct {
 	Brands          []brand  `json:"brands"`
 	FullVersionList []brand  `json:"fullVersionList"`
@@ -35,17 +37,17 @@ type brand struct {
 	Version string `json:"version"`
 }
 
-// system is what a desktop Chrome says of the system that it runs on.
+// system is how a desktop Chrome identifies its operating system.
 type system struct {
-	token    string // within the User-Agent, as frozen since Chrome 107 (https://www.chromium.org/updates/ua-reduction/)
+	token    string // within the User-Agent, frozen since Chrome 107 (https://www.chromium.org/updates/ua-reduction/)
 	platform string // navigator.platform
 	hint     string // Sec-CH-UA-Platform
 	version  string // Sec-CH-UA-Platform-Version
 	arch     string // Sec-CH-UA-Arch
 }
 
-// systemOf returns what a Chrome on os says. Versions are those of Windows 11 (any of 13 and above says that:
-// https://learn.microsoft.com/microsoft-edge/web-platform/how-to-detect-win11) and macOS 14; Chromium on Linux says none.
+// systemOf returns the system of a Chrome on os. The versions are Windows 11 (13 and above:
+// https://learn.microsoft.com/microsoft-edge/web-platform/how-to-detect-win11) and macOS 14. Chromium on Linux has none.
 func systemOf(os string) system {
 	switch os {
 	case "win":
@@ -56,7 +58,7 @@ func systemOf(os string) system {
 	return system{"X11; Linux x86_64", "Linux x86_64", "Linux", "", architecture(runtime.GOARCH)}
 }
 
-// architecture is Sec-CH-UA-Arch of a Go architecture.
+// architecture returns Sec-CH-UA-Arch of a Go architecture.
 func architecture(goarch string) string {
 	if strings.HasPrefix(goarch, "arm") {
 		return "arm"
@@ -64,8 +66,8 @@ func architecture(goarch string) string {
 	return "x86"
 }
 
-// hostOS is this machine's system in an Identity's words.
-func hostOS() string {
+// HostOS returns this machine's system as Identity.OS names it.
+func HostOS() string {
 	switch runtime.GOOS {
 	case "windows":
 		return "win"
@@ -75,18 +77,20 @@ func hostOS() string {
 	return "linux"
 }
 
-// newAgent returns what a browser says that is the installed one, but for the system and the major version that an identity declares. The product
-// stays the installed one's: Chromium does not say that it is Chrome.
+// newAgent returns how the installed browser identifies itself, with system and major version of id. The product stays the installed one's:
+// Chromium does not claim to be Chrome.
 func newAgent(id Identity, installed Installed) agent {
 	major, build := installed.Major, installed.Version
 	if n, err := strconv.Atoi(id.Version); err == nil && n != installed.Major {
 		major, build = n, buildOf(n)
 	}
-	sys := systemOf(cmp.Or(id.OS, hostOS()))
+	sys := systemOf(cmp.Or(id.OS, HostOS()))
 	product := productBrand(installed.Product)
 	return agent{
-		userAgent: fmt.Sprintf("Mozilla/5.0 (%s) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s Safari/537.36%s", sys.token, shownVersion(major, build), suffix(product, major)),
-		platform:  sys.platform,
+		userAgent: fmt.Sprintf(
+			"Mozilla/5.0 (%s) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s Safari/537.36%s", sys.token, shownVersion(major, build),
+			suffix(product, major)),
+		platform: sys.platform,
 		hints: hints{
 			Brands:          brandList(major, product, strconv.Itoa(major), false),
 			FullVersionList: brandList(major, product, build, true),
@@ -97,10 +101,10 @@ func newAgent(id Identity, installed Installed) agent {
 	}
 }
 
-// reducedSince is the first major whose User-Agent tells the major only.
+// reducedSince is the first major whose User-Agent contains only the major version.
 const reducedSince = 101
 
-// shownVersion is the version within the User-Agent.
+// shownVersion returns the version within the User-Agent.
 func shownVersion(major int, build string) string {
 	if major < reducedSince {
 		return build
@@ -108,7 +112,7 @@ func shownVersion(major int, build string) string {
 	return strconv.Itoa(major) + ".0.0.0"
 }
 
-// suffix is what Edge adds to the User-Agent.
+// suffix returns what Edge appends to the User-Agent.
 func suffix(product string, major int) string {
 	if product == "Microsoft Edge" {
 		return fmt.Sprintf(" Edg/%d.0.0.0", major)
@@ -116,8 +120,8 @@ func suffix(product string, major int) string {
 	return ""
 }
 
-// productBrand is the brand of an installed product beside Chromium, "" for none
-// (components/embedder_support/user_agent_utils.cc: the product's name, where it is not Chromium).
+// productBrand returns the brand of a product beside Chromium, "" for none (components/embedder_support/user_agent_utils.cc: the product's
+// name, where it is not Chromium).
 func productBrand(product string) string {
 	switch {
 	case product == "Brave Browser":
@@ -132,8 +136,8 @@ func productBrand(product string) string {
 	return ""
 }
 
-// brandList is the list of brands in the order and with the made-up brand of a major version (GREASE;
-// components/embedder_support/user_agent_utils.cc, GenerateBrandVersionList and GetGreasedUserAgentBrandVersion).
+// brandList returns the brands of a major version in its order, with its GREASE brand (components/embedder_support/user_agent_utils.cc,
+// GenerateBrandVersionList and GetGreasedUserAgentBrandVersion).
 func brandList(major int, product, version string, full bool) []brand {
 	grease := greaseBrand(major)
 	if full {
@@ -153,9 +157,9 @@ func brandList(major int, product, version string, full bool) []brand {
 	return list
 }
 
-// greaseBrand is the brand that no browser has, by which a major version keeps sites from relying on the list's form.
+// greaseBrand returns the invented brand of a major version, which keeps sites from relying on the list's format.
 func greaseBrand(major int) brand {
-	if major < 105 { // before the form below
+	if major < 105 { // before the current format
 		return brand{" Not A;Brand", "99"}
 	}
 	marks := []string{" ", "(", ":", "-", ".", "/", ")", ";", "=", "?", "_"}

@@ -8,15 +8,16 @@ import (
 	"testing"
 )
 
-// TestDialogsAreAnswered: with webrtc off the owner watches pages, which makes Chrome wait for somebody to answer their dialogs. The owner does,
-// as long as no client is there; a page may be left, and a question is a no.
+// TestDialogsAreAnswered: with webrtc off the controller enables Page, which makes Chrome wait for an answer to dialogs. The controller
+// answers while no client is attached: a page may be left, and confirm is cancelled.
 func TestDialogsAreAnswered(t *testing.T) {
 	p := newProfile(t)
 	s := p.spec()
 	s.WebRTC = WebRTCOff
-	p.net.mux.HandleFunc("/asks", func(w http.ResponseWriter, _ *http.Request) {
+	p.site.Mux.HandleFunc("/asks", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, `<script>alert("look"); const yes = confirm("sure?"), text = prompt("name?"); fetch("/after-" + typeof RTCPeerConnection + "-" + yes + "-" + text)</script>`)
+		fmt.Fprint(w, `<script>alert("look"); const yes = confirm("sure?"), text = prompt("name?"); fetch("/after-" + typeof `+
+			`RTCPeerConnection + "-" + yes + "-" + text)</script>`)
 	})
 	b := p.open(s)
 	if err := b.Start(t.Context()); err != nil {
@@ -25,5 +26,5 @@ func TestDialogsAreAnswered(t *testing.T) {
 	if err := b.OpenPages(t.Context(), []string{"http://a.test/asks"}); err != nil {
 		t.Fatal(err)
 	}
-	p.net.await(t, "a.test/after-undefined-false-null")
+	p.site.Await(t, "a.test/after-undefined-false-null")
 }

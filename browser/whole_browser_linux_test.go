@@ -6,8 +6,8 @@ import (
 	"warren/testnet"
 )
 
-// TestWholeBrowser: with windows a client hears of no request of a page that a person has open, and records none of it; on pages' sessions all goes on.
-// No client ends the browser, which is there for others too.
+// TestWholeBrowser: with windows a client can neither see nor record the requests of a page that a person has open. Its commands on pages'
+// sessions work. No client can end the browser, which others use too.
 func TestWholeBrowser(t *testing.T) {
 	for _, windows := range []bool{true, false} {
 		p := newProfile(t)
@@ -24,14 +24,16 @@ func TestWholeBrowser(t *testing.T) {
 		_, session := c.openTab("http://a.test/one")
 		again := field(t, c.call("", "Target.attachToBrowserTarget", nil), "sessionId")
 		for _, root := range []string{"", again} {
-			for method, params := range map[string]map[string]any{"Fetch.enable": {"patterns": []any{map[string]any{"urlPattern": "file:*"}}}, "Tracing.start": {"transferMode": "ReturnAsStream"}} {
+			for method, params := range map[string]map[string]any{
+				"Fetch.enable":  {"patterns": []any{map[string]any{"urlPattern": "file:*"}}},
+				"Tracing.start": {"transferMode": "ReturnAsStream"}} {
 				m := c.try(root, method, params)
-				if refused := m.Error != nil && m.Error.Message == notWhole; refused != windows {
+				if refused := m.Error != nil && m.Error.Message == notBrowserWide; refused != windows {
 					t.Errorf("%s on a browser's session, windows %v: %s %v", method, windows, m.Result, m.Error)
 				}
 			}
 			for _, method := range []string{"Browser.crash", "Browser.crashGpuProcess"} {
-				if m := c.try(root, method, nil); m.Error == nil || m.Error.Message != notHere {
+				if m := c.try(root, method, nil); m.Error == nil || m.Error.Message != notOffered {
 					t.Errorf("%s: %s %v", method, m.Result, m.Error)
 				}
 			}

@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"warren/browser"
+	"warren/browser/builds"
 )
 
 // Tells the server which browsers are installed and what they leave in a profile folder.
 
 type (
 	// Catalog lists installed browsers and caches what each reports about itself.
-	Catalog = browser.Catalog
+	Catalog = builds.Catalog
 	// Places lists the locations in which browsers are looked for.
-	Places = browser.Places
+	Places = builds.Places
 	// Listed is a browser together with the location it was found in.
-	Listed = browser.Listed
+	Listed = builds.Listed
 )
 
 // FindBrowser finds the browser at path. With path "" it takes the first on PATH or in the usual places. It runs the
@@ -32,12 +33,12 @@ func ChooseBrowser(have []Listed, major int) (chosen Installed, exact bool) {
 	for i, b := range have {
 		all[i] = b.Installed
 	}
-	return browser.Choose(all, major)
+	return builds.Choose(all, major)
 }
 
 // LastOpened returns the version of the browser that last opened a profile, and its major. Unknown is "" and 0.
 func LastOpened(profileDir string) (version string, major int) {
-	return browser.LastOpened(userDataDir(profileDir))
+	return builds.LastOpened(userDataDir(profileDir))
 }
 
 // Snapshot copies a profile's user data, without caches, into a folder below the profile's own. It returns that
@@ -53,7 +54,7 @@ func Snapshot(ctx context.Context, profileDir, version string) (string, error) {
 		return "", err
 	}
 	name := version + "-" + time.Now().UTC().Format("20060102T150405.000Z")
-	path, err := browser.Snapshot(ctx, userDataDir(profileDir), filepath.Join(profileDir, "snapshots"), name)
+	path, err := builds.Snapshot(ctx, userDataDir(profileDir), filepath.Join(profileDir, "snapshots"), name)
 	if errors.Is(err, fs.ErrPermission) {
 		err = &Failure{Kind: "unwritable", Message: err.Error()}
 	}
@@ -61,13 +62,13 @@ func Snapshot(ctx context.Context, profileDir, version string) (string, error) {
 }
 
 // Installation says which build of Chrome for Testing to download, from where, and into which folder.
-type Installation = browser.Installation
+type Installation = builds.Installation
 
 // InstallBrowser downloads, verifies and unpacks a build. fresh is false if the build was already installed.
 func InstallBrowser(ctx context.Context, in Installation) (found Installed, fresh bool, err error) {
-	return browser.Install(ctx, in)
+	return builds.Install(ctx, in)
 }
 
 // RemoveBrowser deletes a build that was installed into folder. what is its version, or a path inside it. The result
 // reports whether there was such a build.
-func RemoveBrowser(folder, what string) (bool, error) { return browser.RemoveInstalled(folder, what) }
+func RemoveBrowser(folder, what string) (bool, error) { return builds.Remove(folder, what) }

@@ -15,9 +15,9 @@ import (
 
 type (
 	// Shot describes a screenshot.
-	Shot = browser.Shot
+	Shot = browser.ScreenshotOptions
 	// Paper describes a PDF.
-	Paper = browser.Paper
+	Paper = browser.PDFOptions
 	// PageError is why there is no picture of a page.
 	PageError = browser.PageError
 )
@@ -55,7 +55,7 @@ func (p *process) servePicture(w http.ResponseWriter, r *http.Request) {
 	case wish.Paper != nil:
 		data, err = p.browser.PDF(ctx, *wish.Paper)
 	default:
-		data, err = p.browser.SmallPicture(ctx)
+		data, err = p.view.Thumbnail(ctx)
 	}
 	if err == nil {
 		w.Write(data) //nolint:errcheck // the server may be gone

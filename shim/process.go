@@ -21,6 +21,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"warren/browser"
+	"warren/browser/live"
 	"warren/proxy"
 )
 
@@ -29,6 +30,7 @@ type process struct {
 	spec        Spec
 	log         *slog.Logger
 	browser     *browser.Browser
+	view        *live.View
 	relay       *proxy.Relay
 	debug       *debugPort // nil without a port
 	waitOrphans func()     // returns when no child is left
@@ -204,8 +206,8 @@ func (p *process) launch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.viewers = b.Viewers
-	p.browser, p.waitOrphans = b, reapOrphans(b.PID, b.Done())
+	p.browser, p.view, p.waitOrphans = b, live.New(b), reapOrphans(b.PID, b.Done())
+	p.viewers = p.view.Viewers
 	p.relay = proxy.NewRelay(p.dialer(p.spec.Upstream), p.log)
 	p.relay.Admit(b.Admit)
 	p.relay.OnMove(p.recordMove)

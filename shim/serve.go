@@ -40,7 +40,7 @@ func (p *process) handleClients(mux *http.ServeMux) {
 
 // live serves the live view and adds the ids of the profile and the run.
 func (p *process) live() http.Handler {
-	view := p.browser.Live()
+	view := p.view.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("X-Warren-Profile", p.spec.ProfileID)
 		r.Header.Set("X-Warren-Run", p.spec.RunID)
@@ -104,7 +104,7 @@ func (p *process) serveIdentity(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not an identity", http.StatusBadRequest)
 		return
 	}
-	languages, err := p.browser.Redress(r.Context(), id)
+	languages, err := p.browser.SetIdentity(r.Context(), id)
 	if err != nil {
 		p.log.Warn("pages did not take all of another identity", "cause", err)
 	}

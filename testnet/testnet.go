@@ -5,5 +5,6 @@
 // The network of the computer that runs the test is not used. Linux with namespaces, ip and nft is needed; otherwise
 // the test is skipped.
 //
-// Pause suspends processes, for tests of hanging ones.
+// Besides, the package has Site, a web server behind SOCKS5 for tests with a browser, waits with a bound, and Pause, which suspends
+// processes for tests of hanging ones.
 package testnet

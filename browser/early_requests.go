@@ -1,0 +1,179 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Chrome restores tabs as soon as it runs, on a busy machine before it listens to DevTools. Their first requests carry the host's client
+// hints, or none, and a page from the cache sees the host's identity. So the gate keeps all traffic until the controller is attached, and
+// tabs that began before that load again.
+
+// earlyRequests is what the controller knows of document requests while the gate is closed. controller.mu guards it.
+type earlyRequests struct {
+	over        bool                 // the gate is open
+	intercepted map[string]bool      // frames whose document request was paused
+	stopped     map[string]bool      // the controller's sessions whose document was stopped
+	uncertain   map[string]time.Time // pages that may or may not show a document, and since when
+	reloaded    map[string]time.Time // when pages were reloaded whose request has not been paused yet
+}
+
+// reloadLimit is how long a page may take to send its request again. A page with a service worker may never send one.
+const reloadLimit = 10 * time.Second
+
+// reloadEarlyTabs reloads every tab that loaded before request interception was on. Chrome does not say which tabs have begun to load. So
+// every such tab is stopped, and Network.loadingFailed tells where there was a document to stop. Background tabs that have not begun stay
+// as they are. Requests of a page from the cache are dropped at the gate, since its renderer may stop too late. All commands here are
+// answered by the browser process, which does not wait for pages.
+func (ctl *controller) reloadEarlyTabs(ctx context.Context, g *gate) {
+	unlooked := ctl.notIntercepted()
+	if len(unlooked) == 0 {
+		return
+	}
+	stopped := make([]bool, len(unlooked))
+	var wg sync.WaitGroup
+	for i, p := range unlooked {
+		wg.Go(func() { stopped[i] = ctl.stopLoading(ctx, p) })
+	}
+	wg.Wait()
+	g.dropWaiting()
+	for i, p := range unlooked {
+		wg.Go(func() {
+			ctl.markUncertain(p.Target)
+			switch there := ctl.mux.call(ctx, p.Session, pageCheck, mainFrame(p), nil) == nil; {
+			case there:
+				ctl.reloadOnce(p)
+			case stopped[i] && ctl.takeUncertain(p.Target):
+				ctl.resumeNavigation(ctx, p)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// pageCheck is a command that succeeds if a page of the web is shown.
+const pageCheck = "Storage.getStorageKeyForFrame"
+
+func mainFrame(p Page) any { return map[string]string{"frameId": p.Target} }
+
+// markUncertain marks a page that may or may not show a document. A renderer shows a page from the cache before the browser process knows
+// of it. At that time there is neither a document to stop nor one to reload.
+func (ctl *controller) markUncertain(target string) {
+	ctl.mu.Lock()
+	defer ctl.mu.Unlock()
+	ctl.early.uncertain[target] = time.Now()
+}
+
+// takeUncertain reports whether a page was uncertain until now, and clears the mark.
+func (ctl *controller) takeUncertain(target string) bool {
+	ctl.mu.Lock()
+	defer ctl.mu.Unlock()
+	since, doubted := ctl.early.uncertain[target]
+	delete(ctl.early.uncertain, target)
+	return doubted && time.Since(since) < reloadLimit
+}
+
+// onPageChanged is called on the reading goroutine when Chrome announces a change of a page, as it does for a new document.
+func (ctl *controller) onPageChanged(target string) {
+	ctl.mu.Lock()
+	_, doubted := ctl.early.uncertain[target]
+	ctl.mu.Unlock()
+	if p, known := ctl.page(target); doubted && known {
+		ctl.mux.send(p.Session, pageCheck, mainFrame(p), func(a answer) {
+			if a.err() == nil {
+				ctl.reloadOnce(p)
+			}
+		})
+	}
+}
+
+// reloadOnce reloads an uncertain page that shows a document, once.
+func (ctl *controller) reloadOnce(p Page) {
+	if ctl.takeUncertain(p.Target) {
+		ctl.sendAgain(p, "Page.reload", nil)
+	}
+}
+
+// stopLoading stops a tab (CDP Page.stopLoading), and reports whether it was loading a document.
+func (ctl *controller) stopLoading(ctx context.Context, p Page) bool {
+	ctl.mux.send(p.Session, "Network.enable", nil, nil)
+	err := ctl.mux.call(ctx, p.Session, "Page.stopLoading", nil, nil)
+	ctl.mux.send(p.Session, "Network.disable", nil, nil)
+	ctl.mu.Lock()
+	defer ctl.mu.Unlock()
+	return err == nil && ctl.early.stopped[p.Session]
+}
+
+// openGate opens the gate. All later document requests are paused.
+func (ctl *controller) openGate(g *gate) {
+	ctl.mu.Lock()
+	ctl.early.over = true
+	ctl.early.intercepted, ctl.early.stopped = nil, nil
+	ctl.mu.Unlock()
+	g.open()
+}
+
+// notIntercepted returns the pages of the web whose document request was not paused.
+func (ctl *controller) notIntercepted() (all []Page) {
+	ctl.mu.Lock()
+	defer ctl.mu.Unlock()
+	for _, p := range ctl.pages {
+		if strings.HasPrefix(p.URL, "http") && !ctl.early.intercepted[p.Target] {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// resumeNavigation repeats a stopped navigation (CDP Page.navigateToHistoryEntry). As when Chrome restores a tab, a form is not sent again.
+func (ctl *controller) resumeNavigation(ctx context.Context, p Page) {
+	var history navigationHistory
+	err := ctl.mux.call(ctx, p.Session, "Page.getNavigationHistory", nil, &history)
+	entry, ok := history.current()
+	if err != nil || !ok {
+		ctl.mux.log.Warn("a restored tab was stopped and cannot be sent on", "error", err)
+		return
+	}
+	ctl.sendAgain(p, "Page.navigateToHistoryEntry", map[string]any{"entryId": entry.ID})
+}
+
+// sendAgain sends a command that makes a page request its document again.
+func (ctl *controller) sendAgain(p Page, method string, params any) {
+	ctl.mu.Lock()
+	ctl.early.reloaded[p.Target] = time.Now()
+	ctl.mu.Unlock()
+	ctl.mux.log.Info("a restored tab is loaded again: its first request was on its way before it could be looked at", "target", p.Target)
+	ctl.mux.send(p.Session, method, params, nil)
+}
+
+// onLoadingFailed handles Network.loadingFailed (CDP): it records that a document was stopped.
+func (ctl *controller) onLoadingFailed(s *session, params []byte) {
+	var p struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(params, &p) != nil || p.Type != "Document" {
+		return
+	}
+	ctl.mu.Lock()
+	defer ctl.mu.Unlock()
+	if !ctl.early.over {
+		ctl.early.stopped[s.id] = true
+	}
+}
+
+// onDocumentRequest records that a document request is paused. It reports whether the request must fail: a reload for the sake of client
+// hints must not send a form twice.
+func (ctl *controller) onDocumentRequest(frame, method string) (refused bool) {
+	ctl.mu.Lock()
+	defer ctl.mu.Unlock()
+	if !ctl.early.over {
+		ctl.early.intercepted[frame] = true
+	}
+	delete(ctl.early.uncertain, frame)
+	at, again := ctl.early.reloaded[frame]
+	delete(ctl.early.reloaded, frame)
+	return again && time.Since(at) < reloadLimit && method != "GET" && method != "HEAD"
+}

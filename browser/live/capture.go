@@ -1,0 +1,236 @@
+package live
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// frame is a picture of the tab that is shown.
+type frame struct {
+	seq      int64
+	jpeg     []byte
+	meta     frameMeta
+	received time.Time
+}
+
+// frameMeta is what viewers are told about a frame; docs/live.md.
+type frameMeta struct {
+	Seq       int64   `json:"seq"`
+	Tab       string  `json:"tab"`
+	Width     float64 `json:"width"`
+	Height    float64 `json:"height"`
+	Scale     float64 `json:"scale"`
+	OffsetTop float64 `json:"offsetTop"`
+	At        float64 `json:"at"`
+	Input     int64   `json:"input"`
+}
+
+// capture is the screencast of the tab that is shown, one for all viewers (CDP Page.startScreencast). Chrome makes a frame only after the
+// previous one was acknowledged, and that happens once a viewer has drawn it. So frames queue up nowhere. View.mu guards it.
+type capture struct {
+	on       bool
+	serial   int // of the capture; timers of an earlier one compare it
+	seq      int64
+	last     *frame
+	unacked  int64 // the frame that Chrome waits to have acknowledged, 0 for none
+	acked    time.Time
+	waiting  bool // an acknowledgement is delayed by frameTime
+	width    int  // largest picture that a viewer can use, in pixels
+	height   int
+	resizing bool    // within sizePause
+	density  float64 // device pixels per CSS pixel
+
+	pageWidth, pageHeight float64 // in pixels; 0: unknown
+
+	level   int           // index of levels
+	period  time.Duration // levelPeriod; tests shorten it
+	changed time.Time     // when size or level last changed
+}
+
+const (
+	// frameTime is the least time between two frames. 30 frames a second are fluent, and cost half of what 60 do.
+	frameTime = time.Second / 30
+
+	// sizePause collects the size changes of all viewers, since each change restarts the capture.
+	sizePause = 200 * time.Millisecond
+
+	defaultWidth, defaultHeight = 1280, 720
+	maxWidth, maxHeight         = 3840, 2160
+)
+
+// level is a trade-off between picture and bandwidth: JPEG quality (0 to 100) and the share of the requested size.
+type level struct {
+	quality int
+	scale   float64
+}
+
+func levels() []level { return []level{{80, 1}, {65, 1}, {50, 1}, {40, 0.75}, {30, 0.5}} }
+
+// start captures the tab that is shown.
+func (c *capture) start(l *View) {
+	c.on, c.unacked, c.last = true, 0, nil
+	c.serial++
+	if c.width == 0 {
+		c.width, c.height = l.requestedSize()
+	}
+	at := levels()[c.level]
+	width, height := float64(c.width), float64(c.height)
+	if at.scale < 1 && c.pageWidth > 0 { // a page smaller than the requested size is scaled down too
+		width, height = min(width, c.pageWidth), min(height, c.pageHeight)
+	}
+	l.command(l.session, "Page.startScreencast", map[string]any{
+		"format": "jpeg", "quality": at.quality, "everyNthFrame": 1, "maxFramesInFlight": 1, "sendLastFrame": true,
+		"maxWidth": int(width * at.scale), "maxHeight": int(height * at.scale),
+	}, nil)
+}
+
+func (c *capture) stop(l *View) {
+	if c.on {
+		l.command(l.session, "Page.stopScreencast", nil, nil)
+	}
+	c.reset()
+}
+
+// reset forgets a capture that ended, as it does with its page.
+func (c *capture) reset() {
+	c.on, c.unacked, c.last = false, 0, nil
+	c.serial++
+	c.waiting = false
+}
+
+// restart begins a capture of another size or level.
+func (c *capture) restart(l *View) {
+	c.changed = time.Now()
+	if c.on {
+		last := c.last
+		c.stop(l)
+		c.start(l)
+		c.last = last // until the first new frame
+	}
+}
+
+// requestedSize returns the largest picture that a viewer can use. l.mu is held.
+func (l *View) requestedSize() (width, height int) {
+	for _, v := range l.viewers {
+		width, height = max(width, v.width), max(height, v.height)
+	}
+	if width == 0 || height == 0 {
+		return defaultWidth, defaultHeight
+	}
+	return width, height
+}
+
+// resizeSoon calls resize after sizePause, once for all changes until then.
+func (c *capture) resizeSoon(l *View) {
+	if c.resizing {
+		return
+	}
+	c.resizing = true
+	time.AfterFunc(sizePause, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if c.resizing = false; len(l.viewers) > 0 {
+			c.resize(l)
+		}
+	})
+}
+
+// resize adopts the size that viewers request now.
+func (c *capture) resize(l *View) {
+	if width, height := l.requestedSize(); width != c.width || height != c.height {
+		c.width, c.height = width, height
+		c.restart(l)
+	}
+}
+
+// onFrame offers a frame to all viewers (CDP Page.screencastFrame). A viewer that is still drawing gets the newest one later.
+func (c *capture) onFrame(l *View, params []byte) {
+	var p struct {
+		Data      []byte `json:"data"`
+		SessionID int64  `json:"sessionId"`
+		Metadata  struct {
+			OffsetTop float64 `json:"offsetTop"`
+			Scale     float64 `json:"pageScaleFactor"`
+			Width     float64 `json:"deviceWidth"`
+			Height    float64 `json:"deviceHeight"`
+			Timestamp float64 `json:"timestamp"` // seconds since 1970
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(params, &p) != nil || !c.on {
+		return
+	}
+	c.seq++
+	f := &frame{seq: c.seq, jpeg: p.Data, received: time.Now()}
+	f.meta = frameMeta{Seq: c.seq, Tab: l.active, Width: p.Metadata.Width, Height: p.Metadata.Height, Scale: p.Metadata.Scale,
+		OffsetTop: p.Metadata.OffsetTop, At: p.Metadata.Timestamp * 1000}
+	c.last, c.unacked = f, p.SessionID
+	c.pageWidth, c.pageHeight = p.Metadata.Width*c.density, p.Metadata.Height*c.density
+	for _, v := range l.viewers {
+		v.offer(f)
+	}
+	c.acknowledge(l)
+}
+
+// acknowledge acknowledges a frame to Chrome once a viewer can draw another one, and at most once per frameTime.
+func (c *capture) acknowledge(l *View) {
+	if c.unacked == 0 || c.waiting || !l.anyIdle() {
+		return
+	}
+	if wait := frameTime - time.Since(c.acked); wait > 0 {
+		serial := c.serial
+		c.waiting = true
+		time.AfterFunc(wait, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if c.serial == serial {
+				c.waiting = false
+				c.acknowledge(l)
+			}
+		})
+		return
+	}
+	c.acked = time.Now()
+	l.command(l.session, "Page.screencastFrameAck", map[string]int64{"sessionId": c.unacked}, nil)
+	c.unacked = 0
+}
+
+// anyIdle reports whether a viewer could draw a frame now. l.mu is held.
+func (l *View) anyIdle() bool {
+	for _, v := range l.viewers {
+		if v.isIdle() {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	slowFrame   = 150 * time.Millisecond // transfer time above which frames become smaller
+	quickFrame  = 50 * time.Millisecond  // transfer time below which frames become better
+	levelPeriod = 2 * time.Second        // since the last change, before frames become better; a quarter of it, before they become smaller
+)
+
+// adapt changes the level by the best of the viewers' links. Viewers with worse links get fewer frames.
+func (c *capture) adapt(l *View) {
+	best, any := time.Duration(0), false
+	for _, v := range l.viewers {
+		if t, known := v.transferTime(); known && (!any || t < best) {
+			best, any = t, true
+		}
+	}
+	since := time.Since(c.changed)
+	switch {
+	case !any:
+		return
+	case best > slowFrame && since > c.period/4 && c.level < len(levels())-1:
+		c.level++
+	case best < quickFrame && since > c.period && c.level > 0:
+		c.level--
+	default:
+		return
+	}
+	for _, v := range l.viewers {
+		v.drawTime = 0 // frames of the new level take another time
+	}
+	c.restart(l)
+}

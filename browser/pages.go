@@ -1,0 +1,77 @@
+package browser
+
+import (
+	"context"
+	"errors"
+)
+
+var errNotShown = errors.New("the tab shows a file, or a page of the browser's own: these are a person's at the browser alone")
+
+func pageError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return &PageError{"not_answering", err}
+	}
+	return &PageError{"refused", err}
+}
+
+// PageOf returns the page of a tab, "" for the tab in front. It waits until the page has its overrides. It fails with a *PageError.
+func (b *Browser) PageOf(ctx context.Context, tab string) (Page, error) {
+	if _, err := b.running(); err != nil {
+		return Page{}, &PageError{"no_page", err}
+	}
+	named := tab != ""
+	if !named {
+		tab, _ = b.Front()
+	}
+	if tab == "" {
+		return Page{}, &PageError{"no_page", errors.New("no page is open")}
+	}
+	b.mux.controller.awaitOverrides(ctx, tab)
+	if b.mux.isBlocked(tab) {
+		return Page{}, &PageError{"no_tab", errNotShown}
+	}
+	p, ok := b.mux.controller.page(tab)
+	if !ok && named {
+		return Page{}, &PageError{"no_tab", errors.New("there is no tab of this id")}
+	}
+	if !ok {
+		return Page{}, &PageError{"no_page", errors.New("the page has gone")}
+	}
+	return p, nil
+}
+
+// Page returns an open page by its target, unless clients and viewers must not see it.
+func (b *Browser) Page(target string) (Page, bool) {
+	p, ok := b.mux.controller.page(target)
+	return p, ok && !b.mux.isBlocked(target)
+}
+
+// Hides reports whether clients and viewers must not see a target.
+func (b *Browser) Hides(t TargetInfo) bool { return b.mux.isHidden(t) }
+
+// HasClient reports whether a client of the gateway is attached to a target.
+func (b *Browser) HasClient(target string) bool { return b.mux.hasClient(target) }
+
+// AwaitOverrides waits until a new target has the identity's overrides. It gives up when ctx ends or the target has gone.
+func (b *Browser) AwaitOverrides(ctx context.Context, target string) {
+	b.mux.controller.awaitOverrides(ctx, target)
+}
+
+// Evaluate runs a JavaScript expression on a page, in an isolated world, and decodes its result into value (CDP Runtime.evaluate). Scripts
+// of the page neither see nor influence it.
+func (b *Browser) Evaluate(ctx context.Context, p Page, expression string, value any) error {
+	return b.mux.controller.evaluate(ctx, p, expression, value)
+}
+
+// LeaveDialog hands back a dialog that was claimed. It is answered as if there were no subscription.
+func (b *Browser) LeaveDialog(e Event) {
+	if s := b.mux.session(e.Session); s != nil {
+		b.mux.controller.onDialog(s, e.Params)
+	}
+}
+
+// MayDrop reports whether a viewer may drop on a page what the page itself is dragging. params are those of Input.dragIntercepted (CDP).
+// Files and blocked addresses are refused, since Chrome would open them if the page does not accept the drop.
+func (b *Browser) MayDrop(params []byte) bool {
+	return b.gateway.guard().forClient(false).refusal("Input.dispatchDragEvent", params) == ""
+}

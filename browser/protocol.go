@@ -1,0 +1,97 @@
+package browser
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// TargetInfo is what is read of Target.TargetInfo (CDP).
+type TargetInfo struct {
+	TargetID string `json:"targetId"`
+	Type     string `json:"type"`
+	Title    string `json:"title"`
+	URL      string `json:"url"`
+	ParentID string `json:"parentId"`
+	// CanAccessOpener says that another page has opened this one, and that each can script the other.
+	CanAccessOpener bool   `json:"canAccessOpener"`
+	Context         string `json:"browserContextId"`
+}
+
+// answer is Chrome's answer to a command of the controller.
+type answer struct {
+	Result json.RawMessage `json:"result"`
+	Error  *ProtocolError  `json:"error"`
+	lost   error           // why Chrome will not answer
+}
+
+// err returns why there is no result.
+func (a answer) err() error {
+	if a.lost != nil {
+		return a.lost
+	}
+	if a.Error != nil {
+		return a.Error
+	}
+	return nil
+}
+
+func parseAnswer(msg []byte) (a answer) {
+	if err := json.Unmarshal(msg, &a); err != nil {
+		a.lost = err
+	}
+	return a
+}
+
+// ProtocolError is an error of Chrome's to a DevTools command. Its codes are those of JSON-RPC 2.0.
+type ProtocolError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    string `json:"data,omitempty"`
+}
+
+// Error satisfies error.
+func (e *ProtocolError) Error() string {
+	if e.Data == "" {
+		return fmt.Sprintf("%s (%d)", e.Message, e.Code)
+	}
+	return fmt.Sprintf("%s (%d): %s", e.Message, e.Code, e.Data)
+}
+
+// Error codes as Chrome uses them.
+const (
+	codeParse          = -32700
+	codeInvalidRequest = -32600
+	codeServer         = -32000 // the command was not carried out
+	codeNoSession      = -32001
+)
+
+// codeInvalidParams is the code for parameters that a command does not accept.
+const codeInvalidParams = -32602
+
+var (
+	errPipeEnded   = errors.New("the browser has gone")
+	errSessionGone = errors.New("the page has gone")
+)
+
+// hasFrames reports whether targets of this type have documents.
+func hasFrames(kind string) bool {
+	return slices.Contains([]string{"page", "iframe", "webview", "background_page", "other"}, kind)
+}
+
+// hasNavigator reports whether targets of this type take overrides. Worklets have no navigator, and share their process' time zone and
+// locale.
+func hasNavigator(kind string) bool {
+	switch kind {
+	case "page", "iframe", "worker", "shared_worker", "service_worker", "background_page", "webview":
+		return true
+	}
+	return false
+}
+
+// uncontrolledKinds are the target types that the controller does not attach to. They are the browser itself, Chrome's own pop-up windows,
+// and tabs. The page in a tab is attached directly, since attaching through the tab has races.
+func uncontrolledKinds() []string { return []string{"browser", "tab", "browser_ui"} }
+
+func isControlled(kind string) bool { return !slices.Contains(uncontrolledKinds(), kind) }

@@ -1,0 +1,162 @@
+package browser
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// selectLanguages changes the languages of the running browser. They apply at once to all pages, workers and later requests.
+func (b *Browser) selectLanguages(ctx context.Context, languages []string) error {
+	ctx, end := b.untilStop(ctx)
+	defer end()
+	ctx, cancel := context.WithTimeout(ctx, settingsTimeout)
+	defer cancel()
+	session, leave, err := b.openSettings(ctx)
+	defer leave()
+	if err != nil {
+		return err
+	}
+	var arrived struct {
+		ErrorText string `json:"errorText"`
+	}
+	err = b.mux.call(ctx, session, "Page.navigate", map[string]string{"url": settingsURL}, &arrived)
+	if err == nil && arrived.ErrorText != "" {
+		err = errors.New(arrived.ErrorText)
+	}
+	if err != nil {
+		return fmt.Errorf("open the browser's settings: %w", err)
+	}
+	was, err := b.setting(ctx, session, fmt.Sprintf(`(await chrome.settingsPrivate.getPref(%q)).value`, selectedLanguages))
+	if err == nil { // before the change, so that a crash in between loses nothing
+		err = saveOwnLanguages(b.spec.UserDataDir, was)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the browser's own languages: %w", err)
+	}
+	list := strings.Join(languages, ",")
+	is, err := b.setting(ctx, session,
+		fmt.Sprintf(`await chrome.settingsPrivate.setPref(%[1]q, %[2]q), (await chrome.settingsPrivate.getPref(%[1]q)).value`,
+			selectedLanguages, list))
+	if err == nil && is != list {
+		err = fmt.Errorf("they are %q", is)
+	}
+	return err
+}
+
+// setting evaluates an expression on the settings page. Its result is a string.
+func (b *Browser) setting(ctx context.Context, session, expression string) (string, error) {
+	var r struct {
+		Result struct {
+			Value string `json:"value"`
+		} `json:"result"`
+		Exception *struct {
+			Exception struct {
+				Description string `json:"description"`
+			} `json:"exception"`
+		} `json:"exceptionDetails"`
+	}
+	params := map[string]any{"expression": "(async () => (" + expression + "))()", "awaitPromise": true, "returnByValue": true}
+	if err := b.mux.call(ctx, session, "Runtime.evaluate", params, &r); err != nil {
+		return "", err
+	}
+	if r.Exception != nil {
+		return "", errors.New(r.Exception.Exception.Description)
+	}
+	return r.Result.Value, nil
+}
+
+// settingsTimeout bounds the change of a preference. It takes a tenth of a second, and on a busy machine many times as long. It is not
+// tried again before the profile's next change.
+const settingsTimeout = 9 * time.Second
+
+// settingsOpened is the answer to the request for the settings page.
+type settingsOpened struct {
+	target   string
+	detached []<-chan struct{} // closed when clients' sessions on the page have ended
+	err      error
+}
+
+// openSettings opens a blank page in the background that clients cannot see or attach to, and returns the controller's session on it. leave
+// closes the page and returns when it has gone; Stop waits for that.
+func (b *Browser) openSettings(ctx context.Context) (session string, leave func(), err error) {
+	if !b.settings.TryLock() {
+		return "", func() {}, errors.New("the last page is still on its way")
+	}
+	select {
+	case <-b.stopc:
+		b.settings.Unlock()
+		return "", func() {}, errors.New("the browser is being stopped")
+	default:
+	}
+	address := BlankPage + "#" + rand.Text()
+	answered := b.mux.createSettings(address)
+	var made settingsOpened
+	closed := func() { b.closeSettings(address, made.target) }
+	select {
+	case made = <-answered:
+	case <-ctx.Done():
+		go func() { // the page may still open; at the latest the end of the pipe answers
+			made = <-answered
+			closed()
+		}()
+		return "", func() {}, ctx.Err()
+	}
+	if made.err != nil {
+		return "", closed, made.err
+	}
+	session, err = b.awaitSettings(ctx, made)
+	return session, closed, err
+}
+
+// createSettings asks Chrome for a background page at a blank address that identifies it.
+func (m *mux) createSettings(address string) <-chan settingsOpened {
+	answered := make(chan settingsOpened, 1)
+	m.mu.Lock()
+	m.settings = settingsTab{url: address}
+	m.mu.Unlock()
+	m.send("", "Target.createTarget", map[string]any{"url": address, "background": true}, func(a answer) {
+		var page struct {
+			TargetID string `json:"targetId"`
+		}
+		if err := errors.Join(a.err(), json.Unmarshal(a.Result, &page)); err != nil {
+			answered <- settingsOpened{err: fmt.Errorf("open a page: %w", err)}
+			return
+		}
+		answered <- settingsOpened{target: page.TargetID, detached: m.detachFromSettings(page.TargetID)}
+	})
+	return answered
+}
+
+// awaitSettings returns the controller's session on the settings page, once the page has its overrides and clients are detached from it.
+func (b *Browser) awaitSettings(ctx context.Context, made settingsOpened) (session string, err error) {
+	b.mux.controller.awaitOverrides(ctx, made.target)
+	for _, detached := range made.detached {
+		select {
+		case <-detached:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+	for _, s := range b.mux.controllerSessions(made.target) {
+		return s.id, nil
+	}
+	return "", errSessionGone
+}
+
+// closeSettings closes the settings page, "" if it did not open, and lets the next one open.
+func (b *Browser) closeSettings(address, target string) {
+	defer b.settings.Unlock()
+	if target != "" {
+		b.closeAndWait(target)
+	}
+	b.mux.mu.Lock()
+	defer b.mux.mu.Unlock()
+	if b.mux.settings.url == address {
+		b.mux.settings.url = "" // the id stays, since the page's last event may follow
+	}
+}
