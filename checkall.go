@@ -205,7 +205,7 @@ func (rs *runs) checkMany(ctx context.Context, targets []probed, then func(*chec
 // checkWorkspace is checkMany for proxies of one workspace.
 func (rs *runs) checkWorkspace(ctx context.Context, giveUp context.CancelCauseFunc, workspace string, list []probed, then func(*checkJSON)) {
 	var alive, dead atomic.Int64
-	rs.turns.Run(ctx, workspace, len(list), func(i int) {
+	rs.limiter.Run(ctx, workspace, len(list), func(i int) {
 		c, err := rs.checkOne(ctx, list[i])
 		switch {
 		case ctx.Err() != nil:

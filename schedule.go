@@ -173,7 +173,7 @@ const filesPerCheck = 10
 // others. A check that finds none left would call a proxy dead that is not.
 func checksAtOnce(wanted, files int) int {
 	if wanted == 0 {
-		wanted = proxy.DefaultPlaces
+		wanted = proxy.DefaultSlots
 	}
 	if files > 0 {
 		wanted = min(wanted, max(1, files/filesPerCheck))

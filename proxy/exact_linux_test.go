@@ -48,7 +48,7 @@ func TestEveryExitIsItsProxys(t *testing.T) {
 	}
 	c := &Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, Timeout: time.Minute}
 	results := make([]Result, n)
-	(&Turns{Places: 200, Patience: time.Minute}).Run(t.Context(), "", n, func(i int) {
+	(&FairLimiter{Slots: 200, SlowAfter: time.Minute}).Run(t.Context(), "", n, func(i int) {
 		host := netip.AddrFrom4([4]byte{127, 1, byte((i + 1) >> 8), byte(i + 1)}).String()
 		results[i] = c.Check(t.Context(), "", Proxy{Type: SOCKS5, Host: host, Port: first.port(), Username: "u", Password: host})
 	})

@@ -11,16 +11,16 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Every task is done once, however many callers there are, and never more at once than there are places.
-func TestTurnsDoEachOnce(t *testing.T) {
+// Every task runs once, however many callers there are, and never more run at once than there are slots.
+func TestFairLimiterRunsEachTaskOnce(t *testing.T) {
 	t.Parallel()
-	turns := &Turns{Places: 7, Patience: time.Hour}
+	limiter := &FairLimiter{Slots: 7, SlowAfter: time.Hour}
 	var open, most atomic.Int64
 	done := make([]atomic.Int64, 5*1000)
 	var wg sync.WaitGroup
 	for caller := range 5 {
 		wg.Go(func() {
-			turns.Run(t.Context(), string(rune('a'+caller%2)), 1000, func(i int) {
+			limiter.Run(t.Context(), string(rune('a'+caller%2)), 1000, func(i int) {
 				n := open.Add(1)
 				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 				}
@@ -40,17 +40,17 @@ func TestTurnsDoEachOnce(t *testing.T) {
 	}
 }
 
-// Tasks that never end by themselves hold nobody up; together with those at work they stay below Most.
-func TestTurnsGoOnBesideSilentOnes(t *testing.T) {
+// Tasks that do not end do not block the others; with and without a slot they stay below MaxRunning.
+func TestFairLimiterPassesSlowTasks(t *testing.T) {
 	t.Parallel()
-	turns := &Turns{Places: 4, Most: 20, Patience: time.Millisecond}
+	limiter := &FairLimiter{Slots: 4, MaxRunning: 20, SlowAfter: time.Millisecond}
 	quiet := make(chan struct{})
 	var silent, live atomic.Int64
 	all := make(chan struct{})
 	go func() {
 		defer close(all)
-		turns.Run(t.Context(), "", 60, func(i int) {
-			if i%4 == 0 { // 15 of them: more than there are places, fewer than Most
+		limiter.Run(t.Context(), "", 60, func(i int) {
+			if i%4 == 0 { // 15 of them: more than there are slots, fewer than MaxRunning
 				silent.Add(1)
 				<-quiet
 				return
@@ -70,25 +70,25 @@ func TestTurnsGoOnBesideSilentOnes(t *testing.T) {
 	var begun atomic.Int64
 	go func() {
 		defer close(bound)
-		turns.Run(t.Context(), "", 50, func(int) {
+		limiter.Run(t.Context(), "", 50, func(int) {
 			begun.Add(1)
 			<-stuck
 		})
 	}()
 	until(t, "20 tasks to begin", func() bool { return begun.Load() == 20 })
-	turns.mu.Lock()
-	if turns.busy+turns.beside != 20 || begun.Load() != 20 {
-		t.Errorf("%d have a place, %d go on beside them, %d began: together 20 may", turns.busy, turns.beside, begun.Load())
+	limiter.mu.Lock()
+	if limiter.running+limiter.slow != 20 || begun.Load() != 20 {
+		t.Errorf("%d have a slot, %d run without one, %d began: together 20 may", limiter.running, limiter.slow, begun.Load())
 	}
-	turns.mu.Unlock()
+	limiter.mu.Unlock()
 	close(stuck)
 	<-bound
 }
 
-// A group that comes later and asks for little is not behind one that asked for much.
-func TestTurnsAreFair(t *testing.T) {
+// A group that comes later with few tasks does not wait for all tasks of an earlier group.
+func TestFairLimiterIsFair(t *testing.T) {
 	t.Parallel()
-	turns := &Turns{Places: 1, Patience: time.Hour}
+	limiter := &FairLimiter{Slots: 1, SlowAfter: time.Hour}
 	var mu sync.Mutex
 	var order []string
 	note := func(who string) {
@@ -99,7 +99,7 @@ func TestTurnsAreFair(t *testing.T) {
 	come, came := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		turns.Run(t.Context(), "big", 1000, func(i int) {
+		limiter.Run(t.Context(), "big", 1000, func(i int) {
 			if i == 0 {
 				close(come)
 				<-came
@@ -113,13 +113,13 @@ func TestTurnsAreFair(t *testing.T) {
 		if caller == "small too" {
 			group = "small"
 		}
-		wg.Go(func() { turns.Run(t.Context(), group, 10, func(int) { note(caller) }) })
+		wg.Go(func() { limiter.Run(t.Context(), group, 10, func(int) { note(caller) }) })
 	}
 	until(t, "three more callers to queue", func() bool {
-		turns.mu.Lock()
-		defer turns.mu.Unlock()
+		limiter.mu.Lock()
+		defer limiter.mu.Unlock()
 		n := 0
-		for _, g := range turns.groups {
+		for _, g := range limiter.groups {
 			n += len(g.batches)
 		}
 		return n == 4
@@ -130,7 +130,7 @@ func TestTurnsAreFair(t *testing.T) {
 	for i, who := range order {
 		last[who] = i
 	}
-	// 30 tasks of three callers in two groups: each of the three groups has every third turn, and two callers share one of them.
+	// Three callers in two groups have 30 tasks. Each of the three groups has every third turn, and two callers share one of these.
 	if last["other"] > 40 || last["small"] > 75 || last["small too"] > 75 || len(order) != 1030 {
 		t.Errorf("the last turns were at %v of %d", last, len(order))
 	}
@@ -139,13 +139,13 @@ func TestTurnsAreFair(t *testing.T) {
 	}
 }
 
-// When the caller leaves nothing more begins, and nothing is left behind.
-func TestTurnsEndWithTheCaller(t *testing.T) {
+// When the caller's context ends, no further task starts, and nothing is left behind.
+func TestFairLimiterEndsWithTheCaller(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	turns := &Turns{Places: 2, Patience: time.Millisecond}
+	limiter := &FairLimiter{Slots: 2, SlowAfter: time.Millisecond}
 	ctx, cancel := context.WithCancel(t.Context())
 	var begun atomic.Int64
-	turns.Run(ctx, "", 1000, func(i int) {
+	limiter.Run(ctx, "", 1000, func(i int) {
 		if begun.Add(1) == 3 {
 			cancel()
 		}
@@ -156,14 +156,15 @@ func TestTurnsEndWithTheCaller(t *testing.T) {
 	if n := begun.Load(); n < 3 || n > 4 {
 		t.Errorf("%d tasks began, though the caller left at the third", n)
 	}
-	turns.Run(ctx, "", 5, func(int) { t.Error("a task of a caller who had left began") })
+	limiter.Run(ctx, "", 5, func(int) { t.Error("a task of a caller whose context had ended was started") })
 	ran := false
-	turns.Run(t.Context(), "", 1, func(int) { ran = true })
-	turns.mu.Lock()
-	if !ran || turns.busy != 0 || turns.beside != 0 || len(turns.groups) != 0 {
-		t.Errorf("after the end: ran %v, %d have a place, %d go on beside, %d groups wait", ran, turns.busy, turns.beside, len(turns.groups))
+	limiter.Run(t.Context(), "", 1, func(int) { ran = true })
+	limiter.mu.Lock()
+	if !ran || limiter.running != 0 || limiter.slow != 0 || len(limiter.groups) != 0 {
+		t.Errorf("after the end: ran %v, %d have a slot, %d run without one, %d groups wait",
+			ran, limiter.running, limiter.slow, len(limiter.groups))
 	}
-	turns.mu.Unlock() // what withdraws the second batch may wait for it still
+	limiter.mu.Unlock() // cancelBatch of the second batch may still wait for it
 	if err := goleak.Find(before); err != nil {
 		t.Error(err)
 	}
