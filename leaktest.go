@@ -135,7 +135,7 @@ func runLeakTest(ctx context.Context, exe string, spec shim.Spec, limit time.Dur
 	spec.Headless, spec.DebugPort, spec.StartURLs, spec.TrustSPKI = true, false, canaries.Pages(), canaries.SPKI()
 	spec.Resolver = canaries.Resolver() // of ours, so that it is seen when the browser resolves a name by itself
 	for _, w := range canaries.Ways() {
-		spec.Detours = append(spec.Detours, shim.Detour(w))
+		spec.Bypasses = append(spec.Bypasses, shim.Bypass(w))
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(spec.ProfileDir)) }()
 	client, state, err := shim.Launch(ctx, exe, spec)

@@ -220,7 +220,7 @@ func TestOwnResolverIsOff(t *testing.T) {
 		spec := shim.Spec{RunID: id, ProfileID: id, Name: runName(id), BrowserPath: browser, ProfileDir: filepath.Join(g.dir, "p"), RunDir: filepath.Join(g.data, "run"), Headless: true,
 			StartURLs: canaries.Pages(), TrustSPKI: canaries.SPKI(), Private: true, Network: shim.Loopback, WebRTC: "proxy_only", Timeout: enough, Grace: enough}
 		for _, w := range canaries.Ways() {
-			spec.Detours = append(spec.Detours, shim.Detour(w))
+			spec.Bypasses = append(spec.Bypasses, shim.Bypass(w))
 		}
 		file := filepath.Join(spec.ProfileDir, "chrome", "Local State")
 		text := fmt.Sprintf(`{"dns_over_https":{"mode":"secure","templates":%q},"kept":1}`, canaries.Resolver())

@@ -34,7 +34,7 @@ func (in *profileInput) checkLocal(s *server, f *faults) {
 	}
 	normal := make([]string, 0, len(targets))
 	for i, target := range targets {
-		v, err := proxy.LocalDetour(target)
+		v, err := proxy.LocalBypass(target)
 		t := net.JoinHostPort(v.Host, v.Port)
 		host, _, _ := net.SplitHostPort(target)
 		switch {
@@ -72,14 +72,14 @@ func machineAddrs() (out []netip.Addr) {
 }
 
 // detours are the services that the profile's pages may reach. What the server does not allow any more is left out, and told.
-func (s *server) detours(row store.Profile) (out []shim.Detour, warnings []warningJSON, err error) {
+func (s *server) detours(row store.Profile) (out []shim.Bypass, warnings []warningJSON, err error) {
 	var targets []string
 	if err := json.Unmarshal([]byte(row.AllowLocal), &targets); err != nil {
 		return nil, nil, err
 	}
 	var closed []string
 	for _, target := range targets {
-		v, err := proxy.LocalDetour(target)
+		v, err := proxy.LocalBypass(target)
 		if err != nil || !s.cfg.allowPrivate() || s.isOwn(target) {
 			closed = append(closed, target)
 			continue

@@ -88,7 +88,7 @@ func (in *profileInput) checkVia(s *server, f *faults) {
 
 // viaDetours are the ways to this machine that the profile's localhostVia makes. What the server does not allow any more is left out, and
 // told; so is which name of the internet is not reached any more.
-func (s *server) viaDetours(row store.Profile) (out []shim.Detour, warnings []warningJSON) {
+func (s *server) viaDetours(row store.Profile) (out []shim.Bypass, warnings []warningJSON) {
 	var closed, public []string
 	for _, entry := range stringsOf(row.LocalhostVia) {
 		name, port, ok := viaOf(entry)
@@ -98,14 +98,14 @@ func (s *server) viaDetours(row store.Profile) (out []shim.Detour, warnings []wa
 		}
 		here := net.JoinHostPort("localhost", port)
 		if name != "" {
-			out = append(out, shim.Detour{Host: name, Port: port, Address: here})
+			out = append(out, shim.Bypass{Host: name, Port: port, Address: here})
 			if !isReserved(name) {
 				public = append(public, entry)
 			}
 			continue
 		}
 		for host, address := range map[string]string{"localhost": here, ".localhost": here, "127.0.0.1": net.JoinHostPort("127.0.0.1", port), "::1": net.JoinHostPort("::1", port)} {
-			out = append(out, shim.Detour{Host: host, Port: port, Address: address})
+			out = append(out, shim.Bypass{Host: host, Port: port, Address: address})
 		}
 	}
 	if len(closed) > 0 {

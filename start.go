@@ -149,7 +149,7 @@ func (s *server) fillSpec(ctx context.Context, p *plan, in *startInput) error {
 		return err
 	}
 	via, more := s.viaDetours(p.row)
-	p.spec.Detours, p.warnings = append(detours, via...), slices.Concat(p.warnings, warnings, more)
+	p.spec.Bypasses, p.warnings = append(detours, via...), slices.Concat(p.warnings, warnings, more)
 	p.spec.Rules = rulesOf(p.row)
 	p.spec.Background = p.row.BackgroundTraffic == "allow"
 	if p.row.MaxRunMs != nil {

@@ -56,7 +56,7 @@ type Target struct {
 	Core  bool   `json:"core"`  // every channel tries it; the others are tried by some
 }
 
-// Way is a target that the browser's relay must lead to this machine, as a proxy.Detour does.
+// Way is a target that the browser's relay must lead to this machine, as a proxy.Bypass does.
 type Way struct {
 	Host    string // ".name" stands for every name that ends so
 	Port    string // decimal

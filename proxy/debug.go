@@ -7,7 +7,7 @@ import (
 )
 
 // This file keeps everybody away from the debug ports of runs. Who reaches such a port drives the run, so nothing that is dialled for somebody
-// else may lead there: no page's request, no detour, no proxy's address, no rotateUrl, no check URL, whatever else is allowed. The
+// else may lead there: no page's request, no bypass, no proxy's address, no rotateUrl, no check URL, whatever else is allowed. The
 // literal address is refused before an upstream is asked, and what a name resolves to when it is dialled (Dialer.connect).
 
 // DebugRange holds the debug ports of runs, and nothing else.

@@ -31,7 +31,7 @@ func spellingsOfDoor() []string {
 }
 
 // Nothing that is dialled for somebody else leads to a run's debug port, in no spelling, by no name and whatever else is allowed: not as
-// a target, with and without an upstream, not as a detour, not as what an operator named, not as a proxy's host, not as a call's address.
+// a target, with and without an upstream, not by a bypass, not as what an operator named, not as a proxy's host, not as a call's address.
 func TestDebugPortsAreOutOfReach(t *testing.T) {
 	port := door(t, "127.77.5.6:0")
 	relayed := serve(t, network{}.socks5(nil)) // an upstream on this machine, which would reach whatever it is asked for
@@ -42,8 +42,8 @@ func TestDebugPortsAreOutOfReach(t *testing.T) {
 			"directly": {Policy: nearby}, "as what is exempt": {Policy: Policy{AllowPrivate: true, Exempt: []string{target, "127.77.5.6:" + port}}},
 			"through an upstream":                      {Policy: nearby, Upstream: upstream(SOCKS5, relayed, "", "")},
 			"through an upstream, as what is exempt":   {Policy: Policy{AllowPrivate: true, Exempt: []string{target}}, Upstream: upstream(SOCKS5, relayed, "", "")},
-			"by a detour to it":                        {Policy: nearby, Detours: []Detour{{Host: host, Port: port, Address: "127.77.5.6:" + port}}},
-			"by a detour of its own, with an upstream": {Policy: nearby, Upstream: upstream(HTTP, relayed, "", ""), Detours: []Detour{{Host: host, Port: port, Address: target}}},
+			"by a bypass to it":                        {Policy: nearby, Bypasses: []Bypass{{Host: host, Port: port, Address: "127.77.5.6:" + port}}},
+			"by a bypass of its own, with an upstream": {Policy: nearby, Upstream: upstream(HTTP, relayed, "", ""), Bypasses: []Bypass{{Host: host, Port: port, Address: target}}},
 		} {
 			if c, err := d.DialContext(t.Context(), "tcp", target); err == nil {
 				c.Close()
@@ -54,7 +54,7 @@ func TestDebugPortsAreOutOfReach(t *testing.T) {
 		d := &Dialer{Policy: nearby, Upstream: &Proxy{Type: SOCKS5, Host: host, Port: n}}
 		_, err := d.DialContext(t.Context(), "tcp", "example.com:80")
 		wantFault(t, err, StageConnect, BlockedAddress)
-		if _, err := LocalDetour(target); err == nil {
+		if _, err := LocalBypass(target); err == nil {
 			t.Errorf("%s is taken for a local service", host)
 		}
 		if faults := (Proxy{Type: SOCKS5, Host: host, Port: n}).Validate(); len(faults) != 1 || faults[0].Field != "host" {
@@ -70,7 +70,7 @@ func TestDebugPortsAreOutOfReach(t *testing.T) {
 	}
 	for how, d := range map[string]*Dialer{
 		"directly": {Policy: nearby, resolver: named}, "as what is exempt": {Policy: Policy{AllowPrivate: true, Exempt: []string{"door.example:" + port}}, resolver: named},
-		"by a detour": {Policy: nearby, resolver: named, Detours: []Detour{{Host: "door.example", Port: port, Address: "door.example:" + port}}},
+		"by a bypass": {Policy: nearby, resolver: named, Bypasses: []Bypass{{Host: "door.example", Port: port, Address: "door.example:" + port}}},
 	} {
 		_, err := d.DialContext(t.Context(), "tcp", "door.example:"+port)
 		if wantFault(t, err, StageRequest, BlockedAddress); t.Failed() {
@@ -92,7 +92,7 @@ func TestDebugPortsThatAreKept(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "localhost", "127.1", "0.0.0.0", "::ffff:127.0.0.1", "0x7f000001"} {
 		target := net.JoinHostPort(host, port)
 		for how, d := range map[string]*Dialer{
-			"directly": {Policy: p}, "by a detour": {Policy: p, Detours: []Detour{{Host: host, Port: port, Address: target}}},
+			"directly": {Policy: p}, "by a bypass": {Policy: p, Bypasses: []Bypass{{Host: host, Port: port, Address: target}}},
 			"as a proxy": {Policy: p, Upstream: &Proxy{Type: SOCKS5, Host: host, Port: n}},
 		} {
 			if c, err := d.DialContext(t.Context(), "tcp", target); err == nil {
@@ -105,7 +105,7 @@ func TestDebugPortsThatAreKept(t *testing.T) {
 			t.Errorf("%s is called", host)
 		}
 	}
-	d := &Dialer{Policy: p, Detours: []Detour{{Host: "localhost", Port: "3000", Address: open.addr()}}}
+	d := &Dialer{Policy: p, Bypasses: []Bypass{{Host: "localhost", Port: "3000", Address: open.addr()}}}
 	c, err := d.DialContext(t.Context(), "tcp", "localhost:3000")
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ type Dialer struct {
 	Policy   Policy
 	Timeout  time.Duration  // of the whole set-up, one absolute deadline; 0 means DefaultDialTimeout
 	RootCAs  *x509.CertPool // whom to trust for https upstreams; nil means the system's
-	Detours  []Detour       // targets that are dialled directly, before the Policy is asked
+	Bypasses []Bypass       // targets that are dialled directly, before the Policy is asked
 	Habits   *Habits        // what is known of proxy servers; nil means that this Dialer learns for itself
 
 	learnt    Habits
@@ -87,7 +87,7 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, T
 	if reason := d.Policy.refusesDebugTarget(t); reason != "" {
 		return nil, times, &Error{StageRequest, BlockedAddress, reason, nil}
 	}
-	detour, named := d.detour(t)
+	bypass, named := d.bypassFor(t)
 	if reason := d.Policy.refuses(t, d.local()); reason != "" && !named {
 		return nil, times, &Error{StageRequest, BlockedAddress, reason, nil}
 	}
@@ -101,7 +101,7 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, T
 		defer cancel()
 	}
 	if named {
-		c, fault := d.dialDetour(ctx, network, detour, &times)
+		c, fault := d.dialBypass(ctx, network, bypass, &times)
 		return c, times, fault
 	}
 	if d.Upstream != nil {

@@ -24,7 +24,7 @@ type Route struct {
 	Dialer *Dialer
 }
 
-// RouteStats are what went through the routes of one key since the relay was made. What takes a detour counts under "", since it goes
+// RouteStats are what went through the routes of one key since the relay was made. What takes a bypass counts under "", since it goes
 // through no upstream.
 type RouteStats struct {
 	Key                           string
@@ -277,7 +277,7 @@ func (t *tunnel) begin(address string, giveUp context.CancelFunc) (via *route, o
 	defer r.mu.Unlock()
 	at := max(r.at, slices.Index(r.routes, t.onto))
 	via = r.routes[at]
-	on = !via.Dialer.takesDetour(address)
+	on = !via.Dialer.isBypassed(address)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.through, t.giveUp, t.overrun, t.tally = via.Dialer, giveUp, false, via.tally

@@ -37,18 +37,18 @@ func push(t testing.TB, relay string, n int) {
 	c.Close()
 }
 
-// TestRoutesAreCounted: each route has what went through it, a detour counts as direct, and the sums are the relay's.
+// TestRoutesAreCounted: each route has what went through it, a bypass counts as direct, and the sums are the relay's.
 func TestRoutesAreCounted(t *testing.T) {
 	target := serve(t, echo)
 	login := &credentials{"user", "pass"}
 	names := network{"site.test:7": target.addr()}
 	one, two := serve(t, names.socks5(login)), serve(t, names.socks5(login))
 	first, second := through("one", one), through("two", two)
-	here, err := LocalDetour(target.addr())
+	here, err := LocalBypass(target.addr())
 	if err != nil {
 		t.Fatal(err)
 	}
-	first.Dialer.Detours = []Detour{here}
+	first.Dialer.Bypasses = []Bypass{here}
 	r, address := startRelay(t, nil)
 	r.SetRoutes([]Route{first}, 0, false)
 	push(t, address, 1<<20)

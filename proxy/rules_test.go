@@ -75,20 +75,20 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestRelayKeepsRules: what the rules refuse reaches nobody, however it is spelt, by an upstream, directly or by a detour; new rules end
+// TestRelayKeepsRules: what the rules refuse reaches nobody, however it is spelt, by an upstream, directly or by a bypass; new rules end
 // what is open against them.
 func TestRelayKeepsRules(t *testing.T) {
 	target := serve(t, echo)
 	closed := canary(t)
 	names := network{"good.test:7": target.addr(), "bad.test:7": closed.addr(), "sub.bad.test:7": closed.addr()}
 	proxies := serve(t, names.socks5(nil))
-	here, err := LocalDetour(closed.addr())
+	here, err := LocalBypass(closed.addr())
 	if err != nil {
 		t.Fatal(err)
 	}
 	exempt := Policy{AllowPrivate: true, Exempt: []string{closed.addr(), target.addr()}}
 	port := closed.port()
-	for name, d := range map[string]*Dialer{"upstream": {Policy: exempt, Upstream: upstream(SOCKS5, proxies, "", "")}, "direct": {Policy: exempt}, "detour": {Policy: exempt, Detours: []Detour{here}}} {
+	for name, d := range map[string]*Dialer{"upstream": {Policy: exempt, Upstream: upstream(SOCKS5, proxies, "", "")}, "direct": {Policy: exempt}, "bypass": {Policy: exempt, Bypasses: []Bypass{here}}} {
 		r, address := startRelay(t, d)
 		rules, err := NewRules(nil, []string{"bad.test", "127.0.0.1:" + fmt.Sprint(port)})
 		if err != nil {

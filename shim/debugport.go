@@ -16,7 +16,7 @@ import (
 )
 
 // This file is about the port for clients that can only say host:port. Who reaches it drives the run. It listens at an address of
-// proxy.DebugRange, which no relay, detour, proxy or call goes to; which one is drawn by lot, so that a name that somebody's proxy resolves to
+// proxy.DebugRange, which no relay, bypass, proxy or call goes to; which one is drawn by lot, so that a name that somebody's proxy resolves to
 // that range has to find it among 65,536. A system that has no loopback but 127.0.0.1 (macOS) listens there, and the run's folder says at
 // which port: every relay and every call refuses the ports that stand there. It is closed when the key of who asked for it ends.
 

@@ -52,7 +52,7 @@ func TestDebugPortThatIsNoted(t *testing.T) {
 	if got := DebugPorts(dir)(); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("noted are %v, want %v", got, want)
 	}
-	d := &proxy.Dialer{Policy: proxy.Policy{AllowPrivate: true, DebugPorts: DebugPorts(dir)}, Detours: []proxy.Detour{{Host: "localhost", Port: want[0], Address: "localhost:" + want[0]}}}
+	d := &proxy.Dialer{Policy: proxy.Policy{AllowPrivate: true, DebugPorts: DebugPorts(dir)}, Bypasses: []proxy.Bypass{{Host: "localhost", Port: want[0], Address: "localhost:" + want[0]}}}
 	if c, err := d.DialContext(t.Context(), "tcp", "localhost:"+want[0]); err == nil {
 		c.Close()
 		t.Error("it is reached")

@@ -25,11 +25,11 @@ func TestLimits(t *testing.T) {
 	}
 	defer echo.Close()
 	p := &process{browser: opened(t), log: slog.New(slog.DiscardHandler), notices: map[string]time.Time{}, noticed: make(chan struct{})}
-	here, err := proxy.LocalDetour(echo.Addr().String())
+	here, err := proxy.LocalBypass(echo.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.relay = proxy.NewRelay(&proxy.Dialer{Detours: []Detour{here}}, nil)
+	p.relay = proxy.NewRelay(&proxy.Dialer{Bypasses: []Bypass{here}}, nil)
 	defer p.relay.Close()
 	viewers := 0
 	p.viewers = func() int { return viewers }

@@ -301,7 +301,7 @@ func (p *process) dialer(u *Upstream) *proxy.Dialer {
 	if !p.spec.Background {
 		policy.Refused = browser.BackgroundHosts()
 	}
-	return &proxy.Dialer{Upstream: u.Proxy(), Policy: policy, Detours: p.spec.Detours}
+	return &proxy.Dialer{Upstream: u.Proxy(), Policy: policy, Bypasses: p.spec.Bypasses}
 }
 
 // firstWatch is how long the server that started a run may take to watch it. The grace begins after that, or when the first who watched

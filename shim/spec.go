@@ -19,7 +19,7 @@ import (
 type (
 	Installed = browser.Installed
 	Warning   = browser.Warning
-	Detour    = proxy.Detour
+	Bypass    = proxy.Bypass
 	Identity  = browser.Identity
 	Position  = browser.Geolocation
 	Screen    = browser.Screen
@@ -48,7 +48,7 @@ type Spec struct {
 	ForOnce      bool          `json:"forOnce"`   // the upstream is this run's alone, whatever the profile has
 	Rules        Rules         `json:"rules"`
 	Private      bool          `json:"private"`    // private networks may be reached
-	Detours      []Detour      `json:"detours"`    // services of this machine that pages may reach all the same
+	Bypasses     []Bypass      `json:"detours"`    // services of this machine that pages may reach all the same
 	Background   bool          `json:"background"` // the services that Chrome asks by itself may be reached
 	TrustSPKI    string        `json:"trustSpki"`  // base64 SHA-256 of the one key whose certificates are taken unsigned; "" none
 	Resolver     string        `json:"resolver"`   // a name server over HTTPS that the browser is to ask, beside its proxy; "" none
