@@ -43,7 +43,7 @@ func refusesTunnels(fault *Error) bool {
 // dialAbsolute gives a connection on which the target's requests are taken. refused is how the proxy has refused a tunnel.
 func (d *Dialer) dialAbsolute(ctx context.Context, p *Proxy, t target, refused *Error, times *Timings) (net.Conn, *Error) {
 	*times = Timings{}
-	_, c, fault := d.reach(ctx, p, times)
+	_, c, fault := d.openUpstream(ctx, p, times)
 	if fault != nil {
 		return nil, fault
 	}
@@ -142,7 +142,7 @@ func (s *speaker) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, DefaultDialTimeout)
 	defer cancel()
-	_, c, fault := s.dialer.reach(ctx, s.proxy, new(Timings))
+	_, c, fault := s.dialer.openUpstream(ctx, s.proxy, new(Timings))
 	if fault != nil {
 		return nil, fault
 	}
@@ -281,7 +281,7 @@ func (s *speaker) names(host string) bool {
 // send asks the proxy, and again with a login that it wants, as long as nothing of the body has gone.
 func (s *speaker) send(rq *http.Request, body *requestBody) (resp *http.Response, fault *Error) {
 	began := time.Now()
-	fault = s.dialer.logIn(s.proxy, func(f *proof) *Error {
+	fault = s.dialer.authenticate(s.proxy, func(f *digestProof) *Error {
 		if body.began.Load() {
 			return &Error{StageAuth, AuthFailed, "it wants another login, when the body of the request was on its way", nil}
 		}
@@ -295,7 +295,7 @@ func (s *speaker) send(rq *http.Request, body *requestBody) (resp *http.Response
 		}
 		io.CopyN(io.Discard, resp.Body, answerHeadBudget)
 		resp.Body.Close()
-		return demandIn(resp.StatusCode, resp.Header).fault(s.proxy.Username != "")
+		return authChallengeIn(resp.StatusCode, resp.Header).fault(s.proxy.Username != "")
 	})
 	if fault != nil && fault.Stage == StageAuth {
 		s.doubt(began, fault)
@@ -304,7 +304,7 @@ func (s *speaker) send(rq *http.Request, body *requestBody) (resp *http.Response
 }
 
 // rewritten is the request in absolute form, without what concerns this hop alone.
-func (s *speaker) rewritten(rq *http.Request, body *requestBody, f *proof) *http.Request {
+func (s *speaker) rewritten(rq *http.Request, body *requestBody, f *digestProof) *http.Request {
 	out := &http.Request{Method: rq.Method, Host: rq.Host, Header: rq.Header.Clone(), ContentLength: rq.ContentLength, TransferEncoding: rq.TransferEncoding, Trailer: rq.Trailer,
 		URL: &url.URL{Scheme: "http", Host: rq.Host, Opaque: "//" + rq.Host + rq.RequestURI}} // opaque: to the letter as it came
 	if rq.Body != http.NoBody {

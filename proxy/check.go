@@ -36,14 +36,13 @@ type Checker struct {
 	Timeout  time.Duration // one absolute deadline for a whole check; 0 means DefaultCheckTimeout
 	MaxBytes int64         // of an answer's body; 0 means DefaultCheckMaxBytes
 	Policy   Policy
-	Habits   *Habits                        // what is known of SOCKS5 servers, shared with Dialers; nil means that this Checker learns for itself
 	Geo      func(netip.Addr) (Place, bool) // asked for what the answer does not tell; may be nil
 	RootCAs  *x509.CertPool                 // for https upstreams and https URLs; nil means the system's
 
 	mu        sync.Mutex
 	flights   map[string]*flight
 	questions map[string]*question // by URL
-	learnt    Habits
+	cache     handshakeCache
 	locals    localCache
 	readers   sync.Pool // *bufio.Reader
 }
@@ -253,10 +252,8 @@ func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout t
 		r.Err = &Error{StageResponse, BadResponse, "the check URL is not one of http or https", err}
 		return r
 	}
-	d := &Dialer{Upstream: up, Policy: q.policy, Timeout: timeout, RootCAs: c.RootCAs, Habits: c.Habits, shared: &c.locals, keepAlive: -1} // no check lives for as long as that
-	if d.Habits == nil {
-		d.Habits = &c.learnt
-	}
+	d := &Dialer{Upstream: up, Policy: q.policy, Timeout: timeout, RootCAs: c.RootCAs,
+		sharedCache: &c.cache, sharedLocals: &c.locals, keepAlive: -1} // no check lives long enough for a keep-alive
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	wantsTLS := d.doubtTLS(ctx, up, timeout)
@@ -268,7 +265,7 @@ func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout t
 	}
 	defer bare(conn).Close()
 	var body []byte
-	r.Err = guard(ctx, conn, func() (fault *Error) {
+	r.Err = runCancellable(ctx, conn, func() (fault *Error) {
 		body, r.Timings.FirstByte, fault = c.fetch(conn, q)
 		return fault
 	})

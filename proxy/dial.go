@@ -28,18 +28,18 @@ type Timings struct {
 // Dialer opens connections to targets through an upstream, or directly when Upstream is nil. The relay and the check
 // use the same one. It is safe for concurrent use and must not be copied after the first dial.
 type Dialer struct {
-	Upstream *Proxy
-	Policy   Policy
-	Timeout  time.Duration  // of the whole set-up, one absolute deadline; 0 means DefaultDialTimeout
-	RootCAs  *x509.CertPool // whom to trust for https upstreams; nil means the system's
-	Bypasses []Bypass       // targets that are dialled directly, before the Policy is asked
-	Habits   *Habits        // what is known of proxy servers; nil means that this Dialer learns for itself
+	Upstream    *Proxy
+	Policy      Policy
+	Timeout     time.Duration   // of the whole set-up, one absolute deadline; 0 means DefaultDialTimeout
+	RootCAs     *x509.CertPool  // whom to trust for https upstreams; nil means the system's
+	Bypasses    []Bypass        // targets that are dialled directly, before the Policy is asked
+	sharedCache *handshakeCache // what is known of proxy servers; nil means that this Dialer learns for itself
 
-	learnt    Habits
-	resolver  *net.Resolver // nil means the system's
-	keepAlive time.Duration // as net.Dialer has it
-	locals    localCache
-	shared    *localCache // instead of locals, when not nil
+	ownCache     handshakeCache
+	resolver     *net.Resolver // nil means the system's
+	keepAlive    time.Duration // as net.Dialer has it
+	locals       localCache
+	sharedLocals *localCache // instead of locals, when not nil
 }
 
 // DialContext connects to address ("host:port") over TCP. With an upstream the name is resolved by the upstream alone.
@@ -55,16 +55,16 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	return c, nil
 }
 
-func (d *Dialer) habits() *Habits {
-	if d.Habits != nil {
-		return d.Habits
+func (d *Dialer) cache() *handshakeCache {
+	if d.sharedCache != nil {
+		return d.sharedCache
 	}
-	return &d.learnt
+	return &d.ownCache
 }
 
 func (d *Dialer) local() *localCache {
-	if d.shared != nil {
-		return d.shared
+	if d.sharedLocals != nil {
+		return d.sharedLocals
 	}
 	return &d.locals
 }
@@ -165,19 +165,19 @@ func (d *Dialer) dialThrough(ctx context.Context, p Proxy, t target, times *Timi
 	case HTTP, HTTPS:
 		return d.dialHTTP(ctx, &p, t, times)
 	}
-	return d.try(ctx, &p, t, nil, times)
+	return d.tryOnce(ctx, &p, t, nil, times)
 }
 
 // try makes one connection to the upstream and speaks its protocol. h is for what may be asked in more than one way.
-func (d *Dialer) try(ctx context.Context, p *Proxy, t target, h *handshake, times *Timings) (net.Conn, *Error) {
+func (d *Dialer) tryOnce(ctx context.Context, p *Proxy, t target, h *handshake, times *Timings) (net.Conn, *Error) {
 	*times = Timings{}
-	raw, c, fault := d.reach(ctx, p, times)
+	raw, c, fault := d.openUpstream(ctx, p, times)
 	if fault != nil {
 		return nil, fault
 	}
-	fault = guard(ctx, raw, func() (fault *Error) {
+	fault = runCancellable(ctx, raw, func() (fault *Error) {
 		start := time.Now()
-		c, fault = ask(c, p, t, h)
+		c, fault = negotiate(c, p, t, h)
 		times.Handshake = time.Since(start)
 		return fault
 	})
@@ -190,14 +190,14 @@ func (d *Dialer) try(ctx context.Context, p *Proxy, t target, h *handshake, time
 }
 
 // ask speaks the proxy's protocol on a connection to it.
-func ask(c net.Conn, p *Proxy, t target, h *handshake) (net.Conn, *Error) {
+func negotiate(c net.Conn, p *Proxy, t target, h *handshake) (net.Conn, *Error) {
 	switch p.Type {
 	case SOCKS5:
-		return c, askSOCKS5(c, p, t, h)
+		return c, negotiateSOCKS5(c, p, t, h)
 	case SOCKS4:
-		return c, askSOCKS4(c, p, t)
+		return c, negotiateSOCKS4(c, p, t)
 	case HTTP, HTTPS:
-		early, fault := askCONNECT(c, p, t, h.proof)
+		early, fault := negotiateCONNECT(c, p, t, h.digest)
 		if len(early) > 0 {
 			c = &earlyConn{c, early}
 		}
@@ -207,8 +207,8 @@ func ask(c net.Conn, p *Proxy, t target, h *handshake) (net.Conn, *Error) {
 }
 
 // guard runs a handshake on c and ends it when ctx does. After success nothing is left set on c.
-func guard(ctx context.Context, c net.Conn, handshake func() *Error) *Error {
-	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
+func runCancellable(ctx context.Context, c net.Conn, handshake func() *Error) *Error {
+	stop := context.AfterFunc(ctx, func() { interrupt(c) })
 	fault := handshake()
 	if stop() {
 		return fault
@@ -221,6 +221,9 @@ func guard(ctx context.Context, c net.Conn, handshake func() *Error) *Error {
 	}
 	return fault
 }
+
+// interrupt ends reads and writes of a connection, those that wait included, until another deadline is set.
+func interrupt(c net.Conn) { c.SetDeadline(time.Unix(1, 0)) }
 
 func startTLS(c net.Conn, host string, roots *x509.CertPool) (*tls.Conn, *Error) {
 	t := tls.Client(c, &tls.Config{ServerName: unbracket(host), RootCAs: roots, MinVersion: tls.VersionTLS12})

@@ -284,16 +284,16 @@ func (e evil) testOne(t *testing.T, way string) {
 	var timeout, took time.Duration
 	ask := func(limit time.Duration) (fault *Error) {
 		s = serve(t, e.handle)
-		up, habits := upstream(e.typ, s, user, pass), &Habits{}
+		up, habits := upstream(e.typ, s, user, pass), &handshakeCache{}
 		if way == "in turn" {
-			habits.learn(up, inTurn)
+			habits.recordMode(up, modeSequential)
 		}
 		start := time.Now()
 		defer func() { timeout, took = limit, time.Since(start) }()
 		if way == "check" {
 			return (&Checker{URLs: []string{"http://" + bird.addr()}, Policy: nearby, Timeout: limit}).Check(t.Context(), "", *up).Err
 		}
-		d := &Dialer{Upstream: up, Policy: Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}, Timeout: limit, Habits: habits}
+		d := &Dialer{Upstream: up, Policy: Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}, Timeout: limit, sharedCache: habits}
 		c, err := d.DialContext(t.Context(), "tcp", bird.addr()) // nothing but the upstream stands between the dial and the canary
 		if err == nil {
 			c.Close()

@@ -59,17 +59,17 @@ func TestHandshakeBudget(t *testing.T) {
 				p.Username, p.Password = evilUser, evilPass
 			}
 			if whole {
-				h.ahead = wholeHandshake(p, aim)
+				h.pipelined = pipelinedHandshake(p, aim)
 			}
 			var fault *Error
 			switch e.typ {
 			case HTTPS:
 				_, fault = startTLS(c, "example.com", nil)
 			case SOCKS5:
-				budget = socksBudget
+				budget = maxSOCKS5Answer
 				fallthrough
 			default:
-				_, fault = ask(c, p, aim, h)
+				_, fault = negotiate(c, p, aim, h)
 			}
 			if fault == nil || c.read > budget {
 				t.Errorf("%s: %d bytes were read, want %d at most (%v)", e.name, c.read, budget, fault)

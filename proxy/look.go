@@ -27,12 +27,12 @@ const (
 // look asks the server what it can answer by itself, without any target.
 func (d *Dialer) look(ctx context.Context, p Proxy) sight {
 	p = p.Normalize()
-	raw, c, fault := d.reach(ctx, &p, new(Timings))
+	raw, c, fault := d.openUpstream(ctx, &p, new(Timings))
 	if fault != nil {
 		return mute
 	}
 	defer raw.Close()
-	stop := context.AfterFunc(ctx, func() { raw.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { interrupt(raw) })
 	defer stop()
 	if _, err := c.Write(nonsense(&p)); err != nil {
 		return hangsUp
@@ -61,7 +61,7 @@ func nonsense(p *Proxy) []byte {
 }
 
 // connectServer opens the TCP connection to the upstream, where the Policy lets a proxy server be.
-func (d *Dialer) connectServer(ctx context.Context, p *Proxy, times *Timings) (*net.TCPConn, *Error) {
+func (d *Dialer) connectUpstream(ctx context.Context, p *Proxy, times *Timings) (*net.TCPConn, *Error) {
 	if IsDebugHost(p.Host) { // also in spellings that some resolvers take for addresses
 		return nil, &Error{StageConnect, BlockedAddress, ofDebugPorts, nil}
 	}
@@ -70,14 +70,14 @@ func (d *Dialer) connectServer(ctx context.Context, p *Proxy, times *Timings) (*
 }
 
 // reach opens a connection to the upstream, up to where its protocol begins. c is what is spoken on, raw is below its TLS.
-func (d *Dialer) reach(ctx context.Context, p *Proxy, times *Timings) (raw *net.TCPConn, c net.Conn, fault *Error) {
-	if raw, fault = d.connectServer(ctx, p, times); fault != nil {
+func (d *Dialer) openUpstream(ctx context.Context, p *Proxy, times *Timings) (raw *net.TCPConn, c net.Conn, fault *Error) {
+	if raw, fault = d.connectUpstream(ctx, p, times); fault != nil {
 		return nil, nil, fault
 	}
 	if p.Type != HTTPS {
 		return raw, raw, nil
 	}
-	fault = guard(ctx, raw, func() (fault *Error) {
+	fault = runCancellable(ctx, raw, func() (fault *Error) {
 		start := time.Now()
 		c, fault = startTLS(raw, p.Host, d.RootCAs)
 		times.TLS = time.Since(start)
@@ -134,12 +134,12 @@ func (v *doubt) settle(fault *Error) *Error {
 // speaksTLS says whether a server that was spoken to without TLS answers in TLS.
 func (d *Dialer) speaksTLS(ctx context.Context, p Proxy) bool {
 	p = p.Normalize()
-	raw, fault := d.connectServer(ctx, &p, new(Timings))
+	raw, fault := d.connectUpstream(ctx, &p, new(Timings))
 	if fault != nil {
 		return false
 	}
 	defer raw.Close()
-	stop := context.AfterFunc(ctx, func() { raw.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { interrupt(raw) })
 	defer stop()
 	first := &firstBytes{Conn: raw}
 	tls.Client(first, &tls.Config{ServerName: unbracket(p.Host), InsecureSkipVerify: true}).Handshake() //nolint:errcheck,gosec // nothing is sent over it

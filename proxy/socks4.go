@@ -8,7 +8,7 @@ import (
 
 // askSOCKS4 speaks SOCKS4 for an IPv4 target and SOCKS4a for anything else: the name, or an IPv6 address as text,
 // follows the address 0.0.0.1, and the server looks it up. The user name is sent; there is no password in SOCKS4.
-func askSOCKS4(c net.Conn, p *Proxy, t target) *Error {
+func negotiateSOCKS4(c net.Conn, p *Proxy, t target) *Error {
 	port, _ := strconv.ParseUint(t.port, 10, 16)
 	b := []byte{4, 1, byte(port >> 8), byte(port)}
 	if t.addr.Is4() {

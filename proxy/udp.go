@@ -49,11 +49,11 @@ func (c *Checker) probeUDP(ctx context.Context, p Proxy, timeout time.Duration) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	d := &Dialer{Policy: c.Policy, RootCAs: c.RootCAs, shared: &c.locals, keepAlive: -1}
+	d := &Dialer{Policy: c.Policy, RootCAs: c.RootCAs, sharedLocals: &c.locals, keepAlive: -1}
 	var bound []byte
 	var times Timings
 	// The association lives as long as this connection does. The address from which the datagrams will come is not known yet: zeros.
-	conn, fault := d.try(ctx, &p, t, &handshake{request: []byte{socksVersion, 3, 0, 1, 0, 0, 0, 0, 0, 0}, bound: &bound}, &times)
+	conn, fault := d.tryOnce(ctx, &p, t, &handshake{request: []byte{socksVersion, 3, 0, 1, 0, 0, 0, 0, 0, 0}, bound: &bound}, &times)
 	if fault != nil {
 		return &UDPResult{Err: fault}
 	}
@@ -95,7 +95,7 @@ func askSTUN(ctx context.Context, conn net.Conn, bound []byte, t target) (exit n
 	var transaction [12]byte
 	rand.Read(transaction[:]) // never fails
 	message := stunMessage(t, transaction)
-	fault = guard(ctx, u, func() (fault *Error) {
+	fault = runCancellable(ctx, u, func() (fault *Error) {
 		exit, fault = exchange(ctx, u, message, transaction)
 		return fault
 	})

@@ -24,42 +24,40 @@ import (
 // used again, with the next count, for as long as the proxy takes it.
 
 // demand is an HTTP proxy's wish for a login, the cause of a fault.
-type demand struct {
-	status  int
-	digest  *digest.Challenge // nil: none that can be met
-	unmet   string            // how it wants the login, where that is in no way that is spoken here
-	offered bool              // it said in which way
+type authChallenge struct {
+	status      int
+	digest      *digest.Challenge // nil: none that can be met
+	unsupported string            // how it wants the login, where that is in no way that is spoken here
 }
 
-func (d *demand) Error() string { return fmt.Sprintf("HTTP status %d", d.status) }
+func (d *authChallenge) Error() string { return fmt.Sprintf("HTTP status %d", d.status) }
 
 // proof is one answer to a challenge. Of one nonce no two have the same count.
-type proof struct {
+type digestProof struct {
 	challenge *digest.Challenge
 	count     int
 }
 
 // demandOf reads what a proxy that refuses the login says of it.
-func demandOf(status int, head []byte) *demand {
+func parseAuthChallenge(status int, head []byte) *authChallenge {
 	_, rest, _ := bytes.Cut(head, []byte("\n"))
 	lines, _ := textproto.NewReader(bufio.NewReader(bytes.NewReader(rest))).ReadMIMEHeader() // what can be read counts
-	return demandIn(status, http.Header(lines))
+	return authChallengeIn(status, http.Header(lines))
 }
 
-func demandIn(status int, h http.Header) *demand {
-	d := &demand{status: status}
+func authChallengeIn(status int, h http.Header) *authChallenge {
+	d := &authChallenge{status: status}
 	values := h.Values("Proxy-Authenticate")
 	if len(values) == 0 {
 		values = h.Values("Www-Authenticate")
 	}
-	d.read(values)
+	d.parse(values)
 	return d
 }
 
-func (d *demand) read(values []string) {
+func (d *authChallenge) parse(values []string) {
 	basic := false
 	for _, text := range challenges(values) {
-		d.offered = true
 		scheme, _, _ := strings.Cut(text, " ")
 		c := digestOf(text)
 		switch {
@@ -67,20 +65,20 @@ func (d *demand) read(values []string) {
 			basic = true
 		case c != nil && (d.digest == nil || strings.HasPrefix(strings.ToUpper(c.Algorithm), "SHA")):
 			d.digest = c
-		case c == nil && d.unmet == "":
-			d.unmet = schemeName(scheme)
+		case c == nil && d.unsupported == "":
+			d.unsupported = schemeName(scheme)
 		}
 	}
 	if basic || d.digest != nil {
-		d.unmet = ""
+		d.unsupported = ""
 	}
 }
 
 // fault says what the demand means for who came with or without a user name.
-func (d *demand) fault(credentials bool) *Error {
+func (d *authChallenge) fault(credentials bool) *Error {
 	switch {
-	case d.unmet != "":
-		return &Error{StageAuth, AuthUnsupported, "the proxy wants a login by " + d.unmet + ", which is not spoken here: Basic and Digest are", d}
+	case d.unsupported != "":
+		return &Error{StageAuth, AuthUnsupported, "the proxy wants a login by " + d.unsupported + ", which is not spoken here: Basic and Digest are", d}
 	case credentials:
 		return &Error{StageAuth, AuthFailed, "the proxy does not take this user name and password", d}
 	}
@@ -138,7 +136,7 @@ func splitUnquoted(s string) (out []string) {
 }
 
 // session is what the names of algorithms whose key is made anew for each nonce end in.
-const session = "-sess"
+const sessSuffix = "-sess"
 
 // digestOf reads a challenge that can be met, or gives nil.
 func digestOf(text string) *digest.Challenge {
@@ -164,7 +162,7 @@ func digestOf(text string) *digest.Challenge {
 }
 
 func withoutSession(algorithm string) string {
-	if n := len(algorithm) - len(session); n > 0 && strings.EqualFold(algorithm[n:], session) {
+	if n := len(algorithm) - len(sessSuffix); n > 0 && strings.EqualFold(algorithm[n:], sessSuffix) {
 		return algorithm[:n]
 	}
 	return algorithm
@@ -184,7 +182,7 @@ func hashOf(algorithm, text string) string {
 }
 
 // answer is the value of Proxy-Authorization for one request.
-func (f *proof) answer(p *Proxy, method, uri string) (string, error) {
+func (f *digestProof) credentials(p *Proxy, method, uri string) (string, error) {
 	c := *f.challenge
 	o := digest.Options{Method: method, URI: uri, Count: f.count, Username: p.Username, Password: p.Password}
 	if c.Algorithm = withoutSession(c.Algorithm); c.Algorithm != f.challenge.Algorithm {
@@ -200,12 +198,12 @@ func (f *proof) answer(p *Proxy, method, uri string) (string, error) {
 }
 
 // authorization is the value of Proxy-Authorization for one request, or "". Without a proof it is Basic.
-func authorization(p *Proxy, f *proof, method, uri string) string {
+func authorization(p *Proxy, f *digestProof, method, uri string) string {
 	if p.Username == "" {
 		return ""
 	}
 	if f != nil {
-		if text, err := f.answer(p, method, uri); err == nil {
+		if text, err := f.credentials(p, method, uri); err == nil {
 			return text
 		}
 	}
@@ -214,40 +212,40 @@ func authorization(p *Proxy, f *proof, method, uri string) string {
 
 // loginTries is how many connections one dial makes at most for its login: with what is known, with the proxy's challenge, and once more
 // when that was stale by then.
-const loginTries = 3
+const maxAuthAttempts = 3
 
 // logIn asks, and asks again with a proof when the proxy wants one. A fresh nonce is this dial's alone until it has worked, so that
 // others' counts cannot overtake its own.
-func (d *Dialer) logIn(p *Proxy, ask func(*proof) *Error) *Error {
-	known := d.habits()
-	use, fresh := known.proof(p), false
+func (d *Dialer) authenticate(p *Proxy, ask func(*digestProof) *Error) *Error {
+	known := d.cache()
+	use, fresh := known.nextDigest(p), false
 	for try := 1; ; try++ {
 		fault := ask(use)
-		want, ok := demanded(fault)
+		want, ok := authChallengeOf(fault)
 		switch {
 		case fault == nil:
 			if fresh {
-				known.keepChallenge(p, use.challenge)
+				known.recordChallenge(p, use.challenge)
 			}
 			return nil
-		case !ok || want.digest == nil || p.Username == "" || try == loginTries || fresh && !want.digest.Stale:
+		case !ok || want.digest == nil || p.Username == "" || try == maxAuthAttempts || fresh && !want.digest.Stale:
 			return fault
 		}
-		use, fresh = &proof{want.digest, 1}, true
+		use, fresh = &digestProof{want.digest, 1}, true
 	}
 }
 
 // dialHTTP asks an HTTP proxy for a tunnel. Where it gives none to the port of plain web sites, it is asked for each request.
 func (d *Dialer) dialHTTP(ctx context.Context, p *Proxy, t target, times *Timings) (net.Conn, *Error) {
-	if refused := d.habits().refusal(p); refused != nil && t.port == plainPort {
+	if refused := d.cache().tunnelRefusal(p); refused != nil && t.port == plainPort {
 		return d.dialAbsolute(ctx, p, t, refused, times)
 	}
-	c, fault := d.dialTunnel(ctx, p, t, times)
+	c, fault := d.dialCONNECT(ctx, p, t, times)
 	if t.port != plainPort {
 		return c, fault
 	}
 	if fault == nil {
-		d.habits().learnTunnels(p, nil)
+		d.cache().recordTunnel(p, nil)
 	}
 	if !refusesTunnels(fault) {
 		return c, fault
@@ -256,18 +254,18 @@ func (d *Dialer) dialHTTP(ctx context.Context, p *Proxy, t target, times *Timing
 	if again != nil {
 		return nil, again
 	}
-	d.habits().learnTunnels(p, fault)
+	d.cache().recordTunnel(p, fault)
 	return c, nil
 }
 
-func (d *Dialer) dialTunnel(ctx context.Context, p *Proxy, t target, times *Timings) (c net.Conn, fault *Error) {
-	fault = d.logIn(p, func(f *proof) (fault *Error) {
-		c, fault = d.try(ctx, p, t, &handshake{proof: f}, times)
+func (d *Dialer) dialCONNECT(ctx context.Context, p *Proxy, t target, times *Timings) (c net.Conn, fault *Error) {
+	fault = d.authenticate(p, func(f *digestProof) (fault *Error) {
+		c, fault = d.tryOnce(ctx, p, t, &handshake{digest: f}, times)
 		return fault
 	})
 	return c, fault
 }
 
-func demanded(fault *Error) (*demand, bool) {
-	return errors.AsType[*demand](causeOf(fault))
+func authChallengeOf(fault *Error) (*authChallenge, bool) {
+	return errors.AsType[*authChallenge](causeOf(fault))
 }

@@ -7,22 +7,22 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
+	"regexp"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// oneMessage is what a careless server takes for a message: whatever one read gives.
+// oneMessage returns what a careless server takes for a message: whatever one read gives.
 func oneMessage(c net.Conn) []byte {
 	b := make([]byte, 1024)
 	n, _ := c.Read(b)
 	return b[:n]
 }
 
-// careless is a SOCKS5 server that reads each message with one read and loses what came along. Where extra is not nil it
-// takes over when there was something to lose in the greeting.
+// careless is a SOCKS5 server that reads each message with one read and loses what came along.
+// extra, unless nil, takes over when the greeting came with more bytes.
 func (n network) careless(login bool, extra func(net.Conn)) func(net.Conn) {
 	return func(c net.Conn) {
 		m := oneMessage(c)
@@ -51,8 +51,8 @@ func (n network) careless(login bool, extra func(net.Conn)) func(net.Conn) {
 	}
 }
 
-// A server that takes the one write is asked so for ever: one connection a dial, and everything is there at its first read.
-func TestOneWrite(t *testing.T) {
+// A server that takes pipelined handshakes gets one connection per dial, and finds the whole handshake at its first read.
+func TestPipelinedHandshake(t *testing.T) {
 	target := serve(t, echo)
 	names := network{"site.test:7": target.addr(), "198.51.100.9:7": target.addr(), "[2001:db8::9]:7": target.addr()}
 	for _, with := range []*credentials{nil, {"u", "p"}, {"u", ""}, odd} {
@@ -84,8 +84,8 @@ func TestOneWrite(t *testing.T) {
 				t.Fatalf("%v: %s: %d connections and %d whole handshakes, want %d of each", with, address, s.count(), together.Load(), i+1)
 			}
 		}
-		if w := d.learnt.way(up); w != atOnce {
-			t.Errorf("learnt %v", w)
+		if m := d.ownCache.mode(up); m != modePipelined {
+			t.Errorf("learnt %v", m)
 		}
 	}
 }
@@ -100,9 +100,9 @@ func (c replayed) Read(b []byte) (int, error) { return c.r.Read(b) }
 
 func (c replayed) CloseWrite() error { return closeWrite(c.Conn) }
 
-// A server that does not take the one write, however it shows that, is asked again in turn, within the same dial, and
-// in turn at once from then on.
-func TestSecondTry(t *testing.T) {
+// A server that does not take a pipelined handshake, however it shows that, is asked sequentially within the same dial.
+// Later dials ask sequentially from the start.
+func TestFallbackToSequential(t *testing.T) {
 	target := serve(t, echo)
 	names := network{"site.test:7": target.addr()}
 	end := func(how string) func(net.Conn) {
@@ -132,8 +132,8 @@ func TestSecondTry(t *testing.T) {
 	}
 	for name, extra := range behaviours {
 		for _, login := range []bool{true, false} {
-			if !login && (strings.Contains(name, "chooses") || strings.Contains(name, "takes") || strings.Contains(name, " of ") || strings.Contains(name, "reserved") || strings.Contains(name, " at ")) {
-				continue // these say that there is a password
+			if !login && regexp.MustCompile("chooses|takes| of |reserved| at ").MatchString(name) {
+				continue // these need a password
 			}
 			t.Run(fmt.Sprintf("%s, login %v", name, login), func(t *testing.T) {
 				t.Parallel()
@@ -162,7 +162,7 @@ func TestSecondTry(t *testing.T) {
 	}
 }
 
-// What a server refuses in words, it is not asked again.
+// A refusal in words is final: there is no second connection.
 func TestRefusalIsFinal(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answers string
@@ -193,9 +193,9 @@ func TestRefusalIsFinal(t *testing.T) {
 	wantFault(t, err, StageConnect, BlockedAddress)
 }
 
-// A server that takes one connection at a time, and its time for the target, is waited for: what it says to the second try
-// counts for nothing.
-func TestSlowIsNotLost(t *testing.T) {
+// A server that takes one connection at a time and is slow to reach the target is waited for. Its answer to the speculative
+// attempt does not count.
+func TestSlowServerIsAwaited(t *testing.T) {
 	for name, words := range map[string][]string{
 		"closes the second":  nil,
 		"refuses the second": {"\x05\x02", "\x01\x00", "\x05\x02\x00\x01\x00\x00\x00\x00\x00\x00"},
@@ -212,7 +212,7 @@ func TestSlowIsNotLost(t *testing.T) {
 						io.WriteString(c, m)
 					}
 					closeWrite(c)
-					io.Copy(io.Discard, c) // until the second has gone
+					io.Copy(io.Discard, c) // until the second has hung up
 					close(over)
 					return
 				}
@@ -221,7 +221,7 @@ func TestSlowIsNotLost(t *testing.T) {
 				take(c, 7+9)
 				io.WriteString(c, "\x05\x02\x01\x00")
 				<-over
-				c.SetReadDeadline(time.Now().Add(100 * time.Millisecond)) // a first that is given up hangs up now
+				c.SetReadDeadline(time.Now().Add(100 * time.Millisecond)) // a first attempt that was ended hangs up now
 				oneMessage(c)
 				io.WriteString(c, "\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00")
 				c.SetReadDeadline(time.Time{})
@@ -239,66 +239,69 @@ func TestSlowIsNotLost(t *testing.T) {
 	}
 }
 
-// A server that was known to take the one write and stalls is asked in turn the next time; whoever shares the memory knows.
+// A server that was known to take pipelined handshakes and stalls is asked sequentially next time, by every Dialer that shares
+// the cache.
 func TestStallIsRemembered(t *testing.T) {
 	target := serve(t, echo)
 	names := network{"site.test:7": target.addr()}
 	s := serve(t, names.careless(true, nil))
 	up := upstream(SOCKS5, s, "user", "pass")
-	shared := &Habits{}
-	shared.learn(up, atOnce)
+	shared := &handshakeCache{}
+	shared.recordMode(up, modePipelined)
 	tries := 0
 	wantFault(t, timesOut(t, StageAuth, 100*time.Millisecond, func(limit time.Duration) *Error {
-		shared.learn(up, atOnce)
+		shared.recordMode(up, modePipelined)
 		tries++
-		_, _, fault := (&Dialer{Policy: nearby, Upstream: up, Timeout: limit, Habits: shared}).dial(t.Context(), "tcp", "site.test:7")
+		_, _, fault := (&Dialer{Policy: nearby, Upstream: up, Timeout: limit, sharedCache: shared}).dial(t.Context(), "tcp", "site.test:7")
 		return fault
 	}), StageAuth, TimedOut)
-	if s.count() != tries || shared.way(up) != inTurn {
-		t.Errorf("%d connections by %d dials, and the way is %v: a server that is known is not asked beside, but in turn the next time", s.count(), tries, shared.way(up))
+	if s.count() != tries || shared.mode(up) != modeSequential {
+		t.Errorf("%d connections by %d dials, and the mode is %v: a known server gets one connection, and is asked sequentially next time",
+			s.count(), tries, shared.mode(up))
 	}
-	d := &Dialer{Policy: nearby, Upstream: up, Timeout: waitLimit, Habits: shared}
+	d := &Dialer{Policy: nearby, Upstream: up, Timeout: waitLimit, sharedCache: shared}
 	c, err := d.DialContext(t.Context(), "tcp", "site.test:7")
 	if err != nil || s.count() != tries+1 {
 		t.Fatalf("%d connections, %v", s.count(), err)
 	}
 	c.Close()
-	// One that the caller leaves has not stalled.
-	shared.learn(up, atOnce)
+	// A dial that its caller cancels is no stall.
+	shared.recordMode(up, modePipelined)
 	ctx, leave := context.WithCancel(t.Context())
 	go func() { until(t, "it is under way", func() bool { return s.count() == tries+2 }); leave() }()
 	d.DialContext(ctx, "tcp", "site.test:7")
-	if shared.way(up) != atOnce {
-		t.Error("a dial that was left counts as a stall")
+	if shared.mode(up) != modePipelined {
+		t.Error("a cancelled dial counts as a stall")
 	}
 }
 
-// A server that has taken the password which was sent ahead takes the one write, however long it needs for the target: it goes on being
-// asked so. Without a user name nothing shows whether it has read the request.
+// A server that accepts the pipelined password keeps its mode, however long the target takes.
+// Without a user name nothing shows whether the server has read the request.
 func TestSlowAtTheTargetIsNoStall(t *testing.T) {
 	for _, tc := range []struct {
 		user, pass, says string
-		want             way
+		want             handshakeMode
 	}{
-		{"user", "pass", "\x05\x02\x01\x00", atOnce},
-		{"", "", "\x05\x00", inTurn},
+		{"user", "pass", "\x05\x02\x01\x00", modePipelined},
+		{"", "", "\x05\x00", modeSequential},
 	} {
 		up := upstream(SOCKS5, serve(t, play(step{greetingLen, tc.says})), tc.user, tc.pass)
-		known := &Habits{}
+		known := &handshakeCache{}
 		wantFault(t, timesOut(t, StageRequest, 100*time.Millisecond, func(limit time.Duration) *Error {
-			known.learn(up, atOnce)
-			_, _, fault := (&Dialer{Policy: nearby, Upstream: up, Timeout: limit, Habits: known}).dial(t.Context(), "tcp", "site.test:7")
+			known.recordMode(up, modePipelined)
+			stalling := &Dialer{Policy: nearby, Upstream: up, Timeout: limit, sharedCache: known}
+			_, _, fault := stalling.dial(t.Context(), "tcp", "site.test:7")
 			return fault
 		}), StageRequest, TimedOut)
-		if got := known.way(up); got != tc.want {
-			t.Errorf("with user name %q: the way is %v, want %v", tc.user, got, tc.want)
+		if got := known.mode(up); got != tc.want {
+			t.Errorf("with user name %q: the mode is %v, want %v", tc.user, got, tc.want)
 		}
 	}
 }
 
-// Whoever leaves while both tries are under way is heard at once, and nothing is left of either.
-func TestCancelBoth(t *testing.T) {
-	s := serve(t, play(step{greetingLen, "\x05\x02"})) // with this word the second begins soon after, however long there is
+// A cancel while both attempts are under way takes effect at once, and nothing is left of either.
+func TestCancelBothAttempts(t *testing.T) {
+	s := serve(t, play(step{greetingLen, "\x05\x02"})) // after this answer the second attempt starts soon, however far the deadline is
 	ctx, leave := context.WithCancel(t.Context())
 	d := &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, s, "u", "p"), Timeout: time.Hour}
 	go func() { until(t, "both are under way", func() bool { return s.count() == 2 }); leave() }()
@@ -308,31 +311,31 @@ func TestCancelBoth(t *testing.T) {
 	s.close() // waits until both have hung up
 }
 
-func TestHabitsAreBounded(t *testing.T) {
-	h := &Habits{}
+func TestHandshakeCacheIsBounded(t *testing.T) {
+	h := &handshakeCache{}
 	var all sync.WaitGroup
 	for g := range 4 {
 		all.Go(func() {
-			for i := range habitsPerGeneration {
+			for i := range generationSize {
 				p := &Proxy{Host: "h", Port: i, Username: fmt.Sprint(g)}
-				h.learn(p, atOnce)
+				h.recordMode(p, modePipelined)
 				if i%3 == 0 {
-					h.way(p)
+					h.mode(p)
 				}
 			}
 		})
 	}
 	all.Wait()
-	if n := len(h.young) + len(h.old); n > 2*habitsPerGeneration {
+	if n := len(h.young) + len(h.old); n > 2*generationSize {
 		t.Errorf("it holds %d", n)
 	}
 	p := &Proxy{Host: "h", Port: 1, Username: "last"}
-	h.learn(p, inTurn)
-	if h.way(p) != inTurn || h.way(&Proxy{Host: "h", Port: 1}) != unknown {
-		t.Error("one user's habit is not another's")
+	h.recordMode(p, modeSequential)
+	if h.mode(p) != modeSequential || h.mode(&Proxy{Host: "h", Port: 1}) != modeUnknown {
+		t.Error("one user's mode is another's")
 	}
-	h.young[loginOf(p)] = habit{way: inTurn, since: time.Now().Add(-inTurnAge - time.Second)}
-	if h.way(p) != unknown {
-		t.Error("a server is asked in turn for ever")
+	h.young[cacheKeyOf(p)] = cacheEntry{mode: modeSequential, modeAt: time.Now().Add(-retryAfter - time.Second)}
+	if h.mode(p) != modeUnknown {
+		t.Error("a server is asked sequentially for ever")
 	}
 }

@@ -12,7 +12,7 @@ const connectBudget = 16 << 10
 
 // askCONNECT sends CONNECT (RFC 9110 section 9.3.6), with a proof or with Basic credentials, and reads the answer's head. It
 // returns what the server sent after the head, which belongs to the tunnel.
-func askCONNECT(c net.Conn, p *Proxy, t target, f *proof) (early []byte, fault *Error) {
+func negotiateCONNECT(c net.Conn, p *Proxy, t target, f *digestProof) (early []byte, fault *Error) {
 	b := make([]byte, 0, 512)
 	b = fmt.Appendf(b, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", t.address(), t.address())
 	if login := authorization(p, f, "CONNECT", t.address()); login != "" {
@@ -112,7 +112,7 @@ func statusFault(status int, head []byte, credentials bool) *Error {
 	cause := statusError(status)
 	switch {
 	case status == 407, status == 401: // some proxies say the latter to a wrong password
-		return demandOf(status, head).fault(credentials)
+		return parseAuthChallenge(status, head).fault(credentials)
 	case status == 400, status == 405, status == 501: // what web servers say to CONNECT
 		return &Error{StageGreeting, NotAProxy, "the server speaks HTTP but does not do CONNECT: it is no proxy", cause}
 	case status == 502, status == 503, status == 504:
