@@ -256,14 +256,14 @@ func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout t
 		sharedCache: &c.cache, sharedLocals: &c.locals, keepAlive: -1} // no check lives long enough for a keep-alive
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	wantsTLS := d.doubtTLS(ctx, up, timeout)
+	wantsTLS := d.startTLSProbe(ctx, up, timeout)
 	conn, times, fault := d.dial(ctx, "tcp", q.address)
 	r.Timings = times
 	if fault = wantsTLS(fault); fault != nil {
 		r.Err = fault
 		return r
 	}
-	defer bare(conn).Close()
+	defer rawConn(conn).Close()
 	var body []byte
 	r.Err = runCancellable(ctx, conn, func() (fault *Error) {
 		body, r.Timings.FirstByte, fault = c.fetch(conn, q)
@@ -274,7 +274,7 @@ func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout t
 		r.Err = &Error{StageResponse, BadResponse, "the check URL's answer has no IP address", nil}
 	}
 	if a, ok := conn.(*absoluteConn); ok && r.Err != nil { // it took a request and nothing came of it: then what it said to the tunnel counts
-		r.Err = a.refused
+		r.Err = a.tunnelFault
 	}
 	if r.Err != nil {
 		return r

@@ -70,7 +70,7 @@ func (d *Dialer) local() *localCache {
 }
 
 // errUnwanted is the cause of a refusal by Policy.Refused. Such a refusal is nobody's trouble.
-var errUnwanted = errors.New("unwanted")
+var errRefusedName = errors.New("unwanted")
 
 func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, Timings, *Error) {
 	var times Timings
@@ -81,8 +81,8 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, T
 	if fault != nil {
 		return nil, times, fault
 	}
-	if d.Policy.unwanted(t) {
-		return nil, times, &Error{StageRequest, BlockedAddress, "the name is one of those that are refused here", errUnwanted}
+	if d.Policy.refusesName(t) {
+		return nil, times, &Error{StageRequest, BlockedAddress, "the name is one of those that are refused here", errRefusedName}
 	}
 	if reason := d.Policy.refusesDebugTarget(t); reason != "" {
 		return nil, times, &Error{StageRequest, BlockedAddress, reason, nil}

@@ -238,7 +238,7 @@ func (d *Dialer) authenticate(p *Proxy, ask func(*digestProof) *Error) *Error {
 // dialHTTP asks an HTTP proxy for a tunnel. Where it gives none to the port of plain web sites, it is asked for each request.
 func (d *Dialer) dialHTTP(ctx context.Context, p *Proxy, t target, times *Timings) (net.Conn, *Error) {
 	if refused := d.cache().tunnelRefusal(p); refused != nil && t.port == plainPort {
-		return d.dialAbsolute(ctx, p, t, refused, times)
+		return d.dialAbsoluteForm(ctx, p, t, refused, times)
 	}
 	c, fault := d.dialCONNECT(ctx, p, t, times)
 	if t.port != plainPort {
@@ -247,10 +247,10 @@ func (d *Dialer) dialHTTP(ctx context.Context, p *Proxy, t target, times *Timing
 	if fault == nil {
 		d.cache().recordTunnel(p, nil)
 	}
-	if !refusesTunnels(fault) {
+	if !isTunnelRefusal(fault) {
 		return c, fault
 	}
-	c, again := d.dialAbsolute(ctx, p, t, fault, times)
+	c, again := d.dialAbsoluteForm(ctx, p, t, fault, times)
 	if again != nil {
 		return nil, again
 	}

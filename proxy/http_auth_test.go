@@ -227,7 +227,7 @@ func TestLoginKinds(t *testing.T) {
 		}
 		_, _, fault := (&Dialer{Policy: nearby, Upstream: up}).dial(within(t, waitLimit), "tcp", "site.test:443")
 		wantFault(t, fault, StageAuth, tc.code)
-		if !strings.Contains(fault.Message, tc.names) || strings.Contains(fault.Message, "hunter2") || !fault.upstreams() {
+		if !strings.Contains(fault.Message, tc.names) || strings.Contains(fault.Message, "hunter2") || !fault.isUpstreamFault() {
 			t.Errorf("%s %q: %s", tc.status, tc.fields, fault.Message)
 		}
 		if s.count() != 1 {

@@ -103,7 +103,7 @@ func (p *Policy) refuses(t target, locals *localCache) string {
 }
 
 // unwanted tells whether the name is one of Refused.
-func (p *Policy) unwanted(t target) bool {
+func (p *Policy) refusesName(t target) bool {
 	return slices.ContainsFunc(p.Refused, func(name string) bool {
 		return t.host == name || name[:1] == "." && strings.HasSuffix(t.host, name)
 	})

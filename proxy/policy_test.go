@@ -312,7 +312,7 @@ func TestRefusedNames(t *testing.T) {
 		t.Errorf("stats %+v", st)
 	}
 	for _, host := range []string{"xupdate.example.com", "example.com", "gvt1.example", "a.update.example.com"} {
-		if _, err := d.DialContext(within(t, time.Second), "tcp", net.JoinHostPort(host, "443")); errors.Is(err, errUnwanted) {
+		if _, err := d.DialContext(within(t, time.Second), "tcp", net.JoinHostPort(host, "443")); errors.Is(err, errRefusedName) {
 			t.Errorf("%s is refused", host)
 		}
 	}

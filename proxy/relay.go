@@ -19,30 +19,30 @@ type Relay struct {
 	admit atomic.Pointer[func(net.Conn) error]
 	rules atomic.Pointer[Rules]
 	hosts atomic.Pointer[hostLog]
-	stats counters
+	stats relayCounters
 
 	ctx    context.Context // ends dials when the relay is closed
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 	chunks sync.Pool // *[chunkSize]byte: held while bytes move, not while a tunnel is idle
 
-	handshake time.Duration // how long a client may take to say what it wants
-	giveWay   time.Duration // how long a dial may take while there is another route
-	silence   time.Duration // how long a tunnel may stay silent after one side has ended
+	handshakeTimeout time.Duration // how long a client may take to say what it wants
+	failoverTimeout  time.Duration // how long a dial may take while there is another route
+	idleTimeout      time.Duration // how long a tunnel may stay silent after one side has ended
 
-	mu        sync.Mutex // guards what follows
-	closed    bool
-	listeners map[net.Listener]struct{}
-	tunnels   map[*tunnel]struct{}
-	lastFault *Error
-	lastAt    time.Time
-	routes    []*route // in order
-	at        int      // the one in use
-	tallies   map[string]*tally
-	moved     func(Move)
+	mu          sync.Mutex // guards what follows
+	closed      bool
+	listeners   map[net.Listener]struct{}
+	tunnels     map[*tunnel]struct{}
+	lastFault   *Error
+	lastFaultAt time.Time
+	routes      []*route // in order
+	current     int      // the one in use
+	traffic     map[string]*traffic
+	onFailover  func(Failover)
 }
 
-type counters struct{ open, total, refused, byRules atomic.Int64 }
+type relayCounters struct{ open, total, refused, byRules atomic.Int64 }
 
 // Stats are a relay's figures since it was made.
 type Stats struct {
@@ -58,8 +58,8 @@ type Stats struct {
 }
 
 const (
-	handshakeTimeout = 10 * time.Second // a browser says at once what it wants
-	halfClosedIdle   = 2 * time.Minute  // a browser that ends its side has mostly gone altogether; only silence tells
+	defaultHandshakeTimeout = 10 * time.Second // a browser says at once what it wants
+	defaultIdleTimeout      = 2 * time.Minute  // a browser that ends its side has mostly gone altogether; only silence tells
 )
 
 // NewRelay makes a relay that dials with d. log may be nil.
@@ -68,10 +68,10 @@ func NewRelay(d *Dialer, log *slog.Logger) *Relay {
 		log = slog.New(slog.DiscardHandler)
 	}
 	r := &Relay{log: log, listeners: map[net.Listener]struct{}{}, tunnels: map[*tunnel]struct{}{}}
-	r.handshake, r.giveWay, r.silence = handshakeTimeout, giveWayAfter, halfClosedIdle
+	r.handshakeTimeout, r.failoverTimeout, r.idleTimeout = defaultHandshakeTimeout, defaultFailoverTimeout, defaultIdleTimeout
 	r.chunks.New = func() any { return new([chunkSize]byte) }
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.tallies = map[string]*tally{}
+	r.traffic = map[string]*traffic{}
 	r.SetDialer(d)
 	return r
 }
@@ -95,7 +95,7 @@ func (r *Relay) SetRules(rules *Rules) (ended int) {
 	defer r.mu.Unlock()
 	r.rules.Store(rules)
 	for t := range r.tunnels {
-		if t.obey(rules) {
+		if t.enforce(rules) {
 			ended++
 		}
 	}
@@ -124,7 +124,7 @@ func (r *Relay) Serve(l net.Listener) error {
 			return nil
 		case err == nil:
 			pause = 0
-			r.take(c)
+			r.startTunnel(c)
 		case errors.Is(err, net.ErrClosed):
 			return err
 		default: // out of descriptors, most likely: others will end, so wait for them
@@ -148,7 +148,7 @@ func (r *Relay) register(f func()) bool {
 	return !r.closed
 }
 
-func (r *Relay) take(c net.Conn) {
+func (r *Relay) startTunnel(c net.Conn) {
 	t := &tunnel{relay: r, client: c}
 	if !r.register(func() { r.tunnels[t] = struct{}{}; r.work.Add(1) }) {
 		c.Close()
@@ -180,8 +180,8 @@ func (r *Relay) Stats() Stats {
 	s := Stats{Open: r.stats.open.Load(), Total: r.stats.total.Load(), Refused: r.stats.refused.Load(), ByRules: r.stats.byRules.Load()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s.LastError, s.LastErrorAt = r.lastFault, r.lastAt
-	for _, t := range r.tallies {
+	s.LastError, s.LastErrorAt = r.lastFault, r.lastFaultAt
+	for _, t := range r.traffic {
 		s.BytesUp += t.up.Load()
 		s.BytesDown += t.down.Load()
 	}
@@ -189,13 +189,13 @@ func (r *Relay) Stats() Stats {
 }
 
 // failed takes down why a request failed: a browser shows one and the same message for every reason.
-func (r *Relay) failed(fault *Error) {
+func (r *Relay) recordFailure(fault *Error) {
 	if r.ctx.Err() != nil {
 		return // closing the relay is no fault of the upstream's
 	}
-	if !errors.Is(fault, errUnwanted) && !errors.Is(fault, errAgainstRules) {
+	if !errors.Is(fault, errRefusedName) && !errors.Is(fault, errRefusedByRules) {
 		r.mu.Lock()
-		r.lastFault, r.lastAt = fault, time.Now()
+		r.lastFault, r.lastFaultAt = fault, time.Now()
 		r.mu.Unlock()
 	}
 	if fault.Code == BlockedAddress {

@@ -21,7 +21,7 @@ import (
 // startRelay serves a relay on loopback and closes it with the test.
 func startRelay(t testing.TB, d *Dialer) (*Relay, string) {
 	t.Helper()
-	return startImpatientRelay(t, d, handshakeTimeout, halfClosedIdle)
+	return startImpatientRelay(t, d, defaultHandshakeTimeout, defaultIdleTimeout)
 }
 
 func startImpatientRelay(t testing.TB, d *Dialer, handshake, silence time.Duration) (*Relay, string) {
@@ -32,7 +32,7 @@ func startImpatientRelay(t testing.TB, d *Dialer, handshake, silence time.Durati
 	}
 	var said bytes.Buffer // which the handler locks
 	r := NewRelay(d, slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	r.handshake, r.silence = handshake, silence
+	r.handshakeTimeout, r.idleTimeout = handshake, silence
 	done := make(chan error, 1)
 	go func() { done <- r.Serve(l) }()
 	t.Cleanup(func() {

@@ -222,10 +222,10 @@ func TestFallback(t *testing.T) {
 	r.SetRoutes(routes, 0, false)
 	var mu sync.Mutex
 	var moves []string
-	r.OnMove(func(m Move) {
+	r.OnFailover(func(m Failover) {
 		mu.Lock()
 		defer mu.Unlock()
-		moves = append(moves, fmt.Sprint(m.From, m.To, " ", m.Why.Stage, " ", m.Why.Code))
+		moves = append(moves, fmt.Sprint(m.From, m.To, " ", m.Cause.Stage, " ", m.Cause.Code))
 	})
 	want := func(key string, said ...string) {
 		t.Helper()
@@ -290,12 +290,12 @@ func TestOneFaultIsNone(t *testing.T) {
 		defer other.Close()
 		tn := &tunnel{relay: r, client: client}
 		defer client.Close()
-		via, on, _ := tn.begin("site.test:7", func() {})
+		via, on, _ := tn.beginDial("site.test:7", func() {})
 		var c net.Conn
 		if fault == nil {
 			c = client
 		}
-		got, _, _ := tn.settle(via, on, began, c, fault, 1)
+		got, _, _ := tn.finishDial(via, on, began, c, fault, 1)
 		if _, key := r.Route(); key != in || got != again {
 			t.Errorf("then %q is in use, and again is %v; want %q, %v", key, got, in, again)
 		}
@@ -327,16 +327,16 @@ func stepper(t *testing.T, r *Relay) (step func(fault *Error, through string, ag
 	tries := map[*route]int{}
 	return func(fault *Error, through string, again bool, moved string) {
 		t.Helper()
-		via, on, more := tn.begin("site.test:7", func() {})
+		via, on, more := tn.beginDial("site.test:7", func() {})
 		var c net.Conn
 		if fault == nil {
 			c = client
 		}
 		tries[via]++
-		got, move, _ := tn.settle(via, on, time.Now(), c, fault, tries[via])
+		got, move, _ := tn.finishDial(via, on, time.Now(), c, fault, tries[via])
 		said := ""
 		if move != nil {
-			said = fmt.Sprint(move.From, move.To, " ", move.Why.Code)
+			said = fmt.Sprint(move.From, move.To, " ", move.Cause.Code)
 		}
 		if via.Key != through || more != (through == "a") || got != again || said != moved {
 			t.Errorf("through %q (more %v), again %v, moved %q; want %q, %v, %q", via.Key, more, got, said, through, again, moved)
@@ -411,7 +411,7 @@ func TestAllDeadStays(t *testing.T) {
 	login := &credentials{"user", "pass"}
 	a, b := serve(t, names.socks5(login)), serve(t, names.socks5(login))
 	r, address := startRelay(t, nil)
-	r.OnMove(func(m Move) { t.Errorf("it moved: %+v", m) })
+	r.OnFailover(func(m Failover) { t.Errorf("it moved: %+v", m) })
 	r.SetRoutes([]Route{through("a", a), through("b", b)}, 0, false)
 	push(t, address, 10)
 	a.close()
@@ -442,11 +442,11 @@ func TestAnAnswerAtTheCut(t *testing.T) {
 	r.tunnels[tn] = struct{}{}
 	defer delete(r.tunnels, tn)
 	given := false
-	via, on, _ := tn.begin("site.test:7", func() { given = true })
+	via, on, _ := tn.beginDial("site.test:7", func() { given = true })
 	if swapped, ended := r.SetRoutes([]Route{{"next", &Dialer{Upstream: &Proxy{}}}}, 0, true); !swapped || ended != 0 || !given {
 		t.Errorf("the cut: swapped %v, ended %d, the dial was given up: %v", swapped, ended, given)
 	}
-	again, _, _ := tn.settle(via, on, time.Now(), answered, nil, 1)
+	again, _, _ := tn.finishDial(via, on, time.Now(), answered, nil, 1)
 	answered.SetDeadline(time.Now())
 	if _, err := answered.Write([]byte("x")); !again || tn.upstream != nil || !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("again %v, handed out %v, and the connection: %v", again, tn.upstream != nil, err)
@@ -491,8 +491,8 @@ func TestRefusedTargetsKeepTheProxy(t *testing.T) {
 			}
 			d.Upstream = upstream(tc.typ, serve(t, handle), "", "")
 			r, address := startRelay(t, nil)
-			moves := make(chan Move, 10)
-			r.OnMove(func(m Move) { moves <- m })
+			moves := make(chan Failover, 10)
+			r.OnFailover(func(m Failover) { moves <- m })
 			r.SetRoutes([]Route{{"first", d}, through("next", serve(t, names.socks5(&credentials{"user", "pass"})))}, 0, false)
 			push(t, address, 10)
 			for range 3 {
@@ -508,8 +508,8 @@ func TestRefusedTargetsKeepTheProxy(t *testing.T) {
 			if _, key := r.Route(); key != "next" || len(moves) != 1 {
 				t.Fatalf("%q is in use", key)
 			}
-			if m := <-moves; m.Why.Code != tc.code {
-				t.Errorf("why: %v", m.Why)
+			if m := <-moves; m.Cause.Code != tc.code {
+				t.Errorf("why: %v", m.Cause)
 			}
 		})
 	}

@@ -211,10 +211,10 @@ func (r *Rules) refuses(t target) bool {
 }
 
 // errAgainstRules is the cause of a refusal by Rules, which is what somebody wanted.
-var errAgainstRules = errors.New("against the rules")
+var errRefusedByRules = errors.New("against the rules")
 
 // aim takes down where the tunnel is to go, and refuses what is against the rules. A target that cannot be read is the dial's to refuse.
-func (t *tunnel) aim(address string) *Error {
+func (t *tunnel) checkRules(address string) *Error {
 	aimed, fault := parseTarget(address)
 	if fault != nil {
 		return nil
@@ -223,17 +223,17 @@ func (t *tunnel) aim(address string) *Error {
 	t.target = aimed
 	t.mu.Unlock()
 	log := t.relay.hosts.Load()
-	t.host = log.note(aimed.host, time.Now())
+	t.host = log.record(aimed.host, time.Now())
 	if !t.relay.rules.Load().refuses(aimed) { // after the target is there: rules that come now find it
 		return nil
 	}
 	t.relay.stats.byRules.Add(1)
-	log.refuse(t.host)
-	return &Error{StageRequest, BlockedAddress, "the rules refuse this host", errAgainstRules}
+	log.recordRefusal(t.host)
+	return &Error{StageRequest, BlockedAddress, "the rules refuse this host", errRefusedByRules}
 }
 
 // obey ends the tunnel when its target is against the rules, also while it is dialled. It says whether it was open.
-func (t *tunnel) obey(rules *Rules) bool {
+func (t *tunnel) enforce(rules *Rules) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed || t.target.host == "" || !rules.refuses(t.target) {
@@ -242,14 +242,14 @@ func (t *tunnel) obey(rules *Rules) bool {
 	t.closed = true
 	if t.upstream == nil {
 		t.client.Close()
-		if t.giveUp != nil {
-			t.giveUp()
+		if t.cancelDial != nil {
+			t.cancelDial()
 		}
 		return false
 	}
-	lingerNot(t.client, t.upstream)
+	resetOnClose(t.client, t.upstream)
 	t.client.Close()
-	bare(t.upstream).Close()
+	rawConn(t.upstream).Close()
 	return true
 }
 

@@ -301,10 +301,10 @@ func TestHostLog(t *testing.T) {
 		return len(list) == 1 && list[0].Host == "site.test" && list[0].Connections == 2 && list[0].BytesUp == 105 && list[0].BytesDown == 105
 	})
 	l := r.hosts.Load()
-	for i := range 2 * keptHosts {
-		l.note(fmt.Sprint("host", i), time.Now())
+	for i := range 2 * maxLoggedHosts {
+		l.record(fmt.Sprint("host", i), time.Now())
 	}
-	if list, more := r.Hosts(); len(list) != keptHosts || more != keptHosts+1 {
+	if list, more := r.Hosts(); len(list) != maxLoggedHosts || more != maxLoggedHosts+1 {
 		t.Errorf("of many it keeps %d, and %d more", len(list), more)
 	}
 	r.LogHosts(false)

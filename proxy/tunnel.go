@@ -17,20 +17,20 @@ type tunnel struct {
 	relay  *Relay
 	client net.Conn
 
-	mu       sync.Mutex // guards what follows; a Close, or a cut, may come while the dial runs
-	upstream net.Conn
-	closed   bool
-	target   target             // as it was asked for; no host: not yet
-	through  *Dialer            // that it dials or has dialled with; nil: it goes through no route
-	giveUp   context.CancelFunc // of the dial that runs
-	onto     *route             // behind the one in use, which it has found dead; nil: it has not
-	overrun  bool               // a cut came while it dialled: what comes of the dial is worth nothing
+	mu         sync.Mutex // guards what follows; a Close, or a cut, may come while the dial runs
+	upstream   net.Conn
+	closed     bool
+	target     target             // as it was asked for; no host: not yet
+	dialer     *Dialer            // that it dials or has dialled with; nil: it goes through no route
+	cancelDial context.CancelFunc // of the dial that runs
+	nextRoute  *route             // behind the one in use, which it has found dead; nil: it has not
+	redial     bool               // a cut came while it dialled: what comes of the dial is worth nothing
 
-	tally *tally     // of what it counts under
-	host  *hostTally // its host's; nil: not kept
+	traffic *traffic     // of what it counts under
+	host    *hostTraffic // its host's; nil: not kept
 
-	ended atomic.Int32 // pumps that have ended
-	moved atomic.Int32 // which way bytes were moved last
+	pumpsDone     atomic.Int32 // pumps that have ended
+	lastDirection atomic.Int32 // which way bytes were moved last
 }
 
 // The ways of a tunnel.
@@ -46,7 +46,7 @@ const chunkSize = 32 << 10
 // with a tunnel for its life.
 func (t *tunnel) serve() {
 	if t.open() != nil {
-		t.end()
+		t.finish()
 		return
 	}
 	up, down := t.counters()
@@ -55,7 +55,7 @@ func (t *tunnel) serve() {
 }
 
 // end forgets the tunnel.
-func (t *tunnel) end() {
+func (t *tunnel) finish() {
 	r := t.relay
 	t.closeConns()
 	r.mu.Lock()
@@ -71,12 +71,12 @@ func (t *tunnel) closeConns() {
 	t.closed = true
 	t.client.Close()
 	if t.upstream != nil {
-		bare(t.upstream).Close()
+		rawConn(t.upstream).Close()
 	}
 }
 
 // bare is the connection below TLS, or c itself. Closing it waits for nobody, where TLS would say goodbye first.
-func bare(c net.Conn) net.Conn {
+func rawConn(c net.Conn) net.Conn {
 	if t, ok := c.(*tls.Conn); ok {
 		return t.NetConn()
 	}
@@ -93,7 +93,7 @@ func (t *tunnel) open() error {
 			return err
 		}
 	}
-	t.client.SetDeadline(time.Now().Add(r.handshake))
+	t.client.SetDeadline(time.Now().Add(r.handshakeTimeout))
 	address, up, err := readRequest(t.client)
 	if err != nil {
 		if code, ok := errors.AsType[requestError](err); ok {
@@ -105,13 +105,13 @@ func (t *tunnel) open() error {
 	t.client.SetDeadline(time.Time{})
 	var c net.Conn
 	var down []byte
-	fault := t.aim(address)
+	fault := t.checkRules(address)
 	if fault == nil {
 		c, down, fault = t.dial(address)
 	}
 	if fault != nil {
-		r.failed(fault)
-		writeReply(t.client, replyOf(fault, t.through == nil || t.through.Upstream == nil), nil)
+		r.recordFailure(fault)
+		writeReply(t.client, replyOf(fault, t.dialer == nil || t.dialer.Upstream == nil), nil)
 		return fault
 	}
 	sent, got := t.counters()
@@ -130,28 +130,28 @@ func (t *tunnel) open() error {
 // are reset, so that nobody takes half an answer for a whole one.
 func (t *tunnel) pump(dst, src net.Conn, count counter) {
 	err := t.move(dst, src, count)
-	if err == nil && t.ended.Load() == 0 { // else both have ended, and the close says so
+	if err == nil && t.pumpsDone.Load() == 0 { // else both have ended, and the close says so
 		err = closeWrite(dst)
 	}
 	if err != nil {
 		t.reset()
 	}
-	ended := t.ended.Add(1)
-	dst.SetReadDeadline(time.Now().Add(t.relay.silence)) // dst is what the other pump reads
+	ended := t.pumpsDone.Add(1)
+	dst.SetReadDeadline(time.Now().Add(t.relay.idleTimeout)) // dst is what the other pump reads
 	if ended == 2 {
-		t.end()
+		t.finish()
 	}
 }
 
 func (t *tunnel) reset() {
-	lingerNot(t.client, t.upstream)
+	resetOnClose(t.client, t.upstream)
 	t.closeConns()
 }
 
 // lingerNot makes the close of each connection a reset.
-func lingerNot(all ...net.Conn) {
+func resetOnClose(all ...net.Conn) {
 	for _, c := range all {
-		if tcp, ok := bare(c).(*net.TCPConn); ok {
+		if tcp, ok := rawConn(c).(*net.TCPConn); ok {
 			tcp.SetLinger(0)
 		}
 	}
@@ -159,39 +159,39 @@ func lingerNot(all ...net.Conn) {
 
 // move passes bytes on until src ends, in chunks: wait for bytes with nothing in hand, then move what there is.
 func (t *tunnel) move(dst, src net.Conn, count counter) error {
-	w, err := waiterFor(src)
+	w, err := newReadWaiter(src)
 	if err != nil {
 		return err
 	}
 	from, fromTCP := src.(*net.TCPConn)
 	to, toTCP := dst.(*net.TCPConn)
 	limit := &io.LimitedReader{R: from}
-	p := pace{waiter: w, way: toClient}
-	if kernelCopies && fromTCP {
+	p := coalescer{readWaiter: w, direction: toClient}
+	if canSplice && fromTCP {
 		p.src = from
 	}
 	if dst == t.upstream {
-		p.way = toTarget
+		p.direction = toTarget
 	}
 	for {
 		n, err := p.next(t)
-		if errors.Is(err, os.ErrDeadlineExceeded) && w.there() > 0 { // src was not silent: it was this process that had no time
-			src.SetReadDeadline(time.Now().Add(t.relay.silence))
+		if errors.Is(err, os.ErrDeadlineExceeded) && w.buffered() > 0 { // src was not silent: it was this process that had no time
+			src.SetReadDeadline(time.Now().Add(t.relay.idleTimeout))
 			continue
 		}
 		if err == nil {
-			p.saw(n, t.moved.Swap(p.way))
+			p.observe(n, t.lastDirection.Swap(p.direction))
 		}
-		if err == nil && kernelCopies && fromTCP && toTCP {
+		if err == nil && canSplice && fromTCP && toTCP {
 			limit.N = int64(n)
 			var moved int64
 			moved, err = to.ReadFrom(limit) // splices, since it finds a *net.TCPConn on both sides and nothing around them
 			count.add(moved)
-			err = stillHere(err)
+			err = ignoreDeadline(err)
 		} else if err == nil {
 			err = t.relay.moveChunk(dst, src, count)
 			if fromTCP {
-				err = stillHere(err)
+				err = ignoreDeadline(err)
 			}
 		}
 		if err == io.EOF {
@@ -200,14 +200,14 @@ func (t *tunnel) move(dst, src net.Conn, count counter) error {
 		if err != nil {
 			return err
 		}
-		if t.ended.Load() > 0 {
-			src.SetReadDeadline(time.Now().Add(t.relay.silence))
+		if t.pumpsDone.Load() > 0 {
+			src.SetReadDeadline(time.Now().Add(t.relay.idleTimeout))
 		}
 	}
 }
 
 // stillHere passes over a deadline that went by while a chunk was being moved: dst was slow, but src was not silent.
-func stillHere(err error) error {
+func ignoreDeadline(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil
 	}

@@ -208,7 +208,7 @@ func (p *process) launch(ctx context.Context) error {
 	p.browser, p.reaped = b, reapOrphans(b.PID, b.Done())
 	p.relay = proxy.NewRelay(p.dialer(p.spec.Upstream), p.log)
 	p.relay.Admit(b.Admit)
-	p.relay.OnMove(p.noteMove)
+	p.relay.OnFailover(p.noteMove)
 	if _, err := p.setRules(p.spec.Rules); err != nil { // a rule that nobody understands may be the one that matters
 		return errors.Join(err, p.relay.Close(), b.Close())
 	}

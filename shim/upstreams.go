@@ -51,7 +51,7 @@ func (p *process) setUpstreams(u Upstreams) Swap {
 		routes[i] = proxy.Route{Key: up.ID, Dialer: p.dialer(&up)}
 	}
 	p.routes = routes
-	at := proxy.Stay
+	at := proxy.KeepCurrent
 	if u.First {
 		at = 0
 	}
@@ -93,10 +93,10 @@ func (c *Client) SetUpstreams(ctx context.Context, u Upstreams) (Swap, error) {
 }
 
 // noteMove tells those who watch that the relay goes on through another proxy; when nobody does, the next one who comes.
-func (p *process) noteMove(m proxy.Move) {
+func (p *process) noteMove(m proxy.Failover) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.moves = append(p.moves, Notice{Reason: ReasonMoved, From: m.From, To: m.To, Code: m.Why.Code})
+	p.moves = append(p.moves, Notice{Reason: ReasonMoved, From: m.From, To: m.To, Code: m.Cause.Code})
 	close(p.noticed)
 	p.noticed = make(chan struct{})
 }

@@ -11,7 +11,7 @@ import (
 // This file keeps which hosts a relay was asked for, where somebody wants that.
 
 // keptHosts is how many are kept by name. What comes after is counted without.
-const keptHosts = 1000
+const maxLoggedHosts = 1000
 
 // HostStats are what a host was asked for, and what went there and back.
 type HostStats struct {
@@ -22,14 +22,14 @@ type HostStats struct {
 
 // hostLog is what a relay keeps of hosts.
 type hostLog struct {
-	mu     sync.Mutex
-	byName map[string]*hostTally
-	more   int64 // requests of those that have no place
+	mu       sync.Mutex
+	byName   map[string]*hostTraffic
+	unlogged int64 // requests of those that have no place
 }
 
 // hostTally is one host's.
-type hostTally struct {
-	tally
+type hostTraffic struct {
+	traffic
 	refused     int64 // with first and last, guarded by the log's mutex
 	first, last time.Time
 }
@@ -40,7 +40,7 @@ func (r *Relay) LogHosts(on bool) {
 	case !on:
 		r.hosts.Store(nil)
 	case r.hosts.Load() == nil:
-		r.hosts.Store(&hostLog{byName: map[string]*hostTally{}})
+		r.hosts.Store(&hostLog{byName: map[string]*hostTraffic{}})
 	}
 }
 
@@ -57,23 +57,23 @@ func (r *Relay) Hosts() (out []HostStats, more int64) {
 		out = append(out, HostStats{name, h.opened.Load(), h.up.Load(), h.down.Load(), h.refused, h.first, h.last})
 	}
 	slices.SortFunc(out, func(a, b HostStats) int { return strings.Compare(a.Host, b.Host) })
-	return out, l.more
+	return out, l.unlogged
 }
 
 // note takes down that a host is asked for; nil when it is not kept. A relay without a log has a nil one.
-func (l *hostLog) note(host string, at time.Time) *hostTally {
+func (l *hostLog) record(host string, at time.Time) *hostTraffic {
 	if l == nil {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.byName[host]
-	if h == nil && len(l.byName) >= keptHosts {
-		l.more++
+	if h == nil && len(l.byName) >= maxLoggedHosts {
+		l.unlogged++
 		return nil
 	}
 	if h == nil {
-		h = &hostTally{first: at}
+		h = &hostTraffic{first: at}
 		l.byName[host] = h
 	}
 	h.last = at
@@ -81,7 +81,7 @@ func (l *hostLog) note(host string, at time.Time) *hostTally {
 }
 
 // refuse notes that it was not let through.
-func (l *hostLog) refuse(h *hostTally) {
+func (l *hostLog) recordRefusal(h *hostTraffic) {
 	if l == nil || h == nil {
 		return
 	}
@@ -102,7 +102,7 @@ func (c counter) add(n int64) {
 
 // counters are those of a tunnel's two ways.
 func (t *tunnel) counters() (up, down counter) {
-	up, down = counter{route: &t.tally.up}, counter{route: &t.tally.down}
+	up, down = counter{route: &t.traffic.up}, counter{route: &t.traffic.down}
 	if t.host != nil {
 		up.host, down.host = &t.host.up, &t.host.down
 	}

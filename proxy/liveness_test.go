@@ -13,7 +13,7 @@ import (
 )
 
 // fallsBack sends connections through a relay whose first route is up, until it has moved, and says with what fault.
-func fallsBack(t *testing.T, up *Proxy, roots *Dialer, requests int) (moved *Move, elapsed time.Duration) {
+func fallsBack(t *testing.T, up *Proxy, roots *Dialer, requests int) (moved *Failover, elapsed time.Duration) {
 	t.Helper()
 	target := serve(t, echo)
 	names := network{"site.test:7": target.addr()}
@@ -22,9 +22,9 @@ func fallsBack(t *testing.T, up *Proxy, roots *Dialer, requests int) (moved *Mov
 		first.RootCAs = roots.RootCAs
 	}
 	r, address := startRelay(t, nil)
-	r.giveWay = time.Second
-	moves := make(chan Move, 10)
-	r.OnMove(func(m Move) { moves <- m })
+	r.failoverTimeout = time.Second
+	moves := make(chan Failover, 10)
+	r.OnFailover(func(m Failover) { moves <- m })
 	r.SetRoutes([]Route{{"first", first}, through("next", serve(t, names.socks5(&credentials{"user", "pass"})))}, 0, false)
 	began := time.Now()
 	for range requests {
@@ -74,7 +74,7 @@ func TestDeadProxiesGiveWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			moved, took := fallsBack(t, tc.up, &Dialer{RootCAs: roots}, 1)
-			if moved == nil || moved.Why.Stage != tc.stage || moved.Why.Code != tc.code {
+			if moved == nil || moved.Cause.Stage != tc.stage || moved.Cause.Code != tc.code {
 				t.Fatalf("after %v: %+v, want %s/%s", took, moved, tc.stage, tc.code)
 			}
 		})
@@ -123,7 +123,7 @@ func TestSlowTargetsKeepTheProxy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if moved, _ := fallsBack(t, up, &Dialer{RootCAs: roots}, 3); moved != nil {
-				t.Fatalf("it was given up: %+v", moved.Why)
+				t.Fatalf("it was given up: %+v", moved.Cause)
 			}
 		})
 	}

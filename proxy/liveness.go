@@ -13,42 +13,42 @@ import (
 // is slow, or the server that is dead but for its kernel, which takes connections all the same.
 
 // errMute is the cause of a fault of a server that says nothing, whatever it is asked.
-var errMute = errors.New("the server says nothing to another connection either")
+var errServerSilent = errors.New("the server says nothing to another connection either")
 
 // sight is what a look has shown.
-type sight int
+type serverState int
 
 const (
-	mute    sight = iota // no connection, or no word on it
-	hangsUp              // it ends the connection without a word
-	speaks
+	serverSilent serverState = iota // no connection, or no word on it
+	serverCloses                    // it ends the connection without a word
+	serverResponds
 )
 
 // look asks the server what it can answer by itself, without any target.
-func (d *Dialer) look(ctx context.Context, p Proxy) sight {
+func (d *Dialer) probeServer(ctx context.Context, p Proxy) serverState {
 	p = p.Normalize()
 	raw, c, fault := d.openUpstream(ctx, &p, new(Timings))
 	if fault != nil {
-		return mute
+		return serverSilent
 	}
 	defer raw.Close()
 	stop := context.AfterFunc(ctx, func() { interrupt(raw) })
 	defer stop()
-	if _, err := c.Write(nonsense(&p)); err != nil {
-		return hangsUp
+	if _, err := c.Write(livenessMessage(&p)); err != nil {
+		return serverCloses
 	}
 	n, err := c.Read(make([]byte, 1))
 	switch {
 	case n > 0:
-		return speaks
+		return serverResponds
 	case isTimeout(err):
-		return mute
+		return serverSilent
 	}
-	return hangsUp
+	return serverCloses
 }
 
 // nonsense is what a server of the type answers at once: no target is in it that could be slow.
-func nonsense(p *Proxy) []byte {
+func livenessMessage(p *Proxy) []byte {
 	switch {
 	case p.Type == SOCKS5 && p.Username != "":
 		return []byte{socksVersion, 1, methodPassword}
@@ -92,29 +92,29 @@ func (d *Dialer) openUpstream(ctx context.Context, p *Proxy, times *Timings) (ra
 }
 
 // doubt is a look that begins while a dial has still no answer.
-type doubt struct {
+type livenessProbe struct {
 	timer *time.Timer
-	look  func()
+	run   func()
 	done  chan struct{}
-	saw   sight           // set before done is closed
+	state serverState     // set before done is closed
 	ctx   context.Context // whose end is nobody's fault
 }
 
 // startDoubt begins the look when half of the dial's time has gone by, and gives it the other half, however late it begins.
-func startDoubt(ctx context.Context, d *Dialer, whole time.Duration) *doubt {
-	v := &doubt{done: make(chan struct{}), ctx: ctx}
-	v.look = func() {
+func startLivenessProbe(ctx context.Context, d *Dialer, whole time.Duration) *livenessProbe {
+	v := &livenessProbe{done: make(chan struct{}), ctx: ctx}
+	v.run = func() {
 		defer close(v.done)
 		ctx, cancel := context.WithTimeout(ctx, whole/2)
 		defer cancel()
-		v.saw = d.look(ctx, *d.Upstream)
+		v.state = d.probeServer(ctx, *d.Upstream)
 	}
-	v.timer = time.AfterFunc(whole/2, v.look)
+	v.timer = time.AfterFunc(whole/2, v.run)
 	return v
 }
 
 // settle ends the doubt: it gives the fault of a dial as the server's own when the look has shown that.
-func (v *doubt) settle(fault *Error) *Error {
+func (v *livenessProbe) explain(fault *Error) *Error {
 	begun := !v.timer.Stop()
 	doubtful := fault != nil && fault.Stage == StageRequest && (fault.Code == TimedOut || fault.Code == ConnectionClosed) && !errors.Is(fault.Err, context.Canceled)
 	if !doubtful {
@@ -123,12 +123,12 @@ func (v *doubt) settle(fault *Error) *Error {
 	if begun {
 		<-v.done
 	} else {
-		v.look()
+		v.run()
 	}
-	if v.saw == speaks || v.saw == hangsUp && fault.Code == TimedOut || v.ctx.Err() != nil {
+	if v.state == serverResponds || v.state == serverCloses && fault.Code == TimedOut || v.ctx.Err() != nil {
 		return fault
 	}
-	return &Error{fault.Stage, fault.Code, "the proxy takes connections and says nothing on them", errMute}
+	return &Error{fault.Stage, fault.Code, "the proxy takes connections and says nothing on them", errServerSilent}
 }
 
 // speaksTLS says whether a server that was spoken to without TLS answers in TLS.
@@ -141,44 +141,44 @@ func (d *Dialer) speaksTLS(ctx context.Context, p Proxy) bool {
 	defer raw.Close()
 	stop := context.AfterFunc(ctx, func() { interrupt(raw) })
 	defer stop()
-	first := &firstBytes{Conn: raw}
+	first := &prefixConn{Conn: raw}
 	tls.Client(first, &tls.Config{ServerName: unbracket(p.Host), InsecureSkipVerify: true}).Handshake() //nolint:errcheck,gosec // nothing is sent over it
-	return len(first.got) >= 2 && (first.got[0] == 0x15 || first.got[0] == 0x16) && first.got[1] == 3
+	return len(first.prefix) >= 2 && (first.prefix[0] == 0x15 || first.prefix[0] == 0x16) && first.prefix[1] == 3
 }
 
 // firstBytes keeps how what is read begins.
-type firstBytes struct {
+type prefixConn struct {
 	net.Conn
-	got []byte
+	prefix []byte
 }
 
-func (f *firstBytes) Read(b []byte) (int, error) {
+func (f *prefixConn) Read(b []byte) (int, error) {
 	n, err := f.Conn.Read(b)
-	if len(f.got) < 2 {
-		f.got = append(f.got, b[:n]...)
+	if len(f.prefix) < 2 {
+		f.prefix = append(f.prefix, b[:n]...)
 	}
 	return n, err
 }
 
 // helloPatience is how long a server may take to answer a hello: it needs nobody else for that.
-const helloPatience = time.Second
+const tlsProbeTimeout = time.Second
 
 // complains says whether the fault may be a TLS server's that answers in HTTP to what comes without.
-func complains(fault *Error) bool {
+func isBadRequest(fault *Error) bool {
 	status, ok := errors.AsType[statusError](causeOf(fault))
 	return ok && status == 400
 }
 
 // doubtTLS explains faults of servers that want TLS before anything else: some say nothing to what comes without, some hang up, some
 // answer in plain HTTP. It begins when half of the time has gone by, or when the dial has failed.
-func (d *Dialer) doubtTLS(ctx context.Context, up *Proxy, whole time.Duration) (explain func(*Error) *Error) {
+func (d *Dialer) startTLSProbe(ctx context.Context, up *Proxy, whole time.Duration) (explain func(*Error) *Error) {
 	if up == nil || up.Normalize().Type == HTTPS {
 		return func(fault *Error) *Error { return fault }
 	}
 	done, saw := make(chan struct{}), false
 	ask := func() {
 		defer close(done)
-		ctx, cancel := context.WithTimeout(ctx, helloPatience)
+		ctx, cancel := context.WithTimeout(ctx, tlsProbeTimeout)
 		defer cancel()
 		saw = d.speaksTLS(ctx, *up)
 	}
@@ -186,7 +186,7 @@ func (d *Dialer) doubtTLS(ctx context.Context, up *Proxy, whole time.Duration) (
 	return func(fault *Error) *Error {
 		begun := !timer.Stop()
 		wordless := fault != nil && (fault.Stage == StageGreeting || fault.Stage == StageRequest) && (fault.Code == TimedOut || fault.Code == ConnectionClosed)
-		if !wordless && !complains(fault) {
+		if !wordless && !isBadRequest(fault) {
 			return fault
 		}
 		if begun {

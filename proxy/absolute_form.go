@@ -26,22 +26,22 @@ import (
 // anew, by net/http, for the proxy. Nothing is passed on as it came, so no request can hide in another.
 
 const (
-	plainPort      = "80"
-	requestBudget  = 256 << 10 // bytes of a request's head
-	continueAfter  = time.Second
-	refusesUpgrade = "This proxy allows no tunnel to this port, and a WebSocket needs one.\n"
-	refusesTarget  = "This connection leads to one host only, and the request names another.\n"
-	refusesForm    = "The request is not one that a browser makes of a web site.\n"
+	plainPort     = "80"
+	requestBudget = 256 << 10 // bytes of a request's head
+	continueAfter = time.Second
+	noUpgradeText = "This proxy allows no tunnel to this port, and a WebSocket needs one.\n"
+	otherHostText = "This connection leads to one host only, and the request names another.\n"
+	badFormText   = "The request is not one that a browser makes of a web site.\n"
 )
 
 // refusesTunnels says whether an HTTP proxy has refused CONNECT as such, and may yet take requests.
-func refusesTunnels(fault *Error) bool {
+func isTunnelRefusal(fault *Error) bool {
 	status, ok := errors.AsType[statusError](causeOf(fault))
 	return ok && (status == http.StatusForbidden || status == http.StatusMethodNotAllowed || status == http.StatusNotImplemented)
 }
 
 // dialAbsolute gives a connection on which the target's requests are taken. refused is how the proxy has refused a tunnel.
-func (d *Dialer) dialAbsolute(ctx context.Context, p *Proxy, t target, refused *Error, times *Timings) (net.Conn, *Error) {
+func (d *Dialer) dialAbsoluteForm(ctx context.Context, p *Proxy, t target, refused *Error, times *Timings) (net.Conn, *Error) {
 	*times = Timings{}
 	_, c, fault := d.openUpstream(ctx, p, times)
 	if fault != nil {
@@ -50,81 +50,81 @@ func (d *Dialer) dialAbsolute(ctx context.Context, p *Proxy, t target, refused *
 	toUs, up := net.Pipe()
 	down, fromUs := net.Pipe()
 	life, cancel := context.WithCancel(context.Background())
-	s := &speaker{dialer: d, proxy: p, target: t, up: up, down: fromUs, first: c, ctx: life, end: cancel}
+	s := &requestForwarder{dialer: d, proxy: p, target: t, up: up, down: fromUs, spare: c, ctx: life, cancel: cancel}
 	s.limit = &io.LimitedReader{R: up}
 	s.in = bufio.NewReader(s.limit)
 	s.transport = &http.Transport{DialContext: s.dial, Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Address()}), DisableCompression: true,
 		MaxIdleConnsPerHost: 1, MaxResponseHeaderBytes: requestBudget, ExpectContinueTimeout: continueAfter}
 	go s.serve()
-	return &absoluteConn{Conn: down, w: toUs, s: s, cancel: cancel, far: c, refused: refused}, nil
+	return &absoluteConn{Conn: down, requests: toUs, forwarder: s, cancel: cancel, upstream: c, tunnelFault: refused}, nil
 }
 
 // absoluteConn is the browser's end: what is written is read as requests, what is read are their answers.
 type absoluteConn struct {
-	net.Conn          // answers
-	w        net.Conn // requests
-	s        *speaker
-	cancel   context.CancelFunc
-	far      net.Conn // of the proxy, for its addresses
-	refused  *Error
+	net.Conn             // answers
+	requests    net.Conn // requests
+	forwarder   *requestForwarder
+	cancel      context.CancelFunc
+	upstream    net.Conn // of the proxy, for its addresses
+	tunnelFault *Error
 }
 
 func (c *absoluteConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if err == io.EOF && c.s.broken.Load() {
+	if err == io.EOF && c.forwarder.aborted.Load() {
 		err = syscall.ECONNRESET
 	}
 	return n, err
 }
 
-func (c *absoluteConn) Write(b []byte) (int, error) { return c.w.Write(b) }
+func (c *absoluteConn) Write(b []byte) (int, error) { return c.requests.Write(b) }
 
 // CloseWrite says that no further request comes.
-func (c *absoluteConn) CloseWrite() error { return c.w.Close() }
+func (c *absoluteConn) CloseWrite() error { return c.requests.Close() }
 
 func (c *absoluteConn) Close() error {
 	c.cancel()
-	return errors.Join(c.w.Close(), c.Conn.Close())
+	return errors.Join(c.requests.Close(), c.Conn.Close())
 }
 
 func (c *absoluteConn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-func (c *absoluteConn) SetWriteDeadline(t time.Time) error { return c.w.SetWriteDeadline(t) }
+func (c *absoluteConn) SetWriteDeadline(t time.Time) error { return c.requests.SetWriteDeadline(t) }
 
-func (c *absoluteConn) LocalAddr() net.Addr { return c.far.LocalAddr() }
+func (c *absoluteConn) LocalAddr() net.Addr { return c.upstream.LocalAddr() }
 
-func (c *absoluteConn) RemoteAddr() net.Addr { return c.far.RemoteAddr() }
+func (c *absoluteConn) RemoteAddr() net.Addr { return c.upstream.RemoteAddr() }
 
 // speaker answers the requests of one connection, one after another.
-type speaker struct {
+type requestForwarder struct {
 	dialer    *Dialer
 	proxy     *Proxy
 	target    target
-	ctx       context.Context // ends with the connection
-	end       func()          // of ctx
-	watched   *watched        // set before the first request; nil: nobody wants to know how the proxy does
+	ctx       context.Context  // ends with the connection
+	cancel    func()           // of ctx
+	monitor   *upstreamMonitor // set before the first request; nil: nobody wants to know how the proxy does
 	transport *http.Transport
-	broken    atomic.Bool // the end is none that an answer has
+	aborted   atomic.Bool // the end is none that an answer has
 
 	in       *bufio.Reader
 	limit    *io.LimitedReader // below in
 	up, down net.Conn
 
-	mu       sync.Mutex // guards what follows
-	first    net.Conn   // to the proxy, not used yet; nil: taken
-	answered bool       // the answer proper has begun: no interim one may follow
+	mu        sync.Mutex // guards what follows
+	spare     net.Conn   // to the proxy, not used yet; nil: taken
+	answering bool       // the answer proper has begun: no interim one may follow
 }
 
-func (s *speaker) serve() {
+func (s *requestForwarder) serve() {
 	defer s.transport.CloseIdleConnections()
-	for s.one() {
+	for s.forwardOne() {
 	}
 	s.down.Close()
 	s.mu.Lock()
-	if s.first != nil {
-		bare(s.first).Close()
+	if s.spare != nil {
+		rawConn(s.spare).Close()
 	}
 	s.mu.Unlock()
 	io.Copy(io.Discard, s.up) // what is still said finds an ear, so that the answer arrives whole
@@ -132,13 +132,13 @@ func (s *speaker) serve() {
 }
 
 // dial gives the connection that is there already, and then further ones.
-func (s *speaker) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (s *requestForwarder) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	s.mu.Lock()
-	c := s.first
-	s.first = nil
+	c := s.spare
+	s.spare = nil
 	s.mu.Unlock()
 	if c != nil {
-		return newHeardOut(c), nil
+		return newLateWriteErrConn(c), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, DefaultDialTimeout)
 	defer cancel()
@@ -146,60 +146,60 @@ func (s *speaker) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if fault != nil {
 		return nil, fault
 	}
-	return newHeardOut(c), nil
+	return newLateWriteErrConn(c), nil
 }
 
 // heardOut is a connection whose writes fail only when nothing more can be read. A proxy may answer before it has the whole body, and close:
 // http.Transport gives up at the failed write, while the answer is there to be read.
-type heardOut struct {
+type lateWriteErrConn struct {
 	net.Conn
-	over func()        // closes all
-	all  chan struct{} // closed: nothing more is read
+	finish   func()        // closes all
+	finished chan struct{} // closed: nothing more is read
 }
 
-func newHeardOut(c net.Conn) *heardOut {
+func newLateWriteErrConn(c net.Conn) *lateWriteErrConn {
 	all := make(chan struct{})
-	return &heardOut{c, sync.OnceFunc(func() { close(all) }), all}
+	return &lateWriteErrConn{c, sync.OnceFunc(func() { close(all) }), all}
 }
 
-func (c *heardOut) Read(b []byte) (int, error) {
+func (c *lateWriteErrConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if err != nil {
-		c.over()
+		c.finish()
 	}
 	return n, err
 }
 
-func (c *heardOut) Write(b []byte) (int, error) {
+func (c *lateWriteErrConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	if err != nil {
-		<-c.all
+		<-c.finished
 	}
 	return n, err
 }
 
-func (c *heardOut) Close() error {
-	c.over()
+func (c *lateWriteErrConn) Close() error {
+	c.finish()
 	return c.Conn.Close()
 }
 
 // watched is for a connection whose proxy may have to give way to another: that there is a connection says nothing of it yet.
-type watched struct {
-	patience time.Duration                                // how long an answer may take before the proxy is doubted; 0: it is not
-	prove    func(ctx context.Context, why *Error) *Error // the proxy's own fault, if it has one
-	tell     func(began time.Time, fault *Error)          // how a request ended; nil: with an answer
+type upstreamMonitor struct {
+	suspectAfter time.Duration                                // how long an answer may take before the proxy is doubted; 0: it is not
+	verify       func(ctx context.Context, why *Error) *Error // the proxy's own fault, if it has one
+	report       func(began time.Time, fault *Error)          // how a request ended; nil: with an answer
 }
 
 // ask sends one request. When no answer comes in time, the proxy is doubted, and one that does no work has the connection end.
-func (s *speaker) ask(out *http.Request) (*http.Response, error) {
-	if s.watched == nil {
+func (s *requestForwarder) roundTrip(out *http.Request) (*http.Response, error) {
+	if s.monitor == nil {
 		return s.transport.RoundTrip(out)
 	}
 	began, over := time.Now(), new(atomic.Bool)
-	if s.watched.patience > 0 {
-		timer := time.AfterFunc(s.watched.patience, func() {
-			if s.doubt(began, nil) && !over.Swap(true) {
-				s.end()
+	if s.monitor.suspectAfter > 0 {
+		timer := time.AfterFunc(s.monitor.suspectAfter, func() {
+			if s.suspect(began, nil) && !over.Swap(true) {
+				s.cancel()
 			}
 		})
 		defer timer.Stop()
@@ -208,28 +208,28 @@ func (s *speaker) ask(out *http.Request) (*http.Response, error) {
 	over.Store(true)
 	switch {
 	case err != nil:
-		s.doubt(began, nil)
+		s.suspect(began, nil)
 	case resp.StatusCode != http.StatusProxyAuthRequired: // which a site may say too
-		s.watched.tell(began, nil)
+		s.monitor.report(began, nil)
 	}
 	return resp, err
 }
 
 // doubt has the proxy prove that it works, and tells when it does not.
-func (s *speaker) doubt(began time.Time, why *Error) (failed bool) {
-	if s.watched == nil || s.watched.patience == 0 || s.ctx.Err() != nil {
+func (s *requestForwarder) suspect(began time.Time, why *Error) (failed bool) {
+	if s.monitor == nil || s.monitor.suspectAfter == 0 || s.ctx.Err() != nil {
 		return false
 	}
-	fault := s.watched.prove(s.ctx, why)
+	fault := s.monitor.verify(s.ctx, why)
 	if fault == nil || s.ctx.Err() != nil {
 		return false
 	}
-	s.watched.tell(began, fault)
+	s.monitor.report(began, fault)
 	return true
 }
 
 // one takes a request and answers it. It says whether another may follow.
-func (s *speaker) one() (more bool) {
+func (s *requestForwarder) forwardOne() (more bool) {
 	s.limit.N = requestBudget
 	rq, err := http.ReadRequest(s.in)
 	s.limit.N = math.MaxInt64
@@ -237,40 +237,40 @@ func (s *speaker) one() (more bool) {
 	case err == io.EOF:
 		return false
 	case err != nil:
-		s.broken.Store(true)
+		s.aborted.Store(true)
 		return false
-	case listed(rq.Header["Connection"], "upgrade") || rq.Header.Get("Upgrade") != "":
-		return s.refuse(http.StatusNotImplemented, refusesUpgrade)
+	case listContains(rq.Header["Connection"], "upgrade") || rq.Header.Get("Upgrade") != "":
+		return s.reject(http.StatusNotImplemented, noUpgradeText)
 	case !strings.HasPrefix(rq.RequestURI, "/") || rq.Method == http.MethodConnect:
-		return s.refuse(http.StatusBadRequest, refusesForm)
-	case !s.names(rq.Host):
-		return s.refuse(http.StatusMisdirectedRequest, refusesTarget)
+		return s.reject(http.StatusBadRequest, badFormText)
+	case !s.matchesHost(rq.Host):
+		return s.reject(http.StatusMisdirectedRequest, otherHostText)
 	}
 	s.mu.Lock()
-	s.answered = false
+	s.answering = false
 	s.mu.Unlock()
-	body := &requestBody{ReadCloser: rq.Body, first: s.goAhead}
+	body := &requestBody{ReadCloser: rq.Body, onFirstRead: s.sendContinue}
 	if rq.Header.Get("Expect") == "" {
-		body.first = func() {}
+		body.onFirstRead = func() {}
 	}
 	resp, fault := s.send(rq, body)
 	if fault != nil && fault.Stage == StageAuth {
-		return s.refuse(http.StatusBadGateway, "The proxy refuses the request: "+fault.Message+".\n")
+		return s.reject(http.StatusBadGateway, "The proxy refuses the request: "+fault.Message+".\n")
 	}
 	if fault != nil {
-		s.broken.Store(true)
+		s.aborted.Store(true)
 		return false
 	}
 	defer resp.Body.Close()
-	last, err := s.answer(rq, resp)
+	last, err := s.writeAnswer(rq, resp)
 	if err != nil {
-		s.broken.Store(true)
+		s.aborted.Store(true)
 	}
 	return err == nil && !last && (rq.Body == http.NoBody || body.ended.Load())
 }
 
 // names says whether a request's Host is the one that the connection leads to.
-func (s *speaker) names(host string) bool {
+func (s *requestForwarder) matchesHost(host string) bool {
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
 		name, port = host, plainPort
@@ -279,15 +279,15 @@ func (s *speaker) names(host string) bool {
 }
 
 // send asks the proxy, and again with a login that it wants, as long as nothing of the body has gone.
-func (s *speaker) send(rq *http.Request, body *requestBody) (resp *http.Response, fault *Error) {
+func (s *requestForwarder) send(rq *http.Request, body *requestBody) (resp *http.Response, fault *Error) {
 	began := time.Now()
 	fault = s.dialer.authenticate(s.proxy, func(f *digestProof) *Error {
 		if body.began.Load() {
 			return &Error{StageAuth, AuthFailed, "it wants another login, when the body of the request was on its way", nil}
 		}
-		out := s.rewritten(rq, body, f)
+		out := s.rewrite(rq, body, f)
 		var err error
-		if resp, err = s.ask(out); err != nil {
+		if resp, err = s.roundTrip(out); err != nil {
 			return asError(StageRequest, err)
 		}
 		if resp.StatusCode != http.StatusProxyAuthRequired {
@@ -298,51 +298,51 @@ func (s *speaker) send(rq *http.Request, body *requestBody) (resp *http.Response
 		return authChallengeIn(resp.StatusCode, resp.Header).fault(s.proxy.Username != "")
 	})
 	if fault != nil && fault.Stage == StageAuth {
-		s.doubt(began, fault)
+		s.suspect(began, fault)
 	}
 	return resp, fault
 }
 
 // rewritten is the request in absolute form, without what concerns this hop alone.
-func (s *speaker) rewritten(rq *http.Request, body *requestBody, f *digestProof) *http.Request {
+func (s *requestForwarder) rewrite(rq *http.Request, body *requestBody, f *digestProof) *http.Request {
 	out := &http.Request{Method: rq.Method, Host: rq.Host, Header: rq.Header.Clone(), ContentLength: rq.ContentLength, TransferEncoding: rq.TransferEncoding, Trailer: rq.Trailer,
 		URL: &url.URL{Scheme: "http", Host: rq.Host, Opaque: "//" + rq.Host + rq.RequestURI}} // opaque: to the letter as it came
 	if rq.Body != http.NoBody {
 		out.Body = body
 	}
-	dropHop(out.Header)
+	dropHopByHop(out.Header)
 	if out.Header.Get("User-Agent") == "" {
 		out.Header.Set("User-Agent", "") // else net/http says its own
 	}
 	if login := authorization(s.proxy, f, out.Method, "http:"+out.URL.Opaque); login != "" {
 		out.Header.Set("Proxy-Authorization", login)
 	}
-	return out.WithContext(httptrace.WithClientTrace(s.ctx, &httptrace.ClientTrace{Got1xxResponse: s.interim}))
+	return out.WithContext(httptrace.WithClientTrace(s.ctx, &httptrace.ClientTrace{Got1xxResponse: s.forwardInterim}))
 }
 
 // interim passes an interim answer on, but for 100, which is said when the body is wanted.
-func (s *speaker) interim(code int, h textproto.MIMEHeader) error {
+func (s *requestForwarder) forwardInterim(code int, h textproto.MIMEHeader) error {
 	if code == http.StatusContinue {
 		return nil
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", code, http.StatusText(code))
 	fields := http.Header(h).Clone()
-	dropHop(fields)
+	dropHopByHop(fields)
 	if err := fields.Write(&b); err != nil {
 		return err
 	}
 	b.WriteString("\r\n")
-	return s.say(b.Bytes())
+	return s.writeInterim(b.Bytes())
 }
 
 // goAhead tells a client that waits for it to send the body.
-func (s *speaker) goAhead() { s.say([]byte("HTTP/1.1 100 Continue\r\n\r\n")) }
+func (s *requestForwarder) sendContinue() { s.writeInterim([]byte("HTTP/1.1 100 Continue\r\n\r\n")) }
 
-func (s *speaker) say(text []byte) error {
+func (s *requestForwarder) writeInterim(text []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.answered {
+	if s.answering {
 		return nil
 	}
 	_, err := s.down.Write(text)
@@ -350,12 +350,12 @@ func (s *speaker) say(text []byte) error {
 }
 
 // answer writes the answer as it comes. last: the end of the connection is its end.
-func (s *speaker) answer(rq *http.Request, resp *http.Response) (last bool, err error) {
+func (s *requestForwarder) writeAnswer(rq *http.Request, resp *http.Response) (last bool, err error) {
 	s.mu.Lock()
-	s.answered = true
+	s.answering = true
 	s.mu.Unlock()
 	h := resp.Header.Clone()
-	dropHop(h)
+	dropHopByHop(h)
 	chunked := slices.Contains(resp.TransferEncoding, "chunked")
 	empty := rq.Method == http.MethodHead || resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified
 	last = rq.Close || !rq.ProtoAtLeast(1, 1) || !empty && !chunked && resp.ContentLength < 0
@@ -378,7 +378,7 @@ func (s *speaker) answer(rq *http.Request, resp *http.Response) (last bool, err 
 }
 
 // copyBody writes each part of a body as soon as it is there.
-func (s *speaker) copyBody(resp *http.Response, chunked bool) error {
+func (s *requestForwarder) copyBody(resp *http.Response, chunked bool) error {
 	b := make([]byte, chunkSize)
 	var out []byte
 	for {
@@ -402,12 +402,12 @@ func (s *speaker) copyBody(resp *http.Response, chunked bool) error {
 			return err
 		}
 		if err != nil {
-			return eofIsNone(err)
+			return ignoreEOF(err)
 		}
 	}
 }
 
-func eofIsNone(err error) error {
+func ignoreEOF(err error) error {
 	if err == io.EOF {
 		return nil
 	}
@@ -415,7 +415,7 @@ func eofIsNone(err error) error {
 }
 
 // refuse answers in place of the proxy, and ends the connection.
-func (s *speaker) refuse(code int, why string) (more bool) {
+func (s *requestForwarder) reject(code int, why string) (more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fmt.Fprintf(s.down, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nCache-Control: no-store\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
@@ -424,7 +424,7 @@ func (s *speaker) refuse(code int, why string) (more bool) {
 }
 
 // dropHop removes what concerns one hop alone (RFC 9110 section 7.6.1), and what only a proxy has to say.
-func dropHop(h http.Header) {
+func dropHopByHop(h http.Header) {
 	for _, v := range h["Connection"] {
 		for name := range strings.SplitSeq(v, ",") {
 			h.Del(strings.TrimSpace(name))
@@ -436,7 +436,7 @@ func dropHop(h http.Header) {
 }
 
 // listed says whether a field that is a list has the word.
-func listed(values []string, word string) bool {
+func listContains(values []string, word string) bool {
 	for _, v := range values {
 		for item := range strings.SplitSeq(v, ",") {
 			if strings.EqualFold(strings.TrimSpace(item), word) {
@@ -450,13 +450,13 @@ func listed(values []string, word string) bool {
 // requestBody says how far a body has been taken. The transport closes it when it is done, which must not read what is left.
 type requestBody struct {
 	io.ReadCloser
-	first        func()
+	onFirstRead  func()
 	began, ended atomic.Bool
 }
 
 func (b *requestBody) Read(p []byte) (int, error) {
 	if !b.began.Swap(true) {
-		b.first()
+		b.onFirstRead()
 	}
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {

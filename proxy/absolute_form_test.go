@@ -363,13 +363,13 @@ type plainRoutes struct {
 	relay  *Relay
 	client *http.Client
 	frozen atomic.Bool
-	moves  chan Move
+	moves  chan Failover
 }
 
 func newPlainRoutes(t *testing.T, login *digestProxy, password string, handler http.Handler) *plainRoutes {
 	site := httptest.NewServer(handler)
 	t.Cleanup(site.Close)
-	p := &plainRoutes{moves: make(chan Move, 10)}
+	p := &plainRoutes{moves: make(chan Failover, 10)}
 	p.login, p.code = login, "403"
 	p.network = network{"site.test:80": site.Listener.Addr().String()}
 	p.server = serve(t, func(c net.Conn) {
@@ -380,8 +380,8 @@ func newPlainRoutes(t *testing.T, login *digestProxy, password string, handler h
 		p.serve(c)
 	})
 	r, address := startRelay(t, nil)
-	p.relay, r.giveWay = r, time.Second
-	r.OnMove(func(m Move) { p.moves <- m })
+	p.relay, r.failoverTimeout = r, time.Second
+	r.OnFailover(func(m Failover) { p.moves <- m })
 	first := &Dialer{Policy: nearby, Upstream: upstream(HTTP, p.server, "", "")}
 	if login != nil {
 		first.Upstream.Username, first.Upstream.Password = login.user, password
@@ -411,8 +411,8 @@ func (p *plainRoutes) wantMove(t *testing.T, code Code) {
 	if _, key := p.relay.Route(); key != "next" || len(p.moves) != 1 {
 		t.Fatalf("%q is in use after %d moves", key, len(p.moves))
 	}
-	if m := <-p.moves; m.Why.Code != code {
-		t.Errorf("why: %v, want %s", m.Why, code)
+	if m := <-p.moves; m.Cause.Code != code {
+		t.Errorf("why: %v, want %s", m.Cause, code)
 	}
 }
 

@@ -9,10 +9,10 @@ import (
 )
 
 // look asks how much there is; where there is nothing, a peek tells the end of the stream from mere silence.
-func (w *waiter) look(fd uintptr) bool {
-	w.asked++
-	if w.n = available(int(fd)); w.n > 0 {
-		return w.asked > 1 || w.n >= w.want // whatever has ended the wait has its reason
+func (w *readWaiter) poll(fd uintptr) bool {
+	w.polls++
+	if w.n = readableBytes(int(fd)); w.n > 0 {
+		return w.polls > 1 || w.n >= w.minBytes // whatever has ended the wait has its reason
 	}
 	var b [1]byte
 	for {
@@ -34,9 +34,9 @@ func (w *waiter) look(fd uintptr) bool {
 }
 
 // there tells, whatever the deadline, how many bytes can be read, where the system says.
-func (w *waiter) there() (n int) {
+func (w *readWaiter) buffered() (n int) {
 	if w.raw != nil {
-		w.raw.Control(func(fd uintptr) { n = available(int(fd)) })
+		w.raw.Control(func(fd uintptr) { n = readableBytes(int(fd)) })
 	}
 	return n
 }

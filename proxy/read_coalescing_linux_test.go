@@ -26,50 +26,50 @@ func lowWaterOf(t *testing.T, c *net.TCPConn) (n int) {
 }
 
 // paced is the pace of a real connection, whose other end is the test's.
-func paced(t *testing.T) (p *pace, far *net.TCPConn) {
+func paced(t *testing.T) (p *coalescer, far *net.TCPConn) {
 	t.Helper()
 	taken := make(chan *net.TCPConn)
 	over := make(chan bool)
 	s := serve(t, func(c net.Conn) { taken <- c.(recorded).Conn.(*net.TCPConn); <-over })
 	near := dialTCP(t, s.addr())
-	w, err := waiterFor(near)
+	w, err := newReadWaiter(near)
 	if err != nil {
 		t.Fatal(err)
 	}
 	far = <-taken
 	t.Cleanup(func() { close(over) })
-	return &pace{waiter: w, src: near, way: toClient}, far
+	return &coalescer{readWaiter: w, src: near, direction: toClient}, far
 }
 
 // TestPace: what makes a stream of small pieces, and what ends one.
 func TestPace(t *testing.T) {
 	p, far := paced(t)
 	stream := func() {
-		p.small = 0
-		for i := range inARow {
-			if p.gather {
+		p.smallReads = 0
+		for i := range streamReads {
+			if p.coalescing {
 				t.Fatalf("it gathers after %d pieces", i)
 			}
-			p.last = time.Now()
-			p.saw(6400, toClient)
+			p.lastRead = time.Now()
+			p.observe(6400, toClient)
 		}
 	}
 	for name, breaks := range map[string]func(){
-		"an answer":      func() { p.saw(6400, toTarget) },
-		"a tiny message": func() { p.saw(100, toClient) },
-		"a pause":        func() { p.last = time.Now().Add(-2 * apart); p.saw(6400, toClient) },
+		"an answer":      func() { p.observe(6400, toTarget) },
+		"a tiny message": func() { p.observe(100, toClient) },
+		"a pause":        func() { p.lastRead = time.Now().Add(-2 * maxReadGap); p.observe(6400, toClient) },
 	} {
-		for range inARow - 1 {
-			p.last = time.Now()
-			p.saw(6400, toClient)
+		for range streamReads - 1 {
+			p.lastRead = time.Now()
+			p.observe(6400, toClient)
 		}
-		if breaks(); p.small > 0 || p.gather {
-			t.Errorf("after %s it has %d in a row", name, p.small)
+		if breaks(); p.smallReads > 0 || p.coalescing {
+			t.Errorf("after %s it has %d in a row", name, p.smallReads)
 		}
 	}
 	for range 100 {
-		p.last = time.Now()
-		if p.saw(1<<20, toClient); p.small > 0 {
+		p.lastRead = time.Now()
+		if p.observe(1<<20, toClient); p.smallReads > 0 {
 			t.Fatal("large pieces make a stream")
 		}
 	}
@@ -77,26 +77,26 @@ func TestPace(t *testing.T) {
 		t.Errorf("the kernel waits for %d bytes", n)
 	}
 	stream()
-	if n := lowWaterOf(t, p.src); !p.gather || n != lowWater {
-		t.Fatalf("gathers %v, and the kernel waits for %d bytes", p.gather, n)
+	if n := lowWaterOf(t, p.src); !p.coalescing || n != lowWaterMark {
+		t.Fatalf("gathers %v, and the kernel waits for %d bytes", p.coalescing, n)
 	}
-	tn := &tunnel{relay: &Relay{silence: time.Minute}}
-	tn.moved.Store(toClient)
+	tn := &tunnel{relay: &Relay{idleTimeout: time.Minute}}
+	tn.lastDirection.Store(toClient)
 	far.Write(make([]byte, 5000))
-	if n, err := p.next(tn); n != 5000 || err != nil || !p.gather { // what there is comes when the patience is over
-		t.Errorf("%d bytes, %v, gathers %v", n, err, p.gather)
+	if n, err := p.next(tn); n != 5000 || err != nil || !p.coalescing { // what there is comes when the patience is over
+		t.Errorf("%d bytes, %v, gathers %v", n, err, p.coalescing)
 	}
 	take(p.src, 5000)
 	far.Write([]byte("a message"))
-	if n, err := p.next(tn); n != 9 || err != nil || p.gather || lowWaterOf(t, p.src) != 1 {
-		t.Errorf("%d bytes, %v, gathers %v, the kernel waits for %d", n, err, p.gather, lowWaterOf(t, p.src))
+	if n, err := p.next(tn); n != 9 || err != nil || p.coalescing || lowWaterOf(t, p.src) != 1 {
+		t.Errorf("%d bytes, %v, gathers %v, the kernel waits for %d", n, err, p.coalescing, lowWaterOf(t, p.src))
 	}
 	take(p.src, 9)
 	stream()
-	tn.moved.Store(toTarget)
+	tn.lastDirection.Store(toTarget)
 	far.Write(make([]byte, 5000))
-	if n, err := p.next(tn); n != 5000 || err != nil || p.gather {
-		t.Errorf("after an answer: %d bytes, %v, gathers %v", n, err, p.gather)
+	if n, err := p.next(tn); n != 5000 || err != nil || p.coalescing {
+		t.Errorf("after an answer: %d bytes, %v, gathers %v", n, err, p.coalescing)
 	}
 	take(p.src, 5000)
 	stream()

@@ -65,8 +65,8 @@ func TestRealProxiesGiveWay(t *testing.T) {
 				if moved == nil {
 					t.Fatalf("after %v it is still in use", took)
 				}
-				if how == "wrong password" && moved.Why.Code != AuthFailed {
-					t.Errorf("the fault is %v", moved.Why)
+				if how == "wrong password" && moved.Cause.Code != AuthFailed {
+					t.Errorf("the fault is %v", moved.Cause)
 				}
 			})
 		}
