@@ -45,7 +45,7 @@ func (viaList) Schema(huma.Registry) *huma.Schema {
 
 // viaOf reads an entry: the name is "" for localhost in every spelling.
 func viaOf(entry string) (name, port string, ok bool) {
-	rule, err := proxy.NormalRule(entry)
+	rule, err := proxy.NormalizeRule(entry)
 	if n, bad := strconv.Atoi(entry); bad == nil { // a number alone is a port, and would be an address as a rule
 		return "", strconv.Itoa(n), n >= 1 && n <= 65535
 	}

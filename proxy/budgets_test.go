@@ -82,7 +82,7 @@ func TestHandshakeBudget(t *testing.T) {
 func TestAnswerBudget(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\n"
 	c := &Checker{URLs: []string{"http://ip.test/"}, MaxBytes: 8 << 10}
-	q, err := c.question(c.URLs[0])
+	q, err := c.request(c.URLs[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,10 +77,10 @@ func LocalBypass(target string) (Bypass, error) {
 		return Bypass{Host: t.host, Port: t.port, Address: net.JoinHostPort(localhost, t.port)}, nil
 	}
 	if isDebug(t.addr) {
-		return Bypass{}, badTarget(ofDebugPorts, nil)
+		return Bypass{}, badTarget(debugRangeReason, nil)
 	}
-	denied := func(a netip.Addr) bool { return inAny(deniedPrefixes, a) }
-	local := t.addr.IsValid() && (t.addr.Unmap().IsLoopback() || !slices.ContainsFunc(forms(t.addr), denied) && inAny(privatePrefixes, t.addr))
+	denied := func(a netip.Addr) bool { return containsAddr(deniedPrefixes, a) }
+	local := t.addr.IsValid() && (t.addr.Unmap().IsLoopback() || !slices.ContainsFunc(addressForms(t.addr), denied) && containsAddr(privatePrefixes, t.addr))
 	if !local {
 		return Bypass{}, badTarget("the target is not localhost, nor an address of this machine or of a private network", nil)
 	}

@@ -39,12 +39,12 @@ type Checker struct {
 	Geo      func(netip.Addr) (Place, bool) // asked for what the answer does not tell; may be nil
 	RootCAs  *x509.CertPool                 // for https upstreams and https URLs; nil means the system's
 
-	mu        sync.Mutex
-	flights   map[string]*flight
-	questions map[string]*question // by URL
-	cache     handshakeCache
-	locals    localCache
-	readers   sync.Pool // *bufio.Reader
+	mu       sync.Mutex
+	flights  map[string]*flight
+	requests map[string]*checkRequest // by URL
+	cache    handshakeCache
+	locals   localCache
+	readers  sync.Pool // *bufio.Reader
 }
 
 // Result is what one check found. A proxy that does not work is a Result too.
@@ -184,7 +184,7 @@ func (c *Checker) probe(ctx context.Context, up *Proxy) Result {
 		if r.OK || first == nil {
 			first = &r
 		}
-		if r.OK || part <= 0 || ctx.Err() != nil || isProxysFault(r.Err, up) {
+		if r.OK || part <= 0 || ctx.Err() != nil || isProxyFault(r.Err, up) {
 			break
 		}
 	}
@@ -192,7 +192,7 @@ func (c *Checker) probe(ctx context.Context, up *Proxy) Result {
 		first = &Result{Err: &Error{StageResponse, BadResponse, "there is no check URL", nil}}
 	}
 	if first.OK {
-		c.probeMore(ctx, up, first, end)
+		c.probeExtras(ctx, up, first, end)
 	}
 	first.CheckedAt, first.Duration = start, time.Since(start)
 	return *first
@@ -207,7 +207,7 @@ func plainOf(r Result) *bool {
 }
 
 // probeMore asks what a working proxy can do beside: it never makes it a dead one.
-func (c *Checker) probeMore(ctx context.Context, up *Proxy, r *Result, end time.Time) {
+func (c *Checker) probeExtras(ctx context.Context, up *Proxy, r *Result, end time.Time) {
 	if r.IPVersion == 6 {
 		r.ExitIPv6 = r.ExitIP
 	}
@@ -224,7 +224,7 @@ func (c *Checker) probeMore(ctx context.Context, up *Proxy, r *Result, end time.
 		}
 	}
 	if c.UDPURL != "" && up != nil && up.Normalize().Type == SOCKS5 {
-		r.UDP = c.probeUDP(ctx, up.Normalize(), min(time.Until(end), udpTime))
+		r.UDP = c.probeUDP(ctx, up.Normalize(), min(time.Until(end), udpTimeout))
 	}
 }
 
@@ -239,7 +239,7 @@ func (c *Checker) plainURL() string {
 }
 
 // isProxysFault tells whether another URL would meet the same fault.
-func isProxysFault(e *Error, up *Proxy) bool {
+func isProxyFault(e *Error, up *Proxy) bool {
 	if up == nil || e.Stage == StageRequest || e.Stage == StageResponse {
 		return false
 	}
@@ -247,7 +247,7 @@ func isProxysFault(e *Error, up *Proxy) bool {
 }
 
 func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout time.Duration) (r Result) {
-	q, err := c.question(raw)
+	q, err := c.request(raw)
 	if err != nil {
 		r.Err = &Error{StageResponse, BadResponse, "the check URL is not one of http or https", err}
 		return r
@@ -279,28 +279,28 @@ func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout t
 	if r.Err != nil {
 		return r
 	}
-	c.fill(&r, exit, place)
-	r.RemoteDNS = up != nil && (up.Type != SOCKS4 || q.named)
+	c.setExit(&r, exit, place)
+	r.RemoteDNS = up != nil && (up.Type != SOCKS4 || q.byName)
 	r.Latency = times.Connect + times.TLS + times.Handshake + r.Timings.FirstByte
 	r.OK = true
 	return r
 }
 
 // question is what one check URL is asked, made once.
-type question struct {
+type checkRequest struct {
 	url     *url.URL
 	address string // "host:port"
-	named   bool   // the host is a name
+	byName  bool   // the host is a name
 	policy  Policy // the Checker's, with address exempt
-	text    []byte // the request
+	raw     []byte // the request
 	request *http.Request
 }
 
 // question gives that of a URL.
-func (c *Checker) question(raw string) (*question, error) {
+func (c *Checker) request(raw string) (*checkRequest, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if q := c.questions[raw]; q != nil {
+	if q := c.requests[raw]; q != nil {
 		return q, nil
 	}
 	u, address, err := splitURL(raw)
@@ -308,10 +308,10 @@ func (c *Checker) question(raw string) (*question, error) {
 		return nil, err
 	}
 	u.User = nil
-	q := &question{url: u, address: address, policy: c.Policy}
+	q := &checkRequest{url: u, address: address, policy: c.Policy}
 	q.policy.Exempt = append(slices.Clone(c.Policy.Exempt), address)
 	_, notAddress := netip.ParseAddr(u.Hostname())
-	q.named = notAddress != nil
+	q.byName = notAddress != nil
 	q.request = &http.Request{Method: "GET", URL: u, Host: u.Host, Close: true, Header: http.Header{
 		"User-Agent":      {"warren"},
 		"Accept":          {"application/json, text/plain;q=0.9"},
@@ -321,11 +321,11 @@ func (c *Checker) question(raw string) (*question, error) {
 	if err := q.request.Write(&text); err != nil {
 		return nil, err
 	}
-	q.text = text.Bytes()
-	if c.questions == nil {
-		c.questions = map[string]*question{}
+	q.raw = text.Bytes()
+	if c.requests == nil {
+		c.requests = map[string]*checkRequest{}
 	}
-	c.questions[raw] = q
+	c.requests[raw] = q
 	return q, nil
 }
 
@@ -346,7 +346,7 @@ func splitURL(raw string) (*url.URL, string, error) {
 
 // fetch asks q on a connection to it and returns the body of the answer, if that is 200. A redirect is not
 // followed: it would lead where nobody looked.
-func (c *Checker) fetch(conn net.Conn, q *question) (body []byte, firstByte time.Duration, fault *Error) {
+func (c *Checker) fetch(conn net.Conn, q *checkRequest) (body []byte, firstByte time.Duration, fault *Error) {
 	start := time.Now()
 	if q.url.Scheme == "https" {
 		t, fault := startTLS(conn, q.url.Hostname(), c.RootCAs)
@@ -355,14 +355,14 @@ func (c *Checker) fetch(conn net.Conn, q *question) (body []byte, firstByte time
 		}
 		conn = t
 	}
-	if _, err := conn.Write(q.text); err != nil {
+	if _, err := conn.Write(q.raw); err != nil {
 		return nil, 0, asError(StageResponse, err)
 	}
 	limit := c.MaxBytes
 	if limit <= 0 {
 		limit = DefaultCheckMaxBytes
 	}
-	heard := &lastWord{Reader: conn}
+	heard := &readErrRecorder{Reader: conn}
 	budget := &io.LimitedReader{R: heard, N: limit + answerHeadBudget}
 	in, _ := c.readers.Get().(*bufio.Reader)
 	if in == nil {
@@ -377,7 +377,7 @@ func (c *Checker) fetch(conn net.Conn, q *question) (body []byte, firstByte time
 	body, fault = readAnswer(in, q.request, limit)
 	switch {
 	case fault != nil && budget.N <= 0:
-		fault = tooLong()
+		fault = answerTooLong()
 	case fault != nil && fault.Err != nil && heard.err != nil: // what broke off cannot be read: that is not what is wrong with it
 		fault = asError(StageResponse, heard.err)
 	}
@@ -385,12 +385,12 @@ func (c *Checker) fetch(conn net.Conn, q *question) (body []byte, firstByte time
 }
 
 // lastWord keeps how a connection ended: who reads lines from it is given half a line without the reason.
-type lastWord struct {
+type readErrRecorder struct {
 	io.Reader
 	err error
 }
 
-func (w *lastWord) Read(b []byte) (int, error) {
+func (w *readErrRecorder) Read(b []byte) (int, error) {
 	n, err := w.Reader.Read(b)
 	if err != nil {
 		w.err = err
@@ -398,7 +398,7 @@ func (w *lastWord) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func tooLong() *Error {
+func answerTooLong() *Error {
 	return &Error{StageResponse, BadResponse, "the check URL's answer is too long", errBudget}
 }
 
@@ -419,7 +419,7 @@ func readAnswer(in *bufio.Reader, rq *http.Request, limit int64) ([]byte, *Error
 			return nil, answerFault(err)
 		}
 		if int64(len(body)) > limit {
-			return nil, tooLong()
+			return nil, answerTooLong()
 		}
 		return body, nil
 	}
@@ -434,7 +434,7 @@ func answerFault(err error) *Error {
 
 // fill sets the exit and what is known of its place: the answer's word first, then Geo's for what is missing (unless
 // they disagree about the country), then the tables for the country.
-func (c *Checker) fill(r *Result, exit netip.Addr, place Place) {
+func (c *Checker) setExit(r *Result, exit netip.Addr, place Place) {
 	r.ExitIP, r.IPVersion = exit.String(), 4
 	if exit.Is6() {
 		r.IPVersion = 6
@@ -447,7 +447,7 @@ func (c *Checker) fill(r *Result, exit netip.Addr, place Place) {
 			if place.Country == "" && geo.Country != "" {
 				r.Source = "geoip"
 			}
-			place = place.or(geo)
+			place = place.fillFrom(geo)
 		}
 	}
 	r.Place = place.complete()

@@ -15,7 +15,7 @@ func DebugRange() netip.Prefix { return debugRange }
 
 var debugRange = netip.MustParsePrefix("127.77.0.0/16")
 
-const ofDebugPorts = "the address is of 127.77.0.0/16, where runs listen for debuggers"
+const debugRangeReason = "the address is of 127.77.0.0/16, where runs listen for debuggers"
 
 // IsDebugHost says whether a host is written as an address of DebugRange, in any spelling.
 func IsDebugHost(host string) bool {
@@ -24,15 +24,15 @@ func IsDebugHost(host string) bool {
 }
 
 func isDebug(a netip.Addr) bool {
-	return slices.ContainsFunc(forms(a.WithZone("")), debugRange.Contains)
+	return slices.ContainsFunc(addressForms(a.WithZone("")), debugRange.Contains)
 }
 
 // refusesDebug says why nobody may be led to the address, or "".
 func (p *Policy) refusesDebug(a netip.AddrPort) string {
 	if isDebug(a.Addr()) {
-		return ofDebugPorts
+		return debugRangeReason
 	}
-	if p.DebugPorts == nil || !slices.ContainsFunc(forms(a.Addr().WithZone("")), func(f netip.Addr) bool { return f.IsLoopback() || f.IsUnspecified() }) {
+	if p.DebugPorts == nil || !slices.ContainsFunc(addressForms(a.Addr().WithZone("")), func(f netip.Addr) bool { return f.IsLoopback() || f.IsUnspecified() }) {
 		return ""
 	}
 	if slices.Contains(p.DebugPorts(), strconv.Itoa(int(a.Port()))) {

@@ -201,7 +201,7 @@ func TestGeoFollowsItsFile(t *testing.T) {
 					return
 				default:
 				}
-				if p, ok := g.look(here); !ok || p.Country == "" {
+				if p, ok := g.lookup(here); !ok || p.Country == "" {
 					t.Error("a look-up found nothing while the file changed")
 					return
 				}
@@ -230,14 +230,14 @@ func TestGeoFollowsItsFile(t *testing.T) {
 		{"there again", func() { write("geo.mmdb", country("AT")) }, "AT", 5},
 	} {
 		s.change()
-		clock.Add(int64(geoAge / time.Second))
+		clock.Add(int64(geoStatInterval / time.Second))
 		until(t, s.name+" is seen", func() bool {
-			g.look(here)
+			g.lookup(here)
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			return !g.until.Before(time.Unix(clock.Load(), 0).Add(geoAge))
+			return !g.nextStat.Before(time.Unix(clock.Load(), 0).Add(geoStatInterval))
 		})
-		p, _ := g.look(here)
+		p, _ := g.lookup(here)
 		g.mu.Lock()
 		lines := strings.Count(said.String(), "\n")
 		g.mu.Unlock()
@@ -246,7 +246,7 @@ func TestGeoFollowsItsFile(t *testing.T) {
 		}
 	}
 	write("geo.mmdb", country("US"))
-	if p, _ := g.look(here); p.Country != "AT" {
+	if p, _ := g.lookup(here); p.Country != "AT" {
 		t.Error("the file is looked at with every look-up")
 	}
 	close(over)

@@ -52,7 +52,7 @@ func ReadLine(line string, byDefault Type) ([]Proxy, error) {
 	case strings.ContainsFunc(line, unicode.IsControl):
 		return nil, errors.New("has a control character")
 	}
-	r := reading{typ: byDefault, rest: line}
+	r := lineReading{typ: byDefault, rest: line}
 	scheme, rest, ok := strings.Cut(line, "://")
 	if ok = ok && isScheme(scheme); ok {
 		typ, known := ParseType(scheme)
@@ -65,7 +65,7 @@ func ReadLine(line string, byDefault Type) ([]Proxy, error) {
 			if err == nil {
 				return []Proxy{p}, nil
 			}
-			r.refused("as scheme://user:password@host:port: " + strings.TrimPrefix(err.Error(), "proxy: "))
+			r.reject("as scheme://user:password@host:port: " + strings.TrimPrefix(err.Error(), "proxy: "))
 		}
 	}
 	r.try(ok)
@@ -125,17 +125,17 @@ func isScheme(s string) bool {
 }
 
 // reading collects what a line can mean, and why it does not mean the rest.
-type reading struct {
+type lineReading struct {
 	typ     Type
 	rest    string
 	found   []Proxy
 	reasons []string
 }
 
-func (r *reading) refused(why string) { r.reasons = append(r.reasons, why) }
+func (r *lineReading) reject(why string) { r.reasons = append(r.reasons, why) }
 
 // try reads the line in each form that it has the parts for. url: (d) was tried already.
-func (r *reading) try(url bool) {
+func (r *lineReading) try(url bool) {
 	parts := strings.Count(withoutBrackets(r.rest), ":") + 1
 	if at := strings.LastIndexByte(r.rest, '@'); at >= 0 {
 		if !url {
@@ -149,13 +149,13 @@ func (r *reading) try(url bool) {
 	}
 	switch {
 	case bareIPv6(r.rest):
-		r.refused("has an IPv6 address without brackets: write [2001:db8::1]:1080")
+		r.reject("has an IPv6 address without brackets: write [2001:db8::1]:1080")
 	case parts == 1:
-		r.refused("has no port: write host:port")
+		r.reject("has no port: write host:port")
 	case parts == 2:
 		r.add("", r.rest, "", "")
 	case parts == 3:
-		r.refused("has three parts between colons: write host:port, host:port:user:password or scheme://user@host:port")
+		r.reject("has three parts between colons: write host:port, host:port:user:password or scheme://user@host:port")
 	default:
 		host, rest := cutHost(r.rest)
 		port, userinfo, _ := strings.Cut(rest, ":")
@@ -170,7 +170,7 @@ func (r *reading) try(url bool) {
 }
 
 // add keeps a reading if it is possible. Without a port, host has it.
-func (r *reading) add(form, host, port, userinfo string) {
+func (r *lineReading) add(form, host, port, userinfo string) {
 	if port == "" {
 		if host, port = cutLast(host); strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
 			port = ""
@@ -209,7 +209,7 @@ func (r *reading) add(form, host, port, userinfo string) {
 	if form != "" {
 		why = "as " + form + ": " + why
 	}
-	r.refused(why)
+	r.reject(why)
 }
 
 // cutHost cuts the host off the beginning: to the first colon that is not in brackets.

@@ -63,7 +63,7 @@ func livenessMessage(p *Proxy) []byte {
 // connectServer opens the TCP connection to the upstream, where the Policy lets a proxy server be.
 func (d *Dialer) connectUpstream(ctx context.Context, p *Proxy, times *Timings) (*net.TCPConn, *Error) {
 	if IsDebugHost(p.Host) { // also in spellings that some resolvers take for addresses
-		return nil, &Error{StageConnect, BlockedAddress, ofDebugPorts, nil}
+		return nil, &Error{StageConnect, BlockedAddress, debugRangeReason, nil}
 	}
 	refuses := func(a netip.Addr) string { return d.Policy.refusesServer(a, d.local()) }
 	return d.connect(ctx, "tcp", p.Address(), StageConnect, refuses, times)

@@ -4,7 +4,7 @@ import "golang.org/x/text/language"
 
 // written overrides CLDR's likely language where that is the one spoken at home, but another one is written: the
 // language of schools, offices and web sites, and so of browsers. CLDR's answer stands in the comment.
-var written = map[string]string{
+var writtenLanguage = map[string]string{
 	"IN": "en", "PH": "en", "PK": "en", // hi, fil, ur
 	"GH": "en", "KE": "en", "RW": "en", "UG": "en", "ZW": "en", "LS": "en", "NA": "en", "MU": "en", // ak, sw, rw, sw, sn, st, af, mfe
 	"AS": "en", "PG": "en", "PW": "en", "TK": "en", "TO": "en", "TV": "en", "VU": "en", "WS": "en", // sm, tpi, pau, tkl, to, tvl, bi, sm
@@ -21,7 +21,7 @@ func localeOf(country string) string {
 	if err != nil || !region.IsCountry() {
 		return ""
 	}
-	base := written[country]
+	base := writtenLanguage[country]
 	if base == "" {
 		likely, err := language.Compose(region)
 		if err != nil {

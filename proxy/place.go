@@ -23,7 +23,7 @@ type Place struct {
 }
 
 // or fills what p does not know from q.
-func (p Place) or(q Place) Place {
+func (p Place) fillFrom(q Place) Place {
 	p.Country = cmp.Or(p.Country, q.Country)
 	p.CountryName = cmp.Or(p.CountryName, q.CountryName)
 	p.Timezone = cmp.Or(p.Timezone, q.Timezone)
@@ -48,7 +48,7 @@ func (p Place) complete() Place {
 func parseAnswer(body []byte) (netip.Addr, Place, bool) {
 	text := strings.TrimSpace(string(body))
 	if !strings.HasPrefix(text, "{") {
-		a, ok := parseExit(text)
+		a, ok := parseExitIP(text)
 		return a, Place{}, ok
 	}
 	var m map[string]any
@@ -57,7 +57,7 @@ func parseAnswer(body []byte) (netip.Addr, Place, bool) {
 	}
 	// ip: ipify, ipinfo, ifconfig.co, ipwho.is; query: ip-api; origin: httpbin; ipAddress: freeipapi; ip_address: Abstract.
 	for _, key := range []string{"ip", "query", "origin", "ipAddress", "ip_address", "address"} {
-		if a, ok := parseExit(str(m[key])); ok {
+		if a, ok := parseExitIP(str(m[key])); ok {
 			return a, placeOf(m), true
 		}
 	}
@@ -65,7 +65,7 @@ func parseAnswer(body []byte) (netip.Addr, Place, bool) {
 }
 
 // parseExit reads one address. httpbin lists several where there was a forwarding header; the last is the one it saw.
-func parseExit(s string) (netip.Addr, bool) {
+func parseExitIP(s string) (netip.Addr, bool) {
 	s = strings.TrimSpace(s[strings.LastIndexByte(s, ',')+1:])
 	a, err := netip.ParseAddr(unbracket(s))
 	return a.Unmap(), err == nil && a.Zone() == "" && !a.IsUnspecified()
@@ -83,16 +83,16 @@ func placeOf(m map[string]any) (p Place) {
 		}
 	}
 	for _, v := range []any{m["country_name"], m["countryName"], names["en"], country["name"], m["country"], location["country"]} {
-		if s := plain(str(v)); len(s) > 2 {
+		if s := printable(str(v)); len(s) > 2 {
 			p.CountryName = s
 			break
 		}
 	}
 	if p.Country == "" && p.CountryName != "" {
-		p.Country = codeOfName(p.CountryName)
+		p.Country = countryOfName(p.CountryName)
 	}
 	for _, v := range []any{m["timezone"], m["time_zone"], m["timeZone"], location["time_zone"], location["timezone"]} {
-		if p.Timezone = zone(v); p.Timezone != "" {
+		if p.Timezone = timezoneName(v); p.Timezone != "" {
 			break
 		}
 	}
@@ -109,7 +109,7 @@ func str(v any) string {
 }
 
 // plain is s if it can be shown as a name, else "".
-func plain(s string) string {
+func printable(s string) string {
 	if !utf8.ValidString(s) || len(s) > 100 || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return ""
 	}
@@ -132,9 +132,9 @@ func countryCode(s string) string {
 var zoneForm = regexp.MustCompile(`^[A-Z][A-Za-z_]{1,30}(/[A-Z][A-Za-z0-9_+-]{1,30}){0,2}$`)
 
 // zone reads "Europe/Berlin", or an object with that as its id or name.
-func zone(v any) string {
+func timezoneName(v any) string {
 	if m, ok := v.(map[string]any); ok {
-		return cmp.Or(zone(str(m["id"])), zone(str(m["name"])), zone(str(m["code"])))
+		return cmp.Or(timezoneName(str(m["id"])), timezoneName(str(m["name"])), timezoneName(str(m["code"])))
 	}
 	if s := str(v); zoneForm.MatchString(s) && (strings.Contains(s, "/") || s == "UTC" || s == "GMT") {
 		return s
@@ -170,13 +170,13 @@ func degrees(v any, limit float64) *float64 {
 }
 
 // mainZone is the zone where most of a country's people live, or "" (zones.go says by what count).
-func mainZone(country string) string { return lookUp(zoneTable, country) }
+func mainZone(country string) string { return tableEntry(zoneTable, country) }
 
 // countryName is what English calls a country, or "".
-func countryName(country string) string { return lookUp(nameTable, country) }
+func countryName(country string) string { return tableEntry(nameTable, country) }
 
 // lookUp finds the rest of the line that begins with the code.
-func lookUp(table, code string) string {
+func tableEntry(table, code string) string {
 	if i := strings.Index(table, "\n"+code+" "); i >= 0 && len(code) == 2 {
 		line, _, _ := strings.Cut(table[i+4:], "\n")
 		return line
@@ -185,7 +185,7 @@ func lookUp(table, code string) string {
 }
 
 // codeOfName finds the country that English calls name, or "".
-func codeOfName(name string) string {
+func countryOfName(name string) string {
 	for line := range strings.Lines(nameTable) {
 		if len(line) > 3 && strings.EqualFold(strings.TrimSuffix(line[3:], "\n"), name) {
 			return line[:2]

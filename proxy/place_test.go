@@ -103,7 +103,7 @@ func TestZoneTable(t *testing.T) {
 		if strings.Count(zoneTable, "\n"+country+" ") != 1 {
 			t.Errorf("%s has more than one line", country)
 		}
-		if countryName(country) == "" || zone(name) != name {
+		if countryName(country) == "" || timezoneName(name) != name {
 			t.Errorf("line %q is not a country and a zone", line)
 		}
 		if _, err := time.LoadLocation(name); err != nil {

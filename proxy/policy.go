@@ -114,13 +114,13 @@ func (p *Policy) refusesAddr(a netip.Addr, locals *localCache) string {
 	if a.Zone() != "" {
 		return "an address with a zone is of a local link"
 	}
-	for _, form := range forms(a) {
+	for _, form := range addressForms(a) {
 		switch {
-		case inAny(deniedPrefixes, form):
+		case containsAddr(deniedPrefixes, form):
 			return "the address is local to this machine, its link or its cloud, or not a host's"
-		case !p.AllowPrivate && inAny(privatePrefixes, form):
+		case !p.AllowPrivate && containsAddr(privatePrefixes, form):
 			return "the address is of a private network"
-		case slices.Contains(locals.get(p.LocalAddrs), form):
+		case slices.Contains(locals.addrs(p.LocalAddrs), form):
 			return "the address is this machine's own"
 		}
 	}
@@ -140,15 +140,15 @@ func (p *Policy) refusesServer(a netip.Addr, locals *localCache) string {
 	if a.Unmap().IsLoopback() {
 		return ""
 	}
-	for _, form := range forms(a.WithZone("")) {
-		if inAny(deniedPrefixes, form) {
+	for _, form := range addressForms(a.WithZone("")) {
+		if containsAddr(deniedPrefixes, form) {
 			return "no proxy server can be at that address"
 		}
 	}
 	return ""
 }
 
-func inAny(list []netip.Prefix, a netip.Addr) bool {
+func containsAddr(list []netip.Prefix, a netip.Addr) bool {
 	for _, p := range list {
 		if p.Contains(a) {
 			return true
@@ -168,7 +168,7 @@ var (
 )
 
 // forms gives the address and, where it carries IPv4 addresses, those.
-func forms(a netip.Addr) []netip.Addr {
+func addressForms(a netip.Addr) []netip.Addr {
 	if a = a.Unmap(); a.Is4() {
 		return []netip.Addr{a}
 	}
@@ -186,37 +186,37 @@ func forms(a netip.Addr) []netip.Addr {
 
 // localCache remembers this machine's addresses and names for some seconds, since asking the system costs more than a
 // dial's other decisions together.
-type localCache struct{ p atomic.Pointer[localIdentity] }
+type localCache struct{ p atomic.Pointer[localSnapshot] }
 
-type localIdentity struct {
+type localSnapshot struct {
 	at    time.Time
 	addrs []netip.Addr
 	names []string
 }
 
-const localAge = 5 * time.Second
+const localCacheAge = 5 * time.Second
 
 // get gives this machine's addresses.
-func (c *localCache) get(ask func() []netip.Addr) []netip.Addr {
+func (c *localCache) addrs(ask func() []netip.Addr) []netip.Addr {
 	if ask != nil {
 		return ask()
 	}
-	return c.look().addrs
+	return c.load().addrs
 }
 
 // names gives this machine's names.
 func (c *localCache) names(ask func() string) []string {
 	if ask != nil {
-		return spellings(ask())
+		return hostnameForms(ask())
 	}
-	return c.look().names
+	return c.load().names
 }
 
-func (c *localCache) look() *localIdentity {
-	if l := c.p.Load(); l != nil && time.Since(l.at) < localAge {
+func (c *localCache) load() *localSnapshot {
+	if l := c.p.Load(); l != nil && time.Since(l.at) < localCacheAge {
 		return l
 	}
-	l := &localIdentity{at: time.Now()}
+	l := &localSnapshot{at: time.Now()}
 	addrs, _ := net.InterfaceAddrs() // on an error the fixed prefixes and names still stand
 	for _, a := range addrs {
 		if n, ok := a.(*net.IPNet); ok {
@@ -226,14 +226,14 @@ func (c *localCache) look() *localIdentity {
 		}
 	}
 	name, _ := os.Hostname()
-	l.names = spellings(name)
+	l.names = hostnameForms(name)
 	c.p.Store(l)
 	return l
 }
 
 // spellings are what a machine of that name is called: in full, by its first label, and either of them in multicast DNS.
 // Only these very names: what ends in one of them may be anybody's.
-func spellings(name string) []string {
+func hostnameForms(name string) []string {
 	name = canonicalHost(name)
 	first, _, _ := strings.Cut(name, ".")
 	if first == "" {

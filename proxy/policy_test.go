@@ -206,7 +206,7 @@ func TestOwnNamesAreRefused(t *testing.T) {
 	for _, host := range []string{name, strings.ToUpper(name) + ".", strings.Split(name, ".")[0], name + ".local"} {
 		wantRefused(t, &Dialer{Upstream: upstream(HTTP, proxyServer, "", ""), Policy: nearby, resolver: noResolver(t)}, host, 80)
 	}
-	if got := spellings(""); got != nil {
+	if got := hostnameForms(""); got != nil {
 		t.Errorf("a machine without a name is called %q", got)
 	}
 }

@@ -53,7 +53,7 @@ func (r rule) String() string {
 }
 
 // NormalRule gives the one spelling of a rule, or says what is wrong with it.
-func NormalRule(s string) (string, error) {
+func NormalizeRule(s string) (string, error) {
 	r, err := parseRule(s)
 	if err != nil {
 		return "", err
@@ -205,7 +205,7 @@ func (r *Rules) refuses(t target) bool {
 	}
 	all := []netip.Addr{t.addr}
 	if t.addr.IsValid() {
-		all = forms(t.addr)
+		all = addressForms(t.addr)
 	}
 	return r.deny.matches(t, all)
 }

@@ -27,11 +27,11 @@ func TestNormalRule(t *testing.T) {
 		"10.0.0.*": "", "10.*": "", "1.2.3.4.5": "", "192.0.2.0/33": "", "[example.com]": "", "[192.0.2.1]": "", "[::1]x": "", "[::1": "", "fe80::1%eth0": "", "user@example.com": "", "a?b": "", "[a-z].b": "", `a\b`: "",
 		"bü*.example": "", "::ffff:0.0.0.0/90": "", strings.Repeat("a", 64) + ".b": "", strings.Repeat("a.", 130): "", "**.b": "*.b", "***": "*", "*.*": "", "*.1": "", "1*.a": "1*.a", "\x00": "", "a\n": "",
 	} {
-		got, err := NormalRule(in)
+		got, err := NormalizeRule(in)
 		if got != want || (err == nil) == (want == "") {
 			t.Errorf("%q: %q, %v; want %q", in, got, err, want)
 		}
-		if again, err := NormalRule(want); want != "" && (again != got || err != nil) {
+		if again, err := NormalizeRule(want); want != "" && (again != got || err != nil) {
 			t.Errorf("%q is no fixed point: %q, %v", got, again, err)
 		}
 	}
@@ -249,11 +249,11 @@ func FuzzRule(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		normal, err := NormalRule(s)
+		normal, err := NormalizeRule(s)
 		if err != nil {
 			return
 		}
-		if again, err := NormalRule(normal); again != normal || err != nil {
+		if again, err := NormalizeRule(normal); again != normal || err != nil {
 			t.Fatalf("%q: %q, then %q, %v", s, normal, again, err)
 		}
 		if _, err := NewRules([]string{normal}, []string{normal}); err != nil {

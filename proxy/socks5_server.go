@@ -42,16 +42,16 @@ type requestError byte
 func (requestError) Error() string { return "the request is not one that is served here" }
 
 // clientHello reads a client's half of the handshake.
-type clientHello struct {
+type clientHandshake struct {
 	c io.ReadWriter
 	b []byte // read and not used yet
 }
 
 // The longest greeting and the longest request together; a client that sends less has room for the first of its data.
-const helloSize = 2 + 255 + 4 + 1 + 255 + 2
+const maxClientHandshake = 2 + 255 + 4 + 1 + 255 + 2
 
 // take returns the next n bytes.
-func (h *clientHello) take(n int) ([]byte, error) {
+func (h *clientHandshake) next(n int) ([]byte, error) {
 	for len(h.b) < n {
 		m, err := h.c.Read(h.b[len(h.b):cap(h.b)])
 		h.b = h.b[:len(h.b)+m]
@@ -66,15 +66,15 @@ func (h *clientHello) take(n int) ([]byte, error) {
 
 // readRequest answers the greeting and reads the request. It returns the target as "host:port" and what came after.
 func readRequest(c io.ReadWriter) (address string, early []byte, err error) {
-	h := clientHello{c, make([]byte, 0, helloSize)}
-	head, err := h.take(2)
+	h := clientHandshake{c, make([]byte, 0, maxClientHandshake)}
+	head, err := h.next(2)
 	if err != nil {
 		return "", nil, err
 	}
 	if head[0] != socksVersion {
 		return "", nil, errNotSOCKS5
 	}
-	methods, err := h.take(int(head[1]))
+	methods, err := h.next(int(head[1]))
 	if err != nil {
 		return "", nil, err
 	}
@@ -88,13 +88,13 @@ func readRequest(c io.ReadWriter) (address string, early []byte, err error) {
 	if answer != methodNone {
 		return "", nil, errNotSOCKS5
 	}
-	address, err = h.target()
+	address, err = h.readTarget()
 	return address, h.b, err
 }
 
 // target reads "VER CMD RSV ATYP ADDR PORT".
-func (h *clientHello) target() (string, error) {
-	head, err := h.take(5) // with the first byte of the address, which is a name's length
+func (h *clientHandshake) readTarget() (string, error) {
+	head, err := h.next(5) // with the first byte of the address, which is a name's length
 	if err != nil {
 		return "", err
 	}
@@ -112,7 +112,7 @@ func (h *clientHello) target() (string, error) {
 	default:
 		return "", requestError(replyNoAddressType)
 	}
-	rest, err := h.take(size + 2)
+	rest, err := h.next(size + 2)
 	if err != nil {
 		return "", err
 	}
@@ -129,7 +129,7 @@ func (h *clientHello) target() (string, error) {
 }
 
 // replyOf turns a fault into the code that the client is told. An upstream's own code is passed on.
-func replyOf(fault *Error, direct bool) byte {
+func replyFor(fault *Error, direct bool) byte {
 	if r, ok := errors.AsType[replyError](fault.Err); ok {
 		return byte(r)
 	}

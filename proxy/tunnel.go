@@ -111,7 +111,7 @@ func (t *tunnel) open() error {
 	}
 	if fault != nil {
 		r.recordFailure(fault)
-		writeReply(t.client, replyOf(fault, t.dialer == nil || t.dialer.Upstream == nil), nil)
+		writeReply(t.client, replyFor(fault, t.dialer == nil || t.dialer.Upstream == nil), nil)
 		return fault
 	}
 	sent, got := t.counters()

@@ -23,9 +23,9 @@ type UDPResult struct {
 }
 
 const (
-	udpTime   = 2 * time.Second        // for all of it
-	udpResend = 300 * time.Millisecond // how long the first datagram is waited for; twice as long each further time
-	udpMost   = 64                     // how many datagrams that are no answer are looked at
+	udpTimeout          = 2 * time.Second        // for all of it
+	firstResend         = 300 * time.Millisecond // how long the first datagram is waited for; twice as long each further time
+	maxForeignDatagrams = 64                     // how many datagrams that are no answer are looked at
 
 	stunPort    = "3478"
 	stunHead    = 20 // type, length, cookie and transaction (RFC 8489 section 5)
@@ -58,7 +58,7 @@ func (c *Checker) probeUDP(ctx context.Context, p Proxy, timeout time.Duration) 
 		return &UDPResult{Err: fault}
 	}
 	defer conn.Close()
-	exit, fault := askSTUN(ctx, conn, bound, t)
+	exit, fault := stunRoundTrip(ctx, conn, bound, t)
 	if fault != nil {
 		return &UDPResult{Err: fault}
 	}
@@ -80,7 +80,7 @@ func stunTarget(raw string) (target, *Error) {
 
 // askSTUN sends datagrams to the port that the proxy told, at the address where the proxy was dialled: what it told as its address is
 // often one of its inner network, and must never lead us to another host. The socket is connected, so that nobody else's are read.
-func askSTUN(ctx context.Context, conn net.Conn, bound []byte, t target) (exit netip.Addr, fault *Error) {
+func stunRoundTrip(ctx context.Context, conn net.Conn, bound []byte, t target) (exit netip.Addr, fault *Error) {
 	server := *conn.RemoteAddr().(*net.TCPAddr)
 	port := int(binary.BigEndian.Uint16(bound[len(bound)-2:]))
 	if port == 0 {
@@ -116,9 +116,9 @@ func exchange(ctx context.Context, u *net.UDPConn, message []byte, transaction [
 	end, _ := ctx.Deadline()
 	b := make([]byte, 1500)
 	seen := 0
-	for pause := udpResend; ; pause *= 2 {
+	for pause := firstResend; ; pause *= 2 {
 		if _, err := u.Write(message); err != nil {
-			return netip.Addr{}, noDatagram(err)
+			return netip.Addr{}, datagramFault(err)
 		}
 		last := time.Until(end) <= pause
 		if !last {
@@ -127,7 +127,7 @@ func exchange(ctx context.Context, u *net.UDPConn, message []byte, transaction [
 			u.SetReadDeadline(end)
 		}
 		if ctx.Err() != nil { // guard has set its deadline already, and this one took its place
-			return netip.Addr{}, noDatagram(ctx.Err())
+			return netip.Addr{}, datagramFault(ctx.Err())
 		}
 		for {
 			n, err := u.Read(b)
@@ -135,12 +135,12 @@ func exchange(ctx context.Context, u *net.UDPConn, message []byte, transaction [
 				break
 			}
 			if err != nil {
-				return netip.Addr{}, noDatagram(err)
+				return netip.Addr{}, datagramFault(err)
 			}
 			if exit, answer, fault := readSTUN(b[:n], transaction); answer {
 				return exit, fault
 			}
-			if seen++; seen >= udpMost {
+			if seen++; seen >= maxForeignDatagrams {
 				return netip.Addr{}, &Error{StageResponse, BadResponse, "what the proxy relays is no answer to the UDP check", errBudget}
 			}
 		}
@@ -149,7 +149,7 @@ func exchange(ctx context.Context, u *net.UDPConn, message []byte, transaction [
 
 func isTimeoutOf(err error) bool { return err != nil && isTimeout(err) }
 
-func noDatagram(err error) *Error {
+func datagramFault(err error) *Error {
 	fault := asError(StageResponse, err)
 	if fault.Code == TimedOut && !errors.Is(err, context.Canceled) {
 		fault.Message = "no answer came through the proxy's UDP in time"
