@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -115,12 +114,6 @@ func ms(d time.Duration) *int64 {
 	return ptr(d.Milliseconds())
 }
 
-// keptCheck is what one probe has led to, for all who wait for it.
-type keptCheck struct {
-	check *checkJSON
-	err   error
-}
-
 // probed is a saved proxy as a check needs it: as it was at one revision.
 type probed struct {
 	id, workspace string
@@ -141,15 +134,9 @@ func (rs *runs) checkOne(ctx context.Context, p probed) (*checkJSON, error) {
 		rs.log.Error("a proxy's password cannot be opened", "proxy", p.id, "cause", p.sealed)
 		return rs.keepCheck(ctx, p, proxy.Result{Err: passwordSealed(), CheckedAt: time.Now()})
 	}
-	_, made := rs.checker.CheckThen(ctx, p.id+etag(p.revision), p.value, func(ctx context.Context, res proxy.Result) any {
-		c, err := rs.keepCheck(ctx, p, res)
-		return keptCheck{c, err}
+	return rs.checks.Do(ctx, p.id+etag(p.revision), p.value, func(ctx context.Context, res proxy.Result) (*checkJSON, error) {
+		return rs.keepCheck(ctx, p, res)
 	})
-	kept, ok := made.(keptCheck)
-	if !ok { // only who left has none
-		return nil, cmp.Or(ctx.Err(), context.Canceled)
-	}
-	return kept.check, kept.err
 }
 
 // passwordSealed is what a check finds of a proxy whose password was sealed with another key.
@@ -290,7 +277,7 @@ func (in *checkRequest) Resolve(ctx huma.Context) []error {
 }
 
 func (s *server) checkUnsavedProxy(ctx context.Context, in *checkRequest) (*checkBody, error) {
-	res := s.checker.Check(ctx, "", in.value)
+	res := s.checker.Check(ctx, in.value)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -191,7 +191,7 @@ func rotateFailed(how string) *problem {
 // two exits: only the last look is kept.
 func (s *server) awaitExit(ctx context.Context, p probed, before *string, end time.Time) (*checkJSON, error) {
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		res := s.checker.Check(ctx, "", p.value)
+		res := s.checker.Check(ctx, p.value)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

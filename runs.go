@@ -26,8 +26,8 @@ type runs struct {
 	log     *slog.Logger
 	store   *store.Store
 	events  *events
-	checker *proxy.Checker
-	limiter *proxy.FairLimiter // of checks of many
+	checks  proxy.CheckGroup[*checkJSON] // of saved proxies
+	limiter *proxy.FairLimiter           // of checks of many
 	// exitMoved is called when a check finds that a proxy comes out elsewhere than before.
 	exitMoved func(ctx context.Context, workspace, proxyID string)
 	exe       string // this very binary, which is also the shim
@@ -159,7 +159,7 @@ func newRuns(ctx context.Context, cfg *serveConfig, log *slog.Logger, st *store.
 	if err != nil {
 		return nil, err
 	}
-	rs := &runs{cfg: cfg, log: log, room: room{most: cfg.MaxRunning}, store: st, events: ev, checker: checker, limiter: &proxy.FairLimiter{Slots: checksAtOnce(cfg.CheckAtOnce, openFiles())}, exe: exe, dir: filepath.Join(cfg.Data, "run"),
+	rs := &runs{cfg: cfg, log: log, room: room{most: cfg.MaxRunning}, store: st, events: ev, checks: proxy.CheckGroup[*checkJSON]{Checker: checker}, limiter: &proxy.FairLimiter{Slots: checksAtOnce(cfg.CheckAtOnce, openFiles())}, exe: exe, dir: filepath.Join(cfg.Data, "run"),
 		ctx: ctx, slots: make(chan struct{}, cfg.MaxStarting), testing: make(chan struct{}, 1), byProfile: map[string]*profileRun{}, byCap: map[[32]byte]*capability{}, owed: map[string][]*owedEnd{}, chosen: map[string]string{},
 		sockets: keyedSockets{byKey: map[string]map[context.Context]context.CancelFunc{}}}
 	rs.machine.look(time.Now())

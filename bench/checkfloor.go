@@ -96,7 +96,7 @@ func checkOurs(args []string) error {
 	c := &proxy.Checker{URLs: []string{"http://127.0.0.1:9080/json"}, Timeout: timeout, Policy: proxy.Policy{AllowPrivate: true}}
 	limiter := &proxy.FairLimiter{Slots: atOnce}
 	r := checkAll(list, func(n int, each func(int)) { limiter.Run(ctx, "", n, each) }, func(i int) (string, error) {
-		got := c.Check(ctx, "", proxies[i])
+		got := c.Check(ctx, proxies[i])
 		if !got.OK {
 			return "", got.Err
 		}

@@ -327,7 +327,7 @@ func TestPlainHTTPInChecks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &Checker{Policy: nearby, URLs: tc.urls, PlainURL: tc.plain, RootCAs: roots, Timeout: waitLimit}
 			for range 2 {
-				r := c.Check(t.Context(), "", *upstream(tc.typ, serve(t, tc.handle), "", ""))
+				r := c.Check(t.Context(), *upstream(tc.typ, serve(t, tc.handle), "", ""))
 				got := "null"
 				if r.PlainHTTP != nil {
 					got = fmt.Sprint(*r.PlainHTTP)

@@ -161,8 +161,8 @@ func TestBadCertificates(t *testing.T) {
 			up.Host = "localhost" // which the certificate does not name
 		}
 		for what, r := range map[string]Result{
-			"proxy":     (&Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, RootCAs: tc.roots}).Check(t.Context(), "", *up),
-			"check URL": (&Checker{Policy: nearby, URLs: []string{"https://" + tc.host + "/"}, RootCAs: tc.roots}).Check(t.Context(), "", *upstream(SOCKS5, serve(t, names.socks5(nil)), "", "")),
+			"proxy":     (&Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, RootCAs: tc.roots}).Check(t.Context(), *up),
+			"check URL": (&Checker{Policy: nearby, URLs: []string{"https://" + tc.host + "/"}, RootCAs: tc.roots}).Check(t.Context(), *upstream(SOCKS5, serve(t, names.socks5(nil)), "", "")),
 		} {
 			if tc.says == "" {
 				if !r.OK {
@@ -187,11 +187,11 @@ func TestProxyNamedLoopback(t *testing.T) {
 	bird := canary(t)
 	p := Proxy{Type: SOCKS5, Host: "localhost", Port: bird.port(), Username: "u", Password: "p"}
 	c := &Checker{URLs: []string{"http://ip.test/"}, Timeout: waitLimit}
-	wantFault(t, c.Check(t.Context(), "", p).Err, StageConnect, BlockedAddress)
+	wantFault(t, c.Check(t.Context(), p).Err, StageConnect, BlockedAddress)
 	s := serve(t, network{"ip.test:80": serve(t, site(200, "", "203.0.113.9")).addr()}.socks5(&credentials{"u", "p"}))
 	p.Port = s.port()
 	c = &Checker{URLs: []string{"http://ip.test/"}, Timeout: waitLimit, Policy: nearby}
-	if r := c.Check(t.Context(), "", p); !r.OK || r.Timings.Resolve <= 0 {
+	if r := c.Check(t.Context(), p); !r.OK || r.Timings.Resolve <= 0 {
 		t.Errorf("got %+v %v", r, r.Err)
 	}
 }

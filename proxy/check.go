@@ -40,7 +40,6 @@ type Checker struct {
 	RootCAs  *x509.CertPool                 // for https upstreams and https URLs; nil means the system's
 
 	mu       sync.Mutex
-	flights  map[string]*flight
 	requests map[string]*checkRequest // by URL
 	cache    handshakeCache
 	locals   localCache
@@ -66,101 +65,11 @@ type Result struct {
 	Err       *Error // nil when OK
 }
 
-// Check probes a proxy. Simultaneous checks with the same key share one probe, which goes on while anyone waits for
-// it; a caller whose ctx ends gets a timed_out Result at once. The key "" never shares.
-func (c *Checker) Check(ctx context.Context, key string, p Proxy) Result {
-	r, _ := c.share(ctx, key, &p, nil)
-	return r
-}
+// Check probes a proxy. When ctx ends, the Result has the code TimedOut.
+func (c *Checker) Check(ctx context.Context, p Proxy) Result { return c.probe(ctx, &p) }
 
-// CheckThen does the same and hands the result to then: once per probe, however many share it, and before any of them has
-// an answer. All of them get what then returned, which whoever began the probe gave. A probe that was cut off, because
-// nobody waited for it any longer, is not handed over.
-func (c *Checker) CheckThen(ctx context.Context, key string, p Proxy, then func(context.Context, Result) any) (Result, any) {
-	return c.share(ctx, key, &p, then)
-}
-
-// CheckDirect does the same without a proxy: it tells the machine's own exit.
-func (c *Checker) CheckDirect(ctx context.Context) Result {
-	r, _ := c.share(ctx, "", nil, nil)
-	return r
-}
-
-// flight is one probe and those who wait for it.
-type flight struct {
-	done    chan struct{}
-	result  Result // set before done is closed
-	made    any    // what then made of it; set before done is closed
-	cancel  context.CancelFunc
-	waiters int // guarded by Checker.mu; the last to leave cancels
-}
-
-func (c *Checker) share(ctx context.Context, key string, up *Proxy, then func(context.Context, Result) any) (Result, any) {
-	if key == "" {
-		return c.probeThen(ctx, up, then)
-	}
-	start := time.Now()
-	f := c.join(ctx, key, up, then)
-	defer c.leave(key, f)
-	select {
-	case <-f.done:
-		return f.result, f.made
-	case <-ctx.Done():
-		return Result{CheckedAt: start, Duration: time.Since(start), Err: asError(StageConnect, ctx.Err())}, nil
-	}
-}
-
-func (c *Checker) join(ctx context.Context, key string, up *Proxy, then func(context.Context, Result) any) *flight {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if f := c.flights[key]; f != nil {
-		f.waiters++
-		return f
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f := &flight{done: make(chan struct{}), cancel: cancel, waiters: 1}
-	if c.flights == nil {
-		c.flights = map[string]*flight{}
-	}
-	c.flights[key] = f
-	go func() {
-		f.result, f.made = c.probeThen(ctx, up, then)
-		c.drop(key, f)
-		close(f.done)
-	}()
-	return f
-}
-
-// probeThen probes, and hands over what it found unless it was cut off.
-func (c *Checker) probeThen(ctx context.Context, up *Proxy, then func(context.Context, Result) any) (r Result, made any) {
-	r = c.probe(ctx, up)
-	if then != nil && ctx.Err() == nil {
-		made = then(ctx, r)
-	}
-	return r, made
-}
-
-func (c *Checker) leave(key string, f *flight) {
-	c.mu.Lock()
-	f.waiters--
-	last := f.waiters == 0
-	if last && c.flights[key] == f {
-		delete(c.flights, key) // whoever comes now starts anew: this probe is about to be cut off
-	}
-	c.mu.Unlock()
-	if last {
-		f.cancel()
-	}
-}
-
-// drop takes a finished flight off the list, so that later checks probe again.
-func (c *Checker) drop(key string, f *flight) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.flights[key] == f {
-		delete(c.flights, key)
-	}
-}
+// CheckDirect probes without a proxy. It finds this machine's own exit.
+func (c *Checker) CheckDirect(ctx context.Context) Result { return c.probe(ctx, nil) }
 
 // probe tries the URLs in turn. What is the proxy's own fault ends it; each URL but the last may take half of the time
 // that is left. The first fault is the one that is told.

@@ -50,7 +50,7 @@ func TestEveryExitIsItsProxys(t *testing.T) {
 	results := make([]Result, n)
 	(&FairLimiter{Slots: 200, SlowAfter: time.Minute}).Run(t.Context(), "", n, func(i int) {
 		host := netip.AddrFrom4([4]byte{127, 1, byte((i + 1) >> 8), byte(i + 1)}).String()
-		results[i] = c.Check(t.Context(), "", Proxy{Type: SOCKS5, Host: host, Port: first.port(), Username: "u", Password: host})
+		results[i] = c.Check(t.Context(), Proxy{Type: SOCKS5, Host: host, Port: first.port(), Username: "u", Password: host})
 	})
 	for i, r := range results {
 		if want := netip.AddrFrom4([4]byte{127, 1, byte((i + 1) >> 8), byte(i + 1)}).String(); !r.OK || r.ExitIP != want {

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -9,12 +8,8 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 )
 
 const jsonAnswer = `{"ip":"203.0.113.9","country":"DE","timezone":"Europe/Berlin","loc":"52.5,13.4"}`
@@ -32,7 +27,7 @@ func TestCheckThroughEveryUpstream(t *testing.T) {
 		for _, u := range []string{"http://ip.test/json", "http://127.0.0.1/json", "https://example.com/ip?x=1"} {
 			t.Run(string(typ)+" "+u, func(t *testing.T) {
 				c := &Checker{Policy: nearby, URLs: []string{u}, RootCAs: roots} // the tests' servers share one certificate
-				r := c.Check(t.Context(), "", *upstream(typ, serve(t, handle), "user", "pass"))
+				r := c.Check(t.Context(), *upstream(typ, serve(t, handle), "user", "pass"))
 				if !r.OK || r.Err != nil || r.ExitIP != "203.0.113.9" || r.IPVersion != 4 {
 					t.Fatalf("got %+v (%v)", r, errors.Unwrap(r.Err))
 				}
@@ -195,14 +190,14 @@ func TestURLsInTurn(t *testing.T) {
 	// A proxy that does not take the password is not asked again.
 	s := serve(t, says("HTTP/1.1 407 X\r\n\r\n"))
 	c.URLs = []string{urlOf(good), urlOf(good), urlOf(good)}
-	wantFault(t, c.Check(t.Context(), "", *upstream(HTTP, s, "u", "p")).Err, StageAuth, AuthFailed)
+	wantFault(t, c.Check(t.Context(), *upstream(HTTP, s, "u", "p")).Err, StageAuth, AuthFailed)
 	if s.count() != 1 {
 		t.Errorf("the proxy was asked %d times, want once", s.count())
 	}
 	// One that cannot reach the first target may reach the second.
 	s = serve(t, network{"b.test:80": good.addr()}.connect(nil))
 	c.URLs = []string{"http://a.test/", "http://b.test/"}
-	if r := c.Check(t.Context(), "", *upstream(HTTP, s, "", "")); !r.OK {
+	if r := c.Check(t.Context(), *upstream(HTTP, s, "", "")); !r.OK {
 		t.Errorf("got %v", r.Err)
 	}
 }
@@ -239,131 +234,11 @@ func TestCheckOfDeadProxies(t *testing.T) {
 		if tc.code == TimedOut {
 			c.Timeout = 300 * time.Millisecond
 		}
-		r := c.Check(t.Context(), "", *tc.p)
+		r := c.Check(t.Context(), *tc.p)
 		wantFault(t, r.Err, tc.stage, tc.code)
 		if r.OK || r.ExitIP != "" || r.Duration > waitLimit {
 			t.Errorf("%v: got %+v", tc.p, r)
 		}
-	}
-}
-
-func TestSharedCheck(t *testing.T) {
-	before := goleak.IgnoreCurrent()
-	gate, started := make(chan struct{}), make(chan struct{}, 100)
-	s := serve(t, func(c net.Conn) {
-		started <- struct{}{}
-		<-gate
-		site(200, "", "203.0.113.9")(c)
-	})
-	through := serve(t, network{"ip.test:80": s.addr()}.connect(nil))
-	p := *upstream(HTTP, through, "", "")
-	c := &Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, Timeout: time.Minute}
-	impatient, leave := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	results := make(chan Result, 100)
-	wg.Go(func() { results <- c.Check(impatient, "id", p) }) // this one starts the probe, and leaves
-	<-started
-	for range 50 {
-		wg.Go(func() { results <- c.Check(t.Context(), "id", p) })
-	}
-	until(t, "all have joined", func() bool { return c.waiting("id") == 51 })
-	leave()
-	if r := <-results; r.Err == nil || !errors.Is(r.Err, context.Canceled) {
-		t.Errorf("who left: got %+v", r)
-	}
-	close(gate)
-	for range 50 {
-		if r := <-results; !r.OK {
-			t.Errorf("who stayed: got %v", r.Err)
-		}
-	}
-	wg.Wait()
-	if s.count() != 1 {
-		t.Errorf("51 simultaneous checks of one key: got %d probes, want 1", s.count())
-	}
-	for range 2 { // one after the other, and without a key, nothing is shared
-		c.Check(t.Context(), "id", p)
-		wg.Go(func() { c.Check(t.Context(), "", p) })
-		wg.Go(func() { c.Check(t.Context(), "", p) })
-		wg.Wait()
-	}
-	if s.count() != 7 {
-		t.Errorf("got %d probes, want 7", s.count())
-	}
-	for _, key := range []string{"id", ""} {
-		if c.waiting(key) != 0 {
-			t.Error("a flight is left")
-		}
-	}
-	s.close()
-	through.close()
-	if err := goleak.Find(before); err != nil {
-		t.Error(err)
-	}
-}
-
-// waiting tells how many wait for a key's probe.
-func (c *Checker) waiting(key string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if f := c.flights[key]; f != nil {
-		return f.waiters
-	}
-	return 0
-}
-
-// When the last one leaves, the probe ends; whoever comes next starts another.
-func TestLastOneLeaves(t *testing.T) {
-	ended := make(chan struct{}, 10)
-	s := serve(t, func(c net.Conn) { io.Copy(io.Discard, c); ended <- struct{}{} })
-	c := &Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, Timeout: time.Hour}
-	for i := range 2 {
-		ctx, leave := context.WithCancel(t.Context())
-		done := make(chan Result)
-		go func() { done <- c.Check(ctx, "id", *upstream(SOCKS5, s, "", "")) }()
-		until(t, "the probe is under way", func() bool { return s.count() == i+1 })
-		leave()
-		if r := <-done; r.OK {
-			t.Error("a check that nobody answered is OK")
-		}
-		<-ended
-	}
-}
-
-// What is done with a result is done once per probe, for all who share it, and not at all when nobody waits any longer.
-func TestCheckThen(t *testing.T) {
-	gate := make(chan struct{})
-	s := serve(t, func(c net.Conn) { <-gate; c.Close() })
-	c := &Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, Timeout: time.Minute}
-	p := *upstream(SOCKS5, s, "", "")
-	var handed atomic.Int32
-	then := func(_ context.Context, r Result) any { return fmt.Sprint(r.Err.Code, " ", handed.Add(1)) }
-	made := make(chan any, 10)
-	var wg sync.WaitGroup
-	for range 10 {
-		wg.Go(func() { _, m := c.CheckThen(t.Context(), "id", p, then); made <- m })
-	}
-	until(t, "all have joined", func() bool { return c.waiting("id") == 10 })
-	close(gate)
-	wg.Wait()
-	for range 10 {
-		if m := <-made; m != "connection_closed 1" {
-			t.Errorf("a caller got %v, want what was made of the one result", m)
-		}
-	}
-	if _, m := c.CheckThen(t.Context(), "", p, then); m != "connection_closed 2" {
-		t.Errorf("without a key: got %v", m)
-	}
-	ctx, leave := context.WithCancel(t.Context())
-	mute := serve(t, play())
-	ended := make(chan struct{})
-	go func() { c.CheckThen(ctx, "id", *upstream(SOCKS5, mute, "", ""), then); close(ended) }()
-	until(t, "the probe is under way", func() bool { return mute.count() == 1 })
-	leave()
-	<-ended
-	mute.close() // waits until the probe has hung up
-	if n := handed.Load(); n != 2 {
-		t.Errorf("results were handed over %d times, want 2: not that of a probe that was cut off", n)
 	}
 }
 

@@ -157,7 +157,7 @@ func TestServersThatWantTLS(t *testing.T) {
 				if handle != nil {
 					up = upstream(typ, serve(t, handle), "", "")
 				}
-				r := (&Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, Timeout: 4 * time.Second}).Check(t.Context(), "", *up)
+				r := (&Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, Timeout: 4 * time.Second}).Check(t.Context(), *up)
 				wantFault(t, r.Err, StageGreeting, NotAProxy)
 				if r.Err != nil && !strings.Contains(r.Err.Message, "TLS") {
 					t.Error(r.Err.Message)

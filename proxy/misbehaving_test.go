@@ -291,7 +291,7 @@ func (e evil) testOne(t *testing.T, way string) {
 		start := time.Now()
 		defer func() { timeout, took = limit, time.Since(start) }()
 		if way == "check" {
-			return (&Checker{URLs: []string{"http://" + bird.addr()}, Policy: nearby, Timeout: limit}).Check(t.Context(), "", *up).Err
+			return (&Checker{URLs: []string{"http://" + bird.addr()}, Policy: nearby, Timeout: limit}).Check(t.Context(), *up).Err
 		}
 		d := &Dialer{Upstream: up, Policy: Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}, Timeout: limit, sharedCache: habits}
 		c, err := d.DialContext(t.Context(), "tcp", bird.addr()) // nothing but the upstream stands between the dial and the canary

@@ -179,7 +179,7 @@ func TestProxyServersAreNoWayIn(t *testing.T) {
 			p := Proxy{Type: typ, Host: host, Port: bird.port()}
 			_, err := (&Dialer{Upstream: &p}).DialContext(within(t, waitLimit), "tcp", "example.com:80")
 			wantFault(t, err, StageConnect, BlockedAddress)
-			wantFault(t, c.Check(t.Context(), "", p).Err, StageConnect, BlockedAddress)
+			wantFault(t, c.Check(t.Context(), p).Err, StageConnect, BlockedAddress)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func TestConnectTimesOut(t *testing.T) {
 		if e := err.(*Error); e.Stage == StageConnect {
 			wantFault(t, err, StageConnect, TimedOut)
 			c := &Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, Timeout: 100 * time.Millisecond}
-			wantFault(t, c.Check(t.Context(), "", *d.Upstream).Err, StageConnect, TimedOut)
+			wantFault(t, c.Check(t.Context(), *d.Upstream).Err, StageConnect, TimedOut)
 			return
 		}
 		fill, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), 100*time.Millisecond)

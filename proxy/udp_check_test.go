@@ -124,7 +124,7 @@ func probeUDPOf(t *testing.T, handle func(net.Conn)) *UDPResult {
 		}
 	})
 	c := &Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, UDPURL: "stun://stun.test:3478", Timeout: time.Second}
-	r := c.Check(t.Context(), "", *upstream(SOCKS5, s, "user", "pass"))
+	r := c.Check(t.Context(), *upstream(SOCKS5, s, "user", "pass"))
 	if !r.OK || r.ExitIP != "203.0.113.9" || r.Duration > 3*time.Second/2 {
 		t.Errorf("the check is not good: %+v", r)
 	}
@@ -219,7 +219,7 @@ func TestUDPIsNotAskedOf(t *testing.T) {
 	good := serve(t, site(200, "", "203.0.113.9"))
 	names := network{"ip.test:80": good.addr()}
 	c := &Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, UDPURL: "stun://stun.test"}
-	if r := c.Check(t.Context(), "", *upstream(HTTP, serve(t, names.connect(nil)), "", "")); !r.OK || r.UDP != nil {
+	if r := c.Check(t.Context(), *upstream(HTTP, serve(t, names.connect(nil)), "", "")); !r.OK || r.UDP != nil {
 		t.Errorf("an http proxy: %+v", r)
 	}
 	for raw, ok := range map[string]bool{"stun://a.test": true, "stun://a.test:1": true, "stun://[2001:db8::1]": true, "stun://[2001:db8::1]:5": true, "http://a.test": false, "stun://": false, "stun://a b": false} {
@@ -228,7 +228,7 @@ func TestUDPIsNotAskedOf(t *testing.T) {
 		}
 	}
 	c.UDPURL = "ftp://x"
-	if r := c.Check(t.Context(), "", *upstream(SOCKS5, serve(t, names.socks5(nil)), "", "")); !r.OK || r.UDP == nil || r.UDP.Err == nil {
+	if r := c.Check(t.Context(), *upstream(SOCKS5, serve(t, names.socks5(nil)), "", "")); !r.OK || r.UDP == nil || r.UDP.Err == nil {
 		t.Errorf("a bad URL: %+v", r)
 	}
 }
@@ -272,13 +272,13 @@ func TestExitOverIPv6(t *testing.T) {
 			return out
 		}
 		c := &Checker{Policy: nearby, URLs: list(tc.urls), URLs6: list(tc.urls6), Timeout: time.Second}
-		r := c.Check(t.Context(), "", *upstream(SOCKS5, s, "", ""))
+		r := c.Check(t.Context(), *upstream(SOCKS5, s, "", ""))
 		if !r.OK || r.Err != nil || r.ExitIP != tc.exit || r.ExitIPv6 != tc.want || r.Duration > 800*time.Millisecond {
 			t.Errorf("%+v: got %+v", tc, r)
 		}
 	}
 	c := &Checker{URLs: []string{"http://ip.test/"}, URLs6: []string{"http://six.test/"}, Policy: nearby, Timeout: waitLimit}
-	if r := c.Check(t.Context(), "", *upstream(SOCKS5, s, "", "")); r.OK || r.ExitIPv6 != "" {
+	if r := c.Check(t.Context(), *upstream(SOCKS5, s, "", "")); r.OK || r.ExitIPv6 != "" {
 		t.Errorf("a dead one: %+v", r)
 	}
 }
