@@ -20,28 +20,28 @@ import (
 	"github.com/icholy/digest"
 )
 
-// This file logs in at HTTP proxies: Basic (RFC 7617) without being asked, and Digest (RFC 7616) where the proxy asks for it. A nonce is
-// used again, with the next count, for as long as the proxy takes it.
+// Authenticates at HTTP proxies: with Basic (RFC 7617) unasked, and with Digest (RFC 7616) where the proxy asks for it.
+// A nonce is used again with the next count as long as the proxy accepts it.
 
-// demand is an HTTP proxy's wish for a login, the cause of a fault.
+// authChallenge is an HTTP proxy's demand for a login. It is the cause of a fault.
 type authChallenge struct {
 	status      int
-	digest      *digest.Challenge // nil: none that can be met
-	unsupported string            // how it wants the login, where that is in no way that is spoken here
+	digest      *digest.Challenge // nil when no Digest challenge can be answered
+	unsupported string            // the scheme it asks for, when none of its schemes is supported
 }
 
 func (d *authChallenge) Error() string { return fmt.Sprintf("HTTP status %d", d.status) }
 
-// proof is one answer to a challenge. Of one nonce no two have the same count.
+// digestProof is one answer to a Digest challenge. No two answers to a nonce have the same count.
 type digestProof struct {
 	challenge *digest.Challenge
 	count     int
 }
 
-// demandOf reads what a proxy that refuses the login says of it.
+// parseAuthChallenge reads the challenges in the head of an answer with status 407 or 401.
 func parseAuthChallenge(status int, head []byte) *authChallenge {
 	_, rest, _ := bytes.Cut(head, []byte("\n"))
-	lines, _ := textproto.NewReader(bufio.NewReader(bytes.NewReader(rest))).ReadMIMEHeader() // what can be read counts
+	lines, _ := textproto.NewReader(bufio.NewReader(bytes.NewReader(rest))).ReadMIMEHeader() // lines that can be read count
 	return authChallengeIn(status, http.Header(lines))
 }
 
@@ -74,20 +74,22 @@ func (d *authChallenge) parse(values []string) {
 	}
 }
 
-// fault says what the demand means for who came with or without a user name.
+// fault returns what the challenge means for a request with or without credentials.
 func (d *authChallenge) fault(credentials bool) *Error {
 	switch {
 	case d.unsupported != "":
-		return &Error{StageAuth, AuthUnsupported, "the proxy wants a login by " + d.unsupported + ", which is not spoken here: Basic and Digest are", d}
+		message := "the proxy wants a login by " + d.unsupported + ", which is not spoken here: Basic and Digest are"
+		return &Error{StageAuth, AuthUnsupported, message, d}
 	case credentials:
 		return &Error{StageAuth, AuthFailed, "the proxy does not take this user name and password", d}
 	}
 	return &Error{StageAuth, AuthRequired, "the proxy wants a user name and a password", d}
 }
 
-// schemeName is how a scheme is named in a message. What the registry does not have is not repeated.
+// schemeName returns the name of a scheme for a message. A scheme that is not registered with IANA is not repeated.
 func schemeName(scheme string) string {
-	for _, known := range []string{"Negotiate", "NTLM", "Kerberos", "Bearer", "Digest", "Mutual", "HOBA", "SCRAM-SHA-1", "SCRAM-SHA-256", "OAuth", "DPoP", "GNAP", "PrivateToken", "Concealed", "vapid"} {
+	for _, known := range []string{"Negotiate", "NTLM", "Kerberos", "Bearer", "Digest", "Mutual", "HOBA", "SCRAM-SHA-1", "SCRAM-SHA-256",
+		"OAuth", "DPoP", "GNAP", "PrivateToken", "Concealed", "vapid"} {
 		if strings.EqualFold(known, scheme) && known == "Digest" {
 			return "Digest of a kind (algorithm or qop)"
 		}
@@ -98,14 +100,15 @@ func schemeName(scheme string) string {
 	return "a scheme of its own"
 }
 
-// challenges cuts what stands in Proxy-Authenticate into one text a challenge. Commas part both the challenges of a field and the
-// parameters of a challenge (RFC 9110 section 11.6.1).
+// challenges splits the values of Proxy-Authenticate into one text per challenge. Commas separate both the challenges of a field and
+// the parameters of a challenge (RFC 9110 section 11.6.1).
 func challenges(values []string) (out []string) {
 	for _, v := range values {
 		for i, item := range splitUnquoted(v) {
 			scheme, _, _ := strings.Cut(item, " ")
 			_, rest, _ := strings.Cut(item, "=")
-			parameter := strings.Contains(scheme, "=") || strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(item, scheme)), "=") && rest != ""
+			afterScheme := strings.TrimSpace(strings.TrimPrefix(item, scheme))
+			parameter := strings.Contains(scheme, "=") || strings.HasPrefix(afterScheme, "=") && rest != ""
 			if i == 0 || !parameter {
 				out = append(out, item)
 			} else {
@@ -116,7 +119,7 @@ func challenges(values []string) (out []string) {
 	return out
 }
 
-// splitUnquoted cuts at the commas that are in no quoted string.
+// splitUnquoted splits at the commas outside quoted strings.
 func splitUnquoted(s string) (out []string) {
 	quoted, escaped := false, false
 	items := strings.FieldsFunc(s, func(r rune) bool {
@@ -135,10 +138,10 @@ func splitUnquoted(s string) (out []string) {
 	return out
 }
 
-// session is what the names of algorithms whose key is made anew for each nonce end in.
+// sessSuffix ends the names of algorithms that derive a new key for each nonce (RFC 7616 section 3.4.2).
 const sessSuffix = "-sess"
 
-// digestOf reads a challenge that can be met, or gives nil.
+// digestOf parses a Digest challenge. It returns nil for one that cannot be answered.
 func digestOf(text string) *digest.Challenge {
 	c, err := digest.ParseChallenge(text)
 	if err != nil || c.Nonce == "" {
@@ -148,7 +151,7 @@ func digestOf(text string) *digest.Challenge {
 		c.QOP[i] = strings.ToLower(strings.TrimSpace(q))
 	}
 	if len(c.QOP) > 0 && !slices.Contains(c.QOP, "auth") {
-		return nil // auth-int would have to know a body before its first byte goes out
+		return nil // auth-int needs the whole body before its first byte is sent
 	}
 	if len(c.QOP) > 0 {
 		c.QOP = []string{"auth"}
@@ -168,7 +171,7 @@ func withoutSession(algorithm string) string {
 	return algorithm
 }
 
-// hashOf hashes with one of the algorithms that may have sessions, or gives "".
+// hashOf returns the hex hash by an algorithm that may have sessions, or "" for another algorithm.
 func hashOf(algorithm, text string) string {
 	switch strings.ToUpper(algorithm) {
 	case "MD5":
@@ -181,13 +184,14 @@ func hashOf(algorithm, text string) string {
 	return ""
 }
 
-// answer is the value of Proxy-Authorization for one request.
+// credentials returns the value of Proxy-Authorization for one request.
 func (f *digestProof) credentials(p *Proxy, method, uri string) (string, error) {
 	c := *f.challenge
 	o := digest.Options{Method: method, URI: uri, Count: f.count, Username: p.Username, Password: p.Password}
 	if c.Algorithm = withoutSession(c.Algorithm); c.Algorithm != f.challenge.Algorithm {
 		o.Cnonce = rand.Text()
-		o.A1 = hashOf(c.Algorithm, strings.Join([]string{hashOf(c.Algorithm, p.Username+":"+c.Realm+":"+p.Password), c.Nonce, o.Cnonce}, ":"))
+		secret := hashOf(c.Algorithm, p.Username+":"+c.Realm+":"+p.Password)
+		o.A1 = hashOf(c.Algorithm, strings.Join([]string{secret, c.Nonce, o.Cnonce}, ":"))
 	}
 	credentials, err := digest.Digest(&c, o)
 	if err != nil {
@@ -197,7 +201,7 @@ func (f *digestProof) credentials(p *Proxy, method, uri string) (string, error) 
 	return credentials.String(), nil
 }
 
-// authorization is the value of Proxy-Authorization for one request, or "". Without a proof it is Basic.
+// authorization returns the value of Proxy-Authorization for one request, or "" without a user name. It is Basic when f is nil.
 func authorization(p *Proxy, f *digestProof, method, uri string) string {
 	if p.Username == "" {
 		return ""
@@ -210,17 +214,16 @@ func authorization(p *Proxy, f *digestProof, method, uri string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(p.Username+":"+p.Password))
 }
 
-// loginTries is how many connections one dial makes at most for its login: with what is known, with the proxy's challenge, and once more
-// when that was stale by then.
+// maxAuthAttempts bounds the attempts of one login: with a known challenge, with the proxy's new one, and again when that was stale.
 const maxAuthAttempts = 3
 
-// logIn asks, and asks again with a proof when the proxy wants one. A fresh nonce is this dial's alone until it has worked, so that
-// others' counts cannot overtake its own.
-func (d *Dialer) authenticate(p *Proxy, ask func(*digestProof) *Error) *Error {
+// authenticate calls try with the Digest answer that is known, and again with a new one when the proxy asks for it.
+// A new nonce is not shared before it has worked, so that others' counts cannot overtake it.
+func (d *Dialer) authenticate(p *Proxy, try func(*digestProof) *Error) *Error {
 	known := d.cache()
 	use, fresh := known.nextDigest(p), false
-	for try := 1; ; try++ {
-		fault := ask(use)
+	for n := 1; ; n++ {
+		fault := try(use)
 		want, ok := authChallengeOf(fault)
 		switch {
 		case fault == nil:
@@ -228,14 +231,14 @@ func (d *Dialer) authenticate(p *Proxy, ask func(*digestProof) *Error) *Error {
 				known.recordChallenge(p, use.challenge)
 			}
 			return nil
-		case !ok || want.digest == nil || p.Username == "" || try == maxAuthAttempts || fresh && !want.digest.Stale:
+		case !ok || want.digest == nil || p.Username == "" || n == maxAuthAttempts || fresh && !want.digest.Stale:
 			return fault
 		}
 		use, fresh = &digestProof{want.digest, 1}, true
 	}
 }
 
-// dialHTTP asks an HTTP proxy for a tunnel. Where it gives none to the port of plain web sites, it is asked for each request.
+// dialHTTP opens a tunnel through an HTTP proxy. When the proxy refuses tunnels to plainPort, requests go to it in absolute form.
 func (d *Dialer) dialHTTP(ctx context.Context, p *Proxy, t target, times *Timings) (net.Conn, *Error) {
 	if refused := d.cache().tunnelRefusal(p); refused != nil && t.port == plainPort {
 		return d.dialAbsoluteForm(ctx, p, t, refused, times)

@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// connectBudget is how many bytes the head of an answer to CONNECT may have.
+// connectBudget is how many bytes the head of an answer to CONNECT may have, interim answers included.
 const connectBudget = 16 << 10
 
-// askCONNECT sends CONNECT (RFC 9110 section 9.3.6), with a proof or with Basic credentials, and reads the answer's head. It
-// returns what the server sent after the head, which belongs to the tunnel.
+// negotiateCONNECT sends CONNECT (RFC 9110 section 9.3.6) with a Digest answer, or with Basic credentials when f is nil.
+// It returns the bytes that came after the answer's head, which belong to the tunnel.
 func negotiateCONNECT(c net.Conn, p *Proxy, t target, f *digestProof) (early []byte, fault *Error) {
 	b := make([]byte, 0, 512)
 	b = fmt.Appendf(b, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", t.address(), t.address())
@@ -35,11 +35,10 @@ func negotiateCONNECT(c net.Conn, p *Proxy, t target, f *digestProof) (early []b
 	return nil, statusFault(status, head, p.Username != "")
 }
 
-// readHead reads up to the empty line, and what came along after it. Interim answers (RFC 9110 section 15.2) are passed
-// over, within the same budget.
+// readHead reads up to the empty line, and returns what came after it in rest. Interim answers (RFC 9110 section 15.2) are skipped.
 func readHead(c net.Conn) (head, rest []byte, fault *Error) {
 	b := make([]byte, 0, 1024)
-	start, seen := 0, 0 // where the head begins, and how far it was searched
+	start, seen := 0, 0 // start of the head, and how far it was searched
 	for {
 		if len(b) == cap(b) {
 			if len(b) >= connectBudget {
@@ -66,7 +65,7 @@ func readHead(c net.Conn) (head, rest []byte, fault *Error) {
 	}
 }
 
-// headEnd tells where the first empty line at or after from ends, or 0. It takes bare LF too (RFC 9112 section 2.2).
+// headEnd returns the end of the first empty line at or after from, or 0. It takes a bare LF too (RFC 9112 section 2.2).
 func headEnd(b []byte, from int) int {
 	for i := from; i < len(b); i++ {
 		if b[i] != '\n' {
@@ -102,18 +101,18 @@ func notHTTP(got []byte) *Error {
 	return &Error{StageGreeting, NotAProxy, message, nil}
 }
 
-// statusError is what an HTTP proxy refused with.
+// statusError is the HTTP status with which a proxy refused.
 type statusError int
 
 func (s statusError) Error() string { return fmt.Sprintf("HTTP status %d", int(s)) }
 
-// statusFault says what an HTTP proxy's refusal means.
+// statusFault returns the fault that an HTTP proxy's refusal stands for.
 func statusFault(status int, head []byte, credentials bool) *Error {
 	cause := statusError(status)
 	switch {
-	case status == 407, status == 401: // some proxies say the latter to a wrong password
+	case status == 407, status == 401: // some proxies answer 401 to a wrong password
 		return parseAuthChallenge(status, head).fault(credentials)
-	case status == 400, status == 405, status == 501: // what web servers say to CONNECT
+	case status == 400, status == 405, status == 501: // answers of web servers to CONNECT
 		return &Error{StageGreeting, NotAProxy, "the server speaks HTTP but does not do CONNECT: it is no proxy", cause}
 	case status == 502, status == 503, status == 504:
 		return &Error{StageRequest, TargetUnreachable, fmt.Sprintf("the proxy could not reach the target (HTTP status %d)", status), cause}

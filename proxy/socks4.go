@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// askSOCKS4 speaks SOCKS4 for an IPv4 target and SOCKS4a for anything else: the name, or an IPv6 address as text,
-// follows the address 0.0.0.1, and the server looks it up. The user name is sent; there is no password in SOCKS4.
+// negotiateSOCKS4 asks for an IPv4 target by SOCKS4 and for any other by SOCKS4a. There the name, or an IPv6 address as text,
+// follows the address 0.0.0.1, and the server resolves it. SOCKS4 carries the user name, and no password.
 func negotiateSOCKS4(c net.Conn, p *Proxy, t target) *Error {
 	port, _ := strconv.ParseUint(t.port, 10, 16)
 	b := []byte{4, 1, byte(port >> 8), byte(port)}

@@ -9,11 +9,11 @@ import (
 	"strconv"
 )
 
-// This file implements the server's half of SOCKS5 (RFC 1928): no authentication, CONNECT only. The rules are:
+// The server's half of SOCKS5 (RFC 1928), without authentication and with CONNECT only:
 //
-//   - the handshake is read in as few reads as it comes in; what a hasty client sent after it is kept for the upstream;
-//   - what does not speak SOCKS5 is closed without a word;
-//   - names are passed on as they came; nobody resolves them here.
+//   - The handshake takes as few reads as it came in. Bytes that a client sent after it are kept for the upstream.
+//   - A client that does not speak SOCKS5 gets no answer.
+//   - Names are passed on as they came, and not resolved here.
 
 const (
 	commandConnect = 1
@@ -36,21 +36,21 @@ const (
 
 var errNotSOCKS5 = errors.New("the client does not speak SOCKS5")
 
-// requestError is a request that is understood and refused; the client is told the code.
+// requestError is the reply code for a request that is understood and refused.
 type requestError byte
 
 func (requestError) Error() string { return "the request is not one that is served here" }
 
-// clientHello reads a client's half of the handshake.
+// clientHandshake reads a client's half of the handshake.
 type clientHandshake struct {
 	c io.ReadWriter
-	b []byte // read and not used yet
+	b []byte // read and not consumed yet
 }
 
-// The longest greeting and the longest request together; a client that sends less has room for the first of its data.
+// maxClientHandshake is the length of the longest greeting and the longest request. A shorter handshake leaves room for first data.
 const maxClientHandshake = 2 + 255 + 4 + 1 + 255 + 2
 
-// take returns the next n bytes.
+// next returns the next n bytes.
 func (h *clientHandshake) next(n int) ([]byte, error) {
 	for len(h.b) < n {
 		m, err := h.c.Read(h.b[len(h.b):cap(h.b)])
@@ -64,7 +64,7 @@ func (h *clientHandshake) next(n int) ([]byte, error) {
 	return taken, nil
 }
 
-// readRequest answers the greeting and reads the request. It returns the target as "host:port" and what came after.
+// readRequest answers the greeting and reads the request. It returns the target as "host:port", and the bytes that came after.
 func readRequest(c io.ReadWriter) (address string, early []byte, err error) {
 	h := clientHandshake{c, make([]byte, 0, maxClientHandshake)}
 	head, err := h.next(2)
@@ -92,7 +92,7 @@ func readRequest(c io.ReadWriter) (address string, early []byte, err error) {
 	return address, h.b, err
 }
 
-// target reads "VER CMD RSV ATYP ADDR PORT".
+// readTarget reads "VER CMD RSV ATYP ADDR PORT" (RFC 1928 section 4).
 func (h *clientHandshake) readTarget() (string, error) {
 	head, err := h.next(5) // with the first byte of the address, which is a name's length
 	if err != nil {
@@ -128,7 +128,7 @@ func (h *clientHandshake) readTarget() (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(port)), nil
 }
 
-// replyOf turns a fault into the code that the client is told. An upstream's own code is passed on.
+// replyFor returns the reply code for a fault. A reply code of the upstream is passed on.
 func replyFor(fault *Error, direct bool) byte {
 	if r, ok := errors.AsType[replyError](fault.Err); ok {
 		return byte(r)
@@ -139,7 +139,7 @@ func replyFor(fault *Error, direct bool) byte {
 	case DNSFailed, HostUnreachable, TargetUnreachable:
 		return replyHostUnreachable
 	case ConnectionRefused:
-		if direct { // else it is the proxy that refused, which says nothing of the target
+		if direct { // otherwise the proxy refused, which says nothing about the target
 			return replyRefused
 		}
 	case TimedOut:
@@ -148,7 +148,7 @@ func replyFor(fault *Error, direct bool) byte {
 	return replyFailure
 }
 
-// writeReply sends a reply code and, in the same packet, what belongs after it.
+// writeReply sends a reply code and the first bytes of the target in one packet.
 func writeReply(c io.Writer, code byte, early []byte) error {
 	_, err := c.Write(append([]byte{socksVersion, code, 0, addressIPv4, 0, 0, 0, 0, 0, 0}, early...))
 	return err
