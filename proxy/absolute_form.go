@@ -21,52 +21,52 @@ import (
 	"time"
 )
 
-// This file reaches plain web sites through HTTP proxies that allow tunnels to port 443 alone. Such a proxy takes requests to port 80 in
-// absolute form (RFC 9112 section 3.2.2). So there is no tunnel: what the browser says is read as HTTP/1.1, and each request is written
-// anew, by net/http, for the proxy. Nothing is passed on as it came, so no request can hide in another.
+// Reaches plain web sites through HTTP proxies that allow tunnels to port 443 only. Such a proxy takes requests to port 80 in absolute
+// form (RFC 9112 section 3.2.2). The browser's bytes are read as HTTP/1.1, and net/http writes each request anew for the proxy.
+// No byte is passed on as it came, so no request can hide in another.
 
 const (
 	plainPort     = "80"
-	requestBudget = 256 << 10 // bytes of a request's head
+	requestBudget = 256 << 10 // bytes of a request's head, and of an answer's
 	continueAfter = time.Second
 	noUpgradeText = "This proxy allows no tunnel to this port, and a WebSocket needs one.\n"
 	otherHostText = "This connection leads to one host only, and the request names another.\n"
 	badFormText   = "The request is not one that a browser makes of a web site.\n"
 )
 
-// refusesTunnels says whether an HTTP proxy has refused CONNECT as such, and may yet take requests.
+// isTunnelRefusal reports whether an HTTP proxy has refused CONNECT as such, and may still take requests in absolute form.
 func isTunnelRefusal(fault *Error) bool {
 	status, ok := errors.AsType[statusError](causeOf(fault))
 	return ok && (status == http.StatusForbidden || status == http.StatusMethodNotAllowed || status == http.StatusNotImplemented)
 }
 
-// dialAbsolute gives a connection on which the target's requests are taken. refused is how the proxy has refused a tunnel.
+// dialAbsoluteForm returns a connection that forwards the target's requests in absolute form. refused is the fault of the tunnel.
 func (d *Dialer) dialAbsoluteForm(ctx context.Context, p *Proxy, t target, refused *Error, times *Timings) (net.Conn, *Error) {
 	*times = Timings{}
 	_, c, fault := d.openUpstream(ctx, p, times)
 	if fault != nil {
 		return nil, fault
 	}
-	toUs, up := net.Pipe()
-	down, fromUs := net.Pipe()
+	requests, up := net.Pipe()
+	answers, down := net.Pipe()
 	life, cancel := context.WithCancel(context.Background())
-	s := &requestForwarder{dialer: d, proxy: p, target: t, up: up, down: fromUs, spare: c, ctx: life, cancel: cancel}
+	s := &requestForwarder{dialer: d, proxy: p, target: t, up: up, down: down, spare: c, ctx: life, cancel: cancel}
 	s.limit = &io.LimitedReader{R: up}
 	s.in = bufio.NewReader(s.limit)
-	s.transport = &http.Transport{DialContext: s.dial, Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Address()}), DisableCompression: true,
-		MaxIdleConnsPerHost: 1, MaxResponseHeaderBytes: requestBudget, ExpectContinueTimeout: continueAfter}
+	s.transport = &http.Transport{DialContext: s.dial, Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Address()}),
+		DisableCompression: true, MaxIdleConnsPerHost: 1, MaxResponseHeaderBytes: requestBudget, ExpectContinueTimeout: continueAfter}
 	go s.serve()
-	return &absoluteConn{Conn: down, requests: toUs, forwarder: s, cancel: cancel, upstream: c, tunnelFault: refused}, nil
+	return &absoluteConn{Conn: answers, requests: requests, forwarder: s, cancel: cancel, upstream: c, tunnelFault: refused}, nil
 }
 
-// absoluteConn is the browser's end: what is written is read as requests, what is read are their answers.
+// absoluteConn is the browser's end of a requestForwarder. Writes are requests, and reads are their answers.
 type absoluteConn struct {
-	net.Conn             // answers
-	requests    net.Conn // requests
+	net.Conn    // answers
+	requests    net.Conn
 	forwarder   *requestForwarder
 	cancel      context.CancelFunc
-	upstream    net.Conn // of the proxy, for its addresses
-	tunnelFault *Error
+	upstream    net.Conn // to the proxy, for its addresses
+	tunnelFault *Error   // of the tunnel that the proxy refused
 }
 
 func (c *absoluteConn) Read(b []byte) (int, error) {
@@ -79,7 +79,7 @@ func (c *absoluteConn) Read(b []byte) (int, error) {
 
 func (c *absoluteConn) Write(b []byte) (int, error) { return c.requests.Write(b) }
 
-// CloseWrite says that no further request comes.
+// CloseWrite ends the requests.
 func (c *absoluteConn) CloseWrite() error { return c.requests.Close() }
 
 func (c *absoluteConn) Close() error {
@@ -97,24 +97,24 @@ func (c *absoluteConn) LocalAddr() net.Addr { return c.upstream.LocalAddr() }
 
 func (c *absoluteConn) RemoteAddr() net.Addr { return c.upstream.RemoteAddr() }
 
-// speaker answers the requests of one connection, one after another.
+// requestForwarder reads the requests of one connection and answers them, one after another.
 type requestForwarder struct {
 	dialer    *Dialer
 	proxy     *Proxy
 	target    target
 	ctx       context.Context  // ends with the connection
-	cancel    func()           // of ctx
-	monitor   *upstreamMonitor // set before the first request; nil: nobody wants to know how the proxy does
+	cancel    func()           // cancels ctx
+	monitor   *upstreamMonitor // set before the first request; nil without a route to monitor
 	transport *http.Transport
-	aborted   atomic.Bool // the end is none that an answer has
+	aborted   atomic.Bool // the connection ends in the middle of an exchange
 
 	in       *bufio.Reader
-	limit    *io.LimitedReader // below in
+	limit    *io.LimitedReader // in reads through it
 	up, down net.Conn
 
 	mu        sync.Mutex // guards what follows
-	spare     net.Conn   // to the proxy, not used yet; nil: taken
-	answering bool       // the answer proper has begun: no interim one may follow
+	spare     net.Conn   // a connection to the proxy that is not used yet; nil when it is
+	answering bool       // the final answer has begun, after which no interim one may follow
 }
 
 func (s *requestForwarder) serve() {
@@ -127,11 +127,11 @@ func (s *requestForwarder) serve() {
 		rawConn(s.spare).Close()
 	}
 	s.mu.Unlock()
-	io.Copy(io.Discard, s.up) // what is still said finds an ear, so that the answer arrives whole
+	io.Copy(io.Discard, s.up) // further requests are drained: a failed write would reset the connection before the answer has arrived
 	s.up.Close()
 }
 
-// dial gives the connection that is there already, and then further ones.
+// dial returns the spare connection first, and then new ones.
 func (s *requestForwarder) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	s.mu.Lock()
 	c := s.spare
@@ -149,12 +149,12 @@ func (s *requestForwarder) dial(ctx context.Context, _, _ string) (net.Conn, err
 	return newLateWriteErrConn(c), nil
 }
 
-// heardOut is a connection whose writes fail only when nothing more can be read. A proxy may answer before it has the whole body, and close:
-// http.Transport gives up at the failed write, while the answer is there to be read.
+// lateWriteErrConn reports a failed write only when nothing more can be read. A proxy may answer before it has the whole body, and close.
+// http.Transport gives up at the failed write, although the answer can be read.
 type lateWriteErrConn struct {
 	net.Conn
-	finish   func()        // closes all
-	finished chan struct{} // closed: nothing more is read
+	finish   func()        // closes finished
+	finished chan struct{} // closed when nothing more can be read
 }
 
 func newLateWriteErrConn(c net.Conn) *lateWriteErrConn {
@@ -183,39 +183,39 @@ func (c *lateWriteErrConn) Close() error {
 	return c.Conn.Close()
 }
 
-// watched is for a connection whose proxy may have to give way to another: that there is a connection says nothing of it yet.
+// upstreamMonitor monitors the upstream of a forwarder while other routes are left. That the upstream accepts connections proves nothing.
 type upstreamMonitor struct {
-	suspectAfter time.Duration                                // how long an answer may take before the proxy is doubted; 0: it is not
-	verify       func(ctx context.Context, why *Error) *Error // the proxy's own fault, if it has one
-	report       func(began time.Time, fault *Error)          // how a request ended; nil: with an answer
+	suspectAfter time.Duration                                // without an answer for so long the upstream is suspect; 0 never
+	verify       func(ctx context.Context, why *Error) *Error // returns the upstream's own fault, if there is one
+	report       func(began time.Time, fault *Error)          // reports the end of a request; a nil fault means an answer
 }
 
-// ask sends one request. When no answer comes in time, the proxy is doubted, and one that does no work has the connection end.
+// roundTrip sends one request. When its answer is late, the upstream is suspect; when the upstream does not work, the connection ends.
 func (s *requestForwarder) roundTrip(out *http.Request) (*http.Response, error) {
 	if s.monitor == nil {
 		return s.transport.RoundTrip(out)
 	}
-	began, over := time.Now(), new(atomic.Bool)
+	began, done := time.Now(), new(atomic.Bool)
 	if s.monitor.suspectAfter > 0 {
 		timer := time.AfterFunc(s.monitor.suspectAfter, func() {
-			if s.suspect(began, nil) && !over.Swap(true) {
+			if s.suspect(began, nil) && !done.Swap(true) {
 				s.cancel()
 			}
 		})
 		defer timer.Stop()
 	}
 	resp, err := s.transport.RoundTrip(out)
-	over.Store(true)
+	done.Store(true)
 	switch {
 	case err != nil:
 		s.suspect(began, nil)
-	case resp.StatusCode != http.StatusProxyAuthRequired: // which a site may say too
+	case resp.StatusCode != http.StatusProxyAuthRequired: // a site may send this status too
 		s.monitor.report(began, nil)
 	}
 	return resp, err
 }
 
-// doubt has the proxy prove that it works, and tells when it does not.
+// suspect verifies the upstream, and reports its fault if there is one.
 func (s *requestForwarder) suspect(began time.Time, why *Error) (failed bool) {
 	if s.monitor == nil || s.monitor.suspectAfter == 0 || s.ctx.Err() != nil {
 		return false
@@ -228,23 +228,19 @@ func (s *requestForwarder) suspect(began time.Time, why *Error) (failed bool) {
 	return true
 }
 
-// one takes a request and answers it. It says whether another may follow.
+// forwardOne reads a request and answers it. It reports whether another one may follow.
 func (s *requestForwarder) forwardOne() (more bool) {
 	s.limit.N = requestBudget
 	rq, err := http.ReadRequest(s.in)
 	s.limit.N = math.MaxInt64
-	switch {
-	case err == io.EOF:
+	if err == io.EOF {
 		return false
-	case err != nil:
-		s.aborted.Store(true)
-		return false
-	case listContains(rq.Header["Connection"], "upgrade") || rq.Header.Get("Upgrade") != "":
-		return s.reject(http.StatusNotImplemented, noUpgradeText)
-	case !strings.HasPrefix(rq.RequestURI, "/") || rq.Method == http.MethodConnect:
-		return s.reject(http.StatusBadRequest, badFormText)
-	case !s.matchesHost(rq.Host):
-		return s.reject(http.StatusMisdirectedRequest, otherHostText)
+	}
+	if err != nil {
+		return s.abort()
+	}
+	if status, text := s.judge(rq); status != 0 {
+		return s.reject(status, text)
 	}
 	s.mu.Lock()
 	s.answering = false
@@ -258,18 +254,35 @@ func (s *requestForwarder) forwardOne() (more bool) {
 		return s.reject(http.StatusBadGateway, "The proxy refuses the request: "+fault.Message+".\n")
 	}
 	if fault != nil {
-		s.aborted.Store(true)
-		return false
+		return s.abort()
 	}
 	defer resp.Body.Close()
 	last, err := s.writeAnswer(rq, resp)
 	if err != nil {
-		s.aborted.Store(true)
+		return s.abort()
 	}
-	return err == nil && !last && (rq.Body == http.NoBody || body.ended.Load())
+	return !last && (rq.Body == http.NoBody || body.ended.Load())
 }
 
-// names says whether a request's Host is the one that the connection leads to.
+func (s *requestForwarder) abort() (more bool) {
+	s.aborted.Store(true)
+	return false
+}
+
+// judge returns the status and text with which a request is rejected. The status 0 means that it is forwarded.
+func (s *requestForwarder) judge(rq *http.Request) (status int, text string) {
+	switch {
+	case listContains(rq.Header["Connection"], "upgrade") || rq.Header.Get("Upgrade") != "":
+		return http.StatusNotImplemented, noUpgradeText
+	case !strings.HasPrefix(rq.RequestURI, "/") || rq.Method == http.MethodConnect:
+		return http.StatusBadRequest, badFormText
+	case !s.matchesHost(rq.Host):
+		return http.StatusMisdirectedRequest, otherHostText
+	}
+	return 0, ""
+}
+
+// matchesHost reports whether a request's Host is the connection's target.
 func (s *requestForwarder) matchesHost(host string) bool {
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
@@ -278,7 +291,7 @@ func (s *requestForwarder) matchesHost(host string) bool {
 	return canonicalHost(name) == s.target.host && port == s.target.port
 }
 
-// send asks the proxy, and again with a login that it wants, as long as nothing of the body has gone.
+// send sends a request to the proxy, and again with a login that the proxy demands, as long as no byte of the body has been sent.
 func (s *requestForwarder) send(rq *http.Request, body *requestBody) (resp *http.Response, fault *Error) {
 	began := time.Now()
 	fault = s.dialer.authenticate(s.proxy, func(f *digestProof) *Error {
@@ -303,16 +316,17 @@ func (s *requestForwarder) send(rq *http.Request, body *requestBody) (resp *http
 	return resp, fault
 }
 
-// rewritten is the request in absolute form, without what concerns this hop alone.
+// rewrite returns the request in absolute form, without the fields of this hop.
 func (s *requestForwarder) rewrite(rq *http.Request, body *requestBody, f *digestProof) *http.Request {
-	out := &http.Request{Method: rq.Method, Host: rq.Host, Header: rq.Header.Clone(), ContentLength: rq.ContentLength, TransferEncoding: rq.TransferEncoding, Trailer: rq.Trailer,
-		URL: &url.URL{Scheme: "http", Host: rq.Host, Opaque: "//" + rq.Host + rq.RequestURI}} // opaque: to the letter as it came
+	out := &http.Request{Method: rq.Method, Host: rq.Host, Header: rq.Header.Clone(), ContentLength: rq.ContentLength,
+		TransferEncoding: rq.TransferEncoding, Trailer: rq.Trailer,
+		URL: &url.URL{Scheme: "http", Host: rq.Host, Opaque: "//" + rq.Host + rq.RequestURI}} // opaque URLs are sent unchanged
 	if rq.Body != http.NoBody {
 		out.Body = body
 	}
 	dropHopByHop(out.Header)
 	if out.Header.Get("User-Agent") == "" {
-		out.Header.Set("User-Agent", "") // else net/http says its own
+		out.Header.Set("User-Agent", "") // otherwise net/http sets its own
 	}
 	if login := authorization(s.proxy, f, out.Method, "http:"+out.URL.Opaque); login != "" {
 		out.Header.Set("Proxy-Authorization", login)
@@ -320,7 +334,7 @@ func (s *requestForwarder) rewrite(rq *http.Request, body *requestBody, f *diges
 	return out.WithContext(httptrace.WithClientTrace(s.ctx, &httptrace.ClientTrace{Got1xxResponse: s.forwardInterim}))
 }
 
-// interim passes an interim answer on, but for 100, which is said when the body is wanted.
+// forwardInterim passes an interim answer on, except 100, which sendContinue sends when the body is read.
 func (s *requestForwarder) forwardInterim(code int, h textproto.MIMEHeader) error {
 	if code == http.StatusContinue {
 		return nil
@@ -336,7 +350,7 @@ func (s *requestForwarder) forwardInterim(code int, h textproto.MIMEHeader) erro
 	return s.writeInterim(b.Bytes())
 }
 
-// goAhead tells a client that waits for it to send the body.
+// sendContinue tells a client that waits for it to send the body.
 func (s *requestForwarder) sendContinue() { s.writeInterim([]byte("HTTP/1.1 100 Continue\r\n\r\n")) }
 
 func (s *requestForwarder) writeInterim(text []byte) error {
@@ -349,7 +363,7 @@ func (s *requestForwarder) writeInterim(text []byte) error {
 	return err
 }
 
-// answer writes the answer as it comes. last: the end of the connection is its end.
+// writeAnswer writes the answer as it comes. last reports that the end of the connection ends the answer.
 func (s *requestForwarder) writeAnswer(rq *http.Request, resp *http.Response) (last bool, err error) {
 	s.mu.Lock()
 	s.answering = true
@@ -377,7 +391,7 @@ func (s *requestForwarder) writeAnswer(rq *http.Request, resp *http.Response) (l
 	return last, s.copyBody(resp, chunked)
 }
 
-// copyBody writes each part of a body as soon as it is there.
+// copyBody writes each part of a body as soon as it has come.
 func (s *requestForwarder) copyBody(resp *http.Response, chunked bool) error {
 	b := make([]byte, chunkSize)
 	var out []byte
@@ -414,28 +428,29 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-// refuse answers in place of the proxy, and ends the connection.
+// reject answers in the proxy's place, and ends the connection.
 func (s *requestForwarder) reject(code int, why string) (more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fmt.Fprintf(s.down, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nCache-Control: no-store\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
-		code, http.StatusText(code), len(why), why)
+	fmt.Fprintf(s.down, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nCache-Control: no-store\r\n"+
+		"Connection: close\r\nContent-Length: %d\r\n\r\n%s", code, http.StatusText(code), len(why), why)
 	return false
 }
 
-// dropHop removes what concerns one hop alone (RFC 9110 section 7.6.1), and what only a proxy has to say.
+// dropHopByHop removes the fields that concern one hop (RFC 9110 section 7.6.1), and those that only a proxy may set.
 func dropHopByHop(h http.Header) {
 	for _, v := range h["Connection"] {
 		for name := range strings.SplitSeq(v, ",") {
 			h.Del(strings.TrimSpace(name))
 		}
 	}
-	for _, name := range []string{"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade"} {
+	for _, name := range []string{"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te",
+		"Trailer", "Transfer-Encoding", "Upgrade"} {
 		h.Del(name)
 	}
 }
 
-// listed says whether a field that is a list has the word.
+// listContains reports whether a field that is a comma-separated list has the word.
 func listContains(values []string, word string) bool {
 	for _, v := range values {
 		for item := range strings.SplitSeq(v, ",") {
@@ -447,7 +462,7 @@ func listContains(values []string, word string) bool {
 	return false
 }
 
-// requestBody says how far a body has been taken. The transport closes it when it is done, which must not read what is left.
+// requestBody records how far a body has been read. Its Close does nothing: http.Transport calls it, and must not read what is left.
 type requestBody struct {
 	io.ReadCloser
 	onFirstRead  func()

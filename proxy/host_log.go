@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// This file keeps which hosts a relay was asked for, where somebody wants that.
+// Logs the hosts that a relay is asked for, when that is switched on.
 
-// keptHosts is how many are kept by name. What comes after is counted without.
+// maxLoggedHosts is how many hosts are logged by name. Requests for further hosts are only counted.
 const maxLoggedHosts = 1000
 
-// HostStats are what a host was asked for, and what went there and back.
+// HostStats is the traffic of one host.
 type HostStats struct {
 	Host                                     string
-	Connections, BytesUp, BytesDown, Refused int64
-	First, Last                              time.Time // when it was asked for
+	Connections, BytesUp, BytesDown, Refused int64     // tunnels opened, payload, and requests that Rules refused
+	First, Last                              time.Time // requests
 }
 
-// hostLog is what a relay keeps of hosts.
+// hostLog is a relay's log of hosts.
 type hostLog struct {
 	mu       sync.Mutex
 	byName   map[string]*hostTraffic
-	unlogged int64 // requests of those that have no place
+	unlogged int64 // requests for hosts beyond maxLoggedHosts
 }
 
-// hostTally is one host's.
+// hostTraffic is the traffic of one host.
 type hostTraffic struct {
 	traffic
-	refused     int64 // with first and last, guarded by the log's mutex
+	refused     int64 // guarded by the log's mutex, as first and last are
 	first, last time.Time
 }
 
-// LogHosts keeps from now on which hosts are asked for, or forgets all that was kept.
+// LogHosts starts to log hosts, or stops and forgets the log.
 func (r *Relay) LogHosts(on bool) {
 	switch {
 	case !on:
@@ -44,7 +44,7 @@ func (r *Relay) LogHosts(on bool) {
 	}
 }
 
-// Hosts tells what was kept, by name, and how many requests were for hosts that were not. nil: nothing is kept.
+// Hosts returns the log by name, and how many requests were for hosts that it has no room for. A nil list means that hosts are not logged.
 func (r *Relay) Hosts() (out []HostStats, more int64) {
 	l := r.hosts.Load()
 	if l == nil {
@@ -60,7 +60,7 @@ func (r *Relay) Hosts() (out []HostStats, more int64) {
 	return out, l.unlogged
 }
 
-// note takes down that a host is asked for; nil when it is not kept. A relay without a log has a nil one.
+// record records a request for a host. It returns nil when the host is not logged, also on a nil log.
 func (l *hostLog) record(host string, at time.Time) *hostTraffic {
 	if l == nil {
 		return nil
@@ -80,7 +80,7 @@ func (l *hostLog) record(host string, at time.Time) *hostTraffic {
 	return h
 }
 
-// refuse notes that it was not let through.
+// recordRefusal records that a request was refused. h may be nil.
 func (l *hostLog) recordRefusal(h *hostTraffic) {
 	if l == nil || h == nil {
 		return
@@ -90,7 +90,7 @@ func (l *hostLog) recordRefusal(h *hostTraffic) {
 	h.refused++
 }
 
-// counter adds what a pump moves to the sums of its route and, where one is kept, of its host.
+// counter adds the bytes that a pump moves to the traffic of its route and, unless nil, of its host.
 type counter struct{ route, host *atomic.Int64 }
 
 func (c counter) add(n int64) {
@@ -100,7 +100,7 @@ func (c counter) add(n int64) {
 	}
 }
 
-// counters are those of a tunnel's two ways.
+// counters returns the counters of a tunnel's two directions.
 func (t *tunnel) counters() (up, down counter) {
 	up, down = counter{route: &t.traffic.up}, counter{route: &t.traffic.down}
 	if t.host != nil {

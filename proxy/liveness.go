@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// This file looks at a proxy server a second time, on a connection of its own, where the first has said nothing: it may be the target that
-// is slow, or the server that is dead but for its kernel, which takes connections all the same.
+// Probes a silent proxy server on a connection of its own. Either the target is slow, or the server is dead and only its kernel
+// accepts connections.
 
-// errMute is the cause of a fault of a server that says nothing, whatever it is asked.
+// errServerSilent is the cause of a fault of a server that answers nothing, whatever it is asked.
 var errServerSilent = errors.New("the server says nothing to another connection either")
 
-// sight is what a look has shown.
+// serverState is what a probe has found.
 type serverState int
 
 const (
-	serverSilent serverState = iota // no connection, or no word on it
-	serverCloses                    // it ends the connection without a word
+	serverSilent serverState = iota // no connection, or no answer on it
+	serverCloses                    // it closes the connection without an answer
 	serverResponds
 )
 
-// look asks the server what it can answer by itself, without any target.
+// probeServer sends a message that the server can answer by itself, without any target.
 func (d *Dialer) probeServer(ctx context.Context, p Proxy) serverState {
 	p = p.Normalize()
 	raw, c, fault := d.openUpstream(ctx, &p, new(Timings))
@@ -47,7 +47,7 @@ func (d *Dialer) probeServer(ctx context.Context, p Proxy) serverState {
 	return serverCloses
 }
 
-// nonsense is what a server of the type answers at once: no target is in it that could be slow.
+// livenessMessage returns a message that a server of the type answers at once. It names no target that could be slow.
 func livenessMessage(p *Proxy) []byte {
 	switch {
 	case p.Type == SOCKS5 && p.Username != "":
@@ -57,19 +57,20 @@ func livenessMessage(p *Proxy) []byte {
 	case p.Type == SOCKS4:
 		return []byte{4, 1, 0, 0, 0, 0, 0, 0, 0} // port 0 of 0.0.0.0
 	}
-	return []byte("GET / HTTP/1.1\r\nConnection: close\r\n\r\n") // neither a target nor a Host
+	return []byte("GET / HTTP/1.1\r\nConnection: close\r\n\r\n") // without a target and a Host
 }
 
-// connectServer opens the TCP connection to the upstream, where the Policy lets a proxy server be.
+// connectUpstream opens the TCP connection to the upstream, if the Policy allows a proxy server at its address.
 func (d *Dialer) connectUpstream(ctx context.Context, p *Proxy, times *Timings) (*net.TCPConn, *Error) {
-	if IsDebugHost(p.Host) { // also in spellings that some resolvers take for addresses
+	if IsDebugHost(p.Host) { // in spellings too that only some resolvers take for addresses
 		return nil, &Error{StageConnect, BlockedAddress, debugRangeReason, nil}
 	}
 	refuses := func(a netip.Addr) string { return d.Policy.refusesServer(a, d.local()) }
 	return d.connect(ctx, "tcp", p.Address(), StageConnect, refuses, times)
 }
 
-// reach opens a connection to the upstream, up to where its protocol begins. c is what is spoken on, raw is below its TLS.
+// openUpstream opens a connection to the upstream, up to where the proxy protocol begins. c carries the protocol; raw is c, or below its
+// TLS.
 func (d *Dialer) openUpstream(ctx context.Context, p *Proxy, times *Timings) (raw *net.TCPConn, c net.Conn, fault *Error) {
 	if raw, fault = d.connectUpstream(ctx, p, times); fault != nil {
 		return nil, nil, fault
@@ -91,47 +92,47 @@ func (d *Dialer) openUpstream(ctx context.Context, p *Proxy, times *Timings) (ra
 	return raw, c, nil
 }
 
-// doubt is a look that begins while a dial has still no answer.
+// livenessProbe is a probe of the upstream that starts while a dial has no answer yet.
 type livenessProbe struct {
 	timer *time.Timer
 	run   func()
 	done  chan struct{}
 	state serverState     // set before done is closed
-	ctx   context.Context // whose end is nobody's fault
+	ctx   context.Context // when it ends, the fault is not the server's
 }
 
-// startDoubt begins the look when half of the dial's time has gone by, and gives it the other half, however late it begins.
+// startLivenessProbe starts the probe when half of the dial's time is over, and gives it as much time, however late it runs.
 func startLivenessProbe(ctx context.Context, d *Dialer, whole time.Duration) *livenessProbe {
-	v := &livenessProbe{done: make(chan struct{}), ctx: ctx}
-	v.run = func() {
-		defer close(v.done)
+	p := &livenessProbe{done: make(chan struct{}), ctx: ctx}
+	p.run = func() {
+		defer close(p.done)
 		ctx, cancel := context.WithTimeout(ctx, whole/2)
 		defer cancel()
-		v.state = d.probeServer(ctx, *d.Upstream)
+		p.state = d.probeServer(ctx, *d.Upstream)
 	}
-	v.timer = time.AfterFunc(whole/2, v.run)
-	return v
+	p.timer = time.AfterFunc(whole/2, p.run)
+	return p
 }
 
-// settle ends the doubt: it gives the fault of a dial as the server's own when the look has shown that.
-func (v *livenessProbe) explain(fault *Error) *Error {
-	begun := !v.timer.Stop()
-	doubtful := fault != nil && fault.Stage == StageRequest && (fault.Code == TimedOut || fault.Code == ConnectionClosed) && !errors.Is(fault.Err, context.Canceled)
-	if !doubtful {
-		return fault // a look that goes on ends with its context
+// explain ends the probe. It returns the fault of the dial, or the server's own fault when the probe has shown one.
+func (p *livenessProbe) explain(fault *Error) *Error {
+	started := !p.timer.Stop()
+	if fault == nil || fault.Stage != StageRequest || fault.Code != TimedOut && fault.Code != ConnectionClosed ||
+		errors.Is(fault.Err, context.Canceled) {
+		return fault // a probe that runs ends with its context
 	}
-	if begun {
-		<-v.done
+	if started {
+		<-p.done
 	} else {
-		v.run()
+		p.run()
 	}
-	if v.state == serverResponds || v.state == serverCloses && fault.Code == TimedOut || v.ctx.Err() != nil {
+	if p.state == serverResponds || p.state == serverCloses && fault.Code == TimedOut || p.ctx.Err() != nil {
 		return fault
 	}
 	return &Error{fault.Stage, fault.Code, "the proxy takes connections and says nothing on them", errServerSilent}
 }
 
-// speaksTLS says whether a server that was spoken to without TLS answers in TLS.
+// speaksTLS reports whether the server answers a TLS hello in TLS.
 func (d *Dialer) speaksTLS(ctx context.Context, p Proxy) bool {
 	p = p.Normalize()
 	raw, fault := d.connectUpstream(ctx, &p, new(Timings))
@@ -141,12 +142,14 @@ func (d *Dialer) speaksTLS(ctx context.Context, p Proxy) bool {
 	defer raw.Close()
 	stop := context.AfterFunc(ctx, func() { interrupt(raw) })
 	defer stop()
-	first := &prefixConn{Conn: raw}
-	tls.Client(first, &tls.Config{ServerName: unbracket(p.Host), InsecureSkipVerify: true}).Handshake() //nolint:errcheck,gosec // nothing is sent over it
-	return len(first.prefix) >= 2 && (first.prefix[0] == 0x15 || first.prefix[0] == 0x16) && first.prefix[1] == 3
+	c := &prefixConn{Conn: raw}
+	unverified := &tls.Config{ServerName: unbracket(p.Host), InsecureSkipVerify: true} //nolint:gosec // nothing is sent over it
+	tls.Client(c, unverified).Handshake()                                              //nolint:errcheck // only the first bytes count
+	// A record of the type alert or handshake, and of a version from 3.0 (RFC 8446 section 5.1).
+	return len(c.prefix) >= 2 && (c.prefix[0] == 0x15 || c.prefix[0] == 0x16) && c.prefix[1] == 3
 }
 
-// firstBytes keeps how what is read begins.
+// prefixConn keeps the first bytes that are read.
 type prefixConn struct {
 	net.Conn
 	prefix []byte
@@ -160,43 +163,45 @@ func (f *prefixConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// helloPatience is how long a server may take to answer a hello: it needs nobody else for that.
+// tlsProbeTimeout bounds the probe for TLS. A server answers a hello without anybody else.
 const tlsProbeTimeout = time.Second
 
-// complains says whether the fault may be a TLS server's that answers in HTTP to what comes without.
+// isBadRequest reports whether a fault is an HTTP 400, which some TLS servers answer to a client without TLS.
 func isBadRequest(fault *Error) bool {
 	status, ok := errors.AsType[statusError](causeOf(fault))
 	return ok && status == 400
 }
 
-// doubtTLS explains faults of servers that want TLS before anything else: some say nothing to what comes without, some hang up, some
-// answer in plain HTTP. It begins when half of the time has gone by, or when the dial has failed.
+// startTLSProbe explains faults of servers that expect TLS. Without it some answer nothing, some hang up, and some answer in plain HTTP.
+// The probe starts when half of the time is over, or when the dial has failed.
 func (d *Dialer) startTLSProbe(ctx context.Context, up *Proxy, whole time.Duration) (explain func(*Error) *Error) {
 	if up == nil || up.Normalize().Type == HTTPS {
 		return func(fault *Error) *Error { return fault }
 	}
-	done, saw := make(chan struct{}), false
-	ask := func() {
+	done, speaksTLS := make(chan struct{}), false
+	probe := func() {
 		defer close(done)
 		ctx, cancel := context.WithTimeout(ctx, tlsProbeTimeout)
 		defer cancel()
-		saw = d.speaksTLS(ctx, *up)
+		speaksTLS = d.speaksTLS(ctx, *up)
 	}
-	timer := time.AfterFunc(whole/2, ask)
+	timer := time.AfterFunc(whole/2, probe)
 	return func(fault *Error) *Error {
-		begun := !timer.Stop()
-		wordless := fault != nil && (fault.Stage == StageGreeting || fault.Stage == StageRequest) && (fault.Code == TimedOut || fault.Code == ConnectionClosed)
-		if !wordless && !isBadRequest(fault) {
+		started := !timer.Stop()
+		unanswered := fault != nil && (fault.Stage == StageGreeting || fault.Stage == StageRequest) &&
+			(fault.Code == TimedOut || fault.Code == ConnectionClosed)
+		if !unanswered && !isBadRequest(fault) {
 			return fault
 		}
-		if begun {
+		if started {
 			<-done
 		} else {
-			ask()
+			probe()
 		}
-		if !saw {
+		if !speaksTLS {
 			return fault
 		}
-		return &Error{StageGreeting, NotAProxy, "the server speaks TLS on that port, and wants it first: the type may have to be https", fault}
+		const message = "the server speaks TLS on that port, and wants it first: the type may have to be https"
+		return &Error{StageGreeting, NotAProxy, message, fault}
 	}
 }

@@ -7,35 +7,35 @@ import (
 	"time"
 )
 
-// A server that writes small wakes its reader for each piece, and each costs as much as a large one. So when pieces have come one upon the
-// other for a while, and nothing went the other way meanwhile, the kernel is asked to wake a pump for many at once (SO_RCVLOWAT), for as
-// long as they come so fast. What comes by itself, what is tiny, and what answers something goes at once.
+// Coalesces small reads. A server that writes small pieces wakes a pump for each, and each costs as much as a large one.
+// When small reads follow each other for a while, and nothing goes the other way, the kernel is told to wake the pump for many at
+// once (socket(7), SO_RCVLOWAT). Single reads, tiny reads and answers are never delayed.
 const (
-	minStreamRead = 1 << 10               // below this a piece is a message, and of no stream
-	smallRead     = 128 << 10             // below this it is small
-	streamReads   = 16                    // so many of them make a stream
-	maxReadGap    = 10 * time.Millisecond // pieces further apart are of no stream
-	lowWaterMark  = 1 << 20               // what is waited for
-	receiveRoom   = 3 * lowWaterMark      // what the connection may hold: the sender goes on while this is moved
+	minStreamRead = 1 << 10               // below this a read is a message, and not part of a stream
+	smallRead     = 128 << 10             // below this a read is small
+	streamReads   = 16                    // so many small reads in a row make a stream
+	maxReadGap    = 10 * time.Millisecond // between the reads of a stream
+	lowWaterMark  = 1 << 20               // bytes to wait for while coalescing
+	receiveRoom   = 3 * lowWaterMark      // of the receive buffer: the sender goes on while a pump moves lowWaterMark
 
-	// Nothing waits longer for what follows than a small part of the time that its stream has lasted.
+	// A read waits for more for a fraction of the time that its stream has lasted, within bounds.
 	ageFraction     = 16
 	coalesceWaitMin = time.Millisecond
 	coalesceWaitMax = 10 * time.Millisecond
 )
 
-// pace is what one pump has seen of its stream.
+// coalescer is what one pump has seen of its stream.
 type coalescer struct {
 	*readWaiter
-	src         *net.TCPConn // nil: it always goes as it comes
-	direction   int32        // which pump this is
-	smallReads  int          // small pieces in a row
-	streamStart time.Time    // with the first of them
+	src         *net.TCPConn // nil never coalesces
+	direction   int32        // of the pump
+	smallReads  int          // in a row
+	streamStart time.Time    // time of the first of them
 	lastRead    time.Time
-	coalescing  bool // the kernel waits for lowWater
+	coalescing  bool // the kernel waits for lowWaterMark
 }
 
-// next waits as waiter does, or until enough has gathered.
+// next waits as readWaiter.wait does, and while coalescing until lowWaterMark bytes are there or the wait is over.
 func (p *coalescer) next(t *tunnel) (n int, err error) {
 	if !p.coalescing {
 		return p.wait()
@@ -56,7 +56,7 @@ func (p *coalescer) next(t *tunnel) (n int, err error) {
 		p.setLowWater(1)
 	}
 	p.src.SetReadDeadline(time.Time{})
-	if t.pumpsDone.Load() > 0 { // the other pump says so before it sets the deadline that has just gone
+	if t.pumpsDone.Load() > 0 { // the other pump counts itself before it sets the deadline that was just replaced
 		p.src.SetReadDeadline(time.Now().Add(t.relay.idleTimeout))
 	}
 	if late && n == 0 {
@@ -65,14 +65,14 @@ func (p *coalescer) next(t *tunnel) (n int, err error) {
 	return n, err
 }
 
-// saw takes down that n bytes are about to be moved, after what went the way moved.
-func (p *coalescer) observe(n int, moved int32) {
+// observe records that n bytes are about to be moved, after bytes were last moved in the direction last.
+func (p *coalescer) observe(n int, last int32) {
 	if p.src == nil || n == 0 {
 		return
 	}
 	now := time.Now()
 	switch {
-	case moved != p.direction || n < minStreamRead || now.Sub(p.lastRead) > maxReadGap && !p.coalescing:
+	case last != p.direction || n < minStreamRead || now.Sub(p.lastRead) > maxReadGap && !p.coalescing:
 		p.smallReads = 0
 	case n < smallRead && p.smallReads < streamReads:
 		if p.smallReads++; p.smallReads == 1 {
@@ -81,7 +81,7 @@ func (p *coalescer) observe(n int, moved int32) {
 	}
 	p.lastRead = now
 	if p.smallReads == streamReads && !p.coalescing {
-		// The first makes the kernel give the connection so much room (socket(7): the receive buffer grows with SO_RCVLOWAT), the second is what is waited for.
+		// The first call makes the receive buffer grow, as socket(7) says of SO_RCVLOWAT. The second sets the mark.
 		p.coalescing = p.setLowWater(receiveRoom) && p.setLowWater(lowWaterMark)
 	}
 }

@@ -5,14 +5,13 @@ import (
 	"syscall"
 )
 
-// waiter tells when a connection has bytes to read, without holding a buffer or a pipe meanwhile: an idle tunnel costs
-// two descriptors and no memory beyond its connections. (io.Copy would hold two pipes, four more descriptors, for as
-// long as it waits.)
+// readWaiter waits until a connection has bytes to read, without holding a buffer or a pipe. So an idle tunnel costs two descriptors and
+// no memory beyond its connections. io.Copy would hold two pipes, four more descriptors, while it waits.
 type readWaiter struct {
-	raw      syscall.RawConn // nil: nothing to ask, a read has to block
+	raw      syscall.RawConn // nil when there is nothing to poll: a read has to block
 	ready    func(fd uintptr) bool
-	minBytes int // when not 0: what is worth being told of without a wait
-	polls    int // how often, in one wait
+	minBytes int // fewer bytes do not end the wait before it began; 0 means any
+	polls    int // calls of poll in one wait
 	n        int
 	err      error
 }
@@ -29,8 +28,8 @@ func newReadWaiter(c net.Conn) (*readWaiter, error) {
 	return w, err
 }
 
-// wait returns how many bytes can be read at least; 0 means that it is not known and that a read tells. io.EOF means
-// that the other side has ended.
+// wait returns at least how many bytes can be read; 0 means that this is unknown and a read tells. The error io.EOF is the end of
+// the stream.
 func (w *readWaiter) wait() (int, error) {
 	if w.raw == nil {
 		return 0, nil

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// look asks how much there is; where there is nothing, a peek tells the end of the stream from mere silence.
+// poll asks how many bytes there are. When there are none, a peek tells the end of the stream from silence.
 func (w *readWaiter) poll(fd uintptr) bool {
 	w.polls++
 	if w.n = readableBytes(int(fd)); w.n > 0 {
-		return w.polls > 1 || w.n >= w.minBytes // whatever has ended the wait has its reason
+		return w.polls > 1 || w.n >= w.minBytes // after a wait any bytes count: the kernel had a reason to end it
 	}
 	var b [1]byte
 	for {
@@ -33,7 +33,7 @@ func (w *readWaiter) poll(fd uintptr) bool {
 	}
 }
 
-// there tells, whatever the deadline, how many bytes can be read, where the system says.
+// buffered returns how many bytes can be read, whatever the deadline; 0 where the system does not tell.
 func (w *readWaiter) buffered() (n int) {
 	if w.raw != nil {
 		w.raw.Control(func(fd uintptr) { n = readableBytes(int(fd)) })

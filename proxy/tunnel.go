@@ -12,38 +12,37 @@ import (
 	"time"
 )
 
-// tunnel is one connection of a browser's: first a handshake, then two pumps.
+// tunnel is one connection of a browser: first a handshake, then two pumps.
 type tunnel struct {
 	relay  *Relay
 	client net.Conn
 
-	mu         sync.Mutex // guards what follows; a Close, or a cut, may come while the dial runs
+	mu         sync.Mutex // guards what follows, since a close may come during the dial
 	upstream   net.Conn
 	closed     bool
-	target     target             // as it was asked for; no host: not yet
-	dialer     *Dialer            // that it dials or has dialled with; nil: it goes through no route
+	target     target             // as the browser asked for it; no host before that
+	dialer     *Dialer            // of the route that it dials or has dialled through; nil when it is bypassed
 	cancelDial context.CancelFunc // of the dial that runs
-	nextRoute  *route             // behind the one in use, which it has found dead; nil: it has not
-	redial     bool               // a cut came while it dialled: what comes of the dial is worth nothing
+	nextRoute  *route             // the route to dial after the one in use was found dead; nil until then
+	redial     bool               // the route was replaced during the dial, whose outcome does not count
 
-	traffic *traffic     // of what it counts under
-	host    *hostTraffic // its host's; nil: not kept
+	traffic *traffic     // of its route's key
+	host    *hostTraffic // of its host; nil when hosts are not logged
 
-	pumpsDone     atomic.Int32 // pumps that have ended
-	lastDirection atomic.Int32 // which way bytes were moved last
+	pumpsDone     atomic.Int32
+	lastDirection atomic.Int32 // in which bytes were moved last
 }
 
-// The ways of a tunnel.
+// The directions of a tunnel.
 const (
 	toTarget = 1
 	toClient = 2
 )
 
-// chunkSize is how much a pump moves at once where the kernel does not do it alone.
+// chunkSize is how many bytes a pump copies at once where the kernel does not splice.
 const chunkSize = 32 << 10
 
-// serve does the handshake. The pumps are goroutines of their own, since the stack that a dial has grown would stay
-// with a tunnel for its life.
+// serve does the handshake. The pumps get goroutines of their own: a stack that a dial has grown would stay for the tunnel's life.
 func (t *tunnel) serve() {
 	if t.open() != nil {
 		t.finish()
@@ -54,7 +53,7 @@ func (t *tunnel) serve() {
 	go t.pump(t.client, t.upstream, down)
 }
 
-// end forgets the tunnel.
+// finish closes the tunnel and removes it from the relay.
 func (t *tunnel) finish() {
 	r := t.relay
 	t.closeConns()
@@ -75,7 +74,7 @@ func (t *tunnel) closeConns() {
 	}
 }
 
-// bare is the connection below TLS, or c itself. Closing it waits for nobody, where TLS would say goodbye first.
+// rawConn returns the connection below TLS, or c itself. Its Close does not wait, where that of TLS sends an alert first.
 func rawConn(c net.Conn) net.Conn {
 	if t, ok := c.(*tls.Conn); ok {
 		return t.NetConn()
@@ -83,7 +82,7 @@ func rawConn(c net.Conn) net.Conn {
 	return c
 }
 
-// open admits the client, learns its target, dials, and passes on what both sides have sent already.
+// open admits the client, reads its target, dials, and passes on what both sides have sent already.
 func (t *tunnel) open() error {
 	r := t.relay
 	if admit := r.admit.Load(); admit != nil {
@@ -126,19 +125,19 @@ func (t *tunnel) open() error {
 	return writeReply(t.client, replySucceeded, down)
 }
 
-// pump moves bytes one way until src ends, passes the end on, and leaves the other way alone. After a fault both ways
-// are reset, so that nobody takes half an answer for a whole one.
+// pump moves bytes in one direction until src ends, then ends dst and leaves the other direction alone. After a fault both
+// connections are reset, so that neither side takes half an answer for a whole one.
 func (t *tunnel) pump(dst, src net.Conn, count counter) {
 	err := t.move(dst, src, count)
-	if err == nil && t.pumpsDone.Load() == 0 { // else both have ended, and the close says so
+	if err == nil && t.pumpsDone.Load() == 0 { // otherwise both directions have ended, and the close says so
 		err = closeWrite(dst)
 	}
 	if err != nil {
 		t.reset()
 	}
-	ended := t.pumpsDone.Add(1)
-	dst.SetReadDeadline(time.Now().Add(t.relay.idleTimeout)) // dst is what the other pump reads
-	if ended == 2 {
+	done := t.pumpsDone.Add(1)
+	dst.SetReadDeadline(time.Now().Add(t.relay.idleTimeout)) // the other pump reads dst
+	if done == 2 {
 		t.finish()
 	}
 }
@@ -148,7 +147,7 @@ func (t *tunnel) reset() {
 	t.closeConns()
 }
 
-// lingerNot makes the close of each connection a reset.
+// resetOnClose makes the close of each connection a TCP reset.
 func resetOnClose(all ...net.Conn) {
 	for _, c := range all {
 		if tcp, ok := rawConn(c).(*net.TCPConn); ok {
@@ -157,58 +156,80 @@ func resetOnClose(all ...net.Conn) {
 	}
 }
 
-// move passes bytes on until src ends, in chunks: wait for bytes with nothing in hand, then move what there is.
+// move moves bytes until src ends.
 func (t *tunnel) move(dst, src net.Conn, count counter) error {
+	m, err := newMover(t, dst, src, count)
+	for err == nil {
+		err = m.step()
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// mover is the state of one pump.
+type mover struct {
+	tunnel   *tunnel
+	dst, src net.Conn
+	to       *net.TCPConn // dst, where the kernel splices; else nil
+	limit    io.LimitedReader
+	fromTCP  bool
+	in       coalescer
+	count    counter
+}
+
+func newMover(t *tunnel, dst, src net.Conn, count counter) (*mover, error) {
 	w, err := newReadWaiter(src)
+	if err != nil {
+		return nil, err
+	}
+	m := &mover{tunnel: t, dst: dst, src: src, count: count, in: coalescer{readWaiter: w, direction: toClient}}
+	from, fromTCP := src.(*net.TCPConn)
+	m.limit.R, m.fromTCP = from, fromTCP
+	if canSplice && fromTCP {
+		m.in.src = from
+		m.to, _ = dst.(*net.TCPConn)
+	}
+	if dst == t.upstream {
+		m.in.direction = toTarget
+	}
+	return m, nil
+}
+
+// step waits for bytes without holding a buffer, and moves them.
+func (m *mover) step() error {
+	t := m.tunnel
+	n, err := m.in.next(t)
+	if errors.Is(err, os.ErrDeadlineExceeded) && m.in.buffered() > 0 { // src was not idle: this process was late
+		m.src.SetReadDeadline(time.Now().Add(t.relay.idleTimeout))
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	from, fromTCP := src.(*net.TCPConn)
-	to, toTCP := dst.(*net.TCPConn)
-	limit := &io.LimitedReader{R: from}
-	p := coalescer{readWaiter: w, direction: toClient}
-	if canSplice && fromTCP {
-		p.src = from
+	m.in.observe(n, t.lastDirection.Swap(m.in.direction))
+	if err := m.transfer(n); err != nil {
+		return err
 	}
-	if dst == t.upstream {
-		p.direction = toTarget
+	if t.pumpsDone.Load() > 0 {
+		m.src.SetReadDeadline(time.Now().Add(t.relay.idleTimeout))
 	}
-	for {
-		n, err := p.next(t)
-		if errors.Is(err, os.ErrDeadlineExceeded) && w.buffered() > 0 { // src was not silent: it was this process that had no time
-			src.SetReadDeadline(time.Now().Add(t.relay.idleTimeout))
-			continue
-		}
-		if err == nil {
-			p.observe(n, t.lastDirection.Swap(p.direction))
-		}
-		if err == nil && canSplice && fromTCP && toTCP {
-			limit.N = int64(n)
-			var moved int64
-			moved, err = to.ReadFrom(limit) // splices, since it finds a *net.TCPConn on both sides and nothing around them
-			count.add(moved)
-			err = ignoreDeadline(err)
-		} else if err == nil {
-			err = t.relay.moveChunk(dst, src, count)
-			if fromTCP {
-				err = ignoreDeadline(err)
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if t.pumpsDone.Load() > 0 {
-			src.SetReadDeadline(time.Now().Add(t.relay.idleTimeout))
-		}
-	}
+	return nil
 }
 
-// stillHere passes over a deadline that went by while a chunk was being moved: dst was slow, but src was not silent.
-func ignoreDeadline(err error) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+// transfer moves n bytes, or a chunk where the kernel does not splice. A deadline that passes meanwhile is ignored: dst was slow, but
+// src was not idle.
+func (m *mover) transfer(n int) (err error) {
+	if m.to != nil {
+		m.limit.N = int64(n)
+		var moved int64
+		moved, err = m.to.ReadFrom(&m.limit) // splices, since it finds a bare *net.TCPConn on both sides
+		m.count.add(moved)
+	} else {
+		err = m.tunnel.relay.moveChunk(m.dst, m.src, m.count)
+	}
+	if m.fromTCP && errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil
 	}
 	return err
