@@ -80,8 +80,8 @@ func LocalBypass(target string) (Bypass, error) {
 		return Bypass{}, badTarget(debugRangeReason, nil)
 	}
 	denied := func(a netip.Addr) bool { return containsAddr(deniedPrefixes, a) }
-	local := t.addr.IsValid() && (t.addr.Unmap().IsLoopback() || !slices.ContainsFunc(addressForms(t.addr), denied) && containsAddr(privatePrefixes, t.addr))
-	if !local {
+	private := containsAddr(privatePrefixes, t.addr) && !slices.ContainsFunc(addressForms(t.addr), denied)
+	if !t.addr.IsValid() || !t.addr.Unmap().IsLoopback() && !private {
 		return Bypass{}, badTarget("the target is not localhost, nor an address of this machine or of a private network", nil)
 	}
 	return Bypass{Host: t.host, Port: t.port, Address: t.address()}, nil

@@ -17,27 +17,31 @@ import (
 	"time"
 )
 
-// What a Checker takes when its fields are zero.
+// Defaults of a Checker's fields.
 const (
 	DefaultCheckTimeout  = 10 * time.Second
-	DefaultCheckMaxBytes = 64 << 10
+	DefaultCheckMaxBytes = 64 << 10 // bytes
 )
 
-// answerHeadBudget is how many bytes a check URL's answer may have beside its body.
+// answerHeadBudget is how many bytes a check URL's answer may have besides its body.
 const answerHeadBudget = 16 << 10
 
-// Checker probes proxies: through the Dialer that the relay uses, to a URL that answers with the caller's address. It
-// is safe for concurrent use and must not be copied after the first check.
+// Checker probes proxies with the Dialer that the relay uses, by a URL that answers with the caller's address.
+// A Checker is safe for concurrent use and must not be copied after the first check.
 type Checker struct {
-	URLs     []string      // http or https, tried in turn; their host:port is exempt from Policy, since the operator named them
-	URLs6    []string      // the same for the exit over IPv6, asked after a good check; their hosts should have no IPv4 address. nil: nobody asks
-	PlainURL string        // http, asked after a good check that https has passed; "": the first of URLs that is http, if any
-	UDPURL   string        // "stun://host:port", asked through a SOCKS5 proxy's UDP after a good check; "": nobody asks
-	Timeout  time.Duration // one absolute deadline for a whole check; 0 means DefaultCheckTimeout
+	// URLs are http or https and tried in order. The operator names them, so their host:port is exempt from Policy.
+	URLs []string
+	// URLs6 are requested after a good check for the exit over IPv6. Their hosts should have no IPv4 address. None: it stays unknown.
+	URLs6 []string
+	// PlainURL is an http URL, requested after a good check over https. "" means the first http one of URLs, if there is one.
+	PlainURL string
+	// UDPURL is "stun://host:port", requested through a SOCKS5 proxy's UDP after a good check. "" means that UDP is not checked.
+	UDPURL   string
+	Timeout  time.Duration // one absolute deadline for the whole check; 0 means DefaultCheckTimeout
 	MaxBytes int64         // of an answer's body; 0 means DefaultCheckMaxBytes
 	Policy   Policy
-	Geo      func(netip.Addr) (Place, bool) // asked for what the answer does not tell; may be nil
-	RootCAs  *x509.CertPool                 // for https upstreams and https URLs; nil means the system's
+	Geo      func(netip.Addr) (Place, bool) // completes what the answer does not tell; may be nil
+	RootCAs  *x509.CertPool                 // trusted for https upstreams and URLs; nil means the system's
 
 	mu       sync.Mutex
 	requests map[string]*checkRequest // by URL
@@ -46,33 +50,33 @@ type Checker struct {
 	readers  sync.Pool // *bufio.Reader
 }
 
-// Result is what one check found. A proxy that does not work is a Result too.
+// Result is the outcome of one check, of a proxy that does not work too.
 type Result struct {
 	OK        bool
-	ExitIP    string     // the address that the world sees
-	IPVersion int        // 4 or 6; 0 when there is no exit
-	ExitIPv6  string     // what the world sees over IPv6; "" when there is none, or nobody asked
-	UDP       *UDPResult // nil when nobody asked
-	PlainHTTP *bool      // whether a site at http:// is reached; nil when nobody asked
+	ExitIP    string     // the address that sites see
+	IPVersion int        // 4 or 6; 0 without an exit
+	ExitIPv6  string     // the address that sites see over IPv6; "" when there is none or it was not checked
+	UDP       *UDPResult // nil when it was not checked
+	PlainHTTP *bool      // whether a site at http:// is reached; nil when it was not checked
 	Place     Place
-	Source    string        // who told the country: "answer", "geoip", or "" when nobody did
+	Source    string        // of the country: "answer", "geoip", or "" when it is unknown
 	Locale    string        // the country's likely language as a BCP 47 tag; "" when unknown
-	Latency   time.Duration // Connect + TLS + Handshake + FirstByte: from nothing to the first byte, without look-up
+	Latency   time.Duration // Connect + TLS + Handshake + FirstByte of Timings, without the look-up
 	Timings   Timings
-	RemoteDNS bool      // the upstream looks names up; false without one, and for SOCKS4 while no name was tried
-	CheckedAt time.Time // when the check began
+	RemoteDNS bool      // the upstream resolves names; false without an upstream, and for SOCKS4 while no name was tried
+	CheckedAt time.Time // start of the check
 	Duration  time.Duration
 	Err       *Error // nil when OK
 }
 
-// Check probes a proxy. When ctx ends, the Result has the code TimedOut.
+// Check probes a proxy. When ctx ends, the Result's error has the code TimedOut.
 func (c *Checker) Check(ctx context.Context, p Proxy) Result { return c.probe(ctx, &p) }
 
 // CheckDirect probes without a proxy. It finds this machine's own exit.
 func (c *Checker) CheckDirect(ctx context.Context) Result { return c.probe(ctx, nil) }
 
-// probe tries the URLs in turn. What is the proxy's own fault ends it; each URL but the last may take half of the time
-// that is left. The first fault is the one that is told.
+// probe tries the URLs in order. A fault of the proxy itself ends the check. Each URL but the last may take half of the time that is
+// left. The first fault is the one that is reported.
 func (c *Checker) probe(ctx context.Context, up *Proxy) Result {
 	timeout := c.Timeout
 	if timeout <= 0 {
@@ -107,7 +111,7 @@ func (c *Checker) probe(ctx context.Context, up *Proxy) Result {
 	return *first
 }
 
-// plainOf is what a probe of a plain address says: whether the site was reached; nil where the proxy was not heard to say so, as when time ran out.
+// plainOf returns whether a probe reached a plain site; nil when the proxy did not say so, for example after a timeout.
 func plainOf(r Result) *bool {
 	if !r.OK && (r.Err.Stage != StageRequest || r.Err.Code == TimedOut) {
 		return nil
@@ -115,7 +119,7 @@ func plainOf(r Result) *bool {
 	return &r.OK
 }
 
-// probeMore asks what a working proxy can do beside: it never makes it a dead one.
+// probeExtras finds out what else a working proxy can do. It never makes the check fail.
 func (c *Checker) probeExtras(ctx context.Context, up *Proxy, r *Result, end time.Time) {
 	if r.IPVersion == 6 {
 		r.ExitIPv6 = r.ExitIP
@@ -139,7 +143,7 @@ func (c *Checker) probeExtras(ctx context.Context, up *Proxy, r *Result, end tim
 
 func isPlain(u string) bool { return strings.HasPrefix(strings.ToLower(u), "http:") }
 
-// plainURL is what is asked to see whether plain sites are reached, or "".
+// plainURL returns the URL of a plain site to request, or "".
 func (c *Checker) plainURL() string {
 	if i := slices.IndexFunc(c.URLs, isPlain); c.PlainURL == "" && i >= 0 {
 		return c.URLs[i]
@@ -147,7 +151,7 @@ func (c *Checker) plainURL() string {
 	return c.PlainURL
 }
 
-// isProxysFault tells whether another URL would meet the same fault.
+// isProxyFault reports whether another URL would meet the same fault.
 func isProxyFault(e *Error, up *Proxy) bool {
 	if up == nil || e.Stage == StageRequest || e.Stage == StageResponse {
 		return false
@@ -165,10 +169,10 @@ func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout t
 		sharedCache: &c.cache, sharedLocals: &c.locals, keepAlive: -1} // no check lives long enough for a keep-alive
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	wantsTLS := d.startTLSProbe(ctx, up, timeout)
+	explain := d.startTLSProbe(ctx, up, timeout)
 	conn, times, fault := d.dial(ctx, "tcp", q.address)
 	r.Timings = times
-	if fault = wantsTLS(fault); fault != nil {
+	if fault = explain(fault); fault != nil {
 		r.Err = fault
 		return r
 	}
@@ -182,7 +186,7 @@ func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout t
 	if r.Err == nil && !ok {
 		r.Err = &Error{StageResponse, BadResponse, "the check URL's answer has no IP address", nil}
 	}
-	if a, ok := conn.(*absoluteConn); ok && r.Err != nil { // it took a request and nothing came of it: then what it said to the tunnel counts
+	if a, ok := conn.(*absoluteConn); ok && r.Err != nil { // the request failed too: the fault of the tunnel says more
 		r.Err = a.tunnelFault
 	}
 	if r.Err != nil {
@@ -195,17 +199,17 @@ func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout t
 	return r
 }
 
-// question is what one check URL is asked, made once.
+// checkRequest is the request to one check URL. It is prepared once.
 type checkRequest struct {
 	url     *url.URL
 	address string // "host:port"
 	byName  bool   // the host is a name
 	policy  Policy // the Checker's, with address exempt
-	raw     []byte // the request
+	raw     []byte // the request as it is sent
 	request *http.Request
 }
 
-// question gives that of a URL.
+// request returns the request to a URL.
 func (c *Checker) request(raw string) (*checkRequest, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -253,8 +257,8 @@ func splitURL(raw string) (*url.URL, string, error) {
 	return u, net.JoinHostPort(u.Hostname(), port), nil
 }
 
-// fetch asks q on a connection to it and returns the body of the answer, if that is 200. A redirect is not
-// followed: it would lead where nobody looked.
+// fetch sends q on a connection to its host, and returns the body of an answer with status 200. Redirects are not followed: the Policy
+// has not judged where they lead.
 func (c *Checker) fetch(conn net.Conn, q *checkRequest) (body []byte, firstByte time.Duration, fault *Error) {
 	start := time.Now()
 	if q.url.Scheme == "https" {
@@ -271,8 +275,8 @@ func (c *Checker) fetch(conn net.Conn, q *checkRequest) (body []byte, firstByte 
 	if limit <= 0 {
 		limit = DefaultCheckMaxBytes
 	}
-	heard := &readErrRecorder{Reader: conn}
-	budget := &io.LimitedReader{R: heard, N: limit + answerHeadBudget}
+	recorder := &readErrRecorder{Reader: conn}
+	budget := &io.LimitedReader{R: recorder, N: limit + answerHeadBudget}
 	in, _ := c.readers.Get().(*bufio.Reader)
 	if in == nil {
 		in = bufio.NewReader(nil)
@@ -287,13 +291,13 @@ func (c *Checker) fetch(conn net.Conn, q *checkRequest) (body []byte, firstByte 
 	switch {
 	case fault != nil && budget.N <= 0:
 		fault = answerTooLong()
-	case fault != nil && fault.Err != nil && heard.err != nil: // what broke off cannot be read: that is not what is wrong with it
-		fault = asError(StageResponse, heard.err)
+	case fault != nil && fault.Err != nil && recorder.err != nil: // the answer broke off, and is not HTTP because of that
+		fault = asError(StageResponse, recorder.err)
 	}
 	return body, firstByte, fault
 }
 
-// lastWord keeps how a connection ended: who reads lines from it is given half a line without the reason.
+// readErrRecorder records the error that ended a connection. A reader of lines returns half a line without it.
 type readErrRecorder struct {
 	io.Reader
 	err error
@@ -317,7 +321,7 @@ func readAnswer(in *bufio.Reader, rq *http.Request, limit int64) ([]byte, *Error
 		if err != nil {
 			return nil, answerFault(err)
 		}
-		if resp.StatusCode < 200 { // an interim answer; the real one follows
+		if resp.StatusCode < 200 { // an interim answer; the final one follows
 			continue
 		}
 		if resp.StatusCode != http.StatusOK {
@@ -341,8 +345,8 @@ func answerFault(err error) *Error {
 	return &Error{StageResponse, BadResponse, "the check URL's answer is not HTTP", err}
 }
 
-// fill sets the exit and what is known of its place: the answer's word first, then Geo's for what is missing (unless
-// they disagree about the country), then the tables for the country.
+// setExit sets the exit and its place. The answer's own place comes first. Geo completes it, unless the two disagree about the country.
+// Then the tables complete what follows from the country.
 func (c *Checker) setExit(r *Result, exit netip.Addr, place Place) {
 	r.ExitIP, r.IPVersion = exit.String(), 4
 	if exit.Is6() {

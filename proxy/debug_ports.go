@@ -6,18 +6,18 @@ import (
 	"strconv"
 )
 
-// This file keeps everybody away from the debug ports of runs. Who reaches such a port drives the run, so nothing that is dialled for somebody
-// else may lead there: no page's request, no bypass, no proxy's address, no rotateUrl, no check URL, whatever else is allowed. The
-// literal address is refused before an upstream is asked, and what a name resolves to when it is dialled (Dialer.connect).
+// Keeps dials away from the debug ports of runs: whoever reaches such a port controls the run. So no dial on another's behalf may lead
+// there, be it a page's request, a bypass, a proxy's address, a rotateUrl or a check URL. Nothing exempts these ports.
+// A literal address is refused before an upstream is asked. The address of a name is refused when it is dialled (Dialer.connect).
 
-// DebugRange holds the debug ports of runs, and nothing else.
+// DebugRange is the prefix of the debug ports of runs. It holds nothing else.
 func DebugRange() netip.Prefix { return debugRange }
 
 var debugRange = netip.MustParsePrefix("127.77.0.0/16")
 
 const debugRangeReason = "the address is of 127.77.0.0/16, where runs listen for debuggers"
 
-// IsDebugHost says whether a host is written as an address of DebugRange, in any spelling.
+// IsDebugHost reports whether a host is an address of DebugRange, in any spelling.
 func IsDebugHost(host string) bool {
 	a, err := netip.ParseAddr(canonicalHost(host))
 	return err == nil && isDebug(a)
@@ -27,12 +27,13 @@ func isDebug(a netip.Addr) bool {
 	return slices.ContainsFunc(addressForms(a.WithZone("")), debugRange.Contains)
 }
 
-// refusesDebug says why nobody may be led to the address, or "".
+// refusesDebug returns why the address must not be dialled for anybody, or "".
 func (p *Policy) refusesDebug(a netip.AddrPort) string {
 	if isDebug(a.Addr()) {
 		return debugRangeReason
 	}
-	if p.DebugPorts == nil || !slices.ContainsFunc(addressForms(a.Addr().WithZone("")), func(f netip.Addr) bool { return f.IsLoopback() || f.IsUnspecified() }) {
+	local := func(f netip.Addr) bool { return f.IsLoopback() || f.IsUnspecified() }
+	if p.DebugPorts == nil || !slices.ContainsFunc(addressForms(a.Addr().WithZone("")), local) {
 		return ""
 	}
 	if slices.Contains(p.DebugPorts(), strconv.Itoa(int(a.Port()))) {

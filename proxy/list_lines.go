@@ -10,36 +10,34 @@ import (
 	"unicode/utf8"
 )
 
-// This file reads the lines of lists as sellers and people write them. Nothing is guessed: a line that can be read in two
-// ways gives both. The forms are, each with or without scheme:// before it:
+// Reads the lines of proxy lists as sellers and people write them. Nothing is guessed: an ambiguous line gives all its readings.
+// The forms are these, each with or without scheme:// before it:
 //
 //	(a) host:port                 (d) user:password@host:port, user@host:port
 //	(b) host:port:user:password   (e) host:port@user:password, host:port@user
 //	(c) user:password:host:port
 //
-// A form is impossible for a line unless all of this holds; what is left are its readings:
+// The readings of a line are the forms for which all of this holds:
 //
-//   - A port is 1 to 65535 in digits alone, with no zero before it.
-//   - A host is an IPv4 address, an IPv6 address in brackets, or a name. A label of a name neither begins nor ends with "-",
-//     and the last one is no number (decimal, or hexadecimal with 0x): 1080, 1.2.3 and 999.1.1.1 are no hosts.
-//   - A user name ends at its first colon, as in a URL; a password may have colons. Neither is empty, but in host:port::,
-//     which is host:port.
-//   - Credentials are what Validate takes for the type: no password for socks4, at most 255 bytes for SOCKS.
-//   - In (b) and (c) no IPv6 address stands without brackets where the host is: its groups look like the other parts.
+//   - A port is 1 to 65535 in digits, without a leading zero.
+//   - A host is an IPv4 address, an IPv6 address in brackets, or a name. No label of a name begins or ends with "-".
+//   - The last label is no number, decimal or hexadecimal with 0x: 1080, 1.2.3 and 999.1.1.1 are no hosts.
+//   - A user name ends at its first colon, as in a URL; a password may have colons. Neither is empty.
+//     The exception is host:port::, which is host:port.
+//   - Validate accepts the credentials for the type: no password for socks4, at most 255 bytes for SOCKS.
+//   - In (b) and (c) the host is no IPv6 address without brackets, whose groups look like the other parts.
 //
-// With a scheme and an @ the line is a URL (RFC 3986), where (d) is the one meaning: another form is tried only when that
-// is impossible. Only a URL has %XX decoded. Everywhere else a text is taken as it is, since sellers' passwords have
-// percent signs.
+// A line with a scheme and an @ is a URL (RFC 3986) of form (d). Another form is tried only when that is impossible.
+// %XX is decoded in a URL only, since sellers' passwords have percent signs.
 //
-// Around a line spaces, tabs, CR and one pair of quotes are cut. Control characters and what is no UTF-8 are refused:
-// a URL can carry both as %XX.
+// Spaces, tabs, CR and one pair of quotes around a line are removed. Control characters and invalid UTF-8 are refused: a URL can carry
+// both as %XX.
 
-// maxLine is the longest line in bytes: a URL with each byte of the longest credentials as %XX.
+// maxLine is the longest line in bytes: a URL whose longest credentials are all %XX.
 const maxLine = 3*2*maxHTTPCredential + 1024
 
-// ReadLine gives every proxy that a line can mean, each normalised and valid; byDefault is the type where the line has no
-// scheme. No reading is an error that says why, and repeats nothing of the line. A line that is blank or a comment (#) gives
-// neither.
+// ReadLine returns every proxy that a line can mean, normalised and valid. byDefault is the type of a line without a scheme.
+// A line without a reading is an error that says why, and repeats nothing of the line. A blank line or a comment (#) returns nil, nil.
 func ReadLine(line string, byDefault Type) ([]Proxy, error) {
 	line = trimLine(line)
 	switch {
@@ -75,8 +73,8 @@ func ReadLine(line string, byDefault Type) ([]Proxy, error) {
 	return r.found, nil
 }
 
-// Readings prints what ReadLine gave, without any password. The port or the host of one reading may be the password of
-// another: such a part is left out too.
+// Readings prints the proxies that ReadLine returned, without passwords. The port or host of one reading may be the password of
+// another, and is then left out too.
 func Readings(found []Proxy) []string {
 	out := make([]string, len(found))
 	for i, p := range found {
@@ -113,7 +111,7 @@ func trimLine(s string) string {
 	return s
 }
 
-// isScheme tells whether s is what may stand before "://" (RFC 3986 section 3.1).
+// isScheme reports whether s may stand before "://" (RFC 3986 section 3.1).
 func isScheme(s string) bool {
 	for i := range len(s) {
 		c := s[i] | 0x20
@@ -124,7 +122,7 @@ func isScheme(s string) bool {
 	return s != ""
 }
 
-// reading collects what a line can mean, and why it does not mean the rest.
+// lineReading collects what a line can mean, and why it does not mean the rest.
 type lineReading struct {
 	typ     Type
 	rest    string
@@ -134,7 +132,7 @@ type lineReading struct {
 
 func (r *lineReading) reject(why string) { r.reasons = append(r.reasons, why) }
 
-// try reads the line in each form that it has the parts for. url: (d) was tried already.
+// try reads the line in each form that it has the parts for. With url, form (d) was tried already.
 func (r *lineReading) try(url bool) {
 	parts := strings.Count(withoutBrackets(r.rest), ":") + 1
 	if at := strings.LastIndexByte(r.rest, '@'); at >= 0 {
@@ -169,36 +167,14 @@ func (r *lineReading) try(url bool) {
 	}
 }
 
-// add keeps a reading if it is possible. Without a port, host has it.
+// add keeps a reading if it is possible. Without a port, host ends in it.
 func (r *lineReading) add(form, host, port, userinfo string) {
 	if port == "" {
 		if host, port = cutLast(host); strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
 			port = ""
 		}
 	}
-	p := Proxy{Type: r.typ, Host: host}
-	hasPassword := false
-	p.Username, p.Password, hasPassword = strings.Cut(userinfo, ":")
-	var faults []Fault
-	if n, ok := readPort(port); ok {
-		p.Port = n
-	} else {
-		faults = append(faults, Fault{"port", "must be a number from 1 to 65535"})
-	}
-	if !isHost(host) {
-		faults = append(faults, Fault{"host", "must be a name, an IPv4 address or an IPv6 address in brackets"})
-	}
-	if userinfo != "" && (p.Username == "" || hasPassword && p.Password == "") {
-		faults = append(faults, Fault{"username", "or password is empty"})
-	}
-	if len(host) <= maxHost { // what is longer is refused, and takes time
-		p = p.Normalize()
-	}
-	for _, f := range p.Validate() {
-		if !hasField(faults, f.Field) {
-			faults = append(faults, f)
-		}
-	}
+	p, faults := proxyOf(r.typ, host, port, userinfo)
 	if len(faults) == 0 {
 		if !slices.Contains(r.found, p) {
 			r.found = append(r.found, p)
@@ -212,7 +188,34 @@ func (r *lineReading) add(form, host, port, userinfo string) {
 	r.reject(why)
 }
 
-// cutHost cuts the host off the beginning: to the first colon that is not in brackets.
+// proxyOf makes a proxy of the parts of a line, and returns what is wrong with it.
+func proxyOf(typ Type, host, port, userinfo string) (p Proxy, faults []Fault) {
+	p = Proxy{Type: typ, Host: host}
+	hasPassword := false
+	p.Username, p.Password, hasPassword = strings.Cut(userinfo, ":")
+	if n, ok := readPort(port); ok {
+		p.Port = n
+	} else {
+		faults = append(faults, Fault{"port", "must be a number from 1 to 65535"})
+	}
+	if !isHost(host) {
+		faults = append(faults, Fault{"host", "must be a name, an IPv4 address or an IPv6 address in brackets"})
+	}
+	if userinfo != "" && (p.Username == "" || hasPassword && p.Password == "") {
+		faults = append(faults, Fault{"username", "or password is empty"})
+	}
+	if len(host) <= maxHost { // a longer one is refused below, and takes time to normalise
+		p = p.Normalize()
+	}
+	for _, f := range p.Validate() {
+		if !hasField(faults, f.Field) {
+			faults = append(faults, f)
+		}
+	}
+	return p, faults
+}
+
+// cutHost splits off the host, up to the first colon outside brackets.
 func cutHost(s string) (host, rest string) {
 	if end := strings.IndexByte(s, ']'); strings.HasPrefix(s, "[") && end >= 0 {
 		host, s = s[:end+1], s[end+1:]
@@ -222,7 +225,7 @@ func cutHost(s string) (host, rest string) {
 	return host, rest
 }
 
-// cutLast cuts the last part off: from the last colon that is not in brackets.
+// cutLast splits off the last part, from the last colon outside brackets.
 func cutLast(s string) (before, last string) {
 	from := len(s)
 	if strings.HasSuffix(s, "]") {
@@ -235,7 +238,7 @@ func cutLast(s string) (before, last string) {
 	return s[:i], s[i+1:]
 }
 
-// withoutBrackets is s without the IPv6 addresses in brackets, for counting colons.
+// withoutBrackets returns s without its IPv6 addresses in brackets, for counting colons.
 func withoutBrackets(s string) string {
 	for range 2 { // no form has more
 		open := strings.IndexByte(s, '[')
@@ -254,9 +257,9 @@ func withoutBrackets(s string) string {
 	return s
 }
 
-// bareIPv6 tells whether s begins with an IPv6 address without brackets, or has one before its last colon.
+// bareIPv6 reports whether s begins with an IPv6 address without brackets, or has one before its last colon.
 func bareIPv6(s string) bool {
-	const longest = 45 // with an IPv4 address as its end
+	const longest = 45 // with an IPv4 address at its end
 	for i := 2; i <= min(len(s), longest); i++ {
 		if i == len(s) || s[i] == ':' {
 			if a, err := netip.ParseAddr(s[:i]); err == nil && a.Is6() {
@@ -279,14 +282,14 @@ func bareIPv6(s string) bool {
 }
 
 func readPort(s string) (int, bool) {
-	if s == "" || s[0] < '1' || s[0] > '9' || strings.Trim(s, "0123456789") != "" { // ParseUint takes zeros in front
+	if s == "" || s[0] < '1' || s[0] > '9' || strings.Trim(s, "0123456789") != "" { // ParseUint takes leading zeros
 		return 0, false
 	}
 	n, err := strconv.ParseUint(s, 10, 16)
 	return int(n), err == nil
 }
 
-// isHost tells whether s can be a host in a line without a URL's order, where nothing else says which part it is.
+// isHost reports whether s can be a host in a line where only its form tells which part it is.
 func isHost(s string) bool {
 	bare := unbracket(s)
 	if a, err := netip.ParseAddr(bare); err == nil {

@@ -13,16 +13,16 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Place is where an address is said to be. What is unknown is "" or nil.
+// Place is the location of an address. Unknown fields are "" or nil.
 type Place struct {
 	Country             string   // ISO 3166-1 alpha-2, upper case
 	CountryName         string   // in English
 	Timezone            string   // IANA name
-	ZoneOfCountry       bool     // nobody told Timezone: it is that where most of the country's people live
+	ZoneOfCountry       bool     // Timezone is derived from the country: most of its people live there
 	Latitude, Longitude *float64 // degrees; both or neither
 }
 
-// or fills what p does not know from q.
+// fillFrom returns p with its unknown fields from q.
 func (p Place) fillFrom(q Place) Place {
 	p.Country = cmp.Or(p.Country, q.Country)
 	p.CountryName = cmp.Or(p.CountryName, q.CountryName)
@@ -33,7 +33,7 @@ func (p Place) fillFrom(q Place) Place {
 	return p
 }
 
-// complete adds what follows from the country alone.
+// complete fills in what follows from the country.
 func (p Place) complete() Place {
 	if p.Country != "" {
 		p.CountryName = cmp.Or(p.CountryName, countryName(p.Country))
@@ -44,7 +44,7 @@ func (p Place) complete() Place {
 	return p
 }
 
-// parseAnswer reads what an address service says: the bare address as text, or a JSON object.
+// parseAnswer reads the answer of an address service: the bare address as text, or a JSON object.
 func parseAnswer(body []byte) (netip.Addr, Place, bool) {
 	text := strings.TrimSpace(string(body))
 	if !strings.HasPrefix(text, "{") {
@@ -64,20 +64,21 @@ func parseAnswer(body []byte) (netip.Addr, Place, bool) {
 	return netip.Addr{}, Place{}, false
 }
 
-// parseExit reads one address. httpbin lists several where there was a forwarding header; the last is the one it saw.
+// parseExitIP reads one address. httpbin lists the addresses of a forwarding header first; the last one is the one it saw.
 func parseExitIP(s string) (netip.Addr, bool) {
 	s = strings.TrimSpace(s[strings.LastIndexByte(s, ',')+1:])
 	a, err := netip.ParseAddr(unbracket(s))
 	return a.Unmap(), err == nil && a.Zone() == "" && !a.IsUnspecified()
 }
 
-// placeOf reads a place from the members that address services and MMDB files have, flat ({"country_code":"DE"}) or
-// nested ({"country":{"iso_code":"DE","names":{"en":"Germany"}}}). It believes nothing of the wrong form.
+// placeOf reads a place from the members of address services and MMDB files, flat ({"country_code":"DE"}) or nested
+// ({"country":{"iso_code":"DE","names":{"en":"Germany"}}}). It ignores values of the wrong form.
 func placeOf(m map[string]any) (p Place) {
 	country, _ := m["country"].(map[string]any)
 	names, _ := country["names"].(map[string]any)
 	location, _ := m["location"].(map[string]any)
-	for _, v := range []any{m["country_code"], m["countryCode"], m["country_iso"], m["country_code2"], m["cc"], country["iso_code"], country["code"], m["country"], location["country"]} {
+	for _, v := range []any{m["country_code"], m["countryCode"], m["country_iso"], m["country_code2"], m["cc"],
+		country["iso_code"], country["code"], m["country"], location["country"]} {
 		if p.Country = countryCode(str(v)); p.Country != "" {
 			break
 		}
@@ -108,7 +109,7 @@ func str(v any) string {
 	return strings.TrimSpace(s)
 }
 
-// plain is s if it can be shown as a name, else "".
+// printable returns s if it can be shown as a name, else "".
 func printable(s string) string {
 	if !utf8.ValidString(s) || len(s) > 100 || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return ""
@@ -116,7 +117,7 @@ func printable(s string) string {
 	return s
 }
 
-// countryCode is s in upper case if it is the code of a country, else "".
+// countryCode returns s in upper case if it is the code of a country (ISO 3166-1), else "".
 func countryCode(s string) string {
 	if len(s) != 2 {
 		return ""
@@ -128,10 +129,10 @@ func countryCode(s string) string {
 	return r.Canonicalize().String()
 }
 
-// A zone's name goes into a browser's environment, where a path would be read as a file.
+// zoneForm admits zone names only: a name goes into a browser's environment, where a path would be read as a file.
 var zoneForm = regexp.MustCompile(`^[A-Z][A-Za-z_]{1,30}(/[A-Z][A-Za-z0-9_+-]{1,30}){0,2}$`)
 
-// zone reads "Europe/Berlin", or an object with that as its id or name.
+// timezoneName reads "Europe/Berlin", or an object with such a name as its id, name or code.
 func timezoneName(v any) string {
 	if m, ok := v.(map[string]any); ok {
 		return cmp.Or(timezoneName(str(m["id"])), timezoneName(str(m["name"])), timezoneName(str(m["code"])))
@@ -169,13 +170,13 @@ func degrees(v any, limit float64) *float64 {
 	return &f
 }
 
-// mainZone is the zone where most of a country's people live, or "" (zones.go says by what count).
+// mainZone returns the zone where most of a country's people live, or "". zones.go names the source.
 func mainZone(country string) string { return tableEntry(zoneTable, country) }
 
-// countryName is what English calls a country, or "".
+// countryName returns the English name of a country, or "".
 func countryName(country string) string { return tableEntry(nameTable, country) }
 
-// lookUp finds the rest of the line that begins with the code.
+// tableEntry returns the rest of the line that begins with the code.
 func tableEntry(table, code string) string {
 	if i := strings.Index(table, "\n"+code+" "); i >= 0 && len(code) == 2 {
 		line, _, _ := strings.Cut(table[i+4:], "\n")
@@ -184,7 +185,7 @@ func tableEntry(table, code string) string {
 	return ""
 }
 
-// codeOfName finds the country that English calls name, or "".
+// countryOfName returns the code of the country with an English name, or "".
 func countryOfName(name string) string {
 	for line := range strings.Lines(nameTable) {
 		if len(line) > 3 && strings.EqualFold(strings.TrimSuffix(line[3:], "\n"), name) {

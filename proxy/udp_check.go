@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// This file finds out whether a SOCKS5 proxy relays datagrams: UDP ASSOCIATE (RFC 1928 sections 4, 6 and 7), and through it a STUN
-// Binding request (RFC 8489), whose answer tells the address that the world sees.
+// Checks whether a SOCKS5 proxy relays datagrams, by UDP ASSOCIATE (RFC 1928 sections 4, 6 and 7). A STUN Binding request (RFC 8489)
+// through it returns the address that other hosts see.
 
-// UDPResult is what a probe of a proxy's UDP found.
+// UDPResult is the outcome of a check of a proxy's UDP.
 type UDPResult struct {
 	OK     bool
-	ExitIP string // that of the datagrams; it need not be the exit of connections
+	ExitIP string // of datagrams, which may differ from that of connections
 	Err    *Error // nil when OK
 }
 
 const (
-	udpTimeout          = 2 * time.Second        // for all of it
-	firstResend         = 300 * time.Millisecond // how long the first datagram is waited for; twice as long each further time
-	maxForeignDatagrams = 64                     // how many datagrams that are no answer are looked at
+	udpTimeout          = 2 * time.Second        // for the whole check
+	firstResend         = 300 * time.Millisecond // without an answer the first datagram is sent again; each further wait is twice as long
+	maxForeignDatagrams = 64                     // datagrams that are no answer
 
 	stunPort    = "3478"
-	stunHead    = 20 // type, length, cookie and transaction (RFC 8489 section 5)
+	stunHead    = 20 // bytes: type, length, cookie and transaction (RFC 8489 section 5)
 	stunCookie  = 0x2112A442
 	stunRequest = 0x0001
 	stunSuccess = 0x0101
@@ -38,7 +38,7 @@ const (
 	stunXORMapped = 0x0020 // XOR-MAPPED-ADDRESS, section 14.2
 )
 
-// probeUDP asks c.UDPURL through p, in timeout at most.
+// probeUDP requests c.UDPURL through p, within timeout.
 func (c *Checker) probeUDP(ctx context.Context, p Proxy, timeout time.Duration) *UDPResult {
 	t, fault := stunTarget(c.UDPURL)
 	if fault != nil {
@@ -52,8 +52,9 @@ func (c *Checker) probeUDP(ctx context.Context, p Proxy, timeout time.Duration) 
 	d := &Dialer{Policy: c.Policy, RootCAs: c.RootCAs, sharedLocals: &c.locals, keepAlive: -1}
 	var bound []byte
 	var times Timings
-	// The association lives as long as this connection does. The address from which the datagrams will come is not known yet: zeros.
-	conn, fault := d.tryOnce(ctx, &p, t, &handshake{request: []byte{socksVersion, 3, 0, 1, 0, 0, 0, 0, 0, 0}, bound: &bound}, &times)
+	// The association lives as long as this connection. The zeros are the client's address, which is not known yet.
+	h := &handshake{request: []byte{socksVersion, 3, 0, 1, 0, 0, 0, 0, 0, 0}, bound: &bound}
+	conn, fault := d.tryOnce(ctx, &p, t, h, &times)
 	if fault != nil {
 		return &UDPResult{Err: fault}
 	}
@@ -65,7 +66,7 @@ func (c *Checker) probeUDP(ctx context.Context, p Proxy, timeout time.Duration) 
 	return &UDPResult{OK: true, ExitIP: exit.String()}
 }
 
-// stunTarget reads "stun://host:port"; the port may be left out.
+// stunTarget reads "stun://host:port", where the port is optional.
 func stunTarget(raw string) (target, *Error) {
 	address, ok := strings.CutPrefix(raw, "stun://")
 	if _, _, err := net.SplitHostPort(address); err != nil {
@@ -78,8 +79,8 @@ func stunTarget(raw string) (target, *Error) {
 	return t, nil
 }
 
-// askSTUN sends datagrams to the port that the proxy told, at the address where the proxy was dialled: what it told as its address is
-// often one of its inner network, and must never lead us to another host. The socket is connected, so that nobody else's are read.
+// stunRoundTrip sends datagrams to the port that the proxy named, at the address where the proxy was dialled. The address that the proxy
+// names is often of an inner network, and must not lead to another host. The socket is connected, so it reads from no other host.
 func stunRoundTrip(ctx context.Context, conn net.Conn, bound []byte, t target) (exit netip.Addr, fault *Error) {
 	server := *conn.RemoteAddr().(*net.TCPAddr)
 	port := int(binary.BigEndian.Uint16(bound[len(bound)-2:]))
@@ -102,7 +103,7 @@ func stunRoundTrip(ctx context.Context, conn net.Conn, bound []byte, t target) (
 	return exit, fault
 }
 
-// stunMessage is a Binding request behind the head of a datagram for t.
+// stunMessage returns a Binding request behind the header of a SOCKS5 datagram for t.
 func stunMessage(t target, transaction [12]byte) []byte {
 	b := appendAddress([]byte{0, 0, 0}, t)
 	b = binary.BigEndian.AppendUint16(b, stunRequest)
@@ -111,7 +112,7 @@ func stunMessage(t target, transaction [12]byte) []byte {
 	return append(b, transaction[:]...)
 }
 
-// exchange sends the message, again and again with longer pauses, until its answer comes.
+// exchange sends the message repeatedly, with longer and longer waits, until its answer comes.
 func exchange(ctx context.Context, u *net.UDPConn, message []byte, transaction [12]byte) (netip.Addr, *Error) {
 	end, _ := ctx.Deadline()
 	b := make([]byte, 1500)
@@ -126,7 +127,7 @@ func exchange(ctx context.Context, u *net.UDPConn, message []byte, transaction [
 		} else {
 			u.SetReadDeadline(end)
 		}
-		if ctx.Err() != nil { // guard has set its deadline already, and this one took its place
+		if ctx.Err() != nil { // runCancellable has interrupted u, and the deadline above undid that
 			return netip.Addr{}, datagramFault(ctx.Err())
 		}
 		for {
@@ -157,9 +158,9 @@ func datagramFault(err error) *Error {
 	return fault
 }
 
-// readSTUN reads a datagram from the proxy. answer is false for one that belongs to something else, or is broken.
+// readSTUN reads a datagram from the proxy. answer is false for a broken one, or one that answers something else.
 func readSTUN(b []byte, transaction [12]byte) (exit netip.Addr, answer bool, fault *Error) {
-	if len(b) < 5 || b[0] != 0 || b[1] != 0 || b[2] != 0 { // a fragment is nothing that we asked for
+	if len(b) < 5 || b[0] != 0 || b[1] != 0 || b[2] != 0 { // fragments are not supported
 		return exit, false, nil
 	}
 	head := map[byte]int{1: 4 + 4 + 2, 3: 4 + 1 + int(b[4]) + 2, 4: 4 + 16 + 2}[b[3]]
@@ -183,7 +184,7 @@ func readSTUN(b []byte, transaction [12]byte) (exit netip.Addr, answer bool, fau
 	return exit, true, nil
 }
 
-// mappedAddress finds the address in a whole STUN message: the XOR-MAPPED-ADDRESS, or the older form without it.
+// mappedAddress returns the XOR-MAPPED-ADDRESS of a whole STUN message, or the older MAPPED-ADDRESS when there is no other.
 func mappedAddress(message []byte) (plain netip.Addr) {
 	for rest := message[stunHead:]; len(rest) >= 4; {
 		kind, size := binary.BigEndian.Uint16(rest), int(binary.BigEndian.Uint16(rest[2:]))
@@ -204,7 +205,7 @@ func mappedAddress(message []byte) (plain netip.Addr) {
 	return plain
 }
 
-// stunAddress reads family and address; the port between them is nobody's business here.
+// stunAddress reads family and address, and skips the port between them.
 func stunAddress(value, message []byte, xored bool) netip.Addr {
 	size := 0
 	if len(value) > 4 {
@@ -226,7 +227,7 @@ func stunAddress(value, message []byte, xored bool) netip.Addr {
 	return a
 }
 
-// appendAddress adds a target as SOCKS5 writes it: kind, address or counted name, port (RFC 1928 section 5).
+// appendAddress appends a target as SOCKS5 encodes it: type, address or counted name, port (RFC 1928 section 5).
 func appendAddress(b []byte, t target) []byte {
 	switch {
 	case t.addr.Is4():
