@@ -97,9 +97,10 @@ func overNarrow(t *testing.T, n *narrow, handler http.Handler) (relay string, cl
 		up.Username, up.Password = n.login.user, n.login.pass
 	}
 	_, relay = startRelay(t, &Dialer{Policy: nearby, Upstream: up})
-	tr := &http.Transport{DisableCompression: true, ExpectContinueTimeout: waitLimit, DialContext: func(context.Context, string, string) (net.Conn, error) {
-		return tunnelTo(t, relay, "site.test", 80), nil
-	}}
+	tr := &http.Transport{DisableCompression: true, ExpectContinueTimeout: waitLimit,
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			return tunnelTo(t, relay, "site.test", 80), nil
+		}}
 	t.Cleanup(tr.CloseIdleConnections)
 	return relay, &http.Client{Transport: tr, Timeout: waitLimit}
 }
@@ -172,7 +173,8 @@ func TestPlainSitesWithoutTunnels(t *testing.T) {
 			want("GET", "/hello", "", "Connection: X-Own\nX-Own: 1", `site.test /hello ["browser/1"] []`)
 			want("GET", "/big", "", "", string(big))
 			want("POST", "/echo", string(big), "", string(big))
-			if resp := want("POST", "/echo", string(big[:9999]), "Expect: 100-continue", string(big[:9999])); resp.Trailer.Get("X-After") != "9999" {
+			if resp := want("POST", "/echo", string(big[:9999]), "Expect: 100-continue",
+				string(big[:9999])); resp.Trailer.Get("X-After") != "9999" {
 				t.Errorf("trailer: %v", resp.Trailer)
 			}
 			if resp := want("HEAD", "/big", "", "", ""); resp.ContentLength != int64(len(big)) {
@@ -236,24 +238,30 @@ func TestPlainSitesToTheLetter(t *testing.T) {
 		hits  []string
 		reset bool
 	}{
-		"pipelined":               {"GET /1 HTTP/1.1\r\n" + end + "\r\nGET /2 HTTP/1.1\r\n" + end + "\r\n", []string{"HTTP/1.1 200", "HTTP/1.1 200"}, []string{"GET /1  []", "GET /2  []"}, false},
-		"a body until the end":    {"GET /closes HTTP/1.1\r\n" + end + "\r\n", []string{"HTTP/1.1 200"}, []string{"GET /closes  []"}, false},
-		"half a body":             {"GET /breaks HTTP/1.1\r\n" + end + "\r\n", nil, []string{"GET /breaks  []"}, true},
-		"length and chunks":       {"POST /s HTTP/1.1\r\n" + end + "Content-Length: 44\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: site.test\r\n\r\n", []string{"HTTP/1.1 200", "HTTP/1.1 200"}, []string{"POST /s  []", "GET /smuggled  []"}, false},
-		"two lengths":             {"POST /s HTTP/1.1\r\n" + end + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", nil, nil, true},
-		"chunks of another kind":  {"POST /s HTTP/1.1\r\n" + end + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", nil, nil, true},
-		"another host":            {"GET / HTTP/1.1\r\nHost: other.test\r\n\r\n", []string{"HTTP/1.1 421"}, nil, false},
-		"another port":            {"GET / HTTP/1.1\r\nHost: site.test:8080\r\n\r\n", []string{"HTTP/1.1 421"}, nil, false},
-		"no host":                 {"GET / HTTP/1.1\r\n\r\n", []string{"HTTP/1.1 421"}, nil, false},
-		"a target of its own":     {"GET http://other.test/ HTTP/1.1\r\n" + end + "\r\n", []string{"HTTP/1.1 4"}, nil, false},
-		"a tunnel in the tunnel":  {"CONNECT other.test:443 HTTP/1.1\r\nHost: other.test\r\n\r\n", []string{"HTTP/1.1 400"}, nil, false},
-		"a WebSocket":             {"GET /ws HTTP/1.1\r\n" + end + "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n", []string{"HTTP/1.1 501"}, nil, false},
-		"TLS":                     {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", nil, nil, true},
-		"HTTP/2":                  {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", []string{"HTTP/1.1 400"}, nil, false},
-		"nothing":                 {"", nil, nil, false},
-		"half a request":          {"GET / HTTP/1.1\r\nHo", nil, nil, true},
-		"a head without end":      {"GET / HTTP/1.1\r\n" + strings.Repeat("X: y\r\n", 100_000), nil, nil, true},
-		"an injected proxy login": {"GET /p HTTP/1.1\r\n" + end + "Proxy-Authorization: Basic eDp5\r\nProxy-Connection: x\r\n\r\n", []string{"HTTP/1.1 200"}, []string{"GET /p  []"}, false},
+		"pipelined": {"GET /1 HTTP/1.1\r\n" + end + "\r\nGET /2 HTTP/1.1\r\n" + end + "\r\n",
+			[]string{"HTTP/1.1 200", "HTTP/1.1 200"}, []string{"GET /1  []", "GET /2  []"}, false},
+		"a body until the end": {"GET /closes HTTP/1.1\r\n" + end + "\r\n", []string{"HTTP/1.1 200"}, []string{"GET /closes  []"},
+			false},
+		"half a body": {"GET /breaks HTTP/1.1\r\n" + end + "\r\n", nil, []string{"GET /breaks  []"}, true},
+		"length and chunks": {"POST /s HTTP/1.1\r\n" + end +
+			"Content-Length: 44\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: site.test\r\n\r\n",
+			[]string{"HTTP/1.1 200", "HTTP/1.1 200"}, []string{"POST /s  []", "GET /smuggled  []"}, false},
+		"two lengths":            {"POST /s HTTP/1.1\r\n" + end + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", nil, nil, true},
+		"chunks of another kind": {"POST /s HTTP/1.1\r\n" + end + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", nil, nil, true},
+		"another host":           {"GET / HTTP/1.1\r\nHost: other.test\r\n\r\n", []string{"HTTP/1.1 421"}, nil, false},
+		"another port":           {"GET / HTTP/1.1\r\nHost: site.test:8080\r\n\r\n", []string{"HTTP/1.1 421"}, nil, false},
+		"no host":                {"GET / HTTP/1.1\r\n\r\n", []string{"HTTP/1.1 421"}, nil, false},
+		"a target of its own":    {"GET http://other.test/ HTTP/1.1\r\n" + end + "\r\n", []string{"HTTP/1.1 4"}, nil, false},
+		"a tunnel in the tunnel": {"CONNECT other.test:443 HTTP/1.1\r\nHost: other.test\r\n\r\n", []string{"HTTP/1.1 400"}, nil, false},
+		"a WebSocket": {"GET /ws HTTP/1.1\r\n" + end + "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+			[]string{"HTTP/1.1 501"}, nil, false},
+		"TLS":                {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", nil, nil, true},
+		"HTTP/2":             {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", []string{"HTTP/1.1 400"}, nil, false},
+		"nothing":            {"", nil, nil, false},
+		"half a request":     {"GET / HTTP/1.1\r\nHo", nil, nil, true},
+		"a head without end": {"GET / HTTP/1.1\r\n" + strings.Repeat("X: y\r\n", 100_000), nil, nil, true},
+		"an injected proxy login": {"GET /p HTTP/1.1\r\n" + end + "Proxy-Authorization: Basic eDp5\r\nProxy-Connection: x\r\n\r\n",
+			[]string{"HTTP/1.1 200"}, []string{"GET /p  []"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := tunnelTo(t, relay, "site.test", 80)
@@ -294,7 +302,8 @@ func TestPlainSitesToTheLetter(t *testing.T) {
 func TestPlainHTTPInChecks(t *testing.T) {
 	plain := serve(t, site(200, "", "203.0.113.9"))
 	behindTLS, roots := overTLS(t, site(200, "", "203.0.113.9"))
-	names := network{"ip.test:80": plain.addr(), "gone.test:80": serve(t, func(c net.Conn) { c.Close() }).addr(), "example.com:443": serve(t, behindTLS).addr()}
+	names := network{"ip.test:80": plain.addr(), "gone.test:80": serve(t, func(c net.Conn) { c.Close() }).addr(),
+		"example.com:443": serve(t, behindTLS).addr()}
 	only443 := network{"example.com:443": names["example.com:443"]}
 	n := &narrow{network: names, code: "403"}
 	tunnelling := func(c net.Conn) {
@@ -433,7 +442,8 @@ func TestAbsoluteFormGivesWay(t *testing.T) {
 	})
 	t.Run("login", func(t *testing.T) {
 		t.Parallel()
-		p := newPlainRoutes(t, &digestProxy{credentials: credentials{"user", "pass"}, algorithm: "SHA-256", qop: "auth", uses: 1000}, "wrong", ok)
+		p := newPlainRoutes(t, &digestProxy{credentials: credentials{"user", "pass"}, algorithm: "SHA-256", qop: "auth", uses: 1000},
+			"wrong", ok)
 		if first, second := p.get(), p.get(); first != http.StatusBadGateway || second != 200 {
 			t.Errorf("the answers are %d and %d, want 502 and one through the next", first, second)
 		}

@@ -99,9 +99,13 @@ func TestAnswerBudget(t *testing.T) {
 		"407 for ever":      {"", "HTTP/1.1 407 X\r\nContent-Length: 0\r\n\r\n"},
 		"empty lines alone": {"", "\r\n"},
 	} {
-		conn := dialCounted(t, serve(t, afterHead(func(c net.Conn) { io.WriteString(c, text[0]); forever(strings.Repeat(text[1], 1+1000/len(text[1])))(c) })), waitLimit)
+		conn := dialCounted(t, serve(t, afterHead(func(c net.Conn) {
+			io.WriteString(c, text[0])
+			forever(strings.Repeat(text[1], 1+1000/len(text[1])))(c)
+		})), waitLimit)
 		_, _, fault := c.fetch(conn, q)
-		if limit := int(c.MaxBytes) + answerHeadBudget; fault == nil || fault.Stage != StageResponse || fault.Code != BadResponse || conn.read > limit {
+		if limit := int(c.MaxBytes) + answerHeadBudget; fault == nil || fault.Stage != StageResponse || fault.Code != BadResponse ||
+			conn.read > limit {
 			t.Errorf("%s: %d bytes were read, want %d at most (%v)", name, conn.read, limit, fault)
 		}
 		conn.Close()
@@ -115,8 +119,8 @@ func certificate(t *testing.T, until time.Time) (tls.Certificate, *x509.CertPool
 	if err != nil {
 		t.Fatal(err)
 	}
-	form := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: until.Add(-time.Hour), NotAfter: until, IsCA: true, BasicConstraintsValid: true,
-		DNSNames: []string{"example.com"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	form := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: until.Add(-time.Hour), NotAfter: until, IsCA: true,
+		BasicConstraintsValid: true, DNSNames: []string{"example.com"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	text, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -161,8 +165,9 @@ func TestBadCertificates(t *testing.T) {
 			up.Host = "localhost" // which the certificate does not name
 		}
 		for what, r := range map[string]Result{
-			"proxy":     (&Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, RootCAs: tc.roots}).Check(t.Context(), *up),
-			"check URL": (&Checker{Policy: nearby, URLs: []string{"https://" + tc.host + "/"}, RootCAs: tc.roots}).Check(t.Context(), *upstream(SOCKS5, serve(t, names.socks5(nil)), "", "")),
+			"proxy": (&Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, RootCAs: tc.roots}).Check(t.Context(), *up),
+			"check URL": (&Checker{Policy: nearby, URLs: []string{"https://" + tc.host + "/"}, RootCAs: tc.roots}).Check(t.Context(),
+				*upstream(SOCKS5, serve(t, names.socks5(nil)), "", "")),
 		} {
 			if tc.says == "" {
 				if !r.OK {

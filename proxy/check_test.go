@@ -23,7 +23,8 @@ func TestCheckThroughEveryUpstream(t *testing.T) {
 	names := network{"ip.test:80": plain.addr(), "127.0.0.1:80": plain.addr(), "example.com:443": secure.addr()}
 	login := &credentials{"user", "pass"}
 	proxyTLS, _ := overTLS(t, names.connect(login))
-	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(login), HTTP: names.connect(login), HTTPS: proxyTLS, SOCKS4: names.socks4("user")} {
+	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(login), HTTP: names.connect(login), HTTPS: proxyTLS,
+		SOCKS4: names.socks4("user")} {
 		for _, u := range []string{"http://ip.test/json", "http://127.0.0.1/json", "https://example.com/ip?x=1"} {
 			t.Run(string(typ)+" "+u, func(t *testing.T) {
 				c := &Checker{Policy: nearby, URLs: []string{u}, RootCAs: roots} // the tests' servers share one certificate
@@ -38,11 +39,13 @@ func TestCheckThroughEveryUpstream(t *testing.T) {
 				if tm.Connect <= 0 || tm.Handshake <= 0 || tm.FirstByte <= 0 || (tm.TLS > 0) != (typ == HTTPS) || tm.Resolve != 0 {
 					t.Errorf("timings: %+v", tm)
 				}
-				if r.Latency != tm.Connect+tm.TLS+tm.Handshake+tm.FirstByte || r.Duration < r.Latency || time.Since(r.CheckedAt) > waitLimit {
+				if r.Latency != tm.Connect+tm.TLS+tm.Handshake+tm.FirstByte || r.Duration < r.Latency ||
+					time.Since(r.CheckedAt) > waitLimit {
 					t.Errorf("latency %v, duration %v, at %v", r.Latency, r.Duration, r.CheckedAt)
 				}
-				if json := !strings.HasPrefix(u, "https"); json && (r.Place.Country != "DE" || r.Place.CountryName != "Germany" || r.Place.Timezone != "Europe/Berlin" ||
-					*r.Place.Latitude != 52.5 || *r.Place.Longitude != 13.4 || r.Source != "answer" || r.Locale != "de-DE") {
+				if json := !strings.HasPrefix(u, "https"); json &&
+					(r.Place.Country != "DE" || r.Place.CountryName != "Germany" || r.Place.Timezone != "Europe/Berlin" ||
+						*r.Place.Latitude != 52.5 || *r.Place.Longitude != 13.4 || r.Source != "answer" || r.Locale != "de-DE") {
 					t.Errorf("place: %+v %q %q", r.Place, r.Source, r.Locale)
 				} else if !json && (r.Place != Place{} || r.Source != "" || r.Locale != "") {
 					t.Errorf("place of a bare address: %+v %q %q", r.Place, r.Source, r.Locale)
@@ -74,10 +77,11 @@ func TestAnswers(t *testing.T) {
 		stage  Stage
 		code   Code
 	}{
-		"text":                    {site(200, "", " 203.0.113.9\r\n"), "", ""},
-		"chunked":                 {raw(head + "Transfer-Encoding: chunked\r\n\r\n5\r\n203.0\r\n6\r\n.113.9\r\n0\r\n\r\n"), "", ""},
-		"until the end":           {raw("HTTP/1.0 200 OK\n\n203.0.113.9"), "", ""},
-		"interim answers":         {raw("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n" + head + "Content-Length: 11\r\n\r\n203.0.113.9"), "", ""},
+		"text":          {site(200, "", " 203.0.113.9\r\n"), "", ""},
+		"chunked":       {raw(head + "Transfer-Encoding: chunked\r\n\r\n5\r\n203.0\r\n6\r\n.113.9\r\n0\r\n\r\n"), "", ""},
+		"until the end": {raw("HTTP/1.0 200 OK\n\n203.0.113.9"), "", ""},
+		"interim answers": {raw("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n" + head +
+			"Content-Length: 11\r\n\r\n203.0.113.9"), "", ""},
 		"mapped":                  {site(200, "", "::ffff:203.0.113.9"), "", ""},
 		"one byte at a time":      {afterHead(func(c net.Conn) { slowly(c, head+"Content-Length: 11\r\n\r\n203.0.113.9") }), "", ""},
 		"HTML":                    {site(200, "Content-Type: text/html\r\n", "<html>203.0.113.9</html>"), StageResponse, BadResponse},
@@ -95,26 +99,30 @@ func TestAnswers(t *testing.T) {
 		"429":                     {site(429, "", "203.0.113.9"), StageResponse, BadResponse},
 		"204":                     {site(204, "", ""), StageResponse, BadResponse},
 		"too long":                {site(200, "", strings.Repeat(" ", 70_000)+"203.0.113.9"), StageResponse, BadResponse},
-		"endless body":            {afterHead(func(c net.Conn) { io.WriteString(c, head+"\r\n"); forever("1")(c) }), StageResponse, BadResponse},
+		"endless body": {afterHead(func(c net.Conn) { io.WriteString(c, head+"\r\n"); forever("1")(c) }), StageResponse,
+			BadResponse},
 		"endless chunks": {afterHead(func(c net.Conn) {
 			io.WriteString(c, head+"Transfer-Encoding: chunked\r\n\r\n")
 			forever("1\r\n1\r\n")(c)
 		}), StageResponse, BadResponse},
-		"endless header":              {afterHead(func(c net.Conn) { io.WriteString(c, head); forever("X: y\r\n")(c) }), StageResponse, BadResponse},
-		"endless header line":         {afterHead(func(c net.Conn) { io.WriteString(c, head); forever("X")(c) }), StageResponse, BadResponse},
-		"endless interim answers":     {afterHead(forever("HTTP/1.1 100 Continue\r\n\r\n")), StageResponse, BadResponse},
-		"not HTTP":                    {raw("SSH-2.0-x\r\n"), StageResponse, BadResponse},
-		"lying length":                {raw(head + "Content-Length: 100\r\n\r\n203.0.113.9"), StageResponse, ConnectionClosed},
-		"says less than it sends":     {raw(head + "Content-Length: 9\r\n\r\n203.0.113.9"), StageResponse, BadResponse},
-		"negative length":             {raw(head + "Content-Length: -1\r\n\r\n203.0.113.9"), StageResponse, BadResponse},
-		"closes":                      {raw(""), StageResponse, ConnectionClosed},
-		"resets":                      {reset, StageResponse, ConnectionClosed},
-		"closes in the head":          {raw(head + "X: y"), StageResponse, ConnectionClosed},
-		"silent":                      {play(), StageResponse, TimedOut},
-		"silent in the body":          {play(step{1, head + "Content-Length: 11\r\n\r\n203"}), StageResponse, TimedOut},
-		"silent in the status line":   {play(step{1, "HTTP/1.1 2"}), StageResponse, TimedOut},
-		"closes in the status line":   {raw("HTTP/1.1 2"), StageResponse, ConnectionClosed},
-		"resets in the status line":   {afterHead(func(c net.Conn) { io.WriteString(c, "HTTP/1.1 2"); resets(c) }), StageResponse, ConnectionClosed},
+		"endless header": {afterHead(func(c net.Conn) { io.WriteString(c, head); forever("X: y\r\n")(c) }), StageResponse,
+			BadResponse},
+		"endless header line": {afterHead(func(c net.Conn) { io.WriteString(c, head); forever("X")(c) }), StageResponse,
+			BadResponse},
+		"endless interim answers":   {afterHead(forever("HTTP/1.1 100 Continue\r\n\r\n")), StageResponse, BadResponse},
+		"not HTTP":                  {raw("SSH-2.0-x\r\n"), StageResponse, BadResponse},
+		"lying length":              {raw(head + "Content-Length: 100\r\n\r\n203.0.113.9"), StageResponse, ConnectionClosed},
+		"says less than it sends":   {raw(head + "Content-Length: 9\r\n\r\n203.0.113.9"), StageResponse, BadResponse},
+		"negative length":           {raw(head + "Content-Length: -1\r\n\r\n203.0.113.9"), StageResponse, BadResponse},
+		"closes":                    {raw(""), StageResponse, ConnectionClosed},
+		"resets":                    {reset, StageResponse, ConnectionClosed},
+		"closes in the head":        {raw(head + "X: y"), StageResponse, ConnectionClosed},
+		"silent":                    {play(), StageResponse, TimedOut},
+		"silent in the body":        {play(step{1, head + "Content-Length: 11\r\n\r\n203"}), StageResponse, TimedOut},
+		"silent in the status line": {play(step{1, "HTTP/1.1 2"}), StageResponse, TimedOut},
+		"closes in the status line": {raw("HTTP/1.1 2"), StageResponse, ConnectionClosed},
+		"resets in the status line": {afterHead(func(c net.Conn) { io.WriteString(c, "HTTP/1.1 2"); resets(c) }), StageResponse,
+			ConnectionClosed},
 		"closes in a header":          {raw(head + "X"), StageResponse, ConnectionClosed},
 		"silent in a chunk's length":  {play(step{1, head + "Transfer-Encoding: chunked\r\n\r\n1"}), StageResponse, TimedOut},
 		"breaks off what is not HTTP": {raw("SSH-2.0-x\r\nand"), StageResponse, BadResponse},
@@ -181,7 +189,8 @@ func TestURLsInTurn(t *testing.T) {
 	good := serve(t, site(200, "", "203.0.113.9"))
 	bad := serve(t, site(500, "", ""))
 	hangs := serve(t, play())
-	c := &Checker{Policy: nearby, URLs: []string{urlOf(bad), urlOf(hangs), urlOf(good)}, Timeout: 4 * time.Second} // half of it is for the one that hangs, and the third needs a busy machine's time
+	// half of it is for the one that hangs, and the third needs a busy machine's time
+	c := &Checker{Policy: nearby, URLs: []string{urlOf(bad), urlOf(hangs), urlOf(good)}, Timeout: 4 * time.Second}
 	if r := c.CheckDirect(t.Context()); !r.OK || r.Duration > 4*time.Second {
 		t.Errorf("the third is good: got %+v %v", r, r.Err)
 	}
@@ -258,7 +267,8 @@ func TestGeoFillsIn(t *testing.T) {
 		{"answer alone", `{"ip":"203.0.113.9","country":"JP"}`, Place{}, false, "JP", "Asia/Tokyo", "answer", "ja-JP", false},
 		{"both agree", `{"ip":"203.0.113.9","country":"AT"}`, vienna, true, "AT", "Europe/Vienna", "answer", "de-AT", true},
 		{"they disagree", `{"ip":"203.0.113.9","country":"JP"}`, vienna, true, "JP", "Asia/Tokyo", "answer", "ja-JP", false},
-		{"answer has the zone alone", `{"ip":"203.0.113.9","timezone":"Europe/Rome"}`, vienna, true, "AT", "Europe/Rome", "geoip", "de-AT", true},
+		{"answer has the zone alone", `{"ip":"203.0.113.9","timezone":"Europe/Rome"}`, vienna, true, "AT", "Europe/Rome", "geoip", "de-AT",
+			true},
 		{"geo has the country alone", "203.0.113.9", Place{Country: "NL"}, true, "NL", "Europe/Amsterdam", "geoip", "nl-NL", false},
 		{"geo has a position alone", "203.0.113.9", Place{Latitude: &lat, Longitude: &lon}, true, "", "", "", "", true},
 	} {

@@ -26,7 +26,8 @@ func door(t *testing.T, address string) (port string) {
 
 // spellingsOfDoor are ways to write 127.77.5.6.
 func spellingsOfDoor() []string {
-	return []string{"127.77.5.6", "127.77.1286", "127.5047558", "2135753990", "0x7f.77.5.6", "0x7f4d0506", "0177.0115.05.06", "017723202406", "0x7F.0x4D.0x5.0x6", "127.77.5.6.",
+	return []string{"127.77.5.6", "127.77.1286", "127.5047558", "2135753990", "0x7f.77.5.6", "0x7f4d0506", "0177.0115.05.06",
+		"017723202406", "0x7F.0x4D.0x5.0x6", "127.77.5.6.",
 		"::ffff:127.77.5.6", "::ffff:7f4d:506", "0:0:0:0:0:ffff:7f4d:0506", "::127.77.5.6", "64:ff9b::7f4d:506", "2002:7f4d:506::1"}
 }
 
@@ -39,11 +40,15 @@ func TestDebugPortsAreOutOfReach(t *testing.T) {
 	for _, host := range spellingsOfDoor() {
 		target := net.JoinHostPort(host, port)
 		for how, d := range map[string]*Dialer{
-			"directly": {Policy: nearby}, "as what is exempt": {Policy: Policy{AllowPrivate: true, Exempt: []string{target, "127.77.5.6:" + port}}},
-			"through an upstream":                      {Policy: nearby, Upstream: upstream(SOCKS5, relayed, "", "")},
-			"through an upstream, as what is exempt":   {Policy: Policy{AllowPrivate: true, Exempt: []string{target}}, Upstream: upstream(SOCKS5, relayed, "", "")},
-			"by a bypass to it":                        {Policy: nearby, Bypasses: []Bypass{{Host: host, Port: port, Address: "127.77.5.6:" + port}}},
-			"by a bypass of its own, with an upstream": {Policy: nearby, Upstream: upstream(HTTP, relayed, "", ""), Bypasses: []Bypass{{Host: host, Port: port, Address: target}}},
+			"directly":            {Policy: nearby},
+			"as what is exempt":   {Policy: Policy{AllowPrivate: true, Exempt: []string{target, "127.77.5.6:" + port}}},
+			"through an upstream": {Policy: nearby, Upstream: upstream(SOCKS5, relayed, "", "")},
+			"through an upstream, as what is exempt": {Policy: Policy{AllowPrivate: true, Exempt: []string{target}},
+				Upstream: upstream(SOCKS5, relayed, "", "")},
+			"by a bypass to it": {Policy: nearby,
+				Bypasses: []Bypass{{Host: host, Port: port, Address: "127.77.5.6:" + port}}},
+			"by a bypass of its own, with an upstream": {Policy: nearby, Upstream: upstream(HTTP, relayed, "", ""),
+				Bypasses: []Bypass{{Host: host, Port: port, Address: target}}},
 		} {
 			if c, err := d.DialContext(t.Context(), "tcp", target); err == nil {
 				c.Close()
@@ -69,8 +74,10 @@ func TestDebugPortsAreOutOfReach(t *testing.T) {
 		t.Errorf("the upstream was asked %d times", n)
 	}
 	for how, d := range map[string]*Dialer{
-		"directly": {Policy: nearby, resolver: named}, "as what is exempt": {Policy: Policy{AllowPrivate: true, Exempt: []string{"door.example:" + port}}, resolver: named},
-		"by a bypass": {Policy: nearby, resolver: named, Bypasses: []Bypass{{Host: "door.example", Port: port, Address: "door.example:" + port}}},
+		"directly":          {Policy: nearby, resolver: named},
+		"as what is exempt": {Policy: Policy{AllowPrivate: true, Exempt: []string{"door.example:" + port}}, resolver: named},
+		"by a bypass": {Policy: nearby, resolver: named,
+			Bypasses: []Bypass{{Host: "door.example", Port: port, Address: "door.example:" + port}}},
 	} {
 		_, err := d.DialContext(t.Context(), "tcp", "door.example:"+port)
 		if wantFault(t, err, StageRequest, BlockedAddress); t.Failed() {
@@ -120,7 +127,8 @@ func TestDebugHosts(t *testing.T) {
 			t.Errorf("%s is not seen", host)
 		}
 	}
-	for _, host := range []string{"127.76.255.255", "127.78.0.0", "127.0.0.1", "localhost", "::1", "example.com", "128.77.0.1", "", "127.77", "127.77.0.0.1"} {
+	for _, host := range []string{"127.76.255.255", "127.78.0.0", "127.0.0.1", "localhost", "::1", "example.com", "128.77.0.1", "",
+		"127.77", "127.77.0.0.1"} {
 		if IsDebugHost(host) {
 			t.Errorf("%s is refused", host)
 		}

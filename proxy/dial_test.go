@@ -44,7 +44,8 @@ func TestEveryUpstream(t *testing.T) {
 				up.Username, up.Password = tc.with.user, tc.with.pass
 			}
 			d := &Dialer{Policy: nearby, Upstream: up, RootCAs: roots, resolver: noResolver(t)}
-			for _, address := range []string{"site.test:7", "SITE.Test.:7", "198.51.100.9:7", "0xc6336409:7", "[2001:db8::9]:7", "[2001:DB8:0::9]:07"} {
+			for _, address := range []string{"site.test:7", "SITE.Test.:7", "198.51.100.9:7", "0xc6336409:7", "[2001:db8::9]:7",
+				"[2001:DB8:0::9]:07"} {
 				c, times, fault := d.dial(within(t, waitLimit), "tcp", address)
 				if fault != nil {
 					t.Fatalf("%s: %v (%v)", address, fault, fault.Err)
@@ -108,7 +109,8 @@ func TestBadTargets(t *testing.T) {
 	long := strings.Repeat("a23456789.", 26)
 	for _, up := range []*Proxy{nil, upstream(SOCKS5, bird, "", ""), upstream(HTTP, bird, "", "")} {
 		d := &Dialer{Policy: nearby, Upstream: up, resolver: noResolver(t)}
-		for _, address := range []string{"", "host", "host:", ":80", "host:0", "host:65536", "host:-1", "host:http", "a b:80", "a\r\nX: y:80", "a\x00b:80",
+		for _, address := range []string{"", "host", "host:", ":80", "host:0", "host:65536", "host:-1", "host:http", "a b:80",
+			"a\r\nX: y:80", "a\x00b:80",
 			long + ":80", "ü.example:80", "host:80:80", "[::1:80", "ho\"st:80", "h%20:80", strings.Repeat("a", 64) + ".com:80"} {
 			_, err := d.DialContext(within(t, waitLimit), "tcp", address)
 			wantFault(t, err, StageRequest, BlockedAddress)
@@ -122,7 +124,8 @@ func TestProxyNotThere(t *testing.T) {
 	port := gone.port()
 	gone.close()
 	for _, typ := range []Type{SOCKS5, HTTP, HTTPS, SOCKS4} {
-		d := &Dialer{Upstream: &Proxy{Type: typ, Host: "127.0.0.1", Port: port}, Policy: Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}}
+		d := &Dialer{Upstream: &Proxy{Type: typ, Host: "127.0.0.1", Port: port},
+			Policy: Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}}
 		_, err := d.DialContext(within(t, waitLimit), "tcp", bird.addr())
 		wantFault(t, err, StageConnect, ConnectionRefused)
 		d.Upstream, d.resolver = &Proxy{Type: typ, Host: "nobody.example", Port: 1}, nameserver(t, func(int) []string { return nil })
@@ -195,7 +198,8 @@ func TestEarlyBytes(t *testing.T) {
 // Whatever way the head of an answer is cut, it is the same head.
 func TestReadHeadInPieces(t *testing.T) {
 	const head, rest = "HTTP/1.1 200 OK\r\nA: b\r\n\r\n", "rest\r\n\r\nof it"
-	for _, interim := range []string{"", "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\n\n"} {
+	for _, interim := range []string{"", "HTTP/1.1 100 Continue\r\n\r\n",
+		"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\n\n"} {
 		whole := interim + head + rest
 		for cut := range len(whole) {
 			a, b := net.Pipe()

@@ -104,7 +104,8 @@ func mmdb(records map[string]map[string]any) []byte {
 	out.WriteString("\xab\xcd\xefMaxMind.com")
 	out.Write(mmdbValue(map[string]any{
 		"node_count": len(tree), "record_size": 32, "ip_version": 6, "database_type": "Test", "languages": []string{"en"},
-		"binary_format_major_version": 2, "binary_format_minor_version": 0, "build_epoch": 1700000000, "description": map[string]any{"en": "test"},
+		"binary_format_major_version": 2, "binary_format_minor_version": 0, "build_epoch": 1700000000,
+		"description": map[string]any{"en": "test"},
 	}))
 	return out.Bytes()
 }
@@ -116,7 +117,8 @@ func TestOpenGeo(t *testing.T) {
 			"country":  map[string]any{"iso_code": "DE", "names": map[string]any{"de": "Deutschland", "en": "Germany"}},
 			"location": map[string]any{"latitude": 52.5, "longitude": 13.4, "time_zone": "Europe/Berlin"},
 		},
-		"198.51.100.0/24": {"country": "US", "country_name": "United States", "timezone": "America/Chicago", "lat": "41.9", "lng": "-87.6"}, // as IPinfo has it
+		// as IPinfo has it
+		"198.51.100.0/24": {"country": "US", "country_name": "United States", "timezone": "America/Chicago", "lat": "41.9", "lng": "-87.6"},
 		"192.0.2.0/24":    {"country_code": "JP"},
 		"2001:db8::/32":   {"country": map[string]any{"iso_code": "FR"}},
 		"10.0.0.0/8":      {"organisation": "nobody"},

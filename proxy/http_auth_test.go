@@ -113,7 +113,8 @@ func (d *digestProxy) takes(method, uri, header string) (stale, ok bool) {
 	if d.qop == "" {
 		want = sum(key, p["nonce"], sum(method, uri))
 	}
-	if p["username"] != d.user || p["uri"] != uri || p["opaque"] != "op=aque" || p["algorithm"] != d.algorithm || p["response"] != want || d.qop != "" && p["qop"] != "auth" {
+	if p["username"] != d.user || p["uri"] != uri || p["opaque"] != "op=aque" || p["algorithm"] != d.algorithm || p["response"] != want ||
+		d.qop != "" && p["qop"] != "auth" {
 		return false, false
 	}
 	d.mu.Lock()
@@ -133,13 +134,15 @@ func (d *digestProxy) takes(method, uri, header string) (stale, ok bool) {
 func TestDigest(t *testing.T) {
 	target := serve(t, echo)
 	for _, tc := range []struct{ algorithm, qop, before string }{
-		{"", "", ""}, {"MD5", "auth", ""}, {"SHA-256", "auth", ""}, {"SHA-256", "auth-int, auth", ""}, {"MD5-sess", "auth", ""}, {"SHA-256-sess", "auth", ""},
+		{"", "", ""}, {"MD5", "auth", ""}, {"SHA-256", "auth", ""}, {"SHA-256", "auth-int, auth", ""}, {"MD5-sess", "auth", ""},
+		{"SHA-256-sess", "auth", ""},
 		{"MD5", "auth", `Negotiate, Basic realm="x, y", NTLM abc==, `},
 	} {
 		for _, typ := range []Type{HTTP, HTTPS} {
 			t.Run(strings.Join([]string{string(typ), tc.algorithm, tc.qop, tc.before}, " "), func(t *testing.T) {
 				t.Parallel()
-				p := &digestProxy{network: network{"site.test:7": target.addr()}, credentials: credentials{`us"er`, "pa:ss\\"}, algorithm: tc.algorithm, qop: tc.qop, before: tc.before, uses: 3}
+				p := &digestProxy{network: network{"site.test:7": target.addr()}, credentials: credentials{`us"er`, "pa:ss\\"},
+					algorithm: tc.algorithm, qop: tc.qop, before: tc.before, uses: 3}
 				handle, roots := overTLS(t, p.serve)
 				if typ == HTTP {
 					handle = p.serve
@@ -181,7 +184,8 @@ func TestDigest(t *testing.T) {
 // TestDigestAtOnce: many dials share one nonce, and each gets through, though their counts may arrive in any order.
 func TestDigestAtOnce(t *testing.T) {
 	target := serve(t, echo)
-	p := &digestProxy{network: network{"site.test:7": target.addr()}, credentials: credentials{"user", "pass"}, algorithm: "MD5", qop: "auth", uses: 1000}
+	p := &digestProxy{network: network{"site.test:7": target.addr()}, credentials: credentials{"user", "pass"}, algorithm: "MD5",
+		qop: "auth", uses: 1000}
 	d := &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, p.serve), "user", "pass")}
 	var all sync.WaitGroup
 	for range 100 {

@@ -27,7 +27,8 @@ func realProxies() []realProxy {
 			return []string{"-i", "127.0.0.1", "-p", fmt.Sprint(port), "-u", "user", "-P", "pass"}, ""
 		}},
 		{"tinyproxy", HTTP, func(dir string, port int) ([]string, string) {
-			return []string{"-d", "-c", filepath.Join(dir, "conf")}, fmt.Sprintf("Port %d\nListen 127.0.0.1\nTimeout 600\nBasicAuth user pass\nAllow 127.0.0.1\nLogFile \"%s/log\"\n", port, dir)
+			return []string{"-d", "-c", filepath.Join(dir, "conf")},
+				fmt.Sprintf("Port %d\nListen 127.0.0.1\nTimeout 600\nBasicAuth user pass\nAllow 127.0.0.1\nLogFile \"%s/log\"\n", port, dir)
 		}},
 	}
 }
@@ -106,34 +107,42 @@ func (p realProxy) run(t *testing.T) (port int, process *os.Process) {
 	return port, cmd.Process
 }
 
-// TestRealProxiesWithoutTunnels: squid with the rules that Debian ships, and a login by Digest, and tinyproxy told the same: plain sites are
+// TestRealProxiesWithoutTunnels: squid with the rules that Debian ships, and a login by Digest, and tinyproxy told the same: plain
+// sites are
 // reached through them.
 func TestRealProxiesWithoutTunnels(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.80:80")
 	if err != nil {
 		t.Skipf("a site at port 80 is needed: %v", err)
 	}
-	site := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, rq *http.Request) { fmt.Fprintf(w, "%s %s", rq.Method, rq.Host) })}
+	site := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, rq *http.Request) {
+		fmt.Fprintf(w, "%s %s", rq.Method, rq.Host)
+	})}
 	go site.Serve(l)
 	t.Cleanup(func() { site.Close() })
 	for _, real := range []realProxy{
 		{"tinyproxy", HTTP, func(dir string, port int) ([]string, string) {
-			return []string{"-d", "-c", filepath.Join(dir, "conf")}, fmt.Sprintf("Port %d\nListen 127.0.0.1\nTimeout 600\nBasicAuth user pass\nConnectPort 443\nLogFile \"%s/log\"\n", port, dir)
+			return []string{"-d", "-c", filepath.Join(dir, "conf")},
+				fmt.Sprintf("Port %d\nListen 127.0.0.1\nTimeout 600\nBasicAuth user pass\nConnectPort 443\nLogFile \"%s/log\"\n", port, dir)
 		}},
 		{"squid", HTTP, func(dir string, port int) ([]string, string) {
-			for _, up := range []string{dir, filepath.Dir(dir)} { // it gives root up, and then it reads
+			for _, up := range []string{dir, filepath.Dir(dir)} { // squid drops root before it reads the files
 				os.Chmod(up, 0o755)
 			}
 			os.WriteFile(filepath.Join(dir, "users"), []byte("user:pass\n"), 0o644)
-			return []string{"-N", "-f", filepath.Join(dir, "conf")}, fmt.Sprintf("http_port 127.0.0.1:%d\npid_filename none\naccess_log none\ncache_log /dev/null\ncache deny all\nshutdown_lifetime 0 seconds\n"+
-				"auth_param digest program /usr/lib/squid/digest_file_auth %s/users\nauth_param digest children 1\nauth_param digest realm tests\nacl SSL_ports port 443\nacl known proxy_auth REQUIRED\n"+
-				"http_access deny CONNECT !SSL_ports\nhttp_access allow known\nhttp_access deny all\n", port, dir)
+			return []string{"-N", "-f", filepath.Join(dir, "conf")},
+				fmt.Sprintf("http_port 127.0.0.1:%d\npid_filename none\naccess_log none\ncache_log /dev/null\ncache deny all\n"+
+					"shutdown_lifetime 0 seconds\nauth_param digest program /usr/lib/squid/digest_file_auth %s/users\n"+
+					"auth_param digest children 1\nauth_param digest realm tests\nacl SSL_ports port 443\n"+
+					"acl known proxy_auth REQUIRED\nhttp_access deny CONNECT !SSL_ports\nhttp_access allow known\n"+
+					"http_access deny all\n", port, dir)
 		}},
 	} {
 		t.Run(real.program, func(t *testing.T) {
 			t.Parallel()
 			port, _ := real.run(t)
-			d := &Dialer{Policy: Policy{AllowPrivate: true, Exempt: []string{"127.0.0.80:80"}}, Upstream: &Proxy{Type: HTTP, Host: "127.0.0.1", Port: port, Username: "user", Password: "pass"}}
+			d := &Dialer{Policy: Policy{AllowPrivate: true, Exempt: []string{"127.0.0.80:80"}},
+				Upstream: &Proxy{Type: HTTP, Host: "127.0.0.1", Port: port, Username: "user", Password: "pass"}}
 			_, address := startRelay(t, d)
 			tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 				return tunnelTo(t, address, "127.0.0.80", 80), nil

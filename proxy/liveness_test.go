@@ -55,21 +55,24 @@ func TestDeadProxiesGiveWay(t *testing.T) {
 		stage Stage
 		code  Code
 	}{
-		"http frozen":                {&Proxy{Type: HTTP, Host: "127.0.0.1", Port: frozen}, StageRequest, TimedOut},
-		"https frozen":               {&Proxy{Type: HTTPS, Host: "127.0.0.1", Port: frozen}, StageTLS, TimedOut},
-		"socks4 frozen":              {&Proxy{Type: SOCKS4, Host: "127.0.0.1", Port: frozen}, StageRequest, TimedOut},
-		"socks5 frozen":              {&Proxy{Type: SOCKS5, Host: "127.0.0.1", Port: frozen, Username: "user", Password: "pass"}, StageGreeting, TimedOut},
-		"http silent":                {upstream(HTTP, serve(t, silent), "", ""), StageRequest, TimedOut},
-		"https silent behind TLS":    {upstream(HTTPS, serve(t, behindTLS(silent)), "", ""), StageRequest, TimedOut},
-		"socks4 silent":              {upstream(SOCKS4, serve(t, silent), "", ""), StageRequest, TimedOut},
-		"http hangs up":              {upstream(HTTP, serve(t, func(c net.Conn) { take(c, 1) }), "", ""), StageRequest, ConnectionClosed},
-		"socks4 hangs up":            {upstream(SOCKS4, serve(t, func(c net.Conn) { take(c, 1) }), "", ""), StageRequest, ConnectionClosed},
-		"http gone":                  {upstream(HTTP, gone, "", ""), StageConnect, ConnectionRefused},
-		"http wrong password":        {upstream(HTTP, serve(t, network{}.connect(wrong)), "user", "pass"), StageAuth, AuthFailed},
-		"http wrong password by 401": {upstream(HTTP, serve(t, says("HTTP/1.0 401 Unauthorized\r\n\r\n")), "user", "pass"), StageAuth, AuthFailed},
-		"https wrong password":       {upstream(HTTPS, serve(t, behindTLS(network{}.connect(wrong))), "user", "pass"), StageAuth, AuthFailed},
-		"socks5 wrong password":      {upstream(SOCKS5, serve(t, network{}.socks5(wrong)), "user", "pass"), StageAuth, AuthFailed},
-		"socks4 wrong user":          {upstream(SOCKS4, serve(t, network{}.socks4("right")), "user", ""), StageAuth, AuthFailed},
+		"http frozen":   {&Proxy{Type: HTTP, Host: "127.0.0.1", Port: frozen}, StageRequest, TimedOut},
+		"https frozen":  {&Proxy{Type: HTTPS, Host: "127.0.0.1", Port: frozen}, StageTLS, TimedOut},
+		"socks4 frozen": {&Proxy{Type: SOCKS4, Host: "127.0.0.1", Port: frozen}, StageRequest, TimedOut},
+		"socks5 frozen": {&Proxy{Type: SOCKS5, Host: "127.0.0.1", Port: frozen, Username: "user", Password: "pass"},
+			StageGreeting, TimedOut},
+		"http silent":             {upstream(HTTP, serve(t, silent), "", ""), StageRequest, TimedOut},
+		"https silent behind TLS": {upstream(HTTPS, serve(t, behindTLS(silent)), "", ""), StageRequest, TimedOut},
+		"socks4 silent":           {upstream(SOCKS4, serve(t, silent), "", ""), StageRequest, TimedOut},
+		"http hangs up":           {upstream(HTTP, serve(t, func(c net.Conn) { take(c, 1) }), "", ""), StageRequest, ConnectionClosed},
+		"socks4 hangs up":         {upstream(SOCKS4, serve(t, func(c net.Conn) { take(c, 1) }), "", ""), StageRequest, ConnectionClosed},
+		"http gone":               {upstream(HTTP, gone, "", ""), StageConnect, ConnectionRefused},
+		"http wrong password":     {upstream(HTTP, serve(t, network{}.connect(wrong)), "user", "pass"), StageAuth, AuthFailed},
+		"http wrong password by 401": {upstream(HTTP, serve(t, says("HTTP/1.0 401 Unauthorized\r\n\r\n")), "user", "pass"), StageAuth,
+			AuthFailed},
+		"https wrong password": {upstream(HTTPS, serve(t, behindTLS(network{}.connect(wrong))), "user", "pass"), StageAuth,
+			AuthFailed},
+		"socks5 wrong password": {upstream(SOCKS5, serve(t, network{}.socks5(wrong)), "user", "pass"), StageAuth, AuthFailed},
+		"socks4 wrong user":     {upstream(SOCKS4, serve(t, network{}.socks4("right")), "user", ""), StageAuth, AuthFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -116,7 +119,8 @@ func TestSlowTargetsKeepTheProxy(t *testing.T) {
 	}
 	behindTLS, roots := overTLS(t, slowHTTP)
 	for name, up := range map[string]*Proxy{
-		"http": upstream(HTTP, serve(t, slowHTTP), "", ""), "https": upstream(HTTPS, serve(t, behindTLS), "", ""), "socks4": upstream(SOCKS4, serve(t, slowSOCKS4), "", ""),
+		"http": upstream(HTTP, serve(t, slowHTTP), "", ""), "https": upstream(HTTPS, serve(t, behindTLS), "", ""),
+		"socks4":         upstream(SOCKS4, serve(t, slowSOCKS4), "", ""),
 		"socks5":         upstream(SOCKS5, serve(t, play(step{greetingLen, "\x05\x02"}, step{3 + 8, "\x01\x00"})), "user", "pass"),
 		"http, hangs up": upstream(HTTP, serve(t, gaveUp), "", ""),
 	} {
@@ -149,7 +153,8 @@ func TestServersThatWantTLS(t *testing.T) {
 			behindTLS(&earlyConn{c, b})
 		}
 	}
-	for name, handle := range map[string]func(net.Conn){"answers in TLS": behindTLS, "is silent": patient, "hangs up": curt, "complains": nil} {
+	for name, handle := range map[string]func(net.Conn){"answers in TLS": behindTLS, "is silent": patient, "hangs up": curt,
+		"complains": nil} {
 		for _, typ := range []Type{HTTP, SOCKS5, SOCKS4} {
 			t.Run(name+" "+string(typ), func(t *testing.T) {
 				t.Parallel()

@@ -142,10 +142,13 @@ func socksEvils() []evil {
 		{"silent after auth", SOCKS5, true, play(greet, auth), StageRequest, TimedOut, true},
 		{"silent in its reply", SOCKS5, true, reply("\x05\x00\x00"), StageRequest, TimedOut, true},
 		{"one byte of a greeting", SOCKS5, true, play(step{0, "\x05"}), StageGreeting, TimedOut, false},
-		{"one byte at a time", SOCKS5, true, func(c net.Conn) { drip("\x05\x02\x01\x00\x05\x00\x00\x03\xff" + strings.Repeat("a", 300))(c) }, StageRequest, TimedOut, true},
+		{"one byte at a time", SOCKS5, true, func(c net.Conn) {
+			drip("\x05\x02\x01\x00\x05\x00\x00\x03\xff" + strings.Repeat("a", 300))(c)
+		}, StageRequest, TimedOut, true},
 		{"wrong version", SOCKS5, true, play(step{greetingLen, "\x06\x02"}), StageGreeting, NotAProxy, false},
 		{"SOCKS4 answers", SOCKS5, true, play(step{greetingLen, "\x00\x5b\x00\x00\x00\x00\x00\x00"}), StageGreeting, NotAProxy, false},
-		{"HTTP answers", SOCKS5, true, play(step{greetingLen, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"}), StageGreeting, NotAProxy, false},
+		{"HTTP answers", SOCKS5, true, play(step{greetingLen, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"}), StageGreeting,
+			NotAProxy, false},
 		{"TLS answers", SOCKS5, true, play(step{greetingLen, "\x15\x03\x01\x00\x02\x02\x46"}), StageGreeting, NotAProxy, false},
 		{"SSH speaks first", SOCKS5, true, play(step{0, "SSH-2.0-OpenSSH_9.2\r\n"}), StageGreeting, NotAProxy, false},
 		{"mail speaks first", SOCKS5, true, play(step{0, "220 mail ESMTP\r\n"}), StageGreeting, NotAProxy, false},
@@ -154,14 +157,18 @@ func socksEvils() []evil {
 		{"endless zeros", SOCKS5, true, forever("\x00\x00\x00\x00"), StageGreeting, NotAProxy, false},
 		{"no method will do", SOCKS5, true, play(step{greetingLen, "\x05\xff"}), StageAuth, AuthFailed, false},
 		{"no method will do, no login", SOCKS5, false, play(step{3, "\x05\xff"}), StageAuth, AuthRequired, false},
-		{"wants a password that was not offered", SOCKS5, false, play(step{3, "\x05\x02"}, step{3, "\x01\x00"}), StageAuth, AuthRequired, false},
+		{"wants a password that was not offered", SOCKS5, false, play(step{3, "\x05\x02"}, step{3, "\x01\x00"}), StageAuth, AuthRequired,
+			false},
 		{"chooses GSSAPI", SOCKS5, true, play(step{greetingLen, "\x05\x01"}), StageGreeting, NotAProxy, false},
 		{"chooses GSSAPI, no login", SOCKS5, false, play(step{3, "\x05\x01"}), StageGreeting, NotAProxy, false},
 		{"chooses method 0x80", SOCKS5, true, play(step{greetingLen, "\x05\x80"}), StageGreeting, NotAProxy, false},
-		{"unsolicited auth reply", SOCKS5, true, play(step{greetingLen, "\x05\x00\x01\x00"}, step{10, "\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50"}), StageRequest, NotAProxy, false},
-		{"everything at once, not asked", SOCKS5, false, play(step{0, "\x05\x02\x01\x00\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00"}), StageAuth, AuthRequired, false},
+		{"unsolicited auth reply", SOCKS5, true, play(step{greetingLen, "\x05\x00\x01\x00"},
+			step{10, "\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50"}), StageRequest, NotAProxy, false},
+		{"everything at once, not asked", SOCKS5, false, play(step{0, "\x05\x02\x01\x00\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00"}),
+			StageAuth, AuthRequired, false},
 		{"wrong password", SOCKS5, true, play(greet, step{authLen, "\x01\x01"}), StageAuth, AuthFailed, true},
-		{"wrong password, closes", SOCKS5, true, func(c net.Conn) { greet.hear(c); io.WriteString(c, "\x05\x02"); take(c, authLen) }, StageAuth, ConnectionClosed, true},
+		{"wrong password, closes", SOCKS5, true, func(c net.Conn) { greet.hear(c); io.WriteString(c, "\x05\x02"); take(c, authLen) },
+			StageAuth, ConnectionClosed, true},
 		{"auth reply of version 5", SOCKS5, true, play(greet, step{authLen, "\x05\x00"}), StageAuth, NotAProxy, true},
 		{"general failure", SOCKS5, true, reply("\x05\x01\x00\x01\x00\x00\x00\x00\x00\x00"), StageRequest, RequestRefused, true},
 		{"not allowed", SOCKS5, true, reply("\x05\x02\x00\x01\x00\x00\x00\x00\x00\x00"), StageRequest, RequestRefused, true},
@@ -198,8 +205,11 @@ func httpEvils() []evil {
 		{"http resets", HTTP, true, reset, StageRequest, ConnectionClosed, true},
 		{"http closes after the request", HTTP, true, afterHead(func(net.Conn) {}), StageRequest, ConnectionClosed, true},
 		{"http one byte at a time", HTTP, true, drip("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("y", 10_000)), StageRequest, TimedOut, true},
-		{"407 without login", HTTP, false, says("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n"), StageAuth, AuthRequired, false},
-		{"407 forever", HTTP, true, afterHead(forever("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n")), StageAuth, AuthFailed, true},
+		{"407 without login", HTTP, false, says("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n"),
+			StageAuth, AuthRequired, false},
+		{"407 forever", HTTP, true,
+			afterHead(forever("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n")),
+			StageAuth, AuthFailed, true},
 		{"403", HTTP, true, says("HTTP/1.1 403 Forbidden\r\n\r\n"), StageRequest, RequestRefused, true},
 		{"404", HTTP, true, says("HTTP/1.1 404 Not Found\r\n\r\n"), StageRequest, RequestRefused, true},
 		{"302", HTTP, true, says("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1/\r\n\r\n"), StageRequest, RequestRefused, true},
@@ -207,7 +217,8 @@ func httpEvils() []evil {
 		{"502", HTTP, true, says("HTTP/1.0 502 Bad Gateway\r\n\r\n"), StageRequest, TargetUnreachable, true},
 		{"503", HTTP, true, says("HTTP/1.1 503\r\n\r\n"), StageRequest, TargetUnreachable, true},
 		{"504", HTTP, true, says("HTTP/1.1 504 Gateway Timeout\n\n"), StageRequest, TargetUnreachable, true},
-		{"a web server: 400", HTTP, true, says("HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\n\r\n<html>"), StageGreeting, NotAProxy, true},
+		{"a web server: 400", HTTP, true, says("HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\n\r\n<html>"), StageGreeting,
+			NotAProxy, true},
 		{"a web server: 405", HTTP, true, says("HTTP/1.1 405 Not Allowed\r\n\r\n"), StageGreeting, NotAProxy, true},
 		{"a web server: 501", HTTP, true, says("HTTP/1.1 501 Unsupported method\r\n\r\n"), StageGreeting, NotAProxy, true},
 		{"HTML without HTTP", HTTP, true, says("<html><body>Please log in</body></html>"), StageGreeting, NotAProxy, true},
@@ -223,7 +234,8 @@ func httpEvils() []evil {
 		{"status 99", HTTP, true, says("HTTP/1.1 099 OK\r\n\r\n"), StageGreeting, NotAProxy, true},
 		{"HTTP/2", HTTP, true, says("HTTP/2 200\r\n\r\n"), StageGreeting, NotAProxy, true},
 		{"RTSP", HTTP, true, says("RTSP/1.0 200 OK\r\n\r\n"), StageGreeting, NotAProxy, true},
-		{"closes in the head", HTTP, true, afterHead(func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\nX:") }), StageRequest, ConnectionClosed, true},
+		{"closes in the head", HTTP, true, afterHead(func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\nX:") }), StageRequest,
+			ConnectionClosed, true},
 	}
 }
 
@@ -238,7 +250,8 @@ func tlsEvils(t *testing.T) []evil {
 		{"https type, SOCKS server", HTTPS, true, play(step{1, "\x05\xff\x00\x00\x00\x00"}), StageTLS, TLSFailed, false},
 		{"https banner without end", HTTPS, true, forever("welcome"), StageTLS, TLSFailed, false},
 		{"https alert", HTTPS, true, play(step{1, "\x15\x03\x03\x00\x02\x02\x28"}), StageTLS, TLSFailed, false},
-		{"https record too long", HTTPS, true, play(step{1, "\x16\x03\x03\xff\xff" + strings.Repeat("x", 70_000)}), StageTLS, TLSFailed, false},
+		{"https record too long", HTTPS, true, play(step{1, "\x16\x03\x03\xff\xff" + strings.Repeat("x", 70_000)}), StageTLS, TLSFailed,
+			false},
 		{"https garbage for a hello", HTTPS, true, play(step{1, "\x16\x03\x03\x00\x04\x02\x00\x00\x00"}), StageTLS, TLSFailed, false},
 		{"https of nobody we trust", HTTPS, true, goodTLS, StageTLS, TLSFailed, false},
 	}
@@ -317,12 +330,14 @@ func (e evil) testOne(t *testing.T, way string) {
 	if e.code == TimedOut && (took < timeout || took > timeout+5*time.Second) || e.code != TimedOut && took > waitLimit {
 		t.Errorf("%s: it took %v of %v", way, took, timeout)
 	}
-	if text := fmt.Sprintf("%v %+v %s", fault, fault, fault.Message); strings.Contains(text, evilPass) || strings.Contains(text, "welcome") {
+	if text := fmt.Sprintf("%v %+v %s", fault, fault, fault.Message); strings.Contains(text, evilPass) ||
+		strings.Contains(text, "welcome") {
 		t.Errorf("%s: the error says too much: %s", way, text)
 	}
 	s.close()
 	asked := e.asked || e.typ == SOCKS5 && way != "in turn" // the one write has the password in it
-	if basic := base64.StdEncoding.EncodeToString([]byte(user + ":" + pass)); !asked && e.login && (strings.Contains(s.received(), evilPass) || strings.Contains(s.received(), basic)) {
+	if basic := base64.StdEncoding.EncodeToString([]byte(user + ":" + pass)); !asked && e.login &&
+		(strings.Contains(s.received(), evilPass) || strings.Contains(s.received(), basic)) {
 		t.Errorf("%s: the server did not ask for the password and has seen it", way)
 	}
 	most := map[bool]int{true: 2, false: 1}[e.typ == SOCKS5 && way != "in turn"]
@@ -352,7 +367,8 @@ func TestCutAnywhere(t *testing.T) {
 			total += len(s.write)
 		}
 		for offset := range total {
-			for how, end := range map[string]func(net.Conn){"closed": func(net.Conn) {}, "reset": func(c net.Conn) { c.(recorded).resetOnClose() }} {
+			for how, end := range map[string]func(net.Conn){"closed": func(net.Conn) {},
+				"reset": func(c net.Conn) { c.(recorded).resetOnClose() }} {
 				handle := func(c net.Conn) {
 					left := offset
 					for _, s := range tc.steps {

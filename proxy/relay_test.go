@@ -102,7 +102,8 @@ func TestRelayThroughEveryUpstream(t *testing.T) {
 	names := network{"site.test:7": target.addr()}
 	login := &credentials{"user", "pass"}
 	behindTLS, roots := overTLS(t, names.connect(login))
-	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(login), HTTP: names.connect(login), HTTPS: behindTLS, SOCKS4: names.socks4("user")} {
+	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(login), HTTP: names.connect(login), HTTPS: behindTLS,
+		SOCKS4: names.socks4("user")} {
 		t.Run(string(typ), func(t *testing.T) {
 			s := serve(t, handle)
 			r, address := startRelay(t, &Dialer{Policy: nearby, Upstream: upstream(typ, s, "user", "pass"), RootCAs: roots})
@@ -122,7 +123,8 @@ func TestRelayThroughEveryUpstream(t *testing.T) {
 			}
 			c.Close()
 			until(t, "the tunnel ends", func() bool { return r.Stats().Open == 0 })
-			if st := r.Stats(); st.BytesUp != int64(len(data)) || st.BytesDown != int64(len(data)) || st.Total != 1 || st.Refused != 0 || st.LastError != nil {
+			if st := r.Stats(); st.BytesUp != int64(len(data)) || st.BytesDown != int64(len(data)) || st.Total != 1 || st.Refused != 0 ||
+				st.LastError != nil {
 				t.Errorf("stats: %+v", st)
 			}
 		})
@@ -157,7 +159,8 @@ func TestHalfClose(t *testing.T) {
 	})
 	names := network{"a.test:1": answersAtEnd.addr(), "b.test:1": endsFirst.addr()}
 	behindTLS, roots := overTLS(t, names.connect(nil))
-	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(nil), HTTP: names.connect(nil), HTTPS: behindTLS, SOCKS4: names.socks4("")} {
+	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(nil), HTTP: names.connect(nil), HTTPS: behindTLS,
+		SOCKS4: names.socks4("")} {
 		t.Run(string(typ), func(t *testing.T) {
 			s := serve(t, handle)
 			r, address := startRelay(t, &Dialer{Policy: nearby, Upstream: upstream(typ, s, "", ""), RootCAs: roots})
@@ -218,17 +221,24 @@ func TestReplyCodes(t *testing.T) {
 	}{
 		{"blocked", &Dialer{}, "127.0.0.1", 2, BlockedAddress},
 		{"blocked name", &Dialer{}, "LocalHost.", 2, BlockedAddress},
-		{"direct refused", &Dialer{Policy: Policy{Exempt: []string{net.JoinHostPort("127.0.0.1", fmt.Sprint(gone.port()))}}}, "127.0.0.1", 5, ConnectionRefused},
+		{"direct refused", &Dialer{Policy: Policy{Exempt: []string{net.JoinHostPort("127.0.0.1", fmt.Sprint(gone.port()))}}}, "127.0.0.1",
+			5, ConnectionRefused},
 		{"direct unknown name", &Dialer{resolver: nameserver(t, func(int) []string { return nil })}, "nobody.example", 4, DNSFailed},
 		{"proxy refused", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, gone, "", "")}, "site.test", 1, ConnectionRefused},
-		{"proxy silent", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, serve(t, play()), "", ""), Timeout: 50 * time.Millisecond}, "site.test", 6, TimedOut},
+		{"proxy silent", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, serve(t, play()), "", ""), Timeout: 50 * time.Millisecond},
+			"site.test", 6, TimedOut},
 		{"not a proxy", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("hello")), "", "")}, "site.test", 1, NotAProxy},
-		{"wrong password", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 407 X\r\n\r\n")), "u", "p")}, "site.test", 1, AuthFailed},
-		{"HTTP proxy refuses", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 403 X\r\n\r\n")), "", "")}, "site.test", 2, RequestRefused},
-		{"HTTP proxy cannot", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 502 X\r\n\r\n")), "", "")}, "site.test", 4, TargetUnreachable},
+		{"wrong password", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 407 X\r\n\r\n")), "u", "p")},
+			"site.test", 1, AuthFailed},
+		{"HTTP proxy refuses", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 403 X\r\n\r\n")), "", "")},
+			"site.test", 2, RequestRefused},
+		{"HTTP proxy cannot", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 502 X\r\n\r\n")), "", "")},
+			"site.test", 4, TargetUnreachable},
 		{"upstream says 1", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, refusing("\x01"), "", "")}, "site.test", 1, RequestRefused},
-		{"upstream says 5", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, refusing("\x05"), "", "")}, "site.test", 5, TargetUnreachable},
-		{"upstream says 6", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, refusing("\x06"), "", "")}, "site.test", 6, TargetUnreachable},
+		{"upstream says 5", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, refusing("\x05"), "", "")}, "site.test", 5,
+			TargetUnreachable},
+		{"upstream says 6", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, refusing("\x06"), "", "")}, "site.test", 6,
+			TargetUnreachable},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r, address := startRelay(t, tc.d)
@@ -262,7 +272,8 @@ func TestWhatIsNotServed(t *testing.T) {
 		"NUL in the name": {"\x05\x01\x00\x05\x01\x00\x03\x03a\x00b\x00\x50", "\x05\x00\x05\x02"},
 		"CRLF":            {"\x05\x01\x00\x05\x01\x00\x03\x04a\r\nb\x00\x50", "\x05\x00\x05\x02"},
 		"IPv6 loopback":   {"\x05\x01\x00\x05\x01\x00\x04" + strings.Repeat("\x00", 15) + "\x01\x00\x50", "\x05\x00\x05\x02"},
-		"mapped loopback": {"\x05\x01\x00\x05\x01\x00\x04" + strings.Repeat("\x00", 10) + "\xff\xff\x7f\x00\x00\x01\x00\x50", "\x05\x00\x05\x02"},
+		"mapped loopback": {"\x05\x01\x00\x05\x01\x00\x04" + strings.Repeat("\x00", 10) + "\xff\xff\x7f\x00\x00\x01\x00\x50",
+			"\x05\x00\x05\x02"},
 		"password only":   {"\x05\x01\x02", "\x05\xff"},
 		"no methods":      {"\x05\x00", "\x05\xff"},
 		"SOCKS4":          {"\x04\x01\x00\x50\x01\x02\x03\x04\x00", ""},
@@ -549,8 +560,10 @@ func TestManyTunnels(t *testing.T) {
 func FuzzSocksIn(f *testing.F) {
 	for _, s := range []string{
 		"\x05\x01\x00\x05\x01\x00\x01\x01\x02\x03\x04\x00\x50", "\x05\x02\x00\x02\x05\x01\x00\x03\x0bexample.com\x01\xbb",
-		"\x05\x01\x00\x05\x01\x00\x04\x20\x01\x0d\xb8\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x50", "\x05\x01\x00\x05\x02\x00\x01\x01\x02\x03\x04\x00\x50",
-		"\x05\x00", "\x05\xff", "\x04\x01\x00\x50\x01\x02\x03\x04\x00", "GET / HTTP/1.1\r\n\r\n", "\x05\x01\x00\x05\x01\x00\x03\x00\x00\x00", "",
+		"\x05\x01\x00\x05\x01\x00\x04\x20\x01\x0d\xb8\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x50",
+		"\x05\x01\x00\x05\x02\x00\x01\x01\x02\x03\x04\x00\x50",
+		"\x05\x00", "\x05\xff", "\x04\x01\x00\x50\x01\x02\x03\x04\x00", "GET / HTTP/1.1\r\n\r\n",
+		"\x05\x01\x00\x05\x01\x00\x03\x00\x00\x00", "",
 	} {
 		f.Add([]byte(s))
 	}

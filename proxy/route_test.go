@@ -123,7 +123,8 @@ func TestSwapUnderLoad(t *testing.T) {
 	took := time.Since(began)
 	c := tunnelTo(t, address, "127.0.0.1", direct.port())
 	roundTrip(t, c)
-	t.Logf("under %d connections at once: the swap took %v and ended %d; the first byte through the new exit came %v after it began", 32, took, ended, time.Since(began))
+	t.Logf("under %d connections at once: the swap took %v and ended %d; the first byte through the new exit came %v after it began", 32,
+		took, ended, time.Since(began))
 	if !swapped || ended < 1 {
 		t.Errorf("swapped %v, ended %d", swapped, ended)
 	}
@@ -350,7 +351,8 @@ func TestMoveWhenTheNextAnswers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		b  *Error
 		to string
-	}{"works": {nil, "ab timed_out"}, "refuses": {&Error{StageRequest, TargetUnreachable, "", nil}, "ab timed_out"}, "waits": {&Error{StageRequest, TimedOut, "", nil}, ""}} {
+	}{"works": {nil, "ab timed_out"}, "refuses": {&Error{StageRequest, TargetUnreachable, "", nil}, "ab timed_out"},
+		"waits": {&Error{StageRequest, TimedOut, "", nil}, ""}} {
 		t.Run(name, func(t *testing.T) {
 			r := twoRoutes(t)
 			one := stepper(t, r)
@@ -400,7 +402,8 @@ func TestNoNetworkIsNoFault(t *testing.T) {
 			stepper(t, r)(asError(StageConnect, err), "a", false, "")
 		}
 	}
-	for _, err := range []error{&net.DNSError{Err: "no such host", IsNotFound: true}, system(refusedErrnos[0]), system(unreachableErrnos[0])} {
+	for _, err := range []error{&net.DNSError{Err: "no such host", IsNotFound: true}, system(refusedErrnos[0]),
+		system(unreachableErrnos[0])} {
 		stepper(t, twoRoutes(t))(asError(StageConnect, err), "a", true, "")
 	}
 }

@@ -18,14 +18,21 @@ import (
 func TestNormalRule(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"Example.COM.": "example.com", "example.com:0443": "example.com:443", "bücher.example": "xn--bcher-kva.example", "*.Bücher.example": "*.xn--bcher-kva.example",
-		"*": "*", "*:25": "*:25", "cdn-*.example.com": "cdn-*.example.com", "shop.*": "shop.*", "a.*.b": "a.*.b", "_x.y": "_x.y", "localhost": "localhost",
-		"127.1": "127.0.0.1", "0x7f000001": "127.0.0.1", "2130706433": "127.0.0.1", "::ffff:192.0.2.1": "192.0.2.1", "[2001:DB8:0::1]:443": "[2001:db8::1]:443", "2001:db8::1": "2001:db8::1",
-		"192.0.2.77/24": "192.0.2.0/24", "192.0.2.0/24:80": "192.0.2.0/24:80", "[2001:db8::/32]:443": "[2001:db8::/32]:443", "2001:db8:1::/32": "2001:db8::/32", "::ffff:192.0.2.0/120": "192.0.2.0/24",
+		"Example.COM.": "example.com", "example.com:0443": "example.com:443", "bücher.example": "xn--bcher-kva.example",
+		"*.Bücher.example": "*.xn--bcher-kva.example",
+		"*":                "*", "*:25": "*:25", "cdn-*.example.com": "cdn-*.example.com", "shop.*": "shop.*", "a.*.b": "a.*.b",
+		"_x.y": "_x.y", "localhost": "localhost",
+		"127.1": "127.0.0.1", "0x7f000001": "127.0.0.1", "2130706433": "127.0.0.1", "::ffff:192.0.2.1": "192.0.2.1",
+		"[2001:DB8:0::1]:443": "[2001:db8::1]:443", "2001:db8::1": "2001:db8::1",
+		"192.0.2.77/24": "192.0.2.0/24", "192.0.2.0/24:80": "192.0.2.0/24:80", "[2001:db8::/32]:443": "[2001:db8::/32]:443",
+		"2001:db8:1::/32": "2001:db8::/32", "::ffff:192.0.2.0/120": "192.0.2.0/24",
 		"192.0.2.1/32": "192.0.2.1", "１２７.0.0.1": "", "例え。テスト": "xn--r8jz45g.xn--zckzah",
-		"": "", " ": "", "a b": "", "https://example.com": "", "https://example.com:443": "", "example.com/path": "", "a..b": "", ".a": "", "example.com:": "", "example.com:0": "", "example.com:65536": "", "example.com:http": "",
-		"10.0.0.*": "", "10.*": "", "1.2.3.4.5": "", "192.0.2.0/33": "", "[example.com]": "", "[192.0.2.1]": "", "[::1]x": "", "[::1": "", "fe80::1%eth0": "", "user@example.com": "", "a?b": "", "[a-z].b": "", `a\b`: "",
-		"bü*.example": "", "::ffff:0.0.0.0/90": "", strings.Repeat("a", 64) + ".b": "", strings.Repeat("a.", 130): "", "**.b": "*.b", "***": "*", "*.*": "", "*.1": "", "1*.a": "1*.a", "\x00": "", "a\n": "",
+		"": "", " ": "", "a b": "", "https://example.com": "", "https://example.com:443": "", "example.com/path": "", "a..b": "", ".a": "",
+		"example.com:": "", "example.com:0": "", "example.com:65536": "", "example.com:http": "",
+		"10.0.0.*": "", "10.*": "", "1.2.3.4.5": "", "192.0.2.0/33": "", "[example.com]": "", "[192.0.2.1]": "", "[::1]x": "", "[::1": "",
+		"fe80::1%eth0": "", "user@example.com": "", "a?b": "", "[a-z].b": "", `a\b`: "",
+		"bü*.example": "", "::ffff:0.0.0.0/90": "", strings.Repeat("a", 64) + ".b": "", strings.Repeat("a.", 130): "", "**.b": "*.b",
+		"***": "*", "*.*": "", "*.1": "", "1*.a": "1*.a", "\x00": "", "a\n": "",
 	} {
 		got, err := NormalizeRule(in)
 		if got != want || (err == nil) == (want == "") {
@@ -42,15 +49,18 @@ func TestRules(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ allow, deny, passes, refused string }{
 		{"", "", "a.b:1 192.0.2.1:1", ""},
-		{"example.com", "", "example.com:1 a.example.com:1 a.b.example.com:1 EXAMPLE.com.:1", "xexample.com:1 example.com.evil.test:1 192.0.2.1:1 com:1"},
+		{"example.com", "", "example.com:1 a.example.com:1 a.b.example.com:1 EXAMPLE.com.:1",
+			"xexample.com:1 example.com.evil.test:1 192.0.2.1:1 com:1"},
 		{"*.example.com", "", "a.example.com:1 a.b.example.com:1", "example.com:1 b.com:1"},
-		{"cdn-*.example.com", "", "cdn-1.example.com:1 cdn-.example.com:1 x.cdn-1.example.com:1", "cdn.example.com:1 cdn-1.x.example.com:1 example.com:1"},
+		{"cdn-*.example.com", "", "cdn-1.example.com:1 cdn-.example.com:1 x.cdn-1.example.com:1",
+			"cdn.example.com:1 cdn-1.x.example.com:1 example.com:1"},
 		{"shop.*", "", "shop.com:1 a.shop.de:1", "shop.co.uk:1 shop:1"},
 		{"a.*.b", "", "a.x.b:1 y.a.x.b:1", "a.b:1 a.x.y.b:1"},
 		{"example.com:443", "", "example.com:443 a.example.com:443", "example.com:80"},
 		{"example.com:443 example.com:80", "", "example.com:443 example.com:80", "example.com:81"},
 		{"192.0.2.0/24", "", "192.0.2.7:1 [::ffff:192.0.2.7]:1 0xc0000207:1", "192.0.3.1:1 example.com:1 [64:ff9b::192.0.2.7]:1"},
-		{"", "192.0.2.0/24", "192.0.3.1:1 example.com:1", "192.0.2.7:1 [::ffff:192.0.2.7]:1 0xc0000207:1 3221225991:1 [64:ff9b::192.0.2.7]:1"},
+		{"", "192.0.2.0/24", "192.0.3.1:1 example.com:1",
+			"192.0.2.7:1 [::ffff:192.0.2.7]:1 0xc0000207:1 3221225991:1 [64:ff9b::192.0.2.7]:1"},
 		{"", "[2001:db8::/32]:443", "[2001:db8::1]:80 [2001:db9::1]:443", "[2001:db8::1]:443"},
 		{"example.com", "bad.example.com", "example.com:1", "bad.example.com:1 x.bad.example.com:1"},
 		{"*", "example.com", "a.b:1 192.0.2.1:1", "example.com:1"},
@@ -88,7 +98,8 @@ func TestRelayKeepsRules(t *testing.T) {
 	}
 	exempt := Policy{AllowPrivate: true, Exempt: []string{closed.addr(), target.addr()}}
 	port := closed.port()
-	for name, d := range map[string]*Dialer{"upstream": {Policy: exempt, Upstream: upstream(SOCKS5, proxies, "", "")}, "direct": {Policy: exempt}, "bypass": {Policy: exempt, Bypasses: []Bypass{here}}} {
+	for name, d := range map[string]*Dialer{"upstream": {Policy: exempt, Upstream: upstream(SOCKS5, proxies, "", "")},
+		"direct": {Policy: exempt}, "bypass": {Policy: exempt, Bypasses: []Bypass{here}}} {
 		r, address := startRelay(t, d)
 		rules, err := NewRules(nil, []string{"bad.test", "127.0.0.1:" + fmt.Sprint(port)})
 		if err != nil {
@@ -96,7 +107,8 @@ func TestRelayKeepsRules(t *testing.T) {
 		}
 		r.SetRules(rules)
 		refused := int64(0)
-		for _, host := range []string{"127.0.0.1", "127.1", "0x7f000001", "2130706433", "::ffff:127.0.0.1", "bad.test", "BAD.test.", "sub.bad.test"} {
+		for _, host := range []string{"127.0.0.1", "127.1", "0x7f000001", "2130706433", "::ffff:127.0.0.1", "bad.test", "BAD.test.",
+			"sub.bad.test"} {
 			to := port
 			if strings.Contains(strings.ToLower(host), "bad") {
 				to = 7
@@ -176,7 +188,8 @@ func naive(list []string, t target) bool {
 				return true
 			}
 		case !t.addr.IsValid():
-			pattern := `^([^.]+\.)*` + strings.ReplaceAll(strings.ReplaceAll(regexp.QuoteMeta(r.name), `\*`, `[^.]*`), `\.[^.]*\.`, `\.[^.]+\.`) + `$`
+			pattern := `^([^.]+\.)*` + strings.ReplaceAll(strings.ReplaceAll(regexp.QuoteMeta(r.name), `\*`, `[^.]*`), `\.[^.]*\.`,
+				`\.[^.]+\.`) + `$`
 			if regexp.MustCompile(pattern).MatchString(t.host) {
 				return true
 			}
@@ -298,7 +311,8 @@ func TestHostLog(t *testing.T) {
 	c.Close()
 	until(t, "the bytes are counted", func() bool {
 		list, _ := r.Hosts()
-		return len(list) == 1 && list[0].Host == "site.test" && list[0].Connections == 2 && list[0].BytesUp == 105 && list[0].BytesDown == 105
+		return len(list) == 1 && list[0].Host == "site.test" && list[0].Connections == 2 && list[0].BytesUp == 105 &&
+			list[0].BytesDown == 105
 	})
 	l := r.hosts.Load()
 	for i := range 2 * maxLoggedHosts {

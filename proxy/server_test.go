@@ -236,8 +236,10 @@ func (n network) connect(want *credentials) func(net.Conn) {
 			io.WriteString(c, "HTTP/1.1 405 Method Not Allowed\r\n\r\n")
 			return
 		}
-		if want != nil && rq.Header.Get("Proxy-Authorization") != "Basic "+base64.StdEncoding.EncodeToString([]byte(want.user+":"+want.pass)) {
-			io.WriteString(c, "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n")
+		if want != nil &&
+			rq.Header.Get("Proxy-Authorization") != "Basic "+base64.StdEncoding.EncodeToString([]byte(want.user+":"+want.pass)) {
+			io.WriteString(c,
+				"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n")
 			return
 		}
 		up, err := n.dial(rq.Host)

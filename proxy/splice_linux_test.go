@@ -31,7 +31,8 @@ func TestSplice(t *testing.T) {
 	target := serve(t, echo)
 	names := network{"site.test:7": target.addr()}
 	behindTLS, roots := overTLS(t, names.connect(nil))
-	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(nil), HTTP: names.connect(nil), SOCKS4: names.socks4(""), HTTPS: behindTLS} {
+	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(nil), HTTP: names.connect(nil), SOCKS4: names.socks4(""),
+		HTTPS: behindTLS} {
 		t.Run(string(typ), func(t *testing.T) {
 			s := serve(t, handle)
 			r, address := startRelay(t, &Dialer{Policy: nearby, Upstream: upstream(typ, s, "", ""), RootCAs: roots})

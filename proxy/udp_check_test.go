@@ -140,10 +140,12 @@ func TestUDPFaults(t *testing.T) {
 		stage  Stage
 		code   Code
 	}{
-		"refuses the command": {func(*testing.T) func(net.Conn) { return says("\x05\x07\x00\x01\x00\x00\x00\x00\x00\x00") }, StageRequest, RequestRefused},
-		"closes":              {func(*testing.T) func(net.Conn) { return func(net.Conn) {} }, StageGreeting, ConnectionClosed},
-		"is silent":           {func(*testing.T) func(net.Conn) { return play() }, StageGreeting, TimedOut},
-		"names no port":       {func(*testing.T) func(net.Conn) { return says("\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00") }, StageRequest, NotAProxy},
+		"refuses the command": {func(*testing.T) func(net.Conn) { return says("\x05\x07\x00\x01\x00\x00\x00\x00\x00\x00") }, StageRequest,
+			RequestRefused},
+		"closes":    {func(*testing.T) func(net.Conn) { return func(net.Conn) {} }, StageGreeting, ConnectionClosed},
+		"is silent": {func(*testing.T) func(net.Conn) { return play() }, StageGreeting, TimedOut},
+		"names no port": {func(*testing.T) func(net.Conn) { return says("\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00") }, StageRequest,
+			NotAProxy},
 		"relays nothing": {func(t *testing.T) func(net.Conn) {
 			return associate(t, [4]byte{}, func(_, _ []byte) [][]byte { return nil })
 		}, StageResponse, TimedOut},
@@ -209,7 +211,8 @@ func TestUDPGoesToTheProxyAlone(t *testing.T) {
 		}
 	}()
 	defer func() { pc.Close(); <-done }()
-	r := probeUDPOf(t, play(step{greetingLen, "\x05\x02"}, step{3 + 8, "\x01\x00"}, step{10, "\x05\x00\x00\x01\x7f\x00\x00\x02" + string(binary.BigEndian.AppendUint16(nil, uint16(bird.Port)))}))
+	r := probeUDPOf(t, play(step{greetingLen, "\x05\x02"}, step{3 + 8, "\x01\x00"},
+		step{10, "\x05\x00\x00\x01\x7f\x00\x00\x02" + string(binary.BigEndian.AppendUint16(nil, uint16(bird.Port)))}))
 	if r == nil || !r.OK || here.Load() == 0 || away.Load() != 0 {
 		t.Errorf("got %+v; %d datagrams to the proxy, %d to where it pointed", r, here.Load(), away.Load())
 	}
@@ -222,7 +225,8 @@ func TestUDPIsNotAskedOf(t *testing.T) {
 	if r := c.Check(t.Context(), *upstream(HTTP, serve(t, names.connect(nil)), "", "")); !r.OK || r.UDP != nil {
 		t.Errorf("an http proxy: %+v", r)
 	}
-	for raw, ok := range map[string]bool{"stun://a.test": true, "stun://a.test:1": true, "stun://[2001:db8::1]": true, "stun://[2001:db8::1]:5": true, "http://a.test": false, "stun://": false, "stun://a b": false} {
+	for raw, ok := range map[string]bool{"stun://a.test": true, "stun://a.test:1": true, "stun://[2001:db8::1]": true,
+		"stun://[2001:db8::1]:5": true, "http://a.test": false, "stun://": false, "stun://a b": false} {
 		if _, fault := stunTarget(raw); (fault == nil) != ok {
 			t.Errorf("%s: %v", raw, fault)
 		}
