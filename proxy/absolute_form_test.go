@@ -18,17 +18,17 @@ import (
 	"time"
 )
 
-// narrow is an HTTP proxy that gives tunnels to port 443 alone, and takes plain requests in absolute form. It keeps their heads.
-type narrow struct {
+// tunnel443Proxy is an HTTP proxy that gives tunnels to port 443 only, and takes plain requests in absolute form. It records their heads.
+type tunnel443Proxy struct {
 	network
-	login *digestProxy // nil: it wants none
+	login *digestProxy // nil demands no login
 	code  string
 
 	mu    sync.Mutex
 	heads []string
 }
 
-func (n *narrow) serve(c net.Conn) {
+func (n *tunnel443Proxy) serve(c net.Conn) {
 	in := bufio.NewReader(c)
 	for {
 		rq, err := http.ReadRequest(in)
@@ -70,7 +70,7 @@ func (n *narrow) serve(c net.Conn) {
 	}
 }
 
-// copyAnswer passes one answer on to the letter, interim ones before it. It says whether only the connection's end ends it.
+// copyAnswer passes one answer on unchanged, with the interim ones before it. ended reports that the end of the connection ends it.
 func copyAnswer(c io.Writer, up net.Conn, rq *http.Request) (ended bool) {
 	tee := bufio.NewReader(io.TeeReader(up, c))
 	for {
@@ -85,8 +85,8 @@ func copyAnswer(c io.Writer, up net.Conn, rq *http.Request) (ended bool) {
 	}
 }
 
-// overNarrow is a client of a plain site behind such a proxy and a relay.
-func overNarrow(t *testing.T, n *narrow, handler http.Handler) (relay string, client *http.Client) {
+// behindTunnel443Proxy returns a client of a plain site behind such a proxy and a relay.
+func behindTunnel443Proxy(t *testing.T, n *tunnel443Proxy, handler http.Handler) (relay string, client *http.Client) {
 	t.Helper()
 	site := httptest.NewServer(handler)
 	t.Cleanup(site.Close)
@@ -105,7 +105,7 @@ func overNarrow(t *testing.T, n *narrow, handler http.Handler) (relay string, cl
 	return relay, &http.Client{Transport: tr, Timeout: waitLimit}
 }
 
-// ordinarySite is a site with a body that is large, and a stream that waits for the step.
+// ordinarySite is a site with a large body, and with a stream that waits for step.
 func ordinarySite(big []byte, step chan bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/hello", func(w http.ResponseWriter, rq *http.Request) {
@@ -136,7 +136,7 @@ func ordinarySite(big []byte, step chan bool) http.Handler {
 	return mux
 }
 
-// TestPlainSitesWithoutTunnels: what an ordinary client does with a site works through a proxy that gives no tunnel to port 80.
+// TestPlainSitesWithoutTunnels: an ordinary client uses a site through a proxy that gives no tunnel to port 80.
 func TestPlainSitesWithoutTunnels(t *testing.T) {
 	big := make([]byte, 3<<20)
 	rand.Read(big)
@@ -145,8 +145,8 @@ func TestPlainSitesWithoutTunnels(t *testing.T) {
 	for name, login := range map[string]*digestProxy{"no login": nil,
 		"digest": {credentials: credentials{"user", "pass"}, algorithm: "SHA-256", qop: "auth", uses: 1000}} {
 		t.Run(name, func(t *testing.T) {
-			n := &narrow{login: login}
-			_, client := overNarrow(t, n, mux)
+			n := &tunnel443Proxy{login: login}
+			_, client := behindTunnel443Proxy(t, n, mux)
 			want := func(method, path, body, header, answer string) *http.Response {
 				t.Helper()
 				rq, _ := http.NewRequest(method, "http://site.test"+path, strings.NewReader(body))
@@ -187,7 +187,7 @@ func TestPlainSitesWithoutTunnels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := string(take(resp.Body, 4)); got != "one\n" { // it comes before the site has said the rest
+			if got := string(take(resp.Body, 4)); got != "one\n" { // it comes before the site has sent the rest
 				t.Errorf("the first part of a stream: %q", got)
 			}
 			step <- true
@@ -210,11 +210,11 @@ func TestPlainSitesWithoutTunnels(t *testing.T) {
 	}
 }
 
-// TestPlainSitesToTheLetter: what goes wrong ends as it should, and nothing gets past as it came.
+// TestPlainSitesToTheLetter: broken exchanges end as they should, and no request is passed on unread.
 func TestPlainSitesToTheLetter(t *testing.T) {
 	hit := make(chan string, 100)
-	n := &narrow{}
-	relay, _ := overNarrow(t, n, http.HandlerFunc(func(w http.ResponseWriter, rq *http.Request) {
+	n := &tunnel443Proxy{}
+	relay, _ := behindTunnel443Proxy(t, n, http.HandlerFunc(func(w http.ResponseWriter, rq *http.Request) {
 		b, _ := io.ReadAll(rq.Body)
 		hit <- fmt.Sprintf("%s %s %s %v", rq.Method, rq.RequestURI, b, rq.Header["User-Agent"])
 		switch rq.URL.Path {
@@ -298,14 +298,14 @@ func TestPlainSitesToTheLetter(t *testing.T) {
 	}
 }
 
-// TestPlainHTTPInChecks: a check says whether plain sites are reached, and a server that is none still is none.
+// TestPlainHTTPInChecks: a check reports whether plain sites are reached, and a web server is still no proxy.
 func TestPlainHTTPInChecks(t *testing.T) {
 	plain := serve(t, site(200, "", "203.0.113.9"))
 	behindTLS, roots := overTLS(t, site(200, "", "203.0.113.9"))
 	names := network{"ip.test:80": plain.addr(), "gone.test:80": serve(t, func(c net.Conn) { c.Close() }).addr(),
 		"example.com:443": serve(t, behindTLS).addr()}
 	only443 := network{"example.com:443": names["example.com:443"]}
-	n := &narrow{network: names, code: "403"}
+	n := &tunnel443Proxy{network: names, code: "403"}
 	tunnelling := func(c net.Conn) {
 		in := bufio.NewReader(c)
 		if b, _ := in.Peek(30); strings.Contains(string(b), ":443 ") {
@@ -355,7 +355,7 @@ func TestPlainHTTPInChecks(t *testing.T) {
 	}
 }
 
-// buffered is a connection of which something was looked at.
+// buffered is a connection whose first bytes were peeked at.
 type buffered struct {
 	net.Conn
 	r *bufio.Reader
@@ -365,9 +365,9 @@ func (b *buffered) Read(p []byte) (int, error) { return b.r.Read(p) }
 
 func (b *buffered) CloseWrite() error { return closeWrite(b.Conn) }
 
-// plainRoutes is a client of a plain site over two routes: a proxy that gives no tunnels to it, which may freeze, and another.
+// plainRoutes is a client of a plain site over two routes. The first proxy gives no tunnels to the site, and can freeze.
 type plainRoutes struct {
-	narrow
+	tunnel443Proxy
 	server *server
 	relay  *Relay
 	client *http.Client
@@ -403,7 +403,7 @@ func newPlainRoutes(t *testing.T, login *digestProxy, password string, handler h
 	return p
 }
 
-// get is the status of one request on a connection of its own; 0: it had no answer.
+// get returns the status of one request on a connection of its own, or 0 without an answer.
 func (p *plainRoutes) get() int {
 	resp, err := p.client.Get("http://site.test/")
 	if err != nil {
@@ -414,7 +414,7 @@ func (p *plainRoutes) get() int {
 	return resp.StatusCode
 }
 
-// wantMove says that the relay has moved once, and why.
+// wantMove wants that the relay has failed over once, with this code.
 func (p *plainRoutes) wantMove(t *testing.T, code Code) {
 	t.Helper()
 	if _, key := p.relay.Route(); key != "next" || len(p.moves) != 1 {
@@ -425,8 +425,8 @@ func (p *plainRoutes) wantMove(t *testing.T, code Code) {
 	}
 }
 
-// TestAbsoluteFormGivesWay: a proxy that takes plain requests and does not answer them, or not this login, is given up by the next one.
-func TestAbsoluteFormGivesWay(t *testing.T) {
+// TestAbsoluteFormFailsOver: a relay leaves a proxy that takes plain requests and answers none, or refuses the login.
+func TestAbsoluteFormFailsOver(t *testing.T) {
 	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	t.Run("frozen", func(t *testing.T) {
 		t.Parallel()
@@ -451,7 +451,7 @@ func TestAbsoluteFormGivesWay(t *testing.T) {
 	})
 }
 
-// TestAbsoluteFormKeepsTheProxy: a site that says that it wants a proxy's login, or takes its time, does not move a run.
+// TestAbsoluteFormKeepsTheProxy: a site that demands a proxy's login, or answers late, causes no fail-over.
 func TestAbsoluteFormKeepsTheProxy(t *testing.T) {
 	var status atomic.Int32
 	slow, asked := make(chan struct{}), make(chan struct{}, 10)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// counted tells how many bytes were read on this side.
+// counted counts the bytes that are read on this side.
 type counted struct {
 	net.Conn
 	read int
@@ -38,12 +38,12 @@ func dialCounted(t *testing.T, s *server, d time.Duration) *counted {
 	return &counted{Conn: raw}
 }
 
-// Whatever an upstream sends, 1 GB of it or 100,000 headers, a handshake reads no more than its budget, asked either way.
+// Whatever an upstream sends, 1 GB of it or 100,000 headers, no kind of handshake reads more than its budget.
 func TestHandshakeBudget(t *testing.T) {
-	aim, _ := parseTarget("site.test:7")
-	for _, e := range append(append(socksEvils(), httpEvils()...), tlsEvils(t)...) {
+	dest, _ := parseTarget("site.test:7")
+	for _, e := range append(append(misbehavingSOCKS(), misbehavingHTTP()...), misbehavingTLS(t)...) {
 		if e.code == TimedOut && !strings.Contains(e.name, "one byte at a time") {
-			continue // these say next to nothing
+			continue // these send next to nothing
 		}
 		for _, whole := range []bool{true, false} {
 			if whole && e.typ != SOCKS5 {
@@ -56,10 +56,10 @@ func TestHandshakeBudget(t *testing.T) {
 			c := dialCounted(t, serve(t, e.handle), limit)
 			p, h, budget := &Proxy{Type: e.typ, Host: "127.0.0.1", Port: 1}, &handshake{}, connectBudget
 			if e.login {
-				p.Username, p.Password = evilUser, evilPass
+				p.Username, p.Password = testUser, testPass
 			}
 			if whole {
-				h.pipelined = pipelinedHandshake(p, aim)
+				h.pipelined = pipelinedHandshake(p, dest)
 			}
 			var fault *Error
 			switch e.typ {
@@ -69,7 +69,7 @@ func TestHandshakeBudget(t *testing.T) {
 				budget = maxSOCKS5Answer
 				fallthrough
 			default:
-				_, fault = negotiate(c, p, aim, h)
+				_, fault = negotiate(c, p, dest, h)
 			}
 			if fault == nil || c.read > budget {
 				t.Errorf("%s: %d bytes were read, want %d at most (%v)", e.name, c.read, budget, fault)
@@ -78,7 +78,7 @@ func TestHandshakeBudget(t *testing.T) {
 	}
 }
 
-// The same for a check URL's answer.
+// Nor does a check read more of a check URL's answer than its budget.
 func TestAnswerBudget(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\n"
 	c := &Checker{URLs: []string{"http://ip.test/"}, MaxBytes: 8 << 10}
@@ -101,7 +101,7 @@ func TestAnswerBudget(t *testing.T) {
 	} {
 		conn := dialCounted(t, serve(t, afterHead(func(c net.Conn) {
 			io.WriteString(c, text[0])
-			forever(strings.Repeat(text[1], 1+1000/len(text[1])))(c)
+			repeatForever(strings.Repeat(text[1], 1+1000/len(text[1])))(c)
 		})), waitLimit)
 		_, _, fault := c.fetch(conn, q)
 		if limit := int(c.MaxBytes) + answerHeadBudget; fault == nil || fault.Stage != StageResponse || fault.Code != BadResponse ||
@@ -112,7 +112,7 @@ func TestAnswerBudget(t *testing.T) {
 	}
 }
 
-// certificate makes one for 127.0.0.1 and example.com that is valid until then, and whom to trust for it.
+// certificate returns one for 127.0.0.1 and example.com that is valid until then, and the roots that trust it.
 func certificate(t *testing.T, until time.Time) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -134,7 +134,7 @@ func certificate(t *testing.T, until time.Time) (tls.Certificate, *x509.CertPool
 	return tls.Certificate{Certificate: [][]byte{text}, PrivateKey: key}, pool
 }
 
-// A certificate that is not to be trusted ends the check, be it the proxy's or the check URL's, and the message says why.
+// An untrusted certificate of the proxy or of the check URL ends the check, and the message says why.
 func TestBadCertificates(t *testing.T) {
 	expired, trustExpired := certificate(t, time.Now().Add(-time.Minute))
 	good, trustGood := certificate(t, time.Now().Add(time.Hour))
@@ -162,7 +162,7 @@ func TestBadCertificates(t *testing.T) {
 		names := network{tc.host + ":443": secure.addr(), "ip.test:80": plain.addr()}
 		up := upstream(HTTPS, serve(t, with(tc.cert, names.connect(nil))), "", "")
 		if tc.host == "other.test" {
-			up.Host = "localhost" // which the certificate does not name
+			up.Host = "localhost" // the certificate does not have this name
 		}
 		for what, r := range map[string]Result{
 			"proxy": (&Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, RootCAs: tc.roots}).Check(t.Context(), *up),
@@ -187,7 +187,7 @@ func TestBadCertificates(t *testing.T) {
 	}
 }
 
-// A proxy's name that resolves to this machine is dialled only where proxies may be here; it gets no second try.
+// A proxy's name that resolves to this machine is dialled only when proxies may be here. It is dialled once.
 func TestProxyNamedLoopback(t *testing.T) {
 	bird := canary(t)
 	p := Proxy{Type: SOCKS5, Host: "localhost", Port: bird.port(), Username: "u", Password: "p"}

@@ -70,7 +70,7 @@ func TestSharedCheck(t *testing.T) {
 	}
 }
 
-// asItIs makes nothing of a Result.
+// asItIs returns the Result unchanged.
 func asItIs(_ context.Context, r Result) (Result, error) { return r, nil }
 
 // waiting returns how many callers wait for a key's probe.

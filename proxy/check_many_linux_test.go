@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// 2,000 proxies, each with an address and a password of its own, checked at once: every exit is its proxy's.
+// 2,000 proxies with addresses and passwords of their own are checked concurrently, and each gets its own exit.
 func TestEveryExitIsItsProxys(t *testing.T) {
 	const n = 2000
 	if openFiles() < 3*n {
 		t.Skip("too few descriptors")
 	}
-	// own answers with the address where it was found, to whoever has that address for a password.
+	// own answers with the address that was dialled, if the password is that address.
 	own := func(c net.Conn) {
 		host := c.LocalAddr().(*net.TCPAddr).IP.String()
 		step{greetingLen, "\x05\x02"}.hear(c)

@@ -66,7 +66,7 @@ func TestCheckDirect(t *testing.T) {
 	}
 }
 
-// What a check URL may answer, and what is believed of it.
+// A check accepts these answers of a check URL, and refuses these.
 func TestAnswers(t *testing.T) {
 	bird := canary(t)
 	elsewhere := "Location: " + urlOf(bird) + "\r\n"
@@ -99,17 +99,17 @@ func TestAnswers(t *testing.T) {
 		"429":                     {site(429, "", "203.0.113.9"), StageResponse, BadResponse},
 		"204":                     {site(204, "", ""), StageResponse, BadResponse},
 		"too long":                {site(200, "", strings.Repeat(" ", 70_000)+"203.0.113.9"), StageResponse, BadResponse},
-		"endless body": {afterHead(func(c net.Conn) { io.WriteString(c, head+"\r\n"); forever("1")(c) }), StageResponse,
+		"endless body": {afterHead(func(c net.Conn) { io.WriteString(c, head+"\r\n"); repeatForever("1")(c) }), StageResponse,
 			BadResponse},
 		"endless chunks": {afterHead(func(c net.Conn) {
 			io.WriteString(c, head+"Transfer-Encoding: chunked\r\n\r\n")
-			forever("1\r\n1\r\n")(c)
+			repeatForever("1\r\n1\r\n")(c)
 		}), StageResponse, BadResponse},
-		"endless header": {afterHead(func(c net.Conn) { io.WriteString(c, head); forever("X: y\r\n")(c) }), StageResponse,
+		"endless header": {afterHead(func(c net.Conn) { io.WriteString(c, head); repeatForever("X: y\r\n")(c) }), StageResponse,
 			BadResponse},
-		"endless header line": {afterHead(func(c net.Conn) { io.WriteString(c, head); forever("X")(c) }), StageResponse,
+		"endless header line": {afterHead(func(c net.Conn) { io.WriteString(c, head); repeatForever("X")(c) }), StageResponse,
 			BadResponse},
-		"endless interim answers":   {afterHead(forever("HTTP/1.1 100 Continue\r\n\r\n")), StageResponse, BadResponse},
+		"endless interim answers":   {afterHead(repeatForever("HTTP/1.1 100 Continue\r\n\r\n")), StageResponse, BadResponse},
 		"not HTTP":                  {raw("SSH-2.0-x\r\n"), StageResponse, BadResponse},
 		"lying length":              {raw(head + "Content-Length: 100\r\n\r\n203.0.113.9"), StageResponse, ConnectionClosed},
 		"says less than it sends":   {raw(head + "Content-Length: 9\r\n\r\n203.0.113.9"), StageResponse, BadResponse},
@@ -152,7 +152,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// wantWhole wants a result that is one thing or the other, and came in time.
+// wantWhole wants a Result that is either good or a fault, and in time.
 func wantWhole(t *testing.T, r Result, limit time.Duration) {
 	t.Helper()
 	if r.OK != (r.Err == nil) || !r.OK && (r.ExitIP != "" || r.Latency != 0) {
@@ -189,21 +189,21 @@ func TestURLsInTurn(t *testing.T) {
 	good := serve(t, site(200, "", "203.0.113.9"))
 	bad := serve(t, site(500, "", ""))
 	hangs := serve(t, play())
-	// half of it is for the one that hangs, and the third needs a busy machine's time
+	// Half of the timeout is for the URL that hangs, and the third URL needs time on a busy machine.
 	c := &Checker{Policy: nearby, URLs: []string{urlOf(bad), urlOf(hangs), urlOf(good)}, Timeout: 4 * time.Second}
 	if r := c.CheckDirect(t.Context()); !r.OK || r.Duration > 4*time.Second {
 		t.Errorf("the third is good: got %+v %v", r, r.Err)
 	}
 	c.URLs = []string{urlOf(bad), urlOf(hangs)}
 	wantFault(t, c.CheckDirect(t.Context()).Err, StageResponse, BadResponse)
-	// A proxy that does not take the password is not asked again.
+	// A proxy that refuses the password is asked once.
 	s := serve(t, says("HTTP/1.1 407 X\r\n\r\n"))
 	c.URLs = []string{urlOf(good), urlOf(good), urlOf(good)}
 	wantFault(t, c.Check(t.Context(), *upstream(HTTP, s, "u", "p")).Err, StageAuth, AuthFailed)
 	if s.count() != 1 {
 		t.Errorf("the proxy was asked %d times, want once", s.count())
 	}
-	// One that cannot reach the first target may reach the second.
+	// A proxy that cannot reach the first target may reach the second.
 	s = serve(t, network{"b.test:80": good.addr()}.connect(nil))
 	c.URLs = []string{"http://a.test/", "http://b.test/"}
 	if r := c.Check(t.Context(), *upstream(HTTP, s, "", "")); !r.OK {
@@ -211,7 +211,7 @@ func TestURLsInTurn(t *testing.T) {
 	}
 }
 
-// The faults of a proxy are the same in a check as in a dial, and none of them makes the check go around the proxy.
+// The faults of a proxy are the same in a check as in a dial, and no check goes around the proxy.
 func TestCheckOfDeadProxies(t *testing.T) {
 	bird := canary(t)
 	gone := serve(t, echo)
@@ -239,7 +239,7 @@ func TestCheckOfDeadProxies(t *testing.T) {
 		if tc.p.Type == "nonsense" {
 			tc.p.Port = serve(t, play()).port()
 		}
-		c.Timeout = waitLimit // the machine's name server may take its time
+		c.Timeout = waitLimit // the machine's name server may be slow
 		if tc.code == TimedOut {
 			c.Timeout = 300 * time.Millisecond
 		}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// door listens at an address, and fails the test when somebody comes.
-func door(t *testing.T, address string) (port string) {
+// debugListener listens at an address, and fails the test when a connection comes.
+func debugListener(t *testing.T, address string) (port string) {
 	t.Helper()
 	l, err := net.Listen("tcp4", address)
 	if err != nil {
@@ -24,20 +24,20 @@ func door(t *testing.T, address string) (port string) {
 	return strconv.Itoa(s.port())
 }
 
-// spellingsOfDoor are ways to write 127.77.5.6.
-func spellingsOfDoor() []string {
+// debugHostSpellings returns spellings of 127.77.5.6.
+func debugHostSpellings() []string {
 	return []string{"127.77.5.6", "127.77.1286", "127.5047558", "2135753990", "0x7f.77.5.6", "0x7f4d0506", "0177.0115.05.06",
 		"017723202406", "0x7F.0x4D.0x5.0x6", "127.77.5.6.",
 		"::ffff:127.77.5.6", "::ffff:7f4d:506", "0:0:0:0:0:ffff:7f4d:0506", "::127.77.5.6", "64:ff9b::7f4d:506", "2002:7f4d:506::1"}
 }
 
-// Nothing that is dialled for somebody else leads to a run's debug port, in no spelling, by no name and whatever else is allowed: not as
-// a target, with and without an upstream, not by a bypass, not as what an operator named, not as a proxy's host, not as a call's address.
+// No dial on another's behalf reaches a run's debug port, in no spelling, by no name and whatever else is allowed. The port is no target,
+// with and without an upstream. It is no bypass, no exempt target, no proxy's host and no URL of a call.
 func TestDebugPortsAreOutOfReach(t *testing.T) {
-	port := door(t, "127.77.5.6:0")
-	relayed := serve(t, network{}.socks5(nil)) // an upstream on this machine, which would reach whatever it is asked for
+	port := debugListener(t, "127.77.5.6:0")
+	relayed := serve(t, network{}.socks5(nil)) // an upstream on this machine that would reach the port
 	named := nameserver(t, func(int) []string { return []string{"127.77.5.6"} })
-	for _, host := range spellingsOfDoor() {
+	for _, host := range debugHostSpellings() {
 		target := net.JoinHostPort(host, port)
 		for how, d := range map[string]*Dialer{
 			"directly":            {Policy: nearby},
@@ -90,9 +90,9 @@ func TestDebugPortsAreOutOfReach(t *testing.T) {
 	wantFault(t, err, StageConnect, BlockedAddress)
 }
 
-// Where a system has no loopback but 127.0.0.1, the ports in use are refused; others of loopback are reached as before.
+// On systems without a loopback but 127.0.0.1, the ports in use are refused, and other ports of loopback are reached as before.
 func TestDebugPortsThatAreKept(t *testing.T) {
-	port := door(t, "127.0.0.1:0")
+	port := debugListener(t, "127.0.0.1:0")
 	open := serve(t, echo)
 	p := Policy{AllowPrivate: true, DebugPorts: func() []string { return []string{"1", port} }, Exempt: []string{"127.0.0.1:" + port}}
 	n, _ := strconv.Atoi(port)
@@ -122,7 +122,7 @@ func TestDebugPortsThatAreKept(t *testing.T) {
 
 func TestDebugHosts(t *testing.T) {
 	t.Parallel()
-	for _, host := range append(spellingsOfDoor(), "[::ffff:127.77.5.6]", "127.77.0.0", "127.77.255.255", "127.77.1") {
+	for _, host := range append(debugHostSpellings(), "[::ffff:127.77.5.6]", "127.77.0.0", "127.77.255.255", "127.77.1") {
 		if !IsDebugHost(host) {
 			t.Errorf("%s is not seen", host)
 		}

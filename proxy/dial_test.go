@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// odd is a name and password of bytes that break what does not encode or count them.
+// odd holds bytes that break code which does not encode or count them.
 var odd = &credentials{"us er%\xff@/", "p@ss:%40/\x01\x80 " + strings.Repeat("x", 240)}
 
 func TestEveryUpstream(t *testing.T) {
@@ -63,7 +63,7 @@ func TestEveryUpstream(t *testing.T) {
 					t.Errorf("%s: got a %s, want a %s: splice needs the bare connection", address, got, want)
 				}
 			}
-			// Once at most, in one write; the Dialer then knows that the server does not want them.
+			// At most once, pipelined: then the Dialer knows that the server does not choose them.
 			if n := strings.Count(s.received(), odd.pass); tc.name == "socks5 offers, server wants none" && n > 1 {
 				t.Errorf("credentials were sent %d times to a server that does not choose them, want once at most", n)
 			}
@@ -134,14 +134,14 @@ func TestProxyNotThere(t *testing.T) {
 	}
 }
 
-// A resolver that does not answer, and a host that does not take the connection, each time out in their own stage.
+// A resolver that does not answer times out in its own stage.
 func TestSilentNetwork(t *testing.T) {
 	deaf, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer deaf.Close()
-	over, end := context.WithCancel(t.Context()) // Go's resolver goes on for some seconds after its caller has left
+	over, end := context.WithCancel(t.Context()) // Go's resolver goes on for some seconds after its caller's context has ended
 	defer end()
 	d := &Dialer{Upstream: &Proxy{Type: HTTP, Host: "slow.example", Port: 1}, Timeout: 100 * time.Millisecond,
 		resolver: &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -158,7 +158,7 @@ func TestSilentNetwork(t *testing.T) {
 	wantFault(t, err, StageResolve, TimedOut)
 }
 
-// Whoever gives up is heard at once, in any stage.
+// A cancel takes effect at once, in any stage.
 func TestCancel(t *testing.T) {
 	arrived := make(chan bool, 1)
 	s := serve(t, func(c net.Conn) { take(c, 1); arrived <- true; io.Copy(io.Discard, c) })
@@ -173,7 +173,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A server may speak first, and its words may come in one packet with the proxy's answer.
+// A target may send first, and its bytes may come in one packet with the proxy's answer.
 func TestEarlyBytes(t *testing.T) {
 	for _, early := range []string{"", "220 hello\r\n", strings.Repeat("e", 4000), strings.Repeat("\r\n\r\n", 100)} {
 		s := serve(t, func(c net.Conn) {
@@ -195,7 +195,7 @@ func TestEarlyBytes(t *testing.T) {
 	}
 }
 
-// Whatever way the head of an answer is cut, it is the same head.
+// The head of an answer is the same in whatever pieces it comes.
 func TestReadHeadInPieces(t *testing.T) {
 	const head, rest = "HTTP/1.1 200 OK\r\nA: b\r\n\r\n", "rest\r\n\r\nof it"
 	for _, interim := range []string{"", "HTTP/1.1 100 Continue\r\n\r\n",

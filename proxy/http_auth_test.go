@@ -19,20 +19,20 @@ import (
 	"testing"
 )
 
-// digestProxy is an HTTP proxy that takes a Digest login alone, and keeps to the letter: each nonce's counts go up by one, a nonce that it
-// does not know is stale, and one that has been used up too.
+// digestProxy is an HTTP proxy that accepts a Digest login only, and checks it strictly: each nonce's counts go up by one.
+// A nonce that it does not know, or that has been used up, is stale.
 type digestProxy struct {
 	network
 	credentials
-	algorithm string // as it stands in the challenge; "" leaves it out
-	qop       string // as it stands in the challenge; "" leaves it out
-	before    string // of the challenge, in the same field
-	uses      int    // answers that a nonce takes
+	algorithm string // as written in the challenge; "" leaves it out
+	qop       string // as written in the challenge; "" leaves it out
+	before    string // written before the challenge, in the same field
+	uses      int    // answers that a nonce accepts
 
 	mu      sync.Mutex
 	made    int
-	nonces  map[string]int // counts so far
-	proofs  []string       // what was accepted, by its count
+	nonces  map[string]int // their counts so far
+	proofs  []string       // accepted nonces and counts
 	refused atomic.Int32
 }
 
@@ -89,7 +89,7 @@ func (d *digestProxy) challenge(stale bool) string {
 	return text
 }
 
-// takes checks an answer as RFC 7616, section 3.4.1, has it.
+// takes checks an answer by RFC 7616 section 3.4.1.
 func (d *digestProxy) takes(method, uri, header string) (stale, ok bool) {
 	rest, ok := strings.CutPrefix(header, "Digest ")
 	if !ok {
@@ -129,8 +129,8 @@ func (d *digestProxy) takes(method, uri, header string) (stale, ok bool) {
 	return false, true
 }
 
-// TestDigest: HTTP proxies that want Digest are dialled, in each algorithm; a nonce is used again with the next count, a stale one is
-// replaced, and a wrong password is one.
+// TestDigest: HTTP proxies that demand Digest are dialled, with each algorithm. A nonce is used again with the next count, a stale one is
+// replaced, and a wrong password is reported.
 func TestDigest(t *testing.T) {
 	target := serve(t, echo)
 	for _, tc := range []struct{ algorithm, qop, before string }{
@@ -181,8 +181,8 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestDigestAtOnce: many dials share one nonce, and each gets through, though their counts may arrive in any order.
-func TestDigestAtOnce(t *testing.T) {
+// TestConcurrentDigest: many dials share one nonce, and each succeeds, though their counts may arrive in any order.
+func TestConcurrentDigest(t *testing.T) {
 	target := serve(t, echo)
 	p := &digestProxy{network: network{"site.test:7": target.addr()}, credentials: credentials{"user", "pass"}, algorithm: "MD5",
 		qop: "auth", uses: 1000}
@@ -201,8 +201,8 @@ func TestDigestAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// TestLoginKinds: what a proxy wants in a way that is not spoken here is named, and 401 counts as 407.
-func TestLoginKinds(t *testing.T) {
+// TestAuthSchemes: an unsupported scheme of a proxy is named, and 401 counts as 407.
+func TestAuthSchemes(t *testing.T) {
 	for _, tc := range []struct {
 		status, fields string
 		login          bool

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// lineTable: what each line means, as URLs with passwords; "?" before an error's word that must be in it.
+// lineTable holds what each line means, as URLs with passwords. "?" stands before a word that the error must have.
 func lineTable() map[string][]string {
 	long := strings.Repeat("p", 255)
 	return map[string][]string{
@@ -128,7 +128,7 @@ func TestReadLine(t *testing.T) {
 	}
 }
 
-// TestReadLineType: the type of the list counts where the line has none, and what a type forbids is impossible.
+// TestReadLineType: a line without a type has the default one, and a reading that its type forbids is impossible.
 func TestReadLineType(t *testing.T) {
 	for line, want := range map[string]string{"h.example:80": "http://h.example:80", "socks4://h.example:80": "socks4://h.example:80"} {
 		if found, err := ReadLine(line, HTTP); err != nil || len(found) != 1 || found[0].URL() != want {
@@ -167,7 +167,7 @@ func TestReadLineTellsNothing(t *testing.T) {
 	}
 }
 
-// FuzzReadLine: every reading is valid and normalised, and its URL is read as itself.
+// FuzzReadLine: every reading is valid and normalised, and its URL has itself as its one reading.
 func FuzzReadLine(f *testing.F) {
 	for line := range lineTable() {
 		f.Add(line)

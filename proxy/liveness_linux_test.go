@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// realProxy is a server that Debian has, as a process of its own.
+// realProxy is a proxy server that Debian packages, as a process of its own.
 type realProxy struct {
 	program string
 	typ     Type
@@ -33,8 +33,8 @@ func realProxies() []realProxy {
 	}
 }
 
-// TestRealProxiesGiveWay: real servers, each frozen, stopped, and asked with a wrong password.
-func TestRealProxiesGiveWay(t *testing.T) {
+// TestRealProxiesFailOver: a relay leaves real servers that are frozen, stopped, or asked with a wrong password.
+func TestRealProxiesFailOver(t *testing.T) {
 	for _, real := range realProxies() {
 		for _, how := range []string{"frozen", "stopped", "wrong password"} {
 			t.Run(real.program+" "+how, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestRealProxiesGiveWay(t *testing.T) {
 				default:
 					up.Password = "wrong"
 				}
-				moved, took := fallsBack(t, up, nil, 1)
+				moved, took := failsOver(t, up, nil, 1)
 				if moved == nil {
 					t.Fatalf("after %v it is still in use", took)
 				}
@@ -107,9 +107,8 @@ func (p realProxy) run(t *testing.T) (port int, process *os.Process) {
 	return port, cmd.Process
 }
 
-// TestRealProxiesWithoutTunnels: squid with the rules that Debian ships, and a login by Digest, and tinyproxy told the same: plain
-// sites are
-// reached through them.
+// TestRealProxiesWithoutTunnels: plain sites are reached through squid with Debian's rules and a login by Digest, and through tinyproxy
+// with such rules.
 func TestRealProxiesWithoutTunnels(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.80:80")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// fallsBack sends connections through a relay whose first route is up, until it has moved, and says with what fault.
-func fallsBack(t *testing.T, up *Proxy, roots *Dialer, requests int) (moved *Failover, elapsed time.Duration) {
+// failsOver sends connections through a relay whose first route is up. It returns the fail-over, or nil when there was none.
+func failsOver(t *testing.T, up *Proxy, roots *Dialer, requests int) (moved *Failover, elapsed time.Duration) {
 	t.Helper()
 	target := serve(t, echo)
 	names := network{"site.test:7": target.addr()}
@@ -41,8 +41,8 @@ func fallsBack(t *testing.T, up *Proxy, roots *Dialer, requests int) (moved *Fai
 	}
 }
 
-// TestDeadProxiesGiveWay: a proxy that is silent, gone, or does not take the login is given up within one request, whatever its type.
-func TestDeadProxiesGiveWay(t *testing.T) {
+// TestDeadProxiesFailOver: a relay leaves a proxy of any type that is silent, gone, or refuses the login, within one request.
+func TestDeadProxiesFailOver(t *testing.T) {
 	gone := serve(t, echo)
 	gone.close()
 	wrong := &credentials{"user", "right"}
@@ -76,7 +76,7 @@ func TestDeadProxiesGiveWay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			moved, took := fallsBack(t, tc.up, &Dialer{RootCAs: roots}, 1)
+			moved, took := failsOver(t, tc.up, &Dialer{RootCAs: roots}, 1)
 			if moved == nil || moved.Cause.Stage != tc.stage || moved.Cause.Code != tc.code {
 				t.Fatalf("after %v: %+v, want %s/%s", took, moved, tc.stage, tc.code)
 			}
@@ -84,7 +84,7 @@ func TestDeadProxiesGiveWay(t *testing.T) {
 	}
 }
 
-// listenOnly is the port of a listener that nobody takes connections from, as those of a frozen process.
+// listenOnly returns the port of a listener that accepts no connections, like a frozen process.
 func listenOnly(t *testing.T) int {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -94,7 +94,7 @@ func listenOnly(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// TestSlowTargetsKeepTheProxy: a proxy that is silent because its target is, is not given up, however often.
+// TestSlowTargetsKeepTheProxy: a proxy that is silent because its target is slow stays in use.
 func TestSlowTargetsKeepTheProxy(t *testing.T) {
 	slowHTTP := func(c net.Conn) {
 		rq, err := http.ReadRequest(bufio.NewReader(c))
@@ -111,7 +111,7 @@ func TestSlowTargetsKeepTheProxy(t *testing.T) {
 		}
 		io.Copy(io.Discard, c)
 	}
-	gaveUp := func(c net.Conn) { // it closes without a word when the target does not answer
+	gaveUp := func(c net.Conn) { // it closes without an answer when the target is silent
 		rq, err := http.ReadRequest(bufio.NewReader(c))
 		if err != nil || rq.Method != http.MethodConnect {
 			io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -126,21 +126,21 @@ func TestSlowTargetsKeepTheProxy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if moved, _ := fallsBack(t, up, &Dialer{RootCAs: roots}, 3); moved != nil {
+			if moved, _ := failsOver(t, up, &Dialer{RootCAs: roots}, 3); moved != nil {
 				t.Fatalf("it was given up: %+v", moved.Cause)
 			}
 		})
 	}
 }
 
-// TestServersThatWantTLS: a check says that a server wants TLS first, whether it is silent, hangs up or complains without it.
+// TestServersThatWantTLS: a check says that a server expects TLS, whether without it the server is silent, hangs up or complains.
 func TestServersThatWantTLS(t *testing.T) {
 	behindTLS, _ := overTLS(t, echo)
 	site := httptest.NewUnstartedServer(http.NotFoundHandler())
 	site.Config.ErrorLog = log.New(io.Discard, "", 0)
 	site.StartTLS()
 	t.Cleanup(site.Close)
-	patient := func(c net.Conn) { // it waits for a whole hello, as OpenSSL does for a record
+	patient := func(c net.Conn) { // it waits for a whole record, as OpenSSL does
 		b := take(c, 1)
 		if at(b, 0) != 0x16 {
 			io.Copy(io.Discard, c)

@@ -15,24 +15,24 @@ import (
 	"go.uber.org/goleak"
 )
 
-// This file has the upstreams that misbehave. For each of them: the stage and the code are right, the dial ends in
-// time, no goroutine is left, nothing goes out beside the proxy, and the password is seen only by who asked for it.
+// Upstreams that misbehave. For each of them the stage and the code are right, the dial ends in time, and no goroutine is left.
+// Nothing is dialled but the proxy, and the password is sent only when the proxy has asked for it.
 
 const (
-	evilUser = "evil-user"
-	evilPass = "evil-hunter2"
+	testUser = "evil-user"
+	testPass = "evil-hunter2"
 )
 
-// script answers like a well-behaved server, in steps: read so many bytes of the client's, then write.
+// step is part of a script of a server: it reads so many bytes of the client's, then writes.
 type step struct {
 	read  int
 	write string
 }
 
 var (
-	greetingLen = -1 // as long as it says: it offers one method or two
-	authLen     = 3 + len(evilUser) + len(evilPass)
-	// What a good SOCKS5 server with a password says, and when.
+	greetingLen = -1 // the greeting has one method or two, and says how many
+	authLen     = 3 + len(testUser) + len(testPass)
+	// The script of a good SOCKS5 server with a password.
 	goodSOCKS5 = []step{{greetingLen, "\x05\x02"}, {authLen, "\x01\x00"}, {10, "\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50"}}
 )
 
@@ -42,7 +42,7 @@ func play(steps ...step) func(net.Conn) {
 			s.hear(c)
 			io.WriteString(c, s.write)
 		}
-		io.Copy(io.Discard, c) // and then silence, until the client goes
+		io.Copy(io.Discard, c) // then it is silent until the client closes
 	}
 }
 
@@ -53,18 +53,18 @@ func (s step) hear(c net.Conn) {
 	take(c, s.read)
 }
 
-// reset drops the connection with RST, once the client has said something: before that the connect itself might fail.
+// reset resets the connection once the client has sent a byte: before that, the connect itself might fail.
 func reset(c net.Conn) {
 	take(c, 1)
 	c.(recorded).resetOnClose()
 	c.Close()
 }
 
-// resets drops it whatever the client has said.
+// resets resets the connection at once.
 func resets(c net.Conn) { c.(recorded).resetOnClose(); c.Close() }
 
-// timesOut tries with less time and then with more, until what the server says has had the time to come: a busy machine keeps it back, and
-// then a try runs out of time in an earlier stage than that which is wanted. Any other end is the one that counts.
+// timesOut tries with more and more time, until the try gets as far as the stage: a busy machine may delay what the server sends.
+// A result other than such an early timeout is final.
 func timesOut(t testing.TB, stage Stage, limit time.Duration, try func(time.Duration) *Error) *Error {
 	t.Helper()
 	for {
@@ -80,7 +80,7 @@ func stageRank(s Stage) int {
 	return slices.Index([]Stage{StageResolve, StageConnect, StageTLS, StageGreeting, StageAuth, StageRequest, StageResponse}, s)
 }
 
-// afterHead waits for an HTTP request's head.
+// afterHead waits for the head of an HTTP request.
 func afterHead(then func(net.Conn)) func(net.Conn) {
 	return func(c net.Conn) {
 		r := bufio.NewReader(c)
@@ -95,8 +95,8 @@ func says(text string) func(net.Conn) {
 	return afterHead(func(c net.Conn) { io.WriteString(c, text); io.Copy(io.Discard, c) })
 }
 
-// forever repeats text until the client goes.
-func forever(text string) func(net.Conn) {
+// repeatForever repeats text until the client closes.
+func repeatForever(text string) func(net.Conn) {
 	return func(c net.Conn) {
 		for {
 			if _, err := io.WriteString(c, text); err != nil {
@@ -106,7 +106,7 @@ func forever(text string) func(net.Conn) {
 	}
 }
 
-// drip sends one byte at a time, never enough.
+// drip sends one byte at a time, and never enough.
 func drip(text string) func(net.Conn) {
 	return func(c net.Conn) {
 		tick := time.NewTicker(5 * time.Millisecond)
@@ -120,7 +120,7 @@ func drip(text string) func(net.Conn) {
 	}
 }
 
-type evil struct {
+type misbehaviour struct {
 	name   string
 	typ    Type
 	login  bool // with user name and password
@@ -130,11 +130,11 @@ type evil struct {
 	asked  bool // whether the server may have seen the password
 }
 
-func socksEvils() []evil {
+func misbehavingSOCKS() []misbehaviour {
 	greet := step{greetingLen, "\x05\x02"}
 	auth := step{authLen, "\x01\x00"}
 	reply := func(s string) func(net.Conn) { return play(greet, auth, step{10, s}) }
-	return []evil{
+	return []misbehaviour{
 		{"silent", SOCKS5, true, play(), StageGreeting, TimedOut, false},
 		{"closes at once", SOCKS5, true, func(net.Conn) {}, StageGreeting, ConnectionClosed, false},
 		{"resets at once", SOCKS5, true, reset, StageGreeting, ConnectionClosed, false},
@@ -152,9 +152,9 @@ func socksEvils() []evil {
 		{"TLS answers", SOCKS5, true, play(step{greetingLen, "\x15\x03\x01\x00\x02\x02\x46"}), StageGreeting, NotAProxy, false},
 		{"SSH speaks first", SOCKS5, true, play(step{0, "SSH-2.0-OpenSSH_9.2\r\n"}), StageGreeting, NotAProxy, false},
 		{"mail speaks first", SOCKS5, true, play(step{0, "220 mail ESMTP\r\n"}), StageGreeting, NotAProxy, false},
-		{"endless banner", SOCKS5, true, forever("welcome "), StageGreeting, NotAProxy, false},
-		{"endless fives", SOCKS5, true, forever("\x05\x05\x05\x05"), StageGreeting, NotAProxy, false},
-		{"endless zeros", SOCKS5, true, forever("\x00\x00\x00\x00"), StageGreeting, NotAProxy, false},
+		{"endless banner", SOCKS5, true, repeatForever("welcome "), StageGreeting, NotAProxy, false},
+		{"endless fives", SOCKS5, true, repeatForever("\x05\x05\x05\x05"), StageGreeting, NotAProxy, false},
+		{"endless zeros", SOCKS5, true, repeatForever("\x00\x00\x00\x00"), StageGreeting, NotAProxy, false},
 		{"no method will do", SOCKS5, true, play(step{greetingLen, "\x05\xff"}), StageAuth, AuthFailed, false},
 		{"no method will do, no login", SOCKS5, false, play(step{3, "\x05\xff"}), StageAuth, AuthRequired, false},
 		{"wants a password that was not offered", SOCKS5, false, play(step{3, "\x05\x02"}, step{3, "\x01\x00"}), StageAuth, AuthRequired,
@@ -197,9 +197,9 @@ func socksEvils() []evil {
 	}
 }
 
-func httpEvils() []evil {
+func misbehavingHTTP() []misbehaviour {
 	headers := "HTTP/1.1 200 OK\r\n" + strings.Repeat("X-Header: and its value\r\n", 100_000) + "\r\n"
-	return []evil{
+	return []misbehaviour{
 		{"http silent", HTTP, true, play(), StageRequest, TimedOut, true},
 		{"http closes at once", HTTP, true, func(net.Conn) {}, StageRequest, ConnectionClosed, true},
 		{"http resets", HTTP, true, reset, StageRequest, ConnectionClosed, true},
@@ -207,8 +207,8 @@ func httpEvils() []evil {
 		{"http one byte at a time", HTTP, true, drip("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("y", 10_000)), StageRequest, TimedOut, true},
 		{"407 without login", HTTP, false, says("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n"),
 			StageAuth, AuthRequired, false},
-		{"407 forever", HTTP, true,
-			afterHead(forever("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n")),
+		{"407 forever", HTTP, true, afterHead(repeatForever(
+			"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n")),
 			StageAuth, AuthFailed, true},
 		{"403", HTTP, true, says("HTTP/1.1 403 Forbidden\r\n\r\n"), StageRequest, RequestRefused, true},
 		{"404", HTTP, true, says("HTTP/1.1 404 Not Found\r\n\r\n"), StageRequest, RequestRefused, true},
@@ -226,9 +226,9 @@ func httpEvils() []evil {
 		{"http type, TLS server", HTTP, true, play(step{1, "\x15\x03\x01\x00\x02\x02\x46"}), StageGreeting, NotAProxy, true},
 		{"http type, SSH server", HTTP, true, play(step{0, "SSH-2.0-x\r\n"}), StageGreeting, NotAProxy, true},
 		{"100,000 headers", HTTP, true, says(headers), StageRequest, NotAProxy, true},
-		{"an endless header", HTTP, true, afterHead(forever("HTTP/1.1 200 OK X")), StageRequest, NotAProxy, true},
-		{"100 Continue forever", HTTP, true, afterHead(forever("HTTP/1.1 100 Continue\r\n\r\n")), StageRequest, NotAProxy, true},
-		{"a banner without end", HTTP, true, forever("welcome to my server\r\n"), StageGreeting, NotAProxy, true},
+		{"an endless header", HTTP, true, afterHead(repeatForever("HTTP/1.1 200 OK X")), StageRequest, NotAProxy, true},
+		{"100 Continue forever", HTTP, true, afterHead(repeatForever("HTTP/1.1 100 Continue\r\n\r\n")), StageRequest, NotAProxy, true},
+		{"a banner without end", HTTP, true, repeatForever("welcome to my server\r\n"), StageGreeting, NotAProxy, true},
 		{"no status", HTTP, true, says("HTTP/1.1\r\n\r\n"), StageGreeting, NotAProxy, true},
 		{"status of letters", HTTP, true, says("HTTP/1.1 abc OK\r\n\r\n"), StageGreeting, NotAProxy, true},
 		{"status 99", HTTP, true, says("HTTP/1.1 099 OK\r\n\r\n"), StageGreeting, NotAProxy, true},
@@ -239,16 +239,16 @@ func httpEvils() []evil {
 	}
 }
 
-func tlsEvils(t *testing.T) []evil {
+func misbehavingTLS(t *testing.T) []misbehaviour {
 	goodTLS, _ := overTLS(t, network{}.connect(nil))
 	silentTLS := play(step{1, ""})
-	return []evil{
+	return []misbehaviour{
 		{"https silent", HTTPS, true, silentTLS, StageTLS, TimedOut, false},
 		{"https closes", HTTPS, true, func(net.Conn) {}, StageTLS, ConnectionClosed, false},
 		{"https resets", HTTPS, true, reset, StageTLS, ConnectionClosed, false},
 		{"https type, HTTP server", HTTPS, true, play(step{1, "HTTP/1.1 400 Bad Request\r\n\r\n"}), StageTLS, TLSFailed, false},
 		{"https type, SOCKS server", HTTPS, true, play(step{1, "\x05\xff\x00\x00\x00\x00"}), StageTLS, TLSFailed, false},
-		{"https banner without end", HTTPS, true, forever("welcome"), StageTLS, TLSFailed, false},
+		{"https banner without end", HTTPS, true, repeatForever("welcome"), StageTLS, TLSFailed, false},
 		{"https alert", HTTPS, true, play(step{1, "\x15\x03\x03\x00\x02\x02\x28"}), StageTLS, TLSFailed, false},
 		{"https record too long", HTTPS, true, play(step{1, "\x16\x03\x03\xff\xff" + strings.Repeat("x", 70_000)}), StageTLS, TLSFailed,
 			false},
@@ -257,12 +257,12 @@ func tlsEvils(t *testing.T) []evil {
 	}
 }
 
-func TestEvilUpstreams(t *testing.T) {
+func TestMisbehavingUpstreams(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	evils := append(append(socksEvils(), httpEvils()...), tlsEvils(t)...)
-	t.Logf("%d behaviours", len(evils))
+	all := append(append(misbehavingSOCKS(), misbehavingHTTP()...), misbehavingTLS(t)...)
+	t.Logf("%d behaviours", len(all))
 	t.Run("all", func(t *testing.T) {
-		for _, e := range evils {
+		for _, e := range all {
 			t.Run(e.name, func(t *testing.T) {
 				t.Parallel()
 				e.test(t)
@@ -274,40 +274,40 @@ func TestEvilUpstreams(t *testing.T) {
 	}
 }
 
-// test asks in every way that there is: a dial that knows nothing of the server, one that knows that it wants its turn,
-// and a check. The verdict is one.
-func (e evil) test(t *testing.T) {
+// test asks in each mode: a dial that knows nothing of the server, one that knows that it takes no pipelined handshake, and a check.
+// The fault is the same.
+func (e misbehaviour) test(t *testing.T) {
 	t.Helper()
 	var all sync.WaitGroup
-	for _, way := range []string{"at once", "in turn", "check"} {
-		if way != "in turn" || e.typ == SOCKS5 {
-			all.Go(func() { e.testOne(t, way) })
+	for _, mode := range []string{"pipelined", "sequential", "check"} {
+		if mode != "sequential" || e.typ == SOCKS5 {
+			all.Go(func() { e.testOne(t, mode) })
 		}
 	}
 	all.Wait()
 }
 
-func (e evil) testOne(t *testing.T, way string) {
+func (e misbehaviour) testOne(t *testing.T, mode string) {
 	bird := canary(t)
 	user, pass := "", ""
 	if e.login {
-		user, pass = evilUser, evilPass
+		user, pass = testUser, testPass
 	}
 	var s *server
 	var timeout, took time.Duration
 	ask := func(limit time.Duration) (fault *Error) {
 		s = serve(t, e.handle)
-		up, habits := upstream(e.typ, s, user, pass), &handshakeCache{}
-		if way == "in turn" {
-			habits.recordMode(up, modeSequential)
+		up, cache := upstream(e.typ, s, user, pass), &handshakeCache{}
+		if mode == "sequential" {
+			cache.recordMode(up, modeSequential)
 		}
 		start := time.Now()
 		defer func() { timeout, took = limit, time.Since(start) }()
-		if way == "check" {
+		if mode == "check" {
 			return (&Checker{URLs: []string{"http://" + bird.addr()}, Policy: nearby, Timeout: limit}).Check(t.Context(), *up).Err
 		}
-		d := &Dialer{Upstream: up, Policy: Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}, Timeout: limit, sharedCache: habits}
-		c, err := d.DialContext(t.Context(), "tcp", bird.addr()) // nothing but the upstream stands between the dial and the canary
+		d := &Dialer{Upstream: up, Policy: Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}, Timeout: limit, sharedCache: cache}
+		c, err := d.DialContext(t.Context(), "tcp", bird.addr()) // only the upstream is between the dial and the canary
 		if err == nil {
 			c.Close()
 			return nil
@@ -321,35 +321,35 @@ func (e evil) testOne(t *testing.T, way string) {
 		fault = ask(waitLimit)
 	}
 	if fault == nil {
-		t.Errorf("%s: it got through", way)
+		t.Errorf("%s: it got through", mode)
 		return
 	}
 	if fault.Stage != e.stage || fault.Code != e.code || fault.Message == "" {
-		t.Errorf("%s: got %s/%s (%s; cause: %v), want %s/%s", way, fault.Stage, fault.Code, fault.Message, fault.Err, e.stage, e.code)
+		t.Errorf("%s: got %s/%s (%s; cause: %v), want %s/%s", mode, fault.Stage, fault.Code, fault.Message, fault.Err, e.stage, e.code)
 	}
 	if e.code == TimedOut && (took < timeout || took > timeout+5*time.Second) || e.code != TimedOut && took > waitLimit {
-		t.Errorf("%s: it took %v of %v", way, took, timeout)
+		t.Errorf("%s: it took %v of %v", mode, took, timeout)
 	}
-	if text := fmt.Sprintf("%v %+v %s", fault, fault, fault.Message); strings.Contains(text, evilPass) ||
+	if text := fmt.Sprintf("%v %+v %s", fault, fault, fault.Message); strings.Contains(text, testPass) ||
 		strings.Contains(text, "welcome") {
-		t.Errorf("%s: the error says too much: %s", way, text)
+		t.Errorf("%s: the error says too much: %s", mode, text)
 	}
 	s.close()
-	asked := e.asked || e.typ == SOCKS5 && way != "in turn" // the one write has the password in it
+	asked := e.asked || e.typ == SOCKS5 && mode != "sequential" // a pipelined handshake has the password in it
 	if basic := base64.StdEncoding.EncodeToString([]byte(user + ":" + pass)); !asked && e.login &&
-		(strings.Contains(s.received(), evilPass) || strings.Contains(s.received(), basic)) {
-		t.Errorf("%s: the server did not ask for the password and has seen it", way)
+		(strings.Contains(s.received(), testPass) || strings.Contains(s.received(), basic)) {
+		t.Errorf("%s: the server did not ask for the password and has seen it", mode)
 	}
-	most := map[bool]int{true: 2, false: 1}[e.typ == SOCKS5 && way != "in turn"]
-	if way == "check" && e.typ != HTTPS {
-		most++ // that asks whether it wants TLS
+	most := map[bool]int{true: 2, false: 1}[e.typ == SOCKS5 && mode != "sequential"]
+	if mode == "check" && e.typ != HTTPS {
+		most++ // a check also probes for TLS
 	}
 	if n := s.count(); n < 1 || n > most {
-		t.Errorf("%s: %d connections, want %d at most", way, n, most)
+		t.Errorf("%s: %d connections, want %d at most", mode, n, most)
 	}
 }
 
-// A connection that ends after any number of a good server's bytes, closed or reset, is seen in the right stage.
+// A connection that is closed or reset after any number of a good server's bytes gets the right stage.
 func TestCutAnywhere(t *testing.T) {
 	for _, tc := range []struct {
 		typ   Type
@@ -359,7 +359,7 @@ func TestCutAnywhere(t *testing.T) {
 		{SOCKS5, goodSOCKS5, func(offset int) Stage {
 			return []Stage{StageGreeting, StageAuth, StageRequest}[min(offset/2, 2)]
 		}},
-		{SOCKS4, []step{{9 + len(evilUser), "\x00\x5a\x00\x00\x00\x00\x00\x00"}}, func(int) Stage { return StageRequest }},
+		{SOCKS4, []step{{9 + len(testUser), "\x00\x5a\x00\x00\x00\x00\x00\x00"}}, func(int) Stage { return StageRequest }},
 		{HTTP, []step{{95, "HTTP/1.1 200 OK\r\nX: y\r\n\r\n"}}, func(int) Stage { return StageRequest }},
 	} {
 		total := 0
@@ -381,7 +381,8 @@ func TestCutAnywhere(t *testing.T) {
 						}
 					}
 				}
-				e := evil{fmt.Sprintf("%s %s at %d", tc.typ, how, offset), tc.typ, true, handle, tc.stage(offset), ConnectionClosed, true}
+				e := misbehaviour{fmt.Sprintf("%s %s at %d", tc.typ, how, offset), tc.typ, true, handle, tc.stage(offset), ConnectionClosed,
+					true}
 				t.Run(e.name, func(t *testing.T) { e.test(t) })
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The answers of common services, as their documentation shows them (shortened), with our address in.
+// The answers of common services, as their documentation shows them (shortened), are read.
 func TestServicesAnswers(t *testing.T) {
 	for service, tc := range map[string]struct{ body, want string }{
 		"ipify":   {`{"ip":"203.0.113.9"}`, "203.0.113.9    "},
@@ -52,9 +52,9 @@ func TestServicesAnswers(t *testing.T) {
 			got != tc.want {
 			t.Errorf("%s: got %q, want %q", service, got, tc.want)
 		}
-		if told := strings.Contains(strings.ReplaceAll(tc.body, `\/`, "/"), `"`+place.Timezone+`"`); place.ZoneOfCountry == told &&
+		if inAnswer := strings.Contains(strings.ReplaceAll(tc.body, `\/`, "/"), `"`+place.Timezone+`"`); place.ZoneOfCountry == inAnswer &&
 			place.Timezone != "" {
-			t.Errorf("%s: the zone is told %v, and said to be the country's %v", service, told, place.ZoneOfCountry)
+			t.Errorf("%s: the zone is in the answer %v, and marked as the country's %v", service, inAnswer, place.ZoneOfCountry)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func where(p Place) string {
 	return fmt.Sprintf("%v,%v", *p.Latitude, *p.Longitude)
 }
 
-// What is not of the right form is not believed: a zone, for one, becomes a variable in a browser's environment.
+// Values of the wrong form are ignored: a zone, for one, becomes a variable in a browser's environment.
 func TestHostileAnswers(t *testing.T) {
 	for _, members := range []string{
 		`"country":"XX"`, `"country":"ZZ"`, `"country":"EU"`, `"country":"T1"`, `"country":"../"`, `"country":"\u0000\u0000"`,

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Ways to write what must never be reached. Browsers and resolvers take most of them.
+// blockedSpellings are spellings of what must never be reached. Browsers and resolvers take most of them.
 var blockedSpellings = strings.Fields(`
 	127.0.0.1 127.0.0.2 127.255.255.254 127.0.0.1. 127.1 127.0.1 127.00.0.1 127.000.000.001
 	2130706433 2130706433. 017700000001 0x7f000001 0X7F000001 0x7F.0.0.1 0x7f.1 0x7f.0x0.0x0.0x1 0177.0.0.1 0177.1 0177.0.1 00177.0.0.1
@@ -45,7 +45,7 @@ var blockedSpellings = strings.Fields(`
 	.localhost -.127.1
 `)
 
-// Private addresses, closed unless AllowPrivate opens them.
+// privateSpellings are spellings of private addresses, which only AllowPrivate allows.
 var privateSpellings = strings.Fields(`
 	10.0.0.1 10.255.255.255 0xa000001 012.0.0.1 10.1 172.16.0.1 172.31.255.255 192.168.0.1 192.168.257 3232235521
 	100.64.0.1 100.127.255.255 198.18.0.1 198.19.255.255 192.0.0.1 fc00::1 fd12:3456::1 FDFF::1 ::ffff:10.0.0.1 ::ffff:c0a8:1
@@ -129,7 +129,7 @@ func TestOwnAddressesAreRefused(t *testing.T) {
 	if target, _ := parseTarget("203.0.113.8:80"); p.refuses(target, &localCache{}) != "" {
 		t.Error("the neighbour was refused")
 	}
-	// Asked of the system: whatever the interfaces have is refused.
+	// The addresses of the system's interfaces are refused.
 	addrs, err := net.InterfaceAddrs()
 	if err != nil || len(addrs) == 0 {
 		t.Skip("no interfaces to ask")
@@ -183,8 +183,7 @@ func TestProxyServersAddress(t *testing.T) {
 	wantFault(t, err, StageConnect, BlockedAddress)
 }
 
-// Where private networks are not allowed, neither a dial nor a check finds out what listens on this machine, by whatever name
-// the proxy server is given.
+// Without AllowPrivate neither a dial nor a check finds out what listens on this machine, whatever name the proxy server has.
 func TestProxyServersAreNoWayIn(t *testing.T) {
 	bird := canary(t)
 	c := &Checker{URLs: []string{"http://ip.test/"}, Timeout: waitLimit}
@@ -198,7 +197,7 @@ func TestProxyServersAreNoWayIn(t *testing.T) {
 	}
 }
 
-// What this machine calls itself is refused like localhost, with an upstream too: that may well be on this very machine.
+// This machine's own names are refused as localhost is, with an upstream too, which may be on this very machine.
 func TestOwnNamesAreRefused(t *testing.T) {
 	proxyServer := canary(t)
 	for _, up := range []*Proxy{nil, upstream(SOCKS5, proxyServer, "", "")} {
@@ -215,7 +214,7 @@ func TestOwnNamesAreRefused(t *testing.T) {
 			}
 		}
 	}
-	// Asked of the system.
+	// The same with the system's hostname.
 	name, err := os.Hostname()
 	if err != nil || name == "" {
 		t.Skip("this machine has no name")
@@ -228,7 +227,7 @@ func TestOwnNamesAreRefused(t *testing.T) {
 	}
 }
 
-// nameserver answers A questions with what answer says, in turn.
+// nameserver answers the n-th A question with answer(n).
 func nameserver(t *testing.T, answer func(n int) []string) *net.Resolver {
 	t.Helper()
 	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -269,15 +268,14 @@ func nameserver(t *testing.T, answer func(n int) []string) *net.Resolver {
 	}}
 }
 
-// A name that is harmless when it is looked at and loopback when it is dialled reaches nothing, since only the address
-// that is dialled counts.
+// A name that resolves to loopback only when it is dialled reaches nothing, since the dialled address counts.
 func TestRebinding(t *testing.T) {
 	bird := canary(t)
 	harmless := serve(t, echo)
 	var lookups atomic.Int64
 	d := &Dialer{resolver: nameserver(t, func(n int) []string {
 		if lookups.Add(1); n == 0 {
-			return []string{"203.0.113.1"} // documentation (RFC 5737): public to the policy, and nobody is there
+			return []string{"203.0.113.1"} // documentation (RFC 5737): public for the policy, without a host
 		}
 		return []string{"127.0.0.1"}
 	})}
@@ -292,13 +290,13 @@ func TestRebinding(t *testing.T) {
 	if n := lookups.Load(); n != 6 {
 		t.Errorf("got %d look-ups for 6 dials, want one each: a second one could say something else", n)
 	}
-	// Many addresses at once, the bad ones in between: none of them is touched.
+	// None of several refused addresses of a name is dialled.
 	d = &Dialer{Policy: Policy{AllowPrivate: true}, resolver: nameserver(t, func(int) []string {
 		return []string{"127.0.0.1", "169.254.169.254", "0.0.0.0", "127.0.0.1"}
 	})}
 	_, err := d.DialContext(within(t, waitLimit), "tcp", fmt.Sprintf("many.example:%d", bird.port()))
 	wantFault(t, err, StageRequest, BlockedAddress)
-	// The same name passes when the operator named it, so the server is not what stops it above.
+	// The same name is dialled when it is exempt, so the refusals above are the policy's.
 	d = &Dialer{Policy: Policy{Exempt: []string{fmt.Sprintf("rebind.example:%d", harmless.port())}},
 		resolver: nameserver(t, func(int) []string { return []string{"127.0.0.1"} })}
 	c, err := d.DialContext(within(t, waitLimit), "tcp", fmt.Sprintf("Rebind.Example.:%d", harmless.port()))
@@ -309,7 +307,7 @@ func TestRebinding(t *testing.T) {
 	roundTrip(t, c)
 }
 
-// Refused names are refused in every spelling, before any upstream hears of them, and are no fault of the upstream's.
+// Refused names are refused in every spelling, before any upstream is asked, and are no failure of the upstream.
 func TestRefusedNames(t *testing.T) {
 	t.Parallel()
 	upstream := serve(t, echo)
@@ -336,7 +334,7 @@ func TestRefusedNames(t *testing.T) {
 	}
 }
 
-// askRelay asks a relay for a host and returns the code of its reply (RFC 1928, 6).
+// askRelay requests a host from a relay and returns the code of its reply (RFC 1928 section 6).
 func askRelay(t *testing.T, relay, host string) byte {
 	t.Helper()
 	c, err := net.Dial("tcp", relay)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lowWaterOf asks the kernel what a connection waits for.
+// lowWaterOf returns the low-water mark of a connection.
 func lowWaterOf(t *testing.T, c *net.TCPConn) (n int) {
 	t.Helper()
 	raw, err := c.SyscallConn()
@@ -25,8 +25,8 @@ func lowWaterOf(t *testing.T, c *net.TCPConn) (n int) {
 	return n
 }
 
-// paced is the pace of a real connection, whose other end is the test's.
-func paced(t *testing.T) (p *coalescer, far *net.TCPConn) {
+// newCoalescer returns the coalescer of a real connection, and its other end.
+func newCoalescer(t *testing.T) (p *coalescer, far *net.TCPConn) {
 	t.Helper()
 	taken := make(chan *net.TCPConn)
 	over := make(chan bool)
@@ -41,9 +41,9 @@ func paced(t *testing.T) (p *coalescer, far *net.TCPConn) {
 	return &coalescer{readWaiter: w, src: near, direction: toClient}, far
 }
 
-// TestPace: what makes a stream of small pieces, and what ends one.
-func TestPace(t *testing.T) {
-	p, far := paced(t)
+// TestCoalescing: small reads make a stream, and answers, tiny messages and pauses end it.
+func TestCoalescing(t *testing.T) {
+	p, far := newCoalescer(t)
 	stream := func() {
 		p.smallReads = 0
 		for i := range streamReads {
@@ -83,7 +83,7 @@ func TestPace(t *testing.T) {
 	tn := &tunnel{relay: &Relay{idleTimeout: time.Minute}}
 	tn.lastDirection.Store(toClient)
 	far.Write(make([]byte, 5000))
-	if n, err := p.next(tn); n != 5000 || err != nil || !p.coalescing { // what there is comes when the patience is over
+	if n, err := p.next(tn); n != 5000 || err != nil || !p.coalescing { // the bytes come when the wait is over
 		t.Errorf("%d bytes, %v, gathers %v", n, err, p.coalescing)
 	}
 	take(p.src, 5000)
@@ -106,7 +106,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestSmallPiecesArrive: a stream of small pieces is whole without an end, and what follows it by itself arrives too.
+// TestSmallPiecesArrive: a stream of small pieces arrives whole without an end, and so do single messages after it.
 func TestSmallPiecesArrive(t *testing.T) {
 	const pieces = 500
 	data := make([]byte, pieces*6400)

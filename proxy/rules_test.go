@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNormalRule: each rule has one spelling, and what is none is refused.
-func TestNormalRule(t *testing.T) {
+// TestNormalizeRule: each rule has one spelling, and other text is refused.
+func TestNormalizeRule(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"Example.COM.": "example.com", "example.com:0443": "example.com:443", "bücher.example": "xn--bcher-kva.example",
@@ -44,7 +44,7 @@ func TestNormalRule(t *testing.T) {
 	}
 }
 
-// TestRules: what each kind of rule is about.
+// TestRules: the targets that each kind of rule matches.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ allow, deny, passes, refused string }{
@@ -85,8 +85,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestRelayKeepsRules: what the rules refuse reaches nobody, however it is spelt, by an upstream, directly or by a bypass; new rules end
-// what is open against them.
+// TestRelayKeepsRules: refused targets are not reached in any spelling, through an upstream, directly or by a bypass. New rules end
+// the tunnels that they refuse.
 func TestRelayKeepsRules(t *testing.T) {
 	target := serve(t, echo)
 	closed := canary(t)
@@ -146,7 +146,7 @@ func TestRelayKeepsRules(t *testing.T) {
 	roundTrip(t, tunnelTo(t, address, "good.test", 7))
 }
 
-// TestRulesAtADial: rules that come while a connection is dialled end it before it is handed out.
+// TestRulesAtADial: rules that are set during a dial end it.
 func TestRulesAtADial(t *testing.T) {
 	asked, answer := make(chan struct{}), make(chan struct{})
 	slow := serve(t, func(c net.Conn) {
@@ -170,8 +170,8 @@ func TestRulesAtADial(t *testing.T) {
 	until(t, "the tunnel is gone", func() bool { return r.Stats().Open == 0 })
 }
 
-// naive is the meaning of a list, rule by rule.
-func naive(list []string, t target) bool {
+// naiveMatch matches a target against each rule of a list.
+func naiveMatch(list []string, t target) bool {
 	for _, s := range list {
 		r, err := parseRule(s)
 		if err != nil {
@@ -198,8 +198,8 @@ func naive(list []string, t target) bool {
 	return false
 }
 
-// TestRulesAreTheNaiveOnes: the quick matcher says what trying one rule after the other says.
-func TestRulesAreTheNaiveOnes(t *testing.T) {
+// TestMatcherEqualsNaiveMatching: the matcher decides as naiveMatch does.
+func TestMatcherEqualsNaiveMatching(t *testing.T) {
 	t.Parallel()
 	label := rapid.SampledFrom([]string{"a", "b", "ab", "abc", "c"})
 	wild := rapid.SampledFrom([]string{"a", "b", "ab", "*", "a*", "*b", "a*c"})
@@ -249,14 +249,14 @@ func TestRulesAreTheNaiveOnes(t *testing.T) {
 		if fault != nil {
 			t.Fatal(fault)
 		}
-		want := naive(deny, target) || len(allow) > 0 && !naive(allow, target)
+		want := naiveMatch(deny, target) || len(allow) > 0 && !naiveMatch(allow, target)
 		if got := r.refuses(target); got != want {
 			t.Fatalf("allow %q, deny %q: %v is refused: %v, want %v", allow, deny, target, got, want)
 		}
 	})
 }
 
-// FuzzRule: no text breaks the reader, and what it takes is one spelling that compiles.
+// FuzzRule: no text crashes the parser, and an accepted rule has one spelling that compiles.
 func FuzzRule(f *testing.F) {
 	for _, s := range []string{"*.example.com:443", "[2001:db8::/32]:1", "10.0.0.0/8", "bücher.example", "a*b.*"} {
 		f.Add(s)
@@ -295,7 +295,7 @@ func BenchmarkRules(b *testing.B) {
 	}
 }
 
-// TestHostLog: a thousand names are kept, and of the rest only how often they were asked for; off forgets all.
+// TestHostLog: a thousand hosts are logged, and requests for further ones are counted. Switching the log off forgets all.
 func TestHostLog(t *testing.T) {
 	target := serve(t, echo)
 	names := network{"site.test:7": target.addr()}

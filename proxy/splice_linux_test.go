@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipes counts this process's open pipes. splice needs them, and nothing else here has any.
+// pipes counts this process's open pipes. Only splice needs any here.
 func pipes() (n int) {
 	names, _ := filepath.Glob("/proc/self/fd/*")
 	for _, name := range names {
@@ -26,7 +26,7 @@ func pipes() (n int) {
 	return n
 }
 
-// Through every plain upstream the kernel moves the bytes, both ways; and no pipe is held while a tunnel is idle.
+// Through every plain upstream the kernel moves the bytes in both directions. An idle tunnel holds no pipe.
 func TestSplice(t *testing.T) {
 	target := serve(t, echo)
 	names := network{"site.test:7": target.addr()}
@@ -74,7 +74,7 @@ func TestSplice(t *testing.T) {
 	}
 }
 
-// A host that drops the connection's first packets times out while connecting.
+// A host that drops the first packets of a connection times out while connecting.
 func TestConnectTimesOut(t *testing.T) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

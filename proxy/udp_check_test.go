@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// datagrams serves UDP on an address until the test ends; each gives what is sent back for a datagram.
-func datagrams(t testing.TB, address string, each func([]byte) [][]byte) *net.UDPAddr {
+// serveUDP serves UDP on an address until the test ends. each returns the answers to a datagram.
+func serveUDP(t testing.TB, address string, each func([]byte) [][]byte) *net.UDPAddr {
 	t.Helper()
 	pc, err := net.ListenPacket("udp", address)
 	if err != nil {
@@ -38,8 +38,8 @@ func datagrams(t testing.TB, address string, each func([]byte) [][]byte) *net.UD
 	return pc.LocalAddr().(*net.UDPAddr)
 }
 
-// stunSays answers a Binding request with attributes, as a message of that kind.
-func stunSays(kind uint16, attributes []byte) func([]byte) [][]byte {
+// stunAnswer answers a Binding request with a message of the kind with the attributes.
+func stunAnswer(kind uint16, attributes []byte) func([]byte) [][]byte {
 	return func(rq []byte) [][]byte {
 		b := binary.BigEndian.AppendUint16(nil, kind)
 		b = binary.BigEndian.AppendUint16(b, uint16(len(attributes)))
@@ -50,10 +50,10 @@ func stunSays(kind uint16, attributes []byte) func([]byte) [][]byte {
 // xorMapped is an XOR-MAPPED-ADDRESS of 203.0.113.7:80.
 var xorMapped = []byte{0, 0x20, 0, 8, 0, 1, 0x21, 0x42, 203 ^ 0x21, 0 ^ 0x12, 113 ^ 0xa4, 7 ^ 0x42}
 
-// associate is a SOCKS5 server with a password that does UDP ASSOCIATE. inner gets what stands behind the head of a datagram and gives what
-// comes back; told is the address that it names, and port turns its port into the one it names.
-func associate(t *testing.T, told [4]byte, each func(head, inner []byte) [][]byte) func(net.Conn) {
-	port := datagrams(t, "127.0.0.1:0", func(b []byte) [][]byte {
+// udpAssociate is a SOCKS5 server with a password that does UDP ASSOCIATE, and names bound as its address. each gets the header and the
+// payload of a datagram and returns the answers.
+func udpAssociate(t *testing.T, bound [4]byte, each func(head, inner []byte) [][]byte) func(net.Conn) {
+	port := serveUDP(t, "127.0.0.1:0", func(b []byte) [][]byte {
 		if len(b) < 7 || b[3] != 3 || string(b[5:5+b[4]]) != "stun.test" {
 			t.Errorf("the proxy got %x", b)
 			return nil
@@ -69,12 +69,12 @@ func associate(t *testing.T, told [4]byte, each func(head, inner []byte) [][]byt
 		if rest := take(c, 7); !bytes.Equal(rest, []byte{1, 0, 0, 0, 0, 0, 0}) {
 			t.Errorf("the request ends in %x", rest)
 		}
-		c.Write(append([]byte{5, 0, 0, 1, told[0], told[1], told[2], told[3]}, byte(port>>8), byte(port)))
+		c.Write(append([]byte{5, 0, 0, 1, bound[0], bound[1], bound[2], bound[3]}, byte(port>>8), byte(port)))
 		io.Copy(io.Discard, c)
 	}
 }
 
-// throughHead puts an answer behind a datagram's head.
+// throughHead puts an answer behind a datagram's header.
 func throughHead(answer func([]byte) [][]byte) func(head, inner []byte) [][]byte {
 	return func(head, inner []byte) (out [][]byte) {
 		for _, a := range answer(inner) {
@@ -84,10 +84,10 @@ func throughHead(answer func([]byte) [][]byte) func(head, inner []byte) [][]byte
 	}
 }
 
-// The probe finds the exit of datagrams through a proxy that relays them to a real STUN server, also when the first one is lost, and sends
-// nothing anywhere but to the proxy's own address.
+// The check finds the exit of datagrams through a proxy that relays them to a STUN server, also when the first one is lost. It sends
+// only to the proxy's own address.
 func TestUDP(t *testing.T) {
-	stun := datagrams(t, "127.0.0.1:0", stunSays(stunSuccess, append([]byte{0x80, 0x22, 0, 3, 'a', 'b', 'c', 0}, xorMapped...)))
+	stun := serveUDP(t, "127.0.0.1:0", stunAnswer(stunSuccess, append([]byte{0x80, 0x22, 0, 3, 'a', 'b', 'c', 0}, xorMapped...)))
 	var lost atomic.Int32
 	relays := func(head, inner []byte) [][]byte {
 		if lost.Add(1) == 1 {
@@ -105,14 +105,14 @@ func TestUDP(t *testing.T) {
 		n, _ := u.Read(b)
 		return [][]byte{append(bytes.Clone(head), b[:n]...)}
 	}
-	r := probeUDPOf(t, associate(t, [4]byte{10, 9, 9, 9}, relays))
+	r := probeUDPThrough(t, udpAssociate(t, [4]byte{10, 9, 9, 9}, relays))
 	if r == nil || !r.OK || r.ExitIP != "203.0.113.7" || r.Err != nil || lost.Load() != 2 {
 		t.Errorf("got %+v after %d datagrams", r, lost.Load())
 	}
 }
 
-// probeUDPOf probes a server; connections are checked well by another way, so that the check is good whatever its UDP does.
-func probeUDPOf(t *testing.T, handle func(net.Conn)) *UDPResult {
+// probeUDPThrough checks a server's UDP. Connections go through another handler, so the check is good whatever its UDP does.
+func probeUDPThrough(t *testing.T, handle func(net.Conn)) *UDPResult {
 	t.Helper()
 	good := network{"ip.test:80": serve(t, site(200, "", "203.0.113.9")).addr()}.socks5(&credentials{"user", "pass"})
 	var n atomic.Int32
@@ -132,7 +132,7 @@ func probeUDPOf(t *testing.T, handle func(net.Conn)) *UDPResult {
 }
 
 func TestUDPFaults(t *testing.T) {
-	plain := throughHead(stunSays(stunSuccess, xorMapped))
+	plain := throughHead(stunAnswer(stunSuccess, xorMapped))
 	login := []step{{greetingLen, "\x05\x02"}, {3 + 8, "\x01\x00"}}
 	says := func(s string) func(net.Conn) { return play(append(login, step{10, s})...) }
 	for name, tc := range map[string]struct {
@@ -147,31 +147,35 @@ func TestUDPFaults(t *testing.T) {
 		"names no port": {func(*testing.T) func(net.Conn) { return says("\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00") }, StageRequest,
 			NotAProxy},
 		"relays nothing": {func(t *testing.T) func(net.Conn) {
-			return associate(t, [4]byte{}, func(_, _ []byte) [][]byte { return nil })
+			return udpAssociate(t, [4]byte{}, func(_, _ []byte) [][]byte { return nil })
 		}, StageResponse, TimedOut},
-		"names another's host": {func(t *testing.T) func(net.Conn) { return associate(t, [4]byte{198, 51, 100, 9}, plain) }, "", ""},
+		"names another's host": {func(t *testing.T) func(net.Conn) { return udpAssociate(t, [4]byte{198, 51, 100, 9}, plain) }, "", ""},
 		"another transaction": {func(t *testing.T) func(net.Conn) {
-			return associate(t, [4]byte{}, throughHead(func(rq []byte) [][]byte { rq[19]++; return stunSays(stunSuccess, xorMapped)(rq) }))
+			return udpAssociate(t, [4]byte{}, throughHead(func(rq []byte) [][]byte {
+				rq[19]++
+				return stunAnswer(stunSuccess,
+					xorMapped)(rq)
+			}))
 		}, StageResponse, TimedOut},
 		"a flood of others": {func(t *testing.T) func(net.Conn) {
-			return associate(t, [4]byte{}, func(_, _ []byte) (out [][]byte) { return make([][]byte, 200) })
+			return udpAssociate(t, [4]byte{}, func(_, _ []byte) (out [][]byte) { return make([][]byte, 200) })
 		}, StageResponse, BadResponse},
 		"STUN refuses": {func(t *testing.T) func(net.Conn) {
-			return associate(t, [4]byte{}, throughHead(stunSays(stunError, nil)))
+			return udpAssociate(t, [4]byte{}, throughHead(stunAnswer(stunError, nil)))
 		}, StageResponse, BadResponse},
 		"STUN tells nothing": {func(t *testing.T) func(net.Conn) {
-			return associate(t, [4]byte{}, throughHead(stunSays(stunSuccess, []byte{0x80, 0x22, 0xff, 0xff})))
+			return udpAssociate(t, [4]byte{}, throughHead(stunAnswer(stunSuccess, []byte{0x80, 0x22, 0xff, 0xff})))
 		}, StageResponse, BadResponse},
 		"old form": {func(t *testing.T) func(net.Conn) {
-			return associate(t, [4]byte{}, throughHead(stunSays(stunSuccess, []byte{0, 1, 0, 8, 0, 1, 0, 80, 203, 0, 113, 7})))
+			return udpAssociate(t, [4]byte{}, throughHead(stunAnswer(stunSuccess, []byte{0, 1, 0, 8, 0, 1, 0, 80, 203, 0, 113, 7})))
 		}, "", ""},
 		"not relayed, answered bare": {func(t *testing.T) func(net.Conn) {
-			return associate(t, [4]byte{}, func(_, inner []byte) [][]byte { return stunSays(stunSuccess, xorMapped)(inner) })
+			return udpAssociate(t, [4]byte{}, func(_, inner []byte) [][]byte { return stunAnswer(stunSuccess, xorMapped)(inner) })
 		}, StageResponse, TimedOut},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := probeUDPOf(t, tc.handle(t))
+			r := probeUDPThrough(t, tc.handle(t))
 			switch {
 			case r == nil:
 				t.Error("nobody asked")
@@ -187,10 +191,10 @@ func TestUDPFaults(t *testing.T) {
 	}
 }
 
-// A proxy that names another's host, at the very port where that one listens, makes nobody send there.
+// A proxy that names another host's address and port gets the datagrams itself.
 func TestUDPGoesToTheProxyAlone(t *testing.T) {
 	var away atomic.Int32
-	bird := datagrams(t, "127.0.0.2:0", func([]byte) [][]byte { away.Add(1); return nil })
+	bird := serveUDP(t, "127.0.0.2:0", func([]byte) [][]byte { away.Add(1); return nil })
 	var here atomic.Int32
 	pc, err := net.ListenPacket("udp", net.JoinHostPort("127.0.0.1", port16(binary.BigEndian.AppendUint16(nil, uint16(bird.Port)))))
 	if err != nil {
@@ -207,11 +211,11 @@ func TestUDPGoesToTheProxyAlone(t *testing.T) {
 			}
 			here.Add(1)
 			head := 7 + int(b[4])
-			pc.WriteTo(append(bytes.Clone(b[:head]), stunSays(stunSuccess, xorMapped)(b[head:n])[0]...), from)
+			pc.WriteTo(append(bytes.Clone(b[:head]), stunAnswer(stunSuccess, xorMapped)(b[head:n])[0]...), from)
 		}
 	}()
 	defer func() { pc.Close(); <-done }()
-	r := probeUDPOf(t, play(step{greetingLen, "\x05\x02"}, step{3 + 8, "\x01\x00"},
+	r := probeUDPThrough(t, play(step{greetingLen, "\x05\x02"}, step{3 + 8, "\x01\x00"},
 		step{10, "\x05\x00\x00\x01\x7f\x00\x00\x02" + string(binary.BigEndian.AppendUint16(nil, uint16(bird.Port)))}))
 	if r == nil || !r.OK || here.Load() == 0 || away.Load() != 0 {
 		t.Errorf("got %+v; %d datagrams to the proxy, %d to where it pointed", r, here.Load(), away.Load())
@@ -237,11 +241,11 @@ func TestUDPIsNotAskedOf(t *testing.T) {
 	}
 }
 
-// Whoever leaves while datagrams are waited for is heard at once.
+// A cancel takes effect at once while datagrams are awaited.
 func TestUDPCancel(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
-	s := serve(t, associate(t, [4]byte{}, func(_, _ []byte) [][]byte { leave(); return nil }))
+	s := serve(t, udpAssociate(t, [4]byte{}, func(_, _ []byte) [][]byte { leave(); return nil }))
 	c := &Checker{Policy: nearby, UDPURL: "stun://stun.test"}
 	start := time.Now()
 	r := c.probeUDP(ctx, *upstream(SOCKS5, s, "user", "pass"), waitLimit)
