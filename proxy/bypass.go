@@ -28,15 +28,9 @@ func (d *Dialer) bypassFor(t target) (address string, ok bool) {
 
 // isBypassed reports whether a Bypass covers the address ("host:port"), so that it is dialled without the upstream.
 func (d *Dialer) isBypassed(address string) bool {
-	if len(d.Bypasses) == 0 {
-		return false
-	}
 	t, fault := parseTarget(address)
-	if fault != nil {
-		return false
-	}
 	_, ok := d.bypassFor(t)
-	return ok
+	return fault == nil && ok
 }
 
 // dialBypass connects to an address that bypassFor returned. No name server is asked: the address is an IP address, or localhost,

@@ -45,8 +45,7 @@ type Checker struct {
 
 	mu       sync.Mutex
 	requests map[string]*checkRequest // by URL
-	cache    handshakeCache
-	locals   localCache
+	caches   dialCaches
 	readers  sync.Pool // *bufio.Reader
 }
 
@@ -166,7 +165,7 @@ func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout t
 		return r
 	}
 	d := &Dialer{Upstream: up, Policy: q.policy, Timeout: timeout, RootCAs: c.RootCAs,
-		sharedCache: &c.cache, sharedLocals: &c.locals, keepAlive: -1} // no check lives long enough for a keep-alive
+		shared: &c.caches, keepAlive: -1} // no check lives long enough for a keep-alive
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	explain := d.startTLSProbe(ctx, up, timeout)

@@ -23,7 +23,7 @@ const maxRedirects = 5
 func NewClient(p Policy, roots *x509.CertPool, timeout time.Duration) *http.Client {
 	d := &Dialer{Policy: p}
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
-		refuses := func(a netip.Addr) string { return p.refusesServer(a, &d.locals) }
+		refuses := func(a netip.Addr) string { return p.refusesServer(a, &d.own.locals) }
 		c, fault := d.connect(ctx, network, address, StageConnect, refuses, new(Timings))
 		if fault != nil {
 			return nil, fault

@@ -47,9 +47,5 @@ func (p *Policy) refusesDebugTarget(t target) string {
 	if !t.addr.IsValid() {
 		return ""
 	}
-	port, err := strconv.ParseUint(t.port, 10, 16)
-	if err != nil {
-		return "the port cannot be read" // parseTarget has read it
-	}
-	return p.refusesDebug(netip.AddrPortFrom(t.addr, uint16(port)))
+	return p.refusesDebug(netip.AddrPortFrom(t.addr, t.portNumber()))
 }

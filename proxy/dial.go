@@ -34,12 +34,16 @@ type Dialer struct {
 	RootCAs  *x509.CertPool // trusted for https upstreams; nil means the system's
 	Bypasses []Bypass       // targets that are dialled directly; they go before the Policy
 
-	ownCache     handshakeCache
-	sharedCache  *handshakeCache // used instead of ownCache unless nil
-	locals       localCache
-	sharedLocals *localCache   // used instead of locals unless nil
-	resolver     *net.Resolver // nil means the system's
-	keepAlive    time.Duration // as in net.Dialer
+	own       dialCaches
+	shared    *dialCaches   // used instead of own unless nil
+	resolver  *net.Resolver // nil means the system's
+	keepAlive time.Duration // as in net.Dialer
+}
+
+// dialCaches is what dials remember.
+type dialCaches struct {
+	handshakes handshakeCache
+	locals     localCache
 }
 
 // DialContext connects to address ("host:port"). The network is tcp, tcp4 or tcp6. An upstream alone resolves the target's name.
@@ -55,18 +59,11 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	return c, nil
 }
 
-func (d *Dialer) cache() *handshakeCache {
-	if d.sharedCache != nil {
-		return d.sharedCache
+func (d *Dialer) caches() *dialCaches {
+	if d.shared != nil {
+		return d.shared
 	}
-	return &d.ownCache
-}
-
-func (d *Dialer) local() *localCache {
-	if d.sharedLocals != nil {
-		return d.sharedLocals
-	}
-	return &d.locals
+	return &d.own
 }
 
 // errRefusedName is the cause of a refusal by Policy.Refused. Such a refusal is expected and not reported as a failure.
@@ -105,22 +102,24 @@ func (d *Dialer) judge(network, address string) (t target, bypass string, bypass
 	if t, fault = parseTarget(address); fault != nil {
 		return t, "", false, fault
 	}
-	if d.Policy.refusesName(t) {
-		return t, "", false, &Error{StageRequest, BlockedAddress, "the name is one of those that are refused here", errRefusedName}
-	}
-	if reason := d.Policy.refusesDebugTarget(t); reason != "" {
-		return t, "", false, &Error{StageRequest, BlockedAddress, reason, nil}
-	}
 	bypass, bypassed = d.bypassFor(t)
-	if reason := d.Policy.refuses(t, d.local()); reason != "" && !bypassed {
-		return t, "", false, &Error{StageRequest, BlockedAddress, reason, nil}
+	var cause error
+	reason := d.Policy.refusesDebugTarget(t)
+	switch {
+	case d.Policy.refusesName(t):
+		reason, cause = "the name is one of those that are refused here", errRefusedName
+	case reason == "" && !bypassed:
+		reason = d.Policy.refuses(t, &d.caches().locals)
 	}
-	return t, bypass, bypassed, nil
+	if reason != "" {
+		fault = &Error{StageRequest, BlockedAddress, reason, cause}
+	}
+	return t, bypass, bypassed, fault
 }
 
 // dialDirect connects to the target without an upstream.
 func (d *Dialer) dialDirect(ctx context.Context, network string, t target, times *Timings) (net.Conn, *Error) {
-	refuses := func(a netip.Addr) string { return d.Policy.refusesAddr(a, d.local()) }
+	refuses := func(a netip.Addr) string { return d.Policy.refusesAddr(a, &d.caches().locals) }
 	if d.Policy.exempt(t) {
 		refuses = func(netip.Addr) string { return "" }
 	}

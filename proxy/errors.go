@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -129,12 +130,8 @@ func isTimeout(err error) bool {
 }
 
 func isClosed(err error) bool {
-	for _, e := range append([]error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, io.ErrClosedPipe}, closedErrnos...) {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	closed := append([]error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, io.ErrClosedPipe}, closedErrnos...)
+	return slices.ContainsFunc(closed, func(e error) bool { return errors.Is(err, e) })
 }
 
 func isRefused(err error) bool { return isErrno(err, refusedErrnos) }
@@ -143,15 +140,7 @@ func isUnreachable(err error) bool { return isErrno(err, unreachableErrnos) }
 
 func isErrno(err error, list []error) bool {
 	errno, ok := errors.AsType[syscall.Errno](err)
-	if !ok {
-		return false
-	}
-	for _, e := range list {
-		if errno == e {
-			return true
-		}
-	}
-	return false
+	return ok && slices.Contains(list, error(errno))
 }
 
 func isTLS(err error) bool {

@@ -220,7 +220,7 @@ const maxAuthAttempts = 3
 // authenticate calls try with the Digest answer that is known, and again with a new one when the proxy asks for it.
 // A new nonce is not shared before it has worked, so that others' counts cannot overtake it.
 func (d *Dialer) authenticate(p *Proxy, try func(*digestProof) *Error) *Error {
-	known := d.cache()
+	known := &d.caches().handshakes
 	use, fresh := known.nextDigest(p), false
 	for n := 1; ; n++ {
 		fault := try(use)
@@ -240,7 +240,7 @@ func (d *Dialer) authenticate(p *Proxy, try func(*digestProof) *Error) *Error {
 
 // dialHTTP opens a tunnel through an HTTP proxy. When the proxy refuses tunnels to plainPort, requests go to it in absolute form.
 func (d *Dialer) dialHTTP(ctx context.Context, p *Proxy, t target, times *Timings) (net.Conn, *Error) {
-	if refused := d.cache().tunnelRefusal(p); refused != nil && t.port == plainPort {
+	if refused := d.caches().handshakes.tunnelRefusal(p); refused != nil && t.port == plainPort {
 		return d.dialAbsoluteForm(ctx, p, t, refused, times)
 	}
 	c, fault := d.dialCONNECT(ctx, p, t, times)
@@ -248,7 +248,7 @@ func (d *Dialer) dialHTTP(ctx context.Context, p *Proxy, t target, times *Timing
 		return c, fault
 	}
 	if fault == nil {
-		d.cache().recordTunnel(p, nil)
+		d.caches().handshakes.recordTunnel(p, nil)
 	}
 	if !isTunnelRefusal(fault) {
 		return c, fault
@@ -257,7 +257,7 @@ func (d *Dialer) dialHTTP(ctx context.Context, p *Proxy, t target, times *Timing
 	if again != nil {
 		return nil, again
 	}
-	d.cache().recordTunnel(p, fault)
+	d.caches().handshakes.recordTunnel(p, fault)
 	return c, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -65,7 +67,7 @@ func (d *Dialer) connectUpstream(ctx context.Context, p *Proxy, times *Timings) 
 	if IsDebugHost(p.Host) { // in spellings too that only some resolvers take for addresses
 		return nil, &Error{StageConnect, BlockedAddress, debugRangeReason, nil}
 	}
-	refuses := func(a netip.Addr) string { return d.Policy.refusesServer(a, d.local()) }
+	refuses := func(a netip.Addr) string { return d.Policy.refusesServer(a, &d.caches().locals) }
 	return d.connect(ctx, "tcp", p.Address(), StageConnect, refuses, times)
 }
 
@@ -92,44 +94,32 @@ func (d *Dialer) openUpstream(ctx context.Context, p *Proxy, times *Timings) (ra
 	return raw, c, nil
 }
 
-// livenessProbe is a probe of the upstream that starts while a dial has no answer yet.
-type livenessProbe struct {
-	timer *time.Timer
-	run   func()
-	done  chan struct{}
-	state serverState     // set before done is closed
-	ctx   context.Context // when it ends, the fault is not the server's
-}
-
-// startLivenessProbe starts the probe when half of the dial's time is over, and gives it as much time, however late it runs.
-func startLivenessProbe(ctx context.Context, d *Dialer, whole time.Duration) *livenessProbe {
-	p := &livenessProbe{done: make(chan struct{}), ctx: ctx}
-	p.run = func() {
-		defer close(p.done)
+// startLivenessProbe starts a probe of the upstream when half of the dial's time is over, and gives it as much time, however late it runs.
+// explain ends it. It returns the fault of the dial, or the server's own fault when the probe has shown one.
+func (d *Dialer) startLivenessProbe(ctx context.Context, whole time.Duration) (explain func(*Error) *Error) {
+	var state serverState
+	probe := sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(ctx, whole/2)
 		defer cancel()
-		p.state = d.probeServer(ctx, *d.Upstream)
+		state = d.probeServer(ctx, *d.Upstream)
+	})
+	timer := time.AfterFunc(whole/2, probe)
+	return func(fault *Error) *Error {
+		timer.Stop()
+		if !fault.unanswered(StageRequest) || errors.Is(fault.Err, context.Canceled) {
+			return fault // a probe that runs ends with its context
+		}
+		probe() // or wait for the one that runs
+		if state == serverResponds || state == serverCloses && fault.Code == TimedOut || ctx.Err() != nil {
+			return fault
+		}
+		return &Error{fault.Stage, fault.Code, "the proxy takes connections and says nothing on them", errServerSilent}
 	}
-	p.timer = time.AfterFunc(whole/2, p.run)
-	return p
 }
 
-// explain ends the probe. It returns the fault of the dial, or the server's own fault when the probe has shown one.
-func (p *livenessProbe) explain(fault *Error) *Error {
-	started := !p.timer.Stop()
-	if fault == nil || fault.Stage != StageRequest || fault.Code != TimedOut && fault.Code != ConnectionClosed ||
-		errors.Is(fault.Err, context.Canceled) {
-		return fault // a probe that runs ends with its context
-	}
-	if started {
-		<-p.done
-	} else {
-		p.run()
-	}
-	if p.state == serverResponds || p.state == serverCloses && fault.Code == TimedOut || p.ctx.Err() != nil {
-		return fault
-	}
-	return &Error{fault.Stage, fault.Code, "the proxy takes connections and says nothing on them", errServerSilent}
+// unanswered reports whether nothing came back at the stages before the time was over or the connection closed.
+func (e *Error) unanswered(stages ...Stage) bool {
+	return e != nil && slices.Contains(stages, e.Stage) && (e.Code == TimedOut || e.Code == ConnectionClosed)
 }
 
 // speaksTLS reports whether the server answers a TLS hello in TLS.
@@ -178,27 +168,19 @@ func (d *Dialer) startTLSProbe(ctx context.Context, up *Proxy, whole time.Durati
 	if up == nil || up.Normalize().Type == HTTPS {
 		return func(fault *Error) *Error { return fault }
 	}
-	done, speaksTLS := make(chan struct{}), false
-	probe := func() {
-		defer close(done)
+	speaksTLS := false
+	probe := sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(ctx, tlsProbeTimeout)
 		defer cancel()
 		speaksTLS = d.speaksTLS(ctx, *up)
-	}
+	})
 	timer := time.AfterFunc(whole/2, probe)
 	return func(fault *Error) *Error {
-		started := !timer.Stop()
-		unanswered := fault != nil && (fault.Stage == StageGreeting || fault.Stage == StageRequest) &&
-			(fault.Code == TimedOut || fault.Code == ConnectionClosed)
-		if !unanswered && !isBadRequest(fault) {
+		timer.Stop()
+		if !fault.unanswered(StageGreeting, StageRequest) && !isBadRequest(fault) {
 			return fault
 		}
-		if started {
-			<-done
-		} else {
-			probe()
-		}
-		if !speaksTLS {
+		if probe(); !speaksTLS {
 			return fault
 		}
 		const message = "the server speaks TLS on that port, and wants it first: the type may have to be https"

@@ -297,16 +297,16 @@ func (e misbehaviour) testOne(t *testing.T, mode string) {
 	var timeout, took time.Duration
 	ask := func(limit time.Duration) (fault *Error) {
 		s = serve(t, e.handle)
-		up, cache := upstream(e.typ, s, user, pass), &handshakeCache{}
+		up, caches := upstream(e.typ, s, user, pass), &dialCaches{}
 		if mode == "sequential" {
-			cache.recordMode(up, modeSequential)
+			caches.handshakes.recordMode(up, modeSequential)
 		}
 		start := time.Now()
 		defer func() { timeout, took = limit, time.Since(start) }()
 		if mode == "check" {
 			return (&Checker{URLs: []string{"http://" + bird.addr()}, Policy: nearby, Timeout: limit}).Check(t.Context(), *up).Err
 		}
-		d := &Dialer{Upstream: up, Policy: Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}, Timeout: limit, sharedCache: cache}
+		d := &Dialer{Upstream: up, Policy: Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}, Timeout: limit, shared: caches}
 		c, err := d.DialContext(t.Context(), "tcp", bird.addr()) // only the upstream is between the dial and the canary
 		if err == nil {
 			c.Close()

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -70,12 +71,7 @@ func Parse(s string) (Proxy, error) {
 }
 
 func hasField(faults []Fault, field string) bool {
-	for _, f := range faults {
-		if f.Field == field {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(faults, func(f Fault) bool { return f.Field == field })
 }
 
 func (p *Proxy) parseUserinfo(s string) (faults []Fault) {
@@ -224,8 +220,7 @@ func isHostName(s string) bool {
 			return false
 		}
 		for i := range len(label) {
-			c := label[i]
-			if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_') {
+			if !isAlnum(label[i]) && label[i] != '-' && label[i] != '_' {
 				return false
 			}
 		}
@@ -233,13 +228,12 @@ func isHostName(s string) bool {
 	return true
 }
 
+func isAlnum(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
 func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 func unbracket(host string) string {
@@ -256,7 +250,7 @@ func percentEncode(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		c := s[i]
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
+		if isAlnum(c) || strings.IndexByte("-._~", c) >= 0 {
 			b.WriteByte(c)
 		} else {
 			b.WriteString(string([]byte{'%', hexDigits[c>>4], hexDigits[c&15]}))

@@ -150,12 +150,7 @@ func (p *Policy) refusesServer(a netip.Addr, locals *localCache) string {
 }
 
 func containsAddr(list []netip.Prefix, a netip.Addr) bool {
-	for _, p := range list {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // Prefixes of IPv6 addresses that carry an IPv4 address.

@@ -209,7 +209,7 @@ func TestOwnNamesAreRefused(t *testing.T) {
 		}
 		for _, host := range strings.Fields("example.org x.burrow burrow.example x.burrow.local burrow.local.example burrows " +
 			"example.org.local local org") {
-			if target, fault := parseTarget(net.JoinHostPort(host, "80")); fault != nil || d.Policy.refuses(target, &d.locals) != "" {
+			if target, fault := parseTarget(net.JoinHostPort(host, "80")); fault != nil || d.Policy.refuses(target, &d.own.locals) != "" {
 				t.Errorf("%s is not this machine's name and was refused", host)
 			}
 		}

@@ -149,9 +149,7 @@ func (t *tunnel) closeIfOld(current *Dialer) bool {
 		return false
 	}
 	resetOnClose(t.client, t.upstream)
-	t.closed = true
-	t.client.Close()
-	rawConn(t.upstream).Close()
+	t.closeLocked()
 	return true
 }
 
@@ -185,11 +183,11 @@ func (t *tunnel) dialRoute(ctx context.Context, via *route, more bool, address s
 		c, _, fault := d.dial(ctx, "tcp", address)
 		return c, fault
 	}
-	probe := startLivenessProbe(ctx, d, t.relay.failoverTimeout)
+	explain := d.startLivenessProbe(ctx, t.relay.failoverTimeout)
 	limited, cancel := context.WithTimeout(ctx, t.relay.failoverTimeout)
 	defer cancel()
 	c, _, fault := d.dial(limited, "tcp", address)
-	fault = probe.explain(fault)
+	fault = explain(fault)
 	if a, ok := c.(*absoluteConn); ok {
 		return t.relay.verifyAbsolute(ctx, via, a)
 	}

@@ -240,18 +240,14 @@ func (t *tunnel) enforce(rules *Rules) bool {
 	if t.closed || t.target.host == "" || !rules.refuses(t.target) {
 		return false
 	}
-	t.closed = true
-	if t.upstream == nil {
-		t.client.Close()
-		if t.cancelDial != nil {
-			t.cancelDial()
-		}
-		return false
+	open := t.upstream != nil
+	if open {
+		resetOnClose(t.client, t.upstream)
+	} else if t.cancelDial != nil {
+		t.cancelDial()
 	}
-	resetOnClose(t.client, t.upstream)
-	t.client.Close()
-	rawConn(t.upstream).Close()
-	return true
+	t.closeLocked()
+	return open
 }
 
 // matcher matches a list of rules by look-ups in maps. Its time depends on the rules with "*" above one name, not on the number of rules.

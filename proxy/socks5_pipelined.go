@@ -34,7 +34,7 @@ func pipelinedHandshake(p *Proxy, t target) []byte {
 
 // dialSOCKS5 opens a tunnel through a SOCKS5 server, on at most two connections within one deadline.
 func (d *Dialer) dialSOCKS5(ctx context.Context, p *Proxy, t target, times *Timings) (net.Conn, *Error) {
-	s := &socks5Dial{dialer: d, ctx: ctx, proxy: p, target: t, mode: d.cache().mode(p)}
+	s := &socks5Dial{dialer: d, ctx: ctx, proxy: p, target: t, mode: d.caches().handshakes.mode(p)}
 	a := s.run()
 	*times = a.times
 	return a.conn, a.fault
@@ -118,7 +118,7 @@ func (s *socks5Dial) try(ctx context.Context, h *handshake) (a attempt) {
 
 func (s *socks5Dial) sequential(ctx context.Context) attempt { return s.try(ctx, &handshake{}) }
 
-func (s *socks5Dial) learn(m handshakeMode) { s.dialer.cache().recordMode(s.proxy, m) }
+func (s *socks5Dial) learn(m handshakeMode) { s.dialer.caches().handshakes.recordMode(s.proxy, m) }
 
 // stalled reports whether a server that took pipelined handshakes has run out the deadline, and may have lost bytes. A server that
 // accepted the pipelined password has lost none: it waits for the target.

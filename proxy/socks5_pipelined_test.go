@@ -84,7 +84,7 @@ func TestPipelinedHandshake(t *testing.T) {
 				t.Fatalf("%v: %s: %d connections and %d whole handshakes, want %d of each", with, address, s.count(), together.Load(), i+1)
 			}
 		}
-		if m := d.ownCache.mode(up); m != modePipelined {
+		if m := d.own.handshakes.mode(up); m != modePipelined {
 			t.Errorf("learnt %v", m)
 		}
 	}
@@ -246,31 +246,31 @@ func TestStallIsRemembered(t *testing.T) {
 	names := network{"site.test:7": target.addr()}
 	s := serve(t, names.careless(true, nil))
 	up := upstream(SOCKS5, s, "user", "pass")
-	shared := &handshakeCache{}
-	shared.recordMode(up, modePipelined)
+	shared := &dialCaches{}
+	shared.handshakes.recordMode(up, modePipelined)
 	tries := 0
 	wantFault(t, timesOut(t, StageAuth, 100*time.Millisecond, func(limit time.Duration) *Error {
-		shared.recordMode(up, modePipelined)
+		shared.handshakes.recordMode(up, modePipelined)
 		tries++
-		_, _, fault := (&Dialer{Policy: nearby, Upstream: up, Timeout: limit, sharedCache: shared}).dial(t.Context(), "tcp", "site.test:7")
+		_, _, fault := (&Dialer{Policy: nearby, Upstream: up, Timeout: limit, shared: shared}).dial(t.Context(), "tcp", "site.test:7")
 		return fault
 	}), StageAuth, TimedOut)
-	if s.count() != tries || shared.mode(up) != modeSequential {
+	if s.count() != tries || shared.handshakes.mode(up) != modeSequential {
 		t.Errorf("%d connections by %d dials, and the mode is %v: a known server gets one connection, and is asked sequentially next time",
-			s.count(), tries, shared.mode(up))
+			s.count(), tries, shared.handshakes.mode(up))
 	}
-	d := &Dialer{Policy: nearby, Upstream: up, Timeout: waitLimit, sharedCache: shared}
+	d := &Dialer{Policy: nearby, Upstream: up, Timeout: waitLimit, shared: shared}
 	c, err := d.DialContext(t.Context(), "tcp", "site.test:7")
 	if err != nil || s.count() != tries+1 {
 		t.Fatalf("%d connections, %v", s.count(), err)
 	}
 	c.Close()
 	// A dial that its caller cancels is no stall.
-	shared.recordMode(up, modePipelined)
+	shared.handshakes.recordMode(up, modePipelined)
 	ctx, leave := context.WithCancel(t.Context())
 	go func() { until(t, "it is under way", func() bool { return s.count() == tries+2 }); leave() }()
 	d.DialContext(ctx, "tcp", "site.test:7")
-	if shared.mode(up) != modePipelined {
+	if shared.handshakes.mode(up) != modePipelined {
 		t.Error("a cancelled dial counts as a stall")
 	}
 }
@@ -286,14 +286,14 @@ func TestSlowAtTheTargetIsNoStall(t *testing.T) {
 		{"", "", "\x05\x00", modeSequential},
 	} {
 		up := upstream(SOCKS5, serve(t, play(step{greetingLen, tc.says})), tc.user, tc.pass)
-		known := &handshakeCache{}
+		known := &dialCaches{}
 		wantFault(t, timesOut(t, StageRequest, 100*time.Millisecond, func(limit time.Duration) *Error {
-			known.recordMode(up, modePipelined)
-			stalling := &Dialer{Policy: nearby, Upstream: up, Timeout: limit, sharedCache: known}
+			known.handshakes.recordMode(up, modePipelined)
+			stalling := &Dialer{Policy: nearby, Upstream: up, Timeout: limit, shared: known}
 			_, _, fault := stalling.dial(t.Context(), "tcp", "site.test:7")
 			return fault
 		}), StageRequest, TimedOut)
-		if got := known.mode(up); got != tc.want {
+		if got := known.handshakes.mode(up); got != tc.want {
 			t.Errorf("with user name %q: the mode is %v, want %v", tc.user, got, tc.want)
 		}
 	}

@@ -18,6 +18,11 @@ type target struct {
 // address returns "host:port" for dialers and CONNECT.
 func (t target) address() string { return net.JoinHostPort(t.host, t.port) }
 
+func (t target) portNumber() uint16 {
+	n, _ := strconv.ParseUint(t.port, 10, 16) // parseTarget has read it
+	return uint16(n)
+}
+
 // parseTarget reads "host:port". Browsers send literal addresses as names (Chrome's SOCKS requests do), and resolvers take spellings such
 // as 127.1 or 0x7f000001. Both become the address, so that one decision holds for all spellings.
 func parseTarget(address string) (target, *Error) {

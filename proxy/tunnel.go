@@ -67,6 +67,11 @@ func (t *tunnel) finish() {
 func (t *tunnel) closeConns() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.closeLocked()
+}
+
+// closeLocked closes both connections. The caller holds t.mu.
+func (t *tunnel) closeLocked() {
 	t.closed = true
 	t.client.Close()
 	if t.upstream != nil {
@@ -133,18 +138,14 @@ func (t *tunnel) pump(dst, src net.Conn, count counter) {
 		err = closeWrite(dst)
 	}
 	if err != nil {
-		t.reset()
+		resetOnClose(t.client, t.upstream)
+		t.closeConns()
 	}
 	done := t.pumpsDone.Add(1)
 	dst.SetReadDeadline(time.Now().Add(t.relay.idleTimeout)) // the other pump reads dst
 	if done == 2 {
 		t.finish()
 	}
-}
-
-func (t *tunnel) reset() {
-	resetOnClose(t.client, t.upstream)
-	t.closeConns()
 }
 
 // resetOnClose makes the close of each connection a TCP reset.

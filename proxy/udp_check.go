@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -49,7 +48,7 @@ func (c *Checker) probeUDP(ctx context.Context, p Proxy, timeout time.Duration) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	d := &Dialer{Policy: c.Policy, RootCAs: c.RootCAs, sharedLocals: &c.locals, keepAlive: -1}
+	d := &Dialer{Policy: c.Policy, RootCAs: c.RootCAs, shared: &c.caches, keepAlive: -1}
 	var bound []byte
 	var times Timings
 	// The association lives as long as this connection. The zeros are the client's address, which is not known yet.
@@ -132,7 +131,7 @@ func exchange(ctx context.Context, u *net.UDPConn, message []byte, transaction [
 		}
 		for {
 			n, err := u.Read(b)
-			if isTimeoutOf(err) && !last && ctx.Err() == nil {
+			if isTimeout(err) && !last && ctx.Err() == nil {
 				break
 			}
 			if err != nil {
@@ -147,8 +146,6 @@ func exchange(ctx context.Context, u *net.UDPConn, message []byte, transaction [
 		}
 	}
 }
-
-func isTimeoutOf(err error) bool { return err != nil && isTimeout(err) }
 
 func datagramFault(err error) *Error {
 	fault := asError(StageResponse, err)
@@ -237,6 +234,5 @@ func appendAddress(b []byte, t target) []byte {
 	default:
 		b = append(append(b, 3, byte(len(t.host))), t.host...)
 	}
-	port, _ := strconv.ParseUint(t.port, 10, 16)
-	return append(b, byte(port>>8), byte(port))
+	return binary.BigEndian.AppendUint16(b, t.portNumber())
 }
