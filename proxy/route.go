@@ -245,8 +245,8 @@ func (r *Relay) verifyUpstream(ctx context.Context, via *route, why *Error) *Err
 	}
 	limited, cancel := context.WithTimeout(ctx, r.failoverTimeout/2)
 	defer cancel()
-	saw := via.Dialer.probeServer(limited, *via.Dialer.Upstream)
-	if ctx.Err() == nil && (saw == serverSilent || saw == serverCloses && known.host != "") {
+	state := via.Dialer.probeServer(limited, *via.Dialer.Upstream)
+	if ctx.Err() == nil && (state == serverSilent || state == serverCloses && known.host != "") {
 		return &Error{StageRequest, TimedOut, "the proxy takes connections and says nothing on them", errServerSilent}
 	}
 	return nil
