@@ -239,7 +239,7 @@ func (s *requestForwarder) forwardOne() (more bool) {
 	if err != nil {
 		return s.abort()
 	}
-	if status, text := s.judge(rq); status != 0 {
+	if status, text := s.rejection(rq); status != 0 {
 		return s.reject(status, text)
 	}
 	s.mu.Lock()
@@ -269,8 +269,8 @@ func (s *requestForwarder) abort() (more bool) {
 	return false
 }
 
-// judge returns the status and text with which a request is rejected. The status 0 means that it is forwarded.
-func (s *requestForwarder) judge(rq *http.Request) (status int, text string) {
+// rejection returns the status and text with which a request is rejected. The status 0 means that it is forwarded.
+func (s *requestForwarder) rejection(rq *http.Request) (status int, text string) {
 	switch {
 	case listContains(rq.Header["Connection"], "upgrade") || rq.Header.Get("Upgrade") != "":
 		return http.StatusNotImplemented, noUpgradeText

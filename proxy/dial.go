@@ -70,7 +70,7 @@ func (d *Dialer) caches() *dialCaches {
 var errRefusedName = errors.New("refused name")
 
 func (d *Dialer) dial(ctx context.Context, network, address string) (c net.Conn, times Timings, fault *Error) {
-	t, bypass, bypassed, fault := d.judge(network, address)
+	t, bypass, bypassed, fault := d.checkTarget(network, address)
 	if fault != nil {
 		return nil, times, fault
 	}
@@ -94,8 +94,8 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (c net.Conn,
 	return c, times, fault
 }
 
-// judge reads an address and decides whether it may be dialled. bypass is the address to dial instead when bypassed is set.
-func (d *Dialer) judge(network, address string) (t target, bypass string, bypassed bool, fault *Error) {
+// checkTarget reads an address and decides whether it may be dialled. bypass is the address to dial instead when bypassed is set.
+func (d *Dialer) checkTarget(network, address string) (t target, bypass string, bypassed bool, fault *Error) {
 	if network != "tcp" && network != "tcp4" && network != "tcp6" {
 		return t, "", false, &Error{StageRequest, RequestRefused, "only TCP can be relayed", nil}
 	}
