@@ -68,7 +68,7 @@ func (a attempt) decided() bool {
 //   - pipelined: a pipelined one, then a sequential one.
 //   - sequential: a sequential one alone.
 //
-// The second attempt is made only when the first decides nothing.
+// A second attempt counts only when the first decides nothing.
 type socks5Dial struct {
 	dialer *Dialer
 	ctx    context.Context // of all attempts; it has a deadline
