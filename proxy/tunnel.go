@@ -157,9 +157,28 @@ func resetOnClose(all ...net.Conn) {
 	}
 }
 
+// mover is the state of one pump. It stays on the goroutine's stack, so that an idle tunnel costs no more memory.
+type mover struct {
+	tunnel   *tunnel
+	dst, src net.Conn
+	from, to *net.TCPConn      // src, if it is TCP, and dst, where the kernel splices; else nil
+	limit    *io.LimitedReader // over from
+	in       coalescer
+	count    counter
+}
+
 // move moves bytes until src ends.
 func (t *tunnel) move(dst, src net.Conn, count counter) error {
-	m, err := newMover(t, dst, src, count)
+	w, err := newReadWaiter(src)
+	m := mover{tunnel: t, dst: dst, src: src, count: count, in: coalescer{readWaiter: w, direction: toClient}}
+	m.from, _ = src.(*net.TCPConn)
+	if canSplice && m.from != nil {
+		m.in.src, m.limit = m.from, &io.LimitedReader{R: m.from}
+		m.to, _ = dst.(*net.TCPConn)
+	}
+	if dst == t.upstream {
+		m.in.direction = toTarget
+	}
 	for err == nil {
 		err = m.step()
 	}
@@ -167,35 +186,6 @@ func (t *tunnel) move(dst, src net.Conn, count counter) error {
 		return nil
 	}
 	return err
-}
-
-// mover is the state of one pump.
-type mover struct {
-	tunnel   *tunnel
-	dst, src net.Conn
-	to       *net.TCPConn // dst, where the kernel splices; else nil
-	limit    io.LimitedReader
-	fromTCP  bool
-	in       coalescer
-	count    counter
-}
-
-func newMover(t *tunnel, dst, src net.Conn, count counter) (*mover, error) {
-	w, err := newReadWaiter(src)
-	if err != nil {
-		return nil, err
-	}
-	m := &mover{tunnel: t, dst: dst, src: src, count: count, in: coalescer{readWaiter: w, direction: toClient}}
-	from, fromTCP := src.(*net.TCPConn)
-	m.limit.R, m.fromTCP = from, fromTCP
-	if canSplice && fromTCP {
-		m.in.src = from
-		m.to, _ = dst.(*net.TCPConn)
-	}
-	if dst == t.upstream {
-		m.in.direction = toTarget
-	}
-	return m, nil
 }
 
 // step waits for bytes without holding a buffer, and moves them.
@@ -225,12 +215,12 @@ func (m *mover) transfer(n int) (err error) {
 	if m.to != nil {
 		m.limit.N = int64(n)
 		var moved int64
-		moved, err = m.to.ReadFrom(&m.limit) // splices, since it finds a bare *net.TCPConn on both sides
+		moved, err = m.to.ReadFrom(m.limit) // splices, since it finds a bare *net.TCPConn on both sides
 		m.count.add(moved)
 	} else {
 		err = m.tunnel.relay.moveChunk(m.dst, m.src, m.count)
 	}
-	if m.fromTCP && errors.Is(err, os.ErrDeadlineExceeded) {
+	if m.from != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil
 	}
 	return err
