@@ -29,7 +29,7 @@ func (rs *runs) localBypasses(row store.Profile) (out []shim.Bypass, warnings []
 	}
 	var closed []string
 	for _, target := range targets {
-		v, err := proxy.LocalDetour(target)
+		v, err := proxy.LocalBypass(target)
 		if err != nil || !rs.cfg.AllowPrivate || rs.isOwn(target) {
 			closed = append(closed, target)
 			continue
@@ -44,7 +44,7 @@ func (rs *runs) localBypasses(row store.Profile) (out []shim.Bypass, warnings []
 
 // viaOf reads an entry: the name is "" for localhost in every spelling.
 func viaOf(entry string) (name, port string, ok bool) {
-	rule, err := proxy.NormalRule(entry)
+	rule, err := proxy.NormalizeRule(entry)
 	if n, bad := strconv.Atoi(entry); bad == nil { // a number alone is a port, and would be an address as a rule
 		return "", strconv.Itoa(n), n >= 1 && n <= 65535
 	}

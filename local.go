@@ -28,7 +28,7 @@ func (in *profileInput) checkLocal(s *server, f *faults) {
 	}
 	normal := make([]string, 0, len(targets))
 	for i, target := range targets {
-		v, err := proxy.LocalDetour(target)
+		v, err := proxy.LocalBypass(target)
 		t := net.JoinHostPort(v.Host, v.Port)
 		host, _, _ := net.SplitHostPort(target)
 		switch {

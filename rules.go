@@ -25,7 +25,7 @@ func (in *profileInput) checkRules(f *faults) {
 		var normal []string
 		seen := map[string]bool{}
 		for i, s := range list.rules.Value {
-			rule, err := proxy.NormalRule(s)
+			rule, err := proxy.NormalizeRule(s)
 			if err != nil {
 				f.add(fmt.Sprintf("body.%s[%d]", list.name, i), "is no rule: "+err.Error(), cut(s))
 			} else if !seen[rule] {

@@ -79,7 +79,7 @@ func checkArgs(args []string) (list []string, atOnce int, timeout time.Duration,
 	return strings.Fields(string(text)), atOnce, timeout, err
 }
 
-// checkOurs is the product: its Checker and its Turns.
+// checkOurs is the product: its Checker and its FairLimiter.
 func checkOurs(args []string) error {
 	list, atOnce, timeout, err := checkArgs(args)
 	if err != nil {
@@ -95,9 +95,9 @@ func checkOurs(args []string) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	c := &proxy.Checker{URLs: []string{"http://127.0.0.1:9080/json"}, Timeout: timeout, Policy: proxy.Policy{AllowPrivate: true}}
-	turns := &proxy.Turns{Places: atOnce}
-	r := checkAll(list, func(n int, each func(int)) { turns.Run(ctx, "", n, each) }, func(i int) (string, error) {
-		got := c.Check(ctx, "", proxies[i])
+	limiter := &proxy.FairLimiter{Slots: atOnce}
+	r := checkAll(list, func(n int, each func(int)) { limiter.Run(ctx, "", n, each) }, func(i int) (string, error) {
+		got := c.Check(ctx, proxies[i])
 		if !got.OK {
 			return "", got.Err
 		}

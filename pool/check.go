@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -115,12 +114,6 @@ func ms(d time.Duration) *int64 {
 	return new(d.Milliseconds())
 }
 
-// outcome is what one probe has led to, for all who wait for it.
-type outcome struct {
-	check *Check
-	err   error
-}
-
 // Check probes a saved proxy, keeps the result and publishes it. Simultaneous checks of one proxy share one probe, which is kept and published once.
 // A proxy that does not work is no error: the check says why.
 func (p *Pool) Check(ctx context.Context, px Proxy) (*Check, error) { return p.check(ctx, px, false) }
@@ -132,20 +125,14 @@ func (p *Pool) check(ctx context.Context, px Proxy, many bool) (*Check, error) {
 		return p.keep(ctx, px, many, proxy.Result{Err: passwordSealed(), CheckedAt: time.Now()})
 	}
 	key := px.ID + "." + strconv.FormatInt(px.Revision, 10)
-	_, made := p.checker.CheckThen(ctx, key, px.Address, func(ctx context.Context, res proxy.Result) any {
-		c, err := p.keep(ctx, px, many, res)
-		return outcome{c, err}
+	return p.checks.Do(ctx, key, px.Address, func(ctx context.Context, res proxy.Result) (*Check, error) {
+		return p.keep(ctx, px, many, res)
 	})
-	kept, ok := made.(outcome)
-	if !ok { // only a caller that has left gets none
-		return nil, cmp.Or(ctx.Err(), context.Canceled)
-	}
-	return kept.check, kept.err
 }
 
 // Try probes a proxy that is not saved.
 func (p *Pool) Try(ctx context.Context, address proxy.Proxy) (*Check, error) {
-	res := p.checker.Check(ctx, "", address)
+	res := p.checker.Check(ctx, address)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func (p *Pool) CheckMany(ctx context.Context, all []Proxy, each func(*Check)) er
 // checkWorkspace is CheckMany for proxies of one workspace.
 func (p *Pool) checkWorkspace(ctx context.Context, giveUp context.CancelCauseFunc, workspace string, list []Proxy, each func(*Check)) {
 	var alive, dead atomic.Int64
-	p.turns.Run(ctx, workspace, len(list), func(i int) {
+	p.limiter.Run(ctx, workspace, len(list), func(i int) {
 		c, err := p.check(ctx, list[i], true)
 		switch {
 		case ctx.Err() != nil:
@@ -61,7 +61,7 @@ const filesPerCheck = 10
 // others. A check that finds none left would call a proxy dead that is not.
 func checksAtOnce(wanted, files int) int {
 	if wanted == 0 {
-		wanted = proxy.DefaultPlaces
+		wanted = proxy.DefaultSlots
 	}
 	if files > 0 {
 		wanted = min(wanted, max(1, files/filesPerCheck))

@@ -34,7 +34,8 @@ type Pool struct {
 	store   *store.Store
 	events  *events.Log
 	checker *proxy.Checker
-	turns   *proxy.Turns // of checks of many
+	checks  proxy.CheckGroup[*Check] // of saved proxies
+	limiter *proxy.FairLimiter       // of checks of many
 	ctx     context.Context
 	moves   moves
 }
@@ -42,7 +43,7 @@ type Pool struct {
 // New makes a pool whose work in the background ends with ctx.
 func New(ctx context.Context, cfg Config, log *slog.Logger, st *store.Store, ev *events.Log, checker *proxy.Checker) *Pool {
 	return &Pool{cfg: cfg, log: log, store: st, events: ev, checker: checker, ctx: ctx,
-		turns: &proxy.Turns{Places: checksAtOnce(cfg.AtOnce, cfg.Files)}, moves: moves{wake: make(chan struct{}, 1)}}
+		checks: proxy.CheckGroup[*Check]{Checker: checker}, limiter: &proxy.FairLimiter{Slots: checksAtOnce(cfg.AtOnce, cfg.Files)}, moves: moves{wake: make(chan struct{}, 1)}}
 }
 
 // Move is a proxy whose exit a check has found to be another than before.

@@ -171,7 +171,7 @@ func RotateFailed(how string) *problem.Error {
 // two exits: only the last look is kept.
 func (p *Pool) awaitExit(ctx context.Context, px Proxy, before *string, end time.Time) (*Check, error) {
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		res := p.checker.Check(ctx, "", px.Address)
+		res := p.checker.Check(ctx, px.Address)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

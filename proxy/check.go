@@ -17,154 +17,65 @@ import (
 	"time"
 )
 
-// What a Checker takes when its fields are zero.
+// Defaults of a Checker's fields.
 const (
 	DefaultCheckTimeout  = 10 * time.Second
-	DefaultCheckMaxBytes = 64 << 10
+	DefaultCheckMaxBytes = 64 << 10 // bytes
 )
 
-// answerHeadBudget is how many bytes a check URL's answer may have beside its body.
+// answerHeadBudget is how many bytes a check URL's answer may have besides its body.
 const answerHeadBudget = 16 << 10
 
-// Checker probes proxies: through the Dialer that the relay uses, to a URL that answers with the caller's address. It
-// is safe for concurrent use and must not be copied after the first check.
+// Checker probes proxies with the Dialer that the relay uses, by a URL that answers with the caller's address.
+// A Checker is safe for concurrent use and must not be copied after the first check.
 type Checker struct {
-	URLs     []string      // http or https, tried in turn; their host:port is exempt from Policy, since the operator named them
-	URLs6    []string      // the same for the exit over IPv6, asked after a good check; their hosts should have no IPv4 address. nil: nobody asks
-	PlainURL string        // http, asked after a good check that https has passed; "": the first of URLs that is http, if any
-	UDPURL   string        // "stun://host:port", asked through a SOCKS5 proxy's UDP after a good check; "": nobody asks
-	Timeout  time.Duration // one absolute deadline for a whole check; 0 means DefaultCheckTimeout
+	// URLs are http or https and tried in order. The operator names them, so their host:port is exempt from Policy.
+	URLs []string
+	// URLs6 are requested after a good check for the exit over IPv6. Their hosts should have no IPv4 address. None: it stays unknown.
+	URLs6 []string
+	// PlainURL is an http URL, requested after a good check over https. "" means the first http one of URLs, if there is one.
+	PlainURL string
+	// UDPURL is "stun://host:port", requested through a SOCKS5 proxy's UDP after a good check. "" means that UDP is not checked.
+	UDPURL   string
+	Timeout  time.Duration // one absolute deadline for the whole check; 0 means DefaultCheckTimeout
 	MaxBytes int64         // of an answer's body; 0 means DefaultCheckMaxBytes
 	Policy   Policy
-	Habits   *Habits                        // what is known of SOCKS5 servers, shared with Dialers; nil means that this Checker learns for itself
-	Geo      func(netip.Addr) (Place, bool) // asked for what the answer does not tell; may be nil
-	RootCAs  *x509.CertPool                 // for https upstreams and https URLs; nil means the system's
+	Geo      func(netip.Addr) (Place, bool) // completes what the answer does not tell; may be nil
+	RootCAs  *x509.CertPool                 // trusted for https upstreams and URLs; nil means the system's
 
-	mu        sync.Mutex
-	flights   map[string]*flight
-	questions map[string]*question // by URL
-	learnt    Habits
-	locals    localCache
-	readers   sync.Pool // *bufio.Reader
+	mu       sync.Mutex
+	requests map[string]*checkRequest // by URL
+	caches   dialCaches
+	readers  sync.Pool // *bufio.Reader
 }
 
-// Result is what one check found. A proxy that does not work is a Result too.
+// Result is the outcome of one check, of a proxy that does not work too.
 type Result struct {
 	OK        bool
-	ExitIP    string     // the address that the world sees
-	IPVersion int        // 4 or 6; 0 when there is no exit
-	ExitIPv6  string     // what the world sees over IPv6; "" when there is none, or nobody asked
-	UDP       *UDPResult // nil when nobody asked
-	PlainHTTP *bool      // whether a site at http:// is reached; nil when nobody asked
+	ExitIP    string     // the address that sites see
+	IPVersion int        // 4 or 6; 0 without an exit
+	ExitIPv6  string     // the address that sites see over IPv6; "" when there is none or it was not checked
+	UDP       *UDPResult // nil when it was not checked
+	PlainHTTP *bool      // whether a site at http:// is reached; nil when it was not checked
 	Place     Place
-	Source    string        // who told the country: "answer", "geoip", or "" when nobody did
+	Source    string        // of the country: "answer", "geoip", or "" when it is unknown
 	Locale    string        // the country's likely language as a BCP 47 tag; "" when unknown
-	Latency   time.Duration // Connect + TLS + Handshake + FirstByte: from nothing to the first byte, without look-up
+	Latency   time.Duration // Connect + TLS + Handshake + FirstByte of Timings, without the look-up
 	Timings   Timings
-	RemoteDNS bool      // the upstream looks names up; false without one, and for SOCKS4 while no name was tried
-	CheckedAt time.Time // when the check began
+	RemoteDNS bool      // the upstream resolves names; false without an upstream, and for SOCKS4 while no name was tried
+	CheckedAt time.Time // start of the check
 	Duration  time.Duration
 	Err       *Error // nil when OK
 }
 
-// Check probes a proxy. Simultaneous checks with the same key share one probe, which goes on while anyone waits for
-// it; a caller whose ctx ends gets a timed_out Result at once. The key "" never shares.
-func (c *Checker) Check(ctx context.Context, key string, p Proxy) Result {
-	r, _ := c.share(ctx, key, &p, nil)
-	return r
-}
+// Check probes a proxy. When ctx ends, the Result's error has the code TimedOut.
+func (c *Checker) Check(ctx context.Context, p Proxy) Result { return c.probe(ctx, &p) }
 
-// CheckThen does the same and hands the result to then: once per probe, however many share it, and before any of them has
-// an answer. All of them get what then returned, which whoever began the probe gave. A probe that was cut off, because
-// nobody waited for it any longer, is not handed over.
-func (c *Checker) CheckThen(ctx context.Context, key string, p Proxy, then func(context.Context, Result) any) (Result, any) {
-	return c.share(ctx, key, &p, then)
-}
+// CheckDirect probes without a proxy. It finds this machine's own exit.
+func (c *Checker) CheckDirect(ctx context.Context) Result { return c.probe(ctx, nil) }
 
-// CheckDirect does the same without a proxy: it tells the machine's own exit.
-func (c *Checker) CheckDirect(ctx context.Context) Result {
-	r, _ := c.share(ctx, "", nil, nil)
-	return r
-}
-
-// flight is one probe and those who wait for it.
-type flight struct {
-	done    chan struct{}
-	result  Result // set before done is closed
-	made    any    // what then made of it; set before done is closed
-	cancel  context.CancelFunc
-	waiters int // guarded by Checker.mu; the last to leave cancels
-}
-
-func (c *Checker) share(ctx context.Context, key string, up *Proxy, then func(context.Context, Result) any) (Result, any) {
-	if key == "" {
-		return c.probeThen(ctx, up, then)
-	}
-	start := time.Now()
-	f := c.join(ctx, key, up, then)
-	defer c.leave(key, f)
-	select {
-	case <-f.done:
-		return f.result, f.made
-	case <-ctx.Done():
-		return Result{CheckedAt: start, Duration: time.Since(start), Err: asError(StageConnect, ctx.Err())}, nil
-	}
-}
-
-func (c *Checker) join(ctx context.Context, key string, up *Proxy, then func(context.Context, Result) any) *flight {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if f := c.flights[key]; f != nil {
-		f.waiters++
-		return f
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f := &flight{done: make(chan struct{}), cancel: cancel, waiters: 1}
-	if c.flights == nil {
-		c.flights = map[string]*flight{}
-	}
-	c.flights[key] = f
-	go func() {
-		f.result, f.made = c.probeThen(ctx, up, then)
-		c.drop(key, f)
-		close(f.done)
-	}()
-	return f
-}
-
-// probeThen probes, and hands over what it found unless it was cut off.
-func (c *Checker) probeThen(ctx context.Context, up *Proxy, then func(context.Context, Result) any) (r Result, made any) {
-	r = c.probe(ctx, up)
-	if then != nil && ctx.Err() == nil {
-		made = then(ctx, r)
-	}
-	return r, made
-}
-
-func (c *Checker) leave(key string, f *flight) {
-	c.mu.Lock()
-	f.waiters--
-	last := f.waiters == 0
-	if last && c.flights[key] == f {
-		delete(c.flights, key) // whoever comes now starts anew: this probe is about to be cut off
-	}
-	c.mu.Unlock()
-	if last {
-		f.cancel()
-	}
-}
-
-// drop takes a finished flight off the list, so that later checks probe again.
-func (c *Checker) drop(key string, f *flight) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.flights[key] == f {
-		delete(c.flights, key)
-	}
-}
-
-// probe tries the URLs in turn. What is the proxy's own fault ends it; each URL but the last may take half of the time
-// that is left. The first fault is the one that is told.
+// probe tries the URLs in order. A fault of the proxy itself ends the check. Each URL but the last may take half of the time that is
+// left. The first fault is the one that is reported.
 func (c *Checker) probe(ctx context.Context, up *Proxy) Result {
 	timeout := c.Timeout
 	if timeout <= 0 {
@@ -185,7 +96,7 @@ func (c *Checker) probe(ctx context.Context, up *Proxy) Result {
 		if r.OK || first == nil {
 			first = &r
 		}
-		if r.OK || part <= 0 || ctx.Err() != nil || isProxysFault(r.Err, up) {
+		if r.OK || part <= 0 || ctx.Err() != nil || isProxyFault(r.Err, up) {
 			break
 		}
 	}
@@ -193,13 +104,13 @@ func (c *Checker) probe(ctx context.Context, up *Proxy) Result {
 		first = &Result{Err: &Error{StageResponse, BadResponse, "there is no check URL", nil}}
 	}
 	if first.OK {
-		c.probeMore(ctx, up, first, end)
+		c.probeExtras(ctx, up, first, end)
 	}
 	first.CheckedAt, first.Duration = start, time.Since(start)
 	return *first
 }
 
-// plainOf is what a probe of a plain address says: whether the site was reached; nil where the proxy was not heard to say so, as when time ran out.
+// plainOf returns whether a probe reached a plain site; nil when the proxy did not say so, for example after a timeout.
 func plainOf(r Result) *bool {
 	if !r.OK && (r.Err.Stage != StageRequest || r.Err.Code == TimedOut) {
 		return nil
@@ -207,8 +118,8 @@ func plainOf(r Result) *bool {
 	return &r.OK
 }
 
-// probeMore asks what a working proxy can do beside: it never makes it a dead one.
-func (c *Checker) probeMore(ctx context.Context, up *Proxy, r *Result, end time.Time) {
+// probeExtras finds out what else a working proxy can do. It never makes the check fail.
+func (c *Checker) probeExtras(ctx context.Context, up *Proxy, r *Result, end time.Time) {
 	if r.IPVersion == 6 {
 		r.ExitIPv6 = r.ExitIP
 	}
@@ -225,13 +136,13 @@ func (c *Checker) probeMore(ctx context.Context, up *Proxy, r *Result, end time.
 		}
 	}
 	if c.UDPURL != "" && up != nil && up.Normalize().Type == SOCKS5 {
-		r.UDP = c.probeUDP(ctx, up.Normalize(), min(time.Until(end), udpTime))
+		r.UDP = c.probeUDP(ctx, up.Normalize(), min(time.Until(end), udpTimeout))
 	}
 }
 
 func isPlain(u string) bool { return strings.HasPrefix(strings.ToLower(u), "http:") }
 
-// plainURL is what is asked to see whether plain sites are reached, or "".
+// plainURL returns the URL of a plain site to request, or "".
 func (c *Checker) plainURL() string {
 	if i := slices.IndexFunc(c.URLs, isPlain); c.PlainURL == "" && i >= 0 {
 		return c.URLs[i]
@@ -239,8 +150,8 @@ func (c *Checker) plainURL() string {
 	return c.PlainURL
 }
 
-// isProxysFault tells whether another URL would meet the same fault.
-func isProxysFault(e *Error, up *Proxy) bool {
+// isProxyFault reports whether another URL would meet the same fault.
+func isProxyFault(e *Error, up *Proxy) bool {
 	if up == nil || e.Stage == StageRequest || e.Stage == StageResponse {
 		return false
 	}
@@ -248,27 +159,25 @@ func isProxysFault(e *Error, up *Proxy) bool {
 }
 
 func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout time.Duration) (r Result) {
-	q, err := c.question(raw)
+	q, err := c.request(raw)
 	if err != nil {
 		r.Err = &Error{StageResponse, BadResponse, "the check URL is not one of http or https", err}
 		return r
 	}
-	d := &Dialer{Upstream: up, Policy: q.policy, Timeout: timeout, RootCAs: c.RootCAs, Habits: c.Habits, shared: &c.locals, keepAlive: -1} // no check lives for as long as that
-	if d.Habits == nil {
-		d.Habits = &c.learnt
-	}
+	d := &Dialer{Upstream: up, Policy: q.policy, Timeout: timeout, RootCAs: c.RootCAs,
+		shared: &c.caches, keepAlive: -1} // no check lives long enough for a keep-alive
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	wantsTLS := d.doubtTLS(ctx, up, timeout)
+	explain := d.startTLSProbe(ctx, up, timeout)
 	conn, times, fault := d.dial(ctx, "tcp", q.address)
 	r.Timings = times
-	if fault = wantsTLS(fault); fault != nil {
+	if fault = explain(fault); fault != nil {
 		r.Err = fault
 		return r
 	}
-	defer bare(conn).Close()
+	defer rawConn(conn).Close()
 	var body []byte
-	r.Err = guard(ctx, conn, func() (fault *Error) {
+	r.Err = runCancellable(ctx, conn, func() (fault *Error) {
 		body, r.Timings.FirstByte, fault = c.fetch(conn, q)
 		return fault
 	})
@@ -276,34 +185,34 @@ func (c *Checker) probeURL(ctx context.Context, up *Proxy, raw string, timeout t
 	if r.Err == nil && !ok {
 		r.Err = &Error{StageResponse, BadResponse, "the check URL's answer has no IP address", nil}
 	}
-	if a, ok := conn.(*absoluteConn); ok && r.Err != nil { // it took a request and nothing came of it: then what it said to the tunnel counts
-		r.Err = a.refused
+	if a, ok := conn.(*absoluteConn); ok && r.Err != nil { // the request failed too: the fault of the tunnel says more
+		r.Err = a.tunnelFault
 	}
 	if r.Err != nil {
 		return r
 	}
-	c.fill(&r, exit, place)
-	r.RemoteDNS = up != nil && (up.Type != SOCKS4 || q.named)
+	c.setExit(&r, exit, place)
+	r.RemoteDNS = up != nil && (up.Type != SOCKS4 || q.byName)
 	r.Latency = times.Connect + times.TLS + times.Handshake + r.Timings.FirstByte
 	r.OK = true
 	return r
 }
 
-// question is what one check URL is asked, made once.
-type question struct {
+// checkRequest is the request to one check URL. It is prepared once.
+type checkRequest struct {
 	url     *url.URL
 	address string // "host:port"
-	named   bool   // the host is a name
+	byName  bool   // the host is a name
 	policy  Policy // the Checker's, with address exempt
-	text    []byte // the request
+	raw     []byte // the request as it is sent
 	request *http.Request
 }
 
-// question gives that of a URL.
-func (c *Checker) question(raw string) (*question, error) {
+// request returns the request to a URL.
+func (c *Checker) request(raw string) (*checkRequest, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if q := c.questions[raw]; q != nil {
+	if q := c.requests[raw]; q != nil {
 		return q, nil
 	}
 	u, address, err := splitURL(raw)
@@ -311,10 +220,10 @@ func (c *Checker) question(raw string) (*question, error) {
 		return nil, err
 	}
 	u.User = nil
-	q := &question{url: u, address: address, policy: c.Policy}
+	q := &checkRequest{url: u, address: address, policy: c.Policy}
 	q.policy.Exempt = append(slices.Clone(c.Policy.Exempt), address)
 	_, notAddress := netip.ParseAddr(u.Hostname())
-	q.named = notAddress != nil
+	q.byName = notAddress != nil
 	q.request = &http.Request{Method: "GET", URL: u, Host: u.Host, Close: true, Header: http.Header{
 		"User-Agent":      {"warren"},
 		"Accept":          {"application/json, text/plain;q=0.9"},
@@ -324,11 +233,11 @@ func (c *Checker) question(raw string) (*question, error) {
 	if err := q.request.Write(&text); err != nil {
 		return nil, err
 	}
-	q.text = text.Bytes()
-	if c.questions == nil {
-		c.questions = map[string]*question{}
+	q.raw = text.Bytes()
+	if c.requests == nil {
+		c.requests = map[string]*checkRequest{}
 	}
-	c.questions[raw] = q
+	c.requests[raw] = q
 	return q, nil
 }
 
@@ -347,9 +256,9 @@ func splitURL(raw string) (*url.URL, string, error) {
 	return u, net.JoinHostPort(u.Hostname(), port), nil
 }
 
-// fetch asks q on a connection to it and returns the body of the answer, if that is 200. A redirect is not
-// followed: it would lead where nobody looked.
-func (c *Checker) fetch(conn net.Conn, q *question) (body []byte, firstByte time.Duration, fault *Error) {
+// fetch sends q on a connection to its host, and returns the body of an answer with status 200. Redirects are not followed: the Policy
+// has not judged where they lead.
+func (c *Checker) fetch(conn net.Conn, q *checkRequest) (body []byte, firstByte time.Duration, fault *Error) {
 	start := time.Now()
 	if q.url.Scheme == "https" {
 		t, fault := startTLS(conn, q.url.Hostname(), c.RootCAs)
@@ -358,15 +267,15 @@ func (c *Checker) fetch(conn net.Conn, q *question) (body []byte, firstByte time
 		}
 		conn = t
 	}
-	if _, err := conn.Write(q.text); err != nil {
+	if _, err := conn.Write(q.raw); err != nil {
 		return nil, 0, asError(StageResponse, err)
 	}
 	limit := c.MaxBytes
 	if limit <= 0 {
 		limit = DefaultCheckMaxBytes
 	}
-	heard := &lastWord{Reader: conn}
-	budget := &io.LimitedReader{R: heard, N: limit + answerHeadBudget}
+	recorder := &readErrRecorder{Reader: conn}
+	budget := &io.LimitedReader{R: recorder, N: limit + answerHeadBudget}
 	in, _ := c.readers.Get().(*bufio.Reader)
 	if in == nil {
 		in = bufio.NewReader(nil)
@@ -380,20 +289,20 @@ func (c *Checker) fetch(conn net.Conn, q *question) (body []byte, firstByte time
 	body, fault = readAnswer(in, q.request, limit)
 	switch {
 	case fault != nil && budget.N <= 0:
-		fault = tooLong()
-	case fault != nil && fault.Err != nil && heard.err != nil: // what broke off cannot be read: that is not what is wrong with it
-		fault = asError(StageResponse, heard.err)
+		fault = answerTooLong()
+	case fault != nil && fault.Err != nil && recorder.err != nil: // the answer broke off, and is not HTTP because of that
+		fault = asError(StageResponse, recorder.err)
 	}
 	return body, firstByte, fault
 }
 
-// lastWord keeps how a connection ended: who reads lines from it is given half a line without the reason.
-type lastWord struct {
+// readErrRecorder records the error that ended a connection. A reader of lines returns half a line without it.
+type readErrRecorder struct {
 	io.Reader
 	err error
 }
 
-func (w *lastWord) Read(b []byte) (int, error) {
+func (w *readErrRecorder) Read(b []byte) (int, error) {
 	n, err := w.Reader.Read(b)
 	if err != nil {
 		w.err = err
@@ -401,7 +310,7 @@ func (w *lastWord) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func tooLong() *Error {
+func answerTooLong() *Error {
 	return &Error{StageResponse, BadResponse, "the check URL's answer is too long", errBudget}
 }
 
@@ -411,7 +320,7 @@ func readAnswer(in *bufio.Reader, rq *http.Request, limit int64) ([]byte, *Error
 		if err != nil {
 			return nil, answerFault(err)
 		}
-		if resp.StatusCode < 200 { // an interim answer; the real one follows
+		if resp.StatusCode < 200 { // an interim answer; the final one follows
 			continue
 		}
 		if resp.StatusCode != http.StatusOK {
@@ -422,7 +331,7 @@ func readAnswer(in *bufio.Reader, rq *http.Request, limit int64) ([]byte, *Error
 			return nil, answerFault(err)
 		}
 		if int64(len(body)) > limit {
-			return nil, tooLong()
+			return nil, answerTooLong()
 		}
 		return body, nil
 	}
@@ -435,9 +344,9 @@ func answerFault(err error) *Error {
 	return &Error{StageResponse, BadResponse, "the check URL's answer is not HTTP", err}
 }
 
-// fill sets the exit and what is known of its place: the answer's word first, then Geo's for what is missing (unless
-// they disagree about the country), then the tables for the country.
-func (c *Checker) fill(r *Result, exit netip.Addr, place Place) {
+// setExit sets the exit and its place. The answer's own place comes first. Geo completes it, unless the two disagree about the country.
+// Then the tables complete what follows from the country.
+func (c *Checker) setExit(r *Result, exit netip.Addr, place Place) {
 	r.ExitIP, r.IPVersion = exit.String(), 4
 	if exit.Is6() {
 		r.IPVersion = 6
@@ -450,7 +359,7 @@ func (c *Checker) fill(r *Result, exit netip.Addr, place Place) {
 			if place.Country == "" && geo.Country != "" {
 				r.Source = "geoip"
 			}
-			place = place.or(geo)
+			place = place.fillFrom(geo)
 		}
 	}
 	r.Place = place.complete()

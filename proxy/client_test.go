@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A call to an address that somebody else named reaches this machine only where that is allowed, and metadata services never, not by
-// a redirect either.
+// A call to a URL that others choose reaches this machine only when that is allowed, and a metadata service never, not by a redirect
+// either.
 func TestClient(t *testing.T) {
 	t.Parallel()
 	sites := map[string]func(net.Conn){
@@ -23,7 +23,7 @@ func TestClient(t *testing.T) {
 	for name, c := range map[string]struct {
 		site    string
 		private bool
-		want    string // "" an error
+		want    string // "" means an error
 		blocked bool
 	}{
 		"allowed": {"ok", true, "done", false}, "not allowed": {"ok", false, "", true},
@@ -54,13 +54,13 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// TestRedirectsTellNothing: who is called by a redirect does not learn the address that sent there, which may be a secret.
+// TestRedirectsTellNothing: a host that is called by a redirect does not learn the URL before, which may be a secret.
 func TestRedirectsTellNothing(t *testing.T) {
 	t.Parallel()
-	heard := make(chan string, 1)
+	received := make(chan string, 1)
 	other := serve(t, func(c net.Conn) {
 		if rq, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
-			heard <- rq.Header.Get("Referer")
+			received <- rq.Header.Get("Referer")
 		}
 		fmt.Fprint(c, "HTTP/1.1 204 Done\r\n\r\n")
 	})
@@ -69,8 +69,8 @@ func TestRedirectsTellNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res.Body.Close() //nolint:errcheck // its end is not what is asked for
-	if got := <-heard; got != "" {
-		t.Errorf("it heard %q", got)
+	res.Body.Close() //nolint:errcheck // the test is about the request
+	if got := <-received; got != "" {
+		t.Errorf("it got %q", got)
 	}
 }

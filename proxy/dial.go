@@ -13,40 +13,44 @@ import (
 	"time"
 )
 
-// DefaultDialTimeout bounds the whole set-up of a connection, from look-up to the proxy's answer.
+// DefaultDialTimeout bounds the set-up of a connection, from the look-up to the proxy's answer.
 const DefaultDialTimeout = 15 * time.Second
 
-// Timings are the durations of the stages. 0 means that the stage was not reached or not needed.
+// Timings are the durations of the stages of a dial or check. 0 means that the stage was not reached or not needed.
 type Timings struct {
-	Resolve   time.Duration // look-up of the proxy's name (of the target's, when there is no proxy)
-	Connect   time.Duration // TCP handshake with the proxy (with the target, when there is no proxy)
+	Resolve   time.Duration // look-up of the proxy's name, or of the target's without a proxy
+	Connect   time.Duration // TCP handshake with the proxy, or with the target without a proxy
 	TLS       time.Duration // TLS handshake with the proxy
-	Handshake time.Duration // SOCKS or CONNECT: greeting, auth and request, until the proxy says that the target answers
-	FirstByte time.Duration // checks only: from the request to the first byte of the answer; TLS to the check URL included
+	Handshake time.Duration // SOCKS or CONNECT, up to the proxy's answer about the target
+	FirstByte time.Duration // checks only: from the request to the first byte of the answer, TLS to the check URL included
 }
 
-// Dialer opens connections to targets through an upstream, or directly when Upstream is nil. The relay and the check
-// use the same one. It is safe for concurrent use and must not be copied after the first dial.
+// Dialer opens connections to targets through an upstream, or directly when Upstream is nil. The relay and the checks share it.
+// A Dialer is safe for concurrent use and must not be copied after the first dial.
 type Dialer struct {
 	Upstream *Proxy
 	Policy   Policy
-	Timeout  time.Duration  // of the whole set-up, one absolute deadline; 0 means DefaultDialTimeout
-	RootCAs  *x509.CertPool // whom to trust for https upstreams; nil means the system's
-	Detours  []Detour       // targets that are dialled directly, before the Policy is asked
-	Habits   *Habits        // what is known of proxy servers; nil means that this Dialer learns for itself
+	Timeout  time.Duration  // one absolute deadline for the whole set-up; 0 means DefaultDialTimeout
+	RootCAs  *x509.CertPool // trusted for https upstreams; nil means the system's
+	Bypasses []Bypass       // targets that are dialled directly; they go before the Policy
 
-	learnt    Habits
+	own       dialCaches
+	shared    *dialCaches   // used instead of own unless nil
 	resolver  *net.Resolver // nil means the system's
-	keepAlive time.Duration // as net.Dialer has it
-	locals    localCache
-	shared    *localCache // instead of locals, when not nil
+	keepAlive time.Duration // as in net.Dialer
 }
 
-// DialContext connects to address ("host:port") over TCP. With an upstream the name is resolved by the upstream alone.
+// dialCaches is what dials remember.
+type dialCaches struct {
+	handshakes handshakeCache
+	locals     localCache
+}
+
+// DialContext connects to address ("host:port"). The network is tcp, tcp4 or tcp6. An upstream alone resolves the target's name.
 //
-// The connection is a *net.TCPConn wherever the bytes after the handshake are plain (direct, socks5, socks4, http), so
-// that io.Copy can splice; over https it is a *tls.Conn. Where a proxy sent bytes together with its answer, it is a
-// wrapper that gives these first. Deadlines are not set on it. The error is always an *Error.
+// The connection is a *net.TCPConn when plain bytes follow the handshake (direct, socks5, socks4, http), so that io.Copy can splice.
+// Over https it is a *tls.Conn. When a proxy sent bytes with its answer, a wrapper delivers these first.
+// No deadline is set on it. The error is always an *Error.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	c, _, err := d.dial(ctx, network, address)
 	if err != nil {
@@ -55,41 +59,20 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	return c, nil
 }
 
-func (d *Dialer) habits() *Habits {
-	if d.Habits != nil {
-		return d.Habits
-	}
-	return &d.learnt
-}
-
-func (d *Dialer) local() *localCache {
+func (d *Dialer) caches() *dialCaches {
 	if d.shared != nil {
 		return d.shared
 	}
-	return &d.locals
+	return &d.own
 }
 
-// errUnwanted is the cause of a refusal by Policy.Refused. Such a refusal is nobody's trouble.
-var errUnwanted = errors.New("unwanted")
+// errRefusedName is the cause of a refusal by Policy.Refused. Such a refusal is expected and not reported as a failure.
+var errRefusedName = errors.New("refused name")
 
-func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, Timings, *Error) {
-	var times Timings
-	if network != "tcp" && network != "tcp4" && network != "tcp6" {
-		return nil, times, &Error{StageRequest, RequestRefused, "only TCP can be relayed", nil}
-	}
-	t, fault := parseTarget(address)
+func (d *Dialer) dial(ctx context.Context, network, address string) (c net.Conn, times Timings, fault *Error) {
+	t, bypass, bypassed, fault := d.checkTarget(network, address)
 	if fault != nil {
 		return nil, times, fault
-	}
-	if d.Policy.unwanted(t) {
-		return nil, times, &Error{StageRequest, BlockedAddress, "the name is one of those that are refused here", errUnwanted}
-	}
-	if reason := d.Policy.refusesDebugTarget(t); reason != "" {
-		return nil, times, &Error{StageRequest, BlockedAddress, reason, nil}
-	}
-	detour, named := d.detour(t)
-	if reason := d.Policy.refuses(t, d.local()); reason != "" && !named {
-		return nil, times, &Error{StageRequest, BlockedAddress, reason, nil}
 	}
 	timeout := d.Timeout
 	if timeout <= 0 {
@@ -100,32 +83,61 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, T
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	if named {
-		c, fault := d.dialDetour(ctx, network, detour, &times)
-		return c, times, fault
+	switch {
+	case bypassed:
+		c, fault = d.dialBypass(ctx, network, bypass, &times)
+	case d.Upstream != nil:
+		c, fault = d.dialUpstream(ctx, d.Upstream.Normalize(), t, &times)
+	default:
+		c, fault = d.dialDirect(ctx, network, t, &times)
 	}
-	if d.Upstream != nil {
-		c, fault := d.dialThrough(ctx, d.Upstream.Normalize(), t, &times)
-		return c, times, fault
+	return c, times, fault
+}
+
+// checkTarget reads an address and decides whether it may be dialled. bypass is the address to dial instead when bypassed is set.
+func (d *Dialer) checkTarget(network, address string) (t target, bypass string, bypassed bool, fault *Error) {
+	if network != "tcp" && network != "tcp4" && network != "tcp6" {
+		return t, "", false, &Error{StageRequest, RequestRefused, "only TCP can be relayed", nil}
 	}
-	refuses := func(a netip.Addr) string { return d.Policy.refusesAddr(a, d.local()) }
+	if t, fault = parseTarget(address); fault != nil {
+		return t, "", false, fault
+	}
+	bypass, bypassed = d.bypassFor(t)
+	var cause error
+	reason := d.Policy.refusesDebugTarget(t)
+	switch {
+	case d.Policy.refusesName(t):
+		reason, cause = "the name is one of those that are refused here", errRefusedName
+	case reason == "" && !bypassed:
+		reason = d.Policy.refuses(t, &d.caches().locals)
+	}
+	if reason != "" {
+		fault = &Error{StageRequest, BlockedAddress, reason, cause}
+	}
+	return t, bypass, bypassed, fault
+}
+
+// dialDirect connects to the target without an upstream.
+func (d *Dialer) dialDirect(ctx context.Context, network string, t target, times *Timings) (net.Conn, *Error) {
+	refuses := func(a netip.Addr) string { return d.Policy.refusesAddr(a, &d.caches().locals) }
 	if d.Policy.exempt(t) {
 		refuses = func(netip.Addr) string { return "" }
 	}
-	c, fault := d.connect(ctx, network, t.address(), StageRequest, refuses, &times)
+	c, fault := d.connect(ctx, network, t.address(), StageRequest, refuses, times)
 	if fault != nil {
-		return nil, times, fault
+		return nil, fault
 	}
-	return c, times, nil
+	return c, nil
 }
 
-// connect opens the one TCP connection of a dial. It judges the address that is really dialled, after the look-up, so
-// a name that resolves to something else the second time gains nothing. Whatever refuses lets pass, debug ports are refused.
-func (d *Dialer) connect(ctx context.Context, network, address string, blocked Stage, refuses func(netip.Addr) string, times *Timings) (*net.TCPConn, *Error) {
+// connect opens a TCP connection. It judges the address that is really dialled, after the look-up, so a name that resolves
+// differently the second time gains nothing. Debug ports are refused, whatever refuses says. blocked is the stage of a refusal.
+func (d *Dialer) connect(ctx context.Context, network, address string, blocked Stage,
+	refuses func(netip.Addr) string, times *Timings) (*net.TCPConn, *Error) {
 	var asked time.Time
 	start := time.Now()
 	nd := net.Dialer{Resolver: d.resolver, KeepAlive: d.keepAlive}
-	if a, err := netip.ParseAddrPort(address); err == nil { // nothing is looked up: this is what will be dialled
+	if a, err := netip.ParseAddrPort(address); err == nil { // no look-up: this address is dialled
 		if reason := cmp.Or(d.Policy.refusesDebug(a), refuses(a.Addr())); reason != "" {
 			return nil, &Error{blocked, BlockedAddress, reason, nil}
 		}
@@ -157,27 +169,27 @@ func (d *Dialer) connect(ctx context.Context, network, address string, blocked S
 	return nil, asError(stage, err)
 }
 
-// dialThrough asks the upstream for the target. There is no other way out of here than through the upstream.
-func (d *Dialer) dialThrough(ctx context.Context, p Proxy, t target, times *Timings) (net.Conn, *Error) {
+// dialUpstream opens a tunnel to the target through the upstream. When that fails, nothing is dialled directly.
+func (d *Dialer) dialUpstream(ctx context.Context, p Proxy, t target, times *Timings) (net.Conn, *Error) {
 	switch p.Type {
 	case SOCKS5:
 		return d.dialSOCKS5(ctx, &p, t, times)
 	case HTTP, HTTPS:
 		return d.dialHTTP(ctx, &p, t, times)
 	}
-	return d.try(ctx, &p, t, nil, times)
+	return d.tryOnce(ctx, &p, t, nil, times)
 }
 
-// try makes one connection to the upstream and speaks its protocol. h is for what may be asked in more than one way.
-func (d *Dialer) try(ctx context.Context, p *Proxy, t target, h *handshake, times *Timings) (net.Conn, *Error) {
+// tryOnce makes one connection to the upstream and negotiates a tunnel. h chooses among the ways to do so; nil for SOCKS4.
+func (d *Dialer) tryOnce(ctx context.Context, p *Proxy, t target, h *handshake, times *Timings) (net.Conn, *Error) {
 	*times = Timings{}
-	raw, c, fault := d.reach(ctx, p, times)
+	raw, c, fault := d.openUpstream(ctx, p, times)
 	if fault != nil {
 		return nil, fault
 	}
-	fault = guard(ctx, raw, func() (fault *Error) {
+	fault = runCancellable(ctx, raw, func() (fault *Error) {
 		start := time.Now()
-		c, fault = ask(c, p, t, h)
+		c, fault = negotiate(c, p, t, h)
 		times.Handshake = time.Since(start)
 		return fault
 	})
@@ -189,15 +201,15 @@ func (d *Dialer) try(ctx context.Context, p *Proxy, t target, h *handshake, time
 	return c, nil
 }
 
-// ask speaks the proxy's protocol on a connection to it.
-func ask(c net.Conn, p *Proxy, t target, h *handshake) (net.Conn, *Error) {
+// negotiate speaks the proxy's protocol on a connection to it.
+func negotiate(c net.Conn, p *Proxy, t target, h *handshake) (net.Conn, *Error) {
 	switch p.Type {
 	case SOCKS5:
-		return c, askSOCKS5(c, p, t, h)
+		return c, negotiateSOCKS5(c, p, t, h)
 	case SOCKS4:
-		return c, askSOCKS4(c, p, t)
+		return c, negotiateSOCKS4(c, p, t)
 	case HTTP, HTTPS:
-		early, fault := askCONNECT(c, p, t, h.proof)
+		early, fault := negotiateCONNECT(c, p, t, h.digest)
 		if len(early) > 0 {
 			c = &earlyConn{c, early}
 		}
@@ -206,14 +218,14 @@ func ask(c net.Conn, p *Proxy, t target, h *handshake) (net.Conn, *Error) {
 	return c, &Error{StageGreeting, NotAProxy, "the proxy's type is unknown", nil}
 }
 
-// guard runs a handshake on c and ends it when ctx does. After success nothing is left set on c.
-func guard(ctx context.Context, c net.Conn, handshake func() *Error) *Error {
-	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
+// runCancellable runs a handshake on c, and interrupts it when ctx ends. After success no deadline is left on c.
+func runCancellable(ctx context.Context, c net.Conn, handshake func() *Error) *Error {
+	stop := context.AfterFunc(ctx, func() { interrupt(c) })
 	fault := handshake()
 	if stop() {
 		return fault
 	}
-	if fault == nil { // the end came together with the answer: c has a deadline in the past by now, or soon
+	if fault == nil { // ctx ended together with the answer: c is interrupted by now, or soon
 		return asError(StageRequest, ctx.Err())
 	}
 	if fault.Code == TimedOut {
@@ -222,6 +234,10 @@ func guard(ctx context.Context, c net.Conn, handshake func() *Error) *Error {
 	return fault
 }
 
+// interrupt makes reads and writes of a connection fail, pending ones included, until another deadline is set.
+func interrupt(c net.Conn) { c.SetDeadline(time.Unix(1, 0)) }
+
+// startTLS does a TLS handshake with the server's certificate verified for host. The caller interrupts it.
 func startTLS(c net.Conn, host string, roots *x509.CertPool) (*tls.Conn, *Error) {
 	t := tls.Client(c, &tls.Config{ServerName: unbracket(host), RootCAs: roots, MinVersion: tls.VersionTLS12})
 	if err := t.Handshake(); err != nil {
@@ -230,7 +246,7 @@ func startTLS(c net.Conn, host string, roots *x509.CertPool) (*tls.Conn, *Error)
 	return t, nil
 }
 
-// earlyConn gives the bytes that came together with a proxy's answer before those that follow.
+// earlyConn delivers the bytes that came together with a proxy's answer before those that follow.
 type earlyConn struct {
 	net.Conn
 	early []byte
@@ -248,7 +264,7 @@ func (c *earlyConn) Read(b []byte) (int, error) {
 // CloseWrite passes a half-close on.
 func (c *earlyConn) CloseWrite() error { return closeWrite(c.Conn) }
 
-// closeWrite ends the sending side, where the connection has one of its own (TCP, TLS).
+// closeWrite ends the sending side of a connection that has one of its own (TCP, TLS).
 func closeWrite(c net.Conn) error {
 	if h, ok := c.(interface{ CloseWrite() error }); ok {
 		return h.CloseWrite()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// odd is a name and password of bytes that break what does not encode or count them.
+// odd holds bytes that break code which does not encode or count them.
 var odd = &credentials{"us er%\xff@/", "p@ss:%40/\x01\x80 " + strings.Repeat("x", 240)}
 
 func TestEveryUpstream(t *testing.T) {
@@ -44,7 +44,8 @@ func TestEveryUpstream(t *testing.T) {
 				up.Username, up.Password = tc.with.user, tc.with.pass
 			}
 			d := &Dialer{Policy: nearby, Upstream: up, RootCAs: roots, resolver: noResolver(t)}
-			for _, address := range []string{"site.test:7", "SITE.Test.:7", "198.51.100.9:7", "0xc6336409:7", "[2001:db8::9]:7", "[2001:DB8:0::9]:07"} {
+			for _, address := range []string{"site.test:7", "SITE.Test.:7", "198.51.100.9:7", "0xc6336409:7", "[2001:db8::9]:7",
+				"[2001:DB8:0::9]:07"} {
 				c, times, fault := d.dial(within(t, waitLimit), "tcp", address)
 				if fault != nil {
 					t.Fatalf("%s: %v (%v)", address, fault, fault.Err)
@@ -62,7 +63,7 @@ func TestEveryUpstream(t *testing.T) {
 					t.Errorf("%s: got a %s, want a %s: splice needs the bare connection", address, got, want)
 				}
 			}
-			// Once at most, in one write; the Dialer then knows that the server does not want them.
+			// At most once, pipelined: then the Dialer knows that the server does not choose them.
 			if n := strings.Count(s.received(), odd.pass); tc.name == "socks5 offers, server wants none" && n > 1 {
 				t.Errorf("credentials were sent %d times to a server that does not choose them, want once at most", n)
 			}
@@ -108,7 +109,8 @@ func TestBadTargets(t *testing.T) {
 	long := strings.Repeat("a23456789.", 26)
 	for _, up := range []*Proxy{nil, upstream(SOCKS5, bird, "", ""), upstream(HTTP, bird, "", "")} {
 		d := &Dialer{Policy: nearby, Upstream: up, resolver: noResolver(t)}
-		for _, address := range []string{"", "host", "host:", ":80", "host:0", "host:65536", "host:-1", "host:http", "a b:80", "a\r\nX: y:80", "a\x00b:80",
+		for _, address := range []string{"", "host", "host:", ":80", "host:0", "host:65536", "host:-1", "host:http", "a b:80",
+			"a\r\nX: y:80", "a\x00b:80",
 			long + ":80", "ü.example:80", "host:80:80", "[::1:80", "ho\"st:80", "h%20:80", strings.Repeat("a", 64) + ".com:80"} {
 			_, err := d.DialContext(within(t, waitLimit), "tcp", address)
 			wantFault(t, err, StageRequest, BlockedAddress)
@@ -122,7 +124,8 @@ func TestProxyNotThere(t *testing.T) {
 	port := gone.port()
 	gone.close()
 	for _, typ := range []Type{SOCKS5, HTTP, HTTPS, SOCKS4} {
-		d := &Dialer{Upstream: &Proxy{Type: typ, Host: "127.0.0.1", Port: port}, Policy: Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}}
+		d := &Dialer{Upstream: &Proxy{Type: typ, Host: "127.0.0.1", Port: port},
+			Policy: Policy{AllowPrivate: true, Exempt: []string{bird.addr()}}}
 		_, err := d.DialContext(within(t, waitLimit), "tcp", bird.addr())
 		wantFault(t, err, StageConnect, ConnectionRefused)
 		d.Upstream, d.resolver = &Proxy{Type: typ, Host: "nobody.example", Port: 1}, nameserver(t, func(int) []string { return nil })
@@ -131,14 +134,14 @@ func TestProxyNotThere(t *testing.T) {
 	}
 }
 
-// A resolver that does not answer, and a host that does not take the connection, each time out in their own stage.
+// A resolver that does not answer times out in its own stage.
 func TestSilentNetwork(t *testing.T) {
 	deaf, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer deaf.Close()
-	over, end := context.WithCancel(t.Context()) // Go's resolver goes on for some seconds after its caller has left
+	over, end := context.WithCancel(t.Context()) // Go's resolver goes on for some seconds after its caller's context has ended
 	defer end()
 	d := &Dialer{Upstream: &Proxy{Type: HTTP, Host: "slow.example", Port: 1}, Timeout: 100 * time.Millisecond,
 		resolver: &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -155,7 +158,7 @@ func TestSilentNetwork(t *testing.T) {
 	wantFault(t, err, StageResolve, TimedOut)
 }
 
-// Whoever gives up is heard at once, in any stage.
+// A cancel takes effect at once, in any stage.
 func TestCancel(t *testing.T) {
 	arrived := make(chan bool, 1)
 	s := serve(t, func(c net.Conn) { take(c, 1); arrived <- true; io.Copy(io.Discard, c) })
@@ -170,7 +173,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A server may speak first, and its words may come in one packet with the proxy's answer.
+// A target may send first, and its bytes may come in one packet with the proxy's answer.
 func TestEarlyBytes(t *testing.T) {
 	for _, early := range []string{"", "220 hello\r\n", strings.Repeat("e", 4000), strings.Repeat("\r\n\r\n", 100)} {
 		s := serve(t, func(c net.Conn) {
@@ -192,10 +195,11 @@ func TestEarlyBytes(t *testing.T) {
 	}
 }
 
-// Whatever way the head of an answer is cut, it is the same head.
+// The head of an answer is the same in whatever pieces it comes.
 func TestReadHeadInPieces(t *testing.T) {
 	const head, rest = "HTTP/1.1 200 OK\r\nA: b\r\n\r\n", "rest\r\n\r\nof it"
-	for _, interim := range []string{"", "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\n\n"} {
+	for _, interim := range []string{"", "HTTP/1.1 100 Continue\r\n\r\n",
+		"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\n\n"} {
 		whole := interim + head + rest
 		for cut := range len(whole) {
 			a, b := net.Pipe()

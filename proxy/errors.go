@@ -8,24 +8,25 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"syscall"
 )
 
-// Stage is the step of a dial or a check in which something failed.
+// Stage is the step of a dial or a check at which something failed.
 type Stage string
 
-// The stages, in their order. SOCKS4 and CONNECT have one exchange, which is the request stage.
+// The stages, in their order. SOCKS4 and CONNECT have one exchange, the request stage.
 const (
-	StageResolve  Stage = "resolve"  // look-up of the proxy's name (of the target's, when there is no proxy)
-	StageConnect  Stage = "connect"  // TCP to the proxy (to the target, when there is no proxy)
+	StageResolve  Stage = "resolve"  // look-up of the proxy's name, or of the target's without a proxy
+	StageConnect  Stage = "connect"  // TCP to the proxy, or to the target without a proxy
 	StageTLS      Stage = "tls"      // TLS to the proxy, or to the check URL through it
-	StageGreeting Stage = "greeting" // the first words: SOCKS5's choice of method; whether it is a proxy at all
+	StageGreeting Stage = "greeting" // the first answer: SOCKS5's choice of method; whether the server is a proxy at all
 	StageAuth     Stage = "auth"     // user name and password
-	StageRequest  Stage = "request"  // what the proxy says to the target
-	StageResponse Stage = "response" // what the check URL answers
+	StageRequest  Stage = "request"  // the proxy's answer about the target
+	StageResponse Stage = "response" // the check URL's answer
 )
 
-// Code says what failed; programs compare it.
+// Code tells what failed. Programs compare it.
 type Code string
 
 // The codes.
@@ -33,21 +34,21 @@ const (
 	DNSFailed         Code = "dns_failed"
 	ConnectionRefused Code = "connection_refused"
 	ConnectionClosed  Code = "connection_closed"
-	TimedOut          Code = "timed_out" // also: the caller gave up (errors.Is context.Canceled tells them apart)
+	TimedOut          Code = "timed_out" // also when the caller cancelled, which errors.Is with context.Canceled tells
 	HostUnreachable   Code = "host_unreachable"
 	TLSFailed         Code = "tls_failed"
 	NotAProxy         Code = "not_a_proxy"
 	AuthRequired      Code = "auth_required"
 	AuthFailed        Code = "auth_failed"
-	AuthUnsupported   Code = "auth_unsupported" // the proxy wants a login in a way that is not spoken here
+	AuthUnsupported   Code = "auth_unsupported" // the proxy wants a login in a way that is not supported
 	RequestRefused    Code = "request_refused"
 	TargetUnreachable Code = "target_unreachable"
 	BadResponse       Code = "bad_response"
 	BlockedAddress    Code = "blocked_address"
 )
 
-// Error is how every dial and check fails. Message is one sentence for people; it never holds a secret or bytes that
-// the other side sent. Err is the cause, for the log.
+// Error is the error of every dial and check. Message is one sentence for people. It never holds a secret or bytes that the other side
+// sent. Err is the cause, for the log.
 type Error struct {
 	Stage   Stage  `json:"stage"`
 	Code    Code   `json:"code"`
@@ -55,15 +56,15 @@ type Error struct {
 	Err     error  `json:"-"`
 }
 
-// Error implements error. It leaves the cause out, since a cause may hold what a server wrote.
+// Error implements error. It leaves out the cause, which may hold bytes that a server sent.
 func (e *Error) Error() string {
 	return "proxy: " + string(e.Stage) + ": " + string(e.Code) + ": " + e.Message
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// causeOf is the cause of a fault, or nil.
+// causeOf returns the cause of a fault, or nil.
 func causeOf(fault *Error) error {
 	if fault == nil {
 		return nil
@@ -71,7 +72,7 @@ func causeOf(fault *Error) error {
 	return fault.Err
 }
 
-// asError makes an *Error of any error: itself when it is one, else a cause of the system's seen in a stage.
+// asError returns err as an *Error: itself when it is one, else as the cause of a fault in a stage.
 func asError(stage Stage, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -80,7 +81,7 @@ func asError(stage Stage, err error) *Error {
 	return &Error{stage, code, message, err}
 }
 
-// causeCode names what the operating system, the resolver or TLS reported.
+// causeCode classifies an error of the operating system, the resolver or TLS.
 func causeCode(stage Stage, err error) (Code, string) {
 	dns, isDNS := errors.AsType[*net.DNSError](err)
 	switch {
@@ -129,12 +130,8 @@ func isTimeout(err error) bool {
 }
 
 func isClosed(err error) bool {
-	for _, e := range append([]error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, io.ErrClosedPipe}, closedErrnos...) {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	closed := append([]error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, io.ErrClosedPipe}, closedErrnos...)
+	return slices.ContainsFunc(closed, func(e error) bool { return errors.Is(err, e) })
 }
 
 func isRefused(err error) bool { return isErrno(err, refusedErrnos) }
@@ -143,15 +140,7 @@ func isUnreachable(err error) bool { return isErrno(err, unreachableErrnos) }
 
 func isErrno(err error, list []error) bool {
 	errno, ok := errors.AsType[syscall.Errno](err)
-	if !ok {
-		return false
-	}
-	for _, e := range list {
-		if errno == e {
-			return true
-		}
-	}
-	return false
+	return ok && slices.Contains(list, error(errno))
 }
 
 func isTLS(err error) bool {
@@ -181,7 +170,7 @@ func tlsMessage(err error) string {
 	return "the TLS handshake failed"
 }
 
-// isLookup tells whether a dial failed before there was an address.
+// isLookup reports whether a dial failed before it had an address.
 func isLookup(err error) bool {
 	_, dns := errors.AsType[*net.DNSError](err)
 	_, addr := errors.AsType[*net.AddrError](err)

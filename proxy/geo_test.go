@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// This file writes small MMDB files (https://maxmind.github.io/MaxMind-DB/, version 2.0) for the tests: a tree of
-// 32-bit records over addresses, a data section, and metadata.
+// Writes small MMDB files (https://maxmind.github.io/MaxMind-DB/, version 2.0) for the tests. A file has a tree of 32-bit records over
+// addresses, a data section, and metadata.
 
 // mmdbValue encodes a string, a float64, a uint16, a slice of strings or a map.
 func mmdbValue(v any) []byte {
@@ -104,7 +104,8 @@ func mmdb(records map[string]map[string]any) []byte {
 	out.WriteString("\xab\xcd\xefMaxMind.com")
 	out.Write(mmdbValue(map[string]any{
 		"node_count": len(tree), "record_size": 32, "ip_version": 6, "database_type": "Test", "languages": []string{"en"},
-		"binary_format_major_version": 2, "binary_format_minor_version": 0, "build_epoch": 1700000000, "description": map[string]any{"en": "test"},
+		"binary_format_major_version": 2, "binary_format_minor_version": 0, "build_epoch": 1700000000,
+		"description": map[string]any{"en": "test"},
 	}))
 	return out.Bytes()
 }
@@ -112,11 +113,12 @@ func mmdb(records map[string]map[string]any) []byte {
 func TestOpenGeo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "geo.mmdb")
 	file := mmdb(map[string]map[string]any{
-		"203.0.113.0/24": { // as MaxMind and DB-IP have it
+		"203.0.113.0/24": { // the form of MaxMind and DB-IP
 			"country":  map[string]any{"iso_code": "DE", "names": map[string]any{"de": "Deutschland", "en": "Germany"}},
 			"location": map[string]any{"latitude": 52.5, "longitude": 13.4, "time_zone": "Europe/Berlin"},
 		},
-		"198.51.100.0/24": {"country": "US", "country_name": "United States", "timezone": "America/Chicago", "lat": "41.9", "lng": "-87.6"}, // as IPinfo has it
+		// the form of IPinfo
+		"198.51.100.0/24": {"country": "US", "country_name": "United States", "timezone": "America/Chicago", "lat": "41.9", "lng": "-87.6"},
 		"192.0.2.0/24":    {"country_code": "JP"},
 		"2001:db8::/32":   {"country": map[string]any{"iso_code": "FR"}},
 		"10.0.0.0/8":      {"organisation": "nobody"},
@@ -159,7 +161,7 @@ func TestOpenGeoRefuses(t *testing.T) {
 	if _, err := OpenGeo(bad, nil); err == nil || !strings.Contains(err.Error(), bad) {
 		t.Errorf("got %v, want an error that names the file", err)
 	}
-	// A damaged one answers with nothing, or with something of the right form, but never crashes.
+	// A damaged file gives no place, or one of the right form, and never crashes.
 	file := mmdb(map[string]map[string]any{"203.0.113.0/24": {"country": "DE", "timezone": "Europe/Berlin"}})
 	for i := 0; i < len(file); i += 3 {
 		damaged := slices.Clone(file)
@@ -171,7 +173,7 @@ func TestOpenGeoRefuses(t *testing.T) {
 	}
 }
 
-// A look-up follows the file: replaced by renaming, written in its place, gone, broken, good again. Meanwhile others look things up.
+// A look-up follows the file: replaced by renaming, rewritten in place, gone, broken, good again. Concurrent look-ups go on meanwhile.
 func TestGeoFollowsItsFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "geo.mmdb")
@@ -201,7 +203,7 @@ func TestGeoFollowsItsFile(t *testing.T) {
 					return
 				default:
 				}
-				if p, ok := g.look(here); !ok || p.Country == "" {
+				if p, ok := g.lookup(here); !ok || p.Country == "" {
 					t.Error("a look-up found nothing while the file changed")
 					return
 				}
@@ -230,14 +232,14 @@ func TestGeoFollowsItsFile(t *testing.T) {
 		{"there again", func() { write("geo.mmdb", country("AT")) }, "AT", 5},
 	} {
 		s.change()
-		clock.Add(int64(geoAge / time.Second))
+		clock.Add(int64(geoStatInterval / time.Second))
 		until(t, s.name+" is seen", func() bool {
-			g.look(here)
+			g.lookup(here)
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			return !g.until.Before(time.Unix(clock.Load(), 0).Add(geoAge))
+			return !g.nextStat.Before(time.Unix(clock.Load(), 0).Add(geoStatInterval))
 		})
-		p, _ := g.look(here)
+		p, _ := g.lookup(here)
 		g.mu.Lock()
 		lines := strings.Count(said.String(), "\n")
 		g.mu.Unlock()
@@ -246,7 +248,7 @@ func TestGeoFollowsItsFile(t *testing.T) {
 		}
 	}
 	write("geo.mmdb", country("US"))
-	if p, _ := g.look(here); p.Country != "AT" {
+	if p, _ := g.lookup(here); p.Country != "AT" {
 		t.Error("the file is looked at with every look-up")
 	}
 	close(over)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sockets counts this process's open sockets, where the system tells (Linux); else 0.
+// sockets counts this process's open sockets, or returns 0 where the system does not tell (Linux does).
 func sockets() (n int) {
 	names, _ := filepath.Glob("/proc/self/fd/*")
 	for _, name := range names {
@@ -21,7 +21,7 @@ func sockets() (n int) {
 	return n
 }
 
-// openFiles is how many descriptors this process may have.
+// openFiles returns how many descriptors this process may have.
 func openFiles() uint64 {
 	var l unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil {

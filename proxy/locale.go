@@ -2,9 +2,9 @@ package proxy
 
 import "golang.org/x/text/language"
 
-// written overrides CLDR's likely language where that is the one spoken at home, but another one is written: the
-// language of schools, offices and web sites, and so of browsers. CLDR's answer stands in the comment.
-var written = map[string]string{
+// writtenLanguage overrides CLDR's likely language, which is the spoken one, where another one is written.
+// The written language is that of schools, offices and web sites, and so of browsers. The comments hold CLDR's languages.
+var writtenLanguage = map[string]string{
 	"IN": "en", "PH": "en", "PK": "en", // hi, fil, ur
 	"GH": "en", "KE": "en", "RW": "en", "UG": "en", "ZW": "en", "LS": "en", "NA": "en", "MU": "en", // ak, sw, rw, sw, sn, st, af, mfe
 	"AS": "en", "PG": "en", "PW": "en", "TK": "en", "TO": "en", "TV": "en", "VU": "en", "WS": "en", // sm, tpi, pau, tkl, to, tvl, bi, sm
@@ -14,14 +14,14 @@ var written = map[string]string{
 	"PY": "es", // gn
 }
 
-// localeOf gives a country's likely language with the country: "de-DE", "pt-BR". The language is that of CLDR's likely
-// subtags, as golang.org/x/text has them, or the override's. "" where nobody lives or the country is unknown.
+// localeOf returns a country's likely language with the country, such as "de-DE" or "pt-BR" (BCP 47). The language is that of CLDR's
+// likely subtags in golang.org/x/text, or the override. It is "" for an unknown or uninhabited country.
 func localeOf(country string) string {
 	region, err := language.ParseRegion(country)
 	if err != nil || !region.IsCountry() {
 		return ""
 	}
-	base := written[country]
+	base := writtenLanguage[country]
 	if base == "" {
 		likely, err := language.Compose(region)
 		if err != nil {

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -9,28 +10,28 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// This file implements the text form of a proxy. The rules are:
+// The text form of a proxy. The rules are:
 //
-//   - scheme://[user[:password]@]host:port, with nothing after the port but one slash;
-//   - the last @ ends the user info and the first : in it ends the user name (RFC 3986 section 3.2.1 has them encoded;
-//     a raw @ or / in a password is still unambiguous, so it is taken);
-//   - %XX is decoded in user name and password, to any byte but NUL, CR and LF; a lone % is a fault;
-//   - nothing is guessed: no default scheme, no default port.
+//   - The form is scheme://[user[:password]@]host:port. One slash may follow the port.
+//   - The last @ ends the user info, and the first colon in it ends the user name. RFC 3986 section 3.2.1 wants other ones encoded.
+//     A raw @ or / in a password is still unambiguous, and accepted.
+//   - %XX is decoded in user name and password, to any byte but NUL, CR and LF. A lone % is a fault.
+//   - Nothing is guessed: there is no default scheme and no default port.
 //
-// No error repeats what was read, since that may be a password.
+// No error repeats the input, which may hold a password.
 
-// Limits in bytes. RFC 1929 has one byte for each length; for HTTP the limit is ours, so that a header stays small.
+// Limits in bytes. RFC 1929 has one byte for each length. The limit for HTTP keeps headers small.
 const (
 	maxHost           = 255
 	maxCredential     = 255
 	maxHTTPCredential = 4096
 )
 
-// Fault is one thing that is wrong with a Proxy. Field is type, host, port, username or password; Message is a phrase
-// for people that continues the field's name and never repeats a secret.
+// Fault is one thing that is wrong with a Proxy. Field is type, host, port, username or password. Message is a phrase for people that
+// continues the field's name and never repeats a secret.
 type Fault struct{ Field, Message string }
 
-// ParseError is the error of Parse: every fault at once.
+// ParseError is the error of Parse. It holds every fault.
 type ParseError struct{ Faults []Fault }
 
 // Error lists the faults.
@@ -42,7 +43,7 @@ func (e *ParseError) Error() string {
 	return "proxy: " + strings.Join(parts, "; ")
 }
 
-// Parse reads a proxy from one string such as "socks5://user:pass@host:1080". The result is normalised and valid.
+// Parse reads a proxy from a URL such as "socks5://user:pass@host:1080". The result is normalised and valid.
 // The error is a *ParseError.
 func Parse(s string) (Proxy, error) {
 	scheme, rest, ok := strings.Cut(s, "://")
@@ -70,12 +71,7 @@ func Parse(s string) (Proxy, error) {
 }
 
 func hasField(faults []Fault, field string) bool {
-	for _, f := range faults {
-		if f.Field == field {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(faults, func(f Fault) bool { return f.Field == field })
 }
 
 func (p *Proxy) parseUserinfo(s string) (faults []Fault) {
@@ -107,9 +103,13 @@ func (p *Proxy) parseHostPort(s string) (faults []Fault) {
 	return faults
 }
 
-// Normalize returns the proxy in the one form that is stored and compared: type without synonym, host in lower case,
-// without brackets and final dot, addresses in their shortest form, international names in ASCII (RFC 5891). What
-// cannot be normalised stays as it is, for Validate to name.
+// Normalize returns the proxy in the form in which it is stored and compared:
+//
+//   - The type is no synonym.
+//   - The host is in lower case, without brackets and final dot. International names are in ASCII (RFC 5891).
+//   - Addresses are in their shortest form.
+//
+// A value that cannot be normalised stays as it is; Validate names it.
 func (p Proxy) Normalize() Proxy {
 	if t, ok := ParseType(string(p.Type)); ok {
 		p.Type = t
@@ -135,7 +135,7 @@ func (p Proxy) Normalize() Proxy {
 	return p
 }
 
-// Validate returns every fault, or nil. It takes a host with brackets too.
+// Validate returns every fault, or nil. It accepts a host with brackets.
 func (p Proxy) Validate() (faults []Fault) {
 	add := func(field, message string) { faults = append(faults, Fault{field, message}) }
 	if _, ok := ParseType(string(p.Type)); !ok {
@@ -205,11 +205,11 @@ func hostFault(host string) string {
 	return ""
 }
 
-// asciiHost is the host as Normalize would leave it.
+// asciiHost returns the host as Normalize leaves it.
 func asciiHost(host string) string { return Proxy{Host: host}.Normalize().Host }
 
-// isHostName tells whether s can be a name that is looked up: letters, digits, "-", "_" and single dots (one may end
-// it). Labels of more than 63 bytes cannot be looked up by anyone (RFC 1035).
+// isHostName reports whether s is a name that can be looked up: letters, digits, "-", "_" and single dots, one of which may end it.
+// A label has at most 63 bytes (RFC 1035 section 2.3.4).
 func isHostName(s string) bool {
 	s = strings.TrimSuffix(s, ".")
 	if s == "" || len(s) > maxHost {
@@ -220,8 +220,7 @@ func isHostName(s string) bool {
 			return false
 		}
 		for i := range len(label) {
-			c := label[i]
-			if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_') {
+			if !isAlnum(label[i]) && label[i] != '-' && label[i] != '_' {
 				return false
 			}
 		}
@@ -229,13 +228,12 @@ func isHostName(s string) bool {
 	return true
 }
 
+func isAlnum(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
 func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 func unbracket(host string) string {
@@ -247,12 +245,12 @@ func unbracket(host string) string {
 
 const hexDigits = "0123456789ABCDEF"
 
-// percentEncode keeps RFC 3986's unreserved characters and encodes every other byte.
+// percentEncode keeps the unreserved characters (RFC 3986 section 2.3) and encodes every other byte.
 func percentEncode(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		c := s[i]
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
+		if isAlnum(c) || strings.IndexByte("-._~", c) >= 0 {
 			b.WriteByte(c)
 		} else {
 			b.WriteString(string([]byte{'%', hexDigits[c>>4], hexDigits[c&15]}))

@@ -13,17 +13,17 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Place is where an address is said to be. What is unknown is "" or nil.
+// Place is the location of an address. Unknown fields are "" or nil.
 type Place struct {
 	Country             string   // ISO 3166-1 alpha-2, upper case
 	CountryName         string   // in English
 	Timezone            string   // IANA name
-	ZoneOfCountry       bool     // nobody told Timezone: it is that where most of the country's people live
+	ZoneOfCountry       bool     // Timezone is derived from the country: most of its people live there
 	Latitude, Longitude *float64 // degrees; both or neither
 }
 
-// or fills what p does not know from q.
-func (p Place) or(q Place) Place {
+// fillFrom returns p with its unknown fields from q.
+func (p Place) fillFrom(q Place) Place {
 	p.Country = cmp.Or(p.Country, q.Country)
 	p.CountryName = cmp.Or(p.CountryName, q.CountryName)
 	p.Timezone = cmp.Or(p.Timezone, q.Timezone)
@@ -33,7 +33,7 @@ func (p Place) or(q Place) Place {
 	return p
 }
 
-// complete adds what follows from the country alone.
+// complete fills in what follows from the country.
 func (p Place) complete() Place {
 	if p.Country != "" {
 		p.CountryName = cmp.Or(p.CountryName, countryName(p.Country))
@@ -44,11 +44,11 @@ func (p Place) complete() Place {
 	return p
 }
 
-// parseAnswer reads what an address service says: the bare address as text, or a JSON object.
+// parseAnswer reads the answer of an address service: the bare address as text, or a JSON object.
 func parseAnswer(body []byte) (netip.Addr, Place, bool) {
 	text := strings.TrimSpace(string(body))
 	if !strings.HasPrefix(text, "{") {
-		a, ok := parseExit(text)
+		a, ok := parseExitIP(text)
 		return a, Place{}, ok
 	}
 	var m map[string]any
@@ -57,42 +57,43 @@ func parseAnswer(body []byte) (netip.Addr, Place, bool) {
 	}
 	// ip: ipify, ipinfo, ifconfig.co, ipwho.is; query: ip-api; origin: httpbin; ipAddress: freeipapi; ip_address: Abstract.
 	for _, key := range []string{"ip", "query", "origin", "ipAddress", "ip_address", "address"} {
-		if a, ok := parseExit(str(m[key])); ok {
+		if a, ok := parseExitIP(str(m[key])); ok {
 			return a, placeOf(m), true
 		}
 	}
 	return netip.Addr{}, Place{}, false
 }
 
-// parseExit reads one address. httpbin lists several where there was a forwarding header; the last is the one it saw.
-func parseExit(s string) (netip.Addr, bool) {
+// parseExitIP reads one address. httpbin lists the addresses of a forwarding header first; the last one is the one it saw.
+func parseExitIP(s string) (netip.Addr, bool) {
 	s = strings.TrimSpace(s[strings.LastIndexByte(s, ',')+1:])
 	a, err := netip.ParseAddr(unbracket(s))
 	return a.Unmap(), err == nil && a.Zone() == "" && !a.IsUnspecified()
 }
 
-// placeOf reads a place from the members that address services and MMDB files have, flat ({"country_code":"DE"}) or
-// nested ({"country":{"iso_code":"DE","names":{"en":"Germany"}}}). It believes nothing of the wrong form.
+// placeOf reads a place from the members of address services and MMDB files, flat ({"country_code":"DE"}) or nested
+// ({"country":{"iso_code":"DE","names":{"en":"Germany"}}}). It ignores values of the wrong form.
 func placeOf(m map[string]any) (p Place) {
 	country, _ := m["country"].(map[string]any)
 	names, _ := country["names"].(map[string]any)
 	location, _ := m["location"].(map[string]any)
-	for _, v := range []any{m["country_code"], m["countryCode"], m["country_iso"], m["country_code2"], m["cc"], country["iso_code"], country["code"], m["country"], location["country"]} {
+	for _, v := range []any{m["country_code"], m["countryCode"], m["country_iso"], m["country_code2"], m["cc"],
+		country["iso_code"], country["code"], m["country"], location["country"]} {
 		if p.Country = countryCode(str(v)); p.Country != "" {
 			break
 		}
 	}
 	for _, v := range []any{m["country_name"], m["countryName"], names["en"], country["name"], m["country"], location["country"]} {
-		if s := plain(str(v)); len(s) > 2 {
+		if s := printable(str(v)); len(s) > 2 {
 			p.CountryName = s
 			break
 		}
 	}
 	if p.Country == "" && p.CountryName != "" {
-		p.Country = codeOfName(p.CountryName)
+		p.Country = countryOfName(p.CountryName)
 	}
 	for _, v := range []any{m["timezone"], m["time_zone"], m["timeZone"], location["time_zone"], location["timezone"]} {
-		if p.Timezone = zone(v); p.Timezone != "" {
+		if p.Timezone = timezoneName(v); p.Timezone != "" {
 			break
 		}
 	}
@@ -108,15 +109,15 @@ func str(v any) string {
 	return strings.TrimSpace(s)
 }
 
-// plain is s if it can be shown as a name, else "".
-func plain(s string) string {
+// printable returns s if it can be shown as a name, else "".
+func printable(s string) string {
 	if !utf8.ValidString(s) || len(s) > 100 || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return ""
 	}
 	return s
 }
 
-// countryCode is s in upper case if it is the code of a country, else "".
+// countryCode returns s in upper case if it is the code of a country (ISO 3166-1), else "".
 func countryCode(s string) string {
 	if len(s) != 2 {
 		return ""
@@ -128,13 +129,13 @@ func countryCode(s string) string {
 	return r.Canonicalize().String()
 }
 
-// A zone's name goes into a browser's environment, where a path would be read as a file.
+// zoneForm admits zone names only: a name goes into a browser's environment, where a path would be read as a file.
 var zoneForm = regexp.MustCompile(`^[A-Z][A-Za-z_]{1,30}(/[A-Z][A-Za-z0-9_+-]{1,30}){0,2}$`)
 
-// zone reads "Europe/Berlin", or an object with that as its id or name.
-func zone(v any) string {
+// timezoneName reads "Europe/Berlin", or an object with such a name as its id, name or code.
+func timezoneName(v any) string {
 	if m, ok := v.(map[string]any); ok {
-		return cmp.Or(zone(str(m["id"])), zone(str(m["name"])), zone(str(m["code"])))
+		return cmp.Or(timezoneName(str(m["id"])), timezoneName(str(m["name"])), timezoneName(str(m["code"])))
 	}
 	if s := str(v); zoneForm.MatchString(s) && (strings.Contains(s, "/") || s == "UTC" || s == "GMT") {
 		return s
@@ -169,14 +170,14 @@ func degrees(v any, limit float64) *float64 {
 	return &f
 }
 
-// mainZone is the zone where most of a country's people live, or "" (zones.go says by what count).
-func mainZone(country string) string { return lookUp(zoneTable, country) }
+// mainZone returns the zone where most of a country's people live, or "". zones.go names the source.
+func mainZone(country string) string { return tableEntry(zoneTable, country) }
 
-// countryName is what English calls a country, or "".
-func countryName(country string) string { return lookUp(nameTable, country) }
+// countryName returns the English name of a country, or "".
+func countryName(country string) string { return tableEntry(nameTable, country) }
 
-// lookUp finds the rest of the line that begins with the code.
-func lookUp(table, code string) string {
+// tableEntry returns the rest of the line that begins with the code.
+func tableEntry(table, code string) string {
 	if i := strings.Index(table, "\n"+code+" "); i >= 0 && len(code) == 2 {
 		line, _, _ := strings.Cut(table[i+4:], "\n")
 		return line
@@ -184,8 +185,8 @@ func lookUp(table, code string) string {
 	return ""
 }
 
-// codeOfName finds the country that English calls name, or "".
-func codeOfName(name string) string {
+// countryOfName returns the code of the country with an English name, or "".
+func countryOfName(name string) string {
 	for line := range strings.Lines(nameTable) {
 		if len(line) > 3 && strings.EqualFold(strings.TrimSuffix(line[3:], "\n"), name) {
 			return line[:2]

@@ -10,28 +10,29 @@ import (
 	"time"
 )
 
-// Policy says which targets may be dialled. The zero value allows the public internet only.
+// Policy decides which targets may be dialled. The zero value allows the public internet only.
 //
-// Never allowed, not even to Exempt: the debug ports of runs (debug.go). Never allowed: loopback, unspecified, link-local, multicast, broadcast and reserved addresses, the metadata services
-// of clouds, this machine's own addresses, and the names that mean any of these. An IPv6 form that carries an IPv4
-// address (mapped, compatible, translated, NAT64, 6to4, Teredo) is judged by both.
+// Loopback, unspecified, link-local, multicast, broadcast and reserved addresses are refused, and so are this machine's own.
+// The metadata services of clouds are refused, and the names that stand for any of these. Only Exempt overrides that.
+// The debug ports of runs (debug_ports.go) are refused even when they are exempt.
+// An IPv6 address that carries an IPv4 address (mapped, compatible, translated, NAT64, 6to4, Teredo) is judged by both.
 type Policy struct {
-	// AllowPrivate lets RFC 1918, unique local (RFC 4193), shared (RFC 6598) and benchmarking (RFC 2544) addresses pass, and
-	// proxy servers on this machine. Without it a proxy server must be on the public internet, as any target.
+	// AllowPrivate allows RFC 1918, unique local (RFC 4193), shared (RFC 6598) and benchmarking (RFC 2544) addresses. It also allows
+	// proxy servers on this machine. Without it a proxy server must be on the public internet, as a target must.
 	AllowPrivate bool
-	// Exempt are targets as exact "host:port" that the operator named, and that pass whatever they are.
+	// Exempt holds targets as exact "host:port" that the operator named. They are allowed whatever they are.
 	Exempt []string
-	// Refused are names that are refused beside those: "name", or ".name" for every name that ends so. In lower case, without a final dot.
+	// Refused holds further names to refuse: "name", or ".name" for every name that ends so. They are lower case, without a final dot.
 	Refused []string
-	// DebugPorts tells the ports of 127.0.0.1 at which runs listen for debuggers, where the system has no DebugRange. Nothing exempts them.
+	// DebugPorts returns the ports of 127.0.0.1 where runs listen for debuggers, on systems without the DebugRange.
 	DebugPorts func() []string
-	// LocalAddrs tells this machine's own addresses. nil asks the system, at most once in five seconds.
+	// LocalAddrs returns this machine's own addresses. nil asks the system, at most once in localCacheAge.
 	LocalAddrs func() []netip.Addr
-	// LocalName tells this machine's own name. nil asks the system, at most once in five seconds.
+	// LocalName returns this machine's own name. nil asks the system, at most once in localCacheAge.
 	LocalName func() string
 }
 
-// Prefixes that nothing may reach, whatever the settings.
+// Prefixes that are refused whatever the settings.
 var deniedPrefixes = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),      // this network; 0.0.0.0 reaches loopback on Linux
 	netip.MustParsePrefix("127.0.0.0/8"),    // loopback
@@ -53,26 +54,26 @@ var deniedPrefixes = []netip.Prefix{
 	netip.MustParsePrefix("fd00:42::42/128"),        // Scaleway
 }
 
-// Prefixes that only AllowPrivate opens.
+// Prefixes that only AllowPrivate allows.
 var privatePrefixes = []netip.Prefix{
 	netip.MustParsePrefix("10.0.0.0/8"),
 	netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.168.0.0/16"),
 	netip.MustParsePrefix("100.64.0.0/10"),  // shared by a provider's customers (RFC 6598)
 	netip.MustParsePrefix("192.0.0.0/24"),   // protocol assignments
-	netip.MustParsePrefix("198.18.0.0/15"),  // benchmarking; also the made-up addresses of local proxies
+	netip.MustParsePrefix("198.18.0.0/15"),  // benchmarking; local proxies use it for made-up addresses
 	netip.MustParsePrefix("fc00::/7"),       // unique local
 	netip.MustParsePrefix("64:ff9b:1::/48"), // local NAT64 (RFC 8215)
 }
 
-// Names that mean this machine or a metadata service, without a final dot. A name ends in one of these as a whole label.
+// Names of this machine or of a metadata service, without a final dot. Names below them are refused too.
 var deniedNames = []string{
 	"localhost", "localhost.localdomain", "localhost6", "localhost6.localdomain6", "ip6-localhost", "ip6-loopback",
 	"broadcasthost", "metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal",
 	"host.docker.internal", "gateway.docker.internal", "host.containers.internal", "kubernetes.docker.internal",
 }
 
-// exempt tells whether the operator named this very target.
+// exempt reports whether the operator exempted this very target.
 func (p *Policy) exempt(t target) bool {
 	for _, e := range p.Exempt {
 		if host, port, err := net.SplitHostPort(e); err == nil && port == t.port && canonicalHost(host) == t.host {
@@ -82,8 +83,8 @@ func (p *Policy) exempt(t target) bool {
 	return false
 }
 
-// refuses says why the target must not be dialled, or "". For a name it judges the name only; the address that a
-// direct dial finds is judged by refusesAddr when it is dialled.
+// refuses returns why the target must not be dialled, or "". Of a name it judges the name only: refusesAddr judges the address when a
+// direct dial has resolved it.
 func (p *Policy) refuses(t target, locals *localCache) string {
 	if p.exempt(t) {
 		return ""
@@ -102,34 +103,34 @@ func (p *Policy) refuses(t target, locals *localCache) string {
 	return ""
 }
 
-// unwanted tells whether the name is one of Refused.
-func (p *Policy) unwanted(t target) bool {
+// refusesName reports whether Refused has the target's name.
+func (p *Policy) refusesName(t target) bool {
 	return slices.ContainsFunc(p.Refused, func(name string) bool {
 		return t.host == name || name[:1] == "." && strings.HasSuffix(t.host, name)
 	})
 }
 
-// refusesAddr says why the address must not be dialled, or "".
+// refusesAddr returns why the address must not be dialled, or "".
 func (p *Policy) refusesAddr(a netip.Addr, locals *localCache) string {
 	if a.Zone() != "" {
 		return "an address with a zone is of a local link"
 	}
-	for _, form := range forms(a) {
+	for _, form := range addressForms(a) {
 		switch {
-		case inAny(deniedPrefixes, form):
+		case containsAddr(deniedPrefixes, form):
 			return "the address is local to this machine, its link or its cloud, or not a host's"
-		case !p.AllowPrivate && inAny(privatePrefixes, form):
+		case !p.AllowPrivate && containsAddr(privatePrefixes, form):
 			return "the address is of a private network"
-		case slices.Contains(locals.get(p.LocalAddrs), form):
+		case slices.Contains(locals.addrs(p.LocalAddrs), form):
 			return "the address is this machine's own"
 		}
 	}
 	return ""
 }
 
-// refusesServer says why a proxy server at this address must not be dialled, or "". With AllowPrivate it may well be on
-// loopback or in a private network, but a metadata service or a group of hosts is none. Without, it is judged as a target is:
-// what dials any address and tells how it answers would else look into the inner network.
+// refusesServer returns why a proxy server at this address must not be dialled, or "". With AllowPrivate it may be on loopback or in a
+// private network, but not at a metadata service or a group of hosts. Without, it is judged as a target is: a caller who may dial any
+// address, and learns how it answers, could explore the inner network.
 func (p *Policy) refusesServer(a netip.Addr, locals *localCache) string {
 	if !p.AllowPrivate {
 		if p.refusesAddr(a, locals) != "" {
@@ -140,21 +141,16 @@ func (p *Policy) refusesServer(a netip.Addr, locals *localCache) string {
 	if a.Unmap().IsLoopback() {
 		return ""
 	}
-	for _, form := range forms(a.WithZone("")) {
-		if inAny(deniedPrefixes, form) {
+	for _, form := range addressForms(a.WithZone("")) {
+		if containsAddr(deniedPrefixes, form) {
 			return "no proxy server can be at that address"
 		}
 	}
 	return ""
 }
 
-func inAny(list []netip.Prefix, a netip.Addr) bool {
-	for _, p := range list {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	return false
+func containsAddr(list []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // Prefixes of IPv6 addresses that carry an IPv4 address.
@@ -167,8 +163,8 @@ var (
 	teredo     = netip.MustParsePrefix("2001::/32")       // RFC 4380; the client's address is stored inverted
 )
 
-// forms gives the address and, where it carries IPv4 addresses, those.
-func forms(a netip.Addr) []netip.Addr {
+// addressForms returns the address and the IPv4 addresses that it carries.
+func addressForms(a netip.Addr) []netip.Addr {
 	if a = a.Unmap(); a.Is4() {
 		return []netip.Addr{a}
 	}
@@ -184,39 +180,38 @@ func forms(a netip.Addr) []netip.Addr {
 	return []netip.Addr{a}
 }
 
-// localCache remembers this machine's addresses and names for some seconds, since asking the system costs more than a
-// dial's other decisions together.
-type localCache struct{ p atomic.Pointer[localIdentity] }
+// localCache remembers this machine's addresses and names, since asking the system costs more than all other decisions of a dial.
+type localCache struct{ p atomic.Pointer[localSnapshot] }
 
-type localIdentity struct {
+type localSnapshot struct {
 	at    time.Time
 	addrs []netip.Addr
 	names []string
 }
 
-const localAge = 5 * time.Second
+const localCacheAge = 5 * time.Second
 
-// get gives this machine's addresses.
-func (c *localCache) get(ask func() []netip.Addr) []netip.Addr {
+// addrs returns this machine's addresses, from ask unless that is nil.
+func (c *localCache) addrs(ask func() []netip.Addr) []netip.Addr {
 	if ask != nil {
 		return ask()
 	}
-	return c.look().addrs
+	return c.load().addrs
 }
 
-// names gives this machine's names.
+// names returns this machine's names, from ask unless that is nil.
 func (c *localCache) names(ask func() string) []string {
 	if ask != nil {
-		return spellings(ask())
+		return hostnameForms(ask())
 	}
-	return c.look().names
+	return c.load().names
 }
 
-func (c *localCache) look() *localIdentity {
-	if l := c.p.Load(); l != nil && time.Since(l.at) < localAge {
+func (c *localCache) load() *localSnapshot {
+	if l := c.p.Load(); l != nil && time.Since(l.at) < localCacheAge {
 		return l
 	}
-	l := &localIdentity{at: time.Now()}
+	l := &localSnapshot{at: time.Now()}
 	addrs, _ := net.InterfaceAddrs() // on an error the fixed prefixes and names still stand
 	for _, a := range addrs {
 		if n, ok := a.(*net.IPNet); ok {
@@ -226,14 +221,14 @@ func (c *localCache) look() *localIdentity {
 		}
 	}
 	name, _ := os.Hostname()
-	l.names = spellings(name)
+	l.names = hostnameForms(name)
 	c.p.Store(l)
 	return l
 }
 
-// spellings are what a machine of that name is called: in full, by its first label, and either of them in multicast DNS.
-// Only these very names: what ends in one of them may be anybody's.
-func spellings(name string) []string {
+// hostnameForms returns the names of a machine with a hostname: the full one and its first label, each alone and in multicast DNS.
+// Names below them may be anybody's.
+func hostnameForms(name string) []string {
 	name = canonicalHost(name)
 	first, _, _ := strings.Cut(name, ".")
 	if first == "" {

@@ -1,8 +1,7 @@
-// Package proxy knows proxy servers: their notation, how to dial a target through one, how to check one, and the relay
-// that stands between a browser and its upstream.
+// Package proxy parses, dials and checks proxy servers, and relays a browser's connections to its upstream.
 //
-// Everything that leaves goes through one Dialer, so the relay and the check cannot disagree about what works, and one
-// Policy decides what may be reached. There is no way around it: when an upstream fails, nothing is dialled directly.
+// The relay and the checks share one Dialer, so they cannot disagree about what works. One Policy decides what may be reached.
+// When an upstream fails, nothing is dialled directly.
 package proxy
 
 import (
@@ -18,15 +17,15 @@ import (
 // Type is the protocol that a proxy server speaks.
 type Type string
 
-// The types. All of them are given names, not addresses, so that the upstream resolves them.
+// The types. Names are sent to all of them unresolved, so that the upstream resolves them.
 const (
 	SOCKS5 Type = "socks5" // RFC 1928, RFC 1929
 	HTTP   Type = "http"   // CONNECT, RFC 9110 section 9.3.6
 	HTTPS  Type = "https"  // TLS to the proxy, then CONNECT
-	SOCKS4 Type = "socks4" // SOCKS4 for addresses, SOCKS4a for names; sends the user name, has no password
+	SOCKS4 Type = "socks4" // SOCKS4 for addresses, SOCKS4a for names; has a user name and no password
 )
 
-// ParseType reads a type or one of its synonyms, in any case. It tells false for anything else.
+// ParseType reads a type or one of its synonyms, in any case. It returns false for anything else.
 func ParseType(s string) (Type, bool) {
 	switch strings.ToLower(s) {
 	case "socks5", "socks5h", "socks":
@@ -41,8 +40,8 @@ func ParseType(s string) (Type, bool) {
 	return "", false
 }
 
-// Proxy is one proxy server and what it wants to know. However it is printed, logged or marshalled, the password stays
-// out; URL is the only way to get it as text.
+// Proxy is one proxy server with its credentials. The password is never printed, logged or marshalled. URL is the only way to get it
+// as text.
 type Proxy struct {
 	Type     Type
 	Host     string // a name, an IPv4 address, or an IPv6 address (brackets are taken off by Normalize)
@@ -51,13 +50,13 @@ type Proxy struct {
 	Password string // "" means none
 }
 
-// Address returns "host:port" as net.Dial takes it, with brackets around an IPv6 address.
+// Address returns "host:port" for net.Dial, with brackets around an IPv6 address.
 func (p Proxy) Address() string {
 	return net.JoinHostPort(unbracket(p.Host), strconv.Itoa(p.Port))
 }
 
-// URL returns the proxy with its password, such that Parse gives the same Proxy again. It is for the hand-over to a
-// process of ours and for the operator who asks for the secret, never for a log.
+// URL returns the proxy with its password, such that Parse returns the same Proxy. It is for other processes of this program and for an
+// operator who asks for the secret. It must not be logged.
 func (p Proxy) URL() string {
 	return p.format(percentEncode(p.Password))
 }
@@ -84,16 +83,16 @@ func (p Proxy) format(password string) string {
 	return b.String()
 }
 
-// Format implements fmt.Formatter, so that no verb reaches the fields.
+// Format implements fmt.Formatter, so that no verb prints the fields.
 func (p Proxy) Format(s fmt.State, _ rune) { io.WriteString(s, p.String()) }
 
-// GoString implements fmt.GoStringer for those who call it themselves; fmt uses Format.
+// GoString implements fmt.GoStringer for direct callers; fmt uses Format.
 func (p Proxy) GoString() string { return p.String() }
 
 // LogValue implements slog.LogValuer.
 func (p Proxy) LogValue() slog.Value { return slog.StringValue(p.String()) }
 
-// MarshalJSON gives all but the password, and hasPassword. It does not round-trip, by intent.
+// MarshalJSON encodes all fields but the password, and hasPassword. By design it does not round-trip.
 func (p Proxy) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Type        Type   `json:"type"`

@@ -10,76 +10,77 @@ import (
 	"time"
 )
 
-// Relay is the local SOCKS5 server between a browser and its upstream. It takes CONNECT without authentication, dials
-// with its Dialer and passes bytes and half-closes on both ways. What the Dialer cannot reach fails; it has no other way.
+// Relay is the local SOCKS5 server (RFC 1928) between a browser and its upstreams. It accepts CONNECT without authentication, dials
+// through its routes, and relays bytes and half-closes in both directions. A target that the routes cannot reach is not dialled otherwise.
 //
-// Who may connect is decided by Admit; the listener itself should be one that others cannot reach.
+// Admit decides who may connect. The listener should be one that others cannot reach.
 type Relay struct {
 	log   *slog.Logger
 	admit atomic.Pointer[func(net.Conn) error]
 	rules atomic.Pointer[Rules]
 	hosts atomic.Pointer[hostLog]
-	stats counters
+	stats relayCounters
 
 	ctx    context.Context // ends dials when the relay is closed
 	cancel context.CancelFunc
 	work   sync.WaitGroup
-	chunks sync.Pool // *[chunkSize]byte: held while bytes move, not while a tunnel is idle
+	chunks sync.Pool // *[chunkSize]byte, held only while bytes move
 
-	handshake time.Duration // how long a client may take to say what it wants
-	giveWay   time.Duration // how long a dial may take while there is another route
-	silence   time.Duration // how long a tunnel may stay silent after one side has ended
+	handshakeTimeout time.Duration // for a client to send its request
+	failoverTimeout  time.Duration // for a dial while another route is left
+	idleTimeout      time.Duration // for a direction without bytes after the other has ended
 
-	mu        sync.Mutex // guards what follows
-	closed    bool
-	listeners map[net.Listener]struct{}
-	tunnels   map[*tunnel]struct{}
-	lastFault *Error
-	lastAt    time.Time
-	routes    []*route // in order
-	at        int      // the one in use
-	tallies   map[string]*tally
-	moved     func(Move)
+	mu          sync.Mutex // guards what follows
+	closed      bool
+	listeners   map[net.Listener]struct{}
+	tunnels     map[*tunnel]struct{}
+	lastFault   *Error
+	lastFaultAt time.Time
+	routes      []*route            // in the order of fail-over
+	current     int                 // place of the route in use
+	traffic     map[string]*traffic // by key
+	onFailover  func(Failover)
 }
 
-type counters struct{ open, total, refused, byRules atomic.Int64 }
+type relayCounters struct{ open, total, refused, byRules atomic.Int64 }
 
-// Stats are a relay's figures since it was made.
+// Stats are a relay's counters since it was made.
 type Stats struct {
-	BytesUp   int64 // from browser to target, without handshakes; open tunnels are counted as their bytes move
-	BytesDown int64 // from target to browser
-	Open      int64 // connections held now, those still in their handshake included
-	Total     int64 // connections taken
-	Refused   int64 // of these, refused by Admit, by Policy, by Rules or because they do not speak SOCKS5
-	ByRules   int64 // of these, by Rules
+	BytesUp   int64 // from browsers to targets, without handshakes; bytes of open tunnels count as they move
+	BytesDown int64 // from targets to browsers
+	Open      int64 // connections that are open now, in their handshake too
+	Total     int64 // connections accepted
+	Refused   int64 // of Total: refused by Admit, Policy or Rules, or not SOCKS5
+	ByRules   int64 // of Refused: by Rules
 
-	LastError   *Error // of the last request that failed; nil when none did
+	LastError   *Error // of the last failed request; nil when none failed
 	LastErrorAt time.Time
 }
 
 const (
-	handshakeTimeout = 10 * time.Second // a browser says at once what it wants
-	halfClosedIdle   = 2 * time.Minute  // a browser that ends its side has mostly gone altogether; only silence tells
+	defaultHandshakeTimeout = 10 * time.Second // a browser sends its request at once
+	defaultIdleTimeout      = 2 * time.Minute  // a browser that ends its side is mostly gone, which only silence shows
 )
 
-// NewRelay makes a relay that dials with d. log may be nil.
+// NewRelay returns a relay that dials with d. log may be nil.
 func NewRelay(d *Dialer, log *slog.Logger) *Relay {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	r := &Relay{log: log, listeners: map[net.Listener]struct{}{}, tunnels: map[*tunnel]struct{}{}}
-	r.handshake, r.giveWay, r.silence = handshakeTimeout, giveWayAfter, halfClosedIdle
+	r.handshakeTimeout, r.failoverTimeout, r.idleTimeout = defaultHandshakeTimeout, defaultFailoverTimeout, defaultIdleTimeout
 	r.chunks.New = func() any { return new([chunkSize]byte) }
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.tallies = map[string]*tally{}
+	r.traffic = map[string]*traffic{}
 	r.SetDialer(d)
 	return r
 }
 
-// SetDialer makes new connections use d alone, and counts them under no key. Open tunnels stay.
+// SetDialer makes new connections use d alone, and counts them under the key "". Open tunnels stay.
 func (r *Relay) SetDialer(d *Dialer) { r.SetRoutes([]Route{{Dialer: d}}, 0, false) }
 
-// Admit sets what decides, by its peer, whether a connection is taken; an error closes it at once. nil admits all.
+// Admit sets the function that decides, by its peer, whether a connection is accepted. An error closes the connection at once.
+// A nil function admits all.
 func (r *Relay) Admit(f func(net.Conn) error) {
 	if f == nil {
 		r.admit.Store(nil)
@@ -88,21 +89,20 @@ func (r *Relay) Admit(f func(net.Conn) error) {
 	r.admit.Store(&f)
 }
 
-// SetRules makes new connections keep to the rules, and resets tunnels whose target they refuse; ended is how many of these were open.
-// nil refuses nothing.
+// SetRules sets the rules, where nil refuses nothing. Tunnels to targets that they refuse are reset; ended is how many of these were open.
 func (r *Relay) SetRules(rules *Rules) (ended int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rules.Store(rules)
 	for t := range r.tunnels {
-		if t.obey(rules) {
+		if t.enforce(rules) {
 			ended++
 		}
 	}
 	return ended
 }
 
-// Serve takes connections from l until Close, and then returns nil. It closes l.
+// Serve accepts connections from l until Close, and then returns nil. It closes l.
 func (r *Relay) Serve(l net.Listener) error {
 	defer l.Close()
 	if !r.register(func() { r.listeners[l] = struct{}{} }) {
@@ -124,10 +124,10 @@ func (r *Relay) Serve(l net.Listener) error {
 			return nil
 		case err == nil:
 			pause = 0
-			r.take(c)
+			r.startTunnel(c)
 		case errors.Is(err, net.ErrClosed):
 			return err
-		default: // out of descriptors, most likely: others will end, so wait for them
+		default: // most likely no descriptors are left: wait until others end
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 			r.log.Warn("relay cannot accept", "error", err, "retry", pause)
 			select {
@@ -138,7 +138,7 @@ func (r *Relay) Serve(l net.Listener) error {
 	}
 }
 
-// register runs f under the lock unless the relay is closed. Whoever registers a tunnel also counts as work.
+// register runs f under the lock, unless the relay is closed. A registered tunnel also counts as work.
 func (r *Relay) register(f func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,7 +148,7 @@ func (r *Relay) register(f func()) bool {
 	return !r.closed
 }
 
-func (r *Relay) take(c net.Conn) {
+func (r *Relay) startTunnel(c net.Conn) {
 	t := &tunnel{relay: r, client: c}
 	if !r.register(func() { r.tunnels[t] = struct{}{}; r.work.Add(1) }) {
 		c.Close()
@@ -159,7 +159,7 @@ func (r *Relay) take(c net.Conn) {
 	go t.serve()
 }
 
-// Close ends the listeners and every tunnel, and returns when no goroutine and no descriptor is left.
+// Close ends the listeners and all tunnels. It returns when no goroutine and no descriptor of theirs is left.
 func (r *Relay) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -175,27 +175,27 @@ func (r *Relay) Close() error {
 	return nil
 }
 
-// Stats returns the figures now.
+// Stats returns the counters.
 func (r *Relay) Stats() Stats {
 	s := Stats{Open: r.stats.open.Load(), Total: r.stats.total.Load(), Refused: r.stats.refused.Load(), ByRules: r.stats.byRules.Load()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s.LastError, s.LastErrorAt = r.lastFault, r.lastAt
-	for _, t := range r.tallies {
+	s.LastError, s.LastErrorAt = r.lastFault, r.lastFaultAt
+	for _, t := range r.traffic {
 		s.BytesUp += t.up.Load()
 		s.BytesDown += t.down.Load()
 	}
 	return s
 }
 
-// failed takes down why a request failed: a browser shows one and the same message for every reason.
-func (r *Relay) failed(fault *Error) {
+// recordFailure records why a request failed, since a browser shows one message for every reason.
+func (r *Relay) recordFailure(fault *Error) {
 	if r.ctx.Err() != nil {
-		return // closing the relay is no fault of the upstream's
+		return // the relay is being closed: that is no fault of the upstream
 	}
-	if !errors.Is(fault, errUnwanted) && !errors.Is(fault, errAgainstRules) {
+	if !errors.Is(fault, errRefusedName) && !errors.Is(fault, errRefusedByRules) {
 		r.mu.Lock()
-		r.lastFault, r.lastAt = fault, time.Now()
+		r.lastFault, r.lastFaultAt = fault, time.Now()
 		r.mu.Unlock()
 	}
 	if fault.Code == BlockedAddress {

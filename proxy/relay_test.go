@@ -21,7 +21,7 @@ import (
 // startRelay serves a relay on loopback and closes it with the test.
 func startRelay(t testing.TB, d *Dialer) (*Relay, string) {
 	t.Helper()
-	return startImpatientRelay(t, d, handshakeTimeout, halfClosedIdle)
+	return startImpatientRelay(t, d, defaultHandshakeTimeout, defaultIdleTimeout)
 }
 
 func startImpatientRelay(t testing.TB, d *Dialer, handshake, silence time.Duration) (*Relay, string) {
@@ -32,7 +32,7 @@ func startImpatientRelay(t testing.TB, d *Dialer, handshake, silence time.Durati
 	}
 	var said bytes.Buffer // which the handler locks
 	r := NewRelay(d, slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	r.handshake, r.silence = handshake, silence
+	r.handshakeTimeout, r.idleTimeout = handshake, silence
 	done := make(chan error, 1)
 	go func() { done <- r.Serve(l) }()
 	t.Cleanup(func() {
@@ -58,7 +58,7 @@ func dialTCP(t testing.TB, address string) *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// request does a client's half of the handshake as Chrome does, with the host as a name, and returns the reply code.
+// request does a client's half of the handshake as Chrome does, with the host as a name. It returns the reply code.
 func request(t testing.TB, c net.Conn, host string, port int) byte {
 	t.Helper()
 	c.Write([]byte{5, 1, 0})
@@ -102,7 +102,8 @@ func TestRelayThroughEveryUpstream(t *testing.T) {
 	names := network{"site.test:7": target.addr()}
 	login := &credentials{"user", "pass"}
 	behindTLS, roots := overTLS(t, names.connect(login))
-	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(login), HTTP: names.connect(login), HTTPS: behindTLS, SOCKS4: names.socks4("user")} {
+	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(login), HTTP: names.connect(login), HTTPS: behindTLS,
+		SOCKS4: names.socks4("user")} {
 		t.Run(string(typ), func(t *testing.T) {
 			s := serve(t, handle)
 			r, address := startRelay(t, &Dialer{Policy: nearby, Upstream: upstream(typ, s, "user", "pass"), RootCAs: roots})
@@ -122,7 +123,8 @@ func TestRelayThroughEveryUpstream(t *testing.T) {
 			}
 			c.Close()
 			until(t, "the tunnel ends", func() bool { return r.Stats().Open == 0 })
-			if st := r.Stats(); st.BytesUp != int64(len(data)) || st.BytesDown != int64(len(data)) || st.Total != 1 || st.Refused != 0 || st.LastError != nil {
+			if st := r.Stats(); st.BytesUp != int64(len(data)) || st.BytesDown != int64(len(data)) || st.Total != 1 || st.Refused != 0 ||
+				st.LastError != nil {
 				t.Errorf("stats: %+v", st)
 			}
 		})
@@ -142,22 +144,23 @@ func TestRelayCountsOpenTunnels(t *testing.T) {
 	}
 }
 
-// One side ends and the other goes on, both ways round, through every kind of upstream.
+// A direction ends while the other goes on, both ways round, through every type of upstream.
 func TestHalfClose(t *testing.T) {
-	answersAtEnd := serve(t, func(c net.Conn) { // wants the end of the question before it answers
+	answersAtEnd := serve(t, func(c net.Conn) { // reads to the end of the question before it answers
 		question, _ := io.ReadAll(c)
 		fmt.Fprintf(c, "you said %q", question)
 	})
-	heard := make(chan string, 10)
-	endsFirst := serve(t, func(c net.Conn) { // says all it has, ends, and listens on
+	received := make(chan string, 10)
+	endsFirst := serve(t, func(c net.Conn) { // sends, ends its side, and reads on
 		io.WriteString(c, "that is all")
 		closeWrite(c)
 		rest, _ := io.ReadAll(c)
-		heard <- string(rest)
+		received <- string(rest)
 	})
 	names := network{"a.test:1": answersAtEnd.addr(), "b.test:1": endsFirst.addr()}
 	behindTLS, roots := overTLS(t, names.connect(nil))
-	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(nil), HTTP: names.connect(nil), HTTPS: behindTLS, SOCKS4: names.socks4("")} {
+	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(nil), HTTP: names.connect(nil), HTTPS: behindTLS,
+		SOCKS4: names.socks4("")} {
 		t.Run(string(typ), func(t *testing.T) {
 			s := serve(t, handle)
 			r, address := startRelay(t, &Dialer{Policy: nearby, Upstream: upstream(typ, s, "", ""), RootCAs: roots})
@@ -175,18 +178,18 @@ func TestHalfClose(t *testing.T) {
 			c.CloseWrite()
 			until(t, "both tunnels end", func() bool { return r.Stats().Open == 0 })
 			select { // the proxy may still have it on its way when the relay is done
-			case rest := <-heard:
+			case rest := <-received:
 				if rest != "and still here" {
 					t.Errorf("after its own end the target got %q", rest)
 				}
 			case <-time.After(waitLimit):
-				t.Error("the target never heard the end")
+				t.Error("the target never got the end")
 			}
 		})
 	}
 }
 
-// A target that is cut off must not look like one that ended: the browser would take half a file for the whole.
+// A reset by the target must not look like its end: the browser would take half a file for the whole.
 func TestResetIsPassedOn(t *testing.T) {
 	target := serve(t, func(c net.Conn) {
 		io.WriteString(c, "half of")
@@ -218,17 +221,24 @@ func TestReplyCodes(t *testing.T) {
 	}{
 		{"blocked", &Dialer{}, "127.0.0.1", 2, BlockedAddress},
 		{"blocked name", &Dialer{}, "LocalHost.", 2, BlockedAddress},
-		{"direct refused", &Dialer{Policy: Policy{Exempt: []string{net.JoinHostPort("127.0.0.1", fmt.Sprint(gone.port()))}}}, "127.0.0.1", 5, ConnectionRefused},
+		{"direct refused", &Dialer{Policy: Policy{Exempt: []string{net.JoinHostPort("127.0.0.1", fmt.Sprint(gone.port()))}}}, "127.0.0.1",
+			5, ConnectionRefused},
 		{"direct unknown name", &Dialer{resolver: nameserver(t, func(int) []string { return nil })}, "nobody.example", 4, DNSFailed},
 		{"proxy refused", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, gone, "", "")}, "site.test", 1, ConnectionRefused},
-		{"proxy silent", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, serve(t, play()), "", ""), Timeout: 50 * time.Millisecond}, "site.test", 6, TimedOut},
+		{"proxy silent", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, serve(t, play()), "", ""), Timeout: 50 * time.Millisecond},
+			"site.test", 6, TimedOut},
 		{"not a proxy", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("hello")), "", "")}, "site.test", 1, NotAProxy},
-		{"wrong password", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 407 X\r\n\r\n")), "u", "p")}, "site.test", 1, AuthFailed},
-		{"HTTP proxy refuses", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 403 X\r\n\r\n")), "", "")}, "site.test", 2, RequestRefused},
-		{"HTTP proxy cannot", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 502 X\r\n\r\n")), "", "")}, "site.test", 4, TargetUnreachable},
+		{"wrong password", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 407 X\r\n\r\n")), "u", "p")},
+			"site.test", 1, AuthFailed},
+		{"HTTP proxy refuses", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 403 X\r\n\r\n")), "", "")},
+			"site.test", 2, RequestRefused},
+		{"HTTP proxy cannot", &Dialer{Policy: nearby, Upstream: upstream(HTTP, serve(t, says("HTTP/1.1 502 X\r\n\r\n")), "", "")},
+			"site.test", 4, TargetUnreachable},
 		{"upstream says 1", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, refusing("\x01"), "", "")}, "site.test", 1, RequestRefused},
-		{"upstream says 5", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, refusing("\x05"), "", "")}, "site.test", 5, TargetUnreachable},
-		{"upstream says 6", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, refusing("\x06"), "", "")}, "site.test", 6, TargetUnreachable},
+		{"upstream says 5", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, refusing("\x05"), "", "")}, "site.test", 5,
+			TargetUnreachable},
+		{"upstream says 6", &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, refusing("\x06"), "", "")}, "site.test", 6,
+			TargetUnreachable},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r, address := startRelay(t, tc.d)
@@ -262,7 +272,8 @@ func TestWhatIsNotServed(t *testing.T) {
 		"NUL in the name": {"\x05\x01\x00\x05\x01\x00\x03\x03a\x00b\x00\x50", "\x05\x00\x05\x02"},
 		"CRLF":            {"\x05\x01\x00\x05\x01\x00\x03\x04a\r\nb\x00\x50", "\x05\x00\x05\x02"},
 		"IPv6 loopback":   {"\x05\x01\x00\x05\x01\x00\x04" + strings.Repeat("\x00", 15) + "\x01\x00\x50", "\x05\x00\x05\x02"},
-		"mapped loopback": {"\x05\x01\x00\x05\x01\x00\x04" + strings.Repeat("\x00", 10) + "\xff\xff\x7f\x00\x00\x01\x00\x50", "\x05\x00\x05\x02"},
+		"mapped loopback": {"\x05\x01\x00\x05\x01\x00\x04" + strings.Repeat("\x00", 10) + "\xff\xff\x7f\x00\x00\x01\x00\x50",
+			"\x05\x00\x05\x02"},
 		"password only":   {"\x05\x01\x02", "\x05\xff"},
 		"no methods":      {"\x05\x00", "\x05\xff"},
 		"SOCKS4":          {"\x04\x01\x00\x50\x01\x02\x03\x04\x00", ""},
@@ -285,7 +296,7 @@ func TestWhatIsNotServed(t *testing.T) {
 	}
 }
 
-// A client has one absolute deadline for its handshake, however busy it looks.
+// A client has one absolute deadline for its handshake, however busy it is.
 func TestSlowClient(t *testing.T) {
 	r, address := startImpatientRelay(t, &Dialer{}, 200*time.Millisecond, time.Minute)
 	silent, busy := dialTCP(t, address), dialTCP(t, address)
@@ -298,10 +309,10 @@ func TestSlowClient(t *testing.T) {
 	until(t, "both are gone", func() bool { return r.Stats().Open == 0 })
 }
 
-// A browser that has gone looks like one that has ended its side. What it leaves behind is not kept for ever, but a
-// side that goes on is, even when it pauses for less than the limit, and when its reader is slow for longer.
+// A browser that has gone looks like one that has ended its side, so a silent tunnel ends after a while. The other direction is kept when
+// it pauses for less than the limit, and when its reader is slow for longer.
 func TestHalfClosedSilence(t *testing.T) {
-	for silence := time.Second; ; silence *= 4 { // it is longer in the end than a busy machine keeps a goroutine waiting
+	for silence := time.Second; ; silence *= 4 { // in the end it is longer than the delays of a busy machine
 		err := halfClosed(t, silence)
 		if err == nil {
 			return
@@ -362,7 +373,7 @@ func halfClosed(t *testing.T, silence time.Duration) error {
 	return nil
 }
 
-// Many proxies drop a TLS connection without a goodbye; what they sent before is whole all the same.
+// Many proxies close a TLS connection without an alert. The bytes before that are complete all the same.
 func TestTLSWithoutGoodbye(t *testing.T) {
 	plain := make(chan net.Conn, 1)
 	behindTLS, roots := overTLS(t, afterHead(func(c net.Conn) {
@@ -377,7 +388,7 @@ func TestTLSWithoutGoodbye(t *testing.T) {
 	}
 }
 
-// A client may send its whole side at once, data included; nothing of it is lost.
+// A client may send its whole half at once, data included, and nothing of it is lost.
 func TestPipelinedClient(t *testing.T) {
 	target := serve(t, echo)
 	_, address := startRelay(t, &Dialer{Policy: Policy{Exempt: []string{target.addr()}}})
@@ -411,7 +422,7 @@ func TestAdmitAndSetDialer(t *testing.T) {
 	}
 	r.Admit(func(c net.Conn) error { return errors.New("a stranger") })
 	if got, _ := io.ReadAll(dialTCP(t, address)); len(got) > 0 {
-		t.Errorf("a stranger was told % x", got)
+		t.Errorf("a stranger got % x", got)
 	}
 	until(t, "the stranger is counted", func() bool { return r.Stats().Refused == 2 })
 	roundTrip(t, first)
@@ -420,7 +431,7 @@ func TestAdmitAndSetDialer(t *testing.T) {
 	roundTrip(t, tunnelTo(t, address, "127.0.0.1", two.port()))
 }
 
-// Close ends what is in any state: waiting for a greeting, dialling, idle, moving, stuck; and nothing is left.
+// Close ends tunnels in any state (waiting for a greeting, dialling, idle, moving, stuck), and nothing is left.
 func TestCloseLeavesNothing(t *testing.T) {
 	before, socketsBefore := goleak.IgnoreCurrent(), sockets()
 	target := serve(t, echo)
@@ -468,7 +479,7 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
-// A relay that is closed before it serves serves nothing.
+// A relay that is closed before it serves accepts nothing.
 func TestServeAfterClose(t *testing.T) {
 	r := NewRelay(&Dialer{}, nil)
 	r.Close()
@@ -484,7 +495,7 @@ func TestServeAfterClose(t *testing.T) {
 	}
 }
 
-// A listener that fails once, as one does when descriptors run out, is asked again.
+// A listener that fails once, as one does without descriptors, is asked again.
 func TestAcceptErrorIsSurvived(t *testing.T) {
 	target := serve(t, echo)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -511,7 +522,7 @@ func (f *flaky) Accept() (net.Conn, error) {
 	return f.Listener.Accept()
 }
 
-// Thousands of tunnels, opened by many at once, each with its own bytes; none gets another's.
+// Thousands of tunnels are opened concurrently, and each gets its own bytes.
 func TestManyTunnels(t *testing.T) {
 	n := 2000
 	if limit := openFiles(); limit > 0 && limit < uint64(5*n) {
@@ -546,11 +557,13 @@ func TestManyTunnels(t *testing.T) {
 	}
 }
 
-func FuzzSocksIn(f *testing.F) {
+func FuzzReadRequest(f *testing.F) {
 	for _, s := range []string{
 		"\x05\x01\x00\x05\x01\x00\x01\x01\x02\x03\x04\x00\x50", "\x05\x02\x00\x02\x05\x01\x00\x03\x0bexample.com\x01\xbb",
-		"\x05\x01\x00\x05\x01\x00\x04\x20\x01\x0d\xb8\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x50", "\x05\x01\x00\x05\x02\x00\x01\x01\x02\x03\x04\x00\x50",
-		"\x05\x00", "\x05\xff", "\x04\x01\x00\x50\x01\x02\x03\x04\x00", "GET / HTTP/1.1\r\n\r\n", "\x05\x01\x00\x05\x01\x00\x03\x00\x00\x00", "",
+		"\x05\x01\x00\x05\x01\x00\x04\x20\x01\x0d\xb8\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x50",
+		"\x05\x01\x00\x05\x02\x00\x01\x01\x02\x03\x04\x00\x50",
+		"\x05\x00", "\x05\xff", "\x04\x01\x00\x50\x01\x02\x03\x04\x00", "GET / HTTP/1.1\r\n\r\n",
+		"\x05\x01\x00\x05\x01\x00\x03\x00\x00\x00", "",
 	} {
 		f.Add([]byte(s))
 	}

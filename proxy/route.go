@@ -10,113 +10,116 @@ import (
 	"time"
 )
 
-// This file is about a relay's ways out: what goes through each is counted, one gives way to the next when its upstream is dead, and all
-// may be replaced while connections run. The rules are:
+// Chooses a relay's route: counts the traffic of each, fails over from a dead upstream to the next, and replaces routes under open
+// connections. The rules are:
 //
-//   - a connection goes through the route in use when it dials; it is handed out only when that dial was not cut;
-//   - an upstream is dead after two faults of its own in a row. Who found that out tries the next routes, in their order; the first whose
-//     upstream answers is in use from then on, until somebody says otherwise;
-//   - where none answers, the one in use stays: it may be this machine that has no network. Nothing goes another way.
+//   - A connection goes through the route that is in use when it is dialled. A dial that a replacement overtakes is made again.
+//   - An upstream is dead after maxFaults faults of its own in a row. The connection that finds it dead tries the next routes in order.
+//   - The first route whose upstream answers is in use from then on, until SetRoutes says otherwise.
+//   - When none answers, the route in use stays: this machine may have no network. Nothing is dialled without a route.
 
-// Route is one way out.
+// Route is one way to the targets.
 type Route struct {
-	Key    string // under which its traffic is counted
+	Key    string // its traffic is counted under this key
 	Dialer *Dialer
 }
 
-// RouteStats are what went through the routes of one key since the relay was made. What takes a detour counts under "", since it goes
-// through no upstream.
+// RouteStats is the traffic of the routes with one key since the relay was made. Bypassed connections count under "".
 type RouteStats struct {
-	Key                           string
-	BytesUp, BytesDown, Connected int64 // Connected: tunnels that were opened
+	Key                string
+	BytesUp, BytesDown int64 // payload, without handshakes
+	Connected          int64 // tunnels that were opened
 }
 
-// Move says that a relay has given up a route for the next.
-type Move struct {
-	From, To string // their keys
-	Why      *Error // the fault that decided it
+// Failover reports that a relay has left a dead route for another.
+type Failover struct {
+	From, To string // keys of the routes
+	Cause    *Error // the last fault of the dead route
 }
 
-// Stay is the place of the route in use, by its key; of the first one, when it is not among the new ones.
-const Stay = -1
+// KeepCurrent, as the place of the route to use, keeps the route with the same key as the one in use. Without such a route
+// the first one is used.
+const KeepCurrent = -1
 
-// route is a Route at work.
+// route is a Route with its state. Relay.mu guards all but the Route and its traffic.
 type route struct {
 	Route
-	tally   *tally
-	faults  int       // of its upstream's own, in a row
-	last    *Error    // of these
-	worked  time.Time // when a dial last succeeded
-	reached target    // the first one that it gave a tunnel to; no host: none
+	traffic     *traffic
+	faults      int       // in a row, of the upstream itself
+	lastFault   *Error    // the last of these
+	workedAt    time.Time // when a dial last succeeded
+	knownTarget target    // the first one that it gave a tunnel to; no host before that
 }
 
-// tally counts what goes through the routes of one key.
-type tally struct{ up, down, opened atomic.Int64 }
+// traffic counts the bytes and tunnels of one key.
+type traffic struct{ up, down, opened atomic.Int64 }
 
-// deadAfter is how many faults in a row make an upstream a dead one.
-const deadAfter = 2
+// maxFaults is how many faults in a row make an upstream dead.
+const maxFaults = 2
 
-// giveWayAfter is how long a dial may take while there is another route: a browser waits 30 s for its answer, which must be time for both.
-const giveWayAfter = 10 * time.Second
+// defaultFailoverTimeout bounds a dial while another route is left. A browser waits 30 s for its answer, which must do for both.
+const defaultFailoverTimeout = 10 * time.Second
 
-// SetRoutes replaces the routes; at is the one that is used from now on, or Stay. A Dialer that was there before stays what it is. It says whether
-// another Dialer is in use than before. Open tunnels stay, unless cut is set and another Dialer is in use: then those through others are
-// reset, so that nobody takes half an answer for a whole one, and dials through others begin anew. ended is how many tunnels were reset.
+// SetRoutes replaces the routes. at is the place of the one to use from now on, or KeepCurrent. A route with the key and Dialer of
+// an old one keeps its state. swapped reports whether another Dialer is in use than before.
+//
+// Open tunnels stay, unless cut is set and another Dialer is in use. Then tunnels through other Dialers are reset, so that no client
+// takes half an answer for a whole one, and dials through them start again. ended is the number of tunnels that were reset.
 func (r *Relay) SetRoutes(list []Route, at int, cut bool) (swapped bool, ended int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var before *Dialer
 	if len(r.routes) > 0 {
-		before = r.routes[r.at].Dialer
+		before = r.routes[r.current].Dialer
 	}
-	chosen := at != Stay
+	chosen := at != KeepCurrent
 	if !chosen {
-		at = max(0, slices.IndexFunc(list, func(v Route) bool { return v.Key == r.routes[r.at].Key }))
+		at = max(0, slices.IndexFunc(list, func(v Route) bool { return v.Key == r.routes[r.current].Key }))
 	}
 	old := r.routes
-	r.routes, r.at = make([]*route, len(list)), at
+	r.routes, r.current = make([]*route, len(list)), at
 	for i, v := range list {
 		if j := slices.IndexFunc(old, func(o *route) bool { return o.Route == v }); j >= 0 {
 			r.routes[i] = old[j]
 		} else {
-			r.routes[i] = &route{Route: v, tally: r.tallyOf(v.Key)}
+			r.routes[i] = &route{Route: v, traffic: r.trafficOf(v.Key)}
 		}
 	}
 	if chosen {
-		r.routes[at].faults = 0 // who chooses it wants it tried, whatever it did before
+		r.routes[at].faults = 0 // a chosen route is tried, whatever its faults were
 	}
 	now := r.routes[at].Dialer
 	if swapped = now != before; !swapped || !cut {
 		return swapped, 0
 	}
 	for t := range r.tunnels {
-		if t.cut(now) {
+		if t.closeIfOld(now) {
 			ended++
 		}
 	}
 	return true, ended
 }
 
-// OnMove sets what is told when the relay gives up a route. It is called after the fact, by the connection that found out.
-func (r *Relay) OnMove(f func(Move)) {
+// OnFailover sets the function that is called after each fail-over. The connection that found the dead upstream calls it.
+func (r *Relay) OnFailover(f func(Failover)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.moved = f
+	r.onFailover = f
 }
 
-// Route says which route is in use: its place and its key.
+// Route returns the place and the key of the route in use.
 func (r *Relay) Route() (at int, key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.at, r.routes[r.at].Key
+	return r.current, r.routes[r.current].Key
 }
 
-// RouteStats tells what went through, by key, in the order of the keys.
+// RouteStats returns the traffic by key, in the order of the keys. Keys without tunnels are left out.
 func (r *Relay) RouteStats() []RouteStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []RouteStats
-	for key, t := range r.tallies {
+	for key, t := range r.traffic {
 		if s := (RouteStats{key, t.up.Load(), t.down.Load(), t.opened.Load()}); s.Connected > 0 {
 			out = append(out, s)
 		}
@@ -125,49 +128,47 @@ func (r *Relay) RouteStats() []RouteStats {
 	return out
 }
 
-// tallyOf is the tally of a key; r.mu is held.
-func (r *Relay) tallyOf(key string) *tally {
-	if r.tallies[key] == nil {
-		r.tallies[key] = new(tally)
+// trafficOf returns the counters of a key. The caller holds r.mu.
+func (r *Relay) trafficOf(key string) *traffic {
+	if r.traffic[key] == nil {
+		r.traffic[key] = new(traffic)
 	}
-	return r.tallies[key]
+	return r.traffic[key]
 }
 
-// cut ends the tunnel when it goes through another Dialer than now, or has its dial begin anew. It says whether it was open.
-func (t *tunnel) cut(now *Dialer) bool {
+// closeIfOld resets a tunnel through another Dialer than current, or has its dial start again. It reports whether a tunnel was reset.
+func (t *tunnel) closeIfOld(current *Dialer) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case t.closed || t.through == nil || t.through == now:
+	case t.closed || t.dialer == nil || t.dialer == current:
 		return false
 	case t.upstream == nil:
-		t.overrun = true
-		t.giveUp()
+		t.redial = true
+		t.cancelDial()
 		return false
 	}
-	lingerNot(t.client, t.upstream)
-	t.closed = true
-	t.client.Close()
-	bare(t.upstream).Close()
+	resetOnClose(t.client, t.upstream)
+	t.closeLocked()
 	return true
 }
 
-// dial connects to the target, through the routes in their order, and hands the connection to the tunnel. early is what came together
-// with an upstream's answer.
+// dial connects to the target through the routes in their order, and attaches the connection to the tunnel. early is what the upstream
+// sent with its answer.
 func (t *tunnel) dial(address string) (c net.Conn, early []byte, fault *Error) {
 	tries := map[*route]int{}
 	for {
 		ctx, cancel := context.WithCancel(t.relay.ctx)
-		via, on, more := t.begin(address, cancel)
+		via, routed, more := t.beginDial(address, cancel)
 		began := time.Now()
-		c, fault := t.dialVia(ctx, via, more, address)
+		c, fault := t.dialRoute(ctx, via, more, address)
 		cancel()
-		if e, ok := c.(*earlyConn); ok { // its bytes go first, then the bare connection, which can be spliced
+		if e, ok := c.(*earlyConn); ok { // the bare connection can be spliced, after the early bytes
 			c, early = e.Conn, e.early
 		}
 		tries[via]++
-		again, moved, fault := t.settle(via, on, began, c, fault, tries[via])
-		t.relay.tellMove(moved)
+		again, failover, fault := t.finishDial(via, routed, began, c, fault, tries[via])
+		t.relay.reportFailover(failover)
 		if !again {
 			return c, early, fault
 		}
@@ -175,27 +176,27 @@ func (t *tunnel) dial(address string) (c net.Conn, early []byte, fault *Error) {
 	}
 }
 
-// dialVia dials through one route. While there is another behind it, it takes no longer than the relay gives it, and a silence is looked at.
-func (t *tunnel) dialVia(ctx context.Context, via *route, more bool, address string) (net.Conn, *Error) {
+// dialRoute dials through one route. While more routes are left, the dial is bounded by failoverTimeout, and a silent upstream is probed.
+func (t *tunnel) dialRoute(ctx context.Context, via *route, more bool, address string) (net.Conn, *Error) {
 	d := via.Dialer
 	if !more || d.Upstream == nil {
 		c, _, fault := d.dial(ctx, "tcp", address)
 		return c, fault
 	}
-	v := startDoubt(ctx, d, t.relay.giveWay)
-	limited, late := context.WithTimeout(ctx, t.relay.giveWay)
-	defer late()
+	explain := d.startLivenessProbe(ctx, t.relay.failoverTimeout)
+	limited, cancel := context.WithTimeout(ctx, t.relay.failoverTimeout)
+	defer cancel()
 	c, _, fault := d.dial(limited, "tcp", address)
-	fault = v.settle(fault)
+	fault = explain(fault)
 	if a, ok := c.(*absoluteConn); ok {
-		return t.relay.doubtAbsolute(ctx, via, a)
+		return t.relay.verifyAbsolute(ctx, via, a)
 	}
-	return c, t.relay.ofTarget(ctx, via, fault)
+	return c, t.relay.attributeToTarget(ctx, via, fault)
 }
 
-// reaches asks a route for a tunnel to a target that it once reached, and closes it.
-func (r *Relay) reaches(ctx context.Context, via *route, known target) *Error {
-	ctx, cancel := context.WithTimeout(ctx, r.giveWay/2)
+// tryTarget opens a tunnel through a route to a target that it reached before, and closes it.
+func (r *Relay) tryTarget(ctx context.Context, via *route, known target) *Error {
+	ctx, cancel := context.WithTimeout(ctx, r.failoverTimeout/2)
 	defer cancel()
 	c, _, fault := via.Dialer.dial(ctx, "tcp", known.address())
 	if c == nil {
@@ -203,92 +204,93 @@ func (r *Relay) reaches(ctx context.Context, via *route, known target) *Error {
 	}
 	c.Close()
 	if a, ok := c.(*absoluteConn); ok {
-		return a.refused
+		return a.tunnelFault
 	}
 	return nil
 }
 
-// doubtAbsolute has an upstream whose last word was a fault prove itself before plain requests go to it: that it takes a connection does not.
-func (r *Relay) doubtAbsolute(ctx context.Context, via *route, c *absoluteConn) (net.Conn, *Error) {
+// verifyAbsolute verifies an upstream whose last dial failed, before plain requests go to it. That it accepts a connection proves nothing.
+func (r *Relay) verifyAbsolute(ctx context.Context, via *route, c *absoluteConn) (net.Conn, *Error) {
 	r.mu.Lock()
-	doubted, last := via.faults > 0, via.last
+	suspect, last := via.faults > 0, via.lastFault
 	r.mu.Unlock()
-	if !doubted {
+	if !suspect {
 		return c, nil
 	}
-	if fault := r.prove(ctx, via, last); fault != nil {
+	if fault := r.verifyUpstream(ctx, via, last); fault != nil {
 		c.Close()
 		return nil, fault
 	}
 	return c, nil
 }
 
-// prove finds out whether an upstream that takes plain requests in absolute form does its work, and gives its own fault when not. why is what
-// it is suspected of. A wish for a login may be the site's word, so it is believed only where the upstream says it of what it once
-// reached, or has never done any work.
-func (r *Relay) prove(ctx context.Context, via *route, why *Error) *Error {
+// verifyUpstream finds out whether an upstream that takes plain requests in absolute form works. It returns the upstream's own
+// fault, or nil. why is the suspicion. A demand for a login may be the site's answer. It counts only when the upstream demands it for
+// a target that it reached before, or when it has never worked.
+func (r *Relay) verifyUpstream(ctx context.Context, via *route, why *Error) *Error {
 	r.mu.Lock()
-	known, worked := via.reached, !via.worked.IsZero()
+	known, worked := via.knownTarget, !via.workedAt.IsZero()
 	r.mu.Unlock()
 	if r.rules.Load().refuses(known) {
 		known = target{}
 	}
 	fault, believed := why, why != nil && why.Stage == StageAuth && !worked
 	if known.host != "" {
-		if fault, believed = r.reaches(ctx, via, known), true; fault == nil || fault.answers() || fault.local() {
+		if fault, believed = r.tryTarget(ctx, via, known), true; fault == nil || fault.isTargetVerdict() || fault.isLocalFault() {
 			return nil
 		}
 	}
-	if believed && fault.upstreams() {
+	if believed && fault.isUpstreamFault() {
 		return fault
 	}
-	limited, cancel := context.WithTimeout(ctx, r.giveWay/2)
+	limited, cancel := context.WithTimeout(ctx, r.failoverTimeout/2)
 	defer cancel()
-	saw := via.Dialer.look(limited, *via.Dialer.Upstream)
-	if ctx.Err() == nil && (saw == mute || saw == hangsUp && known.host != "") {
-		return &Error{StageRequest, TimedOut, "the proxy takes connections and says nothing on them", errMute}
+	state := via.Dialer.probeServer(limited, *via.Dialer.Upstream)
+	if ctx.Err() == nil && (state == serverSilent || state == serverCloses && known.host != "") {
+		return &Error{StageRequest, TimedOut, "the proxy takes connections and says nothing on them", errServerSilent}
 	}
 	return nil
 }
 
-// ofTarget gives a fault as the target's where the upstream answers like a server that is no proxy, or hangs up, and has its word for a
-// target that it did reach: some proxies do so to targets that they do not take, and a page can name any.
-func (r *Relay) ofTarget(ctx context.Context, via *route, fault *Error) *Error {
-	if fault == nil || !fault.refusal() {
+// attributeToTarget attributes a fault to the target when the upstream still reaches a target that it reached before. Some proxies
+// answer like another server, or hang up, on targets that they do not take, and a page can name any target.
+func (r *Relay) attributeToTarget(ctx context.Context, via *route, fault *Error) *Error {
+	if fault == nil || !fault.mayBeRefusal() {
 		return fault
 	}
 	r.mu.Lock()
-	known := via.reached
+	known := via.knownTarget
 	r.mu.Unlock()
 	if known.host == "" || r.rules.Load().refuses(known) {
 		return fault
 	}
-	if again := r.reaches(ctx, via, known); again != nil && !again.answers() {
+	if again := r.tryTarget(ctx, via, known); again != nil && !again.isTargetVerdict() {
 		return fault
 	}
 	return &Error{StageRequest, RequestRefused, "the proxy does not take this target, and takes others", nil}
 }
 
-// begin takes a route for a dial: the one in use, or the one behind it that the tunnel has come to. on is false when the dial goes beside
-// it, and more says that another route is behind it.
-func (t *tunnel) begin(address string, giveUp context.CancelFunc) (via *route, on, more bool) {
+// beginDial chooses the route of a dial: the one in use, or a later one that this tunnel has come to. routed is false when the dial is
+// bypassed. more reports that another route is left.
+func (t *tunnel) beginDial(address string, cancel context.CancelFunc) (via *route, routed, more bool) {
 	r := t.relay
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at := max(r.at, slices.Index(r.routes, t.onto))
+	at := max(r.current, slices.Index(r.routes, t.nextRoute))
 	via = r.routes[at]
-	on = !via.Dialer.takesDetour(address)
+	routed = !via.Dialer.isBypassed(address)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.through, t.giveUp, t.overrun, t.tally = via.Dialer, giveUp, false, via.tally
-	if !on {
-		t.through, t.tally = nil, r.tallyOf("")
+	t.dialer, t.cancelDial, t.redial, t.traffic = via.Dialer, cancel, false, via.traffic
+	if !routed {
+		t.dialer, t.traffic = nil, r.trafficOf("")
 	}
-	return via, on, on && at+1 < len(r.routes)
+	return via, routed, routed && at+1 < len(r.routes)
 }
 
-// settle makes the end of a dial count. again: the connection is to be dialled anew.
-func (t *tunnel) settle(via *route, on bool, began time.Time, c net.Conn, fault *Error, tries int) (again bool, moved *Move, _ *Error) {
+// finishDial records the outcome of a dial. again reports that the connection is to be dialled once more.
+func (t *tunnel) finishDial(via *route, routed bool, began time.Time, c net.Conn, fault *Error,
+	tries int) (again bool, _ *Failover, _ *Error) {
 	r := t.relay
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -300,139 +302,145 @@ func (t *tunnel) settle(via *route, on bool, began time.Time, c net.Conn, fault 
 			c.Close()
 		}
 		return false, nil, &Error{StageRequest, ConnectionClosed, "the connection was ended while it was dialled", net.ErrClosed}
-	case t.overrun:
+	case t.redial:
 		if c != nil {
-			lingerNot(c)
+			resetOnClose(c)
 			c.Close()
 		}
-		t.onto = nil
+		t.nextRoute = nil
 		return true, nil, nil
 	case fault == nil:
-		if a, ok := c.(*absoluteConn); on && ok {
-			a.s.watched = r.watch(via)
-		} else if on {
-			moved = r.works(via)
-			if via.reached.host == "" {
-				via.reached = t.target
-			}
+		return false, t.attach(via, routed, c), nil
+	case !routed || via.Dialer.Upstream == nil || !fault.isUpstreamFault() || r.ctx.Err() != nil:
+		if routed && fault.isTargetVerdict() {
+			return false, r.failOverTo(via), fault
 		}
-		t.tally.opened.Add(1)
-		if t.host != nil {
-			t.host.opened.Add(1)
-		}
-		t.upstream = c
-		return false, moved, nil
-	case !on || via.Dialer.Upstream == nil || !fault.upstreams() || r.ctx.Err() != nil:
-		if on && fault.answers() {
-			moved = r.moveTo(via)
-		}
-		return false, moved, fault
+		return false, nil, fault
 	}
-	via.fails(began, fault)
-	return t.goesOn(via, tries), nil, fault
+	via.recordFault(began, fault)
+	return t.shouldRedial(via, tries), nil, fault
 }
 
-// works notes that a route's upstream does its work; r.mu is held.
-func (r *Relay) works(via *route) *Move {
-	via.faults, via.worked = 0, time.Now()
-	return r.moveTo(via)
+// attach gives the tunnel its upstream connection. The caller holds both mutexes.
+func (t *tunnel) attach(via *route, routed bool, c net.Conn) (failover *Failover) {
+	if a, ok := c.(*absoluteConn); routed && ok {
+		a.forwarder.monitor = t.relay.newMonitor(via)
+	} else if routed {
+		failover = t.relay.recordSuccess(via)
+		if via.knownTarget.host == "" {
+			via.knownTarget = t.target
+		}
+	}
+	t.traffic.opened.Add(1)
+	if t.host != nil {
+		t.host.opened.Add(1)
+	}
+	t.upstream = c
+	return failover
 }
 
-// fails notes a fault of the upstream's own; the relay's mutex is held.
-func (via *route) fails(began time.Time, fault *Error) {
-	if began.After(via.worked) { // else it has worked since: this says nothing of now
+// recordSuccess records that a route's upstream works. The caller holds r.mu.
+func (r *Relay) recordSuccess(via *route) *Failover {
+	via.faults, via.workedAt = 0, time.Now()
+	return r.failOverTo(via)
+}
+
+// recordFault records a fault of the upstream itself. The caller holds the relay's mu.
+func (via *route) recordFault(began time.Time, fault *Error) {
+	if began.After(via.workedAt) { // otherwise it has worked since, and the fault is outdated
 		via.faults++
-		via.last = fault
+		via.lastFault = fault
 	}
 }
 
-// watch is how plain requests in absolute form count for the route that they take; r.mu is held.
-func (r *Relay) watch(via *route) *watched {
-	w := &watched{prove: func(ctx context.Context, why *Error) *Error { return r.prove(ctx, via, why) }}
+// newMonitor returns the monitor for plain requests in absolute form through a route. The caller holds r.mu.
+func (r *Relay) newMonitor(via *route) *upstreamMonitor {
+	m := &upstreamMonitor{verify: func(ctx context.Context, why *Error) *Error { return r.verifyUpstream(ctx, via, why) }}
 	if slices.Index(r.routes, via)+1 < len(r.routes) {
-		w.patience = r.giveWay / 2
+		m.suspectAfter = r.failoverTimeout / 2
 	}
-	w.tell = func(began time.Time, fault *Error) {
+	m.report = func(began time.Time, fault *Error) {
 		r.mu.Lock()
-		var moved *Move
+		var failover *Failover
 		if fault == nil {
-			moved = r.works(via)
+			failover = r.recordSuccess(via)
 		} else {
-			via.fails(began, fault)
+			via.recordFault(began, fault)
 		}
 		r.mu.Unlock()
-		r.tellMove(moved)
+		r.reportFailover(failover)
 	}
-	return w
+	return m
 }
 
-// goesOn says whether a tunnel whose dial has failed by the route's own fault dials anew, and notes where; both mutexes are held.
-func (t *tunnel) goesOn(via *route, tries int) bool {
+// shouldRedial decides whether a tunnel is dialled again after a fault of the route's upstream, and sets its next route. The caller
+// holds both mutexes.
+func (t *tunnel) shouldRedial(via *route, tries int) bool {
 	r := t.relay
 	at := slices.Index(r.routes, via)
 	switch {
-	case at < r.at: // another is in use by now
+	case at < r.current: // the relay uses a later route by now
 		return true
 	case at+1 == len(r.routes):
 		return false
-	case via.faults >= deadAfter:
-		t.onto = r.routes[at+1]
+	case via.faults >= maxFaults:
+		t.nextRoute = r.routes[at+1]
 		return true
 	}
-	return tries < deadAfter
+	return tries < maxFaults
 }
 
-// moveTo puts the route in use whose upstream has just answered, where the one in use is dead and comes before it; r.mu is held.
-func (r *Relay) moveTo(via *route) *Move {
-	from := r.routes[r.at]
+// failOverTo puts a later route in use, whose upstream has just answered, when the one in use is dead. The caller holds r.mu.
+func (r *Relay) failOverTo(via *route) *Failover {
+	from := r.routes[r.current]
 	at := slices.Index(r.routes, via)
-	if at <= r.at || from.faults < deadAfter {
+	if at <= r.current || from.faults < maxFaults {
 		return nil
 	}
-	r.at = at
-	return &Move{from.Key, via.Key, from.last}
+	r.current = at
+	return &Failover{from.Key, via.Key, from.lastFault}
 }
 
-// tellMove tells who asked for it; nil: there is none.
-func (r *Relay) tellMove(m *Move) {
-	if m == nil {
+// reportFailover logs a fail-over, if there was one, and calls the function set by OnFailover.
+func (r *Relay) reportFailover(f *Failover) {
+	if f == nil {
 		return
 	}
-	r.log.Warn("a proxy is given up for the next", "from", m.From, "to", m.To, "stage", m.Why.Stage, "code", m.Why.Code)
+	r.log.Warn("failed over to another proxy", "from", f.From, "to", f.To, "stage", f.Cause.Stage, "code", f.Cause.Code)
 	r.mu.Lock()
-	f := r.moved
+	report := r.onFailover
 	r.mu.Unlock()
-	if f != nil {
-		f(*m)
+	if report != nil {
+		report(*f)
 	}
 }
 
-// upstreams says whether the fault of a dial through an upstream is the upstream's own, whatever the target. One of this machine's, such
-// as a network that is down, is not.
-func (e *Error) upstreams() bool {
-	if e.local() {
+// isUpstreamFault reports whether a fault is the upstream's own, whatever the target. A fault of this machine, such as a network that is
+// down, is not.
+func (e *Error) isUpstreamFault() bool {
+	if e.isLocalFault() {
 		return false
 	}
 	switch e.Stage {
 	case StageResolve, StageConnect, StageTLS, StageGreeting, StageAuth:
 		return true
 	}
-	return errors.Is(e.Err, errMute)
+	return errors.Is(e.Err, errServerSilent)
 }
 
-// local says whether a fault shows that this machine has no way out, or nothing left to take one with: every upstream fails so.
-func (e *Error) local() bool {
+// isLocalFault reports whether this machine has no network, or no resources to use it. Then every upstream fails so.
+func (e *Error) isLocalFault() bool {
 	dns, ok := errors.AsType[*net.DNSError](e.Err)
 	return isErrno(e.Err, localErrnos) || ok && (dns.IsTemporary || dns.IsTimeout)
 }
 
-// refusal says whether a fault may be how an upstream refuses a target, though it looks like the upstream's own.
-func (e *Error) refusal() bool {
+// mayBeRefusal reports whether a fault that looks like the upstream's own may be its way to refuse a target.
+func (e *Error) mayBeRefusal() bool {
 	_, status := errors.AsType[statusError](e.Err)
-	return status && e.Code == NotAProxy || e.Code == ConnectionClosed && errors.Is(e.Err, errMute)
+	return status && e.Code == NotAProxy || e.Code == ConnectionClosed && errors.Is(e.Err, errServerSilent)
 }
 
-// answers says whether a fault is what an upstream itself has said of the target.
-func (e *Error) answers() bool {
+// isTargetVerdict reports whether a fault is the upstream's own statement about the target.
+func (e *Error) isTargetVerdict() bool {
 	return e.Stage == StageRequest && (e.Code == RequestRefused || e.Code == TargetUnreachable || e.Code == HostUnreachable)
 }

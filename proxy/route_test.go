@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// through is a route by a SOCKS5 server of the test.
+// through returns a route through a SOCKS5 server of the test.
 func through(key string, s *server) Route {
 	return Route{key, &Dialer{Policy: nearby, Upstream: upstream(SOCKS5, s, "user", "pass")}}
 }
 
-// push sends so many bytes through a tunnel to an echo server, takes them back, and ends it.
+// push sends n bytes through a tunnel to an echo server, reads them back, and ends it.
 func push(t testing.TB, relay string, n int) {
 	t.Helper()
 	c := tunnelTo(t, relay, "site.test", 7)
@@ -37,18 +37,18 @@ func push(t testing.TB, relay string, n int) {
 	c.Close()
 }
 
-// TestRoutesAreCounted: each route has what went through it, a detour counts as direct, and the sums are the relay's.
+// TestRoutesAreCounted: each route has its own traffic, a bypass counts under no key, and the sums are the relay's.
 func TestRoutesAreCounted(t *testing.T) {
 	target := serve(t, echo)
 	login := &credentials{"user", "pass"}
 	names := network{"site.test:7": target.addr()}
 	one, two := serve(t, names.socks5(login)), serve(t, names.socks5(login))
 	first, second := through("one", one), through("two", two)
-	here, err := LocalDetour(target.addr())
+	here, err := LocalBypass(target.addr())
 	if err != nil {
 		t.Fatal(err)
 	}
-	first.Dialer.Detours = []Detour{here}
+	first.Dialer.Bypasses = []Bypass{here}
 	r, address := startRelay(t, nil)
 	r.SetRoutes([]Route{first}, 0, false)
 	push(t, address, 1<<20)
@@ -60,7 +60,7 @@ func TestRoutesAreCounted(t *testing.T) {
 	roundTrip(t, stays) // it was open before: it goes on through the first
 	r.SetRoutes([]Route{first}, 0, false)
 	push(t, address, 10)
-	// A byte may have come back before the relay counts that it went.
+	// A byte may have come back before the relay counts it as sent.
 	until(t, "the bytes are counted", func() bool {
 		s := r.Stats()
 		return s.BytesUp == 1<<20+3+5+1000+5+10 && s.BytesDown == s.BytesUp
@@ -71,16 +71,16 @@ func TestRoutesAreCounted(t *testing.T) {
 	}
 }
 
-// TestSwapUnderLoad: while connections come and go the route is swapped. With cut nothing goes through the old upstream once the swap
-// has answered, and never does a byte go directly.
-func TestSwapUnderLoad(t *testing.T) {
+// TestReplaceRoutesUnderLoad: routes are replaced while connections come and go. With cut no byte goes through the old upstream
+// after SetRoutes has returned. No byte ever goes directly.
+func TestReplaceRoutesUnderLoad(t *testing.T) {
 	target := serve(t, echo)
 	direct := canary(t)
 	login := &credentials{"user", "pass"}
-	// Of the target's name the proxies know where it is; a direct dial of it would find the canary.
+	// The proxies know where the target is. A direct dial of its address would reach the canary.
 	names := network{"127.0.0.1:" + fmt.Sprint(direct.port()): target.addr()}
 	var oldBytes atomic.Int64
-	old := serve(t, func(c net.Conn) { names.socks5(login)(weighed{c, &oldBytes}) })
+	old := serve(t, func(c net.Conn) { names.socks5(login)(countedConn{c, &oldBytes}) })
 	next := serve(t, names.socks5(login))
 	exempt := Policy{AllowPrivate: true, Exempt: []string{direct.addr()}}
 	a, b := through("old", old), through("next", next)
@@ -123,7 +123,8 @@ func TestSwapUnderLoad(t *testing.T) {
 	took := time.Since(began)
 	c := tunnelTo(t, address, "127.0.0.1", direct.port())
 	roundTrip(t, c)
-	t.Logf("under %d connections at once: the swap took %v and ended %d; the first byte through the new exit came %v after it began", 32, took, ended, time.Since(began))
+	t.Logf("under %d connections at once: the swap took %v and ended %d; the first byte through the new exit came %v after it began", 32,
+		took, ended, time.Since(began))
 	if !swapped || ended < 1 {
 		t.Errorf("swapped %v, ended %d", swapped, ended)
 	}
@@ -145,21 +146,21 @@ func TestSwapUnderLoad(t *testing.T) {
 	roundTrip(t, c)
 }
 
-// weighed counts what is read from a connection.
-type weighed struct {
+// countedConn counts the bytes that are read from a connection.
+type countedConn struct {
 	net.Conn
 	n *atomic.Int64
 }
 
-func (c weighed) Read(b []byte) (int, error) {
+func (c countedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.n.Add(int64(n))
 	return n, err
 }
 
-func (c weighed) CloseWrite() error { return closeWrite(c.Conn) }
+func (c countedConn) CloseWrite() error { return closeWrite(c.Conn) }
 
-// askFor is request for who may be cut off at any moment.
+// askFor is request for a client that may be cut off at any moment.
 func askFor(c net.Conn, host string, port int) error {
 	c.Write([]byte{5, 1, 0})
 	if _, err := io.ReadFull(c, make([]byte, 2)); err != nil {
@@ -176,9 +177,9 @@ func askFor(c net.Conn, host string, port int) error {
 	return nil
 }
 
-// TestCutOfADial: a dial that hangs in the old upstream at a swap with cut is made anew through the next one, and the old one's late
-// answer hands nothing out.
-func TestCutOfADial(t *testing.T) {
+// TestRoutesReplacedDuringADial: with cut a dial that hangs in the old upstream is made again through the new one, and the late answer of
+// the old one is discarded.
+func TestRoutesReplacedDuringADial(t *testing.T) {
 	target := serve(t, echo)
 	names := network{"site.test:7": target.addr()}
 	asked, answer := make(chan struct{}), make(chan struct{})
@@ -205,9 +206,8 @@ func TestCutOfADial(t *testing.T) {
 	}
 }
 
-// TestFallback: when its upstream is dead a relay goes on with the next, whoever asked sees nothing of it, and at the end of the list it
-// stays.
-func TestFallback(t *testing.T) {
+// TestFailover: when its upstream is dead, a relay goes on with the next, which its clients do not notice. At the end of the list it stays.
+func TestFailover(t *testing.T) {
 	target := serve(t, echo)
 	canary := canary(t)
 	login := &credentials{"user", "pass"}
@@ -222,10 +222,10 @@ func TestFallback(t *testing.T) {
 	r.SetRoutes(routes, 0, false)
 	var mu sync.Mutex
 	var moves []string
-	r.OnMove(func(m Move) {
+	r.OnFailover(func(m Failover) {
 		mu.Lock()
 		defer mu.Unlock()
-		moves = append(moves, fmt.Sprint(m.From, m.To, " ", m.Why.Stage, " ", m.Why.Code))
+		moves = append(moves, fmt.Sprint(m.From, m.To, " ", m.Cause.Stage, " ", m.Cause.Code))
 	})
 	want := func(key string, said ...string) {
 		t.Helper()
@@ -236,7 +236,7 @@ func TestFallback(t *testing.T) {
 		}
 	}
 	push(t, address, 10)
-	for range 5 { // the target's trouble is not the upstream's
+	for range 5 { // a fault of the target is not the upstream's
 		if code := request(t, dialTCP(t, address), "nowhere.test", 7); code == 0 {
 			t.Fatal("a target that is unknown to the proxy was reached")
 		}
@@ -274,12 +274,12 @@ func TestFallback(t *testing.T) {
 	r.SetRoutes(routes, 0, false)
 	push(t, address, 10)
 	if want("a", moves...); back.count() != 1 {
-		t.Errorf("told to go back, %d connections came", back.count())
+		t.Errorf("with the first route chosen again, %d connections came", back.count())
 	}
 }
 
-// TestOneFaultIsNone: a fault with a success after it does not count, nor does one of a dial that began before the last success.
-func TestOneFaultIsNone(t *testing.T) {
+// TestOneFaultIsNotDead: a fault with a success after it does not count, nor does a fault of a dial that began before the last success.
+func TestOneFaultIsNotDead(t *testing.T) {
 	t.Parallel()
 	r := twoRoutes(t)
 	bad := &Error{StageConnect, ConnectionRefused, "", nil}
@@ -290,12 +290,12 @@ func TestOneFaultIsNone(t *testing.T) {
 		defer other.Close()
 		tn := &tunnel{relay: r, client: client}
 		defer client.Close()
-		via, on, _ := tn.begin("site.test:7", func() {})
+		via, on, _ := tn.beginDial("site.test:7", func() {})
 		var c net.Conn
 		if fault == nil {
 			c = client
 		}
-		got, _, _ := tn.settle(via, on, began, c, fault, 1)
+		got, _, _ := tn.finishDial(via, on, began, c, fault, 1)
 		if _, key := r.Route(); key != in || got != again {
 			t.Errorf("then %q is in use, and again is %v; want %q, %v", key, got, in, again)
 		}
@@ -311,7 +311,7 @@ func TestOneFaultIsNone(t *testing.T) {
 	step(later, nil, "a", false)
 }
 
-// twoRoutes is a relay with the routes a and b, which the test takes every step of.
+// twoRoutes returns a relay with the routes a and b, for tests that make every step of its dials.
 func twoRoutes(t *testing.T) *Relay {
 	r := NewRelay(&Dialer{}, nil)
 	t.Cleanup(func() { r.Close() })
@@ -319,7 +319,7 @@ func twoRoutes(t *testing.T) *Relay {
 	return r
 }
 
-// stepper makes the dials of one connection, and says what each is to come to.
+// stepper returns a function that makes one dial of a connection and checks its outcome.
 func stepper(t *testing.T, r *Relay) (step func(fault *Error, through string, again bool, moved string)) {
 	client, other := net.Pipe()
 	t.Cleanup(func() { client.Close(); other.Close() })
@@ -327,16 +327,16 @@ func stepper(t *testing.T, r *Relay) (step func(fault *Error, through string, ag
 	tries := map[*route]int{}
 	return func(fault *Error, through string, again bool, moved string) {
 		t.Helper()
-		via, on, more := tn.begin("site.test:7", func() {})
+		via, on, more := tn.beginDial("site.test:7", func() {})
 		var c net.Conn
 		if fault == nil {
 			c = client
 		}
 		tries[via]++
-		got, move, _ := tn.settle(via, on, time.Now(), c, fault, tries[via])
+		got, move, _ := tn.finishDial(via, on, time.Now(), c, fault, tries[via])
 		said := ""
 		if move != nil {
-			said = fmt.Sprint(move.From, move.To, " ", move.Why.Code)
+			said = fmt.Sprint(move.From, move.To, " ", move.Cause.Code)
 		}
 		if via.Key != through || more != (through == "a") || got != again || said != moved {
 			t.Errorf("through %q (more %v), again %v, moved %q; want %q, %v, %q", via.Key, more, got, said, through, again, moved)
@@ -344,13 +344,14 @@ func stepper(t *testing.T, r *Relay) (step func(fault *Error, through string, ag
 	}
 }
 
-// TestMoveWhenTheNextAnswers: a dead upstream is given up when another has answered, and not before. With all dead its own stays in use.
-func TestMoveWhenTheNextAnswers(t *testing.T) {
+// TestFailoverWhenTheNextAnswers: a relay leaves a dead upstream when another has answered, and not before. When all are dead, it stays.
+func TestFailoverWhenTheNextAnswers(t *testing.T) {
 	dead, frozen := &Error{StageConnect, ConnectionRefused, "", nil}, &Error{StageTLS, TimedOut, "", nil}
 	for name, tc := range map[string]struct {
 		b  *Error
 		to string
-	}{"works": {nil, "ab timed_out"}, "refuses": {&Error{StageRequest, TargetUnreachable, "", nil}, "ab timed_out"}, "waits": {&Error{StageRequest, TimedOut, "", nil}, ""}} {
+	}{"works": {nil, "ab timed_out"}, "refuses": {&Error{StageRequest, TargetUnreachable, "", nil}, "ab timed_out"},
+		"waits": {&Error{StageRequest, TimedOut, "", nil}, ""}} {
 		t.Run(name, func(t *testing.T) {
 			r := twoRoutes(t)
 			one := stepper(t, r)
@@ -385,7 +386,7 @@ func TestMoveWhenTheNextAnswers(t *testing.T) {
 	chosen(dead, "b", false, "")
 }
 
-// TestNoNetworkIsNoFault: what says that this machine has no network, or no descriptor, is no upstream's fault.
+// TestNoNetworkIsNoFault: a fault that shows that this machine has no network or no descriptor is no upstream's.
 func TestNoNetworkIsNoFault(t *testing.T) {
 	system := func(err error) error {
 		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", err)}
@@ -400,18 +401,19 @@ func TestNoNetworkIsNoFault(t *testing.T) {
 			stepper(t, r)(asError(StageConnect, err), "a", false, "")
 		}
 	}
-	for _, err := range []error{&net.DNSError{Err: "no such host", IsNotFound: true}, system(refusedErrnos[0]), system(unreachableErrnos[0])} {
+	for _, err := range []error{&net.DNSError{Err: "no such host", IsNotFound: true}, system(refusedErrnos[0]),
+		system(unreachableErrnos[0])} {
 		stepper(t, twoRoutes(t))(asError(StageConnect, err), "a", true, "")
 	}
 }
 
-// TestAllDeadStays: a run whose proxies are all dead for a moment is on its own afterwards, and nobody is told of a move.
+// TestAllDeadStays: a relay whose upstreams are all dead for a moment uses its own one afterwards, and reports no fail-over.
 func TestAllDeadStays(t *testing.T) {
 	names := network{"site.test:7": serve(t, echo).addr()}
 	login := &credentials{"user", "pass"}
 	a, b := serve(t, names.socks5(login)), serve(t, names.socks5(login))
 	r, address := startRelay(t, nil)
-	r.OnMove(func(m Move) { t.Errorf("it moved: %+v", m) })
+	r.OnFailover(func(m Failover) { t.Errorf("it moved: %+v", m) })
 	r.SetRoutes([]Route{through("a", a), through("b", b)}, 0, false)
 	push(t, address, 10)
 	a.close()
@@ -429,8 +431,8 @@ func TestAllDeadStays(t *testing.T) {
 	}
 }
 
-// TestAnAnswerAtTheCut: the old upstream's answer came at the very moment of the cut. It is worth nothing.
-func TestAnAnswerAtTheCut(t *testing.T) {
+// TestAnswerDuringReplacement: an answer of the old upstream at the moment of the replacement is discarded.
+func TestAnswerDuringReplacement(t *testing.T) {
 	r := NewRelay(&Dialer{Upstream: &Proxy{}}, nil)
 	defer r.Close()
 	client, mine := net.Pipe()
@@ -442,19 +444,19 @@ func TestAnAnswerAtTheCut(t *testing.T) {
 	r.tunnels[tn] = struct{}{}
 	defer delete(r.tunnels, tn)
 	given := false
-	via, on, _ := tn.begin("site.test:7", func() { given = true })
+	via, on, _ := tn.beginDial("site.test:7", func() { given = true })
 	if swapped, ended := r.SetRoutes([]Route{{"next", &Dialer{Upstream: &Proxy{}}}}, 0, true); !swapped || ended != 0 || !given {
 		t.Errorf("the cut: swapped %v, ended %d, the dial was given up: %v", swapped, ended, given)
 	}
-	again, _, _ := tn.settle(via, on, time.Now(), answered, nil, 1)
+	again, _, _ := tn.finishDial(via, on, time.Now(), answered, nil, 1)
 	answered.SetDeadline(time.Now())
 	if _, err := answered.Write([]byte("x")); !again || tn.upstream != nil || !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("again %v, handed out %v, and the connection: %v", again, tn.upstream != nil, err)
 	}
 }
 
-// picky is a proxy that hangs up on all but a target with port 7, with a last word or without, and with dead set on that one too.
-func picky(names network, typ Type, word string, dead *atomic.Bool) func(net.Conn) {
+// pickyProxy is a proxy that sends word and hangs up on all targets but one with port 7, and with dead set on that one too.
+func pickyProxy(names network, typ Type, word string, dead *atomic.Bool) func(net.Conn) {
 	begins, serves := "CONNECT site.test:7 ", names.connect(nil)
 	if typ == SOCKS4 {
 		begins, serves = "\x04\x01\x00\x07", names.socks4("")
@@ -469,8 +471,8 @@ func picky(names network, typ Type, word string, dead *atomic.Bool) func(net.Con
 	}
 }
 
-// TestRefusedTargetsKeepTheProxy: a page cannot move a run by naming targets that its proxy refuses in odd ways. A proxy that treats all
-// targets so is given up by the next request.
+// TestRefusedTargetsKeepTheProxy: a page cannot cause a fail-over by targets that the proxy refuses in odd ways. A proxy that treats all
+// targets so is left at the next request.
 func TestRefusedTargetsKeepTheProxy(t *testing.T) {
 	for name, tc := range map[string]struct {
 		typ  Type
@@ -485,14 +487,14 @@ func TestRefusedTargetsKeepTheProxy(t *testing.T) {
 			t.Parallel()
 			names := network{"site.test:7": serve(t, echo).addr()}
 			var dead atomic.Bool
-			handle, d := picky(names, tc.typ, tc.word, &dead), &Dialer{Policy: nearby}
+			handle, d := pickyProxy(names, tc.typ, tc.word, &dead), &Dialer{Policy: nearby}
 			if tc.typ == HTTPS {
 				handle, d.RootCAs = overTLS(t, handle)
 			}
 			d.Upstream = upstream(tc.typ, serve(t, handle), "", "")
 			r, address := startRelay(t, nil)
-			moves := make(chan Move, 10)
-			r.OnMove(func(m Move) { moves <- m })
+			moves := make(chan Failover, 10)
+			r.OnFailover(func(m Failover) { moves <- m })
 			r.SetRoutes([]Route{{"first", d}, through("next", serve(t, names.socks5(&credentials{"user", "pass"})))}, 0, false)
 			push(t, address, 10)
 			for range 3 {
@@ -508,8 +510,8 @@ func TestRefusedTargetsKeepTheProxy(t *testing.T) {
 			if _, key := r.Route(); key != "next" || len(moves) != 1 {
 				t.Fatalf("%q is in use", key)
 			}
-			if m := <-moves; m.Why.Code != tc.code {
-				t.Errorf("why: %v", m.Why)
+			if m := <-moves; m.Cause.Code != tc.code {
+				t.Errorf("why: %v", m.Cause)
 			}
 		})
 	}

@@ -13,29 +13,30 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// This file holds rules of which hosts may be reached. A rule is one of these, each with an optional ":port":
+// Rules of which hosts may be reached. A rule is one of these, each with an optional ":port":
 //
-//   - a name: it stands for itself and for every name below it. In its labels "*" stands for any characters of that one label, also for
-//     none; a label that is "*" stands for any one. So "*.example.com" is every name below example.com and not that itself,
-//     "cdn-*.example.com" is cdn-1.example.com and what is below it, "shop.*" is shop.com, not shop.co.uk;
-//   - an address, in any spelling, or a prefix of addresses: "192.0.2.1", "192.0.2.0/24", "2001:db8::/32", "[2001:db8::/32]:443";
-//   - "*" alone: every name and every address.
+//   - A name matches itself and every name below it. In a label "*" matches any characters of that label, or none.
+//     A label that is "*" matches any one label.
+//     So "*.example.com" matches every name below example.com and not that itself.
+//     "cdn-*.example.com" matches cdn-1.example.com and what is below it. "shop.*" matches shop.com and not shop.co.uk.
+//   - An address in any spelling, or a prefix of addresses: "192.0.2.1", "192.0.2.0/24", "2001:db8::/32", "[2001:db8::/32]:443".
+//   - "*" alone matches every name and every address.
 //
-// What is judged is what was asked for: a name by the rules of names, an address by those of addresses. What a name resolves to is not
-// looked at, since only the upstream knows it.
+// A name is matched by the rules for names, an address by those for addresses, as the client asked for it.
+// The addresses of a name do not count, since only the upstream knows them.
 
-// maxRule is how long a rule may be.
+// maxRule is the longest rule in bytes.
 const maxRule = 253
 
-// rule is one that was read.
+// rule is a parsed rule.
 type rule struct {
 	any    bool         // "*"
-	name   string       // in lower case, in ASCII, without a final dot
-	prefix netip.Prefix // of one address: all of its bits
-	port   string       // decimal; "" any
+	name   string       // lower case, ASCII, without a final dot
+	prefix netip.Prefix // of a single address: all its bits
+	port   string       // decimal; "" means any
 }
 
-// String is the one spelling of the rule.
+// String returns the canonical spelling of the rule.
 func (r rule) String() string {
 	host := r.name
 	switch {
@@ -52,8 +53,8 @@ func (r rule) String() string {
 	return net.JoinHostPort(host, r.port)
 }
 
-// NormalRule gives the one spelling of a rule, or says what is wrong with it.
-func NormalRule(s string) (string, error) {
+// NormalizeRule returns the canonical spelling of a rule. The error is a phrase for people that continues the rule's name.
+func NormalizeRule(s string) (string, error) {
 	r, err := parseRule(s)
 	if err != nil {
 		return "", err
@@ -98,7 +99,7 @@ func parseRule(s string) (r rule, err error) {
 	return r, err
 }
 
-// splitRule takes the port off. An IPv6 address needs brackets when it has one.
+// splitRule splits a rule into host and port. With a port, an IPv6 address needs brackets.
 func splitRule(s string) (host, port string, err error) {
 	if inside, ok := strings.CutPrefix(s, "["); ok {
 		host, rest, ok := strings.Cut(inside, "]")
@@ -140,7 +141,7 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
-// ruleName gives the one spelling of a name with or without "*".
+// ruleName returns the canonical spelling of a name with or without "*".
 func ruleName(s string) (string, error) {
 	s = strings.TrimSuffix(s, ".")
 	labels := []string{s}
@@ -174,11 +175,11 @@ func ruleName(s string) (string, error) {
 	return name, nil
 }
 
-// Rules say which targets may be reached: none that the deny list names, and if the allow list is not empty none that it does not name.
-// The nil Rules refuse nothing.
+// Rules decide which targets may be reached: none that the deny list matches, and if the allow list is not empty, only those that it
+// matches. The nil Rules refuse nothing.
 type Rules struct{ allow, deny *matcher }
 
-// NewRules compiles the lists.
+// NewRules compiles the lists. Two empty lists give nil Rules. The error is that of NormalizeRule.
 func NewRules(allow, deny []string) (*Rules, error) {
 	if len(allow)+len(deny) == 0 {
 		return nil, nil
@@ -191,8 +192,8 @@ func NewRules(allow, deny []string) (*Rules, error) {
 	return &Rules{a, d}, err
 }
 
-// refuses says whether the target must not be reached. An address that carries others (IPv4 in IPv6) is denied by any of them, and
-// allowed as it stands alone.
+// refuses reports whether the target must not be reached. An IPv6 address that carries IPv4 addresses is denied by any of them, and
+// allowed only as it stands.
 func (r *Rules) refuses(t target) bool {
 	if r == nil {
 		return false
@@ -205,62 +206,57 @@ func (r *Rules) refuses(t target) bool {
 	}
 	all := []netip.Addr{t.addr}
 	if t.addr.IsValid() {
-		all = forms(t.addr)
+		all = addressForms(t.addr)
 	}
 	return r.deny.matches(t, all)
 }
 
-// errAgainstRules is the cause of a refusal by Rules, which is what somebody wanted.
-var errAgainstRules = errors.New("against the rules")
+// errRefusedByRules is the cause of a refusal by Rules, which is expected and not reported as a failure.
+var errRefusedByRules = errors.New("against the rules")
 
-// aim takes down where the tunnel is to go, and refuses what is against the rules. A target that cannot be read is the dial's to refuse.
-func (t *tunnel) aim(address string) *Error {
-	aimed, fault := parseTarget(address)
+// checkRules records the tunnel's target, and refuses one that is against the rules. An unreadable target is left to the dial to refuse.
+func (t *tunnel) checkRules(address string) *Error {
+	target, fault := parseTarget(address)
 	if fault != nil {
 		return nil
 	}
 	t.mu.Lock()
-	t.target = aimed
+	t.target = target
 	t.mu.Unlock()
 	log := t.relay.hosts.Load()
-	t.host = log.note(aimed.host, time.Now())
-	if !t.relay.rules.Load().refuses(aimed) { // after the target is there: rules that come now find it
+	t.host = log.record(target.host, time.Now())
+	if !t.relay.rules.Load().refuses(target) { // t.target is set before, so that SetRules finds it from now on
 		return nil
 	}
 	t.relay.stats.byRules.Add(1)
-	log.refuse(t.host)
-	return &Error{StageRequest, BlockedAddress, "the rules refuse this host", errAgainstRules}
+	log.recordRefusal(t.host)
+	return &Error{StageRequest, BlockedAddress, "the rules refuse this host", errRefusedByRules}
 }
 
-// obey ends the tunnel when its target is against the rules, also while it is dialled. It says whether it was open.
-func (t *tunnel) obey(rules *Rules) bool {
+// enforce resets the tunnel when its target is against the rules, and cancels a dial that runs. It reports whether the tunnel was open.
+func (t *tunnel) enforce(rules *Rules) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed || t.target.host == "" || !rules.refuses(t.target) {
 		return false
 	}
-	t.closed = true
-	if t.upstream == nil {
-		t.client.Close()
-		if t.giveUp != nil {
-			t.giveUp()
-		}
-		return false
+	open := t.upstream != nil
+	if open {
+		resetOnClose(t.client, t.upstream)
+	} else if t.cancelDial != nil {
+		t.cancelDial()
 	}
-	lingerNot(t.client, t.upstream)
-	t.client.Close()
-	bare(t.upstream).Close()
-	return true
+	t.closeLocked()
+	return open
 }
 
-// matcher is a list of rules for quick look-ups, in maps: the number of rules does not count, but that of rules with "*" above the same
-// name.
+// matcher matches a list of rules by look-ups in maps. Its time depends on the rules with "*" above one name, not on the number of rules.
 type matcher struct {
 	any      ports
 	names    map[string]ports
 	wild     map[string][]wildcard // by the labels behind the last one with "*"
 	prefixes map[netip.Prefix]ports
-	bits     map[bool][]int // lengths of prefixes that there are; true: IPv4
+	bits     map[bool][]int // lengths of the prefixes; true means IPv4
 }
 
 // wildcard is the labels of a name up to the last one with "*".
@@ -269,7 +265,7 @@ type wildcard struct {
 	ports  ports
 }
 
-// ports of a rule; one that is "" stands for any.
+// ports are the ports of rules for one host; "" matches any port.
 type ports []string
 
 func (p ports) has(port string) bool {
@@ -313,7 +309,7 @@ func (m *matcher) add(r rule) {
 	}
 }
 
-// matches says whether a rule is about the target, whose addresses these are when it is no name.
+// matches reports whether a rule matches the target. addrs are the addresses to match when the target is no name.
 func (m *matcher) matches(t target, addrs []netip.Addr) bool {
 	if m.any.has(t.port) {
 		return true
@@ -336,7 +332,7 @@ func (m *matcher) matches(t target, addrs []netip.Addr) bool {
 	}
 }
 
-// matchesWild says whether head, which stands before tail, is as a rule with "*" before tail wants it.
+// matchesWild reports whether a rule with "*" matches the name head + "." + tail, where tail is the part behind its last "*" label.
 func (m *matcher) matchesWild(head, tail, port string) bool {
 	list := m.wild[tail]
 	if len(list) == 0 || head == "" {
@@ -348,7 +344,7 @@ func (m *matcher) matchesWild(head, tail, port string) bool {
 			return false
 		}
 		for i, label := range labels[len(labels)-len(w.labels):] {
-			if ok, _ := path.Match(w.labels[i], label); !ok { // the labels hold nothing else that Match knows
+			if ok, _ := path.Match(w.labels[i], label); !ok { // a label has no other character that Match treats specially
 				return false
 			}
 		}

@@ -14,43 +14,53 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNormalRule: each rule has one spelling, and what is none is refused.
-func TestNormalRule(t *testing.T) {
+// TestNormalizeRule: each rule has one spelling, and other text is refused.
+func TestNormalizeRule(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"Example.COM.": "example.com", "example.com:0443": "example.com:443", "bücher.example": "xn--bcher-kva.example", "*.Bücher.example": "*.xn--bcher-kva.example",
-		"*": "*", "*:25": "*:25", "cdn-*.example.com": "cdn-*.example.com", "shop.*": "shop.*", "a.*.b": "a.*.b", "_x.y": "_x.y", "localhost": "localhost",
-		"127.1": "127.0.0.1", "0x7f000001": "127.0.0.1", "2130706433": "127.0.0.1", "::ffff:192.0.2.1": "192.0.2.1", "[2001:DB8:0::1]:443": "[2001:db8::1]:443", "2001:db8::1": "2001:db8::1",
-		"192.0.2.77/24": "192.0.2.0/24", "192.0.2.0/24:80": "192.0.2.0/24:80", "[2001:db8::/32]:443": "[2001:db8::/32]:443", "2001:db8:1::/32": "2001:db8::/32", "::ffff:192.0.2.0/120": "192.0.2.0/24",
+		"Example.COM.": "example.com", "example.com:0443": "example.com:443", "bücher.example": "xn--bcher-kva.example",
+		"*.Bücher.example": "*.xn--bcher-kva.example",
+		"*":                "*", "*:25": "*:25", "cdn-*.example.com": "cdn-*.example.com", "shop.*": "shop.*", "a.*.b": "a.*.b",
+		"_x.y": "_x.y", "localhost": "localhost",
+		"127.1": "127.0.0.1", "0x7f000001": "127.0.0.1", "2130706433": "127.0.0.1", "::ffff:192.0.2.1": "192.0.2.1",
+		"[2001:DB8:0::1]:443": "[2001:db8::1]:443", "2001:db8::1": "2001:db8::1",
+		"192.0.2.77/24": "192.0.2.0/24", "192.0.2.0/24:80": "192.0.2.0/24:80", "[2001:db8::/32]:443": "[2001:db8::/32]:443",
+		"2001:db8:1::/32": "2001:db8::/32", "::ffff:192.0.2.0/120": "192.0.2.0/24",
 		"192.0.2.1/32": "192.0.2.1", "１２７.0.0.1": "", "例え。テスト": "xn--r8jz45g.xn--zckzah",
-		"": "", " ": "", "a b": "", "https://example.com": "", "https://example.com:443": "", "example.com/path": "", "a..b": "", ".a": "", "example.com:": "", "example.com:0": "", "example.com:65536": "", "example.com:http": "",
-		"10.0.0.*": "", "10.*": "", "1.2.3.4.5": "", "192.0.2.0/33": "", "[example.com]": "", "[192.0.2.1]": "", "[::1]x": "", "[::1": "", "fe80::1%eth0": "", "user@example.com": "", "a?b": "", "[a-z].b": "", `a\b`: "",
-		"bü*.example": "", "::ffff:0.0.0.0/90": "", strings.Repeat("a", 64) + ".b": "", strings.Repeat("a.", 130): "", "**.b": "*.b", "***": "*", "*.*": "", "*.1": "", "1*.a": "1*.a", "\x00": "", "a\n": "",
+		"": "", " ": "", "a b": "", "https://example.com": "", "https://example.com:443": "", "example.com/path": "", "a..b": "", ".a": "",
+		"example.com:": "", "example.com:0": "", "example.com:65536": "", "example.com:http": "",
+		"10.0.0.*": "", "10.*": "", "1.2.3.4.5": "", "192.0.2.0/33": "", "[example.com]": "", "[192.0.2.1]": "", "[::1]x": "", "[::1": "",
+		"fe80::1%eth0": "", "user@example.com": "", "a?b": "", "[a-z].b": "", `a\b`: "",
+		"bü*.example": "", "::ffff:0.0.0.0/90": "", strings.Repeat("a", 64) + ".b": "", strings.Repeat("a.", 130): "", "**.b": "*.b",
+		"***": "*", "*.*": "", "*.1": "", "1*.a": "1*.a", "\x00": "", "a\n": "",
 	} {
-		got, err := NormalRule(in)
+		got, err := NormalizeRule(in)
 		if got != want || (err == nil) == (want == "") {
 			t.Errorf("%q: %q, %v; want %q", in, got, err, want)
 		}
-		if again, err := NormalRule(want); want != "" && (again != got || err != nil) {
+		if again, err := NormalizeRule(want); want != "" && (again != got || err != nil) {
 			t.Errorf("%q is no fixed point: %q, %v", got, again, err)
 		}
 	}
 }
 
-// TestRules: what each kind of rule is about.
+// TestRules: the targets that each kind of rule matches.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ allow, deny, passes, refused string }{
 		{"", "", "a.b:1 192.0.2.1:1", ""},
-		{"example.com", "", "example.com:1 a.example.com:1 a.b.example.com:1 EXAMPLE.com.:1", "xexample.com:1 example.com.evil.test:1 192.0.2.1:1 com:1"},
+		{"example.com", "", "example.com:1 a.example.com:1 a.b.example.com:1 EXAMPLE.com.:1",
+			"xexample.com:1 example.com.evil.test:1 192.0.2.1:1 com:1"},
 		{"*.example.com", "", "a.example.com:1 a.b.example.com:1", "example.com:1 b.com:1"},
-		{"cdn-*.example.com", "", "cdn-1.example.com:1 cdn-.example.com:1 x.cdn-1.example.com:1", "cdn.example.com:1 cdn-1.x.example.com:1 example.com:1"},
+		{"cdn-*.example.com", "", "cdn-1.example.com:1 cdn-.example.com:1 x.cdn-1.example.com:1",
+			"cdn.example.com:1 cdn-1.x.example.com:1 example.com:1"},
 		{"shop.*", "", "shop.com:1 a.shop.de:1", "shop.co.uk:1 shop:1"},
 		{"a.*.b", "", "a.x.b:1 y.a.x.b:1", "a.b:1 a.x.y.b:1"},
 		{"example.com:443", "", "example.com:443 a.example.com:443", "example.com:80"},
 		{"example.com:443 example.com:80", "", "example.com:443 example.com:80", "example.com:81"},
 		{"192.0.2.0/24", "", "192.0.2.7:1 [::ffff:192.0.2.7]:1 0xc0000207:1", "192.0.3.1:1 example.com:1 [64:ff9b::192.0.2.7]:1"},
-		{"", "192.0.2.0/24", "192.0.3.1:1 example.com:1", "192.0.2.7:1 [::ffff:192.0.2.7]:1 0xc0000207:1 3221225991:1 [64:ff9b::192.0.2.7]:1"},
+		{"", "192.0.2.0/24", "192.0.3.1:1 example.com:1",
+			"192.0.2.7:1 [::ffff:192.0.2.7]:1 0xc0000207:1 3221225991:1 [64:ff9b::192.0.2.7]:1"},
 		{"", "[2001:db8::/32]:443", "[2001:db8::1]:80 [2001:db9::1]:443", "[2001:db8::1]:443"},
 		{"example.com", "bad.example.com", "example.com:1", "bad.example.com:1 x.bad.example.com:1"},
 		{"*", "example.com", "a.b:1 192.0.2.1:1", "example.com:1"},
@@ -75,20 +85,21 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestRelayKeepsRules: what the rules refuse reaches nobody, however it is spelt, by an upstream, directly or by a detour; new rules end
-// what is open against them.
+// TestRelayKeepsRules: refused targets are not reached in any spelling, through an upstream, directly or by a bypass. New rules end
+// the tunnels that they refuse.
 func TestRelayKeepsRules(t *testing.T) {
 	target := serve(t, echo)
 	closed := canary(t)
 	names := network{"good.test:7": target.addr(), "bad.test:7": closed.addr(), "sub.bad.test:7": closed.addr()}
 	proxies := serve(t, names.socks5(nil))
-	here, err := LocalDetour(closed.addr())
+	here, err := LocalBypass(closed.addr())
 	if err != nil {
 		t.Fatal(err)
 	}
 	exempt := Policy{AllowPrivate: true, Exempt: []string{closed.addr(), target.addr()}}
 	port := closed.port()
-	for name, d := range map[string]*Dialer{"upstream": {Policy: exempt, Upstream: upstream(SOCKS5, proxies, "", "")}, "direct": {Policy: exempt}, "detour": {Policy: exempt, Detours: []Detour{here}}} {
+	for name, d := range map[string]*Dialer{"upstream": {Policy: exempt, Upstream: upstream(SOCKS5, proxies, "", "")},
+		"direct": {Policy: exempt}, "bypass": {Policy: exempt, Bypasses: []Bypass{here}}} {
 		r, address := startRelay(t, d)
 		rules, err := NewRules(nil, []string{"bad.test", "127.0.0.1:" + fmt.Sprint(port)})
 		if err != nil {
@@ -96,7 +107,8 @@ func TestRelayKeepsRules(t *testing.T) {
 		}
 		r.SetRules(rules)
 		refused := int64(0)
-		for _, host := range []string{"127.0.0.1", "127.1", "0x7f000001", "2130706433", "::ffff:127.0.0.1", "bad.test", "BAD.test.", "sub.bad.test"} {
+		for _, host := range []string{"127.0.0.1", "127.1", "0x7f000001", "2130706433", "::ffff:127.0.0.1", "bad.test", "BAD.test.",
+			"sub.bad.test"} {
 			to := port
 			if strings.Contains(strings.ToLower(host), "bad") {
 				to = 7
@@ -134,7 +146,7 @@ func TestRelayKeepsRules(t *testing.T) {
 	roundTrip(t, tunnelTo(t, address, "good.test", 7))
 }
 
-// TestRulesAtADial: rules that come while a connection is dialled end it before it is handed out.
+// TestRulesAtADial: rules that are set during a dial end it.
 func TestRulesAtADial(t *testing.T) {
 	asked, answer := make(chan struct{}), make(chan struct{})
 	slow := serve(t, func(c net.Conn) {
@@ -158,8 +170,8 @@ func TestRulesAtADial(t *testing.T) {
 	until(t, "the tunnel is gone", func() bool { return r.Stats().Open == 0 })
 }
 
-// naive is the meaning of a list, rule by rule.
-func naive(list []string, t target) bool {
+// naiveMatch matches a target against each rule of a list.
+func naiveMatch(list []string, t target) bool {
 	for _, s := range list {
 		r, err := parseRule(s)
 		if err != nil {
@@ -176,7 +188,8 @@ func naive(list []string, t target) bool {
 				return true
 			}
 		case !t.addr.IsValid():
-			pattern := `^([^.]+\.)*` + strings.ReplaceAll(strings.ReplaceAll(regexp.QuoteMeta(r.name), `\*`, `[^.]*`), `\.[^.]*\.`, `\.[^.]+\.`) + `$`
+			pattern := `^([^.]+\.)*` + strings.ReplaceAll(strings.ReplaceAll(regexp.QuoteMeta(r.name), `\*`, `[^.]*`), `\.[^.]*\.`,
+				`\.[^.]+\.`) + `$`
 			if regexp.MustCompile(pattern).MatchString(t.host) {
 				return true
 			}
@@ -185,8 +198,8 @@ func naive(list []string, t target) bool {
 	return false
 }
 
-// TestRulesAreTheNaiveOnes: the quick matcher says what trying one rule after the other says.
-func TestRulesAreTheNaiveOnes(t *testing.T) {
+// TestMatcherEqualsNaiveMatching: the matcher decides as naiveMatch does.
+func TestMatcherEqualsNaiveMatching(t *testing.T) {
 	t.Parallel()
 	label := rapid.SampledFrom([]string{"a", "b", "ab", "abc", "c"})
 	wild := rapid.SampledFrom([]string{"a", "b", "ab", "*", "a*", "*b", "a*c"})
@@ -236,24 +249,24 @@ func TestRulesAreTheNaiveOnes(t *testing.T) {
 		if fault != nil {
 			t.Fatal(fault)
 		}
-		want := naive(deny, target) || len(allow) > 0 && !naive(allow, target)
+		want := naiveMatch(deny, target) || len(allow) > 0 && !naiveMatch(allow, target)
 		if got := r.refuses(target); got != want {
 			t.Fatalf("allow %q, deny %q: %v is refused: %v, want %v", allow, deny, target, got, want)
 		}
 	})
 }
 
-// FuzzRule: no text breaks the reader, and what it takes is one spelling that compiles.
+// FuzzRule: no text crashes the parser, and an accepted rule has one spelling that compiles.
 func FuzzRule(f *testing.F) {
 	for _, s := range []string{"*.example.com:443", "[2001:db8::/32]:1", "10.0.0.0/8", "bücher.example", "a*b.*"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		normal, err := NormalRule(s)
+		normal, err := NormalizeRule(s)
 		if err != nil {
 			return
 		}
-		if again, err := NormalRule(normal); again != normal || err != nil {
+		if again, err := NormalizeRule(normal); again != normal || err != nil {
 			t.Fatalf("%q: %q, then %q, %v", s, normal, again, err)
 		}
 		if _, err := NewRules([]string{normal}, []string{normal}); err != nil {
@@ -282,7 +295,7 @@ func BenchmarkRules(b *testing.B) {
 	}
 }
 
-// TestHostLog: a thousand names are kept, and of the rest only how often they were asked for; off forgets all.
+// TestHostLog: a thousand hosts are logged, and requests for further ones are counted. Switching the log off forgets all.
 func TestHostLog(t *testing.T) {
 	target := serve(t, echo)
 	names := network{"site.test:7": target.addr()}
@@ -298,13 +311,14 @@ func TestHostLog(t *testing.T) {
 	c.Close()
 	until(t, "the bytes are counted", func() bool {
 		list, _ := r.Hosts()
-		return len(list) == 1 && list[0].Host == "site.test" && list[0].Connections == 2 && list[0].BytesUp == 105 && list[0].BytesDown == 105
+		return len(list) == 1 && list[0].Host == "site.test" && list[0].Connections == 2 && list[0].BytesUp == 105 &&
+			list[0].BytesDown == 105
 	})
 	l := r.hosts.Load()
-	for i := range 2 * keptHosts {
-		l.note(fmt.Sprint("host", i), time.Now())
+	for i := range 2 * maxLoggedHosts {
+		l.record(fmt.Sprint("host", i), time.Now())
 	}
-	if list, more := r.Hosts(); len(list) != keptHosts || more != keptHosts+1 {
+	if list, more := r.Hosts(); len(list) != maxLoggedHosts || more != maxLoggedHosts+1 {
 		t.Errorf("of many it keeps %d, and %d more", len(list), more)
 	}
 	r.LogHosts(false)

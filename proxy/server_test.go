@@ -22,15 +22,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-// This file has the servers that the tests talk to: proxies of every type, a site behind them, and a canary that
-// counts connections which should never have been made.
+// Servers for the tests: proxies of every type, a site behind them, and a canary that counts connections which must not be made.
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // waitLimit is how long a test waits for what should happen at once.
 const waitLimit = 20 * time.Second
 
-// server is a TCP server of one test: every connection runs handle; all are closed and waited for at the end.
+// server is a TCP server of one test. Every connection runs handle. All are closed and awaited at the end.
 type server struct {
 	l      net.Listener
 	handle func(net.Conn)
@@ -103,7 +102,7 @@ func (s *server) received() string {
 	return s.got.String()
 }
 
-// recorded takes down what the client sends. It hides the connection's own way to copy, which would go past Read.
+// recorded records what the client sends. It hides the connection's own methods to copy, which would bypass Read.
 type recorded struct {
 	net.Conn
 	s *server
@@ -111,7 +110,6 @@ type recorded struct {
 
 func (r recorded) CloseWrite() error { return closeWrite(r.Conn) }
 
-// resetOnClose makes the close a reset.
 func (r recorded) resetOnClose() { r.Conn.(*net.TCPConn).SetLinger(0) }
 
 func (r recorded) Read(b []byte) (int, error) {
@@ -124,7 +122,7 @@ func (r recorded) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// canary counts connections that nobody should make.
+// canary returns a server that must get no connection.
 func canary(t testing.TB) *server {
 	t.Helper()
 	s := serve(t, func(net.Conn) {})
@@ -136,7 +134,7 @@ func canary(t testing.TB) *server {
 	return s
 }
 
-// network maps the names that the test's proxies know to where they are. Only the proxies resolve.
+// network maps names to the addresses where the tests' proxies find them. Only the proxies resolve.
 type network map[string]string
 
 func (n network) dial(target string) (net.Conn, error) {
@@ -147,7 +145,7 @@ func (n network) dial(target string) (net.Conn, error) {
 	return net.Dial("tcp", real)
 }
 
-// join passes bytes and half-closes both ways.
+// join relays bytes and half-closes in both directions.
 func join(a, b net.Conn) {
 	var wg sync.WaitGroup
 	wg.Go(func() { io.Copy(b, a); closeWrite(b) })
@@ -159,7 +157,7 @@ func join(a, b net.Conn) {
 
 type credentials struct{ user, pass string }
 
-// socks5 is a SOCKS5 server; with credentials it insists on them.
+// socks5 is a SOCKS5 server. It demands the credentials unless they are nil.
 func (n network) socks5(want *credentials) func(net.Conn) {
 	return func(c net.Conn) {
 		r := bufio.NewReaderSize(c, 16) // reads no more than there is, and nothing follows before the answer
@@ -204,7 +202,7 @@ func (n network) socks5(want *credentials) func(net.Conn) {
 	}
 }
 
-// socks4 is a SOCKS4a server; want is the user name it insists on, or "".
+// socks4 is a SOCKS4a server. want is the user name that it demands.
 func (n network) socks4(want string) func(net.Conn) {
 	return func(c net.Conn) {
 		r := bufio.NewReaderSize(c, 16)
@@ -228,7 +226,7 @@ func (n network) socks4(want string) func(net.Conn) {
 	}
 }
 
-// connect is an HTTP proxy; with credentials it insists on them.
+// connect is an HTTP proxy. It demands the credentials unless they are nil.
 func (n network) connect(want *credentials) func(net.Conn) {
 	return func(c net.Conn) {
 		rq, err := http.ReadRequest(bufio.NewReader(c))
@@ -236,8 +234,10 @@ func (n network) connect(want *credentials) func(net.Conn) {
 			io.WriteString(c, "HTTP/1.1 405 Method Not Allowed\r\n\r\n")
 			return
 		}
-		if want != nil && rq.Header.Get("Proxy-Authorization") != "Basic "+base64.StdEncoding.EncodeToString([]byte(want.user+":"+want.pass)) {
-			io.WriteString(c, "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n")
+		if want != nil &&
+			rq.Header.Get("Proxy-Authorization") != "Basic "+base64.StdEncoding.EncodeToString([]byte(want.user+":"+want.pass)) {
+			io.WriteString(c,
+				"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n")
 			return
 		}
 		up, err := n.dial(rq.Host)
@@ -250,7 +250,7 @@ func (n network) connect(want *credentials) func(net.Conn) {
 	}
 }
 
-// overTLS serves handle behind TLS with a certificate for 127.0.0.1 and example.com, and returns whom to trust.
+// overTLS serves handle behind TLS with a certificate for 127.0.0.1 and example.com, and returns the roots that trust it.
 func overTLS(t testing.TB, handle func(net.Conn)) (func(net.Conn), *x509.CertPool) {
 	t.Helper()
 	ts := httptest.NewUnstartedServer(nil)
@@ -286,7 +286,7 @@ func at(b []byte, i int) byte {
 
 func port16(b []byte) string { return strconv.Itoa(int(at(b, 0))<<8 | int(at(b, 1))) }
 
-// echo sends back what it gets, and ends its side when the client does.
+// echo sends back what it reads, and ends its side when the client does.
 func echo(c net.Conn) {
 	io.Copy(c, c)
 	closeWrite(c)
@@ -312,12 +312,12 @@ func site(status int, header, body string) func(net.Conn) {
 // nearby is a policy under which the tests' own proxy servers may be dialled.
 var nearby = Policy{AllowPrivate: true}
 
-// upstream is the Proxy that reaches a test's server.
+// upstream returns the Proxy for a test's server.
 func upstream(typ Type, s *server, user, pass string) *Proxy {
 	return &Proxy{Type: typ, Host: "127.0.0.1", Port: s.port(), Username: user, Password: pass}
 }
 
-// wantFault asserts stage and code, and that nothing in the error's text is secret.
+// wantFault wants an *Error with the stage and code, and a message.
 func wantFault(t testing.TB, err error, stage Stage, code Code) {
 	t.Helper()
 	e, ok := errors.AsType[*Error](err)
@@ -332,7 +332,7 @@ func wantFault(t testing.TB, err error, stage Stage, code Code) {
 	}
 }
 
-// roundTrip says hello through an echo server.
+// roundTrip sends bytes through an echo server and reads them back.
 func roundTrip(t testing.TB, c net.Conn) {
 	t.Helper()
 	c.SetDeadline(time.Now().Add(waitLimit))

@@ -1,24 +1,20 @@
 package proxy
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net"
-	"strconv"
 )
 
-// askSOCKS4 speaks SOCKS4 for an IPv4 target and SOCKS4a for anything else: the name, or an IPv6 address as text,
-// follows the address 0.0.0.1, and the server looks it up. The user name is sent; there is no password in SOCKS4.
-func askSOCKS4(c net.Conn, p *Proxy, t target) *Error {
-	port, _ := strconv.ParseUint(t.port, 10, 16)
-	b := []byte{4, 1, byte(port >> 8), byte(port)}
+// negotiateSOCKS4 asks for an IPv4 target by SOCKS4 and for any other by SOCKS4a. There the name, or an IPv6 address as text,
+// follows the address 0.0.0.1, and the server resolves it. SOCKS4 carries the user name, and no password.
+func negotiateSOCKS4(c net.Conn, p *Proxy, t target) *Error {
+	b := binary.BigEndian.AppendUint16([]byte{4, 1}, t.portNumber())
+	address, name := []byte{0, 0, 0, 1}, t.host+"\x00"
 	if t.addr.Is4() {
-		b = append(b, t.addr.AsSlice()...)
-		b = append(append(b, p.Username...), 0)
-	} else {
-		b = append(b, 0, 0, 0, 1)
-		b = append(append(b, p.Username...), 0)
-		b = append(append(b, t.host...), 0)
+		address, name = t.addr.AsSlice(), ""
 	}
+	b = append(append(append(b, address...), p.Username+"\x00"...), name...)
 	if _, err := c.Write(b); err != nil {
 		return asError(StageRequest, err)
 	}

@@ -11,10 +11,10 @@ import (
 	xproxy "golang.org/x/net/proxy"
 )
 
-// socksBudget is how many bytes a SOCKS server may answer with. The longest honest answers have 266.
-const socksBudget = 600
+// maxSOCKS5Answer is how many bytes a SOCKS5 server may send in a handshake. The longest valid answers have 266.
+const maxSOCKS5Answer = 600
 
-// SOCKS5's words (RFC 1928, RFC 1929).
+// Protocol constants of SOCKS5 (RFC 1928, RFC 1929).
 const (
 	socksVersion     = 5
 	methodNone       = 0x00
@@ -24,32 +24,32 @@ const (
 )
 
 var (
-	errBudget  = errors.New("the server sent more than a handshake needs")
-	errDecided = errors.New("the server has refused already")
-	errMethod  = errors.New("the server chose a method that was not offered")
-	errAlone   = errors.New("the server takes no password, and nothing else was offered in the one write")
-	errOther   = errors.New("the next message is not the one that was sent ahead")
+	errBudget        = errors.New("the server sent more than a handshake needs")
+	errRefused       = errors.New("the server has refused already")
+	errMethod        = errors.New("the server chose a method that was not offered")
+	errPasswordAlone = errors.New("the server takes no password, and the pipelined handshake offered nothing else")
+	errMismatch      = errors.New("the next message is not the one that was pipelined")
 )
 
-// handshake is how one connection is asked, and who listens.
+// handshake holds the variants of a handshake on one connection, and its observers.
 type handshake struct {
-	proof   *proof         // for an HTTP proxy that wants one; nil: Basic
-	ahead   []byte         // when not nil, everything in one write (see wholeHandshake); else each message in its turn
-	begins  func(net.Conn) // told when the first message goes out; may be nil
-	reaches func(Stage)    // told when the answers have led to a later stage; may be nil
-	request []byte         // goes out in place of CONNECT; nil means CONNECT
-	bound   *[]byte        // takes what the server answered to the request; may be nil
+	digest    *digestProof   // the Digest answer for an HTTP proxy; nil means Basic
+	pipelined []byte         // a pipelined handshake (see pipelinedHandshake); nil sends each message after the answer to the one before
+	onSend    func(net.Conn) // called before the first message is sent; may be nil
+	onStage   func(Stage)    // called when the answers have led to a later stage; may be nil
+	request   []byte         // sent in place of CONNECT; nil means CONNECT
+	bound     *[]byte        // receives the server's answer to the request; may be nil
 }
 
-// askSOCKS5 lets x/net speak, over a connection that takes down what the server answers: x/net reports text only, and
-// the transcript says where it stopped and why.
-func askSOCKS5(c net.Conn, p *Proxy, t target, h *handshake) *Error {
+// negotiateSOCKS5 runs the client of x/net over a transcript. x/net reports faults as text only; the transcript says where the
+// handshake stopped and why.
+func negotiateSOCKS5(c net.Conn, p *Proxy, t target, h *handshake) *Error {
 	tr := &transcript{Conn: c, password: p.Username != "", handshake: h}
 	var auth *xproxy.Auth
 	if tr.password {
 		auth = &xproxy.Auth{User: p.Username, Password: p.Password}
 	}
-	d, err := xproxy.SOCKS5("tcp", p.Address(), auth, dialed{tr})
+	d, err := xproxy.SOCKS5("tcp", p.Address(), auth, connDialer{tr})
 	if err != nil {
 		return asError(StageGreeting, err)
 	}
@@ -62,43 +62,43 @@ func askSOCKS5(c net.Conn, p *Proxy, t target, h *handshake) *Error {
 	return nil
 }
 
-// dialed is a proxy.Dialer whose connection is there already. x/net gets no context: guard ends the handshake.
-type dialed struct{ c net.Conn }
+// connDialer is a proxy.Dialer that returns an open connection. x/net gets no context, since runCancellable ends the handshake.
+type connDialer struct{ c net.Conn }
 
-func (d dialed) Dial(string, string) (net.Conn, error) { return d.c, nil }
+func (d connDialer) Dial(string, string) (net.Conn, error) { return d.c, nil }
 
-func (d dialed) DialContext(context.Context, string, string) (net.Conn, error) { return d.c, nil }
+func (d connDialer) DialContext(context.Context, string, string) (net.Conn, error) { return d.c, nil }
 
-// transcript is the client's side of a SOCKS5 handshake.
+// transcript records a SOCKS5 handshake on the client's side, and sends the pipelined bytes.
 type transcript struct {
 	net.Conn
 	*handshake
-	password bool   // whether user name and password are offered
-	writes   int    // how many messages were sent
-	unsaid   []byte // of what was sent in one write: what x/net has not said yet
-	got      []byte // everything that the server answered
-	given    int    // how much of it x/net has read
+	password  bool   // user name and password are offered
+	writes    int    // messages that x/net has sent
+	pending   []byte // pipelined bytes that x/net has not sent yet
+	got       []byte // everything that the server answered
+	delivered int    // bytes of got that x/net has read
 }
 
 func (tr *transcript) Read(b []byte) (n int, err error) {
-	if tr.given == len(tr.got) {
-		err = tr.hear(len(b))
+	if tr.delivered == len(tr.got) {
+		err = tr.receive(len(b))
 	}
-	n = copy(b, tr.got[tr.given:])
-	tr.given += n
-	if err == nil && tr.decided() {
-		err = errDecided // ends a read that would wait for more, and only that
+	n = copy(b, tr.got[tr.delivered:])
+	tr.delivered += n
+	if err == nil && tr.refused() {
+		err = errRefused // ends a read that would wait for more, and only that
 	}
 	return n, err
 }
 
-// hear reads n bytes at most. After one write it takes as many as the shortest handshake still has, since they may have come
-// together; what follows the handshake stays where it is.
-func (tr *transcript) hear(n int) error {
-	if tr.ahead != nil {
-		n = max(n, tr.shortest()-len(tr.got))
+// receive reads at most n bytes. After a pipelined handshake it reads as many as the shortest handshake still has, since they may
+// have come together. What follows the handshake stays in the connection.
+func (tr *transcript) receive(n int) error {
+	if tr.pipelined != nil {
+		n = max(n, tr.minAnswer()-len(tr.got))
 	}
-	if len(tr.got)+n > socksBudget {
+	if len(tr.got)+n > maxSOCKS5Answer {
 		return errBudget
 	}
 	tr.got = slices.Grow(tr.got, n)
@@ -107,63 +107,61 @@ func (tr *transcript) hear(n int) error {
 	return err
 }
 
-// shortest is how many bytes a server that agrees answers at least: two for the method, two for the password, and for the request
-// seven with an empty name.
-func (tr *transcript) shortest() int {
+// minAnswer is the least that a server sends before a tunnel: two bytes for the method, two for the password and seven for the request.
+func (tr *transcript) minAnswer() int {
 	if tr.password {
 		return 2 + 2 + 7
 	}
 	return 2 + 7
 }
 
-// decided tells whether what the server has said cannot become a success any more, whatever else it says.
-func (tr *transcript) decided() bool {
+// refused reports whether the server's answer cannot become a success, whatever follows.
+func (tr *transcript) refused() bool {
 	stage, got := tr.stage()
 	return len(got) > 0 && got[0] != versionOf(stage) || len(got) > 1 && got[1] != 0 && stage == StageRequest
 }
 
-// Write sends the next message, but none that answers a method which was not offered: x/net goes on after any.
+// Write sends the next message. x/net goes on after any method; Write fails after one that was not offered.
 func (tr *transcript) Write(b []byte) (int, error) {
 	if tr.writes == 1 && !tr.offered(tr.got[1]) {
 		return 0, errMethod
 	}
 	tr.writes++
 	switch {
-	case tr.writes == 1 && tr.begins != nil:
-		tr.begins(tr.Conn)
-	case tr.writes > 1 && tr.reaches != nil:
+	case tr.writes == 1 && tr.onSend != nil:
+		tr.onSend(tr.Conn)
+	case tr.writes > 1 && tr.onStage != nil:
 		stage, _ := tr.stage()
-		tr.reaches(stage)
+		tr.onStage(stage)
 	}
 	if stage, _ := tr.stage(); tr.request != nil && stage == StageRequest {
 		_, err := tr.Conn.Write(tr.request)
 		return len(b), err
 	}
 	switch {
-	case tr.ahead == nil:
+	case tr.pipelined == nil:
 		return tr.Conn.Write(b)
 	case tr.writes == 1:
-		_, err := tr.Conn.Write(tr.ahead)
-		tr.unsaid = tr.ahead[greetingSize:]
+		_, err := tr.Conn.Write(tr.pipelined)
+		tr.pending = tr.pipelined[pipelinedGreeting:]
 		return len(b), err
 	}
-	rest, same := bytes.CutPrefix(tr.unsaid, b)
+	rest, same := bytes.CutPrefix(tr.pending, b)
 	if !same {
-		return 0, errOther
+		return 0, errMismatch
 	}
-	tr.unsaid = rest
+	tr.pending = rest
 	return len(b), nil
 }
 
-// offered tells whether the method was offered.
 func (tr *transcript) offered(method byte) bool {
 	if tr.password && method == methodPassword {
 		return true
 	}
-	return method == methodNone && (!tr.password || tr.ahead == nil)
+	return method == methodNone && (!tr.password || tr.pipelined == nil)
 }
 
-// stage tells which message was sent last, and what the server answered to it.
+// stage returns the stage of the message that was sent last, and the server's answer to it so far.
 func (tr *transcript) stage() (Stage, []byte) {
 	switch {
 	case tr.writes < 2:
@@ -197,8 +195,8 @@ func (tr *transcript) fault(err error) *Error {
 
 func (tr *transcript) methodFault(method byte, err error) *Error {
 	switch {
-	case method == methodNoneOfThem && tr.password && tr.ahead != nil:
-		return &Error{StageAuth, AuthFailed, "the proxy takes no user name and password", errAlone}
+	case method == methodNoneOfThem && tr.password && tr.pipelined != nil:
+		return &Error{StageAuth, AuthFailed, "the proxy takes no user name and password", errPasswordAlone}
 	case method == methodNoneOfThem && tr.password:
 		return &Error{StageAuth, AuthFailed, "the proxy takes neither a user name with a password nor a login without", err}
 	case method == methodNoneOfThem, method == methodPassword && !tr.password:
@@ -233,7 +231,7 @@ type replyError byte
 
 func (r replyError) Error() string { return fmt.Sprintf("SOCKS5 reply code %#02x", byte(r)) }
 
-// replyFault says what a reply code means for the target.
+// replyFault returns the fault that a reply code stands for.
 func replyFault(r replyError) *Error {
 	code, message := RequestRefused, "the proxy refused the request"
 	switch r {

@@ -2,11 +2,11 @@ package proxy
 
 import "golang.org/x/sys/unix"
 
-// kernelCopies says that bytes between two TCP connections never enter this process (splice(2)).
-const kernelCopies = true
+// canSplice says that bytes between two TCP connections never enter this process (splice(2)).
+const canSplice = true
 
-// available tells how many bytes can be read now (tcp(7), SIOCINQ). 0 is also the end of the stream, or a fault.
-func available(fd int) int {
+// readableBytes returns how many bytes can be read now (tcp(7), SIOCINQ). 0 also means the end of the stream, or an error.
+func readableBytes(fd int) int {
 	n, err := unix.IoctlGetInt(fd, unix.SIOCINQ)
 	if err != nil {
 		return 0
@@ -14,8 +14,8 @@ func available(fd int) int {
 	return n
 }
 
-// setLowWater has the kernel tell of bytes only when there are so many, or the end (socket(7), SO_RCVLOWAT).
-func (w *waiter) setLowWater(n int) (done bool) {
+// setLowWater makes the kernel report a connection readable at n bytes, or at its end (socket(7), SO_RCVLOWAT).
+func (w *readWaiter) setLowWater(n int) (done bool) {
 	w.raw.Control(func(fd uintptr) { done = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, n) == nil })
 	return done
 }

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipes counts this process's open pipes. splice needs them, and nothing else here has any.
+// pipes counts this process's open pipes. Only splice needs any here.
 func pipes() (n int) {
 	names, _ := filepath.Glob("/proc/self/fd/*")
 	for _, name := range names {
@@ -26,12 +26,13 @@ func pipes() (n int) {
 	return n
 }
 
-// Through every plain upstream the kernel moves the bytes, both ways; and no pipe is held while a tunnel is idle.
+// Through every plain upstream the kernel moves the bytes in both directions. An idle tunnel holds no pipe.
 func TestSplice(t *testing.T) {
 	target := serve(t, echo)
 	names := network{"site.test:7": target.addr()}
 	behindTLS, roots := overTLS(t, names.connect(nil))
-	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(nil), HTTP: names.connect(nil), SOCKS4: names.socks4(""), HTTPS: behindTLS} {
+	for typ, handle := range map[Type]func(net.Conn){SOCKS5: names.socks5(nil), HTTP: names.connect(nil), SOCKS4: names.socks4(""),
+		HTTPS: behindTLS} {
 		t.Run(string(typ), func(t *testing.T) {
 			s := serve(t, handle)
 			r, address := startRelay(t, &Dialer{Policy: nearby, Upstream: upstream(typ, s, "", ""), RootCAs: roots})
@@ -73,7 +74,7 @@ func TestSplice(t *testing.T) {
 	}
 }
 
-// A host that drops the connection's first packets times out while connecting.
+// A host that drops the first packets of a connection times out while connecting.
 func TestConnectTimesOut(t *testing.T) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -94,7 +95,7 @@ func TestConnectTimesOut(t *testing.T) {
 		if e := err.(*Error); e.Stage == StageConnect {
 			wantFault(t, err, StageConnect, TimedOut)
 			c := &Checker{Policy: nearby, URLs: []string{"http://ip.test/"}, Timeout: 100 * time.Millisecond}
-			wantFault(t, c.Check(t.Context(), "", *d.Upstream).Err, StageConnect, TimedOut)
+			wantFault(t, c.Check(t.Context(), *d.Upstream).Err, StageConnect, TimedOut)
 			return
 		}
 		fill, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), 100*time.Millisecond)

@@ -2,7 +2,7 @@
 
 package proxy
 
-const kernelCopies = false
+const canSplice = false
 
-// setLowWater is not used where the kernel does not copy.
-func (w *waiter) setLowWater(int) bool { return false }
+// setLowWater is not called where canSplice is false.
+func (w *readWaiter) setLowWater(int) bool { return false }

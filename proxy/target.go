@@ -8,19 +8,23 @@ import (
 	"strings"
 )
 
-// target is where a dial should end: one host in one spelling, and its port.
+// target is the host and port that a dial is for, in one spelling.
 type target struct {
 	host string     // lower case, no brackets, no final dot; for an address its shortest form
-	port string     // decimal, no leading zeros
-	addr netip.Addr // valid when host is an address, however it was spelt
+	port string     // decimal, without leading zeros
+	addr netip.Addr // valid when host is an address in any spelling
 }
 
-// address returns "host:port" as dialers and CONNECT take it.
+// address returns "host:port" for dialers and CONNECT.
 func (t target) address() string { return net.JoinHostPort(t.host, t.port) }
 
-// parseTarget reads "host:port". Browsers hand literal addresses over as names (Chrome's SOCKS requests do), and
-// resolvers take spellings such as 127.1 or 0x7f000001: both become the address here, so that one decision holds for
-// all of them.
+func (t target) portNumber() uint16 {
+	n, _ := strconv.ParseUint(t.port, 10, 16) // parseTarget has read it
+	return uint16(n)
+}
+
+// parseTarget reads "host:port". Browsers send literal addresses as names (Chrome's SOCKS requests do), and resolvers take spellings such
+// as 127.1 or 0x7f000001. Both become the address, so that one decision holds for all spellings.
 func parseTarget(address string) (target, *Error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -44,7 +48,7 @@ func badTarget(message string, err error) *Error {
 	return &Error{StageRequest, BlockedAddress, message, err}
 }
 
-// canonicalHost gives the one spelling of a host.
+// canonicalHost returns the one spelling of a host.
 func canonicalHost(host string) string {
 	host = unbracket(host)
 	if a, err := netip.ParseAddr(host); err == nil {
@@ -60,8 +64,8 @@ func canonicalHost(host string) string {
 	return host
 }
 
-// parseNumeric reads the spellings of an IPv4 address that inet_aton(3) takes: one to four numbers, each decimal,
-// octal (0…) or hexadecimal (0x…), the last one filling what is left.
+// parseNumeric reads the spellings of an IPv4 address that inet_aton(3) takes. These are one to four numbers, each decimal, octal (0…) or
+// hexadecimal (0x…), of which the last one fills the rest.
 func parseNumeric(s string) (netip.Addr, bool) {
 	parts := strings.Split(s, ".")
 	if len(parts) > 4 {
@@ -83,8 +87,8 @@ func parseNumeric(s string) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), true
 }
 
-// endsInNumber tells whether the last label of a name reads as a number. No such top-level domain exists, and what one
-// resolver calls a name (08.0.0.1, 1.2.3.4.5) another may call an address, so these are nobody's.
+// endsInNumber reports whether the last label of a name reads as a number. No such top-level domain exists. A resolver that calls
+// 08.0.0.1 or 1.2.3.4.5 a name may stand beside one that calls it an address, so both are refused.
 func endsInNumber(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if strings.HasPrefix(last, "0x") {
@@ -98,7 +102,7 @@ func parseNumber(s string) (uint64, bool) {
 	base := 10
 	switch {
 	case strings.HasPrefix(s, "0x"):
-		if s = s[2:]; s == "" { // WHATWG URL takes a lone 0x as zero
+		if s = s[2:]; s == "" { // the WHATWG URL standard takes a lone 0x as zero
 			return 0, true
 		}
 		base = 16

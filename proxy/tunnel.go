@@ -12,41 +12,40 @@ import (
 	"time"
 )
 
-// tunnel is one connection of a browser's: first a handshake, then two pumps.
+// tunnel is one connection of a browser: first a handshake, then two pumps.
 type tunnel struct {
 	relay  *Relay
 	client net.Conn
 
-	mu       sync.Mutex // guards what follows; a Close, or a cut, may come while the dial runs
-	upstream net.Conn
-	closed   bool
-	target   target             // as it was asked for; no host: not yet
-	through  *Dialer            // that it dials or has dialled with; nil: it goes through no route
-	giveUp   context.CancelFunc // of the dial that runs
-	onto     *route             // behind the one in use, which it has found dead; nil: it has not
-	overrun  bool               // a cut came while it dialled: what comes of the dial is worth nothing
+	mu         sync.Mutex // guards what follows, since a close may come during the dial
+	upstream   net.Conn
+	closed     bool
+	target     target             // as the browser asked for it; no host before that
+	dialer     *Dialer            // of the route that it dials or has dialled through; nil when it is bypassed
+	cancelDial context.CancelFunc // of the dial that runs
+	nextRoute  *route             // the route to dial after the one in use was found dead; nil until then
+	redial     bool               // the route was replaced during the dial, whose outcome does not count
 
-	tally *tally     // of what it counts under
-	host  *hostTally // its host's; nil: not kept
+	traffic *traffic     // of its route's key
+	host    *hostTraffic // of its host; nil when hosts are not logged
 
-	ended atomic.Int32 // pumps that have ended
-	moved atomic.Int32 // which way bytes were moved last
+	pumpsDone     atomic.Int32
+	lastDirection atomic.Int32 // in which bytes were moved last
 }
 
-// The ways of a tunnel.
+// The directions of a tunnel.
 const (
 	toTarget = 1
 	toClient = 2
 )
 
-// chunkSize is how much a pump moves at once where the kernel does not do it alone.
+// chunkSize is how many bytes a pump copies at once where the kernel does not splice.
 const chunkSize = 32 << 10
 
-// serve does the handshake. The pumps are goroutines of their own, since the stack that a dial has grown would stay
-// with a tunnel for its life.
+// serve does the handshake. The pumps get goroutines of their own: a stack that a dial has grown would stay for the tunnel's life.
 func (t *tunnel) serve() {
 	if t.open() != nil {
-		t.end()
+		t.finish()
 		return
 	}
 	up, down := t.counters()
@@ -54,8 +53,8 @@ func (t *tunnel) serve() {
 	go t.pump(t.client, t.upstream, down)
 }
 
-// end forgets the tunnel.
-func (t *tunnel) end() {
+// finish closes the tunnel and removes it from the relay.
+func (t *tunnel) finish() {
 	r := t.relay
 	t.closeConns()
 	r.mu.Lock()
@@ -68,22 +67,27 @@ func (t *tunnel) end() {
 func (t *tunnel) closeConns() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.closeLocked()
+}
+
+// closeLocked closes both connections. The caller holds t.mu.
+func (t *tunnel) closeLocked() {
 	t.closed = true
 	t.client.Close()
 	if t.upstream != nil {
-		bare(t.upstream).Close()
+		rawConn(t.upstream).Close()
 	}
 }
 
-// bare is the connection below TLS, or c itself. Closing it waits for nobody, where TLS would say goodbye first.
-func bare(c net.Conn) net.Conn {
+// rawConn returns the connection below TLS, or c itself. Its Close does not wait, where that of TLS sends an alert first.
+func rawConn(c net.Conn) net.Conn {
 	if t, ok := c.(*tls.Conn); ok {
 		return t.NetConn()
 	}
 	return c
 }
 
-// open admits the client, learns its target, dials, and passes on what both sides have sent already.
+// open admits the client, reads its target, dials, and passes on what both sides have sent already.
 func (t *tunnel) open() error {
 	r := t.relay
 	if admit := r.admit.Load(); admit != nil {
@@ -93,7 +97,7 @@ func (t *tunnel) open() error {
 			return err
 		}
 	}
-	t.client.SetDeadline(time.Now().Add(r.handshake))
+	t.client.SetDeadline(time.Now().Add(r.handshakeTimeout))
 	address, up, err := readRequest(t.client)
 	if err != nil {
 		if code, ok := errors.AsType[requestError](err); ok {
@@ -105,13 +109,13 @@ func (t *tunnel) open() error {
 	t.client.SetDeadline(time.Time{})
 	var c net.Conn
 	var down []byte
-	fault := t.aim(address)
+	fault := t.checkRules(address)
 	if fault == nil {
 		c, down, fault = t.dial(address)
 	}
 	if fault != nil {
-		r.failed(fault)
-		writeReply(t.client, replyOf(fault, t.through == nil || t.through.Upstream == nil), nil)
+		r.recordFailure(fault)
+		writeReply(t.client, replyFor(fault, t.dialer == nil || t.dialer.Upstream == nil), nil)
 		return fault
 	}
 	sent, got := t.counters()
@@ -126,89 +130,97 @@ func (t *tunnel) open() error {
 	return writeReply(t.client, replySucceeded, down)
 }
 
-// pump moves bytes one way until src ends, passes the end on, and leaves the other way alone. After a fault both ways
-// are reset, so that nobody takes half an answer for a whole one.
+// pump moves bytes in one direction until src ends, then ends dst and leaves the other direction alone. After a fault both
+// connections are reset, so that neither side takes half an answer for a whole one.
 func (t *tunnel) pump(dst, src net.Conn, count counter) {
 	err := t.move(dst, src, count)
-	if err == nil && t.ended.Load() == 0 { // else both have ended, and the close says so
+	if err == nil && t.pumpsDone.Load() == 0 { // otherwise both directions have ended, and the close says so
 		err = closeWrite(dst)
 	}
 	if err != nil {
-		t.reset()
+		resetOnClose(t.client, t.upstream)
+		t.closeConns()
 	}
-	ended := t.ended.Add(1)
-	dst.SetReadDeadline(time.Now().Add(t.relay.silence)) // dst is what the other pump reads
-	if ended == 2 {
-		t.end()
+	done := t.pumpsDone.Add(1)
+	dst.SetReadDeadline(time.Now().Add(t.relay.idleTimeout)) // the other pump reads dst
+	if done == 2 {
+		t.finish()
 	}
 }
 
-func (t *tunnel) reset() {
-	lingerNot(t.client, t.upstream)
-	t.closeConns()
-}
-
-// lingerNot makes the close of each connection a reset.
-func lingerNot(all ...net.Conn) {
+// resetOnClose makes the close of each connection a TCP reset.
+func resetOnClose(all ...net.Conn) {
 	for _, c := range all {
-		if tcp, ok := bare(c).(*net.TCPConn); ok {
+		if tcp, ok := rawConn(c).(*net.TCPConn); ok {
 			tcp.SetLinger(0)
 		}
 	}
 }
 
-// move passes bytes on until src ends, in chunks: wait for bytes with nothing in hand, then move what there is.
+// mover is the state of one pump. It stays on the goroutine's stack, so that an idle tunnel costs no more memory.
+type mover struct {
+	tunnel   *tunnel
+	dst, src net.Conn
+	from, to *net.TCPConn      // src, if it is TCP, and dst, where the kernel splices; else nil
+	limit    *io.LimitedReader // over from
+	in       coalescer
+	count    counter
+}
+
+// move moves bytes until src ends.
 func (t *tunnel) move(dst, src net.Conn, count counter) error {
-	w, err := waiterFor(src)
+	w, err := newReadWaiter(src)
+	m := mover{tunnel: t, dst: dst, src: src, count: count, in: coalescer{readWaiter: w, direction: toClient}}
+	m.from, _ = src.(*net.TCPConn)
+	if canSplice && m.from != nil {
+		m.in.src, m.limit = m.from, &io.LimitedReader{R: m.from}
+		m.to, _ = dst.(*net.TCPConn)
+	}
+	if dst == t.upstream {
+		m.in.direction = toTarget
+	}
+	for err == nil {
+		err = m.step()
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// step waits for bytes without holding a buffer, and moves them.
+func (m *mover) step() error {
+	t := m.tunnel
+	n, err := m.in.next(t)
+	if errors.Is(err, os.ErrDeadlineExceeded) && m.in.buffered() > 0 { // src was not idle: this process was late
+		m.src.SetReadDeadline(time.Now().Add(t.relay.idleTimeout))
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	from, fromTCP := src.(*net.TCPConn)
-	to, toTCP := dst.(*net.TCPConn)
-	limit := &io.LimitedReader{R: from}
-	p := pace{waiter: w, way: toClient}
-	if kernelCopies && fromTCP {
-		p.src = from
+	m.in.observe(n, t.lastDirection.Swap(m.in.direction))
+	if err := m.transfer(n); err != nil {
+		return err
 	}
-	if dst == t.upstream {
-		p.way = toTarget
+	if t.pumpsDone.Load() > 0 {
+		m.src.SetReadDeadline(time.Now().Add(t.relay.idleTimeout))
 	}
-	for {
-		n, err := p.next(t)
-		if errors.Is(err, os.ErrDeadlineExceeded) && w.there() > 0 { // src was not silent: it was this process that had no time
-			src.SetReadDeadline(time.Now().Add(t.relay.silence))
-			continue
-		}
-		if err == nil {
-			p.saw(n, t.moved.Swap(p.way))
-		}
-		if err == nil && kernelCopies && fromTCP && toTCP {
-			limit.N = int64(n)
-			var moved int64
-			moved, err = to.ReadFrom(limit) // splices, since it finds a *net.TCPConn on both sides and nothing around them
-			count.add(moved)
-			err = stillHere(err)
-		} else if err == nil {
-			err = t.relay.moveChunk(dst, src, count)
-			if fromTCP {
-				err = stillHere(err)
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if t.ended.Load() > 0 {
-			src.SetReadDeadline(time.Now().Add(t.relay.silence))
-		}
-	}
+	return nil
 }
 
-// stillHere passes over a deadline that went by while a chunk was being moved: dst was slow, but src was not silent.
-func stillHere(err error) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+// transfer moves n bytes, or a chunk where the kernel does not splice. A deadline that passes meanwhile is ignored: dst was slow, but
+// src was not idle.
+func (m *mover) transfer(n int) (err error) {
+	if m.to != nil {
+		m.limit.N = int64(n)
+		var moved int64
+		moved, err = m.to.ReadFrom(m.limit) // splices, since it finds a bare *net.TCPConn on both sides
+		m.count.add(moved)
+	} else {
+		err = m.tunnel.relay.moveChunk(m.dst, m.src, m.count)
+	}
+	if m.from != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil
 	}
 	return err

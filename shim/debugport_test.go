@@ -54,7 +54,7 @@ func TestDebugPortThatIsNoted(t *testing.T) {
 		t.Errorf("noted are %v, want %v", got, want)
 	}
 	d := &proxy.Dialer{Policy: proxy.Policy{AllowPrivate: true, DebugPorts: DebugPorts(dir)},
-		Detours: []proxy.Detour{{Host: "localhost", Port: want[0], Address: "localhost:" + want[0]}}}
+		Bypasses: []proxy.Bypass{{Host: "localhost", Port: want[0], Address: "localhost:" + want[0]}}}
 	if c, err := d.DialContext(t.Context(), "tcp", "localhost:"+want[0]); err == nil {
 		c.Close()
 		t.Error("it is reached")

@@ -26,11 +26,11 @@ func TestLimits(t *testing.T) {
 	defer echo.Close()
 	p := &process{browser: opened(t), log: slog.New(slog.DiscardHandler), announced: map[string]time.Time{},
 		noticesChanged: make(chan struct{})}
-	here, err := proxy.LocalDetour(echo.Addr().String())
+	here, err := proxy.LocalBypass(echo.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.relay = proxy.NewRelay(&proxy.Dialer{Detours: []Bypass{here}}, nil)
+	p.relay = proxy.NewRelay(&proxy.Dialer{Bypasses: []Bypass{here}}, nil)
 	defer p.relay.Close()
 	viewers := 0
 	p.viewers = func() int { return viewers }

@@ -210,7 +210,7 @@ func (p *process) launch(ctx context.Context) error {
 	p.viewers = p.view.Viewers
 	p.relay = proxy.NewRelay(p.dialer(p.spec.Upstream), p.log)
 	p.relay.Admit(b.Admit)
-	p.relay.OnMove(p.recordMove)
+	p.relay.OnFailover(p.recordMove)
 	if _, err := p.setRules(p.spec.Rules); err != nil { // a rule that cannot be read may be the one that matters
 		return errors.Join(err, p.relay.Close(), b.Close())
 	}
@@ -306,7 +306,7 @@ func (p *process) dialer(u *Upstream) *proxy.Dialer {
 	if !p.spec.Background {
 		policy.Refused = browser.BackgroundHosts()
 	}
-	return &proxy.Dialer{Upstream: u.Proxy(), Policy: policy, Detours: p.spec.Bypasses}
+	return &proxy.Dialer{Upstream: u.Proxy(), Policy: policy, Bypasses: p.spec.Bypasses}
 }
 
 // firstWatchTimeout is how long the server that started a run may take to watch it. The grace begins after it, or

@@ -19,7 +19,7 @@ import (
 type (
 	Installed = browser.Installed
 	Warning   = browser.Warning
-	Bypass    = proxy.Detour
+	Bypass    = proxy.Bypass
 	Identity  = browser.Identity
 	Position  = browser.Geolocation
 	Screen    = browser.Screen

@@ -53,7 +53,7 @@ func (p *process) setUpstreams(u Upstreams) Swap {
 		routes[i] = proxy.Route{Key: up.ID, Dialer: p.dialer(&up)}
 	}
 	p.routes = routes
-	at := proxy.Stay
+	at := proxy.KeepCurrent
 	if u.ResetFailover {
 		at = 0
 	}
@@ -95,10 +95,10 @@ func (c *Client) SetUpstreams(ctx context.Context, u Upstreams) (Swap, error) {
 }
 
 // recordMove queues a notice that the relay has moved to another proxy, for the next watching server.
-func (p *process) recordMove(m proxy.Move) {
+func (p *process) recordMove(m proxy.Failover) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.pendingMoves = append(p.pendingMoves, Notice{Reason: ReasonMoved, From: m.From, To: m.To, Code: m.Why.Code})
+	p.pendingMoves = append(p.pendingMoves, Notice{Reason: ReasonMoved, From: m.From, To: m.To, Code: m.Cause.Code})
 	close(p.noticesChanged)
 	p.noticesChanged = make(chan struct{})
 }
