@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 SQLC    := go tool -modfile=tools.mod sqlc
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build demo test check race bench leaks table browser tools sqlc openapi majors zones build-all
+.PHONY: build demo test busy check race bench leaks table browser tools sqlc openapi majors zones build-all
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -16,6 +16,10 @@ demo: browser build
 test: browser tools
 	go test -timeout 60m $$(go list ./... | grep -vx warren)
 	go test -parallel 3 -timeout 60m . # by itself: it has a dozen browsers at once on two cores, and tests that wait
+
+# busy runs `make test` again and again beside processes that take all processors: a test that is red then is a bug. ROUNDS is how often (5).
+busy: browser tools
+	GOFLAGS=-count=1 deploy/busy.sh $(or $(ROUNDS),5) $(MAKE) --no-print-directory test
 
 # browser installs Chromium when there is none.
 browser:
