@@ -390,10 +390,6 @@ func (s *server) restoreProfile(ctx context.Context, in *profileRestore) (*Profi
 }
 
 // isNotFound says whether an error is the 404 of an object.
-func isNotFound(err error) bool {
-	return problem.Is(err, problem.NotFound)
-}
-
 // orNotFound turns the want of a row into its 404.
 func orNotFound(err error, kind string) error {
 	if errors.Is(err, store.ErrNoRow) {
