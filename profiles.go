@@ -389,7 +389,6 @@ func (s *server) restoreProfile(ctx context.Context, in *profileRestore) (*Profi
 	return s.profileAnswer(row)
 }
 
-// isNotFound says whether an error is the 404 of an object.
 // orNotFound turns the want of a row into its 404.
 func orNotFound(err error, kind string) error {
 	if errors.Is(err, store.ErrNoRow) {
