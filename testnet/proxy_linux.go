@@ -1,14 +1,11 @@
 package testnet
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
 	"net/netip"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -80,87 +77,13 @@ func (t *proxiedConn) RemoteAddr() net.Addr { return &netAddr{"a proxy"} }
 func (p *Proxy) handshake(c net.Conn) (target string, err error) {
 	c.SetDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // a failed connection is closed
 	defer c.SetDeadline(time.Time{})           //nolint:errcheck // as above
-	if err := socksMethod(c, 2); err != nil {
+	if err := socksLogin(c, p.User, p.Password); err != nil {
 		return "", err
 	}
-	user, err := socksString(c, 1)
-	if err != nil {
+	if target, err = socksRequest(c); err != nil {
 		return "", err
 	}
-	password, err := socksString(c, 0)
-	if err != nil {
-		return "", err
-	}
-	if user != p.User || password != p.Password {
-		c.Write([]byte{1, 1}) //nolint:errcheck // the connection is closed either way
-		return "", fmt.Errorf("%s is not let in", user)
-	}
-	if _, err := c.Write([]byte{1, 0}); err != nil {
-		return "", err
-	}
-	return socksRequest(c)
-}
-
-// socksMethod reads the methods that a client offers and selects one.
-func socksMethod(c net.Conn, method byte) error {
-	head := make([]byte, 2)
-	if _, err := io.ReadFull(c, head); err != nil {
-		return err
-	}
-	offered := make([]byte, head[1])
-	if _, err := io.ReadFull(c, offered); err != nil {
-		return err
-	}
-	if head[0] != 5 || !bytes.Contains(offered, []byte{method}) {
-		c.Write([]byte{5, 0xff}) //nolint:errcheck // the connection is closed either way
-		return fmt.Errorf("version %d with methods %v", head[0], offered)
-	}
-	_, err := c.Write([]byte{5, method})
-	return err
-}
-
-// socksString reads skip bytes, a length and as many bytes.
-func socksString(c net.Conn, skip int) (string, error) {
-	head := make([]byte, skip+1)
-	if _, err := io.ReadFull(c, head); err != nil {
-		return "", err
-	}
-	text := make([]byte, head[skip])
-	_, err := io.ReadFull(c, text)
-	return string(text), err
-}
-
-// socksRequest reads a CONNECT, answers that it succeeded, and returns "host:port".
-func socksRequest(c net.Conn) (string, error) {
-	head := make([]byte, 4)
-	if _, err := io.ReadFull(c, head); err != nil {
-		return "", err
-	}
-	size := map[byte]int{1: 4, 4: 16}[head[3]]
-	var host string
-	if head[3] == 3 {
-		name, err := socksString(c, 0)
-		if err != nil {
-			return "", err
-		}
-		host = name
-	} else {
-		raw := make([]byte, size)
-		if _, err := io.ReadFull(c, raw); err != nil {
-			return "", err
-		}
-		a, _ := netip.AddrFromSlice(raw)
-		host = a.String()
-	}
-	port := make([]byte, 2)
-	if _, err := io.ReadFull(c, port); err != nil {
-		return "", err
-	}
-	if head[1] != 1 {
-		return "", fmt.Errorf("command %d", head[1])
-	}
-	_, err := c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
-	return net.JoinHostPort(host, strconv.Itoa(int(binary.BigEndian.Uint16(port)))), err
+	return target, socksReply(c, socksDone)
 }
 
 // Relay serves l as a browser's SOCKS5 server without a password. It forwards each connection to the proxy, until the

@@ -5,6 +5,6 @@
 // The network of the computer that runs the test is not used. Linux with namespaces, ip and nft is needed; otherwise
 // the test is skipped.
 //
-// Besides, the package has Site, a web server behind SOCKS5 for tests with a browser, waits with a bound, and Pause, which suspends
-// processes for tests of hanging ones.
+// Besides, the package has Site, a web server behind SOCKS5 for tests with a browser, and LocalProxy, a SOCKS5 server
+// with a password. It also has waits with a bound, and Pause, which suspends processes.
 package testnet
