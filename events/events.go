@@ -1,4 +1,4 @@
-// Package events publishes what happens to objects: to everyone who listens, and to who comes back and asks for what it missed.
+// Package events publishes events to subscribers and replays those that a returning subscriber missed.
 package events
 
 import (
@@ -10,40 +10,40 @@ import (
 	"github.com/google/uuid"
 )
 
-// Backlog is how many events a subscriber may lie behind, also while it was away.
+// Backlog is how many events a subscriber may lag behind, connected or not.
 const Backlog = 256
 
-// Lost is the type of the event that says that some were missed.
+// Lost is the type of the event that reports missed events.
 const Lost = "events.lost"
 
 // Event is something that happened to an object.
 type Event struct {
 	Type      string
-	Workspace string // "" is for subscribers that see all
+	Workspace string // "": only for subscribers that see all workspaces
 	Data      any    // written as JSON
 }
 
 // Entry is a published event.
 type Entry struct {
-	Place string // what a subscriber names when it comes back
+	Place string // the position from which a subscriber resumes
 	Type  string
 	Text  []byte // the event as a JSON object
 
 	workspace string
 }
 
-// Log hands out events. A subscriber that does not keep up is cut off, never waited for.
+// Log publishes events. A subscriber that does not keep up is disconnected, so that Publish never waits.
 type Log struct {
 	mu          sync.Mutex
 	subscribers map[*Subscription]struct{}
-	recent      []Entry // the last ones, oldest first
-	before      string  // the place of what came before recent
+	recent      []Entry // at most Backlog, oldest first
+	before      string  // the place before recent
 	closed      bool
 }
 
-// Subscription is one who listens.
+// Subscription receives the events of a log.
 type Subscription struct {
-	C <-chan Entry // closed when the subscriber is cut off, and when the log is closed
+	C <-chan Entry // closed when the subscription or the log ends, or the subscriber lags too far behind
 
 	c    chan Entry
 	log  *Log
@@ -55,7 +55,7 @@ func New() *Log { return &Log{subscribers: map[*Subscription]struct{}{}, before:
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// Publish tells everyone who sees the event's workspace. It never waits.
+// Publish sends an event to every subscriber that sees its workspace. It never waits.
 func (l *Log) Publish(e Event) {
 	id := newID()
 	p := Entry{Place: id, Type: e.Type, Text: text(id, e), workspace: e.Workspace}
@@ -77,7 +77,7 @@ func (l *Log) Publish(e Event) {
 	}
 }
 
-// text is the event as JSON: id, type, at (RFC 3339, UTC, milliseconds), workspaceId and data.
+// text returns the event as JSON: id, type, at (RFC 3339, UTC, milliseconds), workspaceId and data.
 func text(id string, e Event) []byte {
 	body, err := json.Marshal(struct {
 		ID          string    `json:"id"`
@@ -92,7 +92,7 @@ func text(id string, e Event) []byte {
 	return body
 }
 
-// drop cuts a subscriber off; the mutex is held.
+// drop ends a subscription. The mutex is held.
 func (l *Log) drop(s *Subscription) {
 	if _, ok := l.subscribers[s]; ok {
 		delete(l.subscribers, s)
@@ -100,9 +100,11 @@ func (l *Log) drop(s *Subscription) {
 	}
 }
 
-// Subscribe begins after the event whose place is after; "" begins with the next one. A place that is not known any more, or is from before
-// this process, gives one event of type Lost first. sees says which workspaces the subscriber may hear of; "" asks whether it sees all.
-// It is called with the log's mutex held.
+// Subscribe resumes after the event at the place after; "" begins with the next event. If that place is unknown, or from
+// before this process, the first event is of type Lost.
+//
+// sees reports whether the subscriber sees a workspace; "" stands for all of them. It is called with the log's mutex
+// held.
 func (l *Log) Subscribe(sees func(workspace string) bool, after string) *Subscription {
 	c := make(chan Entry, Backlog)
 	s := &Subscription{C: c, c: c, log: l, sees: sees}
@@ -133,14 +135,14 @@ func (s *Subscription) Close() {
 	s.log.drop(s)
 }
 
-// Subscribers is how many listen.
+// Subscribers returns the number of subscriptions.
 func (l *Log) Subscribers() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.subscribers)
 }
 
-// Close ends every subscription. Later ones end at once.
+// Close ends every subscription. Later subscriptions end at once.
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

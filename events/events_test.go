@@ -10,7 +10,7 @@ import (
 
 func all(string) bool { return true }
 
-// heard takes what a subscription has now.
+// heard returns the types of the events that a subscription has received.
 func heard(s *Subscription) (types []string) {
 	for {
 		select {
@@ -25,7 +25,7 @@ func heard(s *Subscription) (types []string) {
 	}
 }
 
-// TestBacklogIsBounded: the log keeps the last events alone.
+// TestBacklogIsBounded: the log keeps only the last events.
 func TestBacklogIsBounded(t *testing.T) {
 	t.Parallel()
 	l := New()
@@ -37,7 +37,7 @@ func TestBacklogIsBounded(t *testing.T) {
 	}
 }
 
-// TestSlowSubscriber: one that takes nothing is cut off, and the others hear everything.
+// TestSlowSubscriber: a subscriber that reads nothing is disconnected, and the others receive everything.
 func TestSlowSubscriber(t *testing.T) {
 	t.Parallel()
 	l := New()
@@ -60,14 +60,15 @@ func TestSlowSubscriber(t *testing.T) {
 	}
 }
 
-// TestResumeEqualsAModel: who goes away and comes back hears each event of its workspaces once and in order, or hears that it lost some.
+// TestResumeEqualsAModel: a returning subscriber receives each event of its workspaces once and in order, or learns that
+// it lost some.
 func TestResumeEqualsAModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		l := New()
 		mine := func(w string) bool { return w == "a" }
 		s := l.Subscribe(mine, "")
-		var model, got, known []string // what it should have heard, what it has, what it may read again when it lost some
+		var model, got, known []string // expected, received, and what it can read again after a loss
 		place := ""
 		take := func() {
 			for {

@@ -4,31 +4,31 @@ import (
 	"fmt"
 )
 
-// Difference is one thing by which a page can tell what is declared from what is real.
+// Difference is one way in which a page can detect emulation.
 type Difference struct {
 	Code     string   `json:"code" example:"worker_platform"`
 	Contexts []string `json:"contexts" doc:"Where it shows: page, frame, worker, shared_worker, service_worker, request, connection."`
 	Message  string   `json:"message" doc:"What shows, and why."`
 }
 
-// When a difference is there.
+// Conditions under which a difference exists.
 const (
 	always      = "always"
 	withOS      = "os"      // the declared system is not the host's
 	withVersion = "version" // the declared version is not the browser's
-	withOther   = "other"   // one of these two
+	withOther   = "other"   // system or version are not the real ones
 	withLocale  = "locale"  // the languages are not the host's
 	withScreen  = "screen"  // a screen is declared
 )
 
-// conditional is a difference, and when it is there.
+// conditional is a difference and its condition.
 type conditional struct {
 	when string
 	Difference
 }
 
-// known is every difference: what an emulated system or version does not cover, and what is never hidden.
-func known() []conditional {
+// allDifferences lists what an emulated system or version does not cover, and what is never hidden.
+func allDifferences() []conditional {
 	everywhere := []string{"page", "frame", "worker", "shared_worker", "service_worker"}
 	scripts, workers := []string{"page", "frame"}, []string{"worker", "shared_worker", "service_worker"}
 	requests, connection := []string{"request"}, []string{"connection"}
@@ -79,12 +79,12 @@ func known() []conditional {
 	}
 }
 
-// Detectable is what a page can tell apart although v is emulated. browser is the major version that runs, 0 when none is installed. What is not
-// emulated cannot differ.
+// Detectable returns the differences that pages can detect if v is emulated. browser is the major version that runs; 0:
+// none is installed. What is not emulated cannot differ.
 func Detectable(v Values, browser int) []Difference {
 	out := []Difference{}
-	for _, d := range known() {
-		if !d.shows(v) {
+	for _, d := range allDifferences() {
+		if !d.applies(v) {
 			continue
 		}
 		if d.when == withVersion {
@@ -98,8 +98,8 @@ func Detectable(v Values, browser int) []Difference {
 	return out
 }
 
-// shows says whether the difference is there with v.
-func (c conditional) shows(v Values) bool {
+// applies reports whether the difference exists with v.
+func (c conditional) applies(v Values) bool {
 	switch c.when {
 	case withOS:
 		return v.OS != ""

@@ -1,12 +1,12 @@
-// Package identity decides what pages are told: from what a profile declares and where its proxy comes out. It is pure: it reads and writes
-// nothing. What the exit does not tell is the host's own; nothing is guessed.
+// Package identity resolves what pages see from a profile's settings and its proxy's exit. It is pure: it does no I/O.
+// What the exit does not provide is the host's own; nothing is guessed.
 package identity
 
 import (
 	"time"
 )
 
-// Declared are the settings of a profile that concern its identity, as the profile has them.
+// Declared holds the settings of a profile that concern its identity, as stored.
 type Declared struct {
 	OS             string // win, mac or linux
 	BrowserVersion string // a major version; "" is the browser's own
@@ -18,16 +18,16 @@ type Declared struct {
 	Consistency    string // off, warn or block
 }
 
-// FollowsExit says whether a setting is auto, or start is refused for mismatches: then the exit has to be known.
+// FollowsExit reports whether the exit must be known: a setting is auto, or mismatches block a start.
 func (d Declared) FollowsExit() bool {
 	return d.Timezone == "auto" || d.Locale == "auto" || d.Geolocation == "auto" || d.Consistency == "block"
 }
 
-// Exit is where a proxy comes out, by its last good check. A member that the check did not tell is "" or nil.
+// Exit is the exit of a proxy, by its last good check. A member that the check did not find is "" or nil.
 type Exit struct {
 	Country       string // ISO 3166-1, two letters
 	Timezone      string // an IANA name
-	ZoneOfCountry bool   // Timezone is the one where most of the country's people live
+	ZoneOfCountry bool   // Timezone is that of most people in the country, not of this address
 	Locale        string // the country's likely language, a BCP 47 tag
 	Latitude      *float64
 	Longitude     *float64
@@ -38,14 +38,14 @@ type Exit struct {
 type Environment struct {
 	Proxied bool
 	Exit    *Exit          // nil: not known
-	OS      string         // of the host, in a profile's words
-	Zone    string         // the name of the host's time zone; "" when it is not known
+	OS      string         // the host's: win, mac or linux
+	Zone    string         // IANA name of the host's time zone; "" if not known
 	Local   *time.Location // the host's time zone
-	Browser int            // the major version of the browser that runs; 0: none is installed
-	Now     time.Time      // for comparing time zones
+	Browser int            // major version of the browser that runs; 0: none is installed
+	Now     time.Time      // for comparisons of time zones
 }
 
-// Position is a place on earth, or, with Off, none: pages are denied it.
+// Position is a place on earth. With Off pages are denied a position.
 type Position struct {
 	Latitude  float64 `json:"latitude"`  // degrees (WGS 84)
 	Longitude float64 `json:"longitude"` // degrees (WGS 84)
@@ -60,7 +60,7 @@ type Screen struct {
 	DeviceScaleFactor float64 `json:"deviceScaleFactor"` // device pixels per CSS pixel
 }
 
-// Values are what a browser is told. A member that is "" or nil is not overridden.
+// Values are the overrides that a browser gets. A member that is "" or nil is not overridden.
 type Values struct {
 	OS        string
 	Version   string // a major version
@@ -70,7 +70,7 @@ type Values struct {
 	Screen    *Screen
 }
 
-// Setting is one setting as pages see it.
+// Setting is the value of one setting as pages see it, with its source.
 type Setting struct {
 	Value  any    `json:"value" doc:"As start's effective shows it; null: not known before the browser runs, or the browser's own."`
 	Source string `json:"source" enum:"profile,exit,host,default"`
@@ -79,13 +79,13 @@ type Setting struct {
 
 // The sources of a setting.
 const (
-	FromProfile = "profile" // it is declared
-	FromExit    = "exit"    // it is auto, and the last good check tells it
+	FromProfile = "profile" // declared
+	FromExit    = "exit"    // auto, from the last good check
 	FromHost    = "host"    // the host's own
 	ByDefault   = "default" // the browser's own
 )
 
-// Settings are all settings of a profile.
+// Settings holds all settings of a profile.
 type Settings struct {
 	OS             Setting `json:"os"`
 	BrowserVersion Setting `json:"browserVersion"`
@@ -96,10 +96,10 @@ type Settings struct {
 	WebRTC         Setting `json:"webrtc"`
 }
 
-// Resolution is what a profile's settings come to.
+// Resolution is the result of Resolve.
 type Resolution struct {
 	Values   Values
 	Settings Settings
-	Missing  []string // settings that are auto, and of which the exit tells nothing
+	Missing  []string // settings that are auto, but unknown at the exit
 	Followed []string // settings that follow the exit
 }

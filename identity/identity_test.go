@@ -9,9 +9,10 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// berlin is an exit in Berlin, checked now.
+// berlin returns an exit in Berlin, checked just now.
 func berlin() *Exit {
-	return &Exit{Country: "DE", Timezone: "Europe/Berlin", Locale: "de-DE", Latitude: new(52.5), Longitude: new(13.4), CheckedAt: time.Now()}
+	return &Exit{Country: "DE", Timezone: "Europe/Berlin", Locale: "de-DE",
+		Latitude: new(52.5), Longitude: new(13.4), CheckedAt: time.Now()}
 }
 
 func zoneOf(t testing.TB, name string) *time.Location {
@@ -23,7 +24,7 @@ func zoneOf(t testing.TB, name string) *time.Location {
 	return l
 }
 
-// TestResolve: of each setting the value and its source, for every way in which it can be declared and known.
+// TestResolve: each setting has the right value and source, for every way of declaring it and every known exit.
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	auto := Declared{OS: "linux", Timezone: "auto", Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only"}
@@ -41,9 +42,11 @@ func TestResolve(t *testing.T) {
 		"no proxy": {func(_ *Declared, a *Environment) { a.Proxied = false }, Values{}, "host host default profile default default", ""},
 		"the exit is not known": {func(_ *Declared, a *Environment) { a.Exit = nil }, Values{}, "host host default profile default default",
 			"timezone locale geolocation"},
-		"the exit tells its address alone": {func(_ *Declared, a *Environment) { a.Exit = bare }, Values{}, "host host default profile default default", "timezone locale"},
+		"the exit tells its address alone": {func(_ *Declared, a *Environment) { a.Exit = bare }, Values{},
+			"host host default profile default default", "timezone locale"},
 		"a zone that nobody knows": {func(_ *Declared, a *Environment) { a.Exit.Timezone = "Mars/Olympus" },
-			Values{Languages: []string{"de-DE", "de", "en-US", "en"}, Position: &Position{Latitude: 52.5, Longitude: 13.4, Accuracy: 25000}},
+			Values{Languages: []string{"de-DE", "de", "en-US", "en"},
+				Position: &Position{Latitude: 52.5, Longitude: 13.4, Accuracy: 25000}},
 			"host exit exit profile default default", "timezone"},
 		"system": {func(p *Declared, _ *Environment) {
 			p.Timezone, p.Locale, p.Geolocation = "system", "system", "off"
@@ -51,14 +54,17 @@ func TestResolve(t *testing.T) {
 			Values{Position: &Position{Off: true}}, "host host profile profile default default", ""},
 		"all declared": {func(p *Declared, _ *Environment) {
 			p.OS, p.BrowserVersion, p.Timezone, p.Locale = "win", "124", "Asia/Tokyo", `["ja","en"]`
-			p.Geolocation, p.Screen = `{"latitude":35.7,"longitude":139.7,"accuracy":50}`, `{"width":1920,"height":1080,"deviceScaleFactor":2}`
+			p.Geolocation = `{"latitude":35.7,"longitude":139.7,"accuracy":50}`
+			p.Screen = `{"width":1920,"height":1080,"deviceScaleFactor":2}`
 		}, Values{OS: "win", Version: "124", Timezone: "Asia/Tokyo", Languages: []string{"ja", "en"},
-			Position: &Position{Latitude: 35.7, Longitude: 139.7, Accuracy: 50}, Screen: &Screen{Width: 1920, Height: 1080, DeviceScaleFactor: 2}},
+			Position: &Position{Latitude: 35.7, Longitude: 139.7, Accuracy: 50},
+			Screen:   &Screen{Width: 1920, Height: 1080, DeviceScaleFactor: 2}},
 			"profile profile profile profile profile profile", ""},
 		"what is declared is what there is": {func(p *Declared, a *Environment) { p.BrowserVersion, a.Proxied = "156", false }, Values{},
 			"host host default profile profile default", ""},
 	} {
-		d, env := auto, Environment{Proxied: true, Exit: berlin(), OS: "linux", Zone: "Europe/London", Local: zoneOf(t, "Europe/London"), Browser: 156, Now: time.Now()}
+		d, env := auto, Environment{Proxied: true, Exit: berlin(), OS: "linux", Zone: "Europe/London",
+			Local: zoneOf(t, "Europe/London"), Browser: 156, Now: time.Now()}
 		c.change(&d, &env)
 		r, err := Resolve(d, env)
 		if err != nil {
@@ -70,7 +76,8 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", name, got, want)
 		}
 		s := r.Settings
-		if sources := strings.Join([]string{s.Timezone.Source, s.Locale.Source, s.Geolocation.Source, s.OS.Source, s.BrowserVersion.Source, s.Screen.Source}, " "); sources != c.sources {
+		all := []string{s.Timezone.Source, s.Locale.Source, s.Geolocation.Source, s.OS.Source, s.BrowserVersion.Source, s.Screen.Source}
+		if sources := strings.Join(all, " "); sources != c.sources {
 			t.Errorf("%s: the sources are %s, want %s", name, sources, c.sources)
 		}
 		if missing := strings.Join(r.Missing, " "); missing != c.missing {
@@ -79,18 +86,22 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestLanguagesOf: the list that Chrome itself shows for a language.
+// TestLanguagesOf: Languages returns the list that Chrome shows.
 func TestLanguagesOf(t *testing.T) {
 	t.Parallel()
-	for tag, want := range map[string]string{"de-DE": "de-DE,de,en-US,en", "en-US": "en-US,en", "en-GB": "en-GB,en-US,en", "ja-JP": "ja,en-US,en", "fr-FR": "fr-FR,fr,en-US,en",
-		"es-ES": "es-ES,es", "es-MX": "es-MX,es", "cs-CZ": "cs-CZ,cs", "ar-EG": "ar,en-US,en", "de-AT": "de-AT,de,en-US,en", "zh-CN": "zh-CN,zh", "zh-TW": "zh-TW,zh,en-US,en", "pt-BR": "pt-BR,pt,en-US,en"} {
+	for tag, want := range map[string]string{
+		"de-DE": "de-DE,de,en-US,en", "en-US": "en-US,en", "en-GB": "en-GB,en-US,en", "ja-JP": "ja,en-US,en",
+		"fr-FR": "fr-FR,fr,en-US,en",
+		"es-ES": "es-ES,es", "es-MX": "es-MX,es", "cs-CZ": "cs-CZ,cs", "ar-EG": "ar,en-US,en", "de-AT": "de-AT,de,en-US,en",
+		"zh-CN": "zh-CN,zh", "zh-TW": "zh-TW,zh,en-US,en", "pt-BR": "pt-BR,pt,en-US,en",
+	} {
 		if got := strings.Join(Languages(tag), ","); got != want {
 			t.Errorf("%s: %s, want %s", tag, got, want)
 		}
 	}
 }
 
-// TestMismatches: each declared member against an exit in Berlin, and what is none.
+// TestMismatches: each setting is compared with an exit in Berlin.
 func TestMismatches(t *testing.T) {
 	t.Parallel()
 	d := Declared{OS: "linux", Timezone: "auto", Locale: "auto", Geolocation: "auto", Consistency: "warn"}
@@ -104,7 +115,9 @@ func TestMismatches(t *testing.T) {
 		{"another time", func(p *Declared, _ *Environment) { p.Timezone = "America/New_York" }, "timezone"},
 		{"the same in winter alone", func(p *Declared, _ *Environment) { p.Timezone = "Africa/Lagos" }, "timezone"},
 		{"this machine's", func(p *Declared, _ *Environment) { p.Timezone = "system" }, "timezone"},
-		{"this machine's, which is the exit's", func(p *Declared, a *Environment) { p.Timezone, a.Local = "system", zoneOf(t, "Europe/Vienna") }, ""},
+		{"this machine's, which is the exit's", func(p *Declared, a *Environment) {
+			p.Timezone, a.Local = "system", zoneOf(t, "Europe/Vienna")
+		}, ""},
 		{"another country's language", func(p *Declared, _ *Environment) { p.Locale = `["en-US","de"]` }, "locale"},
 		{"the country's", func(p *Declared, _ *Environment) { p.Locale = `["de-DE","en-US"]` }, ""},
 		{"a neighbour's German", func(p *Declared, _ *Environment) { p.Locale = `["de-AT"]` }, "locale"},
@@ -155,7 +168,7 @@ func TestMismatches(t *testing.T) {
 	}
 }
 
-// TestDetectable: nothing is claimed to differ but what is emulated, and automation is always told.
+// TestDetectable: only emulated settings can be detected, and automation always is.
 func TestDetectable(t *testing.T) {
 	t.Parallel()
 	codes := func(id Values) (out []string) {

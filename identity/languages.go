@@ -7,9 +7,9 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Languages is what Chrome shows as navigator.languages where its language is tag, as its translations have it (Chromium,
-// components_locale_settings, IDS_ACCEPT_LANGUAGES). That is mostly the tag, its language, and English. Where Chrome has one translation for
-// several countries, the country of the tag is kept.
+// Languages returns navigator.languages of a Chrome whose language is tag (Chromium, components_locale_settings,
+// IDS_ACCEPT_LANGUAGES). That is usually the tag, its language, and English. Where Chrome has one translation for
+// several countries, the tag's country is kept.
 func Languages(tag string) []string {
 	t, err := language.Parse(tag)
 	if err != nil {
@@ -32,8 +32,8 @@ func Languages(tag string) []string {
 	return append([]string{tag, base}, english...)
 }
 
-// isSpoken says whether a language without a region fits a country. It does where it is the country's likely language, or where CLDR has a locale of
-// the two, as it has fr-CH and en-DE.
+// isSpoken reports whether a language without a region fits a country. It does if it is the country's likely language,
+// or if CLDR has a locale of the two, such as fr-CH or en-DE.
 func isSpoken(tag language.Tag, country string) bool {
 	region, err := language.ParseRegion(country)
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"golang.org/x/text/language"
 )
 
-// farAway is the distance, in kilometres, from which a declared position contradicts the exit's. A position that is looked up for an address is
-// often another city of the same country.
+// farAway is the distance in kilometres from which a declared position contradicts the exit. Address databases often
+// name another city of the same country.
 const farAway = 500
 
-// Mismatch is one contradiction between what a profile declares and where its proxy comes out.
+// Mismatch is a contradiction between a profile's settings and its proxy's exit.
 type Mismatch struct {
 	Code     string `json:"code" enum:"timezone_mismatch,locale_mismatch,geolocation_mismatch,exit_unknown"`
 	Location string `json:"location" doc:"The member of the profile." example:"profile.timezone"`
 	Message  string `json:"message" doc:"What contradicts what, and what to do."`
 }
 
-// Mismatches compares what a profile declares with its exit. Settings that are auto follow the exit, and never contradict it. Without a proxy there
-// is none. An exit that is not known is one for a profile whose consistency is block.
+// Mismatches compares a profile's settings with its exit. Settings that are auto follow the exit and never contradict
+// it. Without a proxy there is no mismatch. An unknown exit is a mismatch if consistency is block.
 func Mismatches(d Declared, env Environment) []Mismatch {
 	out := []Mismatch{}
 	if !env.Proxied {
@@ -50,7 +50,7 @@ func exitUnknown() Mismatch {
 		"Check the proxy (POST /proxies/:id/check), or set consistency to warn."}
 }
 
-// zoneMismatch compares what clocks show throughout the year, since many zones show the same time.
+// zoneMismatch compares the clocks throughout the year, because many zones show the same time.
 func zoneMismatch(d Declared, env Environment) string {
 	exit := env.exitZone()
 	if exit == "" || d.Timezone == "auto" || env.Exit.ZoneOfCountry && hasManyTimes(env.Exit.Country) {
@@ -74,12 +74,14 @@ func zoneMismatch(d Declared, env Environment) string {
 		strings.TrimSpace(name), exit, exit)
 }
 
-// hasManyTimes says whether clocks of one country show different times (tzdata 2026a, zone.tab). The country's first zone says little then.
+// hasManyTimes reports whether a country has several times of day (tzdata 2026a, zone.tab), so that its first zone means
+// little.
 func hasManyTimes(country string) bool {
 	return slices.Contains(strings.Fields("AQ AU BR CA CD CL CN EC ES FM GL ID KI MN MX NZ PF PG PT RU UA UM US"), country)
 }
 
-// languageMismatch compares the region of the first language with the exit's country. A language without a region fits where it is spoken.
+// languageMismatch compares the region of the first language with the exit's country. A language without a region fits
+// where it is spoken.
 func languageMismatch(d Declared, env Environment) string {
 	var tags []string
 	country := env.Exit.Country
@@ -113,10 +115,12 @@ func positionMismatch(d Declared, env Environment) string {
 	if km <= farAway {
 		return ""
 	}
-	return fmt.Sprintf("is %d km from where the proxy is said to come out. Set it to auto, or to a place within %d km.", int(math.Round(km)), farAway)
+	return fmt.Sprintf("is %d km from where the proxy is said to come out. Set it to auto, or to a place within %d km.",
+		int(math.Round(km)), farAway)
 }
 
-// distance is the length of the great circle between two positions, in kilometres (haversine; the earth as a sphere of 6371 km).
+// distance returns the great-circle distance of two positions in kilometres (haversine; a sphere of radius 6371 km).
+// Arguments are degrees.
 func distance(lat1, lon1, lat2, lon2 float64) float64 {
 	rad := func(degrees float64) float64 { return degrees * math.Pi / 180 }
 	a, b := math.Sin(rad(lat2-lat1)/2), math.Sin(rad(lon2-lon1)/2)

@@ -10,11 +10,11 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// exitAccuracy is the accuracy, in metres, of a position that was looked up for an address. Such a position names a city at best. A page that
-// is told 50 m would believe a street.
+// exitAccuracy is the accuracy, in metres, of a position from an address database. Such a position names a city at best.
+// With 50 m a page would take it for a street.
 const exitAccuracy = 25_000
 
-// Resolve decides every setting. A declared value that cannot be read is an error.
+// Resolve resolves every setting. A declared value that cannot be read is an error.
 func Resolve(d Declared, env Environment) (Resolution, error) {
 	var r Resolution
 	r.system(d, env)
@@ -64,7 +64,7 @@ func (r *Resolution) timezone(d Declared, env Environment) {
 		}
 		if zone := env.exitZone(); zone != "" {
 			r.Values.Timezone = zone
-			r.Settings.Timezone = Setting{zone, FromExit, "It is auto, and " + env.Exit.told()}
+			r.Settings.Timezone = Setting{zone, FromExit, "It is auto, and " + env.Exit.checkDetail()}
 			if env.Exit.ZoneOfCountry {
 				r.Settings.Timezone.Detail += " It is the first zone of the exit's country: the check told no other."
 			}
@@ -94,7 +94,7 @@ func (r *Resolution) locale(d Declared, env Environment) error {
 		if exit := env.Exit; exit != nil && exit.Locale != "" {
 			r.Values.Languages = Languages(exit.Locale)
 			r.Settings.Locale = Setting{r.Values.Languages, FromExit,
-				"It is auto, and " + exit.told() + " These are Chrome's languages for " + exit.Locale + "."}
+				"It is auto, and " + exit.checkDetail() + " These are Chrome's languages for " + exit.Locale + "."}
 			r.Followed = append(r.Followed, "locale")
 			return nil
 		}
@@ -129,7 +129,7 @@ func (r *Resolution) geolocation(d Declared, env Environment) error {
 	case env.Proxied && exit.hasPosition():
 		p := Position{Latitude: *exit.Latitude, Longitude: *exit.Longitude, Accuracy: exitAccuracy}
 		r.Values.Position = &p
-		r.Settings.Geolocation = Setting{p, FromExit, "It is auto, and " + exit.told()}
+		r.Settings.Geolocation = Setting{p, FromExit, "It is auto, and " + exit.checkDetail()}
 		r.Followed = append(r.Followed, "geolocation")
 		return nil
 	case env.Proxied && exit != nil:
@@ -144,7 +144,7 @@ func (r *Resolution) geolocation(d Declared, env Environment) error {
 
 var errNoPosition = errors.New("it is no position")
 
-// readPosition reads a declared position, which has all three members.
+// readPosition reads a declared position. All three members are required.
 func readPosition(text string) (*Position, error) {
 	var p struct {
 		Latitude  *float64 `json:"latitude"`
@@ -172,7 +172,7 @@ func (r *Resolution) screen(d Declared) error {
 	return nil
 }
 
-// exitZone is the exit's time zone, if this machine knows one of that name.
+// exitZone returns the exit's time zone; "" if this machine does not know it.
 func (env Environment) exitZone() string {
 	if env.Exit == nil || !IsZone(env.Exit.Timezone) {
 		return ""
@@ -180,8 +180,8 @@ func (env Environment) exitZone() string {
 	return env.Exit.Timezone
 }
 
-// told says when the exit was checked.
-func (x *Exit) told() string {
+// checkDetail describes the check that found the exit.
+func (x *Exit) checkDetail() string {
 	return "the check of " + x.CheckedAt.UTC().Format("2006-01-02T15:04:05.000Z") + " tells it."
 }
 
@@ -194,9 +194,9 @@ func nilIfEmpty(s string) any {
 	return s
 }
 
-// IsZone says whether name is a time zone of the IANA database (RFC 6557) that this program knows.
+// IsZone reports whether name is a time zone of the IANA database (RFC 6557) that this program knows.
 func IsZone(name string) bool {
-	// A machine's own folder of zones has names beside those of IANA.
+	// A machine's zone folder also has names that are not IANA's.
 	switch name {
 	case "", "auto", "system", "Local", "Factory", "posixrules", "localtime":
 		return false
@@ -208,8 +208,8 @@ func IsZone(name string) bool {
 	return err == nil
 }
 
-// SameZone says whether two zones show the same time throughout the year of at. Names do not matter: a zone has several, and Chrome chooses one
-// of them.
+// SameZone reports whether two zones show the same time throughout the year of at. Names do not matter, because a zone
+// has several and Chrome chooses one.
 func SameZone(a, b *time.Location, at time.Time) bool {
 	noon := time.Date(at.Year(), 1, 1, 12, 0, 0, 0, time.UTC)
 	for range 366 {

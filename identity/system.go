@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// System maps the names of a system that are taken to the one that is kept: win, mac or linux.
+// System maps the accepted names of a system to the stored one: win, mac or linux.
 func System(name string) (string, bool) {
 	switch strings.ToLower(name) {
 	case "win", "windows":
@@ -18,7 +18,7 @@ func System(name string) (string, bool) {
 	return "", false
 }
 
-// HostSystem is this machine's system in the words of a profile. What is neither Windows nor macOS counts as linux.
+// HostSystem returns this machine's system as a profile names it. Systems other than Windows and macOS count as linux.
 func HostSystem() string {
 	if n, ok := System(runtime.GOOS); ok {
 		return n

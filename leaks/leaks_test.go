@@ -125,7 +125,7 @@ func whole() (reports []Report, site []Hit) {
 	return reports, site
 }
 
-// Each piece of evidence fails its own channels and no other.
+// Each piece of evidence fails its own channels and no other. With a case per kind of evidence it reads best as one table.
 func TestJudgeTellsChannelsApart(t *testing.T) {
 	type change func(r []Report, site []Hit) ([]Report, []Hit, []Hit)
 	hit := func(h Hit) change {

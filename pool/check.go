@@ -14,7 +14,7 @@ import (
 	"warren/store"
 )
 
-// Check is one probe of a proxy, as it is kept and answered.
+// Check is the result of one probe of a proxy, as stored and answered.
 type Check struct {
 	ID             *string     `json:"id" doc:"The proxy; null for one that is not saved."`
 	OK             bool        `json:"ok" doc:"Whether a browser would get through."`
@@ -42,7 +42,7 @@ type Check struct {
 	Error          *CheckError `json:"error"`
 }
 
-// Timings: null where a stage was not reached or not needed.
+// Timings are the durations of a check's stages. null: the stage was not reached or not needed.
 type Timings struct {
 	ResolveMs   *int64 `json:"resolveMs"`
 	ConnectMs   *int64 `json:"connectMs"`
@@ -51,26 +51,29 @@ type Timings struct {
 	FirstByteMs *int64 `json:"firstByteMs"`
 }
 
-// UDP is what came of a STUN request through a proxy's UDP ASSOCIATE (RFC 1928, 7; RFC 8489). It makes no proxy dead.
+// UDP is the result of a STUN request through a proxy's UDP ASSOCIATE (RFC 1928, 7; RFC 8489). A failure does not make
+// the proxy dead.
 type UDP struct {
 	OK     bool        `json:"ok"`
 	ExitIP *string     `json:"exitIp" doc:"The address that datagrams come from." example:"203.0.113.7"`
 	Error  *CheckError `json:"error"`
 }
 
-// CheckError says why a check failed.
+// CheckError is the reason why a check failed.
 type CheckError struct {
 	Stage   string `json:"stage" enum:"resolve,connect,tls,greeting,auth,request,response"`
 	Code    string `json:"code" enum:"dns_failed,connection_refused,connection_closed,timed_out,host_unreachable,tls_failed,not_a_proxy,auth_required,auth_failed,request_refused,target_unreachable,bad_response,blocked_address,auth_unsupported,password_unreadable"`
 	Message string `json:"message"`
 }
 
-// NewCheck is a probe's result as it is kept and answered. id is nil for a proxy that is not saved.
+// NewCheck converts a probe's result. id is nil for a proxy that is not saved.
 func NewCheck(id *string, r proxy.Result) *Check {
 	c := &Check{ID: id, OK: r.OK, Status: "dead", ExitIP: orNull(r.ExitIP), Country: orNull(r.Place.Country),
 		CountryName: orNull(r.Place.CountryName), Timezone: orNull(r.Place.Timezone), GeoSource: orNull(r.Source),
-		RemoteDNS: r.RemoteDNS, UsedByProfiles: []string{}, CheckedAt: r.CheckedAt.UTC().Truncate(time.Millisecond), DurationMs: r.Duration.Milliseconds(),
-		Timings: Timings{ms(r.Timings.Resolve), ms(r.Timings.Connect), ms(r.Timings.TLS), ms(r.Timings.Handshake), ms(r.Timings.FirstByte)}}
+		RemoteDNS: r.RemoteDNS, UsedByProfiles: []string{}, CheckedAt: r.CheckedAt.UTC().Truncate(time.Millisecond),
+		DurationMs: r.Duration.Milliseconds(),
+		Timings: Timings{ms(r.Timings.Resolve), ms(r.Timings.Connect),
+			ms(r.Timings.TLS), ms(r.Timings.Handshake), ms(r.Timings.FirstByte)}}
 	c.Locale, c.Latitude, c.Longitude = orNull(r.Locale), r.Place.Latitude, r.Place.Longitude
 	switch {
 	case c.Timezone == nil:
@@ -114,19 +117,19 @@ func ms(d time.Duration) *int64 {
 	return new(d.Milliseconds())
 }
 
-// Check probes a saved proxy, keeps the result and publishes it. Simultaneous checks of one proxy share one probe, which is kept and published once.
-// A proxy that does not work is no error: the check says why.
+// Check probes a saved proxy, saves the result and publishes it. Concurrent checks of one proxy share one probe, which
+// is saved and published once. A proxy that does not work is no error: the check holds the reason.
 func (p *Pool) Check(ctx context.Context, px Proxy) (*Check, error) { return p.check(ctx, px, false) }
 
-// check is Check. Of one of many only what the check changes is published.
+// check implements Check. With many, proxy.checked is not published, only what the check changes.
 func (p *Pool) check(ctx context.Context, px Proxy, many bool) (*Check, error) {
-	if px.sealed != nil {
-		p.log.Error("a proxy's password cannot be opened", "proxy", px.ID, "cause", px.sealed)
-		return p.keep(ctx, px, many, proxy.Result{Err: passwordSealed(), CheckedAt: time.Now()})
+	if px.passwordErr != nil {
+		p.log.Error("a proxy's password cannot be opened", "proxy", px.ID, "cause", px.passwordErr)
+		return p.saveCheck(ctx, px, many, proxy.Result{Err: unreadablePassword(), CheckedAt: time.Now()})
 	}
 	key := px.ID + "." + strconv.FormatInt(px.Revision, 10)
 	return p.checks.Do(ctx, key, px.Address, func(ctx context.Context, res proxy.Result) (*Check, error) {
-		return p.keep(ctx, px, many, res)
+		return p.saveCheck(ctx, px, many, res)
 	})
 }
 
@@ -139,15 +142,17 @@ func (p *Pool) Try(ctx context.Context, address proxy.Proxy) (*Check, error) {
 	return NewCheck(nil, res), nil
 }
 
-// passwordSealed is what a check finds of a proxy whose password was sealed with another key.
-func passwordSealed() *proxy.Error {
-	return &proxy.Error{Stage: proxy.StageAuth, Code: "password_unreadable", Message: "the saved password cannot be opened with this server's secret key: give the password again, or bring the key back"}
+// unreadablePassword is the check error of a proxy whose password was sealed with another key.
+func unreadablePassword() *proxy.Error {
+	return &proxy.Error{Stage: proxy.StageAuth, Code: "password_unreadable",
+		Message: "the saved password cannot be opened with this server's secret key: " +
+			"give the password again, or bring the key back"}
 }
 
-// keep writes a probe's result into the proxy and its history, and tells of it. What it is compared with is read in the same
-// transaction: of two checks at once each knows the one before. A proxy that was changed or deleted meanwhile keeps nothing: the
-// result is of what it was.
-func (p *Pool) keep(ctx context.Context, px Proxy, many bool, res proxy.Result) (*Check, error) {
+// saveCheck writes a probe's result into the proxy and its history, then publishes it. Its predecessor is read in the
+// same transaction, so concurrent checks are serialised. If the proxy was changed or deleted meanwhile, nothing is
+// saved.
+func (p *Pool) saveCheck(ctx context.Context, px Proxy, many bool, res proxy.Result) (*Check, error) {
 	c := NewCheck(&px.ID, res)
 	var was store.GetProxyCheckedRow
 	var kept bool
@@ -160,7 +165,7 @@ func (p *Pool) keep(ctx context.Context, px Proxy, many bool, res proxy.Result) 
 			return err
 		}
 		kept = true
-		return keepIn(ctx, q, px, c, was)
+		return writeCheck(ctx, q, px, c, was)
 	})
 	if err != nil || !kept {
 		return c, err
@@ -169,8 +174,8 @@ func (p *Pool) keep(ctx context.Context, px Proxy, many bool, res proxy.Result) 
 	return c, nil
 }
 
-// keepIn completes c by what the database knows, and writes it.
-func keepIn(ctx context.Context, q *store.Queries, px Proxy, c *Check, was store.GetProxyCheckedRow) error {
+// writeCheck completes c from the database and writes it.
+func writeCheck(ctx context.Context, q *store.Queries, px Proxy, c *Check, was store.GetProxyCheckedRow) error {
 	next := store.SetProxyCheckParams{ID: px.ID, Revision: px.Revision, Status: c.Status, ExitIP: was.ExitIP, Country: was.Country,
 		LatencyMs: c.LatencyMs, CheckedAt: c.CheckedAt.UnixMilli(), Recent: withLatency(was.Recent, c.LatencyMs)}
 	if c.ExitIP != nil {
@@ -193,23 +198,26 @@ func keepIn(ctx context.Context, q *store.Queries, px Proxy, c *Check, was store
 	if _, err := q.SetProxyCheck(ctx, next); err != nil {
 		return err
 	}
-	_, err = q.InsertProxyCheck(ctx, store.InsertProxyCheckParams{ProxyID: px.ID, At: next.CheckedAt, Ok: bit(c.OK), Result: next.LastCheck})
+	_, err = q.InsertProxyCheck(ctx, store.InsertProxyCheckParams{ProxyID: px.ID, At: next.CheckedAt,
+		Ok: bit(c.OK), Result: next.LastCheck})
 	return err
 }
 
-// shownUsers is how many profiles a check names.
-const shownUsers = 100
+// maxShownProfiles is how many profiles a check names.
+const maxShownProfiles = 100
 
-// profilesAtExit are the profiles that come out where a proxy does: through it, or through another whose last good check found the same exit.
+// profilesAtExit returns the profiles that share the proxy's exit: through it, or through a proxy whose last good check
+// found the same exit.
 func profilesAtExit(ctx context.Context, q *store.Queries, px Proxy, exit *string, own int64) (users []string, err error) {
 	if exit != nil {
-		users, err = q.ListProfilesAtExit(ctx, store.ListProfilesAtExitParams{WorkspaceID: px.WorkspaceID, ExitIP: *exit, Limit: shownUsers})
+		users, err = q.ListProfilesAtExit(ctx, store.ListProfilesAtExitParams{WorkspaceID: px.WorkspaceID, ExitIP: *exit,
+			Limit: maxShownProfiles})
 		if err != nil {
 			return nil, err
 		}
 	}
-	if own > 0 { // it may be its first check, or it has come out elsewhere before
-		mine, err := q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: px.ID, Limit: shownUsers})
+	if own > 0 { // its own profiles count even if this is its first check or its exit has changed
+		mine, err := q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: px.ID, Limit: maxShownProfiles})
 		if err != nil {
 			return nil, err
 		}
@@ -217,22 +225,25 @@ func profilesAtExit(ctx context.Context, q *store.Queries, px Proxy, exit *strin
 	}
 	slices.Sort(users)
 	users = slices.Compact(users)
-	return append([]string{}, users[:min(len(users), shownUsers)]...), nil
+	return append([]string{}, users[:min(len(users), maxShownProfiles)]...), nil
 }
 
-// publish tells that a proxy was checked, and what that has changed.
+// publish publishes a check and what it has changed.
 func (p *Pool) publish(px Proxy, many bool, c *Check, was store.GetProxyCheckedRow) {
+	publish := func(kind string, data any) {
+		p.events.Publish(events.Event{Type: kind, Workspace: px.WorkspaceID, Data: data})
+	}
 	if !many {
-		p.events.Publish(events.Event{Type: "proxy.checked", Workspace: px.WorkspaceID, Data: map[string]any{"id": px.ID, "ok": c.OK, "status": c.Status}})
+		publish("proxy.checked", checkedEvent{px.ID, c.OK, c.Status})
 	}
 	switch {
 	case was.Status == "alive" && !c.OK:
-		p.events.Publish(events.Event{Type: "proxy.died", Workspace: px.WorkspaceID, Data: map[string]any{"id": px.ID, "error": c.Error}})
+		publish("proxy.died", diedEvent{c.Error, px.ID})
 	case was.Status == "dead" && c.OK:
-		p.events.Publish(events.Event{Type: "proxy.returned", Workspace: px.WorkspaceID, Data: map[string]any{"id": px.ID, "exitIp": c.ExitIP}})
+		publish("proxy.returned", returnedEvent{c.ExitIP, px.ID})
 	}
 	if c.ExitChanged {
-		p.events.Publish(events.Event{Type: "proxy.exit_changed", Workspace: px.WorkspaceID, Data: map[string]any{"id": px.ID, "before": was.ExitIP, "exitIp": c.ExitIP}})
+		publish("proxy.exit_changed", movedEvent{was.ExitIP, c.ExitIP, px.ID})
 		p.moves.add(Move{px.WorkspaceID, px.ID})
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"strings"
 )
 
-// The database keeps the latencies of a proxy's last checks as one text: in ms, oldest first, with spaces between, "-" for a check that failed.
+// The database stores the latencies of a proxy's last checks as one text: milliseconds, oldest first, separated by
+// spaces. A failed check is "-".
 
-// keptChecks is how many checks of a proxy are kept.
-const keptChecks = 100
+// maxKeptChecks is how many checks of a proxy are kept.
+const maxKeptChecks = 100
 
-// withLatency adds the latency of another check, nil when it failed, and drops the oldest beyond keptChecks.
+// withLatency appends the latency of a check, in milliseconds; nil if it failed. It drops the oldest beyond
+// maxKeptChecks.
 func withLatency(recent string, ms *int64) string {
 	next := "-"
 	if ms != nil {
@@ -20,20 +22,20 @@ func withLatency(recent string, ms *int64) string {
 	if recent == "" {
 		return next
 	}
-	if strings.Count(recent, " ") >= keptChecks-1 {
+	if strings.Count(recent, " ") >= maxKeptChecks-1 {
 		_, recent, _ = strings.Cut(recent, " ")
 	}
 	return recent + " " + next
 }
 
-// Latency sums up the latencies of a proxy's last checks that were good.
+// Latency summarises the latencies of a proxy's last good checks.
 type Latency struct {
 	P50Ms int64 `json:"p50Ms" doc:"Half of them took at most so long." example:"182"`
 	P95Ms int64 `json:"p95Ms" doc:"95 of 100 took at most so long." example:"411"`
 	Count int   `json:"count" doc:"How many there are: at most the last 100 checks that are kept." example:"97"`
 }
 
-// LatencyOf gives the percentiles by nearest rank; nil when no check was good.
+// LatencyOf returns the percentiles by nearest rank; nil if no check was good.
 func LatencyOf(recent string) *Latency {
 	var all []int64
 	for word := range strings.FieldsSeq(recent) {

@@ -10,9 +10,11 @@ import (
 	"warren/proxy"
 )
 
-// CheckMany checks proxies, many at once, and gives each result to each as it comes, from several goroutines. Workspaces take turns,
-// also with those of other callers. It returns when all are done, or soon after ctx has ended; with an error when a result could not be
-// kept: then no further check begins.
+// CheckMany checks proxies concurrently. It calls each with every result as it arrives, from several goroutines.
+// Workspaces take turns, including those of other callers.
+//
+// It returns when all checks are done, or soon after ctx ends. If a result cannot be saved, it starts no further check
+// and returns the error.
 func (p *Pool) CheckMany(ctx context.Context, all []Proxy, each func(*Check)) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -32,7 +34,7 @@ func (p *Pool) CheckMany(ctx context.Context, all []Proxy, each func(*Check)) er
 	return nil
 }
 
-// checkWorkspace is CheckMany for proxies of one workspace.
+// checkWorkspace checks the proxies of one workspace for CheckMany.
 func (p *Pool) checkWorkspace(ctx context.Context, giveUp context.CancelCauseFunc, workspace string, list []Proxy, each func(*Check)) {
 	var alive, dead atomic.Int64
 	p.limiter.Run(ctx, workspace, len(list), func(i int) {
@@ -50,15 +52,15 @@ func (p *Pool) checkWorkspace(ctx context.Context, giveUp context.CancelCauseFun
 		}
 		each(c)
 	})
-	p.events.Publish(events.Event{Type: "proxy.all_checked", Workspace: workspace, Data: map[string]any{"alive": alive.Load(), "dead": dead.Load()}})
+	p.events.Publish(events.Event{Type: "proxy.all_checked", Workspace: workspace, Data: allCheckedEvent{alive.Load(), dead.Load()}})
 }
 
-// filesPerCheck is how many connections a place for a check may come to: four times as many checks may wait, each may try twice, and the
-// server has others.
+// filesPerCheck is how many file descriptors one concurrent check may need. Four times as many checks may wait, each may
+// try twice, and the server has other connections.
 const filesPerCheck = 10
 
-// checksAtOnce is how many proxies are checked at once: as asked for (0: the default), or fewer where that would leave no connections for
-// others. A check that finds none left would call a proxy dead that is not.
+// checksAtOnce returns how many proxies are checked concurrently. wanted is the configured number; 0: the default. files
+// is the limit of file descriptors; 0: not known. A check without a free descriptor would report a good proxy as dead.
 func checksAtOnce(wanted, files int) int {
 	if wanted == 0 {
 		wanted = proxy.DefaultSlots

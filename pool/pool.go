@@ -1,5 +1,5 @@
-// Package pool keeps saved proxies: it opens and seals their passwords, checks one and many, now and over time, and makes them change their exit.
-// It knows no browser.
+// Package pool manages saved proxies: it seals their passwords, checks them on request and on schedule, and rotates
+// their exits. It does not know browsers.
 package pool
 
 import (
@@ -17,13 +17,13 @@ import (
 	"warren/store"
 )
 
-// Config says how proxies are checked and rotated.
+// Config configures checks and rotations.
 type Config struct {
-	AtOnce        int           // checks at once; 0: the default
-	Files         int           // descriptors that this process may have; 0: the system does not tell
-	Every         Every         // when checks come again
-	RotateEvery   time.Duration // between two rotations of one proxy
-	RotateTimeout time.Duration // until the exit must have changed
+	AtOnce        int           // concurrent checks; 0: the default
+	Files         int           // limit of this process's file descriptors; 0: not known
+	Every         Every         // interval of scheduled checks
+	RotateEvery   time.Duration // minimum interval between two rotations of one proxy
+	RotateTimeout time.Duration // how long a rotation waits for a new exit
 	Own           Own           // this server's own address
 }
 
@@ -35,32 +35,34 @@ type Pool struct {
 	events  *events.Log
 	checker *proxy.Checker
 	checks  proxy.CheckGroup[*Check] // of saved proxies
-	limiter *proxy.FairLimiter       // of checks of many
+	limiter *proxy.FairLimiter       // of CheckMany, across workspaces
 	ctx     context.Context
 	moves   moves
 }
 
-// New makes a pool whose work in the background ends with ctx.
+// New makes a pool. Its background work ends with ctx.
 func New(ctx context.Context, cfg Config, log *slog.Logger, st *store.Store, ev *events.Log, checker *proxy.Checker) *Pool {
 	return &Pool{cfg: cfg, log: log, store: st, events: ev, checker: checker, ctx: ctx,
-		checks: proxy.CheckGroup[*Check]{Checker: checker}, limiter: &proxy.FairLimiter{Slots: checksAtOnce(cfg.AtOnce, cfg.Files)}, moves: moves{wake: make(chan struct{}, 1)}}
+		checks:  proxy.CheckGroup[*Check]{Checker: checker},
+		limiter: &proxy.FairLimiter{Slots: checksAtOnce(cfg.AtOnce, cfg.Files)},
+		moves:   moves{wake: make(chan struct{}, 1)}}
 }
 
-// Move is a proxy whose exit a check has found to be another than before.
+// Move reports that a check has found a new exit of a proxy.
 type Move struct{ Workspace, ProxyID string }
 
-// moves are those that nobody has taken yet.
+// moves is the queue of moves that AwaitMoves has not returned yet.
 type moves struct {
-	mu   sync.Mutex
-	list []Move
-	wake chan struct{} // holds a token while list is not empty
+	mu      sync.Mutex
+	pending []Move
+	wake    chan struct{} // holds a token while pending is not empty
 }
 
 func (m *moves) add(one Move) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !slices.Contains(m.list, one) {
-		m.list = append(m.list, one)
+	if !slices.Contains(m.pending, one) {
+		m.pending = append(m.pending, one)
 	}
 	select {
 	case m.wake <- struct{}{}:
@@ -68,7 +70,7 @@ func (m *moves) add(one Move) {
 	}
 }
 
-// AwaitMoves waits until proxies have moved and takes them, or until ctx ends: then there are none.
+// AwaitMoves waits for moves and returns them. It returns nil when ctx ends.
 func (p *Pool) AwaitMoves(ctx context.Context) []Move {
 	select {
 	case <-p.moves.wake:
@@ -77,15 +79,15 @@ func (p *Pool) AwaitMoves(ctx context.Context) []Move {
 	}
 	p.moves.mu.Lock()
 	defer p.moves.mu.Unlock()
-	list := p.moves.list
-	p.moves.list = nil
+	list := p.moves.pending
+	p.moves.pending = nil
 	return list
 }
 
 // Own is this server's own address, which no page and no rotateUrl may reach.
 type Own struct{ Port string }
 
-// Is says whether host and port lead to it. A name is one of localhost's.
+// Is reports whether host and port are this server. host is an IP address or a name of localhost; every name counts.
 func (o Own) Is(host, port string) bool {
 	if port != o.Port {
 		return false
@@ -94,14 +96,14 @@ func (o Own) Is(host, port string) bool {
 	return err != nil || a.IsLoopback() || slices.Contains(machineAddrs(), a)
 }
 
-// Leads says the same of an address that anybody may have written: of a name only localhost is known to lead here.
+// Leads reports the same for an address from anywhere. Of names, only localhost counts.
 func (o Own) Leads(host, port string) bool {
 	_, err := netip.ParseAddr(host)
 	return (err == nil || host == "localhost") && o.Is(host, port)
 }
 
 func machineAddrs() (out []netip.Addr) {
-	addrs, _ := net.InterfaceAddrs() // without them loopback still counts
+	addrs, _ := net.InterfaceAddrs() // if it fails, loopback addresses still count
 	for _, a := range addrs {
 		if p, err := netip.ParsePrefix(a.String()); err == nil {
 			out = append(out, p.Addr().Unmap())

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestLatency: percentiles by nearest rank, of the last hundred checks.
+// TestLatency: percentiles are by nearest rank, over the last hundred checks.
 func TestLatency(t *testing.T) {
 	t.Parallel()
 	if LatencyOf("") != nil || LatencyOf("- - -") != nil {
@@ -24,7 +24,7 @@ func TestLatency(t *testing.T) {
 		}
 	}
 	words := strings.Fields(recent)
-	if len(words) != keptChecks || words[0] != "50" || words[99] != "149" {
+	if len(words) != maxKeptChecks || words[0] != "50" || words[99] != "149" {
 		t.Errorf("kept %d: %s", len(words), recent)
 	}
 	if got := *LatencyOf("30 10 - 20 40"); got != (Latency{P50Ms: 20, P95Ms: 40, Count: 4}) {
@@ -35,17 +35,18 @@ func TestLatency(t *testing.T) {
 	}
 }
 
-// TestChecksAtOnce: as many as wanted, but never so many that connections run out.
+// TestChecksAtOnce: the number of concurrent checks is limited by the file descriptors.
 func TestChecksAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ wanted, files, want int }{{0, 0, 2048}, {0, 1 << 20, 2048}, {0, 4096, 409}, {100, 4096, 100}, {5000, 1024, 102}, {7, 5, 1}} {
+	for _, c := range []struct{ wanted, files, want int }{{0, 0, 2048}, {0, 1 << 20, 2048}, {0, 4096, 409}, {100, 4096, 100},
+		{5000, 1024, 102}, {7, 5, 1}} {
 		if got := checksAtOnce(c.wanted, c.files); got != c.want {
 			t.Errorf("%d wanted, %d files: %d at once, want %d", c.wanted, c.files, got, c.want)
 		}
 	}
 }
 
-// TestDue: the jitter is a tenth at most, differs between proxies and between rounds, and stays the same when asked again.
+// TestDue: the jitter is at most a tenth, stable, and differs between proxies and rounds.
 func TestDue(t *testing.T) {
 	t.Parallel()
 	last, every := time.UnixMilli(1e12), time.Hour
@@ -76,7 +77,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// TestMoves: each proxy that moved is told once until it is taken, and whoever waits ends with its context.
+// TestMoves: each moved proxy is returned once, and waiting ends with the context.
 func TestMoves(t *testing.T) {
 	t.Parallel()
 	p := New(t.Context(), Config{}, nil, nil, nil, nil)
@@ -98,14 +99,15 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestOwn: this server's own address in every spelling, and what is not it.
+// TestOwn: every spelling of this server's own address is recognised.
 func TestOwn(t *testing.T) {
 	t.Parallel()
 	own := Own{Port: "7777"}
 	for _, c := range []struct {
 		host, port string
 		is, leads  bool
-	}{{"127.0.0.1", "7777", true, true}, {"localhost", "7777", true, true}, {"::1", "7777", true, true}, {"app.localhost", "7777", true, false},
+	}{{"127.0.0.1", "7777", true, true}, {"localhost", "7777", true, true},
+		{"::1", "7777", true, true}, {"app.localhost", "7777", true, false},
 		{"127.0.0.1", "7778", false, false}, {"203.0.113.7", "7777", false, false}} {
 		if is, leads := own.Is(c.host, c.port), own.Leads(c.host, c.port); is != c.is || leads != c.leads {
 			t.Errorf("%s port %s: is %v, leads %v", c.host, c.port, is, leads)

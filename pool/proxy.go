@@ -12,18 +12,18 @@ import (
 	"warren/store"
 )
 
-// MaxCheckAge is how long the last good check is believed where a start or a change needs the exit.
+// MaxCheckAge is how long a good check counts as recent.
 const MaxCheckAge = 10 * time.Minute
 
-// Proxy is a saved proxy with its address opened.
+// Proxy is a saved proxy with its unsealed address.
 type Proxy struct {
 	store.Proxy
-	Address proxy.Proxy // without its password where that cannot be opened
+	Address proxy.Proxy // without the password if it cannot be unsealed
 
-	sealed error // why the password cannot be opened; nil: it is, or there is none
+	passwordErr error // why the password cannot be unsealed; nil: it was, or there is none
 }
 
-// Get reads a proxy that the scope sees. Another is not found.
+// Get reads a proxy that the scope allows. Other proxies are not found.
 func (p *Pool) Get(ctx context.Context, s store.Scope, id string) (Proxy, error) {
 	row, err := p.store.Read().GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: s.Filter()})
 	if errors.Is(err, store.ErrNoRow) {
@@ -35,32 +35,34 @@ func (p *Pool) Get(ctx context.Context, s store.Scope, id string) (Proxy, error)
 	return p.Open(row), nil
 }
 
-// Open gives a row its address. Usable says whether the password could be opened.
+// Open unseals a row's password. Usable returns the error if that fails.
 func (p *Pool) Open(row store.Proxy) Proxy {
 	px := Proxy{Proxy: row, Address: proxy.Proxy{Type: proxy.Type(row.Type), Host: row.Host, Port: int(row.Port), Username: row.Username}}
 	if row.Password == nil {
 		return px
 	}
 	plain, err := p.store.Unseal("proxies", "password", row.ID, row.Password)
-	px.Address.Password, px.sealed = string(plain), err
+	px.Address.Password, px.passwordErr = string(plain), err
 	return px
 }
 
-// Usable is the error of a proxy whose password cannot be opened.
+// Usable returns an error if the proxy's password could not be unsealed.
 func (px Proxy) Usable() error {
-	if px.sealed != nil {
-		return PasswordUnreadable(px.sealed)
+	if px.passwordErr != nil {
+		return PasswordUnreadable(px.passwordErr)
 	}
 	return nil
 }
 
-// PasswordUnreadable is for what needs a password that was sealed with another key.
+// PasswordUnreadable is the error of an operation that needs a password sealed with another key.
 func PasswordUnreadable(err error) *problem.Error {
-	return problem.New(problem.Conflict, "password_unreadable", "The proxy's saved password cannot be opened with this server's secret key. "+
-		"Give the password again, or bring the key back.").Because(err)
+	return problem.New(problem.Conflict, "password_unreadable",
+		"The proxy's saved password cannot be opened with this server's secret key. "+
+			"Give the password again, or bring the key back.").Because(err)
 }
 
-// Seal writes an address into a row: the password sealed and bound to the row, and rotateUrl where it is not sealed yet.
+// Seal writes an address into a row. The password is sealed and bound to the row, and so is rotateUrl unless it is
+// sealed already.
 func (p *Pool) Seal(row *store.Proxy, address proxy.Proxy) (err error) {
 	row.Type, row.Host, row.Port, row.Username = string(address.Type), address.Host, int64(address.Port), address.Username
 	row.Password = nil
@@ -76,10 +78,10 @@ func (p *Pool) Seal(row *store.Proxy, address proxy.Proxy) (err error) {
 	return err
 }
 
-// Existing is what the error duplicate carries: the id of the object that is there already.
+// Existing is the detail of the error duplicate: the id of the existing object.
 type Existing string
 
-// Users is what the error proxy_in_use carries: the profiles that use the proxy.
+// Users is the detail of the error proxy_in_use: the profiles that use the proxy.
 type Users []string
 
 // Duplicate refuses an address that another row of the workspace has.
@@ -95,7 +97,7 @@ func Duplicate(ctx context.Context, q *store.Queries, row store.Proxy) error {
 	return IsDuplicate(first.ID)
 }
 
-// IsDuplicate says that a proxy with the address is there already.
+// IsDuplicate returns the error for an address that the proxy id already has.
 func IsDuplicate(id string) *problem.Error {
 	return problem.New(problem.Conflict, "duplicate",
 		"This workspace has a proxy with the same type, host, port and username already: `existingId` names it.").With(Existing(id))
@@ -104,7 +106,7 @@ func IsDuplicate(id string) *problem.Error {
 // maxUsers is how many profiles the error proxy_in_use names.
 const maxUsers = 1000
 
-// Unused refuses a proxy that profiles use, or fall back on.
+// Unused returns an error if profiles use the proxy, or have it as a fallback.
 func Unused(ctx context.Context, q *store.Queries, s store.Scope, row store.Proxy) error {
 	var users []string
 	var err error
@@ -123,23 +125,24 @@ func Unused(ctx context.Context, q *store.Queries, s store.Scope, row store.Prox
 	return InUse(users)
 }
 
-// InUse says that profiles use a proxy.
+// InUse returns the error for a proxy that profiles use.
 func InUse(profiles []string) *problem.Error {
-	return problem.New(problem.Conflict, "proxy_in_use", "Profiles use this proxy, or fall back on it: `profileIds` names them (1,000 at most). "+
-		"Give them another one first; a profile is never sent out directly by a deletion.").With(Users(profiles))
+	return problem.New(problem.Conflict, "proxy_in_use",
+		"Profiles use this proxy, or fall back on it: `profileIds` names them (1,000 at most). "+
+			"Give them another one first; a profile is never sent out directly by a deletion.").With(Users(profiles))
 }
 
-// Recent is the last check if it was good and is younger than MaxCheckAge; nil otherwise.
+// Recent returns the last check if it was good and is younger than MaxCheckAge; nil otherwise.
 func (px Proxy) Recent() *Check {
 	var c Check
 	if px.LastCheck == nil || json.Unmarshal([]byte(*px.LastCheck), &c) != nil || !c.OK ||
-		time.Since(c.CheckedAt).Abs() > MaxCheckAge { // one that lies ahead was made while the clock was
+		time.Since(c.CheckedAt).Abs() > MaxCheckAge { // a check in the future was made while the clock was wrong
 		return nil
 	}
 	return &c
 }
 
-// LastGood is the last good check of a proxy, of whatever age; nil when there is none.
+// LastGood returns the last good check of a proxy, however old; nil if there is none.
 func (p *Pool) LastGood(ctx context.Context, px Proxy) (*Check, error) {
 	if c := px.Recent(); c != nil {
 		return c, nil

@@ -16,27 +16,27 @@ import (
 	"warren/store"
 )
 
-// callTime is how long a rotateUrl may take to answer, and callBytes how much of its answer is read.
+// rotateCallTime limits the call of a rotateUrl. maxRotateAnswer is how many bytes of its answer are read.
 const (
-	callTime  = 30 * time.Second
-	callBytes = 64 << 10
+	rotateCallTime  = 30 * time.Second
+	maxRotateAnswer = 64 << 10
 )
 
-// The first look whether the exit has changed comes at once; each further one waits longer.
+// The pauses between two checks for a new exit. The first check is immediate, then the pauses double.
 const (
-	firstLook = 500 * time.Millisecond
-	lastLook  = 5 * time.Second
+	minExitPause = 500 * time.Millisecond
+	maxExitPause = 5 * time.Second
 )
 
-// Rotation is what came of a rotation.
+// Rotation is the result of a rotation.
 type Rotation struct {
 	Workspace string
-	Before    *string // the exit before; nil when the proxy did not work then
-	Check     *Check  // the last check, which is kept
-	Changed   bool    // whether the exit is another than before
+	Before    *string // the former exit IP; nil if the proxy did not work
+	Check     *Check  // the last check, which is saved
+	Changed   bool    // whether the exit is new
 }
 
-// Rotate makes a proxy change its exit: it calls the proxy's rotateUrl, waits, and looks whether the exit is another.
+// Rotate makes a proxy change its exit: it calls the proxy's rotateUrl and waits until a check finds a new exit.
 func (p *Pool) Rotate(ctx context.Context, s store.Scope, id string) (*Rotation, error) {
 	start := time.Now()
 	px, err := p.Get(ctx, s, id)
@@ -70,12 +70,13 @@ func (p *Pool) Rotate(ctx context.Context, s store.Scope, id string) (*Rotation,
 	return &Rotation{px.WorkspaceID, before, c, c.ExitIP != nil && (before == nil || *before != *c.ExitIP)}, nil
 }
 
-// beginRotation refuses one that comes too soon after the last, which may still be under way.
+// beginRotation refuses a rotation that follows the last one too soon, because that may be still in progress.
 func (p *Pool) beginRotation(ctx context.Context, s store.Scope, px Proxy) error {
 	at := time.Now().UnixMilli()
 	var n int64
 	err := p.store.Write(ctx, func(q *store.Queries) (err error) {
-		n, err = q.BeginProxyRotation(ctx, store.BeginProxyRotationParams{ID: px.ID, Now: at, Before: at - p.cfg.RotateEvery.Milliseconds(), Workspaces: s.Filter()})
+		n, err = q.BeginProxyRotation(ctx, store.BeginProxyRotationParams{ID: px.ID, Now: at,
+			Before: at - p.cfg.RotateEvery.Milliseconds(), Workspaces: s.Filter()})
 		return err
 	})
 	if err != nil || n > 0 {
@@ -89,7 +90,7 @@ func (p *Pool) beginRotation(ctx context.Context, s store.Scope, px Proxy) error
 	return RotatedLately(p.cfg.RotateEvery, left)
 }
 
-// exitBefore is the exit now: as a good check of the last minutes found it, else by a check; nil when the proxy does not work.
+// exitBefore returns the current exit IP, from a recent check or a new one; nil if the proxy does not work.
 func (p *Pool) exitBefore(ctx context.Context, px Proxy) (*string, error) {
 	if c := px.Recent(); c != nil {
 		return c.ExitIP, nil
@@ -101,7 +102,8 @@ func (p *Pool) exitBefore(ctx context.Context, px Proxy) (*string, error) {
 	return c.ExitIP, nil
 }
 
-// callRotateURL calls the address. It goes out directly, from this machine, as its seller expects; where it may not lead, proxy.NewClient says.
+// callRotateURL calls the rotateUrl directly from this machine, as proxy sellers expect. proxy.NewClient blocks
+// forbidden targets.
 func (p *Pool) callRotateURL(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -115,7 +117,7 @@ func (p *Pool) callRotateURL(ctx context.Context, address string) error {
 		return RotateFailed("cannot be called")
 	}
 	rq.Header.Set("User-Agent", "warren")
-	res, err := p.outward().Do(rq)
+	res, err := p.httpClient().Do(rq)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -123,15 +125,15 @@ func (p *Pool) callRotateURL(ctx context.Context, address string) error {
 		return p.rotateUnanswered(ctx, u.Host, err)
 	}
 	defer res.Body.Close()
-	io.Copy(io.Discard, io.LimitReader(res.Body, callBytes)) //nolint:errcheck // what it says is not needed
+	io.Copy(io.Discard, io.LimitReader(res.Body, maxRotateAnswer)) //nolint:errcheck // the body is not needed
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return RotateFailed(fmt.Sprintf("answered with HTTP status %d", res.StatusCode))
 	}
 	return nil
 }
 
-// rotateUnanswered says why nobody answered, and logs it: of the address its host alone, for the rest is its seller's secret. What net/http
-// says of a call repeats the address, and may repeat what a redirect had.
+// rotateUnanswered returns and logs why a call failed. The log gets only the host, because the rest of the address is
+// secret. Errors of net/http repeat the address, so they are not logged.
 func (p *Pool) rotateUnanswered(ctx context.Context, host string, err error) *problem.Error {
 	how, why := "did not answer as it should", "no HTTP answer that could be followed"
 	var fault *proxy.Error
@@ -145,32 +147,37 @@ func (p *Pool) rotateUnanswered(ctx context.Context, host string, err error) *pr
 	case errors.As(err, &slow) && slow.Timeout():
 		how, why = "did not answer in time", "no answer in time"
 	}
-	p.log.Warn("a rotateUrl was called in vain", "host", host, "cause", why)
+	p.log.Warn("a call of a rotateUrl failed", "host", host, "cause", why)
 	return RotateFailed(how)
 }
 
-// outward is the client for addresses that users of the API name.
-func (p *Pool) outward() *http.Client {
-	return proxy.NewClient(p.checker.Policy, nil, callTime)
+// httpClient returns the client for addresses that API users name.
+func (p *Pool) httpClient() *http.Client {
+	return proxy.NewClient(p.checker.Policy, nil, rotateCallTime)
 }
 
+// NoRotateURL is the error for a rotation of a proxy without a rotateUrl.
 func NoRotateURL() *problem.Error {
-	return problem.New(problem.Conflict, "no_rotate_url", "The proxy has no rotateUrl: set the address by which its seller makes it change its exit.")
+	return problem.New(problem.Conflict, "no_rotate_url",
+		"The proxy has no rotateUrl: set the address by which its seller makes it change its exit.")
 }
 
+// RotatedLately is the error for a rotation less than every after the last one. left is the remaining time.
 func RotatedLately(every, left time.Duration) *problem.Error {
-	return problem.New(problem.TooMany, "rate_limited", fmt.Sprintf("The proxy was made to change its exit less than %v ago (--rotate-every). Try again later.", every)).
+	return problem.New(problem.TooMany, "rate_limited",
+		fmt.Sprintf("The proxy was made to change its exit less than %v ago (--rotate-every). Try again later.", every)).
 		After(max(time.Second, left.Truncate(time.Second)+time.Second))
 }
 
+// RotateFailed is the error for a rotateUrl that could not be called. how completes "its rotateUrl …".
 func RotateFailed(how string) *problem.Error {
 	return problem.New(problem.Upstream, "rotate_failed", "The proxy's exit was not changed: its rotateUrl "+how+".")
 }
 
-// awaitExit looks until the exit is another than before, or until end. What fails meanwhile is no word on the proxy, which may be between
-// two exits: only the last look is kept.
+// awaitExit checks the proxy until its exit is new, or until end. Failed checks mean little while the proxy changes its
+// exit, so only the last check is saved.
 func (p *Pool) awaitExit(ctx context.Context, px Proxy, before *string, end time.Time) (*Check, error) {
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+	for pause := minExitPause; ; pause = min(2*pause, maxExitPause) {
 		res := p.checker.Check(ctx, px.Address)
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -178,7 +185,7 @@ func (p *Pool) awaitExit(ctx context.Context, px Proxy, before *string, end time
 		changed := res.OK && (before == nil || res.ExitIP != *before)
 		left := time.Until(end)
 		if changed || left <= 0 {
-			return p.keep(context.WithoutCancel(ctx), px, false, res)
+			return p.saveCheck(context.WithoutCancel(ctx), px, false, res)
 		}
 		select {
 		case <-time.After(min(pause, left)):

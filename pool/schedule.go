@@ -12,19 +12,19 @@ import (
 	"warren/store"
 )
 
-// Every says how long after a check the next one comes. 0: never.
+// Every is the interval of scheduled checks. 0: none.
 type Every struct {
 	all time.Duration
-	of  map[string]time.Duration // by workspace, where that has its own
+	of  map[string]time.Duration // by workspace, overriding all
 }
 
-// The bounds of --check-every.
+// The limits of --check-every.
 const (
 	minEvery = time.Second
 	maxEvery = 30 * 24 * time.Hour
 )
 
-// ParseEvery reads the values of --check-every: TIME, or WORKSPACE=TIME.
+// ParseEvery reads the values of --check-every: TIME, or WORKSPACE=TIME. It calls add for each fault.
 func ParseEvery(values []string, add func(string, ...any)) Every {
 	e := Every{of: map[string]time.Duration{}}
 	for _, v := range values {
@@ -47,7 +47,7 @@ func ParseEvery(values []string, add func(string, ...any)) Every {
 	return e
 }
 
-// in is the time for a workspace.
+// in returns the interval of a workspace.
 func (e Every) in(workspace string) time.Duration {
 	if d, own := e.of[workspace]; own {
 		return d
@@ -55,7 +55,7 @@ func (e Every) in(workspace string) time.Duration {
 	return e.all
 }
 
-// shortest is the shortest of all times; 0 when nothing is ever checked.
+// shortest returns the shortest of all intervals; 0 if nothing is scheduled.
 func (e Every) shortest() (least time.Duration) {
 	least = e.all
 	for _, d := range e.of {
@@ -66,11 +66,12 @@ func (e Every) shortest() (least time.Duration) {
 	return least
 }
 
-// A check comes a tenth of its time earlier at most, or later, so that what was imported together does not stay together.
+// jitter is the largest deviation of a check's time, as a part of the interval. It spreads proxies that were imported
+// together.
 const jitter = 0.1
 
-// due is when a proxy that was checked at last is to be checked again. The jitter follows from both, so that it stays the same
-// however often it is asked for, and differs from round to round. One that was never checked is due at once.
+// due returns when a proxy is to be checked again after its last check. The jitter is a hash of both, so it is stable
+// when asked repeatedly and differs between rounds. A proxy that was never checked is due at once.
 func due(id string, last time.Time, every time.Duration) time.Time {
 	if last.UnixMilli() == 0 {
 		return last
@@ -81,7 +82,7 @@ func due(id string, last time.Time, every time.Duration) time.Time {
 	return last.Add(time.Duration(share * float64(every)))
 }
 
-// KeepChecking checks what is due, until ctx ends.
+// KeepChecking runs the scheduled checks until ctx ends.
 func (p *Pool) KeepChecking(ctx context.Context) {
 	least := p.cfg.Every.shortest()
 	if least == 0 {
@@ -89,7 +90,7 @@ func (p *Pool) KeepChecking(ctx context.Context) {
 	}
 	tick := time.NewTicker(min(max(least/20, 100*time.Millisecond), 30*time.Second))
 	defer tick.Stop()
-	underway := &sync.Map{} // the workspaces that are at it
+	underway := &sync.Map{} // workspaces with a round in progress
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for {
@@ -102,7 +103,7 @@ func (p *Pool) KeepChecking(ctx context.Context) {
 	}
 }
 
-// checkDue begins a round in every workspace that has something due and none under way.
+// checkDue starts a round in every workspace that has due proxies and no round in progress.
 func (p *Pool) checkDue(ctx context.Context, underway *sync.Map, wg *sync.WaitGroup) {
 	ids, err := p.store.Read().ListWorkspaceIDs(ctx)
 	if err != nil {
@@ -126,24 +127,26 @@ func (p *Pool) checkDue(ctx context.Context, underway *sync.Map, wg *sync.WaitGr
 
 func (p *Pool) logFailed(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
-		p.log.Error("proxies could not be checked over time", "cause", err)
+		p.log.Error("scheduled checks of proxies failed", "cause", err)
 	}
 }
 
-// dueAtOnce is how many proxies of a workspace a round looks at; the next one has the rest.
-const dueAtOnce = 1000
+// maxDue is how many proxies of a workspace one round checks; the next round checks the rest.
+const maxDue = 1000
 
-// CheckDue checks what is due in a workspace. A check that lies ahead was written while the clock was, and says nothing of when the next is due.
+// CheckDue checks the due proxies of a workspace. A check in the future was written while the clock was wrong, so such a
+// proxy is due too.
 func (p *Pool) CheckDue(ctx context.Context, workspace string, every time.Duration, at time.Time) error {
 	before, q := at.Add(-time.Duration((1-jitter)*float64(every))), p.store.Read()
-	rows, err := q.ListProxiesDue(ctx, store.ListProxiesDueParams{WorkspaceID: workspace, Before: before.UnixMilli(), Limit: dueAtOnce})
+	rows, err := q.ListProxiesDue(ctx, store.ListProxiesDueParams{WorkspaceID: workspace, Before: before.UnixMilli(), Limit: maxDue})
 	if err != nil {
 		return err
 	}
 	rows = slices.DeleteFunc(rows, func(row store.ListProxiesDueRow) bool {
 		return due(row.ID, time.UnixMilli(row.CheckedAt), every).After(at)
 	})
-	ahead, err := q.ListProxiesCheckedAhead(ctx, store.ListProxiesCheckedAheadParams{WorkspaceID: workspace, Now: at.UnixMilli(), Limit: dueAtOnce})
+	ahead, err := q.ListProxiesCheckedAhead(ctx, store.ListProxiesCheckedAheadParams{WorkspaceID: workspace,
+		Now: at.UnixMilli(), Limit: maxDue})
 	if err != nil {
 		return err
 	}
@@ -152,7 +155,8 @@ func (p *Pool) CheckDue(ctx context.Context, workspace string, every time.Durati
 	}
 	var targets []Proxy
 	for _, row := range rows {
-		targets = append(targets, p.Open(store.Proxy{ID: row.ID, WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host, Port: row.Port,
+		targets = append(targets, p.Open(store.Proxy{ID: row.ID, WorkspaceID: row.WorkspaceID,
+			Type: row.Type, Host: row.Host, Port: row.Port,
 			Username: row.Username, Password: row.Password, Revision: row.Revision}))
 	}
 	if len(targets) == 0 {

@@ -210,7 +210,7 @@ func TestPlainSitesWithoutTunnels(t *testing.T) {
 	}
 }
 
-// TestPlainSitesToTheLetter: broken exchanges end as they should, and no request is passed on unread.
+// TestPlainSitesToTheLetter: broken exchanges end as they should, and no request is passed on unread. It reads best as one table.
 func TestPlainSitesToTheLetter(t *testing.T) {
 	hit := make(chan string, 100)
 	n := &tunnel443Proxy{}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -79,4 +80,19 @@ func LocalBypass(target string) (Bypass, error) {
 		return Bypass{}, badTarget("the target is not localhost, nor an address of this machine or of a private network", nil)
 	}
 	return Bypass{Host: t.host, Port: t.port, Address: t.address()}, nil
+}
+
+// LocalhostName reads a port, such as "3000", or a name with a port, such as "app.test:3000", that leads to this machine.
+// The name is "" for localhost in every spelling. ok is false for anything else, an address or a pattern included.
+func LocalhostName(entry string) (name, port string, ok bool) {
+	rule, err := NormalizeRule(entry)
+	if n, bad := strconv.Atoi(entry); bad == nil { // a number alone is a port, and would be an address as a rule
+		return "", strconv.Itoa(n), n >= 1 && n <= 65535
+	}
+	name, port, bad := net.SplitHostPort(rule)
+	if err != nil || bad != nil || strings.ContainsAny(name, "*/:") || IsAddress(name) || name == localhost ||
+		strings.HasSuffix(name, "."+localhost) {
+		return "", "", false
+	}
+	return name, port, true
 }

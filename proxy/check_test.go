@@ -66,7 +66,7 @@ func TestCheckDirect(t *testing.T) {
 	}
 }
 
-// A check accepts these answers of a check URL, and refuses these.
+// A check accepts these answers of a check URL, and refuses these. With a case per answer it reads best as one table.
 func TestAnswers(t *testing.T) {
 	bird := canary(t)
 	elsewhere := "Location: " + urlOf(bird) + "\r\n"

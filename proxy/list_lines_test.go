@@ -8,6 +8,7 @@ import (
 )
 
 // lineTable holds what each line means, as URLs with passwords. "?" stands before a word that the error must have.
+// It reads best as one table.
 func lineTable() map[string][]string {
 	long := strings.Repeat("p", 255)
 	return map[string][]string{

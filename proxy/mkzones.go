@@ -70,6 +70,14 @@ func main() {
 	for _, country := range countries {
 		fmt.Fprintf(&out, "%s %s\n", country, choose(country, zones[country], people[country]))
 	}
+	writeNames(&out)
+	if err := os.WriteFile("zones.go", out.Bytes(), 0o644); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// writeNames writes nameTable.
+func writeNames(out *bytes.Buffer) {
 	out.WriteString("`\n\n// nameTable has a line per country: its ISO 3166-1 code, a space, its English name.\nconst nameTable = `\n")
 	for a := 'A'; a <= 'Z'; a++ {
 		for b := 'A'; b <= 'Z'; b++ {
@@ -79,14 +87,11 @@ func main() {
 				continue
 			}
 			if name := display.English.Regions().Name(r); name != "" && name != "Unknown Region" {
-				fmt.Fprintf(&out, "%s %s\n", code, name)
+				fmt.Fprintf(out, "%s %s\n", code, name)
 			}
 		}
 	}
 	out.WriteString("`\n")
-	if err := os.WriteFile("zones.go", out.Bytes(), 0o644); err != nil {
-		log.Fatal(err)
-	}
 }
 
 // choose returns the zone with most people, and logs the choice.

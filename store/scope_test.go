@@ -23,7 +23,8 @@ func TestScope(t *testing.T) {
 		if f := c.scope.Filter(); f != nil {
 			filter = *f
 		}
-		if got := []bool{c.scope.Sees("a"), c.scope.Sees("b")}; filter != c.filter || !slices.Equal(got, c.sees) || c.scope.SeesAll() != c.all {
+		got := []bool{c.scope.Sees("a"), c.scope.Sees("b")}
+		if filter != c.filter || !slices.Equal(got, c.sees) || c.scope.SeesAll() != c.all {
 			t.Errorf("%+v: filter %q, sees %v, all %v", c.scope, filter, got, c.scope.SeesAll())
 		}
 		if w := c.scope.Workspaces(); (w == nil) != c.all {
