@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 SQLC    := go tool -modfile=tools.mod sqlc
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build demo test busy check race bench leaks table browser tools sqlc openapi majors zones build-all
+.PHONY: build demo test test-long busy check race bench leaks table browser tools sqlc openapi majors zones build-all
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -14,8 +14,13 @@ demo: browser build
 	./warren demo
 
 test: browser tools
-	go test -timeout 60m $$(go list ./... | grep -vx warren)
-	go test -parallel 3 -timeout 60m . # by itself: it has a dozen browsers at once on two cores, and tests that wait
+	go test -timeout 60m $$(go list ./... | grep -vx -e warren -e warren/tests)
+	go test -parallel 3 -timeout 60m . # by itself, as the next: tests that wait need the processors
+	go test -parallel 3 -timeout 60m ./tests # a dozen browsers at once
+
+# test-long runs the long trials, which `make test` skips: packets, leak tests, crashes at any moment, hostile clients.
+test-long: browser tools
+	deploy/test-long.sh
 
 # busy runs `make test` again and again beside processes that take all processors: a test that is red then is a bug. ROUNDS is how often (5).
 busy: browser tools
@@ -36,7 +41,7 @@ sqlc:
 
 # openapi writes docs/openapi.json anew: what the server serves, for the diff.
 openapi:
-	go test -run TestCommittedDocument -rewrite-openapi .
+	go test -run TestCommittedDocument -rewrite-openapi ./api
 
 # majors brings browser/majors.txt up to date: a real build number per Chrome major. MAJORS=FILE or URL reads another source than
 # Chrome for Testing's; browser/mkmajors.go says which shapes it knows.
@@ -60,9 +65,10 @@ check:
 race: browser
 	@echo "go test -race ./store ./proxy ./shim, beside the browser's"; \
 	go test -race -p 1 -timeout 40m ./store ./proxy ./shim & beside=$$!; \
-	go test -race -short -p 1 -timeout 40m ./browser/... ./leaks ./web; result=$$?; \
+	WARREN_LONG=1 go test -race -short -p 1 -timeout 40m ./browser/... ./leaks ./web; result=$$?; \
 	wait $$beside && exit $$result
-	go test -race -short -timeout 40m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' .
+	go test -race -short -timeout 40m ./runs ./pool ./events ./identity ./problem
+	go test -race -short -timeout 40m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' -p 1 ./api ./tests
 
 # bench prints the figures, each as a ratio to a floor in the same round (docs/bench.md); ARGS='-only start' for a part.
 bench: browser build
@@ -70,12 +76,12 @@ bench: browser build
 
 # leaks counts packets for longer than make test does, and without each flag (docs/isolation-flags.md).
 leaks: browser tools
-	WARREN_LEAKS=1 go test -count=1 -v -timeout 60m -run 'TestPackets|TestChatter|TestLeakTest|TestOwnResolver' ./browser .
+	WARREN_LEAKS=1 WARREN_LONG=1 go test -count=1 -v -timeout 60m -run 'TestPackets|TestChatter|TestLeakTest|TestOwnResolver' ./browser ./tests
 
 # table prints what every context shows of six identities, with and without windows, TLS and a second client (docs/identity.md), and takes the trials of
 # masses of targets at full length.
 table: browser tools
-	WARREN_TABLE=1 go test -count=1 -v -timeout 60m -run 'TestIdentityTable|TestMassOfTargets' ./browser
+	WARREN_TABLE=1 WARREN_LONG=1 go test -count=1 -v -timeout 60m -run 'TestIdentityTable|TestMassOfTargets' ./browser
 
 build-all:
 	@for p in $(PLATFORMS); do \

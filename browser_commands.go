@@ -12,11 +12,13 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"warren/api"
+	"warren/runs"
 	"warren/shim"
 )
 
-// This file holds the commands about browsers. They work on the data folder and not over the API: who may name a program that the server
-// runs is whoever may write that folder. A running server sees what they change within ten seconds.
+// The commands about browsers. They change the data folder and do not use the API: only someone who may write that folder
+// may name a program for the server to run. A running server sees a change within ten seconds.
 
 type browserCommands struct {
 	List    browserList    `cmd:"" help:"List the browsers that serve would know."`
@@ -79,11 +81,11 @@ func (b *browserList) Run(ctx context.Context, c *console) error {
 	if err := b.find(); err != nil {
 		return err
 	}
-	added, err := readAdded(b.Data)
+	added, err := runs.ReadAdded(b.Data)
 	if err != nil {
 		return err
 	}
-	places := browserPlaces(b.Data, b.Browser, b.Browsers, added)
+	places := runs.BrowserPlaces(b.Data, b.Browser, b.Browsers, added)
 	var catalog shim.Catalog
 	all, missing := catalog.List(ctx, places)
 	if missing != nil { // there may be others all the same
@@ -91,7 +93,7 @@ func (b *browserList) Run(ctx context.Context, c *console) error {
 			return err
 		}
 	}
-	rows := browserRows(all)
+	rows := api.ListedBrowsers(all)
 	if b.JSON {
 		if err := printJSON(c.stdout, map[string]any{"data": rows, "total": len(rows)}); err != nil {
 			return err
@@ -111,7 +113,7 @@ func (b *browserList) Run(ctx context.Context, c *console) error {
 	return errors.Join(w.Flush(), missing)
 }
 
-// sameFile says whether two paths lead to one file.
+// sameFile reports whether two paths lead to one file.
 func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)
@@ -123,7 +125,7 @@ type browserAdd struct {
 	Path string `arg:"" help:"The program, or on macOS its application."`
 }
 
-// Run adds a browser to those that the server knows. It is run once, with --version.
+// Run adds a browser to the server's list. It runs the program once, with --version.
 func (b *browserAdd) Run(ctx context.Context, c *console) error {
 	release, err := b.claim(ctx)
 	if err != nil {
@@ -134,22 +136,22 @@ func (b *browserAdd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	paths, err := readAdded(b.Data)
+	paths, err := runs.ReadAdded(b.Data)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(paths, found.Path) {
-		if err := writeAdded(b.Data, append(paths, found.Path)); err != nil {
+		if err := runs.WriteAdded(b.Data, append(paths, found.Path)); err != nil {
 			return err
 		}
 	}
 	return b.tell(c, found, "added")
 }
 
-// tell prints what was done with a browser.
+// tell prints the outcome.
 func (b *browserData) tell(c *console, i shim.Installed, what string) error {
 	if b.JSON {
-		return printJSON(c.stdout, browserListJSON{i.Path, i.Product, i.Version, i.Major, what})
+		return printJSON(c.stdout, api.ListedBrowser{Path: i.Path, Product: i.Product, Version: i.Version, Major: i.Major, Source: what})
 	}
 	_, err := fmt.Fprintf(c.stdout, "%s %s %s at %s\n", what, i.Product, i.Version, i.Path)
 	return err
@@ -160,7 +162,7 @@ type browserRemove struct {
 	What string `arg:"" name:"path-or-version" help:"The path of a browser that was added, or the version of one that was installed. Stop the profiles that it runs first."`
 }
 
-// Run forgets an added browser, or deletes an installed build.
+// Run removes an added browser from the list, or deletes an installed build.
 func (b *browserRemove) Run(ctx context.Context, c *console) error {
 	release, err := b.claim(ctx)
 	if err != nil {
@@ -172,7 +174,7 @@ func (b *browserRemove) Run(ctx context.Context, c *console) error {
 		return err
 	}
 	if !removed {
-		paths, err := readAdded(b.Data)
+		paths, err := runs.ReadAdded(b.Data)
 		if err != nil {
 			return err
 		}
@@ -188,7 +190,7 @@ func (b *browserRemove) Run(ctx context.Context, c *console) error {
 		if len(left) == len(paths) {
 			return misusef("%s was neither added nor installed; warren browser list shows what was", b.What)
 		}
-		if err := writeAdded(b.Data, left); err != nil {
+		if err := runs.WriteAdded(b.Data, left); err != nil {
 			return err
 		}
 	}
@@ -205,14 +207,15 @@ type browserInstall struct {
 	Mirror  string `name:"browser-mirror" env:"WARREN_BROWSER_MIRROR" placeholder:"URL" help:"Where known-good-versions-with-downloads.json lies. Default: Chrome for Testing's own."`
 }
 
-// Run fetches a build, checks it, and puts it into the data folder.
+// Run downloads a build, verifies it and installs it in the data folder.
 func (b *browserInstall) Run(ctx context.Context, c *console) error {
 	release, err := b.claim(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	found, fresh, err := shim.InstallBrowser(ctx, shim.Installation{Mirror: b.Mirror, Version: b.Version, Folder: filepath.Join(b.Data, "browsers"),
+	found, fresh, err := shim.InstallBrowser(ctx, shim.Installation{Mirror: b.Mirror, Version: b.Version,
+		Folder:   filepath.Join(b.Data, "browsers"),
 		Progress: func(line string) { fmt.Fprintln(c.stderr, line) }})
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"log/slog"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -29,7 +30,8 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.current.Load(), nil
 }
 
-// onHangUp gives the SIGHUPs that ask a service to read its certificate anew. With a terminal that signal ends the server instead, and none come here.
+// onHangUp returns a channel of SIGHUPs, with which a service manager asks to read the certificate anew. With a terminal
+// the signal ends the server instead.
 func onHangUp() (reload chan os.Signal) {
 	reload = make(chan os.Signal, 1)
 	if !hasTerminal() {
@@ -38,8 +40,8 @@ func onHangUp() (reload chan os.Signal) {
 	return reload
 }
 
-// keepCertificate reads the certificate anew when reload says so, until ctx ends.
-func (s *server) keepCertificate(ctx context.Context, reload chan os.Signal) {
+// keep reloads the certificate on each signal until ctx ends. A nil certificate is none.
+func (c *certificate) keep(ctx context.Context, reload chan os.Signal, log *slog.Logger) {
 	defer signal.Stop(reload)
 	for {
 		select {
@@ -47,12 +49,12 @@ func (s *server) keepCertificate(ctx context.Context, reload chan os.Signal) {
 		case <-ctx.Done():
 			return
 		}
-		if s.cfg.certificate == nil {
-			s.log.Info("SIGHUP reads the TLS certificate anew, and there is none")
-		} else if err := s.cfg.certificate.load(); err != nil {
-			s.log.Error("the TLS certificate was not read anew; the one of before stays", "cause", err)
+		if c == nil {
+			log.Info("SIGHUP reads the TLS certificate anew, and there is none")
+		} else if err := c.load(); err != nil {
+			log.Error("the TLS certificate was not read anew; the one of before stays", "cause", err)
 		} else {
-			s.log.Info("the TLS certificate was read anew")
+			log.Info("the TLS certificate was read anew")
 		}
 	}
 }

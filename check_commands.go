@@ -18,7 +18,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// This file checks proxies from the command line, and shows how far it is.
+// The command `warren proxy check`, with its progress bar.
 
 type proxyCheck struct {
 	apiClient
@@ -28,7 +28,7 @@ type proxyCheck struct {
 	Workspace string `env:"WARREN_PROXY_WORKSPACE" help:"With --all: the proxies of this workspace."`
 }
 
-// checked is what is shown of a check.
+// checked is the part of a check that the command shows.
 type checked struct {
 	ID        string  `json:"id"`
 	OK        bool    `json:"ok"`
@@ -42,33 +42,24 @@ type checked struct {
 	} `json:"error"`
 }
 
-// Run checks. It is done when everything was checked, whatever came of it: a dead proxy is no failure of the command.
+// Run checks one proxy or many. A dead proxy is a result, not a failure of the command.
 func (p *proxyCheck) Run(ctx context.Context, c *console) error {
 	if p.All == (p.ID != "") {
 		return misusef("name a proxy's id, or --all")
 	}
-	if !p.All {
-		return p.one(ctx, c)
+	if p.All {
+		return p.many(ctx, c)
 	}
-	in := map[string]string{}
-	for member, value := range map[string]string{"tag": p.Tag, "workspaceId": p.Workspace} {
-		if value != "" {
-			in[member] = value
-		}
-	}
-	body, err := json.Marshal(in)
+	return p.one(ctx, c)
+}
+
+// many checks the proxies that the flags select, and shows each result as it comes.
+func (p *proxyCheck) many(ctx context.Context, c *console) error {
+	res, total, err := p.startChecks(ctx)
 	if err != nil {
 		return err
 	}
-	res, err := p.open(ctx, http.MethodPost, "/proxies/check-all", "application/json", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close() // the end of the connection cancels what is left
-	total, err := strconv.Atoi(res.Header.Get("X-Total-Count"))
-	if err != nil {
-		total = -1
-	}
+	defer res.Body.Close() // the end of the connection cancels the checks that are left
 	bar := newProgress(c.stderr, isTerminal(c.stderr), total)
 	var dead []checked
 	err = eachLine(res.Body, func(line []byte) error {
@@ -93,13 +84,42 @@ func (p *proxyCheck) Run(ctx context.Context, c *console) error {
 			err = shown
 		}
 	}
+	return incomplete(ctx, err, bar.done, total)
+}
+
+// startChecks sends the request. total is the number of results to come, -1 if the server does not say.
+func (p *proxyCheck) startChecks(ctx context.Context) (res *http.Response, total int, err error) {
+	in := map[string]string{}
+	if p.Tag != "" {
+		in["tag"] = p.Tag
+	}
+	if p.Workspace != "" {
+		in["workspaceId"] = p.Workspace
+	}
+	body, err := json.Marshal(in)
+	if err != nil {
+		return nil, 0, err
+	}
+	res, err = p.open(ctx, http.MethodPost, "/proxies/check-all", "application/json", bytes.NewReader(body))
+	if err != nil {
+		return nil, 0, err
+	}
+	total, err = strconv.Atoi(res.Header.Get("X-Total-Count"))
+	if err != nil {
+		total = -1
+	}
+	return res, total, nil
+}
+
+// incomplete returns why fewer than total proxies were checked, nil when all were.
+func incomplete(ctx context.Context, err error, done, total int) error {
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("stopped after %d of %d proxies", bar.done, total)
+		return fmt.Errorf("stopped after %d of %d proxies", done, total)
 	case err != nil:
-		return fmt.Errorf("the checks broke off after %d of %d: %w", bar.done, total, err)
-	case total >= 0 && bar.done < total:
-		return fmt.Errorf("the checks broke off after %d of %d", bar.done, total)
+		return fmt.Errorf("the checks broke off after %d of %d: %w", done, total, err)
+	case total >= 0 && done < total:
+		return fmt.Errorf("the checks broke off after %d of %d", done, total)
 	}
 	return nil
 }
@@ -155,7 +175,7 @@ func eachLine(r io.Reader, do func(line []byte) error) error {
 	}
 }
 
-// showDead prints what does not work and why. Where the proxies are is asked for now: a check does not tell.
+// showDead prints the dead proxies and why. It requests their addresses, which checks do not contain.
 func (p *proxyCheck) showDead(ctx context.Context, w io.Writer, dead []checked) error {
 	if len(dead) == 0 {
 		return nil
@@ -190,7 +210,7 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// progress shows how far something is: a bar on a terminal, else a line for each tenth.
+// progress shows the share that is done: a bar on a terminal, else a line for each tenth.
 type progress struct {
 	w                        io.Writer
 	terminal                 bool
@@ -206,7 +226,7 @@ func newProgress(w io.Writer, terminal bool, total int) *progress {
 	return p
 }
 
-// barEvery is how often the bar is drawn anew.
+// barEvery is the time between two drawings of the bar.
 const barEvery = 100 * time.Millisecond
 
 func (p *progress) add(ok bool) {
@@ -250,7 +270,7 @@ func (p *progress) draw() {
 
 func (p *progress) line() { fmt.Fprintln(p.w, p.counts()) }
 
-// end leaves the last state standing.
+// end draws the last state.
 func (p *progress) end() {
 	switch {
 	case p.terminal:

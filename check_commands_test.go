@@ -77,9 +77,11 @@ func aChecker(t *testing.T, total string, stream func(w http.ResponseWriter, r *
 
 func aCheck(i int) string {
 	if i%2 == 1 {
-		return fmt.Sprintf(`{"id":"p%d","ok":false,"status":"dead","error":{"stage":"connect","code":"timed_out","message":"It did not answer."}}`+"\n", i)
+		return fmt.Sprintf(`{"id":"p%d","ok":false,"status":"dead",`+
+			`"error":{"stage":"connect","code":"timed_out","message":"It did not answer."}}`+"\n", i)
 	}
-	return fmt.Sprintf(`{"id":"p%d","ok":true,"status":"alive","exitIp":"203.0.113.7","country":"DE","latencyMs":%d,"error":null}`+"\n", i, i)
+	return fmt.Sprintf(`{"id":"p%d","ok":true,"status":"alive","exitIp":"203.0.113.7","country":"DE","latencyMs":%d,"error":null}`+
+		"\n", i, i)
 }
 
 // TestCheckCommand: a line for each tenth, the dead ones as a table, every line as it came with --json; a stream that breaks off is seen.
@@ -94,10 +96,12 @@ func TestCheckCommand(t *testing.T) {
 		}
 	})
 	out, errs, err := command(t, t.Context(), base, "the-key", "proxy", "check", "--all", "--tag", "shop", "--workspace", "w")
-	if err != nil || strings.Count(errs, "\n") != 10 || !strings.Contains(errs, "20/20 checked, 10 alive, 10 dead, ") || !strings.Contains(errs, "2/20 checked, 1 alive, 1 dead") || strings.ContainsAny(errs, "\r\x1b") {
+	if err != nil || strings.Count(errs, "\n") != 10 || !strings.Contains(errs, "20/20 checked, 10 alive, 10 dead, ") ||
+		!strings.Contains(errs, "2/20 checked, 1 alive, 1 dead") || strings.ContainsAny(errs, "\r\x1b") {
 		t.Errorf("%v\n%s", err, errs)
 	}
-	if strings.Count(out, "\n") != 11 || !strings.Contains(out, "[2001:db8::1]:1080  connect  timed_out  It did not answer.") || !strings.Contains(out, "p19") || strings.Contains(out, "p18") {
+	if strings.Count(out, "\n") != 11 || !strings.Contains(out, "[2001:db8::1]:1080  connect  timed_out  It did not answer.") ||
+		!strings.Contains(out, "p19") || strings.Contains(out, "p18") {
 		t.Errorf("table:\n%s", out)
 	}
 	if got := asked.String(); got != `{"tag":"shop","workspaceId":"w"}`+"\n" && got != `{"workspaceId":"w","tag":"shop"}`+"\n" {
@@ -108,15 +112,18 @@ func TestCheckCommand(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	short := aChecker(t, "20", func(w http.ResponseWriter, _ *http.Request, _ string) { io.WriteString(w, aCheck(0)+"\n"+aCheck(1)) })
-	if _, errs, err := command(t, t.Context(), short, "the-key", "proxy", "check", "--all"); err == nil || !strings.Contains(err.Error(), "2 of 20") || !strings.Contains(errs, "2/20 checked") {
+	if _, errs, err := command(t, t.Context(), short, "the-key", "proxy", "check", "--all"); err == nil ||
+		!strings.Contains(err.Error(), "2 of 20") || !strings.Contains(errs, "2/20 checked") {
 		t.Errorf("a short stream: %v %s", err, errs)
 	}
 	broken := aChecker(t, "20", func(w http.ResponseWriter, _ *http.Request, _ string) { io.WriteString(w, aCheck(0)+"{\"id\n") })
-	if _, _, err := command(t, t.Context(), broken, "the-key", "proxy", "check", "--all"); err == nil || !strings.Contains(err.Error(), "1 of 20") {
+	if _, _, err := command(t, t.Context(), broken, "the-key", "proxy", "check", "--all"); err == nil ||
+		!strings.Contains(err.Error(), "1 of 20") {
 		t.Errorf("a broken stream: %v", err)
 	}
 	none := aChecker(t, "0", func(http.ResponseWriter, *http.Request, string) {})
-	if out, errs, err := command(t, t.Context(), none, "the-key", "proxy", "check", "--all"); err != nil || out != "" || !strings.HasPrefix(errs, "0/0 checked") {
+	if out, errs, err := command(t, t.Context(), none, "the-key", "proxy", "check", "--all"); err != nil || out != "" ||
+		!strings.HasPrefix(errs, "0/0 checked") {
 		t.Errorf("no proxies: %q %q %v", out, errs, err)
 	}
 	for _, args := range [][]string{{"proxy", "check"}, {"proxy", "check", "x", "--all"}} {
@@ -138,7 +145,8 @@ func TestCheckCommandCancelled(t *testing.T) {
 		close(gone)
 	})
 	_, _, err := command(t, context.WithValue(ctx, printedKey{}, cancel), base, "the-key", "proxy", "check", "--all", "--json")
-	if err == nil || !strings.Contains(err.Error(), "stopped after") || !strings.Contains(err.Error(), "of 1000") || exitCode(err, io.Discard) != 1 {
+	if err == nil || !strings.Contains(err.Error(), "stopped after") || !strings.Contains(err.Error(), "of 1000") ||
+		exitCode(err, io.Discard) != 1 {
 		t.Errorf("%v", err)
 	}
 	select {
@@ -168,7 +176,8 @@ func TestProgressBar(t *testing.T) {
 	if last := drawn[len(drawn)-1]; last != "["+strings.Repeat("#", 30)+"] 200/200 checked, 150 alive, 50 dead, 100.0/s\n" {
 		t.Errorf("the last: %q", last)
 	}
-	if middle := drawn[len(drawn)/2]; !strings.HasPrefix(middle, "[####") || !strings.Contains(middle, "-]") || strings.Contains(middle, "\n") {
+	if middle := drawn[len(drawn)/2]; !strings.HasPrefix(middle, "[####") || !strings.Contains(middle, "-]") ||
+		strings.Contains(middle, "\n") {
 		t.Errorf("the middle: %q", middle)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -12,12 +13,13 @@ import (
 	"strings"
 	"time"
 
+	"warren/api"
 	"warren/pool"
 	"warren/proxy"
+	"warren/runs"
 )
 
-// serveConfig is everything that `warren serve` can be told. Flag over environment over default; nothing reads the
-// environment later.
+// serveConfig holds the settings of `warren serve`. A flag overrides the environment, which overrides the file and the default.
 type serveConfig struct {
 	Listen           string        `default:"127.0.0.1:7777" env:"WARREN_LISTEN" help:"Address to serve on. Port 0 picks a free one."`
 	Data             string        `env:"WARREN_DATA" placeholder:"DIR" help:"Data folder. Default: the platform's data folder."`
@@ -61,7 +63,7 @@ type serveConfig struct {
 	certificate   *certificate // nil without TLS
 }
 
-// misuse is an error of the caller: exit code 2. refusal is a refusal for safety: exit code 3.
+// misuse is an error of the caller, with exit code 2. refusal is a refusal for safety, with exit code 3.
 type (
 	misuse  struct{ error }
 	refusal struct{ error }
@@ -72,90 +74,140 @@ func refusef(format string, a ...any) error { return refusal{fmt.Errorf(format, 
 func (m misuse) Unwrap() error              { return m.error }
 func (m refusal) Unwrap() error             { return m.error }
 
-// defaultCheckURLs are asked through the proxy that is checked, and only then. --check-url replaces them.
+// defaultCheckURLs are the services that checks ask, through the proxy under test only. --check-url replaces them.
 func defaultCheckURLs() []string {
 	return []string{"https://ipinfo.io/json", "https://api.ipify.org?format=json"}
 }
 
-// defaultPlainURL is asked as well, to see whether the proxy takes plain sites too. With --check-url the first of those that is http is.
+// defaultPlainURL shows whether the proxy takes plain HTTP too. With --check-url, the first of those that is http does.
 const defaultPlainURL = "http://api.ipify.org?format=json"
 
-// resolve fills in defaults and says everything that is wrong at once.
+// faults collects what is wrong with a configuration.
+type faults []error
+
+func (f *faults) add(format string, a ...any) { *f = append(*f, fmt.Errorf(format, a...)) }
+
+// resolve fills in the defaults and checks every setting. The error names all faults.
 func (c *serveConfig) resolve() error {
-	var errs []error
-	add := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }
-	if c.Data == "" {
-		dir, err := dataDir()
-		if err != nil {
-			add("no data folder: %v; give one with --data DIR", err)
-		}
-		c.Data = dir
-	}
-	c.resolvePaths(add)
-	c.resolveClientFiles(add)
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		add("--listen %q is not HOST:PORT", c.Listen)
-	}
-	if (c.TLSCert == "") != (c.TLSKey == "") {
-		add("--tls-cert and --tls-key go together")
-	} else if c.TLSCert != "" {
-		c.certificate = &certificate{file: c.TLSCert, key: c.TLSKey}
-		if err := c.certificate.load(); err != nil {
-			add("--tls-cert and --tls-key: %v", err)
-		}
-	}
-	for _, p := range c.BehindProxy {
-		prefix, err := parsePrefix(p)
-		if err != nil {
-			add("--behind-proxy %q is not a network such as 10.0.0.0/8", p)
-		}
-		c.proxies = append(c.proxies, prefix)
-	}
-	if len(c.CheckURL) == 0 {
-		c.CheckURL, c.checkPlainURL = defaultCheckURLs(), defaultPlainURL
-	}
-	for flag, list := range map[string][]string{"check-url": c.CheckURL, "check-url6": c.CheckURL6} {
-		for _, u := range list {
-			if !isHTTP(u) {
-				add("--%s %q must begin with http:// or https://", flag, u)
-			} else if at, err := url.Parse(u); err == nil && proxy.IsDebugHost(at.Hostname()) {
-				add("--%s %q is of 127.77.0.0/16, where runs listen for debuggers", flag, u)
-			}
-		}
-	}
-	if u, err := url.Parse(c.CheckUDPURL); c.CheckUDPURL != "" && (err != nil || u.Scheme != "stun" || u.Hostname() == "") {
-		add("--check-udp-url %q must be stun://HOST:PORT", c.CheckUDPURL)
-	}
-	c.checkEvery = pool.ParseEvery(c.CheckEvery, add)
-	c.checkBounds(add)
+	var f faults
+	c.resolveData(&f)
+	c.resolveBrowsers(&f)
+	c.resolveClientFiles(&f)
+	c.checkListen(&f)
+	c.resolveTLS(&f)
+	c.resolveBehindProxy(&f)
+	c.resolveCheckURLs(&f)
+	c.checkEvery = pool.ParseEvery(c.CheckEvery, f.add)
+	c.checkBounds(&f)
+	c.resolveKey(&f)
 	if c.MaxStarting == 0 {
 		c.MaxStarting = runtime.NumCPU()
 	}
-	named := c.APIKey != ""
-	if c.APIKeyFile != "" && !named {
-		b, err := os.ReadFile(c.APIKeyFile)
-		if err != nil {
-			add("--api-key-file: %v", err)
-		}
-		c.APIKey, named = strings.TrimSpace(string(b)), err == nil
-	}
-	if named {
-		if err := checkOwnKey(c.APIKey); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(f...); err != nil {
 		return misuse{err}
 	}
 	return nil
 }
 
-func isHTTP(u string) bool {
-	return strings.HasPrefix(u, "http://") || strings.HasPrefix(u, "https://")
+// resolveData makes the data folder absolute. The default is the platform's data folder.
+func (c *serveConfig) resolveData(f *faults) {
+	if c.Data == "" {
+		dir, err := dataDir()
+		if err != nil {
+			f.add("no data folder: %v; give one with --data DIR", err)
+		}
+		c.Data = dir
+	}
+	if abs, err := filepath.Abs(c.Data); err == nil {
+		c.Data = abs
+	}
 }
 
-// checkBounds looks at what has a smallest and a largest value.
-func (c *serveConfig) checkBounds(add func(string, ...any)) {
+// resolveBrowsers makes the folders of builds absolute. They must exist: a wrong path would otherwise go unnoticed.
+func (c *serveConfig) resolveBrowsers(f *faults) {
+	for i, dir := range c.Browsers {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			f.add("--browsers %q is not a folder", dir)
+		}
+		if abs, err := filepath.Abs(dir); err == nil {
+			c.Browsers[i] = abs
+		}
+	}
+}
+
+func (c *serveConfig) checkListen(f *faults) {
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		f.add("--listen %q is not HOST:PORT", c.Listen)
+	}
+}
+
+// resolveTLS loads the certificate.
+func (c *serveConfig) resolveTLS(f *faults) {
+	switch {
+	case (c.TLSCert == "") != (c.TLSKey == ""):
+		f.add("--tls-cert and --tls-key go together")
+	case c.TLSCert != "":
+		c.certificate = &certificate{file: c.TLSCert, key: c.TLSKey}
+		if err := c.certificate.load(); err != nil {
+			f.add("--tls-cert and --tls-key: %v", err)
+		}
+	}
+}
+
+// resolveBehindProxy parses the networks of the reverse proxies. An address alone is a network of one.
+func (c *serveConfig) resolveBehindProxy(f *faults) {
+	for _, p := range c.BehindProxy {
+		prefix, err := parsePrefix(p)
+		if err != nil {
+			f.add("--behind-proxy %q is not a network such as 10.0.0.0/8", p)
+		}
+		c.proxies = append(c.proxies, prefix)
+	}
+}
+
+// resolveCheckURLs checks the services that checks ask.
+func (c *serveConfig) resolveCheckURLs(f *faults) {
+	if len(c.CheckURL) == 0 {
+		c.CheckURL, c.checkPlainURL = defaultCheckURLs(), defaultPlainURL
+	}
+	for _, u := range c.CheckURL {
+		checkCheckURL("check-url", u, f)
+	}
+	for _, u := range c.CheckURL6 {
+		checkCheckURL("check-url6", u, f)
+	}
+	if u, err := url.Parse(c.CheckUDPURL); c.CheckUDPURL != "" && (err != nil || u.Scheme != "stun" || u.Hostname() == "") {
+		f.add("--check-udp-url %q must be stun://HOST:PORT", c.CheckUDPURL)
+	}
+}
+
+func checkCheckURL(flag, text string, f *faults) {
+	if !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "https://") {
+		f.add("--%s %q must begin with http:// or https://", flag, text)
+	} else if u, err := url.Parse(text); err == nil && proxy.IsDebugHost(u.Hostname()) {
+		f.add("--%s %q is of 127.77.0.0/16, where runs listen for debuggers", flag, text)
+	}
+}
+
+// resolveKey reads the admin key from its file, unless WARREN_API_KEY gives it.
+func (c *serveConfig) resolveKey(f *faults) {
+	given := c.APIKey != ""
+	if c.APIKeyFile != "" && !given {
+		b, err := os.ReadFile(c.APIKeyFile)
+		if err != nil {
+			f.add("--api-key-file: %v", err)
+		}
+		c.APIKey, given = strings.TrimSpace(string(b)), err == nil
+	}
+	if given {
+		if err := api.CheckKey(c.APIKey); err != nil {
+			f.add("%w", err)
+		}
+	}
+}
+
+// checkBounds checks the settings that have a smallest and a largest value.
+func (c *serveConfig) checkBounds(f *faults) {
 	for _, bound := range []struct {
 		flag     string
 		value    time.Duration
@@ -169,47 +221,48 @@ func (c *serveConfig) checkBounds(add func(string, ...any)) {
 		{"queue-timeout", c.QueueTimeout, 0, 24 * time.Hour},
 	} {
 		if bound.value < bound.min || bound.value > bound.max {
-			add("--%s %v must be %v to %v", bound.flag, bound.value, bound.min, bound.max)
+			f.add("--%s %v must be %v to %v", bound.flag, bound.value, bound.min, bound.max)
 		}
 	}
 	if c.TrashDays < 0 || c.TrashDays > 36500 {
-		add("--trash-days %d must be 0 to 36500", c.TrashDays)
+		f.add("--trash-days %d must be 0 to 36500", c.TrashDays)
 	}
 	if _, ok := c.FilesQuota.parse(); !ok {
-		add("--files-quota %q must be a number of bytes, or of KiB, MiB, GiB or TiB", string(c.FilesQuota))
+		f.add("--files-quota %q must be a number of bytes, or of KiB, MiB, GiB or TiB", string(c.FilesQuota))
 	}
-	if n, ok := c.UploadLimit.parse(); !ok || n > maxUpload {
-		add("--upload-limit %q must be a number of bytes, of KiB or of MiB, 1GiB at most", string(c.UploadLimit))
+	if n, ok := c.UploadLimit.parse(); !ok || n > runs.MaxUpload {
+		f.add("--upload-limit %q must be a number of bytes, of KiB or of MiB, 1GiB at most", string(c.UploadLimit))
 	}
 	for _, bound := range []struct {
 		flag            string
 		value, min, max int
-	}{{"max-starting", c.MaxStarting, 0, 1000}, {"max-running", c.MaxRunning, 0, 100000}, {"max-queue", c.MaxQueue, 1, 100000}, {"check-at-once", c.CheckAtOnce, 0, 10000}} {
+	}{{"max-starting", c.MaxStarting, 0, 1000}, {"max-running", c.MaxRunning, 0, 100000}, {"max-queue", c.MaxQueue, 1, 100000},
+		{"check-at-once", c.CheckAtOnce, 0, 10000}} {
 		if bound.value < bound.min || bound.value > bound.max {
-			add("--%s %d must be %d to %d", bound.flag, bound.value, bound.min, bound.max)
+			f.add("--%s %d must be %d to %d", bound.flag, bound.value, bound.min, bound.max)
 		}
 	}
 }
 
-// readOnly says whether browsers write nothing of the machine but their own folders and --client-files: where a fault would hand over a whole machine, or
-// where clients are elsewhere.
+// readOnly reports whether browsers may write only their own folders and --client-files. It is so as root, where a fault
+// would hand over the whole machine, and where clients are on other machines.
 func (c *serveConfig) readOnly() bool { return os.Geteuid() == 0 || !c.onLoopback() }
 
-// resolveClientFiles makes the folders absolute. One that lies in what is closed to every client would open that.
-func (c *serveConfig) resolveClientFiles(add func(string, ...any)) {
+// resolveClientFiles makes the folders absolute. A folder inside a covered one is refused, since it would open that.
+func (c *serveConfig) resolveClientFiles(f *faults) {
 	for i, dir := range c.ClientFiles {
 		abs, err := filepath.Abs(dir)
 		if err == nil {
 			abs, err = filepath.EvalSymlinks(abs)
 		}
 		if info, failed := os.Stat(dir); err != nil || failed != nil || !info.IsDir() {
-			add("--client-files %q is not a folder", dir)
+			f.add("--client-files %q is not a folder", dir)
 			continue
 		}
 		c.ClientFiles[i] = abs
 		for _, closed := range c.covered() {
 			if real, err := filepath.EvalSymlinks(closed); err == nil && lies(abs, real) {
-				add("--client-files %q lies in %q, which is closed to every client: name another folder", dir, closed)
+				f.add("--client-files %q lies in %q, which is closed to every client: name another folder", dir, closed)
 			}
 		}
 	}
@@ -221,21 +274,6 @@ func lies(path, dir string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// resolvePaths makes the data folder and the folders of builds absolute. One of builds that is not there is a slip of the hand.
-func (c *serveConfig) resolvePaths(add func(string, ...any)) {
-	if abs, err := filepath.Abs(c.Data); err == nil {
-		c.Data = abs
-	}
-	for i, dir := range c.Browsers {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			add("--browsers %q is not a folder", dir)
-		}
-		if abs, err := filepath.Abs(dir); err == nil {
-			c.Browsers[i] = abs
-		}
-	}
-}
-
 func parsePrefix(s string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(s); err == nil {
 		return netip.PrefixFrom(a, a.BitLen()), nil
@@ -243,7 +281,7 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return netip.ParsePrefix(s)
 }
 
-// onLoopback says whether the address to listen on is reached from this machine only.
+// onLoopback reports whether only this machine reaches the address to listen on.
 func (c *serveConfig) onLoopback() bool {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
@@ -262,10 +300,12 @@ func (c *serveConfig) checkExposure(keyExists bool) error {
 		return nil
 	}
 	if !keyExists {
-		return refusef("--listen %s is reachable from other machines, and there is no API key yet: serve on loopback once, or give WARREN_API_KEY", c.Listen)
+		return refusef("--listen %s is reachable from other machines, and there is no API key yet: serve on loopback once, or "+
+			"give WARREN_API_KEY", c.Listen)
 	}
 	if c.TLSCert == "" && len(c.proxies) == 0 {
-		return refusef("--listen %s is reachable from other machines without encryption: give --tls-cert and --tls-key, or --behind-proxy CIDR of the reverse proxy that does TLS", c.Listen)
+		return refusef("--listen %s is reachable from other machines without encryption: give --tls-cert and --tls-key, or "+
+			"--behind-proxy CIDR of the reverse proxy that does TLS", c.Listen)
 	}
 	return nil
 }
@@ -298,15 +338,32 @@ func dataDir() (string, error) {
 	return filepath.Join(home, ".local", "share", "warren"), nil
 }
 
-// runs is what the runs take of the configuration.
-func (cfg *serveConfig) runs(own pool.Own) Config {
-	c := Config{Data: cfg.Data, Browser: cfg.Browser, Browsers: cfg.Browsers, Headless: cfg.Headless, AllowPrivate: cfg.allowPrivate(),
+// pool is the configuration of the pool.
+func (cfg *serveConfig) pool(own pool.Own) pool.Config {
+	return pool.Config{AtOnce: cfg.CheckAtOnce, Files: openFiles(), Every: cfg.checkEvery, RotateEvery: cfg.RotateEvery,
+		RotateTimeout: cfg.RotateTimeout, Own: own}
+}
+
+// api is the configuration of the API. address is where the server listens.
+func (cfg *serveConfig) api(address net.Addr) api.Config {
+	c := api.Config{Version: versionInfo(), Data: cfg.Data, Listen: cfg.Listen, Address: address, AllowHost: cfg.AllowHost,
+		BehindProxy: cfg.proxies,
+		Key:         cfg.APIKey, AllowPrivate: cfg.allowPrivate(), UploadLimit: cfg.UploadLimit.bytes(), OpenFiles: openFiles()}
+	if cfg.certificate != nil {
+		c.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: cfg.certificate.get}
+	}
+	return c
+}
+
+// runs is the configuration of the runs.
+func (cfg *serveConfig) runs(own pool.Own) runs.Config {
+	c := runs.Config{Data: cfg.Data, Browser: cfg.Browser, Browsers: cfg.Browsers, Headless: cfg.Headless, AllowPrivate: cfg.allowPrivate(),
 		Protected: cfg.covered(), ReadOnly: cfg.readOnly(), ClientFiles: cfg.ClientFiles, FilesQuota: cfg.FilesQuota.bytes(),
 		RequireIsolation: cfg.RequireIsolation, KeepBrowsers: cfg.KeepBrowsers, MaxStarting: cfg.MaxStarting, MaxRunning: cfg.MaxRunning,
 		MaxQueue: cfg.MaxQueue, QueueTimeout: cfg.QueueTimeout, StartTimeout: cfg.StartTimeout, OrphanGrace: cfg.OrphanGrace,
 		TrashDays: cfg.TrashDays, Own: own}
 	if cfg.APIKey != "" {
-		c.EnvironmentKey = environmentMark(cfg.APIKey)
+		c.EnvironmentKey = api.EnvironmentMark(cfg.APIKey)
 	}
 	return c
 }

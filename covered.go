@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// This file says what of the machine is closed to every client of a run, whatever its key may.
+// Which folders and files of the machine are closed to every client of a run, whatever its key's scopes.
 
-// covered are the folders, and files, that hold what is the server's alone: the data folder, and what lies beside the files with its keys and its
-// configuration. They are absolute paths, and need not be there. Other runs' temporary folders come and go; a run's process knows how their paths begin.
+// covered lists the folders and files that only the server may use: the data folder, and the folders with its keys and its
+// configuration. The paths are absolute and need not exist. Other runs' temporary folders are not listed: a run's process
+// knows their prefix.
 func (c *serveConfig) covered() []string {
 	out := []string{c.Data, filepath.Join(c.Data, "profiles")} // which may be a link to a larger disk
 	for _, file := range []string{c.SecretKey, c.APIKeyFile, c.TLSKey, c.configFile} {
@@ -20,8 +21,8 @@ func (c *serveConfig) covered() []string {
 	return slices.Compact(out)
 }
 
-// aroundFile is the folder of a file as it is named, and the one where the file lies if that name is a link. Of a folder that is the system's, or a person's, and
-// full of what is none of ours, it is the file alone.
+// aroundFile is the folder of a file as it is named, and the one where the file lies if that name is a link. Of a
+// folder that is the system's, or a person's, and full of what is none of ours, it is the file alone.
 func aroundFile(file string) (out []string) {
 	abs, err := filepath.Abs(file)
 	if file == "" || err != nil {
@@ -41,7 +42,8 @@ func aroundFile(file string) (out []string) {
 	return out
 }
 
-// isShared says whether a folder has other uses than to hold our files: a root, the system's own folders, a person's home and the temporary folder.
+// isShared reports whether a folder has other uses than to hold our files: a root, the system's own folders, a person's
+// home and the temporary folder.
 func isShared(dir string) bool {
 	for _, system := range []string{"/usr", "/lib", "/lib64", "/bin", "/sbin", "/dev", "/proc", "/sys"} {
 		if dir == system || strings.HasPrefix(dir, system+"/") {
@@ -50,5 +52,6 @@ func isShared(dir string) bool {
 	}
 	home, err := os.UserHomeDir()
 	return err == nil && dir == home || dir == filepath.Dir(dir) || dir == filepath.Clean(os.TempDir()) ||
-		slices.Contains([]string{"/boot", "/etc", "/etc/ssl", "/home", "/media", "/mnt", "/opt", "/root", "/run", "/srv", "/tmp", "/var", "/var/lib", "/var/tmp"}, dir)
+		slices.Contains([]string{"/boot", "/etc", "/etc/ssl", "/home", "/media", "/mnt", "/opt", "/root", "/run", "/srv", "/tmp",
+			"/var", "/var/lib", "/var/tmp"}, dir)
 }

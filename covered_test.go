@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What is closed to clients is where the files of the server's own lie, also behind links; of folders that others need it is the file alone.
+// What is closed to clients is where the files of the server's own lie, also behind links; of folders that others
+// need it is the file alone.
 func TestCovered(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -27,7 +28,8 @@ func TestCovered(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	c := &serveConfig{Data: filepath.Join(dir, "data"), SecretKey: filepath.Join(dir, "secret", "secret.key"), TLSKey: link, APIKeyFile: filepath.Join(home, "key"),
+	c := &serveConfig{Data: filepath.Join(dir, "data"), SecretKey: filepath.Join(dir, "secret", "secret.key"), TLSKey: link,
+		APIKeyFile: filepath.Join(home, "key"),
 		configFile: filepath.Join(dir, "config", "config.json")}
 	got := c.covered()
 	for _, want := range []string{"data", "data/profiles", "secret", "keys", "..data", "config"} {
@@ -41,7 +43,8 @@ func TestCovered(t *testing.T) {
 	if len(got) != 7 {
 		t.Errorf("covered are %v", got)
 	}
-	if got := (&serveConfig{Data: "/d", SecretKey: "/etc/secret.key"}).covered(); !slices.Equal(got, []string{"/d", "/d/profiles", "/etc/secret.key"}) {
+	if got := (&serveConfig{Data: "/d", SecretKey: "/etc/secret.key"}).covered(); !slices.Equal(got,
+		[]string{"/d", "/d/profiles", "/etc/secret.key"}) {
 		t.Errorf("covered are %v", got)
 	}
 }

@@ -16,7 +16,9 @@ import (
 	"github.com/coder/websocket/wsjson"
 	"github.com/go-json-experiment/json"
 
+	"warren/api"
 	"warren/pool"
+	"warren/runs"
 )
 
 type demoCommand struct {
@@ -26,7 +28,7 @@ type demoCommand struct {
 	Exit    bool   `help:"End after the steps, with 0 only if each worked."`
 }
 
-// demo is the story under way: a warren of its own, a proxy with a password and a site, all on this machine.
+// demo is one demonstration: a server, a proxy with a password and a site, all on this machine.
 type demo struct {
 	*demoCommand
 	out   io.Writer
@@ -41,7 +43,7 @@ type demo struct {
 
 const demoHost = "site.warren.test" // a name that only the demo's proxy knows (RFC 6761: .test is nobody's)
 
-// Run tells the whole story step by step, with no network. Everything lies in a temporary folder, removed at the end.
+// Run shows the product step by step without a network. Its files are in a temporary folder, which it removes.
 func (d *demoCommand) Run(ctx context.Context, c *console) error {
 	dir, err := os.MkdirTemp(shortTemp(), "warren-demo-")
 	if err != nil {
@@ -57,8 +59,10 @@ func (d *demoCommand) Run(ctx context.Context, c *console) error {
 		return err
 	}
 	defer func() { story.proxy.close() }()
-	cfg := &serveConfig{Listen: d.Listen, Data: dir, Browser: d.Browser, Headless: "always", CheckURL: []string{"http://" + demoHost + "/ip"},
-		CheckTimeout: 10 * time.Second, RotateEvery: 10 * time.Second, RotateTimeout: time.Minute, StartTimeout: 30 * time.Second, MaxQueue: 1000, QueueTimeout: time.Minute, OrphanGrace: 5 * time.Second, TrashDays: 30, AllowPrivate: "auto", APIKey: newKey()}
+	cfg := &serveConfig{Listen: d.Listen, Data: dir, Browser: d.Browser, Headless: "always",
+		CheckURL:     []string{"http://" + demoHost + "/ip"},
+		CheckTimeout: 10 * time.Second, RotateEvery: 10 * time.Second, RotateTimeout: time.Minute, StartTimeout: 30 * time.Second,
+		MaxQueue: 1000, QueueTimeout: time.Minute, OrphanGrace: 5 * time.Second, TrashDays: 30, AllowPrivate: "auto", APIKey: api.NewKey()}
 	if d.Headed {
 		cfg.Headless = "never"
 	}
@@ -76,19 +80,20 @@ func shortTemp() string {
 	return "/tmp"
 }
 
-// run serves, tells the story, and serves on until the user ends it.
+// run serves, shows the steps, and serves on until the user ends it.
 func (d *demo) run(ctx context.Context, cfg *serveConfig, c *console) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	told := make(chan error, 1)
 	quiet := &console{c.stdin, io.Discard, io.Discard}
-	err := serve(ctx, cfg, quiet, func(_ *server, base string) {
+	err := serve(ctx, cfg, quiet, func(base string) {
 		d.api = apiClient{URL: base, secret: cfg.APIKey}
 		go func() {
 			err := d.tell(ctx)
 			told <- err
 			if err == nil && !d.Exit {
-				fmt.Fprintf(d.out, "\nThe page, with everything in it:\n\n    %s/#key=%s\n\nThe browser that runs, to see and work:\n\n    %s\n\nCtrl-C ends the demo and removes its folder.\n", base, cfg.APIKey, d.liveURL)
+				fmt.Fprintf(d.out, "\nThe page, with everything in it:\n\n    %s/#key=%s\n\nThe browser that runs, to see and "+
+					"work:\n\n    %s\n\nCtrl-C ends the demo and removes its folder.\n", base, cfg.APIKey, d.liveURL)
 				return
 			}
 			stop()
@@ -102,7 +107,7 @@ func (d *demo) run(ctx context.Context, cfg *serveConfig, c *console) error {
 	}
 }
 
-// tell is the story. Each step ends with an error when it did not really work.
+// tell shows the steps. A step that did not work is an error.
 func (d *demo) tell(ctx context.Context) error {
 	fmt.Fprintf(d.out, "warren demo: everything on this machine, no network\n\n")
 	steps := []struct {
@@ -141,7 +146,8 @@ func (d *demo) addProxy(ctx context.Context) (string, error) {
 		ID          string `json:"id"`
 		HasPassword bool   `json:"hasPassword"`
 	}
-	in := map[string]any{"type": "socks5", "host": "127.0.0.1", "port": d.proxy.port(), "username": "demo", "password": d.proxy.password, "name": "Demo proxy"}
+	in := map[string]any{"type": "socks5", "host": "127.0.0.1", "port": d.proxy.port(), "username": "demo",
+		"password": d.proxy.password, "name": "Demo proxy"}
 	if err := d.api.call(ctx, http.MethodPost, "/proxies", in, &p); err != nil {
 		return "", err
 	}
@@ -178,7 +184,8 @@ func (d *demo) checkWrong(ctx context.Context) (string, error) {
 func (d *demo) createProfiles(ctx context.Context) (string, error) {
 	var ids []string
 	for _, in := range []map[string]any{
-		{"name": "Shop, seen from elsewhere", "tags": []string{"demo"}, "proxyId": d.proxyID, "startUrls": []string{"http://" + demoHost + "/"}},
+		{"name": "Shop, seen from elsewhere", "tags": []string{"demo"}, "proxyId": d.proxyID,
+			"startUrls": []string{"http://" + demoHost + "/"}},
 		{"name": "Second customer", "tags": []string{"demo"}, "proxyId": d.proxyID},
 	} {
 		var p struct {
@@ -194,7 +201,7 @@ func (d *demo) createProfiles(ctx context.Context) (string, error) {
 }
 
 func (d *demo) start(ctx context.Context) (string, error) {
-	var run startJSON
+	var run runs.Started
 	began := time.Now()
 	if err := d.api.call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/start", nil, &run); err != nil {
 		return "", err
@@ -223,8 +230,8 @@ func redactCapability(u string) string {
 	return u
 }
 
-// visit opens a tab over CDP, as any client would, and sends it to an address. It returns when Chrome knows how that went: failure says
-// why the page did not come, "" when it did.
+// visit opens a tab over CDP, as any client would, and navigates it. It returns when Chrome knows the outcome: failure is
+// the reason why the page did not load, "" when it did.
 func (d *demo) visit(ctx context.Context, address string) (failure string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -240,7 +247,7 @@ func (d *demo) visit(ctx context.Context, address string) (failure string, err e
 	var tab struct {
 		WebSocketDebuggerURL string `json:"webSocketDebuggerUrl"`
 	}
-	if err := json.UnmarshalRead(res.Body, &tab); err != nil || res.StatusCode != http.StatusOK {
+	if err := json.UnmarshalRead(res.Body, &tab); err != nil || res.StatusCode/100 != 2 {
 		return "", fmt.Errorf("json/new answered %s: %w", res.Status, err)
 	}
 	page, _, err := websocket.Dial(ctx, tab.WebSocketDebuggerURL, nil) //nolint:bodyclose // a socket has none
@@ -248,7 +255,8 @@ func (d *demo) visit(ctx context.Context, address string) (failure string, err e
 		return "", err
 	}
 	defer page.CloseNow() //nolint:errcheck // the tab stays
-	if err := wsjson.Write(ctx, page, map[string]any{"id": 1, "method": "Page.navigate", "params": map[string]string{"url": address}}); err != nil {
+	if err := wsjson.Write(ctx, page, map[string]any{"id": 1, "method": "Page.navigate",
+		"params": map[string]string{"url": address}}); err != nil {
 		return "", err
 	}
 	var went struct {
@@ -304,7 +312,7 @@ func (d *demo) killProxy(ctx context.Context) (string, error) {
 }
 
 func (d *demo) stopProfile(ctx context.Context) (string, error) {
-	var s stopJSON
+	var s api.StopAnswer
 	if err := d.api.call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/stop", nil, &s); err != nil {
 		return "", err
 	}
@@ -316,7 +324,7 @@ func (d *demo) stopProfile(ctx context.Context) (string, error) {
 
 func (d *demo) again(ctx context.Context) (string, error) {
 	in := map[string]any{"startUrls": []string{"http://" + demoHost + "/again"}}
-	var run startJSON
+	var run runs.Started
 	if err := d.api.call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/start", in, &run); err != nil {
 		return "", err
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// demoSite shows what the world sees of whoever comes, and remembers it.
+// demoSite shows visitors what a site sees of them, and records their visits.
 type demoSite struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -40,10 +40,11 @@ func (s *demoSite) address() string { return s.listener.Addr().String() }
 func (s *demoSite) close()          { s.listener.Close() }
 
 var demoPage = template.Must(template.New("site").Parse(`<!doctype html><meta charset="utf-8"><title>What this site sees</title>
-<style>body{font:16px/1.5 system-ui;max-width:46rem;margin:3rem auto;padding:0 1rem;color:#1d2433}dt{font-weight:600}dd{margin:0 0 .8rem;overflow-wrap:anywhere}</style>
+<style>body{font:16px/1.5 system-ui;max-width:46rem;margin:3rem auto;padding:0 1rem;color:#1d2433}
+dt{font-weight:600}dd{margin:0 0 .8rem;overflow-wrap:anywhere}</style>
 <h1>What this site sees</h1><dl><dt>Address</dt><dd>{{.Address}}</dd>{{range .Headers}}<dt>{{.Name}}</dt><dd>{{.Value}}</dd>{{end}}</dl>`))
 
-// ServeHTTP shows the visitor, or on /ip tells its address as a check service does.
+// ServeHTTP shows the visitor's request. On /ip it answers the visitor's address, as a check service does.
 func (s *demoSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	if r.URL.Path == "/ip" {
@@ -106,7 +107,7 @@ func (s *demoSite) await(ctx context.Context, path string) (visit, error) {
 	}
 }
 
-// demoProxy is a SOCKS5 proxy with a password (RFC 1928, RFC 1929). It knows one name, and goes nowhere else.
+// demoProxy is a SOCKS5 proxy with a password (RFC 1928, RFC 1929). It resolves one name and refuses every other target.
 type demoProxy struct {
 	listener net.Listener
 	password string
@@ -126,8 +127,8 @@ func newDemoProxy(listen, target string) (*demoProxy, error) {
 	return p, nil
 }
 
-// demoExit is an address of this machine that is not 127.0.0.1, so that the site sees who comes by the proxy:
-// on Linux all of 127.0.0.0/8 is there, elsewhere one address alone.
+// demoExit is a source address that tells the proxy's connections from direct ones. Linux has all of 127.0.0.0/8;
+// elsewhere it is 127.0.0.1.
 func demoExit() string {
 	l, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {
@@ -197,7 +198,7 @@ func (p *demoProxy) handle(c net.Conn) error {
 	return err
 }
 
-// authenticate wants the user name and the password, and nothing less.
+// authenticate requires the user name and the password.
 func (p *demoProxy) authenticate(c net.Conn) error {
 	methods, err := readCounted(c, 5)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"warren/runs"
 	"warren/shim"
 )
 
@@ -21,7 +22,7 @@ type doctorCommand struct {
 	Leaks   bool     `help:"Try every way out of a browser, in a throw-away profile without a proxy (a quarter of a minute, longer on a busy machine)."`
 }
 
-// finding is one thing that was looked at.
+// finding is the result of one examination.
 type finding struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
@@ -29,7 +30,7 @@ type finding struct {
 	Advice string `json:"advice,omitempty"` // what to do, with the command
 }
 
-// Run looks at the machine. It fails when something is missing without which no browser starts.
+// Run examines the machine. It fails if no browser can start.
 func (d *doctorCommand) Run(ctx context.Context, c *console) error {
 	if d.Data == "" {
 		dir, err := dataDir()
@@ -39,7 +40,8 @@ func (d *doctorCommand) Run(ctx context.Context, c *console) error {
 		d.Data = dir
 	}
 	isolated := shim.CheckIsolation()
-	findings := []finding{d.browser(ctx), d.browsers(ctx), sandboxFinding(isolated), namespaceFinding(isolated), hiddenFinding(isolated), displayFinding(), shmFinding(), filesFinding(), clockFinding(), diskFinding(d.Data), dataFinding(d.Data)}
+	findings := []finding{d.browser(ctx), d.browsers(ctx), sandboxFinding(isolated), namespaceFinding(isolated),
+		hiddenFinding(isolated), displayFinding(), shmFinding(), filesFinding(), clockFinding(), diskFinding(d.Data), dataFinding(d.Data)}
 	var leaky error
 	if d.Leaks && findings[0].OK {
 		var more []finding
@@ -80,7 +82,7 @@ func (d *doctorCommand) browser(ctx context.Context) finding {
 	return finding{Name: "browser", OK: true, Detail: fmt.Sprintf("%s %s at %s", b.Product, b.Version, b.Path)}
 }
 
-// browsers says what there is for profiles that declare a version.
+// browsers lists the builds for profiles that declare a version.
 func (d *doctorCommand) browsers(ctx context.Context) finding {
 	all, err := new(shim.Catalog).List(ctx, d.places())
 	if err != nil {
@@ -93,14 +95,14 @@ func (d *doctorCommand) browsers(ctx context.Context) finding {
 	return finding{Name: "browsers", OK: true, Detail: strings.Join(each, ", ")}
 }
 
-// places is where to look for browsers. A list of added ones that cannot be read is told by `warren browser list`.
+// places says where browsers are looked for. `warren browser list` reports a list of added ones that cannot be read.
 func (d *doctorCommand) places() shim.Places {
-	added, _ := readAdded(d.Data)
-	return browserPlaces(d.Data, d.Browser, d.Folders, added)
+	added, _ := runs.ReadAdded(d.Data)
+	return runs.BrowserPlaces(d.Data, d.Browser, d.Folders, added)
 }
 
-// sandboxFinding says whether Chrome runs with its own sandbox. It always does, or not at all: as root only a namespace, where root is
-// an ordinary user, lets it.
+// sandboxFinding reports whether Chrome runs with its own sandbox. As root it does only in a namespace, where root is an
+// ordinary user.
 func sandboxFinding(isolated error) finding {
 	switch {
 	case os.Geteuid() != 0:
@@ -112,7 +114,7 @@ func sandboxFinding(isolated error) finding {
 		Advice: "run warren as an ordinary user: useradd --create-home warren && su - warren -c 'warren serve'"}
 }
 
-// namespaceFinding says whether runs are isolated by the kernel. A namespace was made as a run's is, to know it.
+// namespaceFinding reports whether the kernel isolates runs. It makes a namespace as a run does.
 func namespaceFinding(isolated error) finding {
 	if isolated == nil {
 		return finding{Name: "isolation", OK: true, Detail: "namespace: the kernel keeps each run on its relay"}
@@ -128,9 +130,10 @@ func namespaceFinding(isolated error) finding {
 	return f
 }
 
-// hiddenFinding says whether the kernel hides the server's files from runs.
+// hiddenFinding reports whether the kernel hides the server's files from runs.
 func hiddenFinding(isolated error) finding {
-	f := finding{Name: "files", OK: true, Detail: "namespace: a run sees neither the data folder nor other runs, whatever happens in its browser"}
+	f := finding{Name: "files", OK: true, Detail: "namespace: a run sees neither the data folder nor other runs, whatever " +
+		"happens in its browser"}
 	hidden := isolated
 	if hidden == nil {
 		hidden = shim.CheckFiles()
@@ -138,7 +141,8 @@ func hiddenFinding(isolated error) finding {
 	if hidden == nil {
 		return f
 	}
-	f.OK, f.Detail = runtime.GOOS != "linux", "guard: commands of clients that lead to the data folder are refused, but the kernel does not hide it: "+hidden.Error()
+	f.OK, f.Detail = runtime.GOOS != "linux", "guard: commands of clients that lead to the data folder are refused, but the "+
+		"kernel does not hide it: "+hidden.Error()
 	if why, ok := errors.AsType[*shim.Failure](hidden); ok {
 		f.Detail, f.Advice = strings.TrimSuffix(f.Detail, hidden.Error())+why.Message, why.Advice
 	}
@@ -146,7 +150,7 @@ func hiddenFinding(isolated error) finding {
 }
 
 func displayFinding() finding {
-	if hasDisplay() {
+	if runs.HasDisplay() {
 		return finding{Name: "display", OK: true, Detail: "there is one; profiles run headed unless told otherwise"}
 	}
 	return finding{Name: "display", OK: true, Detail: "none: profiles run headless"}
@@ -154,10 +158,12 @@ func displayFinding() finding {
 
 func clockFinding() finding {
 	if y := time.Now().Year(); y < 2026 {
-		return finding{Name: "clock", Detail: fmt.Sprintf("it is the year %d", y), Advice: "set the clock: TLS and key expiries depend on it"}
+		return finding{Name: "clock", Detail: fmt.Sprintf("it is the year %d", y),
+			Advice: "set the clock: TLS and key expiries depend on it"}
 	}
-	if name, set := os.LookupEnv("TZ"); set && hostZone() == "" {
-		return finding{Name: "clock", Detail: fmt.Sprintf("TZ=%q names no time zone and is ignored", name), Advice: "set TZ to an IANA name such as Europe/Berlin, or leave it out"}
+	if name, set := os.LookupEnv("TZ"); set && runs.HostZone() == "" {
+		return finding{Name: "clock", Detail: fmt.Sprintf("TZ=%q names no time zone and is ignored", name),
+			Advice: "set TZ to an IANA name such as Europe/Berlin, or leave it out"}
 	}
 	zone, _ := time.Now().Zone()
 	return finding{Name: "clock", OK: true, Detail: time.Now().Format(time.RFC3339) + " " + zone}
@@ -167,7 +173,7 @@ func diskFinding(dir string) finding {
 	for !exists(dir) && filepath.Dir(dir) != dir {
 		dir = filepath.Dir(dir)
 	}
-	free, err := freeBytes(dir)
+	free, err := runs.FreeBytes(dir)
 	if err != nil {
 		return finding{Name: "disk", OK: true, Detail: "not known on " + runtime.GOOS}
 	}
@@ -193,7 +199,8 @@ func dataFinding(dir string) finding {
 	}
 	probe, err := os.CreateTemp(dir, ".doctor-")
 	if err != nil {
-		return finding{Name: "data", Detail: dir + " cannot be written", Advice: "give this user the right to write it, or choose another with --data DIR"}
+		return finding{Name: "data", Detail: dir + " cannot be written",
+			Advice: "give this user the right to write it, or choose another with --data DIR"}
 	}
 	probe.Close()
 	os.Remove(probe.Name()) //nolint:errcheck // it was made a moment ago

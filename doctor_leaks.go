@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"warren/leaks"
+	"warren/runs"
 	"warren/shim"
 	"warren/store"
 )
@@ -33,11 +34,13 @@ func (d *doctorCommand) leakFindings(ctx context.Context) (out []finding, err er
 		return fail(err)
 	}
 	defer os.RemoveAll(dir)
-	channels, err := untilShown(leakTestTime, func(limit time.Duration) ([]leaks.Channel, error) {
+	channels, err := untilShown(runs.LeakTestTime, func(limit time.Duration) ([]leaks.Channel, error) {
 		id := store.NewID()
-		spec := shim.Spec{RunID: id, ProfileID: id, Name: runName(id), BrowserPath: installed.Path, ProfileDir: filepath.Join(dir, "profile"), RunDir: filepath.Join(dir, "run"),
-			ForOnce: true, Private: true, Protected: []string{dir}, Timeout: leakTestTime, Grace: leakTestGrace, MaxRun: leakTestTime + limit + StopTime}
-		_, channels, err := runLeakTest(ctx, exe, spec, limit, func() {})
+		spec := shim.Spec{RunID: id, ProfileID: id, Name: runs.Name(id), BrowserPath: installed.Path,
+			ProfileDir: filepath.Join(dir, "profile"), RunDir: filepath.Join(dir, "run"),
+			ForOnce: true, Private: true, Protected: []string{dir}, Timeout: runs.LeakTestTime, Grace: runs.LeakTestGrace,
+			MaxRun: runs.LeakTestTime + limit + runs.StopTime}
+		_, channels, err := runs.RunLeakTest(ctx, exe, spec, limit, func() {})
 		return channels, err
 	})
 	if err != nil {
@@ -57,11 +60,11 @@ func (d *doctorCommand) leakFindings(ctx context.Context) (out []finding, err er
 	return out, nil
 }
 
-// longestDoctorTest is how long the page of doctor's leak test may take at most.
+// longestDoctorTest bounds the time of doctor's leak test.
 const longestDoctorTest = 8 * time.Minute
 
-// untilShown tries with a limit, and with twice as much again where time ran out before a channel showed anything: the machine is busy. It gives the last
-// judgement.
+// untilShown repeats a test with twice the limit while time runs out before a channel shows anything, since the machine is
+// busy. It returns the last verdict.
 func untilShown(limit time.Duration, try func(limit time.Duration) ([]leaks.Channel, error)) ([]leaks.Channel, error) {
 	for ; ; limit *= 2 {
 		channels, err := try(limit)

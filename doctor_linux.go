@@ -16,7 +16,8 @@ func shmFinding() finding {
 	size := float64(st.Blocks) * float64(st.Bsize) / (1 << 20)
 	f := finding{Name: "/dev/shm", OK: size >= 256, Detail: fmt.Sprintf("%.0f MiB", size)}
 	if st.Flags&stReadOnly != 0 {
-		return finding{Name: "/dev/shm", Detail: "it cannot be written: browsers keep shared memory in their temporary folders instead", Advice: "mount a tmpfs at /dev/shm that can be written"}
+		return finding{Name: "/dev/shm", Detail: "it cannot be written: browsers keep shared memory in their temporary folders " +
+			"instead", Advice: "mount a tmpfs at /dev/shm that can be written"}
 	}
 	if !f.OK {
 		f.Advice = "give the container more: --shm-size=1g"

@@ -4,7 +4,8 @@ package main
 
 import "syscall"
 
-// openFiles is how many files and connections this process may have open (getrlimit(2); Go raises the soft limit at its start); 0: not known.
+// openFiles is the number of descriptors that this process may have (getrlimit(2)), 0 if unknown. Go raises the soft limit
+// when it starts.
 func openFiles() int {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil || l.Cur > 1<<30 {

@@ -1,326 +1,370 @@
-package main
+// Package main_test holds the rules of the house as tests ("walls"): what each package may import, how large things may be, who writes
+// what, and how comments are written. It reads the source of the whole module and uses no name of package main.
+//
+// Every wall is a function from parsed source to complaints, so that a test can also show it source that breaks the rule.
+package main_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"go/ast"
+	"go/build"
+	"go/importer"
 	"go/parser"
 	"go/token"
+	"go/types"
+	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// This file holds the house to its own rules: who may know whom, how large a thing may be, and that nothing hides state.
+// modulePath is the first part of the import path of every package of ours.
+const modulePath = "warren"
 
-// sourceFile is one Go file of the module.
-type sourceFile struct {
-	path, folder string // folder is "" for the root
-	test         bool
-	generated    bool
-	text         []byte
-	set          *token.FileSet
-	ast          *ast.File
+// goFile is one Go file.
+type goFile struct {
+	path   string // from the module's root, with slashes
+	folder string // of its package; "main" for the root
+	test   bool
+	text   []byte
+	ast    *ast.File
+
+	generated bool
+	here      bool // this platform builds it, and not for tests alone
 }
 
-// source reads every Go file of the module.
-func source(t testing.TB) (out []sourceFile) {
+// house is the source of a module.
+type house struct {
+	set   *token.FileSet
+	files []*goFile // for every platform, sorted by path
+
+	outside  types.Importer
+	packages map[string]*goPackage // by folder
+}
+
+// goPackage is a package as this platform builds it, without its tests.
+type goPackage struct {
+	folder string
+	files  []*goFile
+	types  *types.Package
+	info   *types.Info
+}
+
+// complaint is a place that breaks a rule.
+type complaint struct {
+	place string // the folder
+	key   string // what an exception names
+	text  string
+}
+
+// theHouse returns this module. It is read once.
+func theHouse(t testing.TB) *house {
 	t.Helper()
-	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+	h, err := loadHouse()
+	if err != nil || len(h.files) < 300 {
+		t.Fatalf("the module's source cannot be read: %v", err)
+	}
+	return h
+}
+
+var loadHouse = sync.OnceValues(func() (*house, error) {
+	h := &house{set: token.NewFileSet(), packages: map[string]*goPackage{}}
+	root, err := moduleRoot()
+	if err != nil {
+		return h, err
+	}
+	if err := h.parse(root); err != nil {
+		return h, err
+	}
+	exports, err := exportFiles(root, h.importsFromOutside())
+	if err != nil {
+		return h, err
+	}
+	h.outside = importer.ForCompiler(h.set, "gc", func(p string) (io.ReadCloser, error) { return os.Open(exports[p]) })
+	return h, h.check(func(err error) error { return err })
+})
+
+// moduleRoot returns the closest folder above the working directory with a go.mod.
+func moduleRoot() (string, error) {
+	at, err := os.Getwd()
+	for err == nil {
+		if _, missing := os.Stat(filepath.Join(at, "go.mod")); missing == nil {
+			return at, nil
+		}
+		if filepath.Dir(at) == at {
+			return "", fmt.Errorf("no go.mod above the working directory")
+		}
+		at = filepath.Dir(at)
+	}
+	return "", err
+}
+
+// skipped reports whether a folder holds no source of ours.
+func skipped(name string) bool {
+	return slices.Contains([]string{"vendor", "node_modules", "testdata"}, name) || strings.HasPrefix(name, ".")
+}
+
+// parse reads every Go file below root.
+func (h *house) parse(root string) error {
+	return filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() {
-			if name := d.Name(); name == "vendor" || name == "node_modules" || name == "testdata" || strings.HasPrefix(name, ".") && name != "." {
-				return filepath.SkipDir
-			}
-			return nil
+		if d.IsDir() && p != root && skipped(d.Name()) {
+			return filepath.SkipDir
 		}
-		if !strings.HasSuffix(p, ".go") {
+		if d.IsDir() || !strings.HasSuffix(p, ".go") {
 			return nil
 		}
 		text, err := os.ReadFile(p)
 		if err != nil {
 			return err
 		}
-		f := sourceFile{path: filepath.ToSlash(p), test: strings.HasSuffix(p, "_test.go"), text: text, set: token.NewFileSet()}
-		if f.folder = path.Dir(f.path); f.folder == "." {
-			f.folder = ""
-		}
-		if f.ast, err = parser.ParseFile(f.set, p, text, parser.ParseComments); err != nil {
+		short, err := filepath.Rel(root, p)
+		if err != nil {
 			return err
 		}
-		f.generated = ast.IsGenerated(f.ast)
-		out = append(out, f)
-		return nil
+		here, err := build.Default.MatchFile(filepath.Dir(p), d.Name())
+		if err != nil {
+			return err
+		}
+		return h.add(filepath.ToSlash(short), text, here)
 	})
-	if err != nil || len(out) < 80 {
-		t.Fatalf("%d files, %v", len(out), err)
+}
+
+// add parses one file.
+func (h *house) add(name string, text []byte, here bool) (err error) {
+	f := &goFile{path: name, folder: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), text: text}
+	if f.folder == "." {
+		f.folder = "main"
+	}
+	if f.ast, err = parser.ParseFile(h.set, name, text, parser.ParseComments); err != nil {
+		return err
+	}
+	f.generated, f.here = ast.IsGenerated(f.ast), here && !f.test
+	h.files = append(h.files, f)
+	return nil
+}
+
+// importsFromOutside returns the import paths outside the module that this platform's packages name.
+func (h *house) importsFromOutside() (out []string) {
+	for _, f := range h.files {
+		for _, p := range f.imports() {
+			if _, ours := folderOf(p); !ours && f.here && p != "unsafe" {
+				out = append(out, p)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// exportFiles returns, by import path, the compiler's export data. The go command takes it from its cache.
+func exportFiles(dir string, paths []string) (map[string]string, error) {
+	cmd := exec.Command("go", append([]string{"list", "-export", "-json=ImportPath,Export"}, paths...)...)
+	var stderr bytes.Buffer
+	cmd.Dir, cmd.Stderr = dir, &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w: %s", err, stderr.Bytes())
+	}
+	exports := map[string]string{}
+	for in := json.NewDecoder(bytes.NewReader(out)); in.More(); {
+		var p struct{ ImportPath, Export string }
+		if err := in.Decode(&p); err != nil {
+			return nil, err
+		}
+		exports[p.ImportPath] = p.Export
+	}
+	return exports, nil
+}
+
+// check type-checks all packages. failed decides about each error.
+func (h *house) check(failed func(error) error) error {
+	for _, f := range h.files {
+		if !f.here {
+			continue
+		}
+		if h.packages[f.folder] == nil {
+			h.packages[f.folder] = &goPackage{folder: f.folder}
+		}
+		h.packages[f.folder].files = append(h.packages[f.folder].files, f)
+	}
+	for _, folder := range h.folders() {
+		if _, err := h.checked(folder); failed(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folders returns the folders of the packages that this platform builds, sorted.
+func (h *house) folders() (out []string) {
+	for folder := range h.packages {
+		out = append(out, folder)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// checked type-checks a package once, and those that it imports before.
+func (h *house) checked(folder string) (*types.Package, error) {
+	p := h.packages[folder]
+	if p.types != nil {
+		return p.types, nil
+	}
+	if p.info != nil {
+		return nil, fmt.Errorf("%s imports itself through others", folder)
+	}
+	p.info = &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{},
+		Types: map[ast.Expr]types.TypeAndValue{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
+	var files []*ast.File
+	for _, f := range p.files {
+		files = append(files, f.ast)
+	}
+	var first error
+	config := types.Config{Importer: h, Error: func(err error) {
+		if first == nil {
+			first = err
+		}
+	}}
+	p.types, _ = config.Check(path.Join(modulePath, strings.TrimPrefix(folder, "main")), h.set, files, p.info) //nolint:errcheck // first
+	return p.types, first
+}
+
+// Import makes a house an importer (go/types): packages of the module come from its source, so that their objects are the same ones.
+func (h *house) Import(p string) (*types.Package, error) {
+	if p == "unsafe" {
+		return types.Unsafe, nil
+	}
+	if folder, ours := folderOf(p); ours && h.packages[folder] != nil {
+		return h.checked(folder)
+	}
+	return h.outside.Import(p)
+}
+
+// folderOf returns the folder of a package of the module.
+func folderOf(importPath string) (folder string, ours bool) {
+	if importPath == modulePath {
+		return "main", true
+	}
+	return strings.CutPrefix(importPath, modulePath+"/")
+}
+
+func (f *goFile) imports() (out []string) {
+	for _, spec := range f.ast.Imports {
+		out = append(out, strings.Trim(spec.Path.Value, "`\""))
 	}
 	return out
 }
 
-// TestWhoKnowsWhom: main knows shim, store, proxy, web and leaks; shim knows browser with its live view and builds, and proxy; these two
-// know browser alone; the leaves know nobody. What lies beside them (bench) may look at any, and nobody looks at it. testnet knows nobody
-// either, and only tests of browser, browser/live, shim and main know it.
-func TestWhoKnowsWhom(t *testing.T) {
-	t.Parallel()
-	allowed := map[string][]string{"": {"api", "runs", "pool", "identity", "events", "problem", "shim", "store", "proxy", "web", "leaks"},
-		"problem": {}, "events": {}, "identity": {}, "shim": {"browser", "browser/live", "browser/builds", "proxy"},
-		"browser/live": {"browser"}, "browser/builds": {"browser"}, "store": {}, "browser": {}, "proxy": {}, "web": {}, "leaks": {}, "testnet": {}}
-	seen := map[string]bool{}
-	for _, f := range source(t) {
-		known, ours := allowed[f.folder]
-		if f.test && slices.Contains([]string{"", "browser", "browser/live", "shim"}, f.folder) {
-			known = append(slices.Clone(known), "testnet")
-		}
-		for _, spec := range f.ast.Imports {
-			p := strings.Trim(spec.Path.Value, `"`)
-			other, inside := strings.CutPrefix(p, "warren/")
-			if other == "testnet" && !f.test {
-				t.Errorf("%s imports testnet, which is for tests", f.path)
-			}
-			if !ours || !inside && p != "warren" || other == f.folder {
-				continue
-			}
-			seen[f.folder+"→"+other] = true
-			if !slices.Contains(known, other) {
-				t.Errorf("%s imports %s: %q may know %v alone", f.path, p, f.folder, known)
+// selectors returns the names that the file uses of an imported package, with the place of each.
+func (f *goFile) selectors(importPath string) map[string]token.Pos {
+	local := ""
+	for _, spec := range f.ast.Imports {
+		if strings.Trim(spec.Path.Value, "`\"") == importPath {
+			local = path.Base(importPath)
+			if spec.Name != nil {
+				local = spec.Name.Name
 			}
 		}
 	}
-	for _, must := range []string{"→shim", "→store", "→proxy", "→web", "→leaks", "shim→browser", "shim→browser/live", "shim→browser/builds",
-		"shim→proxy", "browser/live→browser", "browser/builds→browser"} {
-		if !seen[must] {
-			t.Errorf("%s is gone: is the test blind?", must)
-		}
-	}
-}
-
-// TestOneFileKnowsChromedp: chromedp is imported in one file of browser, and in no other.
-func TestOneFileKnowsChromedp(t *testing.T) {
-	t.Parallel()
-	var users []string
-	for _, f := range source(t) {
-		for _, spec := range f.ast.Imports {
-			if strings.HasPrefix(strings.Trim(spec.Path.Value, `"`), "github.com/chromedp/chromedp") && !f.test {
-				users = append(users, f.path)
-			}
-		}
-	}
-	if users = slices.Compact(users); len(users) != 1 || path.Dir(users[0]) != "browser" {
-		t.Errorf("chromedp is imported by %v, want one file of browser", users)
-	}
-}
-
-// TestSizes: a file fits in one sitting, a function on one screen.
-func TestSizes(t *testing.T) {
-	t.Parallel()
-	for _, f := range source(t) {
-		if f.generated {
-			continue
-		}
-		if n := strings.Count(string(f.text), "\n"); n > 600 {
-			t.Errorf("%s has %d lines, want 600 at most", f.path, n)
-		}
-		for _, d := range f.ast.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			if n := f.set.Position(fn.End()).Line - f.set.Position(fn.Pos()).Line + 1; n > 80 {
-				t.Errorf("%s: %s has %d lines, want 80 at most", f.path, fn.Name.Name, n)
-			}
-		}
-	}
-}
-
-// TestNoHiddenState: nothing runs before main, and no package-level variable changes. What is listed is state of the library or of
-// the build, with its reason.
-func TestNoHiddenState(t *testing.T) {
-	t.Parallel()
-	allowed := map[string]string{
-		"main.go version":        "set by the linker",
-		"json.go bodies":         "a pool: nothing in it outlives a request",
-		"server.go useOurErrors": "huma's hooks are package-wide: they are set once",
-	}
-	used := map[string]bool{}
-	files := source(t)
-	for _, f := range files {
-		if f.test || f.generated {
-			continue
-		}
-		for _, d := range f.ast.Decls {
-			switch x := d.(type) {
-			case *ast.FuncDecl:
-				if x.Name.Name == "init" && x.Recv == nil {
-					t.Errorf("%s has an init", f.path)
-				}
-			case *ast.GenDecl:
-				for _, v := range variables(x) {
-					name := f.path + " " + v.name
-					if why := v.mutable(f, files); why != "" {
-						used[name] = true
-						if allowed[name] == "" {
-							t.Errorf("%s: %s", name, why)
-						}
-					}
-				}
-			}
-		}
-	}
-	for name := range allowed {
-		if !used[name] {
-			t.Errorf("%s is listed, and is no state: take it off the list", name)
-		}
-	}
-}
-
-// variable is a package-level variable.
-type variable struct {
-	name  string
-	value ast.Expr
-	embed bool
-	kind  ast.Expr
-}
-
-func variables(d *ast.GenDecl) (out []variable) {
-	if d.Tok != token.VAR {
-		return nil
-	}
-	for _, s := range d.Specs {
-		spec := s.(*ast.ValueSpec)
-		embed := strings.Contains(raw(d.Doc), "go:embed") || strings.Contains(raw(spec.Doc), "go:embed")
-		for i, id := range spec.Names {
-			v := variable{name: id.Name, embed: embed, kind: spec.Type}
-			if i < len(spec.Values) {
-				v.value = spec.Values[i]
-			}
-			if id.Name != "_" {
-				out = append(out, v)
-			}
-		}
-	}
-	return out
-}
-
-func raw(g *ast.CommentGroup) (text string) {
-	if g != nil {
-		for _, c := range g.List {
-			text += c.Text + "\n"
-		}
-	}
-	return text
-}
-
-// mutable says why a variable is state: what it is made of changes by itself, or somebody writes to it.
-func (v variable) mutable(f sourceFile, files []sourceFile) string {
-	if v.embed {
-		return ""
-	}
-	if v.value == nil {
-		return "begins empty, so somebody fills it"
-	}
-	made := string(f.text[f.set.Position(v.value.Pos()).Offset:f.set.Position(v.value.End()).Offset])
-	stateful := regexp.MustCompile(`^(&|make\(|new\(|sync\.|atomic\.)|^map\[[^{]*\{\}$|^"dev"$`)
-	if stateful.MatchString(made) {
-		return "is made of state: " + strings.SplitN(made, "\n", 2)[0]
-	}
-	for _, other := range files {
-		if other.folder != f.folder || other.test {
-			continue
-		}
-		if at := writes(other, v.name); at != "" {
-			return "is written to at " + at
-		}
-	}
-	return ""
-}
-
-// writes finds a place that assigns to the package's variable, or to a part of it.
-func writes(f sourceFile, name string) (at string) {
-	isIt := func(e ast.Expr) bool {
-		for {
-			switch x := e.(type) {
-			case *ast.IndexExpr:
-				e = x.X
-			case *ast.SelectorExpr:
-				e = x.X
-			case *ast.StarExpr:
-				e = x.X
-			case *ast.Ident:
-				if x.Name != name {
-					return false
-				}
-				if x.Obj == nil { // declared in another file of the package
-					return true
-				}
-				_, isVar := x.Obj.Decl.(*ast.ValueSpec)
-				return isVar && f.ast.Scope.Lookup(name) == x.Obj
-			default:
-				return false
-			}
-		}
-	}
+	out := map[string]token.Pos{}
 	ast.Inspect(f.ast, func(n ast.Node) bool {
-		var targets []ast.Expr
-		switch x := n.(type) {
-		case *ast.AssignStmt:
-			if x.Tok != token.DEFINE {
-				targets = x.Lhs
+		if s, ok := n.(*ast.SelectorExpr); ok && local != "" {
+			if id, ok := s.X.(*ast.Ident); ok && id.Name == local && id.Obj == nil && out[s.Sel.Name] == token.NoPos {
+				out[s.Sel.Name] = s.Pos()
 			}
-		case *ast.IncDecStmt:
-			targets = []ast.Expr{x.X}
-		case *ast.UnaryExpr:
-			if x.Op == token.AND {
-				targets = []ast.Expr{x.X}
-			}
-		case *ast.CallExpr:
-			if id, ok := x.Fun.(*ast.Ident); ok && (id.Name == "delete" || id.Name == "clear" || id.Name == "copy") && len(x.Args) > 0 {
-				targets = x.Args[:1]
-			}
-		}
-		if slices.ContainsFunc(targets, isIt) {
-			at = fmt.Sprint(f.path, ":", f.set.Position(n.Pos()).Line)
 		}
 		return true
 	})
-	return at
+	return out
 }
 
-// TestWords: nothing is put off, and no test waits for the clock.
-func TestWords(t *testing.T) {
-	t.Parallel()
-	putOff := regexp.MustCompile(`(?i)\b(` + strings.Join([]string{"to" + "do", "fix" + "me", "x" + "xx", "ha" + "ck", "not " + "implemented", "st" + "ub"}, "|") + `)\b`)
-	for _, f := range source(t) {
-		for i, line := range strings.Split(string(f.text), "\n") {
-			if m := putOff.FindString(line); m != "" {
-				t.Errorf("%s:%d says %q", f.path, i+1, m)
-			}
-			if f.test && f.folder == "" && strings.Contains(line, "time."+"Sleep(") {
-				t.Errorf("%s:%d sleeps: wait for what it waits for", f.path, i+1)
-			}
+// at writes a position as path:line.
+func (h *house) at(p token.Pos) string {
+	where := h.set.Position(p)
+	return fmt.Sprintf("%s:%d", where.Filename, where.Line)
+}
+
+// keep fails the test for every complaint without an exception (key → reason), and for exceptions that cover no complaint.
+func keep(t *testing.T, wall string, found []complaint, exceptions map[string]string) {
+	t.Helper()
+	used := map[string]bool{}
+	for _, c := range found {
+		if exceptions[c.key] != "" {
+			used[c.key] = true
+		} else {
+			t.Errorf("%s: %s", wall, c.text)
+		}
+	}
+	for key := range exceptions {
+		if !used[key] {
+			t.Errorf("%s: the exception %q is not needed: delete it", wall, key)
 		}
 	}
 }
 
-// TestOneTable: each route is one line of one table: nobody else talks to the mux or to huma.
-func TestOneTable(t *testing.T) {
-	t.Parallel()
-	routes := regexp.MustCompile(`huma\.(Register|Get|Post|Put|Patch|Delete)\(|mux\.Handle(Func)?\(`)
-	for _, f := range source(t) {
-		if f.folder != "" || f.test {
-			continue
-		}
-		if n := len(routes.FindAll(f.text, -1)); n > 0 && f.path != "server.go" {
-			t.Errorf("%s registers %d routes; the table is in server.go", f.path, n)
+// example is source that a wall must complain about with want, or must accept if want is "".
+type example struct {
+	name  string
+	files map[string]string // path → source
+	want  string
+}
+
+// bite shows a wall the examples. It proves that the wall sees what it is for.
+func bite(t *testing.T, wall func(*house) []complaint, examples ...example) {
+	t.Helper()
+	for _, x := range examples {
+		t.Run(x.name, func(t *testing.T) {
+			found := wall(exampleHouse(t, x.files))
+			switch {
+			case x.want == "" && len(found) > 0:
+				t.Errorf("complains about good source: %v", found)
+			case x.want != "" && (len(found) != 1 || !strings.Contains(found[0].text, x.want)):
+				t.Errorf("got %v, want one complaint with %q", found, x.want)
+			}
+		})
+	}
+}
+
+// exampleHouse is a module of a few files. What they import from elsewhere is unknown but for its name.
+func exampleHouse(t testing.TB, files map[string]string) *house {
+	t.Helper()
+	h := &house{set: token.NewFileSet(), packages: map[string]*goPackage{}, outside: unknownPackages{}}
+	for name, text := range files {
+		if err := h.add(name, []byte(text), true); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if n := len(registered(t)); n < 25 {
-		t.Errorf("%d routes in the table", n)
+	slices.SortFunc(h.files, func(a, b *goFile) int { return strings.Compare(a.path, b.path) })
+	if err := h.check(func(error) error { return nil }); err != nil {
+		t.Fatal(err)
 	}
+	return h
+}
+
+// unknownPackages imports empty packages, and context with its interface.
+type unknownPackages struct{}
+
+// Import satisfies types.Importer.
+func (unknownPackages) Import(p string) (*types.Package, error) {
+	pkg := types.NewPackage(p, path.Base(p))
+	if p == "context" {
+		key := types.NewVar(token.NoPos, pkg, "key", types.Universe.Lookup("any").Type())
+		value := types.NewFunc(token.NoPos, pkg, "Value", types.NewSignatureType(nil, nil, nil, types.NewTuple(key), nil, false))
+		name := types.NewTypeName(token.NoPos, pkg, "Context", nil)
+		types.NewNamed(name, types.NewInterfaceType([]*types.Func{value}, nil).Complete(), nil)
+		pkg.Scope().Insert(name)
+	}
+	pkg.MarkComplete()
+	return pkg, nil
 }

@@ -46,7 +46,7 @@ func hasTerminal() bool {
 	return err == nil
 }
 
-// exitCode: 0 done, 1 failed, 2 misused, 3 refused for safety. It says what is wrong.
+// exitCode prints the error and returns the exit code: 0 done, 1 failed, 2 misused, 3 refused for safety.
 func exitCode(err error, stderr io.Writer) int {
 	var m misuse
 	var r refusal
@@ -65,7 +65,7 @@ func exitCode(err error, stderr io.Writer) int {
 	return 1
 }
 
-// commands is the command line.
+// commands are the commands and their flags, as kong reads them.
 type commands struct {
 	Serve   serveConfig     `cmd:"" help:"Serve the API and the page."`
 	Demo    demoCommand     `cmd:"" help:"Show everything, with no network: a proxy with a password, a site, two profiles."`
@@ -77,13 +77,13 @@ type commands struct {
 	Shim    shimCommand     `cmd:"" hidden:"" help:"One run as a process of its own; the server starts it."`
 }
 
-// console is what commands read from and write to.
+// console holds the streams that commands read and write.
 type console struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
-// finished is how kong's --help ends the parse.
+// finished is the panic with which kong's --help ends the parse.
 type finished struct{}
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
@@ -131,7 +131,7 @@ func configPath() (path string, named bool) {
 	return filepath.Join(dir, "warren", "config.json"), false
 }
 
-// configFile reads the flags' values of the configuration file: a JSON object with the flags' names. A flag and the environment win over it.
+// configFile reads the configuration file: a JSON object of flag names and values. Flags and the environment override it.
 func configFile() (kong.Resolver, error) {
 	path, named := configPath()
 	text, err := os.ReadFile(path)
@@ -164,7 +164,7 @@ func (versionCmd) Run(c *console) error {
 	return err
 }
 
-// versionInfo is what GET /version answers.
+// versionInfo is the answer of GET /version: version, commit and the version of Go.
 func versionInfo() map[string]string {
 	out := map[string]string{"version": version, "commit": "unknown", "go": "unknown"}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -180,7 +180,7 @@ func versionInfo() map[string]string {
 
 type shimCommand struct{}
 
-// Run is one run's whole life.
+// Run supervises one run from its start to its end.
 func (shimCommand) Run(ctx context.Context, c *console) error {
 	return shim.Run(ctx, c.stdin, c.stdout, slog.New(slog.NewJSONHandler(c.stderr, nil)))
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"warren/api"
 )
 
 type proxyCommands struct {
@@ -35,7 +37,8 @@ type proxyFilters struct {
 
 func (f *proxyFilters) query() url.Values {
 	q := url.Values{"tag": f.Tag}
-	for name, value := range map[string]string{"workspaceId": f.Workspace, "type": f.Type, "status": f.Status, "country": f.Country, "search": f.Search} {
+	for name, value := range map[string]string{"workspaceId": f.Workspace, "type": f.Type, "status": f.Status, "country": f.Country,
+		"search": f.Search} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -52,7 +55,7 @@ type proxyImport struct {
 	DryRun    bool     `env:"WARREN_PROXY_DRY_RUN" help:"Say what would be done, and do nothing."`
 }
 
-// Run imports a list, and shows what was not created.
+// Run imports a list and prints the lines that created nothing.
 func (p *proxyImport) Run(ctx context.Context, c *console) error {
 	list := c.stdin
 	if p.File != "-" {
@@ -75,7 +78,7 @@ func (p *proxyImport) Run(ctx context.Context, c *console) error {
 	if p.DryRun {
 		q.Set("dryRun", "true")
 	}
-	var out importJSON
+	var out api.ImportAnswer
 	if err := p.callWith(ctx, http.MethodPost, "/proxies/import?"+q.Encode(), kind, list, &out); err != nil {
 		return err
 	}
@@ -88,7 +91,7 @@ func (p *proxyImport) Run(ctx context.Context, c *console) error {
 	return nil
 }
 
-func (p *proxyImport) print(c *console, out importJSON) error {
+func (p *proxyImport) print(c *console, out api.ImportAnswer) error {
 	if p.JSON {
 		return printJSON(c.stdout, out)
 	}
@@ -115,7 +118,8 @@ func (p *proxyImport) print(c *console, out importJSON) error {
 	if p.DryRun {
 		dry = " (a dry run: nothing was written)"
 	}
-	_, err := fmt.Fprintf(c.stdout, "%d created, %d duplicate, %d invalid, %d ambiguous%s\n", out.Created, out.Duplicate, out.Invalid, out.Ambiguous, dry)
+	_, err := fmt.Fprintf(c.stdout, "%d created, %d duplicate, %d invalid, %d ambiguous%s\n", out.Created, out.Duplicate,
+		out.Invalid, out.Ambiguous, dry)
 	return err
 }
 
@@ -127,7 +131,7 @@ type proxyExport struct {
 	Output  string `short:"o" default:"-" env:"WARREN_PROXY_OUTPUT" placeholder:"FILE" help:"Where to write it; the file is its owner's alone."`
 }
 
-// Run exports proxies. A file appears when all of it is there.
+// Run exports proxies. A file appears only when it is complete.
 func (p *proxyExport) Run(ctx context.Context, c *console) (err error) {
 	q := p.query()
 	q.Set("format", p.Format)
@@ -158,7 +162,7 @@ func (p *proxyExport) Run(ctx context.Context, c *console) (err error) {
 	return err
 }
 
-// proxyListing lists proxies; proxyList is what the server is asked for.
+// proxyListing lists proxies. proxyList is one request.
 type proxyListing struct {
 	apiClient
 	proxyFilters
@@ -166,7 +170,7 @@ type proxyListing struct {
 	Order string `env:"WARREN_PROXY_ORDER" help:"asc or desc (the default)."`
 }
 
-// listedProxy is what the list shows of a proxy.
+// listedProxy is the part of a proxy that the list shows.
 type listedProxy struct {
 	ID        string   `json:"id"`
 	Type      string   `json:"type"`
@@ -242,7 +246,8 @@ func (p *proxyListing) Run(ctx context.Context, c *console) error {
 		if one.LastCheck != nil && one.LastCheck.LatencyMs != nil {
 			latency = fmt.Sprintf("%d ms", *one.LastCheck.LatencyMs)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", one.ID, one.Type, one.address(), one.Name, one.Status, country, latency, strings.Join(one.Tags, ","))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", one.ID, one.Type, one.address(), one.Name, one.Status, country, latency,
+			strings.Join(one.Tags, ","))
 	}
 	return w.Flush()
 }

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// private makes what this process creates the owner's alone.
+// private has new files readable by their owner only (umask(2)).
 func private() { syscall.Umask(0o077) }
 
-// ownedByOther says that path belongs to another user than the one that runs this.
+// ownedByOther reports whether path belongs to another user than this process.
 func ownedByOther(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -307,6 +307,7 @@ func withExtension(t *testing.T, b *Browser) (run func(script string)) {
 
 // TestExtensionsThatReadFiles: a client cannot reach a page of an extension that may read files of this machine.
 func TestExtensionsThatReadFiles(t *testing.T) {
+	testnet.Long(t)
 	b, _, _ := startGuarded(t)
 	c := dial(t, serveGateway(t, b)+"/")
 	// attaches to a file's page
@@ -369,6 +370,7 @@ func inBothModes(t *testing.T, test func(t *testing.T, network string)) {
 // TestClosedPages: a tab may go to a file, or to one of Chrome's own pages, in many ways. No client gets a byte of it or a session on it,
 // and the tab is closed.
 func TestClosedPages(t *testing.T) {
+	testnet.Long(t)
 	inBothModes(t, func(t *testing.T, network string) {
 		p, c := newProfile(t), newCanary(t)
 		c.site(p.site)

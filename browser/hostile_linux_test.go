@@ -132,6 +132,7 @@ func objectID(t *testing.T, m message) string {
 // TestHostileClient: whatever a client, a page or an extension tries, no byte of a foreign file comes over its socket, in a picture or to
 // its site. That holds with and without the kernel's help. A control run without any protection proves that the ways work.
 func TestHostileClient(t *testing.T) {
+	testnet.Long(t)
 	inBothModes(t, func(t *testing.T, network string) {
 		p, c := newProfile(t), newCanary(t)
 		c.site(p.site)

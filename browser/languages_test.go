@@ -214,6 +214,7 @@ func TestLanguagesFollow(t *testing.T) {
 
 // TestOwnLanguagesComeBack: without declared languages the user's own choice is back, even after a browser that crashed.
 func TestOwnLanguagesComeBack(t *testing.T) {
+	testnet.Long(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("is about files and several starts in a row, not about our goroutines: the race detector's run leaves it out, make " +

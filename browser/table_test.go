@@ -12,12 +12,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"warren/testnet"
 )
 
 // TestIdentityTable: every context in a browser, and every request to a site, shows the declared identity. It prints the table of contexts
 // and properties. WARREN_TABLE=1 covers all identities, over http too, with windows, with a second client, and changed while it runs.
 // WARREN_TABLE_OUT names a file for the table.
 func TestIdentityTable(t *testing.T) {
+	testnet.Long(t)
 	if testing.Short() {
 		t.Skip("is about what browsers show, not about our goroutines: the race detector's run leaves it out, make test has it")
 	}

@@ -1,0 +1,121 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"warren/events"
+	"warren/pool"
+	"warren/runs"
+	"warren/store"
+	"warren/web"
+)
+
+// Deps are what New needs. Each one must be set.
+type Deps struct {
+	Config Config
+	Log    *slog.Logger
+	Store  *store.Store
+	Pool   *pool.Pool
+	Runs   *runs.Manager
+	Events *events.Log
+	Site   *web.Site
+}
+
+// API is the HTTP server of Warren. New sets its fields; they do not change while it serves.
+type API struct {
+	cfg          Config
+	log          *slog.Logger
+	store        *store.Store
+	keys         *keyring
+	tickets      *tickets
+	authFailures *authFailures
+	keyQuota     *quota
+	uploadQuota  *quota        // by profile id
+	listings     chan struct{} // semaphore: one token for each list of downloads that is being read
+	runs         *runs.Manager
+	events       *events.Log
+	pool         *pool.Pool
+	site         *web.Site
+	api          huma.API
+	mux          *http.ServeMux
+	needs        map[string]store.Right // the scope that each pattern of mux needs
+	idempotency  *idempotency
+	keyContexts  keyContexts
+	hosts        map[string]bool // accepted Host values
+	origins      map[string]bool // accepted Origin values
+	port         string          // the port that the server listens on
+	base         string          // scheme://host:port
+	writeTime    time.Duration   // deadline of one write to a stream
+	openapi      []byte
+	http         *http.Server
+}
+
+// New returns an API with its routes registered. It serves nothing until Serve.
+func New(d Deps) *API {
+	useOurErrors()
+	s := &API{cfg: d.Config, log: d.Log, store: d.Store, runs: d.Runs, events: d.Events, pool: d.Pool, site: d.Site,
+		keys: newKeyring(d.Store, d.Config.Key), tickets: newTickets(), authFailures: newAuthFailures(),
+		idempotency: newIdempotency(d.Store, d.Log),
+		mux:         http.NewServeMux(), needs: map[string]store.Right{}, keyQuota: newKeyQuota(d.Config.maxConnections()),
+		keyContexts: keyContexts{byKey: map[string]map[context.Context]context.CancelFunc{}},
+		uploadQuota: newUploadQuota(), listings: make(chan struct{}, maxListings), writeTime: writeTime}
+	s.api = humago.NewWithPrefix(s.mux, Prefix, s.humaConfig())
+	s.routes()
+	s.openapi = s.describe()
+	s.base = s.initHosts(d.Config.Address)
+	s.http = &http.Server{Handler: s, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 32 << 10, TLSConfig: d.Config.TLS, ErrorLog: slog.NewLogLogger(d.Log.Handler(), slog.LevelDebug)}
+	s.http.Protocols = new(http.Protocols)
+	s.http.Protocols.SetHTTP1(true) // event streams and WebSocket upgrades rely on HTTP/1.1
+	return s
+}
+
+// Base returns the server's own address as scheme://host:port.
+func (s *API) Base() string { return s.base }
+
+// Serve answers the connections of l until Shutdown. It then returns http.ErrServerClosed.
+func (s *API) Serve(l net.Listener) error {
+	l, s.http.ConnState = newLimitListener(l, s.cfg.maxConnections(), s.log)
+	if s.cfg.TLS != nil {
+		return s.http.ServeTLS(l, "", "")
+	}
+	return s.http.Serve(l)
+}
+
+// Shutdown waits for requests under way to finish, at most until ctx ends, and closes the remaining connections. It then writes the
+// times at which keys were last used.
+func (s *API) Shutdown(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	return errors.Join(err, s.http.Close(), s.keys.flush(ctx))
+}
+
+// Prepare deletes idempotency rows of requests that an earlier process did not finish. Their keys can be used again. It must run
+// before Serve.
+func (s *API) Prepare(ctx context.Context) error {
+	return s.store.Write(ctx, func(q *store.Queries) error {
+		_, err := q.DeleteUnfinishedIdempotency(ctx)
+		return err
+	})
+}
+
+// Sweep deletes idempotent answers older than 24 hours and old places of lists. It also writes the times at which keys were last
+// used.
+func (s *API) Sweep(ctx context.Context) error {
+	return errors.Join(s.idempotency.purge(ctx), s.store.ForgetGone(ctx), s.keys.flush(ctx))
+}
+
+// FirstKey creates the first API key of an empty data folder and returns it. It returns an empty string when there is a key already.
+func (s *API) FirstKey(ctx context.Context) (string, error) {
+	if s.cfg.Key != "" {
+		return "", nil
+	}
+	return s.keys.firstKey(ctx, s.cfg.Data)
+}

@@ -1,0 +1,482 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/events"
+	"warren/pool"
+	"warren/proxy"
+	"warren/runs"
+	"warren/shim"
+	"warren/store"
+	"warren/testnet"
+	"warren/web"
+)
+
+// Holds what the tests share: the API on a real listener and SQLite file, and a client. The client checks each answer against the
+// OpenAPI document and the rules of all answers.
+
+// testAPI is a server under test as the holder of one key sees it.
+type testAPI struct {
+	*testServer
+	key string // sent in Authorization; "" sends none
+}
+
+type testServer struct {
+	setup   setup
+	srv     *API
+	base    string // http://127.0.0.1:port
+	dir     string // the data folder
+	log     *lockedBuffer
+	doc     *apiDocument
+	client  *http.Client
+	stop    func() error // ends the server and returns the error of serve; may be called twice
+	answers *lockedBuffer
+}
+
+// lockedBuffer is a buffer that the server may write to while the test reads.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// testAdminKey is WARREN_API_KEY of most servers under test.
+const testAdminKey = "a-key-of-the-tests-own-making-0123456789"
+
+// setup configures the product below the API.
+type setup struct {
+	Listen, Data, Browser, Executable string
+	Browsers                          []string
+	CheckURL, CheckURL6               []string
+	CheckUDPURL                       string
+	CheckTimeout                      time.Duration
+	CheckAtOnce                       int
+	CheckEvery                        []string
+	RotateEvery, RotateTimeout        time.Duration
+	MaxQueue                          int
+	ClosedPrivate                     bool // private networks are closed to pages and proxies
+	AllowHost, BehindProxy            []string
+	APIKey                            string
+}
+
+// testSetup returns a server on a free port with a new data folder. The path is short, because sockets in it may have 103 bytes. The
+// browser only prints a version; these tests start none.
+func testSetup(t testing.TB) *setup {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "warren-api-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	browser := filepath.Join(dir, "chromium")
+	if err := os.WriteFile(browser, []byte("#!/bin/sh\necho Chromium 156.0.8078.79\n"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	return &setup{Listen: "127.0.0.1:0", Data: filepath.Join(dir, "data"), Browser: browser, Executable: filepath.Join(dir, "no-shim"),
+		CheckTimeout: 10 * time.Second, RotateEvery: time.Hour, RotateTimeout: 10 * time.Second, MaxQueue: 1000, APIKey: testAdminKey,
+		CheckURL: []string{"http://" + testnet.LocalSite + "/ip"}}
+}
+
+// newAPI serves until the test ends, with the admin's key.
+func newAPI(t testing.TB, change ...func(*setup)) *testAPI {
+	t.Helper()
+	c := testSetup(t)
+	for _, fn := range change {
+		fn(c)
+	}
+	return serveAPI(t, c)
+}
+
+// serveAPI runs the product below the API as `warren serve` does, and the API on it.
+func serveAPI(t testing.TB, c *setup) *testAPI {
+	t.Helper()
+	a := &testServer{setup: *c, dir: c.Data, log: new(lockedBuffer), answers: new(lockedBuffer)}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, a.log)
+		}
+	}
+	ctx, end := context.WithCancel(context.Background())
+	for _, sub := range []string{"profiles", "run"} {
+		must(os.MkdirAll(filepath.Join(c.Data, sub), 0o700))
+	}
+	log := slog.New(slog.NewJSONHandler(a.log, nil))
+	st, err := store.Open(ctx, c.Data, store.Options{Logger: log})
+	must(err)
+	listener, err := net.Listen("tcp", c.Listen)
+	must(err)
+	own := pool.Own{Port: strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)}
+	ev := events.New()
+	checker := &proxy.Checker{URLs: c.CheckURL, URLs6: c.CheckURL6, UDPURL: c.CheckUDPURL, Timeout: c.CheckTimeout,
+		Policy: proxy.Policy{AllowPrivate: !c.ClosedPrivate, DebugPorts: shim.DebugPorts(filepath.Join(c.Data, "run"))}}
+	every := pool.ParseEvery(c.CheckEvery, func(format string, v ...any) { t.Fatalf(format, v...) })
+	px := pool.New(ctx, pool.Config{AtOnce: c.CheckAtOnce, Every: every, RotateEvery: c.RotateEvery, RotateTimeout: c.RotateTimeout,
+		Own: own}, log, st, ev, checker)
+	cfg := runs.Config{Data: c.Data, Executable: c.Executable, Browser: c.Browser, Browsers: c.Browsers, Headless: "always",
+		AllowPrivate: !c.ClosedPrivate, MaxStarting: runtime.NumCPU(), MaxQueue: c.MaxQueue, QueueTimeout: enough, StartTimeout: enough,
+		TrashDays: 30, FilesQuota: 5 << 30, Own: own}
+	if c.APIKey != "" {
+		cfg.EnvironmentKey = EnvironmentMark(c.APIKey)
+	}
+	rs, err := runs.New(ctx, cfg, log, st, ev, px)
+	must(err)
+	site, err := web.New()
+	must(err)
+	a.srv = New(Deps{Config: c.config(listener.Addr()), Log: log, Store: st, Pool: px, Runs: rs, Events: ev, Site: site})
+	a.base = a.srv.Base()
+	if _, err := rs.Browser(ctx); err != nil {
+		t.Logf("no browser: %v", err)
+	}
+	must(rs.Adopt(ctx))
+	must(a.srv.Prepare(ctx))
+	must(rs.RecoverDeletions(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() { a.srv.Serve(listener) }) //nolint:errcheck // it ends with the server
+	wg.Go(func() { px.KeepChecking(ctx) })
+	wg.Go(func() { rs.FollowExits(ctx) })
+	a.stop = sync.OnceValue(func() error {
+		stopping, cancel := context.WithTimeout(context.Background(), runs.StopTime)
+		defer cancel()
+		rs.Shutdown(stopping)
+		end()
+		rs.Wait()
+		ev.Close()
+		answering, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		err := a.srv.Shutdown(answering)
+		wg.Wait()
+		st.Close()
+		return err
+	})
+	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	a.client = &http.Client{Transport: transport, CheckRedirect: noRedirect}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		if err := a.stop(); err != nil {
+			t.Errorf("the stop: %v", err)
+		}
+	})
+	a.doc = loadDocument(t, a.srv.openapi)
+	if c.APIKey == "" {
+		key, err := a.srv.FirstKey(ctx)
+		must(err)
+		return &testAPI{a, key}
+	}
+	return &testAPI{a, c.APIKey}
+}
+
+// config returns the configuration of the API at an address.
+func (c *setup) config(address net.Addr) Config {
+	var behind []netip.Prefix
+	for _, p := range c.BehindProxy {
+		if !strings.Contains(p, "/") {
+			p += "/32"
+		}
+		behind = append(behind, netip.MustParsePrefix(p))
+	}
+	version := map[string]string{"version": "dev", "commit": "unknown", "go": runtime.Version()}
+	return Config{Version: version, Data: c.Data, Listen: c.Listen, Address: address, AllowHost: c.AllowHost, BehindProxy: behind,
+		Key: c.APIKey, AllowPrivate: !c.ClosedPrivate}
+}
+
+// loseBrowser removes the browser. back restores it.
+func (a *testServer) loseBrowser(t testing.TB) (back func()) {
+	t.Helper()
+	move := func(from, to string) {
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move(a.setup.Browser, a.setup.Browser+".gone")
+	return func() { move(a.setup.Browser+".gone", a.setup.Browser) }
+}
+
+// needIsolation skips tests that start something in place of a browser on machines where no process can be isolated.
+func needIsolation(t testing.TB) {
+	t.Helper()
+	if missing := shim.CheckIsolation(); missing != nil && os.Geteuid() == 0 {
+		t.Skipf("needs namespaces, or an ordinary user: as root no browser runs without: %v", missing)
+	}
+}
+
+// enough is the time limit for what is immediate on an idle machine.
+const enough = time.Minute
+
+// as returns the same server with another key.
+func (a *testAPI) as(key string) *testAPI { return &testAPI{a.testServer, key} }
+
+// newKey creates a key that sees the workspaces (none: all), and returns it with its id.
+func (a *testAPI) newKey(t testing.TB, scopes string, workspaces ...string) (key, id string) {
+	t.Helper()
+	in := map[string]any{"name": "test", "scopes": strings.Split(scopes, ",")}
+	if len(workspaces) > 0 {
+		in["workspaces"] = workspaces
+	}
+	r := a.do(t, "POST", "/keys", in).want(t, 201)
+	return r.text("key"), r.text("id")
+}
+
+// request returns a request to the API. path is below /api/v1, or from the root if it starts with "//". A body that is no string or
+// []byte is sent as JSON.
+func (a *testAPI) request(t testing.TB, method, path string, body any) *http.Request {
+	t.Helper()
+	var r io.Reader
+	var plain []byte
+	switch b := body.(type) {
+	case nil:
+	case string:
+		plain = []byte(b)
+	case []byte:
+		plain = b
+	default:
+		var err error
+		if plain, err = json.Marshal(b, json.Deterministic(true)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if body != nil {
+		r = bytes.NewReader(plain)
+	}
+	address := a.base + Prefix + path
+	if rest, ok := strings.CutPrefix(path, "//"); ok {
+		address = a.base + "/" + rest
+	}
+	req, err := http.NewRequest(method, address, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.key != "" {
+		req.Header.Set("Authorization", "Bearer "+a.key)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req
+}
+
+// do sends one request through the real handler and checks the answer (see check).
+func (a *testAPI) do(t testing.TB, method, path string, body any) *answer {
+	t.Helper()
+	return a.send(t, a.request(t, method, path, body))
+}
+
+// send sends req and checks the answer.
+func (a *testAPI) send(t testing.TB, req *http.Request) *answer {
+	t.Helper()
+	var sent []byte
+	if req.GetBody != nil {
+		if b, err := req.GetBody(); err == nil {
+			sent, _ = io.ReadAll(b)
+		}
+	}
+	res, err := a.client.Do(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v", req.Method, req.URL, err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", req.Method, req.URL, err)
+	}
+	r := &answer{req: req, sent: sent, status: res.StatusCode, header: res.Header, body: body}
+	fmt.Fprintf(a.answers, "%v\n%s\n", res.Header, body)
+	a.check(t, r)
+	return r
+}
+
+// answer is the answer to a request.
+type answer struct {
+	req    *http.Request
+	sent   []byte
+	status int
+	header http.Header
+	body   []byte
+
+	decoded any
+}
+
+func (r *answer) String() string {
+	return fmt.Sprintf("%s %s -> %d %.2000s", r.req.Method, r.req.URL, r.status, r.body)
+}
+
+// want fails unless the status is the given one.
+func (r *answer) want(t testing.TB, status int) *answer {
+	t.Helper()
+	if r.status != status {
+		t.Fatalf("got %s\nwant %d", r, status)
+	}
+	return r
+}
+
+// refused fails unless the answer is a problem with this code.
+func (r *answer) refused(t testing.TB, status int, code string) *answer {
+	t.Helper()
+	if r.status != status || r.text("code") != code {
+		t.Fatalf("got %s\nwant %d %s", r, status, code)
+	}
+	return r
+}
+
+// faults returns the locations in a problem, in its order.
+func (r *answer) faults() (out []string) {
+	list, _ := r.at("errors").([]any)
+	for i := range list {
+		out = append(out, r.text(fmt.Sprintf("errors.%d.location", i)))
+	}
+	return out
+}
+
+// invalid fails unless the answer is 422 validation_failed with exactly these locations.
+func (r *answer) invalid(t testing.TB, locations ...string) *answer {
+	t.Helper()
+	r.refused(t, 422, "validation_failed")
+	slices.Sort(locations)
+	if got := r.faults(); !slices.Equal(got, locations) {
+		t.Fatalf("got faults %q\nwant %q\n%s", got, locations, r)
+	}
+	return r
+}
+
+// at returns a member by a path such as "data.0.id", or nil.
+func (r *answer) at(path string) any {
+	if r.decoded == nil {
+		if err := json.Unmarshal(r.body, &r.decoded); err != nil {
+			return nil
+		}
+	}
+	v := r.decoded
+	if path == "" {
+		return v
+	}
+	for name := range strings.SplitSeq(path, ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[name]
+		case []any:
+			var i int
+			if _, err := fmt.Sscanf(name, "%d", &i); err != nil || i >= len(x) {
+				return nil
+			}
+			v = x[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// text returns a member that is a string, else an empty string.
+func (r *answer) text(path string) string {
+	s, _ := r.at(path).(string)
+	return s
+}
+
+// has reports whether the object has the member, even as null.
+func (r *answer) has(name string) bool {
+	m, _ := r.at("").(map[string]any)
+	_, ok := m[name]
+	return ok
+}
+
+// equal fails unless the member is want, in JSON.
+func (r *answer) equal(t testing.TB, path string, want any) {
+	t.Helper()
+	got, err := json.Marshal(r.at(path), json.Deterministic(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := json.Marshal(want, json.Deterministic(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, w) {
+		t.Errorf("%s: %s is %s, want %s", r.req.Method+" "+r.req.URL.Path, path, got, w)
+	}
+}
+
+// each returns a member of every object of a list.
+func (r *answer) each(name string) (out []string) {
+	list, _ := r.at("data").([]any)
+	for i := range list {
+		out = append(out, r.text(fmt.Sprintf("data.%d.%s", i, name)))
+	}
+	return out
+}
+
+// profile creates a profile and returns its id.
+func (a *testAPI) profile(t testing.TB, members ...any) string {
+	t.Helper()
+	in := map[string]any{"name": "p"}
+	for i := 0; i+1 < len(members); i += 2 {
+		in[members[i].(string)] = members[i+1]
+	}
+	return a.do(t, "POST", "/profiles", in).want(t, 201).text("id")
+}
+
+// proxy creates a proxy and returns its id.
+func (a *testAPI) proxy(t testing.TB, members ...any) string {
+	t.Helper()
+	in := map[string]any{"type": "socks5", "host": "proxy.example", "port": 1080}
+	for i := 0; i+1 < len(members); i += 2 {
+		in[members[i].(string)] = members[i+1]
+	}
+	return a.do(t, "POST", "/proxies", in).want(t, 201).text("id")
+}
+
+// raw sends bytes on a connection of their own, and returns everything that the server answers.
+func (a *testAPI) raw(t testing.TB, request string) (status string, rest string) {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(a.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(30 * time.Second))
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(c)
+	if err != nil {
+		t.Fatalf("%v after %q", err, b)
+	}
+	status, rest, _ = strings.Cut(string(b), "\r\n")
+	return status, rest
+}
+
+// hostPort returns the server's own host:port.
+func (a *testServer) hostPort() string { return strings.TrimPrefix(a.base, "http://") }
+
+// shownTime is the API's format of times.
+const shownTime = "2006-01-02T15:04:05.000Z"

@@ -1,0 +1,133 @@
+package api
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"math"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/pool"
+	"warren/problem"
+	"warren/runs"
+	"warren/store"
+)
+
+// Records who reads secrets. The record is written before the secret is answered.
+
+// auditJSON is one record of the audit log.
+type auditJSON struct {
+	ID          string         `json:"id"`
+	At          time.Time      `json:"at,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	KeyID       string         `json:"keyId" doc:"The key that was used; environment: WARREN_API_KEY."`
+	KeyName     string         `json:"keyName" example:"ci"`
+	WorkspaceID *string        `json:"workspaceId" doc:"null: several workspaces."`
+	Action      string         `json:"action" example:"proxy.secret"`
+	ObjectID    *string        `json:"objectId" doc:"The proxy; null: a list."`
+	Remote      string         `json:"remote" doc:"The caller's address, as GET /ip answers it." example:"203.0.113.7"`
+	RequestID   string         `json:"requestId"`
+	Detail      map[string]any `json:"detail" doc:"What was requested, and how many there were."`
+}
+
+func (auditJSON) example() any {
+	return auditJSON{ID: exampleRunID, At: exampleTime(), KeyID: exampleProfileID, KeyName: "ci", WorkspaceID: new("default"),
+		Action: "proxies.export", Remote: "203.0.113.7", RequestID: exampleRunID,
+		Detail: map[string]any{"count": 12, "format": "csv", "secrets": true, "tag": []string{"shop"}}}
+}
+
+// audit records what the caller is about to read. If it returns an error, the secret must not be answered.
+func (s *API) audit(ctx context.Context, action, workspace, object string, detail map[string]any) error {
+	req := requestOf(ctx)
+	name := "WARREN_API_KEY"
+	key, err := s.store.Read().GetKey(ctx, store.GetKeyParams{ID: req.caller.KeyID})
+	switch {
+	case err == nil:
+		name = key.Name
+	case !errors.Is(err, store.ErrNoRow):
+		return err
+	}
+	text, err := json.Marshal(detail, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	row := store.InsertAuditParams{ID: store.NewID(), At: now(), KeyID: req.caller.KeyID, KeyName: name, WorkspaceID: workspace,
+		Action:   action,
+		ObjectID: object, Remote: s.clientIP(req.http), RequestID: req.id, Detail: string(text)}
+	return s.store.Write(ctx, func(q *store.Queries) error {
+		_, err := q.InsertAudit(ctx, row)
+		return err
+	})
+}
+
+// auditList holds the query parameters of the audit log.
+type auditList struct {
+	Paging
+	Action string `query:"action" enum:"proxy.secret,proxies.export"`
+}
+
+func (s *API) listAudit(ctx context.Context, in *auditList) (*listBody[auditJSON], error) {
+	q, c, action := s.store.Read(), callerOf(ctx), orNull(in.Action)
+	total, err := q.CountAudit(ctx, store.CountAuditParams{Action: action, Workspaces: c.Sees.Filter()})
+	if err != nil {
+		return nil, err
+	}
+	p := store.ListAuditParams{Action: action, Workspaces: c.Sees.Filter(), AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1,
+		Offset: in.offset()}
+	if in.After != "" {
+		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "audit", func(id string) (int64, error) {
+			at, err := q.GetAudit(ctx, store.GetAuditParams{ID: id, Workspaces: c.Sees.Filter()})
+			return at.At, err
+		})
+	}
+	var rows []store.Audit
+	if err == nil {
+		rows, err = q.ListAudit(ctx, p)
+	}
+	found, err := pageOf(rows, total, in.Limit, err, func(a store.Audit) (int64, string) { return a.At, a.ID })
+	if err != nil {
+		return nil, err
+	}
+	return answerList(found, in.Paging, func(a store.Audit) (auditJSON, error) {
+		detail := map[string]any{}
+		err := json.Unmarshal([]byte(a.Detail), &detail)
+		return auditJSON{a.ID, runs.Millis(a.At), a.KeyID, a.KeyName, orNull(a.WorkspaceID), a.Action, orNull(a.ObjectID), a.Remote,
+			a.RequestID, detail}, err
+	})
+}
+
+type secretJSON struct {
+	Password *string `json:"password" doc:"null: the proxy has none, or it is not UTF-8." example:"secret"`
+	Base64   string  `json:"base64,omitempty" doc:"A password that is not UTF-8, which JSON cannot hold."`
+}
+
+func (secretJSON) example() any { return secretJSON{Password: new("secret")} }
+
+// secretRequest names the proxy whose password is read.
+type secretRequest struct{ ProxyPath }
+
+func (secretRequest) problems() []*problem.Error {
+	return []*problem.Error{pool.PasswordUnreadable(nil)}
+}
+
+// proxySecret answers the password of one proxy. No other operation but an export with secrets does.
+func (s *API) proxySecret(ctx context.Context, in *secretRequest) (*struct{ Body secretJSON }, error) {
+	row, err := s.pool.Get(ctx, callerOf(ctx).Sees, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := row.Usable(); err != nil {
+		return nil, err
+	}
+	p := row.Address
+	if err := s.audit(ctx, "proxy.secret", row.WorkspaceID, row.ID, map[string]any{}); err != nil {
+		return nil, err
+	}
+	out := secretJSON{Password: orNull(p.Password)}
+	if !utf8.ValidString(p.Password) {
+		out = secretJSON{Base64: base64.StdEncoding.EncodeToString([]byte(p.Password))}
+	}
+	return &struct{ Body secretJSON }{out}, nil
+}

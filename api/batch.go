@@ -1,0 +1,227 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"warren/problem"
+	"warren/runs"
+	"warren/store"
+)
+
+// Does one thing to many profiles. Each goes the way of the single operation, with its refusals and its events.
+
+// maxBatch is how many profiles one request may name.
+const maxBatch = 1000
+
+// batchAtOnce is how many profiles of one request are handled at a time. Starts wait in the queue of starts.
+const batchAtOnce = 100
+
+type batchInput struct {
+	Action  string        `json:"action" enum:"start,stop,restart,delete,restore,tag,untag,setProxy"`
+	IDs     []string      `json:"ids" minItems:"1" maxItems:"1000" doc:"The profiles."`
+	Tags    opt[[]string] `json:"tags,omitempty" doc:"With tag and untag."`
+	ProxyID opt[string]   `json:"proxyId,omitempty" doc:"With setProxy; null: direct."`
+}
+
+func (batchInput) example() any {
+	return map[string]any{"action": "start", "ids": []string{exampleProfileID}}
+}
+
+type batchRequest struct {
+	Body batchInput
+}
+
+// batchJSON is the answer of a batch: one result per id, in the order given.
+type batchJSON struct {
+	Results []batchResultJSON `json:"results"`
+}
+
+// batchResultJSON is the result of one profile.
+type batchResultJSON struct {
+	ID      string        `json:"id"`
+	Status  int           `json:"status" doc:"The HTTP status that the single operation would have had." example:"200"`
+	Profile *profileJSON  `json:"profile,omitempty" doc:"As it is now; not with start, restart and delete."`
+	Run     *runs.Started `json:"run,omitempty" doc:"With start and restart: the answer."`
+	Error   *Problem      `json:"error,omitempty" doc:"Why it was refused."`
+}
+
+func (batchJSON) example() any {
+	start := exampleStart()
+	return batchJSON{[]batchResultJSON{{ID: exampleProfileID, Status: 200, Run: &start}}}
+}
+
+// batchAction says what an action of a batch takes.
+type batchAction struct {
+	need        store.Right
+	tags, proxy bool // the member that goes with it
+}
+
+// batchActions are the actions of a batch.
+func batchActions() map[string]batchAction {
+	return map[string]batchAction{
+		"start": {need: scopeRun}, "stop": {need: scopeRun}, "restart": {need: scopeRun},
+		"delete": {need: scopeWrite}, "restore": {need: scopeWrite},
+		"tag": {need: scopeWrite, tags: true}, "untag": {need: scopeWrite, tags: true},
+		"setProxy": {need: scopeWrite, proxy: true},
+	}
+}
+
+// Resolve checks the request by itself, and whether the key may do the action.
+func (in *batchRequest) Resolve(ctx huma.Context) []error {
+	action, known := batchActions()[in.Body.Action]
+	if !known { // the schema refuses it
+		action.need = scopeRead
+	}
+	if p := callerOf(ctx.Context()).may(action.need); p != nil {
+		return []error{p}
+	}
+	var f faults
+	in.Body.check(action, &f)
+	return f.errors()
+}
+
+// check notes ids that stand twice, and members that do not go with the action. It normalises the tags.
+func (in *batchInput) check(action batchAction, f *faults) {
+	seen := map[string]int{}
+	for i, id := range in.IDs {
+		if first, twice := seen[id]; twice {
+			f.add(element("body.ids", i), fmt.Sprintf("is the same as ids[%d]: name each profile once", first), nil)
+			continue
+		}
+		seen[id] = i
+	}
+	switch {
+	case !action.tags && in.Tags.Set:
+		f.add("body.tags", "goes with tag and untag alone", nil)
+	case action.tags && len(in.Tags.Value) == 0:
+		f.add("body.tags", "is needed with tag and untag: at least one tag", nil)
+	case action.tags:
+		in.Tags.Value = f.tags("body.tags", in.Tags.Value)
+	}
+	switch {
+	case !action.proxy && in.ProxyID.Set:
+		f.add("body.proxyId", "goes with setProxy alone", nil)
+	case action.proxy && !in.ProxyID.Set:
+		f.add("body.proxyId", "is needed with setProxy: a proxy's id, or null for a direct connection", nil)
+	}
+}
+
+// batch does the action to each profile. It goes on when its client goes away, and stops when its key ends.
+func (s *API) batch(ctx context.Context, in *batchRequest) (*struct{ Body batchJSON }, error) {
+	ctx = context.WithoutCancel(ctx)
+	out := &struct{ Body batchJSON }{batchJSON{make([]batchResultJSON, len(in.Body.IDs))}}
+	slots := make(chan struct{}, batchAtOnce)
+	var wg sync.WaitGroup
+	for i, id := range in.Body.IDs {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			result, err := s.batchOne(ctx, id, &in.Body)
+			if err != nil {
+				p := occurrence(ctx, s.log, fromError(err))
+				result = batchResultJSON{Status: p.Status, Error: p}
+			}
+			result.ID = id
+			out.Body.Results[i] = result
+		})
+	}
+	wg.Wait()
+	return out, nil
+}
+
+// batchOne does the action to one profile. A panic fails this profile alone.
+func (s *API) batchOne(ctx context.Context, id string, in *batchInput) (result batchResultJSON, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = problem.Hidden(fmt.Errorf("panic: %v", v))
+		}
+	}()
+	if err := s.keys.confirm(ctx, callerOf(ctx)); err != nil {
+		return result, err
+	}
+	path := ProfilePath{ID: id}
+	result.Status = http.StatusOK
+	var changed *ProfileBody
+	switch in.Action {
+	case "start", "restart":
+		by := s.runs.Start
+		if in.Action == "restart" {
+			by = s.runs.Restart
+		}
+		answer, err := s.startBy(ctx, &startRequest{ProfilePath: path, Body: &startInput{}}, by)
+		if err != nil {
+			return result, err
+		}
+		result.Run = answer.Body.started
+		return result, nil
+	case "stop":
+		if _, err = s.stopProfile(ctx, &stopRequest{ProfilePath: path}); err == nil {
+			changed, err = s.getProfile(ctx, &profileGet{ProfilePath: path})
+		}
+	case "delete":
+		result.Status = http.StatusNoContent
+		_, err = s.deleteProfile(ctx, &profileDelete{ProfilePath: path})
+		return result, err
+	case "restore":
+		changed, err = s.restoreProfile(ctx, &profileRestore{ProfilePath: path})
+	case "setProxy":
+		changed, err = s.changeProfile(ctx, profileUpdate{ProfilePath: path, Body: profileInput{ProxyID: in.ProxyID}})
+	default:
+		changed, err = s.changeTags(ctx, path, in)
+	}
+	if err == nil {
+		result.Profile = &changed.Body
+	}
+	return result, err
+}
+
+// changeProfile is an update that no Resolve has checked.
+func (s *API) changeProfile(ctx context.Context, in profileUpdate) (*ProfileBody, error) {
+	var f faults
+	in.Body.check(&f)
+	if err := f.problem(); err != nil {
+		return nil, err
+	}
+	return s.updateProfile(ctx, &in)
+}
+
+// changeTags adds tags to a profile or takes them away. It starts again when the profile changes meanwhile.
+func (s *API) changeTags(ctx context.Context, path ProfilePath, in *batchInput) (*ProfileBody, error) {
+	for {
+		row, err := s.profileRow(ctx, path.ID, false)
+		if err != nil {
+			return nil, err
+		}
+		var tags []string
+		if err := json.Unmarshal([]byte(row.Tags), &tags); err != nil {
+			return nil, err
+		}
+		before := len(tags)
+		if in.Action == "tag" {
+			tags = new(faults).tags("", append(tags, in.Tags.Value...)) // one that is there stays where it is
+		} else {
+			tags = slices.DeleteFunc(tags, func(t string) bool { return containsFold(in.Tags.Value, t) })
+		}
+		if len(tags) == before {
+			return s.profileAnswer(row)
+		}
+		changed, err := s.changeProfile(ctx, profileUpdate{ProfilePath: path, IfMatch: etag(row.Revision),
+			Body: profileInput{Tags: opt[[]string]{Set: true, Value: tags}}})
+		if err == nil || !problem.Is(err, problem.Changed) {
+			return changed, err
+		}
+	}
+}
+
+// containsFold says whether tags contains a tag, whatever the case.
+func containsFold(tags []string, tag string) bool {
+	tag = store.Fold(tag)
+	return slices.ContainsFunc(tags, func(t string) bool { return store.Fold(t) == tag })
+}

@@ -1,0 +1,108 @@
+package api
+
+import (
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"warren/proxy"
+)
+
+// Checks allowLocal and localhostVia: what pages reach of this machine and its network beside the profile's proxy.
+
+const (
+	maxLocal = 20 // targets of allowLocal
+	maxVia   = 20 // entries of localhostVia
+)
+
+const closedPrivate = "is refused: this server lets profiles reach no private network, nor this machine (--allow-private)"
+
+// viaList is a list of "port" or "name:port"; an integer is taken for a port too.
+type viaList []string
+
+// UnmarshalJSON takes strings and integers.
+func (v *viaList) UnmarshalJSON(b []byte) error {
+	var items []digits
+	if err := json.Unmarshal(b, &items); err != nil {
+		return err
+	}
+	*v = make(viaList, len(items))
+	for i, item := range items {
+		(*v)[i] = string(item)
+	}
+	return nil
+}
+
+// Schema takes both.
+func (viaList) Schema(huma.Registry) *huma.Schema {
+	either := []*huma.Schema{{Type: huma.TypeString}, {Type: huma.TypeInteger}}
+	return &huma.Schema{Type: huma.TypeArray, Nullable: true, Items: &huma.Schema{AnyOf: either},
+		Examples: []any{[]string{"3000", "app.test:3000"}}}
+}
+
+// localTargets normalises the targets of allowLocal, and notes those that are no local service.
+func (f *faults) localTargets(location string, targets []string) []string {
+	if len(targets) > maxLocal {
+		f.add(location, fmt.Sprintf("must have at most %d targets; it has %d", maxLocal, len(targets)), nil)
+	}
+	normal := make([]string, len(targets))
+	for i, target := range targets {
+		bypass, err := proxy.LocalBypass(target)
+		host, _, _ := net.SplitHostPort(target)
+		switch {
+		case proxy.IsDebugHost(host):
+			f.add(element(location, i), "is of 127.77.0.0/16, where runs listen for debuggers: no page may reach it", cut(target))
+		case err != nil:
+			f.add(element(location, i), "must be host:port of this machine or a private network, such as localhost:3000; "+
+				"the host is localhost or an address", cut(target))
+		}
+		normal[i] = net.JoinHostPort(bypass.Host, bypass.Port)
+	}
+	return normal
+}
+
+// viaEntries normalises the entries of localhostVia, and notes those that name no port.
+func (f *faults) viaEntries(location string, entries viaList) viaList {
+	if len(entries) > maxVia {
+		f.add(location, fmt.Sprintf("must have at most %d entries; it has %d", maxVia, len(entries)), nil)
+	}
+	normal := make(viaList, len(entries))
+	for i, entry := range entries {
+		name, port, ok := proxy.LocalhostName(entry)
+		if !ok {
+			f.add(element(location, i), "must be a port of this machine such as 3000, or a name and a port such as app.test:3000 "+
+				"(localhost is meant by the port alone)", cut(entry))
+		}
+		if normal[i] = port; name != "" {
+			normal[i] = name + ":" + port
+		}
+	}
+	return normal
+}
+
+// checkBypasses refuses what this server lets no page reach: its own address, and everything private where that is closed.
+func (s *API) checkBypasses(in *profileInput, f *faults) {
+	if targets := in.AllowLocal.Value; len(targets) > 0 {
+		if !s.cfg.AllowPrivate {
+			f.add("body.allowLocal", closedPrivate, nil)
+		}
+		for i, target := range targets {
+			if s.runs.IsOwn(target) {
+				f.add(element("body.allowLocal", i), "is this server's own address, which no page may reach", cut(target))
+			}
+		}
+	}
+	if entries := in.LocalhostVia.Value; len(entries) > 0 {
+		if !s.cfg.AllowPrivate {
+			f.add("body.localhostVia", closedPrivate, nil)
+		}
+		for i, entry := range entries {
+			if entry[strings.LastIndexByte(entry, ':')+1:] == s.port {
+				f.add(element("body.localhostVia", i), "is this server's own port, which no page may reach", cut(entry))
+			}
+		}
+	}
+}

@@ -1,0 +1,291 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/problem"
+	"warren/store"
+)
+
+// idempotency replays the first answer to requests with the same Idempotency-Key, for 24 hours. Answers are sealed at rest, because
+// that of a start holds a capability. Limits keep a key from filling the disk: maxSavedAnswers per API key, maxSavedAnswer bytes
+// each, and only a hash of the target. Scopes are checked before.
+type idempotency struct {
+	store *store.Store
+	log   *slog.Logger
+
+	mu       sync.Mutex
+	underway map[string]int // how many requests use each row
+}
+
+const (
+	maxSavedAnswers = 1000     // answers stored for one API key; the oldest are deleted
+	maxSavedAnswer  = 64 << 10 // size limit of a stored answer, in bytes
+)
+
+func newIdempotency(st *store.Store, log *slog.Logger) *idempotency {
+	return &idempotency{store: st, log: log, underway: map[string]int{}}
+}
+
+// covers reports whether the operation takes an Idempotency-Key: it creates something or starts a browser.
+func (i *idempotency) covers(pattern string) bool {
+	switch strings.Replace(pattern, " "+Prefix, " ", 1) {
+	case "POST /profiles", "POST /proxies", "POST /proxies/import", "POST /keys", "POST /profiles/{id}/start",
+		"POST /profiles/{id}/restart", "POST /profiles/{id}/restore", "POST /profiles/{id}/capabilities":
+		return true
+	}
+	return false
+}
+
+// idempotencyRow returns the name of an answer's row. The answer is sealed for it.
+func idempotencyRow(p store.GetIdempotencyParams) string {
+	return store.IdempotencyRow(p.KeyID, p.IdemKey, p.Target)
+}
+
+// serve answers a request with an Idempotency-Key: by replaying the first answer, else by next.
+func (i *idempotency) serve(w http.ResponseWriter, r *http.Request, key string, next http.Handler) error {
+	if len(key) > 200 {
+		return problem.NotValid(problem.Fault{Location: "header.Idempotency-Key", Message: "must have at most 200 characters"})
+	}
+	limit := bodyLimit(r.URL.Path)
+	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	if err != nil {
+		return problem.New(problem.Malformed, "malformed_json", "The body ended early.").Because(err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if int64(len(body)) > limit {
+		next.ServeHTTP(w, r) // it refuses the body; nothing is stored
+		return nil
+	}
+	ctx := context.WithoutCancel(r.Context()) // a client that disconnects can ask again for the answer
+	place := store.GetIdempotencyParams{KeyID: callerOf(ctx).KeyID, IdemKey: key,
+		Target: store.IdempotencyTarget(r.Method, r.URL.RequestURI())}
+	alone := i.begin(place)
+	defer i.end(place)
+	first, err := i.claim(ctx, place, sha256.Sum256(body), alone, strings.HasSuffix(r.URL.Path, "/keys"))
+	if err != nil {
+		return err
+	}
+	if first != nil && first.Status != 0 {
+		return i.replay(w, *first, place)
+	}
+	rec := &recorder{ResponseWriter: w, status: http.StatusOK}
+	defer func() { i.save(ctx, place, rec) }()
+	r = r.WithContext(ctx)
+	w = rec
+	if first != nil {
+		w, r = asRead(rec, r, first.Object)
+	} else {
+		requestOf(ctx).idempotencyKey = &place
+	}
+	next.ServeHTTP(w, r)
+	rec.done = true
+	return nil
+}
+
+// claim reserves the row for this request. It returns nil if that is new, else the row of the first request. Status 0 means that the
+// first request has no answer: it still runs, or the server was killed. Object is then what it created. alone: no other request uses
+// the row now. shownOnce: only the first answer shows what was created.
+func (i *idempotency) claim(
+	ctx context.Context, p store.GetIdempotencyParams, hash [32]byte, alone, shownOnce bool,
+) (first *store.Idempotency, err error) {
+	err = i.store.Write(ctx, func(q *store.Queries) error {
+		n, err := q.BeginIdempotency(ctx, store.BeginIdempotencyParams{KeyID: p.KeyID, IdemKey: p.IdemKey, Target: p.Target,
+			BodyHash: hash[:], CreatedAt: now()})
+		if err == nil && n == 1 {
+			_, err = q.TrimIdempotency(ctx, store.TrimIdempotencyParams{KeyID: p.KeyID, Keep: maxSavedAnswers})
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		have, err := q.GetIdempotency(ctx, p)
+		first = &have
+		return err
+	})
+	switch {
+	case err != nil || first == nil:
+	case !bytes.Equal(first.BodyHash, hash[:]):
+		err = idempotencyConflict()
+	case first.Status == 0 && !alone:
+		err = keyConflict("The first request with this Idempotency-Key is still running. Ask again when it is done.").After(time.Second)
+	case first.Status == 0 && first.Object == "":
+		err = keyConflict("The result of the first request with this Idempotency-Key is unknown. " +
+			"Check whether it was done, and use a new key.")
+	case first.Status == 0 && shownOnce:
+		err = keyConflict("The first request with this Idempotency-Key created the key " + first.Object +
+			", and failed before the key was shown. Revoke it, and use a new Idempotency-Key.")
+	}
+	return first, err
+}
+
+func idempotencyConflict() *problem.Error {
+	return keyConflict("This Idempotency-Key was used with another body. Use a new key for a new request.")
+}
+
+func keyConflict(message string) *problem.Error {
+	return problem.New(problem.Conflict, "idempotency_conflict", message)
+}
+
+// begin reports whether no other request uses the row. end must follow.
+func (i *idempotency) begin(p store.GetIdempotencyParams) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.underway[idempotencyRow(p)]++
+	return i.underway[idempotencyRow(p)] == 1
+}
+
+func (i *idempotency) end(p store.GetIdempotencyParams) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.underway[idempotencyRow(p)]--; i.underway[idempotencyRow(p)] == 0 {
+		delete(i.underway, idempotencyRow(p))
+	}
+}
+
+// recordCreated stores the id of the object that a request with an Idempotency-Key creates. q is the transaction that creates the
+// object.
+func recordCreated(ctx context.Context, q *store.Queries, id string) error {
+	p := requestOf(ctx).idempotencyKey
+	if p == nil {
+		return nil
+	}
+	_, err := q.NoteIdempotency(ctx, store.NoteIdempotencyParams{KeyID: p.KeyID, IdemKey: p.IdemKey, Target: p.Target, Object: id})
+	return err
+}
+
+// asRead turns a request that created an object into one that reads it. The answer has the status and Location of a creation.
+func asRead(w http.ResponseWriter, r *http.Request, id string) (http.ResponseWriter, *http.Request) {
+	r = r.Clone(r.Context())
+	r.Method, r.Body, r.ContentLength = http.MethodGet, http.NoBody, 0
+	r.URL = &url.URL{Path: r.URL.Path + "/" + id}
+	return &createdWriter{ResponseWriter: w, location: r.URL.Path}, r
+}
+
+// createdWriter answers 201 and a Location where the handler answers 200.
+type createdWriter struct {
+	http.ResponseWriter
+	location string
+	begun    bool
+}
+
+func (m *createdWriter) Write(b []byte) (int, error) {
+	if !m.begun {
+		m.WriteHeader(http.StatusOK)
+	}
+	return m.ResponseWriter.Write(b)
+}
+
+func (m *createdWriter) WriteHeader(status int) {
+	m.begun = true
+	if status == http.StatusOK {
+		status = http.StatusCreated
+		m.Header().Set("Location", m.location)
+	}
+	m.ResponseWriter.WriteHeader(status)
+}
+
+func (i *idempotency) replay(w http.ResponseWriter, first store.Idempotency, p store.GetIdempotencyParams) error {
+	answer, err := i.store.Unseal("idempotency", "answer", idempotencyRow(p), first.Answer)
+	if err != nil {
+		return err
+	}
+	var headers map[string]string
+	if err := json.Unmarshal([]byte(first.Headers), &headers); err != nil {
+		return err
+	}
+	for k, v := range headers {
+		w.Header().Set(k, v)
+	}
+	w.Header().Set("Idempotency-Replayed", "true")
+	w.WriteHeader(int(first.Status))
+	w.Write(answer) //nolint:errcheck // the client may have disconnected
+	return nil
+}
+
+// isSaved reports whether an answer of this status is stored. Refusals are not: nothing was done, and the same request gets the same
+// refusal. Answers that depend on the moment are not stored either.
+func isSaved(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusRequestEntityTooLarge,
+		http.StatusUnsupportedMediaType,
+		http.StatusUnprocessableEntity, http.StatusTooManyRequests, statusCancelled:
+		return false
+	}
+	return status < 500
+}
+
+// save stores the answer. An answer that is not stored frees the key. So does one that is too large, unless an object was created:
+// then a repeated request reads it.
+func (i *idempotency) save(ctx context.Context, p store.GetIdempotencyParams, rec *recorder) {
+	err := i.store.Write(ctx, func(q *store.Queries) error {
+		if !rec.done || !isSaved(rec.status) || rec.tooLarge {
+			_, err := q.DeleteIdempotency(ctx, store.DeleteIdempotencyParams(p))
+			return err
+		}
+		headers := map[string]string{}
+		for _, k := range []string{"Content-Type", "Location", "Etag"} {
+			if v := rec.Header().Get(k); v != "" {
+				headers[k] = v
+			}
+		}
+		text, err := json.Marshal(headers)
+		if err != nil {
+			return err
+		}
+		answer, err := i.store.Seal("idempotency", "answer", idempotencyRow(p), rec.body.Bytes())
+		if err != nil {
+			return err
+		}
+		_, err = q.FinishIdempotency(ctx, store.FinishIdempotencyParams{KeyID: p.KeyID, IdemKey: p.IdemKey, Target: p.Target,
+			Status: int64(rec.status), Headers: string(text), Answer: answer})
+		return err
+	})
+	if err != nil && !errors.Is(err, store.ErrClosed) {
+		i.log.Error("an answer for its Idempotency-Key was not stored", "cause", err)
+	}
+}
+
+// purge deletes answers older than 24 hours.
+func (i *idempotency) purge(ctx context.Context) error {
+	return i.store.Write(ctx, func(q *store.Queries) error {
+		_, err := q.PurgeIdempotency(ctx, time.Now().Add(-24*time.Hour).UnixMilli())
+		return err
+	})
+}
+
+// recorder copies an answer of at most maxSavedAnswer bytes while it is sent.
+type recorder struct {
+	http.ResponseWriter
+	status   int
+	body     bytes.Buffer
+	tooLarge bool // the answer is larger
+	done     bool
+}
+
+func (r *recorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.tooLarge = r.tooLarge || r.body.Len()+len(b) > maxSavedAnswer; !r.tooLarge {
+		r.body.Write(b)
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap gives http.ResponseController access to the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -1,0 +1,259 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"warren/events"
+	"warren/problem"
+	"warren/runs"
+	"warren/store"
+)
+
+// keyJSON is a key as the API shows it: never the key itself, but once, when it is made.
+type keyJSON struct {
+	ID         string        `json:"id" example:"0199a1c2-7d3e-7a10-8a55-0123456789ab"`
+	Name       string        `json:"name" example:"ci"`
+	Hint       string        `json:"hint" doc:"How the key begins, to recognise it." example:"wrn_4fGh"`
+	Scopes     []store.Right `json:"scopes"`
+	Workspaces []string      `json:"workspaces,format:emitnull" nullable:"true" doc:"The workspaces that it sees; null: all."`
+	ExpiresAt  *time.Time    `json:"expiresAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	LastUsedAt *time.Time    `json:"lastUsedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	CreatedAt  time.Time     `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	RevokedAt  *time.Time    `json:"revokedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	Key        string        `json:"key,omitempty" doc:"The key itself, this once."`
+}
+
+func (keyJSON) example() any { return exampleKey() }
+
+func exampleKey() keyJSON {
+	return keyJSON{ID: exampleProfileID, Name: "ci", Hint: "wrn_0000", Scopes: []store.Right{scopeRead, scopeRun},
+		Workspaces: []string{"default"}, ExpiresAt: new(runs.Millis(1801353600000)), CreatedAt: exampleTime()}
+}
+
+// keyEvent is what the events key.created and key.revoked say.
+type keyEvent struct {
+	ID string `json:"id"`
+}
+
+// keyInput is a key to make.
+type keyInput struct {
+	Name       string        `json:"name" example:"ci"`
+	Scopes     []store.Right `json:"scopes" minItems:"1" enum:"read,run,write,files,secrets,admin" doc:"read: everything but secrets. run: start, stop, check and drive browsers. write: create, change, delete, import. files: let clients of a browser use files of the machine, as the user that runs the server. secrets: proxy passwords and whole rotateUrls. admin: keys, workspaces and settings, and all the others. run and write contain read."`
+	Workspaces opt[[]string] `json:"workspaces,omitempty" maxItems:"1000" doc:"Workspaces that the key sees; null or absent: all. A key that sees some makes keys of these alone."`
+	ExpiresAt  opt[string]   `json:"expiresAt,omitempty" format:"date-time" doc:"When it ends; null or absent: never."`
+
+	expires *int64
+}
+
+func (keyInput) example() any {
+	return map[string]any{"name": "ci", "scopes": []string{"read", "run"}, "workspaces": []string{"default"},
+		"expiresAt": "2027-01-31T00:00:00Z"}
+}
+
+// createdKey is a new key, with the key itself.
+type createdKey struct {
+	Location string `header:"Location"`
+	Body     keyJSON
+}
+
+func (createdKey) example() any {
+	k := exampleKey()
+	k.Key = "wrn_" + strings.Repeat("0", 43) + keyChecksum(strings.Repeat("0", 43))
+	return k
+}
+
+// Resolve checks the request by itself. No key makes one that sees more workspaces than itself.
+func (in *keyInput) Resolve(ctx huma.Context) []error {
+	var f faults
+	maker := callerOf(ctx.Context())
+	if !maker.Sees.SeesAll() && !in.Workspaces.given() {
+		f.add("body.workspaces", "must name workspaces of this key: it does not see all", nil)
+	}
+	in.Name = f.line("body.name", in.Name, 1, 200)
+	slices.Sort(in.Scopes)
+	in.Scopes = slices.Compact(in.Scopes)
+	if in.Workspaces.given() {
+		if len(in.Workspaces.Value) == 0 {
+			f.add("body.workspaces", "must name a workspace, or be null for all", nil)
+		}
+		for i, w := range in.Workspaces.Value {
+			if !store.IsWorkspaceID(w) {
+				f.add(fmt.Sprintf("body.workspaces[%d]", i), store.WorkspaceRule, nil)
+			} else if !maker.sees(w) {
+				f.add(fmt.Sprintf("body.workspaces[%d]", i), "is no workspace that this key may use", nil)
+			}
+		}
+	}
+	if in.ExpiresAt.given() {
+		at, err := time.Parse(time.RFC3339, in.ExpiresAt.Value)
+		if err != nil || !at.After(time.Now()) {
+			f.add("body.expiresAt", "must be a time to come, such as 2027-01-31T00:00:00Z", in.ExpiresAt.Value)
+		}
+		in.expires = new(at.UnixMilli())
+	}
+	return f.errors()
+}
+
+func keyFromRow(row store.Key) (keyJSON, error) {
+	c, err := row.Holder()
+	if err != nil {
+		return keyJSON{}, err
+	}
+	return keyJSON{
+		ID: row.ID, Name: row.Name, Hint: row.Hint, Scopes: c.Rights, Workspaces: c.Sees.Workspaces(),
+		ExpiresAt: millisOrNil(row.ExpiresAt), LastUsedAt: millisOrNil(row.LastUsedAt),
+		CreatedAt: runs.Millis(row.CreatedAt), RevokedAt: millisOrNil(row.RevokedAt),
+	}, nil
+}
+
+// add stores a new key, and makes those of its workspaces that do not exist. expires is in milliseconds since 1970; nil is never.
+func (k *keyring) add(ctx context.Context, key, name string, scopes []store.Right, workspaces []string, expires *int64) (store.Key, error) {
+	sees := store.All()
+	if workspaces != nil {
+		sees = store.Only(workspaces)
+	}
+	hash := hashKey(key)
+	scopesJSON, err := json.Marshal(scopes)
+	if err != nil {
+		return store.Key{}, err
+	}
+	at := now()
+	row := store.Key{ID: store.NewID(), Name: name, Hash: hash[:], Hint: key[:8], Scopes: string(scopesJSON),
+		Workspaces: sees.Filter(), ExpiresAt: expires, CreatedAt: at}
+	err = k.store.Write(ctx, func(q *store.Queries) error {
+		for _, w := range workspaces {
+			if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: w, Now: at}); err != nil {
+				return err
+			}
+		}
+		if _, err := q.InsertKey(ctx, store.InsertKeyParams{ID: row.ID, Name: row.Name, Hash: row.Hash, Hint: row.Hint,
+			Scopes: row.Scopes, Workspaces: row.Workspaces, ExpiresAt: row.ExpiresAt, CreatedAt: row.CreatedAt}); err != nil {
+			return err
+		}
+		return recordCreated(ctx, q, row.ID)
+	})
+	return row, err
+}
+
+func (s *API) createKey(ctx context.Context, in *struct{ Body keyInput }) (*createdKey, error) {
+	key := NewKey()
+	row, err := s.keys.add(ctx, key, in.Body.Name, in.Body.Scopes, in.Body.Workspaces.Value, in.Body.expires)
+	if err != nil {
+		return nil, err
+	}
+	out := &createdKey{Location: Prefix + "/keys/" + row.ID}
+	if out.Body, err = keyFromRow(row); err != nil {
+		return nil, err
+	}
+	s.events.Publish(events.Event{Type: "key.created", Data: keyEvent{row.ID}})
+	out.Body.Key = key
+	return out, nil
+}
+
+func (s *API) listKeys(ctx context.Context, in *struct{ Paging }) (*listBody[keyJSON], error) {
+	q, c := s.store.Read(), callerOf(ctx)
+	total, err := q.CountKeys(ctx, c.Sees.Filter())
+	if err != nil {
+		return nil, err
+	}
+	p := store.ListKeysParams{Workspaces: c.Sees.Filter(), AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
+	if in.After != "" {
+		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "key", func(id string) (int64, error) {
+			at, err := q.GetKey(ctx, store.GetKeyParams{ID: id, Workspaces: c.Sees.Filter()})
+			return at.CreatedAt, err
+		})
+	}
+	var rows []store.Key
+	if err == nil {
+		rows, err = q.ListKeys(ctx, p)
+	}
+	found, err := pageOf(rows, total, in.Limit, err, func(k store.Key) (int64, string) { return k.CreatedAt, k.ID })
+	if err != nil {
+		return nil, err
+	}
+	return answerList(found, in.Paging, keyFromRow)
+}
+
+func (s *API) revokeKey(ctx context.Context, in *struct {
+	ID string `path:"id" doc:"The key's id."`
+}) (*struct{}, error) {
+	var n int64
+	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
+		n, err = q.RevokeKey(ctx, store.RevokeKeyParams{ID: in.ID, RevokedAt: now(), Workspaces: callerOf(ctx).Sees.Filter()})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, problem.Missing("key")
+	}
+	s.keys.forget(in.ID)
+	s.keyContexts.cancelKey(in.ID)
+	s.runs.EndWithKey(ctx, in.ID)
+	s.events.Publish(events.Event{Type: "key.revoked", Data: keyEvent{in.ID}})
+	return nil, nil
+}
+
+// firstKey makes the admin key of an empty data folder, and keeps it in admin.key for the command line. The file is written first: after
+// a crash the key is in the file, or there is none and the next serve makes one. It returns "" when there is a key already.
+func (k *keyring) firstKey(ctx context.Context, dataDir string) (string, error) {
+	n, err := k.store.Read().CountKeys(ctx, nil)
+	if err != nil || n > 0 {
+		return "", err
+	}
+	key, file := NewKey(), filepath.Join(dataDir, "admin.key")
+	if err := store.WriteFile(file, key+"\n"); err != nil {
+		return "", err
+	}
+	if _, err := k.add(ctx, key, "admin", []store.Right{scopeAdmin}, nil, nil); err != nil {
+		return "", errors.Join(err, os.Remove(file))
+	}
+	return key, nil
+}
+
+// workspace decides where an object is made: in the workspace that is named, else in the key's only one, else in `default`.
+// A workspace that the key may not see is the same as one that does not exist.
+func (f *faults) workspace(c *caller, named opt[string]) string {
+	id, bad := c.workspaceFor(named)
+	if bad != "" {
+		f.add("body.workspaceId", bad, nil)
+	}
+	return id
+}
+
+// otherWorkspace notes that an object of a workspace is asked to be of another one.
+func (f *faults) otherWorkspace(asked opt[string], workspace string) {
+	if asked.Set && (asked.Null || asked.Value != workspace) {
+		f.add("body.workspaceId", "never changes", nil)
+	}
+}
+
+// workspaceFor is faults.workspace with the fault as a message; "" is none.
+func (c *caller) workspaceFor(named opt[string]) (id, fault string) {
+	id = "default"
+	if own := c.Sees.Workspaces(); len(own) == 1 {
+		id = own[0]
+	}
+	if named.given() {
+		id = named.Value
+	}
+	switch {
+	case !store.IsWorkspaceID(id):
+		return id, store.WorkspaceRule
+	case !c.sees(id):
+		return id, "is no workspace that this key may use"
+	}
+	return id, ""
+}

@@ -1,0 +1,161 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"warren/identity"
+	"warren/proxy"
+	"warren/runs"
+	"warren/store"
+)
+
+// findProfiles reads a page of profiles.
+func (s *API) findProfiles(ctx context.Context, in *profileList) (store.Page[store.Profile], error) {
+	orders := map[string]store.Order{"": store.ByCreated, "createdAt": store.ByCreated, "updatedAt": store.ByUpdated, "name": store.ByName,
+		"lastStartedAt": store.ByStarted}
+	os, _ := identity.System(in.OS)
+	return s.store.ListProfiles(ctx, store.ProfileList{
+		ProfileFilter: store.ProfileFilter{Workspaces: callerOf(ctx).Sees.Filter(), WorkspaceID: in.WorkspaceID, Trashed: in.Trashed,
+			Search: in.Search, Tags: in.Tag, Status: in.Status, ProxyID: in.ProxyID, OS: os},
+		Order: orders[in.Sort], Ascending: in.Order == "asc", After: in.After, Limit: in.Limit, Offset: in.offset()})
+}
+
+func (s *API) listProfiles(ctx context.Context, in *profileList) (*listBody[profileJSON], error) {
+	found, err := s.findProfiles(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return answerList(found, in.Paging, s.profile)
+}
+
+// ProxyFilter says which proxies a list or an export has.
+type ProxyFilter struct {
+	InWorkspace
+	Tag     []string `query:"tag,explode" maxItems:"50" doc:"Proxies that have the tag, whatever its case; given several times, all of them."`
+	Type    string   `query:"type" enum:"socks5,http,https,socks4,socks5h,socks,socks4a"`
+	Status  string   `query:"status" enum:"unknown,alive,dead" doc:"As the last check found it."`
+	Country string   `query:"country" pattern:"^[A-Za-z]{2}$" patternDescription:"two letters, such as DE" doc:"Proxies that came out there at the last good check: ISO 3166-1, two letters in any case." example:"DE"`
+	Search  string   `query:"search" maxLength:"200" doc:"Proxies whose name, notes, host or user name contain it, whatever the case."`
+}
+
+// rows returns the filter of package store.
+func (f ProxyFilter) rows(c *caller) store.ProxyFilter {
+	typ, _ := proxy.ParseType(f.Type)
+	return store.ProxyFilter{Workspaces: c.Sees.Filter(), WorkspaceID: f.WorkspaceID, Type: string(typ), Status: f.Status,
+		Country: strings.ToUpper(f.Country), Search: f.Search, Tags: f.Tag}
+}
+
+// proxyList are the parameters of a list of proxies. Without page, limit and after the list has every proxy.
+type proxyList struct {
+	ProxyFilter
+	Paging
+	Sort  string `query:"sort" enum:"createdAt,updatedAt,name,host,country,latency,checkedAt" doc:"Default: createdAt. Proxies without a country, a latency or a check are last in both orders."`
+	Order string `query:"order" enum:"asc,desc" doc:"Default: desc, newest first."`
+}
+
+// Resolve checks both embedded parts: Go would call only the shallower one.
+func (in *proxyList) Resolve(ctx huma.Context) []error {
+	return append(in.InWorkspace.Resolve(ctx), in.Paging.Resolve(ctx)...)
+}
+
+func (s *API) listProxies(ctx context.Context, in *proxyList) (*listBody[proxyJSON], error) {
+	l := store.ProxyList{ProxyFilter: in.rows(callerOf(ctx)), Sort: in.Sort, Ascending: in.Order == "asc",
+		After: in.After, Limit: in.Limit, Offset: in.offset()}
+	if in.all {
+		l.Limit, l.Offset = -1, 0
+	}
+	found, err := s.store.ListProxies(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	out, err := answerList(found, in.Paging, s.shown(callerOf(ctx)))
+	if err == nil && in.all {
+		out.Body.Limit = max(1, len(out.Body.Data))
+	}
+	return out, err
+}
+
+// workspaceJSON is a workspace with its counts.
+type workspaceJSON struct {
+	ID           string    `json:"id" example:"default"`
+	Name         string    `json:"name"`
+	ProfileCount int64     `json:"profileCount"`
+	TrashedCount int64     `json:"trashedCount"`
+	ProxyCount   int64     `json:"proxyCount"`
+	CreatedAt    time.Time `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+}
+
+func (workspaceJSON) example() any {
+	return workspaceJSON{ID: "default", ProfileCount: 12, TrashedCount: 1, ProxyCount: 3, CreatedAt: exampleTime()}
+}
+
+func (s *API) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*listBody[workspaceJSON], error) {
+	q, c := s.store.Read(), callerOf(ctx)
+	p := store.ListWorkspacesParams{AfterKey: math.MaxInt64, Workspaces: c.Sees.Filter(), Limit: int64(in.Limit) + 1, Offset: in.offset()}
+	total, err := q.CountWorkspaces(ctx, c.Sees.Filter())
+	if err == nil && in.After != "" {
+		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "workspace", func(id string) (int64, error) {
+			at, err := q.GetWorkspace(ctx, store.GetWorkspaceParams{ID: id, Workspaces: c.Sees.Filter()})
+			return at.CreatedAt, err
+		})
+	}
+	var rows []store.Workspace
+	if err == nil {
+		rows, err = q.ListWorkspaces(ctx, p)
+	}
+	found, err := pageOf(rows, total, in.Limit, err, func(w store.Workspace) (int64, string) { return w.CreatedAt, w.ID })
+	if err != nil {
+		return nil, err
+	}
+	return answerList(found, in.Paging, func(w store.Workspace) (workspaceJSON, error) {
+		return workspaceJSON{w.ID, w.Name, w.ProfileCount, w.TrashedCount, w.ProxyCount, runs.Millis(w.CreatedAt)}, nil
+	})
+}
+
+// byTime is the order of lists that have only one order: newest first.
+const byTime = "time"
+
+// goOn finds where a list by time continues after an object. find returns the time of an object by its id.
+func (s *API) goOn(ctx context.Context, after, kind string, find func(id string) (at int64, err error)) (key int64, id string, err error) {
+	p, err := s.store.After(ctx, after, byTime, kind, callerOf(ctx).Sees.Filter(), func(id string) (store.Place, error) {
+		at, err := find(id)
+		return store.Place{Number: at, ID: id}, err
+	})
+	return p.Number, p.ID, err
+}
+
+// pageOf makes a page of rows that were asked for with one more than the limit. at returns the time and the id of a row. err is that of
+// the query: ErrNoRow means that the object to go on from is unknown, or of another workspace, and nothing follows it.
+func pageOf[R any](rows []R, total int64, limit int, err error, at func(R) (int64, string)) (store.Page[R], error) {
+	if errors.Is(err, store.ErrNoRow) {
+		return store.Page[R]{Total: total}, nil
+	}
+	page := store.Page[R]{Rows: rows[:min(limit, len(rows))], Total: total, More: len(rows) > limit}
+	if n := len(page.Rows); n > 0 {
+		page.Next = store.Place{Order: byTime}
+		page.Next.Number, page.Next.ID = at(page.Rows[n-1])
+	}
+	return page, err
+}
+
+// answerList puts a page of rows into the envelope of every list.
+func answerList[R, J any](found store.Page[R], p Paging, show func(R) (J, error)) (*listBody[J], error) {
+	out := &listBody[J]{list[J]{Data: make([]J, 0, len(found.Rows)), Total: found.Total, Page: p.Page, Limit: p.Limit, HasMore: found.More}}
+	if found.More && found.Next.ID != "" {
+		out.Body.Next = new(found.Next.String())
+	}
+	for _, row := range found.Rows {
+		j, err := show(row)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Data = append(out.Body.Data, j)
+	}
+	return out, nil
+}

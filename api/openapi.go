@@ -1,0 +1,177 @@
+package api
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"warren/store"
+)
+
+// Describes the API beyond what its types say: tags, errors, names of schemas, null values.
+
+// describeAPI sets the head of the OpenAPI document.
+func describeAPI(o *huma.OpenAPI) {
+	o.Info.Description = "Warren keeps browser profiles and proxies. It runs each profile's Chrome behind its proxy, so that no traffic " +
+		"bypasses the proxy.\n\n" +
+		"Every request carries `Authorization: Bearer <API_KEY>`. Every error is `application/problem+json` (RFC 9457): `code` is for " +
+		"programs and never changes, `detail` is for people, `errors` lists every fault."
+	o.Servers = []*huma.Server{{URL: Prefix, Description: "this server"}}
+	o.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer",
+		Description: "An API key, as `warren key create` makes it."}}
+	o.Security = []map[string][]string{{"key": {}}}
+	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "audit"}, {Name: "runs"}, {Name: "browsers"}, {Name: "keys"},
+		{Name: "tickets"}, {Name: "workspaces"}, {Name: "events"}, {Name: "server", Description: "Outside the API."}}
+}
+
+// describeOperation sets what every operation has: its tag, its description with the scope, its errors.
+func describeOperation(op *huma.Operation, sc store.Right) {
+	op.Tags = []string{strings.Split(op.Path, "/")[1]}
+	op.Description = descriptions[op.OperationID] + "\n\nScope: `" + string(sc) + "`."
+	op.Description = strings.TrimSpace(op.Description)
+	errs := map[int]bool{401: true, 403: true, 421: true, 422: true, 429: true, 500: true}
+	if strings.Contains(op.Path, "{id}") {
+		errs[404] = true
+	}
+	if op.Method == http.MethodPost || op.Method == http.MethodPut || op.Method == http.MethodPatch {
+		errs[400], errs[413], errs[415] = true, true, true
+	}
+	if op.Method != http.MethodGet {
+		errs[503], errs[507] = true, true
+	}
+	for _, status := range moreErrors[op.OperationID] {
+		errs[status] = true
+	}
+	op.Errors = slices.Sorted(maps.Keys(errs))
+	if op.Method == http.MethodPost && op.OperationID[:6] == "create" || op.OperationID == "addProxy" {
+		op.DefaultStatus = http.StatusCreated
+	}
+	if op.Method == http.MethodDelete {
+		op.DefaultStatus = http.StatusNoContent
+	}
+}
+
+// moreErrors are the statuses of single operations, beside those of all.
+var moreErrors = map[string][]int{
+	"createProfile": {409}, "addProxy": {409}, "createKey": {409}, "importProxies": {409}, "restoreProfile": {409},
+	"updateProfile": {412}, "patchProfile": {412}, "deleteProfile": {412},
+	"updateProxy": {409, 412}, "patchProxy": {409, 412}, "deleteProxy": {409, 412},
+	"startProfile": {409, 429, 502, 504}, "restartProfile": {409, 429, 502, 504}, "stopProfile": {409}, "failbackProfile": {409},
+	"createCapability": {409}, "revokeCapability": {409}, "createTicket": {429}, "leakTest": {409, 429, 504},
+	"screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504},
+	"rotateProxy": {409, 429, 502}, "proxySecret": {409}, "deleteDownload": {409}, "listRunHosts": {404},
+	"listProfiles": {410}, "listProxies": {410}, "listProfileRuns": {410}, "listCapabilities": {410}, "listKeys": {410},
+	"listWorkspaces": {410}, "listAudit": {410}, "listDownloads": {409, 410},
+}
+
+// schemaName returns a type's name in the document. Clients are generated with these names, so a renamed type keeps its old one.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	if list, ok := strings.CutPrefix(name, "List"); ok && oldNames[list] != "" {
+		return "List" + oldNames[list]
+	}
+	return cmp.Or(oldNames[name], name)
+}
+
+// oldNames maps names of types to their names in the document.
+var oldNames = map[string]string{
+	"Check": "CheckJSON", "CheckError": "CheckErrorJSON", "Difference": "DifferenceJSON", "Explanation": "ExplainJSON",
+	"Latency":   "LatencyJSON",
+	"ListCheck": "ListCheckJSON", "Mismatch": "FindingJSON", "Setting": "SettingJSON", "Settings": "SettingsJSON",
+	"Timings": "TimingsJSON", "UDP": "UdpJSON",
+	"CPU": "CpuJSON", "Disk": "DiskJSON", "DryRun": "DryRunJSON", "Effective": "EffectiveJSON", "Egress": "ExitJSON", "End": "LastRunJSON",
+	"Host":  "RunHostJSON",
+	"Hosts": "RunHostsJSON", "Info": "RunJSON", "Isolation": "IsolationJSON", "LeakChannel": "LeakChannelJSON", "LeakTest": "LeakTestJSON",
+	"Memory": "MemoryJSON", "PastRun": "PastRunJSON", "Pressure": "PressureJSON", "Requested": "RequestedJSON", "Started": "StartJSON",
+	"Usage":       "UsageJSON",
+	"UsedBrowser": "BrowserJSON", "Warning": "WarningJSON",
+	"ImportAnswer": "ImportJSON", "ListedBrowser": "BrowserListJSON", "StopAnswer": "StopJSON",
+}
+
+// describe completes the document and returns it as JSON.
+func (s *API) describe() []byte {
+	o := s.api.OpenAPI()
+	for _, item := range o.Paths {
+		for _, op := range operations(item) {
+			if op != nil {
+				for _, p := range op.Parameters {
+					p.Schema.PatternDescription = "" // no member of OpenAPI; huma has used it for the message
+				}
+			}
+		}
+	}
+	completeSchemas(o.Components.Schemas)
+	root := []*huma.Server{{URL: "/"}}
+	for _, b := range serverPaths {
+		o.Paths[b.path] = &huma.PathItem{Servers: root, Get: b.operation()}
+	}
+	o.Paths["/ip"].Get.Responses["200"].Content["text/plain"] = &huma.MediaType{Schema: &huma.Schema{Type: "string"},
+		Example: "203.0.113.7\n"}
+	o.Paths["/events"] = &huma.PathItem{Get: eventsOperation()}
+	for _, suffix := range []string{"", "/json/version", "/json/list"} {
+		o.Paths["/profiles/{id}/cdp"+suffix] = &huma.PathItem{Get: cdpOperation(suffix)}
+		o.Paths["/cdp/{capability}"+suffix] = &huma.PathItem{Servers: root, Get: capabilityOperation(suffix)}
+	}
+	for _, suffix := range []string{"", "/downloads/{download}"} {
+		o.Paths["/profiles/{id}/live"+suffix] = &huma.PathItem{Get: liveOperation(suffix)}
+		o.Paths["/live/{capability}"+suffix] = &huma.PathItem{Servers: root, Get: capabilityLiveOperation(suffix)}
+	}
+	showPictures(o)
+	showLists(o)
+	showFiles(o)
+	doc, err := json.Marshal(o, json.Deterministic(true))
+	if err != nil {
+		panic(err) // a document of plain values cannot fail; a test reads it
+	}
+	return doc
+}
+
+// completeSchemas adds what huma leaves out. Pointers to objects or times may be null, and null is then one of the values of an
+// enum. Positions and screens get their schemas inline.
+func completeSchemas(schemas huma.Registry) {
+	for name, s := range schemas.Map() {
+		if t := schemas.TypeFromRef("#/components/schemas/" + name); t.Kind() == reflect.Struct {
+			for _, f := range reflect.VisibleFields(t) {
+				member, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+				if p := s.Properties[member]; p != nil && f.Type.Kind() == reflect.Pointer && options == "" {
+					s.Properties[member] = orNullSchema(p)
+				}
+			}
+		}
+		for _, p := range s.Properties {
+			if p.Nullable && len(p.Enum) > 0 && p.Enum[len(p.Enum)-1] != nil {
+				p.Enum = append(p.Enum, nil)
+			}
+		}
+	}
+	for _, name := range []string{"EffectiveJSON", "ChangedEffectiveJSON"} {
+		effective := schemas.Map()[name].Properties
+		shown := geolocation("").Schema(schemas)
+		shown.Description = effective["geolocation"].Description
+		effective["geolocation"] = shown
+	}
+	effective := schemas.Map()["EffectiveJSON"].Properties
+	shown := screen{}.Schema(schemas)
+	shown.Description = effective["screen"].Description
+	effective["screen"] = shown // inline, so that it can be null too
+	delete(schemas.Map(), "Screen")
+	setting := schemas.Map()["SettingJSON"].Properties
+	setting["value"] = &huma.Schema{Description: setting["value"].Description, AnyOf: []*huma.Schema{{Type: huma.TypeString},
+		{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}}, {Type: huma.TypeObject, AdditionalProperties: true},
+		nullSchema()}}
+}
+
+// orNullSchema returns a schema for s or null.
+func orNullSchema(s *huma.Schema) *huma.Schema {
+	if s.Ref == "" {
+		s.Nullable = true
+		return s
+	}
+	return &huma.Schema{AnyOf: []*huma.Schema{{Ref: s.Ref}, nullSchema()}, Description: s.Description}
+}

@@ -1,0 +1,133 @@
+package api
+
+// descriptions hold the text of each operation in the document, beyond its summary.
+var descriptions = map[string]string{
+	"listProfiles": "Newest first. `total` is exact. For long walks use `after` with the `next` of the page before, instead of " +
+		"`page`. It costs the same at every depth, and continues even if objects are deleted or trashed meanwhile.",
+	"createProfile": "Takes `Idempotency-Key`: the same key and body within 24 hours gets the first answer again. Refusals (401, " +
+		"403, 413, 415, 422), 409, 429 and 5xx are not stored. Answers of more than 64 KiB are not stored either. Of " +
+		"one API key the newest 1,000 answers are stored.",
+	"updateProfile": updateProfileText,
+	"patchProfile":  updateProfileText,
+	"deleteProfile": "Moves the profile and its data to the trash. `permanent=true` deletes both now, also from the trash. A " +
+		"running profile is stopped first: the answer comes when its browser has exited.",
+	"startProfile": "Answers when the browser takes commands. No body is needed. Takes `Idempotency-Key`.\n\n" +
+		"With `consistency` block the start is refused (422 `identity_mismatch`) if the profile contradicts its exit. " +
+		"A profile that runs already answers the same run, with `reused`.\n\n" +
+		"The addresses belong to the caller's key and carry its rights: another key gets other addresses. Without the " +
+		"scope `files` uploads and downloads stay in the run's own folder. The addresses end with the key, with the " +
+		"run, and with a server that no longer has the key.",
+	"restartProfile": "Stops the browser gracefully and starts it again: tabs and cookies are kept, and the current settings apply. " +
+		"What would refuse the start refuses it before anything is stopped. A profile that does not run is started. A " +
+		"start or restart under way is joined, with `reused`. A stop during the restart wins: 409 `profile_busy`. The " +
+		"restart keeps its place among `--max-running`. Takes `Idempotency-Key`.",
+	"failbackProfile": "For a run that uses one of `fallbackProxyIds`: new connections use the profile's own proxy again. Only this " +
+		"and a change of `proxyId` switch it back.",
+	"listRunHosts": "For a run whose profile has `logHosts`. The hosts are available while it runs, and as long as the profile's " +
+		"history keeps it. At most 1,000 names are kept; `notKept` counts requests for others. `logged` is false if " +
+		"nothing was kept.",
+	"proxyTraffic": "Payload by day (UTC), profile or run, without the overhead of proxies and protocols. It is kept for 400 " +
+		"days, also for deleted profiles. Running browsers are asked first.",
+	"profileTraffic": "Payload by day (UTC), proxy or run, without the overhead of proxies and protocols. It is kept for 400 days. " +
+		"Running browsers are asked first.",
+	"listDownloads": "Newest first, with the browser's own ids. `after` takes such an id, or `next`. The downloads are those of " +
+		"the current run, or of the last one: the profile's next start empties the folder. Files that a client with " +
+		"the scope `files`, or a person at a window, saves elsewhere are not available once complete.",
+	"deleteDownload": "Deletes the file. One that is `in_progress` is cancelled. This frees space of `--files-quota`.",
+	"stopProfile":    "Closes the browser gracefully and answers when it has exited: cookies are on disk. `force` kills it.",
+	"createCapability": "Creates addresses of one run, for clients without a key. They carry a secret of 256 bits. They work until " +
+		"the capability expires or is revoked, or until the run or this key ends.\n\n" +
+		"A capability has no more rights than this key. It uses files of the machine only with `files`, which needs " +
+		"the scope of that name (403). With `readonly` it opens the live view alone, to watch. At most 100 exist at a " +
+		"time. Only this answer has the addresses. No body is needed. Takes `Idempotency-Key`.",
+	"listCapabilities": "Newest first, without their addresses. The addresses that start answers are not listed, nor are ended " +
+		"capabilities. A profile that does not run has none.",
+	"revokeCapability": "Its addresses stop working, and every connection through them is closed at once.",
+	"screenshotProfile": "Of the tab in front, or of a named one, even behind another. No DevTools session is opened, and the tab " +
+		"stays where it is.",
+	"printProfile": "As the browser prints it to PDF.",
+	"explainProfile": "For a running profile: what its pages see. For another: what they would see, as far as that is known without " +
+		"a browser. The exit is then the proxy's last good check. `findings` are contradictions between the declared " +
+		"settings and the exit; `consistency` says what start does with them. `differences` are what a page can " +
+		"detect all the same.",
+	"leakTest": "Opens a bundled page in a throw-away profile with the same settings, headless. The page tries every way out, " +
+		"against canaries on this machine. Each channel is judged by what reached them. The profile itself and its " +
+		"run are not touched. One test runs at a time. A channel that could not be tried has not passed. A dead proxy " +
+		"is no leak.",
+	"restoreProfile": "If its proxy was deleted meanwhile, the profile has `proxyMissing` and does not start until `proxyId` is " +
+		"set.",
+	"batchProfiles": "`start`, `stop` and `restart` need the scope `run`, the other actions `write`: `read` alone does nothing " +
+		"here. Each profile is handled as by the single operation, with its events. `results` has one entry per id, " +
+		"in the order given, with the HTTP status of the single operation. Nothing is undone if others fail. The " +
+		"batch continues if the client disconnects.",
+	"listRuns": "The runs of the workspaces that the key may see, with what each uses of the machine. `usage` is null if the " +
+		"run's process does not answer within a second.",
+	"listProfileRuns": "Newest first, the current run included. The last 100 are kept. A failed start is not listed: the profile's " +
+		"`lastRun` reports it.",
+	"getPressure": "For clients that spread starts over several servers: counts are of the whole server. `accepting` says " +
+		"whether a start would now run without waiting for others and without refusal. A start beyond `maxRunning` " +
+		"waits for a run to end, at most `queue-timeout` (503 `capacity_exceeded`). Beyond `maxQueue` starts are " +
+		"refused at once (429 `start_queue_full`).",
+	"checkAllProxies": "The answer is a stream (`application/x-ndjson`): a line per proxy as its check ends, each as the single " +
+		"operation answers it. `X-Total-Count` is the number of lines; an answer with fewer is incomplete. A client " +
+		"that disconnects ends the checks; finished ones are kept.\n\n" +
+		"Workspaces take turns, and silent proxies delay no others (`--check-at-once`). Only changes are published as " +
+		"events (`proxy.died`, `proxy.returned`, `proxy.exit_changed`), and `proxy.all_checked` at the end.",
+	"rotateProxy": "Calls the proxy's `rotateUrl` (GET, directly from this machine). Then it waits until a check finds another " +
+		"exit, at most `--rotate-timeout`, and answers the result. Errors: 409 `no_rotate_url` without one, 429 " +
+		"within `--rotate-every` of the last call, 502 `rotate_failed` if the address does not answer with success.\n\n" +
+		"Keys without `secrets` may call the address and do not see it. It may lead to this machine or a private " +
+		"network only where proxies may be there (`--allow-private`). Running profiles follow the new exit.",
+	"listProxyChecks": "Newest first; the last 100 are kept. A change of the address or the credentials deletes them.",
+	"listBrowsers": "All that are found, the default first: it runs profiles that declare no `browserVersion`. A declared version " +
+		"runs in the browser of that major version, else in the nearest newer, else in the newest. `browser.match` in " +
+		"the answer of start says which. `warren browser add` and `install` add browsers; no key can.",
+	"listProxies": "Without `page`, `limit` and `after` all proxies that match the filters are answered. Passwords never are. " +
+		"Filters combine; `total` is the exact number of matches. `page` and `after` work in every order.",
+	"addProxy": "As fields, or as one `url`. The password is sealed at rest and never answered.",
+	"importProxies": "As `text/plain`, one proxy a line: `host:port`, `host:port:user:pass`, `user:pass:host:port`, " +
+		"`user:pass@host:port`, `host:port@user:pass`, each also with `scheme://` in front. IPv6 addresses are in " +
+		"brackets. Blank lines and lines with `#` are skipped. As `text/csv` with `,` or `;`, and a header line of " +
+		"members (`type`, `host`, `port`, `username`, `password`, `name`, `tags`, `notes`, `rotateUrl`, or `url`). As " +
+		"JSON, objects as addProxy takes them, or strings. A call takes at most 10,000 lines and 16 MiB.\n\n" +
+		"Nothing is guessed: a line that has two readings is `ambiguous` and adds nothing. `readings` has them, " +
+		"without passwords. A line with the type, host, port and username of another proxy is a `duplicate`.\n\n" +
+		"The call is not one transaction: it is written in parts of 1,000 lines. If it fails, some lines are stored, " +
+		"and the same call again reports them as duplicates. It publishes one event, `proxy.imported`. Takes " +
+		"`Idempotency-Key`.",
+	"exportProxies": "In the formats that import takes, oldest first, with the filters of the list. `text` has a URL per line, " +
+		"`csv` a header line, `json` is `{\"proxies\":[…]}`. Without `secrets` passwords are left out (a comment line " +
+		"of `text` says so). With them the scope `secrets` is needed too, and an import of the file gives the same " +
+		"proxies. Each export with secrets is recorded (GET /audit) before it is answered.\n\n" +
+		"A spreadsheet runs no cell of `csv` as a formula. An address with a part that begins with `=`, `+`, `-` or " +
+		"`@` is in `url`, with %XX. Names, tags and notes that begin so get a `'` in front, which import removes.",
+	"proxySecret": "The only way to a stored password except an export with `secrets`. The access is recorded (GET /audit) " +
+		"before it is answered. If it cannot be recorded, nothing is answered.",
+	"listAudit": "Newest first: each read of a proxy's password and each export with secrets. A record has the key, the " +
+		"action, the object, the time and the caller's address. A key that sees some workspaces only sees their " +
+		"records.",
+	"updateProxy": updateProxyText,
+	"patchProxy":  updateProxyText,
+	"deleteProxy": "Refused while a profile uses the proxy: no deletion makes a profile connect directly.",
+	"checkProxy": "The check uses the same dialer as browsers do. It answers 200 even if the proxy is dead: see `ok`, " +
+		"`error.stage` and `error.code`. The result is kept as `lastCheck`.",
+	"checkUnsavedProxy": "Checks a proxy that is not saved. Nothing is kept.",
+	"createTicket": "For web pages, whose WebSockets cannot carry a key. A ticket replaces the key for one upgrade of exactly " +
+		"this path, within 30 s. The page offers it as a subprotocol (`warren.ticket.<ticket>`) with `warren.live` or " +
+		"`warren.cdp`, which the server selects. The socket ends with the key.",
+	"createKey":      "Only this answer has `key`.",
+	"listWorkspaces": "A workspace is created when a key that may see all workspaces first uses its id.",
+}
+
+// updateProfileText is the description of PUT and PATCH.
+const updateProfileText = "" +
+	"Merges: an absent member stays, `null` resets it to its default. While the profile runs, a new timezone, locale, " +
+	"geolocation, proxy or list of hosts takes effect at once. The locale `system` does not. `run.pending` names what " +
+	"waits for the next start. Open connections stay on the old proxy; with `cut=true` they are closed."
+
+// updateProxyText is the description of PUT and PATCH.
+const updateProxyText = "" +
+	"Merges. A new address or new credentials clear `lastCheck`. Running profiles use them for new connections, and " +
+	"`runs` says what became of each. With `cut=true` connections through the old address are closed.\n\n" +
+	"Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`. A " +
+	"stored password is only sent to the server that it was given for."

@@ -1,0 +1,255 @@
+package api
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	_ "time/tzdata" // zone names are the same on every platform
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/text/language"
+
+	"warren/identity"
+	"warren/proxy"
+)
+
+// The types of a profile's members, and the rule of each one (contract, Profile).
+
+// locale is "auto", "system" or a JSON list of BCP 47 tags, as the database holds it.
+type locale string
+
+// UnmarshalJSON takes a word or a list of tags.
+func (l *locale) UnmarshalJSON(b []byte) error { return wordOr[[]string](b, (*string)(l)) }
+
+// MarshalJSON shows the word as a string, the list as it is.
+func (l locale) MarshalJSON() ([]byte, error) { return wordOrRaw(string(l)) }
+
+// Schema is a word or a list of tags.
+func (locale) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{AnyOf: []*huma.Schema{
+		{Type: huma.TypeString, Enum: []any{"auto", "system"}},
+		{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, MinItems: new(1), MaxItems: new(10)},
+		nullSchema(),
+	}, Examples: []any{[]string{"de-DE", "en"}}}
+}
+
+// geolocation is "auto", "off" or a JSON position, as the database holds it.
+type geolocation string
+
+// position is a place in degrees (WGS 84), with its accuracy in metres.
+type position struct {
+	Latitude  *float64 `json:"latitude"`
+	Longitude *float64 `json:"longitude"`
+	Accuracy  *float64 `json:"accuracy,omitempty"`
+}
+
+// UnmarshalJSON takes a word or a position.
+func (g *geolocation) UnmarshalJSON(b []byte) error { return wordOr[position](b, (*string)(g)) }
+
+// MarshalJSON shows the word as a string, the position as it is.
+func (g geolocation) MarshalJSON() ([]byte, error) { return wordOrRaw(string(g)) }
+
+// Schema is a word or a position.
+func (geolocation) Schema(huma.Registry) *huma.Schema {
+	number := func(low, high float64) *huma.Schema {
+		return &huma.Schema{Type: huma.TypeNumber, Minimum: &low, Maximum: &high}
+	}
+	accuracy := number(0, 100000)
+	accuracy.Nullable = true
+	return &huma.Schema{AnyOf: []*huma.Schema{
+		{Type: huma.TypeString, Enum: []any{"auto", "off"}},
+		{Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"latitude", "longitude"},
+			Properties: map[string]*huma.Schema{
+				"latitude": number(-90, 90), "longitude": number(-180, 180), "accuracy": accuracy}},
+		nullSchema(),
+	}, Examples: []any{map[string]any{"latitude": 52.52, "longitude": 13.4, "accuracy": 50}}}
+}
+
+// wordOr reads a JSON string as the word, and anything else as a T, kept as compact JSON.
+func wordOr[T any](b []byte, dst *string) error {
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, dst)
+	}
+	var v T
+	if err := json.Unmarshal(b, &v, json.RejectUnknownMembers(true)); err != nil {
+		return err
+	}
+	out, err := json.Marshal(v)
+	*dst = string(out)
+	return err
+}
+
+// wordOrRaw writes JSON as it is, and a word as a JSON string.
+func wordOrRaw(s string) ([]byte, error) {
+	if isRaw(s) {
+		return []byte(s), nil
+	}
+	return json.Marshal(s)
+}
+
+// isRaw says whether a column's text is a JSON list or object, and no word.
+func isRaw(s string) bool { return strings.HasPrefix(s, "[") || strings.HasPrefix(s, "{") }
+
+// screen is a display in CSS pixels.
+type screen struct {
+	Width             int     `json:"width" minimum:"320" maximum:"7680" doc:"Pixels." example:"1920"`
+	Height            int     `json:"height" minimum:"240" maximum:"4320" doc:"Pixels." example:"1080"`
+	DeviceScaleFactor float64 `json:"deviceScaleFactor" required:"false" minimum:"0.5" maximum:"5" doc:"Device pixels per CSS pixel; 1 where it is not given." example:"1"`
+}
+
+// Schema is inline and not a reference, so that it can allow null.
+func (screen) Schema(huma.Registry) *huma.Schema {
+	integer := func(low, high float64) *huma.Schema {
+		return &huma.Schema{Type: huma.TypeInteger, Minimum: &low, Maximum: &high}
+	}
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false, Nullable: true, Required: []string{"width", "height"},
+		Properties: map[string]*huma.Schema{"width": integer(320, 7680), "height": integer(240, 4320),
+			"deviceScaleFactor": {Type: huma.TypeNumber, Nullable: true, Minimum: new(0.5), Maximum: new(5.0)}},
+		Examples: []any{map[string]any{"width": 1920, "height": 1080, "deviceScaleFactor": 1}}}
+}
+
+// rawStrings is a list of strings as the database holds it: JSON already.
+type rawStrings string
+
+// MarshalJSONTo writes it as it is.
+func (r rawStrings) MarshalJSONTo(e *jsontext.Encoder) error {
+	return e.WriteValue(jsontext.Value(r))
+}
+
+// Schema is a list of strings.
+func (rawStrings) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}}
+}
+
+// lineOf returns the check of one line of text (faults.line).
+func lineOf(minLen, maxLen int) func(*faults, string, string) string {
+	return func(f *faults, location, s string) string { return f.line(location, s, minLen, maxLen) }
+}
+
+// textOf returns the check of a text of several lines (faults.text).
+func textOf(maxLen int) func(*faults, string, string) string {
+	return func(f *faults, location, s string) string { return f.text(location, s, maxLen) }
+}
+
+func (f *faults) system(location, s string) string {
+	name, ok := identity.System(s)
+	if !ok {
+		f.add(location, "must be win, mac or linux", cut(s))
+	}
+	return name
+}
+
+func (f *faults) browserVersion(location string, v digits) digits {
+	if len(v) < 1 || len(v) > 3 || v[0] == '0' || strings.Trim(string(v), "0123456789") != "" {
+		f.add(location, shapeMessages["browserVersion"], nil)
+	}
+	return v
+}
+
+func (f *faults) timezone(location, s string) string {
+	if s != "auto" && s != "system" && !identity.IsZone(s) {
+		f.add(location, `must be "auto", "system" or an IANA name such as "Europe/Berlin"`, cut(s))
+	}
+	return s
+}
+
+func (f *faults) locale(location string, l locale) locale {
+	if !isLocale(string(l)) {
+		f.add(location, shapeMessages["locale"], nil)
+	}
+	return l
+}
+
+func isLocale(s string) bool {
+	if s == "auto" || s == "system" {
+		return true
+	}
+	var tags []string
+	if json.Unmarshal([]byte(s), &tags) != nil || len(tags) == 0 || len(tags) > 10 {
+		return false
+	}
+	for _, t := range tags {
+		// The parser takes CLDR's spellings too: root, and _ for -.
+		if _, err := language.Parse(t); err != nil || len(t) > 35 || t == "root" || strings.Contains(t, "_") {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *faults) geolocation(location string, g geolocation) geolocation {
+	normal, ok := normalGeolocation(string(g))
+	if !ok {
+		f.add(location, shapeMessages["geolocation"], nil)
+	}
+	return geolocation(normal)
+}
+
+// normalGeolocation completes a position with an accuracy of 50 m where none is given.
+func normalGeolocation(s string) (string, bool) {
+	if s == "auto" || s == "off" {
+		return s, true
+	}
+	var p position
+	if json.Unmarshal([]byte(s), &p) != nil || p.Latitude == nil || p.Longitude == nil ||
+		*p.Latitude < -90 || *p.Latitude > 90 || *p.Longitude < -180 || *p.Longitude > 180 ||
+		p.Accuracy != nil && (*p.Accuracy < 0 || *p.Accuracy > 100000) {
+		return s, false
+	}
+	if p.Accuracy == nil {
+		p.Accuracy = new(50.0)
+	}
+	b, err := json.Marshal(p)
+	return string(b), err == nil
+}
+
+// wholeScreen completes a screen with one device pixel per CSS pixel where no other factor is given.
+func wholeScreen(_ *faults, _ string, s screen) screen {
+	if s.DeviceScaleFactor == 0 {
+		s.DeviceScaleFactor = 1
+	}
+	return s
+}
+
+// startURLs wants pages that a browser opens from the network, and nothing else.
+func (f *faults) startURLs(location string, urls []string) []string {
+	if len(urls) > 20 {
+		f.add(location, fmt.Sprintf("must have at most 20 addresses; it has %d", len(urls)), nil)
+	}
+	for i, u := range urls {
+		if !isStartURL(u) {
+			f.add(element(location, i), "must be an http or https address, or about:blank", cut(u))
+		}
+	}
+	return urls
+}
+
+func isStartURL(s string) bool {
+	if s == "about:blank" {
+		return true
+	}
+	u, err := url.Parse(s)
+	return err == nil && len(s) <= 2048 && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+// maxRules is how many rules allowHosts and denyHosts may have.
+const maxRules = 1000
+
+// hostRules gives each rule its one spelling (proxy.NormalizeRule), and notes those that are none.
+func (f *faults) hostRules(location string, rules []string) []string {
+	if n := len(rules); n > maxRules {
+		f.add(location, fmt.Sprintf("must have at most %d rules; it has %d", maxRules, n), nil)
+		return nil
+	}
+	normal := make([]string, len(rules))
+	for i, s := range rules {
+		rule, err := proxy.NormalizeRule(s)
+		if err != nil {
+			f.add(element(location, i), "is no rule: "+err.Error(), cut(s))
+		}
+		normal[i] = rule
+	}
+	return normal
+}

@@ -1,0 +1,411 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"warren/events"
+	"warren/problem"
+	"warren/runs"
+	"warren/store"
+)
+
+// profileJSON is a profile as the API shows it.
+type profileJSON struct {
+	ID                string      `json:"id" example:"0199a1c2-7d3e-7a10-8a55-0123456789ab"`
+	WorkspaceID       string      `json:"workspaceId" example:"default"`
+	Name              string      `json:"name" example:"Shop, Berlin"`
+	OS                string      `json:"os" enum:"win,mac,linux"`
+	BrowserVersion    string      `json:"browserVersion" doc:"The declared major version. Empty while no browser is installed and none is declared." example:"156"`
+	Tags              rawStrings  `json:"tags"`
+	Notes             string      `json:"notes"`
+	ProxyID           *string     `json:"proxyId"`
+	FallbackProxyIDs  rawStrings  `json:"fallbackProxyIds"`
+	FallbackCountry   string      `json:"fallbackCountry" enum:"same,any"`
+	ProxyMissing      bool        `json:"proxyMissing" doc:"The proxy was deleted while the profile was in the trash: start is refused until proxyId is set."`
+	StartURLs         rawStrings  `json:"startUrls"`
+	Timezone          string      `json:"timezone" example:"auto"`
+	Locale            locale      `json:"locale"`
+	Geolocation       geolocation `json:"geolocation"`
+	WebRTC            string      `json:"webrtc" enum:"proxy_only,off,default"`
+	Screen            *screen     `json:"screen"`
+	Headless          *bool       `json:"headless"`
+	IdleTimeoutMs     *int64      `json:"idleTimeoutMs"`
+	MaxRunMs          *int64      `json:"maxRunMs"`
+	BackgroundTraffic string      `json:"backgroundTraffic" enum:"refuse,allow"`
+	AllowLocal        rawStrings  `json:"allowLocal"`
+	LogHosts          bool        `json:"logHosts"`
+	LocalhostVia      rawStrings  `json:"localhostVia"`
+	AllowHosts        rawStrings  `json:"allowHosts"`
+	DenyHosts         rawStrings  `json:"denyHosts"`
+	Consistency       string      `json:"consistency" enum:"off,warn,block"`
+	Status            string      `json:"status" enum:"stopped,starting,running,stopping,failed"`
+	Run               *runs.Info  `json:"run" doc:"What runs now, as start answered it, without its capability."`
+	LastRun           *runs.End   `json:"lastRun" doc:"How the last run ended."`
+	LastStartedAt     *time.Time  `json:"lastStartedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	DiskBytes         int64       `json:"diskBytes" doc:"Size of the profile's folder when it last stopped."`
+	CreatedAt         time.Time   `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	UpdatedAt         time.Time   `json:"updatedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	TrashedAt         *time.Time  `json:"trashedAt,omitempty,format:'2006-01-02T15:04:05.000Z07:00'" doc:"Only in the trash." example:"2026-11-21T14:06:00.000Z"`
+}
+
+func (profileJSON) example() any { return exampleProfile() }
+
+func exampleProfile() profileJSON {
+	return profileJSON{ID: exampleProfileID, WorkspaceID: "default", Name: "Shop, Berlin", OS: "win", BrowserVersion: "156",
+		Tags: `["shop","de"]`, ProxyID: new(exampleProxyID), FallbackProxyIDs: "[]", FallbackCountry: "same", LocalhostVia: "[]",
+		AllowHosts: "[]", DenyHosts: `["ads.example"]`, StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto",
+		Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
+		Status: "stopped", LastRun: exampleLastRun(), LastStartedAt: new(exampleTime()), DiskBytes: 12582912,
+		CreatedAt: exampleTime(), UpdatedAt: exampleTime()}
+}
+
+// ProfileBody is a profile as an answer, with the tag of its version.
+type ProfileBody struct {
+	ETag     string `header:"ETag"`
+	Location string `header:"Location"`
+	Body     profileJSON
+}
+
+func etag(revision int64) string { return fmt.Sprintf(`"%d"`, revision) }
+
+// matches says whether an If-Match header (RFC 9110, 13.1.1) names the revision. An empty header matches.
+func matches(ifMatch string, revision int64) bool {
+	if ifMatch == "" {
+		return true
+	}
+	for t := range strings.SplitSeq(ifMatch, ",") {
+		if t = strings.TrimSpace(t); t == "*" || t == etag(revision) {
+			return true
+		}
+	}
+	return false
+}
+
+func etagMismatch() *problem.Error {
+	return problem.New(problem.Changed, "etag_mismatch", "The object has changed since it was read. Read it again, and send its new ETag.")
+}
+
+// profile returns a row as the API shows it, with the state of its browser.
+func (s *API) profile(row store.Profile) (profileJSON, error) {
+	p, err := profileFromRow(row)
+	if p.BrowserVersion == "" {
+		p.BrowserVersion = s.runs.DefaultMajor()
+	}
+	p.Status, p.Run = s.runs.Status(row.ID, runs.StatusAtRest(row))
+	return p, err
+}
+
+// profileFromRow is written out, and not derived from the table of settings, because lists call it for each profile.
+func profileFromRow(row store.Profile) (profileJSON, error) {
+	p := profileJSON{
+		ID: row.ID, WorkspaceID: row.WorkspaceID, Name: row.Name, OS: row.OS, BrowserVersion: row.BrowserVersion,
+		Tags: rawStrings(row.Tags), Notes: row.Notes,
+		ProxyID: row.ProxyID, ProxyMissing: row.ProxyMissing,
+		FallbackProxyIDs: rawStrings(row.FallbackProxyIDs), FallbackCountry: row.FallbackCountry,
+		StartURLs: rawStrings(row.StartURLs), Headless: row.Headless, IdleTimeoutMs: row.IdleTimeoutMs, MaxRunMs: row.MaxRunMs,
+		Timezone: row.Timezone, Locale: locale(row.Locale), Geolocation: geolocation(row.Geolocation),
+		WebRTC: row.WebRTC, Consistency: row.Consistency, BackgroundTraffic: row.BackgroundTraffic,
+		AllowLocal: rawStrings(row.AllowLocal), LocalhostVia: rawStrings(row.LocalhostVia),
+		AllowHosts: rawStrings(row.AllowHosts), DenyHosts: rawStrings(row.DenyHosts), LogHosts: row.LogHosts,
+		DiskBytes: row.DiskBytes, LastStartedAt: startedAt(row.LastStartedAt),
+		CreatedAt: runs.Millis(row.CreatedAt), UpdatedAt: runs.Millis(row.UpdatedAt), TrashedAt: millisOrNil(row.TrashedAt),
+	}
+	var err error
+	if p.Screen, err = fromText[screen](row.Screen); err == nil {
+		p.LastRun, err = fromText[runs.End](row.LastRun)
+	}
+	return p, err
+}
+
+// fromText reads a column that holds JSON, or NULL.
+func fromText[T any](text *string) (*T, error) {
+	if text == nil {
+		return nil, nil
+	}
+	v := new(T)
+	return v, json.Unmarshal([]byte(*text), v)
+}
+
+func (s *API) profileAnswer(row store.Profile) (*ProfileBody, error) {
+	p, err := s.profile(row)
+	return &ProfileBody{ETag: etag(row.Revision), Body: p}, err
+}
+
+// profileList are the parameters of a list of profiles.
+type profileList struct {
+	InWorkspace
+	Paging
+	Search  string   `query:"search" maxLength:"200" doc:"Profiles whose name or notes contain it, whatever the case."`
+	Tag     []string `query:"tag,explode" maxItems:"50" doc:"Profiles that have the tag; given several times, all of them."`
+	Status  string   `query:"status" enum:"stopped,starting,running,stopping,failed"`
+	ProxyID string   `query:"proxyId" doc:"Profiles that use this proxy."`
+	OS      string   `query:"os" enum:"win,mac,linux,windows,macos,darwin,lin"`
+	Sort    string   `query:"sort" enum:"createdAt,updatedAt,name,lastStartedAt" doc:"Default: createdAt."`
+	Order   string   `query:"order" enum:"asc,desc" doc:"Default: desc, newest first."`
+	Trashed bool     `query:"trashed" doc:"List the trash instead."`
+}
+
+type profileGet struct {
+	ProfilePath
+	Trashed bool `query:"trashed" doc:"Look in the trash."`
+}
+
+func (s *API) getProfile(ctx context.Context, in *profileGet) (*ProfileBody, error) {
+	row, err := s.profileRow(ctx, in.ID, in.Trashed)
+	if err != nil {
+		return nil, err
+	}
+	return s.profileAnswer(row)
+}
+
+// profileCreate is a profile to make. The schema refuses members that only the server sets.
+type profileCreate struct {
+	Body profileInput
+
+	workspace string
+}
+
+func (profileCreate) example() any {
+	return map[string]any{"name": "Shop, Berlin", "os": "win", "browserVersion": "156", "workspaceId": "default",
+		"tags": []string{"shop", "de"}, "proxyId": exampleProxyID}
+}
+
+// Resolve checks the request by itself.
+func (in *profileCreate) Resolve(ctx huma.Context) []error {
+	var f faults
+	if !in.Body.Name.Set {
+		f.add("body.name", "is required", nil)
+	}
+	in.Body.check(&f)
+	in.workspace = f.workspace(callerOf(ctx.Context()), in.Body.WorkspaceID)
+	return f.errors()
+}
+
+// createProfile checks and inserts in one transaction: no foreign key holds a fallback.
+func (s *API) createProfile(ctx context.Context, in *profileCreate) (*ProfileBody, error) {
+	row := newProfile(in.workspace)
+	in.Body.merge(&row)
+	err := s.store.Write(ctx, func(q *store.Queries) error {
+		if err := s.checkMerged(ctx, q, &in.Body, row, nil); err != nil {
+			return err
+		}
+		if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: row.WorkspaceID, Now: row.CreatedAt}); err != nil {
+			return err
+		}
+		if err := q.AddProfile(ctx, insertOf(row)); err != nil {
+			return err
+		}
+		return recordCreated(ctx, q, row.ID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.events.Publish(events.Event{Type: "profile.created", Workspace: row.WorkspaceID, Data: profileEvent{row.ID}})
+	body, err := s.profileAnswer(row)
+	if err != nil {
+		return nil, err
+	}
+	body.Location = Prefix + "/profiles/" + row.ID
+	return body, nil
+}
+
+// checkMerged checks a request against the database and this server. merged is the profile as the request would have it. The error names
+// every fault, those of f too.
+func (s *API) checkMerged(ctx context.Context, q *store.Queries, in *profileInput, merged store.Profile, f faults) error {
+	s.checkBypasses(in, &f)
+	if err := in.checkProxies(ctx, q, callerOf(ctx), merged, &f); err != nil {
+		return err
+	}
+	return f.problem()
+}
+
+// profileUpdate holds the members to change.
+type profileUpdate struct {
+	ProfilePath
+	CloseOldQuery
+	IfMatch string `header:"If-Match" doc:"The ETag that was read: 412 when the profile has changed since."`
+	Body    profileInput
+}
+
+func (profileUpdate) example() any {
+	return map[string]any{"name": "Shop, Hamburg", "tags": []string{"shop", "hh"}}
+}
+
+// Resolve checks the request by itself.
+func (in *profileUpdate) Resolve(huma.Context) []error {
+	var f faults
+	in.Body.check(&f)
+	return f.errors()
+}
+
+// updateProfile merges, checks and writes in one transaction. Faults come before If-Match (RFC 9110, 13.2.1).
+func (s *API) updateProfile(ctx context.Context, in *profileUpdate) (*ProfileBody, error) {
+	sees := callerOf(ctx).Sees.Filter()
+	var row store.Profile
+	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
+		row, err = q.GetProfile(ctx, store.GetProfileParams{ID: in.ID, Workspaces: sees})
+		if err != nil {
+			return orNotFound(err, "profile")
+		}
+		in.Body.merge(&row)
+		var f faults
+		f.otherWorkspace(in.Body.WorkspaceID, row.WorkspaceID)
+		if err := s.checkMerged(ctx, q, &in.Body, row, f); err != nil {
+			return err
+		}
+		if !matches(in.IfMatch, row.Revision) {
+			return etagMismatch()
+		}
+		row.UpdatedAt = now()
+		params := updateOf(row)
+		params.Workspaces = sees
+		row, err = q.UpdateProfile(ctx, params)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.runs.ProfileChanged(context.WithoutCancel(ctx), row.ID, in.change())
+	s.events.Publish(events.Event{Type: "profile.updated", Workspace: row.WorkspaceID, Data: profileUpdated{membersOf(in.Body), row.ID}})
+	return s.profileAnswer(row)
+}
+
+// change says what a running browser of the profile has to reconcile.
+func (in *profileUpdate) change() runs.Change {
+	given := in.Body.ProxyID.given()
+	c := runs.Change{FollowProfile: given, ResetFailover: given, CloseOld: in.CloseOld}
+	if given || in.Body.Timezone.Set || in.Body.Locale.Set || in.Body.Geolocation.Set {
+		c.Exit = runs.CheckIfStale
+	}
+	return c
+}
+
+type profileDelete struct {
+	ProfilePath
+	IfMatch   string `header:"If-Match" doc:"The ETag that was read: 412 when the profile has changed since."`
+	Permanent bool   `query:"permanent" doc:"Remove the profile and its data now, also out of the trash."`
+}
+
+func (s *API) deleteProfile(ctx context.Context, in *profileDelete) (*struct{}, error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil && in.Permanent {
+		row, err = s.profileRow(ctx, in.ID, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !matches(in.IfMatch, row.Revision) {
+		return nil, etagMismatch()
+	}
+	release, err := s.runs.Hold(ctx, row.ID) // a running profile is stopped first; none starts until release
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	check := func(q *store.Queries) error { return s.unchanged(ctx, q, row.ID, in.IfMatch) }
+	if in.Permanent {
+		err = s.runs.Erase(ctx, callerOf(ctx).Sees, row.ID, check)
+	} else {
+		err = s.trash(ctx, row.ID, check)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.events.Publish(events.Event{Type: "profile.deleted", Workspace: row.WorkspaceID, Data: profileDeleted{row.ID, in.Permanent}})
+	return nil, nil
+}
+
+// unchanged checks If-Match again in the transaction that removes: the profile may have changed while its browser stopped.
+func (s *API) unchanged(ctx context.Context, q *store.Queries, id, ifMatch string) error {
+	row, err := q.GetProfileAny(ctx, store.GetProfileAnyParams{ID: id, Workspaces: callerOf(ctx).Sees.Filter()})
+	if err != nil {
+		return orNotFound(err, "profile")
+	}
+	if !matches(ifMatch, row.Revision) {
+		return etagMismatch()
+	}
+	return nil
+}
+
+func (s *API) trash(ctx context.Context, id string, check func(*store.Queries) error) error {
+	return s.store.Write(ctx, func(q *store.Queries) error {
+		if err := check(q); err != nil {
+			return err
+		}
+		_, err := q.TrashProfile(ctx, store.TrashProfileParams{ID: id, TrashedAt: now(), Workspaces: callerOf(ctx).Sees.Filter()})
+		return orNotFound(err, "profile")
+	})
+}
+
+type profileRestore struct {
+	ProfilePath
+	Body *noInput `required:"false"`
+}
+
+func (s *API) restoreProfile(ctx context.Context, in *profileRestore) (*ProfileBody, error) {
+	c := callerOf(ctx)
+	var row store.Profile
+	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
+		row, err = q.RestoreProfile(ctx, store.RestoreProfileParams{ID: in.ID, Workspaces: c.Sees.Filter()})
+		return orNotFound(err, "profile")
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.events.Publish(events.Event{Type: "profile.restored", Workspace: row.WorkspaceID, Data: profileEvent{row.ID}})
+	return s.profileAnswer(row)
+}
+
+func startedAt(ms int64) *time.Time {
+	if ms == 0 {
+		return nil
+	}
+	return millisOrNil(&ms)
+}
+
+// The parameters of the queries that write a row.
+var (
+	insertOf = columnsInto[store.AddProfileParams]()
+	updateOf = columnsInto[store.UpdateProfileParams]()
+)
+
+// columnsInto returns a function that makes a query's parameters from a row. It copies the columns by name, and computes the search keys.
+func columnsInto[P any]() func(store.Profile) P {
+	type copied struct{ param, column int } // fields of P and of a row
+	var fields []copied
+	for i, p := range reflect.VisibleFields(reflect.TypeFor[P]()) {
+		if column, ok := reflect.TypeFor[store.Profile]().FieldByName(p.Name); ok {
+			fields = append(fields, copied{i, column.Index[0]})
+		}
+	}
+	return func(row store.Profile) (params P) {
+		row.SearchKey, row.TagsKey = store.SearchKey(row.Name, row.Notes), store.TagsKey(runs.StringsOf(row.Tags))
+		from, to := reflect.ValueOf(&row).Elem(), reflect.ValueOf(&params).Elem()
+		for _, f := range fields {
+			to.Field(f.param).Set(from.Field(f.column))
+		}
+		return params
+	}
+}
+
+// What events say of profiles.
+type (
+	profileEvent struct {
+		ID string `json:"id"`
+	}
+	profileUpdated struct {
+		Changed []string `json:"changed"` // the members that the request had
+		ID      string   `json:"id"`
+	}
+	profileDeleted struct {
+		ID        string `json:"id"`
+		Permanent bool   `json:"permanent"`
+	}
+)

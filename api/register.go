@@ -1,0 +1,167 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"warren/problem"
+	"warren/store"
+)
+
+// useOurErrors sets huma's package-wide hooks once. huma's error model repeats what was sent, passwords included, and its matching
+// of names ignores case.
+var useOurErrors = sync.OnceFunc(func() {
+	huma.NewError = newHumaError
+	huma.NewErrorWithContext = func(ctx huma.Context, status int, msg string, errs ...error) huma.StatusError {
+		if status == http.StatusUnprocessableEntity {
+			for _, f := range requestOf(ctx.Context()).queryFaults {
+				errs = append(errs, f)
+			}
+		}
+		return newHumaError(status, msg, errs...)
+	}
+	huma.ValidateStrictCasing = true
+	huma.DefaultArrayNullable = false
+})
+
+func (s *API) humaConfig() huma.Config {
+	c := huma.DefaultConfig("Warren", s.cfg.Version["version"])
+	c.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
+	c.CreateHooks = nil // no $schema members, no Link headers
+	c.DocsPath, c.SchemasPath, c.OpenAPIPath = "", "", ""
+	c.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
+	c.DefaultFormat = "application/json"
+	c.Transformers = []huma.Transformer{func(ctx huma.Context, _ string, v any) (any, error) {
+		if p, ok := v.(*Problem); ok {
+			v = occurrence(ctx.Context(), s.log, p.cause)
+		}
+		body, err := newBody(v) // not in the format's Marshal: the header is not sent yet, so Content-Length can be set
+		if err == nil {
+			ctx.SetHeader("Content-Length", strconv.Itoa(len(*body)))
+		}
+		return body, err
+	}}
+	describeAPI(c.OpenAPI)
+	return c
+}
+
+// jsonFormat decodes JSON strictly (bodies.go).
+func jsonFormat() huma.Format {
+	return huma.Format{
+		Marshal:   func(w io.Writer, v any) error { return v.(*body).writeTo(w) },
+		Unmarshal: readBody,
+	}
+}
+
+// add registers an operation: the scope that it needs, its method and path, its id and summary, and its handler.
+func add[I, O any](s *API, scope store.Right, pattern, id, summary string, h func(context.Context, *I) (*O, error)) {
+	method, p, _ := strings.Cut(pattern, " ")
+	op := huma.Operation{
+		OperationID: id, Method: method, Path: p, Summary: summary,
+		MaxBodyBytes:    bodyLimit(pattern) + 1, // huma refuses a body whose size equals the limit
+		BodyReadTimeout: -1,                     // else a request without its optional body fails after 5 s
+		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
+			checkQuery(ctx)
+			next(ctx)
+		}},
+	}
+	describeOperation(&op, scope)
+	s.needs[method+" "+Prefix+p] = scope
+	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
+		if extra := requestOf(ctx).queryFaults; len(extra) > 0 {
+			return nil, newProblem(problem.NotValid(extra...))
+		}
+		out, err := h(ctx, in)
+		if err != nil {
+			return nil, newProblem(fromError(err))
+		}
+		return out, nil
+	})
+	s.addExamples(method, p, reflect.TypeFor[I](), reflect.TypeFor[O]())
+}
+
+// addExamples adds the examples of an operation to the document: of its request, its answer and its errors.
+func (s *API) addExamples(method, path string, in, out reflect.Type) {
+	o := s.api.OpenAPI()
+	problems := problemsOf(path, in, s.idempotency.covers(method+" "+Prefix+path))
+	addProblemExamples(o, problems)
+	op := operations(o.Paths[path])[method]
+	if op.RequestBody != nil {
+		if media := op.RequestBody.Content["application/json"]; media != nil {
+			media.Example = plain(cmp.Or(exampleOf(in), any(map[string]any{})))
+		}
+	}
+	for status, response := range op.Responses {
+		code, err := strconv.Atoi(status)
+		if media := response.Content["application/json"]; media != nil && err == nil && code < 300 {
+			media.Example = plain(exampleOf(out))
+		}
+		if media := response.Content["application/problem+json"]; media != nil {
+			media.Examples = problemExamples(problems, code)
+		}
+	}
+}
+
+// operations returns the operations of a path, by method.
+func operations(item *huma.PathItem) map[string]*huma.Operation {
+	return map[string]*huma.Operation{http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put,
+		http.MethodPatch: item.Patch, http.MethodDelete: item.Delete}
+}
+
+// checkQuery records unknown query parameters, and those given twice that take one value. They are reported together with all other
+// faults; huma's own check would report them alone.
+func checkQuery(ctx huma.Context) {
+	u := ctx.URL()
+	if u.RawQuery == "" {
+		return
+	}
+	req := requestOf(ctx.Context())
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		req.queryFaults = append(req.queryFaults, problem.Fault{Location: "query",
+			Message: "cannot be read: write & between parameters, and % as %25"})
+	}
+	for name, values := range query {
+		if !utf8.ValidString(name + strings.Join(values, "")) {
+			req.queryFaults = append(req.queryFaults, problem.Fault{Location: "query." + strings.ToValidUTF8(name, ""),
+				Message: "is not UTF-8"})
+			continue
+		}
+		params := ctx.Operation().Parameters
+		i := slices.IndexFunc(params, func(p *huma.Param) bool { return p.In == "query" && p.Name == name })
+		switch {
+		case i < 0:
+			req.queryFaults = append(req.queryFaults, problem.Fault{Location: "query." + name,
+				Message: "is not a parameter of this operation"})
+		case len(values) > 1 && params[i].Schema.Type != huma.TypeArray:
+			req.queryFaults = append(req.queryFaults, problem.Fault{Location: "query." + name, Message: "stands more than once"})
+		}
+	}
+}
+
+// stream registers a handler that huma does not serve: a stream, a socket or a file.
+func (s *API) stream(scope store.Right, pattern string, h func(w http.ResponseWriter, r *http.Request) error) {
+	method, p, ok := strings.Cut(pattern, " ")
+	if !ok {
+		method, p = "", pattern
+	} else {
+		method += " "
+	}
+	s.needs[method+Prefix+p] = scope
+	s.mux.HandleFunc(method+Prefix+p, func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			writeProblem(w, r, s.log, fromError(err))
+		}
+	})
+}

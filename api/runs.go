@@ -1,0 +1,109 @@
+package api
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"warren/runs"
+	"warren/store"
+)
+
+// Lists running and past runs, their hosts, and the load of the server.
+
+// listedRunJSON is a run in the answer of GET /runs.
+type listedRunJSON struct {
+	runs.Info
+	Usage *runs.Usage `json:"usage" doc:"What the run uses now; null if its process did not answer in time."`
+}
+
+func (listedRunJSON) example() any {
+	return listedRunJSON{Info: exampleStart().Info, Usage: &runs.Usage{CPUPercent: new(3.4), CPUMs: new(int64(5210)),
+		MemoryBytes: new(int64(214 << 20)), MemoryKind: new("pss"), OwnBytes: new(int64(7 << 20)), Processes: new(9),
+		BytesUp: 81920, BytesDown: 4 << 20, Connections: 6, Clients: 1}}
+}
+
+func (s *API) listRuns(ctx context.Context, in *struct {
+	InWorkspace
+}) (*listBody[listedRunJSON], error) {
+	data := []listedRunJSON{}
+	all := s.runs.List(callerOf(ctx).Sees, in.WorkspaceID)
+	for i, usage := range s.runs.Usages(ctx, all) {
+		data = append(data, listedRunJSON{all[i], usage})
+	}
+	return &listBody[listedRunJSON]{list[listedRunJSON]{Data: data, Total: int64(len(data)), Page: 1, Limit: max(1, len(data))}}, nil
+}
+
+// pastRunsBody is the answer of listProfileRuns.
+type pastRunsBody listBody[runs.PastRun]
+
+func (pastRunsBody) example() any {
+	start, last := exampleStart(), exampleLastRun()
+	return exampleList(runs.PastRun{RunID: last.RunID, Status: last.Status, StartedAt: last.StartedAt, EndedAt: &last.EndedAt,
+		DurationMs: last.DurationMs, Reason: &last.Reason, Method: last.Method, ExitCode: &last.ExitCode, BytesUp: &last.BytesUp,
+		BytesDown: &last.BytesDown, ByRules: &last.ByRules, Headless: &start.Headless, Browser: &start.Browser, Proxy: start.Proxy})
+}
+
+func (s *API) listProfileRuns(ctx context.Context, in *struct {
+	ProfilePath
+	Paging
+}) (*pastRunsBody, error) {
+	profile, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	q := s.store.Read()
+	p := store.ListRunsOfProfileParams{ProfileID: profile.ID, AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
+	total, err := q.CountRunsOfProfile(ctx, store.CountRunsOfProfileParams{ProfileID: profile.ID})
+	if err == nil && in.After != "" {
+		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "run", func(id string) (int64, error) {
+			at, err := q.GetRun(ctx, store.GetRunParams{ID: id})
+			if err == nil && at.ProfileID != profile.ID {
+				err = store.ErrNoRow
+			}
+			return at.StartedAt, err
+		})
+	}
+	var rows []store.Run
+	if err == nil {
+		rows, err = q.ListRunsOfProfile(ctx, p)
+	}
+	found, err := pageOf(rows, total, in.Limit, err, func(r store.Run) (int64, string) { return r.StartedAt, r.ID })
+	if err != nil {
+		return nil, err
+	}
+	out, err := answerList(found, in.Paging, func(row store.Run) (runs.PastRun, error) { return s.runs.PastRun(ctx, row) })
+	return (*pastRunsBody)(out), err
+}
+
+// hostsBody is the answer of listRunHosts.
+type hostsBody struct{ Body runs.Hosts }
+
+func (hostsBody) example() any {
+	return runs.Hosts{RunID: exampleRunID, Data: []runs.Host{{Host: "example.com", Connections: 4, BytesUp: 2210, BytesDown: 81920,
+		FirstAt: exampleTime(), LastAt: exampleTime().Add(time.Minute)}}}
+}
+
+func (s *API) listRunHosts(ctx context.Context, in *struct {
+	RunID string `path:"runId" doc:"The run's id, as start and the history name it."`
+}) (*hostsBody, error) {
+	row, err := s.store.Read().GetRun(ctx, store.GetRunParams{ID: in.RunID, Workspaces: callerOf(ctx).Sees.Filter()})
+	if err != nil {
+		return nil, orNotFound(err, "run")
+	}
+	hosts, err := s.runs.HostsOf(ctx, row)
+	return &hostsBody{hosts}, err
+}
+
+// pressureBody is the answer of pressure.
+type pressureBody struct{ Body runs.Pressure }
+
+func (pressureBody) example() any {
+	return runs.Pressure{Accepting: true, Running: 12, Starting: 1, MaxRunning: new(30), MaxStarting: 2, MaxQueue: 1000,
+		CPU:    runs.CPU{Cores: 2, Load1: new(0.8), Percent: new(31.5)},
+		Memory: &runs.Memory{TotalBytes: 8 << 30, AvailableBytes: 5 << 30}, Disk: &runs.Disk{FreeBytes: 120 << 30}}
+}
+
+func (s *API) pressure(context.Context, *struct{}) (*pressureBody, error) {
+	return &pressureBody{s.runs.Pressure()}, nil
+}

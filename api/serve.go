@@ -1,0 +1,135 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"warren/problem"
+)
+
+// Serves a request: identifies it, checks host, origin and key, and dispatches it to its operation.
+
+// ServeHTTP answers one request. It checks the Host first, then serves what needs no key, then checks Origin and key, then
+// dispatches.
+func (s *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	req := &request{id: requestIDFrom(r), base: s.baseOf(r), http: r}
+	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, req))
+	req.answer.ResponseWriter = w
+	w = &req.answer
+	body := limitBodyTime(w, r)
+	defer s.catch(w, r, req)
+	w.Header()["X-Request-Id"] = []string{req.id}
+	w.Header()["X-Content-Type-Options"] = []string{"nosniff"}
+	w.Header()["Cache-Control"] = []string{"no-store"}
+	if err := s.serve(w, r, req); err != nil {
+		body.shortenDeadline()
+		writeProblem(w, r, s.log, fromError(err))
+	}
+}
+
+// catch turns a panic of a handler into a 500. The log gets the cause, the client does not. An answer that has begun is aborted.
+func (s *API) catch(w http.ResponseWriter, r *http.Request, req *request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	err := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+	if req.answer.begun {
+		s.log.Error("request broke off", "request", req.id, "cause", err)
+		panic(http.ErrAbortHandler)
+	}
+	writeProblem(w, r, s.log, problem.Hidden(err))
+}
+
+func (s *API) serve(w http.ResponseWriter, r *http.Request, req *request) error {
+	if !s.isHostAllowed(r) {
+		return foreignHost()
+	}
+	if done, err := s.servePublic(w, r); done || err != nil {
+		return err
+	}
+	if err := s.checkOrigin(r); err != nil {
+		return err
+	}
+	if strings.HasPrefix(r.URL.Path, "/cdp/") && isClean(r.URL.Path) {
+		return s.capabilityGateway(w, r)
+	}
+	if strings.HasPrefix(r.URL.Path, "/live/") && isClean(r.URL.Path) && isRead(r) {
+		return s.capabilityLive(w, r)
+	}
+	caller, err := s.authenticate(r)
+	if problem.Is(err, problem.Unauthorized) && len(r.Header["Authorization"]) > 0 {
+		return s.rejectKey(r)
+	}
+	if err != nil {
+		return err
+	}
+	req.caller = caller
+	if r.URL.Path == "/openapi.json" && isRead(r) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(s.openapi) //nolint:errcheck // the client may have disconnected
+		return nil
+	}
+	return s.dispatch(w, r)
+}
+
+// dispatch checks the scope of the caller's key and passes the request to its operation. The check comes first, so that nothing is
+// read or stored for a request without the scope.
+func (s *API) dispatch(w http.ResponseWriter, r *http.Request) error {
+	if !isClean(r.URL.Path) {
+		return problem.New(problem.NotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
+	}
+	h, pattern := s.mux.Handler(r)
+	if pattern == "" {
+		refused := &refusal405{header: http.Header{}}
+		h.ServeHTTP(refused, r)
+		allow := refused.header.Get("Allow")
+		if s.isReadOnly(r.URL.Path) {
+			allow = "GET, HEAD"
+		}
+		if allow != "" {
+			w.Header().Set("Allow", allow)
+			return problem.New(problem.WrongMethod, "method_not_allowed",
+				"This address takes other methods: "+allow+".")
+		}
+		return problem.New(problem.NotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
+	}
+	need, ok := s.needs[pattern]
+	if !ok {
+		return fmt.Errorf("no scope is registered for %s", pattern) // only add and stream register patterns
+	}
+	if p := callerOf(r.Context()).may(need); p != nil {
+		return p
+	}
+	if ct := r.Header.Get("Content-Type"); ct != "" {
+		r.Header.Set("Content-Type", strings.ToLower(ct)) // media types are case-insensitive (RFC 9110, 8.3.1); huma compares bytes
+	}
+	requestOf(r.Context()).accept = strings.Join(r.Header.Values("Accept"), ",")
+	r.Header["Accept"] = []string{"application/json"} // operations answer JSON alone; request.accept keeps the original
+	if slices.Contains(slowOperations(), strings.Replace(pattern, " "+Prefix, " ", 1)) {
+		ctx, release, err := s.longLived(r.Context())
+		if err != nil {
+			return err
+		}
+		defer release()
+		r = r.WithContext(ctx)
+	}
+	if key := r.Header.Get("Idempotency-Key"); key != "" && s.idempotency.covers(pattern) {
+		return s.idempotency.serve(w, r, key, s.mux)
+	}
+	s.mux.ServeHTTP(w, r)
+	return nil
+}
+
+// refusal405 records the mux's own 405 answer: only its Allow header is used.
+type refusal405 struct{ header http.Header }
+
+func (w *refusal405) Header() http.Header         { return w.header }
+func (w *refusal405) Write(b []byte) (int, error) { return len(b), nil }
+func (w *refusal405) WriteHeader(int)             {}

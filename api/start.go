@@ -1,0 +1,230 @@
+package api
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"warren/identity"
+	"warren/pool"
+	"warren/problem"
+	"warren/runs"
+	"warren/store"
+)
+
+// The operations that start and restart a profile.
+
+// startInput overrides the profile for one run.
+type startInput struct {
+	Headless  opt[bool]         `json:"headless,omitempty"`
+	StartURLs opt[[]string]     `json:"startUrls,omitempty"`
+	ProxyID   opt[proxyIDInput] `json:"proxyId,omitempty" doc:"For this run alone; null: direct. An object picks one of the proxies of the workspace that have a tag and are not known to be dead: random; leastUsed (by the fewest runs now); roundRobin (in turn); sticky (the one that the profile was given for this tag before)."`
+	Preflight string            `json:"preflight,omitempty" nullable:"true" enum:"off,warn,require" doc:"Look the exit up at start. require: refuse when the proxy is dead. Default: warn."`
+	DryRun    bool              `json:"dryRun,omitempty" nullable:"true" doc:"Answer what would be run, and start nothing."`
+	DebugPort bool              `json:"debugPort,omitempty" nullable:"true" doc:"Open a port of this machine (in 127.77.0.0/16) for clients that can only say host:port, as Selenium does."`
+
+	AllowDowngrade bool `json:"allowDowngrade,omitempty" nullable:"true" doc:"Open the profile with an older browser than last time, which may damage it, after a copy of its data was made beside it (the warning downgraded says where). Without it that is 409 browser_too_old."`
+}
+
+func (startInput) example() any {
+	return map[string]any{"headless": true, "startUrls": []string{"https://example.com/"}}
+}
+
+type startRequest struct {
+	ProfilePath
+	Body *startInput `required:"false"`
+}
+
+func (startRequest) problems() []*problem.Error {
+	dead := exampleCheck()
+	dead.OK, dead.Status, dead.ExitIP, dead.LatencyMs, dead.IPVersion = false, "dead", nil, nil, nil
+	dead.Error = &pool.CheckError{Stage: "connect", Code: "connection_refused", Message: "Nobody listens at the proxy's address."}
+	return append([]*problem.Error{
+		problem.New(problem.Upstream, "proxy_unreachable",
+			"The profile's proxy does not work, so the browser was not started.").With(&dead),
+		runs.IdentityMismatch([]identity.Mismatch{{Code: "timezone_mismatch", Location: "profile.timezone",
+			Message: "is Asia/Tokyo, and the proxy comes out in Europe/Berlin, where clocks show another time. " +
+				"Set it to auto or to Europe/Berlin."}}),
+		runs.BrowserTooOld("156.0.8078.79", 156, runs.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
+		runs.CancelledStart(), pool.PasswordUnreadable(nil), runs.NoProxyToPick()}, noBrowserProblems()...)
+}
+
+// noBrowserProblems returns the errors of every operation that starts a browser.
+func noBrowserProblems() []*problem.Error {
+	failed := problem.New(problem.Unavailable, "browser_failed",
+		"The browser ended while it started. `exitCode` and `lines` say how; `warren doctor` looks for the cause.")
+	failed.Details = runs.LastWords{ExitCode: new(127), Lines: []string{"error while loading shared libraries: libnss3.so"}}
+	return []*problem.Error{
+		problem.New(problem.Conflict, "proxy_missing", "The profile's proxy was deleted while it was in the trash. "+
+			"Set proxyId to a proxy, or to null for a direct connection, then start again."),
+		runs.StartQueueFull(), failed,
+		problem.New(problem.Unavailable, "browser_not_found", "no Chromium was found. Install it with: apt-get install -y chromium"),
+		problem.New(problem.Timeout, "start_timeout", "The browser did not take commands in time, and was ended. "+
+			"`lines` holds what it said; --start-timeout gives it longer.")}
+}
+
+// Resolve checks the request by itself.
+func (in *startRequest) Resolve(huma.Context) []error {
+	var f faults
+	if in.Body == nil {
+		in.Body = &startInput{}
+	}
+	if in.Body.StartURLs.given() {
+		f.startURLs("body.startUrls", in.Body.StartURLs.Value)
+	}
+	if from := in.Body.ProxyID.Value.From; from != nil {
+		from.Tag = f.plain("body.proxyId.tag", from.Tag, 1, 64)
+	}
+	return f.errors()
+}
+
+// proxyIDInput is the proxyId of a start: an id, or what to pick from.
+type proxyIDInput struct {
+	ID   string
+	From *pickFrom
+}
+
+// pickFrom says which proxies there are to pick from, and how.
+type pickFrom struct {
+	Tag  string `json:"tag"`
+	Pick string `json:"pick"`
+}
+
+// UnmarshalJSON takes an id or an object.
+func (c *proxyIDInput) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, &c.ID)
+	}
+	c.From = new(pickFrom)
+	return json.Unmarshal(b, c.From, json.RejectUnknownMembers(true))
+}
+
+// Schema is either shape, or null.
+func (proxyIDInput) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{AnyOf: []*huma.Schema{
+		{Type: huma.TypeString},
+		{Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"tag", "pick"}, Properties: map[string]*huma.Schema{
+			"tag":  {Type: huma.TypeString, MinLength: new(1), MaxLength: new(64)},
+			"pick": {Type: huma.TypeString, Enum: []any{"random", "leastUsed", "roundRobin", "sticky"}}}},
+		nullSchema(),
+	}, Examples: []any{exampleProxyID}}
+}
+
+// options are the request as package runs takes it, for a caller.
+func (in *startInput) options(c *caller) runs.Options {
+	o := runs.Options{Preflight: in.Preflight, DebugPort: in.DebugPort, AllowDowngrade: in.AllowDowngrade, DryRun: in.DryRun,
+		Asker: c.asker()}
+	if in.Headless.Set {
+		o.Headless.Set = true
+		if in.Headless.given() {
+			o.Headless.Value = new(in.Headless.Value)
+		}
+	}
+	if in.StartURLs.Set {
+		o.StartURLs = runs.Override[[]string]{Set: true, Value: in.StartURLs.Value}
+	}
+	if in.ProxyID.Set {
+		o.Proxy.Set = true
+		if in.ProxyID.given() {
+			o.Proxy.Value.ID = in.ProxyID.Value.ID
+			if from := in.ProxyID.Value.From; from != nil {
+				o.Proxy.Value.Pick = &runs.Pick{Tag: from.Tag, How: from.Pick}
+			}
+		}
+	}
+	return o
+}
+
+// asker is the caller's key as a start knows it.
+func (c *caller) asker() runs.Asker {
+	return runs.NewAsker(c.Holder, c.mark)
+}
+
+func (s *API) startProfile(ctx context.Context, in *startRequest) (*struct{ Body startAnswer }, error) {
+	return s.startBy(ctx, in, s.runs.Start)
+}
+
+func (s *API) restartProfile(ctx context.Context, in *startRequest) (*struct{ Body startAnswer }, error) {
+	return s.startBy(ctx, in, s.runs.Restart)
+}
+
+// starter is a way to start a browser: runs.Manager's Start or Restart.
+type starter func(context.Context, store.Profile, runs.Options) (*runs.Started, error)
+
+// startBy checks the request against the profile, and answers with the run.
+func (s *API) startBy(ctx context.Context, in *startRequest, start starter) (*struct{ Body startAnswer }, error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err == nil {
+		err = s.checkStartProxy(ctx, in.Body.ProxyID, row)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, o := &struct{ Body startAnswer }{}, in.Body.options(callerOf(ctx))
+	if in.Body.DryRun {
+		out.Body.dry, err = s.runs.DryRun(ctx, row, o)
+		return out, err
+	}
+	answer, err := start(ctx, row, o)
+	if err != nil {
+		return nil, err
+	}
+	out.Body.started = answer
+	return out, s.addresses(ctx, answer)
+}
+
+// checkStartProxy refuses a proxy that the profile could not have either. What to pick one from is looked at when the run is planned.
+func (s *API) checkStartProxy(ctx context.Context, id opt[proxyIDInput], row store.Profile) error {
+	if !id.given() || id.Value.From != nil {
+		return nil
+	}
+	var f faults
+	asked := profileInput{ProxyID: opt[string]{Set: true, Value: id.Value.ID}}
+	asked.merge(&row)
+	if err := asked.checkProxies(ctx, s.store.Read(), callerOf(ctx), row, &f); err != nil {
+		return err
+	}
+	return f.problem()
+}
+
+// startAnswer is start's answer, or with dryRun what would be run.
+type startAnswer struct {
+	started *runs.Started
+	dry     *runs.DryRun
+}
+
+func (startAnswer) example() any { return exampleStart() }
+
+func exampleStart() runs.Started {
+	return runs.Started{WsEndpoint: "ws://127.0.0.1:7777/cdp/CAPABILITY", CdpURL: "http://127.0.0.1:7777/cdp/CAPABILITY",
+		LiveURL: "http://127.0.0.1:7777/live#CAPABILITY",
+		Info: runs.Info{ID: exampleProfileID, ProfileID: exampleProfileID, WorkspaceID: "default", RunID: exampleRunID, Status: "running",
+			StartedAt: exampleTime(), PID: 4711, Headless: true,
+			Browser:   runs.UsedBrowser{Product: "Chromium", Version: "156.0.8078.79", Path: "/usr/lib/chromium/chromium", Match: "exact"},
+			Requested: runs.Requested{OS: "linux", BrowserVersion: "156"},
+			Effective: runs.Effective{OS: "linux", BrowserVersion: "156",
+				UserAgent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36",
+				Timezone:  "Europe/Berlin", Locale: []string{"de-DE", "de", "en-US", "en"}, Geolocation: jsontext.Value("null"),
+				WebRTC: "proxy_only"},
+			Proxy: &runs.Egress{ID: exampleProxyID, Type: "socks5", ExitIP: new("203.0.113.7"), Country: new("DE"),
+				Timezone: new("Europe/Berlin"), LatencyMs: new(int64(84)), CheckedAt: new(exampleTime())},
+			Isolation: runs.Isolation{Network: "namespace", Files: "namespace", Sandbox: true},
+			Pending:   []string{}, Warnings: []runs.Warning{}}}
+}
+
+// MarshalJSON writes the one that is there.
+func (a startAnswer) MarshalJSON() ([]byte, error) {
+	if a.dry != nil {
+		return json.Marshal(a.dry)
+	}
+	return json.Marshal(a.started)
+}
+
+// Schema is either.
+func (startAnswer) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{AnyOf: []*huma.Schema{
+		r.Schema(reflect.TypeFor[runs.Started](), true, ""), r.Schema(reflect.TypeFor[runs.DryRun](), true, "")}}
+}

@@ -1,0 +1,41 @@
+package api
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestBrowserTooOld: a profile is not opened with an older browser than last time; a dry run says so too, and leaves nothing.
+func TestBrowserTooOld(t *testing.T) {
+	t.Parallel()
+	needIsolation(t)
+	a := newAPI(t)
+	id := a.do(t, "POST", "/profiles", map[string]any{"name": "x"}).want(t, 201).text("id")
+	folder := filepath.Join(a.dir, "profiles", id)
+	if err := os.MkdirAll(filepath.Join(folder, "chrome"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for version, tooOld := range map[string]bool{"157.0.8100.1": true, "156.0.9999.1": false, "155.0.1.1": false, "?": false} {
+		if err := os.WriteFile(filepath.Join(folder, "chrome", "Last Version"), []byte(version), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := a.do(t, "POST", "/profiles/"+id+"/start", map[string]any{"dryRun": true})
+		if !tooOld {
+			r.want(t, 200)
+			continue
+		}
+		r.refused(t, 409, "browser_too_old")
+		for _, part := range []string{version, "Chromium 156.0.8078.79", "allowDowngrade", "from 157 on"} {
+			if !strings.Contains(r.text("detail"), part) {
+				t.Errorf("%q does not name %s", r.text("detail"), part)
+			}
+		}
+		a.do(t, "POST", "/profiles/"+id+"/start", map[string]any{"dryRun": true, "allowDowngrade": true}).want(t, 200)
+		if _, err := os.Stat(filepath.Join(folder, "snapshots")); err == nil {
+			t.Error("a dry run made a snapshot")
+		}
+		a.do(t, "POST", "/profiles/"+id+"/start", map[string]any{"allowDowngrade": "yes"}).invalid(t, "body.allowDowngrade")
+	}
+}

@@ -1,0 +1,150 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"warren/problem"
+	"warren/runs"
+)
+
+// Issues tickets, which let web pages open WebSockets: a page cannot set a key on a WebSocket. A ticket is 256 random bits, valid
+// once, for one path, within ticketTime.
+
+// ticketTime is how long a ticket is valid.
+const ticketTime = 30 * time.Second
+
+// maxTickets is how many unused tickets a key may have.
+const maxTickets = 100
+
+// tickets holds the unused tickets by their SHA-256.
+type tickets struct {
+	mu     sync.Mutex
+	byHash map[[sha256.Size]byte]ticket
+}
+
+type ticket struct {
+	caller *caller
+	path   string
+	until  time.Time
+}
+
+func newTickets() *tickets { return &tickets{byHash: map[[sha256.Size]byte]ticket{}} }
+
+// add stores a ticket. It returns false when the key has maxTickets.
+func (ts *tickets) add(secret string, t ticket) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	mine := 0
+	for hash, other := range ts.byHash {
+		if time.Now().After(other.until) {
+			delete(ts.byHash, hash)
+		} else if other.caller.KeyID == t.caller.KeyID {
+			mine++
+		}
+	}
+	if mine >= maxTickets {
+		return false
+	}
+	ts.byHash[sha256.Sum256([]byte(secret))] = t
+	return true
+}
+
+// take returns the caller of a ticket and deletes the ticket, even if it is not valid for the path. It returns nil without a valid
+// one.
+func (ts *tickets) take(secret, path string) *caller {
+	hash := sha256.Sum256([]byte(secret))
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	t, ok := ts.byHash[hash]
+	delete(ts.byHash, hash)
+	if !ok || t.path != path || time.Now().After(t.until) {
+		return nil
+	}
+	return t.caller
+}
+
+// authenticate returns the caller of a request: by the key, or for a WebSocket upgrade without a key by a ticket. withKey checks
+// whether the key of a ticket is still valid.
+func (s *API) authenticate(r *http.Request) (*caller, error) {
+	offered := tokens(r.Header["Sec-Websocket-Protocol"], func(p string) bool { return strings.HasPrefix(p, runs.TicketProtocol) })
+	if len(offered) != 1 || len(r.Header["Authorization"]) > 0 || !isUpgrade(r) {
+		return s.keys.authenticate(r)
+	}
+	c := s.tickets.take(strings.TrimPrefix(offered[0], runs.TicketProtocol), r.URL.Path)
+	if c == nil {
+		return nil, unauthorized()
+	}
+	return c, nil
+}
+
+// isUpgrade reports whether the request opens a WebSocket (RFC 6455, 4.1).
+func isUpgrade(r *http.Request) bool {
+	is := func(want string) func(string) bool {
+		return func(s string) bool { return strings.EqualFold(s, want) }
+	}
+	return r.Method == http.MethodGet && len(tokens(r.Header["Upgrade"], is("websocket"))) > 0 && len(tokens(r.Header["Connection"],
+		is("upgrade"))) > 0
+}
+
+// tokens returns the wanted values of a comma-separated header.
+func tokens(values []string, wanted func(string) bool) (out []string) {
+	for t := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		if t = strings.TrimSpace(t); wanted(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// ticketInput names the path that a ticket is for.
+type ticketInput struct {
+	Path string `json:"path" doc:"The path of the WebSocket, without a query: a profile's live view or CDP gateway." example:"/api/v1/profiles/0199a1c2-7d3e-7a10-8a55-0123456789ab/live"`
+}
+
+func (ticketInput) example() any {
+	return map[string]any{"path": Prefix + "/profiles/" + exampleProfileID + "/live"}
+}
+
+func (ticketInput) problems() []*problem.Error { return []*problem.Error{tooManyTickets()} }
+
+// Resolve implements huma.Resolver. It accepts only paths of sockets.
+func (in *ticketInput) Resolve(huma.Context) []error {
+	var f faults
+	rest, ok := strings.CutPrefix(in.Path, Prefix+"/profiles/")
+	_, rest, _ = strings.Cut(rest, "/")
+	socket, _, _ := strings.Cut(rest, "/")
+	if !ok || len(in.Path) > 300 || !isClean(in.Path) || strings.ContainsAny(in.Path, "?#%") || socket != "cdp" && socket != "live" {
+		f.add("body.path", "must be the path of a socket, "+Prefix+"/profiles/ID/live or …/cdp and what lies below it, without a query "+
+			"and of at most 300 bytes", nil)
+	}
+	return f.errors()
+}
+
+type ticketJSON struct {
+	Ticket    string    `json:"ticket" doc:"256 bits. Only this answer has it."`
+	ExpiresAt time.Time `json:"expiresAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+}
+
+func (ticketJSON) example() any {
+	return ticketJSON{Ticket: "TICKET", ExpiresAt: exampleTime().Add(30 * time.Second)}
+}
+
+func tooManyTickets() *problem.Error {
+	return problem.New(problem.TooMany, "rate_limited",
+		"This key has 100 unused tickets. Use them, or wait until they expire.").After(30 * time.Second)
+}
+
+func (s *API) createTicket(ctx context.Context, in *struct{ Body ticketInput }) (*struct{ Body ticketJSON }, error) {
+	secret, until := runs.NewCapability(), time.Now().Add(ticketTime)
+	if !s.tickets.add(secret, ticket{callerOf(ctx), in.Body.Path, until}) {
+		return nil, tooManyTickets()
+	}
+	return &struct{ Body ticketJSON }{ticketJSON{secret, until.UTC()}}, nil
+}

@@ -1,6 +1,0 @@
-//go:build race
-
-package main
-
-// withRace: the program that the tests drive looks for data races, as the tests themselves do.
-const withRace = true

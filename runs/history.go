@@ -1,0 +1,114 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/store"
+)
+
+// Keeps the history of a profile's runs.
+
+// PastRun is a run of a profile's history, or its current run.
+type PastRun struct {
+	RunID      string       `json:"runId"`
+	Status     string       `json:"status" enum:"running,stopping,stopped,failed"`
+	StartedAt  time.Time    `json:"startedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	EndedAt    *time.Time   `json:"endedAt,format:'2006-01-02T15:04:05.000Z07:00'" doc:"null: it goes on." example:"2026-11-21T14:06:00.000Z"`
+	DurationMs int64        `json:"durationMs" doc:"Of one that goes on: so far."`
+	Reason     *string      `json:"reason" enum:"stopped,closed,orphaned,expired,idle,crashed,lost" doc:"Why it ended, as in lastRun; null: it goes on."`
+	Method     string       `json:"method,omitempty" doc:"What it took to end the browser: close, interrupt or kill."`
+	ExitCode   *int         `json:"exitCode" doc:"The browser's; null: it goes on."`
+	Signal     string       `json:"signal,omitempty"`
+	BytesUp    *int64       `json:"bytesUp" doc:"Through the proxy; null while it is not known."`
+	BytesDown  *int64       `json:"bytesDown"`
+	ByRules    *int64       `json:"refusedByRules" doc:"Connections that allowHosts and denyHosts refused; null while it is not known."`
+	Lines      []string     `json:"lines,omitempty" doc:"The browser's last lines, after a failure."`
+	Headless   *bool        `json:"headless" doc:"null, as browser and proxy: the run is from before this was kept."`
+	Browser    *UsedBrowser `json:"browser"`
+	Proxy      *Egress      `json:"proxy" doc:"null also for a direct connection."`
+	Usage      *Usage       `json:"usage" doc:"As GET /runs shows it; null when the run is over."`
+}
+
+// endedRun is the record of an ended run: how it ended, and what it ran with. Earlier versions recorded only the end.
+type endedRun struct {
+	*End
+	ranWith
+}
+
+// ranWith is the part of the start's answer that the history keeps.
+type ranWith struct {
+	Headless *bool        `json:"headless,omitempty"`
+	Browser  *UsedBrowser `json:"browser,omitempty"`
+	Proxy    *Egress      `json:"proxy,omitempty"`
+}
+
+// endRun writes a run's end, and keeps what it ran with. A failed start has no row.
+func endRun(ctx context.Context, q *store.Queries, last *End) error {
+	row, err := q.GetRun(ctx, store.GetRunParams{ID: last.RunID})
+	if errors.Is(err, store.ErrNoRow) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := upsertTraffic(ctx, q, row, last.traffic); err != nil {
+		return err
+	}
+	if err := insertHosts(ctx, q, last); err != nil {
+		return err
+	}
+	ended := endedRun{End: last}
+	if json.Unmarshal([]byte(row.Record), &ended.ranWith) != nil {
+		ended.ranWith = ranWith{} // an unreadable record must not prevent the end
+	}
+	text, err := json.Marshal(ended)
+	if err != nil {
+		return err
+	}
+	_, err = q.EndRun(ctx, store.EndRunParams{ID: last.RunID, EndedAt: last.EndedAt.UnixMilli(), Outcome: last.Reason,
+		Record: string(text)})
+	return err
+}
+
+// PastRun builds the answer for a row. If the end is not written yet, pending ends and the current run complete it.
+func (m *Manager) PastRun(ctx context.Context, row store.Run) (PastRun, error) {
+	out := PastRun{RunID: row.ID, StartedAt: Millis(row.StartedAt)}
+	ended := endedRun{End: new(End)}
+	if err := json.Unmarshal([]byte(row.Record), &ended.ranWith); err != nil {
+		return out, fmt.Errorf("the record of run %s: %w", row.ID, err)
+	}
+	out.Headless, out.Browser, out.Proxy = ended.Headless, ended.Browser, ended.Proxy
+	if row.EndedAt == nil {
+		last := m.pendingEndOf(row.ProfileID, row.ID)
+		if last == nil {
+			m.fillOpenRun(ctx, &out, m.runOf(row.ProfileID))
+			return out, nil
+		}
+		ended.End = last
+	} else if err := json.Unmarshal([]byte(row.Record), &ended); err != nil {
+		return out, fmt.Errorf("the record of run %s: %w", row.ID, err)
+	}
+	out.Status, out.EndedAt, out.DurationMs, out.Reason = ended.Status, &ended.EndedAt, ended.DurationMs, &ended.Reason
+	out.Method, out.ExitCode, out.Signal, out.Lines = ended.Method, &ended.ExitCode, ended.Signal, ended.Lines
+	out.BytesUp, out.BytesDown, out.ByRules = &ended.BytesUp, &ended.BytesDown, &ended.ByRules
+	return out, nil
+}
+
+// fillOpenRun fills in a run without an end. While the run ends, r may be another run or nil.
+func (m *Manager) fillOpenRun(ctx context.Context, out *PastRun, r *run) {
+	out.Status, out.DurationMs = "running", time.Since(out.StartedAt).Milliseconds()
+	if r == nil || r.id != out.RunID {
+		return
+	}
+	r.mu.Lock()
+	out.Status = r.state.String()
+	r.mu.Unlock()
+	if out.Usage = m.usage(ctx, r); out.Usage != nil {
+		out.BytesUp, out.BytesDown, out.ByRules = &out.Usage.BytesUp, &out.Usage.BytesDown, &out.Usage.ByRules
+	}
+}

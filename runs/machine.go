@@ -1,0 +1,90 @@
+package runs
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// Reports how busy this server is, for clients that spread starts over several servers.
+
+// Pressure is how busy this server and its machine are. Members that the system does not provide are null.
+type Pressure struct {
+	Accepting      bool    `json:"accepting" doc:"A start would now neither wait for others nor be refused."`
+	Running        int     `json:"running" doc:"Browsers that run or are being closed, in all workspaces."`
+	Starting       int     `json:"starting" doc:"Browsers that are being launched."`
+	Queued         int64   `json:"queued" doc:"Starts that wait for their turn."`
+	MaxRunning     *int    `json:"maxRunning" doc:"--max-running; null: no limit."`
+	MaxStarting    int     `json:"maxStarting" doc:"--max-starting."`
+	MaxQueue       int     `json:"maxQueue" doc:"--max-queue."`
+	RecentRejected int64   `json:"recentRejected" doc:"Starts that were refused for want of room within the last minute."`
+	CPU            CPU     `json:"cpu"`
+	Memory         *Memory `json:"memory"`
+	Disk           *Disk   `json:"disk"`
+}
+
+// CPU is the load of the machine's processors.
+type CPU struct {
+	Cores   int      `json:"cores"`
+	Load1   *float64 `json:"load1" doc:"Processes that wanted to run, on average over a minute."`
+	Percent *float64 `json:"percent" doc:"Of all cores together, since somebody last asked, the first time since the server was started."`
+}
+
+// Disk is the space of the disk with the data folder, in bytes.
+type Disk struct {
+	FreeBytes int64 `json:"freeBytes" doc:"Where the data folder is."`
+}
+
+// machineMeter stores the processor times at the last sample.
+type machineMeter struct {
+	mu          sync.Mutex
+	at          time.Time
+	busy, total int64 // in the kernel's units
+	percent     *float64
+}
+
+// sample returns the CPU usage in percent since the last sample. Within a second it returns the last result.
+func (m *machineMeter) sample(now time.Time) *float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now.Sub(m.at) < time.Second {
+		return m.percent
+	}
+	busy, total, ok := processorTimes()
+	if !ok {
+		return nil
+	}
+	if !m.at.IsZero() && total > m.total {
+		m.percent = new(math.Round(1000*float64(busy-m.busy)/float64(total-m.total)) / 10)
+	}
+	m.at, m.busy, m.total = now, busy, total
+	return m.percent
+}
+
+// Pressure returns how much capacity is left for more runs.
+func (m *Manager) Pressure() Pressure {
+	taken, refused := m.queue.counts()
+	p := Pressure{Starting: len(m.startSem), Queued: m.queued.Load(), MaxStarting: m.cfg.MaxStarting, MaxQueue: m.cfg.MaxQueue,
+		RecentRejected: refused,
+		CPU:            CPU{Cores: runtime.NumCPU(), Load1: loadAverage(), Percent: m.machine.sample(time.Now())}, Memory: machineMemory()}
+	m.mu.Lock()
+	closing := m.closing
+	for _, r := range m.byProfile {
+		r.mu.Lock()
+		if r.answer != nil {
+			p.Running++
+		}
+		r.mu.Unlock()
+	}
+	m.mu.Unlock()
+	p.Accepting = !closing && p.Queued == 0 && p.Starting < p.MaxStarting
+	if m.cfg.MaxRunning > 0 {
+		p.MaxRunning = new(m.cfg.MaxRunning)
+		p.Accepting = p.Accepting && taken < m.cfg.MaxRunning
+	}
+	if free, err := FreeBytes(m.cfg.Data); err == nil {
+		p.Disk = &Disk{int64(free)} //nolint:gosec // no disk is that large
+	}
+	return p
+}

@@ -1,0 +1,272 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"warren/events"
+	"warren/pool"
+	"warren/problem"
+	"warren/shim"
+	"warren/store"
+)
+
+// Keeps the map of runs. Each profile has one owner goroutine, which alone changes its run from start to end. The map's
+// mutex is held for lookups and inserts only. A run lives as long as the server, not as long as a request.
+
+// Manager starts, changes and ends the runs of one data folder.
+type Manager struct {
+	cfg    Config
+	log    *slog.Logger
+	store  *store.Store
+	events *events.Log
+	pool   *pool.Pool
+	exe    string // this program, which also serves as the shim
+	dir    string // folder of the runs' sockets and reports
+
+	ctx      context.Context // ends with the server
+	startSem chan struct{}   // one token per browser that is being launched
+	queued   atomic.Int64
+	queue    queue
+
+	leakTestSem chan struct{} // one token for the leak test that runs
+
+	mu            sync.Mutex
+	byProfile     map[string]*run
+	byCap         map[[32]byte]*Capability // by the secret's SHA-256
+	pendingEnds   map[string][]*pendingEnd // by profile, oldest first
+	pickedProxies map[string]string        // by profile: the proxy picked by tag for its run or for its pending start
+	pickMu        sync.Mutex               // held while a proxy is picked
+	flushing      sync.Mutex               // held while pending ends are written
+	closing       bool
+	wg            sync.WaitGroup
+
+	found   atomic.Pointer[foundBrowser]
+	listed  atomic.Pointer[listedBrowsers]
+	catalog shim.Catalog
+	machine machineMeter
+}
+
+// New makes a manager of the runs of cfg.Data. No run begins before Adopt or Start. When ctx ends, the manager releases
+// its runs.
+func New(ctx context.Context, cfg Config, log *slog.Logger, st *store.Store, ev *events.Log, px *pool.Pool) (*Manager, error) {
+	exe := cfg.Executable
+	if exe == "" {
+		var err error
+		if exe, err = os.Executable(); err != nil {
+			return nil, err
+		}
+	}
+	m := &Manager{cfg: cfg, log: log, queue: queue{limit: cfg.MaxRunning}, store: st, events: ev, pool: px, exe: exe,
+		dir: filepath.Join(cfg.Data, "run"),
+		ctx: ctx, startSem: make(chan struct{}, cfg.MaxStarting), leakTestSem: make(chan struct{}, 1), byProfile: map[string]*run{},
+		byCap: map[[32]byte]*Capability{}, pendingEnds: map[string][]*pendingEnd{}, pickedProxies: map[string]string{}}
+	m.machine.sample(time.Now())
+	return m, nil
+}
+
+// profile reads a profile that the scope allows. A profile in the trash is not found.
+func (m *Manager) profile(ctx context.Context, sees store.Scope, id string) (store.Profile, error) {
+	row, err := m.store.Read().GetProfile(ctx, store.GetProfileParams{ID: id, Workspaces: sees.Filter()})
+	if errors.Is(err, store.ErrNoRow) {
+		return row, problem.Missing("profile")
+	}
+	return row, err
+}
+
+// runOf returns the profile's run; nil if it has none.
+func (m *Manager) runOf(profileID string) *run {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.byProfile[profileID]
+}
+
+// Status returns a profile's current status and run. resting is the status to use if there is no run (StatusAtRest).
+func (m *Manager) Status(profileID, resting string) (string, *Info) {
+	m.mu.Lock()
+	r, pending := m.byProfile[profileID], m.pendingEnds[profileID]
+	m.mu.Unlock()
+	if r == nil || r.isHold {
+		return statusWithPending(pending, resting), nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.state == ended && r.endReport != nil:
+		return r.endReport.Status, nil
+	case r.state == ended:
+		return r.statusBefore, nil
+	case r.answer == nil || r.state == starting:
+		return r.state.String(), nil
+	}
+	j := r.answer.Info
+	j.Status = r.state.String()
+	return j.Status, &j
+}
+
+// announce writes the run's status to the database and publishes it. Only the run's owner calls it. A failed write is
+// logged, because the state in memory counts while the run exists.
+func (m *Manager) announce(r *run) {
+	status := r.now().String()
+	m.recordStatus(r.profileID, status) //nolint:errcheck // logged by recordStatus; the state in memory counts
+	m.publishStatus(r, status)
+}
+
+// claim registers r as the profile's only run, or returns the existing one.
+func (m *Manager) claim(r *run) (*run, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closing {
+		return nil, false, stoppingProblem()
+	}
+	if have := m.byProfile[r.profileID]; have != nil {
+		return have, false, nil
+	}
+	m.byProfile[r.profileID] = r
+	m.wg.Add(1)
+	return r, true, nil
+}
+
+// beginWork counts background work that is no run, so that Wait waits for it. leave ends it.
+func (m *Manager) beginWork() (leave func(), err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closing {
+		return nil, stoppingProblem()
+	}
+	m.wg.Add(1)
+	return m.wg.Done, nil
+}
+
+// release removes the run and wakes everyone who waits for its end.
+func (m *Manager) release(r *run) {
+	m.mu.Lock()
+	delete(m.byProfile, r.profileID)
+	delete(m.pickedProxies, r.profileID)
+	if next := r.successor; next != nil { // the successor inherits the queue slot, so that no other start takes it
+		m.byProfile[r.profileID] = next
+		next.isRestart, next.slot, r.slot = true, r.slot, nil
+	}
+	m.dropCapabilities(r)
+	m.mu.Unlock()
+	r.to(ended)
+	m.queue.release(r.slot)
+	close(r.done)
+	m.wg.Done()
+}
+
+// Stop ends a profile's run, or cancels its start. ran reports whether there was a run. last is nil if its browser never
+// ran. A run that cannot be ended is an error.
+func (m *Manager) Stop(ctx context.Context, profileID string, force bool) (last *End, ran bool, err error) {
+	r, next := m.endAll(profileID, force)
+	if r == nil {
+		return nil, false, nil
+	}
+	done := r.done
+	if next != nil {
+		done = next.done // the successor ends after the current run
+	}
+	timeout := time.NewTimer(3 * StopTime)
+	defer timeout.Stop()
+	select {
+	case <-done:
+		return r.endReport, !r.isHold, nil
+	case <-timeout.C:
+		return nil, !r.isHold, CannotEnd()
+	case <-ctx.Done():
+		return nil, !r.isHold, ctx.Err()
+	}
+}
+
+// Hold stops a profile's run and prevents a new one until release is called.
+func (m *Manager) Hold(ctx context.Context, profileID string) (release func(), err error) {
+	hold := newRun("", profileID, "", stopping)
+	hold.isHold = true
+	close(hold.ready)
+	for {
+		have, mine, err := m.claim(hold)
+		if err != nil {
+			return nil, err
+		}
+		if mine {
+			return func() { m.release(hold) }, nil
+		}
+		m.endAll(profileID, false)
+		select {
+		case <-have.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// tryHold prevents a profile from starting until release is called. It returns nil if the profile runs or the server
+// stops.
+func (m *Manager) tryHold(profileID string) (release func()) {
+	hold := newRun("", profileID, "", stopping)
+	hold.isHold = true
+	close(hold.ready)
+	if _, mine, err := m.claim(hold); err != nil || !mine {
+		return nil
+	}
+	return func() { m.release(hold) }
+}
+
+// List returns the running and stopping runs in workspaces that the scope allows, newest first. A workspace other than
+// "" narrows the list to that one.
+func (m *Manager) List(sees store.Scope, workspace string) []Info {
+	m.mu.Lock()
+	all := make([]*run, 0, len(m.byProfile))
+	for _, r := range m.byProfile {
+		if sees.Sees(r.workspaceID) && (workspace == "" || workspace == r.workspaceID) {
+			all = append(all, r)
+		}
+	}
+	m.mu.Unlock()
+	out := []Info{}
+	for _, r := range all {
+		r.mu.Lock()
+		if r.answer != nil && (r.state == running || r.state == stopping) {
+			j := r.answer.Info
+			j.Status = r.state.String()
+			out = append(out, j)
+		}
+		r.mu.Unlock()
+	}
+	slices.SortFunc(out, func(a, b Info) int { return strings.Compare(b.RunID, a.RunID) })
+	return out
+}
+
+// Shutdown refuses new starts and closes every run gracefully. With KeepBrowsers it leaves the runs to the next server.
+func (m *Manager) Shutdown(ctx context.Context) {
+	m.mu.Lock()
+	m.closing = true
+	ids := make([]string, 0, len(m.byProfile))
+	for id := range m.byProfile {
+		ids = append(ids, id)
+	}
+	m.mu.Unlock()
+	if m.cfg.KeepBrowsers {
+		return
+	}
+	var wg sync.WaitGroup
+	for _, id := range ids {
+		wg.Go(func() {
+			if _, _, err := m.Stop(ctx, id, false); err != nil && !errors.Is(err, context.Canceled) {
+				m.log.Error("a run did not end in time", "profile", id, "cause", err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Wait returns when every run is released and all background work is done.
+func (m *Manager) Wait() { m.wg.Wait() }

@@ -1,0 +1,225 @@
+package runs
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/identity"
+	"warren/pool"
+	"warren/problem"
+	"warren/shim"
+	"warren/store"
+)
+
+// Decides what a start runs: its browser, proxy, identity, limits and isolation.
+
+// plan is what a start runs, and the warnings of its answer.
+type plan struct {
+	row       store.Profile
+	proxy     *pool.Proxy
+	spec      shim.Spec
+	installed shim.Installed
+	match     string // exact or nearest: whether installed has the declared version
+	snapshot  string // version that last opened the profile, if an older browser is to open a copy of its data; else ""
+	preflight string
+	fallbacks []fallback  // usable fallbacks, in the profile's order
+	checked   *pool.Check // the check that preflight required
+	env       identity.Environment
+	exit      *exitLookup
+	resolved  identity.Resolution
+	warnings  []Warning
+}
+
+// plan reads everything that a start needs. It makes every refusal that needs no browser.
+func (m *Manager) plan(ctx context.Context, row store.Profile, o Options) (*plan, error) {
+	p := &plan{row: row, preflight: "warn"}
+	if o.Preflight != "" {
+		p.preflight = o.Preflight
+	}
+	if err := m.planProxy(ctx, p, o); err != nil {
+		return nil, err
+	}
+	installed, err := m.chooseBrowser(ctx, p, o.AllowDowngrade)
+	if err != nil {
+		return nil, err
+	}
+	p.installed = installed
+	if err := m.planSpec(p, o); err != nil {
+		return nil, err
+	}
+	p.env = localEnvironment(installed.Major)
+	p.env.Proxied = p.proxy != nil
+	if p.proxy != nil && !o.Proxy.Set { // a proxy for this run alone has no fallbacks
+		p.fallbacks, err = m.loadFallbacks(ctx, o.Asker.Sees, row, p.proxy.ID)
+	}
+	return p, err
+}
+
+// planProxy decides which proxy the start uses.
+func (m *Manager) planProxy(ctx context.Context, p *plan, o Options) error {
+	id := p.row.ProxyID
+	if o.Proxy.Set {
+		chosen, err := m.chooseProxy(ctx, p, o)
+		if err != nil {
+			return err
+		}
+		id = chosen
+	} else if p.row.ProxyMissing {
+		return proxyMissing()
+	}
+	if id == nil {
+		return nil
+	}
+	px, err := m.pool.Get(ctx, o.Asker.Sees, *id)
+	if problem.Is(err, problem.NotFound) || err == nil && px.WorkspaceID != p.row.WorkspaceID {
+		return problem.NotValid(problem.Fault{Location: "body.proxyId", Message: "is no proxy of the profile's workspace"})
+	}
+	if err != nil {
+		return err
+	}
+	p.proxy = &px
+	return nil
+}
+
+// planSpec fills in what the run's process gets.
+func (m *Manager) planSpec(p *plan, o Options) error {
+	row := p.row
+	var urls []string
+	if err := json.Unmarshal([]byte(row.StartURLs), &urls); err != nil {
+		return err
+	}
+	if o.StartURLs.Set {
+		urls = o.StartURLs.Value
+	}
+	headless := row.Headless
+	if o.Headless.Set {
+		headless = o.Headless.Value
+	}
+	runID := store.NewID()
+	p.spec = shim.Spec{RunID: runID, ProfileID: row.ID, Name: Name(runID), BrowserPath: p.installed.Path, Product: p.installed.Product,
+		Version: p.installed.Version, ProfileDir: m.profileDir(row.ID), RunDir: m.dir, Headless: m.headless(headless), StartURLs: urls,
+		ForOnce: o.Proxy.Set, Private: m.cfg.AllowPrivate, DebugPort: o.DebugPort, StarterFiles: o.Asker.Files, DebugKey: o.Asker.Key,
+		WebRTC: row.WebRTC, Rules: hostRules(row), Background: row.BackgroundTraffic == "allow",
+		Protected: m.cfg.Protected, ReadOnly: m.cfg.ReadOnly, Writable: m.cfg.ClientFiles,
+		Timeout: m.cfg.StartTimeout, Grace: m.cfg.OrphanGrace, FilesQuota: m.cfg.FilesQuota}
+	if m.cfg.RequireIsolation {
+		p.spec.Network, p.spec.Files = shim.Namespace, shim.Namespace
+	}
+	if row.MaxRunMs != nil {
+		p.spec.MaxRun = time.Duration(*row.MaxRunMs) * time.Millisecond
+	}
+	if row.IdleTimeoutMs != nil {
+		p.spec.Idle = time.Duration(*row.IdleTimeoutMs) * time.Millisecond
+	}
+	if err := m.planBypasses(p); err != nil {
+		return err
+	}
+	if o.DebugPort {
+		if !o.Asker.Expires.IsZero() {
+			p.spec.DebugUntil = o.Asker.Expires.UnixMilli()
+		}
+		p.warnings = append(p.warnings, Warning{"debug_port",
+			"Any program of this machine can drive this browser through debuggerAddress while it runs and your key is valid."})
+	}
+	return p.planUpstream()
+}
+
+// planBypasses adds the targets on this machine and its network that the profile allows.
+func (m *Manager) planBypasses(p *plan) error {
+	local, warnings, err := m.localBypasses(p.row)
+	if err != nil {
+		return err
+	}
+	via, more := m.localhostViaBypasses(p.row)
+	p.spec.Bypasses, p.warnings = append(local, via...), slices.Concat(p.warnings, warnings, more)
+	return nil
+}
+
+func (p *plan) planUpstream() (err error) {
+	if p.proxy == nil {
+		return nil
+	}
+	if p.row.WebRTC == "default" {
+		return problem.NotValid(problem.Fault{Location: "body.webrtc",
+			Message: "default is refused with a proxy: it would tell this machine's addresses"})
+	}
+	p.spec.Upstream, err = upstream(*p.proxy)
+	return err
+}
+
+// headless decides between headed and headless if neither the profile nor the start does.
+func (m *Manager) headless(want *bool) bool {
+	if want != nil {
+		return *want
+	}
+	switch m.cfg.Headless {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return !HasDisplay()
+}
+
+// HasDisplay reports whether browsers can open windows here: always on macOS and Windows, elsewhere with an X or Wayland display.
+func HasDisplay() bool {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		return true
+	}
+	return os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
+}
+
+// warn adds a warning. If there is one with the same code, its message is extended.
+func (p *plan) warn(w Warning) {
+	for i, have := range p.warnings {
+		if have.Code == w.Code {
+			p.warnings[i].Message += " " + w.Message
+			return
+		}
+	}
+	p.warnings = append(p.warnings, w)
+}
+
+// dryPlan plans a start and resolves its identity from the last known exit, without a browser.
+func (m *Manager) dryPlan(ctx context.Context, row store.Profile, o Options) (*plan, error) {
+	o.DryRun = true // a dry run records no pick
+	p, err := m.plan(ctx, row, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.requireExit(ctx, p); err != nil {
+		return nil, err
+	}
+	if err := m.resolveIdentity(ctx, p, false); err != nil {
+		return nil, err
+	}
+	p.chooseFallbacks()
+	return p, nil
+}
+
+// DryRun is what a start would run.
+type DryRun struct {
+	Arguments   []string  `json:"arguments,omitempty"`
+	Environment []string  `json:"environment,omitempty"`
+	Effective   Effective `json:"effective"`
+	Warnings    []Warning `json:"warnings"`
+}
+
+// DryRun returns what a start would run, and starts nothing.
+func (m *Manager) DryRun(ctx context.Context, row store.Profile, o Options) (*DryRun, error) {
+	p, err := m.dryPlan(ctx, row, o)
+	if err != nil {
+		return nil, err
+	}
+	arguments, env, warnings, err := shim.Plan(p.spec)
+	if err != nil {
+		return nil, startProblem(err)
+	}
+	return &DryRun{Arguments: arguments, Environment: env, Effective: p.effective(nil),
+		Warnings: slices.Concat([]Warning{}, p.warnings, newWarnings(warnings), p.emulationWarnings(), mismatchWarnings(p.row, p.env))}, nil
+}

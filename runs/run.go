@@ -1,0 +1,88 @@
+package runs
+
+import (
+	"context"
+	"sync"
+	"warren/problem"
+	"warren/shim"
+)
+
+// run is one life of a profile's browser, from start to exit.
+type run struct {
+	id, profileID, workspaceID string
+	name                       string // base name of its files
+	isHold                     bool   // a placeholder that prevents a start (Hold); it has no browser
+	statusBefore               string // the profile's status before the start
+	isRestart                  bool   // the run replaced another one (Restart)
+
+	successor *run // replaces this run when it ends; nil: none. Guarded by Manager.mu
+
+	mu           sync.Mutex
+	state        state // only to writes it
+	answer       *Started
+	startedWith  *startedWith // nil if no record of the start can be read
+	pendingCheck *exitLookup  // the exit check that outlasted the start
+	waiters      int          // callers that wait for the start
+	client       *shim.Client
+
+	debugKey string // the key for which the debug port is open; "" none
+
+	capabilitiesMu    sync.Mutex // held while capabilities are changed
+	ownSecretMu       sync.Mutex // held while a key's own capability is created
+	endedCapabilities []string   // ids of revoked and expired capabilities. Guarded by Manager.mu
+
+	reconciling   sync.Mutex          // held during a reconciliation
+	proxies       []shim.UpstreamMark // in order of use, the profile's proxy first; none: direct
+	upstreamAt    int                 // index in proxies of the one in use
+	rules         *shim.Rules         // host rules in force; nil: not known
+	proxyOverride bool                // the start named a proxy for this run alone; the profile's does not apply
+
+	recorded recordedTraffic // traffic that is already in the database
+
+	slot      *slot         // in the start queue, or held by the run; nil: none. Only the owner uses it
+	abandoned chan struct{} // closed when no caller waits for the start any more
+
+	cancel    context.CancelFunc // cancels the launch
+	stopc     chan struct{}      // closed when a stop is requested
+	killc     chan struct{}      // closed when a forced stop is requested
+	ready     chan struct{}      // closed when the start has succeeded or failed
+	err       error              // why the start failed; valid after ready is closed
+	done      chan struct{}      // closed when the end is recorded
+	endReport *End               // valid after done is closed
+}
+
+func newRun(id, profileID, workspaceID string, s state) *run {
+	return &run{id: id, name: Name(id), profileID: profileID, workspaceID: workspaceID, state: s, statusBefore: "stopped",
+		cancel: func() {}, stopc: make(chan struct{}), killc: make(chan struct{}), ready: make(chan struct{}), done: make(chan struct{}),
+		abandoned: make(chan struct{})}
+}
+
+// requestEnd asks the run's owner to end it. A start in progress is cancelled.
+func (r *run) requestEnd(force bool) {
+	r.cancel()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !isClosed(r.stopc) {
+		close(r.stopc)
+	}
+	if force && !isClosed(r.killc) {
+		close(r.killc)
+	}
+}
+
+// isRunning reports whether the run has started and is not stopping.
+func (r *run) isRunning() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state == running && r.client != nil
+}
+
+// process returns the connection to the run's process. The error is profile_not_running before the browser is ready.
+func (r *run) process() (*shim.Client, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.client == nil {
+		return nil, problem.New(problem.Conflict, "profile_not_running", "The profile's browser is not ready yet.")
+	}
+	return r.client, nil
+}

@@ -1,0 +1,252 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"warren/problem"
+	"warren/shim"
+	"warren/store"
+)
+
+// Starts a profile's browser: claim, plan, launch, resolve, ready. Concurrent callers share one run.
+
+// Start returns the profile's current run, or starts a new one.
+func (m *Manager) Start(ctx context.Context, row store.Profile, o Options) (*Started, error) {
+	for {
+		have, mine, err := m.claimStart(ctx, row, o)
+		if err != nil {
+			return nil, err
+		}
+		answer, again, err := m.awaitStart(ctx, have, mine)
+		if !again {
+			return answer, err
+		}
+	}
+}
+
+// claimStart starts a run for the profile, or returns the existing one.
+func (m *Manager) claimStart(ctx context.Context, row store.Profile, o Options) (have *run, mine bool, err error) {
+	r, life := m.newStart(row)
+	have, mine, err = m.claim(r)
+	if err != nil || !mine {
+		r.cancel()
+		return have, mine, err
+	}
+	m.startLife(ctx, life, r, o, func() error { return nil })
+	return have, mine, nil
+}
+
+// newStart makes a run in state starting, and the context of its launch.
+func (m *Manager) newStart(row store.Profile) (*run, context.Context) {
+	r := newRun(store.NewID(), row.ID, row.WorkspaceID, starting)
+	launch, cancel := context.WithCancel(m.ctx)
+	r.cancel = cancel
+	return r, launch
+}
+
+// startLife starts the goroutine that owns the run. The run is planned after turn returns, so that nothing else starts
+// or deletes the profile meanwhile.
+func (m *Manager) startLife(ctx, launch context.Context, r *run, o Options, turn func() error) {
+	ctx = context.WithoutCancel(ctx)
+	go m.life(launch, r, o, func() (*plan, error) {
+		if err := turn(); err != nil {
+			return nil, err
+		}
+		row, err := m.profile(ctx, o.Asker.Sees, r.profileID)
+		if err != nil {
+			return nil, err
+		}
+		return m.plan(ctx, row, o)
+	})
+}
+
+// awaitStart waits for a run's start and returns its answer. again means that the caller may try anew: the start failed
+// because of another caller's options, or the run was ending.
+func (m *Manager) awaitStart(ctx context.Context, have *run, mine bool) (answer *Started, again bool, err error) {
+	old := !mine && isClosed(have.ready)
+	if err := have.awaitReady(ctx); err != nil {
+		return nil, false, err
+	}
+	if have.err != nil {
+		return nil, !mine && isCallerError(have.err), have.err
+	}
+	answer = have.currentAnswer()
+	switch {
+	case answer != nil && !answer.known:
+		return nil, false, notAnswering()
+	case answer != nil && (!old || !isClosed(have.stopc) && have.client.Alive(ctx)):
+		a := *answer
+		a.Reused, a.run = !mine, have
+		return &a, false, nil
+	case !old:
+		return nil, false, CancelledStart()
+	}
+	select { // the run was already ending when the caller came: wait for its end, then start anew
+	case <-have.done:
+		return nil, true, nil
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+}
+
+// awaitReady waits until the run's start has succeeded or failed.
+func (r *run) awaitReady(ctx context.Context) error {
+	leave := r.join()
+	select {
+	case <-r.ready:
+		leave(false)
+		return nil
+	case <-ctx.Done():
+		leave(true)
+		return ctx.Err()
+	}
+}
+
+// currentAnswer returns the run's answer. It is nil if the run has none, is stopping or was stopped.
+func (r *run) currentAnswer() *Started {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.state == running || r.state == ended && !isClosed(r.stopc) {
+		return r.answer
+	}
+	return nil
+}
+
+// isCallerError reports whether a start failed because of its caller's request, so that another caller may succeed. A
+// cancelled start is cancelled for every waiter.
+func isCallerError(err error) bool {
+	var p *problem.Error
+	return errors.As(err, &p) && (p.Kind.OfCaller() && p.Code != "profile_busy" || p.Code == "proxy_unreachable")
+}
+
+// launch starts the browser and records the start.
+func (m *Manager) launch(ctx context.Context, r *run, p *plan) error {
+	if r.slot == nil {
+		r.slot = m.queue.enqueue()
+	}
+	recorded := make(chan struct{})
+	go func() { // concurrently, because the launch need not wait for the disk
+		defer close(recorded)
+		m.flushPending(r.profileID)
+		m.rememberStatus(ctx, r)
+		m.announce(r)
+	}()
+	defer func() { <-recorded }()
+	client, state, err := m.launchProcess(ctx, r, p)
+	if err != nil {
+		return err
+	}
+	answer := m.buildAnswer(ctx, r, p, client, state)
+	<-recorded
+	if err = m.recordStart(ctx, r, answer); err != nil {
+		m.abandon(r, client)
+		return err
+	}
+	m.watchDebugPort(ctx, r)
+	return nil
+}
+
+// launchProcess waits for the start's turn and starts the run's process.
+func (m *Manager) launchProcess(ctx context.Context, r *run, p *plan) (*shim.Client, *shim.State, error) {
+	release, err := m.takeTurn(ctx, r, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer release()
+	p.chooseFallbacks()
+	if err := m.copyProfileData(ctx, p); err != nil {
+		return nil, nil, err
+	}
+	client, state, err := shim.Launch(ctx, m.exe, p.spec)
+	if err != nil {
+		return nil, nil, startProblem(err)
+	}
+	return client, state, nil
+}
+
+// buildAnswer stores the process's state in the run and builds the start's answer. It waits for the exit check up to
+// exitWait.
+func (m *Manager) buildAnswer(ctx context.Context, r *run, p *plan, client *shim.Client, state *shim.State) *Started {
+	r.mu.Lock()
+	r.client, r.startedWith, r.pendingCheck, r.debugKey = client, p.startedWith(), p.exit, state.DebugKey
+	r.mu.Unlock()
+	r.proxies, r.upstreamAt, r.proxyOverride, r.rules = state.Upstreams, state.UpstreamAt, p.spec.ForOnce, &p.spec.Rules
+	answer := p.answer(state)
+	answer.Warnings = append(answer.Warnings, identityWarnings(p.spec.Identity, state)...)
+	p.exit.fillAnswer(ctx, answer)
+	if isClosed(p.exit.done) && p.exit.result != nil && p.exit.result.OK { // done first: result is written before it is closed
+		p.env.Exit = exitFrom(p.exit.result)
+	}
+	answer.Warnings = slices.Concat(answer.Warnings, p.emulationWarnings(), mismatchWarnings(p.row, p.env))
+	return answer
+}
+
+// abandon ends the process of a start that failed after its launch.
+func (m *Manager) abandon(r *run, client *shim.Client) {
+	if err := client.Abandon(StopTime); err != nil {
+		m.log.Error("a run whose start failed does not end", "profile", r.profileID, "run", r.id, "cause", err)
+		return
+	}
+	shim.Forget(m.dir, r.name)
+}
+
+// recordStart writes the start to the database, then publishes it.
+func (m *Manager) recordStart(ctx context.Context, r *run, answer *Started) error {
+	if ctx.Err() != nil {
+		return CancelledStart()
+	}
+	text, err := json.Marshal(runRecord{answer, r.startedWith})
+	if err != nil {
+		return err
+	}
+	at := answer.StartedAt.UnixMilli()
+	ctx = context.WithoutCancel(ctx)
+	err = m.store.Write(ctx, func(q *store.Queries) error {
+		if err := q.InsertRun(ctx, store.InsertRunParams{ID: r.id, ProfileID: r.profileID, StartedAt: at,
+			Record: string(text)}); err != nil {
+			return err
+		}
+		_, err := q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: r.profileID, Status: "running", LastStartedAt: &at})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.answer = answer
+	r.mu.Unlock()
+	r.to(running)
+	m.publish(r, "run.started", startedEvent{r.profileID, r.isRestart, r.id})
+	m.log.Info("run started", "profile", r.profileID, "run", r.id, "pid", answer.PID, "isolation", answer.Isolation.Network)
+	return nil
+}
+
+// answer builds the start's answer from the plan and the process's state.
+func (p *plan) answer(st *shim.State) *Started {
+	a := &Started{known: true}
+	a.Info = Info{ID: p.row.ID, ProfileID: p.row.ID, WorkspaceID: p.row.WorkspaceID, RunID: p.spec.RunID, Status: "running",
+		StartedAt: st.StartedAt.UTC().Truncate(time.Millisecond), PID: st.PID, Headless: st.Headless,
+		Browser:   UsedBrowser{Product: p.installed.Product, Version: st.Browser.Version, Path: p.installed.Path, Match: p.match},
+		Requested: Requested{OS: p.row.OS, BrowserVersion: p.row.BrowserVersion}, Effective: p.effective(st),
+		Isolation: Isolation{Network: st.Isolation.Network, Files: st.Isolation.Files, Sandbox: st.Isolation.Sandbox},
+		Pending:   []string{}, Warnings: append([]Warning{}, p.warnings...)}
+	if a.Requested.BrowserVersion == "" {
+		a.Requested.BrowserVersion = a.Effective.BrowserVersion
+	}
+	if p.spec.MaxRun > 0 {
+		a.ExpiresAt = new(a.StartedAt.Add(p.spec.MaxRun))
+	}
+	if st.DebuggerAddress != "" {
+		a.DebuggerAddress = &st.DebuggerAddress
+	}
+	if p.proxy != nil {
+		a.Proxy = &Egress{ID: p.proxy.ID, Type: p.proxy.Type}
+	}
+	a.Warnings = append(a.Warnings, newWarnings(st.Warnings)...)
+	return a
+}

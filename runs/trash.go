@@ -1,0 +1,169 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"warren/events"
+	"warren/problem"
+	"warren/store"
+)
+
+// Removes profiles for good: their rows and their folders.
+
+// Erase removes a profile for good. It must not be able to start. check runs in the same transaction and may refuse.
+func (m *Manager) Erase(ctx context.Context, sees store.Scope, id string, check func(*store.Queries) error) error {
+	return m.removeProfile(ctx, id, func(q *store.Queries) error {
+		if err := check(q); err != nil {
+			return err
+		}
+		n, err := q.DeleteProfile(ctx, store.DeleteProfileParams{ID: id, Workspaces: sees.Filter()})
+		if err == nil && n == 0 {
+			return problem.Missing("profile")
+		}
+		return err
+	})
+}
+
+// removeProfile deletes a profile's row and folder. The profile must not be able to start. The folder is renamed first,
+// and renamed back if the write fails. After a crash, RecoverDeletions finishes or undoes it.
+func (m *Manager) removeProfile(ctx context.Context, id string, write func(*store.Queries) error) error {
+	dir, aside := m.profileDir(id), filepath.Join(m.cfg.Data, "profiles", erasedPrefix+id)
+	err := os.Rename(dir, aside)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the profile's folder cannot be removed: %w", err)
+	}
+	moved := err == nil
+	if err := m.store.Write(ctx, write); err != nil {
+		if moved {
+			err = errors.Join(err, os.Rename(aside, dir))
+		}
+		return err
+	}
+	if err := os.RemoveAll(aside); err != nil {
+		m.log.Warn("a removed profile's folder stays until the next serve", "folder", aside, "cause", err)
+	}
+	return nil
+}
+
+// erasedPrefix marks the folder of a deleted profile.
+const erasedPrefix = ".erased-"
+
+// RecoverDeletions completes deletions that a crash interrupted. If the profile still exists, its folder is restored,
+// because the deletion was never written.
+func (m *Manager) RecoverDeletions(ctx context.Context) error {
+	dir := filepath.Join(m.cfg.Data, "profiles")
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		id, aside := strings.CutPrefix(e.Name(), erasedPrefix)
+		if !aside {
+			continue
+		}
+		switch _, err := m.store.Read().GetProfileAny(ctx, store.GetProfileAnyParams{ID: id}); {
+		case errors.Is(err, store.ErrNoRow):
+			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+				m.log.Warn("a removed profile's folder stays", "cause", err)
+			}
+		case err != nil:
+			return err
+		default:
+			if err := restoreFolder(filepath.Join(dir, e.Name()), m.profileDir(id)); err != nil {
+				m.log.Error("a profile's folder was set aside for a deletion that was never written, and cannot be put back",
+					"profile", id, "folder", e.Name(), "cause", err)
+			}
+		}
+	}
+	return nil
+}
+
+// restoreFolder renames a folder back. The target must not exist.
+func restoreFolder(aside, dir string) error {
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(err, fs.ErrExist)
+	}
+	return os.Rename(aside, dir)
+}
+
+// ClockWatch detects that the machine's clock was set, by more than a night's sleep explains.
+type ClockWatch struct {
+	last            time.Time // time of the last call
+	distrustedUntil time.Time // the clock is not trusted before
+}
+
+// Trusted reports whether the clock may decide what is deleted for good. After a step of more than a day it is not
+// trusted for a day.
+//
+// A machine without a clock battery boots months behind. When its clock is set, everything in the trash looks old at
+// once.
+func (c *ClockWatch) Trusted(now time.Time) bool {
+	const day = 24 * time.Hour
+	now = now.Round(0) // wall clock only
+	if !c.last.IsZero() && now.Sub(c.last).Abs() > day {
+		c.distrustedUntil = now.Add(day)
+	}
+	c.last = now
+	return !now.Before(c.distrustedUntil)
+}
+
+// emptyTrash removes profiles that are in the trash since before (milliseconds since 1970). A profile that is restored
+// meanwhile stays.
+func (m *Manager) emptyTrash(ctx context.Context, before int64) error {
+	rows, err := m.store.Read().ListTrashedBefore(ctx, store.ListTrashedBeforeParams{Before: before, Limit: 100})
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if ctx.Err() != nil {
+			return nil // the server stops; the rest is removed later
+		}
+		if err := m.purge(ctx, row, before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// purge removes a profile that is in the trash since before (milliseconds since 1970).
+func (m *Manager) purge(ctx context.Context, row store.ListTrashedBeforeRow, before int64) error {
+	release := m.tryHold(row.ID) // the profile cannot start while its folder is renamed
+	if release == nil {
+		return nil
+	}
+	defer release()
+	restored := errors.New("restored")
+	err := m.removeProfile(ctx, row.ID, func(q *store.Queries) error {
+		n, err := q.PurgeProfile(ctx, store.PurgeProfileParams{ID: row.ID, Before: before})
+		if err == nil && n == 0 {
+			return restored
+		}
+		return err
+	})
+	if errors.Is(err, restored) {
+		return nil
+	}
+	if err == nil {
+		m.events.Publish(events.Event{Type: "profile.deleted", Workspace: row.WorkspaceID, Data: deletedEvent{row.ID, true}})
+	}
+	return err
+}
+
+// Sweep does the periodic work: it writes pending ends and traffic. If clockTrusted, it also purges old traffic and the
+// trash.
+func (m *Manager) Sweep(ctx context.Context, clockTrusted bool) error {
+	m.flushPending("")
+	m.RecordTraffic(ctx, "", "")
+	if !clockTrusted {
+		return nil
+	}
+	return errors.Join(m.purgeTraffic(ctx), m.emptyTrash(ctx, time.Now().AddDate(0, 0, -m.cfg.TrashDays).UnixMilli()))
+}
