@@ -96,6 +96,7 @@ func liveBrowser(t *testing.T, changes ...func(*browser.Spec)) (r *stage, addres
 	for _, change := range changes {
 		change(&s)
 	}
+	site := testnet.NewSite(t) // first: it ends last, when the browser's connections have ended
 	b, err := browser.Open(s)
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +109,7 @@ func liveBrowser(t *testing.T, changes ...func(*browser.Spec)) (r *stage, addres
 			t.Logf("the browser said last:\n%s", strings.Join(b.Exit().Lines, "\n"))
 		}
 	})
-	r = &stage{t: t, browser: b, view: New(b), site: testnet.NewSite(t)}
+	r = &stage{t: t, browser: b, view: New(b), site: site}
 	r.serveSite()
 	r.site.Serve(b.Listener())
 	ctx, cancel := context.WithTimeout(t.Context(), testnet.Patience)
