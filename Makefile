@@ -14,9 +14,8 @@ demo: browser build
 	./warren demo
 
 test: browser tools
-	go test -timeout 60m $$(go list ./... | grep -vx -e warren -e warren/tests)
-	go test -parallel 3 -timeout 60m . # by itself, as the next: tests that wait need the processors
-	go test -parallel 3 -timeout 60m ./tests # a dozen browsers at once
+	go test -p 3 -timeout 60m $$(go list ./... | grep -vx warren/tests) # three packages at once: the browser's wait more than they compute
+	go test -parallel 4 -timeout 60m ./tests # by itself: a dozen browsers at once
 
 # test-long runs the long trials, which `make test` skips: packets, leak tests, crashes at any moment, hostile clients.
 test-long: browser tools
