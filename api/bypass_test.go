@@ -29,8 +29,8 @@ func TestAllowLocalMember(t *testing.T) {
 	a.do(t, "PUT", "/profiles/"+id, strings.ReplaceAll(`{"allowLocal":[
 		"localhost:7777","127.9.9.9:7777","[::1]:7777","10.9.8.7:7777"]}`, "7777", port)).
 		invalid(t, "body.allowLocal[0]", "body.allowLocal[1]", "body.allowLocal[2]")
-	a.do(t, "PUT", "/profiles/"+id, `{"allowLocal":["localhost:3000","localhost:3000","localhost:`+port+`"]}`).invalid(t,
-		"body.allowLocal[2]")
+	a.do(t, "PUT", "/profiles/"+id, `{"allowLocal":["nas.local:80","localhost:3000","localhost:`+port+`"]}`).invalid(t,
+		"body.allowLocal[0]", "body.allowLocal[2]")
 	a.do(t, "PUT", "/profiles/"+id, map[string]any{"allowLocal": slices.Repeat([]string{"localhost:3000"}, 21)}).invalid(t,
 		"body.allowLocal")
 	a.do(t, "GET", "/profiles/"+id, nil).equal(t, "allowLocal", []string{})

@@ -36,7 +36,8 @@ type checkAllRequest struct {
 }
 
 // Resolve checks the request by itself.
-func (in *checkAllRequest) Resolve(huma.Context) []error {
+func (in *checkAllRequest) Resolve(ctx huma.Context) []error {
+	completable(ctx, in)
 	var f faults
 	if in.Body == nil {
 		in.Body = &checkAllInput{}
@@ -54,6 +55,17 @@ func (in *checkAllRequest) Resolve(huma.Context) []error {
 		f.add("body.ids", fmt.Sprintf("must have at most %d ids; it has %d", maxChecked, n), nil)
 	}
 	return f.errors()
+}
+
+func (in *checkAllRequest) storedFaults(ctx context.Context, s *API) (f faults, err error) {
+	if len(in.Body.IDs.Value) > maxChecked {
+		return nil, nil
+	}
+	rows, err := in.Body.find(ctx, s.store.Read(), callerOf(ctx))
+	if err == nil {
+		f.unknownIDs(in.Body.IDs.Value, rows)
+	}
+	return f, err
 }
 
 // rows reads the proxies that are asked for. An id of none is a fault.

@@ -17,10 +17,9 @@ func TestFallbackFaults(t *testing.T) {
 		body   string
 		faults []string
 	}{
-		{`{"fallbackProxyIds":` + list(one, theirs, one) + `,"fallbackCountry":"near"}`,
-			[]string{"body.fallbackCountry", "body.fallbackProxyIds[2]"}},
-		{`{"fallbackProxyIds":` + list(one, theirs, "nobody", mine) + `}`,
-			[]string{"body.fallbackProxyIds[1]", "body.fallbackProxyIds[2]", "body.fallbackProxyIds[3]"}},
+		{`{"fallbackProxyIds":` + list(one, theirs, "nobody", one, mine) + `,"fallbackCountry":"near"}`,
+			[]string{"body.fallbackCountry", "body.fallbackProxyIds[1]", "body.fallbackProxyIds[2]", "body.fallbackProxyIds[3]",
+				"body.fallbackProxyIds[4]"}},
 		{`{"fallbackProxyIds":` + list(strings.Split(strings.Repeat(one+",", 11), ",")[:11]...) + `}`, []string{"body.fallbackProxyIds"}},
 		{`{"proxyId":"` + one + `","fallbackProxyIds":` + list(two, one) + `}`, []string{"body.fallbackProxyIds[1]"}},
 	} {

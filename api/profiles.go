@@ -179,6 +179,7 @@ func (profileCreate) example() any {
 
 // Resolve checks the request by itself.
 func (in *profileCreate) Resolve(ctx huma.Context) []error {
+	completable(ctx, in)
 	var f faults
 	if !in.Body.Name.Set {
 		f.add("body.name", "is required", nil)
@@ -186,6 +187,13 @@ func (in *profileCreate) Resolve(ctx huma.Context) []error {
 	in.Body.check(&f)
 	in.workspace = f.workspace(callerOf(ctx.Context()), in.Body.WorkspaceID)
 	return f.errors()
+}
+
+func (in *profileCreate) storedFaults(ctx context.Context, s *API) (f faults, err error) {
+	row := newProfile(in.workspace)
+	in.Body.merge(&row)
+	err = s.mergedFaults(ctx, s.store.Read(), &in.Body, row, &f)
+	return f, err
 }
 
 // createProfile checks and inserts in one transaction: no foreign key holds a fallback.
@@ -219,11 +227,16 @@ func (s *API) createProfile(ctx context.Context, in *profileCreate) (*ProfileBod
 // checkMerged checks a request against the database and this server. merged is the profile as the request would have it. The error names
 // every fault, those of f too.
 func (s *API) checkMerged(ctx context.Context, q *store.Queries, in *profileInput, merged store.Profile, f faults) error {
-	s.checkBypasses(in, &f)
-	if err := in.checkProxies(ctx, q, callerOf(ctx), merged, &f); err != nil {
+	if err := s.mergedFaults(ctx, q, in, merged, &f); err != nil {
 		return err
 	}
 	return f.problem()
+}
+
+// mergedFaults notes the faults of a request that the database and this server show.
+func (s *API) mergedFaults(ctx context.Context, q *store.Queries, in *profileInput, merged store.Profile, f *faults) error {
+	s.checkBypasses(in, f)
+	return in.checkProxies(ctx, q, callerOf(ctx), merged, f)
 }
 
 // profileUpdate holds the members to change.
@@ -239,10 +252,22 @@ func (profileUpdate) example() any {
 }
 
 // Resolve checks the request by itself.
-func (in *profileUpdate) Resolve(huma.Context) []error {
+func (in *profileUpdate) Resolve(ctx huma.Context) []error {
+	completable(ctx, in)
 	var f faults
 	in.Body.check(&f)
 	return f.errors()
+}
+
+func (in *profileUpdate) storedFaults(ctx context.Context, s *API) (f faults, err error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	in.Body.merge(&row)
+	f.otherWorkspace(in.Body.WorkspaceID, row.WorkspaceID)
+	err = s.mergedFaults(ctx, s.store.Read(), &in.Body, row, &f)
+	return f, err
 }
 
 // updateProfile merges, checks and writes in one transaction. Faults come before If-Match (RFC 9110, 13.2.1).

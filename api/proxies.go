@@ -402,10 +402,25 @@ func (proxyUpdate) problems() []*problem.Error {
 }
 
 // Resolve checks the request by itself.
-func (in *proxyUpdate) Resolve(huma.Context) []error {
+func (in *proxyUpdate) Resolve(ctx huma.Context) []error {
+	completable(ctx, in)
 	var f faults
 	in.Body.check(&f)
 	return f.errors()
+}
+
+func (in *proxyUpdate) storedFaults(ctx context.Context, s *API) (f faults, err error) {
+	c := callerOf(ctx)
+	row, err := proxyAsRead(ctx, s.store.Read(), c, in.ID, "")
+	if err != nil {
+		return nil, err
+	}
+	old, err := s.openFor(row, &in.Body)
+	if err != nil {
+		return nil, problem.Hidden(err)
+	}
+	in.Body.change(row, old, c, &f)
+	return f, nil
 }
 
 func (s *API) updateProxy(ctx context.Context, in *proxyUpdate) (*ProxyBody, error) {

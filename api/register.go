@@ -25,9 +25,11 @@ var useOurErrors = sync.OnceFunc(func() {
 	huma.NewError = newHumaError
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, msg string, errs ...error) huma.StatusError {
 		if status == http.StatusUnprocessableEntity {
-			for _, f := range requestOf(ctx.Context()).queryFaults {
+			req := requestOf(ctx.Context())
+			for _, f := range req.queryFaults {
 				errs = append(errs, f)
 			}
+			errs = append(errs, req.moreFaults(ctx.Context(), errs)...)
 		}
 		return newHumaError(status, msg, errs...)
 	}

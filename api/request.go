@@ -18,6 +18,8 @@ type request struct {
 	http           *http.Request               // as received
 	accept         string                      // the Accept header as received
 	queryFaults    []problem.Fault             // faults of the query string
+	api            *API                        // for refusable
+	refusable      storedChecker               // the request, if the database may show more faults of it
 	answer         answerWriter
 }
 

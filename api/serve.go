@@ -15,7 +15,7 @@ import (
 // ServeHTTP answers one request. It checks the Host first, then serves what needs no key, then checks Origin and key, then
 // dispatches.
 func (s *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	req := &request{id: requestIDFrom(r), base: s.baseOf(r), http: r}
+	req := &request{id: requestIDFrom(r), base: s.baseOf(r), http: r, api: s}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, req))
 	req.answer.ResponseWriter = w
 	w = &req.answer

@@ -67,7 +67,8 @@ func noBrowserProblems() []*problem.Error {
 }
 
 // Resolve checks the request by itself.
-func (in *startRequest) Resolve(huma.Context) []error {
+func (in *startRequest) Resolve(ctx huma.Context) []error {
+	completable(ctx, in)
 	var f faults
 	if in.Body == nil {
 		in.Body = &startInput{}
@@ -79,6 +80,14 @@ func (in *startRequest) Resolve(huma.Context) []error {
 		from.Tag = f.plain("body.proxyId.tag", from.Tag, 1, 64)
 	}
 	return f.errors()
+}
+
+func (in *startRequest) storedFaults(ctx context.Context, s *API) (faults, error) {
+	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	return s.checkStartProxy(ctx, in.Body.ProxyID, row)
 }
 
 // proxyIDInput is the proxyId of a start: an id, or what to pick from.
@@ -157,8 +166,12 @@ type starter func(context.Context, store.Profile, runs.Options) (*runs.Started, 
 // startBy checks the request against the profile, and answers with the run.
 func (s *API) startBy(ctx context.Context, in *startRequest, start starter) (*struct{ Body startAnswer }, error) {
 	row, err := s.profileRow(ctx, in.ID, false)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.checkStartProxy(ctx, in.Body.ProxyID, row)
 	if err == nil {
-		err = s.checkStartProxy(ctx, in.Body.ProxyID, row)
+		err = f.problem()
 	}
 	if err != nil {
 		return nil, err
@@ -176,18 +189,16 @@ func (s *API) startBy(ctx context.Context, in *startRequest, start starter) (*st
 	return out, s.addresses(ctx, answer)
 }
 
-// checkStartProxy refuses a proxy that the profile could not have either. What to pick one from is looked at when the run is planned.
-func (s *API) checkStartProxy(ctx context.Context, id opt[proxyIDInput], row store.Profile) error {
+// checkStartProxy returns the faults of a proxy that the profile could not have either. What to pick one from is
+// looked at when the run is planned.
+func (s *API) checkStartProxy(ctx context.Context, id opt[proxyIDInput], row store.Profile) (f faults, err error) {
 	if !id.given() || id.Value.From != nil {
-		return nil
+		return nil, nil
 	}
-	var f faults
 	asked := profileInput{ProxyID: opt[string]{Set: true, Value: id.Value.ID}}
 	asked.merge(&row)
-	if err := asked.checkProxies(ctx, s.store.Read(), callerOf(ctx), row, &f); err != nil {
-		return err
-	}
-	return f.problem()
+	err = asked.checkProxies(ctx, s.store.Read(), callerOf(ctx), row, &f)
+	return f, err
 }
 
 // startAnswer is start's answer, or with dryRun what would be run.
