@@ -492,6 +492,7 @@ func (s *spy) knowsNothing(b *Browser) {
 // TestPersonsPages: in a browser with windows a person's files and settings stay open. Clients are detached from the tab meanwhile, and
 // attached again afterwards.
 func TestPersonsPages(t *testing.T) {
+	testnet.Long(t)
 	p, c := newProfile(t), newCanary(t)
 	c.site(p.site)
 	spec := p.spec()

@@ -375,6 +375,7 @@ func TestSlowClientIsCutOff(t *testing.T) {
 
 // TestBigFrames: messages near Chrome's limit of 100 MiB pass in both directions. A larger one ends only its client.
 func TestBigFrames(t *testing.T) {
+	testnet.Long(t)
 	if testing.Short() {
 		t.Skip("is about 100 MiB, which take the race detector a minute; its run leaves it out, make test has it")
 	}

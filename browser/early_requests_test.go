@@ -73,6 +73,7 @@ func (r *requests) list() []string {
 // TestRestoredTabsAskAnew: tabs that began to load before DevTools was read show the declared identity from their first request and first
 // line. A form is not sent twice.
 func TestRestoredTabsAskAnew(t *testing.T) {
+	testnet.Long(t)
 	for _, x := range []struct {
 		name, open string
 		again      []string // the requests that the restored tab may make

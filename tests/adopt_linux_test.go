@@ -16,6 +16,7 @@ import (
 // A run whose process does not answer while the next server looks for it stays as it is. It goes on when it answers,
 // and can be ended when it never does.
 func TestSlowRunIsLeft(t *testing.T) {
+	testnet.Long(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes the 15 s that a run's process may before it is left; the race detector's run leaves it out, make test has it")

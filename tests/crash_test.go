@@ -165,6 +165,7 @@ func (s *liveServer) watches(run runView) *cdpClient {
 
 // A browser that hangs is ended all the same.
 func TestStopOfHangingBrowser(t *testing.T) {
+	testnet.Long(t)
 	t.Parallel()
 	needBrowser(t)
 	s := newTestbed(t).serve()
