@@ -10,21 +10,8 @@ import (
 	"testing"
 
 	"warren/runs"
+	"warren/testnet"
 )
-
-// fakeBuild writes a program that says it is a browser of that version. It stands for builds that no machine has; none of these is started.
-func fakeBuild(t testing.TB, version string, path ...string) string {
-	t.Helper()
-	program := filepath.Join(path...)
-	if err := os.MkdirAll(filepath.Dir(program), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho Google Chrome for Testing "+version+"\n"),
-		0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
-	return program
-}
 
 // warren runs a command in this process and returns what it printed.
 func warren(t testing.TB, args ...string) (string, error) {
@@ -39,8 +26,9 @@ func warren(t testing.TB, args ...string) (string, error) {
 func TestBrowserCommands(t *testing.T) {
 	t.Parallel()
 	dir, data := t.TempDir(), t.TempDir()
-	added := fakeBuild(t, "140.0.7339.80", dir, "my chrome")
-	installed := fakeBuild(t, "131.0.6778.204", data, "browsers", "131.0.6778.204", "chrome-linux64", "chrome")
+	added := testnet.FakeBrowser(t, "Google Chrome for Testing 140.0.7339.80", dir, "my chrome")
+	installed := testnet.FakeBrowser(t, "Google Chrome for Testing 131.0.6778.204", data, "browsers", "131.0.6778.204",
+		"chrome-linux64", "chrome")
 	listed := func() string {
 		all, err := runs.ReadAdded(data)
 		if err != nil {
@@ -58,8 +46,8 @@ func TestBrowserCommands(t *testing.T) {
 	if _, err := warren(t, "browser", "remove", added, "--data", data); err != nil || listed() != "" {
 		t.Errorf("removed: %v, %s", err, listed())
 	}
-	wrapper := fakeBuild(t, "141.0.0.0", dir, "wrapped", "google-chrome")
-	fakeBuild(t, "141.0.0.0", dir, "wrapped", "chrome")
+	wrapper := testnet.FakeBrowser(t, "Google Chrome for Testing 141.0.0.0", dir, "wrapped", "google-chrome")
+	testnet.FakeBrowser(t, "Google Chrome for Testing 141.0.0.0", dir, "wrapped", "chrome")
 	for _, what := range []string{"add", "remove"} {
 		if out, err := warren(t, "browser", what, wrapper, "--data", data); err != nil {
 			t.Errorf("%s by the wrapper: %q, %v", what, out, err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"warren/testnet"
 )
 
 // command runs a client command against a server.
@@ -25,7 +26,7 @@ func command(t *testing.T, ctx context.Context, base, key string, args ...string
 	if err := os.Rename(file, filepath.Join(data, "admin.key")); err != nil {
 		t.Fatal(err)
 	}
-	var out, errs lockedBuffer
+	var out, errs testnet.Buffer
 	err = run(ctx, append(args, "--url", base, "--data", data), strings.NewReader(""), firstWrite{&out, ctx}, &errs)
 	return out.String(), errs.String(), err
 }
@@ -87,7 +88,7 @@ func aCheck(i int) string {
 // TestCheckCommand: a line for each tenth, the dead ones as a table, every line as it came with --json; a stream that breaks off is seen.
 func TestCheckCommand(t *testing.T) {
 	t.Parallel()
-	var asked lockedBuffer
+	var asked testnet.Buffer
 	base := aChecker(t, "20", func(w http.ResponseWriter, _ *http.Request, body string) {
 		fmt.Fprintln(&asked, body)
 		for i := range 20 {

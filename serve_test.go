@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -9,31 +8,12 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"warren/api"
 	"warren/testnet"
 )
-
-// lockedBuffer is a buffer that the server may write to while the test reads.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 var keyForm = regexp.MustCompile(`wrn_[0-9A-Za-z]{49}`)
 
@@ -69,7 +49,7 @@ func serveOnce(t testing.TB, cfg *serveConfig) (s served) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var out, log lockedBuffer
+	var out, log testnet.Buffer
 	s.err = serve(ctx, cfg, &console{strings.NewReader(""), &out, &log}, func(base string) {
 		s.base = base
 		cancel()
@@ -140,7 +120,7 @@ func TestBadOwnKey(t *testing.T) {
 		strings.Repeat("ü", 24), "wrn_" + strings.Repeat("é", 30)} {
 		cfg := testConfig(t)
 		cfg.APIKey = own
-		var out, log lockedBuffer
+		var out, log testnet.Buffer
 		code := exitCode(cfg.Run(context.Background(), &console{strings.NewReader(""), &out, &log}), &log)
 		if code != 2 || out.String() != "" {
 			t.Errorf("%q: exit code %d and %q, want 2 and nothing", own, code, out.String())
@@ -173,7 +153,7 @@ func TestExposure(t *testing.T) {
 	run := func(change func(*serveConfig)) (int, string) {
 		cfg := testConfig(t)
 		change(cfg)
-		var log lockedBuffer
+		var log testnet.Buffer
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		out := &onWrite{do: cancel} // one that serves ends at once
@@ -222,7 +202,7 @@ func TestExposure(t *testing.T) {
 // TestSecretsOfALog: what a browser or a proxy says cannot forge a line: one event is one line.
 func TestSecretsOfALog(t *testing.T) {
 	t.Parallel()
-	var out lockedBuffer
+	var out testnet.Buffer
 	log := logger(&out)
 	log.Warn("odd", "cause", fmt.Errorf("a\nb\r\n{\"level\":\"ERROR\"}\x1b[31m"), "at", time.Now())
 	if lines := strings.Count(strings.TrimSuffix(out.String(), "\n"), "\n"); lines != 0 || strings.ContainsAny(out.String(), "\r\x1b") {

@@ -45,29 +45,11 @@ type testServer struct {
 	srv     *API
 	base    string // http://127.0.0.1:port
 	dir     string // the data folder
-	log     *lockedBuffer
+	log     *testnet.Buffer
 	doc     *apiDocument
 	client  *http.Client
 	stop    func() error // ends the server and returns the error of serve; may be called twice
-	answers *lockedBuffer
-}
-
-// lockedBuffer is a buffer that the server may write to while the test reads.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	answers *testnet.Buffer
 }
 
 // testAdminKey is WARREN_API_KEY of most servers under test.
@@ -98,10 +80,7 @@ func testSetup(t testing.TB) *setup {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	browser := filepath.Join(dir, "chromium")
-	if err := os.WriteFile(browser, []byte("#!/bin/sh\necho Chromium 156.0.8078.79\n"), 0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
+	browser := testnet.FakeBrowser(t, "Chromium 156.0.8078.79", dir, "chromium")
 	return &setup{Listen: "127.0.0.1:0", Data: filepath.Join(dir, "data"), Browser: browser, Executable: filepath.Join(dir, "no-shim"),
 		CheckTimeout: 10 * time.Second, RotateEvery: time.Hour, RotateTimeout: 10 * time.Second, MaxQueue: 1000, APIKey: testAdminKey,
 		CheckURL: []string{"http://" + testnet.LocalSite + "/ip"}}
@@ -120,7 +99,7 @@ func newAPI(t testing.TB, change ...func(*setup)) *testAPI {
 // serveAPI runs the product below the API as `warren serve` does, and the API on it.
 func serveAPI(t testing.TB, c *setup) *testAPI {
 	t.Helper()
-	a := &testServer{setup: *c, dir: c.Data, log: new(lockedBuffer), answers: new(lockedBuffer)}
+	a := &testServer{setup: *c, dir: c.Data, log: new(testnet.Buffer), answers: new(testnet.Buffer)}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {

@@ -208,7 +208,7 @@ func manyLines(n int) string {
 func TestImportOfTenThousand(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("ten thousand rows")
+		t.Skip("is about the cost of ten thousand rows, which the race detector multiplies; make test has it")
 	}
 	a := newAPI(t)
 	lines := manyLines(10000)

@@ -343,7 +343,7 @@ func refusesExtension(t *testing.T, b *Browser, c *tester, may string) {
 func inBothModes(t *testing.T, test func(t *testing.T, network string)) {
 	t.Run(InNamespace, func(t *testing.T) {
 		if os.Getenv(insideMark) != "" {
-			t.Skip("another mode's process")
+			t.Skip("is the ordinary user's process; the one that started it takes the namespace")
 		}
 		needsNamespace(t)
 		test(t, InNamespace)

@@ -377,7 +377,7 @@ func TestSlowClientIsCutOff(t *testing.T) {
 func TestBigFrames(t *testing.T) {
 	testnet.Long(t)
 	if testing.Short() {
-		t.Skip("is about 100 MiB, which take the race detector a minute; its run leaves it out, make test has it")
+		t.Skip("is about 100 MiB, which take the race detector a minute; its run leaves it out, make test-long has it")
 	}
 	b := newProfile(t).start()
 	url := serveGateway(t, b)

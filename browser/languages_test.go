@@ -218,7 +218,7 @@ func TestOwnLanguagesComeBack(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("is about files and several starts in a row, not about our goroutines: the race detector's run leaves it out, make " +
-			"test has it")
+			"test-long has it")
 	}
 	p := newProfile(t)
 	run := func(languages, then []string) string {

@@ -21,7 +21,7 @@ import (
 func TestIdentityTable(t *testing.T) {
 	testnet.Long(t)
 	if testing.Short() {
-		t.Skip("is about what browsers show, not about our goroutines: the race detector's run leaves it out, make test has it")
+		t.Skip("is about what browsers show, not about our goroutines: the race detector's run leaves it out, make test-long has it")
 	}
 	whole := os.Getenv("WARREN_TABLE") != ""
 	found := installed(t)

@@ -9,33 +9,20 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"warren/testnet"
 )
-
-// fakeBuild writes a program that prints a browser's version. It replaces builds that no machine has. No test starts it
-// as a browser.
-func fakeBuild(t testing.TB, version string, path ...string) string {
-	t.Helper()
-	program := filepath.Join(path...)
-	if err := os.MkdirAll(filepath.Dir(program), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho Google Chrome for Testing "+version+"\n"),
-		0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
-	return program
-}
 
 // TestBrowsers: found, added and installed browsers are listed. Changes show without a restart. A profile runs in the
 // browser of its version.
 func TestBrowsers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	in124 := fakeBuild(t, "124.0.6367.207", dir, "builds", "124", "chrome-linux64", "chrome")
-	added := fakeBuild(t, "140.0.7339.80", dir, "my chrome")
+	in124 := testnet.FakeBrowser(t, "Google Chrome for Testing 124.0.6367.207", dir, "builds", "124", "chrome-linux64", "chrome")
+	added := testnet.FakeBrowser(t, "Google Chrome for Testing 140.0.7339.80", dir, "my chrome")
 	a := newRig(t, func(c *Config) { c.Browsers = []string{filepath.Join(dir, "builds")} })
 	standard := a.cfg.Browser
-	installed := fakeBuild(t, "131.0.6778.204", a.dir, "browsers", "131.0.6778.204", "chrome-linux64", "chrome")
+	installed := testnet.FakeBrowser(t, "Google Chrome for Testing 131.0.6778.204", a.dir, "browsers", "131.0.6778.204",
+		"chrome-linux64", "chrome")
 	list := func() (out []string) {
 		t.Helper()
 		a.listed.Store(nil) // as after listMaxAge

@@ -10,6 +10,7 @@ import (
 	"time"
 	"warren/pool"
 	"warren/store"
+	"warren/testnet"
 
 	"github.com/go-json-experiment/json"
 )
@@ -61,7 +62,7 @@ func checkedNow(t testing.TB) string {
 // TestWarningsOfAnUnknownExit: each reason for a missing exit has its own warning.
 func TestWarningsOfAnUnknownExit(t *testing.T) {
 	t.Parallel()
-	var log lockedBuffer
+	var log testnet.Buffer
 	fill := func(ctx context.Context, e *exitLookup) string {
 		e.m = &Manager{log: slog.New(slog.NewTextHandler(&log, nil))}
 		a := &Started{Info: Info{Proxy: &Egress{ID: "the-proxy"}}}

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"bytes"
 	"database/sql"
 	"errors"
 	"log/slog"
@@ -18,6 +17,7 @@ import (
 	"warren/problem"
 	"warren/proxy"
 	"warren/store"
+	"warren/testnet"
 )
 
 // rig is a manager with a data folder of its own and a real database. Its browser only prints a version.
@@ -25,26 +25,8 @@ type rig struct {
 	*Manager
 	t    testing.TB
 	dir  string // the data folder
-	log  *lockedBuffer
+	log  *testnet.Buffer
 	stop func()
-}
-
-// lockedBuffer is a buffer that the manager may write to while the test reads.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // newRig opens a manager without runs. The path is short because a socket's path is limited to 103 bytes.
@@ -55,10 +37,7 @@ func newRig(t testing.TB, change ...func(*Config)) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	browser := filepath.Join(dir, "chromium")
-	if err := os.WriteFile(browser, []byte("#!/bin/sh\necho Chromium 156.0.8078.79\n"), 0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
+	browser := testnet.FakeBrowser(t, "Chromium 156.0.8078.79", dir, "chromium")
 	cfg := Config{Data: filepath.Join(dir, "data"), Executable: filepath.Join(dir, "no-shim"), Browser: browser, Headless: "always",
 		AllowPrivate: true,
 		MaxStarting:  2, MaxQueue: 1000, QueueTimeout: enough, StartTimeout: enough, TrashDays: 30}
@@ -79,7 +58,7 @@ func openRig(t testing.TB, cfg Config) *rig {
 			t.Fatal(err)
 		}
 	}
-	r := &rig{t: t, dir: cfg.Data, log: new(lockedBuffer)}
+	r := &rig{t: t, dir: cfg.Data, log: new(testnet.Buffer)}
 	log := slog.New(slog.NewJSONHandler(r.log, nil))
 	st, err := store.Open(t.Context(), cfg.Data, store.Options{Logger: log})
 	if err != nil {

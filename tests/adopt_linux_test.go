@@ -19,7 +19,7 @@ func TestSlowRunIsLeft(t *testing.T) {
 	testnet.Long(t)
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("takes the 15 s that a run's process may before it is left; the race detector's run leaves it out, make test has it")
+		t.Skip("takes the 15 s that a run's process may before it is left; the race detector's run leaves it out, make test-long has it")
 	}
 	needBrowser(t)
 	g := newTestbed(t)

@@ -156,7 +156,7 @@ func TestHostileFrames(t *testing.T) {
 	testnet.Long(t)
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("is about 100 MiB, which take the race detector a minute; its run leaves it out, make test has it")
+		t.Skip("is about 100 MiB, which take the race detector a minute; its run leaves it out, make test-long has it")
 	}
 	needBrowser(t)
 	s := newTestbed(t).serve()

@@ -11,11 +11,12 @@ import (
 	"testing"
 
 	"warren/leaks"
+	"warren/testnet"
 )
 
 // bareBrowser runs Chromium on a page as anybody would, with nothing that keeps it in. What the relay does for names below
 // leaks.Suffix, its own rules do.
-func bareBrowser(t *testing.T, canaries *leaks.Test, page string, more ...string) (said *lockedBuffer, end func()) {
+func bareBrowser(t *testing.T, canaries *leaks.Test, page string, more ...string) (said *testnet.Buffer, end func()) {
 	t.Helper()
 	path := needBrowser(t)
 	dir, err := os.MkdirTemp(shortTemp(), "wr-bare")
@@ -34,7 +35,7 @@ func bareBrowser(t *testing.T, canaries *leaks.Test, page string, more ...string
 		"--host-resolver-rules=" + strings.Join(rules, ",")}
 	cmd := exec.Command(path, slices.Concat(args, more, []string{page})...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
-	said = new(lockedBuffer)
+	said = new(testnet.Buffer)
 	cmd.Stderr, cmd.SysProcAttr = said, &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -76,7 +77,7 @@ func openBrowsers(t *testing.T) (canaries *leaks.Test, crashed bool, err error) 
 	defer canaries.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), enough)
 	defer cancel()
-	var said []*lockedBuffer
+	var said []*testnet.Buffer
 	for _, page := range canaries.Pages() {
 		b, end := bareBrowser(t, canaries, page)
 		defer end()

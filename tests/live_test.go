@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -101,7 +100,7 @@ type liveServer struct {
 	base, token string // token is the key that it is asked with; "" is liveKey
 
 	cmd    *exec.Cmd
-	log    *lockedBuffer // standard error
+	log    *testnet.Buffer // standard error
 	exited chan struct{}
 	code   int // only after exited
 }
@@ -149,7 +148,7 @@ func (g *testbed) serve(flags ...string) *liveServer {
 func (g *testbed) tryServe(flags ...string) (*liveServer, error) {
 	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", g.data, "--headless", "always", "--check-url", g.world.url("/ip"),
 		"--orphan-grace", "20s", "--start-timeout", "5m"}, flags...)
-	s := &liveServer{testbed: g, cmd: g.command(args...), log: new(lockedBuffer), exited: make(chan struct{})}
+	s := &liveServer{testbed: g, cmd: g.command(args...), log: new(testnet.Buffer), exited: make(chan struct{})}
 	s.cmd.Stderr = s.log
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -446,24 +445,6 @@ func (g *testbed) noFiles() {
 			g.t.Errorf("left over: %v", left)
 		}
 	}
-}
-
-// lockedBuffer is a buffer that a process may write to while the test reads.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // shortTemp is a folder for temporary files whose path leaves room for a socket's.

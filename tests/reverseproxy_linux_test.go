@@ -17,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"warren/testnet"
 
 	"github.com/coder/websocket"
 )
@@ -102,7 +103,7 @@ func (p reverseProxy) run(t *testing.T, kind, port, server string) {
 	if err != nil {
 		t.Skipf("needs %s", command[0])
 	}
-	log := new(lockedBuffer)
+	log := new(testnet.Buffer)
 	cmd := exec.Command(path, command[1:]...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir), log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
