@@ -139,8 +139,7 @@ CREATE TABLE profiles (
 ) STRICT;
 
 -- One index per sort order, for one workspace and for all. Each serves both directions, and trashed makes it serve
--- the
--- list and the trash. Equality comes first, then the order with the id as tie-break, so that a page is a walk along the
+-- the list and the trash. Equality comes first, then the order with the id as tie-break. So a page is a walk along the
 -- index from a position: no scan, no sort.
 CREATE INDEX profiles_of_workspace_created ON profiles (workspace_id, trashed, created_at, id);
 CREATE INDEX profiles_of_workspace_updated ON profiles (workspace_id, trashed, updated_at, id);
@@ -186,9 +185,8 @@ CREATE TABLE run_hosts (
     hosts  TEXT NOT NULL CHECK (json_valid(hosts))
 ) STRICT;
 
--- The traffic through a run's relay, by proxy and day. A run reports sums, so that a repeated report counts once. The
--- rows
--- survive the deletion of the profile and of the proxy; they are purged by age.
+-- The traffic through a run's relay, by proxy and day. A run reports sums, so that a repeated report counts once.
+-- The rows survive the deletion of the profile and of the proxy; they are purged by age.
 CREATE TABLE traffic (
     run_id       TEXT    NOT NULL,
     proxy_id     TEXT    NOT NULL,                 -- '': direct

@@ -171,8 +171,8 @@ SELECT * FROM profiles
 WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
--- The lists: one query per order, for all workspaces and for one. Each starts behind a position (@after_key,
--- @after_id).
+-- The lists: one query per order, for all workspaces and for one.
+-- Each starts behind a position (@after_key, @after_id).
 -- store.ListProfiles chooses the position before the first row and the query. It takes rows of the same version from
 -- memory, since reading thirty columns costs more than finding the row.
 -- The CAST of the limit saves time: SQLite plans a statement anew whenever a bare parameter of LIMIT is bound.

@@ -617,8 +617,8 @@ type ListProfilesByCreatedDescRow struct {
 	Version int64
 }
 
-// The lists: one query per order, for all workspaces and for one. Each starts behind a position (@after_key,
-// @after_id).
+// The lists: one query per order, for all workspaces and for one.
+// Each starts behind a position (@after_key, @after_id).
 // store.ListProfiles chooses the position before the first row and the query. It takes rows of the same version from
 // memory, since reading thirty columns costs more than finding the row.
 // The CAST of the limit saves time: SQLite plans a statement anew whenever a bare parameter of LIMIT is bound.
