@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"hash/crc32"
+	"maps"
 	"math/big"
 	"net/http"
 	"strings"
@@ -53,9 +54,12 @@ func (c *caller) has(want store.Right) bool { return c != nil && c.Has(want) }
 // sees reports whether the key may see the workspace.
 func (c *caller) sees(workspace string) bool { return c.Sees.Sees(workspace) }
 
+// environmentID stands for WARREN_API_KEY where the ids of other keys stand.
+const environmentID = "environment"
+
 // newEnvironmentCaller returns the holder of WARREN_API_KEY: every scope, every workspace.
 func newEnvironmentCaller(key string) *caller {
-	return &caller{Holder: store.Holder{KeyID: "environment", Rights: store.AllRights(), Sees: store.All()}, mark: EnvironmentMark(key)}
+	return &caller{Holder: store.Holder{KeyID: environmentID, Rights: store.AllRights(), Sees: store.All()}, mark: EnvironmentMark(key)}
 }
 
 // EnvironmentMark returns the mark of WARREN_API_KEY in capabilities. It changes with the key's value.
@@ -102,10 +106,8 @@ func CheckKey(key string) error {
 	if isKey(key) {
 		return nil
 	}
-	for _, c := range []byte(key) {
-		if c < 0x21 || c > 0x7e {
-			return errors.New("WARREN_API_KEY has a character that is not printable ASCII")
-		}
+	if strings.ContainsFunc(key, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
+		return errors.New("WARREN_API_KEY has a character that is not printable ASCII")
 	}
 	if len(key) < 24 || len(key) > 200 {
 		return errors.New("WARREN_API_KEY must have 24 to 200 characters; make one with: openssl rand -base64 32")
@@ -154,11 +156,11 @@ func (k *keyring) authenticate(r *http.Request) (*caller, error) {
 	}
 	hash := hashKey(key)
 	k.mu.RLock()
-	c := k.known[hash]
+	c, generation := k.known[hash], k.revocations
 	k.mu.RUnlock()
 	if c == nil {
 		var err error
-		if c, err = k.load(r.Context(), key, hash); err != nil {
+		if c, err = k.load(r.Context(), key, hash, generation); err != nil {
 			return nil, err
 		}
 	}
@@ -174,10 +176,7 @@ func (k *keyring) confirm(ctx context.Context, c *caller) error {
 	if c.Expired() {
 		return unauthorized()
 	}
-	k.mu.RLock()
-	admin := k.known[k.admin]
-	k.mu.RUnlock()
-	if admin != nil && c.KeyID == admin.KeyID { // WARREN_API_KEY is not in the database and never expires
+	if c.KeyID == environmentID { // WARREN_API_KEY is not in the database and never expires
 		return nil
 	}
 	row, err := k.store.Read().GetKey(ctx, store.GetKeyParams{ID: c.KeyID})
@@ -187,21 +186,17 @@ func (k *keyring) confirm(ctx context.Context, c *caller) error {
 	return err
 }
 
-// load reads a key that is not cached. Strings without the form of a key are not looked up.
-func (k *keyring) load(ctx context.Context, key string, hash [32]byte) (*caller, error) {
+// load reads a key that is not cached in a generation. Strings without the form of a key are not looked up.
+func (k *keyring) load(ctx context.Context, key string, hash [32]byte, generation int) (*caller, error) {
 	if !isKey(key) {
 		return nil, unauthorized()
 	}
-	generation := k.generation()
 	row, err := k.store.Read().GetKeyByHash(ctx, hash[:])
-	if errors.Is(err, store.ErrNoRow) {
+	if errors.Is(err, store.ErrNoRow) || err == nil && row.RevokedAt != nil {
 		return nil, unauthorized()
 	}
 	if err != nil {
 		return nil, err
-	}
-	if row.RevokedAt != nil {
-		return nil, unauthorized()
 	}
 	h, err := row.Holder()
 	if err != nil {
@@ -212,14 +207,7 @@ func (k *keyring) load(ctx context.Context, key string, hash [32]byte) (*caller,
 	return c, nil
 }
 
-// generation returns a number that changes with each revocation.
-func (k *keyring) generation() int {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	return k.revocations
-}
-
-// remember caches a caller that was read in a generation, unless a key was revoked since.
+// remember caches a caller that was read in a generation (a value of revocations), unless a key was revoked since.
 func (k *keyring) remember(hash [32]byte, c *caller, generation int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -273,11 +261,8 @@ func (k *keyring) flush(ctx context.Context) error {
 	if err != nil { // the next flush writes them
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		for id, at := range uses {
-			if _, newer := k.touched[id]; !newer {
-				k.touched[id] = at
-			}
-		}
+		maps.Copy(uses, k.touched) // those are later
+		k.touched = uses
 	}
 	return err
 }

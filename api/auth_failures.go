@@ -43,18 +43,8 @@ func newAuthFailures() *authFailures {
 
 // addressPrefix returns what counts as one address. For IPv6 it is the /64: providers assign whole networks to one customer.
 func addressPrefix(ip string) netip.Prefix {
-	a, err := netip.ParseAddr(ip)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	bits := a.BitLen()
-	if a.Is6() {
-		bits = 64
-	}
-	p, err := a.WithZone("").Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
+	a, _ := netip.ParseAddr(ip) // what is no address has the zero prefix
+	p, _ := a.WithZone("").Prefix(min(a.BitLen(), 64))
 	return p
 }
 

@@ -207,7 +207,9 @@ func TestRevokedWhileLoaded(t *testing.T) {
 	key, id := a.newKey(t, "read")
 	k := a.srv.keys
 	hash := hashKey(key)
-	generation := k.generation()
+	k.mu.RLock()
+	generation := k.revocations
+	k.mu.RUnlock()
 	row, err := k.store.Read().GetKeyByHash(t.Context(), hash[:])
 	if err != nil {
 		t.Fatal(err)
