@@ -1,17 +1,24 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/go-json-experiment/json"
 
 	"warren/pool"
 	"warren/proxy"
+	"warren/runs"
 	"warren/store"
 )
 
-// The operations that check one proxy, and the list of its checks.
+// The operations that check proxies, one or many, and the list of a proxy's checks.
 
 type checkBody struct{ Body pool.Check }
 
@@ -109,4 +116,179 @@ func (s *API) listChecks(ctx context.Context, in *checkList) (*checkListBody, er
 		return c, json.Unmarshal([]byte(row.Result), &c)
 	})
 	return (*checkListBody)(out), err
+}
+
+// checkAllInput says which proxies to check: those that fit all given members.
+type checkAllInput struct {
+	IDs         opt[[]string] `json:"ids,omitempty" nullable:"false" doc:"At most 10,000."`
+	Tag         opt[string]   `json:"tag,omitempty" nullable:"false" doc:"Those that have this tag."`
+	WorkspaceID opt[string]   `json:"workspaceId,omitempty" nullable:"false" doc:"Those of this workspace."`
+}
+
+func (checkAllInput) example() any { return map[string]any{"tag": "de"} }
+
+// maxChecked is how many ids a call may name.
+const maxChecked = 10_000
+
+type checkAllRequest struct {
+	Body *checkAllInput `required:"false"`
+}
+
+// Resolve checks the request by itself.
+func (in *checkAllRequest) Resolve(ctx huma.Context) []error {
+	completable(ctx, in)
+	var f faults
+	if in.Body == nil {
+		in.Body = &checkAllInput{}
+	}
+	b := in.Body
+	for _, m := range []struct {
+		name string
+		null bool
+	}{{"ids", b.IDs.Null}, {"tag", b.Tag.Null}, {"workspaceId", b.WorkspaceID.Null}} {
+		if m.null {
+			f.add("body."+m.name, "cannot be null: leave it out", nil)
+		}
+	}
+	if n := len(b.IDs.Value); n > maxChecked {
+		f.add("body.ids", fmt.Sprintf("must have at most %d ids; it has %d", maxChecked, n), nil)
+	}
+	return f.errors()
+}
+
+func (in *checkAllRequest) storedFaults(ctx context.Context, s *API) (f faults, err error) {
+	if len(in.Body.IDs.Value) > maxChecked {
+		return nil, nil
+	}
+	rows, err := in.Body.find(ctx, s.store.Read(), callerOf(ctx))
+	if err == nil {
+		f.unknownIDs(in.Body.IDs.Value, rows)
+	}
+	return f, err
+}
+
+// rows reads the proxies that are asked for. An id of none is a fault.
+func (in *checkAllInput) rows(ctx context.Context, q *store.Queries, c *caller) ([]store.ListProxiesToCheckRow, error) {
+	rows, err := in.find(ctx, q, c)
+	if err != nil {
+		return nil, err
+	}
+	var f faults
+	f.unknownIDs(in.IDs.Value, rows)
+	if in.Tag.given() {
+		rows = slices.DeleteFunc(rows, func(row store.ListProxiesToCheckRow) bool { return !runs.HasTag(row.Tags, in.Tag.Value) })
+	}
+	return rows, f.problem()
+}
+
+// find reads the proxies of the ids and the workspace. The tag is not applied.
+func (in *checkAllInput) find(ctx context.Context, q *store.Queries, c *caller) ([]store.ListProxiesToCheckRow, error) {
+	var workspace *string
+	if in.WorkspaceID.given() {
+		workspace = &in.WorkspaceID.Value
+	}
+	if !in.IDs.Set {
+		return q.ListProxiesToCheck(ctx, store.ListProxiesToCheckParams{WorkspaceID: workspace, Workspaces: c.Sees.Filter()})
+	}
+	ids, err := json.Marshal(append([]string{}, in.IDs.Value...))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.ListProxiesToCheckByID(ctx, store.ListProxiesToCheckByIDParams{
+		Ids: string(ids), WorkspaceID: workspace, Workspaces: c.Sees.Filter()})
+	out := make([]store.ListProxiesToCheckRow, len(rows))
+	for i, row := range rows {
+		out[i] = store.ListProxiesToCheckRow(row)
+	}
+	return out, err
+}
+
+// unknownIDs notes ids without a row.
+func (f *faults) unknownIDs(ids []string, rows []store.ListProxiesToCheckRow) {
+	known := make(map[string]bool, len(rows))
+	for _, row := range rows {
+		known[row.ID] = true
+	}
+	for i, id := range ids {
+		if !known[id] {
+			f.add(element("body.ids", i), "is no proxy that this key sees there", cut(id))
+		}
+	}
+}
+
+// checkAllBody is the answer: a stream of lines.
+type checkAllBody struct {
+	ContentType string `header:"Content-Type"`
+	Total       int    `header:"X-Total-Count" doc:"How many lines there will be, when all goes well."`
+	Buffering   string `header:"X-Accel-Buffering" doc:"no: reverse proxies pass it on as it comes."`
+	Body        func(huma.Context)
+}
+
+func (s *API) checkAll(ctx context.Context, in *checkAllRequest) (*checkAllBody, error) {
+	rows, err := in.Body.rows(ctx, s.store.Read(), callerOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	targets := make([]pool.Proxy, 0, len(rows))
+	for _, row := range rows {
+		targets = append(targets, s.pool.Open(store.Proxy{ID: row.ID, WorkspaceID: row.WorkspaceID,
+			Type: row.Type, Host: row.Host, Port: row.Port, Username: row.Username, Password: row.Password, Revision: row.Revision}))
+	}
+	return &checkAllBody{"application/x-ndjson", len(targets), "no", func(hc huma.Context) {
+		if err := s.streamChecks(hc, targets); err != nil {
+			s.log.Error("checks broke off", "request", requestID(hc.Context()), "cause", err)
+			panic(http.ErrAbortHandler) // a client must not take a part for the whole
+		}
+	}}, nil
+}
+
+// streamChecks checks proxies and writes a line for each as it ends. A reader that has left, or a server that stops, ends it without an
+// error.
+func (s *API) streamChecks(hc huma.Context, targets []pool.Proxy) error {
+	ctx, cancel := context.WithCancel(hc.Context())
+	defer cancel()
+	lines, failed := make(chan *pool.Check, 64), make(chan error, 1)
+	go func() {
+		defer close(lines)
+		failed <- s.pool.CheckMany(ctx, targets, func(c *pool.Check) {
+			select {
+			case lines <- c:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	_, w := humago.Unwrap(hc)
+	err := http.NewResponseController(w).Flush() // the head at once: the first line may take a check's time
+	if err == nil {
+		err = s.writeLines(w, lines)
+	}
+	cancel()
+	for range lines { // the checks under way end before this does
+	}
+	return cmp.Or(err, <-failed)
+}
+
+// writeLines writes the lines that are ready in one write. It gives up a reader that takes nothing for writeTime.
+func (s *API) writeLines(w http.ResponseWriter, lines <-chan *pool.Check) error {
+	rc := http.NewResponseController(w)
+	var text []byte
+	for c := range lines {
+		line, err := json.Marshal(c)
+		if err != nil {
+			return err
+		}
+		if text = append(append(text, line...), '\n'); len(lines) > 0 && len(text) < 1<<15 {
+			continue
+		}
+		rc.SetWriteDeadline(time.Now().Add(s.writeTime)) //nolint:errcheck // without a deadline the write says it
+		if _, err := w.Write(text); err != nil {
+			return nil
+		}
+		if err := rc.Flush(); err != nil {
+			return nil
+		}
+		text = text[:0]
+	}
+	rc.SetWriteDeadline(time.Time{}) //nolint:errcheck // as above
+	return nil
 }
