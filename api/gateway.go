@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"warren/runs"
 )
 
-// Connects CDP clients with runs, by a capability or an API key. The process of the run handles the frames.
+// Connects CDP clients and viewers with runs, by a capability or an API key. The process of the run handles frames and input.
 
 // endpoints returns the addresses of a run, as the client reaches this server.
 func (s *API) endpoints(ctx context.Context, secret string) (ws, cdp, live string) {
@@ -19,11 +20,15 @@ func (s *API) endpoints(ctx context.Context, secret string) (ws, cdp, live strin
 	return "ws" + strings.TrimPrefix(base, "http") + "/cdp/" + secret, base + "/cdp/" + secret, base + "/live#" + secret
 }
 
-// capabilityGateway serves /cdp/<capability>/…: a capability gives access to one run without a key.
-func (s *API) capabilityGateway(w http.ResponseWriter, r *http.Request) error {
-	secret, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/cdp/"), "/")
+// passTo hands a request to the process of a run. prefix is the part of the path that the process does not need.
+type passTo func(w http.ResponseWriter, r *http.Request, process *runs.Process, may runs.Rights, prefix string)
+
+// byCapability serves /cdp/<capability>/… and /live/<capability>/…: a capability gives access to one run without a key. A readonly one
+// only watches.
+func (s *API) byCapability(w http.ResponseWriter, r *http.Request, root string, pass passTo) error {
+	secret, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, root), "/")
 	c := s.runs.OpenedBy(secret)
-	if c == nil || c.Readonly {
+	if c == nil || c.Readonly && root != "/live/" {
 		return noSuchRun()
 	}
 	done, err := s.keyQuota.acquire(c.Key)
@@ -33,12 +38,12 @@ func (s *API) capabilityGateway(w http.ResponseWriter, r *http.Request) error {
 	defer done()
 	ctx, release := c.Hold(r.Context())
 	defer release()
-	r = r.WithContext(ctx)
 	process, err := c.Process()
 	if err != nil {
 		return err
 	}
-	return s.serveCDP(w, r, process, runs.Rights{Files: c.Files}, "/cdp/"+secret)
+	pass(w, r.WithContext(ctx), process, runs.Rights{Readonly: c.Readonly, Files: c.Files}, root+secret)
+	return nil
 }
 
 func noSuchRun() *problem.Error {
@@ -46,30 +51,26 @@ func noSuchRun() *problem.Error {
 		"It ends with its run and with the key that it was made for; start the profile again for a new one.")
 }
 
-// profileGateway serves /api/v1/profiles/{id}/cdp/… for callers with a key.
-func (s *API) profileGateway(w http.ResponseWriter, r *http.Request) error {
-	return s.withKey(r, func(r *http.Request, process *runs.Process) error {
-		return s.serveCDP(w, r, process, runs.Rights{Files: callerOf(r.Context()).has(scopeFiles)},
-			Prefix+"/profiles/"+r.PathValue("id")+"/cdp")
-	})
-}
-
-// withKey calls pass with the process of the profile's run. The request's context ends with the caller's key.
-func (s *API) withKey(r *http.Request, pass func(*http.Request, *runs.Process) error) error {
-	row, err := s.profileRow(r.Context(), r.PathValue("id"), false)
-	if err != nil {
-		return err
+// byKey serves /api/v1/profiles/{id}/<name>/… for callers with a key. The request's context ends with the key.
+func (s *API) byKey(name string, pass passTo) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		row, err := s.profileRow(r.Context(), r.PathValue("id"), false)
+		if err != nil {
+			return err
+		}
+		process, err := s.runs.Process(row.ID)
+		if err != nil {
+			return err
+		}
+		ctx, release, err := s.longLived(r.Context())
+		if err != nil {
+			return err
+		}
+		defer release()
+		pass(w, r.WithContext(ctx), process, runs.Rights{Files: callerOf(ctx).has(scopeFiles)},
+			Prefix+"/profiles/"+r.PathValue("id")+"/"+name)
+		return nil
 	}
-	process, err := s.runs.Process(row.ID)
-	if err != nil {
-		return err
-	}
-	ctx, release, err := s.longLived(r.Context())
-	if err != nil {
-		return err
-	}
-	defer release()
-	return pass(r.WithContext(ctx), process)
 }
 
 // longLived counts a request for the caller's quota. The returned context ends with the caller's key. The caller must call release.
@@ -88,11 +89,18 @@ func (s *API) longLived(ctx context.Context) (_ context.Context, release func(),
 	return ctx, func() { end(); done() }, nil
 }
 
-func (s *API) serveCDP(w http.ResponseWriter, r *http.Request, process *runs.Process, may runs.Rights, prefix string) error {
+// serveCDP is passTo for CDP clients.
+func (s *API) serveCDP(w http.ResponseWriter, r *http.Request, process *runs.Process, may runs.Rights, prefix string) {
 	base := "ws" + strings.TrimPrefix(requestOf(r.Context()).base, "http") + prefix
 	w.Header().Del("Cache-Control")
 	process.Gateway(may, base, prefix, s.writeRunNotFound).ServeHTTP(w, r)
-	return nil
+}
+
+// serveLive is passTo for viewers. Those that ask for ?readonly only watch; 0 and false mean no.
+func (s *API) serveLive(w http.ResponseWriter, r *http.Request, process *runs.Process, may runs.Rights, prefix string) {
+	asked := slices.ContainsFunc(r.URL.Query()["readonly"], func(v string) bool { return v != "0" && v != "false" })
+	may.Readonly = may.Readonly || asked
+	process.Live(may, prefix, s.writeRunNotFound).ServeHTTP(w, r)
 }
 
 // writeRunNotFound answers when the process of a run has ended.

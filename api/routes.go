@@ -59,8 +59,8 @@ func (s *API) routes() {
 	s.stream(scopeRead, "GET /events", s.streamEvents)
 	s.stream(scopeRun, "GET /profiles/{id}/downloads/{name}", s.getDownload)
 	s.stream(scopeRun, "PUT /profiles/{id}/uploads/{name}", s.putUpload)
-	s.stream(scopeRun, "/profiles/{id}/cdp", s.profileGateway)
-	s.stream(scopeRun, "/profiles/{id}/cdp/{path...}", s.profileGateway)
-	s.stream(scopeRun, "GET /profiles/{id}/live", s.profileLive)
-	s.stream(scopeRun, "GET /profiles/{id}/live/{path...}", s.profileLive)
+	s.stream(scopeRun, "/profiles/{id}/cdp", s.byKey("cdp", s.serveCDP))
+	s.stream(scopeRun, "/profiles/{id}/cdp/{path...}", s.byKey("cdp", s.serveCDP))
+	s.stream(scopeRun, "GET /profiles/{id}/live", s.byKey("live", s.serveLive))
+	s.stream(scopeRun, "GET /profiles/{id}/live/{path...}", s.byKey("live", s.serveLive))
 }

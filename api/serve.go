@@ -58,10 +58,10 @@ func (s *API) serve(w http.ResponseWriter, r *http.Request, req *request) error 
 		return err
 	}
 	if strings.HasPrefix(r.URL.Path, "/cdp/") && isClean(r.URL.Path) {
-		return s.capabilityGateway(w, r)
+		return s.byCapability(w, r, "/cdp/", s.serveCDP)
 	}
 	if strings.HasPrefix(r.URL.Path, "/live/") && isClean(r.URL.Path) && isRead(r) {
-		return s.capabilityLive(w, r)
+		return s.byCapability(w, r, "/live/", s.serveLive)
 	}
 	caller, err := s.authenticate(r)
 	if problem.Is(err, problem.Unauthorized) && len(r.Header["Authorization"]) > 0 {

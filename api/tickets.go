@@ -70,7 +70,7 @@ func (ts *tickets) take(secret, path string) *caller {
 	return t.caller
 }
 
-// authenticate returns the caller of a request: by the key, or for a WebSocket upgrade without a key by a ticket. withKey checks
+// authenticate returns the caller of a request: by the key, or for a WebSocket upgrade without a key by a ticket. longLived checks
 // whether the key of a ticket is still valid.
 func (s *API) authenticate(r *http.Request) (*caller, error) {
 	offered := tokens(r.Header["Sec-Websocket-Protocol"], func(p string) bool { return strings.HasPrefix(p, runs.TicketProtocol) })
