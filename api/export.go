@@ -110,8 +110,7 @@ func (in *exportRequest) detail(count int, format string) map[string]any {
 
 // writeExport reads and writes the proxies in parts. A reader that takes nothing for 30 seconds is disconnected.
 func (s *API) writeExport(ctx context.Context, w io.Writer, format string, ids []string, secrets bool) error {
-	out := newExport(w, format)
-	out.begin(secrets)
+	out := newExport(w, format, secrets)
 	limit := func(time.Time) error { return nil }
 	if rw, ok := w.(http.ResponseWriter); ok {
 		limit = http.NewResponseController(rw).SetWriteDeadline
@@ -119,11 +118,14 @@ func (s *API) writeExport(ctx context.Context, w io.Writer, format string, ids [
 	defer limit(time.Time{}) //nolint:errcheck // without a deadline there is none to remove
 	for part := range slices.Chunk(ids, exportPart) {
 		limit(time.Now().Add(30 * time.Second)) //nolint:errcheck // as above
-		if out.failed(s.exportPart(ctx, out, part, secrets)); out.err != nil {
-			break
+		if err := s.exportPart(ctx, out, part, secrets); err != nil {
+			return err
 		}
 	}
-	return out.end()
+	if format == "json" {
+		out.text("]}\n")
+	}
+	return out.flush()
 }
 
 // forExport removes from a row what an export must not have. Without secrets that is the password, and a rotateUrl with more than a
@@ -154,61 +156,43 @@ func (s *API) exportPart(ctx context.Context, out *export, ids []string, secrets
 		if err := px.Usable(); err != nil {
 			return err
 		}
-		if out.failed(out.write(row, px.Address)); out.err != nil {
-			return out.err
+		if err := out.write(row, px.Address); err != nil {
+			return err
 		}
 	}
 	return out.flush()
 }
 
-// export writes proxies in one of the formats, and keeps the first error.
+// export writes proxies in one of the formats. Its buffer keeps the first error of writing, and flush returns it.
 type export struct {
 	format string
 	b      *bufio.Writer
 	csv    *csv.Writer
 	count  int
-	err    error
 }
 
-func newExport(w io.Writer, format string) *export {
+// newExport begins an export.
+func newExport(w io.Writer, format string, secrets bool) *export {
 	b := bufio.NewWriterSize(w, 64<<10)
-	return &export{format: format, b: b, csv: csv.NewWriter(b)}
-}
-
-func (e *export) failed(err error) {
-	if e.err == nil {
-		e.err = err
-	}
-}
-
-func (e *export) text(s string) {
-	_, err := e.b.WriteString(s)
-	e.failed(err)
-}
-
-func (e *export) flush() error {
-	e.csv.Flush()
-	e.failed(e.csv.Error())
-	e.failed(e.b.Flush())
-	return e.err
-}
-
-func (e *export) begin(secrets bool) {
+	e := &export{format: format, b: b, csv: csv.NewWriter(b)}
 	switch {
-	case e.format == "csv":
-		e.failed(e.csv.Write(csvMembers()))
-	case e.format == "json":
+	case format == "csv":
+		e.csv.Write(csvMembers()) //nolint:errcheck // flush returns it
+	case format == "json":
 		e.text(`{"proxies":[`)
 	case !secrets:
 		e.text("# Passwords are left out.\n")
 	}
+	return e
 }
 
-func (e *export) end() error {
-	if e.format == "json" {
-		e.text("]}\n")
-	}
-	return e.flush()
+func (e *export) text(s string) {
+	e.b.WriteString(s) //nolint:errcheck // flush returns it
+}
+
+func (e *export) flush() error {
+	e.csv.Flush()
+	return e.b.Flush()
 }
 
 func (e *export) write(row store.Proxy, p proxy.Proxy) error {
