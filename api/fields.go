@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/text/unicode/norm"
 
 	"warren/problem"
@@ -31,22 +33,11 @@ func (o *opt[T]) UnmarshalJSON(b []byte) error {
 		o.Set, o.Null = true, true
 		return nil
 	}
-	o.Set = json.Unmarshal(b, &o.Value) == nil || json.Unmarshal(plainNumbers(b), &o.Value) == nil
+	if o.Set = json.Unmarshal(b, &o.Value) == nil; !o.Set {
+		plain := jsontext.Value(b).Clone() // 1e3 and 1000.0 are the integer 1000 (RFC 8259, 6): the schema takes them
+		o.Set = plain.Canonicalize() == nil && json.Unmarshal(plain, &o.Value) == nil
+	}
 	return nil
-}
-
-// plainNumbers writes the numbers of b in their shortest form. 1e3 and 1000.0 are the integer 1000 (RFC 8259, 6); the schema takes them,
-// and the decoder does not.
-func plainNumbers(b []byte) []byte {
-	var v any
-	if json.Unmarshal(b, &v) != nil {
-		return b
-	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		return b
-	}
-	return out
 }
 
 // Schema is that of T, or null.
@@ -256,12 +247,7 @@ func (p *Paging) Resolve(ctx huma.Context) []error {
 		f.add("query.after", "cannot be combined with page: give one of them", nil)
 	}
 	p.all = p.Page == 0 && p.Limit == 0 && p.After == ""
-	if p.Page == 0 {
-		p.Page = 1
-	}
-	if p.Limit == 0 {
-		p.Limit = 20
-	}
+	p.Page, p.Limit = cmp.Or(p.Page, 1), cmp.Or(p.Limit, 20)
 	return f.errors()
 }
 
