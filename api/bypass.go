@@ -85,24 +85,18 @@ func (f *faults) viaEntries(location string, entries viaList) viaList {
 
 // checkBypasses refuses what this server lets no page reach: its own address, and everything private where that is closed.
 func (s *API) checkBypasses(in *profileInput, f *faults) {
-	if targets := in.AllowLocal.Value; len(targets) > 0 {
-		if !s.cfg.AllowPrivate {
-			f.add("body.allowLocal", closedPrivate, nil)
-		}
-		for i, target := range targets {
-			if s.runs.IsOwn(target) {
-				f.add(element("body.allowLocal", i), "is this server's own address, which no page may reach", cut(target))
-			}
-		}
-	}
-	if entries := in.LocalhostVia.Value; len(entries) > 0 {
-		if !s.cfg.AllowPrivate {
-			f.add("body.localhostVia", closedPrivate, nil)
+	check := func(location string, entries []string, isOwn func(string) bool, own string) {
+		if len(entries) > 0 && !s.cfg.AllowPrivate {
+			f.add(location, closedPrivate, nil)
 		}
 		for i, entry := range entries {
-			if entry[strings.LastIndexByte(entry, ':')+1:] == s.port {
-				f.add(element("body.localhostVia", i), "is this server's own port, which no page may reach", cut(entry))
+			if isOwn(entry) {
+				f.add(element(location, i), own, cut(entry))
 			}
 		}
 	}
+	check("body.allowLocal", in.AllowLocal.Value, s.runs.IsOwn, "is this server's own address, which no page may reach")
+	check("body.localhostVia", in.LocalhostVia.Value, func(entry string) bool {
+		return entry[strings.LastIndexByte(entry, ':')+1:] == s.port
+	}, "is this server's own port, which no page may reach")
 }
