@@ -54,8 +54,7 @@ func (s *API) audit(ctx context.Context, action, workspace, object string, detai
 		return err
 	}
 	row := store.InsertAuditParams{ID: store.NewID(), At: now(), KeyID: req.caller.KeyID, KeyName: name, WorkspaceID: workspace,
-		Action:   action,
-		ObjectID: object, Remote: s.clientIP(req.http), RequestID: req.id, Detail: string(text)}
+		Action: action, ObjectID: object, Remote: s.clientIP(req.http), RequestID: req.id, Detail: string(text)}
 	return s.store.Write(ctx, func(q *store.Queries) error {
 		_, err := q.InsertAudit(ctx, row)
 		return err
@@ -121,13 +120,13 @@ func (s *API) proxySecret(ctx context.Context, in *secretRequest) (*struct{ Body
 	if err := row.Usable(); err != nil {
 		return nil, err
 	}
-	p := row.Address
 	if err := s.audit(ctx, "proxy.secret", row.WorkspaceID, row.ID, map[string]any{}); err != nil {
 		return nil, err
 	}
-	out := secretJSON{Password: orNull(p.Password)}
-	if !utf8.ValidString(p.Password) {
-		out = secretJSON{Base64: base64.StdEncoding.EncodeToString([]byte(p.Password))}
+	password := row.Address.Password
+	out := secretJSON{Password: orNull(password)}
+	if !utf8.ValidString(password) {
+		out = secretJSON{Base64: base64.StdEncoding.EncodeToString([]byte(password))}
 	}
 	return &struct{ Body secretJSON }{out}, nil
 }

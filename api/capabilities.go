@@ -61,9 +61,7 @@ type CapabilityJSON struct {
 	ExpiresAt *time.Time `json:"expiresAt,format:'2006-01-02T15:04:05.000Z07:00'" doc:"null: when the run ends. It always ends with the key that created it." example:"2026-11-21T14:06:00.000Z"`
 }
 
-func (CapabilityJSON) example() any { return exampleCapability() }
-
-func exampleCapability() CapabilityJSON {
+func (CapabilityJSON) example() any {
 	return CapabilityJSON{ID: exampleProfileID, ProfileID: exampleProfileID, RunID: exampleRunID, Name: "the client in Lyon",
 		Readonly: true, CreatedAt: exampleTime(), ExpiresAt: new(exampleTime().Add(time.Hour))}
 }
@@ -77,22 +75,25 @@ type madeCapabilityJSON struct {
 }
 
 func (madeCapabilityJSON) example() any {
-	return madeCapabilityJSON{CapabilityJSON: exampleCapability(), LiveURL: "http://127.0.0.1:7777/live#CAPABILITY"}
+	return madeCapabilityJSON{CapabilityJSON: CapabilityJSON{}.example().(CapabilityJSON), LiveURL: "http://127.0.0.1:7777/live#CAPABILITY"}
 }
 
-func capabilityFrom(c *runs.Capability) (CapabilityJSON, error) {
+// createdCapability is the answer of createCapability.
+type createdCapability struct {
+	Location string `header:"Location"`
+	Body     madeCapabilityJSON
+}
+
+func capabilityFrom(c *runs.Capability) CapabilityJSON {
 	j := CapabilityJSON{ID: c.ID, ProfileID: c.ProfileID(), RunID: c.RunID(), Name: c.Name, Readonly: c.Readonly, Files: c.Files,
 		CreatedAt: runs.Millis(c.CreatedAt)}
 	if c.ExpiresAt != 0 {
 		j.ExpiresAt = new(runs.Millis(c.ExpiresAt))
 	}
-	return j, nil
+	return j
 }
 
-func (s *API) createCapability(ctx context.Context, in *capabilityRequest) (*struct {
-	Location string `header:"Location"`
-	Body     madeCapabilityJSON
-}, error) {
+func (s *API) createCapability(ctx context.Context, in *capabilityRequest) (*createdCapability, error) {
 	if no := callerOf(ctx).may(scopeFiles); in.Body.Files && no != nil {
 		return nil, no
 	}
@@ -100,22 +101,13 @@ func (s *API) createCapability(ctx context.Context, in *capabilityRequest) (*str
 	if err != nil {
 		return nil, err
 	}
-	var life time.Duration
-	if in.Body.ExpiresInMs.given() {
-		life = time.Duration(in.Body.ExpiresInMs.Value) * time.Millisecond
-	}
 	made, secret, err := s.runs.Grant(ctx, row.ID, callerOf(ctx).asker(), runs.GrantOptions{Name: in.Body.Name, Readonly: in.Body.Readonly,
-		Files: in.Body.Files, Life: life})
+		Files: in.Body.Files, Life: time.Duration(in.Body.ExpiresInMs.Value) * time.Millisecond})
 	if err != nil {
 		return nil, err
 	}
-	out := &struct {
-		Location string `header:"Location"`
-		Body     madeCapabilityJSON
-	}{Location: Prefix + "/profiles/" + row.ID + "/capabilities/" + made.ID}
-	if out.Body.CapabilityJSON, err = capabilityFrom(made); err != nil {
-		return nil, err
-	}
+	out := &createdCapability{Prefix + "/profiles/" + row.ID + "/capabilities/" + made.ID,
+		madeCapabilityJSON{CapabilityJSON: capabilityFrom(made)}}
 	ws, cdp, live := s.endpoints(ctx, secret)
 	if out.Body.LiveURL = live; !made.Readonly {
 		out.Body.CdpURL, out.Body.WsEndpoint = &cdp, &ws
@@ -142,13 +134,9 @@ func (s *API) listCapabilities(ctx context.Context, in *struct {
 			from = len(all)
 		}
 	}
-	rest := all[from:]
-	n := min(in.Limit, len(rest))
-	page := store.Page[*runs.Capability]{Rows: rest[:n], Total: int64(len(all)), More: n < len(rest)}
-	if n > 0 {
-		page.Next = store.Place{Order: byTime, ID: rest[n-1].ID}
-	}
-	return answerList(page, in.Paging, capabilityFrom)
+	place := func(c *runs.Capability) (int64, string) { return 0, c.ID }
+	page, _ := pageOf(all[from:], int64(len(all)), in.Limit, nil, place) // no query can fail
+	return answerList(page, in.Paging, func(c *runs.Capability) (CapabilityJSON, error) { return capabilityFrom(c), nil })
 }
 
 // capabilityRevoke names a capability to revoke.

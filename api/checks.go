@@ -106,11 +106,11 @@ func (s *API) listChecks(ctx context.Context, in *checkList) (*checkListBody, er
 	p := Paging{Page: in.Page, Limit: in.Limit}
 	rows, err := q.ListProxyChecks(ctx, store.ListProxyChecksParams{ProxyID: row.ID, Workspaces: c.Sees.Filter(),
 		Limit: int64(in.Limit) + 1, Offset: p.offset()})
-	found, err := pageOf(rows, total, in.Limit, err, func(store.ProxyCheck) (int64, string) { return 0, "" })
+	noPlace := func(store.ProxyCheck) (int64, string) { return 0, "" } // this list has pages alone
+	found, err := pageOf(rows, total, in.Limit, err, noPlace)
 	if err != nil {
 		return nil, err
 	}
-	found.Next = store.Place{} // this list has pages alone
 	out, err := answerList(found, p, func(row store.ProxyCheck) (pool.Check, error) {
 		c := pool.Check{UsedByProfiles: []string{}}
 		return c, json.Unmarshal([]byte(row.Result), &c)
@@ -190,7 +190,7 @@ func (in *checkAllInput) find(ctx context.Context, q *store.Queries, c *caller) 
 	if !in.IDs.Set {
 		return q.ListProxiesToCheck(ctx, store.ListProxiesToCheckParams{WorkspaceID: workspace, Workspaces: c.Sees.Filter()})
 	}
-	ids, err := json.Marshal(append([]string{}, in.IDs.Value...))
+	ids, err := json.Marshal(in.IDs.Value)
 	if err != nil {
 		return nil, err
 	}

@@ -49,17 +49,14 @@ func (DownloadJSON) example() any {
 }
 
 func (s *API) downloadJSON(profileID string, d runs.Download) DownloadJSON {
-	j := DownloadJSON{ID: d.ID, Name: d.Name, Size: d.Received, State: d.State, URL: d.URL, StartedAt: d.BeganAt.UTC()}
+	j := DownloadJSON{ID: d.ID, Name: d.Name, Size: d.Received, State: d.State, Reason: orNull(d.Reason), URL: d.URL,
+		StartedAt: d.BeganAt.UTC(), Path: orNull(s.runs.DownloadPath(profileID, d))}
 	if d.Total > 0 {
 		j.TotalBytes = &d.Total
-	}
-	if d.Reason != "" {
-		j.Reason = &d.Reason
 	}
 	if !d.EndedAt.IsZero() {
 		j.EndedAt = new(d.EndedAt.UTC())
 	}
-	j.Path = orNull(s.runs.DownloadPath(profileID, d))
 	return j
 }
 
@@ -100,12 +97,8 @@ func (s *API) listDownloads(ctx context.Context, in *downloadList) (*listBody[Do
 			return nil, err
 		}
 	}
-	rest := all[from:]
-	n := min(in.Limit, len(rest))
-	page := store.Page[runs.Download]{Rows: rest[:n], Total: int64(len(all)), More: n < len(rest)}
-	if n > 0 {
-		page.Next = store.Place{Order: byTime, Number: rest[n-1].BeganAt.UnixMilli(), ID: rest[n-1].ID}
-	}
+	place := func(d runs.Download) (int64, string) { return d.BeganAt.UnixMilli(), d.ID }
+	page, _ := pageOf(all[from:], int64(len(all)), in.Limit, nil, place) // no query can fail
 	return answerList(page, in.Paging, func(d runs.Download) (DownloadJSON, error) { return s.downloadJSON(in.ID, d), nil })
 }
 
@@ -178,11 +171,9 @@ func (s *API) getDownload(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": all[i].Name}))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("ETag", fmt.Sprintf("%q", all[i].ID))
-	ended := context.AfterFunc(ctx, func() {
-		http.NewResponseController(w).SetWriteDeadline(time.Unix(1,
-			0))
-	}) //nolint:errcheck // without a deadline it is sent to its end
-	defer ended()
+	defer context.AfterFunc(ctx, func() {
+		http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0)) //nolint:errcheck // without a deadline it is sent to its end
+	})()
 	http.ServeContent(w, r, "", all[i].EndedAt, file)
 	return nil
 }
@@ -270,10 +261,9 @@ func (b keyedBody) Read(p []byte) (int, error) {
 
 // uploadProblem maps the error of a failed upload to its problem.
 func uploadProblem(r *http.Request, err error) error {
-	var p *problem.Error
 	switch {
-	case errors.As(err, &p):
-		return p
+	case errors.As(err, new(*problem.Error)):
+		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return refusedByHuma(http.StatusRequestTimeout)
 	case errors.Is(err, syscall.ENOSPC):
