@@ -76,10 +76,7 @@ func batchActions() map[string]batchAction {
 // Resolve checks the request by itself, and whether the key may do the action.
 func (in *batchRequest) Resolve(ctx huma.Context) []error {
 	action, known := batchActions()[in.Body.Action]
-	if !known { // the schema refuses it
-		action.need = scopeRead
-	}
-	if p := callerOf(ctx.Context()).may(action.need); p != nil {
+	if p := callerOf(ctx.Context()).may(action.need); known && p != nil { // the schema refuses an unknown one
 		return []error{p}
 	}
 	var f faults
@@ -207,7 +204,9 @@ func (s *API) changeTags(ctx context.Context, path ProfilePath, in *batchInput) 
 		if in.Action == "tag" {
 			tags = new(faults).tags("", append(tags, in.Tags.Value...)) // one that is there stays where it is
 		} else {
-			tags = slices.DeleteFunc(tags, func(t string) bool { return containsFold(in.Tags.Value, t) })
+			tags = slices.DeleteFunc(tags, func(t string) bool {
+				return slices.ContainsFunc(in.Tags.Value, func(gone string) bool { return store.Fold(gone) == store.Fold(t) })
+			})
 		}
 		if len(tags) == before {
 			return s.profileAnswer(row)
@@ -218,10 +217,4 @@ func (s *API) changeTags(ctx context.Context, path ProfilePath, in *batchInput) 
 			return changed, err
 		}
 	}
-}
-
-// containsFold says whether tags contains a tag, whatever the case.
-func containsFold(tags []string, tag string) bool {
-	tag = store.Fold(tag)
-	return slices.ContainsFunc(tags, func(t string) bool { return store.Fold(t) == tag })
 }

@@ -49,7 +49,6 @@ type limitedConn struct {
 	since       time.Time
 	list        *linked.List    // listener.unused, listener.idle, or nil while busy
 	element     *linked.Element // in list
-	closeOnce   sync.Once
 	closed      bool
 	descriptors int // descriptors in use, for the limit
 
@@ -237,14 +236,14 @@ func (c *limitedConn) SetDeadline(t time.Time) error {
 // Close implements net.Conn. It frees the connection's place.
 func (c *limitedConn) Close() error {
 	err := c.TCPConn.Close()
-	c.closeOnce.Do(func() {
-		c.listener.mu.Lock()
-		defer c.listener.mu.Unlock()
-		c.moveTo(nil)
+	c.listener.mu.Lock()
+	defer c.listener.mu.Unlock()
+	if !c.closed {
 		c.closed = true
+		c.moveTo(nil)
 		c.listener.open -= c.descriptors
 		c.listener.signal()
-	})
+	}
 	return err
 }
 
