@@ -130,12 +130,12 @@ func askFloor(t *testing.T, file, path string, out any) {
 // TestRelayFloorPassesBytes sends a download through the floor and the far side.
 func TestRelayFloorPassesBytes(t *testing.T) {
 	far, relay := listen(t), listen(t)
-	go serveEach(far, farServe)
-	go serveEach(relay, func(c *net.TCPConn) error { return floorTunnel(c, far.Addr().String()) })
-	if err := download(relay.Addr().String(), 4, 8<<20); err != nil {
+	go serveEach(far, func(c *net.TCPConn) error { return farServe(c, nil) })
+	go serveEach(relay, func(c *net.TCPConn) error { return floorTunnel(c, []string{far.Addr().String()}) })
+	if err := download(relay.Addr().String(), farName, 4, 8<<20); err != nil {
 		t.Error(err)
 	}
-	c, err := openTunnel(relay.Addr().String())
+	c, err := openTunnel(relay.Addr().String(), farName)
 	if err != nil {
 		t.Fatal(err)
 	}

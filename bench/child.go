@@ -2,9 +2,13 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -74,4 +78,68 @@ func (c *child) stop() {
 		c.cmd.Process.Kill() //nolint:errcheck // the process may have exited
 		<-c.dead
 	}
+}
+
+// warren is a server under test and its key.
+type warren struct {
+	*child
+	key string
+}
+
+// serve starts the binary under test on a data folder, with the far side as check service.
+func (b *bench) serve(ctx context.Context, data string) (*warren, error) {
+	w := &warren{key: "bench-" + rand.Text()}
+	var err error
+	w.child, err = b.spawn(ctx, "warren: listening on ", []string{"WARREN_API_KEY=" + w.key}, b.warren,
+		"serve", "--listen=127.0.0.1:0", "--data="+data, "--headless=always", "--check-url=http://"+farName+"/ip")
+	return w, err
+}
+
+// serveEmpty starts the binary under test on an empty data folder.
+func (b *bench) serveEmpty(ctx context.Context) (*warren, error) {
+	data, err := b.data()
+	if err != nil {
+		return nil, err
+	}
+	return b.serve(ctx, data)
+}
+
+// data creates an empty data folder.
+func (b *bench) data() (string, error) { return os.MkdirTemp(b.dir, "data-") }
+
+// create creates a profile and returns its id.
+func (w *warren) create(ctx context.Context, profile map[string]any) (string, error) {
+	var made struct{ ID string }
+	err := w.call(ctx, "POST", "/profiles", profile, &made)
+	return made.ID, err
+}
+
+// call sends a request and reads the answer into out, which may be nil.
+func (w *warren) call(ctx context.Context, method, path string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, method, w.address+"/api/v1"+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+w.key)
+	r.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	if res.StatusCode >= 300 {
+		return fmt.Errorf("%s %s: %s: %s", method, path, res.Status, text)
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(text, out)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,15 +27,12 @@ func (b *bench) measureGateway(ctx context.Context) error {
 	if runtime.GOOS == "windows" { // a bare browser needs other pipes there
 		return nil
 	}
-	data, err := b.data()
+	server, err := b.serveEmpty(ctx)
 	if err != nil {
 		return err
 	}
-	s := &starts{bench: b}
-	if s.server, err = b.serve(ctx, data); err != nil {
-		return err
-	}
-	defer s.server.stop()
+	defer server.stop()
+	s := &starts{bench: b, server: server}
 	run, plan, err := s.startWithPlan(ctx)
 	if err != nil {
 		return err
@@ -49,7 +45,7 @@ func (b *bench) measureGateway(ctx context.Context) error {
 		floor.Process.Signal(os.Interrupt) //nolint:errcheck // the process may have exited
 		floor.Wait()                       //nolint:errcheck // the exit code does not matter
 	}()
-	through := func(address string) func(context.Context, int) ([]float64, error) {
+	through := func(address string) trial {
 		return func(ctx context.Context, _ int) ([]float64, error) { return driveOnce(ctx, address) }
 	}
 	target, err := url.Parse(address)
@@ -85,40 +81,33 @@ type startedRun struct {
 
 // startWithPlan starts a profile, and returns the plan of a bare start on another one.
 func (s *starts) startWithPlan(ctx context.Context) (run startedRun, plan bareStart, err error) {
-	var ids [2]struct{ ID string }
+	var ids [2]string
 	for i := range ids {
-		if err := s.server.call(ctx, "POST", "/profiles", map[string]any{"name": fmt.Sprint("bench ", i)}, &ids[i]); err != nil {
+		if ids[i], err = s.server.create(ctx, map[string]any{"name": fmt.Sprint("bench ", i)}); err != nil {
 			return run, plan, err
 		}
 	}
-	if err := s.server.call(ctx, "POST", "/profiles/"+ids[0].ID+"/start", struct{}{}, &run); err != nil {
+	if err := s.server.call(ctx, "POST", "/profiles/"+ids[0]+"/start", struct{}{}, &run); err != nil {
 		return run, plan, err
 	}
-	plan, err = s.prepareBare(ctx, ids[1].ID)
+	plan, err = s.prepareBare(ctx, ids[1])
 	return run, plan, err
 }
 
 // copyFloor is the minimum between a client and a browser: it copies bytes in both directions. args: the browser's
 // address.
-func copyFloor(args []string) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func copyFloor(c *net.TCPConn, args []string) error {
+	up, err := net.Dial("tcp", args[0])
 	if err != nil {
 		return err
 	}
-	fmt.Println("up", l.Addr())
-	return serveEach(l, func(c *net.TCPConn) error {
-		up, err := net.Dial("tcp", args[0])
-		if err != nil {
-			return err
-		}
-		defer up.Close()
-		go func() {
-			copyPlain(up, c)
-			up.Close() //nolint:errcheck // the connection may be closed
-		}()
-		copyPlain(c, up)
-		return nil
-	})
+	defer up.Close()
+	go func() {
+		copyPlain(up, c)
+		up.Close() //nolint:errcheck // the connection may be closed
+	}()
+	copyPlain(c, up)
+	return nil
 }
 
 // copyPlain is io.Copy by read and write: splice(2) needs more calls for small messages.
@@ -158,13 +147,6 @@ func listeningBare(path string, plan bareStart) (*exec.Cmd, string, error) {
 	}
 }
 
-// driver is a client attached to a page.
-type driver struct {
-	ws      *websocket.Conn
-	session string
-	last    int
-}
-
 // driveOnce connects, and evaluates on a page for a while: one command at a time, then sixteen.
 func driveOnce(ctx context.Context, address string) ([]float64, error) {
 	var connected []float64
@@ -175,14 +157,14 @@ func driveOnce(ctx context.Context, address string) ([]float64, error) {
 			return nil, err
 		}
 		connected = append(connected, milliseconds(time.Since(begun)))
-		d.ws.CloseNow()                   //nolint:errcheck // the round is over
+		d.socket.CloseNow()               //nolint:errcheck // the round is over
 		time.Sleep(50 * time.Millisecond) // lets the browser finish before the next connection
 	}
 	d, err := connect(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	defer d.ws.CloseNow() //nolint:errcheck // the round is over
+	defer d.socket.CloseNow() //nolint:errcheck // the round is over
 	one, err := d.perSecond(ctx, 1)
 	if err != nil {
 		return nil, err
@@ -191,70 +173,20 @@ func driveOnce(ctx context.Context, address string) ([]float64, error) {
 	return []float64{one, many, median(connected)}, err
 }
 
-// connect opens a socket, attaches to the first page, and evaluates once.
-func connect(ctx context.Context, address string) (*driver, error) {
-	ws, _, err := websocket.Dial(ctx, address, nil)
+// connect attaches to the first page and evaluates once.
+func connect(ctx context.Context, address string) (*page, error) {
+	p, err := attach(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	ws.SetReadLimit(-1)
-	d := &driver{ws: ws}
-	var targets struct {
-		TargetInfos []struct{ TargetID, Type string }
-	}
-	var attached struct{ SessionID string }
-	if err := d.call(ctx, "Target.getTargets", struct{}{}, &targets); err != nil {
-		return nil, err
-	}
-	for _, t := range targets.TargetInfos {
-		if t.Type == "page" {
-			if err := d.call(ctx, "Target.attachToTarget", map[string]any{"targetId": t.TargetID, "flatten": true}, &attached); err != nil {
-				return nil, err
-			}
-			d.session = attached.SessionID
-			return d, d.call(ctx, "Runtime.evaluate", map[string]any{"expression": "1"}, nil)
-		}
-	}
-	return nil, errors.New("the browser has no page")
-}
-
-// call sends a command and waits for its answer.
-func (d *driver) call(ctx context.Context, method string, params, out any) error {
-	d.last++
-	msg := map[string]any{"id": d.last, "method": method, "params": params}
-	if d.session != "" {
-		msg["sessionId"] = d.session
-	}
-	text, err := json.Marshal(msg)
-	if err == nil {
-		err = d.ws.Write(ctx, websocket.MessageText, text)
-	}
-	for err == nil {
-		var got struct {
-			ID            int
-			Result, Error json.RawMessage
-		}
-		if _, text, err = d.ws.Read(ctx); err == nil {
-			err = json.Unmarshal(text, &got)
-		}
-		switch {
-		case err != nil || got.ID != d.last:
-		case got.Error != nil:
-			return fmt.Errorf("%s: %s", method, got.Error)
-		case out == nil:
-			return nil
-		default:
-			return json.Unmarshal(got.Result, out)
-		}
-	}
-	return err
+	return p, p.do(ctx, "Runtime.evaluate", map[string]any{"expression": "1"})
 }
 
 // perSecond counts answers per second with underWay commands in flight.
-func (d *driver) perSecond(ctx context.Context, underWay int) (float64, error) {
+func (d *page) perSecond(ctx context.Context, underWay int) (float64, error) {
 	send := func() error {
 		d.last++
-		return d.ws.Write(ctx, websocket.MessageText, fmt.Appendf(nil,
+		return d.socket.Write(ctx, websocket.MessageText, fmt.Appendf(nil,
 			`{"id":%d,"method":"Runtime.evaluate","params":{"expression":"1"},"sessionId":%q}`, d.last, d.session))
 	}
 	for range underWay {
@@ -264,7 +196,7 @@ func (d *driver) perSecond(ctx context.Context, underWay int) (float64, error) {
 	}
 	n, begun := 0, time.Now()
 	for time.Since(begun) < gatewayTime {
-		if _, _, err := d.ws.Read(ctx); err != nil {
+		if _, _, err := d.socket.Read(ctx); err != nil {
 			return 0, err
 		}
 		n++
@@ -274,7 +206,7 @@ func (d *driver) perSecond(ctx context.Context, underWay int) (float64, error) {
 	}
 	took := time.Since(begun).Seconds()
 	for range underWay {
-		if _, _, err := d.ws.Read(ctx); err != nil {
+		if _, _, err := d.socket.Read(ctx); err != nil {
 			return 0, err
 		}
 	}

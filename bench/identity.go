@@ -10,9 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/coder/websocket"
-	"github.com/coder/websocket/wsjson"
-
 	"warren/browser"
 )
 
@@ -20,26 +17,21 @@ import (
 // the same one without. It measures the start, and a tab that a DevTools client opens, attaches to, navigates and
 // evaluates in. The two folders change sides.
 func (b *bench) measureIdentity(ctx context.Context) error {
-	found, err := browser.Find(ctx, "")
+	found, err := findSandboxed(ctx, "identity")
+	if found == nil {
+		return err
+	}
+	dir, err := b.shortDir("wbe")
 	if err != nil {
 		return err
 	}
-	if err := browser.CheckIsolation(); err != nil && os.Geteuid() == 0 {
-		fmt.Fprintln(os.Stderr, "identity: skipped,", err)
-		return nil
-	}
-	dir, err := os.MkdirTemp(os.TempDir(), "wbe") // short: Chrome creates a unix socket in it
-	if err != nil {
-		return err
-	}
-	b.cleanup = append(b.cleanup, func() { os.RemoveAll(dir) })
 	spec := browser.Spec{Path: found.Path, Headless: true}
 	other := spec
 	other.Product, other.Version = found.Product, found.Version
 	other.Identity = browser.Identity{OS: "win", Version: "124", Timezone: "America/New_York", Languages: []string{"de-DE", "de"},
 		Geolocation: &browser.Geolocation{Latitude: 52.5, Longitude: 13.4, Accuracy: 50},
 		Screen:      &browser.Screen{Width: 1920, Height: 1080, DeviceScaleFactor: 1}}
-	one := func(s browser.Spec, which int) func(context.Context, int) ([]float64, error) {
+	one := func(s browser.Spec, which int) trial {
 		return func(ctx context.Context, round int) ([]float64, error) {
 			folder := strconv.Itoa((which + round) % 2)
 			s.UserDataDir, s.TempDir = filepath.Join(dir, folder), filepath.Join(dir, "t"+folder)
@@ -59,6 +51,20 @@ func (b *bench) measureIdentity(ctx context.Context) error {
 		figure{name: "start with another identity, against without", unit: "ms", ours: got[0][0], floor: got[1][0], aim: 1.1},
 		figure{name: "new tab with another identity, against without", unit: "ms", ours: got[0][1], floor: got[1][1], aim: 1.1})
 	return nil
+}
+
+// findSandboxed finds the browser. It returns nil and says so if the browser cannot have its sandbox: as root without
+// a namespace.
+func findSandboxed(ctx context.Context, part string) (*browser.Installed, error) {
+	found, err := browser.Find(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := browser.CheckIsolation(); err != nil && os.Geteuid() == 0 {
+		fmt.Fprintln(os.Stderr, part+": skipped,", err)
+		return nil, nil
+	}
+	return &found, nil
 }
 
 // tabs is how many tabs are opened, one after the other; their mean counts.
@@ -82,12 +88,11 @@ func startAndOpen(ctx context.Context, s browser.Spec) (took []float64, err erro
 	defer run.Stop(ctx, false)
 	gateway := httptest.NewServer(run.Gateway())
 	defer gateway.Close()
-	socket, _, err := websocket.Dial(ctx, gateway.URL, nil)
+	c, err := dialDevTools(ctx, gateway.URL)
 	if err != nil {
 		return nil, err
 	}
-	defer socket.CloseNow() //nolint:errcheck // the round is over
-	c := &devtools{socket: socket}
+	defer c.socket.CloseNow()           //nolint:errcheck // the round is over
 	if err := c.open(ctx); err != nil { // the first tab warms up
 		return nil, err
 	}
@@ -98,66 +103,4 @@ func startAndOpen(ctx context.Context, s browser.Spec) (took []float64, err erro
 		}
 	}
 	return append(took, milliseconds(time.Since(begun))/tabs), nil
-}
-
-// devtools is a plain DevTools client.
-type devtools struct {
-	socket *websocket.Conn
-	last   int
-}
-
-// open opens a tab as clients do, and closes it when its page has answered.
-func (c *devtools) open(ctx context.Context) error {
-	var made struct{ TargetID string }
-	var attached struct{ SessionID string }
-	if err := c.call(ctx, "", "Target.createTarget", map[string]any{"url": "about:blank"}, &made); err != nil {
-		return err
-	}
-	if err := c.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": made.TargetID, "flatten": true}, &attached); err != nil {
-		return err
-	}
-	for _, step := range []struct {
-		method string
-		params any
-	}{
-		{"Page.enable", nil}, {"Page.navigate", map[string]any{"url": "data:text/html,<p>a page"}},
-		{"Runtime.evaluate", map[string]any{"expression": "navigator.userAgent"}},
-	} {
-		if err := c.call(ctx, attached.SessionID, step.method, step.params, nil); err != nil {
-			return err
-		}
-	}
-	return c.call(ctx, "", "Target.closeTarget", map[string]any{"targetId": made.TargetID}, nil)
-}
-
-// call sends a command and reads until its answer.
-func (c *devtools) call(ctx context.Context, session, method string, params, result any) error {
-	c.last++
-	command := map[string]any{"id": c.last, "method": method}
-	if session != "" {
-		command["sessionId"] = session
-	}
-	if params != nil {
-		command["params"] = params
-	}
-	if err := wsjson.Write(ctx, c.socket, command); err != nil {
-		return err
-	}
-	for {
-		var m struct {
-			ID     int
-			Result any
-			Error  any
-		}
-		m.Result = result
-		if err := wsjson.Read(ctx, c.socket, &m); err != nil {
-			return err
-		}
-		if m.ID == c.last {
-			if m.Error != nil {
-				return fmt.Errorf("%s: %v", method, m.Error)
-			}
-			return nil
-		}
-	}
 }

@@ -29,16 +29,15 @@ func (b *bench) measureIsolation(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(os.TempDir(), "wbi") // short: Chrome creates a unix socket in it
+	dir, err := b.shortDir("wbi")
 	if err != nil {
 		return err
 	}
-	b.cleanup = append(b.cleanup, func() { os.RemoveAll(dir) })
 	exe := filepath.Join(dir, "bench") // readable for the other user
 	if err := errors.Join(os.Chmod(dir, 0o755), copyFile(exe, b.exe)); err != nil {
 		return err
 	}
-	one := func(network string, which int) func(context.Context, int) ([]float64, error) {
+	one := func(network string, which int) trial {
 		return func(ctx context.Context, round int) ([]float64, error) {
 			return startOnce(ctx, exe, network, found.Path, filepath.Join(dir, "u"), strconv.Itoa((which+round)%2))
 		}

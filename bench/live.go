@@ -6,19 +6,13 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"image/jpeg"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
-
-	"warren/browser"
 )
 
 const (
@@ -38,13 +32,9 @@ const livePage = `data:text/html,<body style="margin:0;background:rgb(255,0,0)" 
 // measureLive compares the live view with Chrome's own screencast over a direct DevTools socket. It measures from a
 // viewer's input to the changed picture.
 func (b *bench) measureLive(ctx context.Context) error {
-	found, err := browser.Find(ctx, "")
-	if err != nil {
+	found, err := findSandboxed(ctx, "live")
+	if found == nil {
 		return err
-	}
-	if err := browser.CheckIsolation(); err != nil && os.Geteuid() == 0 {
-		fmt.Fprintln(os.Stderr, "live: skipped,", err)
-		return nil
 	}
 	ours, err := b.ourLive(ctx)
 	if err != nil {
@@ -135,69 +125,42 @@ func isGreen(picture []byte) bool {
 	return g > r
 }
 
-// drive is a DevTools client on the page under test.
-type drive struct {
-	client  *devtools
-	session string
-}
-
 // prepare attaches to the first page of a browser, and sets the size that both sides have.
-func prepare(ctx context.Context, address string) (*drive, error) {
-	socket, _, err := websocket.Dial(ctx, address, nil)
+func prepare(ctx context.Context, address string) (*page, error) {
+	p, err := attach(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	socket.SetReadLimit(-1)
-	d := &drive{client: &devtools{socket: socket}}
-	var targets struct {
-		TargetInfos []struct{ TargetID, Type string }
-	}
-	if err := d.client.call(ctx, "", "Target.getTargets", nil, &targets); err != nil {
-		return nil, err
-	}
-	i := slices.IndexFunc(targets.TargetInfos, func(t struct{ TargetID, Type string }) bool { return t.Type == "page" })
-	if i < 0 {
-		return nil, errors.New("the browser has no page")
-	}
-	var attached struct{ SessionID string }
-	page := map[string]any{"targetId": targets.TargetInfos[i].TargetID, "flatten": true}
-	if err := d.client.call(ctx, "", "Target.attachToTarget", page, &attached); err != nil {
-		return nil, err
-	}
-	d.session = attached.SessionID
-	return d, d.client.call(ctx, d.session, "Emulation.setDeviceMetricsOverride",
-		map[string]any{"width": liveWidth, "height": liveHeight, "deviceScaleFactor": 1, "mobile": false}, nil)
+	return p, p.do(ctx, "Emulation.setDeviceMetricsOverride",
+		map[string]any{"width": liveWidth, "height": liveHeight, "deviceScaleFactor": 1, "mobile": false})
 }
 
-func (d *drive) open(ctx context.Context) error {
-	if err := d.client.call(ctx, d.session, "Page.navigate", map[string]any{"url": livePage}, nil); err != nil {
+// openLive opens the page under test, and waits until it is drawn.
+func (p *page) openLive(ctx context.Context) error {
+	if err := p.do(ctx, "Page.navigate", map[string]any{"url": livePage}); err != nil {
 		return err
 	}
 	const drawn = `new Promise((done) => document.readyState === "complete" ? done() : addEventListener("load", done))` +
 		`.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))`
-	return d.client.call(ctx, d.session, "Runtime.evaluate", map[string]any{"expression": drawn, "awaitPromise": true}, nil)
+	return p.do(ctx, "Runtime.evaluate", map[string]any{"expression": drawn, "awaitPromise": true})
 }
 
-func (d *drive) move(ctx context.Context) error {
-	return d.client.call(ctx, d.session, "Runtime.evaluate", map[string]any{"expression": "move()"}, nil)
+func (p *page) move(ctx context.Context) error {
+	return p.do(ctx, "Runtime.evaluate", map[string]any{"expression": "move()"})
 }
 
 // ourLive starts a profile and watches it.
 func (b *bench) ourLive(ctx context.Context) (*liveSide, error) {
-	data, err := b.data()
+	w, err := b.serveEmpty(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w, err := b.serve(ctx, data)
+	id, err := w.create(ctx, map[string]any{"name": "live", "headless": true})
 	if err != nil {
-		return nil, err
-	}
-	var profile struct{ ID string }
-	if err := w.call(ctx, "POST", "/profiles", map[string]any{"name": "live", "headless": true}, &profile); err != nil {
 		return nil, err
 	}
 	var run struct{ WsEndpoint, LiveURL string }
-	if err := w.call(ctx, "POST", "/profiles/"+profile.ID+"/start", map[string]any{}, &run); err != nil {
+	if err := w.call(ctx, "POST", "/profiles/"+id+"/start", map[string]any{}, &run); err != nil {
 		return nil, err
 	}
 	d, err := prepare(ctx, run.WsEndpoint)
@@ -209,7 +172,7 @@ func (b *bench) ourLive(ctx context.Context) (*liveSide, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &liveSide{frame: v.frame, moves: d.move, stills: d.open,
+	return &liveSide{frame: v.frame, moves: d.move, stills: d.openLive,
 		click: func(ctx context.Context) error {
 			for _, kind := range []string{"down", "up"} {
 				m := map[string]any{"type": "mouse", "kind": kind, "x": 600, "y": 300, "button": "left", "clicks": 1,
@@ -266,7 +229,7 @@ func (v *viewer) frame(ctx context.Context) ([]byte, error) {
 // viewerCost returns what one more viewer costs server and shim while the page moves, in percent of a core. It is the
 // difference between a crowd and one viewer, divided by the additional viewers.
 func viewerCost(ctx context.Context, w *warren, address string, first *viewer) (float64, error) {
-	pids := append(children(w.cmd.Process.Pid, "shim"), w.cmd.Process.Pid)
+	pids := append(childrenOf(w.pid()), w.pid()) // a server's children are shims
 	alone, err := watched(ctx, pids, first)
 	if err != nil {
 		return 0, err
@@ -312,75 +275,44 @@ func watched(ctx context.Context, pids []int, all ...*viewer) (float64, error) {
 	return 100 * (used() - before).Seconds() / time.Since(begun).Seconds(), err
 }
 
-// children returns the children of a process that have a word in their command line (proc(5)).
-func children(parent int, word string) (pids []int) {
-	entries, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
-	for _, file := range entries {
-		stat, err := os.ReadFile(file)
-		if err != nil {
-			continue // the process has exited
-		}
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-		if len(fields) < 2 || fields[1] != strconv.Itoa(parent) || !slices.Contains(strings.Split(string(line), "\x00"), word) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
 // directCast watches a bare browser over its own port.
 func (b *bench) directCast(ctx context.Context, path string) (*liveSide, error) {
 	dir, err := b.data()
 	if err != nil {
 		return nil, err
 	}
-	address, err := b.openPort(ctx, path, dir)
-	if err != nil {
-		return nil, err
-	}
-	d, err := prepare(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	c, err := d.cast(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	return &liveSide{frame: c.frame, click: c.click, moves: d.move, stills: d.open}, nil
-}
-
-// openPort starts a bare browser with a DevTools port on loopback and returns its browser socket.
-func (b *bench) openPort(ctx context.Context, path, dir string) (string, error) {
-	c, err := b.spawn(ctx, "DevTools listening on ", nil, "/bin/sh", "-c", `exec "$0" "$@" 2>&1`, path, "--headless=new",
+	bare, err := b.spawn(ctx, "DevTools listening on ", nil, "/bin/sh", "-c", `exec "$0" "$@" 2>&1`, path, "--headless=new",
 		"--no-sandbox", "--no-first-run", "--remote-debugging-port=0", "--user-data-dir="+dir, "about:blank")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return c.address, nil
+	d, err := prepare(ctx, bare.address)
+	if err != nil {
+		return nil, err
+	}
+	c, err := cast(ctx, bare.address)
+	if err != nil {
+		return nil, err
+	}
+	return &liveSide{frame: c.frame, click: c.click, moves: d.move, stills: d.openLive}, nil
 }
 
 // caster is Chrome's own screencast, in a page session with its own connection.
 type caster struct {
-	socket  *websocket.Conn
-	session string
-	last    int
+	*page
 	unacked int
 }
 
 // cast starts a screencast with the live view's parameters.
-func (d *drive) cast(ctx context.Context, address string) (*caster, error) {
-	other, err := prepare(ctx, address)
+func cast(ctx context.Context, address string) (*caster, error) {
+	p, err := prepare(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	c := &caster{socket: other.client.socket, session: other.session, last: 1000}
-	if err := other.client.call(ctx, other.session, "Page.enable", nil, nil); err != nil {
+	if err := p.do(ctx, "Page.enable", nil); err != nil {
 		return nil, err
 	}
+	c := &caster{page: p}
 	return c, c.send(ctx, "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 80, "maxWidth": liveWidth,
 		"maxHeight": liveHeight, "everyNthFrame": 1, "maxFramesInFlight": 1, "sendLastFrame": true})
 }

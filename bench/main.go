@@ -53,8 +53,9 @@ func main() {
 // roles are what this program runs as a child of itself, so that each side's CPU and memory can be measured.
 func roles() map[string]func(args []string) error {
 	return map[string]func([]string) error{
-		"api-floor": apiFloor, "relay-floor": relayFloor, "copy": copyFloor, "relay-ours": relayOurs, "far-side": farSide,
-		"copier": copier, "plain-target": plainTarget, "check-far": checkFar, "check-ours": checkOurs,
+		"api-floor": apiFloor, "relay-floor": serves(floorTunnel), "copy": serves(copyFloor), "relay-ours": relayOurs,
+		"far-side": serves(farServe), "copier": serves(copier), "plain-target": serves(plainTarget), "check-far": checkFar,
+		"check-ours":       checkOurs,
 		"check-floor-turn": checkFloor(true), "check-floor-write": checkFloor(false), "start-once": startOnceRole,
 		browser.ChildArgument: func([]string) error { return browser.EnterNamespace() },
 	}
@@ -109,13 +110,16 @@ func newBench(warren string, rounds, rows, idle int) (*bench, error) {
 	if warren, err = filepath.Abs(warren); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "warren-bench-")
-	if err != nil {
-		return nil, err
-	}
-	b := &bench{exe: exe, warren: warren, dir: dir, rounds: max(1, rounds), rows: max(1000, rows), browsers: max(1, idle)}
+	b := &bench{exe: exe, warren: warren, rounds: max(1, rounds), rows: max(1000, rows), browsers: max(1, idle)}
+	b.dir, err = b.shortDir("warren-bench-")
+	return b, err
+}
+
+// shortDir creates a folder until the end. Its path is short, since Chrome creates unix sockets below it.
+func (b *bench) shortDir(prefix string) (string, error) {
+	dir, err := os.MkdirTemp("", prefix)
 	b.cleanup = append(b.cleanup, func() { os.RemoveAll(dir) })
-	return b, nil
+	return dir, err
 }
 
 // progress shows the current step in one line of the terminal, if there is one.

@@ -18,21 +18,18 @@ func (b *bench) measureMemory(ctx context.Context) error {
 	if !canMeasureProcesses {
 		return nil
 	}
-	data, err := b.data()
+	server, err := b.serveEmpty(ctx)
 	if err != nil {
 		return err
 	}
-	s := &starts{bench: b}
-	if s.server, err = b.serve(ctx, data); err != nil {
-		return err
-	}
-	defer s.server.stop()
-	var made struct{ ID string }
+	defer server.stop()
+	s := &starts{bench: b, server: server}
 	for i := range 2 * b.browsers {
-		if err := s.server.call(ctx, "POST", "/profiles", map[string]any{"name": fmt.Sprint("idle ", i)}, &made); err != nil {
+		id, err := server.create(ctx, map[string]any{"name": fmt.Sprint("idle ", i)})
+		if err != nil {
 			return err
 		}
-		s.profiles = append(s.profiles, made.ID)
+		s.profiles = append(s.profiles, id)
 	}
 	got, err := b.play(ctx, "memory", 1, side{"ours", s.idleRuns}, side{"floor", s.idleBare})
 	if err != nil {

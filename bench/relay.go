@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"warren/proxy"
 )
 
 // farName is the target of tunnels. The far side serves any name.
@@ -33,7 +35,8 @@ func (b *bench) measureRelay(ctx context.Context) error {
 	defer far.stop()
 	for _, streams := range []int{1, 50} {
 		got, err := b.play(ctx, fmt.Sprintf("relay, %d streams", streams), 2*b.rounds,
-			side{"ours", b.stream("relay-ours", far.address, streams)}, side{"floor", b.stream("relay-floor", far.address, streams)})
+			side{"ours", b.stream(farName, streams, streamed, "relay-ours", far.address)},
+			side{"floor", b.stream(farName, streams, streamed, "relay-floor", far.address)})
 		if err != nil {
 			return err
 		}
@@ -53,9 +56,7 @@ func (b *bench) measureRelay(ctx context.Context) error {
 }
 
 // openTunnel connects to the target through a relay.
-func openTunnel(relay string) (*net.TCPConn, error) { return openTunnelTo(relay, farName) }
-
-func openTunnelTo(relay, target string) (*net.TCPConn, error) {
+func openTunnel(relay, target string) (*net.TCPConn, error) {
 	c, err := net.DialTimeout("tcp", relay, 5*time.Second)
 	if err != nil {
 		return nil, err
@@ -68,36 +69,33 @@ func openTunnelTo(relay, target string) (*net.TCPConn, error) {
 	return c.(*net.TCPConn), nil
 }
 
-// stream downloads through a relay in its own process and returns CPU seconds per GiB and MiB/s.
-func (b *bench) stream(role, far string, streams int) func(context.Context, int) ([]float64, error) {
+// stream downloads total bytes from the target through a relay in its own process. It returns CPU seconds per GiB and
+// MiB/s. relay is the relay's role with its arguments.
+func (b *bench) stream(target string, streams int, total int64, relay ...string) trial {
 	return func(ctx context.Context, _ int) ([]float64, error) {
-		relay, err := b.role(ctx, role, far)
+		relay, err := b.role(ctx, relay...)
 		if err != nil {
 			return nil, err
 		}
 		defer relay.stop()
-		if err := download(relay.address, 1, 16<<20); err != nil { // warms up the relay
+		if err := download(relay.address, target, 1, total/64); err != nil { // warms up the relay
 			return nil, err
 		}
 		before, begun := cpu(relay.pid()), time.Now()
-		if err := download(relay.address, streams, streamed); err != nil {
+		if err := download(relay.address, target, streams, total); err != nil {
 			return nil, err
 		}
-		took, gib := time.Since(begun), float64(streamed)/(1<<30)
+		took, gib := time.Since(begun), float64(total)/(1<<30)
 		return []float64{(cpu(relay.pid()) - before).Seconds() / gib, gib * 1024 / took.Seconds()}, nil
 	}
 }
 
-// download reads total bytes through a number of concurrent tunnels.
-func download(relay string, streams int, total int64) error {
-	return downloadFrom(relay, farName, streams, total)
-}
-
-func downloadFrom(relay, target string, streams int, total int64) error {
+// download reads total bytes from the target through a number of concurrent tunnels.
+func download(relay, target string, streams int, total int64) error {
 	var all errgroup.Group
 	for range streams {
 		all.Go(func() error {
-			c, err := openTunnelTo(relay, target)
+			c, err := openTunnel(relay, target)
 			if err != nil {
 				return err
 			}
@@ -122,14 +120,14 @@ func downloadFrom(relay, target string, streams int, total int64) error {
 
 // idle opens tunnels through a relay in its own process and uses each once. It returns the relay's memory (MiB) and
 // descriptors per tunnel.
-func (b *bench) idle(role, far string) func(context.Context, int) ([]float64, error) {
+func (b *bench) idle(role, far string) trial {
 	return func(ctx context.Context, _ int) (out []float64, err error) {
 		relay, err := b.role(ctx, role, far)
 		if err != nil {
 			return nil, err
 		}
 		defer relay.stop()
-		if err := download(relay.address, 1, 1<<20); err != nil {
+		if err := download(relay.address, farName, 1, 1<<20); err != nil {
 			return nil, err
 		}
 		rss, fds := memory(relay.pid()), descriptors(relay.pid())
@@ -140,7 +138,7 @@ func (b *bench) idle(role, far string) func(context.Context, int) ([]float64, er
 			}
 		}()
 		for range tunnels {
-			c, err := openTunnel(relay.address)
+			c, err := openTunnel(relay.address, farName)
 			if err != nil {
 				return nil, err
 			}
@@ -186,4 +184,98 @@ func useOnce(c net.Conn) error {
 	}
 	_, err = io.Copy(io.Discard, r.Body)
 	return errors.Join(err, r.Body.Close())
+}
+
+// floorTunnel serves a minimal relay: SOCKS5 without a password in, SOCKS5 with one out, and io.Copy in both
+// directions, which is splice(2) between TCP connections on Linux. It checks no target, counts no bytes and has no
+// timeouts. args: the upstream's address.
+func floorTunnel(c *net.TCPConn, args []string) error {
+	if err := greetAnyone(c); err != nil {
+		return err
+	}
+	target, err := readSOCKSRequest(c)
+	if err != nil {
+		return err
+	}
+	conn, err := net.Dial("tcp", args[0])
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	up := conn.(*net.TCPConn)
+	if err := dialThrough(up, target, true); err != nil {
+		return err
+	}
+	if _, err := c.Write(socksDone()); err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	go func() {
+		io.Copy(up, c)  //nolint:errcheck // the end is passed on either way
+		up.CloseWrite() //nolint:errcheck // the connection may be closed
+		close(done)
+	}()
+	io.Copy(c, up) //nolint:errcheck // the end is passed on either way
+	c.CloseWrite() //nolint:errcheck // the connection may be closed
+	<-done
+	return nil
+}
+
+// dialThrough asks a SOCKS5 server for a target, with or without the password. It waits for each answer.
+func dialThrough(c io.ReadWriter, target string, password bool) error {
+	method := byte(0)
+	if password {
+		method = 2
+	}
+	if err := ask(c, []byte{5, 1, method}, 2, method); err != nil {
+		return err
+	}
+	if password {
+		login := append([]byte{1, byte(len(farUser))}, farUser...)
+		login = append(append(login, byte(len(farPassword))), farPassword...)
+		if err := ask(c, login, 2, 0); err != nil {
+			return err
+		}
+	}
+	host, port, err := net.SplitHostPort(target)
+	if err != nil {
+		return err
+	}
+	n, err := net.LookupPort("tcp", port)
+	if err != nil {
+		return err
+	}
+	request := append([]byte{5, 1, 0, 3, byte(len(host))}, host...)
+	return ask(c, append(request, byte(n>>8), byte(n)), 10, 0)
+}
+
+// ask writes a message and reads an answer of size bytes, the second of which must be want.
+func ask(c io.ReadWriter, message []byte, size int, want byte) error {
+	if _, err := c.Write(message); err != nil {
+		return err
+	}
+	var b [10]byte
+	if _, err := io.ReadFull(c, b[:size]); err != nil {
+		return err
+	}
+	if b[1] != want {
+		return errors.New("the SOCKS5 server refused")
+	}
+	return nil
+}
+
+// relayOurs is the product's relay in its own process, like a shim's. args: the upstream's address, and allowed
+// targets on this machine.
+func relayOurs(args []string) error {
+	upstream, err := proxy.Parse("socks5://" + args[0])
+	if err != nil {
+		return err
+	}
+	upstream.Username, upstream.Password = farUser, farPassword
+	l, err := listenFree()
+	if err != nil {
+		return err
+	}
+	policy := proxy.Policy{AllowPrivate: true, Exempt: args[1:]}
+	return proxy.NewRelay(&proxy.Dialer{Upstream: &upstream, Policy: policy}, nil).Serve(l)
 }

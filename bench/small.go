@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"os/exec"
@@ -22,39 +21,31 @@ const (
 
 // copier is a SOCKS5 server that forwards the far side's target in pieces of one size. args: the size, the target's
 // address, and "password" if it needs one.
-func copier(args []string) error {
+func copier(c *net.TCPConn, args []string) error {
 	size, err := strconv.Atoi(args[0])
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	greet := greetAnyone
+	if args[2] == "password" {
+		greet = farGreet
+	}
+	if err := greet(c); err != nil {
+		return err
+	}
+	if _, err := readSOCKSRequest(c); err != nil {
+		return err
+	}
+	up, err := net.Dial("tcp", args[1])
 	if err != nil {
 		return err
 	}
-	fmt.Println("up", l.Addr())
-	return serveEach(l, func(c *net.TCPConn) error {
-		if args[2] == "password" {
-			err = farGreet(c)
-		} else {
-			err = greetAnyone(c)
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := readSOCKSRequest(c); err != nil {
-			return err
-		}
-		up, err := net.Dial("tcp", args[1])
-		if err != nil {
-			return err
-		}
-		defer up.Close()
-		if _, err := c.Write(socksDone()); err != nil {
-			return err
-		}
-		go inPieces(up, c, size) //nolint:errcheck // the other direction shows the end
-		return inPieces(c, up, size)
-	})
+	defer up.Close()
+	if _, err := c.Write(socksDone()); err != nil {
+		return err
+	}
+	go inPieces(up, c, size) //nolint:errcheck // the other direction shows the end
+	return inPieces(c, up, size)
 }
 
 func greetAnyone(c io.ReadWriter) error {
@@ -81,14 +72,7 @@ func inPieces(to, from net.Conn, size int) error {
 }
 
 // plainTarget is the target without a proxy in front of it.
-func plainTarget([]string) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	fmt.Println("up", l.Addr())
-	return serveEach(l, func(c *net.TCPConn) error { return farTarget(c) })
-}
+func plainTarget(c *net.TCPConn, _ []string) error { return farTarget(c) }
 
 // measureSmall compares a stream through a server with small writes with one through a server with large writes, by
 // the relay's CPU time. It also compares the rate with that of a direct client of the same server without a password.
@@ -134,10 +118,11 @@ func (b *bench) measureSmall(ctx context.Context) error {
 // server alone.
 func (b *bench) compareSmall(ctx context.Context, name, small, large, bare, target string) error {
 	got, err := b.play(ctx, "relay, "+name, 2*b.rounds,
-		side{"small", b.streamTo("relay-ours", small, target)}, side{"large", b.streamTo("relay-ours", large, target)},
+		side{"small", b.stream(target, 1, smallTotal, "relay-ours", small, target)},
+		side{"large", b.stream(target, 1, smallTotal, "relay-ours", large, target)},
 		side{"no relay", func(context.Context, int) ([]float64, error) {
 			begun := time.Now()
-			err := downloadFrom(bare, target, 1, smallTotal)
+			err := download(bare, target, 1, smallTotal)
 			return []float64{0, float64(smallTotal) / (1 << 20) / time.Since(begun).Seconds()}, err
 		}})
 	if err != nil {
@@ -148,26 +133,6 @@ func (b *bench) compareSmall(ctx context.Context, name, small, large, bare, targ
 		figure{name: "relay, " + name + ": throughput, beside no relay", unit: "MiB/s", ours: got[0][1], floor: got[2][1],
 			aim: 0.9, atLeast: true})
 	return nil
-}
-
-// streamTo downloads through a relay in its own process and returns CPU seconds per GiB and MiB/s.
-func (b *bench) streamTo(role, upstream, target string) func(context.Context, int) ([]float64, error) {
-	return func(ctx context.Context, _ int) ([]float64, error) {
-		relay, err := b.role(ctx, role, upstream, target)
-		if err != nil {
-			return nil, err
-		}
-		defer relay.stop()
-		if err := downloadFrom(relay.address, target, 1, 4<<20); err != nil { // warms up the relay
-			return nil, err
-		}
-		before, begun := cpu(relay.pid()), time.Now()
-		if err := downloadFrom(relay.address, target, 1, smallTotal); err != nil {
-			return nil, err
-		}
-		took, gib := time.Since(begun), float64(smallTotal)/(1<<30)
-		return []float64{(cpu(relay.pid()) - before).Seconds() / gib, gib * 1024 / took.Seconds()}, nil
-	}
 }
 
 // microsocks starts Debian's microsocks, with a password and without. The addresses are "" if it is not installed.

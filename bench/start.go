@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,28 +73,24 @@ func (b *bench) newStarts(ctx context.Context, each int) (*starts, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := b.data()
+	server, err := b.serveEmpty(ctx)
 	if err != nil {
-		return nil, err
-	}
-	s := &starts{bench: b}
-	if s.server, err = b.serve(ctx, data); err != nil {
 		return nil, err
 	}
 	var made struct{ ID string }
 	url := "socks5://" + farUser + ":" + strings.ReplaceAll(farPassword, " ", "%20") + "@" + far.address
-	if err := s.server.call(ctx, "POST", "/proxies", map[string]any{"url": url}, &made); err != nil {
+	if err := server.call(ctx, "POST", "/proxies", map[string]any{"url": url}, &made); err != nil {
 		return nil, err
 	}
-	s.proxy = made.ID
+	s := &starts{bench: b, server: server, proxy: made.ID}
 	for i := range 2 * each {
 		progress("start: warming folder %d of %d", i+1, 2*each)
-		profile := map[string]any{"name": fmt.Sprint("bench ", i), "proxyId": s.proxy}
-		if err := s.server.call(ctx, "POST", "/profiles", profile, &made); err != nil {
+		id, err := server.create(ctx, map[string]any{"name": fmt.Sprint("bench ", i), "proxyId": s.proxy})
+		if err != nil {
 			return nil, err
 		}
-		s.profiles = append(s.profiles, made.ID)
-		if err := errors.Join(s.start(ctx, made.ID, "off"), s.stop(ctx, made.ID)); err != nil {
+		s.profiles = append(s.profiles, id)
+		if err := errors.Join(s.start(ctx, id, "off"), s.stop(ctx, id)); err != nil {
 			return nil, err
 		}
 	}
@@ -124,7 +121,7 @@ func (s *starts) folders(round int) (ours, floor []string) {
 }
 
 // one is a start through the API, from the request to the answer.
-func (s *starts) one(preflight string) func(context.Context, int) ([]float64, error) {
+func (s *starts) one(preflight string) trial {
 	return func(ctx context.Context, round int) ([]float64, error) {
 		ours, _ := s.folders(round)
 		if err := s.server.call(ctx, "POST", "/proxies/"+s.proxy+"/check", struct{}{}, nil); err != nil {
@@ -167,11 +164,7 @@ func (s *starts) many(ctx context.Context, round int) ([]float64, error) {
 }
 
 func spread(ready []float64) []float64 {
-	first, last := ready[0], ready[0]
-	for _, r := range ready {
-		first, last = min(first, r), max(last, r)
-	}
-	return []float64{first, median(ready), last}
+	return []float64{slices.Min(ready), median(ready), slices.Max(ready)}
 }
 
 // bareStart is one start of the floor: it runs what the API's dry run returns.

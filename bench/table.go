@@ -9,10 +9,13 @@ import (
 	"strings"
 )
 
-// side is one contestant. run returns its values of one round, in the order of the figures.
+// trial measures one round. It returns the values in the order of the figures.
+type trial func(ctx context.Context, round int) ([]float64, error)
+
+// side is one contestant.
 type side struct {
 	name string
-	run  func(ctx context.Context, round int) ([]float64, error)
+	run  trial
 }
 
 // play runs the sides in turn, and changes the first side with every round. It returns values[side][figure][round].
