@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,10 +70,7 @@ func Launch(ctx context.Context, exe string, spec Spec) (*Client, *State, error)
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}
-	r, err := awaitReport(ctx, cmd, out)
-	if err == nil && r.Failure != nil {
-		err = r.Failure
-	}
+	state, err := awaitReport(ctx, cmd, out)
 	if err != nil {
 		if cmd.Wait() != nil { // on success the shim has cleaned up after itself
 			endLeftovers(spec.ProfileDir, spec.Name)
@@ -81,58 +79,46 @@ func Launch(ctx context.Context, exe string, spec Spec) (*Client, *State, error)
 			f.Memory = oomKills() > killsBefore
 			explainCrash(f, cmd.ProcessState, log.Name())
 		}
-		removeFiles(spec.RunDir, spec.Name)
+		Forget(spec.RunDir, spec.Name)
 		return nil, nil, err
 	}
 	c := newClient(spec.RunDir, spec.Name, spec.ProfileDir)
 	c.cmd = cmd
 	c.watch()
-	return c, r.State, nil
+	return c, state, nil
 }
 
 // environment is the environment that a run inherits: ours without the variables named WARREN_….
 func environment() []string {
-	out := []string{}
-	for _, kv := range os.Environ() {
-		if len(kv) < 7 || kv[:7] != "WARREN_" {
-			out = append(out, kv)
-		}
-	}
-	return out
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "WARREN_") })
 }
 
 // awaitReport reads the one line that a shim reports. If ctx ends first, a signal asks the shim to close its browser.
-func awaitReport(ctx context.Context, cmd *exec.Cmd, out io.Reader) (report, error) {
-	type result struct {
-		r   report
-		err error
-	}
-	got := make(chan result, 1)
+func awaitReport(ctx context.Context, cmd *exec.Cmd, out io.Reader) (*State, error) {
+	got := make(chan report, 1)
 	go func() {
-		line, err := bufio.NewReader(out).ReadBytes('\n')
 		var r report
-		if err == nil {
-			err = json.Unmarshal(line, &r)
+		line, err := bufio.NewReader(out).ReadBytes('\n')
+		if err != nil || json.Unmarshal(line, &r) != nil {
+			r = report{Failure: &Failure{Kind: "internal", Message: noReport, ExitCode: -1}}
 		}
-		got <- result{r, err}
+		got <- r
 	}()
 	select {
-	case g := <-got:
-		if g.err != nil {
-			return report{}, &Failure{Kind: "internal", Message: noReport, ExitCode: -1}
+	case r := <-got:
+		if r.Failure != nil {
+			return nil, r.Failure
 		}
-		return g.r, nil
+		return r.State, nil
 	case <-ctx.Done():
 		interrupt(cmd.Process)
-		late := time.NewTimer(slack)
-		defer late.Stop()
 		select {
 		case <-got:
-		case <-late.C:
+		case <-time.After(slack):
 			cmd.Process.Kill() //nolint:errcheck // the process may have exited
 			<-got
 		}
-		return report{}, ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 
@@ -170,10 +156,8 @@ func Remains(dir, name, profileDir string) End {
 	return e
 }
 
-// Forget removes the files of a run whose end is recorded.
-func Forget(dir, name string) { removeFiles(dir, name) }
-
-func removeFiles(dir, name string) {
+// Forget removes the files of a run whose end is recorded, or that did not start.
+func Forget(dir, name string) {
 	for _, ext := range []string{".sock", ".take", ".end", ".log", debugPortExt} {
 		os.Remove(filepath.Join(dir, name+ext)) //nolint:errcheck // the file may not exist
 	}
@@ -241,10 +225,8 @@ func (c *Client) Stop(ctx context.Context, force bool) (End, error) {
 		path += "?force=true"
 	}
 	err := c.call(ctx, http.MethodPost, path, nil, nil)
-	select {
-	case <-c.done:
+	if isClosed(c.done) {
 		return c.end, nil
-	default:
 	}
 	if err != nil && ctx.Err() != nil {
 		return End{}, err
@@ -404,11 +386,8 @@ func dropTickets(h http.Header) {
 // *Failure says why the browser could not be isolated.
 func Plan(s Spec) (arguments, env []string, warnings []browser.Warning, err error) {
 	b, err := browser.Open(s.browser(nil))
-	if home, ok := errors.AsType[*browser.IsolationError](err); ok {
-		err = isolationFailure(home)
-	}
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, asFailure(err)
 	}
 	defer b.Close()
 	return b.Arguments(), b.Environment(), b.Warnings(), nil
@@ -422,9 +401,7 @@ const ChildArgument = browser.ChildArgument
 func EnterNamespace() error { return browser.EnterNamespace() }
 
 // CheckIsolation creates a namespace like a run's and closes it again. A *Failure says why runs have none here.
-func CheckIsolation() error {
-	return asFailure(browser.CheckIsolation())
-}
+func CheckIsolation() error { return asFailure(browser.CheckIsolation()) }
 
 // CheckFiles returns a *Failure that says why the kernel cannot hide files from a run here.
 func CheckFiles() error { return asFailure(browser.CheckFiles()) }

@@ -59,7 +59,7 @@ func TestDebugPortThatIsNoted(t *testing.T) {
 		c.Close()
 		t.Error("it is reached")
 	}
-	removeFiles(dir, "one")
+	Forget(dir, "one")
 	life, end := context.WithCancel(t.Context())
 	port := &debugPort{server: new(http.Server), file: debugPortPath(dir, "two"), ctx: life, cancel: end}
 	port.close()

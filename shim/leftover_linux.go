@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -106,14 +105,8 @@ func awaitExit(pidfd int, late time.Time) bool {
 	}
 }
 
-func processesWith(arguments []string) (pids []int) {
-	entries, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
-	for _, e := range entries {
-		if pid, err := strconv.Atoi(filepath.Base(e)); err == nil && hasArgument(pid, arguments) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+func processesWith(arguments []string) []int {
+	return slices.DeleteFunc(allPIDs(), func(pid int) bool { return !hasArgument(pid, arguments) })
 }
 
 // hasArgument reports whether a process has one of the arguments. Zombies have none. Chrome's renderers rewrite their

@@ -113,14 +113,8 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logge
 // errorLog returns a logger for http.Server, which reports panics there.
 func (p *process) errorLog() *log.Logger { return slog.NewLogLogger(p.log.Handler(), slog.LevelWarn) }
 
-func writeReport(w io.Writer, r report) error {
-	b, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(b, '\n'))
-	return err
-}
+// writeReport writes the report as one line.
+func writeReport(w io.Writer, r report) error { return json.NewEncoder(w).Encode(r) }
 
 // failure converts an error of a start into a Failure with its kind.
 func (p *process) failure(err error) *Failure {
@@ -246,8 +240,7 @@ func isClosed(c <-chan struct{}) bool {
 
 // diedEarly returns the failure of a browser that took commands and exited before its start was complete.
 func (p *process) diedEarly(err error) error {
-	var s *browser.StartError
-	if errors.As(err, &s) {
+	if _, ok := errors.AsType[*browser.StartError](err); ok {
 		return err // the browser never took commands, and err says why
 	}
 	exit := p.browser.Exit()

@@ -1,12 +1,9 @@
 package shim
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"strconv"
 	"time"
 	"unsafe"
 
@@ -98,21 +95,8 @@ func nextExit() (int, error) {
 
 // children lists the processes whose parent is this one.
 func children() (pids []int) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
-	for _, file := range stats {
-		stat, err := os.ReadFile(file)
-		if err != nil {
-			continue // the process has exited
-		}
-		// "pid (name) state ppid …": the name may contain anything, so the search starts behind it
-		// (proc_pid_stat(5)).
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) < 2 || string(fields[1]) != strconv.Itoa(os.Getpid()) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
-			pids = append(pids, pid)
-		}
+	for _, child := range byParent()[os.Getpid()] {
+		pids = append(pids, child.pid)
 	}
 	return pids
 }

@@ -32,3 +32,11 @@ func prepareProcess(log *slog.Logger) {
 		log.Warn("the browser's orphans go to the system's first process", "cause", err)
 	}
 }
+
+// exitSignal returns the signal that ended a process, "" for none.
+func exitSignal(state *os.ProcessState) string {
+	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return w.Signal().String()
+	}
+	return ""
+}

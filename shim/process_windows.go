@@ -19,3 +19,6 @@ func interrupt(p *os.Process) { p.Kill() } //nolint:errcheck // it may be gone
 func isOwn(info os.FileInfo) bool { return info.IsDir() }
 
 func prepareProcess(*slog.Logger) {}
+
+// exitSignal returns "": Windows has no signals.
+func exitSignal(*os.ProcessState) string { return "" }

@@ -30,9 +30,8 @@ func (p *process) hosts() *Hosts {
 }
 
 // Hosts asks the shim for the requested hosts. They are nil if hosts are not recorded.
-func (c *Client) Hosts(ctx context.Context) (*Hosts, error) {
-	var out *Hosts
-	err := c.call(ctx, http.MethodGet, "/hosts", nil, &out)
+func (c *Client) Hosts(ctx context.Context) (out *Hosts, err error) {
+	err = c.call(ctx, http.MethodGet, "/hosts", nil, &out)
 	return out, err
 }
 
@@ -54,3 +53,9 @@ func (p *process) serveRules(w http.ResponseWriter, r *http.Request) {
 func (c *Client) SetRules(ctx context.Context, r Rules) error {
 	return c.call(ctx, http.MethodPut, "/rules", r, nil)
 }
+
+// LocalBypass reads a service of this machine or its network that pages may reach without the upstream (proxy.LocalBypass).
+func LocalBypass(target string) (Bypass, error) { return proxy.LocalBypass(target) }
+
+// LocalhostName reads a name and a port, or a port alone, that lead to this machine (proxy.LocalhostName).
+func LocalhostName(entry string) (name, port string, ok bool) { return proxy.LocalhostName(entry) }

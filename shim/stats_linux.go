@@ -27,21 +27,35 @@ func measureCPU() (cpuUse, bool) {
 		return cpuUse{}, false
 	}
 	use := cpuUse{time: time.Duration(gone.Utime.Nano() + gone.Stime.Nano())}
-	children := map[int][]procStat{}
-	entries, _ := os.ReadDir("/proc") // without /proc there are no children
-	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			if s, ok := readStat(pid); ok {
-				children[s.parent] = append(children[s.parent], s)
-			}
-		}
-	}
+	children := byParent()
 	for next := children[os.Getpid()]; len(next) > 0; next = next[1:] {
 		use.time += next[0].cpu
 		use.pids = append(use.pids, next[0].pid)
 		next = append(next, children[next[0].pid]...)
 	}
 	return use, true
+}
+
+// byParent returns all processes by their parents.
+func byParent() map[int][]procStat {
+	out := map[int][]procStat{}
+	for _, pid := range allPIDs() {
+		if s, ok := readStat(pid); ok {
+			out[s.parent] = append(out[s.parent], s)
+		}
+	}
+	return out
+}
+
+// allPIDs lists the processes of the system. Without /proc there are none.
+func allPIDs() (pids []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 func readStat(pid int) (s procStat, ok bool) {

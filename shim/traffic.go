@@ -1,10 +1,10 @@
 package shim
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -49,12 +49,7 @@ func (l *trafficLog) update(clock func() time.Time, read func() []proxy.RouteSta
 		t.Connections += s.Connected - before.Connected
 	}
 	out := slices.Clone(l.sums)
-	slices.SortFunc(out, func(a, b Traffic) int {
-		if a.Day != b.Day {
-			return int(a.Day - b.Day)
-		}
-		return strings.Compare(a.ProxyID, b.ProxyID)
-	})
+	slices.SortFunc(out, func(a, b Traffic) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.ProxyID, b.ProxyID)) })
 	return out
 }
 
@@ -64,8 +59,7 @@ func (p *process) serveTraffic(w http.ResponseWriter, _ *http.Request) {
 }
 
 // Traffic asks the shim for the traffic through the run's proxies so far.
-func (c *Client) Traffic(ctx context.Context) ([]Traffic, error) {
-	var out []Traffic
-	err := c.call(ctx, http.MethodGet, "/traffic", nil, &out)
+func (c *Client) Traffic(ctx context.Context) (out []Traffic, err error) {
+	err = c.call(ctx, http.MethodGet, "/traffic", nil, &out)
 	return out, err
 }

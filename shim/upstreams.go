@@ -88,9 +88,8 @@ func (p *process) serveUpstreams(w http.ResponseWriter, r *http.Request) {
 }
 
 // SetUpstreams routes the run's new connections through other proxies.
-func (c *Client) SetUpstreams(ctx context.Context, u Upstreams) (Swap, error) {
-	var s Swap
-	err := c.call(ctx, http.MethodPut, "/upstreams", u, &s)
+func (c *Client) SetUpstreams(ctx context.Context, u Upstreams) (s Swap, err error) {
+	err = c.call(ctx, http.MethodPut, "/upstreams", u, &s)
 	return s, err
 }
 

@@ -61,21 +61,18 @@ func (c *Client) awaitEnd(ctx context.Context) (e End, over bool) {
 			return e, true
 		case ctx.Err() != nil:
 			return End{}, false
-		case c.cmd == nil && gone(c.probe(ctx), c.profileDir):
+		case c.cmd == nil && Gone(c.probe(ctx), c.profileDir):
 			return End{}, true
 		}
 		if time.Since(began) > maxBackoff { // the connection had been open for a while
 			pause = minBackoff
 		}
-		wait := time.NewTimer(pause)
 		select {
 		case <-c.exited:
-			wait.Stop()
 			return End{}, true
 		case <-ctx.Done():
-			wait.Stop()
 			return End{}, false
-		case <-wait.C:
+		case <-time.After(pause):
 		}
 	}
 }
@@ -94,15 +91,10 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", socketPath(c.dir, c.name))
 }
 
-// Gone reports whether the shim of a run is gone, after Adopt has failed with err. With an unknown profile
-// (profileDir is empty) the socket alone decides.
-func Gone(err error, profileDir string) bool { return gone(err, profileDir) }
-
-// gone decides by the error of a connection to the shim's socket: nothing listens on it, and nothing holds the
-// profile. Any other error may be this process's own, such as too many open files.
-func gone(err error, profileDir string) bool {
-	return isNotListening(err) && isUnlocked(profileDir)
-}
+// Gone reports whether the shim of a run is gone, after Adopt has failed with err: nothing listens on the socket, and
+// nothing holds the profile. With an unknown profile (profileDir is empty) the socket alone decides. Any other error may
+// be this process's own, such as too many open files.
+func Gone(err error, profileDir string) bool { return isNotListening(err) && isUnlocked(profileDir) }
 
 // wsaRefused is WSAECONNREFUSED, which Windows returns for a socket without a listener. No other system has this
 // number.
@@ -139,11 +131,7 @@ func awaitUnlocked(ctx context.Context, profileDir string) {
 
 // readWatch reads a watch connection to its end.
 func (c *Client) readWatch(ctx context.Context) (End, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://shim/watch", nil)
-	if err != nil {
-		return End{}, err
-	}
-	res, err := c.http.Do(req)
+	res, err := c.do(ctx, http.MethodGet, "/watch", nil)
 	if err != nil {
 		return End{}, err
 	}

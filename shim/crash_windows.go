@@ -1,6 +1,0 @@
-package shim
-
-import "os"
-
-// exitSignal returns "": Windows has no signals.
-func exitSignal(*os.ProcessState) string { return "" }
