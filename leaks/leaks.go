@@ -7,8 +7,8 @@
 package leaks
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/netip"
@@ -81,10 +81,7 @@ func Open(o Options) (*Test, error) {
 	if err != nil {
 		return nil, err
 	}
-	budget := o.Budget
-	if budget <= 0 {
-		budget = DefaultBudget
-	}
+	budget := cmp.Or(max(o.Budget, 0), DefaultBudget)
 	c := Config{Suffix: Suffix, Targets: targets(canaries.addresses), Names: ownNames(), Ports: canaries.ports,
 		URLs: append([]string{}, o.URLs...), BudgetMs: budget.Milliseconds(), TryMs: budget.Milliseconds() / 3,
 		SettleMs: min(budget.Milliseconds()/10, 1000)}
@@ -136,20 +133,16 @@ func (t *Test) Wait(ctx context.Context) error {
 	}
 }
 
-// Config returns the page's configuration.
-func (t *Test) Config() Config { return t.site.config }
-
 // Reports returns the pages' reports so far.
 func (t *Test) Reports() []Report { return t.site.Reports() }
-
-// SiteHits returns the requests that came through the relay.
-func (t *Test) SiteHits() []Hit { return t.site.Hits() }
 
 // CanaryHits returns the hits of canaries. Each one is a leak.
 func (t *Test) CanaryHits() []Hit { return t.canaries.Hits() }
 
 // Channels returns the verdicts on the evidence so far.
-func (t *Test) Channels() []Channel { return Verdicts(t.Reports(), t.SiteHits(), t.CanaryHits()) }
+func (t *Test) Channels() []Channel {
+	return Verdicts(t.site.Reports(), t.site.Hits(), t.canaries.Hits())
+}
 
 // Close ends the Site and the Canaries and returns when they have stopped. Hits and reports stay available.
 func (t *Test) Close() {
@@ -260,10 +253,4 @@ func ownAddresses() (out []netip.Addr) {
 		}
 	}
 	return out
-}
-
-// readReport decodes a report.
-func readReport(text []byte) (r Report, err error) {
-	err = json.Unmarshal(text, &r)
-	return r, err
 }

@@ -69,7 +69,7 @@ func awaitHits(t *testing.T, c *Test, n int) []Hit {
 	t.Helper()
 	for late := time.Now().Add(20 * time.Second); ; {
 		read := 0
-		hits := c.CanaryHits()
+		hits := c.canaries.Hits()
 		for _, h := range hits {
 			if h.Kind == "preconnect" || h.First != "a connection" && h.First != "a TLS handshake" {
 				read++
@@ -214,7 +214,7 @@ func TestJudgeTellsChannelsApart(t *testing.T) {
 // A canary records connections, and reads what they send, in the clear, inside of TLS and in datagrams.
 func TestTrapsNote(t *testing.T) {
 	c := open(t)
-	ports := c.Config().Ports
+	ports := c.site.config.Ports
 	if len(ports) != 11 {
 		t.Fatalf("%v", ports)
 	}
@@ -308,7 +308,7 @@ func TestSite(t *testing.T) {
 		url.QueryEscape("https://site."+Suffix+"/seen/redirect/redirect/nonce9")); status != 200 {
 		t.Errorf("redirect: %d", status)
 	}
-	if hits := c.SiteHits(); len(hits) != 1 || hits[0].Channel != "redirect" || hits[0].Nonce != "nonce9" ||
+	if hits := c.site.Hits(); len(hits) != 1 || hits[0].Channel != "redirect" || hits[0].Nonce != "nonce9" ||
 		hits[0].Host != "site."+Suffix {
 		t.Errorf("%+v", hits)
 	}
@@ -340,8 +340,8 @@ func TestSite(t *testing.T) {
 	default:
 	}
 	report(`{"part":"secure"}`)
-	if err := c.Wait(t.Context()); err != nil || len(c.Reports()) != 2 || len(c.Reports()[0].Attempts) != 1 {
-		t.Errorf("%v %+v", err, c.Reports())
+	if err := c.Wait(t.Context()); err != nil || len(c.site.Reports()) != 2 || len(c.site.Reports()[0].Attempts) != 1 {
+		t.Errorf("%v %+v", err, c.site.Reports())
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"path"
@@ -123,11 +122,7 @@ func servePart(w http.ResponseWriter, r *http.Request) {
 	text, err := files.ReadFile("page/" + name)
 	if err != nil {
 		name = "index.html"
-		text, err = files.ReadFile("page/index.html")
-	}
-	if err != nil {
-		http.NotFound(w, r)
-		return
+		text, _ = files.ReadFile("page/index.html") // the file is embedded
 	}
 	w.Header().Set("Content-Type", map[bool]string{true: "text/javascript", false: "text/html; charset=utf-8"}[path.Ext(name) == ".js"])
 	w.Write(text) //nolint:errcheck // the page may be gone
@@ -210,7 +205,7 @@ func (s *Site) report(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReport))
 	var in Report
 	if err == nil {
-		in, err = readReport(text)
+		err = json.Unmarshal(text, &in)
 	}
 	if err != nil || !slices.Contains(parts(), in.Part) {
 		http.Error(w, "no report", http.StatusBadRequest)
@@ -236,12 +231,8 @@ func newCertificate() (cert tls.Certificate, spki string, err error) {
 	if err != nil {
 		return cert, "", err
 	}
-	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	if err != nil {
-		return cert, "", err
-	}
 	now := time.Now()
-	template := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: Suffix}, DNSNames: []string{Suffix, "*." + Suffix},
+	template := &x509.Certificate{Subject: pkix.Name{CommonName: Suffix}, DNSNames: []string{Suffix, "*." + Suffix},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)

@@ -1,6 +1,7 @@
 package leaks
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -112,10 +113,9 @@ func (all evidence) forChannel(channel string, site, canaries []Hit) (e evidence
 			nonces[a.Nonce] = a.Group == "site"
 		}
 	}
-	counted := map[string]bool{}
 	for _, h := range site {
-		if nonces[h.Nonce] && !counted[h.Nonce] {
-			counted[h.Nonce] = true
+		if nonces[h.Nonce] {
+			nonces[h.Nonce] = false // each try counts once
 			e.seen++
 		}
 	}
@@ -143,13 +143,7 @@ func channelsOf(h Hit) []string {
 	case h.Kind == "doh":
 		return []string{"dns"}
 	}
-	how := h.Channel
-	if how == "" {
-		how = map[string]string{"web": "http", "tls": "https"}[h.Kind]
-	}
-	if how == "" {
-		how = h.Kind
-	}
+	how := cmp.Or(h.Channel, map[string]string{"web": "http", "tls": "https"}[h.Kind], h.Kind)
 	where := "lan"
 	if a, err := netip.ParseAddrPort(h.Local); err == nil && a.Addr().Unmap().IsLoopback() {
 		where = "loopback"
@@ -190,14 +184,9 @@ func (e evidence) verdict(r criterion, lacks map[string]string) Channel {
 	return c
 }
 
-// hits describes the first hit, and says how many there were.
+// hits describes the first hit, if possible one of a known try, and says how many there were.
 func (e evidence) hits() string {
-	h := e.canaryHits[0]
-	for _, other := range e.canaryHits {
-		if h.Nonce == "" && other.Nonce != "" {
-			h = other
-		}
-	}
+	h := e.canaryHits[max(0, slices.IndexFunc(e.canaryHits, func(h Hit) bool { return h.Nonce != "" }))]
 	s := fmt.Sprintf("%s from %s came to %s", h.First, h.Remote, h.Local)
 	if h.Host != "" {
 		s += " as " + h.Host

@@ -2,7 +2,6 @@ package testnet
 
 import (
 	"crypto/rand"
-	"io"
 	"net"
 	"strconv"
 	"sync"
@@ -59,15 +58,7 @@ func (p *LocalProxy) Open() {
 		p.t.Fatal(err)
 	}
 	p.listener, p.port = l, l.Addr().(*net.TCPAddr).Port
-	p.wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			p.wg.Go(func() { p.serve(l, c) })
-		}
-	})
+	p.wg.Go(func() { acceptAll(&p.wg, l, func(c net.Conn) { p.serve(l, c) }) })
 }
 
 // Port is the proxy's TCP port.
@@ -142,12 +133,7 @@ func (p *LocalProxy) serve(l net.Listener, c net.Conn) {
 		return
 	}
 	defer up.Close()
-	if socksReply(c, socksDone) != nil {
-		return
+	if socksReply(c, socksDone) == nil {
+		joinConns(c, up)
 	}
-	p.wg.Go(func() {
-		io.Copy(up, c) //nolint:errcheck // the end of either side ends both
-		up.Close()
-	})
-	io.Copy(c, up) //nolint:errcheck // as above
 }

@@ -89,15 +89,7 @@ func (p *Proxy) handshake(c net.Conn) (target string, err error) {
 // Relay serves l as a browser's SOCKS5 server without a password. It forwards each connection to the proxy, until the
 // listener is closed.
 func (p *Proxy) Relay(l net.Listener) {
-	p.world.wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			p.world.wg.Go(func() { p.forward(c) })
-		}
-	})
+	p.world.wg.Go(func() { acceptAll(&p.world.wg, l, p.forward) })
 }
 
 func (p *Proxy) forward(c net.Conn) {

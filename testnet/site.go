@@ -1,9 +1,7 @@
 package testnet
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -48,60 +46,40 @@ func NewSite(t testing.TB) *Site {
 
 // Serve speaks SOCKS5 on a listener until it is closed.
 func (n *Site) Serve(l net.Listener) {
-	n.wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			n.wg.Go(func() { defer c.Close(); n.serve(c) })
-		}
-	})
+	n.wg.Go(func() { acceptAll(&n.wg, l, n.serve) })
 }
 
 // serve handles one SOCKS5 connection (RFC 1928): no authentication, CONNECT to a name, which is all that Chrome uses.
 func (n *Site) serve(c net.Conn) {
-	in := bufio.NewReader(c)
-	head := make([]byte, 2)
-	if _, err := io.ReadFull(in, head); err != nil {
+	defer c.Close()
+	if socksMethod(c, 0) != nil {
 		return
 	}
-	if _, err := in.Discard(int(head[1])); err != nil {
+	target, err := socksRequest(c)
+	if err != nil {
 		return
 	}
-	c.Write([]byte{5, 0})
-	request := make([]byte, 5)
-	if _, err := io.ReadFull(in, request); err != nil || request[3] != 3 {
-		return
-	}
-	rest := make([]byte, int(request[4])+2)
-	if _, err := io.ReadFull(in, rest); err != nil {
-		return
-	}
-	name, port := string(rest[:len(rest)-2]), int(rest[len(rest)-2])<<8|int(rest[len(rest)-1])
 	n.mu.Lock()
-	n.asked = append(n.asked, fmt.Sprintf("%s:%d", name, port))
+	n.asked = append(n.asked, target)
 	n.mu.Unlock()
+	name, port, _ := net.SplitHostPort(target)
 	if !strings.HasSuffix(name, ".test") && name != "app.localhost" { // the second is a secure context without TLS
-		c.Write([]byte{5, 2, 0, 1, 0, 0, 0, 0, 0, 0})
+		socksReply(c, socksNotAllowed) //nolint:errcheck // the connection is closed either way
 		return
 	}
 	address := n.Server.Listener.Addr().String()
-	if port == 443 && n.Secure != "" {
+	if port == "443" && n.Secure != "" {
 		address = n.Secure
 	}
 	up, err := net.Dial("tcp", address)
 	if err != nil {
-		c.Write([]byte{5, 5, 0, 1, 0, 0, 0, 0, 0, 0})
+		socksReply(c, socksRefused) //nolint:errcheck // as above
 		return
 	}
 	defer up.Close()
-	c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
-	done := make(chan struct{})
-	go func() { defer close(done); io.Copy(up, in); up.Close(); c.Close() }()
-	io.Copy(c, up)
-	c.Close()
-	<-done
+	if socksReply(c, socksDone) == nil {
+		joinConns(c, up)
+	}
 }
 
 // Asked returns "host:port" of every CONNECT request so far.

@@ -8,13 +8,40 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"sync"
 )
 
 // Reply codes of RFC 1928, section 6.
 const (
 	socksDone        = 0
+	socksNotAllowed  = 2
 	socksUnreachable = 4
+	socksRefused     = 5
 )
+
+// acceptAll serves each connection of a listener in a goroutine of its own, until the listener is closed.
+func acceptAll(wg *sync.WaitGroup, l net.Listener, serve func(net.Conn)) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		wg.Go(func() { serve(c) })
+	}
+}
+
+// joinConns copies in both directions, until the end of either side ends both.
+func joinConns(a, b net.Conn) {
+	var both sync.WaitGroup
+	for _, way := range [][2]net.Conn{{a, b}, {b, a}} {
+		both.Go(func() {
+			io.Copy(way[0], way[1]) //nolint:errcheck // the end of either side ends both
+			a.Close()
+			b.Close()
+		})
+	}
+	both.Wait()
+}
 
 // socksLogin negotiates the user and the password (RFC 1929), and refuses every other method.
 func socksLogin(c io.ReadWriter, wantUser, wantPassword string) error {
@@ -72,24 +99,21 @@ func socksRequest(c io.Reader) (string, error) {
 	if _, err := io.ReadFull(c, head); err != nil {
 		return "", err
 	}
-	size := map[byte]int{1: 4, 4: 16}[head[3]]
 	var host string
+	var err error
 	if head[3] == 3 {
-		name, err := socksString(c, 0)
-		if err != nil {
-			return "", err
-		}
-		host = name
+		host, err = socksString(c, 0)
 	} else {
-		raw := make([]byte, size)
-		if _, err := io.ReadFull(c, raw); err != nil {
-			return "", err
-		}
+		raw := make([]byte, map[byte]int{1: 4, 4: 16}[head[3]])
+		_, err = io.ReadFull(c, raw)
 		a, _ := netip.AddrFromSlice(raw)
 		host = a.String()
 	}
 	port := make([]byte, 2)
-	if _, err := io.ReadFull(c, port); err != nil {
+	if err == nil {
+		_, err = io.ReadFull(c, port)
+	}
+	if err != nil {
 		return "", err
 	}
 	if head[1] != 1 {

@@ -8,3 +8,88 @@
 // Besides, the package has Site, a web server behind SOCKS5 for tests with a browser, and LocalProxy, a SOCKS5 server
 // with a password. It also has waits with a bound, and Pause, which suspends processes.
 package testnet
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Patience is how long a test waits for what an idle machine does at once.
+const Patience = 5 * time.Minute
+
+// AwaitClosed waits until a channel is closed. After limit it fails the test with the stacks of all goroutines.
+func AwaitClosed(t testing.TB, what string, c <-chan struct{}, limit time.Duration) {
+	t.Helper()
+	select {
+	case <-c:
+		return
+	default:
+	}
+	select {
+	case <-c:
+	case <-time.After(limit):
+		buf := make([]byte, 1<<20)
+		t.Fatalf("%s: not within %v\n%s", what, limit, buf[:runtime.Stack(buf, true)])
+	}
+}
+
+// Eventually polls until a condition holds, for conditions without an event. It fails the test after Patience.
+func Eventually(t testing.TB, what string, yes func() bool) {
+	t.Helper()
+	pause := time.NewTicker(10 * time.Millisecond)
+	defer pause.Stop()
+	for late := time.After(Patience); !yes(); {
+		select {
+		case <-pause.C:
+		case <-late:
+			t.Fatalf("not within %v: %s", Patience, what)
+		}
+	}
+}
+
+// Long skips a long trial unless WARREN_LONG is set. `make test` stays short; `make test-long` runs every test that calls this.
+func Long(t testing.TB) {
+	t.Helper()
+	if os.Getenv("WARREN_LONG") == "" {
+		t.Skip("a long trial: make test-long runs it")
+	}
+}
+
+// Buffer is an io.Writer whose text may be read while another goroutine or process writes.
+type Buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write appends to the buffer.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+// String returns the text so far.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// FakeBrowser writes a program that answers any arguments with product, such as "Chromium 156.0.8078.79", and nothing
+// else. The parts of its path are joined. It stands for a browser that is found but never started.
+func FakeBrowser(t testing.TB, product string, path ...string) string {
+	t.Helper()
+	program := filepath.Join(path...)
+	if err := os.MkdirAll(filepath.Dir(program), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho "+product+"\n"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	return program
+}

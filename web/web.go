@@ -164,7 +164,8 @@ func modulesOf(entry string, assets map[string][]byte) ([]string, error) {
 	seen := map[string]bool{entry: true}
 	list := []string{entry}
 	for i := 0; i < len(list); i++ {
-		for _, name := range importsOf(assets[list[i]]) {
+		for _, m := range importStatement.FindAllSubmatch(assets[list[i]], -1) {
+			name := string(m[1])
 			file, ok := bareImports[name]
 			if !ok {
 				file = path.Join(path.Dir(list[i]), name)
@@ -184,15 +185,6 @@ func modulesOf(entry string, assets map[string][]byte) ([]string, error) {
 // importStatement matches `import … from "name"` at the start of a line, as in our modules, and without spaces, as in
 // the vendored ones.
 var importStatement = regexp.MustCompile(`(?m)(?:^|;)import\s*(?:[\w*{][^;'"]*from\s*)?["']([^"']+)["']`)
-
-// importsOf returns the names in a module's import statements.
-func importsOf(module []byte) []string {
-	var names []string
-	for _, m := range importStatement.FindAllSubmatch(module, -1) {
-		names = append(names, string(m[1]))
-	}
-	return names
-}
 
 func readAssets(files fs.FS) (map[string][]byte, error) {
 	assets := map[string][]byte{}
@@ -214,17 +206,8 @@ func readAssets(files fs.FS) (map[string][]byte, error) {
 // contentType uses its own list, since the system's table differs between machines. With nosniff a module of another
 // type does not run. Files of other types are not served.
 func contentType(name string) string {
-	switch path.Ext(name) {
-	case ".js", ".mjs":
-		return "text/javascript; charset=utf-8"
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".svg":
-		return "image/svg+xml"
-	case ".txt":
-		return "text/plain; charset=utf-8"
-	}
-	return ""
+	return map[string]string{".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8",
+		".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}[path.Ext(name)]
 }
 
 // hashOf returns the assets' hash: 80 bits of SHA-256 over each name and file, in order.
