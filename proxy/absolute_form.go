@@ -271,8 +271,9 @@ func (s *requestForwarder) abort() (more bool) {
 
 // rejection returns the status and text with which a request is rejected. The status 0 means that it is forwarded.
 func (s *requestForwarder) rejection(rq *http.Request) (status int, text string) {
+	isUpgrade := func(item string) bool { return strings.EqualFold(item, "upgrade") }
 	switch {
-	case listContains(rq.Header["Connection"], "upgrade") || rq.Header.Get("Upgrade") != "":
+	case slices.ContainsFunc(listItems(rq.Header["Connection"]), isUpgrade) || rq.Header.Get("Upgrade") != "":
 		return http.StatusNotImplemented, noUpgradeText
 	case !strings.HasPrefix(rq.RequestURI, "/") || rq.Method == http.MethodConnect:
 		return http.StatusBadRequest, badFormText
@@ -439,27 +440,19 @@ func (s *requestForwarder) reject(code int, why string) (more bool) {
 
 // dropHopByHop removes the fields that concern one hop (RFC 9110 section 7.6.1), and those that only a proxy may set.
 func dropHopByHop(h http.Header) {
-	for _, v := range h["Connection"] {
-		for name := range strings.SplitSeq(v, ",") {
-			h.Del(strings.TrimSpace(name))
-		}
-	}
-	for _, name := range []string{"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te",
-		"Trailer", "Transfer-Encoding", "Upgrade"} {
+	for _, name := range append(listItems(h["Connection"]), "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate",
+		"Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade") {
 		h.Del(name)
 	}
 }
 
-// listContains reports whether a field that is a comma-separated list has the word.
-func listContains(values []string, word string) bool {
-	for _, v := range values {
-		for item := range strings.SplitSeq(v, ",") {
-			if strings.EqualFold(strings.TrimSpace(item), word) {
-				return true
-			}
-		}
+// listItems returns the items of a field that is a comma-separated list.
+func listItems(values []string) []string {
+	items := strings.Split(strings.Join(values, ","), ",")
+	for i := range items {
+		items[i] = strings.TrimSpace(items[i])
 	}
-	return false
+	return items
 }
 
 // requestBody records how far a body has been read. Its Close does nothing: http.Transport calls it, and must not read what is left.

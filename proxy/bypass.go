@@ -43,7 +43,7 @@ func (d *Dialer) dialBypass(ctx context.Context, network, address string, times 
 	}
 	var fault *Error
 	for _, s := range spellings {
-		var c *net.TCPConn
+		var c net.Conn
 		if c, fault = d.connect(ctx, network, s, StageRequest, func(netip.Addr) string { return "" }, times); fault == nil {
 			return c, nil
 		}

@@ -3,6 +3,7 @@ package proxy
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
 	"fmt"
@@ -77,12 +78,8 @@ func (c *Checker) CheckDirect(ctx context.Context) Result { return c.probe(ctx, 
 // probe tries the URLs in order. A fault of the proxy itself ends the check. Each URL but the last may take half of the time that is
 // left. The first fault is the one that is reported.
 func (c *Checker) probe(ctx context.Context, up *Proxy) Result {
-	timeout := c.Timeout
-	if timeout <= 0 {
-		timeout = DefaultCheckTimeout
-	}
 	start := time.Now()
-	end := start.Add(timeout)
+	end := start.Add(cmp.Or(c.Timeout, DefaultCheckTimeout))
 	var first *Result
 	for i, u := range c.URLs {
 		part := time.Until(end)
@@ -270,10 +267,7 @@ func (c *Checker) fetch(conn net.Conn, q *checkRequest) (body []byte, firstByte 
 	if _, err := conn.Write(q.raw); err != nil {
 		return nil, 0, asError(StageResponse, err)
 	}
-	limit := c.MaxBytes
-	if limit <= 0 {
-		limit = DefaultCheckMaxBytes
-	}
+	limit := cmp.Or(c.MaxBytes, DefaultCheckMaxBytes)
 	recorder := &readErrRecorder{Reader: conn}
 	budget := &io.LimitedReader{R: recorder, N: limit + answerHeadBudget}
 	in, _ := c.readers.Get().(*bufio.Reader)

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"net/http"
 	"net/http/httptrace"
 	"net/netip"
 	"syscall"
@@ -74,10 +75,7 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (c net.Conn,
 	if fault != nil {
 		return nil, times, fault
 	}
-	timeout := d.Timeout
-	if timeout <= 0 {
-		timeout = DefaultDialTimeout
-	}
+	timeout := cmp.Or(d.Timeout, DefaultDialTimeout)
 	if end, ok := ctx.Deadline(); !ok || time.Until(end) > timeout {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
@@ -123,17 +121,13 @@ func (d *Dialer) dialDirect(ctx context.Context, network string, t target, times
 	if d.Policy.exempt(t) {
 		refuses = func(netip.Addr) string { return "" }
 	}
-	c, fault := d.connect(ctx, network, t.address(), StageRequest, refuses, times)
-	if fault != nil {
-		return nil, fault
-	}
-	return c, nil
+	return d.connect(ctx, network, t.address(), StageRequest, refuses, times)
 }
 
-// connect opens a TCP connection. It judges the address that is really dialled, after the look-up, so a name that resolves
+// connect opens a TCP connection, a *net.TCPConn. It judges the address that is really dialled, after the look-up, so a name that resolves
 // differently the second time gains nothing. Debug ports are refused, whatever refuses says. blocked is the stage of a refusal.
 func (d *Dialer) connect(ctx context.Context, network, address string, blocked Stage,
-	refuses func(netip.Addr) string, times *Timings) (*net.TCPConn, *Error) {
+	refuses func(netip.Addr) string, times *Timings) (net.Conn, *Error) {
 	var asked time.Time
 	start := time.Now()
 	nd := net.Dialer{Resolver: d.resolver, KeepAlive: d.keepAlive}
@@ -160,7 +154,7 @@ func (d *Dialer) connect(ctx context.Context, network, address string, blocked S
 	c, err := nd.DialContext(ctx, network, address)
 	if err == nil {
 		times.Connect = time.Since(start) - times.Resolve
-		return c.(*net.TCPConn), nil
+		return c, nil
 	}
 	stage := StageConnect
 	if isLookup(err) {
@@ -270,4 +264,35 @@ func closeWrite(c net.Conn) error {
 		return h.CloseWrite()
 	}
 	return nil
+}
+
+// maxRedirects is how many redirects a call follows.
+const maxRedirects = 5
+
+// NewClient returns an HTTP client for URLs that others choose, such as a proxy's rotateUrl. It uses no proxy, and keeps no connection and
+// no cookie. timeout bounds a whole call, its body included.
+//
+// p judges each address after the look-up, at each redirect too, as it judges a proxy server. With AllowPrivate the address may be of
+// this machine or a private network, without it only of the public internet. A metadata service is always refused.
+// The error of a refusal is an *Error with the code BlockedAddress.
+func NewClient(p Policy, roots *x509.CertPool, timeout time.Duration) *http.Client {
+	d := &Dialer{Policy: p}
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		refuses := func(a netip.Addr) string { return p.refusesServer(a, &d.own.locals) }
+		c, fault := d.connect(ctx, network, address, StageConnect, refuses, new(Timings))
+		if fault != nil {
+			return nil, fault
+		}
+		return c, nil
+	}
+	transport := &http.Transport{DialContext: dial, DisableKeepAlives: true, MaxResponseHeaderBytes: answerHeadBudget,
+		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	return &http.Client{Timeout: timeout, Transport: transport,
+		CheckRedirect: func(rq *http.Request, via []*http.Request) error {
+			rq.Header.Del("Referer") // it would tell the next host the whole URL, which may be a secret
+			if len(via) > maxRedirects {
+				return errors.New("it was sent elsewhere too often")
+			}
+			return nil
+		}}
 }

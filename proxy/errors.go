@@ -93,11 +93,11 @@ func causeCode(stage Stage, err error) (Code, string) {
 		return DNSFailed, "the host name does not exist"
 	case isDNS:
 		return DNSFailed, "the host name could not be looked up"
-	case isRefused(err):
+	case isErrno(err, refusedErrnos):
 		return ConnectionRefused, "nothing listens on that port"
 	case isClosed(err):
 		return ConnectionClosed, "the connection was closed in the middle"
-	case isUnreachable(err):
+	case isErrno(err, unreachableErrnos):
 		return HostUnreachable, "there is no way to that host"
 	case isTLS(err):
 		return TLSFailed, tlsMessage(err)
@@ -134,45 +134,35 @@ func isClosed(err error) bool {
 	return slices.ContainsFunc(closed, func(e error) bool { return errors.Is(err, e) })
 }
 
-func isRefused(err error) bool { return isErrno(err, refusedErrnos) }
-
-func isUnreachable(err error) bool { return isErrno(err, unreachableErrnos) }
-
 func isErrno(err error, list []error) bool {
 	errno, ok := errors.AsType[syscall.Errno](err)
 	return ok && slices.Contains(list, error(errno))
 }
 
-func isTLS(err error) bool {
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[tls.AlertError](err); ok {
-		return true
-	}
-	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+// isA reports whether an error or one of its causes is a T.
+func isA[T error](err error) bool {
+	_, ok := errors.AsType[T](err)
 	return ok
 }
 
+func isTLS(err error) bool {
+	return isA[tls.RecordHeaderError](err) || isA[tls.AlertError](err) || isA[*tls.CertificateVerificationError](err)
+}
+
 func tlsMessage(err error) string {
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
+	switch {
+	case isA[tls.RecordHeaderError](err):
 		return "the server does not speak TLS on that port"
-	}
-	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+	case isA[x509.HostnameError](err):
 		return "the server's certificate is for another name"
-	}
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+	case isA[x509.UnknownAuthorityError](err):
 		return "the server's certificate is signed by nobody this machine trusts"
-	}
-	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
+	case isInvalid && invalid.Reason == x509.Expired:
 		return "the server's certificate has expired or is not valid yet"
 	}
 	return "the TLS handshake failed"
 }
 
 // isLookup reports whether a dial failed before it had an address.
-func isLookup(err error) bool {
-	_, dns := errors.AsType[*net.DNSError](err)
-	_, addr := errors.AsType[*net.AddrError](err)
-	return dns || addr
-}
+func isLookup(err error) bool { return isA[*net.DNSError](err) || isA[*net.AddrError](err) }

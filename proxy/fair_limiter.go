@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -124,14 +125,8 @@ func (l *FairLimiter) nextTask() (b *batch, i int) {
 
 // startTasks starts tasks while slots are free. The caller holds l.mu.
 func (l *FairLimiter) startTasks() {
-	slots := l.Slots
-	if slots <= 0 {
-		slots = DefaultSlots
-	}
-	most := l.MaxRunning
-	if most <= 0 {
-		most = 4 * slots
-	}
+	slots := cmp.Or(l.Slots, DefaultSlots)
+	most := cmp.Or(l.MaxRunning, 4*slots)
 	for l.running < slots && l.running+l.slow < most {
 		b, i := l.nextTask()
 		if b == nil {
@@ -151,10 +146,7 @@ type worker struct {
 
 // runTasks runs a task, and further ones while the worker keeps its slot. So a stack that has grown is used again.
 func (l *FairLimiter) runTasks(b *batch, i int) {
-	slowAfter := l.SlowAfter
-	if slowAfter <= 0 {
-		slowAfter = DefaultSlowAfter
-	}
+	slowAfter := cmp.Or(l.SlowAfter, DefaultSlowAfter)
 	w := &worker{taskStart: time.Now()}
 	timer := time.AfterFunc(slowAfter, func() { l.releaseSlot(w, slowAfter) })
 	defer timer.Stop()

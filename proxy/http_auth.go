@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -175,11 +174,9 @@ func withoutSession(algorithm string) string {
 func hashOf(algorithm, text string) string {
 	switch strings.ToUpper(algorithm) {
 	case "MD5":
-		sum := md5.Sum([]byte(text))
-		return hex.EncodeToString(sum[:])
+		return fmt.Sprintf("%x", md5.Sum([]byte(text)))
 	case "SHA-256":
-		sum := sha256.Sum256([]byte(text))
-		return hex.EncodeToString(sum[:])
+		return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 	}
 	return ""
 }

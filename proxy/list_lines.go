@@ -207,12 +207,7 @@ func proxyOf(typ Type, host, port, userinfo string) (p Proxy, faults []Fault) {
 	if len(host) <= maxHost { // a longer one is refused below, and takes time to normalise
 		p = p.Normalize()
 	}
-	for _, f := range p.Validate() {
-		if !hasField(faults, f.Field) {
-			faults = append(faults, f)
-		}
-	}
-	return p, faults
+	return p, addFaults(faults, p.Validate())
 }
 
 // cutHost splits off the host, up to the first colon outside brackets.
@@ -305,8 +300,7 @@ func isHost(s string) bool {
 		}
 	}
 	last := labels[len(labels)-1]
-	digits, hex := strings.CutPrefix(last, "0x")
-	if hex {
+	if digits, hex := strings.CutPrefix(last, "0x"); hex {
 		return strings.Trim(digits, "0123456789abcdef") != ""
 	}
 	return strings.Trim(last, "0123456789") != ""

@@ -63,7 +63,7 @@ func livenessMessage(p *Proxy) []byte {
 }
 
 // connectUpstream opens the TCP connection to the upstream, if the Policy allows a proxy server at its address.
-func (d *Dialer) connectUpstream(ctx context.Context, p *Proxy, times *Timings) (*net.TCPConn, *Error) {
+func (d *Dialer) connectUpstream(ctx context.Context, p *Proxy, times *Timings) (net.Conn, *Error) {
 	if IsDebugHost(p.Host) { // in spellings too that only some resolvers take for addresses
 		return nil, &Error{StageConnect, BlockedAddress, debugRangeReason, nil}
 	}
@@ -73,7 +73,7 @@ func (d *Dialer) connectUpstream(ctx context.Context, p *Proxy, times *Timings) 
 
 // openUpstream opens a connection to the upstream, up to where the proxy protocol begins. c carries the protocol; raw is c, or below its
 // TLS.
-func (d *Dialer) openUpstream(ctx context.Context, p *Proxy, times *Timings) (raw *net.TCPConn, c net.Conn, fault *Error) {
+func (d *Dialer) openUpstream(ctx context.Context, p *Proxy, times *Timings) (raw, c net.Conn, fault *Error) {
 	if raw, fault = d.connectUpstream(ctx, p, times); fault != nil {
 		return nil, nil, fault
 	}

@@ -1,7 +1,10 @@
 package proxy
 
 import (
+	"cmp"
+	"fmt"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,28 +62,29 @@ func Parse(s string) (Proxy, error) {
 	}
 	faults = append(faults, p.parseHostPort(strings.TrimSuffix(rest, "/"))...)
 	p = p.Normalize()
-	for _, f := range p.Validate() {
-		if !hasField(faults, f.Field) {
-			faults = append(faults, f)
-		}
-	}
-	if len(faults) > 0 {
+	if faults = addFaults(faults, p.Validate()); len(faults) > 0 {
 		return Proxy{}, &ParseError{faults}
 	}
 	return p, nil
 }
 
-func hasField(faults []Fault, field string) bool {
-	return slices.ContainsFunc(faults, func(f Fault) bool { return f.Field == field })
+// addFaults adds the faults of further fields.
+func addFaults(faults, more []Fault) []Fault {
+	for _, f := range more {
+		if !slices.ContainsFunc(faults, func(known Fault) bool { return known.Field == f.Field }) {
+			faults = append(faults, f)
+		}
+	}
+	return faults
 }
 
 func (p *Proxy) parseUserinfo(s string) (faults []Fault) {
 	user, pass, _ := strings.Cut(s, ":")
-	var ok bool
-	if p.Username, ok = percentDecode(user); !ok {
+	var err error
+	if p.Username, err = url.PathUnescape(user); err != nil {
 		faults = append(faults, Fault{"username", "has a % that two hex digits do not follow (write % as %25)"})
 	}
-	if p.Password, ok = percentDecode(pass); !ok {
+	if p.Password, err = url.PathUnescape(pass); err != nil {
 		faults = append(faults, Fault{"password", "has a % that two hex digits do not follow (write % as %25)"})
 	}
 	return faults
@@ -129,9 +133,7 @@ func (p Proxy) Normalize() Proxy {
 	if isASCII(p.Host) {
 		p.Host = strings.ToLower(p.Host)
 	}
-	if trimmed := strings.TrimSuffix(p.Host, "."); trimmed != "" {
-		p.Host = trimmed
-	}
+	p.Host = cmp.Or(strings.TrimSuffix(p.Host, "."), p.Host)
 	return p
 }
 
@@ -243,8 +245,6 @@ func unbracket(host string) string {
 	return host
 }
 
-const hexDigits = "0123456789ABCDEF"
-
 // percentEncode keeps the unreserved characters (RFC 3986 section 2.3) and encodes every other byte.
 func percentEncode(s string) string {
 	var b strings.Builder
@@ -253,31 +253,8 @@ func percentEncode(s string) string {
 		if isAlnum(c) || strings.IndexByte("-._~", c) >= 0 {
 			b.WriteByte(c)
 		} else {
-			b.WriteString(string([]byte{'%', hexDigits[c>>4], hexDigits[c&15]}))
+			fmt.Fprintf(&b, "%%%02X", c)
 		}
 	}
 	return b.String()
-}
-
-func percentDecode(s string) (string, bool) {
-	if strings.IndexByte(s, '%') < 0 {
-		return s, true
-	}
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] != '%' {
-			b = append(b, s[i])
-			continue
-		}
-		if i+2 >= len(s) {
-			return "", false
-		}
-		n, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
-		if err != nil {
-			return "", false
-		}
-		b = append(b, byte(n))
-		i += 2
-	}
-	return string(b), true
 }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -14,7 +15,7 @@ import (
 //
 // Loopback, unspecified, link-local, multicast, broadcast and reserved addresses are refused, and so are this machine's own.
 // The metadata services of clouds are refused, and the names that stand for any of these. Only Exempt overrides that.
-// The debug ports of runs (debug_ports.go) are refused even when they are exempt.
+// The debug ports of runs (see DebugRange) are refused even when they are exempt.
 // An IPv6 address that carries an IPv4 address (mapped, compatible, translated, NAT64, 6to4, Teredo) is judged by both.
 type Policy struct {
 	// AllowPrivate allows RFC 1918, unique local (RFC 4193), shared (RFC 6598) and benchmarking (RFC 2544) addresses. It also allows
@@ -26,10 +27,6 @@ type Policy struct {
 	Refused []string
 	// DebugPorts returns the ports of 127.0.0.1 where runs listen for debuggers, on systems without the DebugRange.
 	DebugPorts func() []string
-	// LocalAddrs returns this machine's own addresses. nil asks the system, at most once in localCacheAge.
-	LocalAddrs func() []netip.Addr
-	// LocalName returns this machine's own name. nil asks the system, at most once in localCacheAge.
-	LocalName func() string
 }
 
 // Prefixes that are refused whatever the settings.
@@ -97,7 +94,7 @@ func (p *Policy) refuses(t target, locals *localCache) string {
 			return "the name means this machine or its network"
 		}
 	}
-	if slices.Contains(locals.names(p.LocalName), t.host) {
+	if slices.Contains(locals.load().names, t.host) {
 		return "the name is this machine's own"
 	}
 	return ""
@@ -121,7 +118,7 @@ func (p *Policy) refusesAddr(a netip.Addr, locals *localCache) string {
 			return "the address is local to this machine, its link or its cloud, or not a host's"
 		case !p.AllowPrivate && containsAddr(privatePrefixes, form):
 			return "the address is of a private network"
-		case slices.Contains(locals.addrs(p.LocalAddrs), form):
+		case slices.Contains(locals.load().addrs, form):
 			return "the address is this machine's own"
 		}
 	}
@@ -191,22 +188,7 @@ type localSnapshot struct {
 
 const localCacheAge = 5 * time.Second
 
-// addrs returns this machine's addresses, from ask unless that is nil.
-func (c *localCache) addrs(ask func() []netip.Addr) []netip.Addr {
-	if ask != nil {
-		return ask()
-	}
-	return c.load().addrs
-}
-
-// names returns this machine's names, from ask unless that is nil.
-func (c *localCache) names(ask func() string) []string {
-	if ask != nil {
-		return hostnameForms(ask())
-	}
-	return c.load().names
-}
-
+// load returns what the system says, or said a moment ago.
 func (c *localCache) load() *localSnapshot {
 	if l := c.p.Load(); l != nil && time.Since(l.at) < localCacheAge {
 		return l
@@ -235,4 +217,48 @@ func hostnameForms(name string) []string {
 		return nil
 	}
 	return []string{name, first, name + ".local", first + ".local"}
+}
+
+// Keeps dials away from the debug ports of runs: whoever reaches such a port controls the run. So no dial on another's behalf may lead
+// there, be it a page's request, a bypass, a proxy's address, a rotateUrl or a check URL. Nothing exempts these ports.
+// A literal address is refused before an upstream is asked. The address of a name is refused when it is dialled (Dialer.connect).
+
+// DebugRange is the prefix of the debug ports of runs. It holds nothing else.
+func DebugRange() netip.Prefix { return debugRange }
+
+var debugRange = netip.MustParsePrefix("127.77.0.0/16")
+
+const debugRangeReason = "the address is of 127.77.0.0/16, where runs listen for debuggers"
+
+// IsDebugHost reports whether a host is an address of DebugRange, in any spelling.
+func IsDebugHost(host string) bool {
+	a, err := netip.ParseAddr(canonicalHost(host))
+	return err == nil && isDebug(a)
+}
+
+func isDebug(a netip.Addr) bool {
+	return slices.ContainsFunc(addressForms(a.WithZone("")), debugRange.Contains)
+}
+
+// refusesDebug returns why the address must not be dialled for anybody, or "".
+func (p *Policy) refusesDebug(a netip.AddrPort) string {
+	if isDebug(a.Addr()) {
+		return debugRangeReason
+	}
+	local := func(f netip.Addr) bool { return f.IsLoopback() || f.IsUnspecified() }
+	if p.DebugPorts == nil || !slices.ContainsFunc(addressForms(a.Addr().WithZone("")), local) {
+		return ""
+	}
+	if slices.Contains(p.DebugPorts(), strconv.Itoa(int(a.Port()))) {
+		return "a run listens there for debuggers"
+	}
+	return ""
+}
+
+// refusesDebugTarget judges a target as it is written. A name is judged when it is dialled.
+func (p *Policy) refusesDebugTarget(t target) string {
+	if !t.addr.IsValid() {
+		return ""
+	}
+	return p.refusesDebug(netip.AddrPortFrom(t.addr, t.portNumber()))
 }

@@ -105,28 +105,35 @@ func noResolver(t *testing.T) *net.Resolver {
 
 func TestAllowedSpellings(t *testing.T) {
 	for private, hosts := range map[bool][]string{false: publicSpellings, true: append(privateSpellings, publicSpellings...)} {
-		p := Policy{AllowPrivate: private, LocalAddrs: func() []netip.Addr { return nil }}
+		p := Policy{AllowPrivate: private}
 		for _, host := range hosts {
 			target, fault := parseTarget(net.JoinHostPort(host, "80"))
 			if fault != nil {
 				t.Errorf("%s: %v", host, fault)
-			} else if reason := p.refuses(target, &localCache{}); reason != "" {
+			} else if reason := p.refuses(target, machine("")); reason != "" {
 				t.Errorf("%s (private %v): refused, because %s", host, private, reason)
 			}
 		}
 	}
 }
 
+// machine is the cache of a machine with this name and these addresses.
+func machine(name string, addrs ...netip.Addr) *localCache {
+	c := &localCache{}
+	c.p.Store(&localSnapshot{at: time.Now().Add(time.Hour), addrs: addrs, names: hostnameForms(name)})
+	return c
+}
+
 func TestOwnAddressesAreRefused(t *testing.T) {
 	own := netip.MustParseAddr("203.0.113.7")
-	p := Policy{AllowPrivate: true, LocalAddrs: func() []netip.Addr { return []netip.Addr{own} }}
+	p := Policy{AllowPrivate: true}
 	for _, host := range []string{"203.0.113.7", "3405803783", "::ffff:203.0.113.7", "64:ff9b::203.0.113.7"} {
 		target, _ := parseTarget(net.JoinHostPort(host, "80"))
-		if p.refuses(target, &localCache{}) == "" {
+		if p.refuses(target, machine("", own)) == "" {
 			t.Errorf("%s is this machine's own and was allowed", host)
 		}
 	}
-	if target, _ := parseTarget("203.0.113.8:80"); p.refuses(target, &localCache{}) != "" {
+	if target, _ := parseTarget("203.0.113.8:80"); p.refuses(target, machine("", own)) != "" {
 		t.Error("the neighbour was refused")
 	}
 	// The addresses of the system's interfaces are refused.
@@ -134,7 +141,6 @@ func TestOwnAddressesAreRefused(t *testing.T) {
 	if err != nil || len(addrs) == 0 {
 		t.Skip("no interfaces to ask")
 	}
-	p.LocalAddrs = nil
 	for _, a := range addrs {
 		ip, _ := netip.AddrFromSlice(a.(*net.IPNet).IP)
 		if p.refusesAddr(ip, &localCache{}) == "" {
@@ -159,7 +165,7 @@ func TestExempt(t *testing.T) {
 
 func TestProxyServersAddress(t *testing.T) {
 	const never, nearbyOnly, always = 0, 1, 2
-	own := Policy{LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("203.0.113.7")} }}
+	own := machine("", netip.MustParseAddr("203.0.113.7"))
 	for host, when := range map[string]int{
 		"127.0.0.1": nearbyOnly, "127.5.5.5": nearbyOnly, "::1": nearbyOnly, "::ffff:127.0.0.1": nearbyOnly, "10.0.0.1": nearbyOnly,
 		"192.168.1.1": nearbyOnly,
@@ -170,10 +176,9 @@ func TestProxyServersAddress(t *testing.T) {
 		"::ffff:169.254.169.254": never, "64:ff9b::a9fe:a9fe": never,
 	} {
 		for _, private := range []bool{false, true} {
-			p := own
-			p.AllowPrivate = private
+			p := Policy{AllowPrivate: private}
 			want := when == always || when == nearbyOnly && private
-			if got := p.refusesServer(netip.MustParseAddr(host), &localCache{}) == ""; got != want {
+			if got := p.refusesServer(netip.MustParseAddr(host), own) == ""; got != want {
 				t.Errorf("a proxy server at %s, private networks allowed %v: allowed %v, want %v", host, private, got, want)
 			}
 		}
@@ -201,8 +206,8 @@ func TestProxyServersAreNoWayIn(t *testing.T) {
 func TestOwnNamesAreRefused(t *testing.T) {
 	proxyServer := canary(t)
 	for _, up := range []*Proxy{nil, upstream(SOCKS5, proxyServer, "", "")} {
-		d := &Dialer{Upstream: up, Policy: Policy{AllowPrivate: true, LocalName: func() string { return "Burrow.Example.ORG." }},
-			resolver: noResolver(t)}
+		d := &Dialer{Upstream: up, Policy: Policy{AllowPrivate: true}, resolver: noResolver(t)}
+		d.own.locals.p.Store(machine("Burrow.Example.ORG.").p.Load())
 		for _, host := range strings.Fields("burrow BURROW burrow. Burrow.Local burrow.local. burrow.example.org burrow.example.org. " +
 			"BURROW.example.org.local burrow.example.org.local.") {
 			wantRefused(t, d, host, 80)

@@ -32,11 +32,3 @@ func (w *readWaiter) poll(fd uintptr) bool {
 		return true
 	}
 }
-
-// buffered returns how many bytes can be read, whatever the deadline; 0 where the system does not tell.
-func (w *readWaiter) buffered() (n int) {
-	if w.raw != nil {
-		w.raw.Control(func(fd uintptr) { n = readableBytes(int(fd)) })
-	}
-	return n
-}

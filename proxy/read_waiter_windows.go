@@ -6,6 +6,3 @@ func (w *readWaiter) poll(uintptr) bool {
 	w.n++
 	return w.n > 1
 }
-
-// buffered is unknown on Windows.
-func (w *readWaiter) buffered() int { return 0 }

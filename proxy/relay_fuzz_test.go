@@ -36,7 +36,7 @@ func FuzzReadRequest(f *testing.F) {
 		if fault == nil && (target.host == "" || target.port == "0" || strings.ContainsAny(target.address(), " \r\n\x00/@")) {
 			t.Fatalf("% x: target %q", in, target.address())
 		}
-		p := Policy{LocalAddrs: nil}
+		p := Policy{}
 		if fault == nil && target.addr.IsValid() && target.addr.IsLoopback() && p.refuses(target, &localCache{}) == "" {
 			t.Fatalf("% x: loopback passes as %q", in, target.address())
 		}

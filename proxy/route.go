@@ -436,8 +436,7 @@ func (e *Error) isLocalFault() bool {
 
 // mayBeRefusal reports whether a fault that looks like the upstream's own may be its way to refuse a target.
 func (e *Error) mayBeRefusal() bool {
-	_, status := errors.AsType[statusError](e.Err)
-	return status && e.Code == NotAProxy || e.Code == ConnectionClosed && errors.Is(e.Err, errServerSilent)
+	return isA[statusError](e.Err) && e.Code == NotAProxy || e.Code == ConnectionClosed && errors.Is(e.Err, errServerSilent)
 }
 
 // isTargetVerdict reports whether a fault is the upstream's own statement about the target.

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"math"
 	"net"
 	"net/netip"
@@ -55,9 +56,7 @@ func canonicalHost(host string) string {
 		return a.Unmap().String()
 	}
 	host = strings.ToLower(host)
-	if trimmed := strings.TrimSuffix(host, "."); trimmed != "" {
-		host = trimmed
-	}
+	host = cmp.Or(strings.TrimSuffix(host, "."), host)
 	if a, ok := parseNumeric(host); ok {
 		return a.String()
 	}

@@ -182,10 +182,7 @@ func (t *tunnel) move(dst, src net.Conn, count counter) error {
 	for err == nil {
 		err = m.step()
 	}
-	if err == io.EOF {
-		return nil
-	}
-	return err
+	return ignoreEOF(err)
 }
 
 // step waits for bytes without holding a buffer, and moves them.
