@@ -48,12 +48,8 @@ func (b *bench) measureMemory(ctx context.Context) error {
 // available memory, PSS of one shim, and PSS of the server.
 func (s *starts) idleRuns(ctx context.Context, _ int) ([]float64, error) {
 	before := available()
-	var all errgroup.Group
 	mine := s.profiles[:s.browsers]
-	for _, id := range mine {
-		all.Go(func() error { return s.start(ctx, id, "off") })
-	}
-	if err := all.Wait(); err != nil {
+	if _, err := atOnce(mine, func(_ int, id string) error { return s.start(ctx, id, "off") }); err != nil {
 		return nil, err
 	}
 	time.Sleep(quiet)
@@ -67,21 +63,15 @@ func (s *starts) idleRuns(ctx context.Context, _ int) ([]float64, error) {
 	server := pss(s.server.pid())
 	out := []float64{mebibytes(server + shims), mebibytes(server + shims + chromes), mebibytes(before - available()),
 		mebibytes(shims) / float64(len(mine)), mebibytes(server)}
-	for _, id := range mine {
-		all.Go(func() error { return s.stop(ctx, id) })
-	}
-	return out, all.Wait()
+	_, err := atOnce(mine, func(_ int, id string) error { return s.stop(ctx, id) })
+	return out, err
 }
 
 // idleBare returns the same for bare browsers, of which no process is ours.
 func (s *starts) idleBare(ctx context.Context, _ int) ([]float64, error) {
-	var plans []bareStart
-	for _, id := range s.profiles[s.browsers:] {
-		p, err := s.prepareBare(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		plans = append(plans, p)
+	plans, err := s.prepareAll(ctx, s.profiles[s.browsers:])
+	if err != nil {
+		return nil, err
 	}
 	before := available()
 	browsers := make([]*bare, len(plans))
@@ -89,11 +79,11 @@ func (s *starts) idleBare(ctx context.Context, _ int) ([]float64, error) {
 	all.SetLimit(4)
 	for i, p := range plans {
 		all.Go(func() (err error) {
-			browsers[i], err = startBare(ctx, s.browser, p.args, p.env)
+			browsers[i], err = s.startBare(ctx, p)
 			return err
 		})
 	}
-	err := all.Wait()
+	err = all.Wait()
 	time.Sleep(quiet)
 	var sum int64
 	for _, b := range browsers {
@@ -102,12 +92,7 @@ func (s *starts) idleBare(ctx context.Context, _ int) ([]float64, error) {
 		}
 	}
 	out := []float64{0, mebibytes(sum), mebibytes(before - available()), 0, 0}
-	for _, b := range browsers {
-		if b != nil {
-			all.Go(b.stop)
-		}
-	}
-	return out, errors.Join(err, all.Wait())
+	return out, errors.Join(err, stopAll(browsers))
 }
 
 func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }

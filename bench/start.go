@@ -144,23 +144,27 @@ func (s *starts) many(ctx context.Context, round int) ([]float64, error) {
 	if err := s.server.call(ctx, "POST", "/proxies/"+s.proxy+"/check", struct{}{}, nil); err != nil {
 		return nil, err
 	}
-	ready := make([]float64, crowd)
+	ready, err := atOnce(ours, func(_ int, id string) error { return s.start(ctx, id, "warn") })
+	if err != nil {
+		return nil, err
+	}
+	_, err = atOnce(ours, func(_ int, id string) error { return s.stop(ctx, id) })
+	return spread(ready), err
+}
+
+// atOnce calls a function for each of a list at once. It returns the milliseconds until each call returned.
+func atOnce[T any](list []T, call func(i int, v T) error) ([]float64, error) {
+	ready := make([]float64, len(list))
 	var all errgroup.Group
 	begun := time.Now()
-	for i, id := range ours {
+	for i, v := range list {
 		all.Go(func() error {
-			err := s.start(ctx, id, "warn")
+			err := call(i, v)
 			ready[i] = milliseconds(time.Since(begun))
 			return err
 		})
 	}
-	if err := all.Wait(); err != nil {
-		return nil, err
-	}
-	for _, id := range ours {
-		all.Go(func() error { return s.stop(ctx, id) })
-	}
-	return spread(ready), all.Wait()
+	return ready, all.Wait()
 }
 
 func spread(ready []float64) []float64 {
@@ -206,7 +210,7 @@ func (s *starts) bareOne(ctx context.Context, round int) ([]float64, error) {
 		return nil, err
 	}
 	begun := time.Now()
-	b, err := startBare(ctx, s.browser, p.args, p.env)
+	b, err := s.startBare(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -216,28 +220,41 @@ func (s *starts) bareOne(ctx context.Context, round int) ([]float64, error) {
 
 func (s *starts) bareMany(ctx context.Context, round int) ([]float64, error) {
 	_, floor := s.folders(round)
-	plans := make([]bareStart, crowd)
-	for i, id := range floor {
+	plans, err := s.prepareAll(ctx, floor)
+	if err != nil {
+		return nil, err
+	}
+	browsers := make([]*bare, crowd)
+	ready, err := atOnce(plans, func(i int, p bareStart) (err error) {
+		browsers[i], err = s.startBare(ctx, p)
+		return err
+	})
+	return spread(ready), errors.Join(err, stopAll(browsers))
+}
+
+// prepareAll prepares a bare start of each profile.
+func (s *starts) prepareAll(ctx context.Context, ids []string) ([]bareStart, error) {
+	plans := make([]bareStart, len(ids))
+	for i, id := range ids {
 		var err error
 		if plans[i], err = s.prepareBare(ctx, id); err != nil {
 			return nil, err
 		}
 	}
-	ready, browsers := make([]float64, crowd), make([]*bare, crowd)
-	var all errgroup.Group
-	begun := time.Now()
-	for i, p := range plans {
-		all.Go(func() (err error) {
-			browsers[i], err = startBare(ctx, s.browser, p.args, p.env)
-			ready[i] = milliseconds(time.Since(begun))
-			return err
-		})
-	}
-	err := all.Wait()
-	for _, b := range browsers {
-		if b != nil {
-			all.Go(b.stop)
+	return plans, nil
+}
+
+func (s *starts) startBare(ctx context.Context, p bareStart) (*bare, error) {
+	return startBare(ctx, s.browser, p.args, p.env)
+}
+
+// stopAll stops the browsers that have started.
+func stopAll(browsers []*bare) error {
+	_, err := atOnce(browsers, func(_ int, b *bare) error {
+		if b == nil {
+			return nil
 		}
-	}
-	return spread(ready), errors.Join(err, all.Wait())
+		return b.stop()
+	})
+	return err
 }

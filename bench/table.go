@@ -113,22 +113,19 @@ func writeTable(w io.Writer, figures []figure) error {
 			width[i] = max(width[i], len([]rune(cell)))
 		}
 	}
+	var out strings.Builder
 	for i, l := range lines {
-		if i == 1 {
-			rule := make([]string, len(width))
-			for j, n := range width {
-				rule[j] = strings.Repeat("-", n)
-			}
-			if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(rule, " | ")); err != nil {
-				return err
-			}
-		}
 		for j, cell := range l {
-			l[j] = cell + strings.Repeat(" ", width[j]-len([]rune(cell)))
+			fmt.Fprintf(&out, "| %-*s ", width[j], cell)
 		}
-		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(l, " | ")); err != nil {
-			return err
+		out.WriteString("|\n")
+		if i == 0 {
+			for _, n := range width {
+				out.WriteString("| " + strings.Repeat("-", n) + " ")
+			}
+			out.WriteString("|\n")
 		}
 	}
-	return nil
+	_, err := io.WriteString(w, out.String())
+	return err
 }
