@@ -12,6 +12,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -45,11 +46,8 @@ func main() {
 		tzdata = os.Args[2]
 	}
 	countries, zones, err := zoneTab(filepath.Join(tzdata, "zone.tab"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	links, release, err := zoneLinks(filepath.Join(tzdata, "tzdata.zi"))
-	if err != nil {
+	links, release, lerr := zoneLinks(filepath.Join(tzdata, "tzdata.zi"))
+	if err := errors.Join(err, lerr); err != nil {
 		log.Fatal(err)
 	}
 	text, err := read(source)
@@ -179,25 +177,13 @@ func count(text []byte, zones map[string][]string, links map[string]string) (peo
 
 // read returns the dump, unpacked if it is a zip.
 func read(source string) ([]byte, error) {
-	var text []byte
-	var err error
+	load := os.ReadFile
 	if strings.HasPrefix(source, "https://") || strings.HasPrefix(source, "http://") {
-		res, err := http.Get(source)
-		if err != nil {
-			return nil, err
-		}
-		defer res.Body.Close()
-		if res.StatusCode != http.StatusOK {
-			return nil, fmt.Errorf("%s: %s", source, res.Status)
-		}
-		if text, err = io.ReadAll(res.Body); err != nil {
-			return nil, err
-		}
-	} else if text, err = os.ReadFile(source); err != nil {
-		return nil, err
+		load = download
 	}
-	if !bytes.HasPrefix(text, []byte("PK")) {
-		return text, nil
+	text, err := load(source)
+	if err != nil || !bytes.HasPrefix(text, []byte("PK")) {
+		return text, err
 	}
 	z, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
 	if err != nil {
@@ -209,4 +195,16 @@ func read(source string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(f)
+}
+
+func download(url string) ([]byte, error) {
+	res, err := http.Get(url)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", url, res.Status)
+	}
+	return io.ReadAll(res.Body)
 }

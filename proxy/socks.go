@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -234,26 +235,18 @@ func (r replyError) Error() string { return fmt.Sprintf("SOCKS5 reply code %#02x
 
 // replyFault returns the fault that a reply code stands for.
 func replyFault(r replyError) *Error {
-	code, message := RequestRefused, "the proxy refused the request"
-	switch r {
-	case 1:
-		message = "the proxy says that it failed, not why"
-	case 2:
-		message = "the proxy's rules do not allow this target"
-	case 3:
-		code, message = TargetUnreachable, "the proxy has no way to the target's network"
-	case 4:
-		code, message = HostUnreachable, "the proxy has no way to the target"
-	case 5:
-		code, message = TargetUnreachable, "the target refused the proxy's connection"
-	case 6:
-		code, message = TargetUnreachable, "the target did not answer the proxy in time"
-	case 7:
-		message = "the proxy does not do connections"
-	case 8:
-		message = "the proxy does not take this kind of address"
+	codes := map[replyError]Code{3: TargetUnreachable, 4: HostUnreachable, 5: TargetUnreachable, 6: TargetUnreachable}
+	messages := map[replyError]string{
+		1: "the proxy says that it failed, not why",
+		2: "the proxy's rules do not allow this target",
+		3: "the proxy has no way to the target's network",
+		4: "the proxy has no way to the target",
+		5: "the target refused the proxy's connection",
+		6: "the target did not answer the proxy in time",
+		7: "the proxy does not do connections",
+		8: "the proxy does not take this kind of address",
 	}
-	return &Error{StageRequest, code, message, r}
+	return &Error{StageRequest, cmp.Or(codes[r], RequestRefused), cmp.Or(messages[r], "the proxy refused the request"), r}
 }
 
 // negotiateSOCKS4 asks for an IPv4 target by SOCKS4 and for any other by SOCKS4a. There the name, or an IPv6 address as text,
