@@ -3,6 +3,8 @@
 package identity
 
 import (
+	"runtime"
+	"strings"
 	"time"
 )
 
@@ -102,4 +104,25 @@ type Resolution struct {
 	Settings Settings
 	Missing  []string // settings that are auto, but unknown at the exit
 	Followed []string // settings that follow the exit
+}
+
+// System maps the accepted names of a system to the stored one: win, mac or linux.
+func System(name string) (string, bool) {
+	switch strings.ToLower(name) {
+	case "win", "windows":
+		return "win", true
+	case "mac", "macos", "darwin":
+		return "mac", true
+	case "linux", "lin":
+		return "linux", true
+	}
+	return "", false
+}
+
+// HostSystem returns this machine's system as a profile names it. Systems other than Windows and macOS count as linux.
+func HostSystem() string {
+	if n, ok := System(runtime.GOOS); ok {
+		return n
+	}
+	return "linux"
 }

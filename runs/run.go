@@ -2,7 +2,9 @@ package runs
 
 import (
 	"context"
+	"slices"
 	"sync"
+
 	"warren/problem"
 	"warren/shim"
 )
@@ -86,3 +88,71 @@ func (r *run) process() (*shim.Client, error) {
 	}
 	return r.client, nil
 }
+
+// state is the stage of a run between its claim and its recorded end.
+type state uint8
+
+const (
+	starting state = iota // being planned, queued or launched
+	running               // its start is recorded, or it was adopted
+	stopping              // a stop was requested; a hold is always in this state
+	ended                 // its end is recorded, or its start failed
+)
+
+// String returns the state's name in the API and the database. An ended run has no such name, because its profile shows
+// the status of its last run.
+func (s state) String() string {
+	return [...]string{"starting", "running", "stopping", "ended"}[s]
+}
+
+// successors returns the states that may follow s.
+func (s state) successors() []state {
+	return [...][]state{
+		starting: {running, ended},
+		running:  {stopping, ended},
+		stopping: {ended},
+		ended:    nil,
+	}[s]
+}
+
+// to moves the run to the next state. It returns false and changes nothing if next may not follow. Nothing else writes
+// the state.
+func (r *run) to(next state) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.state.successors(), next) {
+		return false
+	}
+	r.state = next
+	return true
+}
+
+// now returns the run's state.
+func (r *run) now() state {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state
+}
+
+// The types that a run's process takes and returns.
+type (
+	// Process is a connection to the process of one run.
+	Process = shim.Client
+	// Rights are what a client of a run may do.
+	Rights = shim.Rights
+	// Shot describes a screenshot of a page.
+	Shot = shim.Shot
+	// Paper describes a page printed to PDF.
+	Paper = shim.Paper
+	// PageError is the reason why a screenshot or PDF failed.
+	PageError = shim.PageError
+	// Installed is a browser of this machine.
+	Installed = shim.Installed
+	// Download is a file that a browser downloads or has downloaded.
+	Download = shim.Download
+	// ListedBrowser is a browser of this machine and the place where it was found.
+	ListedBrowser = shim.Listed
+)
+
+// TicketProtocol is the prefix of the WebSocket subprotocol that carries a ticket.
+const TicketProtocol = shim.TicketProtocol

@@ -7,6 +7,16 @@ import (
 	"syscall"
 )
 
+// openFiles is the number of descriptors that this process may have (getrlimit(2)), 0 if unknown. Go raises the soft limit
+// when it starts.
+func openFiles() int {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil || l.Cur > 1<<30 {
+		return 0
+	}
+	return int(l.Cur)
+}
+
 // private has new files readable by their owner only (umask(2)).
 func private() { syscall.Umask(0o077) }
 
