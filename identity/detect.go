@@ -1,8 +1,6 @@
 package identity
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Difference is one way in which a page can detect emulation.
 type Difference struct {
@@ -11,29 +9,25 @@ type Difference struct {
 	Message  string   `json:"message" doc:"What shows, and why."`
 }
 
-// Conditions under which a difference exists.
-const (
-	always      = "always"
-	withOS      = "os"      // the declared system is not the host's
-	withVersion = "version" // the declared version is not the browser's
-	withOther   = "other"   // system or version are not the real ones
-	withLocale  = "locale"  // the languages are not the host's
-	withScreen  = "screen"  // a screen is declared
-)
-
-// conditional is a difference and its condition.
+// conditional is a difference, and whether it exists.
 type conditional struct {
-	when string
+	shows bool
 	Difference
 }
 
-// allDifferences lists what an emulated system or version does not cover, and what is never hidden.
-func allDifferences() []conditional {
+// differences lists what an emulated system or version does not cover, and what is never hidden.
+func differences(v Values, browser int) []conditional {
+	withOS, withVersion := v.OS != "", v.Version != ""
+	withLocale := v.Languages != nil // they are not the host's
+	versions := fmt.Sprintf(" Declared is %s.", v.Version)
+	if browser != 0 {
+		versions += fmt.Sprintf(" Installed is %d.", browser)
+	}
 	everywhere := []string{"page", "frame", "worker", "shared_worker", "service_worker"}
 	scripts, workers := []string{"page", "frame"}, []string{"worker", "shared_worker", "service_worker"}
 	requests, connection := []string{"request"}, []string{"connection"}
 	return []conditional{
-		{always, Difference{"webdriver", scripts,
+		{true, Difference{"webdriver", scripts,
 			"navigator.webdriver is true, as in every automated Chrome. Automation is not hidden."}},
 		{withOS, Difference{"worker_platform", workers,
 			"navigator.platform is told by a getter that is not the browser's own: DevTools has no override for workers, and a " +
@@ -41,7 +35,7 @@ func allDifferences() []conditional {
 		{withOS, Difference{"attaching", scripts,
 			"navigator.platform can be this machine's for a moment, when a DevTools client attaches to a page that is just being " +
 				"loaded."}},
-		{withOther, Difference{"restored_tabs", scripts,
+		{withOS || withVersion, Difference{"restored_tabs", scripts,
 			"A tab that is restored out of the browser's cache can run before Chrome listens to DevTools. What it asks for then is " +
 				"stopped, and it is loaded again; but what it noted of navigator.platform in its own storage stays."}},
 		{withOS, Difference{"fonts", everywhere,
@@ -59,21 +53,22 @@ func allDifferences() []conditional {
 		{withOS, Difference{"tcp", connection,
 			"Where there is no proxy, TCP's own parameters are this machine's system's; with one, the proxy's."}},
 		{withVersion, Difference{"engine", everywhere,
-			"JavaScript, CSS and Web APIs are those of the installed version: what it has more or less than the declared one shows."}},
+			"JavaScript, CSS and Web APIs are those of the installed version: what it has more or less than the declared one shows." +
+				versions}},
 		{withVersion, Difference{"icu", everywhere,
-			"Intl's data (formats, zones, collation) are those of the installed version."}},
+			"Intl's data (formats, zones, collation) are those of the installed version." + versions}},
 		{withVersion, Difference{"tls", connection,
-			"TLS and HTTP/2 (cipher suites, extensions, settings and their order) are those of the installed version."}},
+			"TLS and HTTP/2 (cipher suites, extensions, settings and their order) are those of the installed version." + versions}},
 		{withVersion, Difference{"hints", requests,
 			"The set of headers and client hints that are sent is that of the installed version (client hints came with version " +
-				"89)."}},
+				"89)." + versions}},
 		{withLocale, Difference{"ui_language", scripts,
 			"Texts of the browser itself (a file chooser, a validation message) are in a language that is installed: on Linux " +
 				"Chrome's language packs decide."}},
 		{withLocale, Difference{"shared_process", scripts,
 			"Where pages share a renderer and the one that got the locale first is closed, Intl of the others is that of the " +
 				"browser's own language pack for some milliseconds."}},
-		{withScreen, Difference{"display", scripts,
+		{v.Screen != nil, Difference{"display", scripts,
 			"A browser with windows shows the screen and the pixel ratio of the display that it is on; its window gets the declared " +
 				"size as far as that has room. Headless the screen is the declared one, and no window is narrower than 500 pixels."}},
 	}
@@ -83,34 +78,10 @@ func allDifferences() []conditional {
 // none is installed. What is not emulated cannot differ.
 func Detectable(v Values, browser int) []Difference {
 	out := []Difference{}
-	for _, d := range allDifferences() {
-		if !d.applies(v) {
-			continue
+	for _, d := range differences(v, browser) {
+		if d.shows {
+			out = append(out, d.Difference)
 		}
-		if d.when == withVersion {
-			d.Message += fmt.Sprintf(" Declared is %s.", v.Version)
-			if browser != 0 {
-				d.Message += fmt.Sprintf(" Installed is %d.", browser)
-			}
-		}
-		out = append(out, d.Difference)
 	}
 	return out
-}
-
-// applies reports whether the difference exists with v.
-func (c conditional) applies(v Values) bool {
-	switch c.when {
-	case withOS:
-		return v.OS != ""
-	case withVersion:
-		return v.Version != ""
-	case withOther:
-		return v.OS != "" || v.Version != ""
-	case withLocale:
-		return v.Languages != nil
-	case withScreen:
-		return v.Screen != nil
-	}
-	return true
 }

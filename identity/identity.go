@@ -49,10 +49,10 @@ type Environment struct {
 
 // Position is a place on earth. With Off pages are denied a position.
 type Position struct {
+	Off       bool    `json:"-"`
 	Latitude  float64 `json:"latitude"`  // degrees (WGS 84)
 	Longitude float64 `json:"longitude"` // degrees (WGS 84)
 	Accuracy  float64 `json:"accuracy"`  // metres
-	Off       bool    `json:"-"`
 }
 
 // Screen is a display in CSS pixels.

@@ -2,7 +2,6 @@ package identity
 
 import (
 	"slices"
-	"strings"
 
 	"golang.org/x/text/language"
 )
@@ -51,8 +50,4 @@ func isSpoken(tag language.Tag, country string) bool {
 	}
 	_, known := language.CompactIndex(there)
 	return known
-}
-
-func hasPrefix(s string, prefixes ...string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }

@@ -103,15 +103,12 @@ func languageMismatch(d Declared, env Environment) string {
 }
 
 func positionMismatch(d Declared, env Environment) string {
-	var p struct {
-		Latitude  *float64 `json:"latitude"`
-		Longitude *float64 `json:"longitude"`
-	}
 	exit := env.Exit
-	if !exit.hasPosition() || json.Unmarshal([]byte(d.Geolocation), &p) != nil || p.Latitude == nil || p.Longitude == nil {
+	p, err := readPosition(d.Geolocation)
+	if !exit.hasPosition() || err != nil {
 		return ""
 	}
-	km := distance(*p.Latitude, *p.Longitude, *exit.Latitude, *exit.Longitude)
+	km := distance(p.Latitude, p.Longitude, *exit.Latitude, *exit.Longitude)
 	if km <= farAway {
 		return ""
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -53,92 +54,74 @@ func (r *Resolution) system(d Declared, env Environment) {
 }
 
 func (r *Resolution) timezone(d Declared, env Environment) {
-	host := Setting{nilIfEmpty(env.Zone), FromHost, ""}
-	switch d.Timezone {
-	case "system":
-		host.Detail = "The profile wants this machine's."
-	case "auto":
-		if !env.Proxied {
-			host.Detail = "It is auto, and there is no proxy to follow."
-			break
-		}
-		if zone := env.exitZone(); zone != "" {
-			r.Values.Timezone = zone
-			r.Settings.Timezone = Setting{zone, FromExit, "It is auto, and " + env.Exit.checkDetail()}
-			if env.Exit.ZoneOfCountry {
-				r.Settings.Timezone.Detail += " It is the first zone of the exit's country: the check told no other."
-			}
-			r.Followed = append(r.Followed, "timezone")
-			return
-		}
-		host.Detail = "It is auto, and the exit's is not known."
+	s, zone := Setting{nilIfEmpty(env.Zone), FromHost, ""}, env.exitZone()
+	switch {
+	case d.Timezone == "system":
+		s.Detail = "The profile wants this machine's."
+	case d.Timezone != "auto":
+		r.Values.Timezone, s = d.Timezone, Setting{d.Timezone, FromProfile, ""}
+	case !env.Proxied:
+		s.Detail = "It is auto, and there is no proxy to follow."
+	case zone == "":
+		s.Detail = "It is auto, and the exit's is not known."
 		r.Missing = append(r.Missing, "timezone")
 	default:
-		r.Values.Timezone = d.Timezone
-		r.Settings.Timezone = Setting{d.Timezone, FromProfile, ""}
-		return
+		r.Values.Timezone, s = zone, Setting{zone, FromExit, "It is auto, and " + env.Exit.checkDetail()}
+		if env.Exit.ZoneOfCountry {
+			s.Detail += " It is the first zone of the exit's country: the check told no other."
+		}
+		r.Followed = append(r.Followed, "timezone")
 	}
-	r.Settings.Timezone = host
+	r.Settings.Timezone = s
 }
 
 func (r *Resolution) locale(d Declared, env Environment) error {
-	host := Setting{nil, FromHost, ""}
-	switch d.Locale {
-	case "system":
-		host.Detail = "The profile wants this machine's languages, which the browser knows when it runs."
-	case "auto":
-		if !env.Proxied {
-			host.Detail = "It is auto, and there is no proxy to follow: this machine's languages, which the browser knows when it runs."
-			break
-		}
-		if exit := env.Exit; exit != nil && exit.Locale != "" {
-			r.Values.Languages = Languages(exit.Locale)
-			r.Settings.Locale = Setting{r.Values.Languages, FromExit,
-				"It is auto, and " + exit.checkDetail() + " These are Chrome's languages for " + exit.Locale + "."}
-			r.Followed = append(r.Followed, "locale")
-			return nil
-		}
-		host.Detail = "It is auto, and the exit's country is not known: this machine's languages, which the browser knows when it runs."
-		r.Missing = append(r.Missing, "locale")
-	default:
+	s := Setting{nil, FromHost, ""}
+	switch exit := env.Exit; {
+	case d.Locale == "system":
+		s.Detail = "The profile wants this machine's languages, which the browser knows when it runs."
+	case d.Locale != "auto":
 		if err := json.Unmarshal([]byte(d.Locale), &r.Values.Languages); err != nil {
 			return err
 		}
-		r.Settings.Locale = Setting{r.Values.Languages, FromProfile, ""}
-		return nil
+		s = Setting{r.Values.Languages, FromProfile, ""}
+	case !env.Proxied:
+		s.Detail = "It is auto, and there is no proxy to follow: this machine's languages, which the browser knows when it runs."
+	case exit == nil || exit.Locale == "":
+		s.Detail = "It is auto, and the exit's country is not known: this machine's languages, which the browser knows when it runs."
+		r.Missing = append(r.Missing, "locale")
+	default:
+		r.Values.Languages = Languages(exit.Locale)
+		s = Setting{r.Values.Languages, FromExit,
+			"It is auto, and " + exit.checkDetail() + " These are Chrome's languages for " + exit.Locale + "."}
+		r.Followed = append(r.Followed, "locale")
 	}
-	r.Settings.Locale = host
+	r.Settings.Locale = s
 	return nil
 }
 
 func (r *Resolution) geolocation(d Declared, env Environment) error {
-	asks := Setting{nil, ByDefault, "It is auto, and there is no proxy to follow: pages ask, as Chrome does."}
+	s := Setting{nil, ByDefault, "It is auto, and there is no proxy to follow: pages ask, as Chrome does."}
 	switch exit := env.Exit; {
 	case d.Geolocation == "off":
-		r.Values.Position = &Position{Off: true}
-		r.Settings.Geolocation = Setting{"off", FromProfile, "Pages are denied it."}
-		return nil
+		r.Values.Position, s = &Position{Off: true}, Setting{"off", FromProfile, "Pages are denied it."}
 	case d.Geolocation != "auto":
 		p, err := readPosition(d.Geolocation)
 		if err != nil {
 			return fmt.Errorf("the stored geolocation cannot be read: %w", err)
 		}
-		r.Values.Position = p
-		r.Settings.Geolocation = Setting{*p, FromProfile, ""}
-		return nil
+		r.Values.Position, s = p, Setting{*p, FromProfile, ""}
 	case env.Proxied && exit.hasPosition():
 		p := Position{Latitude: *exit.Latitude, Longitude: *exit.Longitude, Accuracy: exitAccuracy}
-		r.Values.Position = &p
-		r.Settings.Geolocation = Setting{p, FromExit, "It is auto, and " + exit.checkDetail()}
+		r.Values.Position, s = &p, Setting{p, FromExit, "It is auto, and " + exit.checkDetail()}
 		r.Followed = append(r.Followed, "geolocation")
-		return nil
 	case env.Proxied && exit != nil:
-		asks.Detail = "It is auto, and the check told no position: pages ask, as Chrome does."
+		s.Detail = "It is auto, and the check told no position: pages ask, as Chrome does."
 	case env.Proxied:
-		asks.Detail = "It is auto, and the exit is not known: pages ask, as Chrome does."
+		s.Detail = "It is auto, and the exit is not known: pages ask, as Chrome does."
 		r.Missing = append(r.Missing, "geolocation")
 	}
-	r.Settings.Geolocation = asks
+	r.Settings.Geolocation = s
 	return nil
 }
 
@@ -201,7 +184,7 @@ func IsZone(name string) bool {
 	case "", "auto", "system", "Local", "Factory", "posixrules", "localtime":
 		return false
 	}
-	if len(name) > 64 || hasPrefix(name, "posix/", "right/") {
+	if len(name) > 64 || strings.HasPrefix(name, "posix/") || strings.HasPrefix(name, "right/") {
 		return false
 	}
 	_, err := time.LoadLocation(name)

@@ -113,12 +113,6 @@ func (e *Error) Unwrap() error { return e.Cause }
 
 // Is reports whether err is an error of a kind.
 func Is(err error, k Kind) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Kind == k
-}
-
-// HasCode reports whether err is an error with a code.
-func HasCode(err error, code string) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Code == code
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Kind == k
 }

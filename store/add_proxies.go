@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
-	"encoding/hex"
-	"encoding/json"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Finds and inserts many proxies with few statements. One statement for each of ten thousand would block other
@@ -16,11 +16,7 @@ func (q *Queries) FindAddresses(ctx context.Context, workspace string, workspace
 	for i, p := range rows {
 		addresses[i] = [4]any{p.Type, p.Host, p.Port, p.Username}
 	}
-	text, err := json.Marshal(addresses)
-	if err != nil {
-		return nil, err
-	}
-	found, err := q.FindProxies(ctx, FindProxiesParams{Addresses: string(text), WorkspaceID: workspace, Workspaces: workspaces})
+	found, err := q.FindProxies(ctx, FindProxiesParams{Addresses: *jsonText(addresses), WorkspaceID: workspace, Workspaces: workspaces})
 	ids := make(map[int]string, len(found))
 	for _, f := range found {
 		ids[int(f.Place)] = f.ID
@@ -31,30 +27,22 @@ func (q *Queries) FindAddresses(ctx context.Context, workspace string, workspace
 // AddProxies inserts the proxies of one workspace with the same creation time, Unix ms. Their texts must be UTF-8.
 func (q *Queries) AddProxies(ctx context.Context, workspace string, now int64, rows []Proxy) error {
 	type added struct {
-		ID        string  `json:"id"`
-		Type      string  `json:"type"`
-		Host      string  `json:"host"`
-		Port      int64   `json:"port"`
-		Username  string  `json:"username"`
-		Password  *string `json:"password"` // sealed, hexadecimal
-		Name      string  `json:"name"`
-		Tags      string  `json:"tags"`
-		Notes     string  `json:"notes"`
-		RotateURL string  `json:"rotateUrl"`
-		Sealed    *string `json:"rotateSealed"` // sealed, hexadecimal
+		ID        string `json:"id"`
+		Type      string `json:"type"`
+		Host      string `json:"host"`
+		Port      int64  `json:"port"`
+		Username  string `json:"username"`
+		Password  []byte `json:"password,omitempty,format:base16"` // sealed
+		Name      string `json:"name"`
+		Tags      string `json:"tags"`
+		Notes     string `json:"notes"`
+		RotateURL string `json:"rotateUrl"`
+		Sealed    []byte `json:"rotateSealed,omitempty,format:base16"`
 	}
 	list := make([]added, len(rows))
 	for i, p := range rows {
-		list[i] = added{ID: p.ID, Type: p.Type, Host: p.Host, Port: p.Port, Username: p.Username, Name: p.Name, Tags: p.Tags,
-			Notes: p.Notes, RotateURL: p.RotateURL}
-		if p.Password != nil {
-			sealed := hex.EncodeToString(p.Password)
-			list[i].Password = &sealed
-		}
-		if p.RotateSealed != nil {
-			sealed := hex.EncodeToString(p.RotateSealed)
-			list[i].Sealed = &sealed
-		}
+		list[i] = added{ID: p.ID, Type: p.Type, Host: p.Host, Port: p.Port, Username: p.Username, Password: p.Password,
+			Name: p.Name, Tags: p.Tags, Notes: p.Notes, RotateURL: p.RotateURL, Sealed: p.RotateSealed}
 	}
 	text, err := json.Marshal(list)
 	if err != nil {

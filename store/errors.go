@@ -30,8 +30,8 @@ var (
 // Typed wraps an error of SQLite with its kind: ErrDiskFull, ErrBusy, ErrIO, ErrDamaged, ErrReadOnly, ErrUnique or
 // ErrReference. It returns other errors unchanged. Write calls it; callers of Read have to call it.
 func Typed(err error) error {
-	var se *sqlite.Error
-	if !errors.As(err, &se) {
+	se, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
 		return err
 	}
 	if kind := kindOf(se.Code()); kind != nil && !errors.Is(err, kind) {

@@ -21,7 +21,7 @@ const (
 
 // ProfileFilter selects profiles. Empty members do not filter.
 type ProfileFilter struct {
-	Workspaces  *string // those that the key may see, from Workspaces
+	Workspaces  *string // those that the key may see, from Scope.Filter
 	WorkspaceID string
 	Trashed     bool // profiles in the trash instead of those outside
 	Search      string
@@ -86,13 +86,12 @@ func (l *ProfileList) next(rows []Profile) Place {
 		p, _ := parsePlace(l.After)
 		return p
 	}
-	at := l.cursorAt(placeOf(rows[len(rows)-1]))
-	return Place{Order: l.Order.name(), Number: at.number, Text: at.text, ID: at.id}
+	return l.placeOf(rows[len(rows)-1])
 }
 
-func placeOf(row Profile) PlacesOfStatusRow {
-	return PlacesOfStatusRow{ID: row.ID, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Name: row.Name,
-		LastStartedAt: row.LastStartedAt}
+func (l *ProfileList) placeOf(row Profile) Place {
+	return l.place(PlacesOfStatusRow{ID: row.ID, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Name: row.Name,
+		LastStartedAt: row.LastStartedAt})
 }
 
 func (f *ProfileFilter) filtered() bool {
@@ -132,29 +131,27 @@ func (l *ProfileList) total(ctx context.Context, q *Queries) (int64, error) {
 
 // start returns the position at which the list begins. It fails with ErrNoRow if After was never in the list. A row
 // that was moved to the trash meanwhile keeps its position.
-func (l *ProfileList) start(ctx context.Context, s *Store) (cursor, error) {
+func (l *ProfileList) start(ctx context.Context, s *Store) (Place, error) {
 	if l.After == "" {
 		return beforeAll(l.Ascending), nil
 	}
-	p, err := s.After(ctx, l.After, l.Order.name(), "profile", l.Workspaces, func(id string) (Place, error) {
+	return s.After(ctx, l.After, l.Order.name(), "profile", l.Workspaces, func(id string) (Place, error) {
 		row, err := s.short.GetProfileAny(ctx, GetProfileAnyParams{ID: id, Workspaces: l.Workspaces})
 		if err == nil && l.WorkspaceID != "" && l.WorkspaceID != row.WorkspaceID {
 			err = ErrNoRow
 		}
-		at := l.cursorAt(placeOf(row))
-		return Place{Number: at.number, Text: at.text, ID: row.ID}, err
+		return l.placeOf(row), err
 	})
-	return cursor{number: p.Number, text: p.Text, id: p.ID}, err
 }
 
 // walk finds one row more than the limit, which tells whether there are more.
-func (l *ProfileList) walk(ctx context.Context, q *Queries, at cursor) ([]place, error) {
+func (l *ProfileList) walk(ctx context.Context, q *Queries, at Place) ([]place, error) {
 	p := l.params()
-	p.AfterKey, p.AfterID, p.Limit, p.Offset = at.number, at.id, int64(l.Limit)+1, l.Offset
+	p.AfterKey, p.AfterID, p.Limit, p.Offset = at.Number, at.ID, int64(l.Limit)+1, l.Offset
 	if l.WorkspaceID == "" {
-		return l.walkAll(ctx, q, at.text, p)
+		return l.walkAll(ctx, q, at.Text, p)
 	}
-	return l.walkWorkspace(ctx, q, at.text, p)
+	return l.walkWorkspace(ctx, q, at.Text, p)
 }
 
 // direction is an order with its direction. Each has its own query, since SQL takes neither as a parameter.
@@ -233,24 +230,30 @@ func (s *Store) listNarrow(ctx context.Context, l ProfileList) (Page[Profile], e
 	if err != nil {
 		return page, err
 	}
-	places = slices.DeleteFunc(places, func(p cursor) bool { return l.compare(p, at) <= 0 })
-	slices.SortFunc(places, l.compare)
+	places = slices.DeleteFunc(places, func(p candidate) bool { return l.compare(p.Place, at) <= 0 })
+	slices.SortFunc(places, func(a, b candidate) int { return l.compare(a.Place, b.Place) })
 	places = places[min(l.Offset, int64(len(places))):]
 	if len(places) > l.Limit {
 		places, page.More = places[:l.Limit], true
 	}
 	found := make([]place, len(places))
 	for i, p := range places {
-		found[i] = place{ID: p.id, Version: p.version}
+		found[i] = place{ID: p.ID, Version: p.version}
 	}
 	page.Rows, err = s.rowsAt(ctx, found, l.ProfileFilter)
 	page.Next = l.next(page.Rows)
 	return page, err
 }
 
+// candidate is a row that an index has given, and its position in the list.
+type candidate struct {
+	Place
+	version int64
+}
+
 // candidates queries the index that gives fewer rows. Profiles that are not stopped are limited by what the machine
 // can run, and by those that failed.
-func (l *ProfileList) candidates(ctx context.Context, q *Queries) ([]cursor, error) {
+func (l *ProfileList) candidates(ctx context.Context, q *Queries) ([]candidate, error) {
 	p := l.params()
 	var rows []PlacesOfStatusRow
 	var err error
@@ -265,34 +268,34 @@ func (l *ProfileList) candidates(ctx context.Context, q *Queries) ([]cursor, err
 			rows = append(rows, PlacesOfStatusRow(row))
 		}
 	}
-	places := make([]cursor, len(rows))
+	places := make([]candidate, len(rows))
 	for i, row := range rows {
-		places[i] = l.cursorAt(row)
+		places[i] = candidate{l.place(row), row.Version}
 	}
 	return places, err
 }
 
-// cursorAt returns the position of a row in the list's order.
-func (l *ProfileList) cursorAt(row PlacesOfStatusRow) cursor {
-	c := cursor{id: row.ID, version: row.Version, number: row.CreatedAt}
+// place returns the position of a row in the list's order.
+func (l *ProfileList) place(row PlacesOfStatusRow) Place {
+	p := Place{Order: l.Order.name(), Number: row.CreatedAt, ID: row.ID}
 	switch l.Order {
 	case ByUpdated:
-		c.number = row.UpdatedAt
+		p.Number = row.UpdatedAt
 	case ByStarted:
-		c.number = row.LastStartedAt
+		p.Number = row.LastStartedAt
 	case ByName:
-		c.number, c.text = 0, row.Name
+		p.Number, p.Text = 0, row.Name
 	}
-	return c
+	return p
 }
 
-// compare orders as the queries do. Both cursors have either number or text, except the one before the first row.
-func (l *ProfileList) compare(a, b cursor) int {
+// compare orders as the queries do. Both places have either Number or Text, except the one before the first row.
+func (l *ProfileList) compare(a, b Place) int {
 	var c int
 	if l.Order == ByName {
-		c = cmp.Or(strings.Compare(noCase(a.text), noCase(b.text)), strings.Compare(a.id, b.id))
+		c = cmp.Or(strings.Compare(noCase(a.Text), noCase(b.Text)), strings.Compare(a.ID, b.ID))
 	} else {
-		c = cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.id, b.id))
+		c = cmp.Or(cmp.Compare(a.Number, b.Number), strings.Compare(a.ID, b.ID))
 	}
 	if !l.Ascending {
 		return -c

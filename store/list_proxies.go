@@ -11,7 +11,7 @@ import (
 
 // ProxyFilter selects proxies. Empty members do not filter.
 type ProxyFilter struct {
-	Workspaces  *string // those that the key may see, from Workspaces
+	Workspaces  *string // those that the key may see, from Scope.Filter
 	WorkspaceID string  // "": all workspaces
 	Type        string
 	Status      string
@@ -51,7 +51,7 @@ func (s *Store) ListProxies(ctx context.Context, l ProxyList) (Page[Proxy], erro
 		if err != nil {
 			return page, Typed(err)
 		}
-		places = slices.DeleteFunc(places, func(p proxyPlace) bool { return l.compare(p, at) <= 0 })
+		places = slices.DeleteFunc(places, func(p Place) bool { return l.compare(p, at) <= 0 })
 	}
 	slices.SortFunc(places, l.compare)
 	places = places[min(l.Offset, int64(len(places))):]
@@ -59,7 +59,7 @@ func (s *Store) ListProxies(ctx context.Context, l ProxyList) (Page[Proxy], erro
 		places, page.More = places[:l.Limit], true
 	}
 	if len(places) > 0 {
-		page.Next = l.nextOf(places[len(places)-1])
+		page.Next = places[len(places)-1]
 	}
 	page.Rows, err = s.ProxiesAt(ctx, idsAt(places), l.Workspaces)
 	return page, err
@@ -67,17 +67,11 @@ func (s *Store) ListProxies(ctx context.Context, l ProxyList) (Page[Proxy], erro
 
 func (l *ProxyList) order() string { return cmp.Or(l.Sort, "createdAt") }
 
-func (l *ProxyList) nextOf(p proxyPlace) Place {
-	return Place{Order: l.order(), Number: p.number, Text: p.text, None: p.none, ID: p.id}
-}
-
 // after returns the position at which the list continues.
-func (l *ProxyList) after(ctx context.Context, s *Store) (proxyPlace, error) {
-	p, err := s.After(ctx, l.After, l.order(), "proxy", l.Workspaces, func(id string) (Place, error) {
-		at, err := l.placeOf(ctx, s.short, id)
-		return l.nextOf(at), err
+func (l *ProxyList) after(ctx context.Context, s *Store) (Place, error) {
+	return s.After(ctx, l.After, l.order(), "proxy", l.Workspaces, func(id string) (Place, error) {
+		return l.placeOf(ctx, s.short, id)
 	})
-	return proxyPlace{id: p.ID, none: p.None, number: p.Number, text: p.Text}, err
 }
 
 // ProxyIDs returns the ids of a whole list in its order. It ignores After, Limit and Offset.
@@ -116,14 +110,13 @@ func (s *Store) listPlain(ctx context.Context, l ProxyList) (Page[Proxy], error)
 	}
 	at := beforeAll(false)
 	if l.After != "" {
-		p, err := l.after(ctx, s)
+		at, err = l.after(ctx, s)
 		if errors.Is(err, ErrNoRow) {
 			return Page[Proxy]{Rows: []Proxy{}, Total: totals.Proxies}, nil
 		}
 		if err != nil {
 			return Page[Proxy]{}, Typed(err)
 		}
-		at = cursor{number: p.number, id: p.id}
 	}
 	limit := int64(l.Limit)
 	if limit >= 0 {
@@ -131,11 +124,11 @@ func (s *Store) listPlain(ctx context.Context, l ProxyList) (Page[Proxy], error)
 	}
 	var rows []Proxy
 	if l.WorkspaceID == "" {
-		rows, err = q.ListProxies(ctx, ListProxiesParams{AfterKey: at.number, AfterID: at.id, Workspaces: l.Workspaces,
+		rows, err = q.ListProxies(ctx, ListProxiesParams{AfterKey: at.Number, AfterID: at.ID, Workspaces: l.Workspaces,
 			Offset: l.Offset, Limit: limit})
 	} else {
 		rows, err = q.ListProxiesOfWorkspace(ctx, ListProxiesOfWorkspaceParams{WorkspaceID: l.WorkspaceID,
-			AfterKey: at.number, AfterID: at.id, Workspaces: l.Workspaces, Offset: l.Offset, Limit: limit})
+			AfterKey: at.Number, AfterID: at.ID, Workspaces: l.Workspaces, Offset: l.Offset, Limit: limit})
 	}
 	page := trimPage(rows, totals.Proxies, l.Limit)
 	if n := len(page.Rows); n > 0 {
@@ -144,24 +137,16 @@ func (s *Store) listPlain(ctx context.Context, l ProxyList) (Page[Proxy], error)
 	return page, Typed(err)
 }
 
-// proxyPlace is the position of a proxy in an order.
-type proxyPlace struct {
-	id     string
-	none   bool // the row lacks the key
-	number int64
-	text   string
-}
-
-func idsAt(places []proxyPlace) []string {
+func idsAt(places []Place) []string {
 	ids := make([]string, len(places))
 	for i, p := range places {
-		ids[i] = p.id
+		ids[i] = p.ID
 	}
 	return ids
 }
 
 // places returns the positions of the proxies that pass the filter, unsorted.
-func (l *ProxyList) places(ctx context.Context, q *Queries) ([]proxyPlace, error) {
+func (l *ProxyList) places(ctx context.Context, q *Queries) ([]Place, error) {
 	p := PlacesOfProxiesOfWorkspaceParams{WorkspaceID: l.WorkspaceID, Sort: l.Sort, Type: optional(l.Type), Status: optional(l.Status),
 		Country: optional(l.Country), Workspaces: l.Workspaces}
 	if l.Search != "" {
@@ -189,7 +174,7 @@ func (l *ProxyList) places(ctx context.Context, q *Queries) ([]proxyPlace, error
 	for i, t := range l.Tags {
 		tags[i] = Fold(t)
 	}
-	places := make([]proxyPlace, 0, len(rows))
+	places := make([]Place, 0, len(rows))
 	for _, row := range rows {
 		if l.Search != "" && !strings.Contains(Fold(row.Texts), search) {
 			continue
@@ -219,59 +204,57 @@ func hasTags(text string, wanted []string) (bool, error) {
 }
 
 // place converts a row's key to a position. A missing key is a negative number or an empty country.
-func (l *ProxyList) place(id string, number int64, word string) proxyPlace {
+func (l *ProxyList) place(id string, number int64, word string) Place {
 	switch l.Sort {
 	case "name", "host":
-		return proxyPlace{id: id, text: Fold(word)}
+		return Place{Order: l.order(), ID: id, Text: Fold(word)}
 	case "country":
-		return proxyPlace{id: id, text: word, none: word == ""}
+		return Place{Order: l.order(), ID: id, Text: word, None: word == ""}
 	}
-	return proxyPlace{id: id, number: number, none: number < 0}
+	return Place{Order: l.order(), ID: id, Number: number, None: number < 0}
 }
 
 // placeOf returns the position of a proxy. It fails with ErrNoRow if the list's workspaces do not have the proxy.
-func (l *ProxyList) placeOf(ctx context.Context, q *Queries, id string) (proxyPlace, error) {
+func (l *ProxyList) placeOf(ctx context.Context, q *Queries, id string) (Place, error) {
 	row, err := q.GetProxy(ctx, GetProxyParams{ID: id, Workspaces: l.Workspaces})
 	if err != nil {
-		return proxyPlace{}, err
+		return Place{}, err
 	}
 	if l.WorkspaceID != "" && l.WorkspaceID != row.WorkspaceID {
-		return proxyPlace{}, ErrNoRow
+		return Place{}, ErrNoRow
 	}
+	number, word := row.CreatedAt, ""
 	switch l.Sort {
 	case "name":
-		return l.place(id, 0, row.Name), nil
+		word = row.Name
 	case "host":
-		return l.place(id, 0, row.Host), nil
+		word = row.Host
 	case "country":
-		return l.place(id, 0, row.Country), nil
+		word = row.Country
 	case "latency":
-		if row.LatencyMs == nil {
-			return l.place(id, -1, ""), nil
+		number = -1
+		if row.LatencyMs != nil {
+			number = *row.LatencyMs
 		}
-		return l.place(id, *row.LatencyMs, ""), nil
 	case "checkedAt":
-		if row.CheckedAt == 0 {
-			return l.place(id, -1, ""), nil
-		}
-		return l.place(id, row.CheckedAt, ""), nil
+		number = cmp.Or(row.CheckedAt, -1)
 	case "updatedAt":
-		return l.place(id, row.UpdatedAt, ""), nil
+		number = row.UpdatedAt
 	}
-	return l.place(id, row.CreatedAt, ""), nil
+	return l.place(id, number, word), nil
 }
 
 // compare orders positions. Those without a key are last in both directions.
-func (l *ProxyList) compare(a, b proxyPlace) int {
-	if a.none != b.none {
-		if a.none {
+func (l *ProxyList) compare(a, b Place) int {
+	if a.None != b.None {
+		if a.None {
 			return 1
 		}
 		return -1
 	}
-	c := cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.text, b.text), strings.Compare(a.id, b.id))
-	if a.none {
-		c = strings.Compare(a.id, b.id)
+	c := cmp.Or(cmp.Compare(a.Number, b.Number), strings.Compare(a.Text, b.Text), strings.Compare(a.ID, b.ID))
+	if a.None {
+		c = strings.Compare(a.ID, b.ID)
 	}
 	if !l.Ascending {
 		return -c

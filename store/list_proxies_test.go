@@ -115,8 +115,8 @@ func TestProxyListsEqualAModel(t *testing.T) {
 		l := ProxyList{Ascending: rapid.Bool().Draw(rt, "ascending"), Limit: rapid.IntRange(1, 120).Draw(rt, "limit")}
 		l.Sort = rapid.SampledFrom([]string{"", "createdAt", "updatedAt", "name", "host", "country", "latency", "checkedAt"}).
 			Draw(rt, "sort")
-		l.Workspaces = rapid.SampledFrom([]*string{nil, nil, Workspaces([]string{"a"}), Workspaces([]string{"a", "b"}),
-			Workspaces([]string{})}).Draw(rt, "workspaces")
+		l.Workspaces = rapid.SampledFrom([]*string{nil, nil, Only([]string{"a"}).Filter(), Only([]string{"a", "b"}).Filter(),
+			Only([]string{}).Filter()}).Draw(rt, "workspaces")
 		l.WorkspaceID = rapid.SampledFrom([]string{"", "a", "b", "unknown"}).Draw(rt, "workspace")
 		if rapid.Bool().Draw(rt, "filtered") {
 			l.Search = rapid.SampledFrom([]string{"", "o", "ÜBER", "note", "USER1", "h1.", "%", "'"}).Draw(rt, "search")

@@ -32,18 +32,10 @@ func TagsKey(tags []string) string {
 	return "\n" + Fold(strings.Join(tags, "\n")) + "\n"
 }
 
-// Workspaces returns the parameter workspaces of the queries: what a key may see. Nil is all, an empty list nothing.
-func Workspaces(ids []string) *string {
-	if ids == nil {
-		return nil
-	}
-	return jsonText(ids)
-}
-
-func jsonText(list []string) *string {
+func jsonText(list any) *string {
 	text, err := json.Marshal(list)
 	if err != nil {
-		panic(err) // strings always encode
+		panic(err) // strings and numbers always encode
 	}
 	s := string(text)
 	return &s
@@ -94,22 +86,14 @@ func totalsOf(ctx context.Context, q *Queries, workspaces *string, workspace str
 	return TotalsRow(row), err
 }
 
-// cursor is a position in an order. The rows of the list are beyond it.
-type cursor struct {
-	number  int64  // created, updated or started
-	text    string // name
-	id      string
-	version int64 // of the row at this position
-}
-
 // beforeAll returns the position before the first row. No name sorts after it in descending order, since names have
 // at most 200 characters.
-func beforeAll(ascending bool) cursor {
+func beforeAll(ascending bool) Place {
 	if ascending {
-		return cursor{number: math.MinInt64}
+		return Place{Number: math.MinInt64}
 	}
 	last := strings.Repeat("\U0010FFFF", 201)
-	return cursor{number: math.MaxInt64, text: last, id: last}
+	return Place{Number: math.MaxInt64, Text: last, ID: last}
 }
 
 // Finds the position at which a list continues. An id works while its row exists. A place also carries the key that

@@ -112,8 +112,8 @@ func modelSees(p Profile, f ProfileFilter) bool {
 func aList(t *rapid.T, all []Profile) ProfileList {
 	l := ProfileList{Order: Order(rapid.IntRange(0, 3).Draw(t, "order")), Ascending: rapid.Bool().Draw(t, "ascending"),
 		Limit: rapid.IntRange(1, 120).Draw(t, "limit")}
-	l.Workspaces = rapid.SampledFrom([]*string{nil, nil, Workspaces([]string{"a"}), Workspaces([]string{"a", "b"}),
-		Workspaces([]string{})}).Draw(t, "workspaces")
+	l.Workspaces = rapid.SampledFrom([]*string{nil, nil, Only([]string{"a"}).Filter(), Only([]string{"a", "b"}).Filter(),
+		Only([]string{}).Filter()}).Draw(t, "workspaces")
 	l.WorkspaceID = rapid.SampledFrom([]string{"", "a", "b", "unknown"}).Draw(t, "workspace")
 	l.Trashed = rapid.Bool().Draw(t, "trashed")
 	if rapid.Bool().Draw(t, "filtered") {
@@ -221,9 +221,9 @@ func TestAfterWhatIsNotInTheList(t *testing.T) {
 	}
 	for what, l := range map[string]ProfileList{
 		"unknown":               {After: "unknown"},
-		"foreign":               {After: ofA(false), ProfileFilter: ProfileFilter{Workspaces: Workspaces([]string{"b", "c"})}},
+		"foreign":               {After: ofA(false), ProfileFilter: ProfileFilter{Workspaces: Only([]string{"b", "c"}).Filter()}},
 		"of another workspace":  {After: ofA(false), ProfileFilter: ProfileFilter{WorkspaceID: "b"}},
-		"of an empty selection": {After: ofA(false), ProfileFilter: ProfileFilter{Workspaces: Workspaces([]string{})}},
+		"of an empty selection": {After: ofA(false), ProfileFilter: ProfileFilter{Workspaces: Only([]string{}).Filter()}},
 	} {
 		l.Limit = 10
 		if page, err := s.ListProfiles(context.Background(), l); err != nil || page.Rows == nil || len(page.Rows) != 0 || page.More {
@@ -281,8 +281,8 @@ func TestListProxies(t *testing.T) {
 		return nil
 	})
 	for _, l := range []ProxyList{{ProxyFilter: ProxyFilter{WorkspaceID: "a"}},
-		{ProxyFilter: ProxyFilter{Workspaces: Workspaces([]string{"a"})}},
-		{ProxyFilter: ProxyFilter{Workspaces: Workspaces([]string{"a", "none"})}}} {
+		{ProxyFilter: ProxyFilter{Workspaces: Only([]string{"a"}).Filter()}},
+		{ProxyFilter: ProxyFilter{Workspaces: Only([]string{"a", "none"}).Filter()}}} {
 		var byAfter, byOffset []string
 		l.Limit = 7
 		for more := true; more; {
@@ -312,7 +312,7 @@ func TestListProxies(t *testing.T) {
 		}
 	}
 	for _, l := range []ProxyList{{After: "unknown"}, {After: want[0], ProxyFilter: ProxyFilter{WorkspaceID: "b"}},
-		{After: want[0], ProxyFilter: ProxyFilter{Workspaces: Workspaces([]string{"b"})}}} {
+		{After: want[0], ProxyFilter: ProxyFilter{Workspaces: Only([]string{"b"}).Filter()}}} {
 		l.Limit = -1
 		if page, err := s.ListProxies(ctx, l); err != nil || len(page.Rows) != 0 || page.Rows == nil {
 			t.Errorf("%+v: got %d rows, %v; want an empty page", l, len(page.Rows), err)

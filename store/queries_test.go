@@ -193,7 +193,7 @@ func TestKeys(t *testing.T) {
 	for i := range 3 {
 		mustWrite(t, s, func(q *Queries) error {
 			_, err := q.InsertKey(ctx, InsertKeyParams{ID: fmt.Sprint("k", i),
-				Hash: []byte(strings.Repeat(fmt.Sprint(i), 32)), Scopes: `["read"]`, Workspaces: Workspaces([]string{"a"}),
+				Hash: []byte(strings.Repeat(fmt.Sprint(i), 32)), Scopes: `["read"]`, Workspaces: Only([]string{"a"}).Filter(),
 				ExpiresAt: ptr(int64(100 * i)), CreatedAt: int64(i)})
 			return err
 		})
@@ -255,7 +255,7 @@ func TestWorkspaces(t *testing.T) {
 	for ids, want := range map[string]TotalsRow{"": {Profiles: 1, Proxies: 1}, "a": {Profiles: 1}, "b": {Proxies: 1}, "none": {}} {
 		var see *string
 		if ids != "" {
-			see = Workspaces([]string{ids})
+			see = Only([]string{ids}).Filter()
 		}
 		if got, err := s.Read().Totals(ctx, see); err != nil || got != want {
 			t.Errorf("totals of %q: %+v, %v; want %+v", ids, got, err, want)

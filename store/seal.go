@@ -181,18 +181,8 @@ func readSecretKey(dir, file string, fresh bool) ([]byte, error) {
 // makeSecretKey writes a new key atomically.
 func makeSecretKey(dir, name string) ([]byte, error) {
 	master := make([]byte, masterLength)
-	rand.Read(master)                         // never fails (crypto/rand)
-	f, err := os.CreateTemp(dir, ".secret-*") // O_EXCL, 0600
-	if err != nil {
-		return nil, typedFile(err)
-	}
-	_, err = fmt.Fprintln(f, hex.EncodeToString(master))
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	rand.Read(master) // never fails (crypto/rand)
+	if err := WriteFile(name, hex.EncodeToString(master)+"\n"); err != nil {
 		return nil, typedFile(err)
 	}
 	return master, syncFolder(dir)

@@ -102,9 +102,6 @@ func open(ctx context.Context, dir, path string, found schemaVersion, o Options)
 // them.
 func (s *Store) Read() *Queries { return s.short }
 
-// ReadLong returns queries for statements that may scan. They end with their context.
-func (s *Store) ReadLong() *Queries { return s.long }
-
 // readyTTL is how long a good result of Ready is reused, so that frequent callers cause no more writes.
 const readyTTL = time.Second
 

@@ -130,8 +130,8 @@ func TestForeignKeySeesNothing(t *testing.T) {
 		for _, workspaces := range []struct {
 			ids  *string
 			seen bool
-		}{{nil, true}, {Workspaces([]string{"theirs", "mine", "empty"}), true}, {Workspaces([]string{"theirs"}), false},
-			{Workspaces([]string{}), false}, {Workspaces([]string{"MINE", "mine "}), false}} {
+		}{{nil, true}, {Only([]string{"theirs", "mine", "empty"}).Filter(), true}, {Only([]string{"theirs"}).Filter(), false},
+			{Only([]string{}).Filter(), false}, {Only([]string{"MINE", "mine "}).Filter(), false}} {
 			err := s.Write(context.Background(), func(q *Queries) error {
 				argument, ok := argumentOf(t, q, method, workspaces.ids)
 				if !ok {
@@ -212,7 +212,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	err3 := q.InsertRun(ctx, InsertRunParams{ID: "run", ProfileID: profile.ID, StartedAt: 1, Record: "{}"})
 	_, err4 := q.InsertProxyCheck(ctx, InsertProxyCheckParams{ProxyID: proxy.ID, Ok: 1, Result: "{}"})
 	_, err5 := q.InsertKey(ctx, InsertKeyParams{ID: "key", Name: "k", Hash: make([]byte, 32), Scopes: "[]",
-		Workspaces: Workspaces([]string{"mine"}), CreatedAt: 1})
+		Workspaces: Only([]string{"mine"}).Filter(), CreatedAt: 1})
 	_, err6 := q.InsertAudit(ctx, InsertAuditParams{ID: "audit", WorkspaceID: "mine", Detail: "{}"})
 	err4 = errors.Join(err4, err5, err6)
 	err4 = errors.Join(err4, q.UpsertTraffic(ctx, UpsertTrafficParams{RunID: "run", ProxyID: proxy.ID, Day: 7, ProfileID: profile.ID,
@@ -257,11 +257,11 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		"LocalhostVia": "[]", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
 	switch {
 	case strings.HasSuffix(query, "ByNameDesc"):
-		world["AfterKey"], world["AfterID"] = last.text, last.id
+		world["AfterKey"], world["AfterID"] = last.Text, last.ID
 	case !strings.HasSuffix(query, "Asc"):
-		world["AfterKey"], world["AfterID"] = last.number, last.id
+		world["AfterKey"], world["AfterID"] = last.Number, last.ID
 	case !strings.Contains(query, "ByName"):
-		world["AfterKey"] = beforeAll(true).number
+		world["AfterKey"] = beforeAll(true).Number
 	}
 	return world
 }

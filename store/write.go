@@ -68,21 +68,17 @@ func (s *Store) write(ctx context.Context, fn func(*Queries) error) error {
 	case <-s.writer.closing:
 		return ErrClosed
 	}
-	select {
-	case err := <-w.done:
-		return err
-	case <-s.writer.stopped:
-		return w.afterStop()
-	case <-ctx.Done():
-		if w.state.CompareAndSwap(waiting, withdrawn) {
-			return ctx.Err()
+	for gone := ctx.Done(); ; gone = nil { // a function that has begun is waited for
+		select {
+		case err := <-w.done:
+			return err
+		case <-s.writer.stopped:
+			return w.afterStop()
+		case <-gone:
+			if w.state.CompareAndSwap(waiting, withdrawn) {
+				return ctx.Err()
+			}
 		}
-	}
-	select {
-	case err := <-w.done:
-		return err
-	case <-s.writer.stopped:
-		return w.afterStop()
 	}
 }
 

@@ -232,11 +232,11 @@ func TestReadsAndTheirContext(t *testing.T) {
 	if _, err := s.Read().GetWorkspace(ctx, GetWorkspaceParams{ID: "default"}); err != nil {
 		t.Errorf("Read: got %v, want nil: short statements ignore the context", err)
 	}
-	if _, err := s.ReadLong().GetWorkspace(ctx, GetWorkspaceParams{ID: "default"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("ReadLong: got %v, want context.Canceled", err)
+	if _, err := s.long.GetWorkspace(ctx, GetWorkspaceParams{ID: "default"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("long: got %v, want context.Canceled", err)
 	}
-	if _, err := s.ReadLong().GetWorkspace(context.Background(), GetWorkspaceParams{ID: "default"}); err != nil {
-		t.Errorf("ReadLong, after a cancelled one: %v", err)
+	if _, err := s.long.GetWorkspace(context.Background(), GetWorkspaceParams{ID: "default"}); err != nil {
+		t.Errorf("long, after a cancelled one: %v", err)
 	}
 }
 
