@@ -133,14 +133,20 @@ func (m *Manager) keyHolder(ctx context.Context, mark string) (store.Holder, err
 	return m.store.HolderOf(ctx, mark)
 }
 
+// driver returns the holder of a key that may drive the run. It fails if the key may not, or is gone.
+func (m *Manager) driver(ctx context.Context, r *run, mark string) (store.Holder, error) {
+	key, err := m.keyHolder(ctx, mark)
+	if err == nil && (!key.Has(store.MayRun) || !key.Sees.Sees(r.workspaceID)) {
+		err = store.ErrNoRow
+	}
+	return key, err
+}
+
 // reopenCapability registers a capability of an earlier server. Its rights shrink to those that the key still has.
 func (m *Manager) reopenCapability(ctx context.Context, r *run, capability shim.Capability) error {
-	key, err := m.keyHolder(ctx, capability.Key)
+	key, err := m.driver(ctx, r, capability.Key)
 	if err != nil {
 		return err
-	}
-	if !key.Has(store.MayRun) || !key.Sees.Sees(r.workspaceID) {
-		return store.ErrNoRow
 	}
 	return m.registerCapability(ctx, r, limitToKey(capability, NewAsker(key, capability.Key)))
 }
@@ -190,9 +196,9 @@ func (m *Manager) watchDebugPort(ctx context.Context, r *run) {
 	if mark == "" {
 		return
 	}
-	key, err := m.keyHolder(ctx, mark)
+	key, err := m.driver(ctx, r, mark)
 	switch {
-	case err != nil || !key.Has(store.MayRun) || !key.Sees.Sees(r.workspaceID):
+	case err != nil:
 		m.closeDebugPort(ctx, r)
 	case !key.Expires.IsZero(): // the run's process also closes it by itself, without a server
 		timer := time.AfterFunc(time.Until(key.Expires), func() {
@@ -288,17 +294,16 @@ func (r *run) sendCapabilities(ctx context.Context, all []*Capability, more ...s
 func (m *Manager) grant(ctx context.Context, r *run, capability shim.Capability) error {
 	r.capabilitiesMu.Lock()
 	defer r.capabilitiesMu.Unlock()
-	have, most := m.liveCapabilities(r), maxCapabilities
+	have, left := m.liveCapabilities(r), maxCapabilities
 	if capability.Secret != "" {
-		most = maxOwnCapabilities
+		left = maxOwnCapabilities
 	}
-	alike := 0
 	for _, c := range have {
 		if c.isOwn() == (capability.Secret != "") {
-			alike++
+			left--
 		}
 	}
-	if alike >= most {
+	if left <= 0 {
 		return CapabilityLimit()
 	}
 	if err := r.sendCapabilities(ctx, have, capability); err != nil {
@@ -317,9 +322,8 @@ func (m *Manager) OwnSecret(ctx context.Context, started *Started, key Asker) (s
 			return c.Secret, nil
 		}
 	}
-	capability, secret := newShimCapability(), NewCapability()
-	hash := sha256.Sum256([]byte(secret))
-	capability.Hash, capability.Secret, capability.Files = hash[:], secret, true
+	capability, secret := newShimCapability()
+	capability.Secret, capability.Files = secret, true
 	return secret, m.grant(ctx, r, limitToKey(capability, key))
 }
 
@@ -330,8 +334,11 @@ func NewCapability() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-func newShimCapability() shim.Capability {
-	return shim.Capability{ID: store.NewID(), CreatedAt: time.Now().UnixMilli()}
+// newShimCapability makes a capability with a new secret.
+func newShimCapability() (c shim.Capability, secret string) {
+	secret = NewCapability()
+	hash := sha256.Sum256([]byte(secret))
+	return shim.Capability{ID: store.NewID(), CreatedAt: time.Now().UnixMilli(), Hash: hash[:]}, secret
 }
 
 // Revoke ends a capability and the connections that it opened. It takes effect at once. It fails if the run's process
@@ -408,9 +415,8 @@ func (m *Manager) Grant(ctx context.Context, profileID string, key Asker, o Gran
 	if r == nil || !r.isRunning() {
 		return nil, "", NotRunning()
 	}
-	capability, secret := newShimCapability(), NewCapability()
-	hash := sha256.Sum256([]byte(secret))
-	capability.Hash, capability.Name, capability.Readonly, capability.Files = hash[:], o.Name, o.Readonly, o.Files
+	capability, secret := newShimCapability()
+	capability.Name, capability.Readonly, capability.Files = o.Name, o.Readonly, o.Files
 	if o.Life > 0 {
 		capability.ExpiresAt = capability.CreatedAt + o.Life.Milliseconds()
 	}

@@ -72,12 +72,10 @@ func (e *exitLookup) wait(ctx context.Context, d time.Duration) (*pool.Check, er
 	if isClosed(e.done) {
 		return e.result, e.err
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-e.done:
 		return e.result, e.err
-	case <-t.C:
+	case <-time.After(d):
 		return nil, errStillChecking
 	case <-ctx.Done():
 		return nil, ctx.Err()

@@ -97,7 +97,7 @@ func (m *Manager) RemoveDownload(ctx context.Context, profileID, name string) er
 	if err == nil && run != nil {
 		err = client.RemoveDownload(ctx, name)
 	} else if err == nil {
-		release := m.tryHold(profileID) // a start would empty the folder meanwhile
+		release, _, _ := m.tryHold(profileID) // a start would empty the folder meanwhile
 		if release == nil {
 			return StartsJustNow()
 		}
@@ -123,26 +123,20 @@ const (
 // Upload stores a file of at most most bytes for the pages of a profile's run. declared is its size in bytes; -1: not
 // known. The file is stored completely or not at all. path is what DOM.setFileInputFiles takes.
 func (m *Manager) Upload(profileID, name string, body io.Reader, declared, most int64) (size int64, path string, err error) {
-	u := &upload{profileDir: m.profileDir(profileID), maxBytes: most, quota: m.cfg.FilesQuota}
-	size, err = u.receive(name, body, declared)
-	return size, filepath.Join(shim.UploadsDir(u.profileDir), name), err
-}
-
-// upload is a file that is being received.
-type upload struct {
-	profileDir      string
-	maxBytes, quota int64
+	dir := m.profileDir(profileID)
+	size, err = m.receive(dir, name, body, declared, most)
+	return size, filepath.Join(shim.UploadsDir(dir), name), err
 }
 
 // receive reads body into a temporary file, and moves it to the uploads when it is complete and synced.
-func (u *upload) receive(name string, body io.Reader, declared int64) (size int64, err error) {
-	if declared > u.maxBytes {
-		return 0, tooLargeUpload(u.maxBytes)
+func (m *Manager) receive(dir, name string, body io.Reader, declared, most int64) (size int64, err error) {
+	if declared > most {
+		return 0, tooLargeUpload(most)
 	}
-	if err := u.checkQuota(max(declared, 0)); err != nil {
+	if err := m.checkQuota(dir, max(declared, 0)); err != nil {
 		return 0, err
 	}
-	root, err := os.OpenRoot(shim.FilesDir(u.profileDir))
+	root, err := os.OpenRoot(shim.FilesDir(dir))
 	if err != nil {
 		return 0, err
 	}
@@ -168,10 +162,10 @@ func (u *upload) receive(name string, body io.Reader, declared int64) (size int6
 	for {
 		n, err := io.CopyN(file, body, uploadStep)
 		size += n
-		if size > u.maxBytes {
-			return 0, tooLargeUpload(u.maxBytes)
+		if size > most {
+			return 0, tooLargeUpload(most)
 		}
-		if full := u.checkQuota(0); full != nil {
+		if full := m.checkQuota(dir, 0); full != nil {
 			return 0, full
 		}
 		if err == io.EOF {
@@ -188,8 +182,8 @@ func (u *upload) receive(name string, body io.Reader, declared int64) (size int6
 }
 
 // checkQuota fails if the profile's files plus more bytes exceed the quota.
-func (u *upload) checkQuota(more int64) error {
-	if u.quota == 0 || shim.FilesSize(u.profileDir)+more <= u.quota {
+func (m *Manager) checkQuota(dir string, more int64) error {
+	if m.cfg.FilesQuota == 0 || shim.FilesSize(dir)+more <= m.cfg.FilesQuota {
 		return nil
 	}
 	return overQuota("The profile's uploads and downloads would be larger than --files-quota. Delete downloads, or start the " +

@@ -23,13 +23,8 @@ import (
 
 // declared returns the settings of a profile that concern its identity.
 func declared(row store.Profile) identity.Declared {
-	d := identity.Declared{OS: row.OS, BrowserVersion: row.BrowserVersion, Timezone: row.Timezone, Locale: row.Locale,
-		Geolocation: row.Geolocation,
-		WebRTC:      row.WebRTC, Consistency: row.Consistency}
-	if row.Screen != nil {
-		d.Screen = *row.Screen
-	}
-	return d
+	return identity.Declared{OS: row.OS, BrowserVersion: row.BrowserVersion, Timezone: row.Timezone, Locale: row.Locale,
+		Geolocation: row.Geolocation, Screen: orEmpty(row.Screen), WebRTC: row.WebRTC, Consistency: row.Consistency}
 }
 
 // exitFrom converts a good check; nil: not known.
@@ -51,23 +46,13 @@ func orEmpty(s *string) string {
 
 // shimIdentity converts resolved values into what the run's process gets.
 func shimIdentity(v identity.Values) shim.Identity {
-	id := shim.Identity{OS: v.OS, Version: v.Version, Timezone: v.Timezone, Languages: v.Languages}
-	if p := v.Position; p != nil {
-		id.Geolocation = &shim.Position{Off: p.Off, Latitude: p.Latitude, Longitude: p.Longitude, Accuracy: p.Accuracy}
-	}
-	if s := v.Screen; s != nil {
-		id.Screen = &shim.Screen{Width: s.Width, Height: s.Height, DeviceScaleFactor: s.DeviceScaleFactor}
-	}
-	return id
+	return shim.Identity{OS: v.OS, Version: v.Version, Timezone: v.Timezone, Languages: v.Languages,
+		Geolocation: (*shim.Position)(v.Position), Screen: (*shim.Screen)(v.Screen)}
 }
 
 // identityValues converts back, as far as Detectable needs it.
 func identityValues(id shim.Identity) identity.Values {
-	v := identity.Values{OS: id.OS, Version: id.Version, Languages: id.Languages}
-	if id.Screen != nil {
-		v.Screen = new(identity.Screen)
-	}
-	return v
+	return identity.Values{OS: id.OS, Version: id.Version, Languages: id.Languages, Screen: (*identity.Screen)(id.Screen)}
 }
 
 // identityWarnings warns if pages show another time zone or other languages than requested.
@@ -95,11 +80,8 @@ func identityWarnings(requested shim.Identity, st *shim.State) []Warning {
 func (p *plan) effective(st *shim.State) Effective {
 	id := p.spec.Identity
 	e := Effective{OS: p.row.OS, BrowserVersion: cmp.Or(id.Version, strconv.Itoa(p.installed.Major)),
-		Timezone: cmp.Or(id.Timezone, p.env.Zone),
-		Locale:   append([]string{}, id.Languages...), Geolocation: positionJSON(id.Geolocation), WebRTC: p.row.WebRTC}
-	if s := id.Screen; s != nil {
-		e.Screen = &identity.Screen{Width: s.Width, Height: s.Height, DeviceScaleFactor: s.DeviceScaleFactor}
-	}
+		Timezone: cmp.Or(id.Timezone, p.env.Zone), Locale: append([]string{}, id.Languages...),
+		Geolocation: positionJSON(id.Geolocation), Screen: (*identity.Screen)(id.Screen), WebRTC: p.row.WebRTC}
 	if st == nil {
 		return e
 	}
@@ -120,7 +102,7 @@ func positionJSON(g *shim.Position) jsontext.Value {
 	case g != nil && g.Off:
 		v = "off"
 	case g != nil:
-		v = identity.Position{Latitude: g.Latitude, Longitude: g.Longitude, Accuracy: g.Accuracy}
+		v = identity.Position(*g)
 	}
 	b, err := json.Marshal(v)
 	if err != nil { // these numbers were parsed from JSON, so they always marshal

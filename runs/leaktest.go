@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"warren/leaks"
+	"warren/pool"
 	"warren/shim"
 	"warren/store"
 )
@@ -98,7 +99,7 @@ func (m *Manager) LeakTest(ctx context.Context, row store.Profile, key Asker, li
 // leakTestCancelled returns why a leak test was cancelled: the server stops, or the caller went away. nil: it was not.
 func (m *Manager) leakTestCancelled(ctx context.Context) error {
 	if m.ctx.Err() != nil {
-		return stoppingProblem()
+		return pool.Stopping()
 	}
 	return ctx.Err()
 }

@@ -42,8 +42,8 @@ func (m *Manager) life(ctx context.Context, r *run, o Options, makePlan func() (
 
 // recordFailedStart records a start that failed. If no browser was launched, the profile returns to its former status.
 func (m *Manager) recordFailedStart(r *run, err error) {
-	var p *problem.Error
-	if !errors.As(err, &p) || p.Kind.OfCaller() || p.Code == "proxy_unreachable" || p.Code == "capacity_exceeded" {
+	p, ok := errors.AsType[*problem.Error](err)
+	if !ok || p.Kind.OfCaller() || p.Code == "proxy_unreachable" || p.Code == "capacity_exceeded" {
 		r.to(ended)
 		m.writeEnd(r.profileID, &pendingEnd{status: r.statusBefore})
 		m.publishStatus(r, r.statusBefore)

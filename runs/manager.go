@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,7 +126,7 @@ func (m *Manager) claim(r *run) (*run, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closing {
-		return nil, false, stoppingProblem()
+		return nil, false, pool.Stopping()
 	}
 	if have := m.byProfile[r.profileID]; have != nil {
 		return have, false, nil
@@ -135,12 +136,24 @@ func (m *Manager) claim(r *run) (*run, bool, error) {
 	return r, true, nil
 }
 
+// inBackground runs fn beside the caller, unless the server is stopping. Wait waits for it.
+func (m *Manager) inBackground(fn func()) {
+	leave, err := m.beginWork()
+	if err != nil {
+		return
+	}
+	go func() {
+		defer leave()
+		fn()
+	}()
+}
+
 // beginWork counts background work that is no run, so that Wait waits for it. leave ends it.
 func (m *Manager) beginWork() (leave func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closing {
-		return nil, stoppingProblem()
+		return nil, pool.Stopping()
 	}
 	m.wg.Add(1)
 	return m.wg.Done, nil
@@ -174,12 +187,10 @@ func (m *Manager) Stop(ctx context.Context, profileID string, force bool) (last 
 	if next != nil {
 		done = next.done // the successor ends after the current run
 	}
-	timeout := time.NewTimer(3 * StopTime)
-	defer timeout.Stop()
 	select {
 	case <-done:
 		return r.endReport, !r.isHold, nil
-	case <-timeout.C:
+	case <-time.After(3 * StopTime):
 		return nil, !r.isHold, CannotEnd()
 	case <-ctx.Done():
 		return nil, !r.isHold, ctx.Err()
@@ -188,16 +199,10 @@ func (m *Manager) Stop(ctx context.Context, profileID string, force bool) (last 
 
 // Hold stops a profile's run and prevents a new one until release is called.
 func (m *Manager) Hold(ctx context.Context, profileID string) (release func(), err error) {
-	hold := newRun("", profileID, "", stopping)
-	hold.isHold = true
-	close(hold.ready)
 	for {
-		have, mine, err := m.claim(hold)
-		if err != nil {
-			return nil, err
-		}
-		if mine {
-			return func() { m.release(hold) }, nil
+		release, have, err := m.tryHold(profileID)
+		if err != nil || release != nil {
+			return release, err
 		}
 		m.endAll(profileID, false)
 		select {
@@ -208,16 +213,16 @@ func (m *Manager) Hold(ctx context.Context, profileID string) (release func(), e
 	}
 }
 
-// tryHold prevents a profile from starting until release is called. It returns nil if the profile runs or the server
-// stops.
-func (m *Manager) tryHold(profileID string) (release func()) {
+// tryHold prevents a profile from starting until release is called. If the profile runs, release is nil and have the run.
+func (m *Manager) tryHold(profileID string) (release func(), have *run, err error) {
 	hold := newRun("", profileID, "", stopping)
 	hold.isHold = true
 	close(hold.ready)
-	if _, mine, err := m.claim(hold); err != nil || !mine {
-		return nil
+	have, mine, err := m.claim(hold)
+	if err != nil || !mine {
+		return nil, have, err
 	}
-	return func() { m.release(hold) }
+	return func() { m.release(hold) }, hold, nil
 }
 
 // List returns the running and stopping runs in workspaces that the scope allows, newest first. A workspace other than
@@ -249,10 +254,7 @@ func (m *Manager) List(sees store.Scope, workspace string) []Info {
 func (m *Manager) Shutdown(ctx context.Context) {
 	m.mu.Lock()
 	m.closing = true
-	ids := make([]string, 0, len(m.byProfile))
-	for id := range m.byProfile {
-		ids = append(ids, id)
-	}
+	ids := slices.Collect(maps.Keys(m.byProfile))
 	m.mu.Unlock()
 	if m.cfg.KeepBrowsers {
 		return

@@ -27,8 +27,8 @@ const (
 // Effects returns the settings that a run has, by their JSON names, and when a running browser takes a change of each.
 func Effects() map[string]Effect {
 	out := map[string]Effect{}
-	for _, name := range relaySettings() {
-		out[name] = AtOnce
+	for _, name := range []string{"proxyId", "fallbackProxyIds", "fallbackCountry", "allowHosts", "denyHosts", "logHosts"} {
+		out[name] = AtOnce // by the run's relay (reconcile.go)
 	}
 	for _, s := range fixedSettings(store.Profile{}) {
 		out[s.name] = NextStart
@@ -37,11 +37,6 @@ func Effects() map[string]Effect {
 		out[s.name] = s.effect
 	}
 	return out
-}
-
-// relaySettings are the settings that the run's relay keeps to (reconcile.go).
-func relaySettings() []string {
-	return []string{"proxyId", "fallbackProxyIds", "fallbackCountry", "allowHosts", "denyHosts", "logHosts"}
 }
 
 // fixedSetting is a setting that a browser has from its start to its end, beside its identity.

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"runtime"
@@ -37,10 +38,7 @@ type plan struct {
 
 // plan reads everything that a start needs. It makes every refusal that needs no browser.
 func (m *Manager) plan(ctx context.Context, row store.Profile, o Options) (*plan, error) {
-	p := &plan{row: row, preflight: "warn"}
-	if o.Preflight != "" {
-		p.preflight = o.Preflight
-	}
+	p := &plan{row: row, preflight: cmp.Or(o.Preflight, "warn")}
 	if err := m.planProxy(ctx, p, o); err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"warren/identity"
-	"warren/pool"
 	"warren/problem"
 	"warren/shim"
 )
@@ -128,10 +127,6 @@ func isolationUnavailable(f *shim.Failure) *problem.Error {
 		text += " Without --require-isolation Chrome's flags isolate it, and start warns of that."
 	}
 	return problem.New(problem.Unavailable, "isolation_unavailable", text)
-}
-
-func stoppingProblem() *problem.Error {
-	return pool.Stopping()
 }
 
 // CannotEnd is the error of a stop whose process does not react.

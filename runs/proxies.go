@@ -36,13 +36,6 @@ func (m *Manager) chooseProxy(ctx context.Context, p *plan, o Options) (*string,
 	return &id, err
 }
 
-// rememberPick stores which proxy a pending start has picked. release deletes it.
-func (m *Manager) rememberPick(profileID, proxyID string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.pickedProxies[profileID] = proxyID
-}
-
 // runsPerProxy counts the runs of each proxy, pending starts included.
 func (m *Manager) runsPerProxy() map[string]int {
 	m.mu.Lock()
@@ -92,7 +85,9 @@ func (m *Manager) pickProxy(ctx context.Context, sees store.Scope, profile store
 	if dry {
 		return id, moved, nil
 	}
-	m.rememberPick(profile.ID, id)
+	m.mu.Lock()
+	m.pickedProxies[profile.ID] = id // until the run is released
+	m.mu.Unlock()
 	return id, moved, m.store.Write(ctx, func(q *store.Queries) error {
 		if from.How == "sticky" && id != last {
 			if err := q.KeepPick(ctx, store.KeepPickParams{ProfileID: profile.ID, Tag: tag, ProxyID: id}); err != nil {

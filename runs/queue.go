@@ -110,12 +110,8 @@ func (q *queue) counts() (taken int, refused int64) {
 // for the start any more.
 func (m *Manager) awaitSlot(ctx context.Context, r *run) error {
 	m.queue.markReady(r.slot)
-	timeout := time.NewTimer(m.cfg.QueueTimeout)
-	defer timeout.Stop()
-	select {
-	case <-r.slot.granted: // checked first: a start that need not wait continues without its caller
+	if isClosed(r.slot.granted) { // checked first: a start that need not wait continues without its caller
 		return nil
-	default:
 	}
 	select {
 	case <-r.slot.granted:
@@ -124,7 +120,7 @@ func (m *Manager) awaitSlot(ctx context.Context, r *run) error {
 		return abandonedStart()
 	case <-ctx.Done():
 		return CancelledStart()
-	case <-timeout.C:
+	case <-time.After(m.cfg.QueueTimeout):
 		m.queue.countRefusal()
 		return capacityExceeded(m.cfg)
 	}

@@ -378,19 +378,14 @@ func (r *run) usesProxy(proxyID string) bool {
 
 // reconcileAfterCheck reconciles a run when an exit check has ended. The check has its own timeout.
 func (m *Manager) reconcileAfterCheck(r *run, e *exitLookup) {
-	leave, err := m.beginWork()
-	if err != nil {
-		return // the server is stopping
-	}
-	go func() {
-		defer leave()
+	m.inBackground(func() {
 		select {
 		case <-e.done: // the exit's country may be known now, and with it the usable fallbacks
 			m.reconcile(m.ctx, r, Change{Exit: justChecked})
 		case <-r.done:
 		case <-m.ctx.Done():
 		}
-	}()
+	})
 }
 
 // runsInWorkspace returns the running and stopping runs of a workspace.
@@ -429,14 +424,7 @@ func (m *Manager) FollowExits(ctx context.Context) {
 			return
 		}
 		for _, move := range moves {
-			leave, err := m.beginWork()
-			if err != nil {
-				return // the server is stopping
-			}
-			go func() {
-				defer leave()
-				m.ExitMoved(m.ctx, move.Workspace, move.ProxyID)
-			}()
+			m.inBackground(func() { m.ExitMoved(m.ctx, move.Workspace, move.ProxyID) })
 		}
 	}
 }
@@ -475,17 +463,12 @@ func (m *Manager) ProxyChanged(ctx context.Context, row store.Proxy, moved, clos
 
 // proxyFailed publishes that a run's proxy is dead and a fallback replaces it, then reconciles the run.
 func (m *Manager) proxyFailed(r *run, n shim.Notice) {
-	leave, err := m.beginWork()
-	if err != nil {
-		return // the server is stopping; the next one asks the run
-	}
-	go func() {
-		defer leave()
+	m.inBackground(func() { // if this server is stopping, the next one asks the run
 		m.publish(r, "run.fallback", fallbackEvent{string(n.Code), n.From, r.profileID, r.id, n.To})
 		m.log.Warn("a run's proxy is dead; the next one replaces it", "profile", r.profileID, "run", r.id, "from", n.From, "to",
 			n.To, "code", n.Code)
 		m.reconcile(m.ctx, r, Change{refreshState: true, Exit: CheckIfStale}) // the notice may be older than the last change
-	}()
+	})
 }
 
 // Failback returns a run from a fallback to its own proxy.

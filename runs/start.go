@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"warren/pool"
 	"warren/problem"
 	"warren/shim"
 	"warren/store"
@@ -120,8 +121,8 @@ func (r *run) currentAnswer() *Started {
 // isCallerError reports whether a start failed because of its caller's request, so that another caller may succeed. A
 // cancelled start is cancelled for every waiter.
 func isCallerError(err error) bool {
-	var p *problem.Error
-	return errors.As(err, &p) && (p.Kind.OfCaller() && p.Code != "profile_busy" || p.Code == "proxy_unreachable")
+	p, ok := errors.AsType[*problem.Error](err)
+	return ok && (p.Kind.OfCaller() && p.Code != "profile_busy" || p.Code == "proxy_unreachable")
 }
 
 // launch starts the browser and records the start.
@@ -306,7 +307,7 @@ func (m *Manager) setSuccessor(old, next *run) (*run, bool, error) {
 	defer m.mu.Unlock()
 	switch {
 	case m.closing:
-		return nil, false, stoppingProblem()
+		return nil, false, pool.Stopping()
 	case m.byProfile[old.profileID] != old:
 		return nil, false, nil
 	case old.successor != nil:

@@ -135,7 +135,7 @@ func (m *Manager) emptyTrash(ctx context.Context, before int64) error {
 
 // purge removes a profile that is in the trash since before (milliseconds since 1970).
 func (m *Manager) purge(ctx context.Context, row store.ListTrashedBeforeRow, before int64) error {
-	release := m.tryHold(row.ID) // the profile cannot start while its folder is renamed
+	release, _, _ := m.tryHold(row.ID) // the profile cannot start while its folder is renamed
 	if release == nil {
 		return nil
 	}

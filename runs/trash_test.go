@@ -81,7 +81,7 @@ func TestRestoredStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.trash(id)
-	release := a.tryHold(id) // as a start does
+	release, _, _ := a.tryHold(id) // as a start does
 	if err := a.purge(t.Context(), store.ListTrashedBeforeRow{ID: id, WorkspaceID: "default"}, soon()); err != nil {
 		t.Error(err)
 	}
