@@ -34,10 +34,7 @@ type browserData struct {
 }
 
 func (b *browserData) find() (err error) {
-	if b.Data == "" {
-		b.Data, err = dataDir()
-	}
-	if err == nil {
+	if b.Data, err = dataDir(b.Data); err == nil {
 		b.Data, err = filepath.Abs(b.Data)
 	}
 	return err

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"warren/pool"
 )
 
 // The command `warren proxy check`, with its progress bar.
@@ -26,20 +29,6 @@ type proxyCheck struct {
 	All       bool   `env:"WARREN_PROXY_ALL" help:"Check every proxy, or those of --tag or --workspace."`
 	Tag       string `env:"WARREN_PROXY_TAG" help:"With --all: the proxies with this tag."`
 	Workspace string `env:"WARREN_PROXY_WORKSPACE" help:"With --all: the proxies of this workspace."`
-}
-
-// checked is the part of a check that the command shows.
-type checked struct {
-	ID        string  `json:"id"`
-	OK        bool    `json:"ok"`
-	ExitIP    *string `json:"exitIp"`
-	Country   *string `json:"country"`
-	LatencyMs *int64  `json:"latencyMs"`
-	Error     *struct {
-		Stage   string `json:"stage"`
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	} `json:"error"`
 }
 
 // Run checks one proxy or many. A dead proxy is a result, not a failure of the command.
@@ -61,10 +50,10 @@ func (p *proxyCheck) many(ctx context.Context, c *console) error {
 	}
 	defer res.Body.Close() // the end of the connection cancels the checks that are left
 	bar := newProgress(c.stderr, isTerminal(c.stderr), total)
-	var dead []checked
+	var dead []*pool.Check
 	err = eachLine(res.Body, func(line []byte) error {
-		var one checked
-		if err := json.Unmarshal(line, &one); err != nil {
+		one := new(pool.Check)
+		if err := json.Unmarshal(line, one); err != nil {
 			return fmt.Errorf("the server's line is no check: %w", err)
 		}
 		if !one.OK {
@@ -126,7 +115,7 @@ func incomplete(ctx context.Context, err error, done, total int) error {
 
 func (p *proxyCheck) one(ctx context.Context, c *console) error {
 	var out map[string]any
-	var one checked
+	var one pool.Check
 	err := p.call(ctx, http.MethodPost, "/proxies/"+url.PathEscape(p.ID)+"/check", nil, &out)
 	if err != nil {
 		return err
@@ -176,7 +165,7 @@ func eachLine(r io.Reader, do func(line []byte) error) error {
 }
 
 // showDead prints the dead proxies and why. It requests their addresses, which checks do not contain.
-func (p *proxyCheck) showDead(ctx context.Context, w io.Writer, dead []checked) error {
+func (p *proxyCheck) showDead(ctx context.Context, w io.Writer, dead []*pool.Check) error {
 	if len(dead) == 0 {
 		return nil
 	}
@@ -192,11 +181,8 @@ func (p *proxyCheck) showDead(ctx context.Context, w io.Writer, dead []checked) 
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "ID\tADDRESS\tSTAGE\tCODE\tMESSAGE")
 	for _, one := range dead {
-		stage, code, message := "", "", ""
-		if one.Error != nil {
-			stage, code, message = one.Error.Stage, one.Error.Code, one.Error.Message
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", one.ID, addresses[one.ID], stage, code, message)
+		id, why := textOr(one.ID), cmp.Or(one.Error, &pool.CheckError{})
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", id, addresses[id], why.Stage, why.Code, why.Message)
 	}
 	return t.Flush()
 }
@@ -221,9 +207,7 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, terminal bool, total int) *progress {
-	p := &progress{w: w, terminal: terminal, total: total, now: time.Now}
-	p.began = p.now()
-	return p
+	return &progress{w: w, terminal: terminal, total: total, now: time.Now, began: time.Now()}
 }
 
 // barEvery is the time between two drawings of the bar.

@@ -37,12 +37,9 @@ func (c *apiClient) key() (string, error) {
 	}
 	file := os.Getenv("WARREN_API_KEY_FILE")
 	if file == "" {
-		dir := c.Data
-		if dir == "" {
-			var err error
-			if dir, err = dataDir(); err != nil {
-				return "", err
-			}
+		dir, err := dataDir(c.Data)
+		if err != nil {
+			return "", err
 		}
 		file = filepath.Join(dir, "admin.key")
 	}
@@ -102,8 +99,7 @@ func (c *apiClient) open(ctx context.Context, method, path, kind string, body io
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		var u *url.Error
-		if errors.As(err, &u) {
+		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err
 		}
 		return nil, fmt.Errorf("the server at %s does not answer: %w", c.URL, err)

@@ -111,13 +111,11 @@ func (c *serveConfig) resolve() error {
 
 // resolveData makes the data folder absolute. The default is the platform's data folder.
 func (c *serveConfig) resolveData(f *faults) {
-	if c.Data == "" {
-		dir, err := dataDir()
-		if err != nil {
-			f.add("no data folder: %v; give one with --data DIR", err)
-		}
-		c.Data = dir
+	dir, err := dataDir(c.Data)
+	if err != nil {
+		f.add("no data folder: %v; give one with --data DIR", err)
 	}
+	c.Data = dir
 	if abs, err := filepath.Abs(c.Data); err == nil {
 		c.Data = abs
 	}
@@ -208,39 +206,28 @@ func (c *serveConfig) resolveKey(f *faults) {
 
 // checkBounds checks the settings that have a smallest and a largest value.
 func (c *serveConfig) checkBounds(f *faults) {
-	for _, bound := range []struct {
-		flag     string
-		value    time.Duration
-		min, max time.Duration
-	}{
-		{"check-timeout", c.CheckTimeout, 100 * time.Millisecond, 5 * time.Minute},
-		{"rotate-every", c.RotateEvery, 0, 24 * time.Hour},
-		{"rotate-timeout", c.RotateTimeout, time.Second, 10 * time.Minute},
-		{"start-timeout", c.StartTimeout, time.Second, 10 * time.Minute},
-		{"orphan-grace", c.OrphanGrace, 0, 24 * time.Hour},
-		{"queue-timeout", c.QueueTimeout, 0, 24 * time.Hour},
-	} {
-		if bound.value < bound.min || bound.value > bound.max {
-			f.add("--%s %v must be %v to %v", bound.flag, bound.value, bound.min, bound.max)
-		}
-	}
-	if c.TrashDays < 0 || c.TrashDays > 36500 {
-		f.add("--trash-days %d must be 0 to 36500", c.TrashDays)
-	}
+	checkBound(f, "check-timeout", c.CheckTimeout, 100*time.Millisecond, 5*time.Minute)
+	checkBound(f, "rotate-every", c.RotateEvery, 0, 24*time.Hour)
+	checkBound(f, "rotate-timeout", c.RotateTimeout, time.Second, 10*time.Minute)
+	checkBound(f, "start-timeout", c.StartTimeout, time.Second, 10*time.Minute)
+	checkBound(f, "orphan-grace", c.OrphanGrace, 0, 24*time.Hour)
+	checkBound(f, "queue-timeout", c.QueueTimeout, 0, 24*time.Hour)
+	checkBound(f, "trash-days", c.TrashDays, 0, 36500)
 	if _, ok := c.FilesQuota.parse(); !ok {
 		f.add("--files-quota %q must be a number of bytes, or of KiB, MiB, GiB or TiB", string(c.FilesQuota))
 	}
 	if n, ok := c.UploadLimit.parse(); !ok || n > runs.MaxUpload {
 		f.add("--upload-limit %q must be a number of bytes, of KiB or of MiB, 1GiB at most", string(c.UploadLimit))
 	}
-	for _, bound := range []struct {
-		flag            string
-		value, min, max int
-	}{{"max-starting", c.MaxStarting, 0, 1000}, {"max-running", c.MaxRunning, 0, 100000}, {"max-queue", c.MaxQueue, 1, 100000},
-		{"check-at-once", c.CheckAtOnce, 0, 10000}} {
-		if bound.value < bound.min || bound.value > bound.max {
-			f.add("--%s %d must be %d to %d", bound.flag, bound.value, bound.min, bound.max)
-		}
+	checkBound(f, "max-starting", c.MaxStarting, 0, 1000)
+	checkBound(f, "max-running", c.MaxRunning, 0, 100000)
+	checkBound(f, "max-queue", c.MaxQueue, 1, 100000)
+	checkBound(f, "check-at-once", c.CheckAtOnce, 0, 10000)
+}
+
+func checkBound[T int | time.Duration](f *faults, flag string, value, least, most T) {
+	if value < least || value > most {
+		f.add("--%s %v must be %v to %v", flag, value, least, most)
 	}
 }
 
@@ -294,28 +281,15 @@ func (c *serveConfig) onLoopback() bool {
 	return err == nil && a.IsLoopback()
 }
 
-// checkExposure refuses to serve beyond loopback without a key that exists and an encrypted way in.
-func (c *serveConfig) checkExposure(keyExists bool) error {
-	if c.onLoopback() {
-		return nil
-	}
-	if !keyExists {
-		return refusef("--listen %s is reachable from other machines, and there is no API key yet: serve on loopback once, or "+
-			"give WARREN_API_KEY", c.Listen)
-	}
-	if c.TLSCert == "" && len(c.proxies) == 0 {
-		return refusef("--listen %s is reachable from other machines without encryption: give --tls-cert and --tls-key, or "+
-			"--behind-proxy CIDR of the reverse proxy that does TLS", c.Listen)
-	}
-	return nil
-}
-
 func (c *serveConfig) allowPrivate() bool {
 	return c.AllowPrivate == "yes" || c.AllowPrivate == "auto" && c.onLoopback()
 }
 
-// dataDir is the platform's place for application data.
-func dataDir() (string, error) {
+// dataDir is the folder that was given; "" is the platform's place for application data.
+func dataDir(given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
 	if d := os.Getenv("STATE_DIRECTORY"); d != "" { // systemd's StateDirectory=
 		return d, nil
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -338,6 +337,3 @@ func (d *demo) again(ctx context.Context) (string, error) {
 	}
 	return "the site saw: " + seen.cookie, nil
 }
-
-// randomText makes a password.
-func randomText() string { return rand.Text() }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -83,8 +84,7 @@ func (s *demoSite) count(path string) (n int) {
 
 // await returns the first visit to path, waiting for it at most 15 seconds.
 func (s *demoSite) await(ctx context.Context, path string) (visit, error) {
-	limit := time.NewTimer(15 * time.Second)
-	defer limit.Stop()
+	limit := time.After(15 * time.Second)
 	for {
 		s.mu.Lock()
 		i := slices.IndexFunc(s.visits, func(v visit) bool { return v.path == path })
@@ -99,7 +99,7 @@ func (s *demoSite) await(ctx context.Context, path string) (visit, error) {
 		}
 		select {
 		case <-changed:
-		case <-limit.C:
+		case <-limit:
 			return visit{}, fmt.Errorf("nobody came to %s", path)
 		case <-ctx.Done():
 			return visit{}, ctx.Err()
@@ -122,7 +122,7 @@ func newDemoProxy(listen, target string) (*demoProxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &demoProxy{listener: l, password: randomText(), exit: demoExit(), target: target, open: map[net.Conn]bool{}}
+	p := &demoProxy{listener: l, password: rand.Text(), exit: demoExit(), target: target, open: map[net.Conn]bool{}}
 	go p.serve()
 	return p, nil
 }

@@ -34,13 +34,9 @@ type finding struct {
 }
 
 // Run examines the machine. It fails if no browser can start.
-func (d *doctorCommand) Run(ctx context.Context, c *console) error {
-	if d.Data == "" {
-		dir, err := dataDir()
-		if err != nil {
-			return err
-		}
-		d.Data = dir
+func (d *doctorCommand) Run(ctx context.Context, c *console) (err error) {
+	if d.Data, err = dataDir(d.Data); err != nil {
+		return err
 	}
 	isolated := shim.CheckIsolation()
 	findings := []finding{d.browser(ctx), d.browsers(ctx), sandboxFinding(isolated), namespaceFinding(isolated),
@@ -246,11 +242,10 @@ func (d *doctorCommand) leakFindings(ctx context.Context) (out []finding, err er
 	}
 	var failed []string
 	for _, c := range channels {
-		f := finding{Name: c.Name, OK: c.Passed, Detail: c.Seen}
+		out = append(out, finding{Name: c.Name, OK: c.Passed, Detail: c.Seen})
 		if !c.Passed {
 			failed = append(failed, c.Name)
 		}
-		out = append(out, f)
 	}
 	if len(failed) > 0 {
 		return out, errors.New("not closed: " + strings.Join(failed, ", "))

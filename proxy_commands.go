@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -132,7 +134,7 @@ type proxyExport struct {
 }
 
 // Run exports proxies. A file appears only when it is complete.
-func (p *proxyExport) Run(ctx context.Context, c *console) (err error) {
+func (p *proxyExport) Run(ctx context.Context, c *console) error {
 	q := p.query()
 	q.Set("format", p.Format)
 	q.Set("secrets", strconv.FormatBool(p.Secrets))
@@ -149,17 +151,12 @@ func (p *proxyExport) Run(ctx context.Context, c *console) (err error) {
 	if err != nil {
 		return err
 	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it has its name by then
 	_, err = io.Copy(f, res.Body)
-	if closed := f.Close(); err == nil {
-		err = closed
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(f.Name(), p.Output)
-	}
-	if err != nil {
-		os.Remove(f.Name()) //nolint:errcheck // the first error counts
-	}
-	return err
+	return os.Rename(f.Name(), p.Output)
 }
 
 // proxyListing lists proxies. proxyList is one request.
@@ -186,10 +183,7 @@ type listedProxy struct {
 }
 
 func (p listedProxy) address() string {
-	if strings.Contains(p.Host, ":") {
-		return fmt.Sprintf("[%s]:%d", p.Host, p.Port)
-	}
-	return fmt.Sprintf("%s:%d", p.Host, p.Port)
+	return net.JoinHostPort(p.Host, strconv.Itoa(p.Port))
 }
 
 // everyProxy walks the list.

@@ -2,15 +2,19 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -71,7 +75,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 		return err
 	}
 	defer st.Close()
-	if err := cfg.checkExposureWith(ctx, st); err != nil {
+	if err := cfg.checkExposure(ctx, st); err != nil {
 		return err
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -219,20 +223,29 @@ func claimData(dir string) (unlock func(), err error) {
 
 // logger writes text to a terminal and JSON elsewhere.
 func logger(w io.Writer) *slog.Logger {
-	if f, ok := w.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return slog.New(slog.NewTextHandler(w, nil))
-		}
+	if isTerminal(w) {
+		return slog.New(slog.NewTextHandler(w, nil))
 	}
 	return slog.New(slog.NewJSONHandler(w, nil))
 }
 
-func (cfg *serveConfig) checkExposureWith(ctx context.Context, st *store.Store) error {
-	n, err := st.Read().CountUsableKeys(ctx, time.Now().UnixMilli())
-	if err != nil {
-		return err
+// checkExposure refuses to serve beyond loopback without a key that exists and an encrypted way in.
+func (cfg *serveConfig) checkExposure(ctx context.Context, st *store.Store) error {
+	if cfg.onLoopback() {
+		return nil
 	}
-	return cfg.checkExposure(n > 0 || cfg.APIKey != "")
+	n, err := st.Read().CountUsableKeys(ctx, time.Now().UnixMilli())
+	switch {
+	case err != nil:
+		return err
+	case n == 0 && cfg.APIKey == "":
+		return refusef("--listen %s is reachable from other machines, and there is no API key yet: serve on loopback once, or "+
+			"give WARREN_API_KEY", cfg.Listen)
+	case cfg.TLSCert == "" && len(cfg.proxies) == 0:
+		return refusef("--listen %s is reachable from other machines without encryption: give --tls-cert and --tls-key, or "+
+			"--behind-proxy CIDR of the reverse proxy that does TLS", cfg.Listen)
+	}
+	return nil
 }
 
 func newChecker(cfg *serveConfig, log *slog.Logger) (*proxy.Checker, error) {
@@ -248,4 +261,53 @@ func newChecker(cfg *serveConfig, log *slog.Logger) (*proxy.Checker, error) {
 	}
 	c.Geo = look
 	return c, nil
+}
+
+// certificate is the server's TLS certificate, which can be read anew while it serves.
+type certificate struct {
+	file, key string // PEM
+	current   atomic.Pointer[tls.Certificate]
+}
+
+// load reads the files. On an error the certificate stays as it was.
+func (c *certificate) load() error {
+	read, err := tls.LoadX509KeyPair(c.file, c.key)
+	if err == nil {
+		c.current.Store(&read)
+	}
+	return err
+}
+
+// get is tls.Config's GetCertificate.
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	return c.current.Load(), nil
+}
+
+// onHangUp returns a channel of SIGHUPs, with which a service manager asks to read the certificate anew. With a terminal
+// the signal ends the server instead.
+func onHangUp() (reload chan os.Signal) {
+	reload = make(chan os.Signal, 1)
+	if !hasTerminal() {
+		signal.Notify(reload, syscall.SIGHUP)
+	}
+	return reload
+}
+
+// keep reloads the certificate on each signal until ctx ends. A nil certificate is none.
+func (c *certificate) keep(ctx context.Context, reload chan os.Signal, log *slog.Logger) {
+	defer signal.Stop(reload)
+	for {
+		select {
+		case <-reload:
+		case <-ctx.Done():
+			return
+		}
+		if c == nil {
+			log.Info("SIGHUP reads the TLS certificate anew, and there is none")
+		} else if err := c.load(); err != nil {
+			log.Error("the TLS certificate was not read anew; the one of before stays", "cause", err)
+		} else {
+			log.Info("the TLS certificate was read anew")
+		}
+	}
 }

@@ -72,11 +72,11 @@ type CheckError struct {
 func NewCheck(id *string, r proxy.Result) *Check {
 	c := &Check{ID: id, OK: r.OK, Status: "dead", ExitIP: orNull(r.ExitIP), Country: orNull(r.Place.Country),
 		CountryName: orNull(r.Place.CountryName), Timezone: orNull(r.Place.Timezone), GeoSource: orNull(r.Source),
-		RemoteDNS: r.RemoteDNS, UsedByProfiles: []string{}, CheckedAt: r.CheckedAt.UTC().Truncate(time.Millisecond),
-		DurationMs: r.Duration.Milliseconds(),
-		Timings: Timings{ms(r.Timings.Resolve), ms(r.Timings.Connect),
-			ms(r.Timings.TLS), ms(r.Timings.Handshake), ms(r.Timings.FirstByte)}}
-	c.Locale, c.Latitude, c.Longitude = orNull(r.Locale), r.Place.Latitude, r.Place.Longitude
+		Locale: orNull(r.Locale), Latitude: r.Place.Latitude, Longitude: r.Place.Longitude, RemoteDNS: r.RemoteDNS,
+		ExitIPV6: orNull(r.ExitIPv6), PlainHTTP: r.PlainHTTP, Error: newCheckError(r.Err), UsedByProfiles: []string{},
+		CheckedAt: r.CheckedAt.UTC().Truncate(time.Millisecond), DurationMs: r.Duration.Milliseconds(),
+		Timings: Timings{ms(r.Timings.Resolve), ms(r.Timings.Connect), ms(r.Timings.TLS), ms(r.Timings.Handshake),
+			ms(r.Timings.FirstByte)}}
 	switch {
 	case c.Timezone == nil:
 	case r.Place.ZoneOfCountry:
@@ -90,8 +90,6 @@ func NewCheck(id *string, r proxy.Result) *Check {
 	if r.OK {
 		c.Status, c.LatencyMs = "alive", new(r.Latency.Milliseconds())
 	}
-	c.PlainHTTP = r.PlainHTTP
-	c.ExitIPV6, c.Error = orNull(r.ExitIPv6), newCheckError(r.Err)
 	if r.UDP != nil {
 		c.UDP = &UDP{r.UDP.OK, orNull(r.UDP.ExitIP), newCheckError(r.UDP.Err)}
 	}

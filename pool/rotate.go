@@ -117,12 +117,12 @@ func (p *Pool) callRotateURL(ctx context.Context, address string) error {
 		return RotateFailed("cannot be called")
 	}
 	rq.Header.Set("User-Agent", "warren")
-	res, err := p.httpClient().Do(rq)
+	res, err := proxy.NewClient(p.checker.Policy, nil, rotateCallTime).Do(rq)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return p.rotateUnanswered(ctx, u.Host, err)
+		return p.rotateUnanswered(u.Host, err)
 	}
 	defer res.Body.Close()
 	io.Copy(io.Discard, io.LimitReader(res.Body, maxRotateAnswer)) //nolint:errcheck // the body is not needed
@@ -134,7 +134,7 @@ func (p *Pool) callRotateURL(ctx context.Context, address string) error {
 
 // rotateUnanswered returns and logs why a call failed. The log gets only the host, because the rest of the address is
 // secret. Errors of net/http repeat the address, so they are not logged.
-func (p *Pool) rotateUnanswered(ctx context.Context, host string, err error) *problem.Error {
+func (p *Pool) rotateUnanswered(host string, err error) *problem.Error {
 	how, why := "did not answer as it should", "no HTTP answer that could be followed"
 	var fault *proxy.Error
 	var certificate *tls.CertificateVerificationError
@@ -149,11 +149,6 @@ func (p *Pool) rotateUnanswered(ctx context.Context, host string, err error) *pr
 	}
 	p.log.Warn("a call of a rotateUrl failed", "host", host, "cause", why)
 	return RotateFailed(how)
-}
-
-// httpClient returns the client for addresses that API users name.
-func (p *Pool) httpClient() *http.Client {
-	return proxy.NewClient(p.checker.Policy, nil, rotateCallTime)
 }
 
 // NoRotateURL is the error for a rotation of a proxy without a rotateUrl.
