@@ -34,7 +34,6 @@ type demo struct {
 	api   apiClient
 	site  *demoSite
 	proxy *demoProxy
-	step  int
 
 	proxyID, profileID string
 	cdpURL, liveURL    string
@@ -124,14 +123,13 @@ func (d *demo) tell(ctx context.Context) error {
 		{"stop: the browser closes gracefully", d.stopProfile},
 		{"start again: the cookie is still there", d.again},
 	}
-	for _, s := range steps {
-		d.step++
+	for i, s := range steps {
 		result, err := s.do(ctx)
 		if err != nil {
-			fmt.Fprintf(d.out, "%2d. %s\n    FAILED: %v\n", d.step, s.title, err)
-			return fmt.Errorf("step %d (%s): %w", d.step, s.title, err)
+			fmt.Fprintf(d.out, "%2d. %s\n    FAILED: %v\n", i+1, s.title, err)
+			return fmt.Errorf("step %d (%s): %w", i+1, s.title, err)
 		}
-		fmt.Fprintf(d.out, "%2d. %s\n    %s\n", d.step, s.title, strings.ReplaceAll(result, "\n", "\n    "))
+		fmt.Fprintf(d.out, "%2d. %s\n    %s\n", i+1, s.title, strings.ReplaceAll(result, "\n", "\n    "))
 	}
 	return nil
 }

@@ -102,6 +102,27 @@ func languageMismatch(d Declared, env Environment) string {
 	return fmt.Sprintf("begins with %s, and the proxy comes out in %s. Set it to auto, or to languages of that country.", tags[0], country)
 }
 
+// isSpoken reports whether a language without a region fits a country. It does if it is the country's likely language,
+// or if CLDR has a locale of the two, such as fr-CH or en-DE.
+func isSpoken(tag language.Tag, country string) bool {
+	region, err := language.ParseRegion(country)
+	if err != nil {
+		return true
+	}
+	base, _ := tag.Base()
+	if likely, err := language.Compose(region); err == nil {
+		if b, _ := likely.Base(); b == base {
+			return true
+		}
+	}
+	there, err := language.Compose(base, region)
+	if err != nil {
+		return true
+	}
+	_, known := language.CompactIndex(there)
+	return known
+}
+
 func positionMismatch(d Declared, env Environment) string {
 	exit := env.Exit
 	p, err := readPosition(d.Geolocation)

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"golang.org/x/text/language"
 )
 
 // exitAccuracy is the accuracy, in metres, of a position from an address database. Such a position names a city at best.
@@ -203,4 +205,29 @@ func SameZone(a, b *time.Location, at time.Time) bool {
 		noon = noon.AddDate(0, 0, 1)
 	}
 	return true
+}
+
+// Languages returns navigator.languages of a Chrome whose language is tag (Chromium, components_locale_settings,
+// IDS_ACCEPT_LANGUAGES). That is usually the tag, its language, and English. Where Chrome has one translation for
+// several countries, the tag's country is kept.
+func Languages(tag string) []string {
+	t, err := language.Parse(tag)
+	if err != nil {
+		return []string{tag}
+	}
+	b, _ := t.Base()
+	base, english := b.String(), []string{"en-US", "en"}
+	switch base {
+	case "en":
+		return slices.Compact(append([]string{tag}, english...))
+	case "ar", "fa", "ja": // without a country
+		return append([]string{base}, english...)
+	case "bg", "ca", "cs", "el", "es", "th": // without English
+		return []string{tag, base}
+	case "zh":
+		if script, _ := t.Script(); script.String() == "Hans" {
+			return []string{tag, base}
+		}
+	}
+	return append([]string{tag, base}, english...)
 }

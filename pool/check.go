@@ -145,8 +145,7 @@ func (p *Pool) Try(ctx context.Context, address proxy.Proxy) (*Check, error) {
 // unreadablePassword is the check error of a proxy whose password was sealed with another key.
 func unreadablePassword() *proxy.Error {
 	return &proxy.Error{Stage: proxy.StageAuth, Code: "password_unreadable",
-		Message: "the saved password cannot be opened with this server's secret key: " +
-			"give the password again, or bring the key back"}
+		Message: "the saved password cannot be opened with this server's secret key: give the password again, or bring the key back"}
 }
 
 // saveCheck writes a probe's result into the proxy and its history, then publishes it. Its predecessor is read in the

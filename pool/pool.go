@@ -4,12 +4,17 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"warren/events"
 	"warren/problem"
@@ -115,4 +120,195 @@ func machineAddrs() (out []netip.Addr) {
 // Stopping is the error of work that ends because the server stops.
 func Stopping() *problem.Error {
 	return problem.New(problem.Unavailable, "server_stopping", "The server is stopping; start again when it is back.")
+}
+
+// MaxCheckAge is how long a good check counts as recent.
+const MaxCheckAge = 10 * time.Minute
+
+// Proxy is a saved proxy with its unsealed address.
+type Proxy struct {
+	store.Proxy
+	Address proxy.Proxy // without the password if it cannot be unsealed
+
+	passwordErr error // why the password cannot be unsealed; nil: it was, or there is none
+}
+
+// Get reads a proxy that the scope allows. Other proxies are not found.
+func (p *Pool) Get(ctx context.Context, s store.Scope, id string) (Proxy, error) {
+	row, err := p.store.Read().GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: s.Filter()})
+	if errors.Is(err, store.ErrNoRow) {
+		return Proxy{}, problem.Missing("proxy")
+	}
+	if err != nil {
+		return Proxy{}, err
+	}
+	return p.Open(row), nil
+}
+
+// Open unseals a row's password. Usable returns the error if that fails.
+func (p *Pool) Open(row store.Proxy) Proxy {
+	px := Proxy{Proxy: row, Address: proxy.Proxy{Type: proxy.Type(row.Type), Host: row.Host, Port: int(row.Port), Username: row.Username}}
+	if row.Password == nil {
+		return px
+	}
+	plain, err := p.store.Unseal("proxies", "password", row.ID, row.Password)
+	px.Address.Password, px.passwordErr = string(plain), err
+	return px
+}
+
+// Usable returns an error if the proxy's password could not be unsealed.
+func (px Proxy) Usable() error {
+	if px.passwordErr != nil {
+		return PasswordUnreadable(px.passwordErr)
+	}
+	return nil
+}
+
+// PasswordUnreadable is the error of an operation that needs a password sealed with another key.
+func PasswordUnreadable(err error) *problem.Error {
+	return problem.New(problem.Conflict, "password_unreadable",
+		"The proxy's saved password cannot be opened with this server's secret key. "+
+			"Give the password again, or bring the key back.").Because(err)
+}
+
+// Seal writes an address into a row. The password is sealed and bound to the row, and so is rotateUrl unless it is
+// sealed already.
+func (p *Pool) Seal(row *store.Proxy, address proxy.Proxy) (err error) {
+	row.Type, row.Host, row.Port, row.Username = string(address.Type), address.Host, int64(address.Port), address.Username
+	row.Password = nil
+	if row.RotateSealed == nil {
+		if row.RotateURL, row.RotateSealed, err = p.store.SealRotateURL(row.ID, row.RotateURL); err != nil {
+			return err
+		}
+	}
+	if address.Password == "" {
+		return nil
+	}
+	row.Password, err = p.store.Seal("proxies", "password", row.ID, []byte(address.Password))
+	return err
+}
+
+// Existing is the detail of the error duplicate: the id of the existing object.
+type Existing string
+
+// Users is the detail of the error proxy_in_use: the profiles that use the proxy.
+type Users []string
+
+// Duplicate refuses an address that another row of the workspace has.
+func Duplicate(ctx context.Context, q *store.Queries, row store.Proxy) error {
+	first, err := q.GetProxyByAddress(ctx, store.GetProxyByAddressParams{WorkspaceID: row.WorkspaceID, Type: row.Type, Host: row.Host,
+		Port: row.Port, Username: row.Username})
+	if errors.Is(err, store.ErrNoRow) || err == nil && first.ID == row.ID {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return IsDuplicate(first.ID)
+}
+
+// IsDuplicate returns the error for an address that the proxy id already has.
+func IsDuplicate(id string) *problem.Error {
+	return problem.New(problem.Conflict, "duplicate",
+		"This workspace has a proxy with the same type, host, port and username already: `existingId` names it.").With(Existing(id))
+}
+
+// maxUsers is how many profiles the error proxy_in_use names.
+const maxUsers = 1000
+
+// Unused returns an error if profiles use the proxy, or have it as a fallback.
+func Unused(ctx context.Context, q *store.Queries, s store.Scope, row store.Proxy) error {
+	var users []string
+	var err error
+	if row.ProfileCount > 0 {
+		users, err = q.ListProfilesOfProxy(ctx, store.ListProfilesOfProxyParams{ProxyID: row.ID, Workspaces: s.Filter(), Limit: maxUsers})
+	}
+	if left := maxUsers - len(users); err == nil && left > 0 {
+		var more []string
+		more, err = q.ListProfilesWithFallback(ctx, store.ListProfilesWithFallbackParams{WorkspaceID: row.WorkspaceID, ProxyID: row.ID,
+			Workspaces: s.Filter(), Limit: int64(left)})
+		users = append(users, more...)
+	}
+	if err != nil || len(users) == 0 {
+		return err
+	}
+	return InUse(users)
+}
+
+// InUse returns the error for a proxy that profiles use.
+func InUse(profiles []string) *problem.Error {
+	return problem.New(problem.Conflict, "proxy_in_use",
+		"Profiles use this proxy, or fall back on it: `profileIds` names them (1,000 at most). "+
+			"Give them another one first; a profile is never sent out directly by a deletion.").With(Users(profiles))
+}
+
+// Recent returns the last check if it was good and is younger than MaxCheckAge; nil otherwise.
+func (px Proxy) Recent() *Check {
+	var c Check
+	if px.LastCheck == nil || json.Unmarshal([]byte(*px.LastCheck), &c) != nil || !c.OK ||
+		time.Since(c.CheckedAt).Abs() > MaxCheckAge { // a check in the future was made while the clock was wrong
+		return nil
+	}
+	return &c
+}
+
+// LastGood returns the last good check of a proxy, however old; nil if there is none.
+func (p *Pool) LastGood(ctx context.Context, px Proxy) (*Check, error) {
+	if c := px.Recent(); c != nil {
+		return c, nil
+	}
+	text, err := p.store.Read().GetLastGoodProxyCheck(ctx, px.ID)
+	if errors.Is(err, store.ErrNoRow) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := new(Check)
+	return c, json.Unmarshal([]byte(text), c)
+}
+
+// The database stores the latencies of a proxy's last checks as one text: milliseconds, oldest first, separated by
+// spaces. A failed check is "-".
+
+// maxKeptChecks is how many checks of a proxy are kept.
+const maxKeptChecks = 100
+
+// withLatency appends the latency of a check, in milliseconds; nil if it failed. It drops the oldest beyond
+// maxKeptChecks.
+func withLatency(recent string, ms *int64) string {
+	next := "-"
+	if ms != nil {
+		next = strconv.FormatInt(*ms, 10)
+	}
+	if recent == "" {
+		return next
+	}
+	if strings.Count(recent, " ") >= maxKeptChecks-1 {
+		_, recent, _ = strings.Cut(recent, " ")
+	}
+	return recent + " " + next
+}
+
+// Latency summarises the latencies of a proxy's last good checks.
+type Latency struct {
+	P50Ms int64 `json:"p50Ms" doc:"Half of them took at most so long." example:"182"`
+	P95Ms int64 `json:"p95Ms" doc:"95 of 100 took at most so long." example:"411"`
+	Count int   `json:"count" doc:"How many there are: at most the last 100 checks that are kept." example:"97"`
+}
+
+// LatencyOf returns the percentiles by nearest rank; nil if no check was good.
+func LatencyOf(recent string) *Latency {
+	var all []int64
+	for word := range strings.FieldsSeq(recent) {
+		if ms, err := strconv.ParseInt(word, 10, 64); err == nil {
+			all = append(all, ms)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	rank := func(percent int) int64 { return all[(len(all)*percent+99)/100-1] }
+	return &Latency{rank(50), rank(95), len(all)}
 }

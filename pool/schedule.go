@@ -156,8 +156,7 @@ func (p *Pool) CheckDue(ctx context.Context, workspace string, every time.Durati
 	var targets []Proxy
 	for _, row := range rows {
 		targets = append(targets, p.Open(store.Proxy{ID: row.ID, WorkspaceID: row.WorkspaceID,
-			Type: row.Type, Host: row.Host, Port: row.Port,
-			Username: row.Username, Password: row.Password, Revision: row.Revision}))
+			Type: row.Type, Host: row.Host, Port: row.Port, Username: row.Username, Password: row.Password, Revision: row.Revision}))
 	}
 	if len(targets) == 0 {
 		return nil

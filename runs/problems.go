@@ -194,8 +194,7 @@ func BrowserTooOld(last string, major int, b shim.Installed) *problem.Error {
 func capacityExceeded(cfg Config) *problem.Error {
 	return problem.New(problem.Unavailable, "capacity_exceeded",
 		fmt.Sprintf("As many browsers run as this server may have (%d, --max-running), and none of them ended within %v. Stop "+
-			"one, or try again later.",
-			cfg.MaxRunning, cfg.QueueTimeout)).After(10 * time.Second)
+			"one, or try again later.", cfg.MaxRunning, cfg.QueueTimeout)).After(10 * time.Second)
 }
 
 // abandonedStart is returned when every waiting client has left. A client that joins at that moment retries.

@@ -290,6 +290,7 @@ func (p *reconciliation) pending() []string {
 		}
 		members = slices.DeleteFunc(slices.Clone(p.before.Pending), func(m string) bool { return slices.Contains(computed, m) })
 	}
+	hasID := func(u shim.Upstream, m shim.UpstreamMark) bool { return u.ID == m.ID } // whatever its revision
 	switch {
 	case r.proxyOverride:
 	case p.row.ProxyID != nil && *p.row.ProxyID != own, p.row.ProxyID == nil && own != "":
@@ -301,9 +302,6 @@ func (p *reconciliation) pending() []string {
 	slices.Sort(members)
 	return members
 }
-
-// hasID reports whether a mark is of an upstream, whatever its revision.
-func hasID(u shim.Upstream, m shim.UpstreamMark) bool { return u.ID == m.ID }
 
 // pendingRules returns the lists of hosts that differ from those in force. has is nil if those are not known.
 func pendingRules(has *shim.Rules, wanted shim.Rules) (members []string) {

@@ -130,8 +130,7 @@ const WorkspaceRule = "must have 1 to 64 of A-Z a-z 0-9 . _ -"
 
 // IsWorkspaceID says whether s can be the id of a workspace.
 func IsWorkspaceID(s string) bool {
-	return len(s) >= 1 && len(s) <= 64 &&
-		strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == ""
+	return len(s) >= 1 && len(s) <= 64 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == ""
 }
 
 // NewID makes an id: a UUIDv7 (RFC 9562), so that ids sort by time.

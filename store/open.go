@@ -120,8 +120,7 @@ func examine(ctx context.Context, file string) (schemaVersion, error) {
 	}
 	if newest := newestMigration(); version > newest {
 		return 0, fmt.Errorf("open %s: %w (its schema is %d, this one knows %d); it was left as it is: "+
-			"run the newer warren, or restore a backup of before",
-			file, ErrNewer, version, newest)
+			"run the newer warren, or restore a backup of before", file, ErrNewer, version, newest)
 	}
 	var verdict string
 	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
@@ -155,18 +154,13 @@ func examineSchema(ctx context.Context, db *sql.DB) (schemaVersion, error) {
 
 // newestMigration returns the number of the last file in migrations/.
 func newestMigration() schemaVersion {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+	names, err := migrations.ReadDir("migrations") // in order
 	if err != nil {
-		panic(err) // the pattern is malformed
+		panic(err) // it is a part of the program
 	}
-	var newest schemaVersion
-	for _, name := range names {
-		number, _, _ := strings.Cut(path.Base(name), "_")
-		if n, err := strconv.ParseInt(number, 10, 64); err == nil {
-			newest = max(newest, schemaVersion(n))
-		}
-	}
-	return newest
+	number, _, _ := strings.Cut(names[len(names)-1].Name(), "_")
+	newest, _ := strconv.ParseInt(number, 10, 64) //nolint:errcheck // goose refuses a file without a number
+	return schemaVersion(newest)
 }
 
 // migrate updates the schema. Each step is a transaction of its own, so that a crash leaves the old or the new
