@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -97,8 +96,7 @@ func (b *browserList) Run(ctx context.Context, c *console) error {
 		}
 		return missing
 	}
-	w := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "PRODUCT\tVERSION\tSOURCE\tPATH")
+	w := newTable(c.stdout, "PRODUCT\tVERSION\tSOURCE\tPATH\n")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Product, r.Version, r.Source, r.Path)
 	}

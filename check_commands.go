@@ -13,7 +13,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -78,14 +77,10 @@ func (p *proxyCheck) many(ctx context.Context, c *console) error {
 
 // startChecks sends the request. total is the number of results to come, -1 if the server does not say.
 func (p *proxyCheck) startChecks(ctx context.Context) (res *http.Response, total int, err error) {
-	in := map[string]string{}
-	if p.Tag != "" {
-		in["tag"] = p.Tag
-	}
-	if p.Workspace != "" {
-		in["workspaceId"] = p.Workspace
-	}
-	body, err := json.Marshal(in)
+	body, err := json.Marshal(struct {
+		Tag       string `json:"tag,omitempty"`
+		Workspace string `json:"workspaceId,omitempty"`
+	}{p.Tag, p.Workspace})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -178,8 +173,7 @@ func (p *proxyCheck) showDead(ctx context.Context, w io.Writer, dead []*pool.Che
 			}
 		}
 	}
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tADDRESS\tSTAGE\tCODE\tMESSAGE")
+	t := newTable(w, "ID\tADDRESS\tSTAGE\tCODE\tMESSAGE\n")
 	for _, one := range dead {
 		id, why := textOr(one.ID), cmp.Or(one.Error, &pool.CheckError{})
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", id, addresses[id], why.Stage, why.Code, why.Message)

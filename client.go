@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -135,4 +136,11 @@ func printJSON(w io.Writer, v any) error {
 	}
 	_, err = fmt.Fprintln(w, string(b))
 	return err
+}
+
+// newTable returns a table for people that begins with head. Flush writes it to w.
+func newTable(w io.Writer, head string) *tabwriter.Writer {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprint(t, head)
+	return t
 }

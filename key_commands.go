@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -93,8 +92,7 @@ func (k *keyList) Run(ctx context.Context, c *console) error {
 	if k.JSON {
 		return printJSON(c.stdout, map[string]any{"data": keys, "total": len(keys)})
 	}
-	w := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tNAME\tKEY\tSCOPES\tWORKSPACES\tLAST USED\tSTATE")
+	w := newTable(c.stdout, "ID\tNAME\tKEY\tSCOPES\tWORKSPACES\tLAST USED\tSTATE\n")
 	for _, raw := range keys {
 		var key listedKey
 		if err := json.Unmarshal(raw, &key); err != nil {

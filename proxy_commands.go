@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -97,10 +96,11 @@ func (p *proxyImport) print(c *console, out api.ImportAnswer) error {
 	if p.JSON {
 		return printJSON(c.stdout, out)
 	}
-	w := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
+	head := ""
 	if len(out.Results) > out.Created {
-		fmt.Fprintln(w, "LINE\tRESULT\tREASON")
+		head = "LINE\tRESULT\tREASON\n"
 	}
+	w := newTable(c.stdout, head)
 	for _, r := range out.Results {
 		why := ""
 		if r.Reason != nil {
@@ -226,8 +226,7 @@ func (p *proxyListing) Run(ctx context.Context, c *console) error {
 	if p.JSON {
 		return printJSON(c.stdout, map[string]any{"data": all, "total": len(all)})
 	}
-	w := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tTYPE\tADDRESS\tNAME\tSTATUS\tCOUNTRY\tLATENCY\tTAGS")
+	w := newTable(c.stdout, "ID\tTYPE\tADDRESS\tNAME\tSTATUS\tCOUNTRY\tLATENCY\tTAGS\n")
 	for _, raw := range all {
 		var one listedProxy
 		if err := json.Unmarshal(raw, &one); err != nil {

@@ -361,7 +361,7 @@ func (m *Manager) Revoke(ctx context.Context, profileID, id string) error {
 		return err
 	}
 	m.removeCapability(c)
-	m.publishCapability("capability.revoked", r, id)
+	m.publish(r, "capability.revoked", capabilityEvent{id, r.profileID, r.id})
 	return nil
 }
 
@@ -424,6 +424,6 @@ func (m *Manager) Grant(ctx context.Context, profileID string, key Asker, o Gran
 	if err := m.grant(ctx, r, capability); err != nil {
 		return nil, "", err
 	}
-	m.publishCapability("capability.created", r, capability.ID)
+	m.publish(r, "capability.created", capabilityEvent{capability.ID, r.profileID, r.id})
 	return &Capability{Capability: capability, run: r}, secret, nil
 }

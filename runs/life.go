@@ -46,7 +46,7 @@ func (m *Manager) recordFailedStart(r *run, err error) {
 	if !ok || p.Kind.OfCaller() || p.Code == "proxy_unreachable" || p.Code == "capacity_exceeded" {
 		r.to(ended)
 		m.writeEnd(r.profileID, &pendingEnd{status: r.statusBefore})
-		m.publishStatus(r, r.statusBefore)
+		m.publish(r, "profile.status", statusEvent{r.profileID, r.statusBefore})
 		m.release(r)
 		return
 	}

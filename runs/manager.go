@@ -118,7 +118,7 @@ func (m *Manager) Status(profileID, resting string) (string, *Info) {
 func (m *Manager) announce(r *run) {
 	status := r.now().String()
 	m.recordStatus(r.profileID, status) //nolint:errcheck // logged by recordStatus; the state in memory counts
-	m.publishStatus(r, status)
+	m.publish(r, "profile.status", statusEvent{r.profileID, status})
 }
 
 // claim registers r as the profile's only run, or returns the existing one.

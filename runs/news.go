@@ -70,13 +70,5 @@ func (m *Manager) publish(r *run, kind string, data any) {
 	m.events.Publish(events.Event{Type: kind, Workspace: r.workspaceID, Data: data})
 }
 
-func (m *Manager) publishStatus(r *run, status string) {
-	m.publish(r, "profile.status", statusEvent{r.profileID, status})
-}
-
 // publishUpdate announces that the run's answer has changed: its proxy, its exit or its identity.
 func (m *Manager) publishUpdate(r *run) { m.publish(r, "run.updated", runEvent{r.profileID, r.id}) }
-
-func (m *Manager) publishCapability(kind string, r *run, id string) {
-	m.publish(r, kind, capabilityEvent{id, r.profileID, r.id})
-}

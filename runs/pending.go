@@ -27,13 +27,13 @@ const (
 // Effects returns the settings that a run has, by their JSON names, and when a running browser takes a change of each.
 func Effects() map[string]Effect {
 	out := map[string]Effect{}
-	for _, name := range []string{"proxyId", "fallbackProxyIds", "fallbackCountry", "allowHosts", "denyHosts", "logHosts"} {
+	for _, name := range []string{"proxyId", "fallbackProxyIds", "fallbackCountry"} {
 		out[name] = AtOnce // by the run's relay (reconcile.go)
 	}
 	for _, s := range fixedSettings(store.Profile{}) {
 		out[s.name] = NextStart
 	}
-	for _, s := range toldSettings(shim.Identity{}, shim.Identity{}, "") {
+	for _, s := range slices.Concat(ruleSettings(shim.Rules{}, shim.Rules{}), toldSettings(shim.Identity{}, shim.Identity{}, "")) {
 		out[s.name] = s.effect
 	}
 	return out
@@ -63,7 +63,7 @@ func fixedSettings(row store.Profile) []fixedSetting {
 	}
 }
 
-// toldSetting is a setting that pages see, and whether the browser has it as the profile wants it.
+// toldSetting is a setting that pages see or that the run's relay keeps to, and whether the browser has it as the profile wants it.
 type toldSetting struct {
 	name   string
 	effect Effect
@@ -80,6 +80,25 @@ func toldSettings(has, wanted shim.Identity, zone string) []toldSetting {
 		{"locale", AtOnce, slices.Equal(has.Languages, wanted.Languages)},
 		{"geolocation", AtOnce, reflect.DeepEqual(has.Geolocation, wanted.Geolocation)},
 	}
+}
+
+// ruleSettings compares the host rules that a run keeps to with those of its profile.
+func ruleSettings(has, wanted shim.Rules) []toldSetting {
+	return []toldSetting{
+		{"allowHosts", AtOnce, slices.Equal(wanted.Allow, has.Allow)},
+		{"denyHosts", AtOnce, slices.Equal(wanted.Deny, has.Deny)},
+		{"logHosts", AtOnce, wanted.Log == has.Log},
+	}
+}
+
+// differing returns the names of the settings that the run does not have as the profile wants them.
+func differing(all []toldSetting) (names []string) {
+	for _, s := range all {
+		if !s.same {
+			names = append(names, s.name)
+		}
+	}
+	return names
 }
 
 // runRecord is what the database keeps of a run that goes on: the start's answer without its capability, and what the run was
@@ -117,11 +136,7 @@ func (b *startedWith) pending(row store.Profile, wanted shim.Identity, zone stri
 			out = append(out, s.name)
 		}
 	}
-	for _, s := range toldSettings(b.Identity, wanted, zone) {
-		if !s.same {
-			out = append(out, s.name)
-		}
-	}
+	out = append(out, differing(toldSettings(b.Identity, wanted, zone))...)
 	slices.Sort(out)
 	return out
 }

@@ -298,25 +298,10 @@ func (p *reconciliation) pending() []string {
 	case p.wantedUpstreams != nil && !slices.EqualFunc(p.wantedUpstreams, r.proxies, hasID):
 		members = append(members, "fallbackProxyIds")
 	}
-	members = append(members, pendingRules(r.rules, hostRules(p.row))...)
+	if r.rules != nil {
+		members = append(members, differing(ruleSettings(*r.rules, hostRules(p.row)))...)
+	}
 	slices.Sort(members)
-	return members
-}
-
-// pendingRules returns the lists of hosts that differ from those in force. has is nil if those are not known.
-func pendingRules(has *shim.Rules, wanted shim.Rules) (members []string) {
-	if has == nil {
-		return nil
-	}
-	if !slices.Equal(wanted.Allow, has.Allow) {
-		members = append(members, "allowHosts")
-	}
-	if !slices.Equal(wanted.Deny, has.Deny) {
-		members = append(members, "denyHosts")
-	}
-	if wanted.Log != has.Log {
-		members = append(members, "logHosts")
-	}
 	return members
 }
 

@@ -92,11 +92,7 @@ func All() Scope { return Scope{all: true} }
 
 // Only sees the workspaces of these ids. nil is none.
 func Only(ids []string) Scope {
-	b, err := json.Marshal(append([]string{}, ids...))
-	if err != nil { // strings always marshal
-		return Scope{}
-	}
-	return Scope{ids: ids, list: string(b)}
+	return Scope{ids: ids, list: *jsonText(append([]string{}, ids...))}
 }
 
 // Filter is what queries take as Workspaces: a JSON array of ids; nil is all.

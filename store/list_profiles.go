@@ -103,11 +103,7 @@ func (f *ProfileFilter) params() ListProfilesOfWorkspaceByCreatedDescParams {
 	p := ListProfilesOfWorkspaceByCreatedDescParams{WorkspaceID: f.WorkspaceID, Workspaces: f.Workspaces, Trashed: f.Trashed,
 		Status: optional(f.Status), ProxyID: optional(f.ProxyID), OS: optional(f.OS), Search: optional(Fold(f.Search))}
 	if len(f.Tags) > 0 {
-		folded := make([]string, len(f.Tags))
-		for i, tag := range f.Tags {
-			folded[i] = Fold(tag)
-		}
-		p.Tags = jsonText(folded)
+		p.Tags = jsonText(foldAll(f.Tags))
 	}
 	return p
 }

@@ -170,10 +170,7 @@ func (l *ProxyList) places(ctx context.Context, q *Queries) ([]Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	search, tags := Fold(l.Search), make([]string, len(l.Tags))
-	for i, t := range l.Tags {
-		tags[i] = Fold(t)
-	}
+	search, tags := Fold(l.Search), foldAll(l.Tags)
 	places := make([]Place, 0, len(rows))
 	for _, row := range rows {
 		if l.Search != "" && !strings.Contains(Fold(row.Texts), search) {
@@ -197,9 +194,7 @@ func hasTags(text string, wanted []string) (bool, error) {
 	if err := json.Unmarshal([]byte(text), &have); err != nil {
 		return false, err
 	}
-	for i, t := range have {
-		have[i] = Fold(t)
-	}
+	have = foldAll(have)
 	return !slices.ContainsFunc(wanted, func(t string) bool { return !slices.Contains(have, t) }), nil
 }
 

@@ -21,6 +21,14 @@ func Fold(s string) string {
 	return strings.ReplaceAll(cases.Fold().String(norm.NFC.String(s)), "i\u0307", "i")
 }
 
+func foldAll(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = Fold(s)
+	}
+	return out
+}
+
 // SearchKey returns the column profiles.search_key, in which searches look.
 func SearchKey(name, notes string) string { return Fold(name) + "\n" + Fold(notes) }
 
@@ -32,8 +40,9 @@ func TagsKey(tags []string) string {
 	return "\n" + Fold(strings.Join(tags, "\n")) + "\n"
 }
 
-func jsonText(list any) *string {
-	text, err := json.Marshal(list)
+// jsonText encodes a list for a query, or a place.
+func jsonText(v any) *string {
+	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // strings and numbers always encode
 	}
@@ -110,11 +119,7 @@ type Place struct {
 
 // String encodes a place for clients: <key>.<id>.
 func (p Place) String() string {
-	text, err := json.Marshal(p)
-	if err != nil {
-		panic(err) // it always encodes
-	}
-	return base64.RawURLEncoding.EncodeToString(text) + "." + p.ID
+	return base64.RawURLEncoding.EncodeToString([]byte(*jsonText(p))) + "." + p.ID
 }
 
 // parsePlace decodes what String encoded. ok is false for anything else, which is an id.
