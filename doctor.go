@@ -118,32 +118,31 @@ func namespaceFinding(isolated error) finding {
 	if isolated == nil {
 		return finding{Name: "isolation", OK: true, Detail: "namespace: the kernel keeps each run on its relay"}
 	}
-	how := "loopback: Chrome's flags keep each run on its relay, not the kernel: "
 	if os.Geteuid() == 0 {
-		how = "none, and as root nothing is started without: "
+		return missingFinding("isolation", "none, and as root nothing is started without: ", isolated)
 	}
-	f := finding{Name: "isolation", OK: runtime.GOOS != "linux", Detail: how + isolated.Error()}
-	if why, ok := errors.AsType[*shim.Failure](isolated); ok {
-		f.Detail, f.Advice = how+why.Message, why.Advice
-	}
-	return f
+	return missingFinding("isolation", "loopback: Chrome's flags keep each run on its relay, not the kernel: ", isolated)
 }
 
 // hiddenFinding reports whether the kernel hides the server's files from runs.
 func hiddenFinding(isolated error) finding {
-	f := finding{Name: "files", OK: true, Detail: "namespace: a run sees neither the data folder nor other runs, whatever " +
-		"happens in its browser"}
 	hidden := isolated
 	if hidden == nil {
 		hidden = shim.CheckFiles()
 	}
 	if hidden == nil {
-		return f
+		return finding{Name: "files", OK: true, Detail: "namespace: a run sees neither the data folder nor other runs, whatever " +
+			"happens in its browser"}
 	}
-	f.OK, f.Detail = runtime.GOOS != "linux", "guard: commands of clients that lead to the data folder are refused, but the "+
-		"kernel does not hide it: "+hidden.Error()
-	if why, ok := errors.AsType[*shim.Failure](hidden); ok {
-		f.Detail, f.Advice = strings.TrimSuffix(f.Detail, hidden.Error())+why.Message, why.Advice
+	return missingFinding("files", "guard: commands of clients that lead to the data folder are refused, but the kernel does not "+
+		"hide it: ", hidden)
+}
+
+// missingFinding says what there is instead of an isolation by the kernel, and why. Only Linux can isolate.
+func missingFinding(name, instead string, err error) finding {
+	f := finding{Name: name, OK: runtime.GOOS != "linux", Detail: instead + err.Error()}
+	if why, ok := errors.AsType[*shim.Failure](err); ok {
+		f.Detail, f.Advice = instead+why.Message, why.Advice
 	}
 	return f
 }

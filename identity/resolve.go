@@ -56,7 +56,10 @@ func (r *Resolution) system(d Declared, env Environment) {
 }
 
 func (r *Resolution) timezone(d Declared, env Environment) {
-	s, zone := Setting{nilIfEmpty(env.Zone), FromHost, ""}, env.exitZone()
+	s, zone := Setting{nil, FromHost, ""}, env.exitZone()
+	if env.Zone != "" {
+		s.Value = env.Zone
+	}
 	switch {
 	case d.Timezone == "system":
 		s.Detail = "The profile wants this machine's."
@@ -171,13 +174,6 @@ func (x *Exit) checkDetail() string {
 }
 
 func (x *Exit) hasPosition() bool { return x != nil && x.Latitude != nil && x.Longitude != nil }
-
-func nilIfEmpty(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
 
 // IsZone reports whether name is a time zone of the IANA database (RFC 6557) that this program knows.
 func IsZone(name string) bool {

@@ -86,9 +86,6 @@ type ProxyChoice struct {
 	Pick *Pick
 }
 
-// direct reports whether the start uses no proxy.
-func (c ProxyChoice) direct() bool { return c.ID == "" && c.Pick == nil }
-
 // Pick selects a proxy by tag. How is random, leastUsed, roundRobin or sticky.
 type Pick struct{ Tag, How string }
 

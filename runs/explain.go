@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"warren/identity"
 	"warren/problem"
@@ -103,19 +102,12 @@ func (m *Manager) explainExit(ctx context.Context, sees store.Scope, proxyID str
 // showEffective copies what pages really see into the settings.
 func showEffective(s *identity.Settings, e Effective) {
 	s.OS.Value, s.BrowserVersion.Value, s.Timezone.Value, s.Locale.Value = e.OS, e.BrowserVersion, e.Timezone, e.Locale
-	s.Geolocation.Value, s.WebRTC.Value, s.Screen.Value = decodeJSON(e.Geolocation), e.WebRTC, nil
+	s.Geolocation.Value, s.WebRTC.Value, s.Screen.Value = nil, e.WebRTC, nil
+	json.Unmarshal(e.Geolocation, &s.Geolocation.Value) //nolint:errcheck // null where it cannot be read
 	if s.Timezone.Value == "" {
 		s.Timezone.Value = nil
 	}
 	if e.Screen != nil {
 		s.Screen.Value = e.Screen
 	}
-}
-
-// decodeJSON returns a JSON value as plain Go values; nil if it cannot be read.
-func decodeJSON(v jsontext.Value) (out any) {
-	if json.Unmarshal(v, &out) != nil {
-		return nil
-	}
-	return out
 }

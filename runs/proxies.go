@@ -23,7 +23,7 @@ import (
 func (m *Manager) chooseProxy(ctx context.Context, p *plan, o Options) (*string, error) {
 	choice := o.Proxy.Value
 	switch {
-	case choice.direct():
+	case choice == ProxyChoice{}: // a direct connection
 		return nil, nil
 	case choice.Pick == nil:
 		return &choice.ID, nil
