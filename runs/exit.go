@@ -51,19 +51,24 @@ type exitLookup struct {
 // lookUpExit starts to look up a proxy's exit. It uses the last good check if that is recent, else it checks the proxy.
 // With preflight off it does nothing.
 func (m *Manager) lookUpExit(ctx context.Context, px *pool.Proxy, preflight string) *exitLookup {
-	e := &exitLookup{m: m, done: make(chan struct{})}
 	if px == nil || preflight == "off" {
-		close(e.done)
-		return e
+		return m.knownExit(nil)
 	}
-	if e.result = px.Recent(); e.result != nil {
-		close(e.done)
-		return e
+	if c := px.Recent(); c != nil {
+		return m.knownExit(c)
 	}
+	e := &exitLookup{m: m, done: make(chan struct{})}
 	go func() {
 		defer close(e.done)
 		e.result, e.err = m.pool.Check(context.WithoutCancel(ctx), *px)
 	}()
+	return e
+}
+
+// knownExit is a lookup that has ended. c is nil if nothing was looked up.
+func (m *Manager) knownExit(c *pool.Check) *exitLookup {
+	e := &exitLookup{m: m, result: c, done: make(chan struct{})}
+	close(e.done)
 	return e
 }
 
@@ -134,11 +139,9 @@ func (e *exitLookup) warning(c *pool.Check, err error) Warning {
 //
 // With look the exit is looked up, otherwise only the last good check counts.
 func (m *Manager) resolveIdentity(ctx context.Context, p *plan, look bool) (err error) {
+	p.exit = m.knownExit(p.checked)
 	if look && p.checked == nil {
 		p.exit = m.lookUpExit(ctx, p.proxy, p.preflight)
-	} else {
-		p.exit = &exitLookup{m: m, result: p.checked, done: make(chan struct{})}
-		close(p.exit.done)
 	}
 	if err := m.resolveExit(ctx, p); err != nil {
 		return err

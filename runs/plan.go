@@ -19,7 +19,8 @@ import (
 	"warren/store"
 )
 
-// Decides what a start runs: its browser, proxy, identity, limits and isolation.
+// Decides what a start runs: its browser, proxy, identity, limits and isolation. Decides what its pages reach without the
+// proxy: the services in allowLocal, and ports of this machine by localhostVia.
 
 // plan is what a start runs, and the warnings of its answer.
 type plan struct {
@@ -116,9 +117,10 @@ func (m *Manager) planSpec(p *plan, o Options) error {
 	if row.IdleTimeoutMs != nil {
 		p.spec.Idle = time.Duration(*row.IdleTimeoutMs) * time.Millisecond
 	}
-	if err := m.planBypasses(p); err != nil {
+	if err := m.planLocal(p); err != nil {
 		return err
 	}
+	m.planLocalhostVia(p)
 	if o.DebugPort {
 		if !o.Asker.Expires.IsZero() {
 			p.spec.DebugUntil = o.Asker.Expires.UnixMilli()
@@ -127,17 +129,6 @@ func (m *Manager) planSpec(p *plan, o Options) error {
 			"Any program of this machine can drive this browser through debuggerAddress while it runs and your key is valid."})
 	}
 	return p.planUpstream()
-}
-
-// planBypasses adds the targets on this machine and its network that the profile allows.
-func (m *Manager) planBypasses(p *plan) error {
-	local, warnings, err := m.localBypasses(p.row)
-	if err != nil {
-		return err
-	}
-	via, more := m.localhostViaBypasses(p.row)
-	p.spec.Bypasses, p.warnings = append(local, via...), slices.Concat(p.warnings, warnings, more)
-	return nil
 }
 
 func (p *plan) planUpstream() (err error) {
@@ -224,21 +215,18 @@ func (m *Manager) DryRun(ctx context.Context, row store.Profile, o Options) (*Dr
 		Warnings: slices.Concat([]Warning{}, p.warnings, newWarnings(warnings), p.emulationWarnings(), mismatchWarnings(p.row, p.env))}, nil
 }
 
-// Decides what pages of a run reach without its proxy: the services in allowLocal, and ports of this machine by
-// localhostVia.
-
 // IsOwn reports whether a target is this server's own address.
 func (m *Manager) IsOwn(target string) bool {
 	host, port, err := net.SplitHostPort(target)
 	return err == nil && m.cfg.Own.Is(host, port)
 }
 
-// localBypasses returns the services that the profile's pages may reach. Services that the server no longer allows are
-// left out, with a warning.
-func (m *Manager) localBypasses(row store.Profile) (out []shim.Bypass, warnings []Warning, err error) {
+// planLocal adds the services that the profile's pages may reach. Services that the server no longer allows are left out,
+// with a warning.
+func (m *Manager) planLocal(p *plan) error {
 	var targets []string
-	if err := json.Unmarshal([]byte(row.AllowLocal), &targets); err != nil {
-		return nil, nil, err
+	if err := json.Unmarshal([]byte(p.row.AllowLocal), &targets); err != nil {
+		return err
 	}
 	var closed []string
 	for _, target := range targets {
@@ -247,20 +235,20 @@ func (m *Manager) localBypasses(row store.Profile) (out []shim.Bypass, warnings 
 			closed = append(closed, target)
 			continue
 		}
-		out = append(out, v)
+		p.spec.Bypasses = append(p.spec.Bypasses, v)
 	}
 	if len(closed) > 0 {
-		warnings = append(warnings, Warning{"allow_local_refused", "This server does not allow pages to reach " +
+		p.warnings = append(p.warnings, Warning{"allow_local_refused", "This server does not allow pages to reach " +
 			strings.Join(closed, ", ") + ", which allowLocal names."})
 	}
-	return out, warnings, nil
+	return nil
 }
 
-// localhostViaBypasses returns the profile's bypasses to this machine by localhostVia. Those that the server no longer
+// planLocalhostVia adds the profile's bypasses to this machine by localhostVia. Those that the server no longer
 // allows are left out, with a warning. A second warning lists public names that no longer lead to the internet.
-func (m *Manager) localhostViaBypasses(row store.Profile) (out []shim.Bypass, warnings []Warning) {
+func (m *Manager) planLocalhostVia(p *plan) {
 	var closed, public []string
-	for _, entry := range StringsOf(row.LocalhostVia) {
+	for _, entry := range StringsOf(p.row.LocalhostVia) {
 		name, port, ok := shim.LocalhostName(entry)
 		if !ok || !m.cfg.AllowPrivate || port == m.cfg.Own.Port {
 			closed = append(closed, entry)
@@ -268,7 +256,7 @@ func (m *Manager) localhostViaBypasses(row store.Profile) (out []shim.Bypass, wa
 		}
 		here := net.JoinHostPort("localhost", port)
 		if name != "" {
-			out = append(out, shim.Bypass{Host: name, Port: port, Address: here})
+			p.spec.Bypasses = append(p.spec.Bypasses, shim.Bypass{Host: name, Port: port, Address: here})
 			if !isReserved(name) {
 				public = append(public, entry)
 			}
@@ -276,18 +264,17 @@ func (m *Manager) localhostViaBypasses(row store.Profile) (out []shim.Bypass, wa
 		}
 		for host, address := range map[string]string{"localhost": here, ".localhost": here,
 			"127.0.0.1": net.JoinHostPort("127.0.0.1", port), "::1": net.JoinHostPort("::1", port)} {
-			out = append(out, shim.Bypass{Host: host, Port: port, Address: address})
+			p.spec.Bypasses = append(p.spec.Bypasses, shim.Bypass{Host: host, Port: port, Address: address})
 		}
 	}
 	if len(closed) > 0 {
-		warnings = append(warnings, Warning{"localhost_via_refused", "This server does not allow pages to reach " +
+		p.warnings = append(p.warnings, Warning{"localhost_via_refused", "This server does not allow pages to reach " +
 			strings.Join(closed, ", ") + ", which localhostVia names."})
 	}
 	if len(public) > 0 {
-		warnings = append(warnings, Warning{"localhost_via", "Pages reach this machine, and not the site of that name, at " +
+		p.warnings = append(p.warnings, Warning{"localhost_via", "Pages reach this machine, and not the site of that name, at " +
 			strings.Join(public, ", ") + ", as localhostVia says."})
 	}
-	return out, warnings
 }
 
 // isReserved reports whether a name cannot exist in the public DNS (RFC 6761, RFC 6762, RFC 8375, and .internal).
