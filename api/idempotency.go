@@ -84,13 +84,13 @@ func (i *idempotency) serve(w http.ResponseWriter, r *http.Request, key string, 
 	rec := &recorder{ResponseWriter: w, status: http.StatusOK}
 	defer func() { i.save(ctx, place, rec) }()
 	r = r.WithContext(ctx)
-	w = rec
 	if first != nil {
-		w, r = asRead(rec, r, first.Object)
+		r = asRead(r, first.Object)
+		rec.location = r.URL.Path
 	} else {
 		requestOf(ctx).idempotencyKey = &place
 	}
-	next.ServeHTTP(w, r)
+	next.ServeHTTP(rec, r)
 	rec.done = true
 	return nil
 }
@@ -104,11 +104,11 @@ func (i *idempotency) claim(
 	err = i.store.Write(ctx, func(q *store.Queries) error {
 		n, err := q.BeginIdempotency(ctx, store.BeginIdempotencyParams{KeyID: p.KeyID, IdemKey: p.IdemKey, Target: p.Target,
 			BodyHash: hash[:], CreatedAt: now()})
-		if err == nil && n == 1 {
-			_, err = q.TrimIdempotency(ctx, store.TrimIdempotencyParams{KeyID: p.KeyID, Keep: maxSavedAnswers})
+		if err != nil {
 			return err
 		}
-		if err != nil {
+		if n == 1 {
+			_, err = q.TrimIdempotency(ctx, store.TrimIdempotencyParams{KeyID: p.KeyID, Keep: maxSavedAnswers})
 			return err
 		}
 		have, err := q.GetIdempotency(ctx, p)
@@ -166,35 +166,12 @@ func recordCreated(ctx context.Context, q *store.Queries, id string) error {
 	return err
 }
 
-// asRead turns a request that created an object into one that reads it. The answer has the status and Location of a creation.
-func asRead(w http.ResponseWriter, r *http.Request, id string) (http.ResponseWriter, *http.Request) {
+// asRead turns a request that created an object into one that reads it.
+func asRead(r *http.Request, id string) *http.Request {
 	r = r.Clone(r.Context())
 	r.Method, r.Body, r.ContentLength = http.MethodGet, http.NoBody, 0
 	r.URL = &url.URL{Path: r.URL.Path + "/" + id}
-	return &createdWriter{ResponseWriter: w, location: r.URL.Path}, r
-}
-
-// createdWriter answers 201 and a Location where the handler answers 200.
-type createdWriter struct {
-	http.ResponseWriter
-	location string
-	begun    bool
-}
-
-func (m *createdWriter) Write(b []byte) (int, error) {
-	if !m.begun {
-		m.WriteHeader(http.StatusOK)
-	}
-	return m.ResponseWriter.Write(b)
-}
-
-func (m *createdWriter) WriteHeader(status int) {
-	m.begun = true
-	if status == http.StatusOK {
-		status = http.StatusCreated
-		m.Header().Set("Location", m.location)
-	}
-	m.ResponseWriter.WriteHeader(status)
+	return r
 }
 
 func (i *idempotency) replay(w http.ResponseWriter, first store.Idempotency, p store.GetIdempotencyParams) error {
@@ -220,8 +197,7 @@ func (i *idempotency) replay(w http.ResponseWriter, first store.Idempotency, p s
 func isSaved(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusRequestEntityTooLarge,
-		http.StatusUnsupportedMediaType,
-		http.StatusUnprocessableEntity, http.StatusTooManyRequests, statusCancelled:
+		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusTooManyRequests, statusCancelled:
 		return false
 	}
 	return status < 500
@@ -266,9 +242,10 @@ func (i *idempotency) purge(ctx context.Context) error {
 	})
 }
 
-// recorder copies an answer of at most maxSavedAnswer bytes while it is sent.
+// recorder copies an answer of at most maxSavedAnswer bytes while it is sent. Every operation sets a status before it writes.
 type recorder struct {
 	http.ResponseWriter
+	location string // not empty: an answer 200 becomes 201 with this Location
 	status   int
 	body     bytes.Buffer
 	tooLarge bool // the answer is larger
@@ -276,6 +253,10 @@ type recorder struct {
 }
 
 func (r *recorder) WriteHeader(status int) {
+	if status == http.StatusOK && r.location != "" {
+		status = http.StatusCreated
+		r.Header().Set("Location", r.location)
+	}
 	r.status = status
 	r.ResponseWriter.WriteHeader(status)
 }

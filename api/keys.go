@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -39,11 +38,6 @@ func (keyJSON) example() any { return exampleKey() }
 func exampleKey() keyJSON {
 	return keyJSON{ID: exampleProfileID, Name: "ci", Hint: "wrn_0000", Scopes: []store.Right{scopeRead, scopeRun},
 		Workspaces: []string{"default"}, ExpiresAt: new(runs.Millis(1801353600000)), CreatedAt: exampleTime()}
-}
-
-// keyEvent is what the events key.created and key.revoked say.
-type keyEvent struct {
-	ID string `json:"id"`
 }
 
 // keyInput is a key to make.
@@ -88,10 +82,8 @@ func (in *keyInput) Resolve(ctx huma.Context) []error {
 			f.add("body.workspaces", "must name a workspace, or be null for all", nil)
 		}
 		for i, w := range in.Workspaces.Value {
-			if !store.IsWorkspaceID(w) {
-				f.add(fmt.Sprintf("body.workspaces[%d]", i), store.WorkspaceRule, nil)
-			} else if !maker.sees(w) {
-				f.add(fmt.Sprintf("body.workspaces[%d]", i), "is no workspace that this key may use", nil)
+			if _, bad := maker.workspaceFor(opt[string]{Set: true, Value: w}); bad != "" {
+				f.add(element("body.workspaces", i), bad, nil)
 			}
 		}
 	}
@@ -156,7 +148,7 @@ func (s *API) createKey(ctx context.Context, in *struct{ Body keyInput }) (*crea
 	if out.Body, err = keyFromRow(row); err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "key.created", Data: keyEvent{row.ID}})
+	s.events.Publish(events.Event{Type: "key.created", Data: objectEvent{row.ID}})
 	out.Body.Key = key
 	return out, nil
 }
@@ -202,7 +194,7 @@ func (s *API) revokeKey(ctx context.Context, in *struct {
 	s.keys.forget(in.ID)
 	s.keyContexts.cancelKey(in.ID)
 	s.runs.EndWithKey(ctx, in.ID)
-	s.events.Publish(events.Event{Type: "key.revoked", Data: keyEvent{in.ID}})
+	s.events.Publish(events.Event{Type: "key.revoked", Data: objectEvent{in.ID}})
 	return nil, nil
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -191,17 +192,15 @@ func (in *profileCreate) Resolve(ctx huma.Context) []error {
 
 func (in *profileCreate) storedFaults(ctx context.Context, s *API) (f faults, err error) {
 	row := newProfile(in.workspace)
-	in.Body.merge(&row)
-	err = s.mergedFaults(ctx, s.store.Read(), &in.Body, row, &f)
-	return f, err
+	return s.merge(ctx, s.store.Read(), &in.Body, &row)
 }
 
 // createProfile checks and inserts in one transaction: no foreign key holds a fallback.
 func (s *API) createProfile(ctx context.Context, in *profileCreate) (*ProfileBody, error) {
 	row := newProfile(in.workspace)
-	in.Body.merge(&row)
 	err := s.store.Write(ctx, func(q *store.Queries) error {
-		if err := s.checkMerged(ctx, q, &in.Body, row, nil); err != nil {
+		f, err := s.merge(ctx, q, &in.Body, &row)
+		if err := cmp.Or(err, f.problem()); err != nil {
 			return err
 		}
 		if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: row.WorkspaceID, Now: row.CreatedAt}); err != nil {
@@ -215,28 +214,25 @@ func (s *API) createProfile(ctx context.Context, in *profileCreate) (*ProfileBod
 	if err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "profile.created", Workspace: row.WorkspaceID, Data: profileEvent{row.ID}})
+	s.events.Publish(events.Event{Type: "profile.created", Workspace: row.WorkspaceID, Data: objectEvent{row.ID}})
 	body, err := s.profileAnswer(row)
-	if err != nil {
-		return nil, err
-	}
 	body.Location = Prefix + "/profiles/" + row.ID
-	return body, nil
+	return body, err
 }
 
-// checkMerged checks a request against the database and this server. merged is the profile as the request would have it. The error names
-// every fault, those of f too.
-func (s *API) checkMerged(ctx context.Context, q *store.Queries, in *profileInput, merged store.Profile, f faults) error {
-	if err := s.mergedFaults(ctx, q, in, merged, &f); err != nil {
-		return err
-	}
-	return f.problem()
+// merge merges a request into a row, and returns its faults that the database and this server show.
+func (s *API) merge(ctx context.Context, q *store.Queries, in *profileInput, row *store.Profile) (f faults, err error) {
+	in.merge(row)
+	s.checkBypasses(in, &f)
+	err = in.checkProxies(ctx, q, callerOf(ctx), *row, &f)
+	return f, err
 }
 
-// mergedFaults notes the faults of a request that the database and this server show.
-func (s *API) mergedFaults(ctx context.Context, q *store.Queries, in *profileInput, merged store.Profile, f *faults) error {
-	s.checkBypasses(in, f)
-	return in.checkProxies(ctx, q, callerOf(ctx), merged, f)
+// mergeChange is merge for a profile that exists.
+func (s *API) mergeChange(ctx context.Context, q *store.Queries, in *profileInput, row *store.Profile) (faults, error) {
+	f, err := s.merge(ctx, q, in, row)
+	f.otherWorkspace(in.WorkspaceID, row.WorkspaceID)
+	return f, err
 }
 
 // profileUpdate holds the members to change.
@@ -264,10 +260,7 @@ func (in *profileUpdate) storedFaults(ctx context.Context, s *API) (f faults, er
 	if err != nil {
 		return nil, err
 	}
-	in.Body.merge(&row)
-	f.otherWorkspace(in.Body.WorkspaceID, row.WorkspaceID)
-	err = s.mergedFaults(ctx, s.store.Read(), &in.Body, row, &f)
-	return f, err
+	return s.mergeChange(ctx, s.store.Read(), &in.Body, &row)
 }
 
 // updateProfile merges, checks and writes in one transaction. Faults come before If-Match (RFC 9110, 13.2.1).
@@ -279,10 +272,8 @@ func (s *API) updateProfile(ctx context.Context, in *profileUpdate) (*ProfileBod
 		if err != nil {
 			return orNotFound(err, "profile")
 		}
-		in.Body.merge(&row)
-		var f faults
-		f.otherWorkspace(in.Body.WorkspaceID, row.WorkspaceID)
-		if err := s.checkMerged(ctx, q, &in.Body, row, f); err != nil {
+		f, err := s.mergeChange(ctx, q, &in.Body, &row)
+		if err := cmp.Or(err, f.problem()); err != nil {
 			return err
 		}
 		if !matches(in.IfMatch, row.Revision) {
@@ -298,7 +289,7 @@ func (s *API) updateProfile(ctx context.Context, in *profileUpdate) (*ProfileBod
 		return nil, err
 	}
 	s.runs.ProfileChanged(context.WithoutCancel(ctx), row.ID, in.change())
-	s.events.Publish(events.Event{Type: "profile.updated", Workspace: row.WorkspaceID, Data: profileUpdated{membersOf(in.Body), row.ID}})
+	s.events.Publish(events.Event{Type: "profile.updated", Workspace: row.WorkspaceID, Data: objectUpdated{membersOf(in.Body), row.ID}})
 	return s.profileAnswer(row)
 }
 
@@ -384,7 +375,7 @@ func (s *API) restoreProfile(ctx context.Context, in *profileRestore) (*ProfileB
 	if err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "profile.restored", Workspace: row.WorkspaceID, Data: profileEvent{row.ID}})
+	s.events.Publish(events.Event{Type: "profile.restored", Workspace: row.WorkspaceID, Data: objectEvent{row.ID}})
 	return s.profileAnswer(row)
 }
 
@@ -420,12 +411,12 @@ func columnsInto[P any]() func(store.Profile) P {
 	}
 }
 
-// What events say of profiles.
+// What events say of profiles, proxies and keys.
 type (
-	profileEvent struct {
+	objectEvent struct {
 		ID string `json:"id"`
 	}
-	profileUpdated struct {
+	objectUpdated struct {
 		Changed []string `json:"changed"` // the members that the request had
 		ID      string   `json:"id"`
 	}

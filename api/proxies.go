@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/go-json-experiment/json"
 
 	"warren/events"
 	"warren/pool"
@@ -66,13 +66,9 @@ func proxyFromRow(row store.Proxy) (proxyJSON, error) {
 		p.Uptime = new(float64(row.ChecksOk) / float64(row.ChecksTotal))
 	}
 	p.Latency = pool.LatencyOf(row.Recent)
-	if row.LastCheck != nil {
-		p.LastCheck = new(pool.Check)
-		if err := json.Unmarshal([]byte(*row.LastCheck), p.LastCheck); err != nil {
-			return p, err
-		}
-	}
-	return p, nil
+	var err error
+	p.LastCheck, err = fromText[pool.Check](row.LastCheck)
+	return p, err
 }
 
 // shown returns the way to show proxies to a caller. Callers with the scope secrets see rotateUrl whole.
@@ -254,18 +250,24 @@ func (in *proxyInput) create(f *faults) proxy.Proxy {
 	return in.address(proxy.Proxy{}, f)
 }
 
-// change checks a change of a saved proxy against its row and its old address, and returns the new address. A saved password goes to
-// another server, or there in another way, only for callers who may read it. Others have to give it again.
-func (in *proxyInput) change(row store.Proxy, old proxy.Proxy, c *caller, f *faults) proxy.Proxy {
+// changeOf checks a change of a saved proxy against its row, and returns its old and its new address. A change that brings the password
+// needs no saved one that can be opened. A saved password goes to another server, or there in another way, only for callers who may
+// read it. Others have to give it again.
+func (s *API) changeOf(row store.Proxy, in *proxyInput, c *caller) (f faults, old, p proxy.Proxy, err error) {
+	saved := s.pool.Open(row)
+	if err := saved.Usable(); err != nil && !in.Password.Set && !in.URL.Set {
+		return nil, old, p, problem.Hidden(err)
+	}
 	f.otherWorkspace(in.WorkspaceID, row.WorkspaceID)
-	in.checkMask(row, f)
-	p := in.address(old, f)
+	in.checkMask(row, &f)
+	old = saved.Address
+	p = in.address(old, &f)
 	elsewhere := p.Type != old.Type || p.Host != old.Host || p.Port != old.Port
 	if elsewhere && old.Password != "" && p.Type != proxy.SOCKS4 && !in.Password.Set && !in.URL.Set && !c.has(scopeSecrets) {
 		f.add("body.password", "must be given again: with another type, host or port the saved one would go to another server "+
 			"(null removes it)", nil)
 	}
-	return p
+	return f, old, p, nil
 }
 
 // apply writes the members beside the address into row.
@@ -291,15 +293,6 @@ func (in *proxyInput) checkMask(row store.Proxy, f *faults) {
 	if u, err := url.Parse(in.RotateURL.Value); in.RotateURL.given() && err == nil && u.Path == "/***" && !in.keepsRotateURL(row) {
 		f.add("body.rotateUrl", "is one that was shown without its secret part: give it whole", nil)
 	}
-}
-
-// openFor returns the address of a saved proxy for a change. A change that brings the password needs none that can be opened.
-func (s *API) openFor(row store.Proxy, in *proxyInput) (proxy.Proxy, error) {
-	px := s.pool.Open(row)
-	if in.Password.Set || in.URL.Set {
-		return px.Address, nil
-	}
-	return px.Address, px.Usable()
 }
 
 // ProxyPath names one proxy.
@@ -376,13 +369,10 @@ func (s *API) addProxy(ctx context.Context, in *proxyCreate) (*ProxyBody, error)
 	if err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "proxy.created", Workspace: row.WorkspaceID, Data: proxyEvent{row.ID}})
+	s.events.Publish(events.Event{Type: "proxy.created", Workspace: row.WorkspaceID, Data: objectEvent{row.ID}})
 	body, err := s.proxyAnswer(ctx, row)
-	if err != nil {
-		return nil, err
-	}
 	body.Location = Prefix + "/proxies/" + row.ID
-	return body, nil
+	return body, err
 }
 
 // proxyUpdate holds the members to change.
@@ -410,17 +400,11 @@ func (in *proxyUpdate) Resolve(ctx huma.Context) []error {
 }
 
 func (in *proxyUpdate) storedFaults(ctx context.Context, s *API) (f faults, err error) {
-	c := callerOf(ctx)
-	row, err := proxyAsRead(ctx, s.store.Read(), c, in.ID, "")
-	if err != nil {
-		return nil, err
+	row, err := s.proxyRow(ctx, in.ID)
+	if err == nil {
+		f, _, _, err = s.changeOf(row, &in.Body, callerOf(ctx))
 	}
-	old, err := s.openFor(row, &in.Body)
-	if err != nil {
-		return nil, problem.Hidden(err)
-	}
-	in.Body.change(row, old, c, &f)
-	return f, nil
+	return f, err
 }
 
 func (s *API) updateProxy(ctx context.Context, in *proxyUpdate) (*ProxyBody, error) {
@@ -429,7 +413,7 @@ func (s *API) updateProxy(ctx context.Context, in *proxyUpdate) (*ProxyBody, err
 	var moved bool
 	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
 		if row, err = proxyAsRead(ctx, q, c, in.ID, ""); err == nil {
-			row, moved, err = s.rewriteProxy(ctx, q, row, in, c)
+			moved, err = s.rewriteProxy(ctx, q, &row, in, c)
 		}
 		return err
 	})
@@ -437,7 +421,7 @@ func (s *API) updateProxy(ctx context.Context, in *proxyUpdate) (*ProxyBody, err
 		return nil, err
 	}
 	runs := changedRuns(s.runs.ProxyChanged(context.WithoutCancel(ctx), row, moved, in.CloseOld))
-	s.events.Publish(events.Event{Type: "proxy.updated", Workspace: row.WorkspaceID, Data: proxyUpdated{membersOf(in.Body), row.ID}})
+	s.events.Publish(events.Event{Type: "proxy.updated", Workspace: row.WorkspaceID, Data: objectUpdated{membersOf(in.Body), row.ID}})
 	out, err := s.proxyAnswer(ctx, row)
 	out.Body.Runs = runs
 	return out, err
@@ -445,44 +429,34 @@ func (s *API) updateProxy(ctx context.Context, in *proxyUpdate) (*ProxyBody, err
 
 // rewriteProxy checks a change against the row and writes it. moved says that the address or the credentials are new: the results of
 // earlier checks are deleted then. Faults come before If-Match (RFC 9110, 13.2.1).
-func (s *API) rewriteProxy(
-	ctx context.Context, q *store.Queries, row store.Proxy, in *proxyUpdate, c *caller,
-) (_ store.Proxy, moved bool, err error) {
-	old, err := s.openFor(row, &in.Body)
-	if err != nil {
-		return row, false, problem.Hidden(err)
-	}
-	var f faults
-	value := in.Body.change(row, old, c, &f)
-	if err := f.problem(); err != nil {
-		return row, false, err
+func (s *API) rewriteProxy(ctx context.Context, q *store.Queries, row *store.Proxy, in *proxyUpdate, c *caller) (moved bool, err error) {
+	f, old, value, err := s.changeOf(*row, &in.Body, c)
+	if err = cmp.Or(err, f.problem()); err != nil {
+		return false, err
 	}
 	if !matches(in.IfMatch, row.Revision) {
-		return row, false, etagMismatch()
+		return false, etagMismatch()
 	}
-	in.Body.apply(&row)
-	moved = value != old
-	if err := s.pool.Seal(&row, value); err != nil {
-		return row, false, err
+	in.Body.apply(row)
+	if err := s.pool.Seal(row, value); err != nil {
+		return false, err
 	}
-	if err := pool.Duplicate(ctx, q, row); err != nil {
-		return row, false, err
+	if err := pool.Duplicate(ctx, q, *row); err != nil {
+		return false, err
 	}
-	row, err = q.UpdateProxy(ctx, store.UpdateProxyParams{ID: row.ID, Revision: row.Revision,
+	*row, err = q.UpdateProxy(ctx, store.UpdateProxyParams{ID: row.ID, Revision: row.Revision,
 		Type: row.Type, Host: row.Host, Port: row.Port, Username: row.Username, Password: row.Password,
 		Name: row.Name, Tags: row.Tags, Notes: row.Notes, RotateURL: row.RotateURL, RotateSealed: row.RotateSealed,
 		UpdatedAt: now(), Workspaces: c.Sees.Filter()})
-	if err != nil || !moved {
-		return row, moved, err
+	if err != nil || value == old {
+		return false, err
 	}
 	if _, err := q.DeleteProxyChecks(ctx, row.ID); err != nil {
-		return row, moved, err
-	}
-	if _, err := q.ClearProxyCheck(ctx, store.ClearProxyCheckParams{ID: row.ID, Workspaces: c.Sees.Filter()}); err != nil {
-		return row, moved, err
+		return true, err
 	}
 	row.Status, row.LastCheck, row.ChecksTotal, row.ChecksOk, row.Recent = "unknown", nil, 0, 0, ""
-	return row, moved, nil
+	_, err = q.ClearProxyCheck(ctx, store.ClearProxyCheckParams{ID: row.ID, Workspaces: c.Sees.Filter()})
+	return true, err
 }
 
 // proxyDelete names a proxy to delete.
@@ -511,17 +485,6 @@ func (s *API) deleteProxy(ctx context.Context, in *proxyDelete) (*struct{}, erro
 	if err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "proxy.deleted", Workspace: row.WorkspaceID, Data: proxyEvent{row.ID}})
+	s.events.Publish(events.Event{Type: "proxy.deleted", Workspace: row.WorkspaceID, Data: objectEvent{row.ID}})
 	return nil, nil
 }
-
-// What events say of proxies.
-type (
-	proxyEvent struct {
-		ID string `json:"id"`
-	}
-	proxyUpdated struct {
-		Changed []string `json:"changed"` // the members that the request had
-		ID      string   `json:"id"`
-	}
-)

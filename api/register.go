@@ -15,7 +15,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"warren/problem"
 	"warren/store"
 )
 
@@ -26,9 +25,7 @@ var useOurErrors = sync.OnceFunc(func() {
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, msg string, errs ...error) huma.StatusError {
 		if status == http.StatusUnprocessableEntity {
 			req := requestOf(ctx.Context())
-			for _, f := range req.queryFaults {
-				errs = append(errs, f)
-			}
+			errs = append(errs, req.queryFaults.errors()...)
 			errs = append(errs, req.moreFaults(ctx.Context(), errs)...)
 		}
 		return newHumaError(status, msg, errs...)
@@ -81,8 +78,8 @@ func add[I, O any](s *API, scope store.Right, pattern, id, summary string, h fun
 	describeOperation(&op, scope)
 	s.needs[method+" "+Prefix+p] = scope
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
-		if extra := requestOf(ctx).queryFaults; len(extra) > 0 {
-			return nil, newProblem(problem.NotValid(extra...))
+		if err := requestOf(ctx).queryFaults.problem(); err != nil {
+			return nil, newProblem(fromError(err))
 		}
 		out, err := h(ctx, in)
 		if err != nil {
@@ -128,40 +125,32 @@ func checkQuery(ctx huma.Context) {
 	if u.RawQuery == "" {
 		return
 	}
-	req := requestOf(ctx.Context())
+	f := &requestOf(ctx.Context()).queryFaults
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		req.queryFaults = append(req.queryFaults, problem.Fault{Location: "query",
-			Message: "cannot be read: write & between parameters, and % as %25"})
+		f.add("query", "cannot be read: write & between parameters, and % as %25", nil)
 	}
 	for name, values := range query {
 		if !utf8.ValidString(name + strings.Join(values, "")) {
-			req.queryFaults = append(req.queryFaults, problem.Fault{Location: "query." + strings.ToValidUTF8(name, ""),
-				Message: "is not UTF-8"})
+			f.add("query."+strings.ToValidUTF8(name, ""), "is not UTF-8", nil)
 			continue
 		}
 		params := ctx.Operation().Parameters
 		i := slices.IndexFunc(params, func(p *huma.Param) bool { return p.In == "query" && p.Name == name })
 		switch {
 		case i < 0:
-			req.queryFaults = append(req.queryFaults, problem.Fault{Location: "query." + name,
-				Message: "is not a parameter of this operation"})
+			f.add("query."+name, "is not a parameter of this operation", nil)
 		case len(values) > 1 && params[i].Schema.Type != huma.TypeArray:
-			req.queryFaults = append(req.queryFaults, problem.Fault{Location: "query." + name, Message: "stands more than once"})
+			f.add("query."+name, "stands more than once", nil)
 		}
 	}
 }
 
 // stream registers a handler that huma does not serve: a stream, a socket or a file.
 func (s *API) stream(scope store.Right, pattern string, h func(w http.ResponseWriter, r *http.Request) error) {
-	method, p, ok := strings.Cut(pattern, " ")
-	if !ok {
-		method, p = "", pattern
-	} else {
-		method += " "
-	}
-	s.needs[method+Prefix+p] = scope
-	s.mux.HandleFunc(method+Prefix+p, func(w http.ResponseWriter, r *http.Request) {
+	pattern = strings.Replace(pattern, "/", Prefix+"/", 1)
+	s.needs[pattern] = scope
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
 			writeProblem(w, r, s.log, fromError(err))
 		}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"warren/problem"
 	"warren/store"
 )
 
@@ -17,7 +16,7 @@ type request struct {
 	idempotencyKey *store.GetIdempotencyParams // the row of the answer, with an Idempotency-Key
 	http           *http.Request               // as received
 	accept         string                      // the Accept header as received
-	queryFaults    []problem.Fault             // faults of the query string
+	queryFaults    faults                      // faults of the query string
 	api            *API                        // for refusable
 	refusable      storedChecker               // the request, if the database may show more faults of it
 	answer         answerWriter
