@@ -69,7 +69,7 @@ func (unsavedCheckBody) example() any {
 func (in *checkRequest) Resolve(ctx huma.Context) []error {
 	var f faults
 	in.value = in.Body.create(&f)
-	f.workspace(callerOf(ctx.Context()), in.Body.WorkspaceID)
+	f.workspace(callerOf(ctx.Context()), "body.workspaceId", in.Body.WorkspaceID)
 	return f.errors()
 }
 

@@ -94,9 +94,7 @@ func (in *importRequest) Resolve(ctx huma.Context) []error {
 		return []error{p}
 	}
 	in.workspace = in.workspaceOf(r.workspace, callerOf(ctx.Context()), &f)
-	if len(r.lines) > maxImportLines {
-		f.add("body", "has more than 10,000 lines: nothing was imported. Send it in parts", nil)
-	}
+	f.require(!r.full(), "body", "has more than 10,000 lines: nothing was imported. Send it in parts")
 	in.lines = r.lines
 	return f.errors()
 }
@@ -105,16 +103,10 @@ func (in *importRequest) Resolve(ctx huma.Context) []error {
 func (in *importRequest) workspaceOf(listed opt[string], c *caller, f *faults) string {
 	named, location := opt[string]{Set: in.WorkspaceID != "", Value: in.WorkspaceID}, "query.workspaceId"
 	if listed.given() {
-		if named.Set && named.Value != listed.Value {
-			f.add("body.workspaceId", "is another one than query.workspaceId", nil)
-		}
+		f.require(!named.Set || named.Value == listed.Value, "body.workspaceId", "is another one than query.workspaceId")
 		named, location = listed, "body.workspaceId"
 	}
-	workspace, bad := c.workspaceFor(named)
-	if bad != "" {
-		f.add(location, bad, nil)
-	}
-	return workspace
+	return f.workspace(c, location, named)
 }
 
 func unsupportedList() *problem.Error {

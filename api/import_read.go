@@ -184,9 +184,7 @@ func (r *importReader) readValue(n int, value jsontext.Value) {
 			}
 		}
 	}
-	if in.WorkspaceID.Set {
-		f.add("body.workspaceId", "stands beside the list: all of it goes to one workspace", nil)
-	}
+	f.require(!in.WorkspaceID.Set, "body.workspaceId", "stands beside the list: all of it goes to one workspace")
 	r.readInput(n, &in, f)
 }
 
@@ -279,9 +277,8 @@ func readHeader(header []string, f *faults) (columns []csvColumn) {
 		columns = append(columns, known[at])
 		seen[known[at].name] = true
 	}
-	if !seen["url"] && !(seen["host"] && seen["port"]) {
-		f.add("body", "must begin with a header line that names url, or host and port; the columns are "+names, nil)
-	}
+	f.require(seen["url"] || seen["host"] && seen["port"], "body",
+		"must begin with a header line that names url, or host and port; the columns are "+names)
 	return columns
 }
 

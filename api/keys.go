@@ -71,20 +71,14 @@ func (createdKey) example() any {
 func (in *keyInput) Resolve(ctx huma.Context) []error {
 	var f faults
 	maker := callerOf(ctx.Context())
-	if !maker.Sees.SeesAll() && !in.Workspaces.given() {
-		f.add("body.workspaces", "must name workspaces of this key: it does not see all", nil)
-	}
+	f.require(maker.Sees.SeesAll() || in.Workspaces.given(), "body.workspaces", "must name workspaces of this key: it does not see all")
 	in.Name = f.line("body.name", in.Name, 1, 200)
 	slices.Sort(in.Scopes)
 	in.Scopes = slices.Compact(in.Scopes)
 	if in.Workspaces.given() {
-		if len(in.Workspaces.Value) == 0 {
-			f.add("body.workspaces", "must name a workspace, or be null for all", nil)
-		}
+		f.require(len(in.Workspaces.Value) > 0, "body.workspaces", "must name a workspace, or be null for all")
 		for i, w := range in.Workspaces.Value {
-			if _, bad := maker.workspaceFor(opt[string]{Set: true, Value: w}); bad != "" {
-				f.add(element("body.workspaces", i), bad, nil)
-			}
+			f.workspace(maker, element("body.workspaces", i), opt[string]{Set: true, Value: w})
 		}
 	}
 	if in.ExpiresAt.given() {
@@ -217,35 +211,23 @@ func (k *keyring) firstKey(ctx context.Context, dataDir string) (string, error) 
 
 // workspace decides where an object is made: in the workspace that is named, else in the key's only one, else in `default`.
 // A workspace that the key may not see is the same as one that does not exist.
-func (f *faults) workspace(c *caller, named opt[string]) string {
-	id, bad := c.workspaceFor(named)
-	if bad != "" {
-		f.add("body.workspaceId", bad, nil)
-	}
-	return id
-}
-
-// otherWorkspace notes that an object of a workspace is asked to be of another one.
-func (f *faults) otherWorkspace(asked opt[string], workspace string) {
-	if asked.Set && (asked.Null || asked.Value != workspace) {
-		f.add("body.workspaceId", "never changes", nil)
-	}
-}
-
-// workspaceFor is faults.workspace with the fault as a message; "" is none.
-func (c *caller) workspaceFor(named opt[string]) (id, fault string) {
-	id = "default"
+func (f *faults) workspace(c *caller, location string, named opt[string]) string {
+	id := "default"
 	if own := c.Sees.Workspaces(); len(own) == 1 {
 		id = own[0]
 	}
 	if named.given() {
 		id = named.Value
 	}
-	switch {
-	case !store.IsWorkspaceID(id):
-		return id, store.WorkspaceRule
-	case !c.sees(id):
-		return id, "is no workspace that this key may use"
+	if !store.IsWorkspaceID(id) {
+		f.add(location, store.WorkspaceRule, nil)
+	} else if !c.sees(id) {
+		f.add(location, "is no workspace that this key may use", nil)
 	}
-	return id, ""
+	return id
+}
+
+// otherWorkspace notes that an object of a workspace is asked to be of another one.
+func (f *faults) otherWorkspace(asked opt[string], workspace string) {
+	f.require(!asked.Set || !asked.Null && asked.Value == workspace, "body.workspaceId", "never changes")
 }

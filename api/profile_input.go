@@ -191,9 +191,7 @@ func jsonText[T any](v T) *string {
 
 // check normalises the members of the request, and notes what is wrong with them. It reads nothing but the request.
 func (in *profileInput) check(f *faults) {
-	if in.Name.Null {
-		f.add("body.name", "has no default: it cannot be null", nil)
-	}
+	f.require(!in.Name.Null, "body.name", "has no default: it cannot be null")
 	for _, s := range settings {
 		s.check(in, f)
 	}

@@ -60,9 +60,7 @@ func (in *profileInput) checkProxies(ctx context.Context, q *store.Queries, c *c
 
 // leakingWebRTC notes a webrtc that is refused beside a proxy.
 func (f *faults) leakingWebRTC(webrtc string) {
-	if webrtc == "default" {
-		f.add("body.webrtc", "default is refused with a proxy: it would tell this machine's addresses", nil)
-	}
+	f.require(webrtc != "default", "body.webrtc", "default is refused with a proxy: it would tell this machine's addresses")
 }
 
 // unknownProxy notes a proxy that the caller does not see, or that is of another workspace.

@@ -142,9 +142,8 @@ func (f *faults) system(location, s string) string {
 }
 
 func (f *faults) browserVersion(location string, v digits) digits {
-	if len(v) < 1 || len(v) > 3 || v[0] == '0' || strings.Trim(string(v), "0123456789") != "" {
-		f.add(location, shapeMessages["browserVersion"], nil)
-	}
+	ok := len(v) >= 1 && len(v) <= 3 && v[0] != '0' && strings.Trim(string(v), "0123456789") == ""
+	f.require(ok, location, shapeMessages["browserVersion"])
 	return v
 }
 
@@ -156,9 +155,7 @@ func (f *faults) timezone(location, s string) string {
 }
 
 func (f *faults) locale(location string, l locale) locale {
-	if !isLocale(string(l)) {
-		f.add(location, shapeMessages["locale"], nil)
-	}
+	f.require(isLocale(string(l)), location, shapeMessages["locale"])
 	return l
 }
 
@@ -181,9 +178,7 @@ func isLocale(s string) bool {
 
 func (f *faults) geolocation(location string, g geolocation) geolocation {
 	normal, ok := normalGeolocation(string(g))
-	if !ok {
-		f.add(location, shapeMessages["geolocation"], nil)
-	}
+	f.require(ok, location, shapeMessages["geolocation"])
 	return geolocation(normal)
 }
 

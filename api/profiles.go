@@ -182,11 +182,9 @@ func (profileCreate) example() any {
 func (in *profileCreate) Resolve(ctx huma.Context) []error {
 	completable(ctx, in)
 	var f faults
-	if !in.Body.Name.Set {
-		f.add("body.name", "is required", nil)
-	}
+	f.require(in.Body.Name.Set, "body.name", "is required")
 	in.Body.check(&f)
-	in.workspace = f.workspace(callerOf(ctx.Context()), in.Body.WorkspaceID)
+	in.workspace = f.workspace(callerOf(ctx.Context()), "body.workspaceId", in.Body.WorkspaceID)
 	return f.errors()
 }
 

@@ -165,14 +165,11 @@ func readProxy(text string) (proxy.Proxy, error) {
 
 // checkAddress normalises the address members that are given, and checks each by itself.
 func (in *proxyInput) checkAddress(f *faults) {
-	for _, m := range []struct {
-		name string
-		null bool
-	}{{"type", in.Type.Null}, {"host", in.Host.Null}, {"port", in.Port.Null}, {"url", in.URL.Null}} {
-		if m.null {
-			f.add("body."+m.name, "has no default: it cannot be null", nil)
-		}
-	}
+	const needed = "has no default: it cannot be null"
+	f.require(!in.Type.Null, "body.type", needed)
+	f.require(!in.Host.Null, "body.host", needed)
+	f.require(!in.Port.Null, "body.port", needed)
+	f.require(!in.URL.Null, "body.url", needed)
 	if in.URL.given() {
 		in.readURL(f)
 	}
@@ -184,12 +181,9 @@ func (in *proxyInput) checkAddress(f *faults) {
 		}
 		in.Type.Value = string(t)
 	}
-	if in.Username.given() && in.Username.Value == "" {
-		f.add("body.username", "must have 1 to 255 bytes; null or absent means none", nil)
-	}
-	if in.Password.given() && in.Password.Value == "" {
-		f.add("body.password", "must have 1 to 255 bytes; null or absent means none", nil)
-	}
+	const notEmpty = "must have 1 to 255 bytes; null or absent means none"
+	f.require(!in.Username.given() || in.Username.Value != "", "body.username", notEmpty)
+	f.require(!in.Password.given() || in.Password.Value != "", "body.password", notEmpty)
 }
 
 // readURL reads the whole address from url. No other address member may be given beside it.
@@ -227,9 +221,8 @@ func (in *proxyInput) address(old proxy.Proxy, f *faults) proxy.Proxy {
 	for _, bad := range p.Validate() {
 		f.add("body."+bad.Field, bad.Message, nil)
 	}
-	if !utf8.ValidString(p.Username) { // %XX in a URL can be anything; answers show the user name, and JSON cannot
-		f.add("body.username", "must be UTF-8", nil)
-	}
+	// %XX in a URL can be anything; answers show the user name, and JSON cannot.
+	f.require(utf8.ValidString(p.Username), "body.username", "must be UTF-8")
 	return p.Normalize()
 }
 
@@ -237,16 +230,10 @@ func (in *proxyInput) address(old proxy.Proxy, f *faults) proxy.Proxy {
 func (in *proxyInput) create(f *faults) proxy.Proxy {
 	in.check(f)
 	in.checkMask(store.Proxy{}, f)
-	if !in.URL.Set {
-		for _, m := range []struct {
-			name string
-			set  bool
-		}{{"type", in.Type.Set}, {"host", in.Host.Set}, {"port", in.Port.Set}} {
-			if !m.set {
-				f.add("body."+m.name, "is required (or give url)", nil)
-			}
-		}
-	}
+	const needed = "is required (or give url)"
+	f.require(in.Type.Set || in.URL.Set, "body.type", needed)
+	f.require(in.Host.Set || in.URL.Set, "body.host", needed)
+	f.require(in.Port.Set || in.URL.Set, "body.port", needed)
 	return in.address(proxy.Proxy{}, f)
 }
 
@@ -340,7 +327,7 @@ func (proxyCreate) problems() []*problem.Error {
 func (in *proxyCreate) Resolve(ctx huma.Context) []error {
 	var f faults
 	in.value = in.Body.create(&f)
-	in.workspace = f.workspace(callerOf(ctx.Context()), in.Body.WorkspaceID)
+	in.workspace = f.workspace(callerOf(ctx.Context()), "body.workspaceId", in.Body.WorkspaceID)
 	return f.errors()
 }
 

@@ -127,9 +127,7 @@ func checkQuery(ctx huma.Context) {
 	}
 	f := &requestOf(ctx.Context()).queryFaults
 	query, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
-		f.add("query", "cannot be read: write & between parameters, and % as %25", nil)
-	}
+	f.require(err == nil, "query", "cannot be read: write & between parameters, and % as %25")
 	for name, values := range query {
 		if !utf8.ValidString(name + strings.Join(values, "")) {
 			f.add("query."+strings.ToValidUTF8(name, ""), "is not UTF-8", nil)

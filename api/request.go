@@ -22,6 +22,13 @@ type request struct {
 	answer         answerWriter
 }
 
+// require notes the message unless ok.
+func (f *faults) require(ok bool, location, message string) {
+	if !ok {
+		f.add(location, message, nil)
+	}
+}
+
 type requestKey struct{}
 
 func requestOf(ctx context.Context) *request {

@@ -86,11 +86,10 @@ func (s *API) authenticate(r *http.Request) (*caller, error) {
 
 // isUpgrade reports whether the request opens a WebSocket (RFC 6455, 4.1).
 func isUpgrade(r *http.Request) bool {
-	is := func(want string) func(string) bool {
-		return func(s string) bool { return strings.EqualFold(s, want) }
+	names := func(header, want string) bool {
+		return len(tokens(r.Header[header], func(s string) bool { return strings.EqualFold(s, want) })) > 0
 	}
-	return r.Method == http.MethodGet && len(tokens(r.Header["Upgrade"], is("websocket"))) > 0 && len(tokens(r.Header["Connection"],
-		is("upgrade"))) > 0
+	return r.Method == http.MethodGet && names("Upgrade", "websocket") && names("Connection", "upgrade")
 }
 
 // tokens returns the wanted values of a comma-separated header.
@@ -120,10 +119,9 @@ func (in *ticketInput) Resolve(huma.Context) []error {
 	rest, ok := strings.CutPrefix(in.Path, Prefix+"/profiles/")
 	_, rest, _ = strings.Cut(rest, "/")
 	socket, _, _ := strings.Cut(rest, "/")
-	if !ok || len(in.Path) > 300 || !isClean(in.Path) || strings.ContainsAny(in.Path, "?#%") || socket != "cdp" && socket != "live" {
-		f.add("body.path", "must be the path of a socket, "+Prefix+"/profiles/ID/live or …/cdp and what lies below it, without a query "+
-			"and of at most 300 bytes", nil)
-	}
+	ok = ok && len(in.Path) <= 300 && isClean(in.Path) && !strings.ContainsAny(in.Path, "?#%") && (socket == "cdp" || socket == "live")
+	f.require(ok, "body.path", "must be the path of a socket, "+Prefix+
+		"/profiles/ID/live or …/cdp and what lies below it, without a query and of at most 300 bytes")
 	return f.errors()
 }
 

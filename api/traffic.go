@@ -65,9 +65,7 @@ func (d *TrafficDays) Resolve(huma.Context) []error {
 		}
 		*v.day = runs.DayOf(at)
 	}
-	if len(f) == 0 && d.first > d.last {
-		f.add("query.to", "must not be before from", nil)
-	}
+	f.require(len(f) > 0 || d.first <= d.last, "query.to", "must not be before from")
 	return f.errors()
 }
 
