@@ -1,8 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"mime"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -115,10 +117,7 @@ func unsupportedList() *problem.Error {
 
 // mediaType is the Content-Type without its parameters. Every name of JSON becomes application/json, and so does an absent header.
 func mediaType(header string) string {
-	if header == "" {
-		return "application/json"
-	}
-	kind, params, err := mime.ParseMediaType(header)
+	kind, params, err := mime.ParseMediaType(cmp.Or(header, "application/json"))
 	charset := params["charset"]
 	if err != nil || charset != "" && !strings.EqualFold(charset, "utf-8") && !strings.EqualFold(charset, "us-ascii") {
 		return ""
@@ -132,7 +131,7 @@ func mediaType(header string) string {
 func (s *API) importProxies(ctx context.Context, in *importRequest) (*struct{ Body ImportAnswer }, error) {
 	ctx = context.WithoutCancel(ctx) // the import goes on when its client goes away
 	out := &ImportAnswer{Results: make([]importResultJSON, len(in.lines))}
-	var parts [][]int // indexes of lines that are proxies, each once
+	var once []int // indexes of lines that are proxies, each once
 	first := map[proxy.Proxy]int{}
 	again := map[int]int{} // lines that repeat a line above, and that line
 	for i, line := range in.lines {
@@ -150,14 +149,11 @@ func (s *API) importProxies(ctx context.Context, in *importRequest) (*struct{ Bo
 			again[i] = j
 		default:
 			first[address] = i
-			if n := len(parts); n == 0 || len(parts[n-1]) == importPart {
-				parts = append(parts, nil)
-			}
-			parts[len(parts)-1] = append(parts[len(parts)-1], i)
+			once = append(once, i)
 		}
 	}
 	var err error
-	for _, part := range parts {
+	for part := range slices.Chunk(once, importPart) {
 		if err = s.importPart(ctx, in, part, out.Results); err != nil {
 			break
 		}
@@ -165,12 +161,9 @@ func (s *API) importProxies(ctx context.Context, in *importRequest) (*struct{ Bo
 	for i, j := range again {
 		r := &out.Results[i]
 		r.Result, r.Reason = "duplicate", new("is the same proxy as a line above")
-		if r.ExistingID = out.Results[j].ID; r.ExistingID == nil {
-			r.ExistingID = out.Results[j].ExistingID
-		}
+		r.ExistingID = cmp.Or(out.Results[j].ID, out.Results[j].ExistingID)
 	}
-	out.count()
-	if made := out.made(); made > 0 {
+	if made := out.count(); made > 0 {
 		s.events.Publish(events.Event{Type: "proxy.imported", Workspace: in.workspace,
 			Data: proxiesImported{out.Ambiguous, made, out.Duplicate, out.Invalid}})
 	}
@@ -185,8 +178,12 @@ type proxiesImported struct {
 	Invalid   int `json:"invalid"`
 }
 
-func (out *ImportAnswer) count() {
+// count counts the lines of each result, and the proxies that were made: none in a dry run.
+func (out *ImportAnswer) count() (made int) {
 	for _, r := range out.Results {
+		if r.ID != nil {
+			made++
+		}
 		switch r.Result {
 		case "created":
 			out.Created++
@@ -198,16 +195,7 @@ func (out *ImportAnswer) count() {
 			out.Ambiguous++
 		}
 	}
-}
-
-// made counts the proxies that were made: none in a dry run.
-func (out *ImportAnswer) made() (n int) {
-	for _, r := range out.Results {
-		if r.ID != nil {
-			n++
-		}
-	}
-	return n
+	return made
 }
 
 // importPart writes some lines, and their results.

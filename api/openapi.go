@@ -33,8 +33,7 @@ func describeAPI(o *huma.OpenAPI) {
 // describeOperation sets what every operation has: its tag, its description with the scope, its errors.
 func describeOperation(op *huma.Operation, sc store.Right) {
 	op.Tags = []string{strings.Split(op.Path, "/")[1]}
-	op.Description = descriptions[op.OperationID] + "\n\nScope: `" + string(sc) + "`."
-	op.Description = strings.TrimSpace(op.Description)
+	op.Description = strings.TrimSpace(descriptions[op.OperationID] + "\n\nScope: `" + string(sc) + "`.")
 	errs := map[int]bool{401: true, 403: true, 421: true, 422: true, 429: true, 500: true}
 	if strings.Contains(op.Path, "{id}") {
 		errs[404] = true
@@ -81,17 +80,14 @@ func schemaName(t reflect.Type, hint string) string {
 
 // oldNames maps names of types to their names in the document.
 var oldNames = map[string]string{
-	"Check": "CheckJSON", "CheckError": "CheckErrorJSON", "Difference": "DifferenceJSON", "Explanation": "ExplainJSON",
-	"Latency":   "LatencyJSON",
-	"ListCheck": "ListCheckJSON", "Mismatch": "FindingJSON", "Setting": "SettingJSON", "Settings": "SettingsJSON",
-	"Timings": "TimingsJSON", "UDP": "UdpJSON",
-	"CPU": "CpuJSON", "Disk": "DiskJSON", "DryRun": "DryRunJSON", "Effective": "EffectiveJSON", "Egress": "ExitJSON", "End": "LastRunJSON",
-	"Host":  "RunHostJSON",
-	"Hosts": "RunHostsJSON", "Info": "RunJSON", "Isolation": "IsolationJSON", "LeakChannel": "LeakChannelJSON", "LeakTest": "LeakTestJSON",
-	"Memory": "MemoryJSON", "PastRun": "PastRunJSON", "Pressure": "PressureJSON", "Requested": "RequestedJSON", "Started": "StartJSON",
-	"Usage":       "UsageJSON",
-	"UsedBrowser": "BrowserJSON", "Warning": "WarningJSON",
-	"ImportAnswer": "ImportJSON", "ListedBrowser": "BrowserListJSON", "StopAnswer": "StopJSON",
+	"CPU": "CpuJSON", "Check": "CheckJSON", "CheckError": "CheckErrorJSON", "Difference": "DifferenceJSON", "Disk": "DiskJSON",
+	"DryRun": "DryRunJSON", "Effective": "EffectiveJSON", "Egress": "ExitJSON", "End": "LastRunJSON", "Explanation": "ExplainJSON",
+	"Host": "RunHostJSON", "Hosts": "RunHostsJSON", "ImportAnswer": "ImportJSON", "Info": "RunJSON", "Isolation": "IsolationJSON",
+	"Latency": "LatencyJSON", "LeakChannel": "LeakChannelJSON", "LeakTest": "LeakTestJSON", "ListCheck": "ListCheckJSON",
+	"ListedBrowser": "BrowserListJSON", "Memory": "MemoryJSON", "Mismatch": "FindingJSON", "PastRun": "PastRunJSON",
+	"Pressure": "PressureJSON", "Requested": "RequestedJSON", "Setting": "SettingJSON", "Settings": "SettingsJSON", "Started": "StartJSON",
+	"StopAnswer": "StopJSON", "Timings": "TimingsJSON", "UDP": "UdpJSON", "Usage": "UsageJSON", "UsedBrowser": "BrowserJSON",
+	"Warning": "WarningJSON",
 }
 
 // describe completes the document and returns it as JSON.
@@ -150,21 +146,17 @@ func completeSchemas(schemas huma.Registry) {
 			}
 		}
 	}
-	for _, name := range []string{"EffectiveJSON", "ChangedEffectiveJSON"} {
-		effective := schemas.Map()[name].Properties
-		shown := geolocation("").Schema(schemas)
-		shown.Description = effective["geolocation"].Description
-		effective["geolocation"] = shown
+	inline := func(object, member string, s *huma.Schema) {
+		members := schemas.Map()[object].Properties
+		s.Description = members[member].Description
+		members[member] = s
 	}
-	effective := schemas.Map()["EffectiveJSON"].Properties
-	shown := screen{}.Schema(schemas)
-	shown.Description = effective["screen"].Description
-	effective["screen"] = shown // inline, so that it can be null too
+	inline("EffectiveJSON", "geolocation", geolocation("").Schema(schemas))
+	inline("ChangedEffectiveJSON", "geolocation", geolocation("").Schema(schemas))
+	inline("EffectiveJSON", "screen", screen{}.Schema(schemas)) // so that it can be null too
 	delete(schemas.Map(), "Screen")
-	setting := schemas.Map()["SettingJSON"].Properties
-	setting["value"] = &huma.Schema{Description: setting["value"].Description, AnyOf: []*huma.Schema{{Type: huma.TypeString},
-		{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}}, {Type: huma.TypeObject, AdditionalProperties: true},
-		nullSchema()}}
+	inline("SettingJSON", "value", &huma.Schema{AnyOf: []*huma.Schema{{Type: huma.TypeString}, rawStrings("").Schema(schemas),
+		{Type: huma.TypeObject, AdditionalProperties: true}, nullSchema()}})
 }
 
 // orNullSchema returns a schema for s or null.

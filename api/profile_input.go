@@ -2,6 +2,7 @@ package api
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -89,25 +90,16 @@ type rule interface {
 // newSetting makes a row for a member of type T and a column of type C. The column has the Go name of the member's field. valid may be
 // nil: the schema checks the member. Types that do not fit panic when the program starts.
 func newSetting[T, C any](name string, effect runs.Effect, byDefault C, convert func(T) C, valid func(*faults, string, T) T) setting {
-	member, column := -1, -1
-	in, row := reflect.TypeFor[profileInput](), reflect.TypeFor[store.Profile]()
-	for i := range in.NumField() {
-		if strings.HasPrefix(in.Field(i).Tag.Get("json"), name+",") {
-			member = i
-		}
-	}
+	members := reflect.VisibleFields(reflect.TypeFor[profileInput]())
+	member := slices.IndexFunc(members, func(f reflect.StructField) bool { return strings.HasPrefix(f.Tag.Get("json"), name+",") })
 	if member < 0 {
 		panic(name + " is no member of profileInput")
 	}
-	for i := range row.NumField() {
-		if row.Field(i).Name == in.Field(member).Name {
-			column = i
-		}
-	}
-	if column < 0 {
+	column, ok := reflect.TypeFor[store.Profile]().FieldByName(members[member].Name)
+	if !ok {
 		panic(name + " is no column of profiles")
 	}
-	r := &ruleOf[T, C]{"body." + name, member, column, byDefault, convert, valid}
+	r := &ruleOf[T, C]{"body." + name, member, column.Index[0], byDefault, convert, valid}
 	r.member(new(profileInput))
 	r.column(new(store.Profile))
 	return setting{name, effect, r}
@@ -157,9 +149,6 @@ func text[T ~string](v T) string { return string(v) }
 
 // jsonList returns a list as JSON.
 func jsonList[S ~[]string](v S) string {
-	if len(v) == 0 {
-		return "[]"
-	}
 	b, err := json.Marshal([]string(v))
 	if err != nil { // strings that came out of JSON go back into it
 		return "[]"

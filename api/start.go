@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 
@@ -125,24 +126,14 @@ func (proxyIDInput) Schema(huma.Registry) *huma.Schema {
 // options are the request as package runs takes it, for a caller.
 func (in *startInput) options(c *caller) runs.Options {
 	o := runs.Options{Preflight: in.Preflight, DebugPort: in.DebugPort, AllowDowngrade: in.AllowDowngrade, DryRun: in.DryRun,
-		Asker: c.asker()}
-	if in.Headless.Set {
-		o.Headless.Set = true
-		if in.Headless.given() {
-			o.Headless.Value = new(in.Headless.Value)
-		}
+		Asker: c.asker(), StartURLs: runs.Override[[]string]{Set: in.StartURLs.Set, Value: in.StartURLs.Value}}
+	o.Headless.Set, o.Proxy.Set = in.Headless.Set, in.ProxyID.Set
+	if in.Headless.given() {
+		o.Headless.Value = new(in.Headless.Value)
 	}
-	if in.StartURLs.Set {
-		o.StartURLs = runs.Override[[]string]{Set: true, Value: in.StartURLs.Value}
-	}
-	if in.ProxyID.Set {
-		o.Proxy.Set = true
-		if in.ProxyID.given() {
-			o.Proxy.Value.ID = in.ProxyID.Value.ID
-			if from := in.ProxyID.Value.From; from != nil {
-				o.Proxy.Value.Pick = &runs.Pick{Tag: from.Tag, How: from.Pick}
-			}
-		}
+	o.Proxy.Value.ID = in.ProxyID.Value.ID
+	if from := in.ProxyID.Value.From; from != nil {
+		o.Proxy.Value.Pick = &runs.Pick{Tag: from.Tag, How: from.Pick}
 	}
 	return o
 }
@@ -170,10 +161,7 @@ func (s *API) startBy(ctx context.Context, in *startRequest, start starter) (*st
 		return nil, err
 	}
 	f, err := s.checkStartProxy(ctx, in.Body.ProxyID, row)
-	if err == nil {
-		err = f.problem()
-	}
-	if err != nil {
+	if err := cmp.Or(err, f.problem()); err != nil {
 		return nil, err
 	}
 	out, o := &struct{ Body startAnswer }{}, in.Body.options(callerOf(ctx))
