@@ -1,14 +1,15 @@
 package api
 
 import (
+	"reflect"
 	"strings"
-	"warren/problem"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/go-json-experiment/json"
+
+	"warren/problem"
 )
 
-// Describes what huma does not register: paths outside the API, streams, sockets and files.
+// Describes what huma does not register: paths outside the API, streams, sockets, files, and lists of proxies that are not JSON.
 
 // serverPath is a path outside the API.
 type serverPath struct {
@@ -27,14 +28,6 @@ var serverPaths = []serverPath{
 	{"/openapi.json", "openapi", "Get this document", false, map[string]string{"openapi": "3.1.0"}},
 }
 
-func (b serverPath) operation() *huma.Operation {
-	op := plainOperation(b.id, b.summary, "server", &huma.Schema{Type: "object", AdditionalProperties: true}, b.example)
-	if b.open {
-		op.Security = []map[string][]string{}
-	}
-	return op
-}
-
 func plainOperation(id, summary, tag string, schema *huma.Schema, example any) *huma.Operation {
 	problemSchema := &huma.Schema{Ref: "#/components/schemas/Problem"}
 	return &huma.Operation{OperationID: id, Summary: summary, Description: summary + ".", Tags: []string{tag},
@@ -43,6 +36,15 @@ func plainOperation(id, summary, tag string, schema *huma.Schema, example any) *
 			"default": {Description: "Error", Content: map[string]*huma.MediaType{"application/problem+json": {Schema: problemSchema,
 				Examples: problemExamples([]*problem.Error{unauthorized()}, 0)}}},
 		}}
+}
+
+// binary returns the content of a body that is bytes of one of the types.
+func binary(example string, types ...string) map[string]*huma.MediaType {
+	content := map[string]*huma.MediaType{}
+	for _, t := range types {
+		content[t] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}, Example: example}
+	}
+	return content
 }
 
 func pathParam(name, doc string) *huma.Param {
@@ -65,11 +67,11 @@ func eventsOperation() *huma.Operation {
 		Description: "The id of the last event received. Later events are sent first. If it is no longer known (too old, or from " +
 			"before a restart), `events.lost` is sent.",
 		Schema: &huma.Schema{Type: "string"}}}
-	op.Responses["200"] = &huma.Response{Description: "OK", Content: map[string]*huma.MediaType{"text/event-stream": {
+	op.Responses["200"].Content = map[string]*huma.MediaType{"text/event-stream": {
 		Schema: &huma.Schema{Type: "string"},
 		Example: "id: 0199a1c2-7d3e-7a10-8a55-0123456789ab\nevent: run.started\ndata: " +
 			"{\"id\":\"0199a1c2-7d3e-7a10-8a55-0123456789ab\",\"type\":\"run.started\",\"at\":\"2026-11-21T14:06:00.000Z\"," +
-			"\"workspaceId\":\"default\",\"data\":{\"id\":\"0199a1c2-7d3e-7a10-8a55-0123456789aa\"}}\n\n"}}}
+			"\"workspaceId\":\"default\",\"data\":{\"id\":\"0199a1c2-7d3e-7a10-8a55-0123456789aa\"}}\n\n"}}
 	return op
 }
 
@@ -94,23 +96,19 @@ func capabilityOperation(suffix string) *huma.Operation {
 }
 
 func liveOperation(suffix string) *huma.Operation {
-	id, summary := "profileLive", "Watch and control a running profile (WebSocket)"
 	if suffix != "" {
-		id, summary = "profileLiveDownload", "Get a file that the profile's browser downloaded"
+		op := plainOperation("profileLiveDownload", "Get a file that the profile's browser downloaded", "runs", nil, nil)
+		op.Description = "A file that the browser of this run downloaded, by the id that the live view sent. It is available until the " +
+			"run ends.\n\nScope: `run`."
+		op.Parameters = []*huma.Param{pathParam("id", "The profile's id."), pathParam("download", "The download's id.")}
+		op.Responses["200"].Content = binary("the file", "application/octet-stream")
+		return op
 	}
-	op := plainOperation(id, summary, "runs", nil, nil)
+	op := plainOperation("profileLive", "Watch and control a running profile (WebSocket)", "runs", nil, nil)
 	op.Description = "The live view: frames out, input in (docs/live.md). With `readonly=1` it only watches.\n\nScope: `run`."
 	op.Parameters = []*huma.Param{pathParam("id", "The profile's id.")}
 	op.Responses["101"] = &huma.Response{Description: "The socket is open."}
 	delete(op.Responses, "200")
-	if suffix != "" {
-		op.Description = "A file that the browser of this run downloaded, by the id that the live view sent. It is available until the " +
-			"run ends.\n\nScope: `run`."
-		op.Parameters = append(op.Parameters, pathParam("download", "The download's id."))
-		delete(op.Responses, "101")
-		op.Responses["200"] = &huma.Response{Description: "OK", Content: map[string]*huma.MediaType{"application/octet-stream": {
-			Schema: &huma.Schema{Type: "string", Format: "binary"}, Example: "the file"}}}
-	}
 	return op
 }
 
@@ -126,21 +124,64 @@ func capabilityLiveOperation(suffix string) *huma.Operation {
 
 // showPictures sets the media types of answers that are not JSON.
 func showPictures(o *huma.OpenAPI) {
-	bytes := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}, Example: "the bytes"}
-	o.Paths["/profiles/{id}/screenshot"].Get.Responses["200"].Content = map[string]*huma.MediaType{"image/png": bytes, "image/jpeg": bytes,
-		"image/webp": bytes}
+	shot := binary("the bytes", "image/png", "image/jpeg", "image/webp")
+	o.Paths["/profiles/{id}/screenshot"].Get.Responses["200"].Content = shot
+	o.Paths["/profiles/{id}/pdf"].Get.Responses["200"].Content = binary("the bytes", "application/pdf")
 	o.Paths["/proxies/check-all"].Post.Responses["200"].Content = map[string]*huma.MediaType{"application/x-ndjson": {
 		Schema: &huma.Schema{Type: huma.TypeString,
 			Description: "A line for each proxy: a JSON object as `POST /proxies/{id}/check` answers it."},
-		Example: exampleLine(exampleCheck())}}
-	o.Paths["/profiles/{id}/pdf"].Get.Responses["200"].Content = map[string]*huma.MediaType{"application/pdf": bytes}
+		Example: *jsonText(exampleCheck()) + "\n"}}
 }
 
-// exampleLine returns v as a line of a stream.
-func exampleLine(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // as in plain
-	}
-	return string(text) + "\n"
+// showFiles adds the operations on the bytes of files.
+func showFiles(o *huma.OpenAPI) {
+	get := plainOperation("getDownload", "Get a downloaded file", "profiles", nil, nil)
+	get.Description = "By its name in the list, whole or in part (`Range`, `If-Range`). It is always an attachment: no browser shows it " +
+		"as a page of this server. 409 `download_in_progress` before it is complete. 404 `download_not_found` if there is no such " +
+		"file.\n\nScope: `run`."
+	get.Parameters = []*huma.Param{pathParam("id", "The profile's id."), pathParam("name", "The download's name."),
+		{Name: "Range", In: "header", Description: "A range of the file (RFC 9110, 14.2). The answer is 206.",
+			Schema: &huma.Schema{Type: huma.TypeString}, Example: "bytes=0-1023"}}
+	bytes := binary("the bytes", "application/octet-stream")
+	get.Responses["200"].Content = bytes
+	get.Responses["206"] = &huma.Response{Description: "The requested range", Content: bytes}
+	o.Paths["/profiles/{id}/downloads/{name}"].Get = get
+	put := plainOperation("putUpload", "Upload a file for the pages of a run", "profiles",
+		&huma.Schema{Ref: "#/components/schemas/UploadJSON"}, plain(UploadJSON{}.example()))
+	o.Components.Schemas.Schema(reflect.TypeFor[UploadJSON](), true, "")
+	put.Description = "The body is the file, of any type and at most `--upload-limit` (413; 1 GiB by default). The file appears once " +
+		"it is complete, and replaces one of that name. The profile's next start deletes it. `path` is what `DOM.setFileInputFiles` " +
+		"takes.\n\nErrors: 507 `files_quota` if it does not fit. 409 `profile_not_running` if the profile does not run, because its " +
+		"start would delete the file.\n\nScope: `run`."
+	put.Parameters = []*huma.Param{pathParam("id", "The profile's id."),
+		pathParam("name", "The file's name, as pages see it: at most 255 bytes, without folders.")}
+	put.RequestBody = &huma.RequestBody{Required: true, Content: bytes}
+	o.Paths["/profiles/{id}/uploads/{name}"] = &huma.PathItem{Put: put}
+}
+
+// showLists sets the media types of import and export.
+func showLists(o *huma.OpenAPI) {
+	list := &huma.Schema{Type: huma.TypeObject, Required: []string{"proxies"},
+		Properties: map[string]*huma.Schema{"proxies": {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject,
+			AdditionalProperties: true}}}}
+	plainText := &huma.Schema{Type: huma.TypeString}
+	o.Paths["/proxies/export"].Get.Responses["200"].Content = map[string]*huma.MediaType{
+		"text/plain": {Schema: plainText, Example: "socks5://alice:secret@de.proxy.example:1080\n"},
+		"text/csv": {Schema: plainText,
+			Example: "type,host,port,username,password,name,tags,notes,rotateUrl,url\n" +
+				"socks5,de.proxy.example,1080,alice,secret,Berlin,de,,,\n"},
+		"application/json": {Schema: list, Example: plain(map[string]any{"proxies": []any{map[string]any{"type": "socks5",
+			"host": "de.proxy.example", "port": 1080, "username": "alice", "password": "secret", "tags": []string{"de"}}}})}}
+	op := o.Paths["/proxies/import"].Post
+	closed := huma.Schema{Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"proxies"},
+		Properties: map[string]*huma.Schema{
+			"workspaceId": {Type: huma.TypeString, Nullable: true, Description: "The workspace that gets the proxies."},
+			"proxies": {Type: huma.TypeArray, MaxItems: new(maxImportLines), Items: &huma.Schema{}, Description: "Each an object as " +
+				"addProxy takes it (without workspaceId; type may be absent), or a line of text/plain. Others are invalid in `results`."}}}
+	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+		"application/json": {Schema: &closed, Example: plain(importRequest{}.example())},
+		"text/plain": {Schema: plainText,
+			Example: "# two proxies\nde.proxy.example:1080:alice:secret\nhttp://fr.proxy.example:3128\n"},
+		"text/csv": {Schema: plainText,
+			Example: "type,host,port,username,password,tags\nsocks5,de.proxy.example,1080,alice,secret,\"shop,de\"\n"}}}
 }

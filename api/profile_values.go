@@ -53,18 +53,20 @@ func (g geolocation) MarshalJSON() ([]byte, error) { return wordOrRaw(string(g))
 
 // Schema is a word or a position.
 func (geolocation) Schema(huma.Registry) *huma.Schema {
-	number := func(low, high float64) *huma.Schema {
-		return &huma.Schema{Type: huma.TypeNumber, Minimum: &low, Maximum: &high}
-	}
-	accuracy := number(0, 100000)
+	accuracy := within(huma.TypeNumber, 0, 100000)
 	accuracy.Nullable = true
 	return &huma.Schema{AnyOf: []*huma.Schema{
 		{Type: huma.TypeString, Enum: []any{"auto", "off"}},
 		{Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"latitude", "longitude"},
 			Properties: map[string]*huma.Schema{
-				"latitude": number(-90, 90), "longitude": number(-180, 180), "accuracy": accuracy}},
+				"latitude": within(huma.TypeNumber, -90, 90), "longitude": within(huma.TypeNumber, -180, 180), "accuracy": accuracy}},
 		nullSchema(),
 	}, Examples: []any{map[string]any{"latitude": 52.52, "longitude": 13.4, "accuracy": 50}}}
+}
+
+// within takes a number from low to high.
+func within(kind string, low, high float64) *huma.Schema {
+	return &huma.Schema{Type: kind, Minimum: &low, Maximum: &high}
 }
 
 // wordOr reads a JSON string as the word, and anything else as a T, kept as compact JSON.
@@ -101,12 +103,11 @@ type screen struct {
 
 // Schema is inline and not a reference, so that it can allow null.
 func (screen) Schema(huma.Registry) *huma.Schema {
-	integer := func(low, high float64) *huma.Schema {
-		return &huma.Schema{Type: huma.TypeInteger, Minimum: &low, Maximum: &high}
-	}
+	factor := within(huma.TypeNumber, 0.5, 5)
+	factor.Nullable = true
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false, Nullable: true, Required: []string{"width", "height"},
-		Properties: map[string]*huma.Schema{"width": integer(320, 7680), "height": integer(240, 4320),
-			"deviceScaleFactor": {Type: huma.TypeNumber, Nullable: true, Minimum: new(0.5), Maximum: new(5.0)}},
+		Properties: map[string]*huma.Schema{"width": within(huma.TypeInteger, 320, 7680), "height": within(huma.TypeInteger, 240, 4320),
+			"deviceScaleFactor": factor},
 		Examples: []any{map[string]any{"width": 1920, "height": 1080, "deviceScaleFactor": 1}}}
 }
 

@@ -2,9 +2,14 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
+
+	"warren/problem"
 	"warren/store"
 )
 
@@ -50,4 +55,51 @@ func requestIDFrom(r *http.Request) string {
 		return id
 	}
 	return store.NewID()
+}
+
+// Completes a refusal. A request checks its form by itself, and its operation checks it against the database. A refusal of the form also
+// names the faults that only the database shows, so that a client learns every fault at once.
+
+// storedChecker is a request with faults that only the database or the server's settings show.
+type storedChecker interface {
+	// storedFaults returns these faults. It writes nothing. An error, such as an unknown profile, replaces the faults.
+	storedFaults(ctx context.Context, s *API) (faults, error)
+}
+
+// completable has the refusal of a request name its stored faults too. Resolve calls it.
+func completable(ctx huma.Context, in storedChecker) { requestOf(ctx.Context()).refusable = in }
+
+// moreFaults returns the faults of a refused request that errs lacks.
+func (r *request) moreFaults(ctx context.Context, errs []error) (more []error) {
+	if r.refusable == nil {
+		return nil
+	}
+	f, err := r.refusable.storedFaults(ctx, r.api)
+	if err != nil {
+		return []error{fromError(err)}
+	}
+	for _, fault := range f.errors() {
+		if !slices.ContainsFunc(errs, func(e error) bool { return e.Error() == fault.Error() }) {
+			more = append(more, fault)
+		}
+	}
+	return more
+}
+
+// profileRow returns a profile that the caller sees, from the trash when trashed is set. The error is a problem.NotFound when there
+// is none.
+func (s *API) profileRow(ctx context.Context, id string, trashed bool) (store.Profile, error) {
+	row, err := s.store.Read().GetProfileAny(ctx, store.GetProfileAnyParams{ID: id, Workspaces: callerOf(ctx).Sees.Filter()})
+	if err == nil && trashed != (row.TrashedAt != nil) {
+		err = store.ErrNoRow
+	}
+	return row, orNotFound(err, "profile")
+}
+
+// orNotFound maps store.ErrNoRow to a 404 for the kind of object. Other errors stay as they are.
+func orNotFound(err error, kind string) error {
+	if errors.Is(err, store.ErrNoRow) {
+		return problem.Missing(kind)
+	}
+	return err
 }
