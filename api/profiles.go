@@ -56,9 +56,7 @@ type profileJSON struct {
 	TrashedAt         *time.Time  `json:"trashedAt,omitempty,format:'2006-01-02T15:04:05.000Z07:00'" doc:"Only in the trash." example:"2026-11-21T14:06:00.000Z"`
 }
 
-func (profileJSON) example() any { return exampleProfile() }
-
-func exampleProfile() profileJSON {
+func (profileJSON) example() any {
 	return profileJSON{ID: exampleProfileID, WorkspaceID: "default", Name: "Shop, Berlin", OS: "win", BrowserVersion: "156",
 		Tags: `["shop","de"]`, ProxyID: new(exampleProxyID), FallbackProxyIDs: "[]", FallbackCountry: "same", LocalhostVia: "[]",
 		AllowHosts: "[]", DenyHosts: `["ads.example"]`, StartURLs: `["https://example.com/"]`, Timezone: "auto", Locale: "auto",

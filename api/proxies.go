@@ -129,19 +129,19 @@ func (in *proxyInput) check(f *faults) {
 		in.Notes.Value = f.text("body.notes", in.Notes.Value, 10000)
 	}
 	if in.RotateURL.given() {
-		f.rotateURL("body.rotateUrl", in.RotateURL.Value)
+		f.rotateURL(in.RotateURL.Value)
 	}
 	in.checkAddress(f)
 }
 
 // rotateURL wants an http or https address, or none.
-func (f *faults) rotateURL(location, text string) {
+func (f *faults) rotateURL(text string) {
 	u, err := url.Parse(text)
 	switch {
 	case text != "" && (text == "about:blank" || !isStartURL(text)):
-		f.add(location, "must be an http or https address", nil)
+		f.add("body.rotateUrl", "must be an http or https address", nil)
 	case err == nil && proxy.IsDebugHost(u.Hostname()):
-		f.add(location, "must not lead to 127.77.0.0/16, where runs listen for debuggers", nil)
+		f.add("body.rotateUrl", "must not lead to 127.77.0.0/16, where runs listen for debuggers", nil)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"warren/events"
 	"warren/problem"
 )
 
@@ -50,18 +49,14 @@ func (s *API) streamEvents(w http.ResponseWriter, r *http.Request) error {
 			if !ok || caller.Expired() { // the timer of the key does not run while the machine sleeps
 				return nil
 			}
-			text = sse(e)
+			// Clients send the id as Last-Event-ID when they reconnect.
+			text = fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", e.Place, e.Type, e.Text)
 		case <-beat.C:
 			text = []byte(": beat\n\n")
 		case <-ctx.Done():
 			return nil
 		}
 	}
-}
-
-// sse encodes an event for the stream. Clients send its id as Last-Event-ID when they reconnect.
-func sse(e events.Entry) []byte {
-	return fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", e.Place, e.Type, e.Text)
 }
 
 // receives reports whether the caller may receive events of a workspace. Events without one are for keys that see all workspaces.

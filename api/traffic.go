@@ -104,20 +104,18 @@ func sumTraffic(rows []store.Traffic, by string) *struct{ Body trafficJSON } {
 	out := trafficJSON{Data: []trafficRowJSON{}}
 	at := map[string]int{}
 	for _, row := range rows {
-		part := trafficRowJSON{}
+		var part trafficRowJSON
+		var key string
 		switch by {
 		case "run":
-			part.RunID = row.RunID
+			part.RunID, key = row.RunID, row.RunID
 		case "profile":
-			part.ProfileID = row.ProfileID
+			part.ProfileID, key = row.ProfileID, row.ProfileID
 		case "proxy":
-			part.ProxyID = &row.ProxyID
+			part.ProxyID, key = &row.ProxyID, row.ProxyID
 		default:
-			part.Day = time.Unix(row.Day*runs.DayLength, 0).UTC().Format(time.DateOnly)
-		}
-		key := part.Day + part.RunID + part.ProfileID
-		if part.ProxyID != nil {
-			key = *part.ProxyID
+			key = time.Unix(row.Day*runs.DayLength, 0).UTC().Format(time.DateOnly)
+			part.Day = key
 		}
 		i, there := at[key]
 		if !there {
