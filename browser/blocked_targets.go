@@ -12,17 +12,20 @@ import (
 // with the same id. mux.mu guards them.
 type blockedTargets struct {
 	extensions *extensions
-	arrived    map[string]bool   // its document is blocked
-	underWay   map[string]bool   // it is navigating to a blocked address
-	leaving    map[string]string // it is navigating to another address since: the loader id of that navigation
-	hasLeft    map[string]bool   // its renderer has committed that navigation
+	targets    map[string]departure
 }
 
-func newBlockedTargets() blockedTargets {
-	return blockedTargets{arrived: map[string]bool{}, underWay: map[string]bool{}, leaving: map[string]string{}, hasLeft: map[string]bool{}}
+// departure says how far a blocked target is on its way to an address that is not blocked. The zero value is one that stays.
+type departure struct {
+	isLeaving bool
+	loader    string // id of that navigation
+	hasLeft   bool   // its renderer has committed that navigation
 }
 
-func (t *blockedTargets) has(id string) bool { return t.arrived[id] || t.underWay[id] }
+func (t *blockedTargets) has(id string) bool {
+	_, blocked := t.targets[id]
+	return blocked
+}
 
 // isBlocked reports whether clients must not see a target.
 func (m *mux) isBlocked(target string) bool {
@@ -99,10 +102,7 @@ func (m *mux) trackNavigation(method string, params []byte) {
 func (m *mux) forgetBlocked(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.blocked.arrived, id)
-	delete(m.blocked.underWay, id)
-	delete(m.blocked.leaving, id)
-	delete(m.blocked.hasLeft, id)
+	delete(m.blocked.targets, id)
 	for _, s := range m.sessions {
 		if t := s.exposed[id]; t != nil && !t.shown && !t.hidden {
 			delete(s.exposed, id)
@@ -114,8 +114,9 @@ func (m *mux) forgetBlocked(id string) {
 func (m *mux) noteLeaving(frame, loader string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.blocked.has(frame) {
-		m.blocked.leaving[frame] = loader
+	if d, blocked := m.blocked.targets[frame]; blocked {
+		d.isLeaving, d.loader = true, loader
+		m.blocked.targets[frame] = d
 	}
 }
 
@@ -124,11 +125,13 @@ func (m *mux) noteLeaving(frame, loader string) {
 func (m *mux) leavesWith(frame, loader, kind string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if lead, leads := m.blocked.leaving[frame]; leads && (loader == lead || kind == "BackForwardCacheRestore") {
-		m.blocked.hasLeft[frame] = true
-		return true
+	d := m.blocked.targets[frame]
+	if !d.isLeaving || loader != d.loader && kind != "BackForwardCacheRestore" {
+		return false
 	}
-	return false
+	d.hasLeft = true
+	m.blocked.targets[frame] = d
+	return true
 }
 
 // unblockIfLeft unblocks a page once the browser process has left the blocked document too. Its event may come after the renderer's, and a
@@ -137,7 +140,7 @@ func (m *mux) unblockIfLeft(target string) {
 	left := func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		return m.blocked.hasLeft[target]
+		return m.blocked.targets[target].hasLeft
 	}
 	p, isPage := m.controller.page(target)
 	if !isPage || !left() {
@@ -145,7 +148,7 @@ func (m *mux) unblockIfLeft(target string) {
 	}
 	m.send(p.Session, "Page.getNavigationHistory", nil, func(a answer) {
 		var h navigationHistory
-		if a.err() != nil || json.Unmarshal(a.Result, &h) != nil {
+		if a.decode(&h) != nil {
 			return
 		}
 		if entry, ok := h.current(); ok && !m.blocked.extensions.isBlocked(entry.URL) && left() {
@@ -158,13 +161,8 @@ func (m *mux) unblockIfLeft(target string) {
 // queued for Chrome, before any later command.
 func (m *mux) block(target string, arrived bool) {
 	m.mu.Lock()
-	if arrived {
-		delete(m.blocked.underWay, target)
-		m.blocked.arrived[target] = true
-	} else {
-		delete(m.blocked.leaving, target)
-		delete(m.blocked.hasLeft, target)
-		m.blocked.underWay[target] = true
+	if !arrived || !m.blocked.has(target) {
+		m.blocked.targets[target] = departure{}
 	}
 	var off []*session
 	var below [][]*session
@@ -198,17 +196,14 @@ func (m *mux) block(target string, arrived bool) {
 // or would have been, are attached.
 func (m *mux) unblock(target string) {
 	m.mu.Lock()
-	delete(m.blocked.arrived, target)
-	delete(m.blocked.underWay, target)
-	delete(m.blocked.leaving, target)
-	delete(m.blocked.hasLeft, target)
+	delete(m.blocked.targets, target)
 	m.mu.Unlock()
 	m.send("", "Target.getTargetInfo", map[string]string{"targetId": target}, func(a answer) {
 		var got struct {
 			TargetInfo json.RawMessage `json:"targetInfo"`
 		}
 		var info TargetInfo
-		if a.err() != nil || json.Unmarshal(a.Result, &got) != nil || json.Unmarshal(got.TargetInfo, &info) != nil || m.isHidden(info) {
+		if a.decode(&got) != nil || json.Unmarshal(got.TargetInfo, &info) != nil || m.isHidden(info) {
 			return
 		}
 		m.mu.Lock()

@@ -87,13 +87,8 @@ func (m *mux) flush() {
 // setBasePage makes the page session that Chrome has attached the client's base session. It runs on the reading goroutine, the only one
 // that reads base while messages arrive.
 func (c *client) setBasePage(a answer) error {
-	if err := a.err(); err != nil {
-		return err
-	}
-	var r struct {
-		SessionID string `json:"sessionId"`
-	}
-	if err := json.Unmarshal(a.Result, &r); err != nil {
+	r, err := a.reference()
+	if err != nil {
 		return err
 	}
 	if c.mux.session(r.SessionID) == nil { // it has ended, or its page is blocked
@@ -109,9 +104,7 @@ func (c *client) hidesBrowserTarget(method string, params []byte) bool {
 	if method != "Target.targetCreated" && method != "Target.targetInfoChanged" {
 		return false
 	}
-	var p struct {
-		TargetInfo TargetInfo `json:"targetInfo"`
-	}
+	var p reference
 	return json.Unmarshal(params, &p) == nil && p.TargetInfo.Type == "browser" && p.TargetInfo.TargetID != c.browser
 }
 

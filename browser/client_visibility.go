@@ -123,7 +123,7 @@ func (m *mux) rejectSession(parent *session, id string, info TargetInfo, waits b
 
 // namesBlockedTarget reports whether a command names a target that clients must not see. m.mu is held.
 func (m *mux) namesBlockedTarget(method string, params []byte) bool {
-	if len(m.blocked.arrived)+len(m.blocked.underWay) == 0 ||
+	if len(m.blocked.targets) == 0 ||
 		!strings.HasPrefix(method, "Target.") && !strings.HasPrefix(method, "Browser.") {
 		return false
 	}
@@ -140,9 +140,7 @@ func (m *mux) answerFilter(method string) func(json.RawMessage) (json.RawMessage
 		return m.visibleTargets
 	case "Target.getTargetInfo":
 		return func(result json.RawMessage) (json.RawMessage, bool) {
-			var got struct {
-				TargetInfo TargetInfo `json:"targetInfo"`
-			}
+			var got reference
 			ok := json.Unmarshal(result, &got) == nil && !m.isHidden(got.TargetInfo)
 			return m.withClientAttached(result, got.TargetInfo.TargetID), ok
 		}

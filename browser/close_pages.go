@@ -32,13 +32,11 @@ func (ctl *controller) closeIfBlocked(target, address string) {
 
 // awaitSent waits until the controller has resumed a target. It gives up after attachTimeout.
 func (ctl *controller) awaitSent(target string) {
-	timer := time.NewTimer(attachTimeout)
-	defer timer.Stop()
 	state := ctl.stateOf(target)
 	select {
 	case <-state.sent:
 	case <-state.done:
-	case <-timer.C:
+	case <-time.After(attachTimeout):
 	case <-ctl.mux.in.done: // the browser has gone
 	}
 	ctl.forgetUnattached(target, state)
@@ -53,10 +51,9 @@ func (ctl *controller) closePage(target string) {
 			return
 		}
 		ctl.mux.send("", "Target.closeTarget", map[string]string{"targetId": target}, nil)
-		timer := time.NewTimer(time.Second)
 		select {
 		case <-state.detached:
-		case <-timer.C:
+		case <-time.After(time.Second):
 		case <-ctl.mux.in.done: // with the browser
 			return
 		}

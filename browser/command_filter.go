@@ -20,10 +20,9 @@ func (x *extensions) refusal(method string, params []byte, wrapped bool) string 
 	case wrapped && (domain == "Target" || method == "Page.getNavigationHistory"):
 		return notWrapped
 	}
-	var addresses []string
 	switch method {
 	case "Page.navigate", "Target.createTarget", "Network.loadNetworkResource", "Fetch.continueRequest":
-		addresses = texts(members(params)["url"])
+		return x.addressRefusal(texts(members(params)["url"]))
 	case "Target.createBrowserContext": // the context would have its own way to the network
 		all := members(params)
 		if slices.ContainsFunc(
@@ -31,7 +30,7 @@ func (x *extensions) refusal(method string, params []byte, wrapped bool) string 
 			return notElsewhere
 		}
 	}
-	return x.addressRefusal(addresses)
+	return ""
 }
 
 const (

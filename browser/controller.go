@@ -278,10 +278,8 @@ func (ctl *controller) createBlank(c *client, params []byte) ([]byte, func(answe
 	p["url"] = json.RawMessage(`"` + BlankPage + `"`)
 	changed, _ := json.Marshal(p) // p was decoded from JSON
 	return changed, func(a answer, deliver func()) {
-		var made struct {
-			TargetID string `json:"targetId"`
-		}
-		if a.err() != nil || json.Unmarshal(a.Result, &made) != nil {
+		made, err := a.reference()
+		if err != nil {
 			deliver()
 			return
 		}
@@ -296,12 +294,10 @@ func (ctl *controller) awaitOverridesFor(info TargetInfo) (overrides []override,
 	}
 	answer := make(chan []override, 1)
 	go func() { answer <- ctl.overridesFor(info) }()
-	timer := time.NewTimer(attachTimeout)
-	defer timer.Stop()
 	select {
 	case overrides = <-answer:
 		return overrides, true
-	case <-timer.C:
+	case <-time.After(attachTimeout):
 	}
 	select { // after a machine's sleep both are ready
 	case overrides = <-answer:
@@ -334,8 +330,6 @@ func (ctl *controller) awaitAllOverrides(ctx context.Context) error {
 
 // awaitOverrides waits until a target has its overrides. It gives up after attachTimeout if the target has gone or is not attached.
 func (ctl *controller) awaitOverrides(ctx context.Context, target string) {
-	timer := time.NewTimer(attachTimeout)
-	defer timer.Stop()
 	state := ctl.stateOf(target)
 	defer ctl.forgetUnattached(target, state)
 	select {
@@ -343,7 +337,7 @@ func (ctl *controller) awaitOverrides(ctx context.Context, target string) {
 		return
 	case <-ctx.Done():
 		return
-	case <-timer.C:
+	case <-time.After(attachTimeout):
 	}
 	if !ctl.isAttached(state) {
 		return

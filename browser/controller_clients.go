@@ -138,20 +138,17 @@ func (ctl *controller) navigateNewTab(target, address string, c *client, tell fu
 // awaitClient returns when the client's session has its overrides, or when no client attaches. A client that is attaching gets more time:
 // during the navigation Chrome would answer its session only with the new document.
 func (ctl *controller) awaitClient(a *newTab) {
-	timer := time.NewTimer(ctl.attachWait)
-	defer timer.Stop()
 	var acknowledged <-chan struct{}
 	select {
 	case acknowledged = <-a.overridden:
-	case <-timer.C:
+	case <-time.After(ctl.attachWait):
 		if acknowledged = ctl.attaching.pending(); acknowledged == nil {
 			return
 		}
 	}
-	timer.Reset(attachTimeout)
 	select {
 	case <-acknowledged:
-	case <-timer.C:
+	case <-time.After(attachTimeout):
 	}
 }
 
@@ -186,15 +183,14 @@ func (ctl *controller) reapplyShared() {
 					all = append(all, ctl.sendOverrides(s, overrides))
 				}
 			}
-			timer := time.NewTimer(attachTimeout) // a renderer may hang
+			waiting, cancel := context.WithTimeout(context.Background(), attachTimeout) // a renderer may hang
 			for _, acknowledged := range all {
 				select {
 				case <-acknowledged:
-				case <-timer.C:
-					timer.Reset(0)
+				case <-waiting.Done():
 				}
 			}
-			timer.Stop()
+			cancel()
 		}
 	}()
 }

@@ -104,11 +104,7 @@ func (m *mux) dispatchToController(s *session, method string, params []byte) {
 
 // onAttached handles Target.attachedToTarget (CDP). The new session belongs to the owner of its parent, which is nil for the root session.
 func (m *mux) onAttached(parent *session, params []byte) {
-	var p struct {
-		SessionID  string     `json:"sessionId"`
-		TargetInfo TargetInfo `json:"targetInfo"`
-		Waits      bool       `json:"waitingForDebugger"`
-	}
+	var p reference
 	if err := json.Unmarshal(params, &p); err != nil || p.SessionID == "" {
 		return
 	}
@@ -134,9 +130,7 @@ func (m *mux) onAttached(parent *session, params []byte) {
 
 // onDetached handles Target.detachedFromTarget (CDP): it removes the session and all sessions below it.
 func (m *mux) onDetached(parent *session, params []byte) {
-	var p struct {
-		SessionID string `json:"sessionId"`
-	}
+	var p reference
 	if err := json.Unmarshal(params, &p); err != nil {
 		return
 	}

@@ -156,10 +156,8 @@ func (d *downloads) notePageContext(context string) {
 
 // onContextCreated is called with the answer to a client's Target.createBrowserContext, before the client gets it.
 func (d *downloads) onContextCreated(a answer) {
-	var made struct {
-		Context string `json:"browserContextId"`
-	}
-	if a.err() != nil || json.Unmarshal(a.Result, &made) != nil || made.Context == "" {
+	made, err := a.reference()
+	if err != nil || made.Context == "" {
 		return
 	}
 	d.mu.Lock()

@@ -50,7 +50,7 @@ func newMachineFiles(t *testing.T) *machineFiles {
 // inside runs a shell script as a run's browser, and returns its output.
 func (m *machineFiles) inside(script string) string {
 	m.t.Helper()
-	iso, err := openNamespace(&m.spec)
+	iso, err := openNamespace(&m.spec, true)
 	if err != nil {
 		m.t.Fatal(err)
 	}

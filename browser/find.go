@@ -49,10 +49,8 @@ func Find(ctx context.Context, path string) (Installed, error) {
 			return Installed{}, ctx.Err()
 		}
 		if err != nil {
-			return Installed{},
-				&NotFoundError{
-					Tried: []string{path}, Reason: reason(err),
-					Hint: "Give the path of a Chromium or Chrome, or leave it out. " + installHint()}
+			hint := "Give the path of a Chromium or Chrome, or leave it out. " + installHint()
+			return Installed{}, &NotFoundError{Tried: []string{path}, Reason: reason(err), Hint: hint}
 		}
 		return found, nil
 	}
@@ -120,8 +118,7 @@ func reason(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "there is no such file"
 	}
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathError.Err.Error()
 	}
 	return err.Error()
@@ -162,16 +159,20 @@ func parseVersion(line string) (Installed, bool) {
 	if m == nil {
 		return Installed{}, false
 	}
-	major, _ := strconv.Atoi(m[2])
-	return Installed{Product: m[1], Version: m[2] + m[3], Major: major}, true
+	return Installed{Product: m[1], Version: m[2] + m[3], Major: majorOf(m[2])}, true
 }
 
 // parseProduct parses "Chrome/156.0.8078.79", the product of Browser.getVersion (CDP).
 func parseProduct(product string) Installed {
 	name, version, _ := strings.Cut(product, "/")
-	major, _, _ := strings.Cut(version, ".")
-	n, _ := strconv.Atoi(major)
-	return Installed{Product: strings.TrimPrefix(name, "Headless"), Version: version, Major: n}
+	return Installed{Product: strings.TrimPrefix(name, "Headless"), Version: version, Major: majorOf(version)}
+}
+
+// majorOf returns the first number of a version, 0 for none.
+func majorOf(version string) int {
+	first, _, _ := strings.Cut(version, ".")
+	major, _ := strconv.Atoi(first)
+	return major
 }
 
 // unwrap returns the program behind a wrapper script. Debian's wrapper adds flags, and Chrome's starts helpers that outlive it.

@@ -27,17 +27,16 @@ func installHint() string {
 }
 
 func hintFor(release string, root bool) string {
-	command := "Install Chromium with this system's package manager, or give the browser's path."
 	for _, id := range distribution(release) {
-		if c := installCommands()[id]; c != "" {
-			if !root {
-				c = "sudo " + c
-			}
-			command = "Install it with: " + c
-			break
+		switch command := installCommands()[id]; {
+		case command == "":
+		case root:
+			return "Install it with: " + command
+		default:
+			return "Install it with: sudo " + command
 		}
 	}
-	return command
+	return "Install Chromium with this system's package manager, or give the browser's path."
 }
 
 // distribution returns the system's id, then the ids that it resembles.

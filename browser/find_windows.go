@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -46,15 +45,14 @@ func installedAt(_ context.Context, path string) (Installed, error) {
 	if err != nil {
 		return Installed{}, err
 	}
-	version := regexp.MustCompile(`^(\d+)\.\d+\.\d+\.\d+$`)
+	version := regexp.MustCompile(`^\d+\.\d+\.\d+\.\d+$`)
 	var found Installed
 	for _, e := range entries {
 		name, manifest := strings.CutSuffix(e.Name(), ".manifest")
-		m := version.FindStringSubmatch(name)
-		if m == nil || e.IsDir() == manifest {
+		if !version.MatchString(name) || e.IsDir() == manifest {
 			continue
 		}
-		if major, _ := strconv.Atoi(m[1]); major >= found.Major {
+		if major := majorOf(name); major >= found.Major {
 			found = Installed{Path: path, Product: productOf(path), Version: name, Major: major}
 		}
 	}

@@ -53,18 +53,15 @@ var protocol []byte
 func (b *Browser) Gateway() http.Handler {
 	g := b.gateway
 	mux := http.NewServeMux()
-	for _, path := range []string{"/json/version", "/json/version/{$}"} {
-		mux.HandleFunc("GET "+path, g.serveJSON(g.version))
+	for _, end := range []string{"", "/{$}"} {
+		mux.HandleFunc("GET /json/version"+end, g.serveRunning(g.version))
+		mux.HandleFunc("GET /json"+end, g.serveRunning(g.list))
+		mux.HandleFunc("GET /json/list"+end, g.serveRunning(g.list))
+		mux.HandleFunc("GET /json/protocol"+end, serveJSON(func(*http.Request) (any, error) { return json.RawMessage(protocol), nil }))
 	}
-	for _, path := range []string{"/json", "/json/{$}", "/json/list", "/json/list/{$}"} {
-		mux.HandleFunc("GET "+path, g.serveJSON(g.list))
-	}
-	for _, path := range []string{"/json/protocol", "/json/protocol/{$}"} {
-		mux.HandleFunc("GET "+path, g.serveJSON(func(*http.Request) (any, error) { return json.RawMessage(protocol), nil }))
-	}
-	mux.HandleFunc("PUT /json/new", g.serveJSON(g.newPage))
-	mux.HandleFunc("GET /json/activate/{id}", g.serveJSON(g.pageCommand("Target.activateTarget")))
-	mux.HandleFunc("GET /json/close/{id}", g.serveJSON(g.pageCommand("Target.closeTarget")))
+	mux.HandleFunc("PUT /json/new", g.serveRunning(g.newPage))
+	mux.HandleFunc("GET /json/activate/{id}", g.serveRunning(pageCommand("Target.activateTarget", "Target activated")))
+	mux.HandleFunc("GET /json/close/{id}", g.serveRunning(pageCommand("Target.closeTarget", "Target is closing")))
 	mux.HandleFunc("GET /devtools/browser/{id}", g.browserSocket)
 	mux.HandleFunc("GET /devtools/page/{id}", g.pageSocket)
 	mux.HandleFunc("GET /{$}", g.browserSocket)
@@ -124,7 +121,7 @@ type httpError struct {
 func (e *httpError) Error() string { return e.message }
 
 // serveJSON serves the result of f as JSON, or as plain text if it is a string.
-func (g *gateway) serveJSON(f func(*http.Request) (any, error)) http.HandlerFunc {
+func serveJSON(f func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), queryTimeout)
 		defer cancel()
@@ -150,12 +147,23 @@ func (g *gateway) serveJSON(f func(*http.Request) (any, error)) http.HandlerFunc
 	}
 }
 
+// serveRunning is serveJSON for what only a running browser can answer.
+func (g *gateway) serveRunning(f func(*mux, *http.Request) (any, error)) http.HandlerFunc {
+	return serveJSON(func(r *http.Request) (any, error) {
+		m, err := g.b.running()
+		if err != nil {
+			return nil, err
+		}
+		return f(m, r)
+	})
+}
+
 // writeError answers an error. Chrome's own errors have status 500, as on its port.
 func writeError(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
-	var he *httpError
+	he, isHTTP := errors.AsType[*httpError](err)
 	switch {
-	case errors.As(err, &he):
+	case isHTTP:
 		status = he.status
 	case errors.Is(err, errNotStarted), errors.Is(err, errPipeEnded):
 		status = http.StatusServiceUnavailable
@@ -166,11 +174,7 @@ func writeError(w http.ResponseWriter, err error) {
 }
 
 // version serves /json/version.
-func (g *gateway) version(r *http.Request) (any, error) {
-	m, err := g.b.running()
-	if err != nil {
-		return nil, err
-	}
+func (g *gateway) version(m *mux, r *http.Request) (any, error) {
 	var v struct {
 		ProtocolVersion string `json:"protocolVersion"`
 		Product         string `json:"product"`
@@ -218,11 +222,7 @@ func entryOf(r *http.Request, t TargetInfo) targetEntry {
 }
 
 // list serves /json/list.
-func (g *gateway) list(r *http.Request) (any, error) {
-	m, err := g.b.running()
-	if err != nil {
-		return nil, err
-	}
+func (g *gateway) list(m *mux, r *http.Request) (any, error) {
 	targets, err := m.targets(r.Context())
 	all := []targetEntry{}
 	for _, t := range targets {
@@ -234,11 +234,7 @@ func (g *gateway) list(r *http.Request) (any, error) {
 }
 
 // newPage serves PUT /json/new?{url}.
-func (g *gateway) newPage(r *http.Request) (any, error) {
-	m, err := g.b.running()
-	if err != nil {
-		return nil, err
-	}
+func (g *gateway) newPage(m *mux, r *http.Request) (any, error) {
 	address, err := url.QueryUnescape(r.URL.RawQuery)
 	if err == nil && address == "" {
 		address = BlankPage
@@ -246,9 +242,7 @@ func (g *gateway) newPage(r *http.Request) (any, error) {
 	if err != nil || CheckURL(address) != nil {
 		return nil, &httpError{http.StatusBadRequest, "only http, https and about:blank can be opened here"}
 	}
-	var made struct {
-		TargetID string `json:"targetId"`
-	}
+	var made reference
 	if err := m.call(r.Context(), "", "Target.createTarget", map[string]string{"url": BlankPage}, &made); err != nil {
 		return nil, err
 	}
@@ -258,14 +252,9 @@ func (g *gateway) newPage(r *http.Request) (any, error) {
 	return entryOf(r, TargetInfo{TargetID: made.TargetID, Type: "page", URL: address}), nil
 }
 
-// pageCommand serves a command on one page.
-func (g *gateway) pageCommand(method string) func(*http.Request) (any, error) {
-	done := map[string]string{"Target.activateTarget": "Target activated", "Target.closeTarget": "Target is closing"}[method]
-	return func(r *http.Request) (any, error) {
-		m, err := g.b.running()
-		if err != nil {
-			return nil, err
-		}
+// pageCommand serves a command on one page, with done as the answer.
+func pageCommand(method, done string) func(*mux, *http.Request) (any, error) {
+	return func(m *mux, r *http.Request) (any, error) {
 		id := r.PathValue("id")
 		targets, err := m.targets(r.Context())
 		if err != nil {

@@ -32,12 +32,10 @@ func (m *mux) hold(s *session, cmd command) bool {
 // take any time to apply them. A target that the controller has not attached to within attachTimeout is closed.
 func (m *mux) release(s *session, state *overrideState) {
 	defer m.controller.forgetUnattached(s.target, state)
-	timer := time.NewTimer(attachTimeout)
-	defer timer.Stop()
 	select {
 	case <-state.done:
 	case <-s.client.done:
-	case <-timer.C:
+	case <-time.After(attachTimeout):
 		if !m.awaitUnknown(s, state) {
 			m.refuseHeld(s)
 			return
@@ -51,13 +49,10 @@ func (m *mux) release(s *session, state *overrideState) {
 // awaitUnknown waits longer for a target without overrides after attachTimeout. A target that the controller has not attached to is closed.
 // If Chrome does not close it, awaitUnknown returns false: the target stays paused, and the client gets an error.
 func (m *mux) awaitUnknown(s *session, state *overrideState) bool {
-	timer := time.NewTimer(attachTimeout)
-	defer timer.Stop()
-	late := timer.C
-	if m.controller.isAttached(state) {
-		late = nil
-	} else {
+	var late <-chan time.Time
+	if !m.controller.isAttached(state) {
 		m.controller.closeTarget(s, "the controller is not attached to it")
+		late = time.After(attachTimeout)
 	}
 	select {
 	case <-state.done:
@@ -98,7 +93,7 @@ func (m *mux) refuseHeld(s *session) {
 func (m *mux) unhold(s *session) {
 	if m.sessions[s.id] == s {
 		for _, cmd := range s.held {
-			_ = m.in.enqueueAlways(cmd.encode())
+			_ = m.in.enqueue(cmd.encode())
 		}
 	}
 	s.held, s.heldBytes, s.isHeld = nil, 0, false

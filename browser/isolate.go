@@ -8,18 +8,14 @@ import (
 )
 
 // CheckIsolation creates a namespace as for a run and closes it again. It fails with an *IsolationError where that is not possible.
-func CheckIsolation() error {
-	iso, err := openNamespace(&Spec{})
-	if err != nil {
-		return err
-	}
-	return iso.close()
-}
+func CheckIsolation() error { return tryNamespace(&Spec{}) }
 
 // CheckFiles creates a namespace as for a run and tries whether the kernel can hide files in it. It fails with an *IsolationError where
 // that is not possible.
-func CheckFiles() error {
-	iso, err := openNamespace(&Spec{Files: FilesInNamespace})
+func CheckFiles() error { return tryNamespace(&Spec{Files: FilesInNamespace}) }
+
+func tryNamespace(s *Spec) error {
+	iso, err := openNamespace(s, true)
 	if err != nil {
 		return err
 	}
@@ -30,11 +26,11 @@ func CheckFiles() error {
 func openIsolation(s *Spec) (isolator, error) {
 	refused := s.needsLoopback()
 	if refused == nil && s.Network != OnLoopback {
-		iso, err := openNamespace(s)
+		iso, err := openNamespace(s, true)
 		if err == nil {
 			return iso, nil
 		}
-		if !errors.As(err, &refused) || !refused.Refused {
+		if refused, _ = errors.AsType[*IsolationError](err); refused == nil || !refused.Refused {
 			return nil, err // a temporary error is no reason for weaker isolation
 		}
 	}

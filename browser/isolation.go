@@ -63,9 +63,3 @@ type isolator interface {
 	// close releases everything, the listener too.
 	close() error
 }
-
-// fileIsolator is a mount namespace whose browser has not started yet.
-type fileIsolator interface {
-	start(cmd *exec.Cmd) (*exec.Cmd, error)
-	close() error
-}

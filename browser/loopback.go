@@ -13,19 +13,19 @@ import (
 type loopback struct {
 	l     net.Listener
 	why   *IsolationError
-	files fileIsolator // starts the browser where files are hidden; nil: they are not
+	files isolator // starts the browser where files are hidden; nil: they are not
 	peers peers
 }
 
 func openLoopback(s *Spec, why *IsolationError) (*loopback, error) {
 	b := &loopback{why: why}
 	if s.Files != FilesByGuard && !isSnap(s.Path) {
-		iso, err := openMounts(s)
-		var refused *IsolationError
+		iso, err := openNamespace(s, false)
+		refused, _ := errors.AsType[*IsolationError](err)
 		switch {
 		case err == nil:
 			b.files = iso
-		case !errors.As(err, &refused) || !refused.Refused || s.Files == FilesInNamespace:
+		case refused == nil || !refused.Refused || s.Files == FilesInNamespace:
 			return nil, err
 		}
 	}

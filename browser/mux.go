@@ -84,7 +84,7 @@ func newMux(p *pipe, log *slog.Logger) *mux {
 	m := &mux{
 		log: log, pipe: p, in: newQueue(commandLimit), lastID: firstID - 1, spare: make(chan *client, spareClients),
 		pending: map[int64]pending{}, sessions: map[string]*session{}, clients: map[*client]struct{}{},
-		holdsChanged: make(chan struct{}), blocked: newBlockedTargets(),
+		holdsChanged: make(chan struct{}), blocked: blockedTargets{targets: map[string]departure{}},
 	}
 	m.backlog = newBacklog(m.endStalled)
 	m.controller, m.downloads = newController(m), newDownloads(m)
@@ -141,40 +141,38 @@ func (m *mux) session(id string) *session {
 	return m.sessions[id]
 }
 
-// controllerSessions returns the controller's sessions on a target; "": on all targets.
-func (m *mux) controllerSessions(target string) (all []*session) {
+// sessionsWith returns the sessions that match. match runs under m.mu.
+func (m *mux) sessionsWith(match func(*session) bool) (all []*session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.sessions {
-		if s.client == nil && s.kind != "browser" && (target == "" || s.target == target) {
+		if match(s) {
 			all = append(all, s)
 		}
 	}
 	return all
 }
 
+// controllerSessions returns the controller's sessions on a target; "": on all targets.
+func (m *mux) controllerSessions(target string) []*session {
+	return m.sessionsWith(func(s *session) bool {
+		return s.client == nil && s.kind != "browser" && (target == "" || s.target == target)
+	})
+}
+
 // clientSessions returns the clients' sessions that have the identity's user agent.
-func (m *mux) clientSessions() (all []*session) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, s := range m.sessions {
-		if s.client != nil && s.kind != "browser" && !s.ownAgent {
-			all = append(all, s)
-		}
-	}
-	return all
+func (m *mux) clientSessions() []*session {
+	return m.sessionsWith(func(s *session) bool { return s.client != nil && s.kind != "browser" && !s.ownAgent })
 }
 
 // isAttached reports whether a client is attached to a target.
 func (m *mux) isAttached(c *client, target string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, s := range m.sessions {
-		if s.target == target && s.client == c {
-			return true
-		}
-	}
-	return false
+	return len(m.sessionsWith(func(s *session) bool { return s.target == target && s.client == c })) > 0
+}
+
+// hasClient reports whether any client is attached to a target.
+func (m *mux) hasClient(target string) bool {
+	return len(m.sessionsWith(func(s *session) bool { return s.target == target && s.client != nil })) > 0
 }
 
 // removeSession removes s, its children and their pending commands. It returns the removed sessions and commands. m.mu is held.
@@ -242,7 +240,7 @@ func (m *mux) send(session, method string, params any, done func(answer)) {
 	}
 	id := m.registerCall(pending{session: session, then: done})
 	m.mu.Unlock()
-	_ = m.in.enqueueAlways(command{id: id, session: session, method: method, params: raw}.encode()) // if the queue is closed, end answers
+	_ = m.in.enqueue(command{id: id, session: session, method: method, params: raw}.encode()) // if the queue is closed, end answers
 }
 
 // call sends a command, waits for the answer and decodes it into result, which may be nil. It fails with a *ProtocolError, with ctx's
@@ -254,13 +252,10 @@ func (m *mux) call(ctx context.Context, session, method string, params, result a
 	case <-ctx.Done():
 		return fmt.Errorf("%s: %w", method, ctx.Err())
 	case a := <-answers:
-		if err := a.err(); err != nil {
+		if err := a.decode(result); err != nil {
 			return fmt.Errorf("%s: %w", method, err)
 		}
-		if result == nil {
-			return nil
-		}
-		return json.Unmarshal(a.Result, result)
+		return nil
 	}
 }
 
@@ -322,13 +317,8 @@ func (m *mux) attachNewClient(ctx context.Context) (*client, error) {
 
 // registerClient makes the browser session that Chrome has created the client's root session.
 func (m *mux) registerClient(c *client, a answer) error {
-	if err := a.err(); err != nil {
-		return err
-	}
-	var r struct {
-		SessionID string `json:"sessionId"`
-	}
-	if err := json.Unmarshal(a.Result, &r); err != nil {
+	r, err := a.reference()
+	if err != nil {
 		return err
 	}
 	m.mu.Lock()

@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -171,7 +170,10 @@ const maxBecome = 192 << 10
 // readExecRequest reads the message of the shim. It moves the descriptors out of the way of the browser's.
 func readExecRequest(line int) (what execRequest, fds []int, err error) {
 	text, rights := make([]byte, maxBecome), make([]byte, unix.CmsgSpace(4*4))
-	n, r, flags, _, err := recvmsg(line, text, rights)
+	n, r, flags, _, err := unix.Recvmsg(line, text, rights, unix.MSG_CMSG_CLOEXEC)
+	for errors.Is(err, unix.EINTR) {
+		n, r, flags, _, err = unix.Recvmsg(line, text, rights, unix.MSG_CMSG_CLOEXEC)
+	}
 	if err != nil {
 		return what, nil, err
 	}
@@ -197,23 +199,4 @@ func readExecRequest(line int) (what execRequest, fds []int, err error) {
 	}
 	runtime.KeepAlive(files) // a finalizer would close them
 	return what, fds, nil
-}
-
-func recvmsg(line int, text, rights []byte) (n, r, flags int, from unix.Sockaddr, err error) {
-	for {
-		n, r, flags, from, err = unix.Recvmsg(line, text, rights, unix.MSG_CMSG_CLOEXEC)
-		if !errors.Is(err, unix.EINTR) {
-			return n, r, flags, from, err
-		}
-	}
-}
-
-// userDataDirOf returns the profile's folder from a browser's command line.
-func userDataDirOf(args []string) string {
-	for _, a := range args {
-		if dir, ok := strings.CutPrefix(a, "--user-data-dir="); ok {
-			return dir
-		}
-	}
-	return "."
 }

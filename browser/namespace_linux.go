@@ -61,47 +61,33 @@ type execRequest struct {
 	View   *fileView `json:"view"`   // the files that the browser sees; nil: all
 }
 
-// openNamespace starts the child and takes the listener from it. It fails with an *IsolationError.
-func openNamespace(s *Spec) (isolator, error) {
-	n, err := openChild(s, namespaces())
+// openNamespace starts the child and takes the listener from it. Without network the child stays in the machine's own network, only to hide
+// files, for runs that cannot use another one. It fails with an *IsolationError.
+func openNamespace(s *Spec, network bool) (isolator, error) {
+	n, err := openChild(s, network)
 	if err != nil {
 		return nil, err
 	}
-	if n.filesRefused != nil && s.Files == FilesInNamespace {
+	if n.filesRefused != nil && (!network || s.Files == FilesInNamespace) {
 		n.close() //nolint:errcheck // the refusal says more
 		return nil, n.filesRefused
 	}
 	return n, nil
 }
 
-// openMounts starts the child in the machine's own network, for runs that cannot use another one, to hide files.
-func openMounts(s *Spec) (fileIsolator, error) {
-	attr := namespaces()
-	attr.Cloneflags &^= syscall.CLONE_NEWNET
-	n, err := openChild(s, attr)
-	if err == nil && n.filesRefused != nil {
-		n.close() //nolint:errcheck // the refusal says more
-		err = n.filesRefused
-	}
-	if err != nil {
-		return nil, err
-	}
-	return n, nil
-}
-
 // openChild starts the child and waits until it is ready.
-func openChild(s *Spec, attr *syscall.SysProcAttr) (*namespace, error) {
+func openChild(s *Spec, network bool) (*namespace, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, &IsolationError{Err: fmt.Errorf("make the line to the namespace: %w", err)}
 	}
 	cmd := exec.Command("/proc/self/exe", ChildArgument)
 	cmd.ExtraFiles = []*os.File{theirs}
-	cmd.Env = []string{}
-	if attr.Cloneflags&syscall.CLONE_NEWNET == 0 {
+	cmd.Env, cmd.SysProcAttr = []string{}, namespaces()
+	if !network {
 		cmd.Env = []string{networkOfMachine}
+		cmd.SysProcAttr.Cloneflags &^= syscall.CLONE_NEWNET
 	}
-	cmd.SysProcAttr = attr
 	prepareGroup(cmd)
 	err = cmd.Start()
 	theirs.Close() // the child must have the only copy, so that it closes with the child
@@ -110,7 +96,7 @@ func openChild(s *Spec, attr *syscall.SysProcAttr) (*namespace, error) {
 		return nil, isolationRefusal("make user and network namespaces", err)
 	}
 	n := &namespace{child: cmd, line: ours, spec: s}
-	if err = n.awaitChild(attr.Cloneflags&syscall.CLONE_NEWNET != 0); err != nil {
+	if err = n.awaitChild(network); err != nil {
 		n.close() //nolint:errcheck // the earlier error says more
 		return nil, err
 	}
@@ -229,7 +215,7 @@ func (n *namespace) start(cmd *exec.Cmd) (*exec.Cmd, error) {
 	if !ok || len(cmd.ExtraFiles) != 2 {
 		return nil, errors.New("the command is not one of a browser")
 	}
-	what := execRequest{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Folder: userDataDirOf(cmd.Args)}
+	what := execRequest{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Folder: n.spec.UserDataDir}
 	if n.filesRefused == nil {
 		v, err := newFileView(n.spec)
 		if err != nil {

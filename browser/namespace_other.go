@@ -15,11 +15,7 @@ var errOnlyLinux = errors.New("only Linux has network namespaces")
 // EnterNamespace always fails on this system.
 func EnterNamespace() error { return errOnlyLinux }
 
-func openNamespace(*Spec) (isolator, error) {
-	return nil, &IsolationError{Refused: true, Err: errOnlyLinux}
-}
-
-func openMounts(*Spec) (fileIsolator, error) {
+func openNamespace(*Spec, bool) (isolator, error) {
 	return nil, &IsolationError{Refused: true, Err: errOnlyLinux}
 }
 

@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -125,10 +124,8 @@ func (b *Browser) probeNewPage(going context.Context) *pageValues {
 	defer cancel()
 	made := make(chan string, 1)
 	b.mux.send("", "Target.createTarget", map[string]any{"url": BlankPage, "background": true}, func(a answer) {
-		var page struct {
-			TargetID string `json:"targetId"`
-		}
-		if err := errors.Join(a.err(), json.Unmarshal(a.Result, &page)); err != nil {
+		page, err := a.reference()
+		if err != nil {
 			b.log.Debug("no page told languages and time zone", "error", err)
 		}
 		made <- page.TargetID
@@ -154,8 +151,6 @@ func (b *Browser) probeNewPage(going context.Context) *pageValues {
 
 // closeAndWait closes a page and waits until it has gone, for probeTimeout at most.
 func (b *Browser) closeAndWait(target string) {
-	late := time.NewTimer(probeTimeout)
-	defer late.Stop()
 	state := b.mux.controller.stateOf(target)
 	defer b.mux.controller.forgetUnattached(target, state)
 	b.mux.send("", "Target.closeTarget", map[string]string{"targetId": target}, nil)
@@ -165,6 +160,6 @@ func (b *Browser) closeAndWait(target string) {
 	select {
 	case <-state.detached:
 	case <-b.done:
-	case <-late.C:
+	case <-time.After(probeTimeout):
 	}
 }

@@ -45,7 +45,7 @@ func TestPipeKeepsOrder(t *testing.T) {
 	var sending sync.WaitGroup
 	sending.Go(func() { // as the controller does
 		for i := 2; i < each; i++ {
-			_ = q.enqueueAlways(message(0, i))
+			_ = q.enqueue(message(0, i))
 		}
 	})
 	for sender := 1; sender < senders; sender++ {

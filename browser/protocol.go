@@ -44,6 +44,29 @@ func parseAnswer(msg []byte) (a answer) {
 	return a
 }
 
+// decode decodes the result into value, which may be nil. It fails with the reason why there is none.
+func (a answer) decode(value any) error {
+	if err := a.err(); err != nil || value == nil {
+		return err
+	}
+	return json.Unmarshal(a.Result, value)
+}
+
+// reference is what answers and events of Chrome refer to.
+type reference struct {
+	TargetID   string     `json:"targetId"`
+	SessionID  string     `json:"sessionId"`
+	Context    string     `json:"browserContextId"`
+	TargetInfo TargetInfo `json:"targetInfo"`
+	Waits      bool       `json:"waitingForDebugger"`
+}
+
+// reference returns what the answer refers to.
+func (a answer) reference() (r reference, err error) {
+	err = a.decode(&r)
+	return r, err
+}
+
 // ProtocolError is an error of Chrome's to a DevTools command. Its codes are those of JSON-RPC 2.0.
 type ProtocolError struct {
 	Code    int    `json:"code"`

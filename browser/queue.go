@@ -11,11 +11,11 @@ import (
 // errQueueClosed says that a queue is closed.
 var errQueueClosed = errors.New("connection closed")
 
-// errTooSlow says that a queue is full: its reader has fallen too far behind.
+// errTooSlow says that too much waits for a client or behind its held commands.
 var errTooSlow = errors.New("reader too slow")
 
-// queue holds messages for one reader. It accepts messages until more than limit bytes wait. One message may be larger than the limit. A
-// client's queue has no limit of its own; its backlog bounds it.
+// queue holds messages for one reader. enqueueWait accepts messages until more than limit bytes wait. One message may be larger than the
+// limit. A client's queue has no limit of its own; its backlog bounds it.
 type queue struct {
 	limit   int
 	backlog *backlog // counts what waits for all clients; nil for other readers
@@ -35,7 +35,7 @@ func newQueue(limit int) *queue {
 	return &queue{limit: limit, ready: make(chan struct{}, 1), space: make(chan struct{}), done: make(chan struct{})}
 }
 
-// enqueue appends a message, or fails with errTooSlow. It never blocks.
+// enqueue appends a message regardless of the limit. It never blocks.
 func (q *queue) enqueue(msg []byte) error {
 	err := q.enqueueQuiet(msg)
 	if err == nil {
@@ -51,9 +51,6 @@ func (q *queue) enqueueQuiet(msg []byte) error {
 	if q.closed {
 		return errQueueClosed
 	}
-	if q.bytes > q.limit {
-		return errTooSlow
-	}
 	q.add(msg)
 	return nil
 }
@@ -64,18 +61,6 @@ func (q *queue) signal() {
 	case q.ready <- struct{}{}:
 	default:
 	}
-}
-
-// enqueueAlways appends a message regardless of the limit. It is for the controller's few small commands.
-func (q *queue) enqueueAlways(msg []byte) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
-		return errQueueClosed
-	}
-	q.add(msg)
-	q.signal()
-	return nil
 }
 
 // enqueueWait appends a message as soon as the queue is below its limit.
@@ -134,11 +119,8 @@ func (q *queue) dequeue(ctx context.Context) ([]byte, error) {
 		if closed {
 			return nil, errQueueClosed
 		}
-		select {
-		case <-q.ready:
-		case <-q.done:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := q.await(ctx); err != nil && !errors.Is(err, errQueueClosed) {
+			return nil, err
 		}
 	}
 }

@@ -41,11 +41,9 @@ func (ctl *controller) onRequestPaused(params []byte) {
 	}
 	ctl.mux.log.Debug("a document waits until clients' sessions are there", "frame", p.Frame)
 	go func() {
-		timer := time.NewTimer(ctl.attaching.limit / 4)
-		defer timer.Stop()
 		select {
 		case <-over:
-		case <-timer.C:
+		case <-time.After(ctl.attaching.limit / 4):
 		}
 		ctl.continueRequest(p)
 	}()

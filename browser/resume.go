@@ -28,8 +28,7 @@ func (ctl *controller) resume(s *session) {
 // attach with the controller's are known by then. A client that attaches through tabs learns of a page later, and has attachTimeout for
 // that.
 func (ctl *controller) resumeAfterClients(s *session, state *overrideState) {
-	timer := time.NewTimer(attachTimeout)
-	defer timer.Stop()
+	late := time.After(attachTimeout)
 	for byTab := true; ; {
 		held, changed := ctl.mux.isHeldByClient(s.target, byTab)
 		if !held {
@@ -37,7 +36,7 @@ func (ctl *controller) resumeAfterClients(s *session, state *overrideState) {
 		}
 		select {
 		case <-changed:
-		case <-timer.C:
+		case <-late:
 			byTab = false
 		case <-state.detached:
 			return

@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -117,11 +116,8 @@ func (b *Browser) decodeCapture(p Page, method string, a answer) ([]byte, error)
 	var r struct {
 		Data []byte `json:"data"`
 	}
-	if err := a.err(); err != nil {
+	if err := a.decode(&r); err != nil {
 		return nil, &PageError{"refused", fmt.Errorf("%s: %w", method, err)}
-	}
-	if err := json.Unmarshal(a.Result, &r); err != nil {
-		return nil, &PageError{"refused", err}
 	}
 	if b.mux.isBlocked(p.Target) { // it has become blocked meanwhile
 		return nil, &PageError{"no_tab", errNotShown}

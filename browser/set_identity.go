@@ -39,12 +39,11 @@ func (b *Browser) SetIdentity(ctx context.Context, id Identity) (told []string, 
 			wait = b.overrideAll(ctx, true)
 		}
 	}
-	timer := time.NewTimer(identityTimeout)
-	defer timer.Stop()
+	late := time.After(identityTimeout)
 	for _, answered := range wait {
 		select {
 		case <-answered:
-		case <-timer.C:
+		case <-late:
 			return told, err
 		case <-ctx.Done():
 			return told, err

@@ -3,7 +3,6 @@ package browser
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -120,10 +119,8 @@ func (m *mux) createSettings(address string) <-chan settingsOpened {
 	m.settings = settingsTab{url: address}
 	m.mu.Unlock()
 	m.send("", "Target.createTarget", map[string]any{"url": address, "background": true}, func(a answer) {
-		var page struct {
-			TargetID string `json:"targetId"`
-		}
-		if err := errors.Join(a.err(), json.Unmarshal(a.Result, &page)); err != nil {
+		page, err := a.reference()
+		if err != nil {
 			answered <- settingsOpened{err: fmt.Errorf("open a page: %w", err)}
 			return
 		}

@@ -17,14 +17,8 @@ func (m *mux) detachFromSettings(target string) (detached []<-chan struct{}) {
 	m.mu.Lock()
 	m.settings.announced = m.settings.target == ""
 	m.settings.target = target
-	var theirs []*session
-	for _, s := range m.sessions {
-		if s.client != nil && s.target == target {
-			theirs = append(theirs, s)
-		}
-	}
 	m.mu.Unlock()
-	for _, s := range theirs {
+	for _, s := range m.sessionsWith(func(s *session) bool { return s.client != nil && s.target == target }) {
 		done := make(chan struct{})
 		detached = append(detached, done)
 		m.detach(s.parent, s.id, func(answer) { close(done) })
@@ -57,11 +51,7 @@ func (m *mux) concernsSettings(s *session, method string, params []byte) bool {
 			"Target.attachedToTarget", "Target.detachedFromTarget"}, method) {
 		return false
 	}
-	var p struct {
-		TargetID   string     `json:"targetId"`
-		SessionID  string     `json:"sessionId"`
-		TargetInfo TargetInfo `json:"targetInfo"`
-	}
+	var p reference
 	if json.Unmarshal(params, &p) != nil {
 		return false
 	}

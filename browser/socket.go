@@ -31,8 +31,7 @@ func (g *gateway) pageSocket(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	g.serve(w, r, func(ctx context.Context, m *mux) (*client, error) {
 		c, err := m.attachPageClient(ctx, id)
-		var refused *ProtocolError
-		if errors.As(err, &refused) {
+		if _, refused := errors.AsType[*ProtocolError](err); refused {
 			return nil, &httpError{http.StatusNotFound, "No such target id: " + id}
 		}
 		return c, err
@@ -159,11 +158,9 @@ func limitFlush(c *client, cancel func(), stop <-chan struct{}) {
 		cancel()
 		return
 	}
-	timer := time.NewTimer(flushTimeout)
-	defer timer.Stop()
 	select {
 	case <-stop:
-	case <-timer.C:
+	case <-time.After(flushTimeout):
 		cancel()
 	}
 }

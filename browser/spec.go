@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 )
@@ -92,9 +91,7 @@ func (s *Spec) ownFolders() (out []string) {
 
 // installed returns the browser as it was found.
 func (s *Spec) installed() Installed {
-	major, _, _ := strings.Cut(s.Version, ".")
-	n, _ := strconv.Atoi(major)
-	return Installed{Path: s.Path, Product: s.Product, Version: s.Version, Major: n}
+	return Installed{Path: s.Path, Product: s.Product, Version: s.Version, Major: majorOf(s.Version)}
 }
 
 // profileFolder is the Chrome profile that a run uses within a folder of user data.

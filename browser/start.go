@@ -52,8 +52,7 @@ func (b *Browser) launch() error {
 	b.removeFailed()
 	close(b.done)
 	close(b.released)
-	var se *StartError
-	if errors.As(err, &se) {
+	if se, ok := errors.AsType[*StartError](err); ok {
 		return se
 	}
 	return &StartError{Kind: StartFailed, Err: err}

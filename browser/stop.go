@@ -87,14 +87,13 @@ func (b *Browser) awaitOwnPages() {
 		defer b.settings.Unlock()
 		close(closed)
 	}()
-	late := time.NewTimer(probeTimeout)
-	defer late.Stop()
+	late := time.After(probeTimeout)
 	for _, gone := range []<-chan struct{}{b.probed, closed} {
 		select {
 		case <-gone:
 		case <-b.done:
 		case <-b.killc:
-		case <-late.C:
+		case <-late:
 			return
 		}
 	}
@@ -108,13 +107,11 @@ func (b *Browser) setMethod(m Method) {
 
 // exitsWithin waits for the main process to exit, for at most d or until endWaits.
 func (b *Browser) exitsWithin(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-b.done:
 		return true
 	case <-b.killc:
-	case <-timer.C:
+	case <-time.After(d):
 	}
 	return false
 }

@@ -11,9 +11,7 @@ func (m *mux) rewriteTargetInfo(method string, msg []byte, e envelope) ([]byte, 
 	if method != "Target.targetCreated" && method != "Target.targetInfoChanged" {
 		return msg, e
 	}
-	var p struct {
-		TargetInfo TargetInfo `json:"targetInfo"`
-	}
+	var p reference
 	if json.Unmarshal(e.params.in(msg), &p) != nil {
 		return msg, e
 	}
@@ -32,16 +30,4 @@ func (m *mux) withClientAttached(info []byte, target string) []byte {
 		return info
 	}
 	return bytes.Replace(info, []byte(`"attached":true`), []byte(`"attached":false`), 1)
-}
-
-// hasClient reports whether a client is attached to a target.
-func (m *mux) hasClient(target string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, s := range m.sessions {
-		if s.target == target && s.client != nil {
-			return true
-		}
-	}
-	return false
 }
