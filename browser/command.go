@@ -1,6 +1,8 @@
 package browser
 
 import (
+	"io/fs"
+	"net"
 	"os"
 	"runtime"
 	"slices"
@@ -58,4 +60,58 @@ func (b *Browser) Environment() []string {
 	}
 	slices.Sort(env)
 	return env
+}
+
+// Chrome's flags are a fixed list. The only variable values are the folders' paths, the relay's address, and those of the emulation.
+// Nothing that a user of the API enters gets here; start pages are opened through DevTools.
+
+// networkFlags keep all traffic on the relay. Names are not resolved locally; if an extension sets another proxy, nothing loads. Loopback
+// and link-local addresses use the relay too, and WebRTC opens no UDP. With these flags no packet leaves beside the relay (measured).
+//
+// With WebRTCDefault, WebRTC is unrestricted and resolves the names of its servers itself.
+func networkFlags(relay net.Addr, webrtc WebRTC) []string {
+	host, _, _ := net.SplitHostPort(relay.String())
+	off := "MediaRouter,DialMediaRouteProvider,OptimizationHints,NetworkTimeServiceQuerying,Translate,AutofillServerCommunication"
+	flags := []string{
+		"--proxy-server=socks5://" + relay.String(),
+		"--proxy-bypass-list=<-loopback>",
+	}
+	if webrtc != WebRTCDefault {
+		off = "WebRtcHideLocalIpsWithMdns," + off
+		flags = append(flags,
+			"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE "+host,
+			"--webrtc-ip-handling-policy="+webrtcPolicy,
+			"--force-webrtc-ip-handling-policy="+webrtcPolicy, // its name in older versions
+		)
+	}
+	return append(flags, "--disable-features="+off) // a second such flag would replace the first
+}
+
+// quietFlags disable what Chrome does by itself: its own traffic, questions at the first start, the system's key ring.
+func quietFlags() []string {
+	flags := []string{
+		"--disable-background-networking",
+		"--disable-component-update",
+		// Update checks that the previous flag leaves, at the start and a minute later, go to a port that Chrome itself refuses
+		// (components/component_updater/component_updater_command_line_config_policy.cc; net/base/port_util.cc).
+		"--component-updater=url-source=https://127.0.0.1:9/",
+		"--disable-domain-reliability",
+		"--disable-sync",
+		"--no-pings",
+		"--disable-breakpad",
+		"--no-first-run",
+		"--no-default-browser-check",
+		"--disable-search-engine-choice-screen",
+	}
+	if runtime.GOOS == "linux" {
+		flags = append(flags, "--password-store=basic")
+	}
+	return flags
+}
+
+// hasSession reports whether the profile has tabs to restore. Chrome opens a page of the command line beside them, so a blank page would be
+// added at every start.
+func hasSession(userDataDir string) bool {
+	found, _ := fs.Glob(os.DirFS(userDataDir), profileFolder+"/Sessions/Session_*") // the pattern is well formed
+	return len(found) > 0
 }

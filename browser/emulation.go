@@ -50,7 +50,7 @@ func newEmulation(s *Spec) *emulation {
 }
 
 // flags are the base layer's flags (Chromium: content_switches, kUserAgent; chrome_switches, kWindowSize, kWindowPosition;
-// headless_switches, kScreenInfo). Their values are numbers, language tags, and text made here. Languages are set in languages.go.
+// headless_switches, kScreenInfo). Their values are numbers, language tags, and text made here. Languages are set in preferences.go.
 func (e *emulation) flags() (flags []string) {
 	if e.differs {
 		flags = append(flags, "--user-agent="+e.agent.userAgent)

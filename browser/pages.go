@@ -3,6 +3,10 @@ package browser
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
 )
 
 var errNotShown = errors.New("the tab shows a file, or a page of the browser's own: these are a person's at the browser alone")
@@ -74,4 +78,71 @@ func (b *Browser) LeaveDialog(e Event) {
 // Files and blocked addresses are refused, since Chrome would open them if the page does not accept the drop.
 func (b *Browser) MayDrop(params []byte) bool {
 	return b.gateway.guard().forClient(false).refusal("Input.dispatchDragEvent", params) == ""
+}
+
+// Page is an open page and the controller's session on it.
+type Page struct{ Target, Session, URL, context string }
+
+// PageError says why there is no picture of a page. Kind is no_page, no_tab, not_answering, too_large or refused.
+type PageError struct {
+	Kind string
+	Err  error
+}
+
+// Error satisfies error.
+func (e *PageError) Error() string { return fmt.Sprintf("%s: %v", e.Kind, e.Err) }
+
+// Unwrap returns the cause.
+func (e *PageError) Unwrap() error { return e.Err }
+
+// frontTimeout bounds the query of all pages' visibility. Restored pages that are not loaded yet do not answer.
+const frontTimeout = 500 * time.Millisecond
+
+// Front returns the target of the page in front, "" if no page is open. It asks every page for its visibility (Page Visibility, W3C) and
+// takes at most 500 ms. With several windows several pages are visible: the one that a Subscription shows wins, then the oldest. visible is
+// false if no page says that it is visible; then the page that is shown counts, or the newest.
+func (b *Browser) Front() (target string, visible bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), frontTimeout)
+	defer cancel()
+	m := b.mux
+	pages := slices.DeleteFunc(m.controller.openPages(), func(p Page) bool { return m.isBlocked(p.Target) })
+	seen := make([]bool, len(pages))
+	var wg sync.WaitGroup
+	for i, p := range pages {
+		wg.Go(func() {
+			var state string
+			seen[i] = m.controller.evaluate(ctx, p, "document.visibilityState", &state) == nil && state == "visible"
+		})
+	}
+	wg.Wait()
+	shown := m.shownPage()
+	first, known := "", false
+	for i, p := range pages {
+		switch {
+		case seen[i] && p.Target == shown:
+			return shown, true
+		case seen[i] && first == "":
+			first = p.Target
+		}
+		known = known || p.Target == shown
+	}
+	switch {
+	case first != "":
+		return first, true
+	case known:
+		return shown, false
+	case len(pages) > 0:
+		return pages[len(pages)-1].Target, false
+	}
+	return "", false
+}
+
+// shownPage returns the page that a subscription shows, "" for none.
+func (m *mux) shownPage() string {
+	for _, s := range m.subscribed() {
+		if target, _ := s.showing(); target != "" {
+			return target
+		}
+	}
+	return ""
 }

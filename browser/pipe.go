@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"syscall"
 )
 
@@ -44,9 +43,6 @@ func newPipe() (*pipe, error) {
 	}
 	return p, nil
 }
-
-// give passes Chrome's ends to cmd. closeChild must be called after the start.
-func (p *pipe) give(cmd *exec.Cmd) error { return givePipe(cmd, p) }
 
 // more reports whether the next message has been received completely.
 func (p *pipe) more() bool {

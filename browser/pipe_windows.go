@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// givePipe lets Chrome inherit its two handles and names them in --remote-debugging-io-pipes (read handle, write handle), since Windows has
-// no file descriptors 3 and 4. Our own ends are made private, so that no child keeps the pipe open.
-func givePipe(cmd *exec.Cmd, p *pipe) error {
+// give lets Chrome inherit its two handles and names them in --remote-debugging-io-pipes (read handle, write handle), since Windows has no
+// file descriptors 3 and 4. Our own ends are made private, so that no child keeps the pipe open. closeChild must be called after the start.
+func (p *pipe) give(cmd *exec.Cmd) error {
 	for _, f := range []*os.File{p.r, p.w} {
 		if err := syscall.SetHandleInformation(syscall.Handle(f.Fd()), syscall.HANDLE_FLAG_INHERIT, 0); err != nil {
 			return fmt.Errorf("make our end of the pipe private: %w", err)
@@ -31,3 +31,6 @@ func givePipe(cmd *exec.Cmd, p *pipe) error {
 	cmd.Args = slices.Insert(cmd.Args, 1, "--remote-debugging-io-pipes="+handles)
 	return nil
 }
+
+// writeSome writes nothing: every write may block here.
+func writeSome(syscall.RawConn, []byte) int { return 0 }

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"runtime"
 	"strconv"
@@ -165,4 +166,108 @@ func greaseBrand(major int) brand {
 	marks := []string{" ", "(", ":", "-", ".", "/", ")", ";", "=", "?", "_"}
 	name := "Not" + marks[major%len(marks)] + "A" + marks[(major+1)%len(marks)] + "Brand"
 	return brand{name, []string{"8", "99", "24"}[major%3]}
+}
+
+// headers returns the request headers of the hints, by their names in lower case (https://wicg.github.io/ua-client-hints/, 3).
+func (h hints) headers() map[string]string {
+	quoted := func(s string) string { return `"` + s + `"` }
+	truth := func(b bool) string {
+		if b {
+			return "?1"
+		}
+		return "?0"
+	}
+	return map[string]string{
+		"sec-ch-ua":                   brandHeader(h.Brands),
+		"sec-ch-ua-mobile":            truth(h.Mobile),
+		"sec-ch-ua-platform":          quoted(h.Platform),
+		"sec-ch-ua-platform-version":  quoted(h.PlatformVersion),
+		"sec-ch-ua-arch":              quoted(h.Architecture),
+		"sec-ch-ua-bitness":           quoted(h.Bitness),
+		"sec-ch-ua-model":             quoted(h.Model),
+		"sec-ch-ua-full-version":      quoted(h.FullVersion),
+		"sec-ch-ua-full-version-list": brandHeader(h.FullVersionList),
+		"sec-ch-ua-wow64":             truth(h.Wow64),
+		"sec-ch-ua-form-factors":      quoted(strings.Join(h.FormFactors, `", "`)),
+	}
+}
+
+// brandHeader returns brands as a structured header (RFC 8941).
+func brandHeader(brands []brand) string {
+	items := make([]string, len(brands))
+	for i, b := range brands {
+		items[i] = `"` + b.Brand + `";v="` + b.Version + `"`
+	}
+	return strings.Join(items, ", ")
+}
+
+// header is Fetch.HeaderEntry (CDP).
+type header struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// hintRewriter replaces the browser's own client hints in requests by the identity's. The first request of a tab without an opener, or of a
+// restored one, leaves before a session can override it.
+type hintRewriter struct {
+	userAgent     string
+	own, declared map[string]string
+}
+
+func newHintRewriter(own, told agent) *hintRewriter {
+	return &hintRewriter{userAgent: told.userAgent, own: own.hints.headers(), declared: told.hints.headers()}
+}
+
+// rewrite returns the corrected headers of a request, nil if they are right. It leaves alone what a client of the gateway has set: such a
+// request has another user agent, or hints that are not the browser's own.
+func (c *hintRewriter) rewrite(headers map[string]string) []header {
+	wrong := false
+	out := make([]header, 0, len(headers))
+	for name, value := range headers {
+		lower := strings.ToLower(name)
+		if lower == "user-agent" && value != c.userAgent {
+			return nil
+		}
+		if told, isHint := c.declared[lower]; isHint && value != told && (value == c.own[lower] || value == "" || value == `""`) {
+			value, wrong = told, true
+		}
+		out = append(out, header{name, value})
+	}
+	if !wrong {
+		return nil
+	}
+	return out
+}
+
+// majorsTable has a line per Chrome major: the major, a space, the newest build of it that is known. `make majors` writes it.
+//
+//go:embed majors.txt
+var majorsTable string
+
+// buildOf returns a real build of a Chrome major, as four numbers: "124.0.6367.243" for 124. For a major that the table lacks it returns
+// "N.0.0.0", the form of Chrome's reduced user agent.
+func buildOf(major int) string {
+	prefix := strconv.Itoa(major) + " "
+	for line := range strings.Lines(majorsTable) {
+		if build, ok := strings.CutPrefix(line, prefix); ok {
+			return strings.TrimSpace(build)
+		}
+	}
+	return strconv.Itoa(major) + ".0.0.0"
+}
+
+// ParseVersion parses four numbers separated by dots.
+func ParseVersion(version string) (v [4]int, ok bool) {
+	parts := strings.Split(version, ".")
+	if len(parts) != len(v) {
+		return v, false
+	}
+	for i, part := range parts {
+		n, err := strconv.ParseUint(part, 10, 31)
+		if err != nil {
+			return v, false
+		}
+		v[i] = int(n)
+	}
+	return v, true
 }

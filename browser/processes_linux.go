@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // hasLiving reports whether a process group has a member that is not a zombie. A zombie stays as long as its parent does not wait for it,
@@ -26,4 +27,14 @@ func hasLiving(group int) bool {
 		}
 	}
 	return false
+}
+
+// commandLine returns a process' arguments, nil if it has gone. Chrome may have replaced the NULs between its arguments by spaces. Then a
+// path is found only if it contains no space.
+func commandLine(pid int) []string {
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil {
+		return nil
+	}
+	return strings.FieldsFunc(string(raw), func(r rune) bool { return r == 0 })
 }

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -176,4 +177,117 @@ func (ctl *controller) onDocumentRequest(frame, method string) (refused bool) {
 	at, again := ctl.early.reloaded[frame]
 	delete(ctl.early.reloaded, frame)
 	return again && time.Since(at) < reloadLimit && method != "GET" && method != "HEAD"
+}
+
+// pausedRequest is what is read of Fetch.requestPaused (CDP).
+type pausedRequest struct {
+	ID      string `json:"requestId"`
+	Frame   string `json:"frameId"`
+	Request struct {
+		URL     string            `json:"url"`
+		Method  string            `json:"method"`
+		Headers map[string]string `json:"headers"`
+	} `json:"request"`
+}
+
+// onRequestPaused is called on the reading goroutine for each document request. The request continues when no client's session is being
+// attached.
+func (ctl *controller) onRequestPaused(params []byte) {
+	var p pausedRequest
+	if err := json.Unmarshal(params, &p); err != nil {
+		ctl.mux.log.Warn("a paused request cannot be read", "error", err)
+	}
+	if isFile(p.Request.URL) { // clients' sessions end before the request continues
+		if ctl.mux.block(p.Frame, false); ctl.shouldClose(p.Request.URL) {
+			ctl.mux.send("", "Fetch.failRequest", map[string]any{"requestId": p.ID, "errorReason": "BlockedByClient"}, nil)
+			return
+		}
+	}
+	if ctl.onDocumentRequest(p.Frame, p.Request.Method) {
+		// the page stays where it is
+		ctl.mux.send("", "Fetch.failRequest", map[string]any{"requestId": p.ID, "errorReason": "Aborted"}, nil)
+		return
+	}
+	over := ctl.attaching.pending()
+	if over == nil {
+		ctl.continueRequest(p)
+		return
+	}
+	ctl.mux.log.Debug("a document waits until clients' sessions are there", "frame", p.Frame)
+	go func() {
+		select {
+		case <-over:
+		case <-time.After(ctl.attaching.limit / 4):
+		}
+		ctl.continueRequest(p)
+	}()
+}
+
+// continueRequest continues a document request with the identity's client hints.
+func (ctl *controller) continueRequest(p pausedRequest) {
+	asItIs := map[string]any{"requestId": p.ID}
+	var headers []header
+	if ctl.emulation.hints != nil {
+		headers = ctl.emulation.hints.rewrite(p.Request.Headers)
+	}
+	if headers == nil {
+		ctl.mux.send("", "Fetch.continueRequest", asItIs, nil)
+		return
+	}
+	ctl.mux.send("", "Fetch.continueRequest", map[string]any{"requestId": p.ID, "headers": headers}, func(a answer) {
+		if err := a.err(); err != nil && a.lost == nil { // a wrong hint is better than a page that waits forever
+			ctl.mux.log.Warn("a request kept its hints", "error", err)
+			ctl.mux.send("", "Fetch.continueRequest", asItIs, nil)
+		}
+	})
+}
+
+// gate is a listener that accepts nothing before it is opened. Earlier connections wait.
+type gate struct {
+	net.Listener
+	opened, closed chan struct{}
+	open, shut     func()
+}
+
+func newGate(l net.Listener) *gate {
+	g := &gate{Listener: l, opened: make(chan struct{}), closed: make(chan struct{})}
+	g.open, g.shut = sync.OnceFunc(func() { close(g.opened) }), sync.OnceFunc(func() { close(g.closed) })
+	return g
+}
+
+// Accept waits until the gate is open. It fails with net.ErrClosed if the gate was closed instead.
+func (g *gate) Accept() (net.Conn, error) {
+	select {
+	case <-g.opened:
+		return g.Listener.Accept()
+	case <-g.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// dropWait is how long dropWaiting waits for another connection.
+const dropWait = 20 * time.Millisecond
+
+// dropWaiting closes the connections that wait now. The gate must not be open.
+func (g *gate) dropWaiting() {
+	l, ok := g.Listener.(*net.TCPListener)
+	if !ok {
+		return
+	}
+	for range 1000 { // bounded, since a page may reconnect at once
+		if l.SetDeadline(time.Now().Add(dropWait)) != nil {
+			return
+		}
+		c, err := l.Accept()
+		if err != nil {
+			break
+		}
+		c.Close()
+	}
+	_ = l.SetDeadline(time.Time{})
+}
+
+func (g *gate) Close() error {
+	g.shut()
+	return g.Listener.Close()
 }

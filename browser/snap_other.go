@@ -1,6 +1,0 @@
-//go:build !linux
-
-package browser
-
-// isSnap returns false: only Linux has snaps.
-func isSnap(string) bool { return false }
