@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,10 +158,7 @@ func (d *downloads) signalChange() {
 // cancel cancels a download in Chrome. Chrome requires the browser context, which its events do not tell, so all of them are tried.
 func (d *downloads) cancel(id string) {
 	d.mu.Lock()
-	contexts := []string{""}
-	for c := range d.contexts {
-		contexts = append(contexts, c)
-	}
+	contexts := append(slices.Collect(maps.Keys(d.contexts)), "")
 	d.mu.Unlock()
 	for _, c := range contexts {
 		params := map[string]string{"guid": id}
@@ -202,26 +200,12 @@ func (d *downloads) onEvent(method string, params []byte) {
 		d.cancel(p.GUID)
 	}
 	for _, s := range listeners {
-		session := ""
-		if s.id != s.client.base {
-			session = s.id
-		}
-		s.client.send(encodeEvent(session, method, params))
+		s.client.sendEvent(s, method, json.RawMessage(params))
 	}
 	select {
 	case d.quotaDue <- struct{}{}:
 	default:
 	}
-}
-
-// encodeEvent returns an event as Chrome writes it.
-func encodeEvent(session, method string, params []byte) []byte {
-	b := append(appendString([]byte(`{"method":`), method), `,"params":`...)
-	b = append(b, params...)
-	if session != "" {
-		b = appendString(append(b, `,"sessionId":`...), session)
-	}
-	return append(b, '}')
 }
 
 // add adds a new download; false if it must be cancelled. d.mu is held.

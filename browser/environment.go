@@ -11,23 +11,26 @@ import (
 // ownHome moves caches, settings and data of a browser and its libraries below dir. They still find the user's own fonts, themes and
 // settings (XDG Base Directory Specification).
 func ownHome(env []string, dir string) []string {
-	value := func(key, otherwise string) string {
-		for _, e := range env {
-			if v, ok := strings.CutPrefix(e, key+"="); ok && v != "" {
-				return v
-			}
-		}
-		return otherwise
-	}
-	home := value("HOME", "/")
-	data := value("XDG_DATA_HOME", filepath.Join(home, ".local", "share")) + ":" + value("XDG_DATA_DIRS", "/usr/local/share:/usr/share")
-	config := value("XDG_CONFIG_HOME", filepath.Join(home, ".config")) + ":" + value("XDG_CONFIG_DIRS", "/etc/xdg")
+	home := variable(env, "HOME", "/")
+	data := variable(env, "XDG_DATA_HOME", filepath.Join(home, ".local", "share")) + ":" +
+		variable(env, "XDG_DATA_DIRS", "/usr/local/share:/usr/share")
+	config := variable(env, "XDG_CONFIG_HOME", filepath.Join(home, ".config")) + ":" + variable(env, "XDG_CONFIG_DIRS", "/etc/xdg")
 	for key, v := range map[string]string{"XDG_DATA_DIRS": data, "XDG_CONFIG_DIRS": config, "XDG_CACHE_HOME": filepath.Join(dir, "cache"),
 		"XDG_CONFIG_HOME": filepath.Join(dir, "config"), "XDG_DATA_HOME": filepath.Join(dir, "data"),
 		"XDG_STATE_HOME": filepath.Join(dir, "state")} {
 		env = setVariable(env, key+"="+v)
 	}
 	return env
+}
+
+// variable returns the value of a variable in env, or otherwise if it is missing or empty.
+func variable(env []string, key, otherwise string) string {
+	for _, e := range env {
+		if v, ok := strings.CutPrefix(e, key+"="); ok && v != "" {
+			return v
+		}
+	}
+	return otherwise
 }
 
 // setVariable sets entry, "KEY=value", in env.
@@ -78,12 +81,7 @@ func withoutPrograms(env []string, temp string) []string {
 	if runtime.GOOS != "linux" {
 		return env
 	}
-	path := "/usr/local/bin:/usr/bin:/bin"
-	for _, e := range env {
-		if v, ok := strings.CutPrefix(e, "PATH="); ok && v != "" {
-			path = v
-		}
-	}
+	path := variable(env, "PATH", "/usr/local/bin:/usr/bin:/bin")
 	return setVariable(env, "PATH="+filepath.Join(temp, programsFolder)+":"+path)
 }
 

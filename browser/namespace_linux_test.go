@@ -50,8 +50,11 @@ func TestSandboxIsOn(t *testing.T) {
 	p := newProfile(t)
 	b := p.start()
 	renderers := 0
-	for _, pid := range membersOf(b.PID()) {
-		dir := filepath.Join("/proc", itoa(pid))
+	processes, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range processes {
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err != nil || !isMember(pid, b.PID()) {
+			continue
+		}
 		args, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		status, err := os.ReadFile(filepath.Join(dir, "status"))
 		if err != nil {

@@ -34,11 +34,12 @@ func (p *peers) check(c net.Conn, group int) error {
 		return fmt.Errorf("whose connection it is cannot be told: %w", err)
 	}
 	link := "socket:[" + strconv.FormatUint(uint64(inode), 10) + "]"
-	if last := int(p.last.Load()); last != 0 && groupOf(last) == group && hasOpen(last, link) {
+	if last := int(p.last.Load()); last != 0 && isMember(last, group) && hasOpen(last, link) {
 		return nil
 	}
-	for _, pid := range membersOf(group) {
-		if hasOpen(pid, link) {
+	processes, _ := os.ReadDir("/proc") // without /proc nobody is known
+	for _, e := range processes {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && isMember(pid, group) && hasOpen(pid, link) {
 			p.last.Store(int64(pid))
 			return nil
 		}
@@ -49,10 +50,7 @@ func (p *peers) check(c net.Conn, group int) error {
 // hasOpen reports whether a process has the file open. A process that cannot be inspected counts as one that has not.
 func hasOpen(pid int, link string) bool {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return false
-	}
+	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if to, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil && to == link {
 			return true
@@ -61,26 +59,10 @@ func hasOpen(pid int, link string) bool {
 	return false
 }
 
-// groupOf returns the process group of a process, 0 if the process has gone.
-func groupOf(pid int) int {
+// isMember reports whether a process exists and belongs to a group.
+func isMember(pid, group int) bool {
 	id, err := unix.Getpgid(pid)
-	if err != nil {
-		return 0
-	}
-	return id
-}
-
-func membersOf(group int) (pids []int) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil && groupOf(pid) == group {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+	return err == nil && id == group
 }
 
 // inetDiagRequest is struct inet_diag_req_v2 (linux/inet_diag.h) for one connection. Ports and addresses are in network order.
@@ -109,7 +91,11 @@ func peerInode(c net.Conn) (uint32, error) {
 	from, to := a.Addr().Unmap().As4(), b.Addr().Unmap().As4()
 	copy(request.source[:], from[:])
 	copy(request.destination[:], to[:])
-	answer, err := askKernel(unsafe.Slice((*byte)(unsafe.Pointer(&request)), unsafe.Sizeof(request)))
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(&request)), unsafe.Sizeof(request))
+	answer, err := askKernel(unix.NETLINK_SOCK_DIAG, sockDiagByFamily, 0, raw)
+	if errors.Is(err, unix.ENOENT) {
+		err = fmt.Errorf("the kernel knows no such connection: %w", err)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -126,36 +112,3 @@ func peerInode(c net.Conn) (uint32, error) {
 }
 
 func networkOrder(port uint16) [2]byte { return [2]byte{byte(port >> 8), byte(port)} }
-
-// askKernel sends one request to NETLINK_SOCK_DIAG and returns the payload of the answer (netlink(7)).
-func askKernel(payload []byte) ([]byte, error) {
-	s, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(s)
-	if err := unix.SetsockoptTimeval(s, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1}); err != nil {
-		return nil, err
-	}
-	const headerSize = unix.SizeofNlMsghdr
-	message := make([]byte, headerSize+len(payload))
-	*(*unix.NlMsghdr)(unsafe.Pointer(&message[0])) = unix.NlMsghdr{
-		Len: uint32(len(message)), Type: sockDiagByFamily, Flags: unix.NLM_F_REQUEST}
-	copy(message[headerSize:], payload)
-	if err := unix.Sendto(s, message, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
-		return nil, err
-	}
-	answer := make([]byte, 4<<10)
-	n, _, err := unix.Recvfrom(s, answer, 0)
-	if err != nil {
-		return nil, err
-	}
-	if n < headerSize+4 {
-		return nil, errors.New("the kernel's answer is too short")
-	}
-	header := (*unix.NlMsghdr)(unsafe.Pointer(&answer[0]))
-	if header.Type == unix.NLMSG_ERROR {
-		return nil, fmt.Errorf("the kernel knows no such connection: %w", unix.Errno(-*(*int32)(unsafe.Pointer(&answer[headerSize]))))
-	}
-	return answer[headerSize:n], nil
-}

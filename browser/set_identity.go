@@ -11,8 +11,8 @@ import (
 const identityTimeout = time.Second
 
 // SetIdentity changes time zone, position and languages of open and new pages while the browser runs (CDP Emulation.setTimezoneOverride,
-// setGeolocationOverride, Browser.setPermission; languages.go). An empty zone and nil languages mean no change. The rest of the identity
-// waits for the next start.
+// setGeolocationOverride, Browser.setPermission; settings_page.go). An empty zone and nil languages mean no change. The rest of the
+// identity waits for the next start.
 //
 // SetIdentity returns when every page has acknowledged the change or has had time to. told are the languages that pages have now, nil for
 // the host's. A *LanguagesError says why they are not those of id. After any other error nothing has changed.

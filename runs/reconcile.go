@@ -22,7 +22,7 @@ import (
 // change while it runs becomes pending.
 
 // Timeouts for each part of a change. A process that hangs must not block the caller. Chrome's own settings and busy
-// pages take longer (browser/languages.go).
+// pages take longer (browser/settings_page.go).
 const (
 	upstreamTime = 5 * time.Second
 	rulesTime    = 5 * time.Second
