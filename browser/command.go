@@ -16,15 +16,12 @@ func (b *Browser) Arguments() []string {
 	if p := b.process(); p != nil {
 		return slices.Clone(p.cmd.Args[1:])
 	}
-	args := []string{
+	args := slices.Concat([]string{
 		"--user-data-dir=" + b.spec.UserDataDir,
 		"--profile-directory=" + profileFolder, // not the one that a person opened last: only this one is prepared
 		"--remote-debugging-pipe",
-	}
-	args = append(args, networkFlags(b.Listener().Addr(), b.spec.WebRTC)...)
-	args = append(args, quietFlags()...)
-	args = append(args, sharedMemoryFlags()...)
-	args = append(args, "--restore-last-session", "--hide-crash-restore-bubble")
+	}, networkFlags(b.Listener().Addr(), b.spec.WebRTC), quietFlags(), sharedMemoryFlags(),
+		[]string{"--restore-last-session", "--hide-crash-restore-bubble"})
 	if b.spec.Headless {
 		args = append(args, "--headless=new")
 	}

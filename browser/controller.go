@@ -48,15 +48,6 @@ type overrideState struct {
 
 func (state *overrideState) finish() { state.doneOnce.Do(func() { close(state.done) }) }
 
-func (state *overrideState) isDone() bool {
-	select {
-	case <-state.done:
-		return true
-	default:
-		return false
-	}
-}
-
 func newController(m *mux) *controller {
 	return &controller{mux: m, emulation: &emulation{}, targets: map[string]*overrideState{}, navigations: map[string]*newTab{},
 		permitted: map[string]bool{"": true}, firstPage: make(chan struct{}),

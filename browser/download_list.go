@@ -148,12 +148,7 @@ func (d *downloads) forget(one *Download) {
 }
 
 // signalChange fills the channel of DownloadsChanged. d.mu is held.
-func (d *downloads) signalChange() {
-	select {
-	case d.changed <- struct{}{}:
-	default:
-	}
-}
+func (d *downloads) signalChange() { putToken(d.changed) }
 
 // cancel cancels a download in Chrome. Chrome requires the browser context, which its events do not tell, so all of them are tried.
 func (d *downloads) cancel(id string) {
@@ -202,10 +197,7 @@ func (d *downloads) onEvent(method string, params []byte) {
 	for _, s := range listeners {
 		s.client.sendEvent(s, method, json.RawMessage(params))
 	}
-	select {
-	case d.quotaDue <- struct{}{}:
-	default:
-	}
+	putToken(d.quotaDue)
 }
 
 // add adds a new download; false if it must be cancelled. d.mu is held.

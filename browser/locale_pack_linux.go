@@ -53,18 +53,14 @@ func copyLocalePack(s *Spec, hidden bool) (holds bool, err error) {
 	if err := os.Mkdir(s.packDir(), 0o700); err != nil {
 		return false, fmt.Errorf("make the folder for language packs: %w", err)
 	}
-	text, err := readPack(from, packCandidates(first))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(s.packDir(), first+".pak"), text, 0o600)
-	}
-	if err == nil {
-		text, err = readPack(from, []string{defaultPack})
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(s.packDir(), defaultPack+".pak"), text, 0o600)
-	}
-	if err != nil {
-		return false, fmt.Errorf("copy a language pack: %w", err)
+	for name, candidates := range map[string][]string{first: packCandidates(first), defaultPack: {defaultPack}} {
+		text, err := readPack(from, candidates)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(s.packDir(), name+".pak"), text, 0o600)
+		}
+		if err != nil {
+			return false, fmt.Errorf("copy a language pack: %w", err)
+		}
 	}
 	return true, nil
 }

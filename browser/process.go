@@ -92,9 +92,7 @@ func (p *process) supervise() {
 
 // kill kills the whole group. The main process may have exited already.
 func (p *process) kill() {
-	select {
-	case <-p.groupGone:
-	default:
+	if !isClosed(p.groupGone) {
 		p.group.kill()
 	}
 }

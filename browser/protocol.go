@@ -106,11 +106,7 @@ func hasFrames(kind string) bool {
 // hasNavigator reports whether targets of this type take overrides. Worklets have no navigator, and share their process' time zone and
 // locale.
 func hasNavigator(kind string) bool {
-	switch kind {
-	case "page", "iframe", "worker", "shared_worker", "service_worker", "background_page", "webview":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"page", "iframe", "worker", "shared_worker", "service_worker", "background_page", "webview"}, kind)
 }
 
 // uncontrolledKinds are the target types that the controller does not attach to. They are the browser itself, Chrome's own pop-up windows,

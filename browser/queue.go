@@ -56,9 +56,12 @@ func (q *queue) enqueueQuiet(msg []byte) error {
 }
 
 // signal wakes the reader.
-func (q *queue) signal() {
+func (q *queue) signal() { putToken(q.ready) }
+
+// putToken puts a token into a channel that has room for one, unless one is there.
+func putToken(c chan<- struct{}) {
 	select {
-	case q.ready <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

@@ -98,7 +98,7 @@ func (m *mux) hold(s *session, cmd command) bool {
 	case s.isHeld:
 	case cmd.method == "Runtime.runIfWaitingForDebugger" && isControlled(s.kind):
 		state := m.controller.stateOf(s.target)
-		if state.isDone() {
+		if isClosed(state.done) {
 			return false
 		}
 		s.isHeld = true

@@ -88,11 +88,9 @@ func (b *Browser) openSettings(ctx context.Context) (session string, leave func(
 	if !b.settings.TryLock() {
 		return "", func() {}, errors.New("the last page is still on its way")
 	}
-	select {
-	case <-b.stopc:
+	if isClosed(b.stopc) {
 		b.settings.Unlock()
 		return "", func() {}, errors.New("the browser is being stopped")
-	default:
 	}
 	address := BlankPage + "#" + rand.Text()
 	answered := b.mux.createSettings(address)

@@ -2,24 +2,30 @@ package browser
 
 import "errors"
 
+// isClosed reports whether a channel that nobody sends on is closed.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // process returns the launched process, nil before the launch.
 func (b *Browser) process() *process {
-	select {
-	case <-b.launched:
+	if isClosed(b.launched) {
 		return b.proc
-	default:
-		return nil
 	}
+	return nil
 }
 
 // running returns the multiplexer. It fails with errNotStarted before the launch.
 func (b *Browser) running() (*mux, error) {
-	select {
-	case <-b.launched:
-		return b.mux, nil
-	default:
+	if !isClosed(b.launched) {
 		return nil, errNotStarted
 	}
+	return b.mux, nil
 }
 
 var (
@@ -52,26 +58,15 @@ func (b *Browser) UserAgent() string {
 	return b.userAgent
 }
 
-func (b *Browser) ready() bool {
-	select {
-	case <-b.startDone:
-		return true
-	default:
-		return false
-	}
-}
+func (b *Browser) ready() bool { return isClosed(b.startDone) }
 
 // Done returns a channel that is closed when Chrome's main process has exited, or when a start failed.
 func (b *Browser) Done() <-chan struct{} { return b.done }
 
 // Exit returns how the main process ended. It is the zero Exit before Done is closed, and if there never was a process.
 func (b *Browser) Exit() Exit {
-	select {
-	case <-b.done:
-		if p := b.process(); p != nil {
-			return p.exit
-		}
-	default:
+	if p := b.process(); p != nil && isClosed(b.done) {
+		return p.exit
 	}
 	return Exit{}
 }

@@ -62,12 +62,11 @@ func (b *Browser) shutDown() {
 		{MethodInterrupt, p.group.interrupt, b.limits.interrupt},
 	}
 	for _, s := range steps {
-		select {
-		case <-b.done:
+		if isClosed(b.done) {
 			return
-		case <-b.killc:
-			continue
-		default:
+		}
+		if isClosed(b.killc) {
+			break
 		}
 		b.setMethod(s.method)
 		s.act()

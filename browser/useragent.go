@@ -69,13 +69,7 @@ func architecture(goarch string) string {
 
 // HostOS returns this machine's system as Identity.OS names it.
 func HostOS() string {
-	switch runtime.GOOS {
-	case "windows":
-		return "win"
-	case "darwin":
-		return "mac"
-	}
-	return "linux"
+	return cmp.Or(map[string]string{"windows": "win", "darwin": "mac"}[runtime.GOOS], "linux")
 }
 
 // newAgent returns how the installed browser identifies itself, with system and major version of id. The product stays the installed one's:
@@ -124,15 +118,13 @@ func suffix(product string, major int) string {
 // productBrand returns the brand of a product beside Chromium, "" for none (components/embedder_support/user_agent_utils.cc: the product's
 // name, where it is not Chromium).
 func productBrand(product string) string {
-	switch {
-	case product == "Brave Browser":
+	if product == "Brave Browser" {
 		return "Brave"
-	case strings.HasPrefix(product, "Google Chrome for Testing"):
-		return "Google Chrome for Testing"
-	case strings.HasPrefix(product, "Google Chrome"):
-		return "Google Chrome"
-	case strings.HasPrefix(product, "Microsoft Edge"):
-		return "Microsoft Edge"
+	}
+	for _, brand := range []string{"Google Chrome for Testing", "Google Chrome", "Microsoft Edge"} {
+		if strings.HasPrefix(product, brand) {
+			return brand
+		}
 	}
 	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"warren/browser"
@@ -199,14 +200,7 @@ func (c *capture) acknowledge(l *View) {
 }
 
 // anyIdle reports whether a viewer could draw a frame now. l.mu is held.
-func (l *View) anyIdle() bool {
-	for _, v := range l.viewers {
-		if v.isIdle() {
-			return true
-		}
-	}
-	return false
-}
+func (l *View) anyIdle() bool { return slices.ContainsFunc(l.viewers, (*viewer).isIdle) }
 
 const (
 	slowFrame   = 150 * time.Millisecond // transfer time above which frames become smaller

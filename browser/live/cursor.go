@@ -1,9 +1,6 @@
 package live
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 const (
 	cursorPeriod  = 80 * time.Millisecond // between two queries of the cursor's shape
@@ -34,15 +31,12 @@ func (l *View) queryCursor(session string, x, y float64) {
 			if !ok {
 				return
 			}
-			pause := time.NewTimer(cursorPeriod)
-			ctx, cancel := context.WithTimeout(context.Background(), cursorTimeout)
+			pause := time.After(cursorPeriod)
 			var shape string
-			err := l.evaluate(ctx, session, call(cursorScript, x, y), &shape)
-			cancel()
-			if err == nil {
+			if l.evaluate(session, cursorTimeout, call(cursorScript, x, y), &shape) == nil {
 				l.setCursor(shape)
 			}
-			<-pause.C
+			<-pause
 		}
 	}()
 }

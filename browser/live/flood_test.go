@@ -40,8 +40,8 @@ func TestLongAddressesOfAPage(t *testing.T) {
 	later := watch(t, r, address)
 	later.hears("download", nil)
 	for _, m := range append(w.all(), later.all()...) {
-		if text, err := encode(m); err != nil || len(text) > 3*maxAddress {
-			t.Fatalf("a viewer is told %d bytes of %v, %v", len(text), m["type"], err)
+		if text := encode(m); len(text) == 0 || len(text) > 3*maxAddress {
+			t.Fatalf("a viewer is told %d bytes of %v", len(text), m["type"])
 		}
 	}
 }
@@ -292,7 +292,7 @@ func TestLongWordsOfAPage(t *testing.T) {
 	// The cursor's shape is the page's text too.
 	var shape string
 	w.page(`void (document.getElementById("paint").style.cursor = 'url("a),' + "b".repeat(1e5) + '"), pointer')`)
-	if err := r.view.evaluate(t.Context(), w.session(), call(cursorScript, 100, 100), &shape); err != nil || shape == "" ||
+	if err := r.view.evaluate(w.session(), time.Minute, call(cursorScript, 100, 100), &shape); err != nil || shape == "" ||
 		len(shape) > 40 {
 		t.Errorf("the mouse's shape has %d bytes, %v", len(shape), err)
 	}

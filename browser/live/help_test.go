@@ -417,10 +417,8 @@ func near(a, b color.RGBA) bool {
 
 // page runs an expression in the page that is shown, in the view's own world.
 func (w *watcher) page(expression string) string {
-	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
-	defer cancel()
 	var value any
-	if err := w.r.view.evaluate(ctx, w.session(), expression, &value); err != nil {
+	if err := w.r.view.evaluate(w.session(), 10*time.Second, expression, &value); err != nil {
 		return err.Error()
 	}
 	return fmt.Sprint(value)

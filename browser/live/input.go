@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"encoding/json"
 	"math"
 	"runtime"
@@ -217,17 +216,7 @@ type gesture struct {
 
 // mouseType returns the event type of Input.dispatchMouseEvent (CDP), "" for an unknown kind.
 func mouseType(kind string) string {
-	switch kind {
-	case "move":
-		return "mouseMoved"
-	case "down":
-		return "mousePressed"
-	case "up":
-		return "mouseReleased"
-	case "wheel":
-		return "mouseWheel"
-	}
-	return ""
+	return map[string]string{"move": "mouseMoved", "down": "mousePressed", "up": "mouseReleased", "wheel": "mouseWheel"}[kind]
 }
 
 func (v *viewer) mouse(session string, q *request) *refusal {
@@ -368,10 +357,8 @@ const copyTimeout = 2 * time.Second
 
 // copy tells the viewer the page's selected text, and sends the page the shortcut.
 func (v *viewer) copy(session string, q *request) {
-	ctx, cancel := context.WithTimeout(context.Background(), copyTimeout)
-	defer cancel()
 	var selected string
-	if err := v.live.evaluate(ctx, session, selectionScript, &selected); err == nil && selected != "" {
+	if v.live.evaluate(session, copyTimeout, selectionScript, &selected) == nil && selected != "" {
 		v.send(map[string]string{"type": "copied", "text": selected})
 	}
 	key := request{N: q.N, Kind: "down", Key: "c", Code: "KeyC", KeyCode: 67, Modifiers: 2}

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
@@ -125,10 +124,8 @@ func (l *View) openOptions(session string, x, y float64) bool {
 	if l.hasDialog() {
 		return false // the page neither answers nor takes a click before the dialog is closed
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), listTimeout)
-	defer cancel()
 	var list map[string]any
-	if l.evaluate(ctx, session, call(listScript, x, y), &list) != nil || list == nil {
+	if l.evaluate(session, listTimeout, call(listScript, x, y), &list) != nil || list == nil {
 		return false
 	}
 	l.mu.Lock()
@@ -165,10 +162,8 @@ func (l *View) chooseOption(id string, indexes *[]int) *refusal {
 	}
 	session := l.session
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), copyTimeout)
-		defer cancel()
 		var changed bool
-		if err := l.evaluate(ctx, session, call(chooseScript, (*indexes)[0]), &changed); err != nil {
+		if err := l.evaluate(session, copyTimeout, call(chooseScript, (*indexes)[0]), &changed); err != nil {
 			l.log.Debug("a list did not take a choice", "error", err)
 		}
 	}()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"warren/browser"
 )
@@ -95,8 +96,10 @@ const (
 })()`
 )
 
-// evaluate runs an expression on the page that is shown.
-func (l *View) evaluate(ctx context.Context, session, expression string, value any) error {
+// evaluate runs an expression on the page that is shown, for at most timeout.
+func (l *View) evaluate(session string, timeout time.Duration, expression string, value any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
 	l.mu.Lock()
 	p := browser.Page{Target: l.active, Session: session}
 	l.mu.Unlock()

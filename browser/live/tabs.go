@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -25,13 +26,7 @@ type tabsMessage struct {
 	Tabs   []tab  `json:"tabs"`
 }
 
-func (l *View) tabsMessage() tabsMessage {
-	tabs := l.tabs
-	if tabs == nil {
-		tabs = []tab{}
-	}
-	return tabsMessage{"tabs", l.active, tabs}
-}
+func (l *View) tabsMessage() tabsMessage { return tabsMessage{"tabs", l.active, l.tabs} }
 
 // onBrowserEvent handles an event of the browser itself. l.mu is held.
 func (l *View) onBrowserEvent(method string, params []byte) {
@@ -52,9 +47,7 @@ func (l *View) onTabEvent(method string, params []byte) {
 	if json.Unmarshal(params, &p) != nil {
 		return
 	}
-	if p.TargetID == "" {
-		p.TargetID = p.TargetInfo.TargetID
-	}
+	p.TargetID = cmp.Or(p.TargetID, p.TargetInfo.TargetID)
 	known := l.tab(p.TargetID)
 	switch method {
 	case "Target.targetDestroyed":
@@ -93,16 +86,15 @@ func (l *View) onTabEvent(method string, params []byte) {
 
 // removeTab removes a closed tab from the list. The view then shows the tab in front. l.mu is held.
 func (l *View) removeTab(target string) {
-	l.tabs = slices.DeleteFunc(l.tabs, func(t tab) bool { return t.ID == target })
 	if target == l.active {
 		l.capture.reset()
 		l.forgetPage()
 		l.followFront()
 	}
-	l.broadcast(l.tabsMessage())
+	l.dropTab(target)
 }
 
-// dropTab removes a tab that viewers must not see from the list. l.mu is held.
+// dropTab removes a tab from the list, if it is there. l.mu is held.
 func (l *View) dropTab(target string) {
 	if l.tab(target) != nil {
 		l.tabs = slices.DeleteFunc(l.tabs, func(t tab) bool { return t.ID == target })
@@ -195,9 +187,7 @@ func (l *View) queryTitles() {
 func (l *View) changeTab(do, target, address string) *refusal {
 	switch do {
 	case "open":
-		if address == "" {
-			address = browser.BlankPage
-		}
+		address = cmp.Or(address, browser.BlankPage)
 		if browser.CheckURL(address) != nil {
 			return badAddress()
 		}

@@ -89,7 +89,8 @@ func (c realChrome) subscribe() (feed, error) { return c.Subscribe() }
 func New(b *browser.Browser) *View { return newView(realChrome{b}) }
 
 func newView(c chrome) *View {
-	l := &View{chrome: c, spec: c.Spec(), log: c.Logger(), prompts: map[string]prompt{}, capture: capture{density: 1, period: levelPeriod}}
+	l := &View{chrome: c, spec: c.Spec(), log: c.Logger(), capture: capture{density: 1, period: levelPeriod},
+		tabs: []tab{}, prompts: map[string]prompt{}}
 	if s := l.spec.Identity.Screen; s != nil {
 		l.capture.density = s.DeviceScaleFactor
 	}
@@ -214,7 +215,7 @@ func (l *View) end() {
 	l.release()
 	l.feed.Close()
 	l.downloads.offered = false
-	l.tabs, l.requests, l.prompts, l.client = nil, nil, map[string]prompt{}, clientMessage{}
+	l.tabs, l.requests, l.prompts, l.client = []tab{}, nil, map[string]prompt{}, clientMessage{}
 }
 
 // receive handles news until the feed is closed.
@@ -260,10 +261,7 @@ func (l *View) onEvent(f feed, e browser.Event) (handled bool) {
 
 // broadcast sends a message to every viewer. l.mu is held.
 func (l *View) broadcast(message any) {
-	text, err := encode(message)
-	if err != nil {
-		return // plain values always marshal
-	}
+	text := encode(message)
 	for _, v := range l.viewers {
 		v.enqueue(text)
 	}

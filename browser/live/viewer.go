@@ -115,8 +115,7 @@ func (v *viewer) closeSocket() {
 		reason := fmt.Sprintf("the browser %v", v.live.chrome.Exit())
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		text, _ := json.Marshal(map[string]string{"type": "bye", "reason": reason}) // strings always marshal
-		_ = v.socket.Write(ctx, websocket.MessageText, text)
+		_ = v.socket.Write(ctx, websocket.MessageText, encode(map[string]string{"type": "bye", "reason": reason}))
 		_ = v.socket.Close(websocket.StatusGoingAway, reason)
 	default:
 		_ = v.socket.CloseNow()
@@ -252,11 +251,7 @@ func (v *viewer) transferTime() (time.Duration, bool) {
 }
 
 // send sends a message to the viewer.
-func (v *viewer) send(message any) {
-	if text, err := encode(message); err == nil { // plain values always marshal
-		v.enqueue(text)
-	}
-}
+func (v *viewer) send(message any) { v.enqueue(encode(message)) }
 
 // enqueue appends an encoded message to the outbox. A full outbox disconnects the viewer.
 func (v *viewer) enqueue(text []byte) {
