@@ -33,22 +33,14 @@ func normal(address string) string {
 	return u.String()
 }
 
-// URLError says that an address must not be opened.
-type URLError struct{ URL string }
-
-// Error satisfies error.
-func (e *URLError) Error() string {
-	return fmt.Sprintf("only http, https and about:blank can be opened: %q", e.URL)
-}
-
-// CheckURL accepts about:blank, and absolute http and https URLs with a host. It fails with a *URLError.
+// CheckURL accepts about:blank, and absolute http and https URLs with a host.
 func CheckURL(address string) error {
 	if address == BlankPage {
 		return nil
 	}
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return &URLError{address}
+		return fmt.Errorf("only http, https and about:blank can be opened: %q", address)
 	}
 	return nil
 }

@@ -89,8 +89,8 @@ func (b *Browser) drive(ctx context.Context) (context.Context, context.CancelFun
 const openTimeout = 20 * time.Second
 
 // OpenPages opens each URL in a tab; if a blank tab is the only one, it takes the first URL. It skips a URL that a restored tab shows. It
-// returns when every navigation has begun, before the pages are loaded. Only http, https and about:blank are allowed: it fails with a
-// *URLError for any other URL, before it opens anything.
+// returns when every navigation has begun, before the pages are loaded. Only http, https and about:blank are allowed: it refuses any other
+// URL (CheckURL) before it opens anything.
 func (b *Browser) OpenPages(ctx context.Context, urls []string) error {
 	for _, u := range urls {
 		if err := CheckURL(u); err != nil {

@@ -89,13 +89,9 @@ func (ctl *controller) permit(browserContext string) {
 
 // autoAttach attaches the controller to every existing and future target. done gets Chrome's answer.
 func (ctl *controller) autoAttach(done func(answer)) {
-	discoverTargets(ctl.mux) // an attached session alone does not tell addresses: a tab that a drop has opened tells none
+	// an attached session alone does not tell addresses: a tab that a drop has opened tells none
+	ctl.mux.send("", "Target.setDiscoverTargets", map[string]any{"discover": true}, nil)
 	ctl.mux.send("", "Target.setAutoAttach", autoAttachParams(uncontrolledKinds()...), done)
-}
-
-// discoverTargets makes Chrome announce all targets and their changes.
-func discoverTargets(m *mux) {
-	m.send("", "Target.setDiscoverTargets", map[string]any{"discover": true}, nil)
 }
 
 // stateOf returns the state of a target, a new one if the controller has not attached to the target yet.
@@ -163,7 +159,7 @@ func (ctl *controller) onDetached(s *session) {
 		}
 		return p.Session == s.id
 	})
-	if hasNavigator(s.kind) && ctl.emulation.hasProcessOverrides() {
+	if hasNavigator(s.kind) && len(ctl.emulation.processOverrides()) > 0 {
 		ctl.reapplying.again = true
 		go ctl.reapplyShared()
 	}

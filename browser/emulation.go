@@ -41,7 +41,7 @@ func newEmulation(s *Spec) *emulation {
 	e.differs = cmp.Or(s.Identity.OS, HostOS()) != HostOS() ||
 		s.Identity.Version != "" && s.Identity.Version != strconv.Itoa(s.installed().Major) || s.Headless
 	if e.differs {
-		e.hints = newHintRewriter(own, words)
+		e.hints = &hintRewriter{userAgent: words.userAgent, own: own.hints.headers(), declared: words.hints.headers()}
 	}
 	if e.differs || len(s.Identity.Languages) > 0 { // contexts of clients get their languages only from the override
 		e.agent = e.resolved

@@ -76,7 +76,8 @@ func passedOn(key string) bool {
 // programsFolder is the folder of stand-ins below a run's temporary folder.
 const programsFolder = "programs"
 
-// withoutPrograms puts the run's stand-ins first on PATH, before the programs that Chrome starts on Linux at a page's request (standIns).
+// withoutPrograms puts the run's stand-ins (writeStandIns) first on PATH, before the programs that Chrome starts on Linux at a page's
+// request.
 func withoutPrograms(env []string, temp string) []string {
 	if runtime.GOOS != "linux" {
 		return env
@@ -85,24 +86,20 @@ func withoutPrograms(env []string, temp string) []string {
 	return setVariable(env, "PATH="+filepath.Join(temp, programsFolder)+":"+path)
 }
 
-// standIns are the programs that Chrome must not start, since they would run beside the proxy (chrome/browser/platform_util_linux.cc). A
-// page may open mailto: addresses without a question (chrome/browser/external_protocol, GetBlockState). Without windows nobody sees the
+// writeStandIns writes programs that do nothing, in place of those that would run beside the proxy (chrome/browser/platform_util_linux.cc).
+// A page may open mailto: addresses without a question (chrome/browser/external_protocol, GetBlockState). Without windows nobody sees the
 // question for other addresses.
-func standIns(headless bool) []string {
-	if headless {
-		return []string{"xdg-email", "xdg-open"}
-	}
-	return []string{"xdg-email"}
-}
-
-// writeStandIns writes programs that do nothing.
 func writeStandIns(s *Spec) error {
 	if runtime.GOOS != "linux" {
 		return nil
 	}
 	dir := filepath.Join(s.TempDir, programsFolder)
+	names := []string{"xdg-email"}
+	if s.Headless {
+		names = append(names, "xdg-open")
+	}
 	err := os.Mkdir(dir, 0o700)
-	for _, name := range standIns(s.Headless) {
+	for _, name := range names {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexit 0\n"), 0o700) //nolint:gosec // it must be executable
 		}

@@ -190,17 +190,19 @@ func unwrap(path string) string {
 }
 
 func isScript(path string) bool {
-	if executable(path) != nil {
-		return false // opening a named pipe could block
-	}
+	return executable(path) == nil && string(headOf(path, 2)) == "#!" // opening a named pipe could block
+}
+
+// headOf returns the first bytes of a file, at most size; none if it cannot be read.
+func headOf(path string, size int) []byte {
 	f, err := os.Open(path)
 	if err != nil {
-		return false
+		return nil
 	}
 	defer f.Close()
-	head := make([]byte, 2)
-	_, err = f.Read(head)
-	return err == nil && string(head) == "#!"
+	head := make([]byte, size)
+	n, _ := f.Read(head)
+	return head[:n]
 }
 
 // behindWrapper returns where the program of a wrapper script may be: Debian's in /usr/lib, others beside the script.

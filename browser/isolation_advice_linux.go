@@ -61,12 +61,6 @@ func isSnap(path string) bool {
 	if strings.HasPrefix(real, "/snap/") || real == "/usr/bin/snap" {
 		return true
 	}
-	f, err := os.Open(real)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, 4<<10)
-	n, _ := f.Read(head) // an unreadable file is no script
-	return bytes.HasPrefix(head[:n], []byte("#!")) && bytes.Contains(head[:n], []byte("/snap/bin/"))
+	head := headOf(real, 4<<10)
+	return bytes.HasPrefix(head, []byte("#!")) && bytes.Contains(head, []byte("/snap/bin/"))
 }

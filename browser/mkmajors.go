@@ -8,6 +8,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,13 +30,8 @@ type version [4]int
 
 func main() {
 	log.SetFlags(0)
-	table, source := "majors.txt", milestones
-	if len(os.Args) > 1 && os.Args[1] != "" {
-		table = os.Args[1]
-	}
-	if len(os.Args) > 2 && os.Args[2] != "" {
-		source = os.Args[2]
-	}
+	given := append(os.Args[1:], "", "")
+	table, source := cmp.Or(given[0], "majors.txt"), cmp.Or(given[1], milestones)
 	best := map[int]version{}
 	old, err := os.ReadFile(table)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -101,8 +101,6 @@ func (e *emulation) processOverrides() []override {
 	return e.lockedProcessOverrides()
 }
 
-func (e *emulation) hasProcessOverrides() bool { return len(e.processOverrides()) > 0 }
-
 func (e *emulation) timezoneOverride() []override {
 	if e.current.Timezone == "" {
 		return nil

@@ -141,13 +141,13 @@ func writeSettings(s *Spec) error {
 	return errors.Join(written(), mergeInto(filepath.Join(s.UserDataDir, "Local State"), localState(s.Resolver)))
 }
 
-// removeSettings removes the preferences that only a run needs, so that the profile works unrestricted in a person's own browser.
+// removeSettings removes blockPreferences, which only a run needs, so that the profile works unrestricted in a person's own browser.
 func removeSettings(s *Spec) error {
 	file := filepath.Join(s.UserDataDir, profileFolder, "Preferences")
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return mergeInto(file, noBlockPreferences())
+	return mergeInto(file, []preference{{path: urlBlocklist}, {path: urlAllowlist}, {path: incognitoMode}})
 }
 
 // runPreferences are preferences that have no flag, or that a flag does not cover completely.
@@ -189,11 +189,6 @@ func blockPreferences(s *Spec) []preference {
 		// IncognitoModePrefs, kDisabled: downloads of such a window ignore DevTools. Clients' contexts are not affected.
 		{incognitoMode, 1, false},
 	}
-}
-
-// noBlockPreferences removes blockPreferences.
-func noBlockPreferences() []preference {
-	return []preference{{path: urlBlocklist}, {path: urlAllowlist}, {path: incognitoMode}}
 }
 
 const (

@@ -59,8 +59,8 @@ func startProcess(cmd *exec.Cmd, iso isolator, leave time.Duration) (*process, e
 		return nil, err
 	}
 	p := &process{cmd: cmd, child: child, group: newGroup(child.Process), groupTimeout: leave, exited: make(chan struct{}),
-		groupGone: make(chan struct{})}
-	p.output = newTail(out)
+		groupGone: make(chan struct{}), output: &tail{src: out, done: make(chan struct{})}}
+	go p.output.read()
 	go p.supervise()
 	return p, nil
 }
@@ -118,12 +118,6 @@ type tail struct {
 
 	mu   sync.Mutex
 	kept []string
-}
-
-func newTail(src *os.File) *tail {
-	t := &tail{src: src, done: make(chan struct{})}
-	go t.read()
-	return t
 }
 
 func (t *tail) read() {

@@ -2,16 +2,6 @@ package browser
 
 import "errors"
 
-// isClosed reports whether a channel that nobody sends on is closed.
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
 // process returns the launched process, nil before the launch.
 func (b *Browser) process() *process {
 	if isClosed(b.launched) {

@@ -206,10 +206,6 @@ type hintRewriter struct {
 	own, declared map[string]string
 }
 
-func newHintRewriter(own, told agent) *hintRewriter {
-	return &hintRewriter{userAgent: told.userAgent, own: own.hints.headers(), declared: told.hints.headers()}
-}
-
 // rewrite returns the corrected headers of a request, nil if they are right. It leaves alone what a client of the gateway has set: such a
 // request has another user agent, or hints that are not the browser's own.
 func (c *hintRewriter) rewrite(headers map[string]string) []header {
