@@ -170,16 +170,14 @@ func TestKeysComeAndGo(t *testing.T) {
 		t.Error("the list does not say that the key is revoked")
 	}
 	// A key that expires: used before, refused after.
-	soon := time.Now().Add(700 * time.Millisecond).Truncate(time.Millisecond) // as exactly as it is kept
-	r := a.do(t, "POST", "/keys", map[string]any{"name": "soon", "scopes": []string{"read"},
-		"expiresAt": soon.UTC().Format(time.RFC3339Nano)}).want(t, 201)
-	waitFor(t, "the key to expire", func() bool { return a.as(r.text("key")).do(t, "GET", "/profiles", nil).status == 401 })
+	brief, soon := a.briefKey(t, 700*time.Millisecond, "read")
+	waitFor(t, "the key to expire", func() bool { return a.as(brief).do(t, "GET", "/profiles", nil).status == 401 })
 	if time.Now().Before(soon) {
 		t.Error("it expired too early")
 	}
 	unknown := NewKey()
 	var faces []string
-	for _, k := range []string{"", "x", key, r.text("key"), unknown, "wrn_" + strings.Repeat("0", 49), strings.Repeat("k", 5000)} {
+	for _, k := range []string{"", "x", key, brief, unknown, "wrn_" + strings.Repeat("0", 49), strings.Repeat("k", 5000)} {
 		r := a.as(k).do(t, "GET", "/profiles", nil).refused(t, 401, "unauthorized")
 		faces = append(faces, strings.ReplaceAll(string(r.body), r.header.Get("X-Request-Id"), "ID"))
 	}

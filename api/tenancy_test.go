@@ -34,9 +34,7 @@ func newTenants(t testing.TB) *tenants {
 	var id string
 	w.keys["revoked"], id = a.newKey(t, "read,run,write,secrets", "a")
 	a.do(t, "DELETE", "/keys/"+id, nil).want(t, 204)
-	w.keys["expired"] = a.do(t, "POST", "/keys", map[string]any{"name": "short", "scopes": []string{"read", "run", "write"},
-		"workspaces": []string{"a"},
-		"expiresAt":  time.Now().Add(50 * time.Millisecond).UTC().Format(time.RFC3339Nano)}).want(t, 201).text("key")
+	w.keys["expired"], _ = a.briefKey(t, 50*time.Millisecond, "read,run,write", "a")
 	waitFor(t, "the key to expire", func() bool { return a.as(w.keys["expired"]).do(t, "GET", "/runs", nil).status == 401 })
 	return w
 }
