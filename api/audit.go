@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"math"
 	"time"
 	"unicode/utf8"
 
@@ -68,33 +67,26 @@ type auditList struct {
 }
 
 func (s *API) listAudit(ctx context.Context, in *auditList) (*listBody[auditJSON], error) {
-	q, c, action := s.store.Read(), callerOf(ctx), orNull(in.Action)
-	total, err := q.CountAudit(ctx, store.CountAuditParams{Action: action, Workspaces: c.Sees.Filter()})
-	if err != nil {
-		return nil, err
-	}
-	p := store.ListAuditParams{Action: action, Workspaces: c.Sees.Filter(), AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1,
-		Offset: in.offset()}
-	if in.After != "" {
-		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "audit", func(id string) (int64, error) {
-			at, err := q.GetAudit(ctx, store.GetAuditParams{ID: id, Workspaces: c.Sees.Filter()})
-			return at.At, err
-		})
-	}
-	var rows []store.Audit
-	if err == nil {
-		rows, err = q.ListAudit(ctx, p)
-	}
-	found, err := pageOf(rows, total, in.Limit, err, func(a store.Audit) (int64, string) { return a.At, a.ID })
-	if err != nil {
-		return nil, err
-	}
-	return answerList(found, in.Paging, func(a store.Audit) (auditJSON, error) {
-		detail := map[string]any{}
-		err := json.Unmarshal([]byte(a.Detail), &detail)
-		return auditJSON{a.ID, runs.Millis(a.At), a.KeyID, a.KeyName, orNull(a.WorkspaceID), a.Action, orNull(a.ObjectID), a.Remote,
-			a.RequestID, detail}, err
-	})
+	q, sees, action := s.store.Read(), callerOf(ctx).Sees.Filter(), orNull(in.Action)
+	return listByTime(ctx, s, in.Paging, timeList[store.Audit, auditJSON]{
+		kind: "audit",
+		at:   func(a store.Audit) (int64, string) { return a.At, a.ID },
+		count: func() (int64, error) {
+			return q.CountAudit(ctx, store.CountAuditParams{Action: action, Workspaces: sees})
+		},
+		find: func(id string) (store.Audit, error) {
+			return q.GetAudit(ctx, store.GetAuditParams{ID: id, Workspaces: sees})
+		},
+		rows: func(key int64, id string, limit, offset int64) ([]store.Audit, error) {
+			return q.ListAudit(ctx, store.ListAuditParams{Action: action, AfterKey: key, AfterID: id, Workspaces: sees, Limit: limit,
+				Offset: offset})
+		},
+		show: func(a store.Audit) (auditJSON, error) {
+			detail := map[string]any{}
+			err := json.Unmarshal([]byte(a.Detail), &detail)
+			return auditJSON{a.ID, runs.Millis(a.At), a.KeyID, a.KeyName, orNull(a.WorkspaceID), a.Action, orNull(a.ObjectID), a.Remote,
+				a.RequestID, detail}, err
+		}})
 }
 
 type secretJSON struct {

@@ -135,7 +135,7 @@ func (s *API) listCapabilities(ctx context.Context, in *struct {
 		}
 	}
 	place := func(c *runs.Capability) (int64, string) { return 0, c.ID }
-	page, _ := pageOf(all[from:], int64(len(all)), in.Limit, nil, place) // no query can fail
+	page := pageOf(all[from:], int64(len(all)), in.Limit, place)
 	return answerList(page, in.Paging, func(c *runs.Capability) (CapabilityJSON, error) { return capabilityFrom(c), nil })
 }
 

@@ -106,12 +106,11 @@ func (s *API) listChecks(ctx context.Context, in *checkList) (*checkListBody, er
 	p := Paging{Page: in.Page, Limit: in.Limit}
 	rows, err := q.ListProxyChecks(ctx, store.ListProxyChecksParams{ProxyID: row.ID, Workspaces: c.Sees.Filter(),
 		Limit: int64(in.Limit) + 1, Offset: p.offset()})
-	noPlace := func(store.ProxyCheck) (int64, string) { return 0, "" } // this list has pages alone
-	found, err := pageOf(rows, total, in.Limit, err, noPlace)
 	if err != nil {
 		return nil, err
 	}
-	out, err := answerList(found, p, func(row store.ProxyCheck) (pool.Check, error) {
+	noPlace := func(store.ProxyCheck) (int64, string) { return 0, "" } // this list has pages alone
+	out, err := answerList(pageOf(rows, total, in.Limit, noPlace), p, func(row store.ProxyCheck) (pool.Check, error) {
 		c := pool.Check{UsedByProfiles: []string{}}
 		return c, json.Unmarshal([]byte(row.Result), &c)
 	})

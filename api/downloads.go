@@ -98,7 +98,7 @@ func (s *API) listDownloads(ctx context.Context, in *downloadList) (*listBody[Do
 		}
 	}
 	place := func(d runs.Download) (int64, string) { return d.BeganAt.UnixMilli(), d.ID }
-	page, _ := pageOf(all[from:], int64(len(all)), in.Limit, nil, place) // no query can fail
+	page := pageOf(all[from:], int64(len(all)), in.Limit, place)
 	return answerList(page, in.Paging, func(d runs.Download) (DownloadJSON, error) { return s.downloadJSON(in.ID, d), nil })
 }
 

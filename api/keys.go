@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -148,27 +147,16 @@ func (s *API) createKey(ctx context.Context, in *struct{ Body keyInput }) (*crea
 }
 
 func (s *API) listKeys(ctx context.Context, in *struct{ Paging }) (*listBody[keyJSON], error) {
-	q, c := s.store.Read(), callerOf(ctx)
-	total, err := q.CountKeys(ctx, c.Sees.Filter())
-	if err != nil {
-		return nil, err
-	}
-	p := store.ListKeysParams{Workspaces: c.Sees.Filter(), AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
-	if in.After != "" {
-		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "key", func(id string) (int64, error) {
-			at, err := q.GetKey(ctx, store.GetKeyParams{ID: id, Workspaces: c.Sees.Filter()})
-			return at.CreatedAt, err
-		})
-	}
-	var rows []store.Key
-	if err == nil {
-		rows, err = q.ListKeys(ctx, p)
-	}
-	found, err := pageOf(rows, total, in.Limit, err, func(k store.Key) (int64, string) { return k.CreatedAt, k.ID })
-	if err != nil {
-		return nil, err
-	}
-	return answerList(found, in.Paging, keyFromRow)
+	q, sees := s.store.Read(), callerOf(ctx).Sees.Filter()
+	return listByTime(ctx, s, in.Paging, timeList[store.Key, keyJSON]{
+		kind:  "key",
+		at:    func(k store.Key) (int64, string) { return k.CreatedAt, k.ID },
+		count: func() (int64, error) { return q.CountKeys(ctx, sees) },
+		find:  func(id string) (store.Key, error) { return q.GetKey(ctx, store.GetKeyParams{ID: id, Workspaces: sees}) },
+		rows: func(key int64, id string, limit, offset int64) ([]store.Key, error) {
+			return q.ListKeys(ctx, store.ListKeysParams{AfterKey: key, AfterID: id, Workspaces: sees, Limit: limit, Offset: offset})
+		},
+		show: keyFromRow})
 }
 
 func (s *API) revokeKey(ctx context.Context, in *struct {

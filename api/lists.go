@@ -96,26 +96,52 @@ func (workspaceJSON) example() any {
 }
 
 func (s *API) listWorkspaces(ctx context.Context, in *struct{ Paging }) (*listBody[workspaceJSON], error) {
-	q, c := s.store.Read(), callerOf(ctx)
-	p := store.ListWorkspacesParams{AfterKey: math.MaxInt64, Workspaces: c.Sees.Filter(), Limit: int64(in.Limit) + 1, Offset: in.offset()}
-	total, err := q.CountWorkspaces(ctx, c.Sees.Filter())
+	q, sees := s.store.Read(), callerOf(ctx).Sees.Filter()
+	return listByTime(ctx, s, in.Paging, timeList[store.Workspace, workspaceJSON]{
+		kind:  "workspace",
+		at:    func(w store.Workspace) (int64, string) { return w.CreatedAt, w.ID },
+		count: func() (int64, error) { return q.CountWorkspaces(ctx, sees) },
+		find: func(id string) (store.Workspace, error) {
+			return q.GetWorkspace(ctx, store.GetWorkspaceParams{ID: id, Workspaces: sees})
+		},
+		rows: func(key int64, id string, limit, offset int64) ([]store.Workspace, error) {
+			return q.ListWorkspaces(ctx, store.ListWorkspacesParams{AfterKey: key, AfterID: id, Workspaces: sees, Limit: limit,
+				Offset: offset})
+		},
+		show: func(w store.Workspace) (workspaceJSON, error) {
+			return workspaceJSON{w.ID, w.Name, w.ProfileCount, w.TrashedCount, w.ProxyCount, runs.Millis(w.CreatedAt)}, nil
+		}})
+}
+
+// timeList is a list of rows of one kind, newest first, which are shown as J.
+type timeList[R, J any] struct {
+	kind  string                                                       // of the objects, as the store notes deleted ones
+	at    func(R) (key int64, id string)                               // the place of a row: its time and id
+	count func() (int64, error)                                        // of the whole list
+	find  func(id string) (R, error)                                   // a row of the list
+	rows  func(key int64, id string, limit, offset int64) ([]R, error) // those behind a place
+	show  func(R) (J, error)
+}
+
+// listByTime answers a page. The object to go on from may be unknown, or of another workspace: nothing follows it.
+func listByTime[R, J any](ctx context.Context, s *API, in Paging, l timeList[R, J]) (*listBody[J], error) {
+	total, err := l.count()
+	key, id := int64(math.MaxInt64), ""
 	if err == nil && in.After != "" {
-		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "workspace", func(id string) (int64, error) {
-			at, err := q.GetWorkspace(ctx, store.GetWorkspaceParams{ID: id, Workspaces: c.Sees.Filter()})
-			return at.CreatedAt, err
+		key, id, err = s.goOn(ctx, in.After, l.kind, func(id string) (int64, error) {
+			row, err := l.find(id)
+			at, _ := l.at(row)
+			return at, err
 		})
 	}
-	var rows []store.Workspace
+	var rows []R
 	if err == nil {
-		rows, err = q.ListWorkspaces(ctx, p)
+		rows, err = l.rows(key, id, int64(in.Limit)+1, in.offset())
 	}
-	found, err := pageOf(rows, total, in.Limit, err, func(w store.Workspace) (int64, string) { return w.CreatedAt, w.ID })
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrNoRow) {
 		return nil, err
 	}
-	return answerList(found, in.Paging, func(w store.Workspace) (workspaceJSON, error) {
-		return workspaceJSON{w.ID, w.Name, w.ProfileCount, w.TrashedCount, w.ProxyCount, runs.Millis(w.CreatedAt)}, nil
-	})
+	return answerList(pageOf(rows, total, in.Limit, l.at), in, l.show)
 }
 
 // byTime is the order of lists that have only one order: newest first.
@@ -130,18 +156,14 @@ func (s *API) goOn(ctx context.Context, after, kind string, find func(id string)
 	return p.Number, p.ID, err
 }
 
-// pageOf makes a page of rows that were asked for with one more than the limit. at returns the time and the id of a row. err is that of
-// the query: ErrNoRow means that the object to go on from is unknown, or of another workspace, and nothing follows it.
-func pageOf[R any](rows []R, total int64, limit int, err error, at func(R) (int64, string)) (store.Page[R], error) {
-	if errors.Is(err, store.ErrNoRow) {
-		return store.Page[R]{Total: total}, nil
-	}
+// pageOf makes a page of rows that were asked for with one more than the limit. at returns the time and the id of a row.
+func pageOf[R any](rows []R, total int64, limit int, at func(R) (int64, string)) store.Page[R] {
 	page := store.Page[R]{Rows: rows[:min(limit, len(rows))], Total: total, More: len(rows) > limit}
 	if n := len(page.Rows); n > 0 {
 		page.Next = store.Place{Order: byTime}
 		page.Next.Number, page.Next.ID = at(page.Rows[n-1])
 	}
-	return page, err
+	return page
 }
 
 // answerList puts a page of rows into the envelope of every list.

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"warren/runs"
@@ -53,26 +52,24 @@ func (s *API) listProfileRuns(ctx context.Context, in *struct {
 		return nil, err
 	}
 	q := s.store.Read()
-	p := store.ListRunsOfProfileParams{ProfileID: profile.ID, AfterKey: math.MaxInt64, Limit: int64(in.Limit) + 1, Offset: in.offset()}
-	total, err := q.CountRunsOfProfile(ctx, store.CountRunsOfProfileParams{ProfileID: profile.ID})
-	if err == nil && in.After != "" {
-		p.AfterKey, p.AfterID, err = s.goOn(ctx, in.After, "run", func(id string) (int64, error) {
-			at, err := q.GetRun(ctx, store.GetRunParams{ID: id})
-			if err == nil && at.ProfileID != profile.ID {
+	out, err := listByTime(ctx, s, in.Paging, timeList[store.Run, runs.PastRun]{
+		kind: "run",
+		at:   func(r store.Run) (int64, string) { return r.StartedAt, r.ID },
+		count: func() (int64, error) {
+			return q.CountRunsOfProfile(ctx, store.CountRunsOfProfileParams{ProfileID: profile.ID})
+		},
+		find: func(id string) (store.Run, error) {
+			row, err := q.GetRun(ctx, store.GetRunParams{ID: id})
+			if err == nil && row.ProfileID != profile.ID {
 				err = store.ErrNoRow
 			}
-			return at.StartedAt, err
-		})
-	}
-	var rows []store.Run
-	if err == nil {
-		rows, err = q.ListRunsOfProfile(ctx, p)
-	}
-	found, err := pageOf(rows, total, in.Limit, err, func(r store.Run) (int64, string) { return r.StartedAt, r.ID })
-	if err != nil {
-		return nil, err
-	}
-	out, err := answerList(found, in.Paging, func(row store.Run) (runs.PastRun, error) { return s.runs.PastRun(ctx, row) })
+			return row, err
+		},
+		rows: func(key int64, id string, limit, offset int64) ([]store.Run, error) {
+			return q.ListRunsOfProfile(ctx, store.ListRunsOfProfileParams{ProfileID: profile.ID, AfterKey: key, AfterID: id, Limit: limit,
+				Offset: offset})
+		},
+		show: func(row store.Run) (runs.PastRun, error) { return s.runs.PastRun(ctx, row) }})
 	return (*pastRunsBody)(out), err
 }
 
