@@ -20,7 +20,7 @@ import (
 
 // The operations that check proxies, one or many, and the list of a proxy's checks.
 
-type checkBody struct{ Body pool.Check }
+type checkBody struct{ Body *pool.Check }
 
 func (checkBody) example() any { return exampleCheck() }
 
@@ -30,8 +30,7 @@ func exampleCheck() pool.Check {
 		Latitude: new(52.52), Longitude: new(13.4), GeoSource: new("answer"), LatencyMs: new(int64(84)), PlainHTTP: new(true),
 		RemoteDNS: true, UsedByProfiles: []string{exampleProfileID},
 		Timings: pool.Timings{ResolveMs: new(int64(3)), ConnectMs: new(int64(21)), HandshakeMs: new(int64(22)),
-			FirstByteMs: new(int64(41))},
-		CheckedAt: exampleTime(), DurationMs: 92}
+			FirstByteMs: new(int64(41))}, CheckedAt: exampleTime(), DurationMs: 92}
 }
 
 func (s *API) checkProxy(ctx context.Context, in *struct {
@@ -43,10 +42,7 @@ func (s *API) checkProxy(ctx context.Context, in *struct {
 		return nil, err
 	}
 	c, err := s.pool.Check(ctx, px)
-	if err != nil {
-		return nil, err
-	}
-	return &checkBody{*c}, nil
+	return &checkBody{c}, err
 }
 
 // checkRequest is a proxy as addProxy takes it.
@@ -75,10 +71,7 @@ func (in *checkRequest) Resolve(ctx huma.Context) []error {
 
 func (s *API) checkUnsavedProxy(ctx context.Context, in *checkRequest) (*unsavedCheckBody, error) {
 	c, err := s.pool.Try(ctx, in.value)
-	if err != nil {
-		return nil, err
-	}
-	return &unsavedCheckBody{*c}, nil
+	return &unsavedCheckBody{c}, err
 }
 
 // checkList are the parameters of the list of a proxy's checks.
@@ -140,16 +133,11 @@ func (in *checkAllRequest) Resolve(ctx huma.Context) []error {
 	if in.Body == nil {
 		in.Body = &checkAllInput{}
 	}
-	b := in.Body
-	for _, m := range []struct {
-		name string
-		null bool
-	}{{"ids", b.IDs.Null}, {"tag", b.Tag.Null}, {"workspaceId", b.WorkspaceID.Null}} {
-		if m.null {
-			f.add("body."+m.name, "cannot be null: leave it out", nil)
-		}
-	}
-	if n := len(b.IDs.Value); n > maxChecked {
+	const leaveOut = "cannot be null: leave it out"
+	f.require(!in.Body.IDs.Null, "body.ids", leaveOut)
+	f.require(!in.Body.Tag.Null, "body.tag", leaveOut)
+	f.require(!in.Body.WorkspaceID.Null, "body.workspaceId", leaveOut)
+	if n := len(in.Body.IDs.Value); n > maxChecked {
 		f.add("body.ids", fmt.Sprintf("must have at most %d ids; it has %d", maxChecked, n), nil)
 	}
 	return f.errors()

@@ -10,7 +10,7 @@ import (
 // Explains what the pages of a profile see.
 
 // explainBody is the answer of explainProfile.
-type explainBody struct{ Body runs.Explanation }
+type explainBody struct{ Body *runs.Explanation }
 
 func (explainBody) example() any {
 	told := "It is auto, and the check of " + exampleTime().Format("2006-01-02T15:04:05.000Z") + " tells it."
@@ -35,8 +35,5 @@ func (s *API) explainProfile(ctx context.Context, in *struct{ ProfilePath }) (*e
 		return nil, err
 	}
 	out, err := s.runs.Explain(ctx, callerOf(ctx).Sees, row)
-	if err != nil {
-		return nil, err
-	}
-	return &explainBody{*out}, nil
+	return &explainBody{out}, err
 }

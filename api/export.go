@@ -48,15 +48,11 @@ func exportFormat(asked, accept string) string {
 	if asked != "" {
 		return asked
 	}
+	formats := map[string]string{"text/plain": "text", "text/csv": "csv", "application/json": "json"}
 	for kind := range strings.SplitSeq(accept, ",") {
 		kind, _, _ = strings.Cut(kind, ";")
-		switch strings.ToLower(strings.TrimSpace(kind)) {
-		case "text/plain":
-			return "text"
-		case "text/csv":
-			return "csv"
-		case "application/json":
-			return "json"
+		if format, known := formats[strings.ToLower(strings.TrimSpace(kind))]; known {
+			return format
 		}
 	}
 	return "text"

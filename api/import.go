@@ -180,19 +180,11 @@ type proxiesImported struct {
 
 // count counts the lines of each result, and the proxies that were made: none in a dry run.
 func (out *ImportAnswer) count() (made int) {
+	counts := map[string]*int{"created": &out.Created, "duplicate": &out.Duplicate, "invalid": &out.Invalid, "ambiguous": &out.Ambiguous}
 	for _, r := range out.Results {
+		*counts[r.Result]++
 		if r.ID != nil {
 			made++
-		}
-		switch r.Result {
-		case "created":
-			out.Created++
-		case "duplicate":
-			out.Duplicate++
-		case "invalid":
-			out.Invalid++
-		case "ambiguous":
-			out.Ambiguous++
 		}
 	}
 	return made

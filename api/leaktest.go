@@ -21,7 +21,7 @@ func (leakTestInput) example() any {
 func (leakTestInput) problems() []*problem.Error { return noBrowserProblems() }
 
 // leakTestBody is the answer of leakTest.
-type leakTestBody struct{ Body runs.LeakTest }
+type leakTestBody struct{ Body *runs.LeakTest }
 
 func (leakTestBody) example() any {
 	return runs.LeakTest{Passed: true, Isolation: runs.Isolation{Network: "namespace", Files: "namespace", Sandbox: true},
@@ -43,8 +43,5 @@ func (s *API) leakTest(ctx context.Context, in *struct {
 		limit = time.Duration(in.Body.TimeoutMs) * time.Millisecond
 	}
 	answer, err := s.runs.LeakTest(ctx, row, callerOf(ctx).asker(), limit)
-	if err != nil {
-		return nil, err
-	}
-	return &leakTestBody{*answer}, nil
+	return &leakTestBody{answer}, err
 }

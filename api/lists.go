@@ -15,19 +15,14 @@ import (
 	"warren/store"
 )
 
-// findProfiles reads a page of profiles.
-func (s *API) findProfiles(ctx context.Context, in *profileList) (store.Page[store.Profile], error) {
+func (s *API) listProfiles(ctx context.Context, in *profileList) (*listBody[profileJSON], error) {
 	orders := map[string]store.Order{"": store.ByCreated, "createdAt": store.ByCreated, "updatedAt": store.ByUpdated, "name": store.ByName,
 		"lastStartedAt": store.ByStarted}
 	os, _ := identity.System(in.OS)
-	return s.store.ListProfiles(ctx, store.ProfileList{
+	found, err := s.store.ListProfiles(ctx, store.ProfileList{
 		ProfileFilter: store.ProfileFilter{Workspaces: callerOf(ctx).Sees.Filter(), WorkspaceID: in.WorkspaceID, Trashed: in.Trashed,
 			Search: in.Search, Tags: in.Tag, Status: in.Status, ProxyID: in.ProxyID, OS: os},
 		Order: orders[in.Sort], Ascending: in.Order == "asc", After: in.After, Limit: in.Limit, Offset: in.offset()})
-}
-
-func (s *API) listProfiles(ctx context.Context, in *profileList) (*listBody[profileJSON], error) {
-	found, err := s.findProfiles(ctx, in)
 	if err != nil {
 		return nil, err
 	}

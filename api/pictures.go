@@ -10,8 +10,9 @@ import (
 
 // Takes screenshots and prints pages to PDF.
 
-// ScreenshotQuery holds the query parameters of a screenshot.
-type ScreenshotQuery struct {
+// screenshotRequest is a profile and the screenshot to take.
+type screenshotRequest struct {
+	ProfilePath
 	Format   string `query:"format" enum:"png,jpeg,webp" doc:"Default: png."`
 	Quality  int    `query:"quality" minimum:"0" maximum:"100" default:"80" doc:"For jpeg and webp."`
 	FullPage bool   `query:"fullPage" doc:"The whole scrollable page, at most 16384 pixels in each direction. The page may notice a change of its size."`
@@ -23,12 +24,6 @@ type ScreenshotQuery struct {
 type picture struct {
 	ContentType string `header:"Content-Type"`
 	Body        []byte
-}
-
-// screenshotRequest is a profile and the screenshot to take.
-type screenshotRequest struct {
-	ProfilePath
-	ScreenshotQuery
 }
 
 func (screenshotRequest) problems() []*problem.Error { return pictureProblems() }
@@ -52,8 +47,9 @@ func (s *API) screenshot(ctx context.Context, in *screenshotRequest) (*picture, 
 	return &picture{"image/" + in.Format, data}, pictureProblem(err)
 }
 
-// PDFQuery holds the query parameters of a PDF.
-type PDFQuery struct {
+// pdfRequest is a profile and the PDF to print.
+type pdfRequest struct {
+	ProfilePath
 	Tab        string  `query:"tab" maxLength:"100" doc:"A tab's id, as json/list and the live view have it. Default: the tab in front."`
 	Paper      string  `query:"paper" enum:"a3,a4,a5,letter,legal,tabloid" doc:"Default: from the page's style, else the browser's."`
 	Landscape  bool    `query:"landscape" doc:"Landscape orientation."`
@@ -65,12 +61,6 @@ type PDFQuery struct {
 func paperSizes() map[string][2]float64 {
 	return map[string][2]float64{"a3": {11.69, 16.54}, "a4": {8.27, 11.69}, "a5": {5.83, 8.27}, "letter": {8.5, 11}, "legal": {8.5, 14},
 		"tabloid": {11, 17}}
-}
-
-// pdfRequest is a profile and the PDF to print.
-type pdfRequest struct {
-	ProfilePath
-	PDFQuery
 }
 
 func (pdfRequest) problems() []*problem.Error { return pictureProblems() }
@@ -116,14 +106,12 @@ func pictureProblems() []*problem.Error {
 func noPicture(kind string) *problem.Error {
 	switch kind {
 	case "no_tab":
-		return problem.New(problem.NotFound, "tab_not_found",
-			"The browser has no tab of this id. json/list below cdpUrl lists its tabs.")
+		return problem.New(problem.NotFound, "tab_not_found", "The browser has no tab of this id. json/list below cdpUrl lists its tabs.")
 	case "no_page":
 		return problem.New(problem.Conflict, "no_page", "The browser has no page open now. Open one, then ask again.")
 	case "not_answering":
 		return problem.New(problem.Timeout, "page_not_answering",
-			"The page was not drawn in time: a dialog may be open, or its scripts keep it busy. "+
-				"The live view shows it.")
+			"The page was not drawn in time: a dialog may be open, or its scripts keep it busy. The live view shows it.")
 	}
 	return problem.New(problem.Unavailable, "browser_failed",
 		"The browser did not take the picture. The log says why; asking again may help.")

@@ -330,7 +330,8 @@ func (s *API) deleteProfile(ctx context.Context, in *profileDelete) (*struct{}, 
 	if err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "profile.deleted", Workspace: row.WorkspaceID, Data: profileDeleted{row.ID, in.Permanent}})
+	s.events.Publish(events.Event{Type: "profile.deleted", Workspace: row.WorkspaceID,
+		Data: runs.DeletedEvent{ID: row.ID, Permanent: in.Permanent}})
 	return nil, nil
 }
 
@@ -362,10 +363,9 @@ type profileRestore struct {
 }
 
 func (s *API) restoreProfile(ctx context.Context, in *profileRestore) (*ProfileBody, error) {
-	c := callerOf(ctx)
 	var row store.Profile
 	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
-		row, err = q.RestoreProfile(ctx, store.RestoreProfileParams{ID: in.ID, Workspaces: c.Sees.Filter()})
+		row, err = q.RestoreProfile(ctx, store.RestoreProfileParams{ID: in.ID, Workspaces: callerOf(ctx).Sees.Filter()})
 		return orNotFound(err, "profile")
 	})
 	if err != nil {
@@ -415,9 +415,5 @@ type (
 	objectUpdated struct {
 		Changed []string `json:"changed"` // the members that the request had
 		ID      string   `json:"id"`
-	}
-	profileDeleted struct {
-		ID        string `json:"id"`
-		Permanent bool   `json:"permanent"`
 	}
 )

@@ -54,7 +54,7 @@ type failbackRequest struct {
 func (failbackRequest) problems() []*problem.Error { return []*problem.Error{runs.NotRunning()} }
 
 // failbackBody is the answer of failback.
-type failbackBody struct{ Body runs.Info }
+type failbackBody struct{ Body *runs.Info }
 
 func (failbackBody) example() any { return exampleStart().Info }
 
@@ -65,10 +65,7 @@ func (s *API) failback(ctx context.Context, in *failbackRequest) (*failbackBody,
 		return nil, err
 	}
 	run, err := s.runs.Failback(context.WithoutCancel(ctx), row.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &failbackBody{*run}, nil
+	return &failbackBody{run}, err
 }
 
 // rotateJSON is the result of a rotation.
@@ -99,8 +96,7 @@ func (rotateRequest) problems() []*problem.Error {
 
 func (s *API) rotateProxy(ctx context.Context, in *rotateRequest) (*struct{ Body rotateJSON }, error) {
 	start := time.Now()
-	c := callerOf(ctx)
-	result, err := s.pool.Rotate(ctx, c.Sees, in.ID)
+	result, err := s.pool.Rotate(ctx, callerOf(ctx).Sees, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +104,5 @@ func (s *API) rotateProxy(ctx context.Context, in *rotateRequest) (*struct{ Body
 		s.runs.ExitMoved(context.WithoutCancel(ctx), result.Workspace, in.ID)
 	}
 	return &struct{ Body rotateJSON }{rotateJSON{ID: in.ID, Changed: result.Changed, Before: result.Before, ExitIP: result.Check.ExitIP,
-		Check:      result.Check,
-		DurationMs: time.Since(start).Milliseconds()}}, nil
+		Check: result.Check, DurationMs: time.Since(start).Milliseconds()}}, nil
 }

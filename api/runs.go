@@ -22,9 +22,7 @@ func (listedRunJSON) example() any {
 		BytesUp: 81920, BytesDown: 4 << 20, Connections: 6, Clients: 1}}
 }
 
-func (s *API) listRuns(ctx context.Context, in *struct {
-	InWorkspace
-}) (*listBody[listedRunJSON], error) {
+func (s *API) listRuns(ctx context.Context, in *struct{ InWorkspace }) (*listBody[listedRunJSON], error) {
 	data := []listedRunJSON{}
 	all := s.runs.List(callerOf(ctx).Sees, in.WorkspaceID)
 	for i, usage := range s.runs.Usages(ctx, all) {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -51,22 +52,21 @@ type TrafficDays struct {
 // Resolve implements huma.Resolver. It parses the days.
 func (d *TrafficDays) Resolve(huma.Context) []error {
 	var f faults
-	d.first, d.last = 0, math.MaxInt32
-	for _, v := range []struct {
-		name, text string
-		day        *int64
-	}{{"from", d.From, &d.first}, {"to", d.To, &d.last}} {
-		if v.text == "" {
-			continue
-		}
-		at, err := time.Parse(time.DateOnly, v.text)
-		if err != nil {
-			f.add("query."+v.name, "must be a day such as 2026-11-01", cut(v.text))
-		}
-		*v.day = runs.DayOf(at)
+	d.first, d.last = f.day("query.from", cmp.Or(d.From, "1970-01-01")), math.MaxInt32
+	if d.To != "" {
+		d.last = f.day("query.to", d.To)
 	}
 	f.require(len(f) > 0 || d.first <= d.last, "query.to", "must not be before from")
 	return f.errors()
+}
+
+// day reads a day (UTC), and counts it since 1970.
+func (f *faults) day(location, text string) int64 {
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		f.add(location, "must be a day such as 2026-11-01", cut(text))
+	}
+	return runs.DayOf(at)
 }
 
 func (s *API) proxyTraffic(ctx context.Context, in *struct {

@@ -60,8 +60,8 @@ type capabilityEvent struct {
 	RunID     string `json:"runId"`
 }
 
-// deletedEvent is the data of profile.deleted.
-type deletedEvent struct {
+// DeletedEvent is the data of profile.deleted.
+type DeletedEvent struct {
 	ID        string `json:"id"`
 	Permanent bool   `json:"permanent"`
 }

@@ -152,7 +152,7 @@ func (m *Manager) purge(ctx context.Context, row store.ListTrashedBeforeRow, bef
 		return nil
 	}
 	if err == nil {
-		m.events.Publish(events.Event{Type: "profile.deleted", Workspace: row.WorkspaceID, Data: deletedEvent{row.ID, true}})
+		m.events.Publish(events.Event{Type: "profile.deleted", Workspace: row.WorkspaceID, Data: DeletedEvent{row.ID, true}})
 	}
 	return err
 }
