@@ -88,14 +88,10 @@ func (s *demoSite) await(ctx context.Context, path string) (visit, error) {
 	for {
 		s.mu.Lock()
 		i := slices.IndexFunc(s.visits, func(v visit) bool { return v.path == path })
-		changed := s.changed
-		var v visit
-		if i >= 0 {
-			v = s.visits[i]
-		}
+		visits, changed := s.visits, s.changed
 		s.mu.Unlock()
 		if i >= 0 {
-			return v, nil
+			return visits[i], nil
 		}
 		select {
 		case <-changed:

@@ -182,9 +182,7 @@ type listedProxy struct {
 	} `json:"lastCheck"`
 }
 
-func (p listedProxy) address() string {
-	return net.JoinHostPort(p.Host, strconv.Itoa(p.Port))
-}
+func (p listedProxy) address() string { return net.JoinHostPort(p.Host, strconv.Itoa(p.Port)) }
 
 // everyProxy walks the list.
 func (c *apiClient) everyProxy(ctx context.Context, q url.Values) (proxies []jsontext.Value, err error) {

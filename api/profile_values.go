@@ -115,9 +115,7 @@ func (screen) Schema(huma.Registry) *huma.Schema {
 type rawStrings string
 
 // MarshalJSONTo writes it as it is.
-func (r rawStrings) MarshalJSONTo(e *jsontext.Encoder) error {
-	return e.WriteValue(jsontext.Value(r))
-}
+func (r rawStrings) MarshalJSONTo(e *jsontext.Encoder) error { return e.WriteValue(jsontext.Value(r)) }
 
 // Schema is a list of strings.
 func (rawStrings) Schema(huma.Registry) *huma.Schema {

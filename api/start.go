@@ -140,9 +140,7 @@ func (in *startInput) options(c *caller) runs.Options {
 }
 
 // asker is the caller's key as a start knows it.
-func (c *caller) asker() runs.Asker {
-	return runs.NewAsker(c.Holder, c.mark)
-}
+func (c *caller) asker() runs.Asker { return runs.NewAsker(c.Holder, c.mark) }
 
 func (s *API) startProfile(ctx context.Context, in *startRequest) (*struct{ Body startAnswer }, error) {
 	return s.startBy(ctx, in, s.runs.Start)

@@ -71,9 +71,8 @@ func endRun(ctx context.Context, q *store.Queries, last *End) error {
 	if err != nil {
 		return err
 	}
-	_, err = q.EndRun(ctx, store.EndRunParams{ID: last.RunID, EndedAt: last.EndedAt.UnixMilli(), Outcome: last.Reason,
-		Record: string(text)})
-	return err
+	return errorOf(q.EndRun(ctx, store.EndRunParams{ID: last.RunID, EndedAt: last.EndedAt.UnixMilli(), Outcome: last.Reason,
+		Record: string(text)}))
 }
 
 // PastRun builds the answer for a row. If the end is not written yet, pending ends and the current run complete it.

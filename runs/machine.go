@@ -123,14 +123,12 @@ func (m *Manager) Usages(ctx context.Context, listed []Info) []*Usage {
 
 // usage asks a run for its usage; nil if it does not answer in time.
 func (m *Manager) usage(ctx context.Context, r *run) *Usage {
-	ctx, cancel := context.WithTimeout(ctx, statsTime)
-	defer cancel()
-	r.mu.Lock()
-	client := r.client
-	r.mu.Unlock()
-	if client == nil {
+	client, err := r.process()
+	if err != nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, statsTime)
+	defer cancel()
 	s, err := client.Stats(ctx)
 	if err != nil {
 		return nil

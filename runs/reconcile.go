@@ -323,8 +323,7 @@ func (p *reconciliation) recordAndPublish() error {
 	}
 	defer p.m.publishUpdate(r)
 	return p.m.writeState(func(ctx context.Context, q *store.Queries) error {
-		_, err := q.SetRunRecord(ctx, store.SetRunRecordParams{ID: r.id, Record: string(text)})
-		return err
+		return errorOf(q.SetRunRecord(ctx, store.SetRunRecordParams{ID: r.id, Record: string(text)}))
 	})
 }
 
@@ -336,20 +335,17 @@ func upstreamMarks(list []shim.Upstream) (out []shim.UpstreamMark) {
 }
 
 // proxyInUse returns the id of the proxy for new connections; "" none. run.reconciling is held.
-func (r *run) proxyInUse() string {
-	if r.upstreamAt >= len(r.proxies) {
-		return ""
-	}
-	return r.proxies[r.upstreamAt].ID
-}
+func (r *run) proxyInUse() string { return r.proxyAt(r.upstreamAt) }
 
 // ownProxy returns the id of the first proxy, which the fallbacks replace if it is dead; "" none. run.reconciling is
 // held.
-func (r *run) ownProxy() string {
-	if len(r.proxies) == 0 {
+func (r *run) ownProxy() string { return r.proxyAt(0) }
+
+func (r *run) proxyAt(i int) string {
+	if i >= len(r.proxies) {
 		return ""
 	}
-	return r.proxies[0].ID
+	return r.proxies[i].ID
 }
 
 // usesProxy reports whether the run has a proxy, in use or as a fallback.

@@ -103,9 +103,7 @@ const (
 
 // String returns the state's name in the API and the database. An ended run has no such name, because its profile shows
 // the status of its last run.
-func (s state) String() string {
-	return [...]string{"starting", "running", "stopping", "ended"}[s]
-}
+func (s state) String() string { return [...]string{"starting", "running", "stopping", "ended"}[s] }
 
 // successors returns the states that may follow s.
 func (s state) successors() []state {

@@ -208,12 +208,11 @@ func (m *Manager) recordStart(ctx context.Context, r *run, answer *Started) erro
 	at := answer.StartedAt.UnixMilli()
 	ctx = context.WithoutCancel(ctx)
 	err = m.store.Write(ctx, func(q *store.Queries) error {
-		if err := q.InsertRun(ctx, store.InsertRunParams{ID: r.id, ProfileID: r.profileID, StartedAt: at,
-			Record: string(text)}); err != nil {
+		err := q.InsertRun(ctx, store.InsertRunParams{ID: r.id, ProfileID: r.profileID, StartedAt: at, Record: string(text)})
+		if err != nil {
 			return err
 		}
-		_, err := q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: r.profileID, Status: "running", LastStartedAt: &at})
-		return err
+		return errorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: r.profileID, Status: "running", LastStartedAt: &at}))
 	})
 	if err != nil {
 		return err

@@ -23,10 +23,8 @@ type recordedTraffic struct {
 
 // recordTraffic asks a run for its traffic and writes what is new. A run that does not answer is asked again later.
 func (m *Manager) recordTraffic(ctx context.Context, r *run) {
-	r.mu.Lock()
-	client := r.client
-	r.mu.Unlock()
-	if client == nil {
+	client, err := r.process()
+	if err != nil {
 		return
 	}
 	arrived := time.Now()
@@ -86,10 +84,8 @@ const maxTrafficDays = 400
 
 // purgeTraffic deletes older traffic.
 func (m *Manager) purgeTraffic(ctx context.Context) error {
-	return m.store.Write(ctx, func(q *store.Queries) error {
-		_, err := q.PurgeTraffic(ctx, DayOf(time.Now())-maxTrafficDays)
-		return err
-	})
+	before := DayOf(time.Now()) - maxTrafficDays
+	return m.store.Write(ctx, func(q *store.Queries) error { return errorOf(q.PurgeTraffic(ctx, before)) })
 }
 
 // DayLength is a day in seconds.
