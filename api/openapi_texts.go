@@ -23,9 +23,8 @@ var descriptions = map[string]string{
 		"restart keeps its place among `--max-running`. Takes `Idempotency-Key`.",
 	"failbackProfile": "For a run that uses one of `fallbackProxyIds`: new connections use the profile's own proxy again. Only this " +
 		"and a change of `proxyId` switch it back.",
-	"listRunHosts": "For a run whose profile has `logHosts`. The hosts are available while it runs, and as long as the profile's " +
-		"history keeps it. At most 1,000 names are kept; `notKept` counts requests for others. `logged` is false if " +
-		"nothing was kept.",
+	"listRunHosts": "For a run whose profile has `logHosts`. The hosts are available while it runs, and as long as the profile's history " +
+		"keeps it. At most 1,000 names are kept; `notKept` counts requests for others. `logged` is false if nothing was kept.",
 	"proxyTraffic": "Payload by day (UTC), profile or run, without the overhead of proxies and protocols. It is kept for 400 " +
 		"days, also for deleted profiles. Running browsers are asked first.",
 	"profileTraffic": "Payload by day (UTC), proxy or run, without the overhead of proxies and protocols. It is kept for 400 days. " +
@@ -46,28 +45,23 @@ var descriptions = map[string]string{
 	"screenshotProfile": "Of the tab in front, or of a named one, even behind another. No DevTools session is opened, and the tab " +
 		"stays where it is.",
 	"printProfile": "As the browser prints it to PDF.",
-	"explainProfile": "For a running profile: what its pages see. For another: what they would see, as far as that is known without " +
-		"a browser. The exit is then the proxy's last good check. `findings` are contradictions between the declared " +
-		"settings and the exit; `consistency` says what start does with them. `differences` are what a page can " +
-		"detect all the same.",
-	"leakTest": "Opens a bundled page in a throw-away profile with the same settings, headless. The page tries every way out, " +
-		"against canaries on this machine. Each channel is judged by what reached them. The profile itself and its " +
-		"run are not touched. One test runs at a time. A channel that could not be tried has not passed. A dead proxy " +
-		"is no leak.",
-	"restoreProfile": "If its proxy was deleted meanwhile, the profile has `proxyMissing` and does not start until `proxyId` is " +
-		"set.",
-	"batchProfiles": "`start`, `stop` and `restart` need the scope `run`, the other actions `write`: `read` alone does nothing " +
-		"here. Each profile is handled as by the single operation, with its events. `results` has one entry per id, " +
-		"in the order given, with the HTTP status of the single operation. Nothing is undone if others fail. The " +
-		"batch continues if the client disconnects.",
+	"explainProfile": "For a running profile: what its pages see. For another: what they would see, as far as that is known without a " +
+		"browser. The exit is then the proxy's last good check. `findings` are contradictions between the declared settings and the " +
+		"exit; `consistency` says what start does with them. `differences` are what a page can detect all the same.",
+	"leakTest": "Opens a bundled page in a throw-away profile with the same settings, headless. The page tries every way out, against " +
+		"canaries on this machine. Each channel is judged by what reached them. The profile itself and its run are not touched. One test " +
+		"runs at a time. A channel that could not be tried has not passed. A dead proxy is no leak.",
+	"restoreProfile": "If its proxy was deleted meanwhile, the profile has `proxyMissing` and does not start until `proxyId` is set.",
+	"batchProfiles": "`start`, `stop` and `restart` need the scope `run`, the other actions `write`: `read` alone does nothing here. " +
+		"Each profile is handled as by the single operation, with its events. `results` has one entry per id, in the order given, with " +
+		"the HTTP status of the single operation. Nothing is undone if others fail. The batch continues if the client disconnects.",
 	"listRuns": "The runs of the workspaces that the key may see, with what each uses of the machine. `usage` is null if the " +
 		"run's process does not answer within a second.",
 	"listProfileRuns": "Newest first, the current run included. The last 100 are kept. A failed start is not listed: the profile's " +
 		"`lastRun` reports it.",
-	"getPressure": "For clients that spread starts over several servers: counts are of the whole server. `accepting` says " +
-		"whether a start would now run without waiting for others and without refusal. A start beyond `maxRunning` " +
-		"waits for a run to end, at most `queue-timeout` (503 `capacity_exceeded`). Beyond `maxQueue` starts are " +
-		"refused at once (429 `start_queue_full`).",
+	"getPressure": "For clients that spread starts over several servers: counts are of the whole server. `accepting` says whether a " +
+		"start would now run without waiting for others and without refusal. A start beyond `maxRunning` waits for a run to end, at most " +
+		"`queue-timeout` (503 `capacity_exceeded`). Beyond `maxQueue` starts are refused at once (429 `start_queue_full`).",
 	"checkAllProxies": "The answer is a stream (`application/x-ndjson`): a line per proxy as its check ends, each as the single " +
 		"operation answers it. `X-Total-Count` is the number of lines; an answer with fewer is incomplete. A client " +
 		"that disconnects ends the checks; finished ones are kept.\n\n" +
@@ -86,15 +80,14 @@ var descriptions = map[string]string{
 		"Filters combine; `total` is the exact number of matches. `page` and `after` work in every order.",
 	"addProxy": "As fields, or as one `url`. The password is sealed at rest and never answered.",
 	"importProxies": "As `text/plain`, one proxy a line: `host:port`, `host:port:user:pass`, `user:pass:host:port`, " +
-		"`user:pass@host:port`, `host:port@user:pass`, each also with `scheme://` in front. IPv6 addresses are in " +
-		"brackets. Blank lines and lines with `#` are skipped. As `text/csv` with `,` or `;`, and a header line of " +
-		"members (`type`, `host`, `port`, `username`, `password`, `name`, `tags`, `notes`, `rotateUrl`, or `url`). As " +
-		"JSON, objects as addProxy takes them, or strings. A call takes at most 10,000 lines and 16 MiB.\n\n" +
-		"Nothing is guessed: a line that has two readings is `ambiguous` and adds nothing. `readings` has them, " +
-		"without passwords. A line with the type, host, port and username of another proxy is a `duplicate`.\n\n" +
-		"The call is not one transaction: it is written in parts of 1,000 lines. If it fails, some lines are stored, " +
-		"and the same call again reports them as duplicates. It publishes one event, `proxy.imported`. Takes " +
-		"`Idempotency-Key`.",
+		"`user:pass@host:port`, `host:port@user:pass`, each also with `scheme://` in front. IPv6 addresses are in brackets. Blank lines " +
+		"and lines with `#` are skipped. As `text/csv` with `,` or `;`, and a header line of members (`type`, `host`, `port`, " +
+		"`username`, `password`, `name`, `tags`, `notes`, `rotateUrl`, or `url`). As JSON, objects as addProxy takes them, or strings. A " +
+		"call takes at most 10,000 lines and 16 MiB.\n\n" +
+		"Nothing is guessed: a line that has two readings is `ambiguous` and adds nothing. `readings` has them, without passwords. A " +
+		"line with the type, host, port and username of another proxy is a `duplicate`.\n\n" +
+		"The call is not one transaction: it is written in parts of 1,000 lines. If it fails, some lines are stored, and the same call " +
+		"again reports them as duplicates. It publishes one event, `proxy.imported`. Takes `Idempotency-Key`.",
 	"exportProxies": "In the formats that import takes, oldest first, with the filters of the list. `text` has a URL per line, " +
 		"`csv` a header line, `json` is `{\"proxies\":[…]}`. Without `secrets` passwords are left out (a comment line " +
 		"of `text` says so). With them the scope `secrets` is needed too, and an import of the file gives the same " +
@@ -103,9 +96,8 @@ var descriptions = map[string]string{
 		"`@` is in `url`, with %XX. Names, tags and notes that begin so get a `'` in front, which import removes.",
 	"proxySecret": "The only way to a stored password except an export with `secrets`. The access is recorded (GET /audit) " +
 		"before it is answered. If it cannot be recorded, nothing is answered.",
-	"listAudit": "Newest first: each read of a proxy's password and each export with secrets. A record has the key, the " +
-		"action, the object, the time and the caller's address. A key that sees some workspaces only sees their " +
-		"records.",
+	"listAudit": "Newest first: each read of a proxy's password and each export with secrets. A record has the key, the action, the " +
+		"object, the time and the caller's address. A key that sees some workspaces only sees their records.",
 	"updateProxy": updateProxyText,
 	"patchProxy":  updateProxyText,
 	"deleteProxy": "Refused while a profile uses the proxy: no deletion makes a profile connect directly.",
@@ -120,14 +112,12 @@ var descriptions = map[string]string{
 }
 
 // updateProfileText is the description of PUT and PATCH.
-const updateProfileText = "" +
-	"Merges: an absent member stays, `null` resets it to its default. While the profile runs, a new timezone, locale, " +
-	"geolocation, proxy or list of hosts takes effect at once. The locale `system` does not. `run.pending` names what " +
-	"waits for the next start. Open connections stay on the old proxy; with `cut=true` they are closed."
+const updateProfileText = "Merges: an absent member stays, `null` resets it to its default. While the profile runs, a new timezone, " +
+	"locale, geolocation, proxy or list of hosts takes effect at once. The locale `system` does not. `run.pending` names what waits for " +
+	"the next start. Open connections stay on the old proxy; with `cut=true` they are closed."
 
 // updateProxyText is the description of PUT and PATCH.
-const updateProxyText = "" +
-	"Merges. A new address or new credentials clear `lastCheck`. Running profiles use them for new connections, and " +
+const updateProxyText = "Merges. A new address or new credentials clear `lastCheck`. Running profiles use them for new connections, and " +
 	"`runs` says what became of each. With `cut=true` connections through the old address are closed.\n\n" +
-	"Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`. A " +
-	"stored password is only sent to the server that it was given for."
+	"Another `type`, `host` or `port` needs the `password` again (or null), unless the key has the scope `secrets`. A stored password is " +
+	"only sent to the server that it was given for."

@@ -185,10 +185,9 @@ func proxyMissing() *problem.Error {
 // BrowserTooOld refuses a browser older than the one that last opened the profile.
 func BrowserTooOld(last string, major int, b shim.Installed) *problem.Error {
 	return problem.New(problem.Conflict, "browser_too_old",
-		fmt.Sprintf("The profile was last opened with version %s, and would now be with %s %s, which would damage what the "+
-			"newer one wrote. "+
-			"Let browserVersion name a version from %d on, and install one where there is none (`warren browser install %d`), "+
-			"or start with {\"allowDowngrade\":true}: then the profile's data are copied first.", last, b.Product, b.Version, major, major))
+		fmt.Sprintf("The profile was last opened with version %s, and would now be with %s %s, which would damage what the newer one "+
+			"wrote. Let browserVersion name a version from %d on, and install one where there is none (`warren browser install %d`), or "+
+			"start with {\"allowDowngrade\":true}: then the profile's data are copied first.", last, b.Product, b.Version, major, major))
 }
 
 func capacityExceeded(cfg Config) *problem.Error {
