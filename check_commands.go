@@ -68,9 +68,7 @@ func (p *proxyCheck) many(ctx context.Context, c *console) error {
 	})
 	bar.end()
 	if !p.JSON {
-		if shown := p.showDead(context.WithoutCancel(ctx), c.stdout, dead); err == nil {
-			err = shown
-		}
+		err = cmp.Or(err, p.showDead(context.WithoutCancel(ctx), c.stdout, dead))
 	}
 	return incomplete(ctx, err, bar.done, total)
 }
@@ -192,12 +190,12 @@ func isTerminal(w io.Writer) bool {
 
 // progress shows the share that is done: a bar on a terminal, else a line for each tenth.
 type progress struct {
-	w                        io.Writer
-	terminal                 bool
-	total, done, alive, dead int // total -1: not known
-	tenth                    int
-	now                      func() time.Time
-	began, drawn             time.Time
+	w                  io.Writer
+	terminal           bool
+	total, done, alive int // total -1: not known
+	tenth              int
+	now                func() time.Time
+	began, drawn       time.Time
 }
 
 func newProgress(w io.Writer, terminal bool, total int) *progress {
@@ -211,8 +209,6 @@ func (p *progress) add(ok bool) {
 	p.done++
 	if ok {
 		p.alive++
-	} else {
-		p.dead++
 	}
 	switch {
 	case p.terminal && p.now().Sub(p.drawn) >= barEvery:
@@ -232,7 +228,7 @@ func (p *progress) counts() string {
 	if took := p.now().Sub(p.began).Seconds(); took > 0 {
 		rate = float64(p.done) / took
 	}
-	return fmt.Sprintf("%d%s checked, %d alive, %d dead, %.1f/s", p.done, of, p.alive, p.dead, rate)
+	return fmt.Sprintf("%d%s checked, %d alive, %d dead, %.1f/s", p.done, of, p.alive, p.done-p.alive, rate)
 }
 
 // draw writes the bar over the last one.

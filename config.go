@@ -168,22 +168,20 @@ func (c *serveConfig) resolveCheckURLs(f *faults) {
 	if len(c.CheckURL) == 0 {
 		c.CheckURL, c.checkPlainURL = defaultCheckURLs(), defaultPlainURL
 	}
-	for _, u := range c.CheckURL {
-		checkCheckURL("check-url", u, f)
-	}
-	for _, u := range c.CheckURL6 {
-		checkCheckURL("check-url6", u, f)
-	}
+	checkServices(f, "check-url", c.CheckURL)
+	checkServices(f, "check-url6", c.CheckURL6)
 	if u, err := url.Parse(c.CheckUDPURL); c.CheckUDPURL != "" && (err != nil || u.Scheme != "stun" || u.Hostname() == "") {
 		f.add("--check-udp-url %q must be stun://HOST:PORT", c.CheckUDPURL)
 	}
 }
 
-func checkCheckURL(flag, text string, f *faults) {
-	if !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "https://") {
-		f.add("--%s %q must begin with http:// or https://", flag, text)
-	} else if u, err := url.Parse(text); err == nil && proxy.IsDebugHost(u.Hostname()) {
-		f.add("--%s %q is of 127.77.0.0/16, where runs listen for debuggers", flag, text)
+func checkServices(f *faults, flag string, urls []string) {
+	for _, text := range urls {
+		if !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "https://") {
+			f.add("--%s %q must begin with http:// or https://", flag, text)
+		} else if u, err := url.Parse(text); err == nil && proxy.IsDebugHost(u.Hostname()) {
+			f.add("--%s %q is of 127.77.0.0/16, where runs listen for debuggers", flag, text)
+		}
 	}
 }
 

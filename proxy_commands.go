@@ -38,13 +38,17 @@ type proxyFilters struct {
 
 func (f *proxyFilters) query() url.Values {
 	q := url.Values{"tag": f.Tag}
-	for name, value := range map[string]string{"workspaceId": f.Workspace, "type": f.Type, "status": f.Status, "country": f.Country,
-		"search": f.Search} {
+	setGiven(q, map[string]string{"workspaceId": f.Workspace, "type": f.Type, "status": f.Status, "country": f.Country, "search": f.Search})
+	return q
+}
+
+// setGiven sets the parameters that have a value.
+func setGiven(q url.Values, parameters map[string]string) {
+	for name, value := range parameters {
 		if value != "" {
 			q.Set(name, value)
 		}
 	}
-	return q
 }
 
 type proxyImport struct {
@@ -211,12 +215,7 @@ func (c *apiClient) everyProxy(ctx context.Context, q url.Values) (proxies []jso
 // Run lists proxies.
 func (p *proxyListing) Run(ctx context.Context, c *console) error {
 	q := p.query()
-	if p.Sort != "" {
-		q.Set("sort", p.Sort)
-	}
-	if p.Order != "" {
-		q.Set("order", p.Order)
-	}
+	setGiven(q, map[string]string{"sort": p.Sort, "order": p.Order})
 	all, err := p.everyProxy(ctx, q)
 	if err != nil {
 		return err

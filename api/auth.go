@@ -45,8 +45,7 @@ func (c *caller) may(want store.Right) *problem.Error {
 	if c.has(want) {
 		return nil
 	}
-	return problem.New(problem.Forbidden, "forbidden",
-		"This key's scopes do not allow the operation; it needs `"+string(want)+"`.")
+	return problem.New(problem.Forbidden, "forbidden", "This key's scopes do not allow the operation; it needs `"+string(want)+"`.")
 }
 
 func (c *caller) has(want store.Right) bool { return c != nil && c.Has(want) }

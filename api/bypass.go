@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"net"
 	"strings"
 
@@ -45,9 +44,7 @@ func (viaList) Schema(huma.Registry) *huma.Schema {
 
 // localTargets normalises the targets of allowLocal, and notes those that are no local service.
 func (f *faults) localTargets(location string, targets []string) []string {
-	if len(targets) > maxLocal {
-		f.add(location, fmt.Sprintf("must have at most %d targets; it has %d", maxLocal, len(targets)), nil)
-	}
+	f.atMost(maxLocal, "targets", location, len(targets))
 	normal := make([]string, len(targets))
 	for i, target := range targets {
 		bypass, err := proxy.LocalBypass(target)
@@ -66,9 +63,7 @@ func (f *faults) localTargets(location string, targets []string) []string {
 
 // viaEntries normalises the entries of localhostVia, and notes those that name no port.
 func (f *faults) viaEntries(location string, entries viaList) viaList {
-	if len(entries) > maxVia {
-		f.add(location, fmt.Sprintf("must have at most %d entries; it has %d", maxVia, len(entries)), nil)
-	}
+	f.atMost(maxVia, "entries", location, len(entries))
 	normal := make(viaList, len(entries))
 	for i, entry := range entries {
 		name, port, ok := proxy.LocalhostName(entry)
@@ -86,9 +81,7 @@ func (f *faults) viaEntries(location string, entries viaList) viaList {
 // checkBypasses refuses what this server lets no page reach: its own address, and everything private where that is closed.
 func (s *API) checkBypasses(in *profileInput, f *faults) {
 	check := func(location string, entries []string, isOwn func(string) bool, own string) {
-		if len(entries) > 0 && !s.cfg.AllowPrivate {
-			f.add(location, closedPrivate, nil)
-		}
+		f.require(len(entries) == 0 || s.cfg.AllowPrivate, location, closedPrivate)
 		for i, entry := range entries {
 			if isOwn(entry) {
 				f.add(element(location, i), own, cut(entry))

@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -137,9 +136,7 @@ func (in *checkAllRequest) Resolve(ctx huma.Context) []error {
 	f.require(!in.Body.IDs.Null, "body.ids", leaveOut)
 	f.require(!in.Body.Tag.Null, "body.tag", leaveOut)
 	f.require(!in.Body.WorkspaceID.Null, "body.workspaceId", leaveOut)
-	if n := len(in.Body.IDs.Value); n > maxChecked {
-		f.add("body.ids", fmt.Sprintf("must have at most %d ids; it has %d", maxChecked, n), nil)
-	}
+	f.atMost(maxChecked, "ids", "body.ids", len(in.Body.IDs.Value))
 	return f.errors()
 }
 

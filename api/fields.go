@@ -173,20 +173,23 @@ func (f *faults) plain(location, s string, minLen, maxLen int) string {
 	if n < minLen || n > maxLen {
 		f.add(location, fmt.Sprintf("must have %d to %d characters, after spaces at both ends are cut; it has %d", minLen, maxLen, n), nil)
 	}
-	if strings.ContainsFunc(s, unicode.IsControl) {
-		f.add(location, "must not contain control characters", nil)
-	}
+	f.require(!strings.ContainsFunc(s, unicode.IsControl), location, "must not contain control characters")
 	return s
+}
+
+// atMost notes a member with more than most parts, such as characters, and reports whether it has no more.
+func (f *faults) atMost(most int, parts, location string, n int) bool {
+	if n > most {
+		f.add(location, fmt.Sprintf("must have at most %d %s; it has %d", most, parts, n), nil)
+	}
+	return n <= most
 }
 
 // text wants at most maxLen characters. Line breaks and tabs are the only control characters.
 func (f *faults) text(location, s string, maxLen int) string {
-	if n := utf8.RuneCountInString(s); n > maxLen {
-		f.add(location, fmt.Sprintf("must have at most %d characters; it has %d", maxLen, n), nil)
-	}
-	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' }) {
-		f.add(location, "must not contain control characters other than line breaks and tabs", nil)
-	}
+	f.atMost(maxLen, "characters", location, utf8.RuneCountInString(s))
+	bad := func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' }
+	f.require(!strings.ContainsFunc(s, bad), location, "must not contain control characters other than line breaks and tabs")
 	return s
 }
 
@@ -200,9 +203,7 @@ func (f *faults) tags(location string, in []string) []string {
 			out = append(out, t)
 		}
 	}
-	if len(out) > 50 {
-		f.add(location, fmt.Sprintf("must have at most 50 tags; it has %d", len(out)), nil)
-	}
+	f.atMost(50, "tags", location, len(out))
 	return out
 }
 
@@ -214,9 +215,7 @@ type InWorkspace struct {
 // Resolve refuses what is no workspace id: the list of such a workspace would only be empty.
 func (in *InWorkspace) Resolve(huma.Context) []error {
 	var f faults
-	if in.WorkspaceID != "" && !store.IsWorkspaceID(in.WorkspaceID) {
-		f.add("query.workspaceId", store.WorkspaceRule, nil)
-	}
+	f.require(in.WorkspaceID == "" || store.IsWorkspaceID(in.WorkspaceID), "query.workspaceId", store.WorkspaceRule)
 	return f.errors()
 }
 
@@ -243,9 +242,7 @@ func (p *Paging) Resolve(ctx huma.Context) []error {
 			f.add("query."+q.name, q.want+", once", nil)
 		}
 	}
-	if p.After != "" && p.Page != 0 {
-		f.add("query.after", "cannot be combined with page: give one of them", nil)
-	}
+	f.require(p.After == "" || p.Page == 0, "query.after", "cannot be combined with page: give one of them")
 	p.all = p.Page == 0 && p.Limit == 0 && p.After == ""
 	p.Page, p.Limit = cmp.Or(p.Page, 1), cmp.Or(p.Limit, 20)
 	return f.errors()

@@ -76,8 +76,7 @@ func (s *API) checkOrigin(r *http.Request) error {
 	}
 	site := r.Header.Get("Sec-Fetch-Site")
 	origins := r.Header["Origin"]
-	if site == "cross-site" || site == "same-site" || len(origins) > 1 ||
-		len(origins) == 1 && !s.origins[strings.ToLower(origins[0])] {
+	if site == "cross-site" || site == "same-site" || len(origins) > 1 || len(origins) == 1 && !s.origins[strings.ToLower(origins[0])] {
 		return foreignOrigin()
 	}
 	return nil

@@ -133,9 +133,7 @@ func (r *importReader) readJSON(body []byte, f *faults) *problem.Error {
 	for name, value := range members {
 		switch name {
 		case "workspaceId":
-			if err := json.Unmarshal(value, &r.workspace); err != nil || !r.workspace.Set {
-				f.add("body.workspaceId", "must be a string", nil)
-			}
+			f.require(json.Unmarshal(value, &r.workspace) == nil && r.workspace.Set, "body.workspaceId", "must be a string")
 		case "proxies":
 		default:
 			if len(*f) < maxFaults {
@@ -144,9 +142,9 @@ func (r *importReader) readJSON(body []byte, f *faults) *problem.Error {
 		}
 	}
 	var list []jsontext.Value
-	if value := members["proxies"]; value.Kind() != '[' || json.Unmarshal(value, &list) != nil {
-		f.add("body.proxies", "must be a list of proxies, each an object as for add or a string", nil)
-	}
+	value := members["proxies"]
+	isList := value.Kind() == '[' && json.Unmarshal(value, &list) == nil
+	f.require(isList, "body.proxies", "must be a list of proxies, each an object as for add or a string")
 	r.schemas = huma.NewMapRegistry("#/", huma.DefaultSchemaNamer)
 	r.schema = huma.SchemaFromType(r.schemas, reflect.TypeFor[proxyInput]())
 	for i, value := range list {

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -217,8 +216,7 @@ const maxFallbacks = 10
 
 // fallbacks notes too many fallbacks, and those that stand twice.
 func (f *faults) fallbacks(location string, ids []string) []string {
-	if len(ids) > maxFallbacks {
-		f.add(location, fmt.Sprintf("must have at most %d proxies; it has %d", maxFallbacks, len(ids)), nil)
+	if !f.atMost(maxFallbacks, "proxies", location, len(ids)) {
 		return ids
 	}
 	for i, id := range ids {

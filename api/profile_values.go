@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 	_ "time/tzdata" // zone names are the same on every platform
@@ -209,9 +208,7 @@ func wholeScreen(_ *faults, _ string, s screen) screen {
 
 // startURLs wants pages that a browser opens from the network, and nothing else.
 func (f *faults) startURLs(location string, urls []string) []string {
-	if len(urls) > 20 {
-		f.add(location, fmt.Sprintf("must have at most 20 addresses; it has %d", len(urls)), nil)
-	}
+	f.atMost(20, "addresses", location, len(urls))
 	for i, u := range urls {
 		if !isStartURL(u) {
 			f.add(element(location, i), "must be an http or https address, or about:blank", cut(u))
@@ -233,8 +230,7 @@ const maxRules = 1000
 
 // hostRules gives each rule its one spelling (proxy.NormalizeRule), and notes those that are none.
 func (f *faults) hostRules(location string, rules []string) []string {
-	if n := len(rules); n > maxRules {
-		f.add(location, fmt.Sprintf("must have at most %d rules; it has %d", maxRules, n), nil)
+	if !f.atMost(maxRules, "rules", location, len(rules)) {
 		return nil
 	}
 	normal := make([]string, len(rules))

@@ -118,8 +118,7 @@ func (s *API) dispatch(w http.ResponseWriter, r *http.Request) error {
 		}
 		if allow != "" {
 			w.Header().Set("Allow", allow)
-			return problem.New(problem.WrongMethod, "method_not_allowed",
-				"This address takes other methods: "+allow+".")
+			return problem.New(problem.WrongMethod, "method_not_allowed", "This address takes other methods: "+allow+".")
 		}
 		return problem.New(problem.NotFound, "not_found", "There is nothing at this address. GET /openapi.json lists what there is.")
 	}

@@ -341,6 +341,7 @@ func (r *run) proxyInUse() string { return r.proxyAt(r.upstreamAt) }
 // held.
 func (r *run) ownProxy() string { return r.proxyAt(0) }
 
+// proxyAt returns the id of the proxy at a place in the order of use; "" none. run.reconciling is held.
 func (r *run) proxyAt(i int) string {
 	if i >= len(r.proxies) {
 		return ""
