@@ -362,12 +362,8 @@ func (ctl *controller) evaluate(ctx context.Context, p Page, expression string, 
 
 // awaitFirstPage waits for the first page.
 func (ctl *controller) awaitFirstPage(ctx context.Context) error {
-	select {
-	case <-ctl.firstPage:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	_, err := receive(ctx, ctl.firstPage)
+	return err
 }
 
 // page returns an open page by its target.

@@ -185,10 +185,7 @@ func (ctl *controller) reapplyShared() {
 			}
 			waiting, cancel := context.WithTimeout(context.Background(), attachTimeout) // a renderer may hang
 			for _, acknowledged := range all {
-				select {
-				case <-acknowledged:
-				case <-waiting.Done():
-				}
+				_, _ = receive(waiting, acknowledged)
 			}
 			cancel()
 		}

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -248,15 +249,14 @@ func (m *mux) send(session, method string, params any, done func(answer)) {
 func (m *mux) call(ctx context.Context, session, method string, params, result any) error {
 	answers := make(chan answer, 1)
 	m.send(session, method, params, func(a answer) { answers <- a })
-	select {
-	case <-ctx.Done():
-		return fmt.Errorf("%s: %w", method, ctx.Err())
-	case a := <-answers:
-		if err := a.decode(result); err != nil {
-			return fmt.Errorf("%s: %w", method, err)
-		}
-		return nil
+	a, err := receive(ctx, answers)
+	if err == nil {
+		err = a.decode(result)
 	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return nil
 }
 
 // spareClients is how many clients are connected in advance: one, and one more for a client that reconnects at once.
@@ -346,12 +346,8 @@ func (m *mux) attachPageClient(ctx context.Context, target string) (*client, err
 	params := map[string]any{"targetId": target, "flatten": true}
 	joined := m.controller.attaching.begin()
 	m.send(c.root, "Target.attachToTarget", params, func(a answer) { joined(); ready <- c.setBasePage(a) })
-	select {
-	case err = <-ready:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err != nil {
+	failed, err := receive(ctx, ready)
+	if err = cmp.Or(failed, err); err != nil {
 		c.close()
 		return nil, err
 	}

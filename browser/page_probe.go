@@ -90,9 +90,7 @@ func (b *Browser) probeOpenPages(ctx context.Context) *pageValues {
 // probePage asks one page; nil if it does not answer. It asks after the overrides are sent. A page that navigates meanwhile, as a restored
 // one does, is asked again.
 func (b *Browser) probePage(ctx context.Context, p Page) *pageValues {
-	select {
-	case <-b.mux.controller.stateOf(p.Target).sent:
-	case <-ctx.Done():
+	if _, err := receive(ctx, b.mux.controller.stateOf(p.Target).sent); err != nil {
 		return nil
 	}
 	const expression = `({languages: [...navigator.languages].slice(0, 20), timezone: Intl.DateTimeFormat().resolvedOptions().timeZone})`

@@ -76,6 +76,16 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
+// receive waits for a value of a channel, or for its end. It fails with ctx's error.
+func receive[T any](ctx context.Context, from <-chan T) (v T, err error) {
+	select {
+	case v = <-from:
+		return v, nil
+	case <-ctx.Done():
+		return v, ctx.Err()
+	}
+}
+
 // enqueueWait appends a message as soon as the queue is below its limit.
 func (q *queue) enqueueWait(ctx context.Context, msg []byte) error {
 	for {

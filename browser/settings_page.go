@@ -133,10 +133,8 @@ func (m *mux) createSettings(address string) <-chan settingsOpened {
 func (b *Browser) awaitSettings(ctx context.Context, made settingsOpened) (session string, err error) {
 	b.mux.controller.awaitOverrides(ctx, made.target)
 	for _, detached := range made.detached {
-		select {
-		case <-detached:
-		case <-ctx.Done():
-			return "", ctx.Err()
+		if _, err := receive(ctx, detached); err != nil {
+			return "", err
 		}
 	}
 	for _, s := range b.mux.controllerSessions(made.target) {

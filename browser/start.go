@@ -270,13 +270,12 @@ func (b *Browser) handshake(ctx context.Context) error {
 	if err := b.getVersion(ctx); err != nil {
 		return err
 	}
-	select {
-	case a := <-attached:
-		if err := a.err(); err != nil {
-			return fmt.Errorf("attach to the browser's pages: %w", err)
-		}
-	case <-ctx.Done():
-		return ctx.Err()
+	a, err := receive(ctx, attached)
+	if err != nil {
+		return err
+	}
+	if err := a.err(); err != nil {
+		return fmt.Errorf("attach to the browser's pages: %w", err)
 	}
 	if err := b.awaitPage(ctx); err != nil {
 		return err
