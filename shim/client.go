@@ -127,14 +127,14 @@ func awaitReport(ctx context.Context, cmd *exec.Cmd, out io.Reader) (*State, err
 // Hold returns a client.
 func Adopt(ctx context.Context, dir, name string, profileDir func(profileID string) string) (*Client, *State, error) {
 	c := newClient(dir, name, "")
-	var s State
-	if err := c.call(ctx, http.MethodGet, "/state", nil, &s); err != nil {
+	s, err := c.State(ctx)
+	if err != nil {
 		c.http.CloseIdleConnections()
 		return nil, nil, err
 	}
 	c.profileDir = profileDir(s.ProfileID)
 	c.watch()
-	return c, &s, nil
+	return c, s, nil
 }
 
 // Hold returns a client for a run whose shim does not answer now. The run is over when the shim is gone.
@@ -168,8 +168,7 @@ func newClient(dir, name, profileDir string) *Client {
 	c := &Client{dir: dir, name: name, profileDir: profileDir, exited: make(chan struct{}), notices: make(chan Notice, 8),
 		done: make(chan struct{})}
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx) }
-	c.http = &http.Client{Transport: &http.Transport{DialContext: dial,
-		DisableCompression: true, MaxIdleConnsPerHost: 4}}
+	c.http = &http.Client{Transport: &http.Transport{DialContext: dial, DisableCompression: true, MaxIdleConnsPerHost: 4}}
 	return c
 }
 
@@ -240,10 +239,7 @@ func (c *Client) Stop(ctx context.Context, force bool) (End, error) {
 }
 
 // State asks the shim for the run's state.
-func (c *Client) State(ctx context.Context) (*State, error) {
-	var s State
-	return &s, c.call(ctx, http.MethodGet, "/state", nil, &s)
-}
+func (c *Client) State(ctx context.Context) (*State, error) { return ask[*State](ctx, c, "/state") }
 
 // Alive reports whether the run is not being closed and its browser answers. A browser that was killed a moment ago
 // may not have been noticed yet. A run that does not answer in time counts as alive.
@@ -287,6 +283,12 @@ func (c *Client) do(ctx context.Context, method, path string, in any) (*http.Res
 	}
 	setDeadline(ctx, req)
 	return c.http.Do(req)
+}
+
+// ask returns what the shim says at a path.
+func ask[T any](ctx context.Context, c *Client, path string) (out T, err error) {
+	err = c.call(ctx, http.MethodGet, path, nil, &out)
+	return out, err
 }
 
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {

@@ -99,10 +99,15 @@ func writeDownloads(profileDir string, all []Download) error {
 		return err
 	}
 	file := downloadsList(profileDir)
-	if err := os.WriteFile(file+".new", text.Bytes(), 0o600); err != nil {
+	return replaceFile(file, file+".new", text.Bytes())
+}
+
+// replaceFile writes a file atomically, by way of another one.
+func replaceFile(file, half string, text []byte) error {
+	if err := os.WriteFile(half, text, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(file+".new", file)
+	return os.Rename(half, file)
 }
 
 // StoredDownloads lists the downloads of a profile's last run, while the profile does not run. Those that were in
@@ -213,8 +218,8 @@ func (p *process) serveRemoveDownload(w http.ResponseWriter, r *http.Request) {
 }
 
 // Downloads lists the downloads of the run, oldest first.
-func (c *Client) Downloads(ctx context.Context) (all []Download, err error) {
-	return all, c.call(ctx, http.MethodGet, "/downloads", nil, &all)
+func (c *Client) Downloads(ctx context.Context) ([]Download, error) {
+	return ask[[]Download](ctx, c, "/downloads")
 }
 
 // RemoveDownload removes a download of the run and its file. One in progress is cancelled. It fails with

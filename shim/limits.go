@@ -118,8 +118,7 @@ func (p *process) newNotices(sent map[string]time.Time) (news []Notice, changed 
 		sent[reason] = ends
 		n := Notice{Reason: reason}
 		if !ends.IsZero() {
-			at := ends.UTC()
-			n.EndsAt = &at
+			n.EndsAt = new(ends.UTC())
 		}
 		news = append(news, n)
 	}

@@ -138,8 +138,7 @@ func (p *process) failure(err error) *Failure {
 		return &Failure{Kind: string(s.Kind), Message: s.Error(), ExitCode: s.ExitCode, Lines: s.Lines, Signal: p.browserSignal()}
 	case errors.As(err, &n):
 		return &Failure{Kind: "not_found", Message: n.Error()}
-	}
-	if errors.Is(err, context.Canceled) {
+	case errors.Is(err, context.Canceled):
 		return &Failure{Kind: "cancelled", Message: err.Error()}
 	}
 	return &Failure{Kind: "internal", Message: err.Error()}
@@ -429,11 +428,7 @@ func writeEnd(dir, name string, e End) error {
 	if err != nil {
 		return err
 	}
-	tmp := filepath.Join(dir, "."+name+".end")
-	if err := os.WriteFile(tmp, b, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(tmp, endPath(dir, name))
+	return replaceFile(endPath(dir, name), filepath.Join(dir, "."+name+".end"), b)
 }
 
 // Names lists the runs that have files in dir.

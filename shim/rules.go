@@ -30,10 +30,7 @@ func (p *process) hosts() *Hosts {
 }
 
 // Hosts asks the shim for the requested hosts. They are nil if hosts are not recorded.
-func (c *Client) Hosts(ctx context.Context) (out *Hosts, err error) {
-	err = c.call(ctx, http.MethodGet, "/hosts", nil, &out)
-	return out, err
-}
+func (c *Client) Hosts(ctx context.Context) (*Hosts, error) { return ask[*Hosts](ctx, c, "/hosts") }
 
 // serveRules replaces the run's rules.
 func (p *process) serveRules(w http.ResponseWriter, r *http.Request) {

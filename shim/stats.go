@@ -95,19 +95,15 @@ func (p *process) stats() Stats {
 	if !m.refresh(time.Now()) {
 		return s
 	}
-	ms, percent, processes, memory := m.cpu.time.Milliseconds(), m.percent, len(m.cpu.pids), m.memory
-	s.CPUMs, s.CPUPercent, s.Processes = &ms, &percent, &processes
-	s.MemoryBytes, s.OwnBytes, s.MemoryKind = &memory.bytes, &memory.own, &memory.kind
+	s.CPUMs, s.CPUPercent, s.Processes = new(m.cpu.time.Milliseconds()), new(m.percent), new(len(m.cpu.pids))
+	s.MemoryBytes, s.OwnBytes, s.MemoryKind = new(m.memory.bytes), new(m.memory.own), new(m.memory.kind)
 	return s
 }
 
 func (p *process) serveStats(w http.ResponseWriter, _ *http.Request) { writeJSON(w, p.stats()) }
 
 // Stats asks the shim for the run's figures.
-func (c *Client) Stats(ctx context.Context) (*Stats, error) {
-	var s Stats
-	return &s, c.call(ctx, http.MethodGet, "/stats", nil, &s)
-}
+func (c *Client) Stats(ctx context.Context) (*Stats, error) { return ask[*Stats](ctx, c, "/stats") }
 
 // Sums up the traffic through a run's proxies by day.
 
@@ -157,7 +153,6 @@ func (p *process) serveTraffic(w http.ResponseWriter, _ *http.Request) {
 }
 
 // Traffic asks the shim for the traffic through the run's proxies so far.
-func (c *Client) Traffic(ctx context.Context) (out []Traffic, err error) {
-	err = c.call(ctx, http.MethodGet, "/traffic", nil, &out)
-	return out, err
+func (c *Client) Traffic(ctx context.Context) ([]Traffic, error) {
+	return ask[[]Traffic](ctx, c, "/traffic")
 }
