@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -118,11 +119,7 @@ func (b *bench) checks(ctx context.Context, n checkList, rtt time.Duration, atOn
 	if err != nil {
 		return nil, nil, err
 	}
-	_, portText, _ := strings.Cut(far.address, ":")
-	port, err := strconv.Atoi(portText)
-	if err != nil {
-		return nil, nil, err
-	}
+	port := int(netip.MustParseAddrPort(far.address).Port())
 	list := append(append(addresses(firstLive, n.live, port), addresses(firstRefusing, n.refusing, port)...),
 		addresses(firstSilent, n.silent, port)...)
 	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -283,9 +280,7 @@ func floorCheck(address string, timeout time.Duration, sequential bool, b []byte
 	}
 	defer c.Close()
 	c.SetDeadline(end) //nolint:errcheck // a TCP connection takes deadlines
-	login := append([]byte{1, byte(len(farUser))}, farUser...)
-	login = append(append(login, byte(len(farPassword))), farPassword...)
-	messages := [][]byte{{5, 1, 2}, login, {5, 1, 0, 1, 127, 0, 0, 1, 0x23, 0x78}}
+	messages := [][]byte{{5, 1, 2}, farLogin(), {5, 1, 0, 1, 127, 0, 0, 1, 0x23, 0x78}}
 	if !sequential {
 		messages = [][]byte{bytes.Join(messages, nil), nil, nil}
 	}
@@ -305,12 +300,7 @@ func floorCheck(address string, timeout time.Duration, sequential bool, b []byte
 	if _, err := io.WriteString(c, "GET /json HTTP/1.1\r\nHost: 127.0.0.1:9080\r\nConnection: close\r\n\r\n"); err != nil {
 		return "", err
 	}
-	n := 0
-	for err == nil && n < len(b) {
-		k := 0
-		k, err = c.Read(b[n:])
-		n += k
-	}
+	n, err := io.ReadFull(c, b) // up to the end of the answer, which is shorter
 	_, rest, found := bytes.Cut(b[:n], []byte(`"ip":"`))
 	ip, _, ends := bytes.Cut(rest, []byte(`"`))
 	if !found || !ends {

@@ -16,12 +16,17 @@ type devtools struct {
 }
 
 func dialDevTools(ctx context.Context, address string) (*devtools, error) {
+	socket, err := dialSocket(ctx, address)
+	return &devtools{socket: socket}, err
+}
+
+// dialSocket connects to a WebSocket whose messages may have any size.
+func dialSocket(ctx context.Context, address string) (*websocket.Conn, error) {
 	socket, _, err := websocket.Dial(ctx, address, nil)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		socket.SetReadLimit(-1)
 	}
-	socket.SetReadLimit(-1)
-	return &devtools{socket: socket}, nil
+	return socket, err
 }
 
 // open opens a tab as clients do, and closes it when its page has answered.

@@ -21,6 +21,11 @@ const (
 	farPassword = "a password of the bench"
 )
 
+// farLogin is the message with user and password.
+func farLogin() []byte {
+	return fmt.Appendf(nil, "\x01%c%s%c%s", len(farUser), farUser, len(farPassword), farPassword)
+}
+
 // listenFree listens on a free port of loopback, and tells the parent its address.
 func listenFree() (net.Listener, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -200,15 +205,10 @@ func addresses(first string, n, port int) (out []string) {
 
 // checkFar serves until it is killed. args: the number of live servers, of silent ones, and the simulated round trip.
 func checkFar(args []string) error {
-	live, silent, err := 0, 0, error(nil)
-	if live, err = strconv.Atoi(args[0]); err != nil {
-		return err
-	}
-	if silent, err = strconv.Atoi(args[1]); err != nil {
-		return err
-	}
-	rtt, err := time.ParseDuration(args[2])
-	if err != nil {
+	live, badLive := strconv.Atoi(args[0])
+	silent, badSilent := strconv.Atoi(args[1])
+	rtt, badTrip := time.ParseDuration(args[2])
+	if err := errors.Join(badLive, badSilent, badTrip); err != nil {
 		return err
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(firstLive, "0"))

@@ -73,17 +73,11 @@ const tabs = 20
 // startAndOpen returns the milliseconds of a start and of a tab.
 func startAndOpen(ctx context.Context, s browser.Spec) (took []float64, err error) {
 	begun := time.Now()
-	run, err := browser.Open(s)
+	run, shut, err := startOffline(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	relay := deadRelay()
-	relay.Admit(run.Admit)
-	go relay.Serve(run.Listener()) //nolint:errcheck // ends with Close
-	defer func() { err = errors.Join(err, relay.Close(), run.Close()) }()
-	if err := run.Start(ctx); err != nil {
-		return nil, err
-	}
+	defer func() { err = errors.Join(err, shut()) }()
 	took = append(took, milliseconds(time.Since(begun)))
 	defer run.Stop(ctx, false)
 	gateway := httptest.NewServer(run.Gateway())

@@ -81,33 +81,37 @@ func startOnceRole(args []string) error {
 	}
 	ctx := context.Background()
 	begun := time.Now()
-	run, err := browser.Open(browser.Spec{Path: args[1], UserDataDir: filepath.Join(args[2], args[3]),
+	run, shut, err := startOffline(ctx, browser.Spec{Path: args[1], UserDataDir: filepath.Join(args[2], args[3]),
 		TempDir: filepath.Join(args[2], "t"+args[3]), Headless: true, Network: args[0], Files: filesOf(args[0])})
 	if err != nil {
 		return err
-	}
-	relay := deadRelay()
-	relay.Admit(run.Admit)
-	go relay.Serve(run.Listener()) //nolint:errcheck // ends with Close
-	if err := run.Start(ctx); err != nil {
-		return errors.Join(err, relay.Close(), run.Close())
 	}
 	took := time.Since(begun)
 	if got := run.Isolation().Network; got != args[0] {
 		err = fmt.Errorf("the run is isolated by %s, not by %s", got, args[0])
 	}
 	run.Stop(ctx, false)
-	if err := errors.Join(err, relay.Close(), run.Close()); err != nil {
+	if err := errors.Join(err, shut()); err != nil {
 		return err
 	}
 	_, err = fmt.Println(milliseconds(took))
 	return err
 }
 
-// deadRelay returns a relay with a dead upstream: no request leaves the machine.
-func deadRelay() *proxy.Relay {
+// startOffline starts a browser behind a relay with a dead upstream: no request leaves the machine.
+func startOffline(ctx context.Context, s browser.Spec) (run *browser.Browser, shut func() error, err error) {
+	if run, err = browser.Open(s); err != nil {
+		return nil, nil, err
+	}
 	upstream := &proxy.Proxy{Type: proxy.SOCKS5, Host: "127.0.0.1", Port: 1}
-	return proxy.NewRelay(&proxy.Dialer{Upstream: upstream, Policy: proxy.Policy{AllowPrivate: true}}, nil)
+	relay := proxy.NewRelay(&proxy.Dialer{Upstream: upstream, Policy: proxy.Policy{AllowPrivate: true}}, nil)
+	relay.Admit(run.Admit)
+	go relay.Serve(run.Listener()) //nolint:errcheck // ends with Close
+	shut = func() error { return errors.Join(relay.Close(), run.Close()) }
+	if err := run.Start(ctx); err != nil {
+		return nil, nil, errors.Join(err, shut())
+	}
+	return run, shut, nil
 }
 
 // filesOf returns the isolation of files: without namespaces it works by refusing commands.

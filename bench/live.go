@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"image/jpeg"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -193,12 +193,8 @@ type viewer struct {
 }
 
 func view(ctx context.Context, address string) (*viewer, error) {
-	socket, _, err := websocket.Dial(ctx, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	socket.SetReadLimit(-1)
-	return &viewer{socket: socket}, nil
+	socket, err := dialSocket(ctx, address)
+	return &viewer{socket: socket}, err
 }
 
 func (v *viewer) frame(ctx context.Context) ([]byte, error) {
@@ -256,22 +252,18 @@ func watched(ctx context.Context, pids []int, all ...*viewer) (float64, error) {
 		return sum
 	}
 	begun, before := time.Now(), used()
-	errs := make(chan error, len(all))
+	var watching errgroup.Group
 	for _, v := range all {
-		go func() {
+		watching.Go(func() error {
 			for time.Since(begun) < liveMoving {
 				if _, err := v.frame(ctx); err != nil {
-					errs <- err
-					return
+					return err
 				}
 			}
-			errs <- nil
-		}()
+			return nil
+		})
 	}
-	var err error
-	for range all {
-		err = errors.Join(err, <-errs)
-	}
+	err := watching.Wait()
 	return 100 * (used() - before).Seconds() / time.Since(begun).Seconds(), err
 }
 

@@ -231,9 +231,7 @@ func dialThrough(c io.ReadWriter, target string, password bool) error {
 		return err
 	}
 	if password {
-		login := append([]byte{1, byte(len(farUser))}, farUser...)
-		login = append(append(login, byte(len(farPassword))), farPassword...)
-		if err := ask(c, login, 2, 0); err != nil {
+		if err := ask(c, farLogin(), 2, 0); err != nil {
 			return err
 		}
 	}
