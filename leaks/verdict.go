@@ -173,8 +173,7 @@ func (e evidence) verdict(r criterion, lacks map[string]string) Channel {
 		c.Undecided = slices.ContainsFunc(e.attempts, func(a Attempt) bool { return a.Group == "site" && a.Outcome == "timeout" })
 		c.Seen = "what should have come through the relay did not come: the test is blind here"
 	case e.undecided():
-		c.Undecided, c.Seen = true, "no try ended within its time, so nothing is shown: "+
-			"repeat it with a longer timeoutMs, or on a machine that is less busy"
+		c.Undecided, c.Seen = true, outOfTime
 	default:
 		c.Passed, c.Seen = true, e.tries()
 		if r.verify != nil {
@@ -183,6 +182,9 @@ func (e evidence) verdict(r criterion, lacks map[string]string) Channel {
 	}
 	return c
 }
+
+// outOfTime is what is seen of tries that did not end.
+const outOfTime = "no try ended within its time, so nothing is shown: repeat it with a longer timeoutMs, or on a machine that is less busy"
 
 // hits describes the first hit, if possible one of a known try, and says how many there were.
 func (e evidence) hits() string {
@@ -215,6 +217,11 @@ func (e evidence) undecided() bool {
 		}
 	}
 	return tried
+}
+
+// timedOut reports whether no try ended.
+func (e evidence) timedOut() bool {
+	return !slices.ContainsFunc(e.attempts, func(a Attempt) bool { return a.Outcome != "timeout" })
 }
 
 func (e evidence) tries() string {
@@ -262,20 +269,26 @@ func verdictMDNS(e evidence, c *Channel) {
 			n++
 		}
 	}
-	if c.Passed = n == 0; c.Passed {
+	switch {
+	case n == 0 && e.timedOut():
+		c.Passed, c.Undecided, c.Seen = false, true, outOfTime
+	case n == 0:
 		c.Seen = "no name of multicast DNS in any candidate"
-	} else {
-		c.Seen = fmt.Sprintf("%d candidates with a name of multicast DNS, which Chrome announces to the local network", n)
+	default:
+		c.Passed, c.Seen = false, fmt.Sprintf("%d candidates with a name of multicast DNS, which Chrome announces to the local network", n)
 	}
 }
 
 func verdictCandidates(e evidence, c *Channel) {
-	if c.Passed = len(e.candidates) == 0; c.Passed {
+	switch {
+	case len(e.candidates) == 0 && e.timedOut():
+		c.Passed, c.Undecided, c.Seen = false, true, outOfTime
+	case len(e.candidates) == 0:
 		c.Seen = "WebRTC found no candidate"
-		return
+	default:
+		transport, address, kind := fieldsOf(e.candidates[0])
+		c.Passed, c.Seen = false, fmt.Sprintf("%d candidates, the first %s %s of type %s", len(e.candidates), transport, address, kind)
 	}
-	transport, address, kind := fieldsOf(e.candidates[0])
-	c.Seen = fmt.Sprintf("%d candidates, the first %s %s of type %s", len(e.candidates), transport, address, kind)
 }
 
 // verdictPrefetch follows the verdict on dns: queries of Chrome's own resolver cannot be seen here, but both use the

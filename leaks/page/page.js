@@ -134,11 +134,13 @@ async function altSvc() {
 
 // rtc uses STUN and TURN servers by address and by name, and connects two peers without a server.
 async function rtc() {
+  let complete = !globalThis.RTCPeerConnection; // whether any search for candidates came to its end
   const one = async (channel, kind, where, url) => {
     await attempt(channel, 'rtc', where, url, fresh(), async () => {
       if (!globalThis.RTCPeerConnection) throw new Unsupported('no RTCPeerConnection');
-      for (const candidate of await gather(url, Math.min(config.tryMs, 4000))) report.candidates.push({ channel, server: url, candidate });
-      return 'done';
+      const outcome = await gather(url, config.tryMs, (candidate) => report.candidates.push({ channel, server: url, candidate }));
+      complete ||= outcome === 'done';
+      return outcome;
     });
   };
   const all = [];
@@ -152,11 +154,10 @@ async function rtc() {
   }
   all.push(attempt('mdns', 'rtc', site, 'no server', fresh(), async () => {
     if (!globalThis.RTCPeerConnection) throw new Unsupported('no RTCPeerConnection');
-    for (const candidate of await pair(Math.min(config.tryMs, 3000))) report.candidates.push({ channel: 'mdns', server: '', candidate });
-    return 'done';
+    return pair(config.tryMs, (candidate) => report.candidates.push({ channel: 'mdns', server: '', candidate }));
   }));
   await Promise.all(all);
-  running.push(attempt('webrtc_candidates', 'rtc', site, 'all servers', fresh(), async () => 'done'));
+  running.push(attempt('webrtc_candidates', 'rtc', site, 'all servers', fresh(), async () => (complete ? 'done' : 'timeout')));
 }
 
 try {
