@@ -133,12 +133,18 @@ func rerunAsOrdinary(t *testing.T) {
 	}
 	cmd := exec.Command(filepath.Join(dir, "test"), "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "HOME=" + dir, "PATH=" + os.Getenv("PATH"),
-		"WARREN_BROWSER=" + os.Getenv("WARREN_BROWSER"), "WARREN_LEAKS=" + os.Getenv("WARREN_LEAKS"), "WARREN_TEST_BINARY=" + builtBinary}
+		"WARREN_BROWSER=" + os.Getenv("WARREN_BROWSER"), "WARREN_LEAKS=" + os.Getenv("WARREN_LEAKS"),
+		"WARREN_LONG=" + os.Getenv("WARREN_LONG"), "WARREN_TEST_BINARY=" + builtBinary}
 	(&ordinary{65534, 65534}).become(cmd)
 	out, err := cmd.CombinedOutput()
 	t.Logf("as an ordinary user:\n%s", out)
-	if err != nil {
+	switch {
+	case err != nil:
 		t.Error(err)
+	case bytes.Contains(out, []byte("\n--- SKIP: "+t.Name())):
+		t.Skip("skipped as an ordinary user")
+	case !bytes.Contains(out, []byte("\n--- PASS: "+t.Name())):
+		t.Error("it did not run")
 	}
 }
 
