@@ -25,23 +25,41 @@ type world struct {
 	visits  []visit
 	changed chan struct{} // closed and replaced at each visit
 	place   func() string // members that /ip tells beside the address; nil: none
+
+	openTo map[string]bool   // connections that are open, by their other end
+	cameBy map[string]string // the connection of the last visit to each path
 }
 
 func newWorld(t testing.TB) *world { return newWorldAt(t, "127.0.0.1:0") }
 
 func newWorldAt(t testing.TB, address string) *world {
-	w := &world{changed: make(chan struct{})}
+	w := &world{changed: make(chan struct{}), openTo: map[string]bool{}, cameBy: map[string]string{}}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.site = &httptest.Server{Listener: l, Config: &http.Server{Handler: w}} //nolint:gosec // a test's
+	w.site = &httptest.Server{Listener: l, Config: &http.Server{Handler: w, ConnState: w.noteConn}} //nolint:gosec // a test's
 	w.site.Start()
 	t.Cleanup(func() {
 		w.site.CloseClientConnections()
 		w.site.Close()
 	})
 	return w
+}
+
+func (w *world) noteConn(c net.Conn, state http.ConnState) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.openTo[c.RemoteAddr().String()] = true; state == http.StateClosed {
+		delete(w.openTo, c.RemoteAddr().String())
+	}
+}
+
+// isOpen reports whether the connection of the last visit to a path is open.
+func (w *world) isOpen(path string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.openTo[w.cameBy[path]]
 }
 
 // ServeHTTP answers the caller's address on /ip, its accepted languages on /languages and the size of its body on
@@ -77,6 +95,7 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(rw, "<!doctype html><title>%s</title><p>here", r.URL.Path)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.cameBy[r.URL.Path] = r.RemoteAddr
 	w.visits = append(w.visits, visit{r.URL.RequestURI(), host, r.UserAgent(), r.Header.Get("Cookie")})
 	close(w.changed)
 	w.changed = make(chan struct{})
