@@ -100,7 +100,7 @@ func (s *API) Shutdown(ctx context.Context) error {
 // Prepare deletes idempotency rows of requests that an earlier process did not finish. Their keys can be used again. It must run
 // before Serve.
 func (s *API) Prepare(ctx context.Context) error {
-	return s.store.Write(ctx, func(q *store.Queries) error { return errorOf(q.DeleteUnfinishedIdempotency(ctx)) })
+	return s.store.Write(ctx, func(q *store.Queries) error { return store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx)) })
 }
 
 // Sweep deletes idempotent answers older than 24 hours and old places of lists. It also writes the times at which keys were last

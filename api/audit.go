@@ -54,7 +54,7 @@ func (s *API) audit(ctx context.Context, action, workspace, object string, detai
 	}
 	row := store.InsertAuditParams{ID: store.NewID(), At: now(), KeyID: req.caller.KeyID, KeyName: name, WorkspaceID: workspace,
 		Action: action, ObjectID: object, Remote: s.clientIP(req.http), RequestID: req.id, Detail: string(text)}
-	return s.store.Write(ctx, func(q *store.Queries) error { return errorOf(q.InsertAudit(ctx, row)) })
+	return s.store.Write(ctx, func(q *store.Queries) error { return store.ErrorOf(q.InsertAudit(ctx, row)) })
 }
 
 // auditList holds the query parameters of the audit log.

@@ -171,9 +171,10 @@ func (s *API) getDownload(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": all[i].Name}))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("ETag", fmt.Sprintf("%q", all[i].ID))
-	defer context.AfterFunc(ctx, func() {
+	stop := context.AfterFunc(ctx, func() {
 		http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0)) //nolint:errcheck // without a deadline it is sent to its end
-	})()
+	})
+	defer stop()
 	http.ServeContent(w, r, "", all[i].EndedAt, file)
 	return nil
 }

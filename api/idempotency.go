@@ -162,7 +162,8 @@ func recordCreated(ctx context.Context, q *store.Queries, id string) error {
 	if p == nil {
 		return nil
 	}
-	return errorOf(q.NoteIdempotency(ctx, store.NoteIdempotencyParams{KeyID: p.KeyID, IdemKey: p.IdemKey, Target: p.Target, Object: id}))
+	return store.ErrorOf(q.NoteIdempotency(ctx, store.NoteIdempotencyParams{KeyID: p.KeyID, IdemKey: p.IdemKey, Target: p.Target,
+		Object: id}))
 }
 
 // asRead turns a request that created an object into one that reads it.
@@ -236,7 +237,7 @@ func (i *idempotency) save(ctx context.Context, p store.GetIdempotencyParams, re
 // purge deletes answers older than 24 hours.
 func (i *idempotency) purge(ctx context.Context) error {
 	before := time.Now().Add(-24 * time.Hour).UnixMilli()
-	return i.store.Write(ctx, func(q *store.Queries) error { return errorOf(q.PurgeIdempotency(ctx, before)) })
+	return i.store.Write(ctx, func(q *store.Queries) error { return store.ErrorOf(q.PurgeIdempotency(ctx, before)) })
 }
 
 // recorder copies an answer of at most maxSavedAnswer bytes while it is sent. Every operation sets a status before it writes.

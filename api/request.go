@@ -103,6 +103,3 @@ func orNotFound(err error, kind string) error {
 	}
 	return err
 }
-
-// errorOf returns the error of a statement whose result does not matter.
-func errorOf[T any](_ T, err error) error { return err }

@@ -69,7 +69,13 @@ func architecture(goarch string) string {
 
 // HostOS returns this machine's system as Identity.OS names it.
 func HostOS() string {
-	return cmp.Or(map[string]string{"windows": "win", "darwin": "mac"}[runtime.GOOS], "linux")
+	switch runtime.GOOS {
+	case "windows":
+		return "win"
+	case "darwin":
+		return "mac"
+	}
+	return "linux"
 }
 
 // newAgent returns how the installed browser identifies itself, with system and major version of id. The product stays the installed one's:

@@ -138,7 +138,7 @@ func (m *Manager) recordEnd(profileID string, end *End) error {
 		if err := endAndTrim(ctx, q, profileID, end); err != nil {
 			return err
 		}
-		return errorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: end.Status,
+		return store.ErrorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: end.Status,
 			LastRun: new(string(text)), DiskBytes: &bytes}))
 	})
 }
@@ -147,7 +147,7 @@ func endAndTrim(ctx context.Context, q *store.Queries, profileID string, end *En
 	if err := endRun(ctx, q, end); err != nil {
 		return err
 	}
-	return errorOf(q.TrimRunsOfProfile(ctx, store.TrimRunsOfProfileParams{ProfileID: profileID, Keep: maxPastRuns}))
+	return store.ErrorOf(q.TrimRunsOfProfile(ctx, store.TrimRunsOfProfileParams{ProfileID: profileID, Keep: maxPastRuns}))
 }
 
 // flushPending writes the pending ends of one profile, or with "" of all profiles that do not run. A start calls it for
@@ -174,7 +174,7 @@ func (m *Manager) flushPending(profileID string) {
 
 func (m *Manager) recordStatus(profileID, status string) error {
 	return m.writeState(func(ctx context.Context, q *store.Queries) error {
-		return errorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: status}))
+		return store.ErrorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: profileID, Status: status}))
 	})
 }
 
@@ -188,9 +188,6 @@ func (m *Manager) rememberStatus(ctx context.Context, r *run) {
 		r.statusBefore = "failed"
 	}
 }
-
-// errorOf returns the error of a statement whose result does not matter.
-func errorOf[T any](_ T, err error) error { return err }
 
 func (m *Manager) writeState(fn func(context.Context, *store.Queries) error) error {
 	ctx := context.WithoutCancel(m.ctx)

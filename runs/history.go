@@ -71,7 +71,7 @@ func endRun(ctx context.Context, q *store.Queries, last *End) error {
 	if err != nil {
 		return err
 	}
-	return errorOf(q.EndRun(ctx, store.EndRunParams{ID: last.RunID, EndedAt: last.EndedAt.UnixMilli(), Outcome: last.Reason,
+	return store.ErrorOf(q.EndRun(ctx, store.EndRunParams{ID: last.RunID, EndedAt: last.EndedAt.UnixMilli(), Outcome: last.Reason,
 		Record: string(text)}))
 }
 

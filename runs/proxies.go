@@ -95,7 +95,7 @@ func (m *Manager) pickProxy(ctx context.Context, sees store.Scope, profile store
 			}
 		}
 		// two picks in the same millisecond keep their order
-		return errorOf(q.SetPicked(ctx, store.SetPickedParams{ID: id, PickedAt: max(time.Now().UnixMilli(), latest+1)}))
+		return store.ErrorOf(q.SetPicked(ctx, store.SetPickedParams{ID: id, PickedAt: max(time.Now().UnixMilli(), latest+1)}))
 	})
 }
 

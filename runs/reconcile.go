@@ -323,7 +323,7 @@ func (p *reconciliation) recordAndPublish() error {
 	}
 	defer p.m.publishUpdate(r)
 	return p.m.writeState(func(ctx context.Context, q *store.Queries) error {
-		return errorOf(q.SetRunRecord(ctx, store.SetRunRecordParams{ID: r.id, Record: string(text)}))
+		return store.ErrorOf(q.SetRunRecord(ctx, store.SetRunRecordParams{ID: r.id, Record: string(text)}))
 	})
 }
 

@@ -212,7 +212,7 @@ func (m *Manager) recordStart(ctx context.Context, r *run, answer *Started) erro
 		if err != nil {
 			return err
 		}
-		return errorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: r.profileID, Status: "running", LastStartedAt: &at}))
+		return store.ErrorOf(q.SetProfileStatus(ctx, store.SetProfileStatusParams{ID: r.profileID, Status: "running", LastStartedAt: &at}))
 	})
 	if err != nil {
 		return err

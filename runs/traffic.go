@@ -85,7 +85,7 @@ const maxTrafficDays = 400
 // purgeTraffic deletes older traffic.
 func (m *Manager) purgeTraffic(ctx context.Context) error {
 	before := DayOf(time.Now()) - maxTrafficDays
-	return m.store.Write(ctx, func(q *store.Queries) error { return errorOf(q.PurgeTraffic(ctx, before)) })
+	return m.store.Write(ctx, func(q *store.Queries) error { return store.ErrorOf(q.PurgeTraffic(ctx, before)) })
 }
 
 // DayLength is a day in seconds.

@@ -27,6 +27,9 @@ var (
 	ErrNoRow     = sql.ErrNoRows // a query for one row found none
 )
 
+// ErrorOf returns the error of a statement whose result does not matter.
+func ErrorOf[T any](_ T, err error) error { return err }
+
 // Typed wraps an error of SQLite with its kind: ErrDiskFull, ErrBusy, ErrIO, ErrDamaged, ErrReadOnly, ErrUnique or
 // ErrReference. It returns other errors unchanged. Write calls it; callers of Read have to call it.
 func Typed(err error) error {

@@ -216,7 +216,17 @@ type gesture struct {
 
 // mouseType returns the event type of Input.dispatchMouseEvent (CDP), "" for an unknown kind.
 func mouseType(kind string) string {
-	return map[string]string{"move": "mouseMoved", "down": "mousePressed", "up": "mouseReleased", "wheel": "mouseWheel"}[kind]
+	switch kind {
+	case "move":
+		return "mouseMoved"
+	case "down":
+		return "mousePressed"
+	case "up":
+		return "mouseReleased"
+	case "wheel":
+		return "mouseWheel"
+	}
+	return ""
 }
 
 func (v *viewer) mouse(session string, q *request) *refusal {
