@@ -40,7 +40,7 @@ sqlc:
 
 # openapi writes docs/openapi.json anew: what the server serves, for the diff.
 openapi:
-	go test -run TestCommittedDocument -rewrite-openapi ./api
+	go test ./api -run TestCommittedDocument -rewrite-openapi
 
 # majors brings browser/majors.txt up to date: a real build number per Chrome major. MAJORS=FILE or URL reads another source than
 # Chrome for Testing's; browser/mkmajors.go says which shapes it knows.
