@@ -37,6 +37,5 @@ func (s *API) listBrowsers(ctx context.Context, _ *struct{}) (*listBody[ListedBr
 	if err != nil {
 		return nil, err
 	}
-	rows := ListedBrowsers(all)
-	return &listBody[ListedBrowser]{list[ListedBrowser]{Data: rows, Total: int64(len(rows)), Page: 1, Limit: max(1, len(rows))}}, nil
+	return &listBody[ListedBrowser]{wholeList(ListedBrowsers(all))}, nil
 }

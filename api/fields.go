@@ -250,11 +250,12 @@ func (p *Paging) Resolve(ctx huma.Context) []error {
 
 // list is the envelope of every list.
 type list[T any] struct {
-	Data    []T   `json:"data"`
-	Total   int64 `json:"total" doc:"How many there are in all, exactly." example:"137"`
-	Page    int   `json:"page" example:"1"`
-	Limit   int   `json:"limit" example:"20"`
-	HasMore bool  `json:"hasMore" doc:"Whether objects follow."`
+	Data         []T   `json:"data"`
+	Total        int64 `json:"total" doc:"How many there are in all; at least so many if totalIsExact is false." example:"137"`
+	TotalIsExact bool  `json:"totalIsExact" doc:"false: more than 10,000 match the filters, and total is 10000." example:"true"`
+	Page         int   `json:"page" example:"1"`
+	Limit        int   `json:"limit" example:"20"`
+	HasMore      bool  `json:"hasMore" doc:"Whether objects follow."`
 
 	Next *string `json:"next" doc:"What after takes to go on, also when the last object here is deleted meanwhile; null: nothing follows."`
 }
@@ -264,7 +265,16 @@ func (list[T]) example() any {
 	return exampleList(v)
 }
 
-func exampleList[T any](v T) list[T] { return list[T]{Data: []T{v}, Total: 1, Page: 1, Limit: 20} }
+func exampleList[T any](v T) list[T] {
+	out := wholeList([]T{v})
+	out.Limit = 20
+	return out
+}
+
+// wholeList is a list of which every object is on one page.
+func wholeList[T any](data []T) list[T] {
+	return list[T]{Data: data, Total: int64(len(data)), TotalIsExact: true, Page: 1, Limit: max(1, len(data))}
+}
 
 // listBody is a list as an answer.
 type listBody[T any] struct{ Body list[T] }

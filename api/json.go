@@ -150,6 +150,7 @@ func (l list[T]) appendJSON(b []byte) ([]byte, error) {
 	}
 	o.b = append(o.b, ']')
 	o.int("total", l.Total)
+	o.bool("totalIsExact", l.TotalIsExact)
 	o.int("page", int64(l.Page))
 	o.int("limit", int64(l.Limit))
 	o.bool("hasMore", l.HasMore)

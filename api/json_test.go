@@ -18,7 +18,7 @@ func TestProfileJSONIsWhatItsTagsSay(t *testing.T) {
 		p := drawProfile(t)
 		same(t, p)
 		same(t, list[profileJSON]{Data: []profileJSON{p, drawProfile(t)}, Total: rapid.Int64().Draw(t, "total"),
-			Page: 3, Limit: 2, HasMore: true})
+			TotalIsExact: rapid.Bool().Draw(t, "exact"), Page: 3, Limit: 2, HasMore: true})
 	})
 	same(t, list[profileJSON]{})
 	same(t, list[workspaceJSON]{Data: []workspaceJSON{{ID: "default"}}, Total: 1, Page: 1, Limit: 20}) // has no quick way

@@ -163,7 +163,8 @@ func pageOf[R any](rows []R, total int64, limit int, at func(R) (int64, string))
 
 // answerList puts a page of rows into the envelope of every list.
 func answerList[R, J any](found store.Page[R], p Paging, show func(R) (J, error)) (*listBody[J], error) {
-	out := &listBody[J]{list[J]{Data: make([]J, 0, len(found.Rows)), Total: found.Total, Page: p.Page, Limit: p.Limit, HasMore: found.More}}
+	out := &listBody[J]{list[J]{Data: make([]J, 0, len(found.Rows)), Total: found.Total, TotalIsExact: !found.TotalAtLeast,
+		Page: p.Page, Limit: p.Limit, HasMore: found.More}}
 	if found.More && found.Next.ID != "" {
 		out.Body.Next = new(found.Next.String())
 	}

@@ -2,8 +2,10 @@ package api
 
 // descriptions hold the text of each operation in the document, beyond its summary.
 var descriptions = map[string]string{
-	"listProfiles": "Newest first. `total` is exact. For long walks use `after` with the `next` of the page before, instead of " +
-		"`page`. It costs the same at every depth, and continues even if objects are deleted or trashed meanwhile.",
+	"listProfiles": "Newest first. `total` is exact without filters and with one of `tag`, `status` and `proxyId`. With other " +
+		"filters it is exact to 10,000; beyond that it is 10000 and `totalIsExact` is false. For long walks use `after` " +
+		"with the `next` of the page before, instead of `page`. It costs the same at every depth, and continues even if " +
+		"objects are deleted or trashed meanwhile.",
 	"createProfile": "Takes `Idempotency-Key`: the same key and body within 24 hours gets the first answer again. Refusals (401, " +
 		"403, 413, 415, 422), 409, 429 and 5xx are not stored. Answers of more than 64 KiB are not stored either. Of " +
 		"one API key the newest 1,000 answers are stored.",
@@ -77,7 +79,7 @@ var descriptions = map[string]string{
 		"runs in the browser of that major version, else in the nearest newer, else in the newest. `browser.match` in " +
 		"the answer of start says which. `warren browser add` and `install` add browsers; no key can.",
 	"listProxies": "Without `page`, `limit` and `after` all proxies that match the filters are answered. Passwords never are. " +
-		"Filters combine; `total` is the exact number of matches. `page` and `after` work in every order.",
+		"Filters combine; `total` is the number of matches, exact if `totalIsExact` is true. `page` and `after` work in every order.",
 	"addProxy": "As fields, or as one `url`. The password is sealed at rest and never answered.",
 	"importProxies": "As `text/plain`, one proxy a line: `host:port`, `host:port:user:pass`, `user:pass:host:port`, " +
 		"`user:pass@host:port`, `host:port@user:pass`, each also with `scheme://` in front. IPv6 addresses are in brackets. Blank lines " +

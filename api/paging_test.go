@@ -70,7 +70,7 @@ func TestEnvelope(t *testing.T) {
 	a := newAPI(t)
 	for _, path := range listPaths() {
 		r := a.do(t, "GET", path, nil).want(t, 200)
-		for member, want := range map[string]any{"data": []any{}, "total": 0, "page": 1, "hasMore": false} {
+		for member, want := range map[string]any{"data": []any{}, "total": 0, "totalIsExact": true, "page": 1, "hasMore": false} {
 			r.equal(t, member, want)
 		}
 	}
@@ -95,6 +95,7 @@ func TestEnvelope(t *testing.T) {
 				t.Errorf("%s page %d limit %d: %v\nwant %v", path, c.page, c.limit, got, want[from:from+c.count])
 			}
 			r.equal(t, "total", n)
+			r.equal(t, "totalIsExact", true)
 			r.equal(t, "page", c.page)
 			r.equal(t, "limit", c.limit)
 			r.equal(t, "hasMore", from+c.count < n)

@@ -28,7 +28,7 @@ func (s *API) listRuns(ctx context.Context, in *struct{ InWorkspace }) (*listBod
 	for i, usage := range s.runs.Usages(ctx, all) {
 		data = append(data, listedRunJSON{all[i], usage})
 	}
-	return &listBody[listedRunJSON]{list[listedRunJSON]{Data: data, Total: int64(len(data)), Page: 1, Limit: max(1, len(data))}}, nil
+	return &listBody[listedRunJSON]{wholeList(data)}, nil
 }
 
 // pastRunsBody is the answer of listProfileRuns.

@@ -52,10 +52,11 @@ func jsonText(v any) *string {
 
 // Page is a part of a list.
 type Page[T any] struct {
-	Rows  []T
-	Total int64 // of the whole list, exact
-	More  bool  // there are rows after these
-	Next  Place // where those begin
+	Rows         []T
+	Total        int64 // of the whole list
+	TotalAtLeast bool  // the list has Total rows or more: nobody counted on; false: Total is exact
+	More         bool  // there are rows after these
+	Next         Place // where those begin
 }
 
 // trimPage removes the extra row that tells whether there are more.

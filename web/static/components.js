@@ -2,7 +2,7 @@
 import { useId, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { useNow } from './app-context.js';
-import { ago, moment } from './format.js';
+import { ago, moment, number } from './format.js';
 import { Burrows, Icon } from './icons.js';
 import { checkSentence, faultWords, problemTitle, problemWords } from './words.js';
 
@@ -128,16 +128,15 @@ function copyByCommand(text, beside) {
   beside.focus();
 }
 
-// Pager shows the position in a long list.
-export function Pager({ page, size: perPage, total, go }) {
-  const pages = Math.max(1, Math.ceil(total / perPage));
-  if (pages === 1) return null;
+// Pager shows the position in a long list. shown is the number of rows on the page, more whether others follow. The last
+// page is unknown if total was counted no further (atLeast).
+export function Pager({ page, size: perPage, shown, more, total, atLeast, go }) {
+  if (page <= 1 && !more) return null;
   const first = (page - 1) * perPage + 1;
-  const number = new Intl.NumberFormat('en');
   return html`<nav class="pager" aria-label="Pages">
-    <span>${number.format(Math.min(first, total))}–${number.format(Math.min(page * perPage, total))} of ${number.format(total)}</span>
+    <span>${shown > 0 ? `${number(first)}–${number(first + shown - 1)}` : 'None'} of ${number(total, atLeast)}</span>
     <button type="button" class="button small" disabled=${page <= 1} onClick=${() => go(page - 1)}>Newer</button>
-    <button type="button" class="button small" disabled=${page >= pages} onClick=${() => go(page + 1)}>Older</button>
+    <button type="button" class="button small" disabled=${!more} onClick=${() => go(page + 1)}>Older</button>
   </nav>`;
 }
 

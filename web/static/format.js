@@ -52,8 +52,13 @@ export function since(time, now) {
   return new Intl.DateTimeFormat(undefined, today ? { timeStyle: 'short' } : { dateStyle: 'medium' }).format(at);
 }
 
+// number formats a number; atLeast says that the list was counted no further.
+export function number(n, atLeast = false) {
+  return `${new Intl.NumberFormat('en').format(n)}${atLeast ? '+' : ''}`;
+}
+
 export function count(n, one, many = `${one}s`) {
-  return `${new Intl.NumberFormat('en').format(n)} ${n === 1 ? one : many}`;
+  return `${number(n)} ${n === 1 ? one : many}`;
 }
 
 // bytes formats a size in decimal units.

@@ -6,7 +6,7 @@ export const PAGE_SIZE = 50;
 
 export class ProfileList {
   // rows is null until the first answer.
-  view = new Store({ rows: null, total: 0, problem: null });
+  view = new Store({ rows: null, total: 0, atLeast: false, more: false, problem: null });
   #api;
   #query = null;
   #asked = 0; // number of the last request; answers may arrive out of order, and older ones are dropped
@@ -27,8 +27,8 @@ export class ProfileList {
     const turn = ++this.#asked;
     let answer;
     try {
-      const { data, total } = await this.#api.get('/profiles', { ...this.#query, limit: PAGE_SIZE });
-      answer = { rows: data, total, problem: null };
+      const { data, total, totalIsExact, hasMore } = await this.#api.get('/profiles', { ...this.#query, limit: PAGE_SIZE });
+      answer = { rows: data, total, atLeast: totalIsExact === false, more: hasMore, problem: null };
     } catch (problem) {
       answer = { problem };
     }

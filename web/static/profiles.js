@@ -4,7 +4,7 @@ import { html } from './html.js';
 import { askToDelete, start, stop } from './actions.js';
 import { useApp, useNow } from './app-context.js';
 import { Ago, Country, Empty, Menu, Name, Pager, ProblemBox, Status, Tags, Waiting } from './components.js';
-import { lasting, moment, proxyName, since, span } from './format.js';
+import { lasting, moment, number, proxyName, since, span } from './format.js';
 import { Icon } from './icons.js';
 import { PAGE_SIZE, ProfileList } from './list.js';
 import { Preview, viewOf } from './preview.js';
@@ -44,10 +44,10 @@ export function ProfilesPage({ params }) {
   const refine = (changes, options) => app.router.refine(changes, options);
   const filtered = Boolean(search || status || tag || proxyId);
   const create = () => app.open(ProfileDialog, { done: () => list.reload() });
-  const { rows, total, problem } = view;
+  const { rows, total, atLeast, more, problem } = view;
   return html`
     <header class="page-head">
-      <h1 tabindex="-1">Profiles ${rows && html`<span class="total">${total}</span>`}</h1>
+      <h1 tabindex="-1">Profiles ${rows && html`<span class="total">${number(total, atLeast)}</span>`}</h1>
       ${(filtered || rows?.length !== 0) && html`<div class="tools">
         <${SearchBox} value=${search} label="Search profiles" change=${(text) => refine({ search: text }, { replace: true })} />
         <select aria-label="Status" value=${status} onChange=${(event) => refine({ status: event.currentTarget.value })}>
@@ -70,8 +70,8 @@ export function ProfilesPage({ params }) {
       : html`<${Empty} title="No profiles yet">
           <p>A profile is a browser of its own: its own cookies, its own tabs, its own way out.</p>
           <button type="button" class="button primary large" onClick=${create}><${Icon} name="plus" />Create the first profile</button><//>`)}
-    ${rows && html`<${Pager} page=${page} size=${PAGE_SIZE} total=${total} go=${(to) => refine({ page: to > 1 ? String(to) : '' })} />`}
-    <p class="visually-hidden" role="status">${rows && filtered ? `${total} profiles fit` : ''}</p>`;
+    ${rows && html`<${Pager} page=${page} size=${PAGE_SIZE} shown=${rows.length} ...${{ more, total, atLeast }} go=${(to) => refine({ page: to > 1 ? String(to) : '' })} />`}
+    <p class="visually-hidden" role="status">${rows && filtered ? `${number(total, atLeast)} profiles fit` : ''}</p>`;
 }
 
 // Filters shows the active filters that have no box of their own.

@@ -5,7 +5,7 @@ import { askToDeleteProxy, check } from './actions.js';
 import { useApp } from './app-context.js';
 import { CheckAll } from './checkall.js';
 import { CheckDialog } from './checkresult.js';
-import { address, count, proxyName, span } from './format.js';
+import { address, count, number, proxyName, span } from './format.js';
 import { Icon } from './icons.js';
 import { ImportForm } from './importform.js';
 import { Ago, Country, Empty, Menu, Name, Pager, ProblemBox, Status, Tags, Waiting } from './components.js';
@@ -29,12 +29,13 @@ export function ProxiesPage({ params }) {
   useEffect(() => model.event.watch(({ type }) => type.startsWith('profile.') && model.recountProxies()), []);
   const rows = all && [...all.values()].filter((proxy) => (!workspace || proxy.workspaceId === workspace)
     && (!status || proxy.status === status) && matches(proxy, search.toLowerCase()));
+  const shown = rows?.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
   const refine = (changes, options) => app.router.refine(changes, options);
   const bring = () => app.open(ImportForm, {});
   const add = () => app.open(ProxyForm, { done: (proxy) => check(app, proxy) });
   return html`
     <header class="page-head">
-      <h1 tabindex="-1">Proxies ${rows && html`<span class="total">${rows.length}</span>`}</h1>
+      <h1 tabindex="-1">Proxies ${rows && html`<span class="total">${number(rows.length)}</span>`}</h1>
       ${(search || status || rows?.length !== 0) && html`<div class="tools">
         <${SearchBox} value=${search} label="Search proxies" change=${(text) => refine({ search: text }, { replace: true })} />
         <select aria-label="Status" value=${status} onChange=${(event) => refine({ status: event.currentTarget.value })}>
@@ -48,7 +49,7 @@ export function ProxiesPage({ params }) {
     </header>
     <${ProblemBox} problem=${problem}><button type="button" class="button small" onClick=${() => model.readProxies()}>Try again</button><//>
     ${!rows && !problem && html`<${Waiting} />`}
-    ${rows?.length > 0 && html`<${ProxyTable} rows=${rows.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE)} />`}
+    ${rows?.length > 0 && html`<${ProxyTable} rows=${shown} />`}
     ${rows?.length === 0 && (search || status
       ? html`<${Empty} title="Nothing fits" drawing=${false}><p>No proxy fits this search.</p>
           <button type="button" class="button" onClick=${() => refine({ search: '', status: '' })}>Show all proxies</button><//>`
@@ -56,8 +57,8 @@ export function ProxiesPage({ params }) {
           <p>A proxy is a profile’s way out: what the world sees is the proxy’s address, not yours.</p>
           <div class="choices"><button type="button" class="button primary large" onClick=${add}><${Icon} name="plus" />Add the first proxy</button>
           <button type="button" class="button large" onClick=${bring}><${Icon} name="upload" />Import a list</button></div><//>`)}
-    ${rows && html`<${Pager} page=${page} size=${PAGE_SIZE} total=${rows.length} go=${(to) => refine({ page: to > 1 ? String(to) : '' })} />`}
-    <p class="visually-hidden" role="status">${rows && (search || status) ? `${rows.length} proxies fit` : ''}</p>`;
+    ${rows && html`<${Pager} page=${page} size=${PAGE_SIZE} shown=${shown.length} more=${page * PAGE_SIZE < rows.length} total=${rows.length} go=${(to) => refine({ page: to > 1 ? String(to) : '' })} />`}
+    <p class="visually-hidden" role="status">${rows && (search || status) ? `${number(rows.length)} proxies fit` : ''}</p>`;
 }
 
 // matches searches names, addresses, places and tags.

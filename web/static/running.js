@@ -4,7 +4,7 @@ import { html } from './html.js';
 import { start, stop } from './actions.js';
 import { useApp, useNow } from './app-context.js';
 import { Country, Empty, Name, Pager, ProblemBox, Waiting } from './components.js';
-import { bytes, count, lasting, moment } from './format.js';
+import { bytes, count, lasting, moment, number } from './format.js';
 import { Icon } from './icons.js';
 import { PAGE_SIZE } from './list.js';
 import { Preview, viewOf } from './preview.js';
@@ -47,10 +47,10 @@ export function RunningPage({ params }) {
   const app = useApp();
   const page = Math.max(1, Number(params.get('page')) || 1);
   const { list, view } = useProfiles({ page, status: 'running' });
-  const { rows, total, problem } = view;
+  const { rows, total, atLeast, more, problem } = view;
   const usage = useUsage(app.api);
   return html`
-    <header class="page-head"><h1 tabindex="-1">Running ${rows && html`<span class="total">${total}</span>`}</h1></header>
+    <header class="page-head"><h1 tabindex="-1">Running ${rows && html`<span class="total">${number(total, atLeast)}</span>`}</h1></header>
     <${ProblemBox} problem=${problem}><button type="button" class="button small" onClick=${() => list.reload()}>Try again</button><//>
     ${!rows && !problem && html`<${Waiting} />`}
     ${rows?.length > 0 && html`<table class="table running" role="table">
@@ -63,7 +63,7 @@ export function RunningPage({ params }) {
     </table>`}
     ${rows?.length === 0 && !problem && html`<${Empty} title="Nothing runs"><p>Start a profile, and its browser shows up here.</p>
       <a class="button primary large" href=${href('profiles')}>Go to the profiles</a><//>`}
-    ${rows && html`<${Pager} page=${page} size=${PAGE_SIZE} total=${total} go=${(to) => app.router.refine({ page: to > 1 ? String(to) : '' })} />`}`;
+    ${rows && html`<${Pager} page=${page} size=${PAGE_SIZE} shown=${rows.length} ...${{ more, total, atLeast }} go=${(to) => app.router.refine({ page: to > 1 ? String(to) : '' })} />`}`;
 }
 
 function RunRow({ profile, list, usage }) {

@@ -3,6 +3,7 @@ import { html } from './html.js';
 import { askToDestroy, restore } from './actions.js';
 import { useApp } from './app-context.js';
 import { Ago, Empty, Name, Pager, ProblemBox, Tags, Waiting } from './components.js';
+import { number } from './format.js';
 import { Icon } from './icons.js';
 import { PAGE_SIZE } from './list.js';
 import { useProfiles } from './profiles.js';
@@ -12,9 +13,9 @@ export function TrashPage({ params }) {
   const app = useApp();
   const page = Math.max(1, Number(params.get('page')) || 1);
   const { list, view } = useProfiles({ page, trashed: true });
-  const { rows, total, problem } = view;
+  const { rows, total, atLeast, more, problem } = view;
   return html`
-    <header class="page-head"><h1 tabindex="-1">Trash ${rows && html`<span class="total">${total}</span>`}</h1>
+    <header class="page-head"><h1 tabindex="-1">Trash ${rows && html`<span class="total">${number(total, atLeast)}</span>`}</h1>
       <p class="lead">Deleted profiles stay here for some weeks with all their data.</p></header>
     <${ProblemBox} problem=${problem}><button type="button" class="button small" onClick=${() => list.reload()}>Try again</button><//>
     ${!rows && !problem && html`<${Waiting} />`}
@@ -27,7 +28,7 @@ export function TrashPage({ params }) {
       <tbody role="rowgroup">${rows.map((profile) => html`<${TrashRow} key=${profile.id} profile=${profile} list=${list} />`)}</tbody>
     </table>`}
     ${rows?.length === 0 && !problem && html`<${Empty} title="The trash is empty" />`}
-    ${rows && html`<${Pager} page=${page} size=${PAGE_SIZE} total=${total} go=${(to) => app.router.refine({ page: to > 1 ? String(to) : '' })} />`}`;
+    ${rows && html`<${Pager} page=${page} size=${PAGE_SIZE} shown=${rows.length} ...${{ more, total, atLeast }} go=${(to) => app.router.refine({ page: to > 1 ? String(to) : '' })} />`}`;
 }
 
 function TrashRow({ profile, list }) {
