@@ -70,9 +70,8 @@ CREATE TABLE proxies (
     UNIQUE (workspace_id, id)                          -- referenced by profiles, so that no profile uses another workspace's proxy
 ) STRICT;
 
--- Proxies newest first: of one workspace, and of all.
+-- The proxies of a workspace in the order of their creation, for checks of all.
 CREATE INDEX proxies_of_workspace ON proxies (workspace_id, created_at, id);
-CREATE INDEX proxies_created ON proxies (created_at, id);
 
 -- The proxies with the same exit address.
 CREATE INDEX proxies_of_exit ON proxies (workspace_id, exit_ip) WHERE exit_ip <> '';
@@ -95,15 +94,15 @@ CREATE INDEX proxy_checks_of_proxy ON proxy_checks (proxy_id, seq);
 -- A profile. trashed_at means that it is in the trash: hidden from clients, kept for a restore.
 CREATE TABLE profiles (
     id              TEXT    NOT NULL PRIMARY KEY,
-    version         INTEGER NOT NULL DEFAULT 0,    -- a trigger increases it on every change of the row; it tells whether a cached copy is current
+    version         INTEGER NOT NULL DEFAULT 0,    -- unused since caches follow the writer (store/follow.go); to drop it would rewrite the table
     workspace_id    TEXT    NOT NULL REFERENCES workspaces (id),
     name            TEXT    NOT NULL COLLATE NOCASE CHECK (length(name) BETWEEN 1 AND 200), -- the lists sort this way
     os              TEXT    NOT NULL CHECK (os IN ('win', 'mac', 'linux')),
     browser_version TEXT    NOT NULL,
     tags            TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(tags) AND json_type(tags) = 'array'),
-    tags_key        TEXT    NOT NULL DEFAULT '',   -- store.TagsKey(tags): case-folded, for the filter
+    tags_key        TEXT    NOT NULL DEFAULT '',   -- store.TagsKey(tags): case-folded, for the index of lists
     notes           TEXT    NOT NULL DEFAULT '',
-    search_key      TEXT    NOT NULL CHECK (search_key <> ''), -- store.SearchKey(name, notes): case-folded, for the search
+    search_key      TEXT    NOT NULL CHECK (search_key <> ''), -- store.SearchKey(name, notes): case-folded, for the index of lists
     proxy_id        TEXT,
     proxy_missing   INTEGER NOT NULL DEFAULT 0 CHECK (proxy_missing IN (0, 1)), -- its proxy was deleted: a start needs a new choice
     start_urls      TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(start_urls) AND json_type(start_urls) = 'array'),
@@ -138,17 +137,10 @@ CREATE TABLE profiles (
     FOREIGN KEY (workspace_id, proxy_id) REFERENCES proxies (workspace_id, id)
 ) STRICT;
 
--- One index per sort order, for one workspace and for all. Each serves both directions, and trashed makes it serve
--- the list and the trash. Equality comes first, then the order with the id as tie-break. So a page is a walk along the
--- index from a position: no scan, no sort.
+-- A workspace's profiles, newest first: what a list has while its index is loaded into memory (store/list_index.go).
+-- Every other order and filter of the lists is found there, so that a write maintains no index for it. trashed makes the
+-- index serve the list and the trash.
 CREATE INDEX profiles_of_workspace_created ON profiles (workspace_id, trashed, created_at, id);
-CREATE INDEX profiles_of_workspace_updated ON profiles (workspace_id, trashed, updated_at, id);
-CREATE INDEX profiles_of_workspace_name ON profiles (workspace_id, trashed, name, id);
-CREATE INDEX profiles_of_workspace_started ON profiles (workspace_id, trashed, last_started_at, id);
-CREATE INDEX profiles_created ON profiles (trashed, created_at, id);
-CREATE INDEX profiles_updated ON profiles (trashed, updated_at, id);
-CREATE INDEX profiles_name ON profiles (trashed, name, id);
-CREATE INDEX profiles_started ON profiles (trashed, last_started_at, id);
 
 -- The profiles that use a proxy: for the error proxy_in_use, and for the foreign key when a proxy is deleted.
 CREATE INDEX profiles_of_proxy ON profiles (proxy_id, id) WHERE proxy_id IS NOT NULL;
@@ -156,7 +148,7 @@ CREATE INDEX profiles_of_proxy ON profiles (proxy_id, id) WHERE proxy_id IS NOT 
 -- The profiles that have fallbacks: searched when a proxy is deleted.
 CREATE INDEX profiles_with_fallbacks ON profiles (workspace_id, id) WHERE fallback_proxy_ids <> '[]';
 
--- Running and failed profiles: few rows, read at every boot and by the status filter.
+-- Running and failed profiles: few rows, read at every boot.
 CREATE INDEX profiles_not_stopped ON profiles (status, id) WHERE status <> 'stopped';
 
 -- The purge of the trash, oldest first.
@@ -229,9 +221,6 @@ CREATE TABLE audit (
     detail       TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(detail))
 ) STRICT;
 
--- Newest first.
-CREATE INDEX audit_at ON audit (at, id);
-
 -- First answers by Idempotency-Key. Status 0: the first request is in progress.
 CREATE TABLE idempotency (
     key_id     TEXT    NOT NULL,
@@ -297,13 +286,6 @@ BEGIN
     WHERE id = old.proxy_id AND old.trashed_at IS NULL;
     UPDATE proxies SET profile_count = profile_count + 1
     WHERE id = new.proxy_id AND new.trashed_at IS NULL;
-END;
-
--- Every statement that changes a profile increases its version. (RETURNING gives values from before the trigger.)
-CREATE TRIGGER profiles_changed AFTER UPDATE ON profiles
-WHEN new.version = old.version
-BEGIN
-    UPDATE profiles SET version = version + 1 WHERE id = new.id;
 END;
 
 -- A profile and a proxy stay in their workspace, since counters and references rely on it.

@@ -43,6 +43,7 @@ type testAPI struct {
 type testServer struct {
 	setup   setup
 	srv     *API
+	store   *store.Store
 	base    string // http://127.0.0.1:port
 	dir     string // the data folder
 	log     *testnet.Buffer
@@ -113,6 +114,7 @@ func serveAPI(t testing.TB, c *setup) *testAPI {
 	log := slog.New(slog.NewJSONHandler(a.log, nil))
 	st, err := store.Open(ctx, c.Data, store.Options{Logger: log})
 	must(err)
+	a.store = st
 	listener, err := net.Listen("tcp", c.Listen)
 	must(err)
 	own := pool.Own{Port: strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)}

@@ -64,26 +64,17 @@ type auditList struct {
 }
 
 func (s *API) listAudit(ctx context.Context, in *auditList) (*listBody[auditJSON], error) {
-	q, sees, action := s.store.Read(), callerOf(ctx).Sees.Filter(), orNull(in.Action)
-	return listByTime(ctx, s, in.Paging, timeList[store.Audit, auditJSON]{
-		kind: "audit",
-		at:   func(a store.Audit) (int64, string) { return a.At, a.ID },
-		count: func() (int64, error) {
-			return q.CountAudit(ctx, store.CountAuditParams{Action: action, Workspaces: sees})
-		},
-		find: func(id string) (store.Audit, error) {
-			return q.GetAudit(ctx, store.GetAuditParams{ID: id, Workspaces: sees})
-		},
-		rows: func(key int64, id string, limit, offset int64) ([]store.Audit, error) {
-			return q.ListAudit(ctx, store.ListAuditParams{Action: action, AfterKey: key, AfterID: id, Workspaces: sees, Limit: limit,
-				Offset: offset})
-		},
-		show: func(a store.Audit) (auditJSON, error) {
-			detail := map[string]any{}
-			err := json.Unmarshal([]byte(a.Detail), &detail)
-			return auditJSON{a.ID, runs.Millis(a.At), a.KeyID, a.KeyName, orNull(a.WorkspaceID), a.Action, orNull(a.ObjectID), a.Remote,
-				a.RequestID, detail}, err
-		}})
+	found, err := s.store.ListAudit(ctx, store.AuditList{Workspaces: callerOf(ctx).Sees.Filter(), Action: in.Action, After: in.After,
+		Limit: in.Limit, Offset: in.offset()})
+	if err != nil {
+		return nil, err
+	}
+	return answerList(found, in.Paging, func(a store.Audit) (auditJSON, error) {
+		detail := map[string]any{}
+		err := json.Unmarshal([]byte(a.Detail), &detail)
+		return auditJSON{a.ID, runs.Millis(a.At), a.KeyID, a.KeyName, orNull(a.WorkspaceID), a.Action, orNull(a.ObjectID), a.Remote,
+			a.RequestID, detail}, err
+	})
 }
 
 type secretJSON struct {

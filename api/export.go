@@ -140,7 +140,7 @@ func (s *API) forExport(row store.Proxy, secrets bool) (store.Proxy, error) {
 }
 
 func (s *API) exportPart(ctx context.Context, out *export, ids []string, secrets bool) error {
-	rows, err := s.store.ProxiesAt(ctx, ids, callerOf(ctx).Sees.Filter())
+	rows, err := s.store.ProxiesAt(ctx, ids, callerOf(ctx).Sees)
 	if err != nil {
 		return err
 	}

@@ -240,7 +240,7 @@ func TestSecrets(t *testing.T) {
 		t.Error("the audit or the log has the password")
 	}
 
-	a.change(t, "DROP TABLE audit")
+	a.rewrite(t, "DROP TABLE audit")
 	for _, path := range []string{"/proxies/" + with + "/secret", "/proxies/export?secrets=true"} {
 		res, err := a.client.Do(a.request(t, "GET", path, nil))
 		if err != nil {

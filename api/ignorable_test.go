@@ -1,9 +1,7 @@
 package api
 
 import (
-	"database/sql"
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"warren/store"
@@ -73,16 +71,9 @@ func TestInvisibleInOldNames(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
 	id := a.profile(t)
-	db, err := sql.Open("sqlite", filepath.Join(a.dir, store.FileName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
 	old := "\u202egnp.exe"
-	if _, err := db.Exec("UPDATE profiles SET name = ?, tags = ?, tags_key = ? WHERE id = ?", old, fmt.Sprintf("[%q]", "a\u200bb"),
-		"\na\u200bb\n", id); err != nil {
-		t.Fatal(err)
-	}
+	a.rewrite(t, "UPDATE profiles SET name = ?, search_key = ?, tags = ?, tags_key = ? WHERE id = ?", old, store.SearchKey(old, ""),
+		fmt.Sprintf("[%q]", "a\u200bb"), "\na\u200bb\n", id)
 	a.do(t, "PUT", "/profiles/"+id, `{"notes":"new"}`).want(t, 200).equal(t, "name", old)
 	r := a.do(t, "GET", "/profiles?search=gnp", nil).want(t, 200)
 	r.equal(t, "data.0.name", old)

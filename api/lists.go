@@ -36,7 +36,7 @@ type ProxyFilter struct {
 	Type    string   `query:"type" enum:"socks5,http,https,socks4,socks5h,socks,socks4a"`
 	Status  string   `query:"status" enum:"unknown,alive,dead" doc:"As the last check found it."`
 	Country string   `query:"country" pattern:"^[A-Za-z]{2}$" patternDescription:"two letters, such as DE" doc:"Proxies that came out there at the last good check: ISO 3166-1, two letters in any case." example:"DE"`
-	Search  string   `query:"search" maxLength:"200" doc:"Proxies whose name, notes, host or user name contain it, whatever the case."`
+	Search  string   `query:"search" maxLength:"200" doc:"Proxies whose name, notes, host or user name contain it, whatever the case. One or two letters are looked for where words begin. Eight or more also find an id that begins with them."`
 }
 
 // rows returns the filter of package store.

@@ -141,7 +141,7 @@ func (s *API) profileAnswer(row store.Profile) (*ProfileBody, error) {
 type profileList struct {
 	InWorkspace
 	Paging
-	Search  string   `query:"search" maxLength:"200" doc:"Profiles whose name or notes contain it, whatever the case."`
+	Search  string   `query:"search" maxLength:"200" doc:"Profiles whose name or notes contain it, whatever the case. One or two letters are looked for where words begin. Eight or more also find an id that begins with them."`
 	Tag     []string `query:"tag,explode" maxItems:"50" doc:"Profiles that have the tag; given several times, all of them."`
 	Status  string   `query:"status" enum:"stopped,starting,running,stopping,failed"`
 	ProxyID string   `query:"proxyId" doc:"Profiles that use this proxy."`

@@ -1,31 +1,14 @@
 package api
 
 import (
-	"database/sql"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	_ "modernc.org/sqlite" // the tests change rows behind the server's back
-
-	"warren/store"
 )
-
-// change runs a statement on the server's database: what checks will have found.
-func (a *testAPI) change(t testing.TB, statement string, args ...any) {
-	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(a.dir, store.FileName)+"?_pragma=busy_timeout(5000)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.Exec(statement, args...); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // TestProxyFilters: each filter alone and together, with a total that is exact, with paging and without.
 func TestProxyFilters(t *testing.T) {
@@ -38,9 +21,9 @@ func TestProxyFilters(t *testing.T) {
 		"three": a.proxy(t, "host", "three.example", "name", "three_x", "tags", []string{"shopping", "DE"}, "type", "https"),
 		"four":  a.proxy(t, "host", "four.example", "name", "four", "workspaceId", "other", "type", "socks4"),
 	}
-	a.change(t, "UPDATE proxies SET status = 'alive', country = 'DE', latency_ms = 5, checked_at = 9 WHERE id IN (?, ?)",
+	a.rewrite(t, "UPDATE proxies SET status = 'alive', country = 'DE', latency_ms = 5, checked_at = 9 WHERE id IN (?, ?)",
 		ids["one"], ids["four"])
-	a.change(t, "UPDATE proxies SET status = 'dead' WHERE id = ?", ids["two"])
+	a.rewrite(t, "UPDATE proxies SET status = 'dead' WHERE id = ?", ids["two"])
 	for query, want := range map[string][]string{
 		"search=über": {"one"}, "search=NOTE": {"one"}, "search=alice": {"one"}, "search=100%25": {"two"},
 		"search=.example": {"one", "two", "three", "four"}, "search=_": {"three"}, "search=nothing": {}, "search=' OR 1=1 --": {},
@@ -91,7 +74,7 @@ func TestProxyOrders(t *testing.T) {
 		if m.latency < 0 {
 			latency = nil
 		}
-		a.change(t, "UPDATE proxies SET country = ?, latency_ms = ?, checked_at = ? WHERE id = ?", m.country, latency, m.checked, m.id)
+		a.rewrite(t, "UPDATE proxies SET country = ?, latency_ms = ?, checked_at = ? WHERE id = ?", m.country, latency, m.checked, m.id)
 		all = append(all, m)
 	}
 	for sort, none := range map[string]func(made) bool{"": nil, "createdAt": nil, "updatedAt": nil, "name": nil, "host": nil,

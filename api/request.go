@@ -89,10 +89,7 @@ func (r *request) moreFaults(ctx context.Context, errs []error) (more []error) {
 // profileRow returns a profile that the caller sees, from the trash when trashed is set. The error is a problem.NotFound when there
 // is none.
 func (s *API) profileRow(ctx context.Context, id string, trashed bool) (store.Profile, error) {
-	row, err := s.store.Read().GetProfileAny(ctx, store.GetProfileAnyParams{ID: id, Workspaces: callerOf(ctx).Sees.Filter()})
-	if err == nil && trashed != (row.TrashedAt != nil) {
-		err = store.ErrNoRow
-	}
+	row, err := s.store.Profile(ctx, callerOf(ctx).Sees, id, trashed)
 	return row, orNotFound(err, "profile")
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
@@ -106,7 +107,9 @@ func fill(ctx context.Context, file string, rows int) error {
 	if err := errors.Join(found.Err(), found.Close()); err != nil {
 		return err
 	}
-	for _, statement := range append(append(drop, bulk(rows)...), restore...) {
+	statements := bulk(rows)
+	last := len(statements) - 1 // it needs an index
+	for _, statement := range slices.Concat(drop, statements[:last], restore, statements[last:]) {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("%w: %s", err, strings.TrimSpace(statement)[:40])
 		}
@@ -114,17 +117,30 @@ func fill(ctx context.Context, file string, rows int) error {
 	return nil
 }
 
-// bulk creates one workspace with its profiles and counters. The ids are UUIDv7 in the order of their times.
+// bulkProxies is how many proxies every tenth profile shares.
+const bulkProxies = 1000
+
+// bulk creates one workspace with its proxies, profiles and counters. The ids are UUIDv7 in the order of their times. Every
+// profile has the tag shop, and a thousandth of them each of the tags team-0 to team-999.
 func bulk(rows int) []string {
 	return []string{
 		`INSERT INTO workspaces (id, name, created_at, updated_at) ` +
 			`VALUES ('default', '', 1767225600000, 1767225600000) ON CONFLICT DO NOTHING`,
 		fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
-INSERT INTO profiles (id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, created_at, updated_at)
+INSERT INTO proxies (id, workspace_id, type, host, port, created_at, updated_at)
+SELECT printf('019b76da-0000-7000-8000-%%012x', i), 'default', 'socks5', 'host' || i || '.example', 1080, 1767225600000 + i,
+	1767225600000 + i FROM n`, bulkProxies-1),
+		fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+INSERT INTO profiles (id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, status,
+	created_at, updated_at)
 SELECT printf('019b76da-%%04x-7%%03x-8000-%%012x', i >> 12, i & 4095, (i * 2654435761) & 281474976710655), 'default',
-	'Shop ' || i, CASE i %% 3 WHEN 0 THEN 'win' WHEN 1 THEN 'mac' ELSE 'linux' END, '156', '["shop","berlin"]',
-	char(10) || 'shop' || char(10) || 'berlin' || char(10), '', 'shop ' || i || char(10), 1767225600000 + i, 1767225600000 + i
-FROM n`, rows-1),
-		fmt.Sprintf(`UPDATE workspaces SET profile_count = %d WHERE id = 'default'`, rows),
+	'Shop ' || i, CASE i %% 3 WHEN 0 THEN 'win' WHEN 1 THEN 'mac' ELSE 'linux' END, '156', '["shop","team-' || (i %% 1000) || '"]',
+	char(10) || 'shop' || char(10) || 'team-' || (i %% 1000) || char(10), 'opened in ' || (2000 + i %% 27),
+	'shop ' || i || char(10) || 'opened in ' || (2000 + i %% 27),
+	iif(i %% 10 = 0, printf('019b76da-0000-7000-8000-%%012x', i / 10 %% %d), NULL), iif(i %% 5000 = 0, 'failed', 'stopped'),
+	1767225600000 + i, 1767225600000 + i
+FROM n`, rows-1, bulkProxies),
+		fmt.Sprintf(`UPDATE workspaces SET profile_count = %d, proxy_count = %d WHERE id = 'default'`, rows, bulkProxies),
+		`UPDATE proxies SET profile_count = (SELECT count(*) FROM profiles WHERE proxy_id = proxies.id)`,
 	}
 }

@@ -9,16 +9,16 @@ SELECT * FROM audit
 WHERE id = @id
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
--- name: ListAudit :many
--- ListAudit returns entries, newest first, behind a position.
+-- name: GetAudits :many
+-- GetAudits returns the entries of a JSON array of ids, unsorted.
 SELECT * FROM audit
-WHERE (at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
-  AND (CAST(sqlc.narg(action) AS TEXT) IS NULL OR action = sqlc.narg(action))
-  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
-ORDER BY at DESC, id DESC
-LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
-
--- name: CountAudit :one
-SELECT count(*) FROM audit
-WHERE (CAST(sqlc.narg(action) AS TEXT) IS NULL OR action = sqlc.narg(action))
+WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)))
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListIndexedAudit :many
+-- ListIndexedAudit returns what the index of lists keeps of entries, in the order of their ids.
+SELECT id, at, workspace_id, action FROM audit WHERE id > CAST(@after AS TEXT) ORDER BY id LIMIT CAST(@limit AS INTEGER);
+
+-- name: GetIndexedAudit :many
+-- GetIndexedAudit returns the same of the existing entries of a JSON array of ids, unsorted.
+SELECT id, at, workspace_id, action FROM audit WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)));

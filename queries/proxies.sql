@@ -52,53 +52,19 @@ DELETE FROM proxies
 WHERE id = @id AND profile_count = 0
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
 
--- name: ListProxies :many
--- ListProxies returns proxies newest first, behind a position. Limit -1 returns all. store.ListProxies picks the query.
-SELECT * FROM proxies
-WHERE (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
-  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
-ORDER BY created_at DESC, id DESC
-LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
-
--- name: ListProxiesOfWorkspace :many
-SELECT * FROM proxies
-WHERE workspace_id = @workspace_id
-  AND (created_at, id) < (+CAST(@after_key AS INTEGER), +CAST(@after_id AS TEXT))
-  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
-ORDER BY created_at DESC, id DESC
-LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
-
 -- name: GetProxyChecked :one
 -- GetProxyChecked returns what a check is compared with, in the transaction that stores the check.
 SELECT revision, status, exit_ip, country, recent, profile_count FROM proxies WHERE id = @id;
 
--- name: PlacesOfProxies :many
--- PlacesOfProxies returns what store.ListProxies needs to filter and sort proxies. A missing number is -1.
-SELECT id,
-  CAST(CASE CAST(@sort AS TEXT) WHEN 'latency' THEN coalesce(latency_ms, -1) WHEN 'checkedAt' THEN iif(checked_at = 0, -1, checked_at)
-    WHEN 'updatedAt' THEN updated_at ELSE created_at END AS INTEGER) AS number,
-  CAST(CASE CAST(@sort AS TEXT) WHEN 'name' THEN name WHEN 'host' THEN host WHEN 'country' THEN country ELSE '' END AS TEXT) AS word,
-  CAST(iif(CAST(@searched AS INTEGER), name || char(10) || notes || char(10) || host || char(10) || username, '') AS TEXT) AS texts,
-  CAST(iif(CAST(@tagged AS INTEGER), tags, '') AS TEXT) AS tags
-FROM proxies
-WHERE (CAST(sqlc.narg(type) AS TEXT) IS NULL OR type = sqlc.narg(type))
-  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
-  AND (CAST(sqlc.narg(country) AS TEXT) IS NULL OR country = sqlc.narg(country))
-  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+-- name: ListIndexedProxies :many
+-- ListIndexedProxies returns what the index of lists keeps of proxies, in the order of their ids.
+SELECT id, workspace_id, type, host, username, name, tags, notes, status, country, latency_ms, checked_at, created_at, updated_at
+FROM proxies WHERE id > CAST(@after AS TEXT) ORDER BY id LIMIT CAST(@limit AS INTEGER);
 
--- name: PlacesOfProxiesOfWorkspace :many
-SELECT id,
-  CAST(CASE CAST(@sort AS TEXT) WHEN 'latency' THEN coalesce(latency_ms, -1) WHEN 'checkedAt' THEN iif(checked_at = 0, -1, checked_at)
-    WHEN 'updatedAt' THEN updated_at ELSE created_at END AS INTEGER) AS number,
-  CAST(CASE CAST(@sort AS TEXT) WHEN 'name' THEN name WHEN 'host' THEN host WHEN 'country' THEN country ELSE '' END AS TEXT) AS word,
-  CAST(iif(CAST(@searched AS INTEGER), name || char(10) || notes || char(10) || host || char(10) || username, '') AS TEXT) AS texts,
-  CAST(iif(CAST(@tagged AS INTEGER), tags, '') AS TEXT) AS tags
-FROM proxies
-WHERE workspace_id = @workspace_id
-  AND (CAST(sqlc.narg(type) AS TEXT) IS NULL OR type = sqlc.narg(type))
-  AND (CAST(sqlc.narg(status) AS TEXT) IS NULL OR status = sqlc.narg(status))
-  AND (CAST(sqlc.narg(country) AS TEXT) IS NULL OR country = sqlc.narg(country))
-  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+-- name: GetIndexedProxies :many
+-- GetIndexedProxies returns the same of the existing proxies of a JSON array of ids, unsorted.
+SELECT id, workspace_id, type, host, username, name, tags, notes, status, country, latency_ms, checked_at, created_at, updated_at
+FROM proxies WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)));
 
 -- name: GetProxies :many
 -- GetProxies returns the proxies of some ids, unsorted.

@@ -192,7 +192,7 @@ func TestRefusedStartLeavesAFailedProfile(t *testing.T) {
 	t.Parallel()
 	a := newRig(t)
 	id := a.newProfile()
-	a.rewrite(`UPDATE profiles SET status = 'failed', version = version + 1 WHERE id = ?`, id)
+	a.rewrite(`UPDATE profiles SET status = 'failed' WHERE id = ?`, id)
 	a.queued.Store(int64(a.cfg.MaxQueue))
 	_, err := a.Start(t.Context(), a.row(id), Options{Asker: everyone})
 	wantCode(t, err, "start_queue_full")

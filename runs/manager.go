@@ -76,7 +76,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, st *store.Store, ev 
 
 // profile reads a profile that the scope allows. A profile in the trash is not found.
 func (m *Manager) profile(ctx context.Context, sees store.Scope, id string) (store.Profile, error) {
-	row, err := m.store.Read().GetProfile(ctx, store.GetProfileParams{ID: id, Workspaces: sees.Filter()})
+	row, err := m.store.Profile(ctx, sees, id, false)
 	if errors.Is(err, store.ErrNoRow) {
 		return row, problem.Missing("profile")
 	}

@@ -179,6 +179,7 @@ func (r *rig) rewrite(statement string, args ...any) {
 	if _, err := db.Exec(statement, args...); err != nil {
 		r.t.Fatal(err)
 	}
+	r.store.Forget()
 }
 
 // runOf writes the row of a run that has begun.

@@ -9,24 +9,6 @@ import (
 	"context"
 )
 
-const countAudit = `-- name: CountAudit :one
-SELECT count(*) FROM audit
-WHERE (CAST(?1 AS TEXT) IS NULL OR action = ?1)
-  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
-`
-
-type CountAuditParams struct {
-	Action     *string
-	Workspaces *string
-}
-
-func (q *Queries) CountAudit(ctx context.Context, arg CountAuditParams) (int64, error) {
-	row := q.db.QueryRowContext(ctx, countAudit, arg.Action, arg.Workspaces)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
 const getAudit = `-- name: GetAudit :one
 SELECT id, at, key_id, key_name, workspace_id, "action", object_id, remote, request_id, detail FROM audit
 WHERE id = ?1
@@ -54,6 +36,92 @@ func (q *Queries) GetAudit(ctx context.Context, arg GetAuditParams) (Audit, erro
 		&i.Detail,
 	)
 	return i, err
+}
+
+const getAudits = `-- name: GetAudits :many
+SELECT id, at, key_id, key_name, workspace_id, "action", object_id, remote, request_id, detail FROM audit
+WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
+`
+
+type GetAuditsParams struct {
+	Ids        string
+	Workspaces *string
+}
+
+// GetAudits returns the entries of a JSON array of ids, unsorted.
+func (q *Queries) GetAudits(ctx context.Context, arg GetAuditsParams) ([]Audit, error) {
+	rows, err := q.db.QueryContext(ctx, getAudits, arg.Ids, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Audit{}
+	for rows.Next() {
+		var i Audit
+		if err := rows.Scan(
+			&i.ID,
+			&i.At,
+			&i.KeyID,
+			&i.KeyName,
+			&i.WorkspaceID,
+			&i.Action,
+			&i.ObjectID,
+			&i.Remote,
+			&i.RequestID,
+			&i.Detail,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const getIndexedAudit = `-- name: GetIndexedAudit :many
+SELECT id, at, workspace_id, action FROM audit WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+`
+
+type GetIndexedAuditRow struct {
+	ID          string
+	At          int64
+	WorkspaceID string
+	Action      string
+}
+
+// GetIndexedAudit returns the same of the existing entries of a JSON array of ids, unsorted.
+func (q *Queries) GetIndexedAudit(ctx context.Context, ids string) ([]GetIndexedAuditRow, error) {
+	rows, err := q.db.QueryContext(ctx, getIndexedAudit, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []GetIndexedAuditRow{}
+	for rows.Next() {
+		var i GetIndexedAuditRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.At,
+			&i.WorkspaceID,
+			&i.Action,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const insertAudit = `-- name: InsertAudit :execrows
@@ -95,52 +163,37 @@ func (q *Queries) InsertAudit(ctx context.Context, arg InsertAuditParams) (int64
 	return result.RowsAffected()
 }
 
-const listAudit = `-- name: ListAudit :many
-SELECT id, at, key_id, key_name, workspace_id, "action", object_id, remote, request_id, detail FROM audit
-WHERE (at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
-  AND (CAST(?3 AS TEXT) IS NULL OR action = ?3)
-  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
-ORDER BY at DESC, id DESC
-LIMIT CAST(?6 AS INTEGER) OFFSET ?5
+const listIndexedAudit = `-- name: ListIndexedAudit :many
+SELECT id, at, workspace_id, action FROM audit WHERE id > CAST(?1 AS TEXT) ORDER BY id LIMIT CAST(?2 AS INTEGER)
 `
 
-type ListAuditParams struct {
-	AfterKey   int64
-	AfterID    string
-	Action     *string
-	Workspaces *string
-	Offset     int64
-	Limit      int64
+type ListIndexedAuditParams struct {
+	After string
+	Limit int64
 }
 
-// ListAudit returns entries, newest first, behind a position.
-func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]Audit, error) {
-	rows, err := q.db.QueryContext(ctx, listAudit,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Action,
-		arg.Workspaces,
-		arg.Offset,
-		arg.Limit,
-	)
+type ListIndexedAuditRow struct {
+	ID          string
+	At          int64
+	WorkspaceID string
+	Action      string
+}
+
+// ListIndexedAudit returns what the index of lists keeps of entries, in the order of their ids.
+func (q *Queries) ListIndexedAudit(ctx context.Context, arg ListIndexedAuditParams) ([]ListIndexedAuditRow, error) {
+	rows, err := q.db.QueryContext(ctx, listIndexedAudit, arg.After, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []Audit{}
+	items := []ListIndexedAuditRow{}
 	for rows.Next() {
-		var i Audit
+		var i ListIndexedAuditRow
 		if err := rows.Scan(
 			&i.ID,
 			&i.At,
-			&i.KeyID,
-			&i.KeyName,
 			&i.WorkspaceID,
 			&i.Action,
-			&i.ObjectID,
-			&i.Remote,
-			&i.RequestID,
-			&i.Detail,
 		); err != nil {
 			return nil, err
 		}

@@ -6,7 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
+
+	"warren/store/index"
 )
 
 // ProxyFilter selects proxies. Empty members do not filter.
@@ -16,7 +17,7 @@ type ProxyFilter struct {
 	Type        string
 	Status      string
 	Country     string   // in capitals
-	Search      string   // in name, notes, host and user name, case-insensitive
+	Search      string   // in name, notes, host and user name, case-insensitive; also what an id begins with (index.Query)
 	Tags        []string // all of them are required, case-insensitive
 }
 
@@ -30,229 +31,123 @@ type ProxyList struct {
 	Offset    int64
 }
 
-// ListProxies returns a page of proxies and the total. Newest first without filters comes from an index and counters.
-// Other lists read a few columns of each proxy that the key may see, and sort them here. Pools have thousands of
-// proxies, and an index per order and filter would slow down every write.
+// ListProxies returns a page of proxies and the total, which are found in memory as profiles are.
 func (s *Store) ListProxies(ctx context.Context, l ProxyList) (Page[Proxy], error) {
-	l.WorkspaceID = soleWorkspace(l.Workspaces, l.WorkspaceID)
-	if l.plain() {
-		return s.listPlain(ctx, l)
-	}
-	places, err := l.places(ctx, s.long)
-	if err != nil {
+	at, err := l.start(ctx, s)
+	unknown := errors.Is(err, ErrNoRow)
+	if err != nil && !unknown {
 		return Page[Proxy]{}, Typed(err)
 	}
-	page := Page[Proxy]{Rows: []Proxy{}, Total: int64(len(places))}
-	if l.After != "" {
-		at, err := l.after(ctx, s)
-		if errors.Is(err, ErrNoRow) {
-			return page, nil
-		}
-		if err != nil {
-			return page, Typed(err)
-		}
-		places = slices.DeleteFunc(places, func(p Place) bool { return l.compare(p, at) <= 0 })
+	q, sees := l.query(at, unknown)
+	if !sees {
+		return Page[Proxy]{Rows: []Proxy{}}, nil
 	}
-	slices.SortFunc(places, l.compare)
-	places = places[min(l.Offset, int64(len(places))):]
-	if l.Limit >= 0 && len(places) > l.Limit {
-		places, page.More = places[:l.Limit], true
+	found, err := s.ofProxies.find(ctx, s, q)
+	if err != nil {
+		return Page[Proxy]{}, err
 	}
-	if len(places) > 0 {
-		page.Next = places[len(places)-1]
+	page := Page[Proxy]{Total: found.Total, TotalAtLeast: !found.Exact, More: found.More && !unknown}
+	if n := len(found.Rows); n > 0 {
+		last := found.Rows[n-1]
+		page.Next = l.place(last.ID, last.Sort[q.Order])
 	}
-	page.Rows, err = s.ProxiesAt(ctx, idsAt(places), l.Workspaces)
+	page.Rows, err = s.ProxiesAt(ctx, idsOfRows(found.Rows), All())
 	return page, err
-}
-
-func (l *ProxyList) order() string { return cmp.Or(l.Sort, "createdAt") }
-
-// after returns the position at which the list continues.
-func (l *ProxyList) after(ctx context.Context, s *Store) (Place, error) {
-	return s.After(ctx, l.After, l.order(), "proxy", l.Workspaces, func(id string) (Place, error) {
-		return l.placeOf(ctx, s.short, id)
-	})
 }
 
 // ProxyIDs returns the ids of a whole list in its order. It ignores After, Limit and Offset.
 func (s *Store) ProxyIDs(ctx context.Context, l ProxyList) ([]string, error) {
-	l.WorkspaceID = soleWorkspace(l.Workspaces, l.WorkspaceID)
-	places, err := l.places(ctx, s.long)
-	slices.SortFunc(places, l.compare)
-	return idsAt(places), Typed(err)
+	l.After, l.Limit, l.Offset = "", -1, 0
+	q, sees := l.query(nil, false)
+	if !sees {
+		return nil, nil
+	}
+	found, err := s.ofProxies.find(ctx, s, q)
+	return idsOfRows(found.Rows), err
 }
 
-// ProxiesAt returns the proxies with these ids, in this order. Proxies that have been deleted meanwhile are left out.
-func (s *Store) ProxiesAt(ctx context.Context, ids []string, workspaces *string) ([]Proxy, error) {
-	found, err := s.short.GetProxies(ctx, GetProxiesParams{Ids: *jsonText(ids), Workspaces: workspaces})
-	if err != nil {
-		return nil, Typed(err)
-	}
-	at := make(map[string]int, len(ids))
-	for i, id := range ids {
-		at[id] = i
-	}
-	slices.SortFunc(found, func(a, b Proxy) int { return cmp.Compare(at[a.ID], at[b.ID]) })
-	return found, nil
-}
-
-// plain reports whether an index has the list in this order and without filters.
-func (l *ProxyList) plain() bool {
-	return l.Type == "" && l.Status == "" && l.Country == "" && l.Search == "" && len(l.Tags) == 0 &&
-		(l.Sort == "" || l.Sort == "createdAt") && !l.Ascending
-}
-
-func (s *Store) listPlain(ctx context.Context, l ProxyList) (Page[Proxy], error) {
-	q := s.short
-	totals, err := totalsOf(ctx, q, l.Workspaces, l.WorkspaceID)
-	if err != nil {
-		return Page[Proxy]{}, Typed(err)
-	}
-	at := beforeAll(false)
-	if l.After != "" {
-		at, err = l.after(ctx, s)
-		if errors.Is(err, ErrNoRow) {
-			return Page[Proxy]{Rows: []Proxy{}, Total: totals.Proxies}, nil
-		}
-		if err != nil {
-			return Page[Proxy]{}, Typed(err)
+// query is the list as the index takes it, as ProfileList.query.
+func (l *ProxyList) query(at *Place, unknown bool) (q index.Query, sees bool) {
+	q = index.Query{Search: Fold(l.Search), Terms: tagTerms(foldAll(l.Tags)), Order: slices.Index(proxySorts(), l.order()),
+		Ascending: l.Ascending, Offset: l.Offset, Limit: l.Limit, CountTo: countTo}
+	for _, t := range []struct{ kind, value string }{{"type", l.Type}, {"status", l.Status}, {"country", l.Country}} {
+		if t.value != "" {
+			q.Terms = append(q.Terms, t.kind+":"+t.value)
 		}
 	}
-	limit := int64(l.Limit)
-	if limit >= 0 {
-		limit++ // tells whether there are more
+	q.ExactTotal = l.Search == "" && len(q.Terms) <= 1
+	if at != nil {
+		q.After = &index.Place{Value: at.value(), ID: at.ID}
 	}
-	var rows []Proxy
-	if l.WorkspaceID == "" {
-		rows, err = q.ListProxies(ctx, ListProxiesParams{AfterKey: at.Number, AfterID: at.ID, Workspaces: l.Workspaces,
-			Offset: l.Offset, Limit: limit})
-	} else {
-		rows, err = q.ListProxiesOfWorkspace(ctx, ListProxiesOfWorkspaceParams{WorkspaceID: l.WorkspaceID,
-			AfterKey: at.Number, AfterID: at.ID, Workspaces: l.Workspaces, Offset: l.Offset, Limit: limit})
+	if unknown {
+		q.Limit, q.After = 0, nil
 	}
-	page := trimPage(rows, totals.Proxies, l.Limit)
-	if n := len(page.Rows); n > 0 {
-		page.Next = Place{Order: l.order(), Number: page.Rows[n-1].CreatedAt, ID: page.Rows[n-1].ID}
-	}
-	return page, Typed(err)
+	q.Workspaces, sees = workspacesOf(l.Workspaces, l.WorkspaceID)
+	return q, sees
 }
 
-func idsAt(places []Place) []string {
-	ids := make([]string, len(places))
-	for i, p := range places {
-		ids[i] = p.ID
-	}
-	return ids
-}
+func (l *ProxyList) order() string { return cmp.Or(l.Sort, "createdAt") }
 
-// places returns the positions of the proxies that pass the filter, unsorted.
-func (l *ProxyList) places(ctx context.Context, q *Queries) ([]Place, error) {
-	p := PlacesOfProxiesOfWorkspaceParams{WorkspaceID: l.WorkspaceID, Sort: l.Sort, Type: optional(l.Type), Status: optional(l.Status),
-		Country: optional(l.Country), Workspaces: l.Workspaces}
-	if l.Search != "" {
-		p.Searched = 1
+// start returns the position behind which the list begins, as ProfileList.start.
+func (l *ProxyList) start(ctx context.Context, s *Store) (*Place, error) {
+	if l.After == "" {
+		return nil, nil
 	}
-	if len(l.Tags) > 0 {
-		p.Tagged = 1
-	}
-	var rows []PlacesOfProxiesOfWorkspaceRow
-	var err error
-	if l.WorkspaceID != "" {
-		rows, err = q.PlacesOfProxiesOfWorkspace(ctx, p)
-	} else {
-		var all []PlacesOfProxiesRow
-		all, err = q.PlacesOfProxies(ctx, PlacesOfProxiesParams{Sort: p.Sort, Searched: p.Searched, Tagged: p.Tagged, Type: p.Type,
-			Status: p.Status, Country: p.Country, Workspaces: p.Workspaces})
-		for _, row := range all {
-			rows = append(rows, PlacesOfProxiesOfWorkspaceRow(row))
+	p, err := s.After(ctx, l.After, l.order(), "proxy", l.Workspaces, func(id string) (Place, error) {
+		row, err := s.short.GetProxy(ctx, GetProxyParams{ID: id, Workspaces: l.Workspaces})
+		if err == nil && l.WorkspaceID != "" && l.WorkspaceID != row.WorkspaceID {
+			err = ErrNoRow
 		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	search, tags := Fold(l.Search), foldAll(l.Tags)
-	places := make([]Place, 0, len(rows))
-	for _, row := range rows {
-		if l.Search != "" && !strings.Contains(Fold(row.Texts), search) {
-			continue
-		}
-		if has, err := hasTags(row.Tags, tags); err != nil {
-			return nil, err
-		} else if has {
-			places = append(places, l.place(row.ID, row.Number, row.Word))
-		}
-	}
-	return places, nil
+		values := proxyValues(row)
+		return l.place(row.ID, values[slices.Index(proxySorts(), l.order())]), err
+	})
+	return &p, err
 }
 
-// hasTags reports whether a row's tags, as JSON, include all of the folded tags in wanted.
-func hasTags(text string, wanted []string) (bool, error) {
-	if len(wanted) == 0 {
-		return true, nil
-	}
-	var have []string
-	if err := json.Unmarshal([]byte(text), &have); err != nil {
-		return false, err
-	}
-	have = foldAll(have)
-	return !slices.ContainsFunc(wanted, func(t string) bool { return !slices.Contains(have, t) }), nil
+func (l *ProxyList) place(id string, v index.Value) Place {
+	return Place{Order: l.order(), ID: id, Number: v.Number, Text: v.Text, None: v.None}
 }
 
-// place converts a row's key to a position. A missing key is a negative number or an empty country.
-func (l *ProxyList) place(id string, number int64, word string) Place {
-	switch l.Sort {
-	case "name", "host":
-		return Place{Order: l.order(), ID: id, Text: Fold(word)}
-	case "country":
-		return Place{Order: l.order(), ID: id, Text: word, None: word == ""}
-	}
-	return Place{Order: l.order(), ID: id, Number: number, None: number < 0}
+// proxySorts are the orders of the index.
+func proxySorts() []string {
+	return []string{"createdAt", "updatedAt", "name", "host", "country", "latency", "checkedAt"}
 }
 
-// placeOf returns the position of a proxy. It fails with ErrNoRow if the list's workspaces do not have the proxy.
-func (l *ProxyList) placeOf(ctx context.Context, q *Queries, id string) (Place, error) {
-	row, err := q.GetProxy(ctx, GetProxyParams{ID: id, Workspaces: l.Workspaces})
-	if err != nil {
-		return Place{}, err
-	}
-	if l.WorkspaceID != "" && l.WorkspaceID != row.WorkspaceID {
-		return Place{}, ErrNoRow
-	}
-	number, word := row.CreatedAt, ""
-	switch l.Sort {
-	case "name":
-		word = row.Name
-	case "host":
-		word = row.Host
-	case "country":
-		word = row.Country
-	case "latency":
-		number = -1
-		if row.LatencyMs != nil {
-			number = *row.LatencyMs
-		}
-	case "checkedAt":
-		number = cmp.Or(row.CheckedAt, -1)
-	case "updatedAt":
-		number = row.UpdatedAt
-	}
-	return l.place(id, number, word), nil
+func proxyOrders() []index.Order {
+	return []index.Order{{}, {}, {Text: true}, {Text: true}, {Text: true}, {}, {}}
 }
 
-// compare orders positions. Those without a key are last in both directions.
-func (l *ProxyList) compare(a, b Place) int {
-	if a.None != b.None {
-		if a.None {
-			return 1
-		}
-		return -1
+// proxyValues are what the orders compare.
+func proxyValues(p Proxy) []index.Value {
+	latency := index.Value{None: p.LatencyMs == nil}
+	if p.LatencyMs != nil {
+		latency.Number = *p.LatencyMs
 	}
-	c := cmp.Or(cmp.Compare(a.Number, b.Number), strings.Compare(a.Text, b.Text), strings.Compare(a.ID, b.ID))
-	if a.None {
-		c = strings.Compare(a.ID, b.ID)
+	return []index.Value{{Number: p.CreatedAt}, {Number: p.UpdatedAt}, {Text: Fold(p.Name)}, {Text: Fold(p.Host)},
+		{Text: p.Country, None: p.Country == ""}, latency, {Number: p.CheckedAt, None: p.CheckedAt == 0}}
+}
+
+// indexedProxies reads what the index of proxies keeps.
+type indexedProxies struct{}
+
+func (r indexedProxies) part(ctx context.Context, q *Queries, after string, limit int64) ([]*index.Row, error) {
+	return eachRow(r.row)(q.ListIndexedProxies(ctx, ListIndexedProxiesParams{After: after, Limit: limit}))
+}
+
+func (r indexedProxies) some(ctx context.Context, q *Queries, ids string) ([]*index.Row, error) {
+	rows, err := q.GetIndexedProxies(ctx, ids)
+	return eachRow(func(row GetIndexedProxiesRow) *index.Row { return r.row(ListIndexedProxiesRow(row)) })(rows, err)
+}
+
+func (indexedProxies) row(p ListIndexedProxiesRow) *index.Row {
+	terms := []string{term("type", p.Type), term("status", p.Status)}
+	if p.Country != "" {
+		terms = append(terms, term("country", p.Country))
 	}
-	if !l.Ascending {
-		return -c
-	}
-	return c
+	var tags []string
+	_ = json.Unmarshal([]byte(p.Tags), &tags) // a CHECK of the table: it is an array
+	return &index.Row{ID: p.ID, Workspace: shared(p.WorkspaceID), Terms: distinct(append(terms, tagTerms(foldAll(tags))...)),
+		Text: Fold(p.Name + "\n" + p.Notes + "\n" + p.Host + "\n" + p.Username),
+		Sort: proxyValues(Proxy{CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, Name: p.Name, Host: p.Host, Country: p.Country,
+			LatencyMs: p.LatencyMs, CheckedAt: p.CheckedAt})}
 }

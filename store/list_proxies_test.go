@@ -97,10 +97,7 @@ func modelSeesProxy(p Proxy, f ProxyFilter) bool {
 			return false
 		}
 	}
-	found := f.Search == ""
-	for _, text := range []string{p.Name, p.Notes, p.Host, p.Username} {
-		found = found || strings.Contains(Fold(text), Fold(f.Search))
-	}
+	found := modelFinds(f.Search, p.ID, p.Name, p.Notes, p.Host, p.Username)
 	return found && (f.Workspaces == nil || slices.Contains(workspaces, p.WorkspaceID)) &&
 		(f.WorkspaceID == "" || f.WorkspaceID == p.WorkspaceID) &&
 		(f.Type == "" || f.Type == p.Type) && (f.Status == "" || f.Status == p.Status) && (f.Country == "" || f.Country == p.Country)

@@ -6,11 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"time"
+	"unique"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"warren/store/index"
 )
 
 // Shared parts of the lists of profiles and of proxies.
@@ -54,10 +58,13 @@ func jsonText(v any) *string {
 type Page[T any] struct {
 	Rows         []T
 	Total        int64 // of the whole list
-	TotalAtLeast bool  // the list has Total rows or more: nobody counted on; false: Total is exact
+	TotalAtLeast bool  // the list is longer than Total, which is countTo
 	More         bool  // there are rows after these
 	Next         Place // where those begin
 }
+
+// countTo is how far a list with filters is counted exactly.
+const countTo = 10_000
 
 // trimPage removes the extra row that tells whether there are more.
 func trimPage[T any](rows []T, total int64, limit int) Page[T] {
@@ -80,13 +87,6 @@ func soleWorkspace(workspaces *string, workspace string) string {
 	return ""
 }
 
-func optional(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
 // totalsOf reads the counters of one workspace, or of all that a key may see.
 func totalsOf(ctx context.Context, q *Queries, workspaces *string, workspace string) (TotalsRow, error) {
 	if workspace == "" {
@@ -96,15 +96,51 @@ func totalsOf(ctx context.Context, q *Queries, workspaces *string, workspace str
 	return TotalsRow(row), err
 }
 
-// beforeAll returns the position before the first row. No name sorts after it in descending order, since names have
-// at most 200 characters.
-func beforeAll(ascending bool) Place {
-	if ascending {
-		return Place{Number: math.MinInt64}
+// beforeAll returns the position before the first row, newest first.
+func beforeAll() Place { return Place{Number: math.MaxInt64} }
+
+// workspacesOf returns the workspaces of a list for the index; nil is all. sees is false if there are none: the key may
+// not see the one that is asked for, or none at all.
+func workspacesOf(workspaces *string, workspace string) (ids []string, sees bool) {
+	if workspaces != nil && json.Unmarshal([]byte(*workspaces), &ids) != nil {
+		return nil, false
 	}
-	last := strings.Repeat("\U0010FFFF", 201)
-	return Place{Number: math.MaxInt64, Text: last, ID: last}
+	switch {
+	case workspaces != nil && workspace != "":
+		return []string{workspace}, slices.Contains(ids, workspace)
+	case workspace != "":
+		return []string{workspace}, true
+	}
+	return ids, workspaces == nil || len(ids) > 0
 }
+
+func idsOfRows(rows []*index.Row) []string {
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	return ids
+}
+
+// eachRow returns a function that makes an index's rows of those that a query has returned.
+func eachRow[R any](row func(R) *index.Row) func([]R, error) ([]*index.Row, error) {
+	return func(rows []R, err error) ([]*index.Row, error) {
+		out := make([]*index.Row, len(rows))
+		for i, r := range rows {
+			out[i] = row(r)
+		}
+		return out, err
+	}
+}
+
+// distinct drops repeated terms: two tags may fold to one.
+func distinct(terms []string) []string {
+	slices.Sort(terms)
+	return slices.Clip(slices.Compact(terms))
+}
+
+// shared returns the same text in the same memory for equal texts, since a million rows have few workspaces.
+func shared(text string) string { return unique.Make(text).Value() }
 
 // Finds the position at which a list continues. An id works while its row exists. A place also carries the key that
 // the list is sorted by, and works after its row is deleted.
@@ -117,6 +153,9 @@ type Place struct {
 	None   bool   `json:"x,omitempty"` // the row lacks the key
 	ID     string `json:"-"`
 }
+
+// value is the key as an index compares it.
+func (p Place) value() index.Value { return index.Value{Number: p.Number, Text: p.Text, None: p.None} }
 
 // String encodes a place for clients: <key>.<id>.
 func (p Place) String() string {

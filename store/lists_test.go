@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -103,9 +105,27 @@ func modelSees(p Profile, f ProfileFilter) bool {
 		}
 	}
 	return (f.Workspaces == nil || slices.Contains(workspaces, p.WorkspaceID)) && (f.WorkspaceID == "" || f.WorkspaceID == p.WorkspaceID) &&
-		(f.Search == "" || strings.Contains(Fold(p.Name), Fold(f.Search)) || strings.Contains(Fold(p.Notes), Fold(f.Search))) &&
+		modelFinds(f.Search, p.ID, p.Name, p.Notes) &&
 		(f.Status == "" || f.Status == p.Status) && (f.OS == "" || f.OS == p.OS) &&
 		(f.ProxyID == "" || p.ProxyID != nil && *p.ProxyID == f.ProxyID)
+}
+
+// modelFinds says whether a search finds a row with some texts: one or two letters where a word begins, more anywhere.
+func modelFinds(search, id string, texts ...string) bool {
+	search = Fold(search)
+	letters := utf8.RuneCountInString(search)
+	if letters >= 8 && strings.HasPrefix(id, search) {
+		return true
+	}
+	return slices.ContainsFunc(texts, func(text string) bool {
+		text = Fold(text)
+		if letters == 0 || letters > 2 {
+			return strings.Contains(text, search)
+		}
+		words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		return slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, search) }) ||
+			strings.Contains("%_\\'", search[:1]) && strings.Contains(text, search)
+	})
 }
 
 // aList draws a list to query; half of them have no filters.

@@ -15,7 +15,6 @@ var plainScans = map[string]string{
 	"countUsableKeys":  "keys are few",
 	"countWorkspaces":  "workspaces are few",
 	"listWorkspaceIDs": "workspaces are few",
-	"placesOfProxies":  "a filter or an order that no index has, over all workspaces: pools are of thousands",
 	"totals":           "adds up the counters of the workspaces, which are few",
 
 	"deleteUnfinishedIdempotency": "once, at boot",
@@ -104,31 +103,18 @@ func TestNoQueryScansOrSorts(t *testing.T) {
 	}
 }
 
-// Each list walks the index for its order, from the position where it begins.
-func TestListsWalkTheirIndex(t *testing.T) {
+// Queries that clients wait for use the index that is made for them.
+func TestQueriesUseTheirIndex(t *testing.T) {
 	s := openTest(t)
 	queries := queriesByName(t)
-	for _, scope := range []string{"", "OfWorkspace"} {
-		for _, column := range [][2]string{{"Created", "created_at"}, {"Updated", "updated_at"}, {"Name", "name"},
-			{"Started", "last_started_at"}} {
-			for direction, sign := range map[string]string{"Asc": ">", "Desc": "<"} {
-				name := "listProfiles" + scope + "By" + column[0] + direction
-				index, equal := "profiles_"+strings.ToLower(column[0]), "trashed=?"
-				if scope != "" {
-					index, equal = "profiles_of_workspace_"+strings.ToLower(column[0]), "workspace_id=? AND trashed=?"
-				}
-				want := fmt.Sprintf("SEARCH profiles USING INDEX %s (%s AND (%s,id)%s(?,?))", index, equal, column[1], sign)
-				if got := plan(t, s, queries[name]); !strings.HasPrefix(got, want) {
-					t.Errorf("%s: got %s, want %s", name, got, want)
-				}
-			}
-		}
-	}
 	for name, want := range map[string]string{
-		"listProxies":            "SEARCH proxies USING INDEX proxies_created ((created_at,id)<(?,?))",
-		"listProxiesOfWorkspace": "SEARCH proxies USING INDEX proxies_of_workspace (workspace_id=? AND (created_at,id)<(?,?))",
-		"placesOfStatus":         "SEARCH profiles USING INDEX profiles_not_stopped (status=?)",
-		"placesOfProxy":          "SEARCH profiles USING INDEX profiles_of_proxy (proxy_id=?)",
+		"listNewestProfiles": "SEARCH profiles USING INDEX profiles_of_workspace_created (workspace_id=? AND trashed=? AND " +
+			"(created_at,id)<(?,?))",
+		"listIndexedProfiles":    "SEARCH profiles USING INDEX sqlite_autoindex_profiles_1 (id>?)",
+		"getIndexedProfiles":     "SEARCH profiles USING INDEX sqlite_autoindex_profiles_1 (id=?)",
+		"listIndexedProxies":     "SEARCH proxies USING INDEX sqlite_autoindex_proxies_1 (id>?)",
+		"listProfilesNotStopped": "SCAN profiles USING INDEX profiles_not_stopped",
+		"listProfilesOfProxy":    "SEARCH profiles USING INDEX profiles_of_proxy (proxy_id=?)",
 		"listRunsOfProfile":      "SEARCH runs USING INDEX runs_of_profile (profile_id=? AND (started_at,id)<(?,?))",
 		"getLastGoodProxyCheck":  "SEARCH proxy_checks USING INDEX proxy_checks_of_proxy (proxy_id=?)",
 		"getKeyByHash":           "SEARCH keys USING INDEX sqlite_autoindex_keys_2 (hash=?)",

@@ -94,83 +94,6 @@ func (q *Queries) AddProfile(ctx context.Context, arg AddProfileParams) error {
 	return err
 }
 
-const countProfiles = `-- name: CountProfiles :one
-SELECT count(*) FROM profiles
-WHERE trashed = ?1
-  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
-  AND (CAST(?3 AS TEXT) IS NULL OR instr(search_key, ?3) > 0)
-  AND (CAST(?4 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?4) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?5 AS TEXT) IS NULL OR status = ?5)
-  AND (CAST(?6 AS TEXT) IS NULL OR proxy_id = ?6)
-  AND (CAST(?7 AS TEXT) IS NULL OR os = ?7)
-`
-
-type CountProfilesParams struct {
-	Trashed    bool
-	Workspaces *string
-	Search     *string
-	Tags       *string
-	Status     *string
-	ProxyID    *string
-	OS         *string
-}
-
-// CountProfiles counts with filters, which needs a scan. Without filters use the counters of workspaces.
-func (q *Queries) CountProfiles(ctx context.Context, arg CountProfilesParams) (int64, error) {
-	row := q.db.QueryRowContext(ctx, countProfiles,
-		arg.Trashed,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-	)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
-const countProfilesOfWorkspace = `-- name: CountProfilesOfWorkspace :one
-SELECT count(*) FROM profiles
-WHERE workspace_id = ?1 AND trashed = ?2
-  AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
-  AND (CAST(?4 AS TEXT) IS NULL OR instr(search_key, ?4) > 0)
-  AND (CAST(?5 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?5) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?6 AS TEXT) IS NULL OR status = ?6)
-  AND (CAST(?7 AS TEXT) IS NULL OR proxy_id = ?7)
-  AND (CAST(?8 AS TEXT) IS NULL OR os = ?8)
-`
-
-type CountProfilesOfWorkspaceParams struct {
-	WorkspaceID string
-	Trashed     bool
-	Workspaces  *string
-	Search      *string
-	Tags        *string
-	Status      *string
-	ProxyID     *string
-	OS          *string
-}
-
-func (q *Queries) CountProfilesOfWorkspace(ctx context.Context, arg CountProfilesOfWorkspaceParams) (int64, error) {
-	row := q.db.QueryRowContext(ctx, countProfilesOfWorkspace,
-		arg.WorkspaceID,
-		arg.Trashed,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-	)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
 const deleteProfile = `-- name: DeleteProfile :execrows
 DELETE FROM profiles
 WHERE id = ?1
@@ -189,6 +112,63 @@ func (q *Queries) DeleteProfile(ctx context.Context, arg DeleteProfileParams) (i
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const getIndexedProfiles = `-- name: GetIndexedProfiles :many
+SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, os, created_at, updated_at, last_started_at
+FROM profiles WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+`
+
+type GetIndexedProfilesRow struct {
+	ID            string
+	WorkspaceID   string
+	Trashed       bool
+	Name          string
+	SearchKey     string
+	TagsKey       string
+	Status        string
+	ProxyID       *string
+	OS            string
+	CreatedAt     int64
+	UpdatedAt     int64
+	LastStartedAt int64
+}
+
+// GetIndexedProfiles returns the same of the existing profiles of a JSON array of ids, unsorted.
+func (q *Queries) GetIndexedProfiles(ctx context.Context, ids string) ([]GetIndexedProfilesRow, error) {
+	rows, err := q.db.QueryContext(ctx, getIndexedProfiles, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []GetIndexedProfilesRow{}
+	for rows.Next() {
+		var i GetIndexedProfilesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Trashed,
+			&i.Name,
+			&i.SearchKey,
+			&i.TagsKey,
+			&i.Status,
+			&i.ProxyID,
+			&i.OS,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.LastStartedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const getProfile = `-- name: GetProfile :one
@@ -513,62 +493,55 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 	return i, err
 }
 
-const listProfilesByCreatedAsc = `-- name: ListProfilesByCreatedAsc :many
-SELECT id, version FROM profiles
-WHERE trashed = ?1
-  AND (created_at, id) > (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
-  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
-  AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
-  AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?6) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?7 AS TEXT) IS NULL OR status = ?7)
-  AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
-ORDER BY created_at, id
-LIMIT CAST(?11 AS INTEGER) OFFSET ?10
+const listIndexedProfiles = `-- name: ListIndexedProfiles :many
+SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, os, created_at, updated_at, last_started_at
+FROM profiles WHERE id > CAST(?1 AS TEXT) ORDER BY id LIMIT CAST(?2 AS INTEGER)
 `
 
-type ListProfilesByCreatedAscParams struct {
-	Trashed    bool
-	AfterKey   int64
-	AfterID    string
-	Workspaces *string
-	Search     *string
-	Tags       *string
-	Status     *string
-	ProxyID    *string
-	OS         *string
-	Offset     int64
-	Limit      int64
+type ListIndexedProfilesParams struct {
+	After string
+	Limit int64
 }
 
-type ListProfilesByCreatedAscRow struct {
-	ID      string
-	Version int64
+type ListIndexedProfilesRow struct {
+	ID            string
+	WorkspaceID   string
+	Trashed       bool
+	Name          string
+	SearchKey     string
+	TagsKey       string
+	Status        string
+	ProxyID       *string
+	OS            string
+	CreatedAt     int64
+	UpdatedAt     int64
+	LastStartedAt int64
 }
 
-func (q *Queries) ListProfilesByCreatedAsc(ctx context.Context, arg ListProfilesByCreatedAscParams) ([]ListProfilesByCreatedAscRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesByCreatedAsc,
-		arg.Trashed,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-		arg.Offset,
-		arg.Limit,
-	)
+// ListIndexedProfiles returns what the index of lists keeps of profiles, in the order of their ids.
+func (q *Queries) ListIndexedProfiles(ctx context.Context, arg ListIndexedProfilesParams) ([]ListIndexedProfilesRow, error) {
+	rows, err := q.db.QueryContext(ctx, listIndexedProfiles, arg.After, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []ListProfilesByCreatedAscRow{}
+	items := []ListIndexedProfilesRow{}
 	for rows.Next() {
-		var i ListProfilesByCreatedAscRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
+		var i ListIndexedProfilesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Trashed,
+			&i.Name,
+			&i.SearchKey,
+			&i.TagsKey,
+			&i.Status,
+			&i.ProxyID,
+			&i.OS,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.LastStartedAt,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -582,57 +555,34 @@ func (q *Queries) ListProfilesByCreatedAsc(ctx context.Context, arg ListProfiles
 	return items, nil
 }
 
-const listProfilesByCreatedDesc = `-- name: ListProfilesByCreatedDesc :many
-
-SELECT id, version FROM profiles
-WHERE trashed = ?1
-  AND (created_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
-  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
-  AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
-  AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?6) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?7 AS TEXT) IS NULL OR status = ?7)
-  AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
+const listNewestProfiles = `-- name: ListNewestProfiles :many
+SELECT id FROM profiles
+WHERE workspace_id = ?1 AND trashed = ?2
+  AND (created_at, id) < (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
+  AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
 ORDER BY created_at DESC, id DESC
-LIMIT CAST(?11 AS INTEGER) OFFSET ?10
+LIMIT CAST(?7 AS INTEGER) OFFSET ?6
 `
 
-type ListProfilesByCreatedDescParams struct {
-	Trashed    bool
-	AfterKey   int64
-	AfterID    string
-	Workspaces *string
-	Search     *string
-	Tags       *string
-	Status     *string
-	ProxyID    *string
-	OS         *string
-	Offset     int64
-	Limit      int64
+type ListNewestProfilesParams struct {
+	WorkspaceID string
+	Trashed     bool
+	AfterKey    int64
+	AfterID     string
+	Workspaces  *string
+	Offset      int64
+	Limit       int64
 }
 
-type ListProfilesByCreatedDescRow struct {
-	ID      string
-	Version int64
-}
-
-// The lists: one query per order, for all workspaces and for one.
-// Each starts behind a position (@after_key, @after_id).
-// store.ListProfiles chooses the position before the first row and the query. It takes rows of the same version from
-// memory, since reading thirty columns costs more than finding the row.
-// The CAST of the limit saves time: SQLite plans a statement anew whenever a bare parameter of LIMIT is bound.
-func (q *Queries) ListProfilesByCreatedDesc(ctx context.Context, arg ListProfilesByCreatedDescParams) ([]ListProfilesByCreatedDescRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesByCreatedDesc,
+// ListNewestProfiles returns the ids of a workspace's profiles behind a position, newest first, while the index of lists
+// is loaded. The CAST of the limit saves time: SQLite plans a statement anew whenever a bare parameter of LIMIT is bound.
+func (q *Queries) ListNewestProfiles(ctx context.Context, arg ListNewestProfilesParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listNewestProfiles,
+		arg.WorkspaceID,
 		arg.Trashed,
 		arg.AfterKey,
 		arg.AfterID,
 		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
 		arg.Offset,
 		arg.Limit,
 	)
@@ -640,427 +590,13 @@ func (q *Queries) ListProfilesByCreatedDesc(ctx context.Context, arg ListProfile
 		return nil, err
 	}
 	defer rows.Close()
-	items := []ListProfilesByCreatedDescRow{}
+	items := []string{}
 	for rows.Next() {
-		var i ListProfilesByCreatedDescRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
+		var id string
+		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listProfilesByNameAsc = `-- name: ListProfilesByNameAsc :many
-SELECT id, version FROM profiles
-WHERE trashed = ?1
-  AND (name, id) > (+CAST(?2 AS TEXT), +CAST(?3 AS TEXT))
-  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
-  AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
-  AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?6) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?7 AS TEXT) IS NULL OR status = ?7)
-  AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
-ORDER BY name, id
-LIMIT CAST(?11 AS INTEGER) OFFSET ?10
-`
-
-type ListProfilesByNameAscParams struct {
-	Trashed    bool
-	AfterKey   string
-	AfterID    string
-	Workspaces *string
-	Search     *string
-	Tags       *string
-	Status     *string
-	ProxyID    *string
-	OS         *string
-	Offset     int64
-	Limit      int64
-}
-
-type ListProfilesByNameAscRow struct {
-	ID      string
-	Version int64
-}
-
-func (q *Queries) ListProfilesByNameAsc(ctx context.Context, arg ListProfilesByNameAscParams) ([]ListProfilesByNameAscRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesByNameAsc,
-		arg.Trashed,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListProfilesByNameAscRow{}
-	for rows.Next() {
-		var i ListProfilesByNameAscRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listProfilesByNameDesc = `-- name: ListProfilesByNameDesc :many
-SELECT id, version FROM profiles
-WHERE trashed = ?1
-  AND (name, id) < (+CAST(?2 AS TEXT), +CAST(?3 AS TEXT))
-  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
-  AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
-  AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?6) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?7 AS TEXT) IS NULL OR status = ?7)
-  AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
-ORDER BY name DESC, id DESC
-LIMIT CAST(?11 AS INTEGER) OFFSET ?10
-`
-
-type ListProfilesByNameDescParams struct {
-	Trashed    bool
-	AfterKey   string
-	AfterID    string
-	Workspaces *string
-	Search     *string
-	Tags       *string
-	Status     *string
-	ProxyID    *string
-	OS         *string
-	Offset     int64
-	Limit      int64
-}
-
-type ListProfilesByNameDescRow struct {
-	ID      string
-	Version int64
-}
-
-func (q *Queries) ListProfilesByNameDesc(ctx context.Context, arg ListProfilesByNameDescParams) ([]ListProfilesByNameDescRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesByNameDesc,
-		arg.Trashed,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListProfilesByNameDescRow{}
-	for rows.Next() {
-		var i ListProfilesByNameDescRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listProfilesByStartedAsc = `-- name: ListProfilesByStartedAsc :many
-SELECT id, version FROM profiles
-WHERE trashed = ?1
-  AND (last_started_at, id) > (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
-  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
-  AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
-  AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?6) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?7 AS TEXT) IS NULL OR status = ?7)
-  AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
-ORDER BY last_started_at, id
-LIMIT CAST(?11 AS INTEGER) OFFSET ?10
-`
-
-type ListProfilesByStartedAscParams struct {
-	Trashed    bool
-	AfterKey   int64
-	AfterID    string
-	Workspaces *string
-	Search     *string
-	Tags       *string
-	Status     *string
-	ProxyID    *string
-	OS         *string
-	Offset     int64
-	Limit      int64
-}
-
-type ListProfilesByStartedAscRow struct {
-	ID      string
-	Version int64
-}
-
-func (q *Queries) ListProfilesByStartedAsc(ctx context.Context, arg ListProfilesByStartedAscParams) ([]ListProfilesByStartedAscRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesByStartedAsc,
-		arg.Trashed,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListProfilesByStartedAscRow{}
-	for rows.Next() {
-		var i ListProfilesByStartedAscRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listProfilesByStartedDesc = `-- name: ListProfilesByStartedDesc :many
-SELECT id, version FROM profiles
-WHERE trashed = ?1
-  AND (last_started_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
-  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
-  AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
-  AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?6) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?7 AS TEXT) IS NULL OR status = ?7)
-  AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
-ORDER BY last_started_at DESC, id DESC
-LIMIT CAST(?11 AS INTEGER) OFFSET ?10
-`
-
-type ListProfilesByStartedDescParams struct {
-	Trashed    bool
-	AfterKey   int64
-	AfterID    string
-	Workspaces *string
-	Search     *string
-	Tags       *string
-	Status     *string
-	ProxyID    *string
-	OS         *string
-	Offset     int64
-	Limit      int64
-}
-
-type ListProfilesByStartedDescRow struct {
-	ID      string
-	Version int64
-}
-
-func (q *Queries) ListProfilesByStartedDesc(ctx context.Context, arg ListProfilesByStartedDescParams) ([]ListProfilesByStartedDescRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesByStartedDesc,
-		arg.Trashed,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListProfilesByStartedDescRow{}
-	for rows.Next() {
-		var i ListProfilesByStartedDescRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listProfilesByUpdatedAsc = `-- name: ListProfilesByUpdatedAsc :many
-SELECT id, version FROM profiles
-WHERE trashed = ?1
-  AND (updated_at, id) > (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
-  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
-  AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
-  AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?6) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?7 AS TEXT) IS NULL OR status = ?7)
-  AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
-ORDER BY updated_at, id
-LIMIT CAST(?11 AS INTEGER) OFFSET ?10
-`
-
-type ListProfilesByUpdatedAscParams struct {
-	Trashed    bool
-	AfterKey   int64
-	AfterID    string
-	Workspaces *string
-	Search     *string
-	Tags       *string
-	Status     *string
-	ProxyID    *string
-	OS         *string
-	Offset     int64
-	Limit      int64
-}
-
-type ListProfilesByUpdatedAscRow struct {
-	ID      string
-	Version int64
-}
-
-func (q *Queries) ListProfilesByUpdatedAsc(ctx context.Context, arg ListProfilesByUpdatedAscParams) ([]ListProfilesByUpdatedAscRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesByUpdatedAsc,
-		arg.Trashed,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListProfilesByUpdatedAscRow{}
-	for rows.Next() {
-		var i ListProfilesByUpdatedAscRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listProfilesByUpdatedDesc = `-- name: ListProfilesByUpdatedDesc :many
-SELECT id, version FROM profiles
-WHERE trashed = ?1
-  AND (updated_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
-  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
-  AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
-  AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?6) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?7 AS TEXT) IS NULL OR status = ?7)
-  AND (CAST(?8 AS TEXT) IS NULL OR proxy_id = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR os = ?9)
-ORDER BY updated_at DESC, id DESC
-LIMIT CAST(?11 AS INTEGER) OFFSET ?10
-`
-
-type ListProfilesByUpdatedDescParams struct {
-	Trashed    bool
-	AfterKey   int64
-	AfterID    string
-	Workspaces *string
-	Search     *string
-	Tags       *string
-	Status     *string
-	ProxyID    *string
-	OS         *string
-	Offset     int64
-	Limit      int64
-}
-
-type ListProfilesByUpdatedDescRow struct {
-	ID      string
-	Version int64
-}
-
-func (q *Queries) ListProfilesByUpdatedDesc(ctx context.Context, arg ListProfilesByUpdatedDescParams) ([]ListProfilesByUpdatedDescRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesByUpdatedDesc,
-		arg.Trashed,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListProfilesByUpdatedDescRow{}
-	for rows.Next() {
-		var i ListProfilesByUpdatedDescRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
+		items = append(items, id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -1177,574 +713,6 @@ func (q *Queries) ListProfilesOfProxy(ctx context.Context, arg ListProfilesOfPro
 	return items, nil
 }
 
-const listProfilesOfWorkspaceByCreatedAsc = `-- name: ListProfilesOfWorkspaceByCreatedAsc :many
-SELECT id, version FROM profiles
-WHERE workspace_id = ?1 AND trashed = ?2
-  AND (created_at, id) > (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
-  AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
-  AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
-  AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?7) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?8 AS TEXT) IS NULL OR status = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
-  AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
-ORDER BY created_at, id
-LIMIT CAST(?12 AS INTEGER) OFFSET ?11
-`
-
-type ListProfilesOfWorkspaceByCreatedAscParams struct {
-	WorkspaceID string
-	Trashed     bool
-	AfterKey    int64
-	AfterID     string
-	Workspaces  *string
-	Search      *string
-	Tags        *string
-	Status      *string
-	ProxyID     *string
-	OS          *string
-	Offset      int64
-	Limit       int64
-}
-
-type ListProfilesOfWorkspaceByCreatedAscRow struct {
-	ID      string
-	Version int64
-}
-
-func (q *Queries) ListProfilesOfWorkspaceByCreatedAsc(ctx context.Context, arg ListProfilesOfWorkspaceByCreatedAscParams) ([]ListProfilesOfWorkspaceByCreatedAscRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByCreatedAsc,
-		arg.WorkspaceID,
-		arg.Trashed,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListProfilesOfWorkspaceByCreatedAscRow{}
-	for rows.Next() {
-		var i ListProfilesOfWorkspaceByCreatedAscRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listProfilesOfWorkspaceByCreatedDesc = `-- name: ListProfilesOfWorkspaceByCreatedDesc :many
-SELECT id, version FROM profiles
-WHERE workspace_id = ?1 AND trashed = ?2
-  AND (created_at, id) < (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
-  AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
-  AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
-  AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?7) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?8 AS TEXT) IS NULL OR status = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
-  AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
-ORDER BY created_at DESC, id DESC
-LIMIT CAST(?12 AS INTEGER) OFFSET ?11
-`
-
-type ListProfilesOfWorkspaceByCreatedDescParams struct {
-	WorkspaceID string
-	Trashed     bool
-	AfterKey    int64
-	AfterID     string
-	Workspaces  *string
-	Search      *string
-	Tags        *string
-	Status      *string
-	ProxyID     *string
-	OS          *string
-	Offset      int64
-	Limit       int64
-}
-
-type ListProfilesOfWorkspaceByCreatedDescRow struct {
-	ID      string
-	Version int64
-}
-
-func (q *Queries) ListProfilesOfWorkspaceByCreatedDesc(ctx context.Context, arg ListProfilesOfWorkspaceByCreatedDescParams) ([]ListProfilesOfWorkspaceByCreatedDescRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByCreatedDesc,
-		arg.WorkspaceID,
-		arg.Trashed,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListProfilesOfWorkspaceByCreatedDescRow{}
-	for rows.Next() {
-		var i ListProfilesOfWorkspaceByCreatedDescRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listProfilesOfWorkspaceByNameAsc = `-- name: ListProfilesOfWorkspaceByNameAsc :many
-SELECT id, version FROM profiles
-WHERE workspace_id = ?1 AND trashed = ?2
-  AND (name, id) > (+CAST(?3 AS TEXT), +CAST(?4 AS TEXT))
-  AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
-  AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
-  AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?7) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?8 AS TEXT) IS NULL OR status = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
-  AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
-ORDER BY name, id
-LIMIT CAST(?12 AS INTEGER) OFFSET ?11
-`
-
-type ListProfilesOfWorkspaceByNameAscParams struct {
-	WorkspaceID string
-	Trashed     bool
-	AfterKey    string
-	AfterID     string
-	Workspaces  *string
-	Search      *string
-	Tags        *string
-	Status      *string
-	ProxyID     *string
-	OS          *string
-	Offset      int64
-	Limit       int64
-}
-
-type ListProfilesOfWorkspaceByNameAscRow struct {
-	ID      string
-	Version int64
-}
-
-func (q *Queries) ListProfilesOfWorkspaceByNameAsc(ctx context.Context, arg ListProfilesOfWorkspaceByNameAscParams) ([]ListProfilesOfWorkspaceByNameAscRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByNameAsc,
-		arg.WorkspaceID,
-		arg.Trashed,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListProfilesOfWorkspaceByNameAscRow{}
-	for rows.Next() {
-		var i ListProfilesOfWorkspaceByNameAscRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listProfilesOfWorkspaceByNameDesc = `-- name: ListProfilesOfWorkspaceByNameDesc :many
-SELECT id, version FROM profiles
-WHERE workspace_id = ?1 AND trashed = ?2
-  AND (name, id) < (+CAST(?3 AS TEXT), +CAST(?4 AS TEXT))
-  AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
-  AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
-  AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?7) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?8 AS TEXT) IS NULL OR status = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
-  AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
-ORDER BY name DESC, id DESC
-LIMIT CAST(?12 AS INTEGER) OFFSET ?11
-`
-
-type ListProfilesOfWorkspaceByNameDescParams struct {
-	WorkspaceID string
-	Trashed     bool
-	AfterKey    string
-	AfterID     string
-	Workspaces  *string
-	Search      *string
-	Tags        *string
-	Status      *string
-	ProxyID     *string
-	OS          *string
-	Offset      int64
-	Limit       int64
-}
-
-type ListProfilesOfWorkspaceByNameDescRow struct {
-	ID      string
-	Version int64
-}
-
-func (q *Queries) ListProfilesOfWorkspaceByNameDesc(ctx context.Context, arg ListProfilesOfWorkspaceByNameDescParams) ([]ListProfilesOfWorkspaceByNameDescRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByNameDesc,
-		arg.WorkspaceID,
-		arg.Trashed,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListProfilesOfWorkspaceByNameDescRow{}
-	for rows.Next() {
-		var i ListProfilesOfWorkspaceByNameDescRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listProfilesOfWorkspaceByStartedAsc = `-- name: ListProfilesOfWorkspaceByStartedAsc :many
-SELECT id, version FROM profiles
-WHERE workspace_id = ?1 AND trashed = ?2
-  AND (last_started_at, id) > (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
-  AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
-  AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
-  AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?7) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?8 AS TEXT) IS NULL OR status = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
-  AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
-ORDER BY last_started_at, id
-LIMIT CAST(?12 AS INTEGER) OFFSET ?11
-`
-
-type ListProfilesOfWorkspaceByStartedAscParams struct {
-	WorkspaceID string
-	Trashed     bool
-	AfterKey    int64
-	AfterID     string
-	Workspaces  *string
-	Search      *string
-	Tags        *string
-	Status      *string
-	ProxyID     *string
-	OS          *string
-	Offset      int64
-	Limit       int64
-}
-
-type ListProfilesOfWorkspaceByStartedAscRow struct {
-	ID      string
-	Version int64
-}
-
-func (q *Queries) ListProfilesOfWorkspaceByStartedAsc(ctx context.Context, arg ListProfilesOfWorkspaceByStartedAscParams) ([]ListProfilesOfWorkspaceByStartedAscRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByStartedAsc,
-		arg.WorkspaceID,
-		arg.Trashed,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListProfilesOfWorkspaceByStartedAscRow{}
-	for rows.Next() {
-		var i ListProfilesOfWorkspaceByStartedAscRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listProfilesOfWorkspaceByStartedDesc = `-- name: ListProfilesOfWorkspaceByStartedDesc :many
-SELECT id, version FROM profiles
-WHERE workspace_id = ?1 AND trashed = ?2
-  AND (last_started_at, id) < (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
-  AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
-  AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
-  AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?7) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?8 AS TEXT) IS NULL OR status = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
-  AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
-ORDER BY last_started_at DESC, id DESC
-LIMIT CAST(?12 AS INTEGER) OFFSET ?11
-`
-
-type ListProfilesOfWorkspaceByStartedDescParams struct {
-	WorkspaceID string
-	Trashed     bool
-	AfterKey    int64
-	AfterID     string
-	Workspaces  *string
-	Search      *string
-	Tags        *string
-	Status      *string
-	ProxyID     *string
-	OS          *string
-	Offset      int64
-	Limit       int64
-}
-
-type ListProfilesOfWorkspaceByStartedDescRow struct {
-	ID      string
-	Version int64
-}
-
-func (q *Queries) ListProfilesOfWorkspaceByStartedDesc(ctx context.Context, arg ListProfilesOfWorkspaceByStartedDescParams) ([]ListProfilesOfWorkspaceByStartedDescRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByStartedDesc,
-		arg.WorkspaceID,
-		arg.Trashed,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListProfilesOfWorkspaceByStartedDescRow{}
-	for rows.Next() {
-		var i ListProfilesOfWorkspaceByStartedDescRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listProfilesOfWorkspaceByUpdatedAsc = `-- name: ListProfilesOfWorkspaceByUpdatedAsc :many
-SELECT id, version FROM profiles
-WHERE workspace_id = ?1 AND trashed = ?2
-  AND (updated_at, id) > (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
-  AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
-  AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
-  AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?7) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?8 AS TEXT) IS NULL OR status = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
-  AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
-ORDER BY updated_at, id
-LIMIT CAST(?12 AS INTEGER) OFFSET ?11
-`
-
-type ListProfilesOfWorkspaceByUpdatedAscParams struct {
-	WorkspaceID string
-	Trashed     bool
-	AfterKey    int64
-	AfterID     string
-	Workspaces  *string
-	Search      *string
-	Tags        *string
-	Status      *string
-	ProxyID     *string
-	OS          *string
-	Offset      int64
-	Limit       int64
-}
-
-type ListProfilesOfWorkspaceByUpdatedAscRow struct {
-	ID      string
-	Version int64
-}
-
-func (q *Queries) ListProfilesOfWorkspaceByUpdatedAsc(ctx context.Context, arg ListProfilesOfWorkspaceByUpdatedAscParams) ([]ListProfilesOfWorkspaceByUpdatedAscRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByUpdatedAsc,
-		arg.WorkspaceID,
-		arg.Trashed,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListProfilesOfWorkspaceByUpdatedAscRow{}
-	for rows.Next() {
-		var i ListProfilesOfWorkspaceByUpdatedAscRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listProfilesOfWorkspaceByUpdatedDesc = `-- name: ListProfilesOfWorkspaceByUpdatedDesc :many
-SELECT id, version FROM profiles
-WHERE workspace_id = ?1 AND trashed = ?2
-  AND (updated_at, id) < (+CAST(?3 AS INTEGER), +CAST(?4 AS TEXT))
-  AND (CAST(?5 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?5)))
-  AND (CAST(?6 AS TEXT) IS NULL OR instr(search_key, ?6) > 0)
-  AND (CAST(?7 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?7) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?8 AS TEXT) IS NULL OR status = ?8)
-  AND (CAST(?9 AS TEXT) IS NULL OR proxy_id = ?9)
-  AND (CAST(?10 AS TEXT) IS NULL OR os = ?10)
-ORDER BY updated_at DESC, id DESC
-LIMIT CAST(?12 AS INTEGER) OFFSET ?11
-`
-
-type ListProfilesOfWorkspaceByUpdatedDescParams struct {
-	WorkspaceID string
-	Trashed     bool
-	AfterKey    int64
-	AfterID     string
-	Workspaces  *string
-	Search      *string
-	Tags        *string
-	Status      *string
-	ProxyID     *string
-	OS          *string
-	Offset      int64
-	Limit       int64
-}
-
-type ListProfilesOfWorkspaceByUpdatedDescRow struct {
-	ID      string
-	Version int64
-}
-
-func (q *Queries) ListProfilesOfWorkspaceByUpdatedDesc(ctx context.Context, arg ListProfilesOfWorkspaceByUpdatedDescParams) ([]ListProfilesOfWorkspaceByUpdatedDescRow, error) {
-	rows, err := q.db.QueryContext(ctx, listProfilesOfWorkspaceByUpdatedDesc,
-		arg.WorkspaceID,
-		arg.Trashed,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.ProxyID,
-		arg.OS,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListProfilesOfWorkspaceByUpdatedDescRow{}
-	for rows.Next() {
-		var i ListProfilesOfWorkspaceByUpdatedDescRow
-		if err := rows.Scan(&i.ID, &i.Version); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const listProfilesWithFallback = `-- name: ListProfilesWithFallback :many
 SELECT id FROM profiles
 WHERE workspace_id = ?1 AND fallback_proxy_ids <> '[]' AND trashed_at IS NULL
@@ -1819,152 +787,6 @@ func (q *Queries) ListTrashedBefore(ctx context.Context, arg ListTrashedBeforePa
 	for rows.Next() {
 		var i ListTrashedBeforeRow
 		if err := rows.Scan(&i.ID, &i.WorkspaceID, &i.TrashedAt); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const placesOfProxy = `-- name: PlacesOfProxy :many
-SELECT id, version, created_at, updated_at, name, last_started_at FROM profiles
-WHERE proxy_id = CAST(?1 AS TEXT)
-  AND trashed = ?2
-  AND (CAST(?3 AS TEXT) IS NULL OR workspace_id = ?3)
-  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
-  AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
-  AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?6) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?7 AS TEXT) IS NULL OR status = ?7)
-  AND (CAST(?8 AS TEXT) IS NULL OR os = ?8)
-`
-
-type PlacesOfProxyParams struct {
-	ProxyID     string
-	Trashed     bool
-	WorkspaceID *string
-	Workspaces  *string
-	Search      *string
-	Tags        *string
-	Status      *string
-	OS          *string
-}
-
-type PlacesOfProxyRow struct {
-	ID            string
-	Version       int64
-	CreatedAt     int64
-	UpdatedAt     int64
-	Name          string
-	LastStartedAt int64
-}
-
-// PlacesOfProxy returns the same for the profiles of a proxy.
-func (q *Queries) PlacesOfProxy(ctx context.Context, arg PlacesOfProxyParams) ([]PlacesOfProxyRow, error) {
-	rows, err := q.db.QueryContext(ctx, placesOfProxy,
-		arg.ProxyID,
-		arg.Trashed,
-		arg.WorkspaceID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.Status,
-		arg.OS,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []PlacesOfProxyRow{}
-	for rows.Next() {
-		var i PlacesOfProxyRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Version,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.Name,
-			&i.LastStartedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const placesOfStatus = `-- name: PlacesOfStatus :many
-SELECT id, version, created_at, updated_at, name, last_started_at FROM profiles
-WHERE status <> 'stopped' AND status = ?1
-  AND trashed = ?2
-  AND (CAST(?3 AS TEXT) IS NULL OR workspace_id = ?3)
-  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
-  AND (CAST(?5 AS TEXT) IS NULL OR instr(search_key, ?5) > 0)
-  AND (CAST(?6 AS TEXT) IS NULL OR NOT EXISTS (
-        SELECT 1 FROM json_each(?6) AS wanted WHERE instr(tags_key, char(10) || wanted.value || char(10)) = 0))
-  AND (CAST(?7 AS TEXT) IS NULL OR proxy_id = ?7)
-  AND (CAST(?8 AS TEXT) IS NULL OR os = ?8)
-`
-
-type PlacesOfStatusParams struct {
-	Status      string
-	Trashed     bool
-	WorkspaceID *string
-	Workspaces  *string
-	Search      *string
-	Tags        *string
-	ProxyID     *string
-	OS          *string
-}
-
-type PlacesOfStatusRow struct {
-	ID            string
-	Version       int64
-	CreatedAt     int64
-	UpdatedAt     int64
-	Name          string
-	LastStartedAt int64
-}
-
-// PlacesOfStatus returns what sorting the profiles of a status other than stopped needs. They are few, found by an index.
-func (q *Queries) PlacesOfStatus(ctx context.Context, arg PlacesOfStatusParams) ([]PlacesOfStatusRow, error) {
-	rows, err := q.db.QueryContext(ctx, placesOfStatus,
-		arg.Status,
-		arg.Trashed,
-		arg.WorkspaceID,
-		arg.Workspaces,
-		arg.Search,
-		arg.Tags,
-		arg.ProxyID,
-		arg.OS,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []PlacesOfStatusRow{}
-	for rows.Next() {
-		var i PlacesOfStatusRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Version,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.Name,
-			&i.LastStartedAt,
-		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

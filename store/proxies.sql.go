@@ -121,6 +121,67 @@ func (q *Queries) FindProxies(ctx context.Context, arg FindProxiesParams) ([]Fin
 	return items, nil
 }
 
+const getIndexedProxies = `-- name: GetIndexedProxies :many
+SELECT id, workspace_id, type, host, username, name, tags, notes, status, country, latency_ms, checked_at, created_at, updated_at
+FROM proxies WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
+`
+
+type GetIndexedProxiesRow struct {
+	ID          string
+	WorkspaceID string
+	Type        string
+	Host        string
+	Username    string
+	Name        string
+	Tags        string
+	Notes       string
+	Status      string
+	Country     string
+	LatencyMs   *int64
+	CheckedAt   int64
+	CreatedAt   int64
+	UpdatedAt   int64
+}
+
+// GetIndexedProxies returns the same of the existing proxies of a JSON array of ids, unsorted.
+func (q *Queries) GetIndexedProxies(ctx context.Context, ids string) ([]GetIndexedProxiesRow, error) {
+	rows, err := q.db.QueryContext(ctx, getIndexedProxies, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []GetIndexedProxiesRow{}
+	for rows.Next() {
+		var i GetIndexedProxiesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Type,
+			&i.Host,
+			&i.Username,
+			&i.Name,
+			&i.Tags,
+			&i.Notes,
+			&i.Status,
+			&i.Country,
+			&i.LatencyMs,
+			&i.CheckedAt,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const getPick = `-- name: GetPick :one
 SELECT proxy_id FROM picks WHERE profile_id = ?1 AND tag = ?2
 `
@@ -450,6 +511,72 @@ func (q *Queries) KeepPick(ctx context.Context, arg KeepPickParams) error {
 	return err
 }
 
+const listIndexedProxies = `-- name: ListIndexedProxies :many
+SELECT id, workspace_id, type, host, username, name, tags, notes, status, country, latency_ms, checked_at, created_at, updated_at
+FROM proxies WHERE id > CAST(?1 AS TEXT) ORDER BY id LIMIT CAST(?2 AS INTEGER)
+`
+
+type ListIndexedProxiesParams struct {
+	After string
+	Limit int64
+}
+
+type ListIndexedProxiesRow struct {
+	ID          string
+	WorkspaceID string
+	Type        string
+	Host        string
+	Username    string
+	Name        string
+	Tags        string
+	Notes       string
+	Status      string
+	Country     string
+	LatencyMs   *int64
+	CheckedAt   int64
+	CreatedAt   int64
+	UpdatedAt   int64
+}
+
+// ListIndexedProxies returns what the index of lists keeps of proxies, in the order of their ids.
+func (q *Queries) ListIndexedProxies(ctx context.Context, arg ListIndexedProxiesParams) ([]ListIndexedProxiesRow, error) {
+	rows, err := q.db.QueryContext(ctx, listIndexedProxies, arg.After, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListIndexedProxiesRow{}
+	for rows.Next() {
+		var i ListIndexedProxiesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Type,
+			&i.Host,
+			&i.Username,
+			&i.Name,
+			&i.Tags,
+			&i.Notes,
+			&i.Status,
+			&i.Country,
+			&i.LatencyMs,
+			&i.CheckedAt,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listPlainRotateURLs = `-- name: ListPlainRotateURLs :many
 SELECT id, rotate_url FROM proxies WHERE id > ?1 AND rotate_url <> '' AND rotate_sealed IS NULL ORDER BY id LIMIT CAST(?2 AS INTEGER)
 `
@@ -515,80 +642,6 @@ func (q *Queries) ListProfilesAtExit(ctx context.Context, arg ListProfilesAtExit
 			return nil, err
 		}
 		items = append(items, id)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listProxies = `-- name: ListProxies :many
-SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at, rotate_sealed FROM proxies
-WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
-  AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
-ORDER BY created_at DESC, id DESC
-LIMIT CAST(?5 AS INTEGER) OFFSET ?4
-`
-
-type ListProxiesParams struct {
-	AfterKey   int64
-	AfterID    string
-	Workspaces *string
-	Offset     int64
-	Limit      int64
-}
-
-// ListProxies returns proxies newest first, behind a position. Limit -1 returns all. store.ListProxies picks the query.
-func (q *Queries) ListProxies(ctx context.Context, arg ListProxiesParams) ([]Proxy, error) {
-	rows, err := q.db.QueryContext(ctx, listProxies,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Proxy{}
-	for rows.Next() {
-		var i Proxy
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Type,
-			&i.Host,
-			&i.Port,
-			&i.Username,
-			&i.Password,
-			&i.Name,
-			&i.Tags,
-			&i.Notes,
-			&i.RotateURL,
-			&i.Status,
-			&i.LastCheck,
-			&i.ProfileCount,
-			&i.ChecksTotal,
-			&i.ChecksOk,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.ExitIP,
-			&i.Country,
-			&i.LatencyMs,
-			&i.CheckedAt,
-			&i.Recent,
-			&i.RotatedAt,
-			&i.PickedAt,
-			&i.RotateSealed,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -707,82 +760,6 @@ func (q *Queries) ListProxiesDue(ctx context.Context, arg ListProxiesDueParams) 
 			&i.Tags,
 			&i.Revision,
 			&i.CheckedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listProxiesOfWorkspace = `-- name: ListProxiesOfWorkspace :many
-SELECT id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, status, last_check, profile_count, checks_total, checks_ok, revision, created_at, updated_at, exit_ip, country, latency_ms, checked_at, recent, rotated_at, picked_at, rotate_sealed FROM proxies
-WHERE workspace_id = ?1
-  AND (created_at, id) < (+CAST(?2 AS INTEGER), +CAST(?3 AS TEXT))
-  AND (CAST(?4 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?4)))
-ORDER BY created_at DESC, id DESC
-LIMIT CAST(?6 AS INTEGER) OFFSET ?5
-`
-
-type ListProxiesOfWorkspaceParams struct {
-	WorkspaceID string
-	AfterKey    int64
-	AfterID     string
-	Workspaces  *string
-	Offset      int64
-	Limit       int64
-}
-
-func (q *Queries) ListProxiesOfWorkspace(ctx context.Context, arg ListProxiesOfWorkspaceParams) ([]Proxy, error) {
-	rows, err := q.db.QueryContext(ctx, listProxiesOfWorkspace,
-		arg.WorkspaceID,
-		arg.AfterKey,
-		arg.AfterID,
-		arg.Workspaces,
-		arg.Offset,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Proxy{}
-	for rows.Next() {
-		var i Proxy
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.Type,
-			&i.Host,
-			&i.Port,
-			&i.Username,
-			&i.Password,
-			&i.Name,
-			&i.Tags,
-			&i.Notes,
-			&i.RotateURL,
-			&i.Status,
-			&i.LastCheck,
-			&i.ProfileCount,
-			&i.ChecksTotal,
-			&i.ChecksOk,
-			&i.Revision,
-			&i.CreatedAt,
-			&i.UpdatedAt,
-			&i.ExitIP,
-			&i.Country,
-			&i.LatencyMs,
-			&i.CheckedAt,
-			&i.Recent,
-			&i.RotatedAt,
-			&i.PickedAt,
-			&i.RotateSealed,
 		); err != nil {
 			return nil, err
 		}
@@ -948,148 +925,6 @@ func (q *Queries) ListProxiesToPick(ctx context.Context, arg ListProxiesToPickPa
 			&i.Tags,
 			&i.ProfileCount,
 			&i.PickedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const placesOfProxies = `-- name: PlacesOfProxies :many
-SELECT id,
-  CAST(CASE CAST(?1 AS TEXT) WHEN 'latency' THEN coalesce(latency_ms, -1) WHEN 'checkedAt' THEN iif(checked_at = 0, -1, checked_at)
-    WHEN 'updatedAt' THEN updated_at ELSE created_at END AS INTEGER) AS number,
-  CAST(CASE CAST(?1 AS TEXT) WHEN 'name' THEN name WHEN 'host' THEN host WHEN 'country' THEN country ELSE '' END AS TEXT) AS word,
-  CAST(iif(CAST(?2 AS INTEGER), name || char(10) || notes || char(10) || host || char(10) || username, '') AS TEXT) AS texts,
-  CAST(iif(CAST(?3 AS INTEGER), tags, '') AS TEXT) AS tags
-FROM proxies
-WHERE (CAST(?4 AS TEXT) IS NULL OR type = ?4)
-  AND (CAST(?5 AS TEXT) IS NULL OR status = ?5)
-  AND (CAST(?6 AS TEXT) IS NULL OR country = ?6)
-  AND (CAST(?7 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?7)))
-`
-
-type PlacesOfProxiesParams struct {
-	Sort       string
-	Searched   int64
-	Tagged     int64
-	Type       *string
-	Status     *string
-	Country    *string
-	Workspaces *string
-}
-
-type PlacesOfProxiesRow struct {
-	ID     string
-	Number int64
-	Word   string
-	Texts  string
-	Tags   string
-}
-
-// PlacesOfProxies returns what store.ListProxies needs to filter and sort proxies. A missing number is -1.
-func (q *Queries) PlacesOfProxies(ctx context.Context, arg PlacesOfProxiesParams) ([]PlacesOfProxiesRow, error) {
-	rows, err := q.db.QueryContext(ctx, placesOfProxies,
-		arg.Sort,
-		arg.Searched,
-		arg.Tagged,
-		arg.Type,
-		arg.Status,
-		arg.Country,
-		arg.Workspaces,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []PlacesOfProxiesRow{}
-	for rows.Next() {
-		var i PlacesOfProxiesRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Number,
-			&i.Word,
-			&i.Texts,
-			&i.Tags,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const placesOfProxiesOfWorkspace = `-- name: PlacesOfProxiesOfWorkspace :many
-SELECT id,
-  CAST(CASE CAST(?1 AS TEXT) WHEN 'latency' THEN coalesce(latency_ms, -1) WHEN 'checkedAt' THEN iif(checked_at = 0, -1, checked_at)
-    WHEN 'updatedAt' THEN updated_at ELSE created_at END AS INTEGER) AS number,
-  CAST(CASE CAST(?1 AS TEXT) WHEN 'name' THEN name WHEN 'host' THEN host WHEN 'country' THEN country ELSE '' END AS TEXT) AS word,
-  CAST(iif(CAST(?2 AS INTEGER), name || char(10) || notes || char(10) || host || char(10) || username, '') AS TEXT) AS texts,
-  CAST(iif(CAST(?3 AS INTEGER), tags, '') AS TEXT) AS tags
-FROM proxies
-WHERE workspace_id = ?4
-  AND (CAST(?5 AS TEXT) IS NULL OR type = ?5)
-  AND (CAST(?6 AS TEXT) IS NULL OR status = ?6)
-  AND (CAST(?7 AS TEXT) IS NULL OR country = ?7)
-  AND (CAST(?8 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?8)))
-`
-
-type PlacesOfProxiesOfWorkspaceParams struct {
-	Sort        string
-	Searched    int64
-	Tagged      int64
-	WorkspaceID string
-	Type        *string
-	Status      *string
-	Country     *string
-	Workspaces  *string
-}
-
-type PlacesOfProxiesOfWorkspaceRow struct {
-	ID     string
-	Number int64
-	Word   string
-	Texts  string
-	Tags   string
-}
-
-func (q *Queries) PlacesOfProxiesOfWorkspace(ctx context.Context, arg PlacesOfProxiesOfWorkspaceParams) ([]PlacesOfProxiesOfWorkspaceRow, error) {
-	rows, err := q.db.QueryContext(ctx, placesOfProxiesOfWorkspace,
-		arg.Sort,
-		arg.Searched,
-		arg.Tagged,
-		arg.WorkspaceID,
-		arg.Type,
-		arg.Status,
-		arg.Country,
-		arg.Workspaces,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []PlacesOfProxiesOfWorkspaceRow{}
-	for rows.Next() {
-		var i PlacesOfProxiesOfWorkspaceRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Number,
-			&i.Word,
-			&i.Texts,
-			&i.Tags,
 		); err != nil {
 			return nil, err
 		}

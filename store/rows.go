@@ -1,111 +1,87 @@
 package store
 
-import (
-	"context"
-	"slices"
-	"sync"
-)
+import "context"
 
-// Caches rows of profiles for the lists. Reading a row's thirty columns costs several times what finding the row
-// does. So a list reads ids and versions, and takes rows of the same version from here. The cache needs no
-// invalidation: a trigger increases a row's version on every change.
+// Reads rows through the caches.
 
-// place is a row that a list has found.
-type place struct {
-	ID      string
-	Version int64
+// Profile returns a profile outside the trash, or one inside it, that the scope sees. It fails with ErrNoRow if there is
+// none. What the row points to must not be changed.
+func (s *Store) Profile(ctx context.Context, sees Scope, id string, trashed bool) (Profile, error) {
+	row := s.profiles.get(id)
+	if row == nil {
+		read := s.profiles.read()
+		fresh, err := s.short.GetProfileAny(ctx, GetProfileAnyParams{ID: id})
+		if err != nil {
+			s.profiles.done(read)
+			return Profile{}, Typed(err)
+		}
+		row = &fresh
+		s.profiles.done(read, row)
+	}
+	if row.Trashed != trashed || !sees.Sees(row.WorkspaceID) {
+		return Profile{}, ErrNoRow
+	}
+	return *row, nil
 }
 
-// places converts the generated row types to place.
-func places[T ~struct {
-	ID      string
-	Version int64
-}](rows []T, err error) ([]place, error) {
-	out := make([]place, len(rows))
-	for i, row := range rows {
-		out[i] = place(row)
+// profilesAt returns the rows of some ids, in their order. A row that was deleted, or moved into or out of the trash
+// since the ids were found, is left out.
+func (s *Store) profilesAt(ctx context.Context, ids []string, trashed bool) ([]Profile, error) {
+	rows, err := rowsAt(s.profiles, ids, func(missing string) ([]Profile, error) {
+		return s.short.GetProfiles(ctx, GetProfilesParams{Ids: missing})
+	})
+	out := make([]Profile, 0, len(rows))
+	for _, row := range rows {
+		if row.Trashed == trashed {
+			out = append(out, *row)
+		}
 	}
 	return out, err
 }
 
-// rowCacheBytes is the approximate size of the cached rows in bytes. There are two generations. A full younger one
-// replaces the older one, which drops the rows that were not used since.
-const rowCacheBytes = 16 << 20
-
-// rowCache is safe for concurrent use.
-type rowCache struct {
-	mu             sync.Mutex
-	younger, older map[string]*Profile
-	size           int // of younger, bytes
-}
-
-func newRowCache() *rowCache { return &rowCache{younger: map[string]*Profile{}} }
-
-// get fills in the cached rows of the wanted versions, and returns the ids of the others.
-func (c *rowCache) get(wanted []place, rows []Profile) (missing []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i, w := range wanted {
-		row, ok := c.younger[w.ID]
-		if !ok {
-			if row, ok = c.older[w.ID]; ok {
-				c.put(row)
-			}
-		}
-		if ok && row.Version == w.Version {
-			rows[i] = *row
-		} else {
-			missing = append(missing, w.ID)
+// ProxiesAt returns the proxies of some ids that the scope sees, in their order. Proxies that have been deleted
+// meanwhile are left out. What the rows point to must not be changed.
+func (s *Store) ProxiesAt(ctx context.Context, ids []string, sees Scope) ([]Proxy, error) {
+	rows, err := rowsAt(s.proxies, ids, func(missing string) ([]Proxy, error) {
+		return s.short.GetProxies(ctx, GetProxiesParams{Ids: missing})
+	})
+	out := make([]Proxy, 0, len(rows))
+	for _, row := range rows {
+		if sees.Sees(row.WorkspaceID) {
+			out = append(out, *row)
 		}
 	}
-	return missing
+	return out, err
 }
 
-func (c *rowCache) add(rows []Profile) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i := range rows {
-		c.put(&rows[i])
+// rowsAt returns the rows of some ids, in their order. read reads those that are not cached: a JSON array of ids.
+func rowsAt[T any](c *cache[T], ids []string, read func(ids string) ([]T, error)) ([]*T, error) {
+	found, missing, reading := c.getAll(ids)
+	if len(missing) == 0 {
+		return found, nil
 	}
-}
-
-func (c *rowCache) put(row *Profile) {
-	if c.size > rowCacheBytes/2 {
-		c.younger, c.older, c.size = map[string]*Profile{}, c.younger, 0
+	fresh, err := read(*jsonText(missing))
+	if err != nil {
+		c.done(reading)
+		return nil, Typed(err)
 	}
-	c.size += sizeOf(row)
-	c.younger[row.ID] = row
-}
-
-// sizeOf returns the approximate size of a row: the struct with its short strings, and the strings that can be long.
-func sizeOf(row *Profile) int {
-	n := 1000 + len(row.Name) + len(row.Notes) + len(row.SearchKey) + len(row.Tags) + len(row.TagsKey) + len(row.StartURLs) +
-		len(row.Locale) + len(row.AllowLocal) +
-		len(row.AllowHosts) + len(row.DenyHosts) + len(row.LocalhostVia) + len(row.FallbackProxyIDs)
-	if row.LastRun != nil {
-		n += len(*row.LastRun)
+	byID := make(map[string]*T, len(fresh))
+	rows := make([]*T, 0, len(ids))
+	for i := range fresh {
+		id, _ := c.describe(&fresh[i])
+		byID[id] = &fresh[i]
+		rows = append(rows, &fresh[i])
 	}
-	return n
-}
-
-// rowsAt returns the rows at some places, in their order. A row that was deleted, or moved into or out of the trash
-// since the places were read, is left out.
-func (s *Store) rowsAt(ctx context.Context, wanted []place, f ProfileFilter) ([]Profile, error) {
-	rows := make([]Profile, len(wanted))
-	missing := s.rows.get(wanted, rows)
-	if len(missing) > 0 {
-		fresh, err := s.short.GetProfiles(ctx, GetProfilesParams{Ids: *jsonText(missing), Workspaces: f.Workspaces})
-		if err != nil {
-			return nil, err
+	c.done(reading, rows...)
+	rows = rows[:0]
+	for i, id := range ids {
+		row := found[i]
+		if row == nil {
+			row = byID[id]
 		}
-		s.rows.add(fresh)
-		at := make(map[string]int, len(wanted))
-		for i, w := range wanted {
-			at[w.ID] = i
-		}
-		for _, row := range fresh {
-			rows[at[row.ID]] = row
+		if row != nil {
+			rows = append(rows, row)
 		}
 	}
-	return slices.DeleteFunc(rows, func(row Profile) bool { return row.ID == "" || row.Trashed != f.Trashed }), nil
+	return rows, nil
 }

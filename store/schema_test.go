@@ -37,6 +37,9 @@ func schemaOf(t *testing.T, db *sql.DB) []string {
 					out = append(out, table+" "+kind+inside+")")
 				}
 			}
+			for _, column := range collated.FindAllStringSubmatch(normal(text), -1) {
+				out = append(out, table+" collation "+column[1]+" "+column[2])
+			}
 		}
 	}
 	for _, text := range list(t, db, `SELECT type, name, sql FROM sqlite_schema WHERE type <> 'table' AND sql IS NOT NULL`) {
@@ -79,6 +82,9 @@ func list(t *testing.T, db *sql.DB, query string, args ...any) []string {
 	}
 	return out
 }
+
+// collated finds the columns that name a collation, which no PRAGMA tells without an index.
+var collated = regexp.MustCompile(`(\w+) TEXT[^,]* COLLATE (\w+)`)
 
 var comments = regexp.MustCompile(`--[^\n]*`)
 
@@ -152,10 +158,10 @@ func TestSchemaFileEqualsMigrations(t *testing.T) {
 		{") STRICT;", ");"},
 		{") STRICT, WITHOUT ROWID;", ") STRICT;"},
 		{"NOT NULL COLLATE NOCASE", "NOT NULL"},
-		{"(workspace_id, trashed, name, id)", "(workspace_id, trashed, name COLLATE BINARY, id)"},
-		{"(trashed, updated_at, id)", "(trashed, id, updated_at)"},
-		{"(trashed, updated_at, id)", "(trashed, updated_at DESC, id)"},
-		{"(trashed, updated_at, id)", "(trashed, updated_at + 1, id)"},
+		{"(workspace_id, trashed, created_at, id)", "(workspace_id COLLATE NOCASE, trashed, created_at, id)"},
+		{"(workspace_id, trashed, created_at, id)", "(workspace_id, trashed, id, created_at)"},
+		{"(workspace_id, trashed, created_at, id)", "(workspace_id, trashed, created_at DESC, id)"},
+		{"(workspace_id, trashed, created_at, id)", "(workspace_id, trashed, created_at + 1, id)"},
 		{"AS (trashed_at IS NOT NULL)", "AS (trashed_at IS NULL)"},
 		{"ON runs (started_at, id) WHERE ended_at IS NULL", "ON runs (started_at, id)"},
 		{"REFERENCES proxies (id) ON DELETE CASCADE", "REFERENCES proxies (id)"},

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"warren/store/index"
 )
 
 // FileName is the database's name in the data folder. SQLite keeps "-wal" and "-shm" files beside it.
@@ -36,11 +38,19 @@ type Store struct {
 	short    *Queries      // statements that no context cancels
 	long     *Queries      // statements that end with their context
 	prepared []*statements // of both
-	rows     *rowCache
+	profiles *cache[Profile]
+	proxies  *cache[Proxy]
 	writer   *writer
-	keys     keyring
-	ready    readiness
-	closed   sync.Once
+
+	// The indexes of lists, and the goroutines that load them. cancel ends those.
+	ofProfiles, ofProxies, ofAudit *listIndex
+	background                     sync.WaitGroup
+	ctx                            context.Context
+	cancel                         context.CancelFunc
+
+	keys   keyring
+	ready  readiness
+	closed sync.Once
 }
 
 // Open opens the database in dir, creates it if it is missing, and migrates it. An existing file is examined first,
@@ -67,7 +77,11 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 
 // open runs the steps of Open that change the file. On failure it closes everything it opened.
 func open(ctx context.Context, dir, path string, found schemaVersion, o Options) (s *Store, err error) {
-	s = &Store{rows: newRowCache()}
+	s = &Store{profiles: newCache(describeProfile), proxies: newCache(describeProxy),
+		ofProfiles: newListIndex("profiles", indexedProfiles{}, profileOrders(), o.Logger),
+		ofProxies:  newListIndex("proxies", indexedProxies{}, proxyOrders(), o.Logger),
+		ofAudit:    newListIndex("audit", indexedAudit{}, []index.Order{{}}, o.Logger)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
 			_ = s.close()
@@ -75,7 +89,7 @@ func open(ctx context.Context, dir, path string, found schemaVersion, o Options)
 		}
 	}()
 	db := openPool(dsn(path, writerPragmas), 1)
-	s.writer = newWriter(db, o.Logger)
+	s.writer = newWriter(db, o.Logger, newFollower(s))
 	if err := migrate(ctx, db, found, o.Logger); err != nil {
 		return s, err
 	}
@@ -101,6 +115,21 @@ func open(ctx context.Context, dir, path string, found schemaVersion, o Options)
 // which saves two goroutines per statement; the context's values are kept. Errors are the driver's; Typed classifies
 // them.
 func (s *Store) Read() *Queries { return s.short }
+
+// LoadLists loads the indexes of lists in the background. Without it the first list that needs one waits.
+func (s *Store) LoadLists() {
+	s.ofProfiles.start(s)
+	s.ofProxies.start(s)
+	s.ofAudit.start(s)
+}
+
+// Forget drops all rows and indexes in memory. Whoever changes the database past the store must call it afterwards.
+func (s *Store) Forget() {
+	for _, table := range s.writer.follow.tables {
+		table.cache.clear()
+		table.index.reset()
+	}
+}
 
 // readyTTL is how long a good result of Ready is reused, so that frequent callers cause no more writes.
 const readyTTL = time.Second
@@ -138,6 +167,8 @@ func (s *Store) Close() (err error) {
 
 func (s *Store) close() error {
 	var errs []error
+	s.cancel()
+	s.background.Wait()
 	for _, statements := range s.prepared {
 		errs = append(errs, statements.close())
 	}

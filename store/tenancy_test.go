@@ -33,6 +33,10 @@ var internalQueries = map[string]string{
 	"ListWorkspaceIDs":        "checks over time, of every workspace",
 	"SetPicked":               "by a start, whose proxy was read under the key's workspaces",
 	"GetPick":                 "by a start, whose profile was read under the key's workspaces",
+	"ListIndexedProfiles":     "the index of lists, of every workspace; a query of it takes the key's workspaces",
+	"GetIndexedProfiles":      "the index of lists, of every workspace; a query of it takes the key's workspaces",
+	"ListIndexedProxies":      "the index of lists, of every workspace; a query of it takes the key's workspaces",
+	"GetIndexedProxies":       "the index of lists, of every workspace; a query of it takes the key's workspaces",
 	"KeepPick":                "by a start, whose profile and proxy were read under the key's workspaces",
 	"ListProxiesDue":          "checks over time, of every workspace",
 	"ListProxiesCheckedAhead": "checks over time, of every workspace",
@@ -217,10 +221,6 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	err4 = errors.Join(err4, err5, err6)
 	err4 = errors.Join(err4, q.UpsertTraffic(ctx, UpsertTrafficParams{RunID: "run", ProxyID: proxy.ID, Day: 7, ProfileID: profile.ID,
 		WorkspaceID: "mine", BytesUp: 1}))
-	if query == "PlacesOfStatus" {
-		_, err := q.SetProfileStatus(ctx, SetProfileStatusParams{ID: profile.ID, Status: "running"})
-		err4 = errors.Join(err4, err)
-	}
 	if query == "RestoreProfile" {
 		_, err := q.TrashProfile(ctx, TrashProfileParams{ID: profile.ID, TrashedAt: 1})
 		err4 = errors.Join(err4, err)
@@ -233,7 +233,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		t.Fatal(err)
 	}
-	id, last := profile.ID, beforeAll(false)
+	id, last := profile.ID, beforeAll()
 	switch {
 	case query == "DeleteEmptyWorkspace":
 		id = "empty"
@@ -249,19 +249,12 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		id = "key"
 	}
 	world := map[string]any{"ID": id, "ProfileID": profile.ID, "ProxyID": proxy.ID, "WorkspaceID": "mine", "Kind": "run",
-		"Ids": *jsonText([]string{profile.ID, proxy.ID}), "Status": "running", "Revision": int64(1), "Limit": int64(10),
+		"Ids": *jsonText([]string{profile.ID, proxy.ID, "audit"}), "Status": "running", "Revision": int64(1), "Limit": int64(10),
 		"FromDay": int64(7), "ToDay": int64(7), "Name": "p", "OS": "linux", "BrowserVersion": "1", "Tags": "[]", "SearchKey": "p",
 		"StartURLs": "[]", "Timezone": "auto", "Locale": "auto", "Geolocation": "auto", "WebRTC": "off", "BackgroundTraffic": "refuse",
 		"AllowLocal": "[]", "Consistency": "warn", "FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]",
 		"Addresses": fmt.Sprintf(`[["%s","%s",%d,"%s"]]`, proxy.Type, proxy.Host, proxy.Port, proxy.Username), "DenyHosts": "[]",
 		"LocalhostVia": "[]", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
-	switch {
-	case strings.HasSuffix(query, "ByNameDesc"):
-		world["AfterKey"], world["AfterID"] = last.Text, last.ID
-	case !strings.HasSuffix(query, "Asc"):
-		world["AfterKey"], world["AfterID"] = last.Number, last.ID
-	case !strings.Contains(query, "ByName"):
-		world["AfterKey"] = beforeAll(true).Number
-	}
+	world["AfterKey"], world["AfterID"] = last.Number, last.ID
 	return world
 }

@@ -102,6 +102,7 @@ type writer struct {
 	started bool          // the loop runs
 	length  int           // groupLength and groupTime, except in tests
 	time    time.Duration
+	follow  *follower // of the loop's goroutine
 
 	// Used by the loop's goroutine only:
 	conn  *sql.Conn
@@ -110,9 +111,9 @@ type writer struct {
 	group []*write // functions of the current transaction
 }
 
-func newWriter(db *sql.DB, log *slog.Logger) *writer {
-	return &writer{db: db, log: log, queue: make(chan *write, queueLength), closing: make(chan struct{}), stopped: make(chan struct{}),
-		length: groupLength, time: groupTime}
+func newWriter(db *sql.DB, log *slog.Logger, follow *follower) *writer {
+	return &writer{db: db, log: log, follow: follow, queue: make(chan *write, queueLength), closing: make(chan struct{}),
+		stopped: make(chan struct{}), length: groupLength, time: groupTime}
 }
 
 // connect opens the connection, also after a fault.
@@ -120,6 +121,9 @@ func (w *writer) connect(ctx context.Context) error {
 	conn, err := w.db.Conn(ctx)
 	if err != nil {
 		return err
+	}
+	if err := w.follow.attach(conn); err != nil {
+		return errors.Join(err, conn.Close())
 	}
 	w.conn = conn
 	w.stmts = newStatements(conn, true)
@@ -133,6 +137,7 @@ func (w *writer) disconnect() {
 		return
 	}
 	_ = w.stmts.close()
+	_ = w.follow.detach(w.conn)
 	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn }) // removes the connection from the pool
 	_ = w.conn.Close()
 	w.conn, w.stmts, w.q = nil, nil, nil
@@ -199,11 +204,20 @@ func (w *writer) transact(first *write) {
 			return
 		}
 	}
-	if err := w.exec("COMMIT"); err != nil {
+	if err := w.commit(); err != nil {
 		w.abort(err)
 		return
 	}
+	w.follow.apply(context.Background(), w.q)
 	w.answer()
+}
+
+// commit ends the transaction, unless a change could not be followed.
+func (w *writer) commit() error {
+	if w.follow.failed != nil {
+		return w.follow.failed
+	}
+	return w.exec("COMMIT")
 }
 
 // next returns the next waiting function of the group, or nil.
@@ -275,6 +289,11 @@ func (w *writer) answer() {
 // abort undoes the transaction and fails its group with the cause.
 func (w *writer) abort(cause error) {
 	w.disconnect() // closing the connection rolls back, even where ROLLBACK would fail
+	if w.connect(context.Background()) == nil {
+		w.follow.apply(context.Background(), w.q) // a COMMIT that failed may be on the disk all the same
+	} else {
+		w.follow.reset()
+	}
 	for _, lost := range w.group {
 		lost.err = fmt.Errorf("the shared transaction was rolled back: %w", Typed(cause))
 	}
