@@ -169,7 +169,7 @@ func (s *settingSources) lists() []settingList {
 		{"the values of AddProfile", "queries", s.query("AddProfile", 2)},
 		{"the columns of UpdateProfile", "queries", s.updated()},
 		{"the members of profileJSON", "api", s.members("profileJSON")},
-		{"the members of profileInput", "api", s.members("profileInput")},
+		{"the members of ProfileInput", "api", s.members("ProfileInput")},
 		{"the document's ProfileJSON", "docs", s.documented("ProfileJSON")},
 		{"the document's ProfileInput", "docs", s.documented("ProfileInput")},
 		{"the web form's values", "web", functionKeys(s.form, "toValues")},
@@ -188,9 +188,9 @@ func missingSettings(s *settingSources) (out []complaint) {
 			}
 		}
 	}
-	for _, name := range s.members("profileInput") { // the other way round: nothing is taken that no column keeps
+	for _, name := range s.members("ProfileInput") { // the other way round: nothing is taken that no column keeps
 		if name != "workspaceId" && !slices.Contains(settings, name) {
-			out = append(out, complaint{"api", "columns: " + name, "profileInput takes " + name + ", which is no column of profiles"})
+			out = append(out, complaint{"api", "columns: " + name, "ProfileInput takes " + name + ", which is no column of profiles"})
 		}
 	}
 	return append(out, partialParams(s.house)...)

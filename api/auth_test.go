@@ -84,9 +84,10 @@ func routeTable() map[string]route {
 		"GET /live/{capability}":                                     {kind: "capability"},
 		"GET /live/{capability}/downloads/{download}":                {kind: "capability"},
 		// TestBatchFaults has the scopes of the actions
-		"POST " + p + "/profiles/batch":    {scope: "read", body: `{}`},
-		"GET " + p + "/pressure":           {scope: "read"},
-		"GET " + p + "/profiles/{id}/runs": {scope: "read", kind: "profile"},
+		"POST " + p + "/profiles/batch":        {scope: "read", body: `{}`},
+		"POST " + p + "/profiles/batch-create": {scope: "write", body: `{"count":2,"name":"x"}`},
+		"GET " + p + "/pressure":               {scope: "read"},
+		"GET " + p + "/profiles/{id}/runs":     {scope: "read", kind: "profile"},
 	}
 }
 

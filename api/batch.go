@@ -169,7 +169,7 @@ func (s *API) batchOne(ctx context.Context, id string, in *batchInput) (result b
 	case "restore":
 		changed, err = s.restoreProfile(ctx, &profileRestore{ProfilePath: path})
 	case "setProxy":
-		changed, err = s.changeProfile(ctx, profileUpdate{ProfilePath: path, Body: profileInput{ProxyID: in.ProxyID}})
+		changed, err = s.changeProfile(ctx, profileUpdate{ProfilePath: path, Body: ProfileInput{ProxyID: in.ProxyID}})
 	default:
 		changed, err = s.changeTags(ctx, path, in)
 	}
@@ -212,7 +212,7 @@ func (s *API) changeTags(ctx context.Context, path ProfilePath, in *batchInput) 
 			return s.profileAnswer(row)
 		}
 		changed, err := s.changeProfile(ctx, profileUpdate{ProfilePath: path, IfMatch: etag(row.Revision),
-			Body: profileInput{Tags: opt[[]string]{Set: true, Value: tags}}})
+			Body: ProfileInput{Tags: opt[[]string]{Set: true, Value: tags}}})
 		if err == nil || !problem.Is(err, problem.Changed) {
 			return changed, err
 		}

@@ -31,9 +31,10 @@ func TestManyValues(t *testing.T) {
 	a := newAPI(t)
 	many := strings.Repeat("0,", maxValues) + "0"
 	for path, body := range map[string]string{
-		"/profiles/batch":    `{"action":"start","ids":[` + many + `]}`,
-		"/proxies/check-all": `{"ids":[` + many + `]}`,
-		"/profiles":          `{"name":"x","tags":[` + many + `]}`,
+		"/profiles/batch":        `{"action":"start","ids":[` + many + `]}`,
+		"/profiles/batch-create": `{"count":1,"name":"x","proxies":[` + many + `]}`,
+		"/proxies/check-all":     `{"ids":[` + many + `]}`,
+		"/profiles":              `{"name":"x","tags":[` + many + `]}`,
 	} {
 		a.do(t, "POST", path, body).refused(t, 400, "malformed_json").equal(t, "errors.0.message", fmt.Sprintf("holds more than %d values",
 			maxValues))

@@ -79,7 +79,7 @@ func (f *faults) viaEntries(location string, entries viaList) viaList {
 }
 
 // checkBypasses refuses what this server lets no page reach: its own address, and everything private where that is closed.
-func (s *API) checkBypasses(in *profileInput, f *faults) {
+func (s *API) checkBypasses(in *ProfileInput, f *faults) {
 	check := func(location string, entries []string, isOwn func(string) bool, own string) {
 		f.require(len(entries) == 0 || s.cfg.AllowPrivate, location, closedPrivate)
 		for i, entry := range entries {

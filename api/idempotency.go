@@ -42,8 +42,8 @@ func newIdempotency(st *store.Store, log *slog.Logger) *idempotency {
 // covers reports whether the operation takes an Idempotency-Key: it creates something or starts a browser.
 func (i *idempotency) covers(pattern string) bool {
 	switch strings.Replace(pattern, " "+Prefix, " ", 1) {
-	case "POST /profiles", "POST /proxies", "POST /proxies/import", "POST /keys", "POST /profiles/{id}/start",
-		"POST /profiles/{id}/restart", "POST /profiles/{id}/restore", "POST /profiles/{id}/capabilities":
+	case "POST /profiles", "POST /profiles/batch-create", "POST /proxies", "POST /proxies/import", "POST /keys",
+		"POST /profiles/{id}/start", "POST /profiles/{id}/restart", "POST /profiles/{id}/restore", "POST /profiles/{id}/capabilities":
 		return true
 	}
 	return false
@@ -84,11 +84,14 @@ func (i *idempotency) serve(w http.ResponseWriter, r *http.Request, key string, 
 	rec := &recorder{ResponseWriter: w, status: http.StatusOK}
 	defer func() { i.save(ctx, place, rec) }()
 	r = r.WithContext(ctx)
-	if first != nil {
+	switch {
+	case first == nil:
+		requestOf(ctx).idempotencyKey = &place
+	case strings.HasSuffix(r.URL.Path, "/batch-create"): // made many: its own operation reads them
+		requestOf(ctx).made = first.Object
+	default:
 		r = asRead(r, first.Object)
 		rec.location = r.URL.Path
-	} else {
-		requestOf(ctx).idempotencyKey = &place
 	}
 	next.ServeHTTP(rec, r)
 	rec.done = true

@@ -17,7 +17,8 @@ import (
 func slowOperations() []string {
 	return []string{
 		"POST /profiles/{id}/start", "POST /profiles/{id}/stop", "POST /profiles/{id}/restart", "POST /profiles/{id}/failback",
-		"POST /profiles/batch", "POST /profiles/{id}/leak-test", "GET /profiles/{id}/screenshot", "GET /profiles/{id}/pdf",
+		"POST /profiles/batch", "POST /profiles/batch-create", "POST /profiles/{id}/leak-test",
+		"GET /profiles/{id}/screenshot", "GET /profiles/{id}/pdf",
 		"GET /profiles/{id}/explain", "GET /profiles/{id}/traffic",
 		"POST /proxies/{id}/check", "POST /proxies/check", "POST /proxies/check-all", "POST /proxies/{id}/rotate",
 		"POST /proxies/import", "GET /proxies/export", "GET /proxies/{id}/traffic",

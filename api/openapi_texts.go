@@ -9,6 +9,13 @@ var descriptions = map[string]string{
 	"createProfile": "Takes `Idempotency-Key`: the same key and body within 24 hours gets the first answer again. Refusals (401, " +
 		"403, 413, 415, 422), 409, 429 and 5xx are not stored. Answers of more than 64 KiB are not stored either. Of " +
 		"one API key the newest 1,000 answers are stored.",
+	"createProfiles": "In one transaction: all of them, or none. They share the settings of the request. `{n}` in `name` is each " +
+		"profile's number, from `firstNumber`. The answer has all profiles on one page, in that order. `proxies` gives them " +
+		"proxies: with `each` every one gets a proxy that no other profile uses, a list of ids has one for each. Too few are " +
+		"422 `validation_failed`, which says how many there are.\n\n" +
+		"At most 10,000 at once, and an answer of at most 16 MiB. Other writes wait for the transaction, 0.3 s with 10,000. One " +
+		"event is published, `profile.batch_created`. Takes `Idempotency-Key`. An answer of more than 64 KiB is not " +
+		"stored: the same request gets what is there of its profiles.",
 	"updateProfile": updateProfileText,
 	"patchProfile":  updateProfileText,
 	"deleteProfile": "Moves the profile and its data to the trash. `permanent=true` deletes both now, also from the trash. A " +

@@ -291,6 +291,7 @@ func isEchoable(location string, value any) bool {
 var shapeMessages = map[string]string{
 	"browserVersion": `must be a string of digits, "1" to "999"`,
 	"locale":         `must be "auto", "system" or a list of language tags such as ["de-DE","en"]`,
+	"proxies":        `must be "each", {"tag","pick"} with pick random, leastUsed or roundRobin, a list of ids, or null`,
 	"proxyId":        `must be an id, null, or {"tag","pick"} with pick random, leastUsed, roundRobin or sticky`,
 	"geolocation":    `must be "auto", "off" or {"latitude","longitude","accuracy"}`,
 }

@@ -16,8 +16,8 @@ import (
 
 // The table of a profile's settings, and what create and update make of it.
 
-// profileInput is a profile as a request brings it: all of it on create, the members to change on update.
-type profileInput struct {
+// ProfileInput is a profile as a request brings it: all of it on create, the members to change on update.
+type ProfileInput struct {
 	WorkspaceID       opt[string]      `json:"workspaceId,omitempty" doc:"The workspace that owns it; it never changes. Default: the key's only workspace, else default." example:"default"`
 	Name              opt[string]      `json:"name,omitempty" nullable:"false" doc:"1 to 200 characters. Need not be unique." example:"Shop, Berlin"`
 	OS                opt[string]      `json:"os,omitempty" doc:"win, mac or linux (windows, macos, darwin and lin are taken too). Default: this machine's." example:"win"`
@@ -46,7 +46,7 @@ type profileInput struct {
 }
 
 // settings is the table of a profile's settings. Each row has the member's name in JSON, when a running browser takes a change, the
-// default, the way from the member to its column, and the member's check. A new setting is a row here, a field of profileInput and of
+// default, the way from the member to its column, and the member's check. A new setting is a row here, a field of ProfileInput and of
 // profileJSON, a column with its queries, and a field of the web form. TestSettings fails where one is missing.
 var settings = []setting{
 	newSetting("name", runs.NoEffect, "", text[string], lineOf(1, 200)),
@@ -84,25 +84,25 @@ type setting struct {
 
 // rule ties a member of a request to a column of a row.
 type rule interface {
-	check(in *profileInput, f *faults)          // normalises the member's value, and notes what the schema cannot
-	merge(in *profileInput, row *store.Profile) // writes the member into the column; null sets the default
+	check(in *ProfileInput, f *faults)          // normalises the member's value, and notes what the schema cannot
+	merge(in *ProfileInput, row *store.Profile) // writes the member into the column; null sets the default
 	reset(row *store.Profile)                   // sets the default
 }
 
 // newSetting makes a row for a member of type T and a column of type C. The column has the Go name of the member's field. valid may be
 // nil: the schema checks the member. Types that do not fit panic when the program starts.
 func newSetting[T, C any](name string, effect runs.Effect, byDefault C, convert func(T) C, valid func(*faults, string, T) T) setting {
-	members := reflect.VisibleFields(reflect.TypeFor[profileInput]())
+	members := reflect.VisibleFields(reflect.TypeFor[ProfileInput]())
 	member := slices.IndexFunc(members, func(f reflect.StructField) bool { return strings.HasPrefix(f.Tag.Get("json"), name+",") })
 	if member < 0 {
-		panic(name + " is no member of profileInput")
+		panic(name + " is no member of ProfileInput")
 	}
 	column, ok := reflect.TypeFor[store.Profile]().FieldByName(members[member].Name)
 	if !ok {
 		panic(name + " is no column of profiles")
 	}
 	r := &ruleOf[T, C]{"body." + name, member, column.Index[0], byDefault, convert, valid}
-	r.member(new(profileInput))
+	r.member(new(ProfileInput))
 	r.column(new(store.Profile))
 	return setting{name, effect, r}
 }
@@ -110,13 +110,13 @@ func newSetting[T, C any](name string, effect runs.Effect, byDefault C, convert 
 // ruleOf is the rule of a member of type T and a column of type C.
 type ruleOf[T, C any] struct {
 	location           string
-	memberAt, columnAt int // fields of profileInput and of store.Profile
+	memberAt, columnAt int // fields of ProfileInput and of store.Profile
 	byDefault          C
 	convert            func(T) C
 	valid              func(f *faults, location string, value T) T
 }
 
-func (r *ruleOf[T, C]) member(in *profileInput) *opt[T] {
+func (r *ruleOf[T, C]) member(in *ProfileInput) *opt[T] {
 	return reflect.ValueOf(in).Elem().Field(r.memberAt).Addr().Interface().(*opt[T])
 }
 
@@ -124,13 +124,13 @@ func (r *ruleOf[T, C]) column(row *store.Profile) *C {
 	return reflect.ValueOf(row).Elem().Field(r.columnAt).Addr().Interface().(*C)
 }
 
-func (r *ruleOf[T, C]) check(in *profileInput, f *faults) {
+func (r *ruleOf[T, C]) check(in *ProfileInput, f *faults) {
 	if m := r.member(in); r.valid != nil && m.given() {
 		m.Value = r.valid(f, r.location, m.Value)
 	}
 }
 
-func (r *ruleOf[T, C]) merge(in *profileInput, row *store.Profile) {
+func (r *ruleOf[T, C]) merge(in *ProfileInput, row *store.Profile) {
 	switch m := r.member(in); {
 	case m.Null:
 		r.reset(row)
@@ -181,7 +181,7 @@ func jsonText[T any](v T) *string {
 }
 
 // check normalises the members of the request, and notes what is wrong with them. It reads nothing but the request.
-func (in *profileInput) check(f *faults) {
+func (in *ProfileInput) check(f *faults) {
 	f.require(!in.Name.Null, "body.name", "has no default: it cannot be null")
 	for _, s := range settings {
 		s.check(in, f)
@@ -192,7 +192,7 @@ func (in *profileInput) check(f *faults) {
 }
 
 // merge writes the members of the request into a row; null sets the default.
-func (in *profileInput) merge(row *store.Profile) {
+func (in *ProfileInput) merge(row *store.Profile) {
 	for _, s := range settings {
 		s.merge(in, row)
 	}
@@ -228,7 +228,7 @@ func (f *faults) fallbacks(location string, ids []string) []string {
 }
 
 // checkProxies notes what is wrong with the proxies that the request names. merged is the profile as the request would have it.
-func (in *profileInput) checkProxies(ctx context.Context, q *store.Queries, c *caller, merged store.Profile, f *faults) error {
+func (in *ProfileInput) checkProxies(ctx context.Context, q *store.Queries, c *caller, merged store.Profile, f *faults) error {
 	var own string
 	if merged.ProxyID != nil {
 		own = *merged.ProxyID

@@ -166,7 +166,7 @@ func (s *API) getProfile(ctx context.Context, in *profileGet) (*ProfileBody, err
 
 // profileCreate is a profile to make. The schema refuses members that only the server sets.
 type profileCreate struct {
-	Body profileInput
+	Body ProfileInput
 
 	workspace string
 }
@@ -217,7 +217,7 @@ func (s *API) createProfile(ctx context.Context, in *profileCreate) (*ProfileBod
 }
 
 // merge merges a request into a row, and returns its faults that the database and this server show.
-func (s *API) merge(ctx context.Context, q *store.Queries, in *profileInput, row *store.Profile) (f faults, err error) {
+func (s *API) merge(ctx context.Context, q *store.Queries, in *ProfileInput, row *store.Profile) (f faults, err error) {
 	in.merge(row)
 	s.checkBypasses(in, &f)
 	err = in.checkProxies(ctx, q, callerOf(ctx), *row, &f)
@@ -225,7 +225,7 @@ func (s *API) merge(ctx context.Context, q *store.Queries, in *profileInput, row
 }
 
 // mergeChange is merge for a profile that exists.
-func (s *API) mergeChange(ctx context.Context, q *store.Queries, in *profileInput, row *store.Profile) (faults, error) {
+func (s *API) mergeChange(ctx context.Context, q *store.Queries, in *ProfileInput, row *store.Profile) (faults, error) {
 	f, err := s.merge(ctx, q, in, row)
 	f.otherWorkspace(in.WorkspaceID, row.WorkspaceID)
 	return f, err
@@ -236,7 +236,7 @@ type profileUpdate struct {
 	ProfilePath
 	CloseOldQuery
 	IfMatch string `header:"If-Match" doc:"The ETag that was read: 412 when the profile has changed since."`
-	Body    profileInput
+	Body    ProfileInput
 }
 
 func (profileUpdate) example() any {
@@ -385,6 +385,7 @@ func startedAt(ms int64) *time.Time {
 // The parameters of the queries that write a row.
 var (
 	insertOf = columnsInto[store.AddProfileParams]()
+	manyOf   = columnsInto[store.InsertProfilesParams]()
 	updateOf = columnsInto[store.UpdateProfileParams]()
 )
 

@@ -19,6 +19,7 @@ type request struct {
 	base           string // the client's address of this server: scheme://host and a reverse proxy's path prefix
 	caller         *caller
 	idempotencyKey *store.GetIdempotencyParams // the row of the answer, with an Idempotency-Key
+	made           string                      // what this request made the first time, if its answer is not stored
 	http           *http.Request               // as received
 	accept         string                      // the Accept header as received
 	queryFaults    faults                      // faults of the query string

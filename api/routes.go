@@ -31,6 +31,7 @@ func (s *API) routes() {
 	add(s, scopeRead, "GET /profiles/{id}/explain", "explainProfile", "Explain the effective settings of a profile",
 		s.explainProfile)
 	add(s, scopeWrite, "POST /profiles/{id}/restore", "restoreProfile", "Restore a profile from the trash", s.restoreProfile)
+	add(s, scopeWrite, "POST /profiles/batch-create", "createProfiles", "Create many profiles", s.createProfiles)
 	add(s, scopeRead, "POST /profiles/batch", "batchProfiles", "Run one action on many profiles", s.batch)
 	add(s, scopeRead, "GET /profiles/{id}/runs", "listProfileRuns", "List a profile's runs", s.listProfileRuns)
 	add(s, scopeRead, "GET /runs", "listRuns", "List the current runs", s.listRuns)

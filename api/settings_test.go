@@ -61,7 +61,7 @@ func fieldNames[T any]() (names []string) {
 // rowWith is a new profile with a request of one setting merged.
 func rowWith(t *testing.T, name, sample string) store.Profile {
 	t.Helper()
-	var in profileInput
+	var in ProfileInput
 	if err := json.Unmarshal([]byte(`{"`+name+`":`+sample+`}`), &in); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -164,7 +164,7 @@ func TestSettings(t *testing.T) {
 	answered := []string{"id", "workspaceId", "proxyMissing", "status", "run", "lastRun", "lastStartedAt", "diskBytes", "createdAt",
 		"updatedAt", "trashedAt"}
 	for list, l := range map[string]struct{ has, want []string }{
-		"profileInput":                    {jsonNames[profileInput](), append([]string{"workspaceId"}, names...)},
+		"ProfileInput":                    {jsonNames[ProfileInput](), append([]string{"workspaceId"}, names...)},
 		"the document's ProfileInput":     {schemaNames(t, "ProfileInput"), append([]string{"workspaceId"}, names...)},
 		"profileJSON":                     {jsonNames[profileJSON](), append(answered, names...)},
 		"the document's ProfileJSON":      {schemaNames(t, "ProfileJSON"), append(answered, names...)},
@@ -195,7 +195,7 @@ func TestColumnsOfARow(t *testing.T) {
 // BenchmarkProfileInput measures what the table costs a create: defaults, checks, merge and the query's parameters.
 func BenchmarkProfileInput(b *testing.B) {
 	for b.Loop() {
-		in := profileInput{Name: opt[string]{Set: true, Value: "Shop, Berlin"}, OS: opt[string]{Set: true, Value: "win"}}
+		in := ProfileInput{Name: opt[string]{Set: true, Value: "Shop, Berlin"}, OS: opt[string]{Set: true, Value: "win"}}
 		var f faults
 		in.check(&f)
 		row := newProfile("default")

@@ -182,7 +182,7 @@ func (s *API) checkStartProxy(ctx context.Context, id opt[proxyIDInput], row sto
 	if !id.given() || id.Value.From != nil {
 		return nil, nil
 	}
-	asked := profileInput{ProxyID: opt[string]{Set: true, Value: id.Value.ID}}
+	asked := ProfileInput{ProxyID: opt[string]{Set: true, Value: id.Value.ID}}
 	asked.merge(&row)
 	err = asked.checkProxies(ctx, s.store.Read(), callerOf(ctx), row, &f)
 	return f, err

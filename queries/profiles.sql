@@ -27,6 +27,30 @@ INSERT INTO profiles (
     @fallback_proxy_ids, @fallback_country, @allow_hosts, @deny_hosts, @localhost_via, @log_hosts, @created_at, @updated_at
 );
 
+-- name: InsertProfiles :exec
+-- InsertProfiles is AddProfile for many profiles that share their settings: a JSON array of [id, name, search key, proxy's
+-- id or null], from Queries.AddProfiles. Only these four are read from JSON, since reading one costs as much as storing it.
+INSERT INTO profiles (
+    id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
+    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, created_at, updated_at
+)
+SELECT json_extract(value, '$[0]'), CAST(@workspace_id AS TEXT), json_extract(value, '$[1]'), CAST(@os AS TEXT), CAST(@browser_version AS TEXT), CAST(@tags AS TEXT),
+    CAST(@tags_key AS TEXT), CAST(@notes AS TEXT), json_extract(value, '$[2]'), json_extract(value, '$[3]'), CAST(@proxy_missing AS BOOLEAN),
+    CAST(@start_urls AS TEXT), CAST(@timezone AS TEXT), CAST(@locale AS TEXT), CAST(@geolocation AS TEXT), CAST(@webrtc AS TEXT),
+    CAST(sqlc.narg(screen) AS TEXT), CAST(sqlc.narg(headless) AS BOOLEAN), CAST(sqlc.narg(idle_timeout_ms) AS INTEGER), CAST(sqlc.narg(max_run_ms) AS INTEGER),
+    CAST(@background_traffic AS TEXT), CAST(@allow_local AS TEXT), CAST(@consistency AS TEXT),
+    CAST(@fallback_proxy_ids AS TEXT), CAST(@fallback_country AS TEXT), CAST(@allow_hosts AS TEXT), CAST(@deny_hosts AS TEXT), CAST(@localhost_via AS TEXT),
+    CAST(@log_hosts AS BOOLEAN), CAST(@created_at AS INTEGER), CAST(@updated_at AS INTEGER)
+FROM json_each(CAST(@profiles AS TEXT));
+
+-- name: ListProfilesFromTo :many
+-- ListProfilesFromTo returns the profiles with ids from one to another: what one request made.
+SELECT * FROM profiles
+WHERE id >= CAST(@first AS TEXT) AND id <= CAST(@last AS TEXT) AND trashed_at IS NULL
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+ORDER BY id;
+
 -- name: GetProfile :one
 SELECT * FROM profiles
 WHERE id = @id AND trashed_at IS NULL

@@ -133,6 +133,21 @@ WHERE workspace_id = @workspace_id AND status <> 'dead'
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
 ORDER BY created_at, id;
 
+-- name: ListUnusedProxies :many
+-- ListUnusedProxies returns proxies of a workspace that no profile uses and that are not dead, oldest first.
+SELECT id FROM proxies
+WHERE workspace_id = @workspace_id AND profile_count = 0 AND status <> 'dead'
+  AND id NOT IN (SELECT value FROM json_each(CAST(@except AS TEXT)))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))))
+ORDER BY created_at, id
+LIMIT CAST(@limit AS INTEGER);
+
+-- name: ListProxiesOf :many
+-- ListProxiesOf returns those of some ids that are proxies of a workspace.
+SELECT id FROM proxies
+WHERE workspace_id = @workspace_id AND id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)))
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
 -- name: SetPicked :execrows
 -- SetPicked records that a start picked a proxy.
 UPDATE proxies SET picked_at = @picked_at WHERE id = @id;

@@ -68,3 +68,47 @@ func median(list []float64) float64 {
 	slices.Sort(list)
 	return list[len(list)/2]
 }
+
+// BenchmarkBulk inserts 10,000 rows in one transaction, as batch-create and imports do.
+func BenchmarkBulk(b *testing.B) {
+	const n = 10_000
+	ctx := context.Background()
+	b.Run("profiles", func(b *testing.B) {
+		s := openTest(b)
+		ensure(b, s, "default")
+		shared := sharedSettings("default")
+		for b.Loop() {
+			rows := make([]NewProfile, n)
+			for i := range rows {
+				rows[i] = NewProfile{ID: newID(), Name: fmt.Sprint("Shop ", i)}
+			}
+			mustWrite(b, s, func(q *Queries) error { return q.AddProfiles(ctx, shared, rows) })
+		}
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n), "µs/row")
+	})
+	b.Run("proxies", func(b *testing.B) {
+		s := openTest(b)
+		ensure(b, s, "default")
+		for k := 0; b.Loop(); k++ {
+			rows := make([]Proxy, n)
+			for i := range rows {
+				rows[i] = Proxy{ID: newID(), Type: "socks5", Host: fmt.Sprintf("h%d-%d.example", k, i), Port: 1080, Tags: "[]",
+					Username: "u", Password: make([]byte, 40)}
+			}
+			mustWrite(b, s, func(q *Queries) error {
+				if found, err := q.FindAddresses(ctx, "default", nil, rows); err != nil || len(found) > 0 {
+					return fmt.Errorf("%d found: %v", len(found), err)
+				}
+				return q.AddProxies(ctx, "default", 1, rows)
+			})
+		}
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n), "µs/row")
+	})
+}
+
+// sharedSettings are the settings of profiles that are made at once.
+func sharedSettings(workspace string) InsertProfilesParams {
+	return InsertProfilesParams{WorkspaceID: workspace, OS: "linux", BrowserVersion: "156", Tags: "[]", StartURLs: "[]", Timezone: "auto",
+		Locale: "auto", Geolocation: "auto", WebRTC: "proxy_only", BackgroundTraffic: "refuse", AllowLocal: "[]", Consistency: "warn",
+		FallbackProxyIDs: "[]", FallbackCountry: "same", AllowHosts: "[]", DenyHosts: "[]", LocalhostVia: "[]", CreatedAt: 1, UpdatedAt: 1}
+}

@@ -17,6 +17,8 @@ const (
 	crashDir = "WARREN_TEST_CRASH_DIR"
 	// Makes the child acknowledge a write before it is on disk, and after so many writes wait before the COMMIT.
 	crashEarly = "WARREN_TEST_CRASH_EARLY"
+	// Makes the child write manyAtOnce profiles in each of so many writes, the last of which waits before the COMMIT.
+	crashMany = "WARREN_TEST_CRASH_MANY"
 )
 
 // writeUntilKilled writes from several goroutines and prints each id when Write has acknowledged it.
@@ -25,6 +27,10 @@ func writeUntilKilled(dir string) {
 	s, err := Open(ctx, dir, Options{})
 	if err != nil {
 		fmt.Println("error:", err)
+		os.Exit(1)
+	}
+	if writes, err := strconv.Atoi(os.Getenv(crashMany)); err == nil {
+		fmt.Println("error:", writeMany(ctx, s, writes))
 		os.Exit(1)
 	}
 	early, _ := strconv.Atoi(os.Getenv(crashEarly))
@@ -57,14 +63,39 @@ func writeUntilKilled(dir string) {
 	os.Exit(1)
 }
 
+// manyAtOnce is how many profiles one write of TestKillLeavesNoPart makes. More than SQLite's cache holds: pages reach
+// the disk before the COMMIT.
+const manyAtOnce = 3000
+
+// writeMany makes many profiles in one write after another, and prints a name that they share when Write has
+// acknowledged them. The last write prints it before its COMMIT, and waits there to be killed.
+func writeMany(ctx context.Context, s *Store, writes int) error {
+	settings := sharedSettings("default")
+	for n := 1; ; n++ {
+		name, rows := newID(), make([]NewProfile, manyAtOnce)
+		for i, id := range NewIDs(manyAtOnce) {
+			rows[i] = NewProfile{ID: id, Name: name}
+		}
+		err := s.Write(ctx, func(q *Queries) error {
+			err := q.AddProfiles(ctx, settings, rows)
+			if n == writes && err == nil {
+				fmt.Println(name)
+				_, _ = os.Stdin.Read(make([]byte, 1)) // blocks for ever: nothing is written to stdin
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Println(name)
+	}
+}
+
 // killAfter runs the child, kills it after some acknowledgements, and returns all of them.
-func killAfter(t *testing.T, dir string, acknowledgements int, early bool) []string {
+func killAfter(t *testing.T, dir string, acknowledgements int, env ...string) []string {
 	t.Helper()
 	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), crashDir+"="+dir)
-	if early {
-		child.Env = append(child.Env, crashEarly+"="+strconv.Itoa(acknowledgements))
-	}
+	child.Env = append(append(os.Environ(), crashDir+"="+dir), env...)
 	in, err := child.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +165,11 @@ func crashCycles(t *testing.T, cycles int, early bool) (acknowledged, lost int) 
 		t.Fatal(err)
 	}
 	for range cycles {
-		ids := killAfter(t, dir, 1+rand.IntN(200), early)
+		n, env := 1+rand.IntN(200), []string(nil)
+		if early {
+			env = []string{crashEarly + "=" + strconv.Itoa(n)}
+		}
+		ids := killAfter(t, dir, n, env...)
 		acknowledged += len(ids)
 		lost += missing(t, dir, ids)
 	}
@@ -161,5 +196,42 @@ func TestKillTestHasTeeth(t *testing.T) {
 	cycles := often(30)
 	if _, lost := crashCycles(t, cycles, true); lost < cycles {
 		t.Errorf("a child that acknowledges too early lost %d writes in %d kills: the test sees less than there is", lost, cycles)
+	}
+}
+
+// TestKillLeavesNoPart: a process that is killed while it makes many profiles in one write leaves all of them or none.
+func TestKillLeavesNoPart(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(context.Background(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ensure(t, s, "default")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range often(6) {
+		writes := 1 + rand.IntN(3)
+		named := killAfter(t, dir, writes, crashMany+"="+strconv.Itoa(writes))
+		s, err := Open(context.Background(), dir, Options{})
+		if err != nil {
+			t.Fatalf("after the kill: %v", err)
+		}
+		for i, name := range named {
+			want := map[bool]int{true: manyAtOnce}[i < writes-1]
+			var n int
+			if err := s.readers.QueryRow("SELECT count(*) FROM profiles WHERE name = ?", name).Scan(&n); err != nil || n != want {
+				t.Errorf("write %d of %d: %d profiles are there, want %d (%v)", i+1, writes, n, want, err)
+			}
+		}
+		var parts int
+		const ofParts = "SELECT count(*) FROM (SELECT 1 FROM profiles GROUP BY name HAVING count(*) <> ?)"
+		if err := s.readers.QueryRow(ofParts, manyAtOnce).Scan(&parts); err != nil || parts > 0 {
+			t.Errorf("%d writes are there in part (%v)", parts, err)
+		}
+		assertCounters(t, s)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

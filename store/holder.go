@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
 	"slices"
 	"strings"
 	"time"
@@ -131,3 +132,14 @@ func IsWorkspaceID(s string) bool {
 
 // NewID makes an id: a UUIDv7 (RFC 9562), so that ids sort by time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// NewIDs makes at most 65,536 ids that follow one another. No other id is between the first and the last.
+func NewIDs(n int) []string {
+	id := uuid.Must(uuid.NewV7())
+	ids := make([]string, n)
+	for i := range ids {
+		binary.BigEndian.PutUint16(id[14:], uint16(i))
+		ids[i] = id.String()
+	}
+	return ids
+}

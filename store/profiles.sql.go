@@ -493,6 +493,89 @@ func (q *Queries) InsertProfile(ctx context.Context, arg InsertProfileParams) (P
 	return i, err
 }
 
+const insertProfiles = `-- name: InsertProfiles :exec
+INSERT INTO profiles (
+    id, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls,
+    timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, background_traffic, allow_local, consistency,
+    fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts, created_at, updated_at
+)
+SELECT json_extract(value, '$[0]'), CAST(?1 AS TEXT), json_extract(value, '$[1]'), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT),
+    CAST(?5 AS TEXT), CAST(?6 AS TEXT), json_extract(value, '$[2]'), json_extract(value, '$[3]'), CAST(?7 AS BOOLEAN),
+    CAST(?8 AS TEXT), CAST(?9 AS TEXT), CAST(?10 AS TEXT), CAST(?11 AS TEXT), CAST(?12 AS TEXT),
+    CAST(?13 AS TEXT), CAST(?14 AS BOOLEAN), CAST(?15 AS INTEGER), CAST(?16 AS INTEGER),
+    CAST(?17 AS TEXT), CAST(?18 AS TEXT), CAST(?19 AS TEXT),
+    CAST(?20 AS TEXT), CAST(?21 AS TEXT), CAST(?22 AS TEXT), CAST(?23 AS TEXT), CAST(?24 AS TEXT),
+    CAST(?25 AS BOOLEAN), CAST(?26 AS INTEGER), CAST(?27 AS INTEGER)
+FROM json_each(CAST(?28 AS TEXT))
+`
+
+type InsertProfilesParams struct {
+	WorkspaceID       string
+	OS                string
+	BrowserVersion    string
+	Tags              string
+	TagsKey           string
+	Notes             string
+	ProxyMissing      bool
+	StartURLs         string
+	Timezone          string
+	Locale            string
+	Geolocation       string
+	WebRTC            string
+	Screen            *string
+	Headless          *bool
+	IdleTimeoutMs     *int64
+	MaxRunMs          *int64
+	BackgroundTraffic string
+	AllowLocal        string
+	Consistency       string
+	FallbackProxyIDs  string
+	FallbackCountry   string
+	AllowHosts        string
+	DenyHosts         string
+	LocalhostVia      string
+	LogHosts          bool
+	CreatedAt         int64
+	UpdatedAt         int64
+	Profiles          string
+}
+
+// InsertProfiles is AddProfile for many profiles that share their settings: a JSON array of [id, name, search key, proxy's
+// id or null], from Queries.AddProfiles. Only these four are read from JSON, since reading one costs as much as storing it.
+func (q *Queries) InsertProfiles(ctx context.Context, arg InsertProfilesParams) error {
+	_, err := q.db.ExecContext(ctx, insertProfiles,
+		arg.WorkspaceID,
+		arg.OS,
+		arg.BrowserVersion,
+		arg.Tags,
+		arg.TagsKey,
+		arg.Notes,
+		arg.ProxyMissing,
+		arg.StartURLs,
+		arg.Timezone,
+		arg.Locale,
+		arg.Geolocation,
+		arg.WebRTC,
+		arg.Screen,
+		arg.Headless,
+		arg.IdleTimeoutMs,
+		arg.MaxRunMs,
+		arg.BackgroundTraffic,
+		arg.AllowLocal,
+		arg.Consistency,
+		arg.FallbackProxyIDs,
+		arg.FallbackCountry,
+		arg.AllowHosts,
+		arg.DenyHosts,
+		arg.LocalhostVia,
+		arg.LogHosts,
+		arg.CreatedAt,
+		arg.UpdatedAt,
+		arg.Profiles,
+	)
+	return err
+}
+
 const listIndexedProfiles = `-- name: ListIndexedProfiles :many
 SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, os, created_at, updated_at, last_started_at
 FROM profiles WHERE id > CAST(?1 AS TEXT) ORDER BY id LIMIT CAST(?2 AS INTEGER)
@@ -597,6 +680,83 @@ func (q *Queries) ListNewestProfiles(ctx context.Context, arg ListNewestProfiles
 			return nil, err
 		}
 		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listProfilesFromTo = `-- name: ListProfilesFromTo :many
+SELECT id, version, workspace_id, name, os, browser_version, tags, tags_key, notes, search_key, proxy_id, proxy_missing, start_urls, timezone, locale, geolocation, webrtc, screen, headless, idle_timeout_ms, max_run_ms, status, last_run, last_started_at, disk_bytes, revision, created_at, updated_at, trashed_at, trashed, background_traffic, allow_local, consistency, fallback_proxy_ids, fallback_country, allow_hosts, deny_hosts, localhost_via, log_hosts FROM profiles
+WHERE id >= CAST(?1 AS TEXT) AND id <= CAST(?2 AS TEXT) AND trashed_at IS NULL
+  AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
+ORDER BY id
+`
+
+type ListProfilesFromToParams struct {
+	First      string
+	Last       string
+	Workspaces *string
+}
+
+// ListProfilesFromTo returns the profiles with ids from one to another: what one request made.
+func (q *Queries) ListProfilesFromTo(ctx context.Context, arg ListProfilesFromToParams) ([]Profile, error) {
+	rows, err := q.db.QueryContext(ctx, listProfilesFromTo, arg.First, arg.Last, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Profile{}
+	for rows.Next() {
+		var i Profile
+		if err := rows.Scan(
+			&i.ID,
+			&i.Version,
+			&i.WorkspaceID,
+			&i.Name,
+			&i.OS,
+			&i.BrowserVersion,
+			&i.Tags,
+			&i.TagsKey,
+			&i.Notes,
+			&i.SearchKey,
+			&i.ProxyID,
+			&i.ProxyMissing,
+			&i.StartURLs,
+			&i.Timezone,
+			&i.Locale,
+			&i.Geolocation,
+			&i.WebRTC,
+			&i.Screen,
+			&i.Headless,
+			&i.IdleTimeoutMs,
+			&i.MaxRunMs,
+			&i.Status,
+			&i.LastRun,
+			&i.LastStartedAt,
+			&i.DiskBytes,
+			&i.Revision,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.TrashedAt,
+			&i.Trashed,
+			&i.BackgroundTraffic,
+			&i.AllowLocal,
+			&i.Consistency,
+			&i.FallbackProxyIDs,
+			&i.FallbackCountry,
+			&i.AllowHosts,
+			&i.DenyHosts,
+			&i.LocalhostVia,
+			&i.LogHosts,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

@@ -774,6 +774,42 @@ func (q *Queries) ListProxiesDue(ctx context.Context, arg ListProxiesDueParams) 
 	return items, nil
 }
 
+const listProxiesOf = `-- name: ListProxiesOf :many
+SELECT id FROM proxies
+WHERE workspace_id = ?1 AND id IN (SELECT value FROM json_each(CAST(?2 AS TEXT)))
+  AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
+`
+
+type ListProxiesOfParams struct {
+	WorkspaceID string
+	Ids         string
+	Workspaces  *string
+}
+
+// ListProxiesOf returns those of some ids that are proxies of a workspace.
+func (q *Queries) ListProxiesOf(ctx context.Context, arg ListProxiesOfParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listProxiesOf, arg.WorkspaceID, arg.Ids, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listProxiesToCheck = `-- name: ListProxiesToCheck :many
 SELECT id, workspace_id, type, host, port, username, password, tags, revision FROM proxies
 WHERE (CAST(?1 AS TEXT) IS NULL OR workspace_id = ?1)
@@ -929,6 +965,51 @@ func (q *Queries) ListProxiesToPick(ctx context.Context, arg ListProxiesToPickPa
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listUnusedProxies = `-- name: ListUnusedProxies :many
+SELECT id FROM proxies
+WHERE workspace_id = ?1 AND profile_count = 0 AND status <> 'dead'
+  AND id NOT IN (SELECT value FROM json_each(CAST(?2 AS TEXT)))
+  AND (CAST(?3 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?3)))
+ORDER BY created_at, id
+LIMIT CAST(?4 AS INTEGER)
+`
+
+type ListUnusedProxiesParams struct {
+	WorkspaceID string
+	Except      string
+	Workspaces  *string
+	Limit       int64
+}
+
+// ListUnusedProxies returns proxies of a workspace that no profile uses and that are not dead, oldest first.
+func (q *Queries) ListUnusedProxies(ctx context.Context, arg ListUnusedProxiesParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listUnusedProxies,
+		arg.WorkspaceID,
+		arg.Except,
+		arg.Workspaces,
+		arg.Limit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 var internalQueries = map[string]string{
 	"InsertProfile":           "the row names its workspace, which the caller has checked against the key",
 	"AddProfile":              "the row names its workspace, which the caller has checked against the key",
+	"InsertProfiles":          "the rows are of a workspace that the caller has checked against the key",
 	"InsertProxy":             "the row names its workspace, which the caller has checked against the key",
 	"InsertProxies":           "the rows are of a workspace that the caller has checked against the key",
 	"InsertWorkspace":         "for keys of the scope admin",
@@ -206,7 +207,7 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 	t.Helper()
 	ctx := context.Background()
 	proxy, profile := aProxy("mine", "host"), aProfile("mine", "p")
-	if query == "DeleteProxy" {
+	if query == "DeleteProxy" || query == "ListUnusedProxies" {
 		proxy.Host = "unused"
 	} else {
 		profile.ProxyID, profile.FallbackProxyIDs = &proxy.ID, *jsonText([]string{proxy.ID})
@@ -254,7 +255,8 @@ func madeWorld(t *testing.T, q *Queries, query string) map[string]any {
 		"StartURLs": "[]", "Timezone": "auto", "Locale": "auto", "Geolocation": "auto", "WebRTC": "off", "BackgroundTraffic": "refuse",
 		"AllowLocal": "[]", "Consistency": "warn", "FallbackProxyIDs": "[]", "FallbackCountry": "same", "AllowHosts": "[]",
 		"Addresses": fmt.Sprintf(`[["%s","%s",%d,"%s"]]`, proxy.Type, proxy.Host, proxy.Port, proxy.Username), "DenyHosts": "[]",
-		"LocalhostVia": "[]", "Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
+		"LocalhostVia": "[]", "First": profile.ID, "Last": profile.ID, "Except": "[]",
+		"Type": proxy.Type, "Host": proxy.Host, "Port": proxy.Port, "Username": proxy.Username}
 	world["AfterKey"], world["AfterID"] = last.Number, last.ID
 	return world
 }

@@ -45,8 +45,8 @@ type write struct {
 // The end of ctx withdraws a function that waits in the queue. A function that has begun runs to its end, and its
 // statements ignore ctx.
 //
-// fn must be quick, a thousand rows at most: other writes wait, and the cost of an undo grows with the square. It
-// must wait only for its queries and must not call Write. It must return on an error that it does not expect, since
+// fn must be quick, since other writes wait: a thousand statements at most, or ten thousand rows of one (AddProfiles,
+// 0.3 s). It must wait only for its queries and must not call Write. It must return on an error that it does not expect, since
 // SQLite may have ended the transaction after a fault of the disk.
 func (s *Store) Write(ctx context.Context, fn func(*Queries) error) error {
 	err := s.write(ctx, fn)

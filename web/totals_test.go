@@ -55,3 +55,17 @@ func TestTotalsThatWereNotCounted(t *testing.T) {
 		})
 	}
 }
+
+// TestManyNewProfilesAreShown: the event of many new profiles has no id, and the list is read again instead of one row.
+func TestManyNewProfilesAreShown(t *testing.T) {
+	t.Parallel()
+	use(t, "profiles", `
+		const { ProfileList } = await import(document.querySelector('script[src*="app.js"]').src.replace('app.js', 'list.js'));
+		let asked = () => {};
+		const list = new ProfileList({ get: async (path) => { asked(path); return { data: [{ id: 'p1' }], total: 1 }; } });
+		await list.show({});
+		const first = new Promise((done) => { asked = done; });
+		list.onEvent({ type: 'profile.batch_created', data: { count: 100 } });
+		list.onEvent({ type: 'profile.updated', data: { id: 'p1' } }); // alone, it has one row read
+		if (await first !== '/profiles') throw await first;`, oneOfEach)
+}

@@ -53,7 +53,7 @@ export class ProfileList {
     if (event.type === 'everything') return this.#refresh.markAll();
     const [kind, what] = event.type.split('.');
     if (kind !== 'profile' && kind !== 'run') return undefined;
-    if (['created', 'deleted', 'restored'].includes(what) && kind === 'profile') return this.#refresh.markAll();
+    if (['created', 'batch_created', 'deleted', 'restored'].includes(what) && kind === 'profile') return this.#refresh.markAll();
     const { search, status, tag } = this.#query || {};
     if (search || status || tag) return this.#refresh.markAll();
     const id = event.data?.profileId || event.data?.id;

@@ -1,0 +1,310 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"warren/events"
+	"warren/runs"
+	"warren/store"
+)
+
+// Makes many profiles with the same settings in one transaction: all of them, or none.
+
+const (
+	// maxBatchCreate is how many profiles one request may make. Other writes wait for the transaction meanwhile.
+	maxBatchCreate = 10_000
+	// maxBatchAnswer is the largest answer, in bytes. It bounds what a small request with long notes writes to the disk.
+	maxBatchAnswer = 16 << 20
+	// maxFirstNumber is the largest number that names may count from.
+	maxFirstNumber = 1_000_000_000
+)
+
+// numberMark is what each profile's number replaces in the name.
+const numberMark = "{n}"
+
+// batchCreateInput is what the profiles of one request share, and what tells them apart.
+type batchCreateInput struct {
+	Count       opt[int64]        `json:"count" nullable:"false" minimum:"1" maximum:"10000" doc:"How many profiles to create." example:"3"`
+	FirstNumber opt[int64]        `json:"firstNumber,omitempty" minimum:"0" maximum:"1000000000" doc:"What {n} is in the first name. Default: 1."`
+	Proxies     opt[proxiesInput] `json:"proxies,omitempty" doc:"Instead of proxyId. \"each\": proxies that no profile uses yet and that are not known to be dead, oldest first, one for each profile. An object: proxies with the tag that are not known to be dead: random; leastUsed (by the fewest profiles); roundRobin (in turn, oldest first). A list of ids: one for each profile, in order."`
+	ProfileInput
+}
+
+func (batchCreateInput) example() any {
+	return map[string]any{"count": 3, "name": "Shop {n}", "os": "win", "tags": []string{"shop"}, "proxyId": exampleProxyID}
+}
+
+// batchCreate is a request for many profiles.
+type batchCreate struct {
+	Body batchCreateInput
+
+	workspace string
+}
+
+// Resolve checks the request by itself.
+func (in *batchCreate) Resolve(ctx huma.Context) []error {
+	completable(ctx, in)
+	var f faults
+	f.require(in.Body.Name.Set, "body.name", "is required")
+	in.Body.check(&f)
+	in.workspace = f.workspace(callerOf(ctx.Context()), "body.workspaceId", in.Body.WorkspaceID)
+	return f.errors()
+}
+
+// check normalises the members, and notes what is wrong with each by itself.
+func (in *batchCreateInput) check(f *faults) {
+	before := len(*f)
+	in.ProfileInput.check(f)
+	if last := in.name(in.count() - 1); len(*f) == before && in.Name.given() && last != in.Name.Value {
+		f.line("body.name", last, 1, 200) // the last number is the longest
+	}
+	if !in.Proxies.given() {
+		return
+	}
+	f.require(!in.ProxyID.Set, "body.proxyId", "cannot be combined with proxies: give one of them")
+	f.leakingWebRTC(in.WebRTC.Value)
+	if from := in.Proxies.Value.From; from != nil {
+		from.Tag = f.plain("body.proxies.tag", from.Tag, 1, 64)
+	}
+	if ids := in.Proxies.Value.IDs; ids != nil && in.count() > 0 && len(ids) != in.count() {
+		f.add("body.proxies", fmt.Sprintf("must have one proxy for each profile: it has %d, and count is %d", len(ids), in.count()), nil)
+	}
+}
+
+// count is how many profiles there are to make; 0: none that the schema takes.
+func (in *batchCreateInput) count() int {
+	if !in.Count.given() || in.Count.Value < 1 || in.Count.Value > maxBatchCreate {
+		return 0
+	}
+	return int(in.Count.Value)
+}
+
+// name is the name of the profile at a place, which counts from 0.
+func (in *batchCreateInput) name(place int) string {
+	first := int64(1)
+	in.FirstNumber.merge(&first, 1)
+	return strings.ReplaceAll(in.Name.Value, numberMark, strconv.FormatInt(min(first, maxFirstNumber)+int64(place), 10))
+}
+
+// manyProfiles are profiles to make.
+type manyProfiles struct {
+	row  store.Profile // what they share
+	each []store.NewProfile
+}
+
+// newProfiles returns the profiles of a request, without their settings and proxies.
+func (in *batchCreate) newProfiles() *manyProfiles {
+	m := &manyProfiles{row: newProfile(in.workspace), each: make([]store.NewProfile, in.Body.count())}
+	for i, id := range store.NewIDs(len(m.each)) {
+		m.each[i] = store.NewProfile{ID: id, Name: in.Body.name(i)}
+	}
+	return m
+}
+
+func (in *batchCreate) storedFaults(ctx context.Context, s *API) (faults, error) {
+	return s.mergeMany(ctx, s.store.Read(), in, in.newProfiles())
+}
+
+// mergeMany writes the settings and the proxies of a request into its profiles, and returns the faults that the database
+// and this server show.
+func (s *API) mergeMany(ctx context.Context, q *store.Queries, in *batchCreate, m *manyProfiles) (faults, error) {
+	f, err := s.merge(ctx, q, &in.Body.ProfileInput, &m.row)
+	if err != nil || len(m.each) == 0 {
+		return f, err
+	}
+	if err := s.fitsAnswer(m, &f); err != nil {
+		return nil, err
+	}
+	if !in.Body.Proxies.given() {
+		for i := range m.each {
+			m.each[i].ProxyID = m.row.ProxyID
+		}
+		return f, nil
+	}
+	ids, err := in.Body.Proxies.Value.choose(ctx, q, callerOf(ctx), m, &f)
+	for i := range ids {
+		m.each[i].ProxyID = &ids[i]
+	}
+	return f, err
+}
+
+// fitsAnswer notes more profiles than one answer may hold.
+func (s *API) fitsAnswer(m *manyProfiles, f *faults) error {
+	last, err := s.madeProfile(m.row, m.each[len(m.each)-1])
+	if err != nil {
+		return err
+	}
+	text, err := appendBody(nil, last)
+	if most := maxBatchAnswer / max(1, len(text)); len(m.each) > most {
+		f.add("body.count", fmt.Sprintf("is too high for profiles with so long settings: create at most %d at once", most), nil)
+	}
+	return err
+}
+
+// createProfiles makes the profiles in one transaction, or none of them. It publishes one event: one for each profile would
+// push every other event out of the log.
+func (s *API) createProfiles(ctx context.Context, in *batchCreate) (*listBody[profileJSON], error) {
+	if made := requestOf(ctx).made; made != "" {
+		return s.madeBefore(ctx, made)
+	}
+	m := in.newProfiles()
+	first, last := m.each[0].ID, m.each[len(m.each)-1].ID
+	err := s.store.Write(ctx, func(q *store.Queries) error {
+		f, err := s.mergeMany(ctx, q, in, m)
+		if err := cmp.Or(err, f.problem()); err != nil {
+			return err
+		}
+		if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: m.row.WorkspaceID, Now: m.row.CreatedAt}); err != nil {
+			return err
+		}
+		if err := q.AddProfiles(ctx, manyOf(m.row), m.each); err != nil {
+			return err
+		}
+		return recordCreated(ctx, q, first+" "+last)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.events.Publish(events.Event{Type: "profile.batch_created", Workspace: m.row.WorkspaceID, Data: profilesCreated{len(m.each)}})
+	out := make([]profileJSON, len(m.each))
+	for i, p := range m.each {
+		if out[i], err = s.madeProfile(m.row, p); err != nil {
+			return nil, err
+		}
+	}
+	return &listBody[profileJSON]{wholeList(out)}, nil
+}
+
+// profilesCreated is what the event profile.batch_created says.
+type profilesCreated struct {
+	Count int `json:"count"`
+}
+
+// madeProfile is one of many profiles as the API shows it.
+func (s *API) madeProfile(shared store.Profile, p store.NewProfile) (profileJSON, error) {
+	shared.ID, shared.Name, shared.ProxyID = p.ID, p.Name, p.ProxyID
+	return s.profile(shared)
+}
+
+// madeBefore answers a repeated request whose first answer is not stored: with what is there of the profiles that it made,
+// from their first id to their last.
+func (s *API) madeBefore(ctx context.Context, made string) (*listBody[profileJSON], error) {
+	first, last, _ := strings.Cut(made, " ")
+	rows, err := s.store.Read().ListProfilesFromTo(ctx, store.ListProfilesFromToParams{First: first, Last: last,
+		Workspaces: callerOf(ctx).Sees.Filter()})
+	out := make([]profileJSON, len(rows))
+	for i := 0; err == nil && i < len(rows); i++ {
+		out[i], err = s.profile(rows[i])
+	}
+	return &listBody[profileJSON]{wholeList(out)}, err
+}
+
+// proxiesInput says where the profiles of one request get their proxies from.
+type proxiesInput struct {
+	Each bool
+	From *pickFrom
+	IDs  []string
+}
+
+// UnmarshalJSON takes "each", an object or a list of ids.
+func (c *proxiesInput) UnmarshalJSON(b []byte) error {
+	switch {
+	case string(b) == `"each"`:
+		c.Each = true
+		return nil
+	case len(b) > 0 && b[0] == '[':
+		return json.Unmarshal(b, &c.IDs)
+	}
+	c.From = new(pickFrom)
+	return json.Unmarshal(b, c.From, json.RejectUnknownMembers(true))
+}
+
+// Schema is one of the three shapes, or null.
+func (proxiesInput) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{AnyOf: []*huma.Schema{
+		{Type: huma.TypeString, Enum: []any{"each"}},
+		{Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"tag", "pick"}, Properties: map[string]*huma.Schema{
+			"tag":  {Type: huma.TypeString, MinLength: new(1), MaxLength: new(64)},
+			"pick": {Type: huma.TypeString, Enum: []any{"random", "leastUsed", "roundRobin"}}}},
+		{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, MinItems: new(1), MaxItems: new(maxBatchCreate)},
+		nullSchema(),
+	}, Examples: []any{"each"}}
+}
+
+// choose returns a proxy for each profile, and notes what is wrong with the choice. None stands in for itself: fallbacks of
+// the profiles are left out, and refused in a list.
+func (c *proxiesInput) choose(ctx context.Context, q *store.Queries, by *caller, m *manyProfiles, f *faults) ([]string, error) {
+	n, fallbacks := len(m.each), runs.StringsOf(m.row.FallbackProxyIDs)
+	switch {
+	case c.Each:
+		ids, err := q.ListUnusedProxies(ctx, store.ListUnusedProxiesParams{WorkspaceID: m.row.WorkspaceID, Workspaces: by.Sees.Filter(),
+			Except: m.row.FallbackProxyIDs, Limit: int64(n)})
+		if err == nil && len(ids) < n {
+			f.add("body.proxies", fmt.Sprintf("each needs %d proxies that no profile uses and that are not known to be dead: "+
+				"the workspace has %d", n, len(ids)), nil)
+			return nil, nil
+		}
+		return ids, err
+	case c.From != nil:
+		rows, err := q.ListProxiesToPick(ctx, store.ListProxiesToPickParams{WorkspaceID: m.row.WorkspaceID, Workspaces: by.Sees.Filter()})
+		rows = slices.DeleteFunc(rows, func(row store.ListProxiesToPickRow) bool {
+			return !runs.HasTag(row.Tags, c.From.Tag) || slices.Contains(fallbacks, row.ID)
+		})
+		if err == nil && len(rows) == 0 {
+			f.add("body.proxies.tag", "is the tag of no proxy of the workspace that is not known to be dead", nil)
+			return nil, nil
+		}
+		return spread(rows, c.From.Pick, n), err
+	}
+	return c.IDs[:min(n, len(c.IDs))], c.checkIDs(ctx, q, by, m.row.WorkspaceID, fallbacks, f)
+}
+
+// checkIDs notes the ids of no proxy of the workspace, and those of fallbacks.
+func (c *proxiesInput) checkIDs(ctx context.Context, q *store.Queries, by *caller, workspace string, fallbacks []string, f *faults) error {
+	known, err := q.ListProxiesOf(ctx, store.ListProxiesOfParams{WorkspaceID: workspace, Workspaces: by.Sees.Filter(),
+		Ids: jsonList(c.IDs)})
+	if err != nil {
+		return err
+	}
+	there := make(map[string]bool, len(known))
+	for _, id := range known {
+		there[id] = true
+	}
+	for i, id := range c.IDs {
+		f.require(there[id], element("body.proxies", i), "is no proxy of the profiles' workspace")
+		f.require(!slices.Contains(fallbacks, id), element("body.proxies", i), "is one of fallbackProxyIds: take it out there")
+	}
+	return nil
+}
+
+// spread gives n profiles one of rows each. rows has one at least, oldest first.
+func spread(rows []store.ListProxiesToPickRow, pick string, n int) []string {
+	ids := make([]string, 0, n)
+	switch pick {
+	case "leastUsed":
+		slices.SortStableFunc(rows, func(a, b store.ListProxiesToPickRow) int { return cmp.Compare(a.ProfileCount, b.ProfileCount) })
+		for used := rows[0].ProfileCount; len(ids) < n; used++ { // each proxy that has so many profiles gets one more
+			for i := 0; i < len(rows) && rows[i].ProfileCount <= used && len(ids) < n; i++ {
+				ids = append(ids, rows[i].ID)
+			}
+		}
+	case "roundRobin":
+		for i := range n {
+			ids = append(ids, rows[i%len(rows)].ID)
+		}
+	default:
+		for range n {
+			ids = append(ids, rows[rand.IntN(len(rows))].ID)
+		}
+	}
+	return ids
+}
