@@ -42,7 +42,7 @@ SELECT json_extract(value, '$[0]'), CAST(@workspace_id AS TEXT), json_extract(va
     CAST(@background_traffic AS TEXT), CAST(@allow_local AS TEXT), CAST(@consistency AS TEXT),
     CAST(@fallback_proxy_ids AS TEXT), CAST(@fallback_country AS TEXT), CAST(@allow_hosts AS TEXT), CAST(@deny_hosts AS TEXT), CAST(@localhost_via AS TEXT),
     CAST(@log_hosts AS BOOLEAN), CAST(@created_at AS INTEGER), CAST(@updated_at AS INTEGER)
-FROM json_each(CAST(@profiles AS TEXT));
+FROM jsonb_each(CAST(@profiles AS TEXT));
 
 -- name: ListProfilesFromTo :many
 -- ListProfilesFromTo returns the profiles with ids from one to another: what one request made.

@@ -9,19 +9,19 @@ INSERT INTO proxies (
 ) RETURNING *;
 
 -- name: InsertProxies :execrows
--- InsertProxies is InsertProxy for many proxies of one workspace: a JSON array of objects, from Queries.AddProxies.
+-- InsertProxies is InsertProxy for many proxies of one workspace: a JSON array of arrays, from Queries.AddProxies.
 INSERT INTO proxies (
     id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, rotate_sealed, created_at, updated_at
 )
-SELECT json_extract(value, '$.id'), CAST(@workspace_id AS TEXT), json_extract(value, '$.type'), json_extract(value, '$.host'), json_extract(value, '$.port'), json_extract(value, '$.username'),
-    unhex(json_extract(value, '$.password')), json_extract(value, '$.name'), json_extract(value, '$.tags'), json_extract(value, '$.notes'), json_extract(value, '$.rotateUrl'), unhex(json_extract(value, '$.rotateSealed')), CAST(@now AS INTEGER), CAST(@now AS INTEGER)
-FROM json_each(CAST(@proxies AS TEXT));
+SELECT json_extract(value, '$[0]'), CAST(@workspace_id AS TEXT), json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]'), json_extract(value, '$[4]'),
+    unhex(json_extract(value, '$[5]')), json_extract(value, '$[6]'), json_extract(value, '$[7]'), json_extract(value, '$[8]'), json_extract(value, '$[9]'), unhex(json_extract(value, '$[10]')), CAST(@now AS INTEGER), CAST(@now AS INTEGER)
+FROM jsonb_each(CAST(@proxies AS TEXT));
 
 -- name: FindProxies :many
 -- FindProxies takes a JSON array of [type, host, port, username]. It returns the workspace's proxies with these addresses
 -- and their index in the array.
 SELECT CAST(address.key AS INTEGER) AS place, proxies.id
-FROM json_each(CAST(@addresses AS TEXT)) AS address CROSS JOIN proxies
+FROM jsonb_each(CAST(@addresses AS TEXT)) AS address CROSS JOIN proxies
 WHERE proxies.workspace_id = @workspace_id
   AND proxies.type = json_extract(address.value, '$[0]') AND proxies.host = json_extract(address.value, '$[1]')
   AND proxies.port = json_extract(address.value, '$[2]') AND proxies.username = json_extract(address.value, '$[3]')

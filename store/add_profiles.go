@@ -1,10 +1,6 @@
 package store
 
-import (
-	"context"
-
-	"github.com/go-json-experiment/json"
-)
+import "context"
 
 // NewProfile is what one profile has of its own among many that are made at once.
 type NewProfile struct {
@@ -16,15 +12,13 @@ type NewProfile struct {
 // AddProfiles inserts profiles that share every other column with one statement. It sets shared.Profiles. Their texts
 // must be UTF-8.
 func (q *Queries) AddProfiles(ctx context.Context, shared InsertProfilesParams, profiles []NewProfile) error {
-	list := make([][4]any, len(profiles))
-	notes := Fold(shared.Notes)
-	for i, p := range profiles {
-		list[i] = [4]any{p.ID, p.Name, Fold(p.Name) + "\n" + notes, p.ProxyID}
+	list, notes := newRowList(len(profiles)), Fold(shared.Notes)
+	for _, p := range profiles {
+		list.add(p.ID, p.Name, Fold(p.Name)+"\n"+notes, p.ProxyID)
 	}
-	text, err := json.Marshal(list)
-	if err != nil {
+	var err error
+	if shared.Profiles, err = list.text(); err != nil {
 		return err
 	}
-	shared.Profiles = string(text)
 	return q.InsertProfiles(ctx, shared)
 }

@@ -506,7 +506,7 @@ SELECT json_extract(value, '$[0]'), CAST(?1 AS TEXT), json_extract(value, '$[1]'
     CAST(?17 AS TEXT), CAST(?18 AS TEXT), CAST(?19 AS TEXT),
     CAST(?20 AS TEXT), CAST(?21 AS TEXT), CAST(?22 AS TEXT), CAST(?23 AS TEXT), CAST(?24 AS TEXT),
     CAST(?25 AS BOOLEAN), CAST(?26 AS INTEGER), CAST(?27 AS INTEGER)
-FROM json_each(CAST(?28 AS TEXT))
+FROM jsonb_each(CAST(?28 AS TEXT))
 `
 
 type InsertProfilesParams struct {

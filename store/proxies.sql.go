@@ -78,7 +78,7 @@ func (q *Queries) DeleteProxy(ctx context.Context, arg DeleteProxyParams) (int64
 
 const findProxies = `-- name: FindProxies :many
 SELECT CAST(address.key AS INTEGER) AS place, proxies.id
-FROM json_each(CAST(?1 AS TEXT)) AS address CROSS JOIN proxies
+FROM jsonb_each(CAST(?1 AS TEXT)) AS address CROSS JOIN proxies
 WHERE proxies.workspace_id = ?2
   AND proxies.type = json_extract(address.value, '$[0]') AND proxies.host = json_extract(address.value, '$[1]')
   AND proxies.port = json_extract(address.value, '$[2]') AND proxies.username = json_extract(address.value, '$[3]')
@@ -397,9 +397,9 @@ const insertProxies = `-- name: InsertProxies :execrows
 INSERT INTO proxies (
     id, workspace_id, type, host, port, username, password, name, tags, notes, rotate_url, rotate_sealed, created_at, updated_at
 )
-SELECT json_extract(value, '$.id'), CAST(?1 AS TEXT), json_extract(value, '$.type'), json_extract(value, '$.host'), json_extract(value, '$.port'), json_extract(value, '$.username'),
-    unhex(json_extract(value, '$.password')), json_extract(value, '$.name'), json_extract(value, '$.tags'), json_extract(value, '$.notes'), json_extract(value, '$.rotateUrl'), unhex(json_extract(value, '$.rotateSealed')), CAST(?2 AS INTEGER), CAST(?2 AS INTEGER)
-FROM json_each(CAST(?3 AS TEXT))
+SELECT json_extract(value, '$[0]'), CAST(?1 AS TEXT), json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]'), json_extract(value, '$[4]'),
+    unhex(json_extract(value, '$[5]')), json_extract(value, '$[6]'), json_extract(value, '$[7]'), json_extract(value, '$[8]'), json_extract(value, '$[9]'), unhex(json_extract(value, '$[10]')), CAST(?2 AS INTEGER), CAST(?2 AS INTEGER)
+FROM jsonb_each(CAST(?3 AS TEXT))
 `
 
 type InsertProxiesParams struct {
@@ -408,7 +408,7 @@ type InsertProxiesParams struct {
 	Proxies     string
 }
 
-// InsertProxies is InsertProxy for many proxies of one workspace: a JSON array of objects, from Queries.AddProxies.
+// InsertProxies is InsertProxy for many proxies of one workspace: a JSON array of arrays, from Queries.AddProxies.
 func (q *Queries) InsertProxies(ctx context.Context, arg InsertProxiesParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, insertProxies, arg.WorkspaceID, arg.Now, arg.Proxies)
 	if err != nil {
