@@ -85,29 +85,34 @@ func someIDs(ctx context.Context, w *warren) (ids []string, err error) {
 	return ids, nil
 }
 
+// serveWriters starts both sides on empty databases of the same schema, with the same key. The caller stops them.
+func (b *bench) serveWriters(ctx context.Context) (ours *warren, floor *child, err error) {
+	dir, err := b.data()
+	if err != nil {
+		return nil, nil, err
+	}
+	file := filepath.Join(dir, store.FileName)
+	if err := newDatabase(ctx, dir); err != nil {
+		return nil, nil, err
+	}
+	if err := fill(ctx, file, 1); err != nil {
+		return nil, nil, err
+	}
+	if ours, err = b.serveEmpty(ctx); err != nil {
+		return nil, nil, err
+	}
+	floor, err = b.role(ctx, "api-floor", "-db", file, "-key", ours.key)
+	return ours, floor, err
+}
+
 // measureCreates compares profiles created per second. Both sides answer when the profile is on disk (synchronous
 // FULL): ours commits in groups, the floor one by one.
 func (b *bench) measureCreates(ctx context.Context) error {
-	floorDir, err := b.data()
-	if err != nil {
-		return err
-	}
-	if err := newDatabase(ctx, floorDir); err != nil {
-		return err
-	}
-	file := filepath.Join(floorDir, store.FileName)
-	if err := fill(ctx, file, 1); err != nil {
-		return err
-	}
-	ours, err := b.serveEmpty(ctx)
+	ours, floor, err := b.serveWriters(ctx)
 	if err != nil {
 		return err
 	}
 	defer ours.stop()
-	floor, err := b.role(ctx, "api-floor", "-db", file, "-key", ours.key)
-	if err != nil {
-		return err
-	}
 	defer floor.stop()
 	create := func(server *child) trial {
 		message := request("POST", server.address, "/api/v1/profiles", ours.key,
@@ -160,6 +165,7 @@ func load(ctx context.Context, server *child, d time.Duration, want int, next fu
 	return loaded{total.Load(), time.Since(begun), cpu(server.pid()) - before}, err
 }
 
+// loadOne sends one request after another on a connection until a time, and at least one.
 func loadOne(ctx context.Context, address string, until time.Time, want int, next func() []byte) (n int64, err error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "tcp", strings.TrimPrefix(address, "http://"))
@@ -169,7 +175,7 @@ func loadOne(ctx context.Context, address string, until time.Time, want int, nex
 	defer c.Close()
 	c.SetDeadline(until.Add(20 * time.Second)) //nolint:errcheck // a TCP connection takes deadlines
 	in := bufio.NewReaderSize(c, 32<<10)
-	for time.Now().Before(until) {
+	for n == 0 || time.Now().Before(until) {
 		if _, err := c.Write(next()); err != nil {
 			return n, err
 		}

@@ -126,6 +126,7 @@ func newFloorServer(file string) (f *floorServer, err error) {
 func (f *floorServer) handler() (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/v1/profiles", f.serveCreate)
+	mux.HandleFunc("POST /api/v1/bulk/{kind}", f.serveBulk)
 	err := errors.Join(reads[floorProfile](f, mux, "/api/v1", floorColumns, "?"),
 		reads[wholeProfile](f, mux, "/whole/api/v1", wholeColumns, "CAST(? AS INTEGER)")) // without CAST SQLite plans it anew each time
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -201,4 +202,31 @@ func (f *floorServer) serveCreate(w http.ResponseWriter, r *http.Request) {
 	p.WorkspaceID, p.Tags, p.CreatedAt, p.UpdatedAt = "default", json.RawMessage("[]"), now.UnixMilli(), now.UnixMilli()
 	_, err := f.insert.ExecContext(r.Context(), p.ID, p.WorkspaceID, p.Name, p.OS, p.BrowserVersion, "[]", p.CreatedAt, p.UpdatedAt, p.Name)
 	floorAnswer(w, http.StatusCreated, &p, err)
+}
+
+// serveBulk makes bulkSize profiles or proxies in one transaction, one statement each, and answers their ids.
+func (f *floorServer) serveBulk(w http.ResponseWriter, r *http.Request) {
+	at := time.Now().UnixMilli()
+	statement := `INSERT INTO proxies (id, workspace_id, type, host, port, username, created_at, updated_at)
+		VALUES (?1, 'default', 'socks5', ?1, 1080, 'alice', ?2, ?2)`
+	if r.PathValue("kind") == "profiles" {
+		statement = `INSERT INTO profiles (` + floorColumns + `, search_key)
+			VALUES (?1, 'default', 'Shop', 'linux', '156', '[]', ?2, ?2, ?1)`
+	}
+	ids := make([]string, bulkSize)
+	tx, err := f.writer.BeginTx(r.Context(), nil)
+	if err != nil {
+		floorAnswer(w, http.StatusOK, nil, err)
+		return
+	}
+	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
+	insert, err := tx.PrepareContext(r.Context(), statement)
+	for i := 0; err == nil && i < len(ids); i++ {
+		ids[i] = fmt.Sprintf("%012x-%08x", at, f.made.Add(1))
+		_, err = insert.ExecContext(r.Context(), ids[i], at)
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	floorAnswer(w, http.StatusOK, ids, err)
 }

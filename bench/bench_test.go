@@ -197,3 +197,38 @@ func TestCheckFloorAndFar(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 }
+
+// TestFloorOfBulk: the floor makes as many profiles and proxies as it is asked for, and the product accepts them.
+func TestFloorOfBulk(t *testing.T) {
+	dir := t.TempDir()
+	if err := newDatabase(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, store.FileName)
+	if err := fill(t.Context(), file, 1); err != nil {
+		t.Fatal(err)
+	}
+	f, err := newFloorServer(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.writer.Close()
+	defer f.readers.Close()
+	for _, kind := range []string{"profiles", "proxies"} {
+		r, w := httptest.NewRequest("POST", "/", nil), httptest.NewRecorder()
+		r.SetPathValue("kind", kind)
+		f.serveBulk(w, r)
+		var ids []string
+		if err := json.Unmarshal(w.Body.Bytes(), &ids); err != nil || w.Code != http.StatusOK || len(ids) != bulkSize {
+			t.Fatalf("%s: %d, %d ids (%v)", kind, w.Code, len(ids), err)
+		}
+	}
+	s, err := store.Open(t.Context(), dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if n, err := s.Read().Totals(t.Context(), nil); err != nil || n.Profiles != 1+bulkSize || n.Proxies != bulkSize {
+		t.Errorf("%+v (%v)", n, err)
+	}
+}

@@ -71,10 +71,9 @@ func parts() []part {
 	return []part{
 		{"start", (*bench).measureStarts}, {"isolation", (*bench).measureIsolation}, {"identity", (*bench).measureIdentity},
 		{"crowd", (*bench).measureCrowd}, {"api", (*bench).measureReads}, {"lists", (*bench).measureLists},
-		{"create", (*bench).measureCreates},
-		{"gateway", (*bench).measureGateway}, {"live", (*bench).measureLive}, {"check", (*bench).measureCheck},
-		{"relay", (*bench).measureRelay}, {"small", (*bench).measureSmall}, {"memory", (*bench).measureMemory},
-		{"size", (*bench).measureSize},
+		{"create", (*bench).measureCreates}, {"bulk", (*bench).measureBulk}, {"gateway", (*bench).measureGateway},
+		{"live", (*bench).measureLive}, {"check", (*bench).measureCheck}, {"relay", (*bench).measureRelay},
+		{"small", (*bench).measureSmall}, {"memory", (*bench).measureMemory}, {"size", (*bench).measureSize},
 	}
 }
 
@@ -84,7 +83,7 @@ func run(ctx context.Context) error {
 	rows := flag.Int("rows", 1_000_000, "profiles in the database that is read")
 	idle := flag.Int("idle", 30, "browsers of the part memory, on each side")
 	only := flag.String("only", "", "some parts, with commas between them: "+
-		"start, isolation, identity, crowd, api, lists, create, gateway, live, check, relay, small, memory, size")
+		"start, isolation, identity, crowd, api, lists, create, bulk, gateway, live, check, relay, small, memory, size")
 	flag.Parse()
 	b, err := newBench(*warren, *rounds, *rows, *idle)
 	if err != nil {
