@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -47,7 +48,9 @@ type API struct {
 	api          huma.API
 	mux          *http.ServeMux
 	needs        map[string]store.Right // the scope that each pattern of mux needs
+	slow         map[string]bool        // the patterns of slowOperations
 	idempotency  *idempotency
+	workspaces   workspaces
 	keyContexts  keyContexts
 	hosts        map[string]bool // accepted Host values
 	origins      map[string]bool // accepted Origin values
@@ -64,11 +67,15 @@ func New(d Deps) *API {
 	s := &API{cfg: d.Config, log: d.Log, store: d.Store, runs: d.Runs, events: d.Events, pool: d.Pool, site: d.Site,
 		keys: newKeyring(d.Store, d.Config.Key), tickets: newTickets(), authFailures: newAuthFailures(),
 		idempotency: newIdempotency(d.Store, d.Log),
-		mux:         http.NewServeMux(), needs: map[string]store.Right{}, keyQuota: newKeyQuota(d.Config.maxConnections()),
+		mux:         http.NewServeMux(), needs: map[string]store.Right{}, slow: map[string]bool{},
+		keyQuota:    newKeyQuota(d.Config.maxConnections()),
 		keyContexts: keyContexts{byKey: map[string]map[context.Context]context.CancelFunc{}},
 		uploadQuota: newUploadQuota(), listings: make(chan struct{}, maxListings), writeTime: writeTime}
 	s.api = humago.NewWithPrefix(s.mux, Prefix, s.humaConfig())
 	s.routes()
+	for _, operation := range slowOperations() {
+		s.slow[strings.Replace(operation, " ", " "+Prefix, 1)] = true
+	}
 	s.openapi = s.describe()
 	s.base = s.initHosts(d.Config.Address)
 	s.http = &http.Server{Handler: s, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,

@@ -199,7 +199,7 @@ func (s *API) createProfile(ctx context.Context, in *profileCreate) (*ProfileBod
 		if err := cmp.Or(err, f.problem()); err != nil {
 			return err
 		}
-		if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: row.WorkspaceID, Now: row.CreatedAt}); err != nil {
+		if err := s.workspaces.ensure(ctx, q, row.WorkspaceID, row.CreatedAt); err != nil {
 			return err
 		}
 		if err := q.AddProfile(ctx, insertOf(row)); err != nil {
@@ -207,6 +207,7 @@ func (s *API) createProfile(ctx context.Context, in *profileCreate) (*ProfileBod
 		}
 		return recordCreated(ctx, q, row.ID)
 	})
+	s.workspaces.wrote(row.WorkspaceID, err)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"path"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -134,7 +133,7 @@ func (s *API) dispatch(w http.ResponseWriter, r *http.Request) error {
 	}
 	requestOf(r.Context()).accept = strings.Join(r.Header.Values("Accept"), ",")
 	r.Header["Accept"] = []string{"application/json"} // operations answer JSON alone; request.accept keeps the original
-	if slices.Contains(slowOperations(), strings.Replace(pattern, " "+Prefix, " ", 1)) {
+	if s.slow[pattern] {
 		ctx, release, err := s.longLived(r.Context())
 		if err != nil {
 			return err
