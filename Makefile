@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 SQLC    := go tool -modfile=tools.mod sqlc
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build demo test test-long busy check race bench leaks table browser tools sqlc openapi majors zones build-all
+.PHONY: build demo test test-long busy check race bench bench-peers leaks table browser tools sqlc openapi majors zones build-all
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -72,6 +72,10 @@ race: browser
 # bench prints the figures, each as a ratio to a floor in the same round (docs/bench.md); ARGS='-only start' for a part.
 bench: browser build
 	go run ./bench $(ARGS)
+
+# bench-peers fetches programs that people would take instead, into a temporary folder, and prints ours beside theirs (docs/bench.md).
+bench-peers: browser build
+	go run ./bench -only peers $(ARGS)
 
 # leaks counts packets for longer than make test does, and without each flag (docs/isolation-flags.md).
 leaks: browser tools

@@ -296,6 +296,7 @@ var central = map[string][]string{
 	"api":     {"API"},
 	"runs":    {"Manager", "run", "plan"},
 	"browser": {"Browser"},
+	"bench":   {"bench"},
 }
 
 // TestHouseCircles: the files of a package that use each other, directly or through others, are at most maxComponent.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -228,7 +229,70 @@ func TestFloorOfBulk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if n, err := s.Read().Totals(t.Context(), nil); err != nil || n.Profiles != 1+bulkSize || n.Proxies != bulkSize {
+	if n, err := s.Read().Totals(t.Context(), nil); err != nil || n.Profiles != 1+bulkSize || n.Proxies != bulkProxies+bulkSize {
 		t.Errorf("%+v (%v)", n, err)
+	}
+}
+
+// TestPeerThatIsNotToBeHad: a peer that cannot be fetched is a row that says so, with the reason below the table.
+func TestPeerThatIsNotToBeHad(t *testing.T) {
+	t.Setenv("GOPROXY", "off")
+	b := &bench{dir: t.TempDir()}
+	p := peers{bench: b, glider: peer{name: "glider", version: "1.2.3"}}
+	p.glider.err = b.fetchGo("warren.example/none", "")(t.Context(), &p.glider)
+	if p.glider.err == nil {
+		t.Fatal("a module was fetched that does not exist")
+	}
+	if !p.lacks("relay", p.glider) || p.lacks("relay", peer{name: "curl"}) {
+		t.Error("the wrong peer is lacking")
+	}
+	var out strings.Builder
+	if err := writePeers(&out, b.peers); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, "not to be had") || !strings.Contains(text, "\nglider 1.2.3: go get: ") ||
+		!strings.Contains(text, "module lookup disabled") {
+		t.Errorf("the table:\n%s", text)
+	}
+}
+
+// TestWhoseIsBetter: more or less of a figure is better, and 3 % is no difference.
+func TestWhoseIsBetter(t *testing.T) {
+	for _, c := range []struct {
+		ours float64
+		more bool
+		want string
+	}{{1.02, true, "neither"}, {0.98, false, "neither"}, {2, true, "ours"}, {2, false, "theirs"}, {0.5, false, "ours"},
+		{0.5, true, "theirs"}} {
+		f := peerFigure{more: c.more, ours: []float64{c.ours}, theirs: []float64{1}}
+		if got := f.cells()[5]; got != c.want {
+			t.Errorf("%v, more is better: %v: %s, want %s", c.ours, c.more, got, c.want)
+		}
+	}
+}
+
+// TestTunnelByConnect: a download passes an HTTP proxy, and a refusal of it is an error.
+func TestTunnelByConnect(t *testing.T) {
+	relay := listen(t)
+	go serveEach(relay, func(c *net.TCPConn) error {
+		in := bufio.NewReader(c)
+		r, err := http.ReadRequest(in)
+		if err != nil {
+			return err
+		}
+		if r.Method != http.MethodConnect || r.Host != farName {
+			_, err = io.WriteString(c, "HTTP/1.1 403 Forbidden\r\n\r\n")
+			return err
+		}
+		if _, err := io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n"); err != nil {
+			return err
+		}
+		return farTarget(c)
+	})
+	if err := download("http://"+relay.Addr().String(), farName, 2, 1<<20); err != nil {
+		t.Error(err)
+	}
+	if _, err := openTunnel("http://"+relay.Addr().String(), "other.bench.test:80"); err == nil {
+		t.Error("a refused tunnel is open")
 	}
 }

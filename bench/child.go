@@ -23,11 +23,16 @@ type child struct {
 	dead    chan struct{}
 }
 
-// spawn starts a program and waits for a line with the prefix mark. The rest of the line is the address. env is added
-// to our environment.
+// spawn starts a program and waits for a line with mark. The rest of the line is the address. env is added to our
+// environment.
 func (b *bench) spawn(ctx context.Context, mark string, env []string, program string, args ...string) (*child, error) {
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), env...)
+	return b.spawnCommand(ctx, mark, cmd)
+}
+
+// spawnCommand is spawn for a command with its environment.
+func (b *bench) spawnCommand(ctx context.Context, mark string, cmd *exec.Cmd) (*child, error) {
 	log := &strings.Builder{}
 	cmd.Stderr = log
 	out, err := cmd.StdoutPipe()
@@ -43,7 +48,7 @@ func (b *bench) spawn(ctx context.Context, mark string, env []string, program st
 		defer close(c.dead)
 		in := bufio.NewScanner(out)
 		for in.Scan() {
-			if rest, ok := strings.CutPrefix(in.Text(), mark); ok {
+			if _, rest, ok := strings.Cut(in.Text(), mark); ok {
 				found <- rest
 				break
 			}
@@ -56,7 +61,7 @@ func (b *bench) spawn(ctx context.Context, mark string, env []string, program st
 	case c.address = <-found:
 		return c, nil
 	case <-c.dead:
-		return nil, fmt.Errorf("%s ended before it served: %s", strings.Join(args, " "), log)
+		return nil, fmt.Errorf("%s ended before it served: %s", strings.Join(cmd.Args, " "), log)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -86,12 +91,13 @@ type warren struct {
 	key string
 }
 
-// serve starts the binary under test on a data folder, with the far side as check service.
-func (b *bench) serve(ctx context.Context, data string) (*warren, error) {
+// serve starts the binary under test on a data folder, with the far side as check service. A program in before runs it.
+func (b *bench) serve(ctx context.Context, data string, before ...string) (*warren, error) {
 	w := &warren{key: "bench-" + rand.Text()}
+	command := append(before, b.warren, "serve", "--listen=127.0.0.1:0", "--data="+data, "--headless=always",
+		"--check-url=http://"+farName+"/ip")
 	var err error
-	w.child, err = b.spawn(ctx, "warren: listening on ", []string{"WARREN_API_KEY=" + w.key}, b.warren,
-		"serve", "--listen=127.0.0.1:0", "--data="+data, "--headless=always", "--check-url=http://"+farName+"/ip")
+	w.child, err = b.spawn(ctx, "warren: listening on ", []string{"WARREN_API_KEY=" + w.key}, command[0], command[1:]...)
 	return w, err
 }
 
@@ -106,6 +112,13 @@ func (b *bench) serveEmpty(ctx context.Context) (*warren, error) {
 
 // data creates an empty data folder.
 func (b *bench) data() (string, error) { return os.MkdirTemp(b.dir, "data-") }
+
+// shortDir creates a folder until the end. Its path is short, since Chrome creates unix sockets below it.
+func (b *bench) shortDir(prefix string) (string, error) {
+	dir, err := os.MkdirTemp("", prefix)
+	b.cleanup = append(b.cleanup, func() { os.RemoveAll(dir) })
+	return dir, err
+}
 
 // create creates a profile and returns its id.
 func (w *warren) create(ctx context.Context, profile map[string]any) (string, error) {

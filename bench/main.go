@@ -29,6 +29,7 @@ type bench struct {
 	browsers int
 	cleanup  []func() // run in reverse order at the end
 	table    []figure
+	peers    []peerFigure
 }
 
 func main() {
@@ -67,6 +68,9 @@ type part struct {
 	measure func(*bench, context.Context) error
 }
 
+// peersPart is measured only if it is named: it fetches programs.
+const peersPart = "peers"
+
 func parts() []part {
 	return []part{
 		{"start", (*bench).measureStarts}, {"isolation", (*bench).measureIsolation}, {"identity", (*bench).measureIdentity},
@@ -74,6 +78,7 @@ func parts() []part {
 		{"create", (*bench).measureCreates}, {"bulk", (*bench).measureBulk}, {"gateway", (*bench).measureGateway},
 		{"live", (*bench).measureLive}, {"check", (*bench).measureCheck}, {"relay", (*bench).measureRelay},
 		{"small", (*bench).measureSmall}, {"memory", (*bench).measureMemory}, {"size", (*bench).measureSize},
+		{peersPart, (*bench).measurePeers},
 	}
 }
 
@@ -83,7 +88,7 @@ func run(ctx context.Context) error {
 	rows := flag.Int("rows", 1_000_000, "profiles in the database that is read")
 	idle := flag.Int("idle", 30, "browsers of the part memory, on each side")
 	only := flag.String("only", "", "some parts, with commas between them: "+
-		"start, isolation, identity, crowd, api, lists, create, bulk, gateway, live, check, relay, small, memory, size")
+		"start, isolation, identity, crowd, api, lists, create, bulk, gateway, live, check, relay, small, memory, size, peers")
 	flag.Parse()
 	b, err := newBench(*warren, *rounds, *rows, *idle)
 	if err != nil {
@@ -91,7 +96,7 @@ func run(ctx context.Context) error {
 	}
 	defer b.close()
 	for _, p := range parts() {
-		if *only != "" && !strings.Contains(","+*only+",", ","+p.name+",") {
+		if *only == "" && p.name == peersPart || *only != "" && !strings.Contains(","+*only+",", ","+p.name+",") {
 			continue
 		}
 		if err := p.measure(b, ctx); err != nil {
@@ -99,6 +104,14 @@ func run(ctx context.Context) error {
 		}
 	}
 	progress("")
+	if len(b.peers) > 0 {
+		if err := writePeers(os.Stdout, b.peers); err != nil {
+			return err
+		}
+	}
+	if len(b.table) == 0 {
+		return nil
+	}
 	return writeTable(os.Stdout, b.table)
 }
 
@@ -113,20 +126,6 @@ func newBench(warren string, rounds, rows, idle int) (*bench, error) {
 	b := &bench{exe: exe, warren: warren, rounds: max(1, rounds), rows: max(1000, rows), browsers: max(1, idle)}
 	b.dir, err = b.shortDir("warren-bench-")
 	return b, err
-}
-
-// shortDir creates a folder until the end. Its path is short, since Chrome creates unix sockets below it.
-func (b *bench) shortDir(prefix string) (string, error) {
-	dir, err := os.MkdirTemp("", prefix)
-	b.cleanup = append(b.cleanup, func() { os.RemoveAll(dir) })
-	return dir, err
-}
-
-// progress shows the current step in one line of the terminal, if there is one.
-func progress(format string, args ...any) {
-	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-		fmt.Fprintf(os.Stderr, "\r\033[K"+format, args...)
-	}
 }
 
 func (b *bench) close() {

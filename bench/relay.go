@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -55,25 +56,50 @@ func (b *bench) measureRelay(ctx context.Context) error {
 	return nil
 }
 
-// openTunnel connects to the target through a relay.
+// openTunnel connects to the target through a relay: by SOCKS5, or by CONNECT if its address begins with "http://".
 func openTunnel(relay, target string) (*net.TCPConn, error) {
-	c, err := net.DialTimeout("tcp", relay, 5*time.Second)
+	address, connects := strings.CutPrefix(relay, "http://")
+	c, err := net.DialTimeout("tcp", address, 5*time.Second)
 	if err != nil {
 		return nil, err
 	}
 	c.SetDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // a TCP connection takes deadlines
-	if err := dialThrough(c, target, false); err != nil {
+	dial := dialThrough
+	if connects {
+		dial = connectThrough
+	}
+	if err := dial(c, target, false); err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c.(*net.TCPConn), nil
 }
 
+// connectThrough asks an HTTP proxy without a password for a target (RFC 9110, 9.3.6).
+func connectThrough(c io.ReadWriter, target string, _ bool) error {
+	if _, err := fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", target, target); err != nil {
+		return err
+	}
+	r, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: http.MethodConnect})
+	if err != nil {
+		return err
+	}
+	if r.StatusCode != http.StatusOK {
+		return errors.New("the HTTP proxy refused: " + r.Status)
+	}
+	return nil
+}
+
 // stream downloads total bytes from the target through a relay in its own process. It returns CPU seconds per GiB and
 // MiB/s. relay is the relay's role with its arguments.
 func (b *bench) stream(target string, streams int, total int64, relay ...string) trial {
+	return streamThrough(target, streams, total, func(ctx context.Context) (*child, error) { return b.role(ctx, relay...) })
+}
+
+// streamThrough is stream through any relay. start starts it.
+func streamThrough(target string, streams int, total int64, start func(context.Context) (*child, error)) trial {
 	return func(ctx context.Context, _ int) ([]float64, error) {
-		relay, err := b.role(ctx, relay...)
+		relay, err := start(ctx)
 		if err != nil {
 			return nil, err
 		}

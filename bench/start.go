@@ -20,6 +20,7 @@ type starts struct {
 	*bench
 	server   *warren
 	proxy    string // the proxy's id
+	far      string // the address of that proxy's server
 	browser  string // the browser's path
 	profiles []string
 }
@@ -82,7 +83,7 @@ func (b *bench) newStarts(ctx context.Context, each int) (*starts, error) {
 	if err := server.call(ctx, "POST", "/proxies", map[string]any{"url": url}, &made); err != nil {
 		return nil, err
 	}
-	s := &starts{bench: b, server: server, proxy: made.ID}
+	s := &starts{bench: b, server: server, proxy: made.ID, far: far.address}
 	for i := range 2 * each {
 		progress("start: warming folder %d of %d", i+1, 2*each)
 		id, err := server.create(ctx, map[string]any{"name": fmt.Sprint("bench ", i), "proxyId": s.proxy})

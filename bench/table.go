@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strings"
 )
@@ -41,6 +42,13 @@ func (b *bench) play(ctx context.Context, title string, rounds int, sides ...sid
 		}
 	}
 	return values, nil
+}
+
+// progress shows the current step in one line of the terminal, if there is one.
+func progress(format string, args ...any) {
+	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		fmt.Fprintf(os.Stderr, "\r\033[K"+format, args...)
+	}
 }
 
 // figure is one line of the table.
@@ -107,6 +115,11 @@ func writeTable(w io.Writer, figures []figure) error {
 	for _, f := range figures {
 		lines = append(lines, f.cells())
 	}
+	return writeLines(w, lines)
+}
+
+// writeLines writes lines of cells, the first of which is the head.
+func writeLines(w io.Writer, lines [][]string) error {
 	width := make([]int, len(lines[0]))
 	for _, l := range lines {
 		for i, cell := range l {
