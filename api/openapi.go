@@ -224,7 +224,7 @@ func generalProblems(path string) []*problem.Error {
 		out = append(out, problem.Missing(object))
 	}
 	return append(out, unauthorized(), tooManyWrongKeys(30*time.Second), (&caller{}).may(scopeWrite), foreignOrigin(), etagMismatch(),
-		cursorGone(), foreignHost(), exampleFaults(), problem.Hidden(nil), databaseBusy(nil), problem.DiskFull(nil))
+		cursorGone(), foreignHost(), exampleFaults(), problem.Hidden(nil), databaseBusy(nil), databaseDamaged(nil), problem.DiskFull(nil))
 }
 
 func exampleFaults() *problem.Error {

@@ -117,6 +117,11 @@ func databaseBusy(err error) *problem.Error {
 		"Another program has locked the database; nothing was changed. Try again in a moment.").After(time.Second).Because(err)
 }
 
+func databaseDamaged(err error) *problem.Error {
+	return problem.New(problem.Unavailable, "database_damaged",
+		"The database is damaged: nothing can be changed. Stop the server and restore a backup. The log says what was found.").Because(err)
+}
+
 // statusCancelled is the logged status of a request whose client has disconnected (nginx's 499).
 const statusCancelled = 499
 
@@ -132,6 +137,8 @@ func fromError(err error) *problem.Error {
 		return problem.DiskFull(err)
 	case errors.Is(err, store.ErrBusy):
 		return databaseBusy(err)
+	case errors.Is(err, store.ErrDamaged):
+		return databaseDamaged(err)
 	case errors.Is(err, store.ErrGone):
 		return cursorGone()
 	case errors.Is(err, context.Canceled):

@@ -7,16 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 
-	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 )
 
@@ -106,33 +103,33 @@ func checkFile(dir, file string) error {
 // schemaVersion is the number of the last migration applied to a database; 0 for an empty one.
 type schemaVersion int64
 
-// examine checks the database over a read-only connection: whether it is ours, intact, and not too new.
-func examine(ctx context.Context, file string) (schemaVersion, error) {
+// examine checks the database over a read-only connection: whether it is ours, intact, and not too new. later says that
+// it is large: it is still to be checked whether it is intact.
+func examine(ctx context.Context, file string, o Options) (version schemaVersion, later bool, err error) {
 	settings := examinePragmas
 	if log, err := os.Stat(file + "-wal"); err != nil || log.Size() == 0 {
 		settings += "&immutable=1" // reads only the file, so that SQLite creates no files beside it
 	}
 	db := openPool(dsn(file, settings), 1)
 	defer db.Close()
-	version, err := examineSchema(ctx, db)
-	if err != nil {
-		return 0, explainOpen(file, err)
+	if version, err = examineSchema(ctx, db); err != nil {
+		return 0, false, explainOpen(file, err)
 	}
-	if newest := newestMigration(); version > newest {
-		return 0, fmt.Errorf("open %s: %w (its schema is %d, this one knows %d); it was left as it is: "+
+	newest := newestMigration()
+	if version > newest {
+		return 0, false, fmt.Errorf("open %s: %w (its schema is %d, this one knows %d); it was left as it is: "+
 			"run the newer warren, or restore a backup of before", file, ErrNewer, version, newest)
 	}
-	var verdict string
-	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
-		return 0, explainOpen(file, err)
+	if version == newest && isLarge(file, o) {
+		return version, true, nil
 	}
-	if verdict != "ok" {
-		return 0, explainOpen(file, fmt.Errorf("%w: %s", ErrDamaged, strings.ReplaceAll(verdict, "\n", " ")))
+	if err := checkPages(ctx, db); err != nil { // a migration changes much of the file
+		return 0, false, explainOpen(file, err)
 	}
-	return version, nil
+	return version, false, nil
 }
 
-func examineSchema(ctx context.Context, db *sql.DB) (schemaVersion, error) {
+func examineSchema(ctx context.Context, db querier) (schemaVersion, error) {
 	var id, tables, versions int64
 	err := db.QueryRowContext(ctx, `SELECT
 		(SELECT application_id FROM pragma_application_id),
@@ -161,30 +158,6 @@ func newestMigration() schemaVersion {
 	number, _, _ := strings.Cut(names[len(names)-1].Name(), "_")
 	newest, _ := strconv.ParseInt(number, 10, 64) //nolint:errcheck // goose refuses a file without a number
 	return schemaVersion(newest)
-}
-
-// migrate updates the schema. Each step is a transaction of its own, so that a crash leaves the old or the new
-// version.
-func migrate(ctx context.Context, db *sql.DB, found schemaVersion, log *slog.Logger) error {
-	if found == newestMigration() {
-		return nil
-	}
-	steps, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, steps, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
-	}
-	done, err := p.Up(ctx)
-	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	for _, step := range done {
-		log.Info("database migrated", "step", path.Base(step.Source.Path), "took", step.Duration)
-	}
-	return nil
 }
 
 // WriteFile writes a file of the data folder whole or not at all, with mode 0600, and on the disk when it returns.

@@ -30,6 +30,8 @@ type Options struct {
 	SecretKeyFile string
 	// Logger gets migrations and reconnects. Nil: no log.
 	Logger *slog.Logger
+
+	checkedFirst *int64 // replaces the constant, in tests
 }
 
 // Store is an open database. Its methods are safe for concurrent use.
@@ -49,12 +51,14 @@ type Store struct {
 	cancel                         context.CancelFunc
 
 	keys   keyring
+	check  *laterCheck // nil: the database was checked before
 	ready  readiness
 	closed sync.Once
 }
 
 // Open opens the database in dir, creates it if it is missing, and migrates it. An existing file is examined first,
-// and left unchanged if it is rejected. The error is then ErrNewer, ErrDamaged, ErrReadOnly, ErrDiskFull, ErrBusy or
+// and left unchanged if it is rejected. Whether a large one is intact is checked while it is used: if it is not, every
+// later write fails with ErrDamaged. The error of Open is ErrNewer, ErrDamaged, ErrReadOnly, ErrDiskFull, ErrBusy or
 // ErrSecretKey, and says what to do.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if o.Logger == nil {
@@ -64,11 +68,11 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err := prepareFolder(dir, path); err != nil {
 		return nil, err
 	}
-	found, err := examine(ctx, path)
+	found, later, err := examine(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
-	s, err := open(ctx, dir, path, found, o)
+	s, err := open(ctx, dir, path, found, later, o)
 	if err != nil {
 		return nil, explainOpen(path, err)
 	}
@@ -76,7 +80,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 }
 
 // open runs the steps of Open that change the file. On failure it closes everything it opened.
-func open(ctx context.Context, dir, path string, found schemaVersion, o Options) (s *Store, err error) {
+func open(ctx context.Context, dir, path string, found schemaVersion, later bool, o Options) (s *Store, err error) {
 	s = &Store{profiles: newCache(describeProfile), proxies: newCache(describeProxy),
 		ofProfiles: newListIndex("profiles", indexedProfiles{}, profileOrders(), o.Logger),
 		ofProxies:  newListIndex("proxies", indexedProxies{}, proxyOrders(), o.Logger),
@@ -102,13 +106,24 @@ func open(ctx context.Context, dir, path string, found schemaVersion, o Options)
 	if err := s.writer.start(ctx); err != nil {
 		return s, fmt.Errorf("open for writing: %w", err)
 	}
+	if later { // after the file has its log, since a backup has none and could not get one while the check reads
+		if s.check, err = checkLater(ctx, path, o.Logger); err != nil {
+			return s, err
+		}
+	}
 	if err := s.Ready(ctx); err != nil {
 		return s, err
 	}
 	if s.keys, err = openKeyring(ctx, s, dir, o.SecretKeyFile); err != nil {
 		return s, err
 	}
-	return s, s.runPendingSteps(ctx, path)
+	if err := s.runPendingSteps(ctx, path); err != nil {
+		return s, err
+	}
+	if later {
+		close(s.check.begin)
+	}
+	return s, nil
 }
 
 // Read returns queries for short statements: a row, or a page without filters. They ignore the end of the context,
@@ -166,6 +181,7 @@ func (s *Store) Close() (err error) {
 }
 
 func (s *Store) close() error {
+	s.check.stop() // it reads
 	var errs []error
 	s.cancel()
 	s.background.Wait()

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +22,7 @@ import (
 // COMMIT.
 const (
 	upgradeDir = "WARREN_TEST_UPGRADE_DIR"
-	upgradeDie = "WARREN_TEST_UPGRADE_DIE" // "statement 3", "commit 3"
+	upgradeDie = "WARREN_TEST_UPGRADE_DIE" // "statement 3", "commit 3", "never 0"
 )
 
 // die kills the process at the nth call, as the kernel does: nothing is closed and nothing is written back.
@@ -56,10 +57,9 @@ func upgradeUntilKilled(dir string) {
 			c.(sqlite.HookRegisterer).RegisterCommitHook(func() int32 { d.now(); return 0 })
 			return nil
 		})
-		var s *Store
-		if s, err = Open(ctx, dir, Options{}); err == nil {
-			err = s.Close()
-		}
+		err = openAndClose(ctx, dir)
+	} else if at == "never" { // the parent does it
+		err = openAndClose(ctx, dir)
 	} else if err == nil {
 		file := filepath.Join(dir, FileName)
 		db := openPool(dsn(file, writerPragmas), 1)
@@ -72,6 +72,15 @@ func upgradeUntilKilled(dir string) {
 		os.Exit(2)
 	}
 	os.Exit(0)
+}
+
+// openAndClose opens a folder. The log goes to the standard output.
+func openAndClose(ctx context.Context, dir string) error {
+	s, err := Open(ctx, dir, Options{Logger: slog.New(slog.NewJSONHandler(os.Stdout, nil))})
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 // stepTo migrates a database up to a version, as migrate does.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -57,7 +58,7 @@ func (s *Store) Write(ctx context.Context, fn func(*Queries) error) error {
 }
 
 func (s *Store) write(ctx context.Context, fn func(*Queries) error) error {
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), s.check.error()); err != nil {
 		return err
 	}
 	w := &write{fn: fn, done: make(chan error, 1)}

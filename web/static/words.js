@@ -144,6 +144,7 @@ const TITLES = {
   browser_failed: 'The browser did not start',
   capacity_exceeded: 'No more browsers may run',
   database_busy: 'The database is busy',
+  database_damaged: 'The database is damaged',
   start_timeout: 'The browser took too long to start',
   disk_full: 'The disk is full',
 };

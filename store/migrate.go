@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path"
+	"time"
+
+	"github.com/pressly/goose/v3"
+)
+
+// tellEvery is how often the log says that a migration goes on.
+const tellEvery = 5 * time.Second
+
+// migrate updates the schema. Each step is a transaction of its own, so that a crash leaves the old or the new
+// version. The log shows each step as it begins, while it takes long, and when it has ended.
+func migrate(ctx context.Context, db *sql.DB, found schemaVersion, log *slog.Logger) error {
+	if found == newestMigration() {
+		return nil
+	}
+	steps, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, steps, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	begun, all, told := time.Now(), p.ListSources(), log
+	if found == 0 { // nobody waits for a new one
+		told = slog.New(slog.DiscardHandler)
+	}
+	for i, source := range all {
+		if source.Version <= int64(found) {
+			continue
+		}
+		told := told.With("step", path.Base(source.Path), "of", fmt.Sprintf("%d/%d", i+1, len(all)))
+		told.Info("migrating the database")
+		stop := tell(tellEvery, func(took time.Duration) { told.Info("still migrating the database", "took", took) })
+		done, err := p.UpByOne(ctx)
+		stop()
+		if err != nil {
+			return fmt.Errorf("migrate: %w", err)
+		}
+		told.Info("database migrated", "took", done.Duration)
+	}
+	log.Info("the database has this version's schema", "from", int64(found), "to", int64(newestMigration()), "took", time.Since(begun))
+	return nil
+}
+
+// tell calls say at intervals, with the time since the call of tell. stop ends that, and waits for it.
+func tell(every time.Duration, say func(took time.Duration)) (stop func()) {
+	begun, over, ended := time.Now(), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				say(time.Since(begun))
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-ended
+	}
+}
