@@ -18,7 +18,26 @@ import (
 // maxAdopting is how many runs are adopted concurrently. Each takes file descriptors.
 const maxAdopting = 32
 
-// Adopt takes over the runs of an earlier server. It records the end of those that are gone.
+// adopting runs functions, maxAdopting of them at once.
+type adopting struct {
+	sem chan struct{}
+	wg  sync.WaitGroup
+}
+
+func newAdopting() *adopting { return &adopting{sem: make(chan struct{}, maxAdopting)} }
+
+// begin waits until fewer than maxAdopting functions run.
+func (a *adopting) begin(fn func()) {
+	a.sem <- struct{}{}
+	a.wg.Go(func() {
+		defer func() { <-a.sem }()
+		fn()
+	})
+}
+
+// Adopt takes over the runs of an earlier server. It records the end of those that are gone. When it returns, every
+// run is known. What changed in the last moments of that server is sent to them afterwards: until then they run as they
+// did without a server, through the proxy that they have.
 func (m *Manager) Adopt(ctx context.Context) error {
 	open, err := m.store.Read().ListOpenRuns(ctx)
 	if err != nil {
@@ -28,22 +47,14 @@ func (m *Manager) Adopt(ctx context.Context) error {
 	for _, row := range open {
 		newest[row.ProfileID] = row.ID
 	}
-	known := map[string]bool{}
-	sem := make(chan struct{}, maxAdopting)
-	var wg sync.WaitGroup
-	begin := func(fn func()) {
-		sem <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-sem }()
-			fn()
-		})
-	}
-	for _, row := range open {
+	known, answering := map[string]bool{}, make([]*run, len(open))
+	now := newAdopting()
+	for i, row := range open {
 		known[Name(row.ID)] = true
 		if newest[row.ProfileID] == row.ID {
-			begin(func() { m.adoptOne(ctx, row) })
+			now.begin(func() { answering[i] = m.adoptOne(ctx, row) })
 		} else { // the profile has a later run, so this one has ended without a record
-			begin(func() { m.recordSuperseded(row) })
+			now.begin(func() { m.recordSuperseded(row) })
 		}
 	}
 	names, err := shim.Names(m.dir)
@@ -52,10 +63,19 @@ func (m *Manager) Adopt(ctx context.Context) error {
 	}
 	for _, name := range names {
 		if !known[name] {
-			begin(func() { m.closeOrphan(ctx, name) })
+			now.begin(func() { m.closeOrphan(ctx, name) })
 		}
 	}
-	wg.Wait()
+	now.wg.Wait()
+	m.inBackground(func() {
+		later := newAdopting()
+		for _, r := range answering {
+			if r != nil {
+				later.begin(func() { m.reconcileAdopted(m.ctx, r) })
+			}
+		}
+		later.wg.Wait()
+	})
 	// Without a run, a profile that is starting or stopping is stopped.
 	return m.store.Write(ctx, func(q *store.Queries) error {
 		for _, status := range []string{"starting", "stopping"} {
@@ -75,20 +95,21 @@ func (m *Manager) recordSuperseded(row store.Run) {
 	m.log.Info("the end of an earlier run is recorded", "profile", row.ProfileID, "run", row.ID, "reason", last.Reason)
 }
 
-// adoptOne adopts one run. A run whose process does not answer, but may live, is held until it answers.
-func (m *Manager) adoptOne(ctx context.Context, row store.Run) {
+// adoptOne adopts one run, and returns it if its process answers and the run is to be reconciled. A run whose process
+// does not answer, but may live, is held until it answers.
+func (m *Manager) adoptOne(ctx context.Context, row store.Run) *run {
 	askCtx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	name, dir := Name(row.ID), m.profileDir(row.ProfileID)
 	client, state, err := shim.Adopt(askCtx, m.dir, name, m.profileDir)
 	if err != nil && errors.Is(askCtx.Err(), context.Canceled) {
-		return // this server is already stopping; the next one tries again
+		return nil // this server is already stopping; the next one tries again
 	}
 	if err != nil && shim.Gone(err, dir) {
 		last := newEnd(row.ID, Millis(row.StartedAt), shim.Remains(m.dir, name, dir))
 		m.writeEnd(row.ProfileID, &pendingEnd{name: name, end: last})
 		m.log.Info("a run ended while no server was there", "profile", row.ProfileID, "run", row.ID, "reason", last.Reason)
-		return
+		return nil
 	}
 	if err != nil {
 		m.log.Warn("a run's process does not answer; the run is held", "profile", row.ProfileID, "run", row.ID, "cause", err)
@@ -103,7 +124,7 @@ func (m *Manager) adoptOne(ctx context.Context, row store.Run) {
 	close(r.ready)
 	if _, mine, err := m.claim(r); err != nil || !mine {
 		client.Release()
-		return
+		return nil
 	}
 	r.slot = m.queue.occupy()
 	// The former server did not receive these completely.
@@ -115,12 +136,12 @@ func (m *Manager) adoptOne(ctx context.Context, row store.Run) {
 	}
 	m.announce(r)
 	go m.supervise(r)
-	if state != nil {
-		m.reconcileAdopted(ctx, r)
-	} else {
-		go m.waitForState(r)
-	}
 	m.log.Info("adopted a run", "profile", r.profileID, "run", r.id, "pid", record.PID, "answers", state != nil)
+	if state == nil {
+		go m.waitForState(r)
+		return nil
+	}
+	return r
 }
 
 // syncState copies a shim's state into an adopted run.
