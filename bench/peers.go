@@ -52,7 +52,18 @@ func (f peerFigure) cells() []string {
 		better = "ours"
 	}
 	return []string{f.work, f.peer.String(), number(median(f.ours)) + " " + f.unit, number(median(f.theirs)) + " " + f.unit,
-		fmt.Sprintf("%.2f", ratio), better}
+		times(ratio), better}
+}
+
+// times formats a ratio, which may be far from 1.
+func times(ratio float64) string {
+	switch {
+	case ratio < 0.1:
+		return fmt.Sprintf("%.1g", ratio)
+	case ratio >= 100:
+		return fmt.Sprintf("%.0f", ratio)
+	}
+	return fmt.Sprintf("%.2f", ratio)
 }
 
 // writePeers writes the peers' table, and below it why peers are not to be had.
