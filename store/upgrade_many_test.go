@@ -202,3 +202,15 @@ func TestLongStepIsTold(t *testing.T) {
 	stop()
 	close(told)
 }
+
+// After a migration the connection that writes obeys the constraints again.
+func TestConstraintsHoldAfterAMigration(t *testing.T) {
+	s := openIn(t, filledDatabase(t, 1), Options{})
+	err := s.Write(context.Background(), func(q *Queries) error {
+		_, err := q.db.ExecContext(context.Background(), "UPDATE profiles SET log_hosts = 7")
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "CHECK") {
+		t.Errorf("a wrong value was written: %v", err)
+	}
+}
