@@ -37,7 +37,7 @@ func (a *adopting) begin(fn func()) {
 
 // Adopt takes over the runs of an earlier server. It records the end of those that are gone. When it returns, every
 // run is known. What changed in the last moments of that server is sent to them afterwards: until then they run as they
-// did without a server, through the proxy that they have.
+// did without a server, through the proxy that they have. A start that joins one waits for that.
 func (m *Manager) Adopt(ctx context.Context) error {
 	open, err := m.store.Read().ListOpenRuns(ctx)
 	if err != nil {
@@ -67,15 +67,7 @@ func (m *Manager) Adopt(ctx context.Context) error {
 		}
 	}
 	now.wg.Wait()
-	m.inBackground(func() {
-		later := newAdopting()
-		for _, r := range answering {
-			if r != nil {
-				later.begin(func() { m.reconcileAdopted(m.ctx, r) })
-			}
-		}
-		later.wg.Wait()
-	})
+	m.inBackground(func() { m.catchUp(answering) })
 	// Without a run, a profile that is starting or stopping is stopped.
 	return m.store.Write(ctx, func(q *store.Queries) error {
 		for _, status := range []string{"starting", "stopping"} {
@@ -85,6 +77,20 @@ func (m *Manager) Adopt(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// catchUp reconciles runs that were adopted.
+func (m *Manager) catchUp(adopted []*run) {
+	later := newAdopting()
+	for _, r := range adopted {
+		if r != nil {
+			later.begin(func() {
+				defer close(r.caughtUp)
+				m.reconcileAdopted(m.ctx, r)
+			})
+		}
+	}
+	later.wg.Wait()
 }
 
 // recordSuperseded records the end of a run that is not its profile's last. The profile's status and last run stay.
@@ -122,6 +128,9 @@ func (m *Manager) adoptOne(ctx context.Context, row store.Run) *run {
 	r := newRun(row.ID, row.ProfileID, row.WorkspaceID, running)
 	r.answer, r.startedWith, r.client = record.Started, record.Began, client
 	close(r.ready)
+	if state != nil {
+		r.caughtUp = make(chan struct{})
+	}
 	if _, mine, err := m.claim(r); err != nil || !mine {
 		client.Release()
 		return nil

@@ -50,6 +50,7 @@ type run struct {
 	stopc     chan struct{}      // closed when a stop is requested
 	killc     chan struct{}      // closed when a forced stop is requested
 	ready     chan struct{}      // closed when the start has succeeded or failed
+	caughtUp  chan struct{}      // closed when an adopted run has got what changed before; nil: there is nothing to wait for
 	err       error              // why the start failed; valid after ready is closed
 	done      chan struct{}      // closed when the end is recorded
 	endReport *End               // valid after done is closed

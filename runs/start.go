@@ -76,6 +76,9 @@ func (m *Manager) awaitStart(ctx context.Context, have *run, mine bool) (answer 
 	if have.err != nil {
 		return nil, !mine && isCallerError(have.err), have.err
 	}
+	if err := have.awaitCaughtUp(ctx); err != nil {
+		return nil, false, err
+	}
 	answer = have.currentAnswer()
 	switch {
 	case answer != nil && !answer.known:
@@ -92,6 +95,19 @@ func (m *Manager) awaitStart(ctx context.Context, have *run, mine bool) (answer 
 		return nil, true, nil
 	case <-ctx.Done():
 		return nil, false, ctx.Err()
+	}
+}
+
+// awaitCaughtUp waits until a run that was adopted has got what changed before.
+func (r *run) awaitCaughtUp(ctx context.Context) error {
+	if r.caughtUp == nil {
+		return nil
+	}
+	select {
+	case <-r.caughtUp:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
