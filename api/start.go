@@ -3,7 +3,9 @@ package api
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -142,11 +144,26 @@ func (in *startInput) options(c *caller) runs.Options {
 // asker is the caller's key as a start knows it.
 func (c *caller) asker() runs.Asker { return runs.NewAsker(c.Holder, c.mark) }
 
-func (s *API) startProfile(ctx context.Context, in *startRequest) (*struct{ Body startAnswer }, error) {
+// startResponse is the answer of a start.
+type startResponse struct {
+	Timing string `header:"Server-Timing" doc:"What the start's parts took, in milliseconds (W3C Server Timing). Absent where the run was there before."`
+	Body   startAnswer
+}
+
+// serverTiming writes phases as the value of a Server-Timing header.
+func serverTiming(phases []runs.Phase) string {
+	parts := make([]string, len(phases))
+	for i, p := range phases {
+		parts[i] = fmt.Sprintf("%s;dur=%.2f", p.Name, float64(p.Took.Microseconds())/1000)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (s *API) startProfile(ctx context.Context, in *startRequest) (*startResponse, error) {
 	return s.startBy(ctx, in, s.runs.Start)
 }
 
-func (s *API) restartProfile(ctx context.Context, in *startRequest) (*struct{ Body startAnswer }, error) {
+func (s *API) restartProfile(ctx context.Context, in *startRequest) (*startResponse, error) {
 	return s.startBy(ctx, in, s.runs.Restart)
 }
 
@@ -154,7 +171,7 @@ func (s *API) restartProfile(ctx context.Context, in *startRequest) (*struct{ Bo
 type starter func(context.Context, store.Profile, runs.Options) (*runs.Started, error)
 
 // startBy checks the request against the profile, and answers with the run.
-func (s *API) startBy(ctx context.Context, in *startRequest, start starter) (*struct{ Body startAnswer }, error) {
+func (s *API) startBy(ctx context.Context, in *startRequest, start starter) (*startResponse, error) {
 	row, err := s.profileRow(ctx, in.ID, false)
 	if err != nil {
 		return nil, err
@@ -163,7 +180,7 @@ func (s *API) startBy(ctx context.Context, in *startRequest, start starter) (*st
 	if err := cmp.Or(err, f.problem()); err != nil {
 		return nil, err
 	}
-	out, o := &struct{ Body startAnswer }{}, in.Body.options(callerOf(ctx))
+	out, o := &startResponse{}, in.Body.options(callerOf(ctx))
 	if in.Body.DryRun {
 		out.Body.dry, err = s.runs.DryRun(ctx, row, o)
 		return out, err
@@ -172,7 +189,7 @@ func (s *API) startBy(ctx context.Context, in *startRequest, start starter) (*st
 	if err != nil {
 		return nil, err
 	}
-	out.Body.started = answer
+	out.Body.started, out.Timing = answer, serverTiming(answer.Phases())
 	return out, s.addresses(ctx, answer)
 }
 

@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"warren/browser"
 )
 
 // bare is a browser without our server and shim: the floor of a start.
@@ -17,6 +19,7 @@ type bare struct {
 	cmd     *exec.Cmd
 	in, out *os.File // our ends of its DevTools pipe
 	words   bytes.Buffer
+	watch   browser.Stopwatch // of the start: launch, attach, ready
 }
 
 // startBare starts the browser and waits for its first answer to Runtime.evaluate on a page: the fewest DevTools
@@ -36,9 +39,11 @@ func startBare(ctx context.Context, path string, args, env []string) (*bare, err
 	b.cmd.Env, b.cmd.ExtraFiles = env, []*os.File{childIn, childOut} // descriptors 3 and 4, for --remote-debugging-pipe
 	b.cmd.Stderr = &b.words
 	b.cmd.SysProcAttr = withSandbox()
+	b.watch.Set()
 	if err := b.cmd.Start(); err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
+	b.watch.Lap("launch")
 	ready := make(chan error, 1)
 	go func() { ready <- b.evaluate() }()
 	select {
@@ -83,9 +88,11 @@ func (b *bare) evaluate() error {
 		case m.Error != nil:
 			return fmt.Errorf("DevTools: %s", m.Error)
 		case m.ID == 2:
+			b.watch.Lap("ready")
 			return nil
 		case !asked && m.Method == "Target.attachedToTarget" && m.Params.TargetInfo.Type == "page":
 			asked = true
+			b.watch.Lap("attach")
 			if err := b.send(2, m.Params.SessionID, "Runtime.evaluate", `{"expression":"1"}`); err != nil {
 				return err
 			}

@@ -129,30 +129,36 @@ func (w *warren) create(ctx context.Context, profile map[string]any) (string, er
 
 // call sends a request and reads the answer into out, which may be nil.
 func (w *warren) call(ctx context.Context, method, path string, in, out any) error {
+	_, err := w.ask(ctx, method, path, in, out)
+	return err
+}
+
+// ask does what call does, and returns the answer's header.
+func (w *warren) ask(ctx context.Context, method, path string, in, out any) (http.Header, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r, err := http.NewRequestWithContext(ctx, method, w.address+"/api/v1"+path, bytes.NewReader(body))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Header.Set("Authorization", "Bearer "+w.key)
 	r.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if res.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %s: %s", method, path, res.Status, text)
+		return nil, fmt.Errorf("%s %s: %s: %s", method, path, res.Status, text)
 	}
 	if out == nil {
-		return nil
+		return res.Header, nil
 	}
-	return json.Unmarshal(text, out)
+	return res.Header, json.Unmarshal(text, out)
 }

@@ -73,12 +73,12 @@ const peersPart = "peers"
 
 func parts() []part {
 	return []part{
-		{"start", (*bench).measureStarts}, {"isolation", (*bench).measureIsolation}, {"identity", (*bench).measureIdentity},
-		{"crowd", (*bench).measureCrowd}, {"boot", (*bench).measureBoot}, {"api", (*bench).measureReads},
-		{"lists", (*bench).measureLists}, {"create", (*bench).measureCreates}, {"bulk", (*bench).measureBulk},
-		{"gateway", (*bench).measureGateway}, {"live", (*bench).measureLive}, {"check", (*bench).measureCheck},
-		{"relay", (*bench).measureRelay}, {"small", (*bench).measureSmall}, {"memory", (*bench).measureMemory},
-		{"size", (*bench).measureSize}, {peersPart, (*bench).measurePeers},
+		{"start", (*bench).measureStarts}, {"phases", (*bench).measurePhases}, {"isolation", (*bench).measureIsolation},
+		{"identity", (*bench).measureIdentity}, {"crowd", (*bench).measureCrowd}, {"boot", (*bench).measureBoot},
+		{"api", (*bench).measureReads}, {"lists", (*bench).measureLists}, {"create", (*bench).measureCreates},
+		{"bulk", (*bench).measureBulk}, {"gateway", (*bench).measureGateway}, {"live", (*bench).measureLive},
+		{"check", (*bench).measureCheck}, {"relay", (*bench).measureRelay}, {"small", (*bench).measureSmall},
+		{"memory", (*bench).measureMemory}, {"size", (*bench).measureSize}, {peersPart, (*bench).measurePeers},
 	}
 }
 
@@ -88,7 +88,7 @@ func run(ctx context.Context) error {
 	rows := flag.Int("rows", 1_000_000, "profiles in the database that is read")
 	idle := flag.Int("idle", 30, "browsers of the part memory, on each side")
 	only := flag.String("only", "", "some parts, with commas between them: "+
-		"start, isolation, identity, crowd, boot, api, lists, create, bulk, gateway, live, check, relay, small, memory, size, peers")
+		"start, phases, isolation, identity, crowd, boot, api, lists, create, bulk, gateway, live, check, relay, small, memory, size, peers")
 	flag.Parse()
 	b, err := newBench(*warren, *rounds, *rows, *idle)
 	if err != nil {

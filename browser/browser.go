@@ -33,6 +33,7 @@ type Browser struct {
 
 	emulation *emulation
 	gate      *gate
+	phases    Stopwatch // used by Start only, and constant afterwards
 
 	version   Installed
 	userAgent string

@@ -19,8 +19,10 @@ func (b *Browser) Start(ctx context.Context) error {
 		return &StartError{Kind: StartFailed, Err: errStarted}
 	}
 	defer close(b.startDone)
+	b.phases.Set()
 	err := b.launch()
 	if err == nil {
+		b.phases.Lap("launch")
 		err = b.awaitReady(ctx)
 	}
 	if err != nil {
@@ -280,9 +282,11 @@ func (b *Browser) handshake(ctx context.Context) error {
 	if err := b.awaitPage(ctx); err != nil {
 		return err
 	}
+	b.phases.Lap("attach")
 	if err := m.controller.awaitAllOverrides(ctx); err != nil {
 		return err
 	}
+	b.phases.Lap("override")
 	m.controller.closeBlocked.Store(true)
 	if err := m.controller.closeBlockedPages(ctx, b.closeAndWait); err != nil {
 		return err

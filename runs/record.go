@@ -40,9 +40,15 @@ type Started struct {
 	CdpURL     string `json:"cdpUrl" doc:"For Playwright's connectOverCDP."`
 	LiveURL    string `json:"liveUrl" doc:"The live view, a page. What stands behind # is the capability."`
 
-	run   *run // set only in the answer of Start
-	known bool // false for an adopted run until its process has answered
+	run    *run         // set only in the answer of Start
+	known  bool         // false for an adopted run until its process has answered
+	phases []shim.Phase // set only in the answer of Start to the caller whose start it is
 }
+
+// Phases returns the parts of the start, in their order; none if the caller joined a start of another's. claim lasts until the
+// profile is claimed and read, and plan until the run's process is asked for. process is what that takes beside its parts, which
+// are namespace, launch, attach, override and ready. record lasts until the start is on disk, and later changes are applied.
+func (s *Started) Phases() []shim.Phase { return s.phases }
 
 // UsedBrowser is the browser that a run was started with.
 type UsedBrowser struct {

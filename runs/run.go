@@ -43,6 +43,8 @@ type run struct {
 
 	recorded recordedTraffic // traffic that is already in the database
 
+	phases shim.Stopwatch // of its start. Only the owner uses it before ready is closed; constant afterwards
+
 	slot      *slot         // in the start queue, or held by the run; nil: none. Only the owner uses it
 	abandoned chan struct{} // closed when no caller waits for the start any more
 
@@ -151,6 +153,8 @@ type (
 	Installed = shim.Installed
 	// Download is a file that a browser downloads or has downloaded.
 	Download = shim.Download
+	// Phase is a part of a start and the time that it took.
+	Phase = shim.Phase
 	// ListedBrowser is a browser of this machine and the place where it was found.
 	ListedBrowser = shim.Listed
 )
@@ -183,6 +187,7 @@ func (m *Manager) life(ctx context.Context, r *run, o Options, makePlan func() (
 	if r.pendingCheck != nil && !isClosed(r.pendingCheck.done) { // the start did not wait for the check
 		m.reconcileAfterCheck(r, r.pendingCheck)
 	}
+	r.phases.Lap("record")
 	close(r.ready)
 	m.supervise(r)
 }

@@ -47,6 +47,7 @@ func (m *Manager) newStart(row store.Profile) (*run, context.Context) {
 	r := newRun(store.NewID(), row.ID, row.WorkspaceID, starting)
 	launch, cancel := context.WithCancel(m.ctx)
 	r.cancel = cancel
+	r.phases.Set()
 	return r, launch
 }
 
@@ -62,6 +63,7 @@ func (m *Manager) startLife(ctx, launch context.Context, r *run, o Options, turn
 		if err != nil {
 			return nil, err
 		}
+		r.phases.Lap("claim")
 		return m.plan(ctx, row, o)
 	})
 }
@@ -85,7 +87,9 @@ func (m *Manager) awaitStart(ctx context.Context, have *run, mine bool) (answer 
 		return nil, false, notAnswering()
 	case answer != nil && (!old || !isClosed(have.stopc) && have.client.Alive(ctx)):
 		a := *answer
-		a.Reused, a.run = !mine, have
+		if a.Reused, a.run = !mine, have; mine {
+			a.phases = have.phases.Phases
+		}
 		return &a, false, nil
 	case !old:
 		return nil, false, CancelledStart()
@@ -179,10 +183,13 @@ func (m *Manager) launchProcess(ctx context.Context, r *run, p *plan) (*shim.Cli
 	if err := m.copyProfileData(ctx, p); err != nil {
 		return nil, nil, err
 	}
+	r.phases.Lap("plan")
 	client, state, err := shim.Launch(ctx, m.exe, p.spec)
 	if err != nil {
 		return nil, nil, startProblem(err)
 	}
+	r.phases.Phases = append(r.phases.Phases, state.Phases...)
+	r.phases.Set()
 	return client, state, nil
 }
 

@@ -66,7 +66,7 @@ func Launch(ctx context.Context, exe string, spec Spec) (*Client, *State, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	killsBefore := oomKills()
+	killsBefore, began := oomKills(), time.Now()
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}
@@ -85,6 +85,7 @@ func Launch(ctx context.Context, exe string, spec Spec) (*Client, *State, error)
 	c := newClient(spec.RunDir, spec.Name, spec.ProfileDir)
 	c.cmd = cmd
 	c.watch()
+	state.Phases = append([]Phase{{Name: "process", Took: time.Since(began) - total(state.Phases)}}, state.Phases...)
 	return c, state, nil
 }
 

@@ -195,10 +195,12 @@ func (p *process) launch(ctx context.Context) error {
 	if err := errors.Join(makeTemp(p.spec.Name), p.spec.makeFiles()); err != nil {
 		return err
 	}
+	began := time.Now()
 	b, err := browser.Open(p.spec.browser(p.log))
 	if err != nil {
 		return err
 	}
+	opened := time.Since(began)
 	p.browser, p.view, p.waitOrphans = b, live.New(b), reapOrphans(b.PID, b.Done())
 	p.viewers = p.view.Viewers
 	p.relay = proxy.NewRelay(p.dialer(p.spec.Upstream), p.log)
@@ -217,6 +219,8 @@ func (p *process) launch(ctx context.Context) error {
 		err = p.completeStart(ctx)
 	}
 	if err == nil {
+		p.state.Phases = append([]Phase{{Name: "namespace", Took: opened}}, b.Phases()...)
+		p.state.Phases = append(p.state.Phases, Phase{Name: "ready", Took: time.Since(began) - total(p.state.Phases)})
 		return nil
 	}
 	if isClosed(b.Done()) {

@@ -23,6 +23,8 @@ type (
 	Identity  = browser.Identity
 	Position  = browser.Geolocation
 	Screen    = browser.Screen
+	Phase     = browser.Phase
+	Stopwatch = browser.Stopwatch
 )
 
 // The two kinds of isolation that a run can have.
@@ -189,7 +191,16 @@ type State struct {
 	Upstreams       []UpstreamMark    `json:"upstreams"`       // in their order; none: direct
 	UpstreamAt      int               `json:"upstreamAt"`      // index of the one in use; above 0 it is a fallback
 	Ending          bool              `json:"ending"`          // the browser has exited or is being closed
+	Phases          []Phase           `json:"phases"`          // of the start, in their order
 	ForOnce         bool              `json:"forOnce"`         // as in the Spec
+}
+
+// total returns the time of some phases together.
+func total(phases []Phase) (d time.Duration) {
+	for _, p := range phases {
+		d += p.Took
+	}
+	return d
 }
 
 // Outcome says how a run ended.

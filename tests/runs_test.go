@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +34,55 @@ func (s *liveServer) many(n int, method, path string, in any) []reply {
 		}
 	}
 	return out
+}
+
+// A start tells the parts that it took, in their order, and their sum is not more than the request took. A start that joins a run
+// tells none.
+func TestStartTellsItsPhases(t *testing.T) {
+	t.Parallel()
+	needBrowser(t)
+	s := newTestbed(t).serve()
+	id := s.profile(nil)
+	timing := func() string {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), "POST", s.base+apiPrefix+"/profiles/"+id+"/start", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+liveKey)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != 200 {
+			t.Fatalf("start: %s", res.Status)
+		}
+		return res.Header.Get("Server-Timing")
+	}
+	began := time.Now()
+	told := timing()
+	took := time.Since(began)
+	var names []string
+	sum := 0.0
+	for metric := range strings.SplitSeq(told, ", ") {
+		name, value, _ := strings.Cut(metric, ";dur=")
+		ms, err := strconv.ParseFloat(value, 64)
+		if err != nil || ms < 0 {
+			t.Errorf("%s took %q", name, value)
+		}
+		names, sum = append(names, name), sum+ms
+	}
+	want := []string{"claim", "plan", "process", "namespace", "launch", "attach", "override", "ready", "record"}
+	if !slices.Equal(names, want) {
+		t.Errorf("the parts are %v, want %v", names, want)
+	}
+	if all := took.Seconds() * 1000; sum > all || sum <= 0 {
+		t.Errorf("the parts took %.2f ms together, the request %.2f", sum, all)
+	}
+	if told := timing(); told != "" {
+		t.Errorf("a start that joined the run told %q", told)
+	}
 }
 
 // Fifty clients start one profile: one browser, and all get the same run.
