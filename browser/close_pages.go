@@ -12,7 +12,7 @@ func (ctl *controller) shouldClose(address string) bool {
 	return ctl.mux.blocked.extensions.isBlocked(address) && (!ctl.emulation.headful || ctl.filesDropped.Load() && isFile(address))
 }
 
-// closeIfBlocked closes a page that has reached a blocked address. During the start closeBlockedPages does that.
+// closeIfBlocked closes a page that has reached a blocked address. closeBlockedPages does that for pages that are there at the start.
 func (ctl *controller) closeIfBlocked(target, address string) {
 	if !ctl.closeBlocked.Load() || !ctl.shouldClose(address) || ctl.mux.isSettingsPage(target) {
 		return
@@ -63,13 +63,9 @@ func (ctl *controller) closePage(target string) {
 // closeAttempts is how often closePage tries.
 const closeAttempts = 10
 
-// closeBlockedPages closes the pages at blocked addresses that nobody could want, and a settings page that a crashed browser has left among
-// its tabs. It calls shut for each of them.
-func (ctl *controller) closeBlockedPages(ctx context.Context, shut func(target string)) error {
-	targets, err := ctl.mux.targets(ctx)
-	if err != nil {
-		return err
-	}
+// closeBlockedPages closes the pages among targets at blocked addresses that nobody could want, and a settings page that a crashed browser
+// has left among its tabs. It calls shut for each of them.
+func (ctl *controller) closeBlockedPages(ctx context.Context, targets []TargetInfo, shut func(target string)) error {
 	var left []string
 	for _, t := range targets {
 		if t.Type == "page" && !ctl.mux.isSettingsPage(t.TargetID) && (t.URL == settingsURL || ctl.shouldClose(t.URL)) {

@@ -301,12 +301,8 @@ func (ctl *controller) openPages() []Page {
 	return slices.Clone(ctl.pages)
 }
 
-// awaitAllOverrides waits until every open page has its overrides.
-func (ctl *controller) awaitAllOverrides(ctx context.Context) error {
-	targets, err := ctl.mux.targets(ctx)
-	if err != nil {
-		return err
-	}
+// awaitAllOverrides waits until every page among targets has its overrides.
+func (ctl *controller) awaitAllOverrides(ctx context.Context, targets []TargetInfo) error {
 	for _, t := range targets {
 		if t.Type == "page" {
 			ctl.awaitOverrides(ctx, t.TargetID)

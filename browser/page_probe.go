@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -43,13 +44,33 @@ func (b *Browser) probedValues() pageValues {
 	return b.probe.value
 }
 
-// probePages asks the open pages and takes the first answer. Tabs that were restored in the background are not loaded and do not answer. If
-// none answers, a new page is asked. Stop cuts the probe short, and waits until its page has closed.
-func (b *Browser) probePages() {
+// probeFirstPage asks the first page that was attached, as soon as its overrides are sent: its renderer answers while the others are set
+// up. It returns that page, and a channel that gets the answer; nil if there is none.
+func (b *Browser) probeFirstPage() (Page, <-chan *pageValues) {
+	answer := make(chan *pageValues, 1)
+	pages := b.mux.controller.openPages()
+	if len(pages) == 0 { // it has closed again
+		answer <- nil
+		return Page{}, answer
+	}
+	going, cancel := b.untilStop(context.Background())
+	ctx, end := context.WithTimeout(going, b.limits.probe)
+	go func() {
+		defer cancel()
+		defer end()
+		answer <- b.probePage(ctx, pages[0])
+	}()
+	return pages[0], answer
+}
+
+// probePages asks the open pages and takes the first answer, or that of the first page, which was asked before. Tabs that were restored in
+// the background are not loaded and do not answer. If none answers, a new page is asked. Stop cuts the probe short, and waits until its
+// page has closed.
+func (b *Browser) probePages(asked Page, first <-chan *pageValues) {
 	defer close(b.probed)
 	going, cancel := b.untilStop(context.Background())
 	defer cancel()
-	found := b.probeOpenPages(going)
+	found := b.probeOpenPages(going, asked, first)
 	if found == nil {
 		found = b.probeNewPage(going)
 	}
@@ -69,17 +90,18 @@ func (b *Browser) untilStop(ctx context.Context) (context.Context, context.Cance
 	return going, cancel
 }
 
-// probeOpenPages asks the open pages; nil if none answers.
-func (b *Browser) probeOpenPages(ctx context.Context) *pageValues {
+// probeOpenPages asks the open pages but the one that was asked before, whose answer comes on a channel; nil if none answers.
+func (b *Browser) probeOpenPages(ctx context.Context, asked Page, first <-chan *pageValues) *pageValues {
 	ctx, cancel := context.WithTimeout(ctx, b.limits.probe)
 	defer cancel()
-	pages := b.mux.controller.openPages()
-	pages = pages[:min(maxProbes, len(pages))]
-	answers := make(chan *pageValues, len(pages))
+	pages := slices.DeleteFunc(b.mux.controller.openPages(), func(p Page) bool { return p.Target == asked.Target })
+	pages = pages[:min(maxProbes-1, len(pages))]
+	answers := make(chan *pageValues, len(pages)+1)
+	go func() { answers <- <-first }()
 	for _, p := range pages {
 		go func() { answers <- b.probePage(ctx, p) }()
 	}
-	for range pages {
+	for range len(pages) + 1 {
 		if found := <-answers; found != nil {
 			return found
 		}

@@ -283,19 +283,24 @@ func (b *Browser) handshake(ctx context.Context) error {
 		return err
 	}
 	b.phases.Lap("attach")
-	if err := m.controller.awaitAllOverrides(ctx); err != nil {
+	asked, first := b.probeFirstPage()
+	m.controller.closeBlocked.Store(true) // before the list: events tell of the pages that come later
+	targets, err := m.targets(ctx)
+	if err != nil {
+		return err
+	}
+	if err := m.controller.awaitAllOverrides(ctx, targets); err != nil {
 		return err
 	}
 	b.phases.Lap("override")
-	m.controller.closeBlocked.Store(true)
-	if err := m.controller.closeBlockedPages(ctx, b.closeAndWait); err != nil {
+	if err := m.controller.closeBlockedPages(ctx, targets, b.closeAndWait); err != nil {
 		return err
 	}
 	if b.emulation.hints != nil {
 		m.controller.reloadEarlyTabs(ctx, b.gate)
 		m.controller.openGate(b.gate)
 	}
-	go b.probePages()
+	go b.probePages(asked, first)
 	m.prepareSpares()
 	b.fitWindow(ctx)
 	return b.leaveNewTab(ctx)
