@@ -31,7 +31,7 @@ func TestArguments(t *testing.T) {
 		"--webrtc-ip-handling-policy=disable_non_proxied_udp",
 		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 		"--disable-features=WebRtcHideLocalIpsWithMdns,MediaRouter,DialMediaRouteProvider,OptimizationHints," +
-			"NetworkTimeServiceQuerying,Translate,AutofillServerCommunication",
+			"NetworkTimeServiceQuerying,Translate,AutofillServerCommunication,WebUIOmniboxPopup,WebUIOmniboxAimPopup",
 		"--disable-background-networking",
 		"--disable-component-update",
 		"--component-updater=url-source=https://127.0.0.1:9/",
