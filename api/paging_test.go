@@ -159,7 +159,8 @@ func TestProfileFilters(t *testing.T) {
 		"status=stopped": {"one", "two", "three", "four"}, "status=running": {}, "status=failed": {},
 		"proxyId=" + proxy: {"two"}, "proxyId=none": {}, "workspaceId=other": {"four"}, "workspaceId=default&os=win": {"one"},
 		"workspaceId=nowhere": {},
-		"workspaceId=default&search=o&tag=shop&os=win&status=stopped": {"one"}, "search=e": {}, "trashed=false": {"one", "two", "three", "four"},
+		"workspaceId=default&search=o&tag=shop&os=win&status=stopped": {"one"}, "search=e": {},
+		"trashed=false": {"one", "two", "three", "four"},
 	} {
 		r := a.do(t, "GET", "/profiles?"+strings.ReplaceAll(query, " ", "%20"), nil).want(t, 200)
 		var wantIDs []string

@@ -88,7 +88,8 @@ func run(ctx context.Context) error {
 	rows := flag.Int("rows", 1_000_000, "profiles in the database that is read")
 	idle := flag.Int("idle", 30, "browsers of the part memory, on each side")
 	only := flag.String("only", "", "some parts, with commas between them: "+
-		"start, phases, isolation, identity, crowd, boot, api, lists, create, bulk, gateway, live, check, relay, small, memory, size, peers")
+		"start, phases, isolation, identity, crowd, boot, api, lists, create, bulk, gateway, live, check, relay, small, memory, "+
+		"size, peers")
 	flag.Parse()
 	b, err := newBench(*warren, *rounds, *rows, *idle)
 	if err != nil {

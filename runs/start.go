@@ -86,11 +86,7 @@ func (m *Manager) awaitStart(ctx context.Context, have *run, mine bool) (answer 
 	case answer != nil && !answer.known:
 		return nil, false, notAnswering()
 	case answer != nil && (!old || !isClosed(have.stopc) && have.client.Alive(ctx)):
-		a := *answer
-		if a.Reused, a.run = !mine, have; mine {
-			a.phases = have.phases.Phases
-		}
-		return &a, false, nil
+		return have.answerTo(*answer, mine), false, nil
 	case !old:
 		return nil, false, CancelledStart()
 	}
@@ -100,6 +96,14 @@ func (m *Manager) awaitStart(ctx context.Context, have *run, mine bool) (answer 
 	case <-ctx.Done():
 		return nil, false, ctx.Err()
 	}
+}
+
+// answerTo returns the answer for a caller. Only the one that started the run gets its phases.
+func (r *run) answerTo(a Started, mine bool) *Started {
+	if a.Reused, a.run = !mine, r; mine {
+		a.phases = r.phases.Phases
+	}
+	return &a
 }
 
 // awaitCaughtUp waits until a run that was adopted has got what changed before.
