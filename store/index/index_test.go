@@ -209,7 +209,7 @@ func TestReadersBesideAWriter(t *testing.T) {
 			}
 		})
 	}
-	for i := range 1000 {
+	for i := 1; i < 1000; i++ { // 7i and i are two rows
 		row, other := *rows[i*7%5000], *rows[i]
 		row.Sort = []Value{{Number: int64(i)}, {Text: fmt.Sprint(i)}, {None: i%2 == 0}}
 		other.ID += "-new"
