@@ -13,7 +13,7 @@ import (
 func (t *Table) Find(q Query) Found {
 	q.Offset = min(q.Offset, unlimited)
 	s := newSearch(q.Search)
-	if s.nothing() {
+	if s.nothing() || q.Workspaces != nil && len(q.Workspaces) == 0 {
 		return Found{Exact: true}
 	}
 	for {

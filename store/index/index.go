@@ -43,7 +43,7 @@ type Place struct {
 // sign, and a letter of a script without spaces, count as words. Eight or more: also rows whose id begins with it. A
 // search with a line feed finds nothing.
 type Query struct {
-	Workspaces []string // nil: all
+	Workspaces []string // nil: all; empty: none
 	Trashed    bool
 	Terms      []string // all are required
 	Search     string   // folded; "": none
@@ -164,11 +164,13 @@ func (t *Table) replace(slot uint32, before, after *Row) {
 		is.groups, is.terms = groups[:], after.Terms
 	}
 	if before == nil || after == nil || before.Text != after.Text {
-		was.grams, is.grams = gramsOf(before), gramsOf(after)
+		old, now := gramsOf(before), gramsOf(after)
+		was.grams, is.grams = onlyIn(old, now), onlyIn(now, old)
 	}
 	change(t.groups, slot, was.groups, is.groups)
 	change(t.terms, slot, was.terms, is.terms)
-	change(t.grams, slot, was.grams, is.grams)
+	change(t.grams, slot, was.grams, nil)
+	change(t.grams, slot, nil, is.grams)
 	t.rows[slot] = after
 	t.joinTrees(slot, before, after)
 	for b := range t.builds {

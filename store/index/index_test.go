@@ -46,7 +46,7 @@ func aRow(t *rapid.T) *Row {
 
 // aQuery draws a query. Its place is of a row that is there, was there, or never was.
 func aQuery(t *rapid.T) Query {
-	workspaces := [][]string{nil, nil, {"a"}, {"b"}, {"a", "c"}, {"none"}, {"a", "b", "none"}}
+	workspaces := [][]string{nil, nil, {"a"}, {"b"}, {"a", "c"}, {"none"}, {"a", "b", "none"}, {}}
 	searches := []string{"", "", "s", "sh", "hop", "shop", "4711", "лавка", "東", "店铺", "🦊🦊🦊🦊", "_", "p 4", "b 4711", "berlin\nx", "11\nber",
 		"019b76da", "019b76da-1", "019b76da-07"}
 	q := Query{Workspaces: rapid.SampledFrom(workspaces).Draw(t, "workspaces"), Trashed: rapid.Bool().Draw(t, "trashed"),

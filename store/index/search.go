@@ -51,6 +51,16 @@ func appendGrams(grams []gram, letters []rune) []gram {
 	return grams
 }
 
+// onlyIn returns what is in a and not in b. Both are sorted: a long text has thousands of grams, and few of them change.
+func onlyIn(a, b []gram) (only []gram) {
+	for _, g := range a {
+		if _, both := slices.BinarySearch(b, g); !both {
+			only = append(only, g)
+		}
+	}
+	return only
+}
+
 // beginsWord reports whether a word begins at a letter behind another: only between two letters or digits of a script
 // with spaces none does.
 func beginsWord(before, letter rune) bool {
