@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -37,10 +38,20 @@ func Typed(err error) error {
 	if !ok {
 		return err
 	}
-	if kind := kindOf(se.Code()); kind != nil && !errors.Is(err, kind) {
+	kind := kindOf(se.Code())
+	if lacksAName(se) {
+		kind = ErrDamaged
+	}
+	if kind != nil && !errors.Is(err, kind) {
 		return fmt.Errorf("%w: %w", kind, err)
 	}
 	return err
+}
+
+// lacksAName reports whether a statement names a table or a column that the database does not have. The statements are
+// constants that fit the schema, so a name that is missing was damaged in the file. SQLite has no code for it.
+func lacksAName(err *sqlite.Error) bool {
+	return err.Code() == sqlite3.SQLITE_ERROR && strings.Contains(err.Error(), "no such ") && !strings.Contains(err.Error(), "savepoint")
 }
 
 // kindOf maps the result codes of https://www.sqlite.org/rescode.html. The low byte is the primary code.

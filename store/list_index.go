@@ -108,14 +108,17 @@ func (l *listIndex) start(s *Store) *load {
 	}
 	d := &load{table: index.New(l.orders...), done: make(chan struct{}), changed: map[string]struct{}{}}
 	l.current.Store(d)
-	s.background.Go(func() {
+	if !s.background.start(func() {
 		begun := time.Now()
 		d.err = l.read(s, d)
 		if d.err == nil {
 			l.log.Debug("list index loaded", "table", l.name, "rows", d.table.Len(), "took", time.Since(begun))
 		}
 		close(d.done)
-	})
+	}) {
+		d.err = ErrClosed
+		close(d.done)
+	}
 	return d
 }
 
@@ -126,10 +129,12 @@ func (l *listIndex) read(s *Store, d *load) error {
 	defer cancel()
 	parts := make(chan []*index.Row, 2)
 	var err error // of reading; read by nobody before parts is closed
-	s.background.Go(func() {
+	if !s.background.start(func() {
 		defer close(parts)
 		err = l.readParts(ctx, s, parts)
-	})
+	}) {
+		return ErrClosed
+	}
 	for part := range parts {
 		if !l.take(d, part) {
 			return errGivenUp

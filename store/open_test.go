@@ -310,3 +310,13 @@ func TestForeignLockThatStays(t *testing.T) {
 	release()
 	ensure(t, s, "default")
 }
+
+// A wrong bit in the text of the schema may rename a column.
+func TestRenamedColumn(t *testing.T) {
+	_, file := aDatabase(t, 1)
+	db := openPool(dsn(file, readerPragmas), 1)
+	defer db.Close()
+	if _, err := db.Exec("SELECT updated_au FROM profiles"); !errors.Is(Typed(err), ErrDamaged) {
+		t.Errorf("got %v, want ErrDamaged", err)
+	}
+}

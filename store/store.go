@@ -46,7 +46,7 @@ type Store struct {
 
 	// The indexes of lists, and the goroutines that load them. cancel ends those.
 	ofProfiles, ofProxies, ofAudit *listIndex
-	background                     sync.WaitGroup
+	background                     background
 	ctx                            context.Context
 	cancel                         context.CancelFunc
 
@@ -103,6 +103,7 @@ func open(ctx context.Context, dir, path string, found schemaVersion, later bool
 	}
 	s.prepared = []*statements{newStatements(s.readers, true), newStatements(s.readers, false)}
 	s.short, s.long = New(s.prepared[0]), New(s.prepared[1])
+	s.writer.follow.committed = s.prepared[0]
 	if err := s.writer.start(ctx); err != nil {
 		return s, fmt.Errorf("open for writing: %w", err)
 	}
@@ -173,6 +174,31 @@ func (s *Store) Ready(ctx context.Context) error {
 	return r.err
 }
 
+// background is the store's own goroutines.
+type background struct {
+	mu    sync.Mutex
+	ended bool
+	group sync.WaitGroup
+}
+
+// start runs fn in a goroutine, unless the store is closed. It reports whether it does.
+func (b *background) start(fn func()) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.ended {
+		b.group.Go(fn)
+	}
+	return !b.ended
+}
+
+// end waits for all goroutines, and starts no more.
+func (b *background) end() {
+	b.mu.Lock()
+	b.ended = true
+	b.mu.Unlock()
+	b.group.Wait()
+}
+
 // Close waits for the writes in progress, checkpoints the log and closes the database. Later writes fail with
 // ErrClosed. A second Close does nothing.
 func (s *Store) Close() (err error) {
@@ -184,7 +210,7 @@ func (s *Store) close() error {
 	s.check.stop() // it reads
 	var errs []error
 	s.cancel()
-	s.background.Wait()
+	s.background.end()
 	for _, statements := range s.prepared {
 		errs = append(errs, statements.close())
 	}

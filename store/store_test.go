@@ -160,6 +160,10 @@ func TestCloseLeavesOneFileAndDataIsThereAgain(t *testing.T) {
 	if err := s.Write(context.Background(), func(*Queries) error { return nil }); !errors.Is(err, ErrClosed) {
 		t.Errorf("Write after Close: got %v, want ErrClosed", err)
 	}
+	search := ProfileFilter{WorkspaceID: "default", Search: "one"}
+	if _, err := s.ListProfiles(context.Background(), ProfileList{ProfileFilter: search, Limit: 1}); !errors.Is(err, ErrClosed) {
+		t.Errorf("ListProfiles after Close: got %v, want ErrClosed", err)
+	}
 	got, err := openIn(t, dir, Options{}).Read().GetProfile(context.Background(), GetProfileParams{ID: want.ID})
 	if err != nil || got.Name != "one" {
 		t.Errorf("after reopening: got %+v, %v", got, err)

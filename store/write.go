@@ -213,10 +213,10 @@ func (w *writer) transact(first *write) {
 	w.answer()
 }
 
-// commit ends the transaction, unless a change could not be followed.
+// commit ends the transaction, unless its changes cannot be followed.
 func (w *writer) commit() error {
-	if w.follow.failed != nil {
-		return w.follow.failed
+	if err := w.follow.resolve(context.Background(), w.stmts); err != nil {
+		return err
 	}
 	return w.exec("COMMIT")
 }
@@ -289,12 +289,9 @@ func (w *writer) answer() {
 
 // abort undoes the transaction and fails its group with the cause.
 func (w *writer) abort(cause error) {
-	w.disconnect() // closing the connection rolls back, even where ROLLBACK would fail
-	if w.connect(context.Background()) == nil {
-		w.follow.apply(context.Background(), w.q) // a COMMIT that failed may be on the disk all the same
-	} else {
-		w.follow.reset()
-	}
+	w.disconnect()                      // closing the connection rolls back, even where ROLLBACK would fail
+	_ = w.connect(context.Background()) // w.q is nil where it fails; the next group tries again
+	w.follow.catchUp(context.Background(), w.q)
 	for _, lost := range w.group {
 		lost.err = fmt.Errorf("the shared transaction was rolled back: %w", Typed(cause))
 	}
