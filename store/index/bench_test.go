@@ -35,6 +35,31 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
+// BenchmarkFirst shows what the first list of an order costs: of all rows, and then of a small workspace among them.
+func BenchmarkFirst(b *testing.B) {
+	n := benchRows(b)
+	table := aTable()
+	table.Apply(manyRows(n), nil)
+	small := manyRows(100)
+	for _, row := range small {
+		row.ID, row.Workspace = "small "+row.ID, "small"
+	}
+	table.Apply(small, nil)
+	b.Run("all", func(b *testing.B) {
+		for b.Loop() {
+			clear(table.trees)
+			clear(table.columns)
+			table.Find(Query{Order: 1, Limit: 20})
+		}
+	})
+	b.Run("small", func(b *testing.B) {
+		for b.Loop() {
+			delete(table.trees, place{group{workspace: "small"}, 1})
+			table.Find(Query{Order: 1, Limit: 20, Workspaces: []string{"small"}})
+		}
+	})
+}
+
 // BenchmarkApply shows what a new row costs, and a changed one, with all orders in use.
 func BenchmarkApply(b *testing.B) {
 	n := benchRows(b)

@@ -271,5 +271,12 @@ func TestNoListWalksTheTable(t *testing.T) {
 		if limit := counted + n/8; found.Looked > limit {
 			t.Errorf("%s: looked at %d of %d rows, want %d at most", name, found.Looked, n, limit)
 		}
+		if found.Total*sortCost > n {
+			continue // a walk may look at all rows
+		}
+		q.Offset = maxChosen + 1
+		if behind := table.Find(q); behind.Looked > counted+n/8 || len(behind.Rows) > 0 {
+			t.Errorf("%s, behind its end: looked at %d of %d rows, got %d", name, behind.Looked, n, len(behind.Rows))
+		}
 	}
 }

@@ -80,12 +80,12 @@ func (p *part) take(skip, want int) (slots []uint32, left int) {
 	if p.set == nil {
 		return p.takeAny(skip, want)
 	}
-	// A walk looks at the rows between those that fit, choosing at all that fit. One of a walk costs more. A walk that is
-	// longer than expected is given up: all that fit may lie far behind.
+	// A walk looks at the rows between those that fit, choosing at all that fit. One of a walk costs more, unless those that
+	// fit are sorted. A walk that is longer than expected is given up: all that fit may lie far behind.
 	n := int(p.set.GetCardinality())
 	limit := n/walkCost + want
 	if skip > maxChosen {
-		limit = unlimited
+		limit = n * sortCost
 	}
 	if (skip+want)*p.slots.Len()/max(n, 1) < limit {
 		if slots, left, ok := p.walk(skip, want, limit); ok {
@@ -97,6 +97,7 @@ func (p *part) take(skip, want int) (slots []uint32, left int) {
 
 const (
 	walkCost  = 8    // how many rows can be looked at to choose from while a walk looks at one
+	sortCost  = 16   // how many rows a walk looks at while one is sorted
 	maxChosen = 5000 // rows that are kept in order while they are chosen
 )
 

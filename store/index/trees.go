@@ -171,25 +171,62 @@ func (t *Table) ensure(p place) {
 	defer t.sorting.Unlock()
 	b := &build{changed: roaring.New()}
 	t.mu.Lock()
-	if t.trees[p] != nil || t.groups[p.group] == nil {
+	set := t.groups[p.group]
+	if t.trees[p] != nil || set == nil {
 		t.mu.Unlock()
 		return
 	}
-	rows := slices.Clone(t.rows)
+	var s shadow
+	if t.columns[p.order] == nil {
+		s = t.copyAll(p)
+	} else {
+		s = t.copySome(p, set.ToArray())
+	}
 	t.builds[b] = struct{}{}
 	t.mu.Unlock()
 
-	shadow := &Table{orders: t.orders, rows: rows, columns: make([]*column, len(t.columns))}
-	c := &column{none: roaring.New(), size: t.zoneSlots}
-	c.grow(len(rows))
-	shadow.columns[p.order] = c
-	var valued, none []uint32
-	for i, row := range rows {
+	valued, none := s.sort(p)
+
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.builds, b)
+	t.publish(p, s.columns[p.order], b, valued, none)
+}
+
+// shadow is a copy of rows, which are sorted while those of the table change.
+type shadow struct {
+	*Table
+	slots []uint32 // of the copied rows in the table; nil: the same
+}
+
+// copyAll copies all rows, whose column is to be made too.
+func (t *Table) copyAll(p place) shadow { return t.copyOf(p, slices.Clone(t.rows), nil) }
+
+// copySome copies the rows of some slots: a small workspace is not sorted by way of all rows.
+func (t *Table) copySome(p place, slots []uint32) shadow {
+	rows := make([]*Row, len(slots))
+	for i, slot := range slots {
+		rows[i] = t.rows[slot]
+	}
+	return t.copyOf(p, rows, slots)
+}
+
+func (t *Table) copyOf(p place, rows []*Row, slots []uint32) shadow {
+	s := shadow{&Table{orders: t.orders, rows: rows, columns: make([]*column, len(t.columns))}, slots}
+	s.columns[p.order] = &column{none: roaring.New(), size: t.zoneSlots}
+	return s
+}
+
+// sort returns the table's slots of the copied rows in a group: those with a value and those without, in ascending order.
+func (s shadow) sort(p place) (valued, none []uint32) {
+	c := s.columns[p.order]
+	c.grow(len(s.rows))
+	for i, row := range s.rows {
 		slot := uint32(i)
 		if row == nil {
 			continue
 		}
-		shadow.fill(c, p.order, slot, row)
+		s.fill(c, p.order, slot, row)
 		switch {
 		case !slices.Contains(groupsArray(row), p.group):
 		case c.none.Contains(slot):
@@ -198,14 +235,15 @@ func (t *Table) ensure(p place) {
 			valued = append(valued, slot)
 		}
 	}
-	order := func(a, b uint32) int { return shadow.compare(p.order, a, b) }
-	slices.SortFunc(valued, order)
-	slices.SortFunc(none, order)
-
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.builds, b)
-	t.publish(p, c, b, valued, none)
+	for _, list := range [][]uint32{valued, none} {
+		slices.SortFunc(list, func(a, b uint32) int { return s.compare(p.order, a, b) })
+		if s.slots != nil {
+			for i, slot := range list {
+				list[i] = s.slots[slot]
+			}
+		}
+	}
+	return valued, none
 }
 
 func groupsArray(row *Row) []group {
