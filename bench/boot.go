@@ -137,6 +137,7 @@ func (b *bench) adoptions(ctx context.Context, data string) error {
 			return err
 		}
 	}
+	time.Sleep(quiet) // a browser goes on working after its start
 	var serves, adopted []float64
 	for range b.rounds {
 		if err := server.kill(); err != nil {
@@ -179,7 +180,7 @@ func (w *warren) awaitRuns(ctx context.Context, want int) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(2 * time.Millisecond):
+		case <-time.After(20 * time.Millisecond): // a list of many runs is work itself
 		}
 	}
 }

@@ -35,10 +35,12 @@ const (
 	MemoryPrivate = "private" // without shared pages; used where PSS cannot be read
 )
 
-// Figures older than this are measured anew. Reading the memory of one browser takes 30 ms.
+// Figures older than this are measured anew. Reading the memory of one browser takes 30 ms, and longer where many runs do
+// so: then it is read less often.
 const (
-	cpuAge    = time.Second
-	memoryAge = 10 * time.Second
+	cpuAge      = time.Second
+	memoryAge   = 10 * time.Second
+	memoryShare = 300 // and at least as many times as long as it took
 )
 
 // meter caches the last measurements.
@@ -48,7 +50,8 @@ type meter struct {
 	cpuAt    time.Time // of cpu
 	cpu      cpuUse
 	percent  float64
-	memoryAt time.Time // of memory
+	memoryAt time.Time     // of memory
+	took     time.Duration // to measure it
 	memory   memoryUse
 }
 
@@ -77,8 +80,9 @@ func (m *meter) refresh(now time.Time) bool {
 		m.percent = 100 * max(0, (use.time-m.cpu.time).Seconds()/since.Seconds())
 		m.cpuAt, m.cpu = now, use
 	}
-	if now.Sub(m.memoryAt) >= memoryAge {
+	if now.Sub(m.memoryAt) >= max(memoryAge, memoryShare*m.took) {
 		m.memory, m.memoryAt = measureMemory(m.cpu.pids), now
+		m.took = time.Since(now)
 	}
 	return true
 }

@@ -27,16 +27,42 @@ func measureCPU() (cpuUse, bool) {
 		return cpuUse{}, false
 	}
 	use := cpuUse{time: time.Duration(gone.Utime.Nano() + gone.Stime.Nano())}
-	children := byParent()
-	for next := children[os.Getpid()]; len(next) > 0; next = next[1:] {
+	children := childrenOf
+	if !listsChildren() {
+		all := byParent()
+		children = func(pid int) []procStat { return all[pid] }
+	}
+	for next := children(os.Getpid()); len(next) > 0; next = next[1:] {
 		use.time += next[0].cpu
 		use.pids = append(use.pids, next[0].pid)
-		next = append(next, children[next[0].pid]...)
+		next = append(next, children(next[0].pid)...)
 	}
 	return use, true
 }
 
-// byParent returns all processes by their parents.
+// listsChildren reports whether the kernel lists a thread's children (CONFIG_PROC_CHILDREN).
+func listsChildren() bool {
+	_, err := os.Stat("/proc/thread-self/children")
+	return err == nil
+}
+
+// childrenOf returns the children of a process: those of each of its threads (proc_tid_children(5)). With a hundred
+// runs, reading all processes for each would take seconds.
+func childrenOf(pid int) (out []procStat) {
+	tasks := "/proc/" + strconv.Itoa(pid) + "/task/"
+	threads, _ := os.ReadDir(tasks) // the process may have exited
+	for _, thread := range threads {
+		text, _ := os.ReadFile(tasks + thread.Name() + "/children")
+		for _, child := range bytes.Fields(text) {
+			if s, ok := readStat(int(number(child))); ok {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// byParent returns all processes by their parents, for kernels that list no children.
 func byParent() map[int][]procStat {
 	out := map[int][]procStat{}
 	for _, pid := range allPIDs() {
