@@ -182,5 +182,9 @@ type shimCommand struct{}
 
 // Run supervises one run from its start to its end.
 func (shimCommand) Run(ctx context.Context, c *console) error {
-	return shim.Run(ctx, c.stdin, c.stdout, slog.New(slog.NewJSONHandler(c.stderr, nil)))
+	log := slog.New(slog.NewJSONHandler(c.stderr, nil))
+	if shim.IsSpare() {
+		return shim.RunSpare(ctx, c.stdin, c.stdout, log)
+	}
+	return shim.Run(ctx, c.stdin, c.stdout, log)
 }

@@ -103,6 +103,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 		up(p.api.Base())
 	}
 	st.LoadLists() // after the first answers can go out: with a million profiles it takes seconds
+	p.runs.KeepSpare()
 	var background sync.WaitGroup
 	defer func() { end(); background.Wait() }()
 	background.Go(func() { p.keepSweeping(life) })

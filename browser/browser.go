@@ -62,6 +62,9 @@ type Browser struct {
 // fails with an *IsolationError if the run cannot be isolated as the spec demands. Close must be called afterwards.
 func Open(s Spec) (*Browser, error) {
 	if err := s.check(); err != nil {
+		if s.Spare != nil {
+			err = errors.Join(err, s.Spare.Close())
+		}
 		return nil, err
 	}
 	iso, err := openIsolation(&s)

@@ -87,6 +87,10 @@ func tryNamespace(s *Spec) error {
 // openIsolation sets up the best isolation of this machine: a namespace, or loopback if the machine refuses one or the run cannot use one.
 func openIsolation(s *Spec) (isolator, error) {
 	refused := s.needsLoopback()
+	if s.Spare != nil && (refused != nil || s.Network == OnLoopback) {
+		_ = s.Spare.Close() // the run cannot use it
+		s.Spare = nil
+	}
 	if refused == nil && s.Network != OnLoopback {
 		iso, err := openNamespace(s, true)
 		if err == nil {

@@ -14,8 +14,8 @@ import (
 
 // The child's side of a namespace is a single thread that takes these steps and then becomes the browser:
 //
-//   - bring up lo, add a virtual interface, create a mount namespace
-//   - open the relay's listener, send it to the shim, wait for the exec request
+//   - bring up lo, add a virtual interface, open the relay's listener and send it to the shim
+//   - wait until there is a run, create a mount namespace, wait for the exec request
 //   - apply the file view, drop all capabilities, exec
 //
 // When the shim dies, the connection closes and the child exits.
@@ -47,7 +47,10 @@ func EnterNamespace() error {
 		return fmt.Errorf("there is no line: this command is started by a run, not by hand: %w", err)
 	}
 	unix.Close(lineFD) //nolint:errcheck // its copy stays open
-	step, err := setUpNamespaces(line)
+	step, err := setUpNetwork(line)
+	if err == nil {
+		step, err = setUpMounts(line)
+	}
 	if err == nil {
 		step, err = becomeBrowser(line)
 	}
@@ -69,8 +72,8 @@ func sendReport(line int, m childReport, fds []int) {
 	_ = unix.Sendmsg(line, text, rights, nil, 0) // nobody could be told of an error
 }
 
-// setUpNamespaces sets up the namespaces and sends the listener to the shim.
-func setUpNamespaces(line int) (step string, err error) {
+// setUpNetwork sets up the network and sends the listener to the shim.
+func setUpNetwork(line int) (step string, err error) {
 	ready := childReport{Step: stepListen}
 	var sockets []int
 	if !slices.Contains(os.Environ(), networkOfMachine) {
@@ -85,10 +88,27 @@ func setUpNamespaces(line int) (step string, err error) {
 		defer unix.Close(l) //nolint:errcheck // the shim has a copy
 		sockets = []int{l}
 	}
-	if err := ownMounts(); err != nil {
-		ready.Files = &childReport{Step: stepMounts, Error: err.Error(), Errno: errnoOf(err)}
-	}
 	sendReport(line, ready, sockets)
+	return "", nil
+}
+
+// setUpMounts waits until the shim has a run. Then it creates the mount namespace, and says why if it cannot.
+func setUpMounts(line int) (step string, err error) {
+	n, err := unix.Read(line, make([]byte, 1))
+	for errors.Is(err, unix.EINTR) {
+		n, err = unix.Read(line, make([]byte, 1))
+	}
+	switch {
+	case err != nil:
+		return stepPrepare, err
+	case n == 0:
+		os.Exit(0) // no run came
+	}
+	made := childReport{Step: stepMounts}
+	if err := ownMounts(); err != nil {
+		made.Error, made.Errno = err.Error(), errnoOf(err)
+	}
+	sendReport(line, made, nil)
 	return "", nil
 }
 

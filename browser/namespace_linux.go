@@ -16,8 +16,8 @@ import (
 )
 
 // The shim's side of a namespace starts this program again as a child in new user and network namespaces (user_namespaces(7),
-// network_namespaces(7)). The child creates a mount namespace too, sends back the relay's listener, and later becomes the browser. Its side
-// is in namespace_child_linux.go.
+// network_namespaces(7)). The child sends back the relay's listener, creates a mount namespace, and later becomes the browser. Its side is
+// in namespace_child_linux.go.
 
 // ChildArgument is the argument of the child. A program that is called with it must call EnterNamespace and nothing else.
 const ChildArgument = "burrow"
@@ -41,14 +41,13 @@ type namespace struct {
 	replaced     bool            // the child has become the browser, which somebody else waits for
 }
 
-// childReport is a message of the child. The first one comes with the listener or an error. A second one comes only if the browser could
-// not be started.
+// childReport is a message of the child. The first one comes with the listener or an error, the second one when there is a mount
+// namespace or none. A third one comes only if the browser could not be started.
 type childReport struct {
 	Step  string        `json:"step"`
 	Errno syscall.Errno `json:"errno,omitempty"`
 	Error string        `json:"error,omitempty"`
-	Bare  bool          `json:"bare,omitempty"`  // the namespace has only a loopback interface
-	Files *childReport  `json:"files,omitempty"` // why there is no mount namespace; nil: there is one
+	Bare  bool          `json:"bare,omitempty"` // the namespace has only a loopback interface
 }
 
 // execRequest tells the child what to become. Three descriptors come with it: the two of DevTools, and that of the output.
@@ -61,13 +60,35 @@ type execRequest struct {
 	View   *fileView `json:"view"`   // the files that the browser sees; nil: all
 }
 
-// openNamespace starts the child and takes the listener from it. Without network the child stays in the machine's own network, only to hide
-// files, for runs that cannot use another one. It fails with an *IsolationError.
-func openNamespace(s *Spec, network bool) (isolator, error) {
-	n, err := openChild(s, network)
+// SpareNetwork is a network namespace that no run uses yet. Nothing in it can send, since nobody serves its listener.
+type SpareNetwork struct{ n *namespace }
+
+// OpenSpareNetwork creates a network namespace before its run is known. It fails with an *IsolationError.
+func OpenSpareNetwork() (*SpareNetwork, error) {
+	n, err := openChild(true)
+	if err == nil {
+		err = n.awaitNetwork(true)
+	}
 	if err != nil {
 		return nil, err
 	}
+	return &SpareNetwork{n}, nil
+}
+
+// Close ends a namespace that no run has taken.
+func (s *SpareNetwork) Close() error { return s.n.close() }
+
+// openNamespace makes the namespaces of a run: with the network of s.Spare if it is there, else with a new one. Without network the run
+// stays in the machine's own network, and only files are hidden, for runs that cannot use another one. It fails with an *IsolationError.
+func openNamespace(s *Spec, network bool) (isolator, error) {
+	n, err := takeSpare(s, network)
+	if n == nil {
+		n, err = openWhole(network)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n.spec = s
 	if n.filesRefused != nil && (!network || s.Files == FilesInNamespace) {
 		n.close() //nolint:errcheck // the refusal says more
 		return nil, n.filesRefused
@@ -75,8 +96,35 @@ func openNamespace(s *Spec, network bool) (isolator, error) {
 	return n, nil
 }
 
-// openChild starts the child and waits until it is ready.
-func openChild(s *Spec, network bool) (*namespace, error) {
+// takeSpare makes the mount namespace of a spare network. It returns nil if there is no network or its process has died.
+func takeSpare(s *Spec, network bool) (*namespace, error) {
+	if s.Spare == nil || !network {
+		return nil, nil
+	}
+	n := s.Spare.n
+	if n.askForMounts() != nil || n.awaitMounts() != nil {
+		return nil, nil
+	}
+	return n, nil
+}
+
+// openWhole starts a child for a run that is known.
+func openWhole(network bool) (*namespace, error) {
+	n, err := openChild(network)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.askForMounts(); err != nil { // before the network is there, so that the child need not wait
+		return nil, err
+	}
+	if err := n.awaitNetwork(network); err != nil {
+		return nil, err
+	}
+	return n, n.awaitMounts()
+}
+
+// openChild starts the child.
+func openChild(network bool) (*namespace, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, &IsolationError{Err: fmt.Errorf("make the line to the namespace: %w", err)}
@@ -95,12 +143,32 @@ func openChild(s *Spec, network bool) (*namespace, error) {
 		ours.Close()
 		return nil, isolationRefusal("make user and network namespaces", err)
 	}
-	n := &namespace{child: cmd, line: ours, spec: s}
-	if err = n.awaitChild(network); err != nil {
+	return &namespace{child: cmd, line: ours}, nil
+}
+
+// askForMounts lets the child make a mount namespace. It has the mounts that the machine has now, which may be newer than the network.
+// After an error nothing is left.
+func (n *namespace) askForMounts() error {
+	if _, err := n.line.Write([]byte{0}); err != nil {
 		n.close() //nolint:errcheck // the earlier error says more
-		return nil, err
+		return &IsolationError{Err: fmt.Errorf("tell the namespace's process that there is a run: %w", err)}
 	}
-	return n, nil
+	return nil
+}
+
+// awaitMounts reads whether there is a mount namespace. After an error nothing is left.
+func (n *namespace) awaitMounts() error {
+	m, files, err := n.readReport()
+	closeAll(files...)
+	if err != nil {
+		n.close() //nolint:errcheck // the earlier error says more
+		return &IsolationError{Err: fmt.Errorf("the namespace's process ended before it was ready: %w", err)}
+	}
+	if m.Errno != 0 || m.Error != "" {
+		n.filesRefused = isolationRefusal(m.Step, m.err())
+		n.filesRefused.Refused, n.filesRefused.Advice = true, mountAdvice()
+	}
+	return nil
 }
 
 // namespaces requests user and network namespaces that contain only this process' user and group. Root becomes an ordinary user inside.
@@ -136,8 +204,17 @@ func socketPair() (*net.UnixConn, *os.File, error) {
 	return c.(*net.UnixConn), theirs, nil
 }
 
-// awaitChild reads the child's first message, and takes the listener if the child has a network of its own.
-func (n *namespace) awaitChild(listens bool) error {
+// awaitNetwork reads the child's first message, and takes the listener if the child has a network of its own. After an error nothing is
+// left.
+func (n *namespace) awaitNetwork(listens bool) error {
+	err := n.readNetwork(listens)
+	if err != nil {
+		n.close() //nolint:errcheck // the earlier error says more
+	}
+	return err
+}
+
+func (n *namespace) readNetwork(listens bool) error {
 	m, files, err := n.readReport()
 	defer closeAll(files...)
 	switch {
@@ -154,10 +231,6 @@ func (n *namespace) awaitChild(listens bool) error {
 		}
 	}
 	n.offline = m.Bare
-	if m.Files != nil {
-		n.filesRefused = isolationRefusal(m.Files.Step, m.Files.err())
-		n.filesRefused.Refused, n.filesRefused.Advice = true, mountAdvice()
-	}
 	return nil
 }
 

@@ -15,6 +15,17 @@ var errOnlyLinux = errors.New("only Linux has network namespaces")
 // EnterNamespace always fails on this system.
 func EnterNamespace() error { return errOnlyLinux }
 
+// SpareNetwork is a network namespace that no run uses yet. There is none on this system.
+type SpareNetwork struct{}
+
+// OpenSpareNetwork always fails on this system.
+func OpenSpareNetwork() (*SpareNetwork, error) {
+	return nil, &IsolationError{Refused: true, Err: errOnlyLinux}
+}
+
+// Close does nothing.
+func (*SpareNetwork) Close() error { return nil }
+
 func openNamespace(*Spec, bool) (isolator, error) {
 	return nil, &IsolationError{Refused: true, Err: errOnlyLinux}
 }

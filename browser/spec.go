@@ -28,6 +28,8 @@ type Spec struct {
 	WebRTC WebRTC
 	// Network is the required network isolation, InNamespace or OnLoopback; "" is the best one available.
 	Network string
+	// Spare is a network namespace for the run that is there already; nil: one is made. Open takes it over in any case.
+	Spare *SpareNetwork
 	// FilesDir is the run's own folder for uploads and downloads of clients, an absolute path; "": none. Clients that may not use files of
 	// this machine get only files of this folder. The caller creates it, with "downloads" and "uploads" in it.
 	FilesDir string

@@ -37,6 +37,7 @@ type Manager struct {
 	startSem chan struct{}   // one token per browser that is being launched
 	queued   atomic.Int64
 	queue    queue
+	spares   *shim.Spares
 
 	leakTestSem chan struct{} // one token for the leak test that runs
 
@@ -70,6 +71,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, st *store.Store, ev 
 		dir: filepath.Join(cfg.Data, "run"),
 		ctx: ctx, startSem: make(chan struct{}, cfg.MaxStarting), leakTestSem: make(chan struct{}, 1), byProfile: map[string]*run{},
 		byCap: map[[32]byte]*Capability{}, pendingEnds: map[string][]*pendingEnd{}, pickedProxies: map[string]string{}}
+	m.spares = shim.NewSpares(exe, m.dir, log)
 	m.machine.sample(time.Now())
 	return m, nil
 }
@@ -250,12 +252,16 @@ func (m *Manager) List(sees store.Scope, workspace string) []Info {
 	return out
 }
 
+// KeepSpare keeps a process ready for the next start, until Shutdown.
+func (m *Manager) KeepSpare() { m.spares.Keep() }
+
 // Shutdown refuses new starts and closes every run gracefully. With KeepBrowsers it leaves the runs to the next server.
 func (m *Manager) Shutdown(ctx context.Context) {
 	m.mu.Lock()
 	m.closing = true
 	ids := slices.Collect(maps.Keys(m.byProfile))
 	m.mu.Unlock()
+	m.spares.Close()
 	if m.cfg.KeepBrowsers {
 		return
 	}

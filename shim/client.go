@@ -52,42 +52,65 @@ func Launch(ctx context.Context, exe string, spec Spec) (*Client, *State, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	log, err := os.OpenFile(filepath.Join(spec.RunDir, spec.Name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(logPath(spec.RunDir, spec.Name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer log.Close()
-	cmd := exec.Command(exe, "shim")
+	cmd := command(exe, spec.RunDir)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), log
-	cmd.Dir = spec.RunDir
-	cmd.Env = environment()
-	detach(cmd)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, nil, err
 	}
-	killsBefore, began := oomKills(), time.Now()
+	l := begin(spec, cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}
-	state, err := awaitReport(ctx, cmd, out)
+	return l.await(ctx, out)
+}
+
+// command is a shim that does not run yet.
+func command(exe, runDir string) *exec.Cmd {
+	cmd := exec.Command(exe, "shim")
+	cmd.Dir, cmd.Env = runDir, environment()
+	detach(cmd)
+	return cmd
+}
+
+// starting is a start that goes on.
+type starting struct {
+	spec        Spec
+	cmd         *exec.Cmd
+	began       time.Time
+	killsBefore int64 // as oomKills
+}
+
+func begin(spec Spec, cmd *exec.Cmd) starting { return starting{spec, cmd, time.Now(), oomKills()} }
+
+// await waits for the shim's report on out. On failure nothing is left.
+func (l starting) await(ctx context.Context, out io.Reader) (*Client, *State, error) {
+	state, err := awaitReport(ctx, l.cmd, out)
 	if err != nil {
-		if cmd.Wait() != nil { // on success the shim has cleaned up after itself
-			endLeftovers(spec.ProfileDir, spec.Name)
+		if l.cmd.Wait() != nil { // on success the shim has cleaned up after itself
+			endLeftovers(l.spec.ProfileDir, l.spec.Name)
 		}
 		if f, ok := errors.AsType[*Failure](err); ok {
-			f.Memory = oomKills() > killsBefore
-			explainCrash(f, cmd.ProcessState, log.Name())
+			f.Memory = oomKills() > l.killsBefore
+			explainCrash(f, l.cmd.ProcessState, logPath(l.spec.RunDir, l.spec.Name))
 		}
-		Forget(spec.RunDir, spec.Name)
+		Forget(l.spec.RunDir, l.spec.Name)
 		return nil, nil, err
 	}
-	c := newClient(spec.RunDir, spec.Name, spec.ProfileDir)
-	c.cmd = cmd
+	c := newClient(l.spec.RunDir, l.spec.Name, l.spec.ProfileDir)
+	c.cmd = l.cmd
 	c.watch()
-	state.Phases = append([]Phase{{Name: "process", Took: time.Since(began) - total(state.Phases)}}, state.Phases...)
+	state.Phases = append([]Phase{{Name: "process", Took: time.Since(l.began) - total(state.Phases)}}, state.Phases...)
 	return c, state, nil
 }
+
+// logPath is the file of a shim's messages.
+func logPath(runDir, name string) string { return filepath.Join(runDir, name+".log") }
 
 // environment is the environment that a run inherits: ours without the variables named WARREN_….
 func environment() []string {

@@ -28,6 +28,7 @@ import (
 // process is the running shim: one run from its start to its end.
 type process struct {
 	spec        Spec
+	network     *browser.SpareNetwork // for the browser; nil: there is none yet
 	log         *slog.Logger
 	browser     *browser.Browser
 	view        *live.View
@@ -73,7 +74,12 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logge
 	if err := json.NewDecoder(stdin).Decode(&spec); err != nil {
 		return fmt.Errorf("shim: no spec on standard input: %w", err)
 	}
-	p := &process{spec: spec, log: log.With("run", spec.RunID, "profile", spec.ProfileID),
+	return run(ctx, spec, nil, stdout, log)
+}
+
+// run is the life of a run. network is there already, or nil.
+func run(ctx context.Context, spec Spec, network *browser.SpareNetwork, stdout io.Writer, log *slog.Logger) error {
+	p := &process{spec: spec, network: network, log: log.With("run", spec.RunID, "profile", spec.ProfileID),
 		stop: make(chan bool, 8), ended: make(chan struct{}), started: time.Now(),
 		announced: map[string]time.Time{}, noticesChanged: make(chan struct{})}
 	prepareProcess(p.log)
@@ -196,7 +202,9 @@ func (p *process) launch(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	b, err := browser.Open(p.spec.browser(p.log))
+	spec := p.spec.browser(p.log)
+	spec.Spare = p.network
+	b, err := browser.Open(spec)
 	if err != nil {
 		return err
 	}

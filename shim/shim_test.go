@@ -34,7 +34,11 @@ func TestMain(m *testing.M) {
 	case len(os.Args) == 2 && os.Args[1] == "shim":
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		if err := Run(ctx, os.Stdin, os.Stdout, slog.New(slog.NewJSONHandler(os.Stderr, nil))); err != nil {
+		main := Run
+		if IsSpare() {
+			main = RunSpare
+		}
+		if err := main(ctx, os.Stdin, os.Stdout, slog.New(slog.NewJSONHandler(os.Stderr, nil))); err != nil {
 			os.Exit(1)
 		}
 	case len(os.Args) == 2 && os.Args[1] == "orphans":

@@ -77,15 +77,39 @@ func statOf(pid string) (name, state, born string) {
 	return rest[:end], fields[0], fields[19]
 }
 
-// alive are the processes on the testbed that run, but for its servers. One without a command line has ended: its memory has
-// gone before it.
+// alive are the processes on the testbed that run, but for its servers and their spare processes. One without a command
+// line has ended: its memory has gone before it.
 func (g *testbed) alive() (out []found) {
-	for _, p := range g.processes() {
-		if p.command != "" && !strings.Contains(p.command, "warren serve ") {
+	all := g.processes()
+	spares := map[string]bool{} // pids
+	for _, p := range all {
+		if isIdleSpare(p) {
+			spares[strconv.Itoa(p.pid)] = true
+		}
+	}
+	for _, p := range all {
+		pid := strconv.Itoa(p.pid)
+		if p.command != "" && !strings.Contains(p.command, "warren serve ") && !spares[pid] && !spares[parentOf(pid)] {
 			out = append(out, p)
 		}
 	}
 	return out
+}
+
+// isIdleSpare reports whether a process waits for its first run: with a run its standard error is the run's log.
+func isIdleSpare(p found) bool {
+	log, _ := os.Readlink("/proc/" + strconv.Itoa(p.pid) + "/fd/2")
+	return strings.Contains(p.environ, "WARREN_SPARE=1") && strings.HasSuffix(p.command, "warren shim ") && log == os.DevNull
+}
+
+// parentOf reads a process' parent (proc_pid_stat(5)); "" when it is gone.
+func parentOf(pid string) string {
+	stat, _ := os.ReadFile("/proc/" + pid + "/stat")
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 2 {
+		return ""
+	}
+	return fields[1]
 }
 
 func (g *testbed) countShims() (n int) {

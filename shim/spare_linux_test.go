@@ -1,0 +1,164 @@
+package shim
+
+import (
+	"log/slog"
+	"os"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"warren/browser"
+)
+
+// aSpare returns a starter that has a spare.
+func aSpare(t *testing.T, s Spec) (*Spares, *spare) {
+	t.Helper()
+	spares := NewSpares(self(t), s.RunDir, slog.New(slog.DiscardHandler))
+	t.Cleanup(spares.Close)
+	spares.Keep()
+	return spares, spareOf(t, spares)
+}
+
+// spareOf waits until the spare that is being made is ready.
+func spareOf(t *testing.T, s *Spares) *spare {
+	t.Helper()
+	s.made.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.spare == nil {
+		t.Fatal("there is no spare")
+	}
+	return s.spare
+}
+
+// started launches a run and returns the pid of its shim.
+func started(t *testing.T, spares *Spares, s Spec) (*Client, *State) {
+	t.Helper()
+	c, state, err := spares.Launch(soon(t), s)
+	if err != nil {
+		log, _ := os.ReadFile(logPath(s.RunDir, s.Name))
+		t.Fatalf("Launch: %v\n%s", err, log)
+	}
+	t.Cleanup(func() { c.Kill(); c.Release() }) //nolint:errcheck // the shim may have exited
+	return c, state
+}
+
+// A start takes the spare with its network, and another spare follows. The run leaves what every run leaves.
+func TestSpareIsTaken(t *testing.T) {
+	s := newSpec(t)
+	s.DebugPort = true
+	spares, first := aSpare(t, s)
+	if entries, err := os.ReadDir(s.RunDir); err != nil || len(entries) > 0 {
+		t.Errorf("a spare has files: %v, %v", entries, err)
+	}
+	networks := childrenOf(first.cmd.Process.Pid)
+	c, state := started(t, spares, s)
+	if c.cmd.Process.Pid != first.cmd.Process.Pid {
+		t.Error("the run has another process than the spare")
+	}
+	if CheckIsolation() == nil && (len(networks) != 1 || state.PID != networks[0].pid || state.Isolation.Network != Namespace) {
+		t.Errorf("the browser is process %d (%+v), and the spare had %v", state.PID, state.Isolation, networks)
+	}
+	if second := spareOf(t, spares); second.cmd.Process.Pid == first.cmd.Process.Pid {
+		t.Error("the spare was not replaced")
+	}
+	if _, err := os.Stat(logPath(s.RunDir, s.Name)); err != nil {
+		t.Errorf("the run has no log: %v", err)
+	}
+	if _, _, err := spares.Launch(soon(t), withName(s, "another12345")); kindOf(err) != "locked" {
+		t.Errorf("a second run of the profile: %v", err)
+	}
+	if end, err := c.Stop(soon(t), false); err != nil || end.Outcome != Stopped {
+		t.Errorf("the stop: %+v, %v", end, err)
+	}
+	Forget(s.RunDir, s.Name)
+	Forget(s.RunDir, "another12345")
+	wantNothing(t, s)
+	c.Release()
+}
+
+func withName(s Spec, name string) Spec {
+	s.Name = name
+	return s
+}
+
+// A start goes on without a spare that has died, or whose network has.
+func TestDeadSpare(t *testing.T) {
+	for _, dead := range []string{"spare", "network"} {
+		t.Run(dead, func(t *testing.T) {
+			s := newSpec(t)
+			spares, first := aSpare(t, s)
+			pid := first.cmd.Process.Pid
+			if dead == "network" {
+				children := childrenOf(pid)
+				if len(children) == 0 {
+					t.Skip("needs network namespaces")
+				}
+				pid = children[0].pid
+			}
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			c, state := started(t, spares, s)
+			if c.cmd.Process.Pid == pid || state.PID == pid {
+				t.Error("the run has the process that was killed")
+			}
+			if CheckIsolation() == nil && state.Isolation.Network != browser.InNamespace {
+				t.Errorf("the run is isolated by %+v", state.Isolation)
+			}
+			if _, err := c.Stop(soon(t), false); err != nil {
+				t.Error(err)
+			}
+			c.Release()
+		})
+	}
+}
+
+// A spare ends with the server, which closes its standard input even when it is killed, and so does its network's process.
+func TestSpareEndsWithServer(t *testing.T) {
+	s := newSpec(t)
+	_, spare := aSpare(t, s)
+	var network []unix.PollFd
+	for _, p := range childrenOf(spare.cmd.Process.Pid) {
+		fd, err := unix.PidfdOpen(p.pid, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd) //nolint:errcheck // it only named a process
+		network = append(network, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+	}
+	spare.in.Close()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		for range spare.taken { //nolint:revive // it is closed when the spare was reaped
+		}
+	}()
+	await(t, "the spare's end", gone)
+	if code := spare.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("the spare exited with %v", spare.cmd.ProcessState)
+	}
+	if n, err := unix.Poll(network, int(enough.Milliseconds())); err != nil || n != len(network) {
+		t.Errorf("of %d processes with a network %d ended, %v", len(network), n, err)
+	}
+}
+
+// Close ends the spare, and none follows.
+func TestSparesClose(t *testing.T) {
+	s := newSpec(t)
+	spares, spare := aSpare(t, s)
+	spares.Close()
+	if spare.cmd.ProcessState == nil {
+		t.Error("the spare still runs")
+	}
+	c, _ := started(t, spares, s)
+	if _, err := c.Stop(soon(t), false); err != nil {
+		t.Error(err)
+	}
+	c.Release()
+	spares.made.Wait()
+	if spares.spare != nil {
+		t.Error("a spare was made after Close")
+	}
+}
