@@ -74,7 +74,8 @@ const peersPart = "peers"
 func parts() []part {
 	return []part{
 		{"start", (*bench).measureStarts}, {"phases", (*bench).measurePhases}, {"isolation", (*bench).measureIsolation},
-		{"identity", (*bench).measureIdentity}, {"crowd", (*bench).measureCrowd}, {"boot", (*bench).measureBoot},
+		{"identity", (*bench).measureIdentity}, {"crowd", (*bench).measureCrowd}, {"fifty", (*bench).measureFifty},
+		{"lifecycle", (*bench).measureLifecycle}, {"boot", (*bench).measureBoot},
 		{"api", (*bench).measureReads}, {"lists", (*bench).measureLists}, {"create", (*bench).measureCreates},
 		{"bulk", (*bench).measureBulk}, {"gateway", (*bench).measureGateway}, {"live", (*bench).measureLive},
 		{"check", (*bench).measureCheck}, {"relay", (*bench).measureRelay}, {"small", (*bench).measureSmall},
@@ -88,8 +89,8 @@ func run(ctx context.Context) error {
 	rows := flag.Int("rows", 1_000_000, "profiles in the database that is read")
 	idle := flag.Int("idle", 30, "browsers of the part memory, on each side")
 	only := flag.String("only", "", "some parts, with commas between them: "+
-		"start, phases, isolation, identity, crowd, boot, api, lists, create, bulk, gateway, live, check, relay, small, memory, "+
-		"size, peers")
+		"start, phases, isolation, identity, crowd, fifty, lifecycle, boot, api, lists, create, bulk, gateway, live, check, relay, "+
+		"small, memory, size, peers")
 	flag.Parse()
 	b, err := newBench(*warren, *rounds, *rows, *idle)
 	if err != nil {
@@ -100,9 +101,11 @@ func run(ctx context.Context) error {
 		if *only == "" && p.name == peersPart || *only != "" && !strings.Contains(","+*only+",", ","+p.name+",") {
 			continue
 		}
+		before := len(b.cleanup)
 		if err := p.measure(b, ctx); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
+		b.cleanUp(before) // the browsers of one part must not run during the next
 	}
 	progress("")
 	if len(b.peers) > 0 {
@@ -129,8 +132,12 @@ func newBench(warren string, rounds, rows, idle int) (*bench, error) {
 	return b, err
 }
 
-func (b *bench) close() {
-	for i := len(b.cleanup) - 1; i >= 0; i-- {
+func (b *bench) close() { b.cleanUp(0) }
+
+// cleanUp runs what was registered behind the first functions, in reverse order.
+func (b *bench) cleanUp(first int) {
+	for i := len(b.cleanup) - 1; i >= first; i-- {
 		b.cleanup[i]()
 	}
+	b.cleanup = b.cleanup[:first]
 }
