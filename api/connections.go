@@ -233,6 +233,10 @@ func (c *limitedConn) SetDeadline(t time.Time) error {
 	return c.TCPConn.SetDeadline(t)
 }
 
+// CloseDescriptor closes the connection's descriptor, and keeps its place until Close: another descriptor of the
+// connection is held instead.
+func (c *limitedConn) CloseDescriptor() error { return c.TCPConn.Close() }
+
 // Close implements net.Conn. It frees the connection's place.
 func (c *limitedConn) Close() error {
 	err := c.TCPConn.Close()

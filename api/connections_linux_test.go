@@ -67,6 +67,8 @@ func TestSocketsCountTwice(t *testing.T) {
 	counts(1)
 	state(c, http.StateHijacked)
 	counts(2)
+	c.(*limitedConn).CloseDescriptor() //nolint:errcheck // as above: another descriptor is held instead
+	counts(2)
 	c.Close() //nolint:errcheck // the test's own
 	counts(0)
 }

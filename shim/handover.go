@@ -2,6 +2,7 @@ package shim
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"log"
@@ -143,13 +144,32 @@ func (c *Client) handOver(w http.ResponseWriter, r *http.Request, rewrite func(*
 	}
 	defer conn.Close()
 	early, _ := rw.Reader.Peek(rw.Reader.Buffered()) // these bytes are buffered
-	if sendConn(line, conn, append(request, early...)) != nil {
+	held, err := holdConn(conn)
+	if err != nil {
 		return true // the client sees its connection end
 	}
-	stop := closeWith(r.Context(), conn, line)
+	defer held.close()
+	if sendConn(line, conn, append(request, early...)) != nil {
+		return true // the same
+	}
+	closeDescriptor(conn)
+	stop := context.AfterFunc(r.Context(), func() {
+		held.shutdown()
+		line.Close() //nolint:errcheck // it may have ended
+	})
 	defer stop()
 	io.Copy(io.Discard, line) //nolint:errcheck // only its end matters
 	return true
+}
+
+// closeDescriptor closes the descriptor of a connection that has another one. A server that counts its connections goes
+// on counting this one until Close.
+func closeDescriptor(conn net.Conn) {
+	if counted, ok := conn.(interface{ CloseDescriptor() error }); ok {
+		counted.CloseDescriptor() //nolint:errcheck // Close follows
+		return
+	}
+	conn.Close() //nolint:errcheck // the run's process has the connection
 }
 
 // rewriteRequest returns the request as the run's process gets it.

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -115,17 +116,41 @@ func connFromRights(rights []byte) (net.Conn, error) {
 	return net.FileConn(file)
 }
 
-// closeWith closes both ends of a connection that was handed over when ctx ends. shutdown(2) affects every process
-// that holds the connection.
-func closeWith(ctx context.Context, conn, control net.Conn) (stop func() bool) {
-	return context.AfterFunc(ctx, func() {
-		if tcp, ok := conn.(interface {
-			CloseRead() error
-			CloseWrite() error
-		}); ok { // the server's copy of it
-			tcp.CloseRead()  //nolint:errcheck // the connection may have ended
-			tcp.CloseWrite() //nolint:errcheck // as above
-		}
-		control.Close() //nolint:errcheck // as above
-	})
+// heldConn is a further descriptor of a connection that was handed over, to end it. This process' poller does not know
+// it. A connection that is registered wakes the poller for each message between the client and the run (epoll(7)).
+type heldConn struct {
+	mu sync.Mutex
+	fd int // -1: closed
+}
+
+// holdConn makes a further descriptor of a connection.
+func holdConn(conn net.Conn) (*heldConn, error) {
+	tcp, ok := conn.(syscall.Conn)
+	if !ok {
+		return nil, errors.New("this connection has no descriptor")
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	held := &heldConn{fd: -1}
+	controlled := raw.Control(func(fd uintptr) { held.fd, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) })
+	return held, errors.Join(controlled, err)
+}
+
+// shutdown ends the connection for every process that has it (shutdown(2)).
+func (h *heldConn) shutdown() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.fd >= 0 {
+		unix.Shutdown(h.fd, unix.SHUT_RDWR) //nolint:errcheck // the connection may have ended
+	}
+}
+
+// close closes this descriptor. The connection goes on where it was handed to.
+func (h *heldConn) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	unix.Close(h.fd) //nolint:errcheck // nothing was written to it
+	h.fd = -1
 }

@@ -23,6 +23,9 @@ func sendConn(net.Conn, net.Conn, []byte) error { return errNoHandOver }
 
 func receiveConn(net.Conn) (*handedOver, error) { return nil, errNoHandOver }
 
-func closeWith(context.Context, net.Conn, net.Conn) (stop func() bool) {
-	return func() bool { return false }
-}
+type heldConn struct{}
+
+func holdConn(net.Conn) (*heldConn, error) { return nil, errNoHandOver }
+
+func (*heldConn) shutdown() {}
+func (*heldConn) close()    {}
