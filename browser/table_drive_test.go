@@ -25,6 +25,7 @@ type tableRound struct {
 	headed   bool
 	second   bool           // a client is attached to everything, as Playwright and Puppeteer attach
 	follows  bool           // it starts with other languages, and gets these while it runs
+	warm     bool           // it starts before it belongs to a profile
 	change   func(*Spec)    // changes the spec; nil: it stays
 	spoil    func(*Browser) // changes the open browser; nil: it stays
 
@@ -47,6 +48,9 @@ func (r *tableRound) name() string {
 	}
 	if r.follows {
 		name += " told later"
+	}
+	if r.warm {
+		name += " warm"
 	}
 	return name
 }
@@ -105,13 +109,19 @@ func (r *tableRound) start() {
 	if r.change != nil {
 		r.change(&s)
 	}
-	r.b = r.p.open(s)
+	take := func() {}
+	if first := r.b == nil; r.warm && first {
+		r.b, take = r.p.openWarm(s)
+	} else {
+		r.b = r.p.open(s)
+	}
 	if r.spoil != nil {
 		r.spoil(r.b)
 	}
 	if err := r.b.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	take()
 	if r.follows {
 		takes(t, r.b, r.identity.Identity)
 	}

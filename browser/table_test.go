@@ -35,6 +35,9 @@ func TestIdentityTable(t *testing.T) {
 		} else if i > 1 {
 			continue
 		}
+		if i == 1 || whole {
+			rounds = append(rounds, &tableRound{identity: d, scheme: "https", warm: true})
+		}
 		if whole && !d.own() {
 			rounds = append(rounds, &tableRound{identity: d, scheme: "https", follows: true})
 		}
