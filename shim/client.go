@@ -104,6 +104,10 @@ func (l starting) await(ctx context.Context, out io.Reader) (*Client, *State, er
 	}
 	c := newClient(l.spec.RunDir, l.spec.Name, l.spec.ProfileDir)
 	c.cmd = l.cmd
+	go func() {
+		l.cmd.Wait() //nolint:errcheck // the end report says it all
+		close(c.exited)
+	}()
 	c.watch()
 	state.Phases = append([]Phase{{Name: "process", Took: time.Since(l.began) - total(state.Phases)}}, state.Phases...)
 	return c, state, nil

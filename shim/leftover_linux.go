@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -35,6 +36,11 @@ func endLeftovers(profileDir, name string) {
 	}
 	defer lock.Unlock() //nolint:errcheck // the file is closed either way
 	marks := []string{"--user-data-dir=" + userDataDir(profileDir), "--database=" + tempDir(name)}
+	if warm := readWarm(profileDir); warm != "" { // its browser was launched before the run was the profile's
+		marks = append(marks, "--user-data-dir="+userDataDir(warm), "--database="+tempDir(filepath.Base(warm)))
+		defer forgetWarm(profileDir)          //nolint:errcheck // the profile's next start removes it
+		defer removeTemp(filepath.Base(warm)) //nolint:errcheck // nothing uses it any more
+	}
 	late := time.Now().Add(browserExitTimeout)
 	for _, pid := range processesWith(marks) {
 		fd, err := unix.PidfdOpen(pid, 0)

@@ -29,6 +29,7 @@ import (
 type process struct {
 	spec        Spec
 	network     *browser.SpareNetwork // for the browser; nil: there is none yet
+	tempName    string                // of the run's temporary folder: the spec's name, of a warm run the one of its launch
 	log         *slog.Logger
 	browser     *browser.Browser
 	view        *live.View
@@ -70,29 +71,32 @@ type process struct {
 // Run is the shim's main function. It reads its Spec from stdin, starts the browser, reports on stdout and serves the
 // server. It returns when the run is over. A cancelled ctx (SIGTERM, SIGINT) closes the browser gracefully.
 func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logger) error {
+	in := json.NewDecoder(stdin)
 	var spec Spec
-	if err := json.NewDecoder(stdin).Decode(&spec); err != nil {
+	if err := in.Decode(&spec); err != nil {
 		return fmt.Errorf("shim: no spec on standard input: %w", err)
 	}
-	return run(ctx, spec, nil, stdout, log)
+	return run(ctx, spec, nil, in, stdout, log)
 }
 
-// run is the life of a run. network is there already, or nil.
-func run(ctx context.Context, spec Spec, network *browser.SpareNetwork, stdout io.Writer, log *slog.Logger) error {
-	p := &process{spec: spec, network: network, log: log.With("run", spec.RunID, "profile", spec.ProfileID),
+// run is the life of a run. network is there already, or nil. in brings the second spec of a warm run.
+func run(ctx context.Context, spec Spec, network *browser.SpareNetwork, in *json.Decoder, stdout io.Writer, log *slog.Logger) error {
+	p := &process{spec: spec, network: network, tempName: spec.Name, log: log.With("run", spec.RunID, "profile", spec.ProfileID),
 		stop: make(chan bool, 8), ended: make(chan struct{}), started: time.Now(),
 		announced: map[string]time.Time{}, noticesChanged: make(chan struct{})}
 	prepareProcess(p.log)
-	listener, unlock, err := p.claim()
-	if err != nil {
+	begin := p.begin
+	if spec.Warm {
+		begin = func(ctx context.Context) (net.Listener, func(), error) { return p.beginWarm(ctx, in, stdout) }
+	}
+	listener, unlock, err := begin(ctx)
+	switch {
+	case errors.Is(err, errNotTaken):
+		return nil
+	case err != nil:
 		return writeReport(stdout, report{Failure: p.failure(err)})
 	}
 	defer unlock()
-	if err := p.launch(ctx); err != nil {
-		listener.Close()
-		removeTemp(p.spec.Name) //nolint:errcheck // the start's error says more
-		return writeReport(stdout, report{Failure: p.failure(err)})
-	}
 	p.unwatched = time.Now().Add(firstWatchTimeout)
 	kept := make(chan struct{})
 	go func() { defer close(kept); p.persistDownloads() }()
@@ -114,6 +118,21 @@ func run(ctx context.Context, spec Spec, network *browser.SpareNetwork, stdout i
 	defer cancel()
 	server.Shutdown(shutdown) //nolint:errcheck // requests still open are cut off
 	return server.Close()
+}
+
+// begin takes the profile and starts the browser. On failure nothing is left.
+func (p *process) begin(ctx context.Context) (net.Listener, func(), error) {
+	listener, unlock, err := p.claim()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := p.launch(ctx); err != nil {
+		listener.Close()
+		removeTemp(p.tempName) //nolint:errcheck // the start's error says more
+		unlock()
+		return nil, nil, err
+	}
+	return listener, unlock, nil
 }
 
 // errorLog returns a logger for http.Server, which reports panics there.
@@ -172,23 +191,34 @@ func isUnwritable(err error) bool {
 
 // claim takes the profile's lock and opens the socket. Both belong to this process until it exits.
 func (p *process) claim() (net.Listener, func(), error) {
-	if err := os.MkdirAll(p.spec.ProfileDir, 0o700); err != nil {
+	unlock, err := p.lockFolder()
+	if err != nil {
 		return nil, nil, err
+	}
+	if err = forgetWarm(p.spec.ProfileDir); err == nil {
+		var l net.Listener
+		if l, err = net.Listen("unix", socketPath(p.spec.RunDir, p.spec.Name)); err == nil {
+			return l, unlock, nil
+		}
+	}
+	unlock()
+	return nil, nil, err
+}
+
+// lockFolder creates the profile's folder and takes its lock.
+func (p *process) lockFolder() (unlock func(), err error) {
+	if err := os.MkdirAll(p.spec.ProfileDir, 0o700); err != nil {
+		return nil, err
 	}
 	lock := profileLock(p.spec.ProfileDir)
 	ok, err := lock.TryLock()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if !ok {
-		return nil, nil, &Failure{Kind: "locked", Message: "another run holds the profile's folder"}
+		return nil, &Failure{Kind: "locked", Message: "another run holds the profile's folder"}
 	}
-	l, err := net.Listen("unix", socketPath(p.spec.RunDir, p.spec.Name))
-	if err != nil {
-		lock.Unlock() //nolint:errcheck // the process exits
-		return nil, nil, err
-	}
-	return l, func() { lock.Unlock() }, nil //nolint:errcheck // the process exits
+	return func() { lock.Unlock() }, nil //nolint:errcheck // the process exits
 }
 
 // profileLock is the lock that a shim holds during its run.
@@ -198,44 +228,68 @@ func profileLock(profileDir string) *flock.Flock {
 
 // launch starts the relay and the browser. On failure nothing is left.
 func (p *process) launch(ctx context.Context) error {
-	if err := errors.Join(makeTemp(p.spec.Name), p.spec.makeFiles()); err != nil {
+	began := time.Now()
+	if err := p.open(); err != nil {
 		return err
 	}
-	began := time.Now()
+	opened := time.Since(began)
+	err := p.connect()
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, p.spec.Timeout)
+		defer cancel()
+		if err = p.browser.Start(ctx); err == nil {
+			err = p.completeStart(ctx)
+		}
+	}
+	if err != nil {
+		return p.giveUp(err)
+	}
+	p.state.Phases = append([]Phase{{Name: "namespace", Took: opened}}, p.browser.Phases()...)
+	p.state.Phases = append(p.state.Phases, Phase{Name: "ready", Took: time.Since(began) - total(p.state.Phases)})
+	return nil
+}
+
+// open creates the run's folders and its isolation.
+func (p *process) open() error {
+	if err := errors.Join(makeTemp(p.tempName), p.spec.makeFiles()); err != nil {
+		return err
+	}
 	spec := p.spec.browser(p.log)
 	spec.Spare = p.network
 	b, err := browser.Open(spec)
 	if err != nil {
 		return err
 	}
-	opened := time.Since(began)
 	p.browser, p.view, p.waitOrphans = b, live.New(b), reapOrphans(b.PID, b.Done())
 	p.viewers = p.view.Viewers
+	return nil
+}
+
+// connect creates the relay by the spec and serves it. Before that the browser reaches nothing.
+func (p *process) connect() error {
 	p.relay = proxy.NewRelay(p.dialer(p.spec.Upstream), p.log)
-	p.relay.Admit(b.Admit)
+	p.relay.Admit(p.browser.Admit)
 	p.relay.OnFailover(p.recordMove)
 	if _, err := p.setRules(p.spec.Rules); err != nil { // a rule that cannot be read may be the one that matters
-		return errors.Join(err, p.relay.Close(), b.Close())
+		return err
 	}
 	if p.spec.Upstream != nil {
 		p.setUpstreams(Upstreams{List: append([]Upstream{*p.spec.Upstream}, p.spec.Fallbacks...), ResetFailover: true})
 	}
-	go p.relay.Serve(b.Listener()) //nolint:errcheck // ends with Close
-	ctx, cancel := context.WithTimeout(ctx, p.spec.Timeout)
-	defer cancel()
-	if err = b.Start(ctx); err == nil {
-		err = p.completeStart(ctx)
-	}
-	if err == nil {
-		p.state.Phases = append([]Phase{{Name: "namespace", Took: opened}}, b.Phases()...)
-		p.state.Phases = append(p.state.Phases, Phase{Name: "ready", Took: time.Since(began) - total(p.state.Phases)})
-		return nil
-	}
-	if isClosed(b.Done()) {
+	go p.relay.Serve(p.browser.Listener()) //nolint:errcheck // ends with Close
+	return nil
+}
+
+// giveUp ends the browser of a start that failed with err, and returns why it failed.
+func (p *process) giveUp(err error) error {
+	if isClosed(p.browser.Done()) {
 		err = p.diedEarly(err)
 	}
-	b.Stop(context.Background(), true)
-	err = errors.Join(err, p.relay.Close(), b.Close())
+	p.browser.Stop(context.Background(), true)
+	if p.relay != nil {
+		err = errors.Join(err, p.relay.Close())
+	}
+	err = errors.Join(err, p.browser.Close())
 	p.waitOrphans()
 	return err
 }
@@ -273,13 +327,19 @@ func (p *process) completeStart(ctx context.Context) error {
 			return err
 		}
 	}
-	p.state = State{RunID: p.spec.RunID, ProfileID: p.spec.ProfileID, ForOnce: p.spec.ForOnce,
-		PID: b.PID(), StartedAt: p.started, Headless: p.spec.Headless, Browser: b.Version(), UserAgent: b.UserAgent(),
-		Languages: b.Languages(), Timezone: b.Timezone(), Isolation: b.Isolation(), Warnings: b.Warnings()}
+	p.state = p.newState()
 	if !p.spec.DebugPort {
 		return nil
 	}
 	return p.openDebugPort()
+}
+
+// newState returns what the browser of a start reports about itself.
+func (p *process) newState() State {
+	b := p.browser
+	return State{RunID: p.spec.RunID, ProfileID: p.spec.ProfileID, ForOnce: p.spec.ForOnce,
+		PID: b.PID(), StartedAt: p.started, Headless: p.spec.Headless, Browser: b.Version(), UserAgent: b.UserAgent(),
+		Languages: b.Languages(), Timezone: b.Timezone(), Isolation: b.Isolation(), Warnings: b.Warnings()}
 }
 
 func (s Spec) browser(log *slog.Logger) browser.Spec {
@@ -411,7 +471,10 @@ func (p *process) finish() {
 		p.log.Warn("closing", "cause", err)
 	}
 	p.waitOrphans()
-	if err := removeTemp(p.spec.Name); err != nil { // crash handlers write there and outlive the browser
+	if err := forgetWarm(p.spec.ProfileDir); err != nil {
+		p.log.Warn("the other path of the profile's folder stays until the next serve", "cause", err)
+	}
+	if err := removeTemp(p.tempName); err != nil { // crash handlers write there and outlive the browser
 		p.log.Warn("temporary folder not removed", "cause", err)
 	}
 	close(p.ended)

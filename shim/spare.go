@@ -47,7 +47,8 @@ func RunSpare(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.
 	}
 	var spec Spec
 	got := make(chan error, 1)
-	go func() { got <- json.NewDecoder(stdin).Decode(&spec) }()
+	in := json.NewDecoder(stdin)
+	go func() { got <- in.Decode(&spec) }()
 	select {
 	case err = <-got:
 	case <-ctx.Done():
@@ -65,7 +66,7 @@ func RunSpare(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.
 	if _, err := fmt.Fprintln(stdout, spareTaken); err != nil {
 		return err
 	}
-	return run(ctx, spec, network, stdout, log)
+	return run(ctx, spec, network, in, stdout, log)
 }
 
 // Spares starts runs, with a spare if there is one. It keeps one, which it makes when no start is under way.

@@ -70,6 +70,7 @@ type Spec struct {
 	Grace        time.Duration `json:"grace"`        // how long to continue without a server
 	MaxRun       time.Duration `json:"maxRun"`       // 0: no limit
 	Idle         time.Duration `json:"idle"`         // how long to continue unused; 0: no limit
+	Warm         bool          `json:"warm"`         // the browser starts now, and belongs to the profile of a second Spec
 }
 
 // Rights are the permissions of a run's client.
@@ -278,6 +279,7 @@ type Failure struct {
 	Lines    []string `json:"lines,omitempty"`
 	Advice   string   `json:"advice,omitempty"` // what to do
 	Signal   string   `json:"signal,omitempty"` // ended the browser, or with kind killed the shim
+	Cold     bool     `json:"cold,omitempty"`   // of a warm run: nothing was loaded, and another process may start the profile
 	Memory   bool     `json:"-"`                // the kernel killed a process for lack of memory during the start
 }
 

@@ -24,12 +24,6 @@ const (
 func (c *Client) watch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
-	if c.cmd != nil {
-		go func() {
-			c.cmd.Wait() //nolint:errcheck // the end report says it all
-			close(c.exited)
-		}()
-	}
 	go func() {
 		defer cancel()
 		e, over := c.awaitEnd(ctx)
