@@ -37,6 +37,7 @@ type serveConfig struct {
 	Geoip            string        `name:"geoip" env:"WARREN_GEOIP" placeholder:"FILE" help:"An MMDB file that tells an exit's country."`
 	MaxStarting      int           `name:"max-starting" default:"0" env:"WARREN_MAX_STARTING" help:"Browsers that start at the same time; the rest queue. 0: one per core."`
 	MaxRunning       int           `name:"max-running" default:"0" env:"WARREN_MAX_RUNNING" help:"Browsers that run at the same time; further starts wait until one ends. 0: no limit."`
+	Warm             int           `name:"warm" default:"0" env:"WARREN_WARM" help:"Browsers that are kept ready for profiles that were never started. 0: none."`
 	MaxQueue         int           `name:"max-queue" default:"1000" env:"WARREN_MAX_QUEUE" help:"Starts that may wait for their turn; further ones are refused."`
 	QueueTimeout     time.Duration `name:"queue-timeout" default:"60s" env:"WARREN_QUEUE_TIMEOUT" help:"How long a start waits for one of --max-running to end."`
 	StartTimeout     time.Duration `name:"start-timeout" default:"30s" env:"WARREN_START_TIMEOUT" help:"Until a started browser must take commands."`
@@ -219,6 +220,7 @@ func (c *serveConfig) checkBounds(f *faults) {
 	}
 	checkBound(f, "max-starting", c.MaxStarting, 0, 1000)
 	checkBound(f, "max-running", c.MaxRunning, 0, 100000)
+	checkBound(f, "warm", c.Warm, 0, 100)
 	checkBound(f, "max-queue", c.MaxQueue, 1, 100000)
 	checkBound(f, "check-at-once", c.CheckAtOnce, 0, 10000)
 }
@@ -332,6 +334,7 @@ func (cfg *serveConfig) runs(own pool.Own) runs.Config {
 	c := runs.Config{Data: cfg.Data, Browser: cfg.Browser, Browsers: cfg.Browsers, Headless: cfg.Headless, AllowPrivate: cfg.allowPrivate(),
 		Protected: cfg.covered(), ReadOnly: cfg.readOnly(), ClientFiles: cfg.ClientFiles, FilesQuota: cfg.FilesQuota.bytes(),
 		RequireIsolation: cfg.RequireIsolation, KeepBrowsers: cfg.KeepBrowsers, MaxStarting: cfg.MaxStarting, MaxRunning: cfg.MaxRunning,
+		Warm:     cfg.Warm,
 		MaxQueue: cfg.MaxQueue, QueueTimeout: cfg.QueueTimeout, StartTimeout: cfg.StartTimeout, OrphanGrace: cfg.OrphanGrace,
 		TrashDays: cfg.TrashDays, Own: own}
 	if cfg.APIKey != "" {

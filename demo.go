@@ -60,6 +60,7 @@ func (d *demoCommand) Run(ctx context.Context, c *console) error {
 	cfg := &serveConfig{Listen: d.Listen, Data: dir, Browser: d.Browser, Headless: "always",
 		CheckURL:     []string{"http://" + demoHost + "/ip"},
 		CheckTimeout: 10 * time.Second, RotateEvery: 10 * time.Second, RotateTimeout: time.Minute, StartTimeout: 30 * time.Second,
+		Warm:     1,
 		MaxQueue: 1000, QueueTimeout: time.Minute, OrphanGrace: 5 * time.Second, TrashDays: 30, AllowPrivate: "auto", APIKey: api.NewKey()}
 	if d.Headed {
 		cfg.Headless = "never"

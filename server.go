@@ -110,6 +110,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	background.Go(func() { cfg.certificate.keep(life, reload, log) })
 	background.Go(func() { p.pool.KeepChecking(life) })
 	background.Go(func() { p.runs.FollowExits(life) })
+	background.Go(func() { p.runs.KeepWarm(life, api.DefaultProfile()) })
 	select {
 	case err := <-failed:
 		return err

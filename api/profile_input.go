@@ -211,6 +211,9 @@ func newProfile(workspace string) store.Profile {
 	return row
 }
 
+// DefaultProfile returns a profile with every setting at its default, which is stored nowhere.
+func DefaultProfile() store.Profile { return newProfile("default") }
+
 // maxFallbacks is how many fallbacks a profile may name.
 const maxFallbacks = 10
 

@@ -25,6 +25,7 @@ type Config struct {
 	KeepBrowsers     bool          // leave runs to the next server
 	MaxStarting      int           // browsers that are launched at the same time
 	MaxRunning       int           // browsers that run at the same time; 0: no limit
+	Warm             int           // warm runs to keep
 	MaxQueue         int           // starts that may wait for their turn
 	QueueTimeout     time.Duration // how long a start waits for a free slot
 	StartTimeout     time.Duration // how long a browser may take until it accepts commands

@@ -121,11 +121,12 @@ const (
 )
 
 // Upload stores a file of at most most bytes for the pages of a profile's run. declared is its size in bytes; -1: not
-// known. The file is stored completely or not at all. path is what DOM.setFileInputFiles takes.
+// known. The file is stored completely or not at all. path is what DOM.setFileInputFiles takes: the run's
+// browser sees the file there.
 func (m *Manager) Upload(profileID, name string, body io.Reader, declared, most int64) (size int64, path string, err error) {
 	dir := m.profileDir(profileID)
 	size, err = m.receive(dir, name, body, declared, most)
-	return size, filepath.Join(shim.UploadsDir(dir), name), err
+	return size, filepath.Join(shim.UploadsDir(shim.SeenAt(dir)), name), err
 }
 
 // receive reads body into a temporary file, and moves it to the uploads when it is complete and synced.

@@ -16,6 +16,7 @@ type Pressure struct {
 	Accepting      bool    `json:"accepting" doc:"A start would now neither wait for others nor be refused."`
 	Running        int     `json:"running" doc:"Browsers that run or are being closed, in all workspaces."`
 	Starting       int     `json:"starting" doc:"Browsers that are being launched."`
+	Warm           int     `json:"warm" doc:"Browsers that are up for a start like the last one of a profile without data (--warm). They are no runs."`
 	Queued         int64   `json:"queued" doc:"Starts that wait for their turn."`
 	MaxRunning     *int    `json:"maxRunning" doc:"--max-running; null: no limit."`
 	MaxStarting    int     `json:"maxStarting" doc:"--max-starting."`
@@ -68,8 +69,8 @@ func (m *machineMeter) sample(now time.Time) *float64 {
 func (m *Manager) Pressure() Pressure {
 	taken, refused := m.queue.counts()
 	p := Pressure{Starting: len(m.startSem), Queued: m.queued.Load(), MaxStarting: m.cfg.MaxStarting, MaxQueue: m.cfg.MaxQueue,
-		RecentRejected: refused,
-		CPU:            CPU{Cores: runtime.NumCPU(), Load1: loadAverage(), Percent: m.machine.sample(time.Now())}, Memory: machineMemory()}
+		RecentRejected: refused, Warm: m.warm.countReady(),
+		CPU: CPU{Cores: runtime.NumCPU(), Load1: loadAverage(), Percent: m.machine.sample(time.Now())}, Memory: machineMemory()}
 	m.mu.Lock()
 	closing := m.closing
 	for _, r := range m.byProfile {

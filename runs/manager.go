@@ -38,6 +38,7 @@ type Manager struct {
 	queued   atomic.Int64
 	queue    queue
 	spares   *shim.Spares
+	warm     *warmRuns
 
 	leakTestSem chan struct{} // one token for the leak test that runs
 
@@ -67,7 +68,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, st *store.Store, ev 
 			return nil, err
 		}
 	}
-	m := &Manager{cfg: cfg, log: log, queue: queue{limit: cfg.MaxRunning}, store: st, events: ev, pool: px, exe: exe,
+	m := &Manager{cfg: cfg, log: log, queue: queue{limit: cfg.MaxRunning}, warm: newWarmRuns(), store: st, events: ev, pool: px, exe: exe,
 		dir: filepath.Join(cfg.Data, "run"),
 		ctx: ctx, startSem: make(chan struct{}, cfg.MaxStarting), leakTestSem: make(chan struct{}, 1), byProfile: map[string]*run{},
 		byCap: map[[32]byte]*Capability{}, pendingEnds: map[string][]*pendingEnd{}, pickedProxies: map[string]string{}}

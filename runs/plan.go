@@ -37,6 +37,7 @@ type plan struct {
 	exit      *exitLookup
 	resolved  identity.Resolution
 	warnings  []Warning
+	warm      *warmRun // reserved for the start; nil: it launches a browser
 }
 
 // plan reads everything that a start needs. It makes every refusal that needs no browser.

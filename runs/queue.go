@@ -155,8 +155,10 @@ func (m *Manager) enterStartQueue(r *run) error {
 // takeTurn waits until the run has a slot and fewer than --max-starting browsers are being launched. It resolves the
 // exit and the identity first, so that a dead proxy does not block other starts.
 //
-// A leak test (r is nil) takes no slot and looks up no exit. The caller must call release when the launch has succeeded
-// or failed.
+// A start that gets a warm run launches no browser, and does not count among --max-starting.
+//
+// A leak test (r is nil) takes no slot, no warm run, and looks up no exit. The caller must call release when the launch
+// has succeeded or failed.
 func (m *Manager) takeTurn(ctx context.Context, r *run, p *plan) (release func(), err error) {
 	defer m.queued.Add(-1)
 	if err := m.requireExit(ctx, p); err != nil {
@@ -169,7 +171,16 @@ func (m *Manager) takeTurn(ctx context.Context, r *run, p *plan) (release func()
 		if err := m.awaitSlot(ctx, r); err != nil {
 			return nil, err
 		}
+		if p.warm = m.reserveWarm(p); p.warm != nil {
+			return func() {}, nil
+		}
 	}
+	return m.claimStarting(ctx)
+}
+
+// claimStarting waits until fewer than --max-starting browsers are being launched, and counts one more until release is
+// called.
+func (m *Manager) claimStarting(ctx context.Context) (release func(), err error) {
 	select {
 	case m.startSem <- struct{}{}:
 		return sync.OnceFunc(func() { <-m.startSem }), nil

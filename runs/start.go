@@ -188,7 +188,10 @@ func (m *Manager) launchProcess(ctx context.Context, r *run, p *plan) (*shim.Cli
 		return nil, nil, err
 	}
 	r.phases.Lap("plan")
-	client, state, err := m.spares.Launch(ctx, p.spec)
+	client, state, err := m.takeWarm(ctx, p)
+	if client == nil && err == nil {
+		client, state, err = m.spares.Launch(ctx, p.spec)
+	}
 	if err != nil {
 		return nil, nil, startProblem(err)
 	}

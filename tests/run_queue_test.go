@@ -10,6 +10,7 @@ import (
 type pressureView struct {
 	Accepting                 bool
 	Running, Queued, MaxQueue int
+	Warm                      int
 	RecentRejected            int
 	MaxRunning                *int
 	CPU                       struct{ Cores int }
