@@ -93,21 +93,26 @@ type warren struct {
 
 // serve starts the binary under test on a data folder, with the far side as check service. A program in before runs it.
 func (b *bench) serve(ctx context.Context, data string, before ...string) (*warren, error) {
+	return b.serveWith(ctx, data, nil, before...)
+}
+
+// serveWith starts the binary under test with variables of its environment.
+func (b *bench) serveWith(ctx context.Context, data string, settings []string, before ...string) (*warren, error) {
 	w := &warren{key: "bench-" + rand.Text()}
 	command := append(before, b.warren, "serve", "--listen=127.0.0.1:0", "--data="+data, "--headless=always",
 		"--check-url=http://"+farName+"/ip")
 	var err error
-	w.child, err = b.spawn(ctx, "warren: listening on ", []string{"WARREN_API_KEY=" + w.key}, command[0], command[1:]...)
+	w.child, err = b.spawn(ctx, "warren: listening on ", append(settings, "WARREN_API_KEY="+w.key), command[0], command[1:]...)
 	return w, err
 }
 
-// serveEmpty starts the binary under test on an empty data folder.
-func (b *bench) serveEmpty(ctx context.Context) (*warren, error) {
+// serveEmpty starts the binary under test on an empty data folder. settings are variables of its environment.
+func (b *bench) serveEmpty(ctx context.Context, settings ...string) (*warren, error) {
 	data, err := b.data()
 	if err != nil {
 		return nil, err
 	}
-	return b.serve(ctx, data)
+	return b.serveWith(ctx, data, settings)
 }
 
 // data creates an empty data folder.

@@ -75,7 +75,7 @@ func parts() []part {
 	return []part{
 		{"start", (*bench).measureStarts}, {"phases", (*bench).measurePhases}, {"isolation", (*bench).measureIsolation},
 		{"identity", (*bench).measureIdentity}, {"crowd", (*bench).measureCrowd}, {"fifty", (*bench).measureFifty},
-		{"lifecycle", (*bench).measureLifecycle}, {"boot", (*bench).measureBoot},
+		{"lifecycle", (*bench).measureLifecycle}, {"warm", (*bench).measureWarm}, {"boot", (*bench).measureBoot},
 		{"api", (*bench).measureReads}, {"lists", (*bench).measureLists}, {"create", (*bench).measureCreates},
 		{"bulk", (*bench).measureBulk}, {"gateway", (*bench).measureGateway}, {"live", (*bench).measureLive},
 		{"check", (*bench).measureCheck}, {"relay", (*bench).measureRelay}, {"small", (*bench).measureSmall},
@@ -89,7 +89,7 @@ func run(ctx context.Context) error {
 	rows := flag.Int("rows", 1_000_000, "profiles in the database that is read")
 	idle := flag.Int("idle", 30, "browsers of the part memory, on each side")
 	only := flag.String("only", "", "some parts, with commas between them: "+
-		"start, phases, isolation, identity, crowd, fifty, lifecycle, boot, api, lists, create, bulk, gateway, live, check, relay, "+
+		"start, phases, isolation, identity, crowd, fifty, lifecycle, warm, boot, api, lists, create, bulk, gateway, live, check, relay, "+
 		"small, memory, size, peers")
 	flag.Parse()
 	b, err := newBench(*warren, *rounds, *rows, *idle)

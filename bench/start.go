@@ -65,8 +65,8 @@ func (b *bench) measureCrowd(ctx context.Context) error {
 
 // newStarts starts a server and creates profiles behind a SOCKS5 proxy with a password, the same number for each
 // side. Each has been started and stopped, so that its folder is warm. It returns nil where a bare browser cannot be
-// driven.
-func (b *bench) newStarts(ctx context.Context, each int) (*starts, error) {
+// driven. settings are variables of the server's environment.
+func (b *bench) newStarts(ctx context.Context, each int, settings ...string) (*starts, error) {
 	if runtime.GOOS == "windows" { // Windows has other pipes
 		return nil, nil
 	}
@@ -74,7 +74,7 @@ func (b *bench) newStarts(ctx context.Context, each int) (*starts, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := b.serveEmpty(ctx)
+	server, err := b.serveEmpty(ctx, settings...)
 	if err != nil {
 		return nil, err
 	}
