@@ -197,6 +197,10 @@ func (p *product) keepSweeping(ctx context.Context) {
 	}
 }
 
+// lockTime is how long another process may hold the data folder. A server that was killed while it started a process
+// leaves its lock to that one, until it has become another program (fork(2)).
+const lockTime = time.Second
+
 // claimData creates and locks the data folder. A folder that another server holds is a refusal.
 func claimData(dir string) (unlock func(), err error) {
 	if len(filepath.Join(dir, "run", "012345678901.sock")) > 103 {
@@ -214,8 +218,10 @@ func claimData(dir string) (unlock func(), err error) {
 		}
 	}
 	lock := flock.New(filepath.Join(dir, "server.lock"), flock.SetPermissions(0o600))
-	ok, err := lock.TryLock()
-	if err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
+	defer cancel()
+	ok, err := lock.TryLockContext(ctx, lockTime/50)
+	if err != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("the data folder cannot be locked: %w", err)
 	}
 	if !ok {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"time"
 
 	"warren/browser"
 )
@@ -30,6 +31,9 @@ const (
 	spareReady = "ready"
 	spareTaken = "taken"
 )
+
+// spareEnd is how long a spare may take to end before it is killed.
+const spareEnd = 5 * time.Second
 
 // IsSpare reports whether this process was started as a spare.
 func IsSpare() bool { return os.Getenv(spareVariable) != "" }
@@ -234,19 +238,23 @@ func (s *spare) launch(ctx context.Context, spec Spec) (client *Client, state *S
 		if !ok {
 			return nil, nil, false, nil
 		}
-	case <-ctx.Done():
+	case <-ctx.Done(): // it hangs
 		s.end()
+		endLeftovers(spec.ProfileDir, spec.Name)
+		Forget(spec.RunDir, spec.Name)
 		return nil, nil, true, ctx.Err()
 	}
 	client, state, err = l.await(ctx, s.out)
 	return client, state, true, err
 }
 
-// end ends a spare that has no run, and waits for it.
+// end ends a spare that has no run, and waits for it. With its input it ends its network's process too, which would
+// otherwise be in the data folder a moment longer.
 func (s *spare) end() {
 	s.ended.Do(func() {
-		s.in.Close()         //nolint:errcheck // it may be gone
-		s.cmd.Process.Kill() //nolint:errcheck // it exits by itself, unless it hangs
-		s.cmd.Wait()         //nolint:errcheck // it says that it was killed
+		s.in.Close()                                                      //nolint:errcheck // it may be gone
+		late := time.AfterFunc(spareEnd, func() { s.cmd.Process.Kill() }) //nolint:errcheck // it may have exited
+		defer late.Stop()
+		s.cmd.Wait() //nolint:errcheck // nothing depends on how it ended
 	})
 }
