@@ -114,10 +114,10 @@ func openWhole(network bool) (*namespace, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := n.askForMounts(); err != nil { // before the network is there, so that the child need not wait
+	if err := n.awaitNetwork(network); err != nil { // before it is asked: what it had not read would reset the line, and hide its report
 		return nil, err
 	}
-	if err := n.awaitNetwork(network); err != nil {
+	if err := n.askForMounts(); err != nil {
 		return nil, err
 	}
 	return n, n.awaitMounts()
