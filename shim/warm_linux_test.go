@@ -37,6 +37,7 @@ func newCookieSite(t *testing.T) *cookieSite {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.visits = append(s.visits, r.Header.Get("Cookie"))
+		w.Header().Set("Cache-Control", "no-store") // else a restored tab may come from Chrome's cache
 		http.SetCookie(w, &http.Cookie{Name: "kept", Value: "yes", MaxAge: 3600})
 	}))
 	t.Cleanup(s.Close)
