@@ -51,10 +51,12 @@ func (b *bench) measureLive(ctx context.Context) error {
 	b.table = append(b.table,
 		figure{name: "live view: input to changed pixel, median", unit: "ms", ours: got[0][0], floor: got[1][0]},
 		figure{name: "live view: input to changed pixel, p95", unit: "ms", ours: got[0][1], floor: got[1][1]},
-		figure{name: "live view: frames of a moving page", unit: "/s", ours: got[0][2], floor: got[1][2]})
+		figure{name: "live view: frames of a moving page", unit: "/s", ours: got[0][2], floor: got[1][2],
+			aim: 0.9, atLeast: true})
 	if canMeasureProcesses {
-		b.table = append(b.table, figure{name: "live view: processor of server and shim, one viewer more",
-			unit: "% of a core", ours: got[0][3]})
+		b.table = append(b.table,
+			figure{name: "  the same: CPU of a frame, browser included", unit: "ms", ours: got[0][3], floor: got[1][3]},
+			figure{name: "live view: processor of server and shim, one viewer more", unit: "% of a core", ours: got[0][4]})
 	}
 	return nil
 }
@@ -66,10 +68,12 @@ type liveSide struct {
 	moves  func(ctx context.Context) error
 	stills func(ctx context.Context) error
 	crowd  func(ctx context.Context) (float64, error) // nil: not measured
+	pid    int                                        // of the process that all others of this side descend from
 }
 
 // round returns the median and the 95th percentile of the milliseconds from a click to the frame that shows it.
-// Frames per second of a moving page follow, and the cost of one more viewer in percent of a core.
+// Of a moving page there follow frames per second and milliseconds of processor time per frame, of the browser and all
+// that is between it and the viewer. The last one is the cost of one more viewer in percent of a core.
 func (l *liveSide) round(ctx context.Context, _ int) ([]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -102,17 +106,21 @@ func (l *liveSide) round(ctx context.Context, _ int) ([]float64, error) {
 	if err := l.moves(ctx); err != nil {
 		return nil, err
 	}
-	n := 0
+	pids := withDescendants(l.pid)
+	n, before := 0, cpuOf(pids)
 	for begun := time.Now(); time.Since(begun) < liveMoving; n++ {
 		if _, err := l.frame(ctx); err != nil {
 			return nil, err
 		}
 	}
-	out := []float64{median(took), took[len(took)*95/100], float64(n) / liveMoving.Seconds(), 0}
+	each := milliseconds(cpuOf(pids)-before) / float64(n)
+	out := []float64{median(took), took[len(took)*95/100], float64(n) / liveMoving.Seconds(), each, 0}
 	if l.crowd != nil {
-		out[3], err = l.crowd(ctx)
+		if out[4], err = l.crowd(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return out, err
+	return out, l.stills(ctx) // a page that moves on would take the processor from the other side
 }
 
 // isGreen reads the page's colour from a corner.
@@ -172,7 +180,7 @@ func (b *bench) ourLive(ctx context.Context) (*liveSide, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &liveSide{frame: v.frame, moves: d.move, stills: d.openLive,
+	return &liveSide{pid: w.pid(), frame: v.frame, moves: d.move, stills: d.openLive,
 		click: func(ctx context.Context) error {
 			for _, kind := range []string{"down", "up"} {
 				m := map[string]any{"type": "mouse", "kind": kind, "x": 600, "y": 300, "button": "left", "clicks": 1,
@@ -245,13 +253,7 @@ func viewerCost(ctx context.Context, w *warren, address string, first *viewer) (
 
 // watched returns the CPU time of processes while viewers watch, in percent of a core.
 func watched(ctx context.Context, pids []int, all ...*viewer) (float64, error) {
-	used := func() (sum time.Duration) {
-		for _, pid := range pids {
-			sum += cpu(pid)
-		}
-		return sum
-	}
-	begun, before := time.Now(), used()
+	begun, before := time.Now(), cpuOf(pids)
 	var watching errgroup.Group
 	for _, v := range all {
 		watching.Go(func() error {
@@ -264,7 +266,23 @@ func watched(ctx context.Context, pids []int, all ...*viewer) (float64, error) {
 		})
 	}
 	err := watching.Wait()
-	return 100 * (used() - before).Seconds() / time.Since(begun).Seconds(), err
+	return 100 * (cpuOf(pids) - before).Seconds() / time.Since(begun).Seconds(), err
+}
+
+// withDescendants returns a process and all that descend from it.
+func withDescendants(pid int) []int {
+	pids := []int{pid}
+	for _, child := range childrenOf(pid) {
+		pids = append(pids, withDescendants(child)...)
+	}
+	return pids
+}
+
+func cpuOf(pids []int) (sum time.Duration) {
+	for _, pid := range pids {
+		sum += cpu(pid)
+	}
+	return sum
 }
 
 // directCast watches a bare browser over its own port.
@@ -286,7 +304,7 @@ func (b *bench) directCast(ctx context.Context, path string) (*liveSide, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &liveSide{frame: c.frame, click: c.click, moves: d.move, stills: d.openLive}, nil
+	return &liveSide{pid: bare.pid(), frame: c.frame, click: c.click, moves: d.move, stills: d.openLive}, nil
 }
 
 // caster is Chrome's own screencast, in a page session with its own connection.

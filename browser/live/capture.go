@@ -34,13 +34,10 @@ type frameMeta struct {
 // previous one was acknowledged, and that happens once a viewer has drawn it. So frames queue up nowhere. View.mu guards it.
 type capture struct {
 	on       bool
-	serial   int // of the capture; timers of an earlier one compare it
 	seq      int64
 	last     *frame
 	unacked  int64 // the frame that Chrome waits to have acknowledged, 0 for none
-	acked    time.Time
-	waiting  bool // an acknowledgement is delayed by frameTime
-	width    int  // largest picture that a viewer can use, in pixels
+	width    int   // largest picture that a viewer can use, in pixels
 	height   int
 	resizing bool    // within sizePause
 	density  float64 // device pixels per CSS pixel
@@ -53,9 +50,6 @@ type capture struct {
 }
 
 const (
-	// frameTime is the least time between two frames. 30 frames a second are fluent, and cost half of what 60 do.
-	frameTime = time.Second / 30
-
 	// sizePause collects the size changes of all viewers, since each change restarts the capture.
 	sizePause = 200 * time.Millisecond
 
@@ -74,7 +68,6 @@ func levels() []level { return []level{{80, 1}, {65, 1}, {50, 1}, {40, 0.75}, {3
 // start captures the tab that is shown.
 func (c *capture) start(l *View) {
 	c.on, c.unacked, c.last = true, 0, nil
-	c.serial++
 	if c.width == 0 {
 		c.width, c.height = l.requestedSize()
 	}
@@ -99,8 +92,6 @@ func (c *capture) stop(l *View) {
 // reset forgets a capture that ended, as it does with its page.
 func (c *capture) reset() {
 	c.on, c.unacked, c.last = false, 0, nil
-	c.serial++
-	c.waiting = false
 }
 
 // restart begins a capture of another size or level.
@@ -176,25 +167,12 @@ func (c *capture) onFrame(l *View, params []byte) {
 	c.acknowledge(l)
 }
 
-// acknowledge acknowledges a frame to Chrome once a viewer can draw another one, and at most once per frameTime.
+// acknowledge acknowledges a frame to Chrome once a viewer can draw another one. The rate is Chrome's: it draws at most 60 frames a second
+// without a display, and captures at most 100 (devtools_video_consumer.cc).
 func (c *capture) acknowledge(l *View) {
-	if c.unacked == 0 || c.waiting || !l.anyIdle() {
+	if c.unacked == 0 || !l.anyIdle() {
 		return
 	}
-	if wait := frameTime - time.Since(c.acked); wait > 0 {
-		serial := c.serial
-		c.waiting = true
-		time.AfterFunc(wait, func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			if c.serial == serial {
-				c.waiting = false
-				c.acknowledge(l)
-			}
-		})
-		return
-	}
-	c.acked = time.Now()
 	l.command(l.session, "Page.screencastFrameAck", map[string]int64{"sessionId": c.unacked}, nil)
 	c.unacked = 0
 }
