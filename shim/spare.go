@@ -32,7 +32,7 @@ const (
 	spareTaken = "taken"
 )
 
-// spareEnd is how long a spare may take to end before it is killed.
+// spareEnd is how long a spare may take to say that it has its run, and to end.
 const spareEnd = 5 * time.Second
 
 // IsSpare reports whether this process was started as a spare.
@@ -233,28 +233,30 @@ func (s *spare) launch(ctx context.Context, spec Spec) (client *Client, state *S
 	l := begin(spec, s.cmd)
 	s.in.Write(text) //nolint:errcheck // if it is gone, taken says so
 	s.in.Close()     //nolint:errcheck // the same
-	select {
+	select { // also if ctx ends: only a shim that has its run can end it in order
 	case ok := <-s.taken:
 		if !ok {
 			return nil, nil, false, nil
 		}
-	case <-ctx.Done(): // it hangs
+	case <-time.After(spareEnd): // it hangs, or has begun at the last moment
 		s.end()
 		endLeftovers(spec.ProfileDir, spec.Name)
 		Forget(spec.RunDir, spec.Name)
-		return nil, nil, true, ctx.Err()
+		return nil, nil, false, nil
 	}
 	client, state, err = l.await(ctx, s.out)
 	return client, state, true, err
 }
 
 // end ends a spare that has no run, and waits for it. With its input it ends its network's process too, which would
-// otherwise be in the data folder a moment longer.
+// otherwise be in the data folder a moment longer. One that does not end is told to, and then killed.
 func (s *spare) end() {
 	s.ended.Do(func() {
-		s.in.Close()                                                      //nolint:errcheck // it may be gone
-		late := time.AfterFunc(spareEnd, func() { s.cmd.Process.Kill() }) //nolint:errcheck // it may have exited
+		s.in.Close() //nolint:errcheck // it may be gone
+		late := time.AfterFunc(spareEnd, func() { interrupt(s.cmd.Process) })
 		defer late.Stop()
+		hung := time.AfterFunc(spareEnd+slack, func() { s.cmd.Process.Kill() }) //nolint:errcheck // it may have exited
+		defer hung.Stop()
 		s.cmd.Wait() //nolint:errcheck // nothing depends on how it ended
 	})
 }

@@ -1,6 +1,12 @@
 package shim
 
 import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
 	"log/slog"
 	"os"
 	"syscall"
@@ -9,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"warren/browser"
+	"warren/testnet"
 )
 
 // aSpare returns a starter that has a spare.
@@ -161,4 +168,45 @@ func TestSparesClose(t *testing.T) {
 	if spares.spare != nil {
 		t.Error("a spare was made after Close")
 	}
+}
+
+// A start that is cancelled the moment it has the spare leaves no browser, even one that ends only when it is told to.
+func TestSpareOfCancelledStart(t *testing.T) {
+	s := emptySpec(t)
+	if missing := CheckIsolation(); missing != nil && os.Geteuid() == 0 {
+		t.Skipf("needs namespaces, or an ordinary user: %v", missing)
+	}
+	dir := filepath.Dir(s.RunDir)
+	s.BrowserPath = filepath.Join(dir, "silent")
+	if err := os.WriteFile(s.BrowserPath, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		spares, _ := aSpare(t, s)
+		ctx, cancel := context.WithCancel(t.Context())
+		if i == 0 {
+			cancel()
+		} else {
+			time.AfterFunc(time.Duration(i)*5*time.Millisecond, cancel)
+		}
+		if _, _, err := spares.Launch(ctx, s); err == nil {
+			t.Fatal("the start of a silent browser succeeded")
+		}
+		spares.Close()
+		testnet.Eventually(t, "the end of every process of the run", func() bool { return len(processesIn(dir)) == 0 })
+	}
+	wantNothing(t, s)
+}
+
+// processesIn returns the processes that work in a folder, or have it in their environment.
+func processesIn(dir string) (found []int) {
+	for _, pid := range allPIDs() {
+		at := "/proc/" + strconv.Itoa(pid)
+		cwd, _ := os.Readlink(at + "/cwd")
+		environ, _ := os.ReadFile(at + "/environ")
+		if strings.HasPrefix(cwd, dir) || strings.Contains(string(environ), dir) {
+			found = append(found, pid)
+		}
+	}
+	return found
 }
