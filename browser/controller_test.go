@@ -223,6 +223,7 @@ func TestNothingIsKeptOfPagesThatWent(t *testing.T) {
 			len(b.mux.clients), len(b.mux.controller.targets), len(b.mux.controller.pages))
 	}
 	b.Languages()
+	testnet.Eventually(t, "the sessions to spare", func() bool { return strings.Contains(sizes(), "commands 0,") })
 	before := sizes()
 	for range 5 {
 		c := dial(t, url+"/")
