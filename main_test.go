@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log"
 	"os"
@@ -11,10 +12,14 @@ import (
 	"warren/shim"
 )
 
-// TestMain makes the test's own binary the child that enters a namespace when it is called like one, as the server's is.
+// TestMain makes the test's own binary a run's process, or the child that enters a namespace, when it is called like one, as the server's
+// is. Otherwise a server in a test, which keeps a spare process, would run all tests again, each with a server.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == shim.ChildArgument {
 		os.Exit(exitCode(shim.EnterNamespace(), os.Stderr))
+	}
+	if len(os.Args) == 2 && os.Args[1] == "shim" {
+		os.Exit(exitCode(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr), os.Stderr))
 	}
 	os.Exit(m.Run())
 }
