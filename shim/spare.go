@@ -233,7 +233,7 @@ func (s *spare) launch(ctx context.Context, spec Spec) (client *Client, state *S
 	l := begin(spec, s.cmd)
 	s.in.Write(text) //nolint:errcheck // if it is gone, taken says so
 	s.in.Close()     //nolint:errcheck // the same
-	select { // also if ctx ends: only a shim that has its run can end it in order
+	select {         // also if ctx ends: only a shim that has its run can end it in order
 	case ok := <-s.taken:
 		if !ok {
 			return nil, nil, false, nil
