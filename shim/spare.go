@@ -32,7 +32,7 @@ const (
 	spareTaken = "taken"
 )
 
-// spareEnd is how long a spare may take to say that it has its run, and to end.
+// spareEnd is how long a spare may take to be ready, to say that it has its run, and to end.
 const spareEnd = 5 * time.Second
 
 // IsSpare reports whether this process was started as a spare.
@@ -179,7 +179,7 @@ func (s *Spares) refill() {
 	})
 }
 
-// startSpare starts a spare and waits until it is ready.
+// startSpare starts a spare and waits until it is ready. One that does not say so in time is killed.
 func startSpare(exe, dir string) (*spare, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -198,7 +198,9 @@ func startSpare(exe, dir string) (*spare, error) {
 		return nil, err
 	}
 	s := &spare{cmd: cmd, in: in, out: bufio.NewReader(out), taken: make(chan bool, 1)}
+	late := time.AfterFunc(spareEnd, func() { cmd.Process.Kill() }) //nolint:errcheck // it may have exited
 	line, err := s.out.ReadString('\n')
+	late.Stop()
 	if line != spareReady+"\n" {
 		s.end()
 		return nil, errors.Join(fmt.Errorf("it said %q", line), err)
@@ -231,9 +233,11 @@ func (s *spare) launch(ctx context.Context, spec Spec) (client *Client, state *S
 		return nil, nil, true, err
 	}
 	l := begin(spec, s.cmd)
-	s.in.Write(text) //nolint:errcheck // if it is gone, taken says so
-	s.in.Close()     //nolint:errcheck // the same
-	select {         // also if ctx ends: only a shim that has its run can end it in order
+	go func() { // a spare that hangs does not read
+		s.in.Write(text) //nolint:errcheck // if it is gone, taken says so
+		s.in.Close()     //nolint:errcheck // the same
+	}()
+	select { // also if ctx ends: only a shim that has its run can end it in order
 	case ok := <-s.taken:
 		if !ok {
 			return nil, nil, false, nil

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"log/slog"
@@ -120,6 +121,50 @@ func TestDeadSpare(t *testing.T) {
 			c.Release()
 		})
 	}
+}
+
+// A start goes on without a spare that hangs, also if the run's Spec is longer than a pipe holds.
+func TestHungSpare(t *testing.T) {
+	testnet.Long(t)
+	s := emptySpec(t)
+	s.StartURLs = []string{"data:," + strings.Repeat("a", 1<<20)}
+	_, hung := aSpare(t, s)
+	if err := syscall.Kill(hung.cmd.Process.Pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, used, err := hung.launch(soon(t), s); used || err != nil {
+		t.Errorf("used: %v, %v", used, err)
+	}
+	if hung.cmd.ProcessState == nil {
+		t.Error("the spare was not ended")
+	}
+}
+
+// A spare that never says that it is ready is killed.
+func TestSpareThatIsNotReady(t *testing.T) {
+	testnet.Long(t)
+	s := emptySpec(t)
+	exe := filepath.Join(t.TempDir(), "silent")
+	if err := os.WriteFile(exe, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	spares := NewSpares(exe, s.RunDir, slog.New(slog.DiscardHandler))
+	spares.Keep()
+	await(t, "the end of the silent process", waited(&spares.made))
+	spares.Close()
+	if spares.spare != nil {
+		t.Error("a silent process is a spare")
+	}
+}
+
+// waited returns a channel that is closed when g is done.
+func waited(g *sync.WaitGroup) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g.Wait()
+	}()
+	return done
 }
 
 // A spare ends with the server, which closes its standard input even when it is killed, and so does its network's process.
