@@ -190,7 +190,7 @@ func (m *Manager) launchProcess(ctx context.Context, r *run, p *plan) (*shim.Cli
 	r.phases.Lap("plan")
 	client, state, err := m.takeWarm(ctx, p)
 	if client == nil && err == nil {
-		client, state, err = m.spares.Launch(ctx, p.spec)
+		client, state, err = m.launchCold(ctx, p)
 	}
 	if err != nil {
 		return nil, nil, startProblem(err)
@@ -198,6 +198,18 @@ func (m *Manager) launchProcess(ctx context.Context, r *run, p *plan) (*shim.Cli
 	r.phases.Phases = append(r.phases.Phases, state.Phases...)
 	r.phases.Set()
 	return client, state, nil
+}
+
+// launchCold starts a browser. A start whose warm run was lost has not waited for its turn to launch one.
+func (m *Manager) launchCold(ctx context.Context, p *plan) (*shim.Client, *shim.State, error) {
+	if p.warm != nil {
+		release, err := m.claimStarting(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer release()
+	}
+	return m.spares.Launch(ctx, p.spec)
 }
 
 // buildAnswer stores the process's state in the run and builds the start's answer. It waits for the exit check up to

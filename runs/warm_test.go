@@ -1,10 +1,13 @@
 package runs
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
 
+	"warren/problem"
 	"warren/shim"
 )
 
@@ -103,4 +106,17 @@ func TestWarmNeedsMemory(t *testing.T) {
 	if !hasRoom(nil) {
 		t.Error("no room on a system that does not tell")
 	}
+}
+
+// TestColdAfterWarm: a start that has lost its warm run waits for its turn to launch a browser.
+func TestColdAfterWarm(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.MaxStarting = 1 })
+	r.startSem <- struct{}{}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err := r.launchCold(ctx, &plan{warm: &warmRun{}})
+	if p, ok := errors.AsType[*problem.Error](err); !ok || p.Code != CancelledStart().Code {
+		t.Errorf("while another start is launched: %v", err)
+	}
+	<-r.startSem
 }
