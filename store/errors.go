@@ -51,7 +51,8 @@ func Typed(err error) error {
 // lacksAName reports whether a statement names a table or a column that the database does not have. The statements are
 // constants that fit the schema, so a name that is missing was damaged in the file. SQLite has no code for it.
 func lacksAName(err *sqlite.Error) bool {
-	return err.Code() == sqlite3.SQLITE_ERROR && strings.Contains(err.Error(), "no such ") && !strings.Contains(err.Error(), "savepoint")
+	text := err.Error()
+	return err.Code() == sqlite3.SQLITE_ERROR && (strings.Contains(text, "no such column") || strings.Contains(text, "no such table"))
 }
 
 // kindOf maps the result codes of https://www.sqlite.org/rescode.html. The low byte is the primary code.
