@@ -2,6 +2,8 @@ package tests
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,7 +80,7 @@ func statOf(pid string) (name, state, born string) {
 }
 
 // alive are the processes on the testbed that run, but for its servers and their spare processes. One without a command
-// line has ended: its memory has gone before it.
+// line has ended, since its memory has gone before it, and so has one without a standard error.
 func (g *testbed) alive() (out []found) {
 	all := g.processes()
 	spares := map[string]bool{} // pids
@@ -89,7 +91,9 @@ func (g *testbed) alive() (out []found) {
 	}
 	for _, p := range all {
 		pid := strconv.Itoa(p.pid)
-		if p.command != "" && !strings.Contains(p.command, "warren serve ") && !spares[pid] && !spares[parentOf(pid)] {
+		_, ended := os.Readlink("/proc/" + pid + "/fd/2") // a process that exits has closed its files first
+		isSpare := spares[pid] || spares[parentOf(pid)]
+		if p.command != "" && !errors.Is(ended, fs.ErrNotExist) && !strings.Contains(p.command, "warren serve ") && !isSpare {
 			out = append(out, p)
 		}
 	}
@@ -129,6 +133,14 @@ func (g *testbed) browsers() (out []found) {
 		}
 	}
 	return out
+}
+
+// awaitEnds waits for the end of what a killed server has left: its spare process ends when it reads the end of its
+// input.
+func (g *testbed) awaitEnds() {
+	if g.killed {
+		eventually(g.t, "the end of what a killed server has left", enough, func() bool { return len(g.alive()) == 0 })
+	}
 }
 
 // nothingLeft wants no process on the testbed, and no file of a run.

@@ -31,13 +31,14 @@ const enough = testnet.Patience
 
 // testbed is where one test's servers run one after the other.
 type testbed struct {
-	t     testing.TB
-	dir   string // everything that the test makes lies below
-	data  string
-	world *world
-	proxy *testnet.LocalProxy // the only way to the world, with a password
-	user  *ordinary           // who the servers run as; nil: whoever runs the test
-	under func(cmd *exec.Cmd) // changes how a command is run; nil: it is run as it is
+	t      testing.TB
+	dir    string // everything that the test makes lies below
+	data   string
+	world  *world
+	proxy  *testnet.LocalProxy // the only way to the world, with a password
+	user   *ordinary           // who the servers run as; nil: whoever runs the test
+	killed bool                // a server was
+	under  func(cmd *exec.Cmd) // changes how a command is run; nil: it is run as it is
 }
 
 // ordinary is a user that is not root.
@@ -61,6 +62,7 @@ func newTestbed(t testing.TB) *testbed {
 			t.Errorf("the test's folder stays: %v", err)
 		}
 	})
+	t.Cleanup(g.awaitEnds)
 	g.world = newWorld(t)
 	g.proxy = testnet.NewLocalProxy(t, g.world.site.Listener.Addr().String())
 	return g
@@ -196,6 +198,7 @@ func (s *liveServer) end() {
 
 // kill ends the server as a crash would.
 func (s *liveServer) kill() {
+	s.killed = true
 	s.cmd.Process.Kill()
 	<-s.exited
 }
