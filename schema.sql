@@ -41,16 +41,16 @@ CREATE INDEX keys_created ON keys (created_at, id);
 CREATE TABLE proxies (
     id            TEXT    NOT NULL PRIMARY KEY,
     workspace_id  TEXT    NOT NULL REFERENCES workspaces (id),
-    type          TEXT    NOT NULL CHECK (type IN ('socks5', 'http', 'https', 'socks4')),
+    type          TEXT    NOT NULL CHECK (type = 'socks5' OR type = 'http' OR type = 'https' OR type = 'socks4'),
     host          TEXT    NOT NULL CHECK (length(host) BETWEEN 1 AND 255),
     port          INTEGER NOT NULL CHECK (port BETWEEN 1 AND 65535),
     username      TEXT    NOT NULL DEFAULT '',
     password      BLOB,
     name          TEXT    NOT NULL DEFAULT '',
-    tags          TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(tags) AND json_type(tags) = 'array'),
+    tags          TEXT    NOT NULL DEFAULT '[]' CHECK (tags = '[]' OR json_valid(tags) AND json_type(tags) = 'array'),
     notes         TEXT    NOT NULL DEFAULT '',
     rotate_url    TEXT    NOT NULL DEFAULT '',  -- the part that is no secret
-    status        TEXT    NOT NULL DEFAULT 'unknown' CHECK (status IN ('unknown', 'alive', 'dead')),
+    status        TEXT    NOT NULL DEFAULT 'unknown' CHECK (status = 'unknown' OR status = 'alive' OR status = 'dead'),
     last_check    TEXT    CHECK (last_check IS NULL OR json_valid(last_check)),
     profile_count INTEGER NOT NULL DEFAULT 0 CHECK (profile_count >= 0), -- profiles outside the trash that use it
     checks_total  INTEGER NOT NULL DEFAULT 0 CHECK (checks_total BETWEEN 0 AND 100), -- of the stored checks
@@ -92,29 +92,32 @@ CREATE TABLE proxy_checks (
 CREATE INDEX proxy_checks_of_proxy ON proxy_checks (proxy_id, seq);
 
 -- A profile. trashed_at means that it is in the trash: hidden from clients, kept for a restore.
+--
+-- Conditions with three values and more are written with OR: for an IN SQLite makes a temporary table at each insert. An
+-- empty list is compared before it is parsed. This halves an insert (store/migrations/0009_cheap_checks.sql).
 CREATE TABLE profiles (
     id              TEXT    NOT NULL PRIMARY KEY,
     version         INTEGER NOT NULL DEFAULT 0,    -- unused since caches follow the writer (store/follow.go); to drop it would rewrite the table
     workspace_id    TEXT    NOT NULL REFERENCES workspaces (id),
     name            TEXT    NOT NULL COLLATE NOCASE CHECK (length(name) BETWEEN 1 AND 200), -- the lists sort this way
-    os              TEXT    NOT NULL CHECK (os IN ('win', 'mac', 'linux')),
+    os              TEXT    NOT NULL CHECK (os = 'win' OR os = 'mac' OR os = 'linux'),
     browser_version TEXT    NOT NULL,
-    tags            TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(tags) AND json_type(tags) = 'array'),
+    tags            TEXT    NOT NULL DEFAULT '[]' CHECK (tags = '[]' OR json_valid(tags) AND json_type(tags) = 'array'),
     tags_key        TEXT    NOT NULL DEFAULT '',   -- store.TagsKey(tags): case-folded, for the index of lists
     notes           TEXT    NOT NULL DEFAULT '',
     search_key      TEXT    NOT NULL CHECK (search_key <> ''), -- store.SearchKey(name, notes): case-folded, for the index of lists
     proxy_id        TEXT,
     proxy_missing   INTEGER NOT NULL DEFAULT 0 CHECK (proxy_missing IN (0, 1)), -- its proxy was deleted: a start needs a new choice
-    start_urls      TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(start_urls) AND json_type(start_urls) = 'array'),
+    start_urls      TEXT    NOT NULL DEFAULT '[]' CHECK (start_urls = '[]' OR json_valid(start_urls) AND json_type(start_urls) = 'array'),
     timezone        TEXT    NOT NULL DEFAULT 'auto',
     locale          TEXT    NOT NULL DEFAULT 'auto' CHECK (locale IN ('auto', 'system') OR (json_valid(locale) AND json_type(locale) = 'array')),
     geolocation     TEXT    NOT NULL DEFAULT 'auto' CHECK (geolocation IN ('auto', 'off') OR (json_valid(geolocation) AND json_type(geolocation) = 'object')),
-    webrtc          TEXT    NOT NULL DEFAULT 'proxy_only' CHECK (webrtc IN ('proxy_only', 'off', 'default')),
+    webrtc          TEXT    NOT NULL DEFAULT 'proxy_only' CHECK (webrtc = 'proxy_only' OR webrtc = 'off' OR webrtc = 'default'),
     screen          TEXT    CHECK (screen IS NULL OR (json_valid(screen) AND json_type(screen) = 'object')),
     headless        INTEGER CHECK (headless IN (0, 1)), -- NULL: headed where there is a display
     idle_timeout_ms INTEGER,
     max_run_ms      INTEGER,
-    status          TEXT    NOT NULL DEFAULT 'stopped' CHECK (status IN ('stopped', 'starting', 'running', 'stopping', 'failed')),
+    status          TEXT    NOT NULL DEFAULT 'stopped' CHECK (status = 'stopped' OR status = 'starting' OR status = 'running' OR status = 'stopping' OR status = 'failed'),
     last_run        TEXT    CHECK (last_run IS NULL OR json_valid(last_run)),
     last_started_at INTEGER NOT NULL DEFAULT 0,  -- 0: never; not NULL, so that the keyset walk of its sort order sees every row
     disk_bytes      INTEGER NOT NULL DEFAULT 0,
@@ -124,13 +127,13 @@ CREATE TABLE profiles (
     trashed_at      INTEGER,
     trashed         INTEGER NOT NULL GENERATED ALWAYS AS (trashed_at IS NOT NULL) VIRTUAL, -- stored only in the indexes
     background_traffic TEXT NOT NULL DEFAULT 'refuse' CHECK (background_traffic IN ('refuse', 'allow')), -- what the relay does with the requests of Chrome's own services
-    allow_local     TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(allow_local) AND json_type(allow_local) = 'array'), -- "host:port" of this machine or its network
-    consistency     TEXT    NOT NULL DEFAULT 'warn' CHECK (consistency IN ('off', 'warn', 'block')), -- what a start does if the settings contradict the exit
-    fallback_proxy_ids TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(fallback_proxy_ids) AND json_type(fallback_proxy_ids) = 'array'), -- in order; proxies of the same workspace
+    allow_local     TEXT    NOT NULL DEFAULT '[]' CHECK (allow_local = '[]' OR json_valid(allow_local) AND json_type(allow_local) = 'array'), -- "host:port" of this machine or its network
+    consistency     TEXT    NOT NULL DEFAULT 'warn' CHECK (consistency = 'off' OR consistency = 'warn' OR consistency = 'block'), -- what a start does if the settings contradict the exit
+    fallback_proxy_ids TEXT NOT NULL DEFAULT '[]' CHECK (fallback_proxy_ids = '[]' OR json_valid(fallback_proxy_ids) AND json_type(fallback_proxy_ids) = 'array'), -- in order; proxies of the same workspace
     fallback_country TEXT   NOT NULL DEFAULT 'same' CHECK (fallback_country IN ('same', 'any')), -- where a fallback's exit may be
-    allow_hosts     TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(allow_hosts) AND json_type(allow_hosts) = 'array'), -- patterns; none: every host
-    deny_hosts      TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(deny_hosts) AND json_type(deny_hosts) = 'array'),
-    localhost_via   TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(localhost_via) AND json_type(localhost_via) = 'array'), -- "port" or "name:port" of this machine
+    allow_hosts     TEXT    NOT NULL DEFAULT '[]' CHECK (allow_hosts = '[]' OR json_valid(allow_hosts) AND json_type(allow_hosts) = 'array'), -- patterns; none: every host
+    deny_hosts      TEXT    NOT NULL DEFAULT '[]' CHECK (deny_hosts = '[]' OR json_valid(deny_hosts) AND json_type(deny_hosts) = 'array'),
+    localhost_via   TEXT    NOT NULL DEFAULT '[]' CHECK (localhost_via = '[]' OR json_valid(localhost_via) AND json_type(localhost_via) = 'array'), -- "port" or "name:port" of this machine
     log_hosts       INTEGER NOT NULL DEFAULT 0 CHECK (log_hosts IN (0, 1)), -- record the names that each run connects to
     CHECK ((tags = '[]') = (tags_key = '')),
     CHECK (proxy_id IS NULL OR proxy_missing = 0),
@@ -255,8 +258,13 @@ BEGIN
     SET profile_count = profile_count + (new.trashed_at IS NULL),
         trashed_count = trashed_count + (new.trashed_at IS NOT NULL)
     WHERE id = new.workspace_id;
-    UPDATE proxies SET profile_count = profile_count + 1
-    WHERE id = new.proxy_id AND new.trashed_at IS NULL;
+END;
+
+-- By itself, so that a create without a proxy opens no table of proxies.
+CREATE TRIGGER profiles_inserted_with_proxy AFTER INSERT ON profiles
+WHEN new.proxy_id IS NOT NULL AND new.trashed_at IS NULL
+BEGIN
+    UPDATE proxies SET profile_count = profile_count + 1 WHERE id = new.proxy_id;
 END;
 
 CREATE TRIGGER profiles_deleted AFTER DELETE ON profiles

@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -17,10 +17,12 @@ const tellEvery = 5 * time.Second
 
 // migrate updates the schema. Each step is a transaction of its own, so that a crash leaves the old or the new
 // version. The log shows each step as it begins, while it takes long, and when it has ended.
-func migrate(ctx context.Context, db *sql.DB, found schemaVersion, log *slog.Logger) error {
+func migrate(ctx context.Context, file string, found schemaVersion, log *slog.Logger) (err error) {
 	if found == newestMigration() {
 		return nil
 	}
+	db := openPool(dsn(file, migratePragmas), 1)
+	defer func() { err = errors.Join(err, db.Close()) }()
 	steps, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -29,16 +31,7 @@ func migrate(ctx context.Context, db *sql.DB, found schemaVersion, log *slog.Log
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
-	// Each new column would otherwise check every row against all constraints: a minute and more for a million profiles. The
-	// database was checked before, and tests check the rows that migrations leave.
-	if _, err := db.ExecContext(ctx, "PRAGMA ignore_check_constraints = ON"); err != nil {
-		return err
-	}
-	if err := migrateSteps(ctx, p, found, log); err != nil {
-		return err
-	}
-	_, err = db.ExecContext(ctx, "PRAGMA ignore_check_constraints = OFF") // of the connection that writes
-	return err
+	return migrateSteps(ctx, p, found, log)
 }
 
 // migrateSteps runs the steps after the version found.

@@ -27,12 +27,18 @@ const applicationID = 0x5772726e
 // busy_timeout comes first, since the other settings may have to wait. synchronous(FULL) is needed because NORMAL
 // loses acknowledged writes on power loss. temp_store(MEMORY) keeps sorts and savepoints off the disk. The writer's
 // cache holds the index pages that a group of inserts changes.
+//
+// Migrations change the schema's own table, which _defensive refuses. They check no row against conditions: each new
+// column would check every row against all of them, a minute and more for a million profiles. The database was checked
+// before, and tests check the rows that migrations leave.
 const (
-	commonPragmas = "_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=trusted_schema(0)&_pragma=temp_store(MEMORY)" +
-		"&_defensive=1&_dqs=0"
-	writerPragmas = commonPragmas + "&mode=rw&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(1000)" +
+	commonPragmas  = "_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=trusted_schema(0)&_pragma=temp_store(MEMORY)&_dqs=0"
+	servingPragmas = commonPragmas + "&_defensive=1"
+	migratePragmas = commonPragmas + writingPragmas + "&_pragma=ignore_check_constraints(1)"
+	writerPragmas  = servingPragmas + writingPragmas
+	writingPragmas = "&mode=rw&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(1000)" +
 		"&_pragma=journal_size_limit(67108864)&_pragma=cache_size(-16000)&_txlock=immediate"
-	readerPragmas  = commonPragmas + "&mode=ro&_pragma=query_only(1)"
+	readerPragmas  = servingPragmas + "&mode=ro&_pragma=query_only(1)"
 	examinePragmas = "_pragma=busy_timeout(5000)&_pragma=trusted_schema(0)&mode=ro&_pragma=query_only(1)"
 )
 

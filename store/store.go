@@ -94,7 +94,7 @@ func open(ctx context.Context, dir, path string, found schemaVersion, later bool
 	}()
 	db := openPool(dsn(path, writerPragmas), 1)
 	s.writer = newWriter(db, o.Logger, newFollower(s))
-	if err := migrate(ctx, db, found, o.Logger); err != nil {
+	if err := migrate(ctx, path, found, o.Logger); err != nil {
 		return s, err
 	}
 	s.readers = openPool(dsn(path, readerPragmas), min(max(runtime.GOMAXPROCS(0)*2, 4), 8))

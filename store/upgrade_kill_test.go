@@ -62,7 +62,7 @@ func upgradeUntilKilled(dir string) {
 		err = openAndClose(ctx, dir)
 	} else if err == nil {
 		file := filepath.Join(dir, FileName)
-		db := openPool(dsn(file, writerPragmas), 1)
+		db := openPool(dsn(file, migratePragmas), 1)
 		if err = prepareFolder(dir, file); err == nil {
 			err = stepTo(ctx, db, int64(newestMigration()), goose.WithVerbose(true), goose.WithLogger(d))
 		}
