@@ -11,7 +11,7 @@ run() {
 }
 
 failed=0
-run ./store & # beside the others: it has no browser, and waits for the disk
+run ./store & # beside the others, which have browsers
 beside=$!
 for folder in $(grep -rl 'testnet\.Long(' --include='*_test.go' . | xargs -n 1 dirname | sort -u); do
   [ "$folder" = ./store ] || run "$folder" || failed=1

@@ -124,17 +124,3 @@ func TestQueriesUseTheirIndex(t *testing.T) {
 		}
 	}
 }
-
-// An insert makes no temporary table for a row. A condition with IN and three values or more makes one
-// (https://www.sqlite.org/opcode.html, OpenEphemeral). A statement for many rows makes one for all of them.
-func TestInsertsMakeNoTable(t *testing.T) {
-	s := openTest(t)
-	queries := queriesByName(t)
-	for name, want := range map[string]int{"addProfile": 0, "insertProfiles": 1, "insertProxies": 1} {
-		query := queries[name]
-		program := strings.Join(list(t, s.readers, "EXPLAIN "+query, make([]any, strings.Count(query, "?"))...), "; ")
-		if got := strings.Count(program, " OpenEphemeral "); !strings.Contains(program, " OpenWrite ") || got != want {
-			t.Errorf("%s makes %d temporary tables, want %d: %s", name, got, want, program)
-		}
-	}
-}

@@ -80,7 +80,7 @@ func statOf(pid string) (name, state, born string) {
 }
 
 // alive are the processes on the testbed that run, but for its servers and their spare processes. One without a command
-// line has ended, since its memory has gone before it, and so has one without a standard error.
+// line has ended, since its memory has gone before it, and so has one without an open file.
 func (g *testbed) alive() (out []found) {
 	all := g.processes()
 	spares := map[string]bool{} // pids
@@ -91,13 +91,18 @@ func (g *testbed) alive() (out []found) {
 	}
 	for _, p := range all {
 		pid := strconv.Itoa(p.pid)
-		_, ended := os.Readlink("/proc/" + pid + "/fd/2") // a process that exits has closed its files first
 		isSpare := spares[pid] || spares[parentOf(pid)]
-		if p.command != "" && !errors.Is(ended, fs.ErrNotExist) && !strings.Contains(p.command, "warren serve ") && !isSpare {
+		if p.command != "" && !hasNoFiles(pid) && !strings.Contains(p.command, "warren serve ") && !isSpare {
 			out = append(out, p)
 		}
 	}
 	return out
+}
+
+// hasNoFiles reports whether a process has gone, or has closed every file, as it does when it exits.
+func hasNoFiles(pid string) bool {
+	files, err := os.ReadDir("/proc/" + pid + "/fd")
+	return err == nil && len(files) == 0 || errors.Is(err, fs.ErrNotExist)
 }
 
 // isIdleSpare reports whether a process waits for its first run: with a run its standard error is the run's log.
