@@ -35,7 +35,7 @@ type serveConfig struct {
 	RotateEvery      time.Duration `name:"rotate-every" default:"10s" env:"WARREN_ROTATE_EVERY" help:"The shortest time between two calls of a proxy's rotateUrl."`
 	RotateTimeout    time.Duration `name:"rotate-timeout" default:"60s" env:"WARREN_ROTATE_TIMEOUT" help:"How long to wait for a proxy's exit to change, after its rotateUrl was called."`
 	Geoip            string        `name:"geoip" env:"WARREN_GEOIP" placeholder:"FILE" help:"An MMDB file that tells an exit's country."`
-	MaxStarting      int           `name:"max-starting" default:"0" env:"WARREN_MAX_STARTING" help:"Browsers that start at the same time; the rest queue. 0: one per core."`
+	MaxStarting      int           `name:"max-starting" default:"0" env:"WARREN_MAX_STARTING" help:"Browsers that start at the same time; the rest queue. 0: one per core, and no more than 512 MiB of memory each allow."`
 	MaxRunning       int           `name:"max-running" default:"0" env:"WARREN_MAX_RUNNING" help:"Browsers that run at the same time; further starts wait until one ends. 0: no limit."`
 	Warm             int           `name:"warm" default:"0" env:"WARREN_WARM" help:"Browsers that are kept ready for profiles that were never started. 0: none."`
 	MaxQueue         int           `name:"max-queue" default:"1000" env:"WARREN_MAX_QUEUE" help:"Starts that may wait for their turn; further ones are refused."`
@@ -102,7 +102,7 @@ func (c *serveConfig) resolve() error {
 	c.checkBounds(&f)
 	c.resolveKey(&f)
 	if c.MaxStarting == 0 {
-		c.MaxStarting = runtime.NumCPU()
+		c.MaxStarting = runs.DefaultMaxStarting()
 	}
 	if err := errors.Join(f...); err != nil {
 		return misuse{err}

@@ -92,6 +92,21 @@ func (m *Manager) Pressure() Pressure {
 	return p
 }
 
+// startMemory is what a browser may need while it starts, in bytes. An idle one takes 150 MiB (docs/bench.md).
+const startMemory = 512 << 20
+
+// DefaultMaxStarting returns how many browsers start at the same time where nothing else is said: one per core, and no
+// more than fit into the machine's memory.
+func DefaultMaxStarting() int { return maxStarting(runtime.NumCPU(), machineMemory()) }
+
+// maxStarting is DefaultMaxStarting for a machine. memory is nil where the system does not tell.
+func maxStarting(cores int, memory *Memory) int {
+	if memory == nil {
+		return cores
+	}
+	return min(cores, max(1, int(memory.TotalBytes/startMemory)))
+}
+
 // Usage is what a run uses now.
 type Usage struct {
 	CPUPercent  *float64 `json:"cpuPercent" doc:"Of one core, since somebody last asked (the first time since the start). null where the system does not tell, as the next ones."`
