@@ -127,6 +127,9 @@ func copied(t *testing.T, dir string) string {
 
 // An upgrade that is killed at any point and repeated gives the same database as one that was not killed.
 func TestUpgradeThatIsKilled(t *testing.T) {
+	if raceDetector {
+		t.Skip("one process after another: nothing to race. Each kill costs much here, and make test tries each")
+	}
 	for version := int64(0); version < int64(newestMigration()); version++ {
 		t.Run(fmt.Sprint("from ", version), func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +141,7 @@ func TestUpgradeThatIsKilled(t *testing.T) {
 			kills := map[string]int{}
 			for _, at := range []string{"statement", "commit"} {
 				step := 1
-				if at == "statement" && (version == 0 || testing.Short() || raceDetector) {
+				if at == "statement" && (version == 0 || testing.Short()) {
 					step = 7 // for an empty database, or where each kill costs much
 				}
 				for n := 1; ; n += step {
