@@ -43,10 +43,11 @@ func (b *bench) measureReads(ctx context.Context) error {
 	}
 	for _, c := range []struct {
 		name string
+		aim  float64
 		path func() string
 	}{
-		{"get one of %d profiles", func() string { return "/api/v1/profiles/" + ids[rand.IntN(len(ids))] }},
-		{"list page 1 (20) of %d profiles", func() string { return "/api/v1/profiles?workspaceId=default&page=1&limit=20" }},
+		{"get one of %d profiles", 1.15, func() string { return "/api/v1/profiles/" + ids[rand.IntN(len(ids))] }},
+		{"list page 1 (20) of %d profiles", 0.7, func() string { return "/api/v1/profiles?workspaceId=default&page=1&limit=20" }},
 	} {
 		name := fmt.Sprintf(c.name, b.rows)
 		read := func(server *child, prefix string) trial {
@@ -63,7 +64,7 @@ func (b *bench) measureReads(ctx context.Context) error {
 			return err
 		}
 		if canMeasureProcesses {
-			b.table = append(b.table, figure{name: name + ": server CPU", unit: "µs", ours: got[0][0], floor: got[1][0], aim: 1.5},
+			b.table = append(b.table, figure{name: name + ": server CPU", unit: "µs", ours: got[0][0], floor: got[1][0], aim: c.aim},
 				figure{name: "  the same, floor with whole profiles", unit: "µs", ours: got[0][0], floor: got[2][0]})
 		}
 		b.table = append(b.table, figure{name: name + ": requests", unit: "/s", ours: got[0][1], floor: got[1][1]})
@@ -105,6 +106,9 @@ func (b *bench) serveWriters(ctx context.Context) (ours *warren, floor *child, e
 	return ours, floor, err
 }
 
+// createAim is the processor time of a create in microseconds.
+const createAim = 130.0
+
 // measureCreates compares profiles created per second. Both sides answer when the profile is on disk (synchronous
 // FULL): ours commits in groups, the floor one by one.
 func (b *bench) measureCreates(ctx context.Context) error {
@@ -126,10 +130,10 @@ func (b *bench) measureCreates(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.table = append(b.table, figure{name: "create, 32 callers, on disk before the answer", unit: "/s", ours: got[0][0], floor: got[1][0],
-		aim: 10, atLeast: true})
+	b.table = append(b.table, figure{name: "create, 32 callers, on disk before the answer", unit: "/s", ours: got[0][0], floor: got[1][0]})
 	if canMeasureProcesses {
-		b.table = append(b.table, figure{name: "  the same: server CPU", unit: "µs", ours: got[0][1], floor: got[1][1]})
+		b.table = append(b.table, figure{name: "  the same: server CPU", unit: "µs", ours: got[0][1], floor: got[1][1]},
+			figure{name: "  beside the aim", unit: "µs", ours: got[0][1], floor: constant(createAim, len(got[0][1])), aim: 1})
 	}
 	return nil
 }

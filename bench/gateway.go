@@ -63,11 +63,14 @@ func (b *bench) measureGateway(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, f := range []figure{{name: "Runtime.evaluate through the gateway, in turn", unit: "/s", aim: 0.7, atLeast: true},
-		{name: "  the same, 16 under way", unit: "/s", aim: 0.7, atLeast: true},
-		{name: "connect to first evaluate", unit: "ms", aim: 1.2}} {
+	for i, f := range []figure{{name: "Runtime.evaluate through the gateway, in turn", unit: "/s", aim: 0.9, atLeast: true},
+		{name: "  the same, 16 under way", unit: "/s", aim: 0.8, atLeast: true},
+		{name: "connect to first evaluate", unit: "ms"}} {
 		f.ours, f.floor = got[0][i], got[1][i]
 		beside := figure{name: "  beside a process that only copies", unit: f.unit, ours: got[0][i], floor: got[2][i]}
+		if !f.atLeast {
+			beside.aim = 1.1
+		}
 		b.table = append(b.table, f, beside)
 	}
 	return nil

@@ -27,6 +27,7 @@ type bench struct {
 	rounds   int
 	rows     int
 	browsers int
+	peerPart string   // of peers, what is measured; "": all
 	cleanup  []func() // run in reverse order at the end
 	table    []figure
 	peers    []peerFigure
@@ -91,11 +92,13 @@ func run(ctx context.Context) error {
 	only := flag.String("only", "", "some parts, with commas between them: "+
 		"start, phases, isolation, identity, crowd, fifty, lifecycle, warm, boot, api, lists, create, bulk, gateway, live, check, relay, "+
 		"small, memory, size, peers")
+	peerPart := flag.String("peers", "", "one of the parts of peers: reads, creates, relays, checks, launches")
 	flag.Parse()
 	b, err := newBench(*warren, *rounds, *rows, *idle)
 	if err != nil {
 		return err
 	}
+	b.peerPart = *peerPart
 	defer b.close()
 	for _, p := range parts() {
 		if *only == "" && p.name == peersPart || *only != "" && !strings.Contains(","+*only+",", ","+p.name+",") {

@@ -96,6 +96,9 @@ func (b *bench) measurePeers(ctx context.Context) error {
 		measure func(*peers, context.Context) error
 	}{{"reads", (*peers).reads}, {"creates", (*peers).creates}, {"relays", (*peers).relays}, {"checks", (*peers).checks},
 		{"launches", (*peers).launches}} {
+		if b.peerPart != "" && b.peerPart != m.name {
+			continue
+		}
 		if err := m.measure(p, ctx); err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
