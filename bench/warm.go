@@ -30,37 +30,12 @@ func (b *bench) measureWarm(ctx context.Context) error {
 	}
 	b.table = append(b.table, figure{name: "start of a new profile, warm beside cold", unit: "ms", ours: got[0][0], floor: got[1][0],
 		aim: 0.25})
-	return b.measureWarmSessions(ctx, warm)
-}
-
-// measureWarmSessions is measureLifecycle for a server with warm browsers.
-func (b *bench) measureWarmSessions(ctx context.Context, warm *starts) error {
-	relay, err := b.role(ctx, "relay-floor", warm.far)
-	if err != nil {
-		return err
+	sessions, err := b.playSessions(ctx, warm, "session with a warm browser: ", warm.awaitWarm)
+	if err == nil {
+		b.table = append(b.table, figure{name: "  beside the aim", unit: "ms", ours: sessions,
+			floor: constant(lifecycleAim, len(sessions)), aim: 1})
 	}
-	defer relay.stop()
-	l := &lifecycle{starts: warm, relay: relay.address}
-	if l.plan, err = warm.prepareBare(ctx, warm.profiles[0]); err != nil {
-		return err
-	}
-	ours := func(ctx context.Context, round int) ([]float64, error) {
-		if err := warm.awaitWarm(ctx); err != nil {
-			return nil, err
-		}
-		return l.ours(ctx, round)
-	}
-	got, err := b.play(ctx, "warm sessions", 14*b.rounds, side{"ours", ours}, side{"floor", l.bare})
-	if err != nil {
-		return err
-	}
-	for i, name := range append(lifecycleParts(), "all") {
-		b.table = append(b.table, figure{name: "session with a warm browser: " + name, unit: "ms", ours: got[0][i], floor: got[1][i]})
-	}
-	whole := len(lifecycleParts())
-	b.table = append(b.table, figure{name: "  beside the aim", unit: "ms", ours: got[0][whole],
-		floor: constant(lifecycleAim, len(got[0][whole])), aim: 1})
-	return nil
+	return err
 }
 
 // awaitWarm waits until the server has a warm browser.
