@@ -339,7 +339,8 @@ func refusesExtension(t *testing.T, b *Browser, c *tester, may string) {
 	}
 }
 
-// inBothModes runs a test in a namespace, and as an ordinary user without one.
+// inBothModes runs a test in a namespace, and as an ordinary user without one. With -short, which the race detector's round
+// has, root runs it in a namespace alone: the goroutines are the same, and the tests take minutes there.
 func inBothModes(t *testing.T, test func(t *testing.T, network string)) {
 	t.Run(InNamespace, func(t *testing.T) {
 		if os.Getenv(insideMark) != "" {
@@ -352,6 +353,9 @@ func inBothModes(t *testing.T, test func(t *testing.T, network string)) {
 		if os.Geteuid() != 0 {
 			test(t, OnLoopback)
 			return
+		}
+		if testing.Short() {
+			t.Skip("the namespace is enough with -short; make test-long runs both")
 		}
 		home, err := os.MkdirTemp("", "wh")
 		if err != nil {
