@@ -3,6 +3,7 @@ package shim
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -20,25 +21,31 @@ import (
 	"warren/testnet"
 )
 
-// cookieSite sets a cookie on its first visit, and keeps what later visits bring.
+// cookieSite sets a cookie on each visit, and keeps what the visits bring.
 type cookieSite struct {
 	*httptest.Server
 	mu     sync.Mutex
 	visits []string // the cookies of each visit of "/"
+	pages  int      // that have come to the browser, with their cookie
 }
 
 func newCookieSite(t *testing.T) *cookieSite {
 	t.Helper()
 	s := new(cookieSite)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if r.URL.Path == "/come" {
+			s.pages++
+		}
 		if r.URL.Path != "/" {
 			return
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
 		s.visits = append(s.visits, r.Header.Get("Cookie"))
 		w.Header().Set("Cache-Control", "no-store") // else a restored tab may come from Chrome's cache
 		http.SetCookie(w, &http.Cookie{Name: "kept", Value: "yes", MaxAge: 3600})
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, `<img src="/come">`) //nolint:errcheck // the browser may have gone
 	}))
 	t.Cleanup(s.Close)
 	return s
@@ -48,6 +55,13 @@ func (s *cookieSite) seen() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.visits)
+}
+
+// come returns how many pages have come to the browser.
+func (s *cookieSite) come() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pages
 }
 
 // warmSpec is a run whose browser the kernel isolates, and the folder of warm runs beside its profile.
@@ -138,7 +152,7 @@ func TestWarmRun(t *testing.T) {
 		state.StartedAt.IsZero() || len(state.Upstreams) != 1 || !c.Alive(soon(t)) {
 		t.Errorf("the state is %+v", state)
 	}
-	testnet.Eventually(t, "the visit", func() bool { return len(site.seen()) == 1 })
+	testnet.Eventually(t, "the visit", func() bool { return site.come() == 1 })
 	warm := SeenAt(s.ProfileDir)
 	if filepath.Dir(warm) != dir || !leadsTo(warm, s.ProfileDir) {
 		t.Errorf("the browser sees its folder at %s", warm)
