@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -92,13 +93,16 @@ func run(ctx context.Context) error {
 	only := flag.String("only", "", "some parts, with commas between them: "+
 		"start, phases, isolation, identity, crowd, fifty, lifecycle, warm, boot, api, lists, create, bulk, gateway, live, check, relay, "+
 		"small, memory, size, peers")
-	peerPart := flag.String("peers", "", "one of the parts of peers: reads, creates, relays, checks, launches")
+	peer := flag.String("peers", "", "one of the parts of peers: reads, creates, relays, checks, launches")
 	flag.Parse()
+	if *peer != "" && !slices.ContainsFunc(peerParts(), func(p peerPart) bool { return p.name == *peer }) {
+		return fmt.Errorf("-peers %q: it is reads, creates, relays, checks or launches", *peer)
+	}
 	b, err := newBench(*warren, *rounds, *rows, *idle)
 	if err != nil {
 		return err
 	}
-	b.peerPart = *peerPart
+	b.peerPart = *peer
 	defer b.close()
 	for _, p := range parts() {
 		if *only == "" && p.name == peersPart || *only != "" && !strings.Contains(","+*only+",", ","+p.name+",") {

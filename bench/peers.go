@@ -82,6 +82,17 @@ func writePeers(w io.Writer, figures []peerFigure) error {
 	return err
 }
 
+// peerPart is one group of the peers' rows.
+type peerPart struct {
+	name    string
+	measure func(*peers, context.Context) error
+}
+
+func peerParts() []peerPart {
+	return []peerPart{{"reads", (*peers).reads}, {"creates", (*peers).creates}, {"relays", (*peers).relays},
+		{"checks", (*peers).checks}, {"launches", (*peers).launches}}
+}
+
 // measurePeers fetches the peers and compares each with ours.
 func (b *bench) measurePeers(ctx context.Context) error {
 	if runtime.GOOS != "linux" { // processor time of a process, and loopback addresses
@@ -91,11 +102,7 @@ func (b *bench) measurePeers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range []struct {
-		name    string
-		measure func(*peers, context.Context) error
-	}{{"reads", (*peers).reads}, {"creates", (*peers).creates}, {"relays", (*peers).relays}, {"checks", (*peers).checks},
-		{"launches", (*peers).launches}} {
+	for _, m := range peerParts() {
 		if b.peerPart != "" && b.peerPart != m.name {
 			continue
 		}

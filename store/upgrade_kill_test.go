@@ -128,7 +128,7 @@ func copied(t *testing.T, dir string) string {
 // An upgrade that is killed at any point and repeated gives the same database as one that was not killed.
 func TestUpgradeThatIsKilled(t *testing.T) {
 	if raceDetector {
-		t.Skip("one process after another: nothing to race. Each kill costs much here, and make test tries each")
+		t.Skip("TestUpgradeFromEveryVersion races the same code; here each kill costs much, and make test tries each")
 	}
 	for version := int64(0); version < int64(newestMigration()); version++ {
 		t.Run(fmt.Sprint("from ", version), func(t *testing.T) {
