@@ -37,6 +37,7 @@ type Manager struct {
 	startSem chan struct{}   // one token per browser that is being launched
 	queued   atomic.Int64
 	queue    queue
+	settling settling
 	spares   *shim.Spares
 	warm     *warmRuns
 

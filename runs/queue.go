@@ -183,6 +183,7 @@ func (m *Manager) takeTurn(ctx context.Context, r *run, p *plan) (release func()
 func (m *Manager) claimStarting(ctx context.Context) (release func(), err error) {
 	select {
 	case m.startSem <- struct{}{}:
+		m.yieldToOthers()
 		return sync.OnceFunc(func() { <-m.startSem }), nil
 	case <-ctx.Done():
 		return nil, CancelledStart()

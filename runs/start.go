@@ -182,7 +182,10 @@ func (m *Manager) launchProcess(ctx context.Context, r *run, p *plan) (*shim.Cli
 	if err != nil {
 		return nil, nil, err
 	}
-	defer release()
+	defer func() {
+		release()
+		m.yieldToOthers()
+	}()
 	p.chooseFallbacks()
 	if err := m.copyProfileData(ctx, p); err != nil {
 		return nil, nil, err
@@ -209,7 +212,11 @@ func (m *Manager) launchCold(ctx context.Context, p *plan) (*shim.Client, *shim.
 		}
 		defer release()
 	}
-	return m.spares.Launch(ctx, p.spec)
+	client, state, err := m.spares.Launch(ctx, p.spec)
+	if err == nil {
+		m.settling.add(client, time.Now())
+	}
+	return client, state, err
 }
 
 // buildAnswer stores the process's state in the run and builds the start's answer. It waits for the exit check up to

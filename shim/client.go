@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -293,6 +294,12 @@ func (c *Client) SetIdentity(ctx context.Context, id Identity) (languages []stri
 // SetCapabilities has the shim keep the run's capabilities for the next server.
 func (c *Client) SetCapabilities(ctx context.Context, all []Capability) error {
 	return c.call(ctx, http.MethodPut, "/capabilities", all, nil)
+}
+
+// Yield makes the run's browser yield processor time to others for d, at most maxYield, or until a client or a viewer
+// comes. Where the system does not offer that, and in a run of an older version, nothing changes.
+func (c *Client) Yield(ctx context.Context, d time.Duration) error {
+	return c.call(ctx, http.MethodPost, "/yield?ms="+strconv.FormatInt(d.Milliseconds(), 10), nil, nil)
 }
 
 // do sends a request to the shim. The caller closes the response's body.

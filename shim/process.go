@@ -61,7 +61,8 @@ type process struct {
 	idle, maxRun limit      // used by supervise only
 	lastUsage    usage      // used by supervise only
 
-	meter meter
+	meter    meter
+	yielding yielding
 
 	stop  chan bool     // asks to end the run; true: by force
 	ended chan struct{} // closed when end is set
@@ -83,7 +84,7 @@ func Run(ctx context.Context, stdin io.Reader, stdout io.Writer, log *slog.Logge
 func run(ctx context.Context, spec Spec, network *browser.SpareNetwork, in *json.Decoder, stdout io.Writer, log *slog.Logger) error {
 	p := &process{spec: spec, network: network, tempName: spec.Name, log: log.With("run", spec.RunID, "profile", spec.ProfileID),
 		stop: make(chan bool, 8), ended: make(chan struct{}), started: time.Now(),
-		announced: map[string]time.Time{}, noticesChanged: make(chan struct{})}
+		announced: map[string]time.Time{}, noticesChanged: make(chan struct{}), yielding: yielding{setNice: setSessionNice}}
 	prepareProcess(p.log)
 	begin := p.begin
 	if spec.Warm {

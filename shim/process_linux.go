@@ -4,11 +4,19 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"strconv"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
+
+// setSessionNice sets the nice value of this process' session beside other sessions (sched(7), "The autogroup feature"):
+// the run's process and its browser. Threads keep their own nice values. It needs no right, also to set it back. It has
+// no effect where autogroups are switched off, or where the session is in a control group for processor time.
+func setSessionNice(nice int) error {
+	return os.WriteFile("/proc/self/autogroup", strconv.AppendInt(nil, int64(nice), 10), 0)
+}
 
 // adoptOrphans makes this process the parent of the browser's orphans (prctl(2), PR_SET_CHILD_SUBREAPER).
 func adoptOrphans() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }

@@ -25,5 +25,8 @@ func measureCPU() (cpuUse, bool) { return cpuUse{}, false }
 
 func measureMemory([]int) memoryUse { return memoryUse{} }
 
+// setSessionNice fails: these systems have no share of processor time that may be set back by an ordinary user.
+func setSessionNice(int) error { return errors.ErrUnsupported }
+
 // oomKills returns 0: this system does not count kills for lack of memory.
 func oomKills() int64 { return 0 }

@@ -24,6 +24,7 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("GET /downloads", p.serveDownloads)
 	mux.HandleFunc("DELETE /downloads", p.serveRemoveDownload)
 	mux.HandleFunc("POST /stop", p.serveStop)
+	mux.HandleFunc("POST /yield", p.serveYield)
 	mux.HandleFunc("PUT /upstreams", refuseExpired(p.serveUpstreams))
 	mux.HandleFunc("PUT /rules", refuseExpired(p.serveRules))
 	mux.HandleFunc("PUT /identity", refuseExpired(p.serveIdentity))
@@ -36,8 +37,8 @@ func (p *process) handler() http.Handler {
 
 // handleClients adds the handlers that clients reach.
 func (p *process) handleClients(mux *http.ServeMux) {
-	mux.Handle("/cdp/", http.StripPrefix("/cdp", p.recordUse(p.browser.Gateway())))
-	mux.Handle("/live/", http.StripPrefix("/live", p.live()))
+	mux.Handle("/cdp/", http.StripPrefix("/cdp", p.yielding.endAt(p.recordUse(p.browser.Gateway()))))
+	mux.Handle("/live/", http.StripPrefix("/live", p.yielding.endAt(p.live())))
 }
 
 // live serves the live view and adds the ids of the profile and the run.
@@ -96,6 +97,17 @@ func (p *process) serveStop(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, p.end)
 	case <-r.Context().Done():
 	}
+}
+
+// serveYield makes the run yield for the milliseconds that ?ms= says.
+func (p *process) serveYield(w http.ResponseWriter, r *http.Request) {
+	ms, err := strconv.Atoi(r.URL.Query().Get("ms"))
+	if err != nil || ms > int(maxYield/time.Millisecond) {
+		http.Error(w, "no time", http.StatusBadRequest)
+		return
+	}
+	p.yielding.begin(time.Duration(ms) * time.Millisecond)
+	writeJSON(w, struct{}{})
 }
 
 // serveIdentity changes what open and later pages see: time zone, position and languages. Other members need a
