@@ -95,6 +95,9 @@ func run(ctx context.Context, spec Spec, network *browser.SpareNetwork, in *json
 	case errors.Is(err, errNotTaken):
 		return nil
 	case err != nil:
+		if network != nil {
+			network.Close() //nolint:errcheck // the start's error says more; a browser that took it has closed it
+		}
 		return writeReport(stdout, report{Failure: p.failure(err)})
 	}
 	defer unlock()

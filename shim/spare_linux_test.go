@@ -2,6 +2,7 @@ package shim
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -120,6 +121,29 @@ func TestDeadSpare(t *testing.T) {
 			}
 			c.Release()
 		})
+	}
+}
+
+// A start that is refused leaves nothing of the spare that it took, also if the network's process hangs.
+func TestRefusedStartEndsItsSpare(t *testing.T) {
+	s := newSpec(t)
+	spares, first := aSpare(t, s)
+	children := childrenOf(first.cmd.Process.Pid)
+	if len(children) == 0 {
+		t.Skip("needs network namespaces")
+	}
+	hung := children[0].pid
+	held := profileLock(s.ProfileDir)
+	err := errors.Join(syscall.Kill(hung, syscall.SIGSTOP), os.MkdirAll(s.ProfileDir, 0o700), held.Lock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Unlock() //nolint:errcheck // the file goes with the test
+	if _, _, err := spares.Launch(soon(t), s); kindOf(err) != "locked" {
+		t.Errorf("the start of a held profile: %v", err)
+	}
+	if syscall.Kill(hung, syscall.SIGKILL) == nil {
+		t.Error("the network's process is left over")
 	}
 }
 

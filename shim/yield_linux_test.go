@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"warren/testnet"
 )
 
 // niceOf returns the nice value of the session of a process (proc(5), /proc/pid/autogroup).
@@ -23,21 +25,6 @@ func niceOf(t *testing.T, pid int) (nice int) {
 	return nice
 }
 
-// awaitNice asks for it again and again, until the process has a nice value.
-func awaitNice(t *testing.T, pid, want int, ask func()) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for late := time.Now().Add(enough); ; <-tick.C {
-		if ask(); niceOf(t, pid) == want {
-			return
-		}
-		if time.Now().After(late) {
-			t.Fatalf("the nice value is %d, want %d", niceOf(t, pid), want)
-		}
-	}
-}
-
 // A browser yields for a while, or until a client comes. Nothing else yields with it. An ordinary user's request may be
 // without effect while other processes set such values, so it is repeated.
 func TestYield(t *testing.T) {
@@ -47,29 +34,28 @@ func TestYield(t *testing.T) {
 	}
 	client, state := launch(t, newSpec(t))
 	own := niceOf(t, os.Getpid())
-	yield := func(d time.Duration) func() {
-		return func() {
-			t.Helper()
-			if err := client.Yield(t.Context(), d); err != nil {
-				t.Error(err)
-			}
+	yield := func(d time.Duration) {
+		t.Helper()
+		if err := client.Yield(t.Context(), d); err != nil {
+			t.Error(err)
 		}
 	}
-	nothing := func() {}
+	yields := func() bool { yield(maxYield); return niceOf(t, state.PID) == yieldNice }
+	yieldsNoMore := func() bool { return niceOf(t, state.PID) == 0 }
 
-	awaitNice(t, state.PID, yieldNice, yield(maxYield))
+	testnet.Eventually(t, "the browser yields", yields)
 	if now := niceOf(t, os.Getpid()); now != own {
 		t.Errorf("this process has a nice value of %d, %d before", now, own)
 	}
-	yield(time.Millisecond)()
-	awaitNice(t, state.PID, 0, nothing) // the time is over
+	yield(time.Millisecond)
+	testnet.Eventually(t, "the time is over", yieldsNoMore)
 
-	awaitNice(t, state.PID, yieldNice, yield(maxYield))
+	testnet.Eventually(t, "the browser yields again", yields)
 	if err := client.call(t.Context(), http.MethodGet, "/cdp/json/version", nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	awaitNice(t, state.PID, 0, nothing) // a client has come
-	yield(maxYield)()
+	testnet.Eventually(t, "a client has come", yieldsNoMore)
+	yield(maxYield)
 	if now := niceOf(t, state.PID); now != 0 {
 		t.Errorf("a run in use has a nice value of %d", now)
 	}
