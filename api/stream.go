@@ -50,7 +50,7 @@ func (s *API) streamEvents(w http.ResponseWriter, r *http.Request) error {
 				return nil
 			}
 			// Clients send the id as Last-Event-ID when they reconnect.
-			text = fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", e.Place, e.Type, e.Text)
+			text = fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", e.Place, e.Type, e.Text())
 		case <-beat.C:
 			text = []byte(": beat\n\n")
 		case <-ctx.Done():

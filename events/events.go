@@ -20,16 +20,28 @@ const Lost = "events.lost"
 type Event struct {
 	Type      string
 	Workspace string // "": only for subscribers that see all workspaces
-	Data      any    // written as JSON
+	Data      any    // written as JSON when somebody reads it: it must not change any more
 }
 
 // Entry is a published event.
 type Entry struct {
 	Place string // the position from which a subscriber resumes
 	Type  string
-	Text  []byte // the event as a JSON object
 
 	workspace string
+	text      func() []byte // writes the event once
+}
+
+// Text returns the event as a JSON object: id, type, at (RFC 3339, UTC, milliseconds), workspaceId and data.
+func (e Entry) Text() []byte { return e.text() }
+
+// newEntry makes an entry of an event that happens now. Most events are read by nobody, so the first reader writes it.
+func newEntry(place string, e Event) Entry {
+	id, at := newID(), time.Now().UTC()
+	if place == "" {
+		place = id
+	}
+	return Entry{Place: place, Type: e.Type, workspace: e.Workspace, text: sync.OnceValue(func() []byte { return text(id, at, e) })}
 }
 
 // Log publishes events. A subscriber that does not keep up is disconnected, so that Publish never waits.
@@ -57,8 +69,7 @@ func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // Publish sends an event to every subscriber that sees its workspace. It never waits.
 func (l *Log) Publish(e Event) {
-	id := newID()
-	p := Entry{Place: id, Type: e.Type, Text: text(id, e), workspace: e.Workspace}
+	p := newEntry("", e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.recent = append(l.recent, p); len(l.recent) > Backlog {
@@ -77,15 +88,14 @@ func (l *Log) Publish(e Event) {
 	}
 }
 
-// text returns the event as JSON: id, type, at (RFC 3339, UTC, milliseconds), workspaceId and data.
-func text(id string, e Event) []byte {
+func text(id string, at time.Time, e Event) []byte {
 	body, err := json.Marshal(struct {
 		ID          string    `json:"id"`
 		Type        string    `json:"type"`
 		At          time.Time `json:"at,format:'2006-01-02T15:04:05.000Z07:00'"`
 		WorkspaceID string    `json:"workspaceId,omitempty"`
 		Data        any       `json:"data"`
-	}{id, e.Type, time.Now().UTC(), e.Workspace, e.Data}, json.Deterministic(true))
+	}{id, e.Type, at, e.Workspace, e.Data}, json.Deterministic(true))
 	if err != nil { // plain values always marshal
 		return []byte("{}")
 	}
@@ -122,7 +132,7 @@ func (l *Log) Subscribe(sees func(workspace string) bool, after string) *Subscri
 		newest, known = p.Place, known || p.Place == after
 	}
 	if !known && after != "" {
-		c <- Entry{Place: newest, Type: Lost, Text: text(newID(), Event{Type: Lost, Data: struct{}{}})}
+		c <- newEntry(newest, Event{Type: Lost, Data: struct{}{}})
 	}
 	l.subscribers[s] = struct{}{}
 	return s

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -110,6 +112,23 @@ func TestResumeEqualsAModel(t *testing.T) {
 		take()
 		if !slices.Equal(got, model) {
 			t.Fatalf("heard %d, want %d", len(got), len(model))
+		}
+	})
+}
+
+// TestTextIsOfTheEvent: an event is written when it is read, and tells when it happened.
+func TestTextIsOfTheEvent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := New()
+		s := l.Subscribe(all, "")
+		at := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+		l.Publish(Event{Type: "x", Workspace: "w", Data: map[string]int{"n": 1}})
+		e := <-s.C
+		time.Sleep(time.Hour) // of the bubble's clock
+		want := fmt.Sprintf(`{"id":%q,"type":"x","at":%q,"workspaceId":"w","data":{"n":1}}`, e.Place, at)
+		if first, again := string(e.Text()), string(e.Text()); first != want || again != want {
+			t.Errorf("the event is %s, then %s, want %s", first, again, want)
 		}
 	})
 }

@@ -66,8 +66,8 @@ func TestTrashIsEmptied(t *testing.T) {
 		t.Errorf("the folder is still there: %v", err)
 	}
 	if got := <-listener.C; got.Type != "profile.deleted" ||
-		!strings.Contains(string(got.Text), `"data":{"id":"`+old+`","permanent":true}`) {
-		t.Errorf("the event is %s", got.Text)
+		!strings.Contains(string(got.Text()), `"data":{"id":"`+old+`","permanent":true}`) {
+		t.Errorf("the event is %s", got.Text())
 	}
 }
 

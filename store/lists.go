@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 	"unique"
 
 	"golang.org/x/text/cases"
@@ -22,6 +23,9 @@ import (
 // Fold maps texts that differ only in case, or in the encoding of accents, to the same text. Full case folding leaves
 // a combining dot behind the i of a Turkish İ. Fold removes the dot, so that istanbul finds İstanbul.
 func Fold(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) { // ASCII: the same result, faster
+		return strings.ToLower(s)
+	}
 	return strings.ReplaceAll(cases.Fold().String(norm.NFC.String(s)), "i\u0307", "i")
 }
 

@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
 )
 
 // oldDatabase creates a database of an older version with a key of its own, fills it, and returns its folder. sealer
@@ -112,6 +115,13 @@ func TestFold(t *testing.T) {
 				t.Errorf("%q folds to %q, %q to %q: want the same", s, Fold(s), same[0], Fold(same[0]))
 			}
 		}
+	}
+	var ascii []byte
+	for c := range byte(utf8.RuneSelf) {
+		ascii = append(ascii, c)
+	}
+	if got, want := Fold(string(ascii)), cases.Fold().String(string(ascii)); got != want {
+		t.Errorf("ASCII folds to %q, want %q", got, want)
 	}
 	for _, other := range [][2]string{{"ż", "z"}, {"ė", "e"}, {"ı", "i"}} {
 		if Fold(other[0]) == Fold(other[1]) {
