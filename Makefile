@@ -62,12 +62,12 @@ check:
 
 # race looks for data races where goroutines meet.
 race: browser
-	@echo "go test -race ./store ./proxy ./shim, beside the browser's"; \
-	go test -race -p 1 -timeout 40m ./store ./proxy ./shim & beside=$$!; \
+	@echo "go test -race ./store ./proxy ./shim ./runs ./pool ./events ./identity ./problem, beside the browser's"; \
+	{ go test -race -p 1 -timeout 40m ./store ./proxy ./shim && \
+	  go test -race -short -p 1 -timeout 40m ./runs ./pool ./events ./identity ./problem; } & beside=$$!; \
 	WARREN_LONG=1 go test -race -short -p 1 -timeout 40m ./browser/... ./leaks ./web; result=$$?; \
 	wait $$beside && exit $$result
-	go test -race -short -timeout 40m ./runs ./pool ./events ./identity ./problem
-	go test -race -short -timeout 40m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' -p 1 ./api ./tests
+	go test -race -short -timeout 40m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' -p 2 ./api ./tests
 
 # bench prints the figures, each as a ratio to a floor in the same round (docs/bench.md); ARGS='-only start' for a part.
 bench: browser build
