@@ -36,12 +36,9 @@ type Entry struct {
 func (e Entry) Text() []byte { return e.text() }
 
 // newEntry makes an entry of an event that happens now. Most events are read by nobody, so the first reader writes it.
-func newEntry(place string, e Event) Entry {
+func newEntry(e Event) Entry {
 	id, at := newID(), time.Now().UTC()
-	if place == "" {
-		place = id
-	}
-	return Entry{Place: place, Type: e.Type, workspace: e.Workspace, text: sync.OnceValue(func() []byte { return text(id, at, e) })}
+	return Entry{Place: id, Type: e.Type, workspace: e.Workspace, text: sync.OnceValue(func() []byte { return text(id, at, e) })}
 }
 
 // Log publishes events. A subscriber that does not keep up is disconnected, so that Publish never waits.
@@ -69,7 +66,7 @@ func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // Publish sends an event to every subscriber that sees its workspace. It never waits.
 func (l *Log) Publish(e Event) {
-	p := newEntry("", e)
+	p := newEntry(e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.recent = append(l.recent, p); len(l.recent) > Backlog {
@@ -132,7 +129,9 @@ func (l *Log) Subscribe(sees func(workspace string) bool, after string) *Subscri
 		newest, known = p.Place, known || p.Place == after
 	}
 	if !known && after != "" {
-		c <- newEntry(newest, Event{Type: Lost, Data: struct{}{}})
+		lost := newEntry(Event{Type: Lost, Data: struct{}{}})
+		lost.Place = newest
+		c <- lost
 	}
 	l.subscribers[s] = struct{}{}
 	return s

@@ -179,12 +179,15 @@ func (m *Manager) takeTurn(ctx context.Context, r *run, p *plan) (release func()
 }
 
 // claimStarting waits until fewer than --max-starting browsers are being launched, and counts one more until release is
-// called.
+// called. Browsers that have just started yield to those that are being launched.
 func (m *Manager) claimStarting(ctx context.Context) (release func(), err error) {
 	select {
 	case m.startSem <- struct{}{}:
 		m.yieldToOthers()
-		return sync.OnceFunc(func() { <-m.startSem }), nil
+		return sync.OnceFunc(func() {
+			<-m.startSem
+			m.yieldToOthers()
+		}), nil
 	case <-ctx.Done():
 		return nil, CancelledStart()
 	}

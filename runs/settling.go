@@ -46,12 +46,17 @@ func (s *settling) drop() {
 	s.runs = slices.DeleteFunc(s.runs, func(r settlingRun) bool { return !time.Now().Before(r.until) })
 }
 
-// yieldToOthers makes the settling runs yield if a browser is being launched.
-func (m *Manager) yieldToOthers() {
+// mustYield returns the settling runs if a browser is being launched, and none if not.
+func (m *Manager) mustYield() []settlingRun {
 	if len(m.startSem) == 0 {
-		return
+		return nil
 	}
-	for _, r := range m.settling.now() {
+	return m.settling.now()
+}
+
+// yieldToOthers asks the runs that must yield to do so. It does not wait for them.
+func (m *Manager) yieldToOthers() {
+	for _, r := range m.mustYield() {
 		go r.client.Yield(m.ctx, time.Until(r.until)) //nolint:errcheck // the run may have ended, or be of an older version
 	}
 }

@@ -25,7 +25,7 @@ func (r *rig) settlingProcess(at time.Time) *shimtest.Run {
 // yields counts the requests to yield that a fake process has got.
 func yields(process *shimtest.Run) (n int) {
 	for _, q := range process.Requests() {
-		if q.Method == http.MethodPost && q.URL.Path == "/yield" {
+		if q.Method == http.MethodPut && q.URL.Path == "/yield" {
 			n++
 		}
 	}
@@ -37,19 +37,30 @@ func TestSettlingRunsYield(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	old := r.settlingProcess(time.Now().Add(-settleTime))
-	fresh := r.settlingProcess(time.Now().Add(time.Hour)) // it settles for as long as this test takes
-	r.yieldToOthers()                                     // nothing starts
-	release, err := r.claimStarting(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	fresh := r.settlingProcess(time.Now().Add(time.Hour)) // longer than this test takes
+	claim := func() (release func()) {
+		t.Helper()
+		release, err := r.claimStarting(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return release
 	}
+	endFirst := claim()
 	await(t, "a request when a start begins", func() bool { return yields(fresh) == 1 })
+	endSecond := claim()
+	await(t, "a request when another begins", func() bool { return yields(fresh) == 2 })
 	second := r.settlingProcess(time.Now().Add(time.Hour))
-	r.yieldToOthers() // the second start is over, and another goes on
-	await(t, "a request beside a start", func() bool { return yields(second) == 1 && yields(fresh) == 2 })
-	release()
-	r.yieldToOthers()
-	if got := []int{yields(old), yields(fresh), yields(second)}; !slices.Equal(got, []int{0, 2, 1}) {
+	endSecond() // the first goes on
+	await(t, "a request when one is ready and another is not", func() bool { return yields(second) == 1 && yields(fresh) == 3 })
+	if n := len(r.mustYield()); n != 2 {
+		t.Errorf("beside a start %d runs must yield, want 2", n)
+	}
+	endFirst()
+	if n := len(r.mustYield()); n != 0 {
+		t.Errorf("%d runs must yield when nothing starts", n)
+	}
+	if got := []int{yields(old), yields(fresh), yields(second)}; !slices.Equal(got, []int{0, 3, 1}) {
 		t.Errorf("requests to the old run, the fresh one and the second: %v", got)
 	}
 }

@@ -182,10 +182,7 @@ func (m *Manager) launchProcess(ctx context.Context, r *run, p *plan) (*shim.Cli
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() {
-		release()
-		m.yieldToOthers()
-	}()
+	defer release()
 	p.chooseFallbacks()
 	if err := m.copyProfileData(ctx, p); err != nil {
 		return nil, nil, err

@@ -297,9 +297,12 @@ func (c *Client) SetCapabilities(ctx context.Context, all []Capability) error {
 }
 
 // Yield makes the run's browser yield processor time to others for d, at most maxYield, or until a client or a viewer
-// comes. Where the system does not offer that, and in a run of an older version, nothing changes.
+// comes. Where the system does not offer that, nothing changes. A process of an older version refuses it, and one that
+// does not answer within d is given up.
 func (c *Client) Yield(ctx context.Context, d time.Duration) error {
-	return c.call(ctx, http.MethodPost, "/yield?ms="+strconv.FormatInt(d.Milliseconds(), 10), nil, nil)
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	return c.call(ctx, http.MethodPut, "/yield?ms="+strconv.FormatInt(d.Milliseconds(), 10), nil, nil)
 }
 
 // do sends a request to the shim. The caller closes the response's body.

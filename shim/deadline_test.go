@@ -37,7 +37,7 @@ func TestEveryChangeHasItsTime(t *testing.T) {
 	t.Parallel()
 	p := &process{browser: opened(t)}
 	h := p.handler()
-	for _, path := range []string{"/upstreams", "/rules", "/identity", "/capabilities"} {
+	for _, path := range []string{"/upstreams", "/rules", "/identity", "/capabilities", "/yield"} {
 		r := httptest.NewRequest(http.MethodPut, path, nil)
 		r.Header.Set(deadlineHeader, "1")
 		w := httptest.NewRecorder()

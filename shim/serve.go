@@ -24,7 +24,7 @@ func (p *process) handler() http.Handler {
 	mux.HandleFunc("GET /downloads", p.serveDownloads)
 	mux.HandleFunc("DELETE /downloads", p.serveRemoveDownload)
 	mux.HandleFunc("POST /stop", p.serveStop)
-	mux.HandleFunc("POST /yield", p.serveYield)
+	mux.HandleFunc("PUT /yield", refuseExpired(p.serveYield))
 	mux.HandleFunc("PUT /upstreams", refuseExpired(p.serveUpstreams))
 	mux.HandleFunc("PUT /rules", refuseExpired(p.serveRules))
 	mux.HandleFunc("PUT /identity", refuseExpired(p.serveIdentity))
@@ -103,7 +103,7 @@ func (p *process) serveStop(w http.ResponseWriter, r *http.Request) {
 func (p *process) serveYield(w http.ResponseWriter, r *http.Request) {
 	ms, err := strconv.Atoi(r.URL.Query().Get("ms"))
 	if err != nil || ms > int(maxYield/time.Millisecond) {
-		http.Error(w, "no time", http.StatusBadRequest)
+		http.Error(w, "ms is no number, or more than the longest time", http.StatusBadRequest)
 		return
 	}
 	p.yielding.begin(time.Duration(ms) * time.Millisecond)
