@@ -11,14 +11,22 @@ import (
 	"warren/testnet"
 )
 
-// niceOf returns the nice value of the session of a process (proc(5), /proc/pid/autogroup).
-func niceOf(t *testing.T, pid int) (nice int) {
+// autogroupOf returns what the kernel tells of the session of a process (proc(5), /proc/pid/autogroup). The text is empty
+// for a process of the first session, that nobody made with setsid(2): it has no group of its own.
+func autogroupOf(t *testing.T, pid int) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/autogroup", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, _ := strings.Cut(string(text), " nice ")
+	return string(text)
+}
+
+// niceOf returns the nice value of the session of a process.
+func niceOf(t *testing.T, pid int) (nice int) {
+	t.Helper()
+	text := autogroupOf(t, pid)
+	_, after, _ := strings.Cut(text, " nice ")
 	if _, err := fmt.Sscan(after, &nice); err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
@@ -33,7 +41,7 @@ func TestYield(t *testing.T) {
 		t.Skipf("this kernel has no autogroups: %v", err)
 	}
 	client, state := launch(t, newSpec(t))
-	own := niceOf(t, os.Getpid())
+	own := autogroupOf(t, os.Getpid()) // perhaps empty
 	yield := func(d time.Duration) {
 		t.Helper()
 		if err := client.Yield(t.Context(), d); err != nil {
@@ -44,8 +52,8 @@ func TestYield(t *testing.T) {
 	yieldsNoMore := func() bool { return niceOf(t, state.PID) == 0 }
 
 	testnet.Eventually(t, "the browser yields", yields)
-	if now := niceOf(t, os.Getpid()); now != own {
-		t.Errorf("this process has a nice value of %d, %d before", now, own)
+	if now := autogroupOf(t, os.Getpid()); now != own {
+		t.Errorf("this process has %q, %q before", now, own)
 	}
 	if err := client.call(t.Context(), http.MethodPut, "/yield?ms=1", nil, nil); err != nil { // Yield would not wait for its answer
 		t.Fatal(err)
