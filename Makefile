@@ -3,9 +3,10 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 SQLC    := go tool -modfile=tools.mod sqlc
+ESBUILD := go tool -modfile=tools.mod esbuild
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build demo test test-long busy check race bench bench-peers leaks table browser tools sqlc openapi majors zones build-all
+.PHONY: build demo test test-long busy check race bench bench-peers leaks table browser tools sqlc web openapi majors zones build-all
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o warren .
@@ -38,6 +39,17 @@ sqlc:
 	rm -f store/*.sql.go
 	$(SQLC) generate
 
+# web bundles the page's modules and styles into web/dist, which the server embeds: few files for each document. What a page opens later is a part of its own.
+BUNDLE := $(ESBUILD) --bundle --format=esm --outdir=web/dist --minify-whitespace --minify-syntax --line-limit=160 --legal-comments=none --charset=utf8 \
+  --target=chrome120,firefox121,safari17.2 --log-level=warning '--external:*.svg' '--external:*.woff2' \
+  --alias:preact=./web/vendor/preact.mjs --alias:preact/hooks=./web/vendor/hooks.mjs --alias:htm=./web/vendor/htm.mjs
+web:
+	@rm -rf web/dist
+	@$(BUNDLE) app=web/static/app.js --splitting --chunk-names=part-[hash]
+	@$(BUNDLE) docs=web/static/docs.js
+	@$(BUNDLE) live=web/static/live/main.js
+	@$(BUNDLE) style=web/static/style.css docs-style=web/static/docs.css
+
 # openapi writes docs/openapi.json anew: what the server serves, for the diff.
 openapi:
 	go test ./api -run TestCommittedDocument -rewrite-openapi
@@ -58,7 +70,9 @@ check:
 	go vet ./...
 	go tool -modfile=tools.mod staticcheck ./...
 	$(MAKE) --no-print-directory sqlc
-	@test -z "$$(git status --porcelain -- store)" || { git status --short -- store; git --no-pager diff -- store; echo "sqlc's output is not the committed one"; exit 1; }
+	$(MAKE) --no-print-directory web
+	@test -z "$$(git status --porcelain -- store web/dist)" || { git status --short -- store web/dist; git --no-pager diff --stat -- store web/dist; \
+	  echo "what make sqlc and make web write is not what is committed"; exit 1; }
 
 # race looks for data races where goroutines meet.
 race: browser

@@ -56,6 +56,7 @@ func (s *API) routes() {
 	add(s, scopeAny, "POST /tickets", "createTicket", "Create a ticket for one WebSocket", s.createTicket)
 	add(s, scopeRead, "GET /browsers", "listBrowsers", "List the browsers of this machine", s.listBrowsers)
 	add(s, scopeRead, "GET /workspaces", "listWorkspaces", "List the workspaces with their counts", s.listWorkspaces)
+	add(s, scopeRead, "GET /counts", "getCounts", "Counts: how many profiles and proxies there are", s.counts)
 	// Streams, sockets and files, which huma does not serve.
 	s.stream(scopeRead, "GET /events", s.streamEvents)
 	s.stream(scopeRun, "GET /profiles/{id}/downloads/{name}", s.getDownload)

@@ -21,7 +21,7 @@ modules() {
 # files lists every licence file.
 files() {
   entry 'Go (standard library, with time/tzdata)' "$(go env GOVERSION)" "$(go env GOROOT)/LICENSE"
-  sed -n 's/^| \([a-z]*\) | \([0-9.]*\) | [A-Z].*/\1 \2/p' web/vendor/README.md | while read -r name version; do
+  sed -n 's/^| \([a-z-]*\) | \([0-9.]*\) | [A-Z].*/\1 \2/p' web/vendor/README.md | while read -r name version; do
     entry "$name" "$version" "web/vendor/LICENSE-$name.txt"
   done
   modules | while read -r name version folder; do

@@ -1,18 +1,16 @@
 // Package web serves Warren's page: its documents, styles and ES modules, embedded in the binary. It knows only the
 // API's paths; the page itself reads everything that it shows from the API.
 //
-// There is no build step, nothing is loaded from other hosts, and only these scripts run. Assets are served below the
-// hash of all assets and cached for ever. The documents, which contain the hash, are never cached. All addresses in
-// documents are relative, so that the page works below a path of a reverse proxy.
+// The modules of static/ are bundled into dist/ by `make web`, and dist/ is committed, as generated code is: the page needs
+// few requests, and a build needs Go alone. Nothing is loaded from other hosts, and only these scripts run. Assets are
+// served below the hash of all assets and cached for ever. The documents, which contain the hash, are never cached. All
+// addresses in documents are relative, so that the page works below a path of a reverse proxy.
 package web
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -21,24 +19,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
 
-//go:embed index.html docs.html live.html static vendor
+//go:embed index.html docs.html live.html dist vendor static/favicon.svg static/chevron.svg
 var files embed.FS
-
-// bareImports maps the names of vendored modules, as our modules import them, to files.
-var bareImports = map[string]string{
-	"preact":       "vendor/preact.mjs",
-	"preact/hooks": "vendor/hooks.mjs",
-	"htm":          "vendor/htm.mjs",
-}
 
 // documents are the pages: path, file, and entry module.
 var documents = []struct{ path, file, entry string }{
-	{"/", "index.html", "static/app.js"},
-	{"/docs", "docs.html", "static/docs.js"},
-	{"/live", "live.html", "static/live/main.js"},
+	{"/", "index.html", "app.js"},
+	{"/docs", "docs.html", "docs.js"},
+	{"/live", "live.html", "live.js"},
 }
 
 const (
@@ -50,37 +40,27 @@ const (
 // Site serves the page and its assets.
 type Site struct {
 	base    string // prefix of the assets, "/static/<hash>/"
-	csp     string
-	answers map[string]answer
+	answers map[string]*answer
 }
 
-type answer struct {
-	body        []byte
-	contentType string
-	cache       string
-}
-
-// New reads the embedded files, and creates the import map and the policy that allows it as the only inline script.
-// An error means that the binary was built from broken files.
+// New reads the embedded files. An error means that the binary was built from broken files.
 func New() (*Site, error) {
 	assets, err := readAssets(files)
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{base: "/static/" + hashOf(assets) + "/", answers: map[string]answer{}}
+	s := &Site{base: "/static/" + hashOf(assets) + "/", answers: map[string]*answer{}}
 	for name, body := range assets {
-		s.answers[s.base+name] = answer{body, contentType(name), cacheForever}
+		s.answers[s.base+name] = newAnswer(body, contentType(name), cacheForever)
 	}
 	// Browsers request this path on their own, for example for a plain JSON answer.
-	s.answers["/favicon.ico"] = answer{assets["static/favicon.svg"], contentType("favicon.svg"), cacheDay}
-	importMap := s.importMap()
-	s.csp = policy(importMap)
+	s.answers["/favicon.ico"] = newAnswer(assets["favicon.svg"], contentType("favicon.svg"), cacheDay)
 	for _, d := range documents {
-		body, err := s.document(d.file, d.entry, importMap, assets)
+		body, err := s.document(d.file, d.entry, assets)
 		if err != nil {
 			return nil, err
 		}
-		s.answers[d.path] = answer{body, "text/html; charset=utf-8", cacheNever}
+		s.answers[d.path] = newAnswer(body, "text/html; charset=utf-8", cacheNever)
 	}
 	return s, nil
 }
@@ -95,9 +75,9 @@ func (s *Site) Lookup(urlPath string) (http.Handler, bool) {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, a) }), true
 }
 
-func (s *Site) serve(w http.ResponseWriter, r *http.Request, a answer) {
+func (s *Site) serve(w http.ResponseWriter, r *http.Request, a *answer) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", s.csp)
+	h.Set("Content-Security-Policy", policy())
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -108,20 +88,18 @@ func (s *Site) serve(w http.ResponseWriter, r *http.Request, a answer) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	h.Set("Cache-Control", a.cache)
-	h.Set("Content-Type", a.contentType)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.body))
+	a.serve(w, r)
 }
 
 // policy returns the Content-Security-Policy of every answer. Trusted Types are required and no policy may be
 // created, so that no string can become markup or script, whatever a name or a tag contains.
-func policy(importMap []byte) string {
-	sum := sha256.Sum256(importMap)
+func policy() string {
 	return strings.Join([]string{
 		"default-src 'none'",
-		"script-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'",
+		"script-src 'self'",
 		"style-src 'self'",
-		"img-src 'self'",
+		"img-src 'self' blob:",
+		"font-src 'self'",
 		"connect-src 'self'",
 		"base-uri 'none'",
 		"form-action 'none'",
@@ -131,18 +109,9 @@ func policy(importMap []byte) string {
 	}, "; ")
 }
 
-func (s *Site) importMap() []byte {
-	imports := map[string]string{}
-	for name, file := range bareImports {
-		imports[name] = "." + s.base + file
-	}
-	text, _ := json.Marshal(map[string]any{"imports": imports}) // strings only: cannot fail
-	return text
-}
-
-// document fills in a page's template: the assets' base, the import map, and a preload for each module of the entry.
+// document fills in a page's template: the assets' base, and a preload for each module that the entry imports.
 // Browsers then fetch all modules at once, instead of one import after another.
-func (s *Site) document(file, entry string, importMap []byte, assets map[string][]byte) ([]byte, error) {
+func (s *Site) document(file, entry string, assets map[string][]byte) ([]byte, error) {
 	text, err := files.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -152,26 +121,22 @@ func (s *Site) document(file, entry string, importMap []byte, assets map[string]
 		return nil, err
 	}
 	var preload strings.Builder
-	for _, m := range modules {
+	for _, m := range modules[1:] {
 		fmt.Fprintf(&preload, "<link rel=\"modulepreload\" href=\".%s%s\">\n", s.base, m)
 	}
-	r := strings.NewReplacer("{{base}}", "."+s.base, "{{importmap}}", string(importMap), "{{preload}}\n", preload.String())
+	r := strings.NewReplacer("{{base}}", "."+s.base, "{{preload}}\n", preload.String())
 	return []byte(r.Replace(string(text))), nil
 }
 
-// modulesOf lists a module and all that it imports, each once, in the order of discovery.
+// modulesOf lists a module and all that it imports at once, each once, in the order of discovery.
 func modulesOf(entry string, assets map[string][]byte) ([]string, error) {
 	seen := map[string]bool{entry: true}
 	list := []string{entry}
 	for i := 0; i < len(list); i++ {
 		for _, m := range importStatement.FindAllSubmatch(assets[list[i]], -1) {
-			name := string(m[1])
-			file, ok := bareImports[name]
-			if !ok {
-				file = path.Join(path.Dir(list[i]), name)
-			}
+			file := path.Join(path.Dir(list[i]), string(m[1]))
 			if _, ok := assets[file]; !ok {
-				return nil, fmt.Errorf("web: %s imports %q, which is not there", list[i], name)
+				return nil, fmt.Errorf("web: %s imports %q, which is not there", list[i], m[1])
 			}
 			if !seen[file] {
 				seen[file] = true
@@ -182,18 +147,18 @@ func modulesOf(entry string, assets map[string][]byte) ([]string, error) {
 	return list, nil
 }
 
-// importStatement matches `import … from "name"` at the start of a line, as in our modules, and without spaces, as in
-// the vendored ones.
-var importStatement = regexp.MustCompile(`(?m)(?:^|;)import\s*(?:[\w*{][^;'"]*from\s*)?["']([^"']+)["']`)
+// importStatement matches `import … from "./name"`, as the bundler writes it: at the start of a line or of a statement.
+var importStatement = regexp.MustCompile(`(?m)(?:^|;)import\s*(?:[\w*{][^;'"]*from\s*)?["'](\.[^"']+)["']`)
 
+// readAssets returns the files to serve by their names. Vendored modules are in the bundles, and not served alone.
 func readAssets(files fs.FS) (map[string][]byte, error) {
 	assets := map[string][]byte{}
-	for _, dir := range []string{"static", "vendor"} {
+	for _, dir := range []string{"static", "vendor", "dist"} {
 		err := fs.WalkDir(files, dir, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || contentType(name) == "" {
 				return err
 			}
-			assets[name], err = fs.ReadFile(files, name)
+			assets[path.Base(name)], err = fs.ReadFile(files, name)
 			return err
 		})
 		if err != nil {
@@ -206,8 +171,8 @@ func readAssets(files fs.FS) (map[string][]byte, error) {
 // contentType uses its own list, since the system's table differs between machines. With nosniff a module of another
 // type does not run. Files of other types are not served.
 func contentType(name string) string {
-	return map[string]string{".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8",
-		".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}[path.Ext(name)]
+	return map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+		".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8"}[path.Ext(name)]
 }
 
 // hashOf returns the assets' hash: 80 bits of SHA-256 over each name and file, in order.

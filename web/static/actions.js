@@ -3,29 +3,63 @@ import { html } from './html.js';
 import { CheckDialog } from './checkresult.js';
 import { Name } from './components.js';
 import { ConnectDialog } from './connect.js';
-import { ConfirmDialog, ProblemDialog } from './dialog.js';
+import { ConfirmDialog } from './dialog.js';
 import { count, proxyName } from './format.js';
+import { viewOf } from './preview.js';
 import { ProxyDialog } from './proxychoice.js';
 import { href } from './route.js';
-import { checkSentence, faultWords, problemTitle, problemWords } from './words.js';
+import { checkSentence, faultWords } from './words.js';
 
 // NAMED is how many profiles are named when a proxy cannot be deleted.
 const NAMED = 10;
 
-// start starts a profile's browser, or gets the addresses of the running one. list shows the changes.
-export function start(app, profile, list) {
+// start starts a profile's browser. rows shows the changes. A proxy that is known to be dead is asked about first.
+export function start(app, profile, rows) {
+  const proxy = profile.proxyId && app.proxies.get(profile.proxyId);
+  if (proxy?.status !== 'dead') return begin(app, profile, rows);
+  const happened = faultWords(proxy.lastCheck?.error)?.happened || 'The last check failed.';
+  return app.open(ConfirmDialog, {
+    title: 'Start through a dead proxy?',
+    verb: 'Start anyway',
+    tone: 'primary',
+    work: async () => { begin(app, profile, rows); },
+    children: html`<p><${Name}>${proxyName(proxy)}<//>, the proxy of <${Name}>${profile.name}<//>, failed its last check. ${happened}</p>
+      <p class="muted">Warren checks it again before the browser starts. Nothing goes out without it.</p>`,
+  });
+}
+
+function begin(app, profile, rows) {
   return app.during(profile.id, async () => {
-    if (profile.status !== 'running') list.patch(profile.id, { status: 'starting' });
+    rows?.patch(profile.id, { status: 'starting' });
     try {
       const run = await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/start`);
-      list.patch(profile.id, { status: run.status || 'running', run });
-      const connect = () => app.open(ConnectDialog, { profile, run });
-      if (app.dialog.value) app.toasts.say({ text: `${profile.name} is running.`, tone: 'good', action: { label: 'Connect', run: connect } });
-      else connect();
+      rows?.patch(profile.id, { status: run.status || 'running', run });
+      app.toasts.say({
+        text: `${profile.name} is running.`,
+        tone: 'good',
+        actions: [
+          { label: 'View', run: () => app.router.go(viewOf(profile.id)) },
+          { label: 'Connect', run: () => app.open(ConnectDialog, { profile, run }) },
+          run.warnings?.length > 0 && { label: count(run.warnings.length, 'note'), run: () => app.router.go(href('profiles', undefined, [profile.id])) },
+        ],
+      });
     } catch (problem) {
-      showFailure(app, `${profile.name} did not start`, problem, remedy(app, profile, problem));
+      app.fail(`${profile.name} did not start`, problem, remedy(app, profile, problem));
     }
-    list.again(profile.id);
+    rows?.again(profile.id);
+  });
+}
+
+// connect shows the addresses of a running browser.
+export function connect(app, profile, rows) {
+  return app.during(profile.id, async () => {
+    try {
+      const run = await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/start`); // answers the present run
+      app.open(ConnectDialog, { profile, run });
+    } catch (problem) {
+      app.fail(`The addresses of ${profile.name} could not be read`, problem);
+    }
+    rows?.again(profile.id);
   });
 }
 
@@ -37,47 +71,47 @@ function remedy(app, profile, problem) {
   return null;
 }
 
-export function stop(app, profile, list) {
+export function stop(app, profile, rows) {
   return app.during(profile.id, async () => {
-    list.patch(profile.id, { status: 'stopping' });
+    rows?.patch(profile.id, { status: 'stopping' });
     try {
       await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/stop`);
       app.toasts.say({ text: `${profile.name} is closed. Its tabs and cookies are kept.`, tone: 'good' });
     } catch (problem) {
-      showFailure(app, `${profile.name} did not stop`, problem);
+      app.fail(`${profile.name} did not stop`, problem);
     }
-    list.again(profile.id);
+    rows?.again(profile.id);
   });
 }
 
-export function askToDelete(app, profile, list) {
+export function askToDelete(app, profile, rows) {
   app.open(ConfirmDialog, {
     title: 'Move this profile to the trash?',
     verb: 'Move to trash',
     work: async () => {
       await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`);
-      app.toasts.say({ text: `${profile.name} is in the trash.`, action: { label: 'Undo', run: () => restore(app, profile, list) } });
-      await list.reload();
+      app.toasts.say({ text: `${profile.name} is in the trash.`, action: { label: 'Undo', run: () => restore(app, profile, rows) } });
+      await rows?.reload().catch(() => {});
     },
     children: html`<p><${Name}>${profile.name}<//> ${profile.status === 'running' ? 'is running: its browser is closed first, in good order. The profile' : ''} goes
       to the trash with its cookies and data, and can be restored from there.</p>`,
   });
 }
 
-export function askToDestroy(app, profile, list) {
+export function askToDestroy(app, profile, rows) {
   app.open(ConfirmDialog, {
-    title: 'Delete this profile for good?',
-    verb: 'Delete for good',
+    title: 'Delete this profile permanently?',
+    verb: 'Delete permanently',
     work: async () => {
       await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`, { permanent: true });
       app.toasts.say({ text: `${profile.name} is deleted.` });
-      await list.reload();
+      await rows.reload().catch(() => {});
     },
     children: html`<p><${Name}>${profile.name}<//> and its cookies, history and files are removed now. This cannot be undone.</p>`,
   });
 }
 
-export function restore(app, profile, list) {
+export function restore(app, profile, rows) {
   return app.during(profile.id, async () => {
     try {
       const restored = await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/restore`);
@@ -87,9 +121,9 @@ export function restore(app, profile, list) {
         tone: 'good',
       });
     } catch (problem) {
-      showFailure(app, `${profile.name} was not restored`, problem);
+      app.fail( `${profile.name} was not restored`, problem);
     }
-    await list.reload();
+    await rows?.reload().catch(() => {});
     app.keepFocus();
   });
 }
@@ -99,15 +133,15 @@ export function check(app, proxy) {
   return app.during(proxy.id, async () => {
     try {
       const result = await app.api.post(`/proxies/${encodeURIComponent(proxy.id)}/check`);
-      app.model.keepProxy({ ...app.model.proxies.value?.get(proxy.id) ?? proxy, lastCheck: result, status: result.status });
+      app.proxies.keep({ ...app.proxies.get(proxy.id) ?? proxy, lastCheck: result, status: result.status });
       app.toasts.say({
-        text: `${proxyName(proxy)} ${result.ok ? 'works' : 'does not work'}.`,
+        text: `${proxyName(proxy)} is ${result.ok ? 'alive' : 'dead'}.`,
         more: result.ok ? checkSentence(result) : Object.values(faultWords(result.error) || {}).join(' '),
         tone: result.ok ? 'good' : 'plain',
         action: { label: 'Details', run: () => app.open(CheckDialog, { proxy, result }) },
       });
     } catch (problem) {
-      showFailure(app, `${proxyName(proxy)} was not checked`, problem);
+      app.fail( `${proxyName(proxy)} was not checked`, problem);
     }
   });
 }
@@ -123,7 +157,6 @@ export function askToDeleteProxy(app, proxy) {
         await nameUsers(app, proxy, problem);
         throw problem;
       }
-      app.model.dropProxy(proxy.id);
       app.toasts.say({ text: `${proxyName(proxy)} is deleted.` });
     },
     children: html`<p><${Name}>${proxyName(proxy)}<//> and its saved password are removed. ${proxy.profileCount > 0
@@ -137,10 +170,4 @@ async function nameUsers(app, proxy, problem) {
   const users = await app.api.get('/profiles', { proxyId: proxy.id, sort: 'name', order: 'asc', limit: NAMED }).catch(() => null);
   problem.users = users?.data || [];
   problem.moreUsers = (users?.total || 0) - problem.users.length;
-}
-
-// showFailure shows a failed action: in a dialog, or as a message if a dialog is open.
-export function showFailure(app, subject, problem, action) {
-  if (app.dialog.value) app.toasts.say({ text: subject, more: `${problemTitle(problem)}. ${problemWords(problem)}`, tone: 'bad', action });
-  else app.open(ProblemDialog, { subject, problem, action });
 }

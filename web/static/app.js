@@ -3,49 +3,79 @@ import { render } from 'preact';
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Api } from './api.js';
-import { AppContext } from './app-context.js';
-import { ProblemBox } from './components.js';
-import { LivePage } from './live/page.js';
+import { start } from './actions.js';
+import { AppContext, useApp } from './app-context.js';
+import { ProblemBox, Waiting } from './components.js';
+import { ConfirmDialog, ProblemDialog } from './dialog.js';
+import { Icon } from './icons.js';
+import { ImportForm } from './importform.js';
+import { Keys } from './keys.js';
 import { Login } from './login.js';
+import { recall, remember } from './memory.js';
 import { Model } from './model.js';
+import { Palette } from './palette.js';
 import { Previews } from './preview.js';
-import { ProfilesPage } from './profiles.js';
-import { ProxiesPage } from './proxies.js';
+import { ProfilesPage } from './profiles/page.js';
+import { ProfileDialog } from './profileform.js';
+import { add as addProxy, ProxiesPage } from './proxies/page.js';
+import { ProxyCache } from './proxycache.js';
 import { Router } from './route.js';
-import { RunningPage } from './running.js';
+import { RunningPage } from './running/page.js';
 import { dropKey, readKey, saveKey, takeKeyFromAddress } from './session.js';
 import { Sidebar } from './sidebar.js';
 import { Store, useStore } from './store.js';
+import { applyTheme } from './theme.js';
 import { ToastArea, Toasts } from './toast.js';
-import { TrashPage } from './trash.js';
+import { TrashPage } from './trash/page.js';
+import { problemTitle, problemWords } from './words.js';
+import { WorkArea, Works } from './works.js';
 
 const TICK_MS = 10_000;
 
 const PAGES = { __proto__: null, profiles: ProfilesPage, proxies: ProxiesPage, running: RunningPage, trash: TrashPage };
-// FULL_WINDOW are the pages without the frame.
-const FULL_WINDOW = { __proto__: null, live: LivePage };
+// LATER are pages whose modules are read when they are first opened. FULL are those without the frame.
+const LATER = { __proto__: null, live: () => import('./live/page.js').then(({ LivePage }) => LivePage) };
+const FULL = ['live'];
 
 // App is the state of a logged-in page.
 class App {
   toasts = new Toasts();
+  works = new Works();
   router = new Router('profiles');
   dialog = new Store(null);
   busy = new Store(new Set()); // ids of objects with an action in progress
   now = new Store(Date.now());
+  offline = new Store(false); // whether the server does not answer
+  density = new Store(recall('density', 'compact') === 'comfortable' ? 'comfortable' : 'compact');
+  views = new Store(recall('views', []));
+  asking = new Store(null); // what to do when the person discards the changes of a form, or null
+  #changed = new Set(); // the roots of changed forms
+  gridKey = null; // handles a key for the grid that is shown; returns whether it did
 
   constructor(key, leave) {
     this.leave = leave;
     this.api = new Api(key, () => leave('The server no longer takes this key. It may have been revoked, or have expired.'));
     this.model = new Model(this.api);
+    this.proxies = new ProxyCache(this.api);
     this.previews = new Previews(this.api);
+    this.keys = new Keys(this);
+    this.router.leaving = (goOn) => this.leaving(goOn);
   }
 
   begin() {
+    const unwatch = [
+      this.model.connection.watch((state) => this.offline.set(state === 'lost')),
+      this.model.event.watch((event) => this.proxies.onEvent(event)),
+      this.keys.begin(),
+      this.previews.begin(),
+    ];
     this.model.begin();
+    const unload = (event) => this.#changed.size && event.preventDefault();
+    addEventListener('beforeunload', unload);
+    unwatch.push(() => removeEventListener('beforeunload', unload));
     const timer = setInterval(() => this.now.set(Date.now()), TICK_MS);
-    const endPreviews = this.previews.begin();
     return () => {
-      endPreviews();
+      unwatch.forEach((end) => end());
       clearInterval(timer);
       this.model.end();
     };
@@ -54,8 +84,87 @@ class App {
   // open shows a dialog. The dialog's `close` closes only itself, even when it is called late.
   open(component, props) {
     const shown = { component, key: (this.dialog.value?.key || 0) + Math.random() };
-    shown.props = { ...props, close: () => this.dialog.value === shown && this.dialog.set(null) };
-    this.dialog.set(shown);
+    shown.props = { ...props, close: () => this.dialog.value === shown && this.leaving(() => this.dialog.set(null)) };
+    this.leaving(() => this.dialog.set(shown));
+  }
+
+  // holdForm notes whether a form has changes that are not saved.
+  holdForm(root, changed) {
+    if (changed) this.#changed.add(root);
+    else this.#changed.delete(root);
+  }
+
+  // leaving goes on at once, or asks first if a form has changes that would be lost.
+  leaving(goOn) {
+    if (this.#changed.size) this.asking.set(goOn);
+    else goOn();
+  }
+
+  // discard drops the changes of all forms, and goes on.
+  discard() {
+    const goOn = this.asking.value;
+    this.#changed.clear();
+    this.asking.set(null);
+    goOn?.();
+  }
+
+  openPalette() {
+    if (!this.dialog.value) this.open(Palette, {});
+  }
+
+  createProfile() {
+    this.open(ProfileDialog, {});
+  }
+
+  createProxy() {
+    addProxy(this);
+  }
+
+  importProxies() {
+    this.open(ImportForm, {});
+  }
+
+  createHere() {
+    if (this.router.current.value.name === 'proxies') this.createProxy();
+    else this.createProfile();
+  }
+
+  start(profile) {
+    return start(this, profile);
+  }
+
+  // escape closes the drawer.
+  escape() {
+    if (this.router.current.value.path.length) this.router.open();
+  }
+
+  // fail shows a failed action: in a dialog, or as a message if a dialog is open.
+  fail(subject, problem, action) {
+    if (this.dialog.value) this.toasts.say({ text: subject, more: `${problemTitle(problem)}. ${problemWords(problem)}`, tone: 'bad', action });
+    else this.open(ProblemDialog, { subject, problem, action });
+  }
+
+  setDensity(density) {
+    this.density.set(density);
+    remember('density', density === 'compact' ? null : density);
+  }
+
+  setTheme(theme) {
+    remember('theme', theme === 'system' ? null : theme);
+    applyTheme();
+  }
+
+  saveView(view) {
+    this.#keepViews([...this.views.value.filter(({ label }) => label !== view.label), view]);
+  }
+
+  dropView(view) {
+    this.#keepViews(this.views.value.filter((other) => other !== view));
+  }
+
+  #keepViews(views) {
+    this.views.set(views);
+    remember('views', views.length ? views : null);
   }
 
   // during marks an object as busy while work is in progress. It ignores a second call meanwhile.
@@ -78,7 +187,7 @@ class App {
 
   // focusPage focuses the row of an object, or the page's heading if the row is gone.
   focusPage(id) {
-    const row = id && document.querySelector(`[data-id="${CSS.escape(id)}"] .actions button`);
+    const row = id && document.querySelector(`[data-id="${CSS.escape(id)}"]`);
     (row || document.querySelector('main h1'))?.focus();
   }
 }
@@ -110,44 +219,57 @@ function Root() {
 function Frame({ secret, leave }) {
   const [app] = useState(() => new App(secret, leave));
   useEffect(() => app.begin(), []);
-  useEffect(() => {
-    addEventListener('keydown', focusSearch);
-    return () => removeEventListener('keydown', focusSearch);
-  }, []);
   const route = useStore(app.router.current);
   const dialog = useStore(app.dialog);
   useEffect(() => app.dialog.set(null), [route]); // a dialog belongs to the place where it was opened
-  const FullWindow = FULL_WINDOW[route.name];
-  const Page = PAGES[route.name] || ProfilesPage;
+  const Page = LATER[route.name] ? Later : PAGES[route.name] || ProfilesPage;
+  const page = html`<${ErrorBoundary} key=${route.name} page=${Page} ...${{ route }} />`;
   return html`<${AppContext.Provider} value=${app}>
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); app.focusPage(); }}>Skip to content</a>
-    ${FullWindow ? html`<${ErrorBoundary} key=${route.name} page=${FullWindow} params=${route.params} />` : html`<div class="frame">
+    ${FULL.includes(route.name) ? page : html`<div class="frame">
+      <${ServerGone} />
       <${Sidebar} route=${route} />
-      <main id="main"><${ErrorBoundary} key=${route.name} page=${Page} params=${route.params} /></main>
+      <main id="main">${page}</main>
     </div>`}
     ${dialog && html`<${dialog.component} key=${dialog.key} ...${dialog.props} />`}
-    <${ToastArea} toasts=${app.toasts} />
+    <${Discard} app=${app} />
+    <div class="corner"><${WorkArea} /><${ToastArea} toasts=${app.toasts} /></div>
   <//>`;
 }
 
+// Discard asks whether the changes of a form may be lost. It is a dialog of its own, over the form's.
+function Discard({ app }) {
+  const asking = useStore(app.asking);
+  return asking && html`<${ConfirmDialog} title="Discard your changes?" verb="Discard" cancel="Keep editing" work=${async () => app.discard()} close=${() => app.asking.set(null)}>
+    <p>What you changed here is not saved.</p><//>`;
+}
+
+// ServerGone says across the top that what is shown may be old, until the server is back.
+function ServerGone() {
+  const app = useApp();
+  const offline = useStore(app.offline);
+  return html`<div class="gone" role="alert">${offline && html`<p><${Icon} name="warning" /><strong>Warren does not answer.</strong> <span>What you see may be out of date. What you typed is kept. Trying again…</span></p>`}</div>`;
+}
+
+// Later shows a page whose module is read first.
+function Later({ route }) {
+  const [loaded, setLoaded] = useState(null);
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    LATER[route.name]().then((Page) => setLoaded({ Page }), () => setFailed(true));
+  }, []);
+  if (failed) return html`<h1 tabindex="-1">This page could not be read</h1><p>Is the server running? <button type="button" class="button small" onClick=${() => location.reload()}>Load it again</button></p>`;
+  return loaded ? html`<${loaded.Page} params=${route.params} path=${route.path} />` : html`<${Waiting} />`;
+}
+
 // ErrorBoundary keeps an error of one page from breaking the others.
-function ErrorBoundary({ page: Page, params }) {
+function ErrorBoundary({ page: Page, route }) {
   const [error] = useErrorBoundary();
-  if (!error) return html`<${Page} params=${params} />`;
+  if (!error) return html`<${Page} params=${route.params} path=${route.path} route=${route} />`;
   return html`<h1 tabindex="-1">This should not have happened</h1>
     <${ProblemBox} problem=${{ title: 'The page has a fault of its own', message: String(error), errors: [] }}>
       <button type="button" class="button small" onClick=${() => location.reload()}>Load it again</button><//>`;
 }
 
-// focusSearch focuses the search box on a slash, unless the person is typing.
-function focusSearch(event) {
-  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.closest('input, textarea, select, dialog')) return;
-  const box = document.querySelector('input[type="search"]');
-  if (!box) return;
-  event.preventDefault();
-  box.focus();
-  box.select();
-}
-
+applyTheme();
 render(html`<${Root} />`, document.body);

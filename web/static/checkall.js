@@ -1,7 +1,6 @@
 // The button that checks all proxies, with its progress.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
-import { showFailure } from './actions.js';
 import { useApp } from './app-context.js';
 import { Icon } from './icons.js';
 
@@ -23,7 +22,7 @@ export function CheckAll({ workspace }) {
       });
       app.toasts.say({ text: `${sum.alive} of ${sum.total} proxies work.`, tone: sum.dead ? 'plain' : 'good' });
     } catch (problem) {
-      if (problem.name !== 'AbortError') showFailure(app, 'The proxies were not all checked', problem);
+      if (problem.name !== 'AbortError') app.fail('The proxies were not all checked', problem);
     }
     cancelAnimationFrame(drawn);
     ending.current = null;

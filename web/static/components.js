@@ -1,8 +1,8 @@
 // Small components that the pages share.
-import { useId, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { useNow } from './app-context.js';
-import { ago, moment, number } from './format.js';
+import { ago, moment } from './format.js';
 import { Burrows, Icon } from './icons.js';
 import { checkSentence, faultWords, problemTitle, problemWords } from './words.js';
 
@@ -21,9 +21,9 @@ export function Name({ children }) {
   return html`<bdi class="name">${children}</bdi>`;
 }
 
-export function Tags({ tags = [], choose }) {
+export function Tags({ tags = [], choose, most = 3 }) {
   if (!tags.length) return null;
-  const shown = tags.length > 4 ? tags.slice(0, 3) : tags;
+  const shown = tags.length > most ? tags.slice(0, most - 1) : tags;
   const rest = tags.slice(shown.length);
   return html`<ul class="tags" aria-label="Tags">
     ${shown.map((tag) => html`<li key=${tag}>
@@ -35,37 +35,9 @@ export function Tags({ tags = [], choose }) {
   </ul>`;
 }
 
-// Country shows a country's code, since some systems lack flags.
-export function Country({ code, name }) {
-  return code ? html`<abbr class="country" title=${name || code}>${code}</abbr>` : null;
-}
-
-// Menu is a button with a menu of actions. Items are {label, icon, run, danger}.
-export function Menu({ label, items }) {
-  const id = useId();
-  const button = useRef(null);
-  const list = useRef(null);
-  const place = (event) => {
-    if (event.newState !== 'open') return;
-    const at = button.current.getBoundingClientRect();
-    const below = at.bottom + 16 + items.length * 44 < innerHeight;
-    const style = list.current.style;
-    style.right = `${document.documentElement.clientWidth - at.right}px`;
-    style.top = below ? `${at.bottom + 4}px` : 'auto';
-    style.bottom = below ? 'auto' : `${innerHeight - at.top + 4}px`;
-  };
-  const choose = (item) => {
-    list.current.hidePopover();
-    button.current.focus();
-    item.run();
-  };
-  return html`<button type="button" class="icon-button" ref=${button} popovertarget=${id} aria-label=${label} title="More"><${Icon} name="more" /></button>
-    <div id=${id} ref=${list} class="menu" popover="auto" onBeforeToggle=${place}>
-      ${items.filter(Boolean).map((item) => html`<button type="button" class=${item.danger ? 'menu-item danger' : 'menu-item'} onClick=${() => choose(item)}>
-        <${Icon} name=${item.icon} />${item.label}
-      </button>`)}
-    </div>`;
-}
+// Country is in flag.js, Menu in menu.js.
+export { Country } from './flag.js';
+export { Menu } from './menu.js';
 
 // ProblemBox shows a problem: what happened, what to do, errors that no field shows, and the request id for the log.
 export function ProblemBox({ problem, shown = [], children }) {
@@ -126,18 +98,6 @@ function copyByCommand(text, beside) {
   document.execCommand('copy');
   field.remove();
   beside.focus();
-}
-
-// Pager shows the position in a long list. shown is the number of rows on the page, more whether others follow. The last
-// page is unknown if total was counted no further (atLeast).
-export function Pager({ page, size: perPage, shown, more, total, atLeast, go }) {
-  if (page <= 1 && !more) return null;
-  const first = (page - 1) * perPage + 1;
-  return html`<nav class="pager" aria-label="Pages">
-    <span>${shown > 0 ? `${number(first)}–${number(first + shown - 1)}` : 'None'} of ${number(total, atLeast)}</span>
-    <button type="button" class="button small" disabled=${page <= 1} onClick=${() => go(page - 1)}>Newer</button>
-    <button type="button" class="button small" disabled=${!more} onClick=${() => go(page + 1)}>Older</button>
-  </nav>`;
 }
 
 // Empty is shown instead of an empty list.

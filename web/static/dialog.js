@@ -22,7 +22,7 @@ export function Dialog({ title, lead, sheet, about, close, children }) {
   }, []);
   // A click outside closes dialogs, but not long forms.
   return html`<dialog ref=${box} class=${sheet ? 'dialog sheet' : 'dialog'} closedby=${sheet ? 'closerequest' : 'any'}
-    aria-labelledby=${titleId} onClose=${close}>
+    aria-labelledby=${titleId} onCancel=${(event) => { event.preventDefault(); close(); }} onClose=${close}>
     <div class="dialog-body">
       <header class="dialog-head">
         <div>
@@ -37,7 +37,7 @@ export function Dialog({ title, lead, sheet, about, close, children }) {
 }
 
 // ConfirmDialog asks before an action that is hard to undo, and shows its failure.
-export function ConfirmDialog({ title, children, verb, work, close }) {
+export function ConfirmDialog({ title, children, verb, work, tone = 'danger', cancel = 'Cancel', close }) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
   const app = useApp();
@@ -56,8 +56,8 @@ export function ConfirmDialog({ title, children, verb, work, close }) {
   return html`<${Dialog} title=${title} close=${close}>
     <div class="dialog-content">${children}<${ProblemBox} problem=${problem} /></div>
     <footer class="dialog-foot">
-      <button type="button" class="button" autofocus onClick=${close}>Cancel</button>
-      <button type="button" class="button danger" disabled=${busy} onClick=${confirm}>${busy ? 'One moment…' : verb}</button>
+      <button type="button" class="button" autofocus onClick=${close}>${cancel}</button>
+      <button type="button" class=${`button ${tone}`} disabled=${busy} onClick=${confirm}>${busy ? 'One moment…' : verb}</button>
     </footer>
   <//>`;
 }

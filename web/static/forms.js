@@ -2,6 +2,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { Problem } from './api.js';
+import { useApp } from './app-context.js';
 import { ProblemBox } from './components.js';
 import { sentence } from './format.js';
 import { Icon } from './icons.js';
@@ -45,19 +46,24 @@ export function useForm(initial) {
   };
 }
 
-// Form combines the fields, the general error and the buttons.
-export function Form({ form, work, children, foot, explain }) {
+// Form combines the fields, the general error and the buttons. The page asks before it leaves a changed form. A plain form is part of a page, not a dialog.
+export function Form({ form, work, children, foot, explain, plain }) {
+  const app = useApp();
+  const first = useRef(JSON.stringify(form.values));
+  const changed = !form.busy && JSON.stringify(form.values) !== first.current;
   useEffect(() => form.root.current.querySelector('[autofocus]')?.focus(), []); // also when the form appears after its dialog
+  useEffect(() => app.holdForm(form.root, changed), [changed]);
+  useEffect(() => () => app.holdForm(form.root, false), []);
   const submit = (event) => {
     event.preventDefault();
     form.send(work);
   };
   return html`<form class="form" ref=${form.root} onSubmit=${submit} novalidate autocomplete="off">
-    <div class="dialog-content">
+    <div class=${plain ? 'form-content' : 'dialog-content'}>
       ${children}
       <${ProblemBox} problem=${form.problem} shown=${form.shown()}>${form.problem && explain?.(form.problem)}<//>
     </div>
-    <footer class="dialog-foot">${foot}</footer>
+    ${foot && html`<footer class=${plain ? 'form-foot' : 'dialog-foot'}>${foot}</footer>`}
   </form>`;
 }
 

@@ -1,5 +1,5 @@
-// The server's state as the page knows it: proxies, workspaces, number of runs. Lists with their own search and pages
-// (list.js) are read by their pages.
+// The server's state as the page knows it: workspaces, counts, the last event, and the connection. Lists are read by
+// their pages.
 import { follow } from './events.js';
 import { Refresher } from './refresh.js';
 import { Store } from './store.js';
@@ -7,17 +7,14 @@ import { Store } from './store.js';
 const WORKSPACE = 'warren.workspace';
 
 export class Model {
-  proxies = new Store(null); // Map by id, newest first; null until read
-  running = new Store(0); // number of running browsers
   workspaces = new Store([]); // ids, sorted
   workspace = new Store(remembered()); // the chosen one; "": all
+  counts = new Store(null); // {profiles, proxies} as GET /counts answers them
   connection = new Store('connecting');
   event = new Store(null); // the last one
-  problem = new Store(null); // why the proxies could not be read
   #api;
   #ending = new AbortController();
-  #proxies = new Refresher((id) => this.readProxy(id), () => this.#readProxies());
-  #runs = new Refresher(() => this.readRuns(), () => this.readRuns());
+  #counts = new Refresher(() => this.readCounts(), () => this.readCounts());
 
   constructor(api) {
     this.#api = api;
@@ -25,7 +22,8 @@ export class Model {
 
   // begin reads the state and then follows the events.
   begin() {
-    this.readAll();
+    this.readWorkspaces();
+    this.#counts.markAll();
     follow(this.#api, {
       signal: this.#ending.signal,
       event: (event) => this.#onEvent(event),
@@ -38,46 +36,18 @@ export class Model {
 
   end() {
     this.#ending.abort();
-    this.#proxies.stop();
-    this.#runs.stop();
+    this.#counts.stop();
   }
 
   // readAll reads everything again, also the lists that watch the events.
   readAll() {
-    this.#proxies.markAll();
-    this.#runs.markAll();
+    this.#counts.markAll();
     this.readWorkspaces();
     this.event.set({ type: 'everything' });
   }
 
-  async readProxies() {
-    try {
-      const { data } = await this.#api.get('/proxies');
-      this.proxies.set(new Map(data.map((proxy) => [proxy.id, proxy])));
-      this.sawWorkspaces(data);
-      this.problem.set(null);
-    } catch (problem) {
-      this.problem.set(problem);
-    }
-  }
-
-  async readProxy(id) {
-    try {
-      this.keepProxy(await this.#api.get(`/proxies/${encodeURIComponent(id)}`));
-    } catch (problem) {
-      if (problem.status !== 404) throw problem;
-      this.dropProxy(id);
-    }
-  }
-
-  async #readProxies() {
-    await this.readProxies();
-    if (this.problem.value) throw this.problem.value;
-  }
-
-  async readRuns() {
-    const { data, total } = await this.#api.get('/runs');
-    this.running.set(total ?? data.length);
+  async readCounts() {
+    this.counts.set(await this.#api.get('/counts', { workspaceId: this.workspace.value }));
   }
 
   // readWorkspaces lists the workspaces. If the key may not, the objects' own workspaces remain.
@@ -102,6 +72,7 @@ export class Model {
 
   chooseWorkspace(id) {
     this.workspace.set(id);
+    this.#counts.markAll();
     try {
       sessionStorage.setItem(WORKSPACE, id);
     } catch {
@@ -109,32 +80,9 @@ export class Model {
     }
   }
 
-  keepProxy(proxy) {
-    const proxies = this.proxies.value || new Map();
-    const known = proxies.has(proxy.id);
-    this.proxies.set(new Map(known ? [...proxies].map(([id, p]) => [id, id === proxy.id ? proxy : p]) : [[proxy.id, proxy], ...proxies]));
-    this.sawWorkspaces([proxy]);
-  }
-
-  dropProxy(id) {
-    const proxies = new Map(this.proxies.value);
-    if (proxies.delete(id)) this.proxies.set(proxies);
-  }
-
-  // recountProxies reads the numbers of profiles per proxy. Events of profiles name no proxy.
-  recountProxies() {
-    this.#proxies.markAll();
-  }
-
   #onEvent(event) {
     if (event.type === 'events.lost') return this.readAll(); // the server has dropped the events since
-    const id = event.data?.id;
-    if (event.type.startsWith('proxy.')) {
-      if (event.type === 'proxy.deleted') this.dropProxy(id);
-      else if (id) this.#proxies.mark(id);
-      else this.#proxies.markAll(); // the event is about many proxies
-    }
-    if (event.type.startsWith('run.') || event.type === 'profile.deleted') this.#runs.markAll();
+    if (/^(profile|proxy|run)\./.test(event.type)) this.#counts.markAll();
     if (event.workspaceId) this.#addWorkspaces([event.workspaceId]);
     return this.event.set(event);
   }

@@ -63,7 +63,7 @@ export class Previews {
 }
 
 // Preview is the picture of a running profile, linked to the live view.
-export function Preview({ profile }) {
+export function Preview({ profile, large }) {
   const { previews } = useApp();
   const canvas = useRef(null);
   const [drawn, setDrawn] = useState(false);

@@ -39,7 +39,7 @@ function ProfileForm({ before, etag, done, close, load }) {
       : await app.api.post('/profiles', withoutDefaults(wanted));
     app.model.sawWorkspaces([saved]);
     app.toasts.say({ text: before ? `${saved.name} is saved.` : `${saved.name} is ready.`, tone: 'good' });
-    await done(saved);
+    await done?.(saved);
     close();
   };
   const explain = (problem) => problem.code === 'etag_mismatch'

@@ -1,17 +1,14 @@
 // Chooses a proxy for a profile: a form field, and a dialog for it alone.
-import { useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { useApp } from './app-context.js';
 import { Name } from './components.js';
 import { Dialog } from './dialog.js';
-import { proxyName } from './format.js';
+import { Country } from './flag.js';
+import { number, proxyName } from './format.js';
 import { Field, Form, useForm } from './forms.js';
-import { useStore } from './store.js';
+import { useProxy } from './proxycache.js';
 import { PROXY_STATUS } from './words.js';
-
-// Above this number of proxies the list gets a filter.
-const MANY = 12;
-const SHOWN = 300;
 
 // DELETED stands for a deleted proxy until another is chosen. It is not the choice of no proxy.
 export const DELETED = 'gone';
@@ -21,31 +18,91 @@ export function proxyOf(profile) {
   return profile.proxyId || (profile.proxyMissing ? DELETED : '');
 }
 
-// ProxyField is a select of the workspace's proxies; the empty value is none.
+const FOUND = 20; // proxies that the list shows
+const PAUSE_MS = 120;
+
+// ProxyField finds one of the workspace's proxies by typing; the empty value is none. A proxy's line that is typed or pasted can be added at once.
 export function ProxyField({ form, workspaceId, hint }) {
-  const { model } = useApp();
-  const all = useStore(model.proxies);
-  const [filter, setFilter] = useState('');
+  const control = (tied) => html`<${Finder} ...${{ form, workspaceId, tied }} />`;
+  return html`<${Field} wide ...${{ form, name: 'proxyId', label: 'Proxy', hint, control }} />`;
+}
+
+function Finder({ form, workspaceId, tied }) {
+  const { api } = useApp();
   const chosen = form.values.proxyId;
-  const own = [...(all || new Map()).values()].filter((proxy) => !workspaceId || proxy.workspaceId === workspaceId);
-  const fitting = own.filter((proxy) => proxy.id === chosen || describe(proxy).toLowerCase().includes(filter.toLowerCase())).slice(0, SHOWN);
-  const control = (tied) => html`
-    ${own.length > MANY && html`<input type="text" class="narrow" aria-label="Narrow the list of proxies" placeholder="Type to narrow the list"
-      value=${filter} onInput=${(event) => setFilter(event.currentTarget.value)} spellcheck=${false} />`}
-    <select ...${tied} value=${chosen} onChange=${(event) => form.set('proxyId', event.currentTarget.value)}>
-      ${chosen === DELETED && html`<option value=${DELETED} selected>Its proxy was deleted: choose another, or none</option>`}
-      <option value="" selected=${!chosen}>None: go out directly</option>
-      ${fitting.map((proxy) => html`<option key=${proxy.id} value=${proxy.id} selected=${proxy.id === chosen}>${describe(proxy)}</option>`)}
-      ${chosen && chosen !== DELETED && !own.some((proxy) => proxy.id === chosen) && html`<option value=${chosen} selected>${chosen}</option>`}
-    </select>`;
-  const none = all && own.length === 0 ? 'There are no proxies in this workspace yet. Add one under Proxies.' : hint;
-  return html`<${Field} wide ...${{ form, name: 'proxyId', label: 'Proxy', hint: none, control }} />`;
+  const proxy = useProxy(chosen && chosen !== DELETED ? chosen : '');
+  const listId = useId();
+  const [text, setText] = useState(null); // null: not typing
+  const [found, setFound] = useState({ data: [], total: 0 });
+  const [at, setAt] = useState(0);
+  const open = text !== null;
+  useEffect(() => {
+    if (!open) return undefined;
+    const ending = new AbortController();
+    const timer = setTimeout(() => api.get('/proxies', { search: text.trim(), workspaceId, limit: FOUND, page: 1 }, { signal: ending.signal }).then(setFound, () => {}), PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      ending.abort();
+    };
+  }, [text, workspaceId]);
+  const words = chosen === DELETED ? 'Its proxy was deleted. Choose another, or none.' : !chosen ? 'No proxy (direct connection)' : proxy ? describe(proxy) : chosen;
+  const line = open && looksLikeLine(text) ? [{ key: 'add', words: `Add ${hideLogin(text)} and use it`, run: () => add() }] : [];
+  const options = [...line, { key: 'none', words: 'No proxy (direct connection)', run: () => choose('') }, ...found.data.map((one) => ({ key: one.id, proxy: one, words: describe(one), run: () => choose(one.id) }))];
+  const choose = (id) => {
+    form.set('proxyId', id);
+    setText(null);
+  };
+  const add = () => form.send(async () => {
+    const made = await api.post('/proxies', { url: text.trim(), ...(workspaceId ? { workspaceId } : {}) }).catch((problem) => {
+      if (problem.code !== 'duplicate' || !problem.body?.existingId) throw asProxyFault(problem);
+      return { id: problem.body.existingId };
+    });
+    choose(made.id);
+  });
+  const press = (event) => {
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
+    if (to !== undefined) {
+      event.preventDefault();
+      if (!open) setText('');
+      setAt((to + options.length) % options.length);
+    } else if (event.key === 'Enter' && open) {
+      event.preventDefault();
+      options[at]?.run();
+    } else if (event.key === 'Escape' && open) {
+      event.preventDefault();
+      event.stopPropagation();
+      setText(null);
+    }
+  };
+  return html`<div class="finder"><input type="text" ...${tied} role="combobox" aria-expanded=${open} aria-controls=${listId} aria-autocomplete="list" aria-activedescendant=${open ? `${listId}-${at}` : undefined} autocomplete="off" spellcheck=${false}
+      placeholder=${open ? 'Search, or paste host:port:user:password' : words} value=${open ? text : words} class=${chosen && !open ? 'has-value' : ''}
+      onFocus=${(event) => event.currentTarget.select()} onClick=${() => !open && setText('')} onInput=${(event) => { setAt(0); setText(event.currentTarget.value); }} onKeyDown=${press} onBlur=${() => setText(null)} />
+    ${open && html`<ul class="finder-list" role="listbox" id=${listId} aria-label="Proxies">${options.map((option, i) => html`<li key=${option.key} id=${`${listId}-${i}`} role="option" aria-selected=${i === at} class="finder-line"
+      onMouseDown=${(event) => { event.preventDefault(); option.run(); }} onMouseMove=${() => i !== at && setAt(i)}>${option.proxy ? html`<${Country} code=${option.proxy.lastCheck?.country} /> <bdi>${describe(option.proxy)}</bdi>` : option.words}</li>`)}
+      ${found.total > found.data.length && html`<li class="finder-more" role="presentation">${number(found.total - found.data.length)} more. Type to narrow the list.</li>`}</ul>`}
+  </div>`;
+}
+
+// looksLikeLine says whether a text may be a proxy's line. The server reads it.
+function looksLikeLine(text) {
+  return /^\s*(?:[a-z0-9]+:\/\/\S+|\S*[^\s:]+[:@]\S*\d{2,5}\S*)\s*$/i.test(text);
+}
+
+// hideLogin shortens a line to what may be seen over a shoulder.
+function hideLogin(text) {
+  const [, host] = /(?:@|^(?:[a-z0-9]+:\/\/)?)([^@:\s/]+:\d+)/i.exec(text.trim()) || [];
+  return host || 'this proxy';
+}
+
+// asProxyFault shows the fault of a line at the field of the proxy.
+function asProxyFault(problem) {
+  problem.errors = problem.errors.map((error) => ({ ...error, location: 'body.proxyId' }));
+  return problem;
 }
 
 function describe(proxy) {
-  const country = proxy.lastCheck?.country;
   const status = proxy.status === 'alive' ? '' : ` (${(PROXY_STATUS[proxy.status] || PROXY_STATUS.unknown).text.toLowerCase()})`;
-  return `${country ? `${country} · ` : ''}${proxyName(proxy)}${status}`;
+  return `${proxyName(proxy)}${status}`;
 }
 
 // ProxyDialog changes only a profile's proxy.
@@ -55,7 +112,6 @@ export function ProxyDialog({ profile, done, close }) {
   const save = async (values) => {
     const changed = await app.api.put(`/profiles/${encodeURIComponent(profile.id)}`, { proxyId: values.proxyId || null });
     done?.(changed);
-    app.model.recountProxies();
     close();
   };
   const running = ['running', 'starting'].includes(profile.status);
@@ -64,7 +120,7 @@ export function ProxyDialog({ profile, done, close }) {
       <button type="button" class="button" onClick=${close}>Cancel</button>
       <button class="button primary" disabled=${form.busy || form.values.proxyId === DELETED}>${form.busy ? 'Saving…' : 'Save'}</button>`}>
       <${ProxyField} form=${form} workspaceId=${profile.workspaceId}
-        hint=${running ? 'The running browser’s new connections go through it at once. Going out directly counts from the next start.' : 'All of the profile’s traffic goes through it, and none beside it.'} />
+        hint=${running ? 'New connections of the running browser use it at once. No proxy counts from the next start.' : 'All traffic goes through this proxy. Nothing bypasses it.'} />
     <//>
   <//>`;
 }

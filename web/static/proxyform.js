@@ -7,6 +7,7 @@ import { Name, ProblemBox, Waiting } from './components.js';
 import { Dialog } from './dialog.js';
 import { proxyName } from './format.js';
 import { Choice, Form, Lines, number, TagField, Text, useForm } from './forms.js';
+import { useProxy } from './proxycache.js';
 import { useStore } from './store.js';
 import { PROXY_TYPES } from './words.js';
 
@@ -41,7 +42,7 @@ function Fields({ proxy, etag, done, close, load }) {
   const save = async (values) => {
     const body = proxy ? changes(proxy, values) : toBody(values, byLine);
     const saved = proxy ? await app.api.put(`/proxies/${encodeURIComponent(proxy.id)}`, body, { headers: etag ? { 'If-Match': etag } : {} }) : await app.api.post('/proxies', body);
-    app.model.keepProxy(saved);
+    app.proxies.keep(saved);
     close();
     done(saved);
   };
@@ -56,8 +57,7 @@ function Fields({ proxy, etag, done, close, load }) {
   };
   const explain = (problem) => {
     if (problem.code === 'etag_mismatch') return html`<button type="button" class="button small" onClick=${load}>Load what is there now</button>`;
-    const first = problem.body?.existingId && app.model.proxies.value?.get(problem.body.existingId);
-    return first && html`<p>It is the one called <${Name}>${proxyName(first)}<//>.</p>`;
+    return problem.body?.existingId && html`<${Existing} id=${problem.body.existingId} />`;
   };
   const foot = html`
     ${!proxy && html`<button type="button" class="button apart" disabled=${form.busy} onClick=${tryOut}>${form.busy ? 'One moment…' : 'Check first'}</button>`}
@@ -69,6 +69,12 @@ function Fields({ proxy, etag, done, close, load }) {
     <div role="status">${result && html`<div class="panel"><${CheckResult} result=${result} /></div>`}</div>
     <${Labels} form=${form} proxy=${proxy} />
   <//>`;
+}
+
+// Existing names the proxy that is there already.
+function Existing({ id }) {
+  const proxy = useProxy(id);
+  return proxy && html`<p>It is the one called <${Name}>${proxyName(proxy)}<//>.</p>`;
 }
 
 function Ways({ byLine, change }) {

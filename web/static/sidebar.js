@@ -1,40 +1,87 @@
-// The sidebar: navigation, the workspace, and the state of the connection.
+// The sidebar: places with their counts, views, the workspace, and the state of the connection.
 import { useEffect, useState } from 'preact/hooks';
 import { html } from './html.js';
 import { useApp } from './app-context.js';
-import { Burrows, Icon, Logo } from './icons.js';
+import { ConfirmDialog } from './dialog.js';
+import { number } from './format.js';
+import { Icon, Logo } from './icons.js';
+import { recall, remember } from './memory.js';
+import { FILTERS, isFiltered, VIEWS } from './profiles/filters.js';
 import { href } from './route.js';
 import { useStore } from './store.js';
+import { SaveView, sameView } from './views.js';
 
 const PLACES = [
-  { name: 'profiles', label: 'Profiles' },
-  { name: 'proxies', label: 'Proxies' },
-  { name: 'running', label: 'Running' },
-  { name: 'trash', label: 'Trash' },
+  { name: 'profiles', label: 'Profiles', count: ({ profiles }) => profiles.total },
+  { name: 'proxies', label: 'Proxies', count: ({ proxies }) => proxies.total },
+  { name: 'running', label: 'Running', count: ({ profiles }) => profiles.running },
+  { name: 'trash', label: 'Trash', count: ({ profiles }) => profiles.trashed },
 ];
 
 export function Sidebar({ route }) {
   const app = useApp();
-  const running = useStore(app.model.running);
-  return html`<aside class="side">
-    <a class="brand" href=${href('profiles')}><${Logo} />Warren</a>
+  const counts = useStore(app.model.counts);
+  const [narrow, setNarrow] = useState(() => recall('sidebar.narrow', false));
+  const fold = () => {
+    setNarrow(!narrow);
+    remember('sidebar.narrow', narrow ? null : true);
+  };
+  return html`<aside class=${narrow ? 'side is-narrow' : 'side'}>
+    <a class="brand" href=${href('profiles')} aria-label="Warren"><${Logo} /><span>Warren</span></a>
+    <button type="button" class="find" onClick=${() => app.openPalette()} aria-label="Search and commands" aria-keyshortcuts="Control+K"><${Icon} name="search" /><span>Search</span><kbd>Ctrl K</kbd></button>
     <nav class="places" aria-label="Main">
-      ${PLACES.map(({ name, label }) => html`<a key=${name} href=${href(name)} aria-current=${route.name === name ? 'page' : undefined}>
-        <${Icon} name=${name} /><span>${label}</span>
-        ${name === 'running' && running > 0 && html`<span class="badge">${running}</span>`}
-      </a>`)}
+      ${PLACES.map(({ name, label, count }) => html`<a key=${name} href=${href(name)} title=${narrow ? label : undefined}
+        aria-current=${route.name === name && !(name === 'profiles' && isFiltered(route.params)) ? 'page' : undefined}>
+        <${Icon} name=${name} /><span>${label}</span>${counts && count(counts) > 0 && html`<span class=${name === 'running' ? 'badge is-live' : 'badge'}>${number(count(counts))}</span>`}</a>`)}
     </nav>
+    <${Views} route=${route} counts=${counts} />
     <${Workspaces} />
     <div class="side-foot">
       <${Connection} />
-      <div class="side-links">
-        <a href="docs"><${Icon} name="docs" /><span>API</span></a>
-        <button type="button" onClick=${() => app.leave()}><${Icon} name="leave" /><span>Log out</span></button>
-      </div>
+      <nav class="places" aria-label="More">
+        <a href=${href('settings')} title=${narrow ? 'Settings' : undefined} aria-current=${route.name === 'settings' ? 'page' : undefined}><${Icon} name="settings" /><span>Settings</span></a>
+        <a href="docs" title=${narrow ? 'API' : undefined}><${Icon} name="docs" /><span>API</span></a>
+        <button type="button" title=${narrow ? 'Log out' : undefined} onClick=${() => app.leave()}><${Icon} name="leave" /><span>Log out</span></button>
+        <button type="button" aria-expanded=${!narrow} title=${narrow ? 'Widen the sidebar' : undefined} onClick=${fold}><${Icon} name=${narrow ? 'expand' : 'collapse'} /><span>Collapse</span></button>
+      </nav>
       <${Version} />
     </div>
-    <${Burrows} />
   </aside>`;
+}
+
+// Views lists the views that everybody has and, below, the person's own.
+function Views({ route, counts }) {
+  const app = useApp();
+  const own = useStore(app.views);
+  const present = route.name === 'profiles' ? route.params : null;
+  const unsaved = present && isFiltered(present) && ![...VIEWS, ...own].some((view) => sameView(view.params, present));
+  const shown = VIEWS.filter(({ name }) => name !== 'running').map((view) => ({ ...view, count: counts?.profiles[view.name] }));
+  return html`<nav class="places views" aria-label="Views"><p class="side-title">Views</p>
+    ${shown.map((view) => html`<${View} key=${view.name} view=${view} present=${present} tone=${['failed', 'dead'].includes(view.name) && view.count > 0 ? 'is-bad' : ''} />`)}
+    ${own.map((view) => html`<${View} key=${`own ${view.label}`} view=${view} present=${present} drop=${() => app.dropView(view)} />`)}
+    ${unsaved && html`<button type="button" onClick=${() => app.open(SaveView, { params: pick(present) })}><${Icon} name="plus" /><span>Save this view</span></button>`}
+  </nav>`;
+}
+
+function pick(params) {
+  return [...params].filter(([name]) => FILTERS.includes(name) || ['sort', 'order'].includes(name));
+}
+
+function View({ view, present, tone = '', drop }) {
+  const app = useApp();
+  const params = new URLSearchParams(view.params);
+  const [counted, setCounted] = useState(null);
+  const event = useStore(app.model.counts);
+  useEffect(() => {
+    if (view.count !== undefined || !drop) return;
+    app.api.get('/profiles', { ...Object.fromEntries([...params.keys()].map((name) => [name, params.getAll(name)])), workspaceId: app.model.workspace.value, limit: 1, page: 1 })
+      .then(({ total, totalIsExact }) => setCounted(number(total, totalIsExact === false)), () => {});
+  }, [event]);
+  const count = counted ?? (view.count > 0 ? number(view.count) : '');
+  const ask = () => app.open(ConfirmDialog, { title: 'Remove this view?', verb: 'Remove', work: async () => drop(), children: html`<p><bdi>${view.label}</bdi> is removed from the sidebar. No profile changes.</p>` });
+  return html`<span class="view"><a href=${href('profiles', params)} aria-current=${present && sameView(view.params, present) ? 'page' : undefined}><${Icon} name="bookmark" /><span><bdi>${view.label}</bdi></span>
+    ${count !== '' && html`<span class=${`badge ${tone}`}>${count}</span>`}</a>
+    ${drop && html`<button type="button" class="icon-button view-drop" aria-label=${`Remove the view ${view.label}`} onClick=${ask}><${Icon} name="close" /></button>`}</span>`;
 }
 
 function Workspaces() {
@@ -43,7 +90,7 @@ function Workspaces() {
   const chosen = useStore(model.workspace);
   if (known.length < 2 && !chosen) return null;
   const options = chosen && !known.includes(chosen) ? [chosen, ...known] : known;
-  return html`<label class="workspaces"><span>Workspace</span>
+  return html`<label class="workspaces"><span class="side-title">Workspace</span>
     <select aria-label="Workspace" value=${chosen} onChange=${(event) => model.chooseWorkspace(event.currentTarget.value)}>
       <option value="" selected=${chosen === ''}>All</option>
       ${options.map((id) => html`<option key=${id} value=${id} selected=${id === chosen}>${id}</option>`)}
@@ -54,7 +101,7 @@ function Workspaces() {
 const CONNECTION = {
   connecting: ['wait', 'Connecting'],
   live: ['good', 'Live'],
-  lost: ['bad', 'Connection lost. Trying again…'],
+  lost: ['bad', 'Connection lost'],
   off: ['quiet', 'No live updates'],
 };
 

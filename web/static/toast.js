@@ -4,16 +4,17 @@ import { Icon } from './icons.js';
 import { Store, useStore } from './store.js';
 
 const SHOWN_MS = 6000;
+const LONG_MS = 12_000;
 
 export class Toasts {
   list = new Store([]);
   #last = 0;
 
-  // say shows a message: {text, more, tone: "good"|"bad"|"plain", action: {label, run}}.
+  // say shows a message: {text, more, tone: "good"|"wait"|"bad"|"plain", actions: [{label, run}]}; action stands for one.
   say(toast) {
     const id = ++this.#last;
     this.list.set([...this.list.value.slice(-3), { id, ...toast }]);
-    if (toast.tone !== 'bad') setTimeout(() => this.close(id), SHOWN_MS);
+    if (toast.tone !== 'bad') setTimeout(() => this.close(id), toast.more || toast.actions ? LONG_MS : SHOWN_MS);
   }
 
   close(id) {
@@ -29,7 +30,7 @@ export function ToastArea({ toasts }) {
         <p class="toast-text">${toast.text}</p>
         ${toast.more && html`<p class="toast-more">${toast.more}</p>`}
       </div>
-      ${toast.action && html`<button type="button" class="button small" onClick=${() => { toasts.close(toast.id); toast.action.run(); }}>${toast.action.label}</button>`}
+      ${(toast.actions || [toast.action]).filter(Boolean).map(({ label, run }) => html`<button type="button" key=${label} class="button small" onClick=${() => { toasts.close(toast.id); run(); }}>${label}</button>`)}
       <button type="button" class="icon-button" aria-label="Close message" onClick=${() => toasts.close(toast.id)}><${Icon} name="close" /></button>
     </div>`)}
   </div>`;

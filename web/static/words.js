@@ -14,8 +14,8 @@ export const PROFILE_STATUS = {
 export const PROXY_STATUS = {
   __proto__: null,
   unknown: { text: 'Not checked', tone: 'quiet' },
-  alive: { text: 'Works', tone: 'good' },
-  dead: { text: 'Fails', tone: 'bad' },
+  alive: { text: 'Alive', tone: 'good' },
+  dead: { text: 'Dead', tone: 'bad' },
 };
 
 export const SYSTEMS = { __proto__: null, win: 'Windows', mac: 'macOS', linux: 'Linux' };
@@ -127,15 +127,15 @@ const TITLES = {
   forbidden: 'Your key may not do this',
   origin_not_allowed: 'The server does not take requests from this address of the page',
   host_not_allowed: 'The server does not answer to this address',
-  profile_not_found: 'This profile is gone',
-  proxy_not_found: 'This proxy is gone',
+  profile_not_found: 'This profile does not exist any more',
+  proxy_not_found: 'This proxy does not exist any more',
   profile_running: 'The profile is running',
   profile_busy: 'The profile is busy',
   proxy_missing: 'The profile has lost its proxy',
   proxy_in_use: 'Profiles still use this proxy',
   duplicate: 'This proxy is there already',
   etag_mismatch: 'Someone else changed this meanwhile',
-  validation_failed: 'Some fields need another look',
+  validation_failed: 'Please check the highlighted fields',
   malformed_json: 'The server could not read the request',
   rate_limited: 'Too many requests',
   start_queue_full: 'Too many browsers are starting',

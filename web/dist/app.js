@@ -1,0 +1,1100 @@
+import{A,Ago,AppContext,Burrows,Copy,Country,Empty,F,Icon,Logo,Menu,Name,Notice,O,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Panel,ProblemBox,Prose,Q,Router,SYSTEMS,
+Status,Store,T,Tags,ToastArea,Toasts,Waiting,address,ago,bytes,checkSentence,count,countryName,d,endWords,faultWords,href,html,lasting,moment,number,problemTitle,
+problemWords,proxyName,sentence,span,stageWords,useApp,useNow,useStore,w}from"./part-KNE4WQBA.js";var BASE="api/v1",Problem=class extends Error{constructor(status,body,requestId){super(body.detail||body.title||`The server answered ${status}.`),this.status=status,
+this.code=body.code||"",this.title=body.title||"",this.detail=body.detail||"",this.errors=Array.isArray(body.errors)?body.errors:[],this.requestId=requestId,this.
+body=body}static field(error){let[,name]=/^(?:body|query|path)\.([^.[]+)/.exec(error.location||"")||[];return name||""}},UNREACHABLE={code:"unreachable",title:"\
+Warren does not answer",detail:"The server may have stopped, or the network is down. What you see may be out of date."},Api=class{#key;#refused;constructor(key,refused=()=>{}){
+this.#key=key,this.#refused=refused}get(path,query,options){return this.call("GET",path,{query,...options})}post(path,body,options){return this.call("POST",path,
+{body,...options})}put(path,body,options){return this.call("PUT",path,{body,...options})}delete(path,query){return this.call("DELETE",path,{query})}async send(path,query,kind,text){
+let response=await this.open("POST",BASE+path+search(query),{headers:{"Content-Type":kind},body:text});return parse(await response.text())}async lines(path,body,signal,total,line){
+let response=await this.open("POST",BASE+path,{headers:{"Content-Type":"application/json"},body:JSON.stringify(body),signal}),expected=Number(response.headers.get(
+"X-Total-Count"));total(expected);let seen=0,rest="";for(let reader=response.body.pipeThrough(new TextDecoderStream).getReader();;){let{done,value}=await reader.
+read().catch(error=>{throw error.name==="AbortError"?error:new Problem(0,UNREACHABLE,"")});if(done)break;let texts=(rest+value).split(`
+`);rest=texts.pop();for(let text of texts)line(parse(text));seen+=texts.length}if(seen<expected)throw new Problem(0,{...UNREACHABLE,detail:`The answer ended aft\
+er ${seen} of ${expected}. The server’s log says why.`},"")}async call(method,path,options={}){return(await this.full(method,path,options)).data}async full(method,path,{
+query,body,headers,signal}={}){let response=await this.open(method,BASE+path+search(query),{headers:body===void 0?headers:{"Content-Type":"application/json",...headers},
+body:body===void 0?void 0:JSON.stringify(body),signal}),text=await response.text().catch(()=>"");return{data:text?parse(text):null,etag:response.headers.get("ET\
+ag")}}async open(method,address2,{headers,...rest}={}){let response;try{response=await fetch(address2,{method,headers:{Authorization:`Bearer ${this.#key}`,...headers},
+cache:"no-store",credentials:"omit",redirect:"error",...rest})}catch(error){throw error.name==="AbortError"?error:new Problem(0,UNREACHABLE,"")}if(response.ok)return response;
+let body=parse(await response.text().catch(()=>""))||{},problem=new Problem(response.status,body,response.headers.get("X-Request-Id")||"");throw problem.status===
+401&&this.#refused(problem),problem}};function search(query){let params=new URLSearchParams;for(let[name,value]of Object.entries(query||{}))for(let one2 of Array.
+isArray(value)?value:[value])one2!=null&&one2!==""&&params.append(name,one2);let text=params.toString();return text&&`?${text}`}function parse(text){try{return JSON.
+parse(text)}catch{return null}}function Dialog({title,lead,sheet,about,close,children}){let app=useApp(),box=T(null),titleId=P();return F(()=>{let dialog=box.current;return dialog.showModal(),
+()=>{dialog.close(),about?requestAnimationFrame(()=>app.focusPage(about)):app.keepFocus()}},[]),html`<dialog ref=${box} class=${sheet?"dialog sheet":"dialog"} closedby=${sheet?
+"closerequest":"any"}
+    aria-labelledby=${titleId} onCancel=${event=>{event.preventDefault(),close()}} onClose=${close}>
+    <div class="dialog-body">
+      <header class="dialog-head">
+        <div>
+          <h2 id=${titleId}>${title}</h2>
+          ${lead&&html`<p class="lead">${lead}</p>`}
+        </div>
+        <button type="button" class="icon-button" aria-label="Close" onClick=${close}><${Icon} name="close" /></button>
+      </header>
+      ${children}
+    </div>
+  </dialog>`}function ConfirmDialog({title,children,verb,work,tone="danger",cancel="Cancel",close}){let[busy,setBusy]=d(!1),[problem,setProblem]=d(null),app=useApp(),
+confirm=async()=>{setBusy(!0),setProblem(null);try{await work(),close(),app.keepFocus()}catch(error){setProblem(error),setBusy(!1)}};return html`<${Dialog} title=${title} close=${close}>
+    <div class="dialog-content">${children}<${ProblemBox} problem=${problem} /></div>
+    <footer class="dialog-foot">
+      <button type="button" class="button" autofocus onClick=${close}>${cancel}</button>
+      <button type="button" class=${`button ${tone}`} disabled=${busy} onClick=${confirm}>${busy?"One moment…":verb}</button>
+    </footer>
+  <//>`}function ProblemDialog({problem,subject,action,close}){return html`<${Dialog} title=${subject} close=${close}>
+    <div class="dialog-content"><${ProblemBox} problem=${problem} /></div>
+    <footer class="dialog-foot">
+      <button type="button" class="button" autofocus onClick=${close}>Close</button>
+      ${action&&html`<button type="button" class="button primary" onClick=${()=>{close(),action.run()}}>${action.label}</button>`}
+    </footer>
+  <//>`}var TIMINGS=[["resolveMs","Name"],["connectMs","Connect"],["tlsMs","TLS"],["handshakeMs","Handshake"],["firstByteMs","First byte"]];function CheckDialog({proxy,
+result,close}){let now=useNow();return html`<${Dialog} title=${html`<${Name}>${proxyName(proxy)}<//>`}
+    lead=${html`Checked <time datetime=${result.checkedAt} title=${moment(result.checkedAt)}>${ago(result.checkedAt,now)}</time>`} close=${close}>
+    <div class="dialog-content"><${CheckResult} result=${result} /></div>
+    <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer>
+  <//>`}function CheckResult({result}){let fault=result.ok?null:faultWords(result.error)||{happened:"The check failed.",advice:""};return html`<div class="check-result">
+    <p class="check-head"><${Status} of=${PROXY_STATUS[result.ok?"alive":"dead"]} />
+      ${result.ok&&html`<span class="check-ip"><${Country} code=${result.country} name=${result.countryName} /> ${result.exitIp}</span>`}</p>
+    ${fault&&html`<p><strong>${fault.happened}</strong> ${fault.advice}</p>
+      <p class="hint">Seen while ${stageWords(result.error?.stage)||"checking"}${result.error?.message?`: ${result.error.message}`:""}</p>`}
+    ${result.exitChanged&&html`<${Notice}>The exit is another one than at the last check.<//>`}
+    ${result.ok&&html`<${Details} result=${result} />`}
+    <${Timings} timings=${result.timings} />
+  </div>`}function Details({result}){let facts=[["Country",result.countryName||result.country],["Timezone",result.timezone],["Latency",result.latencyMs!=null&&span(
+result.latencyMs)],["Names are resolved",result.remoteDns==null?"":result.remoteDns?"by the proxy":"here"],["Plain HTTP sites",result.plainHttp==null?"":result.
+plainHttp?"are reached":"are not reached"],["Address family",result.ipVersion&&`IPv${result.ipVersion}`],["Place is known from",{__proto__:null,answer:"the chec\
+k’s answer",geoip:"the GeoIP file"}[result.geoSource]]];return html`<dl class="facts-list">
+    ${facts.filter(([,value])=>value).map(([name,value])=>html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
+  </dl>`}function Timings({timings}){let steps=TIMINGS.map(([member,name])=>({name,ms:timings?.[member]})).filter(step=>step.ms>0);if(!steps.length)return null;
+let longest=Math.max(...steps.map(step=>step.ms));return html`<table class="timings"><caption class="visually-hidden">Where the time went</caption>
+    <tbody>${steps.map(({name,ms})=>html`<tr key=${name}>
+      <th scope="row">${name}</th>
+      <td><span class="bar" style=${{width:`${Math.max(2,Math.round(ms/longest*100))}%`}}></span></td>
+      <td class="number">${span(ms)}</td>
+    </tr>`)}</tbody>
+  </table>`}var RECIPES=[{name:"Playwright",lines:run=>["import { chromium } from 'playwright-core';","",`const browser = await chromium.connectOverCDP(${JSON.stringify(run.
+wsEndpoint)});`,"const [context] = browser.contexts();","const page = context.pages()[0] ?? await context.newPage();"]},{name:"Playwright, Python",lines:run=>["\
+from playwright.sync_api import sync_playwright","","with sync_playwright() as p:",`    browser = p.chromium.connect_over_cdp(${JSON.stringify(run.wsEndpoint)})`,
+"    context = browser.contexts[0]","    page = context.pages[0] if context.pages else context.new_page()"]},{name:"Puppeteer",lines:run=>["import puppeteer fro\
+m 'puppeteer-core';","","const browser = await puppeteer.connect({",`  browserWSEndpoint: ${JSON.stringify(run.wsEndpoint)},`,"  defaultViewport: null,","});","\
+const [page] = await browser.pages();"]}];function ConnectDialog({profile,run,close}){return html`<${Dialog} title=${html`<${Name}>${profile.name}<//> is running`} lead=${html`<${Facts} run=${run} />`} about=${profile.
+id} close=${close}>
+    <div class="dialog-content">
+      <${Warnings} warnings=${run.warnings||[]} />
+      <${Address} label="CDP over WebSocket" text=${run.wsEndpoint} />
+      <${Address} label="CDP over HTTP" text=${run.cdpUrl} />
+      <${Address} label="Live view" text=${run.liveUrl} />
+      ${run.debuggerAddress&&html`<${Address} label="Debugger address" text=${run.debuggerAddress} />`}
+      ${run.wsEndpoint&&html`<${Recipes} run=${run} />`}
+      <p class="hint">Whoever has these addresses drives this browser. They are valid for this run alone, and “Connect” in the list shows them again.</p>
+    </div>
+    <footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Done</button></footer>
+  <//>`}function Warnings({warnings}){return warnings.length?html`<${Notice}>${warnings.length===1?html`<${Prose} text=${sentence(warnings[0].message)} />`:html`<ul>${warnings.
+map(({code,message})=>html`<li key=${code}><${Prose} text=${sentence(message)} /></li>`)}</ul>`}<//>`:null}function Facts({run}){let{browser,proxy}=run;return html`<span class="facts">
+    ${browser&&html`<span>${browser.product} ${browser.version}${run.headless?", headless":""}</span>`}
+    ${proxy?html`<span><${Country} code=${proxy.country} /> ${proxy.exitIp||"Exit not known yet"}${proxy.latencyMs!=null?` · ${span(proxy.latencyMs)}`:""}</span>`:
+html`<span>Direct, without a proxy</span>`}
+    ${run.pid&&html`<span>Process ${run.pid}</span>`}
+  </span>`}function Address({label,text}){return text?html`<div class="copy-line">
+    <span class="copy-label">${label}</span>
+    <code tabindex="0">${text}</code>
+    <${Copy} text=${text} label=${`Copy ${label}`} />
+  </div>`:null}function Recipes({run}){let[chosen,choose]=d(0),text=RECIPES[chosen].lines(run).join(`
+`);return html`<fieldset class="recipes">
+    <legend class="visually-hidden">Connect with</legend>
+    <div class="segments">
+      ${RECIPES.map(({name},i)=>html`<label key=${name} class="segment">
+        <input type="radio" name="recipe" checked=${i===chosen} onChange=${()=>choose(i)} /><span>${name}</span>
+      </label>`)}
+    </div>
+    <div class="code">
+      <pre tabindex="0" aria-label=${RECIPES[chosen].name}>${text}</pre>
+      <${Copy} text=${text} label="Copy these lines" />
+    </div>
+  </fieldset>`}var RENEW_MS=15e3,MAX_MISSED=3,Previews=class{#api;#watched=new Set;#failed=new Set;#timer=0;#working=!1;constructor(api){this.#api=api}watch(profileId,runId,draw){
+let one2={profileId,runId,draw,due:0,missed:0};return this.#watched.add(one2),this.#plan(),()=>this.#watched.delete(one2)}begin(){let visible=()=>this.#plan();return document.
+addEventListener("visibilitychange",visible),()=>{document.removeEventListener("visibilitychange",visible),this.#watched.clear(),clearTimeout(this.#timer)}}#plan(){
+if(clearTimeout(this.#timer),this.#working||document.hidden)return;let[next]=[...this.#watched].filter(({runId})=>!this.#failed.has(runId)).sort((a,b)=>a.due-b.
+due);next&&(this.#timer=setTimeout(()=>this.#fetch(next),Math.max(0,next.due-performance.now())))}async#fetch(one2){this.#working=!0;try{let response=await this.#api.
+open("GET",`api/v1/profiles/${encodeURIComponent(one2.profileId)}/screenshot?size=small`),bitmap=await createImageBitmap(await response.blob());this.#watched.has(
+one2)&&one2.draw(bitmap),bitmap.close(),one2.missed=0}catch(problem){one2.missed++,(![503,504].includes(problem.status)||one2.missed>=MAX_MISSED)&&this.#failed.
+add(one2.runId)}one2.due=performance.now()+RENEW_MS,this.#working=!1,this.#plan()}};function Preview({profile,large}){let{previews}=useApp(),canvas=T(null),[drawn,
+setDrawn]=d(!1),{id,run}=profile;return A(()=>{let end=null;setDrawn(!1);let draw=bitmap=>{canvas.current.width=bitmap.width,canvas.current.height=bitmap.height,
+canvas.current.getContext("2d").drawImage(bitmap,0,0),setDrawn(!0)},observer=new IntersectionObserver(entries=>{let seen=entries.at(-1).isIntersecting;seen||end?.(),
+end=seen?end||previews.watch(id,run.runId,draw):null});return observer.observe(canvas.current.parentElement),()=>{observer.disconnect(),end?.()}},[id,run?.runId]),
+html`<a class=${drawn?"preview":"preview is-empty"} href=${viewOf(id)} tabindex="-1" aria-hidden="true" title="View"><canvas ref=${canvas}></canvas></a>`}function viewOf(id){
+return href("live",new URLSearchParams({profile:id}))}function useForm(initial){let[values,setValues]=d(initial),[problem,setProblem]=d(null),[busy,setBusy]=d(!1),root=T(null),names=T(new Set);A(()=>{if(!problem)return;
+(root.current?.querySelector('[aria-invalid="true"]')||root.current?.querySelector('[role="alert"]'))?.focus()},[problem]);let faults=name=>(problem?.errors||[]).
+filter(error=>name&&Problem.field(error)===name);return{values,problem,busy,root,names:names.current,set:(name,value)=>setValues(before=>({...before,[name]:value})),
+setAll:all=>setValues(all),setProblem,faults,shown:()=>[...names.current].flatMap(faults),async send(work){if(!busy){setBusy(!0),setProblem(null);try{await work(
+values)}catch(error){setProblem(error)}setBusy(!1)}}}}function Form({form,work,children,foot,explain,plain}){let app=useApp(),first=T(JSON.stringify(form.values)),
+changed=!form.busy&&JSON.stringify(form.values)!==first.current;A(()=>form.root.current.querySelector("[autofocus]")?.focus(),[]),A(()=>app.holdForm(form.root,changed),
+[changed]),A(()=>()=>app.holdForm(form.root,!1),[]);let submit=event=>{event.preventDefault(),form.send(work)};return html`<form class="form" ref=${form.root} onSubmit=${submit} novalidate autocomplete="off">
+    <div class=${plain?"form-content":"dialog-content"}>
+      ${children}
+      <${ProblemBox} problem=${form.problem} shown=${form.shown()}>${form.problem&&explain?.(form.problem)}<//>
+    </div>
+    ${foot&&html`<footer class=${plain?"form-foot":"dialog-foot"}>${foot}</footer>`}
+  </form>`}function Field({form,name,member=name,say,label,hint,optional,control,wide}){let id=P();A(()=>(form.names.add(member),()=>form.names.delete(member)),
+[member]);let faults=form.faults(member),described=[hint&&`${id}-hint`,faults.length&&`${id}-fault`].filter(Boolean).join(" "),tied={id,name,"aria-describedby":described||
+void 0,"aria-invalid":faults.length?"true":void 0};return html`<div class=${wide?"field wide":"field"}>
+    <label for=${id}>${label}${optional&&html`<span class="optional"> optional</span>`}</label>
+    ${control(tied)}
+    ${faults.length>0&&html`<p class="fault" id=${`${id}-fault`}>${say||faults.map(fault=>sentence(fault.message)).join(" ")}</p>`}
+    ${hint&&html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
+  </div>`}function Text({form,name,member,say,label,hint,optional,wide,...rest}){return html`<${Field} ...${{form,name,member,say,label,hint,optional,wide,control:tied=>html`<input type="text" ...${tied} ...${rest} value=${form.
+values[name]}
+    onInput=${event=>form.set(name,event.currentTarget.value)} spellcheck=${!1} />`}} />`}function Lines({form,name,label,hint,optional,rows=3,...rest}){return html`<${Field} wide ...${{
+form,name,label,hint,optional,control:tied=>html`<textarea rows=${rows} ...${tied} ...${rest} value=${form.values[name]}
+    onInput=${event=>form.set(name,event.currentTarget.value)}></textarea>`}} />`}function Choice({form,name,member,label,hint,options,wide}){return html`<${Field} ...${{
+form,name,member,label,hint,wide,control:tied=>html`<select ...${tied} value=${form.values[name]} onChange=${event=>form.set(name,event.currentTarget.value)}>
+    ${options.map(([value,words])=>html`<option key=${value} value=${value} selected=${value===form.values[name]}>${words}</option>`)}
+  </select>`}} />`}function TagField({form,name,label,hint}){let[text,setText]=d(""),tags=form.values[name],take=raw=>{let fresh=raw.split(",").map(tag=>tag.trim()).
+filter(tag=>tag&&!tags.includes(tag));fresh.length&&form.set(name,[...tags,...fresh]),setText("")},drop=tag=>form.set(name,tags.filter(other=>other!==tag)),typed=event=>{
+event.key==="Enter"&&text.trim()?(event.preventDefault(),take(text)):event.key==="Backspace"&&!text&&tags.length&&drop(tags.at(-1))},input=event=>event.currentTarget.
+value.includes(",")?take(event.currentTarget.value):setText(event.currentTarget.value);return html`<${Field} wide ...${{form,name,label,hint,optional:!0,control:tied=>html`<div class="tag-field">
+    ${tags.map(tag=>html`<span class="tag" key=${tag}><bdi>${tag}</bdi>
+      <button type="button" aria-label=${`Remove tag ${tag}`} onClick=${()=>drop(tag)}><${Icon} name="close" /></button></span>`)}
+    <input type="text" ...${tied} value=${text} onInput=${input} onKeyDown=${typed} onBlur=${()=>take(text)} spellcheck=${!1} />
+  </div>`}} />`}function Section({form,title,summary,names,children}){let faulty=names.some(name=>form.faults(name).length>0),[open,setOpen]=d(!1);return html`<details class="section" open=${open||
+faulty} onToggle=${event=>setOpen(event.currentTarget.open)}>
+    <summary><span class="section-title">${title}</span><span class="section-summary">${summary}</span></summary>
+    <div class="fields">${children}</div>
+  </details>`}function number2(text){let trimmed=String(text).trim();return trimmed!==""&&Number.isFinite(Number(trimmed))?Number(trimmed):trimmed}function linesOf(text){
+return text.split(`
+`).map(line=>line.trim()).filter(Boolean)}var MANY=100,KEPT=3e3,ProxyCache=class{#api;#known=new Map;#watchers=new Map;#missing=new Set;#planned=!1;constructor(api){this.#api=api}get(id){return this.#known.
+get(id)}watch(id,watcher){let watchers=this.#watchers.get(id)||new Set;return this.#watchers.set(id,watchers.add(watcher)),this.#known.has(id)||this.#ask(id),()=>{
+watchers.delete(watcher),watchers.size||this.#watchers.delete(id)}}keep(proxy){this.#set(proxy.id,proxy)}onEvent({type,data}){if(type==="everything"||type.startsWith(
+"proxy.")&&!data?.id)for(let id of[...this.#known.keys()])this.#forget(id);else type==="proxy.deleted"?this.#set(data.id,null):type.startsWith("proxy.")&&this.#forget(
+data.id)}#forget(id){this.#watchers.has(id)?this.#ask(id):this.#known.delete(id)}#ask(id){this.#missing.add(id),!this.#planned&&(this.#planned=!0,requestAnimationFrame(
+()=>this.#read()))}async#read(){let ids=[...this.#missing].slice(0,MANY);ids.forEach(id=>this.#missing.delete(id));try{let{data}=await this.#api.get("/proxies",
+{id:ids}),found=new Map(data.map(proxy=>[proxy.id,proxy]));for(let id of ids)this.#set(id,found.get(id)??null)}catch{}this.#planned=!1;let[next]=this.#missing;next&&
+this.#ask(next)}#set(id,proxy){this.#known.delete(id),this.#known.set(id,proxy);for(let[old]of this.#known){if(this.#known.size<=KEPT)break;this.#watchers.has(old)||
+this.#known.delete(old)}this.#watchers.get(id)?.forEach(watcher=>watcher(proxy))}};function useProxy(id){let{proxies}=useApp(),[,draw]=d(null);return A(()=>id?proxies.
+watch(id,draw):void 0,[id]),id?proxies.get(id):void 0}var DELETED="gone";function proxyOf(profile){return profile.proxyId||(profile.proxyMissing?DELETED:"")}var FOUND=20,PAUSE_MS=120;function ProxyField({form,workspaceId,
+hint}){return html`<${Field} wide ...${{form,name:"proxyId",label:"Proxy",hint,control:tied=>html`<${Finder} ...${{form,workspaceId,tied}} />`}} />`}function Finder({
+form,workspaceId,tied}){let{api}=useApp(),chosen=form.values.proxyId,proxy=useProxy(chosen&&chosen!==DELETED?chosen:""),listId=P(),[text,setText]=d(null),[found,
+setFound]=d({data:[],total:0}),[at,setAt]=d(0),open=text!==null;A(()=>{if(!open)return;let ending=new AbortController,timer=setTimeout(()=>api.get("/proxies",{search:text.
+trim(),workspaceId,limit:FOUND,page:1},{signal:ending.signal}).then(setFound,()=>{}),PAUSE_MS);return()=>{clearTimeout(timer),ending.abort()}},[text,workspaceId]);
+let words=chosen===DELETED?"Its proxy was deleted. Choose another, or none.":chosen?proxy?describe(proxy):chosen:"No proxy (direct connection)",options=[...open&&
+looksLikeLine(text)?[{key:"add",words:`Add ${hideLogin(text)} and use it`,run:()=>add2()}]:[],{key:"none",words:"No proxy (direct connection)",run:()=>choose("")},
+...found.data.map(one2=>({key:one2.id,proxy:one2,words:describe(one2),run:()=>choose(one2.id)}))],choose=id=>{form.set("proxyId",id),setText(null)},add2=()=>form.
+send(async()=>{let made=await api.post("/proxies",{url:text.trim(),...workspaceId?{workspaceId}:{}}).catch(problem=>{if(problem.code!=="duplicate"||!problem.body?.
+existingId)throw asProxyFault(problem);return{id:problem.body.existingId}});choose(made.id)}),press=event=>{let to={ArrowDown:at+1,ArrowUp:at-1}[event.key];to!==
+void 0?(event.preventDefault(),open||setText(""),setAt((to+options.length)%options.length)):event.key==="Enter"&&open?(event.preventDefault(),options[at]?.run()):
+event.key==="Escape"&&open&&(event.preventDefault(),event.stopPropagation(),setText(null))};return html`<div class="finder"><input type="text" ...${tied} role="combobox" aria-expanded=${open} aria-controls=${listId} aria-autocomplete="list" aria-activedescendant=${open?
+`${listId}-${at}`:void 0} autocomplete="off" spellcheck=${!1}
+      placeholder=${open?"Search, or paste host:port:user:password":words} value=${open?text:words} class=${chosen&&!open?"has-value":""}
+      onFocus=${event=>event.currentTarget.select()} onClick=${()=>!open&&setText("")} onInput=${event=>{setAt(0),setText(event.currentTarget.value)}} onKeyDown=${press} onBlur=${()=>setText(
+null)} />
+    ${open&&html`<ul class="finder-list" role="listbox" id=${listId} aria-label="Proxies">${options.map((option,i)=>html`<li key=${option.key} id=${`${listId}-${i}`} role="option" aria-selected=${i===
+at} class="finder-line"
+      onMouseDown=${event=>{event.preventDefault(),option.run()}} onMouseMove=${()=>i!==at&&setAt(i)}>${option.proxy?html`<${Country} code=${option.proxy.lastCheck?.
+country} /> <bdi>${describe(option.proxy)}</bdi>`:option.words}</li>`)}
+      ${found.total>found.data.length&&html`<li class="finder-more" role="presentation">${number(found.total-found.data.length)} more. Type to narrow the list.</li>`}</ul>`}
+  </div>`}function looksLikeLine(text){return/^\s*(?:[a-z0-9]+:\/\/\S+|\S*[^\s:]+[:@]\S*\d{2,5}\S*)\s*$/i.test(text)}function hideLogin(text){let[,host]=/(?:@|^(?:[a-z0-9]+:\/\/)?)([^@:\s/]+:\d+)/i.
+exec(text.trim())||[];return host||"this proxy"}function asProxyFault(problem){return problem.errors=problem.errors.map(error=>({...error,location:"body.proxyId"})),
+problem}function describe(proxy){let status=proxy.status==="alive"?"":` (${(PROXY_STATUS[proxy.status]||PROXY_STATUS.unknown).text.toLowerCase()})`;return`${proxyName(
+proxy)}${status}`}function ProxyDialog({profile,done,close}){let app=useApp(),form=useForm({proxyId:proxyOf(profile)}),save=async values=>{let changed=await app.
+api.put(`/profiles/${encodeURIComponent(profile.id)}`,{proxyId:values.proxyId||null});done?.(changed),close()},running=["running","starting"].includes(profile.status);
+return html`<${Dialog} title="Choose a proxy" lead=${html`For <${Name}>${profile.name}<//>`} close=${close}>
+    <${Form} form=${form} work=${save} foot=${html`
+      <button type="button" class="button" onClick=${close}>Cancel</button>
+      <button class="button primary" disabled=${form.busy||form.values.proxyId===DELETED}>${form.busy?"Saving…":"Save"}</button>`}>
+      <${ProxyField} form=${form} workspaceId=${profile.workspaceId}
+        hint=${running?"New connections of the running browser use it at once. No proxy counts from the next start.":"All traffic goes through this proxy. Nothi\
+ng bypasses it."} />
+    <//>
+  <//>`}var NAMED=10;function start(app,profile,rows){let proxy=profile.proxyId&&app.proxies.get(profile.proxyId);if(proxy?.status!=="dead")return begin(app,profile,rows);
+let happened=faultWords(proxy.lastCheck?.error)?.happened||"The last check failed.";return app.open(ConfirmDialog,{title:"Start through a dead proxy?",verb:"Sta\
+rt anyway",tone:"primary",work:async()=>{begin(app,profile,rows)},children:html`<p><${Name}>${proxyName(proxy)}<//>, the proxy of <${Name}>${profile.name}<//>, failed its last check. ${happened}</p>
+      <p class="muted">Warren checks it again before the browser starts. Nothing goes out without it.</p>`})}function begin(app,profile,rows){return app.during(
+profile.id,async()=>{rows?.patch(profile.id,{status:"starting"});try{let run=await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/start`);rows?.patch(
+profile.id,{status:run.status||"running",run}),app.toasts.say({text:`${profile.name} is running.`,tone:"good",actions:[{label:"View",run:()=>app.router.go(viewOf(
+profile.id))},{label:"Connect",run:()=>app.open(ConnectDialog,{profile,run})},run.warnings?.length>0&&{label:count(run.warnings.length,"note"),run:()=>app.router.
+go(href("profiles",void 0,[profile.id]))}]})}catch(problem){app.fail(`${profile.name} did not start`,problem,remedy(app,profile,problem))}rows?.again(profile.id)})}
+function connect(app,profile,rows){return app.during(profile.id,async()=>{try{let run=await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/start`);app.
+open(ConnectDialog,{profile,run})}catch(problem){app.fail(`The addresses of ${profile.name} could not be read`,problem)}rows?.again(profile.id)})}function remedy(app,profile,problem){
+return problem.code==="proxy_missing"||problem.code==="proxy_unreachable"?{label:"Choose a proxy",run:()=>app.open(ProxyDialog,{profile})}:null}function stop(app,profile,rows){
+return app.during(profile.id,async()=>{rows?.patch(profile.id,{status:"stopping"});try{await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/stop`),app.
+toasts.say({text:`${profile.name} is closed. Its tabs and cookies are kept.`,tone:"good"})}catch(problem){app.fail(`${profile.name} did not stop`,problem)}rows?.
+again(profile.id)})}function askToDelete(app,profile,rows){app.open(ConfirmDialog,{title:"Move this profile to the trash?",verb:"Move to trash",work:async()=>{await app.
+api.delete(`/profiles/${encodeURIComponent(profile.id)}`),app.toasts.say({text:`${profile.name} is in the trash.`,action:{label:"Undo",run:()=>restore(app,profile,
+rows)}}),await rows?.reload().catch(()=>{})},children:html`<p><${Name}>${profile.name}<//> ${profile.status==="running"?"is running: its browser is closed first\
+, in good order. The profile":""} goes
+      to the trash with its cookies and data, and can be restored from there.</p>`})}function askToDestroy(app,profile,rows){app.open(ConfirmDialog,{title:"Dele\
+te this profile permanently?",verb:"Delete permanently",work:async()=>{await app.api.delete(`/profiles/${encodeURIComponent(profile.id)}`,{permanent:!0}),app.toasts.
+say({text:`${profile.name} is deleted.`}),await rows.reload().catch(()=>{})},children:html`<p><${Name}>${profile.name}<//> and its cookies, history and files are removed now. This cannot be undone.</p>`})}
+function restore(app,profile,rows){return app.during(profile.id,async()=>{try{let restored=await app.api.post(`/profiles/${encodeURIComponent(profile.id)}/resto\
+re`);app.toasts.say({text:`${profile.name} is back.`,more:restored?.proxyMissing?"Its proxy was deleted meanwhile. Choose another before you start it.":"",tone:"\
+good"})}catch(problem){app.fail(`${profile.name} was not restored`,problem)}await rows?.reload().catch(()=>{}),app.keepFocus()})}function check(app,proxy){return app.
+during(proxy.id,async()=>{try{let result=await app.api.post(`/proxies/${encodeURIComponent(proxy.id)}/check`);app.proxies.keep({...app.proxies.get(proxy.id)??proxy,
+lastCheck:result,status:result.status}),app.toasts.say({text:`${proxyName(proxy)} is ${result.ok?"alive":"dead"}.`,more:result.ok?checkSentence(result):Object.values(
+faultWords(result.error)||{}).join(" "),tone:result.ok?"good":"plain",action:{label:"Details",run:()=>app.open(CheckDialog,{proxy,result})}})}catch(problem){app.
+fail(`${proxyName(proxy)} was not checked`,problem)}})}function askToDeleteProxy(app,proxy){app.open(ConfirmDialog,{title:"Delete this proxy?",verb:"Delete",work:async()=>{
+try{await app.api.delete(`/proxies/${encodeURIComponent(proxy.id)}`)}catch(problem){throw await nameUsers(app,proxy,problem),problem}app.toasts.say({text:`${proxyName(
+proxy)} is deleted.`})},children:html`<p><${Name}>${proxyName(proxy)}<//> and its saved password are removed. ${proxy.profileCount>0?html`<strong>${count(proxy.
+profileCount,"profile uses","profiles use")} it.</strong> Warren refuses until they have another: <a href=${href("profiles",new URLSearchParams({proxyId:proxy.id}))}>show them</a>.`:
+"No profile uses it."}</p>`})}async function nameUsers(app,proxy,problem){if(problem.code!=="proxy_in_use")return;let users=await app.api.get("/profiles",{proxyId:proxy.
+id,sort:"name",order:"asc",limit:NAMED}).catch(()=>null);problem.users=users?.data||[],problem.moreUsers=(users?.total||0)-problem.users.length}var SHOWN=100,KINDS={csv:"text/csv",json:"application/json"};function ImportForm({close}){let app=useApp(),workspace=useStore(app.model.workspace),form=useForm(
+{text:"",kind:"text/plain",type:"socks5",tags:[]}),[result,setResult]=d(null),send=dryRun=>async({text,kind,type,tags})=>{setResult(null);let answer=await app.api.
+send("/proxies/import",{workspaceId:workspace,type,tag:tags,dryRun:dryRun||""},kind,text);setResult({...answer,dryRun}),!dryRun&&(form.setAll({...form.values,text:"",
+kind:"text/plain"}),app.toasts.say({text:`${count(answer.created,"proxy","proxies")} imported.`,tone:answer.created?"good":"plain"}))},read2=async event=>{let[file]=event.
+currentTarget.files;if(!file)return;let[,ending]=/\.([a-z]+)$/i.exec(file.name)||[];form.setAll({...form.values,text:await file.text(),kind:KINDS[ending?.toLowerCase()]||
+"text/plain"})},foot=html`
+    <button type="button" class="button apart" disabled=${form.busy||!form.values.text} onClick=${()=>form.send(send(!0))}>Try first</button>
+    <button type="button" class="button" onClick=${close}>${result&&!result.dryRun?"Done":"Cancel"}</button>
+    <button class="button primary" disabled=${form.busy||!form.values.text}>${form.busy?"One moment…":"Import"}</button>`;return html`<${Dialog} sheet title="Import proxies" lead="At most 10,000 lines at a time" close=${close}>
+    <${Form} form=${form} work=${send(!1)} foot=${foot}>
+      <div class="fields">
+        <${Lines} form=${form} name="text" label="List" rows=${10} class="mono" wrap="off" spellcheck=${!1} autofocus placeholder=${`host:port:user:password
+user:password@host:port
+socks5://user:password@host:port`}
+          hint="One proxy a line. A line that can be read in two ways makes nothing and is shown below." />
+        <div class="field wide"><label>Or a file <input type="file" accept=".txt,.csv,.json,text/plain,text/csv,application/json" onChange=${read2} /></label></div>
+        <${Choice} form=${form} name="type" label="Type of lines without one" options=${Object.entries(PROXY_TYPES)} />
+        <${TagField} form=${form} name="tags" label="Tags for all" hint="Enter or a comma ends a tag." />
+      </div>
+      <div role="status">${result&&html`<${Outcome} result=${result} />`}</div>
+    <//>
+  <//>`}function Outcome({result}){let rest=result.results.filter(line=>line.result!=="created"),parts=[[result.created,result.dryRun?"would be imported":"impor\
+ted"],[result.duplicate,"there already"],[result.ambiguous,"ambiguous"],[result.invalid,"not a proxy"]];return html`<div class="panel">
+    <p><strong>${parts.filter(([n])=>n>0).map(([n,words])=>`${n} ${words}`).join(", ")||"Nothing to import"}.</strong></p>
+    ${rest.length>0&&html`<ul class="import-lines">${rest.slice(0,SHOWN).map(line=>html`<li key=${line.line}>
+      <strong>Line ${line.line}</strong> ${line.reason}${line.readings.map(reading=>html`<br key=${reading} /><span class="mono">${reading}</span>`)}</li>`)}</ul>`}
+    ${rest.length>SHOWN&&html`<p class="hint">And ${rest.length-SHOWN} more.</p>`}
+  </div>`}var PREFIX_MS=1500,PLACES={p:"profiles",x:"proxies",r:"running",t:"trash",s:"settings"},LIST=[["On every page",[["Ctrl K","Search and commands"],["/","Search th\
+e list"],["N","New profile, or a new proxy among the proxies"],["G then P, X, R, T, S","Go to profiles, proxies, running, trash, settings"],["?","This list"],["\
+Esc","Close what is open, or clear the selection"]]],["In a list",[["J K ↓ ↑","Next and previous row"],["X or Space","Select the row; with Shift all since t\
+he last"],["Enter","Open the row"],["S","Start or stop"],["V","View a running browser"],["E","Edit"],["P","Choose a proxy"],["C","Connect to a run, or check a p\
+roxy"],["Delete","Move to the trash, or delete a proxy"]]]],Keys=class{#app;#prefix=0;constructor(app){this.#app=app}begin(){let press=event=>this.#press(event);
+return addEventListener("keydown",press),()=>removeEventListener("keydown",press)}#press(event){let app=this.#app;if((event.ctrlKey||event.metaKey)&&!event.altKey&&
+event.key.toLowerCase()==="k")return event.preventDefault(),app.openPalette();if(event.ctrlKey||event.metaKey||event.altKey||event.defaultPrevented)return;let{target}=event;
+if(target.closest?.('input:not([type="checkbox"]), textarea, select, dialog, [role="menu"], [popover], .stage, [contenteditable]'))return;if(event.key==="Escape")
+return app.escape();if((event.key===" "||event.key==="Enter")&&target.closest?.("button, a, input, summary"))return;if(this.#prefix&&event.timeStamp-this.#prefix<
+PREFIX_MS&&PLACES[event.key])return this.#prefix=0,event.preventDefault(),app.router.go(href(PLACES[event.key]));this.#prefix=event.key==="g"?event.timeStamp:0;
+let act={"/":()=>focusSearch(),n:()=>app.createHere(),"?":()=>app.open(KeysDialog,{})}[event.key];return act?(event.preventDefault(),act()):app.gridKey?.(event)}};
+function focusSearch(){let box=document.querySelector('main input[type="search"]');box?.focus(),box?.select()}function KeysDialog({close}){return html`<${Dialog} title="Keyboard shortcuts" close=${close}><div class="dialog-content">
+    ${LIST.map(([title,keys])=>html`<section key=${title}><h3>${title}</h3><dl class="keys">${keys.map(([key,words])=>html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${words}</dd></div>`)}</dl></section>`)}
+  </div><footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Close</button></footer><//>`}var NAME="warren.key",memory="";function takeKeyFromAddress(){let[,given]=/^#key=(.+)$/.exec(location.hash)||[];if(!given)return"";history.replaceState(null,"",
+location.pathname+location.search);let key=given;try{key=decodeURIComponent(given)}catch{}return looksLikeKey(key)?(saveKey(key),key):""}function looksLikeKey(text){
+return/^[\x21-\x7e]{1,200}$/.test(text)}function readKey(){try{return sessionStorage.getItem(NAME)||memory}catch{return memory}}function saveKey(key){memory=key;
+try{sessionStorage.setItem(NAME,key)}catch{}}function dropKey(){memory="";try{sessionStorage.removeItem(NAME)}catch{}}function Login({enter,reason,what="your profiles and proxies"}){let[key,setKey]=d(""),[fault,setFault]=d(reason),[problem,setProblem]=d(null),[busy,setBusy]=d(!1),
+field=T(null);return html`<main class="login">
+    <form class="login-card" onSubmit=${async event=>{event.preventDefault();let given=key.trim();if(setFault(""),setProblem(null),!looksLikeKey(given)){setFault(
+given?"This is not a key: it has spaces or letters that no key has.":"Paste your key first."),field.current.focus();return}setBusy(!0);try{await new Api(given).
+get("/profiles",{limit:1}),enter(given)}catch(error){error.status===401?setFault("The server does not know this key. It may be mistyped, revoked or expired."):setProblem(
+error),setBusy(!1),field.current?.focus()}}} novalidate>
+      <p class="brand"><${Logo} />Warren</p>
+      <h1 tabindex="-1">Welcome</h1>
+      <p class="lead">Log in with your API key to see ${what}.</p>
+      <div class="field">
+        <label for="key">API key</label>
+        <input id="key" ref=${field} type="password" autocomplete="current-password" autofocus spellcheck=${!1} placeholder="wrn_…"
+          aria-invalid=${fault?"true":void 0} aria-describedby=${fault?"key-fault key-hint":"key-hint"}
+          value=${key} onInput=${event=>setKey(event.currentTarget.value)} />
+        <div role="alert">${fault&&html`<p class="fault" id="key-fault">${fault}</p>`}</div>
+        <p class="hint" id="key-hint">Warren printed it when it first started, and keeps it in <code>admin.key</code> in its data folder. <code>warren key create</code> makes another.</p>
+      </div>
+      <${ProblemBox} problem=${problem} />
+      <button class="button primary large" disabled=${busy}>${busy?"Looking…":"Log in"}</button>
+      <p class="hint">The key stays in this tab and is forgotten when you close it.</p>
+    </form>
+    <div class="landscape">${[1,2,3,4].map(part=>html`<${Burrows} key=${part} />`)}</div>
+  </main>`}var PREFIX="warren.";function recall(name,fallback){try{let text=localStorage.getItem(PREFIX+name);return text===null?fallback:JSON.parse(text)}catch{return fallback}}
+function remember(name,value){try{value===null?localStorage.removeItem(PREFIX+name):localStorage.setItem(PREFIX+name,JSON.stringify(value))}catch{}}var ADDRESS="api/v1/events";var Parser=class{#rest="";#event=blank();#emit;lastId="";constructor(emit){this.#emit=emit}push(text){this.#rest+=text;let lines=this.#rest.split(/\r\n|\n|\r(?!$)/);
+this.#rest=lines.pop();for(let line of lines)this.#line(line)}#line(line){if(line==="")return this.#done();let colon=line.indexOf(":");if(colon===0)return;let name=colon<
+0?line:line.slice(0,colon),value=colon<0?"":line.slice(colon+1).replace(/^ /,"");name==="data"&&this.#event.data.push(value),name==="event"&&(this.#event.type=value),
+name==="id"&&!value.includes("\0")&&(this.lastId=value)}#done(){let{type,data}=this.#event;this.#event=blank(),data.length&&this.#emit({type,text:data.join(`
+`)})}};function blank(){return{type:"message",data:[]}}async function follow(api,{signal,event,state}){let parser={lastId:""},wait=500,before=!1;for(;!signal.aborted;){
+try{await read(api,parser,signal,event,()=>{state(before?"again":"live"),before=!0,wait=500})}catch(error){if(signal.aborted)return;if([401,403,404].includes(error.
+status)){state("off");return}state("lost")}await pause(wait*(.75+Math.random()/2),signal),wait=Math.min(wait*2,15e3)}}async function read(api,previous,signal,event,opened){
+let connection=new AbortController,stop2=()=>connection.abort();signal.addEventListener("abort",stop2);let watchdog=setTimeout(stop2,6e4);try{let headers={Accept:"\
+text/event-stream"};previous.lastId&&(headers["Last-Event-ID"]=previous.lastId);let response=await api.open("GET",ADDRESS,{headers,signal:connection.signal});opened();
+let parser=new Parser(({type,text})=>deliver(type,text,event));parser.lastId=previous.lastId;let reader=response.body.pipeThrough(new TextDecoderStream).getReader();
+for(;;){let{value,done}=await reader.read();if(done)return;clearTimeout(watchdog),watchdog=setTimeout(stop2,6e4),parser.push(value),previous.lastId=parser.lastId}}finally{
+clearTimeout(watchdog),signal.removeEventListener("abort",stop2)}}function deliver(type,text,event){let body;try{body=JSON.parse(text)}catch{return}event({...body,
+type:body.type||type})}function pause(ms,signal){return new Promise(resolve=>{let timer=setTimeout(done,ms),visible=()=>document.visibilityState==="visible"&&done();
+function done(){clearTimeout(timer),removeEventListener("online",done),document.removeEventListener("visibilitychange",visible),signal.removeEventListener("abor\
+t",done),resolve()}addEventListener("online",done),document.addEventListener("visibilitychange",visible),signal.addEventListener("abort",done)})}var Refresher=class{#one;#all;#ids=new Set;#everything=!1;#timer=0;#working=!1;#stopped=!1;#again=1e3;constructor(one2,all){this.#one=one2,this.#all=all}mark(id){
+this.#ids.add(id),this.#plan(60)}markAll(){this.#everything=!0,this.#plan(60)}stop(){clearTimeout(this.#timer),this.#working=!0,this.#stopped=!0}#plan(ms){this.#working||
+this.#timer||(this.#timer=setTimeout(()=>this.#work(),ms))}async#work(){let ids=[...this.#ids],all=this.#everything||ids.length>10;this.#timer=0,this.#working=!0,
+this.#everything=!1,this.#ids.clear();let work=all?[this.#all()]:ids.map(id=>this.#one(id)),failed=(await Promise.allSettled(work)).map(({reason})=>isTemporary(
+reason));if(this.#stopped)return;this.#working=!1;let soon=all?300:60;failed.includes(!0)?(soon=this.#again,this.#again=Math.min(2*this.#again,6e4),all?this.#everything=
+!0:ids.filter((_,i)=>failed[i]).forEach(id=>this.#ids.add(id))):this.#again=1e3,(this.#ids.size||this.#everything)&&this.#plan(soon)}};function isTemporary(problem){
+return!!problem&&(!problem.status||problem.status===429||problem.status>=500)}var WORKSPACE="warren.workspace",Model=class{workspaces=new Store([]);workspace=new Store(remembered());counts=new Store(null);connection=new Store("connecting");event=new Store(
+null);#api;#ending=new AbortController;#counts=new Refresher(()=>this.readCounts(),()=>this.readCounts());constructor(api){this.#api=api}begin(){this.readWorkspaces(),
+this.#counts.markAll(),follow(this.#api,{signal:this.#ending.signal,event:event=>this.#onEvent(event),state:state=>{this.connection.set(state==="again"?"live":state),
+state==="again"&&this.readAll()}})}end(){this.#ending.abort(),this.#counts.stop()}readAll(){this.#counts.markAll(),this.readWorkspaces(),this.event.set({type:"e\
+verything"})}async readCounts(){this.counts.set(await this.#api.get("/counts",{workspaceId:this.workspace.value}))}async readWorkspaces(){try{let{data}=await this.#api.
+get("/workspaces",{limit:200});this.#addWorkspaces(data.map(workspace=>workspace.id))}catch{}}sawWorkspaces(objects){this.#addWorkspaces(objects.map(object=>object.
+workspaceId))}#addWorkspaces(ids){let known=this.workspaces.value,all=new Set([...known,...ids.filter(Boolean)]);all.size!==known.length&&this.workspaces.set([...all].
+sort())}chooseWorkspace(id){this.workspace.set(id),this.#counts.markAll();try{sessionStorage.setItem(WORKSPACE,id)}catch{}}#onEvent(event){return event.type==="\
+events.lost"?this.readAll():(/^(profile|proxy|run)\./.test(event.type)&&this.#counts.markAll(),event.workspaceId&&this.#addWorkspaces([event.workspaceId]),this.
+event.set(event))}};function remembered(){try{return sessionStorage.getItem(WORKSPACE)||""}catch{return""}}var PAUSE_MS2=120,FOUND2=6;function commands(app){let go=(label,icon,name,params,words="")=>({label,icon,words,run:()=>app.router.go(href(name,params))});return[
+{label:"New profile",icon:"plus",words:"create add",run:()=>app.createProfile()},{label:"Add a proxy",icon:"plus",words:"new create",run:()=>app.createProxy()},
+{label:"Import proxies",icon:"upload",words:"paste list file",run:()=>app.importProxies()},go("Profiles","profiles","profiles"),go("Proxies","proxies","proxies"),
+go("Running browsers","running","running",void 0,"runs"),go("Trash","trash","trash",void 0,"deleted"),go("Settings","settings","settings",void 0,"keys browsers \
+server appearance activity audit"),go("Profiles with a dead proxy","warning","profiles",new URLSearchParams({proxyStatus:"dead"})),go("Failed profiles","warning",
+"profiles",new URLSearchParams({status:"failed"})),go("Profiles that were never started","profiles","profiles",new URLSearchParams({neverStarted:"true"})),{label:"\
+Compact rows",icon:"columns",words:"density",run:()=>app.setDensity("compact")},{label:"Comfortable rows",icon:"columns",words:"density",run:()=>app.setDensity(
+"comfortable")},{label:"Light theme",icon:"settings",words:"appearance dark",run:()=>app.setTheme("light")},{label:"Dark theme",icon:"settings",words:"appearanc\
+e night",run:()=>app.setTheme("dark")},{label:"Theme of the system",icon:"settings",words:"appearance",run:()=>app.setTheme("system")},{label:"API documentation",
+icon:"docs",words:"reference help openapi",run:()=>location.assign("docs")},{label:"Log out",icon:"leave",words:"sign out",run:()=>app.leave()}]}function ofProfile(app,profile){
+let running=profile.status==="running";return{key:profile.id,label:profile.name,icon:"profiles",note:profile.status==="stopped"?"":PROFILE_STATUS[profile.status]?.
+text,group:"Profiles",run:()=>app.router.go(href("profiles",void 0,[profile.id])),more:running?[{label:"View",run:()=>app.router.go(viewOf(profile.id))},{label:"\
+Connect",run:()=>connect(app,profile)},{label:"Stop",run:()=>stop(app,profile)}]:[{label:"Start",run:()=>start(app,profile)}]}}function ofProxy(app,proxy){return{
+key:proxy.id,label:proxyName(proxy),icon:"proxies",country:proxy.lastCheck?.country,note:proxy.status==="dead"?"Dead":"",group:"Proxies",run:()=>app.router.go(href(
+"proxies",void 0,[proxy.id])),more:[{label:"Its profiles",run:()=>app.router.go(href("profiles",new URLSearchParams({proxyId:proxy.id})))}]}}function Palette({close}){
+let app=useApp(),box=T(null),id=P(),[text,setText]=d(""),[found,setFound]=d([]),[at,setAt]=d(0);F(()=>(box.current.showModal(),()=>box.current?.close()),[]),A(()=>{
+setAt(0);let wanted=text.trim();if(!wanted)return setFound([]);let ending=new AbortController,timer=setTimeout(async()=>{let query={search:wanted,limit:FOUND2,page:1,
+workspaceId:app.model.workspace.value},[profiles,proxies]=await Promise.all(["/profiles","/proxies"].map(path=>app.api.get(path,query,{signal:ending.signal}).catch(
+()=>({data:[]}))));ending.signal.aborted||setFound([...profiles.data.map(one2=>ofProfile(app,one2)),...proxies.data.map(one2=>ofProxy(app,one2))])},PAUSE_MS2);return()=>{
+clearTimeout(timer),ending.abort()}},[text]);let words=text.trim().toLowerCase(),own=commands(app).filter(({label,words:more})=>!words||words.split(/\s+/).every(
+word=>`${label} ${more}`.toLowerCase().includes(word))),lines=[...found,...own.map(command=>({...command,key:command.label,group:"Commands"}))],choose=line=>{close(),
+line?.run()},press=event=>{let to={ArrowDown:at+1,ArrowUp:at-1}[event.key];to!==void 0&&lines.length?(event.preventDefault(),setAt((to+lines.length)%lines.length)):
+event.key==="Enter"&&event.target.tagName==="INPUT"&&(event.preventDefault(),choose(lines[at]))};return A(()=>box.current.querySelector('[aria-selected="true"]')?.
+scrollIntoView({block:"nearest"}),[at,lines.length]),html`<dialog ref=${box} class="dialog palette" aria-label="Search and commands" closedby="any" onClose=${close} onKeyDown=${press}>
+    <div class="palette-body">
+      <div class="palette-field"><${Icon} name="search" /><input type="text" role="combobox" aria-expanded="true" aria-controls=${id} aria-activedescendant=${lines.
+length?`${id}-${at}`:void 0} aria-label="Search and commands" placeholder="Search profiles, proxies and commands"
+        value=${text} onInput=${event=>setText(event.currentTarget.value)} spellcheck=${!1} autocomplete="off" autofocus /></div>
+      <ul class="palette-list" role="listbox" id=${id} aria-label="Results">
+        ${lines.map((line,i)=>html`${line.group!==lines[i-1]?.group&&html`<li role="presentation" class="palette-group">${line.group}</li>`}
+          <li key=${line.key} id=${`${id}-${i}`} role="option" aria-selected=${i===at} class="palette-line" onMouseMove=${()=>i!==at&&setAt(i)} onClick=${()=>choose(
+line)}>
+            <${Icon} name=${line.icon} /><bdi class="palette-label">${line.label}</bdi><${Country} code=${line.country} />${line.note&&html`<span class="muted">${line.
+note}</span>`}</li>`)}
+        ${!lines.length&&html`<li role="presentation" class="palette-none">No matches</li>`}
+      </ul>
+      ${lines[at]?.more&&html`<div class="palette-foot">${lines[at].more.map(action=>html`<button type="button" key=${action.label} class="button small" onClick=${()=>choose(
+action)}>${action.label}</button>`)}</div>`}
+    </div></dialog>`}var Columns=class{chosen;#key;constructor(name,columns){this.all=columns,this.#key=`columns.${name}`;let known=new Set(columns.map(({id})=>id)),kept=recall(this.#key,
+null),ids=Array.isArray(kept)?kept.filter(id=>known.has(id)):[];this.chosen=new Store(ids.length?ids:this.preset())}preset(){return this.all.filter(({hidden})=>!hidden).
+map(({id})=>id)}show(id,shown){let ids=this.chosen.value;this.#keep(shown?[...ids,id]:ids.filter(other=>other!==id))}move(id,by){let ids=[...this.chosen.value],
+from=ids.indexOf(id),to=from+by;from<0||to<0||to>=ids.length||(ids.splice(to,0,...ids.splice(from,1)),this.#keep(ids))}reset(){this.#keep(this.preset())}#keep(ids){
+this.chosen.set(ids),remember(this.#key,ids.join()===this.preset().join()?null:ids)}},CHECKBOX=40;function fitting(columns,ids,width,actions){let shown=ids.map(
+id=>columns.find(column=>column.id===id)).filter(Boolean),needed=()=>shown.reduce((sum,{min,width:fixed})=>sum+(min??fixed),CHECKBOX+actions);for(;needed()>width&&
+shown.some(({always})=>!always);){let weakest=shown.filter(({always})=>!always).reduce((a,b)=>(b.rank??0)>=(a.rank??0)?b:a);shown=shown.filter(column=>column!==
+weakest)}let tracks=shown.map(({width:fixed,min,grow})=>grow?`minmax(${min??fixed}px, ${grow}fr)`:`${fixed}px`);return{shown,tracks:[`${CHECKBOX}px`,...tracks,`${actions}\
+px`].join(" ")}}var CARDS_BELOW=720,ROW={compact:44,comfortable:52},CARD=92,OVER=6,TALLEST=15e6;function Grid({label,rows,columns,selection,sort,order,onSort,actions,actionsWidth=120,
+open,opened,tone=()=>"",keys={},what}){let app=useApp(),box=T(null),{width,height}=useSize(box),view=useStore(rows.view),chosenColumns=useStore(columns.chosen),
+chosen=useStore(selection.state),density=useStore(app.density),cards=width>0&&width<CARDS_BELOW,rowHeight=cards?CARD:ROW[density],total=view.total??0,place=useScroll(
+box,total,rowHeight,height),{shown,tracks}=w(()=>fitting(columns.all,chosenColumns,cards?1/0:width,actionsWidth),[columns,chosenColumns,width,cards,actionsWidth]),
+cursor=useCursor({app,box,rows,total,selection,open,keys,place,rowHeight});A(()=>rows.want(place.first,place.last),[rows,place.first,place.last,view.version]);let toggle=(row,index,extend)=>extend?
+selection.extend(row,index,(from,to)=>rows.range(from,to)):selection.toggle(row,index),drawn=[];for(let index=Math.max(0,place.first-OVER);index<Math.min(total,
+place.last+OVER);index++){let row=rows.at(index),top=index*rowHeight+place.shift;drawn.push(row?html`<${Row} key=${row.id} ...${{row,index,top,shown,actions,open,
+toggle,cards,what}} tone=${tone(row)}
+          chosen=${chosen.all!==chosen.ids.has(row.id)} opened=${opened===row.id} cursor=${cursor.index===index} />`:html`<div key=${`-${index}`} class="row is-coming" role="row" aria-rowindex=${index+
+2} style=${{transform:`translateY(${top}px)`}}>
+          <span role="cell" class="cell"></span><span role="cell" class="cell"><span class="bone"></span></span></div>`)}return html`<div class=${cards?"grid is\
+-cards":"grid"} ref=${box} role="table" aria-label=${label} aria-rowcount=${total+1} aria-busy=${view.total===null}
+      style=${{"--tracks":tracks,"--row":`${rowHeight}px`}} onKeyDown=${cursor.onKey} onFocusIn=${cursor.onFocus}>
+    <${Head} ...${{shown,rows,total,selection,chosen,sort,order,onSort,cards}} />
+    <div class="grid-body" role="rowgroup" style=${{height:`${place.tall}px`}}>${drawn}</div>
+  </div>`}function Head({shown,rows,total,selection,chosen,sort,order,onSort,cards}){let size=selection.size(total),some=size>0&&size<total,all=T(null);F(()=>{all.
+current.indeterminate=some});let toggleAll=()=>size>0?selection.clear():total===rows.loaded().length?selection.choose(rows.loaded(),!0):selection.chooseAll();return html`<div class="grid-head" role="rowgroup"><div class="row" role="row" aria-rowindex="1">
+    <span role="columnheader" class="cell cell-tick"><input type="checkbox" ref=${all} checked=${size>0&&!some} disabled=${total===0}
+      aria-label=${size>0?"Clear the selection":"Select all"} onChange=${toggleAll} /></span>
+    ${!cards&&shown.map(column=>{let active=column.sort&&column.sort===sort;return html`<span key=${column.id} role="columnheader" class=${column.numeric?"cell \
+is-number":"cell"} aria-sort=${active?order==="asc"?"ascending":"descending":column.sort?"none":void 0}>
+        ${column.sort?html`<button type="button" class="sort" onClick=${()=>onSort(column.sort,active?order==="asc"?"desc":"asc":column.first||"desc")}>
+              <span>${column.label}</span><${Icon} name=${active?order==="asc"?"up":"down":"unsorted"} /></button>`:column.label}</span>`})}
+    ${cards&&html`<span role="columnheader" class="cell">${"Select all"}</span>`}
+    <span role="columnheader" class="cell"><span class="visually-hidden">Actions</span></span>
+  </div></div>`}function Row({row,index,top,shown,actions,open,toggle,cards,what,tone,chosen,opened,cursor}){let name=what(row);return w(()=>html`<div role="row" aria-rowindex=${index+
+2} data-id=${row.id} data-index=${index} tabindex=${cursor?0:-1}
+      class=${`row ${tone} ${chosen?"is-chosen":""} ${opened?"is-open":""}`} style=${{transform:`translateY(${top}px)`}}
+      onDblClick=${event=>!event.target.closest("button, a, input")&&open?.(row)}>
+    <span role="cell" class="cell cell-tick"><input type="checkbox" checked=${chosen} aria-label=${`Select ${name}`}
+      onClick=${event=>{event.preventDefault(),toggle(row,index,event.shiftKey)}} /></span>
+    ${cards?html`<${Card} row=${row} shown=${shown} />`:shown.map(column=>html`<span key=${column.id} role="cell" class=${`cell cell-${column.id} ${column.numeric?
+"is-number":""}`}>${column.draw(row)}</span>`)}
+    <span role="cell" class="cell cell-actions">${actions?.(row)}</span>
+  </div>`,[row,index,top,shown,actions,toggle,cards,tone,chosen,opened,cursor])}function Card({row,shown}){let[main,...rest]=[...shown].sort((a,b)=>!!b.always-!!a.
+always);return html`<span role="cell" class="cell card-main">${main.draw(row)}</span>
+    <span role="cell" class="cell card-rest">${rest.filter(({card})=>card).map(column=>html`<span key=${column.id} class=${`cell-${column.id}`}>${column.draw(row)}</span>`)}</span>`}
+function useSize(box){let[size,setSize]=d({width:0,height:0});return F(()=>{let read2=()=>{let{clientWidth:width,clientHeight:height}=box.current;setSize(before=>before.
+width===width&&before.height===height?before:{width,height})},observer=new ResizeObserver(read2);return observer.observe(box.current),read2(),()=>observer.disconnect()},
+[]),size}function useScroll(box,total,rowHeight,height){let[top,setTop]=d(0);A(()=>{let frame=0,scrolled=()=>{frame||=requestAnimationFrame(()=>{frame=0,setTop(
+box.current?.scrollTop??0)})};return box.current.addEventListener("scroll",scrolled,{passive:!0}),()=>{cancelAnimationFrame(frame),box.current?.removeEventListener(
+"scroll",scrolled)}},[]);let whole=total*rowHeight,tall=Math.min(whole,TALLEST),ratio=whole>TALLEST?(whole-height)/(TALLEST-height):1,start2=ratio===1?Math.floor(
+top/rowHeight):top*ratio/rowHeight,first=Math.max(0,Math.floor(start2)),last=Math.min(total,first+Math.ceil(height/rowHeight)+1);return w(()=>({first,last,tall,
+shift:ratio===1?0:top-top*ratio,scrollTo:index=>scrollTo(box.current,index,rowHeight,ratio)}),[first,last,tall,ratio===1?0:top,rowHeight,ratio])}function scrollTo(box,index,rowHeight,ratio){
+let head=box.querySelector(".grid-head").offsetHeight,at=index*rowHeight,top=box.scrollTop*ratio,end=top+box.clientHeight-head;at<top?box.scrollTop=at/ratio:at+
+rowHeight>end&&(box.scrollTop=(at+rowHeight-box.clientHeight+head)/ratio)}function useCursor({app,box,rows,total,selection,open,keys,place}){let[index,setIndex]=d(
+0),wanted=T(-1);F(()=>{if(wanted.current<0)return;let row=box.current.querySelector(`.row[data-index="${wanted.current}"]`);row&&(wanted.current=-1,row.focus({preventScroll:!0}))});
+let move=to=>{let next=Math.max(0,Math.min(total-1,to));if(total===0)return;setIndex(next),place.scrollTo(next);let drawn=box.current.querySelector(`.row[data-i\
+ndex="${next}"]`);drawn?drawn.focus({preventScroll:!0}):wanted.current=next},act=event=>{let row=rows.at(index),page=Math.max(1,place.last-place.first-2),to={ArrowDown:index+
+1,j:index+1,ArrowUp:index-1,k:index-1,PageDown:index+page,PageUp:index-page,Home:0,End:total-1}[event.key],focused=document.activeElement?.classList.contains("r\
+ow");if(to!==void 0)move(focused?to:index);else if(row&&(event.key===" "||event.key==="x"))event.shiftKey?selection.extend(row,index,(from,last)=>rows.range(from,
+last)):selection.toggle(row,index);else if(row&&event.key==="Enter"&&open)open(row);else if(row&&Object.hasOwn(keys,event.key))keys[event.key](row);else return!1;
+return event.preventDefault(),!0},latest=T(act);return latest.current=act,A(()=>{let key=event=>latest.current(event);return app.gridKey=key,()=>{app.gridKey===
+key&&(app.gridKey=null)}},[]),{index:Math.min(index,Math.max(0,total-1)),onFocus:event=>{let at=event.target.closest(".row[data-index]")?.dataset.index;at!==void 0&&
+setIndex(Number(at))},onKey:event=>{event.target.classList.contains("row")&&!event.ctrlKey&&!event.metaKey&&!event.altKey&&act(event)&&event.stopPropagation()}}}
+function GridProblem({rows}){let{problem}=useStore(rows.view);return html`<${ProblemBox} problem=${problem}><button type="button" class="button small" onClick=${()=>rows.
+reload().catch(()=>{})}>Try again</button><//>`}function Chips({filters,params}){let{router}=useApp(),set=(name,value)=>router.refine({[name]:value}),active=filters.flatMap(filter=>params.getAll(filter.name).
+filter(Boolean).map(value=>({filter,value}))),drop=({filter,value})=>set(filter.name,params.getAll(filter.name).filter(other=>other!==value)),add2=(filter,value)=>set(
+filter.name,filter.many?[...new Set([...params.getAll(filter.name),value])]:value);return html`<div class="chips" role="group" aria-label="Filters">
+    ${active.map(one2=>html`<span key=${`${one2.filter.name}=${one2.value}`} class="filter-chip"><span class="filter-chip-words"><span class="filter-chip-label">${one2.
+filter.label}</span>
+      <bdi>${one2.filter.text?one2.filter.text(one2.value):wordsOf(one2)}</bdi></span>
+      <button type="button" class="filter-chip-drop" aria-label=${`Remove the filter ${one2.filter.label}`} onClick=${()=>drop(one2)}><${Icon} name="close" /></button></span>`)}
+    <${Panel} label="Add a filter" class="button quiet" face=${html`<${Icon} name="filter" /><span>Filter</span>`}>${close=>html`<${FilterList} ...${{filters,params,
+add:add2,close}} />`}<//>
+    ${active.length>1&&html`<button type="button" class="button quiet" onClick=${()=>router.refine(Object.fromEntries(filters.map(({name})=>[name,""])))}>Clear all</button>`}
+  </div>`}function wordsOf({filter,value}){return filter.options?.find(([one2])=>one2===value)?.[1]??value}function FilterList({filters,params,add:add2,close}){
+return html`<div class="filter-list">${filters.map(filter=>{let choose=value2=>{close(),value2&&add2(filter,value2)},value=params.get(filter.name)||"";return html`<div class="filter-line" key=${filter.
+name}><span class="filter-name" id=${`f-${filter.name}`}>${filter.label}</span>
+      ${filter.options?html`<span class="filter-options" role="group" aria-labelledby=${`f-${filter.name}`}>${filter.options.map(([one2,words])=>html`<button type="button" key=${one2} class="chip-option" aria-pressed=${value===
+one2} onClick=${()=>choose(one2)}>${words}</button>`)}</span>`:html`<${filter.panel} value=${value} choose=${choose} label=${filter.label} />`}</div>`})}</div>`}
+function FreeFilter({suggestions=[],placeholder,pattern}){return({choose,label})=>html`<form class="filter-free" onSubmit=${event=>{event.preventDefault(),choose(
+new FormData(event.currentTarget).get("value").trim())}}>
+    <input name="value" aria-label=${label} placeholder=${placeholder} pattern=${pattern} required list=${`list-${label}`} autocomplete="off" spellcheck=${!1} />
+    <datalist id=${`list-${label}`}>${(typeof suggestions=="function"?suggestions():suggestions).map(one2=>html`<option key=${one2} value=${one2} />`)}</datalist>
+    <button class="button small">Apply</button></form>`}function ViewMenu({columns,sort,order,onSort}){let app=useApp(),chosen=useStore(columns.chosen),density=useStore(
+app.density),hidden=columns.all.filter(({id})=>!chosen.includes(id)),listed=[...chosen.map(id=>columns.all.find(column=>column.id===id)),...hidden];return html`<span class="view-button"><${Panel} label="Columns, order and density" class="button quiet" face=${html`<${Icon} name="columns" /><span>View</span>`}>${()=>html`<div class="view-menu">
+    <h3>Rows</h3>
+    <div class="segments" role="group" aria-label="Row height">${[["compact","Compact"],["comfortable","Comfortable"]].map(([value,words])=>html`<button type="button" key=${value}
+      class="segment-button" aria-pressed=${density===value} onClick=${()=>app.setDensity(value)}>${words}</button>`)}</div>
+    <h3>Sort</h3>
+    <div class="sort-line"><select aria-label="Sort by" value=${sort} onChange=${event=>onSort(event.currentTarget.value,order)}>
+      ${columns.all.filter(column=>column.sort).map(column=>html`<option key=${column.sort} value=${column.sort} selected=${column.sort===sort}>${column.label}</option>`)}</select>
+      <button type="button" class="icon-button" aria-label=${order==="asc"?"Ascending":"Descending"} title=${order==="asc"?"Ascending":"Descending"}
+        onClick=${()=>onSort(sort,order==="asc"?"desc":"asc")}><${Icon} name=${order==="asc"?"up":"down"} /></button></div>
+    <h3>Columns</h3>
+    <ul class="column-list">${listed.map((column,i)=>html`<li key=${column.id}>
+      <label class="tick"><input type="checkbox" checked=${chosen.includes(column.id)} disabled=${column.always} onChange=${event=>columns.show(column.id,event.
+currentTarget.checked)} /> ${column.label}</label>
+      <button type="button" class="icon-button" aria-label=${`Move ${column.label} left`} disabled=${i===0||!chosen.includes(column.id)} onClick=${()=>columns.move(
+column.id,-1)}><${Icon} name="up" /></button>
+      <button type="button" class="icon-button" aria-label=${`Move ${column.label} right`} disabled=${i>=chosen.length-1} onClick=${()=>columns.move(column.id,1)}><${Icon} name="down" /></button>
+    </li>`)}</ul>
+    <button type="button" class="button small" onClick=${()=>columns.reset()}>Reset columns</button>
+  </div>`}<//></span>`}var BLOCK=50,KEPT2=40,AT_ONCE=2,Rows=class{view=new Store({total:null,atLeast:!1,problem:null,version:0});#api;#path;#query=null;#blocks=new Map;#stale=new Set;#reading=new Map;#wanted={
+from:0,to:BLOCK};#turn=0;#fresh=!1;#refresh;constructor(api,path,{filtered=()=>!0}={}){this.#api=api,this.#path=path,this.filtered=filtered,this.#refresh=new Refresher(
+id=>this.#readOne(id),()=>this.reload())}get query(){return this.#query}show(query){return this.#query=query,this.#turn++,this.#fresh=!1,this.#wanted={from:0,to:BLOCK},
+this.#abort(),this.#read(0)}async reload(){if(!this.#query)return;for(let n of this.#blocks.keys())this.#stale.add(n);this.#abort();let[first,last]=this.#blocksInView();
+if(await this.#read(first),last!==first&&this.#fill(),this.view.value.problem)throw this.view.value.problem}at(index){return this.#blocks.get(Math.floor(index/BLOCK))?.[index%
+BLOCK]}find(id){let index=this.indexOf(id);return index<0?void 0:this.at(index)}indexOf(id){for(let[n,rows]of this.#blocks){let i=rows.findIndex(row=>row.id===id);
+if(i>=0)return n*BLOCK+i}return-1}loaded(){return[...this.#blocks.values()].flat()}want(from,to){this.#wanted={from,to},this.#fresh&&this.#fill()}async range(from,to){
+let turn=this.#turn,out=[];for(let n=Math.floor(from/BLOCK);n<=Math.floor(to/BLOCK)&&turn===this.#turn;n++)(this.#blocks.get(n)||(await this.#ask(n)).data).forEach(
+(row,i)=>n*BLOCK+i>=from&&n*BLOCK+i<=to&&out.push(row));return out}patch(id,changes3){for(let[n,rows]of this.#blocks)rows.some(row=>row.id===id)&&(this.#blocks.
+set(n,rows.map(row=>row.id===id?{...row,...changes3}:row)),this.#changed({}))}again(id){this.#refresh.mark(id)}changed(id,came=!1){came||!id||this.filtered(this.#query||
+{})?this.#refresh.markAll():this.indexOf(id)>=0&&this.#refresh.mark(id)}stop(){this.#abort(),this.#refresh.stop()}#blocksInView(){let total=this.view.value.total??
+0,last=Math.max(0,Math.ceil(total/BLOCK)-1);return[Math.min(last,Math.floor(this.#wanted.from/BLOCK)),Math.min(last,Math.floor(this.#wanted.to/BLOCK))]}#fill(){
+let[first,last]=this.#blocksInView();for(let[n,controller]of this.#reading)n>=first-1&&n<=last+1||(controller.abort(),this.#reading.delete(n));for(let n=first;n<=
+last&&this.#reading.size<AT_ONCE;n++)(!this.#blocks.has(n)||this.#stale.has(n))&&!this.#reading.has(n)&&this.#read(n)}#ask(n,signal){return this.#api.get(this.#path,
+{...this.#query,page:n+1,limit:BLOCK},{signal})}async#read(n){let turn=this.#turn,controller=new AbortController;this.#reading.set(n,controller);try{let answer=await this.#ask(
+n,controller.signal);turn===this.#turn&&this.#take(n,answer)}catch(problem){if(turn!==this.#turn||problem.name==="AbortError")return;this.#changed({problem})}finally{
+this.#reading.get(n)===controller&&this.#reading.delete(n)}turn===this.#turn&&!this.view.value.problem&&this.#fill()}#take(n,{data,total,totalIsExact,hasMore}){
+this.#fresh||this.#blocks.clear(),this.#fresh=!0,this.#stale.delete(n),this.#blocks.set(n,data),this.#forget();let end=n*BLOCK+data.length,atLeast=totalIsExact===
+!1&&hasMore,known=atLeast?Math.max(total,end+BLOCK):totalIsExact===!1?end:total;this.#changed({total:known??end,atLeast,problem:null})}#forget(){let middle=Math.
+floor((this.#wanted.from+this.#wanted.to)/2/BLOCK),far=[...this.#blocks.keys()].sort((a,b)=>Math.abs(b-middle)-Math.abs(a-middle));for(let n of far.slice(0,Math.
+max(0,far.length-KEPT2)))this.#blocks.delete(n),this.#stale.delete(n)}async#readOne(id){if(!(this.indexOf(id)<0))try{this.patch(id,await this.#api.get(`${this.#path}\
+/${encodeURIComponent(id)}`))}catch(problem){if(problem.status!==404)throw problem;await this.reload()}}#abort(){for(let controller of this.#reading.values())controller.
+abort();this.#reading.clear()}#changed(changes3){this.view.set({...this.view.value,...changes3,version:this.view.value.version+1})}};var RANGE=1e3,NONE={all:!1,ids:new Map},Selection=class{state=new Store(NONE);#last=-1;has(id){let{all,ids}=this.state.value;return all!==ids.has(id)}size(total){
+let{all,ids}=this.state.value;return all?Math.max(0,total-ids.size):ids.size}clear(){this.#last=-1,this.state.set(NONE)}chooseAll(){this.state.set({all:!0,ids:new Map})}toggle(row,index){
+this.#last=index,this.#set([row],!this.has(row.id))}async extend(row,index,read2){if(this.#last<0||this.#last===index)return this.toggle(row,index);let[from,to]=[
+Math.min(this.#last,index),Math.max(this.#last,index)],wanted=this.has(row.id)===!1,rows=await read2(from,Math.min(to,from+RANGE-1));return this.#last=index,this.#set(
+rows,wanted)}choose(rows,wanted){this.#set(rows,wanted)}keep(pairs){this.state.set({all:!1,ids:new Map(pairs)})}drop(id){this.has(id)&&this.#set([{id}],!1)}#set(rows,wanted){
+let{all}=this.state.value,ids=new Map(this.state.value.ids);for(let row of rows)wanted!==all?ids.set(row.id,row.name||""):ids.delete(row.id);this.state.set({all,
+ids})}};function useList(path,query,on,options){let app=useApp(),rows=w(()=>new Rows(app.api,path,options),[app,path]),selection=w(()=>new Selection,[app,path]),asked=JSON.
+stringify(query);return A(()=>{selection.clear(),rows.show(JSON.parse(asked)).then(()=>app.model.sawWorkspaces(rows.loaded()))},[rows,asked]),A(()=>{let unwatch=app.
+model.event.watch(event=>event.type==="everything"||event.type==="events.lost"?rows.changed(null,!0):on(event,rows));return()=>{unwatch(),rows.stop()}},[rows]),
+{rows,selection,view:useStore(rows.view)}}function useColumns(name,make){return w(()=>new Columns(name,make()),[name])}function useSort(params,fallback,order="d\
+esc"){let{router}=useApp();return{sort:params.get("sort")||fallback,order:params.get("order")||(params.get("sort")?"desc":order),onSort:(by,way)=>router.refine(
+{sort:by,order:way})}}var IDENTITY=["timezone","locale","geolocation","webrtc","screen","consistency"];function ProfileDialog({profile,done,close}){let app=useApp(),[read2,setRead]=d(
+profile?null:{data:null,etag:null}),[problem,setProblem]=d(null),load=()=>app.api.full("GET",`/profiles/${encodeURIComponent(profile.id)}`).then(setRead,setProblem);
+A(()=>{profile&&load()},[]);let title=profile?html`Edit <${Name}>${profile.name}<//>`:"New profile";return html`<${Dialog} sheet title=${title} close=${close}>
+    ${read2?html`<${ProfileForm} key=${read2.etag} before=${read2.data} etag=${read2.etag} ...${{done,close,load}} />`:html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${!problem&&
+html`<${Waiting} />`}</div>`}
+  <//>`}function ProfileForm({before,etag,done,close,load}){let app=useApp(),workspace=useStore(app.model.workspace),form=useForm(toValues(before,workspace)),save=async values=>{
+let wanted=toBody(values),saved=before?await app.api.put(`/profiles/${encodeURIComponent(before.id)}`,changes(toBody(toValues(before)),wanted),{headers:etag?{"I\
+f-Match":etag}:{}}):await app.api.post("/profiles",withoutDefaults(wanted));app.model.sawWorkspaces([saved]),app.toasts.say({text:before?`${saved.name} is saved\
+.`:`${saved.name} is ready.`,tone:"good"}),await done?.(saved),close()},explain=problem=>problem.code==="etag_mismatch"&&html`<button type="button" class="button small" onClick=${load}>Load what is there now</button>`,
+foot=html`<button type="button" class="button" onClick=${close}>Cancel</button>
+    <button class="button primary" disabled=${form.busy}>${form.busy?"Saving…":before?"Save":"Create profile"}</button>`;return html`<${Form} form=${form} work=${save} foot=${foot} explain=${explain}>
+    <${Basics} form=${form} before=${before} />
+    <${Exit} form=${form} before=${before} />
+    <${Identity} form=${form} />
+    <${Reach} form=${form} />
+    <${Limits} form=${form} />
+  <//>`}function Basics({form,before}){let known=useStore(useApp().model.workspaces),systems=Object.entries(SYSTEMS);return html`<div class="fields">
+    <${Text} form=${form} name="name" label="Name" wide autofocus placeholder="Shop account, Berlin" />
+    <${Choice} form=${form} name="os" label="System it shows" options=${before?systems:[["","This computer’s"],...systems]} />
+    <${Text} form=${form} name="browserVersion" label="Browser version" inputmode="numeric" placeholder="The installed one" hint="The major version, such as 150." />
+    <${TagField} form=${form} name="tags" label="Tags" hint="Enter or a comma ends a tag." />
+    <${Lines} form=${form} name="notes" label="Notes" optional rows=${2} />
+    ${!before&&html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="known-workspaces" hint="A new name makes a new workspace. It cannot be changed later." />
+      <datalist id="known-workspaces">${known.map(id=>html`<option key=${id} value=${id} />`)}</datalist>`}
+  </div>`}function Exit({form,before}){return html`<fieldset class="group"><legend>Way out and first pages</legend><div class="fields">
+    <${ProxyField} form=${form} workspaceId=${before?before.workspaceId:form.values.workspaceId.trim()} hint="All of its traffic goes through the proxy, and none beside it." />
+    <${Lines} form=${form} name="startUrls" label="Start pages" optional rows=${2} placeholder="https://…" hint="One address a line." />
+    <${Choice} form=${form} name="headless" label="Window" wide options=${[["","Where there is a screen"],["false","Always a window"],["true","Never a window (h\
+eadless)"]]} />
+  </div></fieldset>`}function Identity({form}){let{timezone,locale,geolocation,webrtc,consistency}=form.values;return html`<${Section} form=${form} title="How it shows itself" names=${IDENTITY} summary=${timezone===
+"auto"&&locale==="auto"&&geolocation==="auto"&&webrtc==="proxy_only"&&consistency==="warn"?"As at the exit":"Set by hand"}>
+    <${OrOwn} form=${form} name="timezone" label="Timezone" options=${[["auto","As at the exit"],["system","As on this computer"],["own","This one:"]]}
+      own=${{name:"timezoneOwn",label:"Timezone’s name",placeholder:"Europe/Berlin",list:"zones"}} />
+    <datalist id="zones">${zones().map(zone=>html`<option key=${zone} value=${zone} />`)}</datalist>
+    <${OrOwn} form=${form} name="locale" label="Languages" options=${[["auto","As at the exit"],["system","As on this computer"],["own","These:"]]}
+      own=${{name:"localeOwn",label:"Languages, best first",placeholder:"de-DE, de, en"}} />
+    <${OrOwn} form=${form} name="geolocation" label="Position" options=${[["auto","As at the exit"],["off","Denied"],["own","This one:"]]}
+      own=${{name:"position",label:"Latitude, longitude, metres",placeholder:"52.52, 13.405, 50",say:"Write degrees, and the accuracy in metres if you like: 52.\
+52, 13.405, 50."}} />
+    <${Choice} form=${form} name="webrtc" label="WebRTC" options=${[["proxy_only","Through the proxy only"],["off","Off"],["default","As Chrome does"]]} />
+    <${Text} form=${form} name="screen" label="Screen" placeholder="1920 × 1080 × 1" hint="Width, height and pixel ratio. Empty: as it comes."
+      say="Write width and height, and the pixel ratio if you like: 1920 × 1080 × 1." />
+    <${Choice} form=${form} name="consistency" label="When it contradicts the exit" options=${[["warn","Start, and say so"],["block","Do not start"],["off","Sta\
+rt"]]} />
+  <//>`}function OrOwn({form,name,label,options,own}){let typed=form.values[name]==="own";return html`<${Choice} form=${form} name=${name} member=${typed?"":name} label=${label} options=${options} />
+    ${typed?html`<${Text} form=${form} member=${name} ...${own} />`:html`<span></span>`}`}function Limits({form}){return html`<${Section} form=${form} title="Limits" names=${[
+"idleTimeoutMs","maxRunMs"]} summary=${form.values.idleTimeoutMs||form.values.maxRunMs?"Set":"None"}>
+    <${Text} form=${form} name="idleTimeoutMs" label="Close when idle, after minutes" inputmode="decimal" placeholder="Never" />
+    <${Text} form=${form} name="maxRunMs" label="Close in any case, after minutes" inputmode="decimal" placeholder="Never" />
+  <//>`}function Reach({form}){let{backgroundTraffic,...texts}=form.values,names=["allowHosts","denyHosts","allowLocal","localhostVia"],byHand=names.some(name=>texts[name].
+trim())||backgroundTraffic==="allow";return html`<${Section} form=${form} title="What it may reach" names=${[...names,"backgroundTraffic"]} summary=${byHand?"Se\
+t by hand":"The outside alone"}>
+    <${Lines} form=${form} name="allowHosts" label="Only these hosts" optional rows=${2} placeholder="example.com" hint="One a line; a name stands for all below it too. Also *.example.com, cdn-*.example.com, 192.0.2.0/24, example.com:443. None: every host." />
+    <${Lines} form=${form} name="denyHosts" label="Never these hosts" optional rows=${2} placeholder="ads.example.com" hint="In the same form. They are refused whatever is allowed." />
+    <${Lines} form=${form} name="allowLocal" label="Services of this computer" optional rows=${2} placeholder="localhost:3000" hint="One host:port a line, reached beside the proxy. All else here stays out of reach." />
+    <${Lines} form=${form} name="localhostVia" label="Ports of this computer by a name" optional rows=${2} placeholder="app.test:3000" hint="One a line: app.test:3000 is port 3000 here, under that name; a port alone is localhost’s." />
+    <${Choice} form=${form} name="backgroundTraffic" label="Chrome’s own services" options=${[["refuse","Refuse updates and the like"],["allow","Let them thro\
+ugh the proxy"]]} />
+  <//>`}function zones(){return Intl.supportedValuesOf?Intl.supportedValuesOf("timeZone"):[]}function toValues(profile,workspace=""){let p=profile||{},zone=p.timezone??
+"auto",locale=p.locale??"auto",place=p.geolocation??"auto",byHand=Array.isArray(locale)||!["auto","system"].includes(locale);return{name:p.name||"",os:p.os||"",
+browserVersion:p.browserVersion||"",tags:p.tags||[],notes:p.notes||"",workspaceId:p.workspaceId||workspace,proxyId:proxyOf(p),startUrls:(p.startUrls||[]).join(`\
+
+`),headless:p.headless==null?"":String(p.headless),timezone:["auto","system"].includes(zone)?zone:"own",timezoneOwn:["auto","system"].includes(zone)?"":zone,locale:byHand?
+"own":locale,localeOwn:byHand?[].concat(locale).join(", "):"",geolocation:typeof place=="object"?"own":place,position:typeof place=="object"?[place.latitude,place.
+longitude,place.accuracy].filter(n=>n!=null).join(", "):"",webrtc:p.webrtc||"proxy_only",consistency:p.consistency||"warn",screen:p.screen?[p.screen.width,p.screen.
+height,p.screen.deviceScaleFactor].filter(n=>n!=null).join(" × "):"",idleTimeoutMs:minutes(p.idleTimeoutMs),maxRunMs:minutes(p.maxRunMs),allowLocal:(p.allowLocal||
+[]).join(`
+`),allowHosts:(p.allowHosts||[]).join(`
+`),denyHosts:(p.denyHosts||[]).join(`
+`),localhostVia:(p.localhostVia||[]).join(`
+`),backgroundTraffic:p.backgroundTraffic||"refuse"}}function minutes(ms){return ms==null?"":String(ms/6e4)}function milliseconds(text){let value=number2(text);return value===
+""?null:typeof value=="number"?Math.round(value*6e4):value}function toBody(values){let[latitude,longitude,accuracy]=values.position.split(",").map(number2),[width,
+height,deviceScaleFactor]=values.screen.split(/[×x,;\s]+/i).filter(Boolean).map(number2);return{name:values.name,os:values.os||null,browserVersion:values.browserVersion.
+trim()||null,tags:values.tags,notes:values.notes,workspaceId:values.workspaceId.trim()||null,proxyId:values.proxyId===DELETED?void 0:values.proxyId||null,startUrls:linesOf(
+values.startUrls),headless:values.headless===""?null:values.headless==="true",timezone:values.timezone==="own"?values.timezoneOwn.trim():values.timezone,locale:values.
+locale==="own"?values.localeOwn.split(",").map(tag=>tag.trim()).filter(Boolean):values.locale,geolocation:values.geolocation==="own"?{latitude,longitude,...accuracy===
+void 0?{}:{accuracy}}:values.geolocation,webrtc:values.webrtc,consistency:values.consistency,screen:width===void 0?null:{width,height,...deviceScaleFactor===void 0?
+{}:{deviceScaleFactor}},idleTimeoutMs:milliseconds(values.idleTimeoutMs),maxRunMs:milliseconds(values.maxRunMs),allowLocal:linesOf(values.allowLocal),allowHosts:listOrNull(
+values.allowHosts),denyHosts:listOrNull(values.denyHosts),localhostVia:listOrNull(values.localhostVia),backgroundTraffic:values.backgroundTraffic}}function listOrNull(text){
+let list=linesOf(text);return list.length?list:null}function changes(before,after){return Object.fromEntries(Object.entries(after).filter(([name,value])=>JSON.stringify(
+value)!==JSON.stringify(before[name])))}function withoutDefaults(body){return Object.fromEntries(Object.entries(body).filter(([,value])=>value!==null))}var PAUSE_MS3=200;function SearchBox({value,label,change}){let[text,setText]=d(value),timer=T(0);return A(()=>setText(now=>now.trim()===value?now:value),[value]),
+A(()=>()=>clearTimeout(timer.current),[]),html`<div class="search"><${Icon} name="search" />
+    <input type="search" aria-label=${label} placeholder=${label} value=${text} onInput=${event=>{let next=event.currentTarget.value;setText(next),clearTimeout(
+timer.current),timer.current=setTimeout(()=>change(next.trim()),PAUSE_MS3)}} spellcheck=${!1} />
+    <kbd aria-hidden="true" title="Press / to search">/</kbd>
+  </div>`}function BulkBar({selection,total,atLeast,what,actions,more}){let{all}=useStore(selection.state),size=selection.size(total);return size?html`<div class="bulk" role="region" aria-label="Selection">
+    <p class="bulk-count" role="status"><strong class="number">${number(size,all&&atLeast)}</strong> selected</p>
+    ${!all&&size<total&&html`<button type="button" class="button quiet small" onClick=${()=>selection.chooseAll()}>Select all ${number(total,atLeast)}</button>`}
+    <span class="bulk-actions">${actions.map(({label,icon,run,danger})=>html`<button type="button" key=${label} class=${`button small ${danger?"danger-quiet":""}`} onClick=${run}><${Icon} name=${icon} /><span>${label}</span></button>`)}
+    ${more?.length>0&&html`<${Menu} label="More actions for the selection" items=${more} class="button small" title="More"><${Icon} name="more" /><//>`}</span>
+    <button type="button" class="icon-button" aria-label=${`Clear the selection of ${what}s`} title="Clear (Esc)" onClick=${()=>selection.clear()}><${Icon} name="close" /></button>
+  </div>`:null}var PART={start:10,restart:10,stop:20},REST=200,VERBS={__proto__:null,start:"Starting",stop:"Stopping",restart:"Restarting",delete:"Moving to the trash",restore:"\
+Restoring",tag:"Tagging",untag:"Removing tags from",setProxy:"Setting the proxy of"};function batch(app,{selection,query,total,action,members={}}){let{all,ids}=selection.
+state.value,title=n=>`${VERBS[action]} ${count(n,"profile")}`;selection.clear();let send=items=>app.works.each({title:title(items.length),items,size:PART[action]||
+REST,call:async(part,signal)=>(await app.api.post("/profiles/batch",{action,...members,ids:part.map(({id})=>id)},{signal})).results});if(!all)return send([...ids].
+map(([id,name])=>({id,name})));let job=filter=>app.works.follow({title:title(total),api:app.api,events:app.model.event,start:()=>app.api.post("/profiles/batch",
+{action,...members,filter}),retry:({id})=>job({failedIn:id})}).catch(problem=>app.fail(`${title(total)} did not begin`,problem));return job(filterOf(query,[...ids.
+keys()]))}function filterOf({tag,neverStarted,trashed,...query},except){let filter=Object.fromEntries(Object.entries(query).filter(([name,value])=>value&&!["sor\
+t","order"].includes(name)));return tag?.length&&(filter.tag=tag),neverStarted&&(filter.neverStarted=neverStarted==="true"),trashed&&(filter.trashed=!0),except.
+length&&(filter.except=except),filter}function ProfileBulk({selection,rows,total}){let app=useApp(),todo=(action,members)=>batch(app,{selection,query:rows.query,
+total:selection.size(total),action,members}),ask=(component,props)=>app.open(component,{...props,size:selection.size(total),todo});return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.
+view.value.atLeast} what="profile" actions=${[{label:"Start",icon:"play",run:()=>todo("start")},{label:"Stop",icon:"stop",run:()=>todo("stop")},{label:"Proxy…",
+icon:"proxies",run:()=>ask(ProxyBulk,{names:[...selection.state.value.ids.keys()]})},{label:"Tag…",icon:"tag",run:()=>ask(TagBulk)}]} more=${[{label:"Restart",
+icon:"reload",run:()=>todo("restart")},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>ask(TrashBulk)}]} />`}function TrashBulk({size,todo,close}){
+return html`<${ConfirmDialog} title=${`Move ${count(size,"profile")} to the trash?`} verb="Move to trash" work=${async()=>{todo("delete")}} close=${close}>
+    <p>Running browsers are closed first. The profiles can be restored for 30 days, with their cookies and data.</p><//>`}function TagBulk({size,todo,close}){let form=useForm(
+{tags:[],action:"tag"}),send=async({tags,action})=>{todo(action,{tags}),close()};return html`<${Dialog} title="Change tags" lead=${count(size,"profile")} close=${close}><${Form} form=${form} work=${send} foot=${html`
+    <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${!form.values.tags.length}>Apply</button>`}>
+    <div class="fields"><${Choice} form=${form} name="action" label="Change" wide options=${[["tag","Add these tags"],["untag","Remove these tags"]]} />
+      <${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." /></div><//><//>`}function ProxyBulk({size,todo,close}){let{api,
+model}=useApp(),form=useForm({how:"one",proxyId:"",tag:""}),{how,proxyId,tag}=form.values,[free,setFree]=d(null);A(()=>{setFree(null),how==="each"&&api.get("/pr\
+oxies",{tag:tag||void 0,limit:1,page:1,workspaceId:model.workspace.value}).then(({total})=>setFree(total),()=>{})},[how,tag]);let send=async()=>{how==="one"?todo(
+"setProxy",{proxyId}):how==="none"?todo("setProxy",{proxyId:null}):todo("setProxy",{proxies:tag?{tag}:"each"}),close()},tagInput=tied=>html`<input type="text" ...${tied} value=${tag} placeholder="Any tag" onInput=${event=>form.
+set("tag",event.currentTarget.value.trim())} spellcheck=${!1} />`;return html`<${Dialog} title="Set the proxy" lead=${count(size,"profile")} close=${close}><${Form} form=${form} work=${send} foot=${html`
+    <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${how==="one"&&!proxyId}>Apply</button>`}>
+    <div class="fields"><${Choice} form=${form} name="how" label="Proxy" wide options=${[["one","One proxy for all"],["each","A different proxy for each"],["non\
+e","No proxy (direct connection)"]]} />
+      ${how==="one"&&html`<${ProxyField} form=${form} workspaceId=${model.workspace.value} />`}
+      ${how==="each"&&html`<${Field} wide form=${form} name="tag" label="From the proxies with this tag" optional control=${tagInput}
+        hint=${free===null?"Proxies with the fewest profiles are taken first.":`${count(free,"proxy","proxies")} ${free===1?"matches":"match"}. Those with the f\
+ewest profiles are taken first.`} />`}
+      ${how==="none"&&html`<p class="wide hint">The profiles will connect directly, with this computer’s own address.</p>`}</div><//><//>`}function useObject(path,names){let app=useApp(),[state,setState]=d({data:null,etag:null,problem:null}),reload=()=>app.api.full("GET",path).then(({data,etag})=>setState(
+{data,etag,problem:null}),problem=>setState(before=>({...before,problem})));return A(()=>{setState({data:null,etag:null,problem:null}),reload();let planned=0,unwatch=app.
+model.event.watch(event=>{event.type!=="everything"&&event.type!=="events.lost"&&!names(event)||(clearTimeout(planned),planned=setTimeout(reload,60))});return()=>{
+clearTimeout(planned),unwatch()}},[path]),{...state,reload,keep:(data,etag=null)=>setState({data,etag,problem:null})}}function Drawer({label,title,below,actions,
+tabs,tab,problem,ready}){let app=useApp(),box=T(null),shown=tabs.find(({id})=>id===tab)||tabs[0],close=()=>app.router.open(),[object]=app.router.current.value.path;
+A(()=>box.current?.querySelector(".drawer-body")?.scrollTo(0,0),[shown.id,object]);let press=event=>{let by={ArrowRight:1,ArrowLeft:-1}[event.key];if(!by)return;
+event.preventDefault();let next=tabs[(tabs.indexOf(shown)+by+tabs.length)%tabs.length];app.router.open(object,next.id),requestAnimationFrame(()=>box.current?.querySelector(
+'[role="tab"][aria-selected="true"]')?.focus())};return html`<aside class="drawer" ref=${box} aria-label=${label} onKeyDown=${event=>{event.key!=="Escape"||event.
+defaultPrevented||event.target.closest("[popover]")||(event.stopPropagation(),close(),app.focusPage(object))}}>
+    <header class="drawer-head"><div class="drawer-title"><h2>${title}</h2>${below&&html`<p class="muted drawer-below">${below}</p>`}</div>
+      <div class="drawer-actions">${actions}<button type="button" class="icon-button" aria-label="Close" title="Close (Esc)" onClick=${close}><${Icon} name="close" /></button></div></header>
+    <div class="tabs" role="tablist" aria-label=${label} onKeyDown=${press}>${tabs.map(({id,label:words,note})=>html`<button type="button" key=${id} role="tab" id=${`\
+tab-${id}`} aria-selected=${id===shown.id} aria-controls="tab-panel"
+      tabindex=${id===shown.id?0:-1} class="tab" onClick=${()=>app.router.open(object,id)}>${words}${note&&html`<span class="tab-note">${note}</span>`}</button>`)}</div>
+    <div class="drawer-body" role="tabpanel" id="tab-panel" aria-labelledby=${`tab-${shown.id}`} tabindex="0" key=${shown.id}>
+      <${ProblemBox} problem=${problem} />${ready?shown.draw():!problem&&html`<${Waiting} />`}</div>
+  </aside>`}function Facts2({pairs}){return html`<dl class="fact-list">${pairs.filter(pair=>pair&&pair[1]!==null&&pair[1]!==void 0&&pair[1]!==""&&pair[1]!==!1).
+map(([label,value])=>html`<div key=${label}><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`}function Overview({profile}){let app=useApp(),now=useNow(),proxy=useProxy(profile.proxyId),{run,lastRun,status}=profile,running=status==="running",exit=running?
+run?.proxy:proxy?.status==="alive"?proxy.lastCheck:null,warnings=running&&run?.warnings||[];return html`
+    ${running&&html`<div class="big-picture"><${Preview} profile=${profile} large /></div>`}
+    ${warnings.length>0&&html`<${Notice}><ul>${warnings.map(({code,message})=>html`<li key=${code}>${sentence(message)}</li>`)}</ul><//>`}
+    ${profile.proxyMissing&&html`<${Notice}><p>Its proxy was deleted. Choose another before you start it.</p><//>`}
+    ${!running&&proxy?.status==="dead"&&html`<${Notice}><p>Its proxy failed the last check. ${faultWords(proxy.lastCheck?.error)?.happened}</p><//>`}
+    <${Facts2} pairs=${[["Proxy",proxy?html`<span class="with-flag"><${Country} code=${exit?.country||proxy.lastCheck?.country} /><${Name}>${proxyName(proxy)}<//></span>`:
+profile.proxyId?"…":"None (direct connection)"],["Exit IP",exit?.exitIp&&html`<span class="number">${exit.exitIp}${exit.latencyMs!=null?` · ${span(exit.latencyMs)}`:
+""}</span>`],["System",`${SYSTEMS[profile.os]||profile.os} ${profile.browserVersion}`],["Timezone",running&&run?.effective?.timezone],["Languages",running&&[].concat(
+run?.effective?.locale||[]).join(", ")],["Running for",running&&run?.startedAt&&lasting(run.startedAt,now)],["Last run",!running&&(lastRun?html`${endWords(lastRun)} <${Ago} time=${lastRun.
+endedAt||lastRun.startedAt} />`:"Never started")],["Tags",profile.tags?.length>0&&html`<${Tags} tags=${profile.tags} most=${20} choose=${tag=>app.router.refine(
+{tag})} />`],["Notes",profile.notes&&html`<bdi class="prose-lines">${profile.notes}</bdi>`],["On disk",profile.diskBytes>0&&bytes(profile.diskBytes)],["Created",
+html`<${Ago} time=${profile.createdAt} />`],["Workspace",html`<bdi>${profile.workspaceId}</bdi>`],["ID",html`<span class="mono">${profile.id}</span>`]]} />
+    ${status==="failed"&&lastRun?.lines?.length>0&&html`<section><h3>The browser’s last lines</h3><pre class="lines" tabindex="0">${lastRun.lines.join(`
+`)}</pre></section>`}`}function ProfileDrawer({id,tab,rows}){let object=useObject(`/profiles/${encodeURIComponent(id)}`,({type,data})=>/^(profile|run)\./.test(type)&&(data?.profileId||
+data?.id)===id),profile=object.data||rows.find(id),tabs=[{id:"overview",label:"Overview",draw:()=>html`<${Overview} profile=${profile} rows=${rows} />`}],exit=profile?.
+run?.proxy;return html`<${Drawer} label="Profile" title=${profile?html`<${Name}>${profile.name}<//>`:"Profile"} tab=${tab} tabs=${tabs} problem=${object.problem} ready=${!!profile}
+    below=${profile&&html`<${Status} of=${PROFILE_STATUS[profile.status]||{text:profile.status,tone:"quiet"}} />${exit&&html`<${Country} code=${exit.country} /><span class="number">${exit.
+exitIp}</span>`}`}
+    actions=${profile&&html`<${DrawerActions} profile=${profile} rows=${rows} />`} />`}function DrawerActions({profile,rows}){let app=useApp(),busy=useStore(app.
+busy).has(profile.id),offline=useStore(app.offline);return profile.status==="running"?html`<a class="button small" href=${viewOf(profile.id)}><${Icon} name="eye" />View</a>
+      <button type="button" class="button small" disabled=${offline||busy} onClick=${()=>connect(app,profile,rows)}><${Icon} name="plug" />Connect</button>
+      <button type="button" class="button small" disabled=${offline||busy} onClick=${()=>stop(app,profile,rows)}><${Icon} name="stop" />Stop</button>`:html`<button type="button" class="button small primary" disabled=${offline||
+busy||["starting","stopping"].includes(profile.status)} onClick=${()=>start(app,profile,rows)}><${Icon} name="play" />Start</button>`}var NOTHING=html`<span class="muted">–</span>`;function profileColumns({choose,open}){return[{id:"name",label:"Name",min:200,grow:3,sort:"name",first:"asc",always:!0,
+draw:profile=>html`<${NameCell} profile=${profile} open=${open} />`},{id:"status",label:"Status",width:108,rank:1,card:!0,draw:profile=>html`<${StatusCell} profile=${profile} />`},
+{id:"proxy",label:"Proxy",min:180,grow:2,rank:2,card:!0,draw:profile=>html`<${ProxyCell} profile=${profile} />`},{id:"tags",label:"Tags",min:130,grow:1.3,rank:4,
+draw:profile=>html`<${Tags} tags=${profile.tags} choose=${choose} most=${2} />`},{id:"lastRun",label:"Last run",width:158,sort:"lastStartedAt",rank:3,card:!0,draw:profile=>html`<${LastRun} profile=${profile} />`},
+{id:"os",label:"System",width:122,rank:6,draw:profile=>html`<${System} profile=${profile} />`},{id:"created",label:"Created",width:112,sort:"createdAt",rank:7,draw:({
+createdAt})=>html`<span class="muted"><${Ago} time=${createdAt} /></span>`},{id:"updated",label:"Changed",width:112,sort:"updatedAt",rank:8,hidden:!0,draw:({updatedAt})=>html`<span class="muted"><${Ago} time=${updatedAt} /></span>`},
+{id:"notes",label:"Notes",min:140,grow:1.5,rank:9,hidden:!0,draw:({notes})=>notes?html`<bdi class="one-line" title=${notes}>${notes}</bdi>`:NOTHING},{id:"worksp\
+ace",label:"Workspace",width:120,rank:10,hidden:!0,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`},{id:"disk",label:"On disk",width:88,numeric:!0,
+rank:11,hidden:!0,draw:({diskBytes})=>diskBytes?bytes(diskBytes):NOTHING},{id:"id",label:"ID",width:292,rank:12,hidden:!0,draw:({id})=>html`<span class="mono">${id}</span>`}]}
+function NameCell({profile,open}){return html`${profile.status==="running"&&html`<${Preview} profile=${profile} />`}<span class="two-lines">
+    <button type="button" class="link title" title=${profile.name} onClick=${()=>open(profile)}><${Name}>${profile.name}<//></button></span>`}function StatusCell({
+profile}){let status=PROFILE_STATUS[profile.status]||{text:profile.status,tone:"quiet"};return profile.status!=="stopped"?html`<${Status} of=${status} />`:html`<span class="status quiet" title="Stopped"><span class="dot"></span><span class="visually-hidden">Stopped</span></span>`}
+function System({profile}){return html`<span class="one-line muted">${SYSTEMS[profile.os]||profile.os} ${profile.browserVersion}</span>`}function ProxyCell({profile}){
+let proxy=useProxy(profile.proxyId);if(profile.proxyMissing)return html`<span class="bad-text">Proxy deleted</span>`;if(!profile.proxyId)return html`<span class="muted" title="No proxy (direct connection)">–</span>`;
+if(proxy===void 0)return html`<span class="bone"></span>`;if(proxy===null)return html`<span class="muted">Unknown</span>`;let{lastCheck,status}=proxy,exit=profile.
+run?.proxy?.exitIp?profile.run.proxy:status==="alive"?lastCheck:null,below=status==="dead"&&!exit?html`<span class="bad-text">${faultWords(lastCheck?.error)?.happened||
+"The last check failed."}</span>`:exit?.exitIp?html`${exit.exitIp}${exit.latencyMs!=null?` · ${span(exit.latencyMs)}`:""}`:"Not checked";return html`<span class="two-lines"><span class="with-flag"><${Country} code=${exit?.
+country||lastCheck?.country} name=${lastCheck?.countryName} /> <${Name}>${proxyName(proxy)}<//></span>
+    <span class="sub number">${below}</span></span>`}function LastRun({profile}){let now=useNow(),{run,lastRun,status}=profile;if(run?.startedAt&&status!=="fail\
+ed")return html`<time class="number" datetime=${run.startedAt} title=${`Since ${moment(run.startedAt)}`}>${lasting(run.startedAt,now)}</time>`;if(!lastRun)return html`<span class="muted">Never</span>`;
+let took=lastRun.durationMs??Date.parse(lastRun.endedAt)-Date.parse(lastRun.startedAt),title=`${endWords(lastRun)}${took>=0?` after ${span(took)}`:""}`;if(status!==
+"failed")return html`<span class="muted" title=${title}><${Ago} time=${lastRun.endedAt||lastRun.startedAt} /></span>`;let code=lastRun.signal?`, ${lastRun.signal}`:
+lastRun.exitCode>0?`, exit code ${lastRun.exitCode}`:"";return html`<span class="two-lines"><${Ago} time=${lastRun.endedAt||lastRun.startedAt} />
+    <span class="sub bad-text" title=${(lastRun.lines||[]).join(`
+`)}><${Icon} name="warning" />${endWords(lastRun)}${code}</span></span>`}var FILTERS=["search","status","tag","proxyId","country","os","proxyStatus","neverStarted"];function profileFilters(tags){return[{name:"status",label:"Status",options:Object.
+entries(PROFILE_STATUS).map(([value,{text}])=>[value,text])},{name:"neverStarted",label:"Started",options:[["true","Never"],["false","At least once"]]},{name:"p\
+roxyStatus",label:"Proxy state",options:[["alive","Alive"],["dead","Dead"],["unknown","Not checked"]]},{name:"os",label:"System",options:Object.entries(SYSTEMS)},
+{name:"tag",label:"Tag",many:!0,panel:FreeFilter({suggestions:tags,placeholder:"shop"})},{name:"country",label:"Country",panel:FreeFilter({placeholder:"DE",pattern:"\
+[A-Za-z]{2}"}),text:code=>countryName(code.toUpperCase())},{name:"proxyId",label:"Proxy",panel:ProxyFilter,text:id=>id==="none"?"None (direct)":html`<${ProxyName} id=${id} />`}]}
+function ProxyName({id}){let proxy=useProxy(id);return proxy?proxyName(proxy):id}function ProxyFilter({choose,label}){let{api}=useApp(),[text,setText]=d(""),[found,
+setFound]=d([]);return A(()=>{let ending=new AbortController;return api.get("/proxies",{search:text.trim(),limit:8,page:1},{signal:ending.signal}).then(({data})=>setFound(
+data),()=>{}),()=>ending.abort()},[text]),html`<span class="filter-find"><input type="text" aria-label=${label} placeholder="Name or host" value=${text} onInput=${event=>setText(
+event.currentTarget.value)} spellcheck=${!1} />
+    <span class="filter-options"><button type="button" class="chip-option" onClick=${()=>choose("none")}>None (direct)</button>
+      ${found.map(proxy=>html`<button type="button" key=${proxy.id} class="chip-option" onClick=${()=>choose(proxy.id)}><bdi>${proxyName(proxy)}</bdi></button>`)}</span></span>`}
+var VIEWS=[{name:"running",label:"Running",params:{status:"running"}},{name:"failed",label:"Failed",params:{status:"failed"}},{name:"dead",label:"Dead proxy",params:{
+proxyStatus:"dead"}},{name:"never",label:"Never started",params:{neverStarted:"true"}}];function queryOf(params,workspaceId){return{...Object.fromEntries(FILTERS.
+map(name=>[name,name==="tag"?params.getAll(name):params.get(name)||""])),workspaceId}}function isFiltered(params){return FILTERS.some(name=>params.get(name))}function onProfileEvent({type,data},rows){let[kind,what]=type.split(".");if(kind!=="profile"&&kind!=="run")return;let came=kind==="profile"&&["created","batch_c\
+reated","deleted","restored"].includes(what);rows.changed(data?.profileId||data?.id,came)}function isRefined(query){return FILTERS.some(name=>query[name]?.length>
+0)||["updatedAt","lastStartedAt","name"].includes(query.sort)}function ProfilesPage({params,path}){let app=useApp(),workspaceId=useStore(app.model.workspace),order=useSort(
+params,"createdAt"),query={...queryOf(params,workspaceId),sort:order.sort,order:order.order},{rows,selection,view}=useList("/profiles",query,onProfileEvent,{filtered:isRefined}),
+open=profile=>app.router.open(profile.id),columns=useColumns("profiles",()=>profileColumns({choose:tag=>app.router.refine({tag}),open})),filtered=isFiltered(params),
+{total,atLeast}=view,known=()=>[...new Set(rows.loaded().flatMap(({tags})=>tags||[]))].sort();return html`<div class="page">
+    <header class="page-head">
+      <h1 tabindex="-1">Profiles ${total!==null&&html`<span class="total number">${number(total,atLeast)}</span>`}</h1>
+      <div class="tools">
+        <${SearchBox} value=${params.get("search")||""} label="Search profiles" change=${search2=>app.router.refine({search:search2},{replace:!0})} />
+        <button type="button" class="button primary" onClick=${()=>create(app)}><${Icon} name="plus" /><span>New profile</span></button>
+      </div>
+    </header>
+    ${(filtered||total!==0)&&html`<div class="filters"><${Chips} filters=${profileFilters(known)} params=${params} /><${ViewMenu} columns=${columns} ...${order} /></div>`}
+    <${GridProblem} rows=${rows} />
+    <div class="page-body">${total===0&&!view.problem?html`<${NoProfiles} filtered=${filtered} />`:html`<${Grid} label="Profiles" ...${{rows,columns,selection,open}} ...${order} opened=${path[0]}
+      what=${({name})=>name} tone=${({status})=>`is-${status}`} actionsWidth=${152}
+      actions=${profile=>html`<${RowActions} profile=${profile} rows=${rows} />`}
+      keys=${{s:profile=>canStart(profile)?start(app,profile,rows):stop(app,profile,rows),v:profile=>profile.status==="running"&&app.router.go(viewOf(profile.id)),
+e:profile=>edit(app,profile,rows),p:profile=>chooseProxy(app,profile,rows),Delete:profile=>askToDelete(app,profile,rows)}} />`}
+      ${path[0]&&html`<${ProfileDrawer} key=${path[0]} id=${path[0]} tab=${path[1]} rows=${rows} />`}</div>
+    <${ProfileBulk} ...${{selection,rows,total:total??0}} />
+    <p class="visually-hidden" role="status">${total!==null&&filtered?`${number(total,atLeast)} profiles match`:""}</p>
+  </div>`}function NoProfiles({filtered}){let app=useApp();return filtered?html`<${Empty} title="No matches" drawing=${!1}><p>No profile matches this search.</p>
+      <button type="button" class="button" onClick=${()=>app.router.refine(Object.fromEntries(FILTERS.map(name=>[name,""])))}>Show all profiles</button><//>`:html`<${Empty} title="No profiles yet"><p>A profile is a browser of its own, with its own cookies, tabs and proxy.</p>
+    <button type="button" class="button primary" onClick=${()=>create(app)}><${Icon} name="plus" />New profile</button><//>`}function create(app){app.open(ProfileDialog,
+{})}function edit(app,profile,rows){app.open(ProfileDialog,{profile,done:changed=>rows.patch(profile.id,changed)})}function chooseProxy(app,profile,rows){app.open(
+ProxyDialog,{profile,done:changed=>rows.patch(profile.id,changed)})}function canStart({status}){return status==="stopped"||status==="failed"}function RowActions({
+profile,rows}){let app=useApp(),busy=useStore(app.busy).has(profile.id),offline=useStore(app.offline),{name,status}=profile,running=status==="running";return html`<div class="actions">
+    ${running&&html`<a class="icon-button" href=${viewOf(profile.id)} aria-label=${`View ${name}`} title="View"><${Icon} name="eye" /></a>`}
+    ${running||status==="stopping"?html`<button type="button" class="button small" disabled=${offline} aria-disabled=${busy||!running} aria-label=${`Stop ${name}`} onClick=${()=>stop(
+app,profile,rows)}><${Icon} name="stop" />Stop</button>`:html`<button type="button" class="button small go" disabled=${offline} aria-disabled=${busy||status==="\
+starting"} aria-label=${`Start ${name}`} onClick=${()=>start(app,profile,rows)}><${Icon} name="play" />Start</button>`}
+    <${Menu} label=${`More for ${name}`} items=${[running&&{label:"Connect",icon:"plug",run:()=>connect(app,profile,rows)},{label:"Edit",icon:"edit",keys:"E",run:()=>edit(
+app,profile,rows)},{label:"Choose a proxy",icon:"proxies",keys:"P",run:()=>chooseProxy(app,profile,rows)},"line",{label:"Move to trash",icon:"trash",danger:!0,run:()=>askToDelete(
+app,profile,rows)}]} />
+  </div>`}function CheckAll({workspace}){let app=useApp(),ending=T(null),[state,setState]=d(null);A(()=>()=>ending.current?.abort(),[]);let begin2=async()=>{let controller=new AbortController;
+ending.current=controller;let sum={total:0,alive:0,dead:0};setState({...sum});let drawn=0;try{await app.api.lines("/proxies/check-all",workspace?{workspaceId:workspace}:
+{},controller.signal,total=>{sum.total=total},result=>{sum[result.ok?"alive":"dead"]+=1,drawn||(drawn=requestAnimationFrame(()=>{drawn=0,controller.signal.aborted||
+setState({...sum})}))}),app.toasts.say({text:`${sum.alive} of ${sum.total} proxies work.`,tone:sum.dead?"plain":"good"})}catch(problem){problem.name!=="AbortErr\
+or"&&app.fail("The proxies were not all checked",problem)}cancelAnimationFrame(drawn),ending.current=null,setState(null)};if(!state)return html`<button type="button" class="button" onClick=${begin2}><${Icon} name="pulse" />Check all</button>`;
+let done=state.alive+state.dead;return html`<div class="checking">
+    <progress max=${state.total||1} value=${done} aria-label="Proxies checked"></progress>
+    <span class="number">${done} of ${state.total}</span>
+    <button type="button" class="button small" onClick=${()=>ending.current?.abort()}>Stop</button>
+  </div>`}function ProxyForm({proxy,done,close}){let app=useApp(),[read2,setRead]=d(proxy?null:{data:null,etag:null}),[problem,setProblem]=d(null),load=()=>(setProblem(null),
+app.api.full("GET",`/proxies/${encodeURIComponent(proxy.id)}`).then(setRead,fault=>{setRead(null),setProblem(fault)}));return A(()=>{proxy&&load()},[]),html`<${Dialog} sheet title=${proxy?
+html`Edit <${Name}>${proxyName(proxy)}<//>`:"Add a proxy"} close=${close}>
+    ${read2?html`<${Fields} key=${read2.etag} proxy=${read2.data} etag=${read2.etag} ...${{done,close,load}} />`:html`<div class="dialog-content"><${ProblemBox} problem=${problem} />${problem?
+html`<button type="button" class="button" onClick=${load}>Try again</button>`:html`<${Waiting} />`}</div>`}
+  <//>`}function Fields({proxy,etag,done,close,load}){let app=useApp(),workspace=useStore(app.model.workspace),form=useForm(toValues2(proxy,workspace)),[byLine,
+setByLine]=d(!proxy),[result,setResult]=d(null),save=async values=>{let body=proxy?changes2(proxy,values):toBody2(values,byLine),saved=proxy?await app.api.put(`\
+/proxies/${encodeURIComponent(proxy.id)}`,body,{headers:etag?{"If-Match":etag}:{}}):await app.api.post("/proxies",body);app.proxies.keep(saved),close(),done(saved)},
+tryOut=()=>form.send(async values=>{setResult(null),setResult(await app.api.post("/proxies/check",toBody2(values,byLine,!0)))}),change=line=>{setByLine(line),setResult(
+null),form.setProblem(null)},explain=problem=>problem.code==="etag_mismatch"?html`<button type="button" class="button small" onClick=${load}>Load what is there now</button>`:
+problem.body?.existingId&&html`<${Existing} id=${problem.body.existingId} />`,foot=html`
+    ${!proxy&&html`<button type="button" class="button apart" disabled=${form.busy} onClick=${tryOut}>${form.busy?"One moment…":"Check first"}</button>`}
+    <button type="button" class="button" onClick=${close}>Cancel</button>
+    <button class="button primary" disabled=${form.busy}>${form.busy?"One moment…":proxy?"Save":"Add proxy"}</button>`;return html`<${Form} form=${form} work=${save} foot=${foot} explain=${explain}>
+    ${!proxy&&html`<${Ways} byLine=${byLine} change=${change} />`}
+    ${byLine?html`<${PastedLine} form=${form} />`:html`<${Parts} form=${form} proxy=${proxy} />`}
+    <div role="status">${result&&html`<div class="panel"><${CheckResult} result=${result} /></div>`}</div>
+    <${Labels} form=${form} proxy=${proxy} />
+  <//>`}function Existing({id}){let proxy=useProxy(id);return proxy&&html`<p>It is the one called <${Name}>${proxyName(proxy)}<//>.</p>`}function Ways({byLine,change}){
+return html`<fieldset class="segments"><legend class="visually-hidden">How to enter it</legend>
+    <label class="segment"><input type="radio" name="way" checked=${byLine} onChange=${()=>change(!0)} /><span>One line</span></label>
+    <label class="segment"><input type="radio" name="way" checked=${!byLine} onChange=${()=>change(!1)} /><span>Fields</span></label>
+  </fieldset>`}function PastedLine({form}){return html`<div class="fields">
+    <${Text} form=${form} name="url" label="Address" wide autofocus class="mono" placeholder="socks5://user:password@host:1080"
+      hint=${html`Or as providers write it, <code>host:port:user:password</code>, which is taken as SOCKS5. Another kind comes first: <code>http://</code>, <code>https://</code> or <code>socks4://</code>.`} />
+  </div>`}function Parts({form,proxy}){let{values}=form,saved=proxy?.hasPassword&&!values.forget,moved=saved&&!values.password&&isElsewhere(proxy,values),asked=moved&&
+"The saved password was given for the old server. Type it again for this one, or have it forgotten. Only a key that may read passwords can do without.",again=form.
+faults("password").some(fault=>fault.message.startsWith("must be given again"));return html`<div class="fields">
+    <${Choice} form=${form} name="type" label="Type" wide options=${Object.entries(PROXY_TYPES)}
+      hint=${values.type==="socks4"&&"SOCKS4 knows a user name only, no password."} />
+    <${Text} form=${form} name="host" label="Host" class="mono" placeholder="proxy.example.net" />
+    <${Text} form=${form} name="port" label="Port" class="mono" inputmode="numeric" placeholder="1080" />
+    <${Text} form=${form} name="username" label="User name" optional autocomplete="off" />
+    ${values.type!=="socks4"&&html`<${Text} form=${form} name="password" label="Password" optional type="password" autocomplete="new-password"
+      placeholder=${moved?"Type it again":saved?"Saved. Type to replace it.":""} hint=${asked}
+      say=${again&&"Type the password again: the saved one does not go to another server."} />`}
+    ${values.type!=="socks4"&&proxy?.hasPassword&&html`<label class="tick wide"><input type="checkbox" checked=${form.values.forget} onChange=${event=>form.set(
+"forget",event.currentTarget.checked)} />
+      <span>Forget the saved password</span></label>`}
+  </div>`}function isElsewhere(proxy,values){return values.type!==proxy.type||values.host.trim().toLowerCase()!==proxy.host||number2(values.port)!==proxy.port}function Labels({
+form,proxy}){let known=useStore(useApp().model.workspaces);return html`<fieldset class="group"><legend>For you</legend><div class="fields">
+    <${Text} form=${form} name="name" label="Name" optional wide placeholder="Berlin, home line" />
+    <${TagField} form=${form} name="tags" label="Tags" />
+    <${Lines} form=${form} name="notes" label="Notes" optional rows=${2} />
+    ${!proxy&&html`<${Text} form=${form} name="workspaceId" label="Workspace" wide placeholder="default" list="known-workspaces" hint="Profiles of the same workspace can use it." />
+      <datalist id="known-workspaces">${known.map(id=>html`<option key=${id} value=${id} />`)}</datalist>`}
+  </div></fieldset>`}function toValues2(proxy,workspace){let p=proxy||{};return{url:"",type:p.type||"socks5",host:p.host||"",port:p.port?String(p.port):"",username:p.
+username||"",password:"",forget:!1,name:p.name||"",tags:p.tags||[],notes:p.notes||"",workspaceId:p.workspaceId||workspace}}function toBody2(values,byLine,bare=!1){
+let body=byLine?{url:values.url.trim()}:{type:values.type,host:values.host.trim(),port:number2(values.port)},given={workspaceId:values.workspaceId.trim()};byLine||
+Object.assign(given,{username:values.username,password:values.type==="socks4"?"":values.password}),bare||Object.assign(given,{name:values.name.trim(),notes:values.
+notes});for(let[name,value]of Object.entries(given))value&&(body[name]=value);return!bare&&values.tags.length&&(body.tags=values.tags),body}function changes2(proxy,values){
+let wanted={type:values.type,host:values.host.trim(),port:number2(values.port),username:values.username||null,name:values.name.trim(),tags:values.tags,notes:values.
+notes},known={...toValues2(proxy,""),port:proxy.port,username:proxy.username||null},body=Object.fromEntries(Object.entries(wanted).filter(([name,value])=>JSON.stringify(
+value)!==JSON.stringify(known[name]))),none=values.forget||!values.username||values.type==="socks4";return values.password&&values.type!=="socks4"?body.password=
+values.password:proxy.hasPassword&&none&&(body.password=null),body}function ProxyDrawer({id,tab,rows}){let object=useObject(`/proxies/${encodeURIComponent(id)}`,({type,data})=>type.startsWith("proxy.")&&(!data?.id||data.id===id)),
+proxy=object.data||rows.find(id),tabs=[{id:"overview",label:"Overview",draw:()=>html`<${Overview2} proxy=${proxy} />`}];return html`<${Drawer} label="Proxy" title=${proxy?
+html`<${Name}>${proxyName(proxy)}<//>`:"Proxy"} tab=${tab} tabs=${tabs} problem=${object.problem} ready=${!!proxy}
+    below=${proxy&&html`<${Status} of=${PROXY_STATUS[proxy.status]||PROXY_STATUS.unknown} />${proxy.lastCheck?.ok&&html`<${Country} code=${proxy.lastCheck.country} /><span class="number">${proxy.
+lastCheck.exitIp}</span>`}`}
+    actions=${proxy&&html`<${DrawerActions2} proxy=${proxy} object=${object} />`} />`}function DrawerActions2({proxy,object}){let app=useApp(),busy=useStore(app.
+busy).has(proxy.id),offline=useStore(app.offline);return html`<button type="button" class="button small" disabled=${offline||busy} onClick=${()=>check(app,proxy)}><${Icon} name="pulse" />Check</button>
+    <button type="button" class="button small" onClick=${()=>app.open(ProxyForm,{proxy,done:changed=>{object.reload(),changed.status==="unknown"&&check(app,changed)}})}><${Icon} name="edit" />Edit</button>`}
+function Overview2({proxy}){return html`
+    ${proxy.lastCheck&&html`<section><h3>Last check, <${Ago} time=${proxy.lastCheck.checkedAt} /></h3><${CheckResult} result=${proxy.lastCheck} /></section>`}
+    <${Facts2} pairs=${[["Type",PROXY_TYPES[proxy.type]||proxy.type],["Address",html`<bdi class="mono">${address(proxy.host,proxy.port)}</bdi>`],["User name",proxy.
+username&&html`<bdi>${proxy.username}</bdi>`],["Password",proxy.hasPassword?"Saved":"None"],["Profiles",proxy.profileCount>0?html`<a href=${href("profiles",new URLSearchParams(
+{proxyId:proxy.id}))}>${count(proxy.profileCount,"profile")}</a>`:"Not used"],["Tags",proxy.tags?.length>0&&html`<${Tags} tags=${proxy.tags} most=${20} />`],["N\
+otes",proxy.notes&&html`<bdi>${proxy.notes}</bdi>`],["Created",html`<${Ago} time=${proxy.createdAt} />`],["Workspace",html`<bdi>${proxy.workspaceId}</bdi>`],["I\
+D",html`<span class="mono">${proxy.id}</span>`]]} />`}var AT_ONCE2=4,PAGE=200;async function chosenOf(app,selection,query){let{all,ids}=selection.state.value;if(!all)return[...ids].map(([id,name])=>({id,name}));let out=[];
+for(let page=1;;page++){let{data,hasMore}=await app.api.get("/proxies",{...query,page,limit:PAGE});if(out.push(...data.filter(({id})=>!ids.has(id)).map(proxy=>({
+id:proxy.id,name:proxyName(proxy),tags:proxy.tags}))),!hasMore)return out}}function one(call){return part=>Promise.all(part.map(item=>call(item).then(()=>({id:item.
+id}),error=>({id:item.id,error}))))}function ProxyBulk2({selection,rows,total}){let app=useApp(),size=()=>selection.size(total),begin2=(verb,call,part=AT_ONCE2)=>chosenOf(
+app,selection,rows.query).then(items=>(selection.clear(),app.works.each({title:`${verb} ${count(items.length,"proxy","proxies")}`,items,size:part,call}))).catch(
+problem=>app.fail("Nothing was begun",problem)),path=({id})=>`/proxies/${encodeURIComponent(id)}`,check2=()=>begin2("Checking",one(item=>app.api.post(`${path(item)}\
+/check`)),16),remove=()=>app.open(ConfirmDialog,{title:`Delete ${count(size(),"proxy","proxies")}?`,verb:"Delete",work:async()=>{begin2("Deleting",one(item=>app.
+api.delete(path(item))))},children:html`<p>Their saved passwords are removed. A proxy that profiles still use is kept, and listed afterwards.</p>`}),tag=(action,tags)=>begin2(
+"Tagging",one(async item=>{let now=await app.api.get(path(item)),next=action==="tag"?[...new Set([...now.tags,...tags])]:now.tags.filter(other=>!tags.includes(other));
+await app.api.put(path(item),{tags:next})}));return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.atLeast} what="proxie" actions=${[
+{label:"Check",icon:"pulse",run:check2},{label:"Tag…",icon:"tag",run:()=>app.open(TagDialog,{size:size(),tag})},{label:"Delete",icon:"trash",danger:!0,run:remove}]} />`}
+function TagDialog({size,tag,close}){let form=useForm({tags:[],action:"tag"}),send=async({tags,action})=>{tag(action,tags),close()};return html`<${Dialog} title="Change tags" lead=${count(
+size,"proxy","proxies")} close=${close}><${Form} form=${form} work=${send} foot=${html`
+    <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${!form.values.tags.length}>Apply</button>`}>
+    <div class="fields"><${Choice} form=${form} name="action" label="Change" wide options=${[["tag","Add these tags"],["untag","Remove these tags"]]} />
+      <${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." /></div><//><//>`}var NOTHING2=html`<span class="muted">–</span>`,PROXY_FILTERS=["search","status","tag","type","country"];function onProxyEvent({type,data},rows){type.startsWith(
+"proxy.")?rows.changed(data?.id,["proxy.created","proxy.deleted"].includes(type)||!data?.id):(["profile.created","profile.batch_created","profile.deleted","prof\
+ile.restored"].includes(type)||type==="profile.updated"&&data?.changed?.includes("proxyId"))&&rows.changed(null,!0)}function isRefined2(query){return PROXY_FILTERS.
+some(name=>query[name]?.length>0)||!["","createdAt"].includes(query.sort)}function filtersOf(tags){return[{name:"status",label:"State",options:Object.entries(PROXY_STATUS).
+map(([value,{text}])=>[value,text])},{name:"type",label:"Type",options:Object.keys(PROXY_TYPES).map(type=>[type,typeName(type)])},{name:"tag",label:"Tag",many:!0,
+panel:FreeFilter({suggestions:tags,placeholder:"residential"})},{name:"country",label:"Country",panel:FreeFilter({placeholder:"DE",pattern:"[A-Za-z]{2}"}),text:code=>countryName(
+code.toUpperCase())}]}function typeName(type){return(PROXY_TYPES[type]||type).replace(/ .*/,"")}function proxyColumns({open,choose}){return[{id:"name",label:"Pr\
+oxy",min:200,grow:2.4,sort:"name",first:"asc",always:!0,draw:proxy=>html`<${NameCell2} proxy=${proxy} open=${open} />`},{id:"status",label:"State",width:118,rank:1,
+card:!0,draw:proxy=>html`<${StateCell} proxy=${proxy} />`},{id:"exit",label:"Exit",min:210,grow:2,sort:"country",first:"asc",rank:2,card:!0,draw:proxy=>html`<${ExitCell} proxy=${proxy} />`},
+{id:"latency",label:"Latency",width:96,numeric:!0,sort:"latency",first:"asc",rank:4,draw:({lastCheck})=>lastCheck?.ok&&lastCheck.latencyMs!=null?span(lastCheck.
+latencyMs):NOTHING2},{id:"uptime",label:"Uptime",width:88,numeric:!0,rank:6,draw:({uptime})=>uptime==null?NOTHING2:`${Math.floor(uptime*100)} %`},{id:"checked",
+label:"Checked",width:118,sort:"checkedAt",rank:3,card:!0,draw:proxy=>html`<${CheckedCell} proxy=${proxy} />`},{id:"profiles",label:"Profiles",width:92,numeric:!0,
+rank:5,draw:({id,profileCount})=>profileCount>0?html`<a href=${href("profiles",new URLSearchParams({proxyId:id}))} aria-label=${count(profileCount,"profile")}>${number(
+profileCount)}</a>`:NOTHING2},{id:"tags",label:"Tags",min:120,grow:1,rank:7,draw:proxy=>html`<${Tags} tags=${proxy.tags} choose=${choose} most=${2} />`},{id:"cr\
+eated",label:"Created",width:112,sort:"createdAt",rank:9,hidden:!0,draw:({createdAt})=>html`<span class="muted"><${Ago} time=${createdAt} /></span>`},{id:"user",
+label:"User name",width:130,rank:8,hidden:!0,draw:({username})=>username?html`<bdi class="one-line">${username}</bdi>`:NOTHING2},{id:"notes",label:"Notes",min:140,
+grow:1,rank:10,hidden:!0,draw:({notes})=>notes?html`<bdi class="one-line" title=${notes}>${notes}</bdi>`:NOTHING2},{id:"id",label:"ID",width:292,rank:12,hidden:!0,
+draw:({id})=>html`<span class="mono">${id}</span>`}]}function NameCell2({proxy,open}){let name=proxyName(proxy);return html`<span class="two-lines"><button type="button" class="link title" title=${name} onClick=${()=>open(
+proxy)}><${Name}>${name}<//></button>
+    <span class="sub">${typeName(proxy.type)}${proxy.name?html` · <bdi>${address(proxy.host,proxy.port)}</bdi>`:""}${proxy.username?html` · <bdi>${proxy.username}</bdi>`:
+""}</span></span>`}var CHECKING={text:"Checking",tone:"wait"};function StateCell({proxy}){let busy=useStore(useApp().busy).has(proxy.id);return html`<${Status} of=${busy?
+CHECKING:PROXY_STATUS[proxy.status]||PROXY_STATUS.unknown} />`}function ExitCell({proxy}){let{status,lastCheck}=proxy;if(status==="dead"&&lastCheck){let{happened,
+advice}=faultWords(lastCheck.error)||{happened:"The check failed.",advice:""};return html`<span class="two-lines"><span class="one-line bad-text" title=${happened}>${happened}</span><span class="sub" title=${advice}>${advice}</span></span>`}
+return lastCheck?.ok?html`<span class="two-lines"><span class="with-flag"><${Country} code=${lastCheck.country} name=${lastCheck.countryName} /> <span class="number">${lastCheck.
+exitIp}</span></span>
+    ${lastCheck.timezone&&html`<span class="sub">${lastCheck.timezone}</span>`}</span>`:NOTHING2}function CheckedCell({proxy}){let app=useApp();return proxy.lastCheck?
+html`<button type="button" class="link muted" title="What the check found" onClick=${()=>app.open(CheckDialog,{proxy,result:proxy.lastCheck})}><${Ago} time=${proxy.
+lastCheck.checkedAt} /></button>`:html`<span class="muted">Never</span>`}function ProxiesPage({params,path}){let app=useApp(),workspaceId=useStore(app.model.workspace),
+order=useSort(params,"createdAt"),query={...Object.fromEntries(PROXY_FILTERS.map(name=>[name,name==="tag"?params.getAll(name):params.get(name)||""])),workspaceId,
+sort:order.sort,order:order.order},{rows,selection,view}=useList("/proxies",query,onProxyEvent,{filtered:isRefined2}),open=proxy=>app.router.open(proxy.id),columns=useColumns(
+"proxies",()=>proxyColumns({open,choose:tag=>app.router.refine({tag})})),filtered=PROXY_FILTERS.some(name=>params.get(name)),{total,atLeast}=view,known=()=>[...new Set(
+rows.loaded().flatMap(({tags})=>tags||[]))].sort();return html`<div class="page">
+    <header class="page-head">
+      <h1 tabindex="-1">Proxies ${total!==null&&html`<span class="total number">${number(total,atLeast)}</span>`}</h1>
+      <div class="tools">
+        <${SearchBox} value=${params.get("search")||""} label="Search proxies" change=${search2=>app.router.refine({search:search2},{replace:!0})} />
+        ${total>0&&html`<${CheckAll} workspace=${workspaceId} />`}
+        <button type="button" class="button" onClick=${()=>app.open(ImportForm,{})}><${Icon} name="upload" /><span>Import</span></button>
+        <button type="button" class="button primary" onClick=${()=>add(app)}><${Icon} name="plus" /><span>Add proxy</span></button>
+      </div>
+    </header>
+    ${(filtered||total!==0)&&html`<div class="filters"><${Chips} filters=${filtersOf(known)} params=${params} /><${ViewMenu} columns=${columns} ...${order} /></div>`}
+    <${GridProblem} rows=${rows} />
+    <div class="page-body">${total===0&&!view.problem?html`<${NoProxies} filtered=${filtered} />`:html`<${Grid} label="Proxies" ...${{rows,columns,selection,open}} ...${order} opened=${path[0]}
+      what=${proxyName} tone=${({status})=>`is-${status}`} actionsWidth=${128}
+      actions=${proxy=>html`<${RowActions2} proxy=${proxy} />`} keys=${{c:proxy=>check(app,proxy),e:proxy=>edit2(app,proxy),Delete:proxy=>askToDeleteProxy(app,proxy)}} />`}
+      ${path[0]&&html`<${ProxyDrawer} key=${path[0]} id=${path[0]} tab=${path[1]} rows=${rows} />`}</div>
+    <${ProxyBulk2} ...${{selection,rows,total:total??0}} />
+    <p class="visually-hidden" role="status">${total!==null&&filtered?`${number(total,atLeast)} proxies match`:""}</p>
+  </div>`}function NoProxies({filtered}){let app=useApp();return filtered?html`<${Empty} title="No matches" drawing=${!1}><p>No proxy matches this search.</p>
+      <button type="button" class="button" onClick=${()=>app.router.refine(Object.fromEntries(PROXY_FILTERS.map(name=>[name,""])))}>Show all proxies</button><//>`:
+html`<${Empty} title="No proxies yet"><p>A profile’s traffic goes out through its proxy. Sites see the proxy’s address, not yours.</p>
+    <div class="choices"><button type="button" class="button primary" onClick=${()=>add(app)}><${Icon} name="plus" />Add proxy</button>
+    <button type="button" class="button" onClick=${()=>app.open(ImportForm,{})}><${Icon} name="upload" />Import a list</button></div><//>`}function add(app){app.
+open(ProxyForm,{done:proxy=>check(app,proxy)})}function edit2(app,proxy){app.open(ProxyForm,{proxy,done:changed=>changed.status==="unknown"&&check(app,changed)})}
+function RowActions2({proxy}){let app=useApp(),busy=useStore(app.busy).has(proxy.id),offline=useStore(app.offline),name=proxyName(proxy);return html`<div class="actions">
+    <button type="button" class="button small" disabled=${offline} aria-disabled=${busy} aria-label=${`Check ${name}`} onClick=${()=>check(app,proxy)}><${Icon} name="pulse" />Check</button>
+    <${Menu} label=${`More for ${name}`} items=${[{label:"Edit",icon:"edit",keys:"E",run:()=>edit2(app,proxy)},proxy.lastCheck&&{label:"Last check",icon:"pulse",
+run:()=>app.open(CheckDialog,{proxy,result:proxy.lastCheck})},proxy.rotateUrl&&{label:"Rotate the exit",icon:"reload",run:()=>rotate(app,proxy)},{label:"Show it\
+s profiles",icon:"profiles",run:()=>app.router.go(href("profiles",new URLSearchParams({proxyId:proxy.id})))},"line",{label:"Delete",icon:"trash",danger:!0,run:()=>askToDeleteProxy(
+app,proxy)}]} />
+  </div>`}function rotate(app,proxy){return app.during(proxy.id,async()=>{try{let{before,exitIp,changed}=await app.api.post(`/proxies/${encodeURIComponent(proxy.
+id)}/rotate`);app.toasts.say({text:changed?`${proxyName(proxy)} has a new exit.`:`${proxyName(proxy)} kept its exit.`,more:[before,changed&&exitIp].filter(Boolean).
+join(" → "),tone:changed?"good":"plain"})}catch(problem){app.fail(`${proxyName(proxy)} was not rotated`,problem)}})}var USAGE_MS=5e3,NOTHING3=html`<span class="muted">–</span>`;function useUsage(api){let[usage]=d(()=>new Store(new Map));return A(()=>{let ending=new AbortController,
+timer=0,read2=async()=>{if(clearTimeout(timer),!document.hidden){let answer=await api.get("/runs",{},{signal:ending.signal}).catch(()=>null);if(ending.signal.aborted)
+return;answer&&usage.set(new Map(answer.data.map(run=>[run.profileId,run.usage])))}clearTimeout(timer),timer=setTimeout(read2,USAGE_MS)},visible=()=>document.hidden||
+read2();return read2(),document.addEventListener("visibilitychange",visible),()=>{ending.abort(),clearTimeout(timer),document.removeEventListener("visibilitycha\
+nge",visible)}},[api]),usage}function runColumns(usage,open){return[{id:"name",label:"Profile",min:200,grow:2,sort:"name",first:"asc",always:!0,draw:profile=>html`${profile.
+status==="running"&&html`<${Preview} profile=${profile} />`}<button type="button" class="link title" title=${profile.name} onClick=${()=>open(profile)}><${Name}>${profile.
+name}<//></button>`},{id:"exit",label:"Exit",min:150,grow:1.2,rank:1,card:!0,draw:({run})=>html`<${Exit2} run=${run||{}} />`},{id:"for",label:"Running for",width:122,
+sort:"lastStartedAt",rank:2,card:!0,draw:({run})=>html`<${For} run=${run} />`},{id:"resources",label:"Resources",width:148,numeric:!0,rank:3,card:!0,draw:({id})=>html`<${Resources} usage=${usage} id=${id} />`},
+{id:"traffic",label:"Traffic",width:140,numeric:!0,rank:5,draw:({id})=>html`<${Traffic} usage=${usage} id=${id} />`},{id:"clients",label:"Clients",width:112,rank:4,
+draw:({id})=>html`<${Clients} usage=${usage} id=${id} />`},{id:"identity",label:"Identity",min:150,grow:1,rank:6,draw:({run})=>html`<${Identity2} effective=${run?.
+effective} />`},{id:"isolation",label:"Isolation",width:148,rank:7,draw:({run})=>html`<${Isolation} isolation=${run?.isolation} />`},{id:"browser",label:"Browse\
+r",width:190,rank:8,hidden:!0,draw:({run})=>run?.browser?html`<span class="one-line">${run.browser.product} ${run.browser.version}${run.headless?", headless":""}</span>`:
+NOTHING3},{id:"pid",label:"Process",width:92,numeric:!0,rank:9,hidden:!0,draw:({run})=>run?.pid??NOTHING3}]}function Exit2({run}){return run.proxy?html`<span class="with-flag"><${Country} code=${run.
+proxy.country} /> ${run.proxy.exitIp?html`<span class="number">${run.proxy.exitIp}</span>`:html`<span class="muted">Not known yet</span>`}</span>`:html`<span class="muted">Direct</span>`}
+function For({run}){let now=useNow();return run?.startedAt?html`<time class="number" datetime=${run.startedAt} title=${moment(run.startedAt)}>${lasting(run.startedAt,
+now)}</time>`:NOTHING3}var MEMORY={__proto__:null,pss:"Memory, with its share of what processes share (PSS)",rss:"Memory of its processes; what they share count\
+s for each (RSS)"};function Resources({usage,id}){let now=useStore(usage).get(id);if(!now)return NOTHING3;let{cpuPercent:cpu,memoryBytes:memory2,memoryKind,processes}=now,
+parts=[memory2==null?"":bytes(memory2),cpu==null?"":`CPU ${cpu<10?cpu.toFixed(1):Math.round(cpu)} %`].filter(Boolean).join(" · ");return html`<span class="one-line" title=${[
+MEMORY[memoryKind],processes!=null&&count(processes,"process","processes")].filter(Boolean).join(". ")}>${parts||"–"}</span>`}function Traffic({usage,id}){let{
+bytesUp:up,bytesDown:down}=useStore(usage).get(id)||{};return up==null&&down==null?NOTHING3:html`<span class="one-line">↓ ${bytes(down||0)} ↑ ${bytes(up||0)}</span>`}
+function Clients({usage,id}){let{clients=0,viewers=0}=useStore(usage).get(id)||{},words=[clients>0&&count(clients,"client"),viewers>0&&count(viewers,"viewer")].
+filter(Boolean);return words.length?html`<span class="two-lines">${words.map(one2=>html`<span class="one-line" key=${one2}>${one2}</span>`)}</span>`:NOTHING3}function Identity2({
+effective}){if(!effective?.os)return NOTHING3;let{os,browserVersion,timezone,locale}=effective;return html`<span class="two-lines"><span class="one-line">${SYSTEMS[os]||
+os} ${browserVersion}</span><span class="sub">${[timezone,[].concat(locale||[])[0]].filter(Boolean).join(" · ")}</span></span>`}function Isolation({isolation}){
+if(!isolation)return NOTHING3;let network={__proto__:null,namespace:"Own network",loopback:"Own relay"}[isolation.network]||isolation.network;return html`<span class="two-lines"><span class="one-line">${network}</span><span class="sub">${isolation.
+files==="namespace"?"Own files · ":""}${isolation.sandbox?"Sandbox on":html`<span class="bad-text">Sandbox off</span>`}</span></span>`}function RunningPage({params,
+path}){let app=useApp(),workspaceId=useStore(app.model.workspace),order=useSort(params,"lastStartedAt"),[wall,setWall]=d(()=>recall("running.wall",!1)),{rows,selection,
+view}=useList("/profiles",{status:"running",search:params.get("search")||"",workspaceId,sort:order.sort,order:order.order},onProfileEvent),usage=useUsage(app.api),
+open=profile=>app.router.open(profile.id),columns=useColumns("running",()=>runColumns(usage,open)),{total,atLeast}=view,show=on=>{setWall(on),remember("running.\
+wall",on||null)};return html`<div class="page">
+    <header class="page-head">
+      <h1 tabindex="-1">Running ${total!==null&&html`<span class="total number">${number(total,atLeast)}</span>`}</h1>
+      ${(total>0||params.get("search"))&&html`<div class="tools">
+        <${SearchBox} value=${params.get("search")||""} label="Search running profiles" change=${search2=>app.router.refine({search:search2},{replace:!0})} />
+        <div class="segments" role="group" aria-label="Show as"><button type="button" class="segment-button" aria-pressed=${!wall} onClick=${()=>show(!1)}>List</button>
+          <button type="button" class="segment-button" aria-pressed=${wall} onClick=${()=>show(!0)}>Wall</button></div>
+        ${!wall&&html`<${ViewMenu} columns=${columns} ...${order} />`}
+      </div>`}
+    </header>
+    <${GridProblem} rows=${rows} />
+    <div class="page-body">${total===0&&!view.problem&&html`<${NothingRuns} />`}
+    ${total!==0&&(wall?html`<${Wall} rows=${rows} view=${view} />`:html`<${Grid} label="Running browsers" ...${{rows,columns,selection,open}} ...${order} opened=${path[0]}
+      what=${({name})=>name} tone=${({status})=>`is-${status}`} actionsWidth=${152} actions=${profile=>html`<${RowActions} profile=${profile} rows=${rows} />`}
+      keys=${{s:profile=>stop(app,profile,rows),v:profile=>app.router.go(viewOf(profile.id)),c:profile=>connect(app,profile,rows)}} />`)}
+      ${path[0]&&html`<${ProfileDrawer} key=${path[0]} id=${path[0]} tab=${path[1]} rows=${rows} />`}</div>
+    <${ProfileBulk} ...${{selection,rows,total:total??0}} />
+  </div>`}function Wall({rows,view}){return A(()=>rows.want(0,view.total??0),[view.version]),html`<ul class="wall" aria-label="Running browsers">${rows.loaded().
+map(profile=>html`<li key=${profile.id} class="tile" data-id=${profile.id}>
+    <${Preview} profile=${profile} large />
+    <div class="tile-foot"><span class="tile-name"><${Country} code=${profile.run?.proxy?.country} bare /><${Name}>${profile.name}<//></span>
+      <a class="icon-button" href=${viewOf(profile.id)} aria-label=${`View ${profile.name}`} title="View"><${Icon} name="eye" /></a></div></li>`)}</ul>`}function NothingRuns(){
+let app=useApp(),[last,setLast]=d([]);return A(()=>{app.api.get("/profiles",{sort:"lastStartedAt",limit:3,page:1,neverStarted:!1}).then(({data})=>setLast(data),
+()=>{})},[]),html`<${Empty} title="Nothing is running"><p>Start a profile, and its browser shows up here.</p>
+    ${last.length>0&&html`<ul class="last-started" aria-label="Started last">${last.map(profile=>html`<li key=${profile.id}><${StartAgain} profile=${profile} /></li>`)}</ul>`}
+    <a class="button" href=${href("profiles")}>All profiles</a><//>`}function StartAgain({profile}){let app=useApp(),busy=useStore(app.busy).has(profile.id);return html`<button type="button" class="button" aria-disabled=${busy} onClick=${()=>app.
+start(profile)}><${Icon} name="play" /><span>Start <bdi>${profile.name}</bdi></span></button>`}function sameView(view,params){let sorted=all=>[...new URLSearchParams(all)].map(pair=>pair.join("=")).sort().join("&");return sorted(view)===sorted(params)}function SaveView({
+params,close}){let app=useApp(),form=useForm({label:""});return html`<${Dialog} title="Save this view" lead="It is kept in this browser, in the sidebar." close=${close}><${Form} form=${form} work=${async({
+label})=>{app.saveView({label:label.trim(),params}),close()}} foot=${html`
+    <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${!form.values.label.trim()}>Save</button>`}>
+    <${Text} form=${form} name="label" label="Name" autofocus maxlength="40" placeholder="Shops in Germany" /><//><//>`}var PLACES2=[{name:"profiles",label:"Profiles",count:({profiles})=>profiles.total},{name:"proxies",label:"Proxies",count:({proxies})=>proxies.total},{name:"runn\
+ing",label:"Running",count:({profiles})=>profiles.running},{name:"trash",label:"Trash",count:({profiles})=>profiles.trashed}];function Sidebar({route}){let app=useApp(),
+counts=useStore(app.model.counts),[narrow,setNarrow]=d(()=>recall("sidebar.narrow",!1)),fold=()=>{setNarrow(!narrow),remember("sidebar.narrow",narrow?null:!0)};
+return html`<aside class=${narrow?"side is-narrow":"side"}>
+    <a class="brand" href=${href("profiles")} aria-label="Warren"><${Logo} /><span>Warren</span></a>
+    <button type="button" class="find" onClick=${()=>app.openPalette()} aria-label="Search and commands" aria-keyshortcuts="Control+K"><${Icon} name="search" /><span>Search</span><kbd>Ctrl K</kbd></button>
+    <nav class="places" aria-label="Main">
+      ${PLACES2.map(({name,label,count:count2})=>html`<a key=${name} href=${href(name)} title=${narrow?label:void 0}
+        aria-current=${route.name===name&&!(name==="profiles"&&isFiltered(route.params))?"page":void 0}>
+        <${Icon} name=${name} /><span>${label}</span>${counts&&count2(counts)>0&&html`<span class=${name==="running"?"badge is-live":"badge"}>${number(count2(counts))}</span>`}</a>`)}
+    </nav>
+    <${Views} route=${route} counts=${counts} />
+    <${Workspaces} />
+    <div class="side-foot">
+      <${Connection} />
+      <nav class="places" aria-label="More">
+        <a href=${href("settings")} title=${narrow?"Settings":void 0} aria-current=${route.name==="settings"?"page":void 0}><${Icon} name="settings" /><span>Settings</span></a>
+        <a href="docs" title=${narrow?"API":void 0}><${Icon} name="docs" /><span>API</span></a>
+        <button type="button" title=${narrow?"Log out":void 0} onClick=${()=>app.leave()}><${Icon} name="leave" /><span>Log out</span></button>
+        <button type="button" aria-expanded=${!narrow} title=${narrow?"Widen the sidebar":void 0} onClick=${fold}><${Icon} name=${narrow?"expand":"collapse"} /><span>Collapse</span></button>
+      </nav>
+      <${Version} />
+    </div>
+  </aside>`}function Views({route,counts}){let app=useApp(),own=useStore(app.views),present=route.name==="profiles"?route.params:null,unsaved=present&&isFiltered(
+present)&&![...VIEWS,...own].some(view=>sameView(view.params,present)),shown=VIEWS.filter(({name})=>name!=="running").map(view=>({...view,count:counts?.profiles[view.
+name]}));return html`<nav class="places views" aria-label="Views"><p class="side-title">Views</p>
+    ${shown.map(view=>html`<${View} key=${view.name} view=${view} present=${present} tone=${["failed","dead"].includes(view.name)&&view.count>0?"is-bad":""} />`)}
+    ${own.map(view=>html`<${View} key=${`own ${view.label}`} view=${view} present=${present} drop=${()=>app.dropView(view)} />`)}
+    ${unsaved&&html`<button type="button" onClick=${()=>app.open(SaveView,{params:pick(present)})}><${Icon} name="plus" /><span>Save this view</span></button>`}
+  </nav>`}function pick(params){return[...params].filter(([name])=>FILTERS.includes(name)||["sort","order"].includes(name))}function View({view,present,tone="",
+drop}){let app=useApp(),params=new URLSearchParams(view.params),[counted,setCounted]=d(null),event=useStore(app.model.counts);A(()=>{view.count!==void 0||!drop||
+app.api.get("/profiles",{...Object.fromEntries([...params.keys()].map(name=>[name,params.getAll(name)])),workspaceId:app.model.workspace.value,limit:1,page:1}).
+then(({total,totalIsExact})=>setCounted(number(total,totalIsExact===!1)),()=>{})},[event]);let count2=counted??(view.count>0?number(view.count):""),ask=()=>app.
+open(ConfirmDialog,{title:"Remove this view?",verb:"Remove",work:async()=>drop(),children:html`<p><bdi>${view.label}</bdi> is removed from the sidebar. No profile changes.</p>`});
+return html`<span class="view"><a href=${href("profiles",params)} aria-current=${present&&sameView(view.params,present)?"page":void 0}><${Icon} name="bookmark" /><span><bdi>${view.
+label}</bdi></span>
+    ${count2!==""&&html`<span class=${`badge ${tone}`}>${count2}</span>`}</a>
+    ${drop&&html`<button type="button" class="icon-button view-drop" aria-label=${`Remove the view ${view.label}`} onClick=${ask}><${Icon} name="close" /></button>`}</span>`}
+function Workspaces(){let{model}=useApp(),known=useStore(model.workspaces),chosen=useStore(model.workspace);if(known.length<2&&!chosen)return null;let options=chosen&&
+!known.includes(chosen)?[chosen,...known]:known;return html`<label class="workspaces"><span class="side-title">Workspace</span>
+    <select aria-label="Workspace" value=${chosen} onChange=${event=>model.chooseWorkspace(event.currentTarget.value)}>
+      <option value="" selected=${chosen===""}>All</option>
+      ${options.map(id=>html`<option key=${id} value=${id} selected=${id===chosen}>${id}</option>`)}
+    </select>
+  </label>`}var CONNECTION={connecting:["wait","Connecting"],live:["good","Live"],lost:["bad","Connection lost"],off:["quiet","No live updates"]};function Connection(){
+let[tone,words]=CONNECTION[useStore(useApp().model.connection)];return html`<p class="connection status ${tone}" role="status"><span class="dot"></span><span>${words}</span></p>`}
+function Version(){let[version,setVersion]=d("");return A(()=>{fetch("version").then(response=>response.json()).then(answer=>setVersion(String(answer.version||""))).
+catch(()=>{})},[]),version&&html`<p class="version">warren ${version}</p>`}function applyTheme(){let theme=recall("theme","system");document.documentElement.dataset.theme=["light","dark"].includes(theme)?theme:"system"}var KEPT_DAYS=30,DAY_MS=24*3600*1e3,COLUMNS=[{id:"name",label:"Profile",min:200,grow:3,sort:"name",first:"asc",always:!0,draw:({name})=>html`<span class="title"><${Name}>${name}<//></span>`},
+{id:"tags",label:"Tags",min:130,grow:1.3,rank:4,draw:({tags})=>html`<${Tags} tags=${tags} />`},{id:"deleted",label:"Deleted",width:130,rank:1,card:!0,draw:({trashedAt})=>html`<${Ago} time=${trashedAt} />`},
+{id:"left",label:"Days left",width:100,numeric:!0,rank:2,card:!0,draw:({trashedAt})=>html`<${DaysLeft} time=${trashedAt} />`},{id:"workspace",label:"Workspace",
+width:130,rank:5,draw:({workspaceId})=>html`<bdi class="one-line">${workspaceId}</bdi>`}];function DaysLeft({time}){let now=useNow();return String(Math.max(0,Math.
+ceil(KEPT_DAYS-(now-Date.parse(time))/DAY_MS)))}function TrashPage({params}){let app=useApp(),workspaceId=useStore(app.model.workspace),order=useSort(params,"up\
+datedAt"),search2=params.get("search")||"",{rows,selection,view}=useList("/profiles",{trashed:!0,search:search2,workspaceId,sort:order.sort,order:order.order},onProfileEvent),
+columns=useColumns("trash",()=>COLUMNS),{total,atLeast}=view;return html`<div class="page">
+    <header class="page-head"><h1 tabindex="-1">Trash ${total!==null&&html`<span class="total number">${number(total,atLeast)}</span>`}</h1>
+      ${(total>0||search2)&&html`<div class="tools"><${SearchBox} value=${search2} label="Search the trash" change=${text=>app.router.refine({search:text},{replace:!0})} /><${ViewMenu} columns=${columns} ...${order} /></div>`}
+      <p class="lead">Profiles are deleted for good after ${KEPT_DAYS} days.</p></header>
+    <${GridProblem} rows=${rows} />
+    <div class="page-body">${total===0&&!view.problem?html`<${Empty} title=${search2?"No matches":"The trash is empty"} drawing=${!search2} />`:html`<${Grid} label="Deleted profiles" ...${{
+rows,columns,selection}} ...${order}
+      what=${({name})=>name} actionsWidth=${140} actions=${profile=>html`<${RowActions3} profile=${profile} rows=${rows} />`} />`}</div>
+    <${TrashBulk2} ...${{selection,rows,total:total??0}} />
+  </div>`}function RowActions3({profile,rows}){let app=useApp(),busy=useStore(app.busy).has(profile.id);return html`<div class="actions">
+    <button type="button" class="button small" aria-disabled=${busy} aria-label=${`Restore ${profile.name}`} onClick=${()=>restore(app,profile,rows)}><${Icon} name="restore" />Restore</button>
+    <${Menu} label=${`More for ${profile.name}`} items=${[{label:"Delete permanently",icon:"trash",danger:!0,run:()=>askToDestroy(app,profile,rows)}]} /></div>`}
+function TrashBulk2({selection,rows,total}){let app=useApp(),destroy=()=>{let{all,ids}=selection.state.value,items=all?rows.loaded().filter(({id})=>!ids.has(id)).
+map(({id,name})=>({id,name})):[...ids].map(([id,name])=>({id,name}));app.open(ConfirmDialog,{title:`Delete ${count(items.length,"profile")} permanently?`,verb:"\
+Delete permanently",work:async()=>{selection.clear(),app.works.each({title:`Deleting ${count(items.length,"profile")} permanently`,items,size:4,call:part=>Promise.
+all(part.map(({id})=>app.api.delete(`/profiles/${encodeURIComponent(id)}`,{permanent:!0}).then(()=>({id}),error=>({id,error}))))})},children:html`<p>Their cookies, history and files are removed now. This cannot be undone.</p>`})};
+return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.atLeast} what="profile" actions=${[{label:"Restore",icon:"restore",run:()=>batch(
+app,{selection,query:rows.query,total:selection.size(total),action:"restore"})},{label:"Delete permanently",icon:"trash",danger:!0,run:destroy}]} />`}var SHOWN2=200,DONE_MS=8e3,Works=class{list=new Store([]);#last=0;async each({title,items,size=20,call}){let ending=new AbortController,work=this.#begin(title,items.
+length,()=>ending.abort(),failed=>this.each({title,items:failed,size,call}));for(let i=0;i<items.length&&!ending.signal.aborted;i+=size){let part=items.slice(i,
+i+size),results;try{results=await call(part,ending.signal)}catch(error){if(error.name==="AbortError")break;results=part.map(({id})=>({id,error}))}let names=new Map(
+part.map(({id,name})=>[id,name])),failed=results.filter(({error})=>error).map(({id,error})=>({id,name:names.get(id)||id,error}));work.set({...work.value,done:work.
+value.done+part.length,failed:[...work.value.failed,...failed]})}return this.#end(work,ending.signal.aborted),work.value}async follow({title,api,events,start:start2,
+retry}){let job=await start2(),work=this.#begin(title,job.total,()=>api.delete(`/jobs/${encodeURIComponent(job.id)}`).catch(()=>{}),()=>retry(job)),read2=async()=>{
+let now=await api.get(`/jobs/${encodeURIComponent(job.id)}`).catch(problem=>problem.status===404?{...job,status:"cancelled"}:null);return!now||(work.set({...work.
+value,total:now.total,done:now.done,failedCount:now.failed,failed:(now.failures||[]).map(({id,name,error})=>({id,name:name||id,error}))}),now.status==="running")?
+!1:(this.#end(work,now.status==="cancelled"),!0)},unwatch=events.watch(async({type,data})=>{if(type==="everything")return void await read2();!type.startsWith("j\
+ob.")||data?.id!==job.id||(type==="job.progress"?work.set({...work.value,done:data.done,failedCount:data.failed}):await read2()&&unwatch())});return await read2()&&
+unwatch(),work.value}close(work){this.list.set(this.list.value.filter(other=>other!==work))}#begin(title,total,cancel,retry){let work=new Store({id:++this.#last,
+title,total,done:0,failed:[],state:"running",cancel,retry});return this.list.set([...this.list.value.filter(other=>other.value.state==="running"||failures(other.
+value)),work]),work}#end(work,cancelled){work.set({...work.value,state:cancelled?"cancelled":"done"}),failures(work.value)||setTimeout(()=>this.close(work),DONE_MS)}};
+function failures({failed,failedCount}){return Math.max(failed.length,failedCount??0)}function WorkArea(){let{works}=useApp(),list=useStore(works.list);return html`<div class="works">${list.
+map(work=>html`<${WorkPanel} key=${work.value.id} work=${work} />`)}</div>`}function WorkPanel({work}){let app=useApp(),now=useStore(work),{title,total,done,state,
+cancel}=now,failed=failures(now),running=state==="running",words=running?`${number(done)} of ${number(total)}`:state==="cancelled"?`Stopped after ${number(done)}\
+ of ${number(total)}`:`${number(done-failed)} done`;return html`<section class=${`work ${failed?"has-failed":running?"":"is-done"}`} aria-label=${title}>
+    <div class="work-head"><p class="work-title">${title}</p>
+      ${running?html`<button type="button" class="button small" onClick=${cancel}>Cancel</button>`:html`<button type="button" class="icon-button" aria-label="Close" onClick=${()=>app.
+works.close(work)}><${Icon} name="close" /></button>`}</div>
+    ${running&&html`<progress max=${total||1} value=${done} aria-label=${title}></progress>`}
+    <p class="work-words number" role="status"><span>${words}</span>
+      ${failed>0&&html`<button type="button" class="link bad-text" onClick=${()=>app.open(FailedDialog,{work})}>${count(failed,"failed","failed")}: show</button>`}</p>
+  </section>`}function FailedDialog({work,close}){let app=useApp(),now=useStore(work),[busy,setBusy]=d(!1),failed=failures(now),reasons=Map.groupBy?Map.groupBy(
+now.failed.slice(0,SHOWN2),({error})=>problemTitle(error)):new Map([["Failed",now.failed.slice(0,SHOWN2)]]),again=()=>{setBusy(!0),close(),app.works.close(work),
+now.retry(now.failed)};return html`<${Dialog} title=${count(failed,"failed","failed")} lead=${now.title} close=${close}>
+    <div class="dialog-content">${[...reasons].map(([reason,ones])=>html`<section key=${reason} class="reason"><h3>${reason} <span class="total">${number(ones.length)}</span></h3>
+      <p class="muted">${problemWords({...ones[0].error,message:ones[0].error.detail||ones[0].error.message})}</p>
+      <ul class="names">${ones.map(({id,name})=>html`<li key=${id}><${Name}>${name}<//></li>`)}</ul></section>`)}
+      ${failed>SHOWN2&&html`<p class="hint">And ${number(failed-SHOWN2)} more.</p>`}</div>
+    <footer class="dialog-foot"><button type="button" class="button" onClick=${close}>Close</button>
+      <button type="button" class="button primary" autofocus disabled=${busy||now.state==="running"} onClick=${again}>Try these again</button></footer>
+  <//>`}var TICK_MS=1e4,PAGES={__proto__:null,profiles:ProfilesPage,proxies:ProxiesPage,running:RunningPage,trash:TrashPage},LATER={__proto__:null,live:()=>import("./part-UNNCWOYD.js").
+then(({LivePage})=>LivePage)},FULL=["live"],App=class{toasts=new Toasts;works=new Works;router=new Router("profiles");dialog=new Store(null);busy=new Store(new Set);now=new Store(
+Date.now());offline=new Store(!1);density=new Store(recall("density","compact")==="comfortable"?"comfortable":"compact");views=new Store(recall("views",[]));asking=new Store(
+null);#changed=new Set;gridKey=null;constructor(key,leave){this.leave=leave,this.api=new Api(key,()=>leave("The server no longer takes this key. It may have bee\
+n revoked, or have expired.")),this.model=new Model(this.api),this.proxies=new ProxyCache(this.api),this.previews=new Previews(this.api),this.keys=new Keys(this),
+this.router.leaving=goOn=>this.leaving(goOn)}begin(){let unwatch=[this.model.connection.watch(state=>this.offline.set(state==="lost")),this.model.event.watch(event=>this.
+proxies.onEvent(event)),this.keys.begin(),this.previews.begin()];this.model.begin();let unload=event=>this.#changed.size&&event.preventDefault();addEventListener(
+"beforeunload",unload),unwatch.push(()=>removeEventListener("beforeunload",unload));let timer=setInterval(()=>this.now.set(Date.now()),TICK_MS);return()=>{unwatch.
+forEach(end=>end()),clearInterval(timer),this.model.end()}}open(component,props){let shown={component,key:(this.dialog.value?.key||0)+Math.random()};shown.props=
+{...props,close:()=>this.dialog.value===shown&&this.leaving(()=>this.dialog.set(null))},this.leaving(()=>this.dialog.set(shown))}holdForm(root,changed){changed?
+this.#changed.add(root):this.#changed.delete(root)}leaving(goOn){this.#changed.size?this.asking.set(goOn):goOn()}discard(){let goOn=this.asking.value;this.#changed.
+clear(),this.asking.set(null),goOn?.()}openPalette(){this.dialog.value||this.open(Palette,{})}createProfile(){this.open(ProfileDialog,{})}createProxy(){add(this)}importProxies(){
+this.open(ImportForm,{})}createHere(){this.router.current.value.name==="proxies"?this.createProxy():this.createProfile()}start(profile){return start(this,profile)}escape(){
+this.router.current.value.path.length&&this.router.open()}fail(subject,problem,action){this.dialog.value?this.toasts.say({text:subject,more:`${problemTitle(problem)}\
+. ${problemWords(problem)}`,tone:"bad",action}):this.open(ProblemDialog,{subject,problem,action})}setDensity(density){this.density.set(density),remember("densit\
+y",density==="compact"?null:density)}setTheme(theme){remember("theme",theme==="system"?null:theme),applyTheme()}saveView(view){this.#keepViews([...this.views.value.
+filter(({label})=>label!==view.label),view])}dropView(view){this.#keepViews(this.views.value.filter(other=>other!==view))}#keepViews(views){this.views.set(views),
+remember("views",views.length?views:null)}async during(id,work){if(!this.busy.value.has(id)){this.busy.set(new Set(this.busy.value).add(id));try{await work()}finally{
+let busy=new Set(this.busy.value);busy.delete(id),this.busy.set(busy)}}}keepFocus(){requestAnimationFrame(()=>document.activeElement===document.body&&this.focusPage())}focusPage(id){
+(id&&document.querySelector(`[data-id="${CSS.escape(id)}"]`)||document.querySelector("main h1"))?.focus()}};function Root(){let[key,setKey]=d(()=>takeKeyFromAddress()||
+readKey()),[reason,setReason]=d("");return A(()=>{let given=()=>{let fresh=takeKeyFromAddress();fresh&&setKey(fresh)};return addEventListener("hashchange",given),
+()=>removeEventListener("hashchange",given)},[]),key?html`<${Frame} key=${key} secret=${key} leave=${(why="")=>{dropKey(),setReason(why),setKey("")}} />`:html`<${Login} enter=${fresh=>{
+saveKey(fresh),setReason(""),setKey(fresh)}} reason=${reason} />`}function Frame({secret,leave}){let[app]=d(()=>new App(secret,leave));A(()=>app.begin(),[]);let route=useStore(
+app.router.current),dialog=useStore(app.dialog);A(()=>app.dialog.set(null),[route]);let Page=LATER[route.name]?Later:PAGES[route.name]||ProfilesPage,page=html`<${ErrorBoundary} key=${route.
+name} page=${Page} ...${{route}} />`;return html`<${AppContext.Provider} value=${app}>
+    <a class="skip" href="#main" onClick=${event=>{event.preventDefault(),app.focusPage()}}>Skip to content</a>
+    ${FULL.includes(route.name)?page:html`<div class="frame">
+      <${ServerGone} />
+      <${Sidebar} route=${route} />
+      <main id="main">${page}</main>
+    </div>`}
+    ${dialog&&html`<${dialog.component} key=${dialog.key} ...${dialog.props} />`}
+    <${Discard} app=${app} />
+    <div class="corner"><${WorkArea} /><${ToastArea} toasts=${app.toasts} /></div>
+  <//>`}function Discard({app}){return useStore(app.asking)&&html`<${ConfirmDialog} title="Discard your changes?" verb="Discard" cancel="Keep editing" work=${async()=>app.
+discard()} close=${()=>app.asking.set(null)}>
+    <p>What you changed here is not saved.</p><//>`}function ServerGone(){let app=useApp(),offline=useStore(app.offline);return html`<div class="gone" role="alert">${offline&&
+html`<p><${Icon} name="warning" /><strong>Warren does not answer.</strong> <span>What you see may be out of date. What you typed is kept. Trying again…</span></p>`}</div>`}
+function Later({route}){let[loaded,setLoaded]=d(null),[failed,setFailed]=d(!1);return A(()=>{LATER[route.name]().then(Page=>setLoaded({Page}),()=>setFailed(!0))},
+[]),failed?html`<h1 tabindex="-1">This page could not be read</h1><p>Is the server running? <button type="button" class="button small" onClick=${()=>location.reload()}>Load it again</button></p>`:
+loaded?html`<${loaded.Page} params=${route.params} path=${route.path} />`:html`<${Waiting} />`}function ErrorBoundary({page:Page,route}){let[error]=O();return error?
+html`<h1 tabindex="-1">This should not have happened</h1>
+    <${ProblemBox} problem=${{title:"The page has a fault of its own",message:String(error),errors:[]}}>
+      <button type="button" class="button small" onClick=${()=>location.reload()}>Load it again</button><//>`:html`<${Page} params=${route.params} path=${route.
+path} route=${route} />`}applyTheme();Q(html`<${Root} />`,document.body);

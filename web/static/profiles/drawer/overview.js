@@ -1,0 +1,41 @@
+// The overview of a profile: its picture, its exit, and what contradicts it.
+import { html } from '../../html.js';
+import { useApp, useNow } from '../../app-context.js';
+import { Ago, Name, Notice, Tags } from '../../components.js';
+import { Facts } from '../../drawer.js';
+import { Country } from '../../flag.js';
+import { bytes, lasting, proxyName, sentence, span } from '../../format.js';
+import { Preview } from '../../preview.js';
+import { useProxy } from '../../proxycache.js';
+import { endWords, faultWords, SYSTEMS } from '../../words.js';
+
+export function Overview({ profile }) {
+  const app = useApp();
+  const now = useNow();
+  const proxy = useProxy(profile.proxyId);
+  const { run, lastRun, status } = profile;
+  const running = status === 'running';
+  const exit = running ? run?.proxy : proxy?.status === 'alive' ? proxy.lastCheck : null;
+  const warnings = (running && run?.warnings) || [];
+  return html`
+    ${running && html`<div class="big-picture"><${Preview} profile=${profile} large /></div>`}
+    ${warnings.length > 0 && html`<${Notice}><ul>${warnings.map(({ code, message }) => html`<li key=${code}>${sentence(message)}</li>`)}</ul><//>`}
+    ${profile.proxyMissing && html`<${Notice}><p>Its proxy was deleted. Choose another before you start it.</p><//>`}
+    ${!running && proxy?.status === 'dead' && html`<${Notice}><p>Its proxy failed the last check. ${faultWords(proxy.lastCheck?.error)?.happened}</p><//>`}
+    <${Facts} pairs=${[
+      ['Proxy', proxy ? html`<span class="with-flag"><${Country} code=${exit?.country || proxy.lastCheck?.country} /><${Name}>${proxyName(proxy)}<//></span>` : profile.proxyId ? '…' : 'None (direct connection)'],
+      ['Exit IP', exit?.exitIp && html`<span class="number">${exit.exitIp}${exit.latencyMs != null ? ` · ${span(exit.latencyMs)}` : ''}</span>`],
+      ['System', `${SYSTEMS[profile.os] || profile.os} ${profile.browserVersion}`],
+      ['Timezone', running && run?.effective?.timezone],
+      ['Languages', running && [].concat(run?.effective?.locale || []).join(', ')],
+      ['Running for', running && run?.startedAt && lasting(run.startedAt, now)],
+      ['Last run', !running && (lastRun ? html`${endWords(lastRun)} <${Ago} time=${lastRun.endedAt || lastRun.startedAt} />` : 'Never started')],
+      ['Tags', profile.tags?.length > 0 && html`<${Tags} tags=${profile.tags} most=${20} choose=${(tag) => app.router.refine({ tag })} />`],
+      ['Notes', profile.notes && html`<bdi class="prose-lines">${profile.notes}</bdi>`],
+      ['On disk', profile.diskBytes > 0 && bytes(profile.diskBytes)],
+      ['Created', html`<${Ago} time=${profile.createdAt} />`],
+      ['Workspace', html`<bdi>${profile.workspaceId}</bdi>`],
+      ['ID', html`<span class="mono">${profile.id}</span>`],
+    ]} />
+    ${status === 'failed' && lastRun?.lines?.length > 0 && html`<section><h3>The browser’s last lines</h3><pre class="lines" tabindex="0">${lastRun.lines.join('\n')}</pre></section>`}`;
+}

@@ -1,0 +1,65 @@
+// What can be done with many proxies at once.
+import { html } from '../html.js';
+import { useApp } from '../app-context.js';
+import { ConfirmDialog, Dialog } from '../dialog.js';
+import { count, proxyName } from '../format.js';
+import { Choice, Form, TagField, useForm } from '../forms.js';
+import { BulkBar } from '../grid/bulkbar.js';
+
+const AT_ONCE = 4;
+const PAGE = 200;
+
+// chosenOf returns what is chosen as [{id, name}]: where all that match are, it reads the list to its end.
+async function chosenOf(app, selection, query) {
+  const { all, ids } = selection.state.value;
+  if (!all) return [...ids].map(([id, name]) => ({ id, name }));
+  const out = [];
+  for (let page = 1; ; page++) {
+    const { data, hasMore } = await app.api.get('/proxies', { ...query, page, limit: PAGE });
+    out.push(...data.filter(({ id }) => !ids.has(id)).map((proxy) => ({ id: proxy.id, name: proxyName(proxy), tags: proxy.tags })));
+    if (!hasMore) return out;
+  }
+}
+
+// one calls `call` for each item of a part, and returns a result each.
+function one(call) {
+  return (part) => Promise.all(part.map((item) => call(item).then(() => ({ id: item.id }), (error) => ({ id: item.id, error }))));
+}
+
+// ProxyBulk is the bar for chosen proxies.
+export function ProxyBulk({ selection, rows, total }) {
+  const app = useApp();
+  const size = () => selection.size(total);
+  const begin = (verb, call, part = AT_ONCE) => chosenOf(app, selection, rows.query).then((items) => {
+    selection.clear();
+    return app.works.each({ title: `${verb} ${count(items.length, 'proxy', 'proxies')}`, items, size: part, call });
+  }).catch((problem) => app.fail('Nothing was begun', problem));
+  const path = ({ id }) => `/proxies/${encodeURIComponent(id)}`;
+  const check = () => begin('Checking', one((item) => app.api.post(`${path(item)}/check`)), 16);
+  const remove = () => app.open(ConfirmDialog, {
+    title: `Delete ${count(size(), 'proxy', 'proxies')}?`, verb: 'Delete', work: async () => { begin('Deleting', one((item) => app.api.delete(path(item)))); },
+    children: html`<p>Their saved passwords are removed. A proxy that profiles still use is kept, and listed afterwards.</p>`,
+  });
+  const tag = (action, tags) => begin('Tagging', one(async (item) => {
+    const now = await app.api.get(path(item));
+    const next = action === 'tag' ? [...new Set([...now.tags, ...tags])] : now.tags.filter((other) => !tags.includes(other));
+    await app.api.put(path(item), { tags: next });
+  }));
+  return html`<${BulkBar} selection=${selection} total=${total} atLeast=${rows.view.value.atLeast} what="proxie" actions=${[
+    { label: 'Check', icon: 'pulse', run: check },
+    { label: 'Tag…', icon: 'tag', run: () => app.open(TagDialog, { size: size(), tag }) },
+    { label: 'Delete', icon: 'trash', danger: true, run: remove },
+  ]} />`;
+}
+
+function TagDialog({ size, tag, close }) {
+  const form = useForm({ tags: [], action: 'tag' });
+  const send = async ({ tags, action }) => {
+    tag(action, tags);
+    close();
+  };
+  return html`<${Dialog} title="Change tags" lead=${count(size, 'proxy', 'proxies')} close=${close}><${Form} form=${form} work=${send} foot=${html`
+    <button type="button" class="button" onClick=${close}>Cancel</button><button class="button primary" disabled=${!form.values.tags.length}>Apply</button>`}>
+    <div class="fields"><${Choice} form=${form} name="action" label="Change" wide options=${[['tag', 'Add these tags'], ['untag', 'Remove these tags']]} />
+      <${TagField} form=${form} name="tags" label="Tags" hint="Press Enter or comma to add a tag." /></div><//><//>`;
+}
