@@ -40,8 +40,6 @@ func TestLiveView(t *testing.T) {
 		})
 	}
 	t.Run("with a key", func(t *testing.T) { liveWithKey(t, d) })
-	t.Run("lists", func(t *testing.T) { listPictures(t, d) })
-	t.Run("cells", func(t *testing.T) { runningCells(t, d) })
 	d.t = t
 }
 

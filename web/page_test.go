@@ -83,12 +83,19 @@ func (f *fakeAPI) answer(r *http.Request) any {
 		return map[string]any{"version": payloads[0]}
 	case "/openapi.json":
 		return f.description()
+	case "/api/v1/counts":
+		return noCounts()
 	case "/api/v1/proxies":
 		return map[string]any{"data": proxies, "total": len(proxies)}
 	case "/api/v1/workspaces":
 		return map[string]any{"data": workspaces, "total": len(workspaces)}
 	}
 	return map[string]any{"data": profiles, "total": len(profiles)}
+}
+
+// noCounts is an answer of GET /counts.
+func noCounts() any {
+	return map[string]any{"profiles": map[string]any{"total": 0, "running": 0, "failed": 0, "trashed": 0}, "proxies": map[string]any{"total": 0, "dead": 0}}
 }
 
 // description is a document that uses each part of OpenAPI that /docs draws.
@@ -112,8 +119,8 @@ func (f *fakeAPI) description() any {
 // loaded. The browser's console, which would show a violation of the policy, must be empty.
 func TestHostileNamesStayText(t *testing.T) {
 	browser := findChromium(t)
-	for place, mark := range map[string]string{"/#/profiles": "table profiles", "/#/proxies": "table proxies",
-		"/#/running": "table running", "/#/trash": "table trash", "/docs": "operation-words"} {
+	for place, mark := range map[string]string{"/#/profiles": `aria-label="Profiles"`, "/#/proxies": `aria-label="Proxies"`,
+		"/#/running": `aria-label="Running browsers"`, "/#/trash": `aria-label="Deleted profiles"`, "/docs": "operation-words"} {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			api := &fakeAPI{site: newSite(t)}

@@ -80,6 +80,7 @@ func (h *scriptedSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/":
 		page := httptest.NewRecorder()
 		found, _ := h.site.Lookup(path)
+		r.Header.Del("Accept-Encoding") // to change the page below
 		found.ServeHTTP(page, r)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", page.Header().Get("Content-Security-Policy"))
@@ -187,6 +188,8 @@ func oneOfEach(method, path string) (int, any) {
 		"username": "u", "hasPassword": true, "tags": []string{}, "notes": "", "status": "unknown", "profileCount": 12, "lastCheck": nil}
 	list := func(total int, data ...any) any { return map[string]any{"data": data, "total": total} }
 	switch {
+	case strings.HasPrefix(path, "/api/v1/counts"):
+		return 200, noCounts()
 	case method == "DELETE":
 		return 409, map[string]any{"status": 409, "code": "proxy_in_use", "title": "Conflict",
 			"detail": "Profiles use this proxy: `profileIds` names them (1,000 at most).", "profileIds": []string{"a", "b"}}

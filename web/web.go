@@ -98,7 +98,7 @@ func policy() string {
 		"default-src 'none'",
 		"script-src 'self'",
 		"style-src 'self'",
-		"img-src 'self' blob:",
+		"img-src 'self'",
 		"font-src 'self'",
 		"connect-src 'self'",
 		"base-uri 'none'",

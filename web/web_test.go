@@ -1,15 +1,19 @@
 package web
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
+	"bytes"
+	"compress/gzip"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/andybalholm/brotli"
 )
 
 func newSite(t *testing.T) *Site {
@@ -45,7 +49,7 @@ func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
 		"Referrer-Policy":              "no-referrer",
 		"Cross-Origin-Opener-Policy":   "same-origin",
 		"Cross-Origin-Resource-Policy": "same-origin",
-		"Content-Security-Policy":      s.csp,
+		"Content-Security-Policy":      policy(),
 	}
 	for urlPath := range s.answers {
 		for _, method := range []string{"GET", "HEAD", "POST"} {
@@ -65,41 +69,85 @@ func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
 }
 
 func TestThePolicyLetsNothingElseIn(t *testing.T) {
-	s := newSite(t)
+	csp := policy()
 	for _, must := range []string{"default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
 		"require-trusted-types-for 'script'", "trusted-types 'none'", "style-src 'self'", "connect-src 'self'"} {
-		if !strings.Contains(s.csp, must) {
-			t.Errorf("the policy has no %s: %s", must, s.csp)
+		if !strings.Contains(csp, must) {
+			t.Errorf("the policy has no %s: %s", must, csp)
 		}
 	}
 	for _, never := range []string{"unsafe-", "*", "http:", "https:", "data:", "blob:"} {
-		if strings.Contains(s.csp, never) {
-			t.Errorf("the policy has %s: %s", never, s.csp)
+		if strings.Contains(csp, never) {
+			t.Errorf("the policy has %s: %s", never, csp)
 		}
 	}
 }
 
-func TestThePolicyNamesTheImportMap(t *testing.T) {
+func TestNoDocumentHasAScriptOfItsOwn(t *testing.T) {
 	s := newSite(t)
-	inline := regexp.MustCompile(`(?s)<script([^>]*)>(.*?)</script>`)
+	script := regexp.MustCompile(`(?s)<script([^>]*)>(.*?)</script>`)
 	for _, d := range documents {
-		maps := 0
-		for _, m := range inline.FindAllStringSubmatch(textOf(t, s, d.path), -1) {
-			if m[2] == "" {
-				continue
+		found := script.FindAllStringSubmatch(textOf(t, s, d.path), -1)
+		if len(found) != 1 || found[0][2] != "" || !strings.Contains(found[0][1], ` src="`) {
+			t.Errorf("%s: want one script, from a file: %q", d.path, found)
+		}
+	}
+}
+
+// TestAnswersAreCompressed: a browser gets Brotli, another client what it takes, and each form is the whole file.
+func TestAnswersAreCompressed(t *testing.T) {
+	s := newSite(t)
+	for urlPath, a := range s.answers {
+		for takes, coding := range map[string]string{"": "", "identity": "", "gzip, deflate": "gzip", "gzip, deflate, br, zstd": "br",
+			"br;q=0, gzip;q=0.5": "gzip", "GZIP": "gzip", "gzip;q=0.0": ""} {
+			if path.Ext(urlPath) == ".woff2" {
+				coding = ""
 			}
-			maps++
-			if m[1] != ` type="importmap"` {
-				t.Errorf("%s: an inline script of its own: %s", d.path, m[0])
+			h, _ := s.Lookup(urlPath)
+			w, r := httptest.NewRecorder(), httptest.NewRequest("GET", urlPath, nil)
+			r.Header.Set("Accept-Encoding", takes)
+			h.ServeHTTP(w, r)
+			if got := w.Header().Get("Content-Encoding"); got != coding {
+				t.Errorf("%s with Accept-Encoding %q: Content-Encoding is %q, want %q", urlPath, takes, got, coding)
 			}
-			sum := sha256.Sum256([]byte(m[2]))
-			if want := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(s.csp, want) {
-				t.Errorf("%s: the policy does not name the import map's hash %s: %s", d.path, want, s.csp)
+			var body io.Reader = w.Body
+			switch coding {
+			case "br":
+				body = brotli.NewReader(body)
+			case "gzip":
+				z, err := gzip.NewReader(body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body = z
+			}
+			if whole, err := io.ReadAll(body); err != nil || !bytes.Equal(whole, a.body) {
+				t.Errorf("%s as %q is not the file: %v", urlPath, coding, err)
 			}
 		}
-		if maps != 1 {
-			t.Errorf("%s: %d import maps, want 1", d.path, maps)
+	}
+}
+
+// TestFewBytesAreSent: what the page reads before it is drawn stays small, whoever adds to it. Lists come on top.
+func TestFewBytesAreSent(t *testing.T) {
+	s := newSite(t)
+	sum, files := 0, []string{"/", s.base + "inter.woff2", s.base + "flags.svg"}
+	for _, m := range reference.FindAllStringSubmatch(textOf(t, s, "/"), -1) {
+		files = append(files, path.Join("/", m[1]))
+	}
+	for _, f := range files {
+		a := s.answers[f]
+		switch {
+		case a == nil:
+			t.Fatalf("%s is not there", f)
+		case a.brotli == nil:
+			sum += len(a.body)
+		default:
+			sum += len(a.brotli())
 		}
+	}
+	if t.Logf("%d files, %d bytes", len(files), sum); sum > 120_000 || len(files) > 8 {
+		t.Errorf("the page needs %d bytes in %d files before it is drawn: %q", sum, len(files), files)
 	}
 }
 
@@ -124,16 +172,16 @@ func TestDocumentsAreNeverCachedAndAssetsForEver(t *testing.T) {
 func TestTypes(t *testing.T) {
 	s := newSite(t)
 	for urlPath, want := range map[string]string{
-		"/":                               "text/html; charset=utf-8",
-		"/docs":                           "text/html; charset=utf-8",
-		"/live":                           "text/html; charset=utf-8",
-		"/favicon.ico":                    "image/svg+xml",
-		s.base + "static/app.js":          "text/javascript; charset=utf-8",
-		s.base + "static/style.css":       "text/css; charset=utf-8",
-		s.base + "vendor/preact.mjs":      "text/javascript; charset=utf-8",
-		s.base + "static/favicon.svg":     "image/svg+xml",
-		s.base + "static/chevron.svg":     "image/svg+xml",
-		s.base + "vendor/LICENSE-htm.txt": "text/plain; charset=utf-8",
+		"/":                        "text/html; charset=utf-8",
+		"/docs":                    "text/html; charset=utf-8",
+		"/live":                    "text/html; charset=utf-8",
+		"/favicon.ico":             "image/svg+xml",
+		s.base + "app.js":          "text/javascript; charset=utf-8",
+		s.base + "style.css":       "text/css; charset=utf-8",
+		s.base + "inter.woff2":     "font/woff2",
+		s.base + "favicon.svg":     "image/svg+xml",
+		s.base + "chevron.svg":     "image/svg+xml",
+		s.base + "LICENSE-htm.txt": "text/plain; charset=utf-8",
 	} {
 		if got := ask(t, s, "GET", urlPath).Header.Get("Content-Type"); got != want {
 			t.Errorf("%s: Content-Type is %q, want %q", urlPath, got, want)
@@ -164,9 +212,9 @@ func TestWhatIsNotThePages(t *testing.T) {
 	s := newSite(t)
 	for _, urlPath := range []string{
 		"", "/index.html", "/docs/", "/live/", "/live.html", "/docs.html", "/web.go", "/api/v1/profiles", "/static/", s.base,
-		s.base + "static", s.base + "web.go",
-		s.base + "index.html", s.base + "vendor/README.md", s.base + "static/../static/app.js", s.base + "static//app.js",
-		"/static/00000000000000000000/static/app.js", "/favicon.svg", "//", "/openapi.json",
+		s.base + "static", s.base + "web.go", s.base + "preact.mjs", s.base + "static/app.js",
+		s.base + "index.html", s.base + "README.md", s.base + "../static/app.js", s.base + "/app.js",
+		"/static/00000000000000000000/app.js", "/favicon.svg", "//", "/openapi.json",
 	} {
 		if _, ok := s.Lookup(urlPath); ok {
 			t.Errorf("Lookup(%q) found something", urlPath)
@@ -194,7 +242,10 @@ func TestTheHashFollowsTheContents(t *testing.T) {
 }
 
 // reference matches the addresses in documents and styles: src, href, url(…).
-var reference = regexp.MustCompile(`(?:\b(?:src|href)="|url\()([^")#]+)`)
+var reference = regexp.MustCompile(`(?:\b(?:src|href)="|url\(["']?)([^")#']+)`)
+
+// laterReference matches the addresses in bundles: import("./…"), and new URL("…", import.meta.url).
+var laterReference = regexp.MustCompile(`(?:import\("\./|new URL\(")([^"]+)"(?:\)|,import\.meta\.url)`)
 
 func TestEveryAssetIsThereAndIsUsed(t *testing.T) {
 	s := newSite(t)
@@ -206,13 +257,11 @@ func TestEveryAssetIsThereAndIsUsed(t *testing.T) {
 		}
 	}
 	for urlPath := range s.answers {
-		if path.Ext(urlPath) == ".css" {
-			for _, m := range reference.FindAllStringSubmatch(textOf(t, s, urlPath), -1) {
-				used[path.Join(path.Dir(urlPath), m[1])] = true
-			}
-		}
-		if strings.Contains(urlPath, "/vendor/LICENSE") {
+		if path.Ext(urlPath) == ".txt" { // licences, which people look for
 			used[urlPath] = true
+		}
+		for _, name := range namedBy(urlPath, textOf(t, s, urlPath)) {
+			used[path.Join(path.Dir(urlPath), name)] = true
 		}
 	}
 	for urlPath := range used {
@@ -227,9 +276,20 @@ func TestEveryAssetIsThereAndIsUsed(t *testing.T) {
 	}
 }
 
+// namedBy returns the names of files in a style or a bundle.
+func namedBy(name, text string) (names []string) {
+	of := map[string][]*regexp.Regexp{".css": {reference}, ".js": {laterReference, importStatement}}[path.Ext(name)]
+	for _, pattern := range of {
+		for _, m := range pattern.FindAllStringSubmatch(text, -1) {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
+
 func TestAModuleThatIsMissingIsAnError(t *testing.T) {
-	assets := map[string][]byte{"static/app.js": []byte("import { a } from './gone.js';\n")}
-	if _, err := modulesOf("static/app.js", assets); err == nil || !strings.Contains(err.Error(), "./gone.js") {
+	assets := map[string][]byte{"app.js": []byte("import { a } from './gone.js';\n")}
+	if _, err := modulesOf("app.js", assets); err == nil || !strings.Contains(err.Error(), "./gone.js") {
 		t.Errorf("modulesOf: %v, want an error that names ./gone.js", err)
 	}
 }
@@ -242,7 +302,7 @@ func TestNothingComesFromAnotherHost(t *testing.T) {
 		for _, word := range harmless {
 			text = strings.ReplaceAll(text, word, "")
 		}
-		for _, sign := range []string{"http://", "https://", `="//`, "url(//", "@import", "'//"} {
+		for _, sign := range []string{"http://", "https://", `="//`, "url(//", "@import url", `@import "//`, "'//"} {
 			if i := strings.Index(text, sign); i >= 0 {
 				t.Errorf("%s names another host: %s", name, text[i:min(len(text), i+60)])
 			}
@@ -253,7 +313,7 @@ func TestNothingComesFromAnotherHost(t *testing.T) {
 // sink matches the ways in which a string becomes markup, script or style.
 var sink = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|setHTML|document\.write|\beval\b|new Function|` +
 	`dangerouslySet|srcdoc|createContextualFragment|DOMParser|createPolicy|javascript:|\bstyle="|\bon[a-z]+="|` +
-	`setTimeout\(\s*['"` + "`" + `]|import\(`)
+	`setTimeout\(\s*['"` + "`" + `]|import\([^'.]|import\('[^.]`)
 
 func TestNoStringBecomesCode(t *testing.T) {
 	eachOfOurs(t, func(name, text string) {
@@ -263,19 +323,20 @@ func TestNoStringBecomesCode(t *testing.T) {
 	})
 }
 
+// eachOfOurs shows the documents, and the modules and styles as they are written.
 func eachOfOurs(t *testing.T, look func(name, text string)) {
 	t.Helper()
 	count := 0
-	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(name, "vendor/") {
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasPrefix(name, "static/") && path.Ext(name) != ".html" {
 			return err
 		}
-		body, err := fs.ReadFile(files, name)
+		body, err := os.ReadFile(name)
 		count++
 		look(name, string(body))
 		return err
 	})
-	if err != nil || count < 30 {
+	if err != nil || count < 60 {
 		t.Fatalf("read %d files: %v", count, err)
 	}
 }

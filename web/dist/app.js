@@ -372,18 +372,18 @@ action)}>${action.label}</button>`)}</div>`}
 null),ids=Array.isArray(kept)?kept.filter(id=>known.has(id)):[];this.chosen=new Store(ids.length?ids:this.preset())}preset(){return this.all.filter(({hidden})=>!hidden).
 map(({id})=>id)}show(id,shown){let ids=this.chosen.value;this.#keep(shown?[...ids,id]:ids.filter(other=>other!==id))}move(id,by){let ids=[...this.chosen.value],
 from=ids.indexOf(id),to=from+by;from<0||to<0||to>=ids.length||(ids.splice(to,0,...ids.splice(from,1)),this.#keep(ids))}reset(){this.#keep(this.preset())}#keep(ids){
-this.chosen.set(ids),remember(this.#key,ids.join()===this.preset().join()?null:ids)}},CHECKBOX=40;function fitting(columns,ids,width,actions){let shown=ids.map(
-id=>columns.find(column=>column.id===id)).filter(Boolean),needed=()=>shown.reduce((sum,{min,width:fixed})=>sum+(min??fixed),CHECKBOX+actions);for(;needed()>width&&
-shown.some(({always})=>!always);){let weakest=shown.filter(({always})=>!always).reduce((a,b)=>(b.rank??0)>=(a.rank??0)?b:a);shown=shown.filter(column=>column!==
+this.chosen.set(ids),remember(this.#key,ids.join()===this.preset().join()?null:ids)}},CHECKBOX=40,PADDING=28;function fitting(columns,ids,width,actions){let shown=ids.
+map(id=>columns.find(column=>column.id===id)).filter(Boolean),needed=()=>shown.reduce((sum,{min,width:fixed})=>sum+(min??fixed),CHECKBOX+PADDING+actions);for(;needed()>
+width&&shown.some(({always})=>!always);){let weakest=shown.filter(({always})=>!always).reduce((a,b)=>(b.rank??0)>=(a.rank??0)?b:a);shown=shown.filter(column=>column!==
 weakest)}let tracks=shown.map(({width:fixed,min,grow})=>grow?`minmax(${min??fixed}px, ${grow}fr)`:`${fixed}px`);return{shown,tracks:[`${CHECKBOX}px`,...tracks,`${actions}\
 px`].join(" ")}}var CARDS_BELOW=720,ROW={compact:44,comfortable:52},CARD=92,OVER=6,TALLEST=15e6;function Grid({label,rows,columns,selection,sort,order,onSort,actions,actionsWidth=120,
 open,opened,tone=()=>"",keys={},what}){let app=useApp(),box=T(null),{width,height}=useSize(box),view=useStore(rows.view),chosenColumns=useStore(columns.chosen),
 chosen=useStore(selection.state),density=useStore(app.density),cards=width>0&&width<CARDS_BELOW,rowHeight=cards?CARD:ROW[density],total=view.total??0,place=useScroll(
 box,total,rowHeight,height),{shown,tracks}=w(()=>fitting(columns.all,chosenColumns,cards?1/0:width,actionsWidth),[columns,chosenColumns,width,cards,actionsWidth]),
-cursor=useCursor({app,box,rows,total,selection,open,keys,place,rowHeight});A(()=>rows.want(place.first,place.last),[rows,place.first,place.last,view.version]);let toggle=(row,index,extend)=>extend?
-selection.extend(row,index,(from,to)=>rows.range(from,to)):selection.toggle(row,index),drawn=[];for(let index=Math.max(0,place.first-OVER);index<Math.min(total,
-place.last+OVER);index++){let row=rows.at(index),top=index*rowHeight+place.shift;drawn.push(row?html`<${Row} key=${row.id} ...${{row,index,top,shown,actions,open,
-toggle,cards,what}} tone=${tone(row)}
+cursor=useCursor({app,box,rows,total,selection,open,keys,place,rowHeight});A(()=>rows.want(Math.max(0,place.first-OVER),place.last+OVER),[rows,place.first,place.
+last,view.version]);let toggle=(row,index,extend)=>extend?selection.extend(row,index,(from,to)=>rows.range(from,to)):selection.toggle(row,index),drawn=[];for(let index=Math.
+max(0,place.first-OVER);index<Math.min(total,place.last+OVER);index++){let row=rows.at(index),top=index*rowHeight+place.shift;drawn.push(row?html`<${Row} key=${row.
+id} ...${{row,index,top,shown,actions,open,toggle,cards,what}} tone=${tone(row)}
           chosen=${chosen.all!==chosen.ids.has(row.id)} opened=${opened===row.id} cursor=${cursor.index===index} />`:html`<div key=${`-${index}`} class="row is-coming" role="row" aria-rowindex=${index+
 2} style=${{transform:`translateY(${top}px)`}}>
           <span role="cell" class="cell"></span><span role="cell" class="cell"><span class="bone"></span></span></div>`)}return html`<div class=${cards?"grid is\

@@ -49,11 +49,12 @@ export class Columns {
 }
 
 const CHECKBOX = 40;
+const PADDING = 28; // of a row, left and right
 
 // fitting returns the chosen columns that fit into a width, and the tracks of the CSS grid for them. Columns of the highest rank give way.
 export function fitting(columns, ids, width, actions) {
   let shown = ids.map((id) => columns.find((column) => column.id === id)).filter(Boolean);
-  const needed = () => shown.reduce((sum, { min, width: fixed }) => sum + (min ?? fixed), CHECKBOX + actions);
+  const needed = () => shown.reduce((sum, { min, width: fixed }) => sum + (min ?? fixed), CHECKBOX + PADDING + actions);
   while (needed() > width && shown.some(({ always }) => !always)) {
     const weakest = shown.filter(({ always }) => !always).reduce((a, b) => ((b.rank ?? 0) >= (a.rank ?? 0) ? b : a));
     shown = shown.filter((column) => column !== weakest);

@@ -29,7 +29,7 @@ export function Grid({ label, rows, columns, selection, sort, order, onSort, act
   const place = useScroll(box, total, rowHeight, height);
   const { shown, tracks } = useMemo(() => fitting(columns.all, chosenColumns, cards ? Infinity : width, actionsWidth), [columns, chosenColumns, width, cards, actionsWidth]);
   const cursor = useCursor({ app, box, rows, total, selection, open, keys, place, rowHeight });
-  useEffect(() => rows.want(place.first, place.last), [rows, place.first, place.last, view.version]);
+  useEffect(() => rows.want(Math.max(0, place.first - OVER), place.last + OVER), [rows, place.first, place.last, view.version]);
   const toggle = (row, index, extend) => (extend ? selection.extend(row, index, (from, to) => rows.range(from, to)) : selection.toggle(row, index));
   const drawn = [];
   for (let index = Math.max(0, place.first - OVER); index < Math.min(total, place.last + OVER); index++) {
