@@ -124,11 +124,20 @@ func (p *proxyCheck) one(ctx context.Context, c *console) error {
 	case err != nil:
 		return err
 	case one.OK:
-		_, err = fmt.Fprintf(c.stdout, "alive  exit %s  country %s  %d ms\n", textOr(one.ExitIP), textOr(one.Country), *one.LatencyMs)
+		_, err = fmt.Fprintf(c.stdout, "alive  exit %s  country %s  %s\n", textOr(one.ExitIP), textOr(one.Country),
+			inMilliseconds(*one.LatencyMs))
 	case one.Error != nil:
 		_, err = fmt.Fprintf(c.stdout, "dead  %s  %s  %s\n", one.Error.Stage, one.Error.Code, one.Error.Message)
 	}
 	return err
+}
+
+// inMilliseconds formats a time of whole milliseconds. None of what it formats takes no time at all.
+func inMilliseconds(n int64) string {
+	if n < 1 {
+		return "< 1 ms"
+	}
+	return fmt.Sprintf("%d ms", n)
 }
 
 func textOr(s *string) string {

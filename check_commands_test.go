@@ -157,6 +157,15 @@ func TestCheckCommandCancelled(t *testing.T) {
 	}
 }
 
+// TestTimesOfMilliseconds: what took less than a millisecond is not shown as if it had taken no time.
+func TestTimesOfMilliseconds(t *testing.T) {
+	for n, want := range map[int64]string{0: "< 1 ms", 1: "1 ms", 1200: "1200 ms"} {
+		if got := inMilliseconds(n); got != want {
+			t.Errorf("%d is shown as %q, want %q", n, got, want)
+		}
+	}
+}
+
 // TestProgressBar: one line that is drawn over itself, ten times a second at most, with the last state at the end.
 func TestProgressBar(t *testing.T) {
 	t.Parallel()

@@ -164,7 +164,7 @@ func (d *demo) check(ctx context.Context) (string, error) {
 	if !c.OK || c.ExitIP == nil || *c.ExitIP != d.proxy.exit {
 		return "", fmt.Errorf("the check says %+v", c.Error)
 	}
-	return fmt.Sprintf("alive, exit %s, %d ms", *c.ExitIP, c.DurationMs), nil
+	return fmt.Sprintf("alive, exit %s in %s, %s", *c.ExitIP, textOr(c.CountryName), inMilliseconds(c.DurationMs)), nil
 }
 
 func (d *demo) checkWrong(ctx context.Context) (string, error) {
@@ -228,25 +228,54 @@ func redactCapability(u string) string {
 	return u
 }
 
+// tidy closes every tab but those at one address, so that the live view begins with what the story ended with.
+func (d *demo) tidy(ctx context.Context, keep string) error {
+	var tabs []struct {
+		ID, Type, URL string
+	}
+	if err := d.devtools(ctx, http.MethodGet, "/json/list", &tabs); err != nil {
+		return err
+	}
+	for _, tab := range tabs {
+		if tab.Type == "page" && !strings.HasSuffix(tab.URL, keep) {
+			if err := d.devtools(ctx, http.MethodGet, "/json/close/"+tab.ID, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// devtools sends the browser a request of Chrome's own HTTP interface. into is nil, or takes the JSON answer.
+func (d *demo) devtools(ctx context.Context, method, path string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, d.cdpURL+path, nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode/100 != 2 {
+		return fmt.Errorf("%s answered %s", path, res.Status)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.UnmarshalRead(res.Body, into, json.MatchCaseInsensitiveNames(true))
+}
+
 // visit opens a tab over CDP, as any client would, and navigates it. It returns when Chrome knows the outcome: failure is
 // the reason why the page did not load, "" when it did.
 func (d *demo) visit(ctx context.Context, address string) (failure string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPut, d.cdpURL+"/json/new", nil)
-	if err != nil {
-		return "", err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer res.Body.Close()
 	var tab struct {
 		WebSocketDebuggerURL string `json:"webSocketDebuggerUrl"`
 	}
-	if err := json.UnmarshalRead(res.Body, &tab); err != nil || res.StatusCode/100 != 2 {
-		return "", fmt.Errorf("json/new answered %s: %w", res.Status, err)
+	if err := d.devtools(ctx, http.MethodPut, "/json/new", &tab); err != nil {
+		return "", err
 	}
 	page, _, err := websocket.Dial(ctx, tab.WebSocketDebuggerURL, nil) //nolint:bodyclose // a socket has none
 	if err != nil {
@@ -326,7 +355,7 @@ func (d *demo) again(ctx context.Context) (string, error) {
 	if err := d.api.call(ctx, http.MethodPost, "/profiles/"+d.profileID+"/start", in, &run); err != nil {
 		return "", err
 	}
-	d.liveURL = run.LiveURL
+	d.cdpURL, d.liveURL = run.CdpURL, run.LiveURL
 	seen, err := d.site.await(ctx, "/again")
 	if err != nil {
 		return "", err
@@ -334,5 +363,5 @@ func (d *demo) again(ctx context.Context) (string, error) {
 	if !strings.Contains(seen.cookie, "visitor=") {
 		return "", fmt.Errorf("the site saw the cookie %q", seen.cookie)
 	}
-	return "the site saw: " + seen.cookie, nil
+	return "the site saw: " + seen.cookie, d.tidy(ctx, demoHost+"/again")
 }

@@ -45,11 +45,11 @@ var demoPage = template.Must(template.New("site").Parse(`<!doctype html><meta ch
 dt{font-weight:600}dd{margin:0 0 .8rem;overflow-wrap:anywhere}</style>
 <h1>What this site sees</h1><dl><dt>Address</dt><dd>{{.Address}}</dd>{{range .Headers}}<dt>{{.Name}}</dt><dd>{{.Value}}</dd>{{end}}</dl>`))
 
-// ServeHTTP shows the visitor's request. On /ip it answers the visitor's address, as a check service does.
+// ServeHTTP shows the visitor's request. On /ip it answers the visitor's address and place, as a check service does.
 func (s *demoSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	if r.URL.Path == "/ip" {
-		fmt.Fprintf(w, `{"ip":%q}`, host)
+		fmt.Fprintf(w, `{"ip":%q,"country":"PT","country_name":"Portugal","timezone":"Europe/Lisbon"}`, host) // a place to show
 		return
 	}
 	if r.URL.Path == "/favicon.ico" {

@@ -234,7 +234,7 @@ func (p *proxyListing) Run(ctx context.Context, c *console) error {
 			country = *one.LastCheck.Country
 		}
 		if one.LastCheck != nil && one.LastCheck.LatencyMs != nil {
-			latency = fmt.Sprintf("%d ms", *one.LastCheck.LatencyMs)
+			latency = inMilliseconds(*one.LastCheck.LatencyMs)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", one.ID, one.Type, one.address(), one.Name, one.Status, country, latency,
 			strings.Join(one.Tags, ","))
