@@ -7,14 +7,18 @@ cd "$(dirname "$0")/.."
 run() {
   names=$(awk '/^func Test/ { name = substr($2, 1, index($2, "(") - 1) } /testnet\.Long\(/ { print name }' "$1"/*_test.go | sort -u | paste -sd '|')
   echo "$1: $names" | tr '|' ' '
-  WARREN_LONG=1 go test -parallel 3 -timeout 60m -run "^($names)\$" "$1"
+  WARREN_LONG=1 go test -count=1 -parallel 3 -timeout 60m -run "^($names)\$" "$1"
 }
 
+# The browser's and the store's trials run beside the others: the first wait more than they compute, the second need one processor.
 failed=0
-run ./store & # beside the others, which have browsers
-beside=$!
+run ./browser &
+browser=$!
+run ./store &
+store=$!
 for folder in $(grep -rl 'testnet\.Long(' --include='*_test.go' . | xargs -n 1 dirname | sort -u); do
-  [ "$folder" = ./store ] || run "$folder" || failed=1
+  case $folder in ./browser | ./store) ;; *) run "$folder" || failed=1 ;; esac
 done
-wait $beside || failed=1
+wait $browser || failed=1
+wait $store || failed=1
 exit $failed
