@@ -16,7 +16,7 @@ demo: browser build
 
 test: browser tools
 	go test -p 3 -timeout 60m $$(go list ./... | grep -vx warren/tests) # three packages at once: the browser's wait more than they compute
-	go test -parallel 4 -timeout 60m ./tests # by itself: a dozen browsers at once
+	go test -count=1 -parallel 4 -timeout 60m ./tests # by itself: a dozen browsers at once; go test's cache does not see the program's sources
 
 # test-long runs the long trials, which `make test` skips: packets, leak tests, crashes at any moment, hostile clients.
 test-long: browser tools
@@ -76,15 +76,16 @@ check:
 
 # race looks for data races where goroutines meet. SQLite, translated from C, is compiled without the detector: that took
 # three quarters of the store's time, and what SQLite allocates is outside Go's heap, where the detector does not look. Its driver and its
-# libc are compiled with it.
+# libc are compiled with it. The shim's tests wait for grace periods, so that the store's run beside them.
 race: export GOFLAGS := $(shell go env GOFLAGS) -gcflags=modernc.org/sqlite/lib=-race=false
 race: browser
-	@echo "go test -race ./store ./proxy ./shim ./runs ./pool ./events ./identity ./problem, beside the browser's"; \
-	{ go test -race -p 1 -timeout 40m ./store ./proxy ./shim && \
-	  go test -race -short -p 1 -timeout 40m ./runs ./pool ./events ./identity ./problem; } & beside=$$!; \
-	WARREN_LONG=1 go test -race -short -p 1 -timeout 40m ./browser/... ./leaks ./web; result=$$?; \
+	@echo "go test -race ./shim ./store ./proxy ./runs ./pool ./events ./identity ./problem ./leaks ./web ./api ./tests, beside the browser's"; \
+	{ go test -race -p 2 -timeout 40m ./shim ./store ./proxy && \
+	  go test -race -short -p 1 -timeout 40m ./runs ./pool ./events ./identity ./problem && \
+	  WARREN_LONG=1 go test -race -short -p 1 -timeout 40m ./leaks ./web && \
+	  go test -race -short -count=1 -timeout 40m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' -p 2 ./api ./tests; } & beside=$$!; \
+	WARREN_LONG=1 go test -race -short -p 1 -timeout 40m ./browser/...; result=$$?; \
 	wait $$beside && exit $$result
-	go test -race -short -timeout 40m -run 'TheTenOperations|Profile|Prox|Key|Events|Idem|Paging' -p 2 ./api ./tests
 
 # bench prints the figures, each as a ratio to a floor in the same round (docs/bench.md); ARGS='-only start' for a part.
 bench: browser build
