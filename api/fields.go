@@ -75,6 +75,29 @@ func membersOf(input any) []string {
 	return names
 }
 
+// optBool is a query parameter that may be absent.
+type optBool struct {
+	Value bool
+	set   bool
+}
+
+// Receiver is where huma puts the value.
+func (o *optBool) Receiver() reflect.Value { return reflect.ValueOf(&o.Value).Elem() }
+
+// OnParamSet is told whether the parameter is there.
+func (o *optBool) OnParamSet(isSet bool, _ any) { o.set = isSet }
+
+// Schema is a boolean.
+func (optBool) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeBoolean} }
+
+// orNil returns the value; nil: absent.
+func (o *optBool) orNil() *bool {
+	if !o.set {
+		return nil
+	}
+	return &o.Value
+}
+
 // noInput is the body of an operation that takes none: it may be absent or {}.
 type noInput struct{}
 

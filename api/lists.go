@@ -9,20 +9,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"warren/identity"
 	"warren/proxy"
 	"warren/runs"
 	"warren/store"
 )
 
 func (s *API) listProfiles(ctx context.Context, in *profileList) (*listBody[profileJSON], error) {
-	orders := map[string]store.Order{"": store.ByCreated, "createdAt": store.ByCreated, "updatedAt": store.ByUpdated, "name": store.ByName,
-		"lastStartedAt": store.ByStarted}
-	os, _ := identity.System(in.OS)
-	found, err := s.store.ListProfiles(ctx, store.ProfileList{
-		ProfileFilter: store.ProfileFilter{Workspaces: callerOf(ctx).Sees.Filter(), WorkspaceID: in.WorkspaceID, Trashed: in.Trashed,
-			Search: in.Search, Tags: in.Tag, Status: in.Status, ProxyID: in.ProxyID, OS: os},
-		Order: orders[in.Sort], Ascending: in.Order == "asc", After: in.After, Limit: in.Limit, Offset: in.offset()})
+	found, err := s.store.ListProfiles(ctx, in.of(callerOf(ctx), s.runs.Exits))
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +29,7 @@ type ProxyFilter struct {
 	Type    string   `query:"type" enum:"socks5,http,https,socks4,socks5h,socks,socks4a"`
 	Status  string   `query:"status" enum:"unknown,alive,dead" doc:"As the last check found it."`
 	Country string   `query:"country" pattern:"^[A-Za-z]{2}$" patternDescription:"two letters, such as DE" doc:"Proxies that came out there at the last good check: ISO 3166-1, two letters in any case." example:"DE"`
+	Unused  optBool  `query:"unused" doc:"true: proxies that no profile uses. false: those that some do."`
 	Search  string   `query:"search" maxLength:"200" doc:"Proxies whose name, notes, host or user name contain it, whatever the case. One or two letters are looked for where words begin. Eight or more also find an id that begins with them."`
 }
 
@@ -43,7 +37,7 @@ type ProxyFilter struct {
 func (f ProxyFilter) rows(c *caller) store.ProxyFilter {
 	typ, _ := proxy.ParseType(f.Type)
 	return store.ProxyFilter{Workspaces: c.Sees.Filter(), WorkspaceID: f.WorkspaceID, Type: string(typ), Status: f.Status,
-		Country: strings.ToUpper(f.Country), Search: f.Search, Tags: f.Tag}
+		Country: strings.ToUpper(f.Country), Search: f.Search, Tags: f.Tag, Unused: f.Unused.orNil()}
 }
 
 // proxyList are the parameters of a list of proxies. Without page, limit and after the list has every proxy.

@@ -2,10 +2,10 @@ package api
 
 // descriptions hold the text of each operation in the document, beyond its summary.
 var descriptions = map[string]string{
-	"listProfiles": "Newest first. `total` is exact without filters and with one of `tag`, `status` and `proxyId`. With other " +
-		"filters it is exact to 10,000; beyond that it is 10000 and `totalIsExact` is false. For long walks use `after` " +
-		"with the `next` of the page before, instead of `page`. It costs the same at every depth, and continues even if " +
-		"objects are deleted or trashed meanwhile.",
+	"listProfiles": "Newest first. Filters combine. `total` is exact without filters, and with one of `tag`, `status`, " +
+		"`proxyId`, `proxyStatus`, `country` and `neverStarted`. With other filters it is exact to 10,000; beyond that it is 10000 " +
+		"and `totalIsExact` is false. For long walks use `after` with the `next` of the page before, instead of `page`. It costs " +
+		"the same at every depth, and continues even if objects are deleted or trashed meanwhile.",
 	"createProfile": "Takes `Idempotency-Key`: the same key and body within 24 hours gets the first answer again. Refusals (401, " +
 		"403, 413, 415, 422), 409, 429 and 5xx are not stored. Answers of more than 64 KiB are not stored either. Of " +
 		"one API key the newest 1,000 answers are stored.",

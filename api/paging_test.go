@@ -157,7 +157,7 @@ func TestProfileFilters(t *testing.T) {
 		"tag=shop,de": {},
 		"os=win":      {"one", "four"}, "os=windows": {"one", "four"}, "os=darwin": {"two"},
 		"status=stopped": {"one", "two", "three", "four"}, "status=running": {}, "status=failed": {},
-		"proxyId=" + proxy: {"two"}, "proxyId=none": {}, "workspaceId=other": {"four"}, "workspaceId=default&os=win": {"one"},
+		"proxyId=" + proxy: {"two"}, "proxyId=nobody": {}, "workspaceId=other": {"four"}, "workspaceId=default&os=win": {"one"},
 		"workspaceId=nowhere": {},
 		"workspaceId=default&search=o&tag=shop&os=win&status=stopped": {"one"}, "search=e": {},
 		"trashed=false": {"one", "two", "three", "four"},

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"warren/events"
+	"warren/identity"
 	"warren/problem"
 	"warren/runs"
 	"warren/store"
@@ -141,14 +142,38 @@ func (s *API) profileAnswer(row store.Profile) (*ProfileBody, error) {
 type profileList struct {
 	InWorkspace
 	Paging
-	Search  string   `query:"search" maxLength:"200" doc:"Profiles whose name or notes contain it, whatever the case. One or two letters are looked for where words begin. Eight or more also find an id that begins with them."`
-	Tag     []string `query:"tag,explode" maxItems:"50" doc:"Profiles that have the tag; given several times, all of them."`
-	Status  string   `query:"status" enum:"stopped,starting,running,stopping,failed"`
-	ProxyID string   `query:"proxyId" doc:"Profiles that use this proxy."`
-	OS      string   `query:"os" enum:"win,mac,linux,windows,macos,darwin,lin"`
-	Sort    string   `query:"sort" enum:"createdAt,updatedAt,name,lastStartedAt" doc:"Default: createdAt."`
-	Order   string   `query:"order" enum:"asc,desc" doc:"Default: desc, newest first."`
-	Trashed bool     `query:"trashed" doc:"List the trash instead."`
+	Search       string   `query:"search" maxLength:"200" doc:"Profiles whose name or notes contain it, whatever the case. One or two letters are looked for where words begin. Eight or more also find an id that begins with them."`
+	Tag          []string `query:"tag,explode" maxItems:"50" doc:"Profiles that have the tag; given several times, all of them."`
+	Status       string   `query:"status" enum:"stopped,starting,running,stopping,failed"`
+	ProxyID      string   `query:"proxyId" doc:"Profiles that use this proxy. none: those that connect directly. missing: those with proxyMissing."`
+	ProxyStatus  string   `query:"proxyStatus" enum:"alive,dead,unknown,unchecked" doc:"Profiles whose proxy has this status; unchecked is another word for unknown."`
+	Country      string   `query:"country" pattern:"^[A-Za-z]{2}$" patternDescription:"two letters, such as DE" doc:"Profiles that come out there: running ones where their run does, others where their proxy did at its last good check. ISO 3166-1, two letters in any case." example:"DE"`
+	OS           string   `query:"os" enum:"win,mac,linux,windows,macos,darwin,lin"`
+	NeverStarted optBool  `query:"neverStarted" doc:"true: profiles that were never started. false: those that were."`
+	Sort         string   `query:"sort" enum:"createdAt,updatedAt,name,lastStartedAt" doc:"Default: createdAt."`
+	Order        string   `query:"order" enum:"asc,desc" doc:"Default: desc, newest first."`
+	Trashed      bool     `query:"trashed" doc:"List the trash instead."`
+}
+
+// of returns the list for package store, of what the caller sees.
+func (in *profileList) of(c *caller, exits func() map[string]string) store.ProfileList {
+	orders := map[string]store.Order{"": store.ByCreated, "createdAt": store.ByCreated, "updatedAt": store.ByUpdated, "name": store.ByName,
+		"lastStartedAt": store.ByStarted}
+	os, _ := identity.System(in.OS)
+	l := store.ProfileList{
+		ProfileFilter: store.ProfileFilter{Workspaces: c.Sees.Filter(), WorkspaceID: in.WorkspaceID, Trashed: in.Trashed,
+			Search: in.Search, Tags: in.Tag, Status: in.Status, ProxyID: in.ProxyID, OS: os, ProxyStatus: in.ProxyStatus},
+		Order: orders[in.Sort], Ascending: in.Order == "asc", After: in.After, Limit: in.Limit, Offset: in.offset()}
+	if in.ProxyStatus == "unchecked" {
+		l.ProxyStatus = "unknown"
+	}
+	if in.Country != "" {
+		l.Country, l.Exits = strings.ToUpper(in.Country), exits()
+	}
+	if in.NeverStarted.set {
+		l.Started = new(!in.NeverStarted.Value)
+	}
+	return l
 }
 
 type profileGet struct {

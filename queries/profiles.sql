@@ -158,10 +158,22 @@ LIMIT CAST(@limit AS INTEGER) OFFSET @offset;
 
 -- name: ListIndexedProfiles :many
 -- ListIndexedProfiles returns what the index of lists keeps of profiles, in the order of their ids.
-SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, os, created_at, updated_at, last_started_at
+SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, proxy_missing, os, created_at, updated_at, last_started_at
 FROM profiles WHERE id > CAST(@after AS TEXT) ORDER BY id LIMIT CAST(@limit AS INTEGER);
 
 -- name: GetIndexedProfiles :many
 -- GetIndexedProfiles returns the same of the existing profiles of a JSON array of ids, unsorted.
-SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, os, created_at, updated_at, last_started_at
+SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, proxy_missing, os, created_at, updated_at, last_started_at
 FROM profiles WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)));
+
+-- name: ListFallbacksOfProfiles :many
+-- ListFallbacksOfProfiles returns the fallbacks of those profiles of a JSON array of ids that have some.
+SELECT id, fallback_proxy_ids FROM profiles
+WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT))) AND fallback_proxy_ids <> '[]'
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));
+
+-- name: ListWorkspacesOfProfiles :many
+-- ListWorkspacesOfProfiles returns the workspaces of those profiles outside the trash of a JSON array of ids that a key sees.
+SELECT id, workspace_id FROM profiles
+WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT))) AND trashed_at IS NULL
+  AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(sqlc.narg(workspaces))));

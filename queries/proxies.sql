@@ -58,13 +58,17 @@ SELECT revision, status, exit_ip, country, recent, profile_count FROM proxies WH
 
 -- name: ListIndexedProxies :many
 -- ListIndexedProxies returns what the index of lists keeps of proxies, in the order of their ids.
-SELECT id, workspace_id, type, host, username, name, tags, notes, status, country, latency_ms, checked_at, created_at, updated_at
+SELECT id, workspace_id, type, host, username, name, tags, notes, status, country, latency_ms, checked_at, profile_count, created_at, updated_at
 FROM proxies WHERE id > CAST(@after AS TEXT) ORDER BY id LIMIT CAST(@limit AS INTEGER);
 
 -- name: GetIndexedProxies :many
 -- GetIndexedProxies returns the same of the existing proxies of a JSON array of ids, unsorted.
-SELECT id, workspace_id, type, host, username, name, tags, notes, status, country, latency_ms, checked_at, created_at, updated_at
+SELECT id, workspace_id, type, host, username, name, tags, notes, status, country, latency_ms, checked_at, profile_count, created_at, updated_at
 FROM proxies WHERE id IN (SELECT value FROM json_each(CAST(@ids AS TEXT)));
+
+-- name: ListProxyStates :many
+-- ListProxyStates returns what lists of profiles filter by of their proxies, in the order of the proxies' ids.
+SELECT id, status, country FROM proxies WHERE id > CAST(@after AS TEXT) ORDER BY id LIMIT CAST(@limit AS INTEGER);
 
 -- name: GetProxies :many
 -- GetProxies returns the proxies of some ids, unsorted.

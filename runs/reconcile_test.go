@@ -177,8 +177,15 @@ func TestReconcileShowsTheProxyInUse(t *testing.T) {
 	own, other := a.newProxy("own.example", 1080), a.newProxy("other.example", 1080)
 	id := a.newProfile(func(p *store.InsertProfileParams) { p.ProxyID = &own })
 	f := a.startFake(id, own)
+	f.answer.Proxy.Country = new("DE")
+	if exits := a.Exits(); len(exits) != 1 || exits[id] != "DE" {
+		t.Errorf("it comes out at %v, want DE", exits)
+	}
 	a.set(id, "proxy_id", other)
 	a.reconcile(t.Context(), f.run, Change{FollowProfile: true, CloseOld: true})
+	if exits := a.Exits(); len(exits) != 1 || exits[id] != "" {
+		t.Errorf("through another proxy it comes out at %v, which is unknown", exits)
+	}
 	sent := f.process.Upstreams()
 	if len(sent) != 1 || !sent[0].CloseOld || !sent[0].ResetFailover || len(sent[0].List) != 1 || sent[0].List[0].ID != other {
 		t.Errorf("the process was sent %+v", sent)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -27,12 +28,20 @@ type indexedRows interface {
 // loadPart is how many rows a load reads at a time. Writes wait while they are put into the index.
 const loadPart = 1000
 
+// links reads what terms of the rows imply, of rows of another table: in the order of their ids, behind one. last is the id
+// of the last one; "": there are no more.
+type links func(ctx context.Context, q *Queries, after string, limit int64) (implied []index.Implied, last string, err error)
+
 // listIndex is the index of one table. Its methods are safe for concurrent use; follow is called by the writer alone.
 type listIndex struct {
 	name   string // of the table, for the log
 	rows   indexedRows
 	orders []index.Order
 	log    *slog.Logger
+
+	links     links                          // nil: no term implies others
+	dependent *listIndex                     // whose links are this table's rows; nil: none
+	implied   func(*index.Row) index.Implied // what a row of this table is for it
 
 	current atomic.Pointer[load] // nil: nobody has asked yet
 	mu      sync.Mutex           // of what changes current, and the tables in it
@@ -43,7 +52,13 @@ type load struct {
 	table   *index.Table
 	done    chan struct{}       // closed at the end of loading
 	err     error               // of loading, set before that
-	changed map[string]struct{} // ids that changed since it began, while it goes on; nil: it has ended. Under mu
+	changed map[string]struct{} // ids and terms that changed since it began, while it goes on; nil: it has ended. Under mu
+}
+
+// loadedPart is what a load has read.
+type loadedPart struct {
+	rows    []*index.Row
+	implied []index.Implied
 }
 
 func newListIndex(name string, rows indexedRows, orders []index.Order, log *slog.Logger) *listIndex {
@@ -127,7 +142,7 @@ func (l *listIndex) start(s *Store) *load {
 func (l *listIndex) read(s *Store, d *load) error {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	parts := make(chan []*index.Row, 2)
+	parts := make(chan loadedPart, 2)
 	var err error // of reading; read by nobody before parts is closed
 	if !s.background.start(func() {
 		defer close(parts)
@@ -147,57 +162,98 @@ func (l *listIndex) read(s *Store, d *load) error {
 }
 
 // readParts reads parts until there are no more.
-func (l *listIndex) readParts(ctx context.Context, s *Store, parts chan<- []*index.Row) error {
-	for after := ""; ; {
-		part, err := l.rows.part(ctx, s.long, after, loadPart)
-		if err != nil {
-			return err
-		}
+func (l *listIndex) readParts(ctx context.Context, s *Store, parts chan<- loadedPart) error {
+	send := func(p loadedPart) error {
 		select {
-		case parts <- part:
+		case parts <- p:
+			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if len(part) < loadPart {
-			return nil
+	}
+	for after, more := "", l.links != nil; more; {
+		implied, last, err := l.links(ctx, s.long, after, loadPart)
+		if err = cmp.Or(err, send(loadedPart{implied: implied})); err != nil {
+			return err
 		}
-		after = part[len(part)-1].ID
+		after, more = last, last != ""
+	}
+	for after := ""; ; {
+		rows, err := l.rows.part(ctx, s.long, after, loadPart)
+		if err != nil {
+			return err
+		}
+		if err := send(loadedPart{rows: rows}); err != nil || len(rows) < loadPart {
+			return err
+		}
+		after = rows[len(rows)-1].ID
 	}
 }
 
-// take puts a part into the index, without the rows that changed since. It reports whether the index is still used.
-func (l *listIndex) take(d *load, part []*index.Row) bool {
+// take puts a part into the index, without what changed since. It reports whether the index is still used.
+func (l *listIndex) take(d *load, part loadedPart) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	d.table.Apply(slices.DeleteFunc(part, func(row *index.Row) bool {
-		_, newer := d.changed[row.ID]
-		return newer
-	}), nil)
+	newer := func(key string) bool { _, is := d.changed[key]; return is }
+	d.table.Imply(slices.DeleteFunc(part.implied, func(i index.Implied) bool { return newer(i.Term) }))
+	d.table.Apply(slices.DeleteFunc(part.rows, func(row *index.Row) bool { return newer(row.ID) }), nil)
 	return l.current.Load() == d
 }
 
-// follow takes changed rows over from the database, as they are now. The writer calls it after the COMMIT.
+// follow takes changed rows over from the database, as they are now, and what they imply for another table. The writer calls
+// it after the COMMIT. Nothing is read if nobody has asked for a list: a load that begins later reads the rows as they are.
 func (l *listIndex) follow(ctx context.Context, q *Queries, ids map[string]struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	d := l.current.Load()
-	if d == nil || !d.usable() {
-		return // a load that begins later reads the rows as they are
-	}
-	if d.changed != nil {
-		maps.Copy(d.changed, ids)
+	if !l.used() && (l.dependent == nil || !l.dependent.used()) {
+		return
 	}
 	found, err := l.rows.some(ctx, q, *jsonText(slices.Collect(maps.Keys(ids))))
 	if err != nil {
 		l.log.Warn("list index loads again", "table", l.name, "err", err)
-		l.current.Store(nil)
+		l.reset()
 		return
 	}
 	gone := maps.Clone(ids)
 	for _, row := range found {
 		delete(gone, row.ID)
 	}
-	d.table.Apply(found, slices.Collect(maps.Keys(gone)))
+	l.update(slices.Collect(maps.Keys(ids)), func(t *index.Table) { t.Apply(found, slices.Collect(maps.Keys(gone))) })
+	if l.dependent == nil {
+		return
+	}
+	implied := make([]index.Implied, 0, len(ids))
+	for _, row := range found {
+		implied = append(implied, l.implied(row))
+	}
+	for id := range gone {
+		implied = append(implied, l.implied(&index.Row{ID: id}))
+	}
+	terms := make([]string, len(implied))
+	for i := range implied {
+		terms[i] = implied[i].Term
+	}
+	l.dependent.update(terms, func(t *index.Table) { t.Imply(implied) })
+}
+
+// used reports whether there is an index to keep in step.
+func (l *listIndex) used() bool {
+	d := l.current.Load()
+	return d != nil && d.usable()
+}
+
+// update changes the index, also while it is loaded. keys are the ids or terms of what is newer than parts that were read.
+func (l *listIndex) update(keys []string, change func(*index.Table)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := l.current.Load()
+	if d == nil || !d.usable() {
+		return
+	}
+	if d.changed != nil {
+		for _, key := range keys {
+			d.changed[key] = struct{}{}
+		}
+	}
+	change(d.table)
 }
 
 // reset makes the index load again when it is asked next: the database may have changed unseen.
@@ -205,6 +261,9 @@ func (l *listIndex) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.current.Store(nil)
+	if l.dependent != nil {
+		l.dependent.reset()
+	}
 }
 
 // term is what a filter asks for, such as the tag or the status of a row.

@@ -43,16 +43,30 @@ func assertListsAreTheDatabase(t interface {
 	Fatal(...any)
 	Fatalf(string, ...any)
 }, s *Store, what string) {
-	all := everyProfile(t, s)
+	all, proxies := everyProfile(t, s), everyProxy(t, s)
+	exits := map[string]string{"none": "DE"}
+	for i, p := range all[:min(3, len(all))] {
+		exits[p.ID] = []string{"DE", "FR", ""}[i]
+	}
+	never, unused := false, true
 	for _, l := range []ProfileList{{}, {Order: ByUpdated, Ascending: true}, {Order: ByName}, {Order: ByStarted},
 		{ProfileFilter: ProfileFilter{Search: "name 1"}}, {ProfileFilter: ProfileFilter{Tags: []string{"shop"}, OS: "win"}},
 		{ProfileFilter: ProfileFilter{Status: "running"}}, {ProfileFilter: ProfileFilter{Trashed: true}},
-		{ProfileFilter: ProfileFilter{WorkspaceID: "a"}}} {
+		{ProfileFilter: ProfileFilter{WorkspaceID: "a"}}, {ProfileFilter: ProfileFilter{Country: "DE", Exits: exits}},
+		{ProfileFilter: ProfileFilter{Country: "FR"}}, {ProfileFilter: ProfileFilter{ProxyStatus: "dead", OS: "win"}},
+		{ProfileFilter: ProfileFilter{ProxyStatus: "dead", Country: "DE"}},
+		{ProfileFilter: ProfileFilter{ProxyID: NoProxy}}, {ProfileFilter: ProfileFilter{ProxyID: MissingProxy}},
+		{ProfileFilter: ProfileFilter{Started: &never}}} {
 		l.Limit = len(all) + 1
 		page, err := s.ListProfiles(context.Background(), l)
-		if want := model(all, l); err != nil || idsOf(page.Rows) != idsOf(want) || page.Total != int64(len(want)) {
+		if want := model(all, proxies, l); err != nil || idsOf(page.Rows) != idsOf(want) || page.Total != int64(len(want)) {
 			t.Fatalf("after %s, %+v: %v, total %d, got\n%s\nwant\n%s", what, l, err, page.Total, idsOf(page.Rows), idsOf(want))
 		}
+	}
+	without := slices.DeleteFunc(slices.Clone(proxies), func(p Proxy) bool { return p.ProfileCount > 0 })
+	page, err := s.ListProxies(context.Background(), ProxyList{ProxyFilter: ProxyFilter{Unused: &unused}, Limit: -1})
+	if err != nil || len(page.Rows) != len(without) {
+		t.Fatalf("after %s: %d proxies are unused, want %d, %v", what, len(page.Rows), len(without), err)
 	}
 }
 
@@ -72,8 +86,19 @@ func aChange(t *rapid.T, all []Profile) (what string, fn func(*Queries) error) {
 	exec := func(statement string, args ...any) func(*Queries) error {
 		return func(q *Queries) error { _, err := q.db.ExecContext(ctx, statement, args...); return err }
 	}
-	switch what = rapid.SampledFrom([]string{"insert", "insert", "rename", "trash", "restore", "delete", "status", "all", "workspace"}).
-		Draw(t, "change"); what {
+	switch what = rapid.SampledFrom([]string{"insert", "insert", "rename", "trash", "restore", "delete", "status", "all", "workspace",
+		"add proxy", "use", "use", "check", "check", "delete proxies"}).Draw(t, "change"); what {
+	case "add proxy":
+		return what, func(q *Queries) error { _, err := q.InsertProxy(ctx, aProxy(p.WorkspaceID, newID())); return err }
+	case "use":
+		return what, exec(`UPDATE profiles SET proxy_missing = 0, proxy_id = (SELECT id FROM proxies
+			WHERE proxies.workspace_id = profiles.workspace_id ORDER BY id LIMIT 1 OFFSET ?1) WHERE id = ?2`, p.CreatedAt%3, old.ID)
+	case "check":
+		return what, exec(`UPDATE proxies SET status = ?1, country = ?2
+			WHERE id = (SELECT id FROM proxies ORDER BY id LIMIT 1 OFFSET ?3)`, []string{"alive", "dead", "unknown"}[p.CreatedAt%3],
+			[]string{"DE", "FR", ""}[p.UpdatedAt%3], p.CreatedAt)
+	case "delete proxies":
+		return what, exec("DELETE FROM proxies WHERE profile_count = 0")
 	case "rename":
 		return what, exec("UPDATE profiles SET name = ?1, search_key = ?2, tags = ?3, tags_key = ?4, updated_at = ?5 WHERE id = ?6",
 			p.Name, p.SearchKey, p.Tags, p.TagsKey, p.UpdatedAt, old.ID)
@@ -212,10 +237,27 @@ func TestChangesOfAPartThatWasRead(t *testing.T) {
 			return errors.Join(err1, err2, err3, q.AddProfile(ctx, AddProfileParams(aProfile("a", "name 5"))))
 		})
 	}}
+	px := aProxy("a", "host")
+	mustWrite(t, s, func(q *Queries) error {
+		_, err1 := q.InsertProxy(ctx, px)
+		_, err2 := q.db.ExecContext(ctx, "UPDATE profiles SET proxy_id = ? WHERE id = ?", px.ID, ids[3])
+		return errors.Join(err1, err2)
+	})
+	s.ofProfiles.links = func(ctx context.Context, q *Queries, after string, limit int64) ([]index.Implied, string, error) {
+		implied, last, err := proxyLinks(ctx, q, after, limit)
+		mustWrite(t, s, func(q *Queries) error {
+			_, err := q.db.ExecContext(ctx, "UPDATE proxies SET status = 'dead', country = 'DE'")
+			return err
+		})
+		return implied, last, err
+	}
 	if _, err := s.ListProfiles(ctx, ProfileList{Order: ByName, Limit: 1}); err != nil { // loads
 		t.Fatal(err)
 	}
 	assertListsAreTheDatabase(t, s, "a change of a part that was read")
+	if s.ofProxies.reset(); s.ofProfiles.current.Load() != nil {
+		t.Error("proxies that changed unseen leave the index of profiles, which says where they come out")
+	}
 }
 
 // staleRows are changed after they were read.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 
 	"warren/store/index"
@@ -27,9 +28,20 @@ type ProfileFilter struct {
 	Search      string   // in name and notes, whatever the case; also what an id begins with (index.Query)
 	Tags        []string // all of them are required
 	Status      string
-	ProxyID     string
+	ProxyID     string // or NoProxy, MissingProxy
 	OS          string
+
+	Country     string            // in capitals: of the proxy's exit at its last good check, or as Exits has it
+	Exits       map[string]string // the exit's country of each running profile, by its id; "": unknown
+	ProxyStatus string            // of the profile's proxy
+	Started     *bool             // whether it was ever started
 }
+
+// What ProfileFilter.ProxyID selects beside the profiles of a proxy.
+const (
+	NoProxy      = "none"    // profiles that connect directly
+	MissingProxy = "missing" // profiles whose proxy was deleted while they were in the trash
+)
 
 // ProfileList describes a page of a list of profiles.
 type ProfileList struct {
@@ -83,8 +95,8 @@ func (s *Store) listFound(ctx context.Context, l ProfileList, q index.Query) (Pa
 
 // newest reports whether the database has the list in this order: the index profiles_of_workspace_created.
 func (l *ProfileList) newest() bool {
-	filtered := l.Search != "" || len(l.Tags) > 0 || l.Status != "" || l.ProxyID != "" || l.OS != ""
-	return !filtered && l.Order == ByCreated && !l.Ascending && soleWorkspace(l.Workspaces, l.WorkspaceID) != "" && l.Offset <= newestSkip
+	return len(l.terms()) == 0 && l.Search == "" &&
+		l.Order == ByCreated && !l.Ascending && soleWorkspace(l.Workspaces, l.WorkspaceID) != "" && l.Offset <= newestSkip
 }
 
 // newestSkip is how many rows the database skips. It reads each of them.
@@ -117,14 +129,12 @@ func (s *Store) listNewest(ctx context.Context, l ProfileList, at *Place) (Page[
 // query is the list as the index takes it. sees is false if the key may see none of its workspaces. An unknown place
 // gives the total alone.
 func (l *ProfileList) query(at *Place, unknown bool) (q index.Query, sees bool) {
-	q = index.Query{Trashed: l.Trashed, Search: Fold(l.Search), Terms: tagTerms(foldAll(l.Tags)), Order: int(l.Order),
+	q = index.Query{Trashed: l.Trashed, Search: Fold(l.Search), Terms: l.terms(), Order: int(l.Order),
 		Ascending: l.Ascending, Offset: l.Offset, Limit: l.Limit, CountTo: countTo}
-	for _, t := range []struct{ kind, value string }{{"status", l.Status}, {"proxy", l.ProxyID}, {"os", l.OS}} {
-		if t.value != "" {
-			q.Terms = append(q.Terms, t.kind+":"+t.value)
-		}
-	}
 	q.ExactTotal = l.Search == "" && len(q.Terms) <= 1 && l.OS == ""
+	if l.Country != "" {
+		q.Fixes = []index.Fix{l.exits()}
+	}
 	if at != nil {
 		q.After = &index.Place{Value: at.value(), ID: at.ID}
 		if l.Order == ByName {
@@ -137,6 +147,64 @@ func (l *ProfileList) query(at *Place, unknown bool) (q index.Query, sees bool) 
 	q.Workspaces, sees = workspacesOf(l.Workspaces, l.WorkspaceID)
 	return q, sees
 }
+
+// terms are the filters as the index has them.
+func (f *ProfileFilter) terms() []string {
+	terms := tagTerms(foldAll(f.Tags))
+	for _, t := range []struct{ kind, value string }{{"status", f.Status}, {"proxy", f.ProxyID}, {"os", f.OS}, {"exit", f.Country},
+		{"proxyStatus", f.ProxyStatus}} {
+		if t.value != "" {
+			terms = append(terms, t.kind+":"+t.value)
+		}
+	}
+	if f.Started != nil {
+		terms = append(terms, startedTerm(*f.Started))
+	}
+	return terms
+}
+
+func startedTerm(started bool) string {
+	if started {
+		return "started:yes"
+	}
+	return "started:never"
+}
+
+// exits corrects the filter by country for running profiles.
+func (f *ProfileFilter) exits() index.Fix {
+	fix := index.Fix{Term: "exit:" + f.Country}
+	for id, country := range f.Exits {
+		if country == f.Country {
+			fix.Has = append(fix.Has, id)
+		} else {
+			fix.Lacks = append(fix.Lacks, id)
+		}
+	}
+	return fix
+}
+
+// ProfileIDs returns the ids of a whole list in its order, and the workspace of each. It ignores After, Limit and Offset. With
+// more than most ids it returns none of them, and how many there are.
+func (s *Store) ProfileIDs(ctx context.Context, l ProfileList, most int) (found []ProfileID, count int64, err error) {
+	l.After, l.Limit, l.Offset = "", most, 0
+	q, sees := l.query(nil, false)
+	if !sees {
+		return nil, 0, nil
+	}
+	q.CountTo = math.MaxInt
+	page, err := s.ofProfiles.find(ctx, s, q)
+	if err != nil || page.More {
+		return nil, page.Total, err
+	}
+	found = make([]ProfileID, len(page.Rows))
+	for i, row := range page.Rows {
+		found[i] = ProfileID{row.ID, row.Workspace}
+	}
+	return found, page.Total, nil
+}
+
+// ProfileID names a profile and its workspace.
+type ProfileID struct{ ID, Workspace string }
 
 // name returns the name of an order in a Place.
 func (o Order) name() string {
@@ -191,9 +259,14 @@ func (r indexedProfiles) some(ctx context.Context, q *Queries, ids string) ([]*i
 }
 
 func (indexedProfiles) row(p ListIndexedProfilesRow) *index.Row {
-	terms := []string{term("status", p.Status), term("os", p.OS)}
-	if p.ProxyID != nil {
+	terms := []string{term("status", p.Status), term("os", p.OS), startedTerm(p.LastStartedAt > 0)}
+	switch {
+	case p.ProxyID != nil:
 		terms = append(terms, term("proxy", *p.ProxyID))
+	case p.ProxyMissing:
+		terms = append(terms, "proxy:"+MissingProxy)
+	default:
+		terms = append(terms, "proxy:"+NoProxy)
 	}
 	if tags := strings.Trim(p.TagsKey, "\n"); tags != "" {
 		terms = append(terms, tagTerms(strings.Split(tags, "\n"))...)
@@ -201,6 +274,45 @@ func (indexedProfiles) row(p ListIndexedProfilesRow) *index.Row {
 	return &index.Row{ID: p.ID, Workspace: shared(p.WorkspaceID), Trashed: p.Trashed, Text: p.SearchKey, Terms: distinct(terms),
 		Sort: []index.Value{ByCreated: {Number: p.CreatedAt}, ByUpdated: {Number: p.UpdatedAt}, ByName: {Text: noCase(p.Name)},
 			ByStarted: {Number: p.LastStartedAt}}}
+}
+
+// proxyLinks reads what a profile's proxy says of it. A check of a proxy changes this for all of its profiles at once, so it
+// is no part of their rows.
+func proxyLinks(ctx context.Context, q *Queries, after string, limit int64) (implied []index.Implied, last string, err error) {
+	rows, err := q.ListProxyStates(ctx, ListProxyStatesParams{After: after, Limit: limit})
+	for _, row := range rows {
+		implied = append(implied, impliedBy(row.ID, row.Status, row.Country))
+		last = row.ID
+	}
+	if int64(len(rows)) < limit {
+		last = ""
+	}
+	return implied, last, err
+}
+
+// impliedByProxy is the same for a row of the index of proxies; one without terms is gone.
+func impliedByProxy(row *index.Row) index.Implied {
+	var status, country string
+	for _, t := range row.Terms {
+		switch kind, value, _ := strings.Cut(t, ":"); kind {
+		case "status":
+			status = value
+		case "country":
+			country = value
+		}
+	}
+	return impliedBy(row.ID, status, country)
+}
+
+func impliedBy(proxyID, status, country string) index.Implied {
+	i := index.Implied{Term: term("proxy", proxyID)}
+	if status != "" {
+		i.By = append(i.By, term("proxyStatus", status))
+	}
+	if country != "" {
+		i.By = append(i.By, term("exit", country))
+	}
+	return i
 }
 
 // noCase maps strings to what SQLite's NOCASE compares: A to Z equal a to z, all other bytes are distinct.

@@ -19,6 +19,7 @@ type ProxyFilter struct {
 	Country     string   // in capitals
 	Search      string   // in name, notes, host and user name, case-insensitive; also what an id begins with (index.Query)
 	Tags        []string // all of them are required, case-insensitive
+	Unused      *bool    // whether no profile outside the trash uses it
 }
 
 // ProxyList describes a page of a list of proxies.
@@ -74,6 +75,9 @@ func (l *ProxyList) query(at *Place, unknown bool) (q index.Query, sees bool) {
 		if t.value != "" {
 			q.Terms = append(q.Terms, t.kind+":"+t.value)
 		}
+	}
+	if l.Unused != nil {
+		q.Terms = append(q.Terms, usedTerm(!*l.Unused))
 	}
 	q.ExactTotal = l.Search == "" && len(q.Terms) <= 1
 	if at != nil {
@@ -139,8 +143,15 @@ func (r indexedProxies) some(ctx context.Context, q *Queries, ids string) ([]*in
 	return eachRow(func(row GetIndexedProxiesRow) *index.Row { return r.row(ListIndexedProxiesRow(row)) })(rows, err)
 }
 
+func usedTerm(used bool) string {
+	if used {
+		return "used:yes"
+	}
+	return "used:no"
+}
+
 func (indexedProxies) row(p ListIndexedProxiesRow) *index.Row {
-	terms := []string{term("type", p.Type), term("status", p.Status)}
+	terms := []string{term("type", p.Type), term("status", p.Status), usedTerm(p.ProfileCount > 0)}
 	if p.Country != "" {
 		terms = append(terms, term("country", p.Country))
 	}

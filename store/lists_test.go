@@ -29,6 +29,11 @@ func crowd(t *testing.T, s *Store) []Profile {
 			if _, err := q.InsertProxy(ctx, p); err != nil {
 				return err
 			}
+			if _, err := q.db.ExecContext(ctx, "UPDATE proxies SET status = ?, country = ? WHERE id = ?",
+				map[string]string{"a": "alive", "b": "dead", "c": "unknown"}[w],
+				map[string]string{"a": "DE", "b": "FR"}[w], p.ID); err != nil {
+				return err
+			}
 		}
 		for i := range 300 {
 			p := aProfile([]string{"a", "b", "c"}[i%3], names[i%len(names)])
@@ -74,10 +79,10 @@ func crowd(t *testing.T, s *Store) []Profile {
 }
 
 // model is ListProfiles in Go, without SQL.
-func model(all []Profile, l ProfileList) []Profile {
+func model(all []Profile, proxies []Proxy, l ProfileList) []Profile {
 	var out []Profile
 	for _, p := range all {
-		if l.Trashed == (p.TrashedAt != nil) && modelSees(p, l.ProfileFilter) {
+		if l.Trashed == (p.TrashedAt != nil) && modelSees(p, l.ProfileFilter) && modelOfProxy(p, proxies, l.ProfileFilter) {
 			out = append(out, p)
 		}
 	}
@@ -107,7 +112,32 @@ func modelSees(p Profile, f ProfileFilter) bool {
 	return (f.Workspaces == nil || slices.Contains(workspaces, p.WorkspaceID)) && (f.WorkspaceID == "" || f.WorkspaceID == p.WorkspaceID) &&
 		modelFinds(f.Search, p.ID, p.Name, p.Notes) &&
 		(f.Status == "" || f.Status == p.Status) && (f.OS == "" || f.OS == p.OS) &&
-		(f.ProxyID == "" || p.ProxyID != nil && *p.ProxyID == f.ProxyID)
+		(f.Started == nil || *f.Started == (p.LastStartedAt > 0))
+}
+
+// modelOfProxy says whether a profile fits the filters by its proxy.
+func modelOfProxy(p Profile, proxies []Proxy, f ProfileFilter) bool {
+	id := map[bool]string{false: NoProxy, true: MissingProxy}[p.ProxyMissing]
+	var of Proxy
+	if p.ProxyID != nil {
+		id = *p.ProxyID
+		of = proxies[slices.IndexFunc(proxies, func(px Proxy) bool { return px.ID == id })]
+	}
+	country := of.Country
+	if exit, running := f.Exits[p.ID]; running {
+		country = exit
+	}
+	return (f.ProxyID == "" || f.ProxyID == id) && (f.ProxyStatus == "" || f.ProxyStatus == of.Status) &&
+		(f.Country == "" || f.Country == country)
+}
+
+// everyProxy reads all proxies.
+func everyProxy(t interface{ Fatal(...any) }, s *Store) []Proxy {
+	page, err := s.ListProxies(context.Background(), ProxyList{Limit: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Rows
 }
 
 // modelFinds says whether a search finds a row with some texts: one or two letters where a word begins, more anywhere.
@@ -142,10 +172,30 @@ func aList(t *rapid.T, all []Profile) ProfileList {
 		l.Status = rapid.SampledFrom([]string{"", "running", "stopped"}).Draw(t, "status")
 		l.OS = rapid.SampledFrom([]string{"", "win"}).Draw(t, "os")
 		if rapid.Bool().Draw(t, "of a proxy") {
-			l.ProxyID = rapid.SampledFrom([]string{*firstProxy(all, "a"), *firstProxy(all, "b"), "unknown"}).Draw(t, "proxy")
+			l.ProxyID = rapid.SampledFrom([]string{*firstProxy(all, "a"), *firstProxy(all, "b"), "unknown", NoProxy, MissingProxy}).
+				Draw(t, "proxy")
 		}
+		if rapid.Bool().Draw(t, "these alone") { // with all of them few rows are left
+			return l
+		}
+		if rapid.Bool().Draw(t, "others alone") {
+			l.ProfileFilter = ProfileFilter{Workspaces: l.Workspaces, WorkspaceID: l.WorkspaceID, Trashed: l.Trashed}
+		}
+		l.ProxyStatus = rapid.SampledFrom([]string{"", "", "alive", "dead", "unknown"}).Draw(t, "proxy status")
+		l.Country = rapid.SampledFrom([]string{"", "", "DE", "FR", "US"}).Draw(t, "country")
+		l.Exits = exitsOf(all)
+		l.Started = rapid.SampledFrom([]*bool{nil, ptr(true), ptr(false)}).Draw(t, "started")
 	}
 	return l
+}
+
+// exitsOf says where some profiles with and without a proxy come out.
+func exitsOf(all []Profile) map[string]string {
+	exits := map[string]string{"none": "FR"}
+	for i, p := range all[:40] {
+		exits[p.ID] = []string{"FR", "DE", "US", ""}[i/10]
+	}
+	return exits
 }
 
 func firstProxy(all []Profile, workspace string) *string {
@@ -164,14 +214,14 @@ func idsOf(rows []Profile) string {
 // For every query, pages by offset and pages by after are the list: each row once, with the right total.
 func TestListsEqualAModel(t *testing.T) {
 	s := openTest(t)
-	all := crowd(t, s)
+	all, proxies := crowd(t, s), everyProxy(t, s)
 	ctx := context.Background()
 	rapid.Check(t, func(rt *rapid.T) {
 		l := aList(rt, all)
 		if strings.Contains(l.Search, "\n") {
 			rt.Skip("a search holds no control characters")
 		}
-		want := model(all, l)
+		want := model(all, proxies, l)
 		var byOffset, byAfter []Profile
 		for _, rows := range []*[]Profile{&byOffset, &byAfter} {
 			for {
@@ -200,7 +250,28 @@ func TestListsEqualAModel(t *testing.T) {
 		if idsOf(byOffset) != idsOf(want) || idsOf(byAfter) != idsOf(want) {
 			rt.Fatalf("got\n%s\nand\n%s\nwant\n%s", idsOf(byOffset), idsOf(byAfter), idsOf(want))
 		}
+		found, n, err := s.ProfileIDs(ctx, l, len(all))
+		few, count, err2 := s.ProfileIDs(ctx, l, len(want)-1)
+		if err != nil || err2 != nil || n != int64(len(want)) || len(found) != len(want) || len(want) > 0 &&
+			(found[0] != ProfileID{want[0].ID, want[0].WorkspaceID} || few != nil || count != n) {
+			rt.Fatalf("%d ids of %d, %v, %v; with fewer: %d of %d", len(found), n, err, err2, len(few), count)
+		}
 	})
+}
+
+// Profiles that run are found where their runs come out, others where their proxies did.
+func TestCountryOfRunningProfiles(t *testing.T) {
+	s := openTest(t)
+	all, proxies := crowd(t, s), everyProxy(t, s)
+	for _, country := range []string{"DE", "FR", "US"} {
+		for _, trashed := range []bool{false, true} {
+			l := ProfileList{ProfileFilter: ProfileFilter{Trashed: trashed, Country: country, Exits: exitsOf(all)}, Limit: len(all)}
+			page, err := s.ListProfiles(context.Background(), l)
+			if want := model(all, proxies, l); err != nil || idsOf(page.Rows) != idsOf(want) {
+				t.Errorf("%s, %v: got\n%s\nwant\n%s\n%v", country, trashed, idsOf(page.Rows), idsOf(want), err)
+			}
+		}
+	}
 }
 
 // A full last page reports that it is the last.

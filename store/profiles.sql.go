@@ -115,7 +115,7 @@ func (q *Queries) DeleteProfile(ctx context.Context, arg DeleteProfileParams) (i
 }
 
 const getIndexedProfiles = `-- name: GetIndexedProfiles :many
-SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, os, created_at, updated_at, last_started_at
+SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, proxy_missing, os, created_at, updated_at, last_started_at
 FROM profiles WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
 `
 
@@ -128,6 +128,7 @@ type GetIndexedProfilesRow struct {
 	TagsKey       string
 	Status        string
 	ProxyID       *string
+	ProxyMissing  bool
 	OS            string
 	CreatedAt     int64
 	UpdatedAt     int64
@@ -153,6 +154,7 @@ func (q *Queries) GetIndexedProfiles(ctx context.Context, ids string) ([]GetInde
 			&i.TagsKey,
 			&i.Status,
 			&i.ProxyID,
+			&i.ProxyMissing,
 			&i.OS,
 			&i.CreatedAt,
 			&i.UpdatedAt,
@@ -576,8 +578,48 @@ func (q *Queries) InsertProfiles(ctx context.Context, arg InsertProfilesParams) 
 	return err
 }
 
+const listFallbacksOfProfiles = `-- name: ListFallbacksOfProfiles :many
+SELECT id, fallback_proxy_ids FROM profiles
+WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT))) AND fallback_proxy_ids <> '[]'
+  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
+`
+
+type ListFallbacksOfProfilesParams struct {
+	Ids        string
+	Workspaces *string
+}
+
+type ListFallbacksOfProfilesRow struct {
+	ID               string
+	FallbackProxyIDs string
+}
+
+// ListFallbacksOfProfiles returns the fallbacks of those profiles of a JSON array of ids that have some.
+func (q *Queries) ListFallbacksOfProfiles(ctx context.Context, arg ListFallbacksOfProfilesParams) ([]ListFallbacksOfProfilesRow, error) {
+	rows, err := q.db.QueryContext(ctx, listFallbacksOfProfiles, arg.Ids, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListFallbacksOfProfilesRow{}
+	for rows.Next() {
+		var i ListFallbacksOfProfilesRow
+		if err := rows.Scan(&i.ID, &i.FallbackProxyIDs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listIndexedProfiles = `-- name: ListIndexedProfiles :many
-SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, os, created_at, updated_at, last_started_at
+SELECT id, workspace_id, trashed, name, search_key, tags_key, status, proxy_id, proxy_missing, os, created_at, updated_at, last_started_at
 FROM profiles WHERE id > CAST(?1 AS TEXT) ORDER BY id LIMIT CAST(?2 AS INTEGER)
 `
 
@@ -595,6 +637,7 @@ type ListIndexedProfilesRow struct {
 	TagsKey       string
 	Status        string
 	ProxyID       *string
+	ProxyMissing  bool
 	OS            string
 	CreatedAt     int64
 	UpdatedAt     int64
@@ -620,6 +663,7 @@ func (q *Queries) ListIndexedProfiles(ctx context.Context, arg ListIndexedProfil
 			&i.TagsKey,
 			&i.Status,
 			&i.ProxyID,
+			&i.ProxyMissing,
 			&i.OS,
 			&i.CreatedAt,
 			&i.UpdatedAt,
@@ -947,6 +991,46 @@ func (q *Queries) ListTrashedBefore(ctx context.Context, arg ListTrashedBeforePa
 	for rows.Next() {
 		var i ListTrashedBeforeRow
 		if err := rows.Scan(&i.ID, &i.WorkspaceID, &i.TrashedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listWorkspacesOfProfiles = `-- name: ListWorkspacesOfProfiles :many
+SELECT id, workspace_id FROM profiles
+WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT))) AND trashed_at IS NULL
+  AND (CAST(?2 AS TEXT) IS NULL OR workspace_id IN (SELECT value FROM json_each(?2)))
+`
+
+type ListWorkspacesOfProfilesParams struct {
+	Ids        string
+	Workspaces *string
+}
+
+type ListWorkspacesOfProfilesRow struct {
+	ID          string
+	WorkspaceID string
+}
+
+// ListWorkspacesOfProfiles returns the workspaces of those profiles outside the trash of a JSON array of ids that a key sees.
+func (q *Queries) ListWorkspacesOfProfiles(ctx context.Context, arg ListWorkspacesOfProfilesParams) ([]ListWorkspacesOfProfilesRow, error) {
+	rows, err := q.db.QueryContext(ctx, listWorkspacesOfProfiles, arg.Ids, arg.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListWorkspacesOfProfilesRow{}
+	for rows.Next() {
+		var i ListWorkspacesOfProfilesRow
+		if err := rows.Scan(&i.ID, &i.WorkspaceID); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -122,25 +122,26 @@ func (q *Queries) FindProxies(ctx context.Context, arg FindProxiesParams) ([]Fin
 }
 
 const getIndexedProxies = `-- name: GetIndexedProxies :many
-SELECT id, workspace_id, type, host, username, name, tags, notes, status, country, latency_ms, checked_at, created_at, updated_at
+SELECT id, workspace_id, type, host, username, name, tags, notes, status, country, latency_ms, checked_at, profile_count, created_at, updated_at
 FROM proxies WHERE id IN (SELECT value FROM json_each(CAST(?1 AS TEXT)))
 `
 
 type GetIndexedProxiesRow struct {
-	ID          string
-	WorkspaceID string
-	Type        string
-	Host        string
-	Username    string
-	Name        string
-	Tags        string
-	Notes       string
-	Status      string
-	Country     string
-	LatencyMs   *int64
-	CheckedAt   int64
-	CreatedAt   int64
-	UpdatedAt   int64
+	ID           string
+	WorkspaceID  string
+	Type         string
+	Host         string
+	Username     string
+	Name         string
+	Tags         string
+	Notes        string
+	Status       string
+	Country      string
+	LatencyMs    *int64
+	CheckedAt    int64
+	ProfileCount int64
+	CreatedAt    int64
+	UpdatedAt    int64
 }
 
 // GetIndexedProxies returns the same of the existing proxies of a JSON array of ids, unsorted.
@@ -166,6 +167,7 @@ func (q *Queries) GetIndexedProxies(ctx context.Context, ids string) ([]GetIndex
 			&i.Country,
 			&i.LatencyMs,
 			&i.CheckedAt,
+			&i.ProfileCount,
 			&i.CreatedAt,
 			&i.UpdatedAt,
 		); err != nil {
@@ -512,7 +514,7 @@ func (q *Queries) KeepPick(ctx context.Context, arg KeepPickParams) error {
 }
 
 const listIndexedProxies = `-- name: ListIndexedProxies :many
-SELECT id, workspace_id, type, host, username, name, tags, notes, status, country, latency_ms, checked_at, created_at, updated_at
+SELECT id, workspace_id, type, host, username, name, tags, notes, status, country, latency_ms, checked_at, profile_count, created_at, updated_at
 FROM proxies WHERE id > CAST(?1 AS TEXT) ORDER BY id LIMIT CAST(?2 AS INTEGER)
 `
 
@@ -522,20 +524,21 @@ type ListIndexedProxiesParams struct {
 }
 
 type ListIndexedProxiesRow struct {
-	ID          string
-	WorkspaceID string
-	Type        string
-	Host        string
-	Username    string
-	Name        string
-	Tags        string
-	Notes       string
-	Status      string
-	Country     string
-	LatencyMs   *int64
-	CheckedAt   int64
-	CreatedAt   int64
-	UpdatedAt   int64
+	ID           string
+	WorkspaceID  string
+	Type         string
+	Host         string
+	Username     string
+	Name         string
+	Tags         string
+	Notes        string
+	Status       string
+	Country      string
+	LatencyMs    *int64
+	CheckedAt    int64
+	ProfileCount int64
+	CreatedAt    int64
+	UpdatedAt    int64
 }
 
 // ListIndexedProxies returns what the index of lists keeps of proxies, in the order of their ids.
@@ -561,6 +564,7 @@ func (q *Queries) ListIndexedProxies(ctx context.Context, arg ListIndexedProxies
 			&i.Country,
 			&i.LatencyMs,
 			&i.CheckedAt,
+			&i.ProfileCount,
 			&i.CreatedAt,
 			&i.UpdatedAt,
 		); err != nil {
@@ -962,6 +966,45 @@ func (q *Queries) ListProxiesToPick(ctx context.Context, arg ListProxiesToPickPa
 			&i.ProfileCount,
 			&i.PickedAt,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listProxyStates = `-- name: ListProxyStates :many
+SELECT id, status, country FROM proxies WHERE id > CAST(?1 AS TEXT) ORDER BY id LIMIT CAST(?2 AS INTEGER)
+`
+
+type ListProxyStatesParams struct {
+	After string
+	Limit int64
+}
+
+type ListProxyStatesRow struct {
+	ID      string
+	Status  string
+	Country string
+}
+
+// ListProxyStates returns what lists of profiles filter by of their proxies, in the order of the proxies' ids.
+func (q *Queries) ListProxyStates(ctx context.Context, arg ListProxyStatesParams) ([]ListProxyStatesRow, error) {
+	rows, err := q.db.QueryContext(ctx, listProxyStates, arg.After, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListProxyStatesRow{}
+	for rows.Next() {
+		var i ListProxyStatesRow
+		if err := rows.Scan(&i.ID, &i.Status, &i.Country); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

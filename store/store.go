@@ -85,6 +85,7 @@ func open(ctx context.Context, dir, path string, found schemaVersion, later bool
 		ofProfiles: newListIndex("profiles", indexedProfiles{}, profileOrders(), o.Logger),
 		ofProxies:  newListIndex("proxies", indexedProxies{}, proxyOrders(), o.Logger),
 		ofAudit:    newListIndex("audit", indexedAudit{}, []index.Order{{}}, o.Logger)}
+	s.ofProfiles.links, s.ofProxies.dependent, s.ofProxies.implied = proxyLinks, s.ofProfiles, impliedByProxy
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {

@@ -38,6 +38,7 @@ var internalQueries = map[string]string{
 	"GetIndexedProfiles":      "the index of lists, of every workspace; a query of it takes the key's workspaces",
 	"ListIndexedProxies":      "the index of lists, of every workspace; a query of it takes the key's workspaces",
 	"GetIndexedProxies":       "the index of lists, of every workspace; a query of it takes the key's workspaces",
+	"ListProxyStates":         "the index of lists, of every workspace; a query of it takes the key's workspaces",
 	"KeepPick":                "by a start, whose profile and proxy were read under the key's workspaces",
 	"ListProxiesDue":          "checks over time, of every workspace",
 	"ListProxiesCheckedAhead": "checks over time, of every workspace",

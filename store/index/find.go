@@ -122,7 +122,7 @@ func (f *finder) filters() (sets []bits, complete bool) {
 		sets = append(sets, several)
 	}
 	for _, name := range f.Terms {
-		set := f.terms[name]
+		set := f.fixed(name)
 		if set == nil {
 			return nil, false
 		}
@@ -132,6 +132,31 @@ func (f *finder) filters() (sets []bits, complete bool) {
 		sets = append(sets, f.groups[f.tree.group])
 	}
 	return sets, true
+}
+
+// fixed returns the rows that have a term, as the query corrects it; nil: none.
+func (f *finder) fixed(name string) bits {
+	set := f.terms[name]
+	i := slices.IndexFunc(f.Fixes, func(x Fix) bool { return x.Term == name })
+	if i < 0 || len(f.Fixes[i].Has)+len(f.Fixes[i].Lacks) == 0 {
+		return set
+	}
+	if set == nil {
+		set = roaring.New()
+	} else {
+		set = set.Clone()
+	}
+	for _, id := range f.Fixes[i].Lacks {
+		if slot, there := f.slots[id]; there {
+			set.Remove(slot)
+		}
+	}
+	for _, id := range f.Fixes[i].Has {
+		if slot, there := f.slots[id]; there {
+			set.Add(slot)
+		}
+	}
+	return set
 }
 
 // intersect returns the slots that are in all sets: nil for no sets, which is every row. If the sets are not complete, it is empty.

@@ -46,6 +46,7 @@ type Query struct {
 	Workspaces []string // nil: all; empty: none
 	Trashed    bool
 	Terms      []string // all are required
+	Fixes      []Fix    // of these terms, for this query alone
 	Search     string   // folded; "": none
 	Order      int
 	Ascending  bool
@@ -54,6 +55,18 @@ type Query struct {
 	Limit      int    // -1: all
 	CountTo    int    // how far rows are counted
 	ExactTotal bool   // count them all, if no search is given
+}
+
+// Fix corrects a term for some rows, by their ids: what the index keeps of them is not how they are at the moment.
+type Fix struct {
+	Term       string
+	Has, Lacks []string // ids of no row are skipped
+}
+
+// Implied says that each row with a term also has others. A row has at most one term that implies others.
+type Implied struct {
+	Term string
+	By   []string // the others, distinct; none: the term implies nothing
 }
 
 // Found is a page of a list.
@@ -90,7 +103,8 @@ type Table struct {
 	rows    []*Row            // by slot; nil: free
 	free    []uint32
 	groups  map[group]bits
-	terms   map[string]bits
+	terms   map[string]bits     // those of rows, and those that these imply
+	implied map[string][]string // by the term that implies them
 	grams   map[gram]bits
 	columns []*column       // per order; nil: nobody has asked for the order
 	trees   map[place]*tree // those that were asked for
@@ -100,7 +114,8 @@ type Table struct {
 // New returns an empty index of rows that can be listed in some orders.
 func New(orders ...Order) *Table {
 	return &Table{orders: append(slices.Clone(orders), Order{Text: true}), zoneSlots: zoneSlots,
-		slots: map[string]uint32{}, groups: map[group]bits{}, terms: map[string]bits{}, grams: map[gram]bits{},
+		slots: map[string]uint32{}, groups: map[group]bits{}, terms: map[string]bits{},
+		implied: map[string][]string{}, grams: map[gram]bits{},
 		columns: make([]*column, len(orders)+1), trees: map[place]*tree{}, builds: map[*build]struct{}{}}
 }
 
@@ -157,11 +172,11 @@ func (t *Table) replace(slot uint32, before, after *Row) {
 	}
 	if before != nil {
 		groups := groupsOf(before)
-		was.groups, was.terms = groups[:], before.Terms
+		was.groups, was.terms = groups[:], t.termsOf(before)
 	}
 	if after != nil {
 		groups := groupsOf(after)
-		is.groups, is.terms = groups[:], after.Terms
+		is.groups, is.terms = groups[:], t.termsOf(after)
 	}
 	if before == nil || after == nil || before.Text != after.Text {
 		old, now := gramsOf(before), gramsOf(after)
@@ -175,6 +190,58 @@ func (t *Table) replace(slot uint32, before, after *Row) {
 	t.joinTrees(slot, before, after)
 	for b := range t.builds {
 		b.changed.Add(slot)
+	}
+}
+
+// termsOf returns the terms of a row, and those that they imply.
+func (t *Table) termsOf(row *Row) []string {
+	for _, name := range row.Terms {
+		if by := t.implied[name]; by != nil {
+			return slices.Concat(row.Terms, by)
+		}
+	}
+	return row.Terms
+}
+
+// Imply sets what some terms imply, in place of what they implied before. The cost depends on the number of terms, and hardly
+// on that of rows: whole sets are combined.
+func (t *Table) Imply(all []Implied) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, i := range all {
+		before := t.implied[i.Term]
+		if slices.Equal(before, i.By) {
+			continue
+		}
+		if len(i.By) == 0 {
+			delete(t.implied, i.Term)
+		} else {
+			t.implied[i.Term] = i.By
+		}
+		if rows := t.terms[i.Term]; rows != nil {
+			t.exchange(rows, before, i.By)
+		}
+	}
+}
+
+// exchange takes some terms from rows, and gives them others.
+func (t *Table) exchange(rows bits, was, is []string) {
+	for _, name := range was {
+		if set := t.terms[name]; set != nil && !slices.Contains(is, name) {
+			set.AndNot(rows)
+			if set.IsEmpty() {
+				delete(t.terms, name)
+			}
+		}
+	}
+	for _, name := range is {
+		if slices.Contains(was, name) {
+			continue
+		}
+		if t.terms[name] == nil {
+			t.terms[name] = roaring.New()
+		}
+		t.terms[name].Or(rows)
 	}
 }
 

@@ -41,6 +41,9 @@ func aRow(t *rapid.T) *Row {
 			row.Terms = append(row.Terms, term)
 		}
 	}
+	if proxy := rapid.SampledFrom([]string{"", "proxy:1", "proxy:2"}).Draw(t, "proxy"); proxy != "" {
+		row.Terms = append(row.Terms, proxy)
+	}
 	return row
 }
 
@@ -54,7 +57,12 @@ func aQuery(t *rapid.T) Query {
 		Offset: int64(rapid.SampledFrom([]int{0, 0, 1, 5, 100}).Draw(t, "offset")),
 		Limit:  rapid.SampledFrom([]int{-1, 0, 1, 3, 50}).Draw(t, "limit"), Search: rapid.SampledFrom(searches).Draw(t, "search"),
 		CountTo: rapid.SampledFrom([]int{0, 3, 100}).Draw(t, "count"), ExactTotal: rapid.Bool().Draw(t, "exact"),
-		Terms: rapid.SampledFrom([][]string{nil, nil, {"tag:shop"}, {"os:win", "tag:de"}, {"tag:none"}}).Draw(t, "terms")}
+		Terms: rapid.SampledFrom([][]string{nil, nil, {"tag:shop"}, {"os:win", "tag:de"}, {"tag:none"}, {"exit:DE"}, {"exit:FR", "dead"}}).
+			Draw(t, "terms")}
+	if rapid.Bool().Draw(t, "fixed") {
+		q.Fixes = []Fix{{Term: "exit:FR", Has: []string{aRow(t).ID, aRow(t).ID, "none"}, Lacks: []string{"none"}},
+			{Term: "exit:DE", Lacks: []string{aRow(t).ID, aRow(t).ID}}}
+	}
 	if rapid.Bool().Draw(t, "after") {
 		row := aRow(t)
 		q.After = &Place{Value: row.Sort[q.Order], ID: row.ID}
@@ -62,11 +70,12 @@ func aQuery(t *rapid.T) Query {
 	return q
 }
 
-// model finds rows in a plain slice.
-func model(rows map[string]*Row, q Query) (page []*Row, total int) {
+// model finds rows in a plain slice. implied has what terms imply.
+func model(rows map[string]*Row, implied map[string][]string, q Query) (page []*Row, total int) {
 	var all []*Row
 	for _, row := range rows {
-		if row.Trashed == q.Trashed && (q.Workspaces == nil || slices.Contains(q.Workspaces, row.Workspace)) && modelFits(row, q) {
+		if row.Trashed == q.Trashed && (q.Workspaces == nil || slices.Contains(q.Workspaces, row.Workspace)) &&
+			modelHas(row, implied, q) && modelFits(row, q) {
 			all = append(all, row)
 		}
 	}
@@ -80,12 +89,24 @@ func model(rows map[string]*Row, q Query) (page []*Row, total int) {
 	return all[min(int(q.Offset), len(all)):], total
 }
 
-func modelFits(row *Row, q Query) bool {
-	for _, term := range q.Terms {
-		if !slices.Contains(row.Terms, term) {
-			return false
+// modelHas reports whether a row has the terms of a query.
+func modelHas(row *Row, implied map[string][]string, q Query) bool {
+	all := slices.Clone(row.Terms)
+	for _, term := range row.Terms {
+		all = append(all, implied[term]...)
+	}
+	for _, fix := range q.Fixes {
+		if slices.Contains(fix.Lacks, row.ID) {
+			all = slices.DeleteFunc(all, func(term string) bool { return term == fix.Term })
+		}
+		if slices.Contains(fix.Has, row.ID) {
+			all = append(all, fix.Term)
 		}
 	}
+	return !slices.ContainsFunc(q.Terms, func(term string) bool { return !slices.Contains(all, term) })
+}
+
+func modelFits(row *Row, q Query) bool {
 	letters := utf8.RuneCountInString(q.Search)
 	if letters == 0 || letters >= 8 && strings.HasPrefix(row.ID, q.Search) {
 		return true
@@ -126,7 +147,7 @@ func idsOf(rows []*Row) (ids []string) {
 // After any changes, any list is that of a plain slice.
 func TestFindEqualsAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		table, rows := smallZones(), map[string]*Row{}
+		table, rows, implied := smallZones(), map[string]*Row{}, map[string][]string{}
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			var put []*Row
 			var removed []string
@@ -140,6 +161,12 @@ func TestFindEqualsAModel(t *testing.T) {
 					removed = append(removed, id)
 				}
 			}
+			if rapid.Bool().Draw(t, "imply") {
+				i := Implied{Term: rapid.SampledFrom([]string{"proxy:1", "proxy:2", "proxy:3"}).Draw(t, "implies"),
+					By: rapid.SampledFrom([][]string{nil, {"dead"}, {"exit:DE"}, {"exit:FR", "dead"}}).Draw(t, "implied")}
+				table.Imply([]Implied{i})
+				implied[i.Term] = i.By
+			}
 			table.Apply(put, removed)
 			for _, row := range put {
 				rows[row.ID] = row
@@ -149,7 +176,7 @@ func TestFindEqualsAModel(t *testing.T) {
 			}
 			q := aQuery(t)
 			got := table.Find(q)
-			want, total := model(rows, q)
+			want, total := model(rows, implied, q)
 			more := q.Limit >= 0 && len(want) > q.Limit
 			if more {
 				want = want[:q.Limit]
