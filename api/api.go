@@ -51,6 +51,8 @@ type API struct {
 	slow         map[string]bool        // the patterns of slowOperations
 	idempotency  *idempotency
 	workspaces   workspaces
+	deals        deals
+	jobs         jobs
 	keyContexts  keyContexts
 	hosts        map[string]bool // accepted Host values
 	origins      map[string]bool // accepted Origin values
@@ -70,6 +72,7 @@ func New(d Deps) *API {
 		mux:         http.NewServeMux(), needs: map[string]store.Right{}, slow: map[string]bool{},
 		keyQuota:    newKeyQuota(d.Config.maxConnections()),
 		keyContexts: keyContexts{byKey: map[string]map[context.Context]context.CancelFunc{}},
+		jobs:        jobs{most: maxJobProfiles},
 		uploadQuota: newUploadQuota(), listings: make(chan struct{}, maxListings), writeTime: writeTime}
 	s.api = humago.NewWithPrefix(s.mux, Prefix, s.humaConfig())
 	s.routes()
@@ -97,9 +100,10 @@ func (s *API) Serve(l net.Listener) error {
 	return s.http.Serve(l)
 }
 
-// Shutdown waits for requests under way to finish, at most until ctx ends, and closes the remaining connections. It then writes the
-// times at which keys were last used.
+// Shutdown ends the jobs, waits for requests under way to finish, at most until ctx ends, and closes the remaining connections.
+// It then writes the times at which keys were last used.
 func (s *API) Shutdown(ctx context.Context) error {
+	s.jobs.close(ctx)
 	err := s.http.Shutdown(ctx)
 	return errors.Join(err, s.http.Close(), s.keys.flush(ctx))
 }

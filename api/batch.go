@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -25,9 +26,12 @@ const batchAtOnce = 100
 
 type batchInput struct {
 	Action  string        `json:"action" enum:"start,stop,restart,delete,restore,tag,untag,setProxy"`
-	IDs     []string      `json:"ids" minItems:"1" maxItems:"1000" doc:"The profiles."`
+	IDs     []string      `json:"ids,omitempty" minItems:"1" maxItems:"1000" doc:"The profiles."`
+	Filter  *batchFilter  `json:"filter,omitempty" doc:"Instead of ids: the profiles that a list with these parameters has at this moment, at most 100,000. The answer is 202 with a job."`
 	Tags    opt[[]string] `json:"tags,omitempty" doc:"With tag and untag."`
 	ProxyID opt[string]   `json:"proxyId,omitempty" doc:"With setProxy; null: direct."`
+
+	Proxies opt[proxiesInput] `json:"proxies,omitempty" doc:"With setProxy, instead of proxyId: a proxy for each profile, as createProfiles takes it. \"each\": proxies that no profile uses yet. An object: proxies with the tag, with each none of them twice. A list of ids: one for each profile, in order."`
 }
 
 func (batchInput) example() any {
@@ -37,6 +41,33 @@ func (batchInput) example() any {
 type batchRequest struct {
 	Body batchInput
 }
+
+// batchBody is the answer: the results, or the job that goes on.
+type batchBody struct {
+	Status   int
+	Location string `header:"Location" doc:"Of the job."`
+	Body     batchAnswer
+}
+
+type batchAnswer struct {
+	results *batchJSON
+	job     *JobJSON
+}
+
+// MarshalJSON writes the one that there is.
+func (a batchAnswer) MarshalJSON() ([]byte, error) {
+	if a.job != nil {
+		return json.Marshal(a.job)
+	}
+	return json.Marshal(a.results)
+}
+
+// Schema is that of the results; showJobs adds the job's.
+func (batchAnswer) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[batchJSON](), true, "")
+}
+
+func (batchBody) example() any { return batchJSON{}.example() }
 
 // batchJSON is the answer of a batch: one result per id, in the order given.
 type batchJSON struct {
@@ -79,9 +110,17 @@ func (in *batchRequest) Resolve(ctx huma.Context) []error {
 	if p := callerOf(ctx.Context()).may(action.need); known && p != nil { // the schema refuses an unknown one
 		return []error{p}
 	}
+	completable(ctx, in)
 	var f faults
 	in.Body.check(action, &f)
 	return f.errors()
+}
+
+func (in *batchRequest) storedFaults(ctx context.Context, s *API) (f faults, err error) {
+	if in.Body.Filter != nil {
+		s.failedIn(callerOf(ctx), in.Body.Filter, &f)
+	}
+	return f, nil
 }
 
 // check notes ids that stand twice, and members that do not go with the action. It normalises the tags.
@@ -95,6 +134,14 @@ func (in *batchInput) check(action batchAction, f *faults) {
 		seen[id] = i
 	}
 	switch {
+	case in.IDs == nil && in.Filter == nil:
+		f.add("body.ids", "is required: the ids of profiles, or a filter in its place", nil)
+	case in.Filter != nil && in.IDs != nil:
+		f.add("body.filter", "cannot be combined with ids: give one of them", nil)
+	case in.Filter != nil:
+		in.Filter.check(in.Action, f)
+	}
+	switch {
 	case !action.tags && in.Tags.Set:
 		f.add("body.tags", "goes with tag and untag alone", nil)
 	case action.tags && len(in.Tags.Value) == 0:
@@ -102,47 +149,115 @@ func (in *batchInput) check(action batchAction, f *faults) {
 	case action.tags:
 		in.Tags.Value = f.tags("body.tags", in.Tags.Value)
 	}
+	in.checkProxies(action.proxy, f)
+}
+
+// checkProxies notes what is wrong with the members of setProxy.
+func (in *batchInput) checkProxies(needed bool, f *faults) {
 	switch {
-	case !action.proxy && in.ProxyID.Set:
-		f.add("body.proxyId", "goes with setProxy alone", nil)
-	case action.proxy && !in.ProxyID.Set:
-		f.add("body.proxyId", "is needed with setProxy: a proxy's id, or null for a direct connection", nil)
+	case !needed:
+		f.require(!in.ProxyID.Set, "body.proxyId", "goes with setProxy alone")
+		f.require(!in.Proxies.Set, "body.proxies", "goes with setProxy alone")
+	case in.ProxyID.Set && in.Proxies.Set:
+		f.add("body.proxies", "cannot be combined with proxyId: give one of them", nil)
+	case in.Proxies.Null:
+		f.add("body.proxies", "cannot be null: for a direct connection give \"proxyId\": null", nil)
+	case !in.ProxyID.Set && !in.Proxies.Set:
+		f.add("body.proxyId", "is needed with setProxy: a proxy's id, or null for a direct connection; or give proxies", nil)
+	}
+	if from := in.Proxies.Value.From; from != nil {
+		from.Tag = f.plain("body.proxies.tag", from.Tag, 1, 64)
+	}
+	if ids := in.Proxies.Value.IDs; ids != nil && in.IDs != nil && len(ids) != len(in.IDs) {
+		f.add("body.proxies", fmt.Sprintf("must have one proxy for each profile: it has %d, and ids has %d", len(ids), len(in.IDs)), nil)
 	}
 }
 
-// batch does the action to each profile. It goes on when its client goes away, and stops when its key ends.
-func (s *API) batch(ctx context.Context, in *batchRequest) (*struct{ Body batchJSON }, error) {
+// batch does the action to each profile, or begins a job that does. It goes on when its client goes away, and stops when its
+// key ends.
+func (s *API) batch(ctx context.Context, in *batchRequest) (*batchBody, error) {
+	if in.Body.Filter != nil {
+		return s.startJob(ctx, &in.Body)
+	}
 	ctx = context.WithoutCancel(ctx)
-	out := &struct{ Body batchJSON }{batchJSON{make([]batchResultJSON, len(in.Body.IDs))}}
+	dealt, release, err := s.dealTo(ctx, &in.Body, in.Body.IDs)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	results := make([]batchResultJSON, len(in.Body.IDs))
 	slots := make(chan struct{}, batchAtOnce)
 	var wg sync.WaitGroup
 	for i, id := range in.Body.IDs {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			result, err := s.batchOne(ctx, id, &in.Body)
-			if err != nil {
-				p := occurrence(ctx, s.log, fromError(err))
-				result = batchResultJSON{Status: p.Status, Error: p}
+			if err := s.keys.confirm(ctx, callerOf(ctx)); err != nil {
+				results[i] = s.batchRefused(ctx, id, err)
+				return
 			}
-			result.ID = id
-			out.Body.Results[i] = result
+			results[i] = s.batchOne(ctx, id, in.Body.with(dealt, i))
 		})
 	}
 	wg.Wait()
-	return out, nil
+	return &batchBody{Status: http.StatusOK, Body: batchAnswer{results: &batchJSON{results}}}, nil
 }
 
-// batchOne does the action to one profile. A panic fails this profile alone.
-func (s *API) batchOne(ctx context.Context, id string, in *batchInput) (result batchResultJSON, err error) {
+// dealTo deals proxies to the profiles of some ids; without proxies in the request none. The caller must call release.
+func (s *API) dealTo(ctx context.Context, in *batchInput, ids []string) (dealt []string, release func(), err error) {
+	if !in.Proxies.given() {
+		return nil, func() {}, nil
+	}
+	by := callerOf(ctx)
+	rows, err := s.store.Read().ListWorkspacesOfProfiles(ctx, store.ListWorkspacesOfProfilesParams{Ids: jsonList(ids),
+		Workspaces: by.Sees.Filter()})
+	if err != nil {
+		return nil, nil, err
+	}
+	workspaces := make(map[string]string, len(rows))
+	for _, row := range rows {
+		workspaces[row.ID] = row.WorkspaceID
+	}
+	to := make([]store.ProfileID, len(ids))
+	for i, id := range ids {
+		to[i] = store.ProfileID{ID: id, Workspace: workspaces[id]}
+	}
+	return s.deals.deal(ctx, s.store.Read(), by, &in.Proxies.Value, to)
+}
+
+// with is the request for one profile: with the proxy that was dealt to it.
+func (in *batchInput) with(dealt []string, place int) *batchInput {
+	if dealt == nil {
+		return in
+	}
+	one := *in
+	one.ProxyID = opt[string]{Set: true, Value: dealt[place]}
+	return &one
+}
+
+// batchOne does the action to one profile.
+func (s *API) batchOne(ctx context.Context, id string, in *batchInput) batchResultJSON {
+	result, err := s.batchAction(ctx, id, in)
+	if err != nil {
+		return s.batchRefused(ctx, id, err)
+	}
+	result.ID = id
+	return result
+}
+
+// batchRefused is the result of a profile for which the action failed.
+func (s *API) batchRefused(ctx context.Context, id string, err error) batchResultJSON {
+	p := occurrence(ctx, s.log, fromError(err))
+	return batchResultJSON{ID: id, Status: p.Status, Error: p}
+}
+
+// batchAction does the action to one profile. A panic fails this profile alone.
+func (s *API) batchAction(ctx context.Context, id string, in *batchInput) (result batchResultJSON, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = problem.Hidden(fmt.Errorf("panic: %v", v))
 		}
 	}()
-	if err := s.keys.confirm(ctx, callerOf(ctx)); err != nil {
-		return result, err
-	}
 	path := ProfilePath{ID: id}
 	result.Status = http.StatusOK
 	var changed *ProfileBody

@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/go-json-experiment/json"
 
 	"warren/events"
 	"warren/runs"
@@ -35,7 +32,7 @@ const numberMark = "{n}"
 type batchCreateInput struct {
 	Count       opt[int64]        `json:"count" nullable:"false" minimum:"1" maximum:"10000" doc:"How many profiles to create." example:"3"`
 	FirstNumber opt[int64]        `json:"firstNumber,omitempty" minimum:"0" maximum:"1000000000" doc:"What {n} is in the first name. Default: 1."`
-	Proxies     opt[proxiesInput] `json:"proxies,omitempty" doc:"Instead of proxyId. \"each\": proxies that no profile uses yet and that are not known to be dead, oldest first, one for each profile. An object: proxies with the tag that are not known to be dead: random; leastUsed (by the fewest profiles); roundRobin (in turn, oldest first). A list of ids: one for each profile, in order."`
+	Proxies     opt[proxiesInput] `json:"proxies,omitempty" doc:"Instead of proxyId. \"each\": proxies that no profile uses yet and that are not known to be dead, oldest first, one for each profile. An object: proxies with the tag that are not known to be dead: random; leastUsed (by the fewest profiles); roundRobin (in turn, oldest first); with each one for each profile, those with the fewest profiles first. A list of ids: one for each profile, in order."`
 	ProfileInput
 }
 
@@ -130,7 +127,8 @@ func (s *API) mergeMany(ctx context.Context, q *store.Queries, in *batchCreate, 
 		}
 		return f, nil
 	}
-	ids, err := in.Body.Proxies.Value.choose(ctx, q, callerOf(ctx), m, &f)
+	d := deal{workspace: m.row.WorkspaceID, count: len(m.each), fallbacks: runs.StringsOf(m.row.FallbackProxyIDs), taken: s.deals.copy()}
+	ids, err := in.Body.Proxies.Value.choose(ctx, q, callerOf(ctx), d, &f)
 	for i := range ids {
 		m.each[i].ProxyID = &ids[i]
 	}
@@ -206,105 +204,4 @@ func (s *API) madeBefore(ctx context.Context, made string) (*listBody[profileJSO
 		out[i], err = s.profile(rows[i])
 	}
 	return &listBody[profileJSON]{wholeList(out)}, err
-}
-
-// proxiesInput says where the profiles of one request get their proxies from.
-type proxiesInput struct {
-	Each bool
-	From *pickFrom
-	IDs  []string
-}
-
-// UnmarshalJSON takes "each", an object or a list of ids.
-func (c *proxiesInput) UnmarshalJSON(b []byte) error {
-	switch {
-	case string(b) == `"each"`:
-		c.Each = true
-		return nil
-	case len(b) > 0 && b[0] == '[':
-		return json.Unmarshal(b, &c.IDs)
-	}
-	c.From = new(pickFrom)
-	return json.Unmarshal(b, c.From, json.RejectUnknownMembers(true))
-}
-
-// Schema is one of the three shapes, or null.
-func (proxiesInput) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{AnyOf: []*huma.Schema{
-		{Type: huma.TypeString, Enum: []any{"each"}},
-		{Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"tag", "pick"}, Properties: map[string]*huma.Schema{
-			"tag":  {Type: huma.TypeString, MinLength: new(1), MaxLength: new(64)},
-			"pick": {Type: huma.TypeString, Enum: []any{"random", "leastUsed", "roundRobin"}}}},
-		{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, MinItems: new(1), MaxItems: new(maxBatchCreate)},
-		nullSchema(),
-	}, Examples: []any{"each"}}
-}
-
-// choose returns a proxy for each profile, and notes what is wrong with the choice. None stands in for itself: fallbacks of
-// the profiles are left out, and refused in a list.
-func (c *proxiesInput) choose(ctx context.Context, q *store.Queries, by *caller, m *manyProfiles, f *faults) ([]string, error) {
-	n, fallbacks := len(m.each), runs.StringsOf(m.row.FallbackProxyIDs)
-	switch {
-	case c.Each:
-		ids, err := q.ListUnusedProxies(ctx, store.ListUnusedProxiesParams{WorkspaceID: m.row.WorkspaceID, Workspaces: by.Sees.Filter(),
-			Except: m.row.FallbackProxyIDs, Limit: int64(n)})
-		if err == nil && len(ids) < n {
-			f.add("body.proxies", fmt.Sprintf("each needs %d proxies that no profile uses and that are not known to be dead: "+
-				"the workspace has %d", n, len(ids)), nil)
-			return nil, nil
-		}
-		return ids, err
-	case c.From != nil:
-		rows, err := q.ListProxiesToPick(ctx, store.ListProxiesToPickParams{WorkspaceID: m.row.WorkspaceID, Workspaces: by.Sees.Filter()})
-		rows = slices.DeleteFunc(rows, func(row store.ListProxiesToPickRow) bool {
-			return !runs.HasTag(row.Tags, c.From.Tag) || slices.Contains(fallbacks, row.ID)
-		})
-		if err == nil && len(rows) == 0 {
-			f.add("body.proxies.tag", "is the tag of no proxy of the workspace that is not known to be dead", nil)
-			return nil, nil
-		}
-		return spread(rows, c.From.Pick, n), err
-	}
-	return c.IDs[:min(n, len(c.IDs))], c.checkIDs(ctx, q, by, m.row.WorkspaceID, fallbacks, f)
-}
-
-// checkIDs notes the ids of no proxy of the workspace, and those of fallbacks.
-func (c *proxiesInput) checkIDs(ctx context.Context, q *store.Queries, by *caller, workspace string, fallbacks []string, f *faults) error {
-	known, err := q.ListProxiesOf(ctx, store.ListProxiesOfParams{WorkspaceID: workspace, Workspaces: by.Sees.Filter(),
-		Ids: jsonList(c.IDs)})
-	if err != nil {
-		return err
-	}
-	there := make(map[string]bool, len(known))
-	for _, id := range known {
-		there[id] = true
-	}
-	for i, id := range c.IDs {
-		f.require(there[id], element("body.proxies", i), "is no proxy of the profiles' workspace")
-		f.require(!slices.Contains(fallbacks, id), element("body.proxies", i), "is one of fallbackProxyIds: take it out there")
-	}
-	return nil
-}
-
-// spread gives n profiles one of rows each. rows has one at least, oldest first.
-func spread(rows []store.ListProxiesToPickRow, pick string, n int) []string {
-	ids := make([]string, 0, n)
-	switch pick {
-	case "leastUsed":
-		slices.SortStableFunc(rows, func(a, b store.ListProxiesToPickRow) int { return cmp.Compare(a.ProfileCount, b.ProfileCount) })
-		for used := rows[0].ProfileCount; len(ids) < n; used++ { // each proxy that has so many profiles gets one more
-			for i := 0; i < len(rows) && rows[i].ProfileCount <= used && len(ids) < n; i++ {
-				ids = append(ids, rows[i].ID)
-			}
-		}
-	case "roundRobin":
-		for i := range n {
-			ids = append(ids, rows[i%len(rows)].ID)
-		}
-	default:
-		for range n {
-			ids = append(ids, rows[rand.IntN(len(rows))].ID)
-		}
-	}
-	return ids
 }

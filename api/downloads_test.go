@@ -61,7 +61,7 @@ func TestBatchEndsWithItsKey(t *testing.T) {
 	a.do(t, "DELETE", "/keys/"+keyID, nil).want(t, 204)
 	ctx := context.WithValue(t.Context(), requestKey{}, &request{caller: caller})
 	out, err := a.srv.batch(ctx, &batchRequest{Body: batchInput{Action: "delete", IDs: []string{id}}})
-	if err != nil || out.Body.Results[0].Status != 401 {
+	if err != nil || out.Body.results.Results[0].Status != 401 {
 		t.Errorf("%v, %+v", err, out)
 	}
 	a.do(t, "GET", "/profiles/"+id, nil).want(t, 200)

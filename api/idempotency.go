@@ -42,7 +42,7 @@ func newIdempotency(st *store.Store, log *slog.Logger) *idempotency {
 // covers reports whether the operation takes an Idempotency-Key: it creates something or starts a browser.
 func (i *idempotency) covers(pattern string) bool {
 	switch strings.Replace(pattern, " "+Prefix, " ", 1) {
-	case "POST /profiles", "POST /profiles/batch-create", "POST /proxies", "POST /proxies/import", "POST /keys",
+	case "POST /profiles", "POST /profiles/batch", "POST /profiles/batch-create", "POST /proxies", "POST /proxies/import", "POST /keys",
 		"POST /profiles/{id}/start", "POST /profiles/{id}/restart", "POST /profiles/{id}/restore", "POST /profiles/{id}/capabilities":
 		return true
 	}

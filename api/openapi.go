@@ -29,7 +29,7 @@ func describeAPI(o *huma.OpenAPI) {
 		Description: "An API key, as `warren key create` makes it."}}
 	o.Security = []map[string][]string{{"key": {}}}
 	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "audit"}, {Name: "runs"}, {Name: "browsers"}, {Name: "keys"},
-		{Name: "tickets"}, {Name: "workspaces"}, {Name: "events"}, {Name: "server", Description: "Outside the API."}}
+		{Name: "tickets"}, {Name: "workspaces"}, {Name: "jobs"}, {Name: "events"}, {Name: "server", Description: "Outside the API."}}
 }
 
 // describeOperation sets what every operation has: its tag, its description with the scope, its errors.
@@ -68,7 +68,7 @@ var moreErrors = map[string][]int{
 	"screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504},
 	"rotateProxy": {409, 429, 502}, "proxySecret": {409}, "deleteDownload": {409}, "listRunHosts": {404},
 	"listProfiles": {410}, "listProxies": {410}, "listProfileRuns": {410}, "listCapabilities": {410}, "listKeys": {410},
-	"listWorkspaces": {410}, "listAudit": {410}, "listDownloads": {409, 410},
+	"batchProfiles": {409}, "listJobs": {410}, "listWorkspaces": {410}, "listAudit": {410}, "listDownloads": {409, 410},
 }
 
 // schemaName returns a type's name in the document. Clients are generated with these names, so a renamed type keeps its old one.
@@ -127,6 +127,7 @@ func (s *API) describe() []byte {
 	showPictures(o)
 	showLists(o)
 	showFiles(o)
+	showJobs(o)
 	doc, err := json.Marshal(o, json.Deterministic(true))
 	if err != nil {
 		panic(err) // a document of plain values cannot fail; a test reads it

@@ -54,7 +54,8 @@ func pathParam(name, doc string) *huma.Param {
 func eventsOperation() *huma.Operation {
 	op := plainOperation("streamEvents", "Stream events", "events", nil, nil)
 	op.Description = "Server-sent events of the key's workspaces: `profile.*` (`created`, `batch_created` for many, `updated`, " +
-		"`status`, `deleted`, `restored`), " +
+		"`status`, `deleted`, `restored`, `batch_changed` for those of a job), `job.*` of the key's own jobs " +
+		"(`created`, `progress`, `ended`), " +
 		"`run.*` (`started`, `updated`, `expiring`, `fallback`, `ended`), `proxy.*` (`created`, `imported` for a whole list, `updated`, " +
 		"`checked`, `all_checked` for many at once, `died`, `returned`, `exit_changed`, `deleted`), `key.*` and `capability.*` " +
 		"(`created`, `revoked`).\n\n" +

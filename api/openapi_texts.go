@@ -62,8 +62,21 @@ var descriptions = map[string]string{
 		"runs at a time. A channel that could not be tried has not passed. A dead proxy is no leak.",
 	"restoreProfile": "If its proxy was deleted meanwhile, the profile has `proxyMissing` and does not start until `proxyId` is set.",
 	"batchProfiles": "`start`, `stop` and `restart` need the scope `run`, the other actions `write`: `read` alone does nothing here. " +
-		"Each profile is handled as by the single operation, with its events. `results` has one entry per id, in the order given, with " +
-		"the HTTP status of the single operation. Nothing is undone if others fail. The batch continues if the client disconnects.",
+		"Each profile is handled as by the single operation. Nothing is undone if others fail.\n\n" +
+		"With `ids` the answer is 200: `results` has one entry per id, in the order given, with the HTTP status of the single " +
+		"operation. The batch continues if the client disconnects.\n\n" +
+		"With `filter` the answer is 202 with a job, for at most 100,000 profiles (422 says how many match). The profiles are fixed " +
+		"then. Follow it with `GET /jobs/{id}` or its events, which this key alone receives: `job.created`, `job.progress` at most " +
+		"4 times a second, `job.ended`. `profile.batch_changed` with a `count` stands for the profiles' own events. " +
+		"`{\"failedIn\":\"<job>\"}` finds those that failed in a job. One key runs 8 jobs at a time (429 `too_many_jobs`).\n\n" +
+		"`proxies` deals proxies before anything is changed: too few are 422, which says how many are missing. Takes " +
+		"`Idempotency-Key`. An answer of more than 64 KiB is not stored: the same request is done again.",
+	"listJobs": "Newest first. Jobs live in the server's memory: its end or restart ends and forgets them. The last 100 of all keys " +
+		"are kept.",
+	"getJob": "Its counts, and the first 1,000 profiles that failed with the reason. Jobs of other keys, forgotten ones and those of " +
+		"an earlier server are 404 `job_not_found`.",
+	"listJobResults": "The answer is a stream (`application/x-ndjson`): a line per profile that was handled so far, in the job's order.",
+	"cancelJob":      "No further profile is begun. What has begun ends, and what is done stays done. A job that has ended stays as it is.",
 	"listRuns": "The runs of the workspaces that the key may see, with what each uses of the machine. `usage` is null if the " +
 		"run's process does not answer within a second.",
 	"listProfileRuns": "Newest first, the current run included. The last 100 are kept. A failed start is not listed: the profile's " +

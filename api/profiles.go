@@ -311,7 +311,7 @@ func (s *API) updateProfile(ctx context.Context, in *profileUpdate) (*ProfileBod
 		return nil, err
 	}
 	s.runs.ProfileChanged(context.WithoutCancel(ctx), row.ID, in.change())
-	s.events.Publish(events.Event{Type: "profile.updated", Workspace: row.WorkspaceID, Data: objectUpdated{membersOf(in.Body), row.ID}})
+	s.publishChange(ctx, events.Event{Type: "profile.updated", Workspace: row.WorkspaceID, Data: objectUpdated{membersOf(in.Body), row.ID}})
 	return s.profileAnswer(row)
 }
 
@@ -356,7 +356,7 @@ func (s *API) deleteProfile(ctx context.Context, in *profileDelete) (*struct{}, 
 	if err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "profile.deleted", Workspace: row.WorkspaceID,
+	s.publishChange(ctx, events.Event{Type: "profile.deleted", Workspace: row.WorkspaceID,
 		Data: runs.DeletedEvent{ID: row.ID, Permanent: in.Permanent}})
 	return nil, nil
 }
@@ -397,7 +397,7 @@ func (s *API) restoreProfile(ctx context.Context, in *profileRestore) (*ProfileB
 	if err != nil {
 		return nil, err
 	}
-	s.events.Publish(events.Event{Type: "profile.restored", Workspace: row.WorkspaceID, Data: objectEvent{row.ID}})
+	s.publishChange(ctx, events.Event{Type: "profile.restored", Workspace: row.WorkspaceID, Data: objectEvent{row.ID}})
 	return s.profileAnswer(row)
 }
 

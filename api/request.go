@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"warren/events"
 	"warren/problem"
 	"warren/store"
 )
@@ -25,6 +26,7 @@ type request struct {
 	queryFaults    faults                      // faults of the query string
 	api            *API                        // for refusable
 	refusable      storedChecker               // the request, if the database may show more faults of it
+	changed        func(workspace string)      // counts a changed profile in place of its event, in a job; nil: it is published
 	answer         answerWriter
 }
 
@@ -65,6 +67,15 @@ func requestIDFrom(r *http.Request) string {
 type storedChecker interface {
 	// storedFaults returns these faults. It writes nothing. An error, such as an unknown profile, replaces the faults.
 	storedFaults(ctx context.Context, s *API) (faults, error)
+}
+
+// publishChange publishes the event of a changed profile, or counts it.
+func (s *API) publishChange(ctx context.Context, e events.Event) {
+	if count := requestOf(ctx).changed; count != nil {
+		count(e.Workspace)
+		return
+	}
+	s.events.Publish(e)
 }
 
 // completable has the refusal of a request name its stored faults too. Resolve calls it.

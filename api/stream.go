@@ -59,9 +59,13 @@ func (s *API) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// receives reports whether the caller may receive events of a workspace. Events without one are for keys that see all workspaces.
-func (c *caller) receives(workspace string) bool {
-	if workspace == "" {
+// receives reports whether the caller may receive an event of a workspace, which may be for one key alone. Others without a
+// workspace are for keys that see all workspaces.
+func (c *caller) receives(workspace, key string) bool {
+	switch {
+	case key != "":
+		return key == c.KeyID
+	case workspace == "":
 		return c.Sees.SeesAll()
 	}
 	return c.sees(workspace)

@@ -19,7 +19,8 @@ const Lost = "events.lost"
 // Event is something that happened to an object.
 type Event struct {
 	Type      string
-	Workspace string // "": only for subscribers that see all workspaces
+	Workspace string // "": only for subscribers that see all workspaces, unless Key is set
+	Key       string // the id of the key that alone receives it; "": every key that sees the workspace
 	Data      any    // written as JSON when somebody reads it: it must not change any more
 }
 
@@ -29,6 +30,7 @@ type Entry struct {
 	Type  string
 
 	workspace string
+	key       string
 	text      func() []byte // writes the event once
 }
 
@@ -38,7 +40,8 @@ func (e Entry) Text() []byte { return e.text() }
 // newEntry makes an entry of an event that happens now. Most events are read by nobody, so the first reader writes it.
 func newEntry(e Event) Entry {
 	id, at := newID(), time.Now().UTC()
-	return Entry{Place: id, Type: e.Type, workspace: e.Workspace, text: sync.OnceValue(func() []byte { return text(id, at, e) })}
+	return Entry{Place: id, Type: e.Type, workspace: e.Workspace, key: e.Key,
+		text: sync.OnceValue(func() []byte { return text(id, at, e) })}
 }
 
 // Log publishes events. A subscriber that does not keep up is disconnected, so that Publish never waits.
@@ -56,7 +59,7 @@ type Subscription struct {
 
 	c    chan Entry
 	log  *Log
-	sees func(workspace string) bool
+	sees func(workspace, key string) bool
 }
 
 // New makes a log without events.
@@ -74,7 +77,7 @@ func (l *Log) Publish(e Event) {
 		l.before, l.recent = l.recent[gone-1].Place, slices.Clone(l.recent[gone:])
 	}
 	for s := range l.subscribers {
-		if !s.sees(p.workspace) {
+		if !s.sees(p.workspace, p.key) {
 			continue
 		}
 		select {
@@ -110,9 +113,8 @@ func (l *Log) drop(s *Subscription) {
 // Subscribe resumes after the event at the place after; "" begins with the next event. If that place is unknown, or from
 // before this process, the first event is of type Lost.
 //
-// sees reports whether the subscriber sees a workspace; "" stands for all of them. It is called with the log's mutex
-// held.
-func (l *Log) Subscribe(sees func(workspace string) bool, after string) *Subscription {
+// sees reports whether the subscriber receives an event by its Workspace and Key. It is called with the log's mutex held.
+func (l *Log) Subscribe(sees func(workspace, key string) bool, after string) *Subscription {
 	c := make(chan Entry, Backlog)
 	s := &Subscription{C: c, c: c, log: l, sees: sees}
 	l.mu.Lock()
@@ -123,7 +125,7 @@ func (l *Log) Subscribe(sees func(workspace string) bool, after string) *Subscri
 	}
 	newest, known := l.before, after == l.before
 	for _, p := range l.recent {
-		if known && sees(p.workspace) {
+		if known && sees(p.workspace, p.key) {
 			c <- p
 		}
 		newest, known = p.Place, known || p.Place == after

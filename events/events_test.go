@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func all(string) bool { return true }
+func all(string, string) bool { return true }
 
 // heard returns the types of the events that a subscription has received.
 func heard(s *Subscription) (types []string) {
@@ -68,7 +68,7 @@ func TestResumeEqualsAModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		l := New()
-		mine := func(w string) bool { return w == "a" }
+		mine := func(w, _ string) bool { return w == "a" }
 		s := l.Subscribe(mine, "")
 		var model, got, known []string // expected, received, and what it can read again after a loss
 		place := ""

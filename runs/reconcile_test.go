@@ -59,7 +59,7 @@ func (r *rig) startFake(profileID string, proxies ...string) *fakeRun {
 	if _, mine, err := r.claim(f.run); err != nil || !mine {
 		r.t.Fatal(mine, err)
 	}
-	f.heard = r.events.Subscribe(func(string) bool { return true }, "")
+	f.heard = r.events.Subscribe(func(string, string) bool { return true }, "")
 	r.t.Cleanup(func() {
 		f.client.Release()
 		r.release(f.run)

@@ -49,7 +49,7 @@ func TestTrashIsEmptied(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.trash(old)
-	listener := a.events.Subscribe(func(string) bool { return true }, "")
+	listener := a.events.Subscribe(func(string, string) bool { return true }, "")
 	if err := a.Sweep(t.Context(), true); err != nil { // too early: it was put there just now
 		t.Error(err)
 	}
