@@ -31,11 +31,15 @@ CREATE TABLE keys (
     expires_at   INTEGER,
     last_used_at INTEGER,
     created_at   INTEGER NOT NULL,
-    revoked_at   INTEGER
+    revoked_at   INTEGER,
+    parent       TEXT     -- of a session key: the key that it came from, an id or the mark of WARREN_API_KEY; NULL: no session key
 ) STRICT;
 
 -- The list of keys, newest first.
 CREATE INDEX keys_created ON keys (created_at, id);
+
+-- The session keys of a key, which end with it.
+CREATE INDEX keys_of_parent ON keys (parent) WHERE parent IS NOT NULL;
 
 -- A proxy of the pool. The password is sealed (store/seal.go) and bound to this row.
 CREATE TABLE proxies (
@@ -351,7 +355,7 @@ END;
 -- complete. Rows are kept for a week.
 CREATE TABLE deleted (
     id           TEXT    NOT NULL,
-    kind         TEXT    NOT NULL CHECK (kind IN ('profile', 'proxy', 'run')),
+    kind         TEXT    NOT NULL CHECK (kind IN ('profile', 'proxy', 'run', 'key')),
     workspace_id TEXT    NOT NULL,
     at           INTEGER NOT NULL,
     PRIMARY KEY (id, kind)
@@ -372,4 +376,10 @@ END;
 CREATE TRIGGER runs_remembered AFTER DELETE ON runs
 BEGIN
     INSERT OR REPLACE INTO deleted (id, kind, workspace_id, at) VALUES (old.id, 'run', old.workspace_id, CAST(unixepoch('subsec') * 1000 AS INTEGER));
+END;
+
+-- Only session keys are deleted, those that were unused for longest.
+CREATE TRIGGER keys_remembered AFTER DELETE ON keys
+BEGIN
+    INSERT OR REPLACE INTO deleted (id, kind, workspace_id, at) VALUES (old.id, 'key', coalesce(json_extract(old.workspaces, '$[0]'), ''), CAST(unixepoch('subsec') * 1000 AS INTEGER));
 END;

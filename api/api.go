@@ -37,6 +37,7 @@ type API struct {
 	store        *store.Store
 	keys         *keyring
 	tickets      *tickets
+	loginCodes   *tickets // of login links; their path is empty
 	authFailures *authFailures
 	keyQuota     *quota
 	uploadQuota  *quota        // by profile id
@@ -67,7 +68,7 @@ type API struct {
 func New(d Deps) *API {
 	useOurErrors()
 	s := &API{cfg: d.Config, log: d.Log, store: d.Store, runs: d.Runs, events: d.Events, pool: d.Pool, site: d.Site,
-		keys: newKeyring(d.Store, d.Config.Key), tickets: newTickets(), authFailures: newAuthFailures(),
+		keys: newKeyring(d.Store, d.Config.Key), tickets: newTickets(), loginCodes: newTickets(), authFailures: newAuthFailures(),
 		idempotency: newIdempotency(d.Store, d.Log),
 		mux:         http.NewServeMux(), needs: map[string]store.Right{}, slow: map[string]bool{},
 		keyQuota:    newKeyQuota(d.Config.maxConnections()),
@@ -108,10 +109,13 @@ func (s *API) Shutdown(ctx context.Context) error {
 	return errors.Join(err, s.http.Close(), s.keys.flush(ctx))
 }
 
-// Prepare deletes idempotency rows of requests that an earlier process did not finish. Their keys can be used again. It must run
-// before Serve.
+// Prepare deletes idempotency rows of requests that an earlier process did not finish. Their keys can be used again. It revokes the
+// session keys of a former WARREN_API_KEY. It must run before Serve.
 func (s *API) Prepare(ctx context.Context) error {
-	return s.store.Write(ctx, func(q *store.Queries) error { return store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx)) })
+	return s.store.Write(ctx, func(q *store.Queries) error {
+		return errors.Join(store.ErrorOf(q.DeleteUnfinishedIdempotency(ctx)),
+			store.ErrorOf(q.RevokeOtherEnvironments(ctx, store.RevokeOtherEnvironmentsParams{RevokedAt: now(), Mark: s.keys.environment})))
+	})
 }
 
 // Sweep deletes idempotent answers older than 24 hours and old places of lists. It also writes the times at which keys were last

@@ -30,19 +30,23 @@ const (
 	scopeSecrets = store.MaySecrets
 	scopeAdmin   = store.MayAdmin
 	scopeAny     = store.MayAny
+
+	scopeNone store.Right = "none" // of operations that also take requests without a key
 )
 
 // caller is the holder of the API key of a request.
 type caller struct {
 	store.Holder
-	mark string // identifies the key in capabilities: its id, for WARREN_API_KEY a hash
+	mark   string    // identifies the key in capabilities: its id, for WARREN_API_KEY a hash
+	parent string    // of a session key: the mark of the key that it came from
+	limit  time.Time // of a session key: when that key expires; zero: never
 }
 
 func newCaller(h store.Holder) *caller { return &caller{Holder: h, mark: h.KeyID} }
 
 // may returns an error (403) unless the key has the scope.
 func (c *caller) may(want store.Right) *problem.Error {
-	if c.has(want) {
+	if want == scopeNone || c.has(want) {
 		return nil
 	}
 	return problem.New(problem.Forbidden, "forbidden", "This key's scopes do not allow the operation; it needs `"+string(want)+"`.")
@@ -118,8 +122,9 @@ func hashKey(key string) [32]byte { return sha256.Sum256([]byte(key)) }
 
 // keyring authenticates keys. It caches callers by the hash of their key: this process alone changes keys.
 type keyring struct {
-	store *store.Store
-	admin [32]byte // hash of WARREN_API_KEY; zero: none
+	store       *store.Store
+	admin       [32]byte // hash of WARREN_API_KEY; zero: none
+	environment string   // mark of WARREN_API_KEY; empty: none
 
 	mu          sync.RWMutex
 	known       map[[32]byte]*caller
@@ -130,7 +135,7 @@ type keyring struct {
 func newKeyring(st *store.Store, adminKey string) *keyring {
 	k := &keyring{store: st, known: map[[32]byte]*caller{}, touched: map[string]time.Time{}}
 	if adminKey != "" {
-		k.admin = hashKey(adminKey)
+		k.admin, k.environment = hashKey(adminKey), EnvironmentMark(adminKey)
 		k.known[k.admin] = newEnvironmentCaller(adminKey)
 	}
 	return k
@@ -166,19 +171,23 @@ func (k *keyring) authenticate(r *http.Request) (*caller, error) {
 	if c.Expired() {
 		return nil, unauthorized()
 	}
-	k.touch(c.KeyID, time.Now())
+	k.touch(hash, c, time.Now())
 	return c, nil
 }
 
 // confirm checks that the key of an authenticated caller was not revoked and has not expired since.
 func (k *keyring) confirm(ctx context.Context, c *caller) error {
+	return confirmKey(ctx, k.store.Read(), c)
+}
+
+func confirmKey(ctx context.Context, q *store.Queries, c *caller) error {
 	if c.Expired() {
 		return unauthorized()
 	}
 	if c.KeyID == environmentID { // WARREN_API_KEY is not in the database and never expires
 		return nil
 	}
-	row, err := k.store.Read().GetKey(ctx, store.GetKeyParams{ID: c.KeyID})
+	row, err := q.GetKey(ctx, store.GetKeyParams{ID: c.KeyID})
 	if errors.Is(err, store.ErrNoRow) || err == nil && row.RevokedAt != nil {
 		return unauthorized()
 	}
@@ -202,8 +211,46 @@ func (k *keyring) load(ctx context.Context, key string, hash [32]byte, generatio
 		return nil, err
 	}
 	c := newCaller(h)
+	if row.Parent != nil {
+		if err := k.bindToParent(ctx, c, *row.Parent); err != nil {
+			return nil, err
+		}
+	}
 	k.remember(hash, c, generation)
 	return c, nil
+}
+
+// sessionIdle is how long a session key (session_keys.go) is valid after its last use.
+const sessionIdle = 30 * 24 * time.Hour
+
+// bindToParent gives the caller of a session key what comes from its parent. It returns unauthorized if the parent is not valid now.
+func (k *keyring) bindToParent(ctx context.Context, c *caller, parent string) error {
+	c.parent = parent
+	if parent == k.environment {
+		return nil
+	}
+	h, err := k.store.HolderOf(ctx, parent)
+	if errors.Is(err, store.ErrNoRow) {
+		return unauthorized()
+	}
+	c.limit = h.Expires
+	return err
+}
+
+// usedAt returns the caller of a session key with the expiry that a use has.
+func (c *caller) usedAt(at time.Time) *caller {
+	moved := *c
+	moved.Expires = sessionExpiry(at, c.limit)
+	return &moved
+}
+
+// sessionExpiry returns when a session key expires that was last used at a time. limit is when its parent does; zero: never.
+func sessionExpiry(used, limit time.Time) time.Time {
+	idle := used.Add(sessionIdle)
+	if !limit.IsZero() && limit.Before(idle) {
+		return limit
+	}
+	return idle
 }
 
 // remember caches a caller that was read in a generation (a value of revocations), unless a key was revoked since.
@@ -227,17 +274,20 @@ func (k *keyring) forget(keyID string) {
 	}
 }
 
-// touch records the use of a key, at most once a minute. flush writes it.
-func (k *keyring) touch(keyID string, now time.Time) {
+// touch records the use of a key, at most once a minute. flush writes it. The expiry of a session key moves with it.
+func (k *keyring) touch(hash [32]byte, c *caller, now time.Time) {
 	k.mu.RLock()
-	last := k.touched[keyID]
+	last := k.touched[c.KeyID]
 	k.mu.RUnlock()
 	if now.Sub(last) < time.Minute {
 		return
 	}
 	k.mu.Lock()
-	k.touched[keyID] = now
-	k.mu.Unlock()
+	defer k.mu.Unlock()
+	k.touched[c.KeyID] = now
+	if c.parent != "" && k.known[hash] == c {
+		k.known[hash] = c.usedAt(now)
+	}
 }
 
 // flush writes the times at which keys were last used.
@@ -251,7 +301,7 @@ func (k *keyring) flush(ctx context.Context) error {
 	}
 	err := k.store.Write(ctx, func(q *store.Queries) error {
 		for id, at := range uses {
-			if _, err := q.TouchKey(ctx, store.TouchKeyParams{ID: id, At: at.UnixMilli()}); err != nil {
+			if _, err := q.TouchKey(ctx, store.TouchKeyParams{ID: id, At: at.UnixMilli(), Idle: sessionIdle.Milliseconds()}); err != nil {
 				return err
 			}
 		}

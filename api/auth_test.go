@@ -74,10 +74,13 @@ func routeTable() map[string]route {
 		"POST " + p + "/keys":                                        {scope: "admin", body: `{"name":"x","scopes":["read"]}`},
 		"DELETE " + p + "/keys/{id}":                                 {scope: "admin", kind: "key"},
 		"POST " + p + "/tickets":                                     {scope: "any", body: `{"path":"/api/v1/profiles/x/live"}`},
+		"POST " + p + "/session-keys":                                {body: `{"code":"wrong"}`},
+		"DELETE " + p + "/session-keys/current":                      {scope: "any"},
+		"POST " + p + "/login-links":                                 {scope: "any"},
 		"GET " + p + "/workspaces":                                   {scope: "read"},
 		"GET " + p + "/browsers":                                     {scope: "read"},
 		"GET " + p + "/events":                                       {scope: "read", query: "x=1"}, // refused before it streams
-		"GET /openapi.json":                                          {scope: "any"},
+		"GET /openapi.json":                                          {},
 		"GET /healthz":                                               {},
 		"GET /readyz":                                                {},
 		"GET /version":                                               {},
@@ -398,8 +401,8 @@ func TestBesideTheAPI(t *testing.T) {
 			t.Errorf("%s: %v", path, r.header)
 		}
 	}
-	open.do(t, "GET", "//openapi.json", nil).refused(t, 401, "unauthorized")
-	a.do(t, "GET", "//openapi.json", nil).want(t, 200)
+	open.do(t, "GET", "//openapi.json", nil).want(t, 200)
+	open.do(t, "POST", "//openapi.json", nil).refused(t, 401, "unauthorized")
 	req := a.request(t, "GET", "//healthz", nil)
 	req.Header.Set("X-Request-Id", "mine-1.2_3")
 	if got := a.send(t, req).header.Get("X-Request-Id"); got != "mine-1.2_3" {

@@ -15,6 +15,9 @@ import (
 // maxBody is the largest request body of most operations, in bytes.
 const maxBody = 1 << 20
 
+// maxCodeBody is the largest body of POST /session-keys, in bytes.
+const maxCodeBody = 1 << 10
+
 // maxValues is how many values and member names a body may have. The largest list of ids (maxChecked) needs less than half.
 const maxValues = 25_000
 

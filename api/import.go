@@ -26,8 +26,11 @@ const (
 
 // bodyLimit is the largest body of an operation, in bytes.
 func bodyLimit(pattern string) int64 {
-	if strings.HasSuffix(pattern, "/proxies/import") {
+	switch {
+	case strings.HasSuffix(pattern, "/proxies/import"):
 		return maxImportBody
+	case strings.HasSuffix(pattern, "/session-keys"): // it may come without a key
+		return maxCodeBody
 	}
 	return maxBody
 }

@@ -29,6 +29,7 @@ type keyJSON struct {
 	LastUsedAt *time.Time    `json:"lastUsedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 	CreatedAt  time.Time     `json:"createdAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
 	RevokedAt  *time.Time    `json:"revokedAt,format:'2006-01-02T15:04:05.000Z07:00'" example:"2026-11-21T14:06:00.000Z"`
+	Session    bool          `json:"session" doc:"Whether it is a session key: a web page's own. It expires 30 days after its last use, and ends with the key that it came from."`
 	Key        string        `json:"key,omitempty" doc:"The key itself, this once."`
 }
 
@@ -98,8 +99,22 @@ func keyFromRow(row store.Key) (keyJSON, error) {
 	return keyJSON{
 		ID: row.ID, Name: row.Name, Hint: row.Hint, Scopes: c.Rights, Workspaces: c.Sees.Workspaces(),
 		ExpiresAt: millisOrNil(row.ExpiresAt), LastUsedAt: millisOrNil(row.LastUsedAt),
-		CreatedAt: runs.Millis(row.CreatedAt), RevokedAt: millisOrNil(row.RevokedAt),
+		CreatedAt: runs.Millis(row.CreatedAt), RevokedAt: millisOrNil(row.RevokedAt), Session: row.Parent != nil,
 	}, nil
+}
+
+// newKeyRow returns the row of a new key. expires is in milliseconds since 1970; nil is never.
+func newKeyRow(key, name string, scopes []store.Right, sees store.Scope, expires *int64) (store.Key, error) {
+	hash := hashKey(key)
+	scopesJSON, err := json.Marshal(scopes)
+	return store.Key{ID: store.NewID(), Name: name, Hash: hash[:], Hint: key[:8], Scopes: string(scopesJSON),
+		Workspaces: sees.Filter(), ExpiresAt: expires, CreatedAt: now()}, err
+}
+
+func insertKey(ctx context.Context, q *store.Queries, row store.Key) error {
+	_, err := q.InsertKey(ctx, store.InsertKeyParams{ID: row.ID, Name: row.Name, Hash: row.Hash, Hint: row.Hint, Scopes: row.Scopes,
+		Workspaces: row.Workspaces, ExpiresAt: row.ExpiresAt, CreatedAt: row.CreatedAt, Parent: row.Parent})
+	return err
 }
 
 // add stores a new key, and makes those of its workspaces that do not exist. expires is in milliseconds since 1970; nil is never.
@@ -108,22 +123,17 @@ func (k *keyring) add(ctx context.Context, key, name string, scopes []store.Righ
 	if workspaces != nil {
 		sees = store.Only(workspaces)
 	}
-	hash := hashKey(key)
-	scopesJSON, err := json.Marshal(scopes)
+	row, err := newKeyRow(key, name, scopes, sees, expires)
 	if err != nil {
 		return store.Key{}, err
 	}
-	at := now()
-	row := store.Key{ID: store.NewID(), Name: name, Hash: hash[:], Hint: key[:8], Scopes: string(scopesJSON),
-		Workspaces: sees.Filter(), ExpiresAt: expires, CreatedAt: at}
 	err = k.store.Write(ctx, func(q *store.Queries) error {
 		for _, w := range workspaces {
-			if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: w, Now: at}); err != nil {
+			if _, err := q.EnsureWorkspace(ctx, store.EnsureWorkspaceParams{ID: w, Now: row.CreatedAt}); err != nil {
 				return err
 			}
 		}
-		if _, err := q.InsertKey(ctx, store.InsertKeyParams{ID: row.ID, Name: row.Name, Hash: row.Hash, Hint: row.Hint,
-			Scopes: row.Scopes, Workspaces: row.Workspaces, ExpiresAt: row.ExpiresAt, CreatedAt: row.CreatedAt}); err != nil {
+		if err := insertKey(ctx, q, row); err != nil {
 			return err
 		}
 		return recordCreated(ctx, q, row.ID)
@@ -137,7 +147,13 @@ func (s *API) createKey(ctx context.Context, in *struct{ Body keyInput }) (*crea
 	if err != nil {
 		return nil, err
 	}
+	return s.answerCreatedKey(row, key)
+}
+
+// answerCreatedKey publishes a new key and answers it.
+func (s *API) answerCreatedKey(row store.Key, key string) (*createdKey, error) {
 	out := &createdKey{Location: Prefix + "/keys/" + row.ID}
+	var err error
 	if out.Body, err = keyFromRow(row); err != nil {
 		return nil, err
 	}
@@ -162,32 +178,53 @@ func (s *API) listKeys(ctx context.Context, in *struct{ Paging }) (*listBody[key
 func (s *API) revokeKey(ctx context.Context, in *struct {
 	ID string `path:"id" doc:"The key's id."`
 }) (*struct{}, error) {
-	var n int64
-	err := s.store.Write(ctx, func(q *store.Queries) (err error) {
-		n, err = q.RevokeKey(ctx, store.RevokeKeyParams{ID: in.ID, RevokedAt: now(), Workspaces: callerOf(ctx).Sees.Filter()})
+	return nil, s.revoke(ctx, in.ID)
+}
+
+// revoke revokes a key that the caller sees, and the session keys that came from it.
+func (s *API) revoke(ctx context.Context, id string) error {
+	var ended []string
+	err := s.store.Write(ctx, func(q *store.Queries) error {
+		at := now()
+		n, err := q.RevokeKey(ctx, store.RevokeKeyParams{ID: id, RevokedAt: at, Workspaces: callerOf(ctx).Sees.Filter()})
+		if err != nil || n == 0 {
+			return err
+		}
+		sessions, err := q.RevokeSessionsOf(ctx, store.RevokeSessionsOfParams{Parent: id, RevokedAt: at})
+		ended = append(sessions, id)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if n == 0 {
-		return nil, problem.Missing("key")
+	if len(ended) == 0 {
+		return problem.Missing("key")
 	}
-	s.keys.forget(in.ID)
-	s.keyContexts.cancelKey(in.ID)
-	s.runs.EndWithKey(ctx, in.ID)
-	s.events.Publish(events.Event{Type: "key.revoked", Data: objectEvent{in.ID}})
-	return nil, nil
+	s.endKeys(ctx, ended)
+	return nil
 }
+
+// endKeys ends what keys that were revoked or deleted have open.
+func (s *API) endKeys(ctx context.Context, ids []string) {
+	for _, id := range ids {
+		s.keys.forget(id)
+		s.keyContexts.cancelKey(id)
+		s.runs.EndWithKey(ctx, id)
+		s.events.Publish(events.Event{Type: "key.revoked", Data: objectEvent{id}})
+	}
+}
+
+// adminKeyFile is the name of the file in the data folder that keeps the first admin key.
+const adminKeyFile = "admin.key"
 
 // firstKey makes the admin key of an empty data folder, and keeps it in admin.key for the command line. The file is written first: after
 // a crash the key is in the file, or there is none and the next serve makes one. It returns "" when there is a key already.
 func (k *keyring) firstKey(ctx context.Context, dataDir string) (string, error) {
-	n, err := k.store.Read().CountKeys(ctx, nil)
-	if err != nil || n > 0 {
+	have, err := k.store.Read().HasOwnKeys(ctx)
+	if err != nil || have {
 		return "", err
 	}
-	key, file := NewKey(), filepath.Join(dataDir, "admin.key")
+	key, file := NewKey(), filepath.Join(dataDir, adminKeyFile)
 	if err := store.WriteFile(file, key+"\n"); err != nil {
 		return "", err
 	}

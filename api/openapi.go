@@ -29,13 +29,17 @@ func describeAPI(o *huma.OpenAPI) {
 		Description: "An API key, as `warren key create` makes it."}}
 	o.Security = []map[string][]string{{"key": {}}}
 	o.Tags = []*huma.Tag{{Name: "profiles"}, {Name: "proxies"}, {Name: "audit"}, {Name: "runs"}, {Name: "browsers"}, {Name: "keys"},
-		{Name: "tickets"}, {Name: "workspaces"}, {Name: "jobs"}, {Name: "events"}, {Name: "server", Description: "Outside the API."}}
+		{Name: "session-keys"}, {Name: "login-links"}, {Name: "tickets"},
+		{Name: "workspaces"}, {Name: "jobs"}, {Name: "events"}, {Name: "server", Description: "Outside the API."}}
 }
 
 // describeOperation sets what every operation has: its tag, its description with the scope, its errors.
 func describeOperation(op *huma.Operation, sc store.Right) {
 	op.Tags = []string{strings.Split(op.Path, "/")[1]}
 	op.Description = strings.TrimSpace(descriptions[op.OperationID] + "\n\nScope: `" + string(sc) + "`.")
+	if sc == scopeNone {
+		op.Security = []map[string][]string{{}, {"key": {}}}
+	}
 	errs := map[int]bool{401: true, 403: true, 421: true, 422: true, 429: true, 500: true}
 	if strings.Contains(op.Path, "{id}") {
 		errs[404] = true
@@ -64,6 +68,7 @@ var moreErrors = map[string][]int{
 	"updateProfile": {412}, "patchProfile": {412}, "deleteProfile": {412},
 	"updateProxy": {409, 412}, "patchProxy": {409, 412}, "deleteProxy": {409, 412},
 	"startProfile": {409, 429, 502, 504}, "restartProfile": {409, 429, 502, 504}, "stopProfile": {409}, "failbackProfile": {409},
+	"createSessionKey": {410}, "endSession": {404},
 	"createCapability": {409}, "revokeCapability": {409}, "createTicket": {429}, "leakTest": {409, 429, 504},
 	"screenshotProfile": {409, 503, 504}, "printProfile": {409, 503, 504},
 	"rotateProxy": {409, 429, 502}, "proxySecret": {409}, "deleteDownload": {409}, "listRunHosts": {404},

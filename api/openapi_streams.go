@@ -25,7 +25,7 @@ var serverPaths = []serverPath{
 		map[string]string{"database": "ok", "browser": "ok"}},
 	{"/version", "version", "Get the server's version", true, map[string]string{"version": "dev", "commit": "unknown", "go": "go1.26.8"}},
 	{"/ip", "ip", "Get the caller's address, as JSON or (Accept: text/plain) as text", true, map[string]string{"ip": "203.0.113.7"}},
-	{"/openapi.json", "openapi", "Get this document", false, map[string]string{"openapi": "3.1.0"}},
+	{"/openapi.json", "openapi", "Get this document", true, map[string]string{"openapi": "3.1.0"}},
 }
 
 func plainOperation(id, summary, tag string, schema *huma.Schema, example any) *huma.Operation {

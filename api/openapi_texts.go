@@ -129,7 +129,16 @@ var descriptions = map[string]string{
 	"createTicket": "For web pages, whose WebSockets cannot carry a key. A ticket replaces the key for one upgrade of exactly " +
 		"this path, within 30 s. The page offers it as a subprotocol (`warren.ticket.<ticket>`) with `warren.live` or " +
 		"`warren.cdp`, which the server selects. The socket ends with the key.",
-	"createKey":      "Only this answer has `key`.",
+	"createKey": "Only this answer has `key`.",
+	"createSessionKey": "For web pages, which keep the session key in place of the key that a person has. Send a key as always, or no " +
+		"key and the `code` of a login link. A code works once, within 10 minutes, and until the server restarts. Wrong codes count as " +
+		"wrong keys.\n\n" +
+		"The session key has the scopes and workspaces of its parent, the key that it came from. It expires 30 days after its last " +
+		"use, or with its parent. Revoking the parent revokes it. It makes no session keys and no login links. A key has at most 100 " +
+		"session keys; one more replaces the one that was unused for longest. Only this answer has `key`.",
+	"endSession": "Revokes the session key that the request carries. Any other key gets 404.",
+	"createLoginLink": "The page at `url` exchanges the code behind `#` for a session key of this key (createSessionKey). The link " +
+		"works once, within 10 minutes, and until the server restarts. No body is needed.",
 	"listWorkspaces": "A workspace is created when a key that may see all workspaces first uses its id.",
 }
 

@@ -161,7 +161,8 @@ func refusedByHuma(status int) *problem.Error {
 		return problem.New(problem.Malformed, "malformed_json",
 			"The body is not the JSON object that this operation takes. `errors` says where it breaks.")
 	case http.StatusRequestEntityTooLarge:
-		return problem.New(problem.TooLarge, "body_too_large", "The body is larger than 1 MiB (imports: 16 MiB).")
+		return problem.New(problem.TooLarge, "body_too_large",
+			"The body is larger than 1 MiB (imports: 16 MiB, session-keys: 1 KiB).")
 	case http.StatusUnsupportedMediaType:
 		return problem.New(problem.Unsupported, "unsupported_media_type", "Send the body as JSON, with Content-Type: application/json.")
 	case http.StatusRequestTimeout:

@@ -89,15 +89,10 @@ func (s *API) serve(w http.ResponseWriter, r *http.Request, req *request) error 
 	if problem.Is(err, problem.Unauthorized) && len(r.Header["Authorization"]) > 0 {
 		return s.rejectKey(r)
 	}
-	if err != nil {
+	if err != nil && !(problem.Is(err, problem.Unauthorized) && s.takesNoKey(r)) {
 		return err
 	}
 	req.caller = caller
-	if r.URL.Path == "/openapi.json" && isRead(r) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Write(s.openapi) //nolint:errcheck // the client may have disconnected
-		return nil
-	}
 	return s.dispatch(w, r)
 }
 
@@ -148,6 +143,12 @@ func (s *API) dispatch(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// takesNoKey reports whether the operation also takes requests without a key.
+func (s *API) takesNoKey(r *http.Request) bool {
+	_, pattern := s.mux.Handler(r)
+	return s.needs[pattern] == scopeNone
+}
+
 // refusal405 records the mux's own 405 answer: only its Allow header is used.
 type refusal405 struct{ header http.Header }
 
@@ -155,7 +156,7 @@ func (w *refusal405) Header() http.Header         { return w.header }
 func (w *refusal405) Write(b []byte) (int, error) { return len(b), nil }
 func (w *refusal405) WriteHeader(int)             {}
 
-// Answers what needs no key: health, version, the client's address and the web pages.
+// Answers what needs no key: health, version, the client's address, the description of the API and the web pages.
 
 // servePublic answers a request for a public path. It reports whether the path is one.
 func (s *API) servePublic(w http.ResponseWriter, r *http.Request) (bool, error) {
@@ -171,6 +172,10 @@ func (s *API) servePublic(w http.ResponseWriter, r *http.Request) (bool, error) 
 		return true, writeJSON(w, r, http.StatusOK, s.cfg.Version)
 	case "/ip":
 		return true, s.serveIP(w, r)
+	case "/openapi.json":
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(s.openapi) //nolint:errcheck // the client may have disconnected
+		return true, nil
 	}
 	if h, ok := s.site.Lookup(r.URL.Path); ok {
 		h.ServeHTTP(w, r)

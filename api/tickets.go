@@ -56,18 +56,18 @@ func (ts *tickets) add(secret string, t ticket) bool {
 	return true
 }
 
-// take returns the caller of a ticket and deletes the ticket, even if it is not valid for the path. It returns nil without a valid
-// one.
-func (ts *tickets) take(secret, path string) *caller {
+// take returns a ticket and deletes it, even if it is not valid for the path. The zero ticket, without a caller, means that there is
+// no valid one.
+func (ts *tickets) take(secret, path string) ticket {
 	hash := sha256.Sum256([]byte(secret))
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t, ok := ts.byHash[hash]
 	delete(ts.byHash, hash)
 	if !ok || t.path != path || time.Now().After(t.until) {
-		return nil
+		return ticket{}
 	}
-	return t.caller
+	return t
 }
 
 // authenticate returns the caller of a request: by the key, or for a WebSocket upgrade without a key by a ticket. longLived checks
@@ -77,7 +77,7 @@ func (s *API) authenticate(r *http.Request) (*caller, error) {
 	if len(offered) != 1 || len(r.Header["Authorization"]) > 0 || !isUpgrade(r) {
 		return s.keys.authenticate(r)
 	}
-	c := s.tickets.take(strings.TrimPrefix(offered[0], runs.TicketProtocol), r.URL.Path)
+	c := s.tickets.take(strings.TrimPrefix(offered[0], runs.TicketProtocol), r.URL.Path).caller
 	if c == nil {
 		return nil, unauthorized()
 	}

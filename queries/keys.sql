@@ -1,6 +1,6 @@
 -- name: InsertKey :one
-INSERT INTO keys (id, name, hash, hint, scopes, workspaces, expires_at, created_at)
-VALUES (@id, @name, @hash, @hint, @scopes, sqlc.narg(workspaces), sqlc.narg(expires_at), @created_at)
+INSERT INTO keys (id, name, hash, hint, scopes, workspaces, expires_at, created_at, parent)
+VALUES (@id, @name, @hash, @hint, @scopes, sqlc.narg(workspaces), sqlc.narg(expires_at), @created_at, sqlc.narg(parent))
 RETURNING *;
 
 -- name: GetKeyByHash :one
@@ -28,10 +28,30 @@ UPDATE keys SET revoked_at = CAST(@revoked_at AS INTEGER) WHERE id = @id AND rev
   AND (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspaces IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM json_each(keys.workspaces) AS own WHERE own.value NOT IN (SELECT value FROM json_each(sqlc.narg(workspaces)))));
 
+-- name: RevokeSessionsOf :many
+-- RevokeSessionsOf revokes the session keys of a key, and returns their ids.
+UPDATE keys SET revoked_at = CAST(@revoked_at AS INTEGER) WHERE parent = CAST(@parent AS TEXT) AND revoked_at IS NULL
+RETURNING id;
+
+-- name: RevokeOtherEnvironments :execrows
+-- RevokeOtherEnvironments revokes the session keys of a former WARREN_API_KEY: of each mark but the present one.
+UPDATE keys SET revoked_at = CAST(@revoked_at AS INTEGER)
+WHERE parent GLOB 'environment-*' AND parent <> CAST(@mark AS TEXT) AND revoked_at IS NULL;
+
+-- name: TrimSessions :many
+-- TrimSessions deletes the session keys of a key beyond the newest by last use, those that have ended first.
+DELETE FROM keys WHERE keys.id IN (
+  SELECT own.id FROM keys AS own WHERE own.parent = CAST(@parent AS TEXT)
+  ORDER BY own.revoked_at IS NOT NULL, max(own.created_at, coalesce(own.last_used_at, 0)) DESC, own.id DESC
+  LIMIT -1 OFFSET CAST(@keep AS INTEGER))
+RETURNING id;
+
 -- name: TouchKey :execrows
--- TouchKey records the last use. The time never goes back.
-UPDATE keys SET last_used_at = CAST(@at AS INTEGER)
-WHERE id = @id AND (last_used_at IS NULL OR last_used_at < CAST(@at AS INTEGER));
+-- TouchKey records the last use. The time never goes back. A session key expires a while after it, or with its parent.
+UPDATE keys SET last_used_at = CAST(@at AS INTEGER),
+  expires_at = CASE WHEN keys.parent IS NULL THEN keys.expires_at ELSE min(CAST(@at AS INTEGER) + CAST(@idle AS INTEGER),
+    coalesce((SELECT p.expires_at FROM keys AS p WHERE p.id = keys.parent), CAST(@at AS INTEGER) + CAST(@idle AS INTEGER))) END
+WHERE keys.id = @id AND (keys.last_used_at IS NULL OR keys.last_used_at < CAST(@at AS INTEGER));
 
 -- name: CountKeys :one
 SELECT count(*) FROM keys
@@ -39,6 +59,10 @@ WHERE (CAST(sqlc.narg(workspaces) AS TEXT) IS NULL OR workspaces IS NOT NULL AND
     SELECT 1 FROM json_each(keys.workspaces) AS own WHERE own.value NOT IN (SELECT value FROM json_each(sqlc.narg(workspaces)))));
 
 -- name: CountUsableKeys :one
--- CountUsableKeys counts the keys that are neither revoked nor expired.
+-- CountUsableKeys counts the keys that are neither revoked nor expired, without session keys.
 SELECT count(*) FROM keys
-WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > CAST(@now AS INTEGER));
+WHERE parent IS NULL AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > CAST(@now AS INTEGER));
+
+-- name: HasOwnKeys :one
+-- HasOwnKeys reports whether a key was ever made, other than session keys.
+SELECT EXISTS (SELECT 1 FROM keys WHERE parent IS NULL);

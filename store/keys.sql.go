@@ -24,10 +24,10 @@ func (q *Queries) CountKeys(ctx context.Context, workspaces *string) (int64, err
 
 const countUsableKeys = `-- name: CountUsableKeys :one
 SELECT count(*) FROM keys
-WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > CAST(?1 AS INTEGER))
+WHERE parent IS NULL AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > CAST(?1 AS INTEGER))
 `
 
-// CountUsableKeys counts the keys that are neither revoked nor expired.
+// CountUsableKeys counts the keys that are neither revoked nor expired, without session keys.
 func (q *Queries) CountUsableKeys(ctx context.Context, now int64) (int64, error) {
 	row := q.db.QueryRowContext(ctx, countUsableKeys, now)
 	var count int64
@@ -36,7 +36,7 @@ func (q *Queries) CountUsableKeys(ctx context.Context, now int64) (int64, error)
 }
 
 const getKey = `-- name: GetKey :one
-SELECT id, name, hash, hint, scopes, workspaces, expires_at, last_used_at, created_at, revoked_at FROM keys WHERE id = ?1
+SELECT id, name, hash, hint, scopes, workspaces, expires_at, last_used_at, created_at, revoked_at, parent FROM keys WHERE id = ?1
   AND (CAST(?2 AS TEXT) IS NULL OR workspaces IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM json_each(keys.workspaces) AS own WHERE own.value NOT IN (SELECT value FROM json_each(?2))))
 `
@@ -60,12 +60,13 @@ func (q *Queries) GetKey(ctx context.Context, arg GetKeyParams) (Key, error) {
 		&i.LastUsedAt,
 		&i.CreatedAt,
 		&i.RevokedAt,
+		&i.Parent,
 	)
 	return i, err
 }
 
 const getKeyByHash = `-- name: GetKeyByHash :one
-SELECT id, name, hash, hint, scopes, workspaces, expires_at, last_used_at, created_at, revoked_at FROM keys WHERE hash = ?1
+SELECT id, name, hash, hint, scopes, workspaces, expires_at, last_used_at, created_at, revoked_at, parent FROM keys WHERE hash = ?1
 `
 
 // GetKeyByHash also finds revoked and expired keys, which the caller rejects like unknown ones.
@@ -83,14 +84,27 @@ func (q *Queries) GetKeyByHash(ctx context.Context, hash []byte) (Key, error) {
 		&i.LastUsedAt,
 		&i.CreatedAt,
 		&i.RevokedAt,
+		&i.Parent,
 	)
 	return i, err
 }
 
+const hasOwnKeys = `-- name: HasOwnKeys :one
+SELECT EXISTS (SELECT 1 FROM keys WHERE parent IS NULL)
+`
+
+// HasOwnKeys reports whether a key was ever made, other than session keys.
+func (q *Queries) HasOwnKeys(ctx context.Context) (bool, error) {
+	row := q.db.QueryRowContext(ctx, hasOwnKeys)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const insertKey = `-- name: InsertKey :one
-INSERT INTO keys (id, name, hash, hint, scopes, workspaces, expires_at, created_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-RETURNING id, name, hash, hint, scopes, workspaces, expires_at, last_used_at, created_at, revoked_at
+INSERT INTO keys (id, name, hash, hint, scopes, workspaces, expires_at, created_at, parent)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+RETURNING id, name, hash, hint, scopes, workspaces, expires_at, last_used_at, created_at, revoked_at, parent
 `
 
 type InsertKeyParams struct {
@@ -102,6 +116,7 @@ type InsertKeyParams struct {
 	Workspaces *string
 	ExpiresAt  *int64
 	CreatedAt  int64
+	Parent     *string
 }
 
 func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) (Key, error) {
@@ -114,6 +129,7 @@ func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) (Key, erro
 		arg.Workspaces,
 		arg.ExpiresAt,
 		arg.CreatedAt,
+		arg.Parent,
 	)
 	var i Key
 	err := row.Scan(
@@ -127,12 +143,13 @@ func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) (Key, erro
 		&i.LastUsedAt,
 		&i.CreatedAt,
 		&i.RevokedAt,
+		&i.Parent,
 	)
 	return i, err
 }
 
 const listKeys = `-- name: ListKeys :many
-SELECT id, name, hash, hint, scopes, workspaces, expires_at, last_used_at, created_at, revoked_at FROM keys
+SELECT id, name, hash, hint, scopes, workspaces, expires_at, last_used_at, created_at, revoked_at, parent FROM keys
 WHERE (created_at, id) < (+CAST(?1 AS INTEGER), +CAST(?2 AS TEXT))
   AND (CAST(?3 AS TEXT) IS NULL OR workspaces IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM json_each(keys.workspaces) AS own WHERE own.value NOT IN (SELECT value FROM json_each(?3))))
@@ -176,6 +193,7 @@ func (q *Queries) ListKeys(ctx context.Context, arg ListKeysParams) ([]Key, erro
 			&i.LastUsedAt,
 			&i.CreatedAt,
 			&i.RevokedAt,
+			&i.Parent,
 		); err != nil {
 			return nil, err
 		}
@@ -211,21 +229,114 @@ func (q *Queries) RevokeKey(ctx context.Context, arg RevokeKeyParams) (int64, er
 	return result.RowsAffected()
 }
 
-const touchKey = `-- name: TouchKey :execrows
-UPDATE keys SET last_used_at = CAST(?1 AS INTEGER)
-WHERE id = ?2 AND (last_used_at IS NULL OR last_used_at < CAST(?1 AS INTEGER))
+const revokeOtherEnvironments = `-- name: RevokeOtherEnvironments :execrows
+UPDATE keys SET revoked_at = CAST(?1 AS INTEGER)
+WHERE parent GLOB 'environment-*' AND parent <> CAST(?2 AS TEXT) AND revoked_at IS NULL
 `
 
-type TouchKeyParams struct {
-	At int64
-	ID string
+type RevokeOtherEnvironmentsParams struct {
+	RevokedAt int64
+	Mark      string
 }
 
-// TouchKey records the last use. The time never goes back.
-func (q *Queries) TouchKey(ctx context.Context, arg TouchKeyParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, touchKey, arg.At, arg.ID)
+// RevokeOtherEnvironments revokes the session keys of a former WARREN_API_KEY: of each mark but the present one.
+func (q *Queries) RevokeOtherEnvironments(ctx context.Context, arg RevokeOtherEnvironmentsParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, revokeOtherEnvironments, arg.RevokedAt, arg.Mark)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const revokeSessionsOf = `-- name: RevokeSessionsOf :many
+UPDATE keys SET revoked_at = CAST(?1 AS INTEGER) WHERE parent = CAST(?2 AS TEXT) AND revoked_at IS NULL
+RETURNING id
+`
+
+type RevokeSessionsOfParams struct {
+	RevokedAt int64
+	Parent    string
+}
+
+// RevokeSessionsOf revokes the session keys of a key, and returns their ids.
+func (q *Queries) RevokeSessionsOf(ctx context.Context, arg RevokeSessionsOfParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, revokeSessionsOf, arg.RevokedAt, arg.Parent)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const touchKey = `-- name: TouchKey :execrows
+UPDATE keys SET last_used_at = CAST(?1 AS INTEGER),
+  expires_at = CASE WHEN keys.parent IS NULL THEN keys.expires_at ELSE min(CAST(?1 AS INTEGER) + CAST(?2 AS INTEGER),
+    coalesce((SELECT p.expires_at FROM keys AS p WHERE p.id = keys.parent), CAST(?1 AS INTEGER) + CAST(?2 AS INTEGER))) END
+WHERE keys.id = ?3 AND (keys.last_used_at IS NULL OR keys.last_used_at < CAST(?1 AS INTEGER))
+`
+
+type TouchKeyParams struct {
+	At   int64
+	Idle int64
+	ID   string
+}
+
+// TouchKey records the last use. The time never goes back. A session key expires a while after it, or with its parent.
+func (q *Queries) TouchKey(ctx context.Context, arg TouchKeyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, touchKey, arg.At, arg.Idle, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const trimSessions = `-- name: TrimSessions :many
+DELETE FROM keys WHERE keys.id IN (
+  SELECT own.id FROM keys AS own WHERE own.parent = CAST(?1 AS TEXT)
+  ORDER BY own.revoked_at IS NOT NULL, max(own.created_at, coalesce(own.last_used_at, 0)) DESC, own.id DESC
+  LIMIT -1 OFFSET CAST(?2 AS INTEGER))
+RETURNING id
+`
+
+type TrimSessionsParams struct {
+	Parent string
+	Keep   int64
+}
+
+// TrimSessions deletes the session keys of a key beyond the newest by last use, those that have ended first.
+func (q *Queries) TrimSessions(ctx context.Context, arg TrimSessionsParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, trimSessions, arg.Parent, arg.Keep)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

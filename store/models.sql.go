@@ -47,6 +47,7 @@ type Key struct {
 	LastUsedAt *int64
 	CreatedAt  int64
 	RevokedAt  *int64
+	Parent     *string
 }
 
 type Pick struct {

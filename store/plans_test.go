@@ -13,6 +13,8 @@ import (
 var plainScans = map[string]string{
 	"countKeys":        "keys are few",
 	"countUsableKeys":  "keys are few",
+	"hasOwnKeys":       "keys are few",
+	"trimSessions":     "sorts the session keys of one key, 100 at most",
 	"countWorkspaces":  "workspaces are few",
 	"listWorkspaceIDs": "workspaces are few",
 	"totals":           "adds up the counters of the workspaces, which are few",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -224,6 +225,53 @@ func TestKeys(t *testing.T) {
 	list, err := s.Read().ListKeys(ctx, ListKeysParams{AfterKey: math.MaxInt64, Limit: 2, Offset: 1})
 	if err != nil || len(list) != 2 || list[0].ID != "k1" {
 		t.Errorf("list: %+v, %v", list, err)
+	}
+}
+
+// Session keys expire a while after their last use, but not after their parent, and end with it.
+func TestSessionKeys(t *testing.T) {
+	s := openTest(t)
+	ctx := context.Background()
+	put := func(id string, parent *string, expires *int64) {
+		mustWrite(t, s, func(q *Queries) error {
+			_, err := q.InsertKey(ctx, InsertKeyParams{ID: id, Hash: []byte(fmt.Sprintf("%32s", id)), Scopes: `["read"]`,
+				ExpiresAt: expires, CreatedAt: 1, Parent: parent})
+			return err
+		})
+	}
+	put("brief", nil, ptr(int64(150)))
+	put("s1", ptr("brief"), ptr(int64(2)))
+	put("s2", ptr("environment-x"), ptr(int64(2)))
+	put("s3", ptr("environment-y"), ptr(int64(2)))
+	for id, want := range map[string]int64{"brief": 150, "s1": 150, "s2": 200} {
+		rows(t, s, func(q *Queries) (int64, error) { return q.TouchKey(ctx, TouchKeyParams{ID: id, At: 100, Idle: 100}) })
+		if k, err := s.Read().GetKey(ctx, GetKeyParams{ID: id}); err != nil || *k.ExpiresAt != want {
+			t.Errorf("%s: %+v, %v; want it to expire at %d", id, k, err, want)
+		}
+	}
+	if n := rows(t, s, func(q *Queries) (int64, error) {
+		return q.RevokeOtherEnvironments(ctx, RevokeOtherEnvironmentsParams{Mark: "environment-x", RevokedAt: 9})
+	}); n != 1 {
+		t.Errorf("of another environment: %d rows, want s3", n)
+	}
+	var ended, trimmed []string
+	mustWrite(t, s, func(q *Queries) (err error) {
+		ended, err = q.RevokeSessionsOf(ctx, RevokeSessionsOfParams{Parent: "brief", RevokedAt: 9})
+		return err
+	})
+	if !slices.Equal(ended, []string{"s1"}) {
+		t.Errorf("with its parent: %v", ended)
+	}
+	put("s4", ptr("brief"), nil)
+	mustWrite(t, s, func(q *Queries) (err error) {
+		trimmed, err = q.TrimSessions(ctx, TrimSessionsParams{Parent: "brief", Keep: 1})
+		return err
+	})
+	if !slices.Equal(trimmed, []string{"s1"}) {
+		t.Errorf("trimmed: %v, want the one that has ended", trimmed)
+	}
+	if gone, err := s.Read().WasDeleted(ctx, WasDeletedParams{ID: "s1", Kind: "key"}); err != nil || gone != 1 {
+		t.Errorf("a walk behind it: %d, %v", gone, err)
 	}
 }
 
