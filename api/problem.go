@@ -141,6 +141,8 @@ func fromError(err error) *problem.Error {
 		return databaseDamaged(err)
 	case errors.Is(err, store.ErrGone):
 		return cursorGone()
+	case errors.Is(err, store.ErrClosed):
+		return pool.Stopping()
 	case errors.Is(err, context.Canceled):
 		return problem.New(problem.Cancelled, "cancelled", "The client disconnected, or its key was revoked or has expired.").Because(err)
 	}

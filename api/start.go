@@ -53,7 +53,7 @@ func (startRequest) problems() []*problem.Error {
 			Message: "is Asia/Tokyo, and the proxy comes out in Europe/Berlin, where clocks show another time. " +
 				"Set it to auto or to Europe/Berlin."}}),
 		runs.BrowserTooOld("156.0.8078.79", 156, runs.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
-		runs.CancelledStart(), pool.PasswordUnreadable(nil), runs.NoProxyToPick()}, noBrowserProblems()...)
+		runs.CancelledStart(), pool.Stopping(), pool.PasswordUnreadable(nil), runs.NoProxyToPick()}, noBrowserProblems()...)
 }
 
 // noBrowserProblems returns the errors of every operation that starts a browser.

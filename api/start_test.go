@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,4 +39,24 @@ func TestBrowserTooOld(t *testing.T) {
 		}
 		a.do(t, "POST", "/profiles/"+id+"/start", map[string]any{"allowDowngrade": "yes"}).invalid(t, "body.allowDowngrade")
 	}
+}
+
+// TestStartWhileTheServerStops: a start under way is answered with 503 server_stopping, not as if somebody had stopped the profile.
+func TestStartWhileTheServerStops(t *testing.T) {
+	t.Parallel()
+	needIsolation(t)
+	a := newAPI(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // a proxy that accepts connections and never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	id := a.profile(t, "proxyId", a.proxy(t, "host", "127.0.0.1", "port", silent.Addr().(*net.TCPAddr).Port))
+	answered := make(chan *answer, 1)
+	go func() { answered <- a.do(t, "POST", "/profiles/"+id+"/start", `{"preflight":"require"}`) }()
+	waitFor(t, "the start", func() bool { return a.do(t, "GET", "/profiles/"+id, nil).text("status") == "starting" })
+	if err := a.stop(); err != nil {
+		t.Fatal(err)
+	}
+	(<-answered).refused(t, 503, "server_stopping")
 }

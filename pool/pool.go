@@ -119,7 +119,7 @@ func machineAddrs() (out []netip.Addr) {
 
 // Stopping is the error of work that ends because the server stops.
 func Stopping() *problem.Error {
-	return problem.New(problem.Unavailable, "server_stopping", "The server is stopping; start again when it is back.")
+	return problem.New(problem.Unavailable, "server_stopping", "The server is stopping. Try again when it is back.")
 }
 
 // MaxCheckAge is how long a good check counts as recent.

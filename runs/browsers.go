@@ -137,7 +137,7 @@ func (m *Manager) copyProfileData(ctx context.Context, p *plan) error {
 	}
 	path, err := shim.Snapshot(ctx, p.spec.ProfileDir, p.snapshot)
 	if err != nil {
-		return startProblem(err)
+		return m.startProblem(err)
 	}
 	m.log.Info("a profile was copied before an older browser opens it", "profile", p.row.ID, "from", p.snapshot, "to",
 		p.installed.Version, "copy", path)

@@ -76,6 +76,33 @@ func TestCancelledStartIsWrittenLater(t *testing.T) {
 	}
 }
 
+// A start that is cancelled because the server stops says so, and the profile is as it was before.
+func TestServerStopsDuringStart(t *testing.T) {
+	t.Parallel()
+	a := newRig(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections, but never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	proxyID := a.newProxy("127.0.0.1", l.Addr().(*net.TCPAddr).Port)
+	id := a.newProfile(func(p *store.InsertProfileParams) { p.ProxyID = &proxyID })
+	started := make(chan struct{})
+	go func() {
+		defer close(started)
+		_, err := a.Start(t.Context(), a.row(id), Options{Preflight: "require", Asker: everyone})
+		wantCode(t, err, "server_stopping")
+	}()
+	await(t, "the start is written", func() bool { return a.row(id).Status == "starting" })
+	a.Shutdown(t.Context())
+	<-started
+	if row := a.row(id); row.Status != "stopped" || row.LastRun != nil {
+		t.Errorf("then the profile is %s, with the last run %v", row.Status, row.LastRun)
+	}
+	_, err = a.Start(t.Context(), a.row(id), Options{Asker: everyone})
+	wantCode(t, err, "server_stopping")
+}
+
 // All pending ends are written. An older one never overwrites a newer one.
 func TestPendingEndsKeepTheirOrder(t *testing.T) {
 	t.Parallel()

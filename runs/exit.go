@@ -28,7 +28,7 @@ func (m *Manager) requireExit(ctx context.Context, p *plan) error {
 	c, err := m.pool.Check(ctx, *p.proxy)
 	switch {
 	case ctx.Err() != nil:
-		return CancelledStart()
+		return m.cancelledStart()
 	case err != nil:
 		return err
 	case !c.OK:
@@ -171,7 +171,7 @@ func (m *Manager) resolveExit(ctx context.Context, p *plan) error {
 		c, err := p.exit.wait(ctx, identityExitWait)
 		p.exit.waited = true
 		if ctx.Err() != nil {
-			return CancelledStart()
+			return m.cancelledStart()
 		}
 		if err != nil {
 			p.warnings = append(p.warnings, p.exit.warning(c, err))

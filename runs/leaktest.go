@@ -83,7 +83,7 @@ func (m *Manager) LeakTest(ctx context.Context, row store.Profile, key Asker, li
 		return nil, err
 	}
 	if err != nil {
-		return nil, startProblem(err)
+		return nil, m.startProblem(err)
 	}
 	run := p.answer(state)
 	out := &LeakTest{Passed: true, Isolation: run.Isolation, Warnings: run.Warnings, StartedAt: run.StartedAt,

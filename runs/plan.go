@@ -210,7 +210,7 @@ func (m *Manager) DryRun(ctx context.Context, row store.Profile, o Options) (*Dr
 	}
 	arguments, env, warnings, err := shim.Plan(p.spec)
 	if err != nil {
-		return nil, startProblem(err)
+		return nil, m.startProblem(err)
 	}
 	return &DryRun{Arguments: arguments, Environment: env, Effective: p.effective(nil),
 		Warnings: slices.Concat([]Warning{}, p.warnings, newWarnings(warnings), p.emulationWarnings(), mismatchWarnings(p.row, p.env))}, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"warren/identity"
+	"warren/pool"
 	"warren/problem"
 	"warren/shim"
 )
@@ -25,9 +26,19 @@ func StartQueueFull() *problem.Error {
 		"Too many starts wait for their turn. Try again in a moment.").After(5 * time.Second)
 }
 
-// CancelledStart is the error of a start whose profile was stopped or deleted meanwhile.
+// CancelledStart is the error of a start whose profile was stopped or deleted meanwhile. cancelledStart tells it from the server's stop.
 func CancelledStart() *problem.Error {
 	return problem.New(problem.Conflict, "profile_busy", "The start was given up, because the profile was stopped meanwhile.")
+}
+
+// cancelledStart returns why a start was cancelled: the server stops, or its profile was stopped or deleted meanwhile.
+func (m *Manager) cancelledStart() *problem.Error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closing {
+		return pool.Stopping()
+	}
+	return CancelledStart()
 }
 
 // notAnswering is for an adopted run whose process has not answered yet.
@@ -44,12 +55,12 @@ type LastWords struct {
 }
 
 // startProblem maps the error of a launch to a code. It has one case per kind of failure and reads best as one table.
-func startProblem(err error) error {
+func (m *Manager) startProblem(err error) error {
 	var f *shim.Failure
 	switch {
 	case errors.As(err, &f):
 	case errors.Is(err, context.Canceled):
-		return CancelledStart()
+		return m.cancelledStart()
 	case errors.Is(err, context.DeadlineExceeded): // the shim itself did not answer
 		f = &shim.Failure{Kind: "timeout"}
 	case errors.Is(err, syscall.ENOSPC):
@@ -61,7 +72,7 @@ func startProblem(err error) error {
 	output := LastWords{Lines: f.Lines}
 	switch f.Kind {
 	case "cancelled":
-		return CancelledStart()
+		return m.cancelledStart()
 	case "disk_full":
 		return problem.DiskFull(err)
 	case "unwritable":

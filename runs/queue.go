@@ -119,7 +119,7 @@ func (m *Manager) awaitSlot(ctx context.Context, r *run) error {
 	case <-r.abandoned:
 		return abandonedStart()
 	case <-ctx.Done():
-		return CancelledStart()
+		return m.cancelledStart()
 	case <-time.After(m.cfg.QueueTimeout):
 		m.queue.countRefusal()
 		return capacityExceeded(m.cfg)
@@ -189,6 +189,6 @@ func (m *Manager) claimStarting(ctx context.Context) (release func(), err error)
 			m.yieldToOthers()
 		}), nil
 	case <-ctx.Done():
-		return nil, CancelledStart()
+		return nil, m.cancelledStart()
 	}
 }

@@ -195,7 +195,7 @@ func (m *Manager) life(ctx context.Context, r *run, o Options, makePlan func() (
 // recordFailedStart records a start that failed. If no browser was launched, the profile returns to its former status.
 func (m *Manager) recordFailedStart(r *run, err error) {
 	p, ok := errors.AsType[*problem.Error](err)
-	if !ok || p.Kind.OfCaller() || p.Code == "proxy_unreachable" || p.Code == "capacity_exceeded" {
+	if !ok || p.Kind.OfCaller() || p.Code == "proxy_unreachable" || p.Code == "capacity_exceeded" || p.Code == "server_stopping" {
 		r.to(ended)
 		m.writeEnd(r.profileID, &pendingEnd{status: r.statusBefore})
 		m.publish(r, "profile.status", statusEvent{r.profileID, r.statusBefore})

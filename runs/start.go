@@ -88,7 +88,7 @@ func (m *Manager) awaitStart(ctx context.Context, have *run, mine bool) (answer 
 	case answer != nil && (!old || !isClosed(have.stopc) && have.client.Alive(ctx)):
 		return have.answerTo(*answer, mine), false, nil
 	case !old:
-		return nil, false, CancelledStart()
+		return nil, false, m.cancelledStart()
 	}
 	select { // the run was already ending when the caller came: wait for its end, then start anew
 	case <-have.done:
@@ -193,7 +193,7 @@ func (m *Manager) launchProcess(ctx context.Context, r *run, p *plan) (*shim.Cli
 		client, state, err = m.launchCold(ctx, p)
 	}
 	if err != nil {
-		return nil, nil, startProblem(err)
+		return nil, nil, m.startProblem(err)
 	}
 	r.phases.Phases = append(r.phases.Phases, state.Phases...)
 	r.phases.Set()
@@ -245,7 +245,7 @@ func (m *Manager) abandon(r *run, client *shim.Client) {
 // recordStart writes the start to the database, then publishes it.
 func (m *Manager) recordStart(ctx context.Context, r *run, answer *Started) error {
 	if ctx.Err() != nil {
-		return CancelledStart()
+		return m.cancelledStart()
 	}
 	text, err := json.Marshal(runRecord{answer, r.startedWith})
 	if err != nil {
@@ -337,7 +337,7 @@ func (m *Manager) claimRestart(ctx context.Context, row store.Profile, o Options
 	m.startLife(ctx, launch, r, o, func() error {
 		<-old.done // even if cancelled: until then old is the profile's run
 		if launch.Err() != nil {
-			return CancelledStart()
+			return m.cancelledStart()
 		}
 		return nil
 	})
