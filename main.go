@@ -68,6 +68,7 @@ func exitCode(err error, stderr io.Writer) int {
 // commands are the commands and their flags, as kong reads them.
 type commands struct {
 	Serve   serveConfig     `cmd:"" help:"Serve the API and the page."`
+	Open    openCommand     `cmd:"" help:"Open the page of a running server in the browser, logged in."`
 	Demo    demoCommand     `cmd:"" help:"Show everything, with no network: a proxy with a password, a site, two profiles."`
 	Doctor  doctorCommand   `cmd:"" help:"Say what this machine has and what it lacks."`
 	Key     keyCommands     `cmd:"" help:"Create, list and revoke API keys."`

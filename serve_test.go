@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -41,8 +42,8 @@ type served struct {
 	err            error
 }
 
-// serveOnce runs serve from its first step to its last.
-func serveOnce(t testing.TB, cfg *serveConfig) (s served) {
+// serveOnce runs serve from its first step to its last. meanwhile is done while it serves.
+func serveOnce(t testing.TB, cfg *serveConfig, meanwhile ...func(*served)) (s served) {
 	t.Helper()
 	if err := cfg.resolve(); err != nil {
 		t.Fatal(err)
@@ -51,24 +52,49 @@ func serveOnce(t testing.TB, cfg *serveConfig) (s served) {
 	defer cancel()
 	var out, log testnet.Buffer
 	s.err = serve(ctx, cfg, &console{strings.NewReader(""), &out, &log}, func(base string) {
-		s.base = base
+		s.base, s.log = base, log.String()
+		for _, do := range meanwhile {
+			do(&s)
+		}
 		cancel()
 	})
 	s.out, s.log = out.String(), log.String()
 	return s
 }
 
-// TestFirstServe: on an empty data folder an admin key is made, printed with a link, and kept in admin.key; later serves say nothing.
+// linkForm is a login link on a line of its own.
+var linkForm = regexp.MustCompile(`(?m)^    (http://127\.0\.0\.1:\d+)/#code=([0-9A-Za-z_-]{43})$`)
+
+// exchangeLink exchanges the code of the link in a server's output while it serves, and returns the answer's status.
+func exchangeLink(t testing.TB, s *served) int {
+	t.Helper()
+	link := linkForm.FindStringSubmatch(s.log)
+	if link == nil || link[1] != s.base {
+		t.Errorf("no link to %s on standard error:\n%s", s.base, s.log)
+		return 0
+	}
+	res, err := http.Post(s.base+api.Prefix+"/session-keys", "application/json", strings.NewReader(`{"code":"`+link[2]+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode
+}
+
+// TestFirstServe: on an empty data folder an admin key is made, printed, and kept in admin.key. Later serves do not print it. Each prints a
+// link that logs in once.
 func TestFirstServe(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t)
-	first := serveOnce(t, cfg)
+	twice := func(s *served) {
+		if first, second := exchangeLink(t, s), exchangeLink(t, s); first != 201 || second != 410 {
+			t.Errorf("the link, used twice: %d and %d", first, second)
+		}
+	}
+	first := serveOnce(t, cfg, twice)
 	key := keyForm.FindString(first.log)
 	if key == "" || api.CheckKey(key) != nil {
 		t.Errorf("no key on standard error:\n%s", first.log)
-	}
-	if want := first.base + "/#key=" + key; !strings.Contains(first.log, want) {
-		t.Errorf("no link %q on standard error:\n%s", want, first.log)
 	}
 	if want := "warren: listening on " + first.base + "\n"; first.out != want {
 		t.Errorf("standard output is %q, want %q", first.out, want)
@@ -83,8 +109,53 @@ func TestFirstServe(t *testing.T) {
 	}
 	again := testConfig(t)
 	again.Data = cfg.Data
-	if second := serveOnce(t, again); second.err != nil || keyForm.MatchString(second.log) || strings.Contains(second.log, "#key=") {
+	second := serveOnce(t, again, twice, func(s *served) { testOpen(t, s.base, cfg.Data) })
+	if second.err != nil || keyForm.MatchString(second.log) {
 		t.Errorf("the second serve prints a key: %v\n%s", second.err, second.log)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	again = testConfig(t)
+	again.Data = cfg.Data
+	if third := serveOnce(t, again); third.err != nil || strings.Contains(third.log, "#code=") ||
+		!strings.Contains(third.log, third.base+"/. It needs a key") {
+		t.Errorf("without admin.key serve says: %v\n%s", third.err, third.log)
+	}
+	own := testConfig(t)
+	own.APIKey = api.NewKey() // of a service, whose log has many readers
+	if s := serveOnce(t, own); s.err != nil || strings.Contains(s.log, "#code=") || strings.Contains(s.log, s.base) {
+		t.Errorf("with WARREN_API_KEY serve says: %v\n%s", s.err, s.log)
+	}
+}
+
+// testOpen: `warren open` makes a link with the data folder's key, as often as it is asked.
+func testOpen(t testing.TB, base, data string) {
+	t.Helper()
+	for range 2 {
+		var out, errs testnet.Buffer
+		err := run(t.Context(), []string{"open", "--print", "--url", base, "--data", data}, strings.NewReader(""), &out, &errs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status := exchangeLink(t, &served{base: base, log: "    " + out.String()}); status != 201 {
+			t.Errorf("warren open --print said %q, whose exchange is %d", out.String(), status)
+		}
+	}
+}
+
+// TestOpenerOf: each system has its opener. Without a display there is none.
+func TestOpenerOf(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ system, set, want string }{
+		{"linux", "", "[]"}, {"linux", "DISPLAY", "[xdg-open]"}, {"linux", "WAYLAND_DISPLAY", "[xdg-open]"},
+		{"freebsd", "DISPLAY", "[xdg-open]"}, {"darwin", "", "[open]"}, {"darwin", "SSH_CONNECTION", "[]"},
+		{"windows", "", "[rundll32 url.dll,FileProtocolHandler]"},
+	} {
+		env := func(name string) string { return map[bool]string{true: ":0"}[name == c.set] }
+		if got := fmt.Sprint(openerOf(c.system, env)); got != c.want {
+			t.Errorf("%s with %q: %s, want %s", c.system, c.set, got, c.want)
+		}
 	}
 }
 

@@ -92,7 +92,7 @@ func serve(ctx context.Context, cfg *serveConfig, c *console, up func(base strin
 	if err := p.prepare(ctx); err != nil && ctx.Err() == nil { // told to stop already, it goes on to stop in order
 		return err
 	}
-	if err := p.announceKey(ctx, c.stderr, cfg.Data); err != nil {
+	if err := p.announceKey(ctx, c.stderr, cfg); err != nil {
 		return err
 	}
 	reload := onHangUp()
@@ -154,14 +154,32 @@ func (p *product) prepare(ctx context.Context) error {
 	return p.runs.RecoverDeletions(ctx)
 }
 
-// announceKey makes the first key of an empty data folder and prints it.
-func (p *product) announceKey(ctx context.Context, w io.Writer, data string) error {
+// announceKey makes and prints the first key of an empty data folder, and prints a link that logs in to the page.
+//
+// With WARREN_API_KEY it prints nothing unless w is a terminal: logs of services and containers have many readers.
+func (p *product) announceKey(ctx context.Context, w io.Writer, cfg *serveConfig) error {
 	key, err := p.api.FirstKey(ctx)
-	if err != nil || key == "" {
+	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "\nThe admin key, shown once (also in %s):\n\n    %s\n\nOpen the page with it:\n\n    %s/#key=%s\n\n",
-		filepath.Join(data, "admin.key"), key, p.api.Base(), key)
+	if cfg.APIKey != "" && !isTerminal(w) {
+		return nil
+	}
+	link, err := p.api.LoginLink(ctx)
+	if err != nil {
+		return err
+	}
+	text := ""
+	if key != "" {
+		text = fmt.Sprintf("\nThe admin key, shown once (also in %s):\n\n    %s\n", filepath.Join(cfg.Data, "admin.key"), key)
+	}
+	if link != "" {
+		text += fmt.Sprintf("\nOpen the page (once, within 10 minutes; `warren open` makes another link):\n\n    %s\n\n", link)
+	} else {
+		text += fmt.Sprintf("\nThe page is at %s/. It needs a key: the one in %s is gone or was revoked.\n\n", p.api.Base(),
+			filepath.Join(cfg.Data, "admin.key"))
+	}
+	_, err = io.WriteString(w, text)
 	return err
 }
 

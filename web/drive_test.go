@@ -136,8 +136,9 @@ func (p *driveTab) receive(method string, params json.RawMessage) {
 	if method != "Log.entryAdded" && method != "Runtime.exceptionThrown" {
 		return
 	}
-	if text := string(params); strings.Contains(text, `"source":"network"`) || strings.Contains(text, `"source":"rendering"`) {
-		return // a test's own failed request, or advice about reading a canvas
+	if text := string(params); strings.Contains(text, `"source":"network"`) || strings.Contains(text, `"source":"rendering"`) ||
+		strings.Contains(text, `"source":"recommendation"`) {
+		return // a test's own failed request, or advice about reading a canvas or about user names beside passwords
 	}
 	p.mu.Lock()
 	p.complaints = append(p.complaints, string(params))

@@ -40,6 +40,7 @@ func TestLiveView(t *testing.T) {
 		})
 	}
 	t.Run("with a key", func(t *testing.T) { liveWithKey(t, d) })
+	t.Run("log in", func(t *testing.T) { logsIn(t, d) })
 	d.t = t
 }
 

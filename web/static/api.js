@@ -33,7 +33,7 @@ export class Api {
   #key;
   #refused;
 
-  // refused is called when the server no longer accepts the key.
+  // An empty key is none. refused is called when the server no longer accepts the key.
   constructor(key, refused = () => {}) {
     this.#key = key;
     this.#refused = refused;
@@ -85,11 +85,11 @@ export class Api {
   }
 
   // full also returns the ETag, which a later update sends as the version it is based on.
-  async full(method, path, { query, body, headers, signal } = {}) {
+  async full(method, path, { query, body, headers, ...rest } = {}) {
     const response = await this.open(method, BASE + path + search(query), {
       headers: body === undefined ? headers : { 'Content-Type': 'application/json', ...headers },
       body: body === undefined ? undefined : JSON.stringify(body),
-      signal,
+      ...rest,
     });
     const text = await response.text().catch(() => '');
     return { data: text ? parse(text) : null, etag: response.headers.get('ETag') };
@@ -101,7 +101,7 @@ export class Api {
     try {
       response = await fetch(address, {
         method,
-        headers: { Authorization: `Bearer ${this.#key}`, ...headers },
+        headers: { ...(this.#key && { Authorization: `Bearer ${this.#key}` }), ...headers },
         cache: 'no-store',
         credentials: 'omit',
         redirect: 'error',

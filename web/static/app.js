@@ -10,7 +10,7 @@ import { ConfirmDialog, ProblemDialog } from './dialog.js';
 import { Icon } from './icons.js';
 import { ImportForm } from './importform.js';
 import { Keys } from './keys.js';
-import { Login } from './login.js';
+import { Entering, Login } from './login.js';
 import { recall, remember } from './memory.js';
 import { Model } from './model.js';
 import { Palette } from './palette.js';
@@ -21,7 +21,7 @@ import { add as addProxy, ProxiesPage } from './proxies/page.js';
 import { ProxyCache } from './proxycache.js';
 import { Router } from './route.js';
 import { RunningPage } from './running/page.js';
-import { dropKey, readKey, saveKey, takeKeyFromAddress } from './session.js';
+import { dropKey, exchange, readKey, revoke, saveKey, takeFromAddress, watchKey } from './session.js';
 import { Sidebar } from './sidebar.js';
 import { Store, useStore } from './store.js';
 import { applyTheme } from './theme.js';
@@ -193,28 +193,45 @@ class App {
 }
 
 function Root() {
-  const [key, setKey] = useState(() => takeKeyFromAddress() || readKey());
+  const [given, setGiven] = useState(takeFromAddress);
+  const [key, setKey] = useState(readKey);
   const [reason, setReason] = useState('');
-  useEffect(() => {
-    const given = () => {
-      const fresh = takeKeyFromAddress();
-      if (fresh) setKey(fresh);
-    };
-    addEventListener('hashchange', given);
-    return () => removeEventListener('hashchange', given);
-  }, []);
-  const enter = (fresh) => {
-    saveKey(fresh);
+  const enter = (fresh, onlyThisTab) => {
+    saveKey(fresh, onlyThisTab);
     setReason('');
     setKey(fresh);
   };
+  // leave ends the page's use of its key: the person logs out, or the server has refused the key for the reason why.
   const leave = (why = '') => {
-    dropKey();
+    if (!why) revoke(key).catch((problem) => ![401, 404].includes(problem.status) && setReason(STILL_VALID));
+    if (readKey() === key) dropKey();
     setReason(why);
-    setKey('');
+    setKey(why ? readKey() : ''); // another tab may have logged in anew
   };
+  useEffect(() => {
+    const look = () => setGiven((before) => takeFromAddress() || before);
+    addEventListener('hashchange', look);
+    return () => removeEventListener('hashchange', look);
+  }, []);
+  useEffect(() => {
+    if (!given) return;
+    const before = readKey();
+    exchange(given).then((fresh) => {
+      enter(fresh);
+      if (before) revoke(before).catch(() => {}); // it expires by itself
+    }, (problem) => setReason(problemWords(problem))).then(() => setGiven(null));
+  }, [given]);
+  useEffect(() => watchKey(() => {
+    const now = readKey();
+    if (now === key) return;
+    setReason(now ? '' : 'You have logged out in another tab.');
+    setKey(now);
+  }), [key]);
+  if (given) return html`<${Entering} />`;
   return key ? html`<${Frame} key=${key} secret=${key} leave=${leave} />` : html`<${Login} enter=${enter} reason=${reason} />`;
 }
+
+const STILL_VALID = 'You are logged out here. The server did not answer, so the key of this page is still valid: revoke it in the list of keys.';
 
 function Frame({ secret, leave }) {
   const [app] = useState(() => new App(secret, leave));

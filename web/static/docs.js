@@ -5,35 +5,16 @@ import { html } from './html.js';
 import { Api } from './api.js';
 import { Copy, ProblemBox, Prose, Waiting } from './components.js';
 import { Icon, Logo } from './icons.js';
-import { Login } from './login.js';
 import { Operation } from './operation.js';
 import { SearchBox } from './searchbox.js';
-import { dropKey, readKey, saveKey, takeKeyFromAddress } from './session.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-function Root() {
-  const [key, setKey] = useState(() => takeKeyFromAddress() || readKey());
-  const [reason, setReason] = useState('');
-  const enter = (fresh) => {
-    saveKey(fresh);
-    setKey(fresh);
-  };
-  const leave = () => {
-    dropKey();
-    setReason('The server no longer takes this key. It may have been revoked, or have expired.');
-    setKey('');
-  };
-  return key
-    ? html`<${Docs} secret=${key} leave=${leave} />`
-    : html`<${Login} enter=${enter} reason=${reason} what="the description of the API" />`;
-}
-
-function Docs({ secret, leave }) {
+function Docs() {
   const [doc, setDoc] = useState(null);
   const [problem, setProblem] = useState(null);
   const [search, setSearch] = useState('');
-  const read = () => new Api(secret, leave).open('GET', 'openapi.json').then((response) => response.json()).then(setDoc, setProblem);
+  const read = () => new Api('').open('GET', 'openapi.json').then((response) => response.json()).then(setDoc, setProblem);
   useEffect(() => {
     read();
   }, []);
@@ -87,7 +68,7 @@ function Intro({ doc }) {
   </header>`;
 }
 
-// save downloads the description with the key, which a plain link would not send.
+// save downloads the description, indented.
 function save(event, doc) {
   event.preventDefault();
   const link = document.createElement('a');
@@ -157,4 +138,4 @@ function useCurrent(doc) {
   return current;
 }
 
-render(html`<${Root} />`, document.body);
+render(html`<${Docs} />`, document.body);

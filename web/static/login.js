@@ -1,13 +1,13 @@
-// The login: tests a key, then keeps it for this tab.
+// The login: exchanges a key for a session key of the page.
 import { useRef, useState } from 'preact/hooks';
 import { html } from './html.js';
-import { Api } from './api.js';
 import { ProblemBox } from './components.js';
 import { Burrows, Logo } from './icons.js';
-import { looksLikeKey } from './session.js';
+import { exchange, looksLikeKey } from './session.js';
 
-export function Login({ enter, reason, what = 'your profiles and proxies' }) {
+export function Login({ enter, reason }) {
   const [key, setKey] = useState('');
+  const [onlyThisTab, setOnlyThisTab] = useState(false);
   const [fault, setFault] = useState(reason);
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
@@ -24,8 +24,7 @@ export function Login({ enter, reason, what = 'your profiles and proxies' }) {
     }
     setBusy(true);
     try {
-      await new Api(given).get('/profiles', { limit: 1 });
-      enter(given);
+      enter(await exchange({ key: given }), onlyThisTab);
     } catch (error) {
       if (error.status === 401) setFault('The server does not know this key. It may be mistyped, revoked or expired.');
       else setProblem(error);
@@ -37,19 +36,36 @@ export function Login({ enter, reason, what = 'your profiles and proxies' }) {
     <form class="login-card" onSubmit=${submit} novalidate>
       <p class="brand"><${Logo} />Warren</p>
       <h1 tabindex="-1">Welcome</h1>
-      <p class="lead">Log in with your API key to see ${what}.</p>
+      <p class="lead">Log in with your API key to see your profiles and proxies.</p>
       <div class="field">
         <label for="key">API key</label>
         <input id="key" ref=${field} type="password" autocomplete="current-password" autofocus spellcheck=${false} placeholder="wrn_…"
           aria-invalid=${fault ? 'true' : undefined} aria-describedby=${fault ? 'key-fault key-hint' : 'key-hint'}
           value=${key} onInput=${(event) => setKey(event.currentTarget.value)} />
         <div role="alert">${fault && html`<p class="fault" id="key-fault">${fault}</p>`}</div>
-        <p class="hint" id="key-hint">Warren printed it when it first started, and keeps it in <code>admin.key</code> in its data folder. <code>warren key create</code> makes another.</p>
+        <p class="hint" id="key-hint">Warren printed it when it first started, and keeps it in <code>admin.key</code> in its data folder. On the server’s machine <code>warren open</code> logs you in without it.</p>
       </div>
+      <label class="tick"><input type="checkbox" checked=${onlyThisTab} onChange=${(event) => setOnlyThisTab(event.currentTarget.checked)} />
+        Only this tab</label>
       <${ProblemBox} problem=${problem} />
       <button class="button primary large" disabled=${busy}>${busy ? 'Looking…' : 'Log in'}</button>
-      <p class="hint">The key stays in this tab and is forgotten when you close it.</p>
+      <p class="hint">The page keeps a key of its own in place of yours. It ends when you log out, or 30 days after its last use${onlyThisTab ? ', and is forgotten with this tab' : ''}.</p>
     </form>
-    <div class="landscape">${[1, 2, 3, 4].map((part) => html`<${Burrows} key=${part} />`)}</div>
+    <${Landscape} />
   </main>`;
+}
+
+// Entering is shown while a link or a key in the address is exchanged.
+export function Entering() {
+  return html`<main class="login">
+    <div class="login-card" role="status">
+      <p class="brand"><${Logo} />Warren</p>
+      <h1 tabindex="-1">Logging in…</h1>
+    </div>
+    <${Landscape} />
+  </main>`;
+}
+
+function Landscape() {
+  return html`<div class="landscape">${[1, 2, 3, 4].map((part) => html`<${Burrows} key=${part} />`)}</div>`;
 }

@@ -1,23 +1,23 @@
-// The key of this tab. It is in sessionStorage: it ends with the tab, and no other origin sees it. There is no
-// cookie.
+// The page's session key. It is in localStorage, which no other origin sees, not even another port of this machine. For
+// "only this tab" it is in sessionStorage. There is no cookie: on loopback it would go to every other port.
+import { Api } from './api.js';
 
 const NAME = 'warren.key';
 let memory = ''; // used if storage is disabled
 
-// takeKeyFromAddress takes a key from #key=…, and removes it from the address and the tab's history.
-export function takeKeyFromAddress() {
-  const [, given] = /^#key=(.+)$/.exec(location.hash) || [];
-  if (!given) return '';
+// takeFromAddress takes a login link's code (#code=…) or a key (#key=…), and removes it from the address and the tab's
+// history. It returns {code}, {key}, or null.
+export function takeFromAddress() {
+  const [, kind, given] = /^#(code|key)=(.+)$/.exec(location.hash) || [];
+  if (!given) return null;
   history.replaceState(null, '', location.pathname + location.search);
-  let key = given;
+  let text = given;
   try {
-    key = decodeURIComponent(given);
+    text = decodeURIComponent(given);
   } catch {
-    // A stray percent sign: the key is taken literally.
+    // A stray percent sign: it is taken literally.
   }
-  if (!looksLikeKey(key)) return '';
-  saveKey(key);
-  return key;
+  return looksLikeKey(text) ? { [kind]: text } : null;
 }
 
 // looksLikeKey reports whether a text can be sent as a key. Only the server knows whether it is one.
@@ -25,28 +25,58 @@ export function looksLikeKey(text) {
   return /^[\x21-\x7e]{1,200}$/.test(text);
 }
 
+// exchange returns a session key for a key or a login link's code. Neither of these is stored.
+export async function exchange({ key = '', code }) {
+  const answer = await new Api(key).post('/session-keys', code ? { code } : {});
+  return answer.key;
+}
+
+// revoke ends a session key at the server.
+export function revoke(key) {
+  return new Api(key).call('DELETE', '/session-keys/current', { keepalive: true });
+}
+
 export function readKey() {
+  return stored(() => sessionStorage) || stored(() => localStorage) || memory;
+}
+
+function stored(storage) {
   try {
-    return sessionStorage.getItem(NAME) || memory;
+    return storage().getItem(NAME) || '';
   } catch {
-    return memory;
+    return '';
   }
 }
 
-export function saveKey(key) {
-  memory = key;
-  try {
-    sessionStorage.setItem(NAME, key);
-  } catch {
-    // Without storage it is kept until the page is left.
-  }
-}
-
-export function dropKey() {
+// saveKey keeps a session key, for this tab alone or for all of them.
+export function saveKey(key, onlyThisTab = false) {
   memory = '';
   try {
-    sessionStorage.removeItem(NAME);
+    if (onlyThisTab) {
+      sessionStorage.setItem(NAME, key);
+    } else {
+      sessionStorage.removeItem(NAME);
+      localStorage.setItem(NAME, key);
+    }
+  } catch {
+    memory = key; // kept until the page is left
+  }
+}
+
+// dropKey forgets the session key: this tab's own, else that of all tabs.
+export function dropKey() {
+  memory = '';
+  const own = stored(() => sessionStorage);
+  try {
+    (own ? sessionStorage : localStorage).removeItem(NAME);
   } catch {
     // Nothing was stored.
   }
+}
+
+// watchKey calls changed when another tab has logged in or out. It returns a function that ends this.
+export function watchKey(changed) {
+  const listen = (event) => (event.key === NAME || event.key === null) && changed();
+  addEventListener('storage', listen);
+  return () => removeEventListener('storage', listen);
 }

@@ -147,12 +147,17 @@ const TITLES = {
   database_damaged: 'The database is damaged',
   start_timeout: 'The browser took too long to start',
   disk_full: 'The disk is full',
+  server_stopping: 'Warren is stopping',
+  login_link_gone: 'This link is used up',
 };
 
 // WORDS replace the API's texts that mention members which the page does not show.
 const WORDS = {
   __proto__: null,
   proxy_in_use: 'Nothing was deleted. Give the profiles another proxy first, or none: they must not go out directly by accident.',
+  server_stopping: 'This page goes on by itself when Warren is back. Then try again.',
+  login_link_gone: 'This link was used before, or its 10 minutes are over. Run “warren open” on the server’s machine for another, or log in with a key.',
+  unauthorized: 'The server does not know this key. It may be mistyped, revoked or expired.',
   duplicate: 'A proxy with this type, host, port and user name is in this workspace already.',
 };
 
