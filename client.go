@@ -124,7 +124,7 @@ func refusedBy(status int, answer []byte) error {
 	}
 	text := p.Detail
 	for _, f := range p.Errors {
-		text += "\n  " + f.Location + " " + f.Message
+		text += "\n  " + f.Location + ": " + f.Message
 	}
 	return fmt.Errorf("%s (%s)", text, p.Code)
 }

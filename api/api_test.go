@@ -18,6 +18,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/go-json-experiment/json"
 
@@ -365,7 +366,21 @@ func (r *answer) invalid(t testing.TB, locations ...string) *answer {
 	if got := r.faults(); !slices.Equal(got, locations) {
 		t.Fatalf("got faults %q\nwant %q\n%s", got, locations, r)
 	}
+	r.speaksPlainly(t)
 	return r
+}
+
+// speaksPlainly fails unless each fault's message is one that a person can read beside a field: a sentence, in no validator's words.
+func (r *answer) speaksPlainly(t testing.TB) {
+	t.Helper()
+	list, _ := r.at("errors").([]any)
+	for i := range list {
+		message := r.text(fmt.Sprintf("errors.%d.message", i))
+		if len(message) < 302 && !strings.HasSuffix(message, ".") || strings.HasPrefix(message, "expected ") ||
+			message == "" || unicode.IsLower([]rune(message)[0]) {
+			t.Errorf("%s is no sentence: %q", r.text(fmt.Sprintf("errors.%d.location", i)), message)
+		}
+	}
 }
 
 // at returns a member by a path such as "data.0.id", or nil.

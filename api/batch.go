@@ -128,24 +128,24 @@ func (in *batchInput) check(action batchAction, f *faults) {
 	seen := map[string]int{}
 	for i, id := range in.IDs {
 		if first, twice := seen[id]; twice {
-			f.add(element("body.ids", i), fmt.Sprintf("is the same as ids[%d]: name each profile once", first), nil)
+			f.add(element("body.ids", i), fmt.Sprintf("This profile is already listed as ids[%d]. List each one once.", first), nil)
 			continue
 		}
 		seen[id] = i
 	}
 	switch {
 	case in.IDs == nil && in.Filter == nil:
-		f.add("body.ids", "is required: the ids of profiles, or a filter in its place", nil)
+		f.add("body.ids", "Name the profiles by their ids, or give a filter in place of ids.", nil)
 	case in.Filter != nil && in.IDs != nil:
-		f.add("body.filter", "cannot be combined with ids: give one of them", nil)
+		f.add("body.filter", "Give either a filter or ids, not both.", nil)
 	case in.Filter != nil:
 		in.Filter.check(in.Action, f)
 	}
 	switch {
 	case !action.tags && in.Tags.Set:
-		f.add("body.tags", "goes with tag and untag alone", nil)
+		f.add("body.tags", "Tags go with the actions tag and untag. Leave them out here.", nil)
 	case action.tags && len(in.Tags.Value) == 0:
-		f.add("body.tags", "is needed with tag and untag: at least one tag", nil)
+		f.add("body.tags", "Enter at least one tag to add or remove.", nil)
 	case action.tags:
 		in.Tags.Value = f.tags("body.tags", in.Tags.Value)
 	}
@@ -156,20 +156,20 @@ func (in *batchInput) check(action batchAction, f *faults) {
 func (in *batchInput) checkProxies(needed bool, f *faults) {
 	switch {
 	case !needed:
-		f.require(!in.ProxyID.Set, "body.proxyId", "goes with setProxy alone")
-		f.require(!in.Proxies.Set, "body.proxies", "goes with setProxy alone")
+		f.require(!in.ProxyID.Set, "body.proxyId", "A proxy goes with the action setProxy. Leave it out here.")
+		f.require(!in.Proxies.Set, "body.proxies", "Proxies go with the action setProxy. Leave them out here.")
 	case in.ProxyID.Set && in.Proxies.Set:
-		f.add("body.proxies", "cannot be combined with proxyId: give one of them", nil)
+		f.add("body.proxies", "Give either proxyId or proxies, not both.", nil)
 	case in.Proxies.Null:
-		f.add("body.proxies", "cannot be null: for a direct connection give \"proxyId\": null", nil)
+		f.add("body.proxies", "Choose proxies. For a direct connection give \"proxyId\": null instead.", nil)
 	case !in.ProxyID.Set && !in.Proxies.Set:
-		f.add("body.proxyId", "is needed with setProxy: a proxy's id, or null for a direct connection; or give proxies", nil)
+		f.add("body.proxyId", "Choose a proxy, or null for a direct connection, or give proxies.", nil)
 	}
 	if from := in.Proxies.Value.From; from != nil {
 		from.Tag = f.plain("body.proxies.tag", from.Tag, 1, 64)
 	}
 	if ids := in.Proxies.Value.IDs; ids != nil && in.IDs != nil && len(ids) != len(in.IDs) {
-		f.add("body.proxies", fmt.Sprintf("must have one proxy for each profile: it has %d, and ids has %d", len(ids), len(in.IDs)), nil)
+		f.add("body.proxies", fmt.Sprintf("Give one proxy for each profile: there are %d proxies for %d profiles.", len(ids), len(in.IDs)), nil)
 	}
 }
 

@@ -51,7 +51,7 @@ type batchCreate struct {
 func (in *batchCreate) Resolve(ctx huma.Context) []error {
 	completable(ctx, in)
 	var f faults
-	f.require(in.Body.Name.Set, "body.name", "is required")
+	f.require(in.Body.Name.Set, "body.name", enterName)
 	in.Body.check(&f)
 	in.workspace = f.workspace(callerOf(ctx.Context()), "body.workspaceId", in.Body.WorkspaceID)
 	return f.errors()
@@ -67,13 +67,14 @@ func (in *batchCreateInput) check(f *faults) {
 	if !in.Proxies.given() {
 		return
 	}
-	f.require(!in.ProxyID.Set, "body.proxyId", "cannot be combined with proxies: give one of them")
+	f.require(!in.ProxyID.Set, "body.proxyId", "Give either proxyId or proxies, not both.")
 	f.leakingWebRTC(in.WebRTC.Value)
 	if from := in.Proxies.Value.From; from != nil {
 		from.Tag = f.plain("body.proxies.tag", from.Tag, 1, 64)
 	}
 	if ids := in.Proxies.Value.IDs; ids != nil && in.count() > 0 && len(ids) != in.count() {
-		f.add("body.proxies", fmt.Sprintf("must have one proxy for each profile: it has %d, and count is %d", len(ids), in.count()), nil)
+		f.add("body.proxies", fmt.Sprintf("List one proxy for each profile: there are %d proxies for %d profiles.",
+			len(ids), in.count()), nil)
 	}
 }
 
@@ -143,7 +144,7 @@ func (s *API) fitsAnswer(m *manyProfiles, f *faults) error {
 	}
 	text, err := appendBody(nil, last)
 	if most := maxBatchAnswer / max(1, len(text)); len(m.each) > most {
-		f.add("body.count", fmt.Sprintf("is too high for profiles with so long settings: create at most %d at once", most), nil)
+		f.add("body.count", fmt.Sprintf("Create at most %d profiles at once: their settings are too long for more.", most), nil)
 	}
 	return err
 }

@@ -101,7 +101,7 @@ func TestBatchCreateProxies(t *testing.T) {
 	used(ids[3])(a.many(t, "count", 1, "proxies", []string{ids[3]}))
 	used(ids[0], ids[1])(a.many(t, "count", 2, "proxies", "each"))
 	r := a.many(t, "count", 2, "proxies", "each").invalid(t, "body.proxies")
-	if message := r.text("errors.0.message"); !strings.Contains(message, "needs 2") || !strings.Contains(message, "has 1") {
+	if message := r.text("errors.0.message"); !strings.Contains(message, "2 are needed") || !strings.Contains(message, "has 1") {
 		t.Errorf("it says %q", message)
 	}
 	used(ids[2], ids[2], ids[0], ids[1])(a.many(t, "count", 4, "proxies", map[string]any{"tag": " de", "pick": "leastUsed"})) // 1, 1, 0

@@ -32,8 +32,8 @@ type batchFilter struct {
 func (in *batchFilter) check(action string, f *faults) {
 	f.require(!in.WorkspaceID.given() || store.IsWorkspaceID(in.WorkspaceID.Value), "body.filter.workspaceId", store.WorkspaceRule)
 	if restore := action == "restore"; restore != in.Trashed.Value {
-		f.require(!restore, "body.filter.trashed", "must be true with restore: it takes profiles out of the trash")
-		f.require(restore, "body.filter.trashed", "goes with restore alone: no other action takes profiles in the trash")
+		f.require(!restore, "body.filter.trashed", "Restoring takes profiles out of the trash. Set trashed to true.")
+		f.require(restore, "body.filter.trashed", "Only restore takes profiles in the trash. Leave trashed out here.")
 	}
 }
 
@@ -54,11 +54,11 @@ func (s *API) failedIn(by *caller, in *batchFilter, f *faults) map[string]bool {
 	}
 	j, err := s.jobs.find(by.KeyID, in.FailedIn.Value)
 	if err != nil {
-		f.add("body.filter.failedIn", "is no job of this key that the server still knows", cut(in.FailedIn.Value))
+		f.add("body.filter.failedIn", "No such job. The server keeps the last jobs of a key until it stops.", cut(in.FailedIn.Value))
 		return nil
 	}
 	failed, ended := j.failedIDs()
-	f.require(ended, "body.filter.failedIn", "has not ended: wait for it, or cancel it with DELETE /jobs/{id}")
+	f.require(ended, "body.filter.failedIn", "This job is still running. Wait for its end, or cancel it.")
 	return failed
 }
 

@@ -43,7 +43,7 @@ func tooMany(data []byte, most int) error {
 			continue
 		}
 		if n++; n > most {
-			return fmt.Errorf("holds more than %d values", most)
+			return fmt.Errorf("The body holds more than %d values.", most)
 		}
 	}
 }

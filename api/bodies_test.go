@@ -19,7 +19,7 @@ func TestOddNames(t *testing.T) {
 	line := a.do(t, "POST", "/proxies/import", `{"proxies":[{"aa.":0,"bb.":0,"cc.":0,"host":"h.test","port":1}]}`).want(t,
 		200).text("results.0.reason")
 	for _, name := range []string{"aa_", "bb_", "cc_"} {
-		if !strings.Contains(line, name+" is not a member") || strings.Contains(line, "aa.") {
+		if !strings.Contains(line, name+": Unknown member.") || strings.Contains(line, "aa.") {
 			t.Errorf("a line of an import tells %q", line)
 		}
 	}
@@ -36,11 +36,11 @@ func TestManyValues(t *testing.T) {
 		"/proxies/check-all":     `{"ids":[` + many + `]}`,
 		"/profiles":              `{"name":"x","tags":[` + many + `]}`,
 	} {
-		a.do(t, "POST", path, body).refused(t, 400, "malformed_json").equal(t, "errors.0.message", fmt.Sprintf("holds more than %d values",
-			maxValues))
+		a.do(t, "POST", path, body).refused(t, 400, "malformed_json").equal(t, "errors.0.message",
+			fmt.Sprintf("The body holds more than %d values.", maxValues))
 	}
 	lines := strings.Repeat(`"",`, importValues) + `""`
 	a.do(t, "POST", "/proxies/import", `{"proxies":[`+lines+`]}`).invalid(t, "body")
 	a.do(t, "POST", "/proxies/import", `{"proxies":[{"tags":[`+strings.Repeat("0,", proxyValues)+`0]}]}`).want(t, 200).equal(t,
-		"results.0.reason", fmt.Sprintf("holds more than %d values", proxyValues))
+		"results.0.reason", fmt.Sprintf("The body holds more than %d values.", proxyValues))
 }

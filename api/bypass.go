@@ -17,7 +17,7 @@ const (
 	maxVia   = 20 // entries of localhostVia
 )
 
-const closedPrivate = "is refused: this server lets profiles reach no private network, nor this machine (--allow-private)"
+const closedPrivate = "This server keeps pages out of private networks and this computer. Start it with --allow-private=yes to allow them."
 
 // viaList is a list of "port" or "name:port"; an integer is taken for a port too.
 type viaList []string
@@ -51,10 +51,10 @@ func (f *faults) localTargets(location string, targets []string) []string {
 		host, _, _ := net.SplitHostPort(target)
 		switch {
 		case proxy.IsDebugHost(host):
-			f.add(element(location, i), "is of 127.77.0.0/16, where runs listen for debuggers: no page may reach it", cut(target))
+			f.add(element(location, i), reserved, cut(target))
 		case err != nil:
-			f.add(element(location, i), "must be host:port of this machine or a private network, such as localhost:3000; "+
-				"the host is localhost or an address", cut(target))
+			f.add(element(location, i), "Enter a local service as host:port, such as localhost:3000. "+
+				"The host is localhost or a private address.", cut(target))
 		}
 		normal[i] = net.JoinHostPort(bypass.Host, bypass.Port)
 	}
@@ -68,8 +68,8 @@ func (f *faults) viaEntries(location string, entries viaList) viaList {
 	for i, entry := range entries {
 		name, port, ok := proxy.LocalhostName(entry)
 		if !ok {
-			f.add(element(location, i), "must be a port of this machine such as 3000, or a name and a port such as app.test:3000 "+
-				"(localhost is meant by the port alone)", cut(entry))
+			f.add(element(location, i), "Enter a port such as 3000, or a name and a port such as app.test:3000. "+
+				"For localhost enter the port alone.", cut(entry))
 		}
 		if normal[i] = port; name != "" {
 			normal[i] = name + ":" + port
@@ -88,8 +88,8 @@ func (s *API) checkBypasses(in *ProfileInput, f *faults) {
 			}
 		}
 	}
-	check("body.allowLocal", in.AllowLocal.Value, s.runs.IsOwn, "is this server's own address, which no page may reach")
+	check("body.allowLocal", in.AllowLocal.Value, s.runs.IsOwn, "This is the server's own address, which pages may not reach. Remove it.")
 	check("body.localhostVia", in.LocalhostVia.Value, func(entry string) bool {
 		return entry[strings.LastIndexByte(entry, ':')+1:] == s.port
-	}, "is this server's own port, which no page may reach")
+	}, "This is the server's own port, which pages may not reach. Remove it.")
 }

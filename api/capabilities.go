@@ -44,7 +44,7 @@ func (in *capabilityRequest) Resolve(huma.Context) []error {
 	}
 	in.Body.Name = f.line("body.name", in.Body.Name, 0, 100)
 	if in.Body.Files && in.Body.Readonly {
-		f.add("body.files", "cannot be combined with readonly, which only watches", true)
+		f.add("body.files", "A read-only view cannot use files. Choose one of the two.", true)
 	}
 	return f.errors()
 }

@@ -132,7 +132,7 @@ func (in *checkAllRequest) Resolve(ctx huma.Context) []error {
 	if in.Body == nil {
 		in.Body = &checkAllInput{}
 	}
-	const leaveOut = "cannot be null: leave it out"
+	const leaveOut = "Leave this out instead of sending null."
 	f.require(!in.Body.IDs.Null, "body.ids", leaveOut)
 	f.require(!in.Body.Tag.Null, "body.tag", leaveOut)
 	f.require(!in.Body.WorkspaceID.Null, "body.workspaceId", leaveOut)
@@ -195,7 +195,7 @@ func (f *faults) unknownIDs(ids []string, rows []store.ListProxiesToCheckRow) {
 	}
 	for i, id := range ids {
 		if !known[id] {
-			f.add(element("body.ids", i), "is no proxy that this key sees there", cut(id))
+			f.add(element("body.ids", i), "There is no such proxy, or this key may not see it.", cut(id))
 		}
 	}
 }

@@ -77,8 +77,8 @@ func (c *proxiesInput) choose(ctx context.Context, q *store.Queries, by *caller,
 		ids, err := q.ListUnusedProxies(ctx, store.ListUnusedProxiesParams{WorkspaceID: d.workspace, Workspaces: by.Sees.Filter(),
 			Except: jsonList(except), Limit: int64(d.count)})
 		if err == nil && len(ids) < d.count {
-			f.add("body.proxies", fmt.Sprintf("each needs %d proxies that no profile uses and that are not known to be dead: "+
-				"the workspace has %d, so %d are missing", d.count, len(ids), d.count-len(ids)), nil)
+			f.add("body.proxies", fmt.Sprintf("Not enough free proxies: %d are needed, and the workspace has %d, so %d are missing. "+
+				"Proxies that are dead or in use do not count.", d.count, len(ids), d.count-len(ids)), nil)
 			return nil, nil
 		}
 		return ids, err
@@ -98,11 +98,11 @@ func (c *dealFrom) choose(ctx context.Context, q *store.Queries, by *caller, d d
 	})
 	switch have := len(rows); {
 	case have == 0:
-		f.add("body.proxies.tag", "is the tag of no proxy of the workspace that is not known to be dead", nil)
+		f.add("body.proxies.tag", "No proxy in this workspace has this tag. Dead ones do not count.", nil)
 		return nil, nil
 	case c.Each && have < d.count:
-		f.add("body.proxies", fmt.Sprintf("each needs %d proxies with the tag that are not known to be dead: the workspace has %d, "+
-			"so %d are missing. Add some, or let profiles share them: give pick instead of each", d.count, have, d.count-have), nil)
+		f.add("body.proxies", fmt.Sprintf("Not enough proxies with this tag: %d are needed, and the workspace has %d, so %d are missing. "+
+			"Dead ones do not count. Add some, or let profiles share them: give pick instead of each.", d.count, have, d.count-have), nil)
 		return nil, nil
 	}
 	for i := range rows {
@@ -126,8 +126,8 @@ func (c *proxiesInput) checkIDs(ctx context.Context, q *store.Queries, by *calle
 		return err
 	}
 	for i, id := range c.IDs {
-		f.require(there[id], element("body.proxies", i), "is no proxy of the profiles' workspace")
-		f.require(!slices.Contains(fallbacks, id), element("body.proxies", i), "is one of fallbackProxyIds: take it out there")
+		f.require(there[id], element("body.proxies", i), notInWorkspace)
+		f.require(!slices.Contains(fallbacks, id), element("body.proxies", i), isFallback)
 	}
 	return nil
 }
@@ -216,8 +216,7 @@ func (d *deals) deal(ctx context.Context, q *store.Queries, by *caller, c *proxi
 func (c *proxiesInput) dealAll(ctx context.Context, q *store.Queries, by *caller, to []store.ProfileID, taken map[string]int64,
 	f *faults) ([]string, error) {
 	if c.IDs != nil && len(c.IDs) != len(to) {
-		f.add("body.proxies", fmt.Sprintf("must have one proxy for each profile: it has %d, and there are %d profiles", len(c.IDs),
-			len(to)), nil)
+		f.add("body.proxies", fmt.Sprintf("Give one proxy for each profile: there are %d proxies for %d profiles.", len(c.IDs), len(to)), nil)
 		return nil, nil
 	}
 	places, ids := map[string][]int{}, make([]string, len(to))
@@ -235,7 +234,7 @@ func (c *proxiesInput) dealAll(ctx context.Context, q *store.Queries, by *caller
 				return nil, err
 			}
 			for _, i := range at {
-				f.require(there[c.IDs[i]], element("body.proxies", i), "is no proxy of the profile's workspace")
+				f.require(there[c.IDs[i]], element("body.proxies", i), notInWorkspace)
 				ids[i] = c.IDs[i]
 			}
 			continue

@@ -129,11 +129,12 @@ func checkFileName(name string) error {
 	hidden := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 	switch {
 	case name == "." || name == "..", strings.ContainsAny(name, `/\`), !filepath.IsLocal(name), filepath.VolumeName(name) != "":
-		return problem.NotValid(problem.Fault{Location: "path.name", Message: "must be a file's name, without folders"})
+		return problem.NotValid(problem.Fault{Location: "path.name", Message: "Enter the name of a file, without folders."})
 	case len(name) > 255:
-		return problem.NotValid(problem.Fault{Location: "path.name", Message: "must have at most 255 bytes"})
+		return problem.NotValid(problem.Fault{Location: "path.name", Message: "Shorten the file's name to at most 255 bytes."})
 	case !utf8.ValidString(name), strings.ContainsFunc(name, hidden):
-		return problem.NotValid(problem.Fault{Location: "path.name", Message: "must be UTF-8 without characters that cannot be seen"})
+		return problem.NotValid(problem.Fault{Location: "path.name",
+			Message: "Remove invisible characters from the file's name, and send it as UTF-8."})
 	}
 	return nil
 }

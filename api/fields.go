@@ -184,7 +184,7 @@ func cut(s string) any {
 func (f *faults) line(location, s string, minLen, maxLen int) string {
 	s = f.plain(location, s, minLen, maxLen)
 	if r, ok := findIgnorable(s); ok {
-		f.add(location, fmt.Sprintf("must not contain characters that nobody sees: %U", r), nil)
+		f.add(location, fmt.Sprintf("Remove the invisible character %U from the %s.", r, nounOf(location)), nil)
 	}
 	return s
 }
@@ -193,26 +193,44 @@ func (f *faults) line(location, s string, minLen, maxLen int) string {
 func (f *faults) plain(location, s string, minLen, maxLen int) string {
 	s = norm.NFC.String(strings.TrimSpace(s))
 	n := utf8.RuneCountInString(s)
-	if n < minLen || n > maxLen {
-		f.add(location, fmt.Sprintf("must have %d to %d characters, after spaces at both ends are cut; it has %d", minLen, maxLen, n), nil)
-	}
-	f.require(!strings.ContainsFunc(s, unicode.IsControl), location, "must not contain control characters")
+	f.require(n >= minLen, location, fmt.Sprintf("Enter a %s of %d to %d characters.", nounOf(location), minLen, maxLen))
+	f.atMost(maxLen, "characters", location, n)
+	f.require(!strings.ContainsFunc(s, unicode.IsControl), location,
+		"Remove line breaks and other control characters from the "+nounOf(location)+".")
 	return s
 }
 
 // atMost notes a member with more than most parts, such as characters, and reports whether it has no more.
 func (f *faults) atMost(most int, parts, location string, n int) bool {
 	if n > most {
-		f.add(location, fmt.Sprintf("must have at most %d %s; it has %d", most, parts, n), nil)
+		f.add(location, fmt.Sprintf("Enter at most %s %s. There are %s.", thousands(most), parts, thousands(n)), nil)
 	}
 	return n <= most
+}
+
+// nounOf names the member at a location in words: "body.tags[3]" is a tag.
+func nounOf(location string) string {
+	name, _, isElement := strings.Cut(location[strings.LastIndexByte(location, '.')+1:], "[")
+	if isElement {
+		name = strings.TrimSuffix(name, "s")
+	}
+	return name
+}
+
+// thousands writes a number with a comma between its thousands.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 // text wants at most maxLen characters. Line breaks and tabs are the only control characters.
 func (f *faults) text(location, s string, maxLen int) string {
 	f.atMost(maxLen, "characters", location, utf8.RuneCountInString(s))
 	bad := func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' }
-	f.require(!strings.ContainsFunc(s, bad), location, "must not contain control characters other than line breaks and tabs")
+	f.require(!strings.ContainsFunc(s, bad), location, "Remove control characters. Line breaks and tabs may stay.")
 	return s
 }
 
@@ -259,13 +277,12 @@ func (p *Paging) Resolve(ctx huma.Context) []error {
 	var f faults
 	u := ctx.URL()
 	query := u.Query()
-	for _, q := range []struct{ name, want string }{
-		{"page", "must be an integer of at least 1"}, {"limit", "must be an integer from 1 to 200"}} {
-		if values, ok := query[q.name]; ok && (len(values) != 1 || values[0] == "") {
-			f.add("query."+q.name, q.want+", once", nil)
+	for _, name := range []string{"page", "limit"} {
+		if values, ok := query[name]; ok && (len(values) != 1 || values[0] == "") {
+			f.add("query."+name, memberMessages[name], nil)
 		}
 	}
-	f.require(p.After == "" || p.Page == 0, "query.after", "cannot be combined with page: give one of them")
+	f.require(p.After == "" || p.Page == 0, "query.after", "Give either after or page, not both.")
 	p.all = p.Page == 0 && p.Limit == 0 && p.After == ""
 	p.Page, p.Limit = cmp.Or(p.Page, 1), cmp.Or(p.Limit, 20)
 	return f.errors()

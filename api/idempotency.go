@@ -57,7 +57,7 @@ func idempotencyRow(p store.GetIdempotencyParams) string {
 // serve answers a request with an Idempotency-Key: by replaying the first answer, else by next.
 func (i *idempotency) serve(w http.ResponseWriter, r *http.Request, key string, next http.Handler) error {
 	if len(key) > 200 {
-		return problem.NotValid(problem.Fault{Location: "header.Idempotency-Key", Message: "must have at most 200 characters"})
+		return problem.NotValid(problem.Fault{Location: "header.Idempotency-Key", Message: "Shorten the key to at most 200 characters."})
 	}
 	limit := bodyLimit(r.URL.Path)
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))

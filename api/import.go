@@ -57,7 +57,7 @@ type importResultJSON struct {
 func (ImportAnswer) example() any {
 	return ImportAnswer{Created: 1, Ambiguous: 1, Results: []importResultJSON{
 		{Line: 1, Result: "created", ID: new(exampleProxyID), Readings: []string{}},
-		{Line: 2, Result: "ambiguous", Reason: new("can be read in more than one way: write it as scheme://user:password@host:port"),
+		{Line: 2, Result: "ambiguous", Reason: new(manyReadings),
 			Readings: []string{"socks5://alice:***@192.0.2.1:***", "socks5://192.0.2.1:***@alice:***"}}}}
 }
 
@@ -99,7 +99,7 @@ func (in *importRequest) Resolve(ctx huma.Context) []error {
 		return []error{p}
 	}
 	in.workspace = in.workspaceOf(r.workspace, callerOf(ctx.Context()), &f)
-	f.require(!r.full(), "body", "has more than 10,000 lines: nothing was imported. Send it in parts")
+	f.require(!r.full(), "body", "The list has more than 10,000 lines, and nothing was imported. Import it in parts.")
 	in.lines = r.lines
 	return f.errors()
 }
@@ -108,7 +108,7 @@ func (in *importRequest) Resolve(ctx huma.Context) []error {
 func (in *importRequest) workspaceOf(listed opt[string], c *caller, f *faults) string {
 	named, location := opt[string]{Set: in.WorkspaceID != "", Value: in.WorkspaceID}, "query.workspaceId"
 	if listed.given() {
-		f.require(!named.Set || named.Value == listed.Value, "body.workspaceId", "is another one than query.workspaceId")
+		f.require(!named.Set || named.Value == listed.Value, "body.workspaceId", "The address names another workspace. Name one of them.")
 		named, location = listed, "body.workspaceId"
 	}
 	return f.workspace(c, location, named)
@@ -147,7 +147,7 @@ func (s *API) importProxies(ctx context.Context, in *importRequest) (*struct{ Bo
 			r.Result, r.Reason = "invalid", &line.reason
 		case line.readings != nil:
 			r.Result, r.Readings = "ambiguous", line.readings
-			r.Reason = new("can be read in more than one way: write it as scheme://user:password@host:port")
+			r.Reason = new(manyReadings)
 		case there:
 			again[i] = j
 		default:
@@ -163,7 +163,7 @@ func (s *API) importProxies(ctx context.Context, in *importRequest) (*struct{ Bo
 	}
 	for i, j := range again {
 		r := &out.Results[i]
-		r.Result, r.Reason = "duplicate", new("is the same proxy as a line above")
+		r.Result, r.Reason = "duplicate", new("This proxy is already on a line above.")
 		r.ExistingID = cmp.Or(out.Results[j].ID, out.Results[j].ExistingID)
 	}
 	if made := out.count(); made > 0 {
@@ -225,7 +225,7 @@ func (s *API) importPart(ctx context.Context, in *importRequest, part []int, res
 		r := &results[line]
 		if id, there := found[i]; there {
 			r.Result, r.ExistingID = "duplicate", &id
-			r.Reason = new("the workspace has a proxy with the same type, host, port and username")
+			r.Reason = new("The workspace already has a proxy with this type, host, port and user name.")
 		} else if !in.DryRun {
 			r.ID = &rows[i].ID
 		}

@@ -70,11 +70,11 @@ func (r *importReader) readLine(n int, text string, needed bool) {
 	case err != nil:
 		line.reason = err.Error()
 	case len(found) == 0:
-		line.reason = "is empty"
+		line.reason = "The line is empty."
 	case len(found) > 1:
 		line.readings = proxy.Readings(found)
 	case !utf8.ValidString(found[0].Username): // out of a URL's %XX
-		line.reason = "username must be UTF-8"
+		line.reason = "The user name is not UTF-8 text."
 	default:
 		line.value = found[0]
 		r.describe(&line, &proxyInput{}, nil)
@@ -98,14 +98,14 @@ func inWords(f faults) string {
 	parts := make([]string, len(f))
 	for i, bad := range f {
 		member := strings.TrimPrefix(strings.TrimPrefix(bad.Location, "body"), ".")
-		parts[i] = strings.TrimSpace(truncate(member, 60) + " " + truncate(bad.Message, 300))
+		parts[i] = strings.TrimPrefix(truncate(member, 60)+": "+truncate(bad.Message, 300), ": ")
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, " ")
 }
 
 // readInput checks a proxy that was read as members, as addProxy does.
 func (r *importReader) readInput(n int, in *proxyInput, f faults) {
-	if !in.URL.Set && !in.Type.Set {
+	if !in.Type.Set && !strings.Contains(in.URL.Value, "://") {
 		in.Type = opt[string]{Set: true, Value: string(r.typ)}
 	}
 	line := importLine{number: n}
@@ -118,7 +118,7 @@ func (r *importReader) readInput(n int, in *proxyInput, f faults) {
 
 func (r *importReader) readJSON(body []byte, f *faults) *problem.Error {
 	if err := tooMany(body, importValues); err != nil {
-		f.add("body", err.Error()+": nothing was imported. Send it in parts", nil)
+		f.add("body", err.Error()+" Nothing was imported. Import the list in parts.", nil)
 		return nil
 	}
 	text := jsontext.Value(bytes.TrimSpace(body))
@@ -127,24 +127,25 @@ func (r *importReader) readJSON(body []byte, f *faults) *problem.Error {
 	}
 	var members map[string]jsontext.Value
 	if text.Kind() != '{' || json.Unmarshal(text, &members) != nil {
-		f.add("body", `must be an object {"workspaceId","proxies"}`, nil)
+		f.add("body", `Send an object with "workspaceId" and "proxies".`, nil)
 		return nil
 	}
 	for name, value := range members {
 		switch name {
 		case "workspaceId":
-			f.require(json.Unmarshal(value, &r.workspace) == nil && r.workspace.Set, "body.workspaceId", "must be a string")
+			f.require(json.Unmarshal(value, &r.workspace) == nil && r.workspace.Set, "body.workspaceId",
+				"Enter the id of a workspace as text.")
 		case "proxies":
 		default:
 			if len(*f) < maxFaults {
-				f.add("body."+name, "is not a member of this object", nil)
+				f.add("body."+name, unknownMember, nil)
 			}
 		}
 	}
 	var list []jsontext.Value
 	value := members["proxies"]
 	isList := value.Kind() == '[' && json.Unmarshal(value, &list) == nil
-	f.require(isList, "body.proxies", "must be a list of proxies, each an object as for add or a string")
+	f.require(isList, "body.proxies", "Send a list of proxies, each as a text or as an object.")
 	r.schemas = huma.NewMapRegistry("#/", huma.DefaultSchemaNamer)
 	r.schema = huma.SchemaFromType(r.schemas, reflect.TypeFor[proxyInput]())
 	for i, value := range list {
@@ -171,7 +172,7 @@ func (r *importReader) readValue(n int, value jsontext.Value) {
 	if err := tooMany(value, proxyValues); err != nil {
 		f.add("body", err.Error(), nil)
 	} else if err := errors.Join(json.Unmarshal(value, &v), json.Unmarshal(value, &in)); err != nil || value.Kind() != '{' {
-		f.add("body", "is neither a string nor an object", nil)
+		f.add("body", "Send the proxy as a text or as an object.", nil)
 	} else {
 		result := huma.ValidateResult{}
 		huma.Validate(r.schemas, r.schema, huma.NewPathBuffer([]byte("body"), 4), huma.ModeWriteToServer, sanitizeNames(v), &result)
@@ -182,7 +183,7 @@ func (r *importReader) readValue(n int, value jsontext.Value) {
 			}
 		}
 	}
-	f.require(!in.WorkspaceID.Set, "body.workspaceId", "stands beside the list: all of it goes to one workspace")
+	f.require(!in.WorkspaceID.Set, "body.workspaceId", "Name the workspace beside the list, not in it. All proxies go to the same one.")
 	r.readInput(n, &in, f)
 }
 
@@ -222,7 +223,7 @@ func readPort(in *proxyInput, cell string) error {
 	port, err := strconv.ParseUint(cell, 10, 16)
 	in.Port = opt[int64]{Set: true, Value: int64(port)}
 	if err != nil {
-		return errors.New("must be a number from 1 to 65535")
+		return errors.New(enterPort)
 	}
 	return nil
 }
@@ -252,7 +253,7 @@ func (r *importReader) readCSV(text []byte, f *faults) {
 		var bad *csv.ParseError
 		if errors.As(err, &bad) {
 			r.lines = append(r.lines, importLine{number: bad.StartLine,
-				reason: "is no CSV: a cell with a quote in it stands in quotes, and each quote in it twice"})
+				reason: "This line is not valid CSV. Put a cell with quotes into quotes, and write each quote in it twice."})
 			continue
 		}
 		if n, _ := file.FieldPos(0); strings.TrimSpace(strings.Join(cells, "")) != "" {
@@ -269,14 +270,14 @@ func readHeader(header []string, f *faults) (columns []csvColumn) {
 	for i, name := range header {
 		at := slices.IndexFunc(known, func(c csvColumn) bool { return strings.EqualFold(c.name, strings.TrimSpace(name)) })
 		if at < 0 || seen[known[at].name] {
-			f.add(element("body.header", i), "is no name of a column, or stands twice; the columns are "+names, nil)
+			f.add(element("body.header", i), "Unknown or repeated column. The columns are "+names+".", nil)
 			continue
 		}
 		columns = append(columns, known[at])
 		seen[known[at].name] = true
 	}
 	f.require(seen["url"] || seen["host"] && seen["port"], "body",
-		"must begin with a header line that names url, or host and port; the columns are "+names)
+		"Begin with a header line that names url, or host and port. The columns are "+names+".")
 	return columns
 }
 
@@ -293,13 +294,13 @@ func (r *importReader) readCells(n int, columns []csvColumn, cells []string) {
 	var in proxyInput
 	var f faults
 	if len(cells) > len(columns) {
-		f.add("body", "has more cells than the header", nil)
+		f.add("body", "This line has more cells than the header. Check the commas.", nil)
 		cells = cells[:len(columns)]
 	}
 	for i, cell := range cells {
 		column := columns[i]
 		if !utf8.ValidString(cell) {
-			f.add("body."+column.name, "is not UTF-8", nil)
+			f.add("body."+column.name, "This is not UTF-8 text. Save the file as UTF-8.", nil)
 			continue
 		}
 		if !column.spaces {

@@ -71,12 +71,12 @@ func (createdKey) example() any {
 func (in *keyInput) Resolve(ctx huma.Context) []error {
 	var f faults
 	maker := callerOf(ctx.Context())
-	f.require(maker.Sees.SeesAll() || in.Workspaces.given(), "body.workspaces", "must name workspaces of this key: it does not see all")
+	f.require(maker.Sees.SeesAll() || in.Workspaces.given(), "body.workspaces", "Choose workspaces: this key does not see all of them.")
 	in.Name = f.line("body.name", in.Name, 1, 200)
 	slices.Sort(in.Scopes)
 	in.Scopes = slices.Compact(in.Scopes)
 	if in.Workspaces.given() {
-		f.require(len(in.Workspaces.Value) > 0, "body.workspaces", "must name a workspace, or be null for all")
+		f.require(len(in.Workspaces.Value) > 0, "body.workspaces", "Choose at least one workspace, or null for all.")
 		for i, w := range in.Workspaces.Value {
 			f.workspace(maker, element("body.workspaces", i), opt[string]{Set: true, Value: w})
 		}
@@ -84,7 +84,7 @@ func (in *keyInput) Resolve(ctx huma.Context) []error {
 	if in.ExpiresAt.given() {
 		at, err := time.Parse(time.RFC3339, in.ExpiresAt.Value)
 		if err != nil || !at.After(time.Now()) {
-			f.add("body.expiresAt", "must be a time to come, such as 2027-01-31T00:00:00Z", in.ExpiresAt.Value)
+			f.add("body.expiresAt", "Choose a time in the future, such as 2027-01-31T00:00:00Z.", in.ExpiresAt.Value)
 		}
 		in.expires = new(at.UnixMilli())
 	}
@@ -247,12 +247,12 @@ func (f *faults) workspace(c *caller, location string, named opt[string]) string
 	if !store.IsWorkspaceID(id) {
 		f.add(location, store.WorkspaceRule, nil)
 	} else if !c.sees(id) {
-		f.add(location, "is no workspace that this key may use", nil)
+		f.add(location, "There is no such workspace, or this key may not use it.", nil)
 	}
 	return id
 }
 
 // otherWorkspace notes that an object of a workspace is asked to be of another one.
 func (f *faults) otherWorkspace(asked opt[string], workspace string) {
-	f.require(!asked.Set || !asked.Null && asked.Value == workspace, "body.workspaceId", "never changes")
+	f.require(!asked.Set || !asked.Null && asked.Value == workspace, "body.workspaceId", "The workspace cannot be changed. Leave it out.")
 }

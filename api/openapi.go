@@ -224,7 +224,8 @@ func generalProblems(path string) []*problem.Error {
 	for _, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType} {
 		out = append(out, refusedByHuma(status))
 	}
-	out[0].Faults = []problem.Fault{{Location: "body", Message: `invalid character 'n' at start of value after offset 12`}}
+	out[0].Faults = []problem.Fault{{Location: "body",
+		Message: "The JSON breaks: invalid character 'n' at start of value after offset 12."}}
 	objects := map[string]string{"profiles": "profile", "proxies": "proxy", "keys": "key", "runs": "run"}
 	if object := objects[strings.Split(path, "/")[1]]; object != "" {
 		out = append(out, problem.Missing(object))
@@ -235,6 +236,6 @@ func generalProblems(path string) []*problem.Error {
 
 func exampleFaults() *problem.Error {
 	return problem.NotValid(
-		problem.Fault{Location: "body.name", Message: "must have 1 to 200 characters, after spaces at both ends are cut; it has 0"},
-		problem.Fault{Location: "query.limit", Message: "expected number <= 200", Value: 500})
+		problem.Fault{Location: "body.name", Message: enterName},
+		problem.Fault{Location: "query.limit", Message: memberMessages["limit"], Value: 500})
 }

@@ -19,12 +19,12 @@ func TestPagingBounds(t *testing.T) {
 	a := newAPI(t)
 	for _, path := range append(listPaths(), "/audit") {
 		for query, want := range map[string]struct{ at, says string }{
-			"page=0": {"query.page", "1"}, "page=-1": {"query.page", "1"}, "page=1000000001": {"query.page", "1000000000"},
+			"page=0": {"query.page", "1"}, "page=-1": {"query.page", "1"}, "page=1000000001": {"query.page", "1,000,000,000"},
 			"limit=0": {"query.limit", "1"}, "limit=201": {"query.limit", "200"}, "limit=-5": {"query.limit", "1"},
 			"page=": {"query.page", "1"}, "limit=": {"query.limit", "1 to 200"}, "page=1.5": {"query.page", ""},
 			"page=abc":                  {"query.page", ""},
 			"page=99999999999999999999": {"query.page", ""}, "limit=1e1": {"query.limit", ""}, "limit=%2B5": {"query.limit", ""},
-			"page=1&page=2": {"query.page", "once"}, "limit=5&limit=5": {"query.limit", "once"}, "after=x&after=y": {"query.after", "once"},
+			"page=1&page=2": {"query.page", "one"}, "limit=5&limit=5": {"query.limit", "one"}, "after=x&after=y": {"query.after", "once"},
 			"page=1&after=x": {"query.after", "page"}, "Page=1": {"query.Page", ""}, "offset=3": {"query.offset", ""}, "=x": {"query.", ""},
 			"limit%zz=1": {"query", ""}, "x=1;y=2": {"query", ""},
 		} {

@@ -30,7 +30,7 @@ func (screenshotRequest) problems() []*problem.Error { return pictureProblems() 
 
 func (s *API) screenshot(ctx context.Context, in *screenshotRequest) (*picture, error) {
 	if in.Size != "" && (in.Format != "" || in.FullPage || in.Tab != "") {
-		return nil, problem.NotValid(problem.Fault{Location: "query.size", Message: "goes with no other parameter"})
+		return nil, problem.NotValid(problem.Fault{Location: "query.size", Message: "Give size alone, without other parameters."})
 	}
 	client, err := s.runningClient(ctx, in.ID)
 	if err != nil {
@@ -92,7 +92,8 @@ func pictureProblem(err error) error {
 		return err
 	}
 	if missing.Kind == "too_large" {
-		return problem.NotValid(problem.Fault{Location: "query.fullPage", Message: missing.Err.Error() + ": take the part that is seen"})
+		return problem.NotValid(problem.Fault{Location: "query.fullPage",
+			Message: "The page is too large for one picture. Take the visible part: leave fullPage out."})
 	}
 	return noPicture(missing.Kind).Because(err)
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -221,7 +222,8 @@ func normalizeFaults(in []problem.Fault) []problem.Fault {
 	slices.SortStableFunc(faults, func(a, b problem.Fault) int { return strings.Compare(a.Location, b.Location) })
 	faults = slices.CompactFunc(faults, func(a, b problem.Fault) bool { return a.Location == b.Location })
 	if more := len(faults) - maxFaults; more > 0 {
-		faults = append(faults[:maxFaults], problem.Fault{Location: "body", Message: fmt.Sprintf("has %d more faults like these", more)})
+		faults = append(faults[:maxFaults], problem.Fault{Location: "body",
+			Message: fmt.Sprintf("There are %d more faults like these.", more)})
 	}
 	for i := range faults {
 		f := &faults[i]
@@ -247,25 +249,10 @@ func faultOf(d *huma.ErrorDetail) problem.Fault {
 	f := problem.Fault{Location: d.Location, Message: d.Message}
 	if member, ok := strings.CutPrefix(d.Message, "expected required property "); ok {
 		member, _, _ = strings.Cut(member, " ")
-		return problem.Fault{Location: d.Location + "." + member, Message: "is required"}
+		return problem.Fault{Location: d.Location + "." + member, Message: cmp.Or(memberMessages[member], "This is required.")}
 	}
-	last := d.Location[strings.LastIndexByte(d.Location, '.')+1:]
-	switch i := strings.LastIndexByte(f.Message, ' '); {
-	case strings.Contains(f.Message[i+1:], "e+"): // a limit such as 1e+09
-		if n, err := strconv.ParseFloat(f.Message[i+1:], 64); err == nil {
-			f.Message = f.Message[:i+1] + strconv.FormatFloat(n, 'f', -1, 64)
-		}
-	case d.Message == "unexpected property":
-		f.Message = "is not a member of this object"
-	}
-	if strings.HasPrefix(f.Message, "expected value to match") {
-		if m, ok := shapeMessages[last]; ok {
-			f.Message = m
-		}
-	}
+	f.Message = schemaWords(d.Location, d.Message)
 	if d.Location == "body" {
-		f.Message, _, _ = strings.Cut(strings.TrimPrefix(f.Message, "jsontext: "), "\n")
-		f.Message = withoutQuotes(f.Message)
 		return f
 	}
 	f.Value = d.Value
@@ -295,15 +282,6 @@ func isEchoable(location string, value any) bool {
 		return plain && (place == "query" || slices.Contains([]string{"os", "webrtc", "timezone", "preflight"}, member))
 	}
 	return false
-}
-
-// shapeMessages describes members that take several types. The validator only reports that none fits.
-var shapeMessages = map[string]string{
-	"browserVersion": `must be a string of digits, "1" to "999"`,
-	"locale":         `must be "auto", "system" or a list of language tags such as ["de-DE","en"]`,
-	"proxies":        `must be "each", {"tag","pick"} with pick random, leastUsed or roundRobin, a list of ids, or null`,
-	"proxyId":        `must be an id, null, or {"tag","pick"} with pick random, leastUsed, roundRobin or sticky`,
-	"geolocation":    `must be "auto", "off" or {"latitude","longitude","accuracy"}`,
 }
 
 // writeProblem sends an error as the answer to r.

@@ -182,7 +182,7 @@ func jsonText[T any](v T) *string {
 
 // check normalises the members of the request, and notes what is wrong with them. It reads nothing but the request.
 func (in *ProfileInput) check(f *faults) {
-	f.require(!in.Name.Null, "body.name", "has no default: it cannot be null")
+	f.require(!in.Name.Null, "body.name", enterName)
 	for _, s := range settings {
 		s.check(in, f)
 	}
@@ -224,7 +224,7 @@ func (f *faults) fallbacks(location string, ids []string) []string {
 	}
 	for i, id := range ids {
 		if slices.Contains(ids[:i], id) {
-			f.add(element(location, i), "is there already: name each proxy once", cut(id))
+			f.add(element(location, i), "This proxy is in the list already. Remove one of the two.", cut(id))
 		}
 	}
 	return ids
@@ -241,7 +241,7 @@ func (in *ProfileInput) checkProxies(ctx context.Context, q *store.Queries, c *c
 			return err
 		}
 		if !in.FallbackProxyIDs.Set && slices.Contains(runs.StringsOf(merged.FallbackProxyIDs), own) {
-			f.add("body.proxyId", "is one of fallbackProxyIds: take it out there", cut(own))
+			f.add("body.proxyId", isFallback, cut(own))
 		}
 	}
 	for i, id := range in.FallbackProxyIDs.Value {
@@ -250,7 +250,7 @@ func (in *ProfileInput) checkProxies(ctx context.Context, q *store.Queries, c *c
 			return err
 		}
 		if id == own {
-			f.add(location, "is the profile's own proxyId: what stands in for it must be another", cut(id))
+			f.add(location, "This is the profile's own proxy. Choose another one as its fallback.", cut(id))
 		}
 	}
 	if merged.ProxyID != nil {
@@ -261,14 +261,14 @@ func (in *ProfileInput) checkProxies(ctx context.Context, q *store.Queries, c *c
 
 // leakingWebRTC notes a webrtc that is refused beside a proxy.
 func (f *faults) leakingWebRTC(webrtc string) {
-	f.require(webrtc != "default", "body.webrtc", "default is refused with a proxy: it would tell this machine's addresses")
+	f.require(webrtc != "default", "body.webrtc", runs.LeakingWebRTC)
 }
 
 // unknownProxy notes a proxy that the caller does not see, or that is of another workspace.
 func (f *faults) unknownProxy(ctx context.Context, q *store.Queries, c *caller, workspace, location, id string) error {
 	p, err := q.GetProxy(ctx, store.GetProxyParams{ID: id, Workspaces: c.Sees.Filter()})
 	if errors.Is(err, store.ErrNoRow) || err == nil && p.WorkspaceID != workspace {
-		f.add(location, "is no proxy of the profile's workspace", cut(id))
+		f.add(location, notInWorkspace, cut(id))
 		return nil
 	}
 	return err

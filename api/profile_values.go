@@ -134,26 +134,26 @@ func textOf(maxLen int) func(*faults, string, string) string {
 func (f *faults) system(location, s string) string {
 	name, ok := identity.System(s)
 	if !ok {
-		f.add(location, "must be win, mac or linux", cut(s))
+		f.add(location, "Choose Windows, macOS or Linux: win, mac or linux.", cut(s))
 	}
 	return name
 }
 
 func (f *faults) browserVersion(location string, v digits) digits {
 	ok := len(v) >= 1 && len(v) <= 3 && v[0] != '0' && strings.Trim(string(v), "0123456789") == ""
-	f.require(ok, location, shapeMessages["browserVersion"])
+	f.require(ok, location, memberMessages["browserVersion"])
 	return v
 }
 
 func (f *faults) timezone(location, s string) string {
 	if s != "auto" && s != "system" && !identity.IsZone(s) {
-		f.add(location, `must be "auto", "system" or an IANA name such as "Europe/Berlin"`, cut(s))
+		f.add(location, `Enter a time zone such as "Europe/Berlin", or "auto" or "system".`, cut(s))
 	}
 	return s
 }
 
 func (f *faults) locale(location string, l locale) locale {
-	f.require(isLocale(string(l)), location, shapeMessages["locale"])
+	f.require(isLocale(string(l)), location, memberMessages["locale"])
 	return l
 }
 
@@ -176,7 +176,7 @@ func isLocale(s string) bool {
 
 func (f *faults) geolocation(location string, g geolocation) geolocation {
 	normal, ok := normalGeolocation(string(g))
-	f.require(ok, location, shapeMessages["geolocation"])
+	f.require(ok, location, memberMessages["geolocation"])
 	return geolocation(normal)
 }
 
@@ -211,7 +211,7 @@ func (f *faults) startURLs(location string, urls []string) []string {
 	f.atMost(20, "addresses", location, len(urls))
 	for i, u := range urls {
 		if !isStartURL(u) {
-			f.add(element(location, i), "must be an http or https address, or about:blank", cut(u))
+			f.add(element(location, i), "Enter a web address that begins with http:// or https://, or about:blank.", cut(u))
 		}
 	}
 	return urls
@@ -237,7 +237,7 @@ func (f *faults) hostRules(location string, rules []string) []string {
 	for i, s := range rules {
 		rule, err := proxy.NormalizeRule(s)
 		if err != nil {
-			f.add(element(location, i), "is no rule: "+err.Error(), cut(s))
+			f.add(element(location, i), err.Error(), cut(s))
 		}
 		normal[i] = rule
 	}

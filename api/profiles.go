@@ -205,7 +205,7 @@ func (profileCreate) example() any {
 func (in *profileCreate) Resolve(ctx huma.Context) []error {
 	completable(ctx, in)
 	var f faults
-	f.require(in.Body.Name.Set, "body.name", "is required")
+	f.require(in.Body.Name.Set, "body.name", enterName)
 	in.Body.check(&f)
 	in.workspace = f.workspace(callerOf(ctx.Context()), "body.workspaceId", in.Body.WorkspaceID)
 	return f.errors()

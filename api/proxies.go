@@ -98,7 +98,7 @@ func (s *API) proxyAnswer(ctx context.Context, row store.Proxy) (*ProxyBody, err
 // proxyInput is a proxy as a request brings it: as fields, or as one string.
 type proxyInput struct {
 	WorkspaceID opt[string]   `json:"workspaceId,omitempty" doc:"The workspace that owns it; it never changes." example:"default"`
-	URL         opt[string]   `json:"url,omitempty" nullable:"false" doc:"Instead of type, host, port, username and password: socks5://user:pass@host:1080, or a line as sellers write them, such as host:1080:user:pass, which is a SOCKS5 proxy's. A line that can be read in two ways is refused." example:"socks5://alice:secret@de.proxy.example:1080"`
+	URL         opt[string]   `json:"url,omitempty" nullable:"false" doc:"Instead of host, port, username and password: socks5://user:pass@host:1080, or a line as an import takes it, such as host:1080:user:pass. type is the type of a line that names none; socks5 without it. A line that can be read in two ways is refused." example:"socks5://alice:secret@de.proxy.example:1080"`
 	Type        opt[string]   `json:"type,omitempty" nullable:"false" doc:"socks5, http, https or socks4 (socks5h and socks are taken too)." example:"socks5"`
 	Host        opt[string]   `json:"host,omitempty" nullable:"false" doc:"A host name or an address, without scheme and port." example:"de.proxy.example"`
 	Port        opt[int64]    `json:"port,omitempty" nullable:"false" minimum:"1" maximum:"65535" example:"1080"`
@@ -139,25 +139,29 @@ func (f *faults) rotateURL(text string) {
 	u, err := url.Parse(text)
 	switch {
 	case text != "" && (text == "about:blank" || !isStartURL(text)):
-		f.add("body.rotateUrl", "must be an http or https address", nil)
+		f.add("body.rotateUrl", "Enter a web address that begins with http:// or https://.", nil)
 	case err == nil && proxy.IsDebugHost(u.Hostname()):
-		f.add("body.rotateUrl", "must not lead to 127.77.0.0/16, where runs listen for debuggers", nil)
+		f.add("body.rotateUrl", reserved, nil)
 	}
 }
 
-// readProxy reads a proxy from one text: a URL, or a line as sellers write them, which is a SOCKS5 proxy's. It refuses ambiguous lines.
-func readProxy(text string) (proxy.Proxy, error) {
-	if strings.Contains(text, "://") {
-		return proxy.Parse(text)
+// readProxy reads a proxy from one text: a URL, or a line as an import takes it. byDefault is the type of a line that names none. It
+// refuses ambiguous lines.
+func readProxy(text string, byDefault proxy.Type) (proxy.Proxy, error) {
+	p, notURL := proxy.Parse(text)
+	if notURL == nil {
+		return p, nil
 	}
-	found, err := proxy.ReadLine(text, proxy.SOCKS5)
+	found, err := proxy.ReadLine(text, byDefault)
 	switch {
+	case err != nil && strings.Contains(text, "://") && strings.Contains(text, "@"):
+		return proxy.Proxy{}, errors.New(strings.TrimPrefix(notURL.Error(), "proxy: "))
 	case err != nil:
 		return proxy.Proxy{}, err
 	case len(found) == 0:
-		return proxy.Proxy{}, errors.New("must be an address such as socks5://user:password@host:1080 or host:1080:user:password")
+		return proxy.Proxy{}, errors.New(enterProxy)
 	case len(found) > 1:
-		return proxy.Proxy{}, fmt.Errorf("can be read as %s: write the one that is meant in that way, with its password",
+		return proxy.Proxy{}, fmt.Errorf("This can be read as %s. Write the one that you mean, with its password.",
 			strings.Join(proxy.Readings(found), " and as "))
 	}
 	return found[0], nil
@@ -165,39 +169,44 @@ func readProxy(text string) (proxy.Proxy, error) {
 
 // checkAddress normalises the address members that are given, and checks each by itself.
 func (in *proxyInput) checkAddress(f *faults) {
-	const needed = "has no default: it cannot be null"
-	f.require(!in.Type.Null, "body.type", needed)
-	f.require(!in.Host.Null, "body.host", needed)
-	f.require(!in.Port.Null, "body.port", needed)
-	f.require(!in.URL.Null, "body.url", needed)
+	f.require(!in.Type.Null, "body.type", chooseType)
+	f.require(!in.Host.Null, "body.host", enterHost)
+	f.require(!in.Port.Null, "body.port", enterPort)
+	f.require(!in.URL.Null, "body.url", enterProxy)
 	if in.URL.given() {
 		in.readURL(f)
 	}
 	if in.Type.given() {
 		t, ok := proxy.ParseType(in.Type.Value)
 		if !ok {
-			f.add("body.type", "must be socks5, http, https or socks4", cut(in.Type.Value))
+			f.add("body.type", chooseType, cut(in.Type.Value))
 			t = proxy.SOCKS5 // so that the other members are looked at too
 		}
 		in.Type.Value = string(t)
 	}
-	const notEmpty = "must have 1 to 255 bytes; null or absent means none"
-	f.require(!in.Username.given() || in.Username.Value != "", "body.username", notEmpty)
-	f.require(!in.Password.given() || in.Password.Value != "", "body.password", notEmpty)
+	f.require(!in.Username.given() || in.Username.Value != "", "body.username", "Enter a user name, or null for none.")
+	f.require(!in.Password.given() || in.Password.Value != "", "body.password", "Enter a password, or null for none.")
 }
 
-// readURL reads the whole address from url. No other address member may be given beside it.
+// readURL reads the whole address from url. Of the other address members only type may be given beside it, for a text that names none.
 func (in *proxyInput) readURL(f *faults) {
-	if in.Type.Set || in.Host.Set || in.Port.Set || in.Username.Set || in.Password.Set {
-		f.add("body.url", "stands instead of type, host, port, username and password: give one or the other", nil)
+	if in.Host.Set || in.Port.Set || in.Username.Set || in.Password.Set {
+		f.add("body.url", "Give either url or the separate fields, not both.", nil)
 		return
 	}
-	p, err := readProxy(in.URL.Value)
-	if err != nil {
+	byDefault, known := proxy.ParseType(in.Type.Value)
+	if !known {
+		byDefault = proxy.SOCKS5
+	}
+	p, err := readProxy(in.URL.Value, byDefault)
+	switch {
+	case err != nil:
 		f.add("body.url", err.Error(), nil)
-		return
+	case known && p.Type != byDefault:
+		f.add("body.type", "The url names another type. Leave one of them out.", nil)
+	default:
+		in.whole = &p
 	}
-	in.whole = &p
 }
 
 // address merges the address members into old, and checks the result. checkAddress has checked the members.
@@ -222,7 +231,7 @@ func (in *proxyInput) address(old proxy.Proxy, f *faults) proxy.Proxy {
 		f.add("body."+bad.Field, bad.Message, nil)
 	}
 	// %XX in a URL can be anything; answers show the user name, and JSON cannot.
-	f.require(utf8.ValidString(p.Username), "body.username", "must be UTF-8")
+	f.require(utf8.ValidString(p.Username), "body.username", "The user name must be UTF-8 text.")
 	return p.Normalize()
 }
 
@@ -230,10 +239,9 @@ func (in *proxyInput) address(old proxy.Proxy, f *faults) proxy.Proxy {
 func (in *proxyInput) create(f *faults) proxy.Proxy {
 	in.check(f)
 	in.checkMask(store.Proxy{}, f)
-	const needed = "is required (or give url)"
-	f.require(in.Type.Set || in.URL.Set, "body.type", needed)
-	f.require(in.Host.Set || in.URL.Set, "body.host", needed)
-	f.require(in.Port.Set || in.URL.Set, "body.port", needed)
+	f.require(in.Type.Set || in.URL.Set, "body.type", chooseType)
+	f.require(in.Host.Set || in.URL.Set, "body.host", enterHost)
+	f.require(in.Port.Set || in.URL.Set, "body.port", enterPort)
 	return in.address(proxy.Proxy{}, f)
 }
 
@@ -251,8 +259,7 @@ func (s *API) changeOf(row store.Proxy, in *proxyInput, c *caller) (f faults, ol
 	p = in.address(old, &f)
 	elsewhere := p.Type != old.Type || p.Host != old.Host || p.Port != old.Port
 	if elsewhere && old.Password != "" && p.Type != proxy.SOCKS4 && !in.Password.Set && !in.URL.Set && !c.has(scopeSecrets) {
-		f.add("body.password", "must be given again: with another type, host or port the saved one would go to another server "+
-			"(null removes it)", nil)
+		f.add("body.password", "Type the password again: the saved one does not go to another server. For none, send null.", nil)
 	}
 	return f, old, p, nil
 }
@@ -278,7 +285,7 @@ func (in *proxyInput) keepsRotateURL(row store.Proxy) bool {
 // checkMask refuses a masked rotateUrl that is not the row's own: it would be called with ***.
 func (in *proxyInput) checkMask(row store.Proxy, f *faults) {
 	if u, err := url.Parse(in.RotateURL.Value); in.RotateURL.given() && err == nil && u.Path == "/***" && !in.keepsRotateURL(row) {
-		f.add("body.rotateUrl", "is one that was shown without its secret part: give it whole", nil)
+		f.add("body.rotateUrl", "Enter the whole address. This one was shown without its secret part.", nil)
 	}
 }
 

@@ -92,6 +92,7 @@ func TestProxyRefused(t *testing.T) {
 		{`{"type":null,"host":null,"port":null}`, []string{"body.type", "body.host", "body.port"}},
 		{`{"url":null}`, []string{"body.url", "body.type", "body.host", "body.port"}},
 		{`{"url":"socks5://h:1","host":"h"}`, []string{"body.url"}},
+		{`{"type":"http","url":"socks5://h:1"}`, []string{"body.type"}},
 		{`{"url":"h:none"}`, []string{"body.url"}},
 		{`{"url":"socks5://:pw@h:1"}`, []string{"body.url"}},
 		{`{"type":"socks5","host":"h","port":1,"rotateUrl":"ftp://x","name":"` + strings.Repeat("n", 201) +
@@ -109,6 +110,35 @@ func TestProxyRefused(t *testing.T) {
 		a.do(t, "PUT", "/proxies/"+id, body).invalid(t, want)
 	}
 	a.do(t, "GET", "/proxies", nil).want(t, 200).equal(t, "total", 1)
+}
+
+// TestAddTakesWhatImportTakes: a text that is one proxy for an import is the same proxy for add, whichever form it has. type says what a
+// text without a type is.
+func TestAddTakesWhatImportTakes(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	for _, kind := range []string{"socks5", "http"} {
+		for i, form := range []string{"%s:1080", "%s:1080:u:p", "u:p:%s:1080", "u:p@%s:1080", "%s:1080@u:p", "%s:1080::",
+			"  '%s:1080:u:p' ",
+			"http://%s:1080:u:p", "socks5://u:p:%s:1080", "socks4://%s:1080@u", "https://u:p@%s:1080/"} {
+			line := fmt.Sprintf(form, fmt.Sprintf("f%d.%s.example", i, kind))
+			body := map[string]any{"url": line}
+			if !strings.Contains(line, "://") {
+				body["type"] = kind
+			}
+			added := a.do(t, "POST", "/proxies", body).want(t, 201)
+			quoted := strconv.Quote(line)
+			for contentType, list := range map[string]string{"text/plain": line, "text/csv": "url\n" + line,
+				"application/json": `{"proxies":[` + quoted + `,{"url":` + quoted + `}]}`} {
+				r := a.importList(t, "?dryRun=true&type="+kind, contentType, list)
+				for n := range r.results() {
+					if got := r.text(fmt.Sprintf("results.%d.existingId", n)); got != added.text("id") {
+						t.Errorf("%s of %q as %s: %s, and add made %s", contentType, line, kind, r, added)
+					}
+				}
+			}
+		}
+	}
 }
 
 // TestProxyDuplicates: the same workspace, type, host, port and username is there once, whoever comes first.

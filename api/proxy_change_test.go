@@ -25,7 +25,7 @@ func TestAPasswordGoesToNoOtherServer(t *testing.T) {
 		id := fresh()
 		for _, method := range []string{"PUT", "PATCH"} {
 			r := a.as(blind).do(t, method, "/proxies/"+id, body).invalid(t, "body.password")
-			if !strings.Contains(string(r.body), "must be given again") {
+			if !strings.Contains(string(r.body), "Type the password again") {
 				t.Errorf("%s does not say what to do: %s", body, r)
 			}
 		}
@@ -53,7 +53,7 @@ func TestSOCKS4HasNoPassword(t *testing.T) {
 	a := newAPI(t)
 	for _, path := range []string{"/proxies", "/proxies/check"} {
 		r := a.do(t, "POST", path, `{"type":"socks4","host":"h","port":1,"username":"u","password":"p"}`).invalid(t, "body.password")
-		if !strings.Contains(string(r.body), "SOCKS4, which knows a user name only") {
+		if !strings.Contains(string(r.body), "SOCKS4 takes no password") {
 			t.Errorf("%s does not say why", r)
 		}
 		a.do(t, "POST", path, `{"url":"socks4://u:p@h:1"}`).invalid(t, "body.url")

@@ -127,19 +127,19 @@ func checkQuery(ctx huma.Context) {
 	}
 	f := &requestOf(ctx.Context()).queryFaults
 	query, err := url.ParseQuery(u.RawQuery)
-	f.require(err == nil, "query", "cannot be read: write & between parameters, and % as %25")
+	f.require(err == nil, "query", "The query cannot be read. Write & between parameters, and % as %25.")
 	for name, values := range query {
 		if !utf8.ValidString(name + strings.Join(values, "")) {
-			f.add("query."+strings.ToValidUTF8(name, ""), "is not UTF-8", nil)
+			f.add("query."+strings.ToValidUTF8(name, ""), "This is not UTF-8 text.", nil)
 			continue
 		}
 		params := ctx.Operation().Parameters
 		i := slices.IndexFunc(params, func(p *huma.Param) bool { return p.In == "query" && p.Name == name })
 		switch {
 		case i < 0:
-			f.add("query."+name, "is not a parameter of this operation", nil)
+			f.add("query."+name, "Unknown parameter. Remove it, or check its spelling.", nil)
 		case len(values) > 1 && params[i].Schema.Type != huma.TypeArray:
-			f.add("query."+name, "stands more than once", nil)
+			f.add("query."+name, "Give this parameter once.", nil)
 		}
 	}
 }

@@ -45,13 +45,13 @@ type startRequest struct {
 func (startRequest) problems() []*problem.Error {
 	dead := exampleCheck()
 	dead.OK, dead.Status, dead.ExitIP, dead.LatencyMs, dead.IPVersion = false, "dead", nil, nil, nil
-	dead.Error = &pool.CheckError{Stage: "connect", Code: "connection_refused", Message: "Nobody listens at the proxy's address."}
+	dead.Error = &pool.CheckError{Stage: "connect", Code: "connection_refused", Message: "Nothing listens at the proxy's address."}
 	return append([]*problem.Error{
 		problem.New(problem.Upstream, "proxy_unreachable",
 			"The profile's proxy does not work, so the browser was not started.").With(&dead),
 		runs.IdentityMismatch([]identity.Mismatch{{Code: "timezone_mismatch", Location: "profile.timezone",
-			Message: "is Asia/Tokyo, and the proxy comes out in Europe/Berlin, where clocks show another time. " +
-				"Set it to auto or to Europe/Berlin."}}),
+			Message: "The time zone is Asia/Tokyo, but the proxy is in Europe/Berlin, where clocks show another time. " +
+				"Choose auto or Europe/Berlin."}}),
 		runs.BrowserTooOld("156.0.8078.79", 156, runs.Installed{Product: "Chromium", Version: "150.0.7871.100"}),
 		runs.CancelledStart(), pool.Stopping(), pool.PasswordUnreadable(nil), runs.NoProxyToPick()}, noBrowserProblems()...)
 }

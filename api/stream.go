@@ -16,7 +16,7 @@ const writeTime = 10 * time.Second
 // streamEvents serves GET /events: server-sent events (WHATWG HTML, 9.2) of the key's workspaces. The stream ends with the key.
 func (s *API) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	if len(r.URL.RawQuery) > 0 {
-		return problem.NotValid(problem.Fault{Location: "query", Message: "this operation takes no parameters"})
+		return problem.NotValid(problem.Fault{Location: "query", Message: "This operation takes no parameters. Remove them."})
 	}
 	ctx, release, err := s.longLived(r.Context())
 	if err != nil {

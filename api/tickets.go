@@ -120,8 +120,8 @@ func (in *ticketInput) Resolve(huma.Context) []error {
 	_, rest, _ = strings.Cut(rest, "/")
 	socket, _, _ := strings.Cut(rest, "/")
 	ok = ok && len(in.Path) <= 300 && isClean(in.Path) && !strings.ContainsAny(in.Path, "?#%") && (socket == "cdp" || socket == "live")
-	f.require(ok, "body.path", "must be the path of a socket, "+Prefix+
-		"/profiles/ID/live or …/cdp and what lies below it, without a query and of at most 300 bytes")
+	f.require(ok, "body.path", "Enter the path of a socket: "+Prefix+
+		"/profiles/ID/live, …/cdp or one below it. It has no query, and at most 300 bytes.")
 	return f.errors()
 }
 

@@ -56,7 +56,7 @@ func (d *TrafficDays) Resolve(huma.Context) []error {
 	if d.To != "" {
 		d.last = f.day("query.to", d.To)
 	}
-	f.require(len(f) > 0 || d.first <= d.last, "query.to", "must not be before from")
+	f.require(len(f) > 0 || d.first <= d.last, "query.to", "The last day is before the first. Choose a later one.")
 	return f.errors()
 }
 
@@ -64,7 +64,7 @@ func (d *TrafficDays) Resolve(huma.Context) []error {
 func (f *faults) day(location, text string) int64 {
 	at, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		f.add(location, "must be a day such as 2026-11-01", cut(text))
+		f.add(location, "Enter a day such as 2026-11-01.", cut(text))
 	}
 	return runs.DayOf(at)
 }

@@ -46,8 +46,8 @@ func Mismatches(d Declared, env Environment) []Mismatch {
 }
 
 func exitUnknown() Mismatch {
-	return Mismatch{"exit_unknown", "profile.proxyId", "has an exit that is not known, so that nothing can be compared with it. " +
-		"Check the proxy (POST /proxies/:id/check), or set consistency to warn."}
+	return Mismatch{"exit_unknown", "profile.proxyId", "It is not known where the proxy comes out, so nothing can be compared. " +
+		"Check the proxy, or set consistency to warn."}
 }
 
 // zoneMismatch compares the clocks throughout the year, because many zones show the same time.
@@ -70,7 +70,7 @@ func zoneMismatch(d Declared, env Environment) string {
 	if ours == nil || SameZone(ours, theirs, env.Now) {
 		return ""
 	}
-	return fmt.Sprintf("is %s, and the proxy comes out in %s, where clocks show another time. Set it to auto or to %s.",
+	return fmt.Sprintf("The time zone is %s, but the proxy is in %s, where clocks show another time. Choose auto or %s.",
 		strings.TrimSpace(name), exit, exit)
 }
 
@@ -99,7 +99,7 @@ func languageMismatch(d Declared, env Environment) string {
 	case confidence != language.Exact && isSpoken(tag, country):
 		return ""
 	}
-	return fmt.Sprintf("begins with %s, and the proxy comes out in %s. Set it to auto, or to languages of that country.", tags[0], country)
+	return fmt.Sprintf("The first language is %s, but the proxy is in %s. Choose auto, or a language of that country.", tags[0], country)
 }
 
 // isSpoken reports whether a language without a region fits a country. It does if it is the country's likely language,
@@ -133,7 +133,7 @@ func positionMismatch(d Declared, env Environment) string {
 	if km <= farAway {
 		return ""
 	}
-	return fmt.Sprintf("is %d km from where the proxy is said to come out. Set it to auto, or to a place within %d km.",
+	return fmt.Sprintf("The location is %d km from the proxy. Choose auto, or a place within %d km.",
 		int(math.Round(km)), farAway)
 }
 

@@ -47,7 +47,7 @@ func (k Kind) OfCaller() bool {
 // Fault is one invalid part of a request.
 type Fault struct {
 	Location string `json:"location" doc:"Where: body.name, query.limit, path.id." example:"body.name"`
-	Message  string `json:"message" doc:"What is wrong and what is allowed." example:"must have 1 to 200 characters"`
+	Message  string `json:"message" doc:"What is wrong and what is allowed." example:"Enter a name of 1 to 200 characters."`
 	Value    any    `json:"value,omitempty" doc:"What was sent, when it is short and cannot be a secret."`
 }
 
@@ -75,7 +75,7 @@ func Missing(object string) *Error {
 
 // NotValid is the error for a request with faults.
 func NotValid(faults ...Fault) *Error {
-	e := New(Invalid, "validation_failed", "The request is not valid. `errors` names every fault.")
+	e := New(Invalid, "validation_failed", "Some values are not valid. `errors` says what to change.")
 	e.Faults = faults
 	return e
 }

@@ -44,18 +44,18 @@ func ReadLine(line string, byDefault Type) ([]Proxy, error) {
 	case line == "" || line[0] == '#':
 		return nil, nil
 	case len(line) > maxLine:
-		return nil, errors.New("is longer than " + strconv.Itoa(maxLine) + " bytes")
+		return nil, errors.New("The line is longer than " + strconv.Itoa(maxLine) + " bytes.")
 	case !utf8.ValidString(line):
-		return nil, errors.New("is not UTF-8")
+		return nil, errors.New("The line is not UTF-8 text.")
 	case strings.ContainsFunc(line, unicode.IsControl):
-		return nil, errors.New("has a control character")
+		return nil, errors.New("Remove control characters from the line.")
 	}
 	r := lineReading{typ: byDefault, rest: line}
 	scheme, rest, ok := strings.Cut(line, "://")
 	if ok = ok && isScheme(scheme); ok {
 		typ, known := ParseType(scheme)
 		if !known {
-			return nil, errors.New("begins with a scheme that is not socks5://, http://, https:// or socks4://")
+			return nil, errors.New(needsScheme)
 		}
 		r.typ, r.rest = typ, strings.TrimSuffix(rest, "/")
 		if strings.Contains(rest, "@") {
@@ -63,12 +63,12 @@ func ReadLine(line string, byDefault Type) ([]Proxy, error) {
 			if err == nil {
 				return []Proxy{p}, nil
 			}
-			r.reject("as scheme://user:password@host:port: " + strings.TrimPrefix(err.Error(), "proxy: "))
+			r.reject("Read as scheme://user:password@host:port: " + strings.TrimPrefix(err.Error(), "proxy: "))
 		}
 	}
 	r.try(ok)
 	if len(r.found) == 0 {
-		return nil, errors.New(strings.Join(r.reasons, "; "))
+		return nil, errors.New(strings.Join(r.reasons, " "))
 	}
 	return r.found, nil
 }
@@ -147,13 +147,13 @@ func (r *lineReading) try(url bool) {
 	}
 	switch {
 	case bareIPv6(r.rest):
-		r.reject("has an IPv6 address without brackets: write [2001:db8::1]:1080")
+		r.reject("Put brackets around an IPv6 address: [2001:db8::1]:1080.")
 	case parts == 1:
-		r.reject("has no port: write host:port")
+		r.reject("The port is missing. Write host:port.")
 	case parts == 2:
 		r.add("", r.rest, "", "")
 	case parts == 3:
-		r.reject("has three parts between colons: write host:port, host:port:user:password or scheme://user@host:port")
+		r.reject("A part is missing or too much. Write host:port, host:port:user:password or scheme://user@host:port.")
 	default:
 		host, rest := cutHost(r.rest)
 		port, userinfo, _ := strings.Cut(rest, ":")
@@ -183,7 +183,7 @@ func (r *lineReading) add(form, host, port, userinfo string) {
 	}
 	why := strings.TrimPrefix((&ParseError{faults}).Error(), "proxy: ")
 	if form != "" {
-		why = "as " + form + ": " + why
+		why = "Read as " + form + ": " + why
 	}
 	r.reject(why)
 }
@@ -196,13 +196,13 @@ func proxyOf(typ Type, host, port, userinfo string) (p Proxy, faults []Fault) {
 	if n, ok := readPort(port); ok {
 		p.Port = n
 	} else {
-		faults = append(faults, Fault{"port", "must be a number from 1 to 65535"})
+		faults = append(faults, Fault{"port", badPort})
 	}
 	if !isHost(host) {
-		faults = append(faults, Fault{"host", "must be a name, an IPv4 address or an IPv6 address in brackets"})
+		faults = append(faults, Fault{"host", "Enter the host as a name, an IPv4 address or an IPv6 address in brackets."})
 	}
 	if userinfo != "" && (p.Username == "" || hasPassword && p.Password == "") {
-		faults = append(faults, Fault{"username", "or password is empty"})
+		faults = append(faults, Fault{"username", "Enter both user name and password."})
 	}
 	if len(host) <= maxHost { // a longer one is refused below, and takes time to normalise
 		p = p.Normalize()

@@ -22,7 +22,7 @@ func lineTable() map[string][]string {
 		"  proxy.example:1080\r": {"socks5://proxy.example:1080"}, "\t\"proxy.example:1080\"\t": {"socks5://proxy.example:1080"},
 		"'proxy.example:1080'": {"socks5://proxy.example:1080"},
 		"proxy.example:0":      {"?port"}, "proxy.example:65536": {"?port"}, "proxy.example:080": {"?port"}, "proxy.example:+80": {"?port"},
-		"proxy.example:": {"?port"}, "proxy.example": {"?no port"},
+		"proxy.example:": {"?port"}, "proxy.example": {"?port is missing"},
 		"1080:1080": {"?host"}, "12345:80": {"?host"}, "256.1.1.1:80": {"?host"}, "1.2.3:80": {"?host"}, "0x7f:80": {"?host"},
 		"-a.example:80": {"?host"}, "a-.example:80": {"?host"}, ":80": {"?host"},
 		"a..b:80": {"?host"}, "a b:80": {"?host"}, "[192.0.2.1]:80": {"?host"}, "[::1%eth0]:80": {"?host"}, "a%2fb:80": {"?host"},
@@ -68,8 +68,9 @@ func lineTable() map[string][]string {
 		// what comes before :// is no scheme
 		"192.0.2.1:1080:u:https://x": {"socks5://u:https%3A%2F%2Fx@192.0.2.1:1080"},
 		"192.0.2.1:1080::":           {"socks5://192.0.2.1:1080"},
-		"192.0.2.1:1080:u:":          {"?empty"}, "192.0.2.1:1080::p": {"?empty"}, ":p:192.0.2.1:1080": {"?empty"},
-		"192.0.2.1:1080:u": {"?three parts"}, ":::": {"?"}, "a:b:c:d": {"?port"},
+		"192.0.2.1:1080:u:":          {"?both user name and password"}, "192.0.2.1:1080::p": {"?both user name and password"},
+		":p:192.0.2.1:1080": {"?both user name and password"},
+		"192.0.2.1:1080:u":  {"?part is missing"}, ":::": {"?"}, "a:b:c:d": {"?port"},
 		"192.0.2.1:1080:u:" + long: {"socks5://u:" + long + "@192.0.2.1:1080"}, "192.0.2.1:1080:u:" + long + "p": {"?255"},
 		// @
 		"user:pass@192.0.2.1:1080": {"socks5://user:pass@192.0.2.1:1080"}, "user@proxy.example:1080": {"socks5://user@proxy.example:1080"},
@@ -95,13 +96,13 @@ func lineTable() map[string][]string {
 		"socks5://[::1]:1080:u:p":             {"socks5://u:p@[::1]:1080"}, "http://u:100%@h.example:80": {"?%"},
 		"http://192.0.2.1:80:u:p@ss": {"http://u:p%40ss@192.0.2.1:80"}, "socks4://u:p@h.example:1080": {"?SOCKS4"},
 		"socks4://192.0.2.1:80:u:p": {"?SOCKS4"},
-		"ftp://h:21":                {"?scheme"}, "socks5:/h:1": {"?"}, "http://": {"?no port"}, "://h:1": {"?"},
-		"ssh-2.0+x://h:1": {"?scheme"}, "http://http://h:80": {"?"},
+		"ftp://h:21":                {"?Begin with the type"}, "socks5:/h:1": {"?"}, "http://": {"?port is missing"}, "://h:1": {"?"},
+		"ssh-2.0+x://h:1": {"?Begin with the type"}, "http://http://h:80": {"?"},
 		// Hostile.
 		"192.0.2.1:1080:u:a\x00b": {"?control"}, "192.0.2.1:1080:u:\x1b[31m": {"?control"}, "192.0.2.1:1080:u:\xff\xfe": {"?UTF-8"},
 		strings.Repeat("a", 64<<10): {"?longer"}, strings.Repeat(":", 24000): {"?"},
 		strings.Repeat("[", 24000): {"?"}, strings.Repeat("@", 24000): {"?"}, "=cmd|' /C calc'!A0": {"?"}, "../../etc/passwd:80": {"?host"},
-		"a\u200b.example\u202e:80": {"?host"}, "host\t1080": {"?control"}, "host;1080": {"?no port"},
+		"a\u200b.example\u202e:80": {"?host"}, "host\t1080": {"?control"}, "host;1080": {"?port is missing"},
 		"--proxy=evil:80": {"?host"}, "１９２.0.2.1:80": {"?host"}, "пример.example:80:user:x": {"socks5://user:x@xn--e1afmkfd.example:80"},
 	}
 }

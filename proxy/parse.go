@@ -30,8 +30,14 @@ const (
 	maxHTTPCredential = 4096
 )
 
-// Fault is one thing that is wrong with a Proxy. Field is type, host, port, username or password. Message is a phrase for people that
-// continues the field's name and never repeats a secret.
+// Messages that several places share.
+const (
+	badPort     = "Enter a port from 1 to 65535."
+	needsScheme = "Begin with the type: socks5://, http://, https:// or socks4://."
+)
+
+// Fault is one thing that is wrong with a Proxy. Field is type, host, port, username or password. Message is a sentence for
+// people and never repeats a secret.
 type Fault struct{ Field, Message string }
 
 // ParseError is the error of Parse. It holds every fault.
@@ -41,9 +47,9 @@ type ParseError struct{ Faults []Fault }
 func (e *ParseError) Error() string {
 	parts := make([]string, len(e.Faults))
 	for i, f := range e.Faults {
-		parts[i] = f.Field + " " + f.Message
+		parts[i] = f.Message
 	}
-	return "proxy: " + strings.Join(parts, "; ")
+	return "proxy: " + strings.Join(parts, " ")
 }
 
 // Parse reads a proxy from a URL such as "socks5://user:pass@host:1080". The result is normalised and valid.
@@ -52,7 +58,7 @@ func Parse(s string) (Proxy, error) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	typ, known := ParseType(scheme)
 	if !ok || !known {
-		return Proxy{}, &ParseError{[]Fault{{"type", "must start the text as socks5://, http://, https:// or socks4://"}}}
+		return Proxy{}, &ParseError{[]Fault{{"type", needsScheme}}}
 	}
 	p := Proxy{Type: typ}
 	var faults []Fault
@@ -82,10 +88,10 @@ func (p *Proxy) parseUserinfo(s string) (faults []Fault) {
 	user, pass, _ := strings.Cut(s, ":")
 	var err error
 	if p.Username, err = url.PathUnescape(user); err != nil {
-		faults = append(faults, Fault{"username", "has a % that two hex digits do not follow (write % as %25)"})
+		faults = append(faults, Fault{"username", "Write % as %25 in the user name."})
 	}
 	if p.Password, err = url.PathUnescape(pass); err != nil {
-		faults = append(faults, Fault{"password", "has a % that two hex digits do not follow (write % as %25)"})
+		faults = append(faults, Fault{"password", "Write % as %25 in the password."})
 	}
 	return faults
 }
@@ -97,11 +103,11 @@ func (p *Proxy) parseHostPort(s string) (faults []Fault) {
 	}
 	p.Host = host
 	if strings.IndexByte(host, ':') >= 0 && !strings.HasPrefix(host, "[") {
-		faults = append(faults, Fault{"host", "has a colon: an IPv6 address stands in brackets here"})
+		faults = append(faults, Fault{"host", "Put brackets around an IPv6 address: [2001:db8::1]."})
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
-		faults = append(faults, Fault{"port", "must follow the host as a colon and a number from 1 to 65535"})
+		faults = append(faults, Fault{"port", "Enter a port from 1 to 65535 behind the host, as in host:1080."})
 	}
 	p.Port = int(n)
 	return faults
@@ -141,40 +147,40 @@ func (p Proxy) Normalize() Proxy {
 func (p Proxy) Validate() (faults []Fault) {
 	add := func(field, message string) { faults = append(faults, Fault{field, message}) }
 	if _, ok := ParseType(string(p.Type)); !ok {
-		add("type", "must be socks5, http, https or socks4")
+		add("type", "Choose a type: socks5, http, https or socks4.")
 	}
 	if m := hostFault(p.Host); m != "" {
 		add("host", m)
 	}
 	if p.Port < 1 || p.Port > 65535 {
-		add("port", "must be a number from 1 to 65535")
+		add("port", badPort)
 	}
 	typ, _ := ParseType(string(p.Type))
-	if m := credentialFault(typ, p.Username); m != "" {
+	if m := credentialFault(typ, "user name", p.Username); m != "" {
 		add("username", m)
 	} else if (typ == HTTP || typ == HTTPS) && strings.Contains(p.Username, ":") {
-		add("username", "must not have a colon, which HTTP Basic cannot carry (RFC 7617)")
+		add("username", "Remove the colon from the user name: HTTP proxies cannot take one.")
 	} else if p.Username == "" && p.Password != "" && typ != SOCKS4 {
-		add("username", "is missing, but there is a password")
+		add("username", "Enter the user name that belongs to the password, or remove the password.")
 	}
-	if m := credentialFault(typ, p.Password); m != "" {
+	if m := credentialFault(typ, "password", p.Password); m != "" {
 		add("password", m)
 	} else if typ == SOCKS4 && p.Password != "" {
-		add("password", "has no place in SOCKS4, which knows a user name only: remove it (null), or choose another type")
+		add("password", "SOCKS4 takes no password. Remove it, or choose another type.")
 	}
 	return faults
 }
 
-func credentialFault(t Type, s string) string {
+func credentialFault(t Type, what, s string) string {
 	limit := maxCredential
 	if t == HTTP || t == HTTPS {
 		limit = maxHTTPCredential
 	}
 	if len(s) > limit {
-		return "must have at most " + strconv.Itoa(limit) + " bytes"
+		return "Shorten the " + what + " to at most " + strconv.Itoa(limit) + " bytes."
 	}
 	if strings.ContainsAny(s, "\x00\r\n") {
-		return "must not have a NUL, CR or LF byte"
+		return "Remove line breaks and NUL bytes from the " + what + "."
 	}
 	return ""
 }
@@ -184,25 +190,25 @@ func hostFault(host string) string {
 	a, err := netip.ParseAddr(bare)
 	switch {
 	case IsDebugHost(host):
-		return "is of 127.77.0.0/16, where runs listen for debuggers"
+		return "Addresses in 127.77.0.0/16 are reserved for Warren. Enter another host."
 	case host == "":
-		return "is missing"
+		return "Enter a host name or an IP address."
 	case len(host) > maxHost:
-		return "must have at most 255 bytes"
+		return "Shorten the host to at most 255 bytes."
 	case err == nil && a.Zone() != "":
-		return "must not have a zone (the part after %)"
+		return "Remove the zone from the address: % and what follows."
 	case err == nil && (bare == host || a.Is6()):
 		return ""
 	case strings.Contains(host, "://"):
-		return "must not have a scheme: that is the type"
+		return "Remove the part up to :// from the host. The type says it."
 	case strings.Contains(host, "@"):
-		return "must not have a user name: there is a field for it"
+		return "Remove the user name from the host. It has a field of its own."
 	case strings.ContainsAny(host, "[]"):
-		return "is not an IPv6 address in brackets"
+		return "There is no valid IPv6 address between the brackets."
 	case strings.Count(host, ":") == 1:
-		return "must not have a port: there is a field for it"
+		return "Remove the port from the host. It has a field of its own."
 	case !isHostName(asciiHost(host)):
-		return "must be a host name or an IP address, without spaces or other characters"
+		return "Enter a host name or an IP address, without spaces and special characters."
 	}
 	return ""
 }

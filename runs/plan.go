@@ -79,7 +79,7 @@ func (m *Manager) planProxy(ctx context.Context, p *plan, o Options) error {
 	}
 	px, err := m.pool.Get(ctx, o.Asker.Sees, *id)
 	if problem.Is(err, problem.NotFound) || err == nil && px.WorkspaceID != p.row.WorkspaceID {
-		return problem.NotValid(problem.Fault{Location: "body.proxyId", Message: "is no proxy of the profile's workspace"})
+		return problem.NotValid(problem.Fault{Location: "body.proxyId", Message: NotInWorkspace})
 	}
 	if err != nil {
 		return err
@@ -137,8 +137,7 @@ func (p *plan) planUpstream() (err error) {
 		return nil
 	}
 	if p.row.WebRTC == "default" {
-		return problem.NotValid(problem.Fault{Location: "body.webrtc",
-			Message: "default is refused with a proxy: it would tell this machine's addresses"})
+		return problem.NotValid(problem.Fault{Location: "body.webrtc", Message: LeakingWebRTC})
 	}
 	p.spec.Upstream, err = upstream(*p.proxy)
 	return err

@@ -16,6 +16,12 @@ import (
 
 // Defines the errors of starts and runs.
 
+// Messages of faults that the API finds too.
+const (
+	NotInWorkspace = "This proxy is not in the profile's workspace. Choose another."
+	LeakingWebRTC  = "WebRTC's default mode shows this computer's addresses past the proxy. Choose another mode."
+)
+
 func browserNotFound(err error) *problem.Error {
 	return problem.New(problem.Unavailable, "browser_not_found", err.Error()).Because(err)
 }

@@ -123,7 +123,7 @@ func (s Scope) Workspaces() []string {
 }
 
 // WorkspaceRule says in words what an id of a workspace is.
-const WorkspaceRule = "must have 1 to 64 of A-Z a-z 0-9 . _ -"
+const WorkspaceRule = "Use 1 to 64 letters from A to Z, digits, dots, hyphens or underscores."
 
 // IsWorkspaceID says whether s can be the id of a workspace.
 func IsWorkspaceID(s string) bool {

@@ -77,7 +77,7 @@ func (h *scriptedSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/hands-done":
 		dom, _ := io.ReadAll(r.Body)
 		h.done <- string(dom)
-	case path == "/":
+	case path == "/" || path == "/docs":
 		page := httptest.NewRecorder()
 		found, _ := h.site.Lookup(path)
 		r.Header.Del("Accept-Encoding") // to change the page below
@@ -100,7 +100,7 @@ func (h *scriptedSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/say": // the script sends an event
 		event, _ := io.ReadAll(r.Body)
 		h.events <- string(event)
-	case strings.HasPrefix(path, "/api/") || path == "/version":
+	case strings.HasPrefix(path, "/api/") || path == "/version" || path == "/openapi.json":
 		body, _ := io.ReadAll(r.Body)
 		if r.Method != http.MethodGet {
 			h.mu.Lock()
@@ -136,12 +136,18 @@ func (h *scriptedSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // use opens the page at a place and runs the script. It returns the page afterwards, and the requests that it sent.
 func use(t *testing.T, place, script string, answer func(method, path string) (int, any)) (dom string, sent []string) {
 	t.Helper()
+	return useAt(t, "/#/"+place, script, answer)
+}
+
+// useAt is use for any address of the site.
+func useAt(t *testing.T, address, script string, answer func(method, path string) (int, any)) (dom string, sent []string) {
+	t.Helper()
 	browser := findChromium(t)
 	h := &scriptedSite{site: newSite(t), script: script, answer: answer, events: make(chan string, 1), done: make(chan string, 1)}
 	server := httptest.NewServer(h)
 	defer server.Close()
 	defer server.CloseClientConnections()
-	log := open(t, browser, server.URL+"/enter?to=/%23/"+place)
+	log := open(t, browser, server.URL+"/enter?to="+strings.ReplaceAll(address, "#", "%23"))
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {
@@ -195,7 +201,8 @@ func oneOfEach(method, path string) (int, any) {
 			"detail": "Profiles use this proxy: `profileIds` names them (1,000 at most).", "profileIds": []string{"a", "b"}}
 	case method == "PUT" && path == "/api/v1/proxies/x1":
 		return 422, map[string]any{"status": 422, "code": "validation_failed", "title": "Unprocessable Entity", "detail": "no",
-			"errors": []any{map[string]any{"location": "body.password", "message": "must be given again"}}}
+			"errors": []any{map[string]any{"location": "body.password",
+				"message": "Type the password again: the saved one does not go to another server. For none, send null."}}}
 	case strings.HasPrefix(path, "/api/v1/profiles?") && strings.Contains(path, "proxyId=x1"):
 		return 200, list(12, map[string]any{"id": "a", "name": "Ann’s shop"}, map[string]any{"id": "b", "name": "Bob’s shop"})
 	case path == "/api/v1/profiles/p1":

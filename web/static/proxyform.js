@@ -96,7 +96,7 @@ function Parts({ form, proxy }) {
   const saved = proxy?.hasPassword && !values.forget;
   const moved = saved && !values.password && isElsewhere(proxy, values);
   const asked = moved && 'The saved password was given for the old server. Type it again for this one, or have it forgotten. Only a key that may read passwords can do without.';
-  const again = form.faults('password').some((fault) => fault.message.startsWith('must be given again'));
+  const again = form.faults('password').some((fault) => fault.message.startsWith('Type the password again'));
   return html`<div class="fields">
     <${Choice} form=${form} name="type" label="Type" wide options=${Object.entries(PROXY_TYPES)}
       hint=${values.type === 'socks4' && 'SOCKS4 knows a user name only, no password.'} />
