@@ -129,6 +129,8 @@ func (s *API) describe() []byte {
 		o.Paths["/profiles/{id}/live"+suffix] = &huma.PathItem{Get: liveOperation(suffix)}
 		o.Paths["/live/{capability}"+suffix] = &huma.PathItem{Servers: root, Get: capabilityLiveOperation(suffix)}
 	}
+	requireName(o.Paths["/profiles"].Post)
+	requireName(o.Paths["/profiles/batch-create"].Post)
 	showPictures(o)
 	showLists(o)
 	showFiles(o)
@@ -138,6 +140,12 @@ func (s *API) describe() []byte {
 		panic(err) // a document of plain values cannot fail; a test reads it
 	}
 	return doc
+}
+
+// requireName says that a profile is not created without a name. Its schema is that of an update too, which needs none.
+func requireName(op *huma.Operation) {
+	media := op.RequestBody.Content["application/json"]
+	media.Schema = &huma.Schema{AllOf: []*huma.Schema{media.Schema}, Required: []string{"name"}}
 }
 
 // completeSchemas adds what huma leaves out. Pointers to objects or times may be null, and null is then one of the values of an

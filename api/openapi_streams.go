@@ -20,12 +20,12 @@ type serverPath struct {
 
 // serverPaths are the paths outside the API. Those that are open need no key.
 var serverPaths = []serverPath{
-	{"/healthz", "health", "Check that the server is alive", true, map[string]string{"status": "ok"}},
-	{"/readyz", "ready", "Check that the database takes writes and a browser is installed", true,
+	{"/healthz", "health", "Health check", true, map[string]string{"status": "ok"}},
+	{"/readyz", "ready", "Readiness check: the database takes writes and a browser is installed", true,
 		map[string]string{"database": "ok", "browser": "ok"}},
-	{"/version", "version", "Get the server's version", true, map[string]string{"version": "dev", "commit": "unknown", "go": "go1.26.8"}},
-	{"/ip", "ip", "Get the caller's address, as JSON or (Accept: text/plain) as text", true, map[string]string{"ip": "203.0.113.7"}},
-	{"/openapi.json", "openapi", "Get this document", true, map[string]string{"openapi": "3.1.0"}},
+	{"/version", "version", "Version of the server", true, map[string]string{"version": "dev", "commit": "unknown", "go": "go1.26.8"}},
+	{"/ip", "ip", "IP: get the caller's address, as JSON or (Accept: text/plain) as text", true, map[string]string{"ip": "203.0.113.7"}},
+	{"/openapi.json", "openapi", "OpenAPI: get this document", true, map[string]string{"openapi": "3.1.0"}},
 }
 
 func plainOperation(id, summary, tag string, schema *huma.Schema, example any) *huma.Operation {
@@ -52,7 +52,7 @@ func pathParam(name, doc string) *huma.Param {
 }
 
 func eventsOperation() *huma.Operation {
-	op := plainOperation("streamEvents", "Stream events", "events", nil, nil)
+	op := plainOperation("streamEvents", "Events: stream what happens", "events", nil, nil)
 	op.Description = "Server-sent events of the key's workspaces: `profile.*` (`created`, `batch_created` for many, `updated`, " +
 		"`status`, `deleted`, `restored`, `batch_changed` for those of a job), `job.*` of the key's own jobs " +
 		"(`created`, `progress`, `ended`), " +
@@ -77,8 +77,15 @@ func eventsOperation() *huma.Operation {
 	return op
 }
 
+// cdpSummaries are the summaries of a socket and of what lies below it.
+var cdpSummaries = map[string]string{
+	"":              "CDP: control a running profile (Chrome DevTools Protocol)",
+	"/json/version": "CDP: get the browser's version and its socket",
+	"/json/list":    "CDP: list the tabs and their sockets",
+}
+
 func cdpOperation(suffix string) *huma.Operation {
-	op := plainOperation("profileCdp"+strings.ReplaceAll(suffix, "/", "_"), "Control a running profile (Chrome DevTools Protocol)", "runs",
+	op := plainOperation("profileCdp"+strings.ReplaceAll(suffix, "/", "_"), cdpSummaries[suffix], "runs",
 		&huma.Schema{}, map[string]string{"Browser": "Chrome/156.0.0.0"})
 	op.Description = "With an upgrade: the browser's socket. Below it are `json/version`, `json/list`, `json/protocol`, " +
 		"`devtools/browser/…` and `devtools/page/…`, as Chrome has them. Every address in them is rewritten to the one that the " +
@@ -88,7 +95,7 @@ func cdpOperation(suffix string) *huma.Operation {
 }
 
 func capabilityOperation(suffix string) *huma.Operation {
-	op := plainOperation("capabilityCdp"+strings.ReplaceAll(suffix, "/", "_"), "Control a run with the capability that start answered",
+	op := plainOperation("capabilityCdp"+strings.ReplaceAll(suffix, "/", "_"), cdpSummaries[suffix]+", with a capability",
 		"runs", &huma.Schema{}, map[string]string{"Browser": "Chrome/156.0.0.0"})
 	op.Description = "The same as `/profiles/{id}/cdp`, without a key. The capability in `wsEndpoint` and `cdpUrl` opens one run and " +
 		"ends with it."
@@ -99,14 +106,14 @@ func capabilityOperation(suffix string) *huma.Operation {
 
 func liveOperation(suffix string) *huma.Operation {
 	if suffix != "" {
-		op := plainOperation("profileLiveDownload", "Get a file that the profile's browser downloaded", "runs", nil, nil)
+		op := plainOperation("profileLiveDownload", "Live view: get a file that the profile's browser downloaded", "runs", nil, nil)
 		op.Description = "A file that the browser of this run downloaded, by the id that the live view sent. It is available until the " +
 			"run ends.\n\nScope: `run`."
 		op.Parameters = []*huma.Param{pathParam("id", "The profile's id."), pathParam("download", "The download's id.")}
 		op.Responses["200"].Content = binary("the file", "application/octet-stream")
 		return op
 	}
-	op := plainOperation("profileLive", "Watch and control a running profile (WebSocket)", "runs", nil, nil)
+	op := plainOperation("profileLive", "Live view: watch and control a running profile (WebSocket)", "runs", nil, nil)
 	op.Description = "The live view: frames out, input in (docs/live.md). With `readonly=1` it only watches.\n\nScope: `run`."
 	op.Parameters = []*huma.Param{pathParam("id", "The profile's id.")}
 	op.Responses["101"] = &huma.Response{Description: "The socket is open."}
@@ -117,6 +124,7 @@ func liveOperation(suffix string) *huma.Operation {
 func capabilityLiveOperation(suffix string) *huma.Operation {
 	op := liveOperation(suffix)
 	op.OperationID = strings.Replace(op.OperationID, "profile", "capability", 1)
+	op.Summary += ", with a capability"
 	op.Description = "The same as `/profiles/{id}/live`, without a key. The capability in `liveUrl` opens one run and ends with it. " +
 		"A `readonly` one only watches."
 	op.Parameters[0] = pathParam("capability", "256 bits, from start's answer or from a capability's.")
@@ -137,7 +145,7 @@ func showPictures(o *huma.OpenAPI) {
 
 // showFiles adds the operations on the bytes of files.
 func showFiles(o *huma.OpenAPI) {
-	get := plainOperation("getDownload", "Get a downloaded file", "profiles", nil, nil)
+	get := plainOperation("getDownload", "Downloads: get a file", "profiles", nil, nil)
 	get.Description = "By its name in the list, whole or in part (`Range`, `If-Range`). It is always an attachment: no browser shows it " +
 		"as a page of this server. 409 `download_in_progress` before it is complete. 404 `download_not_found` if there is no such " +
 		"file.\n\nScope: `run`."
@@ -148,7 +156,7 @@ func showFiles(o *huma.OpenAPI) {
 	get.Responses["200"].Content = bytes
 	get.Responses["206"] = &huma.Response{Description: "The requested range", Content: bytes}
 	o.Paths["/profiles/{id}/downloads/{name}"].Get = get
-	put := plainOperation("putUpload", "Upload a file for the pages of a run", "profiles",
+	put := plainOperation("putUpload", "Upload: give a file to the pages of a run", "profiles",
 		&huma.Schema{Ref: "#/components/schemas/UploadJSON"}, plain(UploadJSON{}.example()))
 	o.Components.Schemas.Schema(reflect.TypeFor[UploadJSON](), true, "")
 	put.Description = "The body is the file, of any type and at most `--upload-limit` (413; 1 GiB by default). The file appears once " +
