@@ -46,9 +46,9 @@ BUNDLE := $(ESBUILD) --bundle --format=esm --outdir=web/dist --minify-whitespace
 web:
 	@rm -rf web/dist
 	@$(BUNDLE) app=web/static/app.js --splitting --chunk-names=part-[hash]
-	@$(BUNDLE) docs=web/static/docs.js
+	@$(BUNDLE) docs=web/static/docs/main.js
 	@$(BUNDLE) live=web/static/live/main.js
-	@$(BUNDLE) style=web/static/style.css docs-style=web/static/docs.css
+	@$(BUNDLE) style=web/static/style.css docs-style=web/static/docs/docs.css
 
 # openapi writes docs/openapi.json anew: what the server serves, for the diff.
 openapi:

@@ -120,7 +120,7 @@ func (f *fakeAPI) description() any {
 func TestHostileNamesStayText(t *testing.T) {
 	browser := findChromium(t)
 	for place, mark := range map[string]string{"/#/profiles": `aria-label="Profiles"`, "/#/proxies": `aria-label="Proxies"`,
-		"/#/running": `aria-label="Running browsers"`, "/#/trash": `aria-label="Deleted profiles"`, "/docs": "operation-words"} {
+		"/#/running": `aria-label="Running browsers"`, "/#/trash": `aria-label="Deleted profiles"`, "/docs#op0": "operation-words"} {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			api := &fakeAPI{site: newSite(t)}

@@ -77,6 +77,8 @@ func (h *scriptedSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/hands-done":
 		dom, _ := io.ReadAll(r.Body)
 		h.done <- string(dom)
+	case strings.HasPrefix(path, "/source/"): // a module without the page around it
+		http.StripPrefix("/source/", http.FileServer(http.Dir("static"))).ServeHTTP(w, r)
 	case path == "/" || path == "/docs":
 		page := httptest.NewRecorder()
 		found, _ := h.site.Lookup(path)

@@ -1,6 +1,6 @@
 import{A,Ago,AppContext,Burrows,Copy,Country,Empty,F,Icon,Logo,Menu,Name,Notice,O,P,PROFILE_STATUS,PROXY_STATUS,PROXY_TYPES,Panel,ProblemBox,Prose,Q,Router,SYSTEMS,
 Status,Store,T,Tags,ToastArea,Toasts,Waiting,address,ago,bytes,checkSentence,count,countryName,d,endWords,faultWords,href,html,lasting,moment,number,problemTitle,
-problemWords,proxyName,sentence,span,stageWords,useApp,useNow,useStore,w}from"./part-KNE4WQBA.js";var BASE="api/v1",Problem=class extends Error{constructor(status,body,requestId){super(body.detail||body.title||`The server answered ${status}.`),this.status=status,
+problemWords,proxyName,sentence,span,stageWords,useApp,useNow,useStore,w}from"./part-2D7DADS4.js";var BASE="api/v1",Problem=class extends Error{constructor(status,body,requestId){super(body.detail||body.title||`The server answered ${status}.`),this.status=status,
 this.code=body.code||"",this.title=body.title||"",this.detail=body.detail||"",this.errors=Array.isArray(body.errors)?body.errors:[],this.requestId=requestId,this.
 body=body}static field(error){let[,name]=/^(?:body|query|path)\.([^.[]+)/.exec(error.location||"")||[];return name||""}},UNREACHABLE={code:"unreachable",title:"\
 Warren does not answer",detail:"The server may have stopped, or the network is down. What you see may be out of date."},Api=class{#key;#refused;constructor(key,refused=()=>{}){
@@ -12,12 +12,12 @@ let response=await this.open("POST",BASE+path,{headers:{"Content-Type":"applicat
 read().catch(error=>{throw error.name==="AbortError"?error:new Problem(0,UNREACHABLE,"")});if(done)break;let texts=(rest+value).split(`
 `);rest=texts.pop();for(let text of texts)line(parse(text));seen+=texts.length}if(seen<expected)throw new Problem(0,{...UNREACHABLE,detail:`The answer ended aft\
 er ${seen} of ${expected}. The server’s log says why.`},"")}async call(method,path,options={}){return(await this.full(method,path,options)).data}async full(method,path,{
-query,body,headers,signal}={}){let response=await this.open(method,BASE+path+search(query),{headers:body===void 0?headers:{"Content-Type":"application/json",...headers},
-body:body===void 0?void 0:JSON.stringify(body),signal}),text=await response.text().catch(()=>"");return{data:text?parse(text):null,etag:response.headers.get("ET\
-ag")}}async open(method,address2,{headers,...rest}={}){let response;try{response=await fetch(address2,{method,headers:{Authorization:`Bearer ${this.#key}`,...headers},
-cache:"no-store",credentials:"omit",redirect:"error",...rest})}catch(error){throw error.name==="AbortError"?error:new Problem(0,UNREACHABLE,"")}if(response.ok)return response;
-let body=parse(await response.text().catch(()=>""))||{},problem=new Problem(response.status,body,response.headers.get("X-Request-Id")||"");throw problem.status===
-401&&this.#refused(problem),problem}};function search(query){let params=new URLSearchParams;for(let[name,value]of Object.entries(query||{}))for(let one2 of Array.
+query,body,headers,...rest}={}){let response=await this.open(method,BASE+path+search(query),{headers:body===void 0?headers:{"Content-Type":"application/json",...headers},
+body:body===void 0?void 0:JSON.stringify(body),...rest}),text=await response.text().catch(()=>"");return{data:text?parse(text):null,etag:response.headers.get("E\
+Tag")}}async open(method,address2,{headers,...rest}={}){let response;try{response=await fetch(address2,{method,headers:{...this.#key&&{Authorization:`Bearer ${this.#key}`},
+...headers},cache:"no-store",credentials:"omit",redirect:"error",...rest})}catch(error){throw error.name==="AbortError"?error:new Problem(0,UNREACHABLE,"")}if(response.
+ok)return response;let body=parse(await response.text().catch(()=>""))||{},problem=new Problem(response.status,body,response.headers.get("X-Request-Id")||"");throw problem.
+status===401&&this.#refused(problem),problem}};function search(query){let params=new URLSearchParams;for(let[name,value]of Object.entries(query||{}))for(let one2 of Array.
 isArray(value)?value:[value])one2!=null&&one2!==""&&params.append(name,one2);let text=params.toString();return text&&`?${text}`}function parse(text){try{return JSON.
 parse(text)}catch{return null}}function Dialog({title,lead,sheet,about,close,children}){let app=useApp(),box=T(null),titleId=P();return F(()=>{let dialog=box.current;return dialog.showModal(),
 ()=>{dialog.close(),about?requestAnimationFrame(()=>app.focusPage(about)):app.keepFocus()}},[]),html`<dialog ref=${box} class=${sheet?"dialog sheet":"dialog"} closedby=${sheet?
@@ -275,32 +275,45 @@ PREFIX_MS&&PLACES[event.key])return this.#prefix=0,event.preventDefault(),app.ro
 let act={"/":()=>focusSearch(),n:()=>app.createHere(),"?":()=>app.open(KeysDialog,{})}[event.key];return act?(event.preventDefault(),act()):app.gridKey?.(event)}};
 function focusSearch(){let box=document.querySelector('main input[type="search"]');box?.focus(),box?.select()}function KeysDialog({close}){return html`<${Dialog} title="Keyboard shortcuts" close=${close}><div class="dialog-content">
     ${LIST.map(([title,keys])=>html`<section key=${title}><h3>${title}</h3><dl class="keys">${keys.map(([key,words])=>html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${words}</dd></div>`)}</dl></section>`)}
-  </div><footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Close</button></footer><//>`}var NAME="warren.key",memory="";function takeKeyFromAddress(){let[,given]=/^#key=(.+)$/.exec(location.hash)||[];if(!given)return"";history.replaceState(null,"",
-location.pathname+location.search);let key=given;try{key=decodeURIComponent(given)}catch{}return looksLikeKey(key)?(saveKey(key),key):""}function looksLikeKey(text){
-return/^[\x21-\x7e]{1,200}$/.test(text)}function readKey(){try{return sessionStorage.getItem(NAME)||memory}catch{return memory}}function saveKey(key){memory=key;
-try{sessionStorage.setItem(NAME,key)}catch{}}function dropKey(){memory="";try{sessionStorage.removeItem(NAME)}catch{}}function Login({enter,reason,what="your profiles and proxies"}){let[key,setKey]=d(""),[fault,setFault]=d(reason),[problem,setProblem]=d(null),[busy,setBusy]=d(!1),
-field=T(null);return html`<main class="login">
+  </div><footer class="dialog-foot"><button type="button" class="button primary" autofocus onClick=${close}>Close</button></footer><//>`}var NAME="warren.key",memory="";function takeFromAddress(){let[,kind,given]=/^#(code|key)=(.+)$/.exec(location.hash)||[];if(!given)return null;history.replaceState(
+null,"",location.pathname+location.search);let text=given;try{text=decodeURIComponent(given)}catch{}return looksLikeKey(text)?{[kind]:text}:null}function looksLikeKey(text){
+return/^[\x21-\x7e]{1,200}$/.test(text)}async function exchange({key="",code}){return(await new Api(key).post("/session-keys",code?{code}:{})).key}function revoke(key){
+return new Api(key).call("DELETE","/session-keys/current",{keepalive:!0})}function readKey(){return stored(()=>sessionStorage)||stored(()=>localStorage)||memory}
+function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}function saveKey(key,onlyThisTab=!1){memory="";try{onlyThisTab?sessionStorage.setItem(
+NAME,key):(sessionStorage.removeItem(NAME),localStorage.setItem(NAME,key))}catch{memory=key}}function dropKey(){memory="";let own=stored(()=>sessionStorage);try{
+(own?sessionStorage:localStorage).removeItem(NAME)}catch{}}function watchKey(changed){let listen=event=>(event.key===NAME||event.key===null)&&changed();return addEventListener(
+"storage",listen),()=>removeEventListener("storage",listen)}function Login({enter,reason}){let[key,setKey]=d(""),[onlyThisTab,setOnlyThisTab]=d(!1),[fault,setFault]=d(reason),[problem,setProblem]=d(null),[busy,setBusy]=d(
+!1),field=T(null);return html`<main class="login">
     <form class="login-card" onSubmit=${async event=>{event.preventDefault();let given=key.trim();if(setFault(""),setProblem(null),!looksLikeKey(given)){setFault(
-given?"This is not a key: it has spaces or letters that no key has.":"Paste your key first."),field.current.focus();return}setBusy(!0);try{await new Api(given).
-get("/profiles",{limit:1}),enter(given)}catch(error){error.status===401?setFault("The server does not know this key. It may be mistyped, revoked or expired."):setProblem(
-error),setBusy(!1),field.current?.focus()}}} novalidate>
+given?"This is not a key: it has spaces or letters that no key has.":"Paste your key first."),field.current.focus();return}setBusy(!0);try{enter(await exchange(
+{key:given}),onlyThisTab)}catch(error){error.status===401?setFault("The server does not know this key. It may be mistyped, revoked or expired."):setProblem(error),
+setBusy(!1),field.current?.focus()}}} novalidate>
       <p class="brand"><${Logo} />Warren</p>
       <h1 tabindex="-1">Welcome</h1>
-      <p class="lead">Log in with your API key to see ${what}.</p>
+      <p class="lead">Log in with your API key to see your profiles and proxies.</p>
       <div class="field">
         <label for="key">API key</label>
         <input id="key" ref=${field} type="password" autocomplete="current-password" autofocus spellcheck=${!1} placeholder="wrn_…"
           aria-invalid=${fault?"true":void 0} aria-describedby=${fault?"key-fault key-hint":"key-hint"}
           value=${key} onInput=${event=>setKey(event.currentTarget.value)} />
         <div role="alert">${fault&&html`<p class="fault" id="key-fault">${fault}</p>`}</div>
-        <p class="hint" id="key-hint">Warren printed it when it first started, and keeps it in <code>admin.key</code> in its data folder. <code>warren key create</code> makes another.</p>
+        <p class="hint" id="key-hint">Warren printed it when it first started, and keeps it in <code>admin.key</code> in its data folder. On the server’s machine <code>warren open</code> logs you in without it.</p>
       </div>
+      <label class="tick"><input type="checkbox" checked=${onlyThisTab} onChange=${event=>setOnlyThisTab(event.currentTarget.checked)} />
+        Only this tab</label>
       <${ProblemBox} problem=${problem} />
       <button class="button primary large" disabled=${busy}>${busy?"Looking…":"Log in"}</button>
-      <p class="hint">The key stays in this tab and is forgotten when you close it.</p>
+      <p class="hint">The page keeps a key of its own in place of yours. It ends when you log out, or 30 days after its last use${onlyThisTab?", and is forgotte\
+n with this tab":""}.</p>
     </form>
-    <div class="landscape">${[1,2,3,4].map(part=>html`<${Burrows} key=${part} />`)}</div>
-  </main>`}var PREFIX="warren.";function recall(name,fallback){try{let text=localStorage.getItem(PREFIX+name);return text===null?fallback:JSON.parse(text)}catch{return fallback}}
+    <${Landscape} />
+  </main>`}function Entering(){return html`<main class="login">
+    <div class="login-card" role="status">
+      <p class="brand"><${Logo} />Warren</p>
+      <h1 tabindex="-1">Logging in…</h1>
+    </div>
+    <${Landscape} />
+  </main>`}function Landscape(){return html`<div class="landscape">${[1,2,3,4].map(part=>html`<${Burrows} key=${part} />`)}</div>`}var PREFIX="warren.";function recall(name,fallback){try{let text=localStorage.getItem(PREFIX+name);return text===null?fallback:JSON.parse(text)}catch{return fallback}}
 function remember(name,value){try{value===null?localStorage.removeItem(PREFIX+name):localStorage.setItem(PREFIX+name,JSON.stringify(value))}catch{}}var ADDRESS="api/v1/events";var Parser=class{#rest="";#event=blank();#emit;lastId="";constructor(emit){this.#emit=emit}push(text){this.#rest+=text;let lines=this.#rest.split(/\r\n|\n|\r(?!$)/);
 this.#rest=lines.pop();for(let line of lines)this.#line(line)}#line(line){if(line==="")return this.#done();let colon=line.indexOf(":");if(colon===0)return;let name=colon<
 0?line:line.slice(0,colon),value=colon<0?"":line.slice(colon+1).replace(/^ /,"");name==="data"&&this.#event.data.push(value),name==="event"&&(this.#event.type=value),
@@ -773,7 +786,7 @@ return html`<fieldset class="segments"><legend class="visually-hidden">How to en
       hint=${html`Or as providers write it, <code>host:port:user:password</code>, which is taken as SOCKS5. Another kind comes first: <code>http://</code>, <code>https://</code> or <code>socks4://</code>.`} />
   </div>`}function Parts({form,proxy}){let{values}=form,saved=proxy?.hasPassword&&!values.forget,moved=saved&&!values.password&&isElsewhere(proxy,values),asked=moved&&
 "The saved password was given for the old server. Type it again for this one, or have it forgotten. Only a key that may read passwords can do without.",again=form.
-faults("password").some(fault=>fault.message.startsWith("must be given again"));return html`<div class="fields">
+faults("password").some(fault=>fault.message.startsWith("Type the password again"));return html`<div class="fields">
     <${Choice} form=${form} name="type" label="Type" wide options=${Object.entries(PROXY_TYPES)}
       hint=${values.type==="socks4"&&"SOCKS4 knows a user name only, no password."} />
     <${Text} form=${form} name="host" label="Host" class="mono" placeholder="proxy.example.net" />
@@ -1053,7 +1066,7 @@ now.retry(now.failed)};return html`<${Dialog} title=${count(failed,"failed","fai
       ${failed>SHOWN2&&html`<p class="hint">And ${number(failed-SHOWN2)} more.</p>`}</div>
     <footer class="dialog-foot"><button type="button" class="button" onClick=${close}>Close</button>
       <button type="button" class="button primary" autofocus disabled=${busy||now.state==="running"} onClick=${again}>Try these again</button></footer>
-  <//>`}var TICK_MS=1e4,PAGES={__proto__:null,profiles:ProfilesPage,proxies:ProxiesPage,running:RunningPage,trash:TrashPage},LATER={__proto__:null,live:()=>import("./part-UNNCWOYD.js").
+  <//>`}var TICK_MS=1e4,PAGES={__proto__:null,profiles:ProfilesPage,proxies:ProxiesPage,running:RunningPage,trash:TrashPage},LATER={__proto__:null,live:()=>import("./part-MBRYBHJA.js").
 then(({LivePage})=>LivePage)},FULL=["live"],App=class{toasts=new Toasts;works=new Works;router=new Router("profiles");dialog=new Store(null);busy=new Store(new Set);now=new Store(
 Date.now());offline=new Store(!1);density=new Store(recall("density","compact")==="comfortable"?"comfortable":"compact");views=new Store(recall("views",[]));asking=new Store(
 null);#changed=new Set;gridKey=null;constructor(key,leave){this.leave=leave,this.api=new Api(key,()=>leave("The server no longer takes this key. It may have bee\
@@ -1072,12 +1085,16 @@ y",density==="compact"?null:density)}setTheme(theme){remember("theme",theme==="s
 filter(({label})=>label!==view.label),view])}dropView(view){this.#keepViews(this.views.value.filter(other=>other!==view))}#keepViews(views){this.views.set(views),
 remember("views",views.length?views:null)}async during(id,work){if(!this.busy.value.has(id)){this.busy.set(new Set(this.busy.value).add(id));try{await work()}finally{
 let busy=new Set(this.busy.value);busy.delete(id),this.busy.set(busy)}}}keepFocus(){requestAnimationFrame(()=>document.activeElement===document.body&&this.focusPage())}focusPage(id){
-(id&&document.querySelector(`[data-id="${CSS.escape(id)}"]`)||document.querySelector("main h1"))?.focus()}};function Root(){let[key,setKey]=d(()=>takeKeyFromAddress()||
-readKey()),[reason,setReason]=d("");return A(()=>{let given=()=>{let fresh=takeKeyFromAddress();fresh&&setKey(fresh)};return addEventListener("hashchange",given),
-()=>removeEventListener("hashchange",given)},[]),key?html`<${Frame} key=${key} secret=${key} leave=${(why="")=>{dropKey(),setReason(why),setKey("")}} />`:html`<${Login} enter=${fresh=>{
-saveKey(fresh),setReason(""),setKey(fresh)}} reason=${reason} />`}function Frame({secret,leave}){let[app]=d(()=>new App(secret,leave));A(()=>app.begin(),[]);let route=useStore(
-app.router.current),dialog=useStore(app.dialog);A(()=>app.dialog.set(null),[route]);let Page=LATER[route.name]?Later:PAGES[route.name]||ProfilesPage,page=html`<${ErrorBoundary} key=${route.
-name} page=${Page} ...${{route}} />`;return html`<${AppContext.Provider} value=${app}>
+(id&&document.querySelector(`[data-id="${CSS.escape(id)}"]`)||document.querySelector("main h1"))?.focus()}};function Root(){let[given,setGiven]=d(takeFromAddress),
+[key,setKey]=d(readKey),[reason,setReason]=d(""),enter=(fresh,onlyThisTab)=>{saveKey(fresh,onlyThisTab),setReason(""),setKey(fresh)},leave=(why="")=>{why||revoke(
+key).catch(problem=>![401,404].includes(problem.status)&&setReason(STILL_VALID)),readKey()===key&&dropKey(),setReason(why),setKey(why?readKey():"")};return A(()=>{
+let look=()=>setGiven(before=>takeFromAddress()||before);return addEventListener("hashchange",look),()=>removeEventListener("hashchange",look)},[]),A(()=>{if(!given)
+return;let before=readKey();exchange(given).then(fresh=>{enter(fresh),before&&revoke(before).catch(()=>{})},problem=>setReason(problemWords(problem))).then(()=>setGiven(
+null))},[given]),A(()=>watchKey(()=>{let now=readKey();now!==key&&(setReason(now?"":"You have logged out in another tab."),setKey(now))}),[key]),given?html`<${Entering} />`:
+key?html`<${Frame} key=${key} secret=${key} leave=${leave} />`:html`<${Login} enter=${enter} reason=${reason} />`}var STILL_VALID="You are logged out here. The \
+server did not answer, so the key of this page is still valid: revoke it in the list of keys.";function Frame({secret,leave}){let[app]=d(()=>new App(secret,leave));
+A(()=>app.begin(),[]);let route=useStore(app.router.current),dialog=useStore(app.dialog);A(()=>app.dialog.set(null),[route]);let Page=LATER[route.name]?Later:PAGES[route.
+name]||ProfilesPage,page=html`<${ErrorBoundary} key=${route.name} page=${Page} ...${{route}} />`;return html`<${AppContext.Provider} value=${app}>
     <a class="skip" href="#main" onClick=${event=>{event.preventDefault(),app.focusPage()}}>Skip to content</a>
     ${FULL.includes(route.name)?page:html`<div class="frame">
       <${ServerGone} />

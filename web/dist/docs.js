@@ -77,18 +77,19 @@ t4),f2=0;var u3=r2.__H||(r2.__H={__:[],__h:[]});return n3>=u3.__.length&&u3.__.p
 t2++,2);if(f3.t=n3,!f3.__c&&(f3.__=[i3?i3(u3):G2(void 0,u3),function(n4){var t4=(f3.__N||f3.__)[0],r3=f3.t(t4,n4);o2(t4,r3)||(f3.__N=[r3,f3.__[1]],f3.__c.setState(
 {}))}],f3.__c=r2,!r2.__f)){r2.__f=!0;var c3=r2.shouldComponentUpdate;r2.shouldComponentUpdate=function(n4,t4,r3){var u4=this.__H;if(!u4)return!0;var i4=!1,f4=this.
 props!=n4;if(u4.__.some(function(n5){n5.__N&&(i4=!0,o2(n5.__[0],n5.__N[0])||(f4=!0))}),c3){var e3=c3.call(this,n4,t4,r3);return i4?e3||f4:e3}return!i4||f4}}return f3.
-__}function A2(n3,u3){var i3=y2(t2++,3);!a2.__s&&E2(i3.__H,u3)&&(i3.__P=!0,i3.__=n3,i3.u=u3,r2.__H.__h.push(i3))}function T2(n3){return f2=5,w2(function(){return{current:n3}},[])}function w2(n3,r3){var u3=y2(t2++,7);return E2(u3.__H,r3)&&(u3.__=n3(),u3.__H=r3),u3.__}function g2(){var n3;do{for(;n3=e2.shift();)try{C2(n3)}catch(t5){a2.__e(t5,{__:(n3=n3.__P)&&n3.__v})}for(;n3=c2.shift();){var t4=n3.__H;if(n3.__P&&t4)try{t4.__h.
-some(C2),t4.__h.some(D2),t4.__h=[]}catch(r3){t4.__h=[],a2.__e(r3,n3.__v)}}}while(e2.length)}a2.__b=function(n3){r2=null,v2&&v2(n3)},a2.__=function(n3,t4){n3&&t4.
-__k&&t4.__k.__m&&(n3.__m=t4.__k.__m),p2&&p2(n3,t4)},a2.__r=function(n3){l2&&l2(n3),t2=0;var i3=(r2=n3.__c).__H;i3&&(u2==r2?r2.__h=[]:(i3.__h.some(C2),i3.__h.some(
-D2),t2=0),i3.__h=[],i3.__.some(function(n4){n4.__N&&(n4.__=n4.__N),n4.u=n4.__N=void 0})),u2=r2},a2.diffed=function(n3){m2&&m2(n3);var t4=n3.__c;t4&&t4.__H&&(t4.
-__H.__h.length&&B2(c2.push(t4)),t4.__H.__.some(function(n4){n4.u&&(n4.__H=n4.u)})),u2=r2=null},a2.__c=function(n3,t4){t4.some(function(n4){try{n4.__h.some(C2),n4.
-__h=n4.__h.filter(function(n5){return!n5.__||D2(n5)})}catch(t5){n4.__h=[function(){throw t5}]}}),h2&&h2(n3,t4)},a2.unmount=function(n3){s2&&s2(n3);var t4,r3,u3=n3.
-__c;u3&&u3.__H&&(u3.__H.__.some(function(u4){try{if(u4.__P&&u4.__c){if(r3===void 0){for(r3=n3.__;r3&&(!r3.__c||!r3.__c.__P);)r3=r3.__;r3=r3&&r3.__c}u4.__P=r3,B2(
-e2.push(u4))}else C2(u4)}catch(n4){t4=n4}}),u3.__H=void 0,t4&&a2.__e(t4,u3.__v))};var k2=typeof requestAnimationFrame=="function";function z2(n3){var t4,r3=function(){
-clearTimeout(u3),k2&&cancelAnimationFrame(t4),setTimeout(n3)},u3=setTimeout(r3,35);k2&&(t4=requestAnimationFrame(r3))}function B2(n3){n3!=1&&i2==a2.requestAnimationFrame||
-((i2=a2.requestAnimationFrame)||z2)(g2)}function C2(n3){var t4=r2,u3=n3.__c;typeof u3=="function"&&(n3.__c=void 0,u3()),r2=t4}function D2(n3){var t4=r2;n3.__c=n3.
-__(),r2=t4}function E2(n3,t4){return!n3||n3.length!=t4.length||t4.some(function(t5,r3){return!o2(t5,n3[r3])})}function G2(n3,t4){return typeof t4=="function"?t4(
-n3):t4}var n2=function(t4,s3,r3,e3){var u3;s3[0]=0;for(var h3=1;h3<s3.length;h3++){var p3=s3[h3++],a3=s3[h3]?(s3[0]|=p3?1:2,r3[s3[h3++]]):s3[++h3];p3===3?e3[0]=a3:p3===
+__}function A2(n3,u3){var i3=y2(t2++,3);!a2.__s&&E2(i3.__H,u3)&&(i3.__P=!0,i3.__=n3,i3.u=u3,r2.__H.__h.push(i3))}function T2(n3){return f2=5,w2(function(){return{current:n3}},[])}function w2(n3,r3){var u3=y2(t2++,7);return E2(u3.__H,r3)&&(u3.__=n3(),u3.__H=r3),u3.__}function j2(n3){var u3=r2.context[n3.__c],i3=y2(t2++,9);return i3.c=n3,u3?(i3.__==null&&(i3.__=!0,u3.sub(r2)),u3.props.value):n3.__}function P2(){var n3=y2(t2++,11);if(!n3.__){for(var u3=r2.__v;!u3.__m&&u3.__;)u3=u3.__;var i3=u3.__m||(u3.__m=[0,0]);n3.__="P"+i3[0]+"-"+i3[1]++}return n3.__}function g2(){
+var n3;do{for(;n3=e2.shift();)try{C2(n3)}catch(t5){a2.__e(t5,{__:(n3=n3.__P)&&n3.__v})}for(;n3=c2.shift();){var t4=n3.__H;if(n3.__P&&t4)try{t4.__h.some(C2),t4.__h.
+some(D2),t4.__h=[]}catch(r3){t4.__h=[],a2.__e(r3,n3.__v)}}}while(e2.length)}a2.__b=function(n3){r2=null,v2&&v2(n3)},a2.__=function(n3,t4){n3&&t4.__k&&t4.__k.__m&&
+(n3.__m=t4.__k.__m),p2&&p2(n3,t4)},a2.__r=function(n3){l2&&l2(n3),t2=0;var i3=(r2=n3.__c).__H;i3&&(u2==r2?r2.__h=[]:(i3.__h.some(C2),i3.__h.some(D2),t2=0),i3.__h=
+[],i3.__.some(function(n4){n4.__N&&(n4.__=n4.__N),n4.u=n4.__N=void 0})),u2=r2},a2.diffed=function(n3){m2&&m2(n3);var t4=n3.__c;t4&&t4.__H&&(t4.__H.__h.length&&B2(
+c2.push(t4)),t4.__H.__.some(function(n4){n4.u&&(n4.__H=n4.u)})),u2=r2=null},a2.__c=function(n3,t4){t4.some(function(n4){try{n4.__h.some(C2),n4.__h=n4.__h.filter(
+function(n5){return!n5.__||D2(n5)})}catch(t5){n4.__h=[function(){throw t5}]}}),h2&&h2(n3,t4)},a2.unmount=function(n3){s2&&s2(n3);var t4,r3,u3=n3.__c;u3&&u3.__H&&
+(u3.__H.__.some(function(u4){try{if(u4.__P&&u4.__c){if(r3===void 0){for(r3=n3.__;r3&&(!r3.__c||!r3.__c.__P);)r3=r3.__;r3=r3&&r3.__c}u4.__P=r3,B2(e2.push(u4))}else
+C2(u4)}catch(n4){t4=n4}}),u3.__H=void 0,t4&&a2.__e(t4,u3.__v))};var k2=typeof requestAnimationFrame=="function";function z2(n3){var t4,r3=function(){clearTimeout(
+u3),k2&&cancelAnimationFrame(t4),setTimeout(n3)},u3=setTimeout(r3,35);k2&&(t4=requestAnimationFrame(r3))}function B2(n3){n3!=1&&i2==a2.requestAnimationFrame||((i2=
+a2.requestAnimationFrame)||z2)(g2)}function C2(n3){var t4=r2,u3=n3.__c;typeof u3=="function"&&(n3.__c=void 0,u3()),r2=t4}function D2(n3){var t4=r2;n3.__c=n3.__(),
+r2=t4}function E2(n3,t4){return!n3||n3.length!=t4.length||t4.some(function(t5,r3){return!o2(t5,n3[r3])})}function G2(n3,t4){return typeof t4=="function"?t4(n3):
+t4}var n2=function(t4,s3,r3,e3){var u3;s3[0]=0;for(var h3=1;h3<s3.length;h3++){var p3=s3[h3++],a3=s3[h3]?(s3[0]|=p3?1:2,r3[s3[h3++]]):s3[++h3];p3===3?e3[0]=a3:p3===
 4?e3[1]=Object.assign(e3[1]||{},a3):p3===5?(e3[1]=e3[1]||{})[s3[++h3]]=a3:p3===6?e3[1][s3[++h3]]+=a3+"":p3?(u3=t4.apply(a3,n2(t4,a3,r3,["",null])),e3.push(u3),a3[0]?
 s3[0]|=2:(s3[h3-2]=0,s3[h3]=u3)):e3.push(a3)}return e3},t3=new Map;function htm_default(s3){var r3=t3.get(this);return r3||(r3=new Map,t3.set(this,r3)),(r3=n2(this,
 r3.get(s3)||(r3.set(s3,r3=(function(n3){for(var t4,s4,r4=1,e3="",u3="",h3=[0],p3=function(n4){r4===1&&(n4||(e3=e3.replace(/^\s*\n\s*|\s*\n\s*$/g,"")))?h3.push(0,
@@ -96,28 +97,7 @@ n4,e3):r4===3&&(n4||e3)?(h3.push(3,n4,e3),r4=2):r4===2&&e3==="..."&&n4?h3.push(4
 0,e3,s4),r4=6),n4&&(h3.push(r4,n4,0,s4),r4=6)),e3=""},a3=0;a3<n3.length;a3++){a3&&(r4===1&&p3(),p3(a3));for(var l3=0;l3<n3[a3].length;l3++)t4=n3[a3][l3],r4===1?
 t4==="<"?(p3(),h3=[h3],r4=3):e3+=t4:r4===4?e3==="--"&&t4===">"?(r4=1,e3=""):e3=t4+e3[0]:u3?t4===u3?u3="":e3+=t4:t4==='"'||t4==="'"?u3=t4:t4===">"?(p3(),r4=1):r4&&
 (t4==="="?(r4=5,s4=e3,e3=""):t4==="/"&&(r4<5||n3[a3][l3+1]===">")?(p3(),r4===3&&(h3=h3[0]),r4=h3,(h3=h3[0]).push(2,0,r4),r4=0):t4===" "||t4==="	"||t4===`
-`||t4==="\r"?(p3(),r4=2):e3+=t4),r4===3&&e3==="!--"&&(r4=4,h3=h3[0])}return p3(),h3})(s3)),r3),arguments,[])).length>1?r3:r3[0]}var html=htm_default.bind(k);var BASE="api/v1",Problem=class extends Error{constructor(status,body,requestId){super(body.detail||body.title||`The server answered ${status}.`),this.status=status,
-this.code=body.code||"",this.title=body.title||"",this.detail=body.detail||"",this.errors=Array.isArray(body.errors)?body.errors:[],this.requestId=requestId,this.
-body=body}static field(error){let[,name]=/^(?:body|query|path)\.([^.[]+)/.exec(error.location||"")||[];return name||""}},UNREACHABLE={code:"unreachable",title:"\
-Warren does not answer",detail:"The server may have stopped, or the network is down. What you see may be out of date."},Api=class{#key;#refused;constructor(key,refused=()=>{}){
-this.#key=key,this.#refused=refused}get(path,query,options){return this.call("GET",path,{query,...options})}post(path,body,options){return this.call("POST",path,
-{body,...options})}put(path,body,options){return this.call("PUT",path,{body,...options})}delete(path,query){return this.call("DELETE",path,{query})}async send(path,query,kind,text){
-let response=await this.open("POST",BASE+path+search(query),{headers:{"Content-Type":kind},body:text});return parse(await response.text())}async lines(path,body,signal,total,line){
-let response=await this.open("POST",BASE+path,{headers:{"Content-Type":"application/json"},body:JSON.stringify(body),signal}),expected=Number(response.headers.get(
-"X-Total-Count"));total(expected);let seen=0,rest="";for(let reader=response.body.pipeThrough(new TextDecoderStream).getReader();;){let{done,value}=await reader.
-read().catch(error=>{throw error.name==="AbortError"?error:new Problem(0,UNREACHABLE,"")});if(done)break;let texts=(rest+value).split(`
-`);rest=texts.pop();for(let text of texts)line(parse(text));seen+=texts.length}if(seen<expected)throw new Problem(0,{...UNREACHABLE,detail:`The answer ended aft\
-er ${seen} of ${expected}. The server’s log says why.`},"")}async call(method,path,options={}){return(await this.full(method,path,options)).data}async full(method,path,{
-query,body,headers,signal}={}){let response=await this.open(method,BASE+path+search(query),{headers:body===void 0?headers:{"Content-Type":"application/json",...headers},
-body:body===void 0?void 0:JSON.stringify(body),signal}),text=await response.text().catch(()=>"");return{data:text?parse(text):null,etag:response.headers.get("ET\
-ag")}}async open(method,address,{headers,...rest}={}){let response;try{response=await fetch(address,{method,headers:{Authorization:`Bearer ${this.#key}`,...headers},
-cache:"no-store",credentials:"omit",redirect:"error",...rest})}catch(error){throw error.name==="AbortError"?error:new Problem(0,UNREACHABLE,"")}if(response.ok)return response;
-let body=parse(await response.text().catch(()=>""))||{},problem=new Problem(response.status,body,response.headers.get("X-Request-Id")||"");throw problem.status===
-401&&this.#refused(problem),problem}};function search(query){let params=new URLSearchParams;for(let[name,value]of Object.entries(query||{}))for(let one of Array.
-isArray(value)?value:[value])one!=null&&one!==""&&params.append(name,one);let text=params.toString();return text&&`?${text}`}function parse(text){try{return JSON.
-parse(text)}catch{return null}}var AppContext=U(null);function span(ms){return ms<1e3?`${Math.max(0,Math.round(ms))} ms`:ms<10*1e3?`${(ms/1e3).toFixed(1)} s`:ms<6e4?`${Math.round(ms/1e3)} s`:ms<36e5?`${Math.floor(ms/
-6e4)} min`:ms<864e5?two(ms,36e5,"h",6e4,"min"):two(ms,864e5,"d",36e5,"h")}function two(ms,big,bigName,small,smallName){let rest=Math.floor(ms%big/small);return`${Math.
-floor(ms/big)} ${bigName}${rest?` ${rest} ${smallName}`:""}`}var PATHS={play:"M7 5.5v13l11-6.5z",stop:"M7 7h10v10H7z",edit:"M4 20h4L19 9l-4-4L4 16zM13.5 6.5l4 4",more:"M5 12h.01M12 12h.01M19 12h.01",plus:"M12 5v14M5 12h14",
+`||t4==="\r"?(p3(),r4=2):e3+=t4),r4===3&&e3==="!--"&&(r4=4,h3=h3[0])}return p3(),h3})(s3)),r3),arguments,[])).length>1?r3:r3[0]}var html=htm_default.bind(k);var AppContext=U(null);var PATHS={play:"M7 5.5v13l11-6.5z",stop:"M7 7h10v10H7z",edit:"M4 20h4L19 9l-4-4L4 16zM13.5 6.5l4 4",more:"M5 12h.01M12 12h.01M19 12h.01",plus:"M12 5v14M5 12h14",
 close:"M6 6l12 12M18 6L6 18",trash:"M4 7h16M10 11v6M14 11v6M6 7l1 13h10l1-13M9 7V4h6v3",restore:"M4 12a8 8 0 1 0 2.6-5.9M4 4v4.5h4.5",plug:"M9 3v5M15 3v5M6 8h12\
 v3a6 6 0 0 1-12 0zM12 17v4",copy:"M9 9h11v11H9zM5 15H4V4h11v1",check:"M5 12.5l4.5 4.5L19 7.5",pulse:"M3 12h4l3-7 4 14 3-7h4",search:"M11 4a7 7 0 1 0 0 14 7 7 0 \
 0 0 0-14zM16 16l4.5 4.5",profiles:"M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 20c.6-3.6 4-5.5 8-5.5s7.4 1.9 8 5.5",proxies:"M3 12h5M16 12h5M12 8a4 4 0 1 0 0 8 4 4 0 0\
@@ -134,198 +114,268 @@ function Logo(){return html`<svg class="logo" viewBox="0 0 32 32" aria-hidden="t
     <rect class="logo-ground" width="32" height="32" rx="9" />
     <path class="logo-mark" d="M6 24a10 10 0 0 1 20 0h-4.2a5.8 5.8 0 0 0-11.6 0z" />
     <circle class="logo-mark" cx="16" cy="23.6" r="2.4" />
-  </svg>`}function Burrows(){return html`<svg class="burrows" viewBox="0 0 240 150" preserveAspectRatio="xMidYMin slice" aria-hidden="true">
-    <path class="earth" d="M0 40C36 22 72 16 112 27s86 29 128 13v111H0z" />
-    <g class="hollow">
-      <path d="M40 20c2 22-12 26-11 50M106 20c-8 24 14 34 4 60M182 34c0 18 20 24 10 52M31 80c8 22 32 18 44 36M118 88c16 4 24 18 40 26M84 119c18 12 52 12 70 0" />
-      <ellipse cx="29" cy="74" rx="16" ry="10" /><ellipse cx="108" cy="82" rx="18" ry="11" /><ellipse cx="191" cy="88" rx="21" ry="12" />
-      <ellipse cx="78" cy="120" rx="15" ry="9" /><ellipse cx="162" cy="117" rx="16" ry="9" />
-    </g>
-    <path class="grass" d="M68 21l-2-6M72 20l1-7M76 20l3-6M146 38l-2-6M150 39l1-7M154 40l3-5M218 46l-1-6M222 46l2-6" />
-    <g class="lamps"><circle cx="29" cy="75" r="3" /><circle cx="108" cy="83" r="3" /><circle cx="191" cy="89" r="3" /></g>
-  </svg>`}var FAULTS={__proto__:null,dns_failed:["Its host name cannot be found.","Look for a typing error in the host."],connection_refused:["Nothing listens at its addr\
-ess.","Check host and port. The proxy may be switched off."],connection_closed:["It hung up during the handshake.","Check the type. Some proxies hang up on addr\
-esses that are not on their allow-list, or on a wrong password."],timed_out:["It did not answer in time.","Try again. If it stays so, the host, the port or a fi\
-rewall is in the way."],host_unreachable:["No route leads to its address.","Check the host and this machine’s network."],tls_failed:["Encryption with it faile\
-d.","If it speaks plain HTTP, choose the type HTTP. Else its certificate is not valid."],not_a_proxy:["Something answers there, but it is not a proxy of this ty\
-pe.","Try another type, and check the port."],auth_required:["It wants a user name and a password.","Enter both."],auth_unsupported:["It wants a login of a kind\
- that is not spoken here.","Ask the provider for one with Basic or Digest, or for a SOCKS5 address."],auth_failed:["It refused the user name or the password.","\
-Enter both again, or ask the provider."],password_unreadable:["Its saved password cannot be opened: it was sealed with another secret key.","Enter the password \
-again, or serve Warren with the key of before."],request_refused:["It refused to connect on.","The account may have no traffic left, or its rules forbid the che\
-ck’s address. Ask the provider."],target_unreachable:["It works, but cannot reach the check’s address.","Is the proxy online? Try again. If it stays so, ask\
- the provider, or serve Warren with another --check-url."],bad_response:["What came back through it is not an answer of the check’s address.","It may show a l\
-ogin page first, or change what passes through. Ask the provider."],blocked_address:["Its address, or the check’s, is one that Warren does not dial.","What is\
- in a private network, or a proxy on this machine, needs a server that was started with --allow-private=yes."]};function faultWords(error){if(!error)return null;
-if(error.code==="dns_failed"&&error.stage!=="resolve")return{happened:"It cannot find the name of the check’s address.",advice:"The proxy’s own name lookup fa\
-ils. Ask the provider."};let behind=error.stage==="request"&&["host_unreachable","connection_refused"].includes(error.code),[happened,advice]=FAULTS[behind?"tar\
-get_unreachable":error.code]||[error.message||"The check failed.",""];return{happened,advice}}function checkSentence(check){if(!check.ok)return faultWords(check.
-error)?.happened||"The check failed.";let place=check.countryName||check.country,parts=[`The world sees ${check.exitIp||"an unknown address"}${place?` in ${place}`:
-""}`];return check.latencyMs!=null&&parts.push(span(check.latencyMs)),`${parts.join(", ")}.`}var TITLES={__proto__:null,unauthorized:"The key is not valid here",forbidden:"Your key may not do this",origin_not_allowed:"The server does not take requests f\
-rom this address of the page",host_not_allowed:"The server does not answer to this address",profile_not_found:"This profile does not exist any more",proxy_not_found:"\
-This proxy does not exist any more",profile_running:"The profile is running",profile_busy:"The profile is busy",proxy_missing:"The profile has lost its proxy",proxy_in_use:"\
-Profiles still use this proxy",duplicate:"This proxy is there already",etag_mismatch:"Someone else changed this meanwhile",validation_failed:"Please check the h\
-ighlighted fields",malformed_json:"The server could not read the request",rate_limited:"Too many requests",start_queue_full:"Too many browsers are starting",proxy_unreachable:"\
-The proxy does not work",browser_not_found:"No browser was found",browser_failed:"The browser did not start",capacity_exceeded:"No more browsers may run",database_busy:"\
-The database is busy",database_damaged:"The database is damaged",start_timeout:"The browser took too long to start",disk_full:"The disk is full"},WORDS={__proto__:null,
-proxy_in_use:"Nothing was deleted. Give the profiles another proxy first, or none: they must not go out directly by accident.",duplicate:"A proxy with this type\
-, host, port and user name is in this workspace already."};function problemWords(problem){return WORDS[problem.code]||problem.message}function problemTitle(problem){
-return TITLES[problem.code]||problem.title||"That did not work"}var SHEET=new URL("flags.svg",import.meta.url).href;function Name({children}){return html`<bdi class="name">${children}</bdi>`}function ProblemBox({problem,shown=[],children}){if(!problem)return null;let errors=(problem.errors||[]).filter(error=>!shown.includes(error));if(problem.code===
-"validation_failed"&&errors.length===0&&shown.length>0)return null;let{check,lines,exitCode}=problem.body||{};return html`<div class="problem" role="alert" tabindex="-1">
-    <p class="problem-title"><${Icon} name="warning" />${problemTitle(problem)}</p>
-    ${problem.message&&problem.code!=="validation_failed"&&html`<${Prose} text=${problemWords(problem)} />`}
-    ${problem.users?.length>0&&html`<ul aria-label="Profiles that use it">${problem.users.map(profile=>html`<li key=${profile.id}><${Name}>${profile.name}<//></li>`)}
-      ${problem.moreUsers>0&&html`<li>and ${problem.moreUsers} more</li>`}</ul>`}
-    ${errors.length>0&&html`<ul>${errors.map(error=>html`<li>${error.location?html`<code>${error.location}</code>: `:""}${error.message}</li>`)}</ul>`}
-    ${check&&html`<p>${checkSentence(check)} ${faultWords(check.error)?.advice}</p>`}
-    ${exitCode!=null&&html`<p>Exit code ${exitCode}.</p>`}
-    ${lines?.length>0&&html`<pre class="lines" tabindex="0" aria-label="The browser’s last lines">${lines.join(`
-`)}</pre>`}
-    ${children}
-    ${problem.requestId&&html`<p class="request">Request ${problem.requestId}</p>`}
-  </div>`}function Prose({text}){return text?html`<div class="prose">${text.split(/\n\n+/).map((paragraph,i3)=>html`<p key=${i3}>${paragraph.split(/(`[^`]+`)/).
-map(part=>/^`.+`$/.test(part)?html`<code>${part.slice(1,-1)}</code>`:part)}</p>`)}</div>`:null}function Copy({text,label="Copy"}){let[done,setDone]=d2(!1),button=T2(null);return html`<button type="button" class="button small" ref=${button} onClick=${async()=>{
+  </svg>`}var SHEET=new URL("flags.svg",import.meta.url).href;function Prose({text}){return text?html`<div class="prose">${text.split(/\n\n+/).map((paragraph,i3)=>html`<p key=${i3}>${paragraph.split(/(`[^`]+`)/).map(part=>/^`.+`$/.
+test(part)?html`<code>${part.slice(1,-1)}</code>`:part)}</p>`)}</div>`:null}function Copy({text,label="Copy"}){let[done,setDone]=d2(!1),button=T2(null);return html`<button type="button" class="button small" ref=${button} onClick=${async()=>{
 try{await navigator.clipboard.writeText(text)}catch{copyByCommand(text,button.current)}setDone(!0),setTimeout(()=>setDone(!1),2e3)}} aria-label=${done?"Copied":
 label}>
     <${Icon} name=${done?"check":"copy"} /><span aria-live="polite">${done?"Copied":"Copy"}</span>
   </button>`}function copyByCommand(text,beside){let field=document.createElement("textarea");field.value=text,field.className="visually-hidden",beside.after(field),
 field.select(),document.execCommand("copy"),field.remove(),beside.focus()}function Waiting(){return html`<div class="waiting" role="status"><span class="visually-hidden">Reading…</span>
     ${[1,2,3,4,5].map(row=>html`<div class="bone" key=${row}></div>`)}
-  </div>`}var NAME="warren.key",memory="";function takeKeyFromAddress(){let[,given2]=/^#key=(.+)$/.exec(location.hash)||[];if(!given2)return"";history.replaceState(null,"",
-location.pathname+location.search);let key=given2;try{key=decodeURIComponent(given2)}catch{}return looksLikeKey(key)?(saveKey(key),key):""}function looksLikeKey(text){
-return/^[\x21-\x7e]{1,200}$/.test(text)}function readKey(){try{return sessionStorage.getItem(NAME)||memory}catch{return memory}}function saveKey(key){memory=key;
-try{sessionStorage.setItem(NAME,key)}catch{}}function dropKey(){memory="";try{sessionStorage.removeItem(NAME)}catch{}}function Login({enter,reason,what="your profiles and proxies"}){let[key,setKey]=d2(""),[fault,setFault]=d2(reason),[problem,setProblem]=d2(null),[busy,setBusy]=d2(
-!1),field=T2(null);return html`<main class="login">
-    <form class="login-card" onSubmit=${async event=>{event.preventDefault();let given2=key.trim();if(setFault(""),setProblem(null),!looksLikeKey(given2)){setFault(
-given2?"This is not a key: it has spaces or letters that no key has.":"Paste your key first."),field.current.focus();return}setBusy(!0);try{await new Api(given2).
-get("/profiles",{limit:1}),enter(given2)}catch(error){error.status===401?setFault("The server does not know this key. It may be mistyped, revoked or expired."):
-setProblem(error),setBusy(!1),field.current?.focus()}}} novalidate>
-      <p class="brand"><${Logo} />Warren</p>
-      <h1 tabindex="-1">Welcome</h1>
-      <p class="lead">Log in with your API key to see ${what}.</p>
-      <div class="field">
-        <label for="key">API key</label>
-        <input id="key" ref=${field} type="password" autocomplete="current-password" autofocus spellcheck=${!1} placeholder="wrn_…"
-          aria-invalid=${fault?"true":void 0} aria-describedby=${fault?"key-fault key-hint":"key-hint"}
-          value=${key} onInput=${event=>setKey(event.currentTarget.value)} />
-        <div role="alert">${fault&&html`<p class="fault" id="key-fault">${fault}</p>`}</div>
-        <p class="hint" id="key-hint">Warren printed it when it first started, and keeps it in <code>admin.key</code> in its data folder. <code>warren key create</code> makes another.</p>
-      </div>
-      <${ProblemBox} problem=${problem} />
-      <button class="button primary large" disabled=${busy}>${busy?"Looking…":"Log in"}</button>
-      <p class="hint">The key stays in this tab and is forgotten when you close it.</p>
-    </form>
-    <div class="landscape">${[1,2,3,4].map(part=>html`<${Burrows} key=${part} />`)}</div>
-  </main>`}var DEPTH=6;function resolve(doc,value){let found=value;for(let i3=0;found?.$ref&&i3<DEPTH;i3+=1)found=found.$ref.replace(/^#\//,"").split("/").map(step=>step.replaceAll(
-"~1","/").replaceAll("~0","~")).reduce((at,step)=>at?.[step],doc);return found||{}}function typeOf(doc,given2){let schema=resolve(doc,given2),types=[].concat(schema.
-type||[]),main=types.find(type=>type!=="null"),alternatives=schema.oneOf||schema.anyOf;if(alternatives)return alternatives.map(one=>typeOf(doc,one)).join(" or ");
-let words=main||(schema.properties?"object":types[0]||"any");return main==="array"&&(words=`list of ${typeOf(doc,schema.items||{})}`),schema.format&&!/^(int|double|float)/.
-test(schema.format)&&(words+=` (${schema.format})`),main&&types.includes("null")?`${words} or null`:words}function Schema({doc,schema,depth=0}){let found=resolve(
-doc,schema),inner=found.items?resolve(doc,found.items):found,members=Object.entries(inner.properties||{});return!members.length||depth>DEPTH?html`<p class="type">${typeOf(
-doc,schema)}</p>`:html`<ul class="members">${members.map(([name,member])=>html`<${Member} key=${name}
-    ...${{doc,name,member,depth,required:inner.required?.includes(name)}} />`)}</ul>`}function Member({doc,name,member,required,depth}){let schema=resolve(doc,member),
-nested=schema.properties||resolve(doc,schema.items||{}).properties;return html`<li>
+  </div>`}var PAUSE_MS=200;function SearchBox({value,label,change}){let[text,setText]=d2(value),timer=T2(0);return A2(()=>setText(now=>now.trim()===value?now:value),[value]),
+A2(()=>()=>clearTimeout(timer.current),[]),html`<div class="search"><${Icon} name="search" />
+    <input type="search" aria-label=${label} placeholder=${label} value=${text} onInput=${event=>{let next=event.currentTarget.value;setText(next),clearTimeout(
+timer.current),timer.current=setTimeout(()=>change(next.trim()),PAUSE_MS)}} spellcheck=${!1} />
+    <kbd aria-hidden="true" title="Press / to search">/</kbd>
+  </div>`}var NAME="warren.key",memory="";function readKey(){return stored(()=>sessionStorage)||stored(()=>localStorage)||memory}function stored(storage){try{return storage().getItem(NAME)||""}catch{return""}}var METHODS=["get","post","put","patch","delete"];function operationsOf(doc){let list=[];for(let[path,item]of Object.entries(doc.paths||{})){let first=new Map;for(let method of METHODS){
+if(!item[method])continue;let operation=operationOf(doc,path,item,method),{description,parameters,requestBody,responses}=operation,same=requestBody?JSON.stringify(
+[description,parameters,requestBody,responses]):method;first.has(same)?first.get(same).twins.push({id:operation.id,method}):(first.set(same,operation),list.push(
+operation))}}return list}function operationOf(doc,path,item,method){let operation=item[method],server=(operation.servers||item.servers||doc.servers||[{url:""}])[0].
+url.replace(/\/$/,"");return{...operation,id:operation.operationId||`${method}${path}`.replace(/\W+/g,"-"),method,twins:[],path:server+path,parameters:[...item.
+parameters||[],...operation.parameters||[]]}}function groupsOf(doc,operations){return[...new Set([...(doc?.tags||[]).map(tag=>tag.name),...operations.map(tagOf)])].
+map(name=>({name,about:(doc.tags||[]).find(tag=>tag.name===name)?.description,operations:operations.filter(operation=>tagOf(operation)===name)})).filter(group=>group.
+operations.length)}function tagOf(operation){return operation.tags?.[0]||"other"}function matches({id,method,twins,path,summary="",description=""},search){let text=[
+id,method,...twins.map(twin=>`${twin.method} ${twin.id}`),path,summary,description].join(" ").toLowerCase();return search.toLowerCase().split(/\s+/).every(word=>text.
+includes(word))}function named(operations,id){return operations.find(operation=>operation.id===id||operation.twins.some(twin=>twin.id===id))}function resolve(doc,value){let found=value;for(let i3=0;found?.$ref&&i3<6;i3+=1)found=found.$ref.replace(/^#\//,"").split("/").map(step=>step.replaceAll("~1","\
+/").replaceAll("~0","~")).reduce((at,step)=>at?.[step],doc);return found||{}}function schemaOf(doc,value){let found=resolve(doc,value);if(!found.allOf)return found;
+let parts=[...found.allOf.map(part=>schemaOf(doc,part)),{...found,allOf:void 0}];return{...Object.assign({},...parts),properties:Object.assign({},...parts.map(part=>part.
+properties)),required:parts.flatMap(part=>part.required||[])}}function membersOf(doc,value,example){let{properties={},required=[]}=schemaOf(doc,value),rank=name=>required.
+includes(name)?0:example&&Object.hasOwn(example,name)?1:2;return Object.entries(properties).map(([name,member])=>[name,member,required.includes(name)]).sort(([a3],[
+b])=>rank(a3)-rank(b))}function jsonOf(holder){let content=holder?.content||{},type=Object.keys(content).find(name=>/json$/.test(name));return type?content[type]:
+null}function givenExample(content){if(content?.example!==void 0)return content.example;let[first]=Object.values(content?.examples||{});return first?.value}function exampleOf(doc,given,{
+asked=!1,depth=0}={}){let schema=schemaOf(doc,given),own=given?.examples?.[0]??schema.examples?.[0]??schema.example??schema.const??schema.default??schema.enum?.[0];
+if(own!==void 0)return own;let types=[].concat(schema.type||(schema.properties?"object":[])),type=types.find(one=>one!=="null");if(types.includes("null")&&!["ob\
+ject","array"].includes(type))return null;let next={asked,depth:depth+1};if(depth>6)return null;if(schema.oneOf||schema.anyOf)return exampleOf(doc,(schema.oneOf||
+schema.anyOf)[0],next);if(type==="array")return asked?[]:[exampleOf(doc,schema.items||{},next)];if(type==="object"){let members=membersOf(doc,schema).filter(([,
+member,required])=>!asked||required||(member.examples??resolve(doc,member).examples)!==void 0);return Object.fromEntries(members.map(([name,member])=>[name,exampleOf(
+doc,member,next)]))}return plain(type,schema)}function plain(type,schema){return type==="integer"||type==="number"?schema.minimum??0:type==="boolean"?!1:type!==
+"string"?null:{__proto__:null,"date-time":"2026-01-31T12:00:00.000Z",uri:"https://example.com/"}[schema.format]??""}function bodyExample(doc,requestBody){let body=resolve(
+doc,requestBody),content=jsonOf(body);if(!content){let[first]=Object.values(body.content||{});return first?.schema?.format==="binary"?"":String(first?.example??
+"")}let example=givenExample(content)??exampleOf(doc,content.schema,{asked:!0});return!body.required&&Object.keys(example||{}).length===0?"":JSON.stringify(sorted(
+doc,content.schema,example),null,2)}function sorted(doc,schema,example){if(!example||typeof example!="object"||Array.isArray(example))return example;let names=membersOf(
+doc,schema,example).map(([name])=>name).filter(name=>Object.hasOwn(example,name));return Object.fromEntries([...new Set([...names,...Object.keys(example)])].map(
+name=>[name,example[name]]))}function requestOf(doc,operation,base,values=valuesOf(doc,operation)){let{method,path,security,requestBody,responses}=operation,parameters=operation.parameters.
+map(parameter=>resolve(doc,parameter)),filled=path.replace(/\{(\w+)[^}]*\}/g,(_3,name)=>values.parameters[name]?encodeURIComponent(values.parameters[name]):name.
+toUpperCase()),query=parameters.filter(({in:place})=>place==="query").flatMap(({name,schema})=>listOf(values.parameters[name],schema).map(value=>`${encodeURIComponent(
+name)}=${encodeURIComponent(value)}`)),headers=parameters.filter(({in:place,name})=>place==="header"&&values.parameters[name]).map(({name})=>[name,values.parameters[name]]),
+kind=kindOf(doc,requestBody),file=kind==="application/octet-stream";return kind&&(values.body||file)&&headers.push(["Content-Type",kind]),{method:method.toUpperCase(),
+url:new URL(`.${filled}`,base).href+(query.length?`?${query.join("&")}`:""),headers,body:kind&&!file&&values.body?values.body:null,file,secured:!security||security.
+length>0&&Object.keys(security[0]).length>0,answer:answerOf(doc,responses)}}function valuesOf(doc,operation){return{parameters:{__proto__:null},body:bodyExample(
+doc,operation.requestBody)}}function listOf(value,schema){return value===void 0||value===""?[]:[].concat(schema?.type||[]).includes("array")?value.split(",").map(
+one=>one.trim()).filter(Boolean):[value]}function kindOf(doc,requestBody){let body=resolve(doc,requestBody);return jsonOf(body)?"application/json":Object.keys(body.
+content||{})[0]||""}function answerOf(doc,responses={}){let good=Object.entries(responses).find(([status])=>/^2/.test(status)),types=Object.keys(resolve(doc,good?.[1]).
+content||{});return types.length?types.some(type=>/event-stream|ndjson/.test(type))?"lines":types.every(type=>type==="application/json")?"json":types.some(type=>type.
+startsWith("text/"))?"text":"file":"none"}var LANGUAGES=[{id:"curl",name:"curl",write:curl},{id:"javascript",name:"JavaScript",write:javascript},{id:"python",name:"\
+Python",write:python},{id:"go",name:"Go",write:go}];function curl({method,url,headers,body,file,secured,answer}){let parts=[`curl ${method==="GET"?"":`-X ${method}\
+ `}${answer==="lines"?"-N ":""}${shell(url)}`];secured&&parts.push('-H "Authorization: Bearer $WARREN_API_KEY"');for(let[name,value]of headers)parts.push(`-H ${shell(
+`${name}: ${value}`)}`);return file?parts.push("--data-binary @FILE"):body!==null&&parts.push(`${body.startsWith("@")?"--data-raw":"-d"} ${shell(body)}`),answer===
+"file"&&parts.push("-o ANSWER"),parts.join(` \\
+  `)}function shell(text){return/^[\w:/.-]+$/.test(text)?text:`'${text.replaceAll("'","'\\''")}'`}function javascript({method,url,headers,body,file,secured,answer}){
+let lines=secured?["Authorization: `Bearer ${process.env.WARREN_API_KEY}`,"]:[];for(let[name,value2]of headers)lines.push(`${/^\w+$/.test(name)?name:literal(name)}\
+: ${literal(value2)},`);let options=[];method!=="GET"&&options.push(`method: ${literal(method)},`),lines.length&&options.push("headers: {",...lines.map(line=>` \
+ ${line}`),"},");let value=jsonValue(body);file?options.push('body: await readFile("FILE"),'):value!==void 0?options.push(`body: JSON.stringify(${indented(body,
+"  ")}),`):body!==null&&options.push(`body: ${literal(body)},`);let read2={json:"console.log(answer.status, await answer.json());",text:"console.log(answer.stat\
+us, await answer.text());",none:"console.log(answer.status);",file:'await writeFile("ANSWER", Buffer.from(await answer.arrayBuffer()));',lines:"for await (const\
+ part of answer.body.pipeThrough(new TextDecoderStream())) console.log(part);"}[answer],tools=[file&&"readFile",answer==="file"&&"writeFile"].filter(Boolean);return[
+...tools.length?[`import { ${tools.join(", ")} } from "node:fs/promises";`,""]:[],options.length?`const answer = await fetch(${literal(url)}, {`:`const answer =\
+ await fetch(${literal(url)});`,...options.map(line=>`  ${line}`),...options.length?["});"]:[],read2].join(`
+`)}function python({method,url,headers,body,file,secured,answer}){let value=jsonValue(body),modules=[value!==void 0&&"json",secured&&"os","urllib.request"].filter(
+Boolean),all=secured?['"Authorization": "Bearer " + os.environ["WARREN_API_KEY"],']:[];for(let[name,text]of headers)all.push(`${literal(name)}: ${literal(text)}\
+,`);let lines=[`${literal(url)},`,`method=${literal(method)},`];all.length&&lines.push("headers={",...all.map(line=>`    ${line}`),"},"),file?lines.push('data=o\
+pen("FILE", "rb"),'):value!==void 0?lines.push(`data=json.dumps(${pythonValue(value,"    ")}).encode(),`):body!==null&&lines.push(`data=${literal(body)}.encode(\
+),`);let read2={json:"print(answer.status, answer.read().decode())",text:"print(answer.status, answer.read().decode())",none:"print(answer.status)",file:'open("\
+ANSWER", "wb").write(answer.read())',lines:`for line in answer:
+        print(line.decode(), end="")`}[answer];return[...modules.map(name=>`import ${name}`),"","request = urllib.request.Request(",...lines.map(line=>`    ${line}`),
+")","with urllib.request.urlopen(request) as answer:",`    ${read2}`].join(`
+`)}function pythonValue(value,indent){let deeper=`${indent}    `;if(Array.isArray(value))return value.length?`[
+${value.map(one=>`${deeper}${pythonValue(one,deeper)},
+`).join("")}${indent}]`:"[]";if(value&&typeof value=="object"){let members=Object.entries(value).map(([name,one])=>`${deeper}${literal(name)}: ${pythonValue(one,
+deeper)},
+`);return members.length?`{
+${members.join("")}${indent}}`:"{}"}return{true:"True",false:"False",null:"None"}[typeof value=="string"?"":String(value)]??literal(value)}function go({method,url,
+headers,body,file,secured,answer}){let tools=['"fmt"',answer!=="none"&&'"io"','"log"','"net/http"',(secured||file||answer!=="none")&&'"os"',body!==null&&'"strin\
+gs"'],failed=["	if err != nil {","		log.Fatal(err)","	}"],lines=[];file?lines.push('	body, err := os.Open("FILE")',...failed):body!==null&&lines.push(`	body := \
+strings.NewReader(${raw(body)})`),lines.push(`	request, err := http.NewRequest(${literal(method)}, ${literal(url)}, ${file||body!==null?"body":"nil"})`,...failed),
+secured&&lines.push('	request.Header.Set("Authorization", "Bearer "+os.Getenv("WARREN_API_KEY"))');for(let[name,value]of headers)lines.push(`	request.Header.Set\
+(${literal(name)}, ${literal(value)})`);return lines.push("	answer, err := http.DefaultClient.Do(request)",...failed,"	defer answer.Body.Close()","	fmt.Println(\
+answer.Status)"),answer==="file"&&lines.push('	out, err := os.Create("ANSWER")',...failed),answer!=="none"&&lines.push(`	if _, err := io.Copy(${answer==="file"?
+"out":"os.Stdout"}, answer.Body); err != nil {`,"		log.Fatal(err)","	}"),["package main","","import (",...tools.filter(Boolean).map(name=>`	${name}`),")","","fu\
+nc main() {",...lines,"}"].join(`
+`)}function raw(text){return/[`\r\ufeff]/.test(text)?literal(text):`\`${text}\``}function literal(value){return JSON.stringify(value)}function indented(text,indent){
+return JSON.stringify(JSON.parse(text),null,2).replaceAll(`
+`,`
+${indent}`)}function jsonValue(body){try{return body===null?void 0:JSON.parse(body)}catch{return}}var NAME2="warren.docs.language",Language=U(null);function LanguageChoice({children}){let[id,setId]=d2(read),choose=next=>{setId(next);try{localStorage.setItem(
+NAME2,next)}catch{}};return html`<${Language.Provider} value=${{id,choose}}>${children}<//>`}function read(){try{return LANGUAGES.find(({id})=>id===localStorage.
+getItem(NAME2))?.id||LANGUAGES[0].id}catch{return LANGUAGES[0].id}}function useLanguage(){let{id}=j2(Language);return LANGUAGES.find(language=>language.id===id)}
+function Languages(){let{id:chosen,choose}=j2(Language);return html`<div class="languages" role="group" aria-label="Language of the examples">
+    ${LANGUAGES.map(({id,name})=>html`<button key=${id} type="button" aria-pressed=${id===chosen?"true":"false"} onClick=${()=>choose(id)}>${name}</button>`)}
+  </div>`}function Code({title,text}){return html`<div class="code"><p class="code-title">${title}</p><pre tabindex="0" role="group" aria-label=${title}>${text}</pre><${Copy} text=${text} label=${`\
+Copy: ${title}`} /></div>`}function typeOf(doc,given){let schema=schemaOf(doc,given),types=[].concat(schema.type||[]),main=types.find(type=>type!=="null"),alternatives=schema.oneOf||schema.
+anyOf;if(alternatives)return alternatives.map(one=>typeOf(doc,one)).join(" or ");let words=main||(schema.properties?"object":types[0]||"any");return main==="arr\
+ay"&&(words=`list of ${typeOf(doc,schema.items||{})}`),schema.format&&!/^(int|double|float)/.test(schema.format)&&(words+=` (${schema.format})`),main&&types.includes(
+"null")?`${words} or null`:words}var FEW=8;function Schema({doc,schema,example,depth=0}){let found=schemaOf(doc,schema),inner=found.items?schemaOf(doc,found.items):
+found,members=membersOf(doc,inner,example);if(!members.length||depth>6)return html`<p class="type">${typeOf(doc,schema)}</p>`;let chosen=members.filter(([name,,
+required])=>required||example&&Object.hasOwn(example,name)).length,count=members.length>2*FEW?Math.max(chosen,FEW):members.length,rest=members.slice(count);return html`<${Members} ...${{
+doc,depth,members:members.slice(0,count)}} />
+    ${rest.length>0&&html`<${Fold} title=${`${rest.length} more members`}>${()=>html`<${Members} ...${{doc,depth,members:rest}} />`}<//>`}`}function Members({doc,
+depth,members}){return html`<ul class="members">${members.map(([name,member,required])=>html`<${Member} key=${name} ...${{doc,name,member,depth,required}} />`)}</ul>`}
+function Member({doc,name,member,required,depth}){let schema=schemaOf(doc,member),nested=schema.properties||resolve(doc,schema.items||{}).properties;return html`<li>
     <p><code class="member">${name}</code> <span class="type">${typeOf(doc,member)}</span>${required&&depth===0&&html` <span class="required">required</span>`}</p>
     <${Prose} text=${member.description||schema.description} />
     <${Bounds} schema=${schema} />
-    ${nested&&html`<details class="fold"><summary>Members of ${name}</summary><${Schema} doc=${doc} schema=${member} depth=${depth+1} /></details>`}
-  </li>`}function Bounds({schema}){let{minimum,maximum,minLength,maxLength,minItems,maxItems,pattern}=schema,values=schema.enum||schema.items?.enum,bounds=[range(
-minimum,maximum,""),range(minLength,maxLength," characters"),range(minItems,maxItems," of them"),pattern&&`like ${pattern}`].filter(Boolean).join(", ");return!values&&
-!bounds&&schema.default===void 0?null:html`<p class="bounds">
+    ${nested&&html`<${Fold} title=${`Members of ${name}`}>${()=>html`<${Schema} doc=${doc} schema=${member} depth=${depth+1} />`}<//>`}
+  </li>`}function Fold({title,children}){let[open,setOpen]=d2(!1);return html`<details class="fold" onToggle=${event=>setOpen(event.currentTarget.open)}><summary>${title}</summary>${open&&
+children()}</details>`}function Bounds({schema}){let{minimum,maximum,minLength,maxLength,minItems,maxItems,pattern}=schema,values=schema.enum||schema.items?.enum,
+bounds=[range(minimum,maximum,""),range(minLength,maxLength," characters"),range(minItems,maxItems," of them"),pattern&&`like ${pattern}`].filter(Boolean).join(
+", ");return!values&&!bounds&&schema.default===void 0?null:html`<p class="bounds">
     ${values&&html`One of ${values.map(value=>html`<code key=${value}>${String(value)}</code> `)}`}
     ${bounds} ${schema.default!==void 0&&html`Default <code>${JSON.stringify(schema.default)}</code>`}
   </p>`}function range(from,to,unit){let[least,most]=[from,to].map(n3=>n3===void 0?n3:new Intl.NumberFormat("en").format(n3));return least===void 0&&most===void 0?
-"":least===void 0?`at most ${most}${unit}`:most===void 0?`at least ${least}${unit}`:`${least} to ${most}${unit}`}function exampleOf(doc,given2,{asked=!1,depth=0}={}){
-let schema=resolve(doc,given2),own=given2?.examples?.[0]??schema.examples?.[0]??schema.example??schema.const??schema.default??schema.enum?.[0];if(own!==void 0)return own;
-let types=[].concat(schema.type||(schema.properties?"object":[])),type=types.find(one=>one!=="null");if(types.includes("null")&&!["object","array"].includes(type))
-return null;let next={asked,depth:depth+1};if(depth>DEPTH)return null;if(schema.oneOf||schema.anyOf)return exampleOf(doc,(schema.oneOf||schema.anyOf)[0],next);if(type===
-"array")return asked?[]:[exampleOf(doc,schema.items||{},next)];if(type==="object"){let members=Object.entries(schema.properties||{}).filter(([name,member])=>!asked||
-schema.required?.includes(name)||(member.examples??resolve(doc,member).examples)!==void 0);return Object.fromEntries(members.map(([name,member])=>[name,exampleOf(
-doc,member,next)]))}return plain(type,schema)}function plain(type,schema){return type==="integer"||type==="number"?schema.minimum??0:type==="boolean"?!1:type!==
-"string"?null:{__proto__:null,"date-time":"2026-01-31T12:00:00.000Z",uri:"https://example.com/"}[schema.format]??""}function Operation({doc,operation}){let{id,method,path,summary,description,parameters,requestBody,responses={}}=operation,body=jsonOf(requestBody&&resolve(doc,requestBody)),
-good=Object.entries(responses).filter(([status])=>/^[123]/.test(status)),bad=Object.entries(responses).filter(([status])=>!/^[123]/.test(status)),command=curl(doc,
-operation,body);return html`<article class="operation" id=${id} aria-labelledby=${`${id}-title`}>
+"":least===void 0?`at most ${most}${unit}`:most===void 0?`at least ${least}${unit}`:`${least} to ${most}${unit}`}async function send({method,url,headers,body},{key,file,signal,progress}){let began=performance.now(),response=await fetch(url,{method,headers:key?[...headers,[
+"Authorization",`Bearer ${key}`]]:headers,body:file??body??void 0,signal,cache:"no-store",credentials:"omit"}),kind=response.headers.get("Content-Type")||"",answer={
+status:response.status,ok:response.ok,title:response.statusText,headers:[...response.headers],kind,bytes:0,text:"",blob:null,done:!1},tell=more=>progress(Object.
+assign(answer,more,{ms:Math.round(performance.now()-began)}));if(tell({}),kind&&!/json|text\//.test(kind)){let blob=await response.blob();tell({blob,bytes:blob.
+size,done:!0});return}let decoder=new TextDecoder;for(let reader=response.body?.getReader();reader;){let{done,value}=await reader.read();if(done)break;let more=decoder.
+decode(value,{stream:!0});tell({bytes:answer.bytes+value.length,text:(answer.text+more).slice(0,2e5)})}tell({text:pretty(answer),done:!0})}function pretty({text,
+kind,bytes}){if(!/[/+]json/.test(kind)||bytes>=2e5)return text;try{return JSON.stringify(JSON.parse(text),null,2)}catch{return text}}function asksFirst({method,
+url,body}){return method==="DELETE"||/\/(stop|restart|failback|rotate)$/.test(new URL(url).pathname)?!0:/\/batch$/.test(new URL(url).pathname)&&/"(delete|stop|restart|setProxy)"/.
+test(body||"")}function Trial({doc,operation,request,values,change,close}){let parameters=operation.parameters.map(parameter=>resolve(doc,parameter)),sorted2=[...parameters.filter(
+({required})=>required),...parameters.filter(({required})=>!required)],[file,setFile]=d2(null),[fault,setFault]=d2(""),[asking,setAsking]=d2(!1),{answer,error,busy,
+run,stop}=useSender(),form=T2(null),key=request.secured?readKey():"";A2(()=>form.current.querySelector("input, select, textarea, button")?.focus(),[]);let set=(name,value)=>change(
+{...values,parameters:{__proto__:null,...values.parameters,[name]:value}}),go2=()=>{setAsking(!1),run(request,{key,file})},submit=event=>{event.preventDefault();
+let missing=sorted2.find(({name,required})=>required&&!values.parameters[name]);setFault(missing?`Enter ${missing.name} first.`:bodyFault(request)),missing?form.
+current.elements[missing.name]?.focus():bodyFault(request)||(asksFirst(request)?setAsking(!0):go2())};return request.secured&&!key?html`<div ref=${form}><${SignIn} close=${close} /></div>`:
+html`<form class="trial" ref=${form} onSubmit=${submit} novalidate aria-label=${`Try: ${operation.summary||operation.id}`}>
+    ${sorted2.map(parameter=>html`<${Parameter} key=${parameter.in+parameter.name} parameter=${parameter}
+      value=${values.parameters[parameter.name]??""} set=${value=>set(parameter.name,value)} />`)}
+    ${request.file&&html`<label class="field"><span>File</span><input type="file" onChange=${event=>setFile(event.currentTarget.files[0]||null)} /></label>`}
+    ${!request.file&&kindOf(doc,operation.requestBody)&&html`<${BodyField} kind=${kindOf(doc,operation.requestBody)} value=${values.body} set=${body=>change({...values,
+body})} />`}
+    <div role="alert">${fault&&html`<p class="fault">${fault}</p>`}</div>
+    ${asking?html`<${Question} request=${request} yes=${go2} no=${()=>setAsking(!1)} />`:html`<p class="trial-buttons">
+        <button class="button primary" disabled=${busy}><${Icon} name="play" />Send</button>
+        ${busy&&html`<button type="button" class="button" onClick=${stop}><${Icon} name="stop" />Stop</button>`}
+        <button type="button" class="button" onClick=${()=>{stop(),close()}}>Close</button>
+      </p>`}
+    <p class="visually-hidden" role="status">${answer?.done?`Answer ${answer.status} after ${answer.ms} milliseconds`:""}</p>
+    ${error&&html`<p class="fault" role="alert">${error}</p>`}
+    ${answer&&html`<${AnswerBox} answer=${answer} />`}
+  </form>`}function SignIn({close}){return html`<div class="notice"><${Icon} name="warning" /><div>
+    <p>Sign in to try this: run <code>warren open</code> in a terminal, or <a href="./">sign in with a key</a>. Then come back to this page.</p>
+    <p><button type="button" class="button small" onClick=${close}>Close</button></p>
+  </div></div>`}function bodyFault({body,headers}){if(!body||!headers.some(([name,value])=>name==="Content-Type"&&value==="application/json"))return"";try{return JSON.
+parse(body),""}catch(error){return`The body is no JSON: ${error.message}.`}}function Parameter({parameter:{name,in:place,required,schema={},example},value,set}){
+let id=P2(),options=schema.enum||(schema.type==="boolean"?["true","false"]:null),isList=[].concat(schema.type||[]).includes("array"),shown=example??schema.examples?.[0],
+tied={id,name,value,required};return html`<div class="field">
+    <label for=${id}><code>${name}</code> <span class="optional">${required?"required":place}</span></label>
+    ${options?html`<select ...${tied} onChange=${event=>set(event.currentTarget.value)}>
+        <option value="">–</option>${options.map(option=>html`<option key=${option} value=${String(option)} selected=${String(option)===value}>${String(option)}</option>`)}</select>`:
+html`<input type="text" ...${tied} spellcheck=${!1} autocomplete="off" placeholder=${isList?"a, b":shown===void 0?"":String(shown)}
+        onInput=${event=>set(event.currentTarget.value)} />`}
+  </div>`}function BodyField({kind,value,set}){let id=P2();return html`<div class="field"><label for=${id}>Body <span class="optional">${kind}</span></label>
+    <textarea id=${id} class="mono" rows=${Math.min(16,Math.max(3,value.split(`
+`).length+1))} spellcheck=${!1} value=${value} onInput=${event=>set(event.currentTarget.value)}></textarea>
+  </div>`}function Question({request,yes,no}){let back=T2(null);return A2(()=>back.current.focus(),[]),html`<div class="notice" role="alertdialog" aria-label="Really send?" onKeyDown=${event=>event.
+key==="Escape"&&no()}><${Icon} name="warning" /><div>
+    <p>This acts on the real server: <code>${request.method} ${new URL(request.url).pathname}</code></p>
+    <p class="trial-buttons"><button type="button" class="button" ref=${back} onClick=${no}>Cancel</button>
+      <button type="button" class="button danger" onClick=${yes}>Send it</button></p>
+  </div></div>`}function AnswerBox({answer:{status,title,ok,ms,bytes,headers,kind,text,blob,done}}){let save2=()=>{let link=document.createElement("a");link.href=
+URL.createObjectURL(blob),link.download=`answer.${(kind.split(";")[0].split("/")[1]||"bin").replace("octet-stream","bin")}`,link.click(),setTimeout(()=>URL.revokeObjectURL(
+link.href),1e3)};return html`<div class="answer">
+    <p class="answer-line"><strong class=${ok?"good-text":"bad-text"}>${status} ${title}</strong> <span class="muted">${ms} ms · ${bytes} bytes${done?"":" · re\
+ading"}</span></p>
+    <details class="fold"><summary>Headers</summary><dl class="headers">${headers.map(([name,value])=>html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></details>
+    ${blob&&html`<p><button type="button" class="button small" onClick=${save2}><${Icon} name="download" />Save the answer</button> <span class="muted">${kind}</span></p>`}
+    ${text&&html`<${Code} title="The answer" text=${text} />`}
+  </div>`}function useSender(){let[state,setState]=d2({answer:null,error:"",busy:!1}),current=T2(null),stop=()=>current.current?.abort();return A2(()=>stop,[]),
+{...state,run:async(request,{key,file})=>{stop();let mine=new AbortController;current.current=mine;let show=more=>current.current===mine&&setState(now=>({...now,
+...more}));show({answer:null,error:"",busy:!0});try{await send(request,{key,file,signal:mine.signal,progress:answer=>show({answer:{...answer}})})}catch(error){error.
+name!=="AbortError"&&show({error:"Warren does not answer. The server may have stopped, or the network is down."})}show({busy:!1})},stop}}function Operation({doc,operation,open,toggle}){let{id,method,twins,path,summary}=operation;return html`<article class="operation" id=${id}>
+    <h3><button type="button" class="operation-head" aria-expanded=${open?"true":"false"} aria-controls=${open?`${id}-body`:void 0} onClick=${toggle}>
+      <span class="method ${method}">${method}</span>
+      <span class="operation-summary">${summary||id}${twins.map(twin=>html` <span key=${twin.method} class="method ${twin.method}">${twin.method}</span>`)}</span>
+      <code class="operation-path">${path}</code>
+      <${Icon} name="play" />
+    </button></h3>
+    ${open&&html`<${Body} doc=${doc} operation=${operation} />`}
+  </article>`}function Body({doc,operation}){let{id,method,twins,description,parameters,requestBody,responses={}}=operation,[values,setValues]=d2(()=>valuesOf(doc,
+operation)),[trying,setTrying]=d2(!1),body=jsonOf(requestBody&&resolve(doc,requestBody)),good=Object.entries(responses).filter(([status])=>/^[123]/.test(status)),
+bad=Object.entries(responses).filter(([status])=>!/^[123]/.test(status)),request=requestOf(doc,operation,document.baseURI,values);return html`<div class="operation-body" id=${`${id}\
+-body`}>
     <div class="operation-words">
-      <h3 id=${`${id}-title`}><a href=${`#${id}`}>${summary||id}</a></h3>
-      <p class="operation-path"><span class="method ${method}">${method}</span><code>${path}</code></p>
+      ${twins.length>0&&html`<p>${twins.map(twin=>twin.method.toUpperCase()).join(" and ")} does the same as ${method.toUpperCase()}.</p>`}
       <${Prose} text=${description} />
       <${Parameters} doc=${doc} parameters=${parameters.map(parameter=>resolve(doc,parameter))} />
-      ${body&&html`<h4>Body${requestBody.required?"":html` <span class="optional">optional</span>`}</h4><${Schema} doc=${doc} schema=${body.schema} />`}
+      ${body&&html`<h4>Body${requestBody.required?"":html` <span class="optional">optional</span>`}</h4><${Schema} doc=${doc} schema=${body.schema} example=${givenExample(
+body)} />`}
       ${good.map(([status,response])=>html`<${Answer} key=${status} doc=${doc} status=${status} response=${resolve(doc,response)} />`)}
       ${bad.length>0&&html`<h4>Errors</h4><ul class="errors">${bad.map(([status,response])=>html`<${ErrorLine} key=${status} doc=${doc} status=${status} response=${resolve(
 doc,response)} />`)}</ul>`}
     </div>
     <div class="operation-code">
-      <${Code} title="Call" text=${command} />
+      <${Call} request=${request} />
+      ${trying?html`<${Trial} doc=${doc} operation=${operation} request=${request} values=${values} change=${setValues} close=${()=>setTrying(!1)} />`:html`<p><button type="button" class="button" onClick=${()=>setTrying(
+!0)}><${Icon} name="play" />Try it</button></p>`}
       ${good.map(([status,response])=>html`<${AnswerExample} key=${status} doc=${doc} status=${status} response=${resolve(doc,response)} />`)}
     </div>
-  </article>`}function Parameters({doc,parameters}){return parameters.length?html`<h4>Parameters</h4><ul class="members">${parameters.map(({name,in:place,required,
-description,schema={}})=>html`<li key=${place+name}>
+  </div>`}function Call({request}){let{name,write}=useLanguage();return html`<div><${Languages} /><${Code} title=${`Call in ${name}`} text=${write(request)} /></div>`}
+function Parameters({doc,parameters}){if(!parameters.length)return null;let sorted2=[...parameters.filter(({required})=>required),...parameters.filter(({required})=>!required)];
+return html`<h4>Parameters</h4><ul class="members">${sorted2.map(({name,in:place,required,description,schema={}})=>html`<li key=${place+name}>
     <p><code class="member">${name}</code> <span class="type">${typeOf(doc,schema)}, in ${place}</span>${required&&html` <span class="required">required</span>`}</p>
     <${Prose} text=${description||schema.description} />
-  </li>`)}</ul>`:null}function Answer({doc,status,response}){let content=jsonOf(response);return html`<h4>Answer ${status} <span class="optional">${response.description}</span></h4>
-    ${content?.schema?html`<details class="fold"><summary>What it holds</summary><${Schema} doc=${doc} schema=${content.schema} /></details>`:html`<p class="lead">${Object.
-keys(response.content||{}).join(", ")||"No body."}</p>`}`}function AnswerExample({doc,status,response}){let content=jsonOf(response);return content?html`<${Code} title=${`\
-Answer ${status}`} text=${JSON.stringify(given(content)??exampleOf(doc,content.schema),null,2)} />`:null}function ErrorLine({doc,status,response}){let examples=jsonOf(
+    ${schema.enum&&html`<p class="bounds">One of ${schema.enum.map(value=>html`<code key=${value}>${String(value)}</code> `)}</p>`}
+  </li>`)}</ul>`}function Answer({doc,status,response}){let content=jsonOf(response);return html`<h4>Answer ${status} <span class="optional">${response.description}</span></h4>
+    ${content?.schema?html`<${Fold} title="What it holds">${()=>html`<${Schema} doc=${doc} schema=${content.schema} />`}<//>`:html`<p class="lead">${Object.keys(
+response.content||{}).join(", ")||"No body."}</p>`}`}function AnswerExample({doc,status,response}){let content=jsonOf(response);return content?html`<${Code} title=${`\
+Answer ${status}`} text=${JSON.stringify(givenExample(content)??exampleOf(doc,content.schema),null,2)} />`:null}function ErrorLine({doc,status,response}){let examples=jsonOf(
 response)?.examples||{},codes=Object.entries(examples).map(([name,example])=>resolve(doc,example).value?.code||name);return html`<li><strong>${status}</strong> ${response.
-description} ${codes.map(code=>html`<code key=${code}>${code}</code> `)}</li>`}function Code({title,text}){return html`<div class="code"><p class="code-title">${title}</p><pre tabindex="0" aria-label=${title}>${text}</pre><${Copy} text=${text} label=${`\
-Copy: ${title}`} /></div>`}function jsonOf(holder){let content=holder?.content||{},type=Object.keys(content).find(name=>/json$/.test(name));return type?content[type]:
-null}function given(content){if(content.example!==void 0)return content.example;let[first]=Object.values(content.examples||{});return first?.value}function curl(doc,{
-method,path,parameters,security,requestBody},body){let query=parameters.map(parameter=>resolve(doc,parameter)).filter(({in:place,required,example,schema})=>place===
-"query"&&(required||(example??schema?.examples?.[0])!==void 0)).map(({name,example,schema})=>`${name}=${encodeURIComponent(example??exampleOf(doc,schema))}`).join(
-"&"),address=new URL(`.${path.replace(/\{(\w+)[^}]*\}/g,(_3,name)=>name.toUpperCase())}`,document.baseURI).href+(query&&`?${query}`),parts=[`curl ${method==="ge\
-t"?"":`-X ${method.toUpperCase()} `}${quote(address)}`];(!security||security.length)&&parts.push('-H "Authorization: Bearer $WARREN_API_KEY"');let sent=body&&JSON.
-stringify(given(body)??exampleOf(doc,body.schema,{asked:!0}),null,2);return sent&&(sent!=="{}"||requestBody.required)&&parts.push("-H 'Content-Type: application\
-/json'",`-d ${quote(sent)}`),parts.join(` \\
-  `)}function quote(text){return/^[\w:/.-]+$/.test(text)?text:`'${text.replaceAll("'","'\\''")}'`}var PAUSE_MS=200;function SearchBox({value,label,change}){let[text,setText]=d2(value),timer=T2(0);return A2(()=>setText(now=>now.trim()===value?now:value),[value]),
-A2(()=>()=>clearTimeout(timer.current),[]),html`<div class="search"><${Icon} name="search" />
-    <input type="search" aria-label=${label} placeholder=${label} value=${text} onInput=${event=>{let next=event.currentTarget.value;setText(next),clearTimeout(
-timer.current),timer.current=setTimeout(()=>change(next.trim()),PAUSE_MS)}} spellcheck=${!1} />
-    <kbd aria-hidden="true" title="Press / to search">/</kbd>
-  </div>`}var METHODS=["get","post","put","patch","delete"];function Root(){let[key,setKey]=d2(()=>takeKeyFromAddress()||readKey()),[reason,setReason]=d2("");return key?html`<${Docs} secret=${key} leave=${()=>{
-dropKey(),setReason("The server no longer takes this key. It may have been revoked, or have expired."),setKey("")}} />`:html`<${Login} enter=${fresh=>{saveKey(fresh),
-setKey(fresh)}} reason=${reason} what="the description of the API" />`}function Docs({secret,leave}){let[doc,setDoc]=d2(null),[problem,setProblem]=d2(null),[search2,
-setSearch]=d2(""),read=()=>new Api(secret,leave).open("GET","openapi.json").then(response=>response.json()).then(setDoc,setProblem);A2(()=>{read()},[]);let shown=w2(
-()=>doc?operationsOf(doc):[],[doc]).filter(operation=>matches(operation,search2.toLowerCase())),groups=groupsOf(doc,shown),current=useCurrent(doc);return A2(()=>{
-let slash=event=>{event.key!=="/"||event.target.closest("input")||(event.preventDefault(),document.querySelector('input[type="search"]')?.focus())};return addEventListener(
-"keydown",slash),()=>removeEventListener("keydown",slash)},[]),html`<a class="skip" href="#main" onClick=${event=>{event.preventDefault(),document.querySelector(
-"main h1")?.focus()}}>Skip to content</a>
+description} ${codes.map(code=>html`<code key=${code}>${code}</code> `)}</li>`}function Docs(){let{doc,fault,read:read2}=useDocument(),[search,setSearch]=d2(""),all=w2(()=>doc?operationsOf(doc):[],[doc]),shown=all.filter(operation=>matches(
+operation,search)),groups=groupsOf(doc,shown),{opened,open,toggle}=useOpened(all,operation=>setSearch(now=>matches(operation,now)?now:"")),current=useCurrent(shown);
+return useSlash(),html`<a class="skip" href="#main" onClick=${event=>{event.preventDefault(),document.querySelector("main h1")?.focus()}}>Skip to content</a>
     <div class="frame docs">
       <aside class="side">
         <a class="brand" href="./"><${Logo} />Warren</a>
-        <${SearchBox} value=${search2} label="Search the API" change=${setSearch} />
+        <div onKeyDown=${event=>{if(event.key!=="Enter")return;let[hit]=all.filter(operation=>matches(operation,event.target.value.trim()));hit&&open(hit.id)}}><${SearchBox} value=${search} label="Search the API" change=${setSearch} /></div>
         <nav aria-label="Operations" class="contents">
           ${groups.map(({name,operations})=>html`<div key=${name}><h2>${name}</h2>
-            <ul>${operations.map(({id,method,summary})=>html`<li key=${id}><a href=${`#${id}`} aria-current=${current===id?"true":void 0}>
+            <ul>${operations.map(({id,method,summary})=>html`<li key=${id}><a href=${`#${id}`} aria-current=${current===id?"true":void 0} onClick=${()=>open(id)}>
               <span class="method ${method}">${method}</span>${summary}</a></li>`)}</ul></div>`)}
         </nav>
-        <p class="visually-hidden" role="status">${search2?`${shown.length} operations fit`:""}</p>
+        <p class="visually-hidden" role="status">${search?`${shown.length} operations fit. Enter opens the first.`:""}</p>
       </aside>
       <main id="main">
-        <${ProblemBox} problem=${problem}><button type="button" class="button small" onClick=${()=>{setProblem(null),read()}}>Try again</button><//>
-        ${!doc&&!problem&&html`<${Waiting} />`}
+        ${fault&&html`<div class="problem" role="alert"><p class="problem-title"><${Icon} name="warning" />${fault}</p>
+          <button type="button" class="button small" onClick=${read2}>Try again</button></div>`}
+        ${!doc&&!fault&&html`<${Waiting} />`}
         ${doc&&html`<${Intro} doc=${doc} />`}
-        ${doc&&groups.map(({name,about,operations})=>html`<section key=${name} class="group-of-operations">
+        ${groups.map(({name,about,operations})=>html`<section key=${name} class="group-of-operations">
           <h2>${name}</h2>${about&&html`<${Prose} text=${about} />`}
-          ${operations.map(operation=>html`<${Operation} key=${operation.id} doc=${doc} operation=${operation} />`)}
+          ${operations.map(operation=>html`<${Operation} key=${operation.id} doc=${doc} operation=${operation}
+            open=${opened.has(operation.id)||shown.length===1} toggle=${()=>toggle(operation.id)} />`)}
         </section>`)}
         ${doc&&shown.length===0&&html`<p class="lead">No operation fits this search.</p>`}
       </main>
-    </div>`}function Intro({doc}){let{info}=doc;return html`<header class="intro">
+    </div>`}function useDocument(){let[doc,setDoc]=d2(null),[fault,setFault]=d2(""),read2=async()=>{setFault("");let key=readKey();try{let response=await fetch(
+"openapi.json",{headers:key?{Authorization:`Bearer ${key}`}:{},cache:"no-store",credentials:"omit"});response.ok?setDoc(await response.json()):setFault(response.
+status===401?"Sign in to read this: run “warren open” in a terminal, or sign in on the page.":`The server answered ${response.status}.`)}catch{setFault("War\
+ren does not answer. The server may have stopped, or the network is down.")}};return A2(()=>{read2()},[]),{doc,fault,read:read2}}function useOpened(all,reveal){
+let[opened,setOpened]=d2(new Set),target=T2(""),open=id=>{let operation=named(all,id);operation&&(target.current=operation.id,reveal(operation),location.hash.slice(
+1)!==id&&history.replaceState(null,"",`#${id}`),setOpened(now=>new Set([...now,operation.id])))};return A2(()=>{let go2=()=>open(decodeURIComponent(location.hash.
+slice(1)));return go2(),addEventListener("hashchange",go2),()=>removeEventListener("hashchange",go2)},[all]),A2(()=>{if(!target.current)return;let article=document.
+getElementById(target.current);target.current="",article?.scrollIntoView(),article?.querySelector("button")?.focus({preventScroll:!0})},[opened]),{opened,open,toggle:id=>setOpened(
+now=>{let next=new Set(now);return next.delete(id)?next:(history.replaceState(null,"",`#${id}`),next.add(id))})}}function useSlash(){A2(()=>{let slash=event=>{event.
+key!=="/"||event.target.closest("input, textarea, select")||(event.preventDefault(),document.querySelector('input[type="search"]')?.focus())};return addEventListener(
+"keydown",slash),()=>removeEventListener("keydown",slash)},[])}function Intro({doc}){let{info}=doc;return html`<header class="intro">
     <p class="back"><a href="./"><${Icon} name="exit" />Back to the profiles</a></p>
     <h1 tabindex="-1">${info.title} API <span class="total">${info.version}</span></h1>
     <${Prose} text=${info.description} />
     <p>The examples take the key from the environment. The description itself is <a href="openapi.json" download="openapi.json" onClick=${event=>save(event,doc)}>openapi.json</a> (OpenAPI ${doc.
 openapi}).</p>
-    <div class="code"><pre tabindex="0" aria-label="Shell">${"export WARREN_API_KEY=wrn_…   # your key"}</pre><${Copy} text="export WARREN_API_KEY=" label="Copy" /></div>
+    <div class="code"><pre tabindex="0" role="group" aria-label="Shell">${"export WARREN_API_KEY=wrn_…   # your key"}</pre><${Copy} text="export WARREN_API_KEY=" label="Copy" /></div>
+    ${!readKey()&&html`<p>To try operations here, sign in: run <code>warren open</code> in a terminal, or <a href="./">sign in with a key</a>.</p>`}
   </header>`}function save(event,doc){event.preventDefault();let link=document.createElement("a");link.href=URL.createObjectURL(new Blob([JSON.stringify(doc,null,
-2)],{type:"application/json"})),link.download="openapi.json",link.click(),setTimeout(()=>URL.revokeObjectURL(link.href),1e3)}function operationsOf(doc){let list=[];
-for(let[path,item]of Object.entries(doc.paths||{}))for(let method of METHODS){let operation=item[method];if(!operation)continue;let server=(operation.servers||item.
-servers||doc.servers||[{url:""}])[0].url.replace(/\/$/,"");list.push({...operation,id:operation.operationId||`${method}${path}`.replace(/\W+/g,"-"),method,path:server+
-path,parameters:[...item.parameters||[],...operation.parameters||[]]})}return list}function groupsOf(doc,operations){return[...new Set([...(doc?.tags||[]).map(tag=>tag.
-name),...operations.map(tagOf)])].map(name=>({name,about:(doc.tags||[]).find(tag=>tag.name===name)?.description,operations:operations.filter(operation=>tagOf(operation)===
-name)})).filter(group=>group.operations.length)}function tagOf(operation){return operation.tags?.[0]||"other"}function matches({id,method,path,summary="",description=""},search2){
-let text=`${id} ${method} ${path} ${summary} ${description}`.toLowerCase();return search2.split(/\s+/).every(word=>text.includes(word))}function useCurrent(doc){
-let[current,setCurrent]=d2("");return A2(()=>{if(!doc)return;let go=()=>document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();go();
-let seen=new IntersectionObserver(entries=>{let entry=entries.find(one=>one.isIntersecting);entry&&setCurrent(entry.target.id)},{rootMargin:"-10% 0px -75%"});for(let section of document.
-querySelectorAll(".operation"))seen.observe(section);return addEventListener("hashchange",go),()=>{seen.disconnect(),removeEventListener("hashchange",go)}},[doc]),
-current}Q(html`<${Root} />`,document.body);
+2)],{type:"application/json"})),link.download="openapi.json",link.click(),setTimeout(()=>URL.revokeObjectURL(link.href),1e3)}function useCurrent(shown){let[current,
+setCurrent]=d2(""),names=shown.map(({id})=>id).join(" ");return A2(()=>{let seen=new IntersectionObserver(entries=>{let entry=entries.find(one=>one.isIntersecting);
+entry&&setCurrent(entry.target.id)},{rootMargin:"-10% 0px -75%"});for(let section of document.querySelectorAll(".operation"))seen.observe(section);return()=>seen.
+disconnect()},[names]),current}Q(html`<${LanguageChoice}><${Docs} /><//>`,document.body);

@@ -175,8 +175,8 @@ id&&store.set(null)}function withDownload(downloads,one){let all=new Map(downloa
 state})=>state!=="running");return over&&all.delete(over.id),all.set(one.id,one)}function pack(header,bytes2){let text=new TextEncoder().encode(JSON.stringify(header)),
 whole=new Uint8Array(2+text.length+bytes2.byteLength);return new DataView(whole.buffer).setUint16(0,text.length),whole.set(text,2),whole.set(new Uint8Array(bytes2),
 2+text.length),whole}var NAME="warren.live.name";function readName(){try{return localStorage.getItem(NAME)||""}catch{return""}}function saveName(name){try{localStorage.
-setItem(NAME,name)}catch{}}var AppContext=U(null);function span(ms){return ms<1e3?`${Math.max(0,Math.round(ms))} ms`:ms<10*1e3?`${(ms/1e3).toFixed(1)} s`:ms<6e4?`${Math.round(ms/1e3)} s`:ms<36e5?`${Math.floor(ms/
-6e4)} min`:ms<864e5?two(ms,36e5,"h",6e4,"min"):two(ms,864e5,"d",36e5,"h")}function two(ms,big,bigName,small,smallName){let rest=Math.floor(ms%big/small);return`${Math.
+setItem(NAME,name)}catch{}}var AppContext=U(null);function span(ms){return ms<1?"< 1 ms":ms<1e3?`${Math.round(ms)} ms`:ms<10*1e3?`${(ms/1e3).toFixed(1)} s`:ms<6e4?`${Math.round(ms/1e3)} s`:ms<36e5?`${Math.floor(
+ms/6e4)} min`:ms<864e5?two(ms,36e5,"h",6e4,"min"):two(ms,864e5,"d",36e5,"h")}function two(ms,big,bigName,small,smallName){let rest=Math.floor(ms%big/small);return`${Math.
 floor(ms/big)} ${bigName}${rest?` ${rest} ${smallName}`:""}`}function bytes(n3){if(n3<1e3)return`${n3} B`;let step=Math.min(4,Math.floor(Math.log10(n3)/3)),size=n3/1e3**step;return`${size<10?size.toFixed(1):Math.round(size)}\
  ${["","kB","MB","GB","TB"][step]}`}var SHEET=new URL("flags.svg",import.meta.url).href;function Copy({text,label="Copy"}){let[done,setDone]=d2(!1),button=T2(null);return html`<button type="button" class="button small" ref=${button} onClick=${async()=>{
 try{await navigator.clipboard.writeText(text)}catch{copyByCommand(text,button.current)}setDone(!0),setTimeout(()=>setDone(!1),2e3)}} aria-label=${done?"Copied":

@@ -127,8 +127,8 @@ function Logo(){return html`<svg class="logo" viewBox="0 0 32 32" aria-hidden="t
     </g>
     <path class="grass" d="M68 21l-2-6M72 20l1-7M76 20l3-6M146 38l-2-6M150 39l1-7M154 40l3-5M218 46l-1-6M222 46l2-6" />
     <g class="lamps"><circle cx="29" cy="75" r="3" /><circle cx="108" cy="83" r="3" /><circle cx="191" cy="89" r="3" /></g>
-  </svg>`}function span(ms){return ms<1e3?`${Math.max(0,Math.round(ms))} ms`:ms<10*1e3?`${(ms/1e3).toFixed(1)} s`:ms<6e4?`${Math.round(ms/1e3)} s`:ms<36e5?`${Math.floor(ms/
-6e4)} min`:ms<864e5?two(ms,36e5,"h",6e4,"min"):two(ms,864e5,"d",36e5,"h")}function two(ms,big,bigName,small,smallName){let rest=Math.floor(ms%big/small);return`${Math.
+  </svg>`}function span(ms){return ms<1?"< 1 ms":ms<1e3?`${Math.round(ms)} ms`:ms<10*1e3?`${(ms/1e3).toFixed(1)} s`:ms<6e4?`${Math.round(ms/1e3)} s`:ms<36e5?`${Math.floor(
+ms/6e4)} min`:ms<864e5?two(ms,36e5,"h",6e4,"min"):two(ms,864e5,"d",36e5,"h")}function two(ms,big,bigName,small,smallName){let rest=Math.floor(ms%big/small);return`${Math.
 floor(ms/big)} ${bigName}${rest?` ${rest} ${smallName}`:""}`}function ago(time,now){let past=now-Date.parse(time);return Number.isNaN(past)?"":past<6e4?"just no\
 w":past<36e5?`${Math.floor(past/6e4)} min ago`:past<864e5?`${Math.floor(past/36e5)} h ago`:past<2*864e5?"yesterday":past<30*864e5?`${Math.floor(past/864e5)} day\
 s ago`:new Intl.DateTimeFormat(void 0,{dateStyle:"medium"}).format(Date.parse(time))}function moment(time){let at=Date.parse(time);return Number.isNaN(at)?"":new Intl.
@@ -168,9 +168,12 @@ The profile has lost its proxy",proxy_in_use:"Profiles still use this proxy",dup
 anwhile",validation_failed:"Please check the highlighted fields",malformed_json:"The server could not read the request",rate_limited:"Too many requests",start_queue_full:"\
 Too many browsers are starting",proxy_unreachable:"The proxy does not work",browser_not_found:"No browser was found",browser_failed:"The browser did not start",
 capacity_exceeded:"No more browsers may run",database_busy:"The database is busy",database_damaged:"The database is damaged",start_timeout:"The browser took too\
- long to start",disk_full:"The disk is full"},WORDS={__proto__:null,proxy_in_use:"Nothing was deleted. Give the profiles another proxy first, or none: they must\
- not go out directly by accident.",duplicate:"A proxy with this type, host, port and user name is in this workspace already."};function problemWords(problem){return WORDS[problem.
-code]||problem.message}function problemTitle(problem){return TITLES[problem.code]||problem.title||"That did not work"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
+ long to start",disk_full:"The disk is full",server_stopping:"Warren is stopping",login_link_gone:"This link is used up"},WORDS={__proto__:null,proxy_in_use:"No\
+thing was deleted. Give the profiles another proxy first, or none: they must not go out directly by accident.",server_stopping:"This page goes on by itself when\
+ Warren is back. Then try again.",login_link_gone:"This link was used before, or its 10 minutes are over. Run “warren open” on the server’s machine for another,\
+ or log in with a key.",unauthorized:"The server does not know this key. It may be mistyped, revoked or expired.",duplicate:"A proxy with this type, host, port \
+and user name is in this workspace already."};function problemWords(problem){return WORDS[problem.code]||problem.message}function problemTitle(problem){return TITLES[problem.
+code]||problem.title||"That did not work"}var SHEET=new URL("flags.svg",import.meta.url).href;function Country({code,name,bare}){return code?html`<span class="country" title=${name||countryName(code)}><svg class="flag" viewBox="0 0 3 2" aria-hidden="true"><use href=${`${SHEET}\
 #${code}`} /></svg>${!bare&&html`<span>${code}</span>`}</span>`:null}function countryName(code){try{return new Intl.DisplayNames(["en"],{type:"region"}).of(code)||
 code}catch{return code}}var GAP=4,TYPED_MS=700;function Menu({label,items,children,class:kind="icon-button",title="More",disabled}){let id=P2(),button=T2(null),list=T2(null),[open,setOpen]=d2(
 !1),toggled=event=>{let shown=event.newState==="open";setOpen(shown),shown&&list.current.querySelector('[role^="menuitem"]')?.focus()},choose=item=>{list.current.
