@@ -27,7 +27,9 @@ type viewerEntry struct {
 func (l *View) controlChanged() {
 	message := controlMessage{Type: "control", Viewers: []viewerEntry{}, Asking: []string{}}
 	for _, v := range l.viewers {
-		message.Viewers = append(message.Viewers, viewerEntry{v.id, v.name, v.readonly})
+		if !v.tile {
+			message.Viewers = append(message.Viewers, viewerEntry{v.id, v.name, v.readonly})
+		}
 	}
 	for _, v := range l.requests {
 		message.Asking = append(message.Asking, v.id)

@@ -104,7 +104,7 @@ func (v *viewer) handle(q *request) *refusal {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return v.handleOwn(q)
-	case "mouse", "touch", "key", "text", "compose", "copy", "tab", "go", "dialog", "options", "chooser":
+	case "mouse", "touch", "key", "text", "compose", "copy", "tab", "go", "dialog", "options", "chooser", "window":
 	default:
 		return unknownWord("type", q.Type)
 	}
@@ -183,6 +183,8 @@ func (v *viewer) handlePage(q *request) *refusal {
 		return l.chooseOption(q.ID, q.Indexes)
 	case "chooser":
 		return l.cancelChooser(q.ID)
+	case "window":
+		return v.window(q)
 	}
 	return nil
 }
@@ -365,10 +367,10 @@ func editCommands(q *request) []string {
 // copyTimeout bounds the query of a page's selection.
 const copyTimeout = 2 * time.Second
 
-// copy tells the viewer the page's selected text, and sends the page the shortcut.
+// copy tells the viewer the page's selected text, "" for none, and sends the page the shortcut.
 func (v *viewer) copy(session string, q *request) {
 	var selected string
-	if v.live.evaluate(session, copyTimeout, selectionScript, &selected) == nil && selected != "" {
+	if v.live.evaluate(session, copyTimeout, selectionScript, &selected) == nil {
 		v.send(map[string]string{"type": "copied", "text": selected})
 	}
 	key := request{N: q.N, Kind: "down", Key: "c", Code: "KeyC", KeyCode: 67, Modifiers: 2}

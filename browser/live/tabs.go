@@ -154,7 +154,9 @@ func (l *View) pollTitles(ended <-chan struct{}) {
 			return
 		case <-tick.C:
 			l.mu.Lock()
-			l.queryTitles()
+			if l.people() > 0 { // tiles show no titles
+				l.queryTitles()
+			}
 			l.mu.Unlock()
 		}
 	}

@@ -45,6 +45,7 @@ type View struct {
 	cursor    cursorQuery
 	drag      drag
 	lookup    frontLookup
+	windows   windows
 
 	thumbnail thumbnail
 }
@@ -62,6 +63,8 @@ type chrome interface {
 	Page(target string) (browser.Page, bool)
 	PageOf(ctx context.Context, tab string) (browser.Page, error)
 	Evaluate(ctx context.Context, p browser.Page, expression string, value any) error
+	ResizeWindow(ctx context.Context, p browser.Page, width, height int) (before browser.Window, err error)
+	RestoreWindow(ctx context.Context, w browser.Window) error
 	AwaitOverrides(ctx context.Context, target string)
 	Hides(t browser.TargetInfo) bool
 	HasClient(target string) bool
@@ -110,11 +113,21 @@ func (l *View) Handler() http.Handler {
 	return browser.SameOrigin(mux)
 }
 
-// Viewers returns the number of connected viewers.
+// Viewers returns the number of connected viewers. Tiles do not count, so that they keep no run from being idle.
 func (l *View) Viewers() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.viewers)
+	return l.people()
+}
+
+// people returns the number of viewers that are no tiles. l.mu is held.
+func (l *View) people() (n int) {
+	for _, v := range l.viewers {
+		if !v.tile {
+			n++
+		}
+	}
+	return n
 }
 
 // join adds a viewer. The first one begins the view. It fails if the browser cannot be watched.
@@ -169,6 +182,9 @@ func (l *View) sendState(v *viewer) {
 	if l.client.Active {
 		v.send(l.client)
 	}
+	if l.windows.resized() {
+		v.send(l.windows.message())
+	}
 	if f := l.capture.last; f != nil {
 		v.offer(f)
 	}
@@ -186,6 +202,9 @@ func (l *View) leave(v *viewer) {
 		if len(l.requests) > 0 {
 			l.giveControl(l.requests[0])
 		}
+	}
+	if l.people() == 0 && l.windows.resized() {
+		l.changeWindow(windowWish{})
 	}
 	if len(l.viewers) == 0 {
 		l.end()

@@ -45,6 +45,8 @@ func TestLiveView(t *testing.T) {
 	w.logs("input:a日本")
 	w.send(map[string]any{"type": "text", "text": "é"})
 	w.logs("input:a日本é")
+	w.send(map[string]any{"type": "copy"})
+	w.hears("copied", map[string]any{"text": ""}) // nothing is selected
 	w.send(map[string]any{"type": "key", "kind": "down", "key": "a", "code": "KeyA", "keyCode": 65, "modifiers": 2})
 	w.logs("key:a+ctrl")
 	w.send(map[string]any{"type": "copy"})

@@ -23,6 +23,7 @@ type viewer struct {
 	announced string // the name that others were told last
 	renaming  bool   // within namePause after that
 	readonly  bool
+	tile      bool // a small picture among others: it watches, and others do not hear of it
 	files     bool // may use files of this machine, not only those of the run
 	socket    *websocket.Conn
 	out       outbox
@@ -86,7 +87,8 @@ func (l *View) serve(w http.ResponseWriter, r *http.Request) {
 		return // it is answered
 	}
 	v := &viewer{live: l, socket: socket, wake: make(chan struct{}, 1),
-		readonly:  r.Header.Get(readonlyHeader) != "" || r.URL.Query().Get("readonly") == "1",
+		readonly:  r.Header.Get(readonlyHeader) != "" || r.URL.Query().Get("readonly") == "1" || r.URL.Query().Get("tile") == "1",
+		tile:      r.URL.Query().Get("tile") == "1",
 		files:     r.Header.Get(browser.FilesHeader) != "",
 		profileID: r.Header.Get("X-Warren-Profile"), runID: r.Header.Get("X-Warren-Run")}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -235,11 +237,12 @@ func (v *viewer) acknowledge(seq int64) {
 		return
 	}
 	v.drawing = 0
-	took := time.Since(v.sent)
-	if v.drawTime == 0 {
-		v.drawTime = took
+	if took := time.Since(v.sent); !v.tile { // a tile waits on purpose, which tells nothing about its link
+		if v.drawTime == 0 {
+			v.drawTime = took
+		}
+		v.drawTime = (3*v.drawTime + took) / 4
 	}
-	v.drawTime = (3*v.drawTime + took) / 4
 	v.signal()
 	v.live.capture.adapt(v.live)
 	v.live.capture.acknowledge(v.live)
