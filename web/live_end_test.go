@@ -34,6 +34,7 @@ type liveEnd struct {
 	mu       sync.Mutex
 	conn     *websocket.Conn
 	opened   int
+	ended    int      // sockets
 	asked    []string // the requests: "GET /live/… warren.live"
 	messages []map[string]any
 	pieces   []string // binary messages: the header as JSON, then the bytes
@@ -93,6 +94,9 @@ func (e *liveEnd) serveSocket(w http.ResponseWriter, r *http.Request) {
 	for {
 		kind, body, err := conn.Read(context.Background())
 		if err != nil {
+			e.mu.Lock()
+			e.ended++
+			e.mu.Unlock()
 			return
 		}
 		e.mu.Lock()

@@ -26,6 +26,7 @@ func TestLiveView(t *testing.T) {
 	}{
 		{"keys", liveKeys}, {"input methods", liveIME}, {"no trap", liveNoTrap}, {"mouse", liveMouse}, {"touch", liveTouch},
 		{"acks", liveAcks}, {"latency", liveLatency}, {"reconnects", liveReconnects}, {"who watches", liveWatches},
+		{"sizes", liveSizes}, {"two fingers", liveFingers}, {"clipboard", liveClipboard},
 		{"hostile texts", liveHostile}, {"files", liveFiles},
 		{"files let go", liveFilesLetGo}, {"options", liveOptions}, {"addresses", liveAddresses},
 	} {
@@ -41,6 +42,7 @@ func TestLiveView(t *testing.T) {
 	}
 	t.Run("with a key", func(t *testing.T) { liveWithKey(t, d) })
 	t.Run("log in", func(t *testing.T) { logsIn(t, d) })
+	t.Run("tile", func(t *testing.T) { liveTile(t, d) })
 	d.t = t
 }
 
@@ -174,7 +176,7 @@ func liveNoTrap(t *testing.T, e *liveEnd, p *driveTab) {
 	}
 	var words string
 	p.eval("document.querySelector('.live-hint').textContent + document.querySelector('.typing').getAttribute('aria-label')", &words)
-	if strings.Count(words, "scape three times") != 2 {
+	if strings.Count(words, "Esc three times") != 2 {
 		t.Errorf("the way out is not told: %q", words)
 	}
 }
@@ -251,6 +253,8 @@ func liveMouse(t *testing.T, e *liveEnd, p *driveTab) {
 func liveTouch(t *testing.T, e *liveEnd, p *driveTab) {
 	p.do("Emulation.setTouchEmulationEnabled", map[string]any{"enabled": true, "maxTouchPoints": 2})
 	p.until("matchMedia('(pointer: coarse)').matches")
+	p.click("More")
+	p.click("Give two fingers to the page")
 	p.eval("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))", nil) // buttons have grown
 	left, top, width, height := box(p)
 	e.forget()
@@ -377,7 +381,7 @@ func liveReconnects(t *testing.T, e *liveEnd, p *driveTab) {
 func liveWatches(t *testing.T, e *liveEnd, p *driveTab) {
 	left, top, width, height := box(p)
 	e.say(watching)
-	p.until("document.body.innerText.includes('Ann has the controls')")
+	p.until("document.querySelector('.live-driver').innerText === 'Ann drives · you watch'")
 	e.forget()
 	p.mouse("mousePressed", left+width/2, top+height/2, map[string]any{"button": "left", "buttons": 1, "clickCount": 1})
 	p.mouse("mouseReleased", left+width/2, top+height/2, map[string]any{"button": "left", "clickCount": 1})
@@ -385,7 +389,7 @@ func liveWatches(t *testing.T, e *liveEnd, p *driveTab) {
 	p.key("a", "KeyA", 65, 0, "a")
 	p.click("Ask")
 	waitFor(t, "the question", func() bool { return len(e.of("control")) > 0 })
-	p.click("Take them")
+	p.click("Take the controls")
 	waitFor(t, "the grip", func() bool { return len(e.of("control")) > 1 })
 	if got := fmt.Sprint(e.of("control")[0]["do"], e.of("control")[1]["do"]); got != "asktake" && got != "ask take" {
 		t.Errorf("the controls: %s", got)
@@ -400,11 +404,11 @@ func liveWatches(t *testing.T, e *liveEnd, p *driveTab) {
 	p.click("Give")
 	waitFor(t, "the gift", func() bool { list := e.of("control"); return list[len(list)-1]["to"] == "v2" })
 	e.say(strings.Replace(hello, `"readonly":false`, `"readonly":true`, 1), watching)
-	p.until("document.body.innerText.includes('You watch. This link shows, and does nothing else.')")
+	p.until("document.querySelector('.live-driver').innerText === 'Ann drives · you watch. This link only shows'")
 	var buttons []string
 	p.eval("[...document.querySelectorAll('.live button')].map((it) => it.getAttribute('aria-label') || it.textContent)", &buttons)
 	for _, b := range buttons {
-		if b != "Save" && !strings.HasPrefix(b, "Who is here") {
+		if b != "Save" && b != "Full screen" && !strings.HasPrefix(b, "Who is here") {
 			t.Errorf("a link that only shows has a button %q", b)
 		}
 	}
@@ -521,7 +525,9 @@ func liveWithKey(t *testing.T, d *driven) {
 	defer p.close()
 	waitFor(t, "the socket", func() bool { return e.times() == 1 })
 	e.greet(p)
-	p.until("document.querySelector('h1').textContent === 'Live view of Shop'")
+	p.until("document.querySelector('h1').textContent === 'Live view of Shop' && document.title === 'Shop — Warren'")
+	p.until("document.querySelector('.live-driver').innerText === 'You drive'")
+	p.until("document.querySelector('.live-speed').innerText === 'idle'")
 	e.mu.Lock()
 	asked := slices.Clone(e.asked)
 	e.mu.Unlock()

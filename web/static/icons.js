@@ -38,9 +38,15 @@ const PATHS = {
   settings: 'M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM12 3v3M12 18v3M3 12h3M18 12h3M5.6 5.6l2.2 2.2M16.2 16.2l2.2 2.2M18.4 5.6l-2.2 2.2M7.8 16.2l-2.2 2.2',
   activity: 'M4 5h16M4 12h16M4 19h10',
   collapse: 'M14 6l-6 6 6 6',
-  expand: 'M10 6l6 6-6 6',
+  widen: 'M10 6l6 6-6 6',
   bookmark: 'M7 4h10v16l-5-4-5 4z',
   key: 'M8 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 12h9M18 12v4M21 12v3',
+  camera: 'M4 8h3l2-3h6l2 3h3v11H4zM12 10a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7z',
+  page: 'M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6',
+  paste: 'M8 5H5v15h14V5h-3M8 3.5h8V7H8zM9 12h6M9 15.5h6',
+  expand: 'M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5',
+  shrink: 'M9 4v5H4M20 9h-5V4M15 20v-5h5M4 15h5v5',
+  fingers: 'M8 13V6a2 2 0 0 1 4 0v6M12 11V4.5a2 2 0 0 1 4 0V13M8 13l-2-2a1.8 1.8 0 0 0-2.5 2.6L8 20h8c2-1.5 3-3.5 3-6v-2a1.5 1.5 0 0 0-3 0',
   exit: 'M4 12h14M13 7l5 5-5 5M21 4v16',
 };
 

@@ -9,6 +9,7 @@ const PING_MS = 5000;
 const MAX_UNANSWERED = 2; // after so many pings without any message the connection is dead, as after sleep
 const CHUNK = 1 << 20; // bytes of a file per message
 const KEPT_DOWNLOADS = 100; // kept and offered, as by the server
+const TEXT_CHUNK = 16_384; // characters of a long text per message
 const MAX_BUFFERED = 4 << 20; // bytes buffered in the browser before more of a file is read
 
 // ENDED are the close codes after which no retry helps: the viewer's own, and the server's refusal.
@@ -81,7 +82,8 @@ export class LiveLink {
   uploads = new Store(new Map()); // bytes that the server has received, by file name
   options = new Store(null);
   downloads = new Store(new Map());
-  copied = new Store(null);
+  copied = new Store(null); // the last copied text; `asked`: by the button
+  window = new Store({ resized: false }); // a viewer has resized the browser's window
   error = new Store(null);
   roundTrip = new Store(null); // milliseconds
   meter = new Meter();
@@ -95,6 +97,7 @@ export class LiveLink {
   #pendingAck = null; // the ack of a frame that was drawn while the page was hidden
   #bye = '';
   #ended = false;
+  #askedToCopy = false;
 
   constructor(access) {
     this.access = access;
@@ -192,6 +195,7 @@ export class LiveLink {
     for (const asked of [this.dialog, this.chooser, this.options]) asked.set(null);
     this.script.set({ active: false });
     this.control.set({ holder: null, you: false, viewers: [], asking: [] });
+    this.window.set({ resized: false });
     this.roundTrip.set(null);
   }
 
@@ -220,6 +224,11 @@ export class LiveLink {
 
   onBye(reason) {
     this.#bye = reason;
+  }
+
+  onCopied(text) {
+    this.copied.set({ text, asked: this.#askedToCopy });
+    this.#askedToCopy = false;
   }
 
   async #frame(socket, data) {
@@ -265,6 +274,27 @@ export class LiveLink {
     this.send({ ...message, n });
   }
 
+  // text types a text into the page, as a paste does.
+  text(text) {
+    const letters = [...text];
+    for (let at = 0; at < letters.length; at += TEXT_CHUNK) this.input({ type: 'text', text: letters.slice(at, at + TEXT_CHUNK).join('') });
+  }
+
+  // copy asks for the page's selection. The answer is a new value of `copied`.
+  copy() {
+    this.#askedToCopy = true;
+    this.input({ type: 'copy', cut: false });
+  }
+
+  // fitWindow gives the browser's window such a size that its page has the given one.
+  fitWindow({ width, height }) {
+    this.send({ type: 'window', do: 'fit', width: Math.round(width), height: Math.round(height) });
+  }
+
+  restoreWindow() {
+    this.send({ type: 'window', do: 'restore' });
+  }
+
   name(name) {
     saveName(name);
     this.send({ type: 'name', name });
@@ -304,8 +334,9 @@ const HANDLERS = {
   options: (link, body) => link.options.set(body),
   optionsClosed: (link, { id }) => clear(link.options, id),
   download: (link, body) => link.downloads.set(withDownload(link.downloads.value, body)),
-  copied: (link, { text }) => link.copied.set({ text }),
+  copied: (link, { text }) => link.onCopied(text),
   uploaded: (link, { name, received }) => link.uploads.set(new Map(link.uploads.value).set(name, received)),
+  window: (link, body) => link.window.set(body),
   pong: (link, { t }) => typeof t === 'number' && link.roundTrip.set(performance.now() - t),
   error: (link, body) => link.error.set(body),
   bye: (link, { reason }) => link.onBye(reason),

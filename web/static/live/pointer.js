@@ -113,29 +113,58 @@ export class Mouse {
   }
 }
 
+// Touch sends fingers to the page, or moves the picture with them. One finger is the page's. Two move the picture, unless the viewer
+// has chosen otherwise. For who only watches, one finger moves a picture that is larger than its room.
 export class Touch {
-  #canvas;
+  #room;
   #picture;
   #link;
+  #zoom;
+  #moving = null; // whether the fingers on the room move the picture; null: there are none
   #move = new FrameThrottle((message) => this.#link.input(message));
+  #drag = new FrameThrottle((touches) => this.#picture.drag(touches));
 
-  constructor(canvas, picture, link) {
-    this.#canvas = canvas;
+  constructor(room, picture, link, zoom) {
+    this.#room = room;
     this.#picture = picture;
     this.#link = link;
+    this.#zoom = zoom;
   }
 
   begin() {
-    return listen(this.#canvas, {
-      touchstart: (event) => this.#sendNow(event, 'start'),
+    return listen(this.#room, {
+      touchstart: (event) => this.#start(event),
       touchmove: (event) => {
         event.preventDefault(); // prevents scrolling and zooming of this page
-        this.#move.schedule(this.#message(event, 'move'));
+        if (this.#moving) this.#drag.schedule(this.#here(event));
+        else this.#move.schedule(this.#message(event, 'move'));
       },
       // While other fingers stay, a lifted finger is one that is missing.
-      touchend: (event) => this.#sendNow(event, event.targetTouches.length ? 'move' : 'end'),
-      touchcancel: (event) => this.#sendNow(event, 'cancel'),
+      touchend: (event) => this.#end(event, event.targetTouches.length ? 'move' : 'end'),
+      touchcancel: (event) => this.#end(event, 'cancel'),
     });
+  }
+
+  #start(event) {
+    const more = this.#moving === false && this.#here(event).length > 1 && this.#zoom.fingers.value === 'view';
+    if (more) this.#sendNow(event, 'cancel'); // the first finger was no touch of the page
+    if (this.#moving === null) this.#moving = event.target === this.#room || (!this.#link.drives && this.#picture.zoomed); // beside the picture is no page
+    if (more || (!this.#link.drives && this.#here(event).length > 1)) this.#moving = true;
+    if (this.#moving) this.#hold(event);
+    else this.#sendNow(event, 'start');
+  }
+
+  #end(event, kind) {
+    if (!this.#moving) this.#sendNow(event, kind);
+    else if (this.#here(event).length) this.#hold(event);
+    else event.preventDefault();
+    if (!this.#here(event).length) this.#moving = null;
+  }
+
+  #hold(event) {
+    event.preventDefault();
+    this.#drag.flush();
+    this.#picture.hold(this.#here(event));
   }
 
   #sendNow(event, kind) {
@@ -145,8 +174,12 @@ export class Touch {
   }
 
   #message(event, kind) {
-    const touches = kind === 'cancel' ? [] : [...event.targetTouches];
+    const touches = kind === 'cancel' ? [] : this.#here(event);
     const points = touches.map((touch) => ({ id: touch.identifier, ...this.#picture.point(touch), force: touch.force }));
     return { type: 'touch', kind, points, modifiers: modifiers(event, this.#link) };
+  }
+
+  #here({ touches }) {
+    return [...touches].filter(({ target }) => this.#room.contains(target));
   }
 }

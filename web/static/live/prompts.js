@@ -9,7 +9,7 @@ const TYPED_MS = 800; // letters typed faster than this form one word
 
 // Prompt is a dialog over the stage. For the viewer in control it is modal, and Escape cancels. Other viewers can
 // keep watching.
-function Prompt({ title, drives, refuse, children, foot }) {
+export function Prompt({ title, drives, refuse, children, foot }) {
   const box = useRef(null);
   const titleId = useId();
   useLayoutEffect(() => {
@@ -160,7 +160,8 @@ function toggled(set, index) {
 // placeList puts the list below the page's field, or above it if there is more room.
 function placeList(list, { x, y, width, height }, place) {
   const room = list.parentElement;
-  const [left, top] = [place.left + x * place.scale, place.top + y * place.scale];
+  const { scrollLeft, scrollTop } = room.querySelector('.stage-room');
+  const [left, top] = [place.left - scrollLeft + x * place.scale, place.top - scrollTop + y * place.scale];
   const bottom = top + height * place.scale;
   const below = room.clientHeight - bottom;
   list.style.minWidth = `${width * place.scale}px`;

@@ -1,21 +1,26 @@
 // The live view: a profile's browser in this page, with its bars, and the messages when it is not available.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { html } from '../html.js';
-import { Copy } from '../components.js';
-import { bytes, span } from '../format.js';
+import { span } from '../format.js';
 import { Icon, Logo } from '../icons.js';
 import { useStore } from '../store.js';
 import { ToastArea, Toasts } from '../toast.js';
-import { Control } from './control.js';
+import { Bar } from './bar.js';
+import { Copied, PasteBox } from './clipboard.js';
+import { Transfers } from './downloads.js';
 import { Chooser, Options, PageDialog } from './prompts.js';
 import { Stage } from './stage.js';
 import { Address, Tabs } from './toolbar.js';
+import { Zoom } from './zoom.js';
 
 const SAME_ERROR_MS = 4000;
 
-// LiveView shows a link. `home` is the address of the list and `start` starts the profile again; both need a login.
-export function LiveView({ link, name = '', home, start, starting }) {
+// LiveView shows a link. `owner` is what only a login gives: `profile` (name, run), `home` (the list's address), `start`, `starting`,
+// `stop`, `screenshot`, `downloads` and `download`.
+export function LiveView({ link, owner = null }) {
   const [toasts] = useState(() => new Toasts());
+  const [zoom] = useState(() => new Zoom());
+  const [pasting, setPasting] = useState(false);
   const phase = useStore(link.phase);
   const hello = useStore(link.hello);
   const control = useStore(link.control);
@@ -24,21 +29,19 @@ export function LiveView({ link, name = '', home, start, starting }) {
   const crashed = Boolean(tabs.find((tab) => tab.id === active)?.crashed);
   const drives = phase.name === 'live' && control.you && !hello?.readonly;
   const view = useRef(null);
-  const title = page?.title || name || 'Live view';
+  const title = owner?.profile?.name || page?.title || 'Live view';
   useEffect(() => {
-    document.title = `${title} · Warren`;
+    document.title = `${title} — Warren`;
     return () => { document.title = 'Warren'; };
   }, [title]);
   useErrors(link, toasts);
   const leave = () => view.current.querySelector('.live-address input').focus();
   const type = () => view.current.querySelector('.typing').focus();
   return html`<div class="live" ref=${view}>
-    <h1 class="visually-hidden" tabindex="-1">Live view${name && html` of <bdi>${name}</bdi>`}</h1>
     <header class="live-bars">
+      <${Bar} ...${{ link, zoom, owner, drives, toasts, view, paste: () => setPasting(true) }} />
       <div class="live-top">
-        ${home ? html`<a class="live-home" href=${home} title="Back to the profiles" aria-label="Back to the profiles"><${Logo} /></a>` : html`<span class="live-home"><${Logo} /></span>`}
         ${hello?.readonly ? html`<${TabName} link=${link} />` : html`<nav class="live-tabs-room" aria-label="The browser’s tabs"><${Tabs} link=${link} drives=${drives} /></nav>`}
-        <${Control} link=${link} />
       </div>
       ${!hello?.readonly && html`<div class="live-row">
         <${Address} link=${link} drives=${drives} />
@@ -46,17 +49,18 @@ export function LiveView({ link, name = '', home, start, starting }) {
       </div>`}
     </header>
     <main class="live-main" id="main">
-      <${Stage} link=${link} away=${phase.name !== 'live' || crashed} leave=${leave} label=${`Picture of the page ${page?.title || page?.url || ''}`}
-        over=${(place) => html`<${Options} link=${link} drives=${drives} place=${place} /><${Overlay} ...${{ link, phase, drives, crashed, home, start, starting }} />`} />
-      <${Downloads} link=${link} toasts=${toasts} />
+      <${Stage} link=${link} zoom=${zoom} away=${phase.name !== 'live' || crashed} leave=${leave} label=${`Picture of the page ${page?.title || page?.url || ''}`}
+        over=${(place) => html`<${Options} link=${link} drives=${drives} place=${place} /><${Overlay} ...${{ link, phase, drives, crashed, ...owner }} />`} />
+      <${Transfers} link=${link} toasts=${toasts} />
     </main>
     <footer class="live-foot">
-      <p class="live-hint">${drives ? 'Click the page to type into it. Escape three times gives the keyboard back.' : ''}</p>
+      <p class="live-hint">${drives ? 'Click to type. Press Esc three times to release the keyboard.' : ''}</p>
       <${Speed} link=${link} />
     </footer>
     <${PageDialog} link=${link} drives=${drives} />
     <${Chooser} link=${link} drives=${drives} />
-    <${Copied} link=${link} />
+    <${Copied} link=${link} toasts=${toasts} />
+    ${pasting && drives && html`<${PasteBox} link=${link} close=${() => setPasting(false)} />`}
     <${ToastArea} toasts=${toasts} />
   </div>`;
 }
@@ -123,66 +127,5 @@ function Speed({ link }) {
   const roundTrip = useStore(link.roundTrip);
   const about = `From your input to the changed picture: the middle of the last 30.${roundTrip == null ? '' : ` The link’s round trip: ${span(roundTrip)}.`}`;
   return html`<p class="live-speed number" title=${about}>${latency == null ? '' : html`<span><span class="visually-hidden">From input to picture: </span>${Math.round(latency)} ms</span>`}
-    <span>${rate} fps</span></p>`;
-}
-
-// Downloads offers the browser's downloads.
-function Downloads({ link, toasts }) {
-  const downloads = useStore(link.downloads);
-  const [closed, setClosed] = useState(() => new Set());
-  const shown = [...downloads.values()].filter((download) => !closed.has(download.id));
-  if (!shown.length) return null;
-  return html`<ul class="transfers downloads" aria-label="Downloads">${shown.map((download) => html`<li key=${download.id}>
-    <bdi class="transfer-name" title=${download.url}>${download.name}</bdi>
-    <${DownloadState} ...${{ link, download, toasts }} />
-    ${download.state !== 'running' && html`<button type="button" class="icon-button" aria-label=${`Forget ${download.name}`} onClick=${() => setClosed(new Set(closed).add(download.id))}><${Icon} name="close" /></button>`}
-  </li>`)}</ul>`;
-}
-
-function DownloadState({ link, download, toasts }) {
-  const { id, name, state, received = 0, total = 0 } = download;
-  const [busy, setBusy] = useState(false);
-  if (state === 'running') {
-    return html`<span class="muted number">${bytes(received)}${total > 0 ? ` of ${bytes(total)}` : ''}</span>
-      <progress max=${total > 0 ? total : undefined} value=${total > 0 ? received : undefined} aria-label=${name}></progress>`;
-  }
-  if (state !== 'done') return html`<span class="bad-text">Failed</span>`;
-  const access = link.access.download(id);
-  if (access.href) return html`<a class="button small" href=${access.href} download=${name} aria-label=${`Save ${name}`}><${Icon} name="download" />Save</a>`;
-  const fetchIt = async () => {
-    setBusy(true);
-    try {
-      save(await access.fetch(), name);
-    } catch (problem) {
-      toasts.say({ text: `${name} was not saved.`, more: problem.message, tone: 'bad' });
-    }
-    setBusy(false);
-  };
-  return html`<button type="button" class="button small" disabled=${busy} aria-label=${`Save ${name}`} onClick=${fetchIt}><${Icon} name="download" />${busy ? 'One moment…' : 'Save'}</button>`;
-}
-
-function save(blob, name) {
-  const a = document.createElement('a');
-  a.href = URL.createObjectURL(blob);
-  a.download = name;
-  a.click();
-  setTimeout(() => URL.revokeObjectURL(a.href), 60_000);
-}
-
-// Copied writes the page's copied text to this computer's clipboard. It shows the text if the browser refuses that.
-function Copied({ link }) {
-  const copied = useStore(link.copied);
-  const [refused, setRefused] = useState(null);
-  const box = useRef(null);
-  useEffect(() => {
-    if (!copied?.text) return;
-    Promise.resolve().then(() => navigator.clipboard.writeText(copied.text)).then(() => setRefused(null), () => setRefused(copied));
-  }, [copied]);
-  useEffect(() => box.current?.select(), [refused]);
-  if (!refused) return null;
-  return html`<div class="copied" role="status">
-    <p>This browser keeps its clipboard closed here. Copy the text yourself:</p>
-    <textarea ref=${box} readonly rows="3" aria-label="What was copied" value=${refused.text}></textarea>
-    <div class="copied-foot"><button type="button" class="button small" onClick=${() => setRefused(null)}>Close</button><${Copy} text=${refused.text} label="Copy the text" /></div>
-  </div>`;
+    <span title=${rate ? 'Pictures in the last second' : 'The page does not change, so there are no new pictures.'}>${rate ? `${rate} fps` : 'idle'}</span></p>`;
 }
