@@ -79,9 +79,9 @@ func liveFilesLetGo(t *testing.T, e *liveEnd, p *driveTab) {
 	p.do("DOM.setFileInputFiles", map[string]any{"objectId": found.Result.ObjectID, "files": []string{name}})
 	p.until("window.goOn")
 	e.say(`{"type":"control","holder":"v2","you":false,"viewers":[{"id":"v1"},{"id":"v2","name":"B"}],"asking":[]}`)
-	p.until("document.querySelector('.live-control .chip.wait')")
+	p.until("document.querySelector('.live-driver').innerText.endsWith('you watch')")
 	p.eval("goOn()", nil)
-	p.click("Take them") // arrives after what the upload would have sent
+	p.click("Take the controls") // arrives after what the upload would have sent
 	waitFor(t, "the wish for the controls", func() bool { return len(e.of("control")) == 1 })
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -6,7 +6,7 @@ import { Icon, Logo } from '../icons.js';
 import { useStore } from '../store.js';
 import { problemWords } from '../words.js';
 import { paste as pasteFromDevice } from './clipboard.js';
-import { Asking, drivingWords, Viewers } from './control.js';
+import { Asking, drivingWords, otherDriver, Viewers } from './control.js';
 import { DownloadList, save } from './downloads.js';
 
 const NARROW = '(max-width: 760px)';
@@ -24,7 +24,7 @@ export function Bar({ link, zoom, owner, drives, toasts, view, paste }) {
   const sizes = useSizes(link, zoom, drives);
   const [full, toggleFull] = useFullScreen(view);
   const words = live ? drivingWords(control, hello) : 'Not connected';
-  const stop = () => owner.stop((!control.you && control.holder) || script.active ? drivingWords(control, hello, script) : null);
+  const stop = () => owner.stop((!control.you && control.holder) || script.active ? otherDriver(control, script) : null);
   return html`<div class="live-bar">
     ${owner ? html`<a class="live-home" href=${owner.home} title="Back to the profiles" aria-label="Back to the profiles"><${Logo} /></a>` : html`<span class="live-home"><${Logo} /></span>`}
     <div class="live-who">

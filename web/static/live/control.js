@@ -7,14 +7,19 @@ import { useStore } from '../store.js';
 import { readName } from './link.js';
 
 // drivingWords says who drives and how many watch.
-export function drivingWords({ holder, you, viewers }, hello, script) {
-  if (script?.active) return 'A script drives this tab';
+export function drivingWords({ holder, you, viewers }, hello) {
   const watching = viewers.length - (viewers.some(({ id }) => id === holder) ? 1 : 0);
   if (you) return `You drive${watching > 0 ? ` · ${count(watching, 'watches', 'watch')}` : ''}`;
   const others = watching > 1 ? ` and ${watching - 1} more watch` : ' watch';
   const who = viewers.find(({ id }) => id === holder);
   const driver = who ? html`<bdi>${who.name || 'Someone'}</bdi> drives` : 'Nobody drives';
   return html`${driver} · you${others}${hello?.readonly ? '. This link only shows' : ''}`;
+}
+
+// otherDriver says who else drives.
+export function otherDriver({ holder, you, viewers }, script) {
+  if (you && script.active) return 'A script drives it now';
+  return html`<bdi>${viewers.find(({ id }) => id === holder)?.name || 'Somebody else'}</bdi> drives it now`;
 }
 
 // Asking is what can be done about the controls now.

@@ -82,7 +82,7 @@ class Actions {
       title: 'Stop this browser?',
       verb: 'Stop',
       work: () => this.#stop(),
-      children: html`<p>${drivers}. The browser of <${Name}>${nameOf(profile)}<//> closes for everybody. Its tabs and cookies are kept.</p>`,
+      children: html`<p>${drivers}. <${Name}>${nameOf(profile)}<//> is closed for everybody. Its tabs and cookies are kept.</p>`,
     });
   }
 

@@ -67,7 +67,7 @@ export class Picture {
     bitmap.close();
     const before = this.#frame;
     this.#frame = header;
-    if (before?.width !== header.width || before?.height !== header.height) this.#layout();
+    if (before?.width !== header.width || before?.height !== header.height) this.#resized();
   }
 
   // point returns an event's position in the page's pixels, limited to the page.
