@@ -45,13 +45,14 @@ func (c *cdpClient) until(session, expression string) {
 // press presses a button of a page by its name.
 func (c *cdpClient) press(session, name string) {
 	c.t.Helper()
-	find := fmt.Sprintf("[...document.querySelectorAll('button')].find((it) => !it.disabled && (it.ariaLabel || it.innerText).trim() === %q)", name)
+	find := fmt.Sprintf("[...document.querySelectorAll('button')].find((it) => !it.disabled && "+
+		"(it.ariaLabel || it.innerText).trim() === %q)", name)
 	c.until(session, find)
 	c.call(session, "Runtime.evaluate", map[string]any{"expression": find + ".click()", "userGesture": true}, nil)
 }
 
-// A person sees in the live view whose browser it is, and stops it there. Between them the person takes a screenshot, saves a download,
-// uses the clipboard both ways and resizes the browser to the own window and back, which the identity does not change.
+// A person sees in the live view whose browser it is, saves a screenshot and a download, uses the clipboard both ways, and stops it. The
+// browser gets the size of the person's window and back, and pages see the same screen.
 func TestLivePage(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
