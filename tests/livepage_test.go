@@ -23,7 +23,9 @@ func ownBrowser(t testing.TB, dir string) *cdpClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		cmd.Process.Signal(os.Interrupt) // lets it end its children
+		if cmd.Process.Signal(os.Interrupt) != nil { // lets it end its children; Windows has no such signal
+			cmd.Process.Kill()
+		}
 		cmd.Wait()
 	})
 	address := ""
